@@ -1,0 +1,3 @@
+//! The `saker` command.
+
+fn main() {}
