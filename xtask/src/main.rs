@@ -1,3 +1,65 @@
-//! Project chores.
+//! The project's own checker, run as `cargo xtask CMD`.
+//!
+//! `check` is the developer's command: formatting, layers, text rules, lints, tests, documentation and benches, with
+//! every failure listed at the end. `soak` is the same machinery at full counts. Tests read the tier from the
+//! environment variable `SAKER_TIER` (`check` or `soak`) and scale their counts by it.
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod finding;
+mod layers;
+mod soak;
+mod steps;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use workspace::Workspace;
+
+/// A failure of the checker itself, as opposed to a finding about the code.
+type Fault = Box<dyn std::error::Error>;
+
+/// Project chores.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run every check at reduced test counts and list all failures at the end.
+    Check,
+    /// Run every check at full test counts, in release, with loom; write docs/soak-last.md.
+    Soak,
+    /// Compare the crates' dependencies with xtask/layers.toml.
+    Layers,
+    /// Apply the text rules of xtask/tidy.toml to all tracked files.
+    Tidy,
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(fault) => {
+            eprintln!("error: {fault}");
+            println!("0 passed, 1 failed");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs one command; true when nothing failed.
+fn run(command: Command) -> Result<bool, Fault> {
+    let workspace = Workspace::discover()?;
+    match command {
+        Command::Check => steps::check(&workspace),
+        Command::Soak => soak::soak(&workspace),
+        Command::Layers => Ok(finding::report(&layers::check(&workspace)?)),
+        Command::Tidy => Ok(finding::report(&tidy::check(&workspace)?)),
+    }
+}

@@ -1,0 +1,127 @@
+//! The steps of a run, in one table: cheap ones first, so that a slip shows early.
+
+mod report;
+mod runner;
+mod tally;
+
+use crate::Fault;
+use crate::finding::Finding;
+use crate::workspace::Workspace;
+use crate::{layers, tidy};
+pub use report::Report;
+#[cfg(test)]
+pub use report::tests::report as report_of;
+pub use runner::run_all;
+
+/// How much a run does; tests read it from `SAKER_TIER`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// Reduced counts. The dev profile (opt-level 1, optimised dependencies): it builds in a fraction of the time
+    /// that thin LTO takes, which the shorter test runs would not win back.
+    Check,
+    /// Full counts, in release.
+    Soak,
+}
+
+/// One step of a run.
+pub struct Step {
+    /// What the report calls it.
+    pub name: String,
+    /// What it does.
+    pub action: Action,
+}
+
+/// What a step does.
+pub enum Action {
+    /// A rule of this program; it fails on findings that fail.
+    Rule(fn(&Workspace) -> Result<Vec<Finding>, Fault>),
+    /// A cargo command; it fails with cargo, and its libtest results are counted.
+    Cargo {
+        /// The arguments.
+        args: Vec<String>,
+        /// The environment, besides the tier's.
+        env: Vec<(&'static str, &'static str)>,
+    },
+}
+
+/// Runs the check tier; true when nothing failed.
+///
+/// # Errors
+/// When the workspace cannot be read.
+pub fn check(workspace: &Workspace) -> Result<bool, Fault> {
+    let report = run_all(workspace, Tier::Check, &common(workspace, Tier::Check));
+    report.print();
+    Ok(report.passed())
+}
+
+/// The steps that both tiers have.
+pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
+    let profile: &[&str] = if tier == Tier::Soak { &["--release"] } else { &[] };
+    let test = |what: &[&'static str]| [&["test", "--workspace", "--no-fail-fast"], what, profile].concat();
+    let mut steps = vec![
+        cargo("fmt", &["fmt", "--all", "--check"], &[]),
+        rule("layers", layers::check),
+        rule("tidy", tidy::check),
+        cargo("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[]),
+        cargo("tests", &test(&["--lib", "--bins", "--tests"]), &[]),
+        cargo("doc tests", &test(&["--doc"]), &[]),
+        cargo("rustdoc", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")]),
+    ];
+    steps.extend(benches(workspace).map(|(package, bench)| {
+        let args = [&["test", "--package", package, "--bench", bench], profile].concat();
+        cargo(&format!("bench {package}/{bench}"), &args, &[])
+    }));
+    steps
+}
+
+/// Every bench of the workspace, as package and name. `cargo test` runs it without the `--bench` argument, which a
+/// bench takes for its smoke mode: the smallest counts, results checked, nothing measured.
+fn benches(workspace: &Workspace) -> impl Iterator<Item = (&str, &str)> {
+    workspace.metadata.packages.iter().flat_map(|package| {
+        let benches = package.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "bench"));
+        benches.map(|bench| (package.name.as_str(), bench.name.as_str()))
+    })
+}
+
+/// A step that runs cargo.
+pub fn cargo(name: &str, args: &[&str], env: &[(&'static str, &'static str)]) -> Step {
+    let args = args.iter().map(|&arg| arg.to_owned()).collect();
+    Step { name: name.to_owned(), action: Action::Cargo { args, env: env.to_vec() } }
+}
+
+fn rule(name: &str, check: fn(&Workspace) -> Result<Vec<Finding>, Fault>) -> Step {
+    Step { name: name.to_owned(), action: Action::Rule(check) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commands(tier: Tier) -> Vec<String> {
+        let steps = common(&Workspace::discover().unwrap(), tier);
+        let cargo = steps.into_iter().filter_map(|step| match step.action {
+            Action::Cargo { args, .. } => Some(args.join(" ")),
+            Action::Rule(_) => None,
+        });
+        cargo.collect()
+    }
+
+    #[test]
+    fn tests_run_in_release_only_in_the_soak() {
+        assert!(
+            commands(Tier::Check).contains(&"test --workspace --no-fail-fast --lib --bins --tests".into())
+        );
+        assert!(commands(Tier::Soak).contains(&"test --workspace --no-fail-fast --doc --release".into()));
+        assert!(commands(Tier::Check).iter().all(|command| !command.contains("--release")));
+    }
+
+    #[test]
+    fn every_bench_is_a_step() {
+        let json = r#"{"packages": [{"name": "p", "manifest_path": "p/Cargo.toml", "dependencies": [], "targets":
+            [{"name": "p", "kind": ["lib"]}, {"name": "b", "kind": ["bench"]}]}],
+            "workspace_root": ".", "target_directory": "t"}"#;
+        let workspace = Workspace { root: ".".into(), metadata: serde_json::from_str(json).unwrap() };
+        assert_eq!(benches(&workspace).collect::<Vec<_>>(), [("p", "b")]);
+        assert_eq!(common(&workspace, Tier::Check).last().unwrap().name, "bench p/b");
+    }
+}

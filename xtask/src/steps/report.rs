@@ -1,0 +1,112 @@
+//! What a run says at its end.
+
+use std::time::Duration;
+
+use super::tally::Tally;
+
+/// The end of one step.
+pub struct Outcome {
+    /// The step's name.
+    pub name: String,
+    /// Wall time, building included.
+    pub elapsed: Duration,
+    /// Its tests.
+    pub tally: Tally,
+    /// What failed, one line each; empty when the step passed.
+    pub failures: Vec<String>,
+}
+
+impl Outcome {
+    /// `ok` or `FAILED`.
+    pub fn verdict(&self) -> &'static str {
+        if self.failures.is_empty() { "ok" } else { "FAILED" }
+    }
+
+    /// Failed tests; a step that fails without one counts as one.
+    fn failed(&self) -> u64 {
+        self.tally.failed.max(u64::from(!self.failures.is_empty()))
+    }
+}
+
+/// The ends of all steps.
+pub struct Report {
+    /// In the order of the run.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl Report {
+    /// The tests of all steps.
+    pub fn tally(&self) -> Tally {
+        let mut sum = Tally::default();
+        self.outcomes.iter().for_each(|outcome| sum += outcome.tally);
+        sum
+    }
+
+    /// Failed tests and failed steps; a run without any test is a failure too.
+    fn failed(&self) -> u64 {
+        let tally = self.tally();
+        let failed: u64 = self.outcomes.iter().map(Outcome::failed).sum();
+        failed.max(u64::from(tally.passed + tally.failed == 0))
+    }
+
+    /// Whether nothing failed and some test ran.
+    pub fn passed(&self) -> bool {
+        self.failed() == 0
+    }
+
+    /// The last line of a run.
+    pub fn last_line(&self) -> String {
+        format!("{} passed, {} failed", self.tally().passed, self.failed())
+    }
+
+    /// Prints the steps' times, all failures and the last line.
+    pub fn print(&self) {
+        println!("\n== summary ==");
+        for outcome in &self.outcomes {
+            let (seconds, tests) =
+                (outcome.elapsed.as_secs_f64(), outcome.tally.passed + outcome.tally.failed);
+            println!("{:>8.1} s  {:<6}  {:>5} tests  {}", seconds, outcome.verdict(), tests, outcome.name);
+        }
+        for outcome in &self.outcomes {
+            outcome.failures.iter().for_each(|failure| println!("FAILED {}: {failure}", outcome.name));
+        }
+        println!("{}", self.last_line());
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A report of steps `(name, passed, failed, failures)`, one second and a half each.
+    pub fn report(steps: &[(&str, u64, u64, &[&str])]) -> Report {
+        let outcome = |&(name, passed, failed, failures): &(&str, u64, u64, &[&str])| Outcome {
+            name: name.to_owned(),
+            elapsed: Duration::from_millis(1500),
+            tally: Tally { passed, failed, ignored: 0 },
+            failures: failures.iter().map(|&failure| failure.to_owned()).collect(),
+        };
+        Report { outcomes: steps.iter().map(outcome).collect() }
+    }
+
+    #[test]
+    fn tests_are_summed_over_steps() {
+        let report = report(&[("fmt", 0, 0, &[]), ("tests", 40, 0, &[]), ("doc tests", 2, 0, &[])]);
+        assert_eq!(report.last_line(), "42 passed, 0 failed");
+        assert!(report.passed());
+    }
+
+    #[test]
+    fn failed_tests_and_failed_steps_both_count() {
+        let report = report(&[("fmt", 0, 0, &["bad"]), ("tests", 5, 2, &["test a", "test b"])]);
+        assert_eq!(report.last_line(), "5 passed, 3 failed");
+        assert!(!report.passed());
+    }
+
+    #[test]
+    fn a_run_without_tests_fails() {
+        let report = report(&[("fmt", 0, 0, &[]), ("tests", 0, 0, &[])]);
+        assert_eq!(report.last_line(), "0 passed, 1 failed");
+        assert!(!report.passed());
+    }
+}
