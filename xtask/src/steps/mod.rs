@@ -4,6 +4,8 @@ mod report;
 mod runner;
 mod tally;
 
+use std::collections::BTreeSet;
+
 use crate::Fault;
 use crate::finding::Finding;
 use crate::workspace::Workspace;
@@ -67,20 +69,20 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         cargo("doc tests", &test(&["--doc"]), &[]),
         cargo("rustdoc", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")]),
     ];
-    steps.extend(benches(workspace).map(|(package, bench)| {
-        let args = [&["test", "--package", package, "--bench", bench], profile].concat();
-        cargo(&format!("bench {package}/{bench}"), &args, &[])
+    steps.extend(benches(workspace).into_iter().map(|bench| {
+        // The whole workspace, as above: a single package selects other features and builds its dependencies anew.
+        let args = [&["test", "--workspace", "--bench", bench], profile].concat();
+        cargo(&format!("bench {bench}"), &args, &[])
     }));
     steps
 }
 
-/// Every bench of the workspace, as package and name. `cargo test` runs it without the `--bench` argument, which a
+/// The names of all benches of the workspace. `cargo test` runs it without the `--bench` argument, which a
 /// bench takes for its smoke mode: the smallest counts, results checked, nothing measured.
-fn benches(workspace: &Workspace) -> impl Iterator<Item = (&str, &str)> {
-    workspace.metadata.packages.iter().flat_map(|package| {
-        let benches = package.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "bench"));
-        benches.map(|bench| (package.name.as_str(), bench.name.as_str()))
-    })
+fn benches(workspace: &Workspace) -> BTreeSet<&str> {
+    let targets = workspace.metadata.packages.iter().flat_map(|package| &package.targets);
+    let benches = targets.filter(|target| target.kind.iter().any(|kind| kind == "bench"));
+    benches.map(|bench| bench.name.as_str()).collect()
 }
 
 /// A step that runs cargo.
@@ -121,7 +123,7 @@ mod tests {
             [{"name": "p", "kind": ["lib"]}, {"name": "b", "kind": ["bench"]}]}],
             "workspace_root": ".", "target_directory": "t"}"#;
         let workspace = Workspace { root: ".".into(), metadata: serde_json::from_str(json).unwrap() };
-        assert_eq!(benches(&workspace).collect::<Vec<_>>(), [("p", "b")]);
-        assert_eq!(common(&workspace, Tier::Check).last().unwrap().name, "bench p/b");
+        assert_eq!(benches(&workspace), ["b"].into());
+        assert_eq!(common(&workspace, Tier::Check).last().unwrap().name, "bench b");
     }
 }

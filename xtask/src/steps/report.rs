@@ -22,9 +22,9 @@ impl Outcome {
         if self.failures.is_empty() { "ok" } else { "FAILED" }
     }
 
-    /// Failed tests; a step that fails without one counts as one.
+    /// What failed: tests, findings, commands.
     fn failed(&self) -> u64 {
-        self.tally.failed.max(u64::from(!self.failures.is_empty()))
+        self.tally.failed.max(self.failures.len() as u64)
     }
 }
 
@@ -42,7 +42,7 @@ impl Report {
         sum
     }
 
-    /// Failed tests and failed steps; a run without any test is a failure too.
+    /// Everything that failed; a run without any test is a failure too.
     fn failed(&self) -> u64 {
         let tally = self.tally();
         let failed: u64 = self.outcomes.iter().map(Outcome::failed).sum();
@@ -97,9 +97,13 @@ pub mod tests {
     }
 
     #[test]
-    fn failed_tests_and_failed_steps_both_count() {
-        let report = report(&[("fmt", 0, 0, &["bad"]), ("tests", 5, 2, &["test a", "test b"])]);
-        assert_eq!(report.last_line(), "5 passed, 3 failed");
+    fn every_listed_failure_counts() {
+        let report = report(&[
+            ("tidy", 0, 0, &["a", "b"]),
+            ("tests", 5, 1, &["test a", "died"]),
+            ("doc", 1, 3, &["x"]),
+        ]);
+        assert_eq!(report.last_line(), "6 passed, 7 failed");
         assert!(!report.passed());
     }
 

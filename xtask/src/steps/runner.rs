@@ -65,19 +65,51 @@ fn stream(command: &mut Command, out: &mut impl Write) -> io::Result<(Tally, Vec
 
 /// Copies libtest's output line by line, counting.
 fn read(from: impl Read, out: &mut impl Write) -> io::Result<(Tally, Vec<String>)> {
-    let mut tally = Tally::default();
-    let mut failures = Vec::new();
+    let mut reading = Reading::default();
     let mut lines = BufReader::new(from);
     let mut bytes = Vec::new();
     while lines.read_until(b'\n', &mut bytes)? > 0 {
         out.write_all(&bytes)?;
         out.flush()?;
-        let line = String::from_utf8_lossy(&bytes);
-        tally += tally::parse(&line).unwrap_or_default();
-        failures.extend(tally::failed_test(&line).map(|name| format!("test {name}")));
+        reading.line(&String::from_utf8_lossy(&bytes));
         bytes.clear();
     }
-    Ok((tally, failures))
+    Ok(reading.end())
+}
+
+/// What the lines so far say.
+#[derive(Default)]
+struct Reading {
+    tally: Tally,
+    failures: Vec<String>,
+    /// Whether a test program began and has not yet told its result.
+    open: bool,
+}
+
+impl Reading {
+    fn line(&mut self, line: &str) {
+        if tally::opens(line) {
+            self.close();
+            self.open = true;
+        }
+        if let Some(tally) = tally::parse(line) {
+            self.tally += tally;
+            self.open = false;
+        }
+        self.failures.extend(tally::failed_test(line).map(|name| format!("test {name}")));
+    }
+
+    /// A program that is open when the next one begins, or at the end, was killed or aborted.
+    fn close(&mut self) {
+        if std::mem::take(&mut self.open) {
+            self.failures.push("a test program died before its result, see above".to_owned());
+        }
+    }
+
+    fn end(mut self) -> (Tally, Vec<String>) {
+        self.close();
+        (self.tally, self.failures)
+    }
 }
 
 /// The command as a developer would type it.
@@ -99,6 +131,16 @@ mod tests {
         assert_eq!(out, text.as_bytes());
         assert_eq!(tally, Tally { passed: 3, failed: 1, ignored: 4 });
         assert_eq!(failures, ["test b"]);
+    }
+
+    #[test]
+    fn a_test_program_that_dies_is_a_failure() {
+        let died = "a test program died before its result, see above";
+        let whole = "running 1 test\ntest result: ok. 1 passed; 0 failed; 0 ignored\n";
+        let failures = |text: String| read(text.as_bytes(), &mut Vec::new()).unwrap().1;
+        assert_eq!(failures([whole, whole].concat()), [""; 0]);
+        assert_eq!(failures(["running 2 tests\ntest a ... ok\n", whole].concat()), [died]);
+        assert_eq!(failures([whole, "running 2 tests\n"].concat()), [died]);
     }
 
     #[test]

@@ -35,6 +35,12 @@ pub fn parse(line: &str) -> Option<Tally> {
     })
 }
 
+/// Whether a line `running 3 tests` opens the tests of one program; `test result: ` closes them.
+pub fn opens(line: &str) -> bool {
+    let count = line.trim().strip_prefix("running ").and_then(|rest| rest.split_once(" test"));
+    count.is_some_and(|(count, plural)| count.parse::<u64>().is_ok() && matches!(plural, "" | "s"))
+}
+
 /// The name in a line `test NAME ... FAILED`.
 pub fn failed_test(line: &str) -> Option<&str> {
     line.trim().strip_prefix("test ")?.strip_suffix(" ... FAILED")
@@ -64,6 +70,12 @@ mod tests {
         ] {
             assert_eq!(parse(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn openings_are_recognised() {
+        assert!(opens("running 1 test\n") && opens("running 20 tests"));
+        assert!(!opens("running late tests") && !opens("running 3 testers") && !opens("test a ... ok"));
     }
 
     #[test]
