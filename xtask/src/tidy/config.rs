@@ -108,9 +108,12 @@ impl Config {
     }
 }
 
-/// Whether a path starts with one of the prefixes.
+/// Whether a path starts with one of the prefixes; one that starts with `*` may be found anywhere.
 pub fn within(path: &str, prefixes: &[String]) -> bool {
-    prefixes.iter().any(|prefix| path.starts_with(prefix.as_str()))
+    prefixes.iter().any(|prefix| match prefix.strip_prefix('*') {
+        Some(part) => path.contains(part),
+        None => path.starts_with(prefix.as_str()),
+    })
 }
 
 #[cfg(test)]
@@ -139,6 +142,13 @@ pub mod tests {
             "#,
         )
         .unwrap()
+    }
+
+    #[test]
+    fn a_star_finds_a_part_anywhere() {
+        let prefixes = ["a/".to_owned(), "*/benches/".to_owned()];
+        assert!(within("a/x.rs", &prefixes) && within("c/d/benches/x.rs", &prefixes));
+        assert!(!within("b/a/x.rs", &prefixes) && !within("benches.rs", &prefixes));
     }
 
     #[test]
