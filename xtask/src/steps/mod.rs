@@ -64,10 +64,18 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         cargo("fmt", &["fmt", "--all", "--check"], &[]),
         rule("layers", layers::check),
         rule("tidy", tidy::check),
-        cargo("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[]),
+        cargo(
+            "clippy",
+            &["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"],
+            &[],
+        ),
         cargo("tests", &test(&["--lib", "--bins", "--tests"]), &[]),
         cargo("doc tests", &test(&["--doc"]), &[]),
-        cargo("rustdoc", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")]),
+        cargo(
+            "rustdoc",
+            &["doc", "--workspace", "--no-deps", "--keep-going"],
+            &[("RUSTDOCFLAGS", "-D warnings")],
+        ),
     ];
     steps.extend(benches(workspace).into_iter().map(|bench| {
         // The whole workspace, as above: a single package selects other features and builds its dependencies anew.
