@@ -124,7 +124,7 @@ impl Memory {
 pub struct StoreStats {
     /// Pairs.
     pub pairs: u64,
-    /// Bytes of keys and values of all pairs.
+    /// Bytes of keys and values of all pairs, each pair rounded up to a multiple of 8.
     pub pair_bytes: u64,
     /// Bytes of keys and values written by stores and deletes.
     pub user_bytes_written: u64,

@@ -199,7 +199,9 @@ pub enum Found {
     Chunk(Vec<u8>),
     /// The checkpoint ends here and is whole.
     End,
-    /// There is no whole checkpoint here.
+    /// The records end before the checkpoint does: it was never finished.
+    Incomplete,
+    /// A record is not as it was written.
     Broken,
 }
 
@@ -222,10 +224,15 @@ impl CheckpointReader {
         Self { runs, run: 0, at: 0, generation: 0, chunks: 0, payload_bytes: 0 }
     }
 
+    /// Segments read so far, the current one included.
+    pub fn runs_used(&self) -> usize {
+        self.run + 1
+    }
+
     /// The next record.
     pub fn step<M: Medium>(&mut self, log: &Log, m: &M) -> Step<Found> {
         loop {
-            let Some((first, pages)) = self.runs.get(self.run).copied() else { return Step::Done(Found::Broken) };
+            let Some((first, pages)) = self.runs.get(self.run).copied() else { return Step::Done(Found::Incomplete) };
             let page_bytes = u64::from(log.geometry().page_bytes);
             let left = u64::from(pages) * page_bytes - self.at.min(u64::from(pages) * page_bytes);
             if left < HEAD as u64 {

@@ -117,6 +117,21 @@ impl Log {
         self.add_live(id, bytes);
     }
 
+    /// A record that the next checkpoint frees was copied. `cut`: it is older than the running checkpoint's cut.
+    pub fn move_until_checkpoint(&mut self, from: SegmentId, to: SegmentId, bytes: u64, cut: bool) {
+        let age = &mut self.segment_mut(from).until_checkpoint[usize::from(cut)];
+        let counted = bytes.min(*age);
+        *age -= counted;
+        self.sub_live(from, counted);
+        self.add_until_checkpoint(to, bytes);
+    }
+
+    /// Every record of a segment was moved or is not needed: forget what only a checkpoint would free.
+    pub fn drop_until_checkpoint(&mut self, id: SegmentId) {
+        let [new, old] = std::mem::take(&mut self.segment_mut(id).until_checkpoint);
+        self.sub_live(id, new + old);
+    }
+
     /// Bytes that the next checkpoint frees.
     pub fn until_checkpoint_bytes(&self) -> u64 {
         self.segments.iter().map(|s| s.until_checkpoint[0]).sum()

@@ -49,6 +49,8 @@ const TAIL: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Leaf<K> {
     slots: Vec<Entry<K>>,
+    /// Slots that are homes: all but the tail.
+    homes: u32,
     len: u32,
     depth: u8,
 }
@@ -65,7 +67,8 @@ impl<K: Mixed> Leaf<K> {
     /// An empty leaf with room for `capacity` slots.
     pub fn new(depth: u8, capacity: usize) -> Self {
         let slots = vec![Entry { key: K::default(), loc: Loc::NONE }; capacity.max(2 * TAIL)];
-        Self { slots, len: 0, depth }
+        let homes = (slots.len() - TAIL) as u32;
+        Self { slots, homes, len: 0, depth }
     }
 
     /// A leaf filled with sorted entries.
@@ -117,7 +120,7 @@ impl<K: Mixed> Leaf<K> {
     #[inline]
     fn home(&self, key: K) -> usize {
         let bits = key.prefix() << self.depth;
-        ((u128::from(bits) * (self.slots.len() - TAIL) as u128) >> 64) as usize
+        ((u128::from(bits) * u128::from(self.homes)) >> 64) as usize
     }
 
     /// Finds an entry or where it belongs.
