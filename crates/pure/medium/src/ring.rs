@@ -141,6 +141,10 @@ pub struct Ring {
     page_bytes: usize,
     states: Vec<SlotState>,
     free: Vec<u16>,
+    /// Slots whose content a Flush vouched for: they must not be overwritten before the next sync, because
+    /// after an operating-system crash they may be newer on disk than the page they were programmed to.
+    covered: Vec<bool>,
+    cooling: Vec<u16>,
 }
 
 impl Ring {
@@ -168,6 +172,8 @@ impl Ring {
             page_bytes: page_bytes as usize,
             states: vec![SlotState::Free; usize::from(slots)],
             free: Vec::with_capacity(usize::from(slots)),
+            covered: vec![false; usize::from(slots)],
+            cooling: Vec::new(),
         };
         for slot in (0..slots).rev() {
             match ring.view(SlotId(slot)) {
@@ -308,8 +314,36 @@ impl Ring {
     /// Gives a slot back: its page is programmed, or its content lives elsewhere.
     pub fn release(&mut self, slot: SlotId) {
         assert_ne!(self.state(slot), SlotState::Free, "a slot is released once");
+        if self.covered[usize::from(slot.0)] {
+            self.states[usize::from(slot.0)] = SlotState::Free;
+            self.cooling.push(slot.0);
+            return;
+        }
         self.store_state(slot, SlotState::Free);
         self.free.push(slot.0);
+    }
+
+    /// Everything in a mapped ring has just been synced on behalf of a Flush (or was found at power-on).
+    pub fn cover(&mut self) {
+        if matches!(self.memory, RingMemory::Mapped(_)) {
+            for (covered, state) in self.covered.iter_mut().zip(&self.states) {
+                *covered = *state != SlotState::Free;
+            }
+        }
+    }
+
+    /// Everything programmed so far has been synced: released slots that waited for it are free.
+    pub fn cooled(&mut self) {
+        for slot in std::mem::take(&mut self.cooling) {
+            self.covered[usize::from(slot)] = false;
+            self.store_state(SlotId(slot), SlotState::Free);
+            self.free.push(slot);
+        }
+    }
+
+    /// Released slots that wait for a sync.
+    pub fn cooling(&self) -> usize {
+        self.cooling.len()
     }
 
     /// The control of a slot; `None` when it is free.
@@ -351,6 +385,8 @@ impl Ring {
         self.memory.fill(0);
         self.states.fill(SlotState::Free);
         self.free = (0..self.slots).rev().collect();
+        self.cooling.clear();
+        self.covered.fill(false);
     }
 
     fn store_state(&mut self, slot: SlotId, state: SlotState) {

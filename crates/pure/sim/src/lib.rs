@@ -13,5 +13,5 @@ pub use digest::Digest;
 pub use event::EventQueue;
 pub use meter::{CpuMeter, CpuPrices, Free, Meter, Unit};
 pub use seed::{Chance, Rng, Seed};
-pub use server::{Class, Server};
+pub use server::{Class, Gate, Server};
 pub use time::{Duration, Instant};

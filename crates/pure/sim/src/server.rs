@@ -79,6 +79,46 @@ impl<J> Server<J> {
     }
 }
 
+/// A resource that is held for a time not known beforehand, such as a LUN whose register waits for the
+/// channel. Same law, same order of waiting.
+#[derive(Clone, Debug)]
+pub struct Gate<J> {
+    held: bool,
+    foreground: VecDeque<J>,
+    background: VecDeque<J>,
+}
+
+impl<J> Default for Gate<J> {
+    fn default() -> Self {
+        Self { held: false, foreground: VecDeque::new(), background: VecDeque::new() }
+    }
+}
+
+impl<J> Gate<J> {
+    /// Takes the gate for a job that is ready now, or lets the job wait. Returns the job that may go on.
+    pub fn acquire(&mut self, job: J, class: Class) -> Option<J> {
+        if !std::mem::replace(&mut self.held, true) {
+            return Some(job);
+        }
+        match class {
+            Class::Foreground => self.foreground.push_back(job),
+            Class::Background => self.background.push_back(job),
+        }
+        None
+    }
+
+    /// Gives the gate up. Returns the waiting job that has it now.
+    ///
+    /// # Panics
+    /// When nobody held it.
+    pub fn release(&mut self) -> Option<J> {
+        assert!(self.held, "a gate is released only while it is held");
+        let next = self.foreground.pop_front().or_else(|| self.background.pop_front());
+        self.held = next.is_some();
+        next
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
