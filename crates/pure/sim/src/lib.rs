@@ -5,6 +5,7 @@
 pub mod digest;
 pub mod event;
 pub mod meter;
+pub mod profile;
 pub mod seed;
 pub mod server;
 pub mod time;

@@ -34,7 +34,8 @@ pub struct MemMedia {
 impl MemMedia {
     /// Erased flash of that shape. Memory is taken as pages are programmed.
     pub fn new(shape: Shape) -> Self {
-        let segments = vec![Arc::new(Segment::default()); shape.geometry.segments as usize];
+        let blank = Arc::new(Segment::default());
+        let segments = (0..shape.geometry.segments).map(|_| Arc::clone(&blank)).collect();
         Self { shape, segments, history: PowerHistory::Clean, programmed: 0 }
     }
 

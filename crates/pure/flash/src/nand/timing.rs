@@ -308,7 +308,7 @@ mod tests {
     }
 
     fn nand() -> TimingModel {
-        let us = |n| Duration::from_nanos(n * 1000);
+        let us = |n: u64| Duration::from_nanos(n * 1000);
         let p = NandModel { read: us(50), program: us(500), erase: us(3000), channel_bandwidth: 16_384_000_000 };
         TimingModel::new(Timings::Nand(p), shape())
     }
@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn dependent_reads_do_not_saturate_an_underloaded_model() {
         let geometry = Geometry { page_bytes: 16_320, oob_bytes: 64, segment_pages: 64, segments: 4 };
-        let us = |n| Duration::from_nanos(n * 1000);
+        let us = |n: u64| Duration::from_nanos(n * 1000);
         let p = NandModel { read: us(50), program: us(500), erase: us(3000), channel_bandwidth: 0 };
         let mut m = TimingModel::new(Timings::Nand(p), Shape { geometry, channels: 32, luns: 32 });
         let mut rng = saker_sim::Seed(9).rng();
