@@ -5,9 +5,9 @@
 pub mod flash;
 pub mod ftl;
 pub mod nand;
-//pub mod page_map;
+pub mod page_map;
 
 pub use flash::{Flash, FlashStats, NamespaceMedium, ReadBatch};
 pub use ftl::Superblocks;
 pub use nand::{Cell, FaultPlan, Media, MemMedia, NandModel, PowerCut, TimingModel, Timings};
-//pub use page_map::{BlockError, PageMap};
+pub use page_map::{BlockError, PageMap};
