@@ -31,7 +31,7 @@ pub use dma::{
     ARENA_IOVA, ArenaFull, DmaError, DmaFault, DmaRegion, DmaSpace, MapError, PAGE_BYTES, Placement,
     WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window,
 };
-pub use entry::{CQE_BYTES, Cqe, SQE_BYTES, Sqe};
+pub use entry::{Cqe, Sqe};
 pub use registers::{REGISTER_BYTES, RegisterError, Registers, offset};
 pub use ring::{
     DeviceCq, DeviceSq, DoorbellError, DoorbellKind, Doorbells, HostQueuePair, PostError, RingError, SqFull,

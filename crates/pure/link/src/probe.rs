@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use crate::entry::{CQE_BYTES, Cqe};
+use saker_nvme::{Cqe, Status};
+
 use crate::ring::{DeviceCq, DeviceSq, DoorbellError, PostError};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
@@ -108,7 +109,7 @@ impl NoopController {
             let cqe = match self.waiting.take() {
                 Some(cqe) => cqe,
                 None => match self.sq.fetch()? {
-                    Some(sqe) => self.success(crate::entry::sqe_cid(&sqe)),
+                    Some(sqe) => self.success(sqe.cid.get()),
                     None => return Ok(done),
                 },
             };
@@ -125,8 +126,6 @@ impl NoopController {
 
     #[inline]
     fn success(&self, cid: u16) -> Cqe {
-        let low = u64::from(self.sq.head()) | u64::from(self.queue) << 16;
-        let words: [u64; CQE_BYTES / 8] = [0, (low | u64::from(cid) << 32).to_le()];
-        crate::entry::cqe_from_words(words)
+        Cqe::new(0, self.sq.head(), self.queue, cid, Status::SUCCESS)
     }
 }

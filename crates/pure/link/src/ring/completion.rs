@@ -8,7 +8,7 @@ use super::doorbell::{Doorbell, Watched};
 use super::memory::RingMemory;
 use super::{DoorbellError, DoorbellKind, Doorbells, RingError, distance, next};
 use crate::dma::DmaSpace;
-use crate::entry::{CQE_WORDS, Cqe, CqeTail, cqe_words};
+use crate::entry::{CQE_WORDS, Cqe, cqe_words};
 
 /// Puts entries into a completion queue. Several submission queues may share it.
 #[derive(Debug)]
@@ -58,9 +58,10 @@ impl DeviceCq {
         if after == self.head.good() && after == self.refresh()? {
             return Err(PostError::Full);
         }
-        self.ring.store_word(self.tail, 0, cqe_words(cqe)[0]);
+        let words = cqe_words(&cqe.with_phase(self.phase));
+        self.ring.store_word(self.tail, 0, words[0]);
         // The phase is in the last word, so publishing that one publishes the entry.
-        self.ring.publish(self.tail, 1, CqeTail::of(cqe).word_with_phase(self.phase));
+        self.ring.publish(self.tail, 1, words[1]);
         self.tail = after;
         self.phase ^= after == 0;
         Ok(())

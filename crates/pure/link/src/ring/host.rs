@@ -6,7 +6,7 @@ use super::doorbell::Doorbell;
 use super::memory::RingMemory;
 use super::{DoorbellKind, Doorbells, RingError, SqFull, distance, next};
 use crate::dma::{DmaRegion, DmaSpace};
-use crate::entry::{CQE_WORDS, Cqe, CqeTail, SQE_BYTES, SQE_WORDS, Sqe, cqe_from_words, sqe_words};
+use crate::entry::{CQE_WORDS, Cqe, SQE_WORDS, Sqe, cqe_from_words, phase, sqe_words};
 
 /// A submission queue and its completion queue, both in arena pages that the pair owns.
 ///
@@ -75,7 +75,7 @@ impl HostQueuePair {
     /// # Errors
     /// [`SqFull`] as for [`submit`](Self::submit).
     #[inline]
-    pub fn submit_payload(&mut self, payload: &[u8; SQE_BYTES]) -> Result<(), SqFull> {
+    pub fn submit_payload(&mut self, payload: &[u8; Sqe::BYTES]) -> Result<(), SqFull> {
         self.push(zerocopy::transmute!(*payload))
     }
 
@@ -101,15 +101,14 @@ impl HostQueuePair {
     #[inline]
     pub fn poll(&mut self) -> Option<Cqe> {
         let word = self.cq.acquire(self.cq_head, 1);
-        let tail = CqeTail::from_word(word);
-        if tail.phase() != self.phase {
+        if phase(word) != self.phase {
             return None;
         }
         let cqe = cqe_from_words([self.cq.load_word(self.cq_head, 0), word]);
         self.cq_head = next(self.cq_head, self.cq.entries());
         self.phase ^= self.cq_head == 0;
         self.in_flight = self.in_flight.saturating_sub(1);
-        self.take_head(u32::from(tail.sq_head()));
+        self.take_head(u32::from(cqe.sqhd.get()));
         Some(cqe)
     }
 

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::Slot;
-use crate::entry::{Cqe, CqeTail, Sqe, sqe_with_cid};
+use crate::entry::{Cqe, Sqe};
 use crate::ring::{HostQueuePair, SqFull};
 
 /// A [`HostQueuePair`] whose commands are identified by slots.
@@ -67,7 +67,7 @@ impl SlotQueue {
         else {
             return Err(Rejected { slot, reason: RejectReason::Identifier });
         };
-        if let Err(full) = self.pair.submit(&sqe_with_cid(sqe, slot.index())) {
+        if let Err(full) = self.pair.submit(&sqe.with_cid(slot.index())) {
             return Err(Rejected { slot, reason: full.into() });
         }
         // The device may not look before the doorbell; if it does, it finds nothing mapped.
@@ -89,7 +89,7 @@ impl SlotQueue {
     #[inline]
     pub fn poll(&mut self) -> Option<Result<Completion, CompletionError>> {
         let cqe = self.pair.poll()?;
-        let cid = CqeTail::of(&cqe).cid();
+        let cid = cqe.cid.get();
         let slot = self.in_flight.get_mut(usize::from(cid)).and_then(Option::take);
         Some(slot.map_or(Err(CompletionError::NotInFlight(cid)), |mut slot| {
             slot.arrive();
