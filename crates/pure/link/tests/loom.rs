@@ -144,19 +144,17 @@ fn the_device_reaches_a_window_only_while_it_is_mapped() {
     });
 }
 
+/// The host's own thread plays the second device thread: loom cannot bound three threads that spin.
 #[test]
 fn two_device_threads_take_turns_in_a_window() {
     bounded(|| {
         let (space, mut window) = one_window();
         let iova = window.map_owned(vec![0, 0]).expect("short");
-        let threads = [1, 2].map(|fill| {
-            let space = Arc::clone(&space);
-            thread::spawn(move || space.write(iova, &[fill, fill]).is_ok())
-        });
+        let other = Arc::clone(&space);
+        let thread = thread::spawn(move || other.write(iova, &[1, 1]).is_ok());
+        assert_eq!(space.write(iova, &[2, 2]), Ok(()));
         let buffer = window.unmap_owned().expect("mapped");
-        let wrote = threads.map(|thread| thread.join().expect("no panic"));
-        assert_eq!(buffer[0], buffer[1]);
-        assert!(buffer[0] == 0 || wrote[usize::from(buffer[0]) - 1]);
-        assert_eq!(buffer[0] == 0, wrote == [false, false]);
+        let wrote = thread.join().expect("no panic");
+        assert!(buffer == [2, 2] || wrote && buffer == [1, 1]);
     });
 }
