@@ -27,11 +27,11 @@ mod bits;
 
 pub mod admin;
 pub mod cqe;
-// identify
+pub mod identify;
 pub mod key;
 pub mod kv;
 pub mod kv_list;
-// log
+pub mod log;
 pub mod nvm;
 pub mod prp;
 pub mod regs;

@@ -35,6 +35,6 @@ impl Doorbell {
             return None;
         }
         let qid = (index / 2) as u16;
-        Some(if index % 2 == 0 { Self::SqTail(qid) } else { Self::CqHead(qid) })
+        Some(if index.is_multiple_of(2) { Self::SqTail(qid) } else { Self::CqHead(qid) })
     }
 }
