@@ -91,7 +91,7 @@ fn unmapping_is_safe_while_the_device_writes() {
             while !stop.load(Ordering::Relaxed) {
                 hits += u32::from(space.write(iova + 8, &[1; 48]).is_ok());
                 hits += u32::from(space.read(iova, &mut [0; 64]).is_ok());
-                if hits % 64 == 0 {
+                if hits.is_multiple_of(64) {
                     thread::yield_now();
                 }
             }
