@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use saker_nvme::{Cqe, Status};
+use saker_nvme::{Cqe, Sqe, Status};
 
 use crate::ring::{DeviceCq, DeviceSq, DoorbellError, PostError};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
@@ -90,13 +90,15 @@ pub struct NoopController {
     sq: DeviceSq,
     cq: DeviceCq,
     queue: u16,
-    waiting: Option<Cqe>,
+    answer: Cqe,
+    /// Whether `answer` still has to be posted.
+    owing: bool,
 }
 
 impl NoopController {
     /// Serves the pair with identifier `queue`.
     pub fn new(sq: DeviceSq, cq: DeviceCq, queue: u16) -> Self {
-        Self { sq, cq, queue, waiting: None }
+        Self { sq, cq, queue, answer: Cqe::new(0, 0, queue, 0, Status::SUCCESS), owing: false }
     }
 
     /// Completes up to `budget` commands and returns their number.
@@ -105,20 +107,19 @@ impl NoopController {
     /// [`DoorbellError`] if the host wrote an impossible doorbell.
     #[inline]
     pub fn turn(&mut self, budget: u32) -> Result<u32, DoorbellError> {
+        let mut sqe = Sqe::new(0, 0);
         for done in 0..budget {
-            let cqe = match self.waiting.take() {
-                Some(cqe) => cqe,
-                None => match self.sq.fetch()? {
-                    Some(sqe) => self.success(sqe.cid.get()),
-                    None => return Ok(done),
-                },
-            };
-            if let Err(error) = self.cq.post(&cqe) {
-                self.waiting = Some(cqe);
-                return match error {
-                    PostError::Full => Ok(done),
-                    PostError::Doorbell(error) => Err(error),
-                };
+            if !self.owing && !self.sq.fetch_into(&mut sqe)? {
+                return Ok(done);
+            }
+            if !self.owing {
+                self.answer = self.success(sqe.cid.get());
+            }
+            self.owing = true;
+            match self.cq.post(&self.answer) {
+                Ok(()) => self.owing = false,
+                Err(PostError::Full) => return Ok(done),
+                Err(PostError::Doorbell(error)) => return Err(error),
             }
         }
         Ok(budget)

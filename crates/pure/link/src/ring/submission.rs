@@ -53,12 +53,23 @@ impl DeviceSq {
     /// [`DoorbellError`] once for each bad value of the tail doorbell.
     #[inline]
     pub fn fetch(&mut self) -> Result<Option<Sqe>, DoorbellError> {
+        let mut sqe = Sqe::new(0, 0);
+        Ok(self.fetch_into(&mut sqe)?.then_some(sqe))
+    }
+
+    /// As [`fetch`](Self::fetch), into an entry of the caller's; false if there is none. For polling loops: the entry
+    /// stays in place instead of travelling in nested results.
+    ///
+    /// # Errors
+    /// [`DoorbellError`] once for each bad value of the tail doorbell.
+    #[inline]
+    pub fn fetch_into(&mut self, sqe: &mut Sqe) -> Result<bool, DoorbellError> {
         if self.head == self.tail.good() && self.pending()? == 0 {
-            return Ok(None);
+            return Ok(false);
         }
-        let sqe = sqe_from_words(self.ring.load(self.head));
+        *sqe = sqe_from_words(self.ring.load(self.head));
         self.head = next(self.head, self.ring.entries());
-        Ok(Some(sqe))
+        Ok(true)
     }
 
     /// Copies up to `into.len()` pending entries without consuming them, and returns their number: to prefetch what
