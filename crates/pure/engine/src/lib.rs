@@ -1,1 +1,13 @@
-//! (in construction)
+//! Key-value engines over a [`saker_medium::Medium`]. They run in the device (over flash) and at the host
+//! (over a block namespace) alike, and never name a queue or an opcode.
+//!
+//! An engine never waits: an operation answers `Done`, `Need(pages)` or `Blocked(stall)`, and the last two
+//! leave its state as it was.
+#![forbid(unsafe_code)]
+
+pub mod hash_store;
+pub mod index;
+pub mod kv;
+
+pub use hash_store::{HashStore, HashStoreConfig};
+pub use kv::{Background, Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};

@@ -1,1 +1,18 @@
-//! (in construction)
+//! The clockwork every model runs on: time as an argument, events in a total order, resources that
+//! are reserved only when a step is ready, seeds in a tree, digests of whole runs.
+#![forbid(unsafe_code)]
+
+pub mod digest;
+pub mod event;
+pub mod meter;
+pub mod profile;
+pub mod seed;
+pub mod server;
+pub mod time;
+
+pub use digest::Digest;
+pub use event::EventQueue;
+pub use meter::{CpuMeter, CpuPrices, Free, Meter, Unit};
+pub use seed::{Chance, Rng, Seed};
+pub use server::{Class, Gate, Server};
+pub use time::{Duration, Instant};

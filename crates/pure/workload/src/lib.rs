@@ -1,1 +1,27 @@
-//! (in construction)
+//! From a seed to operations, and nothing else: which key, which kind, how large, and which bytes.
+//!
+//! The same plan gives the same operations on every machine. Nothing here knows a store, a queue or a clock, and
+//! no generator needs memory in proportion to its keys.
+#![forbid(unsafe_code)]
+
+pub mod bijection;
+pub mod distribution;
+mod error;
+pub mod key;
+pub mod mix;
+pub mod plan;
+pub mod records;
+pub mod seed;
+pub mod size;
+pub mod value;
+
+pub use bijection::Permutation;
+pub use distribution::{Distribution, Picker, Zipf};
+pub use error::WorkloadError;
+pub use key::{KeyForm, KeySpace};
+pub use mix::{Kind, Mix};
+pub use plan::{Operation, Operations, Plan};
+pub use records::{Record, RecordError, RecordFormat, RecordSet, SizeClass};
+pub use seed::child_seed;
+pub use size::{Share, SizePicker, Sizes};
+pub use value::ValueSource;

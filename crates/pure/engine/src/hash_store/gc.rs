@@ -1,0 +1,210 @@
+//! Garbage collection: the log proposes a segment, the store moves what is live out of it.
+
+use super::HashStore;
+use super::record::{Kind, record_bytes};
+use super::walk::{Next, Walked, Walker};
+use crate::index::Loc;
+use crate::kv::Background;
+use saker_log::append::Reserve;
+use saker_log::{Bytes, SegmentState};
+use saker_medium::{Completion, Io, Medium, SegmentId, Stall, Step, Stream, Tag};
+use saker_sim::{Meter, Unit};
+
+/// Free segments (beyond the spare ones) below which collection starts; a share of the quota is added.
+const FREE_SEGMENTS_LOW: u32 = 5;
+/// Records a quantum handles.
+const QUANTUM_RECORDS: u32 = 64;
+
+/// A collection on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct GcCursor {
+    walker: Walker,
+}
+
+impl HashStore {
+    /// One bounded piece of background work: collection, then checkpoint. `finished`: everything up to this
+    /// tag has completed.
+    pub fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background> {
+        self.log.pump(finished, m);
+        if self.gc.is_none() {
+            self.start_collection(m);
+        }
+        // Collection and checkpoint take turns; under pressure collection goes first.
+        self.checkpoint.turn = !self.checkpoint.turn;
+        if self.gc.is_some() && (self.checkpoint.turn || self.is_pressed(m)) {
+            return self.collect(m, w);
+        }
+        if self.checkpoint_quantum(finished, m, w) == Background::Worked {
+            return Step::Done(Background::Worked);
+        }
+        if self.gc.is_some() {
+            return self.collect(m, w);
+        }
+        let waiting = self.log.releasing() > 0 || self.checkpoint.is_running();
+        Step::Done(if waiting { Background::Waiting } else { Background::Idle })
+    }
+
+    /// Whether background work is due. Cheap: asked after every command.
+    #[inline]
+    pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
+        self.gc.is_some()
+            || self.checkpoint.is_running()
+            || self.log.releasing() > 0
+            || m.free_segments() <= self.free_low(m)
+            || self.checkpoint_due()
+    }
+
+    /// Whether writes are close to waiting for background work.
+    pub fn is_pressed<M: Medium>(&self, m: &M) -> bool {
+        m.free_segments() <= 4
+    }
+
+    fn free_low<M: Medium>(&self, m: &M) -> u32 {
+        FREE_SEGMENTS_LOW + m.quota_segments() / 50
+    }
+
+    fn start_collection<M: Medium>(&mut self, m: &mut M) {
+        let short = m.free_segments() + self.log.releasing() as u32 <= self.free_low(m);
+        if !short && !self.log.must_evacuate() {
+            return;
+        }
+        let Some(victim) = self.log.victim() else { return };
+        if !self.log.segment(victim).evacuate && self.log.gain(victim) < self.least_gain() {
+            return;
+        }
+        let pages = self.log.segment(victim).next_page;
+        self.gc = Some(GcCursor { walker: Walker::new(victim, pages) });
+    }
+
+    /// A collection must free more than the end of a segment that copies can leave unused.
+    fn least_gain(&self) -> u64 {
+        (self.log.geometry().segment_bytes() / 64).max(1)
+    }
+
+    fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
+        for done in 0..QUANTUM_RECORDS {
+            let Some(GcCursor { mut walker }) = self.gc else { break };
+            // A dead segment needs no walk.
+            if self.log.segment(walker.segment).live_bytes == 0 {
+                self.finish_collection(walker.segment, m);
+                return Step::Done(Background::Worked);
+            }
+            let next = match self.walk(&mut walker, m) {
+                Step::Done(Ok(next)) => next,
+                Step::Done(Err(_)) => {
+                    self.log.set_damaged(walker.segment);
+                    self.gc = None;
+                    return Step::Done(Background::Worked);
+                }
+                Step::Need(_) | Step::Blocked(_) if done > 0 => return Step::Done(Background::Worked),
+                Step::Need(reads) => return Step::Need(reads),
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            };
+            w.work(Unit::Decode, 1);
+            match next {
+                Next::End => {
+                    self.end_of_segment(walker.segment, m);
+                    return Step::Done(Background::Worked);
+                }
+                Next::Broken(_) => {}
+                Next::Record(record) => {
+                    if let Err(stall) = self.move_record(&record, m, w) {
+                        return if done > 0 { Step::Done(Background::Worked) } else { Step::Blocked(stall) };
+                    }
+                }
+            }
+            self.gc = Some(GcCursor { walker });
+        }
+        Step::Done(Background::Worked)
+    }
+
+    /// Every readable record was moved. Live bytes that are left cannot be read: the segment is kept.
+    fn end_of_segment<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+        self.log.drop_until_checkpoint(id);
+        if self.log.segment(id).live_bytes == 0 {
+            self.finish_collection(id, m);
+        } else {
+            self.log.set_damaged(id);
+            self.gc = None;
+        }
+    }
+
+    fn finish_collection<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+        self.gc = None;
+        self.stats.gc_segments += 1;
+        self.log.release(id, m);
+    }
+
+    /// Copies a record if it is needed. On a stall nothing happened.
+    fn move_record<M: Medium, W: Meter>(&mut self, r: &Walked, m: &mut M, w: &mut W) -> Result<(), Stall> {
+        let key = &r.key[..usize::from(r.header.key_bytes)];
+        let bytes = record_bytes(key.len() as u32, r.header.value_bytes);
+        let Some(place) = self.index.place(key) else { return Ok(()) };
+        let from = Loc::new(r.spot.0, bytes, key.len() as u8);
+        w.work(Unit::Probe, 2);
+        let is_tombstone = r.header.kind == Kind::Tombstone;
+        let needed = if is_tombstone { self.tombstone_is_needed(r) } else { self.index.get(place) == Some(from) };
+        if !needed {
+            return Ok(());
+        }
+        self.log.room(m, Stream::Gc, bytes, Reserve { slots: 2, segments: 0 })?;
+        let to = self.copy_record(r, bytes, m);
+        let old = self.log_segment(from);
+        if is_tombstone {
+            let cut = self.checkpoint.cut_version().is_some_and(|v| v > r.header.version);
+            self.move_tombstone(old, to, u64::from(bytes), cut);
+        } else {
+            self.index.insert(place, to);
+            self.log.add_live(self.log_segment(to), u64::from(bytes));
+            self.log.sub_live(old, u64::from(bytes));
+        }
+        self.stats.gc_records_copied += 1;
+        self.stats.gc_bytes_copied += u64::from(bytes);
+        w.work(Unit::CopyByte, u64::from(bytes));
+        w.work(Unit::Move, 1);
+        Ok(())
+    }
+
+    fn log_segment(&self, loc: Loc) -> SegmentId {
+        self.segment_of(loc.position())
+    }
+
+    fn copy_record<M: Medium>(&mut self, r: &Walked, bytes: u32, m: &mut M) -> Loc {
+        let range = Bytes::new(r.spot, bytes);
+        let mut record = std::mem::take(&mut self.checkpoint.scratch);
+        record.resize(bytes as usize, 0);
+        let copied = range.copy_to(&self.log, m, 0, &mut record);
+        assert_eq!(copied, bytes as usize, "the walker saw the whole record");
+        let writer = self.log.begin(m, Stream::Gc, bytes);
+        let spot = writer.spot();
+        self.log.put(m, &writer, 0, &record);
+        self.log.commit(m, writer);
+        self.checkpoint.scratch = record;
+        Loc::new(spot.0, bytes, r.header.key_bytes)
+    }
+
+    /// A tombstone is needed until a checkpoint that began after it is complete.
+    fn tombstone_is_needed(&self, r: &Walked) -> bool {
+        r.header.version >= self.checkpoint.durable_version()
+    }
+
+    /// A tombstone's bytes count in its segment until the next checkpoint; the copy starts a new count.
+    fn move_tombstone(&mut self, from: SegmentId, to: Loc, bytes: u64, cut: bool) {
+        self.log.move_until_checkpoint(from, self.log_segment(to), bytes, cut);
+    }
+
+    /// Takes note of a finished I/O.
+    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        let failed = self.log.completed(done, m);
+        if let Io::Program { at, .. } = done.io
+            && failed
+        {
+            let id = self.log.geometry().segment_of(at);
+            if self.log.segment(id).stream() == Stream::Checkpoint {
+                self.checkpoint_failed(m);
+            } else if self.log.segment(id).state == SegmentState::Closed && self.gc.is_none() {
+                self.start_collection(m);
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The hash store: pairs in a log on flash, an in-memory index of where each one is.
+//!
+//! SAKER's Hash-store (SYSTOR'25 sections 1 and 3.2: an on-flash log flushed when an in-memory block fills,
+//! an in-memory hash index), with what a device needs besides: deletes, garbage collection, checkpoints,
+//! recovery, and an order for List.
+
+pub mod checkpoint;
+pub mod gc;
+pub mod list;
+pub mod ops;
+pub mod record;
+pub mod recover;
+pub mod walk;
+
+use crate::index::Index;
+use crate::kv::{Memory, StoreStats};
+use gc::GcCursor;
+use record::{HEADER_BYTES, record_bytes};
+use saker_log::{CheckpointWriter, Log, LogStats};
+use saker_medium::{Geometry, Medium, SegmentId};
+
+/// Segments the log never gives to new pairs: the append points, a collection and a checkpoint need them.
+const SPARE_SEGMENTS: u32 = 5;
+/// Part of the remaining segments that pairs may fill, so that collections always gain something.
+const FILL_PERCENT_MAX: u64 = 93;
+
+/// Settings of a hash store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HashStoreConfig {
+    /// The namespace it serves, 1-based; marks its segments.
+    pub owner: u16,
+    /// Seed of the key bijection; belongs to the image.
+    pub seed: u64,
+    /// Whether the power-safe ring survives a power cut (a capacitor).
+    pub ring_lasts: bool,
+    /// Largest value in bytes.
+    pub value_bytes_max: u32,
+    /// A checkpoint is due when the log has grown by this many times the index's size ...
+    pub checkpoint_index_ratio: u64,
+    /// ... but not before it has grown by this many bytes.
+    pub checkpoint_bytes_min: u64,
+}
+
+impl HashStoreConfig {
+    /// Settings for a namespace on a medium of that shape: the largest value that fits, checkpoints when the
+    /// log has grown by eight index sizes and an eighth of the medium or 64 MiB.
+    pub fn new(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool) -> Self {
+        let fits = geometry.segment_bytes() as u32 - HEADER_BYTES - 16;
+        let bytes = geometry.segment_bytes() * u64::from(quota_segments);
+        Self {
+            owner,
+            seed: 0x5a4b_4552 ^ u64::from(owner),
+            ring_lasts,
+            value_bytes_max: (2 << 20).min(fits / 2),
+            checkpoint_index_ratio: 8,
+            checkpoint_bytes_min: (bytes / 8).min(64 << 20),
+        }
+    }
+}
+
+/// One shard of a hash store.
+#[derive(Clone, Debug)]
+pub struct HashStore {
+    config: HashStoreConfig,
+    log: Log,
+    index: Index,
+    /// The version the next write gets.
+    version: u64,
+    record_bytes_max: u32,
+    stats: StoreStats,
+    gc: Option<GcCursor>,
+    checkpoint: checkpoint::State,
+}
+
+impl HashStore {
+    /// An empty store on an empty medium.
+    pub fn new<M: Medium>(config: HashStoreConfig, m: &M) -> Self {
+        Self {
+            config,
+            log: Log::new(config.owner, m.geometry(), config.ring_lasts),
+            index: Index::new(config.seed),
+            version: 1,
+            record_bytes_max: record_bytes(16, 256),
+            stats: StoreStats::default(),
+            gc: None,
+            checkpoint: checkpoint::State::default(),
+        }
+    }
+
+    /// Settings.
+    pub fn config(&self) -> &HashStoreConfig {
+        &self.config
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> StoreStats {
+        StoreStats { pairs: self.index.len(), ..self.stats }
+    }
+
+    /// Counters of the log.
+    pub fn log_stats(&self) -> LogStats {
+        self.log.stats()
+    }
+
+    /// Modelled controller memory.
+    pub fn memory(&self) -> Memory {
+        let held = u64::from(self.log.segments_held()) * size_of::<saker_log::Segment>() as u64;
+        Memory { segment_bytes: held, ..self.index.memory() }
+    }
+
+    /// Bytes of records that may live at once, given the longest one so far: what the segments hold, less the
+    /// spare ones, the room lost at a segment's end, two checkpoints, and a share that keeps collections cheap.
+    pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
+        let geometry = self.log.geometry();
+        let usable = u64::from(m.quota_segments().saturating_sub(SPARE_SEGMENTS));
+        let checkpoints = 2 * u64::from(saker_log::checkpoint::segments_for(&self.log, self.checkpoint_payload()));
+        let end = u64::from(self.record_bytes_max).min(geometry.segment_bytes() / 2);
+        usable.saturating_sub(checkpoints) * (geometry.segment_bytes() - end) * FILL_PERCENT_MAX / 100
+    }
+
+    /// Bytes of records that live.
+    pub fn live_bytes(&self) -> u64 {
+        self.log.live_bytes()
+    }
+
+    /// A digest of everything that operations can observe, for tests of the contract.
+    pub fn digest(&self) -> u64 {
+        let mut digest = saker_sim::Digest::default();
+        self.index.visit(None, |place, loc| {
+            let (key, len) = self.index.key(place);
+            digest.bytes(&key[..len]);
+            digest.number(loc.word());
+            true
+        });
+        digest.number(self.version);
+        digest.number(self.log.live_bytes());
+        digest.number(self.log.next_sequence());
+        digest.value()
+    }
+
+    fn checkpoint_payload(&self) -> u64 {
+        self.index.len() * checkpoint::ENTRY_BYTES_MAX
+    }
+
+    fn segment_of(&self, position: u64) -> SegmentId {
+        let geometry = self.log.geometry();
+        SegmentId((position / geometry.segment_bytes()) as u32)
+    }
+}
+
+/// The running checkpoint, if any.
+pub(crate) type RunningCheckpoint = Option<CheckpointWriter>;

@@ -1,0 +1,306 @@
+//! Store, Retrieve, Delete, Exist, Flush.
+
+use super::HashStore;
+use super::record::{HEADER_BYTES, Header, Kind, record_bytes};
+use crate::index::{Loc, Place};
+use crate::kv::{Condition, KvError, Sink, Source};
+use saker_log::append::Reserve;
+use saker_log::{Bytes, Spot, Writer};
+use saker_medium::{Medium, Step, Stream, Tag, ready};
+use saker_sim::{Meter, Unit};
+
+/// What a new pair leaves for deletes, collections and checkpoints.
+const FOR_PAIRS: Reserve = Reserve { slots: 6, segments: 3 };
+/// What a delete leaves for collections.
+const FOR_DELETES: Reserve = Reserve { slots: 4, segments: 2 };
+
+impl HashStore {
+    /// Stores a pair. The value is read once, into the log.
+    #[inline]
+    pub fn store<M: Medium, W: Meter, S: Source>(
+        &mut self,
+        key: &[u8],
+        value: &mut S,
+        condition: Condition,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
+        let value_bytes = value.bytes();
+        if value_bytes > self.config.value_bytes_max {
+            return Step::Done(Err(KvError::ValueSize));
+        }
+        if let Err(refused) = self.admit(place, value_bytes, key.len(), condition, m, w) {
+            return Step::Done(Err(refused));
+        }
+        let bytes = record_bytes(key.len() as u32, value_bytes);
+        if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_PAIRS) {
+            return Step::Blocked(stall);
+        }
+        let writer = self.log.begin(m, Stream::User, bytes);
+        let loc = Loc::new(writer.spot().0, bytes, key.len() as u8);
+        let header = self.header(Kind::Pair, key.len(), value_bytes);
+        if self.land(&writer, header, key, value, m).is_err() {
+            self.log.abandon(m, writer);
+            return Step::Done(Err(KvError::Transfer));
+        }
+        self.log.commit(m, writer);
+        self.version += 1;
+        self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
+        self.enter(place, loc);
+        w.work(Unit::Encode, 1);
+        w.work(Unit::CopyByte, u64::from(bytes));
+        w.work(Unit::ChecksumByte, u64::from(bytes));
+        w.work(Unit::Probe, 2);
+        Step::Done(Ok(()))
+    }
+
+    /// Checks the condition and the capacity before anything is touched.
+    #[inline]
+    fn admit<M: Medium, W: Meter>(
+        &mut self,
+        place: Place,
+        value_bytes: u32,
+        key_bytes: usize,
+        condition: Condition,
+        m: &M,
+        w: &mut W,
+    ) -> Result<(), KvError> {
+        let bytes = record_bytes(key_bytes as u32, value_bytes);
+        self.record_bytes_max = self.record_bytes_max.max(bytes);
+        if condition != Condition::Always {
+            w.work(Unit::Probe, 2);
+            match (condition, self.index.get(place)) {
+                (Condition::MustExist, None) => return Err(KvError::NotFound),
+                (Condition::MustNotExist, Some(_)) => return Err(KvError::Exists),
+                _ => {}
+            }
+        }
+        // Far from full, which is nearly always, one comparison decides.
+        let needed = self.log.live_bytes() + u64::from(bytes);
+        if needed > self.capacity_bytes(m) {
+            let old = self.index.get(place).map_or(0, |loc| u64::from(loc.record_bytes()));
+            if needed - old > self.capacity_bytes(m) || old == 0 {
+                return Err(KvError::CapacityExceeded);
+            }
+        }
+        Ok(())
+    }
+
+    fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {
+        let owner = self.config.owner;
+        Header { crc: 0, value_bytes, version: self.version, kind, key_bytes: key_bytes as u8, owner }
+    }
+
+    /// Writes header, key and value into the writer's room.
+    #[inline]
+    fn land<M: Medium, S: Source>(
+        &mut self,
+        writer: &Writer,
+        mut header: Header,
+        key: &[u8],
+        value: &mut S,
+        m: &mut M,
+    ) -> Result<(), crate::SourceError> {
+        let start = HEADER_BYTES as usize + key.len();
+        let used = start + header.value_bytes as usize;
+        let chunk = self.log.chunk_mut(m, writer, 0);
+        if chunk.len() >= used {
+            chunk[HEADER_BYTES as usize..start].copy_from_slice(key);
+            value.read(0, &mut chunk[start..used])?;
+            chunk[used..].fill(0);
+            chunk[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
+            header.crc = super::record::record_crc(&chunk[4..used]);
+            chunk[..4].copy_from_slice(&header.crc.to_le_bytes());
+            return Ok(());
+        }
+        self.land_pages(writer, header, key, value, m)
+    }
+
+    /// The same across pages.
+    fn land_pages<M: Medium, S: Source>(
+        &mut self,
+        writer: &Writer,
+        mut header: Header,
+        key: &[u8],
+        value: &mut S,
+        m: &mut M,
+    ) -> Result<(), crate::SourceError> {
+        let start = HEADER_BYTES + key.len() as u32;
+        self.log.put(m, writer, HEADER_BYTES, key);
+        let mut done = 0;
+        while done < header.value_bytes {
+            let chunk = self.log.chunk_mut(m, writer, start + done);
+            let n = chunk.len().min((header.value_bytes - done) as usize);
+            value.read(done, &mut chunk[..n])?;
+            done += n as u32;
+        }
+        let padding = header.record_bytes() - start - header.value_bytes;
+        self.log.put(m, writer, start + header.value_bytes, &[0; 8][..padding as usize]);
+        self.log.put(m, writer, 0, &header.encode());
+        header.crc = self.landed_crc(writer, start + header.value_bytes, m);
+        self.log.put(m, writer, 0, &header.crc.to_le_bytes());
+        Ok(())
+    }
+
+    fn landed_crc<M: Medium>(&self, writer: &Writer, used: u32, m: &mut M) -> u32 {
+        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+        let mut at = 4;
+        while at < used {
+            let chunk = self.log.chunk_mut(m, writer, at);
+            let n = chunk.len().min((used - at) as usize);
+            digest.update(&chunk[..n]);
+            at += n as u32;
+        }
+        digest.finalize() as u32
+    }
+
+    /// Enters a pair that is in the log.
+    #[inline]
+    fn enter(&mut self, place: Place, loc: Loc) {
+        self.stats.pair_bytes += u64::from(loc.record_bytes() - HEADER_BYTES);
+        let old = self.index.insert(place, loc);
+        self.log.add_live(self.segment_of(loc.position()), u64::from(loc.record_bytes()));
+        if let Some(old) = old {
+            self.forget(old);
+        }
+    }
+
+    /// The record at `loc` is no longer a pair.
+    fn forget(&mut self, loc: Loc) {
+        let bytes = loc.record_bytes();
+        self.log.sub_live(self.segment_of(loc.position()), u64::from(bytes));
+        self.stats.pair_bytes -= u64::from(bytes - HEADER_BYTES);
+    }
+
+    /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
+    /// Nothing is delivered that does not match the record's checksum.
+    #[inline]
+    pub fn retrieve<M: Medium, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        sink: &mut K,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<u32, KvError>> {
+        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
+        w.work(Unit::Probe, 2);
+        let Some(loc) = self.index.get(place) else { return Step::Done(Err(KvError::NotFound)) };
+        let range = Bytes::new(Spot(loc.position()), loc.record_bytes());
+        if let Err(e) = ready!(range.resident(&self.log, m)) {
+            return Step::Done(Err(e.into()));
+        }
+        w.work(Unit::Decode, 1);
+        w.work(Unit::Compare, 1);
+        w.work(Unit::ChecksumByte, u64::from(loc.record_bytes()));
+        w.work(Unit::CopyByte, u64::from(loc.record_bytes().min(sink.room())));
+        Step::Done(self.deliver(key, loc, range, sink, m))
+    }
+
+    fn deliver<M: Medium, K: Sink>(
+        &self,
+        key: &[u8],
+        loc: Loc,
+        range: Bytes,
+        sink: &mut K,
+        m: &M,
+    ) -> Result<u32, KvError> {
+        let value_bytes = self.verify(key, loc, range, m)?;
+        let start = HEADER_BYTES + key.len() as u32;
+        let wanted = value_bytes.min(sink.room());
+        let mut done = 0;
+        while done < wanted {
+            let chunk = range.chunk(&self.log, m, start + done);
+            let n = chunk.len().min((wanted - done) as usize);
+            sink.write(done, &chunk[..n]).map_err(|_| KvError::Transfer)?;
+            done += n as u32;
+        }
+        Ok(value_bytes)
+    }
+
+    /// Checks a resident record against its checksum, its key and its place. Returns the value's length.
+    fn verify<M: Medium>(&self, key: &[u8], loc: Loc, range: Bytes, m: &M) -> Result<u32, KvError> {
+        let mut head = [0; HEADER_BYTES as usize + 16];
+        let known = HEADER_BYTES as usize + key.len();
+        range.copy_to(&self.log, m, 0, &mut head[..known]);
+        let header = Header::decode(head[..HEADER_BYTES as usize].try_into().expect("24 bytes"));
+        let header = header.filter(|h| h.kind == Kind::Pair && h.record_bytes() == loc.record_bytes());
+        let header = header.ok_or(KvError::Corrupt)?;
+        let same = usize::from(header.key_bytes) == key.len() && &head[HEADER_BYTES as usize..known] == key;
+        let used = HEADER_BYTES + u32::from(header.key_bytes) + header.value_bytes;
+        if !same || header.owner != self.config.owner || self.range_crc(range, used, m) != header.crc {
+            return Err(KvError::Corrupt);
+        }
+        Ok(header.value_bytes)
+    }
+
+    /// Checksum of bytes 4..used of a resident record.
+    pub(super) fn range_crc<M: Medium>(&self, range: Bytes, used: u32, m: &M) -> u32 {
+        let chunk = range.chunk(&self.log, m, 4);
+        if chunk.len() >= used as usize - 4 {
+            return super::record::record_crc(&chunk[..used as usize - 4]);
+        }
+        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+        let mut at = 4;
+        while at < used {
+            let chunk = range.chunk(&self.log, m, at);
+            if chunk.is_empty() {
+                break;
+            }
+            let n = chunk.len().min((used - at) as usize);
+            digest.update(&chunk[..n]);
+            at += n as u32;
+        }
+        digest.finalize() as u32
+    }
+
+    /// Deletes a pair: its tombstone is in the log before the answer.
+    pub fn delete<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>> {
+        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
+        w.work(Unit::Probe, 2);
+        if self.index.get(place).is_none() {
+            return Step::Done(Err(KvError::NotFound));
+        }
+        let bytes = record_bytes(key.len() as u32, 0);
+        if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_DELETES) {
+            return Step::Blocked(stall);
+        }
+        let writer = self.log.begin(m, Stream::User, bytes);
+        let spot = writer.spot();
+        let header = self.header(Kind::Tombstone, key.len(), 0);
+        self.land(&writer, header, key, &mut &[][..], m).expect("nothing is fetched for a tombstone");
+        self.log.commit(m, writer);
+        self.version += 1;
+        self.log.add_until_checkpoint(self.segment_of(spot.0), u64::from(bytes));
+        let old = self.index.remove(place).expect("looked up above");
+        self.forget(old);
+        self.stats.user_bytes_written += key.len() as u64;
+        w.work(Unit::Encode, 1);
+        w.work(Unit::CopyByte, u64::from(bytes));
+        w.work(Unit::ChecksumByte, u64::from(bytes));
+        Step::Done(Ok(()))
+    }
+
+    /// Whether there is such a pair.
+    pub fn exist<W: Meter>(&self, key: &[u8], w: &mut W) -> Result<(), KvError> {
+        let place = self.index.place(key).ok_or(KvError::KeySize)?;
+        w.work(Unit::Probe, 2);
+        self.index.get(place).map(|_| ()).ok_or(KvError::NotFound)
+    }
+
+    /// Makes everything acknowledged so far proof against the loss of the ring where it can be lost. The flush
+    /// is complete when the returned tag and everything before it has completed and a sync has followed.
+    pub fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
+        if !self.config.ring_lasts {
+            self.log.seal_stream(Stream::User, m);
+            self.log.seal_stream(Stream::Gc, m);
+        }
+        m.last_tag()
+    }
+
+    /// Asks for the cache lines of a key that will soon be used.
+    #[inline]
+    pub fn touch(&self, key: &[u8]) -> u64 {
+        self.index.place(key).map_or(0, |place| self.index.touch(place))
+    }
+}

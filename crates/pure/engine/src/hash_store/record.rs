@@ -1,0 +1,131 @@
+//! The record of a pair in the log.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0-3 | CRC32C of everything after it, padding excluded |
+//! | 4-7 | value length |
+//! | 8-14 | version: the order of writes of one store, 56 bits |
+//! | 15 | kind: 1 pair, 2 tombstone |
+//! | 16 | key length (1-255; more than 16 reserved for native long keys) |
+//! | 17 | format of the record: 1 |
+//! | 18-19 | namespace |
+//! | 20-23 | reserved (groups, time to live) |
+//! | 24- | key, value, zeros to a multiple of 8 |
+//!
+//! All little-endian.
+
+use saker_medium::header::crc32c;
+
+/// Bytes before the key.
+pub const HEADER_BYTES: u32 = 24;
+const FORMAT: u8 = 1;
+const VERSION_MASK: u64 = (1 << 56) - 1;
+
+/// What a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A pair.
+    Pair = 1,
+    /// The pair was deleted.
+    Tombstone = 2,
+}
+
+/// A decoded header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Checksum of the rest.
+    pub crc: u32,
+    /// Value length in bytes.
+    pub value_bytes: u32,
+    /// Order of writes.
+    pub version: u64,
+    /// Pair or tombstone.
+    pub kind: Kind,
+    /// Key length in bytes.
+    pub key_bytes: u8,
+    /// Namespace.
+    pub owner: u16,
+}
+
+/// Length of a record in the log, padding included.
+#[inline]
+pub const fn record_bytes(key_bytes: u32, value_bytes: u32) -> u32 {
+    (HEADER_BYTES + key_bytes + value_bytes).next_multiple_of(8)
+}
+
+impl Header {
+    /// Length in the log.
+    pub fn record_bytes(&self) -> u32 {
+        record_bytes(u32::from(self.key_bytes), self.value_bytes)
+    }
+
+    /// The header's bytes, checksum as given.
+    #[inline]
+    pub fn encode(&self) -> [u8; HEADER_BYTES as usize] {
+        let mut out = [0; HEADER_BYTES as usize];
+        out[..4].copy_from_slice(&self.crc.to_le_bytes());
+        out[4..8].copy_from_slice(&self.value_bytes.to_le_bytes());
+        let word = (self.version & VERSION_MASK) | ((self.kind as u64) << 56);
+        out[8..16].copy_from_slice(&word.to_le_bytes());
+        out[16] = self.key_bytes;
+        out[17] = FORMAT;
+        out[18..20].copy_from_slice(&self.owner.to_le_bytes());
+        out
+    }
+
+    /// Reads a header; `None` if these bytes are not one.
+    #[inline]
+    pub fn decode(bytes: &[u8; HEADER_BYTES as usize]) -> Option<Self> {
+        let word = u64::from_le_bytes(bytes[8..16].try_into().ok()?);
+        let kind = match word >> 56 {
+            1 => Kind::Pair,
+            2 => Kind::Tombstone,
+            _ => return None,
+        };
+        (bytes[16] != 0 && bytes[17] == FORMAT).then_some(Self {
+            crc: u32::from_le_bytes(bytes[..4].try_into().ok()?),
+            value_bytes: u32::from_le_bytes(bytes[4..8].try_into().ok()?),
+            version: word & VERSION_MASK,
+            kind,
+            key_bytes: bytes[16],
+            owner: u16::from_le_bytes(bytes[18..20].try_into().ok()?),
+        })
+    }
+}
+
+/// The checksum of a record whose bytes (from byte 4 on, without padding) lie in one piece.
+#[inline]
+pub fn record_crc(after_crc: &[u8]) -> u32 {
+    crc32c(after_crc)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_bytes() {
+        let h = Header {
+            crc: 0x0403_0201,
+            value_bytes: 0x0001_0203,
+            version: 0x0099_8877_6655_4433,
+            kind: Kind::Pair,
+            key_bytes: 16,
+            owner: 0x0a0b,
+        };
+        let bytes = h.encode();
+        assert_eq!(
+            bytes,
+            [
+                1, 2, 3, 4, 3, 2, 1, 0, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 1, 16, 1, 0x0b, 0x0a, 0, 0, 0, 0
+            ]
+        );
+        assert_eq!(Header::decode(&bytes), Some(h));
+        assert_eq!(h.record_bytes(), 24 + 16 + 0x0001_0203 + 5);
+    }
+
+    #[test]
+    fn zeros_are_no_header() {
+        assert_eq!(Header::decode(&[0; 24]), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! Walking the records of a segment: garbage collection and recovery share it.
+
+use super::HashStore;
+use super::record::{HEADER_BYTES, Header};
+use saker_log::recover::{Damage, ScannedPage, scan_page};
+use saker_log::{Bytes, Spot};
+use saker_medium::{Medium, SegmentId, Step, ready};
+
+/// A position in a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Walker {
+    /// The segment.
+    pub segment: SegmentId,
+    /// Pages to look at.
+    pub pages: u32,
+    /// The page the next record starts in.
+    pub page: u32,
+    /// Where in the page; `None`: at the page's first record.
+    pub offset: Option<u32>,
+    /// The page, once its checksum has been looked at: once for all its records.
+    pub(super) checked: Option<ScannedPage>,
+}
+
+/// A record as it was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Walked {
+    /// Where.
+    pub spot: Spot,
+    /// Its header.
+    pub header: Header,
+    /// Its key, padded.
+    pub key: [u8; 16],
+    /// The page it starts in.
+    pub page: ScannedPage,
+}
+
+/// What comes next in a segment.
+#[derive(Debug)]
+pub enum Next {
+    /// A whole record.
+    Record(Walked),
+    /// Nothing more.
+    End,
+    /// A record that was never finished, or whose end cannot be read: the rest of its page is skipped.
+    Broken(Spot),
+}
+
+impl Walker {
+    /// From the beginning of a segment.
+    pub fn new(segment: SegmentId, pages: u32) -> Self {
+        Self { segment, pages, page: 0, offset: None, checked: None }
+    }
+}
+
+impl HashStore {
+    /// The next record at the walker, which moves behind it. With `Need` the walker has not moved.
+    pub(super) fn walk<M: Medium>(&self, at: &mut Walker, m: &M) -> Step<Result<Next, Damage>> {
+        let geometry = self.log.geometry();
+        let mut here = *at;
+        loop {
+            if here.page >= here.pages {
+                *at = here;
+                return Step::Done(Ok(Next::End));
+            }
+            let addr = geometry.page(here.segment, here.page);
+            let checked = here.checked.filter(|page| page.addr == addr);
+            let scanned = match checked {
+                Some(page) => page,
+                None => match ready!(scan_page(&self.log, m, addr)) {
+                    Ok(Some(page)) => page,
+                    Ok(None) => {
+                        here = Walker { page: here.page + 1, offset: None, ..here };
+                        continue;
+                    }
+                    Err(damage) => return Step::Done(Err(damage)),
+                },
+            };
+            here.checked = Some(scanned);
+            let (offset, used) = (here.offset.unwrap_or(scanned.first_record), scanned.used_bytes);
+            if offset + HEADER_BYTES > used && !self.crosses(offset, used) {
+                here = Walker { page: here.page + 1, offset: None, ..here };
+                continue;
+            }
+            let spot = Spot(addr.0 * u64::from(geometry.page_bytes) + u64::from(offset));
+            return self.walk_record(at, here, spot, scanned, m);
+        }
+    }
+
+    /// Whether a record's header starts at `offset` of a full page and goes on in the next one.
+    fn crosses(&self, offset: u32, used: u32) -> bool {
+        used == self.log.geometry().page_bytes && offset < used
+    }
+
+    fn walk_record<M: Medium>(
+        &self,
+        at: &mut Walker,
+        here: Walker,
+        spot: Spot,
+        page: ScannedPage,
+        m: &M,
+    ) -> Step<Result<Next, Damage>> {
+        let geometry = self.log.geometry();
+        let left = u64::from(here.pages) * u64::from(geometry.page_bytes) - spot.0 % geometry.segment_bytes();
+        let skip = Walker { page: here.page + 1, offset: None, ..here };
+        let broken = |at: &mut Walker| {
+            *at = skip;
+            Step::Done(Ok(Next::Broken(spot)))
+        };
+        if left < u64::from(HEADER_BYTES) {
+            return broken(at);
+        }
+        let mut head = [0; HEADER_BYTES as usize];
+        let range = Bytes::new(spot, HEADER_BYTES);
+        if ready!(range.resident(&self.log, m)).is_err() {
+            return broken(at);
+        }
+        range.copy_to(&self.log, m, 0, &mut head);
+        let Some(header) = Header::decode(&head) else { return broken(at) };
+        if u64::from(header.record_bytes()) > left || header.key_bytes > 16 {
+            return broken(at);
+        }
+        let range = Bytes::new(spot, header.record_bytes());
+        if ready!(range.resident(&self.log, m)).is_err() {
+            return broken(at);
+        }
+        let used = HEADER_BYTES + u32::from(header.key_bytes) + header.value_bytes;
+        if self.range_crc(range, used, m) != header.crc {
+            return broken(at);
+        }
+        let mut key = [0; 16];
+        range.copy_to(&self.log, m, HEADER_BYTES, &mut key[..usize::from(header.key_bytes)]);
+        let end = spot.0 % geometry.segment_bytes() + u64::from(header.record_bytes());
+        let (end_page, end_offset) = (end / u64::from(geometry.page_bytes), end % u64::from(geometry.page_bytes));
+        let offset = (end_offset != 0 || end_page as u32 == here.page).then_some(end_offset as u32);
+        *at = Walker { page: end_page as u32, offset, ..here };
+        Step::Done(Ok(Next::Record(Walked { spot, header, key, page })))
+    }
+}

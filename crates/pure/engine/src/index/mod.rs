@@ -1,0 +1,121 @@
+//! The in-memory index of the hash engines: key to place in the log.
+//!
+//! Keys are mixed by a bijection, so an entry *is* its key: no second copy, no false hits, no flash read to
+//! decide whether a pair exists. Keys of up to 8 bytes take 16-byte entries, longer ones 24. Entries lie in
+//! leaves split by hash prefix and are sorted by mixed key within them, so the index itself is the order in
+//! which List goes through the pairs.
+
+pub mod leaf;
+pub mod loc;
+pub mod mix;
+pub mod table;
+
+pub use loc::Loc;
+pub use mix::{Mixer, Place};
+pub use table::{Cursor, Table};
+
+use crate::kv::Memory;
+
+/// The index: one table per class of keys.
+#[derive(Clone, Debug)]
+pub struct Index {
+    mixer: Mixer,
+    short: Table<u64>,
+    long: Table<(u64, u64)>,
+}
+
+impl Index {
+    /// An empty index. The seed decides the order of List and belongs to the image.
+    pub fn new(seed: u64) -> Self {
+        Self { mixer: Mixer::new(seed), short: Table::default(), long: Table::default() }
+    }
+
+    /// Where a key belongs. `None` for keys that are empty or longer than 16 bytes.
+    #[inline]
+    pub fn place(&self, key: &[u8]) -> Option<Place> {
+        self.mixer.place(key)
+    }
+
+    /// The key of a place.
+    pub fn key(&self, place: Place) -> ([u8; 16], usize) {
+        self.mixer.key(place)
+    }
+
+    /// The pair's place in the log.
+    #[inline]
+    pub fn get(&self, place: Place) -> Option<Loc> {
+        match place {
+            Place::Short(k, len) => self.short.get(k, len),
+            Place::Long(k, len) => self.long.get(k, len),
+        }
+    }
+
+    /// Enters a pair; returns where its previous version is.
+    #[inline]
+    pub fn insert(&mut self, place: Place, loc: Loc) -> Option<Loc> {
+        match place {
+            Place::Short(k, _) => self.short.insert(k, loc),
+            Place::Long(k, _) => self.long.insert(k, loc),
+        }
+    }
+
+    /// Removes a pair; returns where it was.
+    pub fn remove(&mut self, place: Place) -> Option<Loc> {
+        match place {
+            Place::Short(k, len) => self.short.remove(k, len),
+            Place::Long(k, len) => self.long.remove(k, len),
+        }
+    }
+
+    /// Number of pairs.
+    pub fn len(&self) -> u64 {
+        self.short.len() + self.long.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first entry at or after `from` (or the very first one), and the following ones, until `visit`
+    /// says stop (false). The order is total over all possible keys: short ones first, then by mixed key,
+    /// then by length.
+    pub fn visit(&self, from: Option<Place>, mut visit: impl FnMut(Place, Loc) -> bool) {
+        let (short, long) = match from {
+            None => (Some(Cursor::START), Cursor::START),
+            Some(Place::Short(k, len)) => (Some(self.short.seek(k, len)), Cursor::START),
+            Some(Place::Long(k, len)) => (None, self.long.seek(k, len)),
+        };
+        if let Some(mut cursor) = short {
+            while let Some((k, loc)) = self.short.next(&mut cursor) {
+                if !visit(Place::Short(k, loc.key_bytes()), loc) {
+                    return;
+                }
+            }
+        }
+        let mut cursor = long;
+        while let Some((k, loc)) = self.long.next(&mut cursor) {
+            if !visit(Place::Long(k, loc.key_bytes()), loc) {
+                return;
+            }
+        }
+    }
+
+    /// Asks the processor to fetch the lines of a place that will soon be looked up.
+    #[inline]
+    pub fn touch(&self, place: Place) -> u64 {
+        match place {
+            Place::Short(k, _) => self.short.touch(k),
+            Place::Long(k, _) => self.long.touch(k),
+        }
+    }
+
+    /// Modelled memory: entries and directory.
+    pub fn memory(&self) -> Memory {
+        Memory {
+            index_bytes: self.short.entry_bytes() + self.long.entry_bytes(),
+            directory_bytes: self.short.directory_bytes() + self.long.directory_bytes(),
+            segment_bytes: 0,
+        }
+    }
+}

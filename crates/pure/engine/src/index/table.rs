@@ -1,0 +1,222 @@
+//! A directory of leaves by hash prefix. Leaves grow by small steps and split in two; nothing is ever
+//! rehashed as a whole, so no operation takes long.
+
+use super::Loc;
+use super::leaf::{Entry, Leaf, Mixed, Search};
+
+/// Entries at which a leaf splits.
+const LEAF_ENTRIES_MAX: usize = 448;
+/// A leaf is rebuilt larger when more than this part of its slots is in use.
+const LOAD_PERCENT_MAX: usize = 85;
+/// Deepest split. Beyond it (only with keys made for it) a leaf grows without bound.
+const DEPTH_MAX: u8 = 40;
+/// Modelled memory budget of a pair beyond its key, in bytes; growth steps are chosen to stay below it.
+const PAIR_BYTES_MAX: usize = 24;
+
+/// A position in the order of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor {
+    directory: usize,
+    slot: usize,
+}
+
+impl Cursor {
+    /// The beginning.
+    pub const START: Self = Self { directory: 0, slot: 0 };
+}
+
+/// Mixed keys of one class and their places.
+#[derive(Clone, Debug)]
+pub struct Table<K> {
+    depth: u8,
+    directory: Vec<u32>,
+    leaves: Vec<Leaf<K>>,
+    len: u64,
+    slots: u64,
+    /// Sum of key lengths, which decides how roomy leaves may be.
+    key_bytes: u64,
+}
+
+impl<K: Mixed> Default for Table<K> {
+    fn default() -> Self {
+        Self { depth: 0, directory: Vec::new(), leaves: Vec::new(), len: 0, slots: 0, key_bytes: 0 }
+    }
+}
+
+impl<K: Mixed> Table<K> {
+    /// Entries.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes of all slots.
+    pub fn entry_bytes(&self) -> u64 {
+        self.slots * size_of::<Entry<K>>() as u64
+    }
+
+    /// Bytes of the directory and the leaf headers.
+    pub fn directory_bytes(&self) -> u64 {
+        (self.directory.len() * 4 + self.leaves.len() * size_of::<Leaf<K>>()) as u64
+    }
+
+    #[inline]
+    fn directory_at(&self, key: K) -> usize {
+        // Two shifts: the depth may be 0.
+        (key.prefix() >> 1 >> (63 - self.depth)) as usize
+    }
+
+    #[inline]
+    fn leaf_of(&self, key: K) -> Option<&Leaf<K>> {
+        self.directory.get(self.directory_at(key)).map(|n| &self.leaves[*n as usize])
+    }
+
+    /// The place of a key.
+    #[inline]
+    pub fn get(&self, key: K, key_bytes: u8) -> Option<Loc> {
+        let leaf = self.leaf_of(key)?;
+        match leaf.search(key, key_bytes) {
+            Search::Found(at) => Some(leaf.loc(at)),
+            Search::Missing(_) => None,
+        }
+    }
+
+    /// Enters a key; returns its previous place.
+    #[inline]
+    pub fn insert(&mut self, key: K, loc: Loc) -> Option<Loc> {
+        if self.directory.is_empty() {
+            self.start();
+        }
+        loop {
+            let n = self.directory[self.directory_at(key)] as usize;
+            let leaf = &mut self.leaves[n];
+            let at = match leaf.search(key, loc.key_bytes()) {
+                Search::Found(at) => return Some(leaf.replace(at, loc)),
+                Search::Missing(at) => at,
+            };
+            let crowded = (leaf.len() + 1) * 100 > leaf.capacity() * LOAD_PERCENT_MAX;
+            if !crowded && leaf.insert(at, Entry { key, loc }) {
+                self.len += 1;
+                self.key_bytes += u64::from(loc.key_bytes());
+                return None;
+            }
+            self.grow(key);
+        }
+    }
+
+    /// Removes a key; returns its place.
+    pub fn remove(&mut self, key: K, key_bytes: u8) -> Option<Loc> {
+        let n = *self.directory.get(self.directory_at(key))? as usize;
+        match self.leaves[n].search(key, key_bytes) {
+            Search::Missing(_) => None,
+            Search::Found(at) => {
+                self.len -= 1;
+                self.key_bytes -= u64::from(key_bytes);
+                let loc = self.leaves[n].remove(at);
+                self.shrink(n);
+                Some(loc)
+            }
+        }
+    }
+
+    /// The position of the first entry at or after a key.
+    pub fn seek(&self, key: K, key_bytes: u8) -> Cursor {
+        let directory = self.directory_at(key);
+        match self.leaf_of(key).map(|leaf| leaf.search(key, key_bytes)) {
+            None => Cursor::START,
+            Some(Search::Found(slot) | Search::Missing(slot)) => Cursor { directory, slot },
+        }
+    }
+
+    /// The entry at or after the cursor, which moves behind it.
+    pub fn next(&self, cursor: &mut Cursor) -> Option<(K, Loc)> {
+        loop {
+            let leaf = &self.leaves[*self.directory.get(cursor.directory)? as usize];
+            while let Some(entry) = leaf.slot(cursor.slot) {
+                cursor.slot += 1;
+                if !entry.loc.is_none() {
+                    return Some((entry.key, entry.loc));
+                }
+            }
+            let span = 1usize << (self.depth - leaf.depth());
+            cursor.directory = (cursor.directory / span + 1) * span;
+            cursor.slot = 0;
+        }
+    }
+
+    /// Touches the line a key will need.
+    #[inline]
+    pub fn touch(&self, key: K) -> u64 {
+        self.leaf_of(key).map_or(0, |leaf| leaf.touch(key))
+    }
+
+    fn start(&mut self) {
+        self.leaves.push(Leaf::new(0, 0));
+        self.directory.push(0);
+        self.slots = self.leaves[0].capacity() as u64;
+    }
+
+    /// Slots for `n` entries, so that a pair costs at most its key and the budget.
+    fn capacity_for(&self, n: usize) -> usize {
+        let mean_key = (self.key_bytes / self.len.max(1)) as usize;
+        let budget = PAIR_BYTES_MAX + mean_key;
+        // 96 %: directory and leaf headers need their part.
+        let roomy = n * budget * 96 / (100 * size_of::<Entry<K>>());
+        roomy.clamp(n * 107 / LOAD_PERCENT_MAX + 2, n * 168 / 100 + 8)
+    }
+
+    fn grow(&mut self, key: K) {
+        let n = self.directory[self.directory_at(key)] as usize;
+        let leaf = &self.leaves[n];
+        if leaf.len() >= LEAF_ENTRIES_MAX && leaf.depth() < DEPTH_MAX {
+            return self.split(n, key);
+        }
+        let capacity = self.capacity_for(leaf.len() + 1);
+        self.rebuild(n, capacity);
+    }
+
+    fn rebuild(&mut self, n: usize, capacity: usize) {
+        let leaf = &self.leaves[n];
+        let larger = Leaf::build(leaf.depth(), capacity, leaf.entries());
+        self.slots += larger.capacity() as u64;
+        self.slots -= leaf.capacity() as u64;
+        self.leaves[n] = larger;
+    }
+
+    fn split(&mut self, n: usize, key: K) {
+        let depth = self.leaves[n].depth();
+        if depth == self.depth {
+            self.directory = self.directory.iter().flat_map(|n| [*n, *n]).collect();
+            self.depth += 1;
+        }
+        let bit = 63 - u32::from(depth);
+        let low: Vec<_> = self.leaves[n].entries().filter(|e| e.key.prefix() >> bit & 1 == 0).collect();
+        let high: Vec<_> = self.leaves[n].entries().filter(|e| e.key.prefix() >> bit & 1 == 1).collect();
+        let build = |half: Vec<Entry<K>>| {
+            let capacity = self.capacity_for(half.len() + 1);
+            Leaf::build(depth + 1, capacity, half.into_iter())
+        };
+        let (low, high) = (build(low), build(high));
+        self.slots += (low.capacity() + high.capacity()) as u64;
+        self.slots -= self.leaves[n].capacity() as u64;
+        let new = self.leaves.len() as u32;
+        let span = 1usize << (self.depth - depth);
+        let first = self.directory_at(key) / span * span;
+        self.directory[first + span / 2..first + span].fill(new);
+        self.leaves[n] = low;
+        self.leaves.push(high);
+    }
+
+    /// A leaf that has become nearly empty gives its slots back.
+    fn shrink(&mut self, n: usize) {
+        let leaf = &self.leaves[n];
+        if leaf.capacity() > 64 && leaf.len() * 4 < leaf.capacity() {
+            let capacity = self.capacity_for(leaf.len() + 1);
+            self.rebuild(n, capacity);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What every key-value engine speaks.
+
+use saker_medium::MediaError;
+use thiserror::Error;
+
+/// Longest key of an engine, in bytes. Longer ones go through the host's digest scheme.
+pub const KEY_BYTES_MAX: usize = 16;
+
+/// When a store may take place (KV command set: Store, option bits 8 and 9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Condition {
+    /// Always.
+    #[default]
+    Always,
+    /// Only over an existing pair.
+    MustExist,
+    /// Only if there is no such pair.
+    MustNotExist,
+}
+
+/// Why an operation was refused or failed. The engine's state is as if it had not been asked.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum KvError {
+    /// The store is full.
+    #[error("capacity exceeded")]
+    CapacityExceeded,
+    /// There is no such pair.
+    #[error("key does not exist")]
+    NotFound,
+    /// There is such a pair already.
+    #[error("key exists")]
+    Exists,
+    /// The key is empty or too long.
+    #[error("invalid key size")]
+    KeySize,
+    /// The value is larger than the store takes.
+    #[error("invalid value size")]
+    ValueSize,
+    /// The pair is there and cannot be read.
+    #[error("unrecovered error: {0}")]
+    Unrecovered(#[from] MediaError),
+    /// The pair is there and does not match its checksum.
+    #[error("unrecovered error: the record does not match its checksum")]
+    Corrupt,
+    /// The value's bytes could not be fetched.
+    #[error("data transfer error")]
+    Transfer,
+}
+
+/// The value's bytes could not be fetched from, or delivered to, the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceError;
+
+/// Where a value comes from. Its bytes are read exactly once, into their landing place.
+pub trait Source {
+    /// Length of the value in bytes.
+    fn bytes(&self) -> u32;
+    /// Fills `out` with the bytes from `offset` on.
+    fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError>;
+}
+
+impl Source for &[u8] {
+    fn bytes(&self) -> u32 {
+        self.len() as u32
+    }
+    #[inline]
+    fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError> {
+        out.copy_from_slice(&self[offset as usize..offset as usize + out.len()]);
+        Ok(())
+    }
+}
+
+/// Where a value goes.
+pub trait Sink {
+    /// Bytes of the value that are wanted at most.
+    fn room(&self) -> u32;
+    /// Takes the bytes at `offset`.
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), SourceError>;
+}
+
+impl Sink for Vec<u8> {
+    fn room(&self) -> u32 {
+        u32::MAX
+    }
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), SourceError> {
+        let end = offset as usize + bytes.len();
+        self.resize(self.len().max(end), 0);
+        self[offset as usize..end].copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// What a background quantum did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Background {
+    /// There is nothing to do now.
+    Idle,
+    /// Something was done; there is more.
+    Worked,
+    /// Nothing can be done until outstanding I/O completes.
+    Waiting,
+}
+
+/// Modelled controller memory, by structure, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Index entries, unused slots included.
+    pub index_bytes: u64,
+    /// Directory and leaf headers of the index.
+    pub directory_bytes: u64,
+    /// Segment table.
+    pub segment_bytes: u64,
+}
+
+impl Memory {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.index_bytes + self.directory_bytes + self.segment_bytes
+    }
+}
+
+/// Counters of an engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreStats {
+    /// Pairs.
+    pub pairs: u64,
+    /// Bytes of keys and values of all pairs, each pair rounded up to a multiple of 8.
+    pub pair_bytes: u64,
+    /// Bytes of keys and values written by stores and deletes.
+    pub user_bytes_written: u64,
+    /// Records that garbage collection copied.
+    pub gc_records_copied: u64,
+    /// Bytes that garbage collection copied.
+    pub gc_bytes_copied: u64,
+    /// Segments that garbage collection released.
+    pub gc_segments: u64,
+    /// Checkpoints completed.
+    pub checkpoints: u64,
+    /// Bytes of checkpoints written.
+    pub checkpoint_bytes: u64,
+}

@@ -1,0 +1,239 @@
+//! The hash store against a BTreeMap, over untimed flash so small that collections and checkpoints are
+//! always near, with power cycles of every kind in between.
+
+use saker_engine::hash_store::recover::Recovery;
+use saker_engine::{Condition, HashStore, HashStoreConfig, KvError};
+use saker_flash::nand::Shape;
+use saker_flash::{FaultPlan, Flash, Media, MemMedia, PowerCut};
+use saker_medium::{Geometry, PowerHistory, Ring, SegmentId, Step};
+use saker_sim::{Chance, Class, Free, Rng, Seed};
+use std::collections::BTreeMap;
+
+const OWNER: u16 = 1;
+
+struct Bench {
+    flash: Flash<MemMedia>,
+    store: HashStore,
+    config: HashStoreConfig,
+}
+
+fn shape() -> Shape {
+    let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 16, segments: 20 };
+    Shape { geometry, channels: 2, luns: 4 }
+}
+
+impl Bench {
+    fn new(ring_lasts: bool, faults: FaultPlan) -> Self {
+        let g = shape().geometry;
+        let mut flash = Flash::power_on(MemMedia::new(shape()), Ring::heap(24, g.page_bytes, g.oob_bytes), None, faults);
+        flash.pool_mut().set_quota(OWNER, g.segments);
+        let config = HashStoreConfig::new(OWNER, &g, g.segments, ring_lasts);
+        let store = HashStore::new(config, &flash.view(OWNER, Class::Foreground));
+        Self { flash, store, config }
+    }
+
+    fn settle(&mut self) {
+        while let Some((_, done)) = self.flash.take_completion() {
+            self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
+        }
+    }
+
+    fn background(&mut self) -> bool {
+        let finished = self.flash.finished();
+        let step = self.store.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
+        self.settle();
+        match step {
+            Step::Done(did) => did == saker_engine::Background::Worked,
+            Step::Blocked(stall) => panic!("background blocked: {stall:?}"),
+            Step::Need(_) => panic!("untimed flash is always resident"),
+        }
+    }
+
+    fn run<T>(&mut self, mut op: impl FnMut(&mut HashStore, &mut Flash<MemMedia>) -> Step<T>) -> T {
+        for _ in 0..100_000 {
+            let before = self.store.digest();
+            match op(&mut self.store, &mut self.flash) {
+                Step::Done(t) => {
+                    self.settle();
+                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                        self.background();
+                    }
+                    return t;
+                }
+                Step::Need(_) => panic!("untimed flash is always resident"),
+                Step::Blocked(_) => {
+                    assert_eq!(before, self.store.digest(), "a blocked operation changes nothing");
+                    self.settle();
+                    self.background();
+                }
+            }
+        }
+        panic!("no progress");
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
+        self.run(|s, f| s.store(key, &mut &value[..], condition, &mut f.view(OWNER, Class::Foreground), &mut Free))
+    }
+
+    fn get(&mut self, key: &[u8]) -> Result<Vec<u8>, KvError> {
+        let mut out = Vec::new();
+        let len = self.run(|s, f| s.retrieve(key, &mut out, &f.view(OWNER, Class::Foreground), &mut Free))?;
+        assert_eq!(len as usize, out.len());
+        Ok(out)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
+        self.run(|s, f| s.delete(key, &mut f.view(OWNER, Class::Foreground), &mut Free))
+    }
+
+    fn flush(&mut self) {
+        let _ = self.store.flush(&mut self.flash.view(OWNER, Class::Foreground));
+        self.settle();
+    }
+
+    fn keys(&self) -> Vec<Vec<u8>> {
+        let mut keys = Vec::new();
+        self.store.list(&[], |k| { keys.push(k.to_vec()); true }, &mut Free).expect("valid start");
+        keys
+    }
+
+    fn restart(&mut self, history: PowerHistory, seed: u64) {
+        let ring_kept = !matches!(history, PowerHistory::Cut { ring_kept: false });
+        let (mut media, ring) = self.flash.cut(PowerCut { seed, ring_kept });
+        media.set_history(history);
+        let ring = Ring::new(saker_medium::RingMemory::from_bytes(ring.memory()), 24, 512, 64);
+        self.flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        self.flash.pool_mut().set_quota(OWNER, shape().geometry.segments);
+        let mut recovery = Recovery::new(self.config, &self.flash.view(OWNER, Class::Foreground));
+        loop {
+            match recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) {
+                Step::Done(Ok(true)) => break,
+                Step::Done(Ok(false)) => {}
+                Step::Done(Err(damage)) => panic!("{damage}"),
+                other => panic!("{other:?}"),
+            }
+        }
+        self.store = recovery.finish();
+        self.settle();
+    }
+}
+
+fn key(rng: &mut Rng, space: u64) -> Vec<u8> {
+    let n = rng.below(space);
+    let mut key = format!("k{n:03}").into_bytes();
+    key.resize(4 + (n % 13) as usize, b'x');
+    key
+}
+
+fn check(bench: &mut Bench, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
+    let mut keys = bench.keys();
+    let in_order = keys.clone();
+    keys.sort();
+    assert!(keys.iter().eq(model.keys()), "the listed keys are the pairs");
+    for (k, v) in model {
+        assert_eq!(bench.get(k).as_ref(), Ok(v));
+    }
+    // Listing from any key, stored or not, goes on in the same order.
+    for probe in in_order.iter().step_by(7) {
+        let mut rest = Vec::new();
+        bench.store.list(probe, |k| { rest.push(k.to_vec()); true }, &mut Free).expect("valid start");
+        let from = in_order.iter().position(|k| k == probe).expect("listed");
+        assert_eq!(rest, in_order[from..]);
+    }
+    assert_eq!(bench.store.stats().pairs, model.len() as u64);
+}
+
+fn history(seed: u64, ring_lasts: bool, faults: FaultPlan) {
+    let mut rng = Seed(seed).rng();
+    let mut bench = Bench::new(ring_lasts, faults);
+    let mut model = BTreeMap::new();
+    for step in 0..8000 {
+        let k = key(&mut rng, 60);
+        match rng.below(100) {
+            0..60 => {
+                let mut value = vec![0; rng.below(if step % 50 == 0 { 2000 } else { 300 }) as usize];
+                rng.fill(&mut value);
+                let condition = [Condition::Always, Condition::MustExist, Condition::MustNotExist][rng.below(3) as usize];
+                let expected = match (condition, model.contains_key(&k)) {
+                    (Condition::MustExist, false) => Err(KvError::NotFound),
+                    (Condition::MustNotExist, true) => Err(KvError::Exists),
+                    _ => Ok(()),
+                };
+                assert_eq!(bench.put(&k, &value, condition), expected);
+                if expected.is_ok() {
+                    model.insert(k, value);
+                }
+            }
+            60..85 => {
+                let expected = model.remove(&k).map(|_| ()).ok_or(KvError::NotFound);
+                assert_eq!(bench.delete(&k), expected);
+            }
+            85..98 => assert_eq!(bench.get(&k), model.get(&k).cloned().ok_or(KvError::NotFound)),
+            _ => {
+                let history = match rng.below(3) {
+                    0 => PowerHistory::Killed,
+                    _ if ring_lasts => PowerHistory::Cut { ring_kept: true },
+                    _ => {
+                        bench.flush();
+                        PowerHistory::Cut { ring_kept: false }
+                    }
+                };
+                bench.restart(history, rng.next_u64());
+                check(&mut bench, &model);
+            }
+        }
+    }
+    check(&mut bench, &model);
+    let erased: u32 = (0..shape().geometry.segments).map(|n| bench.flash.media().epoch(SegmentId(n))).sum();
+    assert!(erased > 10, "the history must have collected segments: {erased}");
+}
+
+#[test]
+fn random_histories_with_a_capacitor() {
+    (0..12).for_each(|seed| history(seed, true, FaultPlan::default()));
+}
+
+#[test]
+fn random_histories_without_a_capacitor() {
+    (100..112).for_each(|seed| history(seed, false, FaultPlan::default()));
+}
+
+#[test]
+fn random_histories_with_failing_programs_and_erases() {
+    for seed in 200..208 {
+        let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
+        history(seed, true, plan);
+    }
+}
+
+#[test]
+fn a_full_store_still_reads_deletes_and_then_stores() {
+    let mut bench = Bench::new(true, FaultPlan::default());
+    let mut stored = Vec::new();
+    for n in 0.. {
+        let k = format!("key{n:06}").into_bytes();
+        match bench.put(&k, &[7; 100], Condition::Always) {
+            Ok(()) => stored.push(k),
+            Err(e) => {
+                assert_eq!(e, KvError::CapacityExceeded);
+                break;
+            }
+        }
+    }
+    assert!(stored.len() > 400, "{}", stored.len());
+    assert_eq!(bench.get(&stored[3]), Ok(vec![7; 100]));
+    // Overwriting in place of itself works while full.
+    for k in &stored {
+        assert_eq!(bench.put(k, &[8; 100], Condition::Always), Ok(()));
+    }
+    let (gone, kept) = stored.split_at(stored.len() / 2);
+    for k in gone {
+        assert_eq!(bench.delete(k), Ok(()));
+    }
+    for n in 0..gone.len() / 2 {
+        assert_eq!(bench.put(format!("new{n:06}").as_bytes(), &[9; 100], Condition::Always), Ok(()), "{n}");
+    }
+    assert_eq!(bench.get(&kept[0]), Ok(vec![8; 100]));
+    assert!(bench.flash.media().epoch(SegmentId(0)) > 0 || bench.store.stats().gc_segments > 0);
+}
+

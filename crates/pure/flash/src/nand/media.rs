@@ -1,0 +1,68 @@
+//! The state of the cells, wherever it is kept: in memory or in an image file.
+
+use saker_medium::{Geometry, MediaError, PageAddr, PowerHistory, SegmentId};
+
+/// The shape of the flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Pages, segments (superblocks) and out-of-band sizes.
+    pub geometry: Geometry,
+    /// Channels.
+    pub channels: u32,
+    /// LUNs over all channels; the pages of a superblock go round them.
+    pub luns: u32,
+}
+
+impl Shape {
+    /// The LUN of a page.
+    #[inline]
+    pub fn lun(&self, at: PageAddr) -> u32 {
+        self.geometry.index_of(at) % self.luns
+    }
+
+    /// The channel of a LUN.
+    #[inline]
+    pub fn channel(&self, lun: u32) -> u32 {
+        lun % self.channels
+    }
+}
+
+/// What a page's cells hold.
+#[derive(Clone, Copy, Debug)]
+pub enum Cell<'a> {
+    /// Nothing since the last erase.
+    Erased,
+    /// What was programmed.
+    Programmed {
+        /// `page_bytes` of data.
+        data: &'a [u8],
+        /// `oob_bytes` out of band.
+        oob: &'a [u8],
+    },
+    /// A program or erase was cut short: neither erased nor readable.
+    Torn,
+}
+
+/// Keeps cells. Rules (erase before program, order) are enforced by the flash above, not here.
+pub trait Media {
+    /// The shape.
+    fn shape(&self) -> Shape;
+    /// A page.
+    fn cell(&self, at: PageAddr) -> Cell<'_>;
+    /// Programs an erased page.
+    fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError>;
+    /// Erases a segment and raises its epoch.
+    fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError>;
+    /// Leaves a page unreadable, as an interrupted program or erase does.
+    fn tear(&mut self, at: PageAddr);
+    /// How often a segment was erased.
+    fn epoch(&self, segment: SegmentId) -> u32;
+    /// Pages up to and including the last one that is not erased.
+    fn written_pages(&self, segment: SegmentId) -> u32;
+    /// Makes everything so far proof against an operating-system crash.
+    fn sync(&mut self) -> Result<(), MediaError>;
+    /// How the last run ended.
+    fn history(&self) -> PowerHistory;
+    /// Bytes of flash in use: programmed pages, out-of-band part included.
+    fn bytes_in_use(&self) -> u64;
+}

@@ -1,0 +1,147 @@
+//! Cells in memory. A copy shares everything and copies a segment when one side writes it, so forking a
+//! run to cut its power is cheap.
+
+use super::{Cell, Media, Shape};
+use saker_medium::{MediaError, PageAddr, PowerHistory, SegmentId};
+use std::sync::Arc;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Erased,
+    Programmed,
+    Torn,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Segment {
+    epoch: u32,
+    /// Empty while the segment is erased.
+    states: Vec<State>,
+    data: Vec<u8>,
+    oob: Vec<u8>,
+}
+
+/// Flash cells in memory.
+#[derive(Clone, Debug)]
+pub struct MemMedia {
+    shape: Shape,
+    segments: Vec<Arc<Segment>>,
+    history: PowerHistory,
+    programmed: u64,
+}
+
+impl MemMedia {
+    /// Erased flash of that shape. Memory is taken as pages are programmed.
+    pub fn new(shape: Shape) -> Self {
+        let blank = Arc::new(Segment::default());
+        let segments = (0..shape.geometry.segments).map(|_| Arc::clone(&blank)).collect();
+        Self { shape, segments, history: PowerHistory::Clean, programmed: 0 }
+    }
+
+    /// Says how the last run ended; the next power-on sees it.
+    pub fn set_history(&mut self, history: PowerHistory) {
+        self.history = history;
+    }
+
+    fn segment_mut(&mut self, segment: SegmentId) -> &mut Segment {
+        let geometry = self.shape.geometry;
+        let s = Arc::make_mut(&mut self.segments[segment.0 as usize]);
+        if s.states.is_empty() {
+            let pages = geometry.segment_pages as usize;
+            s.states = vec![State::Erased; pages];
+            s.data = vec![0; pages * geometry.page_bytes as usize];
+            s.oob = vec![0; pages * geometry.oob_bytes as usize];
+        }
+        s
+    }
+}
+
+impl Media for MemMedia {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    #[inline]
+    fn cell(&self, at: PageAddr) -> Cell<'_> {
+        let g = &self.shape.geometry;
+        let s = &self.segments[g.segment_of(at).0 as usize];
+        let n = g.index_of(at) as usize;
+        match s.states.get(n).copied().unwrap_or_default() {
+            State::Erased => Cell::Erased,
+            State::Torn => Cell::Torn,
+            State::Programmed => {
+                let (page, oob) = (g.page_bytes as usize, g.oob_bytes as usize);
+                Cell::Programmed { data: &s.data[n * page..(n + 1) * page], oob: &s.oob[n * oob..(n + 1) * oob] }
+            }
+        }
+    }
+
+    fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError> {
+        let g = self.shape.geometry;
+        let n = g.index_of(at) as usize;
+        let s = self.segment_mut(g.segment_of(at));
+        s.states[n] = State::Programmed;
+        s.data[n * data.len()..(n + 1) * data.len()].copy_from_slice(data);
+        s.oob[n * oob.len()..(n + 1) * oob.len()].copy_from_slice(oob);
+        self.programmed += 1;
+        Ok(())
+    }
+
+    fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+        let s = &mut self.segments[segment.0 as usize];
+        self.programmed -= s.states.iter().filter(|s| **s == State::Programmed).count() as u64;
+        *s = Arc::new(Segment { epoch: s.epoch + 1, ..Segment::default() });
+        Ok(())
+    }
+
+    fn tear(&mut self, at: PageAddr) {
+        let n = self.shape.geometry.index_of(at) as usize;
+        let s = self.segment_mut(self.shape.geometry.segment_of(at));
+        let was = std::mem::replace(&mut s.states[n], State::Torn);
+        self.programmed -= u64::from(was == State::Programmed);
+    }
+
+    fn epoch(&self, segment: SegmentId) -> u32 {
+        self.segments[segment.0 as usize].epoch
+    }
+
+    fn written_pages(&self, segment: SegmentId) -> u32 {
+        let states = &self.segments[segment.0 as usize].states;
+        states.iter().rposition(|s| *s != State::Erased).map_or(0, |n| n as u32 + 1)
+    }
+
+    fn sync(&mut self) -> Result<(), MediaError> {
+        Ok(())
+    }
+
+    fn history(&self) -> PowerHistory {
+        self.history
+    }
+
+    fn bytes_in_use(&self) -> u64 {
+        let g = &self.shape.geometry;
+        self.programmed * u64::from(g.page_bytes + g.oob_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use saker_medium::Geometry;
+
+    #[test]
+    fn a_fork_shares_until_one_side_writes() {
+        let geometry = Geometry { page_bytes: 64, oob_bytes: 64, segment_pages: 4, segments: 2 };
+        let mut a = MemMedia::new(Shape { geometry, channels: 1, luns: 2 });
+        a.program(PageAddr(0), &[1; 64], &[2; 64]).expect("erased");
+        let mut b = a.clone();
+        b.erase(SegmentId(0)).expect("erases");
+        assert!(matches!(a.cell(PageAddr(0)), Cell::Programmed { data, .. } if data == [1; 64]));
+        assert!(matches!(b.cell(PageAddr(0)), Cell::Erased));
+        assert_eq!((a.epoch(SegmentId(0)), b.epoch(SegmentId(0))), (0, 1));
+        assert_eq!((a.bytes_in_use(), b.bytes_in_use()), (128, 0));
+        b.tear(PageAddr(6));
+        assert_eq!((b.written_pages(SegmentId(1)), a.written_pages(SegmentId(1))), (3, 0));
+    }
+}

@@ -1,0 +1,144 @@
+//! Checkpoints of the map. A chunk is `first block u64`, then a map word (u32) for each following block.
+
+use super::gc::Progress;
+use super::{PageMap, RunningCheckpoint};
+use saker_log::CheckpointWriter;
+use saker_log::checkpoint::release_others;
+use saker_medium::{Medium, SegmentId, Stream, Tag};
+
+const CHUNK_BLOCKS_MAX: usize = 2048;
+
+/// Where checkpoints stand.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    pub(super) running: RunningCheckpoint,
+    next: usize,
+    pub(super) segments: Vec<SegmentId>,
+    pub(super) version: u64,
+    pub(super) generation: u64,
+    bytes_at_cut: u64,
+    postponed_at: Option<u64>,
+    pub(super) turn: bool,
+}
+
+impl State {
+    /// Whether one is being written.
+    pub fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// The version at the running checkpoint's cut.
+    pub fn cut_version(&self) -> Option<u64> {
+        self.running.as_ref().map(|r| r.cut().version)
+    }
+}
+
+impl PageMap {
+    fn appended(&self) -> u64 {
+        let stats = self.log.stats();
+        stats.bytes_appended[Stream::User as usize] + stats.bytes_appended[Stream::Gc as usize]
+    }
+
+    pub(super) fn checkpoint_due(&self) -> bool {
+        let grown = self.appended() - self.checkpoint.bytes_at_cut;
+        let retry = self.checkpoint.postponed_at.unwrap_or(0) + self.config.checkpoint_bytes / 8;
+        grown > self.config.checkpoint_bytes && self.appended() >= retry
+    }
+
+    fn trims_press<M: Medium>(&self, m: &M) -> bool {
+        self.is_pressed(m)
+            && self.log.until_checkpoint_bytes() > self.log.geometry().segment_bytes() / 4
+            && self.checkpoint.postponed_at.is_none_or(|at| self.appended() > at)
+    }
+
+    pub(super) fn checkpoint_quantum<M: Medium>(&mut self, finished: Tag, m: &mut M) -> Progress {
+        let Some(running) = &self.checkpoint.running else {
+            let due = self.checkpoint_due() || self.trims_press(m);
+            return if due { self.begin_checkpoint(m) } else { Progress::Idle };
+        };
+        if running.is_finished() {
+            return self.complete_checkpoint(finished, m);
+        }
+        self.write_chunk(m)
+    }
+
+    /// Begins a checkpoint now if there is room for it.
+    pub fn begin_checkpoint<M: Medium>(&mut self, m: &mut M) -> Progress {
+        let generation = self.checkpoint.generation + 1;
+        let payload = self.map.len() as u64 * 4;
+        self.checkpoint.postponed_at = None;
+        match CheckpointWriter::begin(&mut self.log, m, generation, self.version, payload, 1) {
+            Ok(writer) => {
+                self.checkpoint.running = Some(writer);
+                (self.checkpoint.next, self.checkpoint.generation) = (0, generation);
+                self.checkpoint.bytes_at_cut = self.appended();
+                Progress::Worked
+            }
+            Err(_) => {
+                self.checkpoint.postponed_at = Some(self.appended());
+                Progress::Idle
+            }
+        }
+    }
+
+    fn write_chunk<M: Medium>(&mut self, m: &mut M) -> Progress {
+        let most = CHUNK_BLOCKS_MAX.min((self.log.geometry().segment_bytes() / 16) as usize).max(4);
+        let mut running = self.checkpoint.running.take().expect("a checkpoint is running");
+        let first = self.checkpoint.next;
+        let end = (first + most).min(self.map.len());
+        let wrote = if first == end {
+            running.finish(&mut self.log, m)
+        } else if self.map[first..end].iter().all(|word| *word == 0) {
+            Ok(())
+        } else {
+            let mut payload = (first as u64).to_le_bytes().to_vec();
+            payload.extend(self.map[first..end].iter().flat_map(|word| word.to_le_bytes()));
+            running.chunk(&mut self.log, m, &payload)
+        };
+        self.checkpoint.running = Some(running);
+        match wrote {
+            Ok(()) => {
+                self.checkpoint.next = end;
+                Progress::Worked
+            }
+            Err(_) => Progress::Waiting,
+        }
+    }
+
+    fn complete_checkpoint<M: Medium>(&mut self, finished: Tag, m: &mut M) -> Progress {
+        if !self.checkpoint.running.as_ref().is_some_and(|r| r.is_complete(finished)) {
+            return Progress::Waiting;
+        }
+        let running = self.checkpoint.running.take().expect("checked above");
+        self.checkpoint.version = running.cut().version;
+        let previous = std::mem::take(&mut self.checkpoint.segments);
+        let mut segments = running.replace(&mut self.log, m, &previous);
+        segments.retain(|id| !previous.contains(id));
+        self.checkpoint.segments = segments;
+        self.stats.checkpoints += 1;
+        Progress::Worked
+    }
+
+    pub(super) fn checkpoint_failed<M: Medium>(&mut self, m: &mut M) {
+        if let Some(running) = self.checkpoint.running.take() {
+            running.abort(&mut self.log, m, &self.checkpoint.segments);
+        } else {
+            release_others(&mut self.log, m, &self.checkpoint.segments);
+        }
+        self.checkpoint.postponed_at = Some(self.appended());
+    }
+
+    /// Enters a chunk; false if it is not one of this map.
+    pub(super) fn enter_chunk(&mut self, payload: &[u8]) -> bool {
+        let Some((first, words)) = payload.split_first_chunk::<8>() else { return false };
+        let first = u64::from_le_bytes(*first) as usize;
+        let end = first.saturating_add(words.len() / 4);
+        if !words.len().is_multiple_of(4) || end > self.map.len() {
+            return false;
+        }
+        for (slot, word) in self.map[first..end].iter_mut().zip(words.chunks_exact(4)) {
+            *slot = u32::from_le_bytes(word.try_into().expect("4 bytes"));
+        }
+        true
+    }
+}

@@ -1,0 +1,165 @@
+//! Garbage collection of a block namespace, and its background work as a whole.
+
+use super::entry::{ENTRY_BYTES, Entry, EntryKind};
+use super::{BlockError, PageMap};
+use saker_log::append::Reserve;
+use saker_log::page_of;
+use saker_log::recover::scan_page;
+use saker_medium::header::HEADER_BYTES;
+use saker_medium::{Completion, Io, Medium, Page, SegmentId, Stall, Step, Stream, Tag, ready};
+use saker_sim::{Meter, Unit};
+
+const FREE_SEGMENTS_LOW: u32 = 5;
+const QUANTUM_PAGES: u32 = 4;
+
+/// What a quantum did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Nothing to do.
+    Idle,
+    /// Something was done.
+    Worked,
+    /// Outstanding I/O must complete first.
+    Waiting,
+}
+
+/// A collection on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor {
+    segment: SegmentId,
+    page: u32,
+    pages: u32,
+}
+
+impl PageMap {
+    /// One bounded piece of background work. `finished`: everything up to this tag has completed.
+    pub fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Progress> {
+        self.log.pump(finished, m);
+        if self.gc.is_none() {
+            self.start_collection(m);
+        }
+        self.checkpoint.turn = !self.checkpoint.turn;
+        if self.gc.is_some() && (self.checkpoint.turn || self.is_pressed(m)) {
+            return self.collect(m, w);
+        }
+        if self.checkpoint_quantum(finished, m) == Progress::Worked {
+            return Step::Done(Progress::Worked);
+        }
+        if self.gc.is_some() {
+            return self.collect(m, w);
+        }
+        let waiting = self.log.releasing() > 0 || self.checkpoint.is_running();
+        Step::Done(if waiting { Progress::Waiting } else { Progress::Idle })
+    }
+
+    /// Whether background work is due.
+    pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
+        self.gc.is_some()
+            || self.checkpoint.is_running()
+            || self.log.releasing() > 0
+            || m.free_segments() <= self.free_low(m)
+            || self.checkpoint_due()
+    }
+
+    /// Whether writes are close to waiting for background work.
+    pub fn is_pressed<M: Medium>(&self, m: &M) -> bool {
+        m.free_segments() <= 4
+    }
+
+    fn free_low<M: Medium>(&self, m: &M) -> u32 {
+        FREE_SEGMENTS_LOW + m.quota_segments() / 50
+    }
+
+    fn start_collection<M: Medium>(&mut self, m: &M) {
+        let short = m.free_segments() + self.log.releasing() as u32 <= self.free_low(m);
+        if !short && !self.log.must_evacuate() {
+            return;
+        }
+        let Some(victim) = self.log.victim() else { return };
+        if self.log.segment(victim).evacuate || self.log.gain(victim) > 0 {
+            let pages = self.log.segment(victim).next_page;
+            self.gc = Some(Cursor { segment: victim, page: 0, pages });
+        }
+    }
+
+    fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Progress> {
+        for _ in 0..QUANTUM_PAGES {
+            let Some(cursor) = self.gc else { break };
+            if cursor.page >= cursor.pages || self.log.segment(cursor.segment).live_bytes == 0 {
+                self.end_of_segment(cursor.segment, m);
+                break;
+            }
+            ready!(self.collect_page(cursor, m, w));
+            if let Some(c) = &mut self.gc {
+                c.page += 1;
+            }
+        }
+        Step::Done(Progress::Worked)
+    }
+
+    fn end_of_segment<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+        self.gc = None;
+        self.log.drop_until_checkpoint(id);
+        if self.log.segment(id).live_bytes > 0 {
+            self.log.set_damaged(id);
+            return;
+        }
+        self.stats.gc_segments += 1;
+        self.log.release(id, m);
+    }
+
+    /// Moves the live sectors of one page. With `Need` or `Blocked` nothing was moved.
+    fn collect_page<M: Medium, W: Meter>(&mut self, c: Cursor, m: &mut M, w: &mut W) -> Step<()> {
+        let addr = self.log.geometry().page(c.segment, c.page);
+        // A damaged page keeps its live sectors, and so its segment.
+        let Ok(Some(_)) = ready!(scan_page(&self.log, m, addr)) else { return Step::Done(()) };
+        let per_page = self.sectors_per_page();
+        if let Err(stall) = self.room_for_page(per_page as u32, m) {
+            return Step::Blocked(stall);
+        }
+        for index in 0..per_page {
+            self.move_sector(addr.0 * per_page + index, m);
+            w.work(Unit::Decode, 1);
+            w.work(Unit::Move, 1);
+        }
+        Step::Done(())
+    }
+
+    fn room_for_page<M: Medium>(&self, blocks: u32, m: &M) -> Result<(), Stall> {
+        self.log.room(m, Stream::Gc, blocks * self.config.block_bytes, Reserve { slots: 2, segments: 0 })
+    }
+
+    fn move_sector<M: Medium>(&mut self, position: u64, m: &mut M) {
+        let index = (position % self.sectors_per_page()) as usize;
+        let Page::Resident { data, oob } = page_of(&self.log, m, self.page_of_sector(position)) else { return };
+        let Some(e) = Entry::decode(&oob[HEADER_BYTES + index * ENTRY_BYTES..]) else { return };
+        let bytes = self.config.block_bytes as usize;
+        let needed = match e.kind {
+            EntryKind::Data => self.map.get(e.lba as usize) == Some(&(position as u32 + 1)),
+            EntryKind::Trim => e.version >= self.checkpoint.version,
+        };
+        if !needed {
+            return;
+        }
+        let copy = data[index * bytes..][..bytes].to_vec();
+        let filled = self.append_version(Stream::Gc, e.lba, e.kind, e.version, |out| fill_from(out, &copy), m);
+        filled.expect("a copy comes from memory");
+        self.stats.gc_blocks_copied += 1;
+    }
+
+    /// Takes note of a finished I/O.
+    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        let failed = self.log.completed(done, m);
+        if let Io::Program { at, .. } = done.io
+            && failed
+            && self.log.segment(self.log.geometry().segment_of(at)).stream() == Stream::Checkpoint
+        {
+            self.checkpoint_failed(m);
+        }
+    }
+}
+
+fn fill_from(out: &mut [u8], from: &[u8]) -> Result<(), BlockError> {
+    out.copy_from_slice(from);
+    Ok(())
+}

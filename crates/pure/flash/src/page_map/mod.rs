@@ -1,0 +1,366 @@
+//! The page-mapped FTL of a block namespace: logical blocks packed into flash pages, a map in DRAM.
+//!
+//! A sector (logical block) is the unit of mapping. Each page's out-of-band area holds an entry per sector:
+//! whose it is, the version of its write, its checksum. Log, collection and checkpoints are the machinery
+//! the hash store uses too.
+
+pub mod checkpoint;
+pub mod entry;
+pub mod gc;
+pub mod recover;
+
+use entry::{Entry, EntryKind};
+use saker_log::append::Reserve;
+use saker_log::{CheckpointWriter, Log, LogStats, page_of};
+use saker_medium::header::{HEADER_BYTES, crc32c};
+use saker_medium::{Geometry, MediaError, Medium, Page, PageAddr, Reads, SegmentId, Stall, Step, Stream, Tag};
+use saker_sim::{Meter, Unit};
+use thiserror::Error;
+
+const SPARE_SEGMENTS: u32 = 5;
+const FILL_PERCENT_MAX: u64 = 93;
+const FOR_WRITES: Reserve = Reserve { slots: 6, segments: 3 };
+const FOR_TRIMS: Reserve = Reserve { slots: 4, segments: 2 };
+/// Ranges of one trim record.
+pub const TRIM_RANGES_MAX: usize = 31;
+
+/// Why a block operation failed.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum BlockError {
+    /// Blocks beyond the end of the namespace.
+    #[error("LBA out of range")]
+    OutOfRange,
+    /// The blocks are there and cannot be read.
+    #[error("unrecovered read error: {0}")]
+    Unrecovered(#[from] MediaError),
+    /// The blocks are there and do not match their checksum.
+    #[error("unrecovered read error: a block does not match its checksum")]
+    Corrupt,
+    /// Data could not be fetched or delivered.
+    #[error("data transfer error")]
+    Transfer,
+}
+
+/// Settings of a block namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageMapConfig {
+    /// The namespace, 1-based.
+    pub owner: u16,
+    /// Bytes of a logical block.
+    pub block_bytes: u32,
+    /// Logical blocks.
+    pub blocks: u64,
+    /// Whether the power-safe ring survives a power cut.
+    pub ring_lasts: bool,
+    /// Bytes the log grows by between checkpoints.
+    pub checkpoint_bytes: u64,
+}
+
+impl PageMapConfig {
+    /// The largest namespace that `quota_segments` of a medium can carry with 7 % over-provisioning.
+    pub fn new(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool, block_bytes: u32) -> Self {
+        let raw = u64::from(quota_segments.saturating_sub(SPARE_SEGMENTS)) * geometry.segment_bytes();
+        // Two checkpoints of 4 bytes a block, each in segments of its own.
+        let checkpoints = 2 * (raw / u64::from(block_bytes) * 5).next_multiple_of(geometry.segment_bytes());
+        let blocks = raw.saturating_sub(checkpoints) * FILL_PERCENT_MAX / 100 / u64::from(block_bytes);
+        let checkpoint_bytes = (raw / 4).clamp(geometry.segment_bytes(), 1 << 30);
+        Self { owner, block_bytes, blocks, ring_lasts, checkpoint_bytes }
+    }
+}
+
+/// Counters of a block namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageMapStats {
+    /// Blocks written by the host.
+    pub blocks_written: u64,
+    /// Blocks copied by garbage collection.
+    pub gc_blocks_copied: u64,
+    /// Segments released by garbage collection.
+    pub gc_segments: u64,
+    /// Checkpoints completed.
+    pub checkpoints: u64,
+}
+
+/// A block namespace.
+#[derive(Clone, Debug)]
+pub struct PageMap {
+    config: PageMapConfig,
+    log: Log,
+    /// Sector position + 1 of each block; 0: never written, or deallocated.
+    map: Vec<u32>,
+    version: u64,
+    stats: PageMapStats,
+    gc: Option<gc::Cursor>,
+    checkpoint: checkpoint::State,
+}
+
+impl PageMap {
+    /// An empty namespace.
+    ///
+    /// # Panics
+    /// When pages do not hold whole blocks, or their out-of-band area no entry for each.
+    pub fn new<M: Medium>(config: PageMapConfig, m: &M) -> Self {
+        let geometry = m.geometry();
+        let per_page = geometry.page_bytes / config.block_bytes;
+        assert!(per_page > 0 && geometry.page_bytes.is_multiple_of(config.block_bytes), "pages hold whole blocks");
+        let oob = HEADER_BYTES + per_page as usize * entry::ENTRY_BYTES;
+        assert!(geometry.oob_bytes as usize >= oob, "the out-of-band area holds an entry per block");
+        Self {
+            config,
+            log: Log::new(config.owner, geometry, config.ring_lasts),
+            map: vec![0; config.blocks as usize],
+            version: 1,
+            stats: PageMapStats::default(),
+            gc: None,
+            checkpoint: checkpoint::State::default(),
+        }
+    }
+
+    /// Settings.
+    pub fn config(&self) -> &PageMapConfig {
+        &self.config
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> PageMapStats {
+        self.stats
+    }
+
+    /// Counters of the log.
+    pub fn log_stats(&self) -> LogStats {
+        self.log.stats()
+    }
+
+    /// Modelled memory: the map, 4 bytes a block.
+    pub fn memory_bytes(&self) -> u64 {
+        self.map.len() as u64 * 4
+    }
+
+    /// Blocks that are mapped.
+    pub fn blocks_in_use(&self) -> u64 {
+        self.map.iter().filter(|p| **p != 0).count() as u64
+    }
+
+    /// A digest of everything that operations can observe.
+    pub fn digest(&self) -> u64 {
+        let mut digest = saker_sim::Digest::default();
+        for position in &self.map {
+            digest.number(u64::from(*position));
+        }
+        digest.number(self.version);
+        digest.number(self.log.next_sequence());
+        digest.value()
+    }
+
+    fn check(&self, first: u64, blocks: u64) -> Result<(), BlockError> {
+        let end = first.checked_add(blocks).ok_or(BlockError::OutOfRange)?;
+        if end > self.config.blocks { Err(BlockError::OutOfRange) } else { Ok(()) }
+    }
+
+    /// Writes blocks. `fill` gives block `n` of the command, once.
+    pub fn write<M: Medium, W: Meter>(
+        &mut self,
+        first: u64,
+        blocks: u32,
+        mut fill: impl FnMut(u32, &mut [u8]) -> Result<(), BlockError>,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), BlockError>> {
+        if let Err(e) = self.check(first, u64::from(blocks)) {
+            return Step::Done(Err(e));
+        }
+        if let Err(stall) = self.room(m, Stream::User, blocks, FOR_WRITES) {
+            return Step::Blocked(stall);
+        }
+        for n in 0..blocks {
+            let written = self.append(Stream::User, first + u64::from(n), EntryKind::Data, |out| fill(n, out), m);
+            if let Err(e) = written {
+                return Step::Done(Err(e));
+            }
+            w.work(Unit::CopyByte, u64::from(self.config.block_bytes));
+            w.work(Unit::ChecksumByte, u64::from(self.config.block_bytes));
+            w.work(Unit::Probe, 1);
+        }
+        self.stats.blocks_written += u64::from(blocks);
+        Step::Done(Ok(()))
+    }
+
+    /// Room for that many sectors, wherever in its page the stream stands.
+    fn room<M: Medium>(&self, m: &M, stream: Stream, blocks: u32, reserve: Reserve) -> Result<(), Stall> {
+        let per_segment = self.log.geometry().segment_bytes() / u64::from(self.config.block_bytes);
+        let segments = u32::try_from(u64::from(blocks) / per_segment).unwrap_or(u32::MAX);
+        let bytes = blocks.saturating_mul(self.config.block_bytes);
+        let slots = reserve.slots + (bytes / self.log.geometry().page_bytes) as u16;
+        let one = self.config.block_bytes;
+        if segments == 0 {
+            // All in this segment, or one more segment.
+            self.log.room(m, stream, bytes.max(one), reserve)
+        } else {
+            self.log.room(m, stream, one, Reserve { slots, segments: reserve.segments + segments + 1 })
+        }
+    }
+
+    /// Appends one sector and maps it.
+    fn append<M: Medium>(
+        &mut self,
+        stream: Stream,
+        lba: u64,
+        kind: EntryKind,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), BlockError>,
+        m: &mut M,
+    ) -> Result<u64, BlockError> {
+        let version = self.version;
+        let position = self.append_version(stream, lba, kind, version, fill, m)?;
+        self.version += 1;
+        Ok(position)
+    }
+
+    fn append_version<M: Medium>(
+        &mut self,
+        stream: Stream,
+        lba: u64,
+        kind: EntryKind,
+        version: u64,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), BlockError>,
+        m: &mut M,
+    ) -> Result<u64, BlockError> {
+        let bytes = self.config.block_bytes;
+        let writer = self.log.begin(m, stream, bytes);
+        let position = writer.spot().0 / u64::from(bytes);
+        let chunk = self.log.chunk_mut(m, &writer, 0);
+        if let Err(e) = fill(chunk) {
+            self.log.abandon(m, writer);
+            return Err(e);
+        }
+        let crc = crc32c(chunk);
+        let index = (position % self.sectors_per_page()) as usize;
+        let entry = Entry { lba, kind, version, crc };
+        self.log.put_oob(m, &writer, index * entry::ENTRY_BYTES, &entry.encode());
+        self.log.commit(m, writer);
+        let segment = self.segment_of(position);
+        if kind == EntryKind::Data {
+            self.log.add_live(segment, u64::from(bytes));
+            self.point(lba, Some(position));
+        } else {
+            self.log.add_until_checkpoint(segment, u64::from(bytes));
+        }
+        Ok(position)
+    }
+
+    /// Maps a block elsewhere; its old sector is no longer needed.
+    fn point(&mut self, lba: u64, position: Option<u64>) {
+        let word = position.map_or(0, |p| p as u32 + 1);
+        let old = std::mem::replace(&mut self.map[lba as usize], word);
+        if let Some(old) = old.checked_sub(1) {
+            self.log.sub_live(self.segment_of(u64::from(old)), u64::from(self.config.block_bytes));
+        }
+    }
+
+    fn sectors_per_page(&self) -> u64 {
+        u64::from(self.log.geometry().page_bytes / self.config.block_bytes)
+    }
+
+    fn segment_of(&self, position: u64) -> SegmentId {
+        SegmentId((position * u64::from(self.config.block_bytes) / self.log.geometry().segment_bytes()) as u32)
+    }
+
+    fn page_of_sector(&self, position: u64) -> PageAddr {
+        PageAddr(position / self.sectors_per_page())
+    }
+
+    /// Reads blocks; `deliver` gets block `n` of the command. Blocks never written read as zeros.
+    pub fn read<M: Medium, W: Meter>(
+        &self,
+        first: u64,
+        blocks: u32,
+        mut deliver: impl FnMut(u32, Option<&[u8]>) -> Result<(), BlockError>,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<(), BlockError>> {
+        if let Err(e) = self.check(first, u64::from(blocks)) {
+            return Step::Done(Err(e));
+        }
+        let mapped = |n: u32| self.map[(first + u64::from(n)) as usize].checked_sub(1).map(u64::from);
+        let mut reads: Reads = Vec::new();
+        let mut missing = false;
+        for page in (0..blocks).filter_map(|n| mapped(n).map(|p| self.page_of_sector(p))) {
+            missing |= matches!(page_of(&self.log, m, page), Page::Absent);
+            if reads.last() != Some(&page) {
+                reads.push(page);
+            }
+        }
+        if missing {
+            return Step::Need(reads);
+        }
+        for n in 0..blocks {
+            let sector = match mapped(n) {
+                None => Ok(None),
+                Some(position) => self.sector(first + u64::from(n), position, m).map(Some),
+            };
+            if let Err(e) = sector.and_then(|bytes| deliver(n, bytes)) {
+                return Step::Done(Err(e));
+            }
+            w.work(Unit::Probe, 1);
+            w.work(Unit::CopyByte, u64::from(self.config.block_bytes));
+        }
+        Step::Done(Ok(()))
+    }
+
+    /// A mapped sector, checked.
+    fn sector<'m, M: Medium>(&self, lba: u64, position: u64, m: &'m M) -> Result<&'m [u8], BlockError> {
+        let index = (position % self.sectors_per_page()) as usize;
+        let Page::Resident { data, oob } = page_of(&self.log, m, self.page_of_sector(position)) else {
+            return Err(MediaError::Read.into());
+        };
+        let bytes = &data[index * self.config.block_bytes as usize..][..self.config.block_bytes as usize];
+        let entry = Entry::decode(&oob[HEADER_BYTES + index * entry::ENTRY_BYTES..]);
+        match entry {
+            Some(e) if e.lba == lba && e.kind == EntryKind::Data && e.crc == crc32c(bytes) => Ok(bytes),
+            _ => Err(BlockError::Corrupt),
+        }
+    }
+
+    /// Deallocates ranges of (first block, blocks); they read as zeros, also after a power cut.
+    pub fn deallocate<M: Medium, W: Meter>(
+        &mut self,
+        ranges: &[(u64, u64)],
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), BlockError>> {
+        if let Some(e) = ranges.iter().find_map(|(first, n)| self.check(*first, *n).err()) {
+            return Step::Done(Err(e));
+        }
+        let per_record = self.trim_ranges();
+        let records = ranges.len().div_ceil(per_record) as u32;
+        if let Err(stall) = self.room(m, Stream::User, records, FOR_TRIMS) {
+            return Step::Blocked(stall);
+        }
+        for part in ranges.chunks(per_record) {
+            let appended = self.append(Stream::User, 0, EntryKind::Trim, |out| entry::encode_trim(part, out), m);
+            appended.expect("a trim record comes from memory");
+            for (first, n) in part {
+                (*first..first + n).for_each(|lba| self.point(lba, None));
+                w.work(Unit::Move, *n);
+            }
+        }
+        Step::Done(Ok(()))
+    }
+
+    fn trim_ranges(&self) -> usize {
+        (self.config.block_bytes as usize / 16 - 1).min(TRIM_RANGES_MAX)
+    }
+
+    /// Makes everything acknowledged so far independent of the ring where that can be lost. Complete when the
+    /// returned tag and everything before it has completed and a sync has followed.
+    pub fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
+        if !self.config.ring_lasts {
+            self.log.seal_stream(Stream::User, m);
+            self.log.seal_stream(Stream::Gc, m);
+        }
+        m.last_tag()
+    }
+}
+
+/// The running checkpoint, if any.
+pub(crate) type RunningCheckpoint = Option<CheckpointWriter>;
+

@@ -1,0 +1,238 @@
+//! Recovery of a block namespace: the last complete checkpoint, then the out-of-band entries of the log's
+//! tail, applied in the order of their versions.
+
+use super::entry::{ENTRY_BYTES, Entry, EntryKind, decode_trim};
+use super::{PageMap, PageMapConfig};
+use saker_log::checkpoint::{Found, release_others};
+use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
+use saker_log::{CheckpointReader, Cut, SegmentState, page_of};
+use saker_medium::header::HEADER_BYTES;
+use saker_medium::{Medium, Page, PageAddr, Step, Stream, ready};
+
+#[derive(Clone, Debug)]
+enum Event {
+    Write { lba: u64, position: u64 },
+    Trim(Vec<(u64, u64)>),
+}
+
+#[derive(Clone, Debug)]
+enum Phase {
+    Survey,
+    Checkpoint { start: usize, reader: Option<Box<CheckpointReader>> },
+    Scan { left: Vec<Recovered>, page: u32 },
+    Apply,
+}
+
+/// A recovery on its way.
+#[derive(Clone, Debug)]
+pub struct Recovery {
+    map: PageMap,
+    phase: Phase,
+    image: LogImage,
+    cut: Option<Cut>,
+    generation: u64,
+    events: Vec<(u64, Event)>,
+}
+
+impl Recovery {
+    /// Begins to recover a namespace.
+    pub fn new<M: Medium>(config: PageMapConfig, m: &M) -> Self {
+        Self {
+            map: PageMap::new(config, m),
+            phase: Phase::Survey,
+            image: LogImage::default(),
+            cut: None,
+            generation: 0,
+            events: Vec::new(),
+        }
+    }
+
+    /// Goes on; `Done(Ok(true))` when the namespace can be had from [`Recovery::finish`].
+    pub fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        let phase = std::mem::replace(&mut self.phase, Phase::Apply);
+        match phase {
+            Phase::Survey => self.survey(m),
+            Phase::Checkpoint { start, reader } => self.load(start, reader, m),
+            Phase::Scan { left, page } => self.scan(left, page, m),
+            Phase::Apply => Step::Done(self.apply().map(|()| true)),
+        }
+    }
+
+    /// The recovered namespace.
+    pub fn finish(self) -> PageMap {
+        self.map
+    }
+
+    fn survey<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        self.phase = Phase::Survey;
+        self.image = match ready!(survey(&mut self.map.log, m)) {
+            Ok(image) => image,
+            Err(damage) => return Step::Done(Err(damage)),
+        };
+        self.phase = Phase::Checkpoint { start: self.checkpoint_segments().len(), reader: None };
+        Step::Done(Ok(false))
+    }
+
+    fn checkpoint_segments(&self) -> Vec<Recovered> {
+        self.image.segments.iter().filter(|r| r.stream == Stream::Checkpoint).copied().collect()
+    }
+
+    fn load<M: Medium>(
+        &mut self,
+        start: usize,
+        reader: Option<Box<CheckpointReader>>,
+        m: &mut M,
+    ) -> Step<Result<bool, Damage>> {
+        let Some(mut reader) = reader else { return self.open_checkpoint(start, m) };
+        let found = match reader.step(&self.map.log, m) {
+            Step::Done(found) => found,
+            Step::Need(reads) => {
+                self.phase = Phase::Checkpoint { start, reader: Some(reader) };
+                return Step::Need(reads);
+            }
+            Step::Blocked(stall) => return Step::Blocked(stall),
+        };
+        let more = match found {
+            Found::Begin(generation, cut) if self.cut.is_none() => {
+                (self.generation, self.cut) = (generation, Some(cut));
+                true
+            }
+            Found::Chunk(payload) if self.cut.is_some() => self.map.enter_chunk(&payload),
+            Found::End if self.cut.is_some() => {
+                self.adopt_checkpoint(start, &reader);
+                self.start_scan();
+                return Step::Done(Ok(false));
+            }
+            Found::Broken if !m.history().may_tear() => {
+                let what = "a record of it does not match its checksum".into();
+                return Step::Done(Err(Damage::Checkpoint { owner: self.map.config.owner, what }));
+            }
+            _ => false,
+        };
+        if !more {
+            self.cut = None;
+            self.map.map.fill(0);
+        }
+        self.phase = Phase::Checkpoint { start, reader: more.then_some(reader) };
+        Step::Done(Ok(false))
+    }
+
+    fn open_checkpoint<M: Medium>(&mut self, start: usize, m: &mut M) -> Step<Result<bool, Damage>> {
+        let Some(start) = start.checked_sub(1) else {
+            release_others(&mut self.map.log, m, &[]);
+            self.start_scan();
+            return Step::Done(Ok(false));
+        };
+        let geometry = self.map.log.geometry();
+        let runs = self.checkpoint_segments()[start..].iter().map(|r| (geometry.page(r.id, 0), r.pages)).collect();
+        self.phase = Phase::Checkpoint { start, reader: Some(Box::new(CheckpointReader::new(runs))) };
+        Step::Done(Ok(false))
+    }
+
+    fn adopt_checkpoint(&mut self, start: usize, reader: &CheckpointReader) {
+        let all = self.checkpoint_segments();
+        let state = &mut self.map.checkpoint;
+        state.segments = all[start..start + reader.runs_used()].iter().map(|r| r.id).collect();
+        state.generation = self.generation;
+        if let Some(cut) = &self.cut {
+            state.version = cut.version;
+            self.map.version = cut.version;
+        }
+    }
+
+    fn start_scan(&mut self) {
+        let first = self.cut.as_ref().map_or(0, Cut::first_sequence);
+        let mut left = self.image.segments.clone();
+        left.retain(|r| r.stream != Stream::Checkpoint && r.last_sequence >= first);
+        self.phase = Phase::Scan { left, page: 0 };
+    }
+
+    fn scan<M: Medium>(&mut self, mut left: Vec<Recovered>, page: u32, m: &mut M) -> Step<Result<bool, Damage>> {
+        let Some(r) = left.last().copied() else {
+            let keep = self.map.checkpoint.segments.clone();
+            release_others(&mut self.map.log, m, &keep);
+            self.phase = Phase::Apply;
+            return Step::Done(Ok(false));
+        };
+        if page >= r.pages {
+            left.pop();
+            self.phase = Phase::Scan { left, page: 0 };
+            return Step::Done(Ok(false));
+        }
+        let addr = self.map.log.geometry().page(r.id, page);
+        let scanned = match scan_page(&self.map.log, m, addr) {
+            Step::Done(scanned) => scanned,
+            Step::Need(reads) => {
+                self.phase = Phase::Scan { left, page };
+                return Step::Need(reads);
+            }
+            Step::Blocked(stall) => return Step::Blocked(stall),
+        };
+        self.phase = Phase::Scan { left, page: page + 1 };
+        match scanned {
+            Err(damage) => return Step::Done(Err(damage)),
+            Ok(None) => {}
+            Ok(Some(page)) => {
+                let from = self.cut.as_ref().map_or(Some(0), |cut| cut.scan_from(page.sequence));
+                if let Some(from) = from {
+                    self.page_entries(addr, from, page.used_bytes, m);
+                }
+            }
+        }
+        Step::Done(Ok(false))
+    }
+
+    fn page_entries<M: Medium>(&mut self, addr: PageAddr, from: u32, used: u32, m: &M) {
+        let bytes = self.map.config.block_bytes;
+        let Page::Resident { data, oob } = page_of(&self.map.log, m, addr) else { return };
+        for index in from / bytes..used / bytes {
+            let Some(e) = Entry::decode(&oob[HEADER_BYTES + index as usize * ENTRY_BYTES..]) else { continue };
+            let position = addr.0 * self.map.sectors_per_page() + u64::from(index);
+            self.map.version = self.map.version.max(e.version + 1);
+            let event = match e.kind {
+                EntryKind::Data => Event::Write { lba: e.lba, position },
+                EntryKind::Trim => {
+                    let id = self.map.segment_of(position);
+                    self.map.log.add_until_checkpoint(id, u64::from(bytes));
+                    Event::Trim(decode_trim(&data[(index * bytes) as usize..][..bytes as usize]))
+                }
+            };
+            self.events.push((e.version, event));
+        }
+    }
+
+    fn apply(&mut self) -> Result<(), Damage> {
+        self.events.sort_by_key(|(version, _)| *version);
+        for (_, event) in std::mem::take(&mut self.events) {
+            match event {
+                Event::Write { lba, position } => {
+                    if let Some(word) = self.map.map.get_mut(lba as usize) {
+                        *word = position as u32 + 1;
+                    }
+                }
+                Event::Trim(ranges) => {
+                    for (first, blocks) in ranges {
+                        let end = first.saturating_add(blocks).min(self.map.map.len() as u64);
+                        self.map.map[first.min(end) as usize..end as usize].fill(0);
+                    }
+                }
+            }
+        }
+        self.count()
+    }
+
+    fn count(&mut self) -> Result<(), Damage> {
+        let bytes = u64::from(self.map.config.block_bytes);
+        for n in 0..self.map.map.len() {
+            let Some(position) = self.map.map[n].checked_sub(1) else { continue };
+            let id = self.map.segment_of(u64::from(position));
+            let known = id.0 < self.map.log.geometry().segments && self.map.log.segment(id).state != SegmentState::Absent;
+            if !known {
+                let what = format!("it names segment {}, which this namespace does not hold", id.0);
+                return Err(Damage::Checkpoint { owner: self.map.config.owner, what });
+            }
+            self.map.log.add_live(id, bytes);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! The host's side of a queue pair.
+
+use std::sync::Arc;
+
+use super::doorbell::Doorbell;
+use super::memory::RingMemory;
+use super::{DoorbellKind, Doorbells, RingError, SqFull, distance, next};
+use crate::dma::{DmaRegion, DmaSpace};
+use crate::entry::{CQE_WORDS, Cqe, SQE_WORDS, Sqe, cqe_from_words, phase, sqe_words};
+
+/// A submission queue and its completion queue, both in arena pages that the pair owns.
+///
+/// Doorbells are rung when the caller says so: one ring announces a whole batch.
+#[derive(Debug)]
+pub struct HostQueuePair {
+    sq: RingMemory<SQE_WORDS>,
+    cq: RingMemory<CQE_WORDS>,
+    sq_tail: u32,
+    sq_head: u32,
+    cq_head: u32,
+    phase: bool,
+    in_flight: u32,
+    bad_heads: u64,
+    sq_doorbell: Doorbell,
+    cq_doorbell: Doorbell,
+    sq_pages: DmaRegion,
+    cq_pages: DmaRegion,
+}
+
+impl HostQueuePair {
+    /// Queue pair `queue` with `sq_entries` and `cq_entries` entries, whose addresses the controller gets by
+    /// [`sq_iova`](Self::sq_iova) and [`cq_iova`](Self::cq_iova).
+    ///
+    /// # Errors
+    /// [`RingError`] if the sizes or the identifier are not possible or the arena is full.
+    pub fn new(
+        space: &Arc<DmaSpace>,
+        doorbells: &Arc<Doorbells>,
+        queue: u16,
+        sq_entries: u32,
+        cq_entries: u32,
+    ) -> Result<Self, RingError> {
+        let sq_pages = space.alloc_bytes(RingMemory::<SQE_WORDS>::bytes(sq_entries)?)?;
+        let cq_pages = space.alloc_bytes(RingMemory::<CQE_WORDS>::bytes(cq_entries)?)?;
+        Ok(Self {
+            sq: RingMemory::new(space, sq_pages.iova(), sq_entries)?,
+            cq: RingMemory::new(space, cq_pages.iova(), cq_entries)?,
+            sq_tail: 0,
+            sq_head: 0,
+            cq_head: 0,
+            phase: true,
+            in_flight: 0,
+            bad_heads: 0,
+            sq_doorbell: Doorbell::new(doorbells, DoorbellKind::SqTail, queue)?,
+            cq_doorbell: Doorbell::new(doorbells, DoorbellKind::CqHead, queue)?,
+            sq_pages,
+            cq_pages,
+        })
+    }
+
+    /// Writes `sqe` to the submission queue; [`ring`](Self::ring) announces it.
+    ///
+    /// # Errors
+    /// [`SqFull`] if the entry after the tail is the head that completions reported last.
+    #[inline]
+    pub fn submit(&mut self, sqe: &Sqe) -> Result<(), SqFull> {
+        self.push(sqe_words(sqe))?;
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    /// Writes 64 bytes of payload that belong to the command before them (commands with inline payload): no completion
+    /// of its own will come for this entry. Ask [`free_entries`](Self::free_entries) first, so that none is cut off.
+    ///
+    /// # Errors
+    /// [`SqFull`] as for [`submit`](Self::submit).
+    #[inline]
+    pub fn submit_payload(&mut self, payload: &[u8; Sqe::BYTES]) -> Result<(), SqFull> {
+        self.push(zerocopy::transmute!(*payload))
+    }
+
+    #[inline]
+    fn push(&mut self, words: [u64; SQE_WORDS]) -> Result<(), SqFull> {
+        let after = next(self.sq_tail, self.sq.entries());
+        if after == self.sq_head {
+            return Err(SqFull);
+        }
+        self.sq.store(self.sq_tail, words);
+        self.sq_tail = after;
+        Ok(())
+    }
+
+    /// Announces everything submitted to the controller.
+    #[inline]
+    pub fn ring(&self) {
+        self.sq_doorbell.write(self.sq_tail);
+    }
+
+    /// Takes the next completion, if there is one; its phase bit is as the controller wrote it. The controller can use
+    /// the entry again after [`ring_cq`](Self::ring_cq).
+    #[inline]
+    pub fn poll(&mut self) -> Option<Cqe> {
+        let word = self.cq.acquire(self.cq_head, 1);
+        if phase(word) != self.phase {
+            return None;
+        }
+        let cqe = cqe_from_words([self.cq.load_word(self.cq_head, 0), word]);
+        self.cq_head = next(self.cq_head, self.cq.entries());
+        self.phase ^= self.cq_head == 0;
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.take_head(u32::from(cqe.sqhd.get()));
+        Some(cqe)
+    }
+
+    /// The controller's head lies between the last one and our tail; anything else would let us overwrite entries.
+    #[inline]
+    fn take_head(&mut self, head: u32) {
+        let entries = self.sq.entries();
+        let outstanding = distance(self.sq_head, self.sq_tail, entries);
+        if head < entries && distance(self.sq_head, head, entries) <= outstanding {
+            self.sq_head = head;
+        } else {
+            self.bad_heads += 1;
+        }
+    }
+
+    /// Gives the entries of all completions taken back to the controller; once per batch is enough.
+    #[inline]
+    pub fn ring_cq(&self) {
+        self.cq_doorbell.write(self.cq_head);
+    }
+
+    /// Commands submitted and not completed.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Entries that can be submitted before the queue is full.
+    #[inline]
+    pub fn free_entries(&self) -> u32 {
+        self.sq.entries() - 1 - distance(self.sq_head, self.sq_tail, self.sq.entries())
+    }
+
+    /// The submission queue head that completions reported last.
+    #[inline]
+    pub fn sq_head(&self) -> u32 {
+        self.sq_head
+    }
+
+    /// Completions whose SQHD was impossible (and ignored): the controller is broken.
+    pub fn bad_heads(&self) -> u64 {
+        self.bad_heads
+    }
+
+    /// Queue identifier.
+    pub fn queue(&self) -> u16 {
+        self.sq_doorbell.queue()
+    }
+
+    /// Address of the submission queue.
+    pub fn sq_iova(&self) -> u64 {
+        self.sq_pages.iova()
+    }
+
+    /// Address of the completion queue.
+    pub fn cq_iova(&self) -> u64 {
+        self.cq_pages.iova()
+    }
+
+    /// Entries of the submission queue.
+    pub fn sq_entries(&self) -> u32 {
+        self.sq.entries()
+    }
+
+    /// Entries of the completion queue.
+    pub fn cq_entries(&self) -> u32 {
+        self.cq.entries()
+    }
+}

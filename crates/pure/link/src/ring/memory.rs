@@ -1,0 +1,101 @@
+//! The entries of a queue, as arrays of atomic words in the arena.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::{ENTRIES, RingError};
+use crate::dma::DmaSpace;
+use crate::sync::{AtomicU64, Ordering};
+
+/// A view of `entries` entries of `N` words. Any number of views may overlap: everything in it is atomic.
+///
+/// Invariant: `first` points to `entries` entries inside the arena of `space`, whose words never move and live as long
+/// as the space, which `_space` keeps alive. The pointer saves the arena's bounds arithmetic on every entry.
+pub(crate) struct RingMemory<const N: usize> {
+    first: NonNull<[AtomicU64; N]>,
+    entries: u32,
+    _space: Arc<DmaSpace>,
+}
+
+// SAFETY: a view is a shared reference to atomics together with the Arc that keeps them alive.
+unsafe impl<const N: usize> Send for RingMemory<N> {}
+// SAFETY: as for Send; all access is atomic.
+unsafe impl<const N: usize> Sync for RingMemory<N> {}
+
+impl<const N: usize> RingMemory<N> {
+    /// The queue of `entries` entries at `iova`.
+    ///
+    /// # Errors
+    /// [`RingError`] unless the count is possible, `iova` is page-aligned and the queue lies within the arena.
+    pub(crate) fn new(space: &Arc<DmaSpace>, iova: u64, entries: u32) -> Result<Self, RingError> {
+        let bytes = Self::bytes(entries)?;
+        let words = space.arena_words(iova, bytes).ok_or(RingError::Memory { iova, bytes })?;
+        assert_eq!(words.len(), entries as usize * N, "the arena gives whole entries");
+        Ok(Self { first: NonNull::from(words).cast(), entries, _space: Arc::clone(space) })
+    }
+
+    /// Bytes of a queue of `entries` entries.
+    pub(crate) fn bytes(entries: u32) -> Result<usize, RingError> {
+        if ENTRIES.contains(&entries) {
+            Ok(entries as usize * N * 8)
+        } else {
+            Err(RingError::EntryCount(entries))
+        }
+    }
+
+    #[inline]
+    pub(crate) fn entries(&self) -> u32 {
+        self.entries
+    }
+
+    #[inline]
+    fn entry(&self, index: u32) -> &[AtomicU64; N] {
+        assert!(index < self.entries, "ring indices stay in the ring");
+        // SAFETY: `index` is below `entries`; see the invariant of the type.
+        unsafe { self.first.add(index as usize).as_ref() }
+    }
+
+    /// Copies an entry out, word by word; the caller has synchronised with its writer.
+    #[inline]
+    pub(crate) fn load(&self, index: u32) -> [u64; N] {
+        let entry = self.entry(index);
+        std::array::from_fn(|word| entry[word].load(Ordering::Relaxed))
+    }
+
+    /// Copies an entry in; a later release publishes it.
+    #[inline]
+    pub(crate) fn store(&self, index: u32, words: [u64; N]) {
+        for (word, value) in self.entry(index).iter().zip(words) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Word `word` of an entry, and everything that happened before its [`publish`](Self::publish).
+    #[inline]
+    pub(crate) fn acquire(&self, index: u32, word: usize) -> u64 {
+        self.entry(index)[word].load(Ordering::Acquire)
+    }
+
+    #[inline]
+    pub(crate) fn load_word(&self, index: u32, word: usize) -> u64 {
+        self.entry(index)[word].load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn store_word(&self, index: u32, word: usize, value: u64) {
+        self.entry(index)[word].store(value, Ordering::Relaxed);
+    }
+
+    /// Stores word `word` of an entry after everything before.
+    #[inline]
+    pub(crate) fn publish(&self, index: u32, word: usize, value: u64) {
+        self.entry(index)[word].store(value, Ordering::Release);
+    }
+}
+
+impl<const N: usize> fmt::Debug for RingMemory<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RingMemory({} entries of {} bytes)", self.entries, N * 8)
+    }
+}

@@ -1,0 +1,11 @@
+//! Behaviour of the link, through its public interface.
+#![cfg(not(loom))]
+
+#[path = "link/dma.rs"]
+mod dma;
+#[path = "link/rings.rs"]
+mod rings;
+#[path = "link/slots.rs"]
+mod slots;
+#[path = "link/stress.rs"]
+mod stress;

@@ -1,0 +1,275 @@
+//! Appending: find room, land bytes in slots, publish, program full pages.
+//!
+//! A record is contiguous in its segment and may cross pages, never segments. Its bytes are written into the
+//! slots of all its pages first; then the pages are published from the last to the first, so that a
+//! record either counts wholly or not at all.
+
+use crate::{Log, SegmentState};
+use saker_medium::{Medium, PageAddr, PageHeader, SegmentId, SlotId, Stall, Stream};
+
+/// Where a record is: the byte address in the medium's linear space (`page * page_bytes + offset`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spot(pub u64);
+
+/// A record being appended: room is taken, nothing counts yet.
+#[derive(Debug)]
+#[must_use = "commit or abandon"]
+pub struct Writer {
+    stream: Stream,
+    spot: Spot,
+    bytes: u32,
+    first: (SlotId, u32),
+    /// Whether the whole record is in one page.
+    single: bool,
+}
+
+impl Writer {
+    /// Where the record will be.
+    pub fn spot(&self) -> Spot {
+        self.spot
+    }
+}
+
+impl Log {
+    /// Whether `bytes` can be appended to a stream now. Changes nothing. `reserve` slots and segments are left.
+    #[inline]
+    pub fn room<M: Medium>(&self, m: &M, stream: Stream, bytes: u32, reserve: Reserve) -> Result<(), Stall> {
+        let append = &self.streams[stream as usize];
+        if append.open.is_some() && append.offset + bytes <= self.geometry.page_bytes {
+            return Ok(());
+        }
+        self.room_slow(m, stream, bytes, reserve)
+    }
+
+    fn room_slow<M: Medium>(&self, m: &M, stream: Stream, bytes: u32, reserve: Reserve) -> Result<(), Stall> {
+        let fits = self.fits_segment(stream, bytes);
+        if !fits && m.free_segments() <= reserve.segments {
+            return Err(Stall::NoSegment);
+        }
+        let pages = (bytes / self.geometry.page_bytes + 2) as usize;
+        if m.ring().free_slots() < pages + reserve.slots as usize {
+            return Err(Stall::NoSlot);
+        }
+        Ok(())
+    }
+
+    fn fits_segment(&self, stream: Stream, bytes: u32) -> bool {
+        let append = &self.streams[stream as usize];
+        append.segment.is_some_and(|id| {
+            self.position(stream, id) + u64::from(bytes) <= self.geometry.segment_bytes()
+        })
+    }
+
+    /// The byte position of the append point within its segment.
+    fn position(&self, stream: Stream, id: SegmentId) -> u64 {
+        let append = &self.streams[stream as usize];
+        let next = u64::from(self.segment(id).next_page) * u64::from(self.geometry.page_bytes);
+        if append.open.is_some() { next - u64::from(self.geometry.page_bytes - append.offset) } else { next }
+    }
+
+    /// Takes room for a record. [`Log::room`] must have said yes.
+    #[inline]
+    pub fn begin<M: Medium>(&mut self, m: &mut M, stream: Stream, bytes: u32) -> Writer {
+        let append = &self.streams[stream as usize];
+        if let Some((slot, page)) = append.open
+            && append.offset + bytes <= self.geometry.page_bytes
+        {
+            let spot = Spot(page.0 * u64::from(self.geometry.page_bytes) + u64::from(append.offset));
+            return Writer { stream, spot, bytes, first: (slot, append.offset), single: true };
+        }
+        self.begin_slow(m, stream, bytes)
+    }
+
+    fn begin_slow<M: Medium>(&mut self, m: &mut M, stream: Stream, bytes: u32) -> Writer {
+        if !self.fits_segment(stream, bytes) {
+            self.close_segment(stream, m);
+            self.open_segment(stream, m);
+        }
+        let page_bytes = self.geometry.page_bytes;
+        if self.streams[stream as usize].open.is_none() {
+            let (slot, page) = self.open_page(stream, m, 0);
+            self.streams[stream as usize].open = Some((slot, page));
+            self.streams[stream as usize].offset = 0;
+        }
+        let append = self.streams[stream as usize];
+        let (slot, page) = append.open.expect("opened above");
+        let mut rest = (append.offset + bytes).saturating_sub(page_bytes);
+        while rest > 0 {
+            self.open_page(stream, m, rest.min(page_bytes));
+            rest = rest.saturating_sub(page_bytes);
+        }
+        let spot = Spot(page.0 * u64::from(page_bytes) + u64::from(append.offset));
+        let single = append.offset + bytes <= page_bytes;
+        Writer { stream, spot, bytes, first: (slot, append.offset), single }
+    }
+
+    /// The bytes of the record from `offset` to the end of their page.
+    #[inline]
+    pub fn chunk_mut<'m, M: Medium>(&self, m: &'m mut M, w: &Writer, offset: u32) -> &'m mut [u8] {
+        let page_bytes = self.geometry.page_bytes;
+        if w.single {
+            let (slot, start) = w.first;
+            return &mut m.ring_mut().data_mut(slot)[(start + offset) as usize..(start + w.bytes) as usize];
+        }
+        let at = w.spot.0 + u64::from(offset);
+        let page = PageAddr(at / u64::from(page_bytes));
+        let start = (at % u64::from(page_bytes)) as usize;
+        let end = (start + (w.bytes - offset) as usize).min(page_bytes as usize);
+        let slot = self.slot_of(page).expect("the writer's pages are in the ring");
+        &mut m.ring_mut().data_mut(slot)[start..end]
+    }
+
+    /// Writes bytes of the record at `offset`.
+    #[inline]
+    pub fn put<M: Medium>(&self, m: &mut M, w: &Writer, mut offset: u32, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let chunk = self.chunk_mut(m, w, offset);
+            let n = chunk.len().min(bytes.len());
+            chunk[..n].copy_from_slice(&bytes[..n]);
+            bytes = &bytes[n..];
+            offset += n as u32;
+        }
+    }
+
+    /// Writes the owner's out-of-band bytes at `offset` for the page in which the record starts.
+    pub fn put_oob<M: Medium>(&self, m: &mut M, w: &Writer, offset: usize, bytes: &[u8]) {
+        m.ring_mut().owner_oob_mut(w.first.0)[offset..offset + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// The slot that holds a page, if it is in the ring.
+    #[inline]
+    pub fn slot_of(&self, page: PageAddr) -> Option<SlotId> {
+        self.segment(self.geometry.segment_of(page)).slot(self.geometry.index_of(page))
+    }
+
+    /// Makes the record count and programs the pages it filled.
+    #[inline]
+    pub fn commit<M: Medium>(&mut self, m: &mut M, w: Writer) {
+        self.stats.bytes_appended[w.stream as usize] += u64::from(w.bytes);
+        let page_bytes = self.geometry.page_bytes;
+        let end = w.first.1 + w.bytes;
+        if end < page_bytes {
+            m.ring_mut().publish(w.first.0, end);
+            self.streams[w.stream as usize].offset = end;
+            return;
+        }
+        self.commit_slow(m, w, end);
+    }
+
+    fn commit_slow<M: Medium>(&mut self, m: &mut M, w: Writer, end: u32) {
+        let page_bytes = self.geometry.page_bytes;
+        let first = PageAddr(w.spot.0 / u64::from(page_bytes));
+        let pages = end.div_ceil(page_bytes);
+        for n in (0..pages).rev() {
+            let slot = self.slot_of(PageAddr(first.0 + u64::from(n))).expect("in the ring");
+            m.ring_mut().publish(slot, (end - n * page_bytes).min(page_bytes));
+        }
+        let full = end / page_bytes;
+        for n in 0..full {
+            let page = PageAddr(first.0 + u64::from(n));
+            let slot = self.slot_of(page).expect("in the ring");
+            self.program(w.stream, m, slot);
+        }
+        let append = &mut self.streams[w.stream as usize];
+        append.offset = end % page_bytes;
+        append.open = None;
+        if append.offset > 0 {
+            let page = PageAddr(first.0 + u64::from(full));
+            let slot = self.slot_of(page).expect("in the ring");
+            self.streams[w.stream as usize].open = Some((slot, page));
+        }
+    }
+
+    /// Gives the room back; nothing happened.
+    pub fn abandon<M: Medium>(&mut self, m: &mut M, w: Writer) {
+        let page_bytes = u64::from(self.geometry.page_bytes);
+        let first = w.spot.0 / page_bytes;
+        let last = (w.spot.0 + u64::from(w.bytes) - 1) / page_bytes;
+        for page in (first + 1..=last).rev() {
+            let page = PageAddr(page);
+            let slot = self.slot_of(page).expect("in the ring");
+            m.ring_mut().release(slot);
+            let (id, index) = (self.geometry.segment_of(page), self.geometry.index_of(page));
+            let segment = self.segment_mut(id);
+            segment.clear_slot(index);
+            segment.next_page = index;
+        }
+    }
+
+    /// Programs the open page of a stream as it is, padded. Nothing happens when it is empty.
+    pub fn seal_stream<M: Medium>(&mut self, stream: Stream, m: &mut M) {
+        let append = &mut self.streams[stream as usize];
+        let Some((slot, _)) = append.open else { return };
+        if append.offset == 0 {
+            return;
+        }
+        append.open = None;
+        append.offset = 0;
+        self.program(stream, m, slot);
+    }
+
+    fn program<M: Medium>(&mut self, stream: Stream, m: &mut M, slot: SlotId) {
+        let at = m.ring_mut().seal(slot, true);
+        let id = self.geometry.segment_of(at);
+        self.segment_mut(id).in_flight += 1;
+        self.stats.pages_programmed[stream as usize] += 1;
+        m.program(at, slot);
+    }
+
+    pub(crate) fn close_segment<M: Medium>(&mut self, stream: Stream, m: &mut M) {
+        self.seal_stream(stream, m);
+        let append = std::mem::take(&mut self.streams[stream as usize]);
+        let Some(id) = append.segment else { return };
+        if let Some((slot, page)) = append.open {
+            // An opened page in which nothing was written: it stays erased.
+            m.ring_mut().release(slot);
+            let index = self.geometry.index_of(page);
+            let segment = self.segment_mut(id);
+            segment.clear_slot(index);
+        }
+        self.segment_mut(id).state = SegmentState::Closed;
+    }
+
+    fn open_segment<M: Medium>(&mut self, stream: Stream, m: &mut M) {
+        let id = m.allocate().expect("room() saw a free segment");
+        let segment = self.segment_mut(id);
+        assert_eq!(segment.state, SegmentState::Absent, "an allocated segment was free");
+        segment.state = SegmentState::Open;
+        segment.stream = stream as u8;
+        self.held += 1;
+        self.streams[stream as usize].segment = Some(id);
+    }
+
+    fn open_page<M: Medium>(&mut self, stream: Stream, m: &mut M, first_record: u32) -> (SlotId, PageAddr) {
+        let id = self.streams[stream as usize].segment.expect("a segment is open");
+        let index = self.segment(id).next_page;
+        let addr = self.geometry.page(id, index);
+        let header = PageHeader {
+            owner: self.owner,
+            shard: 0,
+            stream,
+            epoch: m.epoch(id),
+            sequence: self.next_sequence,
+            addr,
+            used_bytes: 0,
+            first_record,
+            data_crc: 0,
+        };
+        let slot = m.ring_mut().open(&header).expect("room() saw a free slot");
+        self.next_sequence += 1;
+        let pages = self.geometry.segment_pages;
+        let segment = self.segment_mut(id);
+        segment.set_slot(index, slot, pages);
+        segment.next_page += 1;
+        (slot, addr)
+    }
+}
+
+/// Slots and segments that an append must leave for others.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reserve {
+    /// Slots.
+    pub slots: u16,
+    /// Segments.
+    pub segments: u32,
+}

@@ -1,0 +1,309 @@
+//! Checkpoints: an image of the owner's index, written in chunks while the owner goes on working.
+//!
+//! A checkpoint starts with a [`Cut`]: the point of the log from which recovery must scan. Chunks may show
+//! states later than the cut; the scan settles that, because everything written after the cut is scanned.
+//! Each checkpoint has segments of its own; the previous one is released when the new one is complete.
+//!
+//! Chunk record: `crc u32 | payload bytes u32 | generation u64 | index u32 | kind u8, 3 reserved | payload`,
+//! little-endian, padded to 8 bytes.
+
+use crate::append::Reserve;
+use crate::{Bytes, Log, SegmentState, Spot};
+use saker_medium::{Medium, Page, PageAddr, SegmentId, Stall, Step, Stream, Tag};
+
+const HEAD: usize = 24;
+const KIND_BEGIN: u8 = 1;
+const KIND_CHUNK: u8 = 2;
+const KIND_END: u8 = 3;
+const _: () = assert!(HEAD.is_multiple_of(8));
+
+/// From where on the log must be scanned to complete a checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Pages with this sequence number or a later one were opened after the cut.
+    pub sequence: u64,
+    /// Pages that were open at the cut: their sequence number, and the bytes they held already.
+    pub open: Vec<(u64, u32)>,
+    /// The owner's next version number at the cut.
+    pub version: u64,
+}
+
+impl Cut {
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(20 + self.open.len() * 12);
+        out.extend(self.sequence.to_le_bytes());
+        out.extend(self.version.to_le_bytes());
+        out.extend((self.open.len() as u32).to_le_bytes());
+        for (sequence, offset) in &self.open {
+            out.extend(sequence.to_le_bytes());
+            out.extend(offset.to_le_bytes());
+        }
+        out
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let u64_at = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let u32_at = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        let count = u32_at(16)?.min(Stream::COUNT as u32) as usize;
+        let open = (0..count).map(|n| Some((u64_at(20 + n * 12)?, u32_at(28 + n * 12)?)));
+        Some(Self { sequence: u64_at(0)?, version: u64_at(8)?, open: open.collect::<Option<_>>()? })
+    }
+
+    /// The offset in a page from which its records must be scanned; `None` if the page is before the cut.
+    pub fn scan_from(&self, sequence: u64) -> Option<u32> {
+        if sequence >= self.sequence {
+            return Some(0);
+        }
+        self.open.iter().find(|(s, _)| *s == sequence).map(|(_, offset)| *offset)
+    }
+
+    /// The earliest page that must be scanned.
+    pub fn first_sequence(&self) -> u64 {
+        self.open.iter().map(|(s, _)| *s).fold(self.sequence, u64::min)
+    }
+}
+
+/// A checkpoint being written.
+#[derive(Clone, Debug)]
+pub struct CheckpointWriter {
+    generation: u64,
+    cut: Cut,
+    chunks: u32,
+    payload_bytes: u64,
+    /// Set once the end record is written: the checkpoint is complete when this tag has finished.
+    end: Option<Tag>,
+}
+
+impl CheckpointWriter {
+    /// Begins a checkpoint if there is room for `payload_bytes` of chunks.
+    pub fn begin<M: Medium>(
+        log: &mut Log,
+        m: &mut M,
+        generation: u64,
+        version: u64,
+        payload_bytes: u64,
+        spare_segments: u32,
+    ) -> Result<Self, Stall> {
+        if m.free_segments() < segments_for(log, payload_bytes) + spare_segments {
+            return Err(Stall::NoSegment);
+        }
+        log.close_segment(Stream::Checkpoint, m);
+        let append = |s: Stream| log.streams[s as usize];
+        let open = [Stream::User, Stream::Gc].into_iter().filter_map(|s| {
+            let (slot, _) = append(s).open?;
+            let view = m.ring().view(slot).ok().flatten()?;
+            Some((view.sequence, append(s).offset))
+        });
+        let cut = Cut { sequence: log.next_sequence, open: open.collect(), version };
+        log.cut_checkpoint();
+        let mut writer = Self { generation, cut, chunks: 0, payload_bytes: 0, end: None };
+        let payload = writer.cut.encode();
+        writer.append(log, m, KIND_BEGIN, &payload)?;
+        Ok(writer)
+    }
+
+    /// The cut of this checkpoint.
+    pub fn cut(&self) -> &Cut {
+        &self.cut
+    }
+
+    /// Appends a chunk. On a stall nothing happened.
+    pub fn chunk<M: Medium>(&mut self, log: &mut Log, m: &mut M, payload: &[u8]) -> Result<(), Stall> {
+        self.append(log, m, KIND_CHUNK, payload)?;
+        self.chunks += 1;
+        self.payload_bytes += payload.len() as u64;
+        Ok(())
+    }
+
+    /// Writes the end record. The checkpoint is complete once [`CheckpointWriter::is_complete`] says so.
+    pub fn finish<M: Medium>(&mut self, log: &mut Log, m: &mut M) -> Result<(), Stall> {
+        let payload = self.payload_bytes.to_le_bytes();
+        self.append(log, m, KIND_END, &payload)?;
+        log.close_segment(Stream::Checkpoint, m);
+        self.end = Some(m.last_tag());
+        Ok(())
+    }
+
+    /// Whether the end record is written.
+    pub fn is_finished(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Whether everything of it is on the medium, given that all I/O up to `finished` has completed.
+    pub fn is_complete(&self, finished: Tag) -> bool {
+        self.end.is_some_and(|end| end <= finished)
+    }
+
+    /// Gives up; its segments are released.
+    pub fn abort<M: Medium>(self, log: &mut Log, m: &mut M, keep: &[SegmentId]) {
+        release_others(log, m, keep);
+    }
+
+    /// Replaces the previous checkpoint: releases its segments. Returns the segments of this one.
+    pub fn replace<M: Medium>(self, log: &mut Log, m: &mut M, previous: &[SegmentId]) -> Vec<SegmentId> {
+        for id in previous {
+            log.release(*id, m);
+        }
+        log.checkpoint_complete();
+        checkpoint_segments(log)
+    }
+
+    fn append<M: Medium>(&mut self, log: &mut Log, m: &mut M, kind: u8, payload: &[u8]) -> Result<(), Stall> {
+        let bytes = (HEAD + payload.len()).next_multiple_of(8);
+        log.room(m, Stream::Checkpoint, bytes as u32, Reserve { slots: 2, segments: 1 })?;
+        let mut record = Vec::with_capacity(bytes);
+        record.extend([0; 4]);
+        record.extend((payload.len() as u32).to_le_bytes());
+        record.extend(self.generation.to_le_bytes());
+        record.extend(self.chunks.to_le_bytes());
+        record.extend([kind, 0, 0, 0]);
+        record.extend(payload);
+        record.resize(bytes, 0);
+        let crc = saker_medium::header::crc32c(&record[4..]);
+        record[..4].copy_from_slice(&crc.to_le_bytes());
+        let w = log.begin(m, Stream::Checkpoint, bytes as u32);
+        log.put(m, &w, 0, &record);
+        log.commit(m, w);
+        Ok(())
+    }
+}
+
+/// Segments a checkpoint of that size needs.
+pub fn segments_for(log: &Log, payload_bytes: u64) -> u32 {
+    ((payload_bytes + payload_bytes / 16 + 4096).div_ceil(log.geometry().segment_bytes())) as u32 + 1
+}
+
+fn checkpoint_segments(log: &Log) -> Vec<SegmentId> {
+    let held = log.segments.iter().enumerate();
+    held.filter(|(_, s)| s.state == SegmentState::Closed && s.stream == Stream::Checkpoint as u8)
+        .map(|(n, _)| SegmentId(n as u32))
+        .collect()
+}
+
+/// Releases every checkpoint segment that is not in `keep`.
+pub fn release_others<M: Medium>(log: &mut Log, m: &mut M, keep: &[SegmentId]) {
+    log.close_segment(Stream::Checkpoint, m);
+    for id in checkpoint_segments(log) {
+        if !keep.contains(&id) {
+            log.release(id, m);
+        }
+    }
+}
+
+/// What a reader found in the next record.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The cut of a checkpoint of that generation.
+    Begin(u64, Cut),
+    /// A chunk of the owner's index.
+    Chunk(Vec<u8>),
+    /// The checkpoint ends here and is whole.
+    End,
+    /// The records end before the checkpoint does: it was never finished.
+    Incomplete,
+    /// A record is not as it was written.
+    Broken,
+}
+
+/// Reads one checkpoint: the pages of its segments in the order of their sequence numbers.
+#[derive(Clone, Debug)]
+pub struct CheckpointReader {
+    /// Page runs: first page of each segment and its written pages, in order.
+    runs: Vec<(PageAddr, u32)>,
+    run: usize,
+    /// Byte position in the run.
+    at: u64,
+    generation: u64,
+    chunks: u32,
+    payload_bytes: u64,
+}
+
+impl CheckpointReader {
+    /// A reader over segments (first page, written pages) in sequence order.
+    pub fn new(runs: Vec<(PageAddr, u32)>) -> Self {
+        Self { runs, run: 0, at: 0, generation: 0, chunks: 0, payload_bytes: 0 }
+    }
+
+    /// Segments read so far, the current one included.
+    pub fn runs_used(&self) -> usize {
+        self.run + 1
+    }
+
+    /// The next record.
+    pub fn step<M: Medium>(&mut self, log: &Log, m: &M) -> Step<Found> {
+        loop {
+            let Some((first, pages)) = self.runs.get(self.run).copied() else { return Step::Done(Found::Incomplete) };
+            let page_bytes = u64::from(log.geometry().page_bytes);
+            let left = u64::from(pages) * page_bytes - self.at.min(u64::from(pages) * page_bytes);
+            if left < HEAD as u64 {
+                (self.run, self.at) = (self.run + 1, 0);
+                continue;
+            }
+            let spot = Spot(first.0 * page_bytes + self.at);
+            let mut head = [0; HEAD];
+            match read(log, m, spot, &mut head) {
+                Step::Done(true) => {}
+                Step::Done(false) => return Step::Done(Found::Broken),
+                Step::Need(reads) => return Step::Need(reads),
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            }
+            if head == [0; HEAD] {
+                // Padding after the last record of a segment.
+                (self.run, self.at) = (self.run + 1, 0);
+                continue;
+            }
+            let len = u32::from_le_bytes(head[4..8].try_into().expect("4 bytes"));
+            let bytes = (HEAD as u64 + u64::from(len)).next_multiple_of(8);
+            if bytes > left {
+                return Step::Done(Found::Broken);
+            }
+            let mut record = vec![0; bytes as usize];
+            match read(log, m, spot, &mut record) {
+                Step::Done(true) => {}
+                Step::Done(false) => return Step::Done(Found::Broken),
+                Step::Need(reads) => return Step::Need(reads),
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            }
+            let found = self.accept(&record, len as usize);
+            self.at += bytes;
+            return Step::Done(found);
+        }
+    }
+
+    fn accept(&mut self, record: &[u8], len: usize) -> Found {
+        let word = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().expect("4 bytes"));
+        if word(0) != saker_medium::header::crc32c(&record[4..]) {
+            return Found::Broken;
+        }
+        let generation = u64::from_le_bytes(record[8..16].try_into().expect("8 bytes"));
+        let payload = &record[HEAD..HEAD + len];
+        let (index, kind) = (word(16), record[20]);
+        if kind == KIND_BEGIN {
+            let Some(cut) = Cut::decode(payload) else { return Found::Broken };
+            (self.generation, self.chunks, self.payload_bytes) = (generation, 0, 0);
+            return Found::Begin(generation, cut);
+        }
+        if generation != self.generation || index != self.chunks {
+            return Found::Broken;
+        }
+        match kind {
+            KIND_CHUNK => {
+                self.chunks += 1;
+                self.payload_bytes += len as u64;
+                Found::Chunk(payload.to_vec())
+            }
+            KIND_END if payload == self.payload_bytes.to_le_bytes() => Found::End,
+            _ => Found::Broken,
+        }
+    }
+}
+
+fn read<M: Medium>(log: &Log, m: &M, spot: Spot, out: &mut [u8]) -> Step<bool> {
+    let range = Bytes::new(spot, out.len() as u32);
+    for page in range.pages(log) {
+        if matches!(crate::page_of(log, m, page), Page::Erased | Page::Failed) {
+            return Step::Done(false);
+        }
+    }
+    range.resident(log, m).map(|r| r.is_ok() && range.copy_to(log, m, 0, out) == out.len())
+}

@@ -1,0 +1,21 @@
+//! An append-only log over a [`saker_medium::Medium`]: the machinery that the hash store and the
+//! page-mapped block FTL share.
+//!
+//! The log knows segments, append points (streams), the slots that pages fill in, how much of a segment
+//! its owner still needs, and which segment is the cheapest to collect. It does not know what a record
+//! is: the owner does, and moves what is live.
+#![forbid(unsafe_code)]
+
+pub mod append;
+pub mod checkpoint;
+pub mod log;
+pub mod read;
+pub mod recover;
+pub mod segment;
+
+pub use append::{Spot, Writer};
+pub use checkpoint::{CheckpointReader, CheckpointWriter, Cut};
+pub use log::{Log, LogStats};
+pub use read::{Bytes, page_of};
+pub use recover::{Damage, LogImage, Recovered, ScannedPage, survey};
+pub use segment::{Segment, SegmentState};

@@ -1,0 +1,263 @@
+//! The log itself: segments, append points, live bytes, release.
+
+use crate::{Segment, SegmentState};
+use saker_medium::{Completion, Geometry, Io, Medium, PageAddr, SegmentId, SlotId, Stream, Tag};
+use std::collections::VecDeque;
+
+/// Counters of a log, by layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogStats {
+    /// Pages submitted for programming, by stream.
+    pub pages_programmed: [u64; Stream::COUNT],
+    /// Bytes of records appended, by stream.
+    pub bytes_appended: [u64; Stream::COUNT],
+    /// Segments erased.
+    pub segments_erased: u64,
+    /// Programs that failed and were rescued.
+    pub programs_failed: u64,
+}
+
+/// The append point of a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Append {
+    pub(crate) segment: Option<SegmentId>,
+    /// The open slot and its page; the page after it is `next_page` of the segment.
+    pub(crate) open: Option<(SlotId, PageAddr)>,
+    /// Bytes used in the open page.
+    pub(crate) offset: u32,
+}
+
+/// An append-only log of one owner.
+#[derive(Clone, Debug)]
+pub struct Log {
+    pub(crate) owner: u16,
+    pub(crate) geometry: Geometry,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) streams: [Append; Stream::COUNT],
+    pub(crate) next_sequence: u64,
+    pub(crate) held: u32,
+    pub(crate) live_bytes: u64,
+    releasing: VecDeque<(SegmentId, Option<Tag>)>,
+    ring_lasts: bool,
+    pub(crate) stats: LogStats,
+}
+
+impl Log {
+    /// An empty log. `ring_lasts`: whether what is published in the ring survives a power cut.
+    pub fn new(owner: u16, geometry: Geometry, ring_lasts: bool) -> Self {
+        Self {
+            owner,
+            geometry,
+            segments: vec![Segment::default(); geometry.segments as usize],
+            streams: [Append::default(); Stream::COUNT],
+            next_sequence: 1,
+            held: 0,
+            live_bytes: 0,
+            releasing: VecDeque::new(),
+            ring_lasts,
+            stats: LogStats::default(),
+        }
+    }
+
+    /// The shape of the medium.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> LogStats {
+        self.stats
+    }
+
+    /// Bytes the owner needs, in all segments.
+    pub fn live_bytes(&self) -> u64 {
+        self.live_bytes
+    }
+
+    /// Segments this log holds.
+    pub fn segments_held(&self) -> u32 {
+        self.held
+    }
+
+    /// A segment of this log.
+    #[inline]
+    pub fn segment(&self, id: SegmentId) -> &Segment {
+        &self.segments[id.0 as usize]
+    }
+
+    #[inline]
+    pub(crate) fn segment_mut(&mut self, id: SegmentId) -> &mut Segment {
+        &mut self.segments[id.0 as usize]
+    }
+
+    /// The sequence number the next opened page will get.
+    pub fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// Notes that `bytes` in a segment became needed.
+    #[inline]
+    pub fn add_live(&mut self, id: SegmentId, bytes: u64) {
+        self.segment_mut(id).live_bytes += bytes;
+        self.live_bytes += bytes;
+    }
+
+    /// Notes that `bytes` in a segment are no longer needed.
+    #[inline]
+    pub fn sub_live(&mut self, id: SegmentId, bytes: u64) {
+        let segment = self.segment_mut(id);
+        assert!(segment.live_bytes >= bytes, "more bytes freed than lived in a segment");
+        segment.live_bytes -= bytes;
+        self.live_bytes -= bytes;
+    }
+
+    /// Notes live bytes that the next checkpoint begun from now on will free.
+    pub fn add_until_checkpoint(&mut self, id: SegmentId, bytes: u64) {
+        self.segment_mut(id).until_checkpoint[0] += bytes;
+        self.add_live(id, bytes);
+    }
+
+    /// A record that the next checkpoint frees was copied. `cut`: it is older than the running checkpoint's cut.
+    pub fn move_until_checkpoint(&mut self, from: SegmentId, to: SegmentId, bytes: u64, cut: bool) {
+        let age = &mut self.segment_mut(from).until_checkpoint[usize::from(cut)];
+        let counted = bytes.min(*age);
+        *age -= counted;
+        self.sub_live(from, counted);
+        self.add_until_checkpoint(to, bytes);
+    }
+
+    /// Every record of a segment was moved or is not needed: forget what only a checkpoint would free.
+    pub fn drop_until_checkpoint(&mut self, id: SegmentId) {
+        let [new, old] = std::mem::take(&mut self.segment_mut(id).until_checkpoint);
+        self.sub_live(id, new + old);
+    }
+
+    /// Bytes that the next checkpoint frees.
+    pub fn until_checkpoint_bytes(&self) -> u64 {
+        self.segments.iter().map(|s| s.until_checkpoint[0]).sum()
+    }
+
+    /// A checkpoint begins: what is marked so far goes when it is complete.
+    pub fn cut_checkpoint(&mut self) {
+        for s in &mut self.segments {
+            s.until_checkpoint[1] += std::mem::take(&mut s.until_checkpoint[0]);
+        }
+    }
+
+    /// The checkpoint is complete: what was marked before it is free.
+    pub fn checkpoint_complete(&mut self) {
+        for n in 0..self.segments.len() {
+            let bytes = std::mem::take(&mut self.segments[n].until_checkpoint[1]);
+            self.sub_live(SegmentId(n as u32), bytes);
+        }
+    }
+
+    /// The cheapest segment to collect: one that must be evacuated, else the closed one with the fewest live
+    /// bytes (greedy), as long as collecting it gains something.
+    pub fn victim(&self) -> Option<SegmentId> {
+        let most = self.geometry.segment_bytes();
+        let idle = |s: &Segment| s.state == SegmentState::Closed && s.stream != Stream::Checkpoint as u8;
+        let candidates = self.segments.iter().enumerate().filter(|(_, s)| idle(s));
+        let evacuated = candidates.clone().find(|(_, s)| s.evacuate);
+        let greedy = || {
+            let settled = candidates.filter(|(_, s)| s.in_flight == 0 && s.live_bytes < most);
+            settled.min_by_key(|(n, s)| (s.live_bytes, *n))
+        };
+        evacuated.or_else(greedy).map(|(n, _)| SegmentId(n as u32))
+    }
+
+    /// Whether a segment waits to be evacuated.
+    pub fn must_evacuate(&self) -> bool {
+        self.segments.iter().any(|s| s.evacuate && s.state == SegmentState::Closed)
+    }
+
+    /// Bytes a collection of the victim would free.
+    pub fn gain(&self, victim: SegmentId) -> u64 {
+        self.geometry.segment_bytes() - self.segment(victim).live_bytes.min(self.geometry.segment_bytes())
+    }
+
+    /// The owner needs nothing in this segment any more. It is erased once its copies are safe.
+    pub fn release<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+        let s = self.segment(id);
+        assert_eq!((s.state, s.live_bytes), (SegmentState::Closed, 0), "only a dead closed segment is released");
+        self.segment_mut(id).state = SegmentState::Releasing;
+        self.segment_mut(id).evacuate = false;
+        if !self.ring_lasts {
+            self.seal_stream(Stream::Gc, m);
+            self.seal_stream(Stream::User, m);
+        }
+        let after = (!self.ring_lasts).then(|| m.last_tag());
+        self.releasing.push_back((id, after));
+    }
+
+    /// A segment holds bytes that cannot be read: keep it as it is.
+    pub fn set_damaged(&mut self, id: SegmentId) {
+        let s = self.segment_mut(id);
+        s.state = SegmentState::Damaged;
+        s.evacuate = false;
+    }
+
+    /// Segments on their way to being free.
+    pub fn releasing(&self) -> usize {
+        self.releasing.len()
+    }
+
+    /// Starts the erases whose copies are safe: everything up to `finished` has completed.
+    pub fn pump<M: Medium>(&mut self, finished: Tag, m: &mut M) {
+        for _ in 0..self.releasing.len() {
+            let Some((id, after)) = self.releasing.pop_front() else { return };
+            let busy = self.segment(id).in_flight != 0;
+            if busy || after.is_some_and(|tag| tag > finished) {
+                self.releasing.push_back((id, after));
+                continue;
+            }
+            self.drop_slots(id, m);
+            m.erase(id);
+        }
+    }
+
+    fn drop_slots<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+        let slots: Vec<SlotId> = self.segment(id).slots_held().collect();
+        for slot in slots {
+            m.ring_mut().release(slot);
+        }
+    }
+
+    /// Takes note of a finished I/O of this log. Returns whether a program failed (its segment is then to be
+    /// evacuated; its slot keeps the bytes readable until the segment is erased).
+    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) -> bool {
+        match done.io {
+            Io::Program { at, slot } => {
+                let id = self.geometry.segment_of(at);
+                let index = self.geometry.index_of(at);
+                self.segment_mut(id).in_flight -= 1;
+                if done.result.is_ok() {
+                    m.ring_mut().release(slot);
+                    self.segment_mut(id).clear_slot(index);
+                    return false;
+                }
+                self.stats.programs_failed += 1;
+                self.give_up(id, m);
+                true
+            }
+            Io::Erase(id) => {
+                *self.segment_mut(id) = Segment::default();
+                self.held -= 1;
+                self.stats.segments_erased += u64::from(done.result.is_ok());
+                false
+            }
+            Io::Sync => false,
+        }
+    }
+
+    /// Stops appending to a segment and marks it for evacuation.
+    pub(crate) fn give_up<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+        for stream in Stream::ALL {
+            if self.streams[stream as usize].segment == Some(id) {
+                self.close_segment(stream, m);
+            }
+        }
+        let s = self.segment_mut(id);
+        s.evacuate = s.state == SegmentState::Closed;
+    }
+}

@@ -1,0 +1,79 @@
+//! Reading back: from the ring while a page is there, from the medium afterwards.
+
+use crate::{Log, Spot};
+use saker_medium::{MediaError, Medium, Page, PageAddr, Reads, Step};
+
+/// A page of the log, wherever it is now.
+#[inline]
+pub fn page_of<'m, M: Medium>(log: &Log, m: &'m M, page: PageAddr) -> Page<'m> {
+    match log.slot_of(page) {
+        Some(slot) => Page::Resident { data: m.ring().data(slot), oob: m.ring().oob(slot) },
+        None => m.page(page),
+    }
+}
+
+/// Access to a range of bytes of the log.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes {
+    spot: Spot,
+    bytes: u32,
+}
+
+impl Bytes {
+    /// `bytes` from `spot` on; they must lie in one segment.
+    pub fn new(spot: Spot, bytes: u32) -> Self {
+        Self { spot, bytes }
+    }
+
+    /// The pages the range touches.
+    pub fn pages(&self, log: &Log) -> impl Iterator<Item = PageAddr> + use<> {
+        let page_bytes = u64::from(log.geometry().page_bytes);
+        let last = self.spot.0 + u64::from(self.bytes.max(1)) - 1;
+        (self.spot.0 / page_bytes..=last / page_bytes).map(PageAddr)
+    }
+
+    /// Whether all of it can be looked at: `Need` lists every page that is not resident.
+    #[inline]
+    pub fn resident<M: Medium>(&self, log: &Log, m: &M) -> Step<Result<(), MediaError>> {
+        let mut reads = Reads::new();
+        for page in self.pages(log) {
+            match page_of(log, m, page) {
+                Page::Resident { .. } => {}
+                Page::Absent => reads.push(page),
+                Page::Erased | Page::Failed => return Step::Done(Err(MediaError::Read)),
+            }
+        }
+        if reads.is_empty() { Step::Done(Ok(())) } else { Step::Need(self.pages(log).collect()) }
+    }
+
+    /// The bytes from `offset` to the end of the range or of their page; empty at the end or when not resident.
+    #[inline]
+    pub fn chunk<'m, M: Medium>(&self, log: &Log, m: &'m M, offset: u32) -> &'m [u8] {
+        if offset >= self.bytes {
+            return &[];
+        }
+        let page_bytes = u64::from(log.geometry().page_bytes);
+        let at = self.spot.0 + u64::from(offset);
+        let start = (at % page_bytes) as usize;
+        let end = (start + (self.bytes - offset) as usize).min(page_bytes as usize);
+        match page_of(log, m, PageAddr(at / page_bytes)) {
+            Page::Resident { data, .. } => &data[start..end],
+            _ => &[],
+        }
+    }
+
+    /// Copies the range from `offset` on into `out`; returns how many bytes there were.
+    pub fn copy_to<M: Medium>(&self, log: &Log, m: &M, offset: u32, out: &mut [u8]) -> usize {
+        let mut done = 0;
+        while done < out.len() {
+            let chunk = self.chunk(log, m, offset + done as u32);
+            if chunk.is_empty() {
+                break;
+            }
+            let n = chunk.len().min(out.len() - done);
+            out[done..done + n].copy_from_slice(&chunk[..n]);
+            done += n;
+        }
+        done
+    }
+}

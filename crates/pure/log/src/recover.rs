@@ -1,0 +1,273 @@
+//! Finding a log again after power-on: which segments there are, what the ring still holds, where to go on.
+
+use crate::log::Append;
+use crate::segment::SegmentState;
+use crate::{Log, page_of};
+use saker_medium::header::page_crc;
+use saker_medium::{
+    Geometry, HeaderError, Medium, Page, PageAddr, PageHeader, Reads, SegmentId, SlotError, SlotId, SlotState, SlotView, Step,
+    Stream,
+};
+use thiserror::Error;
+
+/// Damage found where a torn program cannot explain it. The store is not opened.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Damage {
+    /// A page's header or data does not match its checksum.
+    #[error("page {page} (segment {segment}, index {index}) is damaged: {what}")]
+    Page {
+        /// Linear page number.
+        page: u64,
+        /// Its segment.
+        segment: u32,
+        /// Its index in the segment.
+        index: u32,
+        /// What is wrong.
+        what: String,
+    },
+    /// The power-safe ring is damaged.
+    #[error(transparent)]
+    Ring(#[from] SlotError),
+    /// A checkpoint the log depends on cannot be read.
+    #[error("the checkpoint of namespace {owner} cannot be read: {what}")]
+    Checkpoint {
+        /// The namespace.
+        owner: u16,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+impl Damage {
+    /// Damage of one page.
+    pub fn page(geometry: &Geometry, at: PageAddr, what: impl Into<String>) -> Self {
+        let (segment, index) = (geometry.segment_of(at).0, geometry.index_of(at));
+        Self::Page { page: at.0, segment, index, what: what.into() }
+    }
+}
+
+/// A segment found after power-on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// Which.
+    pub id: SegmentId,
+    /// Its stream.
+    pub stream: Stream,
+    /// Pages to look at, slots included.
+    pub pages: u32,
+    /// Sequence numbers of its first and last readable pages.
+    pub first_sequence: u64,
+    /// See `first_sequence`.
+    pub last_sequence: u64,
+}
+
+/// The segments of a log after power-on, in the order they were begun.
+#[derive(Clone, Debug, Default)]
+pub struct LogImage {
+    /// The segments.
+    pub segments: Vec<Recovered>,
+}
+
+/// A page whose header and data are sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScannedPage {
+    /// Where.
+    pub addr: PageAddr,
+    /// Its sequence number.
+    pub sequence: u64,
+    /// Its stream.
+    pub stream: Stream,
+    /// Where the first record starts.
+    pub first_record: u32,
+    /// Bytes that count.
+    pub used_bytes: u32,
+}
+
+/// Takes stock: adopts the ring's slots, reads the first and last page of each segment, sets the append
+/// points. Call again with the needed pages until `Done`. `log` must be new.
+pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Damage>> {
+    let slots = match m.ring().survey() {
+        Ok(slots) => slots,
+        Err(damage) => return Step::Done(Err(damage.into())),
+    };
+    let mine: Vec<_> = slots.into_iter().filter(|(_, v)| v.owner == log.owner).collect();
+    let (kept, orphans) = split_orphans(&mine, log.geometry.page_bytes);
+    let mut probe = Probe { log, m, kept: &kept, needs: Reads::new(), damage: None };
+    let views = probe.m.survey();
+    let found: Vec<_> = views.iter().filter_map(|v| probe.segment(v.id, v.written_pages)).collect();
+    let (needs, damage) = (probe.needs, probe.damage);
+    if let Some(damage) = damage {
+        return Step::Done(Err(damage));
+    }
+    if !needs.is_empty() {
+        return Step::Need(needs);
+    }
+    let mut image = LogImage { segments: found };
+    image.segments.sort_by_key(|s| s.first_sequence);
+    adopt(log, m, &image, &kept, &orphans);
+    Step::Done(Ok(image))
+}
+
+/// Slots of records that were never committed: everything of a stream after its first page that is not full.
+fn split_orphans(mine: &[(SlotId, SlotView)], page_bytes: u32) -> (Vec<(SlotId, SlotView)>, Vec<SlotId>) {
+    let (mut kept, mut orphans) = (Vec::new(), Vec::new());
+    for stream in Stream::ALL {
+        let mut of: Vec<_> = mine.iter().filter(|(_, v)| v.stream == stream).copied().collect();
+        of.sort_by_key(|(_, v)| v.sequence);
+        let tail = of.iter().position(|(_, v)| v.state == SlotState::Open && v.published < page_bytes);
+        let end = tail.map_or(of.len(), |t| t + 1);
+        kept.extend(&of[..end]);
+        orphans.extend(of[end..].iter().map(|(s, _)| *s));
+    }
+    (kept, orphans)
+}
+
+struct Probe<'a, M> {
+    log: &'a Log,
+    m: &'a M,
+    kept: &'a [(SlotId, SlotView)],
+    needs: Reads,
+    damage: Option<Damage>,
+}
+
+impl<M: Medium> Probe<'_, M> {
+    fn segment(&mut self, id: SegmentId, written: u32) -> Option<Recovered> {
+        let geometry = self.log.geometry;
+        let slots = self.kept.iter().filter(|(_, v)| geometry.segment_of(v.addr) == id);
+        let slot_pages = slots.map(|(_, v)| geometry.index_of(v.addr) + 1).max().unwrap_or(0);
+        let pages = written.max(slot_pages);
+        let first = (0..pages).find_map(|n| self.header(geometry.page(id, n)))?;
+        let last = (0..pages).rev().find_map(|n| self.header(geometry.page(id, n)))?;
+        Some(Recovered { id, stream: first.1, pages, first_sequence: first.0, last_sequence: last.0 })
+    }
+
+    /// Sequence and stream of a page; notes what is missing or damaged.
+    fn header(&mut self, at: PageAddr) -> Option<(u64, Stream)> {
+        if let Some((_, v)) = self.kept.iter().find(|(_, v)| v.addr == at) {
+            return Some((v.sequence, v.stream));
+        }
+        match header_at(self.m, at) {
+            Step::Done(Ok(header)) => header.map(|h| (h.sequence, h.stream)),
+            Step::Done(Err(what)) => {
+                if !self.m.history().may_tear() {
+                    self.damage.get_or_insert(Damage::page(&self.log.geometry, at, what));
+                }
+                None
+            }
+            _ => {
+                self.needs.push(at);
+                // Any answer ends the search until the page is here.
+                Some((0, Stream::User))
+            }
+        }
+    }
+}
+
+fn header_at<M: Medium>(m: &M, at: PageAddr) -> Step<Result<Option<PageHeader>, String>> {
+    match m.page(at) {
+        Page::Resident { oob, .. } => Step::Done(PageHeader::decode(oob, at).map_err(|e| e.to_string())),
+        Page::Absent => Step::Need(vec![at]),
+        Page::Erased => Step::Done(Ok(None)),
+        Page::Failed => Step::Done(Err("it cannot be read".into())),
+    }
+}
+
+/// Enters segments, slots and append points into the log.
+fn adopt<M: Medium>(log: &mut Log, m: &mut M, image: &LogImage, kept: &[(SlotId, SlotView)], orphans: &[SlotId]) {
+    for slot in orphans {
+        m.ring_mut().release(*slot);
+    }
+    for r in &image.segments {
+        let segment = log.segment_mut(r.id);
+        segment.state = SegmentState::Closed;
+        segment.stream = r.stream as u8;
+        segment.next_page = r.pages;
+        log.held += 1;
+        log.next_sequence = log.next_sequence.max(r.last_sequence + 1);
+    }
+    for (slot, v) in kept {
+        log.next_sequence = log.next_sequence.max(v.sequence + 1);
+        adopt_slot(log, m, *slot, v);
+    }
+    for stream in Stream::ALL {
+        resume(log, m, stream, image);
+    }
+}
+
+fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView) {
+    let (id, index) = (log.geometry.segment_of(v.addr), log.geometry.index_of(v.addr));
+    let whole = v.state == SlotState::Sealed && matches!(m.page(v.addr), Page::Resident { data, oob }
+        if data == m.ring().data(slot) && oob == m.ring().oob(slot));
+    if whole {
+        m.ring_mut().release(slot);
+        return;
+    }
+    let pages = log.geometry.segment_pages;
+    log.segment_mut(id).set_slot(index, slot, pages);
+    if v.state == SlotState::Open && v.published < log.geometry.page_bytes {
+        log.streams[v.stream as usize] = Append { segment: Some(id), open: Some((slot, v.addr)), offset: v.published };
+        log.segment_mut(id).state = SegmentState::Open;
+        return;
+    }
+    if v.state == SlotState::Open {
+        m.ring_mut().seal(slot, true);
+    }
+    if matches!(m.page(v.addr), Page::Erased) {
+        log.segment_mut(id).in_flight += 1;
+        m.program(v.addr, slot);
+    } else {
+        // Torn: the page is spent, its content is in the slot until the segment is collected.
+        log.segment_mut(id).evacuate = true;
+    }
+}
+
+/// A stream goes on in its youngest segment if that has pages left and is sound.
+fn resume<M: Medium>(log: &mut Log, _m: &mut M, stream: Stream, image: &LogImage) {
+    if log.streams[stream as usize].segment.is_some() || stream == Stream::Checkpoint {
+        return;
+    }
+    let youngest = image.segments.iter().filter(|r| r.stream == stream).max_by_key(|r| r.last_sequence);
+    let Some(r) = youngest else { return };
+    if r.pages < log.geometry.segment_pages && !log.segment(r.id).evacuate {
+        log.segment_mut(r.id).state = SegmentState::Open;
+        log.streams[stream as usize] = Append { segment: Some(r.id), open: None, offset: 0 };
+    }
+}
+
+/// Reads one page for a scan: sound pages give their header, erased and torn ones `None`.
+pub fn scan_page<M: Medium>(log: &Log, m: &M, at: PageAddr) -> Step<Result<Option<ScannedPage>, Damage>> {
+    if let Some(slot) = log.slot_of(at) {
+        return Step::Done(slot_page(m, slot, at).map_err(Damage::Ring));
+    }
+    let torn = m.history().may_tear();
+    let bad = |what: String| if torn { Ok(None) } else { Err(Damage::page(&log.geometry, at, what)) };
+    match page_of(log, m, at) {
+        Page::Absent => Step::Need(vec![at]),
+        Page::Erased => Step::Done(Ok(None)),
+        Page::Failed => Step::Done(bad("it cannot be read".into())),
+        Page::Resident { data, oob } => Step::Done(match PageHeader::decode(oob, at) {
+            Ok(None) => Ok(None),
+            Err(e @ (HeaderError::Damaged | HeaderError::Misdirected | HeaderError::Version(_))) => bad(e.to_string()),
+            Ok(Some(h)) if h.data_crc != page_crc(data, &oob[saker_medium::header::HEADER_BYTES..]) => {
+                bad("its data does not match its checksum".into())
+            }
+            Ok(Some(h)) => Ok(Some(ScannedPage {
+                addr: at,
+                sequence: h.sequence,
+                stream: h.stream,
+                first_record: h.first_record,
+                used_bytes: h.used_bytes,
+            })),
+        }),
+    }
+}
+
+fn slot_page<M: Medium>(m: &M, slot: SlotId, at: PageAddr) -> Result<Option<ScannedPage>, SlotError> {
+    Ok(m.ring().view(slot)?.map(|v| ScannedPage {
+        addr: at,
+        sequence: v.sequence,
+        stream: v.stream,
+        first_record: v.first_record,
+        used_bytes: v.published,
+    }))
+}

@@ -1,0 +1,73 @@
+//! What a log knows about one of its segments.
+
+use saker_medium::{SlotId, Stream};
+
+/// The life of a segment, seen from its owner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SegmentState {
+    /// Not this owner's.
+    #[default]
+    Absent,
+    /// A stream appends to it.
+    Open,
+    /// Full or closed.
+    Closed,
+    /// Nothing in it is needed; waits until its copies are safe, then for the erase.
+    Releasing,
+    /// It holds bytes that cannot be read: never collected, never erased.
+    Damaged,
+}
+
+/// One segment of a log.
+#[derive(Clone, Debug, Default)]
+pub struct Segment {
+    /// Where it is in its life.
+    pub state: SegmentState,
+    /// The stream it belongs to, as a number.
+    pub stream: u8,
+    /// A page of it failed: collect it before any other.
+    pub evacuate: bool,
+    /// The next page to open.
+    pub next_page: u32,
+    /// Programs not finished.
+    pub in_flight: u32,
+    /// Bytes its owner still needs.
+    pub live_bytes: u64,
+    /// Live bytes that only the next checkpoint frees (tombstones), by age: since / before the running cut.
+    pub until_checkpoint: [u64; 2],
+    /// Slot + 1 of each page that is in the ring; empty when none is.
+    slots: Vec<u16>,
+}
+
+impl Segment {
+    /// The slot that holds a page of this segment.
+    #[inline]
+    pub fn slot(&self, index: u32) -> Option<SlotId> {
+        self.slots.get(index as usize).and_then(|s| s.checked_sub(1)).map(SlotId)
+    }
+
+    pub(crate) fn set_slot(&mut self, index: u32, slot: SlotId, pages: u32) {
+        if self.slots.is_empty() {
+            self.slots = vec![0; pages as usize];
+        }
+        self.slots[index as usize] = slot.0 + 1;
+    }
+
+    pub(crate) fn clear_slot(&mut self, index: u32) {
+        if let Some(s) = self.slots.get_mut(index as usize) {
+            *s = 0;
+        }
+        if self.state != SegmentState::Open && self.slots.iter().all(|s| *s == 0) {
+            self.slots = Vec::new();
+        }
+    }
+
+    pub(crate) fn slots_held(&self) -> impl Iterator<Item = SlotId> + '_ {
+        self.slots.iter().filter_map(|s| s.checked_sub(1)).map(SlotId)
+    }
+
+    /// The stream it belongs to.
+    pub fn stream(&self) -> Stream {
+        Stream::from_u8(self.stream).expect("set from a Stream")
+    }
+}

@@ -1,0 +1,135 @@
+//! The trait a store writes through.
+
+use crate::{Geometry, PageAddr, Ring, SegmentId, SlotId};
+use thiserror::Error;
+
+/// Names a submitted I/O. Tags rise; "wait for tag t" means: for it and everything submitted before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tag(pub u64);
+
+/// An I/O that was submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Io {
+    /// A slot's content to its page.
+    Program {
+        /// The page.
+        at: PageAddr,
+        /// The slot that holds it until the program is finished.
+        slot: SlotId,
+    },
+    /// A whole segment.
+    Erase(SegmentId),
+    /// Everything finished so far becomes proof against an operating-system crash.
+    Sync,
+}
+
+/// An I/O that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Its tag.
+    pub tag: Tag,
+    /// What it was.
+    pub io: Io,
+    /// How it ended.
+    pub result: Result<(), MediaError>,
+}
+
+/// What storage can answer instead of doing its work.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum MediaError {
+    /// A page could not be programmed. Its content is still in its slot.
+    #[error("program failed")]
+    Program,
+    /// A segment could not be erased and must be retired.
+    #[error("erase failed")]
+    Erase,
+    /// A page could not be read.
+    #[error("unrecovered read error")]
+    Read,
+    /// The file that backs the medium could not grow (the host file system is full).
+    #[error("no space left for the image file")]
+    HostFull,
+    /// The file that backs the medium failed otherwise.
+    #[error("the image file failed")]
+    HostIo,
+}
+
+/// A page as seen now. Looking never waits.
+#[derive(Clone, Copy, Debug)]
+pub enum Page<'a> {
+    /// Here it is.
+    Resident {
+        /// `page_bytes` of data.
+        data: &'a [u8],
+        /// `oob_bytes` out of band.
+        oob: &'a [u8],
+    },
+    /// Not in DRAM: ask the driver to bring it.
+    Absent,
+    /// Nothing was programmed there since the last erase.
+    Erased,
+    /// It was brought and cannot be read.
+    Failed,
+}
+
+/// How the last power cycle ended; tells recovery whether torn pages are to be expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PowerHistory {
+    /// New, or closed in order.
+    Clean,
+    /// The process died; ring and finished programs are whole, unfinished programs were completed.
+    Killed,
+    /// Power was cut. Programs in flight may be torn; the ring is there only with a capacitor.
+    Cut {
+        /// Whether the ring survived.
+        ring_kept: bool,
+    },
+}
+
+impl PowerHistory {
+    /// Whether a bad page can be a torn program instead of damage.
+    pub fn may_tear(self) -> bool {
+        matches!(self, Self::Cut { .. })
+    }
+}
+
+/// A segment of the caller's as the medium knows it after power-on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentView {
+    /// Which.
+    pub id: SegmentId,
+    /// Pages up to and including the last one that is not erased.
+    pub written_pages: u32,
+}
+
+/// Storage of one owner. Submissions return at once; completions come back through the driver.
+pub trait Medium {
+    /// The shape.
+    fn geometry(&self) -> Geometry;
+    /// The power-safe slots.
+    fn ring(&self) -> &Ring;
+    /// The power-safe slots.
+    fn ring_mut(&mut self) -> &mut Ring;
+    /// A page as it is now; pages in slots are not looked up here.
+    fn page(&self, at: PageAddr) -> Page<'_>;
+    /// Takes a free erased segment for the owner.
+    fn allocate(&mut self) -> Option<SegmentId>;
+    /// The erase cycle of a segment, for page headers.
+    fn epoch(&self, segment: SegmentId) -> u32;
+    /// Segments [`Medium::allocate`] could still give.
+    fn free_segments(&self) -> u32;
+    /// Segments the owner may hold in all.
+    fn quota_segments(&self) -> u32;
+    /// Starts programming a sealed slot to the page its control names.
+    fn program(&mut self, at: PageAddr, slot: SlotId) -> Tag;
+    /// Starts erasing; the segment is free again when that completes.
+    fn erase(&mut self, segment: SegmentId) -> Tag;
+    /// Starts a sync.
+    fn sync(&mut self) -> Tag;
+    /// The last tag given.
+    fn last_tag(&self) -> Tag;
+    /// The owner's segments found at power-on, in any order.
+    fn survey(&self) -> Vec<SegmentView>;
+    /// How the last power cycle ended.
+    fn history(&self) -> PowerHistory;
+}

@@ -1,0 +1,491 @@
+//! The power-safe ring: page-sized slots in memory that survives what the profile says it survives.
+//!
+//! A slot takes the bytes of one page while it fills, and keeps them until its program has finished.
+//! A slot is `[control 64 B][out-of-band][data]`. Everything a process writes before it is killed stays
+//! in the (mapped) memory, so the order of stores is the protocol: bytes first, then one release store of
+//! the *published* word. The control words carry checks, so that a flipped byte is seen.
+
+use crate::header::{crc32c, page_crc};
+use crate::{PageAddr, PageHeader, Stream};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, Ordering};
+use thiserror::Error;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// A slot of the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SlotId(pub u16);
+
+/// Where the bytes of a ring live.
+pub enum RingMemory {
+    /// Ordinary memory, in words so that it is aligned: as lasting as the process.
+    Heap(Vec<u64>),
+    /// A shared mapping of an image file: outlives the process.
+    Mapped(Box<dyn DerefMut<Target = [u8]> + Send>),
+}
+
+impl Deref for RingMemory {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Heap(words) => words.as_bytes(),
+            Self::Mapped(bytes) => bytes,
+        }
+    }
+}
+
+impl DerefMut for RingMemory {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Heap(words) => words.as_mut_bytes(),
+            Self::Mapped(bytes) => bytes,
+        }
+    }
+}
+
+/// A fork is always heap memory.
+impl Clone for RingMemory {
+    fn clone(&self) -> Self {
+        Self::from_bytes(self)
+    }
+}
+
+impl RingMemory {
+    /// Heap memory with those bytes, rounded up to whole words.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        let mut words = vec![0u64; bytes.len().div_ceil(8)];
+        words.as_mut_bytes()[..bytes.len()].copy_from_slice(bytes);
+        Self::Heap(words)
+    }
+}
+
+impl std::fmt::Debug for RingMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RingMemory({} bytes)", self.len())
+    }
+}
+
+/// The life of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlotState {
+    /// Nothing in it.
+    Free,
+    /// Filling.
+    Open,
+    /// Full or closed; to be programmed or being programmed.
+    Sealed,
+}
+
+/// A slot in use, as found after power-on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotView {
+    /// Open or sealed.
+    pub state: SlotState,
+    /// Which page it is for.
+    pub addr: PageAddr,
+    /// The order in which pages were opened.
+    pub sequence: u64,
+    /// The owner.
+    pub owner: u16,
+    /// The append point.
+    pub stream: Stream,
+    /// Erase cycle of the segment.
+    pub epoch: u32,
+    /// Where the first record starts.
+    pub first_record: u32,
+    /// Bytes that count.
+    pub published: u32,
+}
+
+/// A slot whose control words contradict themselves.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("power-safe slot {slot} is damaged: {what}")]
+pub struct SlotError {
+    /// Which.
+    pub slot: u16,
+    /// What is wrong.
+    pub what: &'static str,
+}
+
+const CONTROL_BYTES: usize = 64;
+const OPEN: u64 = 0x6e65_706f_4b53_1357;
+const SEALED: u64 = 0x6c61_6573_4b53_2468;
+const PUBLISH_SALT: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Clone, Copy)]
+#[repr(C)]
+struct Control {
+    addr: U64,
+    sequence: U64,
+    epoch: U32,
+    first_record: U32,
+    owner: U16,
+    stream: u8,
+    version: u8,
+    reserved: [u8; 16],
+    crc: U32,
+}
+
+const _: () = assert!(16 + size_of::<Control>() == CONTROL_BYTES);
+
+/// The slots and their memory.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    memory: RingMemory,
+    slots: u16,
+    stride: usize,
+    oob_bytes: usize,
+    page_bytes: usize,
+    states: Vec<SlotState>,
+    free: Vec<u16>,
+    /// Slots whose content a Flush vouched for: they must not be overwritten before the next sync, because
+    /// after an operating-system crash they may be newer on disk than the page they were programmed to.
+    covered: Vec<bool>,
+    cooling: Vec<u16>,
+}
+
+impl Ring {
+    /// Memory a ring of that shape needs, in bytes.
+    pub fn bytes_for(slots: u16, page_bytes: u32, oob_bytes: u32) -> usize {
+        usize::from(slots) * Self::stride_for(page_bytes, oob_bytes)
+    }
+
+    fn stride_for(page_bytes: u32, oob_bytes: u32) -> usize {
+        (CONTROL_BYTES + oob_bytes as usize + page_bytes as usize).next_multiple_of(64)
+    }
+
+    /// A ring over memory that may hold slots of an earlier run. Damaged slots count as in use until
+    /// [`Ring::discard`]; [`Ring::view`] names them.
+    ///
+    /// # Panics
+    /// When the memory is smaller than [`Ring::bytes_for`].
+    pub fn new(memory: RingMemory, slots: u16, page_bytes: u32, oob_bytes: u32) -> Self {
+        assert!(memory.len() >= Self::bytes_for(slots, page_bytes, oob_bytes), "ring memory is too small");
+        let mut ring = Self {
+            memory,
+            slots,
+            stride: Self::stride_for(page_bytes, oob_bytes),
+            oob_bytes: oob_bytes as usize,
+            page_bytes: page_bytes as usize,
+            states: vec![SlotState::Free; usize::from(slots)],
+            free: Vec::with_capacity(usize::from(slots)),
+            covered: vec![false; usize::from(slots)],
+            cooling: Vec::new(),
+        };
+        for slot in (0..slots).rev() {
+            match ring.view(SlotId(slot)) {
+                Ok(None) => ring.free.push(slot),
+                Ok(Some(view)) => ring.states[usize::from(slot)] = view.state,
+                Err(_) => ring.states[usize::from(slot)] = SlotState::Sealed,
+            }
+        }
+        ring
+    }
+
+    /// A fresh ring in ordinary memory.
+    pub fn heap(slots: u16, page_bytes: u32, oob_bytes: u32) -> Self {
+        let bytes = Self::bytes_for(slots, page_bytes, oob_bytes);
+        Self::new(RingMemory::Heap(vec![0; bytes.div_ceil(8)]), slots, page_bytes, oob_bytes)
+    }
+
+    /// Number of slots.
+    pub fn slots(&self) -> u16 {
+        self.slots
+    }
+
+    /// Slots that can be opened.
+    pub fn free_slots(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        usize::from(self.slots) * self.stride
+    }
+
+    /// The raw memory, for an image that must write it out.
+    pub fn memory(&self) -> &[u8] {
+        &self.memory
+    }
+
+    /// What a slot is doing.
+    #[inline]
+    pub fn state(&self, slot: SlotId) -> SlotState {
+        self.states[usize::from(slot.0)]
+    }
+
+    #[inline]
+    fn at(&self, slot: SlotId) -> usize {
+        usize::from(slot.0) * self.stride
+    }
+
+    /// Opens a free slot for a page. Nothing is published yet.
+    pub fn open(&mut self, header: &PageHeader) -> Option<SlotId> {
+        let slot = SlotId(self.free.pop()?);
+        let control = Control {
+            addr: header.addr.0.into(),
+            sequence: header.sequence.into(),
+            epoch: header.epoch.into(),
+            first_record: header.first_record.into(),
+            owner: header.owner.into(),
+            stream: header.stream as u8,
+            version: 1,
+            reserved: [0; 16],
+            crc: 0.into(),
+        };
+        let at = self.at(slot);
+        self.memory[at + CONTROL_BYTES..at + CONTROL_BYTES + self.oob_bytes].fill(0);
+        write_control(&mut self.memory[at..at + CONTROL_BYTES], control);
+        self.publish(slot, 0);
+        self.store_state(slot, SlotState::Open);
+        Some(slot)
+    }
+
+    /// The data of a slot.
+    #[inline]
+    pub fn data(&self, slot: SlotId) -> &[u8] {
+        let at = self.at(slot) + CONTROL_BYTES + self.oob_bytes;
+        &self.memory[at..at + self.page_bytes]
+    }
+
+    /// The data of a slot. Bytes below the published length must not change.
+    #[inline]
+    pub fn data_mut(&mut self, slot: SlotId) -> &mut [u8] {
+        let at = self.at(slot) + CONTROL_BYTES + self.oob_bytes;
+        &mut self.memory[at..at + self.page_bytes]
+    }
+
+    /// The out-of-band bytes of a slot; the header part is valid once sealed.
+    pub fn oob(&self, slot: SlotId) -> &[u8] {
+        let at = self.at(slot) + CONTROL_BYTES;
+        &self.memory[at..at + self.oob_bytes]
+    }
+
+    /// The out-of-band bytes after the header, which are the owner's.
+    pub fn owner_oob_mut(&mut self, slot: SlotId) -> &mut [u8] {
+        let at = self.at(slot) + CONTROL_BYTES;
+        &mut self.memory[at + crate::header::HEADER_BYTES..at + self.oob_bytes]
+    }
+
+    /// Makes the first `bytes` of the slot count: from here on they survive the process.
+    #[inline]
+    pub fn publish(&mut self, slot: SlotId, bytes: u32) {
+        let at = self.at(slot);
+        let word = publish_word(bytes, slot);
+        store_release(&mut self.memory[at..at + 8], word);
+    }
+
+    /// Bytes that count, or `None` if the word is damaged.
+    pub fn published(&self, slot: SlotId) -> Option<u32> {
+        let at = self.at(slot);
+        let word = u64::from_le_bytes(self.memory[at..at + 8].try_into().expect("8 bytes"));
+        (publish_word(word as u32, slot) == word && word as u32 as usize <= self.page_bytes).then_some(word as u32)
+    }
+
+    /// Closes a slot: computes the page header from its control and content. It can then be programmed.
+    pub fn seal(&mut self, slot: SlotId, owner_oob_used: bool) -> PageAddr {
+        let view = self.view(slot).ok().flatten().expect("a slot we opened is sound");
+        let used = view.published;
+        let at = self.at(slot);
+        let (oob, data) = self.memory[at + CONTROL_BYTES..at + self.stride].split_at_mut(self.oob_bytes);
+        let data = &mut data[..self.page_bytes];
+        data[used as usize..].fill(0);
+        let (head, owner) = oob.split_at_mut(crate::header::HEADER_BYTES);
+        debug_assert!(owner_oob_used || owner.iter().all(|b| *b == 0));
+        PageHeader {
+            owner: view.owner,
+            shard: 0,
+            stream: view.stream,
+            epoch: view.epoch,
+            sequence: view.sequence,
+            addr: view.addr,
+            used_bytes: used,
+            first_record: view.first_record,
+            data_crc: page_crc(data, owner),
+        }
+        .encode(head);
+        self.store_state(slot, SlotState::Sealed);
+        view.addr
+    }
+
+    /// Gives a slot back: its page is programmed, or its content lives elsewhere.
+    pub fn release(&mut self, slot: SlotId) {
+        assert_ne!(self.state(slot), SlotState::Free, "a slot is released once");
+        if self.covered[usize::from(slot.0)] {
+            self.states[usize::from(slot.0)] = SlotState::Free;
+            self.cooling.push(slot.0);
+            return;
+        }
+        self.store_state(slot, SlotState::Free);
+        self.free.push(slot.0);
+    }
+
+    /// Everything in a mapped ring has just been synced on behalf of a Flush (or was found at power-on).
+    pub fn cover(&mut self) {
+        if matches!(self.memory, RingMemory::Mapped(_)) {
+            for (covered, state) in self.covered.iter_mut().zip(&self.states) {
+                *covered = *state != SlotState::Free;
+            }
+        }
+    }
+
+    /// Everything programmed so far has been synced: released slots that waited for it are free.
+    pub fn cooled(&mut self) {
+        for slot in std::mem::take(&mut self.cooling) {
+            self.covered[usize::from(slot)] = false;
+            self.store_state(SlotId(slot), SlotState::Free);
+            self.free.push(slot);
+        }
+    }
+
+    /// Released slots that wait for a sync.
+    pub fn cooling(&self) -> usize {
+        self.cooling.len()
+    }
+
+    /// The control of a slot; `None` when it is free.
+    pub fn view(&self, slot: SlotId) -> Result<Option<SlotView>, SlotError> {
+        let bad = |what| SlotError { slot: slot.0, what };
+        let at = self.at(slot);
+        let state = match u64::from_le_bytes(self.memory[at + 8..at + 16].try_into().expect("8 bytes")) {
+            0 => return Ok(None),
+            OPEN => SlotState::Open,
+            SEALED => SlotState::Sealed,
+            _ => return Err(bad("its state word is neither free, open nor sealed")),
+        };
+        let control = Control::read_from_bytes(&self.memory[at + 16..at + CONTROL_BYTES]).expect("sizes match");
+        if control.crc.get() != control_crc(&control) {
+            return Err(bad("its control does not match its checksum"));
+        }
+        let published = self.published(slot).ok_or_else(|| bad("its published length is not valid"))?;
+        let stream = Stream::from_u8(control.stream).ok_or_else(|| bad("it names no stream"))?;
+        Ok(Some(SlotView {
+            state,
+            addr: PageAddr(control.addr.get()),
+            sequence: control.sequence.get(),
+            owner: control.owner.get(),
+            stream,
+            epoch: control.epoch.get(),
+            first_record: control.first_record.get(),
+            published,
+        }))
+    }
+
+    /// All slots in use, or the first damaged one.
+    pub fn survey(&self) -> Result<Vec<(SlotId, SlotView)>, SlotError> {
+        let views = (0..self.slots).map(|n| self.view(SlotId(n)).map(|v| v.map(|v| (SlotId(n), v))));
+        views.filter_map(Result::transpose).collect()
+    }
+
+    /// Loses everything, as a power cut without a capacitor does.
+    pub fn lose(&mut self) {
+        self.memory.fill(0);
+        self.states.fill(SlotState::Free);
+        self.free = (0..self.slots).rev().collect();
+        self.cooling.clear();
+        self.covered.fill(false);
+    }
+
+    fn store_state(&mut self, slot: SlotId, state: SlotState) {
+        self.states[usize::from(slot.0)] = state;
+        let at = self.at(slot) + 8;
+        let word = match state {
+            SlotState::Free => 0,
+            SlotState::Open => OPEN,
+            SlotState::Sealed => SEALED,
+        };
+        store_release(&mut self.memory[at..at + 8], word);
+    }
+}
+
+/// The length with a check over length and slot, so that no single flip passes for another length.
+#[inline]
+fn publish_word(bytes: u32, slot: SlotId) -> u64 {
+    let mixed = (u64::from(bytes) + 1).wrapping_mul(PUBLISH_SALT) ^ (u64::from(slot.0) << 40);
+    (mixed & 0xffff_ffff_0000_0000) | u64::from(bytes)
+}
+
+fn control_crc(control: &Control) -> u32 {
+    crc32c(&control.as_bytes()[..size_of::<Control>() - 4])
+}
+
+fn write_control(out: &mut [u8], mut control: Control) {
+    control.crc = control_crc(&control).into();
+    out[16..].copy_from_slice(control.as_bytes());
+}
+
+/// One aligned 8-byte store that no earlier store can pass: what a killed process leaves behind is a
+/// prefix of its publications.
+#[inline]
+fn store_release(bytes: &mut [u8], word: u64) {
+    match AtomicU64::mut_from_bytes(bytes) {
+        Ok(atomic) => atomic.store(word.to_le(), Ordering::Release),
+        Err(_) => unreachable!("slots are 64-byte aligned"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(addr: u64) -> PageHeader {
+        PageHeader {
+            owner: 1,
+            shard: 0,
+            stream: Stream::User,
+            epoch: 3,
+            sequence: 10 + addr,
+            addr: PageAddr(addr),
+            used_bytes: 0,
+            first_record: 0,
+            data_crc: 0,
+        }
+    }
+
+    #[test]
+    fn a_slot_lives_and_is_found_again() {
+        let mut ring = Ring::heap(4, 512, 64);
+        let slot = ring.open(&header(5)).expect("free slots");
+        ring.data_mut(slot)[..3].copy_from_slice(b"abc");
+        ring.publish(slot, 3);
+        let memory = RingMemory::from_bytes(ring.memory());
+        let again = Ring::new(memory, 4, 512, 64);
+        let found = again.survey().expect("sound");
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].1.addr, found[0].1.published, found[0].1.state), (PageAddr(5), 3, SlotState::Open));
+        assert_eq!(&again.data(slot)[..3], b"abc");
+        assert_eq!(again.free_slots(), 3);
+    }
+
+    #[test]
+    fn sealing_writes_a_header_that_matches() {
+        let mut ring = Ring::heap(2, 512, 64);
+        let slot = ring.open(&header(7)).expect("free slots");
+        ring.data_mut(slot).fill(9);
+        ring.publish(slot, 100);
+        assert_eq!(ring.seal(slot, false), PageAddr(7));
+        let h = PageHeader::decode(ring.oob(slot), PageAddr(7)).expect("sound").expect("not erased");
+        assert_eq!((h.used_bytes, h.epoch, h.data_crc), (100, 3, page_crc(ring.data(slot), &[])));
+        assert!(ring.data(slot)[100..].iter().all(|b| *b == 0), "nothing unpublished leaves the slot");
+        ring.release(slot);
+        assert_eq!(ring.free_slots(), 2);
+    }
+
+    #[test]
+    fn any_flip_in_the_control_is_seen() {
+        let mut ring = Ring::heap(1, 64, 64);
+        let slot = ring.open(&header(1)).expect("free slots");
+        ring.publish(slot, 40);
+        let good = ring.view(slot).expect("sound");
+        for bit in 0..CONTROL_BYTES * 8 {
+            let mut memory = ring.memory().to_vec();
+            memory[bit / 8] ^= 1 << (bit % 8);
+            let bad = Ring::new(RingMemory::from_bytes(&memory), 1, 64, 64);
+            assert_ne!(bad.view(slot), Ok(good), "bit {bit}");
+            assert!(bad.view(slot).is_err(), "bit {bit} must be an error, not another slot");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Keys of the Key Value command set (KV, section 2.1 and the "KV Key" figures).
+
+use core::cmp::Ordering;
+use core::fmt;
+
+use zerocopy::little_endian::U32;
+
+use crate::sqe::Sqe;
+
+/// A key of 1 to 16 bytes, held inline.
+///
+/// Keys of different length are different keys, even where one extends the other with zeros (KV, section 2.1).
+/// The order is that of the bytes, a shorter key before its extensions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// Zero past `len`: equality, hash and order rely on it.
+    bytes: [u8; Key::MAX_LEN],
+    len: u8,
+}
+
+/// A key length outside 1 to 16 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a key has 1 to 16 bytes, not {0}")]
+pub struct KeyLengthError(pub usize);
+
+impl Key {
+    /// The longest key that fits a submission queue entry, in bytes.
+    pub const MAX_LEN: usize = 16;
+
+    /// A key of these bytes; an error unless there are 1 to 16 of them.
+    #[inline]
+    pub fn new(key: &[u8]) -> Result<Self, KeyLengthError> {
+        let mut bytes = [0; Self::MAX_LEN];
+        match bytes.get_mut(..key.len()) {
+            Some(head) if !key.is_empty() => head.copy_from_slice(key),
+            _ => return Err(KeyLengthError(key.len())),
+        }
+        Ok(Self { bytes, len: key.len() as u8 })
+    }
+
+    /// The first `len` of 16 bytes; an error unless `len` is 1 to 16. Cheaper than [`Key::new`]: it does not branch on
+    /// the bytes copied.
+    #[inline]
+    pub const fn from_padded(bytes: [u8; Self::MAX_LEN], len: usize) -> Result<Self, KeyLengthError> {
+        if len == 0 || len > Self::MAX_LEN {
+            return Err(KeyLengthError(len));
+        }
+        let kept = u128::from_le_bytes(bytes) & (u128::MAX >> (128 - 8 * len as u32));
+        Ok(Self { bytes: kept.to_le_bytes(), len: len as u8 })
+    }
+
+    /// The bytes of the key.
+    #[inline]
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        // The length never exceeds the array; the fallback keeps this free of panics.
+        self.bytes.get(..self.len as usize).unwrap_or(&self.bytes)
+    }
+
+    /// The key followed by zeros, as in a submission queue entry.
+    #[inline]
+    #[must_use]
+    pub const fn padded(&self) -> &[u8; Self::MAX_LEN] {
+        &self.bytes
+    }
+
+    /// Length in bytes, 1 to 16.
+    #[inline]
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "no key is empty")]
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+}
+
+impl Ord for Key {
+    /// Zero padding sorts below every byte, so comparing the padded keys and then the lengths is the order of slices.
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        let number = |key: &Self| u128::from_be_bytes(key.bytes);
+        number(self).cmp(&number(other)).then(self.len.cmp(&other.len))
+    }
+}
+
+impl PartialOrd for Key {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key(\"{}\")", self.as_bytes().escape_ascii())
+    }
+}
+
+impl AsRef<[u8]> for Key {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+impl TryFrom<&[u8]> for Key {
+    type Error = KeyLengthError;
+
+    #[inline]
+    fn try_from(bytes: &[u8]) -> Result<Self, KeyLengthError> {
+        Self::new(bytes)
+    }
+}
+
+impl Sqe {
+    /// The entry with the key in place: bytes 0-7 in CDW2-3, bytes 8-15 in CDW14-15, KL in CDW11 bits 7:0.
+    #[inline]
+    #[must_use]
+    pub const fn with_key(mut self, key: &Key) -> Self {
+        let number = u128::from_le_bytes(key.bytes);
+        self.cdw2 = U32::new(number as u32);
+        self.cdw3 = U32::new((number >> 32) as u32);
+        self.cdw14 = U32::new((number >> 64) as u32);
+        self.cdw15 = U32::new((number >> 96) as u32);
+        self.cdw11 = U32::new(self.cdw11.get() & !0xFF | key.len as u32);
+        self
+    }
+
+    /// The key of the entry; an error unless KL is 1 to 16. Bytes beyond KL are ignored.
+    #[inline]
+    pub const fn key(&self) -> Result<Key, KeyLengthError> {
+        let low = self.cdw2.get() as u128 | (self.cdw3.get() as u128) << 32;
+        let high = self.cdw14.get() as u128 | (self.cdw15.get() as u128) << 32;
+        Key::from_padded((low | high << 64).to_le_bytes(), self.kl() as usize)
+    }
+}

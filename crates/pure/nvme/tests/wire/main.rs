@@ -1,0 +1,17 @@
+//! Golden bytes, round trips and models of the wire crate, one file for each concern.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod admin;
+mod entries;
+mod features;
+mod golden;
+mod identify;
+mod keys;
+mod kv;
+mod kv_list;
+mod log;
+mod nvm;
+mod prp;
+mod regs;
+mod sgl;
+mod status;

@@ -1,0 +1,111 @@
+//! What processors cost, at both ends of the link.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ensure;
+use super::{ProfileError, Sourced};
+
+/// Prices of the units of CPU work that stores and host code meter, in picoseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cpu {
+    /// Decoding one command or record header.
+    pub decode_ps: Sourced<u64>,
+    /// Building one record header.
+    pub encode_ps: Sourced<u64>,
+    /// A dependent access to a random cache line (one index probe).
+    pub probe_ps: Sourced<u64>,
+    /// Comparing one key.
+    pub compare_ps: Sourced<u64>,
+    /// Moving one byte between buffers.
+    pub copy_byte_ps: Sourced<u64>,
+    /// Checksumming one byte.
+    pub checksum_byte_ps: Sourced<u64>,
+    /// Taking and releasing an uncontended lock.
+    pub lock_ps: Sourced<u64>,
+    /// Opening or closing a page or segment.
+    pub page_switch_ps: Sourced<u64>,
+    /// Producing one entry of a list.
+    pub list_entry_ps: Sourced<u64>,
+    /// Moving one index entry.
+    pub move_ps: Sourced<u64>,
+}
+
+impl Cpu {
+    /// The prices in the order of the meter's units (`Unit::ALL`), which is the order of the fields.
+    pub const fn picos(&self) -> [u64; 10] {
+        [
+            self.decode_ps.value,
+            self.encode_ps.value,
+            self.probe_ps.value,
+            self.compare_ps.value,
+            self.copy_byte_ps.value,
+            self.checksum_byte_ps.value,
+            self.lock_ps.value,
+            self.page_switch_ps.value,
+            self.list_entry_ps.value,
+            self.move_ps.value,
+        ]
+    }
+}
+
+/// The device's side of a command. `fetch`, `dispatch` and `complete` hold a core; the `_delay` fields are
+/// pipeline time that passes without holding one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Firmware {
+    /// Cores that fetch commands and hand them out.
+    pub dispatcher_cores: Sourced<u32>,
+    /// Cores that execute commands.
+    pub io_cores: Sourced<u32>,
+    /// Dispatcher time to take one command from its queue.
+    pub fetch_ns: Sourced<u64>,
+    /// Dispatcher time to hand one command to an I/O core.
+    pub dispatch_ns: Sourced<u64>,
+    /// I/O core time to post one completion.
+    pub complete_ns: Sourced<u64>,
+    /// Delay of a read above 4 KiB, before the flash.
+    pub read_delay_ns: Sourced<u64>,
+    /// Delay of a read of at most 4 KiB, before the flash.
+    pub read_small_delay_ns: Sourced<u64>,
+    /// Delay of a write into the write buffer ...
+    pub write_delay_ns: Sourced<u64>,
+    /// ... and of each 4 KiB of it, counted up.
+    pub write_delay_per_4kib_ns: Sourced<u64>,
+    /// Bytes that may wait in the controller for their program; writes beyond wait for room.
+    pub write_buffer_bytes: Sourced<u64>,
+    /// Prices of metered work on a device core.
+    pub cpu: Cpu,
+}
+
+impl Firmware {
+    pub(super) fn check(&self) -> Result<(), ProfileError> {
+        let rule = "must be between 1 and 256";
+        let good = |n: u32| (1..=256).contains(&n);
+        ensure(good(self.dispatcher_cores.value), "firmware.dispatcher_cores", rule)?;
+        ensure(good(self.io_cores.value), "firmware.io_cores", rule)?;
+        ensure(self.write_buffer_bytes.value > 0, "firmware.write_buffer_bytes", "must not be zero")
+    }
+}
+
+/// The host's side of a command, through a user-level driver that polls.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Cores for applications and their driver.
+    pub cores: Sourced<u32>,
+    /// Time to build one command and put it into the queue, without the doorbell.
+    pub submit_ns: Sourced<u64>,
+    /// Time of one look at a completion queue that has nothing new.
+    pub poll_ns: Sourced<u64>,
+    /// Time to take one completion and call its owner.
+    pub complete_ns: Sourced<u64>,
+    /// Prices of metered work on a host core.
+    pub cpu: Cpu,
+}
+
+impl Host {
+    pub(super) fn check(&self) -> Result<(), ProfileError> {
+        ensure((1..=1024).contains(&self.cores.value), "host.cores", "must be between 1 and 1024")
+    }
+}
