@@ -11,6 +11,11 @@ use std::collections::BTreeMap;
 
 const OWNER: u16 = 1;
 
+/// Histories per test: 20 times as many in the soak tier.
+fn scale(n: u64) -> u64 {
+    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { n * 20 } else { n }
+}
+
 struct Bench {
     flash: Flash<MemMedia>,
     store: HashStore,
@@ -25,7 +30,8 @@ fn shape() -> Shape {
 impl Bench {
     fn new(ring_lasts: bool, faults: FaultPlan) -> Self {
         let g = shape().geometry;
-        let mut flash = Flash::power_on(MemMedia::new(shape()), Ring::heap(24, g.page_bytes, g.oob_bytes), None, faults);
+        let mut flash =
+            Flash::power_on(MemMedia::new(shape()), Ring::heap(24, g.page_bytes, g.oob_bytes), None, faults);
         flash.pool_mut().set_quota(OWNER, g.segments);
         let config = HashStoreConfig::new(OWNER, &g, g.segments, ring_lasts);
         let store = HashStore::new(config, &flash.view(OWNER, Class::Foreground));
@@ -72,7 +78,9 @@ impl Bench {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
-        self.run(|s, f| s.store(key, &mut &value[..], condition, &mut f.view(OWNER, Class::Foreground), &mut Free))
+        self.run(|s, f| {
+            s.store(key, &mut &value[..], condition, &mut f.view(OWNER, Class::Foreground), &mut Free)
+        })
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Vec<u8>, KvError> {
@@ -93,7 +101,16 @@ impl Bench {
 
     fn keys(&self) -> Vec<Vec<u8>> {
         let mut keys = Vec::new();
-        self.store.list(&[], |k| { keys.push(k.to_vec()); true }, &mut Free).expect("valid start");
+        self.store
+            .list(
+                &[],
+                |k| {
+                    keys.push(k.to_vec());
+                    true
+                },
+                &mut Free,
+            )
+            .expect("valid start");
         keys
     }
 
@@ -129,14 +146,26 @@ fn check(bench: &mut Bench, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
     let mut keys = bench.keys();
     let in_order = keys.clone();
     keys.sort();
-    assert!(keys.iter().eq(model.keys()), "the listed keys are the pairs");
+    let extra: Vec<_> = keys.iter().filter(|k| !model.contains_key(*k)).collect();
+    let lost: Vec<_> = model.keys().filter(|k| !keys.contains(*k)).collect();
+    assert!(extra.is_empty() && lost.is_empty(), "pairs that should not be there {extra:?}, lost {lost:?}");
     for (k, v) in model {
         assert_eq!(bench.get(k).as_ref(), Ok(v));
     }
     // Listing from any key, stored or not, goes on in the same order.
     for probe in in_order.iter().step_by(7) {
         let mut rest = Vec::new();
-        bench.store.list(probe, |k| { rest.push(k.to_vec()); true }, &mut Free).expect("valid start");
+        bench
+            .store
+            .list(
+                probe,
+                |k| {
+                    rest.push(k.to_vec());
+                    true
+                },
+                &mut Free,
+            )
+            .expect("valid start");
         let from = in_order.iter().position(|k| k == probe).expect("listed");
         assert_eq!(rest, in_order[from..]);
     }
@@ -153,7 +182,8 @@ fn history(seed: u64, ring_lasts: bool, faults: FaultPlan) {
             0..60 => {
                 let mut value = vec![0; rng.below(if step % 50 == 0 { 2000 } else { 300 }) as usize];
                 rng.fill(&mut value);
-                let condition = [Condition::Always, Condition::MustExist, Condition::MustNotExist][rng.below(3) as usize];
+                let condition =
+                    [Condition::Always, Condition::MustExist, Condition::MustNotExist][rng.below(3) as usize];
                 let expected = match (condition, model.contains_key(&k)) {
                     (Condition::MustExist, false) => Err(KvError::NotFound),
                     (Condition::MustNotExist, true) => Err(KvError::Exists),
@@ -190,17 +220,17 @@ fn history(seed: u64, ring_lasts: bool, faults: FaultPlan) {
 
 #[test]
 fn random_histories_with_a_capacitor() {
-    (0..12).for_each(|seed| history(seed, true, FaultPlan::default()));
+    (0..scale(6)).for_each(|seed| history(seed, true, FaultPlan::default()));
 }
 
 #[test]
 fn random_histories_without_a_capacitor() {
-    (100..112).for_each(|seed| history(seed, false, FaultPlan::default()));
+    (100..100 + scale(6)).for_each(|seed| history(seed, false, FaultPlan::default()));
 }
 
 #[test]
 fn random_histories_with_failing_programs_and_erases() {
-    for seed in 200..208 {
+    for seed in 200..200 + scale(5) {
         let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
         history(seed, true, plan);
     }
@@ -231,9 +261,15 @@ fn a_full_store_still_reads_deletes_and_then_stores() {
         assert_eq!(bench.delete(k), Ok(()));
     }
     for n in 0..gone.len() / 2 {
-        assert_eq!(bench.put(format!("new{n:06}").as_bytes(), &[9; 100], Condition::Always), Ok(()), "{n}");
+        assert_eq!(
+            bench.put(format!("new{n:06}").as_bytes(), &[9; 100], Condition::Always),
+            Ok(()),
+            "{n} of {}: {} of {}",
+            gone.len(),
+            bench.store.live_bytes(),
+            bench.store.capacity_bytes(&bench.flash.view(OWNER, Class::Foreground))
+        );
     }
     assert_eq!(bench.get(&kept[0]), Ok(vec![8; 100]));
     assert!(bench.flash.media().epoch(SegmentId(0)) > 0 || bench.store.stats().gc_segments > 0);
 }
-

@@ -7,9 +7,10 @@
 use crate::ftl::Superblocks;
 use crate::nand::timing::Work;
 use crate::nand::{Cell, FaultPlan, Faults, Media, PowerCut, Shape, TimingModel, Timings};
+use saker_medium::header::{HEADER_BYTES, page_crc};
 use saker_medium::{
-    Completion, Geometry, Io, MediaError, Medium, Page, PageAddr, PageHeader, PowerHistory, Ring, SegmentId, SegmentView,
-    SlotId, SlotState, Tag,
+    Completion, Geometry, Io, MediaError, Medium, Page, PageAddr, PageHeader, PowerHistory, Ring, SegmentId,
+    SegmentView, SlotId, SlotState, Tag,
 };
 use saker_sim::{Class, Instant, Seed};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -104,8 +105,11 @@ impl<M: Media> Flash<M> {
             ring,
             shape,
         };
-        if flash.media.history() == PowerHistory::Killed {
-            flash.complete_from_ring();
+        match flash.media.history() {
+            PowerHistory::Clean => {}
+            PowerHistory::Killed => flash.complete_from_ring(),
+            PowerHistory::Cut { .. } if flash.media.tears_are_hidden() => flash.find_torn(),
+            PowerHistory::Cut { .. } => {}
         }
         flash.find_owners();
         flash.ring.cover();
@@ -121,6 +125,22 @@ impl<M: Media> Flash<M> {
             if view.state == SlotState::Sealed && current {
                 // A failure shows as a page that is not whole, which recovery handles.
                 let _ = self.media.program(view.addr, self.ring.data(slot), self.ring.oob(slot));
+            }
+        }
+    }
+
+    /// The operating system crashed: a page that is not whole was being written. It is marked, so that a later
+    /// run can tell it from damage.
+    fn find_torn(&mut self) {
+        let geometry = self.shape.geometry;
+        for n in 0..geometry.segments {
+            for index in 0..self.media.written_pages(SegmentId(n)) {
+                let at = geometry.page(SegmentId(n), index);
+                let Cell::Programmed { data, oob } = self.media.cell(at) else { continue };
+                let whole = |h: PageHeader| h.data_crc == page_crc(data, &oob[HEADER_BYTES..]);
+                if !PageHeader::decode(oob, at).is_ok_and(|h| h.is_some_and(whole)) {
+                    self.media.tear(at);
+                }
             }
         }
     }
@@ -248,10 +268,22 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// The next completion to hand to its owner.
+    /// The next completion to hand to its owner. An erased segment is free from here on, not earlier: its
+    /// owner must know first.
     #[inline]
     pub fn take_completion(&mut self) -> Option<(u16, Completion)> {
-        self.completions.pop_front()
+        let (owner, done) = self.completions.pop_front()?;
+        if let Io::Erase(segment) = done.io {
+            self.settle_erase(segment, done.result);
+        }
+        Some((owner, done))
+    }
+
+    fn settle_erase(&mut self, segment: SegmentId, result: Result<(), MediaError>) {
+        match result {
+            Ok(()) => self.pool.add_free(segment, self.media.epoch(segment)),
+            Err(_) => self.pool.retire(segment),
+        }
     }
 
     /// Asks for pages; they are pinned until [`Flash::unpin`]. `None`: they are all here (always without a model).
@@ -374,14 +406,9 @@ impl<M: Media> Flash<M> {
         self.stats.segments_erased += 1;
         let luns = self.shape.luns as usize;
         self.programmed[segment.0 as usize * luns..][..luns].fill(0);
-        let result = if self.faults.erase_fails() { Err(MediaError::Erase) } else { self.media.erase(segment) };
-        match result {
-            Ok(()) => self.pool.add_free(segment, self.media.epoch(segment)),
-            Err(_) => {
-                self.stats.failures += 1;
-                self.pool.retire(segment);
-            }
-        }
+        let result =
+            if self.faults.erase_fails() { Err(MediaError::Erase) } else { self.media.erase(segment) };
+        self.stats.failures += u64::from(result.is_err());
         result
     }
 
@@ -417,7 +444,11 @@ impl<M: Media> Flash<M> {
 
     /// Erase before program, and in order within a LUN's block: rules our own FTLs must keep.
     fn check_order(&mut self, at: PageAddr) {
-        assert!(matches!(self.media.cell(at), Cell::Erased), "page {} is programmed twice without an erase", at.0);
+        assert!(
+            matches!(self.media.cell(at), Cell::Erased),
+            "page {} is programmed twice without an erase",
+            at.0
+        );
         let row = (self.shape.geometry.index_of(at) / self.shape.luns) as u16 + 1;
         let n = self.order_index(at);
         assert!(row > self.programmed[n], "page {} is programmed out of order", at.0);
@@ -444,7 +475,9 @@ impl<M: Media> Flash<M> {
                 JobKind::Erase { segment, .. } if started && fate == 0 => {
                     let _ = media.erase(segment);
                 }
-                JobKind::Erase { segment, .. } if started && fate == 1 => tear_some(&mut media, segment, &mut rng),
+                JobKind::Erase { segment, .. } if started && fate == 1 => {
+                    tear_some(&mut media, segment, &mut rng)
+                }
                 _ => {}
             }
         }
@@ -503,7 +536,7 @@ impl<M: Media> Medium for NamespaceMedium<'_, M> {
         let epoch = self.flash.media.epoch(self.flash.shape.geometry.segment_of(at));
         match self.flash.media.cell(at) {
             Cell::Erased => Page::Erased,
-            Cell::Torn => Page::Failed,
+            Cell::Torn => Page::Torn,
             Cell::Programmed { .. } if self.flash.faults.is_unreadable(at, epoch) => Page::Failed,
             Cell::Programmed { data, oob } => Page::Resident { data, oob },
         }
@@ -581,4 +614,3 @@ impl<M: Media> Medium for NamespaceMedium<'_, M> {
         self.flash.media.history()
     }
 }
-

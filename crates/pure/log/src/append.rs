@@ -55,9 +55,9 @@ impl Log {
 
     fn fits_segment(&self, stream: Stream, bytes: u32) -> bool {
         let append = &self.streams[stream as usize];
-        append.segment.is_some_and(|id| {
-            self.position(stream, id) + u64::from(bytes) <= self.geometry.segment_bytes()
-        })
+        append
+            .segment
+            .is_some_and(|id| self.position(stream, id) + u64::from(bytes) <= self.geometry.segment_bytes())
     }
 
     /// The byte position of the append point within its segment.

@@ -8,6 +8,7 @@
 //! little-endian, padded to 8 bytes.
 
 use crate::append::Reserve;
+use crate::recover::scan_page;
 use crate::{Bytes, Log, SegmentState, Spot};
 use saker_medium::{Medium, Page, PageAddr, SegmentId, Stall, Step, Stream, Tag};
 
@@ -232,7 +233,9 @@ impl CheckpointReader {
     /// The next record.
     pub fn step<M: Medium>(&mut self, log: &Log, m: &M) -> Step<Found> {
         loop {
-            let Some((first, pages)) = self.runs.get(self.run).copied() else { return Step::Done(Found::Incomplete) };
+            let Some((first, pages)) = self.runs.get(self.run).copied() else {
+                return Step::Done(Found::Incomplete);
+            };
             let page_bytes = u64::from(log.geometry().page_bytes);
             let left = u64::from(pages) * page_bytes - self.at.min(u64::from(pages) * page_bytes);
             if left < HEAD as u64 {
@@ -242,8 +245,8 @@ impl CheckpointReader {
             let spot = Spot(first.0 * page_bytes + self.at);
             let mut head = [0; HEAD];
             match read(log, m, spot, &mut head) {
-                Step::Done(true) => {}
-                Step::Done(false) => return Step::Done(Found::Broken),
+                Step::Done(None) => {}
+                Step::Done(Some(found)) => return Step::Done(found),
                 Step::Need(reads) => return Step::Need(reads),
                 Step::Blocked(stall) => return Step::Blocked(stall),
             }
@@ -255,16 +258,19 @@ impl CheckpointReader {
             let len = u32::from_le_bytes(head[4..8].try_into().expect("4 bytes"));
             let bytes = (HEAD as u64 + u64::from(len)).next_multiple_of(8);
             if bytes > left {
-                return Step::Done(Found::Broken);
+                return cut_short(log, m, PageAddr(spot.0 / page_bytes));
             }
             let mut record = vec![0; bytes as usize];
             match read(log, m, spot, &mut record) {
-                Step::Done(true) => {}
-                Step::Done(false) => return Step::Done(Found::Broken),
+                Step::Done(None) => {}
+                Step::Done(Some(found)) => return Step::Done(found),
                 Step::Need(reads) => return Step::Need(reads),
                 Step::Blocked(stall) => return Step::Blocked(stall),
             }
             let found = self.accept(&record, len as usize);
+            if found == Found::Incomplete {
+                return cut_short(log, m, PageAddr(spot.0 / page_bytes));
+            }
             self.at += bytes;
             return Step::Done(found);
         }
@@ -284,7 +290,7 @@ impl CheckpointReader {
             return Found::Begin(generation, cut);
         }
         if generation != self.generation || index != self.chunks {
-            return Found::Broken;
+            return Found::Incomplete;
         }
         match kind {
             KIND_CHUNK => {
@@ -298,12 +304,30 @@ impl CheckpointReader {
     }
 }
 
-fn read<M: Medium>(log: &Log, m: &M, spot: Spot, out: &mut [u8]) -> Step<bool> {
+/// A record that cannot be part of a whole checkpoint: one that was never finished, if its page is sound.
+fn cut_short<M: Medium>(log: &Log, m: &M, page: PageAddr) -> Step<Found> {
+    scan_page(log, m, page).map(|scanned| if scanned.is_ok() { Found::Incomplete } else { Found::Broken })
+}
+
+/// Reads bytes of a checkpoint; `Some` says why there are none.
+fn read<M: Medium>(log: &Log, m: &M, spot: Spot, out: &mut [u8]) -> Step<Option<Found>> {
     let range = Bytes::new(spot, out.len() as u32);
+    let page_bytes = u64::from(log.geometry().page_bytes);
     for page in range.pages(log) {
-        if matches!(crate::page_of(log, m, page), Page::Erased | Page::Failed) {
-            return Step::Done(false);
+        let wanted = (spot.0 + out.len() as u64 - page.0 * page_bytes).min(page_bytes) as u32;
+        if log.slot_of(page).is_some_and(|slot| m.ring().published(slot).is_none_or(|n| n < wanted)) {
+            // The last page of a checkpoint that was being written; what is behind its end is not ours.
+            return Step::Done(Some(Found::Incomplete));
+        }
+        match crate::page_of(log, m, page) {
+            // Lost with the ring, or cut short: this checkpoint was being written.
+            Page::Erased | Page::Torn => return Step::Done(Some(Found::Incomplete)),
+            Page::Failed => return Step::Done(Some(Found::Broken)),
+            Page::Absent | Page::Resident { .. } => {}
         }
     }
-    range.resident(log, m).map(|r| r.is_ok() && range.copy_to(log, m, 0, out) == out.len())
+    range.resident(log, m).map(|_| {
+        range.copy_to(log, m, 0, out);
+        None
+    })
 }

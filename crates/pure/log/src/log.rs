@@ -179,7 +179,11 @@ impl Log {
     /// The owner needs nothing in this segment any more. It is erased once its copies are safe.
     pub fn release<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
         let s = self.segment(id);
-        assert_eq!((s.state, s.live_bytes), (SegmentState::Closed, 0), "only a dead closed segment is released");
+        assert_eq!(
+            (s.state, s.live_bytes),
+            (SegmentState::Closed, 0),
+            "only a dead closed segment is released"
+        );
         self.segment_mut(id).state = SegmentState::Releasing;
         self.segment_mut(id).evacuate = false;
         if !self.ring_lasts {

@@ -40,7 +40,7 @@ impl Bytes {
             match page_of(log, m, page) {
                 Page::Resident { .. } => {}
                 Page::Absent => reads.push(page),
-                Page::Erased | Page::Failed => return Step::Done(Err(MediaError::Read)),
+                Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(MediaError::Read)),
             }
         }
         if reads.is_empty() { Step::Done(Ok(())) } else { Step::Need(self.pages(log).collect()) }

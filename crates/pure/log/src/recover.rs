@@ -5,8 +5,8 @@ use crate::segment::SegmentState;
 use crate::{Log, page_of};
 use saker_medium::header::page_crc;
 use saker_medium::{
-    Geometry, HeaderError, Medium, Page, PageAddr, PageHeader, Reads, SegmentId, SlotError, SlotId, SlotState, SlotView, Step,
-    Stream,
+    Geometry, HeaderError, Medium, Page, PageAddr, PageHeader, Reads, SegmentId, SlotError, SlotId,
+    SlotState, SlotView, Step, Stream,
 };
 use thiserror::Error;
 
@@ -149,9 +149,7 @@ impl<M: Medium> Probe<'_, M> {
         match header_at(self.m, at) {
             Step::Done(Ok(header)) => header.map(|h| (h.sequence, h.stream)),
             Step::Done(Err(what)) => {
-                if !self.m.history().may_tear() {
-                    self.damage.get_or_insert(Damage::page(&self.log.geometry, at, what));
-                }
+                self.damage.get_or_insert(Damage::page(&self.log.geometry, at, what));
                 None
             }
             _ => {
@@ -167,13 +165,19 @@ fn header_at<M: Medium>(m: &M, at: PageAddr) -> Step<Result<Option<PageHeader>, 
     match m.page(at) {
         Page::Resident { oob, .. } => Step::Done(PageHeader::decode(oob, at).map_err(|e| e.to_string())),
         Page::Absent => Step::Need(vec![at]),
-        Page::Erased => Step::Done(Ok(None)),
+        Page::Erased | Page::Torn => Step::Done(Ok(None)),
         Page::Failed => Step::Done(Err("it cannot be read".into())),
     }
 }
 
 /// Enters segments, slots and append points into the log.
-fn adopt<M: Medium>(log: &mut Log, m: &mut M, image: &LogImage, kept: &[(SlotId, SlotView)], orphans: &[SlotId]) {
+fn adopt<M: Medium>(
+    log: &mut Log,
+    m: &mut M,
+    image: &LogImage,
+    kept: &[(SlotId, SlotView)],
+    orphans: &[SlotId],
+) {
     for slot in orphans {
         m.ring_mut().release(*slot);
     }
@@ -196,7 +200,8 @@ fn adopt<M: Medium>(log: &mut Log, m: &mut M, image: &LogImage, kept: &[(SlotId,
 
 fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView) {
     let (id, index) = (log.geometry.segment_of(v.addr), log.geometry.index_of(v.addr));
-    let whole = v.state == SlotState::Sealed && matches!(m.page(v.addr), Page::Resident { data, oob }
+    let whole = v.state == SlotState::Sealed
+        && matches!(m.page(v.addr), Page::Resident { data, oob }
         if data == m.ring().data(slot) && oob == m.ring().oob(slot));
     if whole {
         m.ring_mut().release(slot);
@@ -205,7 +210,8 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView) {
     let pages = log.geometry.segment_pages;
     log.segment_mut(id).set_slot(index, slot, pages);
     if v.state == SlotState::Open && v.published < log.geometry.page_bytes {
-        log.streams[v.stream as usize] = Append { segment: Some(id), open: Some((slot, v.addr)), offset: v.published };
+        log.streams[v.stream as usize] =
+            Append { segment: Some(id), open: Some((slot, v.addr)), offset: v.published };
         log.segment_mut(id).state = SegmentState::Open;
         return;
     }
@@ -239,15 +245,16 @@ pub fn scan_page<M: Medium>(log: &Log, m: &M, at: PageAddr) -> Step<Result<Optio
     if let Some(slot) = log.slot_of(at) {
         return Step::Done(slot_page(m, slot, at).map_err(Damage::Ring));
     }
-    let torn = m.history().may_tear();
-    let bad = |what: String| if torn { Ok(None) } else { Err(Damage::page(&log.geometry, at, what)) };
+    let bad = |what: String| Err(Damage::page(&log.geometry, at, what));
     match page_of(log, m, at) {
         Page::Absent => Step::Need(vec![at]),
-        Page::Erased => Step::Done(Ok(None)),
+        Page::Erased | Page::Torn => Step::Done(Ok(None)),
         Page::Failed => Step::Done(bad("it cannot be read".into())),
         Page::Resident { data, oob } => Step::Done(match PageHeader::decode(oob, at) {
             Ok(None) => Ok(None),
-            Err(e @ (HeaderError::Damaged | HeaderError::Misdirected | HeaderError::Version(_))) => bad(e.to_string()),
+            Err(e @ (HeaderError::Damaged | HeaderError::Misdirected | HeaderError::Version(_))) => {
+                bad(e.to_string())
+            }
             Ok(Some(h)) if h.data_crc != page_crc(data, &oob[saker_medium::header::HEADER_BYTES..]) => {
                 bad("its data does not match its checksum".into())
             }

@@ -14,6 +14,6 @@ pub mod step;
 
 pub use addr::{Geometry, PageAddr, SegmentId};
 pub use header::{HeaderError, PageHeader, Stream};
-pub use medium::{Completion, Io, Medium, MediaError, Page, PowerHistory, SegmentView, Tag};
+pub use medium::{Completion, Io, MediaError, Medium, Page, PowerHistory, SegmentView, Tag};
 pub use ring::{Ring, RingMemory, SlotError, SlotId, SlotState, SlotView};
 pub use step::{Reads, Stall, Step};

@@ -68,6 +68,8 @@ pub enum Page<'a> {
     Absent,
     /// Nothing was programmed there since the last erase.
     Erased,
+    /// Its program or erase was interrupted by a power cut: neither erased nor readable, as is known.
+    Torn,
     /// It was brought and cannot be read.
     Failed,
 }
@@ -84,13 +86,6 @@ pub enum PowerHistory {
         /// Whether the ring survived.
         ring_kept: bool,
     },
-}
-
-impl PowerHistory {
-    /// Whether a bad page can be a torn program instead of damage.
-    pub fn may_tear(self) -> bool {
-        matches!(self, Self::Cut { .. })
-    }
 }
 
 /// A segment of the caller's as the medium knows it after power-on.

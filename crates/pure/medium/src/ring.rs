@@ -282,7 +282,8 @@ impl Ring {
     pub fn published(&self, slot: SlotId) -> Option<u32> {
         let at = self.at(slot);
         let word = u64::from_le_bytes(self.memory[at..at + 8].try_into().expect("8 bytes"));
-        (publish_word(word as u32, slot) == word && word as u32 as usize <= self.page_bytes).then_some(word as u32)
+        (publish_word(word as u32, slot) == word && word as u32 as usize <= self.page_bytes)
+            .then_some(word as u32)
     }
 
     /// Closes a slot: computes the page header from its control and content. It can then be programmed.
@@ -356,7 +357,8 @@ impl Ring {
             SEALED => SlotState::Sealed,
             _ => return Err(bad("its state word is neither free, open nor sealed")),
         };
-        let control = Control::read_from_bytes(&self.memory[at + 16..at + CONTROL_BYTES]).expect("sizes match");
+        let control =
+            Control::read_from_bytes(&self.memory[at + 16..at + CONTROL_BYTES]).expect("sizes match");
         if control.crc.get() != control_crc(&control) {
             return Err(bad("its control does not match its checksum"));
         }
@@ -455,7 +457,10 @@ mod tests {
         let again = Ring::new(memory, 4, 512, 64);
         let found = again.survey().expect("sound");
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].1.addr, found[0].1.published, found[0].1.state), (PageAddr(5), 3, SlotState::Open));
+        assert_eq!(
+            (found[0].1.addr, found[0].1.published, found[0].1.state),
+            (PageAddr(5), 3, SlotState::Open)
+        );
         assert_eq!(&again.data(slot)[..3], b"abc");
         assert_eq!(again.free_slots(), 3);
     }

@@ -27,7 +27,12 @@ pub struct Server<J> {
 
 impl<J> Default for Server<J> {
     fn default() -> Self {
-        Self { busy_until: None, foreground: VecDeque::new(), background: VecDeque::new(), busy_total: Duration::ZERO }
+        Self {
+            busy_until: None,
+            foreground: VecDeque::new(),
+            background: VecDeque::new(),
+            busy_total: Duration::ZERO,
+        }
     }
 }
 

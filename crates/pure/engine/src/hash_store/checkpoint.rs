@@ -64,7 +64,10 @@ impl HashStore {
     #[inline]
     pub(super) fn checkpoint_due(&self) -> bool {
         let grown = appended(&self.log) - self.checkpoint.bytes_at_cut;
-        let wanted = self.config.checkpoint_bytes_min.max(self.config.checkpoint_index_ratio * self.checkpoint_payload());
+        let wanted = self
+            .config
+            .checkpoint_bytes_min
+            .max(self.config.checkpoint_index_ratio * self.checkpoint_payload());
         let retry = self.checkpoint.postponed_at.unwrap_or(0) + self.config.checkpoint_bytes_min / 8;
         grown > wanted && appended(&self.log) >= retry
     }
@@ -77,7 +80,12 @@ impl HashStore {
     }
 
     /// One piece of checkpoint work.
-    pub(super) fn checkpoint_quantum<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Background {
+    pub(super) fn checkpoint_quantum<M: Medium, W: Meter>(
+        &mut self,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Background {
         if self.checkpoint.running.is_none() {
             if !self.checkpoint_due() && !self.tombstones_press(m) {
                 return Background::Idle;
@@ -146,7 +154,9 @@ impl HashStore {
     /// Fills a chunk with the entries from `next` on. Returns the place to go on at, and the entries taken.
     fn fill_chunk(&self, out: &mut Vec<u8>) -> (Option<Place>, usize) {
         out.clear();
-        let most = CHUNK_ENTRIES_MAX.min((self.log.geometry().segment_bytes() / 4 / ENTRY_BYTES_MAX) as usize).max(4);
+        let most = CHUNK_ENTRIES_MAX
+            .min((self.log.geometry().segment_bytes() / 4 / ENTRY_BYTES_MAX) as usize)
+            .max(4);
         let (mut next, mut entries) = (None, 0);
         self.index.visit(self.checkpoint.next, |place, loc| {
             let class = u8::from(matches!(place, Place::Long(..)));

@@ -24,7 +24,12 @@ pub struct GcCursor {
 impl HashStore {
     /// One bounded piece of background work: collection, then checkpoint. `finished`: everything up to this
     /// tag has completed.
-    pub fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background> {
+    pub fn background<M: Medium, W: Meter>(
+        &mut self,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Background> {
         self.log.pump(finished, m);
         if self.gc.is_none() {
             self.start_collection(m);
@@ -106,7 +111,7 @@ impl HashStore {
                     self.end_of_segment(walker.segment, m);
                     return Step::Done(Background::Worked);
                 }
-                Next::Broken(_) => {}
+                Next::Unfinished | Next::Broken(_) => {}
                 Next::Record(record) => {
                     if let Err(stall) = self.move_record(&record, m, w) {
                         return if done > 0 { Step::Done(Background::Worked) } else { Step::Blocked(stall) };
@@ -143,7 +148,8 @@ impl HashStore {
         let from = Loc::new(r.spot.0, bytes, key.len() as u8);
         w.work(Unit::Probe, 2);
         let is_tombstone = r.header.kind == Kind::Tombstone;
-        let needed = if is_tombstone { self.tombstone_is_needed(r) } else { self.index.get(place) == Some(from) };
+        let needed =
+            if is_tombstone { self.tombstone_is_needed(r) } else { self.index.get(place) == Some(from) };
         if !needed {
             return Ok(());
         }

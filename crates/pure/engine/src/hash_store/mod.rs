@@ -113,7 +113,8 @@ impl HashStore {
     pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
         let geometry = self.log.geometry();
         let usable = u64::from(m.quota_segments().saturating_sub(SPARE_SEGMENTS));
-        let checkpoints = 2 * u64::from(saker_log::checkpoint::segments_for(&self.log, self.checkpoint_payload()));
+        let checkpoints =
+            2 * u64::from(saker_log::checkpoint::segments_for(&self.log, self.checkpoint_payload()));
         let end = u64::from(self.record_bytes_max).min(geometry.segment_bytes() / 2);
         usable.saturating_sub(checkpoints) * (geometry.segment_bytes() - end) * FILL_PERCENT_MAX / 100
     }

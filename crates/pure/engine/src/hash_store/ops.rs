@@ -80,7 +80,8 @@ impl HashStore {
         let needed = self.log.live_bytes() + u64::from(bytes);
         if needed > self.capacity_bytes(m) {
             let old = self.index.get(place).map_or(0, |loc| u64::from(loc.record_bytes()));
-            if needed - old > self.capacity_bytes(m) || old == 0 {
+            // A pair may always be replaced by one that is not longer.
+            if u64::from(bytes) > old && needed - old > self.capacity_bytes(m) {
                 return Err(KvError::CapacityExceeded);
             }
         }
@@ -255,7 +256,12 @@ impl HashStore {
     }
 
     /// Deletes a pair: its tombstone is in the log before the answer.
-    pub fn delete<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>> {
+    pub fn delete<M: Medium, W: Meter>(
+        &mut self,
+        key: &[u8],
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
         let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
         w.work(Unit::Probe, 2);
         if self.index.get(place).is_none() {

@@ -117,7 +117,8 @@ mod tests {
         assert_eq!(
             bytes,
             [
-                1, 2, 3, 4, 3, 2, 1, 0, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 1, 16, 1, 0x0b, 0x0a, 0, 0, 0, 0
+                1, 2, 3, 4, 3, 2, 1, 0, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 1, 16, 1, 0x0b, 0x0a, 0, 0,
+                0, 0
             ]
         );
         assert_eq!(Header::decode(&bytes), Some(h));

@@ -32,9 +32,15 @@ enum Phase {
     Survey,
     /// Looking for a whole checkpoint: it begins at the first page of one of the checkpoint segments, tried from
     /// the youngest back.
-    Checkpoint { start: usize, reader: Option<Box<CheckpointReader>> },
+    Checkpoint {
+        start: usize,
+        reader: Option<Box<CheckpointReader>>,
+    },
     /// Scanning: tail segments left (youngest last) and the walker in the current one.
-    Scan { left: Vec<Recovered>, walker: Option<Walker> },
+    Scan {
+        left: Vec<Recovered>,
+        walker: Option<Walker>,
+    },
     Count,
 }
 
@@ -122,7 +128,7 @@ impl Recovery {
                 self.start_scan();
                 return Step::Done(Ok(false));
             }
-            Found::Broken if !m.history().may_tear() => {
+            Found::Broken => {
                 let what = "a record of it does not match its checksum".into();
                 return Step::Done(Err(Damage::Checkpoint { owner: self.store.config.owner, what }));
             }
@@ -143,7 +149,8 @@ impl Recovery {
             return Step::Done(Ok(false));
         };
         let geometry = self.store.log.geometry();
-        let runs = self.checkpoint_segments()[start..].iter().map(|r| (geometry.page(r.id, 0), r.pages)).collect();
+        let runs =
+            self.checkpoint_segments()[start..].iter().map(|r| (geometry.page(r.id, 0), r.pages)).collect();
         self.phase = Phase::Checkpoint { start, reader: Some(Box::new(CheckpointReader::new(runs))) };
         Step::Done(Ok(false))
     }
@@ -211,11 +218,15 @@ impl Recovery {
                     return Step::Done(Ok(false));
                 }
                 Next::Record(record) => self.replay(&record, &mut walker),
-                Next::Broken(_) if m.history().may_tear() => {}
+                Next::Unfinished => {}
                 Next::Broken(spot) => {
                     let geometry = self.store.log.geometry();
                     let page = saker_medium::PageAddr(spot.0 / u64::from(geometry.page_bytes));
-                    return Step::Done(Err(Damage::page(&geometry, page, "a record in it does not match its checksum")));
+                    return Step::Done(Err(Damage::page(
+                        &geometry,
+                        page,
+                        "a record in it does not match its checksum",
+                    )));
                 }
             }
         }
@@ -245,22 +256,30 @@ impl Recovery {
                 Some(_) => {}
             }
         }
+        // A copy of a tombstone from before the cut: the checkpoint knows of it, and of what came after it.
+        if r.header.kind == Kind::Tombstone
+            && self.cut.as_ref().is_some_and(|cut| r.header.version < cut.version)
+        {
+            return;
+        }
         let key = &r.key[..usize::from(r.header.key_bytes)];
         let Some(place) = self.store.index.place(key) else { return };
         self.store.version = self.store.version.max(r.header.version + 1);
+        let bytes = r.header.record_bytes();
+        if r.header.kind == Kind::Tombstone {
+            // Every one of them, superseded or not: collection counts them the same way.
+            self.store.log.add_until_checkpoint(geometry.segment_of(r.page.addr), u64::from(bytes));
+        }
         if self.versions.get(place).is_some_and(|seen| version_of(seen) > r.header.version) {
             return;
         }
         self.versions.insert(place, version_word(r.header.version, r.header.key_bytes));
-        let bytes = r.header.record_bytes();
         match r.header.kind {
             Kind::Pair => {
                 self.store.index.insert(place, Loc::new(r.spot.0, bytes, r.header.key_bytes));
             }
             Kind::Tombstone => {
                 self.store.index.remove(place);
-                let id = geometry.segment_of(r.page.addr);
-                self.store.log.add_until_checkpoint(id, u64::from(bytes));
             }
         }
     }

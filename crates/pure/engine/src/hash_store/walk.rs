@@ -3,8 +3,8 @@
 use super::HashStore;
 use super::record::{HEADER_BYTES, Header};
 use saker_log::recover::{Damage, ScannedPage, scan_page};
-use saker_log::{Bytes, Spot};
-use saker_medium::{Medium, SegmentId, Step, ready};
+use saker_log::{Bytes, Spot, page_of};
+use saker_medium::{Medium, Page, PageHeader, SegmentId, Step, ready};
 
 /// A position in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,9 @@ pub enum Next {
     Record(Walked),
     /// Nothing more.
     End,
-    /// A record that was never finished, or whose end cannot be read: the rest of its page is skipped.
+    /// A record that was never finished: a cut took its end. The rest of its page is skipped.
+    Unfinished,
+    /// A record that is not as it was written, or whose end cannot be read. The rest of its page is skipped.
     Broken(Spot),
 }
 
@@ -102,37 +104,74 @@ impl HashStore {
         let geometry = self.log.geometry();
         let left = u64::from(here.pages) * u64::from(geometry.page_bytes) - spot.0 % geometry.segment_bytes();
         let skip = Walker { page: here.page + 1, offset: None, ..here };
-        let broken = |at: &mut Walker| {
+        let give_up = |at: &mut Walker, next| {
             *at = skip;
-            Step::Done(Ok(Next::Broken(spot)))
+            Step::Done(Ok(next))
         };
-        if left < u64::from(HEADER_BYTES) {
-            return broken(at);
+        if left < u64::from(HEADER_BYTES) || !ready!(self.goes_on(spot, HEADER_BYTES, None, m)) {
+            return give_up(at, Next::Unfinished);
         }
         let mut head = [0; HEADER_BYTES as usize];
         let range = Bytes::new(spot, HEADER_BYTES);
         if ready!(range.resident(&self.log, m)).is_err() {
-            return broken(at);
+            return give_up(at, Next::Broken(spot));
         }
         range.copy_to(&self.log, m, 0, &mut head);
-        let Some(header) = Header::decode(&head) else { return broken(at) };
-        if u64::from(header.record_bytes()) > left || header.key_bytes > 16 {
-            return broken(at);
+        let Some(header) = Header::decode(&head).filter(|h| h.key_bytes <= 16) else {
+            return give_up(at, Next::Broken(spot));
+        };
+        let bytes = header.record_bytes();
+        if u64::from(bytes) > left || !ready!(self.goes_on(spot, bytes, Some(bytes), m)) {
+            return give_up(at, Next::Unfinished);
         }
-        let range = Bytes::new(spot, header.record_bytes());
+        let range = Bytes::new(spot, bytes);
         if ready!(range.resident(&self.log, m)).is_err() {
-            return broken(at);
+            return give_up(at, Next::Broken(spot));
         }
         let used = HEADER_BYTES + u32::from(header.key_bytes) + header.value_bytes;
         if self.range_crc(range, used, m) != header.crc {
-            return broken(at);
+            return give_up(at, Next::Broken(spot));
         }
         let mut key = [0; 16];
         range.copy_to(&self.log, m, HEADER_BYTES, &mut key[..usize::from(header.key_bytes)]);
-        let end = spot.0 % geometry.segment_bytes() + u64::from(header.record_bytes());
-        let (end_page, end_offset) = (end / u64::from(geometry.page_bytes), end % u64::from(geometry.page_bytes));
+        let end = spot.0 % geometry.segment_bytes() + u64::from(bytes);
+        let (end_page, end_offset) =
+            (end / u64::from(geometry.page_bytes), end % u64::from(geometry.page_bytes));
         let offset = (end_offset != 0 || end_page as u32 == here.page).then_some(end_offset as u32);
         *at = Walker { page: end_page as u32, offset, ..here };
         Step::Done(Ok(Next::Record(Walked { spot, header, key, page })))
+    }
+
+    /// Whether the pages after the first one carry on a record of `bytes` from `spot`. A page that was lost or
+    /// torn does not; nor does one that was begun anew after a cut, whose header says that its first record
+    /// starts elsewhere than where this one would end (`total`: its length, if known).
+    fn goes_on<M: Medium>(&self, spot: Spot, bytes: u32, total: Option<u32>, m: &M) -> Step<bool> {
+        let page_bytes = u64::from(self.log.geometry().page_bytes);
+        let range = Bytes::new(spot, bytes);
+        if range.pages(&self.log).nth(1).is_none() {
+            return Step::Done(true);
+        }
+        let mut absent = false;
+        for page in range.pages(&self.log).skip(1) {
+            let first_record = match page_of(&self.log, m, page) {
+                Page::Absent => {
+                    absent = true;
+                    continue;
+                }
+                Page::Erased | Page::Torn => return Step::Done(false),
+                Page::Failed => continue,
+                Page::Resident { oob, .. } => match self.log.slot_of(page) {
+                    Some(slot) => m.ring().view(slot).ok().flatten().map(|v| v.first_record),
+                    None => PageHeader::decode(oob, page).ok().flatten().map(|h| h.first_record),
+                },
+            };
+            let Some(first_record) = first_record else { continue };
+            let expected =
+                total.map(|n| (spot.0 + u64::from(n) - page.0 * page_bytes).min(page_bytes) as u32);
+            if expected.map_or(first_record == 0, |e| e != first_record) {
+                return Step::Done(false);
+            }
+        }
+        if absent { Step::Need(range.pages(&self.log).collect()) } else { Step::Done(true) }
     }
 }

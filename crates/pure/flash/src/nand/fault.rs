@@ -60,13 +60,16 @@ impl Faults {
     #[inline]
     pub fn is_unreadable(&self, at: PageAddr, epoch: u32) -> bool {
         let chance = self.plan.read;
-        chance.one_in != 0
-            && Seed(self.plan.seed).index(at.0).index(u64::from(epoch)).rng().happens(chance)
+        chance.one_in != 0 && Seed(self.plan.seed).index(at.0).index(u64::from(epoch)).rng().happens(chance)
     }
 
     /// Extra time of this operation.
     pub fn spike(&mut self) -> Duration {
-        if self.rng.happens(self.plan.spike) { Duration::from_nanos(self.plan.spike_ns) } else { Duration::ZERO }
+        if self.rng.happens(self.plan.spike) {
+            Duration::from_nanos(self.plan.spike_ns)
+        } else {
+            Duration::ZERO
+        }
     }
 
     /// Counts a media operation. True when it is the one at which power is cut.

@@ -63,6 +63,10 @@ pub trait Media {
     fn sync(&mut self) -> Result<(), MediaError>;
     /// How the last run ended.
     fn history(&self) -> PowerHistory;
+    /// Whether pages that a crash tore are not known to be torn: after a cut, every page must then be checked.
+    fn tears_are_hidden(&self) -> bool {
+        false
+    }
     /// Bytes of flash in use: programmed pages, out-of-band part included.
     fn bytes_in_use(&self) -> u64;
 }

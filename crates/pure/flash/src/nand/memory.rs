@@ -72,7 +72,10 @@ impl Media for MemMedia {
             State::Torn => Cell::Torn,
             State::Programmed => {
                 let (page, oob) = (g.page_bytes as usize, g.oob_bytes as usize);
-                Cell::Programmed { data: &s.data[n * page..(n + 1) * page], oob: &s.oob[n * oob..(n + 1) * oob] }
+                Cell::Programmed {
+                    data: &s.data[n * page..(n + 1) * page],
+                    oob: &s.oob[n * oob..(n + 1) * oob],
+                }
             }
         }
     }

@@ -135,7 +135,13 @@ pub struct FourParameterClock {
 impl FourParameterClock {
     fn new(p: FourParameter, shape: Shape) -> Self {
         let page_bytes = u64::from(shape.geometry.page_bytes);
-        Self { p, page_bytes, read: Server::default(), write: Server::default(), events: EventQueue::default() }
+        Self {
+            p,
+            page_bytes,
+            read: Server::default(),
+            write: Server::default(),
+            events: EventQueue::default(),
+        }
     }
 
     fn submit(&mut self, now: Instant, job: Job, work: Work, class: Class, extra: Duration) {
@@ -259,7 +265,8 @@ impl NandClock {
     fn on_channel(&mut self, now: Instant, op: Op) {
         let g = &self.shape.geometry;
         let bytes = u64::from(g.page_bytes + g.oob_bytes);
-        self.events.push(now + Duration::of_transfer(bytes, self.p.channel_bandwidth), NandEvent::Channel(op));
+        self.events
+            .push(now + Duration::of_transfer(bytes, self.p.channel_bandwidth), NandEvent::Channel(op));
     }
 
     fn step(&mut self, now: Instant) -> Option<(Instant, Option<Job>)> {
@@ -309,7 +316,8 @@ mod tests {
 
     fn nand() -> TimingModel {
         let us = |n: u64| Duration::from_nanos(n * 1000);
-        let p = NandModel { read: us(50), program: us(500), erase: us(3000), channel_bandwidth: 16_384_000_000 };
+        let p =
+            NandModel { read: us(50), program: us(500), erase: us(3000), channel_bandwidth: 16_384_000_000 };
         TimingModel::new(Timings::Nand(p), shape())
     }
 

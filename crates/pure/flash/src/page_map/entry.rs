@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn golden_bytes() {
-        let e = Entry { lba: 0x05_0403_0201, kind: EntryKind::Trim, version: 0x0b0a_0908_0706, crc: 0x0f0e_0d0c };
+        let e =
+            Entry { lba: 0x05_0403_0201, kind: EntryKind::Trim, version: 0x0b0a_0908_0706, crc: 0x0f0e_0d0c };
         assert_eq!(e.encode(), [1, 2, 3, 4, 5, 2, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
         assert_eq!(Entry::decode(&e.encode()), Some(e));
         assert_eq!(Entry::decode(&[0; 16]), None);

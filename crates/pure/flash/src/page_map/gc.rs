@@ -131,7 +131,9 @@ impl PageMap {
 
     fn move_sector<M: Medium>(&mut self, position: u64, m: &mut M) {
         let index = (position % self.sectors_per_page()) as usize;
-        let Page::Resident { data, oob } = page_of(&self.log, m, self.page_of_sector(position)) else { return };
+        let Page::Resident { data, oob } = page_of(&self.log, m, self.page_of_sector(position)) else {
+            return;
+        };
         let Some(e) = Entry::decode(&oob[HEADER_BYTES + index * ENTRY_BYTES..]) else { return };
         let bytes = self.config.block_bytes as usize;
         let needed = match e.kind {
@@ -142,7 +144,8 @@ impl PageMap {
             return;
         }
         let copy = data[index * bytes..][..bytes].to_vec();
-        let filled = self.append_version(Stream::Gc, e.lba, e.kind, e.version, |out| fill_from(out, &copy), m);
+        let filled =
+            self.append_version(Stream::Gc, e.lba, e.kind, e.version, |out| fill_from(out, &copy), m);
         filled.expect("a copy comes from memory");
         self.stats.gc_blocks_copied += 1;
     }

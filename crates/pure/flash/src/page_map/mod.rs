@@ -13,7 +13,9 @@ use entry::{Entry, EntryKind};
 use saker_log::append::Reserve;
 use saker_log::{CheckpointWriter, Log, LogStats, page_of};
 use saker_medium::header::{HEADER_BYTES, crc32c};
-use saker_medium::{Geometry, MediaError, Medium, Page, PageAddr, Reads, SegmentId, Stall, Step, Stream, Tag};
+use saker_medium::{
+    Geometry, MediaError, Medium, Page, PageAddr, Reads, SegmentId, Stall, Step, Stream, Tag,
+};
 use saker_sim::{Meter, Unit};
 use thiserror::Error;
 
@@ -58,7 +60,13 @@ pub struct PageMapConfig {
 
 impl PageMapConfig {
     /// The largest namespace that `quota_segments` of a medium can carry with 7 % over-provisioning.
-    pub fn new(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool, block_bytes: u32) -> Self {
+    pub fn new(
+        owner: u16,
+        geometry: &Geometry,
+        quota_segments: u32,
+        ring_lasts: bool,
+        block_bytes: u32,
+    ) -> Self {
         let raw = u64::from(quota_segments.saturating_sub(SPARE_SEGMENTS)) * geometry.segment_bytes();
         // Two checkpoints of 4 bytes a block, each in segments of its own.
         let checkpoints = 2 * (raw / u64::from(block_bytes) * 5).next_multiple_of(geometry.segment_bytes());
@@ -102,7 +110,10 @@ impl PageMap {
     pub fn new<M: Medium>(config: PageMapConfig, m: &M) -> Self {
         let geometry = m.geometry();
         let per_page = geometry.page_bytes / config.block_bytes;
-        assert!(per_page > 0 && geometry.page_bytes.is_multiple_of(config.block_bytes), "pages hold whole blocks");
+        assert!(
+            per_page > 0 && geometry.page_bytes.is_multiple_of(config.block_bytes),
+            "pages hold whole blocks"
+        );
         let oob = HEADER_BYTES + per_page as usize * entry::ENTRY_BYTES;
         assert!(geometry.oob_bytes as usize >= oob, "the out-of-band area holds an entry per block");
         Self {
@@ -173,7 +184,8 @@ impl PageMap {
             return Step::Blocked(stall);
         }
         for n in 0..blocks {
-            let written = self.append(Stream::User, first + u64::from(n), EntryKind::Data, |out| fill(n, out), m);
+            let written =
+                self.append(Stream::User, first + u64::from(n), EntryKind::Data, |out| fill(n, out), m);
             if let Err(e) = written {
                 return Step::Done(Err(e));
             }
@@ -261,7 +273,9 @@ impl PageMap {
     }
 
     fn segment_of(&self, position: u64) -> SegmentId {
-        SegmentId((position * u64::from(self.config.block_bytes) / self.log.geometry().segment_bytes()) as u32)
+        SegmentId(
+            (position * u64::from(self.config.block_bytes) / self.log.geometry().segment_bytes()) as u32,
+        )
     }
 
     fn page_of_sector(&self, position: u64) -> PageAddr {
@@ -336,7 +350,8 @@ impl PageMap {
             return Step::Blocked(stall);
         }
         for part in ranges.chunks(per_record) {
-            let appended = self.append(Stream::User, 0, EntryKind::Trim, |out| entry::encode_trim(part, out), m);
+            let appended =
+                self.append(Stream::User, 0, EntryKind::Trim, |out| entry::encode_trim(part, out), m);
             appended.expect("a trim record comes from memory");
             for (first, n) in part {
                 (*first..first + n).for_each(|lba| self.point(lba, None));
@@ -363,4 +378,3 @@ impl PageMap {
 
 /// The running checkpoint, if any.
 pub(crate) type RunningCheckpoint = Option<CheckpointWriter>;
-

@@ -103,7 +103,7 @@ impl Recovery {
                 self.start_scan();
                 return Step::Done(Ok(false));
             }
-            Found::Broken if !m.history().may_tear() => {
+            Found::Broken => {
                 let what = "a record of it does not match its checksum".into();
                 return Step::Done(Err(Damage::Checkpoint { owner: self.map.config.owner, what }));
             }
@@ -124,7 +124,8 @@ impl Recovery {
             return Step::Done(Ok(false));
         };
         let geometry = self.map.log.geometry();
-        let runs = self.checkpoint_segments()[start..].iter().map(|r| (geometry.page(r.id, 0), r.pages)).collect();
+        let runs =
+            self.checkpoint_segments()[start..].iter().map(|r| (geometry.page(r.id, 0), r.pages)).collect();
         self.phase = Phase::Checkpoint { start, reader: Some(Box::new(CheckpointReader::new(runs))) };
         Step::Done(Ok(false))
     }
@@ -147,7 +148,12 @@ impl Recovery {
         self.phase = Phase::Scan { left, page: 0 };
     }
 
-    fn scan<M: Medium>(&mut self, mut left: Vec<Recovered>, page: u32, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn scan<M: Medium>(
+        &mut self,
+        mut left: Vec<Recovered>,
+        page: u32,
+        m: &mut M,
+    ) -> Step<Result<bool, Damage>> {
         let Some(r) = left.last().copied() else {
             let keep = self.map.checkpoint.segments.clone();
             release_others(&mut self.map.log, m, &keep);
@@ -186,8 +192,14 @@ impl Recovery {
         let bytes = self.map.config.block_bytes;
         let Page::Resident { data, oob } = page_of(&self.map.log, m, addr) else { return };
         for index in from / bytes..used / bytes {
-            let Some(e) = Entry::decode(&oob[HEADER_BYTES + index as usize * ENTRY_BYTES..]) else { continue };
+            let Some(e) = Entry::decode(&oob[HEADER_BYTES + index as usize * ENTRY_BYTES..]) else {
+                continue;
+            };
             let position = addr.0 * self.map.sectors_per_page() + u64::from(index);
+            if e.kind == EntryKind::Trim && self.cut.as_ref().is_some_and(|cut| e.version < cut.version) {
+                // A copy from before the cut: the checkpoint knows of it, and of what came after it.
+                continue;
+            }
             self.map.version = self.map.version.max(e.version + 1);
             let event = match e.kind {
                 EntryKind::Data => Event::Write { lba: e.lba, position },
@@ -226,7 +238,8 @@ impl Recovery {
         for n in 0..self.map.map.len() {
             let Some(position) = self.map.map[n].checked_sub(1) else { continue };
             let id = self.map.segment_of(u64::from(position));
-            let known = id.0 < self.map.log.geometry().segments && self.map.log.segment(id).state != SegmentState::Absent;
+            let known = id.0 < self.map.log.geometry().segments
+                && self.map.log.segment(id).state != SegmentState::Absent;
             if !known {
                 let what = format!("it names segment {}, which this namespace does not hold", id.0);
                 return Err(Damage::Checkpoint { owner: self.map.config.owner, what });
