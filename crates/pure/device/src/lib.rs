@@ -1,1 +1,22 @@
-//! (in construction)
+//! The NVMe device: registers, admin, queues, namespaces, data transfer, time.
+//!
+//! One device serves one host function. Two drivers run the same decoding, engines and flash: without time
+//! (`off`: a command is served when it is seen) and with time (`virtual` and `real`: a command passes its
+//! stages as events, each taking its resource when it is ready).
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod controller;
+pub mod device;
+pub mod execute;
+pub mod immediate;
+pub mod namespace;
+pub mod queues;
+pub mod stats;
+pub mod timed;
+pub mod transfer;
+
+pub use config::{DeviceConfig, NamespaceConfig, NamespaceKind};
+pub use device::Device;
+pub use stats::{DeviceStats, Snapshot};
+pub use timed::{Costs, Timed};

@@ -259,6 +259,29 @@ impl<M: Media> Flash<M> {
         self.now = now;
     }
 
+    /// Whether no operation is outstanding and no completion waits to be taken.
+    pub fn is_quiet(&self) -> bool {
+        self.outstanding.is_empty() && self.completions.is_empty()
+    }
+
+    /// Erases everything of an owner. Only when quiet.
+    pub fn format(&mut self, owner: u16) -> Result<(), MediaError> {
+        assert!(self.is_quiet(), "a namespace is formatted when nothing of it is outstanding");
+        for slot in (0..self.ring.slots()).map(SlotId) {
+            if self.ring.view(slot).is_ok_and(|v| v.is_some_and(|v| v.owner == owner)) {
+                self.ring.release(slot);
+            }
+        }
+        let held: Vec<_> = self.pool.of(owner).collect();
+        let mut result = Ok(());
+        for id in held {
+            let erased = self.erase_cells(id);
+            self.settle_erase(id, erased);
+            result = result.and(erased);
+        }
+        result
+    }
+
     /// Everything up to this tag has completed.
     #[inline]
     pub fn finished(&self) -> Tag {

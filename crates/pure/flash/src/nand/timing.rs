@@ -40,8 +40,8 @@ pub struct FourParameter {
 /// Array times and the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NandModel {
-    /// Array to register.
-    pub read: Duration,
+    /// Array to register, for the pages of a multi-bit cell in turn.
+    pub reads: [Duration; 3],
     /// Register to array.
     pub program: Duration,
     /// A block.
@@ -181,6 +181,8 @@ struct Op {
     lun: u32,
     class: Class,
     extra: Duration,
+    /// Which page of its cells it reads.
+    level: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,8 +237,12 @@ impl NandClock {
             Work::Erase(_) => (Kind::Erase, 0..self.shape.luns),
         };
         self.remaining[n] = luns.len() as u32;
+        let level = match work {
+            Work::Read(at) => (self.shape.geometry.index_of(at) / self.shape.luns) as usize % self.p.reads.len(),
+            Work::Program(_) | Work::Erase(_) => 0,
+        };
         for lun in luns {
-            let op = Op { job, kind, lun, class, extra };
+            let op = Op { job, kind, lun, class, extra, level };
             if let Some(op) = self.luns[lun as usize].acquire(op, class) {
                 self.on_lun(now, op);
             }
@@ -246,7 +252,7 @@ impl NandClock {
     /// The operation has its LUN: reads and erases begin in the array, programs on the channel.
     fn on_lun(&mut self, now: Instant, op: Op) {
         match op.kind {
-            Kind::Read => self.events.push(now + self.p.read + op.extra, NandEvent::Array(op)),
+            Kind::Read => self.events.push(now + self.p.reads[op.level] + op.extra, NandEvent::Array(op)),
             Kind::Erase => {
                 self.started[op.job as usize] = true;
                 self.events.push(now + self.p.erase + op.extra, NandEvent::Array(op));
@@ -317,7 +323,7 @@ mod tests {
     fn nand() -> TimingModel {
         let us = |n: u64| Duration::from_nanos(n * 1000);
         let p =
-            NandModel { read: us(50), program: us(500), erase: us(3000), channel_bandwidth: 16_384_000_000 };
+            NandModel { reads: [us(50); 3], program: us(500), erase: us(3000), channel_bandwidth: 16_384_000_000 };
         TimingModel::new(Timings::Nand(p), shape())
     }
 
@@ -363,7 +369,7 @@ mod tests {
     fn dependent_reads_do_not_saturate_an_underloaded_model() {
         let geometry = Geometry { page_bytes: 16_320, oob_bytes: 64, segment_pages: 64, segments: 4 };
         let us = |n: u64| Duration::from_nanos(n * 1000);
-        let p = NandModel { read: us(50), program: us(500), erase: us(3000), channel_bandwidth: 0 };
+        let p = NandModel { reads: [us(50); 3], program: us(500), erase: us(3000), channel_bandwidth: 0 };
         let mut m = TimingModel::new(Timings::Nand(p), Shape { geometry, channels: 32, luns: 32 });
         let mut rng = saker_sim::Seed(9).rng();
         // 32 LUNs / 50 us = 640 k reads/s; 35 % of it is 224 k, that is 112 k operations of two reads.

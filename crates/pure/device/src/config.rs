@@ -1,0 +1,90 @@
+//! What a device is made of, as its image says.
+
+use saker_engine::HashStoreConfig;
+use saker_flash::page_map::PageMapConfig;
+use saker_medium::Geometry;
+
+/// What a namespace is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamespaceKind {
+    /// Key-value pairs in a hash store.
+    Kv {
+        /// Largest value in bytes.
+        value_bytes_max: u32,
+        /// Seed of the store's key order.
+        seed: u64,
+        /// Feature 20h: deleting a missing key is an error.
+        error_on_delete: bool,
+    },
+    /// Logical blocks over a page map.
+    Block {
+        /// Bytes of a block.
+        block_bytes: u32,
+        /// Number of blocks.
+        blocks: u64,
+    },
+}
+
+/// A namespace of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamespaceConfig {
+    /// Its number, from 1.
+    pub nsid: u32,
+    /// Superblocks it may hold.
+    pub quota_segments: u32,
+    /// What it is.
+    pub kind: NamespaceKind,
+}
+
+/// The device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceConfig {
+    /// Its namespaces in ascending order.
+    pub namespaces: Vec<NamespaceConfig>,
+    /// Whether a capacitor keeps the power-safe ring through a power cut.
+    pub capacitor: bool,
+    /// Seed of the image: serial number and identifiers derive from it.
+    pub seed: u64,
+    /// I/O queue pairs.
+    pub queue_pairs_max: u16,
+    /// Entries of a queue.
+    pub queue_entries_max: u32,
+    /// A checkpoint is due when the log of a KV namespace has grown by this many bytes; `None`: by size.
+    pub checkpoint_bytes: Option<u64>,
+}
+
+/// Bytes that one command can move.
+pub const TRANSFER_BYTES_MAX: u32 = 4 << 20;
+
+impl DeviceConfig {
+    /// One KV namespace over all of the flash.
+    pub fn kv(geometry: &Geometry, capacitor: bool, seed: u64) -> Self {
+        Self::with(vec![NamespaceConfig::kv(1, geometry, geometry.segments, seed)], capacitor, seed)
+    }
+
+    /// One block namespace over all of the flash.
+    pub fn block(geometry: &Geometry, capacitor: bool, seed: u64, block_bytes: u32) -> Self {
+        let ns = NamespaceConfig::block(1, geometry, geometry.segments, capacitor, block_bytes);
+        Self::with(vec![ns], capacitor, seed)
+    }
+
+    /// A device with these namespaces.
+    pub fn with(namespaces: Vec<NamespaceConfig>, capacitor: bool, seed: u64) -> Self {
+        Self { namespaces, capacitor, seed, queue_pairs_max: 64, queue_entries_max: 4096, checkpoint_bytes: None }
+    }
+}
+
+impl NamespaceConfig {
+    /// A KV namespace with the largest values the geometry allows (up to 2 MiB).
+    pub fn kv(nsid: u32, geometry: &Geometry, quota_segments: u32, seed: u64) -> Self {
+        let defaults = HashStoreConfig::new(nsid as u16, geometry, quota_segments, true);
+        let kind = NamespaceKind::Kv { value_bytes_max: defaults.value_bytes_max, seed, error_on_delete: false };
+        Self { nsid, quota_segments, kind }
+    }
+
+    /// A block namespace as large as its quota allows.
+    pub fn block(nsid: u32, geometry: &Geometry, quota_segments: u32, capacitor: bool, block_bytes: u32) -> Self {
+        let defaults = PageMapConfig::new(nsid as u16, geometry, quota_segments, capacitor, block_bytes);
+        Self { nsid, quota_segments, kind: NamespaceKind::Block { block_bytes, blocks: defaults.blocks } }
+    }
+}

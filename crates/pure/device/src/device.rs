@@ -1,0 +1,379 @@
+//! The device as a whole: what both drivers share.
+
+use crate::config::{DeviceConfig, NamespaceKind, TRANSFER_BYTES_MAX};
+use crate::controller::{Action, Controller, Identity, NamespaceFacts, NamespaceFactsKind, RegisterAction};
+use crate::namespace::{Namespace, Store};
+use crate::queues::Queues;
+use crate::stats::{DeviceStats, NamespaceSnapshot, Snapshot};
+use crate::transfer::Pieces;
+use saker_flash::{Flash, Media};
+use saker_link::{DeviceCq, DeviceSq, DmaSpace, Doorbells, Registers, Sqe};
+use saker_medium::Medium;
+use saker_nvme::{NSID_ALL, Status};
+use saker_sim::{Class, Seed};
+use std::sync::Arc;
+
+/// What host and device share: the registers, the doorbells and the host's memory.
+#[derive(Clone, Debug)]
+pub struct Attachment {
+    /// The BAR's registers.
+    pub registers: Arc<Registers>,
+    /// The BAR's doorbells.
+    pub doorbells: Arc<Doorbells>,
+    /// The host's memory as the device sees it.
+    pub space: Arc<DmaSpace>,
+}
+
+impl Attachment {
+    /// A new function with `queue_pairs` I/O queue pairs.
+    pub fn new(space: Arc<DmaSpace>, queue_pairs: u16) -> Self {
+        Self { registers: Arc::new(Registers::new()), doorbells: Doorbells::new(queue_pairs + 1), space }
+    }
+}
+
+/// An NVMe device. `T` says whether it keeps time.
+#[derive(Debug)]
+pub struct Device<M, T> {
+    pub(crate) host: Attachment,
+    pub(crate) controller: Controller,
+    pub(crate) queues: Queues,
+    pub(crate) flash: Flash<M>,
+    pub(crate) namespaces: Vec<Namespace>,
+    pub(crate) stats: DeviceStats,
+    pub(crate) tempo: T,
+    pub(crate) config: DeviceConfig,
+    changes_seen: u32,
+    /// Namespaces to format once nothing of theirs is outstanding, and the admin command that waits for it.
+    pub(crate) formats: Vec<(usize, u16)>,
+    async_events: Vec<u16>,
+    booted: bool,
+}
+
+impl<M: Media, T> Device<M, T> {
+    /// Puts a device together. It recovers its namespaces as it is advanced, and becomes ready after that.
+    pub fn with_tempo(mut flash: Flash<M>, config: DeviceConfig, host: Attachment, tempo: T) -> Self {
+        let boot = |ns: &crate::NamespaceConfig, flash: &mut Flash<M>| {
+            Namespace::boot(*ns, config.capacitor, config.checkpoint_bytes, flash)
+        };
+        let namespaces = config.namespaces.iter().map(|ns| boot(ns, &mut flash)).collect();
+        let controller = Controller::new(identity(&config));
+        controller.publish(&host.registers);
+        Self {
+            host,
+            controller,
+            queues: Queues::default(),
+            flash,
+            namespaces,
+            stats: DeviceStats::default(),
+            tempo,
+            config,
+            changes_seen: 0,
+            formats: Vec::new(),
+            async_events: Vec::new(),
+            booted: false,
+        }
+    }
+
+    /// The flash.
+    pub fn flash(&self) -> &Flash<M> {
+        &self.flash
+    }
+
+    /// The flash, for closing an image.
+    pub fn into_flash(self) -> Flash<M> {
+        self.flash
+    }
+
+    /// The configuration, with features that persist (20h) as they are now.
+    pub fn config(&self) -> DeviceConfig {
+        let mut config = self.config.clone();
+        for (ns, now) in config.namespaces.iter_mut().zip(&self.namespaces) {
+            if let NamespaceKind::Kv { error_on_delete, .. } = &mut ns.kind {
+                *error_on_delete = now.error_on_delete;
+            }
+        }
+        config
+    }
+
+    /// What host and device share.
+    pub fn attachment(&self) -> &Attachment {
+        &self.host
+    }
+
+    /// Damage that keeps namespaces from being opened, by namespace.
+    pub fn damage(&self) -> Vec<(u32, String)> {
+        let damaged = |ns: &Namespace| match &ns.store {
+            Store::Damaged(d) => Some((ns.config.nsid, d.to_string())),
+            _ => None,
+        };
+        self.namespaces.iter().filter_map(damaged).collect()
+    }
+
+    /// Whether all namespaces are recovered (or known to be damaged).
+    pub fn is_booted(&self) -> bool {
+        self.booted
+    }
+
+    pub(crate) fn note_boot(&mut self) {
+        self.booted = !self.namespaces.iter().any(Namespace::is_recovering);
+    }
+
+    /// Digest of everything that commands can observe.
+    pub fn digest(&self) -> u64 {
+        let mut digest = saker_sim::Digest::default();
+        self.namespaces.iter().for_each(|ns| digest.number(ns.digest()));
+        digest.value()
+    }
+
+    /// Everything countable.
+    pub fn snapshot(&mut self) -> Snapshot {
+        let flash = &mut self.flash;
+        let namespaces = self.namespaces.iter().map(|ns| namespace_snapshot(ns, flash)).collect();
+        Snapshot {
+            device: self.stats,
+            flash: flash.stats(),
+            flash_bytes_in_use: flash.media().bytes_in_use(),
+            retired_segments: flash.pool().retired(),
+            namespaces,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn namespace_index(&self, nsid: u32) -> Option<usize> {
+        // Numbers are usually 1, 2, 3 ...
+        let guess = nsid.wrapping_sub(1) as usize;
+        if self.namespaces.get(guess).is_some_and(|ns| ns.config.nsid == nsid) {
+            return Some(guess);
+        }
+        self.namespaces.iter().position(|ns| ns.config.nsid == nsid)
+    }
+
+    /// Hands finished media I/O to its owners.
+    #[inline]
+    pub(crate) fn settle(&mut self) -> bool {
+        let mut any = false;
+        while let Some((owner, done)) = self.flash.take_completion() {
+            any = true;
+            if let Some(n) = self.namespace_index(u32::from(owner)) {
+                self.namespaces[n].completed(&done, &mut self.flash.view(owner, Class::Background));
+            }
+        }
+        any
+    }
+
+    /// Looks at the registers if they changed. Before the namespaces are recovered nothing is enabled.
+    #[inline]
+    pub(crate) fn watch_registers(&mut self) {
+        let changes = self.host.registers.changes();
+        if changes == self.changes_seen || !self.booted {
+            return;
+        }
+        self.changes_seen = changes;
+        match self.controller.on_register_change(&self.host.registers) {
+            RegisterAction::Nothing => {}
+            RegisterAction::Enable { asq, acq, asq_entries, acq_entries } => {
+                self.enable(asq, u32::from(asq_entries), acq, u32::from(acq_entries));
+            }
+            RegisterAction::Disable => {
+                self.queues.clear();
+                self.async_events.clear();
+                self.controller.disabled(&self.host.registers);
+            }
+            RegisterAction::Shutdown(_) => self.controller.shutdown_done(&self.host.registers),
+        }
+    }
+
+    fn enable(&mut self, asq: u64, asq_entries: u32, acq: u64, acq_entries: u32) {
+        self.queues.clear();
+        let Attachment { space, doorbells, registers } = &self.host;
+        let cq = DeviceCq::new(space, doorbells, 0, acq, acq_entries);
+        let sq = DeviceSq::new(space, doorbells, 0, asq, asq_entries);
+        match (sq, cq) {
+            (Ok(sq), Ok(cq)) => {
+                self.queues.add_cq(0, cq);
+                self.queues.add_sq(0, sq, 0);
+                self.controller.ready(registers);
+            }
+            _ => self.controller.fail(registers),
+        }
+    }
+
+    /// Serves the admin queue. True if there was a command.
+    pub(crate) fn serve_admin(&mut self) -> bool {
+        let mut sqe = Sqe::new(0, 0);
+        if !self.queues.fetch(0, &mut sqe) {
+            return false;
+        }
+        let facts = self.facts();
+        let outcome = self.controller.admin(&sqe, &facts);
+        let cid = sqe.cid.get();
+        let mut status = outcome.status;
+        if status.is_success()
+            && let Some(data) = &outcome.data
+        {
+            status = self.send_admin_data(&sqe, data);
+        }
+        let Some(action) = outcome.action.filter(|_| status.is_success()) else {
+            self.queues.complete(0, cid, status, u64::from(outcome.dw0));
+            return true;
+        };
+        match self.perform(&action, cid) {
+            Some(Ok(())) => self.queues.complete(0, cid, status, u64::from(outcome.dw0)),
+            Some(Err(failed)) => {
+                self.controller.undo(&action);
+                self.queues.complete(0, cid, failed, 0);
+            }
+            None => {}
+        }
+        true
+    }
+
+    fn send_admin_data(&self, sqe: &Sqe, data: &[u8]) -> Status {
+        let pieces = Pieces::of_prps(sqe, data.len() as u32, &self.host.space);
+        match pieces.map(|p| p.write(&self.host.space, 0, data)) {
+            Ok(Ok(())) => Status::SUCCESS,
+            Ok(Err(_)) => Status::DATA_TRANSFER_ERROR,
+            Err(status) => status,
+        }
+    }
+
+    /// Does what an admin command asks of the device. `None`: it completes later.
+    fn perform(&mut self, action: &Action, cid: u16) -> Option<Result<(), Status>> {
+        let Attachment { space, doorbells, .. } = &self.host;
+        match *action {
+            Action::CreateCq { qid, entries, iova } => {
+                let ring = DeviceCq::new(space, doorbells, qid, iova, entries);
+                Some(ring.map(|r| self.queues.add_cq(qid, r)).map_err(|_| Status::PRP_OFFSET_INVALID))
+            }
+            Action::CreateSq { qid, cqid, entries, iova } => {
+                let ring = DeviceSq::new(space, doorbells, qid, iova, entries);
+                Some(ring.map(|r| self.queues.add_sq(qid, r, cqid)).map_err(|_| Status::PRP_OFFSET_INVALID))
+            }
+            Action::DeleteSq(qid) => {
+                self.queues.remove_sq(qid);
+                Some(Ok(()))
+            }
+            Action::DeleteCq(qid) => {
+                self.queues.remove_cq(qid);
+                Some(Ok(()))
+            }
+            Action::Abort { .. } => Some(Ok(())),
+            Action::HoldAsyncEvent => {
+                self.async_events.push(cid);
+                None
+            }
+            Action::SetEdnek { nsid, value } => {
+                for ns in &mut self.namespaces {
+                    if ns.config.nsid == nsid || nsid == NSID_ALL {
+                        ns.error_on_delete = value;
+                    }
+                }
+                Some(Ok(()))
+            }
+            Action::Format { nsid } => {
+                let all = 0..self.namespaces.len();
+                let chosen = all.filter(|n| nsid == NSID_ALL || self.namespaces[*n].config.nsid == nsid);
+                self.formats.extend(chosen.map(|n| (n, cid)).collect::<Vec<_>>());
+                None
+            }
+        }
+    }
+
+    /// Carries formats out once no media operation is outstanding. True if one was.
+    pub(crate) fn format_when_quiet(&mut self) -> bool {
+        if self.formats.is_empty() || !self.flash.is_quiet() {
+            return false;
+        }
+        self.settle();
+        let (n, cid) = self.formats.remove(0);
+        let owner = self.namespaces[n].owner();
+        let erased = self.flash.format(owner);
+        self.namespaces[n].format(&self.flash.view(owner, Class::Foreground));
+        if !self.formats.iter().any(|(_, other)| *other == cid) {
+            let status = if erased.is_ok() { Status::SUCCESS } else { Status::INTERNAL_ERROR };
+            self.queues.complete(0, cid, status, 0);
+        }
+        true
+    }
+
+    /// What Identify tells of the namespaces.
+    fn facts(&mut self) -> Vec<NamespaceFacts> {
+        let seed = self.config.seed;
+        let flash = &mut self.flash;
+        self.namespaces.iter().map(|ns| facts(ns, seed, flash)).collect()
+    }
+}
+
+fn identity(config: &DeviceConfig) -> Identity {
+    let seed = Seed(config.seed).child("identity");
+    let serial = format!("SAKER{:015X}", seed.child("serial").0 >> 4);
+    let mut uuid = [0; 16];
+    seed.child("uuid").rng().fill(&mut uuid);
+    Identity {
+        subnqn: format!("nqn.2026-11.dev.saker:{serial}"),
+        serial,
+        model: "Saker key-value SSD".into(),
+        firmware: env!("CARGO_PKG_VERSION").into(),
+        uuid,
+        controller_id: 1,
+        max_queue_pairs: config.queue_pairs_max,
+        max_queue_entries: config.queue_entries_max,
+        max_transfer_bytes: TRANSFER_BYTES_MAX,
+        volatile_write_cache: !config.capacitor,
+        sgl: false,
+    }
+}
+
+fn facts<M: Media>(ns: &Namespace, seed: u64, flash: &mut Flash<M>) -> NamespaceFacts {
+    let id = Seed(seed).child("namespace").index(u64::from(ns.config.nsid));
+    let (mut nguid, mut eui64) = ([0; 16], [0; 8]);
+    id.child("nguid").rng().fill(&mut nguid);
+    id.child("eui64").rng().fill(&mut eui64);
+    let view = flash.view(ns.owner(), Class::Foreground);
+    let kind = match (&ns.config.kind, &ns.store) {
+        (NamespaceKind::Kv { value_bytes_max, .. }, store) => {
+            let (size_bytes, used_bytes) = match store {
+                Store::Kv(s) => (s.capacity_bytes(&view), s.stats().pair_bytes),
+                _ => (0, 0),
+            };
+            NamespaceFactsKind::Kv {
+                key_bytes_max: 16,
+                value_bytes_max: *value_bytes_max,
+                size_bytes,
+                used_bytes: used_bytes.min(size_bytes),
+                ednek: ns.error_on_delete,
+            }
+        }
+        (NamespaceKind::Block { block_bytes, blocks }, store) => {
+            let used_blocks = if let Store::Block(s) = store { s.blocks_in_use() } else { 0 };
+            NamespaceFactsKind::Block { block_bytes: *block_bytes, blocks: *blocks, used_blocks }
+        }
+    };
+    NamespaceFacts { nsid: ns.config.nsid, kind, nguid, eui64 }
+}
+
+fn namespace_snapshot<M: Media>(ns: &Namespace, flash: &mut Flash<M>) -> NamespaceSnapshot {
+    let view = flash.view(ns.owner(), Class::Foreground);
+    let mut snapshot = NamespaceSnapshot { nsid: ns.config.nsid, ..NamespaceSnapshot::default() };
+    snapshot.kind = if matches!(ns.config.kind, NamespaceKind::Kv { .. }) { "kv" } else { "block" };
+    match &ns.store {
+        Store::Kv(s) => {
+            (snapshot.store, snapshot.log, snapshot.memory) = (s.stats(), s.log_stats(), s.memory());
+            (snapshot.live_bytes, snapshot.capacity_bytes) = (s.live_bytes(), s.capacity_bytes(&view));
+        }
+        Store::Block(s) => {
+            let stats = s.stats();
+            snapshot.log = s.log_stats();
+            snapshot.memory.index_bytes = s.memory_bytes();
+            (snapshot.blocks_written, snapshot.gc_blocks_copied) = (stats.blocks_written, stats.gc_blocks_copied);
+            let bytes = u64::from(s.config().block_bytes);
+            (snapshot.live_bytes, snapshot.capacity_bytes) = (s.blocks_in_use() * bytes, s.config().blocks * bytes);
+        }
+        Store::Damaged(d) => snapshot.damage = Some(d.to_string()),
+        Store::KvRecovery(_) | Store::BlockRecovery(_) => {}
+    }
+    snapshot
+}
+
+/// Opcode of Flush, which every command set shares.
+pub(crate) const FLUSH: u8 = saker_nvme::kv::opcode::FLUSH;

@@ -1,0 +1,307 @@
+//! One command against its namespace: decode, check, call the engine, turn its answer into a status.
+
+use crate::config::{NamespaceKind, TRANSFER_BYTES_MAX};
+use crate::namespace::{Namespace, Store};
+use crate::transfer::{HostData, Pieces};
+use saker_engine::{Condition, HashStore, KvError};
+use saker_flash::page_map::{BlockError, PageMap};
+use saker_flash::{Media, NamespaceMedium};
+use saker_link::{DmaSpace, Sqe};
+use saker_medium::{MediaError, Reads, Step, Tag};
+use saker_nvme::kv::StoreOptions;
+use saker_nvme::kv_list::ListWriter;
+use saker_nvme::nvm::{DsmRange, NvmCommand};
+use saker_nvme::{Key, KvCommand, Status};
+use saker_sim::{Meter, Unit};
+use zerocopy::FromBytes;
+
+/// A decoded command and where its data is.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// For a KV namespace.
+    Kv(KvCommand, Pieces),
+    /// For a block namespace.
+    Block(NvmCommand, Pieces),
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Its status.
+    pub status: Status,
+    /// Completion dword 0.
+    pub dw0: u32,
+    /// Bytes that went to the host.
+    pub bytes_out: u32,
+    /// It completes when everything up to this tag has completed and a sync has followed.
+    pub flush: Option<Tag>,
+}
+
+impl Reply {
+    const fn status(status: Status) -> Self {
+        Self { status, dw0: 0, bytes_out: 0, flush: None }
+    }
+}
+
+/// What became of an execution.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The engine is done with it.
+    Done(Reply),
+    /// Bring these pages.
+    Need(Reads),
+    /// Background work or outstanding I/O must progress.
+    Blocked,
+}
+
+impl Request {
+    /// Decodes a command for a namespace of that kind and resolves its data pointers. Nothing is changed by a
+    /// command that is refused here.
+    #[inline]
+    pub fn decode(sqe: &Sqe, kind: &NamespaceKind, space: &DmaSpace) -> Result<Self, Status> {
+        match kind {
+            NamespaceKind::Kv { value_bytes_max, .. } => {
+                let command = KvCommand::decode(sqe)?;
+                if let KvCommand::Store { value_bytes, .. } = command
+                    && value_bytes > *value_bytes_max
+                {
+                    return Err(Status::INVALID_VALUE_SIZE);
+                }
+                let bytes = kv_data_bytes(&command);
+                if bytes > TRANSFER_BYTES_MAX {
+                    return Err(Status::INVALID_FIELD);
+                }
+                Ok(Self::Kv(command, Pieces::of_prps(sqe, bytes, space)?))
+            }
+            NamespaceKind::Block { block_bytes, blocks } => {
+                let command = NvmCommand::decode(sqe)?;
+                let bytes = block_data_bytes(&command, *block_bytes, *blocks)?;
+                Ok(Self::Block(command, Pieces::of_prps(sqe, bytes, space)?))
+            }
+        }
+    }
+
+    /// Bytes of data the host sends with it.
+    #[inline]
+    pub fn bytes_in(&self) -> u32 {
+        match self {
+            Self::Kv(KvCommand::Store { value_bytes, .. }, _) => *value_bytes,
+            Self::Block(NvmCommand::Write { .. } | NvmCommand::DatasetManagement { .. }, pieces) => pieces.bytes(),
+            _ => 0,
+        }
+    }
+
+    /// Whether it changes or reads stored data on behalf of the host, for the delays of a profile.
+    pub fn is_write(&self) -> bool {
+        self.bytes_in() > 0 || matches!(self, Self::Kv(KvCommand::Delete { .. } | KvCommand::Store { .. }, _))
+    }
+
+    /// Executes the command.
+    #[inline]
+    pub fn execute<M: Media, W: Meter>(
+        &self,
+        namespace: &mut Namespace,
+        space: &DmaSpace,
+        m: &mut NamespaceMedium<'_, M>,
+        w: &mut W,
+    ) -> Outcome {
+        w.work(Unit::Decode, 1);
+        let error_on_delete = namespace.error_on_delete;
+        match (self, &mut namespace.store) {
+            (Self::Kv(command, pieces), Store::Kv(store)) => kv(command, pieces, store, error_on_delete, space, m, w),
+            (Self::Block(command, pieces), Store::Block(map)) => block(command, pieces, map, space, m, w),
+            (_, Store::Damaged(_)) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
+            _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),
+        }
+    }
+}
+
+#[inline]
+fn kv_data_bytes(command: &KvCommand) -> u32 {
+    match command {
+        KvCommand::Store { value_bytes, .. } => *value_bytes,
+        KvCommand::Retrieve { buffer_bytes, .. } | KvCommand::List { buffer_bytes, .. } => *buffer_bytes,
+        KvCommand::Flush | KvCommand::Delete { .. } | KvCommand::Exist { .. } => 0,
+    }
+}
+
+fn block_data_bytes(command: &NvmCommand, block_bytes: u32, blocks: u64) -> Result<u32, Status> {
+    match command {
+        NvmCommand::Flush => Ok(0),
+        NvmCommand::DatasetManagement { ranges, .. } => Ok(ranges * size_of::<DsmRange>() as u32),
+        NvmCommand::Read { range, .. } | NvmCommand::Write { range, .. } => {
+            let end = range.slba.checked_add(u64::from(range.blocks));
+            if end.is_none_or(|end| end > blocks) {
+                return Err(Status::LBA_OUT_OF_RANGE);
+            }
+            let bytes = range.blocks.checked_mul(block_bytes).filter(|b| *b <= TRANSFER_BYTES_MAX);
+            bytes.ok_or(Status::INVALID_FIELD)
+        }
+    }
+}
+
+#[inline]
+fn kv<M: Media, W: Meter>(
+    command: &KvCommand,
+    pieces: &Pieces,
+    store: &mut HashStore,
+    error_on_delete: bool,
+    space: &DmaSpace,
+    m: &mut NamespaceMedium<'_, M>,
+    w: &mut W,
+) -> Outcome {
+    match command {
+        KvCommand::Store { key, value_bytes, options } => {
+            let mut data = HostData { space, pieces, bytes: *value_bytes };
+            reply(store.store(key.as_bytes(), &mut data, condition(*options), m, w).map(|r| r.map(|()| 0)), false)
+        }
+        KvCommand::Retrieve { key, buffer_bytes, .. } => {
+            let mut data = HostData { space, pieces, bytes: *buffer_bytes };
+            match reply(store.retrieve(key.as_bytes(), &mut data, m, w), true) {
+                Outcome::Done(r) => Outcome::Done(Reply { bytes_out: r.dw0.min(*buffer_bytes), ..r }),
+                other => other,
+            }
+        }
+        KvCommand::Delete { key } => match store.delete(key.as_bytes(), m, w) {
+            Step::Done(Err(KvError::NotFound)) if !error_on_delete => Outcome::Done(Reply::status(Status::SUCCESS)),
+            step => reply(step.map(|r| r.map(|()| 0)), false),
+        },
+        KvCommand::Exist { key } => {
+            let status = store.exist(key.as_bytes(), w).map_or_else(kv_status, |()| Status::SUCCESS);
+            Outcome::Done(Reply::status(status))
+        }
+        KvCommand::List { start, buffer_bytes } => {
+            Outcome::Done(list(start.as_ref(), *buffer_bytes, pieces, store, space, w))
+        }
+        KvCommand::Flush => Outcome::Done(Reply { flush: Some(store.flush(m)), ..Reply::status(Status::SUCCESS) }),
+    }
+}
+
+#[inline]
+fn condition(options: StoreOptions) -> Condition {
+    if options.contains(StoreOptions::MUST_EXIST) {
+        Condition::MustExist
+    } else if options.contains(StoreOptions::MUST_NOT_EXIST) {
+        Condition::MustNotExist
+    } else {
+        Condition::Always
+    }
+}
+
+#[inline]
+fn reply(step: Step<Result<u32, KvError>>, tells_size: bool) -> Outcome {
+    match step {
+        Step::Done(Ok(n)) => {
+            let dw0 = if tells_size { n } else { 0 };
+            Outcome::Done(Reply { dw0, ..Reply::status(Status::SUCCESS) })
+        }
+        Step::Done(Err(e)) => Outcome::Done(Reply::status(kv_status(e))),
+        Step::Need(reads) => Outcome::Need(reads),
+        Step::Blocked(_) => Outcome::Blocked,
+    }
+}
+
+/// The one table from engine errors to KV status (KV command set 1.0d, Fig. 4).
+pub fn kv_status(e: KvError) -> Status {
+    match e {
+        KvError::CapacityExceeded => Status::CAPACITY_EXCEEDED,
+        KvError::NotFound => Status::KEY_DOES_NOT_EXIST,
+        KvError::Exists => Status::KEY_EXISTS,
+        KvError::KeySize => Status::INVALID_KEY_SIZE,
+        KvError::ValueSize => Status::INVALID_VALUE_SIZE,
+        KvError::Unrecovered(MediaError::HostFull) => Status::CAPACITY_EXCEEDED,
+        KvError::Unrecovered(_) | KvError::Corrupt => Status::UNRECOVERED_ERROR,
+        KvError::Transfer => Status::DATA_TRANSFER_ERROR,
+    }
+}
+
+/// The one table from block errors to NVM status.
+pub fn block_status(e: BlockError) -> Status {
+    match e {
+        BlockError::OutOfRange => Status::LBA_OUT_OF_RANGE,
+        BlockError::Unrecovered(_) | BlockError::Corrupt => Status::UNRECOVERED_READ_ERROR,
+        BlockError::Transfer => Status::DATA_TRANSFER_ERROR,
+    }
+}
+
+fn list<W: Meter>(
+    start: Option<&Key>,
+    buffer_bytes: u32,
+    pieces: &Pieces,
+    store: &HashStore,
+    space: &DmaSpace,
+    w: &mut W,
+) -> Reply {
+    let mut buffer = vec![0; buffer_bytes as usize];
+    let Ok(mut writer) = ListWriter::new(&mut buffer) else { return Reply::status(Status::INVALID_FIELD) };
+    let listed = store.list(
+        start.map_or(&[], Key::as_bytes),
+        |key| Key::new(key).is_ok_and(|key| writer.push(&key).is_ok()),
+        w,
+    );
+    if let Err(e) = listed {
+        return Reply::status(kv_status(e));
+    }
+    let bytes = writer.bytes();
+    let length = bytes as u32;
+    match pieces.write(space, 0, &buffer[..length as usize]) {
+        Ok(()) => Reply { bytes_out: length, ..Reply::status(Status::SUCCESS) },
+        Err(_) => Reply::status(Status::DATA_TRANSFER_ERROR),
+    }
+}
+
+fn block<M: Media, W: Meter>(
+    command: &NvmCommand,
+    pieces: &Pieces,
+    map: &mut PageMap,
+    space: &DmaSpace,
+    m: &mut NamespaceMedium<'_, M>,
+    w: &mut W,
+) -> Outcome {
+    let block_bytes = map.config().block_bytes;
+    let done = |step: Step<Result<(), BlockError>>, bytes_out| match step {
+        Step::Done(Ok(())) => Outcome::Done(Reply { bytes_out, ..Reply::status(Status::SUCCESS) }),
+        Step::Done(Err(e)) => Outcome::Done(Reply::status(block_status(e))),
+        Step::Need(reads) => Outcome::Need(reads),
+        Step::Blocked(_) => Outcome::Blocked,
+    };
+    match command {
+        NvmCommand::Flush => Outcome::Done(Reply { flush: Some(map.flush(m)), ..Reply::status(Status::SUCCESS) }),
+        NvmCommand::Write { range, force_unit_access } => {
+            let fill = |n: u32, out: &mut [u8]| {
+                pieces.read(space, n * block_bytes, out).map_err(|_| BlockError::Transfer)
+            };
+            let written = done(map.write(range.slba, range.blocks, fill, m, w), 0);
+            match written {
+                Outcome::Done(r) if *force_unit_access && r.status.is_success() => {
+                    Outcome::Done(Reply { flush: Some(map.flush(m)), ..r })
+                }
+                other => other,
+            }
+        }
+        NvmCommand::Read { range, .. } => {
+            let zeros = vec![0; block_bytes as usize];
+            let deliver = |n: u32, bytes: Option<&[u8]>| {
+                let bytes = bytes.unwrap_or(&zeros);
+                pieces.write(space, n * block_bytes, bytes).map_err(|_| BlockError::Transfer)
+            };
+            done(map.read(range.slba, range.blocks, deliver, m, w), range.blocks * block_bytes)
+        }
+        NvmCommand::DatasetManagement { ranges, deallocate } => {
+            let mut bytes = vec![0; *ranges as usize * size_of::<DsmRange>()];
+            if pieces.read(space, 0, &mut bytes).is_err() {
+                return Outcome::Done(Reply::status(Status::DATA_TRANSFER_ERROR));
+            }
+            if !deallocate {
+                return Outcome::Done(Reply::status(Status::SUCCESS));
+            }
+            let ranges: Vec<_> = bytes.chunks_exact(size_of::<DsmRange>()).filter_map(dsm_range).collect();
+            done(map.deallocate(&ranges, m, w), 0)
+        }
+    }
+}
+
+fn dsm_range(bytes: &[u8]) -> Option<(u64, u64)> {
+    let range = DsmRange::read_from_bytes(bytes).ok()?;
+    Some((range.slba.get(), u64::from(range.blocks.get())))
+}

@@ -1,0 +1,187 @@
+//! Timing `off`: a command is served when it is seen, and is finished before the next one is looked at.
+
+use crate::config::DeviceConfig;
+use crate::device::{Attachment, Device, FLUSH};
+use crate::execute::{Outcome, Reply, Request};
+use crate::transfer::Pieces;
+use saker_engine::Background;
+use saker_flash::{Flash, Media};
+use saker_link::Sqe;
+use saker_medium::{Medium, Step};
+use saker_nvme::{NSID_ALL, Status};
+use saker_sim::{Class, Free};
+
+/// No clock, no costs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Untimed;
+
+/// Commands of a queue that are served before the next queue has its turn (round-robin arbitration).
+const BURST: u32 = 64;
+/// Attempts without any progress after which a blocked command is given up.
+const FRUITLESS_MAX: u32 = 4;
+
+impl<M: Media> Device<M, Untimed> {
+    /// A device that keeps no time. It recovers at once.
+    pub fn new(flash: Flash<M>, config: DeviceConfig, host: Attachment) -> Self {
+        assert!(!flash.is_timed(), "flash with a timing model needs a timed device");
+        let mut device = Self::with_tempo(flash, config, host, Untimed);
+        device.boot();
+        device
+    }
+
+    fn boot(&mut self) {
+        for n in 0..self.namespaces.len() {
+            let owner = self.namespaces[n].owner();
+            loop {
+                let step = self.namespaces[n].recover(&mut self.flash.view(owner, Class::Foreground));
+                match step {
+                    Step::Done(true) => break,
+                    Step::Done(false) => {}
+                    Step::Need(_) | Step::Blocked(_) => unreachable!("untimed pages are resident"),
+                }
+            }
+            self.settle();
+        }
+        self.note_boot();
+    }
+
+    /// Serves what the host has submitted. True if there was anything.
+    #[inline]
+    pub fn advance(&mut self) -> bool {
+        self.watch_registers();
+        let mut any = false;
+        for qid in 1..self.queues.sq_count() {
+            let mut sqe = Sqe::new(0, 0);
+            for _ in 0..BURST {
+                if !self.queues.fetch(qid, &mut sqe) {
+                    break;
+                }
+                self.serve(qid, &sqe);
+                any = true;
+            }
+        }
+        any || self.advance_rarely()
+    }
+
+    #[cold]
+    fn advance_rarely(&mut self) -> bool {
+        if self.queues.has_waiting() {
+            self.queues.drain_waiting();
+        }
+        self.serve_admin() || self.format_when_quiet()
+    }
+
+    #[inline]
+    fn serve(&mut self, qid: u16, sqe: &Sqe) {
+        let reply = if self.flash.is_powered() { self.reply(sqe) } else { failed(Status::INTERNAL_ERROR) };
+        self.stats.commands += 1;
+        self.stats.sqe_bytes += 64;
+        self.stats.cqe_bytes += 16;
+        self.stats.data_out_bytes += Pieces::link_bytes(reply.bytes_out);
+        if !reply.status.is_success() {
+            self.stats.errors += 1;
+        }
+        self.queues.complete(qid, sqe.cid.get(), reply.status, u64::from(reply.dw0));
+    }
+
+    #[inline]
+    fn reply(&mut self, sqe: &Sqe) -> Reply {
+        let nsid = sqe.nsid.get();
+        if nsid == NSID_ALL && sqe.opcode == FLUSH {
+            return self.flush_all(sqe);
+        }
+        let Some(n) = self.namespace_index(nsid) else {
+            let broadcast = nsid == NSID_ALL;
+            return failed(if broadcast { Status::INVALID_FIELD } else { Status::INVALID_NAMESPACE });
+        };
+        if !self.formats.is_empty() && self.formats.iter().any(|(f, _)| *f == n) {
+            return failed(Status::FORMAT_IN_PROGRESS);
+        }
+        self.execute(n, sqe)
+    }
+
+    #[inline]
+    fn execute(&mut self, n: usize, sqe: &Sqe) -> Reply {
+        let request = match Request::decode(sqe, &self.namespaces[n].config.kind, &self.host.space) {
+            Ok(request) => request,
+            Err(status) => return failed(status),
+        };
+        self.stats.data_in_bytes += Pieces::link_bytes(request.bytes_in());
+        let owner = self.namespaces[n].owner();
+        let mut fruitless = 0;
+        loop {
+            let mut view = self.flash.view(owner, Class::Foreground);
+            match request.execute(&mut self.namespaces[n], &self.host.space, &mut view, &mut Free) {
+                Outcome::Done(reply) => {
+                    self.after_command(n);
+                    return if reply.flush.is_some() { self.finish_flush(n, reply) } else { reply };
+                }
+                Outcome::Need(_) => unreachable!("untimed pages are resident"),
+                Outcome::Blocked => {
+                    fruitless = if self.make_room(n) { 0 } else { fruitless + 1 };
+                    if fruitless > FRUITLESS_MAX {
+                        return failed(Status::CAPACITY_EXCEEDED);
+                    }
+                }
+            }
+            if !self.flash.is_powered() {
+                return failed(Status::INTERNAL_ERROR);
+            }
+        }
+    }
+
+    /// Media completions and one quantum of background work, if any is due.
+    #[inline]
+    fn after_command(&mut self, n: usize) {
+        self.settle();
+        let owner = self.namespaces[n].owner();
+        if self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
+            self.make_room(n);
+        }
+    }
+
+    /// One quantum of background work. True if something was done.
+    fn make_room(&mut self, n: usize) -> bool {
+        let settled = self.settle();
+        let owner = self.namespaces[n].owner();
+        let mut view = self.flash.view(owner, Class::Background);
+        let step = self.namespaces[n].background(&mut view, &mut Free);
+        let did = matches!(step, Step::Done(Background::Worked));
+        self.settle() || settled || did
+    }
+
+    /// A Flush has completed its programs (they are done at submission); what is left is the sync.
+    fn finish_flush(&mut self, n: usize, reply: Reply) -> Reply {
+        let owner = self.namespaces[n].owner();
+        self.flash.view(owner, Class::Foreground).sync();
+        let mut failed_sync = false;
+        while let Some((owner, done)) = self.flash.take_completion() {
+            failed_sync |= done.io == saker_medium::Io::Sync && done.result.is_err();
+            if let Some(n) = self.namespace_index(u32::from(owner)) {
+                self.namespaces[n].completed(&done, &mut self.flash.view(owner, Class::Background));
+            }
+        }
+        if failed_sync || !self.flash.is_powered() { failed(Status::INTERNAL_ERROR) } else { reply }
+    }
+
+    fn flush_all(&mut self, sqe: &Sqe) -> Reply {
+        let mut last = failed(Status::SUCCESS);
+        for n in 0..self.namespaces.len() {
+            last = self.execute(n, sqe);
+            if !last.status.is_success() {
+                break;
+            }
+        }
+        last
+    }
+
+    /// Whether the host has submitted commands that were not served yet.
+    pub fn has_pending(&mut self) -> bool {
+        self.queues.has_pending()
+    }
+}
+
+/// A command that changed nothing.
+pub(crate) fn failed(status: Status) -> Reply {
+    Reply { status, dw0: 0, bytes_out: 0, flush: None }
+}

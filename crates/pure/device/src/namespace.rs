@@ -1,0 +1,173 @@
+//! A namespace and the store behind it.
+
+use crate::config::{NamespaceConfig, NamespaceKind};
+use saker_engine::hash_store::recover::Recovery as KvRecovery;
+use saker_engine::{Background, HashStore, HashStoreConfig};
+use saker_flash::page_map::gc::Progress;
+use saker_flash::page_map::recover::Recovery as BlockRecovery;
+use saker_flash::page_map::{PageMap, PageMapConfig};
+use saker_flash::{Flash, Media, NamespaceMedium};
+use saker_log::recover::Damage;
+use saker_medium::{Completion, Medium, Step};
+use saker_sim::{Class, Meter};
+
+/// What a namespace holds, or on its way there.
+#[derive(Clone, Debug)]
+pub enum Store {
+    /// Recovering a KV namespace.
+    KvRecovery(Box<KvRecovery>),
+    /// Recovering a block namespace.
+    BlockRecovery(Box<BlockRecovery>),
+    /// Key-value pairs.
+    Kv(Box<HashStore>),
+    /// Logical blocks.
+    Block(Box<PageMap>),
+    /// It cannot be opened.
+    Damaged(Damage),
+}
+
+/// A namespace of a running device.
+#[derive(Clone, Debug)]
+pub struct Namespace {
+    /// Its configuration.
+    pub config: NamespaceConfig,
+    /// Its store.
+    pub store: Store,
+    /// Feature 20h, bit 0: deleting a missing key is an error.
+    pub error_on_delete: bool,
+}
+
+impl Namespace {
+    /// A namespace that must still recover.
+    pub fn boot<M: Media>(
+        config: NamespaceConfig,
+        capacitor: bool,
+        checkpoint_bytes: Option<u64>,
+        flash: &mut Flash<M>,
+    ) -> Self {
+        let owner = config.nsid as u16;
+        flash.pool_mut().set_quota(owner, config.quota_segments);
+        let mut namespace = Self { config, store: Store::Damaged(Damage::Checkpoint { owner, what: String::new() }), error_on_delete: false };
+        if let NamespaceKind::Kv { error_on_delete, .. } = config.kind {
+            namespace.error_on_delete = error_on_delete;
+        }
+        let view = flash.view(owner, Class::Foreground);
+        namespace.store = match config.kind {
+            NamespaceKind::Kv { .. } => {
+                Store::KvRecovery(Box::new(KvRecovery::new(namespace.kv_config(capacitor, checkpoint_bytes, &view), &view)))
+            }
+            NamespaceKind::Block { block_bytes, blocks } => {
+                let defaults = PageMapConfig::new(owner, &view.geometry(), config.quota_segments, capacitor, block_bytes);
+                let checkpoint_bytes = checkpoint_bytes.unwrap_or(defaults.checkpoint_bytes);
+                let config = PageMapConfig { blocks, checkpoint_bytes, ..defaults };
+                Store::BlockRecovery(Box::new(BlockRecovery::new(config, &view)))
+            }
+        };
+        namespace
+    }
+
+    fn kv_config<M: Medium>(&self, capacitor: bool, checkpoint_bytes: Option<u64>, m: &M) -> HashStoreConfig {
+        let NamespaceKind::Kv { value_bytes_max, seed, .. } = self.config.kind else {
+            unreachable!("asked for a KV namespace only")
+        };
+        let owner = self.config.nsid as u16;
+        let mut config = HashStoreConfig::new(owner, &m.geometry(), self.config.quota_segments, capacitor);
+        config.seed = seed;
+        config.value_bytes_max = value_bytes_max.min(config.value_bytes_max);
+        if let Some(bytes) = checkpoint_bytes {
+            (config.checkpoint_bytes_min, config.checkpoint_index_ratio) = (bytes, 0);
+        }
+        config
+    }
+
+    /// Its owner number in the flash.
+    pub fn owner(&self) -> u16 {
+        self.config.nsid as u16
+    }
+
+    /// Whether it still recovers.
+    pub fn is_recovering(&self) -> bool {
+        matches!(self.store, Store::KvRecovery(_) | Store::BlockRecovery(_))
+    }
+
+    /// Goes on recovering. `Done(true)` when it is over (recovered or damaged).
+    pub fn recover<M: Media>(&mut self, m: &mut NamespaceMedium<'_, M>) -> Step<bool> {
+        let step = match &mut self.store {
+            Store::KvRecovery(r) => r.step(m),
+            Store::BlockRecovery(r) => r.step(m),
+            _ => return Step::Done(true),
+        };
+        step.map(|result| match result {
+            Ok(false) => false,
+            Err(damage) => {
+                self.store = Store::Damaged(damage);
+                true
+            }
+            Ok(true) => {
+                self.finish_recovery();
+                true
+            }
+        })
+    }
+
+    fn finish_recovery(&mut self) {
+        let owner = self.owner();
+        let placeholder = Store::Damaged(Damage::Checkpoint { owner, what: String::new() });
+        self.store = match std::mem::replace(&mut self.store, placeholder) {
+            Store::KvRecovery(r) => Store::Kv(Box::new(r.finish())),
+            Store::BlockRecovery(r) => Store::Block(Box::new(r.finish())),
+            other => other,
+        };
+    }
+
+    /// Forgets everything: the flash of this namespace was erased.
+    pub fn format<M: Medium>(&mut self, m: &M) {
+        self.store = match &self.store {
+            Store::Kv(s) => Store::Kv(Box::new(HashStore::new(*s.config(), m))),
+            Store::Block(s) => Store::Block(Box::new(PageMap::new(*s.config(), m))),
+            other => other.clone(),
+        };
+    }
+
+    /// Hands over a finished I/O.
+    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        match &mut self.store {
+            Store::Kv(s) => s.completed(done, m),
+            Store::Block(s) => s.completed(done, m),
+            Store::KvRecovery(_) | Store::BlockRecovery(_) | Store::Damaged(_) => {}
+        }
+    }
+
+    /// Whether background work is due.
+    #[inline]
+    pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
+        match &self.store {
+            Store::Kv(s) => s.has_debt(m),
+            Store::Block(s) => s.has_debt(m),
+            _ => false,
+        }
+    }
+
+    /// One quantum of background work.
+    pub fn background<M: Media, W: Meter>(&mut self, m: &mut NamespaceMedium<'_, M>, w: &mut W) -> Step<Background> {
+        let finished = m.finished();
+        match &mut self.store {
+            Store::Kv(s) => s.background(finished, m, w),
+            Store::Block(s) => s.background(finished, m, w).map(|progress| match progress {
+                Progress::Idle => Background::Idle,
+                Progress::Worked => Background::Worked,
+                Progress::Waiting => Background::Waiting,
+            }),
+            _ => Step::Done(Background::Idle),
+        }
+    }
+
+    /// A digest of what its operations can observe.
+    pub fn digest(&self) -> u64 {
+        match &self.store {
+            Store::Kv(s) => s.digest(),
+            Store::Block(s) => s.digest(),
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What the device counts.
+
+use saker_engine::{Memory, StoreStats};
+use saker_flash::FlashStats;
+use saker_log::LogStats;
+
+/// Counters of commands and of the link, as the device sees it. Doorbells are the host's to count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceStats {
+    /// I/O commands completed.
+    pub commands: u64,
+    /// Of these, with an error status.
+    pub errors: u64,
+    /// Bytes of submission queue entries fetched.
+    pub sqe_bytes: u64,
+    /// Bytes of completion queue entries posted.
+    pub cqe_bytes: u64,
+    /// Bytes of data from the host, in whole pages as PRPs move them.
+    pub data_in_bytes: u64,
+    /// Bytes of data to the host, in whole pages as PRPs move them.
+    pub data_out_bytes: u64,
+}
+
+/// Everything countable of a device at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// Commands and link.
+    pub device: DeviceStats,
+    /// Media operations.
+    pub flash: FlashStats,
+    /// Bytes of flash in use.
+    pub flash_bytes_in_use: u64,
+    /// Superblocks lost to failed erases.
+    pub retired_segments: u32,
+    /// Each namespace.
+    pub namespaces: Vec<NamespaceSnapshot>,
+}
+
+/// Everything countable of a namespace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NamespaceSnapshot {
+    /// Its number.
+    pub nsid: u32,
+    /// "kv" or "block".
+    pub kind: &'static str,
+    /// Engine counters (KV).
+    pub store: StoreStats,
+    /// Log counters.
+    pub log: LogStats,
+    /// Modelled controller memory by structure.
+    pub memory: Memory,
+    /// Bytes of records that live, and that may live.
+    pub live_bytes: u64,
+    /// Bytes of records that may live at once.
+    pub capacity_bytes: u64,
+    /// Blocks written (block namespaces).
+    pub blocks_written: u64,
+    /// Blocks copied by garbage collection (block namespaces).
+    pub gc_blocks_copied: u64,
+    /// Damage that keeps the namespace from being opened.
+    pub damage: Option<String>,
+}

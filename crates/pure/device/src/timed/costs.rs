@@ -1,0 +1,82 @@
+//! What things cost, taken from a profile once.
+
+use saker_flash::Timings;
+use saker_flash::nand::{FourParameter, NandModel};
+use saker_sim::profile::{Media, Profile};
+use saker_sim::{CpuPrices, Duration};
+
+/// The device's costs.
+#[derive(Clone, Copy, Debug)]
+pub struct Costs {
+    /// CPU work on the device's cores.
+    pub prices: CpuPrices,
+    /// Cores that execute commands.
+    pub io_cores: u32,
+    /// Fetching an entry, on the dispatcher.
+    pub fetch: Duration,
+    /// Handing it to an I/O core, on the dispatcher.
+    pub dispatch: Duration,
+    /// Building a completion, on the core.
+    pub complete: Duration,
+    /// One way over the link.
+    pub link_latency: Duration,
+    /// Bytes per second, each way.
+    pub link_bandwidth: u64,
+    read_delay: Duration,
+    write_delay: Duration,
+    write_delay_per_4kib: Duration,
+}
+
+impl Costs {
+    /// The costs a profile states.
+    pub fn of(profile: &Profile) -> Self {
+        let ns = Duration::from_nanos;
+        let f = &profile.firmware;
+        Self {
+            prices: CpuPrices::from_picos(f.cpu.picos()),
+            io_cores: f.io_cores.get(),
+            fetch: ns(f.fetch_ns.get()),
+            dispatch: ns(f.dispatch_ns.get()),
+            complete: ns(f.complete_ns.get()),
+            link_latency: ns(profile.link.latency_ns.get()),
+            link_bandwidth: profile.link.bandwidth_bytes_per_s.get(),
+            read_delay: ns(f.read_delay_ns.get()),
+            write_delay: ns(f.write_delay_ns.get()),
+            write_delay_per_4kib: ns(f.write_delay_per_4kib_ns.get()),
+        }
+    }
+
+    /// Time on the link.
+    pub fn link_time(&self, bytes: u64) -> Duration {
+        Duration::of_transfer(bytes, self.link_bandwidth)
+    }
+
+    /// Firmware time that occupies no core (NVMeVirt's firmware latencies).
+    pub fn delay(&self, is_write: bool, bytes: u64) -> Duration {
+        if is_write { self.write_delay + self.write_delay_per_4kib * (bytes / 4096) } else { self.read_delay }
+    }
+}
+
+/// The media timings a profile states.
+pub fn timings(profile: &Profile) -> Timings {
+    let ns = Duration::from_nanos;
+    match &profile.media {
+        Media::FourParameter(p) => Timings::FourParameter(FourParameter {
+            read_latency: ns(p.read_latency_ns.get()),
+            read_bandwidth: p.read_bandwidth_bytes_per_s.get(),
+            write_latency: ns(p.write_latency_ns.get()),
+            write_bandwidth: p.write_bandwidth_bytes_per_s.get(),
+            erase: ns(p.erase_ns.get()),
+        }),
+        Media::Nand(p) => {
+            let page = profile.geometry.page_bytes.get();
+            let read = |n| ns(p.sense_ns(n, u64::from(page)));
+            Timings::Nand(NandModel {
+                reads: [read(0), read(1), read(2)],
+                program: ns(p.program_ns.get()),
+                erase: ns(p.erase_ns.get()),
+                channel_bandwidth: p.channel_bandwidth_bytes_per_s.get(),
+            })
+        }
+    }
+}
