@@ -8,7 +8,6 @@ use crate::stats::{DeviceStats, NamespaceSnapshot, Snapshot};
 use crate::transfer::Pieces;
 use saker_flash::{Flash, Media};
 use saker_link::{DeviceCq, DeviceSq, DmaSpace, Doorbells, Registers, Sqe};
-use saker_medium::Medium;
 use saker_nvme::{NSID_ALL, Status};
 use saker_sim::{Class, Seed};
 use std::sync::Arc;

@@ -92,7 +92,7 @@ impl<M: Media> Device<M, Untimed> {
         }
         let Some(n) = self.namespace_index(nsid) else {
             let broadcast = nsid == NSID_ALL;
-            return failed(if broadcast { Status::INVALID_FIELD } else { Status::INVALID_NAMESPACE });
+            return failed(if broadcast { Status::INVALID_FIELD } else { Status::INVALID_NAMESPACE_OR_FORMAT });
         };
         if !self.formats.is_empty() && self.formats.iter().any(|(f, _)| *f == n) {
             return failed(Status::FORMAT_IN_PROGRESS);

@@ -272,7 +272,7 @@ impl<M: Media> Device<M, Timed> {
         let found = if nsid == NSID_ALL && sqe.opcode == FLUSH { Some(0) } else { self.namespace_index(nsid) };
         let decoded = match found {
             None if nsid == NSID_ALL => Err(Status::INVALID_FIELD),
-            None => Err(Status::INVALID_NAMESPACE),
+            None => Err(Status::INVALID_NAMESPACE_OR_FORMAT),
             Some(n) if self.formats.iter().any(|(f, _)| *f == n) => Err(Status::FORMAT_IN_PROGRESS),
             Some(n) => Request::decode(&sqe, &self.namespaces[n].config.kind, &self.host.space).map(|r| (n, r)),
         };

@@ -1,1 +1,3 @@
-//! (in construction)
+//! host
+#![forbid(unsafe_code)]
+pub mod host_kv;

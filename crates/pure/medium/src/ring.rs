@@ -158,7 +158,7 @@ impl Ring {
     }
 
     /// A ring over memory that may hold slots of an earlier run. Damaged slots count as in use until
-    /// [`Ring::discard`]; [`Ring::view`] names them.
+    /// they are released; [`Ring::view`] names them.
     ///
     /// # Panics
     /// When the memory is smaller than [`Ring::bytes_for`].

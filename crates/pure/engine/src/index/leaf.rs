@@ -102,6 +102,11 @@ impl<K: Mixed> Leaf<K> {
         self.len as usize
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Slots.
     pub fn capacity(&self) -> usize {
         self.slots.len()

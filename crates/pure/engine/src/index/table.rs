@@ -175,7 +175,8 @@ impl<K: Mixed> Table<K> {
         if leaf.len() >= LEAF_ENTRIES_MAX && leaf.depth() < DEPTH_MAX {
             return self.split(n, key);
         }
-        let capacity = self.capacity_for(leaf.len() + 1);
+        // Larger in any case: a crowded end can ask for room before the leaf is full.
+        let capacity = self.capacity_for(leaf.len() + 1).max(leaf.capacity() + leaf.capacity() / 16 + 1);
         self.rebuild(n, capacity);
     }
 
@@ -217,6 +218,82 @@ impl<K: Mixed> Table<K> {
         if leaf.capacity() > 64 && leaf.len() * 4 < leaf.capacity() {
             let capacity = self.capacity_for(leaf.len() + 1);
             self.rebuild(n, capacity);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use saker_sim::Seed;
+    use std::collections::BTreeMap;
+
+    fn loc(n: u64, key_bytes: u8) -> Loc {
+        Loc::new(n % 1000 * 8, 24, key_bytes)
+    }
+
+    /// Keys in few clusters as well as spread ones, against a sorted map.
+    fn against_model(spread: bool) {
+        let mut rng = Seed(5).rng();
+        let (mut table, mut model) = (Table::<u64>::default(), BTreeMap::new());
+        for n in 0..60_000u64 {
+            let r = rng.next_u64();
+            let key = if spread { r & !0xffff_ffff } else { (r % 3) << 62 | (r >> 8) % 5000 };
+            let len = 1 + (r % 8) as u8;
+            if rng.below(3) > 0 {
+                assert_eq!(table.insert(key, loc(n, len)), model.insert((key, len), loc(n, len)));
+            } else {
+                assert_eq!(table.remove(key, len), model.remove(&(key, len)));
+            }
+        }
+        assert_eq!(table.len(), model.len() as u64);
+        let mut cursor = Cursor::START;
+        let all: Vec<_> = std::iter::from_fn(|| table.next(&mut cursor)).map(|(k, l)| ((k, l.key_bytes()), l)).collect();
+        assert!(all.iter().copied().eq(model.iter().map(|(k, l)| (*k, *l))), "walked in order");
+        for ((key, len), l) in &model {
+            assert_eq!(table.get(*key, *len), Some(*l));
+            let next = table.next(&mut table.seek(*key, *len));
+            assert_eq!(next, Some((*key, *l)));
+        }
+    }
+
+    #[test]
+    fn spread_keys() {
+        against_model(true);
+    }
+
+    #[test]
+    fn clustered_keys() {
+        against_model(false);
+    }
+
+    #[test]
+    fn a_pair_costs_its_key_and_24_bytes() {
+        for key_bytes in [4u8, 6, 8] {
+            let mut table = Table::<u64>::default();
+            let mut rng = Seed(u64::from(key_bytes)).rng();
+            for n in 1..=200_000u64 {
+                table.insert(rng.next_u64(), loc(n, key_bytes));
+                if n.is_power_of_two() && n > 1000 || n % 9_973 == 0 {
+                    let bytes = table.entry_bytes() + table.directory_bytes();
+                    assert!(bytes <= table.len() * (24 + u64::from(key_bytes)), "{n}: {bytes}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_pair_costs_its_key_and_24_bytes() {
+        for key_bytes in [9u8, 12, 16] {
+            let mut table = Table::<(u64, u64)>::default();
+            let mut rng = Seed(u64::from(key_bytes)).rng();
+            for n in 1..=200_000u64 {
+                table.insert((rng.next_u64(), n), loc(n, key_bytes));
+                if n.is_power_of_two() && n > 1000 || n % 9_973 == 0 {
+                    let bytes = table.entry_bytes() + table.directory_bytes();
+                    assert!(bytes <= table.len() * (24 + u64::from(key_bytes)), "{n}: {bytes}");
+                }
+            }
         }
     }
 }

@@ -1,0 +1,32 @@
+//! What HostKV needs of a queue of block commands.
+
+use saker_nvme::Status;
+
+/// A block command that has completed.
+#[derive(Debug)]
+pub struct BlockDone {
+    /// The number its submission gave.
+    pub ticket: u64,
+    /// How it ended.
+    pub status: Status,
+    /// The data of a read.
+    pub data: Option<Vec<u8>>,
+}
+
+/// A queue of block commands. Submissions never wait; `Err` gives the buffer back when the queue is full.
+pub trait BlockQueue {
+    /// Bytes of a block.
+    fn block_bytes(&self) -> u32;
+    /// Blocks of the namespace.
+    fn blocks(&self) -> u64;
+    /// Writes whole blocks.
+    fn write(&mut self, first: u64, data: Vec<u8>) -> Result<u64, Vec<u8>>;
+    /// Reads `blocks` blocks.
+    fn read(&mut self, first: u64, blocks: u32) -> Option<u64>;
+    /// Deallocates a range.
+    fn deallocate(&mut self, first: u64, blocks: u64) -> Option<u64>;
+    /// Flushes.
+    fn flush(&mut self) -> Option<u64>;
+    /// The next completion.
+    fn poll(&mut self) -> Option<BlockDone>;
+}

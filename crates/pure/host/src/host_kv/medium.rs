@@ -1,0 +1,368 @@
+//! A block namespace as a medium: extents are segments, whole groups of blocks are pages.
+//!
+//! A page's out-of-band part is the last bytes of its last block. The "ring" is ordinary host memory: what is
+//! in it is lost with the process, which is why HostKV acknowledges volatile writes and flushes on demand.
+//! Deallocated blocks read as zeros, also after a power cut, so an all-zero page is an erased one.
+
+use super::blocks::BlockQueue;
+use saker_medium::header::{HEADER_BYTES, page_crc};
+use saker_medium::{
+    Completion, Geometry, Io, MediaError, Medium, Page, PageAddr, PageHeader, PowerHistory, Ring, SegmentId, SegmentView, SlotId, Tag,
+};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Bytes of a page on the device.
+const PAGE_BYTES: u32 = 16 << 10;
+const OOB_BYTES: u32 = 64;
+/// Slots of the write buffer (16 MiB).
+const SLOTS: u16 = 1024;
+
+/// Counters of the block commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MediumStats {
+    /// Writes submitted.
+    pub writes: u64,
+    /// Reads submitted.
+    pub reads: u64,
+    /// Deallocations submitted.
+    pub deallocations: u64,
+    /// Flushes submitted.
+    pub flushes: u64,
+}
+
+impl MediumStats {
+    /// All commands.
+    pub fn commands(&self) -> u64 {
+        self.writes + self.reads + self.deallocations + self.flushes
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Request {
+    Program { tag: Tag, at: PageAddr, slot: SlotId },
+    Erase { tag: Tag, segment: SegmentId },
+    Sync { tag: Tag },
+    Read { at: PageAddr },
+}
+
+#[derive(Debug, Default)]
+struct Cached {
+    holders: u32,
+    page: Option<Result<Vec<u8>, MediaError>>,
+}
+
+/// A block namespace as a medium.
+pub struct BlockMedium<Q> {
+    queue: Q,
+    geometry: Geometry,
+    page_blocks: u32,
+    ring: Ring,
+    free: BTreeSet<SegmentId>,
+    found: Vec<SegmentView>,
+    /// Pages of which a cut left only some blocks.
+    torn: BTreeSet<PageAddr>,
+    /// Pages programmed in each segment since it was allocated or found.
+    written: Vec<u32>,
+    pages: BTreeMap<PageAddr, Cached>,
+    on_way: BTreeMap<u64, Request>,
+    backlog: VecDeque<Request>,
+    outstanding: BTreeSet<Tag>,
+    completions: VecDeque<Completion>,
+    next_tag: u64,
+    stats: MediumStats,
+}
+
+impl<Q: BlockQueue> BlockMedium<Q> {
+    /// A medium over all blocks of a namespace, in extents of about `segment_bytes`.
+    pub fn new(queue: Q, segment_bytes: u64) -> Self {
+        let page_bytes = PAGE_BYTES.max(queue.block_bytes());
+        let segment_pages = (segment_bytes / u64::from(page_bytes)).max(4) as u32;
+        let pages = queue.blocks() * u64::from(queue.block_bytes()) / u64::from(page_bytes);
+        let segments = (pages / u64::from(segment_pages)) as u32;
+        let geometry = Geometry { page_bytes: page_bytes - OOB_BYTES, oob_bytes: OOB_BYTES, segment_pages, segments };
+        Self {
+            page_blocks: page_bytes / queue.block_bytes(),
+            queue,
+            geometry,
+            ring: Ring::heap(SLOTS, geometry.page_bytes, OOB_BYTES),
+            free: BTreeSet::new(),
+            found: Vec::new(),
+            torn: BTreeSet::new(),
+            written: vec![0; segments as usize],
+            pages: BTreeMap::new(),
+            on_way: BTreeMap::new(),
+            backlog: VecDeque::new(),
+            outstanding: BTreeSet::new(),
+            completions: VecDeque::new(),
+            next_tag: 0,
+            stats: MediumStats::default(),
+        }
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> MediumStats {
+        self.stats
+    }
+
+    /// The queue below.
+    pub fn queue_mut(&mut self) -> &mut Q {
+        &mut self.queue
+    }
+
+    /// The queue below.
+    pub fn into_queue(self) -> Q {
+        self.queue
+    }
+
+    /// Takes a namespace that is known to be empty, such as a new one.
+    pub fn take_empty(&mut self) {
+        self.free = (0..self.geometry.segments).map(SegmentId).collect();
+    }
+
+    /// Looks at the pages of every segment to learn which hold data, and which a cut has torn: a page is several
+    /// blocks, and only a block is written as a whole.
+    pub fn survey_device(&mut self, wait: &mut impl FnMut()) {
+        for n in 0..self.geometry.segments {
+            let id = SegmentId(n);
+            // A segment is written from its start: an empty first page means an empty segment, unless pages
+            // after it were finished first before a cut, so all are looked at when the first is not empty.
+            let mut last = 0;
+            for index in 0..self.geometry.segment_pages {
+                let at = self.geometry.page(id, index);
+                self.bring(&[at]);
+                while !self.all_here(&[at]) {
+                    wait();
+                    self.poll();
+                }
+                let (empty, whole) = match self.page(at) {
+                    Page::Erased => (true, true),
+                    Page::Resident { data, oob } => (false, is_whole(at, data, oob)),
+                    Page::Absent | Page::Torn | Page::Failed => (false, true),
+                };
+                if !whole {
+                    self.torn.insert(at);
+                }
+                self.release_pages(&[at]);
+                if !empty {
+                    last = index + 1;
+                } else if index >= last + SURVEY_GAP {
+                    break;
+                }
+            }
+            self.written[n as usize] = last;
+            if last == 0 {
+                self.free.insert(id);
+            } else {
+                self.found.push(SegmentView { id, written_pages: last });
+            }
+        }
+    }
+
+    /// Asks for pages and holds them until they are released.
+    pub fn bring(&mut self, pages: &[PageAddr]) {
+        for at in pages {
+            let cached = self.pages.entry(*at).or_default();
+            cached.holders += 1;
+            if cached.holders == 1 {
+                self.start(Request::Read { at: *at });
+            }
+        }
+    }
+
+    /// Whether all of these pages are here.
+    pub fn all_here(&self, pages: &[PageAddr]) -> bool {
+        pages.iter().all(|at| self.pages.get(at).is_some_and(|c| c.page.is_some()))
+    }
+
+    /// Lets go of pages.
+    pub fn release_pages(&mut self, pages: &[PageAddr]) {
+        for at in pages {
+            if let Some(cached) = self.pages.get_mut(at) {
+                cached.holders -= 1;
+                if cached.holders == 0 {
+                    self.pages.remove(at);
+                }
+            }
+        }
+    }
+
+    /// Lets go of all pages but these.
+    pub fn keep_only(&mut self, pages: &[PageAddr]) {
+        self.pages.retain(|at, _| pages.contains(at));
+    }
+
+    /// Everything up to this tag has completed.
+    pub fn finished(&self) -> Tag {
+        match self.outstanding.first() {
+            None => Tag(self.next_tag),
+            Some(first) => Tag(first.0 - 1),
+        }
+    }
+
+    /// The next completion for the engine.
+    pub fn take_completion(&mut self) -> Option<Completion> {
+        let done = self.completions.pop_front()?;
+        if let (Io::Erase(segment), Ok(())) = (done.io, done.result) {
+            self.free.insert(segment);
+            self.written[segment.0 as usize] = 0;
+            self.torn.retain(|at| self.geometry.segment_of(*at) != segment);
+        }
+        Some(done)
+    }
+
+    /// Takes completions from the queue. True if there were any.
+    pub fn poll(&mut self) -> bool {
+        let mut any = false;
+        while let Some(done) = self.queue.poll() {
+            any = true;
+            let Some(request) = self.on_way.remove(&done.ticket) else { continue };
+            let ok = done.status.is_success();
+            match request {
+                Request::Read { at } => {
+                    if let Some(cached) = self.pages.get_mut(&at) {
+                        cached.page = Some(done.data.filter(|_| ok).ok_or(MediaError::Read));
+                    }
+                }
+                Request::Program { tag, at, slot } => self.complete(tag, Io::Program { at, slot }, ok, MediaError::Program),
+                Request::Erase { tag, segment } => self.complete(tag, Io::Erase(segment), ok, MediaError::Erase),
+                Request::Sync { tag } => self.complete(tag, Io::Sync, ok, MediaError::HostIo),
+            }
+        }
+        while let Some(request) = self.backlog.pop_front() {
+            if !self.submit(request) {
+                self.backlog.push_front(request);
+                break;
+            }
+        }
+        any
+    }
+
+    fn complete(&mut self, tag: Tag, io: Io, ok: bool, error: MediaError) {
+        self.outstanding.remove(&tag);
+        self.completions.push_back(Completion { tag, io, result: if ok { Ok(()) } else { Err(error) } });
+    }
+
+    fn start(&mut self, request: Request) {
+        if !self.backlog.is_empty() || !self.submit(request) {
+            self.backlog.push_back(request);
+        }
+    }
+
+    fn submit(&mut self, request: Request) -> bool {
+        let blocks = u64::from(self.page_blocks);
+        let ticket = match request {
+            Request::Read { at } => self.queue.read(at.0 * blocks, self.page_blocks),
+            Request::Program { at, slot, .. } => {
+                let mut data = Vec::with_capacity((self.geometry.page_bytes + OOB_BYTES) as usize);
+                data.extend(self.ring.data(slot));
+                data.extend(self.ring.oob(slot));
+                self.queue.write(at.0 * blocks, data).ok()
+            }
+            Request::Erase { segment, .. } => {
+                let first = self.geometry.page(segment, 0).0 * blocks;
+                self.queue.deallocate(first, u64::from(self.geometry.segment_pages) * blocks)
+            }
+            Request::Sync { .. } => self.queue.flush(),
+        };
+        let Some(ticket) = ticket else { return false };
+        match request {
+            Request::Read { .. } => self.stats.reads += 1,
+            Request::Program { .. } => self.stats.writes += 1,
+            Request::Erase { .. } => self.stats.deallocations += 1,
+            Request::Sync { .. } => self.stats.flushes += 1,
+        }
+        self.on_way.insert(ticket, request);
+        true
+    }
+
+    fn tag(&mut self) -> Tag {
+        self.next_tag += 1;
+        self.outstanding.insert(Tag(self.next_tag));
+        Tag(self.next_tag)
+    }
+}
+
+fn is_whole(at: PageAddr, data: &[u8], oob: &[u8]) -> bool {
+    let header = PageHeader::decode(oob, at).ok().flatten();
+    header.is_some_and(|h| h.data_crc == page_crc(data, &oob[HEADER_BYTES..]))
+}
+
+/// Empty pages after which the rest of a segment counts as empty: more than can be in flight at once.
+const SURVEY_GAP: u32 = 64;
+
+impl<Q: BlockQueue> Medium for BlockMedium<Q> {
+    fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    fn ring_mut(&mut self) -> &mut Ring {
+        &mut self.ring
+    }
+
+    fn page(&self, at: PageAddr) -> Page<'_> {
+        if self.torn.contains(&at) {
+            return Page::Torn;
+        }
+        match self.pages.get(&at).and_then(|c| c.page.as_ref()) {
+            None => Page::Absent,
+            Some(Err(_)) => Page::Failed,
+            Some(Ok(bytes)) => {
+                let (data, oob) = bytes.split_at(self.geometry.page_bytes as usize);
+                if bytes.iter().all(|b| *b == 0) { Page::Erased } else { Page::Resident { data, oob } }
+            }
+        }
+    }
+
+    fn allocate(&mut self) -> Option<SegmentId> {
+        self.free.pop_first()
+    }
+
+    fn epoch(&self, _: SegmentId) -> u32 {
+        // Deallocated blocks read as zeros: no page of an earlier cycle can be seen.
+        0
+    }
+
+    fn free_segments(&self) -> u32 {
+        self.free.len() as u32
+    }
+
+    fn quota_segments(&self) -> u32 {
+        self.geometry.segments
+    }
+
+    fn program(&mut self, at: PageAddr, slot: SlotId) -> Tag {
+        let tag = self.tag();
+        let written = &mut self.written[self.geometry.segment_of(at).0 as usize];
+        *written = (*written).max(self.geometry.index_of(at) + 1);
+        self.start(Request::Program { tag, at, slot });
+        tag
+    }
+
+    fn erase(&mut self, segment: SegmentId) -> Tag {
+        let tag = self.tag();
+        self.start(Request::Erase { tag, segment });
+        tag
+    }
+
+    fn sync(&mut self) -> Tag {
+        let tag = self.tag();
+        self.start(Request::Sync { tag });
+        tag
+    }
+
+    fn last_tag(&self) -> Tag {
+        Tag(self.next_tag)
+    }
+
+    fn survey(&self) -> Vec<SegmentView> {
+        self.found.clone()
+    }
+
+    fn history(&self) -> PowerHistory {
+        PowerHistory::Cut { ring_kept: false }
+    }
+}

@@ -1,0 +1,238 @@
+//! HostKV: the engine that DiskKV runs in the device, run at the host over a block namespace (SAKER
+//! section 3.1).
+//!
+//! How it waits for a block command: it does not. An operation that needs pages is parked with the list of
+//! them; [`HostKv::advance`] takes completions from the queue pair, hands them to the engine, and executes
+//! parked operations again. Who calls `advance`, and when, is the driver's business: the caller itself in
+//! real time, an actor in `virtual`.
+
+mod blocks;
+mod medium;
+
+pub use blocks::{BlockDone, BlockQueue};
+pub use medium::{BlockMedium, MediumStats};
+
+use saker_engine::hash_store::recover::Recovery;
+use saker_engine::{Background, Condition, HashStore, HashStoreConfig, KvError, StoreStats};
+use saker_log::recover::Damage;
+use saker_medium::{Medium, PageAddr, Step, Tag};
+use saker_sim::Meter;
+use std::collections::VecDeque;
+
+/// Names an operation on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// An operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Store a pair.
+    Put(Vec<u8>, Vec<u8>),
+    /// Retrieve a value.
+    Get(Vec<u8>),
+    /// Delete a pair.
+    Delete(Vec<u8>),
+    /// Whether there is such a pair.
+    Exists(Vec<u8>),
+    /// Everything before it is on the device, and flushed there.
+    Flush,
+}
+
+/// What an operation came to. A value for `Get`; nothing otherwise.
+pub type Outcome = Result<Option<Vec<u8>>, KvError>;
+
+struct Parked {
+    ticket: Ticket,
+    op: Op,
+    pages: Vec<PageAddr>,
+    /// A Flush: the tag that must have finished, and then that of its sync.
+    after: Option<Tag>,
+    synced: Option<Tag>,
+}
+
+/// A key-value store at the host.
+pub struct HostKv<Q> {
+    store: HashStore,
+    medium: BlockMedium<Q>,
+    parked: VecDeque<Parked>,
+    next_ticket: u64,
+    /// Pages the background work waits for.
+    background_pages: Vec<PageAddr>,
+    background_idle: bool,
+}
+
+impl<Q: BlockQueue> HostKv<Q> {
+    /// Opens a store on a block namespace: recovers what is there. `wait` lets the device make progress.
+    ///
+    /// # Errors
+    /// Damage that keeps the store from being opened.
+    pub fn open(mut medium: BlockMedium<Q>, mut wait: impl FnMut()) -> Result<Self, Damage> {
+        medium.survey_device(&mut wait);
+        let config = HashStoreConfig::new(1, &medium.geometry(), medium.quota_segments(), false);
+        let mut recovery = Recovery::new(config, &medium);
+        loop {
+            match recovery.step(&mut medium) {
+                Step::Done(Ok(true)) => break,
+                Step::Done(Ok(false)) => {}
+                Step::Done(Err(damage)) => return Err(damage),
+                Step::Need(pages) => {
+                    medium.bring(&pages);
+                    while !medium.all_here(&pages) {
+                        wait();
+                        medium.poll();
+                    }
+                    // The step that asked for them looks at them once; then they go.
+                    medium.keep_only(&pages);
+                }
+                Step::Blocked(_) => {
+                    wait();
+                    medium.poll();
+                }
+            }
+        }
+        let mut store = recovery.finish();
+        medium.keep_only(&[]);
+        while let Some(done) = medium.take_completion() {
+            store.completed(&done, &mut medium);
+        }
+        let (parked, background_pages) = (VecDeque::new(), Vec::new());
+        Ok(Self { store, medium, parked, next_ticket: 0, background_pages, background_idle: true })
+    }
+
+    /// Counters of the engine.
+    pub fn stats(&self) -> StoreStats {
+        self.store.stats()
+    }
+
+    /// Modelled memory of the engine.
+    pub fn memory(&self) -> saker_engine::Memory {
+        self.store.memory()
+    }
+
+    /// Block commands so far.
+    pub fn medium_stats(&self) -> MediumStats {
+        self.medium.stats()
+    }
+
+    /// The queue below, for its counters.
+    pub fn queue_mut(&mut self) -> &mut Q {
+        self.medium.queue_mut()
+    }
+
+    /// Operations that have not completed.
+    pub fn parked(&self) -> usize {
+        self.parked.len()
+    }
+
+    /// Starts an operation. `Ok`: it is complete already. `Err`: it is on its way; [`HostKv::advance`] will tell.
+    pub fn submit<W: Meter>(&mut self, op: Op, w: &mut W) -> Result<Outcome, Ticket> {
+        let mut parked = Parked { ticket: Ticket(self.next_ticket), op, pages: Vec::new(), after: None, synced: None };
+        match self.run(&mut parked, w) {
+            Some(outcome) => {
+                self.background(w);
+                Ok(outcome)
+            }
+            None => {
+                self.next_ticket += 1;
+                let ticket = parked.ticket;
+                self.parked.push_back(parked);
+                self.background(w);
+                Err(ticket)
+            }
+        }
+    }
+
+    /// Takes completions and goes on with what waited. True if anything happened.
+    pub fn advance<W: Meter>(&mut self, w: &mut W, mut done: impl FnMut(Ticket, Outcome)) -> bool {
+        let mut any = self.medium.poll();
+        while let Some(completion) = self.medium.take_completion() {
+            self.store.completed(&completion, &mut self.medium);
+            any = true;
+        }
+        if !any && self.parked.is_empty() {
+            return false;
+        }
+        self.background_idle &= !any;
+        for _ in 0..self.parked.len() {
+            let Some(mut parked) = self.parked.pop_front() else { break };
+            let ready = self.medium.all_here(&parked.pages);
+            match if ready { self.run(&mut parked, w) } else { None } {
+                Some(outcome) => {
+                    any = true;
+                    done(parked.ticket, outcome);
+                }
+                None => self.parked.push_back(parked),
+            }
+        }
+        self.background(w);
+        any
+    }
+
+    /// Executes an operation once. `None`: it must wait.
+    fn run<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Option<Outcome> {
+        let m = &mut self.medium;
+        let step = match &parked.op {
+            Op::Put(key, value) => {
+                self.store.store(key, &mut &value[..], Condition::Always, m, w).map(|r| r.map(|()| None))
+            }
+            Op::Get(key) => {
+                let mut value = Vec::new();
+                self.store.retrieve(key, &mut value, m, w).map(|r| r.map(|_| Some(value)))
+            }
+            Op::Delete(key) => self.store.delete(key, m, w).map(|r| r.map(|()| None)),
+            Op::Exists(key) => Step::Done(self.store.exist(key, w).map(|()| None)),
+            Op::Flush => return self.run_flush(parked),
+        };
+        self.medium.release_pages(&std::mem::take(&mut parked.pages));
+        match step {
+            Step::Done(outcome) => Some(outcome),
+            Step::Need(pages) => {
+                self.medium.bring(&pages);
+                parked.pages = pages;
+                None
+            }
+            Step::Blocked(_) => None,
+        }
+    }
+
+    fn run_flush(&mut self, parked: &mut Parked) -> Option<Outcome> {
+        let m = &mut self.medium;
+        let after = *parked.after.get_or_insert_with(|| self.store.flush(m));
+        if m.finished() < after {
+            return None;
+        }
+        let synced = *parked.synced.get_or_insert_with(|| m.sync());
+        (m.finished() >= synced).then_some(Ok(None))
+    }
+
+    /// Background work while it progresses, in bounded measure.
+    fn background<W: Meter>(&mut self, w: &mut W) {
+        const QUANTA: u32 = 4;
+        for _ in 0..QUANTA {
+            let stuck = !self.medium.all_here(&self.background_pages);
+            if stuck || self.background_idle && !self.store.has_debt(&self.medium) {
+                return;
+            }
+            let finished = self.medium.finished();
+            let step = self.store.background(finished, &mut self.medium, w);
+            self.medium.release_pages(&std::mem::take(&mut self.background_pages));
+            match step {
+                Step::Done(Background::Worked) => self.background_idle = false,
+                Step::Done(Background::Idle | Background::Waiting) | Step::Blocked(_) => {
+                    self.background_idle = true;
+                    return;
+                }
+                Step::Need(pages) => {
+                    self.medium.bring(&pages);
+                    self.background_pages = pages;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The parts, for closing.
+    pub fn into_queue(self) -> Q {
+        self.medium.into_queue()
+    }
+}
