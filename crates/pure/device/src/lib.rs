@@ -1,1 +1,4 @@
-//! (in construction)
+//! The device: an NVMe controller with Key Value and block namespaces.
+#![forbid(unsafe_code)]
+
+pub mod controller;
