@@ -25,6 +25,8 @@ mod namespace;
 mod outcome;
 mod queues;
 mod register_block;
+#[cfg(test)]
+mod tests;
 
 use saker_link::Registers;
 use saker_nvme::admin::AdminCommand;
