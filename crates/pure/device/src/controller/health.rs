@@ -1,0 +1,81 @@
+//! The error log and the counters of the health log (Base 2.0, sections 5.16.1.2 and 5.16.1.3).
+
+use std::collections::VecDeque;
+
+use saker_nvme::log::{ErrorEntry, Smart};
+use saker_nvme::{Sqe, Status};
+use zerocopy::{FromZeros, IntoBytes};
+
+/// Entries of the error log; ELPE is one less.
+pub(super) const ERROR_ENTRIES: usize = 16;
+
+/// WCTEMP: 70 degrees Celsius in Kelvin.
+pub(super) const WARNING_KELVIN: u16 = 343;
+/// CCTEMP: 80 degrees Celsius in Kelvin.
+pub(super) const CRITICAL_KELVIN: u16 = 353;
+/// What the composite temperature always is: there is no hardware to warm up.
+const TEMPERATURE_KELVIN: u16 = 313;
+
+/// Version of an error entry whose CSI and opcode are valid.
+const ENTRY_VERSION: u8 = 1;
+
+/// What has happened since the controller was made. Resets leave it alone.
+#[derive(Debug, Default)]
+pub(super) struct Health {
+    /// The latest first.
+    errors: VecDeque<ErrorEntry>,
+    error_count: u64,
+    bytes_read: u128,
+    bytes_written: u128,
+    reads: u128,
+    writes: u128,
+    media_errors: u128,
+}
+
+impl Health {
+    pub fn note_error(&mut self, sqid: u16, sqe: &Sqe, csi: u8, status: Status) {
+        self.error_count += 1;
+        let mut entry = ErrorEntry::new(self.error_count, sqid, sqe.cid.get(), sqe.nsid.get(), status);
+        entry.csi = csi;
+        entry.opcode = sqe.opcode;
+        entry.version = ENTRY_VERSION;
+        self.errors.truncate(ERROR_ENTRIES - 1);
+        self.errors.push_front(entry);
+    }
+
+    pub fn count_read(&mut self, bytes: u64) {
+        self.reads += 1;
+        self.bytes_read += u128::from(bytes);
+    }
+
+    pub fn count_write(&mut self, bytes: u64) {
+        self.writes += 1;
+        self.bytes_written += u128::from(bytes);
+    }
+
+    pub fn note_media_error(&mut self) {
+        self.media_errors += 1;
+    }
+
+    /// Log page 01h: as many entries as ELPE says, zeros where there was no error yet.
+    pub fn error_page(&self) -> Vec<u8> {
+        let mut page: Vec<u8> = self.errors.iter().flat_map(|entry| entry.as_bytes()).copied().collect();
+        page.resize(ERROR_ENTRIES * size_of::<ErrorEntry>(), 0);
+        page
+    }
+
+    /// Log page 02h.
+    pub fn smart_page(&self) -> Smart {
+        let mut smart = Smart::new_zeroed();
+        smart.temperature_kelvin = TEMPERATURE_KELVIN.into();
+        smart.spare_percent = 100;
+        smart.spare_threshold_percent = 10;
+        smart.data_units_read = Smart::data_units(self.bytes_read).into();
+        smart.data_units_written = Smart::data_units(self.bytes_written).into();
+        smart.read_commands = self.reads.into();
+        smart.write_commands = self.writes.into();
+        smart.media_errors = self.media_errors.into();
+        smart.error_entries = u128::from(self.error_count).into();
+        smart
+    }
+}

@@ -1,0 +1,76 @@
+//! Get Log Page (Base 2.0, section 5.16).
+//!
+//! Pages 00h to 05h; any other is 09h. An offset at or beyond the end of a page, and a length above MDTS, are 02h; a
+//! length that passes the end is filled with zeros, which the specification leaves open. Offsets by index are 02h: no
+//! page here has them. The health log is the controller's: an NSID other than 0 and FFFFFFFFh is 02h (LPA bit 0 clear).
+//! The other pages ignore the NSID.
+
+use saker_nvme::admin::GetLogPage;
+use saker_nvme::log::{EffectsLog, FirmwareSlots, SupportedLogs, lid};
+use saker_nvme::{NSID_ALL, Status, csi, identify::fill_text};
+use zerocopy::IntoBytes;
+
+use super::Controller;
+use super::namespace::CommandSets;
+use super::outcome::{Decision, Outcome};
+
+const SUPPORTED: &[u8] =
+    &[lid::SUPPORTED, lid::ERROR, lid::SMART, lid::FIRMWARE, lid::CHANGED_NAMESPACES, lid::EFFECTS];
+
+/// No command set: only the admin commands.
+const CSI_NONE: u8 = 0xFF;
+
+impl Controller {
+    pub(super) fn log_page(&mut self, command: &GetLogPage) -> Decision {
+        let page = self.whole_page(command)?;
+        let data = cut(&page, command, self.identity.max_transfer_bytes)?;
+        if command.lid == lid::CHANGED_NAMESPACES && !command.retain_event {
+            self.events.changes_read();
+        }
+        Ok(Outcome::data(data))
+    }
+
+    fn whole_page(&self, command: &GetLogPage) -> Result<Vec<u8>, Status> {
+        match command.lid {
+            lid::SUPPORTED => Ok(SupportedLogs::new(SUPPORTED).as_bytes().to_vec()),
+            lid::ERROR => Ok(self.health.error_page()),
+            lid::SMART if !matches!(command.nsid, 0 | NSID_ALL) => Err(Status::INVALID_FIELD),
+            lid::SMART => Ok(self.health.smart_page().as_bytes().to_vec()),
+            lid::FIRMWARE => Ok(firmware_page(&self.identity.firmware)),
+            lid::CHANGED_NAMESPACES => Ok(self.events.changed_page()),
+            lid::EFFECTS => effects_page(command.csi, self.command_sets()),
+            _ => Err(Status::INVALID_LOG_PAGE),
+        }
+    }
+}
+
+/// The part of a page that the command asks for.
+fn cut(page: &[u8], command: &GetLogPage, bytes_max: u32) -> Result<Vec<u8>, Status> {
+    if command.offset_is_index || command.bytes > u64::from(bytes_max) {
+        return Err(Status::INVALID_FIELD);
+    }
+    let offset = usize::try_from(command.offset).map_err(|_| Status::INVALID_FIELD)?;
+    let rest = page.get(offset..).filter(|rest| !rest.is_empty()).ok_or(Status::INVALID_FIELD)?;
+    let mut data: Vec<u8> = rest.iter().copied().take(command.bytes as usize).collect();
+    data.resize(command.bytes as usize, 0);
+    Ok(data)
+}
+
+fn firmware_page(revision: &str) -> Vec<u8> {
+    let mut text = [0; 8];
+    fill_text(&mut text, revision);
+    FirmwareSlots::single(text).as_bytes().to_vec()
+}
+
+/// CSI counts only where CC.CSS lets the host use several command sets.
+fn effects_page(csi: u8, sets: CommandSets) -> Result<Vec<u8>, Status> {
+    let csi = match sets {
+        CommandSets::Nvm => csi::NVM,
+        CommandSets::AdminOnly => CSI_NONE,
+        CommandSets::All => csi,
+    };
+    if sets == CommandSets::All && !sets.contains(csi) {
+        return Err(Status::INVALID_FIELD);
+    }
+    Ok(EffectsLog::for_csi(csi).as_bytes().to_vec())
+}
