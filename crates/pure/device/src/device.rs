@@ -1,14 +1,14 @@
 //! The device as a whole: what both drivers share.
 
 use crate::config::{DeviceConfig, NamespaceKind, TRANSFER_BYTES_MAX};
-use crate::controller::{Action, Controller, Identity, NamespaceFacts, NamespaceFactsKind, RegisterAction};
+use crate::controller::{Action, Controller, Identity, NamespaceFacts, NamespaceKind as FactsKind, RegisterAction};
 use crate::namespace::{Namespace, Store};
 use crate::queues::Queues;
 use crate::stats::{DeviceStats, NamespaceSnapshot, Snapshot};
 use crate::transfer::Pieces;
 use saker_flash::{Flash, Media};
 use saker_link::{DeviceCq, DeviceSq, DmaSpace, Doorbells, Registers, Sqe};
-use saker_nvme::{NSID_ALL, Status};
+use saker_nvme::Status;
 use saker_sim::{Class, Seed};
 use std::sync::Arc;
 
@@ -46,6 +46,8 @@ pub struct Device<M, T> {
     pub(crate) formats: Vec<(usize, u16)>,
     async_events: Vec<u16>,
     booted: bool,
+    /// The host switched the volatile write cache off: every write is flushed.
+    pub(crate) write_through: bool,
 }
 
 impl<M: Media, T> Device<M, T> {
@@ -55,7 +57,7 @@ impl<M: Media, T> Device<M, T> {
             Namespace::boot(*ns, config.capacitor, config.checkpoint_bytes, flash)
         };
         let namespaces = config.namespaces.iter().map(|ns| boot(ns, &mut flash)).collect();
-        let controller = Controller::new(identity(&config));
+        let controller = Controller::new(identity(&config)).expect("our own identity fits its fields");
         controller.publish(&host.registers);
         Self {
             host,
@@ -70,6 +72,7 @@ impl<M: Media, T> Device<M, T> {
             formats: Vec::new(),
             async_events: Vec::new(),
             booted: false,
+            write_through: false,
         }
     }
 
@@ -139,6 +142,12 @@ impl<M: Media, T> Device<M, T> {
 
     #[inline]
     pub(crate) fn namespace_index(&self, nsid: u32) -> Option<usize> {
+        self.index_of(nsid).filter(|n| self.namespaces[*n].usable)
+    }
+
+    /// The namespace of that number, whatever command sets are enabled.
+    #[inline]
+    fn index_of(&self, nsid: u32) -> Option<usize> {
         // Numbers are usually 1, 2, 3 ...
         let guess = nsid.wrapping_sub(1) as usize;
         if self.namespaces.get(guess).is_some_and(|ns| ns.config.nsid == nsid) {
@@ -147,17 +156,32 @@ impl<M: Media, T> Device<M, T> {
         self.namespaces.iter().position(|ns| ns.config.nsid == nsid)
     }
 
+    /// Everything acknowledged leaves the ring for flash.
+    fn seal_all(&mut self) {
+        for n in 0..self.namespaces.len() {
+            let owner = self.namespaces[n].owner();
+            self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
+        }
+        self.settle();
+    }
+
     /// Hands finished media I/O to its owners.
     #[inline]
     pub(crate) fn settle(&mut self) -> bool {
         let mut any = false;
         while let Some((owner, done)) = self.flash.take_completion() {
             any = true;
-            if let Some(n) = self.namespace_index(u32::from(owner)) {
-                self.namespaces[n].completed(&done, &mut self.flash.view(owner, Class::Background));
-            }
+            self.deliver(owner, &done);
         }
         any
+    }
+
+    /// Hands one finished media I/O to its owner.
+    #[inline]
+    pub(crate) fn deliver(&mut self, owner: u16, done: &saker_medium::Completion) {
+        if let Some(n) = self.index_of(u32::from(owner)) {
+            self.namespaces[n].completed(done, &mut self.flash.view(owner, Class::Background));
+        }
     }
 
     /// Looks at the registers if they changed. Before the namespaces are recovered nothing is enabled.
@@ -169,11 +193,11 @@ impl<M: Media, T> Device<M, T> {
         }
         self.changes_seen = changes;
         match self.controller.on_register_change(&self.host.registers) {
-            RegisterAction::Nothing => {}
+            RegisterAction::None => {}
             RegisterAction::Enable { asq, acq, asq_entries, acq_entries } => {
-                self.enable(asq, u32::from(asq_entries), acq, u32::from(acq_entries));
+                self.enable(asq, asq_entries, acq, acq_entries);
             }
-            RegisterAction::Disable => {
+            RegisterAction::Disable | RegisterAction::SubsystemReset => {
                 self.queues.clear();
                 self.async_events.clear();
                 self.controller.disabled(&self.host.registers);
@@ -192,8 +216,16 @@ impl<M: Media, T> Device<M, T> {
                 self.queues.add_cq(0, cq);
                 self.queues.add_sq(0, sq, 0);
                 self.controller.ready(registers);
+                self.note_usable();
             }
             _ => self.controller.fail(registers),
+        }
+    }
+
+    /// Which namespaces the enabled command sets let the host use.
+    fn note_usable(&mut self) {
+        for (n, facts) in self.facts().iter().enumerate() {
+            self.namespaces[n].usable = self.controller.is_usable(facts);
         }
     }
 
@@ -248,31 +280,37 @@ impl<M: Media, T> Device<M, T> {
                 let ring = DeviceSq::new(space, doorbells, qid, iova, entries);
                 Some(ring.map(|r| self.queues.add_sq(qid, r, cqid)).map_err(|_| Status::PRP_OFFSET_INVALID))
             }
-            Action::DeleteSq(qid) => {
+            Action::DeleteSq { qid, .. } => {
                 self.queues.remove_sq(qid);
                 Some(Ok(()))
             }
-            Action::DeleteCq(qid) => {
+            Action::DeleteCq { qid } => {
                 self.queues.remove_cq(qid);
                 Some(Ok(()))
             }
-            Action::Abort { .. } => Some(Ok(())),
+            Action::Abort { .. } => {
+                // Commands are not held where they could be taken back: "not aborted".
+                self.controller.abort_done();
+                Some(Ok(()))
+            }
+            Action::SetWriteCache(enabled) => {
+                self.write_through = !enabled;
+                if !enabled {
+                    self.seal_all();
+                }
+                Some(Ok(()))
+            }
             Action::HoldAsyncEvent => {
                 self.async_events.push(cid);
                 None
             }
             Action::SetEdnek { nsid, value } => {
-                for ns in &mut self.namespaces {
-                    if ns.config.nsid == nsid || nsid == NSID_ALL {
-                        ns.error_on_delete = value;
-                    }
-                }
+                self.namespaces.iter_mut().filter(|ns| ns.config.nsid == nsid).for_each(|ns| ns.error_on_delete = value);
                 Some(Ok(()))
             }
-            Action::Format { nsid } => {
-                let all = 0..self.namespaces.len();
-                let chosen = all.filter(|n| nsid == NSID_ALL || self.namespaces[*n].config.nsid == nsid);
-                self.formats.extend(chosen.map(|n| (n, cid)).collect::<Vec<_>>());
+            Action::Format { ref nsids, .. } => {
+                let chosen: Vec<_> = nsids.iter().filter_map(|nsid| self.index_of(*nsid)).collect();
+                self.formats.extend(chosen.into_iter().map(|n| (n, cid)));
                 None
             }
         }
@@ -335,7 +373,7 @@ fn facts<M: Media>(ns: &Namespace, seed: u64, flash: &mut Flash<M>) -> Namespace
                 Store::Kv(s) => (s.capacity_bytes(&view), s.stats().pair_bytes),
                 _ => (0, 0),
             };
-            NamespaceFactsKind::Kv {
+            FactsKind::Kv {
                 key_bytes_max: 16,
                 value_bytes_max: *value_bytes_max,
                 size_bytes,
@@ -345,7 +383,7 @@ fn facts<M: Media>(ns: &Namespace, seed: u64, flash: &mut Flash<M>) -> Namespace
         }
         (NamespaceKind::Block { block_bytes, blocks }, store) => {
             let used_blocks = if let Store::Block(s) = store { s.blocks_in_use() } else { 0 };
-            NamespaceFactsKind::Block { block_bytes: *block_bytes, blocks: *blocks, used_blocks }
+            FactsKind::Block { block_bytes: *block_bytes, blocks: *blocks, used_blocks }
         }
     };
     NamespaceFacts { nsid: ns.config.nsid, kind, nguid, eui64 }

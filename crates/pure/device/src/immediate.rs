@@ -112,7 +112,10 @@ impl<M: Media> Device<M, Untimed> {
         loop {
             let mut view = self.flash.view(owner, Class::Foreground);
             match request.execute(&mut self.namespaces[n], &self.host.space, &mut view, &mut Free) {
-                Outcome::Done(reply) => {
+                Outcome::Done(mut reply) => {
+                    if self.write_through && request.is_write() && reply.status.is_success() {
+                        reply.flush = self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
+                    }
                     self.after_command(n);
                     return if reply.flush.is_some() { self.finish_flush(n, reply) } else { reply };
                 }
@@ -157,9 +160,7 @@ impl<M: Media> Device<M, Untimed> {
         let mut failed_sync = false;
         while let Some((owner, done)) = self.flash.take_completion() {
             failed_sync |= done.io == saker_medium::Io::Sync && done.result.is_err();
-            if let Some(n) = self.namespace_index(u32::from(owner)) {
-                self.namespaces[n].completed(&done, &mut self.flash.view(owner, Class::Background));
-            }
+            self.deliver(owner, &done);
         }
         if failed_sync || !self.flash.is_powered() { failed(Status::INTERNAL_ERROR) } else { reply }
     }

@@ -17,6 +17,7 @@ pub mod timed;
 pub mod transfer;
 
 pub use config::{DeviceConfig, NamespaceConfig, NamespaceKind};
-pub use device::Device;
+pub use device::{Attachment, Device};
 pub use stats::{DeviceStats, Snapshot};
-pub use timed::{Costs, Timed};
+pub use immediate::Untimed;
+pub use timed::{Costs, Timed, timings};

@@ -8,7 +8,7 @@ use saker_flash::page_map::recover::Recovery as BlockRecovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
 use saker_flash::{Flash, Media, NamespaceMedium};
 use saker_log::recover::Damage;
-use saker_medium::{Completion, Medium, Step};
+use saker_medium::{Completion, Medium, Step, Tag};
 use saker_sim::{Class, Meter};
 
 /// What a namespace holds, or on its way there.
@@ -35,6 +35,8 @@ pub struct Namespace {
     pub store: Store,
     /// Feature 20h, bit 0: deleting a missing key is an error.
     pub error_on_delete: bool,
+    /// Whether the enabled command sets include this one's.
+    pub usable: bool,
 }
 
 impl Namespace {
@@ -47,7 +49,7 @@ impl Namespace {
     ) -> Self {
         let owner = config.nsid as u16;
         flash.pool_mut().set_quota(owner, config.quota_segments);
-        let mut namespace = Self { config, store: Store::Damaged(Damage::Checkpoint { owner, what: String::new() }), error_on_delete: false };
+        let mut namespace = Self { config, store: Store::Damaged(Damage::Checkpoint { owner, what: String::new() }), error_on_delete: false, usable: true };
         if let NamespaceKind::Kv { error_on_delete, .. } = config.kind {
             namespace.error_on_delete = error_on_delete;
         }
@@ -127,6 +129,15 @@ impl Namespace {
             Store::Block(s) => Store::Block(Box::new(PageMap::new(*s.config(), m))),
             other => other.clone(),
         };
+    }
+
+    /// Everything acknowledged leaves the ring where that can be lost; the tag to wait for.
+    pub fn flush<M: Medium>(&mut self, m: &mut M) -> Option<Tag> {
+        match &mut self.store {
+            Store::Kv(s) => Some(s.flush(m)),
+            Store::Block(s) => Some(s.flush(m)),
+            _ => None,
+        }
     }
 
     /// Hands over a finished I/O.

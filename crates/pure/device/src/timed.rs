@@ -23,7 +23,7 @@ use saker_nvme::{NSID_ALL, Status};
 use saker_sim::{Class, CpuMeter, Duration, EventQueue, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
-pub use costs::Costs;
+pub use costs::{Costs, timings};
 
 /// Commands on their way are numbered.
 type Id = u32;
@@ -331,7 +331,10 @@ impl<M: Media> Device<M, Timed> {
         }
         let mut length = meter.take();
         match outcome {
-            Outcome::Done(reply) => {
+            Outcome::Done(mut reply) => {
+                if self.write_through && request.is_write() && reply.status.is_success() {
+                    reply.flush = self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
+                }
                 length += self.tempo.costs.complete;
                 token.stage = Stage::Executed(reply);
                 let at = self.tempo.now + length;
@@ -494,9 +497,7 @@ impl<M: Media> Device<M, Timed> {
         let mut ok = true;
         while let Some((owner, done)) = self.flash.take_completion() {
             ok &= done.io != Io::Sync || done.result.is_ok();
-            if let Some(n) = self.namespace_index(u32::from(owner)) {
-                self.namespaces[n].completed(&done, &mut self.flash.view(owner, Class::Background));
-            }
+            self.deliver(owner, &done);
         }
         self.post(id, if ok { Reply { flush: None, ..reply } } else { failed(Status::INTERNAL_ERROR) });
     }
