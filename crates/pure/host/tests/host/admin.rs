@@ -21,7 +21,8 @@ fn enabling_writes_what_the_specification_says() {
     assert_eq!(registers.load_u32(offset::CC), Ok(0x0046_0061));
     assert_eq!(registers.load_u32(offset::AQA), Ok(0x0003_0003));
     assert_eq!(registers.load_u64(offset::ASQ).expect("exists") % 4096, 0);
-    let opcodes: Vec<_> = fake.seen.iter().map(|sqe| (sqe.opcode, sqe.cdw10.get(), sqe.cdw11.get())).collect();
+    let opcodes: Vec<_> =
+        fake.seen.iter().map(|sqe| (sqe.opcode, sqe.cdw10.get(), sqe.cdw11.get())).collect();
     // Identify CNS 01h; CNS 1Ch of the controller itself; Set Features 07h for 3 and 3 queues.
     assert_eq!(opcodes, [(6, 1, 0), (6, 0xFFFF_001C, 0), (9, 7, 0x0002_0002)]);
     assert_eq!(connection.queues_granted(), 3);
@@ -103,7 +104,8 @@ fn features_format_and_logs() {
     assert!(fake.pairs.is_empty());
     for bytes in [1_u32, 512, 4096, 8192, 12_000] {
         let log = connection.get_log(&mut fake, NSID, 2, bytes).expect("any length");
-        let expected: Vec<u8> = (0..(bytes as usize).next_multiple_of(4)).map(|i| (i / 256 + i) as u8).collect();
+        let expected: Vec<u8> =
+            (0..(bytes as usize).next_multiple_of(4)).map(|i| (i / 256 + i) as u8).collect();
         assert!(log == expected, "{bytes} bytes");
     }
 }

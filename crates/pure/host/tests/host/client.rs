@@ -4,7 +4,8 @@ use saker_nvme::{Key, Status};
 
 use crate::fake::{Fake, NSID, PATIENCE, key};
 
-pub const OPTIONS: ClientOptions = ClientOptions { depth: 8, ring_every: 4, list_bytes: 0, patience: PATIENCE };
+pub const OPTIONS: ClientOptions =
+    ClientOptions { depth: 8, ring_every: 4, list_bytes: 0, patience: PATIENCE };
 
 pub fn open(mut fake: Fake) -> KvClient<Fake> {
     let mut connection = fake.connect();
@@ -61,7 +62,10 @@ fn large_values_at_every_alignment() {
             let read = client.get_into(&key(b"k"), &mut buffer[offset..offset + bytes - 1]);
             assert_eq!(read, Ok(Some(bytes)));
             assert!(buffer[offset..offset + bytes - 1] == value[..bytes - 1]);
-            assert_eq!((buffer[offset + bytes - 1], client.get_into(&key(b"x"), &mut buffer)), (0xAA, Ok(None)));
+            assert_eq!(
+                (buffer[offset + bytes - 1], client.get_into(&key(b"x"), &mut buffer)),
+                (0xAA, Ok(None))
+            );
         }
     }
 }

@@ -8,7 +8,8 @@ use saker_host::{ConnectOptions, Connection, Patience, Port, Turn};
 use saker_link::{DeviceCq, DeviceSq, DmaSpace, Doorbells, PAGE_BYTES, Placement, Registers, Sqe, offset};
 use saker_nvme::admin::{AdminCommand, feature::fid};
 use saker_nvme::identify::{
-    ActiveNamespaces, CommandSetCombinations, Controller, Descriptor, DescriptorWriter, KvFormat, KvNamespace, cns,
+    ActiveNamespaces, CommandSetCombinations, Controller, Descriptor, DescriptorWriter, KvFormat,
+    KvNamespace, cns,
 };
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::kv_list::ListWriter;
@@ -131,7 +132,8 @@ impl Fake {
         let aqa = registers.load_u32(offset::AQA).expect("exists");
         let base = |at| registers.load_u64(at).expect("exists");
         let sq = DeviceSq::new(space, doorbells, 0, base(offset::ASQ), (aqa & 0xFFF) + 1).expect("good ASQ");
-        let cq = DeviceCq::new(space, doorbells, 0, base(offset::ACQ), (aqa >> 16 & 0xFFF) + 1).expect("good ACQ");
+        let cq =
+            DeviceCq::new(space, doorbells, 0, base(offset::ACQ), (aqa >> 16 & 0xFFF) + 1).expect("good ACQ");
         (sq, cq)
     }
 
@@ -139,10 +141,11 @@ impl Fake {
         let Some((mut sq, mut cq)) = self.admin.take() else { return };
         while let Some(sqe) = sq.fetch().expect("good doorbell") {
             self.seen.push(sqe);
-            let (status, result) = match AdminCommand::decode(&sqe).and_then(|command| self.admin(&command, &sqe)) {
-                Ok(result) => (Status::SUCCESS, result),
-                Err(status) => (status, 0),
-            };
+            let (status, result) =
+                match AdminCommand::decode(&sqe).and_then(|command| self.admin(&command, &sqe)) {
+                    Ok(result) => (Status::SUCCESS, result),
+                    Err(status) => (status, 0),
+                };
             cq.post(&Cqe::new(result.into(), sq.head(), 0, sqe.cid.get(), status)).expect("room");
         }
         self.admin = Some((sq, cq));
@@ -169,7 +172,9 @@ impl Fake {
                 let granted = u32::from(self.behaviour.queues - 1);
                 return Ok(granted | granted << 16);
             }
-            AdminCommand::SetFeatures(set) if set.fid == fid::KV_CONFIG && self.behaviour.kv_config_refused => {
+            AdminCommand::SetFeatures(set)
+                if set.fid == fid::KV_CONFIG && self.behaviour.kv_config_refused =>
+            {
                 return Err(Status::INVALID_FIELD);
             }
             AdminCommand::SetFeatures(set) => drop(self.features.insert((set.nsid, set.fid), set.cdw11)),
@@ -179,11 +184,11 @@ impl Fake {
             AdminCommand::FormatNvm(_) => self.pairs.clear(),
             AdminCommand::Identify(identify) => {
                 let data = self.identify(identify.cns, identify.nsid)?;
-                self.to_host(sqe, &data)?;
+                self.write_host(sqe, &data, data.len())?;
             }
             AdminCommand::GetLogPage(log) => {
                 let page: Vec<u8> = (0..log.bytes).map(|i| (i / 256 + i) as u8).collect();
-                self.to_host(sqe, &page)?;
+                self.write_host(sqe, &page, page.len())?;
             }
             _ => return Err(Status::INVALID_OPCODE),
         }
@@ -194,13 +199,17 @@ impl Fake {
         let mut page = vec![0; 4096];
         match wanted {
             cns::CONTROLLER => page.copy_from_slice(Controller::new().as_bytes()),
-            cns::ACTIVE_NAMESPACES => page.copy_from_slice(ActiveNamespaces::after(nsid, 1..=1500)?.as_bytes()),
+            cns::ACTIVE_NAMESPACES => {
+                page.copy_from_slice(ActiveNamespaces::after(nsid, 1..=1500)?.as_bytes())
+            }
             cns::NAMESPACE_DESCRIPTORS => {
                 let set = if nsid == NSID { csi::KV } else { csi::NVM };
                 DescriptorWriter::new(&mut page).push(&Descriptor::Csi(set)).expect("room");
             }
             cns::CSI_NAMESPACE if nsid == NSID => {
-                page.copy_from_slice(KvNamespace::new(1 << 30, KvFormat::new(16, self.behaviour.value_max)).as_bytes());
+                page.copy_from_slice(
+                    KvNamespace::new(1 << 30, KvFormat::new(16, self.behaviour.value_max)).as_bytes(),
+                );
             }
             cns::CSI_NAMESPACE => return Err(Status::INVALID_NAMESPACE_OR_FORMAT),
             cns::COMMAND_SETS => {
@@ -211,16 +220,17 @@ impl Fake {
         Ok(page)
     }
 
-    fn to_host(&self, sqe: &Sqe, data: &[u8]) -> Result<(), Status> {
+    /// The shape of a data pointer depends on the buffer's length, not on that of the data.
+    fn write_host(&self, sqe: &Sqe, data: &[u8], buffer_bytes: usize) -> Result<(), Status> {
         let (space, mut rest) = (&self.port.space, data);
-        self.walk(sqe, data.len(), |iova, bytes| {
-            let (now, later) = rest.split_at(bytes);
+        self.walk(sqe, buffer_bytes, |iova, bytes| {
+            let (now, later) = rest.split_at(bytes.min(rest.len()));
             rest = later;
             space.write(iova, now).map_err(drop)
         })
     }
 
-    fn from_host(&self, sqe: &Sqe, bytes: u32) -> Result<Vec<u8>, Status> {
+    fn read_host(&self, sqe: &Sqe, bytes: u32) -> Result<Vec<u8>, Status> {
         let mut data = vec![0; bytes as usize];
         let mut at = 0;
         self.walk(sqe, data.len(), |iova, bytes| {
@@ -238,7 +248,8 @@ impl Fake {
     ) -> Result<(), Status> {
         let entry = |at| self.port.space.read_u64(at).map_err(drop);
         let (prp1, prp2) = (sqe.prp1.get(), sqe.prp2.get());
-        let walked = prp::walk(prp1, prp2, bytes as u32, PAGE_BYTES as u32, entry, |at, n| visit(at, n as usize));
+        let walked =
+            prp::walk(prp1, prp2, bytes as u32, PAGE_BYTES as u32, entry, |at, n| visit(at, n as usize));
         walked.map_err(|error| match error {
             prp::PrpError::Offset => Status::PRP_OFFSET_INVALID,
             prp::PrpError::Memory(()) => Status::DATA_TRANSFER_ERROR,
@@ -250,10 +261,11 @@ impl Fake {
             let mut answers = Vec::new();
             while let Some(sqe) = sq.fetch().expect("good doorbell") {
                 self.seen.push(sqe);
-                let (status, result) = match KvCommand::decode(&sqe).and_then(|command| self.kv(&command, &sqe)) {
-                    Ok(result) => (Status::SUCCESS, result),
-                    Err(status) => (status, 0),
-                };
+                let (status, result) =
+                    match KvCommand::decode(&sqe).and_then(|command| self.kv(&command, &sqe)) {
+                        Ok(result) => (Status::SUCCESS, result),
+                        Err(status) => (status, 0),
+                    };
                 let cid = self.behaviour.wrong_cid.take().unwrap_or(sqe.cid.get());
                 answers.push(Cqe::new(result.into(), sq.head(), qid, cid, status));
             }
@@ -275,18 +287,18 @@ impl Fake {
         let missing = Status::KEY_DOES_NOT_EXIST;
         match command {
             KvCommand::Flush => self.flushes += 1,
-            KvCommand::Store { key, value_bytes, options } => {
-                match self.pairs.contains_key(key) {
-                    true if options.contains(StoreOptions::MUST_NOT_EXIST) => return Err(Status::KEY_EXISTS),
-                    false if options.contains(StoreOptions::MUST_EXIST) => return Err(missing),
-                    _ => drop(self.pairs.insert(*key, self.from_host(sqe, *value_bytes)?)),
-                }
-            }
+            KvCommand::Store { key, value_bytes, options } => match self.pairs.contains_key(key) {
+                true if options.contains(StoreOptions::MUST_NOT_EXIST) => return Err(Status::KEY_EXISTS),
+                false if options.contains(StoreOptions::MUST_EXIST) => return Err(missing),
+                _ => drop(self.pairs.insert(*key, self.read_host(sqe, *value_bytes)?)),
+            },
             KvCommand::Retrieve { key, buffer_bytes, .. } => {
                 let value = self.pairs.get(key).ok_or(missing)?;
                 let bytes = value.len();
-                self.to_host(sqe, &value[..bytes.min(*buffer_bytes as usize)])?;
-                if let Some((key, value)) = self.behaviour.replace_after_retrieve.take_if(|(other, _)| other == key) {
+                self.write_host(sqe, &value[..bytes.min(*buffer_bytes as usize)], *buffer_bytes as usize)?;
+                if let Some((key, value)) =
+                    self.behaviour.replace_after_retrieve.take_if(|(other, _)| other == key)
+                {
                     self.pairs.insert(key, value);
                 }
                 return Ok(bytes as u32);
@@ -311,7 +323,7 @@ impl Fake {
                     }
                 }
                 let used = writer.bytes();
-                self.to_host(sqe, &buffer[..used])?;
+                self.write_host(sqe, &buffer[..used], *buffer_bytes as usize)?;
             }
         }
         Ok(0)

@@ -33,7 +33,8 @@ fn value_bytes() -> impl Strategy<Value = usize> {
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let condition = prop_oneof![Just(Condition::Always), Just(Condition::MustExist), Just(Condition::MustNotExist)];
+    let condition =
+        prop_oneof![Just(Condition::Always), Just(Condition::MustExist), Just(Condition::MustNotExist)];
     prop_oneof![
         4 => (key(), value_bytes(), any::<u8>(), condition).prop_map(|(k, n, v, c)| Op::Put(k, n, v, c)),
         4 => (key(), value_bytes(), any::<u8>()).prop_map(|(k, n, v)| Op::Queue(k, n, v)),
