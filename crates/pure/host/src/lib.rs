@@ -1,3 +1,30 @@
-//! host
+//! The host side of an NVMe key-value device.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`turn`] | what a waiting host does: lets the device make progress |
+//! | [`connect`] | enabling a controller, its admin queue, Identify, features, I/O queue pairs |
+//! | [`kv_queue`] | commands of one queue pair, submitted and polled, never waited for |
+//! | [`client`] | blocking and pipelined calls for the device's own keys of 1 to 16 bytes |
+//! | [`long_keys`] | keys of 1 to 255 bytes on any device |
+//! | [`host_kv`] | HostKV: the device's engine run at the host over a block namespace |
+//! | [`error`] | everything that can go wrong, and the table from NVMe status to meaning |
+//!
+//! Nothing here reads a clock, starts a thread or knows the device's code: host and device meet in rings, doorbells and
+//! registers (`saker_link`). A command of up to 4 KiB of data allocates nothing.
 #![forbid(unsafe_code)]
+
+pub mod client;
+pub mod connect;
+pub mod error;
 pub mod host_kv;
+pub mod kv_queue;
+pub mod long_keys;
+pub mod turn;
+
+pub use client::{ClientOptions, Condition, KvClient};
+pub use connect::{ConnectOptions, Connection, Port};
+pub use error::{HostError, KvError, ProtocolError};
+pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};
+pub use long_keys::{EnvelopeError, KeyDigest, KvStoreClient, StoreKeys, Xxh3Digest};
+pub use turn::{Patience, Spin, Turn, TurnFn};

@@ -1,0 +1,60 @@
+//! Prints the host's nanoseconds per command over a device that does nothing, on one thread: what the host side costs,
+//! together with the rings. Compare with `cargo run --release -p saker-link --example floor` on the same machine.
+#![expect(clippy::disallowed_types, reason = "a measurement needs the OS clock; the library does not")]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use saker_host::client::DeleteMissing;
+use saker_host::{ClientOptions, KvClient, KvQueue, TurnFn};
+use saker_link::probe::NoopController;
+use saker_link::{DeviceCq, DeviceSq, DmaSpace, Doorbells, HostQueuePair};
+use saker_nvme::Key;
+
+const ENTRIES: u32 = 65;
+
+fn client() -> KvClient<TurnFn<impl FnMut()>> {
+    let space = DmaSpace::new(512, 128);
+    let doorbells = Doorbells::new(2);
+    let host = HostQueuePair::new(&space, &doorbells, 1, ENTRIES, ENTRIES).expect("fits");
+    let sq = DeviceSq::new(&space, &doorbells, 1, host.sq_iova(), ENTRIES).expect("fits");
+    let cq = DeviceCq::new(&space, &doorbells, 1, host.cq_iova(), ENTRIES).expect("fits");
+    let mut device = NoopController::new(sq, cq, 1);
+    let turn = TurnFn(move || {
+        device.turn(64).expect("good doorbells");
+    });
+    let queue = KvQueue::new(&space, host, 64, 1).expect("fits");
+    KvClient::over(queue, turn, 1 << 20, DeleteMissing::Reported, ClientOptions::default())
+}
+
+fn key(n: u64) -> Key {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&n.to_le_bytes());
+    Key::from_padded(bytes, 16).expect("16 bytes")
+}
+
+fn time(what: &str, rounds: u64, mut run: impl FnMut(u64)) {
+    (0..rounds / 10).for_each(&mut run);
+    let start = Instant::now();
+    (0..rounds).for_each(&mut run);
+    println!("{:7.1} ns  {what}", start.elapsed().as_nanos() as f64 / rounds as f64);
+}
+
+fn main() {
+    let rounds = std::env::args().nth(1).and_then(|arg| arg.parse().ok()).unwrap_or(5_000_000);
+    for _ in 0..3 {
+        let mut one = client();
+        time("exists, depth 1", rounds, |n| assert!(one.exists(&key(n)).expect("answers")));
+        for bytes in [0, 16, 64, 1024, 4096] {
+            let value = vec![7; bytes];
+            time(&format!("put of {bytes} bytes, depth 1"), rounds, |n| {
+                one.put(&key(n), black_box(&value)).expect("answers");
+            });
+        }
+        let value = [7; 16];
+        time("put_queued of 16 bytes, depth 64", rounds, |n| {
+            one.put_queued(&key(n), black_box(&value)).expect("answers");
+        });
+        one.drain().expect("answers");
+    }
+}

@@ -1,0 +1,226 @@
+//! Blocking and pipelined calls for keys of 1 to 16 bytes, the device's own.
+//!
+//! NVMe orders no commands in flight, so the client does: it never has two writes of one key in flight, and a read of a
+//! key waits for the queued write of that key. What concurrent clients do is the device's business: every Store and
+//! Delete is atomic.
+
+mod keys;
+mod large;
+mod ops;
+mod queued;
+
+pub(crate) use keys::KeyCursor;
+pub use keys::Keys;
+
+use saker_link::WINDOW_BYTES_MAX;
+use saker_nvme::admin::feature::{KvConfig, fid};
+use saker_nvme::kv::StoreOptions;
+
+use crate::connect::{Connection, KvQueueOptions};
+use crate::error::{HostError, ProtocolError};
+use crate::kv_queue::{Done, KvQueue, QueueStats, SubmitError, Ticket};
+use crate::turn::{Patience, Turn};
+use queued::Queued;
+
+/// How to open a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientOptions {
+    /// Commands in flight at most.
+    pub depth: u16,
+    /// Queued writes that one doorbell announces.
+    pub ring_every: u16,
+    /// Bytes of the buffer of a List command. Raised to 44, what two of the longest keys take: paging needs two.
+    pub list_bytes: u32,
+    /// How long a call waits for the device.
+    pub patience: Patience,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self { depth: 64, ring_every: 16, list_bytes: 4096, patience: Patience::default() }
+    }
+}
+
+/// What must be true for a put to take place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Condition {
+    /// Nothing.
+    #[default]
+    Always,
+    /// The key exists; else [`NotFound`](crate::KvError::NotFound).
+    MustExist,
+    /// The key does not exist; else [`Exists`](crate::KvError::Exists).
+    MustNotExist,
+}
+
+impl Condition {
+    #[inline]
+    const fn options(self) -> StoreOptions {
+        match self {
+            Self::Always => StoreOptions::NONE,
+            Self::MustExist => StoreOptions::MUST_EXIST,
+            Self::MustNotExist => StoreOptions::MUST_NOT_EXIST,
+        }
+    }
+}
+
+/// How the device treats Delete of a missing key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeleteMissing {
+    /// It says so (feature 20h, EDNEK = 1): one command tells whether the key existed.
+    Reported,
+    /// It succeeds: the client asks with Exist before, and another client can come between the two.
+    Silent,
+}
+
+/// Calls on one namespace over one queue pair. `T` lets the device make progress while a call waits.
+#[derive(Debug)]
+pub struct KvClient<T> {
+    queue: KvQueue,
+    turn: T,
+    queued: Queued,
+    value_bytes_max: u32,
+    list_bytes: u32,
+    delete_missing: DeleteMissing,
+    patience: Patience,
+}
+
+impl<T: Turn> KvClient<T> {
+    /// Opens namespace `nsid` over a queue pair of its own. Sets feature 20h (EDNEK) for the namespace where the device
+    /// allows it, so that deletes tell whether the key existed.
+    ///
+    /// # Errors
+    /// [`HostError`]: no such namespace, no queue left, no memory.
+    pub fn open(
+        connection: &mut Connection,
+        mut turn: T,
+        nsid: u32,
+        options: ClientOptions,
+    ) -> Result<Self, HostError> {
+        let value_bytes_max = value_bytes_max(connection, &mut turn, nsid)?;
+        let config = KvConfig::default().with_delete_missing_is_error(true);
+        let delete_missing = match connection.set_feature(&mut turn, nsid, fid::KV_CONFIG, config.0) {
+            Ok(_) => DeleteMissing::Reported,
+            Err(HostError::Status(_) | HostError::Kv(_)) => DeleteMissing::Silent,
+            Err(broken) => return Err(broken),
+        };
+        let depth = options.depth.max(1);
+        let queue_options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
+        let queue = connection.create_kv_queue(&mut turn, nsid, queue_options)?;
+        Ok(Self::over(queue, turn, value_bytes_max, delete_missing, options))
+    }
+
+    /// A client over a queue that exists. `options.depth` is the queue's.
+    pub fn over(
+        queue: KvQueue,
+        turn: T,
+        value_bytes_max: u32,
+        delete_missing: DeleteMissing,
+        options: ClientOptions,
+    ) -> Self {
+        let list_bytes = options.list_bytes.clamp(keys::LIST_BYTES_MIN, WINDOW_BYTES_MAX as u32);
+        let queued = Queued::new(queue.slots(), options.ring_every);
+        Self { queue, turn, queued, value_bytes_max, list_bytes, delete_missing, patience: options.patience }
+    }
+
+    /// Sends what is announced and waits for `ticket`; `read` sees its completion, queued writes are booked meanwhile.
+    #[inline]
+    fn wait<R>(&mut self, ticket: Ticket, read: impl FnOnce(Done<'_>) -> R) -> Result<R, HostError> {
+        self.queue.ring();
+        self.queued.rung();
+        let (mut read, mut wait) = (Some(read), self.patience.wait());
+        loop {
+            wait.turn(&mut self.turn)?;
+            let queued = &mut self.queued;
+            while let Some(polled) = self.queue.poll(|done| {
+                if done.ticket == ticket {
+                    return read.take().map(|read| read(done));
+                }
+                queued.completed(&done);
+                None
+            }) {
+                if let Some(answer) = polled? {
+                    return Ok(answer);
+                }
+            }
+        }
+    }
+
+    /// Waits until a command can be submitted.
+    #[inline]
+    fn make_room(&mut self) -> Result<(), HostError> {
+        if self.queue.free_slots() > 0 { Ok(()) } else { self.wait_for_room() }
+    }
+
+    #[cold]
+    fn wait_for_room(&mut self) -> Result<(), HostError> {
+        self.wait_until(|client| client.queue.free_slots() > 0)
+    }
+
+    /// Announces everything and polls until `reached`.
+    fn wait_until(&mut self, reached: impl Fn(&Self) -> bool) -> Result<(), HostError> {
+        self.queue.ring();
+        self.queued.rung();
+        let mut wait = self.patience.wait();
+        while !reached(self) {
+            wait.turn(&mut self.turn)?;
+            self.reap()?;
+        }
+        Ok(())
+    }
+
+    /// Takes every completion that is there; all belong to queued writes, or to calls that have given up waiting.
+    fn reap(&mut self) -> Result<(), HostError> {
+        let queued = &mut self.queued;
+        while let Some(polled) = self.queue.poll(|done| queued.completed(&done)) {
+            polled?;
+        }
+        Ok(())
+    }
+
+    /// What went over the link so far.
+    pub fn stats(&self) -> QueueStats {
+        self.queue.stats()
+    }
+
+    /// The longest value that the namespace, the controller and a DMA window take, in bytes.
+    pub fn value_bytes_max(&self) -> u32 {
+        self.value_bytes_max
+    }
+
+    /// Whether a delete is one command or two.
+    pub fn delete_missing(&self) -> DeleteMissing {
+        self.delete_missing
+    }
+
+    /// The queue, for commands that this client has no call for. Waiting calls ignore their completions.
+    pub fn queue_mut(&mut self) -> &mut KvQueue {
+        &mut self.queue
+    }
+
+    /// What lets the device make progress, for admin calls in between.
+    pub fn turn_mut(&mut self) -> &mut T {
+        &mut self.turn
+    }
+
+    /// Queue and turn; queued writes that have not been drained are no longer looked after.
+    pub fn into_parts(self) -> (KvQueue, T) {
+        (self.queue, self.turn)
+    }
+}
+
+fn value_bytes_max(connection: &mut Connection, turn: &mut impl Turn, nsid: u32) -> Result<u32, HostError> {
+    let namespace = connection.identify_kv_namespace(turn, nsid)?;
+    let format = namespace.current_format();
+    if format.key_max_bytes.get() == 0 {
+        return Err(ProtocolError::Format.into());
+    }
+    let transfer = connection.transfer_bytes_max().unwrap_or(u64::MAX).min(WINDOW_BYTES_MAX as u64);
+    Ok(format.value_max_bytes.get().min(transfer as u32))
+}
+
+/// A submission that was preceded by [`KvClient::make_room`].
+#[inline]
+fn submitted(ticket: Result<Ticket, SubmitError>) -> Result<Ticket, HostError> {
+    ticket.map_err(HostError::Submit)
+}

@@ -1,0 +1,107 @@
+//! The admin queue: one command at a time.
+
+use saker_link::{DmaRegion, DmaSpace, HostQueuePair, PAGE_BYTES, RingError};
+use saker_nvme::{Cqe, Sqe, prp};
+
+use super::{Connection, Port};
+use crate::error::{HostError, ProtocolError, check};
+use crate::turn::{Patience, Turn};
+
+/// The admin queue pair is queue 0.
+const ADMIN_QUEUE: u16 = 0;
+
+#[derive(Debug)]
+pub(super) struct AdminQueue {
+    pair: HostQueuePair,
+    next_cid: u16,
+    /// A command got no answer: it may still come, and its data with it.
+    lost_step: bool,
+}
+
+impl AdminQueue {
+    pub(super) fn new(port: &Port, entries: u32) -> Result<Self, RingError> {
+        let pair = HostQueuePair::new(&port.space, &port.doorbells, ADMIN_QUEUE, entries, entries)?;
+        Ok(Self { pair, next_cid: 0, lost_step: false })
+    }
+
+    pub(super) fn pair(&self) -> &HostQueuePair {
+        &self.pair
+    }
+
+    /// Sends `sqe` and waits for its completion, whatever its status.
+    fn execute(&mut self, sqe: Sqe, turn: &mut impl Turn, patience: Patience) -> Result<Cqe, HostError> {
+        if self.lost_step {
+            return Err(ProtocolError::AdminQueue.into());
+        }
+        let cid = self.next_cid;
+        self.next_cid = cid.wrapping_add(1);
+        // One command at a time never fills a queue, unless the controller reports a wrong head.
+        self.pair.submit(&sqe.with_cid(cid)).map_err(|_| ProtocolError::AdminQueue)?;
+        self.pair.ring();
+        let answer = self.wait(cid, turn, patience);
+        self.lost_step = answer.is_err();
+        answer
+    }
+
+    fn wait(&mut self, cid: u16, turn: &mut impl Turn, patience: Patience) -> Result<Cqe, HostError> {
+        let mut wait = patience.wait();
+        loop {
+            if let Some(cqe) = self.pair.poll() {
+                self.pair.ring_cq();
+                let answered = cqe.cid.get();
+                let stranger = || saker_link::CompletionError::NotInFlight(answered).into();
+                return if answered == cid { Ok(cqe) } else { Err(stranger()) };
+            }
+            wait.turn(turn)?;
+        }
+    }
+}
+
+impl Connection {
+    /// Sends an admin command as it is (but for its CID) and returns its completion if the status is success.
+    ///
+    /// # Errors
+    /// [`HostError`], with the meaning of the status.
+    pub fn execute_admin(&mut self, turn: &mut impl Turn, sqe: Sqe) -> Result<Cqe, HostError> {
+        let cqe = self.admin.execute(sqe, turn, self.patience)?;
+        check(cqe.status())?;
+        Ok(cqe)
+    }
+
+    /// Sends an admin command that fills `into`, a multiple of 4 bytes long.
+    pub(super) fn read_admin(
+        &mut self,
+        turn: &mut impl Turn,
+        sqe: Sqe,
+        into: &mut [u8],
+    ) -> Result<(), HostError> {
+        let buffer = AdminBuffer::new(&self.port.space, into.len())?;
+        self.execute_admin(turn, sqe.with_prp(buffer.prp1, buffer.prp2))?;
+        buffer.data.read(0, into).map_err(|_| ProtocolError::AdminQueue.into())
+    }
+}
+
+/// Arena pages for the data of one command, with their PRP list.
+struct AdminBuffer {
+    data: DmaRegion,
+    _list: Option<DmaRegion>,
+    prp1: u64,
+    prp2: u64,
+}
+
+impl AdminBuffer {
+    fn new(space: &std::sync::Arc<DmaSpace>, bytes: usize) -> Result<Self, HostError> {
+        let data = space.alloc_bytes(bytes)?;
+        let (page, bytes) = (PAGE_BYTES as u32, bytes as u32);
+        let entries = prp::list_entries_needed(data.iova(), bytes, page, 0);
+        let list = if entries > 0 { Some(space.alloc_bytes(entries as usize * 8)?) } else { None };
+        let list_iova = list.as_ref().map_or(0, DmaRegion::iova);
+        let mut written = Ok(());
+        let prps = prp::build(data.iova(), bytes, page, list_iova, |at, entry| {
+            written = written.and(space.write_u64(at, entry));
+        });
+        let (prp1, prp2) = prps.map_err(|_| ProtocolError::AdminQueue)?;
+        written.map_err(|_| ProtocolError::AdminQueue)?;
+        Ok(Self { data, _list: list, prp1, prp2 })
+    }
+}

@@ -1,0 +1,254 @@
+//! The commands of one queue pair: submitted and polled, never waited for. Every timing uses this code, virtual time too.
+//!
+//! Data of up to 4 KiB travels through the slot's staging page, one PRP entry, and without allocation. Longer data is
+//! either an owned `Vec`, which the queue lends to the device and gives back, or memory that the caller mapped.
+
+mod commands;
+mod error;
+mod loan;
+mod stats;
+mod ticket;
+
+pub use commands::{Mapped, RawData};
+pub use error::{Returned, SubmitError};
+pub use stats::QueueStats;
+pub use ticket::{Done, Ticket};
+
+use std::sync::Arc;
+
+use saker_link::{
+    Completion, CompletionError, Cqe, DmaSpace, HostQueuePair, PAGE_BYTES, PoolError, Rejected, Slot,
+    SlotPool, SlotQueue, Sqe, Window,
+};
+
+use loan::Loan;
+use ticket::Bytes;
+
+/// A queue pair for the commands of one namespace.
+#[derive(Debug)]
+pub struct KvQueue {
+    queue: SlotQueue,
+    pool: SlotPool,
+    flights: Box<[Flight]>,
+    /// Owned buffers of commands in flight, by slot.
+    loans: Box<[Option<Loan>]>,
+    windows: Vec<Window>,
+    space: Arc<DmaSpace>,
+    nsid: u32,
+    cq_unreported: u32,
+    cq_unreported_max: u32,
+    stats: QueueStats,
+}
+
+/// What is known of a slot's command, or of the next one.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    generation: u32,
+    /// Bytes of the buffer.
+    bytes: u32,
+    /// Where the buffer begins in its first page.
+    offset: u32,
+    place: Place,
+    shape: Shape,
+}
+
+/// Where a command's data is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// There is none, or it is in memory of the caller.
+    Elsewhere,
+    Staging,
+    Owned,
+}
+
+/// What a successful completion leaves in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// Nothing for the host.
+    ToDevice,
+    /// As much of a value of DW0 bytes as fits.
+    Value,
+    /// A full buffer, as far as one can tell.
+    Whole,
+}
+
+impl KvQueue {
+    /// Takes over `pair` for up to `slots` commands in flight to namespace `nsid`. Fewer slots serve if the submission
+    /// queue has fewer entries. A slot takes a window and a page of `space`; owned buffers take a window each.
+    ///
+    /// # Errors
+    /// [`PoolError`] if `space` has too little left.
+    pub fn new(space: &Arc<DmaSpace>, pair: HostQueuePair, slots: u16, nsid: u32) -> Result<Self, PoolError> {
+        // A queue holds one command less than it has entries; with no more slots than that it is never full.
+        let slots = slots.min((pair.sq_entries() - 1).min(u32::from(u16::MAX)) as u16);
+        let flight =
+            Flight { generation: 0, bytes: 0, offset: 0, place: Place::Elsewhere, shape: Shape::ToDevice };
+        Ok(Self {
+            pool: SlotPool::new(space, slots)?,
+            flights: vec![flight; usize::from(slots)].into(),
+            loans: (0..slots).map(|_| None).collect(),
+            windows: Vec::new(),
+            space: Arc::clone(space),
+            nsid,
+            cq_unreported: 0,
+            cq_unreported_max: (pair.cq_entries() / 4).max(1),
+            stats: QueueStats::default(),
+            queue: SlotQueue::new(pair, slots),
+        })
+    }
+
+    /// Announces everything submitted to the device.
+    #[inline]
+    pub fn ring(&mut self) {
+        self.queue.ring();
+        self.stats.sq_doorbells += 1;
+    }
+
+    /// Takes the next completion, if there is one, shows it to `visit` and releases its slot. The completion queue's
+    /// doorbell is rung when nothing is left to take, or a quarter of the queue has been taken.
+    ///
+    /// # Errors
+    /// [`CompletionError`] for an entry that answers no command in flight: the device is broken. It is consumed.
+    #[inline]
+    pub fn poll<R>(&mut self, visit: impl FnOnce(Done<'_>) -> R) -> Option<Result<R, CompletionError>> {
+        let Some(polled) = self.queue.poll() else {
+            self.report_taken(1);
+            return None;
+        };
+        self.cq_unreported += 1;
+        self.stats.completions += 1;
+        self.report_taken(self.cq_unreported_max);
+        Some(polled.map(|completion| self.finish(completion, visit)))
+    }
+
+    #[inline]
+    fn report_taken(&mut self, at_least: u32) {
+        if self.cq_unreported >= at_least {
+            self.queue.ring_cq();
+            self.stats.cq_doorbells += 1;
+            self.cq_unreported = 0;
+        }
+    }
+
+    #[inline]
+    fn finish<R>(&mut self, Completion { slot, cqe }: Completion, visit: impl FnOnce(Done<'_>) -> R) -> R {
+        let index = usize::from(slot.index());
+        let flight = self.flights[index];
+        self.flights[index].generation = flight.generation.wrapping_add(1);
+        let bytes = flight.visible_bytes(&cqe);
+        self.stats.page_bytes_from_device += pages_bytes(flight.offset, bytes);
+        let done = |bytes| Done {
+            ticket: Ticket { slot: slot.index(), generation: flight.generation },
+            status: cqe.status(),
+            result: cqe.result_dw0(),
+            bytes,
+        };
+        let answer = match flight.place {
+            Place::Owned => {
+                let (mut buffer, start) = self.end_loan(index);
+                visit(done(Bytes::Owned(&mut buffer, start..start + bytes)))
+            }
+            Place::Staging => visit(done(Bytes::Staged(&slot.staging()[..bytes]))),
+            Place::Elsewhere => visit(done(Bytes::Staged(&[]))),
+        };
+        self.pool.release(slot);
+        answer
+    }
+
+    #[inline]
+    fn take_slot(&mut self) -> Result<Slot, SubmitError> {
+        self.pool.acquire().ok_or(SubmitError::Full)
+    }
+
+    /// Submits `sqe`. A loan for the slot is in place already.
+    #[inline]
+    fn launch(
+        &mut self,
+        slot: Slot,
+        sqe: &Sqe,
+        place: Place,
+        shape: Shape,
+        bytes: u32,
+    ) -> Result<Ticket, SubmitError> {
+        let index = slot.index();
+        let flight = &mut self.flights[usize::from(index)];
+        (flight.place, flight.shape, flight.bytes) = (place, shape, bytes);
+        flight.offset = sqe.prp1.get() as u32 % PAGE_BYTES as u32;
+        let (generation, offset) = (flight.generation, flight.offset);
+        match self.queue.submit(slot, sqe) {
+            Ok(()) => {
+                self.stats.commands += 1;
+                if shape == Shape::ToDevice {
+                    self.stats.page_bytes_to_device += pages_bytes(offset, bytes as usize);
+                }
+                Ok(Ticket { slot: index, generation })
+            }
+            Err(rejected) => Err(self.take_back(rejected)),
+        }
+    }
+
+    /// Only payload entries of the caller can have filled the queue.
+    #[cold]
+    fn take_back(&mut self, rejected: Rejected) -> SubmitError {
+        self.pool.release(rejected.slot);
+        SubmitError::Full
+    }
+
+    /// Commands that can be submitted before the queue is full.
+    #[inline]
+    pub fn free_slots(&self) -> usize {
+        self.pool.free()
+    }
+
+    /// Commands submitted and not completed.
+    #[inline]
+    pub fn in_flight(&self) -> usize {
+        self.slots() - self.pool.free()
+    }
+
+    /// The most commands that can be in flight.
+    #[inline]
+    pub fn slots(&self) -> usize {
+        self.flights.len()
+    }
+
+    /// The namespace of the commands.
+    pub fn nsid(&self) -> u32 {
+        self.nsid
+    }
+
+    /// What went over the link so far.
+    pub fn stats(&self) -> QueueStats {
+        self.stats
+    }
+
+    /// The queue pair: its identifier, sizes and addresses.
+    pub fn pair(&self) -> &HostQueuePair {
+        self.queue.pair()
+    }
+
+    /// The memory the queue's buffers are in.
+    pub fn space(&self) -> &Arc<DmaSpace> {
+        &self.space
+    }
+}
+
+impl Flight {
+    #[inline]
+    fn visible_bytes(&self, cqe: &Cqe) -> usize {
+        if !cqe.status().is_success() {
+            return 0;
+        }
+        match self.shape {
+            Shape::ToDevice => 0,
+            Shape::Value => self.bytes.min(cqe.result_dw0()) as usize,
+            Shape::Whole => self.bytes as usize,
+        }
+    }
+}
+
+/// Bytes of the pages that `bytes` bytes at `offset` of a page touch.
+#[inline]
+const fn pages_bytes(offset: u32, bytes: usize) -> u64 {
+    if bytes == 0 { 0 } else { (offset as usize + bytes).next_multiple_of(PAGE_BYTES) as u64 }
+}

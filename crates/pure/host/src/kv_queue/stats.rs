@@ -1,0 +1,36 @@
+//! What a queue pair moved over the link.
+
+use saker_nvme::{Cqe, Sqe};
+
+/// Counts since the queue was made. Bytes of data are whole pages, as PRP transfers move them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueStats {
+    /// Commands submitted.
+    pub commands: u64,
+    /// Completions taken.
+    pub completions: u64,
+    /// Writes of the submission queue doorbell.
+    pub sq_doorbells: u64,
+    /// Writes of the completion queue doorbell.
+    pub cq_doorbells: u64,
+    /// Bytes of the pages that commands offered for reading by the device.
+    pub page_bytes_to_device: u64,
+    /// Bytes of the pages that completed commands had filled.
+    pub page_bytes_from_device: u64,
+    /// Bytes of PRP list entries.
+    pub prp_list_bytes: u64,
+}
+
+impl QueueStats {
+    /// Bytes of submission queue entries.
+    #[must_use]
+    pub const fn sqe_bytes(&self) -> u64 {
+        self.commands * Sqe::BYTES as u64
+    }
+
+    /// Bytes of completion queue entries.
+    #[must_use]
+    pub const fn cqe_bytes(&self) -> u64 {
+        self.completions * Cqe::BYTES as u64
+    }
+}

@@ -1,0 +1,23 @@
+//! Keys of 1 to 255 bytes on any key-value device.
+//!
+//! A key of 17 to 255 bytes is stored under a device key of 16 bytes: the mark `FFh 4Bh` and 112 bits of the key's
+//! xxh3-128 digest. The value there is an [`envelope`] of every pair whose key has that digest, so that a collision costs
+//! time but never a pair, and a change of the envelope is one Store, which is atomic. A key of exactly 16 bytes that
+//! begins with the mark takes the same way; so every device key of 16 bytes with the mark is an envelope, and no other is.
+//!
+//! Writing such a key reads the envelope first. The device cannot compare and swap, so two clients that write keys of
+//! one digest at the same moment can lose one of the writes: keep the long keys of a namespace to one writing client.
+
+mod digest;
+pub mod envelope;
+mod keys;
+mod page;
+mod store;
+
+pub use digest::{KeyDigest, MARK, Xxh3Digest};
+pub use envelope::EnvelopeError;
+pub use keys::StoreKeys;
+pub use store::KvStoreClient;
+
+/// The longest key in bytes.
+pub const KEY_BYTES_MAX: usize = 255;

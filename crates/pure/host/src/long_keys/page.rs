@@ -1,0 +1,89 @@
+//! The envelope that a call looks at: its beginning, or all of it.
+
+use saker_nvme::Key;
+
+use super::digest::{KeyDigest, device_key};
+use super::envelope::{Directory, Entry, EnvelopeError};
+use crate::client::KvClient;
+use crate::error::HostError;
+use crate::turn::Turn;
+
+/// Bytes of one envelope as they were read, kept from call to call for its memory.
+#[derive(Debug, Default)]
+pub(super) struct EnvelopePage {
+    bytes: Vec<u8>,
+    total_bytes: usize,
+}
+
+/// What a look into an envelope needs.
+pub(super) enum Look<R> {
+    /// The answer.
+    Seen(R),
+    /// The whole envelope.
+    More,
+}
+
+impl EnvelopePage {
+    /// Reads the envelope under `at` and looks into it: first at its first 4 KiB, then, if `look` says so, at all of it.
+    /// `None` if there is no such device key.
+    pub(super) fn look<T: Turn, R>(
+        &mut self,
+        client: &mut KvClient<T>,
+        at: &Key,
+        digest: &impl KeyDigest,
+        mut look: impl FnMut(&[u8], &[Entry<'_>]) -> Look<R>,
+    ) -> Result<Option<R>, HostError> {
+        let mut present = self.read_prefix(client, at)?;
+        loop {
+            if !present {
+                return Ok(None);
+            }
+            let broken = |error| HostError::Envelope { key: *at, error };
+            if let Directory::Complete(entries) = self.directory().map_err(broken)? {
+                check_digests(&entries, at, digest).map_err(broken)?;
+                if let Look::Seen(answer) = look(&self.bytes, &entries) {
+                    return Ok(Some(answer));
+                }
+            }
+            if self.bytes.len() == self.total_bytes {
+                // A complete envelope has a complete directory and every value.
+                return Err(broken(EnvelopeError::Length));
+            }
+            present = self.read_whole(client, at)?;
+        }
+    }
+
+    fn directory(&self) -> Result<Directory<'_>, EnvelopeError> {
+        Directory::parse(&self.bytes, self.total_bytes)
+    }
+
+    fn read_prefix<T: Turn>(&mut self, client: &mut KvClient<T>, at: &Key) -> Result<bool, HostError> {
+        let into = &mut self.bytes;
+        let total = client.get_with(at, |beginning, bytes| {
+            into.clear();
+            into.extend_from_slice(beginning);
+            bytes
+        })?;
+        self.total_bytes = total.unwrap_or(0);
+        Ok(total.is_some())
+    }
+
+    fn read_whole<T: Turn>(&mut self, client: &mut KvClient<T>, at: &Key) -> Result<bool, HostError> {
+        let Some(whole) = client.get(at)? else {
+            return Ok(false);
+        };
+        (self.total_bytes, self.bytes) = (whole.len(), whole);
+        Ok(true)
+    }
+}
+
+/// An envelope that was copied to another device key is as wrong as a torn one.
+fn check_digests(entries: &[Entry<'_>], at: &Key, digest: &impl KeyDigest) -> Result<(), EnvelopeError> {
+    let belongs = |entry: &Entry<'_>| device_key(entry.key, digest) == *at;
+    if entries.iter().all(belongs) { Ok(()) } else { Err(EnvelopeError::Digest) }
+}
+
+/// The place of `key` among `entries`, which ascend; else where it would be.
+pub(super) fn position(entries: &[Entry<'_>], key: &[u8]) -> Result<usize, usize> {
+    entries.binary_search_by(|entry| entry.key.cmp(key))
+}

@@ -1,0 +1,277 @@
+//! A client for keys of 1 to 255 bytes.
+
+use saker_link::PAGE_BYTES;
+use saker_nvme::Key;
+
+use super::KEY_BYTES_MAX;
+use super::digest::{KeyDigest, Route, Xxh3Digest, route};
+use super::envelope::{self, Entry};
+use super::page::{EnvelopePage, Look, position};
+use crate::client::{Condition, KvClient};
+use crate::error::{HostError, KvError};
+use crate::turn::Turn;
+
+/// A [`KvClient`] that also takes long keys. `D` is the digest of long keys.
+#[derive(Debug)]
+pub struct KvStoreClient<T, D = Xxh3Digest> {
+    pub(super) client: KvClient<T>,
+    pub(super) digest: D,
+    pub(super) page: EnvelopePage,
+    scratch: Vec<u8>,
+}
+
+/// How an envelope has to change.
+enum Change {
+    /// Not at all: the condition does not hold, or there is nothing to delete.
+    None,
+    /// `scratch` replaces it.
+    Replace,
+    /// Its last pair goes.
+    Remove,
+}
+
+impl<T: Turn> KvStoreClient<T> {
+    /// Long keys over `client`, in the stored format.
+    pub fn new(client: KvClient<T>) -> Self {
+        Self::with_digest(client, Xxh3Digest)
+    }
+}
+
+impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
+    /// As [`new`](KvStoreClient::new) with another digest, for tests: what it writes cannot be read with the usual one.
+    pub fn with_digest(client: KvClient<T>, digest: D) -> Self {
+        Self { client, digest, page: EnvelopePage::default(), scratch: Vec::with_capacity(PAGE_BYTES) }
+    }
+
+    /// The client of the device's own keys. Writing keys of 16 bytes that begin with `FFh 4Bh` through it breaks the
+    /// envelopes of long keys.
+    pub fn native(&mut self) -> &mut KvClient<T> {
+        &mut self.client
+    }
+
+    /// Stores `value` under `key`, replacing what is there.
+    ///
+    /// # Errors
+    /// [`HostError`]; [`ValueLength`](HostError::ValueLength) if a long key's envelope would be too long for the device.
+    #[inline]
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
+        self.put_if(key, value, Condition::Always)
+    }
+
+    /// Stores `value` under `key` if `condition` holds. For native keys the device decides that.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    #[inline]
+    pub fn put_if(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), HostError> {
+        match route(key, &self.digest)? {
+            Route::Native(key) => self.client.put_if(&key, value, condition),
+            Route::Envelope(at) => self.put_long(&at, key, value, condition),
+        }
+    }
+
+    /// Stores `value` under `key` without waiting for it, where `key` is native; a long key's pair is stored before the
+    /// call returns. See [`KvClient::put_queued`].
+    ///
+    /// # Errors
+    /// [`HostError`].
+    #[inline]
+    pub fn put_queued(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
+        match route(key, &self.digest)? {
+            Route::Native(key) => self.client.put_queued(&key, value),
+            Route::Envelope(at) => self.put_long(&at, key, value, Condition::Always),
+        }
+    }
+
+    /// Waits for all queued writes.
+    ///
+    /// # Errors
+    /// See [`KvClient::drain`].
+    pub fn drain(&mut self) -> Result<(), HostError> {
+        self.client.drain()
+    }
+
+    /// The value of `key`, or `None` if there is no such key.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, HostError> {
+        match route(key, &self.digest)? {
+            Route::Native(key) => self.client.get(&key),
+            Route::Envelope(at) => self.get_long(&at, key, <[u8]>::to_vec),
+        }
+    }
+
+    /// Reads the value of `key` into the beginning of `buffer` and returns its size in bytes; as much as fits if it is
+    /// longer. `None` if there is no such key.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    #[inline]
+    pub fn get_into(&mut self, key: &[u8], buffer: &mut [u8]) -> Result<Option<usize>, HostError> {
+        match route(key, &self.digest)? {
+            Route::Native(key) => self.client.get_into(&key, buffer),
+            Route::Envelope(at) => self.get_long(&at, key, |value| {
+                let fits = value.len().min(buffer.len());
+                buffer[..fits].copy_from_slice(&value[..fits]);
+                value.len()
+            }),
+        }
+    }
+
+    /// Deletes `key` and tells whether it existed.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn delete(&mut self, key: &[u8]) -> Result<bool, HostError> {
+        match route(key, &self.digest)? {
+            Route::Native(key) => self.client.delete(&key),
+            Route::Envelope(at) => self.delete_long(&at, key),
+        }
+    }
+
+    /// Whether `key` exists.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn exists(&mut self, key: &[u8]) -> Result<bool, HostError> {
+        match route(key, &self.digest)? {
+            Route::Native(key) => self.client.exists(&key),
+            Route::Envelope(at) => {
+                let Self { client, digest, page, .. } = self;
+                let found =
+                    page.look(client, &at, digest, |_, entries| Look::Seen(position(entries, key).is_ok()))?;
+                Ok(found.unwrap_or(false))
+            }
+        }
+    }
+
+    /// Makes everything that was stored non-volatile; see [`KvClient::flush`].
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn flush(&mut self) -> Result<(), HostError> {
+        self.client.flush()
+    }
+
+    /// The longest value of a long key of `key_bytes` bytes that has an envelope of its own.
+    pub fn long_value_bytes_max(&self, key_bytes: usize) -> usize {
+        debug_assert!(key_bytes <= KEY_BYTES_MAX);
+        (self.client.value_bytes_max() as usize).saturating_sub(envelope::overhead_bytes(1) + key_bytes)
+    }
+
+    fn get_long<R>(
+        &mut self,
+        at: &Key,
+        key: &[u8],
+        mut read: impl FnMut(&[u8]) -> R,
+    ) -> Result<Option<R>, HostError> {
+        let Self { client, digest, page, .. } = self;
+        let found = page.look(client, at, digest, |bytes, entries| {
+            let Ok(place) = position(entries, key) else {
+                return Look::Seen(None);
+            };
+            bytes.get(entries[place].value.clone()).map_or(Look::More, |value| Look::Seen(Some(read(value))))
+        })?;
+        Ok(found.flatten())
+    }
+
+    fn put_long(
+        &mut self,
+        at: &Key,
+        key: &[u8],
+        value: &[u8],
+        condition: Condition,
+    ) -> Result<(), HostError> {
+        self.check_value(key, value)?;
+        let Self { client, digest, page, scratch, .. } = self;
+        let existed = page.look(client, at, digest, |bytes, entries| {
+            let place = position(entries, key);
+            if refusal(condition, place.is_ok()).is_some() {
+                return Look::Seen(Ok(place.is_ok()));
+            }
+            rewrite(bytes, entries, place, Some((key, value)), scratch)
+                .map_or(Look::More, |written| Look::Seen(written.map(|()| place.is_ok())))
+        })?;
+        let (present, existed) = match existed {
+            Some(existed) => (true, existed.map_err(|error| HostError::Envelope { key: *at, error })?),
+            None => (false, false),
+        };
+        if let Some(error) = refusal(condition, existed) {
+            return Err(error.into());
+        }
+        if !present {
+            envelope::write(&[(key, value)], scratch)
+                .map_err(|error| HostError::Envelope { key: *at, error })?;
+        }
+        self.store_scratch(at)
+    }
+
+    fn delete_long(&mut self, at: &Key, key: &[u8]) -> Result<bool, HostError> {
+        let Self { client, digest, page, scratch, .. } = self;
+        let change = page.look(client, at, digest, |bytes, entries| match position(entries, key) {
+            Err(_) => Look::Seen(Ok(Change::None)),
+            Ok(_) if entries.len() == 1 => Look::Seen(Ok(Change::Remove)),
+            place @ Ok(_) => rewrite(bytes, entries, place, None, scratch)
+                .map_or(Look::More, |written| Look::Seen(written.map(|()| Change::Replace))),
+        })?;
+        let change =
+            change.unwrap_or(Ok(Change::None)).map_err(|error| HostError::Envelope { key: *at, error })?;
+        match change {
+            Change::None => Ok(false),
+            Change::Remove => self.client.delete(at),
+            Change::Replace => self.store_scratch(at).map(|()| true),
+        }
+    }
+
+    fn check_value(&self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
+        let bytes_max = self.long_value_bytes_max(key.len());
+        if value.len() <= bytes_max {
+            Ok(())
+        } else {
+            Err(HostError::ValueLength { bytes: value.len(), bytes_max })
+        }
+    }
+
+    /// Stores the new envelope. Pairs of other keys may have made it too long.
+    fn store_scratch(&mut self, at: &Key) -> Result<(), HostError> {
+        let (bytes, bytes_max) = (self.scratch.len(), self.client.value_bytes_max() as usize);
+        if bytes > bytes_max {
+            return Err(HostError::ValueLength { bytes, bytes_max });
+        }
+        self.client.put(at, &self.scratch)
+    }
+}
+
+/// Why `condition` does not hold, if it does not.
+fn refusal(condition: Condition, exists: bool) -> Option<KvError> {
+    match (condition, exists) {
+        (Condition::MustExist, false) => Some(KvError::NotFound),
+        (Condition::MustNotExist, true) => Some(KvError::Exists),
+        _ => None,
+    }
+}
+
+/// Writes the envelope of `entries` with the pair at `place` replaced by `pair`, or added, or left out. `None` if a value
+/// that stays is not among `bytes`.
+fn rewrite(
+    bytes: &[u8],
+    entries: &[Entry<'_>],
+    place: Result<usize, usize>,
+    pair: Option<(&[u8], &[u8])>,
+    into: &mut Vec<u8>,
+) -> Option<Result<(), envelope::EnvelopeError>> {
+    let (before, after) = match place {
+        Ok(at) => (&entries[..at], &entries[at + 1..]),
+        Err(at) => entries.split_at(at),
+    };
+    let mut pairs = Vec::with_capacity(entries.len() + 1);
+    for entry in before {
+        pairs.push((entry.key, bytes.get(entry.value.clone())?));
+    }
+    pairs.extend(pair);
+    for entry in after {
+        pairs.push((entry.key, bytes.get(entry.value.clone())?));
+    }
+    Some(envelope::write(&pairs, into))
+}

@@ -1,0 +1,14 @@
+//! The host side against a small fake controller.
+
+#[path = "host/admin.rs"]
+mod admin;
+#[path = "host/client.rs"]
+mod client;
+#[path = "host/fake.rs"]
+mod fake;
+#[path = "host/long.rs"]
+mod long;
+#[path = "host/model.rs"]
+mod model;
+#[path = "host/queue.rs"]
+mod queue;
