@@ -70,7 +70,14 @@ impl DeviceConfig {
 
     /// A device with these namespaces.
     pub fn with(namespaces: Vec<NamespaceConfig>, capacitor: bool, seed: u64) -> Self {
-        Self { namespaces, capacitor, seed, queue_pairs_max: 64, queue_entries_max: 4096, checkpoint_bytes: None }
+        Self {
+            namespaces,
+            capacitor,
+            seed,
+            queue_pairs_max: 64,
+            queue_entries_max: 4096,
+            checkpoint_bytes: None,
+        }
     }
 }
 
@@ -78,12 +85,19 @@ impl NamespaceConfig {
     /// A KV namespace with the largest values the geometry allows (up to 2 MiB).
     pub fn kv(nsid: u32, geometry: &Geometry, quota_segments: u32, seed: u64) -> Self {
         let defaults = HashStoreConfig::new(nsid as u16, geometry, quota_segments, true);
-        let kind = NamespaceKind::Kv { value_bytes_max: defaults.value_bytes_max, seed, error_on_delete: false };
+        let kind =
+            NamespaceKind::Kv { value_bytes_max: defaults.value_bytes_max, seed, error_on_delete: false };
         Self { nsid, quota_segments, kind }
     }
 
     /// A block namespace as large as its quota allows.
-    pub fn block(nsid: u32, geometry: &Geometry, quota_segments: u32, capacitor: bool, block_bytes: u32) -> Self {
+    pub fn block(
+        nsid: u32,
+        geometry: &Geometry,
+        quota_segments: u32,
+        capacitor: bool,
+        block_bytes: u32,
+    ) -> Self {
         let defaults = PageMapConfig::new(nsid as u16, geometry, quota_segments, capacitor, block_bytes);
         Self { nsid, quota_segments, kind: NamespaceKind::Block { block_bytes, blocks: defaults.blocks } }
     }

@@ -1,7 +1,9 @@
 //! The device as a whole: what both drivers share.
 
 use crate::config::{DeviceConfig, NamespaceKind, TRANSFER_BYTES_MAX};
-use crate::controller::{Action, Controller, Identity, NamespaceFacts, NamespaceKind as FactsKind, RegisterAction};
+use crate::controller::{
+    Action, Controller, Identity, NamespaceFacts, NamespaceKind as FactsKind, RegisterAction,
+};
 use crate::namespace::{Namespace, Store};
 use crate::queues::Queues;
 use crate::stats::{DeviceStats, NamespaceSnapshot, Snapshot};
@@ -305,7 +307,10 @@ impl<M: Media, T> Device<M, T> {
                 None
             }
             Action::SetEdnek { nsid, value } => {
-                self.namespaces.iter_mut().filter(|ns| ns.config.nsid == nsid).for_each(|ns| ns.error_on_delete = value);
+                self.namespaces
+                    .iter_mut()
+                    .filter(|ns| ns.config.nsid == nsid)
+                    .for_each(|ns| ns.error_on_delete = value);
                 Some(Ok(()))
             }
             Action::Format { ref nsids, .. } => {
@@ -402,9 +407,11 @@ fn namespace_snapshot<M: Media>(ns: &Namespace, flash: &mut Flash<M>) -> Namespa
             let stats = s.stats();
             snapshot.log = s.log_stats();
             snapshot.memory.index_bytes = s.memory_bytes();
-            (snapshot.blocks_written, snapshot.gc_blocks_copied) = (stats.blocks_written, stats.gc_blocks_copied);
+            (snapshot.blocks_written, snapshot.gc_blocks_copied) =
+                (stats.blocks_written, stats.gc_blocks_copied);
             let bytes = u64::from(s.config().block_bytes);
-            (snapshot.live_bytes, snapshot.capacity_bytes) = (s.blocks_in_use() * bytes, s.config().blocks * bytes);
+            (snapshot.live_bytes, snapshot.capacity_bytes) =
+                (s.blocks_in_use() * bytes, s.config().blocks * bytes);
         }
         Store::Damaged(d) => snapshot.damage = Some(d.to_string()),
         Store::KvRecovery(_) | Store::BlockRecovery(_) => {}

@@ -86,7 +86,9 @@ impl Request {
     pub fn bytes_in(&self) -> u32 {
         match self {
             Self::Kv(KvCommand::Store { value_bytes, .. }, _) => *value_bytes,
-            Self::Block(NvmCommand::Write { .. } | NvmCommand::DatasetManagement { .. }, pieces) => pieces.bytes(),
+            Self::Block(NvmCommand::Write { .. } | NvmCommand::DatasetManagement { .. }, pieces) => {
+                pieces.bytes()
+            }
             _ => 0,
         }
     }
@@ -108,7 +110,9 @@ impl Request {
         w.work(Unit::Decode, 1);
         let error_on_delete = namespace.error_on_delete;
         match (self, &mut namespace.store) {
-            (Self::Kv(command, pieces), Store::Kv(store)) => kv(command, pieces, store, error_on_delete, space, m, w),
+            (Self::Kv(command, pieces), Store::Kv(store)) => {
+                kv(command, pieces, store, error_on_delete, space, m, w)
+            }
             (Self::Block(command, pieces), Store::Block(map)) => block(command, pieces, map, space, m, w),
             (_, Store::Damaged(_)) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
             _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),
@@ -153,7 +157,10 @@ fn kv<M: Media, W: Meter>(
     match command {
         KvCommand::Store { key, value_bytes, options } => {
             let mut data = HostData { space, pieces, bytes: *value_bytes };
-            reply(store.store(key.as_bytes(), &mut data, condition(*options), m, w).map(|r| r.map(|()| 0)), false)
+            reply(
+                store.store(key.as_bytes(), &mut data, condition(*options), m, w).map(|r| r.map(|()| 0)),
+                false,
+            )
         }
         KvCommand::Retrieve { key, buffer_bytes, .. } => {
             let mut data = HostData { space, pieces, bytes: *buffer_bytes };
@@ -163,7 +170,9 @@ fn kv<M: Media, W: Meter>(
             }
         }
         KvCommand::Delete { key } => match store.delete(key.as_bytes(), m, w) {
-            Step::Done(Err(KvError::NotFound)) if !error_on_delete => Outcome::Done(Reply::status(Status::SUCCESS)),
+            Step::Done(Err(KvError::NotFound)) if !error_on_delete => {
+                Outcome::Done(Reply::status(Status::SUCCESS))
+            }
             step => reply(step.map(|r| r.map(|()| 0)), false),
         },
         KvCommand::Exist { key } => {
@@ -173,7 +182,9 @@ fn kv<M: Media, W: Meter>(
         KvCommand::List { start, buffer_bytes } => {
             Outcome::Done(list(start.as_ref(), *buffer_bytes, pieces, store, space, w))
         }
-        KvCommand::Flush => Outcome::Done(Reply { flush: Some(store.flush(m)), ..Reply::status(Status::SUCCESS) }),
+        KvCommand::Flush => {
+            Outcome::Done(Reply { flush: Some(store.flush(m)), ..Reply::status(Status::SUCCESS) })
+        }
     }
 }
 
@@ -266,7 +277,9 @@ fn block<M: Media, W: Meter>(
         Step::Blocked(_) => Outcome::Blocked,
     };
     match command {
-        NvmCommand::Flush => Outcome::Done(Reply { flush: Some(map.flush(m)), ..Reply::status(Status::SUCCESS) }),
+        NvmCommand::Flush => {
+            Outcome::Done(Reply { flush: Some(map.flush(m)), ..Reply::status(Status::SUCCESS) })
+        }
         NvmCommand::Write { range, force_unit_access } => {
             let fill = |n: u32, out: &mut [u8]| {
                 pieces.read(space, n * block_bytes, out).map_err(|_| BlockError::Transfer)

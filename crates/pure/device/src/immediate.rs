@@ -92,7 +92,11 @@ impl<M: Media> Device<M, Untimed> {
         }
         let Some(n) = self.namespace_index(nsid) else {
             let broadcast = nsid == NSID_ALL;
-            return failed(if broadcast { Status::INVALID_FIELD } else { Status::INVALID_NAMESPACE_OR_FORMAT });
+            return failed(if broadcast {
+                Status::INVALID_FIELD
+            } else {
+                Status::INVALID_NAMESPACE_OR_FORMAT
+            });
         };
         if !self.formats.is_empty() && self.formats.iter().any(|(f, _)| *f == n) {
             return failed(Status::FORMAT_IN_PROGRESS);
@@ -114,7 +118,8 @@ impl<M: Media> Device<M, Untimed> {
             match request.execute(&mut self.namespaces[n], &self.host.space, &mut view, &mut Free) {
                 Outcome::Done(mut reply) => {
                     if self.write_through && request.is_write() && reply.status.is_success() {
-                        reply.flush = self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
+                        reply.flush =
+                            self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
                     }
                     self.after_command(n);
                     return if reply.flush.is_some() { self.finish_flush(n, reply) } else { reply };

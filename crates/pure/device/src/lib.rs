@@ -18,6 +18,6 @@ pub mod transfer;
 
 pub use config::{DeviceConfig, NamespaceConfig, NamespaceKind};
 pub use device::{Attachment, Device};
-pub use stats::{DeviceStats, Snapshot};
 pub use immediate::Untimed;
+pub use stats::{DeviceStats, Snapshot};
 pub use timed::{Costs, Timed, timings};

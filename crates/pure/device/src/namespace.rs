@@ -49,17 +49,29 @@ impl Namespace {
     ) -> Self {
         let owner = config.nsid as u16;
         flash.pool_mut().set_quota(owner, config.quota_segments);
-        let mut namespace = Self { config, store: Store::Damaged(Damage::Checkpoint { owner, what: String::new() }), error_on_delete: false, usable: true };
+        let mut namespace = Self {
+            config,
+            store: Store::Damaged(Damage::Checkpoint { owner, what: String::new() }),
+            error_on_delete: false,
+            usable: true,
+        };
         if let NamespaceKind::Kv { error_on_delete, .. } = config.kind {
             namespace.error_on_delete = error_on_delete;
         }
         let view = flash.view(owner, Class::Foreground);
         namespace.store = match config.kind {
-            NamespaceKind::Kv { .. } => {
-                Store::KvRecovery(Box::new(KvRecovery::new(namespace.kv_config(capacitor, checkpoint_bytes, &view), &view)))
-            }
+            NamespaceKind::Kv { .. } => Store::KvRecovery(Box::new(KvRecovery::new(
+                namespace.kv_config(capacitor, checkpoint_bytes, &view),
+                &view,
+            ))),
             NamespaceKind::Block { block_bytes, blocks } => {
-                let defaults = PageMapConfig::new(owner, &view.geometry(), config.quota_segments, capacitor, block_bytes);
+                let defaults = PageMapConfig::new(
+                    owner,
+                    &view.geometry(),
+                    config.quota_segments,
+                    capacitor,
+                    block_bytes,
+                );
                 let checkpoint_bytes = checkpoint_bytes.unwrap_or(defaults.checkpoint_bytes);
                 let config = PageMapConfig { blocks, checkpoint_bytes, ..defaults };
                 Store::BlockRecovery(Box::new(BlockRecovery::new(config, &view)))
@@ -160,7 +172,11 @@ impl Namespace {
     }
 
     /// One quantum of background work.
-    pub fn background<M: Media, W: Meter>(&mut self, m: &mut NamespaceMedium<'_, M>, w: &mut W) -> Step<Background> {
+    pub fn background<M: Media, W: Meter>(
+        &mut self,
+        m: &mut NamespaceMedium<'_, M>,
+        w: &mut W,
+    ) -> Step<Background> {
         let finished = m.finished();
         match &mut self.store {
             Store::Kv(s) => s.background(finished, m, w),

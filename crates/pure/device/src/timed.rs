@@ -173,6 +173,11 @@ impl<M: Media> Device<M, Timed> {
         self.tempo.steps
     }
 
+    /// I/O commands completed so far: cheap to ask after every event.
+    pub fn stats_commands(&self) -> u64 {
+        self.stats.commands
+    }
+
     /// The current time.
     pub fn now(&self) -> Instant {
         self.tempo.now
@@ -254,7 +259,15 @@ impl<M: Media> Device<M, Timed> {
                 self.token(id).stage = Stage::Dispatched;
                 let t = &mut self.tempo;
                 let length = t.costs.fetch + t.costs.dispatch;
-                t.dispatcher.request(t.now, id, length, Duration::ZERO, Event::Dispatcher, Event::Step, &mut t.events);
+                t.dispatcher.request(
+                    t.now,
+                    id,
+                    length,
+                    Duration::ZERO,
+                    Event::Dispatcher,
+                    Event::Step,
+                    &mut t.events,
+                );
             }
             Stage::Dispatched => self.route(id),
             Stage::Ready => self.want_core(Work::Command(id)),
@@ -269,12 +282,15 @@ impl<M: Media> Device<M, Timed> {
     fn route(&mut self, id: Id) {
         let sqe = self.token(id).sqe;
         let nsid = sqe.nsid.get();
-        let found = if nsid == NSID_ALL && sqe.opcode == FLUSH { Some(0) } else { self.namespace_index(nsid) };
+        let found =
+            if nsid == NSID_ALL && sqe.opcode == FLUSH { Some(0) } else { self.namespace_index(nsid) };
         let decoded = match found {
             None if nsid == NSID_ALL => Err(Status::INVALID_FIELD),
             None => Err(Status::INVALID_NAMESPACE_OR_FORMAT),
             Some(n) if self.formats.iter().any(|(f, _)| *f == n) => Err(Status::FORMAT_IN_PROGRESS),
-            Some(n) => Request::decode(&sqe, &self.namespaces[n].config.kind, &self.host.space).map(|r| (n, r)),
+            Some(n) => {
+                Request::decode(&sqe, &self.namespaces[n].config.kind, &self.host.space).map(|r| (n, r))
+            }
         };
         let (n, request) = match decoded {
             Ok(found) => found,

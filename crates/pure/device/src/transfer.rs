@@ -86,7 +86,9 @@ impl Pieces {
         if let Self::One(at, _) = self {
             return space.read(at + u64::from(offset), out).map_err(|_| SourceError);
         }
-        self.each(offset, out.len() as u32, |at, range| space.read(at, &mut out[range]).map_err(|_| SourceError))
+        self.each(offset, out.len() as u32, |at, range| {
+            space.read(at, &mut out[range]).map_err(|_| SourceError)
+        })
     }
 
     /// Copies to host memory.
@@ -95,7 +97,9 @@ impl Pieces {
         if let Self::One(at, _) = self {
             return space.write(at + u64::from(offset), bytes).map_err(|_| SourceError);
         }
-        self.each(offset, bytes.len() as u32, |at, range| space.write(at, &bytes[range]).map_err(|_| SourceError))
+        self.each(offset, bytes.len() as u32, |at, range| {
+            space.write(at, &bytes[range]).map_err(|_| SourceError)
+        })
     }
 
     /// Bytes a PRP transfer of this much data moves: whole pages (BandSlim section 2.4).

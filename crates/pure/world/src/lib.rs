@@ -1,1 +1,17 @@
-//! (in construction)
+//! Host and device joined, in virtual time or without time. Everything here is deterministic: the same seed
+//! gives the same bytes, times and digest on any machine.
+#![forbid(unsafe_code)]
+
+pub mod blocks;
+pub mod build;
+pub mod disk_kv;
+pub mod host_side;
+pub mod joined;
+pub mod result;
+
+pub use blocks::KvBlockQueue;
+pub use build::{Build, BuildError, shape_of};
+pub use disk_kv::run_disk_kv;
+pub use host_side::run_host_kv;
+pub use joined::{Clocked, Inline};
+pub use result::{Job, RunResult, Side};

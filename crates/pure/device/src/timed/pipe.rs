@@ -13,7 +13,10 @@ pub struct Pipe {
 impl Pipe {
     /// Serves command `id`, ready now, for `length`; its next stage comes `after` later. If the pipe is busy the
     /// command waits, and starts at the event time at which the pipe is free.
-    #[expect(clippy::too_many_arguments, reason = "the two event constructors keep the pipe free of the device's types")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the two event constructors keep the pipe free of the device's types"
+    )]
     pub fn request<E>(
         &mut self,
         now: Instant,

@@ -248,7 +248,8 @@ mod tests {
         }
         assert_eq!(table.len(), model.len() as u64);
         let mut cursor = Cursor::START;
-        let all: Vec<_> = std::iter::from_fn(|| table.next(&mut cursor)).map(|(k, l)| ((k, l.key_bytes()), l)).collect();
+        let all: Vec<_> =
+            std::iter::from_fn(|| table.next(&mut cursor)).map(|(k, l)| ((k, l.key_bytes()), l)).collect();
         assert!(all.iter().copied().eq(model.iter().map(|(k, l)| (*k, *l))), "walked in order");
         for ((key, len), l) in &model {
             assert_eq!(table.get(*key, *len), Some(*l));

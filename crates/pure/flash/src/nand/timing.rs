@@ -238,7 +238,9 @@ impl NandClock {
         };
         self.remaining[n] = luns.len() as u32;
         let level = match work {
-            Work::Read(at) => (self.shape.geometry.index_of(at) / self.shape.luns) as usize % self.p.reads.len(),
+            Work::Read(at) => {
+                (self.shape.geometry.index_of(at) / self.shape.luns) as usize % self.p.reads.len()
+            }
             Work::Program(_) | Work::Erase(_) => 0,
         };
         for lun in luns {
@@ -322,8 +324,12 @@ mod tests {
 
     fn nand() -> TimingModel {
         let us = |n: u64| Duration::from_nanos(n * 1000);
-        let p =
-            NandModel { reads: [us(50); 3], program: us(500), erase: us(3000), channel_bandwidth: 16_384_000_000 };
+        let p = NandModel {
+            reads: [us(50); 3],
+            program: us(500),
+            erase: us(3000),
+            channel_bandwidth: 16_384_000_000,
+        };
         TimingModel::new(Timings::Nand(p), shape())
     }
 

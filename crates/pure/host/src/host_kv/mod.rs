@@ -99,6 +99,14 @@ impl<Q: BlockQueue> HostKv<Q> {
         Ok(Self { store, medium, parked, next_ticket: 0, background_pages, background_idle: true })
     }
 
+    /// A new store over an empty medium.
+    pub fn over(medium: BlockMedium<Q>) -> Self {
+        let config = HashStoreConfig::new(1, &medium.geometry(), medium.quota_segments(), false);
+        let store = HashStore::new(config, &medium);
+        let (parked, background_pages) = (VecDeque::new(), Vec::new());
+        Self { store, medium, parked, next_ticket: 0, background_pages, background_idle: true }
+    }
+
     /// Counters of the engine.
     pub fn stats(&self) -> StoreStats {
         self.store.stats()
@@ -126,7 +134,8 @@ impl<Q: BlockQueue> HostKv<Q> {
 
     /// Starts an operation. `Ok`: it is complete already. `Err`: it is on its way; [`HostKv::advance`] will tell.
     pub fn submit<W: Meter>(&mut self, op: Op, w: &mut W) -> Result<Outcome, Ticket> {
-        let mut parked = Parked { ticket: Ticket(self.next_ticket), op, pages: Vec::new(), after: None, synced: None };
+        let mut parked =
+            Parked { ticket: Ticket(self.next_ticket), op, pages: Vec::new(), after: None, synced: None };
         match self.run(&mut parked, w) {
             Some(outcome) => {
                 self.background(w);

@@ -1,0 +1,99 @@
+//! HostKV's block commands over a queue pair.
+
+use saker_host::host_kv::{BlockDone, BlockQueue};
+use saker_host::{KvQueue, RawData, Ticket};
+use saker_nvme::nvm::{self, BlockRange, DsmRange};
+use zerocopy::IntoBytes;
+
+/// A queue pair on a block namespace.
+#[derive(Debug)]
+pub struct KvBlockQueue {
+    queue: KvQueue,
+    block_bytes: u32,
+    blocks: u64,
+    next: u64,
+    /// The number and, for reads, the wish for data of the command in each slot.
+    slots: Vec<Option<(u64, bool)>>,
+    /// Commands that were submitted since the doorbell was last rung.
+    unrung: u32,
+}
+
+impl KvBlockQueue {
+    /// Over a queue that exists.
+    pub fn new(queue: KvQueue, block_bytes: u32, blocks: u64) -> Self {
+        let slots = vec![None; queue.slots()];
+        Self { queue, block_bytes, blocks, next: 0, slots, unrung: 0 }
+    }
+
+    /// The queue.
+    pub fn queue(&self) -> &KvQueue {
+        &self.queue
+    }
+
+    /// Commands submitted since the last doorbell.
+    pub fn unrung(&self) -> u32 {
+        self.unrung
+    }
+
+    /// Rings the doorbell if anything was submitted.
+    pub fn ring(&mut self) {
+        if std::mem::take(&mut self.unrung) > 0 {
+            self.queue.ring();
+        }
+    }
+
+    fn note(&mut self, ticket: Ticket, wants_data: bool) -> u64 {
+        self.next += 1;
+        self.slots[usize::from(ticket.slot())] = Some((self.next, wants_data));
+        self.unrung += 1;
+        self.next
+    }
+}
+
+impl BlockQueue for KvBlockQueue {
+    fn block_bytes(&self) -> u32 {
+        self.block_bytes
+    }
+
+    fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    fn write(&mut self, first: u64, data: Vec<u8>) -> Result<u64, Vec<u8>> {
+        let blocks = data.len() as u32 / self.block_bytes;
+        let range = BlockRange { slba: first, blocks };
+        let Ok(sqe) = nvm::write(self.queue.nsid(), range, false) else { return Err(data) };
+        match self.queue.raw(sqe, RawData::ToDevice(&data)) {
+            Ok(ticket) => Ok(self.note(ticket, false)),
+            Err(_) => Err(data),
+        }
+    }
+
+    fn read(&mut self, first: u64, blocks: u32) -> Option<u64> {
+        let sqe = nvm::read(self.queue.nsid(), BlockRange { slba: first, blocks }, false).ok()?;
+        let ticket = self.queue.raw(sqe, RawData::FromDevice(blocks * self.block_bytes)).ok()?;
+        Some(self.note(ticket, true))
+    }
+
+    fn deallocate(&mut self, first: u64, blocks: u64) -> Option<u64> {
+        let range = DsmRange::new(first, u32::try_from(blocks).ok()?);
+        let sqe = nvm::deallocate(self.queue.nsid(), 1).ok()?;
+        let ticket = self.queue.raw(sqe, RawData::ToDevice(range.as_bytes())).ok()?;
+        Some(self.note(ticket, false))
+    }
+
+    fn flush(&mut self) -> Option<u64> {
+        let ticket = self.queue.flush().ok()?;
+        Some(self.note(ticket, false))
+    }
+
+    fn poll(&mut self) -> Option<BlockDone> {
+        let slots = &mut self.slots;
+        let taken = self.queue.poll(|done| {
+            let (ticket, wants_data) = slots[usize::from(done.ticket.slot())].take().unwrap_or((0, false));
+            let data = wants_data.then(|| done.data().to_vec());
+            BlockDone { ticket, status: done.status, data }
+        });
+        taken?.ok()
+    }
+}

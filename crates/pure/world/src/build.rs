@@ -1,0 +1,142 @@
+//! From a profile and a size to flash and a device.
+
+use saker_device::{Attachment, Costs, Device, DeviceConfig, Timed, Untimed, timings};
+use saker_flash::nand::Shape;
+use saker_flash::{FaultPlan, Flash, MemMedia};
+use saker_host::Port;
+use saker_link::{DmaSpace, Placement};
+use saker_medium::{Geometry, Ring};
+use saker_sim::profile::Profile;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Why a device cannot be built.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum BuildError {
+    /// The flash would be too small to work.
+    #[error("{asked} bytes are too few for profile {profile}: it needs at least {least}")]
+    TooSmall {
+        /// Bytes asked for.
+        asked: u64,
+        /// The profile.
+        profile: String,
+        /// Bytes needed.
+        least: u64,
+    },
+}
+
+/// Superblocks below which a device has no room to collect garbage.
+const SEGMENTS_MIN: u32 = 24;
+/// Smallest superblock that still holds a 2-MiB value with its record twice.
+const SEGMENT_BYTES_MIN: u64 = 8 << 20;
+
+/// The flash of a profile, cut to `bytes`. Superblocks shrink (fewer pages a block, then fewer LUNs) until there
+/// are enough of them.
+///
+/// # Errors
+/// [`BuildError::TooSmall`].
+pub fn shape_of(profile: &Profile, bytes: u64) -> Result<Shape, BuildError> {
+    let g = &profile.geometry;
+    let page_bytes = g.page_bytes.get();
+    let oob_bytes = g
+        .oob_bytes
+        .get()
+        .max(64 + 16 * page_bytes.div_ceil(4096).max(page_bytes / 512 * u32::from(page_bytes < 4096)));
+    let page = u64::from(page_bytes);
+    let (mut luns, mut pages) = (g.luns(), g.pages_per_block.get());
+    let least = (SEGMENT_BYTES_MIN).min(u64::from(luns * pages) * page);
+    let segments = |luns: u32, pages: u32| bytes / (u64::from(luns * pages) * page);
+    while segments(luns, pages) < u64::from(SEGMENTS_MIN) && u64::from(luns * pages) * page >= 2 * least {
+        if pages > 8 { pages /= 2 } else { luns /= 2 }
+    }
+    let count = segments(luns, pages);
+    if count < u64::from(SEGMENTS_MIN) {
+        let least = u64::from(SEGMENTS_MIN) * u64::from(luns * pages) * page;
+        return Err(BuildError::TooSmall { asked: bytes, profile: profile.name.clone(), least });
+    }
+    let geometry = Geometry {
+        page_bytes,
+        oob_bytes: oob_bytes.next_multiple_of(8),
+        segment_pages: luns * pages,
+        segments: u32::try_from(count).unwrap_or(u32::MAX),
+    };
+    Ok(Shape { geometry, channels: g.channels.get().min(luns), luns })
+}
+
+/// What a device is built from.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// The profile.
+    pub profile: Profile,
+    /// Shape of the flash.
+    pub shape: Shape,
+    /// Namespaces and the rest.
+    pub config: DeviceConfig,
+    /// Faults.
+    pub faults: FaultPlan,
+}
+
+impl Build {
+    /// A device of that profile and size with one KV namespace.
+    ///
+    /// # Errors
+    /// [`BuildError::TooSmall`].
+    pub fn kv(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
+        let shape = shape_of(profile, bytes)?;
+        let config = DeviceConfig::kv(&shape.geometry, profile.power.capacitor.get(), seed);
+        Ok(Self { profile: profile.clone(), shape, config, faults: FaultPlan::default() })
+    }
+
+    /// A device of that profile and size with one block namespace.
+    ///
+    /// # Errors
+    /// [`BuildError::TooSmall`].
+    pub fn block(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
+        let shape = shape_of(profile, bytes)?;
+        let config = DeviceConfig::block(&shape.geometry, profile.power.capacitor.get(), seed, 4096);
+        Ok(Self { profile: profile.clone(), shape, config, faults: FaultPlan::default() })
+    }
+
+    /// Slots of the power-safe ring.
+    pub fn ring_slots(&self) -> u16 {
+        let wanted = u32::from(u16::MAX / 4).min(self.profile.geometry.power_safe_ring_slots.get());
+        // Room for two of the largest values.
+        let least = 2 * (2 << 20) / self.shape.geometry.page_bytes + 16;
+        wanted.max(least.min(self.shape.geometry.segment_pages + 16)) as u16
+    }
+
+    fn ring(&self) -> Ring {
+        let g = &self.shape.geometry;
+        Ring::heap(self.ring_slots(), g.page_bytes, g.oob_bytes)
+    }
+
+    /// Host memory and BAR for `queue_pairs` queue pairs of `depth` slots. Placement is fixed, so that runs repeat.
+    pub fn attach(&self, queue_pairs: u16, depth: u16) -> Attachment {
+        let windows = u32::from(queue_pairs) * (u32::from(depth) + 4) + 64;
+        let pages = u32::from(queue_pairs) * (u32::from(depth) + 64) + 256;
+        let space = DmaSpace::with_placement(pages, windows, Placement::At(0));
+        Attachment::new(space, self.config.queue_pairs_max.max(queue_pairs))
+    }
+
+    /// A device in memory that keeps no time.
+    pub fn untimed(&self, host: Attachment) -> Device<MemMedia, Untimed> {
+        let flash = Flash::power_on(MemMedia::new(self.shape), self.ring(), None, self.faults);
+        Device::new(flash, self.config.clone(), host)
+    }
+
+    /// A device in memory with the profile's times.
+    pub fn timed(&self, host: Attachment) -> Device<MemMedia, Timed> {
+        let timings = timings(&self.profile);
+        let flash = Flash::power_on(MemMedia::new(self.shape), self.ring(), Some(timings), self.faults);
+        Device::timed(flash, self.config.clone(), host, Costs::of(&self.profile))
+    }
+}
+
+/// The host's end of an attachment.
+pub fn port(host: &Attachment) -> Port {
+    Port {
+        space: Arc::clone(&host.space),
+        registers: Arc::clone(&host.registers),
+        doorbells: Arc::clone(&host.doorbells),
+    }
+}

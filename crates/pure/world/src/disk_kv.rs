@@ -1,0 +1,247 @@
+//! DiskKV in virtual time: modelled application threads, each with a queue pair, on a KV namespace.
+
+use crate::build::{Build, port};
+use crate::joined::Clocked;
+use crate::result::{Job, RunResult, Side};
+use saker_flash::MemMedia;
+use saker_host::connect::KvQueueOptions;
+use saker_host::{ConnectOptions, Connection, HostError, KvQueue};
+use saker_nvme::Key;
+use saker_nvme::kv::StoreOptions;
+use saker_sim::{Digest, Duration, Instant};
+
+/// The host's costs per command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostCosts {
+    pub submit: Duration,
+    pub doorbell: Duration,
+    pub complete: Duration,
+}
+
+impl HostCosts {
+    pub fn of(build: &Build) -> Self {
+        let ns = Duration::from_nanos;
+        let h = &build.profile.host;
+        Self {
+            submit: ns(h.submit_ns.get()),
+            doorbell: ns(build.profile.link.doorbell_write_ns.get()),
+            complete: ns(h.poll_ns.get() + h.complete_ns.get()),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// May act once its core is free.
+    Ready,
+    /// Has submitted; the doorbell write happens when its core is free.
+    Ringing,
+    /// Has as much in flight as it may, or nothing left to submit.
+    Waiting,
+}
+
+struct Thread {
+    queue: KvQueue,
+    /// Its core is busy until then.
+    busy: Instant,
+    state: State,
+    next: usize,
+    started: Vec<Instant>,
+}
+
+/// Runs a job. The same arguments give the same result on any machine.
+///
+/// # Errors
+/// [`HostError`] if the device cannot be connected to.
+pub fn run_disk_kv(build: &Build, job: &Job) -> Result<RunResult, HostError> {
+    let mut run = DiskRun::start(build, job)?;
+    while run.step(job) {}
+    Ok(run.finish(build))
+}
+
+struct DiskRun {
+    device: Clocked<MemMedia>,
+    threads: Vec<Thread>,
+    costs: HostCosts,
+    stride: usize,
+    depth: usize,
+    result: RunResult,
+    read: Digest,
+    begun: Instant,
+    before: Counters,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    commands: u64,
+    link_bytes: u64,
+    pages: u64,
+}
+
+impl DiskRun {
+    fn start(build: &Build, job: &Job) -> Result<Self, HostError> {
+        let (threads, depth) = (job.threads.max(1), job.depth.max(1));
+        let host = build.attach(threads as u16, depth);
+        let port = port(&host);
+        let mut device = Clocked(build.timed(host));
+        let options = ConnectOptions { io_queues: threads as u16, ..ConnectOptions::default() };
+        let mut connection = Connection::connect(port, &mut device, options)?;
+        let queue_options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
+        let mut all = Vec::new();
+        for n in 0..threads {
+            let queue = connection.create_kv_queue(&mut device, 1, queue_options)?;
+            let started = vec![Instant::ZERO; usize::from(depth)];
+            all.push(Thread { queue, busy: Instant::ZERO, state: State::Ready, next: n, started });
+        }
+        let begun = device.0.now();
+        all.iter_mut().for_each(|t| t.busy = begun);
+        let mut run = Self {
+            device,
+            threads: all,
+            costs: HostCosts::of(build),
+            stride: threads,
+            depth: usize::from(depth),
+            result: RunResult::new(),
+            read: Digest::default(),
+            begun,
+            before: Counters::default(),
+        };
+        run.before = run.counters();
+        Ok(run)
+    }
+
+    fn counters(&mut self) -> Counters {
+        let s = self.device.0.snapshot();
+        let doorbells: u64 =
+            self.threads.iter().map(|t| t.queue.stats()).map(|s| s.sq_doorbells + s.cq_doorbells).sum();
+        let d = s.device;
+        let link_bytes = d.sqe_bytes + d.cqe_bytes + d.data_in_bytes + d.data_out_bytes + doorbells * 4;
+        Counters { commands: d.commands, link_bytes, pages: s.flash.pages_programmed }
+    }
+
+    /// The next thing that happens, at the device or in a thread. False when all is done.
+    fn step(&mut self, job: &Job) -> bool {
+        let acting = self.threads.iter().enumerate().filter(|(_, t)| t.state != State::Waiting);
+        let first = acting.map(|(n, t)| (t.busy, n)).min();
+        match (first, self.device.0.next_deadline()) {
+            (None, None) => false,
+            (Some((at, n)), deadline) if deadline.is_none_or(|d| at <= d) => {
+                self.act(n, at, job);
+                true
+            }
+            (_, Some(deadline)) => {
+                let before = self.device.0.stats_commands();
+                self.device.0.step(deadline);
+                if self.device.0.stats_commands() != before {
+                    self.wake(deadline);
+                }
+                true
+            }
+            (Some(_), None) => unreachable!("the guard above takes threads without a deadline"),
+        }
+    }
+
+    fn act(&mut self, n: usize, at: Instant, job: &Job) {
+        self.reap(n, at);
+        let t = &mut self.threads[n];
+        if t.state == State::Ringing {
+            t.queue.ring();
+            t.state = State::Ready;
+            self.device.0.advance(at);
+            return;
+        }
+        if t.busy > at {
+            // Completions took the core meanwhile.
+            return;
+        }
+        let operation = job.operations.get(t.next).filter(|_| t.queue.in_flight() < self.depth);
+        let Some(operation) = operation else {
+            t.state = State::Waiting;
+            return;
+        };
+        let ticket = submit(&mut t.queue, operation);
+        t.next += self.stride;
+        let Some(slot) = ticket else {
+            self.result.note(at, at, false);
+            return;
+        };
+        t.started[usize::from(slot)] = at;
+        t.busy = at + self.costs.submit + self.costs.doorbell;
+        t.state = State::Ringing;
+        self.result.user_bytes += user_bytes(operation);
+    }
+
+    /// Takes what has completed; each completion costs the thread's core.
+    fn reap(&mut self, n: usize, at: Instant) {
+        let Self { threads, costs, result, read, .. } = self;
+        let t = &mut threads[n];
+        let mut busy = t.busy.max(at);
+        let mut any = false;
+        while let Some(done) = t.queue.poll(|done| {
+            if !done.data().is_empty() {
+                read.bytes(done.data());
+            }
+            (done.ticket.slot(), done.status.is_success())
+        }) {
+            let Ok((slot, ok)) = done else { continue };
+            busy = busy + costs.complete;
+            any = true;
+            result.note(t.started[usize::from(slot)], busy, ok);
+        }
+        if any {
+            t.busy = busy;
+            result.elapsed = result.elapsed.max(busy.since(self.begun));
+        }
+    }
+
+    /// Waiting threads look at their completion queues.
+    fn wake(&mut self, at: Instant) {
+        for n in 0..self.threads.len() {
+            if self.threads[n].state == State::Waiting {
+                let before = self.result.operations;
+                self.reap(n, at);
+                if self.result.operations != before {
+                    self.threads[n].state = State::Ready;
+                }
+            }
+        }
+    }
+
+    fn finish(mut self, build: &Build) -> RunResult {
+        let after = self.counters();
+        let r = &mut self.result;
+        r.commands = after.commands - self.before.commands;
+        r.link_bytes = after.link_bytes - self.before.link_bytes;
+        r.nand_pages = after.pages - self.before.pages;
+        r.nand_bytes = r.nand_pages * u64::from(build.shape.geometry.page_bytes);
+        self.read.number(self.device.0.digest());
+        self.read.number(r.elapsed.as_nanos());
+        r.digest = self.read.value();
+        self.result
+    }
+}
+
+pub(crate) fn user_bytes(operation: &Side) -> u64 {
+    match operation {
+        Side::Put(key, value) => (key.len() + value.len()) as u64,
+        Side::Get(_) => 0,
+    }
+}
+
+/// Largest value that is read into a slot's own page; larger ones take a buffer.
+const STAGED_BYTES: u32 = 4096;
+
+fn submit(queue: &mut KvQueue, operation: &Side) -> Option<u16> {
+    let ticket = match operation {
+        Side::Put(key, value) => {
+            let key = Key::new(key).ok()?;
+            if value.len() <= STAGED_BYTES as usize {
+                queue.store(&key, value, StoreOptions::NONE).ok()?
+            } else {
+                queue.store_owned(&key, value.clone(), StoreOptions::NONE).ok()?
+            }
+        }
+        Side::Get(key) => queue.retrieve(&Key::new(key).ok()?, STAGED_BYTES).ok()?,
+    };
+    Some(ticket.slot())
+}

@@ -1,0 +1,229 @@
+//! HostKV in virtual time: modelled application threads share the engine at the host, over a block namespace.
+
+use crate::blocks::KvBlockQueue;
+use crate::build::{Build, port};
+use crate::disk_kv::{HostCosts, user_bytes};
+use crate::joined::Clocked;
+use crate::result::{Job, RunResult, Side};
+use saker_device::NamespaceKind;
+use saker_flash::MemMedia;
+use saker_host::connect::KvQueueOptions;
+use saker_host::host_kv::{BlockMedium, HostKv, Op, Outcome, Ticket};
+use saker_host::{ConnectOptions, Connection, HostError};
+use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant};
+
+/// Block commands HostKV keeps in flight.
+const DEPTH: u16 = 128;
+/// Bytes of an extent.
+const EXTENT_BYTES: u64 = 8 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Ready,
+    /// Waits for the operation of that ticket.
+    Waiting(Ticket),
+    Over,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    busy: Instant,
+    state: State,
+    next: usize,
+    started: Instant,
+}
+
+/// Runs a job against HostKV. A modelled thread has one operation in flight: puts complete in the host's
+/// buffer, gets wait for their blocks. `build` must have a block namespace 1.
+///
+/// # Errors
+/// [`HostError`] if the device cannot be connected to.
+pub fn run_host_kv(build: &Build, job: &Job) -> Result<RunResult, HostError> {
+    let mut run = HostRun::start(build, job)?;
+    while run.step(job) {}
+    if job.flush {
+        run.flush();
+    }
+    Ok(run.finish(build))
+}
+
+struct HostRun {
+    device: Clocked<MemMedia>,
+    store: HostKv<KvBlockQueue>,
+    threads: Vec<Thread>,
+    meter: CpuMeter,
+    costs: HostCosts,
+    stride: usize,
+    result: RunResult,
+    read: Digest,
+    begun: Instant,
+    /// Doorbell writes on their way: when they happen.
+    doorbell: Option<Instant>,
+    /// Completions handled on behalf of nobody in particular; the next thread to act pays.
+    debt: Duration,
+    commands_seen: u64,
+    pages_before: u64,
+    link_before: u64,
+    device_before: u64,
+}
+
+impl HostRun {
+    fn start(build: &Build, job: &Job) -> Result<Self, HostError> {
+        let host = build.attach(1, DEPTH);
+        let port = port(&host);
+        let mut device = Clocked(build.timed(host));
+        let mut connection = Connection::connect(port, &mut device, ConnectOptions::default())?;
+        let options = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
+        let queue = connection.create_kv_queue(&mut device, 1, options)?;
+        let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
+            return Err(HostError::from(saker_host::ProtocolError::Queues));
+        };
+        let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
+        medium.take_empty();
+        let store = HostKv::over(medium);
+        let begun = device.0.now();
+        let threads = job.threads.max(1);
+        let thread = |n| Thread { busy: begun, state: State::Ready, next: n, started: begun };
+        let mut run = Self {
+            store,
+            threads: (0..threads).map(thread).collect(),
+            meter: CpuMeter::new(CpuPrices::from_picos(build.profile.host.cpu.picos())),
+            costs: HostCosts::of(build),
+            stride: threads,
+            result: RunResult::new(),
+            read: Digest::default(),
+            begun,
+            doorbell: None,
+            debt: Duration::ZERO,
+            commands_seen: 0,
+            pages_before: 0,
+            link_before: 0,
+            device_before: 0,
+            device,
+        };
+        (run.device_before, run.link_before, run.pages_before) = run.counters();
+        Ok(run)
+    }
+
+    fn counters(&mut self) -> (u64, u64, u64) {
+        let s = self.device.0.snapshot();
+        let q = self.store.queue_mut().queue().stats();
+        let d = s.device;
+        let link = d.sqe_bytes + d.cqe_bytes + d.data_in_bytes + d.data_out_bytes;
+        (d.commands, link + (q.sq_doorbells + q.cq_doorbells) * 4, s.flash.pages_programmed)
+    }
+
+    fn step(&mut self, job: &Job) -> bool {
+        let ready = self.threads.iter().enumerate().filter(|(_, t)| t.state == State::Ready);
+        let first = ready.map(|(n, t)| (t.busy, n)).min();
+        let deadline = [self.device.0.next_deadline(), self.doorbell].into_iter().flatten().min();
+        match (first, deadline) {
+            (Some((at, n)), deadline) if deadline.is_none_or(|d| at <= d) => self.act(n, at, job),
+            (_, Some(deadline)) => self.device_event(deadline),
+            (None, None) => return false,
+            (Some(_), None) => unreachable!("the guard above takes threads without a deadline"),
+        }
+        // Programs of the write buffer may go on when the threads are done; they do not count.
+        self.threads.iter().any(|t| t.state != State::Over)
+    }
+
+    fn act(&mut self, n: usize, at: Instant, job: &Job) {
+        let t = &mut self.threads[n];
+        let Some(operation) = job.operations.get(t.next) else {
+            t.state = State::Over;
+            return;
+        };
+        t.next += self.stride;
+        t.started = at;
+        self.result.user_bytes += user_bytes(operation);
+        let op = match operation {
+            Side::Put(key, value) => Op::Put(key.clone(), value.clone()),
+            Side::Get(key) => Op::Get(key.clone()),
+        };
+        let outcome = self.store.submit(op, &mut self.meter);
+        let end = at + self.spent();
+        self.threads[n].busy = end;
+        match outcome {
+            Ok(outcome) => self.complete(n, end, &outcome),
+            Err(ticket) => self.threads[n].state = State::Waiting(ticket),
+        }
+    }
+
+    /// CPU time since the last call: the engine's, and the host's for block commands.
+    fn spent(&mut self) -> Duration {
+        let commands = self.store.medium_stats().commands();
+        let new = commands - std::mem::replace(&mut self.commands_seen, commands);
+        let spent = self.meter.take() + self.costs.submit * new + std::mem::take(&mut self.debt);
+        let unrung = self.store.queue_mut().unrung();
+        if unrung == 0 {
+            return spent;
+        }
+        // One doorbell for what was submitted together, when the thread has got there.
+        let spent = spent + self.costs.doorbell;
+        self.doorbell.get_or_insert(self.device.0.now().max(self.begun) + spent);
+        spent
+    }
+
+    fn complete(&mut self, n: usize, at: Instant, outcome: &Outcome) {
+        if let Ok(Some(value)) = outcome {
+            self.read.bytes(value);
+        }
+        let t = &mut self.threads[n];
+        (t.state, t.busy) = (State::Ready, at);
+        self.result.note(t.started, at, outcome.is_ok());
+        self.result.elapsed = self.result.elapsed.max(at.since(self.begun));
+    }
+
+    fn device_event(&mut self, at: Instant) {
+        if self.doorbell.is_some_and(|d| d <= at) {
+            self.doorbell = None;
+            self.store.queue_mut().ring();
+        }
+        let before = self.device.0.stats_commands();
+        self.device.0.advance(at);
+        let completed = self.device.0.stats_commands() - before;
+        if completed == 0 {
+            return;
+        }
+        self.debt += self.costs.complete * completed;
+        let mut over = Vec::new();
+        self.store.advance(&mut self.meter, |ticket, outcome| over.push((ticket, outcome)));
+        let spent = self.spent();
+        if over.is_empty() {
+            self.debt = spent;
+            return;
+        }
+        for (ticket, outcome) in over {
+            let waiting = self.threads.iter().position(|t| t.state == State::Waiting(ticket));
+            if let Some(n) = waiting {
+                let end = self.threads[n].busy.max(at) + spent;
+                self.complete(n, end, &outcome);
+            }
+        }
+    }
+
+    /// Flushes what the host still buffers.
+    fn flush(&mut self) {
+        let begun = self.device.0.now();
+        let mut open = self.store.submit(Op::Flush, &mut self.meter).is_err();
+        while open {
+            self.store.queue_mut().ring();
+            saker_host::Turn::turn(&mut self.device);
+            self.store.advance(&mut self.meter, |_, _| open = false);
+        }
+        self.result.elapsed += self.device.0.now().since(begun);
+    }
+
+    fn finish(mut self, build: &Build) -> RunResult {
+        let (commands, link, pages) = self.counters();
+        let r = &mut self.result;
+        r.commands = commands - self.device_before;
+        r.link_bytes = link - self.link_before;
+        r.nand_pages = pages - self.pages_before;
+        r.nand_bytes = r.nand_pages * u64::from(build.shape.geometry.page_bytes);
+        self.read.number(self.device.0.digest());
+        self.read.number(r.elapsed.as_nanos());
+        r.digest = self.read.value();
+        self.result
+    }
+}

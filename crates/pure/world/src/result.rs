@@ -1,0 +1,92 @@
+//! What a run is asked to do and what it measured.
+
+use hdrhistogram::Histogram;
+use saker_sim::{Duration, Instant};
+
+/// One operation of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Store a pair.
+    Put(Vec<u8>, Vec<u8>),
+    /// Retrieve a value.
+    Get(Vec<u8>),
+}
+
+/// A job: operations dealt round to threads, each keeping `depth` in flight.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Application threads (modelled).
+    pub threads: usize,
+    /// Operations each thread keeps in flight.
+    pub depth: u16,
+    /// The operations.
+    pub operations: Vec<Side>,
+    /// End with a Flush that counts.
+    pub flush: bool,
+}
+
+/// What a run measured.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// Operations completed.
+    pub operations: u64,
+    /// Operations that failed.
+    pub errors: u64,
+    /// From the first submission to the last completion.
+    pub elapsed: Duration,
+    /// Latency of each operation in nanoseconds.
+    pub latency: Histogram<u64>,
+    /// NVMe I/O commands.
+    pub commands: u64,
+    /// Bytes over the link: entries, doorbells (4 each), data in whole pages.
+    pub link_bytes: u64,
+    /// NAND pages programmed.
+    pub nand_pages: u64,
+    /// Bytes of NAND pages programmed.
+    pub nand_bytes: u64,
+    /// Bytes of keys and values written.
+    pub user_bytes: u64,
+    /// Digest of all values read and of the final state.
+    pub digest: u64,
+}
+
+impl RunResult {
+    /// Nothing measured yet.
+    pub fn new() -> Self {
+        Self {
+            operations: 0,
+            errors: 0,
+            elapsed: Duration::ZERO,
+            latency: Histogram::new(3).expect("3 digits are allowed"),
+            commands: 0,
+            link_bytes: 0,
+            nand_pages: 0,
+            nand_bytes: 0,
+            user_bytes: 0,
+            digest: 0,
+        }
+    }
+
+    /// Operations per second.
+    pub fn rate(&self) -> f64 {
+        if self.elapsed == Duration::ZERO { 0.0 } else { self.operations as f64 / self.elapsed.as_secs_f64() }
+    }
+
+    /// NAND bytes programmed per byte of keys and values written.
+    pub fn write_amplification(&self) -> f64 {
+        if self.user_bytes == 0 { 0.0 } else { self.nand_bytes as f64 / self.user_bytes as f64 }
+    }
+
+    /// Notes one operation.
+    pub fn note(&mut self, from: Instant, to: Instant, ok: bool) {
+        self.operations += 1;
+        self.errors += u64::from(!ok);
+        self.latency.saturating_record(to.since(from).as_nanos().max(1));
+    }
+}
+
+impl Default for RunResult {
+    fn default() -> Self {
+        Self::new()
+    }
+}

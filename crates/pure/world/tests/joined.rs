@@ -1,0 +1,72 @@
+//! Host and device joined: a whole path, without time and in virtual time.
+
+use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, KvStoreClient};
+use saker_sim::Seed;
+use saker_sim::profile::Profile;
+use saker_world::build::port;
+use saker_world::{Build, Clocked, Inline, Job, Side, run_disk_kv, run_host_kv};
+
+fn build(name: &str) -> Build {
+    Build::kv(&Profile::builtin(name).expect("built in"), 1 << 30, 7).expect("large enough")
+}
+
+#[test]
+fn a_pair_goes_in_and_comes_out_without_time() {
+    let build = build("default");
+    let host = build.attach(1, 64);
+    let port = port(&host);
+    let mut inline = Inline(build.untimed(host));
+    let mut connection = Connection::connect(port, &mut inline, ConnectOptions::default()).expect("connects");
+    let client = KvClient::open(&mut connection, inline, 1, ClientOptions::default()).expect("opens");
+    let mut store = KvStoreClient::new(client);
+    store.put(b"key", b"value").expect("stored");
+    store.put(&[b'l'; 200], &[7; 100_000]).expect("stored");
+    store.put(b"big", &vec![3; 2 << 20]).expect("stored");
+    store.put(b"empty", b"").expect("stored");
+    assert_eq!(store.get(b"key").expect("read"), Some(b"value".to_vec()));
+    assert_eq!(store.get(&[b'l'; 200]).expect("read"), Some(vec![7; 100_000]));
+    assert_eq!(store.get(b"big").expect("read"), Some(vec![3; 2 << 20]));
+    assert_eq!(store.get(b"empty").expect("read"), Some(vec![]));
+    assert!(store.delete(b"key").expect("deleted"));
+    assert!(!store.delete(b"key").expect("not there"));
+    store.flush().expect("flushed");
+}
+
+#[test]
+fn a_pair_goes_in_and_comes_out_in_virtual_time() {
+    let build = build("saker-mid");
+    let host = build.attach(1, 64);
+    let port = port(&host);
+    let mut clocked = Clocked(build.timed(host));
+    let mut connection =
+        Connection::connect(port, &mut clocked, ConnectOptions::default()).expect("connects");
+    let client = KvClient::open(&mut connection, clocked, 1, ClientOptions::default()).expect("opens");
+    let mut store = KvStoreClient::new(client);
+    for n in 0..2000u32 {
+        store.put(&n.to_le_bytes(), &vec![n as u8; 500]).expect("stored");
+    }
+    store.flush().expect("flushed");
+    for n in 0..2000u32 {
+        assert_eq!(store.get(&n.to_le_bytes()).expect("read"), Some(vec![n as u8; 500]));
+    }
+}
+
+fn job(operations: usize, value_bytes: usize, threads: usize, depth: u16) -> Job {
+    let mut rng = Seed(3).rng();
+    let put = |_| Side::Put(rng.next_u64().to_le_bytes().to_vec(), vec![5; value_bytes]);
+    Job { threads, depth, operations: (0..operations).map(put).collect(), flush: true }
+}
+
+#[test]
+fn the_same_job_gives_the_same_digest_and_time() {
+    let kv = build("saker-mid");
+    let profile = Profile::builtin("saker-mid").expect("built in");
+    let block = Build::block(&profile, 1 << 30, 7).expect("large enough");
+    let job = job(5_000, 64, 4, 8);
+    let (a, b) = (run_disk_kv(&kv, &job).expect("runs"), run_disk_kv(&kv, &job).expect("runs"));
+    assert_eq!((a.digest, a.elapsed, a.operations, a.errors), (b.digest, b.elapsed, 5_000, 0));
+    assert!(a.commands == 5_000 && a.link_bytes >= 5_000 * (4096 + 80), "{a:?}");
+    let (a, b) = (run_host_kv(&block, &job).expect("runs"), run_host_kv(&block, &job).expect("runs"));
+    assert_eq!((a.digest, a.elapsed, a.operations, a.errors), (b.digest, b.elapsed, 5_000, 0));
+    assert!(a.commands < 500, "HostKV writes whole pages: {}", a.commands);
+}
