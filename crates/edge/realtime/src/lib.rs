@@ -1,1 +1,3 @@
-//! (in construction)
+//! Where the pure crates meet the operating system: image files that hold flash and ring.
+
+pub mod image;

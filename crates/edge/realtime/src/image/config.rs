@@ -1,0 +1,137 @@
+//! What an image is made for; all of it is kept in the header.
+
+use super::ImageError;
+use saker_flash::nand::Shape;
+use saker_medium::Geometry;
+use saker_medium::header::HEADER_BYTES;
+
+/// Namespaces an image can record.
+pub const NAMESPACES_MAX: usize = 16;
+/// Bytes of a profile's name.
+pub const PROFILE_BYTES_MAX: usize = 64;
+const PAGE_BYTES_MAX: u32 = 1 << 20;
+const OOB_BYTES_MAX: u32 = 1 << 16;
+const SEGMENTS_MAX: u32 = 1 << 24;
+/// Two bits of state a page: 1 GiB of (lazily touched) memory at the limit.
+const PAGES_MAX: u64 = 1 << 32;
+
+/// Shape, profile and namespaces of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageConfig {
+    /// Pages and segments.
+    pub geometry: Geometry,
+    /// Channels.
+    pub channels: u32,
+    /// LUNs over all channels.
+    pub luns: u32,
+    /// Page-sized slots of the power-safe ring.
+    pub ring_slots: u16,
+    /// Whether the ring survives a power cut.
+    pub capacitor: bool,
+    /// Seed of the device's own random choices.
+    pub seed: u64,
+    /// Shards of the format, at least 1.
+    pub shards: u16,
+    /// Name of the profile, at most [`PROFILE_BYTES_MAX`] bytes without a zero byte.
+    pub profile: String,
+    /// At most [`NAMESPACES_MAX`].
+    pub namespaces: Vec<NamespaceRecord>,
+    /// Names this image among all.
+    pub uuid: [u8; 16],
+}
+
+/// What a namespace speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamespaceKind {
+    /// The Key Value command set.
+    Kv,
+    /// The NVM command set.
+    Block,
+}
+
+/// A namespace as the header records it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamespaceRecord {
+    /// Its identifier, 1 to 65535 (page headers carry it as the owner).
+    pub nsid: u32,
+    /// Its command set.
+    pub kind: NamespaceKind,
+    /// Segments it may hold.
+    pub quota_segments: u32,
+    /// Bytes of a logical block; 0 for KV.
+    pub block_bytes: u32,
+    /// Logical blocks; 0 for KV.
+    pub blocks: u64,
+    /// See [`NamespaceRecord::EDNEK`].
+    pub flags: u32,
+    /// Longest value in bytes; 0 for block.
+    pub value_bytes_max: u32,
+    /// Seed of the namespace's hash.
+    pub seed: u64,
+}
+
+impl NamespaceRecord {
+    /// Flag: deleting a key that does not exist is an error (NVM Express KV Command Set, feature EDNEK).
+    pub const EDNEK: u32 = 1;
+}
+
+impl ImageConfig {
+    /// The shape of the flash.
+    pub fn shape(&self) -> Shape {
+        Shape { geometry: self.geometry, channels: self.channels, luns: self.luns }
+    }
+
+    /// Refuses what has no layout. Headers read from a file pass through here too.
+    pub fn validate(&self) -> Result<(), ImageError> {
+        self.check_flash()
+            .and_then(|()| self.check_names())
+            .and_then(|()| check_namespaces(&self.namespaces))
+            .map_err(ImageError::Config)
+    }
+
+    fn check_flash(&self) -> Result<(), String> {
+        let g = &self.geometry;
+        let pages = u64::from(g.segments) * u64::from(g.segment_pages);
+        within("page_bytes", g.page_bytes, 64, PAGE_BYTES_MAX)?;
+        within("oob_bytes", g.oob_bytes, HEADER_BYTES as u32, OOB_BYTES_MAX)?;
+        within("segments", g.segments, 1, SEGMENTS_MAX)?;
+        within("segment_pages", g.segment_pages, 1, u32::MAX)?;
+        within("luns", self.luns, 1, 1 << 16)?;
+        within("channels", self.channels, 1, self.luns)?;
+        within("ring_slots", u32::from(self.ring_slots), 1, u32::from(u16::MAX))?;
+        within("shards", u32::from(self.shards), 1, u32::from(u16::MAX))?;
+        if !g.page_bytes.is_multiple_of(8) || !g.oob_bytes.is_multiple_of(8) {
+            return Err("page_bytes and oob_bytes must be multiples of 8".into());
+        }
+        if pages > PAGES_MAX {
+            return Err(format!("{pages} pages are more than {PAGES_MAX}"));
+        }
+        Ok(())
+    }
+
+    fn check_names(&self) -> Result<(), String> {
+        if self.profile.len() > PROFILE_BYTES_MAX || self.profile.contains('\0') {
+            return Err(format!(
+                "the profile name must have at most {PROFILE_BYTES_MAX} bytes and no zero byte"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn within(name: &str, value: u32, min: u32, max: u32) -> Result<(), String> {
+    if (min..=max).contains(&value) { Ok(()) } else { Err(format!("{name} is {value}, not {min} to {max}")) }
+}
+
+pub(super) fn check_namespaces(records: &[NamespaceRecord]) -> Result<(), String> {
+    if records.len() > NAMESPACES_MAX {
+        return Err(format!("{} namespaces are more than {NAMESPACES_MAX}", records.len()));
+    }
+    for (n, record) in records.iter().enumerate() {
+        within("a namespace identifier", record.nsid, 1, u32::from(u16::MAX))?;
+        if records[..n].iter().any(|other| other.nsid == record.nsid) {
+            return Err(format!("namespace {} is there twice", record.nsid));
+        }
+    }
+    Ok(())
+}

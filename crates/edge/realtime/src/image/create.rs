@@ -1,0 +1,51 @@
+//! Making an image.
+
+use super::header::{self, Header};
+use super::layout::Layout;
+use super::{ImageConfig, ImageError, epochs, host};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Makes an image with erased flash and an empty ring. It takes header, epoch table and ring of disk space;
+/// the rest is taken as it is written. The header is written last, so an interrupted creation leaves a file
+/// that no program takes for an image.
+///
+/// # Errors
+/// [`ImageError::Exists`], [`ImageError::Config`], [`ImageError::HostFull`] and [`ImageError::Io`]; a file
+/// that could not be finished is removed.
+pub fn create(path: &Path, config: &ImageConfig) -> Result<(), ImageError> {
+    let layout = Layout::of(config)?;
+    let file = new_file(path)?;
+    fill(&file, path, config, &layout).map_err(|error| {
+        // The reason why it failed matters more than a left-over.
+        let _ = std::fs::remove_file(path);
+        explain(path, &layout, error)
+    })
+}
+
+fn new_file(path: &Path) -> Result<File, ImageError> {
+    OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(|source| {
+        match source.kind() {
+            io::ErrorKind::AlreadyExists => ImageError::Exists { path: path.to_path_buf() },
+            _ => ImageError::io(path, "create")(source),
+        }
+    })
+}
+
+fn explain(path: &Path, layout: &Layout, error: io::Error) -> ImageError {
+    if host::is_full(&error) {
+        return ImageError::HostFull { path: path.to_path_buf(), bytes: layout.oob_at };
+    }
+    ImageError::io(path, "create")(error)
+}
+
+fn fill(file: &File, path: &Path, config: &ImageConfig, layout: &Layout) -> io::Result<()> {
+    file.try_lock()?;
+    file.set_len(layout.file_bytes)?;
+    host::preallocate(file, layout.oob_at)?;
+    epochs::write_all(file, layout)?;
+    file.sync_all()?;
+    header::write_copies(file, &Header::new(config, layout), 0)?;
+    host::sync_parent(path)
+}

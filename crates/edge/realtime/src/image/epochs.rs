@@ -1,0 +1,74 @@
+//! The epoch table: how often each segment was erased. An entry is eight bytes at an aligned place, so it is
+//! replaced as a whole, and raising it erases the whole segment in one step.
+
+use super::layout::{EPOCH_BYTES, EPOCHS_AT, Layout};
+use saker_medium::SegmentId;
+use saker_medium::header::crc32c;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+const ENTRY: usize = EPOCH_BYTES as usize;
+
+/// The epoch and a check over epoch and segment. No entry is all zero, so a lost table is seen too.
+pub(super) fn encode(segment: SegmentId, epoch: u32) -> [u8; ENTRY] {
+    let mut entry = [0; ENTRY];
+    entry[..4].copy_from_slice(&epoch.to_le_bytes());
+    entry[4..].copy_from_slice(&check_of(segment, epoch).to_le_bytes());
+    entry
+}
+
+fn check_of(segment: SegmentId, epoch: u32) -> u32 {
+    let both = u64::from(segment.0) << 32 | u64::from(epoch);
+    crc32c(&both.to_le_bytes())
+}
+
+/// The epoch of an entry, unless it is damaged.
+pub(super) fn decode(segment: SegmentId, entry: [u8; ENTRY]) -> Option<u32> {
+    let epoch = (u64::from_le_bytes(entry) & u64::from(u32::MAX)) as u32;
+    (encode(segment, epoch) == entry).then_some(epoch)
+}
+
+/// Writes the table of a new image.
+pub(super) fn write_all(file: &File, layout: &Layout) -> io::Result<()> {
+    let table: Vec<u8> = (0..layout.geometry.segments).flat_map(|n| encode(SegmentId(n), 0)).collect();
+    file.write_all_at(&table, EPOCHS_AT)
+}
+
+/// Writes one entry.
+pub(super) fn write(file: &File, layout: &Layout, segment: SegmentId, epoch: u32) -> io::Result<()> {
+    file.write_all_at(&encode(segment, epoch), layout.epoch_of(segment))
+}
+
+/// Reads the table; damaged entries are `None`.
+pub(super) fn read_all(file: &File, layout: &Layout) -> io::Result<Vec<Option<u32>>> {
+    let mut table = vec![0; layout.geometry.segments as usize * ENTRY];
+    file.read_exact_at(&mut table, EPOCHS_AT)?;
+    let (entries, _) = table.as_chunks::<ENTRY>();
+    Ok(entries.iter().zip(0..).map(|(entry, n)| decode(SegmentId(n), *entry)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flipped_bit_of_an_entry_is_seen() {
+        for (segment, epoch) in [(0, 0), (7, 1), (1 << 20, u32::MAX)] {
+            let good = encode(SegmentId(segment), epoch);
+            assert_eq!(decode(SegmentId(segment), good), Some(epoch));
+            assert_eq!(decode(SegmentId(segment + 1), good), None, "an entry counts in its own place only");
+            for bit in 0..64 {
+                let bad = (u64::from_le_bytes(good) ^ 1 << bit).to_le_bytes();
+                assert_eq!(decode(SegmentId(segment), bad), None, "bit {bit}");
+            }
+        }
+        assert_eq!(decode(SegmentId(0), [0; 8]), None);
+    }
+
+    #[test]
+    fn golden_entry() {
+        // CRC-32C of eight zero bytes is 8c28b28a.
+        assert_eq!(encode(SegmentId(0), 0), [0, 0, 0, 0, 0x8a, 0xb2, 0x28, 0x8c]);
+    }
+}

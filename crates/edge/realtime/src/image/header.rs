@@ -1,0 +1,559 @@
+//! The header block: what is in it, and how its two copies are read and written.
+//!
+//! Both copies are written at every change, one after the other with a sync between. So one is whole at any
+//! instant, the greater generation is the newer, and after the change either alone tells the same: a copy
+//! that goes bad later cannot bring an older state back.
+
+use super::config::{NAMESPACES_MAX, NamespaceKind, NamespaceRecord, PROFILE_BYTES_MAX, check_namespaces};
+use super::layout::{BLOCK_BYTES, Layout};
+use super::{BootId, ImageConfig};
+use saker_medium::header::crc32c;
+use saker_medium::{Geometry, PowerHistory, Stream};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+const MAGIC: [u8; 8] = *b"SAKERIMG";
+const VERSION: u32 = 1;
+/// Incompatible features this program knows: none yet.
+const INCOMPATIBLE_KNOWN: u64 = 0;
+/// CRC-32C.
+const CHECKSUM_CRC32C: u16 = 1;
+const FLAG_CAPACITOR: u32 = 1;
+/// Opened after a power cut and not closed since: torn pages may still be about.
+const FLAG_UNSETTLED: u32 = 2;
+const BLOCK: usize = BLOCK_BYTES as usize;
+
+/// The bytes of a block.
+pub(super) type Block = [u8; BLOCK];
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Clone, Copy)]
+#[repr(C)]
+struct Wire {
+    magic: [u8; 8],
+    version: U32,
+    header_bytes: U32,
+    incompatible: U64,
+    compatible: U64,
+    generation: U64,
+    state: U32,
+    flags: U32,
+    boot: U64,
+    uuid: [u8; 16],
+    page_bytes: U32,
+    oob_bytes: U32,
+    segment_pages: U32,
+    segments: U32,
+    channels: U32,
+    luns: U32,
+    ring_slots: U16,
+    shards: U16,
+    checksum: U16,
+    streams: U16,
+    seed: U64,
+    profile: [u8; PROFILE_BYTES_MAX],
+    long_key_bytes_max: U32,
+    namespaces: U32,
+    namespace_split: U64,
+    epochs_at: U64,
+    ring_at: U64,
+    oob_at: U64,
+    data_at: U64,
+    file_bytes: U64,
+    reserved: [u8; 24],
+    records: [WireNamespace; NAMESPACES_MAX],
+    reserved2: [u8; 2812],
+    crc: U32,
+}
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Clone, Copy)]
+#[repr(C)]
+struct WireNamespace {
+    nsid: U32,
+    kind: u8,
+    reserved: [u8; 3],
+    quota_segments: U32,
+    block_bytes: U32,
+    blocks: U64,
+    flags: U32,
+    value_bytes_max: U32,
+    seed: U64,
+    reserved2: [u8; 24],
+}
+
+const _: () = assert!(size_of::<Wire>() == BLOCK);
+const _: () = assert!(size_of::<WireNamespace>() == 64);
+
+/// How the last run ended, as recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// New, or closed in order.
+    Clean = 1,
+    /// Open, or its process died.
+    Dirty = 2,
+    /// A planned power cut.
+    Cut = 3,
+}
+
+/// The part of a header that changes while the image is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Life {
+    pub state: State,
+    pub unsettled: bool,
+    pub boot: BootId,
+}
+
+impl Life {
+    /// What recovery may expect. With the same boot the page cache was never lost, so the process died alone.
+    pub fn history(&self, now: BootId, capacitor: bool) -> PowerHistory {
+        match self.state {
+            State::Clean => PowerHistory::Clean,
+            State::Cut => PowerHistory::Cut { ring_kept: capacitor },
+            State::Dirty if self.boot.is_same(now) && !self.unsettled => PowerHistory::Killed,
+            State::Dirty => PowerHistory::Cut { ring_kept: true },
+        }
+    }
+}
+
+/// Why a block is not a header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// No magic bytes.
+    Foreign,
+    /// Of a later version.
+    Unsupported(String),
+    /// Contradicts itself.
+    Bad(String),
+}
+
+/// A header as read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// The bytes, kept so that a rewrite preserves what later compatible versions put there.
+    block: Box<Block>,
+    pub generation: u64,
+    pub life: Life,
+    pub config: ImageConfig,
+    pub layout: Layout,
+}
+
+impl Header {
+    /// The first header of an image: generation 1, clean.
+    pub fn new(config: &ImageConfig, layout: &Layout) -> Self {
+        let life = Life { state: State::Clean, unsettled: false, boot: BootId::UNKNOWN };
+        let wire = encode(config, layout);
+        let mut block = Box::new([0; BLOCK]);
+        block.copy_from_slice(wire.as_bytes());
+        let mut header = Self { block, generation: 0, life, config: config.clone(), layout: *layout };
+        header.advance(life);
+        header
+    }
+
+    /// Reads a block.
+    pub fn decode(block: &Block) -> Result<Self, Fault> {
+        let wire = Wire::read_from_bytes(block).map_err(|_| Fault::Foreign)?;
+        check_frame(&wire)?;
+        let life = decode_life(&wire)?;
+        let config = decode_config(&wire)?;
+        let layout = Layout::of(&config).map_err(|e| Fault::Bad(e.to_string()))?;
+        if regions(&wire)
+            != [super::layout::EPOCHS_AT, layout.ring_at, layout.oob_at, layout.data_at, layout.file_bytes]
+        {
+            return Err(Fault::Bad("its regions do not follow from its shape".into()));
+        }
+        Ok(Self { block: Box::new(*block), generation: wire.generation.get(), life, config, layout })
+    }
+
+    /// The next generation, with another life.
+    pub fn advance(&mut self, life: Life) {
+        self.life = life;
+        self.generation += 1;
+        let (generation, capacitor) = (self.generation, self.config.capacitor);
+        self.patch(|wire| {
+            wire.generation = generation.into();
+            wire.state = (life.state as u32).into();
+            wire.flags = (flag(capacitor, FLAG_CAPACITOR) | flag(life.unsettled, FLAG_UNSETTLED)).into();
+            wire.boot = life.boot.0.into();
+        });
+    }
+
+    /// Other namespaces; takes effect with the next [`Header::advance`].
+    pub fn set_namespaces(&mut self, records: Vec<NamespaceRecord>) {
+        self.patch(|wire| put_namespaces(wire, &records));
+        self.config.namespaces = records;
+    }
+
+    fn patch(&mut self, change: impl FnOnce(&mut Wire)) {
+        let wire = Wire::mut_from_bytes(&mut self.block[..]).expect("a block is a header in size");
+        change(wire);
+        wire.crc = crc32c(&wire.as_bytes()[..BLOCK - 4]).into();
+    }
+
+    /// The bytes of the block.
+    pub fn block(&self) -> &Block {
+        &self.block
+    }
+
+    /// Whether both describe the same device.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        self.config == other.config && self.life == other.life
+    }
+}
+
+fn flag(is_set: bool, bit: u32) -> u32 {
+    if is_set { bit } else { 0 }
+}
+
+fn encode(config: &ImageConfig, layout: &Layout) -> Wire {
+    let g = &config.geometry;
+    let mut wire = Wire::new_zeroed_block();
+    wire.magic = MAGIC;
+    wire.version = VERSION.into();
+    wire.header_bytes = (BLOCK as u32).into();
+    wire.incompatible = INCOMPATIBLE_KNOWN.into();
+    wire.uuid = config.uuid;
+    wire.page_bytes = g.page_bytes.into();
+    wire.oob_bytes = g.oob_bytes.into();
+    wire.segment_pages = g.segment_pages.into();
+    wire.segments = g.segments.into();
+    wire.channels = config.channels.into();
+    wire.luns = config.luns.into();
+    wire.ring_slots = config.ring_slots.into();
+    wire.shards = config.shards.into();
+    wire.checksum = CHECKSUM_CRC32C.into();
+    wire.streams = (Stream::COUNT as u16).into();
+    wire.seed = config.seed.into();
+    wire.profile[..config.profile.len()].copy_from_slice(config.profile.as_bytes());
+    wire.epochs_at = super::layout::EPOCHS_AT.into();
+    wire.ring_at = layout.ring_at.into();
+    wire.oob_at = layout.oob_at.into();
+    wire.data_at = layout.data_at.into();
+    wire.file_bytes = layout.file_bytes.into();
+    put_namespaces(&mut wire, &config.namespaces);
+    wire
+}
+
+impl Wire {
+    fn new_zeroed_block() -> Self {
+        Self::read_from_bytes(&[0; BLOCK]).expect("sizes match")
+    }
+}
+
+fn put_namespaces(wire: &mut Wire, records: &[NamespaceRecord]) {
+    assert!(records.len() <= NAMESPACES_MAX, "the configuration was validated");
+    wire.namespaces = (records.len() as u32).into();
+    wire.records.as_mut_bytes().fill(0);
+    for (out, record) in wire.records.iter_mut().zip(records) {
+        out.nsid = record.nsid.into();
+        out.kind = match record.kind {
+            NamespaceKind::Kv => 1,
+            NamespaceKind::Block => 2,
+        };
+        out.quota_segments = record.quota_segments.into();
+        out.block_bytes = record.block_bytes.into();
+        out.blocks = record.blocks.into();
+        out.flags = record.flags.into();
+        out.value_bytes_max = record.value_bytes_max.into();
+        out.seed = record.seed.into();
+    }
+}
+
+/// Magic, checksum, version and features, in that order: each is meaningful only if the ones before it hold.
+fn check_frame(wire: &Wire) -> Result<(), Fault> {
+    let whole = wire.crc.get() == crc32c(&wire.as_bytes()[..BLOCK - 4]);
+    let unknown = wire.incompatible.get() & !INCOMPATIBLE_KNOWN;
+    if wire.magic != MAGIC && !whole {
+        Err(Fault::Foreign)
+    } else if !whole || wire.magic != MAGIC {
+        Err(Fault::Bad("it does not match its checksum".into()))
+    } else if wire.version.get() != VERSION {
+        Err(Fault::Unsupported(format!("format version {}, this program knows {VERSION}", wire.version)))
+    } else if unknown != 0 {
+        Err(Fault::Unsupported(format!("unknown incompatible features {unknown:#x}")))
+    } else if wire.checksum.get() != CHECKSUM_CRC32C || wire.streams.get() != Stream::COUNT as u16 {
+        Err(Fault::Bad(format!("checksum kind {} with {} streams", wire.checksum, wire.streams)))
+    } else {
+        Ok(())
+    }
+}
+
+fn decode_life(wire: &Wire) -> Result<Life, Fault> {
+    let state = match wire.state.get() {
+        1 => State::Clean,
+        2 => State::Dirty,
+        3 => State::Cut,
+        other => return Err(Fault::Bad(format!("state {other} does not exist"))),
+    };
+    Ok(Life { state, unsettled: wire.flags.get() & FLAG_UNSETTLED != 0, boot: BootId(wire.boot.get()) })
+}
+
+fn decode_config(wire: &Wire) -> Result<ImageConfig, Fault> {
+    let geometry = Geometry {
+        page_bytes: wire.page_bytes.get(),
+        oob_bytes: wire.oob_bytes.get(),
+        segment_pages: wire.segment_pages.get(),
+        segments: wire.segments.get(),
+    };
+    Ok(ImageConfig {
+        geometry,
+        channels: wire.channels.get(),
+        luns: wire.luns.get(),
+        ring_slots: wire.ring_slots.get(),
+        capacitor: wire.flags.get() & FLAG_CAPACITOR != 0,
+        seed: wire.seed.get(),
+        shards: wire.shards.get(),
+        profile: decode_profile(&wire.profile)?,
+        namespaces: decode_namespaces(wire)?,
+        uuid: wire.uuid,
+    })
+}
+
+fn decode_profile(bytes: &[u8]) -> Result<String, Fault> {
+    let end = bytes.iter().rposition(|b| *b != 0).map_or(0, |n| n + 1);
+    let text = bytes.get(..end).unwrap_or_default().to_vec();
+    String::from_utf8(text).map_err(|_| Fault::Bad("the profile name is not UTF-8".into()))
+}
+
+fn decode_namespaces(wire: &Wire) -> Result<Vec<NamespaceRecord>, Fault> {
+    let count = wire.namespaces.get() as usize;
+    let records =
+        wire.records.get(..count).ok_or_else(|| Fault::Bad(format!("it counts {count} namespaces")))?;
+    let records: Vec<_> = records.iter().map(decode_namespace).collect::<Result<_, _>>()?;
+    check_namespaces(&records).map_err(Fault::Bad)?;
+    Ok(records)
+}
+
+fn decode_namespace(wire: &WireNamespace) -> Result<NamespaceRecord, Fault> {
+    let kind = match wire.kind {
+        1 => NamespaceKind::Kv,
+        2 => NamespaceKind::Block,
+        other => return Err(Fault::Bad(format!("namespace kind {other} does not exist"))),
+    };
+    Ok(NamespaceRecord {
+        nsid: wire.nsid.get(),
+        kind,
+        quota_segments: wire.quota_segments.get(),
+        block_bytes: wire.block_bytes.get(),
+        blocks: wire.blocks.get(),
+        flags: wire.flags.get(),
+        value_bytes_max: wire.value_bytes_max.get(),
+        seed: wire.seed.get(),
+    })
+}
+
+fn regions(wire: &Wire) -> [u64; 5] {
+    [wire.epochs_at, wire.ring_at, wire.oob_at, wire.data_at, wire.file_bytes].map(U64::get)
+}
+
+/// Both copies as they are in the file.
+pub(super) type Copies = [Result<Header, Fault>; 2];
+
+/// Reads both copies; bytes behind the end of a short file count as zero.
+pub(super) fn read_copies(file: &File) -> io::Result<Copies> {
+    Ok([read_copy(file, 0)?, read_copy(file, 1)?])
+}
+
+fn read_copy(file: &File, copy: u64) -> io::Result<Result<Header, Fault>> {
+    let mut block = [0; BLOCK];
+    match file.read_exact_at(&mut block, copy * BLOCK_BYTES) {
+        Ok(()) => Ok(Header::decode(&block)),
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(Err(Fault::Foreign)),
+        Err(e) => Err(e),
+    }
+}
+
+/// The copy that counts and its place. A whole copy of a later version wins over everything: this program
+/// must not touch such an image even if the other copy is an old one that it understands.
+pub(super) fn choose(copies: &Copies) -> Result<(Header, u64), Fault> {
+    if let Some(Err(newer)) = copies.iter().find(|c| matches!(c, Err(Fault::Unsupported(_)))) {
+        return Err(newer.clone());
+    }
+    let generation = |n: usize| copies[n].as_ref().ok().map(|h| h.generation);
+    let place = usize::from(generation(1) > generation(0));
+    match (&copies[place], &copies[1 - place]) {
+        (Ok(header), _) => Ok((header.clone(), place as u64)),
+        (Err(Fault::Foreign), Err(Fault::Foreign)) => Err(Fault::Foreign),
+        (Err(Fault::Foreign), Err(other)) => Err(other.clone()),
+        (Err(fault), _) => Err(fault.clone()),
+    }
+}
+
+/// Writes both copies; the one at `kept` was good and is overwritten last. The state they tell of must
+/// already be in the file, because each copy is synced.
+pub(super) fn write_copies(file: &File, header: &Header, kept: u64) -> io::Result<()> {
+    for place in [1 - kept, kept] {
+        file.write_all_at(header.block(), place * BLOCK_BYTES)?;
+        file.sync_data()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> ImageConfig {
+        let namespace = NamespaceRecord {
+            nsid: 2,
+            kind: NamespaceKind::Kv,
+            quota_segments: 9,
+            block_bytes: 0,
+            blocks: 0,
+            flags: NamespaceRecord::EDNEK,
+            value_bytes_max: 0x0010_0000,
+            seed: 0x1112_1314_1516_1718,
+        };
+        ImageConfig {
+            geometry: Geometry { page_bytes: 16384, oob_bytes: 96, segment_pages: 256, segments: 600 },
+            channels: 4,
+            luns: 16,
+            ring_slots: 40,
+            capacitor: true,
+            seed: 0x0102_0304_0506_0708,
+            shards: 1,
+            profile: "saker-mid".into(),
+            namespaces: vec![namespace],
+            uuid: *b"0123456789abcdef",
+        }
+    }
+
+    fn header() -> Header {
+        let config = config();
+        Header::new(&config, &Layout::of(&config).expect("valid"))
+    }
+
+    /// CRC-32C bit by bit (RFC 3720, appendix B.4), independent of the library.
+    fn slow_crc(bytes: &[u8]) -> u32 {
+        !bytes.iter().fold(u32::MAX, |crc, byte| {
+            (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+                (crc >> 1) ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 }
+            })
+        })
+    }
+
+    #[test]
+    fn golden_bytes() {
+        let header = header();
+        let b = header.block();
+        assert_eq!(&b[..16], b"SAKERIMG\x01\0\0\0\0\x10\0\0");
+        assert_eq!(b[16..32], [0; 16], "no features");
+        assert_eq!(
+            b[32..48],
+            [1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0],
+            "generation 1, clean, capacitor"
+        );
+        assert_eq!(b[48..56], [0; 8], "no boot");
+        assert_eq!(&b[56..72], b"0123456789abcdef");
+        assert_eq!(b[72..88], [0, 0x40, 0, 0, 96, 0, 0, 0, 0, 1, 0, 0, 0x58, 2, 0, 0]);
+        assert_eq!(b[88..104], [4, 0, 0, 0, 16, 0, 0, 0, 40, 0, 1, 0, 1, 0, 3, 0]);
+        assert_eq!(b[104..112], [8, 7, 6, 5, 4, 3, 2, 1]);
+        assert_eq!(&b[112..122], b"saker-mid\0");
+        assert_eq!(b[122..180], [0; 58]);
+        assert_eq!(b[180..192], [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        // Epochs at 8192; 600 entries end at 12992, so the ring is at 16384. A slot is 64 + 96 + 16384 bytes in
+        // multiples of 64, 16576; 40 of them end at 679424, and the next block starts at 679936.
+        assert_eq!(b[192..208], [0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(b[208..216], [0, 0x60, 0x0a, 0, 0, 0, 0, 0]);
+        // 128 bytes a page, 32768 a segment: 19660800 bytes end at 20340736, data start at 20 MiB.
+        assert_eq!(b[216..224], [0, 0, 0x40, 1, 0, 0, 0, 0]);
+        // 600 segments of 4 MiB behind 20 MiB.
+        assert_eq!(b[224..232], (2420u64 << 20).to_le_bytes());
+        assert_eq!(b[232..256], [0; 24]);
+        assert_eq!(b[256..272], [2, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(
+            b[272..296],
+            [
+                0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0x10, 0, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12,
+                0x11
+            ]
+        );
+        assert!(b[296..4092].iter().all(|b| *b == 0));
+        assert_eq!(b[4092..], slow_crc(&b[..4092]).to_le_bytes());
+    }
+
+    #[test]
+    fn round_trip_and_every_flipped_bit() {
+        let mut header = header();
+        header.advance(Life { state: State::Dirty, unsettled: true, boot: BootId(77) });
+        assert_eq!(Header::decode(header.block()), Ok(header.clone()));
+        assert_eq!((header.generation, header.life.boot), (2, BootId(77)));
+        for bit in 0..BLOCK * 8 {
+            let mut bad = *header.block();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert!(Header::decode(&bad).is_err(), "bit {bit}");
+        }
+    }
+
+    fn sealed(change: impl FnOnce(&mut Wire)) -> Result<Header, Fault> {
+        let mut header = header();
+        header.patch(change);
+        Header::decode(header.block())
+    }
+
+    #[test]
+    fn later_versions_are_refused_and_compatible_features_kept() {
+        assert!(
+            matches!(sealed(|w| w.version = 2.into()), Err(Fault::Unsupported(w)) if w.contains("version 2"))
+        );
+        assert!(
+            matches!(sealed(|w| w.incompatible = 4.into()), Err(Fault::Unsupported(w)) if w.contains("0x4"))
+        );
+        let change = |w: &mut Wire| {
+            w.compatible = 2.into();
+            w.reserved2[100] = 9;
+        };
+        let mut kept = sealed(change).expect("compatible");
+        kept.advance(kept.life);
+        let wire = Wire::read_from_bytes(&kept.block()[..]).expect("size");
+        assert_eq!((wire.compatible.get(), wire.reserved2[100], wire.generation.get()), (2, 9, 2));
+    }
+
+    #[test]
+    fn fields_that_make_no_sense_are_faults() {
+        let bad = |change: fn(&mut Wire)| assert!(matches!(sealed(change), Err(Fault::Bad(_))));
+        bad(|w| w.state = 4.into());
+        bad(|w| w.page_bytes = 0.into());
+        bad(|w| w.segments = u32::MAX.into());
+        bad(|w| w.segment_pages = u32::MAX.into());
+        bad(|w| w.namespaces = 17.into());
+        bad(|w| w.namespaces = 2.into());
+        bad(|w| w.records[0].kind = 3);
+        bad(|w| w.profile[3] = 0xff);
+        bad(|w| w.data_at = 0.into());
+        bad(|w| w.checksum = 2.into());
+        bad(|w| w.streams = 4.into());
+        bad(|w| w.shards = 0.into());
+    }
+
+    #[test]
+    fn the_younger_whole_copy_counts_and_later_versions_win() {
+        let (old, mut new) = (header(), header());
+        new.advance(Life { state: State::Cut, ..new.life });
+        let bad = || Err(Fault::Bad("bad".into()));
+        assert_eq!(choose(&[Ok(old.clone()), Ok(new.clone())]), Ok((new.clone(), 1)));
+        assert_eq!(choose(&[Ok(new.clone()), Ok(old.clone())]), Ok((new.clone(), 0)));
+        assert_eq!(choose(&[bad(), Ok(old.clone())]), Ok((old.clone(), 1)));
+        assert_eq!(choose(&[Ok(old.clone()), Err(Fault::Foreign)]), Ok((old.clone(), 0)));
+        assert_eq!(choose(&[Err(Fault::Foreign), bad()]), Err(Fault::Bad("bad".into())));
+        assert_eq!(choose(&[Err(Fault::Foreign), Err(Fault::Foreign)]), Err(Fault::Foreign));
+        let later = Err(Fault::Unsupported("later".into()));
+        assert_eq!(choose(&[Ok(old), later.clone()]), later.map(|h: Header| (h, 0)));
+    }
+
+    #[test]
+    fn histories() {
+        let boot = |n| BootId(n);
+        let life = |state, unsettled| Life { state, unsettled, boot: boot(5) };
+        let cut = |ring_kept| PowerHistory::Cut { ring_kept };
+        assert_eq!(life(State::Clean, false).history(boot(6), false), PowerHistory::Clean);
+        assert_eq!(life(State::Dirty, false).history(boot(5), false), PowerHistory::Killed);
+        assert_eq!(life(State::Dirty, true).history(boot(5), false), cut(true));
+        assert_eq!(life(State::Dirty, false).history(boot(6), false), cut(true));
+        assert_eq!(life(State::Cut, false).history(boot(5), false), cut(false));
+        assert_eq!(life(State::Cut, false).history(boot(6), true), cut(true));
+        let unknown = Life { boot: BootId::UNKNOWN, ..life(State::Dirty, false) };
+        assert_eq!(unknown.history(BootId::UNKNOWN, true), cut(true), "an unknown boot is not the same boot");
+    }
+}

@@ -1,0 +1,75 @@
+//! The mappings of an image: the only unsafe code here.
+//!
+//! The argument for all of them: this process holds the file's lock (exclusive to write, shared to read), so
+//! no process that follows the rules changes or shortens the file underneath. The kernel keeps the lock as
+//! long as a mapping made from the locked file exists, because the lock belongs to the open file description.
+
+use super::layout::Layout;
+use memmap2::{Mmap, MmapMut, MmapOptions};
+use saker_medium::RingMemory;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+
+/// The out-of-band and data regions.
+#[derive(Debug)]
+pub(super) enum Cells {
+    /// Read here, written with `pwrite`.
+    Shared(Mmap),
+    /// A copy-on-write view of a file opened to read: recovery can run on it and leaves the file alone.
+    Private(MmapMut),
+}
+
+impl Cells {
+    pub fn shared(file: &File, layout: &Layout) -> io::Result<Self> {
+        // SAFETY: the exclusive lock is held, so only this process writes. It writes these regions with
+        // `pwrite` in methods that take `&mut FileMedia`, while slices of the mapping borrow the same
+        // `FileMedia`; so no slice exists when bytes change. The length was checked against the layout.
+        let map = unsafe { cells_options(layout).map(file) }?;
+        Ok(Self::Shared(map))
+    }
+
+    pub fn private(file: &File, layout: &Layout) -> io::Result<Self> {
+        // SAFETY: the shared lock keeps writers away, and stores go to private pages.
+        let map = unsafe { cells_options(layout).no_reserve_swap().map_copy(file) }?;
+        Ok(Self::Private(map))
+    }
+
+    #[inline]
+    pub fn bytes(&self, range: Range<usize>) -> &[u8] {
+        match self {
+            Self::Shared(map) => &map[range],
+            Self::Private(map) => &map[range],
+        }
+    }
+}
+
+fn cells_options(layout: &Layout) -> MmapOptions {
+    let mut options = MmapOptions::new();
+    options.offset(layout.oob_at).len((layout.file_bytes - layout.oob_at) as usize);
+    options
+}
+
+/// The ring, shared with the file: what is stored there outlives the process at once.
+pub(super) fn shared_ring(file: &File, layout: &Layout) -> io::Result<MmapMut> {
+    // SAFETY: the exclusive lock is held, nothing in this process touches the ring's region but the one
+    // owner of this mapping, and the region is allocated, so a store cannot fail for lack of space.
+    unsafe { ring_options(layout).map_mut(file) }
+}
+
+/// A view of the ring whose changes stay in this process.
+pub(super) fn private_ring(file: &File, layout: &Layout) -> io::Result<MmapMut> {
+    // SAFETY: the shared lock keeps writers away, and stores go to private pages.
+    unsafe { ring_options(layout).map_copy(file) }
+}
+
+fn ring_options(layout: &Layout) -> MmapOptions {
+    let mut options = MmapOptions::new();
+    options.offset(layout.ring_at).len(layout.ring_bytes as usize);
+    options
+}
+
+/// Hands a mapping out.
+pub(super) fn ring_memory(map: MmapMut) -> RingMemory {
+    RingMemory::Mapped(Box::new(map))
+}

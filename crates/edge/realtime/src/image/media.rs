@@ -1,0 +1,268 @@
+//! Flash cells in the image file.
+//!
+//! # Why a crash of the operating system loses nothing that a Flush covered
+//! The page cache may then reach the disk in any order, and only up to the last fdatasync for certain. The
+//! owner of a segment erases it when all that lives in it has been programmed elsewhere. So before an erase
+//! everything since the last sync is synced: the copies are on the disk before the original can change. The
+//! same sync makes earlier erases last, which keeps their order: a delete record can go once no older record
+//! of its key is left, and its own erase is never on the disk without the erase of those. An image that held
+//! nothing when it was opened and was never flushed has promised nothing yet and skips these syncs.
+//!
+//! After the erase the epoch may be on the disk or not when pages of the new cycle overwrite the old ones.
+//! If it is not, pages of the old cycle may fail their checksum, which recovery takes for torn after such a
+//! crash; and a sound page of the new cycle raises the epoch when the image is opened.
+
+use super::header::{self, Header, Life, State};
+use super::layout::Layout;
+use super::map::Cells;
+use super::states::PageState;
+use super::table::PageTable;
+use super::{ImageError, NamespaceRecord, epochs, host, oob};
+use saker_flash::nand::{Cell, Media, Shape};
+use saker_medium::{MediaError, PageAddr, PowerHistory, SegmentId};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+/// Flash cells in an image file. Dropping it without [`FileMedia::close`] is what a crash looks like to the
+/// next open. The lock is released when this and the ring's memory are both gone.
+#[derive(Debug)]
+pub struct FileMedia {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+    pub(super) cells: Cells,
+    pub(super) table: PageTable,
+    pub(super) header: Header,
+    pub(super) history: PowerHistory,
+    /// Something was written since the last sync.
+    pub(super) unsynced: bool,
+    /// Somebody may rely on what the file holds: see the module's argument.
+    pub(super) promised: bool,
+    /// A sync failed. The kernel drops what it could not write and reports that once, so no later sync
+    /// can vouch for it.
+    pub(super) sync_failed: Option<MediaError>,
+}
+
+impl FileMedia {
+    /// Syncs everything, the mapped ring included, and records an orderly end. After
+    /// [`FileMedia::set_cut`] the end stays a power cut.
+    ///
+    /// # Errors
+    /// The image stays dirty, so the next open recovers as after a crash.
+    pub fn close(mut self) -> Result<(), ImageError> {
+        self.finish()
+    }
+
+    /// [`FileMedia::close`] for an owner that cannot give the media away. Programs and erases are refused
+    /// afterwards, and nothing may be stored in the ring.
+    ///
+    /// # Errors
+    /// As [`FileMedia::close`].
+    pub fn finish(&mut self) -> Result<(), ImageError> {
+        if !self.is_writable() {
+            return Ok(());
+        }
+        self.sync_file().map_err(self.io_error("sync"))?;
+        match self.header.life.state {
+            State::Cut => Ok(()),
+            _ => self.write_life(Life { state: State::Clean, unsettled: false, ..self.header.life }),
+        }
+    }
+
+    /// Records that a planned power cut ends this run: the next open keeps the ring only with a capacitor.
+    ///
+    /// # Errors
+    /// [`ImageError::Io`], also for an image opened to read.
+    pub fn set_cut(&mut self) -> Result<(), ImageError> {
+        self.write_life(Life { state: State::Cut, ..self.header.life })
+    }
+
+    /// Records other namespaces.
+    ///
+    /// # Errors
+    /// [`ImageError::Config`] for too many or doubled ones, [`ImageError::Io`].
+    pub fn set_namespaces(&mut self, records: Vec<NamespaceRecord>) -> Result<(), ImageError> {
+        super::config::check_namespaces(&records).map_err(ImageError::Config)?;
+        let mut next = self.header.clone();
+        next.set_namespaces(records);
+        self.write_header(next, self.header.life)
+    }
+
+    /// The configuration, with the namespaces as they are now.
+    pub fn config(&self) -> &super::ImageConfig {
+        &self.header.config
+    }
+
+    /// Whether the file is written, or only a private view of it.
+    pub fn is_writable(&self) -> bool {
+        matches!(self.cells, Cells::Shared(_))
+    }
+
+    pub(super) fn write_life(&mut self, life: Life) -> Result<(), ImageError> {
+        self.write_header(self.header.clone(), life)
+    }
+
+    fn write_header(&mut self, mut next: Header, life: Life) -> Result<(), ImageError> {
+        if !self.is_writable() {
+            return Err(self.io_error("write")(io::ErrorKind::ReadOnlyFilesystem.into()));
+        }
+        next.advance(life);
+        // Both copies are alike since the open, so either may go first.
+        header::write_copies(&self.file, &next, 0).map_err(self.io_error("write the header of"))?;
+        self.header = next;
+        Ok(())
+    }
+
+    fn io_error(&self, doing: &'static str) -> impl FnOnce(io::Error) -> ImageError + use<> {
+        ImageError::io(&self.path, doing)
+    }
+
+    fn layout(&self) -> &Layout {
+        &self.header.layout
+    }
+
+    /// fdatasync. On Linux that writes dirty pages of shared mappings as well, so it covers the ring.
+    fn sync_file(&mut self) -> io::Result<()> {
+        if self.sync_failed.is_some() {
+            return Err(io::Error::other("an earlier sync failed"));
+        }
+        self.file.sync_data().inspect_err(|error| self.sync_failed = Some(host::media_error(error)))?;
+        self.unsynced = false;
+        Ok(())
+    }
+
+    fn sync_media(&mut self) -> Result<(), MediaError> {
+        self.sync_file().map_err(|error| self.sync_failed.unwrap_or(host::media_error(&error)))
+    }
+
+    /// Data first, then the header with their checksum: a program that stops half-way did not happen.
+    fn write_page(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> io::Result<()> {
+        self.unsynced = true;
+        let (data_at, oob_at) = (self.layout().data_of(at), self.layout().oob_of(at));
+        if let Cells::Private(map) = &mut self.cells {
+            let base = self.header.layout.oob_at;
+            map[(data_at - base) as usize..][..data.len()].copy_from_slice(data);
+            map[(oob_at - base) as usize..][..oob.len()].copy_from_slice(oob);
+            return Ok(());
+        }
+        self.refuse_if_finished()?;
+        self.file.write_all_at(data, data_at)?;
+        self.file.write_all_at(oob, oob_at)
+    }
+
+    /// A write behind the orderly end would make the header lie.
+    fn refuse_if_finished(&self) -> io::Result<()> {
+        if self.header.life.state == State::Clean {
+            Err(io::Error::other("the image was closed"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The epoch has erased the segment; this gives its space back. Without holes the out-of-band bytes are
+    /// zeroed, lest damaged ones, whose cycle nobody can tell, come back at the next open.
+    fn free_space(&self, segment: SegmentId) {
+        let layout = self.layout();
+        let (oob_at, data_at) =
+            (layout.oob_of_segment(segment), layout.data_of(layout.geometry.page(segment, 0)));
+        if !host::punch_hole(&self.file, oob_at, layout.oob_segment) {
+            // If that fails too, headers of the earlier cycle stay, and they do not count.
+            let _ = host::write_zeros(&self.file, oob_at, layout.oob_segment);
+        }
+        host::punch_hole(&self.file, data_at, layout.geometry.segment_bytes());
+    }
+
+    fn write_erase(&mut self, segment: SegmentId, epoch: u32) -> Result<(), MediaError> {
+        self.refuse_if_finished().map_err(|e| host::media_error(&e))?;
+        if self.promised && self.unsynced {
+            self.sync_media()?;
+        }
+        self.unsynced = true;
+        epochs::write(&self.file, self.layout(), segment, epoch).map_err(|e| host::media_error(&e))?;
+        self.free_space(segment);
+        Ok(())
+    }
+}
+
+impl Media for FileMedia {
+    fn shape(&self) -> Shape {
+        self.header.config.shape()
+    }
+
+    #[inline]
+    fn cell(&self, at: PageAddr) -> Cell<'_> {
+        // Erased pages are never looked at through the mapping: a hole may need space even to be read.
+        match self.table.state(at) {
+            PageState::Erased => Cell::Erased,
+            PageState::Torn => Cell::Torn,
+            PageState::Programmed => {
+                let layout = self.layout();
+                let data = (layout.data_of(at) - layout.oob_at) as usize;
+                let oob = (layout.oob_of(at) - layout.oob_at) as usize;
+                let (data_len, oob_len) =
+                    (layout.geometry.page_bytes as usize, layout.geometry.oob_bytes as usize);
+                let bytes = |from, len| self.cells.bytes(from..from + len);
+                Cell::Programmed { data: bytes(data, data_len), oob: bytes(oob, oob_len) }
+            }
+        }
+    }
+
+    fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError> {
+        let g = self.layout().geometry;
+        assert_eq!(
+            (data.len(), oob.len()),
+            (g.page_bytes as usize, g.oob_bytes as usize),
+            "whole pages only"
+        );
+        self.write_page(at, data, oob).map_err(|e| host::media_error(&e))?;
+        self.table.set(at, PageState::Programmed);
+        Ok(())
+    }
+
+    fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+        let epoch = self.epoch(segment).checked_add(1).ok_or(MediaError::Erase)?;
+        if self.is_writable() {
+            self.write_erase(segment, epoch)?;
+        }
+        self.table.clear(segment, epoch);
+        Ok(())
+    }
+
+    /// Without space for the marker the page is torn until the image is closed and erased afterwards, which
+    /// is as good: its content counts in neither case.
+    fn tear(&mut self, at: PageAddr) {
+        if self.is_writable() && self.refuse_if_finished().is_ok() {
+            let epoch = self.epoch(self.layout().geometry.segment_of(at));
+            self.unsynced = true;
+            let _ = self.file.write_all_at(&oob::torn_marker(at, epoch), self.layout().oob_of(at));
+        }
+        self.table.set(at, PageState::Torn);
+    }
+
+    #[inline]
+    fn epoch(&self, segment: SegmentId) -> u32 {
+        self.table.epoch(segment)
+    }
+
+    fn written_pages(&self, segment: SegmentId) -> u32 {
+        self.table.written(segment)
+    }
+
+    fn sync(&mut self) -> Result<(), MediaError> {
+        if self.is_writable() {
+            self.sync_media()?;
+            self.promised = true;
+        }
+        Ok(())
+    }
+
+    fn history(&self) -> PowerHistory {
+        self.history
+    }
+
+    fn bytes_in_use(&self) -> u64 {
+        let g = &self.layout().geometry;
+        self.table.programmed() * u64::from(g.page_bytes + g.oob_bytes)
+    }
+}

@@ -1,0 +1,46 @@
+//! The image file: flash and power-safe ring of one device in a sparse file.
+//!
+//! | region | offset | bytes |
+//! |---|---|---|
+//! | header copy 0 | 0 | 4096 |
+//! | header copy 1 | 4096 | 4096 |
+//! | epoch table | 8192 | 8 per segment |
+//! | ring | next multiple of 4096 | `Ring::bytes_for` |
+//! | out-of-band bytes | next multiple of 4096 | per segment: pages x stride, to a multiple of 4096 |
+//! | data | next multiple of 1 MiB | pages x page bytes |
+//!
+//! Header, epochs and ring are allocated when the image is made; the two last regions are sparse, and zero
+//! bytes mean "never written". `docs/image-format.md` gives every field and the rules that make the file
+//! survive a killed process, a crash of the operating system and a planned power cut.
+//!
+//! # Limits
+//! Cells are read through a mapping. A disk that fails under the file, or another program that ignores the
+//! lock and truncates it, ends the process with a signal, as for any mapped file. A host file system that
+//! is full does not: whatever is written through the mapping (the ring alone) is allocated beforehand.
+
+mod boot;
+mod check;
+mod config;
+mod create;
+mod epochs;
+mod error;
+mod header;
+mod host;
+mod layout;
+mod map;
+mod media;
+mod oob;
+mod open;
+mod report;
+mod scan;
+mod states;
+mod table;
+
+pub use boot::BootId;
+pub use check::{Progress, check};
+pub use config::{ImageConfig, NAMESPACES_MAX, NamespaceKind, NamespaceRecord, PROFILE_BYTES_MAX};
+pub use create::create;
+pub use error::ImageError;
+pub use media::FileMedia;
+pub use open::{Access, OpenImage, open, open_as};
+pub use report::{Counts, Finding, Report, Severity};

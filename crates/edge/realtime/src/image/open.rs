@@ -1,0 +1,179 @@
+//! Opening an image: lock, header, epochs, pages, ring, and how the last run ended.
+
+use super::header::{self, Copies, Fault, Header, Life, State};
+use super::layout::Layout;
+use super::map::{self, Cells};
+use super::table::PageTable;
+use super::{BootId, FileMedia, ImageConfig, ImageError, epochs};
+use memmap2::MmapMut;
+use saker_medium::{PowerHistory, RingMemory, SegmentId};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::Path;
+
+/// What an image is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Alone, to use it.
+    Write,
+    /// Together with other readers. Programs, erases and ring stores work but stay in this process, so that
+    /// recovery can be tried without touching the file.
+    Read,
+}
+
+/// An open image.
+#[derive(Debug)]
+pub struct OpenImage {
+    /// What it was made for.
+    pub config: ImageConfig,
+    /// The cells.
+    pub media: FileMedia,
+    /// The memory of the ring; it keeps the image locked like the media does.
+    pub ring: RingMemory,
+    /// How the last run ended.
+    pub history: PowerHistory,
+}
+
+/// Opens an image. With [`Access::Write`] it is marked as in use before this returns.
+///
+/// # Errors
+/// [`ImageError`]: in use, not an image, of a later version, damaged, or refused by the system.
+pub fn open(path: &Path, access: Access) -> Result<OpenImage, ImageError> {
+    open_as(path, access, BootId::current())
+}
+
+/// [`open`], as in another run of the kernel.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_as(path: &Path, access: Access, boot: BootId) -> Result<OpenImage, ImageError> {
+    let file = lock(path, access)?;
+    let copies = header::read_copies(&file).map_err(ImageError::io(path, "read"))?;
+    let (header, kept) = header::choose(&copies).map_err(|fault| refuse(path, fault))?;
+    check_length(&file, path, &header.layout)?;
+    let history = header.life.history(boot, header.config.capacitor);
+    let epochs = read_epochs(&file, path, &header.layout)?;
+    let (table, raised) = PageTable::load(&file, path, &header.layout, epochs, history.may_tear())?;
+    let (cells, ring) = map_regions(&file, &header.layout, access).map_err(ImageError::io(path, "map"))?;
+    let mut media = FileMedia {
+        file,
+        path: path.to_path_buf(),
+        cells,
+        table,
+        history,
+        unsynced: false,
+        // The first generation is that of creation: nobody has opened this image before.
+        promised: header.generation > 1,
+        header,
+        sync_failed: None,
+    };
+    let ring = media.begin(ring, &raised, kept, boot)?;
+    Ok(OpenImage { config: media.header.config.clone(), media, ring, history })
+}
+
+impl FileMedia {
+    /// Settles what the last run left and marks the image as in use.
+    fn begin(
+        &mut self,
+        mut ring: MmapMut,
+        raised: &[SegmentId],
+        kept: u64,
+        boot: BootId,
+    ) -> Result<RingMemory, ImageError> {
+        if self.history == (PowerHistory::Cut { ring_kept: false }) {
+            ring.fill(0);
+        }
+        if self.is_writable() {
+            self.settle(raised, kept, boot).map_err(ImageError::io(&self.path, "write"))?;
+        }
+        Ok(map::ring_memory(ring))
+    }
+
+    /// Epochs and ring are on the disk before the header says that the image is in use: until then the next
+    /// open does all of this again.
+    fn settle(&mut self, raised: &[SegmentId], kept: u64, boot: BootId) -> io::Result<()> {
+        for segment in raised {
+            epochs::write(&self.file, &self.header.layout, *segment, self.table.epoch(*segment))?;
+        }
+        self.file.sync_data()?;
+        self.header.advance(Life { state: State::Dirty, unsettled: self.history.may_tear(), boot });
+        header::write_copies(&self.file, &self.header, kept)
+    }
+}
+
+/// Opens and locks without waiting.
+pub(super) fn lock(path: &Path, access: Access) -> Result<File, ImageError> {
+    let metadata = std::fs::metadata(path).map_err(ImageError::io(path, "open"))?;
+    if !metadata.is_file() {
+        // Opening a pipe would wait for its other end.
+        return Err(ImageError::NotImage { path: path.to_path_buf() });
+    }
+    let file = OpenOptions::new().read(true).write(access == Access::Write).open(path);
+    let file = file.map_err(ImageError::io(path, "open"))?;
+    let locked = match access {
+        Access::Write => file.try_lock(),
+        Access::Read => file.try_lock_shared(),
+    };
+    match locked {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(ImageError::InUse { path: path.to_path_buf() }),
+        Err(TryLockError::Error(source)) => Err(ImageError::io(path, "lock")(source)),
+    }
+}
+
+/// The error of an image without a header.
+pub(super) fn refuse(path: &Path, fault: Fault) -> ImageError {
+    match fault {
+        Fault::Foreign => ImageError::NotImage { path: path.to_path_buf() },
+        Fault::Unsupported(what) => ImageError::Unsupported { path: path.to_path_buf(), what },
+        Fault::Bad(what) => ImageError::damaged(path, format!("neither header copy is good: {what}")),
+    }
+}
+
+/// What is wrong with a file of that length.
+pub(super) fn wrong_length(found: u64, layout: &Layout) -> Option<String> {
+    (found != layout.file_bytes).then(|| format!("the file has {found} bytes, not {}", layout.file_bytes))
+}
+
+fn check_length(file: &File, path: &Path, layout: &Layout) -> Result<(), ImageError> {
+    let found = file.metadata().map_err(ImageError::io(path, "examine"))?.len();
+    wrong_length(found, layout).map_or(Ok(()), |what| Err(ImageError::damaged(path, what)))
+}
+
+fn read_epochs(file: &File, path: &Path, layout: &Layout) -> Result<Vec<u32>, ImageError> {
+    let entries = epochs::read_all(file, layout).map_err(ImageError::io(path, "read"))?;
+    if let Some(segment) = entries.iter().position(Option::is_none) {
+        return Err(ImageError::damaged(path, bad_epoch(segment)));
+    }
+    Ok(entries.into_iter().flatten().collect())
+}
+
+/// How a damaged entry of the epoch table is named.
+pub(super) fn bad_epoch(segment: usize) -> String {
+    format!("epoch table, segment {segment}: the entry does not match its check")
+}
+
+fn map_regions(file: &File, layout: &Layout, access: Access) -> io::Result<(Cells, MmapMut)> {
+    match access {
+        Access::Write => Ok((Cells::shared(file, layout)?, map::shared_ring(file, layout)?)),
+        Access::Read => Ok((Cells::private(file, layout)?, map::private_ring(file, layout)?)),
+    }
+}
+
+/// Why a header copy is bad, for each that is.
+pub(super) fn bad_copies(copies: &Copies) -> impl Iterator<Item = (usize, String)> {
+    copies.iter().enumerate().filter_map(|(n, copy)| match copy.as_ref().err()? {
+        Fault::Foreign => Some((n, "it is not a header".to_string())),
+        Fault::Unsupported(what) | Fault::Bad(what) => Some((n, what.clone())),
+    })
+}
+
+/// Whether one copy is behind the other, or different at the same generation.
+pub(super) fn compare_copies(copies: &Copies) -> Option<(bool, &'static str)> {
+    let [Ok(a), Ok(b)] = copies else { return None };
+    match (a.generation == b.generation, Header::agrees_with(a, b)) {
+        (true, true) => None,
+        (true, false) => Some((true, "the copies are of one generation and differ")),
+        (false, _) => Some((false, "one copy is behind: an update was interrupted")),
+    }
+}
