@@ -1,0 +1,146 @@
+//! The command line: which commands there are, and what is said about a line that makes no sense.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::commands as c;
+use crate::context::Exit;
+use crate::error::CliError;
+
+/// How keys are written; part of the help of every command that takes one.
+pub const KEY_HELP: &str = "\
+Keys are 1 to 255 bytes, written as UTF-8 text. For other bytes write hex:00ff or base64:AP8=.
+Text that itself begins with hex:, base64: or str: gets str: in front (str:hex:00ff).";
+
+const OVERVIEW: &str = "\
+Devices (--device, or the variable SAKER_DEVICE):
+  mem:                        in memory, for this one command
+  file:disk.img               an image file; make one with `saker create`
+  tcp://127.0.0.1:4420/NQN    an NVMe/TCP target
+
+Exit codes: 0 done, 1 failed or the answer is no, 2 the command line makes no sense.
+
+Examples:
+  saker create disk.img --size 1GiB
+  saker put --device file:disk.img user:1 Ada
+  saker get --device file:disk.img user:1
+  saker load --device file:disk.img UnicodeData.txt
+  saker compare --timing virtual --profile saker-mid";
+
+/// A key-value SSD in user space
+#[derive(Debug, Parser)]
+#[command(name = "saker", version, after_help = OVERVIEW, disable_help_subcommand = true)]
+pub struct Cli {
+    /// Options of every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Global {
+    /// The device: mem:, file:IMAGE, tcp://HOST:PORT/NQN; otherwise the variable SAKER_DEVICE
+    #[arg(long, global = true, value_name = "URL")]
+    pub device: Option<String>,
+    /// Write one versioned JSON document to standard output, and nothing else there
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No progress and no summary on standard error
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compare HostKV, DiskKV and DiskKV+Saker on one workload
+    Compare(c::compare::CompareArgs),
+    /// Repeat published experiments and check their claims
+    Reproduce(c::reproduce::ReproduceArgs),
+    /// Make an image file
+    Create(c::create::CreateArgs),
+    /// Verify an image file
+    Check(c::check::CheckArgs),
+    /// Store a value under a key
+    Put(c::put::PutArgs),
+    /// Write the value of a key to standard output or a file
+    Get(c::get::GetArgs),
+    /// Remove a key
+    Delete(c::delete::DeleteArgs),
+    /// Tell whether there is a key
+    Exists(c::exists::ExistsArgs),
+    /// List keys
+    List(c::list::ListArgs),
+    /// Show keys and values, a range of them if asked
+    Scan(c::scan::ScanArgs),
+    /// Store the records of a file
+    Load(c::load::LoadArgs),
+    /// Write all records to a file
+    Dump(c::dump::DumpArgs),
+    /// Show what the device says of itself
+    Info(c::info::InfoArgs),
+    /// Show the timing profiles and where their numbers come from
+    Profile(c::profile::ProfileArgs),
+}
+
+/// Prints help or the version when that was asked for.
+///
+/// # Errors
+/// `Usage` with the refusal on one line.
+pub fn answer(
+    refusal: &clap::Error,
+    arguments: &[OsString],
+    output: &mut dyn Write,
+) -> Result<Exit, CliError> {
+    match refusal.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            write!(output, "{}", refusal.render()).map_err(CliError::Output)?;
+            Ok(Exit::Good)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            Err(CliError::usage("no command is given", see_help(arguments)))
+        }
+        _ => Err(one_line(&refusal.render().to_string(), arguments)),
+    }
+}
+
+/// The parser's message as one line. It comes in paragraphs: the error, tips, the usage, a hint to the help.
+fn one_line(text: &str, arguments: &[OsString]) -> CliError {
+    let mut paragraphs = text.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" "));
+    let what = paragraphs.next().unwrap_or_default();
+    let what = what.strip_prefix("error: ").unwrap_or(&what).to_owned();
+    let tip = paragraphs.find_map(|p| p.strip_prefix("tip: ").map(str::to_owned));
+    CliError::usage(what, tip.unwrap_or_else(|| see_help(arguments)))
+}
+
+/// Where the help of the command among the arguments is.
+fn see_help(arguments: &[OsString]) -> String {
+    let words = arguments.iter().skip(1).filter_map(|a| a.to_str());
+    let command = words.into_iter().find(|word| Cli::command().find_subcommand(word).is_some());
+    command.map_or("see `saker --help`".to_owned(), |name| format!("see `saker {name} --help`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let example = format!("saker {} ", command.get_name());
+            assert!(help.contains("Example") && help.contains(&example), "{}", command.get_name());
+        }
+    }
+}

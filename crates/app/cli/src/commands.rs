@@ -1,0 +1,26 @@
+//! The commands, one a file: arguments, work, output.
+
+pub mod check;
+pub mod compare;
+pub mod create;
+pub mod delete;
+pub mod dump;
+pub mod exists;
+pub mod get;
+pub mod info;
+pub mod list;
+pub mod load;
+pub mod profile;
+pub mod put;
+pub mod reproduce;
+pub mod scan;
+mod target;
+mod walk;
+
+use crate::error::CliError;
+use crate::key;
+
+/// The error of a command that needs a key which is not there.
+fn no_such_key(bytes: &[u8]) -> CliError {
+    CliError::failed(format!("there is no key `{}`", key::show(bytes)), "see the keys with `saker list`")
+}

@@ -1,0 +1,50 @@
+//! `saker check`
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::context::{Context, Exit};
+use crate::error::{CliError, one_line};
+use crate::report::CheckReport;
+use crate::size::{grouped, show};
+
+/// Arguments of `saker check`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "\
+Reads every page and record of an image and verifies checksums and sequences; changes nothing. Unfinished writes at
+the tail are what a power cut leaves and no damage. The exit code is 1 when there is damage.
+
+Examples:
+  saker check disk.img
+  saker check disk.img --json")]
+pub struct CheckArgs {
+    /// The image file
+    pub image: PathBuf,
+}
+
+/// Verifies an image file.
+///
+/// # Errors
+/// Those of the backend.
+pub fn run(args: &CheckArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
+    let report = cx.backend.check(&args.image)?;
+    if cx.global.json {
+        cx.document("saker.check.v1", &report)?;
+    } else {
+        cx.print(lines(&report))?;
+    }
+    Ok(if report.damage.is_empty() { Exit::Good } else { Exit::No })
+}
+
+fn lines(report: &CheckReport) -> String {
+    let verdict = match report.damage.len() as u64 {
+        0 => "sound".to_owned(),
+        places => format!("DAMAGED in {} places", grouped(places)),
+    };
+    let image = report.image.display();
+    let (records, bytes, torn) = (grouped(report.records), show(report.bytes), grouped(report.torn));
+    let damage = report.damage.iter().map(|d| one_line(&format!("{}: {}", d.place, d.what)) + "\n");
+    format!("{image}: {verdict}; {records} records, {bytes} verified, {torn} unfinished writes\n")
+        + &damage.collect::<String>()
+}

@@ -1,0 +1,144 @@
+//! `saker compare`
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::context::{Context, Exit};
+use crate::error::CliError;
+use crate::output::{self, VERSION, table};
+use crate::records::Format;
+use crate::report::{Comparison, Metric, TimedRun};
+use crate::size::{self, grouped};
+
+/// Arguments of `saker compare`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "\
+HostKV keeps the index on the host over a block device; DiskKV keeps it in the device; DiskKV+Saker adds host
+containers, visibility and the read cache. All three run the same operations. In virtual timing the same seed gives the
+same numbers on every machine.
+
+Examples:
+  saker compare
+  saker compare --input UnicodeData.txt --timing all
+  saker compare --profile saker-mid --threads 4 --qd 32 --sizes 64B,1KiB,4KiB --operations 100000 --seed 7 --json")]
+pub struct CompareArgs {
+    /// Take keys and values from FILE instead of making them
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// How records stand in FILE
+    #[arg(long, default_value = "auto")]
+    pub format: FormatChoice,
+    /// Which clock latencies are on
+    #[arg(long, default_value = "virtual")]
+    pub timing: TimingChoice,
+    /// The timing profile (see `saker profile list`)
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub profile: String,
+    /// Application threads
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: u32,
+    /// Commands in flight for each thread
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    pub qd: u32,
+    /// Value sizes to run, such as 64B,1KiB
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size::parse)]
+    pub sizes: Vec<u64>,
+    /// Operations of each run
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub operations: u64,
+    /// The seed of the workload
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// How records stand in the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormatChoice {
+    /// As the name of the file tells
+    Auto,
+    /// Key, tab, value
+    Tsv,
+    /// {"key": "...", "value": "..."}
+    Jsonl,
+    /// Key, semicolon, value with the rest of the line
+    Semicolon,
+}
+
+/// Which timings to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TimingChoice {
+    /// Emulated latency against this machine's clock
+    Real,
+    /// Deterministic events: same seed, same numbers
+    Virtual,
+    /// No emulated latency
+    Off,
+    /// One after the other
+    All,
+}
+
+impl CompareArgs {
+    /// The format of the input; nothing without an input.
+    ///
+    /// # Errors
+    /// `Usage` when it is not given and the file's name tells nothing.
+    pub fn input_format(&self) -> Result<Option<Format>, CliError> {
+        let Some(path) = &self.input else { return Ok(None) };
+        let format = match self.format {
+            FormatChoice::Auto => Format::of(path)?,
+            FormatChoice::Tsv => Format::Tsv,
+            FormatChoice::Jsonl => Format::Jsonl,
+            FormatChoice::Semicolon => Format::Semicolon,
+        };
+        Ok(Some(format))
+    }
+}
+
+/// Runs the comparison and shows the systems side by side.
+///
+/// # Errors
+/// `Usage` for an input whose format is unknown, and those of the backend.
+pub fn run(args: &CompareArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
+    args.input_format()?;
+    let backend = cx.backend;
+    let report = backend.compare(args, &mut |line| cx.note(line))?;
+    if cx.global.json {
+        output::document(cx.streams.output, "saker.compare.v1", Some(report.seed), &report)?;
+    } else {
+        cx.print(text(&report))?;
+    }
+    Ok(Exit::Good)
+}
+
+fn text(report: &Comparison) -> String {
+    let Comparison { seed, profile, workload, runs } = report;
+    let head = format!("saker {VERSION}  seed {seed}  profile {profile}\n{workload}\n");
+    runs.iter().fold(head, |text, run| text + "\n" + &side_by_side(run))
+}
+
+/// A row for each number, a column for each system.
+fn side_by_side(run: &TimedRun) -> String {
+    let note = run.invalid.as_ref().map_or(String::new(), |why| format!(" (INVALID: {why})"));
+    let names = run.systems.iter().map(|s| s.name.clone());
+    let mut rows = vec![[format!("{}{note}", run.timing)].into_iter().chain(names).collect::<Vec<_>>()];
+    let metrics = run.systems.first().map_or(&[][..], |s| &s.metrics);
+    rows.extend(metrics.iter().map(|metric| row(metric, run)));
+    table(&rows)
+}
+
+/// One number of every system, found by name.
+fn row(metric: &Metric, run: &TimedRun) -> Vec<String> {
+    let of = |metrics: &[Metric]| metrics.iter().find(|m| m.name == metric.name).map(|m| number(m.value));
+    let cells = run.systems.iter().map(|s| of(&s.metrics).unwrap_or_else(|| "-".to_owned()));
+    [metric.name.clone()].into_iter().chain(cells).collect()
+}
+
+/// A number for people: whole ones with commas, others with three digits after the point.
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
+        grouped(value as u64)
+    } else {
+        format!("{value:.3}")
+    }
+}

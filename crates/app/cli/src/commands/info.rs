@@ -1,0 +1,45 @@
+//! `saker info`
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::context::{Context, Exit};
+use crate::error::{CliError, one_line};
+use crate::output::table;
+
+/// Arguments of `saker info`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  saker info --device file:disk.img
+  saker info --device file:disk.img --json")]
+pub struct InfoArgs {}
+
+/// Prints what the device says of itself.
+///
+/// # Errors
+/// Those of the device.
+pub fn run(_args: &InfoArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
+    let info = cx.with_store(|store, _| store.info())?;
+    if cx.global.json {
+        cx.document("saker.info.v1", &json!({ "info": info }))?;
+    } else {
+        let mut rows = Vec::new();
+        flatten("", &info, &mut rows);
+        cx.print(table(&rows))?;
+    }
+    Ok(Exit::Good)
+}
+
+/// One row for each leaf: its path and its value.
+fn flatten(path: &str, value: &Value, rows: &mut Vec<Vec<String>>) {
+    let join = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(name, inner)| flatten(&join(name), inner, rows)),
+        Value::Array(items) if items.iter().any(|i| i.is_object() || i.is_array()) => {
+            items.iter().enumerate().for_each(|(i, inner)| flatten(&join(&i.to_string()), inner, rows));
+        }
+        Value::String(text) => rows.push(vec![path.to_owned(), one_line(text)]),
+        leaf => rows.push(vec![path.to_owned(), leaf.to_string()]),
+    }
+}

@@ -1,0 +1,72 @@
+//! Files that a command writes. A file under its final name is complete.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::error::CliError;
+
+/// A file being written under another name, `NAME.part`, so that a failure or an interrupt leaves an earlier file
+/// of that name as it was. What is no plain file, such as a pipe, is written in place.
+pub struct Target {
+    file: File,
+    path: PathBuf,
+    part: Option<PathBuf>,
+}
+
+impl Target {
+    /// Begins to write `path`.
+    ///
+    /// # Errors
+    /// `File`.
+    pub fn create(path: &Path) -> Result<Self, CliError> {
+        // Through a symbolic link, the file that it names is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let plain = fs::metadata(&path).map_or(true, |m| m.is_file());
+        let part = plain.then(|| part_name(&path));
+        let opened = part.as_ref().unwrap_or(&path);
+        let file = File::create(opened).map_err(CliError::file("create", opened))?;
+        Ok(Self { file, path, part })
+    }
+
+    /// Where the data go.
+    pub const fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Makes the file durable and gives it its name.
+    ///
+    /// # Errors
+    /// `File`.
+    pub fn commit(mut self) -> Result<(), CliError> {
+        let Some(part) = &self.part else { return Ok(()) };
+        self.file.sync_all().map_err(CliError::file("write", part))?;
+        fs::rename(part, &self.path).map_err(CliError::file("create", &self.path))?;
+        self.part = None;
+        Ok(())
+    }
+
+    /// Writes all of `bytes` as the file `path`.
+    ///
+    /// # Errors
+    /// `File`.
+    pub fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+        let mut target = Self::create(path)?;
+        target.file.write_all(bytes).map_err(CliError::file("write", path))?;
+        target.commit()
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some(part) = &self.part {
+            let _ = fs::remove_file(part);
+        }
+    }
+}
+
+fn part_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
+}

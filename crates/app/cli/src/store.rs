@@ -1,0 +1,62 @@
+//! What the commands need of a device.
+
+use crate::error::CliError;
+
+/// Result of a device operation.
+pub type Answer<T> = Result<T, CliError>;
+
+/// In which order a device lists its keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListOrder {
+    /// By the bytes of the keys, so that a range of keys is one piece of the list.
+    Bytes,
+    /// An order of the engine's own, such as by hash.
+    Engine,
+}
+
+/// A key-value device, opened.
+///
+/// Keys have 1 to 255 bytes and values at most 2 MiB; the commands check that before they call. Errors are one
+/// line of what happened and what to do.
+pub trait Store {
+    /// Stores `value` under `key`, in place of an earlier one, and waits for the device's completion.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Answer<()>;
+
+    /// The value of `key`; nothing when there is no such key.
+    fn get(&mut self, key: &[u8]) -> Answer<Option<Vec<u8>>>;
+
+    /// Removes `key`; whether it was there.
+    fn delete(&mut self, key: &[u8]) -> Answer<bool>;
+
+    /// Whether there is `key`.
+    fn exists(&mut self, key: &[u8]) -> Answer<bool>;
+
+    /// Shows the stored keys to `visit` in the device's list order until it answers `false`. Begins at `from`, or
+    /// at the place in the order where `from` would be; without it, at the beginning.
+    fn list(&mut self, from: Option<&[u8]>, visit: &mut dyn FnMut(&[u8]) -> bool) -> Answer<()>;
+
+    /// The order of [`Store::list`].
+    fn list_order(&self) -> ListOrder {
+        ListOrder::Engine
+    }
+
+    /// Returns when everything completed so far survives a power cut.
+    fn flush(&mut self) -> Answer<()>;
+
+    /// What the device says of itself, as a JSON object.
+    fn info(&mut self) -> Answer<serde_json::Value>;
+
+    /// Like [`Store::put`], but may return before the device has completed it. A failure may come from a later
+    /// call. Two writes of one key take effect in the order of their calls.
+    fn put_async(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {
+        self.put(key, value)
+    }
+
+    /// Waits for every [`Store::put_async`]; the first failure among them.
+    fn drain(&mut self) -> Answer<()> {
+        Ok(())
+    }
+
+    /// Closes the device in order. Dropping a store is like losing the process.
+    fn close(self: Box<Self>) -> Answer<()>;
+}

@@ -1,0 +1,151 @@
+//! Commands whose work is done elsewhere: their arguments and their output.
+
+use serde_json::{Value, json};
+
+use super::{Fake, document, ran};
+use crate::output::VERSION;
+use crate::{Finding, Verdict};
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn create_says_what_it_made() {
+    let fake = Fake::default();
+    let line = "created x.img: 1.0 GB, profile default, engine hash\n";
+    assert_eq!(fake.run(&["create", "x.img", "--size", "1GiB"]), ran(0, "", line));
+    let fields = "\"image\":\"x.img\",\"capacity_bytes\":4096,\"profile\":\"tiny\",\"engine\":\"lsm\"";
+    let found =
+        fake.run(&["create", "x.img", "--size", "4KiB", "--profile", "tiny", "--engine", "lsm", "--json"]);
+    assert_eq!(found, ran(0, &document("saker.create.v1", fields), ""));
+}
+
+#[test]
+fn check_tells_damage_by_exit_code() {
+    let mut fake = Fake::default();
+    let line = "x.img: sound; 1,234 records, 5.6 MB verified, 1 unfinished writes\n";
+    assert_eq!(fake.run(&["check", "x.img"]), ran(0, line, ""));
+    fake.damage = vec![Finding { place: "page 7".to_owned(), what: "bad\nchecksum".to_owned() }];
+    let lines = "x.img: DAMAGED in 1 places; 1,234 records, 5.6 MB verified, 1 unfinished writes\npage 7: bad checksum\n";
+    assert_eq!(fake.run(&["check", "x.img"]), ran(1, lines, ""));
+    let found = fake.run(&["check", "x.img", "--json"]);
+    assert_eq!(found.code, 1);
+    assert_eq!(parsed(&found.out)["damage"], json!([{ "place": "page 7", "what": "bad\nchecksum" }]));
+}
+
+#[test]
+fn compare_puts_systems_side_by_side() {
+    let fake = Fake::default();
+    let found = fake.run(&[
+        "compare",
+        "--timing",
+        "real",
+        "--seed",
+        "7",
+        "--sizes",
+        "64B,1KiB",
+        "--operations",
+        "10",
+    ]);
+    let text = format!(
+        "saker {VERSION}  seed 7  profile default\n10 operations, sizes [64, 1024]\n\n\
+         real (INVALID: late events)  HostKV  DiskKV\n\
+         puts_per_s                   1,000   2,500,000\n\
+         put_latency_us_mean          12.500  -\n"
+    );
+    assert_eq!(found, ran(0, &text, "running\n"));
+}
+
+#[test]
+fn the_document_of_a_comparison_has_its_seed() {
+    let found = Fake::default().run(&["compare", "--json", "--quiet", "--seed", "9"]);
+    assert_eq!((found.code, found.err.as_str()), (0, ""));
+    let document = parsed(&found.out);
+    assert_eq!((&document["schema"], &document["seed"]), (&json!("saker.compare.v1"), &json!(9)));
+    assert_eq!(document["runs"][0]["timing"], "virtual");
+    let metric = json!({ "name": "puts_per_s", "value": 1000.0 });
+    assert_eq!(document["runs"][0]["systems"][0]["metrics"][0], metric);
+}
+
+#[test]
+fn compare_needs_to_know_the_format_of_its_input() {
+    let fake = Fake::default();
+    let error = "cannot tell the format of `x.bin` from its name; add --format tsv, jsonl or semicolon";
+    assert_eq!(fake.run(&["compare", "--input", "x.bin"]), ran(2, "", &format!("saker: error: {error}\n")));
+    assert_eq!(fake.run(&["compare", "--input", "x.bin", "--format", "jsonl"]).code, 0);
+}
+
+#[test]
+fn experiments_are_listed_and_run_by_name() {
+    let mut fake = Fake::default();
+    let list = "id     source  title\nfig-1  Paper   Title\nfig-2  Paper   Title\n";
+    assert_eq!(fake.run(&["reproduce", "list"]), ran(0, list, ""));
+    let text = format!(
+        "fig-1  saker {VERSION}  seed 3  scale 1/64  profile tiny\n\
+         check  verdict  expected  measured  tolerance  claim\n\
+         AC-1   pass     2.0       1.5 to 2  10 %       Twice as fast\n\
+         AC-1: small run\n\n1 pass, 0 fail, 0 cannot_follow\n"
+    );
+    assert_eq!(fake.run(&["reproduce", "run", "fig-1", "--scale", "64", "--seed", "3"]), ran(0, &text, ""));
+    let error = "saker: error: there is no experiment `fig-9`; see `saker reproduce list`\n";
+    assert_eq!(fake.run(&["reproduce", "run", "fig-1", "fig-9"]), ran(2, "", error));
+    fake.verdict = Some(Verdict::Fail);
+    let all = fake.run(&["reproduce", "all"]);
+    assert_eq!((all.code, all.out.lines().last()), (1, Some("0 pass, 2 fail, 0 cannot_follow")));
+    fake.verdict = Some(Verdict::CannotFollow);
+    assert_eq!(fake.run(&["reproduce", "all"]).code, 0);
+}
+
+#[test]
+fn the_document_of_experiments_is_as_documented() {
+    let fake = Fake { verdict: Some(Verdict::CannotFollow), ..Fake::default() };
+    let found = fake.run(&["reproduce", "all", "--json"]);
+    let document = parsed(&found.out);
+    assert_eq!(document["experiments"].as_array().unwrap().len(), 2);
+    let expected = json!({
+        "id": "AC-1", "claim": "Twice as fast", "source": "Paper section 1", "tolerance": "10 %", "expected": 2.0,
+        "measured": "1.5 to 2", "verdict": "cannot_follow", "evidence": "reproduced", "note": "small\nrun",
+    });
+    assert_eq!(document["experiments"][1]["checks"][0], expected);
+    assert_eq!(document["experiments"][1]["id"], "fig-2");
+}
+
+#[test]
+fn profiles_are_listed_and_shown_with_sources() {
+    let fake = Fake::default();
+    let list = fake.run(&["profile", "list"]).out;
+    assert!(list.lines().any(|l| l.starts_with("saker-mid ")), "{list}");
+    let show = fake.run(&["profile", "show", "saker-mid"]).out;
+    assert!(show.starts_with("saker-mid: SAKER's mid speed class"), "{show}");
+    let line = show.lines().find(|l| l.starts_with("media.read_latency_ns ")).unwrap();
+    let words: Vec<_> = line.split_whitespace().collect();
+    assert_eq!(words[1..4], ["22000", "ns", "paper"]);
+    assert!(line.ends_with("SAKER (SYSTOR'25) Fig. 2, Mid"), "{line}");
+    let json = parsed(&fake.run(&["profile", "show", "saker-mid", "--json"]).out);
+    let row =
+        json["values"].as_array().unwrap().iter().find(|v| v["path"] == "media.read_latency_ns").unwrap();
+    assert_eq!(
+        (&row["value"], &row["unit"], &row["source"]),
+        (&json!(22_000), &json!("ns"), &json!("paper"))
+    );
+}
+
+#[test]
+fn a_profile_can_be_a_file() {
+    let directory = super::files::Scratch::new("profile");
+    let fake = Fake::default();
+    let toml = fake.run(&["profile", "show", "tiny", "--toml"]).out;
+    let path = directory.file("mine.toml", toml.as_bytes());
+    assert_eq!(fake.run(&["profile", "show", &path]), fake.run(&["profile", "show", "tiny"]));
+    let broken = directory.file("broken.toml", b"name = ");
+    let found = fake.run(&["profile", "show", &broken]);
+    assert_eq!((found.code, found.err.lines().count()), (1, 1));
+    let unknown = fake.run(&["profile", "show", "nosuch"]);
+    assert_eq!(unknown.code, 2);
+    assert!(
+        unknown.err.starts_with("saker: error: there is no profile `nosuch`; choose one of "),
+        "{}",
+        unknown.err
+    );
+}
