@@ -87,7 +87,7 @@ impl Check {
         Self {
             file,
             history,
-            may_tear: history.may_tear() && !planned,
+            may_tear: matches!(history, PowerHistory::Cut { .. }) && !planned,
             epochs: Vec::new(),
             completed: BTreeSet::new(),
             page: vec![0; header.layout.geometry.page_bytes as usize],

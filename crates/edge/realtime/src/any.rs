@@ -1,0 +1,182 @@
+//! A device whatever its flash is kept in, and the thread it may run on.
+
+use crate::image::FileMedia;
+use saker_device::{Device, Snapshot, Timed, Untimed};
+use saker_flash::MemMedia;
+use saker_host::Turn;
+use saker_sim::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+/// A device in memory or on an image, with or without time.
+#[derive(Debug)]
+pub enum AnyDevice {
+    /// In memory, no time.
+    Memory(Box<Device<MemMedia, Untimed>>),
+    /// On an image, no time.
+    File(Box<Device<FileMedia, Untimed>>),
+    /// In memory, the profile's times.
+    MemoryTimed(Box<Device<MemMedia, Timed>>),
+    /// On an image, the profile's times.
+    FileTimed(Box<Device<FileMedia, Timed>>),
+}
+
+impl AnyDevice {
+    /// Serves what there is. `now` counts only for timed devices. True if something was done.
+    #[inline]
+    pub fn advance(&mut self, now: Instant) -> bool {
+        match self {
+            Self::Memory(d) => d.advance(),
+            Self::File(d) => d.advance(),
+            Self::MemoryTimed(d) => {
+                d.advance(now);
+                false
+            }
+            Self::FileTimed(d) => {
+                d.advance(now);
+                false
+            }
+        }
+    }
+
+    /// When a timed device has something to do next.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Memory(_) | Self::File(_) => None,
+            Self::MemoryTimed(d) => d.next_deadline(),
+            Self::FileTimed(d) => d.next_deadline(),
+        }
+    }
+
+    /// Whether operations take time.
+    pub fn is_timed(&self) -> bool {
+        matches!(self, Self::MemoryTimed(_) | Self::FileTimed(_))
+    }
+
+    /// Everything countable.
+    pub fn snapshot(&mut self) -> Snapshot {
+        match self {
+            Self::Memory(d) => d.snapshot(),
+            Self::File(d) => d.snapshot(),
+            Self::MemoryTimed(d) => d.snapshot(),
+            Self::FileTimed(d) => d.snapshot(),
+        }
+    }
+
+    /// Damage that keeps namespaces from being opened.
+    pub fn damage(&self) -> Vec<(u32, String)> {
+        match self {
+            Self::Memory(d) => d.damage(),
+            Self::File(d) => d.damage(),
+            Self::MemoryTimed(d) => d.damage(),
+            Self::FileTimed(d) => d.damage(),
+        }
+    }
+}
+
+/// How far a timed device lags behind the clock.
+#[derive(Debug, Default)]
+pub struct Lag {
+    events: AtomicU64,
+    late: AtomicU64,
+}
+
+/// An event handled later than this is late.
+const LATE_NS: u64 = 5_000;
+
+impl Lag {
+    /// Events handled, and how many of them more than 5 us late.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.events.load(Ordering::Relaxed), self.late.load(Ordering::Relaxed))
+    }
+}
+
+/// A device on a thread of its own.
+#[derive(Debug)]
+pub struct DeviceThread {
+    stop: Arc<AtomicBool>,
+    handle: Option<JoinHandle<AnyDevice>>,
+    lag: Arc<Lag>,
+}
+
+/// Idle rounds of polling before the thread gives its core away for a moment.
+const SPINS: u32 = 20_000;
+
+impl DeviceThread {
+    /// Starts the thread.
+    pub fn start(device: AnyDevice) -> Self {
+        let (stop, lag) = (Arc::new(AtomicBool::new(false)), Arc::new(Lag::default()));
+        let (stop2, lag2) = (Arc::clone(&stop), Arc::clone(&lag));
+        let handle = std::thread::Builder::new().name("saker-device".into());
+        let handle = handle.spawn(move || run(device, &stop2, &lag2)).expect("the system starts a thread");
+        Self { stop, handle: Some(handle), lag }
+    }
+
+    /// How far the device lags.
+    pub fn lag(&self) -> &Lag {
+        &self.lag
+    }
+
+    /// Stops the thread and takes the device back.
+    pub fn stop(mut self) -> AnyDevice {
+        self.stop.store(true, Ordering::Release);
+        let handle = self.handle.take().expect("stopped once");
+        handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Drop for DeviceThread {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(handle) = self.handle.take() {
+            // A panic of the device thread has been printed; dropping must not panic again.
+            let _ = handle.join();
+        }
+    }
+}
+
+fn run(mut device: AnyDevice, stop: &AtomicBool, lag: &Lag) -> AnyDevice {
+    let begun = std::time::Instant::now();
+    let timed = device.is_timed();
+    let mut idle = 0;
+    while !stop.load(Ordering::Acquire) {
+        let now = if timed { Instant::from_nanos(begun.elapsed().as_nanos() as u64) } else { Instant::ZERO };
+        if let Some(due) = device.next_deadline().filter(|due| *due <= now) {
+            lag.events.fetch_add(1, Ordering::Relaxed);
+            lag.late.fetch_add(u64::from(now.since(due).as_nanos() > LATE_NS), Ordering::Relaxed);
+        }
+        if device.advance(now) || device.next_deadline().is_some() {
+            idle = 0;
+            continue;
+        }
+        idle += 1;
+        std::hint::spin_loop();
+        if idle > SPINS {
+            std::thread::yield_now();
+            idle = SPINS - SPINS / 20;
+        }
+    }
+    device
+}
+
+/// What a waiting host does: run the device, or let its thread run.
+#[derive(Debug)]
+pub enum AnyTurn {
+    /// The device runs on this thread.
+    Inline(AnyDevice),
+    /// It has its own.
+    Thread(DeviceThread),
+}
+
+impl Turn for AnyTurn {
+    #[inline]
+    fn turn(&mut self) {
+        match self {
+            Self::Inline(device) => {
+                device.advance(Instant::ZERO);
+            }
+            Self::Thread(_) => std::hint::spin_loop(),
+        }
+    }
+}

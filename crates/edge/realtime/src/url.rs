@@ -1,0 +1,174 @@
+//! Device URLs: `mem:?size=1GiB&profile=default`, `file:disk.img?timing=off&threads=1`.
+//!
+//! | option | for | meaning |
+//! |---|---|---|
+//! | `size` | mem | bytes of flash (default 4GiB) |
+//! | `profile` | mem | a built-in profile (default `default`); an image names its own |
+//! | `engine` | both | `hash_store`, the only one so far |
+//! | `timing` | both | `off` (default) or `real` |
+//! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
+//! | `depth` | both | commands in flight (default 64) |
+//! | `seed` | mem | seed of key order and identifiers (default 1) |
+//! | `fault.seed` | both | seed of the faults below |
+//! | `fault.program`, `fault.erase`, `fault.read`, `fault.spike` | both | how often, as `1/1000` |
+//! | `fault.spike_ns` | both | length of a latency spike |
+//! | `fault.cut` | both | power is cut at this program or erase, counted from 1 |
+
+use saker_flash::FaultPlan;
+use saker_sim::Chance;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a URL makes no sense. One line, with what to write instead.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("device URL `{url}`: {what}; {todo}")]
+pub struct UrlError {
+    url: String,
+    what: String,
+    todo: String,
+}
+
+/// Where the device's flash is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In memory: gone with the process.
+    Memory {
+        /// Bytes of flash.
+        bytes: u64,
+        /// Profile.
+        profile: String,
+        /// Seed.
+        seed: u64,
+    },
+    /// In an image file.
+    File(PathBuf),
+}
+
+/// Whether operations take time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// As fast as this machine goes.
+    Off,
+    /// The profile's times, against the operating system's clock.
+    Real,
+}
+
+/// A device URL, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceUrl {
+    /// Where.
+    pub place: Place,
+    /// Time.
+    pub timing: Timing,
+    /// Device threads: 0 or 1.
+    pub threads: u32,
+    /// Commands in flight.
+    pub depth: u16,
+    /// Faults.
+    pub faults: FaultPlan,
+}
+
+impl DeviceUrl {
+    /// Takes a URL apart.
+    ///
+    /// # Errors
+    /// [`UrlError`] names the part that makes no sense.
+    pub fn parse(url: &str) -> Result<Self, UrlError> {
+        let bad = |what: String, todo: &str| UrlError { url: url.into(), what, todo: todo.into() };
+        let (head, options) = url.split_once('?').unwrap_or((url, ""));
+        let place = match head.split_once(':') {
+            Some(("mem", "")) => Place::Memory { bytes: 4 << 30, profile: "default".into(), seed: 1 },
+            Some(("file", path)) if !path.is_empty() => Place::File(path.strip_prefix("//").unwrap_or(path).into()),
+            Some(("mem", rest)) => return Err(bad(format!("`{rest}` after mem:"), "write mem: or mem:?size=1GiB")),
+            _ => return Err(bad("no such kind of device".into(), "write mem: or file:disk.img")),
+        };
+        let mut parsed = Self { place, timing: Timing::Off, threads: 0, depth: 64, faults: FaultPlan::default() };
+        for option in options.split('&').filter(|o| !o.is_empty()) {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), todo))?;
+        }
+        if parsed.timing == Timing::Real {
+            parsed.threads = 1;
+        }
+        Ok(parsed)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
+        let number = || value.parse::<u64>().map_err(|_| "write a whole number");
+        let in_memory = "an image has its own; give it to `saker create`";
+        match (name, &mut self.place) {
+            ("size", Place::Memory { bytes, .. }) => *bytes = parse_size(value).ok_or("write a size such as 512MiB")?,
+            ("profile", Place::Memory { profile, .. }) => *profile = value.into(),
+            ("seed", Place::Memory { seed, .. }) => *seed = number()?,
+            ("size" | "profile" | "seed", Place::File(_)) => return Err(in_memory),
+            ("engine", _) if value == "hash_store" => {}
+            ("engine", _) => return Err("the engine there is: hash_store"),
+            ("timing", _) => {
+                self.timing = match value {
+                    "off" => Timing::Off,
+                    "real" => Timing::Real,
+                    _ => return Err("write off or real; virtual time is for `saker compare` and `saker reproduce`"),
+                }
+            }
+            ("threads", _) => self.threads = number()?.try_into().ok().filter(|n| *n <= 1).ok_or("write 0 or 1")?,
+            ("depth", _) => {
+                self.depth = number()?.try_into().ok().filter(|n| (1..=4095).contains(n)).ok_or("write 1 to 4095")?;
+            }
+            ("fault.seed", _) => self.faults.seed = number()?,
+            ("fault.program", _) => self.faults.program = parse_chance(value).ok_or("write it as 1/1000")?,
+            ("fault.erase", _) => self.faults.erase = parse_chance(value).ok_or("write it as 1/1000")?,
+            ("fault.read", _) => self.faults.read = parse_chance(value).ok_or("write it as 1/1000")?,
+            ("fault.spike", _) => self.faults.spike = parse_chance(value).ok_or("write it as 1/1000")?,
+            ("fault.spike_ns", _) => self.faults.spike_ns = number()?,
+            ("fault.cut", _) => self.faults.cut_at = number()?,
+            _ => return Err("see the README for the options there are"),
+        }
+        Ok(())
+    }
+}
+
+fn parse_chance(text: &str) -> Option<Chance> {
+    let (times, one_in) = text.split_once('/')?;
+    let chance = Chance { times: times.parse().ok()?, one_in: one_in.parse().ok()? };
+    (chance.one_in > 0 && chance.times <= chance.one_in).then_some(chance)
+}
+
+/// `4096`, `64KiB`, `1GB` ... in bytes.
+fn parse_size(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u64 = match &text[digits.len()..] {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "TiB" => 1 << 40,
+        "KB" | "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "TB" => 1_000_000_000_000,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts() {
+        let url = DeviceUrl::parse("mem:?size=2GiB&profile=saker-mid&threads=1&fault.program=1/50").expect("sound");
+        assert_eq!(url.place, Place::Memory { bytes: 2 << 30, profile: "saker-mid".into(), seed: 1 });
+        assert_eq!((url.threads, url.faults.program), (1, Chance::one_in(50)));
+        let url = DeviceUrl::parse("file:a/b.img?timing=real").expect("sound");
+        assert_eq!((url.place, url.timing, url.threads), (Place::File("a/b.img".into()), Timing::Real, 1));
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        for url in ["", "mem", "mem:x", "file:", "tcp://h", "mem:?size=lots", "file:x?size=1", "mem:?engine=lsm", "mem:?fault.read=2/1"] {
+            let error = DeviceUrl::parse(url).expect_err(url).to_string();
+            assert!(error.contains(';') && !error.contains('\n'), "{error}");
+        }
+    }
+}
