@@ -12,7 +12,7 @@ use crate::size::{grouped, show};
 /// Arguments of `saker check`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
-Reads every page and record of an image and verifies checksums and sequences; changes nothing. Unfinished writes at
+Reads every page and record of an image and verifies checksums and sequences; changes nothing. Unfinished writes at \
 the tail are what a power cut leaves and no damage. The exit code is 1 when there is damage.
 
 Examples:

@@ -14,14 +14,14 @@ use crate::size::{self, grouped};
 /// Arguments of `saker compare`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
-HostKV keeps the index on the host over a block device; DiskKV keeps it in the device; DiskKV+Saker adds host
-containers, visibility and the read cache. All three run the same operations. In virtual timing the same seed gives the
+HostKV keeps the index on the host over a block device; DiskKV keeps it in the device; DiskKV+Saker adds host \
+containers, visibility and the read cache. All three run the same operations. In virtual timing the same seed gives the \
 same numbers on every machine.
 
 Examples:
   saker compare
   saker compare --input UnicodeData.txt --timing all
-  saker compare --profile saker-mid --threads 4 --qd 32 --sizes 64B,1KiB,4KiB --operations 100000 --seed 7 --json")]
+  saker compare --profile saker-mid --threads 4 --sizes 64B,4KiB --operations 10000 --json")]
 pub struct CompareArgs {
     /// Take keys and values from FILE instead of making them
     #[arg(long, value_name = "FILE")]

@@ -11,7 +11,7 @@ use crate::size;
 /// Arguments of `saker create`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
-Sizes are whole numbers with B, KiB, MiB, GiB, TiB (1024) or kB, MB, GB, TB (1000). The file is sparse: it takes room
+Sizes are whole numbers with B, KiB, MiB, GiB, TiB (1024) or kB, MB, GB, TB (1000). The file is sparse: it takes room \
 as it is written.
 
 Examples:

@@ -19,8 +19,8 @@ use crate::store::Store;
 /// Arguments of `saker dump`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The format follows from the name: .tsv .tab, .jsonl .ndjson, .txt (semicolon); standard output is TSV. Records come in
-the device's list order; `saker load` restores them byte for byte from every format. A file is written as FILE.part and
+The format follows from the name: .tsv .tab, .jsonl .ndjson, .txt (semicolon); standard output is TSV. Records come in \
+the device's list order; `saker load` restores them byte for byte from every format. A file is written as FILE.part and \
 renamed when complete. Keys written during the dump may be in it or not.
 
 Examples:

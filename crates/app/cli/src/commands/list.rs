@@ -15,8 +15,8 @@ use crate::records::jsonl::Written;
 use crate::store::Store;
 
 const EXAMPLES: &str = "\
-One key a line, in the device's list order: by bytes for the tree and lsm engines, by hash for the hash engines.
-Bytes that cannot be shown are written \\t \\n \\r \\\\ \\0 \\xNN. FROM is a place in that order: give the last key
+One key a line, in the device's list order: by bytes for the tree and lsm engines, by hash for the hash engines. \
+Bytes that cannot be shown are written \\t \\n \\r \\\\ \\0 \\xNN. FROM is a place in that order: give the last key \
 of one page to begin the next page with it. --sort holds the keys it prints in memory.
 
 Examples:

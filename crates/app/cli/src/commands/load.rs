@@ -18,8 +18,8 @@ use crate::store::Store;
 /// Arguments of `saker load`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The format follows from the name: .tsv .tab, .jsonl .ndjson, .txt (semicolon); standard input is TSV. A later record
-of a key replaces an earlier one. When a line is bad the records before it stay stored; after mending the line, load
+The format follows from the name: .tsv .tab, .jsonl .ndjson, .txt (semicolon); standard input is TSV. A later record \
+of a key replaces an earlier one. When a line is bad the records before it stay stored; after mending the line, load \
 the whole file again. Everything is flushed when the command ends.
 
 Examples:

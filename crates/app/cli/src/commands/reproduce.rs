@@ -11,7 +11,7 @@ use crate::report::{Check, Experiment, Listed, Verdict};
 /// Arguments of `saker reproduce`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
-Each experiment checks claims of its paper: pass, fail, or cannot_follow for a claim against the paper's own
+Each experiment checks claims of its paper: pass, fail, or cannot_follow for a claim against the paper's own \
 arithmetic. The exit code is 1 when a claim fails. Scale N runs with 1/N of the published data and memory.
 
 Examples:
@@ -63,6 +63,9 @@ pub fn run(args: &ReproduceArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliEr
         Action::Run { ids, settings } => {
             ids.iter().try_for_each(|id| ensure_known(id, &known))?;
             experiments(ids, *settings, cx)
+        }
+        Action::All { .. } if known.is_empty() => {
+            Err(CliError::failed("this build has no experiments", "use a release of saker"))
         }
         Action::All { settings } => {
             experiments(&known.into_iter().map(|l| l.id).collect::<Vec<_>>(), *settings, cx)

@@ -13,8 +13,8 @@ use crate::records::{Format, Writer};
 use crate::store::Store;
 
 const EXAMPLES: &str = "\
-Keys and values, one record a line with a tab between; bytes that cannot be shown are written
-\\t \\n \\r \\\\ \\0 \\xNN. FROM and TO are compared by bytes on every engine. The tree and lsm engines seek and print
+Keys and values, one record a line with a tab between; bytes that cannot be shown are written \
+\\t \\n \\r \\\\ \\0 \\xNN. FROM and TO are compared by bytes on every engine. The tree and lsm engines seek and print \
 in that order; the hash engines have to go through all keys and print in their own order.
 
 Examples:

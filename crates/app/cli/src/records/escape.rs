@@ -6,26 +6,30 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 /// `separator`. Other characters stay as they are.
 pub fn escape(bytes: &[u8], separator: Option<u8>, text: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            escape_char(c, separator, text);
-        }
+        escape_text(chunk.valid(), separator.map(char::from), text);
         chunk.invalid().iter().for_each(|&b| hex(b, text));
     }
 }
 
-fn escape_char(c: char, separator: Option<u8>, text: &mut Vec<u8>) {
-    let mut buffer = [0; 4];
-    let encoded = c.encode_utf8(&mut buffer).as_bytes();
+/// Copies what stays as it is in pieces as long as possible: values are large.
+fn escape_text(mut rest: &str, separator: Option<char>, text: &mut Vec<u8>) {
+    let is_escaped = |c: char| c == '\\' || unsafe_in_text(c) || Some(c) == separator;
+    while let Some((at, found)) = rest.match_indices(is_escaped).next() {
+        text.extend_from_slice(&rest.as_bytes()[..at]);
+        escape_char(found, text);
+        rest = &rest[at + found.len()..];
+    }
+    text.extend_from_slice(rest.as_bytes());
+}
+
+fn escape_char(c: &str, text: &mut Vec<u8>) {
     match c {
-        '\t' => text.extend_from_slice(b"\\t"),
-        '\n' => text.extend_from_slice(b"\\n"),
-        '\r' => text.extend_from_slice(b"\\r"),
-        '\\' => text.extend_from_slice(b"\\\\"),
-        '\0' => text.extend_from_slice(b"\\0"),
-        _ if unsafe_in_text(c) || separator.is_some_and(|s| encoded == [s]) => {
-            encoded.iter().for_each(|&b| hex(b, text));
-        }
-        _ => text.extend_from_slice(encoded),
+        "\t" => text.extend_from_slice(b"\\t"),
+        "\n" => text.extend_from_slice(b"\\n"),
+        "\r" => text.extend_from_slice(b"\\r"),
+        "\\" => text.extend_from_slice(b"\\\\"),
+        "\0" => text.extend_from_slice(b"\\0"),
+        _ => c.bytes().for_each(|b| hex(b, text)),
     }
 }
 

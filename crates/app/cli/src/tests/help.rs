@@ -25,7 +25,7 @@ fn usage_errors_are_one_line_that_says_where_to_look() {
         ),
         (&["get", "a", "b"], "unexpected argument 'b' found; see `saker get --help`"),
         (&["gte", "a"], "unrecognized subcommand 'gte'; see `saker --help`"),
-        (&["delte", "a"], "unrecognized subcommand 'delte'; a similar subcommand exists: 'delete'"),
+        (&["comparee"], "unrecognized subcommand 'comparee'; a similar subcommand exists: 'compare'"),
         (
             &["list", "--limit", "x"],
             "invalid value 'x' for '--limit <N>': invalid digit found in string; see `saker list --help`",
