@@ -7,7 +7,8 @@
 use super::blocks::BlockQueue;
 use saker_medium::header::{HEADER_BYTES, page_crc};
 use saker_medium::{
-    Completion, Geometry, Io, MediaError, Medium, Page, PageAddr, PageHeader, PowerHistory, Ring, SegmentId, SegmentView, SlotId, Tag,
+    Completion, Geometry, Io, MediaError, Medium, Page, PageAddr, PageHeader, PowerHistory, Ring, SegmentId,
+    SegmentView, SlotId, Tag,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -79,7 +80,8 @@ impl<Q: BlockQueue> BlockMedium<Q> {
         let segment_pages = (segment_bytes / u64::from(page_bytes)).max(4) as u32;
         let pages = queue.blocks() * u64::from(queue.block_bytes()) / u64::from(page_bytes);
         let segments = (pages / u64::from(segment_pages)) as u32;
-        let geometry = Geometry { page_bytes: page_bytes - OOB_BYTES, oob_bytes: OOB_BYTES, segment_pages, segments };
+        let geometry =
+            Geometry { page_bytes: page_bytes - OOB_BYTES, oob_bytes: OOB_BYTES, segment_pages, segments };
         Self {
             page_blocks: page_bytes / queue.block_bytes(),
             queue,
@@ -223,8 +225,12 @@ impl<Q: BlockQueue> BlockMedium<Q> {
                         cached.page = Some(done.data.filter(|_| ok).ok_or(MediaError::Read));
                     }
                 }
-                Request::Program { tag, at, slot } => self.complete(tag, Io::Program { at, slot }, ok, MediaError::Program),
-                Request::Erase { tag, segment } => self.complete(tag, Io::Erase(segment), ok, MediaError::Erase),
+                Request::Program { tag, at, slot } => {
+                    self.complete(tag, Io::Program { at, slot }, ok, MediaError::Program)
+                }
+                Request::Erase { tag, segment } => {
+                    self.complete(tag, Io::Erase(segment), ok, MediaError::Erase)
+                }
                 Request::Sync { tag } => self.complete(tag, Io::Sync, ok, MediaError::HostIo),
             }
         }

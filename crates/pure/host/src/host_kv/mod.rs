@@ -126,7 +126,8 @@ impl<Q: BlockQueue> HostKv<Q> {
 
     /// Starts an operation. `Ok`: it is complete already. `Err`: it is on its way; [`HostKv::advance`] will tell.
     pub fn submit<W: Meter>(&mut self, op: Op, w: &mut W) -> Result<Outcome, Ticket> {
-        let mut parked = Parked { ticket: Ticket(self.next_ticket), op, pages: Vec::new(), after: None, synced: None };
+        let mut parked =
+            Parked { ticket: Ticket(self.next_ticket), op, pages: Vec::new(), after: None, synced: None };
         match self.run(&mut parked, w) {
             Some(outcome) => {
                 self.background(w);
