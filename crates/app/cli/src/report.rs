@@ -61,6 +61,8 @@ pub struct Comparison {
 pub struct TimedRun {
     /// `off`, `real` or `virtual`.
     pub timing: String,
+    /// The values it is about, such as `9 to 16 B`.
+    pub values: String,
     /// Why the numbers do not count, if they do not: such as events later than the limit in `real`.
     pub invalid: Option<String>,
     /// HostKV, DiskKV, DiskKV+Saker.

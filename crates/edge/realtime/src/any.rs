@@ -49,6 +49,15 @@ impl AnyDevice {
         }
     }
 
+    /// The device's time.
+    pub fn now(&self) -> Instant {
+        match self {
+            Self::Memory(_) | Self::File(_) => Instant::ZERO,
+            Self::MemoryTimed(d) => d.now(),
+            Self::FileTimed(d) => d.now(),
+        }
+    }
+
     /// Whether operations take time.
     pub fn is_timed(&self) -> bool {
         matches!(self, Self::MemoryTimed(_) | Self::FileTimed(_))
@@ -138,10 +147,11 @@ impl Drop for DeviceThread {
 
 fn run(mut device: AnyDevice, stop: &AtomicBool, lag: &Lag) -> AnyDevice {
     let begun = std::time::Instant::now();
-    let timed = device.is_timed();
+    let (timed, base) = (device.is_timed(), device.now().as_nanos());
     let mut idle = 0;
     while !stop.load(Ordering::Acquire) {
-        let now = if timed { Instant::from_nanos(begun.elapsed().as_nanos() as u64) } else { Instant::ZERO };
+        let now =
+            if timed { Instant::from_nanos(base + begun.elapsed().as_nanos() as u64) } else { Instant::ZERO };
         if let Some(due) = device.next_deadline().filter(|due| *due <= now) {
             lag.events.fetch_add(1, Ordering::Relaxed);
             lag.late.fetch_add(u64::from(now.since(due).as_nanos() > LATE_NS), Ordering::Relaxed);

@@ -3,10 +3,13 @@
 use crate::any::{AnyDevice, AnyTurn, DeviceThread};
 use crate::image::{self, Access, ImageConfig, ImageError, NamespaceKind as RecordKind, NamespaceRecord};
 use crate::url::{DeviceUrl, Place, Timing, UrlError};
-use saker_device::{Attachment, Costs, Device, DeviceConfig, NamespaceConfig, NamespaceKind, Snapshot, timings};
+use saker_device::{
+    Attachment, Costs, Device, DeviceConfig, NamespaceConfig, NamespaceKind, Snapshot, timings,
+};
 use saker_flash::{FaultPlan, Flash};
 use saker_host::{
-    ClientOptions, ConnectOptions, Connection, HostError, KvClient, KvStoreClient, Patience, Port, StoreKeys, Xxh3Digest,
+    ClientOptions, ConnectOptions, Connection, HostError, KvClient, KvStoreClient, Patience, Port, StoreKeys,
+    Xxh3Digest,
 };
 use saker_link::DmaSpace;
 use saker_medium::Ring;
@@ -71,8 +74,11 @@ impl Kv {
             registers: Arc::clone(&host.registers),
             doorbells: Arc::clone(&host.doorbells),
         };
-        let mut turn =
-            if url.threads == 0 { AnyTurn::Inline(device) } else { AnyTurn::Thread(DeviceThread::start(device)) };
+        let mut turn = if url.threads == 0 {
+            AnyTurn::Inline(device)
+        } else {
+            AnyTurn::Thread(DeviceThread::start(device))
+        };
         let mut connection = Connection::connect(port, &mut turn, ConnectOptions::default())?;
         let nsid = connection.kv_namespaces(&mut turn)?.first().copied().ok_or(Error::NoKv)?;
         let patience = Patience::default();
@@ -174,7 +180,7 @@ impl Kv {
     pub fn identity(&self) -> (String, String, String) {
         let c = self.connection.controller();
         let text = |b: &[u8]| String::from_utf8_lossy(b).trim_end().to_owned();
-        (text(&c.serial_number), text(&c.model_number), text(&c.firmware_revision))
+        (text(&c.sn), text(&c.mn), text(&c.fr))
     }
 
     /// Closes the device in order: everything is flushed, an image is marked clean.
@@ -328,7 +334,10 @@ pub fn create_image(path: &Path, bytes: u64, profile: &str, seed: u64) -> Result
 ///
 /// # Errors
 /// [`Error`] when it cannot be read at all.
-pub fn check_image(path: &Path, mut progress: impl FnMut(image::Progress)) -> Result<(image::Report, u64), Error> {
+pub fn check_image(
+    path: &Path,
+    mut progress: impl FnMut(image::Progress),
+) -> Result<(image::Report, u64), Error> {
     let report = image::check(path, &mut progress)?;
     if !report.is_sound() {
         return Ok((report, 0));
@@ -345,4 +354,3 @@ pub fn check_image(path: &Path, mut progress: impl FnMut(image::Progress)) -> Re
     let pairs = device.snapshot().namespaces.iter().map(|n| n.store.pairs).sum();
     Ok((report, pairs))
 }
-

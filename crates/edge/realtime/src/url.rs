@@ -78,11 +78,16 @@ impl DeviceUrl {
         let (head, options) = url.split_once('?').unwrap_or((url, ""));
         let place = match head.split_once(':') {
             Some(("mem", "")) => Place::Memory { bytes: 4 << 30, profile: "default".into(), seed: 1 },
-            Some(("file", path)) if !path.is_empty() => Place::File(path.strip_prefix("//").unwrap_or(path).into()),
-            Some(("mem", rest)) => return Err(bad(format!("`{rest}` after mem:"), "write mem: or mem:?size=1GiB")),
+            Some(("file", path)) if !path.is_empty() => {
+                Place::File(path.strip_prefix("//").unwrap_or(path).into())
+            }
+            Some(("mem", rest)) => {
+                return Err(bad(format!("`{rest}` after mem:"), "write mem: or mem:?size=1GiB"));
+            }
             _ => return Err(bad("no such kind of device".into(), "write mem: or file:disk.img")),
         };
-        let mut parsed = Self { place, timing: Timing::Off, threads: 0, depth: 64, faults: FaultPlan::default() };
+        let mut parsed =
+            Self { place, timing: Timing::Off, threads: 0, depth: 64, faults: FaultPlan::default() };
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), todo))?;
@@ -97,7 +102,9 @@ impl DeviceUrl {
         let number = || value.parse::<u64>().map_err(|_| "write a whole number");
         let in_memory = "an image has its own; give it to `saker create`";
         match (name, &mut self.place) {
-            ("size", Place::Memory { bytes, .. }) => *bytes = parse_size(value).ok_or("write a size such as 512MiB")?,
+            ("size", Place::Memory { bytes, .. }) => {
+                *bytes = parse_size(value).ok_or("write a size such as 512MiB")?
+            }
             ("profile", Place::Memory { profile, .. }) => *profile = value.into(),
             ("seed", Place::Memory { seed, .. }) => *seed = number()?,
             ("size" | "profile" | "seed", Place::File(_)) => return Err(in_memory),
@@ -107,12 +114,19 @@ impl DeviceUrl {
                 self.timing = match value {
                     "off" => Timing::Off,
                     "real" => Timing::Real,
-                    _ => return Err("write off or real; virtual time is for `saker compare` and `saker reproduce`"),
+                    _ => {
+                        return Err(
+                            "write off or real; virtual time is for `saker compare` and `saker reproduce`",
+                        );
+                    }
                 }
             }
-            ("threads", _) => self.threads = number()?.try_into().ok().filter(|n| *n <= 1).ok_or("write 0 or 1")?,
+            ("threads", _) => {
+                self.threads = number()?.try_into().ok().filter(|n| *n <= 1).ok_or("write 0 or 1")?
+            }
             ("depth", _) => {
-                self.depth = number()?.try_into().ok().filter(|n| (1..=4095).contains(n)).ok_or("write 1 to 4095")?;
+                self.depth =
+                    number()?.try_into().ok().filter(|n| (1..=4095).contains(n)).ok_or("write 1 to 4095")?;
             }
             ("fault.seed", _) => self.faults.seed = number()?,
             ("fault.program", _) => self.faults.program = parse_chance(value).ok_or("write it as 1/1000")?,
@@ -157,7 +171,8 @@ mod tests {
 
     #[test]
     fn parts() {
-        let url = DeviceUrl::parse("mem:?size=2GiB&profile=saker-mid&threads=1&fault.program=1/50").expect("sound");
+        let url =
+            DeviceUrl::parse("mem:?size=2GiB&profile=saker-mid&threads=1&fault.program=1/50").expect("sound");
         assert_eq!(url.place, Place::Memory { bytes: 2 << 30, profile: "saker-mid".into(), seed: 1 });
         assert_eq!((url.threads, url.faults.program), (1, Chance::one_in(50)));
         let url = DeviceUrl::parse("file:a/b.img?timing=real").expect("sound");
@@ -166,7 +181,17 @@ mod tests {
 
     #[test]
     fn nonsense_is_named() {
-        for url in ["", "mem", "mem:x", "file:", "tcp://h", "mem:?size=lots", "file:x?size=1", "mem:?engine=lsm", "mem:?fault.read=2/1"] {
+        for url in [
+            "",
+            "mem",
+            "mem:x",
+            "file:",
+            "tcp://h",
+            "mem:?size=lots",
+            "file:x?size=1",
+            "mem:?engine=lsm",
+            "mem:?fault.read=2/1",
+        ] {
             let error = DeviceUrl::parse(url).expect_err(url).to_string();
             assert!(error.contains(';') && !error.contains('\n'), "{error}");
         }

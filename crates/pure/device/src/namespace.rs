@@ -87,7 +87,9 @@ impl Namespace {
         let owner = self.config.nsid as u16;
         let mut config = HashStoreConfig::new(owner, &m.geometry(), self.config.quota_segments, capacitor);
         config.seed = seed;
-        config.value_bytes_max = value_bytes_max.min(config.value_bytes_max);
+        // A value is landed in the ring as a whole: with too few slots it never could be.
+        let landing = u32::from(m.ring().slots().saturating_sub(12)) * m.geometry().page_bytes;
+        config.value_bytes_max = value_bytes_max.min(config.value_bytes_max).min(landing);
         if let Some(bytes) = checkpoint_bytes {
             (config.checkpoint_bytes_min, config.checkpoint_index_ratio) = (bytes, 0);
         }

@@ -49,14 +49,23 @@ struct Thread {
     started: Vec<Instant>,
 }
 
-/// Runs a job. The same arguments give the same result on any machine.
+/// Runs jobs one after the other on one device; all have the threads and the depth of the first. The same
+/// arguments give the same results on any machine.
 ///
 /// # Errors
 /// [`HostError`] if the device cannot be connected to.
-pub fn run_disk_kv(build: &Build, job: &Job) -> Result<RunResult, HostError> {
-    let mut run = DiskRun::start(build, job)?;
-    while run.step(job) {}
-    Ok(run.finish(build))
+pub fn run_disk_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
+    let Some(first) = jobs.first() else { return Ok(Vec::new()) };
+    let mut run = DiskRun::start(build, first)?;
+    let run_job = |job| {
+        run.begin();
+        while run.step(job) {}
+        if job.flush {
+            run.flush();
+        }
+        run.finish(build)
+    };
+    Ok(jobs.iter().map(run_job).collect())
 }
 
 struct DiskRun {
@@ -93,9 +102,7 @@ impl DiskRun {
             let started = vec![Instant::ZERO; usize::from(depth)];
             all.push(Thread { queue, busy: Instant::ZERO, state: State::Ready, next: n, started });
         }
-        let begun = device.0.now();
-        all.iter_mut().for_each(|t| t.busy = begun);
-        let mut run = Self {
+        Ok(Self {
             device,
             threads: all,
             costs: HostCosts::of(build),
@@ -103,11 +110,33 @@ impl DiskRun {
             depth: usize::from(depth),
             result: RunResult::new(),
             read: Digest::default(),
-            begun,
+            begun: Instant::ZERO,
             before: Counters::default(),
-        };
-        run.before = run.counters();
-        Ok(run)
+        })
+    }
+
+    /// A job begins: everything counts from here.
+    fn begin(&mut self) {
+        let begun = self.device.0.now();
+        for (n, t) in self.threads.iter_mut().enumerate() {
+            (t.busy, t.state, t.next) = (begun, State::Ready, n);
+        }
+        (self.begun, self.result) = (begun, RunResult::new());
+        self.before = self.counters();
+    }
+
+    /// A Flush that belongs to the job.
+    fn flush(&mut self) {
+        let begun = self.device.0.now();
+        let queue = &mut self.threads[0].queue;
+        if queue.flush().is_err() {
+            return;
+        }
+        queue.ring();
+        while self.threads[0].queue.poll(|_| ()).is_none() {
+            saker_host::Turn::turn(&mut self.device);
+        }
+        self.result.elapsed += self.device.0.now().since(begun);
     }
 
     fn counters(&mut self) -> Counters {
@@ -207,9 +236,9 @@ impl DiskRun {
         }
     }
 
-    fn finish(mut self, build: &Build) -> RunResult {
+    fn finish(&mut self, build: &Build) -> RunResult {
         let after = self.counters();
-        let r = &mut self.result;
+        let mut r = std::mem::take(&mut self.result);
         r.commands = after.commands - self.before.commands;
         r.link_bytes = after.link_bytes - self.before.link_bytes;
         r.nand_pages = after.pages - self.before.pages;
@@ -217,7 +246,7 @@ impl DiskRun {
         self.read.number(self.device.0.digest());
         self.read.number(r.elapsed.as_nanos());
         r.digest = self.read.value();
-        self.result
+        r
     }
 }
 

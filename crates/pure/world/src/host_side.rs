@@ -33,18 +33,23 @@ struct Thread {
     started: Instant,
 }
 
-/// Runs a job against HostKV. A modelled thread has one operation in flight: puts complete in the host's
+/// Runs jobs one after the other against one HostKV. A modelled thread has one operation in flight: puts complete in the host's
 /// buffer, gets wait for their blocks. `build` must have a block namespace 1.
 ///
 /// # Errors
 /// [`HostError`] if the device cannot be connected to.
-pub fn run_host_kv(build: &Build, job: &Job) -> Result<RunResult, HostError> {
-    let mut run = HostRun::start(build, job)?;
-    while run.step(job) {}
-    if job.flush {
-        run.flush();
-    }
-    Ok(run.finish(build))
+pub fn run_host_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
+    let Some(first) = jobs.first() else { return Ok(Vec::new()) };
+    let mut run = HostRun::start(build, first)?;
+    let run_job = |job| {
+        run.begin();
+        while run.step(job) {}
+        if job.flush {
+            run.flush();
+        }
+        run.finish(build)
+    };
+    Ok(jobs.iter().map(run_job).collect())
 }
 
 struct HostRun {
@@ -84,7 +89,7 @@ impl HostRun {
         let begun = device.0.now();
         let threads = job.threads.max(1);
         let thread = |n| Thread { busy: begun, state: State::Ready, next: n, started: begun };
-        let mut run = Self {
+        Ok(Self {
             store,
             threads: (0..threads).map(thread).collect(),
             meter: CpuMeter::new(CpuPrices::from_picos(build.profile.host.cpu.picos())),
@@ -100,9 +105,17 @@ impl HostRun {
             link_before: 0,
             device_before: 0,
             device,
-        };
-        (run.device_before, run.link_before, run.pages_before) = run.counters();
-        Ok(run)
+        })
+    }
+
+    /// A job begins: everything counts from here.
+    fn begin(&mut self) {
+        let begun = self.device.0.now();
+        for (n, t) in self.threads.iter_mut().enumerate() {
+            *t = Thread { busy: begun, state: State::Ready, next: n, started: begun };
+        }
+        (self.begun, self.result) = (begun, RunResult::new());
+        (self.device_before, self.link_before, self.pages_before) = self.counters();
     }
 
     fn counters(&mut self) -> (u64, u64, u64) {
@@ -214,9 +227,9 @@ impl HostRun {
         self.result.elapsed += self.device.0.now().since(begun);
     }
 
-    fn finish(mut self, build: &Build) -> RunResult {
+    fn finish(&mut self, build: &Build) -> RunResult {
         let (commands, link, pages) = self.counters();
-        let r = &mut self.result;
+        let mut r = std::mem::take(&mut self.result);
         r.commands = commands - self.device_before;
         r.link_bytes = link - self.link_before;
         r.nand_pages = pages - self.pages_before;
@@ -224,6 +237,6 @@ impl HostRun {
         self.read.number(self.device.0.digest());
         self.read.number(r.elapsed.as_nanos());
         r.digest = self.read.value();
-        self.result
+        r
     }
 }

@@ -57,7 +57,7 @@ impl RunResult {
             operations: 0,
             errors: 0,
             elapsed: Duration::ZERO,
-            latency: Histogram::new(3).expect("3 digits are allowed"),
+            latency: Histogram::new_with_bounds(1, 100_000_000_000, 3).expect("1 ns to 100 s at 3 digits"),
             commands: 0,
             link_bytes: 0,
             nand_pages: 0,

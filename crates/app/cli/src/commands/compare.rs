@@ -121,7 +121,9 @@ fn text(report: &Comparison) -> String {
 fn side_by_side(run: &TimedRun) -> String {
     let note = run.invalid.as_ref().map_or(String::new(), |why| format!(" (INVALID: {why})"));
     let names = run.systems.iter().map(|s| s.name.clone());
-    let mut rows = vec![[format!("{}{note}", run.timing)].into_iter().chain(names).collect::<Vec<_>>()];
+    let mut rows = vec![
+        [format!("{}, values {}{note}", run.timing, run.values)].into_iter().chain(names).collect::<Vec<_>>(),
+    ];
     let metrics = run.systems.first().map_or(&[][..], |s| &s.metrics);
     rows.extend(metrics.iter().map(|metric| row(metric, run)));
     table(&rows)

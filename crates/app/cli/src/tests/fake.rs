@@ -189,6 +189,7 @@ impl Backend for Fake {
         let disk = vec![metric("puts_per_s", 2_500_000.0)];
         let system = |name: &str, metrics| System { name: name.to_owned(), metrics };
         let run = TimedRun {
+            values: "all".into(),
             timing: format!("{:?}", args.timing).to_lowercase(),
             invalid: (args.timing == TimingChoice::Real).then(|| "late events".to_owned()),
             systems: vec![system("HostKV", host), system("DiskKV", disk)],

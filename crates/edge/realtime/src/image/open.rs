@@ -53,7 +53,8 @@ pub fn open_as(path: &Path, access: Access, boot: BootId) -> Result<OpenImage, I
     check_length(&file, path, &header.layout)?;
     let history = header.life.history(boot, header.config.capacitor);
     let epochs = read_epochs(&file, path, &header.layout)?;
-    let (table, raised) = PageTable::load(&file, path, &header.layout, epochs, matches!(history, PowerHistory::Cut { .. }))?;
+    let (table, raised) =
+        PageTable::load(&file, path, &header.layout, epochs, matches!(history, PowerHistory::Cut { .. }))?;
     let (cells, ring) = map_regions(&file, &header.layout, access).map_err(ImageError::io(path, "map"))?;
     let mut media = FileMedia {
         file,
@@ -96,7 +97,11 @@ impl FileMedia {
             epochs::write(&self.file, &self.header.layout, *segment, self.table.epoch(*segment))?;
         }
         self.file.sync_data()?;
-        self.header.advance(Life { state: State::Dirty, unsettled: matches!(self.history, PowerHistory::Cut { .. }), boot });
+        self.header.advance(Life {
+            state: State::Dirty,
+            unsettled: matches!(self.history, PowerHistory::Cut { .. }),
+            boot,
+        });
         header::write_copies(&self.file, &self.header, kept)
     }
 }

@@ -43,6 +43,11 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
         Self { client, digest, page: EnvelopePage::default(), scratch: Vec::with_capacity(PAGE_BYTES) }
     }
 
+    /// The client below, taken out.
+    pub fn into_client(self) -> KvClient<T> {
+        self.client
+    }
+
     /// The client of the device's own keys. Writing keys of 16 bytes that begin with `FFh 4Bh` through it breaks the
     /// envelopes of long keys.
     pub fn native(&mut self) -> &mut KvClient<T> {

@@ -1,0 +1,228 @@
+//! HostKV against DiskKV on the same pairs, by size of value.
+
+use saker_host::HostError;
+use saker_realtime::bench::{run_disk_kv_real, run_host_kv_real};
+use saker_realtime::url::Timing as RealTiming;
+use saker_sim::Seed;
+use saker_sim::profile::{Profile, ProfileError};
+use saker_workload::records::RecordSet;
+use saker_world::{Build, BuildError, Job, RunResult, Side, run_disk_kv, run_host_kv};
+use thiserror::Error;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Which clock latencies are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// Deterministic events.
+    Virtual,
+    /// The operating system's clock.
+    Real,
+    /// No latencies.
+    Off,
+}
+
+impl Timing {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Virtual => "virtual",
+            Self::Real => "real",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// Where the pairs come from.
+#[derive(Debug)]
+pub enum Input {
+    /// The user's records, grouped by size of value.
+    Records(RecordSet),
+    /// Random keys of 16 bytes and values of these sizes, that many of each.
+    Made {
+        /// Sizes of values in bytes.
+        sizes: Vec<usize>,
+        /// Pairs of each size.
+        pairs: usize,
+    },
+}
+
+/// What to compare.
+#[derive(Debug)]
+pub struct Plan {
+    /// The pairs.
+    pub input: Input,
+    /// The timings to run in.
+    pub timings: Vec<Timing>,
+    /// The profile.
+    pub profile: String,
+    /// Application threads.
+    pub threads: usize,
+    /// Commands in flight for each thread (DiskKV).
+    pub depth: u16,
+    /// Seed of keys, values and order.
+    pub seed: u64,
+}
+
+/// One system's result on one group of values: storing all pairs, then retrieving them in another order.
+#[derive(Debug)]
+pub struct Cell {
+    /// Its name.
+    pub system: &'static str,
+    /// Storing.
+    pub put: RunResult,
+    /// Retrieving.
+    pub get: RunResult,
+}
+
+/// The systems side by side on one group of values in one timing.
+#[derive(Debug)]
+pub struct Row {
+    /// The timing.
+    pub timing: Timing,
+    /// The values.
+    pub values: String,
+    /// Why it does not count, if it does not.
+    pub invalid: Option<String>,
+    /// HostKV, DiskKV.
+    pub cells: Vec<Cell>,
+}
+
+/// Why a comparison cannot be run.
+#[derive(Debug, Error)]
+pub enum CompareError {
+    /// There is no such profile.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The device cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A device could not be used.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// Nothing to compare on.
+    #[error("the input has no records")]
+    Empty,
+}
+
+/// Share of a real-time run's events that may be late.
+const LATE_PERCENT_MAX: u64 = 1;
+
+/// Runs a plan; `note` hears of each step.
+///
+/// # Errors
+/// [`CompareError`].
+pub fn compare(plan: &Plan, note: &mut dyn FnMut(&str)) -> Result<Vec<Row>, CompareError> {
+    let profile = Profile::builtin(&plan.profile)?;
+    let groups = groups(plan);
+    if groups.is_empty() {
+        return Err(CompareError::Empty);
+    }
+    let mut rows = Vec::new();
+    for timing in &plan.timings {
+        for (values, pairs) in &groups {
+            note(&format!("{}: values of {values}, {} pairs", timing.name(), pairs.len()));
+            rows.push(row(plan, &profile, *timing, values, pairs)?);
+        }
+    }
+    Ok(rows)
+}
+
+type Pair = (Vec<u8>, Vec<u8>);
+
+fn groups(plan: &Plan) -> Vec<(String, Vec<Pair>)> {
+    match &plan.input {
+        Input::Made { sizes, pairs } => {
+            let group = |size: &usize| (format!("{size} B"), made(plan.seed, *size, *pairs));
+            sizes.iter().map(group).collect()
+        }
+        Input::Records(records) => by_size(records),
+    }
+}
+
+fn by_size(records: &RecordSet) -> Vec<(String, Vec<Pair>)> {
+    let mut groups: Vec<_> = records
+        .size_classes()
+        .iter()
+        .map(|c| ((c.bytes_min, c.bytes_max), format!("{} to {} B", c.bytes_min, c.bytes_max), Vec::new()))
+        .collect();
+    for record in records.iter() {
+        let n = record.value.len();
+        let group = groups.iter_mut().find(|((min, max), ..)| (*min..=*max).contains(&n));
+        if let Some((.., pairs)) = group {
+            pairs.push((native_key(record.key), record.value.to_vec()));
+        }
+    }
+    groups.into_iter().map(|(_, name, pairs)| (name, pairs)).collect()
+}
+
+/// Both systems index keys of up to 16 bytes; longer ones are compared by their digest.
+fn native_key(key: &[u8]) -> Vec<u8> {
+    if key.len() <= 16 { key.to_vec() } else { xxh3_128(key).to_le_bytes().to_vec() }
+}
+
+fn made(seed: u64, size: usize, pairs: usize) -> Vec<Pair> {
+    let mut rng = Seed(seed).child("compare").index(size as u64).rng();
+    let mut pair = || {
+        let (mut key, mut value) = (vec![0; 16], vec![0; size]);
+        rng.fill(&mut key);
+        rng.fill(&mut value);
+        (key, value)
+    };
+    (0..pairs).map(|_| pair()).collect()
+}
+
+fn jobs(plan: &Plan, pairs: &[Pair]) -> Vec<Job> {
+    let puts = pairs.iter().map(|(k, v)| Side::Put(k.clone(), v.clone())).collect();
+    let mut order: Vec<usize> = (0..pairs.len()).collect();
+    let mut rng = Seed(plan.seed).child("order").rng();
+    for n in (1..order.len()).rev() {
+        order.swap(n, rng.below(n as u64 + 1) as usize);
+    }
+    let gets = order.iter().map(|n| Side::Get(pairs[*n].0.clone())).collect();
+    let job = |operations, flush| Job { threads: plan.threads, depth: plan.depth, operations, flush };
+    vec![job(puts, true), job(gets, false)]
+}
+
+/// Flash for the pairs with room to spare, so that both systems are compared before garbage collection.
+fn flash_bytes(pairs: &[Pair]) -> u64 {
+    let bytes: u64 = pairs.iter().map(|(k, v)| (k.len() + v.len() + 64) as u64).sum();
+    (bytes * 3).max(2 << 30)
+}
+
+fn row(
+    plan: &Plan,
+    profile: &Profile,
+    timing: Timing,
+    values: &str,
+    pairs: &[Pair],
+) -> Result<Row, CompareError> {
+    let bytes = flash_bytes(pairs);
+    let (block, kv) = (Build::block(profile, bytes, plan.seed)?, Build::kv(profile, bytes, plan.seed)?);
+    let jobs = jobs(plan, pairs);
+    let (host, disk, invalid) = match timing {
+        Timing::Virtual => (run_host_kv(&block, &jobs)?, run_disk_kv(&kv, &jobs)?, None),
+        Timing::Real | Timing::Off => {
+            let clock = if timing == Timing::Real { RealTiming::Real } else { RealTiming::Off };
+            let (host, disk) =
+                (run_host_kv_real(&block, clock, &jobs)?, run_disk_kv_real(&kv, clock, &jobs)?);
+            let (events, late) = (host.events + disk.events, host.late + disk.late);
+            (host.results, disk.results, verdict(plan, events, late))
+        }
+    };
+    let cells = vec![cell("HostKV", host), cell("DiskKV", disk)];
+    Ok(Row { timing, values: values.into(), invalid, cells })
+}
+
+fn verdict(plan: &Plan, events: u64, late: u64) -> Option<String> {
+    if late * 100 > events * LATE_PERCENT_MAX {
+        return Some(format!("{late} of {events} device events came more than 5 us late"));
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (cores < 2 || plan.threads > 1).then(|| "one application thread and one device thread ran".into())
+}
+
+fn cell(system: &'static str, mut results: Vec<RunResult>) -> Cell {
+    let get = results.pop().unwrap_or_default();
+    let put = results.pop().unwrap_or_default();
+    Cell { system, put, get }
+}
