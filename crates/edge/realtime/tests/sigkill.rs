@@ -7,24 +7,21 @@
 
 mod support;
 
-use saker_realtime::{Kv, check_image, create_image};
+use saker_realtime::image::ImageError;
+use saker_realtime::{Error, Kv, check_image, create_image};
 use saker_sim::{Rng, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{PipeReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::{is_soak, key, value};
 use xxhash_rust::xxh3::xxh3_64;
 
 const SIGKILL: i32 = 9;
-/// Between fork and exec a child shares every open file of this process, locks included. So no other thread may
-/// have an image open while one starts a child.
-static STARTING: RwLock<()> = RwLock::new(());
 /// Bytes of an acknowledgement: number of the operation, then what the call returned.
 const RECORD_BYTES: usize = 16;
 
@@ -36,6 +33,8 @@ struct Case {
     value_bytes_max: u32,
     /// One value in so many is of `LARGE_BYTES`; 0: none.
     large_one_in: u64,
+    /// A life has fewer operations than this, and those of its last moment.
+    operations_max: u64,
     /// Superblocks the rounds of the check tier collect at least.
     erases_min: u64,
 }
@@ -50,6 +49,7 @@ const CASES: [Case; 3] = [
         keys: 120,
         value_bytes_max: 8 << 10,
         large_one_in: 0,
+        operations_max: 3000,
         erases_min: 40,
     },
     Case {
@@ -58,6 +58,7 @@ const CASES: [Case; 3] = [
         keys: 300,
         value_bytes_max: 64 << 10,
         large_one_in: 50,
+        operations_max: 800,
         erases_min: 0,
     },
     // Without a capacitor: a kill keeps the ring all the same.
@@ -67,6 +68,7 @@ const CASES: [Case; 3] = [
         keys: 300,
         value_bytes_max: 64 << 10,
         large_one_in: 50,
+        operations_max: 800,
         erases_min: 0,
     },
 ];
@@ -144,14 +146,28 @@ fn child() {
     serve(&CASES[n as usize], seed, &url, &mut File::from(pipe));
 }
 
+/// Opens an image. Between fork and exec the child of another test shares the locks of this process; that
+/// passes, a lock that was forgotten does not.
+fn patiently<T>(mut open: impl FnMut() -> Result<T, Error>) -> T {
+    let begun = Instant::now();
+    loop {
+        match open() {
+            Err(Error::Image(ImageError::InUse { .. })) if begun.elapsed() < Duration::from_secs(5) => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            opened => return opened.expect("opens"),
+        }
+    }
+}
+
 fn serve(case: &Case, seed: u64, url: &str, acknowledged: &mut File) {
-    let mut kv = Kv::open(url).expect("opens");
+    let mut kv = patiently(|| Kv::open(url));
     let mut ops = ops(case, seed);
     for n in 0.. {
         let op = ops.next();
         let result = if let Op::Reopen = op {
             kv.close().expect("closes");
-            kv = Kv::open(url).expect("opens");
+            kv = patiently(|| Kv::open(url));
             0
         } else {
             perform(&mut kv, &op, version(seed, n))
@@ -253,21 +269,26 @@ impl Run {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         command.args(["child", "--exact", "--ignored", "--nocapture"]).stdin(writer).stdout(Stdio::null());
         command.env("SAKER_SIGKILL_CASE", self.n.to_string()).env("SAKER_SIGKILL_SEED", seed.to_string());
-        let starting = STARTING.write().unwrap_or_else(PoisonError::into_inner);
         let mut child = command.env("SAKER_SIGKILL_URL", self.url()).spawn().expect("starts");
-        drop(starting);
         // The pipe ends when the child does, not before the command lets go of its end.
         drop(command);
-        let reading = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            reader.read_to_end(&mut bytes).expect("reads");
-            bytes
-        });
-        std::thread::sleep(Duration::from_micros(self.rng.below(250_000)));
+        let mut bytes = self.read_some(&mut reader);
         child.kill().expect("kills");
         let status = child.wait().expect("ends");
         assert_eq!(status.signal(), Some(SIGKILL), "the child of seed {seed} failed by itself: {status}");
-        decode(&reading.join().expect("reads"))
+        reader.read_to_end(&mut bytes).expect("reads");
+        decode(&bytes)
+    }
+
+    /// Lets the child work until it has acknowledged some number of operations (one time in five: none, so that
+    /// it may die while it recovers), and a moment longer.
+    fn read_some(&mut self, reader: &mut PipeReader) -> Vec<u8> {
+        let is_early = self.rng.below(5) == 0;
+        let wanted = if is_early { 0 } else { self.rng.below(self.case().operations_max) };
+        let mut bytes = Vec::new();
+        reader.by_ref().take(wanted * RECORD_BYTES as u64).read_to_end(&mut bytes).expect("reads");
+        std::thread::sleep(Duration::from_micros(self.rng.below(if is_early { 40_000 } else { 2_000 })));
+        bytes
     }
 
     /// Enters what was acknowledged into the model; returns what the next operation would change.
@@ -286,11 +307,10 @@ impl Run {
 
     /// Compares the image with the model, and enters what became of the operation in flight.
     fn verify(&mut self, in_flight: &BTreeMap<u32, Held>) {
-        let _using = using_images();
-        let (report, _) = check_image(&self.path, |_| {}).expect("checks");
+        let (report, _) = patiently(|| check_image(&self.path, |_| {}));
         assert!(report.is_sound(), "{:?}", report.findings);
         let url = self.url();
-        let mut kv = Kv::open(&url).expect("recovers");
+        let mut kv = patiently(|| Kv::open(&url));
         for k in 0..self.case().keys {
             let (found, acknowledged) = (kv.get(&key(k)).expect("gets"), self.model.get(k));
             if found == content(k, acknowledged) {
@@ -310,10 +330,6 @@ impl Run {
     }
 }
 
-fn using_images() -> RwLockReadGuard<'static, ()> {
-    STARTING.read().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn decode(bytes: &[u8]) -> Vec<(u64, u64)> {
     let (records, _) = bytes.as_chunks::<RECORD_BYTES>();
     let word = |half: &[u8]| u64::from_le_bytes(half.try_into().expect("eight bytes"));
@@ -321,16 +337,13 @@ fn decode(bytes: &[u8]) -> Vec<(u64, u64)> {
 }
 
 fn erases(path: &Path) -> u64 {
-    let _using = using_images();
-    check_image(path, |_| {}).expect("checks").0.counts.erases
+    patiently(|| check_image(path, |_| {})).0.counts.erases
 }
 
 fn run(n: usize, rounds_check: usize, rounds_soak: usize) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("disk.img");
-    let using = using_images();
     create_image(&path, CASES[n].image_bytes, CASES[n].profile, 1).expect("creates");
-    drop(using);
     let rng = Seed(number("SAKER_SEED").unwrap_or(1)).index(n as u64).rng();
     let mut run = Run { n, path, model: Model::default(), rng, acknowledged: 0 };
     for _ in 0..if is_soak() { rounds_soak } else { rounds_check } {
