@@ -90,8 +90,17 @@ pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Dama
         Ok(slots) => slots,
         Err(damage) => return Step::Done(Err(damage.into())),
     };
-    let mine: Vec<_> = slots.into_iter().filter(|(_, v)| v.owner == log.owner).collect();
-    let (kept, orphans) = split_orphans(&mine, log.geometry.page_bytes);
+    let mine = slots.into_iter().filter(|(_, v)| v.owner == log.owner);
+    // A mapped slot waits for a sync before it is overwritten: its segment may have been erased meanwhile. After
+    // a crash of the operating system an open slot may be older than its page, which was programmed later.
+    let is_current = |v: &SlotView| {
+        log.geometry.contains(v.addr)
+            && m.epoch(log.geometry.segment_of(v.addr)) == v.epoch
+            && !is_overtaken(m, v)
+    };
+    let (mine, stale): (Vec<_>, Vec<_>) = mine.partition(|(_, v)| is_current(v));
+    let (kept, mut orphans) = split_orphans(&mine, log.geometry.page_bytes);
+    orphans.extend(stale.iter().map(|(slot, _)| *slot));
     let mut probe = Probe { log, m, kept: &kept, needs: Reads::new(), damage: None };
     let views = probe.m.survey();
     let found: Vec<_> = views.iter().filter_map(|v| probe.segment(v.id, v.written_pages)).collect();
@@ -106,6 +115,17 @@ pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Dama
     image.segments.sort_by_key(|s| s.first_sequence);
     adopt(log, m, &image, &kept, &orphans);
     Step::Done(Ok(image))
+}
+
+/// Whether the page of an open slot was programmed after all.
+fn is_overtaken<M: Medium>(m: &M, v: &SlotView) -> bool {
+    let Page::Resident { data, oob } = m.page(v.addr) else { return false };
+    let header = PageHeader::decode(oob, v.addr).ok().flatten();
+    v.state == SlotState::Open
+        && header.is_some_and(|h| {
+            h.sequence == v.sequence
+                && h.data_crc == page_crc(data, &oob[saker_medium::header::HEADER_BYTES..])
+        })
 }
 
 /// Slots of records that were never committed: everything of a stream after its first page that is not full.
@@ -189,16 +209,20 @@ fn adopt<M: Medium>(
         log.held += 1;
         log.next_sequence = log.next_sequence.max(r.last_sequence + 1);
     }
+    let written: Vec<_> = m.survey();
     for (slot, v) in kept {
         log.next_sequence = log.next_sequence.max(v.sequence + 1);
-        adopt_slot(log, m, *slot, v);
+        let segment = log.geometry.segment_of(v.addr);
+        let pages = written.iter().find(|w| w.id == segment).map_or(0, |w| w.written_pages);
+        adopt_slot(log, m, *slot, v, pages > log.geometry.index_of(v.addr) + 1);
     }
     for stream in Stream::ALL {
         resume(log, m, stream, image);
     }
 }
 
-fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView) {
+/// `passed`: a later page of the segment is programmed, so this one may not be any more.
+fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, passed: bool) {
     let (id, index) = (log.geometry.segment_of(v.addr), log.geometry.index_of(v.addr));
     let whole = v.state == SlotState::Sealed
         && matches!(m.page(v.addr), Page::Resident { data, oob }
@@ -209,7 +233,7 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView) {
     }
     let pages = log.geometry.segment_pages;
     log.segment_mut(id).set_slot(index, slot, pages);
-    if v.state == SlotState::Open && v.published < log.geometry.page_bytes {
+    if v.state == SlotState::Open && v.published < log.geometry.page_bytes && !passed {
         log.streams[v.stream as usize] =
             Append { segment: Some(id), open: Some((slot, v.addr)), offset: v.published };
         log.segment_mut(id).state = SegmentState::Open;
@@ -218,7 +242,7 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView) {
     if v.state == SlotState::Open {
         m.ring_mut().seal(slot, true);
     }
-    if matches!(m.page(v.addr), Page::Erased) {
+    if matches!(m.page(v.addr), Page::Erased) && !passed {
         log.segment_mut(id).in_flight += 1;
         m.program(v.addr, slot);
     } else {

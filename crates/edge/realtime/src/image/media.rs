@@ -98,11 +98,6 @@ impl FileMedia {
         &self.header.config
     }
 
-    /// How often the file was synced since it was opened, for flushes and before erases.
-    pub fn syncs(&self) -> u64 {
-        self.syncs
-    }
-
     /// Whether the file is written, or only a private view of it.
     pub fn is_writable(&self) -> bool {
         matches!(self.cells, Cells::Shared(_))
@@ -196,6 +191,14 @@ impl FileMedia {
 }
 
 impl Media for FileMedia {
+    fn syncs(&self) -> u64 {
+        self.syncs
+    }
+
+    fn tears_are_hidden(&self) -> bool {
+        true
+    }
+
     fn shape(&self) -> Shape {
         self.header.config.shape()
     }

@@ -159,7 +159,6 @@ fn crashes(path: &Path, seed: u64) -> u64 {
 }
 
 #[test]
-#[ignore = "the log does not yet recover from a ring that is older than the flash"]
 fn a_system_crash_loses_nothing_that_was_flushed() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     for seed in 0..30 {

@@ -185,7 +185,6 @@ fn verify_pages(path: &Path) {
 }
 
 #[test]
-#[ignore = "the log does not yet recover from ring slots of an earlier erase cycle and from a checkpoint cut short"]
 fn a_killed_store_loses_nothing() {
     if let Some(path) = std::env::var_os(IMAGE) {
         return put_forever(Path::new(&path));

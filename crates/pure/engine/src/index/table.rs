@@ -238,7 +238,7 @@ mod tests {
         let (mut table, mut model) = (Table::<u64>::default(), BTreeMap::new());
         for n in 0..60_000u64 {
             let r = rng.next_u64();
-            let key = if spread { r & !0xffff_ffff } else { (r % 3) << 62 | (r >> 8) % 5000 };
+            let key = if spread { r & !0xffff_ffff } else { ((r % 3) << 62) | ((r >> 8) % 5000) };
             let len = 1 + (r % 8) as u8;
             if rng.below(3) > 0 {
                 assert_eq!(table.insert(key, loc(n, len)), model.insert((key, len), loc(n, len)));
@@ -275,7 +275,7 @@ mod tests {
             let mut rng = Seed(u64::from(key_bytes)).rng();
             for n in 1..=200_000u64 {
                 table.insert(rng.next_u64(), loc(n, key_bytes));
-                if n.is_power_of_two() && n > 1000 || n % 9_973 == 0 {
+                if (n.is_power_of_two() && n > 1000) || n % 9_973 == 0 {
                     let bytes = table.entry_bytes() + table.directory_bytes();
                     assert!(bytes <= table.len() * (24 + u64::from(key_bytes)), "{n}: {bytes}");
                 }
@@ -290,7 +290,7 @@ mod tests {
             let mut rng = Seed(u64::from(key_bytes)).rng();
             for n in 1..=200_000u64 {
                 table.insert((rng.next_u64(), n), loc(n, key_bytes));
-                if n.is_power_of_two() && n > 1000 || n % 9_973 == 0 {
+                if (n.is_power_of_two() && n > 1000) || n % 9_973 == 0 {
                     let bytes = table.entry_bytes() + table.directory_bytes();
                     assert!(bytes <= table.len() * (24 + u64::from(key_bytes)), "{n}: {bytes}");
                 }
