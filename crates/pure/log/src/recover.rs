@@ -90,7 +90,12 @@ pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Dama
         Ok(slots) => slots,
         Err(damage) => return Step::Done(Err(damage.into())),
     };
-    let mine = slots.into_iter().filter(|(_, v)| v.owner == log.owner);
+    let mine: Vec<_> = slots.into_iter().filter(|(_, v)| v.owner == log.owner).collect();
+    // What became of the page of each slot decides what becomes of the slot.
+    let exists = |v: &SlotView| log.geometry.contains(v.addr);
+    let looked: Reads = mine.iter().filter(|(_, v)| exists(v)).map(|(_, v)| v.addr).collect();
+    let missing = looked.iter().any(|at| matches!(m.page(*at), Page::Absent));
+    let mine = mine.into_iter();
     // A mapped slot waits for a sync before it is overwritten: its segment may have been erased meanwhile. After
     // a crash of the operating system an open slot may be older than its page, which was programmed later.
     let is_current = |v: &SlotView| {
@@ -101,15 +106,16 @@ pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Dama
     let (mine, stale): (Vec<_>, Vec<_>) = mine.partition(|(_, v)| is_current(v));
     let (kept, mut orphans) = split_orphans(&mine, log.geometry.page_bytes);
     orphans.extend(stale.iter().map(|(slot, _)| *slot));
-    let mut probe = Probe { log, m, kept: &kept, needs: Reads::new(), damage: None };
+    let mut probe = Probe { log, m, kept: &kept, looked, missing, damage: None };
     let views = probe.m.survey();
     let found: Vec<_> = views.iter().filter_map(|v| probe.segment(v.id, v.written_pages)).collect();
-    let (needs, damage) = (probe.needs, probe.damage);
+    let (looked, missing, damage) = (probe.looked, probe.missing, probe.damage);
     if let Some(damage) = damage {
         return Step::Done(Err(damage));
     }
-    if !needs.is_empty() {
-        return Step::Need(needs);
+    if missing {
+        // All of them again: what was brought for this call may be gone at the next.
+        return Step::Need(looked);
     }
     let mut image = LogImage { segments: found };
     image.segments.sort_by_key(|s| s.first_sequence);
@@ -146,7 +152,9 @@ struct Probe<'a, M> {
     log: &'a Log,
     m: &'a M,
     kept: &'a [(SlotId, SlotView)],
-    needs: Reads,
+    /// Every page that was looked at, and whether one of them was not here.
+    looked: Reads,
+    missing: bool,
     damage: Option<Damage>,
 }
 
@@ -166,6 +174,7 @@ impl<M: Medium> Probe<'_, M> {
         if let Some((_, v)) = self.kept.iter().find(|(_, v)| v.addr == at) {
             return Some((v.sequence, v.stream));
         }
+        self.looked.push(at);
         match header_at(self.m, at) {
             Step::Done(Ok(header)) => header.map(|h| (h.sequence, h.stream)),
             Step::Done(Err(what)) => {
@@ -173,7 +182,7 @@ impl<M: Medium> Probe<'_, M> {
                 None
             }
             _ => {
-                self.needs.push(at);
+                self.missing = true;
                 // Any answer ends the search until the page is here.
                 Some((0, Stream::User))
             }
@@ -233,7 +242,8 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, p
     }
     let pages = log.geometry.segment_pages;
     log.segment_mut(id).set_slot(index, slot, pages);
-    if v.state == SlotState::Open && v.published < log.geometry.page_bytes && !passed {
+    let blank = matches!(m.page(v.addr), Page::Erased) && !passed;
+    if v.state == SlotState::Open && v.published < log.geometry.page_bytes && blank {
         log.streams[v.stream as usize] =
             Append { segment: Some(id), open: Some((slot, v.addr)), offset: v.published };
         log.segment_mut(id).state = SegmentState::Open;
@@ -242,7 +252,7 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, p
     if v.state == SlotState::Open {
         m.ring_mut().seal(slot, true);
     }
-    if matches!(m.page(v.addr), Page::Erased) && !passed {
+    if blank {
         log.segment_mut(id).in_flight += 1;
         m.program(v.addr, slot);
     } else {
