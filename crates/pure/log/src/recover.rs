@@ -92,15 +92,18 @@ pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Dama
     };
     let mine: Vec<_> = slots.into_iter().filter(|(_, v)| v.owner == log.owner).collect();
     let (kept, orphans) = split_orphans(&mine, log.geometry.page_bytes);
-    let mut probe = Probe { log, m, kept: &kept, needs: Reads::new(), damage: None };
+    let mut probe = Probe { log, m, kept: &kept, looked: Reads::new(), absent: false, damage: None };
     let views = probe.m.survey();
     let found: Vec<_> = views.iter().filter_map(|v| probe.segment(v.id, v.written_pages)).collect();
-    let (needs, damage) = (probe.needs, probe.damage);
+    // What is to be done with a slot depends on what its page holds.
+    kept.iter().for_each(|(_, v)| probe.look(v.addr));
+    let (looked, absent, damage) = (probe.looked, probe.absent, probe.damage);
     if let Some(damage) = damage {
         return Step::Done(Err(damage));
     }
-    if !needs.is_empty() {
-        return Step::Need(needs);
+    if absent {
+        // All of them: only what is asked for now is here next time.
+        return Step::Need(looked);
     }
     let mut image = LogImage { segments: found };
     image.segments.sort_by_key(|s| s.first_sequence);
@@ -126,7 +129,9 @@ struct Probe<'a, M> {
     log: &'a Log,
     m: &'a M,
     kept: &'a [(SlotId, SlotView)],
-    needs: Reads,
+    /// Every page that was looked at, and whether one of them was absent.
+    looked: Reads,
+    absent: bool,
     damage: Option<Damage>,
 }
 
@@ -146,18 +151,21 @@ impl<M: Medium> Probe<'_, M> {
         if let Some((_, v)) = self.kept.iter().find(|(_, v)| v.addr == at) {
             return Some((v.sequence, v.stream));
         }
+        self.look(at);
         match header_at(self.m, at) {
             Step::Done(Ok(header)) => header.map(|h| (h.sequence, h.stream)),
             Step::Done(Err(what)) => {
                 self.damage.get_or_insert(Damage::page(&self.log.geometry, at, what));
                 None
             }
-            _ => {
-                self.needs.push(at);
-                // Any answer ends the search until the page is here.
-                Some((0, Stream::User))
-            }
+            // Any answer ends the search until the page is here.
+            _ => Some((0, Stream::User)),
         }
+    }
+
+    fn look(&mut self, at: PageAddr) {
+        self.absent |= matches!(self.m.page(at), Page::Absent);
+        self.looked.push(at);
     }
 }
 
