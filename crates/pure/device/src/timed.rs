@@ -502,9 +502,12 @@ impl<M: Media> Device<M, Timed> {
         let everybody = self.token(id).sqe.nsid.get() == NSID_ALL;
         let next = self.token(id).namespace + 1;
         if everybody && next < self.namespaces.len() {
-            // The next namespace's turn.
-            self.token(id).namespace = next;
-            self.token(id).stage = Stage::Ready;
+            // The next namespace's turn. It may have another command set.
+            let sqe = self.token(id).sqe;
+            let request = Request::decode(&sqe, &self.namespaces[next].config.kind, &self.host.space);
+            let token = self.token(id);
+            (token.namespace, token.request) = (next, request.ok());
+            token.stage = Stage::Ready;
             return self.want_core(Work::Command(id));
         }
         let n = self.token(id).namespace;

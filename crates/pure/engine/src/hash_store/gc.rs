@@ -102,7 +102,11 @@ impl HashStore {
                     return Step::Done(Background::Worked);
                 }
                 Step::Need(_) | Step::Blocked(_) if done > 0 => return Step::Done(Background::Worked),
-                Step::Need(reads) => return Step::Need(reads),
+                Step::Need(reads) => {
+                    // Pages it has moved over will not be here next time.
+                    self.gc = Some(GcCursor { walker });
+                    return Step::Need(reads);
+                }
                 Step::Blocked(stall) => return Step::Blocked(stall),
             };
             w.work(Unit::Decode, 1);
