@@ -504,10 +504,12 @@ impl<M: Media> Device<M, Timed> {
         if everybody && next < self.namespaces.len() {
             // The next namespace's turn. It may have another command set.
             let sqe = self.token(id).sqe;
-            let request = Request::decode(&sqe, &self.namespaces[next].config.kind, &self.host.space);
+            let request = match Request::decode(&sqe, &self.namespaces[next].config.kind, &self.host.space) {
+                Ok(request) => request,
+                Err(status) => return self.post(id, failed(status)),
+            };
             let token = self.token(id);
-            (token.namespace, token.request) = (next, request.ok());
-            token.stage = Stage::Ready;
+            (token.namespace, token.request, token.stage) = (next, Some(request), Stage::Ready);
             return self.want_core(Work::Command(id));
         }
         let n = self.token(id).namespace;

@@ -38,7 +38,7 @@ pub struct Log {
     pub(crate) held: u32,
     pub(crate) live_bytes: u64,
     releasing: VecDeque<(SegmentId, Option<Tag>)>,
-    ring_lasts: bool,
+    pub(crate) ring_lasts: bool,
     pub(crate) stats: LogStats,
 }
 

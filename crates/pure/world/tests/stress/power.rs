@@ -146,7 +146,7 @@ fn campaign(capacitor: bool, seed: u64, operations: u32, plan: Campaign) -> Tall
 
 fn hold(capacitor: bool, end: End) {
     for seed in 0..tier(1, 4) {
-        let plan = Campaign { end, stride: tier(7, 1), recut: tier(60, 40) };
+        let plan = Campaign { end, stride: tier(7, 1), recut: tier(500, 40) };
         let tally = campaign(capacitor, seed, 1600, plan);
         println!(
             "capacitor {capacitor}, {end:?}, seed {seed}: {} events, {} cuts, {} of recoveries, {} violations",
