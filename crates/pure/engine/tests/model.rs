@@ -100,7 +100,7 @@ impl Bench {
         self.settle();
     }
 
-    fn keys(&self) -> Vec<Vec<u8>> {
+    fn keys(&mut self) -> Vec<Vec<u8>> {
         let mut keys = Vec::new();
         self.store
             .list(

@@ -101,6 +101,7 @@ impl HashStore {
 
     /// Begins a checkpoint now if there is room for it.
     pub fn begin_checkpoint<M: Medium>(&mut self, m: &mut M) -> Background {
+        self.enter_pending();
         let payload = self.checkpoint_payload();
         let generation = self.checkpoint.generation + 1;
         match CheckpointWriter::begin(&mut self.log, m, generation, self.version, payload, 1) {

@@ -30,6 +30,7 @@ impl HashStore {
         m: &mut M,
         w: &mut W,
     ) -> Step<Background> {
+        self.enter_pending();
         self.log.pump(finished, m);
         if self.gc.is_none() {
             self.start_collection(m);

@@ -3,6 +3,7 @@
 
 use super::Loc;
 use super::leaf::{Entry, Leaf, Mixed, Search};
+use saker_sim::Meter;
 
 /// Entries at which a leaf splits.
 const LEAF_ENTRIES_MAX: usize = 448;
@@ -148,10 +149,12 @@ impl<K: Mixed> Table<K> {
         }
     }
 
-    /// Touches the line a key will need.
+    /// Asks for the lines a key will need.
     #[inline]
-    pub fn touch(&self, key: K) -> u64 {
-        self.leaf_of(key).map_or(0, |leaf| leaf.touch(key))
+    pub fn touch<W: Meter>(&self, key: K, w: &mut W) {
+        if let Some(leaf) = self.leaf_of(key) {
+            leaf.neighbourhood(key).into_iter().for_each(|slot| w.touch(slot));
+        }
     }
 
     fn start(&mut self) {
