@@ -16,11 +16,15 @@ use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use support::{is_soak, key, value};
 use xxhash_rust::xxh3::xxh3_64;
 
 const SIGKILL: i32 = 9;
+/// Between fork and exec a child shares every open file of this process, locks included. So no other thread may
+/// have an image open while one starts a child.
+static STARTING: RwLock<()> = RwLock::new(());
 /// Bytes of an acknowledgement: number of the operation, then what the call returned.
 const RECORD_BYTES: usize = 16;
 
@@ -249,7 +253,9 @@ impl Run {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         command.args(["child", "--exact", "--ignored", "--nocapture"]).stdin(writer).stdout(Stdio::null());
         command.env("SAKER_SIGKILL_CASE", self.n.to_string()).env("SAKER_SIGKILL_SEED", seed.to_string());
+        let starting = STARTING.write().unwrap_or_else(PoisonError::into_inner);
         let mut child = command.env("SAKER_SIGKILL_URL", self.url()).spawn().expect("starts");
+        drop(starting);
         // The pipe ends when the child does, not before the command lets go of its end.
         drop(command);
         let reading = std::thread::spawn(move || {
@@ -280,6 +286,7 @@ impl Run {
 
     /// Compares the image with the model, and enters what became of the operation in flight.
     fn verify(&mut self, in_flight: &BTreeMap<u32, Held>) {
+        let _using = using_images();
         let (report, _) = check_image(&self.path, |_| {}).expect("checks");
         assert!(report.is_sound(), "{:?}", report.findings);
         let url = self.url();
@@ -303,6 +310,10 @@ impl Run {
     }
 }
 
+fn using_images() -> RwLockReadGuard<'static, ()> {
+    STARTING.read().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn decode(bytes: &[u8]) -> Vec<(u64, u64)> {
     let (records, _) = bytes.as_chunks::<RECORD_BYTES>();
     let word = |half: &[u8]| u64::from_le_bytes(half.try_into().expect("eight bytes"));
@@ -310,13 +321,16 @@ fn decode(bytes: &[u8]) -> Vec<(u64, u64)> {
 }
 
 fn erases(path: &Path) -> u64 {
+    let _using = using_images();
     check_image(path, |_| {}).expect("checks").0.counts.erases
 }
 
 fn run(n: usize, rounds_check: usize, rounds_soak: usize) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("disk.img");
+    let using = using_images();
     create_image(&path, CASES[n].image_bytes, CASES[n].profile, 1).expect("creates");
+    drop(using);
     let rng = Seed(number("SAKER_SEED").unwrap_or(1)).index(n as u64).rng();
     let mut run = Run { n, path, model: Model::default(), rng, acknowledged: 0 };
     for _ in 0..if is_soak() { rounds_soak } else { rounds_check } {

@@ -10,6 +10,7 @@ use crate::stats::{DeviceStats, NamespaceSnapshot, Snapshot};
 use crate::transfer::Pieces;
 use saker_flash::{Flash, Media};
 use saker_link::{DeviceCq, DeviceSq, DmaSpace, Doorbells, Registers, Sqe};
+use saker_log::recover::Damage;
 use saker_nvme::Status;
 use saker_sim::{Class, Seed};
 use std::sync::Arc;
@@ -58,7 +59,13 @@ impl<M: Media, T> Device<M, T> {
         let boot = |ns: &crate::NamespaceConfig, flash: &mut Flash<M>| {
             Namespace::boot(*ns, config.capacitor, config.checkpoint_bytes, flash)
         };
-        let namespaces = config.namespaces.iter().map(|ns| boot(ns, &mut flash)).collect();
+        let mut namespaces: Vec<_> = config.namespaces.iter().map(|ns| boot(ns, &mut flash)).collect();
+        if let Some(at) = flash.unclaimed().first() {
+            // Any of them may have lost it, and must not answer as if it had not.
+            let what = "its header is damaged, and no other page of the segment tells whose it is";
+            let damage = Damage::page(&flash.shape().geometry, *at, what);
+            namespaces.iter_mut().for_each(|ns| ns.store = Store::Damaged(damage.clone()));
+        }
         let controller = Controller::new(identity(&config)).expect("our own identity fits its fields");
         controller.publish(&host.registers);
         Self {

@@ -79,6 +79,8 @@ pub struct Flash<M> {
     powered: bool,
     class: Class,
     stats: FlashStats,
+    /// See [`Flash::unclaimed`].
+    unclaimed: Vec<PageAddr>,
 }
 
 impl<M: Media> Flash<M> {
@@ -104,6 +106,7 @@ impl<M: Media> Flash<M> {
             powered: true,
             class: Class::Foreground,
             stats: FlashStats::default(),
+            unclaimed: Vec::new(),
             media,
             ring,
             shape,
@@ -166,13 +169,32 @@ impl<M: Media> Flash<M> {
                     self.note_written(id, written);
                 }
                 None if written == 0 => self.pool.add_free(id, self.media.epoch(id)),
-                // Half erased: erase it again before anybody gets it.
-                None => match self.media.erase(id) {
-                    Ok(()) => self.pool.add_free(id, self.media.epoch(id)),
-                    Err(_) => self.pool.retire(id),
+                None => match self.first_programmed(id, written) {
+                    // Somebody's data, whoever that is: nobody gets the segment.
+                    Some(at) => self.unclaimed.push(at),
+                    None => self.erase_again(id),
                 },
             }
         }
+    }
+
+    /// A half-erased segment is erased again before anybody gets it.
+    fn erase_again(&mut self, id: SegmentId) {
+        match self.media.erase(id) {
+            Ok(()) => self.pool.add_free(id, self.media.epoch(id)),
+            Err(_) => self.pool.retire(id),
+        }
+    }
+
+    fn first_programmed(&self, id: SegmentId, written: u32) -> Option<PageAddr> {
+        let mut pages = (0..written).map(|n| self.shape.geometry.page(id, n));
+        pages.find(|at| matches!(self.media.cell(*at), Cell::Programmed { .. }))
+    }
+
+    /// Segments with programmed pages of which none has a sound header, by their first such page: damage of an
+    /// owner that nobody can name.
+    pub fn unclaimed(&self) -> &[PageAddr] {
+        &self.unclaimed
     }
 
     /// The owner named by the first readable page of a segment.

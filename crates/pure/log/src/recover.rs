@@ -190,9 +190,16 @@ impl<M: Medium> Probe<'_, M> {
     }
 }
 
+/// Programs always write a header, and cells that are not whole are torn. So something behind an empty header is
+/// damage, and taking it for an erased page would let the append point pass over it.
+const HEADERLESS: &str = "it is not erased and has no header";
+
 fn header_at<M: Medium>(m: &M, at: PageAddr) -> Step<Result<Option<PageHeader>, String>> {
     match m.page(at) {
-        Page::Resident { oob, .. } => Step::Done(PageHeader::decode(oob, at).map_err(|e| e.to_string())),
+        Page::Resident { oob, .. } => Step::Done(match PageHeader::decode(oob, at) {
+            Ok(None) => Err(HEADERLESS.into()),
+            header => header.map_err(|e| e.to_string()),
+        }),
         Page::Absent => Step::Need(vec![at]),
         Page::Erased | Page::Torn => Step::Done(Ok(None)),
         Page::Failed => Step::Done(Err("it cannot be read".into())),
@@ -285,7 +292,7 @@ pub fn scan_page<M: Medium>(log: &Log, m: &M, at: PageAddr) -> Step<Result<Optio
         Page::Erased | Page::Torn => Step::Done(Ok(None)),
         Page::Failed => Step::Done(bad("it cannot be read".into())),
         Page::Resident { data, oob } => Step::Done(match PageHeader::decode(oob, at) {
-            Ok(None) => Ok(None),
+            Ok(None) => bad(HEADERLESS.into()),
             Err(e @ (HeaderError::Damaged | HeaderError::Misdirected | HeaderError::Version(_))) => {
                 bad(e.to_string())
             }
