@@ -304,6 +304,12 @@ impl HashStore {
         m.last_tag()
     }
 
+    /// Whether a Flush that returned `tag` is complete, given that all I/O up to `finished` has completed. Failed
+    /// programs are made good by background work first.
+    pub fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
+        self.log.is_safe(tag, finished)
+    }
+
     /// Asks for the cache lines of a key that will soon be used.
     #[inline]
     pub fn touch(&self, key: &[u8]) -> u64 {
