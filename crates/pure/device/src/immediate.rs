@@ -175,6 +175,12 @@ impl<M: Media> Device<M, Untimed> {
     /// A Flush has completed its programs (they are done at submission); what is left is the sync.
     fn finish_flush(&mut self, n: usize, reply: Reply) -> Reply {
         let owner = self.namespaces[n].owner();
+        let is_flushed =
+            |d: &Self| reply.flush.is_none_or(|tag| d.namespaces[n].is_flushed(tag, d.flash.finished()));
+        while !is_flushed(self) && self.make_room(n) {}
+        if !is_flushed(self) {
+            return failed(Status::INTERNAL_ERROR);
+        }
         self.flash.view(owner, Class::Foreground).sync();
         let mut failed_sync = false;
         while let Some((owner, done)) = self.flash.take_completion() {

@@ -125,8 +125,11 @@ impl CheckpointWriter {
     /// # Errors
     /// A stall: come back when more I/O than `finished` has completed. Chunks must not follow.
     pub fn finish<M: Medium>(&mut self, log: &mut Log, m: &mut M, finished: Tag) -> Result<(), Stall> {
-        if !log.ring_lasts && *self.covered.get_or_insert_with(|| cover(log, m)) > finished {
-            return Err(Stall::Busy);
+        if !log.ring_lasts {
+            let covered = *self.covered.get_or_insert_with(|| cover(log, m));
+            if !log.is_safe(covered, finished) {
+                return Err(Stall::Busy);
+            }
         }
         let payload = self.payload_bytes.to_le_bytes();
         self.append(log, m, KIND_END, &payload)?;

@@ -232,6 +232,7 @@ fn adopt<M: Medium>(
         let pages = written.iter().find(|w| w.id == segment).map_or(0, |w| w.written_pages);
         adopt_slot(log, m, *slot, v, pages > log.geometry.index_of(v.addr) + 1);
     }
+    close_evacuated(log, m);
     for stream in Stream::ALL {
         resume(log, m, stream, image);
     }
@@ -265,6 +266,16 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, p
     } else {
         // Torn: the page is spent, its content is in the slot until the segment is collected.
         log.segment_mut(id).evacuate = true;
+        log.set_failed(id, saker_medium::Tag::default());
+    }
+}
+
+/// An append point in a segment that must be evacuated stops there: only closed segments are collected.
+fn close_evacuated<M: Medium>(log: &mut Log, m: &mut M) {
+    for stream in Stream::ALL {
+        if log.streams[stream as usize].segment.is_some_and(|id| log.segment(id).evacuate) {
+            log.close_segment(stream, m);
+        }
     }
 }
 

@@ -46,7 +46,7 @@ impl HashStore {
         if self.gc.is_some() {
             return self.collect(m, w);
         }
-        let waiting = self.log.releasing() > 0 || self.checkpoint.is_running();
+        let waiting = self.log.releasing() > 0 || self.log.has_failures() || self.checkpoint.is_running();
         Step::Done(if waiting { Background::Waiting } else { Background::Idle })
     }
 
@@ -56,6 +56,7 @@ impl HashStore {
         self.gc.is_some()
             || self.checkpoint.is_running()
             || self.log.releasing() > 0
+            || self.log.has_failures()
             || m.free_segments() <= self.free_low(m)
             || self.checkpoint_due()
     }

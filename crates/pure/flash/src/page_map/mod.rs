@@ -374,6 +374,12 @@ impl PageMap {
         }
         m.last_tag()
     }
+
+    /// Whether a Flush that returned `tag` is complete, given that all I/O up to `finished` has completed. Failed
+    /// programs are made good by background work first.
+    pub fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
+        self.log.is_safe(tag, finished)
+    }
 }
 
 /// The running checkpoint, if any.

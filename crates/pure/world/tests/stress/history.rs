@@ -46,6 +46,8 @@ pub struct History {
     pub completed: u32,
     pub unreadable: u32,
     pub refused: u32,
+    /// Flushes and forced writes that could not be made durable, and said so.
+    pub undurable: u32,
     pub violations: Vec<String>,
 }
 
@@ -61,6 +63,7 @@ impl History {
             completed: 0,
             unreadable: 0,
             refused: 0,
+            undurable: 0,
             violations: Vec::new(),
             plan,
         }
@@ -224,7 +227,7 @@ impl History {
         match pending {
             Pending::Write(cells, forced) => self.written(cells, forced, status),
             Pending::Flush(covered) => {
-                self.expect_success("Flush", status);
+                self.expect_durable("Flush", status);
                 for (c, version) in covered.into_iter().filter(|_| status.is_success()) {
                     self.cells[c].durable = self.cells[c].durable.max(version);
                 }
@@ -252,13 +255,20 @@ impl History {
         let kept = status.is_success();
         if !kept && self.plan.faults && status.is(Status::CAPACITY_EXCEEDED) {
             self.refused += 1;
+        } else if forced {
+            self.expect_durable("a forced write", status);
         } else {
             self.expect_success("a write", status);
         }
+        let refused = !kept && !(forced && status.is(Status::INTERNAL_ERROR));
         for c in cells {
             let cell = &mut self.cells[c];
             cell.busy = false;
-            if !kept {
+            if !kept && !refused {
+                // Written, but not yet durable: it may be seen, and may vanish.
+                continue;
+            }
+            if refused {
                 cell.versions.pop();
                 continue;
             }
@@ -274,6 +284,15 @@ impl History {
             self.unreadable += 1;
         } else {
             self.expect_success("a read", status);
+        }
+    }
+
+    /// After failed programs a device without a capacitor may be unable to make its cache durable.
+    fn expect_durable(&mut self, what: &str, status: Status) {
+        if self.plan.faults && status.is(Status::INTERNAL_ERROR) {
+            self.undurable += 1;
+        } else {
+            self.expect_success(what, status);
         }
     }
 

@@ -5,9 +5,9 @@ use crate::history::{History, Plan, list_all, read_all};
 use crate::rig::{self, BLOCK, KV, Rig, power_on};
 use crate::tier;
 use saker_device::{Device, Snapshot, Timed};
-use saker_flash::{MemMedia, PowerCut};
+use saker_flash::{FaultPlan, MemMedia, PowerCut};
 use saker_medium::{PowerHistory, Ring, Stream};
-use saker_sim::Seed;
+use saker_sim::{Chance, Seed};
 use saker_world::{Build, Clocked};
 
 /// How a run ends.
@@ -124,15 +124,15 @@ fn is_rich(s: &Snapshot) {
     assert!(block.gc_blocks_copied >= 1, "{block:?}");
 }
 
-fn campaign(capacitor: bool, seed: u64, operations: u32, plan: Campaign) -> Tally {
-    let build = rig::small(capacitor, seed);
-    let mut rig = Rig::<Clocked<MemMedia>>::new(&build);
-    let mut history = History::new(Plan { seed, operations, faults: false });
+fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Tally {
+    let mut rig = Rig::<Clocked<MemMedia>>::new(build);
+    let faults = build.faults.program != Chance::NEVER;
+    let mut history = History::new(Plan { seed, operations, faults });
     let mut tally = Tally::default();
     history.run(&mut rig, |history, rig| {
         tally.events += 1;
         if tally.events.is_multiple_of(plan.stride) {
-            cut_here(&build, plan, history, &rig.machine.0, &mut tally);
+            cut_here(build, plan, history, &rig.machine.0, &mut tally);
         }
         tally.violations.len() < 20
     });
@@ -144,10 +144,12 @@ fn campaign(capacitor: bool, seed: u64, operations: u32, plan: Campaign) -> Tall
     tally
 }
 
-fn hold(capacitor: bool, end: End) {
+fn hold(capacitor: bool, end: End, faults: FaultPlan) {
     for seed in 0..tier(1, 4) {
         let plan = Campaign { end, stride: tier(7, 1), recut: tier(500, 40) };
-        let tally = campaign(capacitor, seed, 1600, plan);
+        let build =
+            Build { faults: FaultPlan { seed: faults.seed + seed, ..faults }, ..rig::small(capacitor, seed) };
+        let tally = campaign(&build, seed, 1600, plan);
         println!(
             "capacitor {capacitor}, {end:?}, seed {seed}: {} events, {} cuts, {} of recoveries, {} violations",
             tally.events,
@@ -162,20 +164,41 @@ fn hold(capacitor: bool, end: End) {
 
 #[test]
 fn a_power_cut_with_a_capacitor_loses_nothing_that_completed() {
-    hold(true, End::Cut);
+    hold(true, End::Cut, FaultPlan::default());
 }
 
 #[test]
 fn a_power_cut_without_a_capacitor_loses_nothing_that_was_flushed() {
-    hold(false, End::Cut);
+    hold(false, End::Cut, FaultPlan::default());
 }
 
 #[test]
 fn a_killed_process_loses_nothing_that_completed_with_a_capacitor() {
-    hold(true, End::Killed);
+    hold(true, End::Killed, FaultPlan::default());
 }
 
 #[test]
 fn a_killed_process_loses_nothing_that_completed_without_a_capacitor() {
-    hold(false, End::Killed);
+    hold(false, End::Killed, FaultPlan::default());
+}
+
+/// Programs that fail now and then.
+const FAILING: FaultPlan = FaultPlan {
+    seed: 1,
+    program: Chance::one_in(50),
+    erase: Chance::NEVER,
+    read: Chance::NEVER,
+    spike: Chance::NEVER,
+    spike_ns: 0,
+    cut_at: 0,
+};
+
+#[test]
+fn failed_programs_lose_nothing_at_a_cut_with_a_capacitor() {
+    hold(true, End::Cut, FAILING);
+}
+
+#[test]
+fn failed_programs_lose_nothing_flushed_at_a_cut_without_a_capacitor() {
+    hold(false, End::Cut, FAILING);
 }
