@@ -143,7 +143,6 @@ impl HashStore {
         });
         digest.number(self.version);
         digest.number(self.log.live_bytes());
-        digest.number(self.log.next_sequence());
         digest.value()
     }
 

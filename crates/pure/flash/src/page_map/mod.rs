@@ -159,7 +159,6 @@ impl PageMap {
             digest.number(u64::from(*position));
         }
         digest.number(self.version);
-        digest.number(self.log.next_sequence());
         digest.value()
     }
 

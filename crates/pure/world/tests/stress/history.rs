@@ -93,13 +93,6 @@ impl History {
         }
     }
 
-    /// Power is gone: what was on its way never completes.
-    pub fn restart(&mut self, operations: u32) {
-        self.pending.clear();
-        self.left = operations;
-        self.cells.iter_mut().for_each(|c| c.busy = false);
-    }
-
     fn submit(&mut self, rig: &mut Rig<Clocked<MemMedia>>) {
         let mut any = [false; 2];
         while self.left > 0 && self.pending.len() < usize::from(DEPTH) {
@@ -260,7 +253,7 @@ impl History {
         } else {
             self.expect_success("a write", status);
         }
-        let refused = !kept && !(forced && status.is(Status::INTERNAL_ERROR));
+        let refused = !(kept || forced && status.is(Status::INTERNAL_ERROR));
         for c in cells {
             let cell = &mut self.cells[c];
             cell.busy = false;

@@ -11,6 +11,7 @@ mod power;
 mod rig;
 
 /// `check` in the check tier, `soak` in the soak tier.
+#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
 fn tier<T>(check: T, soak: T) -> T {
     if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { soak } else { check }
 }
