@@ -62,7 +62,7 @@ impl Kv {
     /// Opens the device of a URL (see [`crate::url`]).
     ///
     /// # Errors
-    /// [`Error`], each a line that says what to do.
+    /// [`enum@Error`], each a line that says what to do.
     pub fn open(url: &str) -> Result<Self, Error> {
         let url = DeviceUrl::parse(url)?;
         let (device, host, profile) = build(&url)?;
@@ -186,7 +186,7 @@ impl Kv {
     /// Closes the device in order: everything is flushed, an image is marked clean.
     ///
     /// # Errors
-    /// [`Error`]: the image stays marked as in use, and recovers at the next opening.
+    /// [`enum@Error`]: the image stays marked as in use, and recovers at the next opening.
     pub fn close(mut self) -> Result<(), Error> {
         self.store.drain()?;
         let powered = self.store.flush();
@@ -307,7 +307,7 @@ fn record(ns: &NamespaceConfig) -> NamespaceRecord {
 /// Makes an image with one KV namespace over all of its flash. Returns the bytes it holds.
 ///
 /// # Errors
-/// [`Error`]: no such profile, too small, or the file cannot be made.
+/// [`enum@Error`]: no such profile, too small, or the file cannot be made.
 pub fn create_image(path: &Path, bytes: u64, profile: &str, seed: u64) -> Result<u64, Error> {
     let profile = Profile::builtin(profile)?;
     let build = Build::kv(&profile, bytes, seed)?;
@@ -333,7 +333,7 @@ pub fn create_image(path: &Path, bytes: u64, profile: &str, seed: u64) -> Result
 /// Verifies an image: every page, then what recovery makes of it, without changing the file.
 ///
 /// # Errors
-/// [`Error`] when it cannot be read at all.
+/// [`enum@Error`] when it cannot be read at all.
 pub fn check_image(
     path: &Path,
     mut progress: impl FnMut(image::Progress),

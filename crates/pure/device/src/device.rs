@@ -138,6 +138,7 @@ impl<M: Media, T> Device<M, T> {
 
     /// Everything countable.
     pub fn snapshot(&mut self) -> Snapshot {
+        self.enter_pending();
         let flash = &mut self.flash;
         let namespaces = self.namespaces.iter().map(|ns| namespace_snapshot(ns, flash)).collect();
         Snapshot {
@@ -345,8 +346,18 @@ impl<M: Media, T> Device<M, T> {
         true
     }
 
+    /// Index entries on their way are entered, so that counters are right.
+    fn enter_pending(&mut self) {
+        for ns in &mut self.namespaces {
+            if let Store::Kv(s) = &mut ns.store {
+                s.enter_pending();
+            }
+        }
+    }
+
     /// What Identify tells of the namespaces.
     fn facts(&mut self) -> Vec<NamespaceFacts> {
+        self.enter_pending();
         let seed = self.config.seed;
         let flash = &mut self.flash;
         self.namespaces.iter().map(|ns| facts(ns, seed, flash)).collect()

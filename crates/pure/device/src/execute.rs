@@ -239,7 +239,7 @@ fn list<W: Meter>(
     start: Option<&Key>,
     buffer_bytes: u32,
     pieces: &Pieces,
-    store: &HashStore,
+    store: &mut HashStore,
     space: &DmaSpace,
     w: &mut W,
 ) -> Reply {

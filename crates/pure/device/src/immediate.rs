@@ -9,11 +9,25 @@ use saker_flash::{Flash, Media};
 use saker_link::Sqe;
 use saker_medium::{Medium, Step};
 use saker_nvme::{NSID_ALL, Status};
-use saker_sim::{Class, Free};
+use saker_sim::{Class, Free, Meter, Unit};
 
 /// No clock, no costs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Untimed;
+
+/// Counts nothing, but tells the processor what will be needed.
+struct Quick;
+
+impl Meter for Quick {
+    const TIMED: bool = false;
+    const TOUCHES: bool = true;
+    #[inline(always)]
+    fn work(&mut self, _: Unit, _: u64) {}
+    #[inline(always)]
+    fn touch<T>(&mut self, at: &T) {
+        saker_link::prefetch(at);
+    }
+}
 
 /// Commands of a queue that are served before the next queue has its turn (round-robin arbitration).
 const BURST: u32 = 64;
@@ -115,7 +129,7 @@ impl<M: Media> Device<M, Untimed> {
         let mut fruitless = 0;
         loop {
             let mut view = self.flash.view(owner, Class::Foreground);
-            match request.execute(&mut self.namespaces[n], &self.host.space, &mut view, &mut Free) {
+            match request.execute(&mut self.namespaces[n], &self.host.space, &mut view, &mut Quick) {
                 Outcome::Done(mut reply) => {
                     if self.write_through && request.is_write() && reply.status.is_success() {
                         reply.flush =
@@ -161,6 +175,12 @@ impl<M: Media> Device<M, Untimed> {
     /// A Flush has completed its programs (they are done at submission); what is left is the sync.
     fn finish_flush(&mut self, n: usize, reply: Reply) -> Reply {
         let owner = self.namespaces[n].owner();
+        let is_flushed =
+            |d: &Self| reply.flush.is_none_or(|tag| d.namespaces[n].is_flushed(tag, d.flash.finished()));
+        while !is_flushed(self) && self.make_room(n) {}
+        if !is_flushed(self) {
+            return failed(Status::INTERNAL_ERROR);
+        }
         self.flash.view(owner, Class::Foreground).sync();
         let mut failed_sync = false;
         while let Some((owner, done)) = self.flash.take_completion() {

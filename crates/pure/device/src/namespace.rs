@@ -154,6 +154,16 @@ impl Namespace {
         }
     }
 
+    /// Whether a Flush that returned `tag` has everything on the medium. Failed programs are made good by background
+    /// work first.
+    pub fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
+        match &self.store {
+            Store::Kv(s) => s.is_flushed(tag, finished),
+            Store::Block(s) => s.is_flushed(tag, finished),
+            _ => tag <= finished,
+        }
+    }
+
     /// Hands over a finished I/O.
     pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
         match &mut self.store {

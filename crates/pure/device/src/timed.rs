@@ -454,6 +454,14 @@ impl<M: Media> Device<M, Timed> {
         for id in std::mem::take(&mut self.tempo.blocked[n]) {
             self.post(id, failed(Status::CAPACITY_EXCEEDED));
         }
+        // A Flush that waits now waits for what background work cannot move.
+        for id in std::mem::take(&mut self.tempo.flushing) {
+            if self.token(id).namespace == n {
+                self.post(id, failed(Status::INTERNAL_ERROR));
+            } else {
+                self.tempo.flushing.push(id);
+            }
+        }
     }
 
     /// Media operations completed: tell their owners, wake whoever waited.
@@ -496,18 +504,28 @@ impl<M: Media> Device<M, Timed> {
     /// A Flush: once its programs are done, the sync.
     fn sync(&mut self, id: Id, reply: Reply) {
         let tag = reply.flush.expect("a Flush names its tag");
-        if self.flash.finished() < tag {
+        let n = self.token(id).namespace;
+        let finished = self.flash.finished();
+        if !self.namespaces[n].is_flushed(tag, finished) {
+            if tag <= finished {
+                // Programs failed; the worker makes that good.
+                self.start_worker(n);
+            }
             return self.tempo.flushing.push(id);
         }
         let everybody = self.token(id).sqe.nsid.get() == NSID_ALL;
-        let next = self.token(id).namespace + 1;
+        let next = n + 1;
         if everybody && next < self.namespaces.len() {
-            // The next namespace's turn.
-            self.token(id).namespace = next;
-            self.token(id).stage = Stage::Ready;
+            // The next namespace's turn. It may have another command set.
+            let sqe = self.token(id).sqe;
+            let request = match Request::decode(&sqe, &self.namespaces[next].config.kind, &self.host.space) {
+                Ok(request) => request,
+                Err(status) => return self.post(id, failed(status)),
+            };
+            let token = self.token(id);
+            (token.namespace, token.request, token.stage) = (next, Some(request), Stage::Ready);
             return self.want_core(Work::Command(id));
         }
-        let n = self.token(id).namespace;
         let owner = self.namespaces[n].owner();
         self.flash.view(owner, Class::Foreground).sync();
         let mut ok = true;

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 const OWNER: u16 = 1;
 
 /// Histories per test: 20 times as many in the soak tier.
+#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
 fn scale(n: u64) -> u64 {
     if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { n * 20 } else { n }
 }
@@ -99,7 +100,7 @@ impl Bench {
         self.settle();
     }
 
-    fn keys(&self) -> Vec<Vec<u8>> {
+    fn keys(&mut self) -> Vec<Vec<u8>> {
         let mut keys = Vec::new();
         self.store
             .list(

@@ -21,6 +21,7 @@
 
 mod dma;
 mod entry;
+mod prefetch;
 pub mod probe;
 mod registers;
 mod ring;
@@ -32,6 +33,7 @@ pub use dma::{
     WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window,
 };
 pub use entry::{Cqe, Sqe};
+pub use prefetch::prefetch;
 pub use registers::{REGISTER_BYTES, RegisterError, Registers, offset};
 pub use ring::{
     DeviceCq, DeviceSq, DoorbellError, DoorbellKind, Doorbells, HostQueuePair, PostError, RingError, SqFull,

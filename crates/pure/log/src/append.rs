@@ -43,7 +43,7 @@ impl Log {
 
     fn room_slow<M: Medium>(&self, m: &M, stream: Stream, bytes: u32, reserve: Reserve) -> Result<(), Stall> {
         let fits = self.fits_segment(stream, bytes);
-        if !fits && m.free_segments() <= reserve.segments {
+        if !fits && m.free_segments() <= reserve.segments + self.held_up(stream) {
             return Err(Stall::NoSegment);
         }
         let pages = (bytes / self.geometry.page_bytes + 2) as usize;
@@ -51,6 +51,11 @@ impl Log {
             return Err(Stall::NoSlot);
         }
         Ok(())
+    }
+
+    /// Segments that evacuations need before new records may take one: nothing is erased until they are through.
+    fn held_up(&self, stream: Stream) -> u32 {
+        if stream == Stream::User && !self.ring_lasts { self.failed_segments } else { 0 }
     }
 
     fn fits_segment(&self, stream: Stream, bytes: u32) -> bool {

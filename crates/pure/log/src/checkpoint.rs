@@ -71,6 +71,8 @@ pub struct CheckpointWriter {
     cut: Cut,
     chunks: u32,
     payload_bytes: u64,
+    /// Where the ring can be lost: everything that the chunks refer to is on the medium when this has finished.
+    covered: Option<Tag>,
     /// Set once the end record is written: the checkpoint is complete when this tag has finished.
     end: Option<Tag>,
 }
@@ -97,7 +99,7 @@ impl CheckpointWriter {
         });
         let cut = Cut { sequence: log.next_sequence, open: open.collect(), version };
         log.cut_checkpoint();
-        let mut writer = Self { generation, cut, chunks: 0, payload_bytes: 0, end: None };
+        let mut writer = Self { generation, cut, chunks: 0, payload_bytes: 0, covered: None, end: None };
         let payload = writer.cut.encode();
         writer.append(log, m, KIND_BEGIN, &payload)?;
         Ok(writer)
@@ -116,8 +118,19 @@ impl CheckpointWriter {
         Ok(())
     }
 
-    /// Writes the end record. The checkpoint is complete once [`CheckpointWriter::is_complete`] says so.
-    pub fn finish<M: Medium>(&mut self, log: &mut Log, m: &mut M) -> Result<(), Stall> {
+    /// Writes the end record, once the records that the chunks refer to are where the checkpoint itself will be:
+    /// chunks tell of places as they were when they were written, later ones than the cut too, and recovery would
+    /// not look for older ones. The checkpoint is complete once [`CheckpointWriter::is_complete`] says so.
+    ///
+    /// # Errors
+    /// A stall: come back when more I/O than `finished` has completed. Chunks must not follow.
+    pub fn finish<M: Medium>(&mut self, log: &mut Log, m: &mut M, finished: Tag) -> Result<(), Stall> {
+        if !log.ring_lasts {
+            let covered = *self.covered.get_or_insert_with(|| cover(log, m));
+            if !log.is_safe(covered, finished) {
+                return Err(Stall::Busy);
+            }
+        }
         let payload = self.payload_bytes.to_le_bytes();
         self.append(log, m, KIND_END, &payload)?;
         log.close_segment(Stream::Checkpoint, m);
@@ -167,6 +180,13 @@ impl CheckpointWriter {
         log.commit(m, w);
         Ok(())
     }
+}
+
+/// Sends all records on their way to the medium; the tag after which they are there.
+fn cover<M: Medium>(log: &mut Log, m: &mut M) -> Tag {
+    log.seal_stream(Stream::User, m);
+    log.seal_stream(Stream::Gc, m);
+    m.last_tag()
 }
 
 /// Segments a checkpoint of that size needs.

@@ -38,7 +38,9 @@ pub struct Log {
     pub(crate) held: u32,
     pub(crate) live_bytes: u64,
     releasing: VecDeque<(SegmentId, Option<Tag>)>,
-    ring_lasts: bool,
+    pub(crate) ring_lasts: bool,
+    /// Segments with `failed`.
+    pub(crate) failed_segments: u32,
     pub(crate) stats: LogStats,
 }
 
@@ -55,6 +57,7 @@ impl Log {
             live_bytes: 0,
             releasing: VecDeque::new(),
             ring_lasts,
+            failed_segments: 0,
             stats: LogStats::default(),
         }
     }
@@ -196,6 +199,7 @@ impl Log {
 
     /// A segment holds bytes that cannot be read: keep it as it is.
     pub fn set_damaged(&mut self, id: SegmentId) {
+        self.clear_failed(id);
         let s = self.segment_mut(id);
         s.state = SegmentState::Damaged;
         s.evacuate = false;
@@ -209,14 +213,55 @@ impl Log {
     /// Starts the erases whose copies are safe: everything up to `finished` has completed.
     pub fn pump<M: Medium>(&mut self, finished: Tag, m: &mut M) {
         for _ in 0..self.releasing.len() {
-            let Some((id, after)) = self.releasing.pop_front() else { return };
-            let busy = self.segment(id).in_flight != 0;
-            if busy || after.is_some_and(|tag| tag > finished) {
+            let Some((id, after)) = self.releasing.front().copied() else { return };
+            let busy =
+                self.segment(id).in_flight != 0 || after.is_some_and(|tag| !self.is_safe(tag, finished));
+            self.releasing.pop_front();
+            if busy {
                 self.releasing.push_back((id, after));
                 continue;
             }
+            self.clear_failed(id);
             self.drop_slots(id, m);
             m.erase(id);
+        }
+    }
+
+    /// Whether everything that was sent to the medium up to `tag` is safe, given that all I/O up to `finished` has
+    /// completed. Where the ring can be lost, what a failed program was to write is safe once its segment has been
+    /// evacuated and the copies are safe, which can take several rounds.
+    pub fn is_safe(&self, tag: Tag, finished: Tag) -> bool {
+        if self.failed_segments == 0 || self.ring_lasts {
+            return tag <= finished;
+        }
+        let failed_by = |s: &Segment, tag| s.failed.is_some_and(|t| t <= tag);
+        let all = self.segments.iter().filter(|s| failed_by(s, tag)).count();
+        let moved = self.releasing.iter().filter(|(id, _)| failed_by(self.segment(*id), tag));
+        let (count, last) =
+            moved.fold((0, tag), |(n, last), (_, after)| (n + 1, last.max(after.unwrap_or(last))));
+        if count < all || tag > finished {
+            return false;
+        }
+        last == tag || self.is_safe(last, finished)
+    }
+
+    /// Whether a failed program waits for its segment to be evacuated.
+    #[inline]
+    pub fn has_failures(&self) -> bool {
+        self.failed_segments > 0
+    }
+
+    pub(crate) fn set_failed(&mut self, id: SegmentId, tag: Tag) {
+        let s = self.segment_mut(id);
+        if s.state == SegmentState::Closed && s.failed.is_none_or(|first| tag < first) {
+            self.failed_segments += u32::from(s.failed.is_none());
+            self.segment_mut(id).failed = Some(tag);
+        }
+    }
+
+    fn clear_failed(&mut self, id: SegmentId) {
+        if self.segment_mut(id).failed.take().is_some() {
+            self.failed_segments -= 1;
         }
     }
 
@@ -242,6 +287,7 @@ impl Log {
                 }
                 self.stats.programs_failed += 1;
                 self.give_up(id, m);
+                self.set_failed(id, done.tag);
                 true
             }
             Io::Erase(id) => {

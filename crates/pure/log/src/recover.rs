@@ -91,21 +91,47 @@ pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Dama
         Err(damage) => return Step::Done(Err(damage.into())),
     };
     let mine: Vec<_> = slots.into_iter().filter(|(_, v)| v.owner == log.owner).collect();
-    let (kept, orphans) = split_orphans(&mine, log.geometry.page_bytes);
-    let mut probe = Probe { log, m, kept: &kept, needs: Reads::new(), damage: None };
+    // What became of the page of each slot decides what becomes of the slot.
+    let exists = |v: &SlotView| log.geometry.contains(v.addr);
+    let looked: Reads = mine.iter().filter(|(_, v)| exists(v)).map(|(_, v)| v.addr).collect();
+    let missing = looked.iter().any(|at| matches!(m.page(*at), Page::Absent));
+    let mine = mine.into_iter();
+    // A mapped slot waits for a sync before it is overwritten: its segment may have been erased meanwhile. After
+    // a crash of the operating system an open slot may be older than its page, which was programmed later.
+    let is_current = |v: &SlotView| {
+        log.geometry.contains(v.addr)
+            && m.epoch(log.geometry.segment_of(v.addr)) == v.epoch
+            && !is_overtaken(m, v)
+    };
+    let (mine, stale): (Vec<_>, Vec<_>) = mine.partition(|(_, v)| is_current(v));
+    let (kept, mut orphans) = split_orphans(&mine, log.geometry.page_bytes);
+    orphans.extend(stale.iter().map(|(slot, _)| *slot));
+    let mut probe = Probe { log, m, kept: &kept, looked, missing, damage: None };
     let views = probe.m.survey();
     let found: Vec<_> = views.iter().filter_map(|v| probe.segment(v.id, v.written_pages)).collect();
-    let (needs, damage) = (probe.needs, probe.damage);
+    let (looked, missing, damage) = (probe.looked, probe.missing, probe.damage);
     if let Some(damage) = damage {
         return Step::Done(Err(damage));
     }
-    if !needs.is_empty() {
-        return Step::Need(needs);
+    if missing {
+        // All of them again: what was brought for this call may be gone at the next.
+        return Step::Need(looked);
     }
     let mut image = LogImage { segments: found };
     image.segments.sort_by_key(|s| s.first_sequence);
     adopt(log, m, &image, &kept, &orphans);
     Step::Done(Ok(image))
+}
+
+/// Whether the page of an open slot was programmed after all.
+fn is_overtaken<M: Medium>(m: &M, v: &SlotView) -> bool {
+    let Page::Resident { data, oob } = m.page(v.addr) else { return false };
+    let header = PageHeader::decode(oob, v.addr).ok().flatten();
+    v.state == SlotState::Open
+        && header.is_some_and(|h| {
+            h.sequence == v.sequence
+                && h.data_crc == page_crc(data, &oob[saker_medium::header::HEADER_BYTES..])
+        })
 }
 
 /// Slots of records that were never committed: everything of a stream after its first page that is not full.
@@ -126,7 +152,9 @@ struct Probe<'a, M> {
     log: &'a Log,
     m: &'a M,
     kept: &'a [(SlotId, SlotView)],
-    needs: Reads,
+    /// Every page that was looked at, and whether one of them was not here.
+    looked: Reads,
+    missing: bool,
     damage: Option<Damage>,
 }
 
@@ -146,6 +174,7 @@ impl<M: Medium> Probe<'_, M> {
         if let Some((_, v)) = self.kept.iter().find(|(_, v)| v.addr == at) {
             return Some((v.sequence, v.stream));
         }
+        self.looked.push(at);
         match header_at(self.m, at) {
             Step::Done(Ok(header)) => header.map(|h| (h.sequence, h.stream)),
             Step::Done(Err(what)) => {
@@ -153,7 +182,7 @@ impl<M: Medium> Probe<'_, M> {
                 None
             }
             _ => {
-                self.needs.push(at);
+                self.missing = true;
                 // Any answer ends the search until the page is here.
                 Some((0, Stream::User))
             }
@@ -196,16 +225,21 @@ fn adopt<M: Medium>(
         log.held += 1;
         log.next_sequence = log.next_sequence.max(r.last_sequence + 1);
     }
+    let written: Vec<_> = m.survey();
     for (slot, v) in kept {
         log.next_sequence = log.next_sequence.max(v.sequence + 1);
-        adopt_slot(log, m, *slot, v);
+        let segment = log.geometry.segment_of(v.addr);
+        let pages = written.iter().find(|w| w.id == segment).map_or(0, |w| w.written_pages);
+        adopt_slot(log, m, *slot, v, pages > log.geometry.index_of(v.addr) + 1);
     }
+    close_evacuated(log, m);
     for stream in Stream::ALL {
         resume(log, m, stream, image);
     }
 }
 
-fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView) {
+/// `passed`: a later page of the segment is programmed, so this one may not be any more.
+fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, passed: bool) {
     let (id, index) = (log.geometry.segment_of(v.addr), log.geometry.index_of(v.addr));
     let whole = v.state == SlotState::Sealed
         && matches!(m.page(v.addr), Page::Resident { data, oob }
@@ -216,7 +250,8 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView) {
     }
     let pages = log.geometry.segment_pages;
     log.segment_mut(id).set_slot(index, slot, pages);
-    if v.state == SlotState::Open && v.published < log.geometry.page_bytes {
+    let blank = matches!(m.page(v.addr), Page::Erased) && !passed;
+    if v.state == SlotState::Open && v.published < log.geometry.page_bytes && blank {
         log.streams[v.stream as usize] =
             Append { segment: Some(id), open: Some((slot, v.addr)), offset: v.published };
         log.segment_mut(id).state = SegmentState::Open;
@@ -225,12 +260,22 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView) {
     if v.state == SlotState::Open {
         m.ring_mut().seal(slot, true);
     }
-    if matches!(m.page(v.addr), Page::Erased) {
+    if blank {
         log.segment_mut(id).in_flight += 1;
         m.program(v.addr, slot);
     } else {
         // Torn: the page is spent, its content is in the slot until the segment is collected.
         log.segment_mut(id).evacuate = true;
+        log.set_failed(id, saker_medium::Tag::default());
+    }
+}
+
+/// An append point in a segment that must be evacuated stops there: only closed segments are collected.
+fn close_evacuated<M: Medium>(log: &mut Log, m: &mut M) {
+    for stream in Stream::ALL {
+        if log.streams[stream as usize].segment.is_some_and(|id| log.segment(id).evacuate) {
+            log.close_segment(stream, m);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a log knows about one of its segments.
 
-use saker_medium::{SlotId, Stream};
+use saker_medium::{SlotId, Stream, Tag};
 
 /// The life of a segment, seen from its owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Segment {
     pub stream: u8,
     /// A page of it failed: collect it before any other.
     pub evacuate: bool,
+    /// The first program of it that failed; what that page held is not known to be elsewhere on the medium.
+    pub(crate) failed: Option<Tag>,
     /// The next page to open.
     pub next_page: u32,
     /// Programs not finished.

@@ -12,9 +12,9 @@
 //! | padding of the last List entry | must fit in HBS | a reader that strides entry by entry never leaves the buffer |
 //! | List past the last key | NRK = 0; never wraps | a wrapped list makes paging endless |
 //! | Store with "must exist" and "must not exist" | 02h | no state of the store can satisfy it, so it is the command that is wrong |
-//! | reserved bits and dwords | ignored | a later revision may give them meaning that a host may safely send to an older controller; hosts in the field differ in what they clear |
+//! | reserved bits and dwords | ignored | a later revision may give them meaning; hosts differ in what they clear |
 //! | DW0 of Store, Exist, Delete, List | 0 | not defined, and hosts must not read it; zero leaks nothing |
-//! | Delete of a missing key | success while EDNEK = 0, which is the default | the zero value of a feature is the usual default, and deleting is then idempotent; see [`crate::admin::feature::KvConfig`] |
+//! | Delete of a missing key | success while EDNEK = 0 | the usual default; deleting is idempotent ([`crate::admin::feature::KvConfig`]) |
 //! | NSID FFFFFFFFh | 02h, but Flush accepts it: all namespaces | KV Figure 5 for the former, Base "Flush command" for the latter |
 //! | FUSE not 0 | 02h | the command set has no fused operations |
 //! | PSDT not 00b | 02h, unless the device decodes with another [`PointerRule`] | SGLs depend on the transport |

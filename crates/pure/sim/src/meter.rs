@@ -52,8 +52,13 @@ impl Unit {
 pub trait Meter {
     /// Whether anybody looks at the notes. Code may skip counting when it is false.
     const TIMED: bool;
+    /// Whether [`Meter::touch`] does anything. Code may arrange its work for it when it is true.
+    const TOUCHES: bool = false;
     /// `n` units of work were done.
     fn work(&mut self, unit: Unit, n: u64);
+    /// This memory will be needed soon: a hint to the processor, without effect on any result.
+    #[inline(always)]
+    fn touch<T>(&mut self, _: &T) {}
 }
 
 /// Counts nothing and costs nothing.

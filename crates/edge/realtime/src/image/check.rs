@@ -2,15 +2,15 @@
 
 use super::header::{self, Copies, Fault, Header, State};
 use super::layout::Layout;
+use super::lock::Locked;
 use super::oob::{self, Oob};
-use super::open::{Access, bad_copies, bad_epoch, compare_copies, lock, refuse, wrong_length};
+use super::open::{bad_copies, bad_epoch, compare_copies, refuse, wrong_length};
 use super::report::{Report, Severity};
 use super::table::late_page;
-use super::{BootId, ImageError, epochs, scan};
+use super::{Access, BootId, ImageError, epochs, scan};
 use saker_medium::header::{HEADER_BYTES, page_crc};
 use saker_medium::{PageAddr, PageHeader, PowerHistory, Ring, RingMemory, SlotId, SlotState, SlotView};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub struct Progress {
 /// Only when the file cannot be looked at: missing, in use, no image, of a later version. Damage is in the
 /// report.
 pub fn check(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Report, ImageError> {
-    let file = lock(path, Access::Read)?;
+    let file = Locked::open(path, Access::Read)?;
     let copies = header::read_copies(&file).map_err(ImageError::io(path, "read"))?;
     let mut report = Report::default();
     let header = match header::choose(&copies) {
@@ -64,7 +64,7 @@ fn note_copies(copies: &Copies, bad: Severity, report: &mut Report) {
 }
 
 struct Check {
-    file: File,
+    file: Locked,
     header: Header,
     history: PowerHistory,
     /// What is not whole may be the work of an operating-system crash. (After a planned cut alone it may
@@ -79,7 +79,7 @@ struct Check {
 }
 
 impl Check {
-    fn new(file: File, header: Header, mut report: Report) -> Self {
+    fn new(file: Locked, header: Header, mut report: Report) -> Self {
         let history = header.life.history(BootId::current(), header.config.capacitor);
         let planned = header.life.state == State::Cut && !header.life.unsettled;
         report.config = Some(header.config.clone());

@@ -2,6 +2,7 @@
 
 use super::header::{self, Header};
 use super::layout::Layout;
+use super::lock::Locked;
 use super::{ImageConfig, ImageError, epochs, host};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,7 +18,7 @@ use std::path::Path;
 pub fn create(path: &Path, config: &ImageConfig) -> Result<(), ImageError> {
     let layout = Layout::of(config)?;
     let file = new_file(path)?;
-    fill(&file, path, config, &layout).map_err(|error| {
+    Locked::new(file).and_then(|file| fill(&file, path, config, &layout)).map_err(|error| {
         // The reason why it failed matters more than a left-over.
         let _ = std::fs::remove_file(path);
         explain(path, &layout, error)
@@ -41,7 +42,6 @@ fn explain(path: &Path, layout: &Layout, error: io::Error) -> ImageError {
 }
 
 fn fill(file: &File, path: &Path, config: &ImageConfig, layout: &Layout) -> io::Result<()> {
-    file.try_lock()?;
     file.set_len(layout.file_bytes)?;
     host::preallocate(file, layout.oob_at)?;
     epochs::write_all(file, layout)?;

@@ -1,15 +1,17 @@
 //! The mappings of an image: the only unsafe code here.
 //!
 //! The argument for all of them: this process holds the file's lock (exclusive to write, shared to read), so
-//! no process that follows the rules changes or shortens the file underneath. The kernel keeps the lock as
-//! long as a mapping made from the locked file exists, because the lock belongs to the open file description.
+//! no process that follows the rules changes or shortens the file underneath. Whoever owns a mapping owns a
+//! share of the lock and gives it back after unmapping.
 
 use super::layout::Layout;
+use super::lock::Locked;
 use memmap2::{Mmap, MmapMut, MmapOptions};
 use saker_medium::RingMemory;
 use std::fs::File;
 use std::io;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::Arc;
 
 /// The out-of-band and data regions.
 #[derive(Debug)]
@@ -69,7 +71,28 @@ fn ring_options(layout: &Layout) -> MmapOptions {
     options
 }
 
-/// Hands a mapping out.
-pub(super) fn ring_memory(map: MmapMut) -> RingMemory {
-    RingMemory::Mapped(Box::new(map))
+/// Hands the ring out, with a share of the lock.
+pub(super) fn ring_memory(map: MmapMut, lock: Arc<Locked>) -> RingMemory {
+    RingMemory::Mapped(Box::new(RingMap { map, _lock: lock }))
+}
+
+/// Fields are dropped in order: unmapped first, unlocked then.
+struct RingMap {
+    map: MmapMut,
+    _lock: Arc<Locked>,
+}
+
+impl Deref for RingMap {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.map
+    }
+}
+
+impl DerefMut for RingMap {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.map
+    }
 }

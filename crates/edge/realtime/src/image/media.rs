@@ -14,29 +14,33 @@
 
 use super::header::{self, Header, Life, State};
 use super::layout::Layout;
+use super::lock::Locked;
 use super::map::Cells;
 use super::states::PageState;
 use super::table::PageTable;
 use super::{ImageError, NamespaceRecord, epochs, host, oob};
 use saker_flash::nand::{Cell, Media, Shape};
 use saker_medium::{MediaError, PageAddr, PowerHistory, SegmentId};
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Flash cells in an image file. Dropping it without [`FileMedia::close`] is what a crash looks like to the
 /// next open. The lock is released when this and the ring's memory are both gone.
 #[derive(Debug)]
 pub struct FileMedia {
-    pub(super) file: File,
-    pub(super) path: PathBuf,
+    /// Before the file, so that it is unmapped before the lock goes.
     pub(super) cells: Cells,
+    pub(super) file: Arc<Locked>,
+    pub(super) path: PathBuf,
     pub(super) table: PageTable,
     pub(super) header: Header,
     pub(super) history: PowerHistory,
     /// Something was written since the last sync.
     pub(super) unsynced: bool,
+    /// Successful fdatasyncs of flash and ring.
+    pub(super) syncs: u64,
     /// Somebody may rely on what the file holds: see the module's argument.
     pub(super) promised: bool,
     /// A sync failed. The kernel drops what it could not write and reports that once, so no later sync
@@ -129,6 +133,7 @@ impl FileMedia {
         }
         self.file.sync_data().inspect_err(|error| self.sync_failed = Some(host::media_error(error)))?;
         self.unsynced = false;
+        self.syncs += 1;
         Ok(())
     }
 
@@ -186,6 +191,14 @@ impl FileMedia {
 }
 
 impl Media for FileMedia {
+    fn syncs(&self) -> u64 {
+        self.syncs
+    }
+
+    fn tears_are_hidden(&self) -> bool {
+        true
+    }
+
     fn shape(&self) -> Shape {
         self.header.config.shape()
     }

@@ -27,6 +27,7 @@ mod error;
 mod header;
 mod host;
 mod layout;
+mod lock;
 mod map;
 mod media;
 mod oob;

@@ -2,14 +2,16 @@
 
 use super::header::{self, Copies, Fault, Header, Life, State};
 use super::layout::Layout;
+use super::lock::Locked;
 use super::map::{self, Cells};
 use super::table::PageTable;
 use super::{BootId, FileMedia, ImageConfig, ImageError, epochs};
 use memmap2::MmapMut;
 use saker_medium::{PowerHistory, RingMemory, SegmentId};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What an image is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +49,7 @@ pub fn open(path: &Path, access: Access) -> Result<OpenImage, ImageError> {
 /// # Errors
 /// As [`open`].
 pub fn open_as(path: &Path, access: Access, boot: BootId) -> Result<OpenImage, ImageError> {
-    let file = lock(path, access)?;
+    let file = Locked::open(path, access)?;
     let copies = header::read_copies(&file).map_err(ImageError::io(path, "read"))?;
     let (header, kept) = header::choose(&copies).map_err(|fault| refuse(path, fault))?;
     check_length(&file, path, &header.layout)?;
@@ -57,12 +59,13 @@ pub fn open_as(path: &Path, access: Access, boot: BootId) -> Result<OpenImage, I
         PageTable::load(&file, path, &header.layout, epochs, matches!(history, PowerHistory::Cut { .. }))?;
     let (cells, ring) = map_regions(&file, &header.layout, access).map_err(ImageError::io(path, "map"))?;
     let mut media = FileMedia {
-        file,
+        file: Arc::new(file),
         path: path.to_path_buf(),
         cells,
         table,
         history,
         unsynced: false,
+        syncs: 0,
         // The first generation is that of creation: nobody has opened this image before.
         promised: header.generation > 1,
         header,
@@ -87,7 +90,7 @@ impl FileMedia {
         if self.is_writable() {
             self.settle(raised, kept, boot).map_err(ImageError::io(&self.path, "write"))?;
         }
-        Ok(map::ring_memory(ring))
+        Ok(map::ring_memory(ring, Arc::clone(&self.file)))
     }
 
     /// Epochs and ring are on the disk before the header says that the image is in use: until then the next
@@ -103,26 +106,6 @@ impl FileMedia {
             boot,
         });
         header::write_copies(&self.file, &self.header, kept)
-    }
-}
-
-/// Opens and locks without waiting.
-pub(super) fn lock(path: &Path, access: Access) -> Result<File, ImageError> {
-    let metadata = std::fs::metadata(path).map_err(ImageError::io(path, "open"))?;
-    if !metadata.is_file() {
-        // Opening a pipe would wait for its other end.
-        return Err(ImageError::NotImage { path: path.to_path_buf() });
-    }
-    let file = OpenOptions::new().read(true).write(access == Access::Write).open(path);
-    let file = file.map_err(ImageError::io(path, "open"))?;
-    let locked = match access {
-        Access::Write => file.try_lock(),
-        Access::Read => file.try_lock_shared(),
-    };
-    match locked {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(ImageError::InUse { path: path.to_path_buf() }),
-        Err(TryLockError::Error(source)) => Err(ImageError::io(path, "lock")(source)),
     }
 }
 

@@ -1,8 +1,10 @@
 //! The image file, by behaviour.
 
+mod crash;
 mod cycles;
 mod damage;
 mod equal;
 mod kill;
 mod space;
+mod store;
 mod support;

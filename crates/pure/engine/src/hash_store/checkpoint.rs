@@ -96,11 +96,12 @@ impl HashStore {
         if running.is_finished() {
             return self.complete_checkpoint(finished, m);
         }
-        self.write_chunk(m, w)
+        self.write_chunk(finished, m, w)
     }
 
     /// Begins a checkpoint now if there is room for it.
     pub fn begin_checkpoint<M: Medium>(&mut self, m: &mut M) -> Background {
+        self.enter_pending();
         let payload = self.checkpoint_payload();
         let generation = self.checkpoint.generation + 1;
         match CheckpointWriter::begin(&mut self.log, m, generation, self.version, payload, 1) {
@@ -119,7 +120,7 @@ impl HashStore {
         }
     }
 
-    fn write_chunk<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Background {
+    fn write_chunk<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Background {
         let mut payload = std::mem::take(&mut self.checkpoint.scratch);
         let (next, entries) = self.fill_chunk(&mut payload);
         let mut running = self.checkpoint.running.take().expect("a checkpoint is running");
@@ -133,9 +134,9 @@ impl HashStore {
             w.work(Unit::CopyByte, payload.len() as u64);
             w.work(Unit::ListEntry, entries as u64);
             if next.is_none() {
-                wrote = running.finish(&mut self.log, m);
-                if wrote.is_err() && entries > 0 {
-                    // The chunk is written; come back for the end only.
+                wrote = running.finish(&mut self.log, m, finished);
+                if wrote.is_err() {
+                    // The chunks are written; come back for the end only.
                     self.checkpoint.next = self.last_place();
                 }
             }

@@ -30,6 +30,7 @@ impl HashStore {
         m: &mut M,
         w: &mut W,
     ) -> Step<Background> {
+        self.enter_pending();
         self.log.pump(finished, m);
         if self.gc.is_none() {
             self.start_collection(m);
@@ -45,7 +46,7 @@ impl HashStore {
         if self.gc.is_some() {
             return self.collect(m, w);
         }
-        let waiting = self.log.releasing() > 0 || self.checkpoint.is_running();
+        let waiting = self.log.releasing() > 0 || self.log.has_failures() || self.checkpoint.is_running();
         Step::Done(if waiting { Background::Waiting } else { Background::Idle })
     }
 
@@ -55,6 +56,7 @@ impl HashStore {
         self.gc.is_some()
             || self.checkpoint.is_running()
             || self.log.releasing() > 0
+            || self.log.has_failures()
             || m.free_segments() <= self.free_low(m)
             || self.checkpoint_due()
     }
@@ -102,7 +104,11 @@ impl HashStore {
                     return Step::Done(Background::Worked);
                 }
                 Step::Need(_) | Step::Blocked(_) if done > 0 => return Step::Done(Background::Worked),
-                Step::Need(reads) => return Step::Need(reads),
+                Step::Need(reads) => {
+                    // Pages it has moved over will not be here next time.
+                    self.gc = Some(GcCursor { walker });
+                    return Step::Need(reads);
+                }
                 Step::Blocked(stall) => return Step::Blocked(stall),
             };
             w.work(Unit::Decode, 1);

@@ -9,7 +9,7 @@ impl HashStore {
     /// is total over all possible keys, so a page of results costs what it returns and a deleted resume key does
     /// no harm.
     pub fn list<W: Meter>(
-        &self,
+        &mut self,
         from: &[u8],
         mut visit: impl FnMut(&[u8]) -> bool,
         w: &mut W,
@@ -18,6 +18,7 @@ impl HashStore {
             [] => None,
             key => Some(self.index.place(key).ok_or(KvError::KeySize)?),
         };
+        self.enter_pending();
         w.work(Unit::Probe, 2);
         self.index.visit(start, |place, _| {
             w.work(Unit::ListEntry, 1);

@@ -47,7 +47,7 @@ impl HashStore {
         self.log.commit(m, writer);
         self.version += 1;
         self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
-        self.enter(place, loc);
+        self.enter_soon(place, loc, w);
         w.work(Unit::Encode, 1);
         w.work(Unit::CopyByte, u64::from(bytes));
         w.work(Unit::ChecksumByte, u64::from(bytes));
@@ -69,6 +69,7 @@ impl HashStore {
         let bytes = record_bytes(key_bytes as u32, value_bytes);
         self.record_bytes_max = self.record_bytes_max.max(bytes);
         if condition != Condition::Always {
+            self.enter_pending();
             w.work(Unit::Probe, 2);
             match (condition, self.index.get(place)) {
                 (Condition::MustExist, None) => return Err(KvError::NotFound),
@@ -79,6 +80,8 @@ impl HashStore {
         // Far from full, which is nearly always, one comparison decides.
         let needed = self.log.live_bytes() + u64::from(bytes);
         if needed > self.capacity_bytes(m) {
+            self.enter_pending();
+            let needed = self.log.live_bytes() + u64::from(bytes);
             let old = self.index.get(place).map_or(0, |loc| u64::from(loc.record_bytes()));
             // A pair may always be replaced by one that is not longer.
             if u64::from(bytes) > old && needed - old > self.capacity_bytes(m) {
@@ -158,7 +161,7 @@ impl HashStore {
 
     /// Enters a pair that is in the log.
     #[inline]
-    fn enter(&mut self, place: Place, loc: Loc) {
+    pub(super) fn enter(&mut self, place: Place, loc: Loc) {
         self.stats.pair_bytes += u64::from(loc.record_bytes() - HEADER_BYTES);
         let old = self.index.insert(place, loc);
         self.log.add_live(self.segment_of(loc.position()), u64::from(loc.record_bytes()));
@@ -185,6 +188,7 @@ impl HashStore {
         w: &mut W,
     ) -> Step<Result<u32, KvError>> {
         let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
+        self.enter_pending();
         w.work(Unit::Probe, 2);
         let Some(loc) = self.index.get(place) else { return Step::Done(Err(KvError::NotFound)) };
         let range = Bytes::new(Spot(loc.position()), loc.record_bytes());
@@ -263,6 +267,7 @@ impl HashStore {
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
         let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
+        self.enter_pending();
         w.work(Unit::Probe, 2);
         if self.index.get(place).is_none() {
             return Step::Done(Err(KvError::NotFound));
@@ -288,8 +293,9 @@ impl HashStore {
     }
 
     /// Whether there is such a pair.
-    pub fn exist<W: Meter>(&self, key: &[u8], w: &mut W) -> Result<(), KvError> {
+    pub fn exist<W: Meter>(&mut self, key: &[u8], w: &mut W) -> Result<(), KvError> {
         let place = self.index.place(key).ok_or(KvError::KeySize)?;
+        self.enter_pending();
         w.work(Unit::Probe, 2);
         self.index.get(place).map(|_| ()).ok_or(KvError::NotFound)
     }
@@ -304,9 +310,9 @@ impl HashStore {
         m.last_tag()
     }
 
-    /// Asks for the cache lines of a key that will soon be used.
-    #[inline]
-    pub fn touch(&self, key: &[u8]) -> u64 {
-        self.index.place(key).map_or(0, |place| self.index.touch(place))
+    /// Whether a Flush that returned `tag` is complete, given that all I/O up to `finished` has completed. Failed
+    /// programs are made good by background work first.
+    pub fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
+        self.log.is_safe(tag, finished)
     }
 }

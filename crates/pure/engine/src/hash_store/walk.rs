@@ -55,7 +55,9 @@ impl Walker {
 }
 
 impl HashStore {
-    /// The next record at the walker, which moves behind it. With `Need` the walker has not moved.
+    /// The next record at the walker, which moves behind it. With `Need` it has moved over pages in which no
+    /// record starts, and no further: only the needed pages are here next time, so what was skipped must not be
+    /// asked for again.
     pub(super) fn walk<M: Medium>(&self, at: &mut Walker, m: &M) -> Step<Result<Next, Damage>> {
         let geometry = self.log.geometry();
         let mut here = *at;
@@ -72,6 +74,7 @@ impl HashStore {
                     Ok(Some(page)) => page,
                     Ok(None) => {
                         here = Walker { page: here.page + 1, offset: None, ..here };
+                        *at = here;
                         continue;
                     }
                     Err(damage) => return Step::Done(Err(damage)),
@@ -81,6 +84,7 @@ impl HashStore {
             let (offset, used) = (here.offset.unwrap_or(scanned.first_record), scanned.used_bytes);
             if offset + HEADER_BYTES > used && !self.crosses(offset, used) {
                 here = Walker { page: here.page + 1, offset: None, ..here };
+                *at = here;
                 continue;
             }
             let spot = Spot(addr.0 * u64::from(geometry.page_bytes) + u64::from(offset));

@@ -189,9 +189,11 @@ impl<K: Mixed> Leaf<K> {
         loc
     }
 
-    /// Touches the home slot of a key so that its line is on its way.
+    /// The slots a search for the key looks at first.
     #[inline]
-    pub fn touch(&self, key: K) -> u64 {
-        self.slots[self.home(key)].loc.word()
+    pub fn neighbourhood(&self, key: K) -> [&Entry<K>; 2] {
+        let home = self.home(key);
+        // The tail keeps a slot behind every home.
+        [&self.slots[home], &self.slots[home + 4]]
     }
 }

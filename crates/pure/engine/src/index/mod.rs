@@ -15,6 +15,7 @@ pub use mix::{Mixer, Place};
 pub use table::{Cursor, Table};
 
 use crate::kv::Memory;
+use saker_sim::Meter;
 
 /// The index: one table per class of keys.
 #[derive(Clone, Debug)]
@@ -103,10 +104,10 @@ impl Index {
 
     /// Asks the processor to fetch the lines of a place that will soon be looked up.
     #[inline]
-    pub fn touch(&self, place: Place) -> u64 {
+    pub fn touch<W: Meter>(&self, place: Place, w: &mut W) {
         match place {
-            Place::Short(k, _) => self.short.touch(k),
-            Place::Long(k, _) => self.long.touch(k),
+            Place::Short(k, _) => self.short.touch(k, w),
+            Place::Long(k, _) => self.long.touch(k, w),
         }
     }
 

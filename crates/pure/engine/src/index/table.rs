@@ -3,6 +3,7 @@
 
 use super::Loc;
 use super::leaf::{Entry, Leaf, Mixed, Search};
+use saker_sim::Meter;
 
 /// Entries at which a leaf splits.
 const LEAF_ENTRIES_MAX: usize = 448;
@@ -148,10 +149,12 @@ impl<K: Mixed> Table<K> {
         }
     }
 
-    /// Touches the line a key will need.
+    /// Asks for the lines a key will need.
     #[inline]
-    pub fn touch(&self, key: K) -> u64 {
-        self.leaf_of(key).map_or(0, |leaf| leaf.touch(key))
+    pub fn touch<W: Meter>(&self, key: K, w: &mut W) {
+        if let Some(leaf) = self.leaf_of(key) {
+            leaf.neighbourhood(key).into_iter().for_each(|slot| w.touch(slot));
+        }
     }
 
     fn start(&mut self) {
@@ -238,7 +241,7 @@ mod tests {
         let (mut table, mut model) = (Table::<u64>::default(), BTreeMap::new());
         for n in 0..60_000u64 {
             let r = rng.next_u64();
-            let key = if spread { r & !0xffff_ffff } else { (r % 3) << 62 | (r >> 8) % 5000 };
+            let key = if spread { r & !0xffff_ffff } else { ((r % 3) << 62) | ((r >> 8) % 5000) };
             let len = 1 + (r % 8) as u8;
             if rng.below(3) > 0 {
                 assert_eq!(table.insert(key, loc(n, len)), model.insert((key, len), loc(n, len)));
@@ -275,7 +278,7 @@ mod tests {
             let mut rng = Seed(u64::from(key_bytes)).rng();
             for n in 1..=200_000u64 {
                 table.insert(rng.next_u64(), loc(n, key_bytes));
-                if n.is_power_of_two() && n > 1000 || n % 9_973 == 0 {
+                if (n.is_power_of_two() && n > 1000) || n % 9_973 == 0 {
                     let bytes = table.entry_bytes() + table.directory_bytes();
                     assert!(bytes <= table.len() * (24 + u64::from(key_bytes)), "{n}: {bytes}");
                 }
@@ -290,7 +293,7 @@ mod tests {
             let mut rng = Seed(u64::from(key_bytes)).rng();
             for n in 1..=200_000u64 {
                 table.insert((rng.next_u64(), n), loc(n, key_bytes));
-                if n.is_power_of_two() && n > 1000 || n % 9_973 == 0 {
+                if (n.is_power_of_two() && n > 1000) || n % 9_973 == 0 {
                     let bytes = table.entry_bytes() + table.directory_bytes();
                     assert!(bytes <= table.len() * (24 + u64::from(key_bytes)), "{n}: {bytes}");
                 }

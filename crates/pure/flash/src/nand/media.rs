@@ -61,6 +61,10 @@ pub trait Media {
     fn written_pages(&self, segment: SegmentId) -> u32;
     /// Makes everything so far proof against an operating-system crash.
     fn sync(&mut self) -> Result<(), MediaError>;
+    /// How often the cells were synced, syncs that an erase needed included. Each covers the ring as well.
+    fn syncs(&self) -> u64 {
+        0
+    }
     /// How the last run ended.
     fn history(&self) -> PowerHistory;
     /// Whether pages that a crash tore are not known to be torn: after a cut, every page must then be checked.

@@ -84,10 +84,10 @@ impl Media for MemMedia {
         let g = self.shape.geometry;
         let n = g.index_of(at) as usize;
         let s = self.segment_mut(g.segment_of(at));
-        s.states[n] = State::Programmed;
+        let was = std::mem::replace(&mut s.states[n], State::Programmed);
         s.data[n * data.len()..(n + 1) * data.len()].copy_from_slice(data);
         s.oob[n * oob.len()..(n + 1) * oob.len()].copy_from_slice(oob);
-        self.programmed += 1;
+        self.programmed += u64::from(was != State::Programmed);
         Ok(())
     }
 

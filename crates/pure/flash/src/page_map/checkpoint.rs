@@ -59,7 +59,7 @@ impl PageMap {
         if running.is_finished() {
             return self.complete_checkpoint(finished, m);
         }
-        self.write_chunk(m)
+        self.write_chunk(finished, m)
     }
 
     /// Begins a checkpoint now if there is room for it.
@@ -81,13 +81,13 @@ impl PageMap {
         }
     }
 
-    fn write_chunk<M: Medium>(&mut self, m: &mut M) -> Progress {
+    fn write_chunk<M: Medium>(&mut self, finished: Tag, m: &mut M) -> Progress {
         let most = CHUNK_BLOCKS_MAX.min((self.log.geometry().segment_bytes() / 16) as usize).max(4);
         let mut running = self.checkpoint.running.take().expect("a checkpoint is running");
         let first = self.checkpoint.next;
         let end = (first + most).min(self.map.len());
         let wrote = if first == end {
-            running.finish(&mut self.log, m)
+            running.finish(&mut self.log, m, finished)
         } else if self.map[first..end].iter().all(|word| *word == 0) {
             Ok(())
         } else {

@@ -48,7 +48,7 @@ impl PageMap {
         if self.gc.is_some() {
             return self.collect(m, w);
         }
-        let waiting = self.log.releasing() > 0 || self.checkpoint.is_running();
+        let waiting = self.log.releasing() > 0 || self.log.has_failures() || self.checkpoint.is_running();
         Step::Done(if waiting { Progress::Waiting } else { Progress::Idle })
     }
 
@@ -57,6 +57,7 @@ impl PageMap {
         self.gc.is_some()
             || self.checkpoint.is_running()
             || self.log.releasing() > 0
+            || self.log.has_failures()
             || m.free_segments() <= self.free_low(m)
             || self.checkpoint_due()
     }

@@ -159,7 +159,6 @@ impl PageMap {
             digest.number(u64::from(*position));
         }
         digest.number(self.version);
-        digest.number(self.log.next_sequence());
         digest.value()
     }
 
@@ -373,6 +372,12 @@ impl PageMap {
             self.log.seal_stream(Stream::Gc, m);
         }
         m.last_tag()
+    }
+
+    /// Whether a Flush that returned `tag` is complete, given that all I/O up to `finished` has completed. Failed
+    /// programs are made good by background work first.
+    pub fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
+        self.log.is_safe(tag, finished)
     }
 }
 

@@ -207,7 +207,7 @@ impl<Q: BlockQueue> HostKv<Q> {
     fn run_flush(&mut self, parked: &mut Parked) -> Option<Outcome> {
         let m = &mut self.medium;
         let after = *parked.after.get_or_insert_with(|| self.store.flush(m));
-        if m.finished() < after {
+        if !self.store.is_flushed(after, m.finished()) {
             return None;
         }
         let synced = *parked.synced.get_or_insert_with(|| m.sync());

@@ -1,0 +1,56 @@
+//! The lock of an image: one writer, or readers.
+//!
+//! It is an flock(2) on the open file. Media and ring mapping share it; the last of them gives it back by an
+//! explicit unlock, which also counts for copies of the descriptor that a child process got by fork and
+//! has not closed yet.
+
+use super::{Access, ImageError};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::ops::Deref;
+use std::path::Path;
+
+/// An open file with its lock.
+#[derive(Debug)]
+pub(super) struct Locked(File);
+
+impl Deref for Locked {
+    type Target = File;
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // If this fails, closing the file unlocks it.
+        let _ = self.0.unlock();
+    }
+}
+
+impl Locked {
+    /// Locks a file that was just made.
+    pub fn new(file: File) -> std::io::Result<Self> {
+        file.try_lock()?;
+        Ok(Self(file))
+    }
+
+    /// Opens and locks without waiting.
+    pub fn open(path: &Path, access: Access) -> Result<Self, ImageError> {
+        let metadata = std::fs::metadata(path).map_err(ImageError::io(path, "open"))?;
+        if !metadata.is_file() {
+            // Opening a pipe would wait for its other end.
+            return Err(ImageError::NotImage { path: path.to_path_buf() });
+        }
+        let file = OpenOptions::new().read(true).write(access == Access::Write).open(path);
+        let file = file.map_err(ImageError::io(path, "open"))?;
+        let locked = match access {
+            Access::Write => file.try_lock(),
+            Access::Read => file.try_lock_shared(),
+        };
+        match locked {
+            Ok(()) => Ok(Self(file)),
+            Err(TryLockError::WouldBlock) => Err(ImageError::InUse { path: path.to_path_buf() }),
+            Err(TryLockError::Error(source)) => Err(ImageError::io(path, "lock")(source)),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A hash store over the cells and the ring of an image.
+
+use crate::support::RING_SLOTS;
+use saker_engine::hash_store::recover::Recovery;
+use saker_engine::{Background, Condition, HashStore, HashStoreConfig, KvError};
+use saker_flash::{FaultPlan, Flash, Media};
+use saker_medium::{Medium, PowerHistory, Ring, RingMemory, Step};
+use saker_sim::{Class, Free};
+
+const OWNER: u16 = 1;
+
+pub struct Store<M> {
+    pub flash: Flash<M>,
+    store: HashStore,
+}
+
+impl<M: Media> Store<M> {
+    /// Powers on and recovers; says what is damaged.
+    pub fn open(media: M, ring: RingMemory, ring_lasts: bool) -> Result<Self, String> {
+        let g = media.shape().geometry;
+        let is_new = media.history() == PowerHistory::Clean && media.bytes_in_use() == 0;
+        let ring = Ring::new(ring, RING_SLOTS, g.page_bytes, g.oob_bytes);
+        let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        flash.pool_mut().set_quota(OWNER, g.segments);
+        let config = HashStoreConfig::new(OWNER, &g, g.segments, ring_lasts);
+        let store = if is_new {
+            HashStore::new(config, &flash.view(OWNER, Class::Foreground))
+        } else {
+            recover(config, &mut flash)?
+        };
+        let mut this = Self { flash, store };
+        this.settle();
+        Ok(this)
+    }
+
+    fn settle(&mut self) {
+        while let Some((_, done)) = self.flash.take_completion() {
+            self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
+        }
+    }
+
+    fn background(&mut self) {
+        let finished = self.flash.finished();
+        let step = self.store.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
+        self.settle();
+        assert!(
+            matches!(step, Step::Done(Background::Worked | Background::Idle)),
+            "untimed flash never waits"
+        );
+    }
+
+    fn run<T>(&mut self, mut op: impl FnMut(&mut HashStore, &mut Flash<M>) -> Step<T>) -> T {
+        for _ in 0..100_000 {
+            let step = op(&mut self.store, &mut self.flash);
+            self.settle();
+            match step {
+                Step::Done(result) => {
+                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                        self.background();
+                    }
+                    return result;
+                }
+                Step::Blocked(_) => self.background(),
+                Step::Need(_) => panic!("untimed flash is always resident"),
+            }
+        }
+        panic!("no progress");
+    }
+
+    pub fn put(&mut self, key: &[u8], value: &[u8]) {
+        let always = Condition::Always;
+        self.run(|s, f| {
+            s.store(key, &mut &value[..], always, &mut f.view(OWNER, Class::Foreground), &mut Free)
+        })
+        .expect("there is space");
+    }
+
+    pub fn delete(&mut self, key: &[u8]) -> bool {
+        match self.run(|s, f| s.delete(key, &mut f.view(OWNER, Class::Foreground), &mut Free)) {
+            Ok(()) => true,
+            Err(KvError::NotFound) => false,
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    pub fn get(&mut self, key: &[u8]) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        match self.run(|s, f| s.retrieve(key, &mut out, &f.view(OWNER, Class::Foreground), &mut Free)) {
+            Ok(_) => Some(out),
+            Err(KvError::NotFound) => None,
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    pub fn flush(&mut self) {
+        let mut view = self.flash.view(OWNER, Class::Foreground);
+        let _ = self.store.flush(&mut view);
+        let _ = view.sync();
+        self.settle();
+    }
+}
+
+fn recover<M: Media>(config: HashStoreConfig, flash: &mut Flash<M>) -> Result<HashStore, String> {
+    let mut recovery = Recovery::new(config, &flash.view(OWNER, Class::Foreground));
+    loop {
+        match recovery.step(&mut flash.view(OWNER, Class::Foreground)) {
+            Step::Done(Ok(true)) => return Ok(recovery.finish()),
+            Step::Done(Ok(false)) => {}
+            Step::Done(Err(damage)) => return Err(damage.to_string()),
+            _ => panic!("untimed flash is always resident"),
+        }
+    }
+}

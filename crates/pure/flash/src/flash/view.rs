@@ -1,0 +1,126 @@
+//! The flash as one owner sees it: a medium.
+
+use super::{Flash, JobKind};
+use crate::nand::timing::Work;
+use crate::nand::{Cell, Media};
+use saker_medium::{
+    Geometry, Io, Medium, Page, PageAddr, PowerHistory, Ring, SegmentId, SegmentView, SlotId, Tag,
+};
+use saker_sim::Class;
+
+/// One owner's view of the flash.
+#[derive(Debug)]
+pub struct NamespaceMedium<'a, M> {
+    pub(super) flash: &'a mut Flash<M>,
+    pub(super) owner: u16,
+}
+
+impl<M: Media> NamespaceMedium<'_, M> {
+    /// Everything up to this tag has completed.
+    pub fn finished(&self) -> Tag {
+        self.flash.finished()
+    }
+}
+
+impl<M: Media> Medium for NamespaceMedium<'_, M> {
+    #[inline]
+    fn geometry(&self) -> Geometry {
+        self.flash.shape.geometry
+    }
+
+    #[inline]
+    fn ring(&self) -> &Ring {
+        &self.flash.ring
+    }
+
+    #[inline]
+    fn ring_mut(&mut self) -> &mut Ring {
+        &mut self.flash.ring
+    }
+
+    #[inline]
+    fn page(&self, at: PageAddr) -> Page<'_> {
+        if self.flash.model.is_some() && !self.flash.pins.get(&at).is_some_and(|pin| pin.here) {
+            return Page::Absent;
+        }
+        let epoch = self.flash.media.epoch(self.flash.shape.geometry.segment_of(at));
+        match self.flash.media.cell(at) {
+            Cell::Erased => Page::Erased,
+            Cell::Torn => Page::Torn,
+            Cell::Programmed { .. } if self.flash.faults.is_unreadable(at, epoch) => Page::Failed,
+            Cell::Programmed { data, oob } => Page::Resident { data, oob },
+        }
+    }
+
+    fn allocate(&mut self) -> Option<SegmentId> {
+        self.flash.pool.lease(self.owner)
+    }
+
+    fn epoch(&self, segment: SegmentId) -> u32 {
+        self.flash.media.epoch(segment)
+    }
+
+    #[inline]
+    fn free_segments(&self) -> u32 {
+        self.flash.pool.available(self.owner)
+    }
+
+    #[inline]
+    fn quota_segments(&self) -> u32 {
+        self.flash.pool.quota(self.owner)
+    }
+
+    fn program(&mut self, at: PageAddr, slot: SlotId) -> Tag {
+        let flash = &mut *self.flash;
+        let (tag, owner) = (flash.tag(), self.owner);
+        if !flash.count_operation() {
+            return tag;
+        }
+        flash.check_order(at);
+        if flash.model.is_some() {
+            let class = flash.class;
+            flash.start(JobKind::Program { tag, at, slot, owner }, Work::Program(at), class);
+        } else {
+            flash.finish(JobKind::Program { tag, at, slot, owner });
+        }
+        tag
+    }
+
+    fn erase(&mut self, segment: SegmentId) -> Tag {
+        let flash = &mut *self.flash;
+        let (tag, owner) = (flash.tag(), self.owner);
+        if !flash.count_operation() {
+            return tag;
+        }
+        if flash.model.is_some() {
+            flash.start(JobKind::Erase { tag, segment, owner }, Work::Erase(segment), Class::Background);
+        } else {
+            flash.finish(JobKind::Erase { tag, segment, owner });
+        }
+        tag
+    }
+
+    fn sync(&mut self) -> Tag {
+        let tag = self.flash.tag();
+        let result = self.flash.sync_media();
+        if result.is_ok() {
+            self.flash.ring.cover();
+        }
+        self.flash.complete(self.owner, tag, Io::Sync, result);
+        tag
+    }
+
+    fn last_tag(&self) -> Tag {
+        Tag(self.flash.next_tag)
+    }
+
+    fn survey(&self) -> Vec<SegmentView> {
+        let flash = &self.flash;
+        let view = |id| SegmentView { id, written_pages: flash.media.written_pages(id) };
+        flash.pool.of(self.owner).map(view).collect()
+    }
+
+    fn history(&self) -> PowerHistory {
+        self.flash.media.history()
+    }
+}

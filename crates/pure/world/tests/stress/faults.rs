@@ -1,0 +1,123 @@
+//! Programs, erases and reads that fail, and operations that take too long: the host sees errors or
+//! nothing, never wrong data, and the device goes on.
+
+use crate::history::{History, Plan, read_all};
+use crate::rig::{self, Machine, Rig};
+use crate::tier;
+use saker_flash::{FaultPlan, MemMedia};
+use saker_nvme::Status;
+use saker_sim::Chance;
+use saker_world::Clocked;
+
+fn all_faults(seed: u64) -> FaultPlan {
+    FaultPlan {
+        seed,
+        program: Chance::one_in(50),
+        erase: Chance::one_in(50),
+        read: Chance::one_in(200),
+        spike: Chance::one_in(30),
+        spike_ns: 500_000,
+        cut_at: 0,
+    }
+}
+
+/// What a history under faults counted.
+#[derive(Debug, Default)]
+struct Tally {
+    unreadable: u32,
+    refused: u32,
+    undurable: u32,
+    failures: u64,
+    retired: u32,
+    capacity_lost: bool,
+}
+
+fn run(seed: u64, capacitor: bool, faults: FaultPlan, operations: u32) -> Tally {
+    let mut build = rig::small(capacitor, seed);
+    build.faults = faults;
+    let mut rig = Rig::<Clocked<MemMedia>>::new(&build);
+    let capacity = |rig: &mut Rig<Clocked<MemMedia>>| rig.machine.snapshot().namespaces[0].capacity_bytes;
+    let before = capacity(&mut rig);
+    let mut history = History::new(Plan { seed, operations, faults: true });
+    history.run(&mut rig, |_, _| true);
+    assert_eq!(history.violations, [""; 0], "seed {seed}, {faults:?}");
+    // Everything is still there at the end, or says that it cannot be read.
+    for (c, found) in read_all(&mut rig).into_iter().enumerate() {
+        match found {
+            Ok(found) => {
+                let judged = history.cells[c].judge(history.cells[c].acked, found.as_deref());
+                assert!(judged.is_ok(), "seed {seed}, cell {c}: {judged:?}");
+            }
+            Err(s) => {
+                let known = s.is(Status::UNRECOVERED_ERROR) || s.is(Status::UNRECOVERED_READ_ERROR);
+                assert!(known && faults.read != Chance::NEVER, "seed {seed}, cell {c}: {s}");
+                history.unreadable += 1;
+            }
+        }
+    }
+    let after = rig.machine.snapshot();
+    Tally {
+        unreadable: history.unreadable,
+        refused: history.refused,
+        undurable: history.undurable,
+        failures: after.flash.failures,
+        retired: after.retired_segments,
+        capacity_lost: after.namespaces[0].capacity_bytes < before,
+    }
+}
+
+#[test]
+fn failing_programs_lose_nothing_with_a_capacitor() {
+    for seed in 0..tier(6, 120) {
+        let faults = FaultPlan { read: Chance::NEVER, erase: Chance::NEVER, ..all_faults(seed) };
+        let tally = run(seed, true, faults, 5000);
+        assert!(tally.failures > 0, "{tally:?}");
+        assert_eq!((tally.unreadable, tally.refused, tally.undurable), (0, 0, 0), "seed {seed}: {tally:?}");
+    }
+}
+
+#[test]
+fn failing_programs_lose_nothing_without_a_capacitor() {
+    let (seeds, mut stuck) = (tier(6, 120), 0);
+    for seed in 0..seeds {
+        let rare = Chance::one_in(200);
+        let faults =
+            FaultPlan { program: rare, read: Chance::NEVER, erase: Chance::NEVER, ..all_faults(seed) };
+        let tally = run(seed, false, faults, 5000);
+        assert!(tally.failures > 0 && tally.unreadable == 0, "{tally:?}");
+        stuck += u64::from(tally.refused + tally.undurable > 0);
+    }
+    // Nothing is erased while evacuations of failed pages run; when these fail too, so small a device can be left
+    // without a free superblock. It then says that it cannot make more data durable.
+    assert!(stuck <= seeds / 20, "{stuck} of {seeds} devices took no more writes");
+}
+
+#[test]
+fn failing_erases_cost_capacity_and_nothing_else() {
+    let mut lost = 0;
+    for seed in 0..tier(6, 120) {
+        let faults = FaultPlan { seed, erase: Chance::one_in(50), ..FaultPlan::default() };
+        let tally = run(seed, seed % 2 == 0, faults, 5000);
+        assert_eq!(u64::from(tally.retired), tally.failures, "{tally:?}");
+        assert_eq!((tally.unreadable, tally.undurable), (0, 0), "{tally:?}");
+        lost += u32::from(tally.capacity_lost);
+    }
+    assert!(lost > 0, "some failed erase hits the KV namespace");
+}
+
+#[test]
+fn with_every_fault_at_once_nothing_is_ever_wrong() {
+    let mut sum = Tally::default();
+    for seed in 0..tier(12, 240) {
+        let tally = run(seed, seed % 2 == 0, all_faults(seed), 6000);
+        sum.unreadable += tally.unreadable;
+        sum.failures += tally.failures;
+        assert!(
+            seed % 2 == 1 || tally.undurable == 0,
+            "with a capacitor a Flush has nothing to wait for: {tally:?}"
+        );
+        sum.retired += tally.retired;
+    }
+    println!("{sum:?}");
+    assert!(sum.unreadable > 0 && sum.failures > 0 && sum.retired > 0, "{sum:?}");
+}

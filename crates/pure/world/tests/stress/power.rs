@@ -1,0 +1,204 @@
+//! Power cut, and the process killed, at any event of a history and of the recovery from it.
+
+use crate::cells::{KEYS, key};
+use crate::history::{History, Plan, list_all, read_all};
+use crate::rig::{self, BLOCK, KV, Rig, power_on};
+use crate::tier;
+use saker_device::{Device, Snapshot, Timed};
+use saker_flash::{FaultPlan, MemMedia, PowerCut};
+use saker_medium::{PowerHistory, Ring, Stream};
+use saker_sim::{Chance, Seed};
+use saker_world::{Build, Clocked};
+
+/// How a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Power is cut.
+    Cut,
+    /// The process is killed.
+    Killed,
+}
+
+impl End {
+    fn leaves(self, build: &Build, device: &Device<MemMedia, Timed>, seed: u64) -> (MemMedia, Ring) {
+        let (history, (mut media, ring)) = match self {
+            Self::Cut => (PowerHistory::Cut { ring_kept: build.config.capacitor }, device.cut(seed)),
+            Self::Killed => (PowerHistory::Killed, device.flash().cut(PowerCut { seed, ring_kept: true })),
+        };
+        media.set_history(history);
+        (media, ring)
+    }
+
+    /// Whether only what a Flush covered must be there.
+    fn forgets(self, build: &Build) -> bool {
+        self == Self::Cut && !build.config.capacitor
+    }
+}
+
+/// Compares what a recovered device holds with what it must hold.
+fn check(history: &History, rig: &mut Rig<Clocked<MemMedia>>, forgets: bool, violations: &mut Vec<String>) {
+    let found = read_all(rig);
+    let mut present = Vec::new();
+    for (c, (cell, found)) in history.cells.iter().zip(found).enumerate() {
+        let floor = if forgets { cell.durable } else { cell.acked };
+        match found {
+            Err(status) => violations.push(format!("cell {c}: {status}")),
+            Ok(found) => {
+                if let Err(why) = cell.judge(floor, found.as_deref()) {
+                    violations.push(format!("cell {c}: {why}"));
+                }
+                if c < KEYS && found.is_some() {
+                    present.push(key(c));
+                }
+            }
+        }
+    }
+    let mut listed = list_all(rig);
+    listed.sort();
+    present.sort();
+    if listed != present {
+        violations.push(format!("List returns {} keys of {}", listed.len(), present.len()));
+    }
+}
+
+/// What a campaign counted.
+#[derive(Debug, Default)]
+struct Tally {
+    events: u64,
+    cuts: u64,
+    second_cuts: u64,
+    violations: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Campaign {
+    end: End,
+    /// Every how many events of the history there is a cut.
+    stride: u64,
+    /// Every how many cuts the recovery is cut too, at every event.
+    recut: u64,
+}
+
+fn cut_here(
+    build: &Build,
+    plan: Campaign,
+    history: &History,
+    device: &Device<MemMedia, Timed>,
+    tally: &mut Tally,
+) {
+    let seed = Seed(tally.events).child("cut").0;
+    let again = tally.cuts.is_multiple_of(plan.recut);
+    tally.cuts += 1;
+    let (media, ring) = plan.end.leaves(build, device, seed);
+    let mut seconds = Vec::new();
+    let mut step = 0;
+    let mut rig = power_on(build, media, &ring, |device| {
+        step += 1;
+        if again {
+            // The second end is of either kind.
+            let end = if step % 2 == 0 { End::Cut } else { End::Killed };
+            seconds.push((end, end.leaves(build, device, seed ^ step)));
+        }
+    });
+    let forgets = plan.end.forgets(build);
+    let before = tally.violations.len();
+    check(history, &mut rig, forgets, &mut tally.violations);
+    for (end, (media, ring)) in seconds {
+        tally.second_cuts += 1;
+        let mut rig = power_on(build, media, &ring, |_| {});
+        check(history, &mut rig, forgets || end.forgets(build), &mut tally.violations);
+    }
+    for v in &mut tally.violations[before..] {
+        v.insert_str(0, &format!("event {}: ", tally.events));
+    }
+}
+
+/// The history must have had everything in it that a cut can hit.
+fn is_rich(s: &Snapshot) {
+    let (kv, block) = (&s.namespaces[KV as usize - 1], &s.namespaces[BLOCK as usize - 1]);
+    assert!(s.flash.pages_programmed >= 200, "{}", s.flash.pages_programmed);
+    assert!(s.flash.segments_erased >= 10, "{}", s.flash.segments_erased);
+    assert!(kv.store.checkpoints >= 2 && kv.store.gc_segments >= 1, "{:?}", kv.store);
+    assert!(kv.store.gc_records_copied >= 1, "{:?}", kv.store);
+    assert!(block.log.pages_programmed[Stream::Checkpoint as usize] >= 2, "{:?}", block.log);
+    assert!(block.gc_blocks_copied >= 1, "{block:?}");
+}
+
+fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Tally {
+    let mut rig = Rig::<Clocked<MemMedia>>::new(build);
+    let faults = build.faults.program != Chance::NEVER;
+    let mut history = History::new(Plan { seed, operations, faults });
+    let mut tally = Tally::default();
+    history.run(&mut rig, |history, rig| {
+        tally.events += 1;
+        if tally.events.is_multiple_of(plan.stride) {
+            cut_here(build, plan, history, &rig.machine.0, &mut tally);
+        }
+        tally.violations.len() < 20
+    });
+    tally.violations.extend(history.violations.iter().cloned());
+    if tally.violations.is_empty() {
+        use crate::rig::Machine;
+        is_rich(&rig.machine.snapshot());
+    }
+    tally
+}
+
+fn hold(capacitor: bool, end: End, faults: FaultPlan) {
+    for seed in 0..tier(1, 4) {
+        let plan = Campaign { end, stride: tier(7, 1), recut: tier(500, 40) };
+        let build =
+            Build { faults: FaultPlan { seed: faults.seed + seed, ..faults }, ..rig::small(capacitor, seed) };
+        let tally = campaign(&build, seed, 1600, plan);
+        println!(
+            "capacitor {capacitor}, {end:?}, seed {seed}: {} events, {} cuts, {} of recoveries, {} violations",
+            tally.events,
+            tally.cuts,
+            tally.second_cuts,
+            tally.violations.len()
+        );
+        assert_eq!(tally.violations, [""; 0], "capacitor {capacitor}, {end:?}, seed {seed}");
+        assert!(tally.cuts > 100 && tally.second_cuts > 10, "{tally:?}");
+    }
+}
+
+#[test]
+fn a_power_cut_with_a_capacitor_loses_nothing_that_completed() {
+    hold(true, End::Cut, FaultPlan::default());
+}
+
+#[test]
+fn a_power_cut_without_a_capacitor_loses_nothing_that_was_flushed() {
+    hold(false, End::Cut, FaultPlan::default());
+}
+
+#[test]
+fn a_killed_process_loses_nothing_that_completed_with_a_capacitor() {
+    hold(true, End::Killed, FaultPlan::default());
+}
+
+#[test]
+fn a_killed_process_loses_nothing_that_completed_without_a_capacitor() {
+    hold(false, End::Killed, FaultPlan::default());
+}
+
+/// Programs that fail now and then.
+const FAILING: FaultPlan = FaultPlan {
+    seed: 1,
+    program: Chance::one_in(50),
+    erase: Chance::NEVER,
+    read: Chance::NEVER,
+    spike: Chance::NEVER,
+    spike_ns: 0,
+    cut_at: 0,
+};
+
+#[test]
+fn failed_programs_lose_nothing_at_a_cut_with_a_capacitor() {
+    hold(true, End::Cut, FAILING);
+}
+
+#[test]
+fn failed_programs_lose_nothing_flushed_at_a_cut_without_a_capacitor() {
+    hold(false, End::Cut, FAILING);
+}

@@ -1,0 +1,202 @@
+//! A host on a device with one KV namespace (1) and one block namespace (2), one queue pair for each.
+
+use saker_device::{Attachment, Costs, Device, DeviceConfig, NamespaceConfig, NamespaceKind, Snapshot};
+use saker_device::{Timed, timings};
+use saker_flash::nand::Shape;
+use saker_flash::{FaultPlan, Flash, MemMedia};
+use saker_host::connect::KvQueueOptions;
+use saker_host::{ConnectOptions, Connection, KvQueue, Patience, RawData, Turn};
+use saker_link::{DmaSpace, Placement, Sqe};
+use saker_medium::{Geometry, Ring, RingMemory};
+use saker_nvme::Status;
+use saker_sim::profile::Profile;
+use saker_world::build::port;
+use saker_world::{Build, Clocked, Inline};
+
+/// The KV namespace.
+pub const KV: u32 = 1;
+/// The block namespace.
+pub const BLOCK: u32 = 2;
+/// Bytes of a logical block.
+pub const BLOCK_BYTES: u32 = 512;
+/// Commands in flight per queue.
+pub const DEPTH: u16 = 16;
+
+/// Events of a recovery after which it counts as stuck: many times what the few hundred pages need.
+const RECOVERY_STEPS_MAX: u64 = 20_000;
+
+/// Turns without an answer after which a command counts as lost.
+const TURNS_MAX: u64 = 200_000;
+
+/// A flash of 24 superblocks of 32 one-KiB pages: collections and checkpoints are always near.
+pub fn small(capacitor: bool, seed: u64) -> Build {
+    let geometry = Geometry { page_bytes: 1024, oob_bytes: 96, segment_pages: 32, segments: 24 };
+    let namespaces = vec![
+        NamespaceConfig::kv(KV, &geometry, 12, seed),
+        NamespaceConfig::block(BLOCK, &geometry, 12, capacitor, BLOCK_BYTES),
+    ];
+    let mut config = DeviceConfig::with(namespaces, capacitor, seed);
+    config.checkpoint_bytes = Some(40 << 10);
+    config.queue_pairs_max = 4;
+    let profile = Profile::builtin("tiny").expect("built in");
+    let shape = Shape { geometry, channels: 2, luns: 4 };
+    Build { profile, shape, config, faults: FaultPlan::default() }
+}
+
+/// Logical blocks of the block namespace.
+pub fn blocks(build: &Build) -> u64 {
+    match build.config.namespaces[1].kind {
+        NamespaceKind::Block { blocks, .. } => blocks,
+        NamespaceKind::Kv { .. } => unreachable!("namespace 2 has blocks"),
+    }
+}
+
+/// Largest value of the KV namespace in bytes.
+pub fn value_bytes_max(build: &Build) -> u32 {
+    match build.config.namespaces[0].kind {
+        NamespaceKind::Kv { value_bytes_max, .. } => value_bytes_max,
+        NamespaceKind::Block { .. } => unreachable!("namespace 1 has pairs"),
+    }
+}
+
+/// Host memory and BAR, small because thousands are made.
+fn attachment() -> Attachment {
+    Attachment::new(DmaSpace::with_placement(160, 96, Placement::At(0)), 4)
+}
+
+/// A device that the tests can look into, whatever time it keeps.
+pub trait Machine: Turn {
+    /// Builds it, ready for a host.
+    fn build(build: &Build, host: Attachment) -> Self;
+    /// Digest of all stored data.
+    fn digest(&self) -> u64;
+    /// Counters.
+    fn snapshot(&mut self) -> Snapshot;
+    /// Lets it finish whatever it does on its own.
+    fn rest(&mut self);
+}
+
+impl Machine for Inline<MemMedia> {
+    fn build(build: &Build, host: Attachment) -> Self {
+        Self(build.untimed(host))
+    }
+
+    fn digest(&self) -> u64 {
+        self.0.digest()
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        self.0.snapshot()
+    }
+
+    fn rest(&mut self) {
+        while self.0.advance() {}
+    }
+}
+
+impl Machine for Clocked<MemMedia> {
+    fn build(build: &Build, host: Attachment) -> Self {
+        Self(build.timed(host))
+    }
+
+    fn digest(&self) -> u64 {
+        self.0.digest()
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        self.0.snapshot()
+    }
+
+    fn rest(&mut self) {
+        for _ in 0..TURNS_MAX {
+            let Some(at) = self.0.next_deadline() else { return };
+            self.0.advance(at);
+        }
+        panic!("the device never comes to rest");
+    }
+}
+
+/// What a command came back with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: Status,
+    pub dw0: u32,
+    pub data: Vec<u8>,
+}
+
+/// Host and device.
+pub struct Rig<D> {
+    pub machine: D,
+    pub connection: Connection,
+    pub kv: KvQueue,
+    pub block: KvQueue,
+}
+
+impl<D: Machine> Rig<D> {
+    /// A new device of that build.
+    pub fn new(build: &Build) -> Self {
+        let host = attachment();
+        Self::over(D::build(build, host.clone()), &host)
+    }
+
+    /// A host for that device.
+    pub fn over(mut machine: D, host: &Attachment) -> Self {
+        let patience = Patience { turns_max: TURNS_MAX };
+        let options = ConnectOptions { io_queues: 2, patience, ..ConnectOptions::default() };
+        let mut connection =
+            Connection::connect(port(host), &mut machine, options).expect("the host connects");
+        let options = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
+        let mut queue = |nsid| connection.create_kv_queue(&mut machine, nsid, options).expect("a queue");
+        let (kv, block) = (queue(KV), queue(BLOCK));
+        Self { machine, connection, kv, block }
+    }
+
+    /// The queue pair of a namespace.
+    pub fn queue(&mut self, nsid: u32) -> &mut KvQueue {
+        if nsid == BLOCK { &mut self.block } else { &mut self.kv }
+    }
+
+    /// Sends an entry over the queue pair of namespace `via` and waits for its answer.
+    pub fn call(&mut self, via: u32, sqe: Sqe, data: RawData<'_>) -> Answer {
+        let (queue, machine) = match via {
+            BLOCK => (&mut self.block, &mut self.machine),
+            _ => (&mut self.kv, &mut self.machine),
+        };
+        queue.raw(sqe, data).expect("the queue is not full");
+        queue.ring();
+        for _ in 0..TURNS_MAX {
+            let answer =
+                |d: saker_host::Done<'_>| Answer { status: d.status, dw0: d.result, data: d.data().to_vec() };
+            if let Some(done) = queue.poll(answer) {
+                return done.expect("an answer to this command");
+            }
+            machine.turn();
+        }
+        panic!("no answer to {sqe:?}");
+    }
+}
+
+/// Power comes back over what a cut left. `each` sees the device after every event of its recovery.
+pub fn power_on(
+    build: &Build,
+    media: MemMedia,
+    ring: &Ring,
+    mut each: impl FnMut(&Device<MemMedia, Timed>),
+) -> Rig<Clocked<MemMedia>> {
+    let g = &build.shape.geometry;
+    // Only bytes survive: what the ring knows it must find in its memory.
+    let memory = RingMemory::from_bytes(ring.memory());
+    let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
+    let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
+    let host = attachment();
+    let mut device = Device::timed(flash, build.config.clone(), host.clone(), Costs::of(&build.profile));
+    each(&device);
+    while !device.is_booted() {
+        assert!(device.steps() < RECOVERY_STEPS_MAX, "recovery does not come to an end");
+        let at = device.next_deadline().expect("recovery goes on by itself");
+        device.step(at);
+        each(&device);
+    }
+    assert_eq!(device.damage(), [], "nothing here damages an image");
+    Rig::over(Clocked(device), &host)
+}
