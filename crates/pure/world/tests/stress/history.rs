@@ -1,7 +1,7 @@
 //! A history of mixed commands, many in flight, in virtual time, event by event, against the cells.
 
 use crate::cells::{self, Cell, KEYS, LBAS, content, key};
-use crate::rig::{BLOCK, BLOCK_BYTES, DEPTH, KV, Rig};
+use crate::rig::{BLOCK, BLOCK_BYTES, DEPTH, KV, Machine, Rig};
 use saker_flash::MemMedia;
 use saker_host::RawData;
 use saker_link::Sqe;
@@ -91,13 +91,6 @@ impl History {
                 return;
             }
         }
-    }
-
-    /// Power is gone: what was on its way never completes.
-    pub fn restart(&mut self, operations: u32) {
-        self.pending.clear();
-        self.left = operations;
-        self.cells.iter_mut().for_each(|c| c.busy = false);
     }
 
     fn submit(&mut self, rig: &mut Rig<Clocked<MemMedia>>) {
@@ -343,7 +336,7 @@ pub fn read_all(rig: &mut Rig<Clocked<MemMedia>>) -> Vec<Result<Option<Vec<u8>>,
 }
 
 /// The keys that List returns, in its order.
-pub fn list_all(rig: &mut Rig<Clocked<MemMedia>>) -> Vec<Vec<u8>> {
+pub fn list_all<D: Machine>(rig: &mut Rig<D>) -> Vec<Vec<u8>> {
     let a = rig.call(KV, kv::list(KV, None, 4096), RawData::FromDevice(4096));
     assert!(a.status.is_success(), "{}", a.status);
     let keys = saker_nvme::kv_list::ListReader::new(&a.data).expect("a list");

@@ -7,6 +7,8 @@ mod commands;
 mod determinism;
 mod faults;
 mod history;
+mod memory;
+mod oracle;
 mod power;
 mod rig;
 
