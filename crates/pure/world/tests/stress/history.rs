@@ -253,15 +253,15 @@ impl History {
         } else {
             self.expect_success("a write", status);
         }
-        let refused = !kept && !(forced && status.is(Status::INTERNAL_ERROR));
+        let visible = kept || (forced && status.is(Status::INTERNAL_ERROR));
         for c in cells {
             let cell = &mut self.cells[c];
             cell.busy = false;
-            if !kept && !refused {
+            if visible && !kept {
                 // Written, but not yet durable: it may be seen, and may vanish.
                 continue;
             }
-            if refused {
+            if !visible {
                 cell.versions.pop();
                 continue;
             }
