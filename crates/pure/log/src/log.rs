@@ -135,6 +135,11 @@ impl Log {
         self.sub_live(id, new + old);
     }
 
+    /// Live bytes that only checkpoints free, those that the running one frees included.
+    pub fn tombstone_bytes(&self) -> u64 {
+        self.segments.iter().map(|s| s.until_checkpoint.iter().sum::<u64>()).sum()
+    }
+
     /// Bytes that the next checkpoint frees.
     pub fn until_checkpoint_bytes(&self) -> u64 {
         self.segments.iter().map(|s| s.until_checkpoint[0]).sum()

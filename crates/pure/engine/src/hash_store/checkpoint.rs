@@ -33,11 +33,18 @@ pub struct State {
     postponed_at: Option<u64>,
     /// Memory for copying records and building chunks.
     pub(super) scratch: Vec<u8>,
+    /// A store waits for the room that tombstones take.
+    wanted: bool,
     /// Whose turn the next quantum is: collection or checkpoint.
     pub(super) turn: bool,
 }
 
 impl State {
+    /// Asks for a checkpoint now, whatever the log has grown by.
+    pub(super) fn want(&mut self) {
+        self.wanted = true;
+    }
+
     /// Whether one is being written.
     pub fn is_running(&self) -> bool {
         self.running.is_some()
@@ -87,7 +94,8 @@ impl HashStore {
         w: &mut W,
     ) -> Background {
         if self.checkpoint.running.is_none() {
-            if !self.checkpoint_due() && !self.tombstones_press(m) {
+            let wanted = std::mem::take(&mut self.checkpoint.wanted);
+            if !wanted && !self.checkpoint_due() && !self.tombstones_press(m) {
                 return Background::Idle;
             }
             return self.begin_checkpoint(m);

@@ -6,7 +6,7 @@ use crate::index::{Loc, Place};
 use crate::kv::{Condition, KvError, Sink, Source};
 use saker_log::append::Reserve;
 use saker_log::{Bytes, Spot, Writer};
-use saker_medium::{Medium, Step, Stream, Tag, ready};
+use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 
 /// What a new pair leaves for deletes, collections and checkpoints.
@@ -30,10 +30,14 @@ impl HashStore {
         if value_bytes > self.config.value_bytes_max {
             return Step::Done(Err(KvError::ValueSize));
         }
-        if let Err(refused) = self.admit(place, value_bytes, key.len(), condition, m, w) {
+        let bytes = record_bytes(key.len() as u32, value_bytes);
+        if let Err(refused) = self.admit(place, bytes, condition, m, w) {
+            if refused == KvError::CapacityExceeded && self.has_room_after_checkpoint(place, bytes, m) {
+                self.checkpoint.want();
+                return Step::Blocked(Stall::NoSegment);
+            }
             return Step::Done(Err(refused));
         }
-        let bytes = record_bytes(key.len() as u32, value_bytes);
         if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_PAIRS) {
             return Step::Blocked(stall);
         }
@@ -60,13 +64,11 @@ impl HashStore {
     fn admit<M: Medium, W: Meter>(
         &mut self,
         place: Place,
-        value_bytes: u32,
-        key_bytes: usize,
+        bytes: u32,
         condition: Condition,
         m: &M,
         w: &mut W,
     ) -> Result<(), KvError> {
-        let bytes = record_bytes(key_bytes as u32, value_bytes);
         self.record_bytes_max = self.record_bytes_max.max(bytes);
         if condition != Condition::Always {
             self.enter_pending();
@@ -89,6 +91,14 @@ impl HashStore {
             }
         }
         Ok(())
+    }
+
+    /// Whether a pair is refused only because of tombstones, which the next checkpoint frees: deletes make room.
+    #[cold]
+    fn has_room_after_checkpoint<M: Medium>(&self, place: Place, bytes: u32, m: &M) -> bool {
+        let old = self.index.get(place).map_or(0, |loc| u64::from(loc.record_bytes()));
+        let kept = self.log.live_bytes() - old - self.log.tombstone_bytes();
+        kept + u64::from(bytes) <= self.capacity_bytes(m)
     }
 
     fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {

@@ -44,7 +44,7 @@ fn everything_fails(seed: u64) -> FaultPlan {
 fn a_seed_gives_one_history() {
     for seed in 0..tier(4, 80) {
         for faults in [FaultPlan::default(), everything_fails(seed)] {
-            let capacitor = seed % 2 == 0;
+            let capacitor = seed.is_multiple_of(2);
             let first = trace(seed, capacitor, faults);
             assert_eq!(first, trace(seed, capacitor, faults), "seed {seed}, {faults:?}");
         }

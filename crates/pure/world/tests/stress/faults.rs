@@ -97,7 +97,7 @@ fn failing_erases_cost_capacity_and_nothing_else() {
     let mut lost = 0;
     for seed in 0..tier(6, 120) {
         let faults = FaultPlan { seed, erase: Chance::one_in(50), ..FaultPlan::default() };
-        let tally = run(seed, seed % 2 == 0, faults, 5000);
+        let tally = run(seed, seed.is_multiple_of(2), faults, 5000);
         assert_eq!(u64::from(tally.retired), tally.failures, "{tally:?}");
         assert_eq!((tally.unreadable, tally.undurable), (0, 0), "{tally:?}");
         lost += u32::from(tally.capacity_lost);
@@ -109,11 +109,11 @@ fn failing_erases_cost_capacity_and_nothing_else() {
 fn with_every_fault_at_once_nothing_is_ever_wrong() {
     let mut sum = Tally::default();
     for seed in 0..tier(12, 240) {
-        let tally = run(seed, seed % 2 == 0, all_faults(seed), 6000);
+        let tally = run(seed, seed.is_multiple_of(2), all_faults(seed), 6000);
         sum.unreadable += tally.unreadable;
         sum.failures += tally.failures;
         assert!(
-            seed % 2 == 1 || tally.undurable == 0,
+            !seed.is_multiple_of(2) || tally.undurable == 0,
             "with a capacitor a Flush has nothing to wait for: {tally:?}"
         );
         sum.retired += tally.retired;

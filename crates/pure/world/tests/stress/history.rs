@@ -1,7 +1,7 @@
 //! A history of mixed commands, many in flight, in virtual time, event by event, against the cells.
 
 use crate::cells::{self, Cell, KEYS, LBAS, content, key};
-use crate::rig::{BLOCK, BLOCK_BYTES, DEPTH, KV, Rig};
+use crate::rig::{BLOCK, BLOCK_BYTES, DEPTH, KV, Machine, Rig};
 use saker_flash::MemMedia;
 use saker_host::RawData;
 use saker_link::Sqe;
@@ -253,15 +253,15 @@ impl History {
         } else {
             self.expect_success("a write", status);
         }
-        let refused = !(kept || forced && status.is(Status::INTERNAL_ERROR));
+        let visible = kept || (forced && status.is(Status::INTERNAL_ERROR));
         for c in cells {
             let cell = &mut self.cells[c];
             cell.busy = false;
-            if !kept && !refused {
+            if visible && !kept {
                 // Written, but not yet durable: it may be seen, and may vanish.
                 continue;
             }
-            if refused {
+            if !visible {
                 cell.versions.pop();
                 continue;
             }
@@ -336,7 +336,7 @@ pub fn read_all(rig: &mut Rig<Clocked<MemMedia>>) -> Vec<Result<Option<Vec<u8>>,
 }
 
 /// The keys that List returns, in its order.
-pub fn list_all(rig: &mut Rig<Clocked<MemMedia>>) -> Vec<Vec<u8>> {
+pub fn list_all<D: Machine>(rig: &mut Rig<D>) -> Vec<Vec<u8>> {
     let a = rig.call(KV, kv::list(KV, None, 4096), RawData::FromDevice(4096));
     assert!(a.status.is_success(), "{}", a.status);
     let keys = saker_nvme::kv_list::ListReader::new(&a.data).expect("a list");

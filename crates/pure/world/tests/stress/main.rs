@@ -6,12 +6,21 @@ mod cells;
 mod commands;
 mod determinism;
 mod faults;
+mod full;
 mod history;
+mod lists;
+mod memory;
+mod oracle;
+mod pairs;
 mod power;
 mod rig;
+mod silent;
 
 /// `check` in the check tier, `soak` in the soak tier.
-#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test has no arguments; the tier decides only how often it runs"
+)]
 fn tier<T>(check: T, soak: T) -> T {
     if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { soak } else { check }
 }

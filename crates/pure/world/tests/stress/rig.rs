@@ -30,9 +30,19 @@ const TURNS_MAX: u64 = 200_000;
 
 /// A flash of 24 superblocks of 32 one-KiB pages: collections and checkpoints are always near.
 pub fn small(capacitor: bool, seed: u64) -> Build {
-    let geometry = Geometry { page_bytes: 1024, oob_bytes: 96, segment_pages: 32, segments: 24 };
+    sized(capacitor, seed, 12)
+}
+
+/// The same with room for some hundred KiB of pairs.
+pub fn roomy(capacitor: bool, seed: u64) -> Build {
+    sized(capacitor, seed, 40)
+}
+
+fn sized(capacitor: bool, seed: u64, kv_segments: u32) -> Build {
+    let segments = kv_segments + 12;
+    let geometry = Geometry { page_bytes: 1024, oob_bytes: 96, segment_pages: 32, segments };
     let namespaces = vec![
-        NamespaceConfig::kv(KV, &geometry, 12, seed),
+        NamespaceConfig::kv(KV, &geometry, kv_segments, seed),
         NamespaceConfig::block(BLOCK, &geometry, 12, capacitor, BLOCK_BYTES),
     ];
     let mut config = DeviceConfig::with(namespaces, capacitor, seed);
