@@ -125,6 +125,12 @@ impl HashStore {
             return give_up(at, Next::Broken(spot));
         };
         let bytes = header.record_bytes();
+        // Only the end of a full page is that of a record's first part. In the ring nothing but the record's own
+        // checksum covers its length: one that leads out of what counts is damage, not a record cut short.
+        let offset = (spot.0 % u64::from(geometry.page_bytes)) as u32;
+        if page.used_bytes < geometry.page_bytes && bytes > page.used_bytes - offset {
+            return give_up(at, Next::Broken(spot));
+        }
         if u64::from(bytes) > left || !ready!(self.goes_on(spot, bytes, Some(bytes), m)) {
             return give_up(at, Next::Unfinished);
         }
