@@ -80,7 +80,7 @@ impl HashStore {
             }
         }
         // Far from full, which is nearly always, one comparison decides.
-        let needed = self.log.live_bytes() + u64::from(bytes);
+        let needed = self.log.live_bytes() + self.pending.bytes() + u64::from(bytes);
         if needed > self.capacity_bytes(m) {
             self.enter_pending();
             let needed = self.log.live_bytes() + u64::from(bytes);

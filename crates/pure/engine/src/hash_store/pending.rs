@@ -20,11 +20,13 @@ pub struct Pending {
     entries: [(Place, Loc); ENTRIES],
     first: usize,
     len: usize,
+    /// Bytes of the records that wait.
+    bytes: u64,
 }
 
 impl Default for Pending {
     fn default() -> Self {
-        Self { entries: [(Place::Short(0, 1), Loc::NONE); ENTRIES], first: 0, len: 0 }
+        Self { entries: [(Place::Short(0, 1), Loc::NONE); ENTRIES], first: 0, len: 0, bytes: 0 }
     }
 }
 
@@ -35,10 +37,17 @@ impl Pending {
         self.len == 0
     }
 
+    /// Bytes of the records that wait: they live already.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     #[inline]
     fn push(&mut self, entry: (Place, Loc)) {
         self.entries[(self.first + self.len) % ENTRIES] = entry;
         self.len += 1;
+        self.bytes += u64::from(entry.1.record_bytes());
     }
 
     #[inline]
@@ -46,6 +55,7 @@ impl Pending {
         let entry = self.entries[self.first];
         self.first = (self.first + 1) % ENTRIES;
         self.len -= 1;
+        self.bytes -= u64::from(entry.1.record_bytes());
         entry
     }
 }
