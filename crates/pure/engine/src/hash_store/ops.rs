@@ -69,7 +69,10 @@ impl HashStore {
         m: &M,
         w: &mut W,
     ) -> Result<(), KvError> {
-        self.record_bytes_max = self.record_bytes_max.max(bytes);
+        if bytes > self.record_bytes_max {
+            self.record_bytes_max = bytes;
+            self.credit.end();
+        }
         if condition != Condition::Always {
             self.enter_pending();
             w.work(Unit::Probe, 2);
@@ -80,6 +83,12 @@ impl HashStore {
             }
         }
         // Far from full, which is nearly always, one comparison decides.
+        if self.credit.pay(bytes) { Ok(()) } else { self.admit_slowly(place, bytes, m) }
+    }
+
+    #[cold]
+    fn admit_slowly<M: Medium>(&mut self, place: Place, bytes: u32, m: &M) -> Result<(), KvError> {
+        self.take_credit(m);
         let needed = self.log.live_bytes() + self.pending.bytes() + u64::from(bytes);
         if needed > self.capacity_bytes(m) {
             self.enter_pending();
@@ -285,6 +294,9 @@ impl HashStore {
         let bytes = record_bytes(key.len() as u32, 0);
         if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_DELETES) {
             return Step::Blocked(stall);
+        }
+        if !self.credit.pay(bytes) {
+            self.credit.end();
         }
         let writer = self.log.begin(m, Stream::User, bytes);
         let spot = writer.spot();
