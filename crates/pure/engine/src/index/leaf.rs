@@ -175,11 +175,15 @@ impl Leaf {
         loc
     }
 
-    /// The slots a search for the key looks at first.
+    /// The slots that entering the key will look at: its home, and one on each of the lines that follow.
     #[inline]
-    pub fn neighbourhood<'a, K: Mixed>(&self, slots: &'a [Entry<K>], key: K) -> [&'a Entry<K>; 2] {
-        let home = self.home(key);
-        // The tail keeps a slot behind every home.
-        [&slots[home], &slots[home + 4]]
+    pub fn neighbourhood<'a, K: Mixed>(
+        &self,
+        slots: &'a [Entry<K>],
+        key: K,
+    ) -> impl Iterator<Item = &'a Entry<K>> {
+        let line = 64 / size_of::<Entry<K>>();
+        // The tail keeps these slots behind every home.
+        slots[self.home(key)..].iter().step_by(line).take(TAIL / line)
     }
 }

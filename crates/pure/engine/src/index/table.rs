@@ -170,7 +170,7 @@ impl<K: Mixed> Table<K> {
     #[inline]
     pub fn touch<W: Meter>(&self, key: K, w: &mut W) {
         if let Some((leaf, slots)) = self.leaf_of(key) {
-            leaf.neighbourhood(slots, key).into_iter().for_each(|slot| w.touch(slot));
+            leaf.neighbourhood(slots, key).for_each(|slot| w.touch(slot));
         }
     }
 
