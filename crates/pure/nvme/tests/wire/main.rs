@@ -3,6 +3,7 @@
 
 mod admin;
 mod entries;
+mod fabrics;
 mod features;
 mod golden;
 mod identify;
@@ -15,3 +16,4 @@ mod prp;
 mod regs;
 mod sgl;
 mod status;
+mod tcp;
