@@ -1,6 +1,7 @@
 //! A device whatever its flash is kept in, and the thread it may run on.
 
 use crate::image::FileMedia;
+use saker_device::controller::NamespaceFacts;
 use saker_device::{Device, Snapshot, Timed, Untimed};
 use saker_flash::MemMedia;
 use saker_host::Turn;
@@ -70,6 +71,16 @@ impl AnyDevice {
             Self::File(d) => d.snapshot(),
             Self::MemoryTimed(d) => d.snapshot(),
             Self::FileTimed(d) => d.snapshot(),
+        }
+    }
+
+    /// What Identify tells of the namespaces.
+    pub fn facts(&mut self) -> Vec<NamespaceFacts> {
+        match self {
+            Self::Memory(d) => d.facts(),
+            Self::File(d) => d.facts(),
+            Self::MemoryTimed(d) => d.facts(),
+            Self::FileTimed(d) => d.facts(),
         }
     }
 
