@@ -5,6 +5,7 @@ use saker_device::controller::NamespaceFacts;
 use saker_device::{Device, Snapshot, Timed, Untimed};
 use saker_flash::MemMedia;
 use saker_host::Turn;
+use saker_initiator::Remote;
 use saker_sim::Instant;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -188,6 +189,8 @@ pub enum AnyTurn {
     Inline(AnyDevice),
     /// It has its own.
     Thread(DeviceThread),
+    /// It is on the network.
+    Remote(Box<Remote>),
 }
 
 impl Turn for AnyTurn {
@@ -198,6 +201,7 @@ impl Turn for AnyTurn {
                 device.advance(Instant::ZERO);
             }
             Self::Thread(_) => std::hint::spin_loop(),
+            Self::Remote(remote) => remote.advance(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::any::{AnyDevice, AnyTurn, DeviceThread};
 use crate::image::{self, Access, ImageConfig, ImageError, NamespaceKind as RecordKind, NamespaceRecord};
-use crate::url::{DeviceUrl, Place, Timing, UrlError};
+use crate::url::{DeviceUrl, Place, TcpPlace, Timing, UrlError};
 use saker_device::{
     Attachment, Costs, Device, DeviceConfig, NamespaceConfig, NamespaceKind, Snapshot, timings,
 };
@@ -11,12 +11,14 @@ use saker_host::{
     ClientOptions, ConnectOptions, Connection, HostError, KvClient, KvStoreClient, Patience, Port, StoreKeys,
     Xxh3Digest,
 };
+use saker_initiator::{Digests, Options, Remote, RemoteError};
 use saker_link::DmaSpace;
 use saker_medium::Ring;
 use saker_sim::profile::{Profile, ProfileError};
 use saker_world::{Build, BuildError};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a device cannot be opened or used.
@@ -45,6 +47,12 @@ pub enum Error {
     /// The device refused, or did not answer.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// The target cannot be reached.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
+    /// A target's device is not in this process.
+    #[error("a tcp device is already at a target; name one with mem: or file:")]
+    NotLocal,
     /// The device has no KV namespace.
     #[error("the device has no key-value namespace; open one that has")]
     NoKv,
@@ -66,19 +74,9 @@ impl Kv {
     pub fn open(url: &str) -> Result<Self, Error> {
         crate::huge_pages::install();
         let url = DeviceUrl::parse(url)?;
-        let (device, host, profile) = build(&url)?;
-        if let Some((nsid, what)) = device.damage().into_iter().next() {
-            return Err(Error::Damaged { nsid, what });
-        }
-        let port = Port {
-            space: Arc::clone(&host.space),
-            registers: Arc::clone(&host.registers),
-            doorbells: Arc::clone(&host.doorbells),
-        };
-        let mut turn = if url.threads == 0 {
-            AnyTurn::Inline(device)
-        } else {
-            AnyTurn::Thread(DeviceThread::start(device))
+        let (mut turn, port, profile) = match &url.place {
+            Place::Tcp(place) => open_remote(place, url.depth)?,
+            Place::Memory { .. } | Place::File(_) => open_local(&url)?,
         };
         let mut connection = Connection::connect(port, &mut turn, ConnectOptions::default())?;
         let nsid = connection.kv_namespaces(&mut turn)?.first().copied().ok_or(Error::NoKv)?;
@@ -168,11 +166,19 @@ impl Kv {
     pub fn snapshot(&mut self) -> Option<Snapshot> {
         match self.store.native().turn_mut() {
             AnyTurn::Inline(device) => Some(device.snapshot()),
-            AnyTurn::Thread(_) => None,
+            AnyTurn::Thread(_) | AnyTurn::Remote(_) => None,
         }
     }
 
-    /// Name of the device's profile.
+    /// How often the connection to a target was lost and made again; 0 for devices of this process.
+    pub fn reconnects(&mut self) -> u64 {
+        match self.store.native().turn_mut() {
+            AnyTurn::Remote(remote) => remote.reconnects(),
+            AnyTurn::Inline(_) | AnyTurn::Thread(_) => 0,
+        }
+    }
+
+    /// Name of the device's profile; of a target, `remote`.
     pub fn profile(&self) -> &str {
         &self.profile
     }
@@ -195,14 +201,24 @@ impl Kv {
         let device = match turn {
             AnyTurn::Inline(device) => device,
             AnyTurn::Thread(thread) => thread.stop(),
+            // The target looks after its image.
+            AnyTurn::Remote(_) => return Ok(powered?),
         };
-        match device {
-            AnyDevice::File(d) => close_image(*d)?,
-            AnyDevice::FileTimed(d) => close_image(*d)?,
-            AnyDevice::Memory(_) | AnyDevice::MemoryTimed(_) => {}
-        }
+        close_device(device)?;
         powered?;
         Ok(())
+    }
+}
+
+/// Closes a device in order: an image is marked clean. Everything must have been flushed.
+///
+/// # Errors
+/// [`enum@Error`]: the image stays marked as in use, and recovers at the next opening.
+pub fn close_device(device: AnyDevice) -> Result<(), Error> {
+    match device {
+        AnyDevice::File(d) => close_image(*d),
+        AnyDevice::FileTimed(d) => close_image(*d),
+        AnyDevice::Memory(_) | AnyDevice::MemoryTimed(_) => Ok(()),
     }
 }
 
@@ -218,7 +234,51 @@ fn close_image<T>(device: Device<image::FileMedia, T>) -> Result<(), Error> {
     Ok(media.finish()?)
 }
 
-fn build(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
+fn open_local(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
+    let (device, host, profile) = build_device(url)?;
+    if let Some((nsid, what)) = device.damage().into_iter().next() {
+        return Err(Error::Damaged { nsid, what });
+    }
+    let port = Port { space: host.space, registers: host.registers, doorbells: host.doorbells };
+    let turn = if url.threads == 0 {
+        AnyTurn::Inline(device)
+    } else {
+        AnyTurn::Thread(DeviceThread::start(device))
+    };
+    Ok((turn, port, profile))
+}
+
+fn open_remote(place: &TcpPlace, depth: u16) -> Result<(AnyTurn, Port, String), Error> {
+    let options = Options {
+        address: place.address.clone(),
+        subnqn: place.nqn.clone(),
+        hostnqn: place.hostnqn.clone(),
+        hostid: host_id(),
+        digests: Digests { header: place.header_digest, data: place.data_digest },
+        timeout: Duration::from_secs(place.timeout_s),
+        reconnect: Duration::from_secs(place.reconnect_s),
+    };
+    let remote = Remote::open(options, dma_space(depth))?;
+    let port = Port {
+        space: Arc::clone(remote.space()),
+        registers: Arc::clone(remote.registers()),
+        doorbells: Arc::clone(remote.doorbells()),
+    };
+    Ok((AnyTurn::Remote(Box::new(remote)), port, "remote".into()))
+}
+
+/// Tells the hosts of a target apart: this process, and when it opened the device.
+fn host_id() -> [u8; 16] {
+    let since = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+    let text = format!("{}.{since}", std::process::id());
+    xxhash_rust::xxh3::xxh3_128(text.as_bytes()).to_le_bytes()
+}
+
+/// Makes the device of a URL, with what it shares with its host and the name of its profile.
+///
+/// # Errors
+/// [`enum@Error`].
+pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
         Place::Memory { bytes, profile, seed } => {
             let profile = Profile::builtin(profile)?;
@@ -232,6 +292,7 @@ fn build(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
             Ok((device, host, profile.name))
         }
         Place::File(path) => open_file(path, url.timing, url.faults, url.depth),
+        Place::Tcp(_) => Err(Error::NotLocal),
     }
 }
 
@@ -262,8 +323,13 @@ fn open_file(
 }
 
 fn attach(depth: u16, queue_pairs: u16) -> Attachment {
+    Attachment::new(dma_space(depth), queue_pairs)
+}
+
+/// Host memory for a queue pair of that depth and an admin queue.
+fn dma_space(depth: u16) -> Arc<DmaSpace> {
     let (windows, pages) = (u32::from(depth) * 2 + 64, u32::from(depth) * 4 + 512);
-    Attachment::new(DmaSpace::new(pages, windows), queue_pairs)
+    DmaSpace::new(pages, windows)
 }
 
 /// What an image's header says, as a device's configuration.

@@ -9,6 +9,6 @@ pub mod kv;
 pub mod url;
 
 pub use any::{AnyDevice, AnyTurn, DeviceThread};
-pub use kv::{Error, Kv, check_image, create_image};
+pub use kv::{Error, Kv, build_device, check_image, close_device, create_image};
 pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
 pub use url::DeviceUrl;

@@ -1,4 +1,4 @@
-//! Device URLs: `mem:?size=1GiB&profile=default`, `file:disk.img?timing=off&threads=1`.
+//! Device URLs: `mem:?size=1GiB&profile=default`, `file:disk.img?timing=off&threads=1`, `tcp://127.0.0.1:4420/NQN`.
 //!
 //! | option | for | meaning |
 //! |---|---|---|
@@ -13,6 +13,12 @@
 //! | `fault.program`, `fault.erase`, `fault.read`, `fault.spike` | both | how often, as `1/1000` |
 //! | `fault.spike_ns` | both | length of a latency spike |
 //! | `fault.cut` | both | power is cut at this program or erase, counted from 1 |
+//! | `digest` | tcp | `header`, `data` or `both`: CRC32C on the wire (default none) |
+//! | `hostnqn` | tcp | this host's name |
+//! | `timeout` | tcp | seconds a command may take before its connection counts as lost (default 30) |
+//! | `reconnect` | tcp | seconds to try to connect again (default 30) |
+//!
+//! "Both" are `mem` and `file`; a `tcp` device has its own settings, given to `saker serve`. `depth` is for all.
 
 use saker_flash::FaultPlan;
 use saker_sim::Chance;
@@ -42,6 +48,70 @@ pub enum Place {
     },
     /// In an image file.
     File(PathBuf),
+    /// At an NVMe/TCP target.
+    Tcp(TcpPlace),
+}
+
+/// A subsystem on the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TcpPlace {
+    /// Host and port.
+    pub address: String,
+    /// SUBNQN; without it, the only one that discovery names.
+    pub nqn: Option<String>,
+    /// HOSTNQN.
+    pub hostnqn: String,
+    /// Header digests.
+    pub header_digest: bool,
+    /// Data digests.
+    pub data_digest: bool,
+    /// Seconds a command may take.
+    pub timeout_s: u64,
+    /// Seconds to try to connect again.
+    pub reconnect_s: u64,
+}
+
+/// The name of a host that gives none.
+const HOSTNQN: &str = "nqn.2026-11.dev.saker:host";
+/// Seconds, for commands and for connecting again.
+const PATIENCE_S: u64 = 30;
+
+impl TcpPlace {
+    /// `HOST:PORT`, `HOST:PORT/NQN`.
+    fn parse(rest: &str) -> Option<Self> {
+        let (address, nqn) = rest.split_once('/').unwrap_or((rest, ""));
+        let (host, port) = address.rsplit_once(':')?;
+        let is_sound = !host.is_empty() && port.parse::<u16>().is_ok();
+        is_sound.then(|| Self {
+            address: address.into(),
+            nqn: (!nqn.is_empty()).then(|| nqn.into()),
+            hostnqn: HOSTNQN.into(),
+            header_digest: false,
+            data_digest: false,
+            timeout_s: PATIENCE_S,
+            reconnect_s: PATIENCE_S,
+        })
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
+        let number = || value.parse::<u64>().map_err(|_| "write a whole number of seconds");
+        match name {
+            "digest" => {
+                (self.header_digest, self.data_digest) = match value {
+                    "none" => (false, false),
+                    "header" => (true, false),
+                    "data" => (false, true),
+                    "both" => (true, true),
+                    _ => return Err("write none, header, data or both"),
+                }
+            }
+            "hostnqn" => self.hostnqn = value.into(),
+            "timeout" => self.timeout_s = number()?.max(1),
+            "reconnect" => self.reconnect_s = number()?,
+            _ => return Err("give it to `saker serve`"),
+        }
+        Ok(())
+    }
 }
 
 /// Whether operations take time.
@@ -81,10 +151,16 @@ impl DeviceUrl {
             Some(("file", path)) if !path.is_empty() => {
                 Place::File(path.strip_prefix("//").unwrap_or(path).into())
             }
+            Some(("tcp", rest)) => {
+                let place = rest.strip_prefix("//").and_then(TcpPlace::parse);
+                Place::Tcp(place.ok_or_else(|| {
+                    bad(format!("`{rest}` after tcp:"), "write tcp://127.0.0.1:4420 or tcp://HOST:PORT/NQN")
+                })?)
+            }
             Some(("mem", rest)) => {
                 return Err(bad(format!("`{rest}` after mem:"), "write mem: or mem:?size=1GiB"));
             }
-            _ => return Err(bad("no such kind of device".into(), "write mem: or file:disk.img")),
+            _ => return Err(bad("no such kind of device".into(), "write mem:, file:disk.img or tcp://HOST:PORT/NQN")),
         };
         let mut parsed =
             Self { place, timing: Timing::Off, threads: 0, depth: 64, faults: FaultPlan::default() };
@@ -102,6 +178,11 @@ impl DeviceUrl {
         let number = || value.parse::<u64>().map_err(|_| "write a whole number");
         let in_memory = "an image has its own; give it to `saker create`";
         match (name, &mut self.place) {
+            ("depth", _) => {
+                self.depth =
+                    number()?.try_into().ok().filter(|n| (1..=4095).contains(n)).ok_or("write 1 to 4095")?;
+            }
+            (_, Place::Tcp(place)) => place.set(name, value)?,
             ("size", Place::Memory { bytes, .. }) => {
                 *bytes = parse_size(value).ok_or("write a size such as 512MiB")?
             }
@@ -123,10 +204,6 @@ impl DeviceUrl {
             }
             ("threads", _) => {
                 self.threads = number()?.try_into().ok().filter(|n| *n <= 1).ok_or("write 0 or 1")?
-            }
-            ("depth", _) => {
-                self.depth =
-                    number()?.try_into().ok().filter(|n| (1..=4095).contains(n)).ok_or("write 1 to 4095")?;
             }
             ("fault.seed", _) => self.faults.seed = number()?,
             ("fault.program", _) => self.faults.program = parse_chance(value).ok_or("write it as 1/1000")?,
@@ -180,6 +257,17 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_target() {
+        let url = DeviceUrl::parse("tcp://[::1]:4420/nqn.2026-11.dev.saker:x?digest=both&depth=8").expect("sound");
+        let Place::Tcp(place) = url.place else { panic!("a target") };
+        assert_eq!((place.address.as_str(), url.depth), ("[::1]:4420", 8));
+        assert_eq!(place.nqn.as_deref(), Some("nqn.2026-11.dev.saker:x"));
+        assert!(place.header_digest && place.data_digest);
+        let url = DeviceUrl::parse("tcp://127.0.0.1:4420").expect("sound");
+        assert!(matches!(url.place, Place::Tcp(TcpPlace { nqn: None, .. })));
+    }
+
+    #[test]
     fn nonsense_is_named() {
         for url in [
             "",
@@ -187,6 +275,9 @@ mod tests {
             "mem:x",
             "file:",
             "tcp://h",
+            "tcp:127.0.0.1:4420",
+            "tcp://h:1/x?size=1GiB",
+            "tcp://h:1/x?digest=sha",
             "mem:?size=lots",
             "file:x?size=1",
             "mem:?engine=lsm",
