@@ -18,6 +18,9 @@ const KIND_CHUNK: u8 = 2;
 const KIND_END: u8 = 3;
 const _: () = assert!(HEAD.is_multiple_of(8));
 
+/// Longest chunk in bytes; a quarter of a segment and 8 bytes where that is less.
+pub const CHUNK_BYTES_MAX: u64 = 8200;
+
 /// From where on the log must be scanned to complete a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
@@ -112,6 +115,7 @@ impl CheckpointWriter {
 
     /// Appends a chunk. On a stall nothing happened.
     pub fn chunk<M: Medium>(&mut self, log: &mut Log, m: &mut M, payload: &[u8]) -> Result<(), Stall> {
+        debug_assert!(payload.len() as u64 <= chunk_bytes_max(log.geometry().segment_bytes()));
         self.append(log, m, KIND_CHUNK, payload)?;
         self.chunks += 1;
         self.payload_bytes += payload.len() as u64;
@@ -189,9 +193,17 @@ fn cover<M: Medium>(log: &mut Log, m: &mut M) -> Tag {
     m.last_tag()
 }
 
-/// Segments a checkpoint of that size needs.
+/// Segments a checkpoint of that size needs, given that chunks do not cross from one into the next.
 pub fn segments_for(log: &Log, payload_bytes: u64) -> u32 {
-    ((payload_bytes + payload_bytes / 16 + 4096).div_ceil(log.geometry().segment_bytes())) as u32 + 1
+    let segment = log.geometry().segment_bytes();
+    let lost_at_end = chunk_bytes_max(segment) + 2 * HEAD as u64;
+    // Chunk heads, the begin and end records, pages.
+    let bytes = payload_bytes + payload_bytes / 16 + 4096;
+    bytes.div_ceil(segment - lost_at_end) as u32
+}
+
+fn chunk_bytes_max(segment_bytes: u64) -> u64 {
+    CHUNK_BYTES_MAX.min(segment_bytes / 4 + 8)
 }
 
 fn checkpoint_segments(log: &Log) -> Vec<SegmentId> {

@@ -33,7 +33,7 @@ pub struct State {
     postponed_at: Option<u64>,
     /// Memory for copying records and building chunks.
     pub(super) scratch: Vec<u8>,
-    /// A store waits for the room that tombstones take.
+    /// A store waits for the room that tombstones take. Stays so until a checkpoint begins.
     wanted: bool,
     /// Whose turn the next quantum is: collection or checkpoint.
     pub(super) turn: bool,
@@ -86,6 +86,17 @@ impl HashStore {
             && self.checkpoint.postponed_at.is_none_or(|at| appended(&self.log) > at)
     }
 
+    /// Segments that collections must free for a checkpoint that waits for room.
+    pub(super) fn checkpoint_segments_wanted(&self) -> u32 {
+        let waits = self.checkpoint.running.is_none()
+            && (self.checkpoint.wanted || self.checkpoint.postponed_at.is_some());
+        if waits { self.checkpoint_segments_needed() } else { 0 }
+    }
+
+    fn checkpoint_segments_needed(&self) -> u32 {
+        saker_log::checkpoint::segments_for(&self.log, self.checkpoint_payload())
+    }
+
     /// One piece of checkpoint work.
     pub(super) fn checkpoint_quantum<M: Medium, W: Meter>(
         &mut self,
@@ -94,11 +105,8 @@ impl HashStore {
         w: &mut W,
     ) -> Background {
         if self.checkpoint.running.is_none() {
-            let wanted = std::mem::take(&mut self.checkpoint.wanted);
-            if !wanted && !self.checkpoint_due() && !self.tombstones_press(m) {
-                return Background::Idle;
-            }
-            return self.begin_checkpoint(m);
+            let due = self.checkpoint.wanted || self.checkpoint_due() || self.tombstones_press(m);
+            return if due { self.begin_checkpoint(m) } else { Background::Idle };
         }
         let running = self.checkpoint.running.as_ref().expect("checked above");
         if running.is_finished() {
@@ -119,6 +127,7 @@ impl HashStore {
                 self.checkpoint.generation = generation;
                 self.checkpoint.bytes_at_cut = appended(&self.log);
                 self.checkpoint.postponed_at = None;
+                self.checkpoint.wanted = false;
                 Background::Worked
             }
             Err(_) => {

@@ -39,7 +39,7 @@ fn fill<D: Machine>(capacitor: bool, bytes: usize) {
 }
 
 #[test]
-#[ignore = "open: on a full device a store right after a delete can still be refused while index entries wait"]
+
 fn a_full_device_reads_deletes_and_then_stores_again() {
     for bytes in [40, 700, 3000] {
         for capacitor in [true, false] {
