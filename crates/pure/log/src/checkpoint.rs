@@ -74,6 +74,8 @@ pub struct CheckpointWriter {
     cut: Cut,
     chunks: u32,
     payload_bytes: u64,
+    /// Segments it will need from now on.
+    segments_left: u32,
     /// Where the ring can be lost: everything that the chunks refer to is on the medium when this has finished.
     covered: Option<Tag>,
     /// Set once the end record is written: the checkpoint is complete when this tag has finished.
@@ -90,7 +92,8 @@ impl CheckpointWriter {
         payload_bytes: u64,
         spare_segments: u32,
     ) -> Result<Self, Stall> {
-        if m.free_segments() < segments_for(log, payload_bytes) + spare_segments {
+        let segments_left = segments_for(log, payload_bytes);
+        if m.free_segments() < segments_left + spare_segments {
             return Err(Stall::NoSegment);
         }
         log.close_segment(Stream::Checkpoint, m);
@@ -102,7 +105,8 @@ impl CheckpointWriter {
         });
         let cut = Cut { sequence: log.next_sequence, open: open.collect(), version };
         log.cut_checkpoint();
-        let mut writer = Self { generation, cut, chunks: 0, payload_bytes: 0, covered: None, end: None };
+        let mut writer =
+            Self { generation, cut, chunks: 0, payload_bytes: 0, segments_left, covered: None, end: None };
         let payload = writer.cut.encode();
         writer.append(log, m, KIND_BEGIN, &payload)?;
         Ok(writer)
@@ -111,6 +115,11 @@ impl CheckpointWriter {
     /// The cut of this checkpoint.
     pub fn cut(&self) -> &Cut {
         &self.cut
+    }
+
+    /// Free segments that others should leave to it.
+    pub fn segments_left(&self) -> u32 {
+        self.segments_left
     }
 
     /// Appends a chunk. On a stall nothing happened.
@@ -139,6 +148,7 @@ impl CheckpointWriter {
         self.append(log, m, KIND_END, &payload)?;
         log.close_segment(Stream::Checkpoint, m);
         self.end = Some(m.last_tag());
+        self.segments_left = 0;
         Ok(())
     }
 
@@ -179,7 +189,11 @@ impl CheckpointWriter {
         record.resize(bytes, 0);
         let crc = saker_medium::header::crc32c(&record[4..]);
         record[..4].copy_from_slice(&crc.to_le_bytes());
+        let segment = log.streams[Stream::Checkpoint as usize].segment;
         let w = log.begin(m, Stream::Checkpoint, bytes as u32);
+        if log.streams[Stream::Checkpoint as usize].segment != segment {
+            self.segments_left = self.segments_left.saturating_sub(1);
+        }
         log.put(m, &w, 0, &record);
         log.commit(m, w);
         Ok(())

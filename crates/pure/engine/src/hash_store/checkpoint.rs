@@ -45,6 +45,11 @@ impl State {
         self.wanted = true;
     }
 
+    /// Segments that the running checkpoint will still take.
+    pub(super) fn segments_left(&self) -> u32 {
+        self.running.as_ref().map_or(0, CheckpointWriter::segments_left)
+    }
+
     /// Whether one is being written.
     pub fn is_running(&self) -> bool {
         self.running.is_some()

@@ -48,7 +48,8 @@ impl HashStore {
             }
             Err(refused) => return Step::Done(Err(refused)),
         }
-        if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_PAIRS) {
+        let reserve = FOR_PAIRS.with_segments(self.checkpoint.segments_left());
+        if let Err(stall) = self.log.room(m, Stream::User, bytes, reserve) {
             return Step::Blocked(stall);
         }
         let writer = self.log.begin(m, Stream::User, bytes);

@@ -4,6 +4,7 @@
 
 mod cells;
 mod commands;
+mod cycles;
 mod determinism;
 mod faults;
 mod full;
