@@ -226,6 +226,9 @@ impl HashStore {
         } else {
             release_others(&mut self.log, m, &self.checkpoint.segments);
         }
+        if self.checkpoint.segments.iter().any(|id| self.log.segment(*id).has_failed()) {
+            self.checkpoint.want();
+        }
         self.checkpoint.postponed_at = Some(appended(&self.log));
     }
 }

@@ -162,6 +162,9 @@ impl PageMap {
         } else {
             release_others(&mut self.log, m, &self.checkpoint.segments);
         }
+        if self.checkpoint.segments.iter().any(|id| self.log.segment(*id).has_failed()) {
+            self.checkpoint.want();
+        }
         self.checkpoint.postponed_at = Some(self.appended());
     }
 

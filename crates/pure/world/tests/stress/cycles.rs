@@ -44,7 +44,6 @@ struct Full<D> {
     sizes: Sizes,
     rng: Rng,
     pairs: BTreeMap<u32, (u32, u8)>,
-    bytes_max: u32,
 }
 
 fn key(n: u32) -> Key {
@@ -59,14 +58,13 @@ fn value(n: u32, (bytes, round): (u32, u8)) -> Vec<u8> {
 impl<D: Machine> Full<D> {
     fn new(build: Build, sizes: Sizes, seed: u64) -> Self {
         let rng = Seed(seed).child("full").rng();
-        Self { rig: Rig::new(&build), build, sizes, rng, pairs: BTreeMap::new(), bytes_max: 0 }
+        Self { rig: Rig::new(&build), build, sizes, rng, pairs: BTreeMap::new() }
     }
 
     fn store(&mut self, n: u32, bytes: u32, round: u8) -> Status {
         let status = put(&mut self.rig, &key(n), &value(n, (bytes, round)));
         if status.is_success() {
             self.pairs.insert(n, (bytes, round));
-            self.bytes_max = self.bytes_max.max(bytes);
         }
         status
     }
@@ -98,19 +96,20 @@ impl<D: Machine> Full<D> {
         *self.pairs.keys().nth(nth).expect("fewer than there are")
     }
 
-    /// Deletes some pairs; one that needs no more than they freed is stored.
+    /// Deletes some pairs; one that is not longer than the longest of them is stored. (A longer one than all
+    /// before may need more: segments are then left with longer ends that nothing fits in.)
     fn exchange(&mut self, round: u8) {
-        let (mut freed, mut one) = (0, 0);
+        let (mut longest, mut one) = (0, 0);
         for _ in 0..=self.rng.below(4) {
             if self.pairs.len() > 1 {
                 let n = self.any();
-                freed += self.delete(n);
+                longest = self.delete(n).max(longest);
                 one = n;
             }
         }
-        let bytes = freed.min(self.bytes_max) - self.rng.below(u64::from(freed.min(self.bytes_max)) / 2 + 1) as u32;
+        let bytes = longest - self.rng.below(u64::from(longest) / 2 + 1) as u32;
         let status = self.store(one, bytes, round);
-        assert!(status.is_success(), "{bytes} of {freed} deleted bytes cannot be stored again: {status}");
+        assert!(status.is_success(), "{bytes} of {longest} deleted bytes cannot be stored again: {status}");
     }
 
     fn verify(&mut self) {
@@ -156,14 +155,21 @@ impl Full<Clocked<MemMedia>> {
         media.set_history(PowerHistory::Cut { ring_kept: kept });
         self.rig = power_on(&self.build, media, &ring, |_| {});
         self.verify();
+        self.rig.machine.rest();
+        // Two namespaces with three append points each.
+        let ring = self.rig.machine.0.flash().ring();
+        assert!(ring.free_slots() + 6 >= usize::from(ring.slots()), "slots that recovery programs come back");
     }
 }
 
 fn all_shapes(run: impl Fn(Build, Sizes, u64)) {
     for seed in 0..tier(2, 12) {
         for capacitor in [true, false] {
-            for (n, sizes) in [Sizes::Empty, Sizes::UpTo(64), Sizes::UpTo(900), Sizes::UpTo(16_000)].into_iter().enumerate() {
-                let build = if seed % 2 == 0 { rig::small(capacitor, seed) } else { rig::roomy(capacitor, seed) };
+            for (n, sizes) in
+                [Sizes::Empty, Sizes::UpTo(64), Sizes::UpTo(900), Sizes::UpTo(16_000)].into_iter().enumerate()
+            {
+                let build =
+                    if seed % 2 == 0 { rig::small(capacitor, seed) } else { rig::roomy(capacitor, seed) };
                 println!("seed {seed}, capacitor {capacitor}, {sizes:?}");
                 run(build, sizes, seed * 10 + n as u64);
             }
@@ -173,7 +179,9 @@ fn all_shapes(run: impl Fn(Build, Sizes, u64)) {
 
 #[test]
 fn what_was_deleted_can_be_stored_again_inline() {
-    all_shapes(|build, sizes, seed| Full::<Inline<MemMedia>>::new(build, sizes, seed).cycles(tier(6, 20), |_| {}));
+    all_shapes(|build, sizes, seed| {
+        Full::<Inline<MemMedia>>::new(build, sizes, seed).cycles(tier(6, 20), |_| {})
+    });
 }
 
 #[test]
@@ -208,7 +216,10 @@ impl<D: Machine> Blocks<D> {
     fn write(&mut self, range: BlockRange) {
         let fill = 1 + self.rng.below(255) as u8;
         let data = vec![fill; (range.blocks * BLOCK_BYTES) as usize];
-        let status = self.rig.call(BLOCK, nvm::write(BLOCK, range, false).expect("blocks"), RawData::ToDevice(&data)).status;
+        let status = self
+            .rig
+            .call(BLOCK, nvm::write(BLOCK, range, false).expect("blocks"), RawData::ToDevice(&data))
+            .status;
         assert!(status.is_success(), "a full block namespace is written: {status}");
         self.fills[range.slba as usize..][..range.blocks as usize].fill(fill);
     }
@@ -230,7 +241,11 @@ impl<D: Machine> Blocks<D> {
     fn verify(&mut self) {
         for (slba, fill) in self.fills.clone().into_iter().enumerate() {
             let range = BlockRange { slba: slba as u64, blocks: 1 };
-            let answer = self.rig.call(BLOCK, nvm::read(BLOCK, range, false).expect("a block"), RawData::FromDevice(BLOCK_BYTES));
+            let answer = self.rig.call(
+                BLOCK,
+                nvm::read(BLOCK, range, false).expect("a block"),
+                RawData::FromDevice(BLOCK_BYTES),
+            );
             assert!(answer.status.is_success() && answer.data.iter().all(|b| *b == fill), "block {slba}");
         }
     }
