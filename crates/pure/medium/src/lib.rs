@@ -7,7 +7,9 @@
 #![forbid(unsafe_code)]
 
 pub mod addr;
+pub mod crash;
 pub mod header;
+mod mark;
 pub mod medium;
 pub mod ring;
 pub mod step;

@@ -165,7 +165,6 @@ fn crashes(path: &Path, seed: u64) -> u64 {
 }
 
 #[test]
-#[ignore = "open: after a crash of the operating system a ring slot's bytes may be older than its published length"]
 fn a_system_crash_loses_nothing_that_was_flushed() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     for seed in 0..30 {
