@@ -78,6 +78,8 @@ pub struct CheckpointWriter {
     segments_left: u32,
     /// Where the ring can be lost: everything that the chunks refer to is on the medium when this has finished.
     covered: Option<Tag>,
+    /// The sync after which a crash of the operating system leaves what the chunks refer to.
+    synced: Option<Tag>,
     /// Set once the end record is written: the checkpoint is complete when this tag has finished.
     end: Option<Tag>,
 }
@@ -105,8 +107,16 @@ impl CheckpointWriter {
         });
         let cut = Cut { sequence: log.next_sequence, open: open.collect(), version };
         log.cut_checkpoint();
-        let mut writer =
-            Self { generation, cut, chunks: 0, payload_bytes: 0, segments_left, covered: None, end: None };
+        let mut writer = Self {
+            generation,
+            cut,
+            chunks: 0,
+            payload_bytes: 0,
+            segments_left,
+            covered: None,
+            synced: None,
+            end: None,
+        };
         let payload = writer.cut.encode();
         writer.append(log, m, KIND_BEGIN, &payload)?;
         Ok(writer)
@@ -131,12 +141,13 @@ impl CheckpointWriter {
         Ok(())
     }
 
-    /// Writes the end record, once the records that the chunks refer to are where the checkpoint itself will be:
-    /// chunks tell of places as they were when they were written, later ones than the cut too, and recovery would
-    /// not look for older ones. The checkpoint is complete once [`CheckpointWriter::is_complete`] says so.
+    /// Goes on towards the end record, which is written once the records that the chunks refer to are where the
+    /// checkpoint itself will be, and last as long: chunks tell of places as they were when they were written, later
+    /// ones than the cut too, and recovery would not look for older ones. The checkpoint is complete once
+    /// [`CheckpointWriter::is_complete`] says so. Chunks must not follow.
     ///
     /// # Errors
-    /// A stall: come back when more I/O than `finished` has completed. Chunks must not follow.
+    /// A stall: come back when more I/O than `finished` has completed.
     pub fn finish<M: Medium>(&mut self, log: &mut Log, m: &mut M, finished: Tag) -> Result<(), Stall> {
         if !log.ring_lasts {
             let covered = *self.covered.get_or_insert_with(|| cover(log, m));
@@ -144,6 +155,15 @@ impl CheckpointWriter {
                 return Err(Stall::Busy);
             }
         }
+        match self.synced {
+            None => self.synced = Some(m.sync()),
+            Some(tag) if tag > finished => return Err(Stall::Busy),
+            Some(_) => self.write_end(log, m)?,
+        }
+        Ok(())
+    }
+
+    fn write_end<M: Medium>(&mut self, log: &mut Log, m: &mut M) -> Result<(), Stall> {
         let payload = self.payload_bytes.to_le_bytes();
         self.append(log, m, KIND_END, &payload)?;
         log.close_segment(Stream::Checkpoint, m);

@@ -157,10 +157,8 @@ impl HashStore {
             w.work(Unit::ListEntry, entries as u64);
             if next.is_none() {
                 wrote = running.finish(&mut self.log, m, finished);
-                if wrote.is_err() {
-                    // The chunks are written; come back for the end only.
-                    self.checkpoint.next = self.last_place();
-                }
+                // The chunks are written; come back for the end only.
+                self.checkpoint.next = self.last_place();
             }
         }
         payload.clear();

@@ -208,6 +208,9 @@ impl HashStore {
     /// Takes note of a finished I/O.
     pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
         let failed = self.log.completed(done, m);
+        if done.io == Io::Sync && done.result.is_err() && self.checkpoint.is_running() {
+            self.checkpoint_failed(m);
+        }
         if let Io::Program { at, .. } = done.io
             && failed
         {
