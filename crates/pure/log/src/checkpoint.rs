@@ -151,7 +151,7 @@ impl CheckpointWriter {
     pub fn finish<M: Medium>(&mut self, log: &mut Log, m: &mut M, finished: Tag) -> Result<(), Stall> {
         if !log.ring_lasts {
             let covered = *self.covered.get_or_insert_with(|| cover(log, m));
-            if !log.is_safe(covered, finished) {
+            if !log.records_safe(covered, finished) {
                 return Err(Stall::Busy);
             }
         }
