@@ -14,6 +14,7 @@ mod memory;
 mod oracle;
 mod pairs;
 mod power;
+mod resets;
 mod rig;
 mod silent;
 
