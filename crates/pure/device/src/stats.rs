@@ -38,7 +38,7 @@ pub struct NamespaceSnapshot {
     pub nsid: u32,
     /// "kv" or "block".
     pub kind: &'static str,
-    /// Engine counters (KV).
+    /// Engine counters; of a block namespace only checkpoints and collected segments.
     pub store: StoreStats,
     /// Log counters.
     pub log: LogStats,

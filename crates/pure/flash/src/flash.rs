@@ -121,6 +121,10 @@ impl<M: Media> Flash<M> {
             PowerHistory::Cut { .. } => {}
         }
         flash.find_owners();
+        if flash.media.erase_needs_sync() {
+            // What was found is relied on from here on. If this fails, so does every Flush.
+            let _ = flash.sync_and_cover();
+        }
         flash.ring.cover();
         flash
     }
@@ -473,9 +477,16 @@ impl<M: Media> Flash<M> {
         let luns = self.shape.luns as usize;
         self.programmed[segment.0 as usize * luns..][..luns].fill(0);
         let result =
-            if self.faults.erase_fails() { Err(MediaError::Erase) } else { self.media.erase(segment) };
+            if self.faults.erase_fails() { Err(MediaError::Erase) } else { self.erase_after_sync(segment) };
         self.stats.failures += u64::from(result.is_err());
         result
+    }
+
+    fn erase_after_sync(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+        if self.media.erase_needs_sync() {
+            self.sync_and_cover()?;
+        }
+        self.media.erase(segment)
     }
 
     fn complete(&mut self, owner: u16, tag: Tag, io: Io, result: Result<(), MediaError>) {
@@ -490,6 +501,19 @@ impl<M: Media> Flash<M> {
         self.media.sync()?;
         self.ring.cooled();
         Ok(())
+    }
+
+    /// A sync that somebody relies on, for what is in the ring too.
+    fn sync_and_cover(&mut self) -> Result<(), MediaError> {
+        self.ring.mark();
+        self.sync_media()?;
+        self.ring.cover();
+        Ok(())
+    }
+
+    /// Syncs if released slots wait for that. Returns whether slots are free now that were not.
+    pub fn cool(&mut self) -> bool {
+        self.ring.cooling() > 0 && self.sync_media().is_ok()
     }
 
     fn tag(&mut self) -> Tag {

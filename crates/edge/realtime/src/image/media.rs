@@ -8,6 +8,9 @@
 //! of its key is left, and its own erase is never on the disk without the erase of those. An image that held
 //! nothing when it was opened and was never flushed has promised nothing yet and skips these syncs.
 //!
+//! The copies can be in the ring, too, so whoever owns that syncs it before it erases (see
+//! [`Media::erase_needs_sync`]).
+//!
 //! After the erase the epoch may be on the disk or not when pages of the new cycle overwrite the old ones.
 //! If it is not, pages of the old cycle may fail their checksum, which recovery takes for torn after such a
 //! crash; and a sound page of the new cycle raises the epoch when the image is opened.
@@ -268,6 +271,10 @@ impl Media for FileMedia {
             self.promised = true;
         }
         Ok(())
+    }
+
+    fn erase_needs_sync(&self) -> bool {
+        self.promised && self.is_writable()
     }
 
     fn history(&self) -> PowerHistory {

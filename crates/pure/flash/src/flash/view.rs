@@ -102,10 +102,7 @@ impl<M: Media> Medium for NamespaceMedium<'_, M> {
 
     fn sync(&mut self) -> Tag {
         let tag = self.flash.tag();
-        let result = self.flash.sync_media();
-        if result.is_ok() {
-            self.flash.ring.cover();
-        }
+        let result = self.flash.sync_and_cover();
         self.flash.complete(self.owner, tag, Io::Sync, result);
         tag
     }
