@@ -59,7 +59,7 @@ pub struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Compare HostKV, DiskKV and DiskKV+Saker on one workload
+    /// Compare HostKV and DiskKV on one workload
     Compare(c::compare::CompareArgs),
     /// Repeat published experiments and check their claims
     Reproduce(c::reproduce::ReproduceArgs),

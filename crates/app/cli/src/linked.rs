@@ -146,6 +146,8 @@ fn timed_run(row: Row) -> TimedRun {
     TimedRun {
         timing: row.timing.name().into(),
         values: row.values.clone(),
+        events: row.lag.map(|(events, _)| events),
+        late_events: row.lag.map(|(_, late)| late),
         invalid: row.invalid.clone(),
         systems: row.cells.iter().map(system).collect(),
     }

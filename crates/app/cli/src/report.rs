@@ -103,6 +103,10 @@ pub struct TimedRun {
     pub timing: String,
     /// The values it is about, such as `9 to 16 B`.
     pub values: String,
+    /// In `real`: the device's events.
+    pub events: Option<u64>,
+    /// In `real`: events that were handled more than 5 us late.
+    pub late_events: Option<u64>,
     /// Why the numbers do not count, if they do not: such as events later than the limit in `real`.
     pub invalid: Option<String>,
     /// HostKV, DiskKV, DiskKV+Saker.

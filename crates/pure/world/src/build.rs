@@ -128,7 +128,8 @@ impl Build {
 
     /// Host memory and BAR for `queue_pairs` queue pairs of `depth` slots. Placement is fixed, so that runs repeat.
     pub fn attach(&self, queue_pairs: u16, depth: u16) -> Attachment {
-        let windows = u32::from(queue_pairs) * (u32::from(depth) + 4) + 64;
+        // A slot has a window, and its command may lend another.
+        let windows = u32::from(queue_pairs) * (2 * u32::from(depth) + 4) + 64;
         let pages = u32::from(queue_pairs) * (u32::from(depth) + 64) + 256;
         let space = DmaSpace::with_placement(pages, windows, Placement::At(0));
         Attachment::new(space, self.config.queue_pairs_max.max(queue_pairs))

@@ -200,6 +200,8 @@ impl Backend for Fake {
         let run = TimedRun {
             values: "all".into(),
             timing: format!("{:?}", args.timing).to_lowercase(),
+            events: (args.timing == TimingChoice::Real).then_some(1000),
+            late_events: (args.timing == TimingChoice::Real).then_some(50),
             invalid: (args.timing == TimingChoice::Real).then(|| "late events".to_owned()),
             systems: vec![system("HostKV", host), system("DiskKV", disk)],
         };
