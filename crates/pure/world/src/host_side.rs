@@ -10,7 +10,7 @@ use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, Op, Outcome, Ticket};
 use saker_host::{ConnectOptions, Connection, HostError};
-use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant};
+use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant, earliest};
 use std::collections::BTreeMap;
 
 /// Block commands HostKV keeps in flight at least.
@@ -152,7 +152,7 @@ impl HostRun {
     fn step(&mut self, job: &Job) -> bool {
         let ready = self.threads.iter().enumerate().filter(|(_, t)| t.state == State::Ready);
         let first = ready.map(|(n, t)| (t.busy, n)).min();
-        let deadline = [self.device.0.next_deadline(), self.doorbell].into_iter().flatten().min();
+        let deadline = earliest(self.device.0.next_deadline(), self.doorbell);
         match (first, deadline) {
             (Some((at, n)), deadline) if deadline.is_none_or(|d| at <= d) => self.act(n, at, job),
             (_, Some(deadline)) => self.device_event(deadline),
