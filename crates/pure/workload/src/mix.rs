@@ -87,6 +87,7 @@ impl KindPicker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use saker_sim::Seed;
 
     #[test]
     fn shares_follow_the_weights() {
