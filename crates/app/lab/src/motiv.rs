@@ -1,6 +1,7 @@
 //! saker-motiv: how far DiskKV falls behind HostKV without batching (SAKER Fig. 1).
 
 use crate::compare::CompareError;
+use saker_host::TransferOptions;
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
 use saker_world::{Build, Job, Side, run_disk_kv, run_host_kv};
@@ -132,7 +133,13 @@ fn job(plan: &Plan, value_bytes: usize, operations: usize, threads: usize, depth
         rng.fill(&mut key);
         Side::Put(key, value.clone())
     };
-    Job { threads, depth, operations: (0..operations).map(|_| put()).collect(), flush: false }
+    Job {
+        threads,
+        depth,
+        operations: (0..operations).map(|_| put()).collect(),
+        flush: false,
+        transfer: TransferOptions::default(),
+    }
 }
 
 fn series(plan: &Plan, points: &[Point]) -> Value {

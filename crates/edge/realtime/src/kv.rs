@@ -23,6 +23,7 @@ impl Kv {
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
     pub fn open(url: &str) -> Result<Self, Error> {
+        crate::huge_pages::install();
         let url = DeviceUrl::parse(url)?;
         let mut opened = Opened::open(&url)?;
         let nsid = opened.namespace(Wanted::Kv, url.nsid)?;

@@ -1,5 +1,6 @@
 //! HostKV and DiskKV with several application threads against the clock: every operation is done once, whoever does it.
 
+use saker_host::TransferOptions;
 use saker_realtime::bench::{RealRun, run_disk_kv_real, run_host_kv_real};
 use saker_realtime::url::Timing;
 use saker_sim::profile::Profile;
@@ -12,7 +13,8 @@ fn jobs(threads: usize, depth: u16) -> Vec<Job> {
     let key = |n: u64| n.to_le_bytes().to_vec();
     let puts = (0..PAIRS).map(|n| Side::Put(key(n), vec![n as u8; n as usize % 1500 * 4])).collect();
     let gets = (0..PAIRS).rev().map(|n| Side::Get(key(n))).collect();
-    let job = |operations, flush| Job { threads, depth, operations, flush };
+    let job =
+        |operations, flush| Job { threads, depth, operations, flush, transfer: TransferOptions::default() };
     vec![job(puts, true), job(gets, false)]
 }
 

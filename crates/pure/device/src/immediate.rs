@@ -7,13 +7,17 @@ use crate::transfer::Pieces;
 use saker_engine::Background;
 use saker_flash::{Flash, Media};
 use saker_link::Sqe;
-use saker_medium::{Medium, Step};
+use saker_medium::{Medium, Step, Tag};
 use saker_nvme::{NSID_ALL, Status};
 use saker_sim::{Class, Free, Meter, Unit};
 
 /// No clock, no costs.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Untimed;
+pub struct Untimed {
+    /// The last media operation when background work was looked for, and whether some was due.
+    looked_at: Tag,
+    is_due: bool,
+}
 
 /// Counts nothing, but tells the processor what will be needed.
 struct Quick;
@@ -38,7 +42,7 @@ impl<M: Media> Device<M, Untimed> {
     /// A device that keeps no time. It recovers at once.
     pub fn new(flash: Flash<M>, config: DeviceConfig, host: Attachment) -> Self {
         assert!(!flash.is_timed(), "flash with a timing model needs a timed device");
-        let mut device = Self::with_tempo(flash, config, host, Untimed);
+        let mut device = Self::with_tempo(flash, config, host, Untimed::default());
         device.boot();
         device
     }
@@ -89,9 +93,9 @@ impl<M: Media> Device<M, Untimed> {
     fn serve(&mut self, qid: u16, sqe: &Sqe) {
         let reply = if self.flash.is_powered() { self.reply(sqe) } else { failed(Status::INTERNAL_ERROR) };
         self.stats.commands += 1;
-        self.stats.sqe_bytes += 64;
-        self.stats.cqe_bytes += 16;
-        self.stats.data_out_bytes += Pieces::link_bytes(reply.bytes_out);
+        self.stats.traffic.sqe_fetches += 1;
+        self.stats.traffic.cqes += 1;
+        self.stats.traffic.to_host.add_pages(Pieces::pages(reply.bytes_out));
         if !reply.status.is_success() {
             self.stats.errors += 1;
         }
@@ -124,7 +128,7 @@ impl<M: Media> Device<M, Untimed> {
             Ok(request) => request,
             Err(status) => return failed(status),
         };
-        self.stats.data_in_bytes += Pieces::link_bytes(request.bytes_in());
+        self.stats.traffic.to_device.add_pages(Pieces::pages(request.bytes_in()));
         let owner = self.namespaces[n].owner();
         let mut fruitless = 0;
         loop {
@@ -152,14 +156,27 @@ impl<M: Media> Device<M, Untimed> {
         }
     }
 
-    /// Media completions and one quantum of background work, if any is due.
+    /// Media completions and one quantum of background work, if any is due. Work becomes due as pages are programmed:
+    /// most commands fill no page and pass by.
     #[inline]
     fn after_command(&mut self, n: usize) {
+        if self.flash.submitted() != self.tempo.looked_at || self.tempo.is_due {
+            self.look_after(n);
+        }
+    }
+
+    fn look_after(&mut self, n: usize) {
         self.settle();
-        let owner = self.namespaces[n].owner();
-        if self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
+        let due = (n..self.namespaces.len()).chain(0..n).find(|k| self.has_debt(*k));
+        self.tempo = Untimed { looked_at: self.flash.submitted(), is_due: due.is_some() };
+        if let Some(n) = due {
             self.make_room(n);
         }
+    }
+
+    fn has_debt(&mut self, n: usize) -> bool {
+        let owner = self.namespaces[n].owner();
+        self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background))
     }
 
     /// One quantum of background work. True if something was done.

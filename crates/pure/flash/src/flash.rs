@@ -14,7 +14,7 @@ pub use reads::ReadBatch;
 pub use view::NamespaceMedium;
 
 use crate::ftl::Superblocks;
-use crate::nand::{Cell, Faults, Media, Shape, TimingModel};
+use crate::nand::{Cell, Faults, Media, Shape, TimingModel, Timings};
 use jobs::Jobs;
 use reads::ReadPins;
 use saker_medium::{Completion, Io, MediaError, PageAddr, Ring, SegmentId, SlotId, Tag};
@@ -52,6 +52,8 @@ pub struct Flash<M> {
     /// The last page programmed in each LUN of each segment, plus one: the order rule.
     programmed: Vec<u16>,
     powered: bool,
+    /// False: pages stay in the controller's memory, without time and uncounted.
+    nand: bool,
     class: Class,
     stats: FlashStats,
     /// See [`Flash::unclaimed`].
@@ -59,6 +61,15 @@ pub struct Flash<M> {
 }
 
 impl<M: Media> Flash<M> {
+    /// The flash with its NAND switched off: pages stay in the controller's memory, programs, reads and erases take no
+    /// time and are not counted. Stores and retrieves still work. For transfers alone (BandSlim, ICPP'24, section 4.2).
+    #[must_use]
+    pub fn without_nand(mut self) -> Self {
+        self.model = self.model.map(|_| TimingModel::new(Timings::FREE, self.shape));
+        self.nand = false;
+        self
+    }
+
     /// Segments with programmed pages of which none has a sound header, by their first such page: damage of an
     /// owner that nobody can name.
     pub fn unclaimed(&self) -> &[PageAddr] {
@@ -153,6 +164,12 @@ impl<M: Media> Flash<M> {
             result = result.and(erased);
         }
         result
+    }
+
+    /// The last operation submitted.
+    #[inline]
+    pub fn submitted(&self) -> Tag {
+        Tag(self.next_tag)
     }
 
     /// Everything up to this tag has completed.

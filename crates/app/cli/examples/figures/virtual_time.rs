@@ -2,6 +2,7 @@
 
 use crate::pairs::key;
 use crate::{Outcome, verdict};
+use saker_host::TransferOptions;
 use saker_sim::profile::Profile;
 use saker_world::{Build, Job, Side, run_disk_kv};
 
@@ -14,7 +15,13 @@ pub fn run() -> Outcome {
     let build = Build::kv(&profile, 2 << 30, 1)?;
     let put = |n| Side::Put(key(n).to_vec(), vec![7; 16]);
     let get = |n: u64| Side::Get(key(n * 7919 % PAIRS).to_vec());
-    let job = |operations, flush| Job { threads: 4, depth: 32, operations, flush };
+    let job = |operations, flush| Job {
+        threads: 4,
+        depth: 32,
+        operations,
+        flush,
+        transfer: TransferOptions::default(),
+    };
     let puts = job((0..PAIRS).map(put).collect(), true);
     let gets = job((0..PAIRS).map(get).collect(), false);
     let put_s = seconds(&build, std::slice::from_ref(&puts))?;

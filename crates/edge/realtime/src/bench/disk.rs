@@ -4,6 +4,7 @@ use super::{Pause, RealRun, Running, on_threads, refused, share, since, user_byt
 use crate::url::Timing;
 use saker_host::connect::KvQueueOptions;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Spin};
+use saker_link::Traffic;
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
 use saker_sim::Instant;
@@ -30,7 +31,7 @@ pub fn run_disk_kv_real(build: &Build, timing: Timing, jobs: &[Job]) -> Result<R
     let queue = |_| connection.create_kv_queue(&mut Spin, 1, options);
     let mut queues = (0..threads).map(queue).collect::<Result<Vec<_>, _>>()?;
     let bytes = retrieve_bytes(jobs);
-    running.count(0);
+    running.count(Traffic::default());
     let mut run = RealRun::default();
     for job in jobs {
         let begun = Clock::now();
@@ -40,8 +41,8 @@ pub fn run_disk_kv_real(build: &Build, timing: Timing, jobs: &[Job]) -> Result<R
             flush(&mut queues[0])?;
             result.elapsed = since(begun).since(Instant::ZERO);
         }
-        let doorbells = queues.iter().map(|q| q.stats()).map(|s| s.sq_doorbells + s.cq_doorbells).sum();
-        running.fill(&mut result, doorbells, build.shape.geometry.page_bytes);
+        let traffic = queues.iter().fold(Traffic::default(), |sum, q| sum + q.stats().traffic());
+        running.fill(&mut result, traffic, build.shape.geometry.page_bytes);
         run.results.push(result);
     }
     (run.events, run.late) = (running.events, running.late);

@@ -6,6 +6,7 @@ use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, Op, Ticket};
 use saker_host::{ConnectOptions, Connection, HostError, Spin};
+use saker_link::Traffic;
 use saker_sim::{Free, Instant};
 use saker_world::build::port;
 use saker_world::{Build, Job, KvBlockQueue, RunResult, Side, block_depth};
@@ -50,7 +51,7 @@ pub fn run_host_kv_real(build: &Build, timing: Timing, jobs: &[Job]) -> Result<R
     let shared = Mutex::new(Shared { store: store(build, &host, depth)?, done: BTreeMap::new() });
     let mut workers: Vec<BTreeMap<Ticket, Instant>> = vec![BTreeMap::new(); first.threads.max(1)];
     let threads = workers.len();
-    running.count(0);
+    running.count(Traffic::default());
     let mut run = RealRun::default();
     for job in jobs {
         let begun = Clock::now();
@@ -61,7 +62,7 @@ pub fn run_host_kv_real(build: &Build, timing: Timing, jobs: &[Job]) -> Result<R
             result.elapsed = since(begun).since(Instant::ZERO);
         }
         let stats = lock(&shared).store.queue_mut().queue().stats();
-        running.fill(&mut result, stats.sq_doorbells + stats.cq_doorbells, build.shape.geometry.page_bytes);
+        running.fill(&mut result, stats.traffic(), build.shape.geometry.page_bytes);
         run.results.push(result);
     }
     (run.events, run.late) = (running.events, running.late);

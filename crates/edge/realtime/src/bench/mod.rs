@@ -15,6 +15,7 @@ use crate::any::{AnyDevice, DeviceThread};
 use crate::url::Timing;
 use saker_device::{Attachment, Snapshot};
 use saker_host::{HostError, ProtocolError};
+use saker_link::Traffic;
 use saker_sim::Instant;
 use saker_world::{Build, Job, RunResult, Side};
 use std::time::Instant as Clock;
@@ -35,7 +36,7 @@ struct Running {
     thread: Option<DeviceThread>,
     events: u64,
     late: u64,
-    before: (u64, u64, u64),
+    before: (u64, Traffic, u64),
 }
 
 impl Running {
@@ -44,7 +45,12 @@ impl Running {
             Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),
             Timing::Real => AnyDevice::MemoryTimed(Box::new(build.timed(host.clone()))),
         };
-        Self { thread: Some(DeviceThread::start(device)), events: 0, late: 0, before: (0, 0, 0) }
+        Self {
+            thread: Some(DeviceThread::start(device)),
+            events: 0,
+            late: 0,
+            before: (0, Traffic::default(), 0),
+        }
     }
 
     fn snapshot(&mut self) -> Snapshot {
@@ -57,18 +63,18 @@ impl Running {
         snapshot
     }
 
-    /// Commands, link bytes and NAND pages since the last call.
-    fn count(&mut self, doorbells: u64) -> (u64, u64, u64) {
+    /// Commands, what crossed the link and NAND pages since the last call.
+    fn count(&mut self, host: Traffic) -> (u64, Traffic, u64) {
         let s = self.snapshot();
-        let d = s.device;
-        let link = d.sqe_bytes + d.cqe_bytes + d.data_in_bytes + d.data_out_bytes + doorbells * 4;
-        let now = (d.commands, link, s.flash.pages_programmed);
+        let now = (s.device.commands, s.device.traffic + host, s.flash.pages_programmed);
         let before = std::mem::replace(&mut self.before, now);
         (now.0 - before.0, now.1 - before.1, now.2 - before.2)
     }
 
-    fn fill(&mut self, result: &mut RunResult, doorbells: u64, page_bytes: u32) {
-        (result.commands, result.link_bytes, result.nand_pages) = self.count(doorbells);
+    fn fill(&mut self, result: &mut RunResult, host: Traffic, page_bytes: u32) {
+        let (commands, traffic, nand_pages) = self.count(host);
+        (result.commands, result.nand_pages) = (commands, nand_pages);
+        result.note_traffic(traffic);
         result.nand_bytes = result.nand_pages * u64::from(page_bytes);
     }
 }

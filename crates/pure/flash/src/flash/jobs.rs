@@ -54,7 +54,7 @@ impl<M: Media> Flash<M> {
     pub(super) fn finish(&mut self, kind: JobKind) {
         match kind {
             JobKind::Read(page) => {
-                self.stats.pages_read += 1;
+                self.stats.pages_read += u64::from(self.nand);
                 self.reads.arrive(page);
             }
             JobKind::Program { tag, at, slot, owner } => {
@@ -69,7 +69,7 @@ impl<M: Media> Flash<M> {
     }
 
     fn program_cells(&mut self, at: PageAddr, slot: SlotId) -> Result<(), MediaError> {
-        self.stats.pages_programmed += 1;
+        self.stats.pages_programmed += u64::from(self.nand);
         if self.faults.program_fails() {
             self.media.tear(at);
             self.stats.failures += 1;
@@ -84,7 +84,7 @@ impl<M: Media> Flash<M> {
     }
 
     pub(super) fn erase_cells(&mut self, segment: SegmentId) -> Result<(), MediaError> {
-        self.stats.segments_erased += 1;
+        self.stats.segments_erased += u64::from(self.nand);
         let luns = self.shape.luns as usize;
         self.programmed[segment.0 as usize * luns..][..luns].fill(0);
         let result =

@@ -27,6 +27,7 @@ impl<M: Media> Flash<M> {
             reads: ReadPins::default(),
             programmed: vec![0; (shape.geometry.segments * shape.luns) as usize],
             powered: true,
+            nand: true,
             class: Class::Foreground,
             stats: FlashStats::default(),
             unclaimed: Vec::new(),
