@@ -436,7 +436,8 @@ fn namespace_snapshot<M: Media>(ns: &Namespace, flash: &mut Flash<M>) -> Namespa
             snapshot.memory.index_bytes = s.memory_bytes();
             (snapshot.blocks_written, snapshot.gc_blocks_copied) =
                 (stats.blocks_written, stats.gc_blocks_copied);
-            let bytes = u64::from(s.config().block_bytes);
+            snapshot.block_bytes = s.config().block_bytes;
+            let bytes = u64::from(snapshot.block_bytes);
             (snapshot.live_bytes, snapshot.capacity_bytes) =
                 (s.blocks_in_use() * bytes, s.config().blocks * bytes);
         }

@@ -48,6 +48,8 @@ pub struct NamespaceSnapshot {
     pub live_bytes: u64,
     /// Bytes of records that may live at once.
     pub capacity_bytes: u64,
+    /// Bytes of a logical block; 0 for KV.
+    pub block_bytes: u32,
     /// Blocks written (block namespaces).
     pub blocks_written: u64,
     /// Blocks copied by garbage collection (block namespaces).

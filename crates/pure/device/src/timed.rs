@@ -20,7 +20,7 @@ use saker_flash::{Flash, Media, PowerCut, ReadBatch};
 use saker_link::{PAGE_BYTES, Sqe};
 use saker_medium::{Reads, Ring, Step};
 use saker_nvme::{NSID_ALL, Status};
-use saker_sim::{Class, CpuMeter, Duration, EventQueue, Instant};
+use saker_sim::{Class, CpuMeter, Duration, EventQueue, Instant, earliest};
 use std::collections::{BTreeMap, VecDeque};
 
 pub use costs::{Costs, timings};
@@ -133,8 +133,9 @@ impl<M: Media> Device<M, Timed> {
     }
 
     /// When something happens next without the host. `None`: nothing until the host acts.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
-        [self.tempo.events.next_at(), self.flash.next_at()].into_iter().flatten().min()
+        earliest(self.tempo.events.next_at(), self.flash.next_at())
     }
 
     /// Looks at registers and doorbells at `now`, and handles all events up to then.
@@ -154,7 +155,7 @@ impl<M: Media> Device<M, Timed> {
             return false;
         }
         let (own, media) = (self.tempo.events.next_at(), self.flash.next_at());
-        let Some(at) = [own, media].into_iter().flatten().min().filter(|at| *at <= now) else { return false };
+        let Some(at) = earliest(own, media).filter(|at| *at <= now) else { return false };
         self.tempo.now = at;
         self.tempo.steps += 1;
         if media == Some(at) {

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::context::{Context, Exit};
 use crate::error::{CliError, one_line};
-use crate::report::CheckReport;
+use crate::report::{CheckReport, CheckedNamespace};
 use crate::size::{grouped, show};
 
 /// Arguments of `saker check`.
@@ -45,6 +45,15 @@ fn lines(report: &CheckReport) -> String {
     let image = report.image.display();
     let (records, bytes, torn) = (grouped(report.records), show(report.bytes), grouped(report.torn));
     let damage = report.damage.iter().map(|d| one_line(&format!("{}: {}", d.place, d.what)) + "\n");
+    let namespaces = report.namespaces.iter().filter(|_| report.namespaces.len() > 1).map(namespace);
     format!("{image}: {verdict}; {records} records, {bytes} verified, {torn} unfinished writes\n")
-        + &damage.collect::<String>()
+        + &namespaces.chain(damage).collect::<String>()
+}
+
+fn namespace(n: &CheckedNamespace) -> String {
+    let live = show(n.live_bytes);
+    match n.kind {
+        "block" => format!("namespace {}: block, {live} live\n", n.nsid),
+        kind => format!("namespace {}: {kind}, {} records, {live} live\n", n.nsid, grouped(n.records)),
+    }
 }

@@ -172,7 +172,7 @@ pub(super) fn bad_epoch(segment: usize) -> String {
 fn map_regions(file: &File, layout: &Layout, access: Access) -> io::Result<(Cells, MmapMut)> {
     match access {
         Access::Write => Ok((Cells::shared(file, layout)?, map::shared_ring(file, layout)?)),
-        Access::Read => Ok((Cells::private(file, layout)?, map::private_ring(file, layout)?)),
+        Access::Read => Ok((Cells::overlaid(file, layout)?, map::private_ring(file, layout)?)),
     }
 }
 
