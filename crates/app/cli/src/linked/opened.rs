@@ -87,9 +87,6 @@ fn image_advice(error: &ImageError) -> &'static str {
         {
             "an image is opened for writing, even to read pairs: make it writable or copy it; `saker check` only reads"
         }
-        ImageError::Io { source, .. } if source.kind() == ErrorKind::FileTooLarge => {
-            "the system limits the size of files (ulimit -f): raise the limit or make a smaller image"
-        }
         ImageError::Io { .. } => "check the path and the file system",
         ImageError::NotImage { .. } => "name an image, or make one with `saker create`",
         ImageError::Config(_) => "give another size",
