@@ -29,9 +29,8 @@ fn an_interrupted_load_leaves_a_sound_image() {
         let check = desk.saker(&["check", "disk.img"]).good();
         assert!(check.starts_with("disk.img: sound; "), "{signal}: {check}");
         assert_eq!(desk.disk(&["get", "before"]).good(), "safe");
-        for key in desk.disk(&["list"]).good().lines().filter(|k| *k != "before") {
+        for key in desk.disk(&["list"]).good().lines().filter(|k| *k != "before").take(5) {
             assert_eq!(desk.disk(&["get", key]).good(), "v".repeat(1000));
-            break;
         }
     }
 }
