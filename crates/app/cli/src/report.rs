@@ -58,6 +58,8 @@ pub struct CheckReport {
     pub namespaces: Vec<CheckedNamespace>,
     /// Damage. Empty for a sound image.
     pub damage: Vec<Finding>,
+    /// What the next writer puts right by itself; an image with nothing worse is sound.
+    pub repairable: Vec<Finding>,
 }
 
 /// A namespace of a sound image.

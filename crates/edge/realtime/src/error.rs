@@ -54,6 +54,14 @@ pub enum Error {
         /// What there is: `1 (kv), 2 (block)`.
         there: String,
     },
+    /// There is no namespace of that number.
+    #[error("there is no namespace {nsid}; the device has {there}")]
+    Missing {
+        /// The one asked for.
+        nsid: u32,
+        /// What there is: `1 (kv), 2 (block)`.
+        there: String,
+    },
     /// A length that is no whole number of blocks, or a range beyond the end of a block namespace.
     #[error("{0}")]
     Range(String),

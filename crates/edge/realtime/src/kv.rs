@@ -10,6 +10,18 @@ use saker_host::{
 };
 
 /// A key-value SSD, opened. One thread at a time uses it.
+///
+/// ```
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("disk.img");
+/// saker_realtime::create_image(&path, 16 << 20, "tiny", 1)?;
+/// let mut kv = saker_realtime::Kv::open(&format!("file:{}", path.display()))?;
+/// kv.put(b"key", b"value")?;
+/// assert_eq!(kv.get(b"key")?, Some(b"value".to_vec()));
+/// assert!(kv.delete(b"key")? && !kv.exists(b"key")?);
+/// kv.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Kv {
     store: KvStoreClient<AnyTurn>,

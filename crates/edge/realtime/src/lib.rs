@@ -25,3 +25,8 @@ pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
 pub use saker_device::{NamespaceConfig, NamespaceKind};
 pub use url::DeviceUrl;
 pub use verify::{Verified, check_image, verify_image};
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../README.md")]
+struct Readme;

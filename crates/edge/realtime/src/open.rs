@@ -77,10 +77,13 @@ impl Opened {
         }
         let kind = |set| if set == Some(csi::KV) { "kv" } else { "block" };
         let names: Vec<_> = there.iter().map(|&(nsid, set)| format!("{nsid} ({})", kind(set))).collect();
-        let (wanted, there) = (wanted.name(), names.join(", "));
+        let (wanted, names) = (wanted.name(), names.join(", "));
         Err(match asked {
-            None => Error::NoNamespace { wanted, there },
-            Some(nsid) => Error::OtherNamespace { nsid, wanted, there },
+            None => Error::NoNamespace { wanted, there: names },
+            Some(nsid) if there.iter().all(|(other, _)| *other != nsid) => {
+                Error::Missing { nsid, there: names }
+            }
+            Some(nsid) => Error::OtherNamespace { nsid, wanted, there: names },
         })
     }
 }

@@ -105,7 +105,7 @@ fn the_namespace_is_the_one_asked_for() {
     let there = "the device has 1 (block), 2 (kv), 3 (kv)";
     let refused = |nsid| Kv::open(&url(&path, nsid)).map(|_| ()).expect_err("no pairs there").to_string();
     assert_eq!(refused(1), format!("namespace 1 is no key-value namespace; {there}"));
-    assert_eq!(refused(9), format!("namespace 9 is no key-value namespace; {there}"));
+    assert_eq!(refused(9), format!("there is no namespace 9; {there}"));
     let refused = Block::open(&url(&path, 2)).map(|_| ()).expect_err("no blocks there").to_string();
     assert_eq!(refused, format!("namespace 2 is no block namespace; {there}"));
 }

@@ -4,6 +4,7 @@ use saker_cli::{Linked, Streams, run};
 use std::error::Error;
 use std::io::{self, BufWriter};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The first argument of a child.
@@ -13,7 +14,8 @@ pub const MARK: &str = "--as-saker";
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {
     pub elapsed: Duration,
-    /// The most memory it had at any time.
+    /// The most memory of its own it had, looked at every few milliseconds. Pages of the image that are mapped are the
+    /// page cache's: the system takes them back as it likes.
     pub peak_bytes: u64,
 }
 
@@ -42,10 +44,23 @@ pub fn saker(arguments: &[String]) -> u8 {
         clock: &|| begun.elapsed(),
     };
     let line = std::iter::once("saker".into()).chain(arguments.iter().map(Into::into));
-    let code = run(line, &mut streams, &Linked);
-    eprintln!("peak {}", status("VmHWM"));
-    code
+    let (over, peak) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                peak.fetch_max(status("RssAnon"), Ordering::Relaxed);
+                std::thread::sleep(SAMPLE);
+            }
+        });
+        let code = run(line, &mut streams, &Linked);
+        over.store(true, Ordering::Relaxed);
+        eprintln!("peak {}", peak.load(Ordering::Relaxed));
+        code
+    })
 }
+
+/// From one look at the memory to the next.
+const SAMPLE: Duration = Duration::from_millis(5);
 
 /// Bytes of a line of /proc/self/status (proc(5)); 0 where there is none.
 pub fn status(name: &str) -> u64 {

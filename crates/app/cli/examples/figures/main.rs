@@ -17,11 +17,14 @@ mod sparse;
 mod virtual_time;
 
 use std::error::Error;
+use std::process::ExitCode;
 
 /// What a figure can fail with.
 type Outcome = Result<(), Box<dyn Error>>;
 
-const NAMES: [(&str, fn() -> Outcome); 6] = [
+type Figure = (&'static str, fn() -> Outcome);
+
+const NAMES: [Figure; 6] = [
     ("virtual", virtual_time::run),
     ("media", media::run),
     ("overhead", overhead::run),
@@ -30,16 +33,26 @@ const NAMES: [(&str, fn() -> Outcome); 6] = [
     ("load", load::run),
 ];
 
-fn main() -> Outcome {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == child::MARK) {
-        std::process::exit(child::saker(&arguments[1..]).into());
+        return ExitCode::from(child::saker(&arguments[1..]));
     }
-    let wanted = |name: &str| arguments.iter().any(|a| a == name);
+    match figures(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn figures(arguments: &[String]) -> Outcome {
     if arguments.is_empty() || arguments.iter().any(|a| NAMES.iter().all(|(name, _)| name != a)) {
         let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
         return Err(format!("name one or more of: {}", names.join(" ")).into());
     }
+    let wanted = |name: &str| arguments.iter().any(|a| a == name);
     NAMES.iter().filter(|(name, _)| wanted(name)).try_for_each(|(_, figure)| figure())
 }
 

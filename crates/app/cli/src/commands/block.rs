@@ -24,7 +24,7 @@ written, or was trimmed, reads as zeros. What is written is flushed when the com
 
 Examples:
   saker create disk.img --size 1GiB --namespace kv --namespace block:256MiB,4096
-  saker block write --device 'file:disk.img?nsid=2' 0 boot.bin
+  saker block write --device 'file:disk.img?nsid=2' 0 boot.bin --pad
   saker block read --device 'file:disk.img?nsid=2' 0 16 --output boot.copy
   saker block read --device 'file:disk.img?nsid=2' 0 1 | xxd | head
   saker block trim --device 'file:disk.img?nsid=2' 0 16")]
@@ -52,6 +52,9 @@ enum Action {
         first: u64,
         /// The file; - is standard input
         file: PathBuf,
+        /// Fill the last block with zeros
+        #[arg(long)]
+        pad: bool,
     },
     /// Deallocate blocks, so that they read as zeros and take no flash
     Trim {
@@ -72,7 +75,7 @@ pub fn run(args: &BlockArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
         Action::Read { first, count, output } => {
             read(*first, *count, output.as_deref().filter(|path| !is_stream(path)), cx)
         }
-        Action::Write { first, file } => write(*first, file, cx),
+        Action::Write { first, file, pad } => write(*first, file, *pad, cx),
         Action::Trim { first, count } => trim(*first, *count, cx),
     }?;
     Ok(Exit::Good)
@@ -145,7 +148,7 @@ fn check_range(store: &dyn BlockStore, first: u64, count: u64) -> Result<(), Cli
     }
 }
 
-fn write(first: u64, file: &Path, cx: &mut Context<'_, '_>) -> Result<(), CliError> {
+fn write(first: u64, file: &Path, pad: bool, cx: &mut Context<'_, '_>) -> Result<(), CliError> {
     let mut source =
         if is_stream(file) { None } else { Some(File::open(file).map_err(CliError::file("open", file))?) };
     let (blocks, bytes) = with_blocks(cx, |store, cx| {
@@ -153,7 +156,7 @@ fn write(first: u64, file: &Path, cx: &mut Context<'_, '_>) -> Result<(), CliErr
             Some(source) => source,
             None => cx.streams.input,
         };
-        let blocks = fill(store, first, file, input)?;
+        let blocks = fill(store, first, file, pad, input)?;
         store.flush()?;
         Ok((blocks, blocks * u64::from(store.block_bytes())))
     })?;
@@ -161,30 +164,42 @@ fn write(first: u64, file: &Path, cx: &mut Context<'_, '_>) -> Result<(), CliErr
 }
 
 /// Writes all of `input`, a piece at a time. Blocks written.
-fn fill(store: &mut dyn BlockStore, first: u64, name: &Path, input: &mut dyn Read) -> Result<u64, CliError> {
+fn fill(
+    store: &mut dyn BlockStore,
+    first: u64,
+    name: &Path,
+    pad: bool,
+    input: &mut dyn Read,
+) -> Result<u64, CliError> {
     let (block, step) = (store.block_bytes() as usize, pieces(store));
     let (mut piece, mut at) = (Vec::new(), first);
     loop {
         piece.clear();
         let wanted = step * block as u64;
-        (&mut *input).take(wanted).read_to_end(&mut piece).map_err(CliError::file("read", name))?;
-        if !piece.len().is_multiple_of(block) {
-            let bytes = (at - first) * block as u64 + piece.len() as u64;
-            return Err(CliError::usage(
-                format!("`{}` has {bytes} bytes, no whole blocks", name.display()),
-                format!(
-                    "pad it to a multiple of {block} bytes ({} blocks before the end are written)",
-                    at - first
-                ),
-            ));
+        let read =
+            (&mut *input).take(wanted).read_to_end(&mut piece).map_err(CliError::file("read", name))?;
+        if pad {
+            piece.resize(read.next_multiple_of(block), 0);
+        } else if !read.is_multiple_of(block) {
+            return Err(no_whole_blocks(name, (at - first) * block as u64 + read as u64, block, at - first));
         }
-        check_range(store, at, (piece.len() / block) as u64)?;
+        let blocks = (piece.len() / block) as u64;
+        check_range(store, at, blocks)?;
         store.write(at, &piece)?;
-        at += (piece.len() / block) as u64;
-        if (piece.len() as u64) < wanted {
+        at += blocks;
+        if (read as u64) < wanted {
             return Ok(at - first);
         }
     }
+}
+
+fn no_whole_blocks(name: &Path, bytes: u64, block: usize, written: u64) -> CliError {
+    CliError::usage(
+        format!("`{}` has {bytes} bytes, no whole blocks", name.display()),
+        format!(
+            "add --pad, or pad it to a multiple of {block} bytes ({written} blocks before the end are written)"
+        ),
+    )
 }
 
 fn trim(first: u64, count: u64, cx: &mut Context<'_, '_>) -> Result<(), CliError> {

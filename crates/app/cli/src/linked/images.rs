@@ -7,6 +7,8 @@ use saker_realtime::{
     verify_image,
 };
 
+use saker_realtime::image::Severity;
+
 use super::opened::{failed, refused};
 use crate::commands::create::CreateArgs;
 use crate::commands::namespaces::NamespaceChoice;
@@ -88,6 +90,7 @@ pub(super) fn check(image: &Path) -> Result<CheckReport, CliError> {
         torn: 0,
         namespaces: Vec::new(),
         damage: Vec::new(),
+        repairable: Vec::new(),
     };
     let found = match verify_image(image, |_| {}) {
         Ok(found) => found,
@@ -97,18 +100,25 @@ pub(super) fn check(image: &Path) -> Result<CheckReport, CliError> {
         }
         Err(e) => return Err(failed(&e)),
     };
-    let finding = |f: &saker_realtime::image::Finding| Finding {
-        place: format!("{:?}", f.severity),
-        what: f.what.clone(),
+    let of = |severity| {
+        let wanted = found.report.findings.iter().filter(move |f| f.severity == severity);
+        wanted.map(|f| finding(&f.what)).collect()
     };
     Ok(CheckReport {
         records: found.namespaces.iter().map(|n| n.store.pairs).sum(),
         bytes: found.report.counts.bytes_in_use,
         torn: found.report.counts.pages_torn,
         namespaces: found.namespaces.iter().map(checked).collect(),
-        damage: found.report.findings.iter().map(finding).collect(),
+        damage: of(Severity::Damage),
+        repairable: of(Severity::Repairable),
         ..blank
     })
+}
+
+/// A finding's words begin with the place.
+fn finding(what: &str) -> Finding {
+    let (place, what) = what.split_once(": ").unwrap_or(("file", what));
+    Finding { place: place.into(), what: what.into() }
 }
 
 fn checked(n: &NamespaceSnapshot) -> CheckedNamespace {

@@ -1,5 +1,7 @@
 //! Key-value devices as the commands see them.
 
+use std::io::ErrorKind;
+
 use saker_host::{HostError, KvError};
 use saker_realtime::image::ImageError;
 use saker_realtime::{Error as DeviceError, Kv};
@@ -40,7 +42,7 @@ pub(super) fn refused(error: &DeviceError) -> CliError {
         DeviceError::Url(_) | DeviceError::Profile(_) | DeviceError::Build(_) | DeviceError::Plan(_) => {
             match one_piece(error) {
                 (what, Some(todo)) => CliError::usage(what, todo),
-                (what, None) => CliError::usage(what, "see the README for device URLs"),
+                (what, None) => CliError::usage(what, "see `saker profile list`"),
             }
         }
         other => failed(other),
@@ -62,21 +64,48 @@ pub(super) fn failed(error: &DeviceError) -> CliError {
 }
 
 /// What to do about an error that does not say it.
-const fn advice(error: &DeviceError) -> &'static str {
+fn advice(error: &DeviceError) -> &'static str {
     match error {
-        DeviceError::Image(ImageError::Io { .. }) => "check the path, its permissions and the file system",
-        DeviceError::Image(ImageError::NotImage { .. }) => "name an image, or make one with `saker create`",
-        DeviceError::Image(_) => "run `saker check` on the image",
-        DeviceError::Host(HostError::Kv(KvError::Full)) => "delete keys, or make a larger device",
-        DeviceError::Host(HostError::Kv(KvError::Damaged)) => "run `saker check` on the image",
-        DeviceError::Host(HostError::Kv(KvError::NotFound)) => "see the keys with `saker list`",
-        DeviceError::Host(HostError::KeyLength(_)) => "give a key of 1 to 255 bytes",
-        DeviceError::Host(HostError::ValueLength { .. }) => "split the value over several keys",
-        DeviceError::Host(HostError::Timeout { .. }) => "run `saker check` on the image, then try again",
+        DeviceError::Image(error) => image_advice(error),
+        DeviceError::Host(error) => host_advice(error),
         DeviceError::NoNamespace { .. } | DeviceError::OtherNamespace { .. } => {
             "name one with ?nsid=N in the device's URL"
         }
-        _ => "run `saker check` on the image; if it is sound, report this",
+        _ => REPORT,
+    }
+}
+
+const REPORT: &str = "run `saker check` on the image; if it is sound, report this";
+
+fn image_advice(error: &ImageError) -> &'static str {
+    match error {
+        ImageError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+            "check the path, or make an image with `saker create`"
+        }
+        ImageError::Io { source, .. }
+            if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+        {
+            "an image is opened for writing, even to read pairs: make it writable or copy it; `saker check` only reads"
+        }
+        ImageError::Io { .. } => "check the path and the file system",
+        ImageError::NotImage { .. } => "name an image, or make one with `saker create`",
+        ImageError::Config(_) => "give another size",
+        _ => "run `saker check` on the image",
+    }
+}
+
+fn host_advice(error: &HostError) -> &'static str {
+    match error {
+        HostError::Kv(KvError::Full) => {
+            "delete keys, make a larger device, or make room on the file system of its image"
+        }
+        HostError::Kv(KvError::Damaged) => "run `saker check` on the image",
+        HostError::Kv(KvError::NotFound) => "see the keys with `saker list`",
+        HostError::KeyLength(_) => "give a key of 1 to 255 bytes",
+        HostError::ValueLength { .. } => "split the value over several keys",
+        HostError::Timeout { .. } => "run `saker check` on the image, then try again",
+        HostError::Queued { error, .. } => host_advice(error),
+        _ => REPORT,
     }
 }
 

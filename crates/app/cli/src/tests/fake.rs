@@ -115,6 +115,7 @@ pub struct Fake {
     pub input: Vec<u8>,
     pub variable: Option<String>,
     pub damage: Vec<Finding>,
+    pub repairable: Vec<Finding>,
     pub verdict: Option<Verdict>,
     pub seconds: Cell<u64>,
 }
@@ -188,6 +189,7 @@ impl Backend for Fake {
             torn: 1,
             namespaces: Vec::new(),
             damage,
+            repairable: self.repairable.clone(),
         })
     }
 

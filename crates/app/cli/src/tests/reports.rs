@@ -27,6 +27,13 @@ fn check_tells_damage_by_exit_code() {
     let mut fake = Fake::default();
     let line = "x.img: sound; 1,234 records, 5.6 MB verified, 1 unfinished writes\n";
     assert_eq!(fake.run(&["check", "x.img"]), ran(0, line, ""));
+    let copy = Finding { place: "header copy 0".to_owned(), what: "behind".to_owned() };
+    fake.repairable = vec![copy];
+    assert_eq!(
+        fake.run(&["check", "x.img"]),
+        ran(0, &format!("{line}repairable: header copy 0: behind\n"), "")
+    );
+    fake.repairable.clear();
     fake.damage = vec![Finding { place: "page 7".to_owned(), what: "bad\nchecksum".to_owned() }];
     let lines = "x.img: DAMAGED in 1 places; 1,234 records, 5.6 MB verified, 1 unfinished writes\npage 7: bad checksum\n";
     assert_eq!(fake.run(&["check", "x.img"]), ran(1, lines, ""));
