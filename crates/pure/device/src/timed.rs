@@ -63,7 +63,7 @@ struct Token {
     stage: Stage,
     batch: Option<ReadBatch>,
     /// The value of an inline store.
-    head: Option<InlineHead>,
+    head: Option<Box<InlineHead>>,
     /// Gathered bytes that it holds.
     held: u32,
     clock: Clockwork,
