@@ -86,6 +86,8 @@ pub struct Build {
     pub faults: FaultPlan,
     /// Whether pages are programmed; false measures transfers alone ([`Flash::without_nand`]).
     pub nand: bool,
+    /// Whether the times of commands are collected.
+    pub traces: bool,
 }
 
 impl Build {
@@ -96,7 +98,14 @@ impl Build {
     pub fn kv(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
         let shape = shape_of(profile, bytes)?;
         let config = DeviceConfig::kv(&shape.geometry, profile.power.capacitor.get(), seed);
-        Ok(Self { profile: profile.clone(), shape, config, faults: FaultPlan::default(), nand: true })
+        Ok(Self {
+            profile: profile.clone(),
+            shape,
+            config,
+            faults: FaultPlan::default(),
+            nand: true,
+            traces: false,
+        })
     }
 
     /// A device of that profile and size with one block namespace.
@@ -106,13 +115,27 @@ impl Build {
     pub fn block(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
         let shape = shape_of(profile, bytes)?;
         let config = DeviceConfig::block(&shape.geometry, profile.power.capacitor.get(), seed, 4096);
-        Ok(Self { profile: profile.clone(), shape, config, faults: FaultPlan::default(), nand: true })
+        Ok(Self {
+            profile: profile.clone(),
+            shape,
+            config,
+            faults: FaultPlan::default(),
+            nand: true,
+            traces: false,
+        })
     }
 
     /// A device of that shape with these namespaces.
     pub fn with(profile: &Profile, shape: Shape, namespaces: Vec<NamespaceConfig>, seed: u64) -> Self {
         let config = DeviceConfig::with(namespaces, profile.power.capacitor.get(), seed);
-        Self { profile: profile.clone(), shape, config, faults: FaultPlan::default(), nand: true }
+        Self {
+            profile: profile.clone(),
+            shape,
+            config,
+            faults: FaultPlan::default(),
+            nand: true,
+            traces: false,
+        }
     }
 
     /// Slots of the power-safe ring.
@@ -161,7 +184,11 @@ impl Build {
     /// A device in memory with the profile's times.
     pub fn timed(&self, host: Attachment) -> Device<MemMedia, Timed> {
         let flash = self.flash(Some(timings(&self.profile)));
-        Device::timed(flash, self.config.clone(), host, Costs::of(&self.profile))
+        let mut device = Device::timed(flash, self.config.clone(), host, Costs::of(&self.profile));
+        if self.traces {
+            device.start_traces();
+        }
+        device
     }
 }
 
@@ -171,5 +198,6 @@ pub fn port(host: &Attachment) -> Port {
         space: Arc::clone(&host.space),
         registers: Arc::clone(&host.registers),
         doorbells: Arc::clone(&host.doorbells),
+        bar: Arc::clone(&host.bar),
     }
 }
