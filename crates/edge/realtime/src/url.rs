@@ -5,6 +5,7 @@
 //! | `size` | mem | bytes of flash (default 4GiB) |
 //! | `profile` | mem | a built-in profile (default `default`); an image names its own |
 //! | `engine` | both | `hash_store`, the only one so far |
+//! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
 //! | `depth` | both | commands in flight (default 64) |
@@ -20,6 +21,7 @@
 //!
 //! "Both" are `mem` and `file`; a `tcp` device has its own settings, given to `saker serve`. `depth` is for all.
 
+use crate::remote::TcpPlace;
 use saker_flash::FaultPlan;
 use saker_sim::Chance;
 use std::path::PathBuf;
@@ -52,68 +54,6 @@ pub enum Place {
     Tcp(TcpPlace),
 }
 
-/// A subsystem on the network.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TcpPlace {
-    /// Host and port.
-    pub address: String,
-    /// SUBNQN; without it, the only one that discovery names.
-    pub nqn: Option<String>,
-    /// HOSTNQN.
-    pub hostnqn: String,
-    /// Header digests.
-    pub header_digest: bool,
-    /// Data digests.
-    pub data_digest: bool,
-    /// Seconds a command may take.
-    pub timeout_s: u64,
-    /// Seconds to try to connect again.
-    pub reconnect_s: u64,
-}
-
-/// The name of a host that gives none.
-const HOSTNQN: &str = "nqn.2026-11.dev.saker:host";
-/// Seconds, for commands and for connecting again.
-const PATIENCE_S: u64 = 30;
-
-impl TcpPlace {
-    /// `HOST:PORT`, `HOST:PORT/NQN`.
-    fn parse(rest: &str) -> Option<Self> {
-        let (address, nqn) = rest.split_once('/').unwrap_or((rest, ""));
-        let (host, port) = address.rsplit_once(':')?;
-        let is_sound = !host.is_empty() && port.parse::<u16>().is_ok();
-        is_sound.then(|| Self {
-            address: address.into(),
-            nqn: (!nqn.is_empty()).then(|| nqn.into()),
-            hostnqn: HOSTNQN.into(),
-            header_digest: false,
-            data_digest: false,
-            timeout_s: PATIENCE_S,
-            reconnect_s: PATIENCE_S,
-        })
-    }
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
-        let number = || value.parse::<u64>().map_err(|_| "write a whole number of seconds");
-        match name {
-            "digest" => {
-                (self.header_digest, self.data_digest) = match value {
-                    "none" => (false, false),
-                    "header" => (true, false),
-                    "data" => (false, true),
-                    "both" => (true, true),
-                    _ => return Err("write none, header, data or both"),
-                }
-            }
-            "hostnqn" => self.hostnqn = value.into(),
-            "timeout" => self.timeout_s = number()?.max(1),
-            "reconnect" => self.reconnect_s = number()?,
-            _ => return Err("give it to `saker serve`"),
-        }
-        Ok(())
-    }
-}
-
 /// Whether operations take time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
@@ -134,6 +74,8 @@ pub struct DeviceUrl {
     pub threads: u32,
     /// Commands in flight.
     pub depth: u16,
+    /// The namespace; `None`: the first that suits.
+    pub nsid: Option<u32>,
     /// Faults.
     pub faults: FaultPlan,
 }
@@ -162,8 +104,8 @@ impl DeviceUrl {
             }
             _ => return Err(bad("no such kind of device".into(), "write mem:, file:disk.img or tcp://HOST:PORT/NQN")),
         };
-        let mut parsed =
-            Self { place, timing: Timing::Off, threads: 0, depth: 64, faults: FaultPlan::default() };
+        let faults = FaultPlan::default();
+        let mut parsed = Self { place, timing: Timing::Off, threads: 0, depth: 64, nsid: None, faults };
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), todo))?;
@@ -181,6 +123,10 @@ impl DeviceUrl {
             ("depth", _) => {
                 self.depth =
                     number()?.try_into().ok().filter(|n| (1..=4095).contains(n)).ok_or("write 1 to 4095")?;
+            }
+            ("nsid", _) => {
+                let nsid = number()?.try_into().ok().filter(|n| *n > 0);
+                self.nsid = Some(nsid.ok_or("write its number, from 1")?);
             }
             (_, Place::Tcp(place)) => place.set(name, value)?,
             ("size", Place::Memory { bytes, .. }) => {

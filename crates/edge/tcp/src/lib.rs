@@ -9,7 +9,7 @@
 //! | [`config`] | what is served, to whom, within which limits; the TOML file |
 //! | [`server`] | listening, limits, start and stop |
 //! | `connection` | one socket |
-//! | `engine` | the thread of a subsystem |
+//! | `engine`, `local` | the thread of a subsystem, its device |
 #![forbid(unsafe_code)]
 
 pub mod config;
@@ -17,6 +17,9 @@ mod connection;
 mod engine;
 mod local;
 pub mod server;
+mod stop;
 
 pub use config::{ConfigError, Served, ServerConfig};
+pub use saker_target::Hosts;
 pub use server::{ServeError, Server};
+pub use stop::StopSignal;

@@ -60,7 +60,8 @@ impl Local {
         if let Some((nsid, what)) = device.damage().into_iter().next() {
             return Err(Error::Damaged { nsid, what });
         }
-        let port = Port { space: host.space, registers: host.registers, doorbells: host.doorbells };
+        let port =
+            Port { space: host.space, registers: host.registers, doorbells: host.doorbells, bar: host.bar };
         let base = device.now();
         let mut clocked = Clocked { device, begun: Clock::now(), base };
         let mut connection = Connection::connect(port, &mut clocked, ConnectOptions::default())?;

@@ -4,14 +4,17 @@ use crate::config::{DeviceConfig, NamespaceKind, TRANSFER_BYTES_MAX};
 use crate::controller::{
     Action, Controller, Identity, NamespaceFacts, NamespaceKind as FactsKind, RegisterAction,
 };
+use crate::drain::{Drain, Waiter};
 use crate::namespace::{Namespace, Store};
 use crate::queues::Queues;
 use crate::stats::{DeviceStats, NamespaceSnapshot, Snapshot};
 use crate::transfer::Pieces;
+use crate::vendor;
 use saker_flash::{Flash, Media};
-use saker_link::{DeviceCq, DeviceSq, DmaSpace, Doorbells, Registers, Sqe};
+use saker_link::{BarBuffer, DeviceCq, DeviceSq, DmaSpace, Doorbells, Registers, Sqe};
 use saker_log::recover::Damage;
-use saker_nvme::Status;
+use saker_nvme::vendor::Methods;
+use saker_nvme::{PointerRule, Status};
 use saker_sim::{Class, Seed};
 use std::sync::Arc;
 
@@ -24,12 +27,19 @@ pub struct Attachment {
     pub doorbells: Arc<Doorbells>,
     /// The host's memory as the device sees it.
     pub space: Arc<DmaSpace>,
+    /// The device's memory that the host stores to.
+    pub bar: Arc<BarBuffer>,
 }
 
 impl Attachment {
     /// A new function with `queue_pairs` I/O queue pairs.
     pub fn new(space: Arc<DmaSpace>, queue_pairs: u16) -> Self {
-        Self { registers: Arc::new(Registers::new()), doorbells: Doorbells::new(queue_pairs + 1), space }
+        Self {
+            registers: Arc::new(Registers::new()),
+            doorbells: Doorbells::new(queue_pairs + 1),
+            space,
+            bar: BarBuffer::new(queue_pairs),
+        }
     }
 }
 
@@ -47,6 +57,8 @@ pub struct Device<M, T> {
     changes_seen: u32,
     /// Namespaces to format once nothing of theirs is outstanding, and the admin command that waits for it.
     pub(crate) formats: Vec<(usize, u16)>,
+    /// Who waits for the cache to be written.
+    pub(crate) drains: Vec<Drain>,
     async_events: Vec<u16>,
     booted: bool,
     /// The host switched the volatile write cache off: every write is flushed.
@@ -79,6 +91,7 @@ impl<M: Media, T> Device<M, T> {
             config,
             changes_seen: 0,
             formats: Vec::new(),
+            drains: Vec::new(),
             async_events: Vec::new(),
             booted: false,
             write_through: false,
@@ -150,6 +163,12 @@ impl<M: Media, T> Device<M, T> {
         }
     }
 
+    /// Which data pointers I/O commands may have.
+    #[inline]
+    pub(crate) fn pointer_rule(&self) -> PointerRule {
+        if self.config.sgl { PointerRule::Any } else { PointerRule::Prp }
+    }
+
     #[inline]
     pub(crate) fn namespace_index(&self, nsid: u32) -> Option<usize> {
         self.index_of(nsid).filter(|n| self.namespaces[*n].usable)
@@ -164,15 +183,6 @@ impl<M: Media, T> Device<M, T> {
             return Some(guess);
         }
         self.namespaces.iter().position(|ns| ns.config.nsid == nsid)
-    }
-
-    /// Everything acknowledged leaves the ring for flash.
-    fn seal_all(&mut self) {
-        for n in 0..self.namespaces.len() {
-            let owner = self.namespaces[n].owner();
-            self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
-        }
-        self.settle();
     }
 
     /// Hands finished media I/O to its owners.
@@ -202,29 +212,40 @@ impl<M: Media, T> Device<M, T> {
             return;
         }
         self.changes_seen = changes;
-        match self.controller.on_register_change(&self.host.registers) {
-            RegisterAction::None => {}
-            RegisterAction::Enable { asq, acq, asq_entries, acq_entries } => {
-                self.enable(asq, asq_entries, acq, acq_entries);
+        loop {
+            match self.controller.on_register_change(&self.host.registers) {
+                RegisterAction::None => return,
+                RegisterAction::Enable { asq, acq, asq_entries, acq_entries } => {
+                    self.enable(asq, asq_entries, acq, acq_entries);
+                }
+                RegisterAction::Disable | RegisterAction::SubsystemReset => self.disable(),
+                RegisterAction::Shutdown(_) => {
+                    self.begin_drain(Waiter::Shutdown);
+                    self.end_drains();
+                }
             }
-            RegisterAction::Disable | RegisterAction::SubsystemReset => {
-                self.queues.clear();
-                self.async_events.clear();
-                self.controller.disabled(&self.host.registers);
-            }
-            RegisterAction::Shutdown(_) => self.controller.shutdown_done(&self.host.registers),
         }
+    }
+
+    /// Commands and queues are gone, what waited for them too, and features are as after power-on.
+    fn disable(&mut self) {
+        self.queues.clear();
+        self.async_events.clear();
+        self.formats.clear();
+        self.drains.clear();
+        self.write_through = false;
+        self.controller.disabled(&self.host.registers);
     }
 
     fn enable(&mut self, asq: u64, asq_entries: u32, acq: u64, acq_entries: u32) {
         self.queues.clear();
-        let Attachment { space, doorbells, registers } = &self.host;
+        let Attachment { space, doorbells, registers, .. } = &self.host;
         let cq = DeviceCq::new(space, doorbells, 0, acq, acq_entries);
         let sq = DeviceSq::new(space, doorbells, 0, asq, asq_entries);
         match (sq, cq) {
             (Ok(sq), Ok(cq)) => {
                 self.queues.add_cq(0, cq);
-                self.queues.add_sq(0, sq, 0);
+                self.queues.add_sq(0, sq, 0, false);
                 self.controller.ready(registers);
                 self.note_usable();
             }
@@ -270,7 +291,7 @@ impl<M: Media, T> Device<M, T> {
     }
 
     fn send_admin_data(&self, sqe: &Sqe, data: &[u8]) -> Status {
-        let pieces = Pieces::of_prps(sqe, data.len() as u32, &self.host.space);
+        let pieces = Pieces::of(sqe, data.len() as u32, &self.host.space);
         match pieces.map(|p| p.write(&self.host.space, 0, data)) {
             Ok(Ok(())) => Status::SUCCESS,
             Ok(Err(_)) => Status::DATA_TRANSFER_ERROR,
@@ -288,7 +309,10 @@ impl<M: Media, T> Device<M, T> {
             }
             Action::CreateSq { qid, cqid, entries, iova } => {
                 let ring = DeviceSq::new(space, doorbells, qid, iova, entries);
-                Some(ring.map(|r| self.queues.add_sq(qid, r, cqid)).map_err(|_| Status::PRP_OFFSET_INVALID))
+                self.host.bar.clear(qid);
+                let inline = self.config.methods.inline();
+                let added = ring.map(|r| self.queues.add_sq(qid, r, cqid, inline));
+                Some(added.map_err(|_| Status::PRP_OFFSET_INVALID))
             }
             Action::DeleteSq { qid, .. } => {
                 self.queues.remove_sq(qid);
@@ -298,17 +322,25 @@ impl<M: Media, T> Device<M, T> {
                 self.queues.remove_cq(qid);
                 Some(Ok(()))
             }
-            Action::Abort { .. } => {
-                // Commands are not held where they could be taken back: "not aborted".
+            Action::Abort { sqid, cid: victim } => {
                 self.controller.abort_done();
-                Some(Ok(()))
+                // Only an inline store that waits for its value is held where it can be taken back.
+                if !self.queues.abort_inline(sqid, victim) {
+                    return Some(Ok(()));
+                }
+                self.queues.complete(sqid, victim, Status::ABORT_REQUESTED, 0);
+                self.note_aborted();
+                self.queues.complete(0, cid, Status::SUCCESS, 0);
+                None
             }
             Action::SetWriteCache(enabled) => {
                 self.write_through = !enabled;
-                if !enabled {
-                    self.seal_all();
+                if enabled {
+                    return Some(Ok(()));
                 }
-                Some(Ok(()))
+                self.begin_drain(Waiter::CacheOff(cid));
+                self.end_drains();
+                None
             }
             Action::HoldAsyncEvent => {
                 self.async_events.push(cid);
@@ -327,6 +359,13 @@ impl<M: Media, T> Device<M, T> {
                 None
             }
         }
+    }
+
+    fn note_aborted(&mut self) {
+        self.stats.commands += 1;
+        self.stats.errors += 1;
+        self.stats.traffic.sqe_fetches += 1;
+        self.stats.traffic.cqes += 1;
     }
 
     /// Carries formats out once no media operation is outstanding. True if one was.
@@ -380,7 +419,8 @@ fn identity(config: &DeviceConfig) -> Identity {
         max_queue_entries: config.queue_entries_max,
         max_transfer_bytes: TRANSFER_BYTES_MAX,
         volatile_write_cache: !config.capacitor,
-        sgl: false,
+        sgl: config.sgl,
+        vendor: (config.methods != Methods::default()).then(|| vendor::capabilities(config.methods)),
     }
 }
 
@@ -424,10 +464,12 @@ fn namespace_snapshot<M: Media>(ns: &Namespace, flash: &mut Flash<M>) -> Namespa
         Store::Block(s) => {
             let stats = s.stats();
             snapshot.log = s.log_stats();
+            (snapshot.store.checkpoints, snapshot.store.gc_segments) = (stats.checkpoints, stats.gc_segments);
             snapshot.memory.index_bytes = s.memory_bytes();
             (snapshot.blocks_written, snapshot.gc_blocks_copied) =
                 (stats.blocks_written, stats.gc_blocks_copied);
-            let bytes = u64::from(s.config().block_bytes);
+            snapshot.block_bytes = s.config().block_bytes;
+            let bytes = u64::from(snapshot.block_bytes);
             (snapshot.live_bytes, snapshot.capacity_bytes) =
                 (s.blocks_in_use() * bytes, s.config().blocks * bytes);
         }

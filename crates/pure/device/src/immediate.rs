@@ -1,13 +1,16 @@
 //! Timing `off`: a command is served when it is seen, and is finished before the next one is looked at.
 
+mod small;
+
 use crate::config::DeviceConfig;
 use crate::device::{Attachment, Device, FLUSH};
-use crate::execute::{Outcome, Reply, Request};
-use crate::transfer::Pieces;
+use crate::execute::{Outcome, Reach, Reply, Request};
+use crate::namespace::Namespace;
+use crate::vendor;
 use saker_engine::Background;
-use saker_flash::{Flash, Media};
-use saker_link::Sqe;
-use saker_medium::{Medium, Step, Tag};
+use saker_flash::{Flash, Media, NamespaceMedium};
+use saker_link::{DmaSpace, Sqe};
+use saker_medium::{Step, Tag};
 use saker_nvme::{NSID_ALL, Status};
 use saker_sim::{Class, Free, Meter, Unit};
 
@@ -86,20 +89,28 @@ impl<M: Media> Device<M, Untimed> {
         if self.queues.has_waiting() {
             self.queues.drain_waiting();
         }
-        self.serve_admin() || self.format_when_quiet()
+        self.serve_admin() || self.format_when_quiet() || self.drain()
     }
 
     #[inline]
     fn serve(&mut self, qid: u16, sqe: &Sqe) {
+        if sqe.opcode >= vendor::FIRST {
+            return self.serve_vendor(qid, sqe);
+        }
+        if self.queues.has_open_values() {
+            self.queues.close_value(qid);
+        }
         let reply = if self.flash.is_powered() { self.reply(sqe) } else { failed(Status::INTERNAL_ERROR) };
+        self.count(&reply);
+        self.queues.complete(qid, sqe.cid.get(), reply.status, u64::from(reply.dw0));
+    }
+
+    #[inline]
+    fn count(&mut self, reply: &Reply) {
         self.stats.commands += 1;
         self.stats.traffic.sqe_fetches += 1;
         self.stats.traffic.cqes += 1;
-        self.stats.traffic.to_host.add_pages(Pieces::pages(reply.bytes_out));
-        if !reply.status.is_success() {
-            self.stats.errors += 1;
-        }
-        self.queues.complete(qid, sqe.cid.get(), reply.status, u64::from(reply.dw0));
+        self.stats.errors += u64::from(!reply.status.is_success());
     }
 
     #[inline]
@@ -124,18 +135,43 @@ impl<M: Media> Device<M, Untimed> {
 
     #[inline]
     fn execute(&mut self, n: usize, sqe: &Sqe) -> Reply {
-        let request = match Request::decode(sqe, &self.namespaces[n].config.kind, &self.host.space) {
+        let kind = &self.namespaces[n].config.kind;
+        let mut request = match Request::decode(sqe, kind, &self.host.space, self.pointer_rule()) {
             Ok(request) => request,
             Err(status) => return failed(status),
         };
-        self.stats.traffic.to_device.add_pages(Pieces::pages(request.bytes_in()));
+        request.count_in(sqe, &mut self.stats.traffic);
+        let reply = self.run(n, &mut request);
+        if reply.bytes_out > 0 {
+            request.pieces().count(reply.bytes_out, &mut self.stats.traffic.to_host);
+            request.count_list(sqe, reply.bytes_out, &mut self.stats.traffic);
+        }
+        reply
+    }
+
+    #[inline(always)]
+    fn run(&mut self, n: usize, request: &mut Request) -> Reply {
+        let is_write = request.is_write();
+        self.run_with(n, is_write, |namespace, space, view| {
+            request.execute(namespace, Reach { space, dma_engine: false }, view, &mut Quick)
+        })
+    }
+
+    /// Executes as often as it takes.
+    #[inline(always)]
+    fn run_with(
+        &mut self,
+        n: usize,
+        is_write: bool,
+        mut execute: impl FnMut(&mut Namespace, &DmaSpace, &mut NamespaceMedium<'_, M>) -> Outcome,
+    ) -> Reply {
         let owner = self.namespaces[n].owner();
         let mut fruitless = 0;
         loop {
             let mut view = self.flash.view(owner, Class::Foreground);
-            match request.execute(&mut self.namespaces[n], &self.host.space, &mut view, &mut Quick) {
+            match execute(&mut self.namespaces[n], &self.host.space, &mut view) {
                 Outcome::Done(mut reply) => {
-                    if self.write_through && request.is_write() && reply.status.is_success() {
+                    if self.write_through && is_write && reply.status.is_success() {
                         reply.flush =
                             self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
                     }
@@ -186,25 +222,35 @@ impl<M: Media> Device<M, Untimed> {
         let mut view = self.flash.view(owner, Class::Background);
         let step = self.namespaces[n].background(&mut view, &mut Free);
         let did = matches!(step, Step::Done(Background::Worked));
-        self.settle() || settled || did
+        // Slots that wait for a sync are room too.
+        self.settle() || settled || did || self.flash.cool()
     }
 
     /// A Flush has completed its programs (they are done at submission); what is left is the sync.
     fn finish_flush(&mut self, n: usize, reply: Reply) -> Reply {
-        let owner = self.namespaces[n].owner();
         let is_flushed =
             |d: &Self| reply.flush.is_none_or(|tag| d.namespaces[n].is_flushed(tag, d.flash.finished()));
         while !is_flushed(self) && self.make_room(n) {}
         if !is_flushed(self) {
             return failed(Status::INTERNAL_ERROR);
         }
-        self.flash.view(owner, Class::Foreground).sync();
-        let mut failed_sync = false;
-        while let Some((owner, done)) = self.flash.take_completion() {
-            failed_sync |= done.io == saker_medium::Io::Sync && done.result.is_err();
-            self.deliver(owner, &done);
+        let synced = self.sync_all();
+        if synced && self.flash.is_powered() { reply } else { failed(Status::INTERNAL_ERROR) }
+    }
+
+    /// Programs are done at submission; what a drain can still wait for is failed ones.
+    fn drain(&mut self) -> bool {
+        if self.drains.is_empty() || self.end_drains() {
+            return false;
         }
-        if failed_sync || !self.flash.is_powered() { failed(Status::INTERNAL_ERROR) } else { reply }
+        let mut any = false;
+        for n in 0..self.namespaces.len() {
+            any |= self.make_room(n);
+        }
+        if !any {
+            self.give_up_drains();
+        }
+        true
     }
 
     fn flush_all(&mut self, sqe: &Sqe) -> Reply {
@@ -226,5 +272,5 @@ impl<M: Media> Device<M, Untimed> {
 
 /// A command that changed nothing.
 pub(crate) fn failed(status: Status) -> Reply {
-    Reply { status, dw0: 0, bytes_out: 0, flush: None }
+    Reply { status, dw0: 0, dw1: 0, bytes_out: 0, flush: None }
 }

@@ -8,16 +8,21 @@
 pub mod config;
 pub mod controller;
 pub mod device;
+mod drain;
 pub mod execute;
+pub mod gather;
 pub mod immediate;
 pub mod namespace;
 pub mod queues;
 pub mod stats;
 pub mod timed;
+pub mod trace;
 pub mod transfer;
+pub mod vendor;
 
 pub use config::{DeviceConfig, NamespaceConfig, NamespaceKind};
 pub use device::{Attachment, Device};
 pub use immediate::Untimed;
 pub use stats::{DeviceStats, Snapshot};
 pub use timed::{Costs, Timed, timings};
+pub use trace::{CommandTrace, Part};

@@ -349,5 +349,7 @@ fn identity(config: &SubsystemConfig, cntlid: u16) -> Identity {
         max_transfer_bytes: TRANSFER_BYTES_MAX,
         volatile_write_cache: config.volatile_write_cache,
         sgl: false,
+        // The device's vendor commands need memory that it shares with its host.
+        vendor: None,
     }
 }

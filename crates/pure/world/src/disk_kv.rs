@@ -5,8 +5,9 @@ use crate::joined::Clocked;
 use crate::result::{Job, RunResult, Side};
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
-use saker_host::{ConnectOptions, Connection, HostError, KvQueue};
-use saker_link::Traffic;
+use saker_host::transfer::Available;
+use saker_host::{ConnectOptions, Connection, HostError, KvQueue, QueueStats, SubmitError, TransferOptions};
+use saker_link::{PAGE_BYTES, Traffic};
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
 use saker_sim::{Digest, Duration, Instant};
@@ -17,6 +18,8 @@ pub(crate) struct HostCosts {
     pub submit: Duration,
     pub doorbell: Duration,
     pub complete: Duration,
+    pub page_map: Duration,
+    pub mmio_store: Duration,
 }
 
 impl HostCosts {
@@ -27,6 +30,8 @@ impl HostCosts {
             submit: ns(h.submit_ns.get()),
             doorbell: ns(build.profile.link.doorbell_write_ns.get()),
             complete: ns(h.poll_ns.get() + h.complete_ns.get()),
+            page_map: ns(build.profile.transfer.host_page_map_ns.get()),
+            mmio_store: ns(build.profile.transfer.mmio_store_ns.get()),
         }
     }
 }
@@ -57,9 +62,11 @@ struct Thread {
 /// [`HostError`] if the device cannot be connected to.
 pub fn run_disk_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
     let Some(first) = jobs.first() else { return Ok(Vec::new()) };
-    let mut run = DiskRun::start(build, first)?;
-    let run_job = |job| {
-        run.begin();
+    let by_methods = jobs.iter().any(|job| job.transfer != TransferOptions::default());
+    let mut run = DiskRun::start(build, first, by_methods)?;
+    run.retrieve_bytes = retrieve_bytes(jobs);
+    let run_job = |job: &Job| {
+        run.begin(job);
         while run.step(job) {}
         if job.flush {
             run.flush();
@@ -72,9 +79,11 @@ pub fn run_disk_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostEr
 struct DiskRun {
     device: Clocked<MemMedia>,
     threads: Vec<Thread>,
+    available: Available,
     costs: HostCosts,
     stride: usize,
     depth: usize,
+    retrieve_bytes: u32,
     result: RunResult,
     read: Digest,
     begun: Instant,
@@ -89,26 +98,35 @@ struct Counters {
 }
 
 impl DiskRun {
-    fn start(build: &Build, job: &Job) -> Result<Self, HostError> {
+    fn start(build: &Build, job: &Job, by_methods: bool) -> Result<Self, HostError> {
         let (threads, depth) = (job.threads.max(1), job.depth.max(1));
         let host = build.attach(threads as u16, depth);
         let port = port(&host);
         let mut device = Clocked(build.timed(host));
         let options = ConnectOptions { io_queues: threads as u16, ..ConnectOptions::default() };
         let mut connection = Connection::connect(port, &mut device, options)?;
-        let queue_options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
+        let queue_options = KvQueueOptions { entries: queue_entries(by_methods, depth), slots: depth };
         let mut all = Vec::new();
         for n in 0..threads {
             let queue = connection.create_kv_queue(&mut device, 1, queue_options)?;
             let started = vec![Instant::ZERO; usize::from(depth)];
             all.push(Thread { queue, busy: Instant::ZERO, state: State::Ready, next: n, started });
         }
+        let available = match all.first() {
+            Some(t) if by_methods => {
+                let entries = t.queue.pair().sq_entries();
+                connection.transfer_methods(&mut device, entries)?
+            }
+            _ => Available::default(),
+        };
         Ok(Self {
             device,
+            available,
             threads: all,
             costs: HostCosts::of(build),
             stride: threads,
             depth: usize::from(depth),
+            retrieve_bytes: STAGED_BYTES,
             result: RunResult::new(),
             read: Digest::default(),
             begun: Instant::ZERO,
@@ -117,10 +135,11 @@ impl DiskRun {
     }
 
     /// A job begins: everything counts from here.
-    fn begin(&mut self) {
+    fn begin(&mut self, job: &Job) {
         let begun = self.device.0.now();
         for (n, t) in self.threads.iter_mut().enumerate() {
             (t.busy, t.state, t.next) = (begun, State::Ready, n);
+            t.queue.set_transfer(job.transfer.clone(), self.available);
         }
         (self.begun, self.result) = (begun, RunResult::new());
         self.before = self.counters();
@@ -182,21 +201,48 @@ impl DiskRun {
             // Completions took the core meanwhile.
             return;
         }
+        let before = t.queue.stats();
+        if t.queue.is_amid_value() {
+            t.state = State::Waiting;
+            if t.queue.continue_value() > 0 {
+                self.submitted(n, at, before);
+            }
+            return;
+        }
         let operation = job.operations.get(t.next).filter(|_| t.queue.in_flight() < self.depth);
         let Some(operation) = operation else {
             t.state = State::Waiting;
             return;
         };
-        let ticket = submit(&mut t.queue, operation);
-        t.next += self.stride;
-        let Some(slot) = ticket else {
-            self.result.note(at, at, false);
-            return;
+        let slot = match submit(&mut t.queue, operation, job.transfer.small_reads, self.retrieve_bytes) {
+            Ok(slot) => slot,
+            // Entries or the BAR are full: a completion makes room.
+            Err(Some(SubmitError::Full)) if t.queue.in_flight() > 0 => {
+                t.state = State::Waiting;
+                return;
+            }
+            Err(_) => {
+                t.next += self.stride;
+                self.result.note(at, at, false);
+                return;
+            }
         };
+        t.next += self.stride;
         t.started[usize::from(slot)] = at;
-        t.busy = at + self.costs.submit + self.costs.doorbell;
-        t.state = State::Ringing;
+        self.submitted(n, at, before);
         self.result.user_bytes += user_bytes(operation);
+    }
+
+    /// Commands were put into the queue: the thread's core is busy with them, then rings.
+    fn submitted(&mut self, n: usize, at: Instant, before: QueueStats) {
+        let (t, costs) = (&mut self.threads[n], self.costs);
+        let now = t.queue.stats();
+        let pages = (now.page_bytes_to_device - before.page_bytes_to_device) / PAGE_BYTES as u64;
+        let work = costs.submit * (now.commands - before.commands)
+            + costs.page_map * pages
+            + costs.mmio_store * (now.mmio_stores - before.mmio_stores);
+        t.busy = at + work + costs.doorbell;
+        t.state = State::Ringing;
     }
 
     /// Takes what has completed; each completion costs the thread's core.
@@ -204,7 +250,8 @@ impl DiskRun {
         let Self { threads, costs, result, read, .. } = self;
         let t = &mut threads[n];
         let mut busy = t.busy.max(at);
-        let mut any = false;
+        let mut seen = t.queue.stats().completions;
+        let taken = seen;
         while let Some(done) = t.queue.poll(|done| {
             if !done.data().is_empty() {
                 read.bytes(done.data());
@@ -212,11 +259,15 @@ impl DiskRun {
             (done.ticket.slot(), done.status.is_success())
         }) {
             let Ok((slot, ok)) = done else { continue };
-            busy = busy + costs.complete;
-            any = true;
+            // Parts of a value cost as much as any completion.
+            let completions = t.queue.stats().completions;
+            busy = busy + costs.complete * (completions - seen);
+            seen = completions;
             result.note(t.started[usize::from(slot)], busy, ok);
         }
-        if any {
+        let completions = t.queue.stats().completions;
+        busy = busy + costs.complete * (completions - seen);
+        if completions != taken {
             t.busy = busy;
             result.elapsed = result.elapsed.max(busy.since(self.begun));
         }
@@ -226,9 +277,9 @@ impl DiskRun {
     fn wake(&mut self, at: Instant) {
         for n in 0..self.threads.len() {
             if self.threads[n].state == State::Waiting {
-                let before = self.result.operations;
+                let before = self.threads[n].queue.stats().completions;
                 self.reap(n, at);
-                if self.result.operations != before {
+                if self.threads[n].queue.stats().completions != before {
                     self.threads[n].state = State::Ready;
                 }
             }
@@ -242,6 +293,7 @@ impl DiskRun {
         r.note_traffic(after.traffic - self.before.traffic);
         r.nand_pages = after.pages - self.before.pages;
         r.nand_bytes = r.nand_pages * u64::from(build.shape.geometry.page_bytes);
+        r.traces = self.device.0.take_traces();
         self.read.number(self.device.0.digest());
         self.read.number(r.elapsed.as_nanos());
         r.digest = self.read.value();
@@ -259,17 +311,39 @@ pub(crate) fn user_bytes(operation: &Side) -> u64 {
 /// Largest value that is read into a slot's own page; larger ones take a buffer.
 const STAGED_BYTES: u32 = 4096;
 
-fn submit(queue: &mut KvQueue, operation: &Side) -> Option<u16> {
+/// Bytes that a retrieve asks for: a page, or the longest value that the jobs store.
+pub fn retrieve_bytes(jobs: &[Job]) -> u32 {
+    let stored = jobs.iter().flat_map(|job| &job.operations).map(|operation| match operation {
+        Side::Put(_, value) => value.len() as u32,
+        Side::Get(_) => 0,
+    });
+    stored.max().unwrap_or(0).max(STAGED_BYTES)
+}
+
+/// Entries for values that travel in the queue itself.
+const PAYLOAD_ENTRIES: u32 = 512;
+
+fn queue_entries(by_methods: bool, depth: u16) -> u32 {
+    let least = u32::from(depth) + 1;
+    if by_methods { least.max(PAYLOAD_ENTRIES) } else { least }
+}
+
+/// The slot of the command; `None` as the error of a key that no command takes.
+fn submit(
+    queue: &mut KvQueue,
+    operation: &Side,
+    small: u32,
+    retrieve_bytes: u32,
+) -> Result<u16, Option<SubmitError>> {
     let ticket = match operation {
         Side::Put(key, value) => {
-            let key = Key::new(key).ok()?;
-            if value.len() <= STAGED_BYTES as usize {
-                queue.store(&key, value, StoreOptions::NONE).ok()?
-            } else {
-                queue.store_owned(&key, value.clone(), StoreOptions::NONE).ok()?
-            }
+            let key = Key::new(key).map_err(|_| None)?;
+            queue.store(&key, value, StoreOptions::NONE)
         }
-        Side::Get(key) => queue.retrieve(&Key::new(key).ok()?, STAGED_BYTES).ok()?,
+        Side::Get(key) => {
+            let key = Key::new(key).map_err(|_| None)?;
+            if small > 0 { queue.retrieve_small(&key, small) } else { queue.retrieve(&key, retrieve_bytes) }
+        }
     };
-    Some(ticket.slot())
+    ticket.map(|t| t.slot()).map_err(Some)
 }

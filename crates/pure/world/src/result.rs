@@ -1,6 +1,7 @@
 //! What a run is asked to do and what it measured.
 
 use hdrhistogram::Histogram;
+use saker_device::CommandTrace;
 use saker_host::TransferOptions;
 use saker_link::{Rule, Traffic};
 use saker_sim::{Duration, Instant};
@@ -54,6 +55,8 @@ pub struct RunResult {
     pub user_bytes: u64,
     /// Digest of all values read and of the final state.
     pub digest: u64,
+    /// The times of each I/O command in the device, if [`Build::traces`](crate::Build::traces) asks for them.
+    pub traces: Vec<CommandTrace>,
 }
 
 impl RunResult {
@@ -71,6 +74,7 @@ impl RunResult {
             nand_bytes: 0,
             user_bytes: 0,
             digest: 0,
+            traces: Vec::new(),
         }
     }
 
@@ -82,6 +86,17 @@ impl RunResult {
     /// NAND bytes programmed per byte of keys and values written.
     pub fn write_amplification(&self) -> f64 {
         if self.user_bytes == 0 { 0.0 } else { self.nand_bytes as f64 / self.user_bytes as f64 }
+    }
+
+    /// Adds what another thread measured in the same run. The longer time counts; what is counted at the device is not
+    /// a thread's and stays.
+    pub fn join(&mut self, other: &Self) {
+        self.operations += other.operations;
+        self.errors += other.errors;
+        self.user_bytes += other.user_bytes;
+        self.elapsed = self.elapsed.max(other.elapsed);
+        let same = self.latency.add(&other.latency);
+        same.expect("all histograms have the same bounds");
     }
 
     /// Notes what crossed the link.

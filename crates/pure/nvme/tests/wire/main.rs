@@ -17,3 +17,4 @@ mod regs;
 mod sgl;
 mod status;
 mod tcp;
+mod vendor;
