@@ -88,14 +88,22 @@ fn every_command_works_over_the_network_and_a_stop_leaves_a_clean_image() {
 
 #[test]
 fn strangers_are_refused_unless_somebody_says_so() {
-    let refused = saker().args(["serve", "--url", "mem:?size=512MiB", "--listen", "0.0.0.0:0"]).output().unwrap();
+    let refused =
+        saker().args(["serve", "--url", "mem:?size=512MiB", "--listen", "0.0.0.0:0"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("--allow-host"));
     let nothing = saker().arg("serve").output().unwrap();
     assert_eq!(nothing.status.code(), Some(2));
     let host = "nqn.2014-08.org.example:friend";
     let target = Target::start(&[
-        "--url", "mem:?size=512MiB", "--listen", "127.0.0.1:0", "--allow-host", host, "--nqn", "nqn.2026-11.dev.saker:t",
+        "--url",
+        "mem:?size=512MiB",
+        "--listen",
+        "127.0.0.1:0",
+        "--allow-host",
+        host,
+        "--nqn",
+        "nqn.2026-11.dev.saker:t",
     ]);
     assert!(target.url.ends_with("/nqn.2026-11.dev.saker:t"));
     let error = Kv::open(&target.url).expect_err("another host").to_string();

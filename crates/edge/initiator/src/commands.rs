@@ -48,8 +48,5 @@ pub(crate) fn only_reads(sqe: &Sqe) -> bool {
 
 /// The same for an admin command.
 pub(crate) fn admin_only_reads(sqe: &Sqe) -> bool {
-    matches!(
-        sqe.opcode,
-        admin::opcode::IDENTIFY | admin::opcode::GET_LOG_PAGE | admin::opcode::GET_FEATURES
-    )
+    matches!(sqe.opcode, admin::opcode::IDENTIFY | admin::opcode::GET_LOG_PAGE | admin::opcode::GET_FEATURES)
 }

@@ -203,8 +203,7 @@ impl Remote {
     fn reconnect(&mut self) -> Result<(), RemoteError> {
         let entries = (0, ADMIN_ENTRIES);
         let any = ConnectData::ANY_CONTROLLER;
-        let (mut admin, cntlid) =
-            self.options.connect_queue(self.address, &self.subnqn, any, entries)?;
+        let (mut admin, cntlid) = self.options.connect_queue(self.address, &self.subnqn, any, entries)?;
         let mut wires = Vec::new();
         if self.is_enabled {
             connect::enable(&mut admin, self.options.timeout)?;

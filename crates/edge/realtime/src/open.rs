@@ -96,11 +96,8 @@ fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
     if let Some((nsid, what)) = device.damage().into_iter().next() {
         return Err(Error::Damaged { nsid, what });
     }
-    let turn = if url.threads == 0 {
-        AnyTurn::Inline(device)
-    } else {
-        AnyTurn::Thread(DeviceThread::start(device))
-    };
+    let turn =
+        if url.threads == 0 { AnyTurn::Inline(device) } else { AnyTurn::Thread(DeviceThread::start(device)) };
     Ok((turn, port(&host), profile))
 }
 

@@ -102,7 +102,12 @@ impl DeviceUrl {
             Some(("mem", rest)) => {
                 return Err(bad(format!("`{rest}` after mem:"), "write mem: or mem:?size=1GiB"));
             }
-            _ => return Err(bad("no such kind of device".into(), "write mem:, file:disk.img or tcp://HOST:PORT/NQN")),
+            _ => {
+                return Err(bad(
+                    "no such kind of device".into(),
+                    "write mem:, file:disk.img or tcp://HOST:PORT/NQN",
+                ));
+            }
         };
         let faults = FaultPlan::default();
         let mut parsed = Self { place, timing: Timing::Off, threads: 0, depth: 64, nsid: None, faults };
@@ -204,7 +209,8 @@ mod tests {
 
     #[test]
     fn parts_of_a_target() {
-        let url = DeviceUrl::parse("tcp://[::1]:4420/nqn.2026-11.dev.saker:x?digest=both&depth=8").expect("sound");
+        let url =
+            DeviceUrl::parse("tcp://[::1]:4420/nqn.2026-11.dev.saker:x?digest=both&depth=8").expect("sound");
         let Place::Tcp(place) = url.place else { panic!("a target") };
         assert_eq!((place.address.as_str(), url.depth), ("[::1]:4420", 8));
         assert_eq!(place.nqn.as_deref(), Some("nqn.2026-11.dev.saker:x"));

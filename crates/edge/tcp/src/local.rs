@@ -116,10 +116,8 @@ impl Local {
 
     /// Flushes and closes the device. No command may be in flight.
     pub fn close(mut self) -> Result<(), Error> {
-        let flush = self.queue.raw(
-            Sqe::new(saker_nvme::kv::opcode::FLUSH, saker_nvme::NSID_ALL),
-            RawData::Untouched,
-        );
+        let flush =
+            self.queue.raw(Sqe::new(saker_nvme::kv::opcode::FLUSH, saker_nvme::NSID_ALL), RawData::Untouched);
         let flushed = flush.map_err(HostError::Submit).and_then(|_| self.wait());
         close_device(self.clocked.device)?;
         Ok(flushed?)

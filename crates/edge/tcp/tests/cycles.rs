@@ -50,7 +50,10 @@ fn descriptors_and_memory_return_to_the_start() {
     for (n, kv) in many.iter_mut().enumerate() {
         (0..32_u8).for_each(|at| kv.put_queued(&[n as u8, at], &[at; 4_000]).expect("queued"));
     }
-    assert!(descriptors() >= at_rest + 2 * 64, "32 hosts with an admin and an I/O queue, seen from both ends");
+    assert!(
+        descriptors() >= at_rest + 2 * 64,
+        "32 hosts with an admin and an I/O queue, seen from both ends"
+    );
     many.iter_mut().for_each(|kv| kv.drain().expect("stored"));
     drop(many);
     assert_eq!(settled(at_rest), at_rest, "descriptors");

@@ -227,12 +227,7 @@ const PDO: FatalError = FatalError::HeaderField(3);
 const PLEN: FatalError = FatalError::HeaderField(4);
 
 /// Checks the common header of a PDU that may come now.
-fn layout(
-    ch: &CommonHeader,
-    hlen: u8,
-    admitted: Admitted,
-    digests: Digests,
-) -> Result<Layout, FatalError> {
+fn layout(ch: &CommonHeader, hlen: u8, admitted: Admitted, digests: Digests) -> Result<Layout, FatalError> {
     let (hlen, plen) = (usize::from(hlen), ch.plen.get() as usize);
     if usize::from(ch.hlen) != hlen {
         return Err(HLEN);
@@ -251,7 +246,11 @@ fn layout(
             Ok(Layout { data_bytes: plen - hlen, ..plain })
         }
         Admitted::Plain | Admitted::Data(_) if plen == head_bytes => {
-            if ch.flags & flag::DATA_DIGEST == 0 { Ok(plain) } else { Err(FLAGS) }
+            if ch.flags & flag::DATA_DIGEST == 0 {
+                Ok(plain)
+            } else {
+                Err(FLAGS)
+            }
         }
         _ => Err(PLEN),
     }

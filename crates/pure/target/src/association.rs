@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use saker_device::controller::{
-    Action, Controller, Identity, NamespaceFacts, Outcome, RegisterAction,
-};
+use saker_device::controller::{Action, Controller, Identity, NamespaceFacts, Outcome, RegisterAction};
 use saker_link::{Registers, offset};
 use saker_nvme::admin::feature::fid;
 use saker_nvme::admin::{self, AdminCommand};
@@ -172,15 +170,21 @@ impl Association {
 
     /// Admin commands that a controller over Fabrics answers otherwise than one with rings.
     fn fabrics_only(&mut self, sqe: &Sqe, portals: &[Portal]) -> Option<Answer> {
-        let ring_commands =
-            [admin::opcode::CREATE_SQ, admin::opcode::CREATE_CQ, admin::opcode::DELETE_SQ, admin::opcode::DELETE_CQ];
+        let ring_commands = [
+            admin::opcode::CREATE_SQ,
+            admin::opcode::CREATE_CQ,
+            admin::opcode::DELETE_SQ,
+            admin::opcode::DELETE_CQ,
+        ];
         if ring_commands.contains(&sqe.opcode) {
             return Some(Answer::status(Status::INVALID_OPCODE));
         }
         let command = AdminCommand::decode_with(sqe, PointerRule::Sgl);
         match command {
             Err(status) => Some(Answer::status(status)),
-            Ok(AdminCommand::GetLogPage(log)) if log.lid == lid::DISCOVERY && self.kind == Kind::Discovery => {
+            Ok(AdminCommand::GetLogPage(log))
+                if log.lid == lid::DISCOVERY && self.kind == Kind::Discovery =>
+            {
                 Some(match discovery::log(portals, &log) {
                     Ok(data) => Answer { data, ..Answer::result(0) },
                     Err(status) => Answer::status(status),

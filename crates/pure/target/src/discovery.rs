@@ -38,7 +38,8 @@ fn page(portals: &[Portal]) -> Vec<u8> {
     let mut page = DiscoveryHeader::new(GENERATION, portals.len() as u64).as_bytes().to_vec();
     for portal in portals {
         let nqn = nqn_field(&portal.nqn).expect("a portal's name was checked when its subsystem was made");
-        let entry = DiscoveryEntry::tcp(nqn, portal.address.is_ipv6(), &portal.address.to_string(), portal.port);
+        let entry =
+            DiscoveryEntry::tcp(nqn, portal.address.is_ipv6(), &portal.address.to_string(), portal.port);
         page.extend_from_slice(entry.as_bytes());
     }
     page

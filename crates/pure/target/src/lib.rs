@@ -24,8 +24,8 @@ pub use discovery::Portal;
 pub use io::{IoCommand, check as check_io};
 pub use subsystem::{Bound, Hosts, Kind, Refusal, Subsystem, SubsystemConfig};
 
-use saker_nvme::Status;
 use saker_nvme::Sqe;
+use saker_nvme::Status;
 
 /// Names a connection: given by who owns the sockets.
 pub type ConnectionId = u64;

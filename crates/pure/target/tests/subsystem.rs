@@ -9,7 +9,9 @@ use saker_nvme::regs::Cc;
 use saker_nvme::sgl::{SglDescriptor, kind};
 use saker_nvme::{Sqe, Status, csi, kv};
 use saker_sim::Instant;
-use saker_target::{Answer, Bound, Hosts, Kind, Portal, Reaction, Refusal, Subsystem, SubsystemConfig, check_io};
+use saker_target::{
+    Answer, Bound, Hosts, Kind, Portal, Reaction, Refusal, Subsystem, SubsystemConfig, check_io,
+};
 use zerocopy::FromBytes;
 
 const NQN: &str = "nqn.2026-11.dev.saker:test";
@@ -171,7 +173,8 @@ fn the_write_cache_is_off_while_any_host_wants_it_off() {
     let mut rig = Rig::new(Kind::Nvm);
     rig.host(1, "nqn.a");
     rig.host(2, "nqn.b");
-    let (off, on) = (set_feature(fid::VOLATILE_WRITE_CACHE, 0, 0), set_feature(fid::VOLATILE_WRITE_CACHE, 1, 0));
+    let (off, on) =
+        (set_feature(fid::VOLATILE_WRITE_CACHE, 0, 0), set_feature(fid::VOLATILE_WRITE_CACHE, 1, 0));
     assert!(matches!(rig.react(1, off), Reaction::Device(_)));
     assert!(matches!(rig.react(2, off), Reaction::Device(_)));
     assert!(rig.subsystem.wants_write_through());
@@ -242,8 +245,16 @@ fn discovery_names_the_subsystems_and_has_no_queues() {
     assert_eq!((data.cntrltype, data.nn.get()), (2, 0));
     let log = |offset, bytes| {
         let command = GetLogPage {
-            nsid: 0, lid: 0x70, lsp: 0, retain_event: false, bytes, lsi: 0, offset, offset_is_index: false,
-            uuid_index: 0, csi: 0,
+            nsid: 0,
+            lid: 0x70,
+            lsp: 0,
+            retain_event: false,
+            bytes,
+            lsi: 0,
+            offset,
+            offset_is_index: false,
+            uuid_index: 0,
+            csi: 0,
         };
         build::get_log_page(&command)
     };

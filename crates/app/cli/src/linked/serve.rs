@@ -8,7 +8,8 @@ use crate::error::CliError;
 /// Serves until a signal says stop; `ready` is told when hosts can connect.
 pub(super) fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError> {
     let config = configuration(args)?;
-    let stop = StopSignal::new().map_err(|error| CliError::failed(error.to_string(), "see the system's limits"))?;
+    let stop =
+        StopSignal::new().map_err(|error| CliError::failed(error.to_string(), "see the system's limits"))?;
     let server = Server::start(config).map_err(|error| failed(&error))?;
     ready(&Serving {
         addresses: server.addresses().iter().map(ToString::to_string).collect(),
@@ -27,7 +28,8 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
         }
         None => (ServerConfig::empty(), false),
     };
-    let urls = args.image.iter().map(|image| format!("file:{}", image.display())).chain(args.url.iter().cloned());
+    let urls =
+        args.image.iter().map(|image| format!("file:{}", image.display())).chain(args.url.iter().cloned());
     config.subsystems.extend(urls.map(|url| Served { url, nqn: None }));
     for served in &mut config.subsystems {
         add_options(&mut served.url, args);

@@ -6,8 +6,7 @@ use saker_realtime::Kv;
 
 use crate::support::{DEVICE, count, open, serve, url, value};
 
-const SIZES: [usize; 14] =
-    [0, 1, 3, 4, 100, 4095, 4096, 4097, 8192, 8193, 65_536, 300_001, 1 << 20, 2 << 20];
+const SIZES: [usize; 14] = [0, 1, 3, 4, 100, 4095, 4096, 4097, 8192, 8193, 65_536, 300_001, 1 << 20, 2 << 20];
 
 #[test]
 fn values_of_all_sizes_with_and_without_digests() {
@@ -51,7 +50,11 @@ fn queued_writes_lists_and_long_keys() {
     let mut kv = open(&server, "depth=128");
     let mut model = BTreeMap::new();
     for n in 0..5_000_u32 {
-        let key = if n % 10 == 0 { format!("a key too long for the command {n}") } else { format!("k{}", n % 3_000) };
+        let key = if n % 10 == 0 {
+            format!("a key too long for the command {n}")
+        } else {
+            format!("k{}", n % 3_000)
+        };
         let stored = value(n, n, n as usize % 700);
         kv.put_queued(key.as_bytes(), &stored).expect("queued");
         model.insert(key.into_bytes(), stored);

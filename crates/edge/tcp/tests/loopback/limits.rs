@@ -77,8 +77,7 @@ fn sixty_four_queues_of_depth_128() {
     let server = serve(DEVICE);
     let (address, nqn) = (server.addresses()[0], server.names()[0].clone());
     let (mut admin, cntlid) = RawQueue::admin(address, &nqn);
-    let command =
-        SetFeatures { nsid: 0, fid: fid::NUMBER_OF_QUEUES, save: false, cdw11: 0xFFFE_FFFE };
+    let command = SetFeatures { nsid: 0, fid: fid::NUMBER_OF_QUEUES, save: false, cdw11: 0xFFFE_FFFE };
     let granted = admin.execute(build::set_features(&command), Data::None).cqe.result_dw0();
     assert_eq!(granted, 63 << 16 | 63, "64 queues, 0's based");
     let connect = |qid| RawQueue::connect(address, &nqn, cntlid, (qid, DEPTH)).expect("connected").0;

@@ -51,7 +51,8 @@ fn write_until_the_cut(image: &Path, cache: Cache, cut_at: u64) -> (u32, u32) {
 #[test]
 fn a_power_cut_takes_nothing_that_was_promised() {
     let directory = tempfile::tempdir().expect("a directory");
-    let settings = [(Cache::Protected, "default"), (Cache::On, "nvmevirt-970pro"), (Cache::Off, "nvmevirt-970pro")];
+    let settings =
+        [(Cache::Protected, "default"), (Cache::On, "nvmevirt-970pro"), (Cache::Off, "nvmevirt-970pro")];
     for (n, (cache, profile)) in settings.into_iter().enumerate() {
         for cut_at in [3, 40, 111] {
             let image = directory.path().join(format!("{n}-{cut_at}.img"));
@@ -61,7 +62,10 @@ fn a_power_cut_takes_nothing_that_was_promised() {
             for key in 0..acknowledged {
                 let found = kv.get(&key.to_le_bytes()).expect("read");
                 let whole = found == Some(value(key, 0, 2_000));
-                assert!(whole || (found.is_none() && key >= promised), "{cache:?}, cut {cut_at}, key {key} of {promised}");
+                assert!(
+                    whole || (found.is_none() && key >= promised),
+                    "{cache:?}, cut {cut_at}, key {key} of {promised}"
+                );
             }
             assert!(acknowledged > 0);
         }

@@ -35,7 +35,12 @@ pub struct TargetLimits {
 impl Default for TargetLimits {
     /// 8 KiB in capsules, which Linux relies on for admin commands; values to 2 MiB; 16 MiB in all.
     fn default() -> Self {
-        Self { capsule_data_max: 8 << 10, h2c_data_max: 256 << 10, transfer_max: 2 << 20, memory_max: 16 << 20 }
+        Self {
+            capsule_data_max: 8 << 10,
+            h2c_data_max: 256 << 10,
+            transfer_max: 2 << 20,
+            memory_max: 16 << 20,
+        }
     }
 }
 

@@ -49,11 +49,17 @@ fn host_streams() -> Vec<Vec<u8>> {
     let request = IcReq::new(0).as_bytes().to_vec();
     vec![
         [request.clone(), capsule(store(1), inline(16), &[5; 16])].concat(),
-        [request.clone(), capsule(store(1), transport(5000), &[]), data(1, 0, 0, 4096, false), data(1, 0, 4096, 904, true)]
-            .concat(),
+        [
+            request.clone(),
+            capsule(store(1), transport(5000), &[]),
+            data(1, 0, 0, 4096, false),
+            data(1, 0, 4096, 904, true),
+        ]
+        .concat(),
         [request.clone(), capsule(Sqe::new(2, 1).with_cid(9), transport(3000), &[])].concat(),
         [IcReq::new(3).as_bytes().to_vec(), vec![4; 200]].concat(),
-        [request.clone(), capsule(store(1), transport(0), &[]), vec![2, 0, 24, 0, 24, 0, 0, 0], vec![0; 16]].concat(),
+        [request.clone(), capsule(store(1), transport(0), &[]), vec![2, 0, 24, 0, 24, 0, 0, 0], vec![0; 16]]
+            .concat(),
         [request, capsule(Sqe::new(0x7F, 1).with_cid(2), inline(1024), &[0; 1024])].concat(),
     ]
 }
@@ -160,7 +166,11 @@ fn mutated_streams() {
         let streams = if side == 0 { &hosts } else { &controllers };
         let mut stream = streams[rng.below(streams.len())].clone();
         mutate(&mut stream, &mut rng);
-        if side == 0 { attack_target(&stream, &mut rng) } else { attack_host(&stream, &mut rng) }
+        if side == 0 {
+            attack_target(&stream, &mut rng)
+        } else {
+            attack_host(&stream, &mut rng)
+        }
         case += 1;
     }
     println!("{case} damaged streams");

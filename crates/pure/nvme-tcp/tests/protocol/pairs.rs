@@ -21,7 +21,13 @@ fn open(digests: Digests, limits: TargetLimits, entries: u16) -> (Initiator, Tar
 }
 
 /// Sends writes and reads of these sizes at once, and checks both sides.
-fn run(digests: Digests, limits: TargetLimits, sizes: &[usize], inline_max: usize, split: &mut dyn FnMut() -> usize) {
+fn run(
+    digests: Digests,
+    limits: TargetLimits,
+    sizes: &[usize],
+    inline_max: usize,
+    split: &mut dyn FnMut() -> usize,
+) {
     let (mut host, mut target) = open(digests, limits, sizes.len() as u16 + 1);
     for (cid, bytes) in sizes.iter().enumerate() {
         let is_write = cid % 2 == 0;

@@ -127,4 +127,3 @@ fn decimal(mut number: u16, digits: &mut [u8; 5]) -> &[u8] {
     }
     digits.get(5 - used..).unwrap_or_default()
 }
-

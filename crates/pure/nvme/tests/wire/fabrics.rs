@@ -70,16 +70,14 @@ fn discovery_golden() {
     assert_image(header.as_bytes(), &[(0, &[4, 3]), (8, &[2])]);
     let name = fabrics::nqn_field("nqn.x").unwrap();
     let entry = DiscoveryEntry::tcp(name, false, "127.0.0.1", 4420);
-    let runs: [(usize, &[u8]); 5] = [
-        (0, &[3, 1, 2]),
-        (6, &[0xFF, 0xFF, 32]),
-        (32, b"4420"),
-        (256, b"nqn.x"),
-        (512, b"127.0.0.1"),
-    ];
+    let runs: [(usize, &[u8]); 5] =
+        [(0, &[3, 1, 2]), (6, &[0xFF, 0xFF, 32]), (32, b"4420"), (256, b"nqn.x"), (512, b"127.0.0.1")];
     assert_image(entry.as_bytes(), &runs);
     let entry = DiscoveryEntry::tcp(name, true, "::1", 7);
-    assert_eq!((entry.adrfam, &entry.trsvcid[..3], &entry.traddr[..4]), (2, b"7\0\0".as_slice(), b"::1\0".as_slice()));
+    assert_eq!(
+        (entry.adrfam, &entry.trsvcid[..3], &entry.traddr[..4]),
+        (2, b"7\0\0".as_slice(), b"::1\0".as_slice())
+    );
 }
 
 #[test]

@@ -44,9 +44,10 @@ fn termination_golden() {
     assert_image(request.as_bytes(), &[(0, &[3, 0, 24, 0, 48]), (8, &[1, 0, 10])]);
     let request = TermReq::from_host(FatalError::HeaderDigest(0x0403_0201), 0);
     assert_image(request.as_bytes(), &[(0, &[2, 0, 24, 0, 24]), (8, &[3, 0, 1, 2, 3, 4])]);
-    let fes: Vec<u16> = [FatalError::Sequence, FatalError::OutOfRange, FatalError::Limit, FatalError::Unsupported(9)]
-        .map(FatalError::fes)
-        .to_vec();
+    let fes: Vec<u16> =
+        [FatalError::Sequence, FatalError::OutOfRange, FatalError::Limit, FatalError::Unsupported(9)]
+            .map(FatalError::fes)
+            .to_vec();
     assert_eq!(fes, [2, 4, 5, 6]);
 }
 
@@ -54,7 +55,19 @@ fn termination_golden() {
 fn header_lengths_of_types() {
     let lengths: Vec<_> = (0..=10).map(CommonHeader::hlen_of).collect();
     let some = |n| Some(n);
-    let expected = [some(128), some(128), some(24), some(24), some(72), some(24), some(24), some(24), None, some(24), None];
+    let expected = [
+        some(128),
+        some(128),
+        some(24),
+        some(24),
+        some(72),
+        some(24),
+        some(24),
+        some(24),
+        None,
+        some(24),
+        None,
+    ];
     assert_eq!(lengths, expected);
     assert_eq!(CommonHeader::hlen_of(pdu_type::CAPSULE_CMD), some(72));
 }
