@@ -13,6 +13,7 @@ pub mod plan;
 pub mod records;
 pub mod seed;
 pub mod size;
+pub mod suite;
 pub mod value;
 
 pub use bijection::Permutation;
@@ -24,4 +25,5 @@ pub use plan::{Operation, Operations, Plan};
 pub use records::{Record, RecordError, RecordFormat, RecordSet, SizeClass};
 pub use seed::child_seed;
 pub use size::{Share, SizePicker, Sizes};
+pub use suite::{Suite, SuiteOptions};
 pub use value::ValueSource;

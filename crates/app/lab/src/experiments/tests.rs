@@ -1,0 +1,43 @@
+use super::*;
+use std::collections::BTreeSet;
+
+/// Every check that the experiments of this group owe.
+const OWED: &[&str] = &["AC-saker-motiv-1", "AC-saker-motiv-2", "AC-saker-motiv-3"];
+
+#[test]
+fn plans_are_sound_and_their_profiles_exist() {
+    for plan in ALL.iter().map(Entry::plan) {
+        assert!(!plan.title.is_empty() && !plan.source.is_empty(), "{}", plan.id);
+        for name in &plan.profiles {
+            assert!(saker_sim::profile::Profile::builtin(name).is_ok(), "{}: {name}", plan.id);
+        }
+        assert!(plan.default_scale >= 1 && plan.operations >= 1, "{}", plan.id);
+    }
+}
+
+#[test]
+fn ids_are_unique_and_every_check_owed_exists() {
+    let plans: Vec<Plan> = ALL.iter().map(Entry::plan).collect();
+    let ids: BTreeSet<&str> = plans.iter().map(|p| p.id.as_str()).collect();
+    assert_eq!(ids.len(), plans.len());
+    let claims: Vec<&str> = plans.iter().flat_map(|p| &p.claims).map(|c| c.id.as_str()).collect();
+    let distinct: BTreeSet<&str> = claims.iter().copied().collect();
+    assert_eq!(distinct.len(), claims.len());
+    let missing: Vec<_> = OWED.iter().filter(|id| !distinct.contains(*id)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn charts_draw_what_experiments_measure() {
+    for plan in ALL.iter().map(Entry::plan) {
+        let settings = crate::plan::Settings { scale: Some(u32::MAX), ..Default::default() };
+        let found = crate::run::run(&plan.id, &settings).unwrap();
+        for chart in &plan.charts {
+            let figure = crate::chart::Figure::of(chart, &found.series);
+            let figure = figure.unwrap_or_else(|| panic!("{}: {} shows nothing", plan.id, chart.title));
+            let svg = crate::chart::svg(&figure);
+            assert!(svg.contains("<circle") || svg.contains("<rect"), "{}: {}", plan.id, chart.title);
+            assert!(chart.x_label.len() > 3 && chart.y_label.len() > 3);
+        }
+    }
+}
