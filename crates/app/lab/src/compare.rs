@@ -1,6 +1,6 @@
 //! HostKV against DiskKV on the same pairs, by size of value.
 
-use saker_host::HostError;
+use saker_host::{HostError, TransferOptions};
 use saker_realtime::bench::{run_disk_kv_real, run_host_kv_real};
 use saker_realtime::url::Timing as RealTiming;
 use saker_sim::Seed;
@@ -179,7 +179,13 @@ fn jobs(plan: &Plan, pairs: &[Pair]) -> Vec<Job> {
         order.swap(n, rng.below(n as u64 + 1) as usize);
     }
     let gets = order.iter().map(|n| Side::Get(pairs[*n].0.clone())).collect();
-    let job = |operations, flush| Job { threads: plan.threads, depth: plan.depth, operations, flush };
+    let job = |operations, flush| Job {
+        threads: plan.threads,
+        depth: plan.depth,
+        operations,
+        flush,
+        transfer: TransferOptions::default(),
+    };
     vec![job(puts, true), job(gets, false)]
 }
 

@@ -7,6 +7,7 @@ use saker_device::{Attachment, NamespaceKind, Snapshot};
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, Op, Ticket};
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, ProtocolError, Spin};
+use saker_link::Traffic;
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
 use saker_sim::{Duration, Free, Instant};
@@ -36,7 +37,7 @@ struct Running {
     thread: Option<DeviceThread>,
     events: u64,
     late: u64,
-    before: (u64, u64, u64),
+    before: (u64, Traffic, u64),
 }
 
 impl Running {
@@ -45,7 +46,12 @@ impl Running {
             Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),
             Timing::Real => AnyDevice::MemoryTimed(Box::new(build.timed(host.clone()))),
         };
-        Self { thread: Some(DeviceThread::start(device)), events: 0, late: 0, before: (0, 0, 0) }
+        Self {
+            thread: Some(DeviceThread::start(device)),
+            events: 0,
+            late: 0,
+            before: (0, Traffic::default(), 0),
+        }
     }
 
     fn snapshot(&mut self) -> Snapshot {
@@ -59,17 +65,17 @@ impl Running {
     }
 
     /// Commands, link bytes and NAND pages since the last call.
-    fn count(&mut self, doorbells: u64) -> (u64, u64, u64) {
+    fn count(&mut self, host: Traffic) -> (u64, Traffic, u64) {
         let s = self.snapshot();
-        let d = s.device;
-        let link = d.sqe_bytes + d.cqe_bytes + d.data_in_bytes + d.data_out_bytes + doorbells * 4;
-        let now = (d.commands, link, s.flash.pages_programmed);
+        let now = (s.device.commands, s.device.traffic + host, s.flash.pages_programmed);
         let before = std::mem::replace(&mut self.before, now);
         (now.0 - before.0, now.1 - before.1, now.2 - before.2)
     }
 
-    fn fill(&mut self, result: &mut RunResult, doorbells: u64, page_bytes: u32) {
-        (result.commands, result.link_bytes, result.nand_pages) = self.count(doorbells);
+    fn fill(&mut self, result: &mut RunResult, host: Traffic, page_bytes: u32) {
+        let (commands, traffic, nand_pages) = self.count(host);
+        (result.commands, result.nand_pages) = (commands, nand_pages);
+        result.note_traffic(traffic);
         result.nand_bytes = result.nand_pages * u64::from(page_bytes);
     }
 }
@@ -90,12 +96,12 @@ pub fn run_disk_kv_real(build: &Build, timing: Timing, jobs: &[Job]) -> Result<R
     let mut connection = Connection::connect(port(&host), &mut Spin, ConnectOptions::default())?;
     let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
     let mut queue = connection.create_kv_queue(&mut Spin, 1, options)?;
-    running.count(0);
+    running.count(Traffic::default());
     let mut run = RealRun::default();
     for job in jobs {
         let mut result = disk_job(&mut queue, job)?;
         let stats = queue.stats();
-        running.fill(&mut result, stats.sq_doorbells + stats.cq_doorbells, build.shape.geometry.page_bytes);
+        running.fill(&mut result, stats.traffic(), build.shape.geometry.page_bytes);
         run.results.push(result);
     }
     (run.events, run.late) = (running.events, running.late);
@@ -174,12 +180,12 @@ pub fn run_host_kv_real(build: &Build, timing: Timing, jobs: &[Job]) -> Result<R
     let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
     medium.take_empty();
     let mut store = HostKv::over(medium);
-    running.count(0);
+    running.count(Traffic::default());
     let mut run = RealRun::default();
     for job in jobs {
         let mut result = host_job(&mut store, job);
         let stats = store.queue_mut().queue().stats();
-        running.fill(&mut result, stats.sq_doorbells + stats.cq_doorbells, build.shape.geometry.page_bytes);
+        running.fill(&mut result, stats.traffic(), build.shape.geometry.page_bytes);
         run.results.push(result);
     }
     (run.events, run.late) = (running.events, running.late);

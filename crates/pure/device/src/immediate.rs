@@ -89,9 +89,9 @@ impl<M: Media> Device<M, Untimed> {
     fn serve(&mut self, qid: u16, sqe: &Sqe) {
         let reply = if self.flash.is_powered() { self.reply(sqe) } else { failed(Status::INTERNAL_ERROR) };
         self.stats.commands += 1;
-        self.stats.sqe_bytes += 64;
-        self.stats.cqe_bytes += 16;
-        self.stats.data_out_bytes += Pieces::link_bytes(reply.bytes_out);
+        self.stats.traffic.sqe_fetches += 1;
+        self.stats.traffic.cqes += 1;
+        self.stats.traffic.to_host.add_pages(Pieces::pages(reply.bytes_out));
         if !reply.status.is_success() {
             self.stats.errors += 1;
         }
@@ -124,7 +124,7 @@ impl<M: Media> Device<M, Untimed> {
             Ok(request) => request,
             Err(status) => return failed(status),
         };
-        self.stats.data_in_bytes += Pieces::link_bytes(request.bytes_in());
+        self.stats.traffic.to_device.add_pages(Pieces::pages(request.bytes_in()));
         let owner = self.namespaces[n].owner();
         let mut fruitless = 0;
         loop {

@@ -2,23 +2,18 @@
 
 use saker_engine::{Memory, StoreStats};
 use saker_flash::FlashStats;
+use saker_link::Traffic;
 use saker_log::LogStats;
 
-/// Counters of commands and of the link, as the device sees it. Doorbells are the host's to count.
+/// Counters of commands and of the link, as the device sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceStats {
     /// I/O commands completed.
     pub commands: u64,
     /// Of these, with an error status.
     pub errors: u64,
-    /// Bytes of submission queue entries fetched.
-    pub sqe_bytes: u64,
-    /// Bytes of completion queue entries posted.
-    pub cqe_bytes: u64,
-    /// Bytes of data from the host, in whole pages as PRPs move them.
-    pub data_in_bytes: u64,
-    /// Bytes of data to the host, in whole pages as PRPs move them.
-    pub data_out_bytes: u64,
+    /// What crossed the link for them, but for doorbells and stores, which the host counts.
+    pub traffic: Traffic,
 }
 
 /// Everything countable of a device at one moment.

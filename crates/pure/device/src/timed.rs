@@ -17,7 +17,7 @@ use cores::{Cores, Work};
 use pipe::Pipe;
 use saker_engine::Background;
 use saker_flash::{Flash, Media, PowerCut, ReadBatch};
-use saker_link::Sqe;
+use saker_link::{PAGE_BYTES, Sqe};
 use saker_medium::{Io, Medium, Reads, Ring, Step};
 use saker_nvme::{NSID_ALL, Status};
 use saker_sim::{Class, CpuMeter, Duration, EventQueue, Instant};
@@ -219,7 +219,7 @@ impl<M: Media> Device<M, Timed> {
             t.tokens.len() as Id - 1
         });
         t.tokens[id as usize] = Some(token);
-        self.stats.sqe_bytes += 64;
+        self.stats.traffic.sqe_fetches += 1;
         // The doorbell travels to the device, the read request to the host, the entry back.
         let length = self.tempo.costs.link_time(64);
         let after = self.tempo.costs.link_latency * 3;
@@ -297,10 +297,11 @@ impl<M: Media> Device<M, Timed> {
             Err(status) => return self.post(id, failed(status)),
         };
         let costs = &self.tempo.costs;
-        let bytes = Pieces::link_bytes(request.bytes_in());
+        let pages = Pieces::pages(request.bytes_in());
+        let bytes = pages * PAGE_BYTES as u64;
         let delay = costs.delay(request.is_write(), bytes);
         let (length, round_trip) = (costs.link_time(bytes), costs.link_latency * 2);
-        self.stats.data_in_bytes += bytes;
+        self.stats.traffic.to_device.add_pages(pages);
         let token = self.token(id);
         (token.namespace, token.request, token.stage) = (n, Some(request), Stage::Ready);
         if bytes > 0 {
@@ -494,8 +495,9 @@ impl<M: Media> Device<M, Timed> {
         if reply.bytes_out == 0 {
             return self.post(id, reply);
         }
-        let bytes = Pieces::link_bytes(reply.bytes_out);
-        self.stats.data_out_bytes += bytes;
+        let pages = Pieces::pages(reply.bytes_out);
+        let bytes = pages * PAGE_BYTES as u64;
+        self.stats.traffic.to_host.add_pages(pages);
         self.token(id).stage = Stage::Sent(reply);
         let (length, latency) = (self.tempo.costs.link_time(bytes), self.tempo.costs.link_latency);
         self.through_link_out(id, length, latency);
@@ -538,7 +540,7 @@ impl<M: Media> Device<M, Timed> {
 
     fn post(&mut self, id: Id, reply: Reply) {
         self.token(id).stage = Stage::Posting(reply);
-        self.stats.cqe_bytes += 16;
+        self.stats.traffic.cqes += 1;
         let (length, latency) = (self.tempo.costs.link_time(16), self.tempo.costs.link_latency);
         self.through_link_out(id, length, latency);
     }

@@ -102,9 +102,10 @@ impl Pieces {
         })
     }
 
-    /// Bytes a PRP transfer of this much data moves: whole pages (BandSlim section 2.4).
-    pub fn link_bytes(bytes: u32) -> u64 {
-        u64::from(bytes).next_multiple_of(PAGE_BYTES as u64)
+    /// Pages that a PRP transfer of this much data moves (BandSlim, ICPP'24, section 2.4).
+    #[inline]
+    pub fn pages(bytes: u32) -> u64 {
+        u64::from(bytes).div_ceil(PAGE_BYTES as u64)
     }
 }
 

@@ -77,6 +77,8 @@ pub struct Flash<M> {
     /// The last page programmed in each LUN of each segment, plus one: the order rule.
     programmed: Vec<u16>,
     powered: bool,
+    /// False: pages stay in the controller's memory, without time and uncounted.
+    nand: bool,
     class: Class,
     stats: FlashStats,
     /// See [`Flash::unclaimed`].
@@ -104,6 +106,7 @@ impl<M: Media> Flash<M> {
             ready: VecDeque::new(),
             programmed: vec![0; (shape.geometry.segments * shape.luns) as usize],
             powered: true,
+            nand: true,
             class: Class::Foreground,
             stats: FlashStats::default(),
             unclaimed: Vec::new(),
@@ -120,6 +123,15 @@ impl<M: Media> Flash<M> {
         flash.find_owners();
         flash.ring.cover();
         flash
+    }
+
+    /// The flash with its NAND switched off: pages stay in the controller's memory, programs, reads and erases take no
+    /// time and are not counted. Stores and retrieves still work. For transfers alone (BandSlim, ICPP'24, section 4.2).
+    #[must_use]
+    pub fn without_nand(mut self) -> Self {
+        self.model = self.model.map(|_| TimingModel::new(Timings::FREE, self.shape));
+        self.nand = false;
+        self
     }
 
     /// The process died while programs ran; their slots are whole, so they are finished now.
@@ -423,7 +435,7 @@ impl<M: Media> Flash<M> {
     }
 
     fn arrive(&mut self, page: PageAddr) {
-        self.stats.pages_read += 1;
+        self.stats.pages_read += u64::from(self.nand);
         let pin = self.pins.get_mut(&page).expect("a page is read for its pins");
         pin.here = true;
         for id in std::mem::take(&mut pin.waiting) {
@@ -436,7 +448,7 @@ impl<M: Media> Flash<M> {
     }
 
     fn program_cells(&mut self, at: PageAddr, slot: SlotId) -> Result<(), MediaError> {
-        self.stats.pages_programmed += 1;
+        self.stats.pages_programmed += u64::from(self.nand);
         if self.faults.program_fails() {
             self.media.tear(at);
             self.stats.failures += 1;
@@ -451,7 +463,7 @@ impl<M: Media> Flash<M> {
     }
 
     fn erase_cells(&mut self, segment: SegmentId) -> Result<(), MediaError> {
-        self.stats.segments_erased += 1;
+        self.stats.segments_erased += u64::from(self.nand);
         let luns = self.shape.luns as usize;
         self.programmed[segment.0 as usize * luns..][..luns].fill(0);
         let result =

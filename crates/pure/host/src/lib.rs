@@ -8,6 +8,7 @@
 //! | [`client`] | blocking and pipelined calls for the device's own keys of 1 to 16 bytes |
 //! | [`long_keys`] | keys of 1 to 255 bytes on any device |
 //! | [`host_kv`] | HostKV: the device's engine run at the host over a block namespace |
+//! | [`transfer`] | how a value gets to the device: methods, and the policies that choose |
 //! | [`error`] | everything that can go wrong, and the table from NVMe status to meaning |
 //!
 //! Nothing here reads a clock, starts a thread or knows the device's code: host and device meet in rings, doorbells and
@@ -20,6 +21,7 @@ pub mod error;
 pub mod host_kv;
 pub mod kv_queue;
 pub mod long_keys;
+pub mod transfer;
 pub mod turn;
 
 pub use client::{ClientOptions, Condition, KvClient};
@@ -27,4 +29,5 @@ pub use connect::{ConnectOptions, Connection, Port};
 pub use error::{HostError, KvError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};
 pub use long_keys::{EnvelopeError, KeyDigest, KvStoreClient, StoreKeys, Xxh3Digest};
+pub use transfer::{Method, Pacing, TransferOptions, TransferPolicy};
 pub use turn::{Patience, Spin, Turn, TurnFn};

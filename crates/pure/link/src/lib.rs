@@ -4,6 +4,7 @@
 //! * [`HostQueuePair`], [`DeviceSq`], [`DeviceCq`]: submission and completion rings in that memory.
 //! * [`Doorbells`] and [`Registers`]: the controller's BAR, on atomics.
 //! * [`SlotPool`] and [`SlotQueue`]: command identifiers with a staging page each.
+//! * [`Traffic`]: what crossed the link, counted by four rules.
 //! * [`probe`]: the floor that two-thread figures are compared with.
 //!
 //! One implementation serves every timing: host and device may run on one thread (inline) or on two. Nothing
@@ -19,6 +20,7 @@
 //! * Plain bytes (callers' buffers, staging pages) are reached through [`Window`]s. A window's gate is an atomic
 //!   state: the device holds it for one copy, the host closes it before it touches the bytes again.
 
+mod account;
 mod dma;
 mod entry;
 mod prefetch;
@@ -28,6 +30,7 @@ mod ring;
 mod slot;
 mod sync;
 
+pub use account::{Data, LINE_BYTES, LinkBytes, Rule, TlpShape, Traffic};
 pub use dma::{
     ARENA_IOVA, ArenaFull, DmaError, DmaFault, DmaRegion, DmaSpace, MapError, PAGE_BYTES, Placement,
     WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window,

@@ -13,6 +13,8 @@
 //! | [`admin`], [`identify`], [`log`] | admin commands and the pages they return |
 //! | [`regs`] | controller registers and doorbells |
 //! | [`prp`], [`sgl`] | data pointers |
+//! | [`vendor`] | our own commands: small values without pages |
+//! | [`vendor`] | our own commands: small values without pages |
 #![forbid(unsafe_code)]
 #![deny(
     clippy::unwrap_used,
@@ -38,6 +40,7 @@ pub mod regs;
 pub mod sgl;
 pub mod sqe;
 pub mod status;
+pub mod vendor;
 
 pub use cqe::Cqe;
 pub use key::{Key, KeyLengthError};

@@ -13,6 +13,7 @@ mod link;
 mod media;
 mod overrides;
 mod sourced;
+mod transfer;
 mod write;
 
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ pub use link::Link;
 pub use media::{FourParameter, Media, Nand};
 pub use overrides::Row;
 pub use sourced::{Source, Sourced};
+pub use transfer::Transfer;
 
 /// Everything the models need to know about one device, its link and its host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +42,8 @@ pub struct Profile {
     pub media: Media,
     /// The way between host and device.
     pub link: Link,
+    /// What the ways to move a value take.
+    pub transfer: Transfer,
     /// What the device's cores take per command.
     pub firmware: Firmware,
     /// What the host's cores take per command.
@@ -99,6 +103,7 @@ impl Profile {
         overrides::check_rows(self)?;
         self.geometry.check()?;
         self.media.check()?;
+        self.transfer.check()?;
         self.firmware.check()?;
         self.host.check()?;
         self.limits.check()

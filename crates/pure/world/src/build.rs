@@ -2,9 +2,9 @@
 
 use saker_device::{Attachment, Costs, Device, DeviceConfig, Timed, Untimed, timings};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia};
+use saker_flash::{FaultPlan, Flash, MemMedia, Timings};
 use saker_host::Port;
-use saker_link::{DmaSpace, Placement};
+use saker_link::{DmaSpace, Placement, TlpShape};
 use saker_medium::{Geometry, Ring};
 use saker_sim::profile::Profile;
 use std::sync::Arc;
@@ -74,6 +74,8 @@ pub struct Build {
     pub config: DeviceConfig,
     /// Faults.
     pub faults: FaultPlan,
+    /// Whether pages are programmed; false measures transfers alone ([`Flash::without_nand`]).
+    pub nand: bool,
 }
 
 impl Build {
@@ -84,7 +86,7 @@ impl Build {
     pub fn kv(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
         let shape = shape_of(profile, bytes)?;
         let config = DeviceConfig::kv(&shape.geometry, profile.power.capacitor.get(), seed);
-        Ok(Self { profile: profile.clone(), shape, config, faults: FaultPlan::default() })
+        Ok(Self { profile: profile.clone(), shape, config, faults: FaultPlan::default(), nand: true })
     }
 
     /// A device of that profile and size with one block namespace.
@@ -94,7 +96,7 @@ impl Build {
     pub fn block(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
         let shape = shape_of(profile, bytes)?;
         let config = DeviceConfig::block(&shape.geometry, profile.power.capacitor.get(), seed, 4096);
-        Ok(Self { profile: profile.clone(), shape, config, faults: FaultPlan::default() })
+        Ok(Self { profile: profile.clone(), shape, config, faults: FaultPlan::default(), nand: true })
     }
 
     /// Slots of the power-safe ring.
@@ -110,6 +112,21 @@ impl Build {
         Ring::heap(self.ring_slots(), g.page_bytes, g.oob_bytes)
     }
 
+    fn flash(&self, timings: Option<Timings>) -> Flash<MemMedia> {
+        let flash = Flash::power_on(MemMedia::new(self.shape), self.ring(), timings, self.faults);
+        if self.nand { flash } else { flash.without_nand() }
+    }
+
+    /// Sizes of packets for the rule `tlp`.
+    pub fn tlp_shape(&self) -> TlpShape {
+        let link = &self.profile.link;
+        TlpShape {
+            overhead_bytes: link.tlp_overhead_bytes.get(),
+            payload_bytes_max: link.tlp_payload_bytes_max.get(),
+            read_request_bytes_max: link.tlp_read_request_bytes_max.get(),
+        }
+    }
+
     /// Host memory and BAR for `queue_pairs` queue pairs of `depth` slots. Placement is fixed, so that runs repeat.
     pub fn attach(&self, queue_pairs: u16, depth: u16) -> Attachment {
         let windows = u32::from(queue_pairs) * (u32::from(depth) + 4) + 64;
@@ -120,14 +137,13 @@ impl Build {
 
     /// A device in memory that keeps no time.
     pub fn untimed(&self, host: Attachment) -> Device<MemMedia, Untimed> {
-        let flash = Flash::power_on(MemMedia::new(self.shape), self.ring(), None, self.faults);
+        let flash = self.flash(None);
         Device::new(flash, self.config.clone(), host)
     }
 
     /// A device in memory with the profile's times.
     pub fn timed(&self, host: Attachment) -> Device<MemMedia, Timed> {
-        let timings = timings(&self.profile);
-        let flash = Flash::power_on(MemMedia::new(self.shape), self.ring(), Some(timings), self.faults);
+        let flash = self.flash(Some(timings(&self.profile)));
         Device::timed(flash, self.config.clone(), host, Costs::of(&self.profile))
     }
 }

@@ -6,6 +6,7 @@ use crate::result::{Job, RunResult, Side};
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue};
+use saker_link::Traffic;
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
 use saker_sim::{Digest, Duration, Instant};
@@ -83,7 +84,7 @@ struct DiskRun {
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
     commands: u64,
-    link_bytes: u64,
+    traffic: Traffic,
     pages: u64,
 }
 
@@ -141,11 +142,9 @@ impl DiskRun {
 
     fn counters(&mut self) -> Counters {
         let s = self.device.0.snapshot();
-        let doorbells: u64 =
-            self.threads.iter().map(|t| t.queue.stats()).map(|s| s.sq_doorbells + s.cq_doorbells).sum();
-        let d = s.device;
-        let link_bytes = d.sqe_bytes + d.cqe_bytes + d.data_in_bytes + d.data_out_bytes + doorbells * 4;
-        Counters { commands: d.commands, link_bytes, pages: s.flash.pages_programmed }
+        let host = self.threads.iter().map(|t| t.queue.stats().traffic());
+        let traffic = host.fold(s.device.traffic, |sum, t| sum + t);
+        Counters { commands: s.device.commands, traffic, pages: s.flash.pages_programmed }
     }
 
     /// The next thing that happens, at the device or in a thread. False when all is done.
@@ -240,7 +239,7 @@ impl DiskRun {
         let after = self.counters();
         let mut r = std::mem::take(&mut self.result);
         r.commands = after.commands - self.before.commands;
-        r.link_bytes = after.link_bytes - self.before.link_bytes;
+        r.note_traffic(after.traffic - self.before.traffic);
         r.nand_pages = after.pages - self.before.pages;
         r.nand_bytes = r.nand_pages * u64::from(build.shape.geometry.page_bytes);
         self.read.number(self.device.0.digest());

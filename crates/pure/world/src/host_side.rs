@@ -10,6 +10,7 @@ use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, Op, Outcome, Ticket};
 use saker_host::{ConnectOptions, Connection, HostError};
+use saker_link::Traffic;
 use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant};
 
 /// Block commands HostKV keeps in flight.
@@ -68,7 +69,7 @@ struct HostRun {
     debt: Duration,
     commands_seen: u64,
     pages_before: u64,
-    link_before: u64,
+    link_before: Traffic,
     device_before: u64,
 }
 
@@ -102,7 +103,7 @@ impl HostRun {
             debt: Duration::ZERO,
             commands_seen: 0,
             pages_before: 0,
-            link_before: 0,
+            link_before: Traffic::default(),
             device_before: 0,
             device,
         })
@@ -118,12 +119,10 @@ impl HostRun {
         (self.device_before, self.link_before, self.pages_before) = self.counters();
     }
 
-    fn counters(&mut self) -> (u64, u64, u64) {
+    fn counters(&mut self) -> (u64, Traffic, u64) {
         let s = self.device.0.snapshot();
-        let q = self.store.queue_mut().queue().stats();
-        let d = s.device;
-        let link = d.sqe_bytes + d.cqe_bytes + d.data_in_bytes + d.data_out_bytes;
-        (d.commands, link + (q.sq_doorbells + q.cq_doorbells) * 4, s.flash.pages_programmed)
+        let link = s.device.traffic + self.store.queue_mut().queue().stats().traffic();
+        (s.device.commands, link, s.flash.pages_programmed)
     }
 
     fn step(&mut self, job: &Job) -> bool {
@@ -231,7 +230,7 @@ impl HostRun {
         let (commands, link, pages) = self.counters();
         let mut r = std::mem::take(&mut self.result);
         r.commands = commands - self.device_before;
-        r.link_bytes = link - self.link_before;
+        r.note_traffic(link - self.link_before);
         r.nand_pages = pages - self.pages_before;
         r.nand_bytes = r.nand_pages * u64::from(build.shape.geometry.page_bytes);
         self.read.number(self.device.0.digest());

@@ -1,6 +1,8 @@
 //! What a run is asked to do and what it measured.
 
 use hdrhistogram::Histogram;
+use saker_host::TransferOptions;
+use saker_link::{Rule, Traffic};
 use saker_sim::{Duration, Instant};
 
 /// One operation of a job.
@@ -23,6 +25,8 @@ pub struct Job {
     pub operations: Vec<Side>,
     /// End with a Flush that counts.
     pub flush: bool,
+    /// How values go to the device.
+    pub transfer: TransferOptions,
 }
 
 /// What a run measured.
@@ -38,7 +42,9 @@ pub struct RunResult {
     pub latency: Histogram<u64>,
     /// NVMe I/O commands.
     pub commands: u64,
-    /// Bytes over the link: entries, doorbells (4 each), data in whole pages.
+    /// What crossed the link.
+    pub traffic: Traffic,
+    /// Bytes over the link by the rule `protocol`.
     pub link_bytes: u64,
     /// NAND pages programmed.
     pub nand_pages: u64,
@@ -59,6 +65,7 @@ impl RunResult {
             elapsed: Duration::ZERO,
             latency: Histogram::new_with_bounds(1, 100_000_000_000, 3).expect("1 ns to 100 s at 3 digits"),
             commands: 0,
+            traffic: Traffic::default(),
             link_bytes: 0,
             nand_pages: 0,
             nand_bytes: 0,
@@ -75,6 +82,12 @@ impl RunResult {
     /// NAND bytes programmed per byte of keys and values written.
     pub fn write_amplification(&self) -> f64 {
         if self.user_bytes == 0 { 0.0 } else { self.nand_bytes as f64 / self.user_bytes as f64 }
+    }
+
+    /// Notes what crossed the link.
+    pub fn note_traffic(&mut self, traffic: Traffic) {
+        self.link_bytes = traffic.bytes(&Rule::Protocol).total();
+        self.traffic = traffic;
     }
 
     /// Notes one operation.

@@ -1,6 +1,6 @@
 //! Host and device joined: a whole path, without time and in virtual time.
 
-use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, KvStoreClient};
+use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, KvStoreClient, TransferOptions};
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
 use saker_world::build::port;
@@ -54,7 +54,13 @@ fn a_pair_goes_in_and_comes_out_in_virtual_time() {
 fn job(operations: usize, value_bytes: usize, threads: usize, depth: u16) -> Job {
     let mut rng = Seed(3).rng();
     let put = |_| Side::Put(rng.next_u64().to_le_bytes().to_vec(), vec![5; value_bytes]);
-    Job { threads, depth, operations: (0..operations).map(put).collect(), flush: true }
+    Job {
+        threads,
+        depth,
+        operations: (0..operations).map(put).collect(),
+        flush: true,
+        transfer: TransferOptions::default(),
+    }
 }
 
 #[test]

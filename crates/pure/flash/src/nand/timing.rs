@@ -59,6 +59,17 @@ pub enum Timings {
     Nand(NandModel),
 }
 
+impl Timings {
+    /// Nothing takes time.
+    pub const FREE: Self = Self::FourParameter(FourParameter {
+        read_latency: Duration::ZERO,
+        read_bandwidth: 0,
+        write_latency: Duration::ZERO,
+        write_bandwidth: 0,
+        erase: Duration::ZERO,
+    });
+}
+
 /// Runs operations against a model.
 #[derive(Clone, Debug)]
 pub enum TimingModel {

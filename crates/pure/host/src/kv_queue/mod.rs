@@ -21,6 +21,7 @@ use saker_link::{
     SlotPool, SlotQueue, Sqe, Window,
 };
 
+use crate::transfer::{Available, Method, TransferOptions};
 use loan::Loan;
 use ticket::Bytes;
 
@@ -38,6 +39,8 @@ pub struct KvQueue {
     cq_unreported: u32,
     cq_unreported_max: u32,
     stats: QueueStats,
+    transfer: TransferOptions,
+    available: Available,
 }
 
 /// What is known of a slot's command, or of the next one.
@@ -93,8 +96,22 @@ impl KvQueue {
             cq_unreported: 0,
             cq_unreported_max: (pair.cq_entries() / 4).max(1),
             stats: QueueStats::default(),
+            transfer: TransferOptions::default(),
+            available: Available::default(),
             queue: SlotQueue::new(pair, slots),
         })
+    }
+
+    /// How values are sent from now on, on a device with those methods. Without this call: by PRPs.
+    pub fn set_transfer(&mut self, options: TransferOptions, available: Available) {
+        (self.transfer, self.available) = (options, available);
+    }
+
+    /// The method that a value of `bytes` bytes would take.
+    #[inline]
+    #[must_use]
+    pub fn method_for(&self, bytes: u32) -> Method {
+        self.transfer.policy.choose(bytes, &self.available)
     }
 
     /// Announces everything submitted to the device.

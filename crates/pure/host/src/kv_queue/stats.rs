@@ -1,5 +1,6 @@
 //! What a queue pair moved over the link.
 
+use saker_link::Traffic;
 use saker_nvme::{Cqe, Sqe};
 
 /// Counts since the queue was made. Bytes of data are whole pages, as PRP transfers move them.
@@ -19,9 +20,25 @@ pub struct QueueStats {
     pub page_bytes_from_device: u64,
     /// Bytes of PRP list entries.
     pub prp_list_bytes: u64,
+    /// Bytes of values stored through the BAR.
+    pub mmio_bytes: u64,
+    /// The 64-byte stores they took.
+    pub mmio_stores: u64,
 }
 
 impl QueueStats {
+    /// What only the host can count: doorbells and stores through the BAR. The device counts the rest.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        Traffic {
+            sq_doorbells: self.sq_doorbells,
+            cq_doorbells: self.cq_doorbells,
+            mmio_bytes: self.mmio_bytes,
+            mmio_stores: self.mmio_stores,
+            ..Traffic::default()
+        }
+    }
+
     /// Bytes of submission queue entries.
     #[must_use]
     pub const fn sqe_bytes(&self) -> u64 {

@@ -14,8 +14,10 @@ pub struct Link {
     pub latency_ns: Sourced<u64>,
     /// What one doorbell write costs the host's core.
     pub doorbell_write_ns: Sourced<u64>,
-    /// Framing, header and check bytes of one transaction-layer packet. Reserved for the `tlp` accounting.
+    /// Framing, header and check bytes of one transaction-layer packet, for the `tlp` accounting.
     pub tlp_overhead_bytes: Sourced<u32>,
-    /// Payload bytes of one transaction-layer packet. Reserved for the `tlp` accounting.
+    /// Most payload bytes of one transaction-layer packet, for the `tlp` accounting.
     pub tlp_payload_bytes_max: Sourced<u32>,
+    /// Most bytes of one read request, for the `tlp` accounting.
+    pub tlp_read_request_bytes_max: Sourced<u32>,
 }

@@ -43,7 +43,7 @@ fn shipped_profiles_parse_under_their_own_names_in_a_stable_order() {
 fn every_number_of_a_shipped_profile_has_a_source_that_is_no_override() {
     for (name, profile) in every() {
         let rows = profile.rows();
-        assert_eq!(rows.len(), if name.starts_with("saker") { 58 } else { 60 }, "{name}");
+        assert_eq!(rows.len(), if name.starts_with("saker") { 66 } else { 68 }, "{name}");
         for row in rows {
             assert!(
                 ["paper", "public", "measured", "fitted", "default"].contains(&&*row.source),

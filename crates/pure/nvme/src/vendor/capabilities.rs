@@ -1,0 +1,91 @@
+//! The vendor log page that tells which methods a device has.
+
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Methods, as bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Methods(pub u16);
+
+bitfields!(Methods(u16) {} flags {
+    /// Store Piggyback and Transfer.
+    piggyback / with_piggyback: 0;
+    /// Tail and Store Hybrid.
+    hybrid / with_hybrid: 1;
+    /// Store Inline.
+    inline / with_inline: 2;
+    /// Store MMIO.
+    mmio / with_mmio: 3;
+    /// Retrieve Tiny.
+    retrieve_tiny / with_retrieve_tiny: 4;
+    /// Retrieve Inline.
+    retrieve_inline / with_retrieve_inline: 5;
+});
+
+impl Methods {
+    /// All of them.
+    pub const ALL: Self = Self(0x3F);
+}
+
+/// Log page C0h, 64 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Capabilities {
+    /// "SKRX": the page is this one.
+    pub signature: [u8; 4],
+    /// Version of the layout: 1.
+    pub version: U16,
+    /// [`Methods`].
+    pub methods: U16,
+    /// Most value bytes that are gathered for one queue: the limit of piggyback and inline stores, and of tails.
+    pub gather_bytes_max: U32,
+    /// Bytes of each queue's region in the BAR.
+    pub mmio_region_bytes: U32,
+    /// Most value bytes of a Retrieve Inline.
+    pub retrieve_bytes_max: U32,
+    /// Reserved.
+    pub reserved_20: [u8; 44],
+}
+
+layout!(
+    Capabilities, 64, signature @ 0, version @ 4, methods @ 6, gather_bytes_max @ 8, mmio_region_bytes @ 12,
+    retrieve_bytes_max @ 16, reserved_20 @ 20,
+);
+
+impl Capabilities {
+    /// The signature.
+    pub const SIGNATURE: [u8; 4] = *b"SKRX";
+    /// The version.
+    pub const VERSION: u16 = 1;
+
+    /// The page for these methods and limits in bytes.
+    #[must_use]
+    pub const fn new(
+        methods: Methods,
+        gather_bytes: u32,
+        mmio_region_bytes: u32,
+        retrieve_bytes: u32,
+    ) -> Self {
+        Self {
+            signature: Self::SIGNATURE,
+            version: U16::new(Self::VERSION),
+            methods: U16::new(methods.0),
+            gather_bytes_max: U32::new(gather_bytes),
+            mmio_region_bytes: U32::new(mmio_region_bytes),
+            retrieve_bytes_max: U32::new(retrieve_bytes),
+            reserved_20: [0; 44],
+        }
+    }
+
+    /// Whether signature and version are ours: the rest may be believed.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.signature == Self::SIGNATURE && self.version.get() == Self::VERSION
+    }
+
+    /// The methods, none unless the page is known.
+    #[must_use]
+    pub fn methods(&self) -> Methods {
+        if self.is_known() { Methods(self.methods.get()) } else { Methods::default() }
+    }
+}

@@ -1,0 +1,55 @@
+//! Vendor commands of the Key Value command set: published ways to move a small value without a page.
+//!
+//! Opcodes C0h to FFh are the vendor's (Base, "Opcodes for I/O Commands"). Bits 1:0 tell the direction of the data that
+//! DPTR names, so commands that carry their data elsewhere have 00b there: nobody on the way mistakes payload for an
+//! address. `docs/vendor-commands.md` has every field; a test holds it and [`COMMANDS`] together.
+
+mod capabilities;
+mod inline;
+mod mmio;
+mod piggyback;
+mod retrieve;
+
+pub use capabilities::{Capabilities, Methods};
+pub use inline::{InlineStore, SLOT_BYTES, inline_slots, store_inline};
+pub use mmio::{MmioStore, store_mmio};
+pub use piggyback::{
+    Fragment, HYBRID_PAGE_BYTES, HybridStore, PIGGYBACK_BYTES, PiggybackStore, TRANSFER_BYTES,
+    piggyback_commands, store_hybrid, store_piggyback, tail, tail_commands, transfer,
+};
+pub use retrieve::{CQ_SLOT_BYTES, InlineRetrieve, TINY_BYTES, cq_slots, retrieve_inline, retrieve_tiny};
+
+/// Log page identifier of [`Capabilities`].
+pub const LID_CAPABILITIES: u8 = 0xC0;
+
+/// Opcodes.
+pub mod opcode {
+    /// Store whose value is in the entry, the rest in [`TRANSFER`]s: no data at DPTR.
+    pub const STORE_PIGGYBACK: u8 = 0xC0;
+    /// Store of whole pages at DPTR after [`TAIL`]s: data from the host.
+    pub const STORE_HYBRID: u8 = 0xC1;
+    /// 56 bytes of the value that a piggyback store began: no data at DPTR.
+    pub const TRANSFER: u8 = 0xC4;
+    /// 56 bytes of what follows the pages of the next hybrid store: no data at DPTR.
+    pub const TAIL: u8 = 0xC8;
+    /// Store whose value is in the queue entries behind it: no data at DPTR.
+    pub const STORE_INLINE: u8 = 0xCC;
+    /// Store whose value the host has stored through the BAR: no data at DPTR.
+    pub const STORE_MMIO: u8 = 0xD0;
+    /// Retrieve of a value of up to 4 bytes in the completion: no data at DPTR.
+    pub const RETRIEVE_TINY: u8 = 0xD4;
+    /// Retrieve into the completion queue: no data at DPTR.
+    pub const RETRIEVE_INLINE: u8 = 0xD8;
+}
+
+/// Every vendor command: opcode, name, whether it changes content.
+pub const COMMANDS: [(u8, &str, bool); 8] = [
+    (opcode::STORE_PIGGYBACK, "Store Piggyback", true),
+    (opcode::STORE_HYBRID, "Store Hybrid", true),
+    (opcode::TRANSFER, "Transfer", true),
+    (opcode::TAIL, "Tail", false),
+    (opcode::STORE_INLINE, "Store Inline", true),
+    (opcode::STORE_MMIO, "Store MMIO", true),
+    (opcode::RETRIEVE_TINY, "Retrieve Tiny", false),
+    (opcode::RETRIEVE_INLINE, "Retrieve Inline", false),
+];

@@ -1,0 +1,224 @@
+//! Values in the fields of commands (BandSlim, ICPP'24, section 3.2 and Figure 6).
+//!
+//! The paper's write command gives up CDW4-9, CDW12-13 and three bytes of CDW11: 24 + 8 + 3 = 35 bytes. Its key fields
+//! (CDW2-3, CDW14-15) stay, so a command carries 35 bytes whatever the length of its key, 1 to 16. A transfer command
+//! gives up all but CDW0-1: 56 bytes. What the paper does not have:
+//!
+//! * The Store options, whose byte is payload now, are in bits 7:5 of the KL byte; KL itself needs five bits.
+//! * Transfer commands are numbered modulo 16 in the reserved bits 5:2 of the flags byte, so that a fragment that is
+//!   lost, repeated or out of order is seen.
+//! * Hybrid: the tail goes ahead of the command with the pages, so that the last command has everything: nothing is half
+//!   landed while the device waits, and the pages are only needed while that command is in flight.
+
+use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::opcode;
+use crate::key::Key;
+use crate::kv::StoreOptions;
+use crate::sqe::{PointerRule, Sqe};
+use crate::status::Status;
+use crate::{KvCommand, NSID_ALL};
+
+/// Value bytes of a piggyback store.
+pub const PIGGYBACK_BYTES: usize = 35;
+/// Value bytes of a transfer or tail command.
+pub const TRANSFER_BYTES: usize = 56;
+/// Whole pages of a hybrid store.
+pub const HYBRID_PAGE_BYTES: u32 = 4096;
+
+/// CDW4-9.
+const FIRST_PART: std::ops::Range<usize> = 16..40;
+/// CDW11 from its second byte, CDW12, CDW13.
+const SECOND_PART: std::ops::Range<usize> = 45..56;
+/// CDW2-15.
+const FRAGMENT_PART: std::ops::Range<usize> = 8..64;
+const _: () =
+    assert!(FIRST_PART.end - FIRST_PART.start + SECOND_PART.end - SECOND_PART.start == PIGGYBACK_BYTES);
+const _: () = assert!(FRAGMENT_PART.end - FRAGMENT_PART.start == TRANSFER_BYTES);
+
+const KL_BITS: u32 = 5;
+
+/// Commands for a value of `bytes` bytes: 1 + ceil(max(0, bytes - 35) / 56).
+#[inline]
+#[must_use]
+pub const fn piggyback_commands(bytes: u32) -> u32 {
+    1 + bytes.saturating_sub(PIGGYBACK_BYTES as u32).div_ceil(TRANSFER_BYTES as u32)
+}
+
+/// Tail commands ahead of a hybrid store of `bytes` bytes; 0 if the value has no tail.
+#[inline]
+#[must_use]
+pub const fn tail_commands(bytes: u32) -> u32 {
+    (bytes % HYBRID_PAGE_BYTES).div_ceil(TRANSFER_BYTES as u32)
+}
+
+/// A decoded piggyback store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PiggybackStore {
+    /// The key.
+    pub key: Key,
+    /// Bytes of the whole value.
+    pub value_bytes: u32,
+    /// Conditions.
+    pub options: StoreOptions,
+    /// The beginning of the value; bytes beyond it are meaningless.
+    pub payload: [u8; PIGGYBACK_BYTES],
+}
+
+impl PiggybackStore {
+    /// Decodes an entry.
+    ///
+    /// # Errors
+    /// As for Store: 86h for no key, 02h for a key that is too long, contradicting options, flags or broadcast.
+    #[inline]
+    pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
+        check_plain(sqe)?;
+        let kl_byte = sqe.cdw11.get() as u8;
+        let mut plain = *sqe;
+        plain.opcode = crate::kv::opcode::STORE;
+        let options = u32::from(kl_byte >> KL_BITS);
+        plain.cdw11 = U32::new(u32::from(kl_byte & 0x1F) | options << 8);
+        let KvCommand::Store { key, value_bytes, options } = KvCommand::decode(&plain)? else {
+            return Err(Status::INVALID_OPCODE);
+        };
+        let mut payload = [0; PIGGYBACK_BYTES];
+        let (first, second) = payload.split_at_mut(FIRST_PART.len());
+        copy_out(sqe, FIRST_PART, first);
+        copy_out(sqe, SECOND_PART, second);
+        Ok(Self { key, value_bytes, options, payload })
+    }
+}
+
+/// Store of `value`, whose first 35 bytes travel in the entry. [`transfer`]s with the rest follow in the same queue.
+#[inline]
+#[must_use]
+pub fn store_piggyback(nsid: u32, key: &Key, value: &[u8], options: StoreOptions) -> Sqe {
+    let mut sqe = Sqe::new(opcode::STORE_PIGGYBACK, nsid);
+    sqe.cdw10 = U32::new(value.len() as u32);
+    sqe = sqe.with_key(key);
+    sqe.cdw11 = U32::new(key.len() as u32 | u32::from(options.bits()) << KL_BITS);
+    let head = value.get(..PIGGYBACK_BYTES).unwrap_or(value);
+    let (first, second) = head.split_at(head.len().min(FIRST_PART.len()));
+    copy_in(&mut sqe, FIRST_PART, first);
+    copy_in(&mut sqe, SECOND_PART, second);
+    sqe
+}
+
+/// A transfer or tail command: a number modulo 16 and 56 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// Position modulo 16. Transfers count from 1 (the store is 0), tails from 0.
+    pub sequence: u8,
+    /// The bytes; those beyond the value are meaningless.
+    pub payload: [u8; TRANSFER_BYTES],
+}
+
+impl Fragment {
+    /// Decodes an entry with one of the two opcodes.
+    ///
+    /// # Errors
+    /// 02h for fused commands, a PSDT other than 00b, and broadcast.
+    #[inline]
+    pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
+        check_plain(sqe)?;
+        let mut payload = [0; TRANSFER_BYTES];
+        copy_out(sqe, FRAGMENT_PART, &mut payload);
+        Ok(Self { sequence: sqe.flags >> 2 & 0xF, payload })
+    }
+}
+
+/// Bytes of a piggybacked value behind those of its store, at most 56; `sequence` counts from 1.
+#[inline]
+#[must_use]
+pub fn transfer(nsid: u32, sequence: u32, bytes: &[u8]) -> Sqe {
+    fragment(opcode::TRANSFER, nsid, sequence, bytes)
+}
+
+/// Bytes behind the pages of the hybrid store that follows, at most 56; `sequence` counts from 0.
+#[inline]
+#[must_use]
+pub fn tail(nsid: u32, sequence: u32, bytes: &[u8]) -> Sqe {
+    fragment(opcode::TAIL, nsid, sequence, bytes)
+}
+
+#[inline]
+fn fragment(opcode: u8, nsid: u32, sequence: u32, bytes: &[u8]) -> Sqe {
+    let mut sqe = Sqe::new(opcode, nsid);
+    sqe.flags = (sequence as u8 & 0xF) << 2;
+    copy_in(&mut sqe, FRAGMENT_PART, bytes);
+    sqe
+}
+
+/// A decoded hybrid store. Its PRPs name the whole pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HybridStore {
+    /// The key.
+    pub key: Key,
+    /// Bytes of the whole value: more than a page, not a multiple of it.
+    pub value_bytes: u32,
+    /// Conditions.
+    pub options: StoreOptions,
+}
+
+impl HybridStore {
+    /// Decodes an entry: laid out as Store.
+    ///
+    /// # Errors
+    /// As for Store; 02h for a value without a whole page or without a tail.
+    #[inline]
+    pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
+        let mut plain = *sqe;
+        plain.opcode = crate::kv::opcode::STORE;
+        let KvCommand::Store { key, value_bytes, options } = KvCommand::decode(&plain)? else {
+            return Err(Status::INVALID_OPCODE);
+        };
+        if value_bytes < HYBRID_PAGE_BYTES || value_bytes.is_multiple_of(HYBRID_PAGE_BYTES) {
+            return Err(Status::INVALID_FIELD);
+        }
+        Ok(Self { key, value_bytes, options })
+    }
+
+    /// Bytes of the whole pages.
+    #[inline]
+    #[must_use]
+    pub const fn page_bytes(&self) -> u32 {
+        self.value_bytes - self.value_bytes % HYBRID_PAGE_BYTES
+    }
+}
+
+/// Store of `value_bytes` bytes whose last partial page went ahead in [`tail`]s. The caller sets the PRPs.
+#[inline]
+#[must_use]
+pub const fn store_hybrid(nsid: u32, key: &Key, value_bytes: u32, options: StoreOptions) -> Sqe {
+    let mut sqe = crate::kv::store(nsid, key, value_bytes, options);
+    sqe.opcode = opcode::STORE_HYBRID;
+    sqe
+}
+
+/// The checks of a command without a data pointer.
+#[inline]
+pub(super) fn check_plain(sqe: &Sqe) -> Result<(), Status> {
+    sqe.check_flags(PointerRule::Prp)?;
+    if sqe.nsid.get() == NSID_ALL { Err(Status::INVALID_FIELD) } else { Ok(()) }
+}
+
+#[inline]
+fn copy_out(sqe: &Sqe, part: std::ops::Range<usize>, out: &mut [u8]) {
+    if let Some(bytes) = sqe.as_bytes().get(part) {
+        out.copy_from_slice(bytes);
+    }
+}
+
+/// Copies as much of `bytes` as the part takes.
+#[inline]
+fn copy_in(sqe: &mut Sqe, part: std::ops::Range<usize>, bytes: &[u8]) {
+    let mut image = [0; Sqe::BYTES];
+    image.copy_from_slice(sqe.as_bytes());
+    for (to, from) in image.get_mut(part).into_iter().flatten().zip(bytes) {
+        *to = *from;
+    }
+    if let Ok(filled) = Sqe::read_from_bytes(&image) {
+        *sqe = filled;
+    }
+}
