@@ -30,10 +30,7 @@ pub use context::Streams;
 pub use error::CliError;
 pub use limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use linked::Linked;
-pub use report::{
-    Check, CheckReport, Comparison, CreateReport, Evidence, Experiment, Finding, Listed, Metric, System,
-    TimedRun, Verdict,
-};
+pub use report::{CheckReport, Comparison, CreateReport, Finding, Listed, Metric, System, TimedRun};
 pub use run::run;
 pub use store::{Answer, ListOrder, Store};
 

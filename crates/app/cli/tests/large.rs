@@ -5,6 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use saker_cli::*;
+use saker_lab::run::Progress;
+use saker_lab::{Experiment, Settings};
 
 /// What a load may take beside the program itself: a line, a record and the buffers.
 const MEMORY_BYTES_MAX: u64 = 32 << 20;
@@ -76,8 +78,14 @@ impl Backend for Joined {
         Vec::new()
     }
 
-    fn reproduce(&self, id: &str, scale: Option<u32>, seed: Option<u64>) -> Result<Experiment, CliError> {
-        Linked.reproduce(id, scale, seed)
+    fn reproduce(
+        &self,
+        ids: &[String],
+        settings: &[Settings],
+        threads: usize,
+        note: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<Experiment>, CliError> {
+        Linked.reproduce(ids, settings, threads, note)
     }
 }
 

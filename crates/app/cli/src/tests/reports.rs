@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{Fake, document, ran};
+use crate::Finding;
 use crate::output::VERSION;
-use crate::{Finding, Verdict};
+use saker_lab::Verdict;
 
 fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
