@@ -1,12 +1,19 @@
-//! What experiments run on: one device, one host, jobs.
+//! What experiments run on: one device, one host, jobs, and what is measured of them.
+
+mod metrics;
+mod stores;
 
 use crate::error::LabError;
 use saker_host::TransferOptions;
 use saker_world::{Job, RunResult, Side};
 
-/// A job of these operations, without a Flush at its end.
+pub use metrics::add_metrics;
+pub use stores::{Cell, Stored, stores};
+
+/// A job of these operations by PRPs. It ends with a Flush that counts: a scaled run would otherwise fit the buffers on
+/// the way and never meet the media.
 pub fn job(threads: usize, depth: u16, operations: Vec<Side>) -> Job {
-    Job { threads, depth, operations, flush: false, transfer: TransferOptions::default() }
+    Job { threads, depth, operations, flush: true, transfer: TransferOptions::default() }
 }
 
 /// The result, if all of its operations succeeded.

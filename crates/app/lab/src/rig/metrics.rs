@@ -1,0 +1,45 @@
+//! The numbers that every run of stores reports.
+
+use crate::report::Point;
+use crate::rig::Stored;
+use saker_link::Rule;
+
+/// Bytes of one doorbell write.
+const DOORBELL_BYTES: f64 = 4.0;
+
+/// Adds commands, link bytes by each rule, amplification, doorbell bytes, times and rates to a point.
+pub fn add_metrics(point: &mut Point, run: &Stored) {
+    let (result, traffic) = (&run.result, &run.result.traffic);
+    let operations = result.operations.max(1) as f64;
+    let mut per_operation = |name: &str, n: f64| point.add(name, n / operations);
+    per_operation("commands_per_operation", result.commands as f64);
+    for rule in Rule::all(run.build.tlp_shape()) {
+        let name = match rule {
+            Rule::Protocol => "link_bytes_per_operation".to_owned(),
+            other => format!("link_bytes_per_operation_{}", other.name().replace('-', "_")),
+        };
+        per_operation(&name, traffic.bytes(&rule).total() as f64);
+    }
+    per_operation("sq_doorbell_bytes_per_operation", traffic.sq_doorbells as f64 * DOORBELL_BYTES);
+    per_operation("cq_doorbell_bytes_per_operation", traffic.cq_doorbells as f64 * DOORBELL_BYTES);
+    per_operation("mmio_value_bytes_per_operation", traffic.mmio_bytes as f64);
+    per_operation("host_cpu_us_per_operation", host_cpu_ns(run) / 1e3);
+    point.add("taf", traffic.bytes(&Rule::Protocol).total() as f64 / run.value_bytes().max(1) as f64);
+    let time = if run.build.nand { "write_us" } else { "transfer_us" };
+    point.add(&format!("{time}_mean"), result.latency.mean() / 1e3);
+    point.add(&format!("{time}_p99"), result.latency.value_at_quantile(0.99) as f64 / 1e3);
+    point.add("operations_per_s", result.rate());
+    if run.build.nand {
+        point.add("nand_pages_per_operation", result.nand_pages as f64 / operations);
+        point.add("waf", result.nand_bytes as f64 / run.value_bytes().max(1) as f64);
+    }
+}
+
+/// What the host's core spent: submissions, doorbells and completions at the profile's prices.
+fn host_cpu_ns(run: &Stored) -> f64 {
+    let (traffic, host) = (&run.result.traffic, &run.build.profile.host);
+    let doorbells = (traffic.sq_doorbells + traffic.cq_doorbells) * run.build.profile.link.doorbell_write_ns.get();
+    let submitted = traffic.sqe_fetches * host.submit_ns.get();
+    let completed = traffic.cqes * (host.poll_ns.get() + host.complete_ns.get());
+    (doorbells + submitted + completed) as f64
+}
