@@ -12,8 +12,8 @@ use crate::vendor;
 use saker_flash::{Flash, Media};
 use saker_link::{BarBuffer, DeviceCq, DeviceSq, DmaSpace, Doorbells, Registers, Sqe};
 use saker_log::recover::Damage;
-use saker_nvme::{PointerRule, Status};
 use saker_nvme::vendor::Methods;
+use saker_nvme::{PointerRule, Status};
 use saker_sim::{Class, Seed};
 use std::sync::Arc;
 

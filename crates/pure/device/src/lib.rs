@@ -23,5 +23,5 @@ pub use config::{DeviceConfig, NamespaceConfig, NamespaceKind};
 pub use device::{Attachment, Device};
 pub use immediate::Untimed;
 pub use stats::{DeviceStats, Snapshot};
-pub use trace::{CommandTrace, Part};
 pub use timed::{Costs, Timed, timings};
+pub use trace::{CommandTrace, Part};

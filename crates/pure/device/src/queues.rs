@@ -69,7 +69,8 @@ impl Submission {
 impl Completion {
     fn drain(&mut self) {
         while let Some((cqe, payload)) = self.waiting.front() {
-            let posted = if payload.is_empty() { self.ring.post(cqe) } else { self.ring.post_with(cqe, payload) };
+            let posted =
+                if payload.is_empty() { self.ring.post(cqe) } else { self.ring.post_with(cqe, payload) };
             if posted.is_err() {
                 break;
             }
@@ -139,7 +140,9 @@ impl Queues {
 
     /// Gathered bytes of all queues, executing ones included.
     pub fn gathered_bytes(&self) -> usize {
-        let of = |s: &Submission| s.gather.bytes() + s.held as usize + s.head.as_ref().map_or(0, InlineHead::bytes);
+        let of = |s: &Submission| {
+            s.gather.bytes() + s.held as usize + s.head.as_ref().map_or(0, InlineHead::bytes)
+        };
         self.sqs.iter().flatten().map(of).sum()
     }
 

@@ -1,9 +1,9 @@
 //! From vendor commands to requests: parts are gathered here, whole values go on as any other store.
 
+use crate::NamespaceKind;
 use crate::device::Device;
 use crate::execute::Request;
 use crate::gather::{GATHER_BYTES_MAX, InlineHead, Taken};
-use crate::NamespaceKind;
 use saker_flash::Media;
 use saker_link::{REGION_BYTES, Sqe};
 use saker_nvme::Status;
@@ -73,7 +73,9 @@ impl<M: Media, T> Device<M, T> {
     ) -> Result<Taken, Status> {
         let config = &self.namespaces[n].config;
         let known = is_known(self.config.methods, sqe.opcode);
-        let NamespaceKind::Kv { value_bytes_max, .. } = config.kind else { return Err(Status::INVALID_OPCODE) };
+        let NamespaceKind::Kv { value_bytes_max, .. } = config.kind else {
+            return Err(Status::INVALID_OPCODE);
+        };
         let Some(gather) = self.queues.gather(qid) else { return Err(Status::INVALID_OPCODE) };
         if !known {
             gather.close();

@@ -41,10 +41,7 @@ impl BarBuffer {
     /// Regions for queues `1..=queue_pairs`.
     pub fn new(queue_pairs: u16) -> Arc<Self> {
         let regions = usize::from(queue_pairs);
-        Arc::new(Self {
-            words: zeroed_words(regions * REGION_WORDS),
-            written: zeroed_words(regions * MASKS),
-        })
+        Arc::new(Self { words: zeroed_words(regions * REGION_WORDS), written: zeroed_words(regions * MASKS) })
     }
 
     /// Host: stores `bytes` from `offset` of the region of `queue` in 64-byte lines, the last one padded with zeros.
@@ -113,7 +110,9 @@ impl BarBuffer {
         let region = usize::from(queue).checked_sub(1).filter(|n| (n + 1) * REGION_WORDS <= self.words.len());
         let inside = offset <= REGION_BYTES && bytes <= (REGION_BYTES - offset) as usize;
         match region {
-            Some(region) if inside && offset.is_multiple_of(LINE as u32) => Ok((region, offset as usize / LINE)),
+            Some(region) if inside && offset.is_multiple_of(LINE as u32) => {
+                Ok((region, offset as usize / LINE))
+            }
             _ => Err(BarError::Range),
         }
     }
@@ -153,7 +152,8 @@ mod tests {
     #[test]
     fn ranges_outside_are_refused() {
         let bar = BarBuffer::new(1);
-        for (queue, offset, bytes) in [(0, 0, 1), (2, 0, 1), (1, 32, 1), (1, REGION_BYTES, 1), (1, 64, 8192)] {
+        for (queue, offset, bytes) in [(0, 0, 1), (2, 0, 1), (1, 32, 1), (1, REGION_BYTES, 1), (1, 64, 8192)]
+        {
             assert_eq!(bar.store(queue, offset, &vec![1; bytes]), Err(BarError::Range));
             assert_eq!(bar.take(queue, offset, bytes as u32, &mut Vec::new()), Err(BarError::Range));
         }

@@ -26,12 +26,17 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     book.numbers("AC-byteexpress-1", &bytes, savings(&grid, &plan));
     book.order("AC-byteexpress-2", &traffic(&grid, &plan), "");
     book.order("AC-byteexpress-3", &times(&grid, &plan), cause(&grid));
-    book.numbers("AC-byteexpress-4", &[most(&grid, "cqes"), most(&grid, "sq_doorbells")], "Most of any run, per store.");
+    book.numbers(
+        "AC-byteexpress-4",
+        &[most(&grid, "cqes"), most(&grid, "sq_doorbells")],
+        "Most of any run, per store.",
+    );
     Ok(Outcome { checks: book.finish(), series: grid.into_series() })
 }
 
 fn savings(grid: &Grid, plan: &Parameters) -> String {
-    let saved = |size: &u32| format!("{size} B {:.1} %", (1.0 - grid.ratio(Inline, Prp, *size, BYTES)) * 100.0);
+    let saved =
+        |size: &u32| format!("{size} B {:.1} %", (1.0 - grid.ratio(Inline, Prp, *size, BYTES)) * 100.0);
     format!("Saved against pages: {}.", plan.judged_bytes.iter().map(saved).collect::<Vec<_>>().join(", "))
 }
 

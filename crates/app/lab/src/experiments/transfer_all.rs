@@ -32,7 +32,11 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
         Part::new("cells unlike the published sizes", wrong, wrong == 0.0),
         Part::new("cells compared", compared, compared > 0.0),
     ];
-    book.order("AC-transfer-all-1", &counts, "Of one command at a time; every method that a paper gives sizes for.");
+    book.order(
+        "AC-transfer-all-1",
+        &counts,
+        "Of one command at a time; every method that a paper gives sizes for.",
+    );
     book.order("AC-transfer-all-2", &crossover(&serial, &plan), crossover_cause(&serial, &plan));
     let pipelined = grid(cx, &plan, Pacing::Pipelined, false)?;
     let stored = grid(cx, &plan, Pacing::Pipelined, true)?;

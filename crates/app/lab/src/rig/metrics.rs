@@ -38,7 +38,8 @@ pub fn add_metrics(point: &mut Point, run: &Stored) {
 /// What the host's core spent: submissions, doorbells and completions at the profile's prices.
 fn host_cpu_ns(run: &Stored) -> f64 {
     let (traffic, host) = (&run.result.traffic, &run.build.profile.host);
-    let doorbells = (traffic.sq_doorbells + traffic.cq_doorbells) * run.build.profile.link.doorbell_write_ns.get();
+    let doorbells =
+        (traffic.sq_doorbells + traffic.cq_doorbells) * run.build.profile.link.doorbell_write_ns.get();
     let submitted = traffic.sqe_fetches * host.submit_ns.get();
     let completed = traffic.cqes * (host.poll_ns.get() + host.complete_ns.get());
     (doorbells + submitted + completed) as f64

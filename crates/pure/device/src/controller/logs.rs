@@ -12,9 +12,9 @@ use saker_nvme::{NSID_ALL, Status, csi, identify::fill_text};
 use zerocopy::IntoBytes;
 
 use super::Controller;
-use crate::vendor::is_known;
 use super::namespace::CommandSets;
 use super::outcome::{Decision, Outcome};
+use crate::vendor::is_known;
 
 const SUPPORTED: &[u8] =
     &[lid::SUPPORTED, lid::ERROR, lid::SMART, lid::FIRMWARE, lid::CHANGED_NAMESPACES, lid::EFFECTS];

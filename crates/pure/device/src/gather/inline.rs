@@ -28,7 +28,14 @@ impl InlineHead {
     pub fn new(sqe: &Sqe, mut bytes: Vec<u8>, sq: &mut DeviceSq) -> Result<Self, DoorbellError> {
         bytes.clear();
         let value_bytes = sqe.cdw10.get();
-        let mut head = Self { sqe: *sqe, bytes, slots: 0, missing: inline_slots(value_bytes), refused: None, aborted: false };
+        let mut head = Self {
+            sqe: *sqe,
+            bytes,
+            slots: 0,
+            missing: inline_slots(value_bytes),
+            refused: None,
+            aborted: false,
+        };
         if head.missing + 2 > sq.entries() {
             sq.discard_announced()?;
             head.missing = 0;

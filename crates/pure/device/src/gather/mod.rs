@@ -37,9 +37,18 @@ pub enum Taken {
 enum Open {
     Nothing,
     /// A piggyback store and the number of the transfer that comes next.
-    Piggyback { key: Key, value_bytes: u32, options: StoreOptions, nsid: u32, next: u32 },
+    Piggyback {
+        key: Key,
+        value_bytes: u32,
+        options: StoreOptions,
+        nsid: u32,
+        next: u32,
+    },
     /// Tails of a hybrid store that has not come yet.
-    Tails { nsid: u32, next: u32 },
+    Tails {
+        nsid: u32,
+        next: u32,
+    },
 }
 
 /// The open value of a queue.

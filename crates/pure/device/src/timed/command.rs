@@ -36,8 +36,18 @@ impl<M: Media> Device<M, Timed> {
         let t = &mut self.tempo;
         let clock = Clockwork::new(t.now, t.traces.is_some());
         let stage = Stage::Fetched;
-        let token =
-            Token { qid, sqe, namespace: 0, request: None, stage, batch: None, head, held, clock, service: ALL };
+        let token = Token {
+            qid,
+            sqe,
+            namespace: 0,
+            request: None,
+            stage,
+            batch: None,
+            head,
+            held,
+            clock,
+            service: ALL,
+        };
         let id = t.free.pop().unwrap_or_else(|| {
             t.tokens.push(None);
             t.tokens.len() as Id - 1

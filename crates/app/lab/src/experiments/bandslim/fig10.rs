@@ -116,15 +116,28 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
         Part::within("C: rate of adaptive over baseline", c(BASELINE, RATE), 1.0, 1.06),
     ];
     book.order("AC-bandslim-fig10a-2", &on_c, costs(&mixed));
-    book.order("AC-bandslim-fig10a-3", &[Part::within("M: rate of adaptive over piggyback", m_rate, 1.03, 1.15)], costs(&mixed));
+    book.order(
+        "AC-bandslim-fig10a-3",
+        &[Part::within("M: rate of adaptive over piggyback", m_rate, 1.03, 1.15)],
+        costs(&mixed),
+    );
     let faster = [Part::within("M: piggyback's time below baseline (%)", m_time, 15.0, 30.0)];
     book.order("AC-bandslim-fig10b-1", &faster, costs(&mixed));
     book.numbers("AC-bandslim-fig10c-1", &[saved(PIGGYBACK), saved(ADAPTIVE)], by_rule(&mixed));
     let over = [Part::within("C: bytes of adaptive over piggyback", c(PIGGYBACK, BYTES), 1.10, 1.35)];
-    book.order("AC-bandslim-fig10c-2", &over, "The published 1.18 needs 96 B a command, the published 97.9 % for small values 86 to 90 B.");
+    book.order(
+        "AC-bandslim-fig10c-2",
+        &over,
+        "The published 1.18 needs 96 B a command, the published 97.9 % for small values 86 to 90 B.",
+    );
     book.order("AC-bandslim-fig10c-3", &mixed.traffic_order(), "");
     let (counts, operations) = doorbells(&mixed);
-    book.drawn("AC-bandslim-fig10d-1", &counts, operations, "Equal to a count over the run's own value sizes.");
+    book.drawn(
+        "AC-bandslim-fig10d-1",
+        &counts,
+        operations,
+        "Equal to a count over the run's own value sizes.",
+    );
     Ok(Outcome { checks: book.finish(), series: mixed.into_series() })
 }
 
@@ -155,7 +168,8 @@ fn doorbells(mixed: &Mixed) -> (Vec<(u64, u64)>, u64) {
 fn costs(mixed: &Mixed) -> String {
     let at = |suite, method| mixed.get(suite, method, TIME);
     let commands = |suite| mixed.get(suite, PIGGYBACK, "commands_per_operation");
-    let each = (at(Suite::C, PIGGYBACK) - at(Suite::M, PIGGYBACK)) / (commands(Suite::C) - commands(Suite::M));
+    let each =
+        (at(Suite::C, PIGGYBACK) - at(Suite::M, PIGGYBACK)) / (commands(Suite::C) - commands(Suite::M));
     format!(
         "Measured: baseline {:.2} us a store; piggyback {each:.2} us a further command, {:.2} commands a store on C          and {:.2} on M.",
         at(Suite::M, BASELINE),
@@ -170,5 +184,10 @@ fn by_rule(mixed: &Mixed) -> String {
         (1.0 - mixed.ratio(Suite::M, method, BASELINE, &name)) * 100.0
     };
     let both = |rule| format!("{:.1} / {:.1} %", saved(PIGGYBACK, rule), saved(ADAPTIVE, rule));
-    format!("Saved by rule: sqe-only {}, pcm-lines {}, tlp {}.", both("_sqe_only"), both("_pcm_lines"), both("_tlp"))
+    format!(
+        "Saved by rule: sqe-only {}, pcm-lines {}, tlp {}.",
+        both("_sqe_only"),
+        both("_pcm_lines"),
+        both("_tlp")
+    )
 }

@@ -64,11 +64,13 @@ fn bands(grid: &Grid, plan: &Parameters) -> Vec<Part> {
     let last = plan.banded_bytes.iter().map(band).max().unwrap_or(0);
     let spread = |n| {
         let times = times(n);
-        let (least, most) = (times.iter().copied().fold(f64::MAX, f64::min), times.iter().copied().fold(0.0, f64::max));
+        let (least, most) =
+            (times.iter().copied().fold(f64::MAX, f64::min), times.iter().copied().fold(0.0, f64::max));
         Part::within(format!("band {n}: spread"), most / least - 1.0, 0.0, FLAT)
     };
     let step = |n: u32| {
-        let up = times(n + 1).first().copied().unwrap_or(f64::NAN) / times(n).last().copied().unwrap_or(f64::NAN);
+        let up =
+            times(n + 1).first().copied().unwrap_or(f64::NAN) / times(n).last().copied().unwrap_or(f64::NAN);
         Part::new(format!("band {} over {n}", n + 1), up, up > 1.0)
     };
     (1..=last).map(spread).chain((1..last).map(step)).collect()

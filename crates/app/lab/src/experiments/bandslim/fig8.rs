@@ -36,7 +36,8 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     ];
     book.order("AC-bandslim-fig8-2", &crossing, "");
     book.order("AC-bandslim-fig8-3", &times(&time), cause(&grid));
-    let steps: Vec<f64> = plan.step_bytes.iter().map(|s| grid.get(Piggyback, *s, "commands_per_operation")).collect();
+    let steps: Vec<f64> =
+        plan.step_bytes.iter().map(|s| grid.get(Piggyback, *s, "commands_per_operation")).collect();
     let note = format!(
         "Time over baseline at 91 B {:.2}, at 92 B {:.2}, at 127 B {:.2}: values of 92 to 127 B lie below the \
          paper's threshold of 128 B and take three commands.",

@@ -29,7 +29,11 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let at = |tail: u32| plan.page_bytes + tail;
     let saved = |tail| (1.0 - grid.ratio(Hybrid, Prp, at(tail), BYTES)) * 100.0;
     let mut book = cx.book();
-    book.order("AC-bandslim-fig9-1", &traffic(&grid, &plan), "At 4K+4K there is no tail: hybrid sends two pages, as PRP does.");
+    book.order(
+        "AC-bandslim-fig9-1",
+        &traffic(&grid, &plan),
+        "At 4K+4K there is no tail: hybrid sends two pages, as PRP does.",
+    );
     book.numbers("AC-bandslim-fig9-2", &[4, 8, 16, 32, 2048].map(saved), "");
     book.order("AC-bandslim-fig9-3", &times(&grid, &plan), cause(&grid, &plan));
     Ok(Outcome { checks: book.finish(), series: grid.into_series() })
@@ -51,9 +55,21 @@ fn traffic(grid: &Grid, plan: &Parameters) -> Vec<Part> {
     vec![
         Part::new("tails up to 2 KB where hybrid is not least", missed, missed == 0.0),
         Part::new("hybrid counts unlike the published sizes", counted(Hybrid), counted(Hybrid) == 0.0),
-        Part::new("piggyback counts unlike the published sizes", counted(Piggyback), counted(Piggyback) == 0.0),
-        Part::new("piggyback at 4K+1K, below baseline's 8280", bytes(Piggyback, 1024), bytes(Piggyback, 1024) < bytes(Prp, 1024)),
-        Part::new("piggyback at 4K+2K, above baseline's 8280", bytes(Piggyback, 2048), bytes(Piggyback, 2048) > bytes(Prp, 2048)),
+        Part::new(
+            "piggyback counts unlike the published sizes",
+            counted(Piggyback),
+            counted(Piggyback) == 0.0,
+        ),
+        Part::new(
+            "piggyback at 4K+1K, below baseline's 8280",
+            bytes(Piggyback, 1024),
+            bytes(Piggyback, 1024) < bytes(Prp, 1024),
+        ),
+        Part::new(
+            "piggyback at 4K+2K, above baseline's 8280",
+            bytes(Piggyback, 2048),
+            bytes(Piggyback, 2048) > bytes(Prp, 2048),
+        ),
     ]
 }
 

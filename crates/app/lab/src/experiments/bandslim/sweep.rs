@@ -59,7 +59,13 @@ impl Grid {
         for size in value_bytes {
             cx.note(format!("{}, {size} B", method.name()));
             let policy = TransferPolicy::Fixed(method);
-            let cell = Cell { suite: Suite::A, value_bytes: *size, policy, pacing: common.pacing, nand: common.nand };
+            let cell = Cell {
+                suite: Suite::A,
+                value_bytes: *size,
+                policy,
+                pacing: common.pacing,
+                nand: common.nand,
+            };
             let run = stores(common.profile, cx.seed, common.operations, &cell)?;
             let mut point = Point::at([("method", json!(method.name())), ("value_bytes", json!(size))]);
             add_metrics(&mut point, &run);

@@ -36,20 +36,29 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let inside = Part::new("threshold1 (B)", f64::from(threshold1), threshold1 > 32 && threshold1 <= 128);
     book.order("AC-bandslim-threshold-1", &[inside], note);
     let measured = Adaptive::new(threshold1, threshold2.min(plan.page_bytes));
-    book.order("AC-bandslim-threshold-2", &coefficients(measured, &plan), "Sizes of 1 B to 64 KB by the policy at the measured thresholds.");
+    book.order(
+        "AC-bandslim-threshold-2",
+        &coefficients(measured, &plan),
+        "Sizes of 1 B to 64 KB by the policy at the measured thresholds.",
+    );
     let series = small.into_series().into_iter().chain(large.into_series()).collect();
     Ok(Outcome { checks: book.finish(), series })
 }
 
 /// A larger alpha never takes sizes from piggybacking; a larger beta widens the hybrid band.
 fn coefficients(base: Adaptive, plan: &Parameters) -> Vec<Part> {
-    let share = |policy: Adaptive, method| (1..=65_536).filter(|size| policy.choose(*size) == method).count() as f64;
+    let share =
+        |policy: Adaptive, method| (1..=65_536).filter(|size| policy.choose(*size) == method).count() as f64;
     let by = |of: &dyn Fn(u32) -> f64| plan.coefficients_percent.iter().map(|c| of(*c)).collect::<Vec<f64>>();
     let alpha = by(&|percent| share(Adaptive { alpha_percent: percent, ..base }, Method::Piggyback));
     let beta = by(&|percent| share(Adaptive { beta_percent: percent, ..base }, Method::Hybrid));
     let part = |name: &str, all: &[f64], least: fn(f64, f64) -> bool| {
         let good = all.windows(2).all(|w| least(w[0], w[1]));
-        Part::new(format!("{name}: sizes at the largest coefficient"), all.last().copied().unwrap_or(f64::NAN), good)
+        Part::new(
+            format!("{name}: sizes at the largest coefficient"),
+            all.last().copied().unwrap_or(f64::NAN),
+            good,
+        )
     };
     vec![
         Part::new("piggyback sizes at alpha 1", alpha[0], alpha[0] > 0.0),
