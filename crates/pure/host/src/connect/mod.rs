@@ -4,6 +4,7 @@ mod admin;
 mod enable;
 mod features;
 mod identify;
+mod methods;
 mod queues;
 
 pub use queues::KvQueueOptions;
