@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use saker_lab::bench::BenchReport;
 use saker_lab::run::Progress;
 use saker_lab::{Experiment, Settings};
 
+use crate::commands::bench::BenchArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::create::CreateArgs;
 use crate::error::CliError;
@@ -36,6 +38,12 @@ pub trait Backend {
     /// # Errors
     /// `Usage` for arguments that make no sense, `File` for the input, `Failed` otherwise.
     fn compare(&self, args: &CompareArgs, note: &mut dyn FnMut(&str)) -> Result<Comparison, CliError>;
+
+    /// Runs a workload: in virtual time, or on the device of a URL.
+    ///
+    /// # Errors
+    /// `Usage` for arguments that make no sense, `Failed` otherwise.
+    fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError>;
 
     /// The experiments there are.
     fn experiments(&self) -> Vec<Listed>;

@@ -23,6 +23,7 @@ mod size;
 mod store;
 
 pub use backend::Backend;
+pub use commands::bench::BenchArgs;
 pub use commands::check::CheckArgs;
 pub use commands::compare::{CompareArgs, TimingChoice};
 pub use commands::create::CreateArgs;

@@ -3,17 +3,24 @@
 use std::path::Path;
 
 use saker_lab::compare::{self, Cell, Input, Plan, Row, Timing};
+use saker_host::Pacing;
+use saker_lab::bench::{BenchReport, RealOptions, in_virtual, on_url};
+use saker_lab::rig::Cell;
 use saker_lab::run::{self as lab, Progress};
+use saker_lab::settings::setting;
 use saker_lab::{Experiment, LabError, Settings};
 use saker_realtime::{Error as DeviceError, Kv, check_image, create_image};
+use saker_workload::SuiteOptions;
 use saker_workload::records::{RecordFormat, RecordSet};
 use saker_world::RunResult;
 use serde_json::{Value, json};
 
 use crate::backend::Backend;
+use crate::commands::bench::{self, BenchArgs, Switch};
 use crate::commands::compare::{CompareArgs, TimingChoice};
 use crate::commands::create::CreateArgs;
 use crate::error::CliError;
+use crate::limits::VALUE_BYTES_MAX;
 use crate::records::Format;
 use crate::report::{CheckReport, Comparison, CreateReport, Finding, Listed, Metric, System, TimedRun};
 use crate::store::{Answer, Store};
@@ -27,10 +34,7 @@ const SIZES: [usize; 5] = [16, 64, 256, 1024, 4096];
 
 impl Backend for Linked {
     fn open(&self, url: &str) -> Result<Box<dyn Store>, CliError> {
-        let kv = Kv::open(url).map_err(|e| match e {
-            DeviceError::Url(_) => CliError::usage(e.to_string(), "see `saker help put`"),
-            other => failed(&other),
-        })?;
+        let kv = open(url)?;
         Ok(Box::new(Opened { kv, url: url.to_owned() }))
     }
 
@@ -94,6 +98,35 @@ impl Backend for Linked {
         Ok(Comparison { seed: args.seed, profile: args.profile.clone(), workload, runs })
     }
 
+    fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
+        let (suite, policy) = bench::named(args)?;
+        let value_bytes = u32::try_from(args.value_size).unwrap_or(u32::MAX).min(VALUE_BYTES_MAX as u32);
+        let seed = args.seed;
+        if let Some(url) = device {
+            let mut kv = open(url)?;
+            let options =
+                SuiteOptions { operations: args.operations, value_bytes, key_bytes: args.key_size, seed };
+            let run = RealOptions { suite, options, queued: args.qd > 1 };
+            return on_url(&mut kv, url, &run).map_err(|e| lab_failed(&e, "bench"));
+        }
+        let profile = args.set.iter().map(|text| setting(text)).collect::<Result<_, _>>();
+        let profile = profile.map_err(|e| lab_failed(&LabError::Setting(e), "bench"))?;
+        let settings = Settings { seed: Some(seed), profile, ..Settings::default() };
+        let cell = Cell {
+            suite,
+            value_bytes,
+            key_bytes: args.key_size,
+            policy,
+            pacing: if args.passthrough { Pacing::Passthrough } else { Pacing::Pipelined },
+            nand: args.nand == Switch::On,
+            threads: args.threads as usize,
+            depth: args.qd as u16,
+            traces: args.trace.is_some(),
+        };
+        in_virtual(&args.profile, &settings, args.operations, &args.transfer, &cell)
+            .map_err(|e| lab_failed(&e, "bench"))
+    }
+
     fn experiments(&self) -> Vec<Listed> {
         lab::plans().map(|plan| Listed { id: plan.id, title: plan.title, source: plan.source }).collect()
     }
@@ -105,11 +138,25 @@ impl Backend for Linked {
         threads: usize,
         note: &mut dyn FnMut(Progress),
     ) -> Result<Vec<Experiment>, CliError> {
-        lab::run_all(ids, settings, threads, note).map_err(|e| match e {
-            LabError::Setting(_) => CliError::usage(e.to_string(), "see `saker profile show`"),
-            other => CliError::failed(other.to_string(), "see `saker help reproduce`"),
-        })
+        lab::run_all(ids, settings, threads, note).map_err(|e| lab_failed(&e, "reproduce"))
     }
+}
+
+fn lab_failed(error: &LabError, command: &str) -> CliError {
+    match error {
+        LabError::Setting(_) => CliError::usage(error.to_string(), "see `saker profile show`"),
+        LabError::Workload(_) | LabError::Profile(_) => {
+            CliError::usage(error.to_string(), format!("see `saker {command} --help`"))
+        }
+        other => CliError::failed(other.to_string(), format!("see `saker {command} --help`")),
+    }
+}
+
+fn open(url: &str) -> Result<Kv, CliError> {
+    Kv::open(url).map_err(|e| match e {
+        DeviceError::Url(_) => CliError::usage(e.to_string(), "see `saker help put`"),
+        other => failed(&other),
+    })
 }
 
 /// A device of `Kv::open` as the commands see it.

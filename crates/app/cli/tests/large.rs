@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use saker_cli::*;
+use saker_lab::bench::BenchReport;
 use saker_lab::run::Progress;
 use saker_lab::{Experiment, Settings};
 
@@ -72,6 +73,10 @@ impl Backend for Joined {
 
     fn compare(&self, args: &CompareArgs, note: &mut dyn FnMut(&str)) -> Result<Comparison, CliError> {
         Linked.compare(args, note)
+    }
+
+    fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
+        Linked.bench(args, device)
     }
 
     fn experiments(&self) -> Vec<Listed> {

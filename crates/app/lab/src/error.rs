@@ -28,6 +28,9 @@ pub enum LabError {
     /// A device that could not be used.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// A key that was stored is not there.
+    #[error("{0} is not there: the device lost it")]
+    Missing(String),
     /// Operations that the device refused.
     #[error("{errors} of {operations} operations failed at {place}: the device is too small for the run")]
     Refused {

@@ -4,6 +4,7 @@
 //! rig and judges every claim. Results are data ([`report`]); charts, pages and differences are made from them.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod chart;
 pub mod compare;
 pub mod diff;
@@ -13,7 +14,7 @@ pub mod judge;
 pub mod page;
 pub mod plan;
 pub mod report;
-mod rig;
+pub mod rig;
 pub mod run;
 pub mod settings;
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
+use saker_lab::bench::BenchReport;
 use saker_lab::run::Progress;
 use saker_lab::{Check, Evidence, Experiment, Point, Settings, Verdict};
 use serde_json::json;
@@ -198,6 +199,13 @@ impl Backend for Fake {
         };
         let workload = format!("{} operations, sizes {:?}", args.operations, args.sizes);
         Ok(Comparison { seed: args.seed, profile: args.profile.clone(), workload, runs: vec![run] })
+    }
+
+    fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
+        let mut point = Point::at([("workload", json!(args.workload)), ("device", json!(device))]);
+        point.add("operations", args.operations as f64);
+        point.add("latency_us_mean", 12.5);
+        Ok(BenchReport { point, traces: Vec::new() })
     }
 
     fn experiments(&self) -> Vec<Listed> {

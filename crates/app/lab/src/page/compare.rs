@@ -6,6 +6,7 @@ use crate::page::{About, drawing, frame};
 use crate::plan::ChartPlan;
 use crate::report::Point;
 use maud::{Markup, html};
+use serde::Deserialize;
 
 /// One timing of a comparison: its points are at `system` and `values`.
 #[derive(Clone, Debug)]
@@ -18,11 +19,19 @@ pub struct Panel {
     pub series: Vec<Point>,
 }
 
+/// The committed charts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Charts {
+    charts: Vec<ChartPlan>,
+}
+
 /// The page.
-pub fn compare(about: &About, facts: &[(&str, String)], charts: &[ChartPlan], panels: &[Panel]) -> String {
+pub fn compare(about: &About, facts: &[(&str, String)], panels: &[Panel]) -> String {
+    let charts: Charts = toml::from_str(include_str!("../../charts/compare.toml")).expect("committed charts are sound");
     let mut all = vec![("saker", about.version.clone())];
     all.extend_from_slice(facts);
-    let body = html! { @for panel in panels { (section(charts, panel)) } };
+    let body = html! { @for panel in panels { (section(&charts.charts, panel)) } };
     frame("HostKV and DiskKV, side by side", &all, body)
 }
 

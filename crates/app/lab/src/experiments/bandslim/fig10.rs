@@ -6,7 +6,8 @@ use crate::judge::Part;
 use crate::report::Point;
 use crate::rig::{Cell, Stored, add_metrics, stores};
 use crate::run::{Context, Outcome};
-use saker_host::{Adaptive, Method, Pacing, TransferPolicy};
+use saker_host::transfer::Adaptive;
+use saker_host::{Method, TransferPolicy};
 use saker_workload::Suite;
 use serde::Deserialize;
 use serde_json::json;
@@ -45,8 +46,7 @@ impl Mixed {
         for suite in SUITES {
             for (name, policy) in &policies {
                 cx.note(format!("W({}), {name}", suite.name().to_uppercase()));
-                let (policy, pacing) = (policy.clone(), Pacing::Passthrough);
-                let cell = Cell { suite, value_bytes: 0, policy, pacing, nand: false };
+                let cell = Cell { suite, policy: policy.clone(), ..Cell::transfer(Method::Prp, 0) };
                 let run = stores(&profile, cx.seed, cx.operations(900), &cell)?;
                 let place = [("workload", json!(suite.name().to_uppercase())), ("method", json!(name))];
                 let mut point = Point::at(place);

@@ -4,9 +4,8 @@ use crate::error::LabError;
 use crate::report::Point;
 use crate::rig::{Cell, Stored, add_metrics, stores};
 use crate::run::Context;
-use saker_host::{Method, Pacing, TransferPolicy};
+use saker_host::{Method, Pacing};
 use saker_sim::profile::Profile;
-use saker_workload::Suite;
 use serde_json::json;
 
 /// Points by method and value size.
@@ -58,14 +57,8 @@ impl Grid {
     ) -> Result<(), LabError> {
         for size in value_bytes {
             cx.note(format!("{}, {size} B", method.name()));
-            let policy = TransferPolicy::Fixed(method);
-            let cell = Cell {
-                suite: Suite::A,
-                value_bytes: *size,
-                policy,
-                pacing: common.pacing,
-                nand: common.nand,
-            };
+            let (pacing, nand) = (common.pacing, common.nand);
+            let cell = Cell { pacing, nand, ..Cell::transfer(method, *size) };
             let run = stores(common.profile, cx.seed, common.operations, &cell)?;
             let mut point = Point::at([("method", json!(method.name())), ("value_bytes", json!(size))]);
             add_metrics(&mut point, &run);

@@ -4,7 +4,8 @@ use crate::error::LabError;
 use crate::experiments::bandslim::sizes;
 use crate::judge::Part;
 use crate::run::{Context, Outcome};
-use saker_host::{Adaptive, Method};
+use saker_host::Method;
+use saker_host::transfer::Adaptive;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -1,0 +1,80 @@
+//! One workload on one device: in virtual time, or on whatever a device URL opens.
+
+mod real;
+pub mod trace;
+
+use crate::error::LabError;
+use crate::plan::Settings;
+use crate::report::Point;
+use crate::rig::{Cell, Stored, add_metrics, stores};
+use saker_host::transfer::{Adaptive, Auto, Objective};
+use saker_host::{Method, TransferPolicy};
+use serde_json::json;
+
+pub use real::{RealOptions, on_url};
+
+/// BandSlim's threshold between piggybacking and pages (ICPP'24, section 4.1), and a tail as long as one command more.
+const THRESHOLDS_BYTES: (u32, u32) = (128, 64);
+
+/// A policy by name: a method, `adaptive` with BandSlim's threshold, or `auto-bytes`.
+pub fn policy_named(name: &str) -> Option<TransferPolicy> {
+    let (first, second) = THRESHOLDS_BYTES;
+    match name {
+        "adaptive" => Some(TransferPolicy::Adaptive(Adaptive::new(first, second))),
+        "auto-bytes" => Some(TransferPolicy::Auto(Auto { objective: Objective::Bytes })),
+        _ => Method::of_name(name).map(TransferPolicy::Fixed),
+    }
+}
+
+/// Every name of [`policy_named`].
+pub fn policy_names() -> Vec<&'static str> {
+    Method::ALL.iter().map(|m| m.name()).chain(["adaptive", "auto-bytes"]).collect()
+}
+
+/// What a bench found.
+#[derive(Debug)]
+pub struct BenchReport {
+    /// Where: workload, device, method and so on; and the numbers.
+    pub point: Point,
+    /// The times of commands, if they were asked for.
+    pub traces: Vec<trace::CommandTrace>,
+}
+
+/// Runs a workload in virtual time: the same arguments give the same numbers on any machine.
+///
+/// # Errors
+/// [`LabError`].
+pub fn in_virtual(
+    profile: &str,
+    settings: &Settings,
+    operations: u64,
+    transfer: &str,
+    cell: &Cell,
+) -> Result<BenchReport, LabError> {
+    settings.check(profile)?;
+    let profile = settings.profile_named(profile)?;
+    let seed = settings.seed.unwrap_or(1);
+    let mut run = stores(&profile, seed, operations, cell)?;
+    let traces = std::mem::take(&mut run.result.traces);
+    let mut point = Point::at([
+        ("workload", json!(cell.suite.name())),
+        ("timing", json!("virtual")),
+        ("profile", json!(settings.describe(&[profile.name.clone()]))),
+        ("transfer", json!(transfer)),
+        ("threads", json!(cell.threads)),
+        ("depth", json!(cell.depth)),
+    ]);
+    add_numbers(&mut point, &run);
+    Ok(BenchReport { point, traces })
+}
+
+fn add_numbers(point: &mut Point, run: &Stored) {
+    add_metrics(point, run);
+    let result = &run.result;
+    point.add("operations", result.operations as f64);
+    point.add("elapsed_s", result.elapsed.as_secs_f64());
+    for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
+        point.add(&format!("latency_us_{name}"), result.latency.value_at_quantile(quantile) as f64 / 1e3);
+    }
+    point.values.insert("digest".to_owned(), json!(format!("{:016x}", result.digest)));
+}
