@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use saker_lab::compare::{self, Cell, Input, Plan, Row, Timing};
 use saker_host::Pacing;
 use saker_lab::bench::{BenchReport, RealOptions, in_virtual, on_url};
-use saker_lab::rig::Cell;
+use saker_lab::compare::{self, Cell, Input, Plan, Row, Timing};
+use saker_lab::rig::Cell as Workload;
 use saker_lab::run::{self as lab, Progress};
 use saker_lab::settings::setting;
 use saker_lab::{Experiment, LabError, Settings};
@@ -112,7 +112,7 @@ impl Backend for Linked {
         let profile = args.set.iter().map(|text| setting(text)).collect::<Result<_, _>>();
         let profile = profile.map_err(|e| lab_failed(&LabError::Setting(e), "bench"))?;
         let settings = Settings { seed: Some(seed), profile, ..Settings::default() };
-        let cell = Cell {
+        let cell = Workload {
             suite,
             value_bytes,
             key_bytes: args.key_size,

@@ -88,7 +88,10 @@ pub enum Switch {
 pub fn run(args: &BenchArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     let device = cx.global.device.clone().or_else(|| cx.streams.device.clone()).filter(|url| !url.is_empty());
     if device.is_some() && args.trace.is_some() {
-        return Err(CliError::usage("a device keeps no virtual time to trace", "leave out --device or --trace"));
+        return Err(CliError::usage(
+            "a device keeps no virtual time to trace",
+            "leave out --device or --trace",
+        ));
     }
     let report = cx.backend.bench(args, device.as_deref())?;
     if let Some(path) = &args.trace {

@@ -21,8 +21,7 @@ pub fn write(path: &Path, report: &Comparison) -> Result<(), CliError> {
 /// The page.
 pub fn render(report: &Comparison) -> String {
     let Comparison { seed, profile, workload, runs } = report;
-    let facts =
-        [("seed", seed.to_string()), ("profile", profile.clone()), ("workload", workload.clone())];
+    let facts = [("seed", seed.to_string()), ("profile", profile.clone()), ("workload", workload.clone())];
     let mut timings: Vec<&str> = Vec::new();
     for run in runs {
         if !timings.contains(&run.timing.as_str()) {
@@ -78,7 +77,9 @@ mod tests {
             runs: vec![run("virtual", None), run("real", Some("late"))],
         };
         let page = render(&report);
-        for part in ["HostKV", "DiskKV", "2,000,000", "Timing virtual", "Timing real", "64 B: late", "&lt;b&gt;12"] {
+        for part in
+            ["HostKV", "DiskKV", "2,000,000", "Timing virtual", "Timing real", "64 B: late", "&lt;b&gt;12"]
+        {
             assert!(page.contains(part), "{part}");
         }
         assert!(!page.contains("<b>") && !page.contains("src=") && page.matches("<svg").count() == 4);

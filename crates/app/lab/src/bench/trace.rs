@@ -86,7 +86,10 @@ mod tests {
         assert_eq!(text.lines().count(), 2);
         let line: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
         assert_eq!(line["spans"], json!([["fetch", 500], ["firmware", 1500]]));
-        assert_eq!((&line["begun_ns"], &line["elapsed_ns"], &line["opcode"]), (&json!(2000), &json!(2000), &json!(0xC0)));
+        assert_eq!(
+            (&line["begun_ns"], &line["elapsed_ns"], &line["opcode"]),
+            (&json!(2000), &json!(2000), &json!(0xC0))
+        );
     }
 
     #[test]

@@ -28,7 +28,8 @@ struct Charts {
 
 /// The page.
 pub fn compare(about: &About, facts: &[(&str, String)], panels: &[Panel]) -> String {
-    let charts: Charts = toml::from_str(include_str!("../../charts/compare.toml")).expect("committed charts are sound");
+    let charts: Charts =
+        toml::from_str(include_str!("../../charts/compare.toml")).expect("committed charts are sound");
     let mut all = vec![("saker", about.version.clone())];
     all.extend_from_slice(facts);
     let body = html! { @for panel in panels { (section(&charts.charts, panel)) } };
