@@ -50,7 +50,7 @@ fn sized(capacitor: bool, seed: u64, kv_segments: u32) -> Build {
     config.queue_pairs_max = 4;
     let profile = Profile::builtin("tiny").expect("built in");
     let shape = Shape { geometry, channels: 2, luns: 4 };
-    Build { profile, shape, config, faults: FaultPlan::default(), nand: true }
+    Build { profile, shape, config, faults: FaultPlan::default(), nand: true, traces: false }
 }
 
 /// Logical blocks of the block namespace.
