@@ -7,6 +7,7 @@ pub mod build;
 pub mod disk_kv;
 pub mod host_side;
 pub mod joined;
+pub mod layers;
 pub mod result;
 
 pub use blocks::KvBlockQueue;
@@ -14,4 +15,5 @@ pub use build::{Build, BuildError, shape_of};
 pub use disk_kv::run_disk_kv;
 pub use host_side::run_host_kv;
 pub use joined::{Clocked, Inline};
+pub use layers::Layers;
 pub use result::{Job, RunResult, Side};

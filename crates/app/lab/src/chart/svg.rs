@@ -15,11 +15,11 @@ use plotters::style::{Color, RGBColor, ShapeStyle, TextStyle};
 /// Width and height in SVG units.
 pub const SIZE: (u32, u32) = (680, 400);
 /// Room for the heading and the legend.
-const HEAD: u32 = 62;
+const HEAD: u32 = 66;
 /// Room right of the lines for their names.
-const NAMES: u32 = 118;
+const NAMES: u32 = 124;
 /// Least distance between two names.
-const NAME_STEP: i32 = 15;
+const NAME_STEP: i32 = 17;
 const FONT: &str = "sans-serif";
 
 type Root<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -44,7 +44,7 @@ fn draw(figure: &Figure, text: &mut String) -> Drawn {
     let lines = figure.kind == ChartKind::Lines;
     let mut builder = ChartBuilder::on(&body);
     builder.margin_right(if lines { NAMES } else { 16 }).margin_left(8).margin_bottom(6);
-    builder.x_label_area_size(44).y_label_area_size(66);
+    builder.x_label_area_size(50).y_label_area_size(74);
     let mut chart = builder.build_cartesian_2d(x_range(figure), y_range(figure))?;
     mesh(&mut chart, figure)?;
     if lines {
@@ -99,12 +99,12 @@ fn y_range(figure: &Figure) -> Ticked {
 
 /// The heading, and below it each name with its colour and marker.
 fn heading(head: &Root<'_>, figure: &Figure) -> Drawn {
-    head.draw(&Text::new(figure.title.clone(), (10, 8), font(17, INK)))?;
+    head.draw(&Text::new(figure.title.clone(), (10, 8), font(19, INK)))?;
     let mut x = 14;
     for (n, line) in figure.lines.iter().enumerate() {
-        marker(head, n, (x, 44))?;
-        head.draw(&Text::new(line.name.clone(), (x + 11, 37), font(13, MUTED)))?;
-        x += 30 + 7 * line.name.chars().count() as i32;
+        marker(head, n, (x, 47))?;
+        head.draw(&Text::new(line.name.clone(), (x + 11, 39), font(15, MUTED)))?;
+        x += 32 + 8 * line.name.chars().count() as i32;
     }
     Ok(())
 }
@@ -130,7 +130,7 @@ fn mesh(chart: &mut Chart<'_, '_>, figure: &Figure) -> Drawn {
         mesh.disable_x_mesh();
     }
     mesh.bold_line_style(GRID.stroke_width(1)).light_line_style(style::NONE);
-    mesh.axis_style(MUTED.stroke_width(1)).label_style(font(12, INK)).axis_desc_style(font(13, INK));
+    mesh.axis_style(MUTED.stroke_width(1)).label_style(font(14, INK)).axis_desc_style(font(15, INK));
     mesh.x_label_formatter(&x_text).y_label_formatter(&y_text);
     mesh.x_labels(24).y_labels(24).x_desc(figure.x.label.clone()).y_desc(figure.y.label.clone());
     mesh.draw()?;
@@ -174,7 +174,7 @@ fn names(root: &Root<'_>, chart: &Chart<'_, '_>, figure: &Figure) -> Drawn {
         let name = figure.lines[n].name.clone();
         let colour = style::series(n);
         root.draw(&PathElement::new(vec![(x + 6, y), (x + 14, place)], colour.stroke_width(1)))?;
-        let anchored = font(13, colour).pos(Pos::new(HPos::Left, VPos::Center));
+        let anchored = font(15, colour).pos(Pos::new(HPos::Left, VPos::Center));
         root.draw(&Text::new(name, (x + 17, place), anchored))?;
     }
     Ok(())
@@ -211,7 +211,7 @@ fn draw_bars(chart: &mut Chart<'_, '_>, figure: &Figure) -> Drawn {
             let left = x - 0.4 + width * n as f64;
             let bar = Rectangle::new([(left + width * 0.06, floor), (left + width * 0.94, top)], style);
             chart.draw_series([bar])?;
-            let anchored = font(11, INK).pos(Pos::new(HPos::Center, VPos::Bottom));
+            let anchored = font(12, INK).pos(Pos::new(HPos::Center, VPos::Bottom));
             let text = crate::chart::axis::compact(*y);
             let here = EmptyElement::at((left + width * 0.5, top));
             chart.draw_series([here + Text::new(text, (0, -3), anchored)])?;

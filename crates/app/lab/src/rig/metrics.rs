@@ -23,24 +23,35 @@ pub fn add_metrics(point: &mut Point, run: &Stored) {
     per_operation("sq_doorbell_bytes_per_operation", traffic.sq_doorbells as f64 * DOORBELL_BYTES);
     per_operation("cq_doorbell_bytes_per_operation", traffic.cq_doorbells as f64 * DOORBELL_BYTES);
     per_operation("mmio_value_bytes_per_operation", traffic.mmio_bytes as f64);
-    per_operation("host_cpu_us_per_operation", host_cpu_ns(run) / 1e3);
+    per_operation("host_cpu_us_per_operation", result.host_busy.as_nanos() as f64 / 1e3);
     point.add("taf", traffic.bytes(&Rule::Protocol).total() as f64 / run.value_bytes().max(1) as f64);
     let time = if run.build.nand { "write_us" } else { "transfer_us" };
     point.add(&format!("{time}_mean"), result.latency.mean() / 1e3);
     point.add(&format!("{time}_p99"), result.latency.value_at_quantile(0.99) as f64 / 1e3);
     point.add("operations_per_s", result.rate());
+    add_copies(point, run);
     if run.build.nand {
-        point.add("nand_pages_per_operation", result.nand_pages as f64 / operations);
-        point.add("waf", result.nand_bytes as f64 / run.value_bytes().max(1) as f64);
+        add_layers(point, run);
     }
 }
 
-/// What the host's core spent: submissions, doorbells and completions at the profile's prices.
-fn host_cpu_ns(run: &Stored) -> f64 {
-    let (traffic, host) = (&run.result.traffic, &run.build.profile.host);
-    let doorbells =
-        (traffic.sq_doorbells + traffic.cq_doorbells) * run.build.profile.link.doorbell_write_ns.get();
-    let submitted = traffic.sqe_fetches * host.submit_ns.get();
-    let completed = traffic.cqes * (host.poll_ns.get() + host.complete_ns.get());
-    (doorbells + submitted + completed) as f64
+/// What the device's cores copied, and how long it took at the profile's price.
+fn add_copies(point: &mut Point, run: &Stored) {
+    let operations = run.result.operations.max(1) as f64;
+    let copied = run.result.copied_bytes as f64 / operations;
+    point.add("memcpy_bytes_per_operation", copied);
+    point.add(
+        "memcpy_us_per_operation",
+        copied * run.build.profile.firmware.cpu.copy_byte_ps.get() as f64 / 1e6,
+    );
+}
+
+/// Write amplification over value bytes, as a whole and by layer.
+fn add_layers(point: &mut Point, run: &Stored) {
+    let (result, values) = (&run.result, run.value_bytes().max(1) as f64);
+    point.add("nand_pages_per_operation", result.nand_pages as f64 / result.operations.max(1) as f64);
+    point.add("waf", result.nand_bytes as f64 / values);
+    point.add("waf_records", result.layers.records as f64 / values);
+    point.add("waf_collection", result.layers.collected as f64 / values);
+    point.add("waf_checkpoints", result.layers.checkpoints as f64 / values);
 }

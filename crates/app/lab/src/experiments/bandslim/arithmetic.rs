@@ -69,7 +69,7 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
         ),
     ];
     let note = format!(
-        "With the measured saving of {:.1} % of a transfer by piggybacking 32 B.",
+        "With the measured saving of {:.1} % of a transfer by piggybacking 32 B; the published half gives 11.9 and 36.7.",
         saved_time * 100.0
     );
     book.order("AC-bandslim-arithmetic-14", &parts, note);

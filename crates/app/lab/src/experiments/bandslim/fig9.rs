@@ -93,8 +93,9 @@ fn times(grid: &Grid, plan: &Parameters) -> Vec<Part> {
 fn cause(grid: &Grid, plan: &Parameters) -> String {
     let at = |method, tail: u32| grid.get(method, plan.page_bytes + tail, TIME);
     format!(
-        "Measured: two pages {:.2} us, a page and a tail command {:.2} us, two tail commands {:.2} us. The text is \
-         contradictory here (\"slight decrease\" and \"still lagging behind\").",
+        "Measured: two pages {:.2} us, a page and one awaited tail command {:.2} us, a page and two {:.2} us: a second \
+         awaited command costs more than a second page (see AC-bandslim-fig8-3). The text is contradictory here \
+         (\"slight decrease\" and \"still lagging behind\").",
         at(Prp, 32),
         at(Hybrid, 32),
         at(Hybrid, 64),

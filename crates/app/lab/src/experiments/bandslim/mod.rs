@@ -11,4 +11,4 @@ mod sweep;
 pub mod threshold;
 
 pub(in crate::experiments) use oracle::{link_bytes, piggyback_commands};
-pub(in crate::experiments) use sweep::{Common, Grid, sizes};
+pub(in crate::experiments) use sweep::{Common, Grid, otherwise, sizes};

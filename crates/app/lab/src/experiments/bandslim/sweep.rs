@@ -8,6 +8,9 @@ use saker_host::{Method, Pacing};
 use saker_sim::profile::Profile;
 use serde_json::json;
 
+/// Stores of a run that is not judged: times of equal stores are equal.
+const COUNTERFACTUAL_OPERATIONS: u64 = 100;
+
 /// Points by method and value size.
 #[derive(Debug, Default)]
 pub struct Grid {
@@ -36,6 +39,32 @@ pub fn sizes(cx: &Context<'_>, methods: &[Method], value_bytes: &[u32]) -> Resul
     let profile = cx.profile()?;
     let operations = cx.operations(200);
     let common = Common { profile: &profile, operations, pacing: Pacing::Passthrough, nand: false };
+    let mut grid = Grid::default();
+    for method in methods {
+        grid.add_method(cx, &common, *method, value_bytes)?;
+    }
+    Ok(grid)
+}
+
+/// Some sizes by some methods on a profile with other numbers: what the verdict would be without a cost, or with another
+/// guess of one that is not published. Never judged.
+///
+/// # Errors
+/// [`LabError`].
+pub fn otherwise(
+    cx: &Context<'_>,
+    changes: &[(&str, &str)],
+    methods: &[Method],
+    value_bytes: &[u32],
+) -> Result<Grid, LabError> {
+    let mut profile = cx.profile()?;
+    changes.iter().try_for_each(|(path, text)| profile.set(path, text))?;
+    let common = Common {
+        profile: &profile,
+        operations: COUNTERFACTUAL_OPERATIONS,
+        pacing: Pacing::Passthrough,
+        nand: false,
+    };
     let mut grid = Grid::default();
     for method in methods {
         grid.add_method(cx, &common, *method, value_bytes)?;
