@@ -15,3 +15,4 @@ mod prp;
 mod regs;
 mod sgl;
 mod status;
+mod vendor;

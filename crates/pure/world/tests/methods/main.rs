@@ -8,6 +8,7 @@ mod lifecycle;
 mod policy;
 mod reads;
 mod rig;
+mod sgl;
 mod traffic;
 
 /// Cases of a property: `check` by default, `soak` with `SAKER_TIER=soak`.
