@@ -4,7 +4,8 @@ mod tolerance;
 
 use crate::plan::{Claim, Plan};
 use crate::report::{Check, Verdict, number};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 pub use tolerance::{Tolerance, UnknownTolerance, drawn_exactly};
 
@@ -27,6 +28,10 @@ impl Part {
     /// `measured` is what `name` says.
     pub fn new(name: impl Into<String>, measured: f64, holds: bool) -> Self {
         Self { name: name.into(), measured, holds: holds && measured.is_finite() }
+    }
+
+    fn value(&self) -> Value {
+        json!({ "what": self.name, "value": number(self.measured), "holds": self.holds })
     }
 
     /// `measured` lies in `least..=most`.
@@ -64,15 +69,15 @@ impl<'a> Book<'a> {
     /// Every part holds.
     pub fn order(&mut self, id: &str, parts: &[Part], note: impl Into<String>) {
         assert!(!parts.is_empty(), "{id}: an order without parts always holds");
-        let measured: Map<String, Value> =
-            parts.iter().map(|p| (p.name.clone(), number(p.measured))).collect();
-        assert_eq!(measured.len(), parts.len(), "{id}: parts have names of their own");
+        let names: BTreeSet<&str> = parts.iter().map(|p| p.name.as_str()).collect();
+        assert_eq!(names.len(), parts.len(), "{id}: parts have names of their own");
+        let measured = parts.iter().map(Part::value).collect();
         let missed: Vec<&str> = parts.iter().filter(|p| !p.holds).map(|p| p.name.as_str()).collect();
         let mut note = note.into();
         if !missed.is_empty() {
             note = format!("missed: {}. {note}", missed.join("; "));
         }
-        self.enter(id, Value::Object(measured), missed.is_empty(), note.trim_end().to_owned());
+        self.enter(id, measured, missed.is_empty(), note.trim_end().to_owned());
     }
 
     /// The checks in the order of the plan.

@@ -98,12 +98,16 @@ fn checks(checks: &[Check]) -> Markup {
     } } }
 }
 
+/// Numbers, or the parts of an order with those marked that do not hold.
 fn values(value: &Value) -> Markup {
-    match value {
-        Value::Object(parts) => {
-            html! { ul { @for (name, part) in parts { li { (name) ": " strong { (plain(part)) } } } } }
-        }
-        Value::Array(items) => html! { (items.iter().map(plain).collect::<Vec<_>>().join(" \u{b7} ")) },
-        one => html! { (plain(one)) },
+    let Value::Array(items) = value else { return html! { (plain(value)) } };
+    if items.iter().all(|item| item["what"].is_string()) {
+        return html! { ul { @for item in items { (part(item)) } } };
     }
+    html! { (items.iter().map(plain).collect::<Vec<_>>().join(" \u{b7} ")) }
+}
+
+fn part(item: &Value) -> Markup {
+    let missed = item["holds"] == false;
+    html! { li class=[missed.then_some("missed")] { (plain(&item["what"])) ": " strong { (plain(&item["value"])) } } }
 }

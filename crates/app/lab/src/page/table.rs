@@ -45,8 +45,9 @@ pub fn plain(value: &Value) -> String {
 }
 
 fn shown(number: f64) -> String {
-    let text = if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.3}") };
-    let (whole, rest) = text.split_once('.').map_or((text.as_str(), None), |(w, r)| (w, Some(r)));
+    let text = format!("{number:.3}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    let (whole, rest) = text.split_once('.').map_or((text, None), |(w, r)| (w, Some(r)));
     let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |d| ("-", d));
     let groups: Vec<&str> =
         digits.as_bytes().rchunks(3).rev().map(|g| str::from_utf8(g).unwrap_or("")).collect();
@@ -62,8 +63,8 @@ mod tests {
     #[test]
     fn numbers_are_grouped() {
         let found =
-            [json!(1234567), json!(-1234.5), json!(999), json!("prp"), json!(null)].map(|v| plain(&v));
-        assert_eq!(found, ["1,234,567", "-1,234.500", "999", "prp", "null"]);
+            [json!(1234567), json!(-1234.5), json!(9990), json!("prp"), json!(null)].map(|v| plain(&v));
+        assert_eq!(found, ["1,234,567", "-1,234.5", "9,990", "prp", "null"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use saker_lab::{Check, Experiment, Verdict};
 use serde_json::Value;
 
 use crate::error::one_line;
-use crate::output::{VERSION, table};
+use crate::output::VERSION;
 
 /// How many checks have that verdict.
 pub fn count(done: &[Experiment], verdict: Verdict) -> usize {
@@ -18,32 +18,32 @@ pub fn summary(done: &[Experiment]) -> String {
     format!("{passed} pass, {failed} fail, {cannot} cannot_follow\n")
 }
 
-/// An experiment: its parameters, a row for each check, and the notes.
+/// An experiment: its parameters, and a block for each check.
 pub fn experiment(experiment: &Experiment) -> String {
     let Experiment { id, seed, scale, profile, checks, .. } = experiment;
-    let head = ["check", "verdict", "expected", "measured", "tolerance", "claim"].map(str::to_owned).to_vec();
-    let rows: Vec<_> = [head].into_iter().chain(checks.iter().map(row)).collect();
-    let notes = checks.iter().filter(|c| !c.note.is_empty());
-    let notes: String = notes.map(|c| format!("{}: {}\n", c.id, one_line(&c.note))).collect();
-    format!(
-        "{id}  saker {VERSION}  seed {seed}  scale 1/{scale}  profile {profile}\n{}{notes}\n",
-        table(&rows)
-    )
+    let head = format!("{id}  saker {VERSION}  seed {seed}  scale 1/{scale}  profile {profile}\n");
+    head + &checks.iter().map(block).collect::<String>() + "\n"
 }
 
-fn row(check: &Check) -> Vec<String> {
-    let (expected, measured) = (cell(&check.expected), cell(&check.measured));
-    let verdict = check.verdict.name().to_owned();
-    let (tolerance, claim) = (check.tolerance.clone(), one_line(&check.claim));
-    vec![check.id.clone(), verdict, expected, measured, tolerance, claim]
+fn block(check: &Check) -> String {
+    let Check { id, claim, tolerance, expected, measured, verdict, note, .. } = check;
+    let line = |name: &str, text: &str| format!("    {name:<9}  {}\n", one_line(text));
+    let mut text = format!("  {id}  {}  {}\n", verdict.name(), one_line(claim));
+    text += &line("published", &format!("{} ({tolerance})", cell(expected)));
+    text += &line("measured", &cell(measured));
+    if !note.is_empty() {
+        text += &line("note", note);
+    }
+    text
 }
 
 /// A value on one line.
 pub fn cell(value: &Value) -> String {
     match value {
         Value::String(text) => one_line(text),
-        Value::Object(parts) => {
-            parts.iter().map(|(name, part)| format!("{name}: {}", cell(part))).collect::<Vec<_>>().join("; ")
+        Value::Array(items) if items.iter().any(|item| item["what"].is_string()) => {
+            let part = |item: &Value| format!("{}: {}", cell(&item["what"]), cell(&item["value"]));
+            items.iter().map(part).collect::<Vec<_>>().join("; ")
         }
         Value::Array(items) => items.iter().map(cell).collect::<Vec<_>>().join(", "),
         other => other.to_string(),
