@@ -13,11 +13,11 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, RGBColor, ShapeStyle, TextStyle};
 
 /// Width and height in SVG units.
-pub const SIZE: (u32, u32) = (680, 400);
+pub const SIZE: (u32, u32) = (600, 370);
 /// Room for the heading and the legend.
 const HEAD: u32 = 66;
-/// Room right of the lines for their names.
-const NAMES: u32 = 124;
+/// Room right of the lines for their names: a line to the name, and the name at so much a letter.
+const NAMES: (u32, u32) = (24, 8);
 /// Least distance between two names.
 const NAME_STEP: i32 = 17;
 const FONT: &str = "sans-serif";
@@ -43,7 +43,7 @@ fn draw(figure: &Figure, text: &mut String) -> Drawn {
     heading(&head, figure)?;
     let lines = figure.kind == ChartKind::Lines;
     let mut builder = ChartBuilder::on(&body);
-    builder.margin_right(if lines { NAMES } else { 16 }).margin_left(8).margin_bottom(6);
+    builder.margin_right(if lines { room_for_names(figure) } else { 16 }).margin_left(8).margin_bottom(6);
     builder.x_label_area_size(50).y_label_area_size(74);
     let mut chart = builder.build_cartesian_2d(x_range(figure), y_range(figure))?;
     mesh(&mut chart, figure)?;
@@ -55,6 +55,11 @@ fn draw(figure: &Figure, text: &mut String) -> Drawn {
     }
     root.present()?;
     Ok(())
+}
+
+fn room_for_names(figure: &Figure) -> u32 {
+    let letters = figure.lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0);
+    NAMES.0 + NAMES.1 * letters as u32
 }
 
 fn font(size: u32, colour: RGBColor) -> TextStyle<'static> {

@@ -36,7 +36,12 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     );
     book.numbers("AC-bandslim-fig9-2", &[4, 8, 16, 32, 2048].map(saved), "");
     book.order("AC-bandslim-fig9-3", &times(&grid, &plan), cause(&grid, &plan));
-    Ok(Outcome { checks: book.finish(), series: grid.into_series() })
+    let mut series = grid.into_series();
+    for point in &mut series {
+        let size = point.at.get("value_bytes").and_then(serde_json::Value::as_u64).unwrap_or(0);
+        point.at.insert("tail_bytes".into(), size.saturating_sub(u64::from(plan.page_bytes)).into());
+    }
+    Ok(Outcome { checks: book.finish(), series })
 }
 
 /// Least traffic up to 2 KB of tail, and every count as the published sizes give it.
