@@ -185,7 +185,7 @@ impl<M: Media> Device<M, Untimed> {
         reply
     }
 
-    #[inline]
+    #[inline(always)]
     fn run(&mut self, n: usize, request: &mut Request) -> Reply {
         let owner = self.namespaces[n].owner();
         let mut fruitless = 0;

@@ -7,7 +7,7 @@ use crate::gather::{GATHER_BYTES_MAX, InlineHead, Taken};
 use saker_flash::Media;
 use saker_link::{REGION_BYTES, Sqe};
 use saker_nvme::Status;
-use saker_nvme::vendor::{Capabilities, InlineRetrieve, Methods, cq_slots, opcode};
+use saker_nvme::vendor::{Capabilities, InlineRetrieve, Methods, PIGGYBACK_BYTES, cq_slots, opcode};
 
 /// The first vendor opcode.
 pub const FIRST: u8 = 0xC0;
@@ -42,11 +42,22 @@ pub const fn is_known(methods: Methods, code: u8) -> bool {
     }
 }
 
+/// Whether a command may leave a value open.
+#[inline]
+fn is_part(sqe: &Sqe) -> bool {
+    match sqe.opcode {
+        opcode::STORE_PIGGYBACK => sqe.cdw10.get() as usize > PIGGYBACK_BYTES,
+        opcode::TRANSFER | opcode::TAIL | opcode::STORE_HYBRID => true,
+        _ => false,
+    }
+}
+
 impl<M: Media, T> Device<M, T> {
     /// Decodes a command of queue `qid` for namespace `n`; `head` is its value if it is an inline store.
     ///
     /// # Errors
     /// The status to complete it with.
+    #[inline]
     pub(crate) fn route_vendor(
         &mut self,
         qid: u16,
@@ -54,9 +65,14 @@ impl<M: Media, T> Device<M, T> {
         n: usize,
         head: Option<InlineHead>,
     ) -> Result<Routed, Status> {
-        let was_open = self.queues.is_value_open(qid);
-        let taken = self.take_part(qid, sqe, n, head);
-        self.queues.note_open(qid, was_open);
+        let taken = if self.queues.has_open_values() || is_part(sqe) {
+            let was_open = self.queues.is_value_open(qid);
+            let taken = self.take_part(qid, sqe, n, head);
+            self.queues.note_open(qid, was_open);
+            taken
+        } else {
+            self.take_part(qid, sqe, n, head)
+        };
         Ok(match taken? {
             Taken::Whole(command, pieces) => Routed::Request(Request::Kv(command, pieces)),
             Taken::More(dw0) => Routed::More(dw0),
@@ -64,6 +80,7 @@ impl<M: Media, T> Device<M, T> {
         })
     }
 
+    #[inline]
     fn take_part(
         &mut self,
         qid: u16,

@@ -165,8 +165,13 @@ impl Sqe {
     /// The key of the entry; an error unless KL is 1 to 16. Bytes beyond KL are ignored.
     #[inline(always)]
     pub const fn key(&self) -> Result<Key, KeyLengthError> {
+        self.key_of_length(self.kl())
+    }
+
+    #[inline(always)]
+    pub(crate) const fn key_of_length(&self, kl: u32) -> Result<Key, KeyLengthError> {
         let low = self.cdw2.get() as u128 | (self.cdw3.get() as u128) << 32;
         let high = self.cdw14.get() as u128 | (self.cdw15.get() as u128) << 32;
-        Key::from_padded((low | high << 64).to_le_bytes(), self.kl() as usize)
+        Key::from_padded((low | high << 64).to_le_bytes(), kl as usize)
     }
 }

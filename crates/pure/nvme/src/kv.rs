@@ -82,7 +82,13 @@ impl StoreOptions {
 
     #[inline]
     const fn decode(cdw11: u32) -> Result<Self, Status> {
-        let options = Self((cdw11 >> 8) as u8 & Self::DEFINED);
+        Self::of_bits((cdw11 >> 8) as u8)
+    }
+
+    /// The options of [`bits`](Self::bits).
+    #[inline]
+    pub(crate) const fn of_bits(bits: u8) -> Result<Self, Status> {
+        let options = Self(bits & Self::DEFINED);
         if options.contains(Self::CONFLICT) { Err(Status::INVALID_FIELD) } else { Ok(options) }
     }
 }
@@ -203,7 +209,13 @@ impl KvCommand {
 /// KL outside 1 to 16: see the table of this module.
 #[inline(always)]
 const fn key_of(sqe: &Sqe) -> Result<Key, Status> {
-    match sqe.key() {
+    key_of_length(sqe, sqe.kl())
+}
+
+/// The key with its length from elsewhere.
+#[inline(always)]
+pub(crate) const fn key_of_length(sqe: &Sqe, kl: u32) -> Result<Key, Status> {
+    match sqe.key_of_length(kl) {
         Ok(key) => Ok(key),
         Err(error) if error.0 == 0 => Err(Status::INVALID_KEY_SIZE),
         Err(_) => Err(Status::INVALID_FIELD),

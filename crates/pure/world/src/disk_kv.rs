@@ -6,6 +6,7 @@ use crate::layers::Layers;
 use crate::result::{Job, RunResult, Side};
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
+use saker_host::transfer::Available;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, QueueStats, SubmitError, TransferOptions};
 use saker_link::{PAGE_BYTES, Traffic};
 use saker_nvme::Key;
@@ -62,9 +63,10 @@ struct Thread {
 /// [`HostError`] if the device cannot be connected to.
 pub fn run_disk_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
     let Some(first) = jobs.first() else { return Ok(Vec::new()) };
-    let mut run = DiskRun::start(build, first)?;
-    let run_job = |job| {
-        run.begin();
+    let by_methods = jobs.iter().any(|job| job.transfer != TransferOptions::default());
+    let mut run = DiskRun::start(build, first, by_methods)?;
+    let run_job = |job: &Job| {
+        run.begin(job);
         while run.step(job) {}
         if job.flush {
             run.flush();
@@ -77,6 +79,7 @@ pub fn run_disk_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostEr
 struct DiskRun {
     device: Clocked<MemMedia>,
     threads: Vec<Thread>,
+    available: Available,
     costs: HostCosts,
     stride: usize,
     depth: usize,
@@ -96,25 +99,30 @@ struct Counters {
 }
 
 impl DiskRun {
-    fn start(build: &Build, job: &Job) -> Result<Self, HostError> {
+    fn start(build: &Build, job: &Job, by_methods: bool) -> Result<Self, HostError> {
         let (threads, depth) = (job.threads.max(1), job.depth.max(1));
         let host = build.attach(threads as u16, depth);
         let port = port(&host);
         let mut device = Clocked(build.timed(host));
         let options = ConnectOptions { io_queues: threads as u16, ..ConnectOptions::default() };
         let mut connection = Connection::connect(port, &mut device, options)?;
-        let queue_options = KvQueueOptions { entries: queue_entries(job, depth), slots: depth };
+        let queue_options = KvQueueOptions { entries: queue_entries(by_methods, depth), slots: depth };
         let mut all = Vec::new();
         for n in 0..threads {
-            let mut queue = connection.create_kv_queue(&mut device, 1, queue_options)?;
-            if job.transfer != TransferOptions::default() {
-                connection.set_transfer(&mut device, &mut queue, job.transfer.clone())?;
-            }
+            let queue = connection.create_kv_queue(&mut device, 1, queue_options)?;
             let started = vec![Instant::ZERO; usize::from(depth)];
             all.push(Thread { queue, busy: Instant::ZERO, state: State::Ready, next: n, started });
         }
+        let available = match all.first() {
+            Some(t) if by_methods => {
+                let entries = t.queue.pair().sq_entries();
+                connection.transfer_methods(&mut device, entries)?
+            }
+            _ => Available::default(),
+        };
         Ok(Self {
             device,
+            available,
             threads: all,
             costs: HostCosts::of(build),
             stride: threads,
@@ -127,10 +135,11 @@ impl DiskRun {
     }
 
     /// A job begins: everything counts from here.
-    fn begin(&mut self) {
+    fn begin(&mut self, job: &Job) {
         let begun = self.device.0.now();
         for (n, t) in self.threads.iter_mut().enumerate() {
             (t.busy, t.state, t.next) = (begun, State::Ready, n);
+            t.queue.set_transfer(job.transfer.clone(), self.available);
         }
         (self.begun, self.result) = (begun, RunResult::new());
         self.before = self.counters();
@@ -315,9 +324,9 @@ const STAGED_BYTES: u32 = 4096;
 /// Entries for values that travel in the queue itself.
 const PAYLOAD_ENTRIES: u32 = 512;
 
-fn queue_entries(job: &Job, depth: u16) -> u32 {
+fn queue_entries(by_methods: bool, depth: u16) -> u32 {
     let least = u32::from(depth) + 1;
-    if job.transfer == TransferOptions::default() { least } else { least.max(PAYLOAD_ENTRIES) }
+    if by_methods { least.max(PAYLOAD_ENTRIES) } else { least }
 }
 
 /// The slot of the command; `None` as the error of a key that no command takes.

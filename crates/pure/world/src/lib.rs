@@ -4,6 +4,7 @@
 
 pub mod blocks;
 pub mod build;
+pub mod calibrate;
 pub mod disk_kv;
 pub mod host_side;
 pub mod joined;
@@ -12,6 +13,7 @@ pub mod result;
 
 pub use blocks::KvBlockQueue;
 pub use build::{Build, BuildError, shape_of};
+pub use calibrate::{Calibration, calibrate};
 pub use disk_kv::run_disk_kv;
 pub use host_side::run_host_kv;
 pub use joined::{Clocked, Inline};

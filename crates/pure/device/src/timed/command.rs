@@ -192,9 +192,10 @@ impl<M: Media> Device<M, Timed> {
 
     fn bring_data(&mut self, id: Id) {
         let request = self.token(id).request.as_ref().expect("decoded");
-        let (is_write, (bytes, _)) = (request.is_write(), request.pieces().link_bytes(request.bytes_in()));
+        let (is_write, bytes_in) = (request.is_write(), request.bytes_in());
+        let (bytes, _) = request.pieces().link_bytes(bytes_in);
         let costs = &self.tempo.costs;
-        let delay = costs.delay(is_write, bytes);
+        let delay = costs.delay(is_write, bytes_in);
         let (length, round_trip) = (costs.link_time(bytes), costs.link_latency * 2);
         self.token(id).stage = Stage::Ready;
         if bytes > 0 {

@@ -10,12 +10,12 @@
 //! * Hybrid: the tail goes ahead of the command with the pages, so that the last command has everything: nothing is half
 //!   landed while the device waits, and the pages are only needed while that command is in flight.
 
+use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
-use zerocopy::{FromBytes, IntoBytes};
 
 use super::opcode;
 use crate::key::Key;
-use crate::kv::StoreOptions;
+use crate::kv::{StoreOptions, key_of_length};
 use crate::sqe::{PointerRule, Sqe};
 use crate::status::Status;
 use crate::{KvCommand, NSID_ALL};
@@ -38,6 +38,7 @@ const _: () =
 const _: () = assert!(FRAGMENT_PART.end - FRAGMENT_PART.start == TRANSFER_BYTES);
 
 const KL_BITS: u32 = 5;
+const KL_MASK: u32 = (1 << KL_BITS) - 1;
 
 /// Commands for a value of `bytes` bytes: 1 + ceil(max(0, bytes - 35) / 56).
 #[inline]
@@ -74,14 +75,10 @@ impl PiggybackStore {
     #[inline]
     pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
         check_plain(sqe)?;
-        let kl_byte = sqe.cdw11.get() as u8;
-        let mut plain = *sqe;
-        plain.opcode = crate::kv::opcode::STORE;
-        let options = u32::from(kl_byte >> KL_BITS);
-        plain.cdw11 = U32::new(u32::from(kl_byte & 0x1F) | options << 8);
-        let KvCommand::Store { key, value_bytes, options } = KvCommand::decode(&plain)? else {
-            return Err(Status::INVALID_OPCODE);
-        };
+        let cdw11 = sqe.cdw11.get();
+        let key = key_of_length(sqe, cdw11 & KL_MASK)?;
+        let options = StoreOptions::of_bits((cdw11 as u8) >> KL_BITS)?;
+        let value_bytes = sqe.cdw10.get();
         let mut payload = [0; PIGGYBACK_BYTES];
         let (first, second) = payload.split_at_mut(FIRST_PART.len());
         copy_out(sqe, FIRST_PART, first);
@@ -98,8 +95,9 @@ pub fn store_piggyback(nsid: u32, key: &Key, value: &[u8], options: StoreOptions
     sqe.cdw10 = U32::new(value.len() as u32);
     sqe = sqe.with_key(key);
     sqe.cdw11 = U32::new(key.len() as u32 | u32::from(options.bits()) << KL_BITS);
-    let head = value.get(..PIGGYBACK_BYTES).unwrap_or(value);
-    let (first, second) = head.split_at(head.len().min(FIRST_PART.len()));
+    let mut padded = [0; PIGGYBACK_BYTES];
+    copy_start(&mut padded, value);
+    let (first, second) = padded.split_at(FIRST_PART.len());
     copy_in(&mut sqe, FIRST_PART, first);
     copy_in(&mut sqe, SECOND_PART, second);
     sqe
@@ -146,7 +144,9 @@ pub fn tail(nsid: u32, sequence: u32, bytes: &[u8]) -> Sqe {
 fn fragment(opcode: u8, nsid: u32, sequence: u32, bytes: &[u8]) -> Sqe {
     let mut sqe = Sqe::new(opcode, nsid);
     sqe.flags = (sequence as u8 & 0xF) << 2;
-    copy_in(&mut sqe, FRAGMENT_PART, bytes);
+    let mut padded = [0; TRANSFER_BYTES];
+    copy_start(&mut padded, bytes);
+    copy_in(&mut sqe, FRAGMENT_PART, &padded);
     sqe
 }
 
@@ -210,15 +210,19 @@ fn copy_out(sqe: &Sqe, part: std::ops::Range<usize>, out: &mut [u8]) {
     }
 }
 
-/// Copies as much of `bytes` as the part takes.
+/// The other way; the lengths are equal.
 #[inline]
 fn copy_in(sqe: &mut Sqe, part: std::ops::Range<usize>, bytes: &[u8]) {
-    let mut image = [0; Sqe::BYTES];
-    image.copy_from_slice(sqe.as_bytes());
-    for (to, from) in image.get_mut(part).into_iter().flatten().zip(bytes) {
-        *to = *from;
+    if let Some(place) = sqe.as_mut_bytes().get_mut(part) {
+        place.copy_from_slice(bytes);
     }
-    if let Ok(filled) = Sqe::read_from_bytes(&image) {
-        *sqe = filled;
+}
+
+/// As much of `bytes` as there is room for.
+#[inline]
+fn copy_start(room: &mut [u8], bytes: &[u8]) {
+    let length = room.len().min(bytes.len());
+    if let (Some(to), Some(from)) = (room.get_mut(..length), bytes.get(..length)) {
+        to.copy_from_slice(from);
     }
 }

@@ -2,6 +2,7 @@
 //! not belong to.
 
 mod bytes;
+mod calibration;
 mod cuts;
 mod fragments;
 mod lifecycle;
