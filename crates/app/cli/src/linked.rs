@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use saker_host::Pacing;
+use saker_host::{Pacing, TransferPolicy};
 use saker_lab::bench::{BenchReport, RealOptions, in_virtual, on_url};
 use saker_lab::compare::{self, Cell, Input, Plan, Row, Timing};
 use saker_lab::rig::Cell as Workload;
@@ -99,7 +99,7 @@ impl Backend for Linked {
     }
 
     fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
-        let (suite, policy) = bench::named(args)?;
+        let suite = bench::suite(args)?;
         let value_bytes = u32::try_from(args.value_size).unwrap_or(u32::MAX).min(VALUE_BYTES_MAX as u32);
         let seed = args.seed;
         if let Some(url) = device {
@@ -116,7 +116,7 @@ impl Backend for Linked {
             suite,
             value_bytes,
             key_bytes: args.key_size,
-            policy,
+            policy: TransferPolicy::default(),
             pacing: if args.passthrough { Pacing::Passthrough } else { Pacing::Pipelined },
             nand: args.nand == Switch::On,
             threads: args.threads as usize,

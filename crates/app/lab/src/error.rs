@@ -5,6 +5,7 @@ use saker_host::HostError;
 use saker_sim::profile::ProfileError;
 use saker_workload::WorkloadError;
 use saker_world::BuildError;
+use saker_world::calibrate::CalibrationError;
 use thiserror::Error;
 
 /// An experiment that cannot be run. A claim that does not hold is no error.
@@ -25,6 +26,9 @@ pub enum LabError {
     /// A device that cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// Methods that could not be measured.
+    #[error(transparent)]
+    Calibration(#[from] CalibrationError),
     /// A device that could not be used.
     #[error(transparent)]
     Host(#[from] HostError),

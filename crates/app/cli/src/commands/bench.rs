@@ -5,7 +5,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use saker_lab::bench::{BenchReport, trace};
+use saker_lab::bench::{BenchReport, policy_names, trace};
+use saker_workload::Suite;
 use serde_json::{Map, Value};
 
 use crate::context::{Context, Exit};
@@ -18,7 +19,7 @@ use crate::size;
 #[command(after_help = "\
 Workloads: fillseq, fillrandom, overwrite, readrandom, readwrite (16-byte keys), and those of BandSlim (4-byte keys): \
 a (one value size), b and c (8 B and 2 KiB as 9:1 and 1:9), d (nine sizes alike), m (mixgraph's sizes up to 1 KiB).
-Transfer: prp, sgl, piggyback, hybrid, inline, mmio, adaptive, auto-bytes.
+Transfer: prp, sgl, piggyback, hybrid, inline, mmio, adaptive (BandSlim's threshold of 128 B), auto-bytes, auto-time.
 
 Without --device the workload runs in virtual time: the same seed gives the same numbers on every machine. With it, on \
 that device, by this machine's clock. A trace file that ends in .jsonl gets a line for each command; any other gets \
@@ -130,18 +131,18 @@ fn numbers(values: &Map<String, Value>) -> String {
     table(&rows)
 }
 
-/// The workload's and the method's names, checked.
+/// The workload, after a look at the method's name too.
 ///
 /// # Errors
-/// `Usage`.
-pub fn named(args: &BenchArgs) -> Result<(saker_workload::Suite, saker_host::TransferPolicy), CliError> {
-    let choose = |what: &str, name: &str, names: Vec<&str>| {
+/// `Usage` with the names there are.
+pub fn suite(args: &BenchArgs) -> Result<Suite, CliError> {
+    let choose = |what: &str, name: &str, names: &[&str]| {
         CliError::usage(format!("there is no {what} `{name}`"), format!("choose one of {}", names.join(", ")))
     };
-    let suites = || saker_workload::Suite::ALL.iter().map(|s| s.name()).collect();
-    let suite = saker_workload::Suite::named(&args.workload)
-        .ok_or_else(|| choose("workload", &args.workload, suites()))?;
-    let policy = saker_lab::bench::policy_named(&args.transfer)
-        .ok_or_else(|| choose("transfer method", &args.transfer, saker_lab::bench::policy_names()))?;
-    Ok((suite, policy))
+    let methods = policy_names();
+    if !methods.contains(&args.transfer.as_str()) {
+        return Err(choose("transfer method", &args.transfer, &methods));
+    }
+    let suites = Suite::ALL.map(Suite::name);
+    Suite::named(&args.workload).ok_or_else(|| choose("workload", &args.workload, &suites))
 }

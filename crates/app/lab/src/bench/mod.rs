@@ -8,7 +8,9 @@ use crate::plan::Settings;
 use crate::report::Point;
 use crate::rig::{Cell, Stored, add_metrics, stores};
 use saker_host::transfer::{Adaptive, Auto, Objective};
-use saker_host::{Method, TransferPolicy};
+use saker_host::{Method, Pacing, TransferPolicy};
+use saker_sim::profile::Profile;
+use saker_world::calibrate;
 use serde_json::json;
 
 pub use real::{RealOptions, on_url};
@@ -16,19 +18,32 @@ pub use real::{RealOptions, on_url};
 /// BandSlim's threshold between piggybacking and pages (ICPP'24, section 4.1), and a tail as long as one command more.
 const THRESHOLDS_BYTES: (u32, u32) = (128, 64);
 
-/// A policy by name: a method, `adaptive` with BandSlim's threshold, or `auto-bytes`.
-pub fn policy_named(name: &str) -> Option<TransferPolicy> {
-    let (first, second) = THRESHOLDS_BYTES;
-    match name {
-        "adaptive" => Some(TransferPolicy::Adaptive(Adaptive::new(first, second))),
-        "auto-bytes" => Some(TransferPolicy::Auto(Auto { objective: Objective::Bytes })),
-        _ => Method::of_name(name).map(TransferPolicy::Fixed),
-    }
-}
+/// Policies beside the methods themselves.
+const POLICIES: [&str; 3] = ["adaptive", "auto-bytes", "auto-time"];
 
 /// Every name of [`policy_named`].
 pub fn policy_names() -> Vec<&'static str> {
-    Method::ALL.iter().map(|m| m.name()).chain(["adaptive", "auto-bytes"]).collect()
+    Method::ALL.iter().map(|m| m.name()).chain(POLICIES).collect()
+}
+
+/// A policy by name: a method, `adaptive` with BandSlim's threshold, `auto-bytes`, or `auto-time`, which measures the
+/// methods on the profile first. Nothing for other names.
+///
+/// # Errors
+/// Those of the measurement.
+pub fn policy_named(
+    name: &str,
+    profile: &Profile,
+    pacing: Pacing,
+) -> Result<Option<TransferPolicy>, LabError> {
+    let (first, second) = THRESHOLDS_BYTES;
+    let auto = |objective| Some(TransferPolicy::Auto(Auto { objective }));
+    Ok(match name {
+        "adaptive" => Some(TransferPolicy::Adaptive(Adaptive::new(first, second))),
+        "auto-bytes" => auto(Objective::Bytes),
+        "auto-time" => auto(Objective::Time(calibrate(profile, pacing)?.table)),
+        _ => Method::of_name(name).map(TransferPolicy::Fixed),
+    })
 }
 
 /// What a bench found.
@@ -40,7 +55,8 @@ pub struct BenchReport {
     pub traces: Vec<trace::CommandTrace>,
 }
 
-/// Runs a workload in virtual time: the same arguments give the same numbers on any machine.
+/// Runs a workload in virtual time by the policy named `transfer`, else by the cell's: the same arguments give the same
+/// numbers on any machine.
 ///
 /// # Errors
 /// [`LabError`].
@@ -54,12 +70,14 @@ pub fn in_virtual(
     settings.check(profile)?;
     let profile = settings.profile_named(profile)?;
     let seed = settings.seed.unwrap_or(1);
+    let policy = policy_named(transfer, &profile, cell.pacing)?;
+    let cell = &Cell { policy: policy.unwrap_or_else(|| cell.policy.clone()), ..cell.clone() };
     let mut run = stores(&profile, seed, operations, cell)?;
     let traces = std::mem::take(&mut run.result.traces);
     let mut point = Point::at([
         ("workload", json!(cell.suite.name())),
         ("timing", json!("virtual")),
-        ("profile", json!(settings.describe(&[profile.name.clone()]))),
+        ("profile", json!(settings.describe(std::slice::from_ref(&profile.name)))),
         ("transfer", json!(transfer)),
         ("threads", json!(cell.threads)),
         ("depth", json!(cell.depth)),

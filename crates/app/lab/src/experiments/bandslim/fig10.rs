@@ -171,7 +171,9 @@ fn costs(mixed: &Mixed) -> String {
     let each =
         (at(Suite::C, PIGGYBACK) - at(Suite::M, PIGGYBACK)) / (commands(Suite::C) - commands(Suite::M));
     format!(
-        "Measured: baseline {:.2} us a store; piggyback {each:.2} us a further command, {:.2} commands a store on C          and {:.2} on M. A page costs less of a command's time here than in the paper (see AC-bandslim-fig8-3).",
+        "Measured: baseline {:.2} us a store; piggyback {each:.2} us a further command, {:.2} commands a store on C \
+         and {:.2} on M. A page costs less of a command's time here than in the \
+         paper (see AC-bandslim-fig8-3).",
         at(Suite::M, BASELINE),
         commands(Suite::C),
         commands(Suite::M),

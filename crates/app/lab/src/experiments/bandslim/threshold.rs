@@ -4,8 +4,9 @@ use crate::error::LabError;
 use crate::experiments::bandslim::sizes;
 use crate::judge::Part;
 use crate::run::{Context, Outcome};
-use saker_host::Method;
 use saker_host::transfer::Adaptive;
+use saker_host::{Method, Pacing};
+use saker_world::calibrate;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -30,12 +31,17 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let loses = |tail: &u32| large.ratio(Method::Hybrid, Method::Prp, plan.page_bytes + tail, TIME) > 1.0;
     let threshold2 = plan.tail_bytes.iter().copied().find(loses).unwrap_or(u32::MAX);
     let mut book = cx.book();
+    let tool = calibrate(&cx.profile()?, Pacing::Passthrough)?.adaptive;
     let note = format!(
         "Smallest measured size at which piggybacking takes longer than a page; threshold2, by the same rule for tails \
          after a page, is {threshold2} B."
     );
-    let inside = Part::new("threshold1 (B)", f64::from(threshold1), threshold1 > 32 && threshold1 <= 128);
-    book.order("AC-bandslim-threshold-1", &[inside], note);
+    let inside = |bytes: u32| bytes > 32 && bytes <= 128;
+    let found = [
+        Part::new("threshold1 of the calibration (B)", f64::from(tool.threshold1), inside(tool.threshold1)),
+        Part::new("threshold1 of these runs (B)", f64::from(threshold1), inside(threshold1)),
+    ];
+    book.order("AC-bandslim-threshold-1", &found, note);
     let measured = Adaptive::new(threshold1, threshold2.min(plan.page_bytes));
     book.order(
         "AC-bandslim-threshold-2",
