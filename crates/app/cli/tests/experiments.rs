@@ -96,3 +96,18 @@ fn traces_tell_where_the_time_of_each_command_went() {
     assert!(events["traceEvents"].as_array().unwrap().len() > 300);
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+#[test]
+fn the_document_names_every_check() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reproduce.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    for plan in saker_lab::run::plans() {
+        let missing: Vec<&str> = plan
+            .claims
+            .iter()
+            .map(|c| c.id.as_str())
+            .filter(|id| !text.contains(&format!("| {id} |")))
+            .collect();
+        assert!(missing.is_empty(), "regenerate docs/reproduce.md: {missing:?}");
+    }
+}

@@ -31,9 +31,10 @@ fn hex(colour: RGBColor) -> String {
     format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2)
 }
 
-/// The same drawing with the neutral colours taken from the page's style sheet, so that it follows light and dark.
+/// The same drawing with the neutral colours, and the blue that is too dark at night, taken from the page's style sheet, so that it follows light and dark.
 pub fn themed(svg: &str) -> String {
-    let named = [(INK, "var(--ink)"), (MUTED, "var(--muted)"), (GRID, "var(--grid)")];
+    let named =
+        [(INK, "var(--ink)"), (MUTED, "var(--muted)"), (GRID, "var(--grid)"), (SERIES[0], "var(--blue)")];
     named.into_iter().fold(svg.to_owned(), |text, (colour, name)| text.replace(&hex(colour), name))
 }
 
@@ -43,11 +44,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn only_neutral_colours_follow_the_page() {
-        let text = themed("<text fill=\"#222222\"/><line stroke=\"#DDDDDD\"/><circle fill=\"#0072B2\"/>");
+    fn neutral_colours_follow_the_page() {
+        let text = themed("<text fill=\"#222222\"/><line stroke=\"#DDDDDD\"/><circle fill=\"#D55E00\"/>");
         assert_eq!(
             text,
-            "<text fill=\"var(--ink)\"/><line stroke=\"var(--grid)\"/><circle fill=\"#0072B2\"/>"
+            "<text fill=\"var(--ink)\"/><line stroke=\"var(--grid)\"/><circle fill=\"#D55E00\"/>"
         );
     }
 
