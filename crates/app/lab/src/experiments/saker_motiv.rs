@@ -160,11 +160,12 @@ fn cause(
         let get = |number: &str| point.get(number).unwrap_or(f64::NAN);
         let link = cx.profile_named(name)?.link.bandwidth_bytes_per_s.get() as f64;
         let used = get("disk_kv_per_s") * get("disk_kv_link_bytes_per_operation") / link * 100.0;
+        let used = if link > 0.0 { format!(", {used:.0} % of its bandwidth") } else { String::new() };
         let free = unlimited(cx, plan, name, value_bytes)?;
         let _ = write!(
             text,
-            " {name} at {value_bytes} B: HostKV {:.2} M/s, DiskKV {:.2} M/s with {:.0} B over the link each, {used:.0} % of \
-             its bandwidth; ratio {:.2}, with a link without limit {free:.2}.",
+            " {name} at {value_bytes} B: HostKV {:.2} M/s, DiskKV {:.2} M/s with {:.0} B over the link \
+             each{used}; ratio {:.2}, with a link without limit {free:.2}.",
             get("host_kv_per_s") / 1e6,
             get("disk_kv_per_s") / 1e6,
             get("disk_kv_link_bytes_per_operation"),
