@@ -1,6 +1,7 @@
 //! The commands, one a file: arguments, work, output.
 
 pub mod bench;
+pub mod block;
 pub mod check;
 pub mod compare;
 mod compare_html;
@@ -12,6 +13,7 @@ pub mod get;
 pub mod info;
 pub mod list;
 pub mod load;
+pub mod namespaces;
 pub mod profile;
 pub mod put;
 pub mod reproduce;

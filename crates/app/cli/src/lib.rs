@@ -27,13 +27,17 @@ pub use commands::bench::BenchArgs;
 pub use commands::check::CheckArgs;
 pub use commands::compare::{CompareArgs, TimingChoice};
 pub use commands::create::CreateArgs;
+pub use commands::namespaces::NamespaceChoice;
 pub use context::Streams;
 pub use error::CliError;
 pub use limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use linked::Linked;
-pub use report::{CheckReport, Comparison, CreateReport, Finding, Listed, Metric, System, TimedRun};
+pub use report::{
+    Blocks, CheckReport, CheckedNamespace, Comparison, CreateReport, CreatedNamespace, Finding, Listed,
+    Metric, System, TimedRun,
+};
 pub use run::run;
-pub use store::{Answer, ListOrder, Store};
+pub use store::{Answer, BlockStore, ListOrder, Store};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 //! How fast values go to the device by each method, timing `off`, paired with PRPs: rounds of both are interleaved and the
 //! ratio is the median of the rounds' ratios.
 //!
-//! `cargo run --release -p saker-realtime --example methods -- [VALUE_BYTES] [ROUNDS]` (default 32 and 15)
+//! `cargo run --release -p saker-realtime --example methods -- [VALUE_BYTES] [ROUNDS] [METHOD]` (default 32 and 15). With a
+//! method only its rounds run, at depth 1: for counting instructions on a machine whose clock says little.
 
 use saker_host::transfer::{Method, Pacing, TransferOptions};
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient};
@@ -57,6 +58,9 @@ fn main() -> Result<(), Failure> {
     let bytes: usize = arguments.next().map_or(Ok(32), |n| n.parse())?;
     let rounds: usize = arguments.next().map_or(Ok(15), |n| n.parse())?;
     let (mut bench, value) = (Bench::new()?, vec![7; bytes]);
+    if let Some(method) = arguments.next().and_then(|name| Method::of_name(&name)) {
+        return (0..rounds).try_for_each(|_| bench.round(method, &value, false).map(drop));
+    }
     for _ in 0..WARM_BYTES / (OPERATIONS * (bytes as u64 + 40)) {
         bench.round(Method::Prp, &value, true)?;
     }

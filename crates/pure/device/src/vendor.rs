@@ -63,7 +63,7 @@ impl<M: Media, T> Device<M, T> {
         qid: u16,
         sqe: &Sqe,
         n: usize,
-        head: Option<InlineHead>,
+        head: Option<Box<InlineHead>>,
     ) -> Result<Routed, Status> {
         let taken = if self.queues.has_open_values() || is_part(sqe) {
             let was_open = self.queues.is_value_open(qid);
@@ -86,7 +86,7 @@ impl<M: Media, T> Device<M, T> {
         qid: u16,
         sqe: &Sqe,
         n: usize,
-        head: Option<InlineHead>,
+        head: Option<Box<InlineHead>>,
     ) -> Result<Taken, Status> {
         let config = &self.namespaces[n].config;
         let known = is_known(self.config.methods, sqe.opcode);
@@ -106,7 +106,7 @@ impl<M: Media, T> Device<M, T> {
             opcode::STORE_MMIO => gather.commit_mmio(sqe, value_bytes_max, &self.host.bar, qid),
             opcode::STORE_INLINE => {
                 gather.close();
-                head.ok_or(Status::INVALID_OPCODE)?.finish(value_bytes_max)
+                head.ok_or(Status::INVALID_OPCODE)?.into_taken(value_bytes_max)
             }
             _ => {
                 gather.close();

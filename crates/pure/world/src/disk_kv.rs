@@ -65,6 +65,7 @@ pub fn run_disk_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostEr
     let Some(first) = jobs.first() else { return Ok(Vec::new()) };
     let by_methods = jobs.iter().any(|job| job.transfer != TransferOptions::default());
     let mut run = DiskRun::start(build, first, by_methods)?;
+    run.retrieve_bytes = retrieve_bytes(jobs);
     let run_job = |job: &Job| {
         run.begin(job);
         while run.step(job) {}
@@ -83,6 +84,7 @@ struct DiskRun {
     costs: HostCosts,
     stride: usize,
     depth: usize,
+    retrieve_bytes: u32,
     result: RunResult,
     read: Digest,
     begun: Instant,
@@ -127,6 +129,7 @@ impl DiskRun {
             costs: HostCosts::of(build),
             stride: threads,
             depth: usize::from(depth),
+            retrieve_bytes: STAGED_BYTES,
             result: RunResult::new(),
             read: Digest::default(),
             begun: Instant::ZERO,
@@ -220,7 +223,7 @@ impl DiskRun {
             t.state = State::Waiting;
             return;
         };
-        let slot = match submit(&mut t.queue, operation, job.transfer.small_reads) {
+        let slot = match submit(&mut t.queue, operation, job.transfer.small_reads, self.retrieve_bytes) {
             Ok(slot) => slot,
             // Entries or the BAR are full: a completion makes room.
             Err(Some(SubmitError::Full)) if t.queue.in_flight() > 0 => {
@@ -329,8 +332,22 @@ fn queue_entries(by_methods: bool, depth: u16) -> u32 {
     if by_methods { least.max(PAYLOAD_ENTRIES) } else { least }
 }
 
+/// Bytes that a retrieve asks for: a page, or the longest value that the jobs store.
+pub fn retrieve_bytes(jobs: &[Job]) -> u32 {
+    let stored = jobs.iter().flat_map(|job| &job.operations).map(|operation| match operation {
+        Side::Put(_, value) => value.len() as u32,
+        Side::Get(_) => 0,
+    });
+    stored.max().unwrap_or(0).max(STAGED_BYTES)
+}
+
 /// The slot of the command; `None` as the error of a key that no command takes.
-fn submit(queue: &mut KvQueue, operation: &Side, small: u32) -> Result<u16, Option<SubmitError>> {
+fn submit(
+    queue: &mut KvQueue,
+    operation: &Side,
+    small: u32,
+    retrieve_bytes: u32,
+) -> Result<u16, Option<SubmitError>> {
     let ticket = match operation {
         Side::Put(key, value) => {
             let key = Key::new(key).map_err(|_| None)?;
@@ -338,7 +355,7 @@ fn submit(queue: &mut KvQueue, operation: &Side, small: u32) -> Result<u16, Opti
         }
         Side::Get(key) => {
             let key = Key::new(key).map_err(|_| None)?;
-            if small > 0 { queue.retrieve_small(&key, small) } else { queue.retrieve(&key, STAGED_BYTES) }
+            if small > 0 { queue.retrieve_small(&key, small) } else { queue.retrieve(&key, retrieve_bytes) }
         }
     };
     ticket.map(|t| t.slot()).map_err(Some)

@@ -78,8 +78,15 @@ impl<M: Media> Device<M, Timed> {
         if !self.flash.is_quiet() {
             return;
         }
+        if !self.tempo.blocked[n].is_empty() && self.flash.cool() {
+            return self.retry_blocked(n);
+        }
         for id in std::mem::take(&mut self.tempo.blocked[n]) {
             self.post(id, failed(Status::CAPACITY_EXCEEDED));
+        }
+        let all_idle = self.tempo.workers.iter().all(|w| *w == Worker::Idle);
+        if !self.end_drains() && all_idle {
+            self.give_up_drains();
         }
         // A Flush that waits now waits for what background work cannot move.
         for id in std::mem::take(&mut self.tempo.flushing) {
@@ -87,6 +94,20 @@ impl<M: Media> Device<M, Timed> {
                 self.post(id, failed(Status::INTERNAL_ERROR));
             } else {
                 self.tempo.flushing.push(id);
+            }
+        }
+    }
+
+    /// Ends the drains that are over; the workers make failed programs good for the others.
+    pub(super) fn wake_drains(&mut self) {
+        self.end_drains();
+        if self.drains.is_empty() {
+            return;
+        }
+        for n in 0..self.namespaces.len() {
+            let owner = self.namespaces[n].owner();
+            if self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
+                self.start_worker(n);
             }
         }
     }
