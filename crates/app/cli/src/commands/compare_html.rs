@@ -68,8 +68,8 @@ mod tests {
             timing: timing.to_owned(),
             values: "64 B".to_owned(),
             invalid: invalid.map(str::to_owned),
-            events: 0,
-            late_events: 0,
+            events: None,
+            late_events: None,
             systems: vec![system("HostKV", 1_000_000.0), system("DiskKV", 2_000_000.0)],
         };
         let report = Comparison {
