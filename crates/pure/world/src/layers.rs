@@ -21,11 +21,7 @@ impl Layers {
         let sum = |stream: Stream| -> u64 {
             snapshot.namespaces.iter().map(|n| n.log.bytes_appended[stream as usize]).sum()
         };
-        Self {
-            records: sum(Stream::User),
-            collected: sum(Stream::Gc),
-            checkpoints: sum(Stream::Checkpoint),
-        }
+        Self { records: sum(Stream::User), collected: sum(Stream::Gc), checkpoints: sum(Stream::Checkpoint) }
     }
 }
 

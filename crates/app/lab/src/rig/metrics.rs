@@ -55,3 +55,41 @@ fn add_layers(point: &mut Point, run: &Stored) {
     point.add("waf_collection", result.layers.collected as f64 / values);
     point.add("waf_checkpoints", result.layers.checkpoints as f64 / values);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rig::{Cell, stores};
+    use saker_host::Method;
+    use saker_sim::profile::Profile;
+
+    fn point(cell: &Cell) -> Point {
+        let profile = Profile::builtin("cosmos-plus").unwrap();
+        let mut point = Point::default();
+        add_metrics(&mut point, &stores(&profile, 1, 300, cell).unwrap());
+        point
+    }
+
+    #[test]
+    fn cores_copy_what_no_engine_moves() {
+        let copied = |method| point(&Cell::transfer(method, 1000)).get("memcpy_bytes_per_operation").unwrap();
+        let (pages, commands) = (copied(Method::Prp), copied(Method::Piggyback));
+        assert!(commands >= 1000.0 && commands - pages >= 1000.0, "{pages} {commands}");
+    }
+
+    #[test]
+    fn more_commands_take_more_of_the_host() {
+        let host =
+            |size| point(&Cell::transfer(Method::Piggyback, size)).get("host_cpu_us_per_operation").unwrap();
+        assert!(host(92) > 2.5 * host(35), "three commands against one");
+    }
+
+    #[test]
+    fn layers_explain_the_programmed_bytes() {
+        let point = point(&Cell { nand: true, ..Cell::transfer(Method::Prp, 4000) });
+        let get = |name: &str| point.get(name).unwrap();
+        assert!(get("waf_records") > 1.0 && get("waf_collection") == 0.0);
+        assert!(get("waf") > 0.9 * (get("waf_records") + get("waf_checkpoints")), "but for the open page");
+        assert!(point.get("transfer_us_mean").is_none() && get("write_us_mean") > 0.0);
+    }
+}
