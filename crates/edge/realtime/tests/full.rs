@@ -1,12 +1,14 @@
 //! A full device behind every door: memory and image, on the caller's thread and on its own.
 
-mod support;
-
 use saker_host::{HostError, KvError};
 use saker_realtime::{Kv, create_image};
 use saker_sim::{Rng, Seed};
 use std::collections::BTreeMap;
-use support::is_soak;
+
+/// Whether the full counts are asked for.
+fn is_soak() -> bool {
+    std::env::var("SAKER_TIER").as_deref() == Ok("soak")
+}
 
 /// Smallest size at which the default profile keeps its pages and values of 2 MiB.
 const BYTES: u64 = 320 << 20;

@@ -324,14 +324,6 @@ pub(crate) fn user_bytes(operation: &Side) -> u64 {
 /// Largest value that is read into a slot's own page; larger ones take a buffer.
 const STAGED_BYTES: u32 = 4096;
 
-/// Entries for values that travel in the queue itself.
-const PAYLOAD_ENTRIES: u32 = 512;
-
-fn queue_entries(by_methods: bool, depth: u16) -> u32 {
-    let least = u32::from(depth) + 1;
-    if by_methods { least.max(PAYLOAD_ENTRIES) } else { least }
-}
-
 /// Bytes that a retrieve asks for: a page, or the longest value that the jobs store.
 pub fn retrieve_bytes(jobs: &[Job]) -> u32 {
     let stored = jobs.iter().flat_map(|job| &job.operations).map(|operation| match operation {
@@ -339,6 +331,14 @@ pub fn retrieve_bytes(jobs: &[Job]) -> u32 {
         Side::Get(_) => 0,
     });
     stored.max().unwrap_or(0).max(STAGED_BYTES)
+}
+
+/// Entries for values that travel in the queue itself.
+const PAYLOAD_ENTRIES: u32 = 512;
+
+fn queue_entries(by_methods: bool, depth: u16) -> u32 {
+    let least = u32::from(depth) + 1;
+    if by_methods { least.max(PAYLOAD_ENTRIES) } else { least }
 }
 
 /// The slot of the command; `None` as the error of a key that no command takes.

@@ -19,6 +19,8 @@ const QUANTUM_RECORDS: u32 = 64;
 #[derive(Clone, Copy, Debug)]
 pub struct GcCursor {
     walker: Walker,
+    /// Only what is on pages that failed is moved: so many there were at the start.
+    repair: Option<usize>,
 }
 
 impl HashStore {
@@ -32,6 +34,10 @@ impl HashStore {
     ) -> Step<Background> {
         self.enter_pending();
         self.log.pump(finished, m);
+        if self.gc.is_some_and(|gc| gc.repair.is_none()) && self.log.must_evacuate() {
+            // Nothing is erased before failed pages are repaired.
+            self.gc = None;
+        }
         if self.gc.is_none() {
             self.start_collection(m);
         }
@@ -79,8 +85,9 @@ impl HashStore {
         if !self.log.segment(victim).evacuate && self.log.gain(victim) < self.least_gain() {
             return;
         }
-        let pages = self.log.segment(victim).next_page;
-        self.gc = Some(GcCursor { walker: Walker::new(victim, pages) });
+        let segment = self.log.segment(victim);
+        let repair = segment.evacuate.then(|| segment.failed_pages().len());
+        self.gc = Some(GcCursor { walker: Walker::new(victim, segment.next_page), repair });
     }
 
     /// A collection must free more than it can lose, or collections would never come to an end.
@@ -90,10 +97,13 @@ impl HashStore {
 
     fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
         for done in 0..QUANTUM_RECORDS {
-            let Some(GcCursor { mut walker }) = self.gc else { break };
+            let Some(GcCursor { mut walker, repair }) = self.gc else { break };
             // A dead segment needs no walk.
             if self.log.segment(walker.segment).live_bytes == 0 {
-                self.finish_collection(walker.segment, m);
+                match repair {
+                    Some(pages) => self.end_of_repair(walker.segment, pages, m),
+                    None => self.finish_collection(walker.segment, m),
+                }
                 return Step::Done(Background::Worked);
             }
             let next = match self.walk(&mut walker, m) {
@@ -106,7 +116,7 @@ impl HashStore {
                 Step::Need(_) | Step::Blocked(_) if done > 0 => return Step::Done(Background::Worked),
                 Step::Need(reads) => {
                     // Pages it has moved over will not be here next time.
-                    self.gc = Some(GcCursor { walker });
+                    self.gc = Some(GcCursor { walker, repair });
                     return Step::Need(reads);
                 }
                 Step::Blocked(stall) => return Step::Blocked(stall),
@@ -114,19 +124,38 @@ impl HashStore {
             w.work(Unit::Decode, 1);
             match next {
                 Next::End => {
-                    self.end_of_segment(walker.segment, m);
+                    match repair {
+                        Some(pages) => self.end_of_repair(walker.segment, pages, m),
+                        None => self.end_of_segment(walker.segment, m),
+                    }
                     return Step::Done(Background::Worked);
                 }
                 Next::Unfinished | Next::Broken(_) => {}
+                Next::Record(record) if repair.is_some() && !self.is_on_failed_page(&record) => {}
                 Next::Record(record) => {
                     if let Err(stall) = self.move_record(&record, m, w) {
                         return if done > 0 { Step::Done(Background::Worked) } else { Step::Blocked(stall) };
                     }
                 }
             }
-            self.gc = Some(GcCursor { walker });
+            self.gc = Some(GcCursor { walker, repair });
         }
         Step::Done(Background::Worked)
+    }
+
+    fn is_on_failed_page(&self, r: &Walked) -> bool {
+        let geometry = self.log.geometry();
+        let failed = self.log.segment(geometry.segment_of(r.page.addr)).failed_pages();
+        let mut pages = Bytes::new(r.spot, r.header.record_bytes()).pages(&self.log);
+        pages.any(|page| failed.contains(&geometry.index_of(page)))
+    }
+
+    /// What `pages` failed pages held was moved. If more have failed since, it begins again.
+    fn end_of_repair<M: Medium>(&mut self, id: SegmentId, pages: usize, m: &mut M) {
+        self.gc = None;
+        if self.log.segment(id).failed_pages().len() == pages {
+            self.log.end_repair(id, m);
+        }
     }
 
     /// Every readable record was moved. Live bytes that are left cannot be read: the segment is kept.
@@ -159,12 +188,19 @@ impl HashStore {
         if !needed {
             return Ok(());
         }
-        self.log.room(m, Stream::Gc, bytes, Reserve { slots: 2, segments: 0 })?;
+        let repairs = self.gc.is_some_and(|gc| gc.repair.is_some());
+        self.log.room(
+            m,
+            Stream::Gc,
+            bytes,
+            Reserve { slots: 2, segments: self.log.kept_for_repairs(repairs) },
+        )?;
         let to = self.copy_record(r, bytes, m);
         let old = self.log_segment(from);
         if is_tombstone {
-            let cut = self.checkpoint.cut_version().is_some_and(|v| v > r.header.version);
-            self.move_tombstone(old, to, u64::from(bytes), cut);
+            // It counts where it was as well until that segment is through: a walk can begin again, and a segment that
+            // looks dead is not walked.
+            self.log.add_until_checkpoint(self.log_segment(to), u64::from(bytes));
         } else {
             self.index.insert(place, to);
             self.log.add_live(self.log_segment(to), u64::from(bytes));
@@ -198,11 +234,6 @@ impl HashStore {
     /// A tombstone is needed until a checkpoint that began after it is complete.
     fn tombstone_is_needed(&self, r: &Walked) -> bool {
         r.header.version >= self.checkpoint.durable_version()
-    }
-
-    /// A tombstone's bytes count in its segment until the next checkpoint; the copy starts a new count.
-    fn move_tombstone(&mut self, from: SegmentId, to: Loc, bytes: u64, cut: bool) {
-        self.log.move_until_checkpoint(from, self.log_segment(to), bytes, cut);
     }
 
     /// Takes note of a finished I/O.

@@ -29,12 +29,18 @@ pub struct Cursor {
     segment: SegmentId,
     page: u32,
     pages: u32,
+    /// Only what is on pages that failed is moved: so many there were at the start.
+    repair: Option<usize>,
 }
 
 impl PageMap {
     /// One bounded piece of background work. `finished`: everything up to this tag has completed.
     pub fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Progress> {
         self.log.pump(finished, m);
+        if self.gc.is_some_and(|gc| gc.repair.is_none()) && self.log.must_evacuate() {
+            // Nothing is erased before failed pages are repaired.
+            self.gc = None;
+        }
         if self.gc.is_none() {
             self.start_collection(m);
         }
@@ -84,24 +90,41 @@ impl PageMap {
         }
         let Some(victim) = self.log.victim() else { return };
         if self.is_worth_it(victim) {
-            let pages = self.log.segment(victim).next_page;
-            self.gc = Some(Cursor { segment: victim, page: 0, pages });
+            let segment = self.log.segment(victim);
+            let repair = segment.evacuate.then(|| segment.failed_pages().len());
+            self.gc = Some(Cursor { segment: victim, page: 0, pages: segment.next_page, repair });
         }
     }
 
     fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Progress> {
         for _ in 0..QUANTUM_PAGES {
             let Some(cursor) = self.gc else { break };
-            if cursor.page >= cursor.pages || self.log.segment(cursor.segment).live_bytes == 0 {
-                self.end_of_segment(cursor.segment, m);
+            let dead = self.log.segment(cursor.segment).live_bytes == 0;
+            if cursor.page >= cursor.pages || dead {
+                match cursor.repair {
+                    Some(pages) => self.end_of_repair(cursor.segment, pages, m),
+                    None => self.end_of_segment(cursor.segment, m),
+                }
                 break;
             }
-            ready!(self.collect_page(cursor, m, w));
+            if cursor.repair.is_none()
+                || self.log.segment(cursor.segment).failed_pages().contains(&cursor.page)
+            {
+                ready!(self.collect_page(cursor, m, w));
+            }
             if let Some(c) = &mut self.gc {
                 c.page += 1;
             }
         }
         Step::Done(Progress::Worked)
+    }
+
+    /// What `pages` failed pages held was moved. If more have failed since, it begins again.
+    fn end_of_repair<M: Medium>(&mut self, id: SegmentId, pages: usize, m: &mut M) {
+        self.gc = None;
+        if self.log.segment(id).failed_pages().len() == pages {
+            self.log.end_repair(id, m);
+        }
     }
 
     fn end_of_segment<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
@@ -133,7 +156,9 @@ impl PageMap {
     }
 
     fn room_for_page<M: Medium>(&self, blocks: u32, m: &M) -> Result<(), Stall> {
-        self.log.room(m, Stream::Gc, blocks * self.config.block_bytes, Reserve { slots: 2, segments: 0 })
+        let repairs = self.gc.is_some_and(|gc| gc.repair.is_some());
+        let segments = self.log.kept_for_repairs(repairs);
+        self.log.room(m, Stream::Gc, blocks * self.config.block_bytes, Reserve { slots: 2, segments })
     }
 
     fn move_sector<M: Medium>(&mut self, position: u64, m: &mut M) {

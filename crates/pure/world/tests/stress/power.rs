@@ -145,8 +145,8 @@ fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Tally 
 }
 
 fn hold(capacitor: bool, end: End, faults: FaultPlan) {
-    for seed in 0..tier(1, 4) {
-        let plan = Campaign { end, stride: tier(7, 1), recut: tier(500, 40) };
+    for seed in 0..tier(1, 2) {
+        let plan = Campaign { end, stride: tier(7, 1), recut: tier(500, 300) };
         let build =
             Build { faults: FaultPlan { seed: faults.seed + seed, ..faults }, ..rig::small(capacitor, seed) };
         let tally = campaign(&build, seed, 1600, plan);
