@@ -138,7 +138,6 @@ fn a_limit_on_file_sizes_is_an_error_and_no_signal() {
 
 /// As in a file system that takes no more from one moment to the next.
 #[test]
-#[ignore = "while every program fails and erases succeed, the device goes on evacuating and never answers"]
 fn an_image_that_cannot_grow_answers_full() {
     let desk = Desk::with_image();
     let lines: String = (0..3000).map(|n| format!("key{n}\t{}\n", "v".repeat(700))).collect();
