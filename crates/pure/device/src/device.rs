@@ -245,7 +245,7 @@ impl<M: Media, T> Device<M, T> {
         match (sq, cq) {
             (Ok(sq), Ok(cq)) => {
                 self.queues.add_cq(0, cq);
-                self.queues.add_sq(0, sq, 0, false);
+                self.queues.add_sq(0, sq, 0, None);
                 self.controller.ready(registers);
                 self.note_usable();
             }
@@ -310,7 +310,9 @@ impl<M: Media, T> Device<M, T> {
             Action::CreateSq { qid, cqid, entries, iova } => {
                 let ring = DeviceSq::new(space, doorbells, qid, iova, entries);
                 self.host.bar.clear(qid);
-                let inline = self.config.methods.inline();
+                let is_block = |ns: &&Namespace| matches!(ns.config.kind, NamespaceKind::Block { .. });
+                let blocks = self.namespaces.iter().filter(is_block).map(|ns| ns.config.nsid);
+                let inline: Option<Box<[u32]>> = self.config.methods.inline().then(|| blocks.collect());
                 let added = ring.map(|r| self.queues.add_sq(qid, r, cqid, inline));
                 Some(added.map_err(|_| Status::PRP_OFFSET_INVALID))
             }

@@ -15,8 +15,8 @@ pub struct Submission {
     pub cqid: u16,
     /// Values that arrive in commands.
     pub gather: Gather,
-    /// Whether inline stores bring their value behind them.
-    inline: bool,
+    /// Namespaces for which an inline store brings its value behind it: all but these. `None`: for none.
+    inline_except: Option<Box<[u32]>>,
     /// An inline store whose value is not complete, or has just become it.
     head: Option<Box<InlineHead>>,
     /// One for the next.
@@ -36,9 +36,14 @@ impl Submission {
     #[inline]
     fn fetch(&mut self, into: &mut Sqe) -> Result<bool, DoorbellError> {
         match self.sq.fetch_into(into) {
-            Ok(true) if into.opcode == STORE_INLINE && self.inline => self.begin_inline(into),
+            Ok(true) if into.opcode == STORE_INLINE && self.takes_inline(into) => self.begin_inline(into),
             fetched => fetched,
         }
+    }
+
+    /// Other command sets may give the opcode another meaning, or none.
+    fn takes_inline(&self, sqe: &Sqe) -> bool {
+        self.inline_except.as_ref().is_some_and(|except| !except.contains(&sqe.nsid.get()))
     }
 
     /// Fetches an inline store. It counts as fetched when its value is complete.
@@ -97,10 +102,11 @@ impl Queues {
         set(&mut self.cqs, qid, Completion { ring, waiting: VecDeque::new() });
     }
 
-    /// Adds a submission queue; with `inline`, the values of inline stores are in the entries behind them.
-    pub fn add_sq(&mut self, qid: u16, sq: DeviceSq, cqid: u16, inline: bool) {
+    /// Adds a submission queue; the values of inline stores are in the entries behind them, except for those namespaces.
+    /// `None`: there are no inline stores.
+    pub fn add_sq(&mut self, qid: u16, sq: DeviceSq, cqid: u16, inline_except: Option<Box<[u32]>>) {
         let gather = Gather::default();
-        let submission = Submission { sq, cqid, gather, inline, head: None, spare: None, held: 0 };
+        let submission = Submission { sq, cqid, gather, inline_except, head: None, spare: None, held: 0 };
         set(&mut self.sqs, qid, submission);
     }
 

@@ -46,11 +46,9 @@ impl InlineHead {
     #[inline]
     pub fn feed(&mut self, sq: &mut DeviceSq) -> Result<bool, DoorbellError> {
         if self.missing > 0 {
-            let slots = self.missing.min(sq.pending()?);
-            if sq.fetch_payload(slots, &mut self.bytes)? {
-                self.missing -= slots;
-                self.slots += slots;
-            }
+            let slots = sq.fetch_payload(self.missing, &mut self.bytes)?;
+            self.missing -= slots;
+            self.slots += slots;
             if self.refused.is_some() {
                 self.bytes.clear();
             }

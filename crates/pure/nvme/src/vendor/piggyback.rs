@@ -11,7 +11,7 @@
 //!   landed while the device waits, and the pages are only needed while that command is in flight.
 
 use zerocopy::IntoBytes;
-use zerocopy::little_endian::U32;
+use zerocopy::little_endian::{U32, U64};
 
 use super::opcode;
 use crate::key::Key;
@@ -27,14 +27,10 @@ pub const TRANSFER_BYTES: usize = 56;
 /// Whole pages of a hybrid store.
 pub const HYBRID_PAGE_BYTES: u32 = 4096;
 
-/// CDW4-9.
-const FIRST_PART: std::ops::Range<usize> = 16..40;
-/// CDW11 from its second byte, CDW12, CDW13.
-const SECOND_PART: std::ops::Range<usize> = 45..56;
 /// CDW2-15.
 const FRAGMENT_PART: std::ops::Range<usize> = 8..64;
-const _: () =
-    assert!(FIRST_PART.end - FIRST_PART.start + SECOND_PART.end - SECOND_PART.start == PIGGYBACK_BYTES);
+/// A piggyback store's part of the value in whole words: CDW4-9, then the rest of CDW11, CDW12 and CDW13.
+const PADDED_BYTES: usize = 40;
 const _: () = assert!(FRAGMENT_PART.end - FRAGMENT_PART.start == TRANSFER_BYTES);
 
 const KL_BITS: u32 = 5;
@@ -63,8 +59,8 @@ pub struct PiggybackStore {
     pub value_bytes: u32,
     /// Conditions.
     pub options: StoreOptions,
-    /// The beginning of the value; bytes beyond it are meaningless.
-    pub payload: [u8; PIGGYBACK_BYTES],
+    /// The beginning of the value, at most 35 bytes; those beyond it are meaningless.
+    pub payload: [u8; PADDED_BYTES],
 }
 
 impl PiggybackStore {
@@ -79,10 +75,11 @@ impl PiggybackStore {
         let key = key_of_length(sqe, cdw11 & KL_MASK)?;
         let options = StoreOptions::of_bits((cdw11 as u8) >> KL_BITS)?;
         let value_bytes = sqe.cdw10.get();
-        let mut payload = [0; PIGGYBACK_BYTES];
-        let (first, second) = payload.split_at_mut(FIRST_PART.len());
-        copy_out(sqe, FIRST_PART, first);
-        copy_out(sqe, SECOND_PART, second);
+        let (cdw12, cdw13) = (u64::from(sqe.cdw12.get()), u64::from(sqe.cdw13.get()));
+        let fourth = u64::from(cdw11 >> 8) | cdw12 << 24 | cdw13 << 56;
+        let words: [U64; PADDED_BYTES / 8] =
+            [sqe.mptr, sqe.prp1, sqe.prp2, fourth.into(), (cdw13 >> 8).into()];
+        let payload = zerocopy::transmute!(words);
         Ok(Self { key, value_bytes, options, payload })
     }
 }
@@ -91,15 +88,20 @@ impl PiggybackStore {
 #[inline]
 #[must_use]
 pub fn store_piggyback(nsid: u32, key: &Key, value: &[u8], options: StoreOptions) -> Sqe {
-    let mut sqe = Sqe::new(opcode::STORE_PIGGYBACK, nsid);
+    let mut padded = [0; PADDED_BYTES];
+    if let Some(room) = padded.get_mut(..PIGGYBACK_BYTES) {
+        copy_start(room, value);
+    }
+    // Whole words: what is written in parts and read as a whole stalls the processor.
+    let [first, second, third, fourth, fifth]: [U64; PADDED_BYTES / 8] = zerocopy::transmute!(padded);
+    let (fourth, fifth) = (fourth.get(), fifth.get());
+    let kl = key.len() as u32 | u32::from(options.bits()) << KL_BITS;
+    let mut sqe = Sqe::new(opcode::STORE_PIGGYBACK, nsid).with_key(key);
     sqe.cdw10 = U32::new(value.len() as u32);
-    sqe = sqe.with_key(key);
-    sqe.cdw11 = U32::new(key.len() as u32 | u32::from(options.bits()) << KL_BITS);
-    let mut padded = [0; PIGGYBACK_BYTES];
-    copy_start(&mut padded, value);
-    let (first, second) = padded.split_at(FIRST_PART.len());
-    copy_in(&mut sqe, FIRST_PART, first);
-    copy_in(&mut sqe, SECOND_PART, second);
+    (sqe.mptr, sqe.prp1, sqe.prp2) = (first, second, third);
+    sqe.cdw11 = U32::new(kl | (fourth as u32) << 8);
+    sqe.cdw12 = U32::new((fourth >> 24) as u32);
+    sqe.cdw13 = U32::new((fourth >> 56) as u32 | (fifth as u32) << 8);
     sqe
 }
 

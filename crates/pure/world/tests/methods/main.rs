@@ -9,6 +9,7 @@ mod lifecycle;
 mod policy;
 mod reads;
 mod rig;
+mod runs;
 mod sgl;
 mod traffic;
 
