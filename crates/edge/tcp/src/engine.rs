@@ -257,6 +257,9 @@ impl Engine {
     }
 
     fn enqueue(&mut self, flight: Flight, command: IoCommand) {
+        if self.local.is_none() {
+            return self.answer(flight.connection, flight.token, Answer::status(Status::INVALID_OPCODE));
+        }
         if let Some(peer) = self.peers.get_mut(&flight.connection) {
             peer.outstanding += 1;
         }
@@ -278,6 +281,11 @@ impl Engine {
             }
             Reaction::Hold => {}
             Reaction::Device(sqe) => self.for_device(id, token, &sqe),
+            // Without a device there is nothing to flush.
+            Reaction::FlushThenShutdown if self.local.is_none() => {
+                self.subsystem.shutdown_done(id);
+                self.answer(id, token, Answer::result(0));
+            }
             Reaction::FlushThenShutdown => {
                 let sqe = Sqe::new(kv::opcode::FLUSH, NSID_ALL);
                 let flush = IoCommand { sqe, data: Vec::new(), room: 0, is_value: false };
