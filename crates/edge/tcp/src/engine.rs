@@ -11,36 +11,11 @@ use saker_nvme::{NSID_ALL, Sqe, Status, kv};
 use saker_nvme_tcp::target::Command;
 use saker_realtime::Error;
 use saker_sim::Instant;
-use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Refusal, Subsystem, check_io};
+use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Subsystem, check_io};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::local::Local;
-
-/// What a connection asks of its subsystem.
-#[derive(Debug)]
-pub(crate) enum Request {
-    /// Connect, and where the answers go.
-    Connect(ConnectionId, Connect, Box<ConnectData>, UnboundedSender<Reply>),
-    /// Commands of a connected queue.
-    Commands(ConnectionId, Vec<Command>),
-    /// Close once what was asked before has been answered.
-    Drain(ConnectionId),
-    /// The connection is gone.
-    Closed(ConnectionId),
-    /// The server stops.
-    Stop,
-}
-
-/// What it answers.
-#[derive(Debug)]
-pub(crate) enum Reply {
-    /// To Connect.
-    Connected(Result<Bound, Refusal>),
-    /// Completions, by token.
-    Completed(Vec<(u16, Answer)>),
-    /// Close the connection once everything is sent.
-    Close,
-}
+use crate::messages::{Reply, Request};
 
 /// What a command in flight is for.
 #[derive(Clone, Copy, Debug)]
