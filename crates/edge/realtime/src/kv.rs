@@ -73,6 +73,7 @@ impl Kv {
             space: Arc::clone(&host.space),
             registers: Arc::clone(&host.registers),
             doorbells: Arc::clone(&host.doorbells),
+            bar: Arc::clone(&host.bar),
         };
         let mut turn = if url.threads == 0 {
             AnyTurn::Inline(device)

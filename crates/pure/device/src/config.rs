@@ -3,6 +3,7 @@
 use saker_engine::HashStoreConfig;
 use saker_flash::page_map::PageMapConfig;
 use saker_medium::Geometry;
+use saker_nvme::vendor::Methods;
 
 /// What a namespace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,10 @@ pub struct DeviceConfig {
     pub queue_pairs_max: u16,
     /// Entries of a queue.
     pub queue_entries_max: u32,
+    /// Vendor methods of transfer it offers.
+    pub methods: Methods,
+    /// Whether I/O commands may name their data by SGLs.
+    pub sgl: bool,
     /// A checkpoint is due when the log of a KV namespace has grown by this many bytes; `None`: by size.
     pub checkpoint_bytes: Option<u64>,
 }
@@ -76,6 +81,8 @@ impl DeviceConfig {
             seed,
             queue_pairs_max: 64,
             queue_entries_max: 4096,
+            methods: Methods::ALL,
+            sgl: true,
             checkpoint_bytes: None,
         }
     }

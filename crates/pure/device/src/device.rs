@@ -8,10 +8,12 @@ use crate::namespace::{Namespace, Store};
 use crate::queues::Queues;
 use crate::stats::{DeviceStats, NamespaceSnapshot, Snapshot};
 use crate::transfer::Pieces;
+use crate::vendor;
 use saker_flash::{Flash, Media};
-use saker_link::{DeviceCq, DeviceSq, DmaSpace, Doorbells, Registers, Sqe};
+use saker_link::{BarBuffer, DeviceCq, DeviceSq, DmaSpace, Doorbells, Registers, Sqe};
 use saker_log::recover::Damage;
-use saker_nvme::Status;
+use saker_nvme::vendor::Methods;
+use saker_nvme::{PointerRule, Status};
 use saker_sim::{Class, Seed};
 use std::sync::Arc;
 
@@ -24,12 +26,19 @@ pub struct Attachment {
     pub doorbells: Arc<Doorbells>,
     /// The host's memory as the device sees it.
     pub space: Arc<DmaSpace>,
+    /// The device's memory that the host stores to.
+    pub bar: Arc<BarBuffer>,
 }
 
 impl Attachment {
     /// A new function with `queue_pairs` I/O queue pairs.
     pub fn new(space: Arc<DmaSpace>, queue_pairs: u16) -> Self {
-        Self { registers: Arc::new(Registers::new()), doorbells: Doorbells::new(queue_pairs + 1), space }
+        Self {
+            registers: Arc::new(Registers::new()),
+            doorbells: Doorbells::new(queue_pairs + 1),
+            space,
+            bar: BarBuffer::new(queue_pairs),
+        }
     }
 }
 
@@ -150,6 +159,12 @@ impl<M: Media, T> Device<M, T> {
         }
     }
 
+    /// Which data pointers I/O commands may have.
+    #[inline]
+    pub(crate) fn pointer_rule(&self) -> PointerRule {
+        if self.config.sgl { PointerRule::Any } else { PointerRule::Prp }
+    }
+
     #[inline]
     pub(crate) fn namespace_index(&self, nsid: u32) -> Option<usize> {
         self.index_of(nsid).filter(|n| self.namespaces[*n].usable)
@@ -218,13 +233,13 @@ impl<M: Media, T> Device<M, T> {
 
     fn enable(&mut self, asq: u64, asq_entries: u32, acq: u64, acq_entries: u32) {
         self.queues.clear();
-        let Attachment { space, doorbells, registers } = &self.host;
+        let Attachment { space, doorbells, registers, .. } = &self.host;
         let cq = DeviceCq::new(space, doorbells, 0, acq, acq_entries);
         let sq = DeviceSq::new(space, doorbells, 0, asq, asq_entries);
         match (sq, cq) {
             (Ok(sq), Ok(cq)) => {
                 self.queues.add_cq(0, cq);
-                self.queues.add_sq(0, sq, 0);
+                self.queues.add_sq(0, sq, 0, false);
                 self.controller.ready(registers);
                 self.note_usable();
             }
@@ -270,7 +285,7 @@ impl<M: Media, T> Device<M, T> {
     }
 
     fn send_admin_data(&self, sqe: &Sqe, data: &[u8]) -> Status {
-        let pieces = Pieces::of_prps(sqe, data.len() as u32, &self.host.space);
+        let pieces = Pieces::of(sqe, data.len() as u32, &self.host.space);
         match pieces.map(|p| p.write(&self.host.space, 0, data)) {
             Ok(Ok(())) => Status::SUCCESS,
             Ok(Err(_)) => Status::DATA_TRANSFER_ERROR,
@@ -288,7 +303,10 @@ impl<M: Media, T> Device<M, T> {
             }
             Action::CreateSq { qid, cqid, entries, iova } => {
                 let ring = DeviceSq::new(space, doorbells, qid, iova, entries);
-                Some(ring.map(|r| self.queues.add_sq(qid, r, cqid)).map_err(|_| Status::PRP_OFFSET_INVALID))
+                self.host.bar.clear(qid);
+                let inline = self.config.methods.inline();
+                let added = ring.map(|r| self.queues.add_sq(qid, r, cqid, inline));
+                Some(added.map_err(|_| Status::PRP_OFFSET_INVALID))
             }
             Action::DeleteSq { qid, .. } => {
                 self.queues.remove_sq(qid);
@@ -298,10 +316,16 @@ impl<M: Media, T> Device<M, T> {
                 self.queues.remove_cq(qid);
                 Some(Ok(()))
             }
-            Action::Abort { .. } => {
-                // Commands are not held where they could be taken back: "not aborted".
+            Action::Abort { sqid, cid: victim } => {
                 self.controller.abort_done();
-                Some(Ok(()))
+                // Only an inline store that waits for its value is held where it can be taken back.
+                if !self.queues.abort_inline(sqid, victim) {
+                    return Some(Ok(()));
+                }
+                self.queues.complete(sqid, victim, Status::ABORT_REQUESTED, 0);
+                self.note_aborted();
+                self.queues.complete(0, cid, Status::SUCCESS, 0);
+                None
             }
             Action::SetWriteCache(enabled) => {
                 self.write_through = !enabled;
@@ -327,6 +351,13 @@ impl<M: Media, T> Device<M, T> {
                 None
             }
         }
+    }
+
+    fn note_aborted(&mut self) {
+        self.stats.commands += 1;
+        self.stats.errors += 1;
+        self.stats.traffic.sqe_fetches += 1;
+        self.stats.traffic.cqes += 1;
     }
 
     /// Carries formats out once no media operation is outstanding. True if one was.
@@ -380,7 +411,8 @@ fn identity(config: &DeviceConfig) -> Identity {
         max_queue_entries: config.queue_entries_max,
         max_transfer_bytes: TRANSFER_BYTES_MAX,
         volatile_write_cache: !config.capacitor,
-        sgl: false,
+        sgl: config.sgl,
+        vendor: (config.methods != Methods::default()).then(|| vendor::capabilities(config.methods)),
     }
 }
 

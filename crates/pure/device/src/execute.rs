@@ -3,15 +3,16 @@
 use crate::config::{NamespaceKind, TRANSFER_BYTES_MAX};
 use crate::namespace::{Namespace, Store};
 use crate::transfer::{HostData, Pieces};
-use saker_engine::{Condition, HashStore, KvError};
+use saker_engine::{Condition, HashStore, KvError, Sink, SourceError};
 use saker_flash::page_map::{BlockError, PageMap};
 use saker_flash::{Media, NamespaceMedium};
-use saker_link::{DmaSpace, Sqe};
+use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
 use saker_medium::{MediaError, Reads, Step, Tag};
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::kv_list::ListWriter;
 use saker_nvme::nvm::{DsmRange, NvmCommand};
-use saker_nvme::{Key, KvCommand, Status};
+use saker_nvme::vendor::{InlineRetrieve, TINY_BYTES};
+use saker_nvme::{Key, KvCommand, PointerRule, Status};
 use saker_sim::{Meter, Unit};
 use zerocopy::FromBytes;
 
@@ -22,6 +23,17 @@ pub enum Request {
     Kv(KvCommand, Pieces),
     /// For a block namespace.
     Block(NvmCommand, Pieces),
+    /// A retrieve into the completion queue, and what it found.
+    Small(InlineRetrieve, Vec<u8>),
+}
+
+/// The host's memory, and who moves its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach<'a> {
+    /// The memory.
+    pub space: &'a DmaSpace,
+    /// Whether an engine moves data, without a core.
+    pub dma_engine: bool,
 }
 
 /// How a command ended.
@@ -31,7 +43,9 @@ pub struct Reply {
     pub status: Status,
     /// Completion dword 0.
     pub dw0: u32,
-    /// Bytes that went to the host.
+    /// Completion dword 1.
+    pub dw1: u32,
+    /// Bytes that go to the host's buffer.
     pub bytes_out: u32,
     /// It completes when everything up to this tag has completed and a sync has followed.
     pub flush: Option<Tag>,
@@ -39,7 +53,7 @@ pub struct Reply {
 
 impl Reply {
     const fn status(status: Status) -> Self {
-        Self { status, dw0: 0, bytes_out: 0, flush: None }
+        Self { status, dw0: 0, dw1: 0, bytes_out: 0, flush: None }
     }
 }
 
@@ -58,10 +72,15 @@ impl Request {
     /// Decodes a command for a namespace of that kind and resolves its data pointers. Nothing is changed by a
     /// command that is refused here.
     #[inline]
-    pub fn decode(sqe: &Sqe, kind: &NamespaceKind, space: &DmaSpace) -> Result<Self, Status> {
+    pub fn decode(
+        sqe: &Sqe,
+        kind: &NamespaceKind,
+        space: &DmaSpace,
+        rule: PointerRule,
+    ) -> Result<Self, Status> {
         match kind {
             NamespaceKind::Kv { value_bytes_max, .. } => {
-                let command = KvCommand::decode(sqe)?;
+                let command = KvCommand::decode_with(sqe, rule)?;
                 if let KvCommand::Store { value_bytes, .. } = command
                     && value_bytes > *value_bytes_max
                 {
@@ -71,12 +90,12 @@ impl Request {
                 if bytes > TRANSFER_BYTES_MAX {
                     return Err(Status::INVALID_FIELD);
                 }
-                Ok(Self::Kv(command, Pieces::of_prps(sqe, bytes, space)?))
+                Ok(Self::Kv(command, Pieces::of(sqe, bytes, space)?))
             }
             NamespaceKind::Block { block_bytes, blocks } => {
-                let command = NvmCommand::decode(sqe)?;
+                let command = NvmCommand::decode_with(sqe, rule)?;
                 let bytes = block_data_bytes(&command, *block_bytes, *blocks)?;
-                Ok(Self::Block(command, Pieces::of_prps(sqe, bytes, space)?))
+                Ok(Self::Block(command, Pieces::of(sqe, bytes, space)?))
             }
         }
     }
@@ -98,12 +117,50 @@ impl Request {
         self.bytes_in() > 0 || matches!(self, Self::Kv(KvCommand::Delete { .. } | KvCommand::Store { .. }, _))
     }
 
+    /// Where its data is in host memory or in the device.
+    pub fn pieces(&self) -> &Pieces {
+        match self {
+            Self::Kv(_, pieces) | Self::Block(_, pieces) => pieces,
+            Self::Small(..) => &Pieces::NONE,
+        }
+    }
+
+    /// Counts what goes over the link for the data that the host sends with it.
+    #[inline]
+    pub fn count_in(&self, sqe: &Sqe, traffic: &mut Traffic) {
+        let bytes = self.bytes_in();
+        if bytes > 0 {
+            self.pieces().count(bytes, &mut traffic.to_device);
+            self.count_list(sqe, bytes, traffic);
+        }
+    }
+
+    /// Counts a PRP list for `bytes` bytes of data.
+    #[inline]
+    pub fn count_list(&self, sqe: &Sqe, bytes: u32, traffic: &mut Traffic) {
+        if matches!(self.pieces(), Pieces::Many(_)) {
+            let pages = (sqe.prp1.get() % PAGE_BYTES as u64 + u64::from(bytes)).div_ceil(PAGE_BYTES as u64);
+            if pages > 2 {
+                traffic.lists.add_exact(sqe.prp2.get(), (pages - 1) * 8);
+            }
+        }
+    }
+
+    /// Takes the buffer of a value that came with commands out.
+    #[inline]
+    pub fn into_buffer(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Kv(_, pieces) => pieces.into_buffer(),
+            Self::Block(..) | Self::Small(..) => None,
+        }
+    }
+
     /// Executes the command.
     #[inline]
     pub fn execute<M: Media, W: Meter>(
-        &self,
+        &mut self,
         namespace: &mut Namespace,
-        space: &DmaSpace,
+        reach: Reach<'_>,
         m: &mut NamespaceMedium<'_, M>,
         w: &mut W,
     ) -> Outcome {
@@ -111,9 +168,12 @@ impl Request {
         let error_on_delete = namespace.error_on_delete;
         match (self, &mut namespace.store) {
             (Self::Kv(command, pieces), Store::Kv(store)) => {
-                kv(command, pieces, store, error_on_delete, space, m, w)
+                kv(command, pieces, store, error_on_delete, reach, m, w)
             }
-            (Self::Block(command, pieces), Store::Block(map)) => block(command, pieces, map, space, m, w),
+            (Self::Block(command, pieces), Store::Block(map)) => {
+                block(command, pieces, map, reach.space, m, w)
+            }
+            (Self::Small(command, found), Store::Kv(store)) => small(command, found, store, m, w),
             (_, Store::Damaged(_)) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
             _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),
         }
@@ -150,20 +210,20 @@ fn kv<M: Media, W: Meter>(
     pieces: &Pieces,
     store: &mut HashStore,
     error_on_delete: bool,
-    space: &DmaSpace,
+    Reach { space, dma_engine }: Reach<'_>,
     m: &mut NamespaceMedium<'_, M>,
     w: &mut W,
 ) -> Outcome {
     match command {
         KvCommand::Store { key, value_bytes, options } => {
-            let mut data = HostData { space, pieces, bytes: *value_bytes };
+            let mut data = HostData { space, pieces, bytes: *value_bytes, dma_engine };
             reply(
                 store.store(key.as_bytes(), &mut data, condition(*options), m, w).map(|r| r.map(|()| 0)),
                 false,
             )
         }
         KvCommand::Retrieve { key, buffer_bytes, .. } => {
-            let mut data = HostData { space, pieces, bytes: *buffer_bytes };
+            let mut data = HostData { space, pieces, bytes: *buffer_bytes, dma_engine };
             match reply(store.retrieve(key.as_bytes(), &mut data, m, w), true) {
                 Outcome::Done(r) => Outcome::Done(Reply { bytes_out: r.dw0.min(*buffer_bytes), ..r }),
                 other => other,
@@ -185,6 +245,45 @@ fn kv<M: Media, W: Meter>(
         KvCommand::Flush => {
             Outcome::Done(Reply { flush: Some(store.flush(m)), ..Reply::status(Status::SUCCESS) })
         }
+    }
+}
+
+/// The bytes that a small retrieve takes; a tiny one of a longer value takes none.
+struct Few<'a> {
+    found: &'a mut Vec<u8>,
+    room: u32,
+}
+
+impl Sink for Few<'_> {
+    fn room(&self) -> u32 {
+        self.room
+    }
+
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), SourceError> {
+        Sink::write(self.found, offset, bytes)
+    }
+}
+
+fn small<M: Media, W: Meter>(
+    command: &InlineRetrieve,
+    found: &mut Vec<u8>,
+    store: &mut HashStore,
+    m: &mut NamespaceMedium<'_, M>,
+    w: &mut W,
+) -> Outcome {
+    found.clear();
+    let mut few = Few { found, room: command.bytes_max };
+    match reply(store.retrieve(command.key.as_bytes(), &mut few, m, w), true) {
+        Outcome::Done(r) if !command.is_tiny => Outcome::Done(r),
+        Outcome::Done(r) => {
+            let mut word = [0; TINY_BYTES];
+            if r.dw0 as usize <= TINY_BYTES {
+                word[..found.len()].copy_from_slice(found);
+            }
+            found.clear();
+            Outcome::Done(Reply { dw1: u32::from_le_bytes(word), ..r })
+        }
+        other => other,
     }
 }
 

@@ -2,12 +2,13 @@
 
 use crate::config::DeviceConfig;
 use crate::device::{Attachment, Device, FLUSH};
-use crate::execute::{Outcome, Reply, Request};
-use crate::transfer::Pieces;
+use crate::execute::{Outcome, Reach, Reply, Request};
+use crate::vendor::{self, Routed};
 use saker_engine::Background;
 use saker_flash::{Flash, Media};
 use saker_link::Sqe;
 use saker_medium::{Medium, Step};
+use saker_nvme::vendor::{cq_slots, opcode::STORE_INLINE};
 use saker_nvme::{NSID_ALL, Status};
 use saker_sim::{Class, Free, Meter, Unit};
 
@@ -87,15 +88,60 @@ impl<M: Media> Device<M, Untimed> {
 
     #[inline]
     fn serve(&mut self, qid: u16, sqe: &Sqe) {
+        if sqe.opcode >= vendor::FIRST {
+            return self.serve_vendor(qid, sqe);
+        }
+        if self.queues.has_open_values() {
+            self.queues.close_value(qid);
+        }
         let reply = if self.flash.is_powered() { self.reply(sqe) } else { failed(Status::INTERNAL_ERROR) };
+        self.count(&reply);
+        self.queues.complete(qid, sqe.cid.get(), reply.status, u64::from(reply.dw0));
+    }
+
+    #[inline]
+    fn count(&mut self, reply: &Reply) {
         self.stats.commands += 1;
         self.stats.traffic.sqe_fetches += 1;
         self.stats.traffic.cqes += 1;
-        self.stats.traffic.to_host.add_pages(Pieces::pages(reply.bytes_out));
-        if !reply.status.is_success() {
-            self.stats.errors += 1;
+        self.stats.errors += u64::from(!reply.status.is_success());
+    }
+
+    fn serve_vendor(&mut self, qid: u16, sqe: &Sqe) {
+        let head = if sqe.opcode == STORE_INLINE { self.queues.take_inline(qid) } else { None };
+        self.stats.traffic.inline_slots += head.as_ref().map_or(0, |h| u64::from(h.slots()));
+        let routed = self.namespace_of(sqe).and_then(|n| Ok((n, self.route_vendor(qid, sqe, n, head)?)));
+        let (cid, mut found) = (sqe.cid.get(), Vec::new());
+        let reply = match routed {
+            _ if !self.flash.is_powered() => failed(Status::INTERNAL_ERROR),
+            Err(status) => failed(status),
+            Ok((_, Routed::More(dw0))) => Reply { dw0, ..failed(Status::SUCCESS) },
+            Ok((n, Routed::Request(mut request))) => {
+                request.count_in(sqe, &mut self.stats.traffic);
+                let reply = self.run(n, &mut request);
+                match request {
+                    Request::Small(_, bytes) => found = bytes,
+                    request => self.recycle(qid, sqe.opcode, request),
+                }
+                reply
+            }
+        };
+        self.count(&reply);
+        let result = u64::from(reply.dw0) | u64::from(reply.dw1) << 32;
+        if found.is_empty() || !reply.status.is_success() {
+            return self.queues.complete(qid, cid, reply.status, result);
         }
-        self.queues.complete(qid, sqe.cid.get(), reply.status, u64::from(reply.dw0));
+        self.stats.traffic.cq_slots += u64::from(cq_slots(found.len() as u32));
+        self.queues.complete_with(qid, cid, reply.status, result, found);
+    }
+
+    fn recycle(&mut self, qid: u16, opcode: u8, request: Request) {
+        let Some(bytes) = request.into_buffer() else { return };
+        if opcode == STORE_INLINE {
+            self.queues.recycle(qid, bytes);
+        } else if let Some(gather) = self.queues.gather(qid) {
+            gather.recycle(bytes);
+        }
     }
 
     #[inline]
@@ -120,16 +166,28 @@ impl<M: Media> Device<M, Untimed> {
 
     #[inline]
     fn execute(&mut self, n: usize, sqe: &Sqe) -> Reply {
-        let request = match Request::decode(sqe, &self.namespaces[n].config.kind, &self.host.space) {
+        let kind = &self.namespaces[n].config.kind;
+        let mut request = match Request::decode(sqe, kind, &self.host.space, self.pointer_rule()) {
             Ok(request) => request,
             Err(status) => return failed(status),
         };
-        self.stats.traffic.to_device.add_pages(Pieces::pages(request.bytes_in()));
+        request.count_in(sqe, &mut self.stats.traffic);
+        let reply = self.run(n, &mut request);
+        if reply.bytes_out > 0 {
+            request.pieces().count(reply.bytes_out, &mut self.stats.traffic.to_host);
+            request.count_list(sqe, reply.bytes_out, &mut self.stats.traffic);
+        }
+        reply
+    }
+
+    #[inline]
+    fn run(&mut self, n: usize, request: &mut Request) -> Reply {
         let owner = self.namespaces[n].owner();
         let mut fruitless = 0;
         loop {
             let mut view = self.flash.view(owner, Class::Foreground);
-            match request.execute(&mut self.namespaces[n], &self.host.space, &mut view, &mut Quick) {
+            let reach = Reach { space: &self.host.space, dma_engine: false };
+            match request.execute(&mut self.namespaces[n], reach, &mut view, &mut Quick) {
                 Outcome::Done(mut reply) => {
                     if self.write_through && request.is_write() && reply.status.is_success() {
                         reply.flush =
@@ -209,5 +267,5 @@ impl<M: Media> Device<M, Untimed> {
 
 /// A command that changed nothing.
 pub(crate) fn failed(status: Status) -> Reply {
-    Reply { status, dw0: 0, bytes_out: 0, flush: None }
+    Reply { status, dw0: 0, dw1: 0, bytes_out: 0, flush: None }
 }

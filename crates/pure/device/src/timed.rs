@@ -4,23 +4,23 @@
 //! I/O core executes it (as often as it needs pages or room); data goes back; its completion is posted.
 //! Each resource is taken when the command is ready for it, never ahead (see [`saker_sim::server`]).
 
+mod background;
+mod command;
 mod cores;
 mod costs;
 mod pipe;
 
 use crate::config::DeviceConfig;
-use crate::device::{Attachment, Device, FLUSH};
-use crate::execute::{Outcome, Reply, Request};
-use crate::immediate::failed;
-use crate::transfer::Pieces;
+use crate::device::{Attachment, Device};
+use crate::execute::{Reply, Request};
+use crate::gather::InlineHead;
+use crate::trace::{Clockwork, CommandTrace};
 use cores::{Cores, Work};
 use pipe::Pipe;
-use saker_engine::Background;
 use saker_flash::{Flash, Media, PowerCut, ReadBatch};
-use saker_link::{PAGE_BYTES, Sqe};
-use saker_medium::{Io, Medium, Reads, Ring, Step};
-use saker_nvme::{NSID_ALL, Status};
-use saker_sim::{Class, CpuMeter, Duration, EventQueue, Instant};
+use saker_link::Sqe;
+use saker_medium::{Reads, Ring};
+use saker_sim::{Class, Duration, EventQueue, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
 pub use costs::{Costs, timings};
@@ -34,19 +34,27 @@ enum Stage {
     Fetched,
     /// The dispatcher is done with it.
     Dispatched,
+    /// The engines for its data are set up.
+    SetUp,
     /// Its data may be copied, and it may execute.
     Ready,
+    /// It waits for pages or room.
+    Waiting,
     /// The core is done with it.
     Executed(Reply),
     /// It waits for programs, then a sync.
     Flushing(Reply),
+    /// The engine for its answer is set up.
+    SetUpOut(Reply),
     /// Its data is with the host.
     Sent(Reply),
+    /// A part of a value was taken; DW0 of its completion.
+    Part(u32),
     /// The completion arrives.
     Posting(Reply),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Token {
     qid: u16,
     sqe: Sqe,
@@ -54,6 +62,13 @@ struct Token {
     request: Option<Request>,
     stage: Stage,
     batch: Option<ReadBatch>,
+    /// The value of an inline store.
+    head: Option<InlineHead>,
+    /// Gathered bytes that it holds.
+    held: u32,
+    clock: Clockwork,
+    /// How long the stage takes without waiting.
+    service: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +81,8 @@ enum Event {
     Dispatcher,
     /// A core may start its next work.
     Core,
+    /// A queue may be looked at again.
+    Look,
     /// A quantum of background work is over.
     Quantum(usize),
 }
@@ -78,7 +95,7 @@ enum Worker {
 }
 
 /// The clock and the resources of a timed device.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Timed {
     costs: Costs,
     now: Instant,
@@ -95,6 +112,7 @@ pub struct Timed {
     workers: Vec<Worker>,
     flushing: Vec<Id>,
     steps: u64,
+    traces: Option<Vec<CommandTrace>>,
 }
 
 impl Timed {
@@ -115,6 +133,7 @@ impl Timed {
             workers: vec![Worker::Idle; namespaces],
             flushing: Vec::new(),
             steps: 0,
+            traces: None,
             costs,
         }
     }
@@ -211,31 +230,6 @@ impl<M: Media> Device<M, Timed> {
         }
     }
 
-    fn begin(&mut self, qid: u16, sqe: Sqe) {
-        let token = Token { qid, sqe, namespace: 0, request: None, stage: Stage::Fetched, batch: None };
-        let t = &mut self.tempo;
-        let id = t.free.pop().unwrap_or_else(|| {
-            t.tokens.push(None);
-            t.tokens.len() as Id - 1
-        });
-        t.tokens[id as usize] = Some(token);
-        self.stats.traffic.sqe_fetches += 1;
-        // The doorbell travels to the device, the read request to the host, the entry back.
-        let length = self.tempo.costs.link_time(64);
-        let after = self.tempo.costs.link_latency * 3;
-        self.through_link_in(id, length, after);
-    }
-
-    fn through_link_in(&mut self, id: Id, length: Duration, after: Duration) {
-        let t = &mut self.tempo;
-        t.link_in.request(t.now, id, length, after, Event::LinkIn, Event::Step, &mut t.events);
-    }
-
-    fn through_link_out(&mut self, id: Id, length: Duration, after: Duration) {
-        let t = &mut self.tempo;
-        t.link_out.request(t.now, id, length, after, Event::LinkOut, Event::Step, &mut t.events);
-    }
-
     fn on_event(&mut self, event: Event) {
         let t = &mut self.tempo;
         match event {
@@ -244,6 +238,7 @@ impl<M: Media> Device<M, Timed> {
             Event::Dispatcher => t.dispatcher.resume(t.now, Event::Dispatcher, Event::Step, &mut t.events),
             Event::Core => self.start_on_cores(),
             Event::Quantum(n) => self.after_quantum(n),
+            Event::Look => self.look_at_host(),
             Event::Step(id) => self.on_stage(id),
         }
     }
@@ -252,69 +247,7 @@ impl<M: Media> Device<M, Timed> {
         self.tempo.tokens[id as usize].as_mut().expect("a command on its way")
     }
 
-    fn on_stage(&mut self, id: Id) {
-        let stage = self.token(id).stage.clone();
-        match stage {
-            Stage::Fetched => {
-                self.token(id).stage = Stage::Dispatched;
-                let t = &mut self.tempo;
-                let length = t.costs.fetch + t.costs.dispatch;
-                t.dispatcher.request(
-                    t.now,
-                    id,
-                    length,
-                    Duration::ZERO,
-                    Event::Dispatcher,
-                    Event::Step,
-                    &mut t.events,
-                );
-            }
-            Stage::Dispatched => self.route(id),
-            Stage::Ready => self.want_core(Work::Command(id)),
-            Stage::Executed(reply) => self.after_execution(id, reply),
-            Stage::Flushing(reply) => self.sync(id, reply),
-            Stage::Sent(reply) => self.post(id, reply),
-            Stage::Posting(reply) => self.finish(id, reply),
-        }
-    }
-
-    /// Decodes the command and brings its data.
-    fn route(&mut self, id: Id) {
-        let sqe = self.token(id).sqe;
-        let nsid = sqe.nsid.get();
-        let found =
-            if nsid == NSID_ALL && sqe.opcode == FLUSH { Some(0) } else { self.namespace_index(nsid) };
-        let decoded = match found {
-            None if nsid == NSID_ALL => Err(Status::INVALID_FIELD),
-            None => Err(Status::INVALID_NAMESPACE_OR_FORMAT),
-            Some(n) if self.formats.iter().any(|(f, _)| *f == n) => Err(Status::FORMAT_IN_PROGRESS),
-            Some(n) => {
-                Request::decode(&sqe, &self.namespaces[n].config.kind, &self.host.space).map(|r| (n, r))
-            }
-        };
-        let (n, request) = match decoded {
-            Ok(found) => found,
-            Err(status) => return self.post(id, failed(status)),
-        };
-        let costs = &self.tempo.costs;
-        let pages = Pieces::pages(request.bytes_in());
-        let bytes = pages * PAGE_BYTES as u64;
-        let delay = costs.delay(request.is_write(), bytes);
-        let (length, round_trip) = (costs.link_time(bytes), costs.link_latency * 2);
-        self.stats.traffic.to_device.add_pages(pages);
-        let token = self.token(id);
-        (token.namespace, token.request, token.stage) = (n, Some(request), Stage::Ready);
-        if bytes > 0 {
-            self.through_link_in(id, length, round_trip + delay);
-        } else if delay > Duration::ZERO {
-            let at = self.tempo.now + delay;
-            self.tempo.events.push(at, Event::Step(id));
-        } else {
-            self.want_core(Work::Command(id));
-        }
-    }
-
-    fn want_core(&mut self, work: Work) {
+    pub(super) fn want_core(&mut self, work: Work) {
         self.tempo.cores.enqueue(work);
         self.start_on_cores();
     }
@@ -334,41 +267,6 @@ impl<M: Media> Device<M, Timed> {
         }
     }
 
-    /// Executes a command on a core; returns how long the core is busy with it.
-    fn execute(&mut self, id: Id) -> Duration {
-        let mut token = self.tempo.tokens[id as usize].take().expect("a command on its way");
-        let n = token.namespace;
-        let mut meter = CpuMeter::new(self.tempo.costs.prices);
-        let owner = self.namespaces[n].owner();
-        let mut view = self.flash.view(owner, Class::Foreground);
-        let request = token.request.as_ref().expect("decoded");
-        let outcome = request.execute(&mut self.namespaces[n], &self.host.space, &mut view, &mut meter);
-        if let Some(batch) = token.batch.take() {
-            self.flash.unpin(batch);
-        }
-        let mut length = meter.take();
-        match outcome {
-            Outcome::Done(mut reply) => {
-                if self.write_through && request.is_write() && reply.status.is_success() {
-                    reply.flush = self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
-                }
-                length += self.tempo.costs.complete;
-                token.stage = Stage::Executed(reply);
-                let at = self.tempo.now + length;
-                self.tempo.events.push(at, Event::Step(id));
-            }
-            Outcome::Need(reads) => token.batch = self.bring(Work::Command(id), &reads, Class::Foreground),
-            Outcome::Blocked => self.tempo.blocked[n].push_back(id),
-        }
-        let is_blocked = matches!(self.tempo.blocked[n].back(), Some(last) if *last == id);
-        self.tempo.tokens[id as usize] = Some(token);
-        self.settle();
-        if is_blocked || self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
-            self.start_worker(n);
-        }
-        length
-    }
-
     fn bring(&mut self, work: Work, reads: &Reads, class: Class) -> Option<ReadBatch> {
         let batch = self.flash.bring(reads, class).expect("timed flash has a model");
         self.tempo.waiting_reads.insert(batch, work);
@@ -383,85 +281,6 @@ impl<M: Media> Device<M, Timed> {
             self.tempo.cores.enqueue(work);
             let at = self.tempo.now;
             self.tempo.events.push(at, Event::Core);
-        }
-    }
-
-    fn start_worker(&mut self, n: usize) {
-        if std::mem::replace(&mut self.tempo.workers[n], Worker::Busy) == Worker::Idle {
-            self.tempo.cores.enqueue(Work::Background(n));
-            let at = self.tempo.now;
-            self.tempo.events.push(at, Event::Core);
-        }
-    }
-
-    /// One quantum of a namespace's background work, recovery included.
-    fn quantum(&mut self, n: usize) -> Duration {
-        let mut meter = CpuMeter::new(self.tempo.costs.prices);
-        let owner = self.namespaces[n].owner();
-        let recovering = self.namespaces[n].is_recovering();
-        let mut view = self.flash.view(owner, if recovering { Class::Foreground } else { Class::Background });
-        let step = if recovering {
-            let step = self.namespaces[n].recover(&mut view);
-            step.map(|over| if over { Background::Idle } else { Background::Worked })
-        } else {
-            self.namespaces[n].background(&mut view, &mut meter)
-        };
-        if let Some(batch) = self.tempo.background_batches[n].take() {
-            self.flash.unpin(batch);
-        }
-        let length = meter.take();
-        let at = self.tempo.now + length;
-        match step {
-            Step::Need(reads) => {
-                self.tempo.background_batches[n] = self.bring(Work::Background(n), &reads, Class::Background);
-            }
-            Step::Done(Background::Worked) => self.tempo.events.push(at, Event::Quantum(n)),
-            Step::Done(Background::Idle | Background::Waiting) | Step::Blocked(_) => {
-                self.tempo.workers[n] = Worker::Idle;
-                self.note_boot();
-                self.give_up_if_stuck(n);
-            }
-        }
-        self.settle();
-        length
-    }
-
-    /// A quantum is over: its effects count now. Go on, and let blocked commands try again.
-    fn after_quantum(&mut self, n: usize) {
-        self.tempo.workers[n] = Worker::Idle;
-        self.retry_blocked(n);
-        let owner = self.namespaces[n].owner();
-        if self.namespaces[n].is_recovering()
-            || !self.tempo.blocked[n].is_empty()
-            || self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background))
-        {
-            self.start_worker(n);
-        }
-    }
-
-    fn retry_blocked(&mut self, n: usize) {
-        for id in std::mem::take(&mut self.tempo.blocked[n]) {
-            self.tempo.cores.enqueue(Work::Command(id));
-        }
-        let at = self.tempo.now;
-        self.tempo.events.push(at, Event::Core);
-    }
-
-    /// Nothing is outstanding and background work can do nothing: blocked commands will never go on.
-    fn give_up_if_stuck(&mut self, n: usize) {
-        if !self.flash.is_quiet() {
-            return;
-        }
-        for id in std::mem::take(&mut self.tempo.blocked[n]) {
-            self.post(id, failed(Status::CAPACITY_EXCEEDED));
-        }
-        // A Flush that waits now waits for what background work cannot move.
-        for id in std::mem::take(&mut self.tempo.flushing) {
-            if self.token(id).namespace == n {
-                self.post(id, failed(Status::INTERNAL_ERROR));
-            } else {
-                self.tempo.flushing.push(id);
-            }
         }
     }
 
@@ -485,71 +304,5 @@ impl<M: Media> Device<M, Timed> {
             self.on_stage(id);
         }
         self.format_when_quiet();
-    }
-
-    fn after_execution(&mut self, id: Id, reply: Reply) {
-        if reply.flush.is_some() {
-            self.token(id).stage = Stage::Flushing(reply);
-            return self.sync(id, reply);
-        }
-        if reply.bytes_out == 0 {
-            return self.post(id, reply);
-        }
-        let pages = Pieces::pages(reply.bytes_out);
-        let bytes = pages * PAGE_BYTES as u64;
-        self.stats.traffic.to_host.add_pages(pages);
-        self.token(id).stage = Stage::Sent(reply);
-        let (length, latency) = (self.tempo.costs.link_time(bytes), self.tempo.costs.link_latency);
-        self.through_link_out(id, length, latency);
-    }
-
-    /// A Flush: once its programs are done, the sync.
-    fn sync(&mut self, id: Id, reply: Reply) {
-        let tag = reply.flush.expect("a Flush names its tag");
-        let n = self.token(id).namespace;
-        let finished = self.flash.finished();
-        if !self.namespaces[n].is_flushed(tag, finished) {
-            if tag <= finished {
-                // Programs failed; the worker makes that good.
-                self.start_worker(n);
-            }
-            return self.tempo.flushing.push(id);
-        }
-        let everybody = self.token(id).sqe.nsid.get() == NSID_ALL;
-        let next = n + 1;
-        if everybody && next < self.namespaces.len() {
-            // The next namespace's turn. It may have another command set.
-            let sqe = self.token(id).sqe;
-            let request = match Request::decode(&sqe, &self.namespaces[next].config.kind, &self.host.space) {
-                Ok(request) => request,
-                Err(status) => return self.post(id, failed(status)),
-            };
-            let token = self.token(id);
-            (token.namespace, token.request, token.stage) = (next, Some(request), Stage::Ready);
-            return self.want_core(Work::Command(id));
-        }
-        let owner = self.namespaces[n].owner();
-        self.flash.view(owner, Class::Foreground).sync();
-        let mut ok = true;
-        while let Some((owner, done)) = self.flash.take_completion() {
-            ok &= done.io != Io::Sync || done.result.is_ok();
-            self.deliver(owner, &done);
-        }
-        self.post(id, if ok { Reply { flush: None, ..reply } } else { failed(Status::INTERNAL_ERROR) });
-    }
-
-    fn post(&mut self, id: Id, reply: Reply) {
-        self.token(id).stage = Stage::Posting(reply);
-        self.stats.traffic.cqes += 1;
-        let (length, latency) = (self.tempo.costs.link_time(16), self.tempo.costs.link_latency);
-        self.through_link_out(id, length, latency);
-    }
-
-    fn finish(&mut self, id: Id, reply: Reply) {
-        let token = self.tempo.tokens[id as usize].take().expect("a command on its way");
-        self.tempo.free.push(id);
-        self.stats.commands += 1;
-        self.stats.errors += u64::from(!reply.status.is_success());
-        self.queues.complete(token.qid, token.sqe.cid.get(), reply.status, u64::from(reply.dw0));
     }
 }

@@ -1,8 +1,9 @@
 //! Data between host memory and the device: PRP lists resolved once, bytes copied once.
 
 use saker_engine::{Sink, Source, SourceError};
-use saker_link::{DmaSpace, PAGE_BYTES};
-use saker_nvme::{Sqe, Status, prp};
+use saker_link::{Data, DmaSpace, PAGE_BYTES};
+use saker_nvme::sqe::Psdt;
+use saker_nvme::{Sqe, Status, prp, sgl};
 
 /// The pieces of host memory a command names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,23 @@ pub enum Pieces {
     One(u64, u32),
     /// Several, in order.
     Many(Vec<(u64, u32)>),
+    /// One data block of an SGL, moved by its exact bytes.
+    Block(u64, u32),
+    /// Bytes that came with commands and are in the device already.
+    Gathered(Vec<u8>),
+    /// Pages in host memory and a tail that is in the device already.
+    Hybrid(Box<Hybrid>),
+}
+
+/// A value of which only whole pages are in host memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hybrid {
+    /// Where the pages are.
+    pub pages: Pieces,
+    /// Bytes of the pages.
+    pub page_bytes: u32,
+    /// What follows them.
+    pub tail: Vec<u8>,
 }
 
 impl Pieces {
@@ -28,6 +46,31 @@ impl Pieces {
             return Ok(Self::One(prp1, bytes));
         }
         Self::of_list(sqe, bytes, space)
+    }
+
+    /// Resolves a command's data pointer, PRPs or an SGL, for `bytes` of data. Nothing is read for zero bytes.
+    #[inline]
+    pub fn of(sqe: &Sqe, bytes: u32, space: &DmaSpace) -> Result<Self, Status> {
+        match sqe.psdt() {
+            Psdt::Prp => Self::of_prps(sqe, bytes, space),
+            Psdt::Sgl => Self::of_sgl(sqe, bytes),
+            Psdt::SglMetadataSgl | Psdt::Reserved => Err(Status::INVALID_FIELD),
+        }
+    }
+
+    /// One data block in the entry; segments and other descriptors are 11h.
+    fn of_sgl(sqe: &Sqe, bytes: u32) -> Result<Self, Status> {
+        let descriptor = sqe.sgl();
+        if bytes == 0 {
+            return Ok(Self::NONE);
+        }
+        if descriptor.kind != sgl::kind::DATA_BLOCK {
+            return Err(Status::SGL_DESCRIPTOR_TYPE_INVALID);
+        }
+        if descriptor.length.get() < bytes {
+            return Err(Status::DATA_SGL_LENGTH_INVALID);
+        }
+        Ok(Self::Block(descriptor.address.get(), bytes))
     }
 
     fn of_list(sqe: &Sqe, bytes: u32, space: &DmaSpace) -> Result<Self, Status> {
@@ -53,8 +96,10 @@ impl Pieces {
     /// Total bytes.
     pub fn bytes(&self) -> u32 {
         match self {
-            Self::One(_, n) => *n,
+            Self::One(_, n) | Self::Block(_, n) => *n,
             Self::Many(pieces) => pieces.iter().map(|(_, n)| n).sum(),
+            Self::Gathered(bytes) => bytes.len() as u32,
+            Self::Hybrid(h) => h.page_bytes + h.tail.len() as u32,
         }
     }
 
@@ -65,9 +110,12 @@ impl Pieces {
         len: u32,
         mut f: impl FnMut(u64, std::ops::Range<usize>) -> Result<(), SourceError>,
     ) -> Result<(), SourceError> {
-        let Self::Many(pieces) = self else {
-            let Self::One(at, _) = self else { unreachable!() };
-            return f(*at + u64::from(offset), 0..len as usize);
+        let pieces = match self {
+            Self::Many(pieces) => pieces,
+            Self::One(at, _) | Self::Block(at, _) => {
+                return f(at.wrapping_add(u64::from(offset)), 0..len as usize);
+            }
+            Self::Gathered(_) | Self::Hybrid(_) => return Err(SourceError),
         };
         let (mut start, end) = (0, offset + len);
         for (at, n) in pieces {
@@ -86,6 +134,11 @@ impl Pieces {
         if let Self::One(at, _) = self {
             return space.read(at + u64::from(offset), out).map_err(|_| SourceError);
         }
+        match self {
+            Self::Gathered(bytes) => return copy_of(bytes, offset, out),
+            Self::Hybrid(h) => return h.read(space, offset, out),
+            _ => {}
+        }
         self.each(offset, out.len() as u32, |at, range| {
             space.read(at, &mut out[range]).map_err(|_| SourceError)
         })
@@ -102,11 +155,70 @@ impl Pieces {
         })
     }
 
+    /// Counts a transfer of `bytes` bytes, from the host or to it.
+    #[inline]
+    pub fn count(&self, bytes: u32, data: &mut Data) {
+        match self {
+            Self::One(..) | Self::Many(_) => data.add_pages(Self::pages(bytes)),
+            Self::Block(at, _) => data.add_exact(*at, u64::from(bytes)),
+            Self::Gathered(_) => {}
+            Self::Hybrid(h) => data.add_pages(Self::pages(h.page_bytes)),
+        }
+    }
+
+    /// Bytes on the link for `bytes` bytes of data, and how many pages an engine is set up for.
+    pub fn link_bytes(&self, bytes: u32) -> (u64, u64) {
+        let pages = match self {
+            Self::One(..) | Self::Many(_) => Self::pages(bytes),
+            Self::Block(..) => return (u64::from(bytes), 0),
+            Self::Gathered(_) => 0,
+            Self::Hybrid(h) => Self::pages(h.page_bytes),
+        };
+        (pages * PAGE_BYTES as u64, pages)
+    }
+
+    /// Takes the buffer of a gathered value out.
+    #[inline]
+    pub fn into_buffer(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Gathered(bytes) => Some(bytes),
+            Self::Hybrid(h) => Some(h.tail),
+            _ => None,
+        }
+    }
+
+    /// Bytes of a gathered value that the device holds.
+    pub fn held_bytes(&self) -> u32 {
+        match self {
+            Self::Gathered(bytes) => bytes.len() as u32,
+            Self::Hybrid(h) => h.tail.len() as u32,
+            _ => 0,
+        }
+    }
+
     /// Pages that a PRP transfer of this much data moves (BandSlim, ICPP'24, section 2.4).
     #[inline]
     pub fn pages(bytes: u32) -> u64 {
         u64::from(bytes).div_ceil(PAGE_BYTES as u64)
     }
+}
+
+impl Hybrid {
+    fn read(&self, space: &DmaSpace, offset: u32, out: &mut [u8]) -> Result<(), SourceError> {
+        let in_pages = (self.page_bytes.saturating_sub(offset) as usize).min(out.len());
+        let (pages, tail) = out.split_at_mut(in_pages);
+        if !pages.is_empty() {
+            self.pages.read(space, offset, pages)?;
+        }
+        copy_of(&self.tail, (offset + in_pages as u32).saturating_sub(self.page_bytes), tail)
+    }
+}
+
+#[inline]
+fn copy_of(bytes: &[u8], offset: u32, out: &mut [u8]) -> Result<(), SourceError> {
+    let part = bytes.get(offset as usize..).and_then(|rest| rest.get(..out.len())).ok_or(SourceError)?;
+    out.copy_from_slice(part);
+    Ok(())
 }
 
 /// A command's data as an engine reads or fills it.
@@ -117,12 +229,19 @@ pub struct HostData<'a> {
     pub pieces: &'a Pieces,
     /// Length of the command's data in bytes.
     pub bytes: u32,
+    /// Whether an engine moves host data, without a core.
+    pub dma_engine: bool,
 }
 
 impl Source for HostData<'_> {
     #[inline]
     fn bytes(&self) -> u32 {
         self.bytes
+    }
+
+    #[inline]
+    fn bytes_by_core(&self) -> u32 {
+        if self.dma_engine { self.pieces.held_bytes() } else { self.bytes }
     }
 
     #[inline]
@@ -138,6 +257,11 @@ impl Sink for HostData<'_> {
     #[inline]
     fn room(&self) -> u32 {
         self.bytes
+    }
+
+    #[inline]
+    fn is_copied_by_core(&self) -> bool {
+        !self.dma_engine
     }
 
     #[inline]

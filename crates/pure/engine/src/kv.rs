@@ -55,6 +55,11 @@ pub struct SourceError;
 pub trait Source {
     /// Length of the value in bytes.
     fn bytes(&self) -> u32;
+    /// How many of them a core copies; an engine moves the others.
+    #[inline]
+    fn bytes_by_core(&self) -> u32 {
+        self.bytes()
+    }
     /// Fills `out` with the bytes from `offset` on.
     fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError>;
 }
@@ -74,6 +79,11 @@ impl Source for &[u8] {
 pub trait Sink {
     /// Bytes of the value that are wanted at most.
     fn room(&self) -> u32;
+    /// Whether a core copies them; else an engine moves them.
+    #[inline]
+    fn is_copied_by_core(&self) -> bool {
+        true
+    }
     /// Takes the bytes at `offset`.
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), SourceError>;
 }

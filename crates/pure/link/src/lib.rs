@@ -5,6 +5,7 @@
 //! * [`Doorbells`] and [`Registers`]: the controller's BAR, on atomics.
 //! * [`SlotPool`] and [`SlotQueue`]: command identifiers with a staging page each.
 //! * [`Traffic`]: what crossed the link, counted by four rules.
+//! * [`BarBuffer`]: device memory that the host stores to.
 //! * [`probe`]: the floor that two-thread figures are compared with.
 //!
 //! One implementation serves every timing: host and device may run on one thread (inline) or on two. Nothing
@@ -21,6 +22,7 @@
 //!   state: the device holds it for one copy, the host closes it before it touches the bytes again.
 
 mod account;
+mod bar;
 mod dma;
 mod entry;
 mod prefetch;
@@ -31,6 +33,7 @@ mod slot;
 mod sync;
 
 pub use account::{Data, LINE_BYTES, LinkBytes, Rule, TlpShape, Traffic};
+pub use bar::{BarBuffer, BarError, REGION_BYTES};
 pub use dma::{
     ARENA_IOVA, ArenaFull, DmaError, DmaFault, DmaRegion, DmaSpace, MapError, PAGE_BYTES, Placement,
     WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window,

@@ -154,5 +154,6 @@ pub fn port(host: &Attachment) -> Port {
         space: Arc::clone(&host.space),
         registers: Arc::clone(&host.registers),
         doorbells: Arc::clone(&host.doorbells),
+        bar: Arc::clone(&host.bar),
     }
 }

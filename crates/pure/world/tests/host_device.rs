@@ -35,6 +35,7 @@ fn open() -> (Connection, KvClient<Inline>) {
         space: attachment.space.clone(),
         registers: attachment.registers.clone(),
         doorbells: attachment.doorbells.clone(),
+        bar: attachment.bar.clone(),
     };
     let mut device = Inline(Device::new(flash, DeviceConfig::kv(&geometry, true, 7), attachment));
     let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };

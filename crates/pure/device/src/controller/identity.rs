@@ -1,6 +1,7 @@
 //! What a controller says of itself, and what it promises hosts.
 
 use saker_nvme::regs::Cap;
+use saker_nvme::vendor::Capabilities;
 use thiserror::Error;
 
 /// Bytes of a memory page: CAP.MPSMIN and CAP.MPSMAX are both 0.
@@ -37,6 +38,8 @@ pub struct Identity {
     pub volatile_write_cache: bool,
     /// Whether data pointers may be SGLs.
     pub sgl: bool,
+    /// Log page C0h; `None` for a device without vendor commands.
+    pub vendor: Option<Capabilities>,
 }
 
 /// A property that the wire cannot carry.

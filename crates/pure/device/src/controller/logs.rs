@@ -1,18 +1,20 @@
 //! Get Log Page (Base 2.0, section 5.16).
 //!
-//! Pages 00h to 05h; any other is 09h. An offset at or beyond the end of a page, and a length above MDTS, are 02h; a
+//! Pages 00h to 05h, and C0h of a device with vendor commands; any other is 09h. An offset at or beyond the end of a page, and a length above MDTS, are 02h; a
 //! length that passes the end is filled with zeros, which the specification leaves open. Offsets by index are 02h: no
 //! page here has them. The health log is the controller's: an NSID other than 0 and FFFFFFFFh is 02h (LPA bit 0 clear).
 //! The other pages ignore the NSID.
 
 use saker_nvme::admin::GetLogPage;
-use saker_nvme::log::{EffectsLog, FirmwareSlots, SupportedLogs, lid};
+use saker_nvme::log::{CommandEffects, EffectsLog, FirmwareSlots, SupportedLogs, lid};
+use saker_nvme::vendor::{COMMANDS, LID_CAPABILITIES, Methods};
 use saker_nvme::{NSID_ALL, Status, csi, identify::fill_text};
 use zerocopy::IntoBytes;
 
 use super::Controller;
 use super::namespace::CommandSets;
 use super::outcome::{Decision, Outcome};
+use crate::vendor::is_known;
 
 const SUPPORTED: &[u8] =
     &[lid::SUPPORTED, lid::ERROR, lid::SMART, lid::FIRMWARE, lid::CHANGED_NAMESPACES, lid::EFFECTS];
@@ -32,15 +34,28 @@ impl Controller {
 
     fn whole_page(&self, command: &GetLogPage) -> Result<Vec<u8>, Status> {
         match command.lid {
-            lid::SUPPORTED => Ok(SupportedLogs::new(SUPPORTED).as_bytes().to_vec()),
+            lid::SUPPORTED => Ok(self.supported_page().as_bytes().to_vec()),
             lid::ERROR => Ok(self.health.error_page()),
             lid::SMART if !matches!(command.nsid, 0 | NSID_ALL) => Err(Status::INVALID_FIELD),
             lid::SMART => Ok(self.health.smart_page().as_bytes().to_vec()),
             lid::FIRMWARE => Ok(firmware_page(&self.identity.firmware)),
             lid::CHANGED_NAMESPACES => Ok(self.events.changed_page()),
-            lid::EFFECTS => effects_page(command.csi, self.command_sets()),
+            lid::EFFECTS => effects_page(command.csi, self.command_sets(), self.methods()),
+            LID_CAPABILITIES => match &self.identity.vendor {
+                Some(page) => Ok(page.as_bytes().to_vec()),
+                None => Err(Status::INVALID_LOG_PAGE),
+            },
             _ => Err(Status::INVALID_LOG_PAGE),
         }
+    }
+
+    fn supported_page(&self) -> SupportedLogs {
+        let vendor: &[u8] = if self.identity.vendor.is_some() { &[LID_CAPABILITIES] } else { &[] };
+        SupportedLogs::new(&[SUPPORTED, vendor].concat())
+    }
+
+    fn methods(&self) -> Methods {
+        self.identity.vendor.map_or(Methods::default(), |page| page.methods())
     }
 }
 
@@ -63,7 +78,7 @@ fn firmware_page(revision: &str) -> Vec<u8> {
 }
 
 /// CSI counts only where CC.CSS lets the host use several command sets.
-fn effects_page(csi: u8, sets: CommandSets) -> Result<Vec<u8>, Status> {
+fn effects_page(csi: u8, sets: CommandSets, methods: Methods) -> Result<Vec<u8>, Status> {
     let csi = match sets {
         CommandSets::Nvm => csi::NVM,
         CommandSets::AdminOnly => CSI_NONE,
@@ -72,5 +87,12 @@ fn effects_page(csi: u8, sets: CommandSets) -> Result<Vec<u8>, Status> {
     if sets == CommandSets::All && !sets.contains(csi) {
         return Err(Status::INVALID_FIELD);
     }
-    Ok(EffectsLog::for_csi(csi).as_bytes().to_vec())
+    let mut log = EffectsLog::for_csi(csi);
+    if csi == csi::KV {
+        for (opcode, _, changes) in COMMANDS.into_iter().filter(|(opcode, ..)| is_known(methods, *opcode)) {
+            let effects = if changes { CommandEffects::CHANGES_CONTENT } else { CommandEffects::PLAIN };
+            log.set_io(opcode, effects);
+        }
+    }
+    Ok(log.as_bytes().to_vec())
 }

@@ -1,5 +1,6 @@
 //! What things cost, taken from a profile once.
 
+use crate::transfer::Pieces;
 use saker_flash::Timings;
 use saker_flash::nand::{FourParameter, NandModel};
 use saker_sim::profile::{Media, Profile};
@@ -18,6 +19,14 @@ pub struct Costs {
     pub dispatch: Duration,
     /// Building a completion, on the core.
     pub complete: Duration,
+    /// Whether an engine moves data, without a core.
+    pub dma_engine: bool,
+    /// Taking the bytes of a piggyback, transfer or tail command, on the dispatcher.
+    pub fragment: Duration,
+    /// Taking one entry of payload, on the dispatcher.
+    pub inline_slot: Duration,
+    page_dma: Duration,
+    sgl_setup: Duration,
     /// One way over the link.
     pub link_latency: Duration,
     /// Bytes per second, each way.
@@ -38,6 +47,11 @@ impl Costs {
             fetch: ns(f.fetch_ns.get()),
             dispatch: ns(f.dispatch_ns.get()),
             complete: ns(f.complete_ns.get()),
+            dma_engine: profile.transfer.dma_engine.get() > 0,
+            fragment: ns(profile.transfer.fragment_ns.get()),
+            inline_slot: ns(profile.transfer.inline_slot_ns.get()),
+            page_dma: ns(profile.transfer.page_dma_ns.get()),
+            sgl_setup: ns(profile.transfer.sgl_setup_ns.get()),
             link_latency: ns(profile.link.latency_ns.get()),
             link_bandwidth: profile.link.bandwidth_bytes_per_s.get(),
             read_delay: ns(f.read_delay_ns.get()),
@@ -49,6 +63,14 @@ impl Costs {
     /// Time on the link.
     pub fn link_time(&self, bytes: u64) -> Duration {
         Duration::of_transfer(bytes, self.link_bandwidth)
+    }
+
+    /// Dispatcher time to set up the transfer of `bytes` bytes.
+    pub fn setup(&self, pieces: &Pieces, bytes: u32) -> Duration {
+        match pieces {
+            Pieces::Block(..) if bytes > 0 => self.sgl_setup,
+            pieces => self.page_dma * pieces.link_bytes(bytes).1,
+        }
     }
 
     /// Firmware time that occupies no core (NVMeVirt's firmware latencies).

@@ -53,7 +53,7 @@ impl HashStore {
         self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
         self.enter_soon(place, loc, w);
         w.work(Unit::Encode, 1);
-        w.work(Unit::CopyByte, u64::from(bytes));
+        w.work(Unit::CopyByte, u64::from(bytes - value_bytes + value.bytes_by_core()));
         w.work(Unit::ChecksumByte, u64::from(bytes));
         w.work(Unit::Probe, 2);
         Step::Done(Ok(()))
@@ -208,7 +208,8 @@ impl HashStore {
         w.work(Unit::Decode, 1);
         w.work(Unit::Compare, 1);
         w.work(Unit::ChecksumByte, u64::from(loc.record_bytes()));
-        w.work(Unit::CopyByte, u64::from(loc.record_bytes().min(sink.room())));
+        let copied = if sink.is_copied_by_core() { loc.record_bytes().min(sink.room()) } else { 0 };
+        w.work(Unit::CopyByte, u64::from(copied));
         Step::Done(self.deliver(key, loc, range, sink, m))
     }
 

@@ -13,12 +13,14 @@ pub(crate) use keys::KeyCursor;
 pub use keys::Keys;
 
 use saker_link::WINDOW_BYTES_MAX;
+use saker_nvme::Key;
 use saker_nvme::admin::feature::{KvConfig, fid};
 use saker_nvme::kv::StoreOptions;
 
 use crate::connect::{Connection, KvQueueOptions};
 use crate::error::{HostError, ProtocolError};
 use crate::kv_queue::{Done, KvQueue, QueueStats, SubmitError, Ticket};
+use crate::transfer::TransferOptions;
 use crate::turn::{Patience, Turn};
 use queued::Queued;
 
@@ -143,18 +145,59 @@ impl<T: Turn> KvClient<T> {
                     return Ok(answer);
                 }
             }
+            self.go_on();
         }
+    }
+
+    /// Sends values as `options` say from now on, as far as the device can.
+    ///
+    /// # Errors
+    /// [`HostError`]: queued writes do not complete, or the device's log pages cannot be read.
+    pub fn set_transfer(
+        &mut self,
+        connection: &mut Connection,
+        options: TransferOptions,
+    ) -> Result<(), HostError> {
+        self.settle_all()?;
+        connection.set_transfer(&mut self.turn, &mut self.queue, options)
     }
 
     /// Waits until a command can be submitted.
     #[inline]
     fn make_room(&mut self) -> Result<(), HostError> {
-        if self.queue.free_slots() > 0 { Ok(()) } else { self.wait_for_room() }
+        let ready = self.queue.free_slots() > 0 && !self.queue.is_amid_value();
+        if ready { Ok(()) } else { self.wait_for_room() }
     }
 
     #[cold]
     fn wait_for_room(&mut self) -> Result<(), HostError> {
-        self.wait_until(|client| client.queue.free_slots() > 0)
+        self.wait_until(|client| client.queue.free_slots() > 0 && !client.queue.is_amid_value())
+    }
+
+    /// Submits a store, waiting while slots, queue entries or the BAR are full.
+    #[inline]
+    fn submit_store(&mut self, key: &Key, value: &[u8], options: StoreOptions) -> Result<Ticket, HostError> {
+        loop {
+            self.make_room()?;
+            match self.queue.store(key, value, options) {
+                Err(SubmitError::Full) if self.queue.in_flight() > 0 => self.wait_for_completion()?,
+                submitted => return submitted.map_err(HostError::Submit),
+            }
+        }
+    }
+
+    #[cold]
+    fn wait_for_completion(&mut self) -> Result<(), HostError> {
+        let in_flight = self.queue.in_flight();
+        self.wait_until(|client| client.queue.in_flight() < in_flight)
+    }
+
+    /// The next commands of a value that does not go out at once.
+    #[inline]
+    fn go_on(&mut self) {
+        if self.queue.is_amid_value() && self.queue.continue_value() > 0 {
+            self.queue.ring();
+        }
     }
 
     /// Announces everything and polls until `reached`.
@@ -175,6 +218,7 @@ impl<T: Turn> KvClient<T> {
         while let Some(polled) = self.queue.poll(|done| queued.completed(&done)) {
             polled?;
         }
+        self.go_on();
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use saker_nvme::{Key, Status};
 
 use super::{Condition, DeleteMissing, KvClient, submitted};
 use crate::error::{HostError, check};
+use crate::transfer::Method;
 use crate::turn::Turn;
 
 impl<T: Turn> KvClient<T> {
@@ -24,11 +25,10 @@ impl<T: Turn> KvClient<T> {
     #[inline]
     pub fn put_if(&mut self, key: &Key, value: &[u8], condition: Condition) -> Result<(), HostError> {
         self.settle(key)?;
-        if value.len() > STAGING_BYTES {
+        if value.len() > STAGING_BYTES && self.queue.method_for(value.len() as u32) == Method::Prp {
             return self.put_large(key, value, condition);
         }
-        self.make_room()?;
-        let ticket = submitted(self.queue.store(key, value, condition.options()))?;
+        let ticket = self.submit_store(key, value, condition.options())?;
         check(self.wait(ticket, |done| done.status)?)
     }
 

@@ -95,8 +95,7 @@ impl<T: Turn> KvClient<T> {
     #[inline]
     pub fn put_queued(&mut self, key: &Key, value: &[u8]) -> Result<(), HostError> {
         self.settle(key)?;
-        self.make_room()?;
-        let ticket = self.queue.store(key, value, StoreOptions::NONE)?;
+        let ticket = self.submit_store(key, value, StoreOptions::NONE)?;
         self.queued.submitted(ticket, key);
         if self.queued.unannounced >= self.queued.ring_every {
             self.queue.ring();

@@ -4,6 +4,7 @@ mod admin;
 mod enable;
 mod features;
 mod identify;
+mod methods;
 mod queues;
 
 pub use queues::KvQueueOptions;
@@ -11,7 +12,7 @@ pub use queues::KvQueueOptions;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use saker_link::{DmaRegion, DmaSpace, Doorbells, Registers};
+use saker_link::{BarBuffer, DmaRegion, DmaSpace, Doorbells, Registers};
 use saker_nvme::identify::Controller;
 
 use crate::error::HostError;
@@ -27,6 +28,8 @@ pub struct Port {
     pub registers: Arc<Registers>,
     /// The doorbells.
     pub doorbells: Arc<Doorbells>,
+    /// The device's memory that the host stores to.
+    pub bar: Arc<BarBuffer>,
 }
 
 /// How to connect.

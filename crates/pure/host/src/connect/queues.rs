@@ -1,5 +1,7 @@
 //! Creating and deleting I/O queue pairs.
 
+use std::sync::Arc;
+
 use saker_link::HostQueuePair;
 use saker_nvme::admin::{CreateCq, CreateSq, build};
 
@@ -60,7 +62,10 @@ impl Connection {
         let pair = self.create_queue(turn, options.entries)?;
         let qid = pair.queue();
         match KvQueue::new(&self.port.space, pair, options.slots, nsid) {
-            Ok(queue) => Ok(queue),
+            Ok(mut queue) => {
+                queue.set_bar(Arc::clone(&self.port.bar));
+                Ok(queue)
+            }
             Err(error) => {
                 self.delete_queue(turn, qid)?;
                 Err(error.into())

@@ -2,6 +2,7 @@
 
 use saker_link::{STAGING_BYTES, Slot};
 use saker_nvme::kv::{self, StoreOptions};
+use saker_nvme::vendor::{self, TINY_BYTES};
 use saker_nvme::{Key, Sqe};
 
 use super::{KvQueue, Place, Returned, Shape, SubmitError, Ticket};
@@ -28,13 +29,28 @@ pub struct Mapped {
 }
 
 impl KvQueue {
-    /// Store: `value` is copied before the call returns.
+    /// Store by the method that the options of [`set_transfer`](Self::set_transfer) choose: `value` is copied before the
+    /// call returns.
     ///
     /// # Errors
     /// [`SubmitError`], [`Full`](SubmitError::Full) before all. Values of more than 4 KiB are copied to the heap and can
     /// fail as [`store_owned`](Self::store_owned) does.
     #[inline]
     pub fn store(&mut self, key: &Key, value: &[u8], options: StoreOptions) -> Result<Ticket, SubmitError> {
+        if !self.only_prps {
+            let method = self.method_for(u32::try_from(value.len()).unwrap_or(u32::MAX));
+            return self.store_by(method, key, value, options);
+        }
+        self.store_prp(key, value, options)
+    }
+
+    #[inline]
+    pub(super) fn store_prp(
+        &mut self,
+        key: &Key,
+        value: &[u8],
+        options: StoreOptions,
+    ) -> Result<Ticket, SubmitError> {
         if value.len() > STAGING_BYTES {
             return self.store_owned(key, value.to_vec(), options).map_err(|returned| returned.error);
         }
@@ -95,6 +111,35 @@ impl KvQueue {
     /// [`SubmitError`].
     pub fn retrieve_mapped(&mut self, key: &Key, buffer: Mapped) -> Result<Ticket, SubmitError> {
         self.launch_mapped(kv::retrieve(self.nsid, key, buffer.bytes), Shape::Value, buffer)
+    }
+
+    /// Retrieve without a page: into DW1 of the completion if `capacity` is at most 4, else into the entries behind it. By
+    /// PRPs if the device cannot, or `capacity` is more than it takes this way. A value of more than 4 bytes that is asked
+    /// for with a capacity of 4 or less only tells its size.
+    ///
+    /// # Errors
+    /// As [`retrieve`](Self::retrieve).
+    pub fn retrieve_small(&mut self, key: &Key, capacity: u32) -> Result<Ticket, SubmitError> {
+        let methods = self.available.methods;
+        if capacity as usize <= TINY_BYTES && methods.retrieve_tiny() {
+            let slot = self.take_slot()?;
+            let sqe = vendor::retrieve_tiny(self.nsid, key);
+            return self.launch(slot, &sqe, Place::Dword, Shape::Value, capacity);
+        }
+        let fits = capacity <= self.available.retrieve_bytes_max && self.takes_payload(capacity);
+        if !methods.retrieve_inline() || !fits {
+            return self.retrieve(key, capacity);
+        }
+        let slot = self.take_slot()?;
+        let sqe = vendor::retrieve_inline(self.nsid, key, capacity);
+        self.cq_promised += vendor::cq_slots(capacity);
+        self.launch(slot, &sqe, Place::Behind, Shape::Value, capacity)
+    }
+
+    /// Whether the completion queue surely has room for so much payload: else the controller would hold completions back.
+    fn takes_payload(&self, bytes: u32) -> bool {
+        let promised = self.cq_promised + vendor::cq_slots(bytes);
+        promised as usize + self.slots() < self.queue.pair().cq_entries() as usize
     }
 
     /// Delete.
@@ -226,7 +271,7 @@ impl KvQueue {
 }
 
 /// Sets DPTR without touching the flags, which may be wrong on purpose.
-fn set_prps(sqe: &mut Sqe, (prp1, prp2): (u64, u64)) {
+pub(super) fn set_prps(sqe: &mut Sqe, (prp1, prp2): (u64, u64)) {
     sqe.prp1.set(prp1);
     sqe.prp2.set(prp2);
 }

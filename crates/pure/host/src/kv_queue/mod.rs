@@ -3,11 +3,14 @@
 //! Data of up to 4 KiB travels through the slot's staging page, one PRP entry, and without allocation. Longer data is
 //! either an owned `Vec`, which the queue lends to the device and gives back, or memory that the caller mapped.
 
+mod bar_ring;
 mod commands;
 mod error;
 mod loan;
+mod methods;
 mod stats;
 mod ticket;
+mod train;
 
 pub use commands::{Mapped, RawData};
 pub use error::{Returned, SubmitError};
@@ -17,13 +20,17 @@ pub use ticket::{Done, Ticket};
 use std::sync::Arc;
 
 use saker_link::{
-    Completion, CompletionError, Cqe, DmaSpace, HostQueuePair, PAGE_BYTES, PoolError, Rejected, Slot,
-    SlotPool, SlotQueue, Sqe, Window,
+    BarBuffer, Completion, CompletionError, Cqe, DmaSpace, HostQueuePair, PAGE_BYTES, PoolError, Rejected,
+    Slot, SlotPool, SlotQueue, Sqe, Window,
 };
 
-use crate::transfer::{Available, Method, TransferOptions};
+use crate::transfer::{Available, Method, TransferOptions, TransferPolicy};
+use bar_ring::BarRing;
 use loan::Loan;
+use saker_nvme::Status;
+use saker_nvme::vendor::cq_slots;
 use ticket::Bytes;
+use train::Train;
 
 /// A queue pair for the commands of one namespace.
 #[derive(Debug)]
@@ -41,6 +48,14 @@ pub struct KvQueue {
     stats: QueueStats,
     transfer: TransferOptions,
     available: Available,
+    /// The policy never chooses anything else.
+    only_prps: bool,
+    bar: Option<Arc<BarBuffer>>,
+    bar_ring: BarRing,
+    /// A value whose commands are not all submitted.
+    train: Option<Train>,
+    /// Completion queue entries that commands in flight may fill with payload.
+    cq_promised: u32,
 }
 
 /// What is known of a slot's command, or of the next one.
@@ -53,6 +68,10 @@ struct Flight {
     offset: u32,
     place: Place,
     shape: Shape,
+    /// The slot of the last command of the value that this command is a part of.
+    part_of: Option<u16>,
+    /// How the first part that failed ended.
+    first_error: Option<Status>,
 }
 
 /// Where a command's data is.
@@ -62,6 +81,12 @@ enum Place {
     Elsewhere,
     Staging,
     Owned,
+    /// In the BAR.
+    Bar,
+    /// In DW1 of the completion.
+    Dword,
+    /// In the entries behind the completion.
+    Behind,
 }
 
 /// What a successful completion leaves in the buffer.
@@ -84,8 +109,15 @@ impl KvQueue {
     pub fn new(space: &Arc<DmaSpace>, pair: HostQueuePair, slots: u16, nsid: u32) -> Result<Self, PoolError> {
         // A queue holds one command less than it has entries; with no more slots than that it is never full.
         let slots = slots.min((pair.sq_entries() - 1).min(u32::from(u16::MAX)) as u16);
-        let flight =
-            Flight { generation: 0, bytes: 0, offset: 0, place: Place::Elsewhere, shape: Shape::ToDevice };
+        let flight = Flight {
+            generation: 0,
+            bytes: 0,
+            offset: 0,
+            place: Place::Elsewhere,
+            shape: Shape::ToDevice,
+            part_of: None,
+            first_error: None,
+        };
         Ok(Self {
             pool: SlotPool::new(space, slots)?,
             flights: vec![flight; usize::from(slots)].into(),
@@ -98,13 +130,24 @@ impl KvQueue {
             stats: QueueStats::default(),
             transfer: TransferOptions::default(),
             available: Available::default(),
+            only_prps: true,
+            bar: None,
+            bar_ring: BarRing::default(),
+            train: None,
+            cq_promised: 0,
             queue: SlotQueue::new(pair, slots),
         })
     }
 
     /// How values are sent from now on, on a device with those methods. Without this call: by PRPs.
     pub fn set_transfer(&mut self, options: TransferOptions, available: Available) {
+        self.only_prps = options.policy == TransferPolicy::Fixed(Method::Prp);
         (self.transfer, self.available) = (options, available);
+    }
+
+    /// The BAR of the device, for values that are stored there.
+    pub fn set_bar(&mut self, bar: Arc<BarBuffer>) {
+        self.bar = Some(bar);
     }
 
     /// The method that a value of `bytes` bytes would take.
@@ -128,14 +171,29 @@ impl KvQueue {
     /// [`CompletionError`] for an entry that answers no command in flight: the device is broken. It is consumed.
     #[inline]
     pub fn poll<R>(&mut self, visit: impl FnOnce(Done<'_>) -> R) -> Option<Result<R, CompletionError>> {
-        let Some(polled) = self.queue.poll() else {
-            self.report_taken(1);
-            return None;
-        };
-        self.cq_unreported += 1;
-        self.stats.completions += 1;
-        self.report_taken(self.cq_unreported_max);
-        Some(polled.map(|completion| self.finish(completion, visit)))
+        loop {
+            let Some(polled) = self.queue.poll() else {
+                self.report_taken(1);
+                return None;
+            };
+            self.cq_unreported += 1;
+            self.stats.completions += 1;
+            let completion = match polled {
+                Ok(completion) => completion,
+                Err(error) => {
+                    self.report_taken(self.cq_unreported_max);
+                    return Some(Err(error));
+                }
+            };
+            let part_of = self.flights[usize::from(completion.slot.index())].part_of;
+            let Some(last) = part_of else {
+                let answer = self.finish(completion, visit);
+                self.report_taken(self.cq_unreported_max);
+                return Some(Ok(answer));
+            };
+            self.absorb(completion, last);
+            self.report_taken(self.cq_unreported_max);
+        }
     }
 
     #[inline]
@@ -153,10 +211,12 @@ impl KvQueue {
         let flight = self.flights[index];
         self.flights[index].generation = flight.generation.wrapping_add(1);
         let bytes = flight.visible_bytes(&cqe);
-        self.stats.page_bytes_from_device += pages_bytes(flight.offset, bytes);
+        if matches!(flight.place, Place::Staging | Place::Owned) {
+            self.stats.page_bytes_from_device += pages_bytes(flight.offset, bytes);
+        }
         let done = |bytes| Done {
             ticket: Ticket { slot: slot.index(), generation: flight.generation },
-            status: cqe.status(),
+            status: flight.first_error.unwrap_or(cqe.status()),
             result: cqe.result_dw0(),
             bytes,
         };
@@ -167,13 +227,36 @@ impl KvQueue {
             }
             Place::Staging => visit(done(Bytes::Staged(&slot.staging()[..bytes]))),
             Place::Elsewhere => visit(done(Bytes::Staged(&[]))),
+            Place::Bar => {
+                self.bar_ring.release(slot.index());
+                visit(done(Bytes::Staged(&[])))
+            }
+            Place::Dword => {
+                let dword = cqe.dw1.get().to_le_bytes();
+                let bytes = if cqe.result_dw0() as usize <= dword.len() { bytes } else { 0 };
+                visit(done(Bytes::Staged(&dword[..bytes])))
+            }
+            Place::Behind => visit(done(Bytes::Staged(&self.take_payload(flight.bytes, bytes)))),
         };
         self.pool.release(slot);
         answer
     }
 
+    /// The payload behind a completion.
+    fn take_payload(&mut self, capacity: u32, bytes: usize) -> Vec<u8> {
+        let mut payload = vec![0; bytes];
+        self.queue.pair_mut().take_payload(&mut payload);
+        self.cq_unreported += cq_slots(bytes as u32);
+        self.cq_promised -= cq_slots(capacity);
+        payload
+    }
+
     #[inline]
     fn take_slot(&mut self) -> Result<Slot, SubmitError> {
+        // Nothing may come between the parts of a value.
+        if self.train.is_some() {
+            return Err(SubmitError::Full);
+        }
         self.pool.acquire().ok_or(SubmitError::Full)
     }
 
@@ -191,11 +274,12 @@ impl KvQueue {
         let flight = &mut self.flights[usize::from(index)];
         (flight.place, flight.shape, flight.bytes) = (place, shape, bytes);
         flight.offset = sqe.prp1.get() as u32 % PAGE_BYTES as u32;
+        flight.first_error = None;
         let (generation, offset) = (flight.generation, flight.offset);
         match self.queue.submit(slot, sqe) {
             Ok(()) => {
                 self.stats.commands += 1;
-                if shape == Shape::ToDevice {
+                if shape == Shape::ToDevice && bytes > 0 {
                     self.stats.page_bytes_to_device += pages_bytes(offset, bytes as usize);
                 }
                 Ok(Ticket { slot: index, generation })
@@ -204,10 +288,30 @@ impl KvQueue {
         }
     }
 
-    /// Only payload entries of the caller can have filled the queue.
+    /// Submits `sqe` with `payload` in the entries behind it.
+    fn depart(&mut self, slot: Slot, sqe: &Sqe, payload: &[u8]) -> Result<Ticket, SubmitError> {
+        let ticket = self.ticket_of(&slot);
+        self.prepare(&slot, Place::Elsewhere, 0);
+        match self.queue.submit_with(slot, sqe, payload) {
+            Ok(()) => {
+                self.stats.commands += 1;
+                Ok(ticket)
+            }
+            Err(rejected) => Err(self.take_back(rejected)),
+        }
+    }
+
+    /// Payload entries have filled the queue.
     #[cold]
     fn take_back(&mut self, rejected: Rejected) -> SubmitError {
-        self.pool.release(rejected.slot);
+        let slot = rejected.slot;
+        let index = usize::from(slot.index());
+        match self.flights[index].place {
+            Place::Bar => self.bar_ring.release(slot.index()),
+            Place::Behind => self.cq_promised -= cq_slots(self.flights[index].bytes),
+            _ => {}
+        }
+        self.pool.release(slot);
         SubmitError::Full
     }
 

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use saker_host::{ConnectOptions, Connection, Patience, Port, Turn};
-use saker_link::{DeviceCq, DeviceSq, DmaSpace, Doorbells, PAGE_BYTES, Placement, Registers, Sqe, offset};
+use saker_link::{
+    BarBuffer, DeviceCq, DeviceSq, DmaSpace, Doorbells, PAGE_BYTES, Placement, Registers, Sqe, offset,
+};
 use saker_nvme::admin::{AdminCommand, feature::fid};
 use saker_nvme::identify::{
     ActiveNamespaces, CommandSetCombinations, Controller, Descriptor, DescriptorWriter, KvFormat,
@@ -64,7 +66,12 @@ impl Fake {
     }
 
     fn in_space(space: Arc<DmaSpace>) -> Self {
-        let port = Port { space, registers: Arc::new(Registers::new()), doorbells: Doorbells::new(8) };
+        let port = Port {
+            space,
+            registers: Arc::new(Registers::new()),
+            doorbells: Doorbells::new(8),
+            bar: BarBuffer::new(8),
+        };
         let behaviour = Behaviour {
             mqes: 1023,
             css: 0x41,
@@ -128,7 +135,7 @@ impl Fake {
     }
 
     fn admin_queues(&self) -> (DeviceSq, DeviceCq) {
-        let Port { space, registers, doorbells } = &self.port;
+        let Port { space, registers, doorbells, .. } = &self.port;
         let aqa = registers.load_u32(offset::AQA).expect("exists");
         let base = |at| registers.load_u64(at).expect("exists");
         let sq = DeviceSq::new(space, doorbells, 0, base(offset::ASQ), (aqa & 0xFFF) + 1).expect("good ASQ");

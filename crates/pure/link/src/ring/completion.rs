@@ -10,6 +10,9 @@ use super::{DoorbellError, DoorbellKind, Doorbells, RingError, distance, next};
 use crate::dma::DmaSpace;
 use crate::entry::{CQE_WORDS, Cqe, cqe_words};
 
+/// Bytes of payload of an entry: all but the word with the phase tag.
+pub(super) const PAYLOAD_BYTES: usize = 14;
+
 /// Puts entries into a completion queue. Several submission queues may share it.
 #[derive(Debug)]
 pub struct DeviceCq {
@@ -65,6 +68,36 @@ impl DeviceCq {
         self.tail = after;
         self.phase ^= after == 0;
         Ok(())
+    }
+
+    /// Posts `cqe` with `payload` in the entries behind it, 14 bytes each, zero-padded; their last words have the phase tag
+    /// and a status field of zero. `cqe` is published last. All or nothing.
+    ///
+    /// # Errors
+    /// [`PostError`] if there is no room for all of it as far as the head doorbell says.
+    pub fn post_with(&mut self, cqe: &Cqe, payload: &[u8]) -> Result<(), PostError> {
+        if (payload.len().div_ceil(PAYLOAD_BYTES) as u32) >= self.room()? {
+            return Err(PostError::Full);
+        }
+        let (first, phase) = (self.tail, self.phase);
+        self.advance();
+        for part in payload.chunks(PAYLOAD_BYTES) {
+            let mut bytes = [0; Cqe::BYTES];
+            bytes[..part.len()].copy_from_slice(part);
+            bytes[PAYLOAD_BYTES] = u8::from(self.phase);
+            let words: [u64; CQE_WORDS] = zerocopy::transmute!(bytes);
+            self.ring.store(self.tail, words);
+            self.advance();
+        }
+        let words = cqe_words(&cqe.with_phase(phase));
+        self.ring.store_word(first, 0, words[0]);
+        self.ring.publish(first, 1, words[1]);
+        Ok(())
+    }
+
+    fn advance(&mut self) {
+        self.tail = next(self.tail, self.ring.entries());
+        self.phase ^= self.tail == 0;
     }
 
     /// Number of completions that can be posted now.

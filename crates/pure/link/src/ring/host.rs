@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::completion::PAYLOAD_BYTES;
 use super::doorbell::Doorbell;
 use super::memory::RingMemory;
 use super::{DoorbellKind, Doorbells, RingError, SqFull, distance, next};
@@ -110,6 +111,17 @@ impl HostQueuePair {
         self.in_flight = self.in_flight.saturating_sub(1);
         self.take_head(u32::from(cqe.sqhd.get()));
         Some(cqe)
+    }
+
+    /// Takes the payload that follows the completion just [polled](Self::poll), 14 bytes an entry, into `out`. Only for
+    /// commands whose completion says so: there is nothing else to tell its entries from completions.
+    pub fn take_payload(&mut self, out: &mut [u8]) {
+        for part in out.chunks_mut(PAYLOAD_BYTES) {
+            let bytes: [u8; Cqe::BYTES] = zerocopy::transmute!(self.cq.load(self.cq_head));
+            part.copy_from_slice(&bytes[..part.len()]);
+            self.cq_head = next(self.cq_head, self.cq.entries());
+            self.phase ^= self.cq_head == 0;
+        }
     }
 
     /// The controller's head lies between the last one and our tail; anything else would let us overwrite entries.

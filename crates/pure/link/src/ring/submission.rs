@@ -72,6 +72,34 @@ impl DeviceSq {
         Ok(true)
     }
 
+    /// Consumes `slots` entries as payload and appends their bytes to `into`, if that many are announced; false and nothing
+    /// otherwise.
+    ///
+    /// # Errors
+    /// [`DoorbellError`] once for each bad value of the tail doorbell.
+    #[inline]
+    pub fn fetch_payload(&mut self, slots: u32, into: &mut Vec<u8>) -> Result<bool, DoorbellError> {
+        if self.pending()? < slots {
+            return Ok(false);
+        }
+        for _ in 0..slots {
+            let bytes: [u8; Sqe::BYTES] = zerocopy::transmute!(self.ring.load(self.head));
+            into.extend_from_slice(&bytes);
+            self.head = next(self.head, self.ring.entries());
+        }
+        Ok(true)
+    }
+
+    /// Consumes everything that is announced without looking at it.
+    ///
+    /// # Errors
+    /// [`DoorbellError`] once for each bad value of the tail doorbell.
+    pub fn discard_announced(&mut self) -> Result<(), DoorbellError> {
+        self.pending()?;
+        self.head = self.tail.good();
+        Ok(())
+    }
+
     /// Copies up to `into.len()` pending entries without consuming them, and returns their number: to prefetch what
     /// they will need. The host may not change them before the head has passed them, but a faulty one can, so what
     /// counts is what [`fetch`](Self::fetch) gives.

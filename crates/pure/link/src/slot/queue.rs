@@ -76,6 +76,25 @@ impl SlotQueue {
         Ok(())
     }
 
+    /// [`submit`](Self::submit) with `payload` in the entries behind it, 64 bytes each, zero-padded; all or nothing.
+    ///
+    /// # Errors
+    /// [`Rejected`] gives the slot back.
+    #[inline]
+    pub fn submit_with(&mut self, slot: Slot, sqe: &Sqe, payload: &[u8]) -> Result<(), Rejected> {
+        if payload.len().div_ceil(Sqe::BYTES) >= self.pair.free_entries() as usize {
+            return Err(Rejected { slot, reason: SqFull.into() });
+        }
+        self.submit(slot, sqe)?;
+        for part in payload.chunks(Sqe::BYTES) {
+            let mut entry = [0; Sqe::BYTES];
+            entry[..part.len()].copy_from_slice(part);
+            let pushed = self.pair.submit_payload(&entry);
+            debug_assert!(pushed.is_ok(), "room was checked above");
+        }
+        Ok(())
+    }
+
     /// Announces everything submitted to the controller.
     #[inline]
     pub fn ring(&self) {

@@ -30,6 +30,8 @@ pub struct InlineRetrieve {
     pub key: Key,
     /// CDW10: most bytes that are wanted; 4 for the tiny form.
     pub bytes_max: u32,
+    /// Whether the value goes to DW1.
+    pub is_tiny: bool,
 }
 
 impl InlineRetrieve {
@@ -46,7 +48,8 @@ impl InlineRetrieve {
             return Err(Status::INVALID_OPCODE);
         };
         let is_tiny = sqe.opcode == opcode::RETRIEVE_TINY;
-        Ok(Self { key, bytes_max: if is_tiny { TINY_BYTES as u32 } else { buffer_bytes } })
+        let bytes_max = if is_tiny { TINY_BYTES as u32 } else { buffer_bytes };
+        Ok(Self { key, bytes_max, is_tiny })
     }
 }
 

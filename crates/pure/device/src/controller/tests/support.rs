@@ -38,6 +38,7 @@ pub fn identity() -> Identity {
         max_transfer_bytes: 4 << 20,
         volatile_write_cache: true,
         sgl: false,
+        vendor: None,
     }
 }
 

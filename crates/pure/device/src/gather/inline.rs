@@ -1,0 +1,109 @@
+//! Inline: the entries behind a store are its value (ByteExpress). A queue with an unfinished one is looked at no further
+//! until all of them are there: other queues go on.
+
+use super::{GATHER_BYTES_MAX, Taken};
+use crate::transfer::Pieces;
+use saker_link::{DeviceSq, DoorbellError};
+use saker_nvme::vendor::{InlineStore, inline_slots};
+use saker_nvme::{KvCommand, Sqe, Status};
+
+/// An inline store whose value is being fetched.
+#[derive(Debug)]
+pub struct InlineHead {
+    sqe: Sqe,
+    bytes: Vec<u8>,
+    /// Entries that have come.
+    slots: u32,
+    /// Entries that are still to come.
+    missing: u32,
+    /// Set when the value will not be stored: its entries are still passed over.
+    refused: Option<Status>,
+    /// The command has been completed already.
+    aborted: bool,
+}
+
+impl InlineHead {
+    /// Begins with its entry; `bytes` is an empty buffer. A value that is longer than the queue cannot be passed over: all
+    /// that is announced is thrown away, because any of it may be payload.
+    pub fn new(sqe: &Sqe, mut bytes: Vec<u8>, sq: &mut DeviceSq) -> Result<Self, DoorbellError> {
+        bytes.clear();
+        let value_bytes = sqe.cdw10.get();
+        let mut head = Self {
+            sqe: *sqe,
+            bytes,
+            slots: 0,
+            missing: inline_slots(value_bytes),
+            refused: None,
+            aborted: false,
+        };
+        if head.missing + 2 > sq.entries() {
+            sq.discard_announced()?;
+            head.missing = 0;
+            head.refused = Some(Status::INVALID_FIELD);
+        } else if value_bytes > GATHER_BYTES_MAX {
+            head.refused = Some(Status::INVALID_FIELD);
+        }
+        Ok(head)
+    }
+
+    /// Fetches what is announced. True when nothing is missing any more.
+    #[inline]
+    pub fn feed(&mut self, sq: &mut DeviceSq) -> Result<bool, DoorbellError> {
+        if self.missing > 0 {
+            let slots = self.missing.min(sq.pending()?);
+            if sq.fetch_payload(slots, &mut self.bytes)? {
+                self.missing -= slots;
+                self.slots += slots;
+            }
+            if self.refused.is_some() {
+                self.bytes.clear();
+            }
+        }
+        Ok(self.missing == 0)
+    }
+
+    /// The store's entry.
+    pub const fn sqe(&self) -> &Sqe {
+        &self.sqe
+    }
+
+    /// Entries of payload that were fetched.
+    pub const fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// Bytes that are held.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether its command was aborted: it must not be completed again.
+    pub const fn is_aborted(&self) -> bool {
+        self.aborted
+    }
+
+    /// Aborts it; the rest of its entries is passed over.
+    pub fn abort(&mut self) {
+        self.aborted = true;
+        self.refused = Some(Status::ABORT_REQUESTED);
+        self.bytes.clear();
+    }
+
+    /// The whole value.
+    ///
+    /// # Errors
+    /// Those of Store; 85h for more than the namespace takes, 02h for more than can be gathered or queued.
+    #[inline]
+    pub fn finish(mut self, value_bytes_max: u32) -> Result<Taken, Status> {
+        if let Some(status) = self.refused {
+            return Err(status);
+        }
+        let InlineStore { key, value_bytes, options } = InlineStore::decode(&self.sqe)?;
+        if value_bytes > value_bytes_max {
+            return Err(Status::INVALID_VALUE_SIZE);
+        }
+        self.bytes.truncate(value_bytes as usize);
+        let command = KvCommand::Store { key, value_bytes, options };
+        Ok(Taken::Whole(command, Pieces::Gathered(self.bytes)))
+    }
+}

@@ -1,0 +1,92 @@
+//! Background work of the namespaces: recovery, garbage collection, checkpoints, in quanta on the cores.
+
+use super::cores::Work;
+use super::{Event, Timed, Worker};
+use crate::device::Device;
+use crate::immediate::failed;
+use saker_engine::Background;
+use saker_flash::Media;
+use saker_medium::Step;
+use saker_nvme::Status;
+use saker_sim::{Class, CpuMeter, Duration};
+
+impl<M: Media> Device<M, Timed> {
+    pub(super) fn start_worker(&mut self, n: usize) {
+        if std::mem::replace(&mut self.tempo.workers[n], Worker::Busy) == Worker::Idle {
+            self.tempo.cores.enqueue(Work::Background(n));
+            let at = self.tempo.now;
+            self.tempo.events.push(at, Event::Core);
+        }
+    }
+
+    /// One quantum of a namespace's background work, recovery included.
+    pub(super) fn quantum(&mut self, n: usize) -> Duration {
+        let mut meter = CpuMeter::new(self.tempo.costs.prices);
+        let owner = self.namespaces[n].owner();
+        let recovering = self.namespaces[n].is_recovering();
+        let mut view = self.flash.view(owner, if recovering { Class::Foreground } else { Class::Background });
+        let step = if recovering {
+            let step = self.namespaces[n].recover(&mut view);
+            step.map(|over| if over { Background::Idle } else { Background::Worked })
+        } else {
+            self.namespaces[n].background(&mut view, &mut meter)
+        };
+        if let Some(batch) = self.tempo.background_batches[n].take() {
+            self.flash.unpin(batch);
+        }
+        let length = meter.take();
+        let at = self.tempo.now + length;
+        match step {
+            Step::Need(reads) => {
+                self.tempo.background_batches[n] = self.bring(Work::Background(n), &reads, Class::Background);
+            }
+            Step::Done(Background::Worked) => self.tempo.events.push(at, Event::Quantum(n)),
+            Step::Done(Background::Idle | Background::Waiting) | Step::Blocked(_) => {
+                self.tempo.workers[n] = Worker::Idle;
+                self.note_boot();
+                self.give_up_if_stuck(n);
+            }
+        }
+        self.settle();
+        length
+    }
+
+    /// A quantum is over: its effects count now. Go on, and let blocked commands try again.
+    pub(super) fn after_quantum(&mut self, n: usize) {
+        self.tempo.workers[n] = Worker::Idle;
+        self.retry_blocked(n);
+        let owner = self.namespaces[n].owner();
+        if self.namespaces[n].is_recovering()
+            || !self.tempo.blocked[n].is_empty()
+            || self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background))
+        {
+            self.start_worker(n);
+        }
+    }
+
+    pub(super) fn retry_blocked(&mut self, n: usize) {
+        for id in std::mem::take(&mut self.tempo.blocked[n]) {
+            self.tempo.cores.enqueue(Work::Command(id));
+        }
+        let at = self.tempo.now;
+        self.tempo.events.push(at, Event::Core);
+    }
+
+    /// Nothing is outstanding and background work can do nothing: blocked commands will never go on.
+    pub(super) fn give_up_if_stuck(&mut self, n: usize) {
+        if !self.flash.is_quiet() {
+            return;
+        }
+        for id in std::mem::take(&mut self.tempo.blocked[n]) {
+            self.post(id, failed(Status::CAPACITY_EXCEEDED));
+        }
+        // A Flush that waits now waits for what background work cannot move.
+        for id in std::mem::take(&mut self.tempo.flushing) {
+            if self.token(id).namespace == n {
+                self.post(id, failed(Status::INTERNAL_ERROR));
+            } else {
+                self.tempo.flushing.push(id);
+            }
+        }
+    }
+}

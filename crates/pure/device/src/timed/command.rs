@@ -1,0 +1,358 @@
+//! The way of one command through the stages.
+
+use super::cores::Work;
+use super::{Event, Id, Stage, Timed, Token};
+use crate::device::{Device, FLUSH};
+use crate::execute::{Outcome, Reach, Reply, Request};
+use crate::immediate::failed;
+use crate::trace::{Clockwork, CommandTrace, Part};
+use crate::vendor::{self, Routed};
+use saker_flash::Media;
+use saker_link::Sqe;
+use saker_medium::{Io, Medium};
+use saker_nvme::vendor::{cq_slots, opcode};
+use saker_nvme::{Cqe, NSID_ALL, Status};
+use saker_sim::{Class, CpuMeter, Duration};
+
+/// Longer than anything: all that has passed was service.
+const ALL: Duration = Duration::from_nanos(u64::MAX);
+
+impl<M: Media> Device<M, Timed> {
+    /// From now on the times of commands are collected, until [`take_traces`](Self::take_traces).
+    pub fn start_traces(&mut self) {
+        self.tempo.traces.get_or_insert_default();
+    }
+
+    /// The traces of the commands that completed since the last call, in the order of their completion.
+    pub fn take_traces(&mut self) -> Vec<CommandTrace> {
+        self.tempo.traces.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    pub(super) fn begin(&mut self, qid: u16, sqe: Sqe) {
+        let head = if sqe.opcode == opcode::STORE_INLINE { self.queues.take_inline(qid) } else { None };
+        let slots = head.as_ref().map_or(0, |h| u64::from(h.slots()));
+        let held = head.as_ref().map_or(0, |h| h.bytes() as u32);
+        self.queues.hold(qid, held);
+        let t = &mut self.tempo;
+        let clock = Clockwork::new(t.now, t.traces.is_some());
+        let stage = Stage::Fetched;
+        let token = Token {
+            qid,
+            sqe,
+            namespace: 0,
+            request: None,
+            stage,
+            batch: None,
+            head,
+            held,
+            clock,
+            service: ALL,
+        };
+        let id = t.free.pop().unwrap_or_else(|| {
+            t.tokens.push(None);
+            t.tokens.len() as Id - 1
+        });
+        t.tokens[id as usize] = Some(token);
+        self.stats.traffic.sqe_fetches += 1;
+        self.stats.traffic.inline_slots += slots;
+        // The doorbell travels to the device, the read request to the host, the entries back.
+        let length = self.tempo.costs.link_time(Sqe::BYTES as u64 * (1 + slots));
+        let after = self.tempo.costs.link_latency * 3;
+        self.through_link_in(id, length, after);
+    }
+
+    fn through_link_in(&mut self, id: Id, length: Duration, after: Duration) {
+        self.token(id).service = length + after;
+        let t = &mut self.tempo;
+        t.link_in.request(t.now, id, length, after, Event::LinkIn, Event::Step, &mut t.events);
+    }
+
+    fn through_link_out(&mut self, id: Id, length: Duration, after: Duration) {
+        self.token(id).service = length + after;
+        let t = &mut self.tempo;
+        t.link_out.request(t.now, id, length, after, Event::LinkOut, Event::Step, &mut t.events);
+    }
+
+    /// The dispatcher is busy with a command for that long; then comes `next`.
+    fn through_dispatcher(&mut self, id: Id, length: Duration, next: Stage) {
+        let token = self.token(id);
+        (token.stage, token.service) = (next, length);
+        let (t, none) = (&mut self.tempo, Duration::ZERO);
+        t.dispatcher.request(t.now, id, length, none, Event::Dispatcher, Event::Step, &mut t.events);
+    }
+
+    fn lap(&mut self, id: Id, part: Part) {
+        let now = self.tempo.now;
+        let token = self.token(id);
+        token.clock.lap(now, part, token.service);
+    }
+
+    pub(super) fn on_stage(&mut self, id: Id) {
+        let stage = self.token(id).stage.clone();
+        match stage {
+            Stage::Fetched => {
+                self.lap(id, Part::Fetch);
+                let length = self.dispatch_time(id);
+                self.through_dispatcher(id, length, Stage::Dispatched);
+            }
+            Stage::Dispatched => {
+                self.lap(id, Part::Firmware);
+                self.route(id);
+            }
+            Stage::SetUp => {
+                self.lap(id, Part::Firmware);
+                self.bring_data(id);
+            }
+            Stage::Ready => {
+                self.lap(id, Part::Transfer);
+                self.want_core(Work::Command(id));
+            }
+            Stage::Executed(reply) => {
+                self.lap(id, Part::Firmware);
+                self.after_execution(id, reply);
+            }
+            Stage::Flushing(reply) => self.sync(id, reply),
+            Stage::SetUpOut(reply) => {
+                self.lap(id, Part::Firmware);
+                self.send_data(id, reply);
+            }
+            Stage::Sent(reply) => {
+                self.lap(id, Part::Transfer);
+                self.post(id, reply);
+            }
+            Stage::Part(dw0) => {
+                self.lap(id, Part::Firmware);
+                self.post(id, Reply { dw0, ..failed(Status::SUCCESS) });
+            }
+            Stage::Posting(reply) => self.finish(id, reply),
+            Stage::Waiting => unreachable!("whoever waits is woken by a core"),
+        }
+    }
+
+    /// Taking the command, what it carries, and handing it out.
+    fn dispatch_time(&mut self, id: Id) -> Duration {
+        let token = self.token(id);
+        let slots = token.head.as_ref().map_or(0, |head| u64::from(head.slots()));
+        let opcode = token.sqe.opcode;
+        let costs = &self.tempo.costs;
+        let carried = match opcode {
+            opcode::STORE_PIGGYBACK | opcode::TRANSFER | opcode::TAIL => costs.fragment,
+            opcode::STORE_INLINE => costs.inline_slot * slots,
+            _ => Duration::ZERO,
+        };
+        costs.fetch + costs.dispatch + carried
+    }
+
+    /// Decodes the command and brings its data.
+    fn route(&mut self, id: Id) {
+        let (n, request) = match self.decode(id) {
+            Ok((n, Routed::Request(request))) => (n, request),
+            Ok((_, Routed::More(dw0))) => {
+                let length = self.tempo.costs.complete;
+                return self.through_dispatcher(id, length, Stage::Part(dw0));
+            }
+            Err(status) => return self.post(id, failed(status)),
+        };
+        let sqe = self.token(id).sqe;
+        request.count_in(&sqe, &mut self.stats.traffic);
+        let setup = self.tempo.costs.setup(request.pieces(), request.bytes_in());
+        self.hold(id, request.pieces().held_bytes());
+        let token = self.token(id);
+        (token.namespace, token.request) = (n, Some(request));
+        if setup > Duration::ZERO {
+            return self.through_dispatcher(id, setup, Stage::SetUp);
+        }
+        self.bring_data(id);
+    }
+
+    fn decode(&mut self, id: Id) -> Result<(usize, Routed), Status> {
+        let token = self.token(id);
+        let (qid, sqe, head) = (token.qid, token.sqe, token.head.take());
+        if sqe.opcode >= vendor::FIRST {
+            let n = self.namespace_of(&sqe)?;
+            return Ok((n, self.route_vendor(qid, &sqe, n, head)?));
+        }
+        if self.queues.has_open_values() {
+            self.queues.close_value(qid);
+        }
+        let all = sqe.nsid.get() == NSID_ALL && sqe.opcode == FLUSH;
+        let n = if all { 0 } else { self.namespace_of(&sqe)? };
+        let kind = &self.namespaces[n].config.kind;
+        let request = Request::decode(&sqe, kind, &self.host.space, self.pointer_rule())?;
+        Ok((n, Routed::Request(request)))
+    }
+
+    /// The command holds that much of its queue's gathering memory until it is executed.
+    fn hold(&mut self, id: Id, bytes: u32) {
+        let token = self.token(id);
+        let (qid, before) = (token.qid, std::mem::replace(&mut token.held, bytes));
+        self.queues.hold(qid, bytes);
+        self.queues.release(qid, before);
+    }
+
+    fn bring_data(&mut self, id: Id) {
+        let request = self.token(id).request.as_ref().expect("decoded");
+        let (is_write, (bytes, _)) = (request.is_write(), request.pieces().link_bytes(request.bytes_in()));
+        let costs = &self.tempo.costs;
+        let delay = costs.delay(is_write, bytes);
+        let (length, round_trip) = (costs.link_time(bytes), costs.link_latency * 2);
+        self.token(id).stage = Stage::Ready;
+        if bytes > 0 {
+            self.through_link_in(id, length, round_trip + delay);
+        } else if delay > Duration::ZERO {
+            let at = self.tempo.now + delay;
+            self.token(id).service = delay;
+            self.tempo.events.push(at, Event::Step(id));
+        } else {
+            self.want_core(Work::Command(id));
+        }
+    }
+
+    /// Executes a command on a core; returns how long the core is busy with it.
+    pub(super) fn execute(&mut self, id: Id) -> Duration {
+        let mut token = self.tempo.tokens[id as usize].take().expect("a command on its way");
+        let n = token.namespace;
+        let mut meter = CpuMeter::new(self.tempo.costs.prices);
+        let owner = self.namespaces[n].owner();
+        let mut view = self.flash.view(owner, Class::Foreground);
+        let waited = if matches!(token.stage, Stage::Waiting) { Part::Flash } else { Part::Queue };
+        token.clock.lap(self.tempo.now, waited, ALL);
+        let request = token.request.as_mut().expect("decoded");
+        let reach = Reach { space: &self.host.space, dma_engine: self.tempo.costs.dma_engine };
+        let outcome = request.execute(&mut self.namespaces[n], reach, &mut view, &mut meter);
+        if let Some(batch) = token.batch.take() {
+            self.flash.unpin(batch);
+        }
+        let mut length = meter.take();
+        match outcome {
+            Outcome::Done(mut reply) => {
+                if self.write_through && request.is_write() && reply.status.is_success() {
+                    reply.flush = self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
+                }
+                length += self.tempo.costs.complete;
+                (token.stage, token.service) = (Stage::Executed(reply), length);
+                let at = self.tempo.now + length;
+                self.tempo.events.push(at, Event::Step(id));
+            }
+            Outcome::Need(reads) => {
+                token.stage = Stage::Waiting;
+                token.batch = self.bring(Work::Command(id), &reads, Class::Foreground);
+            }
+            Outcome::Blocked => {
+                token.stage = Stage::Waiting;
+                self.tempo.blocked[n].push_back(id);
+            }
+        }
+        let is_blocked = matches!(self.tempo.blocked[n].back(), Some(last) if *last == id);
+        self.tempo.tokens[id as usize] = Some(token);
+        self.settle();
+        if is_blocked || self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
+            self.start_worker(n);
+        }
+        length
+    }
+
+    fn after_execution(&mut self, id: Id, reply: Reply) {
+        if reply.flush.is_some() {
+            self.token(id).stage = Stage::Flushing(reply);
+            return self.sync(id, reply);
+        }
+        if reply.bytes_out == 0 {
+            return self.post(id, reply);
+        }
+        let request = self.token(id).request.as_ref().expect("decoded");
+        let pieces = request.pieces().clone();
+        let setup = self.tempo.costs.setup(&pieces, reply.bytes_out);
+        if setup > Duration::ZERO {
+            return self.through_dispatcher(id, setup, Stage::SetUpOut(reply));
+        }
+        self.send_data(id, reply);
+    }
+
+    fn send_data(&mut self, id: Id, reply: Reply) {
+        let token = self.tempo.tokens[id as usize].as_mut().expect("a command on its way");
+        let request = token.request.as_ref().expect("decoded");
+        request.pieces().count(reply.bytes_out, &mut self.stats.traffic.to_host);
+        request.count_list(&token.sqe, reply.bytes_out, &mut self.stats.traffic);
+        let (bytes, _) = request.pieces().link_bytes(reply.bytes_out);
+        token.stage = Stage::Sent(reply);
+        let (length, latency) = (self.tempo.costs.link_time(bytes), self.tempo.costs.link_latency);
+        self.through_link_out(id, length, latency);
+    }
+
+    /// A Flush: once its programs are done, the sync.
+    fn sync(&mut self, id: Id, reply: Reply) {
+        let tag = reply.flush.expect("a Flush names its tag");
+        let n = self.token(id).namespace;
+        let finished = self.flash.finished();
+        if !self.namespaces[n].is_flushed(tag, finished) {
+            if tag <= finished {
+                // Programs failed; the worker makes that good.
+                self.start_worker(n);
+            }
+            return self.tempo.flushing.push(id);
+        }
+        self.token(id).service = ALL;
+        self.lap(id, Part::Flash);
+        let everybody = self.token(id).sqe.nsid.get() == NSID_ALL;
+        let next = n + 1;
+        if everybody && next < self.namespaces.len() {
+            // The next namespace's turn. It may have another command set.
+            let (sqe, rule) = (self.token(id).sqe, self.pointer_rule());
+            let kind = &self.namespaces[next].config.kind;
+            let request = match Request::decode(&sqe, kind, &self.host.space, rule) {
+                Ok(request) => request,
+                Err(status) => return self.post(id, failed(status)),
+            };
+            let token = self.token(id);
+            (token.namespace, token.request, token.stage) = (next, Some(request), Stage::Ready);
+            return self.want_core(Work::Command(id));
+        }
+        let owner = self.namespaces[n].owner();
+        self.flash.view(owner, Class::Foreground).sync();
+        let mut ok = true;
+        while let Some((owner, done)) = self.flash.take_completion() {
+            ok &= done.io != Io::Sync || done.result.is_ok();
+            self.deliver(owner, &done);
+        }
+        self.post(id, if ok { Reply { flush: None, ..reply } } else { failed(Status::INTERNAL_ERROR) });
+    }
+
+    pub(super) fn post(&mut self, id: Id, reply: Reply) {
+        self.token(id).stage = Stage::Posting(reply);
+        let slots = match &self.token(id).request {
+            Some(Request::Small(_, found)) if reply.status.is_success() => cq_slots(found.len() as u32),
+            _ => 0,
+        };
+        self.stats.traffic.cqes += 1;
+        self.stats.traffic.cq_slots += u64::from(slots);
+        let entries = Cqe::BYTES as u64 * (1 + u64::from(slots));
+        let (length, latency) = (self.tempo.costs.link_time(entries), self.tempo.costs.link_latency);
+        self.through_link_out(id, length, latency);
+    }
+
+    fn finish(&mut self, id: Id, reply: Reply) {
+        self.lap(id, Part::Completion);
+        let token = self.tempo.tokens[id as usize].take().expect("a command on its way");
+        self.tempo.free.push(id);
+        self.stats.commands += 1;
+        self.stats.errors += u64::from(!reply.status.is_success());
+        let (qid, cid) = (token.qid, token.sqe.cid.get());
+        if let Some(trace) = token.clock.finish(qid, cid, token.sqe.opcode, reply.status)
+            && let Some(traces) = &mut self.tempo.traces
+        {
+            traces.push(trace);
+        }
+        let result = u64::from(reply.dw0) | u64::from(reply.dw1) << 32;
+        match token.request {
+            Some(Request::Small(_, found)) if reply.status.is_success() && !found.is_empty() => {
+                self.queues.complete_with(qid, cid, reply.status, result, found);
+            }
+            _ => self.queues.complete(qid, cid, reply.status, result),
+        }
+        if self.queues.release(qid, token.held) {
+            let at = self.tempo.now;
+            self.tempo.events.push(at, Event::Look);
+        }
+    }
+}

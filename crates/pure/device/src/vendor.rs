@@ -1,0 +1,121 @@
+//! From vendor commands to requests: parts are gathered here, whole values go on as any other store.
+
+use crate::NamespaceKind;
+use crate::device::Device;
+use crate::execute::Request;
+use crate::gather::{GATHER_BYTES_MAX, InlineHead, Taken};
+use saker_flash::Media;
+use saker_link::{REGION_BYTES, Sqe};
+use saker_nvme::Status;
+use saker_nvme::vendor::{Capabilities, InlineRetrieve, Methods, cq_slots, opcode};
+
+/// The first vendor opcode.
+pub const FIRST: u8 = 0xC0;
+/// Most value bytes of a retrieve into the completion queue.
+pub const RETRIEVE_BYTES_MAX: u32 = 1024;
+
+/// What became of a command before its execution.
+#[derive(Debug)]
+pub enum Routed {
+    /// It can be executed.
+    Request(Request),
+    /// It was a part; DW0 of its completion.
+    More(u32),
+}
+
+/// The log page of a device with these methods.
+pub fn capabilities(methods: Methods) -> Capabilities {
+    let region = if methods.mmio() { REGION_BYTES } else { 0 };
+    Capabilities::new(methods, GATHER_BYTES_MAX, region, RETRIEVE_BYTES_MAX)
+}
+
+/// Whether a device with these methods knows a vendor opcode.
+pub const fn is_known(methods: Methods, code: u8) -> bool {
+    match code {
+        opcode::STORE_PIGGYBACK | opcode::TRANSFER => methods.piggyback(),
+        opcode::STORE_HYBRID | opcode::TAIL => methods.hybrid(),
+        opcode::STORE_INLINE => methods.inline(),
+        opcode::STORE_MMIO => methods.mmio(),
+        opcode::RETRIEVE_TINY => methods.retrieve_tiny(),
+        opcode::RETRIEVE_INLINE => methods.retrieve_inline(),
+        _ => false,
+    }
+}
+
+impl<M: Media, T> Device<M, T> {
+    /// Decodes a command of queue `qid` for namespace `n`; `head` is its value if it is an inline store.
+    ///
+    /// # Errors
+    /// The status to complete it with.
+    pub(crate) fn route_vendor(
+        &mut self,
+        qid: u16,
+        sqe: &Sqe,
+        n: usize,
+        head: Option<InlineHead>,
+    ) -> Result<Routed, Status> {
+        let was_open = self.queues.is_value_open(qid);
+        let taken = self.take_part(qid, sqe, n, head);
+        self.queues.note_open(qid, was_open);
+        Ok(match taken? {
+            Taken::Whole(command, pieces) => Routed::Request(Request::Kv(command, pieces)),
+            Taken::More(dw0) => Routed::More(dw0),
+            Taken::Small(command) => Routed::Request(Request::Small(command, Vec::new())),
+        })
+    }
+
+    fn take_part(
+        &mut self,
+        qid: u16,
+        sqe: &Sqe,
+        n: usize,
+        head: Option<InlineHead>,
+    ) -> Result<Taken, Status> {
+        let config = &self.namespaces[n].config;
+        let known = is_known(self.config.methods, sqe.opcode);
+        let NamespaceKind::Kv { value_bytes_max, .. } = config.kind else {
+            return Err(Status::INVALID_OPCODE);
+        };
+        let Some(gather) = self.queues.gather(qid) else { return Err(Status::INVALID_OPCODE) };
+        if !known {
+            gather.close();
+            return Err(Status::INVALID_OPCODE);
+        }
+        match sqe.opcode {
+            opcode::STORE_PIGGYBACK => gather.begin_piggyback(sqe, value_bytes_max),
+            opcode::TRANSFER => gather.transfer(sqe),
+            opcode::TAIL => gather.tail(sqe),
+            opcode::STORE_HYBRID => gather.hybrid(sqe, value_bytes_max, &self.host.space),
+            opcode::STORE_MMIO => gather.commit_mmio(sqe, value_bytes_max, &self.host.bar, qid),
+            opcode::STORE_INLINE => {
+                gather.close();
+                head.ok_or(Status::INVALID_OPCODE)?.finish(value_bytes_max)
+            }
+            _ => {
+                gather.close();
+                let command = InlineRetrieve::decode(sqe)?;
+                let fits = cq_slots(command.bytes_max) + 2 <= self.queues.cq_entries(qid);
+                let good = command.bytes_max <= RETRIEVE_BYTES_MAX && fits;
+                if good { Ok(Taken::Small(command)) } else { Err(Status::INVALID_FIELD) }
+            }
+        }
+    }
+
+    /// The namespace that a command is for.
+    ///
+    /// # Errors
+    /// The status to complete it with.
+    pub(crate) fn namespace_of(&self, sqe: &Sqe) -> Result<usize, Status> {
+        let nsid = sqe.nsid.get();
+        let Some(n) = self.namespace_index(nsid) else {
+            let broadcast = nsid == saker_nvme::NSID_ALL;
+            return Err(if broadcast { Status::INVALID_FIELD } else { Status::INVALID_NAMESPACE_OR_FORMAT });
+        };
+        if self.formats.iter().any(|(f, _)| *f == n) { Err(Status::FORMAT_IN_PROGRESS) } else { Ok(n) }
+    }
+
+    /// Bytes of values that are gathered or wait for their execution: bounded for each queue.
+    pub fn gathered_bytes(&self) -> usize {
+        self.queues.gathered_bytes()
+    }
+}
