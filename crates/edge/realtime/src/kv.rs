@@ -64,6 +64,7 @@ impl Kv {
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
     pub fn open(url: &str) -> Result<Self, Error> {
+        crate::huge_pages::install();
         let url = DeviceUrl::parse(url)?;
         let (device, host, profile) = build(&url)?;
         if let Some((nsid, what)) = device.damage().into_iter().next() {

@@ -3,6 +3,7 @@
 
 pub mod any;
 pub mod bench;
+mod huge_pages;
 pub mod image;
 pub mod kv;
 pub mod url;

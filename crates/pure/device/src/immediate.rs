@@ -7,14 +7,18 @@ use crate::vendor::{self, Routed};
 use saker_engine::Background;
 use saker_flash::{Flash, Media};
 use saker_link::Sqe;
-use saker_medium::{Medium, Step};
+use saker_medium::{Medium, Step, Tag};
 use saker_nvme::vendor::{cq_slots, opcode::STORE_INLINE};
 use saker_nvme::{NSID_ALL, Status};
 use saker_sim::{Class, Free, Meter, Unit};
 
 /// No clock, no costs.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Untimed;
+pub struct Untimed {
+    /// The last media operation when background work was looked for, and whether some was due.
+    looked_at: Tag,
+    is_due: bool,
+}
 
 /// Counts nothing, but tells the processor what will be needed.
 struct Quick;
@@ -39,7 +43,7 @@ impl<M: Media> Device<M, Untimed> {
     /// A device that keeps no time. It recovers at once.
     pub fn new(flash: Flash<M>, config: DeviceConfig, host: Attachment) -> Self {
         assert!(!flash.is_timed(), "flash with a timing model needs a timed device");
-        let mut device = Self::with_tempo(flash, config, host, Untimed);
+        let mut device = Self::with_tempo(flash, config, host, Untimed::default());
         device.boot();
         device
     }
@@ -210,14 +214,27 @@ impl<M: Media> Device<M, Untimed> {
         }
     }
 
-    /// Media completions and one quantum of background work, if any is due.
+    /// Media completions and one quantum of background work, if any is due. Work becomes due as pages are programmed:
+    /// most commands fill no page and pass by.
     #[inline]
     fn after_command(&mut self, n: usize) {
+        if self.flash.submitted() != self.tempo.looked_at || self.tempo.is_due {
+            self.look_after(n);
+        }
+    }
+
+    fn look_after(&mut self, n: usize) {
         self.settle();
-        let owner = self.namespaces[n].owner();
-        if self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
+        let due = (n..self.namespaces.len()).chain(0..n).find(|k| self.has_debt(*k));
+        self.tempo = Untimed { looked_at: self.flash.submitted(), is_due: due.is_some() };
+        if let Some(n) = due {
             self.make_room(n);
         }
+    }
+
+    fn has_debt(&mut self, n: usize) -> bool {
+        let owner = self.namespaces[n].owner();
+        self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background))
     }
 
     /// One quantum of background work. True if something was done.

@@ -319,6 +319,12 @@ impl<M: Media> Flash<M> {
         result
     }
 
+    /// The last operation submitted.
+    #[inline]
+    pub fn submitted(&self) -> Tag {
+        Tag(self.next_tag)
+    }
+
     /// Everything up to this tag has completed.
     #[inline]
     pub fn finished(&self) -> Tag {

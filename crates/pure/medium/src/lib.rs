@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod addr;
+pub mod advice;
 pub mod header;
 pub mod medium;
 pub mod ring;

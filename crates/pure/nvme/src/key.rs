@@ -12,6 +12,8 @@ use crate::sqe::Sqe;
 /// Keys of different length are different keys, even where one extends the other with zeros (KV, section 2.1).
 /// The order is that of the bytes, a shorter key before its extensions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+// Copied as words: at an odd place in an enum, each copy would wait for the stores of the one before.
+#[repr(C, align(8))]
 pub struct Key {
     /// Zero past `len`: equality, hash and order rely on it.
     bytes: [u8; Key::MAX_LEN],
@@ -30,22 +32,20 @@ impl Key {
     /// A key of these bytes; an error unless there are 1 to 16 of them.
     #[inline]
     pub fn new(key: &[u8]) -> Result<Self, KeyLengthError> {
-        let mut bytes = [0; Self::MAX_LEN];
-        match bytes.get_mut(..key.len()) {
-            Some(head) if !key.is_empty() => head.copy_from_slice(key),
-            _ => return Err(KeyLengthError(key.len())),
+        match padded(key) {
+            Some(bytes) => Ok(Self { bytes, len: key.len() as u8 }),
+            None => Err(KeyLengthError(key.len())),
         }
-        Ok(Self { bytes, len: key.len() as u8 })
     }
 
     /// The first `len` of 16 bytes; an error unless `len` is 1 to 16. Cheaper than [`Key::new`]: it does not branch on
     /// the bytes copied.
-    #[inline]
+    #[inline(always)]
     pub const fn from_padded(bytes: [u8; Self::MAX_LEN], len: usize) -> Result<Self, KeyLengthError> {
         if len == 0 || len > Self::MAX_LEN {
             return Err(KeyLengthError(len));
         }
-        let kept = u128::from_le_bytes(bytes) & (u128::MAX >> (128 - 8 * len as u32));
+        let kept = u128::from_le_bytes(bytes) & KEPT[len];
         Ok(Self { bytes: kept.to_le_bytes(), len: len as u8 })
     }
 
@@ -71,6 +71,43 @@ impl Key {
     pub const fn len(&self) -> usize {
         self.len as usize
     }
+}
+
+/// By length, the bits of a little-endian number that belong to the key.
+const KEPT: [u128; Key::MAX_LEN + 1] = {
+    let mut masks = [0; Key::MAX_LEN + 1];
+    let mut len = 1;
+    while len <= Key::MAX_LEN {
+        masks[len] = u128::MAX >> (128 - 8 * len as u32);
+        len += 1;
+    }
+    masks
+};
+
+/// 1 to 16 bytes, zeros behind them. Two overlapping loads instead of a call: keys come in by the million.
+#[inline]
+fn padded(key: &[u8]) -> Option<[u8; Key::MAX_LEN]> {
+    if let Ok(whole) = key.try_into() {
+        return Some(whole);
+    }
+    let number = match key.len() {
+        9..=15 => u128::from(word(key.first_chunk()?)) | tail(word(key.last_chunk()?), key.len()),
+        8 => u128::from(word(key.first_chunk()?)),
+        1..=7 => key.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte)),
+        _ => return None,
+    };
+    Some(number.to_le_bytes())
+}
+
+#[inline]
+fn word(bytes: &[u8; 8]) -> u64 {
+    u64::from_le_bytes(*bytes)
+}
+
+/// The last 8 of `len` (9 to 15) bytes, in their place.
+#[inline]
+fn tail(last: u64, len: usize) -> u128 {
+    u128::from(last) << (8 * (len - 8))
 }
 
 impl Ord for Key {
@@ -126,7 +163,7 @@ impl Sqe {
     }
 
     /// The key of the entry; an error unless KL is 1 to 16. Bytes beyond KL are ignored.
-    #[inline]
+    #[inline(always)]
     pub const fn key(&self) -> Result<Key, KeyLengthError> {
         let low = self.cdw2.get() as u128 | (self.cdw3.get() as u128) << 32;
         let high = self.cdw14.get() as u128 | (self.cdw15.get() as u128) << 32;

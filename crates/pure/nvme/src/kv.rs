@@ -143,28 +143,31 @@ impl KvCommand {
     ///
     /// # Errors
     /// The status to complete the command with: see the table of this module.
-    #[inline]
+    #[inline(always)]
     pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
         Self::decode_with(sqe, PointerRule::Prp)
     }
 
     /// [`KvCommand::decode`] for a transport that admits other data pointers.
-    #[inline]
+    #[inline(always)]
     pub fn decode_with(sqe: &Sqe, rule: PointerRule) -> Result<Self, Status> {
-        let command = match sqe.opcode {
-            opcode::STORE => decode_store(sqe),
-            opcode::RETRIEVE => decode_retrieve(sqe),
-            opcode::LIST => decode_list(sqe),
-            opcode::DELETE => key_of(sqe).map(|key| Self::Delete { key }),
-            opcode::EXIST => key_of(sqe).map(|key| Self::Exist { key }),
-            opcode::FLUSH => return sqe.check_flags(rule).map(|()| Self::Flush),
-            _ => return Err(Status::INVALID_OPCODE),
-        };
+        use opcode::{DELETE, EXIST, FLUSH, LIST, RETRIEVE, STORE};
+        if !matches!(sqe.opcode, FLUSH | STORE | RETRIEVE | LIST | DELETE | EXIST) {
+            return Err(Status::INVALID_OPCODE);
+        }
         sqe.check_flags(rule)?;
-        if sqe.nsid.get() == NSID_ALL {
+        if sqe.nsid.get() == NSID_ALL && sqe.opcode != FLUSH {
             return Err(Status::INVALID_FIELD);
         }
-        command
+        // Last, so that the command is built where the caller wants it.
+        match sqe.opcode {
+            STORE => decode_store(sqe),
+            RETRIEVE => decode_retrieve(sqe),
+            LIST => decode_list(sqe),
+            DELETE => key_of(sqe).map(|key| Self::Delete { key }),
+            EXIST => key_of(sqe).map(|key| Self::Exist { key }),
+            _ => Ok(Self::Flush),
+        }
     }
 
     /// The entry for this command, without CID and data pointer.
@@ -198,7 +201,7 @@ impl KvCommand {
 }
 
 /// KL outside 1 to 16: see the table of this module.
-#[inline]
+#[inline(always)]
 const fn key_of(sqe: &Sqe) -> Result<Key, Status> {
     match sqe.key() {
         Ok(key) => Ok(key),
@@ -207,14 +210,14 @@ const fn key_of(sqe: &Sqe) -> Result<Key, Status> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn decode_store(sqe: &Sqe) -> Result<KvCommand, Status> {
     let key = key_of(sqe)?;
     let options = StoreOptions::decode(sqe.cdw11.get())?;
     Ok(KvCommand::Store { key, value_bytes: sqe.cdw10.get(), options })
 }
 
-#[inline]
+#[inline(always)]
 fn decode_retrieve(sqe: &Sqe) -> Result<KvCommand, Status> {
     let raw = sqe.cdw11.get() & RAW != 0;
     Ok(KvCommand::Retrieve { key: key_of(sqe)?, buffer_bytes: sqe.cdw10.get(), raw })

@@ -207,6 +207,9 @@ impl HashStore {
 
     /// Takes note of a finished I/O.
     pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        if done.result.is_err() {
+            self.credit.end();
+        }
         let failed = self.log.completed(done, m);
         if let Io::Program { at, .. } = done.io
             && failed

@@ -5,6 +5,7 @@
 //! recovery, and an order for List.
 
 pub mod checkpoint;
+mod credit;
 pub mod gc;
 pub mod list;
 pub mod ops;
@@ -72,6 +73,7 @@ pub struct HashStore {
     gc: Option<GcCursor>,
     checkpoint: checkpoint::State,
     pending: pending::Pending,
+    credit: credit::Credit,
 }
 
 impl HashStore {
@@ -87,6 +89,7 @@ impl HashStore {
             gc: None,
             checkpoint: checkpoint::State::default(),
             pending: pending::Pending::default(),
+            credit: credit::Credit::default(),
         }
     }
 

@@ -69,7 +69,10 @@ impl HashStore {
         m: &M,
         w: &mut W,
     ) -> Result<(), KvError> {
-        self.record_bytes_max = self.record_bytes_max.max(bytes);
+        if bytes > self.record_bytes_max {
+            self.record_bytes_max = bytes;
+            self.credit.end();
+        }
         if condition != Condition::Always {
             self.enter_pending();
             w.work(Unit::Probe, 2);
@@ -80,6 +83,12 @@ impl HashStore {
             }
         }
         // Far from full, which is nearly always, one comparison decides.
+        if self.credit.pay(bytes) { Ok(()) } else { self.admit_slowly(place, bytes, m) }
+    }
+
+    #[cold]
+    fn admit_slowly<M: Medium>(&mut self, place: Place, bytes: u32, m: &M) -> Result<(), KvError> {
+        self.take_credit(m);
         let needed = self.log.live_bytes() + self.pending.bytes() + u64::from(bytes);
         if needed > self.capacity_bytes(m) {
             self.enter_pending();
@@ -120,9 +129,11 @@ impl HashStore {
         let used = start + header.value_bytes as usize;
         let chunk = self.log.chunk_mut(m, writer, 0);
         if chunk.len() >= used {
-            chunk[HEADER_BYTES as usize..start].copy_from_slice(key);
+            // The padding first, and more than it: fixed sizes need no call.
+            let end = chunk.len();
+            chunk[end - 8..].copy_from_slice(&[0; 8]);
+            copy_key(&mut chunk[HEADER_BYTES as usize..start], key);
             value.read(0, &mut chunk[start..used])?;
-            chunk[used..].fill(0);
             chunk[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
             header.crc = super::record::record_crc(&chunk[4..used]);
             chunk[..4].copy_from_slice(&header.crc.to_le_bytes());
@@ -287,6 +298,9 @@ impl HashStore {
         if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_DELETES) {
             return Step::Blocked(stall);
         }
+        if !self.credit.pay(bytes) {
+            self.credit.end();
+        }
         let writer = self.log.begin(m, Stream::User, bytes);
         let spot = writer.spot();
         let header = self.header(Kind::Tombstone, key.len(), 0);
@@ -325,5 +339,14 @@ impl HashStore {
     /// programs are made good by background work first.
     pub fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
         self.log.is_safe(tag, finished)
+    }
+}
+
+/// Copies a key; the usual sizes without a call.
+#[inline]
+fn copy_key(to: &mut [u8], key: &[u8]) {
+    match (to.first_chunk_mut::<16>(), key.first_chunk::<16>()) {
+        (Some(to), Some(key)) if key.len() == 16 => *to = *key,
+        _ => to.copy_from_slice(key),
     }
 }

@@ -1,16 +1,19 @@
 //! Index entries on their way.
 //!
-//! Entering a pair into the index is one or two cache misses, more than all the rest of a put. So a put hands
-//! its entry to this window, asks the processor for the lines, and enters the entry that has waited longest:
-//! its lines are there by now. Everything that looks at the index empties the window first, so nobody can
-//! tell. Used only where the meter says that touching helps; models never see it.
+//! Entering a pair into the index is a few cache misses and a walk of the page tables, more than all the rest of a put.
+//! So a put hands its entry to this window. Eight at a time ask the processor for their lines, so that the misses
+//! overlap, and are entered when eight more have come: the lines are there by now. Everything that looks at the
+//! index empties the window first, so nobody can tell. Used only where the meter says that touching helps; models
+//! never see it.
 
 use super::HashStore;
 use crate::index::{Loc, Place};
 use saker_sim::Meter;
 
-/// Entries that wait: enough for their lines to arrive meanwhile.
-const ENTRIES: usize = 16;
+/// Entries that ask for their lines, or are entered, at once.
+const BATCH: usize = 8;
+/// Entries that wait.
+const ENTRIES: usize = 2 * BATCH;
 /// Longer records are entered at once: their bytes count towards the capacity only then.
 const RECORD_BYTES_MAX: u32 = 512;
 
@@ -68,12 +71,21 @@ impl HashStore {
             self.enter_pending();
             return self.enter(place, loc);
         }
-        self.index.touch(place, w);
-        if self.pending.len == ENTRIES {
+        self.pending.push((place, loc));
+        if self.pending.len.is_multiple_of(BATCH) {
+            self.turn_over(w);
+        }
+    }
+
+    /// The newest batch asks for its lines; the one before it is entered.
+    fn turn_over<W: Meter>(&mut self, w: &mut W) {
+        for n in self.pending.len - BATCH..self.pending.len {
+            self.index.touch(self.pending.entries[(self.pending.first + n) % ENTRIES].0, w);
+        }
+        while self.pending.len > BATCH {
             let (place, loc) = self.pending.pop();
             self.enter(place, loc);
         }
-        self.pending.push((place, loc));
     }
 
     /// Enters every pair that waits.

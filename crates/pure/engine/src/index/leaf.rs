@@ -5,6 +5,8 @@
 //! only, and walking the array is walking the keys in order.
 
 use super::Loc;
+use super::arena::{Arena, Extent};
+use std::cmp::Ordering;
 
 /// A mixed key: ordered, with 64 leading bits that spread evenly.
 pub trait Mixed: Copy + Ord + Default {
@@ -46,9 +48,9 @@ impl<K: Mixed> Entry<K> {
 const TAIL: usize = 8;
 
 /// A leaf: entries whose mixed keys share their first `depth` bits.
-#[derive(Clone, Debug)]
-pub struct Leaf<K> {
-    slots: Vec<Entry<K>>,
+#[derive(Clone, Copy, Debug)]
+pub struct Leaf {
+    extent: Extent,
     /// Slots that are homes: all but the tail.
     homes: u32,
     len: u32,
@@ -63,33 +65,39 @@ pub enum Search {
     Missing(usize),
 }
 
-impl<K: Mixed> Leaf<K> {
-    /// An empty leaf with room for `capacity` slots.
-    pub fn new(depth: u8, capacity: usize) -> Self {
-        let slots = vec![Entry { key: K::default(), loc: Loc::NONE }; capacity.max(2 * TAIL)];
-        let homes = (slots.len() - TAIL) as u32;
-        Self { slots, homes, len: 0, depth }
+impl Leaf {
+    /// An empty leaf with room for at least `capacity` slots.
+    pub fn new<K: Mixed>(arena: &mut Arena<K>, depth: u8, capacity: usize) -> Self {
+        let extent = arena.allocate(capacity.max(2 * TAIL));
+        Self { extent, homes: (extent.slots() - TAIL) as u32, len: 0, depth }
     }
 
     /// A leaf filled with sorted entries.
-    pub fn build(depth: u8, capacity: usize, entries: impl Iterator<Item = Entry<K>>) -> Self {
-        let mut leaf = Self::new(depth, capacity);
+    pub fn build<K: Mixed>(arena: &mut Arena<K>, depth: u8, capacity: usize, entries: &[Entry<K>]) -> Self {
+        let mut leaf = Self::new(arena, depth, capacity.max(entries.len()));
+        while !leaf.fill(arena.slots_mut(leaf.extent), entries) {
+            // A crowded end (nearly impossible with mixed keys): a longer tail takes what homes cannot.
+            let longer = arena.allocate(leaf.extent.slots() + entries.len());
+            arena.release(std::mem::replace(&mut leaf.extent, longer));
+        }
+        leaf.len = entries.len() as u32;
+        leaf
+    }
+
+    fn fill<K: Mixed>(&self, slots: &mut [Entry<K>], entries: &[Entry<K>]) -> bool {
         let mut free = 0;
-        let mut spilled = Vec::new();
         for entry in entries {
-            let at = leaf.home(entry.key).max(free);
-            if at >= leaf.slots.len() {
-                spilled.push(entry);
-                continue;
-            }
-            leaf.slots[at] = entry;
-            leaf.len += 1;
+            let at = self.home(entry.key).max(free);
+            let Some(slot) = slots.get_mut(at) else { return false };
+            *slot = *entry;
             free = at + 1;
         }
-        // A crowded end (nearly impossible with mixed keys): append, the order still holds.
-        leaf.len += spilled.len() as u32;
-        leaf.slots.extend(spilled);
-        leaf
+        true
+    }
+
+    /// Where its slots are.
+    pub fn extent(&self) -> Extent {
+        self.extent
     }
 
     /// Bits shared by all entries.
@@ -102,98 +110,80 @@ impl<K: Mixed> Leaf<K> {
         self.len as usize
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Slots.
+    #[inline]
     pub fn capacity(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// The slot at `at`.
-    pub fn slot(&self, at: usize) -> Option<&Entry<K>> {
-        self.slots.get(at)
-    }
-
-    /// All entries in order.
-    pub fn entries(&self) -> impl Iterator<Item = Entry<K>> + '_ {
-        self.slots.iter().filter(|e| !e.loc.is_none()).copied()
+        self.extent.slots()
     }
 
     #[inline]
-    fn home(&self, key: K) -> usize {
+    fn home<K: Mixed>(&self, key: K) -> usize {
         let bits = key.prefix() << self.depth;
         ((u128::from(bits) * u128::from(self.homes)) >> 64) as usize
     }
 
-    /// Finds an entry or where it belongs.
+    /// Finds an entry in the leaf's slots, or where it belongs.
     #[inline]
-    pub fn search(&self, key: K, key_bytes: u8) -> Search {
-        let mut at = self.home(key);
-        while let Some(entry) = self.slots.get(at) {
+    pub fn search<K: Mixed>(&self, slots: &[Entry<K>], key: K, key_bytes: u8) -> Search {
+        let (home, prefix) = (self.home(key), key.prefix());
+        for (n, entry) in slots[home..].iter().enumerate() {
             if entry.loc.is_none() {
-                return Search::Missing(at);
+                return Search::Missing(home + n);
             }
-            if entry.key >= key {
-                if entry.key == key && entry.loc.key_bytes() == key_bytes {
-                    return Search::Found(at);
-                }
-                if entry.order() > (key, key_bytes) {
-                    return Search::Missing(at);
-                }
+            // The leading bits decide nearly always.
+            if entry.key.prefix() < prefix {
+                continue;
             }
-            at += 1;
+            match entry.order().cmp(&(key, key_bytes)) {
+                Ordering::Less => {}
+                Ordering::Equal => return Search::Found(home + n),
+                Ordering::Greater => return Search::Missing(home + n),
+            }
         }
-        Search::Missing(at)
-    }
-
-    /// The place of a found entry.
-    #[inline]
-    pub fn loc(&self, at: usize) -> Loc {
-        self.slots[at].loc
-    }
-
-    /// Replaces the place of a found entry.
-    #[inline]
-    pub fn replace(&mut self, at: usize, loc: Loc) -> Loc {
-        std::mem::replace(&mut self.slots[at].loc, loc)
+        Search::Missing(slots.len())
     }
 
     /// Enters a missing entry at the slot `search` gave. False if there is no free slot behind it.
     #[inline]
-    pub fn insert(&mut self, at: usize, entry: Entry<K>) -> bool {
-        let Some(gap) = self.slots[at.min(self.slots.len())..].iter().position(|e| e.loc.is_none()) else {
-            return false;
-        };
-        self.slots.copy_within(at..at + gap, at + 1);
-        self.slots[at] = entry;
-        self.len += 1;
-        true
+    pub fn insert<K: Mixed>(&mut self, slots: &mut [Entry<K>], at: usize, entry: Entry<K>) -> bool {
+        // The few entries up to the next gap move up by one, each into the place of the one before it.
+        let mut moving = entry;
+        for slot in &mut slots[at..] {
+            std::mem::swap(slot, &mut moving);
+            if moving.loc.is_none() {
+                self.len += 1;
+                return true;
+            }
+        }
+        slots[at..].iter_mut().rev().for_each(|slot| std::mem::swap(slot, &mut moving));
+        false
     }
 
     /// Removes a found entry; the following ones move up as far as their homes allow.
-    pub fn remove(&mut self, at: usize) -> Loc {
-        let loc = self.slots[at].loc;
+    pub fn remove<K: Mixed>(&mut self, slots: &mut [Entry<K>], at: usize) -> Loc {
+        let loc = slots[at].loc;
         let mut hole = at;
-        while let Some(next) = self.slots.get(hole + 1) {
+        while let Some(next) = slots.get(hole + 1) {
             if next.loc.is_none() || self.home(next.key) > hole {
                 break;
             }
-            self.slots[hole] = *next;
+            slots[hole] = *next;
             hole += 1;
         }
-        self.slots[hole].loc = Loc::NONE;
+        slots[hole].loc = Loc::NONE;
         self.len -= 1;
         loc
     }
 
-    /// The slots a search for the key looks at first.
+    /// The slots that entering the key will look at: its home, and one on each of the lines that follow.
     #[inline]
-    pub fn neighbourhood(&self, key: K) -> [&Entry<K>; 2] {
-        let home = self.home(key);
-        // The tail keeps a slot behind every home.
-        [&self.slots[home], &self.slots[home + 4]]
+    pub fn neighbourhood<'a, K: Mixed>(
+        &self,
+        slots: &'a [Entry<K>],
+        key: K,
+    ) -> impl Iterator<Item = &'a Entry<K>> {
+        let line = 64 / size_of::<Entry<K>>();
+        // The tail keeps these slots behind every home.
+        slots[self.home(key)..].iter().step_by(line).take(TAIL / line)
     }
 }

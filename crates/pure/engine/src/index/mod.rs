@@ -5,6 +5,7 @@
 //! leaves split by hash prefix and are sorted by mixed key within them, so the index itself is the order in
 //! which List goes through the pairs.
 
+mod arena;
 pub mod leaf;
 pub mod loc;
 pub mod mix;

@@ -2,11 +2,13 @@
 //! rehashed as a whole, so no operation takes long.
 
 use super::Loc;
+use super::arena::Arena;
 use super::leaf::{Entry, Leaf, Mixed, Search};
 use saker_sim::Meter;
 
-/// Entries at which a leaf splits.
-const LEAF_ENTRIES_MAX: usize = 448;
+/// Entries at which a leaf may split. Each leaf has a limit of its own between this and twice as much, so that the
+/// leaves do not all outgrow their extents at the same time: what one gives back, the next one takes.
+const LEAF_ENTRIES_MIN: usize = 1024;
 /// A leaf is rebuilt larger when more than this part of its slots is in use.
 const LOAD_PERCENT_MAX: usize = 85;
 /// Deepest split. Beyond it (only with keys made for it) a leaf grows without bound.
@@ -31,7 +33,8 @@ impl Cursor {
 pub struct Table<K> {
     depth: u8,
     directory: Vec<u32>,
-    leaves: Vec<Leaf<K>>,
+    leaves: Vec<Leaf>,
+    arena: Arena<K>,
     len: u64,
     slots: u64,
     /// Sum of key lengths, which decides how roomy leaves may be.
@@ -40,7 +43,15 @@ pub struct Table<K> {
 
 impl<K: Mixed> Default for Table<K> {
     fn default() -> Self {
-        Self { depth: 0, directory: Vec::new(), leaves: Vec::new(), len: 0, slots: 0, key_bytes: 0 }
+        Self {
+            depth: 0,
+            directory: Vec::new(),
+            leaves: Vec::new(),
+            arena: Arena::default(),
+            len: 0,
+            slots: 0,
+            key_bytes: 0,
+        }
     }
 }
 
@@ -62,7 +73,7 @@ impl<K: Mixed> Table<K> {
 
     /// Bytes of the directory and the leaf headers.
     pub fn directory_bytes(&self) -> u64 {
-        (self.directory.len() * 4 + self.leaves.len() * size_of::<Leaf<K>>()) as u64
+        (self.directory.len() * 4 + self.leaves.len() * size_of::<Leaf>()) as u64
     }
 
     #[inline]
@@ -71,17 +82,20 @@ impl<K: Mixed> Table<K> {
         (key.prefix() >> 1 >> (63 - self.depth)) as usize
     }
 
+    /// The leaf of a key and its slots.
     #[inline]
-    fn leaf_of(&self, key: K) -> Option<&Leaf<K>> {
-        self.directory.get(self.directory_at(key)).map(|n| &self.leaves[*n as usize])
+    fn leaf_of(&self, key: K) -> Option<(&Leaf, &[Entry<K>])> {
+        let n = *self.directory.get(self.directory_at(key))?;
+        let leaf = &self.leaves[n as usize];
+        Some((leaf, self.arena.slots(leaf.extent())))
     }
 
     /// The place of a key.
     #[inline]
     pub fn get(&self, key: K, key_bytes: u8) -> Option<Loc> {
-        let leaf = self.leaf_of(key)?;
-        match leaf.search(key, key_bytes) {
-            Search::Found(at) => Some(leaf.loc(at)),
+        let (leaf, slots) = self.leaf_of(key)?;
+        match leaf.search(slots, key, key_bytes) {
+            Search::Found(at) => Some(slots[at].loc),
             Search::Missing(_) => None,
         }
     }
@@ -95,12 +109,13 @@ impl<K: Mixed> Table<K> {
         loop {
             let n = self.directory[self.directory_at(key)] as usize;
             let leaf = &mut self.leaves[n];
-            let at = match leaf.search(key, loc.key_bytes()) {
-                Search::Found(at) => return Some(leaf.replace(at, loc)),
+            let slots = self.arena.slots_mut(leaf.extent());
+            let at = match leaf.search(slots, key, loc.key_bytes()) {
+                Search::Found(at) => return Some(std::mem::replace(&mut slots[at].loc, loc)),
                 Search::Missing(at) => at,
             };
             let crowded = (leaf.len() + 1) * 100 > leaf.capacity() * LOAD_PERCENT_MAX;
-            if !crowded && leaf.insert(at, Entry { key, loc }) {
+            if !crowded && leaf.insert(slots, at, Entry { key, loc }) {
                 self.len += 1;
                 self.key_bytes += u64::from(loc.key_bytes());
                 return None;
@@ -112,12 +127,14 @@ impl<K: Mixed> Table<K> {
     /// Removes a key; returns its place.
     pub fn remove(&mut self, key: K, key_bytes: u8) -> Option<Loc> {
         let n = *self.directory.get(self.directory_at(key))? as usize;
-        match self.leaves[n].search(key, key_bytes) {
+        let leaf = &mut self.leaves[n];
+        let slots = self.arena.slots_mut(leaf.extent());
+        match leaf.search(slots, key, key_bytes) {
             Search::Missing(_) => None,
             Search::Found(at) => {
                 self.len -= 1;
                 self.key_bytes -= u64::from(key_bytes);
-                let loc = self.leaves[n].remove(at);
+                let loc = leaf.remove(slots, at);
                 self.shrink(n);
                 Some(loc)
             }
@@ -127,7 +144,7 @@ impl<K: Mixed> Table<K> {
     /// The position of the first entry at or after a key.
     pub fn seek(&self, key: K, key_bytes: u8) -> Cursor {
         let directory = self.directory_at(key);
-        match self.leaf_of(key).map(|leaf| leaf.search(key, key_bytes)) {
+        match self.leaf_of(key).map(|(leaf, slots)| leaf.search(slots, key, key_bytes)) {
             None => Cursor::START,
             Some(Search::Found(slot) | Search::Missing(slot)) => Cursor { directory, slot },
         }
@@ -137,7 +154,7 @@ impl<K: Mixed> Table<K> {
     pub fn next(&self, cursor: &mut Cursor) -> Option<(K, Loc)> {
         loop {
             let leaf = &self.leaves[*self.directory.get(cursor.directory)? as usize];
-            while let Some(entry) = leaf.slot(cursor.slot) {
+            while let Some(entry) = self.arena.slots(leaf.extent()).get(cursor.slot) {
                 cursor.slot += 1;
                 if !entry.loc.is_none() {
                     return Some((entry.key, entry.loc));
@@ -152,13 +169,13 @@ impl<K: Mixed> Table<K> {
     /// Asks for the lines a key will need.
     #[inline]
     pub fn touch<W: Meter>(&self, key: K, w: &mut W) {
-        if let Some(leaf) = self.leaf_of(key) {
-            leaf.neighbourhood(key).into_iter().for_each(|slot| w.touch(slot));
+        if let Some((leaf, slots)) = self.leaf_of(key) {
+            leaf.neighbourhood(slots, key).for_each(|slot| w.touch(slot));
         }
     }
 
     fn start(&mut self) {
-        self.leaves.push(Leaf::new(0, 0));
+        self.leaves.push(Leaf::new(&mut self.arena, 0, 0));
         self.directory.push(0);
         self.slots = self.leaves[0].capacity() as u64;
     }
@@ -172,10 +189,17 @@ impl<K: Mixed> Table<K> {
         roomy.clamp(n * 107 / LOAD_PERCENT_MAX + 2, n * 168 / 100 + 8)
     }
 
+    /// The number of entries at which the leaf of a key splits.
+    fn limit(key: K, depth: u8) -> usize {
+        let leaf = (key.prefix() >> 1 >> (63 - depth)) + (1 << depth);
+        let spread = leaf.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        LEAF_ENTRIES_MIN + ((spread * LEAF_ENTRIES_MIN as u64) >> 32) as usize
+    }
+
     fn grow(&mut self, key: K) {
         let n = self.directory[self.directory_at(key)] as usize;
         let leaf = &self.leaves[n];
-        if leaf.len() >= LEAF_ENTRIES_MAX && leaf.depth() < DEPTH_MAX {
+        if leaf.len() >= Self::limit(key, leaf.depth()) && leaf.depth() < DEPTH_MAX {
             return self.split(n, key);
         }
         // Larger in any case: a crowded end can ask for room before the leaf is full.
@@ -184,11 +208,26 @@ impl<K: Mixed> Table<K> {
     }
 
     fn rebuild(&mut self, n: usize, capacity: usize) {
-        let leaf = &self.leaves[n];
-        let larger = Leaf::build(leaf.depth(), capacity, leaf.entries());
-        self.slots += larger.capacity() as u64;
-        self.slots -= leaf.capacity() as u64;
-        self.leaves[n] = larger;
+        let leaf = self.leaves[n];
+        let entries = self.entries(&leaf);
+        self.replace(n, leaf.depth(), capacity, &entries);
+    }
+
+    /// All entries of a leaf, in order.
+    fn entries(&self, leaf: &Leaf) -> Vec<Entry<K>> {
+        let mut entries = Vec::with_capacity(leaf.len());
+        entries.extend(self.arena.slots(leaf.extent()).iter().filter(|e| !e.loc.is_none()));
+        entries
+    }
+
+    /// Puts a new leaf in the place of leaf `n`.
+    fn replace(&mut self, n: usize, depth: u8, capacity: usize, entries: &[Entry<K>]) {
+        let old = self.leaves[n];
+        self.arena.release(old.extent());
+        let new = Leaf::build(&mut self.arena, depth, capacity, entries);
+        self.slots += new.capacity() as u64;
+        self.slots -= old.capacity() as u64;
+        self.leaves[n] = new;
     }
 
     fn split(&mut self, n: usize, key: K) {
@@ -198,21 +237,16 @@ impl<K: Mixed> Table<K> {
             self.depth += 1;
         }
         let bit = 63 - u32::from(depth);
-        let low: Vec<_> = self.leaves[n].entries().filter(|e| e.key.prefix() >> bit & 1 == 0).collect();
-        let high: Vec<_> = self.leaves[n].entries().filter(|e| e.key.prefix() >> bit & 1 == 1).collect();
-        let build = |half: Vec<Entry<K>>| {
-            let capacity = self.capacity_for(half.len() + 1);
-            Leaf::build(depth + 1, capacity, half.into_iter())
-        };
-        let (low, high) = (build(low), build(high));
-        self.slots += (low.capacity() + high.capacity()) as u64;
-        self.slots -= self.leaves[n].capacity() as u64;
-        let new = self.leaves.len() as u32;
+        let entries = self.entries(&self.leaves[n]);
+        let (low, high) = entries.split_at(entries.partition_point(|e| e.key.prefix() >> bit & 1 == 0));
+        self.replace(n, depth + 1, self.capacity_for(low.len() + 1), low);
+        let capacity = self.capacity_for(high.len() + 1);
+        let leaf = Leaf::build(&mut self.arena, depth + 1, capacity, high);
+        self.slots += leaf.capacity() as u64;
         let span = 1usize << (self.depth - depth);
         let first = self.directory_at(key) / span * span;
-        self.directory[first + span / 2..first + span].fill(new);
-        self.leaves[n] = low;
-        self.leaves.push(high);
+        self.directory[first + span / 2..first + span].fill(self.leaves.len() as u32);
+        self.leaves.push(leaf);
     }
 
     /// A leaf that has become nearly empty gives its slots back.

@@ -1,7 +1,7 @@
 //! The pool of superblocks. Owners lease them within their quota; the least worn one goes first.
 
 use saker_medium::SegmentId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Lease {
@@ -15,7 +15,8 @@ pub struct Superblocks {
     /// Free ones by wear.
     free: BTreeSet<(u32, SegmentId)>,
     owner: Vec<u16>,
-    leases: BTreeMap<u16, Lease>,
+    /// By owner: owners are namespace numbers, which are small.
+    leases: Vec<Lease>,
     retired: u32,
 }
 
@@ -27,14 +28,14 @@ impl Superblocks {
 
     /// Lets an owner hold up to `quota` superblocks.
     pub fn set_quota(&mut self, owner: u16, quota: u32) {
-        self.leases.entry(owner).or_default().quota = quota;
+        self.lease_mut(owner).quota = quota;
     }
 
     /// An erased superblock becomes free.
     pub fn add_free(&mut self, id: SegmentId, epoch: u32) {
         let owner = std::mem::take(&mut self.owner[id.0 as usize]);
-        if let Some(lease) = self.leases.get_mut(&owner) {
-            lease.held -= 1;
+        if owner != 0 {
+            self.lease_mut(owner).held -= 1;
         }
         self.free.insert((epoch, id));
     }
@@ -42,13 +43,14 @@ impl Superblocks {
     /// A superblock found with data of an owner.
     pub fn adopt(&mut self, id: SegmentId, owner: u16) {
         self.owner[id.0 as usize] = owner;
-        self.leases.entry(owner).or_default().held += 1;
+        self.lease_mut(owner).held += 1;
     }
 
     /// A superblock that cannot be erased leaves the pool.
     pub fn retire(&mut self, id: SegmentId) {
         let owner = std::mem::take(&mut self.owner[id.0 as usize]);
-        if let Some(lease) = self.leases.get_mut(&owner) {
+        if owner != 0 {
+            let lease = self.lease_mut(owner);
             lease.held -= 1;
             lease.quota = lease.quota.saturating_sub(1);
         }
@@ -68,13 +70,22 @@ impl Superblocks {
     /// Superblocks an owner could still lease.
     #[inline]
     pub fn available(&self, owner: u16) -> u32 {
-        let lease = self.leases.get(&owner).copied().unwrap_or_default();
+        let lease = self.leases.get(usize::from(owner)).copied().unwrap_or_default();
         lease.quota.saturating_sub(lease.held).min(self.free.len() as u32)
     }
 
     /// Superblocks an owner may hold in all.
+    #[inline]
     pub fn quota(&self, owner: u16) -> u32 {
-        self.leases.get(&owner).map_or(0, |l| l.quota)
+        self.leases.get(usize::from(owner)).map_or(0, |l| l.quota)
+    }
+
+    fn lease_mut(&mut self, owner: u16) -> &mut Lease {
+        let n = usize::from(owner);
+        if self.leases.len() <= n {
+            self.leases.resize(n + 1, Lease::default());
+        }
+        &mut self.leases[n]
     }
 
     /// Superblocks of an owner.

@@ -2,7 +2,7 @@
 //! run to cut its power is cheap.
 
 use super::{Cell, Media, Shape};
-use saker_medium::{MediaError, PageAddr, PowerHistory, SegmentId};
+use saker_medium::{Geometry, MediaError, PageAddr, PowerHistory, SegmentId, advice};
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,13 +13,41 @@ enum State {
     Torn,
 }
 
+/// The vectors reach as far as pages were programmed: memory is touched once, when it is filled.
 #[derive(Clone, Debug, Default)]
 struct Segment {
     epoch: u32,
-    /// Empty while the segment is erased.
     states: Vec<State>,
     data: Vec<u8>,
     oob: Vec<u8>,
+}
+
+impl Segment {
+    /// Makes room for the pages up to `n`, and says what the page holds now.
+    fn put(&mut self, n: usize, state: State, data: &[u8], oob: &[u8], g: &Geometry) -> State {
+        if self.data.capacity() == 0 {
+            self.data.reserve_exact(g.segment_bytes() as usize);
+            advice::will_use(&self.data);
+        }
+        while self.states.len() < n {
+            self.push(State::Erased, &[], &[], g);
+        }
+        if self.states.len() == n {
+            self.push(state, data, oob, g);
+            return State::Erased;
+        }
+        self.data[n * g.page_bytes as usize..][..data.len()].copy_from_slice(data);
+        self.oob[n * g.oob_bytes as usize..][..oob.len()].copy_from_slice(oob);
+        std::mem::replace(&mut self.states[n], state)
+    }
+
+    fn push(&mut self, state: State, data: &[u8], oob: &[u8], g: &Geometry) {
+        self.states.push(state);
+        self.data.extend_from_slice(data);
+        self.oob.extend_from_slice(oob);
+        self.data.resize(self.states.len() * g.page_bytes as usize, 0);
+        self.oob.resize(self.states.len() * g.oob_bytes as usize, 0);
+    }
 }
 
 /// Flash cells in memory.
@@ -44,16 +72,11 @@ impl MemMedia {
         self.history = history;
     }
 
-    fn segment_mut(&mut self, segment: SegmentId) -> &mut Segment {
-        let geometry = self.shape.geometry;
-        let s = Arc::make_mut(&mut self.segments[segment.0 as usize]);
-        if s.states.is_empty() {
-            let pages = geometry.segment_pages as usize;
-            s.states = vec![State::Erased; pages];
-            s.data = vec![0; pages * geometry.page_bytes as usize];
-            s.oob = vec![0; pages * geometry.oob_bytes as usize];
-        }
-        s
+    /// Sets a page; returns what it was.
+    fn put(&mut self, at: PageAddr, state: State, data: &[u8], oob: &[u8]) -> State {
+        let g = self.shape.geometry;
+        let s = Arc::make_mut(&mut self.segments[g.segment_of(at).0 as usize]);
+        s.put(g.index_of(at) as usize, state, data, oob, &g)
     }
 }
 
@@ -81,12 +104,7 @@ impl Media for MemMedia {
     }
 
     fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError> {
-        let g = self.shape.geometry;
-        let n = g.index_of(at) as usize;
-        let s = self.segment_mut(g.segment_of(at));
-        let was = std::mem::replace(&mut s.states[n], State::Programmed);
-        s.data[n * data.len()..(n + 1) * data.len()].copy_from_slice(data);
-        s.oob[n * oob.len()..(n + 1) * oob.len()].copy_from_slice(oob);
+        let was = self.put(at, State::Programmed, data, oob);
         self.programmed += u64::from(was != State::Programmed);
         Ok(())
     }
@@ -99,9 +117,7 @@ impl Media for MemMedia {
     }
 
     fn tear(&mut self, at: PageAddr) {
-        let n = self.shape.geometry.index_of(at) as usize;
-        let s = self.segment_mut(self.shape.geometry.segment_of(at));
-        let was = std::mem::replace(&mut s.states[n], State::Torn);
+        let was = self.put(at, State::Torn, &[], &[]);
         self.programmed -= u64::from(was == State::Programmed);
     }
 

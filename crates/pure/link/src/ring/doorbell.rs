@@ -1,5 +1,7 @@
 //! Doorbell registers (NVMe over PCIe Transport 1.0, section 3.1.2).
 
+use std::fmt;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
@@ -84,26 +86,31 @@ impl Doorbells {
 }
 
 /// One doorbell; it was checked once that it exists.
-#[derive(Debug)]
+///
+/// Invariant: `register` points into `_all`, whose registers never move and live as long as it does. The pointer saves
+/// the bounds and the choice of the register on every access.
 pub(super) struct Doorbell {
-    all: Arc<Doorbells>,
+    register: NonNull<AtomicU32>,
+    _all: Arc<Doorbells>,
     kind: DoorbellKind,
     queue: u16,
 }
 
+// SAFETY: a doorbell is a shared reference to an atomic together with the Arc that keeps it alive.
+unsafe impl Send for Doorbell {}
+// SAFETY: as for Send; all access is atomic.
+unsafe impl Sync for Doorbell {}
+
 impl Doorbell {
     pub(super) fn new(all: &Arc<Doorbells>, kind: DoorbellKind, queue: u16) -> Result<Self, RingError> {
-        all.get(kind, queue)?;
-        Ok(Self { all: Arc::clone(all), kind, queue })
+        let register = NonNull::from(all.get(kind, queue)?);
+        Ok(Self { register, _all: Arc::clone(all), kind, queue })
     }
 
     #[inline]
     fn register(&self) -> &AtomicU32 {
-        let pair = &self.all.pairs[usize::from(self.queue)];
-        match self.kind {
-            DoorbellKind::SqTail => &pair.sq_tail,
-            DoorbellKind::CqHead => &pair.cq_head,
-        }
+        // SAFETY: see the invariant of the type.
+        unsafe { self.register.as_ref() }
     }
 
     #[inline]
@@ -118,6 +125,12 @@ impl Doorbell {
 
     pub(super) fn queue(&self) -> u16 {
         self.queue
+    }
+}
+
+impl fmt::Debug for Doorbell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Doorbell({:?} of queue {})", self.kind, self.queue)
     }
 }
 

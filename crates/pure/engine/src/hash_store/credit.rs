@@ -1,0 +1,39 @@
+//! Capacity known to be free, so that a store need not work it out every time.
+
+use super::{HashStore, checkpoint};
+use saker_medium::Medium;
+
+/// Bytes that may be stored before the capacity has to be looked at again. Part of what was free at the last look: what
+/// a record adds to checkpoints is in its price, a longer record than any before or a lost segment ends the credit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Credit(u64);
+
+/// Segments that must be free beyond twice the credit: checkpoints grow by whole ones.
+const MARGIN_SEGMENTS: u64 = 8;
+
+impl Credit {
+    /// Pays for a record; false if the capacity has to be looked at.
+    #[inline]
+    pub fn pay(&mut self, bytes: u32) -> bool {
+        let price = u64::from(bytes) + 4 * checkpoint::ENTRY_BYTES_MAX;
+        let paid = self.0 >= price;
+        if paid {
+            self.0 -= price;
+        }
+        paid
+    }
+
+    /// Nothing is known any more.
+    pub fn end(&mut self) {
+        self.0 = 0;
+    }
+}
+
+impl HashStore {
+    /// Takes credit for what is free now.
+    pub(super) fn take_credit<M: Medium>(&mut self, m: &M) {
+        let free = self.capacity_bytes(m).saturating_sub(self.log.live_bytes() + self.pending.bytes());
+        let margin = MARGIN_SEGMENTS * self.log.geometry().segment_bytes();
+        self.credit = Credit(free.saturating_sub(margin) / 2);
+    }
+}

@@ -1,0 +1,152 @@
+//! The memory of the leaves: extents of slots in a few large chunks.
+//!
+//! Large chunks can live in huge pages, which small allocations cannot: translating an address then costs no
+//! memory access of its own. Freed extents join their neighbours.
+
+use super::Loc;
+use super::leaf::Entry;
+use saker_medium::advice;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Slots of the first chunk; each one that follows has twice as many, up to the maximum.
+const FIRST_CHUNK_SLOTS: usize = 1 << 12;
+const CHUNK_SLOTS_MAX: usize = 1 << 21;
+/// Extents are multiples of this many slots, so that what is left over remains useful.
+const UNIT_SLOTS: usize = 16;
+
+/// A run of slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Extent {
+    chunk: u32,
+    start: u32,
+    slots: u32,
+}
+
+impl Extent {
+    /// Number of slots.
+    pub fn slots(self) -> usize {
+        self.slots as usize
+    }
+
+    fn end(self) -> u32 {
+        self.start + self.slots
+    }
+}
+
+/// All slots of a table.
+#[derive(Clone, Debug)]
+pub struct Arena<K> {
+    chunks: Vec<Vec<Entry<K>>>,
+    /// Free extents by chunk and start.
+    free: BTreeMap<(u32, u32), u32>,
+    /// The same by size.
+    sizes: BTreeSet<(u32, u32, u32)>,
+}
+
+impl<K> Default for Arena<K> {
+    fn default() -> Self {
+        Self { chunks: Vec::new(), free: BTreeMap::new(), sizes: BTreeSet::new() }
+    }
+}
+
+impl<K: Copy + Default> Arena<K> {
+    /// At least `slots` empty slots.
+    pub fn allocate(&mut self, slots: usize) -> Extent {
+        let slots = slots.next_multiple_of(UNIT_SLOTS);
+        let extent = self.reuse(slots as u32).unwrap_or_else(|| self.extend(slots));
+        self.slots_mut(extent).fill(Entry { key: K::default(), loc: Loc::NONE });
+        extent
+    }
+
+    /// The smallest free extent that is large enough.
+    fn reuse(&mut self, slots: u32) -> Option<Extent> {
+        let (size, chunk, start) = *self.sizes.range((slots, 0, 0)..).next()?;
+        self.take(Extent { chunk, start, slots: size });
+        if size > slots {
+            self.put(Extent { chunk, start: start + slots, slots: size - slots });
+        }
+        Some(Extent { chunk, start, slots })
+    }
+
+    /// New slots at the end of the last chunk, or in a new one.
+    fn extend(&mut self, slots: usize) -> Extent {
+        if self.chunks.last().is_none_or(|c| c.capacity() - c.len() < slots) {
+            let grown = FIRST_CHUNK_SLOTS << self.chunks.len().min(16);
+            let chunk = Vec::with_capacity(grown.min(CHUNK_SLOTS_MAX).max(slots));
+            advice::will_use(&chunk);
+            self.chunks.push(chunk);
+        }
+        let at = self.chunks.len() - 1;
+        let chunk = &mut self.chunks[at];
+        let start = chunk.len();
+        chunk.resize(start + slots, Entry { key: K::default(), loc: Loc::NONE });
+        Extent { chunk: at as u32, start: start as u32, slots: slots as u32 }
+    }
+
+    /// Gives an extent back.
+    pub fn release(&mut self, extent: Extent) {
+        let mut joined = extent;
+        let below = self.free.range(..(extent.chunk, extent.start)).next_back();
+        if let Some((&(chunk, start), &slots)) = below
+            && chunk == extent.chunk
+            && start + slots == extent.start
+        {
+            self.take(Extent { chunk, start, slots });
+            joined = Extent { chunk, start, slots: slots + extent.slots };
+        }
+        if let Some(&slots) = self.free.get(&(extent.chunk, extent.end())) {
+            self.take(Extent { chunk: extent.chunk, start: extent.end(), slots });
+            joined.slots += slots;
+        }
+        self.put(joined);
+    }
+
+    fn take(&mut self, e: Extent) {
+        let known = self.free.remove(&(e.chunk, e.start)).is_some();
+        assert!(known && self.sizes.remove(&(e.slots, e.chunk, e.start)), "free extents are listed twice");
+    }
+
+    fn put(&mut self, e: Extent) {
+        self.free.insert((e.chunk, e.start), e.slots);
+        self.sizes.insert((e.slots, e.chunk, e.start));
+    }
+
+    /// The slots of an extent.
+    #[inline]
+    pub fn slots(&self, e: Extent) -> &[Entry<K>] {
+        &self.chunks[e.chunk as usize][e.start as usize..][..e.slots as usize]
+    }
+
+    /// The slots of an extent.
+    #[inline]
+    pub fn slots_mut(&mut self, e: Extent) -> &mut [Entry<K>] {
+        &mut self.chunks[e.chunk as usize][e.start as usize..][..e.slots as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use saker_sim::Seed;
+
+    #[test]
+    fn extents_never_overlap_and_join_when_free() {
+        let (mut arena, mut rng) = (Arena::<u64>::default(), Seed(9).rng());
+        let mut held: Vec<(Extent, u64)> = Vec::new();
+        for n in 1..4000u64 {
+            if rng.below(5) < 3 || held.is_empty() {
+                let e = arena.allocate(1 + rng.below(700) as usize);
+                assert!(arena.slots(e).iter().all(|s| s.loc.is_none()), "given out empty");
+                arena.slots_mut(e).fill(Entry { key: n, loc: Loc::new(8, 24, 1) });
+                held.push((e, n));
+            } else {
+                let (e, key) = held.swap_remove(rng.below(held.len() as u64) as usize);
+                assert!(arena.slots(e).iter().all(|s| s.key == key), "nobody else wrote there");
+                arena.release(e);
+            }
+        }
+        held.into_iter().for_each(|(e, _)| arena.release(e));
+        assert!(arena.free.len() <= arena.chunks.len(), "everything joined");
+        assert_eq!(arena.free.len(), arena.sizes.len());
+    }
+}
