@@ -7,6 +7,7 @@
 pub mod checkpoint;
 mod credit;
 pub mod gc;
+pub mod group;
 pub mod list;
 pub mod ops;
 pub mod pending;
@@ -41,6 +42,8 @@ pub struct HashStoreConfig {
     pub checkpoint_index_ratio: u64,
     /// ... but not before it has grown by this many bytes.
     pub checkpoint_bytes_min: u64,
+    /// What the keys of a group cost.
+    pub group_keys: group::KeyCost,
 }
 
 impl HashStoreConfig {
@@ -56,6 +59,7 @@ impl HashStoreConfig {
             value_bytes_max: (2 << 20).min(fits / 2),
             checkpoint_index_ratio: 8,
             checkpoint_bytes_min: (bytes / 8).min(64 << 20),
+            group_keys: group::KeyCost::default(),
         }
     }
 }
@@ -74,6 +78,7 @@ pub struct HashStore {
     checkpoint: checkpoint::State,
     pending: pending::Pending,
     credit: credit::Credit,
+    plan: group::Plan,
 }
 
 impl HashStore {
@@ -90,6 +95,7 @@ impl HashStore {
             checkpoint: checkpoint::State::default(),
             pending: pending::Pending::default(),
             credit: credit::Credit::default(),
+            plan: group::Plan::default(),
         }
     }
 
