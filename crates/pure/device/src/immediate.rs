@@ -114,7 +114,8 @@ impl<M: Media> Device<M, Untimed> {
     fn serve_vendor(&mut self, qid: u16, sqe: &Sqe) {
         let head = if sqe.opcode == STORE_INLINE { self.queues.take_inline(qid) } else { None };
         self.stats.traffic.inline_slots += head.as_ref().map_or(0, |h| u64::from(h.slots()));
-        let routed = self.namespace_of(sqe).and_then(|n| Ok((n, self.route_vendor(qid, sqe, n, head)?)));
+        let routed = self.vendor_namespace(qid, sqe);
+        let routed = routed.and_then(|n| Ok((n, self.route_vendor(qid, sqe, n, head)?)));
         let (cid, mut found) = (sqe.cid.get(), Vec::new());
         let reply = match routed {
             _ if !self.flash.is_powered() => failed(Status::INTERNAL_ERROR),

@@ -101,6 +101,14 @@ impl<M: Media, T> Device<M, T> {
         }
     }
 
+    /// The namespace that a part or a vendor command is for; without one, the queue's open value is closed.
+    ///
+    /// # Errors
+    /// The status to complete it with.
+    pub(crate) fn vendor_namespace(&mut self, qid: u16, sqe: &Sqe) -> Result<usize, Status> {
+        self.namespace_of(sqe).inspect_err(|_| self.queues.close_value(qid))
+    }
+
     /// The namespace that a command is for.
     ///
     /// # Errors

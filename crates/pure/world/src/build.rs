@@ -76,6 +76,8 @@ pub struct Build {
     pub faults: FaultPlan,
     /// Whether pages are programmed; false measures transfers alone ([`Flash::without_nand`]).
     pub nand: bool,
+    /// Whether the times of commands are collected.
+    pub traces: bool,
 }
 
 impl Build {
@@ -86,7 +88,14 @@ impl Build {
     pub fn kv(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
         let shape = shape_of(profile, bytes)?;
         let config = DeviceConfig::kv(&shape.geometry, profile.power.capacitor.get(), seed);
-        Ok(Self { profile: profile.clone(), shape, config, faults: FaultPlan::default(), nand: true })
+        Ok(Self {
+            profile: profile.clone(),
+            shape,
+            config,
+            faults: FaultPlan::default(),
+            nand: true,
+            traces: false,
+        })
     }
 
     /// A device of that profile and size with one block namespace.
@@ -96,7 +105,14 @@ impl Build {
     pub fn block(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
         let shape = shape_of(profile, bytes)?;
         let config = DeviceConfig::block(&shape.geometry, profile.power.capacitor.get(), seed, 4096);
-        Ok(Self { profile: profile.clone(), shape, config, faults: FaultPlan::default(), nand: true })
+        Ok(Self {
+            profile: profile.clone(),
+            shape,
+            config,
+            faults: FaultPlan::default(),
+            nand: true,
+            traces: false,
+        })
     }
 
     /// Slots of the power-safe ring.
@@ -144,7 +160,11 @@ impl Build {
     /// A device in memory with the profile's times.
     pub fn timed(&self, host: Attachment) -> Device<MemMedia, Timed> {
         let flash = self.flash(Some(timings(&self.profile)));
-        Device::timed(flash, self.config.clone(), host, Costs::of(&self.profile))
+        let mut device = Device::timed(flash, self.config.clone(), host, Costs::of(&self.profile));
+        if self.traces {
+            device.start_traces();
+        }
+        device
     }
 }
 

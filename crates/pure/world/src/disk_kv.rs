@@ -5,8 +5,8 @@ use crate::joined::Clocked;
 use crate::result::{Job, RunResult, Side};
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
-use saker_host::{ConnectOptions, Connection, HostError, KvQueue};
-use saker_link::Traffic;
+use saker_host::{ConnectOptions, Connection, HostError, KvQueue, QueueStats, SubmitError, TransferOptions};
+use saker_link::{PAGE_BYTES, Traffic};
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
 use saker_sim::{Digest, Duration, Instant};
@@ -17,6 +17,8 @@ pub(crate) struct HostCosts {
     pub submit: Duration,
     pub doorbell: Duration,
     pub complete: Duration,
+    pub page_map: Duration,
+    pub mmio_store: Duration,
 }
 
 impl HostCosts {
@@ -27,6 +29,8 @@ impl HostCosts {
             submit: ns(h.submit_ns.get()),
             doorbell: ns(build.profile.link.doorbell_write_ns.get()),
             complete: ns(h.poll_ns.get() + h.complete_ns.get()),
+            page_map: ns(build.profile.transfer.host_page_map_ns.get()),
+            mmio_store: ns(build.profile.transfer.mmio_store_ns.get()),
         }
     }
 }
@@ -96,10 +100,13 @@ impl DiskRun {
         let mut device = Clocked(build.timed(host));
         let options = ConnectOptions { io_queues: threads as u16, ..ConnectOptions::default() };
         let mut connection = Connection::connect(port, &mut device, options)?;
-        let queue_options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
+        let queue_options = KvQueueOptions { entries: queue_entries(job, depth), slots: depth };
         let mut all = Vec::new();
         for n in 0..threads {
-            let queue = connection.create_kv_queue(&mut device, 1, queue_options)?;
+            let mut queue = connection.create_kv_queue(&mut device, 1, queue_options)?;
+            if job.transfer != TransferOptions::default() {
+                connection.set_transfer(&mut device, &mut queue, job.transfer.clone())?;
+            }
             let started = vec![Instant::ZERO; usize::from(depth)];
             all.push(Thread { queue, busy: Instant::ZERO, state: State::Ready, next: n, started });
         }
@@ -182,21 +189,48 @@ impl DiskRun {
             // Completions took the core meanwhile.
             return;
         }
+        let before = t.queue.stats();
+        if t.queue.is_amid_value() {
+            t.state = State::Waiting;
+            if t.queue.continue_value() > 0 {
+                self.submitted(n, at, before);
+            }
+            return;
+        }
         let operation = job.operations.get(t.next).filter(|_| t.queue.in_flight() < self.depth);
         let Some(operation) = operation else {
             t.state = State::Waiting;
             return;
         };
-        let ticket = submit(&mut t.queue, operation);
-        t.next += self.stride;
-        let Some(slot) = ticket else {
-            self.result.note(at, at, false);
-            return;
+        let slot = match submit(&mut t.queue, operation, job.transfer.small_reads) {
+            Ok(slot) => slot,
+            // Entries or the BAR are full: a completion makes room.
+            Err(Some(SubmitError::Full)) if t.queue.in_flight() > 0 => {
+                t.state = State::Waiting;
+                return;
+            }
+            Err(_) => {
+                t.next += self.stride;
+                self.result.note(at, at, false);
+                return;
+            }
         };
+        t.next += self.stride;
         t.started[usize::from(slot)] = at;
-        t.busy = at + self.costs.submit + self.costs.doorbell;
-        t.state = State::Ringing;
+        self.submitted(n, at, before);
         self.result.user_bytes += user_bytes(operation);
+    }
+
+    /// Commands were put into the queue: the thread's core is busy with them, then rings.
+    fn submitted(&mut self, n: usize, at: Instant, before: QueueStats) {
+        let (t, costs) = (&mut self.threads[n], self.costs);
+        let now = t.queue.stats();
+        let pages = (now.page_bytes_to_device - before.page_bytes_to_device) / PAGE_BYTES as u64;
+        let work = costs.submit * (now.commands - before.commands)
+            + costs.page_map * pages
+            + costs.mmio_store * (now.mmio_stores - before.mmio_stores);
+        t.busy = at + work + costs.doorbell;
+        t.state = State::Ringing;
     }
 
     /// Takes what has completed; each completion costs the thread's core.
@@ -204,7 +238,8 @@ impl DiskRun {
         let Self { threads, costs, result, read, .. } = self;
         let t = &mut threads[n];
         let mut busy = t.busy.max(at);
-        let mut any = false;
+        let mut seen = t.queue.stats().completions;
+        let taken = seen;
         while let Some(done) = t.queue.poll(|done| {
             if !done.data().is_empty() {
                 read.bytes(done.data());
@@ -212,11 +247,15 @@ impl DiskRun {
             (done.ticket.slot(), done.status.is_success())
         }) {
             let Ok((slot, ok)) = done else { continue };
-            busy = busy + costs.complete;
-            any = true;
+            // Parts of a value cost as much as any completion.
+            let completions = t.queue.stats().completions;
+            busy = busy + costs.complete * (completions - seen);
+            seen = completions;
             result.note(t.started[usize::from(slot)], busy, ok);
         }
-        if any {
+        let completions = t.queue.stats().completions;
+        busy = busy + costs.complete * (completions - seen);
+        if completions != taken {
             t.busy = busy;
             result.elapsed = result.elapsed.max(busy.since(self.begun));
         }
@@ -226,9 +265,9 @@ impl DiskRun {
     fn wake(&mut self, at: Instant) {
         for n in 0..self.threads.len() {
             if self.threads[n].state == State::Waiting {
-                let before = self.result.operations;
+                let before = self.threads[n].queue.stats().completions;
                 self.reap(n, at);
-                if self.result.operations != before {
+                if self.threads[n].queue.stats().completions != before {
                     self.threads[n].state = State::Ready;
                 }
             }
@@ -242,6 +281,7 @@ impl DiskRun {
         r.note_traffic(after.traffic - self.before.traffic);
         r.nand_pages = after.pages - self.before.pages;
         r.nand_bytes = r.nand_pages * u64::from(build.shape.geometry.page_bytes);
+        r.traces = self.device.0.take_traces();
         self.read.number(self.device.0.digest());
         self.read.number(r.elapsed.as_nanos());
         r.digest = self.read.value();
@@ -259,17 +299,25 @@ pub(crate) fn user_bytes(operation: &Side) -> u64 {
 /// Largest value that is read into a slot's own page; larger ones take a buffer.
 const STAGED_BYTES: u32 = 4096;
 
-fn submit(queue: &mut KvQueue, operation: &Side) -> Option<u16> {
+/// Entries for values that travel in the queue itself.
+const PAYLOAD_ENTRIES: u32 = 512;
+
+fn queue_entries(job: &Job, depth: u16) -> u32 {
+    let least = u32::from(depth) + 1;
+    if job.transfer == TransferOptions::default() { least } else { least.max(PAYLOAD_ENTRIES) }
+}
+
+/// The slot of the command; `None` as the error of a key that no command takes.
+fn submit(queue: &mut KvQueue, operation: &Side, small: u32) -> Result<u16, Option<SubmitError>> {
     let ticket = match operation {
         Side::Put(key, value) => {
-            let key = Key::new(key).ok()?;
-            if value.len() <= STAGED_BYTES as usize {
-                queue.store(&key, value, StoreOptions::NONE).ok()?
-            } else {
-                queue.store_owned(&key, value.clone(), StoreOptions::NONE).ok()?
-            }
+            let key = Key::new(key).map_err(|_| None)?;
+            queue.store(&key, value, StoreOptions::NONE)
         }
-        Side::Get(key) => queue.retrieve(&Key::new(key).ok()?, STAGED_BYTES).ok()?,
+        Side::Get(key) => {
+            let key = Key::new(key).map_err(|_| None)?;
+            if small > 0 { queue.retrieve_small(&key, small) } else { queue.retrieve(&key, STAGED_BYTES) }
+        }
     };
-    Some(ticket.slot())
+    ticket.map(|t| t.slot()).map_err(Some)
 }

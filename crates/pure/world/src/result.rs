@@ -1,6 +1,7 @@
 //! What a run is asked to do and what it measured.
 
 use hdrhistogram::Histogram;
+use saker_device::CommandTrace;
 use saker_host::TransferOptions;
 use saker_link::{Rule, Traffic};
 use saker_sim::{Duration, Instant};
@@ -54,6 +55,8 @@ pub struct RunResult {
     pub user_bytes: u64,
     /// Digest of all values read and of the final state.
     pub digest: u64,
+    /// The times of each I/O command in the device, if [`Build::traces`](crate::Build::traces) asks for them.
+    pub traces: Vec<CommandTrace>,
 }
 
 impl RunResult {
@@ -71,6 +74,7 @@ impl RunResult {
             nand_bytes: 0,
             user_bytes: 0,
             digest: 0,
+            traces: Vec::new(),
         }
     }
 

@@ -169,7 +169,7 @@ impl<M: Media> Device<M, Timed> {
         let token = self.token(id);
         let (qid, sqe, head) = (token.qid, token.sqe, token.head.take());
         if sqe.opcode >= vendor::FIRST {
-            let n = self.namespace_of(&sqe)?;
+            let n = self.vendor_namespace(qid, &sqe)?;
             return Ok((n, self.route_vendor(qid, &sqe, n, head)?));
         }
         if self.queues.has_open_values() {

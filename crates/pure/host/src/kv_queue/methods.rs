@@ -151,7 +151,9 @@ impl KvQueue {
         self.prepare(&slot, place, page_bytes);
         let others = count as usize - 1;
         let fits = self.pool.free() >= others && self.queue.pair().free_entries() >= count;
-        let mut train = Train::new(slot, count, self.transfer.pacing == Pacing::Pipelined && fits);
+        let at_once = self.transfer.pacing == Pacing::Pipelined && fits;
+        let lends = place == Place::Elsewhere && page_bytes > 0;
+        let mut train = Train::new(slot, count, at_once, lends);
         let mut entries = entries;
         if train.at_once {
             for sqe in entries.by_ref().take(others) {

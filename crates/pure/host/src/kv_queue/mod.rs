@@ -54,6 +54,8 @@ pub struct KvQueue {
     bar_ring: BarRing,
     /// A value whose commands are not all submitted.
     train: Option<Train>,
+    /// Completions of last commands whose parts are still out.
+    held: Vec<Completion>,
     /// Completion queue entries that commands in flight may fill with payload.
     cq_promised: u32,
 }
@@ -70,6 +72,8 @@ struct Flight {
     shape: Shape,
     /// The slot of the last command of the value that this command is a part of.
     part_of: Option<u16>,
+    /// Parts of its value that have not completed.
+    parts_out: u32,
     /// How the first part that failed ended.
     first_error: Option<Status>,
 }
@@ -116,6 +120,7 @@ impl KvQueue {
             place: Place::Elsewhere,
             shape: Shape::ToDevice,
             part_of: None,
+            parts_out: 0,
             first_error: None,
         };
         Ok(Self {
@@ -134,6 +139,7 @@ impl KvQueue {
             bar: None,
             bar_ring: BarRing::default(),
             train: None,
+            held: Vec::new(),
             cq_promised: 0,
             queue: SlotQueue::new(pair, slots),
         })
@@ -185,14 +191,22 @@ impl KvQueue {
                     return Some(Err(error));
                 }
             };
-            let part_of = self.flights[usize::from(completion.slot.index())].part_of;
-            let Some(last) = part_of else {
-                let answer = self.finish(completion, visit);
-                self.report_taken(self.cq_unreported_max);
-                return Some(Ok(answer));
+            let flight = &self.flights[usize::from(completion.slot.index())];
+            let whole = match flight.part_of {
+                None if flight.parts_out == 0 => Some(completion),
+                None => {
+                    self.held.push(completion);
+                    None
+                }
+                Some(last) => self.absorb(completion, last),
             };
-            self.absorb(completion, last);
+            let Some(whole) = whole else {
+                self.report_taken(self.cq_unreported_max);
+                continue;
+            };
+            let answer = self.finish(whole, visit);
             self.report_taken(self.cq_unreported_max);
+            return Some(Ok(answer));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use saker_link::{Completion, Slot};
-use saker_nvme::{Sqe, Status};
+use saker_nvme::Sqe;
 
 use super::{KvQueue, Place, Shape, Ticket};
 use crate::transfer::Pacing;
@@ -17,14 +17,15 @@ pub(super) struct Train {
     last: u16,
     pub(super) entries: VecDeque<Sqe>,
     pub(super) at_once: bool,
-    in_flight: u32,
+    /// The last command lends the staging page.
+    lends: bool,
 }
 
 impl Train {
-    pub(super) fn new(slot: Slot, count: u32, at_once: bool) -> Self {
+    pub(super) fn new(slot: Slot, count: u32, at_once: bool, lends: bool) -> Self {
         let room = if at_once { 0 } else { count as usize };
         let last = slot.index();
-        Self { slot: Some(slot), last, entries: VecDeque::with_capacity(room), at_once, in_flight: 0 }
+        Self { slot: Some(slot), last, entries: VecDeque::with_capacity(room), at_once, lends }
     }
 }
 
@@ -36,20 +37,23 @@ impl KvQueue {
         let Some(mut train) = self.train.take() else { return 0 };
         let mut sent = 0;
         while self.queue.pair().free_entries() > 0
-            && (train.in_flight == 0 || self.transfer.pacing == Pacing::Pipelined)
+            && (self.parts_out(train.last) == 0 || self.transfer.pacing == Pacing::Pipelined)
         {
             if train.entries.len() == 1 {
                 // The slot may still be out with a part.
-                let Some(slot) = train.slot.take() else { break };
+                let Some(mut slot) = train.slot.take() else { break };
+                if train.lends {
+                    // A part that borrowed the slot has closed the page again.
+                    slot.lend_staging();
+                }
                 let Some(sqe) = train.entries.pop_front() else { break };
                 self.send_last(slot, &sqe);
                 return sent + 1;
             }
-            let own = |train: &mut Train| if train.in_flight == 0 { train.slot.take() } else { None };
-            let Some(slot) = self.part_slot().or_else(|| own(&mut train)) else { break };
+            let own = if self.parts_out(train.last) == 0 { &mut train.slot } else { &mut None };
+            let Some(slot) = self.part_slot().or_else(|| own.take()) else { break };
             let Some(sqe) = train.entries.pop_front() else { break };
             self.send_part(slot, &sqe, train.last);
-            train.in_flight += 1;
             sent += 1;
         }
         self.train = Some(train);
@@ -61,6 +65,11 @@ impl KvQueue {
     #[must_use]
     pub fn is_amid_value(&self) -> bool {
         self.train.is_some()
+    }
+
+    /// Parts of the value of slot `last` that have not completed.
+    fn parts_out(&self, last: u16) -> u32 {
+        self.flights[usize::from(last)].parts_out
     }
 
     /// One command at a time needs no slot but its own.
@@ -85,6 +94,7 @@ impl KvQueue {
     /// Sends a part; there is an entry for it.
     pub(super) fn send_part(&mut self, slot: Slot, sqe: &Sqe, last: u16) {
         self.flights[usize::from(slot.index())].part_of = Some(last);
+        self.flights[usize::from(last)].parts_out += 1;
         self.stats.commands += 1;
         let sent = self.queue.submit(slot, sqe);
         assert!(sent.is_ok(), "free entries were counted");
@@ -97,23 +107,26 @@ impl KvQueue {
         assert!(sent.is_ok(), "free entries were counted");
     }
 
-    /// A part has completed: its error is the value's, its slot goes back to where it came from.
-    pub(super) fn absorb(&mut self, Completion { slot, cqe }: Completion, last: u16) {
+    /// A part has completed: its error is the value's, its slot goes back to where it came from. Returns the completion of
+    /// the last command if that has come before: completions are in no order.
+    pub(super) fn absorb(&mut self, Completion { slot, cqe }: Completion, last: u16) -> Option<Completion> {
         let index = usize::from(slot.index());
         self.flights[index].part_of = None;
         let status = cqe.status();
+        let value = &mut self.flights[usize::from(last)];
+        value.parts_out -= 1;
         if !status.is_success() {
-            let first: &mut Option<Status> = &mut self.flights[usize::from(last)].first_error;
-            first.get_or_insert(status);
+            value.first_error.get_or_insert(status);
         }
-        if let Some(train) = self.train.as_mut().filter(|train| train.last == last) {
-            train.in_flight -= 1;
-            if train.last == slot.index() {
-                train.slot = Some(slot);
-                return;
+        let is_over = value.parts_out == 0;
+        match self.train.as_mut() {
+            Some(train) if last == slot.index() => train.slot = Some(slot),
+            _ => {
+                self.flights[index].generation = self.flights[index].generation.wrapping_add(1);
+                self.pool.release(slot);
             }
         }
-        self.flights[index].generation = self.flights[index].generation.wrapping_add(1);
-        self.pool.release(slot);
+        let held = self.held.iter().position(|c| is_over && c.slot.index() == last)?;
+        Some(self.held.swap_remove(held))
     }
 }

@@ -50,12 +50,14 @@ pub struct TransferOptions {
     pub policy: TransferPolicy,
     /// When commands of one value go out.
     pub pacing: Pacing,
+    /// Gets of a run ask for this many bytes without a page; 0: with a page.
+    pub small_reads: u32,
 }
 
 impl TransferOptions {
     /// Always `method`, with that pacing.
     #[must_use]
     pub const fn fixed(method: Method, pacing: Pacing) -> Self {
-        Self { policy: TransferPolicy::Fixed(method), pacing }
+        Self { policy: TransferPolicy::Fixed(method), pacing, small_reads: 0 }
     }
 }

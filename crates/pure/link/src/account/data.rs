@@ -32,6 +32,8 @@ impl Data {
             return;
         }
         self.bytes += bytes;
+        // Only the place in the largest unit counts, and any 64-bit address may come.
+        let address = address % PAGE;
         let last = address + (bytes - 1);
         for (n, touched) in self.touched.iter_mut().enumerate() {
             let shift = FIRST + n as u32;

@@ -16,3 +16,4 @@ mod prp;
 mod regs;
 mod sgl;
 mod status;
+mod vendor;

@@ -48,9 +48,11 @@ fn sized(capacitor: bool, seed: u64, kv_segments: u32) -> Build {
     let mut config = DeviceConfig::with(namespaces, capacitor, seed);
     config.checkpoint_bytes = Some(40 << 10);
     config.queue_pairs_max = 4;
+    // The oracle knows a device without SGLs; `tests/methods` has the others.
+    config.sgl = false;
     let profile = Profile::builtin("tiny").expect("built in");
     let shape = Shape { geometry, channels: 2, luns: 4 };
-    Build { profile, shape, config, faults: FaultPlan::default(), nand: true }
+    Build { profile, shape, config, faults: FaultPlan::default(), nand: true, traces: false }
 }
 
 /// Logical blocks of the block namespace.

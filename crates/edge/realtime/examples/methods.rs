@@ -1,0 +1,73 @@
+//! How fast values go to the device by each method, timing `off`, paired with PRPs: rounds of both are interleaved and the
+//! ratio is the median of the rounds' ratios.
+//!
+//! `cargo run --release -p saker-realtime --example methods -- [VALUE_BYTES] [ROUNDS]` (default 32 and 15)
+
+use saker_host::transfer::{Method, Pacing, TransferOptions};
+use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient};
+use saker_nvme::Key;
+use saker_sim::profile::Profile;
+use saker_world::build::port;
+use saker_world::{Build, Inline};
+use std::time::Instant;
+
+type Failure = Box<dyn std::error::Error>;
+
+const OPERATIONS: u64 = 100_000;
+
+struct Bench {
+    client: KvClient<Inline<saker_flash::MemMedia>>,
+    connection: Connection,
+}
+
+impl Bench {
+    fn new() -> Result<Self, Failure> {
+        let build = Build::kv(&Profile::builtin("default")?, 1 << 30, 1)?;
+        let host = build.attach(1, 64);
+        let port = port(&host);
+        let mut device = Inline(build.untimed(host));
+        let mut connection = Connection::connect(port, &mut device, ConnectOptions::default())?;
+        let client = KvClient::open(&mut connection, device, 1, ClientOptions::default())?;
+        Ok(Self { client, connection })
+    }
+
+    /// Commands a second of one round.
+    fn round(&mut self, method: Method, value: &[u8], pipelined: bool) -> Result<f64, Failure> {
+        let options = TransferOptions::fixed(method, Pacing::Pipelined);
+        self.client.set_transfer(&mut self.connection, options)?;
+        let begun = Instant::now();
+        for n in 0..OPERATIONS {
+            let key = Key::from_padded(u128::from(n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_le_bytes(), 16)?;
+            if pipelined { self.client.put_queued(&key, value)? } else { self.client.put(&key, value)? }
+        }
+        self.client.drain()?;
+        Ok(OPERATIONS as f64 / begun.elapsed().as_secs_f64())
+    }
+}
+
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
+}
+
+fn main() -> Result<(), Failure> {
+    let mut arguments = std::env::args().skip(1);
+    let bytes: usize = arguments.next().map_or(Ok(32), |n| n.parse())?;
+    let rounds: usize = arguments.next().map_or(Ok(15), |n| n.parse())?;
+    let (mut bench, value) = (Bench::new()?, vec![7; bytes]);
+    for pipelined in [false, true] {
+        for method in [Method::Sgl, Method::Piggyback, Method::Inline, Method::Mmio] {
+            let (mut ratios, mut rates) = (Vec::new(), Vec::new());
+            for _ in 0..rounds {
+                let prp = bench.round(Method::Prp, &value, pipelined)?;
+                let rate = bench.round(method, &value, pipelined)?;
+                ratios.push(rate / prp);
+                rates.push(rate);
+            }
+            let depth = if pipelined { "pipelined" } else { "depth 1" };
+            let (rate, ratio) = (median(rates) / 1e6, median(ratios));
+            println!("{depth}, {bytes} bytes, {}: {rate:.2} M/s, {ratio:.3} of prp", method.name());
+        }
+    }
+    Ok(())
+}

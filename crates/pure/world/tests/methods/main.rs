@@ -1,0 +1,21 @@
+//! Every way to move a value, on both drivers: the same bytes, the exact traffic, and parts that never join what they do
+//! not belong to.
+
+mod bytes;
+mod cuts;
+mod fragments;
+mod lifecycle;
+mod policy;
+mod reads;
+mod rig;
+mod sgl;
+mod traffic;
+
+/// Cases of a property: `check` by default, `soak` with `SAKER_TIER=soak`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test has no arguments; the tier decides only how often it runs"
+)]
+fn tier<T>(check: T, soak: T) -> T {
+    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { soak } else { check }
+}
