@@ -8,8 +8,8 @@ use saker_device::{
 };
 use saker_flash::{FaultPlan, Flash};
 use saker_host::{
-    ClientOptions, ConnectOptions, Connection, HostError, KvClient, KvStoreClient, Patience, Port, StoreKeys,
-    Xxh3Digest,
+    ClientOptions, ConnectOptions, Connection, GroupBuilder, GroupStats, HostError, KvClient, KvStoreClient,
+    Patience, Port, StoreKeys, WriteBatch, Xxh3Digest, group::Form,
 };
 use saker_link::DmaSpace;
 use saker_medium::Ring;
@@ -145,6 +145,40 @@ impl Kv {
     /// [`HostError`].
     pub fn exists(&mut self, key: &[u8]) -> Result<bool, HostError> {
         self.store.exists(key)
+    }
+
+    /// Writes a batch, in groups where the device has them: see [`WriteBatch`]. Deletes of keys that are not there succeed.
+    ///
+    /// # Errors
+    /// [`HostError`]: the first write that failed, with its key; the others were carried out.
+    pub fn write(&mut self, batch: &WriteBatch) -> Result<(), HostError> {
+        self.store.write(batch)
+    }
+
+    /// The values of many keys, in their order.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn multi_get(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
+        self.store.multi_get(keys)
+    }
+
+    /// Whether the keys exist, in their order.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn multi_exist(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>, HostError> {
+        self.store.multi_exist(keys)
+    }
+
+    /// Begins a group of keys of up to 16 bytes: operations, then `commit`.
+    pub fn begin(&mut self, form: Form) -> GroupBuilder<'_, AnyTurn> {
+        self.store.native().begin(form)
+    }
+
+    /// Groups so far, and what was done one by one instead.
+    pub fn group_stats(&mut self) -> GroupStats {
+        self.store.native().group_stats()
     }
 
     /// The keys from `from` on, in the device's order.

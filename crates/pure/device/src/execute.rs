@@ -1,6 +1,7 @@
 //! One command against its namespace: decode, check, call the engine, turn its answer into a status.
 
 use crate::config::{NamespaceKind, TRANSFER_BYTES_MAX};
+use crate::groups::GroupRequest;
 use crate::namespace::{Namespace, Store};
 use crate::transfer::{HostData, Pieces};
 use saker_engine::{Condition, HashStore, KvError, Sink, SourceError};
@@ -25,6 +26,8 @@ pub enum Request {
     Block(NvmCommand, Pieces),
     /// A retrieve into the completion queue, and what it found.
     Small(InlineRetrieve, Vec<u8>),
+    /// Many operations.
+    Group(Box<GroupRequest>),
 }
 
 /// The host's memory, and who moves its bytes.
@@ -52,7 +55,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    const fn status(status: Status) -> Self {
+    pub(crate) const fn status(status: Status) -> Self {
         Self { status, dw0: 0, dw1: 0, bytes_out: 0, flush: None }
     }
 }
@@ -108,12 +111,16 @@ impl Request {
             Self::Block(NvmCommand::Write { .. } | NvmCommand::DatasetManagement { .. }, pieces) => {
                 pieces.bytes()
             }
+            Self::Group(group) => group.bytes_in(),
             _ => 0,
         }
     }
 
     /// Whether it changes or reads stored data on behalf of the host, for the delays of a profile.
     pub fn is_write(&self) -> bool {
+        if let Self::Group(group) = self {
+            return group.is_write();
+        }
         self.bytes_in() > 0 || matches!(self, Self::Kv(KvCommand::Delete { .. } | KvCommand::Store { .. }, _))
     }
 
@@ -121,6 +128,7 @@ impl Request {
     pub fn pieces(&self) -> &Pieces {
         match self {
             Self::Kv(_, pieces) | Self::Block(_, pieces) => pieces,
+            Self::Group(group) => group.pieces(),
             Self::Small(..) => &Pieces::NONE,
         }
     }
@@ -151,7 +159,7 @@ impl Request {
     pub fn into_buffer(self) -> Option<Vec<u8>> {
         match self {
             Self::Kv(_, pieces) => pieces.into_buffer(),
-            Self::Block(..) | Self::Small(..) => None,
+            Self::Block(..) | Self::Small(..) | Self::Group(_) => None,
         }
     }
 
@@ -174,6 +182,7 @@ impl Request {
                 block(command, pieces, map, reach.space, m, w)
             }
             (Self::Small(command, found), Store::Kv(store)) => small(command, found, store, m, w),
+            (Self::Group(group), Store::Kv(store)) => group.execute(store, &mut namespace.kept, reach, m, w),
             (_, Store::Damaged(_)) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
             _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),
         }

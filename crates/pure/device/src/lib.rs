@@ -10,6 +10,7 @@ pub mod controller;
 pub mod device;
 pub mod execute;
 pub mod gather;
+mod groups;
 pub mod immediate;
 pub mod namespace;
 pub mod queues;

@@ -48,6 +48,10 @@ pub trait GroupSource {
     fn lead_bytes(&self) -> u32;
     /// Whether members only store and delete. Such a payload may be copied to its landing before it is looked at.
     fn only_writes(&self) -> bool;
+    /// Whether a core copies the payload, and not an engine.
+    fn is_copied_by_core(&self) -> bool {
+        true
+    }
     /// Copies the payload from the host into `out`, as long as it. Called once, unless [`GroupSource::staged`] has been.
     fn read(&mut self, out: &mut [u8]) -> Result<(), SourceError>;
     /// The payload in memory of the driver's: copied there once, and kept until the command is over.
@@ -58,6 +62,8 @@ pub trait GroupSource {
 
 /// Takes what became of each member, in their order.
 pub trait Answers {
+    /// The group is done; so many answers follow.
+    fn begin(&mut self, members: u32);
     /// The next member is done, or failed; it has no value.
     fn done(&mut self, result: Result<(), KvError>);
     /// The next member has found a value of that many bytes. True if its bytes are wanted; [`Answers::value`] follows.

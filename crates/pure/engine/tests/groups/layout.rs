@@ -96,6 +96,11 @@ impl GroupSource for Payload {
 pub struct Answered(pub Vec<Told>);
 
 impl Answers for Answered {
+    fn begin(&mut self, members: u32) {
+        assert!(self.0.is_empty(), "answers of another group");
+        self.0.reserve(members as usize);
+    }
+
     fn done(&mut self, result: Result<(), KvError>) {
         self.0.push(Told::Done(result));
     }

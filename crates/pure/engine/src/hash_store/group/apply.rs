@@ -22,6 +22,7 @@ impl HashStore {
     ) {
         let members = std::mem::take(&mut self.plan.members);
         let (mut bytes, mut wrote) = (0, false);
+        answers.begin(members.len() as u32);
         for p in &members {
             bytes +=
                 u64::from(p.member.key.end - p.member.key.start + p.member.value.end - p.member.value.start);
@@ -45,7 +46,6 @@ impl HashStore {
         }
         self.version += u64::from(wrote);
         self.charge(members.len() as u64, if wrote { bytes } else { 0 }, w);
-        w.work(Unit::CopyByte, if wrote { bytes } else { 0 });
         self.plan.members = members;
     }
 

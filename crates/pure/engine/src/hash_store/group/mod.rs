@@ -58,10 +58,15 @@ impl HashStore {
         if bytes > self.group_bytes_max() {
             return Step::Done(Err(GroupError::TooLong));
         }
-        if source.only_writes() && self.has_credit_for(bytes, m) {
-            return self.land_group(source, answers, m, w);
+        let step = if source.only_writes() && self.has_credit_for(bytes, m) {
+            self.land_group(source, answers, m, w)
+        } else {
+            self.stage_group(source, answers, m, w)
+        };
+        if matches!(step, Step::Done(Ok(()))) && source.is_copied_by_core() {
+            w.work(Unit::CopyByte, u64::from(bytes));
         }
-        self.stage_group(source, answers, m, w)
+        step
     }
 
     fn has_credit_for<M: Medium>(&mut self, bytes: u32, m: &M) -> bool {
