@@ -133,6 +133,11 @@ impl Build {
         if self.nand { flash } else { flash.without_nand() }
     }
 
+    /// Flash in memory that keeps no time, for a store without a device.
+    pub fn flash_untimed(&self) -> Flash<MemMedia> {
+        self.flash(None)
+    }
+
     /// Sizes of packets for the rule `tlp`.
     pub fn tlp_shape(&self) -> TlpShape {
         let link = &self.profile.link;

@@ -7,6 +7,7 @@ mod commands;
 mod determinism;
 mod faults;
 mod full;
+mod groups;
 mod history;
 mod lists;
 mod memory;
