@@ -115,7 +115,7 @@ impl GroupRequest {
                 self.send(outcome, told, reach)
             }
             GroupCommand::Results { id, buffer_bytes } => self.fetch(&id, buffer_bytes, kept, reach, w),
-            GroupCommand::Prefetch { .. } => Outcome::Done(Reply::status(Status::INVALID_OPCODE)),
+            GroupCommand::Prefetch { id, bytes } => Outcome::Done(self.bind(&id, bytes, store, reach)),
         }
     }
 
@@ -140,6 +140,20 @@ impl GroupRequest {
             Step::Need(reads) => Outcome::Need(reads),
             Step::Blocked(_) => Outcome::Blocked,
         }
+    }
+
+    /// Binds the keys of the payload.
+    fn bind(&self, id: &GroupId, bytes: u32, store: &mut HashStore, reach: Reach<'_>) -> Reply {
+        let mut payload = vec![0; bytes as usize];
+        if !payload.is_empty() && self.pieces.read(reach.space, 0, &mut payload).is_err() {
+            return Reply::status(Status::DATA_TRANSFER_ERROR);
+        }
+        let mut keys = Vec::new();
+        if let Err(malformed) = parse(Form::All(Op::Retrieve), &payload, |e| keys.push(e.key)) {
+            return refusal(GroupError::Malformed(malformed));
+        }
+        let keys = keys.into_iter().map(|key| &payload[key.start as usize..key.end as usize]);
+        Reply::status(store.bind(id.as_bytes(), keys).map_or_else(kv_status, |()| Status::SUCCESS))
     }
 
     /// Results over the payload.

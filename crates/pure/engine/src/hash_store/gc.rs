@@ -35,6 +35,11 @@ impl HashStore {
         if self.gc.is_none() {
             self.start_collection(m);
         }
+        if !self.is_pressed(m)
+            && let Some(step) = self.bring_wanted(m, w)
+        {
+            return step;
+        }
         // Collection and checkpoint take turns; under pressure collection goes first.
         self.checkpoint.turn = !self.checkpoint.turn;
         if self.gc.is_some() && (self.checkpoint.turn || self.is_pressed(m)) {
@@ -54,6 +59,7 @@ impl HashStore {
     #[inline]
     pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
         self.gc.is_some()
+            || self.prefetch.is_wanted()
             || self.checkpoint.is_running()
             || self.log.releasing() > 0
             || self.log.has_failures()

@@ -11,6 +11,7 @@ pub mod group;
 pub mod list;
 pub mod ops;
 pub mod pending;
+pub mod prefetch;
 pub mod record;
 pub mod recover;
 pub mod walk;
@@ -44,6 +45,8 @@ pub struct HashStoreConfig {
     pub checkpoint_bytes_min: u64,
     /// What the keys of a group cost.
     pub group_keys: group::KeyCost,
+    /// Most bytes of values that prefetch groups hold in memory.
+    pub prefetch_bytes_max: usize,
 }
 
 impl HashStoreConfig {
@@ -60,6 +63,7 @@ impl HashStoreConfig {
             checkpoint_index_ratio: 8,
             checkpoint_bytes_min: (bytes / 8).min(64 << 20),
             group_keys: group::KeyCost::default(),
+            prefetch_bytes_max: 1 << 20,
         }
     }
 }
@@ -79,6 +83,7 @@ pub struct HashStore {
     pending: pending::Pending,
     credit: credit::Credit,
     plan: group::Plan,
+    prefetch: prefetch::Prefetch,
 }
 
 impl HashStore {
@@ -96,6 +101,7 @@ impl HashStore {
             pending: pending::Pending::default(),
             credit: credit::Credit::default(),
             plan: group::Plan::default(),
+            prefetch: prefetch::Prefetch::default(),
         }
     }
 

@@ -190,6 +190,7 @@ impl HashStore {
         self.log.add_live(self.segment_of(loc.position()), u64::from(loc.record_bytes()));
         if let Some(old) = old {
             self.forget(old);
+            self.prefetch.drop_value(place);
         }
     }
 
@@ -214,6 +215,11 @@ impl HashStore {
         self.enter_pending();
         w.work(Unit::Probe, 2);
         let Some(loc) = self.index.get(place) else { return Step::Done(Err(KvError::NotFound)) };
+        if !self.prefetch.is_empty()
+            && let Some(delivered) = self.deliver_prefetched(place, loc, sink, w)
+        {
+            return Step::Done(delivered);
+        }
         let range = Bytes::new(Spot(loc.position()), loc.bytes());
         if let Err(e) = ready!(range.resident(&self.log, m)) {
             return Step::Done(Err(e.into()));
@@ -223,10 +229,13 @@ impl HashStore {
         w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
         let copied = if sink.is_copied_by_core() { loc.bytes().min(sink.room()) } else { 0 };
         w.work(Unit::CopyByte, u64::from(copied));
+        if !self.prefetch.is_empty() {
+            self.note_access(place);
+        }
         Step::Done(self.deliver(key, loc, range, sink, m))
     }
 
-    fn deliver<M: Medium, K: Sink>(
+    pub(super) fn deliver<M: Medium, K: Sink>(
         &self,
         key: &[u8],
         loc: Loc,
@@ -347,6 +356,7 @@ impl HashStore {
         self.version += 1;
         self.log.add_until_checkpoint(self.segment_of(spot.0), u64::from(bytes));
         let old = self.index.remove(place).expect("looked up above");
+        self.prefetch.drop_value(place);
         self.forget(old);
         self.stats.user_bytes_written += key.len() as u64;
         w.work(Unit::Encode, 1);

@@ -158,6 +158,23 @@ impl<T: Turn> KvClient<T> {
         outcomes.into_iter().map(existed).collect()
     }
 
+    /// Tells the device that these keys are read together; `name` again replaces them. A device without prefetch groups is
+    /// told nothing. Returns whether it was.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn prefetch_group(&mut self, name: &Key, keys: &[Key]) -> Result<bool, HostError> {
+        if !self.queue.available().methods.prefetch_groups() {
+            return Ok(false);
+        }
+        let entry = |k| Entry { op: Op::Retrieve, key: Key::as_bytes(k), value: &[] };
+        let payload = pack(Form::All(Op::Retrieve), &keys.iter().map(entry).collect::<Vec<_>>())?;
+        self.make_room()?;
+        let ticket = submitted(self.queue.prefetch_group(*name, &payload))?;
+        let status = self.wait(ticket, |done| done.status)?;
+        check(status).map(|()| true)
+    }
+
     fn group_of_keys(&mut self, op: Op, keys: &[Key]) -> Result<Vec<OpOutcome>, HostError> {
         let entries: Vec<_> = keys.iter().map(|k| Entry { op, key: k.as_bytes(), value: &[] }).collect();
         self.group(Form::All(op), &entries)
