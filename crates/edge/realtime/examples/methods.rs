@@ -1,7 +1,8 @@
 //! How fast values go to the device by each method, timing `off`, paired with PRPs: rounds of both are interleaved and the
 //! ratio is the median of the rounds' ratios.
 //!
-//! `cargo run --release -p saker-realtime --example methods -- [VALUE_BYTES] [ROUNDS]` (default 32 and 15)
+//! `cargo run --release -p saker-realtime --example methods -- [VALUE_BYTES] [ROUNDS] [METHOD]` (default 32 and 15). With a
+//! method only its rounds run, at depth 1: for counting instructions on a machine whose clock says little.
 
 use saker_host::transfer::{Method, Pacing, TransferOptions};
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient};
@@ -14,6 +15,8 @@ use std::time::Instant;
 type Failure = Box<dyn std::error::Error>;
 
 const OPERATIONS: u64 = 100_000;
+/// Bytes after which every page of the flash has been touched once.
+const WARM_BYTES: u64 = 380 << 20;
 
 struct Bench {
     client: KvClient<Inline<saker_flash::MemMedia>>,
@@ -22,7 +25,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Result<Self, Failure> {
-        let build = Build::kv(&Profile::builtin("default")?, 1 << 30, 1)?;
+        let build = Build::kv(&Profile::builtin("default")?, 320 << 20, 1)?;
         let host = build.attach(1, 64);
         let port = port(&host);
         let mut device = Inline(build.untimed(host));
@@ -55,12 +58,21 @@ fn main() -> Result<(), Failure> {
     let bytes: usize = arguments.next().map_or(Ok(32), |n| n.parse())?;
     let rounds: usize = arguments.next().map_or(Ok(15), |n| n.parse())?;
     let (mut bench, value) = (Bench::new()?, vec![7; bytes]);
+    if let Some(method) = arguments.next().and_then(|name| Method::of_name(&name)) {
+        return (0..rounds).try_for_each(|_| bench.round(method, &value, false).map(drop));
+    }
+    for _ in 0..WARM_BYTES / (OPERATIONS * (bytes as u64 + 40)) {
+        bench.round(Method::Prp, &value, true)?;
+    }
     for pipelined in [false, true] {
         for method in [Method::Sgl, Method::Piggyback, Method::Inline, Method::Mmio] {
             let (mut ratios, mut rates) = (Vec::new(), Vec::new());
-            for _ in 0..rounds {
-                let prp = bench.round(Method::Prp, &value, pipelined)?;
-                let rate = bench.round(method, &value, pipelined)?;
+            for n in 0..rounds {
+                // Whoever comes second finds the other's garbage: take turns.
+                let order = if n % 2 == 0 { [Method::Prp, method] } else { [method, Method::Prp] };
+                let first = bench.round(order[0], &value, pipelined)?;
+                let second = bench.round(order[1], &value, pipelined)?;
+                let (prp, rate) = if n % 2 == 0 { (first, second) } else { (second, first) };
                 ratios.push(rate / prp);
                 rates.push(rate);
             }

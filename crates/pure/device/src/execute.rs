@@ -189,6 +189,27 @@ impl Request {
     }
 }
 
+/// Stores a value that is in the device already.
+#[inline]
+pub fn store_bytes<M: Media, W: Meter>(
+    namespace: &mut Namespace,
+    key: &Key,
+    mut value: &[u8],
+    options: StoreOptions,
+    m: &mut NamespaceMedium<'_, M>,
+    w: &mut W,
+) -> Outcome {
+    w.work(Unit::Decode, 1);
+    match &mut namespace.store {
+        Store::Kv(store) => {
+            let step = store.store(key.as_bytes(), &mut value, condition(options), m, w);
+            reply(step.map(|r| r.map(|()| 0)), false)
+        }
+        Store::Damaged(_) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
+        _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),
+    }
+}
+
 #[inline]
 fn kv_data_bytes(command: &KvCommand) -> u32 {
     match command {

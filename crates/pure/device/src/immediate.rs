@@ -1,14 +1,16 @@
 //! Timing `off`: a command is served when it is seen, and is finished before the next one is looked at.
 
+mod small;
+
 use crate::config::DeviceConfig;
 use crate::device::{Attachment, Device, FLUSH};
 use crate::execute::{Outcome, Reach, Reply, Request};
-use crate::vendor::{self, Routed};
+use crate::namespace::Namespace;
+use crate::vendor;
 use saker_engine::Background;
-use saker_flash::{Flash, Media};
-use saker_link::Sqe;
-use saker_medium::{Medium, Step, Tag};
-use saker_nvme::vendor::{cq_slots, opcode::STORE_INLINE};
+use saker_flash::{Flash, Media, NamespaceMedium};
+use saker_link::{DmaSpace, Sqe};
+use saker_medium::{Step, Tag};
 use saker_nvme::{NSID_ALL, Status};
 use saker_sim::{Class, Free, Meter, Unit};
 
@@ -87,7 +89,7 @@ impl<M: Media> Device<M, Untimed> {
         if self.queues.has_waiting() {
             self.queues.drain_waiting();
         }
-        self.serve_admin() || self.format_when_quiet()
+        self.serve_admin() || self.format_when_quiet() || self.drain()
     }
 
     #[inline]
@@ -109,45 +111,6 @@ impl<M: Media> Device<M, Untimed> {
         self.stats.traffic.sqe_fetches += 1;
         self.stats.traffic.cqes += 1;
         self.stats.errors += u64::from(!reply.status.is_success());
-    }
-
-    fn serve_vendor(&mut self, qid: u16, sqe: &Sqe) {
-        let head = if sqe.opcode == STORE_INLINE { self.queues.take_inline(qid) } else { None };
-        self.stats.traffic.inline_slots += head.as_ref().map_or(0, |h| u64::from(h.slots()));
-        let routed = self.vendor_namespace(qid, sqe);
-        let routed = routed.and_then(|n| Ok((n, self.route_vendor(qid, sqe, n, head)?)));
-        let (cid, mut found) = (sqe.cid.get(), Vec::new());
-        let reply = match routed {
-            _ if !self.flash.is_powered() => failed(Status::INTERNAL_ERROR),
-            Err(status) => failed(status),
-            Ok((_, Routed::More(dw0))) => Reply { dw0, ..failed(Status::SUCCESS) },
-            Ok((n, Routed::Request(mut request))) => {
-                request.count_in(sqe, &mut self.stats.traffic);
-                let reply = self.run(n, &mut request);
-                self.count_out(&request, sqe, reply.bytes_out);
-                match request {
-                    Request::Small(_, bytes) => found = bytes,
-                    request => self.recycle(qid, sqe.opcode, request),
-                }
-                reply
-            }
-        };
-        self.count(&reply);
-        let result = u64::from(reply.dw0) | u64::from(reply.dw1) << 32;
-        if found.is_empty() || !reply.status.is_success() {
-            return self.queues.complete(qid, cid, reply.status, result);
-        }
-        self.stats.traffic.cq_slots += u64::from(cq_slots(found.len() as u32));
-        self.queues.complete_with(qid, cid, reply.status, result, found);
-    }
-
-    fn recycle(&mut self, qid: u16, opcode: u8, request: Request) {
-        let Some(bytes) = request.into_buffer() else { return };
-        if opcode == STORE_INLINE {
-            self.queues.recycle(qid, bytes);
-        } else if let Some(gather) = self.queues.gather(qid) {
-            gather.recycle(bytes);
-        }
     }
 
     #[inline]
@@ -191,16 +154,29 @@ impl<M: Media> Device<M, Untimed> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn run(&mut self, n: usize, request: &mut Request) -> Reply {
+        let is_write = request.is_write();
+        self.run_with(n, is_write, |namespace, space, view| {
+            request.execute(namespace, Reach { space, dma_engine: false }, view, &mut Quick)
+        })
+    }
+
+    /// Executes as often as it takes.
+    #[inline(always)]
+    fn run_with(
+        &mut self,
+        n: usize,
+        is_write: bool,
+        mut execute: impl FnMut(&mut Namespace, &DmaSpace, &mut NamespaceMedium<'_, M>) -> Outcome,
+    ) -> Reply {
         let owner = self.namespaces[n].owner();
         let mut fruitless = 0;
         loop {
             let mut view = self.flash.view(owner, Class::Foreground);
-            let reach = Reach { space: &self.host.space, dma_engine: false };
-            match request.execute(&mut self.namespaces[n], reach, &mut view, &mut Quick) {
+            match execute(&mut self.namespaces[n], &self.host.space, &mut view) {
                 Outcome::Done(mut reply) => {
-                    if self.write_through && request.is_write() && reply.status.is_success() {
+                    if self.write_through && is_write && reply.status.is_success() {
                         reply.flush =
                             self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
                     }
@@ -251,25 +227,35 @@ impl<M: Media> Device<M, Untimed> {
         let mut view = self.flash.view(owner, Class::Background);
         let step = self.namespaces[n].background(&mut view, &mut Free);
         let did = matches!(step, Step::Done(Background::Worked));
-        self.settle() || settled || did
+        // Slots that wait for a sync are room too.
+        self.settle() || settled || did || self.flash.cool()
     }
 
     /// A Flush has completed its programs (they are done at submission); what is left is the sync.
     fn finish_flush(&mut self, n: usize, reply: Reply) -> Reply {
-        let owner = self.namespaces[n].owner();
         let is_flushed =
             |d: &Self| reply.flush.is_none_or(|tag| d.namespaces[n].is_flushed(tag, d.flash.finished()));
         while !is_flushed(self) && self.make_room(n) {}
         if !is_flushed(self) {
             return failed(Status::INTERNAL_ERROR);
         }
-        self.flash.view(owner, Class::Foreground).sync();
-        let mut failed_sync = false;
-        while let Some((owner, done)) = self.flash.take_completion() {
-            failed_sync |= done.io == saker_medium::Io::Sync && done.result.is_err();
-            self.deliver(owner, &done);
+        let synced = self.sync_all();
+        if synced && self.flash.is_powered() { reply } else { failed(Status::INTERNAL_ERROR) }
+    }
+
+    /// Programs are done at submission; what a drain can still wait for is failed ones.
+    fn drain(&mut self) -> bool {
+        if self.drains.is_empty() || self.end_drains() {
+            return false;
         }
-        if failed_sync || !self.flash.is_powered() { failed(Status::INTERNAL_ERROR) } else { reply }
+        let mut any = false;
+        for n in 0..self.namespaces.len() {
+            any |= self.make_room(n);
+        }
+        if !any {
+            self.give_up_drains();
+        }
+        true
     }
 
     fn flush_all(&mut self, sqe: &Sqe) -> Reply {

@@ -15,12 +15,12 @@ pub struct Submission {
     pub cqid: u16,
     /// Values that arrive in commands.
     pub gather: Gather,
-    /// Whether inline stores bring their value behind them.
-    inline: bool,
+    /// Namespaces for which an inline store brings its value behind it: all but these. `None`: for none.
+    inline_except: Option<Box<[u32]>>,
     /// An inline store whose value is not complete, or has just become it.
-    head: Option<InlineHead>,
-    /// A buffer for the next.
-    spare: Vec<u8>,
+    head: Option<Box<InlineHead>>,
+    /// One for the next.
+    spare: Option<Box<InlineHead>>,
     /// Gathered bytes that wait for their execution.
     held: u32,
 }
@@ -36,15 +36,21 @@ impl Submission {
     #[inline]
     fn fetch(&mut self, into: &mut Sqe) -> Result<bool, DoorbellError> {
         match self.sq.fetch_into(into) {
-            Ok(true) if into.opcode == STORE_INLINE && self.inline => self.begin_inline(into),
+            Ok(true) if into.opcode == STORE_INLINE && self.takes_inline(into) => self.begin_inline(into),
             fetched => fetched,
         }
+    }
+
+    /// Other command sets may give the opcode another meaning, or none.
+    fn takes_inline(&self, sqe: &Sqe) -> bool {
+        self.inline_except.as_ref().is_some_and(|except| !except.contains(&sqe.nsid.get()))
     }
 
     /// Fetches an inline store. It counts as fetched when its value is complete.
     #[inline]
     fn begin_inline(&mut self, sqe: &Sqe) -> Result<bool, DoorbellError> {
-        let mut head = InlineHead::new(sqe, std::mem::take(&mut self.spare), &mut self.sq)?;
+        let mut head = self.spare.take().unwrap_or_default();
+        head.begin(sqe, &mut self.sq)?;
         let complete = head.feed(&mut self.sq);
         self.head = Some(head);
         complete
@@ -96,10 +102,11 @@ impl Queues {
         set(&mut self.cqs, qid, Completion { ring, waiting: VecDeque::new() });
     }
 
-    /// Adds a submission queue; with `inline`, the values of inline stores are in the entries behind them.
-    pub fn add_sq(&mut self, qid: u16, sq: DeviceSq, cqid: u16, inline: bool) {
+    /// Adds a submission queue; the values of inline stores are in the entries behind them, except for those namespaces.
+    /// `None`: there are no inline stores.
+    pub fn add_sq(&mut self, qid: u16, sq: DeviceSq, cqid: u16, inline_except: Option<Box<[u32]>>) {
         let gather = Gather::default();
-        let submission = Submission { sq, cqid, gather, inline, head: None, spare: Vec::new(), held: 0 };
+        let submission = Submission { sq, cqid, gather, inline_except, head: None, spare: None, held: 0 };
         set(&mut self.sqs, qid, submission);
     }
 
@@ -111,15 +118,15 @@ impl Queues {
 
     /// The inline store that [`fetch`](Self::fetch) has just given, with its value.
     #[inline]
-    pub fn take_inline(&mut self, qid: u16) -> Option<InlineHead> {
+    pub fn take_inline(&mut self, qid: u16) -> Option<Box<InlineHead>> {
         self.sqs.get_mut(usize::from(qid))?.as_mut()?.head.take()
     }
 
-    /// Gives the buffer of an executed inline store back.
+    /// Gives it back for the next.
     #[inline]
-    pub fn recycle(&mut self, qid: u16, bytes: Vec<u8>) {
+    pub fn recycle(&mut self, qid: u16, head: Box<InlineHead>) {
         if let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) {
-            s.spare = bytes;
+            s.spare = Some(head);
         }
     }
 
@@ -141,7 +148,7 @@ impl Queues {
     /// Gathered bytes of all queues, executing ones included.
     pub fn gathered_bytes(&self) -> usize {
         let of = |s: &Submission| {
-            s.gather.bytes() + s.held as usize + s.head.as_ref().map_or(0, InlineHead::bytes)
+            s.gather.bytes() + s.held as usize + s.head.as_ref().map_or(0, |h| h.bytes().len())
         };
         self.sqs.iter().flatten().map(of).sum()
     }

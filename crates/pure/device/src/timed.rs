@@ -20,7 +20,7 @@ use pipe::Pipe;
 use saker_flash::{Flash, Media, PowerCut, ReadBatch};
 use saker_link::Sqe;
 use saker_medium::{Reads, Ring};
-use saker_sim::{Class, Duration, EventQueue, Instant};
+use saker_sim::{Class, Duration, EventQueue, Instant, earliest};
 use std::collections::{BTreeMap, VecDeque};
 
 pub use costs::{Costs, timings};
@@ -63,7 +63,7 @@ struct Token {
     stage: Stage,
     batch: Option<ReadBatch>,
     /// The value of an inline store.
-    head: Option<InlineHead>,
+    head: Option<Box<InlineHead>>,
     /// Gathered bytes that it holds.
     held: u32,
     clock: Clockwork,
@@ -152,8 +152,9 @@ impl<M: Media> Device<M, Timed> {
     }
 
     /// When something happens next without the host. `None`: nothing until the host acts.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
-        [self.tempo.events.next_at(), self.flash.next_at()].into_iter().flatten().min()
+        earliest(self.tempo.events.next_at(), self.flash.next_at())
     }
 
     /// Looks at registers and doorbells at `now`, and handles all events up to then.
@@ -173,7 +174,7 @@ impl<M: Media> Device<M, Timed> {
             return false;
         }
         let (own, media) = (self.tempo.events.next_at(), self.flash.next_at());
-        let Some(at) = [own, media].into_iter().flatten().min().filter(|at| *at <= now) else { return false };
+        let Some(at) = earliest(own, media).filter(|at| *at <= now) else { return false };
         self.tempo.now = at;
         self.tempo.steps += 1;
         if media == Some(at) {
@@ -222,6 +223,7 @@ impl<M: Media> Device<M, Timed> {
         }
         while self.serve_admin() {}
         self.format_when_quiet();
+        self.wake_drains();
         let mut sqe = Sqe::new(0, 0);
         for qid in 1..self.queues.sq_count() {
             while self.queues.fetch(qid, &mut sqe) {
@@ -304,5 +306,6 @@ impl<M: Media> Device<M, Timed> {
             self.on_stage(id);
         }
         self.format_when_quiet();
+        self.wake_drains();
     }
 }

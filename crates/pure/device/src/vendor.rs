@@ -10,7 +10,7 @@ use saker_flash::Media;
 use saker_link::{REGION_BYTES, Sqe};
 use saker_nvme::Status;
 use saker_nvme::group::is_group;
-use saker_nvme::vendor::{Capabilities, InlineRetrieve, Methods, cq_slots, opcode};
+use saker_nvme::vendor::{Capabilities, InlineRetrieve, Methods, PIGGYBACK_BYTES, cq_slots, opcode};
 
 /// The first vendor opcode.
 pub const FIRST: u8 = 0xC0;
@@ -49,25 +49,41 @@ pub const fn is_known(methods: Methods, code: u8) -> bool {
     }
 }
 
+/// Whether a command may leave a value open.
+#[inline]
+fn is_part(sqe: &Sqe) -> bool {
+    match sqe.opcode {
+        opcode::STORE_PIGGYBACK => sqe.cdw10.get() as usize > PIGGYBACK_BYTES,
+        opcode::TRANSFER | opcode::TAIL | opcode::STORE_HYBRID => true,
+        _ => false,
+    }
+}
+
 impl<M: Media, T> Device<M, T> {
     /// Decodes a command of queue `qid` for namespace `n`; `head` is its value if it is an inline store.
     ///
     /// # Errors
     /// The status to complete it with.
+    #[inline]
     pub(crate) fn route_vendor(
         &mut self,
         qid: u16,
         sqe: &Sqe,
         n: usize,
-        head: Option<InlineHead>,
+        head: Option<Box<InlineHead>>,
     ) -> Result<Routed, Status> {
         if is_group(sqe.opcode) {
             self.queues.close_value(qid);
             return self.take_group(sqe, n).map(Routed::Request);
         }
-        let was_open = self.queues.is_value_open(qid);
-        let taken = self.take_part(qid, sqe, n, head);
-        self.queues.note_open(qid, was_open);
+        let taken = if self.queues.has_open_values() || is_part(sqe) {
+            let was_open = self.queues.is_value_open(qid);
+            let taken = self.take_part(qid, sqe, n, head);
+            self.queues.note_open(qid, was_open);
+            taken
+        } else {
+            self.take_part(qid, sqe, n, head)
+        };
         Ok(match taken? {
             Taken::Whole(command, pieces) => Routed::Request(Request::Kv(command, pieces)),
             Taken::More(dw0) => Routed::More(dw0),
@@ -84,12 +100,13 @@ impl<M: Media, T> Device<M, T> {
         Ok(Request::Group(Box::new(request)))
     }
 
+    #[inline]
     fn take_part(
         &mut self,
         qid: u16,
         sqe: &Sqe,
         n: usize,
-        head: Option<InlineHead>,
+        head: Option<Box<InlineHead>>,
     ) -> Result<Taken, Status> {
         let config = &self.namespaces[n].config;
         let known = is_known(self.config.methods, sqe.opcode);
@@ -109,7 +126,7 @@ impl<M: Media, T> Device<M, T> {
             opcode::STORE_MMIO => gather.commit_mmio(sqe, value_bytes_max, &self.host.bar, qid),
             opcode::STORE_INLINE => {
                 gather.close();
-                head.ok_or(Status::INVALID_OPCODE)?.finish(value_bytes_max)
+                head.ok_or(Status::INVALID_OPCODE)?.into_taken(value_bytes_max)
             }
             _ => {
                 gather.close();

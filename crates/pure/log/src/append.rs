@@ -53,7 +53,12 @@ impl Log {
         Ok(())
     }
 
-    /// Segments that evacuations need before new records may take one: nothing is erased until they are through.
+    /// Segments that copies must leave for the repair of failed pages, unless they are such a repair.
+    pub fn kept_for_repairs(&self, repairs: bool) -> u32 {
+        u32::from(!repairs && !self.ring_lasts && self.failed_segments > 0)
+    }
+
+    /// Segments that repairs need before new records may take one: nothing is erased until they are through.
     fn held_up(&self, stream: Stream) -> u32 {
         if stream == Stream::User && !self.ring_lasts { self.failed_segments } else { 0 }
     }
@@ -277,4 +282,12 @@ pub struct Reserve {
     pub slots: u16,
     /// Segments.
     pub segments: u32,
+}
+
+impl Reserve {
+    /// The same with more segments.
+    #[must_use]
+    pub fn with_segments(self, more: u32) -> Self {
+        Self { segments: self.segments + more, ..self }
+    }
 }

@@ -38,6 +38,8 @@ pub struct Log {
     pub(crate) held: u32,
     pub(crate) live_bytes: u64,
     releasing: VecDeque<(SegmentId, Option<Tag>)>,
+    /// Segments whose failed pages have been copied.
+    repaired: Vec<(SegmentId, Option<Tag>)>,
     pub(crate) ring_lasts: bool,
     /// Segments with `failed`.
     pub(crate) failed_segments: u32,
@@ -56,6 +58,7 @@ impl Log {
             held: 0,
             live_bytes: 0,
             releasing: VecDeque::new(),
+            repaired: Vec::new(),
             ring_lasts,
             failed_segments: 0,
             stats: LogStats::default(),
@@ -120,15 +123,6 @@ impl Log {
         self.add_live(id, bytes);
     }
 
-    /// A record that the next checkpoint frees was copied. `cut`: it is older than the running checkpoint's cut.
-    pub fn move_until_checkpoint(&mut self, from: SegmentId, to: SegmentId, bytes: u64, cut: bool) {
-        let age = &mut self.segment_mut(from).until_checkpoint[usize::from(cut)];
-        let counted = bytes.min(*age);
-        *age -= counted;
-        self.sub_live(from, counted);
-        self.add_until_checkpoint(to, bytes);
-    }
-
     /// Every record of a segment was moved or is not needed: forget what only a checkpoint would free.
     pub fn drop_until_checkpoint(&mut self, id: SegmentId) {
         let [new, old] = std::mem::take(&mut self.segment_mut(id).until_checkpoint);
@@ -164,19 +158,19 @@ impl Log {
     /// bytes (greedy), as long as collecting it gains something.
     pub fn victim(&self) -> Option<SegmentId> {
         let most = self.geometry.segment_bytes();
-        let idle = |s: &Segment| s.state == SegmentState::Closed && s.stream != Stream::Checkpoint as u8;
-        let candidates = self.segments.iter().enumerate().filter(|(_, s)| idle(s));
-        let evacuated = candidates.clone().find(|(_, s)| s.evacuate);
+        let records = self.segments.iter().enumerate().filter(|(_, s)| s.stream != Stream::Checkpoint as u8);
+        let repaired = records.clone().find(|(_, s)| s.awaits_repair());
         let greedy = || {
-            let settled = candidates.filter(|(_, s)| s.in_flight == 0 && s.live_bytes < most);
-            settled.min_by_key(|(n, s)| (s.live_bytes, *n))
+            let settled =
+                |s: &Segment| s.state == SegmentState::Closed && s.in_flight == 0 && s.live_bytes < most;
+            records.filter(|(_, s)| settled(s)).min_by_key(|(n, s)| (s.live_bytes, *n))
         };
-        evacuated.or_else(greedy).map(|(n, _)| SegmentId(n as u32))
+        repaired.or_else(greedy).map(|(n, _)| SegmentId(n as u32))
     }
 
-    /// Whether a segment waits to be evacuated.
+    /// Whether failed pages wait to be copied.
     pub fn must_evacuate(&self) -> bool {
-        self.segments.iter().any(|s| s.evacuate && s.state == SegmentState::Closed)
+        self.segments.iter().any(|s| s.stream != Stream::Checkpoint as u8 && s.awaits_repair())
     }
 
     /// Bytes a collection of the victim would free.
@@ -194,17 +188,33 @@ impl Log {
         );
         self.segment_mut(id).state = SegmentState::Releasing;
         self.segment_mut(id).evacuate = false;
-        if !self.ring_lasts {
-            self.seal_stream(Stream::Gc, m);
-            self.seal_stream(Stream::User, m);
-        }
-        let after = (!self.ring_lasts).then(|| m.last_tag());
+        self.repaired.retain(|(other, _)| *other != id);
+        let after = self.copies_sent(m);
         self.releasing.push_back((id, after));
+    }
+
+    /// Everything that was on the failed pages of a segment and is needed has been copied. The segment stays as it
+    /// is; the slots of those pages are given back once the copies are safe.
+    pub fn end_repair<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+        self.segment_mut(id).evacuate = false;
+        let after = self.copies_sent(m);
+        self.repaired.push((id, after));
+    }
+
+    /// Where the ring can be lost: the tag after which all copies made so far are on the medium.
+    fn copies_sent<M: Medium>(&mut self, m: &mut M) -> Option<Tag> {
+        if self.ring_lasts {
+            return None;
+        }
+        self.seal_stream(Stream::Gc, m);
+        self.seal_stream(Stream::User, m);
+        Some(m.last_tag())
     }
 
     /// A segment holds bytes that cannot be read: keep it as it is.
     pub fn set_damaged(&mut self, id: SegmentId) {
         self.clear_failed(id);
+        self.repaired.retain(|(other, _)| *other != id);
         let s = self.segment_mut(id);
         s.state = SegmentState::Damaged;
         s.evacuate = false;
@@ -215,8 +225,12 @@ impl Log {
         self.releasing.len()
     }
 
-    /// Starts the erases whose copies are safe: everything up to `finished` has completed.
+    /// Ends the repairs and starts the erases whose copies are safe: everything up to `finished` has completed.
     pub fn pump<M: Medium>(&mut self, finished: Tag, m: &mut M) {
+        let is_over =
+            |(_, after): &&(SegmentId, Option<Tag>)| after.is_none_or(|tag| self.is_safe(tag, finished));
+        let over: Vec<_> = self.repaired.iter().filter(is_over).map(|(id, _)| *id).collect();
+        over.into_iter().for_each(|id| self.give_up_pages(id, m));
         for _ in 0..self.releasing.len() {
             let Some((id, after)) = self.releasing.front().copied() else { return };
             let busy =
@@ -232,22 +246,44 @@ impl Log {
         }
     }
 
+    /// What was on the failed pages of a segment is elsewhere.
+    fn give_up_pages<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+        self.repaired.retain(|(other, _)| *other != id);
+        for index in std::mem::take(&mut self.segment_mut(id).failed_pages) {
+            if let Some(slot) = self.segment(id).slot(index) {
+                m.ring_mut().release(slot);
+                self.segment_mut(id).clear_slot(index);
+            }
+        }
+        self.clear_failed(id);
+    }
+
     /// Whether everything that was sent to the medium up to `tag` is safe, given that all I/O up to `finished` has
-    /// completed. Where the ring can be lost, what a failed program was to write is safe once its segment has been
-    /// evacuated and the copies are safe, which can take several rounds.
+    /// completed. Where the ring can be lost, what a failed program was to write is safe once it has been copied and the
+    /// copies are safe, which can take several rounds.
     pub fn is_safe(&self, tag: Tag, finished: Tag) -> bool {
+        self.is_safe_in(|_| true, tag, finished)
+    }
+
+    /// The same for records only: a checkpoint of which a page failed is replaced by one that must not wait for that.
+    pub(crate) fn records_safe(&self, tag: Tag, finished: Tag) -> bool {
+        self.is_safe_in(|s| s.stream != Stream::Checkpoint as u8, tag, finished)
+    }
+
+    fn is_safe_in(&self, counts: fn(&Segment) -> bool, tag: Tag, finished: Tag) -> bool {
         if self.failed_segments == 0 || self.ring_lasts {
             return tag <= finished;
         }
-        let failed_by = |s: &Segment, tag| s.failed.is_some_and(|t| t <= tag);
+        let failed_by = |s: &Segment, tag| counts(s) && s.failed.is_some_and(|t| t <= tag);
         let all = self.segments.iter().filter(|s| failed_by(s, tag)).count();
-        let moved = self.releasing.iter().filter(|(id, _)| failed_by(self.segment(*id), tag));
+        let moved =
+            self.releasing.iter().chain(&self.repaired).filter(|(id, _)| failed_by(self.segment(*id), tag));
         let (count, last) =
             moved.fold((0, tag), |(n, last), (_, after)| (n + 1, last.max(after.unwrap_or(last))));
         if count < all || tag > finished {
             return false;
         }
-        last == tag || self.is_safe(last, finished)
+        last == tag || self.is_safe_in(counts, last, finished)
     }
 
     /// Whether a failed program waits for its segment to be evacuated.
@@ -256,11 +292,18 @@ impl Log {
         self.failed_segments > 0
     }
 
-    pub(crate) fn set_failed(&mut self, id: SegmentId, tag: Tag) {
-        let s = self.segment_mut(id);
-        if s.state == SegmentState::Closed && s.failed.is_none_or(|first| tag < first) {
+    pub(crate) fn set_failed(&mut self, id: SegmentId, index: u32, tag: Tag) {
+        let s = &mut self.segments[id.0 as usize];
+        if matches!(s.state, SegmentState::Absent | SegmentState::Damaged) {
+            return;
+        }
+        // Also where nothing is needed any more: a checkpoint that is being written can refer to what was there, and
+        // what replaced it is safe only when the copies are.
+        s.failed_pages.push(index);
+        self.repaired.retain(|(other, _)| *other != id);
+        if s.failed.is_none_or(|first| tag < first) {
             self.failed_segments += u32::from(s.failed.is_none());
-            self.segment_mut(id).failed = Some(tag);
+            s.failed = Some(tag);
         }
     }
 
@@ -291,8 +334,7 @@ impl Log {
                     return false;
                 }
                 self.stats.programs_failed += 1;
-                self.give_up(id, m);
-                self.set_failed(id, done.tag);
+                self.page_failed(id, index, done.tag, m);
                 true
             }
             Io::Erase(id) => {
@@ -305,14 +347,13 @@ impl Log {
         }
     }
 
-    /// Stops appending to a segment and marks it for evacuation.
-    pub(crate) fn give_up<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
-        for stream in Stream::ALL {
-            if self.streams[stream as usize].segment == Some(id) {
-                self.close_segment(stream, m);
-            }
+    /// The page stays in the ring until it has been copied; the segment goes on behind it. A checkpoint is given up.
+    fn page_failed<M: Medium>(&mut self, id: SegmentId, index: u32, tag: Tag, m: &mut M) {
+        if self.streams[Stream::Checkpoint as usize].segment == Some(id) {
+            self.close_segment(Stream::Checkpoint, m);
         }
+        self.set_failed(id, index, tag);
         let s = self.segment_mut(id);
-        s.evacuate = s.state == SegmentState::Closed;
+        s.evacuate = matches!(s.state, SegmentState::Open | SegmentState::Closed);
     }
 }

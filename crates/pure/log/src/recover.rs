@@ -266,7 +266,7 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, p
     } else {
         // Torn: the page is spent, its content is in the slot until the segment is collected.
         log.segment_mut(id).evacuate = true;
-        log.set_failed(id, saker_medium::Tag::default());
+        log.set_failed(id, index, saker_medium::Tag::default());
     }
 }
 

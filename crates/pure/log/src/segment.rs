@@ -25,8 +25,10 @@ pub struct Segment {
     pub state: SegmentState,
     /// The stream it belongs to, as a number.
     pub stream: u8,
-    /// A page of it failed: collect it before any other.
+    /// A page of it failed: what that holds is to be copied before anything else is collected.
     pub evacuate: bool,
+    /// The pages that failed. Their content is in the ring.
+    pub(crate) failed_pages: Vec<u32>,
     /// The first program of it that failed; what that page held is not known to be elsewhere on the medium.
     pub(crate) failed: Option<Tag>,
     /// The next page to open.
@@ -46,6 +48,21 @@ impl Segment {
     #[inline]
     pub fn slot(&self, index: u32) -> Option<SlotId> {
         self.slots.get(index as usize).and_then(|s| s.checked_sub(1)).map(SlotId)
+    }
+
+    /// Whether failed pages of it are to be copied.
+    pub(crate) fn awaits_repair(&self) -> bool {
+        self.evacuate && matches!(self.state, SegmentState::Open | SegmentState::Closed)
+    }
+
+    /// The pages of it whose program failed, and whose content is only in the ring.
+    pub fn failed_pages(&self) -> &[u32] {
+        &self.failed_pages
+    }
+
+    /// Whether a program of it failed and its content is only in the ring.
+    pub fn has_failed(&self) -> bool {
+        self.failed.is_some()
     }
 
     pub(crate) fn set_slot(&mut self, index: u32, slot: SlotId, pages: u32) {

@@ -41,6 +41,7 @@ impl Key {
     /// The first `len` of 16 bytes; an error unless `len` is 1 to 16. Cheaper than [`Key::new`]: it does not branch on
     /// the bytes copied.
     #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "the length was checked, and `get` is not const")]
     pub const fn from_padded(bytes: [u8; Self::MAX_LEN], len: usize) -> Result<Self, KeyLengthError> {
         if len == 0 || len > Self::MAX_LEN {
             return Err(KeyLengthError(len));
@@ -74,6 +75,7 @@ impl Key {
 }
 
 /// By length, the bits of a little-endian number that belong to the key.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
 const KEPT: [u128; Key::MAX_LEN + 1] = {
     let mut masks = [0; Key::MAX_LEN + 1];
     let mut len = 1;
@@ -165,8 +167,13 @@ impl Sqe {
     /// The key of the entry; an error unless KL is 1 to 16. Bytes beyond KL are ignored.
     #[inline(always)]
     pub const fn key(&self) -> Result<Key, KeyLengthError> {
+        self.key_of_length(self.kl())
+    }
+
+    #[inline(always)]
+    pub(crate) const fn key_of_length(&self, kl: u32) -> Result<Key, KeyLengthError> {
         let low = self.cdw2.get() as u128 | (self.cdw3.get() as u128) << 32;
         let high = self.cdw14.get() as u128 | (self.cdw15.get() as u128) << 32;
-        Key::from_padded((low | high << 64).to_le_bytes(), self.kl() as usize)
+        Key::from_padded((low | high << 64).to_le_bytes(), kl as usize)
     }
 }

@@ -5,6 +5,7 @@ use crate::joined::Clocked;
 use crate::result::{Job, RunResult, Side};
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
+use saker_host::transfer::Available;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, QueueStats, SubmitError, TransferOptions};
 use saker_link::{PAGE_BYTES, Traffic};
 use saker_nvme::Key;
@@ -61,9 +62,11 @@ struct Thread {
 /// [`HostError`] if the device cannot be connected to.
 pub fn run_disk_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
     let Some(first) = jobs.first() else { return Ok(Vec::new()) };
-    let mut run = DiskRun::start(build, first)?;
-    let run_job = |job| {
-        run.begin();
+    let by_methods = jobs.iter().any(|job| job.transfer != TransferOptions::default());
+    let mut run = DiskRun::start(build, first, by_methods)?;
+    run.retrieve_bytes = retrieve_bytes(jobs);
+    let run_job = |job: &Job| {
+        run.begin(job);
         while run.step(job) {}
         if job.flush {
             run.flush();
@@ -76,9 +79,11 @@ pub fn run_disk_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostEr
 struct DiskRun {
     device: Clocked<MemMedia>,
     threads: Vec<Thread>,
+    available: Available,
     costs: HostCosts,
     stride: usize,
     depth: usize,
+    retrieve_bytes: u32,
     result: RunResult,
     read: Digest,
     begun: Instant,
@@ -93,29 +98,35 @@ struct Counters {
 }
 
 impl DiskRun {
-    fn start(build: &Build, job: &Job) -> Result<Self, HostError> {
+    fn start(build: &Build, job: &Job, by_methods: bool) -> Result<Self, HostError> {
         let (threads, depth) = (job.threads.max(1), job.depth.max(1));
         let host = build.attach(threads as u16, depth);
         let port = port(&host);
         let mut device = Clocked(build.timed(host));
         let options = ConnectOptions { io_queues: threads as u16, ..ConnectOptions::default() };
         let mut connection = Connection::connect(port, &mut device, options)?;
-        let queue_options = KvQueueOptions { entries: queue_entries(job, depth), slots: depth };
+        let queue_options = KvQueueOptions { entries: queue_entries(by_methods, depth), slots: depth };
         let mut all = Vec::new();
         for n in 0..threads {
-            let mut queue = connection.create_kv_queue(&mut device, 1, queue_options)?;
-            if job.transfer != TransferOptions::default() {
-                connection.set_transfer(&mut device, &mut queue, job.transfer.clone())?;
-            }
+            let queue = connection.create_kv_queue(&mut device, 1, queue_options)?;
             let started = vec![Instant::ZERO; usize::from(depth)];
             all.push(Thread { queue, busy: Instant::ZERO, state: State::Ready, next: n, started });
         }
+        let available = match all.first() {
+            Some(t) if by_methods => {
+                let entries = t.queue.pair().sq_entries();
+                connection.transfer_methods(&mut device, entries)?
+            }
+            _ => Available::default(),
+        };
         Ok(Self {
             device,
+            available,
             threads: all,
             costs: HostCosts::of(build),
             stride: threads,
             depth: usize::from(depth),
+            retrieve_bytes: STAGED_BYTES,
             result: RunResult::new(),
             read: Digest::default(),
             begun: Instant::ZERO,
@@ -124,10 +135,11 @@ impl DiskRun {
     }
 
     /// A job begins: everything counts from here.
-    fn begin(&mut self) {
+    fn begin(&mut self, job: &Job) {
         let begun = self.device.0.now();
         for (n, t) in self.threads.iter_mut().enumerate() {
             (t.busy, t.state, t.next) = (begun, State::Ready, n);
+            t.queue.set_transfer(job.transfer.clone(), self.available);
         }
         (self.begun, self.result) = (begun, RunResult::new());
         self.before = self.counters();
@@ -202,7 +214,7 @@ impl DiskRun {
             t.state = State::Waiting;
             return;
         };
-        let slot = match submit(&mut t.queue, operation, job.transfer.small_reads) {
+        let slot = match submit(&mut t.queue, operation, job.transfer.small_reads, self.retrieve_bytes) {
             Ok(slot) => slot,
             // Entries or the BAR are full: a completion makes room.
             Err(Some(SubmitError::Full)) if t.queue.in_flight() > 0 => {
@@ -299,16 +311,30 @@ pub(crate) fn user_bytes(operation: &Side) -> u64 {
 /// Largest value that is read into a slot's own page; larger ones take a buffer.
 const STAGED_BYTES: u32 = 4096;
 
+/// Bytes that a retrieve asks for: a page, or the longest value that the jobs store.
+pub fn retrieve_bytes(jobs: &[Job]) -> u32 {
+    let stored = jobs.iter().flat_map(|job| &job.operations).map(|operation| match operation {
+        Side::Put(_, value) => value.len() as u32,
+        Side::Get(_) => 0,
+    });
+    stored.max().unwrap_or(0).max(STAGED_BYTES)
+}
+
 /// Entries for values that travel in the queue itself.
 const PAYLOAD_ENTRIES: u32 = 512;
 
-fn queue_entries(job: &Job, depth: u16) -> u32 {
+fn queue_entries(by_methods: bool, depth: u16) -> u32 {
     let least = u32::from(depth) + 1;
-    if job.transfer == TransferOptions::default() { least } else { least.max(PAYLOAD_ENTRIES) }
+    if by_methods { least.max(PAYLOAD_ENTRIES) } else { least }
 }
 
 /// The slot of the command; `None` as the error of a key that no command takes.
-fn submit(queue: &mut KvQueue, operation: &Side, small: u32) -> Result<u16, Option<SubmitError>> {
+fn submit(
+    queue: &mut KvQueue,
+    operation: &Side,
+    small: u32,
+    retrieve_bytes: u32,
+) -> Result<u16, Option<SubmitError>> {
     let ticket = match operation {
         Side::Put(key, value) => {
             let key = Key::new(key).map_err(|_| None)?;
@@ -316,7 +342,7 @@ fn submit(queue: &mut KvQueue, operation: &Side, small: u32) -> Result<u16, Opti
         }
         Side::Get(key) => {
             let key = Key::new(key).map_err(|_| None)?;
-            if small > 0 { queue.retrieve_small(&key, small) } else { queue.retrieve(&key, STAGED_BYTES) }
+            if small > 0 { queue.retrieve_small(&key, small) } else { queue.retrieve(&key, retrieve_bytes) }
         }
     };
     ticket.map(|t| t.slot()).map_err(Some)

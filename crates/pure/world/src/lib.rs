@@ -4,6 +4,7 @@
 
 pub mod blocks;
 pub mod build;
+pub mod calibrate;
 pub mod disk_kv;
 pub mod host_side;
 pub mod joined;
@@ -11,7 +12,8 @@ pub mod result;
 
 pub use blocks::KvBlockQueue;
 pub use build::{Build, BuildError, shape_of};
-pub use disk_kv::run_disk_kv;
-pub use host_side::run_host_kv;
+pub use calibrate::{Calibration, calibrate};
+pub use disk_kv::{retrieve_bytes, run_disk_kv};
+pub use host_side::{block_depth, run_host_kv};
 pub use joined::{Clocked, Inline};
 pub use result::{Job, RunResult, Side};

@@ -23,38 +23,32 @@ pub struct InlineHead {
 }
 
 impl InlineHead {
-    /// Begins with its entry; `bytes` is an empty buffer. A value that is longer than the queue cannot be passed over: all
-    /// that is announced is thrown away, because any of it may be payload.
-    pub fn new(sqe: &Sqe, mut bytes: Vec<u8>, sq: &mut DeviceSq) -> Result<Self, DoorbellError> {
-        bytes.clear();
+    /// Begins with its entry. A value that is longer than the queue cannot be passed over: all that is announced is thrown
+    /// away, because any of it may be payload.
+    #[inline]
+    pub fn begin(&mut self, sqe: &Sqe, sq: &mut DeviceSq) -> Result<(), DoorbellError> {
         let value_bytes = sqe.cdw10.get();
-        let mut head = Self {
-            sqe: *sqe,
-            bytes,
-            slots: 0,
-            missing: inline_slots(value_bytes),
-            refused: None,
-            aborted: false,
-        };
-        if head.missing + 2 > sq.entries() {
+        self.sqe = *sqe;
+        self.bytes.clear();
+        (self.slots, self.missing) = (0, inline_slots(value_bytes));
+        (self.refused, self.aborted) = (None, false);
+        if self.missing + 2 > sq.entries() {
             sq.discard_announced()?;
-            head.missing = 0;
-            head.refused = Some(Status::INVALID_FIELD);
+            self.missing = 0;
+            self.refused = Some(Status::INVALID_FIELD);
         } else if value_bytes > GATHER_BYTES_MAX {
-            head.refused = Some(Status::INVALID_FIELD);
+            self.refused = Some(Status::INVALID_FIELD);
         }
-        Ok(head)
+        Ok(())
     }
 
     /// Fetches what is announced. True when nothing is missing any more.
     #[inline]
     pub fn feed(&mut self, sq: &mut DeviceSq) -> Result<bool, DoorbellError> {
         if self.missing > 0 {
-            let slots = self.missing.min(sq.pending()?);
-            if sq.fetch_payload(slots, &mut self.bytes)? {
-                self.missing -= slots;
-                self.slots += slots;
-            }
+            let slots = sq.fetch_payload(self.missing, &mut self.bytes)?;
+            self.missing -= slots;
+            self.slots += slots;
             if self.refused.is_some() {
                 self.bytes.clear();
             }
@@ -72,9 +66,10 @@ impl InlineHead {
         self.slots
     }
 
-    /// Bytes that are held.
-    pub fn bytes(&self) -> usize {
-        self.bytes.len()
+    /// What was fetched.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Whether its command was aborted: it must not be completed again.
@@ -89,21 +84,34 @@ impl InlineHead {
         self.bytes.clear();
     }
 
-    /// The whole value.
+    /// The store and its whole value, which [`bytes`](Self::bytes) has.
     ///
     /// # Errors
     /// Those of Store; 85h for more than the namespace takes, 02h for more than can be gathered or queued.
     #[inline]
-    pub fn finish(mut self, value_bytes_max: u32) -> Result<Taken, Status> {
+    pub fn finish(&mut self, value_bytes_max: u32) -> Result<InlineStore, Status> {
         if let Some(status) = self.refused {
             return Err(status);
         }
-        let InlineStore { key, value_bytes, options } = InlineStore::decode(&self.sqe)?;
-        if value_bytes > value_bytes_max {
+        let store = InlineStore::decode(&self.sqe)?;
+        if store.value_bytes > value_bytes_max {
             return Err(Status::INVALID_VALUE_SIZE);
         }
-        self.bytes.truncate(value_bytes as usize);
+        self.bytes.truncate(store.value_bytes as usize);
+        Ok(store)
+    }
+
+    /// The value as a request has it.
+    pub fn into_taken(mut self, value_bytes_max: u32) -> Result<Taken, Status> {
+        let InlineStore { key, value_bytes, options } = self.finish(value_bytes_max)?;
         let command = KvCommand::Store { key, value_bytes, options };
         Ok(Taken::Whole(command, Pieces::Gathered(self.bytes)))
+    }
+}
+
+impl Default for InlineHead {
+    fn default() -> Self {
+        let sqe = Sqe::new(0, 0);
+        Self { sqe, bytes: Vec::new(), slots: 0, missing: 0, refused: None, aborted: false }
     }
 }

@@ -1,8 +1,9 @@
 //! Background work of the namespaces: recovery, garbage collection, checkpoints, in quanta on the cores.
 
 use super::cores::Work;
-use super::{Event, Timed, Worker};
+use super::{Event, Id, Stage, Timed, Worker};
 use crate::device::Device;
+use crate::execute::Reply;
 use crate::immediate::failed;
 use saker_engine::Background;
 use saker_flash::Media;
@@ -77,15 +78,46 @@ impl<M: Media> Device<M, Timed> {
         if !self.flash.is_quiet() {
             return;
         }
+        if !self.tempo.blocked[n].is_empty() && self.flash.cool() {
+            return self.retry_blocked(n);
+        }
         for id in std::mem::take(&mut self.tempo.blocked[n]) {
             self.post(id, failed(Status::CAPACITY_EXCEEDED));
         }
-        // A Flush that waits now waits for what background work cannot move.
+        let all_idle = self.tempo.workers.iter().all(|w| *w == Worker::Idle);
+        if !self.end_drains() && all_idle {
+            self.give_up_drains();
+        }
         for id in std::mem::take(&mut self.tempo.flushing) {
-            if self.token(id).namespace == n {
-                self.post(id, failed(Status::INTERNAL_ERROR));
-            } else {
+            if self.token(id).namespace != n {
                 self.tempo.flushing.push(id);
+            } else if self.is_flushed(id) {
+                // Background work made failed programs good without another operation.
+                self.on_stage(id);
+            } else {
+                self.post(id, failed(Status::INTERNAL_ERROR));
+            }
+        }
+    }
+
+    fn is_flushed(&mut self, id: Id) -> bool {
+        let finished = self.flash.finished();
+        let token = self.token(id);
+        let Stage::Flushing(Reply { flush: Some(tag), .. }) = token.stage else { return false };
+        let n = token.namespace;
+        self.namespaces[n].is_flushed(tag, finished)
+    }
+
+    /// Ends the drains that are over; the workers make failed programs good for the others.
+    pub(super) fn wake_drains(&mut self) {
+        self.end_drains();
+        if self.drains.is_empty() {
+            return;
+        }
+        for n in 0..self.namespaces.len() {
+            let owner = self.namespaces[n].owner();
+            if self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
+                self.start_worker(n);
             }
         }
     }

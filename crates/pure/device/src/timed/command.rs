@@ -9,7 +9,6 @@ use crate::trace::{Clockwork, CommandTrace, Part};
 use crate::vendor::{self, Routed};
 use saker_flash::Media;
 use saker_link::Sqe;
-use saker_medium::{Io, Medium};
 use saker_nvme::vendor::{cq_slots, opcode};
 use saker_nvme::{Cqe, NSID_ALL, Status};
 use saker_sim::{Class, CpuMeter, Duration};
@@ -31,7 +30,7 @@ impl<M: Media> Device<M, Timed> {
     pub(super) fn begin(&mut self, qid: u16, sqe: Sqe) {
         let head = if sqe.opcode == opcode::STORE_INLINE { self.queues.take_inline(qid) } else { None };
         let slots = head.as_ref().map_or(0, |h| u64::from(h.slots()));
-        let held = head.as_ref().map_or(0, |h| h.bytes() as u32);
+        let held = head.as_ref().map_or(0, |h| h.bytes().len() as u32);
         self.queues.hold(qid, held);
         let t = &mut self.tempo;
         let clock = Clockwork::new(t.now, t.traces.is_some());
@@ -192,9 +191,10 @@ impl<M: Media> Device<M, Timed> {
 
     fn bring_data(&mut self, id: Id) {
         let request = self.token(id).request.as_ref().expect("decoded");
-        let (is_write, (bytes, _)) = (request.is_write(), request.pieces().link_bytes(request.bytes_in()));
+        let (is_write, bytes_in) = (request.is_write(), request.bytes_in());
+        let (bytes, _) = request.pieces().link_bytes(bytes_in);
         let costs = &self.tempo.costs;
-        let delay = costs.delay(is_write, bytes);
+        let delay = costs.delay(is_write, bytes_in);
         let (length, round_trip) = (costs.link_time(bytes), costs.link_latency * 2);
         self.token(id).stage = Stage::Ready;
         if bytes > 0 {
@@ -308,13 +308,7 @@ impl<M: Media> Device<M, Timed> {
             (token.namespace, token.request, token.stage) = (next, Some(request), Stage::Ready);
             return self.want_core(Work::Command(id));
         }
-        let owner = self.namespaces[n].owner();
-        self.flash.view(owner, Class::Foreground).sync();
-        let mut ok = true;
-        while let Some((owner, done)) = self.flash.take_completion() {
-            ok &= done.io != Io::Sync || done.result.is_ok();
-            self.deliver(owner, &done);
-        }
+        let ok = self.sync_all();
         self.post(id, if ok { Reply { flush: None, ..reply } } else { failed(Status::INTERNAL_ERROR) });
     }
 

@@ -73,9 +73,13 @@ impl Costs {
         }
     }
 
-    /// Firmware time that occupies no core (NVMeVirt's firmware latencies).
-    pub fn delay(&self, is_write: bool, bytes: u64) -> Duration {
-        if is_write { self.write_delay + self.write_delay_per_4kib * (bytes / 4096) } else { self.read_delay }
+    /// Firmware time that occupies no core (NVMeVirt's firmware latencies), for `bytes` bytes however they came.
+    pub fn delay(&self, is_write: bool, bytes: u32) -> Duration {
+        if is_write {
+            self.write_delay + self.write_delay_per_4kib * u64::from(bytes.div_ceil(4096))
+        } else {
+            self.read_delay
+        }
     }
 }
 

@@ -19,6 +19,8 @@ const QUANTUM_RECORDS: u32 = 64;
 #[derive(Clone, Copy, Debug)]
 pub struct GcCursor {
     walker: Walker,
+    /// Only what is on pages that failed is moved: so many there were at the start.
+    repair: Option<usize>,
 }
 
 impl HashStore {
@@ -32,6 +34,10 @@ impl HashStore {
     ) -> Step<Background> {
         self.enter_pending();
         self.log.pump(finished, m);
+        if self.gc.is_some_and(|gc| gc.repair.is_none()) && self.log.must_evacuate() {
+            // Nothing is erased before failed pages are repaired.
+            self.gc = None;
+        }
         if self.gc.is_none() {
             self.start_collection(m);
         }
@@ -73,7 +79,7 @@ impl HashStore {
     }
 
     fn free_low<M: Medium>(&self, m: &M) -> u32 {
-        FREE_SEGMENTS_LOW + m.quota_segments() / 50
+        FREE_SEGMENTS_LOW + m.quota_segments() / 50 + self.checkpoint_segments_wanted()
     }
 
     fn start_collection<M: Medium>(&mut self, m: &mut M) {
@@ -85,21 +91,25 @@ impl HashStore {
         if !self.log.segment(victim).evacuate && self.log.gain(victim) < self.least_gain() {
             return;
         }
-        let pages = self.log.segment(victim).next_page;
-        self.gc = Some(GcCursor { walker: Walker::new(victim, pages) });
+        let segment = self.log.segment(victim);
+        let repair = segment.evacuate.then(|| segment.failed_pages().len());
+        self.gc = Some(GcCursor { walker: Walker::new(victim, segment.next_page), repair });
     }
 
-    /// A collection must free more than the end of a segment that copies can leave unused.
+    /// A collection must free more than it can lose, or collections would never come to an end.
     fn least_gain(&self) -> u64 {
-        (self.log.geometry().segment_bytes() / 64).max(1)
+        self.lost_in_segment(self.record_bytes_max) + 1
     }
 
     fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
         for done in 0..QUANTUM_RECORDS {
-            let Some(GcCursor { mut walker }) = self.gc else { break };
+            let Some(GcCursor { mut walker, repair }) = self.gc else { break };
             // A dead segment needs no walk.
             if self.log.segment(walker.segment).live_bytes == 0 {
-                self.finish_collection(walker.segment, m);
+                match repair {
+                    Some(pages) => self.end_of_repair(walker.segment, pages, m),
+                    None => self.finish_collection(walker.segment, m),
+                }
                 return Step::Done(Background::Worked);
             }
             let next = match self.walk(&mut walker, m) {
@@ -112,7 +122,7 @@ impl HashStore {
                 Step::Need(_) | Step::Blocked(_) if done > 0 => return Step::Done(Background::Worked),
                 Step::Need(reads) => {
                     // Pages it has moved over will not be here next time.
-                    self.gc = Some(GcCursor { walker });
+                    self.gc = Some(GcCursor { walker, repair });
                     return Step::Need(reads);
                 }
                 Step::Blocked(stall) => return Step::Blocked(stall),
@@ -120,19 +130,38 @@ impl HashStore {
             w.work(Unit::Decode, 1);
             match next {
                 Next::End => {
-                    self.end_of_segment(walker.segment, m);
+                    match repair {
+                        Some(pages) => self.end_of_repair(walker.segment, pages, m),
+                        None => self.end_of_segment(walker.segment, m),
+                    }
                     return Step::Done(Background::Worked);
                 }
                 Next::Unfinished | Next::Broken(_) => {}
+                Next::Record(record) if repair.is_some() && !self.is_on_failed_page(&record) => {}
                 Next::Record(record) => {
                     if let Err(stall) = self.move_record(&record, m, w) {
                         return if done > 0 { Step::Done(Background::Worked) } else { Step::Blocked(stall) };
                     }
                 }
             }
-            self.gc = Some(GcCursor { walker });
+            self.gc = Some(GcCursor { walker, repair });
         }
         Step::Done(Background::Worked)
+    }
+
+    fn is_on_failed_page(&self, r: &Walked) -> bool {
+        let geometry = self.log.geometry();
+        let failed = self.log.segment(geometry.segment_of(r.page.addr)).failed_pages();
+        let mut pages = Bytes::new(r.spot, r.header.record_bytes()).pages(&self.log);
+        pages.any(|page| failed.contains(&geometry.index_of(page)))
+    }
+
+    /// What `pages` failed pages held was moved. If more have failed since, it begins again.
+    fn end_of_repair<M: Medium>(&mut self, id: SegmentId, pages: usize, m: &mut M) {
+        self.gc = None;
+        if self.log.segment(id).failed_pages().len() == pages {
+            self.log.end_repair(id, m);
+        }
     }
 
     /// Every readable record was moved. Live bytes that are left cannot be read: the segment is kept.
@@ -165,12 +194,19 @@ impl HashStore {
         if !needed {
             return Ok(());
         }
-        self.log.room(m, Stream::Gc, bytes, Reserve { slots: 2, segments: 0 })?;
+        let repairs = self.gc.is_some_and(|gc| gc.repair.is_some());
+        self.log.room(
+            m,
+            Stream::Gc,
+            bytes,
+            Reserve { slots: 2, segments: self.log.kept_for_repairs(repairs) },
+        )?;
         let to = self.copy_record(r, bytes, m);
         let old = self.log_segment(from);
         if is_tombstone {
-            let cut = self.checkpoint.cut_version().is_some_and(|v| v > r.header.version);
-            self.move_tombstone(old, to, u64::from(bytes), cut);
+            // It counts where it was as well until that segment is through: a walk can begin again, and a segment that
+            // looks dead is not walked.
+            self.log.add_until_checkpoint(self.log_segment(to), u64::from(bytes));
         } else {
             self.index.insert(place, to);
             self.log.add_live(self.log_segment(to), u64::from(bytes));
@@ -224,17 +260,15 @@ impl HashStore {
         r.header.version >= self.checkpoint.durable_version()
     }
 
-    /// A tombstone's bytes count in its segment until the next checkpoint; the copy starts a new count.
-    fn move_tombstone(&mut self, from: SegmentId, to: Loc, bytes: u64, cut: bool) {
-        self.log.move_until_checkpoint(from, self.log_segment(to), bytes, cut);
-    }
-
     /// Takes note of a finished I/O.
     pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
         if done.result.is_err() {
             self.credit.end();
         }
         let failed = self.log.completed(done, m);
+        if done.io == Io::Sync && done.result.is_err() && self.checkpoint.is_running() {
+            self.checkpoint_failed(m);
+        }
         if let Io::Program { at, .. } = done.io
             && failed
         {

@@ -1,7 +1,7 @@
 //! Garbage collection of a block namespace, and its background work as a whole.
 
 use super::entry::{ENTRY_BYTES, Entry, EntryKind};
-use super::{BlockError, PageMap};
+use super::{BlockError, PageMap, lost_in_segment};
 use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_log::recover::scan_page;
@@ -29,12 +29,18 @@ pub struct Cursor {
     segment: SegmentId,
     page: u32,
     pages: u32,
+    /// Only what is on pages that failed is moved: so many there were at the start.
+    repair: Option<usize>,
 }
 
 impl PageMap {
     /// One bounded piece of background work. `finished`: everything up to this tag has completed.
     pub fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Progress> {
         self.log.pump(finished, m);
+        if self.gc.is_some_and(|gc| gc.repair.is_none()) && self.log.must_evacuate() {
+            // Nothing is erased before failed pages are repaired.
+            self.gc = None;
+        }
         if self.gc.is_none() {
             self.start_collection(m);
         }
@@ -67,8 +73,14 @@ impl PageMap {
         m.free_segments() <= 4
     }
 
-    fn free_low<M: Medium>(&self, m: &M) -> u32 {
-        FREE_SEGMENTS_LOW + m.quota_segments() / 50
+    pub(super) fn free_low<M: Medium>(&self, m: &M) -> u32 {
+        FREE_SEGMENTS_LOW + m.quota_segments() / 50 + self.checkpoint_segments_wanted()
+    }
+
+    /// A collection must free more than it can lose in sealed pages, or collections would never come to an end.
+    fn is_worth_it(&self, victim: SegmentId) -> bool {
+        self.log.segment(victim).evacuate
+            || self.log.gain(victim) > lost_in_segment(&self.log.geometry(), self.config.ring_lasts)
     }
 
     fn start_collection<M: Medium>(&mut self, m: &M) {
@@ -77,25 +89,42 @@ impl PageMap {
             return;
         }
         let Some(victim) = self.log.victim() else { return };
-        if self.log.segment(victim).evacuate || self.log.gain(victim) > 0 {
-            let pages = self.log.segment(victim).next_page;
-            self.gc = Some(Cursor { segment: victim, page: 0, pages });
+        if self.is_worth_it(victim) {
+            let segment = self.log.segment(victim);
+            let repair = segment.evacuate.then(|| segment.failed_pages().len());
+            self.gc = Some(Cursor { segment: victim, page: 0, pages: segment.next_page, repair });
         }
     }
 
     fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Progress> {
         for _ in 0..QUANTUM_PAGES {
             let Some(cursor) = self.gc else { break };
-            if cursor.page >= cursor.pages || self.log.segment(cursor.segment).live_bytes == 0 {
-                self.end_of_segment(cursor.segment, m);
+            let dead = self.log.segment(cursor.segment).live_bytes == 0;
+            if cursor.page >= cursor.pages || dead {
+                match cursor.repair {
+                    Some(pages) => self.end_of_repair(cursor.segment, pages, m),
+                    None => self.end_of_segment(cursor.segment, m),
+                }
                 break;
             }
-            ready!(self.collect_page(cursor, m, w));
+            if cursor.repair.is_none()
+                || self.log.segment(cursor.segment).failed_pages().contains(&cursor.page)
+            {
+                ready!(self.collect_page(cursor, m, w));
+            }
             if let Some(c) = &mut self.gc {
                 c.page += 1;
             }
         }
         Step::Done(Progress::Worked)
+    }
+
+    /// What `pages` failed pages held was moved. If more have failed since, it begins again.
+    fn end_of_repair<M: Medium>(&mut self, id: SegmentId, pages: usize, m: &mut M) {
+        self.gc = None;
+        if self.log.segment(id).failed_pages().len() == pages {
+            self.log.end_repair(id, m);
+        }
     }
 
     fn end_of_segment<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
@@ -127,7 +156,9 @@ impl PageMap {
     }
 
     fn room_for_page<M: Medium>(&self, blocks: u32, m: &M) -> Result<(), Stall> {
-        self.log.room(m, Stream::Gc, blocks * self.config.block_bytes, Reserve { slots: 2, segments: 0 })
+        let repairs = self.gc.is_some_and(|gc| gc.repair.is_some());
+        let segments = self.log.kept_for_repairs(repairs);
+        self.log.room(m, Stream::Gc, blocks * self.config.block_bytes, Reserve { slots: 2, segments })
     }
 
     fn move_sector<M: Medium>(&mut self, position: u64, m: &mut M) {
@@ -154,6 +185,9 @@ impl PageMap {
     /// Takes note of a finished I/O.
     pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
         let failed = self.log.completed(done, m);
+        if done.io == Io::Sync && done.result.is_err() && self.checkpoint.is_running() {
+            self.checkpoint_failed(m);
+        }
         if let Io::Program { at, .. } = done.io
             && failed
             && self.log.segment(self.log.geometry().segment_of(at)).stream() == Stream::Checkpoint

@@ -72,22 +72,20 @@ impl DeviceSq {
         Ok(true)
     }
 
-    /// Consumes `slots` entries as payload and appends their bytes to `into`, if that many are announced; false and nothing
-    /// otherwise.
+    /// Consumes up to `slots` announced entries as payload, appends their bytes to `into` and returns their number.
     ///
     /// # Errors
     /// [`DoorbellError`] once for each bad value of the tail doorbell.
     #[inline]
-    pub fn fetch_payload(&mut self, slots: u32, into: &mut Vec<u8>) -> Result<bool, DoorbellError> {
-        if self.pending()? < slots {
-            return Ok(false);
-        }
+    pub fn fetch_payload(&mut self, slots: u32, into: &mut Vec<u8>) -> Result<u32, DoorbellError> {
+        let known = distance(self.head, self.tail.good(), self.ring.entries());
+        let slots = if known >= slots { slots } else { self.pending()?.min(slots) };
         for _ in 0..slots {
             let bytes: [u8; Sqe::BYTES] = zerocopy::transmute!(self.ring.load(self.head));
             into.extend_from_slice(&bytes);
             self.head = next(self.head, self.ring.entries());
         }
-        Ok(true)
+        Ok(slots)
     }
 
     /// Consumes everything that is announced without looking at it.

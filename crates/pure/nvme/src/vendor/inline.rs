@@ -2,9 +2,8 @@
 
 use super::opcode;
 use super::piggyback::check_plain;
-use crate::KvCommand;
 use crate::key::Key;
-use crate::kv::StoreOptions;
+use crate::kv::{StoreOptions, key_of_length};
 use crate::sqe::Sqe;
 use crate::status::Status;
 
@@ -37,12 +36,10 @@ impl InlineStore {
     #[inline]
     pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
         check_plain(sqe)?;
-        let mut plain = *sqe;
-        plain.opcode = crate::kv::opcode::STORE;
-        match KvCommand::decode(&plain)? {
-            KvCommand::Store { key, value_bytes, options } => Ok(Self { key, value_bytes, options }),
-            _ => Err(Status::INVALID_OPCODE),
-        }
+        let cdw11 = sqe.cdw11.get();
+        let key = key_of_length(sqe, cdw11 & 0xFF)?;
+        let options = StoreOptions::of_bits((cdw11 >> 8) as u8)?;
+        Ok(Self { key, value_bytes: sqe.cdw10.get(), options })
     }
 }
 

@@ -10,12 +10,12 @@
 //! * Hybrid: the tail goes ahead of the command with the pages, so that the last command has everything: nothing is half
 //!   landed while the device waits, and the pages are only needed while that command is in flight.
 
-use zerocopy::little_endian::U32;
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::{U32, U64};
 
 use super::opcode;
 use crate::key::Key;
-use crate::kv::StoreOptions;
+use crate::kv::{StoreOptions, key_of_length};
 use crate::sqe::{PointerRule, Sqe};
 use crate::status::Status;
 use crate::{KvCommand, NSID_ALL};
@@ -27,17 +27,14 @@ pub const TRANSFER_BYTES: usize = 56;
 /// Whole pages of a hybrid store.
 pub const HYBRID_PAGE_BYTES: u32 = 4096;
 
-/// CDW4-9.
-const FIRST_PART: std::ops::Range<usize> = 16..40;
-/// CDW11 from its second byte, CDW12, CDW13.
-const SECOND_PART: std::ops::Range<usize> = 45..56;
 /// CDW2-15.
 const FRAGMENT_PART: std::ops::Range<usize> = 8..64;
-const _: () =
-    assert!(FIRST_PART.end - FIRST_PART.start + SECOND_PART.end - SECOND_PART.start == PIGGYBACK_BYTES);
+/// A piggyback store's part of the value in whole words: CDW4-9, then the rest of CDW11, CDW12 and CDW13.
+const PADDED_BYTES: usize = 40;
 const _: () = assert!(FRAGMENT_PART.end - FRAGMENT_PART.start == TRANSFER_BYTES);
 
 const KL_BITS: u32 = 5;
+const KL_MASK: u32 = (1 << KL_BITS) - 1;
 
 /// Commands for a value of `bytes` bytes: 1 + ceil(max(0, bytes - 35) / 56).
 #[inline]
@@ -62,8 +59,8 @@ pub struct PiggybackStore {
     pub value_bytes: u32,
     /// Conditions.
     pub options: StoreOptions,
-    /// The beginning of the value; bytes beyond it are meaningless.
-    pub payload: [u8; PIGGYBACK_BYTES],
+    /// The beginning of the value, at most 35 bytes; those beyond it are meaningless.
+    pub payload: [u8; PADDED_BYTES],
 }
 
 impl PiggybackStore {
@@ -74,18 +71,15 @@ impl PiggybackStore {
     #[inline]
     pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
         check_plain(sqe)?;
-        let kl_byte = sqe.cdw11.get() as u8;
-        let mut plain = *sqe;
-        plain.opcode = crate::kv::opcode::STORE;
-        let options = u32::from(kl_byte >> KL_BITS);
-        plain.cdw11 = U32::new(u32::from(kl_byte & 0x1F) | options << 8);
-        let KvCommand::Store { key, value_bytes, options } = KvCommand::decode(&plain)? else {
-            return Err(Status::INVALID_OPCODE);
-        };
-        let mut payload = [0; PIGGYBACK_BYTES];
-        let (first, second) = payload.split_at_mut(FIRST_PART.len());
-        copy_out(sqe, FIRST_PART, first);
-        copy_out(sqe, SECOND_PART, second);
+        let cdw11 = sqe.cdw11.get();
+        let key = key_of_length(sqe, cdw11 & KL_MASK)?;
+        let options = StoreOptions::of_bits((cdw11 as u8) >> KL_BITS)?;
+        let value_bytes = sqe.cdw10.get();
+        let (cdw12, cdw13) = (u64::from(sqe.cdw12.get()), u64::from(sqe.cdw13.get()));
+        let fourth = u64::from(cdw11 >> 8) | cdw12 << 24 | cdw13 << 56;
+        let words: [U64; PADDED_BYTES / 8] =
+            [sqe.mptr, sqe.prp1, sqe.prp2, fourth.into(), (cdw13 >> 8).into()];
+        let payload = zerocopy::transmute!(words);
         Ok(Self { key, value_bytes, options, payload })
     }
 }
@@ -94,14 +88,20 @@ impl PiggybackStore {
 #[inline]
 #[must_use]
 pub fn store_piggyback(nsid: u32, key: &Key, value: &[u8], options: StoreOptions) -> Sqe {
-    let mut sqe = Sqe::new(opcode::STORE_PIGGYBACK, nsid);
+    let mut padded = [0; PADDED_BYTES];
+    if let Some(room) = padded.get_mut(..PIGGYBACK_BYTES) {
+        copy_start(room, value);
+    }
+    // Whole words: what is written in parts and read as a whole stalls the processor.
+    let [first, second, third, fourth, fifth]: [U64; PADDED_BYTES / 8] = zerocopy::transmute!(padded);
+    let (fourth, fifth) = (fourth.get(), fifth.get());
+    let kl = key.len() as u32 | u32::from(options.bits()) << KL_BITS;
+    let mut sqe = Sqe::new(opcode::STORE_PIGGYBACK, nsid).with_key(key);
     sqe.cdw10 = U32::new(value.len() as u32);
-    sqe = sqe.with_key(key);
-    sqe.cdw11 = U32::new(key.len() as u32 | u32::from(options.bits()) << KL_BITS);
-    let head = value.get(..PIGGYBACK_BYTES).unwrap_or(value);
-    let (first, second) = head.split_at(head.len().min(FIRST_PART.len()));
-    copy_in(&mut sqe, FIRST_PART, first);
-    copy_in(&mut sqe, SECOND_PART, second);
+    (sqe.mptr, sqe.prp1, sqe.prp2) = (first, second, third);
+    sqe.cdw11 = U32::new(kl | (fourth as u32) << 8);
+    sqe.cdw12 = U32::new((fourth >> 24) as u32);
+    sqe.cdw13 = U32::new((fourth >> 56) as u32 | (fifth as u32) << 8);
     sqe
 }
 
@@ -146,7 +146,9 @@ pub fn tail(nsid: u32, sequence: u32, bytes: &[u8]) -> Sqe {
 fn fragment(opcode: u8, nsid: u32, sequence: u32, bytes: &[u8]) -> Sqe {
     let mut sqe = Sqe::new(opcode, nsid);
     sqe.flags = (sequence as u8 & 0xF) << 2;
-    copy_in(&mut sqe, FRAGMENT_PART, bytes);
+    let mut padded = [0; TRANSFER_BYTES];
+    copy_start(&mut padded, bytes);
+    copy_in(&mut sqe, FRAGMENT_PART, &padded);
     sqe
 }
 
@@ -210,15 +212,19 @@ fn copy_out(sqe: &Sqe, part: std::ops::Range<usize>, out: &mut [u8]) {
     }
 }
 
-/// Copies as much of `bytes` as the part takes.
+/// The other way; the lengths are equal.
 #[inline]
 fn copy_in(sqe: &mut Sqe, part: std::ops::Range<usize>, bytes: &[u8]) {
-    let mut image = [0; Sqe::BYTES];
-    image.copy_from_slice(sqe.as_bytes());
-    for (to, from) in image.get_mut(part).into_iter().flatten().zip(bytes) {
-        *to = *from;
+    if let Some(place) = sqe.as_mut_bytes().get_mut(part) {
+        place.copy_from_slice(bytes);
     }
-    if let Ok(filled) = Sqe::read_from_bytes(&image) {
-        *sqe = filled;
+}
+
+/// As much of `bytes` as there is room for.
+#[inline]
+fn copy_start(room: &mut [u8], bytes: &[u8]) {
+    let length = room.len().min(bytes.len());
+    if let (Some(to), Some(from)) = (room.get_mut(..length), bytes.get(..length)) {
+        to.copy_from_slice(from);
     }
 }

@@ -89,7 +89,7 @@ impl Model {
         if nsid != 1 {
             return (sqe, vec![], bad_nsid(), 0);
         }
-        if skip % 16 != 0 {
+        if !skip.is_multiple_of(16) {
             return (sqe, vec![], LOST, 0);
         }
         let have = (have + 56).min(whole.len());
@@ -115,7 +115,7 @@ impl Model {
         }
         let sequence = (next + skip) % 16;
         let mut gathered = match open {
-            Some(Open::Tails { bytes, .. }) if skip % 16 == 0 => bytes,
+            Some(Open::Tails { bytes, .. }) if skip.is_multiple_of(16) => bytes,
             _ if sequence == 0 => Vec::new(),
             _ => return (sqe, vec![], LOST, 0),
         };

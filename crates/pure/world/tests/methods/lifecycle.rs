@@ -1,6 +1,7 @@
 //! Values that never become whole: the host rings early, lies about lengths, aborts, deletes the queue, resets.
 
 use crate::rig::{Machine, Rig, build, key, value};
+use saker_device::{DeviceConfig, NamespaceConfig};
 use saker_flash::MemMedia;
 use saker_link::{HostQueuePair, Sqe, offset};
 use saker_nvme::admin::build as admin;
@@ -171,6 +172,28 @@ fn reset<D: Machine>() {
     assert_eq!(rig.machine.gathered(), 0);
 }
 
+/// For a block namespace the opcodes mean nothing: 01h at once, and what follows are commands.
+fn block_namespaces<D: Machine>() {
+    let mut build = build();
+    let g = build.shape.geometry;
+    let kinds =
+        vec![NamespaceConfig::kv(1, &g, g.segments - 12, 7), NamespaceConfig::block(2, &g, 12, true, 512)];
+    build.config = DeviceConfig::with(kinds, true, 7);
+    let mut rig = Rig::<D>::new(&build, &[(32, 8), (2, 1)]);
+    rig.queues.truncate(1);
+    rig.connection.delete_queue(&mut rig.machine, 2).expect("deleted");
+    let mut pair = rig.connection.create_queue(&mut rig.machine, 16).expect("made");
+    for (opcode, ..) in vendor::COMMANDS {
+        let mut sqe = Sqe::new(opcode, 2).with_cid(1);
+        sqe.cdw10 = 238.into();
+        pair.submit(&sqe).expect("room");
+        pair.submit(&kv::exist(1, &key(1)).with_cid(2)).expect("room");
+        pair.ring();
+        let all = statuses(&settle(&mut rig, &mut pair));
+        assert_eq!(all, [(1, Status::INVALID_OPCODE), (2, Status::KEY_DOES_NOT_EXIST)], "{opcode:#x}");
+    }
+}
+
 /// A commit takes what was stored since the last one: nothing twice, nothing of another queue, nothing from outside.
 fn mmio<D: Machine>() {
     let (mut rig, mut pair) = rig::<D>(16);
@@ -213,4 +236,4 @@ macro_rules! on_both_drivers {
     )+ };
 }
 
-on_both_drivers!(truncated, aborted, malformed_lengths, queue_deletion, reset, mmio);
+on_both_drivers!(truncated, aborted, malformed_lengths, queue_deletion, reset, mmio, block_namespaces);

@@ -2,12 +2,14 @@
 //! not belong to.
 
 mod bytes;
+mod calibration;
 mod cuts;
 mod fragments;
 mod lifecycle;
 mod policy;
 mod reads;
 mod rig;
+mod runs;
 mod sgl;
 mod traffic;
 

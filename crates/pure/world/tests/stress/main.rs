@@ -4,6 +4,7 @@
 
 mod cells;
 mod commands;
+mod cycles;
 mod determinism;
 mod faults;
 mod full;
@@ -14,6 +15,7 @@ mod memory;
 mod oracle;
 mod pairs;
 mod power;
+mod resets;
 mod rig;
 mod silent;
 

@@ -9,6 +9,7 @@ use saker_host::{ConnectOptions, Connection, KvQueue, Patience, RawData, Turn};
 use saker_link::{DmaSpace, Placement, Sqe};
 use saker_medium::{Geometry, Ring, RingMemory};
 use saker_nvme::Status;
+use saker_nvme::vendor::Methods;
 use saker_sim::profile::Profile;
 use saker_world::build::port;
 use saker_world::{Build, Clocked, Inline};
@@ -48,8 +49,9 @@ fn sized(capacitor: bool, seed: u64, kv_segments: u32) -> Build {
     let mut config = DeviceConfig::with(namespaces, capacitor, seed);
     config.checkpoint_bytes = Some(40 << 10);
     config.queue_pairs_max = 4;
-    // The oracle knows a device without SGLs; `tests/methods` has the others.
+    // The oracle knows a device without SGLs and vendor commands; `tests/methods` has the others.
     config.sgl = false;
+    config.methods = Methods::default();
     let profile = Profile::builtin("tiny").expect("built in");
     let shape = Shape { geometry, channels: 2, luns: 4 };
     Build { profile, shape, config, faults: FaultPlan::default(), nand: true, traces: false }

@@ -1,7 +1,9 @@
 //! Get Log Page.
 
 use saker_nvme::admin::{GetLogPage, build};
+use saker_nvme::vendor::{Capabilities, Methods};
 use saker_nvme::{NSID_ALL, Sqe, Status, csi};
+use zerocopy::IntoBytes;
 
 use super::support::*;
 
@@ -123,4 +125,23 @@ fn pages_are_cut_to_offset_and_length() {
     for bytes in [(4 << 20) + 4, 1 << 34] {
         assert_eq!(bench.refusal(&build::get_log_page(&log(0x03, bytes, 0))), Status::INVALID_FIELD);
     }
+}
+
+#[test]
+fn vendor_commands_are_told_in_three_pages() {
+    let methods = Methods::default().with_piggyback(true).with_retrieve_tiny(true);
+    let page_of = Capabilities::new(methods, 1000, 2000, 3000);
+    let mut bench = Bench::of(crate::controller::Identity { vendor: Some(page_of), ..identity() }, CC_ALL);
+    let data = page(&mut bench, 0x00, 1024, 0);
+    let supported: Vec<_> = (0..256).filter(|lid| u32_at(&data, lid * 4) == 1).collect();
+    assert_eq!(supported, [0, 1, 2, 3, 4, 5, 0xC0]);
+    assert_eq!(page(&mut bench, 0xC0, 64, 0), page_of.as_bytes());
+    let io = |data: &[u8]| -> Vec<(usize, u32)> {
+        let effects = (0xC0..256).map(|opcode| (opcode, u32_at(data, 1024 + opcode * 4)));
+        effects.filter(|(_, effects)| *effects != 0).collect()
+    };
+    // CSUPP, and LBCC of what stores: only the commands of these methods, only for Key Value.
+    let kv = page(&mut bench, 0x05, 4096, csi::KV);
+    assert_eq!(io(&kv), [(0xC0, 0b11), (0xC4, 0b11), (0xD4, 0b01)]);
+    assert_eq!(io(&page(&mut bench, 0x05, 4096, csi::NVM)), []);
 }
