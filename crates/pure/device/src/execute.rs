@@ -14,7 +14,7 @@ use saker_nvme::kv_list::ListWriter;
 use saker_nvme::nvm::{DsmRange, NvmCommand};
 use saker_nvme::vendor::{InlineRetrieve, TINY_BYTES};
 use saker_nvme::{Key, KvCommand, PointerRule, Status};
-use saker_sim::{Meter, Unit};
+use saker_sim::{Meter, TimedOp, Unit};
 use zerocopy::FromBytes;
 
 /// A decoded command and where its data is.
@@ -28,6 +28,17 @@ pub enum Request {
     Small(InlineRetrieve, Vec<u8>),
     /// Many operations.
     Group(Box<GroupRequest>),
+}
+
+/// What a latency table looks at: the operation and its sizes in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// Not in tables: it takes no time.
+    Nothing,
+    /// One operation: bytes of its key, and of its value or buffer.
+    Single(TimedOp, u32, u32),
+    /// A group: operations, and bytes of its payload.
+    Group(TimedOp, u32, u32),
 }
 
 /// The host's memory, and who moves its bytes.
@@ -122,6 +133,24 @@ impl Request {
             return group.is_write();
         }
         self.bytes_in() > 0 || matches!(self, Self::Kv(KvCommand::Delete { .. } | KvCommand::Store { .. }, _))
+    }
+
+    /// What a latency table looks at.
+    pub fn timing(&self, space: &DmaSpace) -> Timing {
+        let single = |op, key: &Key, bytes| Timing::Single(op, key.len() as u32, bytes);
+        match self {
+            Self::Kv(KvCommand::Store { key, value_bytes, .. }, _) => {
+                single(TimedOp::Store, key, *value_bytes)
+            }
+            Self::Kv(KvCommand::Retrieve { key, buffer_bytes, .. }, _) => {
+                single(TimedOp::Retrieve, key, *buffer_bytes)
+            }
+            Self::Small(command, _) => single(TimedOp::Retrieve, &command.key, command.bytes_max),
+            Self::Kv(KvCommand::Delete { key }, _) => single(TimedOp::Delete, key, 0),
+            Self::Kv(KvCommand::Exist { key }, _) => single(TimedOp::Exist, key, 0),
+            Self::Group(group) => group.timing(space),
+            Self::Kv(..) | Self::Block(..) => Timing::Nothing,
+        }
     }
 
     /// Where its data is in host memory or in the device.

@@ -1,7 +1,7 @@
 //! Groups: many operations in one command, executed by one call of the engine (HotStorage'19).
 
 use crate::config::TRANSFER_BYTES_MAX;
-use crate::execute::{Outcome, Reach, Reply, kv_status};
+use crate::execute::{Outcome, Reach, Reply, Timing, kv_status};
 use crate::transfer::Pieces;
 use saker_engine::{Answers, GroupError, GroupOp, GroupSource, HashStore, KvError, Member, SourceError};
 use saker_link::Sqe;
@@ -9,7 +9,7 @@ use saker_medium::{Medium, Step};
 use saker_nvme::group::results::ResultsWriter;
 use saker_nvme::group::{Form, GroupCommand, GroupId, Malformed, Op, parse};
 use saker_nvme::{Key, Status};
-use saker_sim::{Meter, Unit};
+use saker_sim::{Meter, TimedOp, Unit};
 use std::collections::VecDeque;
 
 /// Results kept for hosts that have not fetched them, by number and in bytes: the oldest go first.
@@ -89,6 +89,30 @@ impl GroupRequest {
             self.command,
             GroupCommand::OneWay { form, .. } | GroupCommand::BothWays { form, .. } if form.may_write()
         )
+    }
+
+    /// What a latency table looks at. A mixed group counts as stores, results that are read alone as nothing.
+    pub fn timing(&self, space: &saker_link::DmaSpace) -> Timing {
+        let (form, bytes) = match self.command {
+            GroupCommand::OneWay { form, bytes, .. } => (form, bytes),
+            // Values come back in the same payload format (HotStorage'19, section 3.1).
+            GroupCommand::BothWays { form: form @ Form::All(Op::Retrieve), buffer_bytes, .. } => {
+                (form, buffer_bytes)
+            }
+            GroupCommand::BothWays { form, bytes, .. } => (form, bytes),
+            GroupCommand::Results { .. } | GroupCommand::Prefetch { .. } => return Timing::Nothing,
+        };
+        let mut count = [0; 4];
+        let known = bytes >= 4 && self.pieces.read(space, 0, &mut count).is_ok();
+        // A count that is not true is refused later; until then it must not take longer than any true one.
+        let pairs = if known { u32::from_le_bytes(count).min(bytes / 8) } else { 0 };
+        let op = match form {
+            Form::All(Op::Retrieve) => TimedOp::Retrieve,
+            Form::All(Op::Delete) => TimedOp::Delete,
+            Form::All(Op::Exist) => TimedOp::Exist,
+            Form::All(Op::Store) | Form::Mixed => TimedOp::Store,
+        };
+        Timing::Group(op, pairs, bytes)
     }
 
     /// Executes it.

@@ -2,6 +2,7 @@
 
 use crate::config::{NamespaceConfig, NamespaceKind};
 use crate::groups::Kept;
+use saker_engine::hash_store::group::KeyCost;
 use saker_engine::hash_store::recover::Recovery as KvRecovery;
 use saker_engine::{Background, HashStore, HashStoreConfig};
 use saker_flash::page_map::gc::Progress;
@@ -48,6 +49,7 @@ impl Namespace {
         config: NamespaceConfig,
         capacitor: bool,
         checkpoint_bytes: Option<u64>,
+        group_keys: KeyCost,
         flash: &mut Flash<M>,
     ) -> Self {
         let owner = config.nsid as u16;
@@ -65,7 +67,7 @@ impl Namespace {
         let view = flash.view(owner, Class::Foreground);
         namespace.store = match config.kind {
             NamespaceKind::Kv { .. } => Store::KvRecovery(Box::new(KvRecovery::new(
-                namespace.kv_config(capacitor, checkpoint_bytes, &view),
+                HashStoreConfig { group_keys, ..namespace.kv_config(capacitor, checkpoint_bytes, &view) },
                 &view,
             ))),
             NamespaceKind::Block { block_bytes, blocks } => {

@@ -161,6 +161,11 @@ impl Build {
         self.flash(None)
     }
 
+    /// Flash in memory with the profile's times, for a device with other costs than the profile's.
+    pub fn flash_timed(&self) -> Flash<MemMedia> {
+        self.flash(Some(timings(&self.profile)))
+    }
+
     /// Sizes of packets for the rule `tlp`.
     pub fn tlp_shape(&self) -> TlpShape {
         let link = &self.profile.link;
