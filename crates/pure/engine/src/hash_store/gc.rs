@@ -152,7 +152,7 @@ impl HashStore {
     fn is_on_failed_page(&self, r: &Walked) -> bool {
         let geometry = self.log.geometry();
         let failed = self.log.segment(geometry.segment_of(r.page.addr)).failed_pages();
-        let mut pages = Bytes::new(r.spot, r.header.record_bytes()).pages(&self.log);
+        let mut pages = Bytes::new(r.spot, r.bytes).pages(&self.log);
         pages.any(|page| failed.contains(&geometry.index_of(page)))
     }
 

@@ -47,6 +47,8 @@ pub struct Walked {
     pub key: [u8; 16],
     /// The page the record starts in.
     pub page: ScannedPage,
+    /// Length of the record: of a member, the group's, without which nobody finds the member again.
+    pub bytes: u32,
     /// The place that an index entry has for it.
     pub loc: Loc,
     /// Where its value is.
@@ -187,7 +189,7 @@ impl HashStore {
         range.copy_to(&self.log, m, HEADER_BYTES, &mut key[..usize::from(header.key_bytes)]);
         let loc = Loc::new(spot.0, bytes, header.key_bytes);
         let value = Spot(spot.0 + u64::from(HEADER_BYTES) + u64::from(header.key_bytes));
-        Step::Done(Ok(Next::Record(Walked { spot, header, key, page, loc, value })))
+        Step::Done(Ok(Next::Record(Walked { spot, header, key, page, bytes, loc, value })))
     }
 
     /// The next member of the group the walker is in that is a pair or a tombstone. `None`: there is none left.
@@ -230,7 +232,8 @@ impl HashStore {
         };
         let loc = Loc::member(spot.0, seal.bytes(), seal.key_bytes.min(16));
         let value = Spot(spot.0 + u64::from(seal.value_at()));
-        Walked { spot: inside.spot, header, key, page: inside.page, loc, value }
+        let bytes = inside.header.record_bytes();
+        Walked { spot: inside.spot, header, key, page: inside.page, bytes, loc, value }
     }
 
     /// Whether the pages after the first one carry on a record of `bytes` from `spot`. A page that was lost or

@@ -1,9 +1,9 @@
 //! Groups in flight when power is cut or the process is killed: every operation that was reported counts, and what was not
 //! reported is there wholly or not at all, the same for all operations of a group.
 
-use super::pack;
+use super::{pack, small};
 use crate::cells::{Cell, KEYS, all, content, key};
-use crate::rig::{Machine, Rig, power_on, small};
+use crate::rig::{Machine, Rig, power_on};
 use crate::tier;
 use saker_flash::{FaultPlan, MemMedia, PowerCut};
 use saker_host::{Ticket, Turn};

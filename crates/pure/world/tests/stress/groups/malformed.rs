@@ -1,7 +1,7 @@
 //! Groups that must be refused: their status, where DW0 points, and that nothing has changed.
 
-use super::{end, pack};
-use crate::rig::{Machine, Rig, roomy};
+use super::{end, pack, roomy};
+use crate::rig::{Machine, Rig};
 use saker_flash::MemMedia;
 use saker_nvme::Status;
 use saker_nvme::group::{Form, Op};

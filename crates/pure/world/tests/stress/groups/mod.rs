@@ -9,6 +9,23 @@ use saker_host::Ticket;
 use saker_nvme::Status;
 use saker_nvme::group::results::ResultsReader;
 use saker_nvme::group::{Form, Op, Packer};
+use saker_nvme::vendor::Methods;
+use saker_world::Build;
+
+/// Some hundred KiB for pairs, on a device with groups.
+pub fn roomy(capacitor: bool, seed: u64) -> Build {
+    with_groups(crate::rig::roomy(capacitor, seed))
+}
+
+/// So small that collections and checkpoints are always near.
+pub fn small(capacitor: bool, seed: u64) -> Build {
+    with_groups(crate::rig::small(capacitor, seed))
+}
+
+fn with_groups(mut build: Build) -> Build {
+    build.config.methods = Methods::ALL;
+    build
+}
 
 /// How a command ended: status, DW0, DW1, data.
 pub type Ended = (Status, u32, u32, Vec<u8>);
