@@ -266,13 +266,16 @@ impl HashStore {
     fn admit_group<M: Medium, E>(&mut self, m: &M) -> Step<Result<(), GroupError<E>>> {
         self.credit.end();
         let stored = self.plan.members.iter().filter(|p| p.role == Role::Pair);
-        let (mut new, mut old) = (0, 0);
+        let (mut new, mut old, mut added) = (0, 0, 0);
         for p in stored {
             new += u64::from(plan::counted_bytes(&p.member));
             let replaced = p.place.and_then(|place| self.index.get(place));
             old += replaced.map_or(0, |loc| u64::from(loc.record_bytes()));
+            added += u64::from(replaced.is_none());
         }
-        let (live, capacity) = (self.log.live_bytes(), self.capacity_bytes(m));
+        // As it is after the group.
+        let capacity = self.capacity_for(self.pairs_at_most() + added, self.record_bytes_max, m);
+        let live = self.log.live_bytes();
         if new <= old || live + new - old <= capacity {
             return Step::Done(Ok(()));
         }
