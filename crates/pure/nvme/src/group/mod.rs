@@ -18,12 +18,12 @@
 //!
 //! | case | answer | why |
 //! |---|---|---|
-//! | no entries, lengths past the end, bytes behind the last entry | 02h, DW0 is the offset of the bad field | a payload of another length than it says is not what the host meant |
+//! | no entries, lengths past the end, bytes behind the last entry | 02h, DW0 is the offset of the bad field | the host meant something else |
 //! | key length 0 or above 255 | 86h, DW0 as above | as for the single commands |
-//! | a pad byte that is not zero, a reserved bit of a type, an unknown type | 02h, DW0 as above | room for transactions, flags and versions; a device that ignores them must not seem to obey |
+//! | padding that is not zero, a reserved bit of a type, an unknown type | 02h, DW0 as above | room for flags and versions: nobody must seem to obey them |
 //! | a key that is stored or deleted appears twice | 02h, DW0 is the later entry's offset | the entries of a group have no order, so there is no right answer |
 //! | a key appears twice among keys that are only read | both are answered | nothing depends on the order |
-//! | a mixed group | reads see the pairs as they were before the group, or as it leaves them: the same, by the line above | |
+//! | reads of a mixed group | the pairs as they were before it | as it leaves them, too: nothing else in it writes them |
 //!
 //! A refused payload changes nothing. What an accepted one did is told per operation ([`results`]).
 
