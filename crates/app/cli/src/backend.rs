@@ -2,10 +2,15 @@
 
 use std::path::Path;
 
+use saker_lab::bench::BenchReport;
+use saker_lab::run::Progress;
+use saker_lab::{Experiment, Settings};
+
+use crate::commands::bench::BenchArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::create::CreateArgs;
 use crate::error::CliError;
-use crate::report::{CheckReport, Comparison, CreateReport, Experiment, Listed};
+use crate::report::{CheckReport, Comparison, CreateReport, Listed};
 use crate::store::{BlockStore, Store};
 
 /// Devices, images and experiments. The commands do the arguments and the output, this does the work.
@@ -53,13 +58,25 @@ pub trait Backend {
     /// `Usage` for arguments that make no sense, `File` for the input, `Failed` otherwise.
     fn compare(&self, args: &CompareArgs, note: &mut dyn FnMut(&str)) -> Result<Comparison, CliError>;
 
+    /// Runs a workload: in virtual time, or on the device of a URL.
+    ///
+    /// # Errors
+    /// `Usage` for arguments that make no sense, `Failed` otherwise.
+    fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError>;
+
     /// The experiments there are.
     fn experiments(&self) -> Vec<Listed>;
 
-    /// Runs one experiment of [`Backend::experiments`]; without `scale` or `seed`, at its own. A claim that does
-    /// not hold is a verdict, no error.
+    /// Runs experiments of [`Backend::experiments`], each with each of the settings, on `threads` threads; settings
+    /// within experiments. A claim that does not hold is a verdict, no error. `note` hears of progress.
     ///
     /// # Errors
-    /// `Usage` for a scale that makes no sense, `Failed` otherwise.
-    fn reproduce(&self, id: &str, scale: Option<u32>, seed: Option<u64>) -> Result<Experiment, CliError>;
+    /// `Usage` for settings that cannot be made, `Failed` otherwise.
+    fn reproduce(
+        &self,
+        ids: &[String],
+        settings: &[Settings],
+        threads: usize,
+        note: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<Experiment>, CliError>;
 }

@@ -1,8 +1,10 @@
 //! The commands, one a file: arguments, work, output.
 
+pub mod bench;
 pub mod block;
 pub mod check;
 pub mod compare;
+mod compare_html;
 pub mod create;
 pub mod delete;
 pub mod dump;

@@ -23,6 +23,7 @@ mod size;
 mod store;
 
 pub use backend::Backend;
+pub use commands::bench::BenchArgs;
 pub use commands::check::CheckArgs;
 pub use commands::compare::{CompareArgs, TimingChoice};
 pub use commands::create::CreateArgs;
@@ -32,8 +33,8 @@ pub use error::CliError;
 pub use limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use linked::Linked;
 pub use report::{
-    Blocks, Check, CheckReport, CheckedNamespace, Comparison, CreateReport, CreatedNamespace, Evidence,
-    Experiment, Finding, Listed, Metric, System, TimedRun, Verdict,
+    Blocks, CheckReport, CheckedNamespace, Comparison, CreateReport, CreatedNamespace, Finding, Listed,
+    Metric, System, TimedRun,
 };
 pub use run::run;
 pub use store::{Answer, BlockStore, ListOrder, Store};

@@ -1,32 +1,32 @@
 //! The backend of the `saker` program: where the crates that do the work are joined in.
 
 mod blocks;
+mod experiments;
 mod images;
 mod opened;
 
 use std::path::Path;
 
+use saker_lab::bench::BenchReport;
 use saker_lab::compare::{self, Cell, Input, Plan, Row, Timing};
-use saker_lab::motiv;
+use saker_lab::run::{self as lab, Progress};
+use saker_lab::{Experiment, Settings};
 use saker_workload::records::{RecordFormat, RecordSet};
 use saker_world::RunResult;
 
 use crate::backend::Backend;
+use crate::commands::bench::BenchArgs;
 use crate::commands::compare::{CompareArgs, TimingChoice};
 use crate::commands::create::CreateArgs;
 use crate::error::CliError;
 use crate::records::Format;
-use crate::report::{
-    Check, CheckReport, Comparison, CreateReport, Evidence, Experiment, Listed, Metric, System, TimedRun,
-    Verdict,
-};
+use crate::report::{CheckReport, Comparison, CreateReport, Listed, Metric, System, TimedRun};
 use crate::store::{BlockStore, Store};
 
 /// The devices and experiments that this build contains.
 #[derive(Clone, Copy, Debug)]
 pub struct Linked;
 
-const MOTIV: &str = "saker-motiv";
 /// Sizes of values when neither an input nor sizes are given.
 const SIZES: [usize; 5] = [16, 64, 256, 1024, 4096];
 
@@ -73,40 +73,22 @@ impl Backend for Linked {
         Ok(Comparison { seed: args.seed, profile: args.profile.clone(), workload, runs })
     }
 
-    fn experiments(&self) -> Vec<Listed> {
-        let plan = motiv::Plan::committed();
-        vec![Listed { id: MOTIV.into(), title: plan.title, source: plan.source }]
+    fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
+        experiments::bench(args, device)
     }
 
-    fn reproduce(&self, id: &str, scale: Option<u32>, seed: Option<u64>) -> Result<Experiment, CliError> {
-        if id != MOTIV {
-            return Err(CliError::usage(
-                format!("there is no experiment `{id}`"),
-                "see `saker reproduce list`",
-            ));
-        }
-        let plan = motiv::Plan::committed();
-        let (scale, seed) = (scale.unwrap_or(plan.default_scale), seed.unwrap_or(1));
-        let outcome = motiv::run(scale, seed).map_err(|e| CliError::failed(e.to_string(), "report this"))?;
-        let check = |c: motiv::Claim| Check {
-            id: c.id.into(),
-            claim: c.claim.into(),
-            source: plan.source.clone(),
-            tolerance: c.tolerance.into(),
-            expected: c.expected,
-            measured: c.measured,
-            verdict: if c.holds { Verdict::Pass } else { Verdict::Fail },
-            evidence: Evidence::Reproduced,
-            note: c.note,
-        };
-        Ok(Experiment {
-            id: id.into(),
-            seed,
-            scale,
-            profile: "saker-low, saker-mid, saker-high".into(),
-            series: outcome.series,
-            checks: outcome.claims.into_iter().map(check).collect(),
-        })
+    fn experiments(&self) -> Vec<Listed> {
+        lab::plans().map(|plan| Listed { id: plan.id, title: plan.title, source: plan.source }).collect()
+    }
+
+    fn reproduce(
+        &self,
+        ids: &[String],
+        settings: &[Settings],
+        threads: usize,
+        note: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<Experiment>, CliError> {
+        lab::run_all(ids, settings, threads, note).map_err(|e| experiments::failed(&e, "reproduce"))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use saker_lab::run::Progress as Progressed;
 use serde::Serialize;
 
 use crate::size;
@@ -37,6 +38,42 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.finish();
+    }
+}
+
+/// A bar of steps for experiments, or nothing.
+pub struct Steps(Option<ProgressBar>);
+
+const STEPS: &str = "{spinner} {pos} of {len} experiments {wide_msg} {elapsed}";
+/// How often the spinner turns without news.
+const TICK: Duration = Duration::from_millis(120);
+
+impl Steps {
+    /// A bar of `total` experiments when `shown`.
+    pub fn new(shown: bool, total: u64) -> Self {
+        let style = ProgressStyle::with_template(STEPS).expect("a constant template");
+        let start = || {
+            let bar = ProgressBar::new(total).with_style(style);
+            bar.enable_steady_tick(TICK);
+            bar
+        };
+        Self(shown.then(start))
+    }
+
+    /// Shows what has happened.
+    pub fn note(&self, progress: &Progressed) {
+        let Some(bar) = &self.0 else { return };
+        match progress {
+            Progressed::Step { id, text } => bar.set_message(format!("{id}: {text}")),
+            Progressed::Done { .. } => bar.inc(1),
+        }
+    }
+
+    /// Takes the bar off the terminal.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
     }
 }
 

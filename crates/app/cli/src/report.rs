@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use serde_json::Value;
 
 /// What `saker create` made.
 #[derive(Clone, Debug, Serialize)]
@@ -142,79 +141,4 @@ pub struct Listed {
     pub title: String,
     /// Where it was published.
     pub source: String,
-}
-
-/// An experiment that has been run.
-#[derive(Clone, Debug, Serialize)]
-pub struct Experiment {
-    /// What it was asked for by.
-    pub id: String,
-    /// The seed it ran with.
-    pub seed: u64,
-    /// How much smaller than published it ran.
-    pub scale: u32,
-    /// The timing profile.
-    pub profile: String,
-    /// The curves, in the experiment's own shape.
-    pub series: Value,
-    /// The claims.
-    pub checks: Vec<Check>,
-}
-
-/// One claim, and whether it holds here.
-#[derive(Clone, Debug, Serialize)]
-pub struct Check {
-    /// `AC-...`
-    pub id: String,
-    /// The claim.
-    pub claim: String,
-    /// Where it is made.
-    pub source: String,
-    /// How far from it still counts.
-    pub tolerance: String,
-    /// What is claimed.
-    pub expected: Value,
-    /// What was measured.
-    pub measured: Value,
-    /// Whether it holds.
-    pub verdict: Verdict,
-    /// What the agreement is worth.
-    pub evidence: Evidence,
-    /// What else is to be known, such as the cause of a miss.
-    pub note: String,
-}
-
-/// Whether a claim holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// It holds.
-    Pass,
-    /// It does not.
-    Fail,
-    /// It contradicts the arithmetic of its own publication.
-    CannotFollow,
-}
-
-impl Verdict {
-    /// The word in the report.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::CannotFollow => "cannot_follow",
-        }
-    }
-}
-
-/// What an agreement is worth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Evidence {
-    /// The mechanism was run and shows it.
-    Reproduced,
-    /// A parameter was chosen so that it does.
-    Fitted,
-    /// It follows from sizes and counts.
-    Arithmetic,
 }

@@ -42,6 +42,7 @@ fn execute(command: Command, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
         Command::Create(a) => c::create::run(&a, cx),
         Command::Check(a) => c::check::run(&a, cx),
         Command::Compare(a) => c::compare::run(&a, cx),
+        Command::Bench(a) => c::bench::run(&a, cx),
         Command::Reproduce(a) => c::reproduce::run(&a, cx),
     }
 }

@@ -1,5 +1,6 @@
 //! The command line from outside: arguments in; standard output, standard error and exit code out.
 
+mod experiments;
 mod fake;
 mod files;
 mod help;

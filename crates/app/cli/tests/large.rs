@@ -5,6 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use saker_cli::*;
+use saker_lab::bench::BenchReport;
+use saker_lab::run::Progress;
+use saker_lab::{Experiment, Settings};
 
 /// What a load may take beside the program itself: a line, a record and the buffers.
 const MEMORY_BYTES_MAX: u64 = 32 << 20;
@@ -72,12 +75,22 @@ impl Backend for Joined {
         Linked.compare(args, note)
     }
 
+    fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
+        Linked.bench(args, device)
+    }
+
     fn experiments(&self) -> Vec<Listed> {
         Vec::new()
     }
 
-    fn reproduce(&self, id: &str, scale: Option<u32>, seed: Option<u64>) -> Result<Experiment, CliError> {
-        Linked.reproduce(id, scale, seed)
+    fn reproduce(
+        &self,
+        ids: &[String],
+        settings: &[Settings],
+        threads: usize,
+        note: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<Experiment>, CliError> {
+        Linked.reproduce(ids, settings, threads, note)
     }
 }
 

@@ -1,7 +1,24 @@
 //! Experiments: what is run, what is measured, what is claimed and whether it holds.
+//!
+//! An experiment is a plan (`plans/*.toml`: parameters, charts, claims) and a file in [`experiments`] that runs it on a
+//! rig and judges every claim. Results are data ([`report`]); charts, pages and differences are made from them.
 #![forbid(unsafe_code)]
 
+pub mod bench;
+pub mod chart;
 pub mod compare;
-pub mod motiv;
+pub mod diff;
+pub mod error;
+pub mod experiments;
+pub mod judge;
+pub mod page;
+pub mod plan;
+pub mod report;
+pub mod rig;
+pub mod run;
+pub mod settings;
 
 pub use compare::{Cell, CompareError, Input, Plan, Row, Timing, compare};
+pub use error::LabError;
+pub use plan::Settings;
+pub use report::{Check, Evidence, Experiment, Point, Verdict};

@@ -40,10 +40,12 @@ impl Kv {
         let url = DeviceUrl::parse(url)?;
         let mut opened = Opened::open(&url)?;
         let nsid = opened.namespace(Wanted::Kv, url.nsid)?;
-        let Opened { mut connection, turn, profile } = opened;
+        let Opened { mut connection, mut turn, profile } = opened;
         let patience = Patience::default();
         let options = ClientOptions { depth: url.depth, patience, ..ClientOptions::default() };
-        let client = KvClient::open(&mut connection, turn, nsid, options)?;
+        let methods = connection.transfer_methods(&mut turn, u32::from(url.depth) + 1)?;
+        let mut client = KvClient::open(&mut connection, turn, nsid, options)?;
+        client.queue_mut().set_transfer(url.transfer, methods);
         Ok(Self { store: KvStoreClient::new(client), connection, profile })
     }
 

@@ -9,6 +9,7 @@
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
 //! | `depth` | both | commands in flight (default 64) |
+//! | `transfer` | both | how values get to the device: `small` (default: up to 35 bytes in the command itself, the rest by PRPs), `prp`, `piggyback`, `hybrid`, `inline` or `mmio` |
 //! | `seed` | mem | seed of key order and identifiers (default 1) |
 //! | `fault.seed` | both | seed of the faults below |
 //! | `fault.program`, `fault.erase`, `fault.read`, `fault.spike` | both | how often, as `1/1000` |
@@ -16,6 +17,9 @@
 //! | `fault.cut` | both | power is cut at this program or erase, counted from 1 |
 
 use saker_flash::FaultPlan;
+use saker_host::transfer::Adaptive;
+use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
+use saker_nvme::vendor::PIGGYBACK_BYTES;
 use saker_sim::Chance;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -65,6 +69,8 @@ pub struct DeviceUrl {
     pub threads: u32,
     /// Commands in flight.
     pub depth: u16,
+    /// How values get to the device.
+    pub transfer: TransferOptions,
     /// The namespace; `None`: the first that suits.
     pub nsid: Option<u32>,
     /// Faults.
@@ -90,7 +96,9 @@ impl DeviceUrl {
             _ => return Err(bad("no such kind of device".into(), "write mem: or file:disk.img")),
         };
         let faults = FaultPlan::default();
-        let mut parsed = Self { place, timing: Timing::Off, threads: 0, depth: 64, nsid: None, faults };
+        let transfer = in_one_command();
+        let mut parsed =
+            Self { place, timing: Timing::Off, threads: 0, depth: 64, transfer, nsid: None, faults };
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), todo))?;
@@ -131,6 +139,10 @@ impl DeviceUrl {
                 self.depth =
                     number()?.try_into().ok().filter(|n| (1..=4095).contains(n)).ok_or("write 1 to 4095")?;
             }
+            ("transfer", _) => {
+                self.transfer =
+                    parse_transfer(value).ok_or("write small, prp, piggyback, hybrid, inline or mmio")?;
+            }
             ("nsid", _) => {
                 let nsid = number()?.try_into().ok().filter(|n| *n > 0);
                 self.nsid = Some(nsid.ok_or("write its number, from 1")?);
@@ -145,6 +157,21 @@ impl DeviceUrl {
             _ => return Err("see the README for the options there are"),
         }
         Ok(())
+    }
+}
+
+/// Values that fit the store command travel in it (BandSlim, ICPP'24, section 3.2); longer ones by PRPs.
+fn in_one_command() -> TransferOptions {
+    let policy = TransferPolicy::Adaptive(Adaptive::new(PIGGYBACK_BYTES as u32 + 1, 0));
+    TransferOptions { policy, ..TransferOptions::default() }
+}
+
+fn parse_transfer(name: &str) -> Option<TransferOptions> {
+    match Method::of_name(name) {
+        _ if name == "small" => Some(in_one_command()),
+        // Devices opened here take no SGLs.
+        None | Some(Method::Sgl) => None,
+        Some(method) => Some(TransferOptions::fixed(method, Pacing::Pipelined)),
     }
 }
 
@@ -198,6 +225,7 @@ mod tests {
             "file:x?size=1",
             "mem:?engine=lsm",
             "mem:?fault.read=2/1",
+            "mem:?transfer=sgl",
         ] {
             let error = DeviceUrl::parse(url).expect_err(url).to_string();
             assert!(error.contains(';') && !error.contains('\n'), "{error}");

@@ -12,6 +12,8 @@ pub struct DeviceStats {
     pub commands: u64,
     /// Of these, with an error status.
     pub errors: u64,
+    /// Bytes that the device's cores copied, for commands and in the background (timed devices).
+    pub copied_bytes: u64,
     /// What crossed the link for them, but for doorbells and stores, which the host counts.
     pub traffic: Traffic,
 }

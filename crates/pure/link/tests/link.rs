@@ -3,6 +3,8 @@
 
 #[path = "link/dma.rs"]
 mod dma;
+#[path = "link/payload.rs"]
+mod payload;
 #[path = "link/rings.rs"]
 mod rings;
 #[path = "link/slots.rs"]

@@ -89,17 +89,23 @@ impl CpuPrices {
 pub struct CpuMeter {
     prices: CpuPrices,
     picos: u64,
+    copied: u64,
 }
 
 impl CpuMeter {
     /// An empty meter with those prices.
     pub const fn new(prices: CpuPrices) -> Self {
-        Self { prices, picos: 0 }
+        Self { prices, picos: 0, copied: 0 }
     }
 
     /// The time noted since the last call, rounded up to nanoseconds; the meter starts again at zero.
     pub fn take(&mut self) -> Duration {
         Duration::from_nanos(std::mem::take(&mut self.picos).div_ceil(1000))
+    }
+
+    /// Bytes that a core copied since the meter was made.
+    pub const fn copied_bytes(&self) -> u64 {
+        self.copied
     }
 }
 
@@ -108,6 +114,9 @@ impl Meter for CpuMeter {
     #[inline]
     fn work(&mut self, unit: Unit, n: u64) {
         self.picos += self.prices.picos[unit as usize] * n;
+        if unit as usize == Unit::CopyByte as usize {
+            self.copied += n;
+        }
     }
 }
 
@@ -125,6 +134,7 @@ mod tests {
         m.work(Unit::CopyByte, 30);
         assert_eq!(m.take(), Duration::from_nanos(162));
         assert_eq!(m.take(), Duration::ZERO);
+        assert_eq!(m.copied_bytes(), 30);
     }
 
     #[test]

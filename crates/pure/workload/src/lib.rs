@@ -12,6 +12,7 @@ pub mod mix;
 pub mod plan;
 pub mod records;
 pub mod size;
+pub mod suite;
 pub mod value;
 
 pub use bijection::Permutation;
@@ -22,4 +23,5 @@ pub use mix::{Kind, Mix};
 pub use plan::{Operation, Operations, Plan};
 pub use records::{Record, RecordError, RecordFormat, RecordSet, SizeClass};
 pub use size::{Share, SizePicker, Sizes};
+pub use suite::{Suite, SuiteOptions};
 pub use value::ValueSource;

@@ -2,6 +2,7 @@
 
 use crate::build::{Build, port};
 use crate::joined::Clocked;
+use crate::layers::Layers;
 use crate::result::{Job, RunResult, Side};
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
@@ -95,6 +96,8 @@ struct Counters {
     commands: u64,
     traffic: Traffic,
     pages: u64,
+    copied_bytes: u64,
+    layers: Layers,
 }
 
 impl DiskRun {
@@ -163,7 +166,13 @@ impl DiskRun {
         let s = self.device.0.snapshot();
         let host = self.threads.iter().map(|t| t.queue.stats().traffic());
         let traffic = host.fold(s.device.traffic, |sum, t| sum + t);
-        Counters { commands: s.device.commands, traffic, pages: s.flash.pages_programmed }
+        Counters {
+            commands: s.device.commands,
+            traffic,
+            pages: s.flash.pages_programmed,
+            copied_bytes: s.device.copied_bytes,
+            layers: Layers::of(&s),
+        }
     }
 
     /// The next thing that happens, at the device or in a thread. False when all is done.
@@ -243,6 +252,7 @@ impl DiskRun {
             + costs.mmio_store * (now.mmio_stores - before.mmio_stores);
         t.busy = at + work + costs.doorbell;
         t.state = State::Ringing;
+        self.result.host_busy += work + costs.doorbell;
     }
 
     /// Takes what has completed; each completion costs the thread's core.
@@ -267,6 +277,7 @@ impl DiskRun {
         }
         let completions = t.queue.stats().completions;
         busy = busy + costs.complete * (completions - seen);
+        result.host_busy += costs.complete * (completions - taken);
         if completions != taken {
             t.busy = busy;
             result.elapsed = result.elapsed.max(busy.since(self.begun));
@@ -292,6 +303,8 @@ impl DiskRun {
         r.commands = after.commands - self.before.commands;
         r.note_traffic(after.traffic - self.before.traffic);
         r.nand_pages = after.pages - self.before.pages;
+        r.copied_bytes = after.copied_bytes - self.before.copied_bytes;
+        r.layers = after.layers - self.before.layers;
         r.nand_bytes = r.nand_pages * u64::from(build.shape.geometry.page_bytes);
         r.traces = self.device.0.take_traces();
         self.read.number(self.device.0.digest());

@@ -8,6 +8,7 @@ pub mod calibrate;
 pub mod disk_kv;
 pub mod host_side;
 pub mod joined;
+pub mod layers;
 pub mod result;
 
 pub use blocks::KvBlockQueue;
@@ -16,4 +17,5 @@ pub use calibrate::{Calibration, calibrate};
 pub use disk_kv::{retrieve_bytes, run_disk_kv};
 pub use host_side::{block_depth, run_host_kv};
 pub use joined::{Clocked, Inline};
+pub use layers::Layers;
 pub use result::{Job, RunResult, Side};

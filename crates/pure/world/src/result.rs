@@ -1,5 +1,6 @@
 //! What a run is asked to do and what it measured.
 
+use crate::layers::Layers;
 use hdrhistogram::Histogram;
 use saker_device::CommandTrace;
 use saker_host::TransferOptions;
@@ -53,6 +54,12 @@ pub struct RunResult {
     pub nand_bytes: u64,
     /// Bytes of keys and values written.
     pub user_bytes: u64,
+    /// Time that the host's cores were busy (DiskKV).
+    pub host_busy: Duration,
+    /// Bytes that the device's cores copied (DiskKV).
+    pub copied_bytes: u64,
+    /// Bytes that the device's store wrote, by layer (DiskKV).
+    pub layers: Layers,
     /// Digest of all values read and of the final state.
     pub digest: u64,
     /// The times of each I/O command in the device, if [`Build::traces`](crate::Build::traces) asks for them.
@@ -73,6 +80,9 @@ impl RunResult {
             nand_pages: 0,
             nand_bytes: 0,
             user_bytes: 0,
+            host_busy: Duration::ZERO,
+            copied_bytes: 0,
+            layers: Layers::default(),
             digest: 0,
             traces: Vec::new(),
         }

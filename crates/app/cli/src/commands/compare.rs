@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::commands::compare_html;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::output::{self, VERSION, table};
@@ -25,7 +26,8 @@ fewer cores than threads and one more for the device.
 Examples:
   saker compare
   saker compare --input UnicodeData.txt --timing all
-  saker compare --profile saker-mid --threads 4 --sizes 64B,4KiB --operations 10000 --json")]
+  saker compare --profile saker-mid --threads 4 --sizes 64B,4KiB --operations 10000 --json
+  saker compare --html compare.html")]
 pub struct CompareArgs {
     /// Take keys and values from FILE instead of making them
     #[arg(long, value_name = "FILE")]
@@ -54,6 +56,9 @@ pub struct CompareArgs {
     /// The seed of the workload
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Write a page with charts to FILE as well
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// How records stand in the input.
@@ -107,6 +112,9 @@ pub fn run(args: &CompareArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliErro
     args.input_format()?;
     let backend = cx.backend;
     let report = backend.compare(args, &mut |line| cx.note(line))?;
+    if let Some(path) = &args.html {
+        compare_html::write(path, &report)?;
+    }
     if cx.global.json {
         output::document(cx.streams.output, "saker.compare.v1", Some(report.seed), &report)?;
     } else {

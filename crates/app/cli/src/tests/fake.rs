@@ -8,6 +8,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
+use saker_lab::bench::BenchReport;
+use saker_lab::run::Progress;
+use saker_lab::{Check, Evidence, Experiment, Point, Settings, Verdict};
 use serde_json::json;
 
 use super::Ran;
@@ -211,13 +214,36 @@ impl Backend for Fake {
         Ok(Comparison { seed: args.seed, profile: args.profile.clone(), workload, runs: vec![run] })
     }
 
+    fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
+        let mut point = Point::at([("workload", json!(args.workload)), ("device", json!(device))]);
+        point.add("operations", args.operations as f64);
+        point.add("latency_us_mean", 12.5);
+        Ok(BenchReport { point, traces: Vec::new() })
+    }
+
     fn experiments(&self) -> Vec<Listed> {
         let listed =
             |id: &str| Listed { id: id.to_owned(), title: "Title".to_owned(), source: "Paper".to_owned() };
         vec![listed("fig-1"), listed("fig-2")]
     }
 
-    fn reproduce(&self, id: &str, scale: Option<u32>, seed: Option<u64>) -> Result<Experiment, CliError> {
+    fn reproduce(
+        &self,
+        ids: &[String],
+        settings: &[Settings],
+        _: usize,
+        note: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<Experiment>, CliError> {
+        let one = |(id, settings): (&String, &Settings)| {
+            note(Progress::Done { id: id.clone() });
+            self.experiment(id, settings)
+        };
+        Ok(ids.iter().flat_map(|id| settings.iter().map(move |s| (id, s))).map(one).collect())
+    }
+}
+
+impl Fake {
+    fn experiment(&self, id: &str, settings: &Settings) -> Experiment {
         let check = Check {
             id: "AC-1".to_owned(),
             claim: "Twice as fast".to_owned(),
@@ -229,14 +255,14 @@ impl Backend for Fake {
             evidence: Evidence::Reproduced,
             note: "small\nrun".to_owned(),
         };
-        Ok(Experiment {
+        Experiment {
             id: id.to_owned(),
-            seed: seed.unwrap_or(1),
-            scale: scale.unwrap_or(8),
-            profile: "tiny".to_owned(),
-            series: json!([]),
+            seed: settings.seed.unwrap_or(1),
+            scale: settings.scale.unwrap_or(8),
+            profile: settings.describe(&["tiny".to_owned()]),
+            series: vec![Point::at([("method", json!("prp"))])],
             checks: vec![check],
-        })
+        }
     }
 }
 

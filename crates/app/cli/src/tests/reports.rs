@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{Fake, document, ran};
+use crate::Finding;
 use crate::output::VERSION;
-use crate::{Finding, Verdict};
+use saker_lab::Verdict;
 
 fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -92,9 +93,8 @@ fn experiments_are_listed_and_run_by_name() {
     assert_eq!(fake.run(&["reproduce", "list"]), ran(0, list, ""));
     let text = format!(
         "fig-1  saker {VERSION}  seed 3  scale 1/64  profile tiny\n\
-         check  verdict  expected  measured  tolerance  claim\n\
-         AC-1   pass     2.0       1.5 to 2  10 %       Twice as fast\n\
-         AC-1: small run\n\n1 pass, 0 fail, 0 cannot_follow\n"
+         \x20 AC-1  pass  Twice as fast\n    published  2.0 (10 %)\n    measured   1.5 to 2\n    note       small run\n\n\
+         1 pass, 0 fail, 0 cannot_follow\n"
     );
     assert_eq!(fake.run(&["reproduce", "run", "fig-1", "--scale", "64", "--seed", "3"]), ran(0, &text, ""));
     let error = "saker: error: there is no experiment `fig-9`; see `saker reproduce list`\n";

@@ -48,6 +48,7 @@ fn every_command_has_a_document_of_its_own() {
         (&["profile", "list"], "profile.list"),
         (&["profile", "show", "saker-mid"], "profile"),
         (&["reproduce", "list"], "reproduce.list"),
+        (&["bench", "readwrite", "--operations", "100"], "bench"),
         (&["compare", "--operations", "200", "--sizes", "64B"], "compare"),
     ] {
         let ran = desk.saker(&[line, &["--json", "--device", "file:disk.img"]].concat());

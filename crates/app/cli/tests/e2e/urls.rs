@@ -26,10 +26,23 @@ fn size_profile_and_seed_make_the_device_in_memory() {
 #[test]
 fn threads_timing_and_depth_change_how_not_what() {
     let desk = Desk::with_image();
-    for (n, options) in
-        ["threads=0", "threads=1", "timing=off", "timing=real", "depth=1", "depth=512", "threads=1&depth=8"]
-            .into_iter()
-            .enumerate()
+    for (n, options) in [
+        "threads=0",
+        "threads=1",
+        "timing=off",
+        "timing=real",
+        "depth=1",
+        "depth=512",
+        "threads=1&depth=8",
+        "transfer=small",
+        "transfer=prp",
+        "transfer=piggyback",
+        "transfer=hybrid",
+        "transfer=inline&depth=256",
+        "transfer=mmio",
+    ]
+    .into_iter()
+    .enumerate()
     {
         let url = format!("file:disk.img?{options}");
         let value = n.to_string();

@@ -36,6 +36,7 @@ impl<M: Media> Device<M, Timed> {
             self.flash.unpin(batch);
         }
         let length = meter.take();
+        self.stats.copied_bytes += meter.copied_bytes();
         let at = self.tempo.now + length;
         match step {
             Step::Need(reads) => {

@@ -224,6 +224,7 @@ impl<M: Media> Device<M, Timed> {
             self.flash.unpin(batch);
         }
         let mut length = meter.take();
+        self.stats.copied_bytes += meter.copied_bytes();
         match outcome {
             Outcome::Done(mut reply) => {
                 if self.write_through && request.is_write() && reply.status.is_success() {

@@ -1,0 +1,148 @@
+//! `saker bench`
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use saker_lab::bench::{BenchReport, policy_names, trace};
+use saker_workload::Suite;
+use serde_json::{Map, Value};
+
+use crate::context::{Context, Exit};
+use crate::error::CliError;
+use crate::output::{self, VERSION, table};
+use crate::size;
+
+/// Arguments of `saker bench`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "\
+Workloads: fillseq, fillrandom, overwrite, readrandom, readwrite (16-byte keys), and those of BandSlim (4-byte keys): \
+a (one value size), b and c (8 B and 2 KiB as 9:1 and 1:9), d (nine sizes alike), m (mixgraph's sizes up to 1 KiB).
+Transfer: prp, sgl, piggyback, hybrid, inline, mmio, adaptive (BandSlim's threshold of 128 B), auto-bytes, auto-time.
+
+Without --device the workload runs in virtual time: the same seed gives the same numbers on every machine. With it, on \
+that device, by this machine's clock. A trace file that ends in .jsonl gets a line for each command; any other gets \
+trace events for Perfetto (ui.perfetto.dev) or Chrome.
+
+Examples:
+  saker bench fillrandom --value-size 100B --operations 100000
+  saker bench m --transfer adaptive --profile cosmos-plus --nand off --passthrough
+  saker bench a --value-size 64B --transfer inline --profile cosmos-plus --trace trace.json
+  saker bench readrandom --device file:disk.img --json
+  saker bench a --set profile.firmware.fetch_ns=500")]
+pub struct BenchArgs {
+    /// The workload
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: String,
+    /// Operations
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub operations: u64,
+    /// Value size of the workloads that have one size
+    #[arg(long, value_name = "SIZE", default_value = "100B", value_parser = size::parse)]
+    pub value_size: u64,
+    /// Key size in bytes; otherwise the workload's own
+    #[arg(long, value_name = "N")]
+    pub key_size: Option<usize>,
+    /// How values go to the device (virtual time)
+    #[arg(long, value_name = "METHOD", default_value = "prp")]
+    pub transfer: String,
+    /// One command at a time, each awaited, as NVMe passthrough (virtual time)
+    #[arg(long)]
+    pub passthrough: bool,
+    /// Whether NAND pages are programmed (virtual time)
+    #[arg(long, default_value = "on")]
+    pub nand: Switch,
+    /// The timing profile (virtual time)
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub profile: String,
+    /// Replace a number of the profile: profile.KEY=VALUE
+    #[arg(long, value_name = "SETTING")]
+    pub set: Vec<String>,
+    /// Application threads (virtual time)
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub threads: u32,
+    /// Operations of each thread in flight
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1023))]
+    pub qd: u32,
+    /// The seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Write where each command's time went to FILE (virtual time)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// On.
+    On,
+    /// Off.
+    Off,
+}
+
+/// Runs a workload and shows what it measured.
+///
+/// # Errors
+/// `Usage` for arguments that make no sense, `File` for the trace, and those of the backend.
+pub fn run(args: &BenchArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
+    let device = cx.global.device.clone().or_else(|| cx.streams.device.clone()).filter(|url| !url.is_empty());
+    if device.is_some() && args.trace.is_some() {
+        return Err(CliError::usage(
+            "a device keeps no virtual time to trace",
+            "leave out --device or --trace",
+        ));
+    }
+    let report = cx.backend.bench(args, device.as_deref())?;
+    if let Some(path) = &args.trace {
+        write_trace(path, &report)?;
+        cx.note(&format!("{} commands in {}", report.traces.len(), path.display()));
+    }
+    if cx.global.json {
+        output::document(cx.streams.output, "saker.bench.v1", Some(args.seed), &report.point)?;
+    } else {
+        let head = format!("saker {VERSION}  seed {}  {}\n", args.seed, place(&report.point.at));
+        cx.print(head + &numbers(&report.point.values))?;
+    }
+    Ok(Exit::Good)
+}
+
+fn write_trace(path: &Path, report: &BenchReport) -> Result<(), CliError> {
+    let file = File::create(path).map_err(CliError::file("create", path))?;
+    let mut out = BufWriter::new(file);
+    let lines = path.extension().is_some_and(|e| e == "jsonl");
+    let write = if lines { trace::json_lines } else { trace::events };
+    write(&mut out, &report.traces).and_then(|()| out.flush()).map_err(CliError::file("write", path))
+}
+
+fn place(at: &Map<String, Value>) -> String {
+    let text = |v: &Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
+    at.iter().map(|(name, value)| format!("{name} {}", text(value))).collect::<Vec<_>>().join("  ")
+}
+
+fn numbers(values: &Map<String, Value>) -> String {
+    let shown = |v: &Value| match v.as_f64() {
+        Some(n) if n.fract() == 0.0 && n >= 0.0 => size::grouped(n as u64),
+        Some(n) => format!("{n:.3}"),
+        None => v.as_str().map_or_else(|| v.to_string(), str::to_owned),
+    };
+    let rows: Vec<_> = values.iter().map(|(name, value)| vec![name.clone(), shown(value)]).collect();
+    table(&rows)
+}
+
+/// The workload, after a look at the method's name too.
+///
+/// # Errors
+/// `Usage` with the names there are.
+pub fn suite(args: &BenchArgs) -> Result<Suite, CliError> {
+    let choose = |what: &str, name: &str, names: &[&str]| {
+        CliError::usage(format!("there is no {what} `{name}`"), format!("choose one of {}", names.join(", ")))
+    };
+    let methods = policy_names();
+    if !methods.contains(&args.transfer.as_str()) {
+        return Err(choose("transfer method", &args.transfer, &methods));
+    }
+    let suites = Suite::ALL.map(Suite::name);
+    Suite::named(&args.workload).ok_or_else(|| choose("workload", &args.workload, &suites))
+}

@@ -1,0 +1,89 @@
+//! `saker compare --html`: the same numbers as a page.
+
+use std::path::Path;
+
+use saker_lab::page::{self, About, Panel};
+use saker_lab::report::Point;
+use serde_json::json;
+
+use crate::error::CliError;
+use crate::output::VERSION;
+use crate::report::{Comparison, System, TimedRun};
+
+/// Writes the page.
+///
+/// # Errors
+/// `File`.
+pub fn write(path: &Path, report: &Comparison) -> Result<(), CliError> {
+    std::fs::write(path, render(report)).map_err(CliError::file("write", path))
+}
+
+/// The page.
+pub fn render(report: &Comparison) -> String {
+    let Comparison { seed, profile, workload, runs } = report;
+    let facts = [("seed", seed.to_string()), ("profile", profile.clone()), ("workload", workload.clone())];
+    let mut timings: Vec<&str> = Vec::new();
+    for run in runs {
+        if !timings.contains(&run.timing.as_str()) {
+            timings.push(&run.timing);
+        }
+    }
+    let panels: Vec<Panel> = timings.into_iter().map(|timing| panel(timing, runs)).collect();
+    page::compare(&About { version: VERSION.to_owned() }, &facts, &panels)
+}
+
+fn panel(timing: &str, runs: &[TimedRun]) -> Panel {
+    let mine = || runs.iter().filter(|run| run.timing == timing);
+    let why = |run: &TimedRun| run.invalid.as_ref().map(|why| format!("{}: {why}", run.values));
+    let points = |run: &TimedRun| {
+        let values = run.values.clone();
+        run.systems.iter().map(move |system| point(&values, system)).collect::<Vec<_>>()
+    };
+    Panel {
+        timing: timing.to_owned(),
+        invalid: mine().filter_map(why).collect(),
+        series: mine().flat_map(points).collect(),
+    }
+}
+
+fn point(values: &str, system: &System) -> Point {
+    let mut point = Point::at([("values", json!(values)), ("system", json!(system.name))]);
+    system.metrics.iter().for_each(|metric| point.add(&metric.name, metric.value));
+    point
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Metric;
+
+    #[test]
+    fn a_page_has_every_number_and_no_markup_of_others() {
+        let metric = |name: &str, value| Metric { name: name.to_owned(), value };
+        let system = |name: &str, rate| System {
+            name: name.to_owned(),
+            metrics: vec![metric("put_operations_per_s", rate), metric("put_latency_ns_p99", 1500.0)],
+        };
+        let run = |timing: &str, invalid: Option<&str>| TimedRun {
+            timing: timing.to_owned(),
+            values: "64 B".to_owned(),
+            invalid: invalid.map(str::to_owned),
+            events: None,
+            late_events: None,
+            systems: vec![system("HostKV", 1_000_000.0), system("DiskKV", 2_000_000.0)],
+        };
+        let report = Comparison {
+            seed: 7,
+            profile: "tiny".to_owned(),
+            workload: "<b>12</b> records".to_owned(),
+            runs: vec![run("virtual", None), run("real", Some("late"))],
+        };
+        let page = render(&report);
+        for part in
+            ["HostKV", "DiskKV", "2,000,000", "Timing virtual", "Timing real", "64 B: late", "&lt;b&gt;12"]
+        {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.contains("<b>") && !page.contains("src=") && page.matches("<svg").count() == 4);
+    }
+}

@@ -1,0 +1,77 @@
+//! What `--out` leaves in its directory.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use saker_lab::chart::{Figure, svg};
+use saker_lab::page::{self, About};
+use saker_lab::report::SCHEMA;
+use saker_lab::run::plan_of;
+use saker_lab::{Check, Experiment};
+use serde_json::json;
+
+use super::text::{cell, summary};
+use crate::error::{CliError, one_line};
+use crate::output::{self, VERSION};
+
+/// Writes `results.json`, `report.html`, `verdicts.md` and a chart for each figure.
+///
+/// # Errors
+/// `File`.
+pub fn write(directory: &Path, seed: Option<u64>, done: &[Experiment]) -> Result<(), CliError> {
+    std::fs::create_dir_all(directory).map_err(CliError::file("create", directory))?;
+    let mut results = Vec::new();
+    output::document(&mut results, SCHEMA, seed, &json!({ "experiments": done }))?;
+    put(&directory.join("results.json"), &results)?;
+    let about = About { version: VERSION.to_owned() };
+    put(&directory.join("report.html"), page::reproduce(&about, done, &plan_of).as_bytes())?;
+    put(&directory.join("verdicts.md"), verdicts(done).as_bytes())?;
+    charts(directory, done)
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// `File`.
+pub fn put(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    std::fs::write(path, bytes).map_err(CliError::file("write", path))
+}
+
+fn charts(directory: &Path, done: &[Experiment]) -> Result<(), CliError> {
+    for (place, experiment) in done.iter().enumerate() {
+        // Swept experiments share an id.
+        let earlier = done[..place].iter().filter(|e| e.id == experiment.id).count();
+        let name =
+            if earlier == 0 { experiment.id.clone() } else { format!("{}-sweep{earlier}", experiment.id) };
+        let charts = plan_of(&experiment.id).map(|plan| plan.charts).unwrap_or_default();
+        for (n, figure) in charts.iter().filter_map(|c| Figure::of(c, &experiment.series)).enumerate() {
+            put(&directory.join(format!("{name}-{}.svg", n + 1)), svg(&figure).as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// The verdicts as a Markdown table.
+fn verdicts(done: &[Experiment]) -> String {
+    let mut text = format!("saker {VERSION}: {}\n", summary(done));
+    for experiment in done {
+        let Experiment { id, seed, scale, profile, checks, .. } = experiment;
+        let title = plan_of(id).map_or_else(String::new, |plan| format!(": {}", plan.title));
+        let _ = write!(text, "## {id}{title}\n\nSeed {seed}, scale 1/{scale}, profile {profile}.\n\n");
+        text.push_str("| check | verdict | claim | published | measured | cause or remark |\n|---|---|---|---|---|---|\n");
+        checks.iter().for_each(|check| text.push_str(&row(check)));
+        text.push('\n');
+    }
+    text
+}
+
+fn row(check: &Check) -> String {
+    let plain = |text: &str| one_line(text).replace('|', "\\|");
+    let (published, measured) = (plain(&cell(&check.expected)), plain(&cell(&check.measured)));
+    let (verdict, evidence) = (check.verdict.name(), check.evidence.name());
+    let Check { id, tolerance, claim, note, .. } = check;
+    let (claim, note) = (plain(claim), plain(note));
+    format!(
+        "| {id} | **{verdict}** ({evidence}) | {claim} | {published} ({tolerance}) | {measured} | {note} |\n"
+    )
+}

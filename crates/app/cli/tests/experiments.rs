@@ -1,0 +1,113 @@
+//! The program's own experiments and benches, at a tiny scale.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn saker(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_saker"));
+    command.env_remove("SAKER_DEVICE").args(arguments).output().unwrap()
+}
+
+fn document(output: &Output) -> Value {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+#[test]
+fn every_experiment_runs_and_repeats() {
+    let run = || saker(&["reproduce", "all", "--scale", "1000000", "--json"]);
+    let (first, second) = (run(), run());
+    assert_eq!(first.stdout, second.stdout, "the same seed gives the same numbers");
+    assert!(first.stderr.is_empty(), "{}", String::from_utf8_lossy(&first.stderr));
+    let found = document(&first);
+    assert_eq!(found["schema"], "saker.reproduce.v1");
+    let list = document(&saker(&["reproduce", "list", "--json"]));
+    let ids = |all: &Value| -> Vec<String> {
+        all["experiments"].as_array().unwrap().iter().map(|e| e["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(&found), ids(&list));
+    for experiment in found["experiments"].as_array().unwrap() {
+        let fields: Vec<&String> = experiment.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["checks", "id", "profile", "scale", "seed", "series"]);
+        for check in experiment["checks"].as_array().unwrap() {
+            let explained = check["verdict"] != "fail" || !check["note"].as_str().unwrap().is_empty();
+            assert!(explained, "{}: a miss without its cause", check["id"]);
+        }
+    }
+}
+
+#[test]
+fn a_changed_number_changes_what_is_measured() {
+    let run = |set: &str| document(&saker(&["reproduce", "run", "bandslim-dlt", "--set", set, "--json"]));
+    let verdict = |d: &Value| d["experiments"][0]["checks"][0]["verdict"].clone();
+    assert_eq!(verdict(&run("profile.firmware.write_buffer_bytes=8_388_608")), "pass");
+    let other = run("profile.firmware.write_buffer_bytes=16_777_216");
+    assert_eq!(verdict(&other), "fail", "twice the entries are not the published table");
+    assert_eq!(other["experiments"][0]["profile"], "cosmos-plus with firmware.write_buffer_bytes=16_777_216");
+}
+
+#[test]
+fn a_misspelt_setting_is_told_the_closest() {
+    let output = saker(&["reproduce", "run", "bandslim-dlt", "--set", "profile.geometry.pagebytes=4096"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1));
+    assert!(error.contains("`geometry.page_bytes`"), "{error}");
+}
+
+#[test]
+fn benches_run_in_virtual_time_and_on_devices() {
+    let virtually =
+        ["bench", "m", "--operations", "300", "--transfer", "adaptive", "--profile", "cosmos-plus", "--json"];
+    let (first, second) = (saker(&virtually), saker(&virtually));
+    assert_eq!(first.stdout, second.stdout);
+    let found = document(&first);
+    assert!(found["commands_per_operation"].as_f64().unwrap() >= 1.0 && found["operations"] == 300);
+    let real =
+        document(&saker(&["bench", "readrandom", "--operations", "200", "--device", "mem:", "--json"]));
+    assert_eq!((&real["operations"], &real["at"]["device"]), (&Value::from(200), &Value::from("mem:")));
+    for (wrong, names) in
+        [(["bench", "nosuch", "--json"], "fillseq"), (["bench", "a", "--transfer=x"], "piggyback")]
+    {
+        let output = saker(&wrong);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(output.stdout.is_empty() && String::from_utf8_lossy(&output.stderr).contains(names));
+    }
+}
+
+#[test]
+fn traces_tell_where_the_time_of_each_command_went() {
+    let directory = std::env::temp_dir().join(format!("saker-trace-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let run = |name: &str| {
+        let path = directory.join(name).display().to_string();
+        let line = ["bench", "a", "--value-size", "128B", "--operations", "50", "--transfer", "piggyback"];
+        let output = saker(&[&line[..], &["--profile", "cosmos-plus", "--trace", &path]].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::read_to_string(Path::new(&path)).unwrap()
+    };
+    let lines = run("t.jsonl");
+    assert_eq!(lines.lines().count(), 150, "three commands a store");
+    let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    let sum: u64 = first["spans"].as_array().unwrap().iter().map(|s| s[1].as_u64().unwrap()).sum();
+    assert_eq!(Some(sum), first["elapsed_ns"].as_u64());
+    let events: Value = serde_json::from_str(&run("t.json")).unwrap();
+    assert!(events["traceEvents"].as_array().unwrap().len() > 300);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn the_document_names_every_check() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reproduce.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    for plan in saker_lab::run::plans() {
+        let missing: Vec<&str> = plan
+            .claims
+            .iter()
+            .map(|c| c.id.as_str())
+            .filter(|id| !text.contains(&format!("| {id} |")))
+            .collect();
+        assert!(missing.is_empty(), "regenerate docs/reproduce.md: {missing:?}");
+    }
+}

@@ -1,0 +1,98 @@
+//! One workload on one device: in virtual time, or on whatever a device URL opens.
+
+mod real;
+pub mod trace;
+
+use crate::error::LabError;
+use crate::plan::Settings;
+use crate::report::Point;
+use crate::rig::{Cell, Stored, add_metrics, stores};
+use saker_host::transfer::{Adaptive, Auto, Objective};
+use saker_host::{Method, Pacing, TransferPolicy};
+use saker_sim::profile::Profile;
+use saker_world::calibrate;
+use serde_json::json;
+
+pub use real::{RealOptions, on_url};
+
+/// BandSlim's threshold between piggybacking and pages (ICPP'24, section 4.1), and a tail as long as one command more.
+const THRESHOLDS_BYTES: (u32, u32) = (128, 64);
+
+/// Policies beside the methods themselves.
+const POLICIES: [&str; 3] = ["adaptive", "auto-bytes", "auto-time"];
+
+/// Every name of [`policy_named`].
+pub fn policy_names() -> Vec<&'static str> {
+    Method::ALL.iter().map(|m| m.name()).chain(POLICIES).collect()
+}
+
+/// A policy by name: a method, `adaptive` with BandSlim's threshold, `auto-bytes`, or `auto-time`, which measures the
+/// methods on the profile first. Nothing for other names.
+///
+/// # Errors
+/// Those of the measurement.
+pub fn policy_named(
+    name: &str,
+    profile: &Profile,
+    pacing: Pacing,
+) -> Result<Option<TransferPolicy>, LabError> {
+    let (first, second) = THRESHOLDS_BYTES;
+    let auto = |objective| Some(TransferPolicy::Auto(Auto { objective }));
+    Ok(match name {
+        "adaptive" => Some(TransferPolicy::Adaptive(Adaptive::new(first, second))),
+        "auto-bytes" => auto(Objective::Bytes),
+        "auto-time" => auto(Objective::Time(calibrate(profile, pacing)?.table)),
+        _ => Method::of_name(name).map(TransferPolicy::Fixed),
+    })
+}
+
+/// What a bench found.
+#[derive(Debug)]
+pub struct BenchReport {
+    /// Where: workload, device, method and so on; and the numbers.
+    pub point: Point,
+    /// The times of commands, if they were asked for.
+    pub traces: Vec<trace::CommandTrace>,
+}
+
+/// Runs a workload in virtual time by the policy named `transfer`, else by the cell's: the same arguments give the same
+/// numbers on any machine.
+///
+/// # Errors
+/// [`LabError`].
+pub fn in_virtual(
+    profile: &str,
+    settings: &Settings,
+    operations: u64,
+    transfer: &str,
+    cell: &Cell,
+) -> Result<BenchReport, LabError> {
+    settings.check(profile)?;
+    let profile = settings.profile_named(profile)?;
+    let seed = settings.seed.unwrap_or(1);
+    let policy = policy_named(transfer, &profile, cell.pacing)?;
+    let cell = &Cell { policy: policy.unwrap_or_else(|| cell.policy.clone()), ..cell.clone() };
+    let mut run = stores(&profile, seed, operations, cell)?;
+    let traces = std::mem::take(&mut run.result.traces);
+    let mut point = Point::at([
+        ("workload", json!(cell.suite.name())),
+        ("timing", json!("virtual")),
+        ("profile", json!(settings.describe(std::slice::from_ref(&profile.name)))),
+        ("transfer", json!(transfer)),
+        ("threads", json!(cell.threads)),
+        ("depth", json!(cell.depth)),
+    ]);
+    add_numbers(&mut point, &run);
+    Ok(BenchReport { point, traces })
+}
+
+fn add_numbers(point: &mut Point, run: &Stored) {
+    add_metrics(point, run);
+    let result = &run.result;
+    point.add("operations", result.operations as f64);
+    point.add("elapsed_s", result.elapsed.as_secs_f64());
+    for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
+        point.add(&format!("latency_us_{name}"), result.latency.value_at_quantile(quantile) as f64 / 1e3);
+    }
+    point.values.insert("digest".to_owned(), json!(format!("{:016x}", result.digest)));
+}

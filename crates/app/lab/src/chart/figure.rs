@@ -1,0 +1,153 @@
+//! From points to lines and bars: what a chart shows, apart from how it looks.
+
+use crate::chart::axis::Axis;
+use crate::plan::{ChartKind, ChartPlan, Scale};
+use crate::report::Point;
+use serde_json::Value;
+
+/// A chart without looks.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// Its heading.
+    pub title: String,
+    /// Lines or bars.
+    pub kind: ChartKind,
+    /// The horizontal axis. Bars stand at 0.5, 1.5, ... of it.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// Names of the groups of bars; empty for lines.
+    pub groups: Vec<String>,
+    /// The lines, or the bars of one colour.
+    pub lines: Vec<Line>,
+}
+
+/// One line, or the bars of one colour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// What it is.
+    pub name: String,
+    /// Places along the axes' values, ascending.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Figure {
+    /// The chart that a plan draws over a series; nothing when no point belongs to it.
+    pub fn of(plan: &ChartPlan, series: &[Point]) -> Option<Self> {
+        let only: Vec<(&str, &Value)> =
+            plan.only.iter().map(|(name, value)| (name.as_str(), value)).collect();
+        let chosen: Vec<&Point> =
+            series.iter().filter(|p| p.is_at(&only) && p.get(&plan.y).is_some()).collect();
+        let groups = if plan.kind == ChartKind::Bars { places(&chosen, &plan.x) } else { Vec::new() };
+        let lines = lines(plan, &chosen, &groups);
+        let values = |which: fn(&(f64, f64)) -> f64| lines.iter().flat_map(|l: &Line| &l.points).map(which);
+        (!lines.is_empty()).then(|| Self {
+            title: plan.title.clone(),
+            kind: plan.kind,
+            x: Axis::over(&plan.x_label, plan.x_scale, values(|p| p.0)),
+            y: Axis::over(&plan.y_label, plan.y_scale, with_floor(plan, values(|p| p.1))),
+            groups,
+            lines: lines.clone(),
+        })
+    }
+}
+
+/// Bars on a logarithmic axis need something to stand on: a tenth of the shortest.
+fn with_floor(plan: &ChartPlan, values: impl Iterator<Item = f64> + Clone) -> impl Iterator<Item = f64> {
+    let stands = plan.kind == ChartKind::Bars && plan.y_scale != Scale::Linear;
+    let floor = values.clone().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min) / 3.0;
+    values.chain((stands && floor.is_finite()).then_some(floor))
+}
+
+fn lines(plan: &ChartPlan, chosen: &[&Point], groups: &[String]) -> Vec<Line> {
+    let of = |name: String| {
+        let mine = chosen.iter().filter(|p| p.at.get(&plan.by).map(name_of).as_ref() == Some(&name));
+        let mut points: Vec<(f64, f64)> =
+            mine.filter_map(|p| Some((x_of(plan, p, groups)?, p.get(&plan.y)?))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Line { name, points }
+    };
+    places(chosen, &plan.by).into_iter().map(of).filter(|line| !line.points.is_empty()).collect()
+}
+
+fn x_of(plan: &ChartPlan, point: &Point, groups: &[String]) -> Option<f64> {
+    let value = point.at.get(&plan.x)?;
+    if plan.kind == ChartKind::Lines {
+        return value.as_f64();
+    }
+    groups.iter().position(|g| *g == name_of(value)).map(|n| n as f64 + 0.5)
+}
+
+/// The values of a parameter in the order of their first points.
+fn places(points: &[&Point], name: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for text in points.iter().filter_map(|p| p.at.get(name)).map(name_of) {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
+}
+
+fn name_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use serde_json::json;
+
+    pub fn plan(kind: ChartKind) -> ChartPlan {
+        ChartPlan {
+            title: "Traffic".into(),
+            kind,
+            x: "value_bytes".into(),
+            x_label: "value size (B)".into(),
+            x_scale: Scale::Log2,
+            y: "bytes".into(),
+            y_label: "bytes per operation".into(),
+            y_scale: Scale::Log10,
+            by: "method".into(),
+            only: [("depth".to_owned(), json!(1))].into(),
+        }
+    }
+
+    pub fn series() -> Vec<Point> {
+        let sizes = [64, 32, 128];
+        let place =
+            |method: &'static str, size: u32| [("method", json!(method)), ("value_bytes", json!(size))];
+        let point = |method: &'static str, size: u32, depth: u32| {
+            let mut point = Point::at(place(method, size));
+            point.at.insert("depth".into(), json!(depth));
+            point.add(
+                "bytes",
+                f64::from(size) * f64::from(depth) + f64::from(u8::from(method == "prp")) * 4096.0,
+            );
+            point
+        };
+        let all = |depth| sizes.into_iter().flat_map(move |s| ["prp", "inline"].map(|m| point(m, s, depth)));
+        all(1).chain(all(2)).collect()
+    }
+
+    #[test]
+    fn lines_take_their_points_in_order_and_no_others() {
+        let figure = Figure::of(&plan(ChartKind::Lines), &series()).unwrap();
+        let inline = Line { name: "inline".into(), points: vec![(32.0, 32.0), (64.0, 64.0), (128.0, 128.0)] };
+        assert_eq!((figure.lines.len(), &figure.lines[1]), (2, &inline));
+    }
+
+    #[test]
+    fn bars_stand_in_groups() {
+        let figure = Figure::of(&plan(ChartKind::Bars), &series()).unwrap();
+        assert_eq!(figure.groups, ["64", "32", "128"]);
+        assert_eq!(figure.lines[1].points, [(0.5, 64.0), (1.5, 32.0), (2.5, 128.0)]);
+    }
+
+    #[test]
+    fn a_chart_of_nothing_is_none() {
+        let mut nothing = plan(ChartKind::Lines);
+        nothing.y = "no such number".into();
+        assert!(Figure::of(&nothing, &series()).is_none());
+    }
+}

@@ -1,0 +1,10 @@
+//! Charts: figures from series, drawn as SVG.
+
+pub mod axis;
+mod figure;
+mod style;
+mod svg;
+
+pub use figure::{Figure, Line};
+pub use style::themed;
+pub use svg::svg;

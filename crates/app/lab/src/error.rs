@@ -1,0 +1,48 @@
+//! Why an experiment cannot be run.
+
+use crate::settings::SettingError;
+use saker_host::HostError;
+use saker_sim::profile::ProfileError;
+use saker_workload::WorkloadError;
+use saker_world::BuildError;
+use saker_world::calibrate::CalibrationError;
+use thiserror::Error;
+
+/// An experiment that cannot be run. A claim that does not hold is no error.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// No experiment of that name.
+    #[error("there is no experiment `{0}`: see `saker reproduce list`")]
+    Unknown(String),
+    /// A change that cannot be made.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// A profile that cannot be used.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// A workload that makes no sense.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A device that cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// Methods that could not be measured.
+    #[error(transparent)]
+    Calibration(#[from] CalibrationError),
+    /// A device that could not be used.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// A key that was stored is not there.
+    #[error("{0} is not there: the device lost it")]
+    Missing(String),
+    /// Operations that the device refused.
+    #[error("{errors} of {operations} operations failed at {place}: the device is too small for the run")]
+    Refused {
+        /// Operations that failed.
+        errors: u64,
+        /// Operations in all.
+        operations: u64,
+        /// Where.
+        place: String,
+    },
+}

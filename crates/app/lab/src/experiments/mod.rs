@@ -1,0 +1,49 @@
+//! The experiments: each has a plan in `plans/` and a file here that runs it.
+
+mod bandslim;
+mod byteexpress;
+mod saker_motiv;
+mod transfer_all;
+
+use crate::error::LabError;
+use crate::plan::Plan;
+use crate::run::{Context, Outcome};
+
+/// A plan and what runs it.
+pub struct Entry {
+    text: &'static str,
+    /// Runs it.
+    pub run: fn(&Context<'_>) -> Result<Outcome, LabError>,
+}
+
+impl Entry {
+    /// The committed plan.
+    pub fn plan(&self) -> Plan {
+        Plan::parse(self.text).unwrap_or_else(|e| panic!("a committed plan: {e}"))
+    }
+}
+
+macro_rules! entry {
+    ($file:literal, $run:path) => {
+        Entry { text: include_str!(concat!("../../plans/", $file, ".toml")), run: $run }
+    };
+}
+
+/// All of them, in the order in which they are listed.
+pub static ALL: [Entry; 12] = [
+    entry!("saker-motiv", saker_motiv::run),
+    entry!("bandslim-fig3", bandslim::fig3::run),
+    entry!("bandslim-fig8", bandslim::fig8::run),
+    entry!("bandslim-fig9", bandslim::fig9::run),
+    entry!("bandslim-fig10", bandslim::fig10::run),
+    entry!("bandslim-threshold", bandslim::threshold::run),
+    entry!("bandslim-dlt", bandslim::dlt::run),
+    entry!("bandslim-arithmetic", bandslim::arithmetic::run),
+    entry!("talk-fig2", bandslim::fig10::run_talk),
+    entry!("talk-traffic-amp", bandslim::fig3::run_talk),
+    entry!("byteexpress-fig5", byteexpress::run),
+    entry!("transfer-all", transfer_all::run),
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+use super::*;
+use std::collections::BTreeSet;
+
+/// Every check that the experiments of this group owe.
+const OWED: &[&str] = &[
+    "AC-saker-motiv-1",
+    "AC-saker-motiv-2",
+    "AC-saker-motiv-3",
+    "AC-bandslim-fig3-1",
+    "AC-bandslim-fig3-2",
+    "AC-bandslim-fig3-3",
+    "AC-bandslim-fig8-1",
+    "AC-bandslim-fig8-2",
+    "AC-bandslim-fig8-3",
+    "AC-bandslim-fig8-4",
+    "AC-bandslim-fig9-1",
+    "AC-bandslim-fig9-2",
+    "AC-bandslim-fig9-3",
+    "AC-bandslim-fig10a-1",
+    "AC-bandslim-fig10a-2",
+    "AC-bandslim-fig10a-3",
+    "AC-bandslim-fig10b-1",
+    "AC-bandslim-fig10c-1",
+    "AC-bandslim-fig10c-2",
+    "AC-bandslim-fig10c-3",
+    "AC-bandslim-fig10d-1",
+    "AC-bandslim-threshold-1",
+    "AC-bandslim-threshold-2",
+    "AC-bandslim-dlt-1",
+    "AC-talk-fig2-1",
+    "AC-byteexpress-1",
+    "AC-byteexpress-2",
+    "AC-byteexpress-3",
+    "AC-byteexpress-4",
+    "AC-bandslim-arithmetic-1",
+    "AC-bandslim-arithmetic-2",
+    "AC-bandslim-arithmetic-3",
+    "AC-bandslim-arithmetic-4",
+    "AC-bandslim-arithmetic-5",
+    "AC-bandslim-arithmetic-6",
+    "AC-bandslim-arithmetic-7",
+    "AC-bandslim-arithmetic-8",
+    "AC-bandslim-arithmetic-9",
+    "AC-bandslim-arithmetic-10",
+    "AC-bandslim-arithmetic-11",
+    "AC-bandslim-arithmetic-12",
+    "AC-bandslim-arithmetic-13",
+    "AC-bandslim-arithmetic-14",
+];
+
+#[test]
+fn plans_are_sound_and_their_profiles_exist() {
+    for plan in ALL.iter().map(Entry::plan) {
+        assert!(!plan.title.is_empty() && !plan.source.is_empty(), "{}", plan.id);
+        for name in &plan.profiles {
+            assert!(saker_sim::profile::Profile::builtin(name).is_ok(), "{}: {name}", plan.id);
+        }
+        assert!(plan.default_scale >= 1 && plan.operations >= 1, "{}", plan.id);
+    }
+}
+
+#[test]
+fn ids_are_unique_and_every_check_owed_exists() {
+    let plans: Vec<Plan> = ALL.iter().map(Entry::plan).collect();
+    let ids: BTreeSet<&str> = plans.iter().map(|p| p.id.as_str()).collect();
+    assert_eq!(ids.len(), plans.len());
+    let claims: Vec<&str> = plans.iter().flat_map(|p| &p.claims).map(|c| c.id.as_str()).collect();
+    let distinct: BTreeSet<&str> = claims.iter().copied().collect();
+    assert_eq!(distinct.len(), claims.len());
+    let missing: Vec<_> = OWED.iter().filter(|id| !distinct.contains(*id)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn charts_draw_what_experiments_measure() {
+    for plan in ALL.iter().map(Entry::plan) {
+        let settings = crate::plan::Settings { scale: Some(u32::MAX), ..Default::default() };
+        let found = crate::run::run(&plan.id, &settings).unwrap();
+        for chart in &plan.charts {
+            let figure = crate::chart::Figure::of(chart, &found.series);
+            let figure = figure.unwrap_or_else(|| panic!("{}: {} shows nothing", plan.id, chart.title));
+            let svg = crate::chart::svg(&figure);
+            assert!(svg.contains("<circle") || svg.contains("<rect"), "{}: {}", plan.id, chart.title);
+            assert!(chart.x_label.len() > 3 && chart.y_label.len() > 3);
+        }
+    }
+}

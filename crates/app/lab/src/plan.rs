@@ -1,0 +1,188 @@
+//! The committed plan of an experiment: what is run, what is drawn, what is claimed. Everything a paper leaves out is
+//! fixed there before the first run.
+
+use crate::judge::Tolerance;
+use crate::report::Evidence;
+use saker_sim::profile::{Profile, ProfileError};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A plan.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// What it is asked for by.
+    pub id: String,
+    /// What it shows, in one line.
+    pub title: String,
+    /// Where it was published.
+    pub source: String,
+    /// What the publication leaves out and how it is fixed here, for the report.
+    #[serde(default)]
+    pub fixed: String,
+    /// Names of built-in profiles.
+    pub profiles: Vec<String>,
+    /// Operations of each run as published.
+    pub operations: u64,
+    /// How much smaller than published it runs unless asked otherwise.
+    pub default_scale: u32,
+    /// The experiment's own parameters.
+    #[serde(default)]
+    pub parameters: toml::Table,
+    /// What is drawn.
+    #[serde(default)]
+    pub charts: Vec<ChartPlan>,
+    /// What is claimed.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
+}
+
+/// A claim as published.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// `AC-...`
+    pub id: String,
+    /// The claim in words.
+    pub claim: String,
+    /// Where it is made, if not where the whole experiment is.
+    pub source: Option<String>,
+    /// How far from it still counts.
+    pub tolerance: Tolerance,
+    /// The numbers claimed, or the order in words.
+    pub expected: Value,
+    /// What an agreement is worth.
+    #[serde(default = "reproduced")]
+    pub evidence: Evidence,
+    /// Why it contradicts its own publication, if it does.
+    pub cannot_follow: Option<String>,
+}
+
+const fn reproduced() -> Evidence {
+    Evidence::Reproduced
+}
+
+/// A chart over the series.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChartPlan {
+    /// Its heading.
+    pub title: String,
+    /// Lines or bars.
+    #[serde(default)]
+    pub kind: ChartKind,
+    /// The parameter on the horizontal axis.
+    pub x: String,
+    /// Its name and unit.
+    pub x_label: String,
+    /// How the horizontal axis counts.
+    #[serde(default)]
+    pub x_scale: Scale,
+    /// The number on the vertical axis.
+    pub y: String,
+    /// Its name and unit.
+    pub y_label: String,
+    /// How the vertical axis counts.
+    #[serde(default)]
+    pub y_scale: Scale,
+    /// The parameter that tells lines apart.
+    pub by: String,
+    /// Only points where these parameters have these values.
+    #[serde(default)]
+    pub only: BTreeMap<String, Value>,
+}
+
+/// Lines or bars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChartKind {
+    /// Points joined by lines.
+    #[default]
+    Lines,
+    /// Groups of bars.
+    Bars,
+}
+
+/// How an axis counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// In equal steps.
+    #[default]
+    Linear,
+    /// In doublings.
+    Log2,
+    /// In tenfolds.
+    Log10,
+}
+
+impl Plan {
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// Bad syntax, unknown or missing keys, unknown tolerances.
+    pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str(text)
+    }
+
+    /// The experiment's own parameters.
+    ///
+    /// # Panics
+    /// If they have not the shape that the experiment expects: plans are committed with their experiments.
+    pub fn parameters<T: DeserializeOwned>(&self) -> T {
+        let parsed = self.parameters.clone().try_into();
+        parsed.unwrap_or_else(|e| panic!("parameters of {}: {e}", self.id))
+    }
+}
+
+/// What a user asks of a run, beside what the plan says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// How much smaller than published; otherwise the plan's.
+    pub scale: Option<u32>,
+    /// The seed; otherwise 1.
+    pub seed: Option<u64>,
+    /// Numbers of the profile to replace: path and TOML text.
+    pub profile: Vec<(String, String)>,
+}
+
+impl Settings {
+    /// The built-in profile of that name with the replacements.
+    ///
+    /// # Errors
+    /// An unknown name, path or value.
+    pub fn profile_named(&self, name: &str) -> Result<Profile, ProfileError> {
+        let mut profile = Profile::builtin(name)?;
+        self.profile.iter().try_for_each(|(path, text)| profile.set(path, text))?;
+        Ok(profile)
+    }
+
+    /// The profiles of a run, for the report.
+    pub fn describe(&self, profiles: &[String]) -> String {
+        let changes: Vec<String> = self.profile.iter().map(|(path, text)| format!("{path}={text}")).collect();
+        let names = profiles.join(", ");
+        if changes.is_empty() { names } else { format!("{names} with {}", changes.join(", ")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_reach_the_profile_and_the_report() {
+        let settings =
+            Settings { profile: vec![("firmware.fetch_ns".into(), "77".into())], ..Settings::default() };
+        assert_eq!(settings.profile_named("tiny").unwrap().firmware.fetch_ns.value, 77);
+        assert_eq!(settings.describe(&["tiny".into()]), "tiny with firmware.fetch_ns=77");
+        assert_eq!(Settings::default().describe(&["a".into(), "b".into()]), "a, b");
+    }
+
+    #[test]
+    fn unknown_keys_in_a_plan_are_refused() {
+        let text = "id = 'x'\ntitle = ''\nsource = ''\nprofiles = []\noperations = 1\ndefault_scale = 1\nwrong = 1\n";
+        assert!(Plan::parse(text).unwrap_err().to_string().contains("wrong"));
+    }
+}

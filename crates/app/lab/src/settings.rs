@@ -1,0 +1,148 @@
+//! What a user changes for a run: `profile.KEY=VALUE`, and sweeps over several values.
+
+use crate::plan::Settings;
+use saker_sim::profile::{Profile, ProfileError};
+use thiserror::Error;
+
+/// A change that cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SettingError {
+    /// Not of the form.
+    #[error("`{0}` is no setting: write profile.KEY=VALUE, such as profile.firmware.fetch_ns=500")]
+    Form(String),
+    /// No number of that name.
+    #[error("profile `{profile}` has no `{path}`: the closest is `{closest}`")]
+    Unknown {
+        /// The profile.
+        profile: String,
+        /// As asked for.
+        path: String,
+        /// What there is.
+        closest: String,
+    },
+    /// A value that does not fit.
+    #[error(transparent)]
+    Value(ProfileError),
+}
+
+/// One number of the profile and the values it is to take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sweep {
+    /// Path in the profile.
+    pub path: String,
+    /// TOML texts.
+    pub values: Vec<String>,
+}
+
+/// Reads `profile.KEY=VALUE`.
+///
+/// # Errors
+/// `Form`.
+pub fn setting(text: &str) -> Result<(String, String), SettingError> {
+    let parts = text.strip_prefix("profile.").and_then(|rest| rest.split_once('='));
+    let good = parts.filter(|(path, value)| !path.trim().is_empty() && !value.trim().is_empty());
+    let (path, value) = good.ok_or_else(|| SettingError::Form(text.to_owned()))?;
+    Ok((path.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Reads `profile.KEY=A,B,C`. A value in brackets may hold commas.
+///
+/// # Errors
+/// `Form`.
+pub fn sweep(text: &str) -> Result<Sweep, SettingError> {
+    let (path, values) = setting(text)?;
+    let values = split(&values);
+    if values.iter().any(String::is_empty) {
+        return Err(SettingError::Form(text.to_owned()));
+    }
+    Ok(Sweep { path, values })
+}
+
+fn split(text: &str) -> Vec<String> {
+    let (mut depth, mut parts) = (0, vec![String::new()]);
+    for c in text.chars() {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        if c == ',' && depth == 0 {
+            parts.push(String::new());
+        } else if let Some(last) = parts.last_mut() {
+            last.push(c);
+        }
+    }
+    parts.iter().map(|part| part.trim().to_owned()).collect()
+}
+
+impl Settings {
+    /// These settings at every combination of the sweeps' values.
+    #[must_use]
+    pub fn swept(&self, sweeps: &[Sweep]) -> Vec<Self> {
+        sweeps.iter().fold(vec![self.clone()], |all, sweep| {
+            let with = |base: &Self, value: &String| {
+                let mut changed = base.clone();
+                changed.profile.push((sweep.path.clone(), value.clone()));
+                changed
+            };
+            all.iter().flat_map(|base| sweep.values.iter().map(move |value| with(base, value))).collect()
+        })
+    }
+
+    /// Whether the changes can be made in the profile of that name.
+    ///
+    /// # Errors
+    /// `Unknown` with the closest name there is, or `Value`.
+    pub fn check(&self, profile: &str) -> Result<(), SettingError> {
+        self.profile_named(profile).map(|_| ()).map_err(|error| match error {
+            ProfileError::UnknownSetting { path } => unknown(profile, path),
+            other => SettingError::Value(other),
+        })
+    }
+}
+
+fn unknown(profile: &str, path: String) -> SettingError {
+    let rows = Profile::builtin(profile).map(|p| p.rows()).unwrap_or_default();
+    let near = |name: &String| (strsim::jaro_winkler(name, &path) * 1e6) as u64;
+    let closest = rows.into_iter().map(|row| row.path).max_by_key(near).unwrap_or_default();
+    SettingError::Unknown { profile: profile.to_owned(), path, closest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_strictly() {
+        let pair = ("firmware.fetch_ns".to_owned(), "5".to_owned());
+        assert_eq!(setting("profile.firmware.fetch_ns = 5"), Ok(pair));
+        for bad in ["firmware.fetch_ns=5", "profile.x", "profile.=5", "profile.x=", ""] {
+            assert_eq!(setting(bad), Err(SettingError::Form(bad.to_owned())));
+        }
+    }
+
+    #[test]
+    fn sweeps_take_lists_and_arrays() {
+        assert_eq!(sweep("profile.a=1,2, 3").unwrap().values, ["1", "2", "3"]);
+        assert_eq!(sweep("profile.a=[1,2],[3]").unwrap().values, ["[1,2]", "[3]"]);
+        assert!(sweep("profile.a=1,,2").is_err());
+    }
+
+    #[test]
+    fn every_combination_of_sweeps_is_run() {
+        let sweeps = [sweep("profile.a=1,2").unwrap(), sweep("profile.b=3,4,5").unwrap()];
+        let all = Settings { seed: Some(9), ..Settings::default() }.swept(&sweeps);
+        assert_eq!(all.len(), 6);
+        assert_eq!(all[5].profile, [("a".into(), "2".into()), ("b".into(), "5".into())]);
+        assert!(all.iter().all(|s| s.seed == Some(9)));
+        assert_eq!(Settings::default().swept(&[]).len(), 1);
+    }
+
+    #[test]
+    fn a_wrong_name_is_told_the_closest() {
+        let with = |path: &str, value: &str| Settings {
+            profile: vec![(path.into(), value.into())],
+            ..Settings::default()
+        };
+        let error = with("firmware.fetchns", "5").check("tiny").unwrap_err();
+        assert!(error.to_string().ends_with("the closest is `firmware.fetch_ns`"), "{error}");
+        assert!(matches!(with("firmware.fetch_ns", "many").check("tiny"), Err(SettingError::Value(_))));
+        assert_eq!(with("firmware.fetch_ns", "5").check("tiny"), Ok(()));
+    }
+}

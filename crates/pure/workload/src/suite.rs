@@ -1,0 +1,242 @@
+//! Workloads with a name: the fills and reads of db_bench, and the five of BandSlim.
+//!
+//! BandSlim (ICPP'24, section 4.1) writes unique pairs with hashed 4-byte keys: A has one size of value, B, C and D
+//! have exact counts of several in a shuffled order, M takes mixgraph's sizes.
+
+use crate::distribution::Distribution;
+use crate::error::WorkloadError;
+use crate::key::KeyForm;
+use crate::mix::Mix;
+use crate::plan::Plan;
+use crate::size::{Share, Sizes};
+
+/// Shape and scale of mixgraph's values (Cao et al., FAST'20; RocksDB's db_bench defaults `value_k`, `value_sigma`);
+/// its theta is 0.
+pub const MIXGRAPH: (f64, f64) = (0.2615, 25.45);
+/// Largest value of workload M (BandSlim, section 4.1).
+pub const MIXGRAPH_BYTES_MAX: u32 = 1024;
+/// The sizes of workload D, in equal shares.
+pub const BALANCED_BYTES: [u32; 9] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048];
+/// Key size of BandSlim's workloads.
+const SHORT_KEY_BYTES: usize = 4;
+/// Key size of the others: db_bench's default.
+const KEY_BYTES: usize = 16;
+
+/// A workload by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suite {
+    /// New keys in ascending order, one size of value.
+    FillSeq,
+    /// Every key once, in random order.
+    FillRandom,
+    /// Random keys of a filled store get new values.
+    Overwrite,
+    /// Random keys of a filled store are read.
+    ReadRandom,
+    /// As many reads as overwrites.
+    ReadWrite,
+    /// BandSlim A: unique hashed keys, one size of value.
+    A,
+    /// BandSlim B: 8 B and 2 KiB as 9 to 1.
+    B,
+    /// BandSlim C: 8 B and 2 KiB as 1 to 9.
+    C,
+    /// BandSlim D: nine sizes from 8 B to 2 KiB alike.
+    D,
+    /// BandSlim M: mixgraph's sizes up to 1 KiB.
+    M,
+}
+
+/// What of a workload is to be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuiteOptions {
+    /// Operations.
+    pub operations: u64,
+    /// Value size of the workloads that have one size.
+    pub value_bytes: u32,
+    /// Key size; otherwise the workload's own.
+    pub key_bytes: Option<usize>,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Suite {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::FillSeq,
+        Self::FillRandom,
+        Self::Overwrite,
+        Self::ReadRandom,
+        Self::ReadWrite,
+        Self::A,
+        Self::B,
+        Self::C,
+        Self::D,
+        Self::M,
+    ];
+
+    /// The name it is asked for by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FillSeq => "fillseq",
+            Self::FillRandom => "fillrandom",
+            Self::Overwrite => "overwrite",
+            Self::ReadRandom => "readrandom",
+            Self::ReadWrite => "readwrite",
+            Self::A => "a",
+            Self::B => "b",
+            Self::C => "c",
+            Self::D => "d",
+            Self::M => "m",
+        }
+    }
+
+    /// The workload of that name, in upper or lower case.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|suite| suite.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Whether every key must be there before it begins (see [`Plan::preload`]).
+    pub const fn needs_preload(self) -> bool {
+        matches!(self, Self::Overwrite | Self::ReadRandom | Self::ReadWrite)
+    }
+
+    /// The sizes of its values; `value_bytes` where it has one size.
+    pub fn value_bytes(self, value_bytes: u32) -> Sizes {
+        let share = |size, weight| Share { size, weight };
+        match self {
+            Self::B => Sizes::Shares(vec![share(8, 9), share(2048, 1)]),
+            Self::C => Sizes::Shares(vec![share(8, 1), share(2048, 9)]),
+            Self::D => Sizes::Shares(BALANCED_BYTES.map(|size| share(size, 1)).to_vec()),
+            Self::M => Sizes::Pareto { k: MIXGRAPH.0, sigma: MIXGRAPH.1, max: MIXGRAPH_BYTES_MAX },
+            _ => Sizes::Fixed(value_bytes),
+        }
+    }
+
+    /// The plan.
+    ///
+    /// # Errors
+    /// [`WorkloadError`] for options that make no plan.
+    pub fn plan(self, options: &SuiteOptions) -> Result<Plan, WorkloadError> {
+        let own_key_bytes = if self.is_bandslim() { SHORT_KEY_BYTES } else { KEY_BYTES };
+        let plan = Plan {
+            seed: options.seed,
+            operations: options.operations,
+            keys: options.operations.max(1),
+            key_bytes: options.key_bytes.unwrap_or(own_key_bytes),
+            key_form: if self == Self::FillSeq { KeyForm::Ordered } else { KeyForm::Hashed },
+            distribution: self.distribution(),
+            mix: self.mix(),
+            value_bytes: self.value_bytes(options.value_bytes),
+            ..Plan::default()
+        };
+        plan.operations().map(|_| plan)
+    }
+
+    const fn is_bandslim(self) -> bool {
+        matches!(self, Self::A | Self::B | Self::C | Self::D | Self::M)
+    }
+
+    const fn distribution(self) -> Distribution {
+        match self {
+            Self::FillRandom => Distribution::Shuffled,
+            Self::Overwrite | Self::ReadRandom | Self::ReadWrite => Distribution::Uniform,
+            // Hashed key forms scatter ascending numbers.
+            _ => Distribution::Sequential,
+        }
+    }
+
+    const fn mix(self) -> Mix {
+        match self {
+            Self::ReadRandom => Mix::GETS,
+            Self::ReadWrite => Mix { get: 1, ..Mix::PUTS },
+            _ => Mix::PUTS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn options(operations: u64) -> SuiteOptions {
+        SuiteOptions { operations, value_bytes: 100, key_bytes: None, seed: 7 }
+    }
+
+    fn sizes(suite: Suite, operations: u64) -> BTreeMap<u32, u64> {
+        let mut counts = BTreeMap::new();
+        for operation in suite.plan(&options(operations)).unwrap().operations().unwrap() {
+            *counts.entry(operation.size).or_default() += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn mixed_workloads_have_exact_counts() {
+        assert_eq!(sizes(Suite::A, 500), BTreeMap::from([(100, 500)]));
+        assert_eq!(sizes(Suite::B, 10_000), BTreeMap::from([(8, 9000), (2048, 1000)]));
+        assert_eq!(sizes(Suite::C, 10_000), BTreeMap::from([(8, 1000), (2048, 9000)]));
+        assert_eq!(sizes(Suite::D, 9000), BALANCED_BYTES.into_iter().map(|s| (s, 1000)).collect());
+    }
+
+    #[test]
+    fn the_order_of_sizes_follows_the_seed() {
+        let order = |seed| -> Vec<u32> {
+            let plan = Suite::B.plan(&SuiteOptions { seed, ..options(1000) }).unwrap();
+            plan.operations().unwrap().map(|o| o.size).collect()
+        };
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+        let large = order(1)[..100].iter().filter(|s| **s == 2048).count();
+        assert!((2..30).contains(&large), "{large} of the first 100");
+    }
+
+    /// "almost 70 % of values below 35 B" (BandSlim, section 4.1); the parameters give 69.1 %, a mean of 34.5 B.
+    #[test]
+    fn workload_m_has_mixgraphs_sizes() {
+        let counts = sizes(Suite::M, 100_000);
+        let small: u64 = counts.range(..=35).map(|(_, n)| n).sum();
+        assert!(small.abs_diff(69_100) < 600, "{small}");
+        let bytes: u64 = counts.iter().map(|(size, n)| u64::from(*size) * n).sum();
+        assert!(bytes.abs_diff(3_500_000) < 100_000, "{bytes}: 34.5 and half a byte for rounding up");
+        assert!(counts.last_key_value().unwrap().0 <= &1024);
+    }
+
+    #[test]
+    fn bandslims_keys_are_four_bytes_unique_and_scattered() {
+        let plan = Suite::A.plan(&options(5000)).unwrap();
+        let space = plan.key_space().unwrap();
+        let keys: Vec<Vec<u8>> = plan.operations().unwrap().map(|o| space.key(o.key)).collect();
+        assert!(keys.iter().all(|k| k.len() == 4));
+        assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), 5000);
+        let ascending = keys.windows(2).filter(|w| w[0] < w[1]).count();
+        assert!((2000..3000).contains(&ascending), "{ascending} of 4999 steps go up");
+    }
+
+    #[test]
+    fn fills_write_each_key_once_and_reads_only_read() {
+        for suite in [Suite::FillSeq, Suite::FillRandom] {
+            let plan = suite.plan(&options(300)).unwrap();
+            let keys: BTreeSet<u64> = plan.operations().unwrap().map(|o| o.key).collect();
+            assert_eq!(keys.len(), 300, "{}", suite.name());
+        }
+        let reads = Suite::ReadRandom.plan(&options(300)).unwrap();
+        assert!(reads.operations().unwrap().all(|o| !o.kind.writes_value()));
+        assert!(Suite::ReadRandom.needs_preload() && !Suite::A.needs_preload());
+    }
+
+    #[test]
+    fn names_lead_back() {
+        for suite in Suite::ALL {
+            assert_eq!(Suite::named(&suite.name().to_uppercase()), Some(suite));
+        }
+        assert_eq!(Suite::named("z"), None);
+    }
+
+    #[test]
+    fn too_many_short_keys_are_refused() {
+        let many = SuiteOptions { operations: 1 << 33, ..options(1) };
+        assert!(matches!(Suite::A.plan(&many), Err(WorkloadError::Keys { .. })));
+    }
+}
