@@ -5,6 +5,7 @@ mod admin;
 mod entries;
 mod features;
 mod golden;
+mod group;
 mod identify;
 mod keys;
 mod kv;
