@@ -87,6 +87,8 @@ pub enum Command {
     Dump(c::dump::DumpArgs),
     /// Read, write or trim blocks of a block namespace
     Block(c::block::BlockArgs),
+    /// Serve devices to the network as an NVMe/TCP target
+    Serve(c::serve::ServeArgs),
     /// Show what the device says of itself
     Info(c::info::InfoArgs),
     /// Show the timing profiles and where their numbers come from

@@ -9,6 +9,7 @@ use saker_lab::{Experiment, Settings};
 use crate::commands::bench::BenchArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::create::CreateArgs;
+use crate::commands::serve::{ServeArgs, Serving};
 use crate::error::CliError;
 use crate::report::{CheckReport, Comparison, CreateReport, Listed};
 use crate::store::{BlockStore, Store};
@@ -57,6 +58,12 @@ pub trait Backend {
     /// # Errors
     /// `Usage` for arguments that make no sense, `File` for the input, `Failed` otherwise.
     fn compare(&self, args: &CompareArgs, note: &mut dyn FnMut(&str)) -> Result<Comparison, CliError>;
+
+    /// Serves devices to the network until a signal says stop. `ready` is told when hosts can connect.
+    ///
+    /// # Errors
+    /// `Usage` for a configuration that makes no sense, `Failed` otherwise.
+    fn serve(&self, args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError>;
 
     /// Runs a workload: in virtual time, or on the device of a URL.
     ///

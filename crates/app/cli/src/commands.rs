@@ -18,6 +18,7 @@ pub mod profile;
 pub mod put;
 pub mod reproduce;
 pub mod scan;
+pub mod serve;
 mod target;
 mod walk;
 

@@ -28,6 +28,7 @@ pub use commands::check::CheckArgs;
 pub use commands::compare::{CompareArgs, TimingChoice};
 pub use commands::create::CreateArgs;
 pub use commands::namespaces::NamespaceChoice;
+pub use commands::serve::{ServeArgs, Serving};
 pub use context::Streams;
 pub use error::CliError;
 pub use limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};

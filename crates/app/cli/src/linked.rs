@@ -4,6 +4,7 @@ mod blocks;
 mod experiments;
 mod images;
 mod opened;
+mod serve;
 
 use std::path::Path;
 
@@ -18,6 +19,7 @@ use crate::backend::Backend;
 use crate::commands::bench::BenchArgs;
 use crate::commands::compare::{CompareArgs, TimingChoice};
 use crate::commands::create::CreateArgs;
+use crate::commands::serve::{ServeArgs, Serving};
 use crate::error::CliError;
 use crate::records::Format;
 use crate::report::{CheckReport, Comparison, CreateReport, Listed, Metric, System, TimedRun};
@@ -33,6 +35,10 @@ const SIZES: [usize; 5] = [16, 64, 256, 1024, 4096];
 impl Backend for Linked {
     fn open(&self, url: &str) -> Result<Box<dyn Store>, CliError> {
         opened::open(url)
+    }
+
+    fn serve(&self, args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError> {
+        serve::serve(args, ready)
     }
 
     fn open_block(&self, url: &str) -> Result<Box<dyn BlockStore>, CliError> {

@@ -67,6 +67,10 @@ impl Backend for Joined {
         Linked.create(args)
     }
 
+    fn serve(&self, args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError> {
+        Linked.serve(args, ready)
+    }
+
     fn check(&self, image: &Path) -> Result<CheckReport, CliError> {
         Linked.check(image)
     }

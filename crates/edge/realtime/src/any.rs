@@ -1,9 +1,11 @@
 //! A device whatever its flash is kept in, and the thread it may run on.
 
 use crate::image::FileMedia;
+use saker_device::controller::NamespaceFacts;
 use saker_device::{Device, Snapshot, Timed, Untimed};
 use saker_flash::MemMedia;
 use saker_host::Turn;
+use saker_initiator::Remote;
 use saker_sim::Instant;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -79,6 +81,16 @@ impl AnyDevice {
             Self::File(d) => d.snapshot(),
             Self::MemoryTimed(d) => d.snapshot(),
             Self::FileTimed(d) => d.snapshot(),
+        }
+    }
+
+    /// What Identify tells of the namespaces.
+    pub fn facts(&mut self) -> Vec<NamespaceFacts> {
+        match self {
+            Self::Memory(d) => d.facts(),
+            Self::File(d) => d.facts(),
+            Self::MemoryTimed(d) => d.facts(),
+            Self::FileTimed(d) => d.facts(),
         }
     }
 
@@ -201,6 +213,8 @@ pub enum AnyTurn {
     Inline(AnyDevice),
     /// It has its own.
     Thread(DeviceThread),
+    /// It is on the network.
+    Remote(Box<Remote>),
 }
 
 impl Turn for AnyTurn {
@@ -211,6 +225,7 @@ impl Turn for AnyTurn {
                 device.advance(Instant::ZERO);
             }
             Self::Thread(_) => std::hint::spin_loop(),
+            Self::Remote(remote) => remote.advance(),
         }
     }
 }

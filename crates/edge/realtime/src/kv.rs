@@ -163,11 +163,19 @@ impl Kv {
     pub fn snapshot(&mut self) -> Option<Snapshot> {
         match self.store.native().turn_mut() {
             AnyTurn::Inline(device) => Some(device.snapshot()),
-            AnyTurn::Thread(_) => None,
+            AnyTurn::Thread(_) | AnyTurn::Remote(_) => None,
         }
     }
 
-    /// Name of the device's profile.
+    /// How often the connection to a target was lost and made again; 0 for devices of this process.
+    pub fn reconnects(&mut self) -> u64 {
+        match self.store.native().turn_mut() {
+            AnyTurn::Remote(remote) => remote.reconnects(),
+            AnyTurn::Inline(_) | AnyTurn::Thread(_) => 0,
+        }
+    }
+
+    /// Name of the device's profile; of a target, `remote`.
     pub fn profile(&self) -> &str {
         &self.profile
     }

@@ -12,6 +12,7 @@ pub mod image;
 pub mod kv;
 mod open;
 mod records;
+mod remote;
 pub mod url;
 pub mod verify;
 
@@ -20,7 +21,9 @@ pub use block::Block;
 pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image};
 pub use error::{Error, PlanError};
 pub use kv::Kv;
+pub use open::{build_device, close_device};
 pub use records::device_config;
+pub use remote::TcpPlace;
 pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
 pub use saker_device::{NamespaceConfig, NamespaceKind};
 pub use saker_host::{GroupStats, WriteBatch};

@@ -4,10 +4,11 @@ use crate::any::{AnyDevice, AnyTurn, DeviceThread};
 use crate::error::Error;
 use crate::image::{self, Access};
 use crate::records::{device_config, record};
+use crate::remote;
 use crate::url::{DeviceUrl, Place, Timing};
 use saker_device::{Attachment, Costs, Device, timings};
 use saker_flash::{FaultPlan, Flash};
-use saker_host::{ConnectOptions, Connection};
+use saker_host::{ConnectOptions, Connection, Port};
 use saker_link::DmaSpace;
 use saker_medium::Ring;
 use saker_nvme::csi;
@@ -15,6 +16,7 @@ use saker_sim::profile::Profile;
 use saker_world::Build;
 use saker_world::build::port;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The kind of namespace that somebody wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,16 +52,14 @@ pub(crate) struct Opened {
 impl Opened {
     /// Starts the device of a URL and connects to it.
     pub fn open(url: &DeviceUrl) -> Result<Self, Error> {
-        let (device, host, profile) = build(url)?;
-        if let Some((nsid, what)) = device.damage().into_iter().next() {
-            return Err(Error::Damaged { nsid, what });
-        }
-        let mut turn = if url.threads == 0 {
-            AnyTurn::Inline(device)
-        } else {
-            AnyTurn::Thread(DeviceThread::start(device))
+        let (mut turn, port, profile) = match &url.place {
+            Place::Tcp(place) => {
+                let (turn, port) = remote::open(place, url.depth)?;
+                (turn, port, REMOTE_PROFILE.to_owned())
+            }
+            Place::Memory { .. } | Place::File(_) => start(url)?,
         };
-        let connection = Connection::connect(port(&host), &mut turn, ConnectOptions::default())?;
+        let connection = Connection::connect(port, &mut turn, ConnectOptions::default())?;
         Ok(Self { connection, turn, profile })
     }
 
@@ -88,12 +88,34 @@ impl Opened {
     }
 }
 
+/// What stands for the profile of a device that is at a target.
+const REMOTE_PROFILE: &str = "remote";
+
+fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
+    let (device, host, profile) = build_device(url)?;
+    if let Some((nsid, what)) = device.damage().into_iter().next() {
+        return Err(Error::Damaged { nsid, what });
+    }
+    let turn =
+        if url.threads == 0 { AnyTurn::Inline(device) } else { AnyTurn::Thread(DeviceThread::start(device)) };
+    Ok((turn, port(&host), profile))
+}
+
 /// Stops the device. An image is marked clean, or as cut if power went.
 pub(crate) fn close(turn: AnyTurn) -> Result<(), Error> {
-    let device = match turn {
-        AnyTurn::Inline(device) => device,
-        AnyTurn::Thread(thread) => thread.stop(),
-    };
+    match turn {
+        AnyTurn::Inline(device) => close_device(device),
+        AnyTurn::Thread(thread) => close_device(thread.stop()),
+        // The target looks after its image.
+        AnyTurn::Remote(_) => Ok(()),
+    }
+}
+
+/// Closes a device that was flushed: an image is marked clean, or as cut if power went.
+///
+/// # Errors
+/// [`enum@Error`]: the image stays marked as in use, and recovers at the next opening.
+pub fn close_device(device: AnyDevice) -> Result<(), Error> {
     match device {
         AnyDevice::File(d) => close_image(*d),
         AnyDevice::FileTimed(d) => close_image(*d),
@@ -113,7 +135,11 @@ fn close_image<T>(device: Device<image::FileMedia, T>) -> Result<(), Error> {
     Ok(media.finish()?)
 }
 
-fn build(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
+/// Makes the device of a URL, with what it shares with its host and the name of its profile.
+///
+/// # Errors
+/// [`enum@Error`].
+pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
         Place::Memory { bytes, profile, seed } => {
             let profile = Profile::builtin(profile)?;
@@ -127,6 +153,7 @@ fn build(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
             Ok((device, host, profile.name))
         }
         Place::File(path) => open_file(path, url.timing, url.faults, url.depth),
+        Place::Tcp(_) => Err(Error::NotLocal),
     }
 }
 
@@ -158,6 +185,11 @@ fn open_file(
 
 /// Host memory and BAR for one queue pair of `depth` slots.
 pub(crate) fn attach(depth: u16, queue_pairs: u16) -> Attachment {
+    Attachment::new(dma_space(depth), queue_pairs)
+}
+
+/// Host memory for a queue pair of that depth and an admin queue.
+pub(crate) fn dma_space(depth: u16) -> Arc<DmaSpace> {
     let (windows, pages) = (u32::from(depth) * 2 + 64, u32::from(depth) * 4 + 512);
-    Attachment::new(DmaSpace::new(pages, windows), queue_pairs)
+    DmaSpace::new(pages, windows)
 }

@@ -1,4 +1,4 @@
-//! Device URLs: `mem:?size=1GiB&profile=default`, `file:disk.img?timing=off&threads=1`.
+//! Device URLs: `mem:?size=1GiB&profile=default`, `file:disk.img?timing=off&threads=1`, `tcp://127.0.0.1:4420/NQN`.
 //!
 //! | option | for | meaning |
 //! |---|---|---|
@@ -15,7 +15,14 @@
 //! | `fault.program`, `fault.erase`, `fault.read`, `fault.spike` | both | how often, as `1/1000` |
 //! | `fault.spike_ns` | both | length of a latency spike |
 //! | `fault.cut` | both | power is cut at this program or erase, counted from 1 |
+//! | `digest` | tcp | `header`, `data` or `both`: CRC32C on the wire (default none) |
+//! | `hostnqn` | tcp | this host's name |
+//! | `timeout` | tcp | seconds a command may take before its connection counts as lost (default 30) |
+//! | `reconnect` | tcp | seconds to try to connect again (default 30) |
+//!
+//! "Both" are `mem` and `file`; a `tcp` device has its own settings, given to `saker serve`. `depth` is for all.
 
+use crate::remote::TcpPlace;
 use saker_flash::FaultPlan;
 use saker_host::transfer::Adaptive;
 use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
@@ -47,6 +54,8 @@ pub enum Place {
     },
     /// In an image file.
     File(PathBuf),
+    /// At an NVMe/TCP target.
+    Tcp(TcpPlace),
 }
 
 /// Whether operations take time.
@@ -90,10 +99,21 @@ impl DeviceUrl {
             Some(("file", path)) if !path.is_empty() => {
                 Place::File(path.strip_prefix("//").unwrap_or(path).into())
             }
+            Some(("tcp", rest)) => {
+                let place = rest.strip_prefix("//").and_then(TcpPlace::parse);
+                Place::Tcp(place.ok_or_else(|| {
+                    bad(format!("`{rest}` after tcp:"), "write tcp://127.0.0.1:4420 or tcp://HOST:PORT/NQN")
+                })?)
+            }
             Some(("mem", rest)) => {
                 return Err(bad(format!("`{rest}` after mem:"), "write mem: or mem:?size=1GiB"));
             }
-            _ => return Err(bad("no such kind of device".into(), "write mem: or file:disk.img")),
+            _ => {
+                return Err(bad(
+                    "no such kind of device".into(),
+                    "write mem:, file:disk.img or tcp://HOST:PORT/NQN",
+                ));
+            }
         };
         let faults = FaultPlan::default();
         let transfer = in_one_command();
@@ -113,6 +133,15 @@ impl DeviceUrl {
         let number = || value.parse::<u64>().map_err(|_| "write a whole number");
         let in_memory = "an image has its own; give it to `saker create`";
         match (name, &mut self.place) {
+            ("depth", _) => {
+                self.depth =
+                    number()?.try_into().ok().filter(|n| (1..=4095).contains(n)).ok_or("write 1 to 4095")?;
+            }
+            ("nsid", _) => {
+                let nsid = number()?.try_into().ok().filter(|n| *n > 0);
+                self.nsid = Some(nsid.ok_or("write its number, from 1")?);
+            }
+            (_, Place::Tcp(place)) => place.set(name, value)?,
             ("size", Place::Memory { bytes, .. }) => {
                 *bytes = parse_size(value).ok_or("write a size such as 512MiB")?
             }
@@ -135,17 +164,9 @@ impl DeviceUrl {
             ("threads", _) => {
                 self.threads = number()?.try_into().ok().filter(|n| *n <= 1).ok_or("write 0 or 1")?
             }
-            ("depth", _) => {
-                self.depth =
-                    number()?.try_into().ok().filter(|n| (1..=4095).contains(n)).ok_or("write 1 to 4095")?;
-            }
             ("transfer", _) => {
                 self.transfer =
                     parse_transfer(value).ok_or("write small, prp, piggyback, hybrid, inline or mmio")?;
-            }
-            ("nsid", _) => {
-                let nsid = number()?.try_into().ok().filter(|n| *n > 0);
-                self.nsid = Some(nsid.ok_or("write its number, from 1")?);
             }
             ("fault.seed", _) => self.faults.seed = number()?,
             ("fault.program", _) => self.faults.program = parse_chance(value).ok_or("write it as 1/1000")?,
@@ -214,6 +235,18 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_target() {
+        let url =
+            DeviceUrl::parse("tcp://[::1]:4420/nqn.2026-11.dev.saker:x?digest=both&depth=8").expect("sound");
+        let Place::Tcp(place) = url.place else { panic!("a target") };
+        assert_eq!((place.address.as_str(), url.depth), ("[::1]:4420", 8));
+        assert_eq!(place.nqn.as_deref(), Some("nqn.2026-11.dev.saker:x"));
+        assert!(place.header_digest && place.data_digest);
+        let url = DeviceUrl::parse("tcp://127.0.0.1:4420").expect("sound");
+        assert!(matches!(url.place, Place::Tcp(TcpPlace { nqn: None, .. })));
+    }
+
+    #[test]
     fn nonsense_is_named() {
         for url in [
             "",
@@ -221,6 +254,9 @@ mod tests {
             "mem:x",
             "file:",
             "tcp://h",
+            "tcp:127.0.0.1:4420",
+            "tcp://h:1/x?size=1GiB",
+            "tcp://h:1/x?digest=sha",
             "mem:?size=lots",
             "file:x?size=1",
             "mem:?engine=lsm",

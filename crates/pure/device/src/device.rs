@@ -397,7 +397,7 @@ impl<M: Media, T> Device<M, T> {
     }
 
     /// What Identify tells of the namespaces.
-    fn facts(&mut self) -> Vec<NamespaceFacts> {
+    pub fn facts(&mut self) -> Vec<NamespaceFacts> {
         self.enter_pending();
         let seed = self.config.seed;
         let flash = &mut self.flash;

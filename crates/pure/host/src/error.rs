@@ -108,10 +108,16 @@ pub enum KvError {
     /// Generic 20h.
     #[error("the namespace is write protected")]
     WriteProtected,
+    /// SCT 3, 71h, made at the host: the connection was lost after a write had been sent.
+    #[error("the connection was lost; whether the write took place is not known")]
+    OutcomeUnknown,
+    /// SCT 3, 70h, made at the host: there is no connection; the command was not executed, or only read.
+    #[error("the device cannot be reached")]
+    Unreachable,
 }
 
 /// Status (SCT and SC) to meaning. Every other status stays [`HostError::Status`].
-const MEANINGS: [(Status, KvError); 11] = [
+const MEANINGS: [(Status, KvError); 13] = [
     (Status::KEY_DOES_NOT_EXIST, KvError::NotFound),
     (Status::KEY_EXISTS, KvError::Exists),
     (Status::CAPACITY_EXCEEDED, KvError::Full),
@@ -123,7 +129,18 @@ const MEANINGS: [(Status, KvError); 11] = [
     (Status::UNRECOVERED_ERROR, KvError::Damaged),
     (Status::INVALID_NAMESPACE_OR_FORMAT, KvError::Namespace),
     (Status::NAMESPACE_WRITE_PROTECTED, KvError::WriteProtected),
+    (Status::ABORTED_BY_HOST, KvError::OutcomeUnknown),
+    (Status::HOST_PATHING_ERROR, KvError::Unreachable),
 ];
+
+impl KvError {
+    /// The status it stands for.
+    #[must_use]
+    pub fn status(self) -> Status {
+        let known = MEANINGS.iter().find(|(_, error)| *error == self);
+        known.map_or(Status::INTERNAL_ERROR, |(status, _)| *status)
+    }
+}
 
 impl From<Status> for HostError {
     #[cold]

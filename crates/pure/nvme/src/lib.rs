@@ -15,7 +15,7 @@
 //! | [`regs`] | controller registers and doorbells |
 //! | [`prp`], [`sgl`] | data pointers |
 //! | [`vendor`] | our own commands: small values without pages |
-//! | [`vendor`] | our own commands: small values without pages |
+//! | [`fabrics`], [`tcp`] | Fabrics commands, the discovery log, the PDUs of NVMe/TCP |
 #![forbid(unsafe_code)]
 #![deny(
     clippy::unwrap_used,
@@ -30,6 +30,7 @@ mod bits;
 
 pub mod admin;
 pub mod cqe;
+pub mod fabrics;
 pub mod group;
 pub mod identify;
 pub mod key;
@@ -42,6 +43,7 @@ pub mod regs;
 pub mod sgl;
 pub mod sqe;
 pub mod status;
+pub mod tcp;
 pub mod vendor;
 
 pub use cqe::Cqe;

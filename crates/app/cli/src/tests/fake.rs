@@ -176,6 +176,12 @@ impl Backend for Fake {
         Ok(Box::new(FakeStore { device: Rc::clone(&self.device), queued: Vec::new() }))
     }
 
+    fn serve(&self, args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError> {
+        let addresses = args.listen.iter().map(ToString::to_string).collect();
+        ready(&Serving { addresses, subsystems: args.nqn.iter().cloned().collect() });
+        Ok(())
+    }
+
     fn create(&self, args: &CreateArgs) -> Result<CreateReport, CliError> {
         let (profile, engine) = (args.profile.clone(), args.engine.clone());
         let flash_bytes = args.size.unwrap_or(0);

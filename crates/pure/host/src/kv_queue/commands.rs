@@ -16,6 +16,8 @@ pub enum RawData<'a> {
     ToDevice(&'a [u8]),
     /// This many bytes, written by the device; all are shown, zero where the device wrote nothing.
     FromDevice(u32),
+    /// As much of this many bytes as DW0 of the completion says: the value of a Retrieve.
+    ValueFromDevice(u32),
 }
 
 /// A mapped buffer of the caller's: see [`saker_link::Window`]. It stays mapped until the completion has been polled; the
@@ -187,6 +189,7 @@ impl KvQueue {
         match data {
             RawData::Untouched => self.send_plain(sqe),
             RawData::FromDevice(bytes) => self.receive(sqe, Shape::Whole, bytes),
+            RawData::ValueFromDevice(bytes) => self.receive(sqe, Shape::Value, bytes),
             RawData::ToDevice(bytes) if bytes.len() <= STAGING_BYTES => {
                 let slot = self.take_slot()?;
                 self.send_staged(slot, sqe, bytes)
@@ -195,6 +198,14 @@ impl KvQueue {
                 self.lend_and_launch(sqe, Shape::ToDevice, bytes.to_vec()).map_err(|returned| returned.error)
             }
         }
+    }
+
+    /// Any entry with an owned buffer of up to 2 MiB for the device to read, lent without a copy.
+    ///
+    /// # Errors
+    /// [`Returned`] gives the buffer back.
+    pub fn raw_owned(&mut self, sqe: Sqe, data: Vec<u8>) -> Result<Ticket, Returned> {
+        self.lend_and_launch(sqe, Shape::ToDevice, data)
     }
 
     #[inline]

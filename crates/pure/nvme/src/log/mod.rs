@@ -20,4 +20,6 @@ pub mod lid {
     pub const CHANGED_NAMESPACES: u8 = 0x04;
     /// [`EffectsLog`](super::EffectsLog) of the command's CSI.
     pub const EFFECTS: u8 = 0x05;
+    /// [`DiscoveryHeader`](crate::fabrics::DiscoveryHeader) and its records.
+    pub const DISCOVERY: u8 = 0x70;
 }

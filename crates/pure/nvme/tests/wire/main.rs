@@ -3,6 +3,7 @@
 
 mod admin;
 mod entries;
+mod fabrics;
 mod features;
 mod golden;
 mod group;
@@ -16,4 +17,5 @@ mod prp;
 mod regs;
 mod sgl;
 mod status;
+mod tcp;
 mod vendor;

@@ -1,0 +1,88 @@
+//! `saker serve`
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::context::{Context, Exit};
+use crate::error::CliError;
+
+/// Arguments of `saker serve`.
+#[derive(Args, Clone, Debug, Default)]
+#[command(after_help = "\
+Serves until SIGTERM or SIGINT, then answers what was asked, flushes, and closes the image. One line on standard output \
+says when hosts can connect. Only this machine can reach the default address; for others say who may connect.
+
+Examples:
+  saker serve --image disk.img
+  saker serve --url 'mem:?size=4GiB' --listen 127.0.0.1:0
+  saker serve --image disk.img --listen 0.0.0.0:4420 --allow-host nqn.2014-08.org.nvmexpress:uuid:UUID
+  saker serve --config saker.toml")]
+pub struct ServeArgs {
+    /// An image file to serve
+    #[arg(long, value_name = "FILE")]
+    pub image: Vec<PathBuf>,
+    /// A device to serve: mem: or file:IMAGE, with options
+    #[arg(long, value_name = "URL")]
+    pub url: Vec<String>,
+    /// The subsystem's name; the device has one of its own
+    #[arg(long, value_name = "NQN")]
+    pub nqn: Option<String>,
+    /// Where to listen [default: 127.0.0.1:4420]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Vec<SocketAddr>,
+    /// A host that may connect, by its name
+    #[arg(long, value_name = "NQN", conflicts_with = "allow_any_host")]
+    pub allow_host: Vec<String>,
+    /// Any host may connect, from any machine that reaches the address
+    #[arg(long)]
+    pub allow_any_host: bool,
+    /// off, or real: the profile's latencies, as an emulator
+    #[arg(long, value_name = "TIMING", value_parser = ["off", "real"])]
+    pub timing: Option<String>,
+    /// A seeded fault, such as seed=7 or program=1/1000
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub fault: Vec<String>,
+    /// A configuration file; what is given here comes on top
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Poll instead of sleeping: lower latency for a core's time
+    #[arg(long)]
+    pub busy_poll: bool,
+}
+
+/// What is served where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Serving {
+    /// Addresses hosts connect to.
+    pub addresses: Vec<String>,
+    /// Subsystems.
+    pub subsystems: Vec<String>,
+}
+
+/// Serves until told to stop.
+///
+/// # Errors
+/// Those of the backend.
+pub fn run(args: &ServeArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
+    let backend = cx.backend;
+    let mut written = Ok(());
+    backend.serve(args, &mut |serving| written = announce(serving, cx))?;
+    written.map(|()| Exit::Good)
+}
+
+/// The readiness line, for scripts that wait for it.
+fn announce(serving: &Serving, cx: &mut Context<'_, '_>) -> Result<(), CliError> {
+    if cx.global.json {
+        cx.document("saker.serve.v1", serving)?;
+    } else {
+        for address in &serving.addresses {
+            for subsystem in &serving.subsystems {
+                cx.print(format!("serving tcp://{address}/{subsystem}\n"))?;
+            }
+        }
+    }
+    cx.streams.output.flush().map_err(CliError::Output)
+}

@@ -1,0 +1,172 @@
+//! `saker serve` as a process: it says when it is ready, stops in order, and a kill loses nothing that was acknowledged.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use saker_realtime::Kv;
+
+/// A target of its own, killed when the test ends.
+struct Target {
+    child: Child,
+    url: String,
+}
+
+impl Target {
+    fn start(args: &[&str]) -> Self {
+        let mut child = saker()
+            .arg("serve")
+            .args(args)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("the program starts: {error}"));
+        let mut line = String::new();
+        let output = child.stdout.take().map(BufReader::new);
+        output.map(|mut output| output.read_line(&mut line)).transpose().unwrap_or_default();
+        let url = line.trim_end().strip_prefix("serving ").unwrap_or_default().to_owned();
+        assert!(url.starts_with("tcp://"), "the readiness line: {line:?}");
+        Self { child, url }
+    }
+
+    fn image(image: &Path) -> Self {
+        Self::start(&["--image", &image.display().to_string(), "--listen", "127.0.0.1:0"])
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([name, &self.child.id().to_string()]).status();
+        assert!(status.is_ok_and(|status| status.success()));
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn saker() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_saker"));
+    command.env_remove("SAKER_DEVICE");
+    command
+}
+
+fn run(args: &[&str]) -> String {
+    let output = saker().args(args).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn image(directory: &Path, profile: &str) -> std::path::PathBuf {
+    let image = directory.join("disk.img");
+    run(&["create", &image.display().to_string(), "--size", "512MiB", "--profile", profile]);
+    image
+}
+
+#[test]
+fn every_command_works_over_the_network_and_a_stop_leaves_a_clean_image() {
+    let directory = tempfile::tempdir().unwrap();
+    let image = image(directory.path(), "default");
+    let mut target = Target::image(&image);
+    let url = target.url.clone();
+    run(&["put", "--device", &url, "greeting", "hello"]);
+    assert_eq!(run(&["get", "--device", &url, "greeting"]), "hello");
+    run(&["exists", "--device", &url, "greeting"]);
+    let records = directory.path().join("records.tsv");
+    std::fs::write(&records, (0..1000).map(|n| format!("key{n}\tvalue {n}\n")).collect::<String>()).unwrap();
+    run(&["load", "--device", &url, &records.display().to_string()]);
+    assert_eq!(run(&["list", "--device", &url]).lines().count(), 1001);
+    run(&["delete", "--device", &url, "greeting"]);
+    assert!(run(&["info", "--device", &url, "--json"]).contains("Saker key-value SSD"));
+    target.signal("-TERM");
+    assert!(target.child.wait().unwrap().success(), "an orderly end");
+    let local = format!("file:{}", image.display());
+    assert_eq!(run(&["get", "--device", &local, "key77"]), "value 77");
+    run(&["check", &image.display().to_string()]);
+}
+
+#[test]
+fn strangers_are_refused_unless_somebody_says_so() {
+    let refused =
+        saker().args(["serve", "--url", "mem:?size=512MiB", "--listen", "0.0.0.0:0"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--allow-host"));
+    let nothing = saker().arg("serve").output().unwrap();
+    assert_eq!(nothing.status.code(), Some(2));
+    let host = "nqn.2014-08.org.example:friend";
+    let target = Target::start(&[
+        "--url",
+        "mem:?size=512MiB",
+        "--listen",
+        "127.0.0.1:0",
+        "--allow-host",
+        host,
+        "--nqn",
+        "nqn.2026-11.dev.saker:t",
+    ]);
+    assert!(target.url.ends_with("/nqn.2026-11.dev.saker:t"));
+    let error = Kv::open(&target.url).expect_err("another host").to_string();
+    assert!(error.contains("Connect Invalid Host"), "{error}");
+    Kv::open(&format!("{}?hostnqn={host}", target.url)).expect("the friend");
+}
+
+/// Writes until the target dies; what was acknowledged by then.
+fn write_until_killed(url: &str, target: &Target, kill_at: u32) -> (u32, u32) {
+    let mut kv = Kv::open(&format!("{url}?reconnect=0&timeout=5")).expect("open");
+    for n in 0..kill_at * 2 {
+        if n == kill_at {
+            target.signal("-KILL");
+        }
+        if let Err(error) = kv.put(&n.to_le_bytes(), &value(n)) {
+            let text = error.to_string();
+            assert!(text.contains("not known") || text.contains("cannot be reached"), "{text}");
+            return (n, n);
+        }
+    }
+    panic!("a killed target goes on");
+}
+
+fn value(n: u32) -> Vec<u8> {
+    (0..n % 5000).map(|at| (at ^ n) as u8).collect()
+}
+
+#[test]
+fn a_kill_under_load_loses_nothing_acknowledged() {
+    let directory = tempfile::tempdir().unwrap();
+    for (round, profile) in ["default", "saker-low"].into_iter().enumerate() {
+        let sub = directory.path().join(profile);
+        std::fs::create_dir(&sub).unwrap();
+        let image = image(&sub, profile);
+        let target = Target::image(&image);
+        let (acknowledged, unknown) = write_until_killed(&target.url, &target, 400 + 57 * round as u32);
+        drop(target);
+        let target = Target::image(&image);
+        let mut kv = Kv::open(&target.url).expect("open again");
+        for n in 0..acknowledged {
+            assert!(kv.get(&n.to_le_bytes()).expect("read") == Some(value(n)), "key {n}, profile {profile}");
+        }
+        // The write whose outcome is not known is whole or not there.
+        let last = kv.get(&unknown.to_le_bytes()).expect("read");
+        assert!(last.is_none() || last == Some(value(unknown)));
+    }
+}
+
+#[test]
+fn a_host_goes_on_after_the_target_came_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let image = image(directory.path(), "default");
+    let target = Target::image(&image);
+    let url = target.url.clone();
+    let address = url.trim_start_matches("tcp://").split('/').next().unwrap().to_owned();
+    let mut kv = Kv::open(&format!("{url}?reconnect=20")).expect("open");
+    kv.put(b"before", b"1").expect("stored");
+    drop(target);
+    let again = std::thread::spawn(move || {
+        Target::start(&["--image", &image.display().to_string(), "--listen", &address])
+    });
+    assert_eq!(kv.get(b"before").expect("reads are sent again"), Some(b"1".to_vec()));
+    kv.put(b"after", b"2").expect("stored");
+    assert_eq!(kv.reconnects(), 1);
+    drop(again.join().expect("the target came back"));
+}

@@ -1,0 +1,197 @@
+//! From an address to a controller: discovery, Connect, properties.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use saker_nvme::admin::{GetLogPage, build};
+use saker_nvme::fabrics::{self, Connect, ConnectData, DISCOVERY_NQN, DiscoveryEntry, RECORD_BYTES, nqn_of};
+use saker_nvme::log::lid;
+use saker_nvme::regs::{Cc, Csts};
+use saker_nvme::{Sqe, Status};
+use saker_nvme_tcp::Digests;
+use saker_nvme_tcp::initiator::{Data, Ended};
+use thiserror::Error;
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::wire::Wire;
+
+/// Where to, as whom, and how patiently.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Host and port.
+    pub address: String,
+    /// SUBNQN; without it, the only subsystem that discovery names.
+    pub subnqn: Option<String>,
+    /// HOSTNQN.
+    pub hostnqn: String,
+    /// HOSTID: the same for all connections of a host.
+    pub hostid: [u8; 16],
+    /// Digests to ask for.
+    pub digests: Digests,
+    /// How long a connection may take to be made, and a command to be answered.
+    pub timeout: Duration,
+    /// How long to try to connect again after a loss.
+    pub reconnect: Duration,
+}
+
+/// Why a target cannot be reached or used. One line, with what to do.
+#[derive(Debug, Error)]
+pub enum RemoteError {
+    /// The name of the host cannot be resolved.
+    #[error("{0} is no address that can be reached; write tcp://HOST:PORT/NQN")]
+    Address(String),
+    /// The socket failed.
+    #[error("{0}; is the target running there?")]
+    Socket(#[from] std::io::Error),
+    /// The target closed the connection.
+    #[error("the target closed the connection; see its messages")]
+    Closed,
+    /// The protocol was broken, or the target ended the connection.
+    #[error("{0}; see the target's messages")]
+    Ended(#[from] Ended),
+    /// No answer in time.
+    #[error("the target does not answer; see whether it is busy")]
+    Timeout,
+    /// A command of the connection's making was refused.
+    #[error("the target refused: {0}; check the NQN and whether this host is allowed")]
+    Refused(Status),
+    /// The controller does not become ready.
+    #[error("the controller reports a fatal status; see the target's messages")]
+    Fatal,
+    /// Discovery names no subsystem, or several.
+    #[error("discovery names {0}; write one behind the address: tcp://HOST:PORT/NQN")]
+    Discovery(String),
+    /// A name that does not fit its field.
+    #[error("`{0}` is no qualified name; it has 1 to 223 bytes")]
+    Name(String),
+}
+
+/// Entries of the admin queue.
+pub(crate) const ADMIN_ENTRIES: u16 = 32;
+
+/// CC as it enables a controller for all command sets: entries of 64 and 16 bytes.
+pub(crate) fn enabled() -> Cc {
+    Cc::default().with_css(Cc::CSS_ALL).with_iosqes(6).with_iocqes(4).with_en(true)
+}
+
+impl Options {
+    /// The address, resolved.
+    pub(crate) fn resolve(&self) -> Result<SocketAddr, RemoteError> {
+        let resolved = self.address.to_socket_addrs().ok().and_then(|mut all| all.next());
+        resolved.ok_or_else(|| RemoteError::Address(self.address.clone()))
+    }
+
+    /// Connects a queue of subsystem `subnqn`; returns CNTLID.
+    pub(crate) fn connect_queue(
+        &self,
+        address: SocketAddr,
+        subnqn: &str,
+        cntlid: u16,
+        (qid, entries): (u16, u16),
+    ) -> Result<(Wire, u16), RemoteError> {
+        let name = |name: &str| fabrics::nqn_field(name).ok_or_else(|| RemoteError::Name(name.into()));
+        let mut data = ConnectData::empty();
+        (data.hostid, data.cntlid) = (self.hostid, cntlid.into());
+        (data.subnqn, data.hostnqn) = (name(subnqn)?, name(&self.hostnqn)?);
+        let mut wire = Wire::open(address, self.digests, self.timeout)?;
+        // Nobody could send Keep Alive while the application does something else: no timer.
+        let connect = Connect { qid, sqsize: entries - 1, keep_alive_ms: 0, ..Connect::default() };
+        let data = Data::Send(data.as_bytes().to_vec());
+        let answer = wire.execute(connect.encode(), data, self.timeout)?;
+        Ok((wire, answer.cqe.result_dw0() as u16))
+    }
+
+    /// The only subsystem that discovery names.
+    pub(crate) fn discover(&self, address: SocketAddr) -> Result<String, RemoteError> {
+        let entries = (0, ADMIN_ENTRIES);
+        let (mut wire, _) =
+            self.connect_queue(address, DISCOVERY_NQN, ConnectData::ANY_CONTROLLER, entries)?;
+        enable(&mut wire, self.timeout)?;
+        let head = log(&mut wire, 0, RECORD_BYTES, self.timeout)?;
+        let count = head.get(8..16).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
+        let mut names = Vec::new();
+        for n in 0..count.min(RECORDS_MAX) {
+            let record = log(&mut wire, (n + 1) * RECORD_BYTES as u64, RECORD_BYTES, self.timeout)?;
+            if let Ok(entry) = DiscoveryEntry::read_from_bytes(&record)
+                && let Some(name) = nqn_of(&entry.subnqn)
+                && entry.subtype == fabrics::subtype::NVM
+                && !names.iter().any(|known| known == name)
+            {
+                names.push(name.to_owned());
+            }
+        }
+        match names.len() {
+            1 => Ok(names.remove(0)),
+            0 => Err(RemoteError::Discovery("no subsystem".into())),
+            _ => Err(RemoteError::Discovery(names.join(", "))),
+        }
+    }
+}
+
+/// Records of a discovery log that are looked at.
+const RECORDS_MAX: u64 = 1024;
+
+fn log(wire: &mut Wire, offset: u64, bytes: usize, timeout: Duration) -> Result<Vec<u8>, RemoteError> {
+    let command = GetLogPage {
+        nsid: 0,
+        lid: lid::DISCOVERY,
+        lsp: 0,
+        retain_event: false,
+        bytes: bytes as u64,
+        lsi: 0,
+        offset,
+        offset_is_index: false,
+        uuid_index: 0,
+        csi: 0,
+    };
+    let answer = wire.execute(build::get_log_page(&command), Data::Receive(bytes as u32), timeout)?;
+    Ok(answer.data)
+}
+
+/// Reads a property.
+pub(crate) fn property(
+    wire: &mut Wire,
+    offset: u32,
+    wide: bool,
+    timeout: Duration,
+) -> Result<u64, RemoteError> {
+    let answer = wire.execute(fabrics::property_get(offset, wide), Data::None, timeout)?;
+    Ok(answer.cqe.result())
+}
+
+/// Writes CC.
+pub(crate) fn set_cc(wire: &mut Wire, cc: Cc, timeout: Duration) -> Result<(), RemoteError> {
+    let sqe: Sqe = fabrics::property_set(fabrics::property::CC, false, u64::from(cc.0));
+    wire.execute(sqe, Data::None, timeout).map(drop)
+}
+
+/// Enables the controller and waits until it is ready.
+pub(crate) fn enable(wire: &mut Wire, timeout: Duration) -> Result<(), RemoteError> {
+    set_cc(wire, enabled(), timeout)?;
+    wait_for(wire, timeout, Csts::rdy)
+}
+
+/// Waits until CSTS is as `reached` wants it.
+pub(crate) fn wait_for(
+    wire: &mut Wire,
+    timeout: Duration,
+    reached: impl Fn(Csts) -> bool,
+) -> Result<(), RemoteError> {
+    let deadline = std::time::Instant::now() + timeout;
+    loop {
+        let csts = Csts(property(wire, fabrics::property::CSTS, false, timeout)? as u32);
+        if csts.cfs() {
+            return Err(RemoteError::Fatal);
+        }
+        if reached(csts) {
+            return Ok(());
+        }
+        if std::time::Instant::now() > deadline {
+            return Err(RemoteError::Timeout);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// Between two looks at CSTS.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);

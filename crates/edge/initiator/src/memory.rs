@@ -1,0 +1,50 @@
+//! The data of an entry in the memory that its PRPs name.
+
+use saker_link::{DmaError, DmaSpace, PAGE_BYTES};
+use saker_nvme::{Sqe, Status, prp};
+
+/// Pieces of host memory: address and bytes.
+pub(crate) type Pieces = Vec<(u64, u32)>;
+
+/// The pieces that an entry's PRPs name for `bytes` bytes.
+pub(crate) fn pieces(sqe: &Sqe, bytes: u32, space: &DmaSpace) -> Result<Pieces, Status> {
+    let mut pieces = Pieces::new();
+    let walked = prp::walk(
+        sqe.prp1.get(),
+        sqe.prp2.get(),
+        bytes,
+        PAGE_BYTES as u32,
+        |at| space.read_u64(at),
+        |at, bytes| {
+            match pieces.last_mut() {
+                Some((start, n)) if *start + u64::from(*n) == at => *n += bytes,
+                _ => pieces.push((at, bytes)),
+            }
+            Ok::<(), DmaError>(())
+        },
+    );
+    walked.map_err(|error| error.status(|_| Status::DATA_TRANSFER_ERROR))?;
+    Ok(pieces)
+}
+
+/// Copies out of host memory.
+pub(crate) fn gather(pieces: &[(u64, u32)], space: &DmaSpace) -> Result<Vec<u8>, Status> {
+    let mut data = vec![0; pieces.iter().map(|(_, bytes)| *bytes as usize).sum()];
+    let mut rest = data.as_mut_slice();
+    for (at, bytes) in pieces {
+        let (piece, after) = rest.split_at_mut(*bytes as usize);
+        space.read(*at, piece).map_err(|_| Status::DATA_TRANSFER_ERROR)?;
+        rest = after;
+    }
+    Ok(data)
+}
+
+/// Copies into host memory, as much as there is.
+pub(crate) fn scatter(pieces: &[(u64, u32)], space: &DmaSpace, mut data: &[u8]) -> Result<(), Status> {
+    for (at, bytes) in pieces {
+        let (piece, rest) = data.split_at(data.len().min(*bytes as usize));
+        space.write(*at, piece).map_err(|_| Status::DATA_TRANSFER_ERROR)?;
+        data = rest;
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! A queue pair of this process and the connection that serves it.
+
+use std::sync::Arc;
+
+use saker_link::{DeviceCq, DeviceSq, DmaSpace, PostError};
+use saker_nvme::{Cqe, Sqe, Status};
+use saker_nvme_tcp::initiator::{Answer, Data};
+
+use crate::commands::Shape;
+use crate::memory::{self, Pieces};
+use crate::wire::Wire;
+
+/// A command that has been sent, or waits to be.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    sqe: Sqe,
+    shape: Shape,
+    /// Where its data is, or goes.
+    pieces: Pieces,
+    only_reads: bool,
+}
+
+/// The queue.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    pub qid: u16,
+    pub entries: u16,
+    sq: DeviceSq,
+    cq: DeviceCq,
+    /// Completions for which the ring has no room.
+    unposted: Vec<Cqe>,
+    /// By CID, in flight.
+    flights: Vec<Option<Flight>>,
+    pub in_flight: usize,
+    pub wire: Option<Wire>,
+    pub inline_max: usize,
+    space: Arc<DmaSpace>,
+}
+
+impl Queue {
+    pub fn new(qid: u16, entries: u16, sq: DeviceSq, cq: DeviceCq, space: &Arc<DmaSpace>) -> Self {
+        Self {
+            qid,
+            entries,
+            sq,
+            cq,
+            unposted: Vec::new(),
+            flights: Vec::new(),
+            in_flight: 0,
+            wire: None,
+            inline_max: 0,
+            space: Arc::clone(space),
+        }
+    }
+
+    /// The next entry of the host's.
+    pub fn fetch(&mut self) -> Option<Sqe> {
+        // A bad doorbell is the host library's fault; the queue goes on with the last good one.
+        self.sq.fetch().ok().flatten()
+    }
+
+    /// Sends a command, or completes it with what is wrong with it.
+    pub fn send(&mut self, sqe: Sqe, shape: Shape, only_reads: bool) {
+        let bytes = match shape {
+            Shape::None => 0,
+            Shape::Send(bytes) | Shape::Receive(bytes) => bytes,
+        };
+        match memory::pieces(&sqe, bytes, &self.space) {
+            Ok(pieces) => self.launch(Flight { sqe, shape, pieces, only_reads }),
+            Err(status) => self.complete(&sqe, status, 0),
+        }
+    }
+
+    fn launch(&mut self, flight: Flight) {
+        let cid = usize::from(flight.sqe.cid.get());
+        let data = match self.data_of(&flight) {
+            Ok(data) => data,
+            Err(status) => return self.complete(&flight.sqe, status, 0),
+        };
+        let inline_max = self.inline_max;
+        let sent = self.wire.as_mut().is_some_and(|wire| wire.submit(flight.sqe, data, inline_max));
+        if !sent {
+            return self.complete(&flight.sqe, Status::HOST_PATHING_ERROR, 0);
+        }
+        if self.flights.len() <= cid {
+            self.flights.resize_with(cid + 1, || None);
+        }
+        self.flights[cid] = Some(flight);
+        self.in_flight += 1;
+    }
+
+    fn data_of(&self, flight: &Flight) -> Result<Data, Status> {
+        match flight.shape {
+            Shape::None | Shape::Send(0) | Shape::Receive(0) => Ok(Data::None),
+            Shape::Send(_) => memory::gather(&flight.pieces, &self.space).map(Data::Send),
+            Shape::Receive(bytes) => Ok(Data::Receive(bytes)),
+        }
+    }
+
+    /// Takes the answers that have come; `seen` is shown each with its entry. True if there was any.
+    pub fn take_answers(&mut self, mut seen: impl FnMut(&Sqe, &Answer)) -> bool {
+        let mut any = false;
+        while let Some(answer) = self.wire.as_mut().and_then(Wire::next_answer) {
+            let flight = self.flights.get_mut(usize::from(answer.cqe.cid.get())).and_then(Option::take);
+            let Some(flight) = flight else { continue };
+            self.in_flight -= 1;
+            seen(&flight.sqe, &answer);
+            self.deliver(&flight, &answer);
+            any = true;
+        }
+        any
+    }
+
+    fn deliver(&mut self, flight: &Flight, answer: &Answer) {
+        let mut status = answer.cqe.status();
+        if status.is_success() && answer.is_spoilt {
+            status = Status::TRANSIENT_TRANSPORT_ERROR;
+        } else if status.is_success()
+            && let Err(failed) = memory::scatter(flight.pieces_to_fill(), &self.space, &answer.data)
+        {
+            status = failed;
+        }
+        self.complete(&flight.sqe, status, answer.cqe.result());
+    }
+
+    /// Completes a command of the host's.
+    pub fn complete(&mut self, sqe: &Sqe, status: Status, result: u64) {
+        let cqe = Cqe::new(result, self.sq.head(), self.qid, sqe.cid.get(), status);
+        self.unposted.push(cqe);
+        self.post();
+    }
+
+    /// Posts what there is room for.
+    pub fn post(&mut self) {
+        let mut posted = 0;
+        for cqe in &self.unposted {
+            match self.cq.post(cqe) {
+                Ok(()) => posted += 1,
+                Err(PostError::Full | PostError::Doorbell(_)) => break,
+            }
+        }
+        self.unposted.drain(..posted);
+    }
+
+    /// The connection is lost: commands that only read are kept, others complete with "outcome unknown".
+    pub fn lose(&mut self) {
+        self.wire = None;
+        for cid in 0..self.flights.len() {
+            if let Some(flight) = self.flights[cid].take_if(|flight| !flight.only_reads) {
+                self.in_flight -= 1;
+                self.complete(&flight.sqe, Status::ABORTED_BY_HOST, 0);
+            }
+        }
+    }
+
+    /// Sends again what was kept.
+    pub fn resume(&mut self, wire: Wire) {
+        self.wire = Some(wire);
+        for flight in self.take_all() {
+            self.launch(flight);
+        }
+    }
+
+    /// Completes what was kept with "not reachable".
+    pub fn give_up(&mut self) {
+        for flight in self.take_all() {
+            self.complete(&flight.sqe, Status::HOST_PATHING_ERROR, 0);
+        }
+    }
+
+    fn take_all(&mut self) -> Vec<Flight> {
+        self.in_flight = 0;
+        self.flights.iter_mut().filter_map(Option::take).collect()
+    }
+}
+
+impl Flight {
+    /// Pieces that data from the controller goes to: none for commands that bring data.
+    fn pieces_to_fill(&self) -> &[(u64, u32)] {
+        if matches!(self.shape, Shape::Receive(_)) { &self.pieces } else { &[] }
+    }
+}

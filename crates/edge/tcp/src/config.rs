@@ -1,0 +1,210 @@
+//! What is served, to whom, within which limits.
+//!
+//! ```toml
+//! listen = ["127.0.0.1:4420"]
+//! allow_hosts = ["nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555"]
+//! connections_max = 1024
+//!
+//! [[subsystem]]
+//! url = "file:disk.img"
+//! nqn = "nqn.2026-11.dev.saker:disk"
+//! ```
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use saker_nvme_tcp::TargetLimits;
+use saker_target::Hosts;
+use serde::Deserialize;
+use thiserror::Error;
+
+/// A device and the name it is served under.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Served {
+    /// Device URL: `mem:` or `file:`, with options.
+    pub url: String,
+    /// SUBNQN; without it, the device's own.
+    pub nqn: Option<String>,
+}
+
+/// Everything a server needs to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// Where to listen.
+    pub listen: Vec<SocketAddr>,
+    /// What to serve.
+    pub subsystems: Vec<Served>,
+    /// Who may connect.
+    pub hosts: Hosts,
+    /// Connections at most.
+    pub connections_max: usize,
+    /// Connections that have not connected a queue, at most.
+    pub handshakes_max: usize,
+    /// How long a connection may take to connect a queue.
+    pub handshake_timeout: Duration,
+    /// How long connections may take to finish when the server stops.
+    pub stop_timeout: Duration,
+    /// Limits of each connection.
+    pub limits: TargetLimits,
+    /// Whether device threads poll instead of sleeping.
+    pub busy_poll: bool,
+}
+
+/// A configuration that makes no sense. One line, with what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{what}; {todo}")]
+pub struct ConfigError {
+    what: String,
+    todo: String,
+}
+
+impl ConfigError {
+    pub(crate) fn new(what: impl Into<String>, todo: impl Into<String>) -> Self {
+        Self { what: what.into(), todo: todo.into() }
+    }
+}
+
+/// The address that is listened on unless another is given.
+pub const LISTEN_DEFAULT: &str = "127.0.0.1:4420";
+
+impl ServerConfig {
+    /// One device on the default address, for any host of this machine.
+    #[must_use]
+    pub fn new(url: &str) -> Self {
+        Self {
+            listen: LISTEN_DEFAULT.parse().into_iter().collect(),
+            subsystems: vec![Served { url: url.to_owned(), nqn: None }],
+            ..Self::empty()
+        }
+    }
+
+    /// Nothing to serve yet, nowhere to listen.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self {
+            listen: Vec::new(),
+            subsystems: Vec::new(),
+            hosts: Hosts::Any,
+            connections_max: 1024,
+            handshakes_max: 128,
+            handshake_timeout: Duration::from_secs(10),
+            stop_timeout: Duration::from_secs(5),
+            limits: TargetLimits::default(),
+            busy_poll: false,
+        }
+    }
+
+    /// Reads a configuration file. What it does not name has its default; `hosts_stated` of the result tells whether it
+    /// says who may connect.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the place.
+    pub fn parse(text: &str) -> Result<(Self, bool), ConfigError> {
+        let file: File = toml::from_str(text).map_err(|error| {
+            let what = error.message().to_owned();
+            let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
+            ConfigError::new(format!("configuration, line {line}: {what}"), "see the README for the settings")
+        })?;
+        let (mut config, stated) = (Self::empty(), file.allow_any_host || !file.allow_hosts.is_empty());
+        config.listen = file.listen;
+        config.subsystems = file.subsystem;
+        if !file.allow_any_host && !file.allow_hosts.is_empty() {
+            config.hosts = Hosts::Named(file.allow_hosts);
+        }
+        set(&mut config.connections_max, file.connections_max);
+        set(&mut config.handshakes_max, file.handshakes_max);
+        set(&mut config.limits.memory_max, file.connection_memory_max);
+        set(&mut config.busy_poll, file.busy_poll);
+        Ok((config, stated))
+    }
+
+    /// Whether the limits fit each other, and whether strangers may reach an address: other addresses than this
+    /// machine's own need `hosts_stated`.
+    ///
+    /// # Errors
+    /// [`ConfigError`].
+    pub fn check(&self, hosts_stated: bool) -> Result<(), ConfigError> {
+        if self.subsystems.is_empty() {
+            return Err(ConfigError::new("there is nothing to serve", "name a device with --image or --url"));
+        }
+        if self.limits.memory_max < self.limits.transfer_max as usize {
+            return Err(ConfigError::new(
+                format!("connection_memory_max is {}", self.limits.memory_max),
+                format!("a value needs {}", self.limits.transfer_max),
+            ));
+        }
+        match self.listen.iter().find(|address| !address.ip().is_loopback()) {
+            Some(address) if !hosts_stated => Err(ConfigError::new(
+                format!("{address} can be reached by other machines"),
+                "say who may connect with --allow-host NQN, or write --allow-any-host",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn set<T>(value: &mut T, stated: Option<T>) {
+    if let Some(stated) = stated {
+        *value = stated;
+    }
+}
+
+/// The file as written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    listen: Vec<SocketAddr>,
+    allow_hosts: Vec<String>,
+    allow_any_host: bool,
+    connections_max: Option<usize>,
+    handshakes_max: Option<usize>,
+    connection_memory_max: Option<usize>,
+    busy_poll: Option<bool>,
+    subsystem: Vec<Served>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_everything() {
+        let text = r#"
+            listen = ["127.0.0.1:4420", "[::1]:4420"]
+            allow_hosts = ["nqn.2014-08.org.example:a"]
+            connections_max = 7
+            connection_memory_max = 4194304
+            [[subsystem]]
+            url = "mem:"
+            nqn = "nqn.2026-11.dev.saker:m"
+            [[subsystem]]
+            url = "file:disk.img"
+        "#;
+        let (config, stated) = ServerConfig::parse(text).expect("sound");
+        assert!(stated);
+        assert_eq!((config.listen.len(), config.subsystems.len(), config.connections_max), (2, 2, 7));
+        assert_eq!(config.limits.memory_max, 4 << 20);
+        assert_eq!(config.hosts, Hosts::Named(vec!["nqn.2014-08.org.example:a".into()]));
+        assert_eq!(config.check(false), Ok(()));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for text in ["listen = 3", "colour = \"red\"", "[[subsystem]]\nnqn = \"x\"", "listen = [\"here\"]"] {
+            let error = ServerConfig::parse(text).expect_err(text).to_string();
+            assert!(error.contains("line ") && error.contains(';'), "{error}");
+        }
+    }
+
+    #[test]
+    fn strangers_are_let_in_only_on_purpose() {
+        let mut config = ServerConfig::new("mem:");
+        assert_eq!(config.check(false), Ok(()));
+        config.listen = vec!["0.0.0.0:4420".parse().expect("an address")];
+        assert!(config.check(false).is_err());
+        assert_eq!(config.check(true), Ok(()));
+        config.limits.memory_max = 1000;
+        assert!(config.check(true).is_err());
+    }
+}

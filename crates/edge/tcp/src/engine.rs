@@ -1,0 +1,397 @@
+//! The thread of a subsystem: its controllers, its device, and nothing that waits for a socket.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant as Clock};
+
+use saker_host::{Done, SubmitError, Turn};
+use saker_nvme::fabrics::{Connect, ConnectData};
+use saker_nvme::{NSID_ALL, Sqe, Status, kv};
+use saker_nvme_tcp::target::Command;
+use saker_realtime::Error;
+use saker_sim::Instant;
+use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Refusal, Subsystem, check_io};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::local::Local;
+
+/// What a connection asks of its subsystem.
+#[derive(Debug)]
+pub(crate) enum Request {
+    /// Connect, and where the answers go.
+    Connect(ConnectionId, Connect, Box<ConnectData>, UnboundedSender<Reply>),
+    /// Commands of a connected queue.
+    Commands(ConnectionId, Vec<Command>),
+    /// Close once what was asked before has been answered.
+    Drain(ConnectionId),
+    /// The connection is gone.
+    Closed(ConnectionId),
+    /// The server stops.
+    Stop,
+}
+
+/// What it answers.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// To Connect.
+    Connected(Result<Bound, Refusal>),
+    /// Completions, by token.
+    Completed(Vec<(u16, Answer)>),
+    /// Close the connection once everything is sent.
+    Close,
+}
+
+/// What a command in flight is for.
+#[derive(Clone, Copy, Debug)]
+enum Purpose {
+    Io,
+    Shutdown,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    connection: ConnectionId,
+    token: u16,
+    purpose: Purpose,
+}
+
+#[derive(Debug)]
+struct Peer {
+    replies: UnboundedSender<Reply>,
+    answers: Vec<(u16, Answer)>,
+    /// Commands with the device or waiting for it.
+    outstanding: usize,
+    is_draining: bool,
+}
+
+/// A running subsystem.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    subsystem: Subsystem,
+    local: Option<Local>,
+    peers: BTreeMap<ConnectionId, Peer>,
+    /// By slot of the device's queue.
+    flights: Vec<Option<Flight>>,
+    in_flight: usize,
+    waiting: VecDeque<(Flight, IoCommand)>,
+    /// Connections with answers to send.
+    answered: Vec<ConnectionId>,
+    begun: Clock,
+    looked_at: Instant,
+    is_written_through: bool,
+    busy_poll: bool,
+}
+
+/// How often keep alive timers are looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Starts the thread. It ends with [`Request::Stop`] or when nobody can ask any more.
+pub(crate) fn start(
+    subsystem: Subsystem,
+    local: Option<Local>,
+    requests: Receiver<Request>,
+    busy_poll: bool,
+) -> std::io::Result<JoinHandle<Result<(), Error>>> {
+    let mut engine = Engine {
+        subsystem,
+        flights: vec![None; local.as_ref().map_or(0, |local| local.queue.slots())],
+        local,
+        peers: BTreeMap::new(),
+        in_flight: 0,
+        waiting: VecDeque::new(),
+        answered: Vec::new(),
+        begun: Clock::now(),
+        looked_at: Instant::ZERO,
+        is_written_through: false,
+        busy_poll,
+    };
+    let thread = std::thread::Builder::new().name("saker-subsystem".into());
+    thread.spawn(move || {
+        engine.run(&requests);
+        engine.finish()
+    })
+}
+
+impl Engine {
+    fn run(&mut self, requests: &Receiver<Request>) {
+        while self.take_requests(requests) {
+            self.submit_waiting();
+            self.turn();
+            self.send_answers();
+            self.look_at_timers();
+        }
+    }
+
+    /// Takes what has been asked, waiting if there is nothing else to do. False when the server stops.
+    fn take_requests(&mut self, requests: &Receiver<Request>) -> bool {
+        let is_busy = self.in_flight > 0 || self.busy_poll;
+        let first = if is_busy {
+            requests.try_recv().map_err(|error| error == TryRecvError::Disconnected)
+        } else {
+            requests.recv_timeout(self.patience()).map_err(|e| e == RecvTimeoutError::Disconnected)
+        };
+        let mut next = match first {
+            Ok(request) => Some(request),
+            Err(is_over) => return !is_over,
+        };
+        while let Some(request) = next {
+            if matches!(request, Request::Stop) {
+                return false;
+            }
+            self.take(request);
+            next = requests.try_recv().ok();
+        }
+        true
+    }
+
+    /// How long to sleep: background work of a device that keeps time has its own deadline.
+    fn patience(&self) -> Duration {
+        let Some(local) = &self.local else { return TICK };
+        let until = |at: Instant| Duration::from_nanos(at.since(local.clocked.now().min(at)).as_nanos());
+        local.clocked.next_deadline().map_or(TICK, until).min(TICK)
+    }
+
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.begun.elapsed().as_nanos() as u64)
+    }
+
+    fn take(&mut self, request: Request) {
+        match request {
+            Request::Connect(id, connect, data, replies) => self.connect(id, &connect, &data, replies),
+            Request::Commands(id, commands) => {
+                let now = self.now();
+                commands.into_iter().for_each(|command| self.command(id, command, now));
+            }
+            Request::Drain(id) => {
+                if let Some(peer) = self.peers.get_mut(&id) {
+                    peer.is_draining = true;
+                }
+                self.close_drained(id);
+            }
+            Request::Closed(id) => self.closed(id),
+            Request::Stop => {}
+        }
+    }
+
+    fn connect(
+        &mut self,
+        id: ConnectionId,
+        connect: &Connect,
+        data: &ConnectData,
+        replies: UnboundedSender<Reply>,
+    ) {
+        let now = self.now();
+        let result = self.subsystem.connect(id, connect, data, now);
+        // A connection that is gone has nobody to tell; `Closed` follows.
+        let _ = replies.send(Reply::Connected(result));
+        if result.is_ok() {
+            let peer = Peer { replies, answers: Vec::new(), outstanding: 0, is_draining: false };
+            self.peers.insert(id, peer);
+        }
+    }
+
+    fn closed(&mut self, id: ConnectionId) {
+        self.peers.remove(&id);
+        for queue in self.subsystem.disconnected(id) {
+            self.close(queue);
+        }
+        self.follow_write_cache();
+    }
+
+    /// A host that wanted every write flushed may be gone.
+    fn follow_write_cache(&mut self) {
+        if self.is_written_through && !self.subsystem.wants_write_through() {
+            self.set_write_cache(true);
+        }
+    }
+
+    fn set_write_cache(&mut self, enabled: bool) {
+        use saker_nvme::admin::{SetFeatures, build, feature::fid};
+        let (fid, cdw11) = (fid::VOLATILE_WRITE_CACHE, u32::from(enabled));
+        let sqe = build::set_features(&SetFeatures { nsid: 0, fid, save: false, cdw11 });
+        if let Some(local) = &mut self.local
+            && local.admin(sqe).0.is_success()
+        {
+            self.is_written_through = !enabled;
+        }
+    }
+
+    fn close(&mut self, id: ConnectionId) {
+        if let Some(peer) = self.peers.get(&id) {
+            // As above.
+            let _ = peer.replies.send(Reply::Close);
+        }
+    }
+
+    fn close_drained(&mut self, id: ConnectionId) {
+        if self.peers.get(&id).is_some_and(|peer| peer.is_draining && peer.outstanding == 0) {
+            self.send_answers();
+            self.close(id);
+        }
+    }
+
+    fn command(&mut self, id: ConnectionId, command: Command, now: Instant) {
+        let Some(bound) = self.subsystem.bound(id) else { return };
+        let Command { token, sqe, data, room } = command;
+        if Subsystem::is_for_controller(bound, &sqe) {
+            return self.for_controller(id, token, &sqe, now);
+        }
+        match self.checked(bound, &sqe, data, room, now) {
+            Err(status) => self.answer(id, token, Answer::status(status)),
+            Ok(command) => self.enqueue(Flight { connection: id, token, purpose: Purpose::Io }, command),
+        }
+    }
+
+    fn checked(
+        &mut self,
+        bound: Bound,
+        sqe: &Sqe,
+        data: Vec<u8>,
+        room: u32,
+        now: Instant,
+    ) -> Result<IoCommand, Status> {
+        let facts = self.local.as_ref().map_or(&[][..], |local| &local.facts);
+        self.subsystem.admit_io(bound, sqe, facts, now)?;
+        check_io(sqe, data, room, facts)
+    }
+
+    fn enqueue(&mut self, flight: Flight, command: IoCommand) {
+        if let Some(peer) = self.peers.get_mut(&flight.connection) {
+            peer.outstanding += 1;
+        }
+        self.waiting.push_back((flight, command));
+        self.submit_waiting();
+    }
+
+    fn for_controller(&mut self, id: ConnectionId, token: u16, sqe: &Sqe, now: Instant) {
+        if let Some(local) = &mut self.local {
+            local.refresh_facts();
+        }
+        let facts = self.local.as_ref().map_or(&[][..], |local| &local.facts);
+        match self.subsystem.command(id, token, sqe, facts, now) {
+            Reaction::Complete(answer) => self.answer(id, token, answer),
+            Reaction::CompleteAndClose(answer) => {
+                self.answer(id, token, answer);
+                self.send_answers();
+                self.close(id);
+            }
+            Reaction::Hold => {}
+            Reaction::Device(sqe) => self.for_device(id, token, &sqe),
+            Reaction::FlushThenShutdown => {
+                let sqe = Sqe::new(kv::opcode::FLUSH, NSID_ALL);
+                let flush = IoCommand { sqe, data: Vec::new(), room: 0, is_value: false };
+                self.enqueue(Flight { connection: id, token, purpose: Purpose::Shutdown }, flush);
+            }
+        }
+        self.follow_write_cache();
+        for (connection, token, dw0) in self.subsystem.events() {
+            self.answer(connection, token, Answer::result(u64::from(dw0)));
+        }
+    }
+
+    fn for_device(&mut self, id: ConnectionId, token: u16, sqe: &Sqe) {
+        let Some(local) = &mut self.local else {
+            return self.answer(id, token, Answer::status(Status::INVALID_OPCODE));
+        };
+        let (status, result) = local.admin(*sqe);
+        self.subsystem.device_answered(id, sqe, status);
+        self.is_written_through |= self.subsystem.wants_write_through();
+        self.answer(id, token, Answer { status, result, data: Vec::new() });
+    }
+
+    fn submit_waiting(&mut self) {
+        let Some(local) = &mut self.local else { return };
+        while let Some((flight, command)) = self.waiting.pop_front() {
+            match local.submit(command) {
+                Ok(slot) => {
+                    self.flights[usize::from(slot)] = Some(flight);
+                    self.in_flight += 1;
+                }
+                Err((SubmitError::Full, command)) => {
+                    self.waiting.push_front((flight, command));
+                    return;
+                }
+                Err(_) => {
+                    self.finished(flight, Answer::status(Status::INTERNAL_ERROR));
+                    return self.submit_waiting();
+                }
+            }
+        }
+    }
+
+    /// Lets the device work and takes what it has completed.
+    fn turn(&mut self) {
+        let Some(local) = &mut self.local else { return };
+        if self.in_flight > 0 {
+            local.queue.ring();
+        }
+        local.clocked.turn();
+        loop {
+            let Some(local) = &mut self.local else { return };
+            let Some(done) = local.queue.poll(taken) else { return };
+            let Ok((slot, answer)) = done else { continue };
+            if let Some(flight) = self.flights[usize::from(slot)].take() {
+                self.in_flight -= 1;
+                self.finished(flight, answer);
+            }
+        }
+    }
+
+    fn finished(&mut self, flight: Flight, answer: Answer) {
+        if let Purpose::Shutdown = flight.purpose {
+            self.subsystem.shutdown_done(flight.connection);
+        }
+        self.answer(flight.connection, flight.token, answer);
+        if let Some(peer) = self.peers.get_mut(&flight.connection) {
+            peer.outstanding = peer.outstanding.saturating_sub(1);
+            if peer.is_draining {
+                self.close_drained(flight.connection);
+            }
+        }
+    }
+
+    fn answer(&mut self, id: ConnectionId, token: u16, answer: Answer) {
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        if peer.answers.is_empty() {
+            self.answered.push(id);
+        }
+        peer.answers.push((token, answer));
+    }
+
+    fn send_answers(&mut self) {
+        for id in self.answered.drain(..) {
+            if let Some(peer) = self.peers.get_mut(&id) {
+                // As above.
+                let _ = peer.replies.send(Reply::Completed(std::mem::take(&mut peer.answers)));
+            }
+        }
+    }
+
+    fn look_at_timers(&mut self) {
+        let now = self.now();
+        if now.since(self.looked_at).as_nanos() < TICK.as_nanos() as u64 {
+            return;
+        }
+        self.looked_at = now;
+        for id in self.subsystem.expired(now) {
+            self.close(id);
+        }
+    }
+
+    /// Everything in flight completes, then the device is closed.
+    fn finish(mut self) -> Result<(), Error> {
+        while self.in_flight > 0 || !self.waiting.is_empty() {
+            self.submit_waiting();
+            self.turn();
+        }
+        self.send_answers();
+        self.local.take().map_or(Ok(()), Local::close)
+    }
+}
+
+/// What a completion says, with the data that goes to the host.
+fn taken(done: Done<'_>) -> (u16, Answer) {
+    let (slot, status, result) = (done.ticket.slot(), done.status, u64::from(done.result));
+    (slot, Answer { status, result, data: done.into_vec() })
+}

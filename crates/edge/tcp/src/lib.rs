@@ -1,0 +1,25 @@
+//! NVMe/TCP on sockets: a target that serves devices of [`saker_realtime`] to hosts on the network.
+//!
+//! One thread has all sockets; each subsystem has a thread with its device and its controllers. A connection's protocol
+//! is [`saker_nvme_tcp::Target`], a subsystem's decisions are [`saker_target::Subsystem`]; here is what moves bytes
+//! between them, and the limits that keep strangers from using up the machine.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`config`] | what is served, to whom, within which limits; the TOML file |
+//! | [`server`] | listening, limits, start and stop |
+//! | `connection` | one socket |
+//! | `engine`, `local` | the thread of a subsystem, its device |
+#![forbid(unsafe_code)]
+
+pub mod config;
+mod connection;
+mod engine;
+mod local;
+pub mod server;
+mod stop;
+
+pub use config::{ConfigError, Served, ServerConfig};
+pub use saker_target::Hosts;
+pub use server::{ServeError, Server};
+pub use stop::StopSignal;

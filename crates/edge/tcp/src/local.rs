@@ -1,0 +1,136 @@
+//! The device of a subsystem and this thread's end of it.
+
+use std::time::Instant as Clock;
+
+use saker_device::controller::NamespaceFacts;
+use saker_host::connect::KvQueueOptions;
+use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Port, RawData, SubmitError, Turn};
+use saker_link::STAGING_BYTES;
+use saker_nvme::{Sqe, Status};
+use saker_realtime::url::DeviceUrl;
+use saker_realtime::{AnyDevice, Error, build_device, close_device};
+use saker_sim::{Duration, Instant};
+use saker_target::IoCommand;
+
+/// Commands that the device has at once; more wait in the subsystem's thread.
+const DEPTH: u16 = 1024;
+
+/// A device that is advanced on this thread, against the clock if it keeps time.
+#[derive(Debug)]
+pub(crate) struct Clocked {
+    device: AnyDevice,
+    begun: Clock,
+    base: Instant,
+}
+
+impl Clocked {
+    pub fn now(&self) -> Instant {
+        self.base + Duration::from_nanos(self.begun.elapsed().as_nanos() as u64)
+    }
+
+    /// When a device that keeps time has something to do; nothing for others.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.device.next_deadline()
+    }
+}
+
+impl Turn for Clocked {
+    fn turn(&mut self) {
+        let now = if self.device.is_timed() { self.now() } else { Instant::ZERO };
+        self.device.advance(now);
+    }
+}
+
+/// The device, its admin queue, and the queue pair that takes all I/O.
+#[derive(Debug)]
+pub(crate) struct Local {
+    pub clocked: Clocked,
+    connection: Connection,
+    pub queue: KvQueue,
+    /// The namespaces as last looked at: their sizes in use change, their shapes do not.
+    pub facts: Vec<NamespaceFacts>,
+}
+
+impl Local {
+    /// Opens the device of a URL.
+    pub fn open(url: &str) -> Result<Self, Error> {
+        let mut url = DeviceUrl::parse(url)?;
+        url.depth = DEPTH;
+        let (device, host, _) = build_device(&url)?;
+        if let Some((nsid, what)) = device.damage().into_iter().next() {
+            return Err(Error::Damaged { nsid, what });
+        }
+        let port =
+            Port { space: host.space, registers: host.registers, doorbells: host.doorbells, bar: host.bar };
+        let base = device.now();
+        let mut clocked = Clocked { device, begun: Clock::now(), base };
+        let mut connection = Connection::connect(port, &mut clocked, ConnectOptions::default())?;
+        let options = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
+        let queue = connection.create_kv_queue(&mut clocked, 1, options)?;
+        let facts = clocked.device.facts();
+        Ok(Self { clocked, connection, queue, facts })
+    }
+
+    /// Serial number, model, firmware revision, SUBNQN, and whether the write cache is volatile.
+    pub fn identity(&self) -> ([String; 4], bool) {
+        let c = self.connection.controller();
+        let text = |b: &[u8]| {
+            let end = b.iter().position(|byte| *byte == 0).unwrap_or(b.len());
+            String::from_utf8_lossy(&b[..end]).trim_end().to_owned()
+        };
+        ([text(&c.sn), text(&c.mn), text(&c.fr), text(&c.subnqn)], c.vwc & 1 != 0)
+    }
+
+    /// Looks at the namespaces again.
+    pub fn refresh_facts(&mut self) {
+        self.facts = self.clocked.device.facts();
+    }
+
+    /// Submits a command; the doorbell is the caller's. Returns its slot.
+    pub fn submit(&mut self, mut command: IoCommand) -> Result<u16, (SubmitError, IoCommand)> {
+        let ticket = match (command.data.len(), command.room) {
+            (0, 0) => self.queue.raw(command.sqe, RawData::Untouched),
+            (0, room) if command.is_value => self.queue.raw(command.sqe, RawData::ValueFromDevice(room)),
+            (0, room) => self.queue.raw(command.sqe, RawData::FromDevice(room)),
+            (1..=STAGING_BYTES, _) => self.queue.raw(command.sqe, RawData::ToDevice(&command.data)),
+            _ => {
+                let data = std::mem::take(&mut command.data);
+                self.queue.raw_owned(command.sqe, data).map_err(|returned| {
+                    command.data = returned.buffer;
+                    returned.error
+                })
+            }
+        };
+        ticket.map(|ticket| ticket.slot()).map_err(|error| (error, command))
+    }
+
+    /// Executes an admin command without data.
+    pub fn admin(&mut self, sqe: Sqe) -> (Status, u64) {
+        match self.connection.execute_admin(&mut self.clocked, sqe) {
+            Ok(cqe) => (Status::SUCCESS, cqe.result()),
+            Err(HostError::Status(status)) => (status, 0),
+            Err(HostError::Kv(error)) => (error.status(), 0),
+            Err(_) => (Status::INTERNAL_ERROR, 0),
+        }
+    }
+
+    /// Flushes and closes the device. No command may be in flight.
+    pub fn close(mut self) -> Result<(), Error> {
+        let flush =
+            self.queue.raw(Sqe::new(saker_nvme::kv::opcode::FLUSH, saker_nvme::NSID_ALL), RawData::Untouched);
+        let flushed = flush.map_err(HostError::Submit).and_then(|_| self.wait());
+        close_device(self.clocked.device)?;
+        Ok(flushed?)
+    }
+
+    fn wait(&mut self) -> Result<(), HostError> {
+        self.queue.ring();
+        loop {
+            self.clocked.turn();
+            if let Some(done) = self.queue.poll(|done| done.status) {
+                let status = done?;
+                return if status.is_success() { Ok(()) } else { Err(status.into()) };
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Listening, limits, start and stop.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use saker_nvme::fabrics::DISCOVERY_NQN;
+use saker_target::{ConnectionId, Hosts, Kind, Portal, Subsystem, SubsystemConfig};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::config::{ConfigError, Served, ServerConfig};
+use crate::connection;
+use crate::engine::{self, Request};
+use crate::local::Local;
+
+/// Why a server cannot start, or did not end well. One line, with what to do.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The configuration makes no sense.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A device cannot be opened or closed.
+    #[error("{0}")]
+    Device(#[from] saker_realtime::Error),
+    /// A name that no subsystem can have.
+    #[error("{0}; give another --nqn")]
+    Name(#[from] saker_device::controller::IdentityError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {0}: {1}; is another target running there?")]
+    Listen(SocketAddr, std::io::Error),
+    /// The operating system refuses threads or sockets.
+    #[error("cannot start: {0}; see the system's limits")]
+    System(#[from] std::io::Error),
+}
+
+/// Discovery controllers at most: each host needs one for a moment.
+const DISCOVERY_CONTROLLERS_MAX: usize = 256;
+/// I/O controllers of a subsystem at most.
+const CONTROLLERS_MAX: usize = 256;
+/// After a failure to accept, such as of too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What connections share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub config: ServerConfig,
+    subsystems: BTreeMap<String, Sender<Request>>,
+}
+
+impl Shared {
+    pub fn subsystem(&self, nqn: &str) -> Option<Sender<Request>> {
+        self.subsystems.get(nqn).cloned()
+    }
+}
+
+type EngineThread = JoinHandle<Result<(), saker_realtime::Error>>;
+
+/// A target that runs.
+#[derive(Debug)]
+pub struct Server {
+    addresses: Vec<SocketAddr>,
+    names: Vec<String>,
+    stop: watch::Sender<bool>,
+    shared: Arc<Shared>,
+    engines: Vec<EngineThread>,
+    sockets: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Opens the devices, listens, and returns when hosts can connect.
+    ///
+    /// # Errors
+    /// [`ServeError`].
+    pub fn start(config: ServerConfig) -> Result<Self, ServeError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let listeners = listen(&runtime, &config)?;
+        let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
+        let mut starting = Starting { subsystems: BTreeMap::new(), engines: Vec::new() };
+        let names = starting.start_all(&config, &addresses)?;
+        let shared = Arc::new(Shared { config, subsystems: starting.subsystems });
+        let (stop, stopping) = watch::channel(false);
+        let thread = std::thread::Builder::new().name("saker-sockets".into());
+        let for_thread = Arc::clone(&shared);
+        let sockets = thread.spawn(move || runtime.block_on(accept_all(listeners, for_thread, stopping)))?;
+        Ok(Self { addresses, names, stop, shared, engines: starting.engines, sockets: Some(sockets) })
+    }
+
+    /// Where it listens; ports that were given as 0 are chosen now.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The SUBNQNs it serves.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Answers what was asked, closes every connection, flushes and closes the devices.
+    ///
+    /// # Errors
+    /// [`ServeError::Device`] if one could not be closed.
+    pub fn stop(mut self) -> Result<(), ServeError> {
+        self.stop_sockets();
+        self.shared.subsystems.values().for_each(|subsystem| drop(subsystem.send(Request::Stop)));
+        for engine in self.engines.drain(..) {
+            engine.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
+        Ok(())
+    }
+
+    fn stop_sockets(&mut self) {
+        // The thread may have ended already.
+        let _ = self.stop.send(true);
+        if let Some(sockets) = self.sockets.take() {
+            // A panic there has been printed; the devices are to be closed all the same.
+            let _ = sockets.join();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop_sockets();
+    }
+}
+
+fn listen(runtime: &Runtime, config: &ServerConfig) -> Result<Vec<TcpListener>, ServeError> {
+    let bind = |address: &SocketAddr| {
+        let bound = runtime.block_on(TcpListener::bind(*address));
+        bound.map_err(|error| ServeError::Listen(*address, error))
+    };
+    config.listen.iter().map(bind).collect()
+}
+
+struct Starting {
+    subsystems: BTreeMap<String, Sender<Request>>,
+    engines: Vec<EngineThread>,
+}
+
+impl Starting {
+    fn start_all(&mut self, config: &ServerConfig, at: &[SocketAddr]) -> Result<Vec<String>, ServeError> {
+        let mut names = Vec::new();
+        for served in &config.subsystems {
+            let local = Local::open(&served.url)?;
+            let described = describe(&local, served, &config.hosts);
+            if self.subsystems.contains_key(&described.nqn) {
+                let what = format!("two subsystems have the name {}", described.nqn);
+                return Err(ConfigError::new(what, "give each its own nqn").into());
+            }
+            names.push(described.nqn.clone());
+            self.start(described, Some(local), config.busy_poll)?;
+        }
+        let discovery = discovery(portals(&names, at));
+        self.start(discovery, None, false)?;
+        Ok(names)
+    }
+
+    fn start(
+        &mut self,
+        described: SubsystemConfig,
+        local: Option<Local>,
+        busy_poll: bool,
+    ) -> Result<(), ServeError> {
+        let nqn = described.nqn.clone();
+        let (requests, received) = mpsc::channel();
+        let subsystem = Subsystem::new(described)?;
+        self.engines.push(engine::start(subsystem, local, received, busy_poll)?);
+        self.subsystems.insert(nqn, requests);
+        Ok(())
+    }
+}
+
+fn describe(local: &Local, served: &Served, hosts: &Hosts) -> SubsystemConfig {
+    let ([serial, model, firmware, own], volatile_write_cache) = local.identity();
+    SubsystemConfig {
+        nqn: served.nqn.clone().unwrap_or(own),
+        serial,
+        model,
+        firmware,
+        volatile_write_cache,
+        hosts: hosts.clone(),
+        portals: Vec::new(),
+        kind: Kind::Nvm,
+        controllers_max: CONTROLLERS_MAX,
+    }
+}
+
+/// Anybody may ask what there is; connecting is another matter.
+fn discovery(portals: Vec<Portal>) -> SubsystemConfig {
+    SubsystemConfig {
+        nqn: DISCOVERY_NQN.into(),
+        serial: "discovery".into(),
+        model: "Saker discovery".into(),
+        firmware: env!("CARGO_PKG_VERSION").into(),
+        volatile_write_cache: false,
+        hosts: Hosts::Any,
+        portals,
+        kind: Kind::Discovery,
+        controllers_max: DISCOVERY_CONTROLLERS_MAX,
+    }
+}
+
+fn portals(names: &[String], at: &[SocketAddr]) -> Vec<Portal> {
+    let each = |nqn: &String, at: &SocketAddr| Portal { nqn: nqn.clone(), address: at.ip(), port: at.port() };
+    names.iter().flat_map(|nqn| at.iter().map(move |at| each(nqn, at))).collect()
+}
+
+async fn accept_all(listeners: Vec<TcpListener>, shared: Arc<Shared>, mut stopping: watch::Receiver<bool>) {
+    let mut accepting = JoinSet::new();
+    let connections = Arc::new(Semaphore::new(shared.config.connections_max));
+    let handshakes = Arc::new(Semaphore::new(shared.config.handshakes_max));
+    let next_id = Arc::new(AtomicU64::new(1));
+    for listener in listeners {
+        let acceptor = Acceptor {
+            shared: Arc::clone(&shared),
+            connections: Arc::clone(&connections),
+            handshakes: Arc::clone(&handshakes),
+            next_id: Arc::clone(&next_id),
+            stopping: stopping.clone(),
+        };
+        accepting.spawn(acceptor.run(listener));
+    }
+    // Only the sender's end of life or the word to stop ends the wait.
+    let _ = stopping.changed().await;
+    while accepting.join_next().await.is_some() {}
+    let everyone = shared.config.connections_max as u32;
+    let _ = tokio::time::timeout(shared.config.stop_timeout, connections.acquire_many(everyone)).await;
+}
+
+struct Acceptor {
+    shared: Arc<Shared>,
+    connections: Arc<Semaphore>,
+    handshakes: Arc<Semaphore>,
+    next_id: Arc<AtomicU64>,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Acceptor {
+    async fn run(mut self, listener: TcpListener) {
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => self.take(stream),
+                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                },
+                _ = self.stopping.changed() => return,
+            }
+        }
+    }
+
+    /// Serves the socket on a task of its own, or closes it if there are too many.
+    fn take(&self, stream: tokio::net::TcpStream) {
+        let Ok(connection) = Arc::clone(&self.connections).try_acquire_owned() else { return };
+        let Ok(handshake) = Arc::clone(&self.handshakes).try_acquire_owned() else { return };
+        // A host that vanishes without a word is noticed by the kernel, whether or not it uses keep alive timers.
+        let keeps_alive = rustix::net::sockopt::set_socket_keepalive(&stream, true);
+        if stream.set_nodelay(true).is_err() || keeps_alive.is_err() {
+            return;
+        }
+        let id: ConnectionId = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let (shared, stopping) = (Arc::clone(&self.shared), self.stopping.clone());
+        tokio::spawn(async move {
+            connection::serve(id, stream, shared, handshake, stopping).await;
+            drop(connection);
+        });
+    }
+}

@@ -1,0 +1,8 @@
+//! Target and initiator over real sockets on the loopback interface, ports chosen by the system.
+
+mod commands;
+mod limits;
+mod malformed;
+mod power;
+mod raw;
+mod support;

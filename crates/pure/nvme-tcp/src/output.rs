@@ -1,0 +1,111 @@
+//! Bytes on their way to the socket.
+
+use std::collections::VecDeque;
+
+/// Data of at least this length keeps its buffer; shorter data is copied behind what is there.
+const OWN_CHUNK_BYTES: usize = 8 << 10;
+
+/// Copied data is gathered in chunks of about this length.
+const CHUNK_BYTES: usize = 16 << 10;
+
+/// A queue of bytes.
+#[derive(Debug, Default)]
+pub struct Output {
+    chunks: VecDeque<Vec<u8>>,
+    /// Bytes of the first chunk that are sent.
+    sent: usize,
+    pending: usize,
+    /// An empty buffer for the next chunk.
+    spare: Vec<u8>,
+}
+
+impl Output {
+    /// Bytes that wait.
+    #[must_use]
+    pub const fn pending(&self) -> usize {
+        self.pending
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.pending == 0
+    }
+
+    /// The pieces that wait, in order.
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        let mut skip = self.sent;
+        self.chunks.iter().map(move |chunk| chunk.get(std::mem::take(&mut skip)..).unwrap_or_default())
+    }
+
+    /// The first `bytes` bytes have been sent.
+    ///
+    /// # Panics
+    /// Never: more than wait are taken as all.
+    pub fn consume(&mut self, bytes: usize) {
+        self.pending = self.pending.saturating_sub(bytes);
+        self.sent += bytes;
+        while let Some(first) = self.chunks.front()
+            && self.sent >= first.len()
+        {
+            self.sent -= first.len();
+            if let Some(mut chunk) = self.chunks.pop_front()
+                && chunk.capacity() <= 2 * CHUNK_BYTES
+            {
+                chunk.clear();
+                self.spare = chunk;
+            }
+        }
+        if self.chunks.is_empty() {
+            self.sent = 0;
+        }
+    }
+
+    /// Appends a copy.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.pending += bytes.len();
+        match self.chunks.back_mut() {
+            Some(last) if last.len() + bytes.len() <= CHUNK_BYTES => last.extend_from_slice(bytes),
+            _ => {
+                let mut chunk = std::mem::take(&mut self.spare);
+                chunk.extend_from_slice(bytes);
+                self.chunks.push_back(chunk);
+            }
+        }
+    }
+
+    /// Appends a buffer, without a copy if it is long.
+    pub(crate) fn push_owned(&mut self, bytes: Vec<u8>) {
+        if bytes.len() < OWN_CHUNK_BYTES {
+            return self.push(&bytes);
+        }
+        self.pending += bytes.len();
+        self.chunks.push_back(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_out_in_order_whatever_is_taken_at_once() {
+        let mut output = Output::default();
+        let mut expected = Vec::new();
+        for n in 0..50_usize {
+            let piece = vec![n as u8; n * 997 % 20_011];
+            expected.extend_from_slice(&piece);
+            if n % 3 == 0 { output.push(&piece) } else { output.push_owned(piece) }
+        }
+        assert_eq!(output.pending(), expected.len());
+        let mut sent = Vec::new();
+        while !output.is_empty() {
+            let piece = output.pieces().find(|piece| !piece.is_empty()).unwrap_or_default();
+            let take = piece.len().min(7_001);
+            sent.extend_from_slice(&piece[..take]);
+            output.consume(take);
+        }
+        assert!(sent == expected, "the same bytes");
+        assert_eq!(output.pieces().count(), 0, "no chunk is kept");
+    }
+}

@@ -1,0 +1,303 @@
+//! The controller's end of a connection.
+//!
+//! A command becomes a [`Command`] once its data is here, and is answered by [`Target::complete`]. Memory is bounded: a
+//! command that brings or asks for data waits, in order, until the data of those before it has been sent; its R2T is
+//! sent only then. In-capsule data cannot be kept waiting, so it counts without limit of its own: there are at most as
+//! many commands as the queue has entries.
+
+mod flights;
+mod receive;
+
+use std::collections::VecDeque;
+
+use saker_nvme::tcp::{CapsuleResp, DataPdu, FatalError, IcReq, IcResp, R2t, flag};
+use saker_nvme::{Cqe, Sqe, Status};
+use zerocopy::FromBytes;
+
+use crate::frame::{Digests, Framer};
+use crate::output::Output;
+use crate::send::{self, Payload};
+use flights::{Flight, Flights, Stage};
+
+/// What a connection may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TargetLimits {
+    /// Bytes of in-capsule data of a command.
+    pub capsule_data_max: u32,
+    /// MAXH2CDATA: bytes of data of one H2CData PDU; a multiple of 4, at least 4096.
+    pub h2c_data_max: u32,
+    /// Bytes of data of one command.
+    pub transfer_max: u32,
+    /// Bytes of data of all commands together, what waits to be sent included; at least `transfer_max`.
+    pub memory_max: usize,
+}
+
+impl Default for TargetLimits {
+    /// 8 KiB in capsules, which Linux relies on for admin commands; values to 2 MiB; 16 MiB in all.
+    fn default() -> Self {
+        Self {
+            capsule_data_max: 8 << 10,
+            h2c_data_max: 256 << 10,
+            transfer_max: 2 << 20,
+            memory_max: 16 << 20,
+        }
+    }
+}
+
+/// A command whose data is here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Command {
+    /// Names the command in [`Target::complete`].
+    pub token: u16,
+    /// The entry; its CID is the host's.
+    pub sqe: Sqe,
+    /// Data from the host.
+    pub data: Vec<u8>,
+    /// Bytes that the host takes.
+    pub room: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Handshake,
+    Open,
+    /// A termination request is in the output, or the host has sent one.
+    Ended,
+}
+
+/// The state machine.
+#[derive(Debug)]
+pub struct Target {
+    framer: Framer,
+    link: Link,
+}
+
+/// All but the framer, which calls it.
+#[derive(Debug)]
+struct Link {
+    limits: TargetLimits,
+    phase: Phase,
+    digests: Digests,
+    /// Alignment of data to the host in bytes.
+    align: usize,
+    /// Entries of the submission queue.
+    entries: u16,
+    head: u16,
+    flights: Flights,
+    /// Commands that wait for memory.
+    waiting: VecDeque<u16>,
+    /// Memory of commands that do not wait.
+    granted: usize,
+    ready: VecDeque<Command>,
+    output: Output,
+    /// The PDU that is being received.
+    current: receive::Current,
+    error: Option<FatalError>,
+}
+
+/// Entries until Connect has told how many there are: only Connect itself may come.
+const ENTRIES_BEFORE_CONNECT: u16 = 2;
+
+impl Target {
+    /// Waits for ICReq.
+    ///
+    /// # Panics
+    /// If the limits contradict each other.
+    #[must_use]
+    pub fn new(limits: TargetLimits) -> Self {
+        assert!(limits.memory_max >= limits.transfer_max as usize, "the longest transfer fits the memory");
+        assert!(limits.h2c_data_max >= 4096 && limits.h2c_data_max.is_multiple_of(4), "MAXH2CDATA is valid");
+        let link = Link {
+            limits,
+            phase: Phase::Handshake,
+            digests: Digests::default(),
+            align: 4,
+            entries: ENTRIES_BEFORE_CONNECT,
+            head: 0,
+            flights: Flights::default(),
+            waiting: VecDeque::new(),
+            granted: 0,
+            ready: VecDeque::new(),
+            output: Output::default(),
+            current: receive::Current::default(),
+            error: None,
+        };
+        Self { framer: Framer::default(), link }
+    }
+
+    /// Takes bytes from the socket. After the end they are ignored.
+    pub fn feed(&mut self, input: &[u8]) {
+        if self.link.phase == Phase::Ended {
+            return;
+        }
+        if let Err(error) = self.framer.feed(input, &mut self.link) {
+            self.link.end(error, self.framer.offending());
+        }
+    }
+
+    /// The next command to execute.
+    pub fn next_command(&mut self) -> Option<Command> {
+        self.link.ready.pop_front()
+    }
+
+    /// Connect has succeeded: the queue has so many entries.
+    pub fn set_entries(&mut self, entries: u16) {
+        self.link.entries = entries.max(2);
+    }
+
+    /// Answers a command: `data` goes to the host if `status` is success. `result` is DW0 and DW1. Unknown tokens, those
+    /// of a connection that has ended meanwhile, are ignored.
+    pub fn complete(&mut self, token: u16, status: Status, result: u64, data: Vec<u8>) {
+        self.link.complete(token, status, result, data);
+        self.link.admit_waiting();
+    }
+
+    /// What has to be sent.
+    #[must_use]
+    pub const fn output(&self) -> &Output {
+        &self.link.output
+    }
+
+    /// So many bytes of the output have been sent.
+    pub fn sent(&mut self, bytes: usize) {
+        self.link.output.consume(bytes);
+        self.link.admit_waiting();
+    }
+
+    /// Whether more input may be fed: while much waits to be sent, a host that does not read is not read from.
+    #[must_use]
+    pub fn wants_input(&self) -> bool {
+        self.link.phase != Phase::Ended && self.link.output.pending() < self.link.limits.memory_max
+    }
+
+    /// Whether the handshake is over and the connection has not ended.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.link.phase == Phase::Open
+    }
+
+    /// Whether the connection is over: what is in the output should still be sent, then the socket closed.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.link.phase == Phase::Ended
+    }
+
+    /// What ended the connection, if it was the host's fault.
+    #[must_use]
+    pub const fn error(&self) -> Option<FatalError> {
+        self.link.error
+    }
+
+    /// Commands that are not answered.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.link.flights.len()
+    }
+
+    /// Bytes of data held for commands and for sending.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.link.granted + self.link.output.pending()
+    }
+
+    /// The digests agreed on.
+    #[must_use]
+    pub const fn digests(&self) -> Digests {
+        self.link.digests
+    }
+}
+
+impl Link {
+    fn end(&mut self, error: FatalError, offending: &[u8]) {
+        send::term(&mut self.output, true, error, offending);
+        self.error = Some(error);
+        self.close();
+    }
+
+    /// Forgets all commands; answers that still come are ignored.
+    fn close(&mut self) {
+        self.phase = Phase::Ended;
+        (self.flights, self.granted) = (Flights::default(), 0);
+        self.ready.clear();
+        self.waiting.clear();
+    }
+
+    fn handshake(&mut self, header: &[u8]) -> Result<(), FatalError> {
+        let request = IcReq::read_from_bytes(header).map_err(|_| FatalError::Sequence)?;
+        if request.pfv.get() != 0 {
+            return Err(FatalError::Unsupported(8));
+        }
+        if request.hpda > 31 {
+            return Err(FatalError::HeaderField(10));
+        }
+        self.digests = Digests::from_bits(request.dgst);
+        if self.digests.bits() != request.dgst {
+            return Err(FatalError::HeaderField(11));
+        }
+        self.align = (usize::from(request.hpda) + 1) * 4;
+        self.phase = Phase::Open;
+        send::plain(&mut self.output, &IcResp::new(self.digests.bits(), self.limits.h2c_data_max));
+        Ok(())
+    }
+
+    /// Lets commands go on that wait for memory. The first always may when nothing else holds any.
+    fn admit_waiting(&mut self) {
+        while let Some(token) = self.waiting.front().copied() {
+            let Some(bytes) = self.flights.get(token).map(|flight| flight.bytes as usize) else {
+                self.waiting.pop_front();
+                continue;
+            };
+            let held = self.granted + self.output.pending();
+            if held > 0 && held + bytes > self.limits.memory_max {
+                return;
+            }
+            self.waiting.pop_front();
+            self.admit(token);
+        }
+    }
+
+    fn admit(&mut self, token: u16) {
+        let Some(flight) = self.flights.get_mut(token) else { return };
+        self.granted += flight.bytes as usize;
+        if flight.stage == Stage::WaitsToSend {
+            flight.stage = Stage::Executing;
+            let command = Command { token, sqe: flight.sqe, data: Vec::new(), room: flight.bytes };
+            self.ready.push_back(command);
+            return;
+        }
+        flight.stage = Stage::Receiving;
+        flight.data.reserve_exact(flight.bytes as usize);
+        let ready = R2t::new(flight.sqe.cid.get(), token, 0, flight.bytes);
+        send::pdu(&mut self.output, &ready, Payload::None, self.digests, 4);
+    }
+
+    fn complete(&mut self, token: u16, status: Status, result: u64, mut data: Vec<u8>) {
+        let Some(flight) = self.flights.remove(token) else { return };
+        self.granted -= flight.bytes as usize;
+        data.truncate(if status.is_success() && flight.is_read { flight.bytes as usize } else { 0 });
+        let cid = flight.sqe.cid.get();
+        if !data.is_empty() {
+            let mut header = DataPdu::c2h(cid, 0, data.len() as u32);
+            header.ch.flags = flag::LAST;
+            send::pdu(&mut self.output, &header, Payload::Owned(data), self.digests, self.align);
+        }
+        self.respond(cid, status, result);
+    }
+
+    fn respond(&mut self, cid: u16, status: Status, result: u64) {
+        let cqe = Cqe::new(result, self.head, 0, cid, status);
+        send::pdu(&mut self.output, &CapsuleResp::new(cqe), Payload::None, self.digests, 4);
+    }
+
+    /// A command without anything to wait for.
+    fn start(&mut self, flight: Flight) -> Result<(), FatalError> {
+        let (sqe, bytes) = (flight.sqe, flight.data.len());
+        let mut flight = flight;
+        flight.bytes = bytes as u32;
+        let data = std::mem::take(&mut flight.data);
+        let token = self.flights.insert(flight)?;
+        self.granted += bytes;
+        self.ready.push_back(Command { token, sqe, data, room: 0 });
+        Ok(())
+    }
+}

@@ -1,0 +1,244 @@
+//! One host's controller.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use saker_device::controller::{Action, Controller, Identity, NamespaceFacts, Outcome, RegisterAction};
+use saker_link::{Registers, offset};
+use saker_nvme::admin::feature::fid;
+use saker_nvme::admin::{self, AdminCommand};
+use saker_nvme::fabrics::{FabricsCommand, property};
+use saker_nvme::identify::cns;
+use saker_nvme::log::lid;
+use saker_nvme::regs::Aqa;
+use saker_nvme::{PointerRule, Sqe, Status};
+use saker_sim::Instant;
+
+use crate::discovery::{self, Portal};
+use crate::identify;
+use crate::subsystem::Kind;
+use crate::{Answer, ConnectionId, Reaction};
+
+/// A host's controller and its queues.
+#[derive(Debug)]
+pub(crate) struct Association {
+    pub hostnqn: String,
+    pub hostid: [u8; 16],
+    pub admin: ConnectionId,
+    /// I/O queues by QID.
+    pub queues: BTreeMap<u16, ConnectionId>,
+    pub last_seen: Instant,
+    kind: Kind,
+    controller: Controller,
+    registers: Registers,
+    /// Tokens of Asynchronous Event Requests.
+    held: VecDeque<u16>,
+    /// Keep alive as Connect set it; the feature overrides it.
+    keep_alive_ms: u32,
+}
+
+impl Association {
+    pub fn new(
+        identity: Identity,
+        kind: Kind,
+        (hostnqn, hostid): (String, [u8; 16]),
+        admin: ConnectionId,
+        now: Instant,
+        keep_alive_ms: u32,
+    ) -> Self {
+        let controller = Controller::new(identity).expect("the identity was checked with the subsystem");
+        let registers = Registers::new();
+        controller.publish(&registers);
+        Self {
+            hostnqn,
+            hostid,
+            admin,
+            queues: BTreeMap::new(),
+            last_seen: now,
+            kind,
+            controller,
+            registers,
+            held: VecDeque::new(),
+            keep_alive_ms,
+        }
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.controller.status().rdy()
+    }
+
+    pub fn is_usable(&self, facts: &NamespaceFacts) -> bool {
+        self.controller.is_usable(facts)
+    }
+
+    pub fn has_write_cache_off(&self) -> bool {
+        !self.controller.write_cache_enabled()
+    }
+
+    pub fn queues_granted(&self, io_queues_max: u16) -> u16 {
+        if self.kind == Kind::Discovery { 0 } else { io_queues_max }
+    }
+
+    /// Whether no command has come for the keep alive time-out.
+    pub fn is_expired(&self, now: Instant) -> bool {
+        let ms = match self.controller.keep_alive_ms() {
+            0 => self.keep_alive_ms,
+            set => set,
+        };
+        ms > 0 && now.since(self.last_seen).as_nanos() / 1_000_000 > u64::from(ms)
+    }
+
+    /// A Fabrics command of a connected queue.
+    pub fn fabrics(&mut self, sqe: &Sqe, is_admin: bool) -> Reaction {
+        let command = match FabricsCommand::decode(sqe) {
+            Ok(command) => command,
+            Err(status) => return Reaction::Complete(Answer::status(status)),
+        };
+        match command {
+            // Bound already: the controller is busy with this queue.
+            FabricsCommand::Connect(_) => Reaction::Complete(Answer::status(Status::CONNECT_CONTROLLER_BUSY)),
+            FabricsCommand::Disconnect if !is_admin => Reaction::CompleteAndClose(Answer::result(0)),
+            _ if !is_admin => Reaction::Complete(Answer::status(Status::INVALID_OPCODE)),
+            FabricsCommand::PropertyGet { offset, wide } => Reaction::Complete(self.property(offset, wide)),
+            FabricsCommand::PropertySet { offset, wide, value } => self.set_property(offset, wide, value),
+            FabricsCommand::Disconnect => Reaction::Complete(Answer::status(Status::INVALID_FIELD)),
+        }
+    }
+
+    fn property(&self, offset: u32, wide: bool) -> Answer {
+        let word = |at| u64::from(self.registers.load_u32(at).unwrap_or(0));
+        match (offset, wide) {
+            // A subsystem reset would be every host's.
+            (property::CAP, true) => Answer::result(self.controller.caps().with_nssrs(false).0),
+            (property::VS, false) => Answer::result(word(offset::VS)),
+            (property::CC, false) => Answer::result(word(offset::CC)),
+            (property::CSTS, false) => Answer::result(word(offset::CSTS)),
+            _ => Answer::status(Status::INVALID_FIELD),
+        }
+    }
+
+    fn set_property(&mut self, offset: u32, wide: bool, value: u64) -> Reaction {
+        if (offset, wide) != (property::CC, false) {
+            return Reaction::Complete(Answer::status(Status::INVALID_FIELD));
+        }
+        // The admin queue is the connection: the registers that would describe it hold what any ring might.
+        let aqa = Aqa::default().with_asqs(1).with_acqs(1);
+        let written = self.registers.store_u32(offset::AQA, aqa.0);
+        let written = written.and_then(|()| self.registers.store_u32(offset::CC, value as u32));
+        debug_assert!(written.is_ok(), "the block has these registers");
+        self.follow_registers()
+    }
+
+    fn follow_registers(&mut self) -> Reaction {
+        loop {
+            match self.controller.on_register_change(&self.registers) {
+                RegisterAction::None => return Reaction::Complete(Answer::result(0)),
+                RegisterAction::Enable { .. } => self.controller.ready(&self.registers),
+                RegisterAction::Disable | RegisterAction::SubsystemReset => {
+                    self.controller.disabled(&self.registers);
+                    self.held.clear();
+                }
+                RegisterAction::Shutdown(_) => return Reaction::FlushThenShutdown,
+            }
+        }
+    }
+
+    pub fn shutdown_done(&mut self) {
+        self.controller.shutdown_done(&self.registers);
+        // The host may have asked for more meanwhile; a second shutdown cannot be among it.
+        let _ = self.follow_registers();
+    }
+
+    /// An admin command. `others_write_through`: another host has switched the write cache off.
+    pub fn admin(
+        &mut self,
+        token: u16,
+        sqe: &Sqe,
+        facts: &[NamespaceFacts],
+        portals: &[Portal],
+        others_write_through: bool,
+    ) -> Reaction {
+        if !self.is_ready() {
+            return Reaction::Complete(Answer::status(Status::COMMAND_SEQUENCE_ERROR));
+        }
+        if let Some(answer) = self.fabrics_only(sqe, portals) {
+            return Reaction::Complete(answer);
+        }
+        let local = sqe.with_prp(0, 0);
+        let outcome = self.controller.admin(&local, facts);
+        self.react(token, &local, outcome, others_write_through)
+    }
+
+    /// Admin commands that a controller over Fabrics answers otherwise than one with rings.
+    fn fabrics_only(&mut self, sqe: &Sqe, portals: &[Portal]) -> Option<Answer> {
+        let ring_commands = [
+            admin::opcode::CREATE_SQ,
+            admin::opcode::CREATE_CQ,
+            admin::opcode::DELETE_SQ,
+            admin::opcode::DELETE_CQ,
+        ];
+        if ring_commands.contains(&sqe.opcode) {
+            return Some(Answer::status(Status::INVALID_OPCODE));
+        }
+        let command = AdminCommand::decode_with(sqe, PointerRule::Sgl);
+        match command {
+            Err(status) => Some(Answer::status(status)),
+            Ok(AdminCommand::GetLogPage(log))
+                if log.lid == lid::DISCOVERY && self.kind == Kind::Discovery =>
+            {
+                Some(match discovery::log(portals, &log) {
+                    Ok(data) => Answer { data, ..Answer::result(0) },
+                    Err(status) => Answer::status(status),
+                })
+            }
+            Ok(AdminCommand::Identify(command))
+                if self.kind == Kind::Discovery && command.cns != cns::CONTROLLER =>
+            {
+                Some(Answer::status(Status::INVALID_FIELD))
+            }
+            Ok(AdminCommand::FormatNvm(_)) if self.kind == Kind::Discovery => {
+                Some(Answer::status(Status::INVALID_OPCODE))
+            }
+            Ok(_) => None,
+        }
+    }
+
+    fn react(&mut self, token: u16, sqe: &Sqe, outcome: Outcome, others_write_through: bool) -> Reaction {
+        let mut data = outcome.data.unwrap_or_default();
+        if sqe.opcode == admin::opcode::IDENTIFY && sqe.cdw10.get() as u8 == cns::CONTROLLER {
+            identify::for_fabrics(&mut data, self.kind);
+        }
+        let answer = Answer { status: outcome.status, result: u64::from(outcome.dw0), data };
+        match outcome.action {
+            None => Reaction::Complete(answer),
+            Some(Action::HoldAsyncEvent) => {
+                self.held.push_back(token);
+                Reaction::Hold
+            }
+            // Commands are executed as they come; there is nothing to take back.
+            Some(Action::Abort { .. }) => {
+                self.controller.abort_done();
+                Reaction::Complete(answer)
+            }
+            // The cache is the device's: it is on only while no host wants it off.
+            Some(Action::SetWriteCache(true)) if others_write_through => Reaction::Complete(answer),
+            Some(_) => Reaction::Device(*sqe),
+        }
+    }
+
+    /// The device refused what [`Reaction::Device`] asked for.
+    pub fn device_refused(&mut self, sqe: &Sqe) {
+        if sqe.opcode == admin::opcode::SET_FEATURES && sqe.cdw10.get() as u8 == fid::VOLATILE_WRITE_CACHE {
+            self.controller.undo(&Action::SetWriteCache(sqe.cdw11.get() & 1 != 0));
+        }
+    }
+
+    pub fn namespace_changed(&mut self, nsid: u32) {
+        self.controller.namespace_changed(nsid);
+    }
+
+    /// A request to complete, and DW0 to complete it with.
+    pub fn next_event(&mut self) -> Option<(u16, u32)> {
+        let dw0 = self.controller.next_event()?;
+        self.held.pop_front().map(|token| (token, dw0))
+    }
+}

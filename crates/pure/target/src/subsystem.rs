@@ -1,0 +1,355 @@
+//! Which hosts and queues are connected to a subsystem.
+
+use std::collections::BTreeMap;
+
+use saker_device::controller::{Identity, NamespaceFacts};
+use saker_nvme::fabrics::{Connect, ConnectData, InvalidParameter, nqn_of};
+use saker_nvme::{Sqe, Status, admin, fabrics};
+use saker_sim::Instant;
+
+use crate::association::Association;
+use crate::discovery::Portal;
+use crate::{ConnectionId, IO_QUEUES_MAX, QUEUE_ENTRIES_MAX, Reaction, TRANSFER_BYTES_MAX};
+
+/// What kind of controllers a subsystem has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// I/O controllers.
+    Nvm,
+    /// Discovery controllers.
+    Discovery,
+}
+
+/// Which hosts may connect.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Hosts {
+    /// Any.
+    Any,
+    /// Those with one of these names.
+    Named(Vec<String>),
+}
+
+impl Hosts {
+    fn admit(&self, hostnqn: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Named(names) => names.iter().any(|name| name == hostnqn),
+        }
+    }
+}
+
+/// What a subsystem is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SubsystemConfig {
+    /// SUBNQN.
+    pub nqn: String,
+    /// Serial number.
+    pub serial: String,
+    /// Model.
+    pub model: String,
+    /// Firmware revision.
+    pub firmware: String,
+    /// Whether completed writes may be lost with the power before a Flush.
+    pub volatile_write_cache: bool,
+    /// Which hosts may connect.
+    pub hosts: Hosts,
+    /// What its discovery log tells, for [`Kind::Discovery`].
+    pub portals: Vec<Portal>,
+    /// Its controllers.
+    pub kind: Kind,
+    /// Controllers at most.
+    pub controllers_max: usize,
+}
+
+/// A connected queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bound {
+    /// CNTLID.
+    pub cntlid: u16,
+    /// QID: 0 for the admin queue.
+    pub qid: u16,
+    /// Entries.
+    pub entries: u16,
+}
+
+/// Why a Connect failed: status, and DW0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// Status.
+    pub status: Status,
+    /// DW0: what it points at.
+    pub dw0: u32,
+}
+
+impl From<InvalidParameter> for Refusal {
+    fn from(parameter: InvalidParameter) -> Self {
+        Self { status: Status::CONNECT_INVALID_PARAMETERS, dw0: parameter.dw0() }
+    }
+}
+
+impl From<Status> for Refusal {
+    fn from(status: Status) -> Self {
+        Self { status, dw0: 0 }
+    }
+}
+
+/// A subsystem with its controllers.
+#[derive(Debug)]
+pub struct Subsystem {
+    config: SubsystemConfig,
+    associations: BTreeMap<u16, Association>,
+    bound: BTreeMap<ConnectionId, Bound>,
+    last_cntlid: u16,
+}
+
+/// CNTLIDs above are reserved.
+const CNTLID_MAX: u16 = 0xFFEF;
+
+impl Subsystem {
+    /// A subsystem without controllers.
+    ///
+    /// # Errors
+    /// Names that do not fit their fields.
+    pub fn new(config: SubsystemConfig) -> Result<Self, saker_device::controller::IdentityError> {
+        identity(&config, 1).check()?;
+        Ok(Self { config, associations: BTreeMap::new(), bound: BTreeMap::new(), last_cntlid: 0 })
+    }
+
+    /// SUBNQN.
+    #[must_use]
+    pub fn nqn(&self) -> &str {
+        &self.config.nqn
+    }
+
+    /// Controllers there are.
+    #[must_use]
+    pub fn controllers(&self) -> usize {
+        self.associations.len()
+    }
+
+    /// Connect on `connection`.
+    ///
+    /// # Errors
+    /// The status and DW0 to complete it with.
+    pub fn connect(
+        &mut self,
+        connection: ConnectionId,
+        connect: &Connect,
+        data: &ConnectData,
+        now: Instant,
+    ) -> Result<Bound, Refusal> {
+        if connect.record_format != 0 {
+            return Err(Status::CONNECT_INCOMPATIBLE_FORMAT.into());
+        }
+        let hostnqn = nqn_of(&data.hostnqn).ok_or(InvalidParameter::HOSTNQN)?;
+        if nqn_of(&data.subnqn) != Some(self.nqn()) {
+            return Err(InvalidParameter::SUBNQN.into());
+        }
+        if !self.config.hosts.admit(hostnqn) {
+            return Err(Status::CONNECT_INVALID_HOST.into());
+        }
+        if connect.sqsize == 0 || connect.sqsize >= QUEUE_ENTRIES_MAX {
+            return Err(InvalidParameter::SQSIZE.into());
+        }
+        let cntlid = if connect.qid == 0 {
+            self.connect_admin(connection, connect, data, hostnqn, now)?
+        } else {
+            self.connect_io(connection, connect, data, hostnqn)?
+        };
+        let bound = Bound { cntlid, qid: connect.qid, entries: connect.sqsize + 1 };
+        self.bound.insert(connection, bound);
+        Ok(bound)
+    }
+
+    fn connect_admin(
+        &mut self,
+        connection: ConnectionId,
+        connect: &Connect,
+        data: &ConnectData,
+        hostnqn: &str,
+        now: Instant,
+    ) -> Result<u16, Refusal> {
+        if data.cntlid.get() != ConnectData::ANY_CONTROLLER {
+            return Err(InvalidParameter::CNTLID.into());
+        }
+        if self.associations.len() >= self.config.controllers_max {
+            return Err(Status::CONNECT_CONTROLLER_BUSY.into());
+        }
+        let cntlid = self.free_cntlid();
+        let identity = identity(&self.config, cntlid);
+        let host = (hostnqn.to_owned(), data.hostid);
+        let kind = self.config.kind;
+        let association = Association::new(identity, kind, host, connection, now, connect.keep_alive_ms);
+        self.associations.insert(cntlid, association);
+        Ok(cntlid)
+    }
+
+    fn free_cntlid(&mut self) -> u16 {
+        loop {
+            self.last_cntlid = if self.last_cntlid >= CNTLID_MAX { 1 } else { self.last_cntlid + 1 };
+            if !self.associations.contains_key(&self.last_cntlid) {
+                return self.last_cntlid;
+            }
+        }
+    }
+
+    fn connect_io(
+        &mut self,
+        connection: ConnectionId,
+        connect: &Connect,
+        data: &ConnectData,
+        hostnqn: &str,
+    ) -> Result<u16, Refusal> {
+        let cntlid = data.cntlid.get();
+        let association = self.associations.get_mut(&cntlid).ok_or(InvalidParameter::CNTLID)?;
+        if association.hostnqn != hostnqn {
+            return Err(InvalidParameter::HOSTNQN.into());
+        }
+        if association.hostid != data.hostid {
+            return Err(InvalidParameter::HOSTID.into());
+        }
+        if connect.qid > association.queues_granted(IO_QUEUES_MAX) {
+            return Err(InvalidParameter::QID.into());
+        }
+        if !association.is_ready() || association.queues.contains_key(&connect.qid) {
+            return Err(Status::COMMAND_SEQUENCE_ERROR.into());
+        }
+        association.queues.insert(connect.qid, connection);
+        Ok(cntlid)
+    }
+
+    /// What a connection is bound to.
+    #[must_use]
+    pub fn bound(&self, connection: ConnectionId) -> Option<Bound> {
+        self.bound.get(&connection).copied()
+    }
+
+    /// Whether a command of this queue goes to [`Subsystem::command`] rather than to the device.
+    #[must_use]
+    pub fn is_for_controller(bound: Bound, sqe: &Sqe) -> bool {
+        bound.qid == 0 || sqe.opcode == fabrics::OPCODE
+    }
+
+    /// A command of an admin queue, or a Fabrics command.
+    pub fn command(
+        &mut self,
+        connection: ConnectionId,
+        token: u16,
+        sqe: &Sqe,
+        facts: &[NamespaceFacts],
+        now: Instant,
+    ) -> Reaction {
+        let Some(bound) = self.bound(connection) else {
+            return Reaction::Complete(crate::Answer::status(Status::COMMAND_SEQUENCE_ERROR));
+        };
+        let others_write_through = self.has_write_through(Some(bound.cntlid));
+        let association = self.associations.get_mut(&bound.cntlid).expect("a bound queue has its controller");
+        association.last_seen = now;
+        if sqe.opcode == fabrics::OPCODE {
+            return association.fabrics(sqe, bound.qid == 0);
+        }
+        association.admin(token, sqe, facts, &self.config.portals, others_write_through)
+    }
+
+    fn has_write_through(&self, except: Option<u16>) -> bool {
+        let others = self.associations.iter().filter(|(cntlid, _)| Some(**cntlid) != except);
+        self.config.volatile_write_cache && others.into_iter().any(|(_, a)| a.has_write_cache_off())
+    }
+
+    /// Whether the device must write through because a host wants it.
+    #[must_use]
+    pub fn wants_write_through(&self) -> bool {
+        self.has_write_through(None)
+    }
+
+    /// Checks whether an I/O command may use the namespace, and notes that the host lives.
+    ///
+    /// # Errors
+    /// 0Ch before the controller is ready, 0Bh for a namespace of a command set that is not enabled.
+    pub fn admit_io(
+        &mut self,
+        bound: Bound,
+        sqe: &Sqe,
+        facts: &[NamespaceFacts],
+        now: Instant,
+    ) -> Result<(), Status> {
+        let association = self.associations.get_mut(&bound.cntlid).ok_or(Status::COMMAND_SEQUENCE_ERROR)?;
+        association.last_seen = now;
+        if !association.is_ready() {
+            return Err(Status::COMMAND_SEQUENCE_ERROR);
+        }
+        match facts.iter().find(|ns| ns.nsid == sqe.nsid.get()) {
+            Some(ns) if !association.is_usable(ns) => Err(Status::INVALID_NAMESPACE_OR_FORMAT),
+            _ => Ok(()),
+        }
+    }
+
+    /// The Flush of [`Reaction::FlushThenShutdown`] has completed.
+    pub fn shutdown_done(&mut self, connection: ConnectionId) {
+        if let Some(association) = self.association(connection) {
+            association.shutdown_done();
+        }
+    }
+
+    /// The command of [`Reaction::Device`] has completed.
+    pub fn device_answered(&mut self, connection: ConnectionId, sqe: &Sqe, status: Status) {
+        if !status.is_success() {
+            if let Some(association) = self.association(connection) {
+                association.device_refused(sqe);
+            }
+        } else if sqe.opcode == admin::opcode::FORMAT_NVM {
+            self.associations.values_mut().for_each(|a| a.namespace_changed(sqe.nsid.get()));
+        }
+    }
+
+    fn association(&mut self, connection: ConnectionId) -> Option<&mut Association> {
+        let bound = self.bound.get(&connection)?;
+        self.associations.get_mut(&bound.cntlid)
+    }
+
+    /// Event requests to complete: connection, token and DW0.
+    pub fn events(&mut self) -> Vec<(ConnectionId, u16, u32)> {
+        let each = |a: &mut Association| {
+            let admin = a.admin;
+            std::iter::from_fn(|| a.next_event()).map(|(token, dw0)| (admin, token, dw0)).collect::<Vec<_>>()
+        };
+        self.associations.values_mut().flat_map(each).collect()
+    }
+
+    /// A connection is gone. With the admin queue goes the controller: the connections of its I/O queues, to be closed.
+    pub fn disconnected(&mut self, connection: ConnectionId) -> Vec<ConnectionId> {
+        let Some(bound) = self.bound.remove(&connection) else { return Vec::new() };
+        if bound.qid != 0 {
+            if let Some(association) = self.associations.get_mut(&bound.cntlid) {
+                association.queues.remove(&bound.qid);
+            }
+            return Vec::new();
+        }
+        let association = self.associations.remove(&bound.cntlid);
+        association.map_or_else(Vec::new, |a| a.queues.into_values().collect())
+    }
+
+    /// Admin connections of hosts that have not been heard of for their keep alive time-out, to be closed.
+    #[must_use]
+    pub fn expired(&self, now: Instant) -> Vec<ConnectionId> {
+        self.associations.values().filter(|a| a.is_expired(now)).map(|a| a.admin).collect()
+    }
+}
+
+fn identity(config: &SubsystemConfig, cntlid: u16) -> Identity {
+    Identity {
+        serial: config.serial.clone(),
+        model: config.model.clone(),
+        firmware: config.firmware.clone(),
+        subnqn: config.nqn.clone(),
+        uuid: [0; 16],
+        controller_id: cntlid,
+        max_queue_pairs: IO_QUEUES_MAX,
+        max_queue_entries: u32::from(QUEUE_ENTRIES_MAX),
+        max_transfer_bytes: TRANSFER_BYTES_MAX,
+        volatile_write_cache: config.volatile_write_cache,
+        sgl: false,
+        // The device's vendor commands need memory that it shares with its host.
+        vendor: None,
+    }
+}
