@@ -45,7 +45,7 @@ pub struct Cli {
 /// Options of every command.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Global {
-    /// The device: mem:, file:IMAGE, tcp://HOST:PORT/NQN; otherwise the variable SAKER_DEVICE
+    /// The device, mem: or file:IMAGE, with options such as ?nsid=2; otherwise the variable SAKER_DEVICE
     #[arg(long, global = true, value_name = "URL")]
     pub device: Option<String>,
     /// Write one versioned JSON document to standard output, and nothing else there
@@ -59,7 +59,7 @@ pub struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Compare HostKV, DiskKV and DiskKV+Saker on one workload
+    /// Compare HostKV and DiskKV on one workload
     Compare(c::compare::CompareArgs),
     /// Repeat published experiments and check their claims
     Reproduce(c::reproduce::ReproduceArgs),
@@ -83,6 +83,8 @@ pub enum Command {
     Load(c::load::LoadArgs),
     /// Write all records to a file
     Dump(c::dump::DumpArgs),
+    /// Read, write or trim blocks of a block namespace
+    Block(c::block::BlockArgs),
     /// Show what the device says of itself
     Info(c::info::InfoArgs),
     /// Show the timing profiles and where their numbers come from

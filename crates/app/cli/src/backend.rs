@@ -6,7 +6,7 @@ use crate::commands::compare::CompareArgs;
 use crate::commands::create::CreateArgs;
 use crate::error::CliError;
 use crate::report::{CheckReport, Comparison, CreateReport, Experiment, Listed};
-use crate::store::Store;
+use crate::store::{BlockStore, Store};
 
 /// Devices, images and experiments. The commands do the arguments and the output, this does the work.
 pub trait Backend {
@@ -15,6 +15,25 @@ pub trait Backend {
     /// # Errors
     /// `Usage` for a URL that makes no sense, `Failed` for a device that cannot be opened.
     fn open(&self, url: &str) -> Result<Box<dyn Store>, CliError>;
+
+    /// Opens the block namespace of a URL.
+    ///
+    /// # Errors
+    /// As [`Backend::open`].
+    fn open_block(&self, url: &str) -> Result<Box<dyn BlockStore>, CliError> {
+        Err(CliError::usage(format!("there are no block namespaces at `{url}`"), "name another device"))
+    }
+
+    /// What the device of a URL says of itself, as a JSON object.
+    ///
+    /// # Errors
+    /// As [`Backend::open`].
+    fn info(&self, url: &str) -> Result<serde_json::Value, CliError> {
+        let mut store = self.open(url)?;
+        let info = store.info();
+        let closed = store.close();
+        info.and_then(|info| closed.map(|()| info))
+    }
 
     /// Makes an image file.
     ///

@@ -1,5 +1,6 @@
 //! The commands, one a file: arguments, work, output.
 
+pub mod block;
 pub mod check;
 pub mod compare;
 pub mod create;
@@ -10,6 +11,7 @@ pub mod get;
 pub mod info;
 pub mod list;
 pub mod load;
+pub mod namespaces;
 pub mod profile;
 pub mod put;
 pub mod reproduce;

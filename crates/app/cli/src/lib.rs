@@ -26,16 +26,17 @@ pub use backend::Backend;
 pub use commands::check::CheckArgs;
 pub use commands::compare::{CompareArgs, TimingChoice};
 pub use commands::create::CreateArgs;
+pub use commands::namespaces::NamespaceChoice;
 pub use context::Streams;
 pub use error::CliError;
 pub use limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use linked::Linked;
 pub use report::{
-    Check, CheckReport, Comparison, CreateReport, Evidence, Experiment, Finding, Listed, Metric, System,
-    TimedRun, Verdict,
+    Blocks, Check, CheckReport, CheckedNamespace, Comparison, CreateReport, CreatedNamespace, Evidence,
+    Experiment, Finding, Listed, Metric, System, TimedRun, Verdict,
 };
 pub use run::run;
-pub use store::{Answer, ListOrder, Store};
+pub use store::{Answer, BlockStore, ListOrder, Store};
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,15 @@
 //! The backend of the `saker` program: where the crates that do the work are joined in.
 
+mod blocks;
+mod images;
+mod opened;
+
 use std::path::Path;
 
 use saker_lab::compare::{self, Cell, Input, Plan, Row, Timing};
 use saker_lab::motiv;
-use saker_realtime::{Error as DeviceError, Kv, check_image, create_image};
 use saker_workload::records::{RecordFormat, RecordSet};
 use saker_world::RunResult;
-use serde_json::{Value, json};
 
 use crate::backend::Backend;
 use crate::commands::compare::{CompareArgs, TimingChoice};
@@ -15,10 +17,10 @@ use crate::commands::create::CreateArgs;
 use crate::error::CliError;
 use crate::records::Format;
 use crate::report::{
-    Check, CheckReport, Comparison, CreateReport, Evidence, Experiment, Finding, Listed, Metric, System,
-    TimedRun, Verdict,
+    Check, CheckReport, Comparison, CreateReport, Evidence, Experiment, Listed, Metric, System, TimedRun,
+    Verdict,
 };
-use crate::store::{Answer, Store};
+use crate::store::{BlockStore, Store};
 
 /// The devices and experiments that this build contains.
 #[derive(Clone, Copy, Debug)]
@@ -30,49 +32,23 @@ const SIZES: [usize; 5] = [16, 64, 256, 1024, 4096];
 
 impl Backend for Linked {
     fn open(&self, url: &str) -> Result<Box<dyn Store>, CliError> {
-        let kv = Kv::open(url).map_err(|e| match e {
-            DeviceError::Url(_) => CliError::usage(e.to_string(), "see `saker help put`"),
-            other => failed(&other),
-        })?;
-        Ok(Box::new(Opened { kv, url: url.to_owned() }))
+        opened::open(url)
+    }
+
+    fn open_block(&self, url: &str) -> Result<Box<dyn BlockStore>, CliError> {
+        blocks::open(url)
+    }
+
+    fn info(&self, url: &str) -> Result<serde_json::Value, CliError> {
+        opened::info(url)
     }
 
     fn create(&self, args: &CreateArgs) -> Result<CreateReport, CliError> {
-        if !matches!(args.engine.as_str(), "hash" | "hash_store") {
-            return Err(CliError::usage(
-                format!("there is no engine `{}`", args.engine),
-                "the engine there is: hash",
-            ));
-        }
-        if args.force && args.image.is_file() {
-            std::fs::remove_file(&args.image).map_err(CliError::file("replace", &args.image))?;
-        }
-        let capacity_bytes =
-            create_image(&args.image, args.size, &args.profile, 1).map_err(|e| failed(&e))?;
-        let (image, profile) = (args.image.clone(), args.profile.clone());
-        Ok(CreateReport { image, capacity_bytes, profile, engine: "hash_store".into() })
+        images::create(args)
     }
 
     fn check(&self, image: &Path) -> Result<CheckReport, CliError> {
-        let (report, records) = match check_image(image, |_| {}) {
-            Ok(found) => found,
-            Err(DeviceError::Damaged { nsid, what }) => {
-                let damage = vec![Finding { place: format!("namespace {nsid}"), what }];
-                return Ok(CheckReport { image: image.to_path_buf(), records: 0, bytes: 0, torn: 0, damage });
-            }
-            Err(e) => return Err(failed(&e)),
-        };
-        let damage = report
-            .findings
-            .iter()
-            .map(|f| Finding { place: format!("{:?}", f.severity), what: f.what.clone() });
-        Ok(CheckReport {
-            image: image.to_path_buf(),
-            records,
-            bytes: report.counts.bytes_in_use,
-            torn: report.counts.pages_torn,
-            damage: damage.collect(),
-        })
+        images::check(image)
     }
 
     fn compare(&self, args: &CompareArgs, note: &mut dyn FnMut(&str)) -> Result<Comparison, CliError> {
@@ -134,101 +110,6 @@ impl Backend for Linked {
     }
 }
 
-/// A device of `Kv::open` as the commands see it.
-struct Opened {
-    kv: Kv,
-    url: String,
-}
-
-fn failed(error: &DeviceError) -> CliError {
-    match error.to_string().split_once("; ") {
-        Some((what, todo)) => CliError::failed(what, todo),
-        None => CliError::failed(error.to_string(), "see `saker help`"),
-    }
-}
-
-fn host(error: saker_host::HostError) -> CliError {
-    failed(&DeviceError::Host(error))
-}
-
-impl Store for Opened {
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {
-        self.kv.put(key, value).map_err(host)
-    }
-
-    fn get(&mut self, key: &[u8]) -> Answer<Option<Vec<u8>>> {
-        self.kv.get(key).map_err(host)
-    }
-
-    fn delete(&mut self, key: &[u8]) -> Answer<bool> {
-        self.kv.delete(key).map_err(host)
-    }
-
-    fn exists(&mut self, key: &[u8]) -> Answer<bool> {
-        self.kv.exists(key).map_err(host)
-    }
-
-    fn list(&mut self, from: Option<&[u8]>, visit: &mut dyn FnMut(&[u8]) -> bool) -> Answer<()> {
-        for key in self.kv.list(from) {
-            if !visit(&key.map_err(host)?) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Answer<()> {
-        self.kv.flush().map_err(host)
-    }
-
-    fn info(&mut self) -> Answer<Value> {
-        let (serial, model, firmware) = self.kv.identity();
-        let link = self.kv.client().stats();
-        let head = json!({
-            "device": self.url, "profile": self.kv.profile(), "serial": serial, "model": model, "firmware": firmware,
-            "commands": link.commands, "value_bytes_max": self.kv.client().value_bytes_max(),
-        });
-        Ok(match self.kv.snapshot() {
-            Some(snapshot) => with_counters(head, &snapshot),
-            None => head,
-        })
-    }
-
-    fn put_async(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {
-        self.kv.put_queued(key, value).map_err(host)
-    }
-
-    fn drain(&mut self) -> Answer<()> {
-        self.kv.drain().map_err(host)
-    }
-
-    fn close(self: Box<Self>) -> Answer<()> {
-        self.kv.close().map_err(|e| failed(&e))
-    }
-}
-
-fn with_counters(mut head: Value, s: &saker_realtime::Snapshot) -> Value {
-    head["flash"] = json!({
-        "pages_programmed": s.flash.pages_programmed, "segments_erased": s.flash.segments_erased,
-        "failures": s.flash.failures, "bytes_in_use": s.flash_bytes_in_use, "retired_segments": s.retired_segments,
-    });
-    let namespace = |n: &saker_realtime::NamespaceSnapshot| {
-        json!({
-            "nsid": n.nsid, "kind": n.kind, "pairs": n.store.pairs, "pair_bytes": n.store.pair_bytes,
-            "live_bytes": n.live_bytes, "capacity_bytes": n.capacity_bytes,
-            "modelled_dram_bytes": {
-                "index": n.memory.index_bytes, "directory": n.memory.directory_bytes,
-                "segments": n.memory.segment_bytes, "total": n.memory.total(),
-            },
-            "gc_flash_records_copied": n.store.gc_records_copied, "gc_flash_bytes_copied": n.store.gc_bytes_copied,
-            "gc_flash_segments": n.store.gc_segments, "checkpoints": n.store.checkpoints,
-            "checkpoint_bytes": n.store.checkpoint_bytes,
-        })
-    };
-    head["namespaces"] = s.namespaces.iter().map(namespace).collect();
-    head
-}
-
 fn input(args: &CompareArgs) -> Result<(Input, String), CliError> {
     let Some(path) = &args.input else {
         let sizes: Vec<usize> = if args.sizes.is_empty() {
@@ -265,6 +146,8 @@ fn timed_run(row: Row) -> TimedRun {
     TimedRun {
         timing: row.timing.name().into(),
         values: row.values.clone(),
+        events: row.lag.map(|(events, _)| events),
+        late_events: row.lag.map(|(_, late)| late),
         invalid: row.invalid.clone(),
         systems: row.cells.iter().map(system).collect(),
     }

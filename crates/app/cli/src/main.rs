@@ -2,6 +2,8 @@
 
 use std::io::{self, BufWriter, IsTerminal};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use saker_cli::{Linked, Streams, run};
@@ -10,6 +12,7 @@ use saker_cli::{Linked, Streams, run};
 const OUTPUT_BUFFER_BYTES: usize = 64 << 10;
 
 fn main() -> ExitCode {
+    size_limits_are_errors();
     let started = Instant::now();
     let mut streams = Streams {
         input: &mut io::stdin().lock(),
@@ -20,4 +23,11 @@ fn main() -> ExitCode {
         clock: &|| started.elapsed(),
     };
     ExitCode::from(run(std::env::args_os(), &mut streams, &Linked))
+}
+
+/// A file that would outgrow the process's limit is an error of the write then, no signal that ends the process
+/// (setrlimit(2), RLIMIT_FSIZE). Without a handler nothing is lost but the message.
+fn size_limits_are_errors() {
+    let seen = Arc::new(AtomicBool::new(false));
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen);
 }

@@ -10,12 +10,37 @@ use serde_json::Value;
 pub struct CreateReport {
     /// The image file.
     pub image: PathBuf,
-    /// Bytes of user data it can hold.
-    pub capacity_bytes: u64,
+    /// Bytes of flash.
+    pub flash_bytes: u64,
     /// Its timing profile.
     pub profile: String,
-    /// Its engine.
+    /// The engine of its key-value namespaces.
     pub engine: String,
+    /// Its namespaces.
+    pub namespaces: Vec<CreatedNamespace>,
+}
+
+/// A namespace of an image that was made.
+#[derive(Clone, Debug, Serialize)]
+pub struct CreatedNamespace {
+    /// Its number.
+    pub nsid: u32,
+    /// `kv` or `block`.
+    pub kind: &'static str,
+    /// Its share of the flash.
+    pub flash_bytes: u64,
+    /// Its blocks, if it has any.
+    #[serde(flatten)]
+    pub blocks: Option<Blocks>,
+}
+
+/// The blocks of a namespace.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Blocks {
+    /// Bytes of a block.
+    pub block_bytes: u32,
+    /// How many.
+    pub blocks: u64,
 }
 
 /// What `saker check` found.
@@ -29,8 +54,25 @@ pub struct CheckReport {
     pub bytes: u64,
     /// Unfinished writes at the open tail, which a power cut leaves and recovery drops.
     pub torn: u64,
+    /// What recovery would make of each namespace; empty when there is damage.
+    pub namespaces: Vec<CheckedNamespace>,
     /// Damage. Empty for a sound image.
     pub damage: Vec<Finding>,
+    /// What the next writer puts right by itself; an image with nothing worse is sound.
+    pub repairable: Vec<Finding>,
+}
+
+/// A namespace of a sound image.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckedNamespace {
+    /// Its number.
+    pub nsid: u32,
+    /// `kv` or `block`.
+    pub kind: &'static str,
+    /// Live pairs; 0 for blocks.
+    pub records: u64,
+    /// Bytes of records, or of blocks, that live.
+    pub live_bytes: u64,
 }
 
 /// One place of damage in an image.
@@ -63,6 +105,10 @@ pub struct TimedRun {
     pub timing: String,
     /// The values it is about, such as `9 to 16 B`.
     pub values: String,
+    /// In `real`: the device's events.
+    pub events: Option<u64>,
+    /// In `real`: events that were handled more than 5 us late.
+    pub late_events: Option<u64>,
     /// Why the numbers do not count, if they do not: such as events later than the limit in `real`.
     pub invalid: Option<String>,
     /// HostKV, DiskKV, DiskKV+Saker.

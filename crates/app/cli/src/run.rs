@@ -36,6 +36,7 @@ fn execute(command: Command, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
         Command::Scan(a) => c::scan::run(&a, cx),
         Command::Load(a) => c::load::run(&a, cx),
         Command::Dump(a) => c::dump::run(&a, cx),
+        Command::Block(a) => c::block::run(&a, cx),
         Command::Info(a) => c::info::run(&a, cx),
         Command::Profile(a) => c::profile::run(&a, cx),
         Command::Create(a) => c::create::run(&a, cx),

@@ -60,3 +60,27 @@ pub trait Store {
     /// Closes the device in order. Dropping a store is like losing the process.
     fn close(self: Box<Self>) -> Answer<()>;
 }
+
+/// A block namespace, opened.
+pub trait BlockStore {
+    /// Bytes of a block.
+    fn block_bytes(&self) -> u32;
+
+    /// Blocks of the namespace.
+    fn blocks(&self) -> u64;
+
+    /// Reads whole blocks from block `first` on.
+    fn read(&mut self, first: u64, out: &mut [u8]) -> Answer<()>;
+
+    /// Writes whole blocks from block `first` on.
+    fn write(&mut self, first: u64, data: &[u8]) -> Answer<()>;
+
+    /// Deallocates blocks: they read as zeros.
+    fn trim(&mut self, first: u64, blocks: u64) -> Answer<()>;
+
+    /// Returns when everything written so far survives a power cut.
+    fn flush(&mut self) -> Answer<()>;
+
+    /// Closes the device in order.
+    fn close(self: Box<Self>) -> Answer<()>;
+}

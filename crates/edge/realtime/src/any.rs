@@ -40,6 +40,15 @@ impl AnyDevice {
         }
     }
 
+    /// Handles one event of a timed device at or before `now`. False if there is none.
+    pub fn step(&mut self, now: Instant) -> bool {
+        match self {
+            Self::Memory(_) | Self::File(_) => false,
+            Self::MemoryTimed(d) => d.step(now),
+            Self::FileTimed(d) => d.step(now),
+        }
+    }
+
     /// When a timed device has something to do next.
     pub fn next_deadline(&self) -> Option<Instant> {
         match self {
@@ -99,6 +108,12 @@ impl Lag {
     pub fn counts(&self) -> (u64, u64) {
         (self.events.load(Ordering::Relaxed), self.late.load(Ordering::Relaxed))
     }
+
+    /// Notes an event that was due at `due` and is handled at `now`.
+    fn note(&self, due: Instant, now: Instant) {
+        self.events.fetch_add(1, Ordering::Relaxed);
+        self.late.fetch_add(u64::from(now.since(due).as_nanos() > LATE_NS), Ordering::Relaxed);
+    }
 }
 
 /// A device on a thread of its own.
@@ -148,15 +163,13 @@ impl Drop for DeviceThread {
 fn run(mut device: AnyDevice, stop: &AtomicBool, lag: &Lag) -> AnyDevice {
     let begun = std::time::Instant::now();
     let (timed, base) = (device.is_timed(), device.now().as_nanos());
+    let clock = || {
+        if timed { Instant::from_nanos(base + begun.elapsed().as_nanos() as u64) } else { Instant::ZERO }
+    };
     let mut idle = 0;
     while !stop.load(Ordering::Acquire) {
-        let now =
-            if timed { Instant::from_nanos(base + begun.elapsed().as_nanos() as u64) } else { Instant::ZERO };
-        if let Some(due) = device.next_deadline().filter(|due| *due <= now) {
-            lag.events.fetch_add(1, Ordering::Relaxed);
-            lag.late.fetch_add(u64::from(now.since(due).as_nanos() > LATE_NS), Ordering::Relaxed);
-        }
-        if device.advance(now) || device.next_deadline().is_some() {
+        catch_up(&mut device, &clock, lag);
+        if device.advance(clock()) || device.next_deadline().is_some() {
             idle = 0;
             continue;
         }
@@ -168,6 +181,17 @@ fn run(mut device: AnyDevice, stop: &AtomicBool, lag: &Lag) -> AnyDevice {
         }
     }
     device
+}
+
+/// Handles what is due, each event against the clock of its own moment.
+fn catch_up(device: &mut AnyDevice, clock: &impl Fn() -> Instant, lag: &Lag) {
+    while let Some(due) = device.next_deadline() {
+        let now = clock();
+        if due > now || !device.step(due) {
+            return;
+        }
+        lag.note(due, now);
+    }
 }
 
 /// What a waiting host does: run the device, or let its thread run.
@@ -188,5 +212,21 @@ impl Turn for AnyTurn {
             }
             Self::Thread(_) => std::hint::spin_loop(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_late_from_the_first_nanosecond_over_5_us_on() {
+        let lag = Lag::default();
+        let at = Instant::from_nanos;
+        lag.note(at(100), at(100));
+        lag.note(at(100), at(5_100));
+        assert_eq!(lag.counts(), (2, 0));
+        lag.note(at(100), at(5_101));
+        assert_eq!(lag.counts(), (3, 1));
     }
 }

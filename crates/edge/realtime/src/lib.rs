@@ -1,14 +1,32 @@
-//! Where the pure crates meet the operating system: image files, threads, the clock, and the door for
-//! applications ([`Kv::open`]).
+//! Where the pure crates meet the operating system: image files, threads, the clock, and the doors for
+//! applications, [`Kv::open`] and [`Block::open`].
 
 pub mod any;
 pub mod bench;
+pub mod block;
+pub mod create;
+mod divide;
+pub mod error;
 mod huge_pages;
 pub mod image;
 pub mod kv;
+mod open;
+mod records;
 pub mod url;
+pub mod verify;
 
 pub use any::{AnyDevice, AnyTurn, DeviceThread};
-pub use kv::{Error, Kv, check_image, create_image};
+pub use block::Block;
+pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image};
+pub use error::{Error, PlanError};
+pub use kv::Kv;
+pub use records::device_config;
 pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
+pub use saker_device::{NamespaceConfig, NamespaceKind};
 pub use url::DeviceUrl;
+pub use verify::{Verified, check_image, verify_image};
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../README.md")]
+struct Readme;

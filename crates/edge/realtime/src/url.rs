@@ -5,6 +5,7 @@
 //! | `size` | mem | bytes of flash (default 4GiB) |
 //! | `profile` | mem | a built-in profile (default `default`); an image names its own |
 //! | `engine` | both | `hash_store`, the only one so far |
+//! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
 //! | `depth` | both | commands in flight (default 64) |
@@ -64,6 +65,8 @@ pub struct DeviceUrl {
     pub threads: u32,
     /// Commands in flight.
     pub depth: u16,
+    /// The namespace; `None`: the first that suits.
+    pub nsid: Option<u32>,
     /// Faults.
     pub faults: FaultPlan,
 }
@@ -86,8 +89,8 @@ impl DeviceUrl {
             }
             _ => return Err(bad("no such kind of device".into(), "write mem: or file:disk.img")),
         };
-        let mut parsed =
-            Self { place, timing: Timing::Off, threads: 0, depth: 64, faults: FaultPlan::default() };
+        let faults = FaultPlan::default();
+        let mut parsed = Self { place, timing: Timing::Off, threads: 0, depth: 64, nsid: None, faults };
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), todo))?;
@@ -127,6 +130,10 @@ impl DeviceUrl {
             ("depth", _) => {
                 self.depth =
                     number()?.try_into().ok().filter(|n| (1..=4095).contains(n)).ok_or("write 1 to 4095")?;
+            }
+            ("nsid", _) => {
+                let nsid = number()?.try_into().ok().filter(|n| *n > 0);
+                self.nsid = Some(nsid.ok_or("write its number, from 1")?);
             }
             ("fault.seed", _) => self.faults.seed = number()?,
             ("fault.program", _) => self.faults.program = parse_chance(value).ok_or("write it as 1/1000")?,

@@ -4,6 +4,7 @@ use crate::config::{DeviceConfig, NamespaceKind, TRANSFER_BYTES_MAX};
 use crate::controller::{
     Action, Controller, Identity, NamespaceFacts, NamespaceKind as FactsKind, RegisterAction,
 };
+use crate::drain::{Drain, Waiter};
 use crate::namespace::{Namespace, Store};
 use crate::queues::Queues;
 use crate::stats::{DeviceStats, NamespaceSnapshot, Snapshot};
@@ -47,6 +48,8 @@ pub struct Device<M, T> {
     changes_seen: u32,
     /// Namespaces to format once nothing of theirs is outstanding, and the admin command that waits for it.
     pub(crate) formats: Vec<(usize, u16)>,
+    /// Who waits for the cache to be written.
+    pub(crate) drains: Vec<Drain>,
     async_events: Vec<u16>,
     booted: bool,
     /// The host switched the volatile write cache off: every write is flushed.
@@ -79,6 +82,7 @@ impl<M: Media, T> Device<M, T> {
             config,
             changes_seen: 0,
             formats: Vec::new(),
+            drains: Vec::new(),
             async_events: Vec::new(),
             booted: false,
             write_through: false,
@@ -166,15 +170,6 @@ impl<M: Media, T> Device<M, T> {
         self.namespaces.iter().position(|ns| ns.config.nsid == nsid)
     }
 
-    /// Everything acknowledged leaves the ring for flash.
-    fn seal_all(&mut self) {
-        for n in 0..self.namespaces.len() {
-            let owner = self.namespaces[n].owner();
-            self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
-        }
-        self.settle();
-    }
-
     /// Hands finished media I/O to its owners.
     #[inline]
     pub(crate) fn settle(&mut self) -> bool {
@@ -202,18 +197,29 @@ impl<M: Media, T> Device<M, T> {
             return;
         }
         self.changes_seen = changes;
-        match self.controller.on_register_change(&self.host.registers) {
-            RegisterAction::None => {}
-            RegisterAction::Enable { asq, acq, asq_entries, acq_entries } => {
-                self.enable(asq, asq_entries, acq, acq_entries);
+        loop {
+            match self.controller.on_register_change(&self.host.registers) {
+                RegisterAction::None => return,
+                RegisterAction::Enable { asq, acq, asq_entries, acq_entries } => {
+                    self.enable(asq, asq_entries, acq, acq_entries);
+                }
+                RegisterAction::Disable | RegisterAction::SubsystemReset => self.disable(),
+                RegisterAction::Shutdown(_) => {
+                    self.begin_drain(Waiter::Shutdown);
+                    self.end_drains();
+                }
             }
-            RegisterAction::Disable | RegisterAction::SubsystemReset => {
-                self.queues.clear();
-                self.async_events.clear();
-                self.controller.disabled(&self.host.registers);
-            }
-            RegisterAction::Shutdown(_) => self.controller.shutdown_done(&self.host.registers),
         }
+    }
+
+    /// Commands and queues are gone, what waited for them too, and features are as after power-on.
+    fn disable(&mut self) {
+        self.queues.clear();
+        self.async_events.clear();
+        self.formats.clear();
+        self.drains.clear();
+        self.write_through = false;
+        self.controller.disabled(&self.host.registers);
     }
 
     fn enable(&mut self, asq: u64, asq_entries: u32, acq: u64, acq_entries: u32) {
@@ -305,10 +311,12 @@ impl<M: Media, T> Device<M, T> {
             }
             Action::SetWriteCache(enabled) => {
                 self.write_through = !enabled;
-                if !enabled {
-                    self.seal_all();
+                if enabled {
+                    return Some(Ok(()));
                 }
-                Some(Ok(()))
+                self.begin_drain(Waiter::CacheOff(cid));
+                self.end_drains();
+                None
             }
             Action::HoldAsyncEvent => {
                 self.async_events.push(cid);
@@ -424,10 +432,12 @@ fn namespace_snapshot<M: Media>(ns: &Namespace, flash: &mut Flash<M>) -> Namespa
         Store::Block(s) => {
             let stats = s.stats();
             snapshot.log = s.log_stats();
+            (snapshot.store.checkpoints, snapshot.store.gc_segments) = (stats.checkpoints, stats.gc_segments);
             snapshot.memory.index_bytes = s.memory_bytes();
             (snapshot.blocks_written, snapshot.gc_blocks_copied) =
                 (stats.blocks_written, stats.gc_blocks_copied);
-            let bytes = u64::from(s.config().block_bytes);
+            snapshot.block_bytes = s.config().block_bytes;
+            let bytes = u64::from(snapshot.block_bytes);
             (snapshot.live_bytes, snapshot.capacity_bytes) =
                 (s.blocks_in_use() * bytes, s.config().blocks * bytes);
         }

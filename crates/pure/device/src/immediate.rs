@@ -7,7 +7,7 @@ use crate::transfer::Pieces;
 use saker_engine::Background;
 use saker_flash::{Flash, Media};
 use saker_link::Sqe;
-use saker_medium::{Medium, Step, Tag};
+use saker_medium::{Step, Tag};
 use saker_nvme::{NSID_ALL, Status};
 use saker_sim::{Class, Free, Meter, Unit};
 
@@ -86,7 +86,7 @@ impl<M: Media> Device<M, Untimed> {
         if self.queues.has_waiting() {
             self.queues.drain_waiting();
         }
-        self.serve_admin() || self.format_when_quiet()
+        self.serve_admin() || self.format_when_quiet() || self.drain()
     }
 
     #[inline]
@@ -186,25 +186,35 @@ impl<M: Media> Device<M, Untimed> {
         let mut view = self.flash.view(owner, Class::Background);
         let step = self.namespaces[n].background(&mut view, &mut Free);
         let did = matches!(step, Step::Done(Background::Worked));
-        self.settle() || settled || did
+        // Slots that wait for a sync are room too.
+        self.settle() || settled || did || self.flash.cool()
     }
 
     /// A Flush has completed its programs (they are done at submission); what is left is the sync.
     fn finish_flush(&mut self, n: usize, reply: Reply) -> Reply {
-        let owner = self.namespaces[n].owner();
         let is_flushed =
             |d: &Self| reply.flush.is_none_or(|tag| d.namespaces[n].is_flushed(tag, d.flash.finished()));
         while !is_flushed(self) && self.make_room(n) {}
         if !is_flushed(self) {
             return failed(Status::INTERNAL_ERROR);
         }
-        self.flash.view(owner, Class::Foreground).sync();
-        let mut failed_sync = false;
-        while let Some((owner, done)) = self.flash.take_completion() {
-            failed_sync |= done.io == saker_medium::Io::Sync && done.result.is_err();
-            self.deliver(owner, &done);
+        let synced = self.sync_all();
+        if synced && self.flash.is_powered() { reply } else { failed(Status::INTERNAL_ERROR) }
+    }
+
+    /// Programs are done at submission; what a drain can still wait for is failed ones.
+    fn drain(&mut self) -> bool {
+        if self.drains.is_empty() || self.end_drains() {
+            return false;
         }
-        if failed_sync || !self.flash.is_powered() { failed(Status::INTERNAL_ERROR) } else { reply }
+        let mut any = false;
+        for n in 0..self.namespaces.len() {
+            any |= self.make_room(n);
+        }
+        if !any {
+            self.give_up_drains();
+        }
+        true
     }
 
     fn flush_all(&mut self, sqe: &Sqe) -> Reply {

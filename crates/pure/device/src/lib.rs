@@ -8,6 +8,7 @@
 pub mod config;
 pub mod controller;
 pub mod device;
+mod drain;
 pub mod execute;
 pub mod immediate;
 pub mod namespace;

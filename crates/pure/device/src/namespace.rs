@@ -169,7 +169,10 @@ impl Namespace {
         match &mut self.store {
             Store::Kv(s) => s.completed(done, m),
             Store::Block(s) => s.completed(done, m),
-            Store::KvRecovery(_) | Store::BlockRecovery(_) | Store::Damaged(_) => {}
+            // What recovery completes from the ring can finish before recovery does.
+            Store::KvRecovery(r) => r.completed(done, m),
+            Store::BlockRecovery(r) => r.completed(done, m),
+            Store::Damaged(_) => {}
         }
     }
 

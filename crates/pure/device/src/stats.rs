@@ -38,7 +38,7 @@ pub struct NamespaceSnapshot {
     pub nsid: u32,
     /// "kv" or "block".
     pub kind: &'static str,
-    /// Engine counters (KV).
+    /// Engine counters; of a block namespace only checkpoints and collected segments.
     pub store: StoreStats,
     /// Log counters.
     pub log: LogStats,
@@ -48,6 +48,8 @@ pub struct NamespaceSnapshot {
     pub live_bytes: u64,
     /// Bytes of records that may live at once.
     pub capacity_bytes: u64,
+    /// Bytes of a logical block; 0 for KV.
+    pub block_bytes: u32,
     /// Blocks written (block namespaces).
     pub blocks_written: u64,
     /// Blocks copied by garbage collection (block namespaces).

@@ -18,9 +18,9 @@ use pipe::Pipe;
 use saker_engine::Background;
 use saker_flash::{Flash, Media, PowerCut, ReadBatch};
 use saker_link::{PAGE_BYTES, Sqe};
-use saker_medium::{Io, Medium, Reads, Ring, Step};
+use saker_medium::{Reads, Ring, Step};
 use saker_nvme::{NSID_ALL, Status};
-use saker_sim::{Class, CpuMeter, Duration, EventQueue, Instant};
+use saker_sim::{Class, CpuMeter, Duration, EventQueue, Instant, earliest};
 use std::collections::{BTreeMap, VecDeque};
 
 pub use costs::{Costs, timings};
@@ -133,8 +133,9 @@ impl<M: Media> Device<M, Timed> {
     }
 
     /// When something happens next without the host. `None`: nothing until the host acts.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
-        [self.tempo.events.next_at(), self.flash.next_at()].into_iter().flatten().min()
+        earliest(self.tempo.events.next_at(), self.flash.next_at())
     }
 
     /// Looks at registers and doorbells at `now`, and handles all events up to then.
@@ -154,7 +155,7 @@ impl<M: Media> Device<M, Timed> {
             return false;
         }
         let (own, media) = (self.tempo.events.next_at(), self.flash.next_at());
-        let Some(at) = [own, media].into_iter().flatten().min().filter(|at| *at <= now) else { return false };
+        let Some(at) = earliest(own, media).filter(|at| *at <= now) else { return false };
         self.tempo.now = at;
         self.tempo.steps += 1;
         if media == Some(at) {
@@ -203,6 +204,7 @@ impl<M: Media> Device<M, Timed> {
         }
         while self.serve_admin() {}
         self.format_when_quiet();
+        self.wake_drains();
         let mut sqe = Sqe::new(0, 0);
         for qid in 1..self.queues.sq_count() {
             while self.queues.fetch(qid, &mut sqe) {
@@ -452,8 +454,15 @@ impl<M: Media> Device<M, Timed> {
         if !self.flash.is_quiet() {
             return;
         }
+        if !self.tempo.blocked[n].is_empty() && self.flash.cool() {
+            return self.retry_blocked(n);
+        }
         for id in std::mem::take(&mut self.tempo.blocked[n]) {
             self.post(id, failed(Status::CAPACITY_EXCEEDED));
+        }
+        let all_idle = self.tempo.workers.iter().all(|w| *w == Worker::Idle);
+        if !self.end_drains() && all_idle {
+            self.give_up_drains();
         }
         // A Flush that waits now waits for what background work cannot move.
         for id in std::mem::take(&mut self.tempo.flushing) {
@@ -461,6 +470,20 @@ impl<M: Media> Device<M, Timed> {
                 self.post(id, failed(Status::INTERNAL_ERROR));
             } else {
                 self.tempo.flushing.push(id);
+            }
+        }
+    }
+
+    /// Ends the drains that are over; the workers make failed programs good for the others.
+    fn wake_drains(&mut self) {
+        self.end_drains();
+        if self.drains.is_empty() {
+            return;
+        }
+        for n in 0..self.namespaces.len() {
+            let owner = self.namespaces[n].owner();
+            if self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
+                self.start_worker(n);
             }
         }
     }
@@ -485,6 +508,7 @@ impl<M: Media> Device<M, Timed> {
             self.on_stage(id);
         }
         self.format_when_quiet();
+        self.wake_drains();
     }
 
     fn after_execution(&mut self, id: Id, reply: Reply) {
@@ -528,13 +552,7 @@ impl<M: Media> Device<M, Timed> {
             (token.namespace, token.request, token.stage) = (next, Some(request), Stage::Ready);
             return self.want_core(Work::Command(id));
         }
-        let owner = self.namespaces[n].owner();
-        self.flash.view(owner, Class::Foreground).sync();
-        let mut ok = true;
-        while let Some((owner, done)) = self.flash.take_completion() {
-            ok &= done.io != Io::Sync || done.result.is_ok();
-            self.deliver(owner, &done);
-        }
+        let ok = self.sync_all();
         self.post(id, if ok { Reply { flush: None, ..reply } } else { failed(Status::INTERNAL_ERROR) });
     }
 

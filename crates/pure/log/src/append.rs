@@ -278,3 +278,11 @@ pub struct Reserve {
     /// Segments.
     pub segments: u32,
 }
+
+impl Reserve {
+    /// The same with more segments.
+    #[must_use]
+    pub fn with_segments(self, more: u32) -> Self {
+        Self { segments: self.segments + more, ..self }
+    }
+}

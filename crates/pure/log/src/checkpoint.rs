@@ -18,6 +18,9 @@ const KIND_CHUNK: u8 = 2;
 const KIND_END: u8 = 3;
 const _: () = assert!(HEAD.is_multiple_of(8));
 
+/// Longest chunk in bytes; a quarter of a segment and 8 bytes where that is less.
+pub const CHUNK_BYTES_MAX: u64 = 8200;
+
 /// From where on the log must be scanned to complete a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
@@ -71,8 +74,12 @@ pub struct CheckpointWriter {
     cut: Cut,
     chunks: u32,
     payload_bytes: u64,
+    /// Segments it will need from now on.
+    segments_left: u32,
     /// Where the ring can be lost: everything that the chunks refer to is on the medium when this has finished.
     covered: Option<Tag>,
+    /// The sync after which a crash of the operating system leaves what the chunks refer to.
+    synced: Option<Tag>,
     /// Set once the end record is written: the checkpoint is complete when this tag has finished.
     end: Option<Tag>,
 }
@@ -87,7 +94,8 @@ impl CheckpointWriter {
         payload_bytes: u64,
         spare_segments: u32,
     ) -> Result<Self, Stall> {
-        if m.free_segments() < segments_for(log, payload_bytes) + spare_segments {
+        let segments_left = segments_for(log, payload_bytes);
+        if m.free_segments() < segments_left + spare_segments {
             return Err(Stall::NoSegment);
         }
         log.close_segment(Stream::Checkpoint, m);
@@ -99,7 +107,16 @@ impl CheckpointWriter {
         });
         let cut = Cut { sequence: log.next_sequence, open: open.collect(), version };
         log.cut_checkpoint();
-        let mut writer = Self { generation, cut, chunks: 0, payload_bytes: 0, covered: None, end: None };
+        let mut writer = Self {
+            generation,
+            cut,
+            chunks: 0,
+            payload_bytes: 0,
+            segments_left,
+            covered: None,
+            synced: None,
+            end: None,
+        };
         let payload = writer.cut.encode();
         writer.append(log, m, KIND_BEGIN, &payload)?;
         Ok(writer)
@@ -110,31 +127,48 @@ impl CheckpointWriter {
         &self.cut
     }
 
+    /// Free segments that others should leave to it.
+    pub fn segments_left(&self) -> u32 {
+        self.segments_left
+    }
+
     /// Appends a chunk. On a stall nothing happened.
     pub fn chunk<M: Medium>(&mut self, log: &mut Log, m: &mut M, payload: &[u8]) -> Result<(), Stall> {
+        debug_assert!(payload.len() as u64 <= chunk_bytes_max(log.geometry().segment_bytes()));
         self.append(log, m, KIND_CHUNK, payload)?;
         self.chunks += 1;
         self.payload_bytes += payload.len() as u64;
         Ok(())
     }
 
-    /// Writes the end record, once the records that the chunks refer to are where the checkpoint itself will be:
-    /// chunks tell of places as they were when they were written, later ones than the cut too, and recovery would
-    /// not look for older ones. The checkpoint is complete once [`CheckpointWriter::is_complete`] says so.
+    /// Goes on towards the end record, which is written once the records that the chunks refer to are where the
+    /// checkpoint itself will be, and last as long: chunks tell of places as they were when they were written, later
+    /// ones than the cut too, and recovery would not look for older ones. The checkpoint is complete once
+    /// [`CheckpointWriter::is_complete`] says so. Chunks must not follow.
     ///
     /// # Errors
-    /// A stall: come back when more I/O than `finished` has completed. Chunks must not follow.
+    /// A stall: come back when more I/O than `finished` has completed.
     pub fn finish<M: Medium>(&mut self, log: &mut Log, m: &mut M, finished: Tag) -> Result<(), Stall> {
         if !log.ring_lasts {
             let covered = *self.covered.get_or_insert_with(|| cover(log, m));
-            if !log.is_safe(covered, finished) {
+            if !log.records_safe(covered, finished) {
                 return Err(Stall::Busy);
             }
         }
+        match self.synced {
+            None => self.synced = Some(m.sync()),
+            Some(tag) if tag > finished => return Err(Stall::Busy),
+            Some(_) => self.write_end(log, m)?,
+        }
+        Ok(())
+    }
+
+    fn write_end<M: Medium>(&mut self, log: &mut Log, m: &mut M) -> Result<(), Stall> {
         let payload = self.payload_bytes.to_le_bytes();
         self.append(log, m, KIND_END, &payload)?;
         log.close_segment(Stream::Checkpoint, m);
         self.end = Some(m.last_tag());
+        self.segments_left = 0;
         Ok(())
     }
 
@@ -175,7 +209,11 @@ impl CheckpointWriter {
         record.resize(bytes, 0);
         let crc = saker_medium::header::crc32c(&record[4..]);
         record[..4].copy_from_slice(&crc.to_le_bytes());
+        let segment = log.streams[Stream::Checkpoint as usize].segment;
         let w = log.begin(m, Stream::Checkpoint, bytes as u32);
+        if log.streams[Stream::Checkpoint as usize].segment != segment {
+            self.segments_left = self.segments_left.saturating_sub(1);
+        }
         log.put(m, &w, 0, &record);
         log.commit(m, w);
         Ok(())
@@ -189,9 +227,17 @@ fn cover<M: Medium>(log: &mut Log, m: &mut M) -> Tag {
     m.last_tag()
 }
 
-/// Segments a checkpoint of that size needs.
+/// Segments a checkpoint of that size needs, given that chunks do not cross from one into the next.
 pub fn segments_for(log: &Log, payload_bytes: u64) -> u32 {
-    ((payload_bytes + payload_bytes / 16 + 4096).div_ceil(log.geometry().segment_bytes())) as u32 + 1
+    let segment = log.geometry().segment_bytes();
+    let lost_at_end = chunk_bytes_max(segment) + 2 * HEAD as u64;
+    // Chunk heads, the begin and end records, pages.
+    let bytes = payload_bytes + payload_bytes / 16 + 4096;
+    bytes.div_ceil(segment - lost_at_end) as u32
+}
+
+fn chunk_bytes_max(segment_bytes: u64) -> u64 {
+    CHUNK_BYTES_MAX.min(segment_bytes / 4 + 8)
 }
 
 fn checkpoint_segments(log: &Log) -> Vec<SegmentId> {

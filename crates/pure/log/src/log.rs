@@ -176,7 +176,8 @@ impl Log {
 
     /// Whether a segment waits to be evacuated.
     pub fn must_evacuate(&self) -> bool {
-        self.segments.iter().any(|s| s.evacuate && s.state == SegmentState::Closed)
+        let is_victim = |s: &Segment| s.state == SegmentState::Closed && s.stream != Stream::Checkpoint as u8;
+        self.segments.iter().any(|s| s.evacuate && is_victim(s))
     }
 
     /// Bytes a collection of the victim would free.
@@ -236,10 +237,19 @@ impl Log {
     /// completed. Where the ring can be lost, what a failed program was to write is safe once its segment has been
     /// evacuated and the copies are safe, which can take several rounds.
     pub fn is_safe(&self, tag: Tag, finished: Tag) -> bool {
+        self.is_safe_in(|_| true, tag, finished)
+    }
+
+    /// The same for records only: a checkpoint of which a page failed is replaced by one that must not wait for that.
+    pub(crate) fn records_safe(&self, tag: Tag, finished: Tag) -> bool {
+        self.is_safe_in(|s| s.stream != Stream::Checkpoint as u8, tag, finished)
+    }
+
+    fn is_safe_in(&self, counts: fn(&Segment) -> bool, tag: Tag, finished: Tag) -> bool {
         if self.failed_segments == 0 || self.ring_lasts {
             return tag <= finished;
         }
-        let failed_by = |s: &Segment, tag| s.failed.is_some_and(|t| t <= tag);
+        let failed_by = |s: &Segment, tag| counts(s) && s.failed.is_some_and(|t| t <= tag);
         let all = self.segments.iter().filter(|s| failed_by(s, tag)).count();
         let moved = self.releasing.iter().filter(|(id, _)| failed_by(self.segment(*id), tag));
         let (count, last) =
@@ -247,7 +257,7 @@ impl Log {
         if count < all || tag > finished {
             return false;
         }
-        last == tag || self.is_safe(last, finished)
+        last == tag || self.is_safe_in(counts, last, finished)
     }
 
     /// Whether a failed program waits for its segment to be evacuated.

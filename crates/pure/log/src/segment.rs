@@ -48,6 +48,11 @@ impl Segment {
         self.slots.get(index as usize).and_then(|s| s.checked_sub(1)).map(SlotId)
     }
 
+    /// Whether a program of it failed and its content is only in the ring.
+    pub fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
     pub(crate) fn set_slot(&mut self, index: u32, slot: SlotId, pages: u32) {
         if self.slots.is_empty() {
             self.slots = vec![0; pages as usize];

@@ -8,7 +8,9 @@
 
 pub mod addr;
 pub mod advice;
+pub mod crash;
 pub mod header;
+mod mark;
 pub mod medium;
 pub mod ring;
 pub mod step;

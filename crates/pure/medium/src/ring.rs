@@ -6,6 +6,7 @@
 //! the *published* word. The control words carry checks, so that a flipped byte is seen.
 
 use crate::header::{crc32c, page_crc};
+use crate::mark::Mark;
 use crate::{PageAddr, PageHeader, Stream};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -125,11 +126,16 @@ struct Control {
     owner: U16,
     stream: u8,
     version: u8,
-    reserved: [u8; 16],
     crc: U32,
+    /// What syncs have vouched for (see [`crate::crash`]). Changes while the slot fills, so the checksum leaves it out.
+    marks: [U64; 2],
 }
 
+/// Bytes of the control that its checksum covers: those before it.
+const CHECKED_BYTES: usize = std::mem::offset_of!(Control, crc);
 const _: () = assert!(16 + size_of::<Control>() == CONTROL_BYTES);
+// Marks are stored as words, whole or not at all.
+const _: () = assert!((16 + std::mem::offset_of!(Control, marks)).is_multiple_of(8));
 
 /// The slots and their memory.
 #[derive(Clone, Debug)]
@@ -233,8 +239,8 @@ impl Ring {
             owner: header.owner.into(),
             stream: header.stream as u8,
             version: 1,
-            reserved: [0; 16],
             crc: 0.into(),
+            marks: [0.into(); 2],
         };
         let at = self.at(slot);
         self.memory[at + CONTROL_BYTES..at + CONTROL_BYTES + self.oob_bytes].fill(0);
@@ -264,7 +270,7 @@ impl Ring {
         &self.memory[at..at + self.oob_bytes]
     }
 
-    /// The out-of-band bytes after the header, which are the owner's.
+    /// The out-of-band bytes after the header, which are the owner's. It fills them from the start, in whole words.
     pub fn owner_oob_mut(&mut self, slot: SlotId) -> &mut [u8] {
         let at = self.at(slot) + CONTROL_BYTES;
         &mut self.memory[at + crate::header::HEADER_BYTES..at + self.oob_bytes]
@@ -312,6 +318,35 @@ impl Ring {
         view.addr
     }
 
+    pub(crate) fn oob_mut(&mut self, slot: SlotId) -> &mut [u8] {
+        let at = self.at(slot) + CONTROL_BYTES;
+        &mut self.memory[at..at + self.oob_bytes]
+    }
+
+    fn mark_at(&self, slot: SlotId, n: usize) -> usize {
+        self.at(slot) + 16 + std::mem::offset_of!(Control, marks) + 8 * n
+    }
+
+    /// The marks of a slot in use; one that is not valid says nothing.
+    pub(crate) fn marks(&self, slot: SlotId) -> [Mark; 2] {
+        [0, 1].map(|n| {
+            let at = self.mark_at(slot, n);
+            let word = u64::from_le_bytes(self.memory[at..at + 8].try_into().expect("8 bytes"));
+            Mark::decode(word).unwrap_or_default()
+        })
+    }
+
+    pub(crate) fn set_mark(&mut self, slot: SlotId, n: usize, mark: Mark) {
+        let at = self.mark_at(slot, n);
+        store_release(&mut self.memory[at..at + 8], mark.encode());
+    }
+
+    /// Gives a slot back at once.
+    pub(crate) fn free_now(&mut self, slot: SlotId) {
+        self.store_state(slot, SlotState::Free);
+        self.free.push(slot.0);
+    }
+
     /// Gives a slot back: its page is programmed, or its content lives elsewhere.
     pub fn release(&mut self, slot: SlotId) {
         assert_ne!(self.state(slot), SlotState::Free, "a slot is released once");
@@ -320,13 +355,17 @@ impl Ring {
             self.cooling.push(slot.0);
             return;
         }
-        self.store_state(slot, SlotState::Free);
-        self.free.push(slot.0);
+        self.free_now(slot);
+    }
+
+    /// Whether the ring is a mapping of a file, whose bytes reach the disk in any order until they are synced.
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.memory, RingMemory::Mapped(_))
     }
 
     /// Everything in a mapped ring has just been synced on behalf of a Flush (or was found at power-on).
     pub fn cover(&mut self) {
-        if matches!(self.memory, RingMemory::Mapped(_)) {
+        if self.is_mapped() {
             for (covered, state) in self.covered.iter_mut().zip(&self.states) {
                 *covered = *state != SlotState::Free;
             }
@@ -362,6 +401,9 @@ impl Ring {
         if control.crc.get() != control_crc(&control) {
             return Err(bad("its control does not match its checksum"));
         }
+        if control.marks.iter().any(|m| Mark::decode(m.get()).is_none()) {
+            return Err(bad("what it says of the last sync is not valid"));
+        }
         let published = self.published(slot).ok_or_else(|| bad("its published length is not valid"))?;
         let stream = Stream::from_u8(control.stream).ok_or_else(|| bad("it names no stream"))?;
         Ok(Some(SlotView {
@@ -391,7 +433,7 @@ impl Ring {
         self.covered.fill(false);
     }
 
-    fn store_state(&mut self, slot: SlotId, state: SlotState) {
+    pub(crate) fn store_state(&mut self, slot: SlotId, state: SlotState) {
         self.states[usize::from(slot.0)] = state;
         let at = self.at(slot) + 8;
         let word = match state {
@@ -411,7 +453,7 @@ fn publish_word(bytes: u32, slot: SlotId) -> u64 {
 }
 
 fn control_crc(control: &Control) -> u32 {
-    crc32c(&control.as_bytes()[..size_of::<Control>() - 4])
+    crc32c(&control.as_bytes()[..CHECKED_BYTES])
 }
 
 fn write_control(out: &mut [u8], mut control: Control) {

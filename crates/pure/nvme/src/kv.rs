@@ -20,9 +20,20 @@
 //! | PSDT not 00b | 02h, unless the device decodes with another [`PointerRule`] | SGLs depend on the transport |
 //! | opcode unknown, Reservation commands | 01h Invalid Command Opcode | reservations are optional (ONCS bit 5 clear) |
 //!
-//! An opcode is judged first, then the flags, the NSID, and the fields in ascending order. Whether the namespace exists
-//! (0Bh), and whether key and value suit its format (86h, 85h), is for the device: see
-//! [`KvFormat`](crate::identify::KvFormat).
+//! # In which order a command is judged
+//!
+//! The specifications leave open which of several faults is told. The namespace comes first, because an opcode means
+//! nothing until it is known which command set the namespace has (Base, "I/O Command Sets": opcode 02h is Retrieve here
+//! and Read there):
+//!
+//! 1. by the device: NSID FFFFFFFFh with anything but opcode 00h, 02h; an NSID that is not active, 0 included, 0Bh; a
+//!    namespace that is being formatted, 84h;
+//! 2. by [`KvCommand::decode`]: opcode, then flags (FUSE, PSDT), then the fields in ascending order. It finds NSID
+//!    FFFFFFFFh behind the flags too, for those who decode without a device;
+//! 3. by the device: the data pointer (13h and others), whether key and value suit the namespace's format (86h, 85h: see
+//!    [`KvFormat`](crate::identify::KvFormat)), and last what the store says (87h, 89h, 81h).
+//!
+//! A command that is refused in any of these steps changes nothing.
 
 use core::ops::BitOr;
 

@@ -15,4 +15,4 @@ pub use event::EventQueue;
 pub use meter::{CpuMeter, CpuPrices, Free, Meter, Unit};
 pub use seed::{Chance, Rng, Seed};
 pub use server::{Class, Gate, Server};
-pub use time::{Duration, Instant};
+pub use time::{Duration, Instant, earliest};

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The child of this node with that name.
+    /// The child of this node with that name: XXH3-64 of the name, with the node as its seed.
     pub fn child(self, label: &str) -> Self {
         Self(xxh3_64_with_seed(label.as_bytes(), self.0))
     }
@@ -26,7 +26,8 @@ impl Seed {
     }
 }
 
-/// A deterministic random generator (xoshiro256++).
+/// A deterministic random generator: xoshiro256++ started through SplitMix64 (Blackman and Vigna, "Scrambled
+/// linear pseudorandom number generators", 2021).
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
@@ -37,10 +38,17 @@ impl Rng {
         self.0.next_u64()
     }
 
-    /// A number below `bound`, by multiplication (bias below 2^-32 for the bounds used here). 0 for bound 0.
+    /// A number below `bound`, 0 for bound 0. By multiplication (Lemire, "Fast random integer generation in an
+    /// interval", 2019) without its rejection: the bias is below `bound` / 2^64.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// A number in [0, 1), a multiple of 2^-53.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// Whether an event of that chance happens.
@@ -86,13 +94,31 @@ mod tests {
     }
 
     #[test]
-    fn below_stays_below_and_reaches_the_ends() {
-        let mut rng = Seed(1).rng();
-        let mut seen = [false; 5];
-        for _ in 0..200 {
-            seen[rng.below(5) as usize] = true;
-        }
-        assert_eq!(seen, [true; 5]);
+    fn children_are_the_hash_of_their_name() {
+        // XXH3-64 of no bytes with seed 0, as the xxHash reference states it.
+        assert_eq!(Seed(0).child(""), Seed(0x2d06_8005_38d3_94c2));
+    }
+
+    /// The state after seed 0 is SplitMix64's first four outputs; the first output is
+    /// `rotl(s0 + s3, 23) + s0`, worked out by hand from the published outputs.
+    #[test]
+    fn the_generator_is_xoshiro256_plus_plus() {
+        let s0: u64 = 0xe220_a839_7b1d_cdaf;
+        let s3: u64 = 0xf88b_b8a8_724c_81ec;
+        let first = s0.wrapping_add(s3).rotate_left(23).wrapping_add(s0);
+        assert_eq!(Seed(0).rng().next_u64(), first);
+    }
+
+    #[test]
+    fn bounds_hold_and_are_reached_evenly() {
+        let mut rng = Seed(3).rng();
+        let mut seen = [0u32; 5];
+        (0..500).for_each(|_| seen[rng.below(5) as usize] += 1);
+        assert!(seen.iter().all(|&n| n > 60), "{seen:?}");
+        assert_eq!(rng.below(0), 0);
+        let units: Vec<f64> = (0..1000).map(|_| rng.unit()).collect();
+        assert!(units.iter().all(|u| (0.0..1.0).contains(u)));
+        assert!((units.iter().sum::<f64>() / 1000.0 - 0.5).abs() < 0.05);
     }
 
     #[test]

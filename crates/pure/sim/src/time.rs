@@ -33,6 +33,16 @@ impl Instant {
     }
 }
 
+/// The earlier of two points in time, of which there may be none.
+#[inline]
+pub const fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if a.0 <= b.0 { a } else { b }),
+        (Some(one), None) | (None, Some(one)) => Some(one),
+        (None, None) => None,
+    }
+}
+
 impl Duration {
     /// No time at all.
     pub const ZERO: Self = Self(0);
@@ -56,6 +66,9 @@ impl Duration {
     pub const fn of_transfer(bytes: u64, bytes_per_s: u64) -> Self {
         if bytes_per_s == 0 {
             return Self(0);
+        }
+        if let Some(scaled) = bytes.checked_mul(1_000_000_000) {
+            return Self(scaled.div_ceil(bytes_per_s));
         }
         let nanos = (bytes as u128 * 1_000_000_000).div_ceil(bytes_per_s as u128);
         Self(nanos as u64)
@@ -116,6 +129,25 @@ mod tests {
         assert_eq!(Duration::of_transfer(4096, 4_096_000_000), Duration::from_nanos(1000));
         assert_eq!(Duration::of_transfer(1, 3_000_000_000), Duration::from_nanos(1));
         assert_eq!(Duration::of_transfer(1 << 40, 0), Duration::ZERO);
+    }
+
+    /// The quotient is the same whether the product needs 128 bits or not: 2^64 / 10^9 bytes are the edge.
+    #[test]
+    fn long_transfers_take_the_time_of_their_bytes() {
+        for bytes in [18_446_744_073, 18_446_744_074, 1 << 50] {
+            let whole = (u128::from(bytes) * 1_000_000_000).div_ceil(7_000_000_001) as u64;
+            assert_eq!(Duration::of_transfer(bytes, 7_000_000_001), Duration::from_nanos(whole));
+        }
+    }
+
+    #[test]
+    fn the_earlier_of_two_is_the_one_there_is() {
+        let at = |n| Some(Instant::from_nanos(n));
+        assert_eq!([earliest(at(3), at(2)), earliest(at(2), at(3))], [at(2), at(2)]);
+        assert_eq!(
+            [earliest(at(3), None), earliest(None, at(3)), earliest(None, None)],
+            [at(3), at(3), None]
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A round adds a key, folds the upper half into the lower and multiplies by an odd number; each of the three
 //! can be undone, so distinct inputs stay distinct. The recipe is the usual one of integer hash finishers.
 
-use crate::seed::child_seed;
+use saker_sim::Seed;
 
 const ROUNDS: usize = 3;
 /// Odd multipliers: the golden ratio and the two of SplitMix64's finisher (Steele, Lea, Flood, 2014).
@@ -34,7 +34,7 @@ impl Bijection {
     /// The bijection of `bits` bits (1 to 64) that `seed` chooses.
     pub fn new(seed: u64, bits: u32) -> Self {
         assert!((1..=64).contains(&bits));
-        let keys = ["bijection 0", "bijection 1", "bijection 2"].map(|label| child_seed(seed, label));
+        let keys = ["bijection 0", "bijection 1", "bijection 2"].map(|label| Seed(seed).child(label).0);
         // Folding by at least half the width is its own inverse.
         Self { mask: u64::MAX >> (64 - bits), fold: bits.div_ceil(2), keys }
     }

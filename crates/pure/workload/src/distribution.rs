@@ -4,7 +4,7 @@ mod zipf;
 
 use crate::bijection::Permutation;
 use crate::error::WorkloadError;
-use crate::seed::{Rng, child_seed};
+use saker_sim::{Rng, Seed};
 
 pub use zipf::{Zipf, zeta};
 
@@ -60,7 +60,7 @@ impl Distribution {
     /// An exponent outside (0, 1).
     pub fn picker(self, seed: u64, keys: u64) -> Result<Picker, WorkloadError> {
         assert!(keys >= 1);
-        let permutation = || Permutation::new(child_seed(seed, "permutation"), keys);
+        let permutation = || Permutation::new(Seed(seed).child("permutation").0, keys);
         let state = match self {
             Self::Uniform => State::Uniform,
             Self::Zipfian { theta } => State::Zipfian(Zipf::new(keys, theta)?),

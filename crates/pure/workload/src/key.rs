@@ -2,8 +2,8 @@
 
 use crate::bijection::Bijection;
 use crate::error::WorkloadError;
-use crate::seed::child_seed;
 use crate::value::fill_words;
+use saker_sim::Seed;
 
 /// How a key's number shows in its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl KeySpace {
         if !KEY_BYTES.contains(&key_bytes) {
             return Err(WorkloadError::KeyBytes { key_bytes });
         }
-        let bijection = Bijection::new(child_seed(seed, "key head"), 8 * key_bytes.min(HEAD_BYTES) as u32);
-        Ok(Self { key_bytes, form, bijection, tail_seed: child_seed(seed, "key tail") })
+        let bijection = Bijection::new(Seed(seed).child("key head").0, 8 * key_bytes.min(HEAD_BYTES) as u32);
+        Ok(Self { key_bytes, form, bijection, tail_seed: Seed(seed).child("key tail").0 })
     }
 
     /// Bytes of each key.

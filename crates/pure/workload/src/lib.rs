@@ -11,7 +11,6 @@ pub mod key;
 pub mod mix;
 pub mod plan;
 pub mod records;
-pub mod seed;
 pub mod size;
 pub mod value;
 
@@ -22,6 +21,5 @@ pub use key::{KeyForm, KeySpace};
 pub use mix::{Kind, Mix};
 pub use plan::{Operation, Operations, Plan};
 pub use records::{Record, RecordError, RecordFormat, RecordSet, SizeClass};
-pub use seed::child_seed;
 pub use size::{Share, SizePicker, Sizes};
 pub use value::ValueSource;

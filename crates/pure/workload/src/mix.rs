@@ -1,7 +1,7 @@
 //! Which kinds of operation, in which shares.
 
 use crate::error::WorkloadError;
-use crate::seed::Rng;
+use saker_sim::Rng;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,11 +87,12 @@ impl KindPicker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use saker_sim::Seed;
 
     #[test]
     fn shares_follow_the_weights() {
         let mix = Mix { put: 5, get: 80, delete: 10, list: 5, ..Mix::default() };
-        let (picker, mut rng) = (mix.picker().unwrap(), Rng::new(1));
+        let (picker, mut rng) = (mix.picker().unwrap(), Seed(1).rng());
         let mut counts = [0u32; 6];
         (0..100_000).for_each(|_| counts[picker.pick(&mut rng) as usize] += 1);
         for (count, weight) in counts.into_iter().zip(mix.weights()) {

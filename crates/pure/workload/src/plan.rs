@@ -4,9 +4,9 @@ use crate::distribution::{Distribution, Picker};
 use crate::error::WorkloadError;
 use crate::key::{KeyForm, KeySpace};
 use crate::mix::{Kind, KindPicker, Mix};
-use crate::seed::{Rng, child_seed};
 use crate::size::{SizePicker, Sizes};
 use crate::value::ValueSource;
+use saker_sim::{Rng, Seed};
 
 /// What to do, in full: two equal plans give equal operations.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ impl Plan {
     /// # Errors
     /// A key size outside 4..=255, or more keys (inserts included) than the size can tell apart.
     pub fn key_space(&self) -> Result<KeySpace, WorkloadError> {
-        let space = KeySpace::new(child_seed(self.seed, "keys"), self.key_bytes, self.key_form)?;
+        let space = KeySpace::new(Seed(self.seed).child("keys").0, self.key_bytes, self.key_form)?;
         let inserts = if self.mix.insert > 0 { self.operations } else { 0 };
         let keys = self.keys.saturating_add(inserts);
         if self.keys == 0 || keys > space.capacity() {
@@ -91,7 +91,7 @@ impl Plan {
 
     /// The values of this plan.
     pub fn value_source(&self) -> ValueSource {
-        ValueSource::new(child_seed(self.seed, "values"))
+        ValueSource::new(Seed(self.seed).child("values").0)
     }
 
     /// The operations of this plan.
@@ -103,22 +103,22 @@ impl Plan {
         if self.operations > OPERATIONS_MAX {
             return Err(WorkloadError::Operations { operations: self.operations, most: OPERATIONS_MAX });
         }
-        let seed = child_seed(self.seed, &format!("operations of phase {}", self.phase));
-        let stream = |label| Rng::new(child_seed(seed, label));
+        let seed = Seed(self.seed).child(&format!("operations of phase {}", self.phase)).0;
+        let stream = |label| Seed(seed).child(label).rng();
         Ok(Operations {
             phase_bits: u64::from(self.phase) << SEQUENCE_BITS,
             next: 0,
             end: self.operations,
-            keys: self.distribution.picker(child_seed(seed, "distribution"), self.keys)?,
+            keys: self.distribution.picker(Seed(seed).child("distribution").0, self.keys)?,
             kinds: self.mix.picker()?,
             value_bytes: self.value_bytes.picker(
                 "value sizes",
-                child_seed(seed, "value sizes"),
+                Seed(seed).child("value sizes").0,
                 self.operations,
             )?,
             list_entries: self.list_entries.picker(
                 "list lengths",
-                child_seed(seed, "lists"),
+                Seed(seed).child("lists").0,
                 self.operations,
             )?,
             key_rng: stream("keys"),

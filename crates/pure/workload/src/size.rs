@@ -2,7 +2,7 @@
 
 use crate::bijection::Permutation;
 use crate::error::WorkloadError;
-use crate::seed::{Rng, child_seed};
+use saker_sim::{Rng, Seed};
 
 /// One size and its share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Sizes {
             }
             _ => {}
         }
-        Ok(self.start(child_seed(seed, "sizes"), draws.max(1)))
+        Ok(self.start(Seed(seed).child("sizes").0, draws.max(1)))
     }
 
     fn start(&self, seed: u64, draws: u64) -> SizePicker {
@@ -143,7 +143,7 @@ mod tests {
 
     fn draw(sizes: &Sizes, draws: u64) -> Vec<u32> {
         let mut picker = sizes.picker("values", 1, draws).unwrap();
-        let mut rng = Rng::new(2);
+        let mut rng = Seed(2).rng();
         (0..draws).map(|_| picker.pick(&mut rng)).collect()
     }
 

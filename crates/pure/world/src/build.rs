@@ -1,6 +1,6 @@
 //! From a profile and a size to flash and a device.
 
-use saker_device::{Attachment, Costs, Device, DeviceConfig, Timed, Untimed, timings};
+use saker_device::{Attachment, Costs, Device, DeviceConfig, NamespaceConfig, Timed, Untimed, timings};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, Timings};
 use saker_host::Port;
@@ -26,7 +26,7 @@ pub enum BuildError {
 }
 
 /// Superblocks below which a device has no room to collect garbage.
-const SEGMENTS_MIN: u32 = 24;
+pub const SEGMENTS_MIN: u32 = 24;
 /// Smallest superblock that still holds a 2-MiB value with its record twice.
 const SEGMENT_BYTES_MIN: u64 = 8 << 20;
 
@@ -36,6 +36,14 @@ const SEGMENT_BYTES_MIN: u64 = 8 << 20;
 /// # Errors
 /// [`BuildError::TooSmall`].
 pub fn shape_of(profile: &Profile, bytes: u64) -> Result<Shape, BuildError> {
+    shape_for(profile, bytes, bytes)
+}
+
+/// As [`shape_of`], with enough superblocks in any `smallest` bytes of it.
+///
+/// # Errors
+/// [`BuildError::TooSmall`].
+pub fn shape_for(profile: &Profile, bytes: u64, smallest: u64) -> Result<Shape, BuildError> {
     let g = &profile.geometry;
     let page_bytes = g.page_bytes.get();
     let oob_bytes = g
@@ -45,11 +53,13 @@ pub fn shape_of(profile: &Profile, bytes: u64) -> Result<Shape, BuildError> {
     let page = u64::from(page_bytes);
     let (mut luns, mut pages) = (g.luns(), g.pages_per_block.get());
     let least = (SEGMENT_BYTES_MIN).min(u64::from(luns * pages) * page);
-    let segments = |luns: u32, pages: u32| bytes / (u64::from(luns * pages) * page);
-    while segments(luns, pages) < u64::from(SEGMENTS_MIN) && u64::from(luns * pages) * page >= 2 * least {
+    let segments = |bytes: u64, luns: u32, pages: u32| bytes / (u64::from(luns * pages) * page);
+    while segments(smallest, luns, pages) < u64::from(SEGMENTS_MIN)
+        && u64::from(luns * pages) * page >= 2 * least
+    {
         if pages > 8 { pages /= 2 } else { luns /= 2 }
     }
-    let count = segments(luns, pages);
+    let count = segments(bytes, luns, pages);
     if count < u64::from(SEGMENTS_MIN) {
         let least = u64::from(SEGMENTS_MIN) * u64::from(luns * pages) * page;
         return Err(BuildError::TooSmall { asked: bytes, profile: profile.name.clone(), least });
@@ -99,6 +109,12 @@ impl Build {
         Ok(Self { profile: profile.clone(), shape, config, faults: FaultPlan::default(), nand: true })
     }
 
+    /// A device of that shape with these namespaces.
+    pub fn with(profile: &Profile, shape: Shape, namespaces: Vec<NamespaceConfig>, seed: u64) -> Self {
+        let config = DeviceConfig::with(namespaces, profile.power.capacitor.get(), seed);
+        Self { profile: profile.clone(), shape, config, faults: FaultPlan::default(), nand: true }
+    }
+
     /// Slots of the power-safe ring.
     pub fn ring_slots(&self) -> u16 {
         let wanted = u32::from(u16::MAX / 4).min(self.profile.geometry.power_safe_ring_slots.get());
@@ -129,7 +145,8 @@ impl Build {
 
     /// Host memory and BAR for `queue_pairs` queue pairs of `depth` slots. Placement is fixed, so that runs repeat.
     pub fn attach(&self, queue_pairs: u16, depth: u16) -> Attachment {
-        let windows = u32::from(queue_pairs) * (u32::from(depth) + 4) + 64;
+        // A slot has a window, and its command may lend another.
+        let windows = u32::from(queue_pairs) * (2 * u32::from(depth) + 4) + 64;
         let pages = u32::from(queue_pairs) * (u32::from(depth) + 64) + 256;
         let space = DmaSpace::with_placement(pages, windows, Placement::At(0));
         Attachment::new(space, self.config.queue_pairs_max.max(queue_pairs))

@@ -58,6 +58,7 @@ struct Thread {
 pub fn run_disk_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
     let Some(first) = jobs.first() else { return Ok(Vec::new()) };
     let mut run = DiskRun::start(build, first)?;
+    run.retrieve_bytes = retrieve_bytes(jobs);
     let run_job = |job| {
         run.begin();
         while run.step(job) {}
@@ -75,6 +76,7 @@ struct DiskRun {
     costs: HostCosts,
     stride: usize,
     depth: usize,
+    retrieve_bytes: u32,
     result: RunResult,
     read: Digest,
     begun: Instant,
@@ -109,6 +111,7 @@ impl DiskRun {
             costs: HostCosts::of(build),
             stride: threads,
             depth: usize::from(depth),
+            retrieve_bytes: STAGED_BYTES,
             result: RunResult::new(),
             read: Digest::default(),
             begun: Instant::ZERO,
@@ -187,7 +190,7 @@ impl DiskRun {
             t.state = State::Waiting;
             return;
         };
-        let ticket = submit(&mut t.queue, operation);
+        let ticket = submit(&mut t.queue, operation, self.retrieve_bytes);
         t.next += self.stride;
         let Some(slot) = ticket else {
             self.result.note(at, at, false);
@@ -259,7 +262,16 @@ pub(crate) fn user_bytes(operation: &Side) -> u64 {
 /// Largest value that is read into a slot's own page; larger ones take a buffer.
 const STAGED_BYTES: u32 = 4096;
 
-fn submit(queue: &mut KvQueue, operation: &Side) -> Option<u16> {
+/// Bytes that a retrieve asks for: a page, or the longest value that the jobs store.
+pub fn retrieve_bytes(jobs: &[Job]) -> u32 {
+    let stored = jobs.iter().flat_map(|job| &job.operations).map(|operation| match operation {
+        Side::Put(_, value) => value.len() as u32,
+        Side::Get(_) => 0,
+    });
+    stored.max().unwrap_or(0).max(STAGED_BYTES)
+}
+
+fn submit(queue: &mut KvQueue, operation: &Side, retrieve_bytes: u32) -> Option<u16> {
     let ticket = match operation {
         Side::Put(key, value) => {
             let key = Key::new(key).ok()?;
@@ -269,7 +281,7 @@ fn submit(queue: &mut KvQueue, operation: &Side) -> Option<u16> {
                 queue.store_owned(&key, value.clone(), StoreOptions::NONE).ok()?
             }
         }
-        Side::Get(key) => queue.retrieve(&Key::new(key).ok()?, STAGED_BYTES).ok()?,
+        Side::Get(key) => queue.retrieve(&Key::new(key).ok()?, retrieve_bytes).ok()?,
     };
     Some(ticket.slot())
 }

@@ -11,18 +11,28 @@ use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, Op, Outcome, Ticket};
 use saker_host::{ConnectOptions, Connection, HostError};
 use saker_link::Traffic;
-use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant};
+use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant, earliest};
+use std::collections::BTreeMap;
 
-/// Block commands HostKV keeps in flight.
-const DEPTH: u16 = 128;
+/// Block commands HostKV keeps in flight at least.
+const BLOCK_DEPTH_MIN: usize = 128;
+const BLOCK_DEPTH_MAX: usize = 2048;
+
+/// Block commands HostKV keeps in flight for a job: no fewer than the operations its threads may wait for.
+pub fn block_depth(job: &Job) -> u16 {
+    let operations = job.threads.max(1).saturating_mul(usize::from(job.depth.max(1)));
+    operations.clamp(BLOCK_DEPTH_MIN, BLOCK_DEPTH_MAX) as u16
+}
+
 /// Bytes of an extent.
 const EXTENT_BYTES: u64 = 8 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Ready,
-    /// Waits for the operation of that ticket.
-    Waiting(Ticket),
+    /// Has as many operations in flight as it may.
+    Waiting,
+    /// Has nothing left to submit.
     Over,
 }
 
@@ -31,11 +41,19 @@ struct Thread {
     busy: Instant,
     state: State,
     next: usize,
+    in_flight: usize,
+}
+
+/// An operation on its way: whose it is, and since when.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    thread: usize,
     started: Instant,
 }
 
-/// Runs jobs one after the other against one HostKV. A modelled thread has one operation in flight: puts complete in the host's
-/// buffer, gets wait for their blocks. `build` must have a block namespace 1.
+/// Runs jobs one after the other against one HostKV; all have the threads and the depth of the first, as with DiskKV. A
+/// modelled thread keeps up to `depth` operations in flight: puts complete in the host's buffer, gets wait for their
+/// blocks. `build` must have a block namespace 1.
 ///
 /// # Errors
 /// [`HostError`] if the device cannot be connected to.
@@ -60,6 +78,8 @@ struct HostRun {
     meter: CpuMeter,
     costs: HostCosts,
     stride: usize,
+    depth: usize,
+    flights: BTreeMap<Ticket, Flight>,
     result: RunResult,
     read: Digest,
     begun: Instant,
@@ -75,11 +95,12 @@ struct HostRun {
 
 impl HostRun {
     fn start(build: &Build, job: &Job) -> Result<Self, HostError> {
-        let host = build.attach(1, DEPTH);
+        let depth = block_depth(job);
+        let host = build.attach(1, depth);
         let port = port(&host);
         let mut device = Clocked(build.timed(host));
         let mut connection = Connection::connect(port, &mut device, ConnectOptions::default())?;
-        let options = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
+        let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
         let queue = connection.create_kv_queue(&mut device, 1, options)?;
         let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
             return Err(HostError::from(saker_host::ProtocolError::Queues));
@@ -89,13 +110,15 @@ impl HostRun {
         let store = HostKv::over(medium);
         let begun = device.0.now();
         let threads = job.threads.max(1);
-        let thread = |n| Thread { busy: begun, state: State::Ready, next: n, started: begun };
+        let thread = |n| Thread { busy: begun, state: State::Ready, next: n, in_flight: 0 };
         Ok(Self {
             store,
             threads: (0..threads).map(thread).collect(),
             meter: CpuMeter::new(CpuPrices::from_picos(build.profile.host.cpu.picos())),
             costs: HostCosts::of(build),
             stride: threads,
+            depth: usize::from(job.depth.max(1)),
+            flights: BTreeMap::new(),
             result: RunResult::new(),
             read: Digest::default(),
             begun,
@@ -113,7 +136,7 @@ impl HostRun {
     fn begin(&mut self) {
         let begun = self.device.0.now();
         for (n, t) in self.threads.iter_mut().enumerate() {
-            *t = Thread { busy: begun, state: State::Ready, next: n, started: begun };
+            *t = Thread { busy: begun, state: State::Ready, next: n, in_flight: 0 };
         }
         (self.begun, self.result) = (begun, RunResult::new());
         (self.device_before, self.link_before, self.pages_before) = self.counters();
@@ -128,7 +151,7 @@ impl HostRun {
     fn step(&mut self, job: &Job) -> bool {
         let ready = self.threads.iter().enumerate().filter(|(_, t)| t.state == State::Ready);
         let first = ready.map(|(n, t)| (t.busy, n)).min();
-        let deadline = [self.device.0.next_deadline(), self.doorbell].into_iter().flatten().min();
+        let deadline = earliest(self.device.0.next_deadline(), self.doorbell);
         match (first, deadline) {
             (Some((at, n)), deadline) if deadline.is_none_or(|d| at <= d) => self.act(n, at, job),
             (_, Some(deadline)) => self.device_event(deadline),
@@ -136,7 +159,7 @@ impl HostRun {
             (Some(_), None) => unreachable!("the guard above takes threads without a deadline"),
         }
         // Programs of the write buffer may go on when the threads are done; they do not count.
-        self.threads.iter().any(|t| t.state != State::Over)
+        self.threads.iter().any(|t| t.state != State::Over) || !self.flights.is_empty()
     }
 
     fn act(&mut self, n: usize, at: Instant, job: &Job) {
@@ -146,7 +169,6 @@ impl HostRun {
             return;
         };
         t.next += self.stride;
-        t.started = at;
         self.result.user_bytes += user_bytes(operation);
         let op = match operation {
             Side::Put(key, value) => Op::Put(key.clone(), value.clone()),
@@ -156,8 +178,17 @@ impl HostRun {
         let end = at + self.spent();
         self.threads[n].busy = end;
         match outcome {
-            Ok(outcome) => self.complete(n, end, &outcome),
-            Err(ticket) => self.threads[n].state = State::Waiting(ticket),
+            Ok(outcome) => self.note(at, end, &outcome),
+            Err(ticket) => self.wait(n, ticket, at),
+        }
+    }
+
+    fn wait(&mut self, n: usize, ticket: Ticket, started: Instant) {
+        self.flights.insert(ticket, Flight { thread: n, started });
+        let t = &mut self.threads[n];
+        t.in_flight += 1;
+        if t.in_flight >= self.depth {
+            t.state = State::Waiting;
         }
     }
 
@@ -176,14 +207,25 @@ impl HostRun {
         spent
     }
 
-    fn complete(&mut self, n: usize, at: Instant, outcome: &Outcome) {
+    fn note(&mut self, started: Instant, at: Instant, outcome: &Outcome) {
         if let Ok(Some(value)) = outcome {
             self.read.bytes(value);
         }
-        let t = &mut self.threads[n];
-        (t.state, t.busy) = (State::Ready, at);
-        self.result.note(t.started, at, outcome.is_ok());
+        self.result.note(started, at, outcome.is_ok());
         self.result.elapsed = self.result.elapsed.max(at.since(self.begun));
+    }
+
+    /// An operation that waited is complete; its thread's core is busy until `spent` later.
+    fn complete(&mut self, ticket: Ticket, at: Instant, spent: Duration, outcome: &Outcome) {
+        let Some(flight) = self.flights.remove(&ticket) else { return };
+        let t = &mut self.threads[flight.thread];
+        t.in_flight -= 1;
+        if t.state == State::Waiting {
+            t.state = State::Ready;
+        }
+        t.busy = t.busy.max(at) + spent;
+        let end = t.busy;
+        self.note(flight.started, end, outcome);
     }
 
     fn device_event(&mut self, at: Instant) {
@@ -205,12 +247,10 @@ impl HostRun {
             self.debt = spent;
             return;
         }
+        // The work is shared by those whose operations it completed.
+        let share = Duration::from_nanos(spent.as_nanos().div_ceil(over.len() as u64));
         for (ticket, outcome) in over {
-            let waiting = self.threads.iter().position(|t| t.state == State::Waiting(ticket));
-            if let Some(n) = waiting {
-                let end = self.threads[n].busy.max(at) + spent;
-                self.complete(n, end, &outcome);
-            }
+            self.complete(ticket, at, share, &outcome);
         }
     }
 

@@ -11,7 +11,7 @@ pub mod result;
 
 pub use blocks::KvBlockQueue;
 pub use build::{Build, BuildError, shape_of};
-pub use disk_kv::run_disk_kv;
-pub use host_side::run_host_kv;
+pub use disk_kv::{retrieve_bytes, run_disk_kv};
+pub use host_side::{block_depth, run_host_kv};
 pub use joined::{Clocked, Inline};
 pub use result::{Job, RunResult, Side};

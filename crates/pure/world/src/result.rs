@@ -84,6 +84,17 @@ impl RunResult {
         if self.user_bytes == 0 { 0.0 } else { self.nand_bytes as f64 / self.user_bytes as f64 }
     }
 
+    /// Adds what another thread measured in the same run. The longer time counts; what is counted at the device is not
+    /// a thread's and stays.
+    pub fn join(&mut self, other: &Self) {
+        self.operations += other.operations;
+        self.errors += other.errors;
+        self.user_bytes += other.user_bytes;
+        self.elapsed = self.elapsed.max(other.elapsed);
+        let same = self.latency.add(&other.latency);
+        same.expect("all histograms have the same bounds");
+    }
+
     /// Notes what crossed the link.
     pub fn note_traffic(&mut self, traffic: Traffic) {
         self.link_bytes = traffic.bytes(&Rule::Protocol).total();

@@ -79,3 +79,44 @@ fn the_same_job_gives_the_same_digest_and_time() {
     assert_eq!((a.digest, a.elapsed, a.operations, a.errors), (b.digest, b.elapsed, 5_000, 0));
     assert!(a.commands < 500, "HostKV writes whole pages: {}", a.commands);
 }
+
+/// Both sides keep `depth` operations in flight for each thread, so depth hides the latency of reads on both.
+#[test]
+fn a_deeper_queue_reads_faster_on_either_side_and_reads_the_same() {
+    let profile = Profile::builtin("saker-mid").expect("built in");
+    let (kv, block) = (build("saker-mid"), Build::block(&profile, 1 << 30, 7).expect("large enough"));
+    let runs = |depth: u16| {
+        let put = job(4_000, 900, 2, depth);
+        let gets = put.operations.iter().rev().map(|side| match side {
+            Side::Put(key, _) => Side::Get(key.clone()),
+            get @ Side::Get(_) => get.clone(),
+        });
+        let get = Job { operations: gets.collect(), flush: false, ..put.clone() };
+        let jobs = [put, get];
+        let second = |mut results: Vec<saker_world::RunResult>| results.remove(1);
+        (second(run_host_kv(&block, &jobs).expect("runs")), second(run_disk_kv(&kv, &jobs).expect("runs")))
+    };
+    let (one, eight) = (runs(1), runs(8));
+    for (name, one, eight) in [("HostKV", one.0, eight.0), ("DiskKV", one.1, eight.1)] {
+        assert_eq!(
+            (one.operations, one.errors, eight.operations, eight.errors),
+            (4_000, 0, 4_000, 0),
+            "{name}"
+        );
+        let (slow, fast) = (one.elapsed.as_nanos(), eight.elapsed.as_nanos());
+        assert!(fast * 3 < slow, "{name}: {slow} ns with one in flight, {fast} ns with eight");
+    }
+}
+
+#[test]
+fn values_of_more_than_a_page_are_read_whole() {
+    let put = job(200, 9000, 1, 4);
+    let gets = put.operations.iter().map(|side| match side {
+        Side::Put(key, _) => Side::Get(key.clone()),
+        get @ Side::Get(_) => get.clone(),
+    });
+    let get = Job { operations: gets.collect(), flush: false, ..put.clone() };
+    let run = run_disk_kv(&build("saker-mid"), &[put, get]).expect("runs").remove(1);
+    assert_eq!((run.operations, run.errors), (200, 0));
+    assert!(run.link_bytes >= 200 * 9000, "{} bytes over the link", run.link_bytes);
+}

@@ -6,14 +6,15 @@ use clap::Args;
 
 use crate::context::{Context, Exit};
 use crate::error::{CliError, one_line};
-use crate::report::CheckReport;
+use crate::report::{CheckReport, CheckedNamespace};
 use crate::size::{grouped, show};
 
 /// Arguments of `saker check`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
 Reads every page and record of an image and verifies checksums and sequences; changes nothing. Unfinished writes at \
-the tail are what a power cut leaves and no damage. The exit code is 1 when there is damage.
+the tail are what a power cut leaves and no damage; what the next writer repairs by itself is told and no damage either. \
+The exit code is 1 when there is damage.
 
 Examples:
   saker check disk.img
@@ -45,6 +46,17 @@ fn lines(report: &CheckReport) -> String {
     let image = report.image.display();
     let (records, bytes, torn) = (grouped(report.records), show(report.bytes), grouped(report.torn));
     let damage = report.damage.iter().map(|d| one_line(&format!("{}: {}", d.place, d.what)) + "\n");
+    let repairable =
+        report.repairable.iter().map(|d| one_line(&format!("repairable: {}: {}", d.place, d.what)) + "\n");
+    let namespaces = report.namespaces.iter().filter(|_| report.namespaces.len() > 1).map(namespace);
     format!("{image}: {verdict}; {records} records, {bytes} verified, {torn} unfinished writes\n")
-        + &damage.collect::<String>()
+        + &namespaces.chain(damage).chain(repairable).collect::<String>()
+}
+
+fn namespace(n: &CheckedNamespace) -> String {
+    let live = show(n.live_bytes);
+    match n.kind {
+        "block" => format!("namespace {}: block, {live} live\n", n.nsid),
+        kind => format!("namespace {}: {kind}, {} records, {live} live\n", n.nsid, grouped(n.records)),
+    }
 }

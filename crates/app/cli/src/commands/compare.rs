@@ -14,9 +14,13 @@ use crate::size::{self, grouped};
 /// Arguments of `saker compare`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
-HostKV keeps the index on the host over a block device; DiskKV keeps it in the device; DiskKV+Saker adds host \
-containers, visibility and the read cache. All three run the same operations. In virtual timing the same seed gives the \
-same numbers on every machine.
+HostKV keeps the index on the host over a block device; DiskKV keeps it in the device. Both run the same engine and \
+the same operations, dealt round to the same threads, each keeping --qd of them in flight.
+
+Timings: virtual, deterministic events, the same seed gives the same numbers on every machine; real, the profile's \
+latencies against this machine's clock, with threads of the operating system; off, as fast as this machine goes. A run \
+in real is marked INVALID when more than 1 % of the device's events came more than 5 us late, as they do when there are \
+fewer cores than threads and one more for the device.
 
 Examples:
   saker compare
@@ -36,10 +40,10 @@ pub struct CompareArgs {
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub profile: String,
     /// Application threads
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: u32,
-    /// Commands in flight for each thread
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    /// Operations in flight for each thread, of HostKV and of DiskKV
+    #[arg(long, visible_alias = "depth", value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub qd: u32,
     /// Value sizes to run, such as 64B,1KiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size::parse)]
@@ -126,7 +130,13 @@ fn side_by_side(run: &TimedRun) -> String {
     ];
     let metrics = run.systems.first().map_or(&[][..], |s| &s.metrics);
     rows.extend(metrics.iter().map(|metric| row(metric, run)));
-    table(&rows)
+    table(&rows) + &lag(run)
+}
+
+/// How far the device was behind the clock.
+fn lag(run: &TimedRun) -> String {
+    let (Some(events), Some(late)) = (run.events, run.late_events) else { return String::new() };
+    format!("lag: {} of {} device events came more than 5 us late\n", grouped(late), grouped(events))
 }
 
 /// One number of every system, found by name.

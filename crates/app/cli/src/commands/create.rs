@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::namespaces::{self, NamespaceChoice};
 use crate::context::{Context, Exit};
 use crate::error::CliError;
+use crate::report::CreatedNamespace;
 use crate::size;
 
 /// Arguments of `saker create`.
@@ -14,21 +16,37 @@ use crate::size;
 Sizes are whole numbers with B, KiB, MiB, GiB, TiB (1024) or kB, MB, GB, TB (1000). The file is sparse: it takes room \
 as it is written.
 
+Without --namespace there is one namespace of key-value pairs over all of the flash. With it, namespaces are numbered \
+from 1 in their order:
+  kv:SIZE                 pairs; SIZE is its share of the flash, of which spare room and checkpoints take some
+  block:SIZE,BLOCK_BYTES  logical blocks; SIZE is what its blocks hold, exactly; BLOCK_BYTES is 4096 if left out
+One of them may have no size (kv, block or block:,512): it gets what the others leave. Without --size the image is as \
+large as its namespaces need.
+
 Examples:
   saker create disk.img --size 1GiB
-  saker create disk.img --size 100GB --profile saker-mid --engine hash")]
+  saker create disk.img --size 100GB --profile saker-mid --engine hash
+  saker create disk.img --size 1GiB --namespace kv:512MiB --namespace block:256MiB,4096
+  saker put --device 'file:disk.img?nsid=1' key value
+  saker block read --device 'file:disk.img?nsid=2' 0 1")]
 pub struct CreateArgs {
     /// The image file to make
     pub image: PathBuf,
-    /// Bytes of user data it can hold
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
-    pub size: u64,
+    /// Bytes of flash, rounded down to whole superblocks
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, required_unless_present = "namespaces")]
+    pub size: Option<u64>,
+    /// A namespace: kv:SIZE or block:SIZE,BLOCK_BYTES; may be given several times
+    #[arg(long = "namespace", value_name = "KIND:SIZE", value_parser = namespaces::parse)]
+    pub namespaces: Vec<NamespaceChoice>,
     /// The timing profile (see `saker profile list`)
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub profile: String,
-    /// The engine: hash, tree or lsm
+    /// The engine; the one there is: hash
     #[arg(long, value_name = "NAME", default_value = "hash")]
     pub engine: String,
+    /// The seed of serial number and key order
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
     /// Replace a file of that name
     #[arg(long)]
     pub force: bool,
@@ -41,13 +59,19 @@ pub struct CreateArgs {
 pub fn run(args: &CreateArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     let report = cx.backend.create(args)?;
     if cx.global.json {
-        cx.document("saker.create.v1", &report)?;
-    } else {
-        let (image, capacity) = (report.image.display(), size::show(report.capacity_bytes));
-        cx.note(&format!(
-            "created {image}: {capacity}, profile {}, engine {}",
-            report.profile, report.engine
-        ));
+        crate::output::document(cx.streams.output, "saker.create.v1", Some(args.seed), &report)?;
+        return Ok(Exit::Good);
+    }
+    let (image, flash) = (report.image.display(), size::show(report.flash_bytes));
+    cx.note(&format!("created {image}: {flash}, profile {}, engine {}", report.profile, report.engine));
+    for namespace in report.namespaces.iter().filter(|_| report.namespaces.len() > 1) {
+        cx.note(&line(namespace));
     }
     Ok(Exit::Good)
+}
+
+fn line(n: &CreatedNamespace) -> String {
+    let blocks =
+        n.blocks.map_or(String::new(), |b| format!(", {} blocks of {} bytes", b.blocks, b.block_bytes));
+    format!("namespace {}: {}, {} of flash{blocks}", n.nsid, n.kind, size::show(n.flash_bytes))
 }

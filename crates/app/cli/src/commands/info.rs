@@ -10,6 +10,9 @@ use crate::output::table;
 /// Arguments of `saker info`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
+Identity, flash and every namespace: what it holds, what it can hold, and what keeping it has cost. An image in use by \
+another process is not opened; one that is damaged is named, and `saker check` lists the damage.
+
 Examples:
   saker info --device file:disk.img
   saker info --device file:disk.img --json")]
@@ -20,7 +23,7 @@ pub struct InfoArgs {}
 /// # Errors
 /// Those of the device.
 pub fn run(_args: &InfoArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
-    let info = cx.with_store(|store, _| store.info())?;
+    let info = cx.backend.info(&cx.device()?)?;
     if cx.global.json {
         cx.document("saker.info.v1", &json!({ "info": info }))?;
     } else {

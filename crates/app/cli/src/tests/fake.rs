@@ -115,6 +115,7 @@ pub struct Fake {
     pub input: Vec<u8>,
     pub variable: Option<String>,
     pub damage: Vec<Finding>,
+    pub repairable: Vec<Finding>,
     pub verdict: Option<Verdict>,
     pub seconds: Cell<u64>,
 }
@@ -174,12 +175,22 @@ impl Backend for Fake {
 
     fn create(&self, args: &CreateArgs) -> Result<CreateReport, CliError> {
         let (profile, engine) = (args.profile.clone(), args.engine.clone());
-        Ok(CreateReport { image: args.image.clone(), capacity_bytes: args.size, profile, engine })
+        let flash_bytes = args.size.unwrap_or(0);
+        let namespaces = vec![CreatedNamespace { nsid: 1, kind: "kv", flash_bytes, blocks: None }];
+        Ok(CreateReport { image: args.image.clone(), flash_bytes, profile, engine, namespaces })
     }
 
     fn check(&self, image: &Path) -> Result<CheckReport, CliError> {
         let damage = self.damage.clone();
-        Ok(CheckReport { image: image.to_owned(), records: 1234, bytes: 5_600_000, torn: 1, damage })
+        Ok(CheckReport {
+            image: image.to_owned(),
+            records: 1234,
+            bytes: 5_600_000,
+            torn: 1,
+            namespaces: Vec::new(),
+            damage,
+            repairable: self.repairable.clone(),
+        })
     }
 
     fn compare(&self, args: &CompareArgs, note: &mut dyn FnMut(&str)) -> Result<Comparison, CliError> {
@@ -191,6 +202,8 @@ impl Backend for Fake {
         let run = TimedRun {
             values: "all".into(),
             timing: format!("{:?}", args.timing).to_lowercase(),
+            events: (args.timing == TimingChoice::Real).then_some(1000),
+            late_events: (args.timing == TimingChoice::Real).then_some(50),
             invalid: (args.timing == TimingChoice::Real).then(|| "late events".to_owned()),
             systems: vec![system("HostKV", host), system("DiskKV", disk)],
         };

@@ -15,10 +15,11 @@ fn create_says_what_it_made() {
     let fake = Fake::default();
     let line = "created x.img: 1.0 GB, profile default, engine hash\n";
     assert_eq!(fake.run(&["create", "x.img", "--size", "1GiB"]), ran(0, "", line));
-    let fields = "\"image\":\"x.img\",\"capacity_bytes\":4096,\"profile\":\"tiny\",\"engine\":\"lsm\"";
+    let fields = "\"image\":\"x.img\",\"flash_bytes\":4096,\"profile\":\"tiny\",\"engine\":\"lsm\",\
+                  \"namespaces\":[{\"nsid\":1,\"kind\":\"kv\",\"flash_bytes\":4096}]";
     let found =
         fake.run(&["create", "x.img", "--size", "4KiB", "--profile", "tiny", "--engine", "lsm", "--json"]);
-    assert_eq!(found, ran(0, &document("saker.create.v1", fields), ""));
+    assert_eq!(found, ran(0, &document("saker.create.v1", fields).replace("null", "1"), ""));
 }
 
 #[test]
@@ -26,6 +27,13 @@ fn check_tells_damage_by_exit_code() {
     let mut fake = Fake::default();
     let line = "x.img: sound; 1,234 records, 5.6 MB verified, 1 unfinished writes\n";
     assert_eq!(fake.run(&["check", "x.img"]), ran(0, line, ""));
+    let copy = Finding { place: "header copy 0".to_owned(), what: "behind".to_owned() };
+    fake.repairable = vec![copy];
+    assert_eq!(
+        fake.run(&["check", "x.img"]),
+        ran(0, &format!("{line}repairable: header copy 0: behind\n"), "")
+    );
+    fake.repairable.clear();
     fake.damage = vec![Finding { place: "page 7".to_owned(), what: "bad\nchecksum".to_owned() }];
     let lines = "x.img: DAMAGED in 1 places; 1,234 records, 5.6 MB verified, 1 unfinished writes\npage 7: bad checksum\n";
     assert_eq!(fake.run(&["check", "x.img"]), ran(1, lines, ""));
@@ -52,7 +60,8 @@ fn compare_puts_systems_side_by_side() {
         "saker {VERSION}  seed 7  profile default\n10 operations, sizes [64, 1024]\n\n\
          real, values all (INVALID: late events)  HostKV  DiskKV\n\
          puts_per_s                               1,000   2,500,000\n\
-         put_latency_us_mean                      12.500  -\n"
+         put_latency_us_mean                      12.500  -\n\
+         lag: 50 of 1,000 device events came more than 5 us late\n"
     );
     assert_eq!(found, ran(0, &text, "running\n"));
 }

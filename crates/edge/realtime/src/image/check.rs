@@ -133,7 +133,14 @@ impl Check {
         let mut bytes = vec![0; layout.ring_bytes as usize];
         self.file.read_exact_at(&mut bytes, layout.ring_at)?;
         let (slots, g) = (self.header.config.ring_slots, layout.geometry);
-        let ring = Ring::new(RingMemory::from_bytes(&bytes), slots, g.page_bytes, g.oob_bytes);
+        let mut ring = Ring::new(RingMemory::from_bytes(&bytes), slots, g.page_bytes, g.oob_bytes);
+        if self.header.life.system_crashed(BootId::current()) {
+            // What the next open does.
+            let settled = ring.settle_after_crash(|view| self.is_programmed(layout, view));
+            if let Err(error) = settled {
+                self.report.add(Severity::Damage, format!("ring: {error}"));
+            }
+        }
         for slot in (0..slots).map(SlotId) {
             match ring.view(slot) {
                 Ok(None) => {}
@@ -142,6 +149,20 @@ impl Check {
             }
         }
         Ok(())
+    }
+
+    /// Whether the page of a slot is in its place as a whole.
+    fn is_programmed(&self, layout: &Layout, view: &SlotView) -> bool {
+        if !layout.geometry.contains(view.addr) || self.epoch_of(view.addr) != Some(view.epoch) {
+            return false;
+        }
+        let mut oob = vec![0; layout.geometry.oob_bytes as usize];
+        let mut data = vec![0; layout.geometry.page_bytes as usize];
+        let read = self.file.read_exact_at(&mut oob, layout.oob_of(view.addr));
+        let read = read.and_then(|()| self.file.read_exact_at(&mut data, layout.data_of(view.addr)));
+        let header = PageHeader::decode(&oob, view.addr).ok().flatten();
+        read.is_ok()
+            && header.is_some_and(|h| h.sequence == view.sequence && header_fault(&h, &data, &oob).is_none())
     }
 
     fn check_slot(&mut self, ring: &Ring, slot: SlotId, view: &SlotView) {

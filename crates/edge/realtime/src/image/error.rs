@@ -45,7 +45,11 @@ pub enum ImageError {
     #[error("the image cannot have this shape: {0}")]
     Config(String),
     /// The host file system is full.
-    #[error("no space left on the host file system for {}; an empty image needs {bytes} bytes", path.display())]
+    #[error(
+        "the host file system has no room for {} (full, quota, or a limit such as ulimit -f); an empty image needs {bytes} \
+         bytes and the right to grow",
+        path.display()
+    )]
     HostFull {
         /// The file.
         path: PathBuf,

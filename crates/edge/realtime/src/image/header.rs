@@ -117,6 +117,13 @@ impl Life {
     }
 }
 
+impl Life {
+    /// Whether the operating system crashed and nobody has opened the image since.
+    pub fn system_crashed(&self, now: BootId) -> bool {
+        self.state == State::Dirty && !self.boot.is_same(now)
+    }
+}
+
 /// Why a block is not a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault {

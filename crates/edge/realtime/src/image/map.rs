@@ -7,10 +7,11 @@
 use super::layout::Layout;
 use super::lock::Locked;
 use memmap2::{Mmap, MmapMut, MmapOptions};
-use saker_medium::RingMemory;
+use saker_medium::{PageAddr, RingMemory};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// The out-of-band and data regions.
@@ -18,8 +19,10 @@ use std::sync::Arc;
 pub(super) enum Cells {
     /// Read here, written with `pwrite`.
     Shared(Mmap),
-    /// A copy-on-write view of a file opened to read: recovery can run on it and leaves the file alone.
-    Private(MmapMut),
+    /// A file opened to read, and the pages that recovery has programmed since: data, then out-of-band bytes. They are
+    /// kept apart, because a store to a private mapping of a hole needs room in the file where that is in memory
+    /// (tmpfs), and without room it is a signal.
+    Overlaid(Mmap, BTreeMap<PageAddr, Vec<u8>>),
 }
 
 impl Cells {
@@ -31,18 +34,26 @@ impl Cells {
         Ok(Self::Shared(map))
     }
 
-    pub fn private(file: &File, layout: &Layout) -> io::Result<Self> {
-        // SAFETY: the shared lock keeps writers away, and stores go to private pages.
-        let map = unsafe { cells_options(layout).no_reserve_swap().map_copy(file) }?;
-        Ok(Self::Private(map))
+    pub fn overlaid(file: &File, layout: &Layout) -> io::Result<Self> {
+        // SAFETY: the shared lock keeps writers away, and this process does not write the file.
+        let map = unsafe { cells_options(layout).map(file) }?;
+        Ok(Self::Overlaid(map, BTreeMap::new()))
     }
 
+    /// Data and out-of-band bytes of a page that is programmed.
     #[inline]
-    pub fn bytes(&self, range: Range<usize>) -> &[u8] {
-        match self {
-            Self::Shared(map) => &map[range],
-            Self::Private(map) => &map[range],
-        }
+    pub fn page(&self, at: PageAddr, layout: &Layout) -> (&[u8], &[u8]) {
+        let (data_len, oob_len) = (layout.geometry.page_bytes as usize, layout.geometry.oob_bytes as usize);
+        let map = match self {
+            Self::Shared(map) => map,
+            Self::Overlaid(map, pages) => match pages.get(&at) {
+                Some(page) => return page.split_at(data_len),
+                None => map,
+            },
+        };
+        let data = (layout.data_of(at) - layout.oob_at) as usize;
+        let oob = (layout.oob_of(at) - layout.oob_at) as usize;
+        (&map[data..data + data_len], &map[oob..oob + oob_len])
     }
 }
 

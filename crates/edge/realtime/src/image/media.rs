@@ -8,6 +8,9 @@
 //! of its key is left, and its own erase is never on the disk without the erase of those. An image that held
 //! nothing when it was opened and was never flushed has promised nothing yet and skips these syncs.
 //!
+//! The copies can be in the ring, too, so whoever owns that syncs it before it erases (see
+//! [`Media::erase_needs_sync`]).
+//!
 //! After the erase the epoch may be on the disk or not when pages of the new cycle overwrite the old ones.
 //! If it is not, pages of the old cycle may fail their checksum, which recovery takes for torn after such a
 //! crash; and a sound page of the new cycle raises the epoch when the image is opened.
@@ -144,13 +147,11 @@ impl FileMedia {
     /// Data first, then the header with their checksum: a program that stops half-way did not happen.
     fn write_page(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> io::Result<()> {
         self.unsynced = true;
-        let (data_at, oob_at) = (self.layout().data_of(at), self.layout().oob_of(at));
-        if let Cells::Private(map) = &mut self.cells {
-            let base = self.header.layout.oob_at;
-            map[(data_at - base) as usize..][..data.len()].copy_from_slice(data);
-            map[(oob_at - base) as usize..][..oob.len()].copy_from_slice(oob);
+        if let Cells::Overlaid(_, pages) = &mut self.cells {
+            pages.insert(at, [data, oob].concat());
             return Ok(());
         }
+        let (data_at, oob_at) = (self.layout().data_of(at), self.layout().oob_of(at));
         self.refuse_if_finished()?;
         self.file.write_all_at(data, data_at)?;
         self.file.write_all_at(oob, oob_at)
@@ -210,13 +211,8 @@ impl Media for FileMedia {
             PageState::Erased => Cell::Erased,
             PageState::Torn => Cell::Torn,
             PageState::Programmed => {
-                let layout = self.layout();
-                let data = (layout.data_of(at) - layout.oob_at) as usize;
-                let oob = (layout.oob_of(at) - layout.oob_at) as usize;
-                let (data_len, oob_len) =
-                    (layout.geometry.page_bytes as usize, layout.geometry.oob_bytes as usize);
-                let bytes = |from, len| self.cells.bytes(from..from + len);
-                Cell::Programmed { data: bytes(data, data_len), oob: bytes(oob, oob_len) }
+                let (data, oob) = self.cells.page(at, self.layout());
+                Cell::Programmed { data, oob }
             }
         }
     }
@@ -268,6 +264,10 @@ impl Media for FileMedia {
             self.promised = true;
         }
         Ok(())
+    }
+
+    fn erase_needs_sync(&self) -> bool {
+        self.promised && self.is_writable()
     }
 
     fn history(&self) -> PowerHistory {

@@ -7,7 +7,9 @@ use super::map::{self, Cells};
 use super::table::PageTable;
 use super::{BootId, FileMedia, ImageConfig, ImageError, epochs};
 use memmap2::MmapMut;
-use saker_medium::{PowerHistory, RingMemory, SegmentId};
+use saker_flash::nand::{Cell, Media};
+use saker_medium::header::{HEADER_BYTES, page_crc};
+use saker_medium::{PageHeader, PowerHistory, Ring, RingMemory, SegmentId, SlotView};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -87,10 +89,25 @@ impl FileMedia {
         if self.history == (PowerHistory::Cut { ring_kept: false }) {
             ring.fill(0);
         }
+        if self.header.life.system_crashed(boot) {
+            self.settle_ring(&mut ring)?;
+        }
         if self.is_writable() {
             self.settle(raised, kept, boot).map_err(ImageError::io(&self.path, "write"))?;
         }
         Ok(map::ring_memory(ring, Arc::clone(&self.file)))
+    }
+
+    /// The ring is brought to what the last sync saw, at the first open after a crash of the operating system.
+    fn settle_ring(&self, map: &mut MmapMut) -> Result<(), ImageError> {
+        let config = &self.header.config;
+        let g = config.geometry;
+        let mut ring = Ring::new(RingMemory::from_bytes(map), config.ring_slots, g.page_bytes, g.oob_bytes);
+        let settled = ring.settle_after_crash(|view| is_programmed(self, view));
+        settled.map_err(|error| ImageError::damaged(&self.path, error.to_string()))?;
+        let bytes = map.len();
+        map.copy_from_slice(&ring.memory()[..bytes]);
+        Ok(())
     }
 
     /// Epochs and ring are on the disk before the header says that the image is in use: until then the next
@@ -107,6 +124,17 @@ impl FileMedia {
         });
         header::write_copies(&self.file, &self.header, kept)
     }
+}
+
+/// Whether the page of a slot is in its place as a whole.
+fn is_programmed(media: &FileMedia, view: &SlotView) -> bool {
+    let geometry = media.header.layout.geometry;
+    if !geometry.contains(view.addr) || media.epoch(geometry.segment_of(view.addr)) != view.epoch {
+        return false;
+    }
+    let Cell::Programmed { data, oob } = media.cell(view.addr) else { return false };
+    let header = PageHeader::decode(oob, view.addr).ok().flatten();
+    header.is_some_and(|h| h.sequence == view.sequence && h.data_crc == page_crc(data, &oob[HEADER_BYTES..]))
 }
 
 /// The error of an image without a header.
@@ -144,7 +172,7 @@ pub(super) fn bad_epoch(segment: usize) -> String {
 fn map_regions(file: &File, layout: &Layout, access: Access) -> io::Result<(Cells, MmapMut)> {
     match access {
         Access::Write => Ok((Cells::shared(file, layout)?, map::shared_ring(file, layout)?)),
-        Access::Read => Ok((Cells::private(file, layout)?, map::private_ring(file, layout)?)),
+        Access::Read => Ok((Cells::overlaid(file, layout)?, map::private_ring(file, layout)?)),
     }
 }
 

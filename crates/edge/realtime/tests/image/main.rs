@@ -1,6 +1,8 @@
 //! The image file, by behaviour.
 
+mod blocks;
 mod crash;
+mod crash_pages;
 mod cycles;
 mod damage;
 mod equal;
@@ -8,3 +10,4 @@ mod kill;
 mod space;
 mod store;
 mod support;
+mod watched;

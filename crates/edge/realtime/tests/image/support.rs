@@ -25,6 +25,22 @@ pub fn config(capacitor: bool) -> ImageConfig {
     }
 }
 
+/// Pages of two blocks, each with its out-of-band entry.
+pub fn block_config(capacitor: bool) -> ImageConfig {
+    let geometry = Geometry { page_bytes: 1024, oob_bytes: 96, ..GEOMETRY };
+    ImageConfig { geometry, ..config(capacitor) }
+}
+
+/// A file system in memory, where syncs cost nothing, if there is one.
+pub fn directory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a temporary directory")
+}
+
+/// Whether the full counts are asked for.
+pub fn is_soak() -> bool {
+    std::env::var("SAKER_TIER").as_deref() == Ok("soak")
+}
+
 /// A new image in a directory that goes away with the first value.
 pub fn image(capacitor: bool) -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a temporary directory");

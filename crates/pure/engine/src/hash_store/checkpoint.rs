@@ -33,7 +33,7 @@ pub struct State {
     postponed_at: Option<u64>,
     /// Memory for copying records and building chunks.
     pub(super) scratch: Vec<u8>,
-    /// A store waits for the room that tombstones take.
+    /// A store waits for the room that tombstones take. Stays so until a checkpoint begins.
     wanted: bool,
     /// Whose turn the next quantum is: collection or checkpoint.
     pub(super) turn: bool,
@@ -43,6 +43,11 @@ impl State {
     /// Asks for a checkpoint now, whatever the log has grown by.
     pub(super) fn want(&mut self) {
         self.wanted = true;
+    }
+
+    /// Segments that the running checkpoint will still take.
+    pub(super) fn segments_left(&self) -> u32 {
+        self.running.as_ref().map_or(0, CheckpointWriter::segments_left)
     }
 
     /// Whether one is being written.
@@ -86,6 +91,17 @@ impl HashStore {
             && self.checkpoint.postponed_at.is_none_or(|at| appended(&self.log) > at)
     }
 
+    /// Segments that collections must free for a checkpoint that waits for room.
+    pub(super) fn checkpoint_segments_wanted(&self) -> u32 {
+        let waits = self.checkpoint.running.is_none()
+            && (self.checkpoint.wanted || self.checkpoint.postponed_at.is_some());
+        if waits { self.checkpoint_segments_needed() } else { 0 }
+    }
+
+    fn checkpoint_segments_needed(&self) -> u32 {
+        saker_log::checkpoint::segments_for(&self.log, self.checkpoint_payload())
+    }
+
     /// One piece of checkpoint work.
     pub(super) fn checkpoint_quantum<M: Medium, W: Meter>(
         &mut self,
@@ -94,11 +110,8 @@ impl HashStore {
         w: &mut W,
     ) -> Background {
         if self.checkpoint.running.is_none() {
-            let wanted = std::mem::take(&mut self.checkpoint.wanted);
-            if !wanted && !self.checkpoint_due() && !self.tombstones_press(m) {
-                return Background::Idle;
-            }
-            return self.begin_checkpoint(m);
+            let due = self.checkpoint.wanted || self.checkpoint_due() || self.tombstones_press(m);
+            return if due { self.begin_checkpoint(m) } else { Background::Idle };
         }
         let running = self.checkpoint.running.as_ref().expect("checked above");
         if running.is_finished() {
@@ -119,6 +132,7 @@ impl HashStore {
                 self.checkpoint.generation = generation;
                 self.checkpoint.bytes_at_cut = appended(&self.log);
                 self.checkpoint.postponed_at = None;
+                self.checkpoint.wanted = false;
                 Background::Worked
             }
             Err(_) => {
@@ -143,10 +157,8 @@ impl HashStore {
             w.work(Unit::ListEntry, entries as u64);
             if next.is_none() {
                 wrote = running.finish(&mut self.log, m, finished);
-                if wrote.is_err() {
-                    // The chunks are written; come back for the end only.
-                    self.checkpoint.next = self.last_place();
-                }
+                // The chunks are written; come back for the end only.
+                self.checkpoint.next = self.last_place();
             }
         }
         payload.clear();
@@ -211,6 +223,9 @@ impl HashStore {
             running.abort(&mut self.log, m, &self.checkpoint.segments);
         } else {
             release_others(&mut self.log, m, &self.checkpoint.segments);
+        }
+        if self.checkpoint.segments.iter().any(|id| self.log.segment(*id).has_failed()) {
+            self.checkpoint.want();
         }
         self.checkpoint.postponed_at = Some(appended(&self.log));
     }

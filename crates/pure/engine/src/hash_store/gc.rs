@@ -67,7 +67,7 @@ impl HashStore {
     }
 
     fn free_low<M: Medium>(&self, m: &M) -> u32 {
-        FREE_SEGMENTS_LOW + m.quota_segments() / 50
+        FREE_SEGMENTS_LOW + m.quota_segments() / 50 + self.checkpoint_segments_wanted()
     }
 
     fn start_collection<M: Medium>(&mut self, m: &mut M) {
@@ -83,9 +83,9 @@ impl HashStore {
         self.gc = Some(GcCursor { walker: Walker::new(victim, pages) });
     }
 
-    /// A collection must free more than the end of a segment that copies can leave unused.
+    /// A collection must free more than it can lose, or collections would never come to an end.
     fn least_gain(&self) -> u64 {
-        (self.log.geometry().segment_bytes() / 64).max(1)
+        self.lost_in_segment(self.record_bytes_max) + 1
     }
 
     fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
@@ -211,6 +211,9 @@ impl HashStore {
             self.credit.end();
         }
         let failed = self.log.completed(done, m);
+        if done.io == Io::Sync && done.result.is_err() && self.checkpoint.is_running() {
+            self.checkpoint_failed(m);
+        }
         if let Io::Program { at, .. } = done.io
             && failed
         {

@@ -114,15 +114,35 @@ impl HashStore {
         Memory { segment_bytes: held, ..self.index.memory() }
     }
 
-    /// Bytes of records that may live at once, given the longest one so far: what the segments hold, less the
-    /// spare ones, the room lost at a segment's end, two checkpoints, and a share that keeps collections cheap.
+    /// Bytes of records that may live at once, given the number of pairs and the longest record so far: what the
+    /// segments hold, less the spare ones, what is lost in each, two checkpoints, and a share that keeps
+    /// collections cheap.
     pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
-        let geometry = self.log.geometry();
+        self.capacity_for(self.pairs_at_most(), self.record_bytes_max, m)
+    }
+
+    #[inline]
+    fn capacity_for<M: Medium>(&self, pairs: u64, longest: u32, m: &M) -> u64 {
         let usable = u64::from(m.quota_segments().saturating_sub(SPARE_SEGMENTS));
-        let checkpoints =
-            2 * u64::from(saker_log::checkpoint::segments_for(&self.log, self.checkpoint_payload()));
-        let end = u64::from(self.record_bytes_max).min(geometry.segment_bytes() / 2);
-        usable.saturating_sub(checkpoints) * (geometry.segment_bytes() - end) * FILL_PERCENT_MAX / 100
+        let payload = pairs * checkpoint::ENTRY_BYTES_MAX;
+        let checkpoints = 2 * u64::from(saker_log::checkpoint::segments_for(&self.log, payload));
+        let segment = self.log.geometry().segment_bytes() - self.lost_in_segment(longest);
+        usable.saturating_sub(checkpoints) * segment * FILL_PERCENT_MAX / 100
+    }
+
+    /// Bytes of a segment that a collection can leave unused: the end, where the next record did not fit, and,
+    /// where the ring can be lost, the rest of the pages that are sealed before a segment is released.
+    #[inline]
+    fn lost_in_segment(&self, longest: u32) -> u64 {
+        let geometry = self.log.geometry();
+        let sealed = if self.config.ring_lasts { 0 } else { 2 * u64::from(geometry.page_bytes) };
+        (u64::from(longest) + sealed).min(geometry.segment_bytes() / 2)
+    }
+
+    /// Pairs, those on their way counted as new ones.
+    #[inline]
+    fn pairs_at_most(&self) -> u64 {
+        self.index.len() + self.pending.len() as u64
     }
 
     /// Bytes of records that live.

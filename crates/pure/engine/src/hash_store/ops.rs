@@ -14,6 +14,15 @@ const FOR_PAIRS: Reserve = Reserve { slots: 6, segments: 3 };
 /// What a delete leaves for collections.
 const FOR_DELETES: Reserve = Reserve { slots: 4, segments: 2 };
 
+/// When a pair may be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Admission {
+    /// There is room.
+    Now,
+    /// There will be room when the next checkpoint frees tombstones.
+    AfterCheckpoint,
+}
+
 impl HashStore {
     /// Stores a pair. The value is read once, into the log.
     #[inline]
@@ -31,14 +40,16 @@ impl HashStore {
             return Step::Done(Err(KvError::ValueSize));
         }
         let bytes = record_bytes(key.len() as u32, value_bytes);
-        if let Err(refused) = self.admit(place, bytes, condition, m, w) {
-            if refused == KvError::CapacityExceeded && self.has_room_after_checkpoint(place, bytes, m) {
+        match self.admit(place, bytes, condition, m, w) {
+            Ok(Admission::Now) => {}
+            Ok(Admission::AfterCheckpoint) => {
                 self.checkpoint.want();
                 return Step::Blocked(Stall::NoSegment);
             }
-            return Step::Done(Err(refused));
+            Err(refused) => return Step::Done(Err(refused)),
         }
-        if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_PAIRS) {
+        let reserve = FOR_PAIRS.with_segments(self.checkpoint.segments_left());
+        if let Err(stall) = self.log.room(m, Stream::User, bytes, reserve) {
             return Step::Blocked(stall);
         }
         let writer = self.log.begin(m, Stream::User, bytes);
@@ -50,6 +61,7 @@ impl HashStore {
         }
         self.log.commit(m, writer);
         self.version += 1;
+        self.record_bytes_max = self.record_bytes_max.max(bytes);
         self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
         self.enter_soon(place, loc, w);
         w.work(Unit::Encode, 1);
@@ -68,11 +80,7 @@ impl HashStore {
         condition: Condition,
         m: &M,
         w: &mut W,
-    ) -> Result<(), KvError> {
-        if bytes > self.record_bytes_max {
-            self.record_bytes_max = bytes;
-            self.credit.end();
-        }
+    ) -> Result<Admission, KvError> {
         if condition != Condition::Always {
             self.enter_pending();
             w.work(Unit::Probe, 2);
@@ -83,31 +91,53 @@ impl HashStore {
             }
         }
         // Far from full, which is nearly always, one comparison decides.
-        if self.credit.pay(bytes) { Ok(()) } else { self.admit_slowly(place, bytes, m) }
-    }
-
-    #[cold]
-    fn admit_slowly<M: Medium>(&mut self, place: Place, bytes: u32, m: &M) -> Result<(), KvError> {
-        self.take_credit(m);
-        let needed = self.log.live_bytes() + self.pending.bytes() + u64::from(bytes);
-        if needed > self.capacity_bytes(m) {
-            self.enter_pending();
-            let needed = self.log.live_bytes() + u64::from(bytes);
-            let old = self.index.get(place).map_or(0, |loc| u64::from(loc.record_bytes()));
-            // A pair may always be replaced by one that is not longer.
-            if u64::from(bytes) > old && needed - old > self.capacity_bytes(m) {
-                return Err(KvError::CapacityExceeded);
-            }
+        if bytes <= self.record_bytes_max && self.credit.pay(bytes) {
+            return Ok(Admission::Now);
         }
-        Ok(())
+        self.admit_slowly(place, bytes, m)
     }
 
-    /// Whether a pair is refused only because of tombstones, which the next checkpoint frees: deletes make room.
     #[cold]
-    fn has_room_after_checkpoint<M: Medium>(&self, place: Place, bytes: u32, m: &M) -> bool {
-        let old = self.index.get(place).map_or(0, |loc| u64::from(loc.record_bytes()));
-        let kept = self.log.live_bytes() - old - self.log.tombstone_bytes();
-        kept + u64::from(bytes) <= self.capacity_bytes(m)
+    fn admit_slowly<M: Medium>(&mut self, place: Place, bytes: u32, m: &M) -> Result<Admission, KvError> {
+        if bytes > self.record_bytes_max {
+            // Longer than any before: if it is stored, segments hold less from then on.
+            self.credit.end();
+        } else {
+            self.take_credit(m);
+        }
+        let needed = self.log.live_bytes() + self.pending.bytes() + u64::from(bytes);
+        let pairs = self.pairs_at_most() + 1;
+        if needed <= self.capacity_for(pairs, self.record_bytes_max.max(bytes), m) {
+            return Ok(Admission::Now);
+        }
+        self.admit_nearly_full(place, bytes, m)
+    }
+
+    /// The capacity is that after the store: so what was admitted once fits again after it was deleted. What
+    /// only tombstones keep out waits for the checkpoint that frees them: deletes make room.
+    #[cold]
+    fn admit_nearly_full<M: Medium>(
+        &mut self,
+        place: Place,
+        bytes: u32,
+        m: &M,
+    ) -> Result<Admission, KvError> {
+        self.enter_pending();
+        let old = self.index.get(place).map(|loc| loc.record_bytes());
+        if old.is_some_and(|old| bytes <= old) {
+            // A pair may always be replaced by one that is not longer.
+            return Ok(Admission::Now);
+        }
+        let pairs = self.index.len() + u64::from(old.is_none());
+        let capacity = self.capacity_for(pairs, self.record_bytes_max.max(bytes), m);
+        let needed = self.log.live_bytes() - u64::from(old.unwrap_or(0)) + u64::from(bytes);
+        if needed <= capacity {
+            Ok(Admission::Now)
+        } else if needed - self.log.tombstone_bytes() <= capacity {
+            Ok(Admission::AfterCheckpoint)
+        } else {
+            Err(KvError::CapacityExceeded)
+        }
     }
 
     fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {

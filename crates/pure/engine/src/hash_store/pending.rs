@@ -46,6 +46,12 @@ impl Pending {
         self.bytes
     }
 
+    /// Records that wait.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
     #[inline]
     fn push(&mut self, entry: (Place, Loc)) {
         self.entries[(self.first + self.len) % ENTRIES] = entry;

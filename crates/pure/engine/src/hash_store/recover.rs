@@ -13,7 +13,7 @@ use saker_log::SegmentState;
 use saker_log::checkpoint::{Found, release_others};
 use saker_log::recover::{Damage, LogImage, Recovered, survey};
 use saker_log::{CheckpointReader, Cut};
-use saker_medium::{Medium, SegmentId, Step, Stream, ready};
+use saker_medium::{Completion, Medium, SegmentId, Step, Stream, ready};
 
 /// A recovery on its way. Call [`Recovery::step`] until it is done.
 #[derive(Clone, Debug)]
@@ -81,8 +81,17 @@ impl Recovery {
         }
     }
 
-    /// The recovered store, after `step` said so.
-    pub fn finish(self) -> HashStore {
+    /// Takes note of a finished I/O that recovery started.
+    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        self.store.log.completed(done, m);
+    }
+
+    /// The recovered store, after `step` said so. A checkpoint of which a page is only in the ring is replaced soon.
+    pub fn finish(mut self) -> HashStore {
+        let HashStore { checkpoint, log, .. } = &mut self.store;
+        if checkpoint.segments.iter().any(|id| log.segment(*id).has_failed()) {
+            checkpoint.want();
+        }
         self.store
     }
 

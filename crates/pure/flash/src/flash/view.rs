@@ -1,6 +1,7 @@
 //! The flash as one owner sees it: a medium.
 
-use super::{Flash, JobKind};
+use super::Flash;
+use super::jobs::JobKind;
 use crate::nand::timing::Work;
 use crate::nand::{Cell, Media};
 use saker_medium::{
@@ -40,7 +41,7 @@ impl<M: Media> Medium for NamespaceMedium<'_, M> {
 
     #[inline]
     fn page(&self, at: PageAddr) -> Page<'_> {
-        if self.flash.model.is_some() && !self.flash.pins.get(&at).is_some_and(|pin| pin.here) {
+        if self.flash.model.is_some() && !self.flash.reads.is_here(at) {
             return Page::Absent;
         }
         let epoch = self.flash.media.epoch(self.flash.shape.geometry.segment_of(at));
@@ -102,10 +103,7 @@ impl<M: Media> Medium for NamespaceMedium<'_, M> {
 
     fn sync(&mut self) -> Tag {
         let tag = self.flash.tag();
-        let result = self.flash.sync_media();
-        if result.is_ok() {
-            self.flash.ring.cover();
-        }
+        let result = self.flash.sync_and_cover();
         self.flash.complete(self.owner, tag, Io::Sync, result);
         tag
     }

@@ -65,6 +65,11 @@ pub trait Media {
     fn syncs(&self) -> u64 {
         0
     }
+    /// Whether somebody relies on what is on the disk: an erase then needs a sync before it, the ring included, so that
+    /// the copies last before the originals go.
+    fn erase_needs_sync(&self) -> bool {
+        false
+    }
     /// How the last run ended.
     fn history(&self) -> PowerHistory;
     /// Whether pages that a crash tore are not known to be torn: after a cut, every page must then be checked.

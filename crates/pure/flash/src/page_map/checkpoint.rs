@@ -3,10 +3,12 @@
 use super::gc::Progress;
 use super::{PageMap, RunningCheckpoint};
 use saker_log::CheckpointWriter;
-use saker_log::checkpoint::release_others;
+use saker_log::checkpoint::{release_others, segments_for};
 use saker_medium::{Medium, SegmentId, Stream, Tag};
 
 const CHUNK_BLOCKS_MAX: usize = 2048;
+/// Part of a segment that the records of trims may fill on a device short of room: a spare segment is theirs.
+const TRIMS_PART_MAX: u64 = 2;
 
 /// Where checkpoints stand.
 #[derive(Clone, Debug, Default)]
@@ -18,10 +20,22 @@ pub struct State {
     pub(super) generation: u64,
     bytes_at_cut: u64,
     postponed_at: Option<u64>,
+    /// A trim waits for the room that earlier ones take. Stays so until a checkpoint begins.
+    wanted: bool,
     pub(super) turn: bool,
 }
 
 impl State {
+    /// Asks for a checkpoint now, whatever the log has grown by.
+    pub(super) fn want(&mut self) {
+        self.wanted = true;
+    }
+
+    /// Segments that the running checkpoint will still take.
+    pub(super) fn segments_left(&self) -> u32 {
+        self.running.as_ref().map_or(0, CheckpointWriter::segments_left)
+    }
+
     /// Whether one is being written.
     pub fn is_running(&self) -> bool {
         self.running.is_some()
@@ -51,9 +65,31 @@ impl PageMap {
             && self.checkpoint.postponed_at.is_none_or(|at| self.appended() > at)
     }
 
+    fn checkpoint_payload(&self) -> u64 {
+        self.map.len() as u64 * 4
+    }
+
+    fn checkpoint_segments_needed(&self) -> u32 {
+        segments_for(&self.log, self.checkpoint_payload())
+    }
+
+    /// Segments that collections must free for a checkpoint that waits for room.
+    pub(super) fn checkpoint_segments_wanted(&self) -> u32 {
+        let waits = self.checkpoint.running.is_none()
+            && (self.checkpoint.wanted || self.checkpoint.postponed_at.is_some());
+        if waits { self.checkpoint_segments_needed() } else { 0 }
+    }
+
+    /// Whether trims hold so much room, and others leave so little, that no more come before a checkpoint.
+    pub(super) fn trims_must_wait<M: Medium>(&self, m: &M) -> bool {
+        let low = self.free_low(m) + self.checkpoint_segments_needed();
+        m.free_segments() <= low
+            && self.log.tombstone_bytes() >= self.log.geometry().segment_bytes() / TRIMS_PART_MAX
+    }
+
     pub(super) fn checkpoint_quantum<M: Medium>(&mut self, finished: Tag, m: &mut M) -> Progress {
         let Some(running) = &self.checkpoint.running else {
-            let due = self.checkpoint_due() || self.trims_press(m);
+            let due = self.checkpoint.wanted || self.checkpoint_due() || self.trims_press(m);
             return if due { self.begin_checkpoint(m) } else { Progress::Idle };
         };
         if running.is_finished() {
@@ -65,13 +101,14 @@ impl PageMap {
     /// Begins a checkpoint now if there is room for it.
     pub fn begin_checkpoint<M: Medium>(&mut self, m: &mut M) -> Progress {
         let generation = self.checkpoint.generation + 1;
-        let payload = self.map.len() as u64 * 4;
+        let payload = self.checkpoint_payload();
         self.checkpoint.postponed_at = None;
         match CheckpointWriter::begin(&mut self.log, m, generation, self.version, payload, 1) {
             Ok(writer) => {
                 self.checkpoint.running = Some(writer);
                 (self.checkpoint.next, self.checkpoint.generation) = (0, generation);
                 self.checkpoint.bytes_at_cut = self.appended();
+                self.checkpoint.wanted = false;
                 Progress::Worked
             }
             Err(_) => {
@@ -124,6 +161,9 @@ impl PageMap {
             running.abort(&mut self.log, m, &self.checkpoint.segments);
         } else {
             release_others(&mut self.log, m, &self.checkpoint.segments);
+        }
+        if self.checkpoint.segments.iter().any(|id| self.log.segment(*id).has_failed()) {
+            self.checkpoint.want();
         }
         self.checkpoint.postponed_at = Some(self.appended());
     }

@@ -1,7 +1,7 @@
 //! Garbage collection of a block namespace, and its background work as a whole.
 
 use super::entry::{ENTRY_BYTES, Entry, EntryKind};
-use super::{BlockError, PageMap};
+use super::{BlockError, PageMap, lost_in_segment};
 use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_log::recover::scan_page;
@@ -67,8 +67,14 @@ impl PageMap {
         m.free_segments() <= 4
     }
 
-    fn free_low<M: Medium>(&self, m: &M) -> u32 {
-        FREE_SEGMENTS_LOW + m.quota_segments() / 50
+    pub(super) fn free_low<M: Medium>(&self, m: &M) -> u32 {
+        FREE_SEGMENTS_LOW + m.quota_segments() / 50 + self.checkpoint_segments_wanted()
+    }
+
+    /// A collection must free more than it can lose in sealed pages, or collections would never come to an end.
+    fn is_worth_it(&self, victim: SegmentId) -> bool {
+        self.log.segment(victim).evacuate
+            || self.log.gain(victim) > lost_in_segment(&self.log.geometry(), self.config.ring_lasts)
     }
 
     fn start_collection<M: Medium>(&mut self, m: &M) {
@@ -77,7 +83,7 @@ impl PageMap {
             return;
         }
         let Some(victim) = self.log.victim() else { return };
-        if self.log.segment(victim).evacuate || self.log.gain(victim) > 0 {
+        if self.is_worth_it(victim) {
             let pages = self.log.segment(victim).next_page;
             self.gc = Some(Cursor { segment: victim, page: 0, pages });
         }
@@ -154,6 +160,9 @@ impl PageMap {
     /// Takes note of a finished I/O.
     pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
         let failed = self.log.completed(done, m);
+        if done.io == Io::Sync && done.result.is_err() && self.checkpoint.is_running() {
+            self.checkpoint_failed(m);
+        }
         if let Io::Program { at, .. } = done.io
             && failed
             && self.log.segment(self.log.geometry().segment_of(at)).stream() == Stream::Checkpoint

@@ -19,7 +19,8 @@ use saker_medium::{
 use saker_sim::{Meter, Unit};
 use thiserror::Error;
 
-const SPARE_SEGMENTS: u32 = 5;
+/// Segments the log never gives to blocks: append points, a collection, a checkpoint and records of trims need them.
+const SPARE_SEGMENTS: u32 = 6;
 const FILL_PERCENT_MAX: u64 = 93;
 const FOR_WRITES: Reserve = Reserve { slots: 6, segments: 3 };
 const FOR_TRIMS: Reserve = Reserve { slots: 4, segments: 2 };
@@ -67,13 +68,21 @@ impl PageMapConfig {
         ring_lasts: bool,
         block_bytes: u32,
     ) -> Self {
-        let raw = u64::from(quota_segments.saturating_sub(SPARE_SEGMENTS)) * geometry.segment_bytes();
+        let segment = geometry.segment_bytes() - lost_in_segment(geometry, ring_lasts);
+        let raw = u64::from(quota_segments.saturating_sub(SPARE_SEGMENTS)) * segment;
         // Two checkpoints of 4 bytes a block, each in segments of its own.
         let checkpoints = 2 * (raw / u64::from(block_bytes) * 5).next_multiple_of(geometry.segment_bytes());
         let blocks = raw.saturating_sub(checkpoints) * FILL_PERCENT_MAX / 100 / u64::from(block_bytes);
         let checkpoint_bytes = (raw / 4).clamp(geometry.segment_bytes(), 1 << 30);
         Self { owner, block_bytes, blocks, ring_lasts, checkpoint_bytes }
     }
+}
+
+/// Bytes of a segment that a collection can leave unused: where the ring can be lost, the rest of the pages that are
+/// sealed before a segment is released.
+fn lost_in_segment(geometry: &Geometry, ring_lasts: bool) -> u64 {
+    let sealed = if ring_lasts { 0 } else { 2 * u64::from(geometry.page_bytes) };
+    sealed.min(geometry.segment_bytes() / 2)
 }
 
 /// Counters of a block namespace.
@@ -179,7 +188,8 @@ impl PageMap {
         if let Err(e) = self.check(first, u64::from(blocks)) {
             return Step::Done(Err(e));
         }
-        if let Err(stall) = self.room(m, Stream::User, blocks, FOR_WRITES) {
+        let reserve = FOR_WRITES.with_segments(self.checkpoint.segments_left());
+        if let Err(stall) = self.room(m, Stream::User, blocks, reserve) {
             return Step::Blocked(stall);
         }
         for n in 0..blocks {
@@ -342,6 +352,10 @@ impl PageMap {
     ) -> Step<Result<(), BlockError>> {
         if let Some(e) = ranges.iter().find_map(|(first, n)| self.check(*first, *n).err()) {
             return Step::Done(Err(e));
+        }
+        if self.trims_must_wait(m) {
+            self.checkpoint.want();
+            return Step::Blocked(Stall::NoSegment);
         }
         let per_record = self.trim_ranges();
         let records = ranges.len().div_ceil(per_record) as u32;

@@ -7,7 +7,7 @@ use saker_log::checkpoint::{Found, release_others};
 use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
 use saker_log::{CheckpointReader, Cut, SegmentState, page_of};
 use saker_medium::header::HEADER_BYTES;
-use saker_medium::{Medium, Page, PageAddr, Step, Stream, ready};
+use saker_medium::{Completion, Medium, Page, PageAddr, Step, Stream, ready};
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -58,8 +58,17 @@ impl Recovery {
         }
     }
 
-    /// The recovered namespace.
-    pub fn finish(self) -> PageMap {
+    /// Takes note of a finished I/O that recovery started.
+    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        self.map.log.completed(done, m);
+    }
+
+    /// The recovered namespace, after `step` said so. A checkpoint of which a page is only in the ring is replaced soon.
+    pub fn finish(mut self) -> PageMap {
+        let PageMap { checkpoint, log, .. } = &mut self.map;
+        if checkpoint.segments.iter().any(|id| log.segment(*id).has_failed()) {
+            checkpoint.want();
+        }
         self.map
     }
 

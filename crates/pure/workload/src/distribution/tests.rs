@@ -6,7 +6,7 @@ const DRAWS: usize = 200_000;
 
 fn draw(distribution: Distribution, keys: u64) -> Vec<u64> {
     let mut picker = distribution.picker(11, keys).unwrap();
-    let mut rng = Rng::new(12);
+    let mut rng = Seed(12).rng();
     (0..DRAWS).map(|_| picker.pick(&mut rng)).collect()
 }
 
@@ -96,7 +96,7 @@ fn scrambled_has_the_same_heat_in_other_places() {
 #[test]
 fn latest_prefers_the_newest_and_follows_inserts() {
     let mut picker = Distribution::Latest { theta: 0.99 }.picker(1, 100).unwrap();
-    let mut rng = Rng::new(2);
+    let mut rng = Seed(2).rng();
     for expected in 100..1100 {
         assert_eq!(picker.insert(), expected);
     }
@@ -107,7 +107,7 @@ fn latest_prefers_the_newest_and_follows_inserts() {
 #[test]
 fn uniform_reaches_inserted_keys() {
     let mut picker = Distribution::Uniform.picker(1, 1).unwrap();
-    let mut rng = Rng::new(2);
+    let mut rng = Seed(2).rng();
     picker.insert();
     let ones: u64 = (0..1000).map(|_| picker.pick(&mut rng)).sum();
     assert!((400..600).contains(&ones), "{ones}");
@@ -117,7 +117,7 @@ fn uniform_reaches_inserted_keys() {
 fn sequential_and_shuffled_meet_each_key_once_a_round() {
     let rounds = |d: Distribution| {
         let mut picker = d.picker(5, 777).unwrap();
-        let mut rng = Rng::new(0);
+        let mut rng = Seed(0).rng();
         let mut round = || (0..777).map(|_| picker.pick(&mut rng)).collect::<Vec<_>>();
         (round(), round())
     };
@@ -144,7 +144,7 @@ proptest! {
         use Distribution::*;
         for d in [Uniform, Zipfian { theta }, Scrambled { theta }, Latest { theta }, Sequential, Shuffled] {
             let mut picker = d.picker(seed, keys).unwrap();
-            let mut rng = Rng::new(seed);
+            let mut rng = Seed(seed).rng();
             (0..inserts).for_each(|_| { picker.insert(); });
             prop_assert!((0..200).all(|_| picker.pick(&mut rng) < keys + inserts));
         }

@@ -2,7 +2,7 @@
 //! synthetic databases" (SIGMOD 1994), section 3.2: exact for the two hottest ranks, a power curve for the rest.
 
 use crate::error::WorkloadError;
-use crate::seed::Rng;
+use saker_sim::Rng;
 
 /// Draws ranks from 0 (hottest) to n - 1, rank r with a chance of about 1 / ((r + 1)^theta zeta(n, theta)).
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@
 
 mod cells;
 mod commands;
+mod cycles;
 mod determinism;
 mod faults;
 mod full;
@@ -13,6 +14,7 @@ mod memory;
 mod oracle;
 mod pairs;
 mod power;
+mod resets;
 mod rig;
 mod silent;
 

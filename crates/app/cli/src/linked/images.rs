@@ -1,0 +1,126 @@
+//! Making and verifying images.
+
+use std::path::Path;
+
+use saker_realtime::{
+    CreatedImage, Error as DeviceError, ImagePlan, NamespaceKind, NamespacePlan, NamespaceSnapshot,
+    verify_image,
+};
+
+use saker_realtime::image::Severity;
+
+use super::opened::{failed, refused};
+use crate::commands::create::CreateArgs;
+use crate::commands::namespaces::NamespaceChoice;
+use crate::error::CliError;
+use crate::report::{Blocks, CheckReport, CheckedNamespace, CreateReport, CreatedNamespace, Finding};
+
+pub(super) fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
+    if !matches!(args.engine.as_str(), "hash" | "hash_store") {
+        return Err(CliError::usage(
+            format!("there is no engine `{}`", args.engine),
+            "the engine there is: hash",
+        ));
+    }
+    let plan = plan(args);
+    let made = if args.force && args.image.is_file() {
+        replace(&plan, &args.image)
+    } else {
+        plan.create(&args.image)
+    };
+    let made = made.map_err(|e| refused(&e))?;
+    let namespaces = made.namespaces.iter().map(|n| created(n, &made)).collect();
+    let (image, profile) = (args.image.clone(), args.profile.clone());
+    Ok(CreateReport {
+        image,
+        flash_bytes: made.flash_bytes,
+        profile,
+        engine: "hash_store".into(),
+        namespaces,
+    })
+}
+
+fn plan(args: &CreateArgs) -> ImagePlan {
+    let choice = |choice: &NamespaceChoice| match *choice {
+        NamespaceChoice::Kv { flash_bytes } => NamespacePlan::Kv { flash_bytes },
+        NamespaceChoice::Block { bytes, block_bytes } => NamespacePlan::Block { bytes, block_bytes },
+    };
+    let mut namespaces: Vec<_> = args.namespaces.iter().map(choice).collect();
+    if namespaces.is_empty() {
+        namespaces.push(NamespacePlan::Kv { flash_bytes: None });
+    }
+    ImagePlan { bytes: args.size, profile: args.profile.clone(), seed: args.seed, namespaces }
+}
+
+/// Makes the image under another name first, so that a refusal leaves the old one.
+fn replace(plan: &ImagePlan, image: &Path) -> Result<CreatedImage, DeviceError> {
+    use saker_realtime::image::{Access, ImageError, open};
+    // An image that somebody has open is theirs.
+    if let Err(in_use @ ImageError::InUse { .. }) = open(image, Access::Read) {
+        return Err(in_use.into());
+    }
+    let mut name = image.as_os_str().to_owned();
+    name.push(".part");
+    let part = Path::new(&name);
+    let moved = plan.create(part).and_then(|made| {
+        std::fs::rename(part, image)
+            .map(|()| made)
+            .map_err(|source| ImageError::Io { path: image.to_path_buf(), doing: "replace", source }.into())
+    });
+    if moved.is_err() && !matches!(moved, Err(DeviceError::Image(ImageError::Exists { .. }))) {
+        let _ = std::fs::remove_file(part);
+    }
+    moved
+}
+
+fn created(n: &saker_realtime::NamespaceConfig, made: &CreatedImage) -> CreatedNamespace {
+    let (kind, blocks) = match n.kind {
+        NamespaceKind::Kv { .. } => ("kv", None),
+        NamespaceKind::Block { block_bytes, blocks } => ("block", Some(Blocks { block_bytes, blocks })),
+    };
+    let flash_bytes = u64::from(n.quota_segments) * made.segment_bytes;
+    CreatedNamespace { nsid: n.nsid, kind, flash_bytes, blocks }
+}
+
+pub(super) fn check(image: &Path) -> Result<CheckReport, CliError> {
+    let blank = CheckReport {
+        image: image.to_path_buf(),
+        records: 0,
+        bytes: 0,
+        torn: 0,
+        namespaces: Vec::new(),
+        damage: Vec::new(),
+        repairable: Vec::new(),
+    };
+    let found = match verify_image(image, |_| {}) {
+        Ok(found) => found,
+        Err(DeviceError::Damaged { nsid, what }) => {
+            let damage = vec![Finding { place: format!("namespace {nsid}"), what }];
+            return Ok(CheckReport { damage, ..blank });
+        }
+        Err(e) => return Err(failed(&e)),
+    };
+    let of = |severity| {
+        let wanted = found.report.findings.iter().filter(move |f| f.severity == severity);
+        wanted.map(|f| finding(&f.what)).collect()
+    };
+    Ok(CheckReport {
+        records: found.namespaces.iter().map(|n| n.store.pairs).sum(),
+        bytes: found.report.counts.bytes_in_use,
+        torn: found.report.counts.pages_torn,
+        namespaces: found.namespaces.iter().map(checked).collect(),
+        damage: of(Severity::Damage),
+        repairable: of(Severity::Repairable),
+        ..blank
+    })
+}
+
+/// A finding's words begin with the place.
+fn finding(what: &str) -> Finding {
+    let (place, what) = what.split_once(": ").unwrap_or(("file", what));
+    Finding { place: place.into(), what: what.into() }
+}
+
+fn checked(n: &NamespaceSnapshot) -> CheckedNamespace {
+    CheckedNamespace { nsid: n.nsid, kind: n.kind, records: n.store.pairs, live_bytes: n.live_bytes }
+}

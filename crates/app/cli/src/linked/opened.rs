@@ -1,0 +1,205 @@
+//! Key-value devices as the commands see them.
+
+use std::io::ErrorKind;
+
+use saker_host::{HostError, KvError};
+use saker_realtime::image::ImageError;
+use saker_realtime::{Error as DeviceError, Kv};
+use serde_json::{Value, json};
+
+use crate::error::CliError;
+use crate::store::{Answer, Store};
+
+/// A device of `Kv::open` as the commands see it.
+struct Opened {
+    kv: Kv,
+    url: String,
+}
+
+/// Opens the key-value namespace of a URL.
+pub(super) fn open(url: &str) -> Result<Box<dyn Store>, CliError> {
+    let kv = Kv::open(url).map_err(|e| refused(&e))?;
+    Ok(Box::new(Opened { kv, url: url.to_owned() }))
+}
+
+/// What a device says of itself, whatever namespaces it has.
+pub(super) fn info(url: &str) -> Result<Value, CliError> {
+    match Kv::open(url) {
+        Ok(kv) => {
+            let mut opened = Box::new(Opened { kv, url: url.to_owned() });
+            let info = opened.info();
+            let closed = opened.close();
+            info.and_then(|info| closed.map(|()| info))
+        }
+        Err(DeviceError::NoNamespace { .. } | DeviceError::OtherNamespace { .. }) => super::blocks::info(url),
+        Err(error) => Err(refused(&error)),
+    }
+}
+
+/// Why a device could not be opened: a URL that makes no sense is the command line's fault.
+pub(super) fn refused(error: &DeviceError) -> CliError {
+    match error {
+        DeviceError::Url(_) | DeviceError::Profile(_) | DeviceError::Build(_) | DeviceError::Plan(_) => {
+            match one_piece(error) {
+                (what, Some(todo)) => CliError::usage(what, todo),
+                (what, None) => CliError::usage(what, "see `saker profile list`"),
+            }
+        }
+        other => failed(other),
+    }
+}
+
+/// What happened, and what to do if the device's words say it.
+fn one_piece(error: &DeviceError) -> (String, Option<String>) {
+    let text = error.to_string();
+    match text.rsplit_once("; ") {
+        Some((what, todo)) => (what.to_owned(), Some(todo.to_owned())),
+        None => (text, None),
+    }
+}
+
+pub(super) fn failed(error: &DeviceError) -> CliError {
+    let (what, todo) = one_piece(error);
+    CliError::failed(what, todo.unwrap_or_else(|| advice(error).to_owned()))
+}
+
+/// What to do about an error that does not say it.
+fn advice(error: &DeviceError) -> &'static str {
+    match error {
+        DeviceError::Image(error) => image_advice(error),
+        DeviceError::Host(error) => host_advice(error),
+        DeviceError::NoNamespace { .. } | DeviceError::OtherNamespace { .. } => {
+            "name one with ?nsid=N in the device's URL"
+        }
+        _ => REPORT,
+    }
+}
+
+const REPORT: &str = "run `saker check` on the image; if it is sound, report this";
+
+fn image_advice(error: &ImageError) -> &'static str {
+    match error {
+        ImageError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+            "check the path, or make an image with `saker create`"
+        }
+        ImageError::Io { source, .. }
+            if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+        {
+            "an image is opened for writing, even to read pairs: make it writable or copy it; `saker check` only reads"
+        }
+        ImageError::Io { .. } => "check the path and the file system",
+        ImageError::NotImage { .. } => "name an image, or make one with `saker create`",
+        ImageError::Config(_) => "give another size",
+        _ => "run `saker check` on the image",
+    }
+}
+
+fn host_advice(error: &HostError) -> &'static str {
+    match error {
+        HostError::Kv(KvError::Full) => {
+            "delete keys, make a larger device, or make room on the file system of its image"
+        }
+        HostError::Kv(KvError::Damaged) => "run `saker check` on the image",
+        HostError::Kv(KvError::NotFound) => "see the keys with `saker list`",
+        HostError::KeyLength(_) => "give a key of 1 to 255 bytes",
+        HostError::ValueLength { .. } => "split the value over several keys",
+        HostError::Timeout { .. } => "run `saker check` on the image, then try again",
+        HostError::Queued { error, .. } => host_advice(error),
+        _ => REPORT,
+    }
+}
+
+fn host(error: HostError) -> CliError {
+    failed(&DeviceError::Host(error))
+}
+
+impl Store for Opened {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {
+        self.kv.put(key, value).map_err(host)
+    }
+
+    fn get(&mut self, key: &[u8]) -> Answer<Option<Vec<u8>>> {
+        self.kv.get(key).map_err(host)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Answer<bool> {
+        self.kv.delete(key).map_err(host)
+    }
+
+    fn exists(&mut self, key: &[u8]) -> Answer<bool> {
+        self.kv.exists(key).map_err(host)
+    }
+
+    fn list(&mut self, from: Option<&[u8]>, visit: &mut dyn FnMut(&[u8]) -> bool) -> Answer<()> {
+        for key in self.kv.list(from) {
+            if !visit(&key.map_err(host)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Answer<()> {
+        self.kv.flush().map_err(host)
+    }
+
+    fn info(&mut self) -> Answer<Value> {
+        let (serial, model, firmware) = self.kv.identity();
+        let link = self.kv.client().stats();
+        let head = json!({
+            "device": self.url, "profile": self.kv.profile(), "serial": serial, "model": model, "firmware": firmware,
+            "commands": link.commands, "value_bytes_max": self.kv.client().value_bytes_max(),
+        });
+        Ok(described(head, self.kv.snapshot()))
+    }
+
+    fn put_async(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {
+        self.kv.put_queued(key, value).map_err(host)
+    }
+
+    fn drain(&mut self) -> Answer<()> {
+        self.kv.drain().map_err(host)
+    }
+
+    fn close(self: Box<Self>) -> Answer<()> {
+        self.kv.close().map_err(|e| failed(&e))
+    }
+}
+
+/// What is known of a device, with its counters if it can be asked for them.
+pub(super) fn described(head: Value, snapshot: Option<saker_realtime::Snapshot>) -> Value {
+    match snapshot {
+        Some(snapshot) => with_counters(head, &snapshot),
+        None => head,
+    }
+}
+
+fn with_counters(mut head: Value, s: &saker_realtime::Snapshot) -> Value {
+    head["flash"] = json!({
+        "pages_programmed": s.flash.pages_programmed, "segments_erased": s.flash.segments_erased,
+        "failures": s.flash.failures, "bytes_in_use": s.flash_bytes_in_use, "retired_segments": s.retired_segments,
+    });
+    head["namespaces"] = s.namespaces.iter().map(namespace).collect();
+    head
+}
+
+fn namespace(n: &saker_realtime::NamespaceSnapshot) -> Value {
+    if n.kind == "block" {
+        return json!({
+            "nsid": n.nsid, "kind": n.kind, "blocks": n.capacity_bytes / u64::from(n.block_bytes.max(1)), "block_bytes": n.block_bytes,
+            "live_bytes": n.live_bytes, "capacity_bytes": n.capacity_bytes,
+            "blocks_written": n.blocks_written, "gc_flash_blocks_copied": n.gc_blocks_copied,
+        });
+    }
+    json!({
+            "nsid": n.nsid, "kind": n.kind, "pairs": n.store.pairs, "pair_bytes": n.store.pair_bytes,
+            "live_bytes": n.live_bytes, "capacity_bytes": n.capacity_bytes,
+            "modelled_dram_bytes": {
+                "index": n.memory.index_bytes, "directory": n.memory.directory_bytes,
+                "segments": n.memory.segment_bytes, "total": n.memory.total(),
+            },
+            "gc_flash_records_copied": n.store.gc_records_copied, "gc_flash_bytes_copied": n.store.gc_bytes_copied,
+            "gc_flash_segments": n.store.gc_segments, "checkpoints": n.store.checkpoints,
+            "checkpoint_bytes": n.store.checkpoint_bytes,
+    })
+}

@@ -1,0 +1,100 @@
+//! Command lines that make no sense: one line that says what to do, exit code 2, nothing done.
+
+use crate::support::Desk;
+
+#[test]
+fn nonsense_is_refused_in_one_line() {
+    let desk = Desk::with_image();
+    let long = "k".repeat(256);
+    let before = desk.read("disk.img");
+    for (line, words) in [
+        (&["create", "x.img", "--size", "4K"][..], "write B, KiB, MiB"),
+        (&["create", "x.img", "--size", "0"], "give a larger size"),
+        (&["create", "x.img", "--size", "1MiB"], "give a larger size"),
+        (&["create", "x.img"], "saker create --help"),
+        (&["create", "x.img", "--size", "1GiB", "--profile", "none"], "saker-mid"),
+        (&["create", "x.img", "--size", "1GiB", "--engine", "lsm"], "the engine there is: hash"),
+        (&["create", "x.img", "--size", "1GiB", "--namespace", "disk:1MiB"], "kv:SIZE or block:SIZE"),
+        (&["create", "x.img", "--size", "1GiB", "--namespace", "block:256MiB,512"], "give 4096"),
+        (&["create", "x.img", "--size", "1GiB", "--namespace", "kv:9GiB"], "give a larger --size"),
+        (&["create", "x.img", "--namespace", "kv"], "give --size"),
+        (&["put", &long, "v", "--device", "file:disk.img"], "give a key of 1 to 255 bytes"),
+        (&["put", "", "v", "--device", "file:disk.img"], "give a key of 1 to 255 bytes"),
+        (&["put", "hex:0", "v", "--device", "file:disk.img"], "pairs of digits"),
+        (&["put", "k", "v", "--colour", "red", "--device", "file:disk.img"], "--colour"),
+        (&["put", "k", "v", "--device", "file:disk.img?colour=red"], "see the README"),
+        (&["put", "k", "v", "--device", "file:disk.img?nsid=0"], "write its number, from 1"),
+        (&["put", "k", "v", "--device", "file:disk.img?size=1GiB"], "give it to `saker create`"),
+        (&["put", "k", "v", "--device", "mem:?size=lots"], "write a size such as 512MiB"),
+        (&["put", "k", "v", "--device", "mem:?threads=9"], "write 0 or 1"),
+        (&["put", "k", "v", "--device", "mem:?depth=0"], "write 1 to 4095"),
+        (&["put", "k", "v", "--device", "mem:?timing=virtual"], "write off or real"),
+        (&["put", "k", "v", "--device", "mem:?engine=lsm"], "hash_store"),
+        (&["put", "k", "v", "--device", "mem:?seed=x"], "write a whole number"),
+        (&["put", "k", "v", "--device", "mem:?fault.read=2/1"], "write it as 1/1000"),
+        (&["put", "k", "v", "--device", "mem:?fault.cut=x"], "write a whole number"),
+        (&["put", "k", "v", "--device", "tcp://host"], "write mem: or file:disk.img"),
+        (&["put", "k", "v"], "--device"),
+        (&["load", "x.bin", "--device", "mem:"], "--format"),
+        (&["dump", "-", "--json", "--device", "mem:"], "give a FILE"),
+        (&["scan", "b", "a", "--device", "mem:"], "give the lesser key first"),
+        (&["compare", "--threads", "0"], "saker compare --help"),
+        (&["compare", "--timing", "soon"], "saker compare --help"),
+        (&["reproduce", "run", "none"], "saker reproduce list"),
+        (&["profile", "show", "none"], "choose one of"),
+        (&["nonsense"], "saker --help"),
+        (&[], "saker --help"),
+    ] {
+        let message = desk.saker(line).refused(2);
+        assert!(message.contains(words), "{line:?}: {message}");
+    }
+    assert!(before == desk.read("disk.img"), "nothing was opened");
+    assert!(!desk.path("x.img").exists(), "nothing was made");
+}
+
+#[test]
+fn values_are_limited_to_2_mib() {
+    let desk = Desk::new();
+    desk.saker(&["create", "disk.img", "--size", "320MiB"]).good();
+    let most = vec![0xa5; 2 << 20];
+    desk.write("most", &most);
+    desk.write("more", &[most.as_slice(), &[1]].concat());
+    for name in ["k", &"long".repeat(5)] {
+        let refused = desk.disk(&["put", name, "@more"]).refused(2);
+        assert!(refused.contains("2097152 bytes (2MiB)") && refused.contains("split it"), "{refused}");
+    }
+    desk.disk(&["put", "k", "@most"]).good();
+    assert!(desk.disk(&["get", "k"]).out == most);
+    // A long key is kept with the value, so that less of the value fits.
+    let refused = desk.disk(&["put", &"long".repeat(5), "@most"]).refused(1);
+    assert!(refused.contains("split the value"), "{refused}");
+}
+
+#[test]
+fn help_has_examples_and_goes_to_standard_output() {
+    let desk = Desk::new();
+    let overview = desk.saker(&["--help"]).good();
+    for command in [
+        "create",
+        "check",
+        "put",
+        "get",
+        "delete",
+        "exists",
+        "list",
+        "scan",
+        "load",
+        "dump",
+        "block",
+        "info",
+        "profile",
+        "compare",
+        "reproduce",
+    ] {
+        assert!(overview.contains(&format!("  {command} ")), "{command}");
+        let help = desk.saker(&[command, "--help"]).good();
+        assert!(help.contains("Usage: saker") && help.contains("Examples:"), "{command}: {help}");
+        assert!(help.contains(&format!("saker {command} ")), "{command}");
+        assert!(!help.contains("tree or lsm"), "no engines that there are not: {command}");
+    }
+}

@@ -1,0 +1,11 @@
+//! The program as a user meets it: processes, images on a disk, what they print and what they leave.
+
+mod blocks;
+mod errors;
+mod images;
+mod json;
+mod processes;
+mod readme;
+mod records;
+mod support;
+mod urls;

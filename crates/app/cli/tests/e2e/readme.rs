@@ -1,0 +1,83 @@
+//! Every command of the README, as it stands there, on a copy of its input.
+
+use crate::support::{Desk, Ran, repository};
+
+/// Lines of the README's shell blocks without their comments.
+fn commands() -> Vec<String> {
+    let text = std::fs::read_to_string(repository("README.md")).expect("there is a README");
+    let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
+    let lines = blocks.flat_map(str::lines).map(|line| line.split("  #").next().unwrap_or(line).trim());
+    lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+/// A command line in words; single quotes keep a word together.
+fn words(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for (n, part) in line.split('\'').enumerate() {
+        if n % 2 == 1 { words.push(part) } else { words.extend(part.split_whitespace()) }
+    }
+    words
+}
+
+/// Runs a line that begins with `saker`, or is the same by way of cargo. Nothing for lines that build.
+fn run(desk: &Desk, line: &str) -> Option<Ran> {
+    let words = words(line);
+    match words.as_slice() {
+        ["saker", rest @ ..] | ["cargo", "run", "--release", "--", rest @ ..] => Some(desk.saker(rest)),
+        ["cargo", "build", ..] | ["cargo", "xtask", ..] => None,
+        _ => panic!("a line of the README that is not tried: {line}"),
+    }
+}
+
+#[test]
+fn every_command_runs_as_it_stands_and_prints_what_it_should() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("data")).expect("makes");
+    std::fs::copy(repository("data/UnicodeData.txt"), desk.path("data/UnicodeData.txt")).expect("copies");
+    let mut tried = Vec::new();
+    for line in commands() {
+        let Some(ran) = run(&desk, &line) else { continue };
+        let (err, out) = (ran.err.clone(), ran.good());
+        check(&desk, &line, &out, &err);
+        tried.push(words(&line)[1].to_owned());
+    }
+    for command in
+        ["create", "load", "put", "get", "list", "dump", "info", "check", "block", "reproduce", "profile"]
+    {
+        assert!(tried.iter().any(|t| t == command), "the README shows {command}: {tried:?}");
+    }
+}
+
+/// What a line must have printed.
+fn check(desk: &Desk, line: &str, out: &str, err: &str) {
+    match words(line)[1..] {
+        ["load", ..] => assert!(err.starts_with("loaded 34,924 records, 1.9 MB"), "{err}"),
+        ["get", ..] => assert_eq!(out, "hello"),
+        ["list", ..] => assert_eq!(out.lines().count(), 5),
+        ["dump", file, ..] => {
+            let text = String::from_utf8(desk.read(file)).expect("text");
+            assert_eq!(text.lines().count(), 34_925);
+            assert!(text.contains("greeting\thello\n") && text.contains("0041\tLATIN CAPITAL LETTER A;"));
+        }
+        ["info", ..] => {
+            assert!(out.lines().any(|l| l.starts_with("namespaces.0.pairs ") && l.ends_with(" 34925")))
+        }
+        ["check", "disk.img"] => {
+            assert!(out.starts_with("disk.img: sound; 34,925 records"), "{out}");
+        }
+        ["profile", ..] => assert!(out.contains("media.read_latency_ns"), "{out}"),
+        ["run", "--release", ..] => check_compare(out),
+        ["reproduce", "list"] => assert!(out.contains("saker-motiv"), "{out}"),
+        ["block", "read", ..] => assert_eq!(out.len(), 4096),
+        _ => {}
+    }
+}
+
+/// Both systems, and no errors in any group of values.
+fn check_compare(out: &str) {
+    assert!(out.contains("34924 records of data/UnicodeData.txt"), "{out}");
+    assert!(out.contains("HostKV") && out.contains("DiskKV"));
+    let errors = out.lines().filter(|l| l.starts_with("put_errors") || l.starts_with("get_errors"));
+    let counts: Vec<_> = errors.flat_map(|l| l.split_whitespace().skip(1)).collect();
+    assert!(counts.len() >= 4 && counts.iter().all(|n| *n == "0"), "{counts:?}");
+}

@@ -1,0 +1,79 @@
+//! Any bytes go in and come out, by arguments, files and pipes.
+
+use crate::support::Desk;
+
+fn hex(bytes: &[u8]) -> String {
+    "hex:".to_owned() + &bytes.iter().map(|b| format!("{b:02x}")).collect::<String>()
+}
+
+#[test]
+fn keys_of_every_length_and_binary_values_round_trip() {
+    let desk = Desk::with_image();
+    for bytes in [1, 15, 16, 17, 254, 255] {
+        let key: Vec<u8> = (0..bytes).map(|n| (n * 37 + bytes) as u8).collect();
+        let value: Vec<u8> = (0..bytes * 11).map(|n| n as u8).collect();
+        let key = hex(&key);
+        desk.write("value", &value);
+        desk.disk(&["put", &key, "@value"]).good();
+        assert!(desk.disk(&["get", &key]).out == value, "{bytes} bytes");
+        assert_eq!(desk.disk(&["exists", &key]).code, Some(0));
+    }
+    desk.disk(&["put", "empty", ""]).good();
+    assert_eq!(desk.disk(&["get", "empty"]).good(), "");
+    for format in ["tsv", "jsonl"] {
+        let (file, other) = (format!("all.{format}"), format!("other-{format}.img"));
+        desk.disk(&["dump", &file]).good();
+        desk.saker(&["create", &other, "--size", "16MiB", "--profile", "tiny"]).good();
+        let device = format!("file:{other}");
+        desk.saker(&["load", &file, "--device", &device]).good();
+        let again = format!("again.{format}");
+        desk.saker(&["dump", &again, "--device", &device]).good();
+        let sorted = |name: &str| {
+            let text = String::from_utf8(desk.read(name)).expect("escaped");
+            let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(sorted(&file).len(), 7);
+        assert_eq!(sorted(&file), sorted(&again));
+    }
+}
+
+#[test]
+fn lines_of_other_systems_and_escapes_are_read() {
+    let desk = Desk::with_image();
+    desk.write("crlf.tsv", b"a\tb\\tc\r\nd\te\r\n\r\nf\tg");
+    desk.disk(&["load", "crlf.tsv"]).good();
+    assert_eq!(desk.disk(&["get", "a"]).good(), "b\tc");
+    assert_eq!(desk.disk(&["get", "d"]).good(), "e");
+    assert_eq!(desk.disk(&["get", "f"]).good(), "g", "the last line needs no end");
+    let piped = desk.piped(&["load", "-", "--device", "file:disk.img"], b"p\\x00q\tv\n");
+    assert_eq!(piped.code, Some(0), "{}", piped.err);
+    assert_eq!(desk.disk(&["get", "hex:700071"]).good(), "v");
+    let piped = desk.piped(&["put", "now", "-", "--device", "file:disk.img"], b"12:00\n");
+    assert_eq!(piped.code, Some(0));
+    assert_eq!(desk.disk(&["get", "now"]).good(), "12:00\n");
+}
+
+#[test]
+fn bad_lines_are_named_and_what_was_before_them_stays() {
+    let desk = Desk::with_image();
+    let huge = ["k\t".to_owned(), "v".repeat((2 << 20) + 1)].concat();
+    for (name, text, words) in [
+        ("no-tab.tsv", "a\tb\nno tab here\n", "line 2"),
+        ("cut.jsonl", "{\"key\":\"a\",\"value\":\"b\"}\n{\"key\":\"x\"", "line 2: bad JSON"),
+        ("array.jsonl", "{\"key\":\"a\",\"value\":\"b\"}\n[1]\n", "line 2: not a JSON object"),
+        ("escape.tsv", "a\tb\nc\t\\q\n", "line 2"),
+        ("empty-key.tsv", "a\tb\n\tv\n", "line 2: the key is empty"),
+        ("long-key.tsv", &format!("a\tb\n{}\tv\n", "k".repeat(256)), "line 2: the key has 256 bytes"),
+        ("huge.tsv", &format!("a\tb\n{huge}\n"), "line 2: the value has 2097153 bytes"),
+        ("endless.tsv", &format!("a\tb\n{}\n", "x".repeat(20 << 20)), "line 2: the line is too long"),
+    ] {
+        desk.write(name, text.as_bytes());
+        let refused = desk.disk(&["load", name]).refused(1);
+        assert!(refused.contains(words) && refused.contains("--skip-bad"), "{name}: {refused}");
+        assert!(refused.contains("(1 records before it are stored)"), "{refused}");
+        desk.disk(&["load", name, "--skip-bad"]).good();
+        assert_eq!(desk.disk(&["get", "a"]).good(), "b");
+    }
+}

@@ -1,0 +1,115 @@
+//! Every option of device URLs, each by its effect.
+
+use crate::support::{Desk, repository};
+
+/// `saker info --json` of a URL.
+fn info(desk: &Desk, url: &str) -> serde_json::Value {
+    let text = desk.saker(&["info", "--json", "--device", url]).good();
+    serde_json::from_str::<serde_json::Value>(&text).expect("JSON")["info"].clone()
+}
+
+#[test]
+fn size_profile_and_seed_make_the_device_in_memory() {
+    let desk = Desk::new();
+    let small = info(&desk, "mem:?size=8MiB&profile=tiny");
+    assert_eq!(small["profile"], "tiny");
+    let capacity = |i: &serde_json::Value| i["namespaces"][0]["capacity_bytes"].as_u64().expect("a number");
+    assert!(capacity(&small) < 8 << 20);
+    assert!(capacity(&info(&desk, "mem:?size=16MiB&profile=tiny")) > capacity(&small));
+    assert_eq!(info(&desk, "mem:")["profile"], "default");
+    let serial = |seed| info(&desk, &format!("mem:?profile=tiny&size=8MiB&seed={seed}"))["serial"].clone();
+    assert_eq!(serial(1), serial(1));
+    assert_ne!(serial(1), serial(2));
+    assert_eq!(info(&desk, "mem:?engine=hash_store")["profile"], "default");
+}
+
+#[test]
+fn threads_timing_and_depth_change_how_not_what() {
+    let desk = Desk::with_image();
+    for (n, options) in
+        ["threads=0", "threads=1", "timing=off", "timing=real", "depth=1", "depth=512", "threads=1&depth=8"]
+            .into_iter()
+            .enumerate()
+    {
+        let url = format!("file:disk.img?{options}");
+        let value = n.to_string();
+        desk.saker(&["put", "k", &value, "--device", &url]).good();
+        assert_eq!(desk.saker(&["get", "k", "--device", &url]).good(), value, "{options}");
+    }
+    desk.saker(&["check", "disk.img"]).good();
+}
+
+#[test]
+fn with_latencies_the_same_work_takes_the_profiles_time() {
+    let desk = Desk::with_image();
+    let lines: String = (0..200).map(|n| format!("key{n}\t{}\n", "v".repeat(1500))).collect();
+    desk.write("some.tsv", lines.as_bytes());
+    // 200 values of 1,500 bytes are 100 programs or more on 4 LUNs, 100 us each: no less than 2.5 ms.
+    let text = desk.saker(&["load", "some.tsv", "--json", "--device", "file:disk.img?timing=real"]).good();
+    let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(report["records"], 200);
+    assert!(report["seconds"].as_f64().expect("a number") > 0.0025, "{text}");
+}
+
+#[test]
+fn seeded_faults_fail_programs_and_lose_nothing() {
+    let lines: String = (0..3000).map(|n| format!("key{n}\tvalue {n} {}\n", "v".repeat(700))).collect();
+    let load = |options: &str| {
+        let desk = Desk::with_image();
+        desk.write("some.tsv", lines.as_bytes());
+        desk.saker(&["load", "some.tsv", "--device", &format!("file:disk.img?{options}")]).good();
+        desk
+    };
+    let faults = "fault.program=1/50&fault.erase=1/50&fault.spike=1/10&fault.spike_ns=1000";
+    let (without, desk) = (load(""), load(&format!("fault.seed=7&{faults}")));
+    for n in [0, 1499, 2999] {
+        let value = desk.disk(&["get", &format!("key{n}")]).good();
+        assert_eq!(value, format!("value {n} {}", "v".repeat(700)));
+    }
+    let check = desk.saker(&["check", "disk.img"]).good();
+    assert!(check.starts_with("disk.img: sound; 3,000 records"), "{check}");
+    assert!(desk.read("disk.img") != without.read("disk.img"), "failed programs were made good elsewhere");
+    let other = load(&format!("fault.seed=8&{faults}"));
+    assert!(desk.read("disk.img") != other.read("disk.img"), "the seed chooses which");
+}
+
+#[test]
+fn reads_that_fail_are_errors_and_no_wrong_values() {
+    let desk = Desk::with_image();
+    desk.disk(&["put", "k", &"v".repeat(1900)]).good();
+    desk.disk(&["put", "l", &"w".repeat(1900)]).good();
+    let refused = desk.saker(&["get", "k", "--device", "file:disk.img?fault.read=1/1"]).refused(1);
+    assert!(refused.contains("saker check"), "{refused}");
+    assert_eq!(desk.disk(&["get", "k"]).good(), "v".repeat(1900));
+}
+
+/// What was loaded before the cut is there, or was not acknowledged; nothing is damaged.
+#[test]
+fn a_planned_power_cut_ends_the_device_and_the_next_opening_recovers() {
+    let desk = Desk::with_image();
+    desk.disk(&["put", "before", "safe"]).good();
+    let lines: String = (0..3000).map(|n| format!("key{n}\t{}\n", "v".repeat(700))).collect();
+    desk.write("some.tsv", lines.as_bytes());
+    desk.saker(&["load", "some.tsv", "--device", "file:disk.img?fault.cut=200"]).refused(1);
+    assert_eq!(desk.disk(&["get", "before"]).good(), "safe");
+    let check = desk.saker(&["check", "disk.img"]).good();
+    assert!(check.starts_with("disk.img: sound; "), "{check}");
+    let keys = desk.disk(&["list"]).good().lines().count();
+    assert!((2..3001).contains(&keys), "{keys} keys survived a cut at the 200th operation");
+}
+
+#[test]
+fn every_option_of_the_readme_is_tried_here() {
+    let readme = std::fs::read_to_string(repository("README.md")).expect("reads");
+    let here = include_str!("urls.rs").to_owned() + include_str!("blocks.rs");
+    let mut options = 0;
+    for row in readme.lines().filter(|l| l.starts_with("| `") && (l.contains(":?") || l.contains("...&"))) {
+        let url = row.split('`').nth(1).expect("in code");
+        let (_, all) = url.split_once(['?', '&']).expect("options");
+        for name in all.split('&').filter_map(|o| o.split('=').next()) {
+            assert!(here.contains(&format!("{name}=")), "{name} is not tried");
+            options += 1;
+        }
+    }
+    assert!(options >= 10, "the table has the options: {options}");
+}

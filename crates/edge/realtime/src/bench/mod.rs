@@ -1,0 +1,141 @@
+//! HostKV and DiskKV against the operating system's clock: application threads, and the device on a thread of its own.
+//! What `saker compare` runs in timings `real` and `off`.
+//!
+//! Operations are dealt round to the threads as in virtual time, and each keeps as many in flight. DiskKV's threads have
+//! a queue pair each; HostKV's share the store behind a lock, so that its cost is in the numbers, other than in virtual
+//! time, where neither side has a lock.
+
+mod disk;
+mod host;
+
+pub use disk::run_disk_kv_real;
+pub use host::run_host_kv_real;
+
+use crate::any::{AnyDevice, DeviceThread};
+use crate::url::Timing;
+use saker_device::{Attachment, Snapshot};
+use saker_host::{HostError, ProtocolError};
+use saker_link::Traffic;
+use saker_sim::Instant;
+use saker_world::{Build, Job, RunResult, Side};
+use std::time::Instant as Clock;
+
+/// Results of several jobs, and the device's events and how many of them came later than 5 us.
+#[derive(Debug, Default)]
+pub struct RealRun {
+    /// One for each job.
+    pub results: Vec<RunResult>,
+    /// Events handled.
+    pub events: u64,
+    /// Events handled late.
+    pub late: u64,
+}
+
+/// A device on its thread, stopped for a moment whenever somebody counts.
+struct Running {
+    thread: Option<DeviceThread>,
+    events: u64,
+    late: u64,
+    before: (u64, Traffic, u64),
+}
+
+impl Running {
+    fn start(build: &Build, timing: Timing, host: &Attachment) -> Self {
+        let device = match timing {
+            Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),
+            Timing::Real => AnyDevice::MemoryTimed(Box::new(build.timed(host.clone()))),
+        };
+        Self {
+            thread: Some(DeviceThread::start(device)),
+            events: 0,
+            late: 0,
+            before: (0, Traffic::default(), 0),
+        }
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let thread = self.thread.take().expect("it always runs again");
+        let (events, late) = thread.lag().counts();
+        let mut device = thread.stop();
+        let snapshot = device.snapshot();
+        (self.events, self.late) = (self.events + events, self.late + late);
+        self.thread = Some(DeviceThread::start(device));
+        snapshot
+    }
+
+    /// Commands, what crossed the link and NAND pages since the last call.
+    fn count(&mut self, host: Traffic) -> (u64, Traffic, u64) {
+        let s = self.snapshot();
+        let now = (s.device.commands, s.device.traffic + host, s.flash.pages_programmed);
+        let before = std::mem::replace(&mut self.before, now);
+        (now.0 - before.0, now.1 - before.1, now.2 - before.2)
+    }
+
+    fn fill(&mut self, result: &mut RunResult, host: Traffic, page_bytes: u32) {
+        let (commands, traffic, nand_pages) = self.count(host);
+        (result.commands, result.nand_pages) = (commands, nand_pages);
+        result.note_traffic(traffic);
+        result.nand_bytes = result.nand_pages * u64::from(page_bytes);
+    }
+}
+
+/// Time since `begun`.
+fn since(begun: Clock) -> Instant {
+    Instant::from_nanos(begun.elapsed().as_nanos() as u64)
+}
+
+/// Runs `worker` on a thread for each of `workers`, and joins what they measured. Time runs from before the first starts.
+fn on_threads<T: Send>(
+    workers: &mut [T],
+    worker: impl Fn(usize, &mut T, Clock) -> Result<RunResult, HostError> + Sync,
+) -> Result<RunResult, HostError> {
+    let begun = Clock::now();
+    let mut all = RunResult::new();
+    let run = |n: usize, state: &mut T| worker(n, state, begun);
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let run = &run;
+        let started: Vec<_> =
+            workers.iter_mut().enumerate().map(|(n, state)| scope.spawn(move || run(n, state))).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        started.into_iter().map(join).collect()
+    });
+    for result in results {
+        all.join(&result?);
+    }
+    Ok(all)
+}
+
+/// The operations of thread `n` of `threads`.
+fn share(job: &Job, n: usize, threads: usize) -> impl Iterator<Item = &Side> {
+    job.operations.iter().skip(n).step_by(threads)
+}
+
+fn user_bytes(operation: &Side) -> u64 {
+    match operation {
+        Side::Put(key, value) => (key.len() + value.len()) as u64,
+        Side::Get(_) => 0,
+    }
+}
+
+/// A wait that lets other threads run when it takes long: there may be more threads than cores.
+#[derive(Debug, Default)]
+struct Pause(u32);
+
+impl Pause {
+    const SPINS: u32 = 200;
+
+    fn wait(&mut self) {
+        self.0 += 1;
+        if self.0 < Self::SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
+    }
+
+    fn reset(&mut self) {
+        self.0 = 0;
+    }
+}
+
+fn refused() -> HostError {
+    ProtocolError::Queues.into()
+}

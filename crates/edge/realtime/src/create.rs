@@ -1,0 +1,115 @@
+//! Making images.
+
+pub use crate::divide::NamespacePlan;
+use crate::divide::divide;
+use crate::error::{Error, PlanError};
+use crate::image::{self, ImageConfig};
+use crate::records::record;
+use saker_device::NamespaceConfig;
+use saker_flash::nand::Shape;
+use saker_sim::Seed;
+use saker_sim::profile::Profile;
+use saker_world::Build;
+use std::path::Path;
+
+/// Attempts at a size that holds all namespaces: more flash may mean larger superblocks.
+const FITS_MAX: u32 = 8;
+
+/// An image as it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImagePlan {
+    /// Bytes of flash, rounded down to whole superblocks; `None`: as many as the namespaces need.
+    pub bytes: Option<u64>,
+    /// Name of a built-in profile.
+    pub profile: String,
+    /// Seed of the device's own random choices.
+    pub seed: u64,
+    /// Namespaces 1, 2, ...
+    pub namespaces: Vec<NamespacePlan>,
+}
+
+/// An image as it was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreatedImage {
+    /// Bytes of flash.
+    pub flash_bytes: u64,
+    /// Bytes of a superblock, the unit in which namespaces hold flash.
+    pub segment_bytes: u64,
+    /// The namespaces.
+    pub namespaces: Vec<NamespaceConfig>,
+}
+
+impl ImagePlan {
+    /// One KV namespace over all of the flash.
+    pub fn kv(bytes: u64, profile: &str, seed: u64) -> Self {
+        let namespaces = vec![NamespacePlan::Kv { flash_bytes: None }];
+        Self { bytes: Some(bytes), profile: profile.into(), seed, namespaces }
+    }
+
+    /// Makes the image.
+    ///
+    /// # Errors
+    /// [`enum@Error`]: no such profile, too small, namespaces that do not fit, or the file cannot be made.
+    pub fn create(&self, path: &Path) -> Result<CreatedImage, Error> {
+        let profile = Profile::builtin(&self.profile)?;
+        let (shape, namespaces) = self.divide(&profile)?;
+        let build = Build::with(&profile, shape, namespaces, self.seed);
+        image::create(path, &header(&build))?;
+        let segment_bytes = shape.geometry.segment_bytes();
+        Ok(CreatedImage {
+            flash_bytes: segment_bytes * u64::from(shape.geometry.segments),
+            segment_bytes,
+            namespaces: build.config.namespaces,
+        })
+    }
+}
+
+impl ImagePlan {
+    fn divide(&self, profile: &Profile) -> Result<(Shape, Vec<NamespaceConfig>), Error> {
+        if let Some(bytes) = self.bytes {
+            return divide(profile, bytes, self.seed, &self.namespaces);
+        }
+        let mut bytes = self.asked().ok_or(PlanError::NoSize)?;
+        for _ in 0..FITS_MAX {
+            match divide(profile, bytes, self.seed, &self.namespaces) {
+                Err(Error::Plan(PlanError::TooLarge { needed, .. })) => bytes = needed,
+                outcome => return outcome,
+            }
+        }
+        divide(profile, bytes, self.seed, &self.namespaces)
+    }
+
+    /// Bytes of all namespaces, if each has a size.
+    fn asked(&self) -> Option<u64> {
+        self.namespaces
+            .iter()
+            .map(NamespacePlan::bytes)
+            .try_fold(0, |sum: u64, n| Some(sum.saturating_add(n?)))
+    }
+}
+
+fn header(build: &Build) -> ImageConfig {
+    let seed = build.config.seed;
+    let mut uuid = [0; 16];
+    Seed(seed).child("image").rng().fill(&mut uuid);
+    ImageConfig {
+        geometry: build.shape.geometry,
+        channels: build.shape.channels,
+        luns: build.shape.luns,
+        ring_slots: build.ring_slots(),
+        capacitor: build.config.capacitor,
+        seed,
+        shards: 1,
+        profile: build.profile.name.clone(),
+        namespaces: build.config.namespaces.iter().map(record).collect(),
+        uuid,
+    }
+}
+
+/// Makes an image with one KV namespace over all of its flash. Returns its bytes of flash.
+///
+/// # Errors
+/// As [`ImagePlan::create`].
+pub fn create_image(path: &Path, bytes: u64, profile: &str, seed: u64) -> Result<u64, Error> {
+    ImagePlan::kv(bytes, profile, seed).create(path).map(|made| made.flash_bytes)
+}

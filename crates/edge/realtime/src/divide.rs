@@ -1,0 +1,172 @@
+//! How flash is divided among namespaces.
+
+use crate::error::{Error, PlanError};
+use crate::image::NAMESPACES_MAX;
+use saker_device::NamespaceConfig;
+use saker_flash::nand::Shape;
+use saker_flash::page_map::PageMapConfig;
+use saker_medium::Geometry;
+use saker_medium::header::HEADER_BYTES;
+use saker_sim::profile::Profile;
+use saker_world::build::{SEGMENTS_MIN, shape_for};
+
+/// A namespace as it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamespacePlan {
+    /// Key-value pairs.
+    Kv {
+        /// Bytes of flash, rounded down to whole superblocks; `None`: what the others leave.
+        flash_bytes: Option<u64>,
+    },
+    /// Logical blocks.
+    Block {
+        /// Bytes of its blocks, exactly (rounded down to whole blocks); the flash they need is more. `None`: as many
+        /// as fit into what the others leave.
+        bytes: Option<u64>,
+        /// Bytes of a block. Flash pages must hold whole blocks.
+        block_bytes: u32,
+    },
+}
+
+impl NamespacePlan {
+    /// The size asked for.
+    pub(crate) const fn bytes(&self) -> Option<u64> {
+        match *self {
+            Self::Kv { flash_bytes: bytes } | Self::Block { bytes, .. } => bytes,
+        }
+    }
+}
+
+/// Shape of the flash and the namespaces on it, numbered from 1 in the order of `plans`. A namespace has at least as
+/// many superblocks as a whole device needs, so superblocks become small enough for the smallest one.
+///
+/// # Errors
+/// [`PlanError`], or the profile needs more flash.
+pub(crate) fn divide(
+    profile: &Profile,
+    bytes: u64,
+    seed: u64,
+    plans: &[NamespacePlan],
+) -> Result<(Shape, Vec<NamespaceConfig>), Error> {
+    check(plans)?;
+    let shape = shape_for(profile, bytes, smallest(bytes, plans))?;
+    let division = Division { profile, geometry: shape.geometry, seed };
+    let quotas = division.quotas(plans)?;
+    let numbered = plans.iter().zip(quotas).zip(1..);
+    Ok((shape, numbered.map(|((plan, quota), nsid)| division.namespace(nsid, plan, quota)).collect()))
+}
+
+fn check(plans: &[NamespacePlan]) -> Result<(), PlanError> {
+    let count = plans.len();
+    if count == 0 || count > NAMESPACES_MAX {
+        return Err(PlanError::Count { count, max: NAMESPACES_MAX });
+    }
+    let without = plans.iter().filter(|p| p.bytes().is_none()).count();
+    if without > 1 { Err(PlanError::Rest) } else { Ok(()) }
+}
+
+/// Bytes of the smallest namespace, about: what chooses the size of superblocks.
+fn smallest(bytes: u64, plans: &[NamespacePlan]) -> u64 {
+    let asked: u64 = plans.iter().filter_map(NamespacePlan::bytes).fold(0, u64::saturating_add);
+    let rest = bytes.saturating_sub(asked);
+    plans.iter().map(|p| p.bytes().unwrap_or(rest)).min().unwrap_or(bytes).min(bytes)
+}
+
+struct Division<'a> {
+    profile: &'a Profile,
+    geometry: Geometry,
+    seed: u64,
+}
+
+impl Division<'_> {
+    fn quotas(&self, plans: &[NamespacePlan]) -> Result<Vec<u32>, PlanError> {
+        let wanted = plans.iter().map(|plan| self.quota(plan)).collect::<Result<Vec<_>, _>>()?;
+        let sum: u64 = wanted.iter().flatten().map(|q| u64::from(*q)).sum();
+        let (there, segment) = (u64::from(self.geometry.segments), self.geometry.segment_bytes());
+        if sum > there {
+            return Err(PlanError::TooLarge { needed: sum.saturating_mul(segment), there: there * segment });
+        }
+        let quotas: Vec<_> = wanted.iter().map(|q| q.unwrap_or((there - sum) as u32)).collect();
+        match quotas.iter().zip(1..).find(|(quota, _)| **quota < SEGMENTS_MIN) {
+            None => Ok(quotas),
+            Some((quota, nsid)) => Err(PlanError::TooSmall {
+                nsid,
+                there: u64::from(*quota) * segment,
+                least: u64::from(SEGMENTS_MIN) * segment,
+            }),
+        }
+    }
+
+    /// Superblocks of a namespace; `None`: what the others leave.
+    fn quota(&self, plan: &NamespacePlan) -> Result<Option<u32>, PlanError> {
+        let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        match *plan {
+            NamespacePlan::Kv { flash_bytes } => {
+                Ok(flash_bytes.map(|bytes| clamp(bytes / self.geometry.segment_bytes())))
+            }
+            NamespacePlan::Block { bytes, block_bytes } => {
+                self.check_block(block_bytes)?;
+                Ok(bytes.map(|bytes| clamp(self.segments_for(bytes / u64::from(block_bytes), block_bytes))))
+            }
+        }
+    }
+
+    /// The fewest superblocks that carry so many blocks.
+    fn segments_for(&self, blocks: u64, block_bytes: u32) -> u64 {
+        let carried = |n: u64| {
+            let quota = u32::try_from(n).unwrap_or(u32::MAX);
+            PageMapConfig::new(1, &self.geometry, quota, true, block_bytes).blocks
+        };
+        let bytes = u128::from(blocks) * u128::from(block_bytes);
+        // Twice the blocks is more than maps and spare room take.
+        let enough = bytes * 2 / u128::from(self.geometry.segment_bytes()) + 64;
+        let (mut low, mut high) =
+            (u64::from(SEGMENTS_MIN), u64::try_from(enough).unwrap_or(u64::MAX).min(u32::MAX.into()));
+        while low < high {
+            let middle = low.midpoint(high);
+            if carried(middle) >= blocks { high = middle } else { low = middle + 1 }
+        }
+        low
+    }
+
+    /// Pages hold whole blocks, and their out-of-band area 16 bytes for each.
+    fn check_block(&self, asked: u32) -> Result<(), PlanError> {
+        let g = &self.geometry;
+        let room = (g.oob_bytes as usize).saturating_sub(HEADER_BYTES) as u32 / 16;
+        let suits = |bytes: u32| {
+            bytes <= g.page_bytes && g.page_bytes.is_multiple_of(bytes) && g.page_bytes / bytes <= room
+        };
+        let sizes: Vec<u32> = (9..=16).map(|bits| 1 << bits).filter(|bytes| suits(*bytes)).collect();
+        if sizes.contains(&asked) {
+            return Ok(());
+        }
+        let suited = sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(" or ");
+        Err(PlanError::BlockBytes { asked, profile: self.profile.name.clone(), suited })
+    }
+
+    fn namespace(&self, nsid: u32, plan: &NamespacePlan, quota: u32) -> NamespaceConfig {
+        match *plan {
+            NamespacePlan::Kv { .. } => {
+                // Each namespace has a key order of its own; the first has the image's.
+                let seed = if nsid == 1 { self.seed } else { self.own_seed(nsid) };
+                NamespaceConfig::kv(nsid, &self.geometry, quota, seed)
+            }
+            NamespacePlan::Block { bytes, block_bytes } => {
+                let capacitor = self.profile.power.capacitor.get();
+                let largest = NamespaceConfig::block(nsid, &self.geometry, quota, capacitor, block_bytes);
+                match bytes {
+                    None => largest,
+                    Some(bytes) => {
+                        let blocks = bytes / u64::from(block_bytes);
+                        let kind = saker_device::NamespaceKind::Block { block_bytes, blocks };
+                        NamespaceConfig { kind, ..largest }
+                    }
+                }
+            }
+        }
+    }
+
+    fn own_seed(&self, nsid: u32) -> u64 {
+        saker_sim::Seed(self.seed).child("namespace").index(u64::from(nsid)).0
+    }
+}

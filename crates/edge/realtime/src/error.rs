@@ -1,0 +1,119 @@
+//! What can go wrong between an application and its device. Each text is one line that says what to do.
+
+use crate::image::ImageError;
+use crate::url::UrlError;
+use saker_host::HostError;
+use saker_sim::profile::ProfileError;
+use saker_world::BuildError;
+use thiserror::Error;
+
+/// Why a device cannot be opened or used.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The URL makes no sense.
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    /// There is no such profile.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The size makes no sense.
+    #[error("{0}; give a larger size")]
+    Build(#[from] BuildError),
+    /// The namespaces make no sense.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The image cannot be opened.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The image is damaged.
+    #[error("namespace {nsid} is damaged: {what}; run `saker check` on the image")]
+    Damaged {
+        /// Which namespace.
+        nsid: u32,
+        /// What is wrong.
+        what: String,
+    },
+    /// The device refused, or did not answer.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The device has no namespace of that kind.
+    #[error("the device has no {wanted} namespace; it has {there}")]
+    NoNamespace {
+        /// `key-value` or `block`.
+        wanted: &'static str,
+        /// What there is: `1 (kv), 2 (block)`.
+        there: String,
+    },
+    /// The namespace that was asked for is of another kind, or is none.
+    #[error("namespace {nsid} is no {wanted} namespace; the device has {there}")]
+    OtherNamespace {
+        /// The one asked for.
+        nsid: u32,
+        /// `key-value` or `block`.
+        wanted: &'static str,
+        /// What there is: `1 (kv), 2 (block)`.
+        there: String,
+    },
+    /// There is no namespace of that number.
+    #[error("there is no namespace {nsid}; the device has {there}")]
+    Missing {
+        /// The one asked for.
+        nsid: u32,
+        /// What there is: `1 (kv), 2 (block)`.
+        there: String,
+    },
+    /// A length that is no whole number of blocks, or a range beyond the end of a block namespace.
+    #[error("{0}")]
+    Range(String),
+}
+
+/// Why flash cannot be divided as asked.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PlanError {
+    /// None, or more than an image records.
+    #[error("{count} namespaces are asked for; an image has 1 to {max}")]
+    Count {
+        /// As many as asked for.
+        count: usize,
+        /// The most.
+        max: usize,
+    },
+    /// Blocks that flash pages do not hold.
+    #[error("blocks of {asked} bytes do not fit the pages of profile {profile}; give {suited}")]
+    BlockBytes {
+        /// Bytes asked for.
+        asked: u32,
+        /// The profile.
+        profile: String,
+        /// Sizes that fit.
+        suited: String,
+    },
+    /// The namespaces need more flash than there is.
+    #[error(
+        "the namespaces need {needed} bytes of flash and there are {there}; give a larger --size or smaller namespaces"
+    )]
+    TooLarge {
+        /// Bytes they need.
+        needed: u64,
+        /// Bytes there are.
+        there: u64,
+    },
+    /// A namespace that is too small to work.
+    #[error(
+        "namespace {nsid} would have {there} bytes of flash; it needs at least {least}: give it more, or a larger --size"
+    )]
+    TooSmall {
+        /// Which.
+        nsid: u32,
+        /// Its flash.
+        there: u64,
+        /// The least.
+        least: u64,
+    },
+    /// Neither the flash nor every namespace has a size.
+    #[error("nothing says how large the image is; give --size, or every namespace a size")]
+    NoSize,
+    /// More than one namespace without a size.
+    #[error("more than one namespace has no size; give all but one a size")]
+    Rest,
+}

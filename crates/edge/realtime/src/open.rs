@@ -1,0 +1,163 @@
+//! From a URL to a connected device, and back: opening and orderly closing, whatever the flash is kept in.
+
+use crate::any::{AnyDevice, AnyTurn, DeviceThread};
+use crate::error::Error;
+use crate::image::{self, Access};
+use crate::records::{device_config, record};
+use crate::url::{DeviceUrl, Place, Timing};
+use saker_device::{Attachment, Costs, Device, timings};
+use saker_flash::{FaultPlan, Flash};
+use saker_host::{ConnectOptions, Connection};
+use saker_link::DmaSpace;
+use saker_medium::Ring;
+use saker_nvme::csi;
+use saker_sim::profile::Profile;
+use saker_world::Build;
+use saker_world::build::port;
+use std::path::Path;
+
+/// The kind of namespace that somebody wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Kv,
+    Block,
+}
+
+impl Wanted {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Kv => "key-value",
+            Self::Block => "block",
+        }
+    }
+
+    const fn csi(self) -> u8 {
+        match self {
+            Self::Kv => csi::KV,
+            Self::Block => csi::NVM,
+        }
+    }
+}
+
+/// A device that runs, and a host that is connected to it.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub connection: Connection,
+    pub turn: AnyTurn,
+    pub profile: String,
+}
+
+impl Opened {
+    /// Starts the device of a URL and connects to it.
+    pub fn open(url: &DeviceUrl) -> Result<Self, Error> {
+        let (device, host, profile) = build(url)?;
+        if let Some((nsid, what)) = device.damage().into_iter().next() {
+            return Err(Error::Damaged { nsid, what });
+        }
+        let mut turn = if url.threads == 0 {
+            AnyTurn::Inline(device)
+        } else {
+            AnyTurn::Thread(DeviceThread::start(device))
+        };
+        let connection = Connection::connect(port(&host), &mut turn, ConnectOptions::default())?;
+        Ok(Self { connection, turn, profile })
+    }
+
+    /// The namespace asked for, if it is of the kind wanted; otherwise the first that is.
+    pub fn namespace(&mut self, wanted: Wanted, asked: Option<u32>) -> Result<u32, Error> {
+        let mut there = Vec::new();
+        for nsid in self.connection.identify_active_namespaces(&mut self.turn)? {
+            there.push((nsid, self.connection.identify_command_set(&mut self.turn, nsid)?));
+        }
+        let suited = |&&(nsid, set): &&(u32, Option<u8>)| {
+            set == Some(wanted.csi()) && asked.is_none_or(|asked| asked == nsid)
+        };
+        if let Some(&(nsid, _)) = there.iter().find(suited) {
+            return Ok(nsid);
+        }
+        let kind = |set| if set == Some(csi::KV) { "kv" } else { "block" };
+        let names: Vec<_> = there.iter().map(|&(nsid, set)| format!("{nsid} ({})", kind(set))).collect();
+        let (wanted, names) = (wanted.name(), names.join(", "));
+        Err(match asked {
+            None => Error::NoNamespace { wanted, there: names },
+            Some(nsid) if there.iter().all(|(other, _)| *other != nsid) => {
+                Error::Missing { nsid, there: names }
+            }
+            Some(nsid) => Error::OtherNamespace { nsid, wanted, there: names },
+        })
+    }
+}
+
+/// Stops the device. An image is marked clean, or as cut if power went.
+pub(crate) fn close(turn: AnyTurn) -> Result<(), Error> {
+    let device = match turn {
+        AnyTurn::Inline(device) => device,
+        AnyTurn::Thread(thread) => thread.stop(),
+    };
+    match device {
+        AnyDevice::File(d) => close_image(*d),
+        AnyDevice::FileTimed(d) => close_image(*d),
+        AnyDevice::Memory(_) | AnyDevice::MemoryTimed(_) => Ok(()),
+    }
+}
+
+fn close_image<T>(device: Device<image::FileMedia, T>) -> Result<(), Error> {
+    let records = device.config().namespaces.iter().map(record).collect();
+    let mut flash = device.into_flash();
+    let cut = !flash.is_powered();
+    let media = flash.media_mut();
+    if cut {
+        return Ok(media.set_cut()?);
+    }
+    media.set_namespaces(records)?;
+    Ok(media.finish()?)
+}
+
+fn build(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
+    match &url.place {
+        Place::Memory { bytes, profile, seed } => {
+            let profile = Profile::builtin(profile)?;
+            let mut build = Build::kv(&profile, *bytes, *seed)?;
+            build.faults = url.faults;
+            let host = attach(url.depth, build.config.queue_pairs_max);
+            let device = match url.timing {
+                Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),
+                Timing::Real => AnyDevice::MemoryTimed(Box::new(build.timed(host.clone()))),
+            };
+            Ok((device, host, profile.name))
+        }
+        Place::File(path) => open_file(path, url.timing, url.faults, url.depth),
+    }
+}
+
+fn open_file(
+    path: &Path,
+    timing: Timing,
+    faults: FaultPlan,
+    depth: u16,
+) -> Result<(AnyDevice, Attachment, String), Error> {
+    let opened = image::open(path, Access::Write)?;
+    let config = device_config(&opened.config);
+    let g = opened.config.geometry;
+    let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
+    let host = attach(depth, config.queue_pairs_max);
+    let profile = opened.config.profile.clone();
+    let device = match timing {
+        Timing::Off => {
+            let flash = Flash::power_on(opened.media, ring, None, faults);
+            AnyDevice::File(Box::new(Device::new(flash, config, host.clone())))
+        }
+        Timing::Real => {
+            let parsed = Profile::builtin(&profile)?;
+            let flash = Flash::power_on(opened.media, ring, Some(timings(&parsed)), faults);
+            AnyDevice::FileTimed(Box::new(Device::timed(flash, config, host.clone(), Costs::of(&parsed))))
+        }
+    };
+    Ok((device, host, profile))
+}
+
+/// Host memory and BAR for one queue pair of `depth` slots.
+pub(crate) fn attach(depth: u16, queue_pairs: u16) -> Attachment {
+    let (windows, pages) = (u32::from(depth) * 2 + 64, u32::from(depth) * 4 + 512);
+    Attachment::new(DmaSpace::new(pages, windows), queue_pairs)
+}

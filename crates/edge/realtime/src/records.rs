@@ -1,0 +1,44 @@
+//! Namespaces as the device is configured with them, and as an image's header records them.
+
+use crate::image::{ImageConfig, NamespaceKind as RecordKind, NamespaceRecord};
+use saker_device::{DeviceConfig, NamespaceConfig, NamespaceKind};
+
+/// What an image's header says, as a device's configuration.
+pub fn device_config(image: &ImageConfig) -> DeviceConfig {
+    let namespace = |r: &NamespaceRecord| NamespaceConfig {
+        nsid: r.nsid,
+        quota_segments: r.quota_segments,
+        kind: match r.kind {
+            RecordKind::Kv => NamespaceKind::Kv {
+                value_bytes_max: r.value_bytes_max,
+                seed: r.seed,
+                error_on_delete: r.flags & NamespaceRecord::EDNEK != 0,
+            },
+            RecordKind::Block => NamespaceKind::Block { block_bytes: r.block_bytes, blocks: r.blocks },
+        },
+    };
+    DeviceConfig::with(image.namespaces.iter().map(namespace).collect(), image.capacitor, image.seed)
+}
+
+/// The record of a namespace.
+pub(crate) fn record(ns: &NamespaceConfig) -> NamespaceRecord {
+    let blank = NamespaceRecord {
+        nsid: ns.nsid,
+        kind: RecordKind::Kv,
+        quota_segments: ns.quota_segments,
+        block_bytes: 0,
+        blocks: 0,
+        flags: 0,
+        value_bytes_max: 0,
+        seed: 0,
+    };
+    match ns.kind {
+        NamespaceKind::Kv { value_bytes_max, seed, error_on_delete } => {
+            let flags = if error_on_delete { NamespaceRecord::EDNEK } else { 0 };
+            NamespaceRecord { value_bytes_max, seed, flags, ..blank }
+        }
+        NamespaceKind::Block { block_bytes, blocks } => {
+            NamespaceRecord { kind: RecordKind::Block, block_bytes, blocks, ..blank }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Verifying images: what the file says, then what recovery makes of it.
+
+use crate::error::Error;
+use crate::image::{self, Access};
+use crate::open::attach;
+use crate::records::device_config;
+use saker_device::Device;
+use saker_device::stats::NamespaceSnapshot;
+use saker_flash::{FaultPlan, Flash};
+use saker_medium::Ring;
+use std::path::Path;
+
+/// What a verification found.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    /// Pages, headers, ring.
+    pub report: image::Report,
+    /// What recovery made of each namespace; empty when the report says that the image is damaged.
+    pub namespaces: Vec<NamespaceSnapshot>,
+}
+
+/// Verifies an image: every page, then what recovery makes of it, without changing the file.
+///
+/// # Errors
+/// [`enum@Error`] when it cannot be read at all.
+pub fn verify_image(path: &Path, mut progress: impl FnMut(image::Progress)) -> Result<Verified, Error> {
+    let report = image::check(path, &mut progress)?;
+    if !report.is_sound() {
+        return Ok(Verified { report, namespaces: Vec::new() });
+    }
+    let opened = image::open(path, Access::Read)?;
+    let config = device_config(&opened.config);
+    let g = opened.config.geometry;
+    let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
+    let flash = Flash::power_on(opened.media, ring, None, FaultPlan::default());
+    let mut device: Device<image::FileMedia, _> = Device::new(flash, config, attach(1, 1));
+    if let Some((nsid, what)) = device.damage().into_iter().next() {
+        return Err(Error::Damaged { nsid, what });
+    }
+    Ok(Verified { report, namespaces: device.snapshot().namespaces })
+}
+
+/// [`verify_image`], with the number of pairs instead of the namespaces.
+///
+/// # Errors
+/// As [`verify_image`].
+pub fn check_image(
+    path: &Path,
+    progress: impl FnMut(image::Progress),
+) -> Result<(image::Report, u64), Error> {
+    let found = verify_image(path, progress)?;
+    Ok((found.report, found.namespaces.iter().map(|n| n.store.pairs).sum()))
+}

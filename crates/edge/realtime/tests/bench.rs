@@ -1,0 +1,57 @@
+//! HostKV and DiskKV with several application threads against the clock: every operation is done once, whoever does it.
+
+use saker_host::TransferOptions;
+use saker_realtime::bench::{RealRun, run_disk_kv_real, run_host_kv_real};
+use saker_realtime::url::Timing;
+use saker_sim::profile::Profile;
+use saker_world::{Build, Job, Side};
+
+const PAIRS: u64 = 3000;
+
+/// Puts of distinct keys, then gets of all of them. Values of 0 to 5,996 bytes: some longer than a page.
+fn jobs(threads: usize, depth: u16) -> Vec<Job> {
+    let key = |n: u64| n.to_le_bytes().to_vec();
+    let puts = (0..PAIRS).map(|n| Side::Put(key(n), vec![n as u8; n as usize % 1500 * 4])).collect();
+    let gets = (0..PAIRS).rev().map(|n| Side::Get(key(n))).collect();
+    let job =
+        |operations, flush| Job { threads, depth, operations, flush, transfer: TransferOptions::default() };
+    vec![job(puts, true), job(gets, false)]
+}
+
+fn check(run: &RealRun, name: &str) {
+    let user_bytes = (0..PAIRS).map(|n| 8 + n % 1500 * 4).sum::<u64>();
+    let of = |n: usize| (run.results[n].operations, run.results[n].errors, run.results[n].user_bytes);
+    assert_eq!([of(0), of(1)], [(PAIRS, 0, user_bytes), (PAIRS, 0, 0)], "{name}");
+    for result in &run.results {
+        assert_eq!(result.latency.len(), PAIRS, "{name}");
+        assert!(result.elapsed.as_nanos() >= result.latency.max() / 2, "{name}: time covers every operation");
+    }
+}
+
+#[test]
+fn as_many_threads_as_asked_for_do_every_operation_once() {
+    let profile = Profile::builtin("default").expect("built in");
+    let kv = Build::kv(&profile, 1 << 30, 1).expect("large enough");
+    let block = Build::block(&profile, 1 << 30, 1).expect("large enough");
+    for (threads, depth) in [(1, 1), (1, 32), (3, 4), (8, 1)] {
+        let jobs = jobs(threads, depth);
+        let disk = run_disk_kv_real(&kv, Timing::Off, &jobs).expect("runs");
+        check(&disk, &format!("DiskKV {threads}x{depth}"));
+        // A command an operation; the puts end with a Flush.
+        assert_eq!([disk.results[0].commands, disk.results[1].commands], [PAIRS + 1, PAIRS]);
+        assert_eq!(disk.events, 0, "nothing is due at a time when there are no latencies");
+        let host = run_host_kv_real(&block, Timing::Off, &jobs).expect("runs");
+        check(&host, &format!("HostKV {threads}x{depth}"));
+        assert!(host.results[0].commands < PAIRS, "it writes whole pages: {}", host.results[0].commands);
+    }
+}
+
+#[test]
+fn with_latencies_the_device_has_events_and_counts_late_ones() {
+    let profile = Profile::builtin("default").expect("built in");
+    let kv = Build::kv(&profile, 1 << 30, 1).expect("large enough");
+    let run = run_disk_kv_real(&kv, Timing::Real, &jobs(2, 8)).expect("runs");
+    check(&run, "DiskKV real");
+    assert!(run.events >= 2 * PAIRS, "each command has events: {}", run.events);
+    assert!(run.late <= run.events);
+}

@@ -1,0 +1,50 @@
+//! A planned power cut: what is left of operations in flight.
+
+use super::Flash;
+use super::jobs::JobKind;
+use crate::nand::{Media, PowerCut};
+use saker_medium::{Ring, SegmentId};
+use saker_sim::Seed;
+
+impl<M: Media> Flash<M> {
+    /// What is left after power is cut now: each operation in flight is, independently, done, torn or undone;
+    /// the ring is there only with a capacitor.
+    pub fn cut(&self, cut: PowerCut) -> (M, Ring)
+    where
+        M: Clone,
+    {
+        let (mut media, mut ring) = (self.media.clone(), self.ring.clone());
+        let mut rng = Seed(cut.seed).child("cut").rng();
+        for (job, kind) in self.jobs.iter() {
+            let started = self.model.as_ref().is_some_and(|m| m.has_started(job));
+            let fate = rng.below(3);
+            match *kind {
+                JobKind::Program { at, slot, .. } if started && fate == 0 => {
+                    let _ = media.program(at, ring.data(slot), ring.oob(slot));
+                }
+                JobKind::Program { at, .. } if started && fate == 1 => media.tear(at),
+                JobKind::Erase { segment, .. } if started && fate == 0 => {
+                    let _ = media.erase(segment);
+                }
+                JobKind::Erase { segment, .. } if started && fate == 1 => {
+                    tear_some(&mut media, segment, &mut rng)
+                }
+                _ => {}
+            }
+        }
+        if !cut.ring_kept {
+            ring.lose();
+        }
+        (media, ring)
+    }
+}
+
+/// An interrupted erase leaves each page as it was or unreadable.
+fn tear_some<M: Media>(media: &mut M, segment: SegmentId, rng: &mut saker_sim::Rng) {
+    let geometry = media.shape().geometry;
+    for index in 0..media.written_pages(segment) {
+        if rng.below(2) == 0 {
+            media.tear(geometry.page(segment, index));
+        }
+    }
+}

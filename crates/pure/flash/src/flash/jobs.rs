@@ -1,0 +1,129 @@
+//! Operations on their way through the timing model, and what they do to the cells when they finish.
+
+use super::Flash;
+use crate::nand::Media;
+use crate::nand::timing::Work;
+use saker_medium::{Completion, Io, MediaError, PageAddr, SegmentId, SlotId, Tag};
+use saker_sim::Class;
+
+/// What finishes with an operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum JobKind {
+    Read(PageAddr),
+    Program { tag: Tag, at: PageAddr, slot: SlotId, owner: u16 },
+    Erase { tag: Tag, segment: SegmentId, owner: u16 },
+}
+
+/// Operations on their way, by number. Numbers are used again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Jobs {
+    running: Vec<Option<JobKind>>,
+    free: Vec<u32>,
+}
+
+impl Jobs {
+    fn add(&mut self, kind: JobKind) -> u32 {
+        let job = self.free.pop().unwrap_or_else(|| {
+            self.running.push(None);
+            self.running.len() as u32 - 1
+        });
+        self.running[job as usize] = Some(kind);
+        job
+    }
+
+    /// An operation is over.
+    pub fn remove(&mut self, job: u32) -> JobKind {
+        self.free.push(job);
+        self.running[job as usize].take().expect("a running job")
+    }
+
+    /// All that are on their way.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &JobKind)> {
+        self.running.iter().enumerate().filter_map(|(job, kind)| Some((job as u32, kind.as_ref()?)))
+    }
+}
+
+impl<M: Media> Flash<M> {
+    pub(super) fn start(&mut self, kind: JobKind, work: Work, class: Class) {
+        let extra = self.faults.spike();
+        let job = self.jobs.add(kind);
+        let model = self.model.as_mut().expect("jobs exist only with a model");
+        model.submit(self.now, job, work, class, extra);
+    }
+
+    pub(super) fn finish(&mut self, kind: JobKind) {
+        match kind {
+            JobKind::Read(page) => {
+                self.stats.pages_read += u64::from(self.nand);
+                self.reads.arrive(page);
+            }
+            JobKind::Program { tag, at, slot, owner } => {
+                let result = self.program_cells(at, slot);
+                self.complete(owner, tag, Io::Program { at, slot }, result);
+            }
+            JobKind::Erase { tag, segment, owner } => {
+                let result = self.erase_cells(segment);
+                self.complete(owner, tag, Io::Erase(segment), result);
+            }
+        }
+    }
+
+    fn program_cells(&mut self, at: PageAddr, slot: SlotId) -> Result<(), MediaError> {
+        self.stats.pages_programmed += u64::from(self.nand);
+        if self.faults.program_fails() {
+            self.media.tear(at);
+            self.stats.failures += 1;
+            return Err(MediaError::Program);
+        }
+        let result = self.media.program(at, self.ring.data(slot), self.ring.oob(slot));
+        if result.is_err() {
+            self.media.tear(at);
+            self.stats.failures += 1;
+        }
+        result
+    }
+
+    pub(super) fn erase_cells(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+        self.stats.segments_erased += u64::from(self.nand);
+        let luns = self.shape.luns as usize;
+        self.programmed[segment.0 as usize * luns..][..luns].fill(0);
+        let result =
+            if self.faults.erase_fails() { Err(MediaError::Erase) } else { self.erase_after_sync(segment) };
+        self.stats.failures += u64::from(result.is_err());
+        result
+    }
+
+    fn erase_after_sync(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+        if self.media.erase_needs_sync() {
+            self.sync_and_cover()?;
+        }
+        self.media.erase(segment)
+    }
+
+    pub(super) fn complete(&mut self, owner: u16, tag: Tag, io: Io, result: Result<(), MediaError>) {
+        self.outstanding.remove(&tag);
+        self.completions.push_back((owner, Completion { tag, io, result }));
+        if self.ring.free_slots() < usize::from(self.ring.slots()) / 4 && self.ring.cooling() > 0 {
+            let _ = self.sync_media();
+        }
+    }
+
+    pub(super) fn sync_media(&mut self) -> Result<(), MediaError> {
+        self.media.sync()?;
+        self.ring.cooled();
+        Ok(())
+    }
+
+    /// A sync that somebody relies on, for what is in the ring too.
+    pub(super) fn sync_and_cover(&mut self) -> Result<(), MediaError> {
+        self.ring.mark();
+        self.sync_media()?;
+        self.ring.cover();
+        Ok(())
+    }
+
+    /// Syncs if released slots wait for that. Returns whether slots are free now that were not.
+    pub fn cool(&mut self) -> bool {
+        self.ring.cooling() > 0 && self.sync_media().is_ok()
+    }
+}

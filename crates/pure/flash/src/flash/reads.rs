@@ -1,0 +1,180 @@
+//! Pages that somebody waits for, and pages that are held until everybody has looked at them.
+
+use super::Flash;
+use super::jobs::JobKind;
+use crate::nand::Media;
+use crate::nand::timing::Work;
+use saker_medium::PageAddr;
+use saker_sim::Class;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Names a set of pages that somebody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReadBatch(u64);
+
+impl ReadBatch {
+    fn new(place: usize, generation: u32) -> Self {
+        Self(u64::from(generation) << 32 | place as u64)
+    }
+
+    const fn place(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    const fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Pin {
+    holders: u32,
+    here: bool,
+    waiting: Vec<ReadBatch>,
+}
+
+/// A batch, or a place for one.
+#[derive(Clone, Debug, Default)]
+struct Batch {
+    /// Raised when the batch goes, so that its name is nobody else's.
+    generation: u32,
+    missing: u32,
+    pages: Vec<PageAddr>,
+}
+
+/// Pages read for somebody. Each is read once, however many wait for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReadPins {
+    pins: BTreeMap<PageAddr, Pin>,
+    batches: Vec<Batch>,
+    free: Vec<usize>,
+    ready: VecDeque<ReadBatch>,
+}
+
+impl ReadPins {
+    /// Whether a page has been read and is held.
+    #[inline]
+    pub fn is_here(&self, at: PageAddr) -> bool {
+        self.pins.get(&at).is_some_and(|pin| pin.here)
+    }
+
+    /// Holds pages for a new batch; `read` is told each that must be read now.
+    fn hold(&mut self, pages: &[PageAddr], mut read: impl FnMut(PageAddr)) -> ReadBatch {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.batches.push(Batch::default());
+            self.batches.len() - 1
+        });
+        let batch = &mut self.batches[place];
+        let id = ReadBatch::new(place, batch.generation);
+        batch.missing = 0;
+        batch.pages.extend_from_slice(pages);
+        for page in pages {
+            let pin = self.pins.entry(*page).or_default();
+            pin.holders += 1;
+            if pin.here {
+                continue;
+            }
+            batch.missing += 1;
+            pin.waiting.push(id);
+            if pin.waiting.len() == 1 && pin.holders == 1 {
+                read(*page);
+            }
+        }
+        if batch.missing == 0 {
+            self.ready.push_back(id);
+        }
+        id
+    }
+
+    /// A page has been read.
+    pub fn arrive(&mut self, page: PageAddr) {
+        let pin = self.pins.get_mut(&page).expect("a page is read for its pins");
+        pin.here = true;
+        for id in std::mem::take(&mut pin.waiting) {
+            let batch = &mut self.batches[id.place()];
+            assert_eq!(batch.generation, id.generation(), "waiting batches exist");
+            batch.missing -= 1;
+            if batch.missing == 0 {
+                self.ready.push_back(id);
+            }
+        }
+    }
+
+    fn release(&mut self, id: ReadBatch) {
+        let batch = &mut self.batches[id.place()];
+        if batch.generation != id.generation() {
+            return;
+        }
+        batch.generation = batch.generation.wrapping_add(1);
+        for page in batch.pages.drain(..) {
+            let pin = self.pins.get_mut(&page).expect("a batch holds its pages");
+            pin.holders -= 1;
+            if pin.holders == 0 {
+                self.pins.remove(&page);
+            }
+        }
+        self.free.push(id.place());
+    }
+}
+
+impl<M: Media> Flash<M> {
+    /// Asks for pages; they are pinned until [`Flash::unpin`]. `None`: they are all here (always without a model).
+    pub fn bring(&mut self, pages: &[PageAddr], class: Class) -> Option<ReadBatch> {
+        self.model.as_ref()?;
+        let mut reads = std::mem::take(&mut self.reads);
+        let id = reads.hold(pages, |page| self.start(JobKind::Read(page), Work::Read(page), class));
+        self.reads = reads;
+        Some(id)
+    }
+
+    /// A batch whose pages are all here.
+    pub fn take_ready(&mut self) -> Option<ReadBatch> {
+        self.reads.ready.pop_front()
+    }
+
+    /// Lets go of a batch's pages.
+    pub fn unpin(&mut self, id: ReadBatch) {
+        self.reads.release(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(pages: &[u64]) -> Vec<PageAddr> {
+        pages.iter().copied().map(PageAddr).collect()
+    }
+
+    #[test]
+    fn a_page_is_read_once_and_held_until_the_last_has_let_go() {
+        let (mut reads, mut asked) = (ReadPins::default(), Vec::new());
+        let one = reads.hold(&pages(&[1, 2]), |page| asked.push(page));
+        let two = reads.hold(&pages(&[2]), |page| asked.push(page));
+        assert_eq!(asked, pages(&[1, 2]));
+        reads.arrive(PageAddr(2));
+        assert_eq!((reads.ready.pop_front(), reads.ready.pop_front()), (Some(two), None));
+        assert!(reads.is_here(PageAddr(2)) && !reads.is_here(PageAddr(1)));
+        reads.arrive(PageAddr(1));
+        assert_eq!(reads.ready.pop_front(), Some(one));
+        reads.release(one);
+        assert!(reads.is_here(PageAddr(2)) && !reads.is_here(PageAddr(1)));
+        reads.release(two);
+        assert!(!reads.is_here(PageAddr(2)) && reads.pins.is_empty());
+    }
+
+    #[test]
+    fn the_name_of_a_batch_that_went_means_nothing_to_its_successor() {
+        let mut reads = ReadPins::default();
+        let old = reads.hold(&pages(&[1]), |_| {});
+        reads.arrive(PageAddr(1));
+        reads.release(old);
+        let new = reads.hold(&pages(&[1]), |_| {});
+        assert_eq!(old.place(), new.place(), "places are used again");
+        reads.arrive(PageAddr(1));
+        reads.release(old);
+        assert!(reads.is_here(PageAddr(1)), "it is the new batch's");
+        reads.release(new);
+        assert!(!reads.is_here(PageAddr(1)));
+    }
+}

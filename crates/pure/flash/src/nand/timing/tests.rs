@@ -1,0 +1,94 @@
+use super::*;
+use saker_medium::Geometry;
+use saker_sim::EventQueue;
+
+fn shape() -> Shape {
+    let geometry = Geometry { page_bytes: 16_320, oob_bytes: 64, segment_pages: 8, segments: 4 };
+    Shape { geometry, channels: 2, luns: 4 }
+}
+
+fn nand() -> TimingModel {
+    let us = |n: u64| Duration::from_nanos(n * 1000);
+    let p = NandModel {
+        reads: [us(50); 3],
+        program: us(500),
+        erase: us(3000),
+        channel_bandwidth: 16_384_000_000,
+    };
+    TimingModel::new(Timings::Nand(p), shape())
+}
+
+fn run(model: &mut TimingModel) -> Vec<(u64, Job)> {
+    let mut done = Vec::new();
+    while let Some((at, job)) = model.step(Instant::FAR) {
+        done.extend(job.map(|j| (at.as_nanos(), j)));
+    }
+    done
+}
+
+#[test]
+fn luns_work_in_parallel_and_share_channels() {
+    let mut m = nand();
+    for n in 0..4 {
+        m.submit(Instant::ZERO, n, Work::Read(PageAddr(u64::from(n))), Class::Foreground, Duration::ZERO);
+    }
+    // tR 50 us on four LUNs at once; 1 us of channel each, two LUNs per channel.
+    assert_eq!(run(&mut m), [(51_000, 0), (51_000, 1), (52_000, 2), (52_000, 3)]);
+}
+
+#[test]
+fn an_erase_waits_for_reads_in_flight_and_takes_every_lun() {
+    let mut m = nand();
+    m.submit(Instant::ZERO, 0, Work::Read(PageAddr(0)), Class::Foreground, Duration::ZERO);
+    m.submit(Instant::ZERO, 1, Work::Erase(SegmentId(0)), Class::Background, Duration::ZERO);
+    m.submit(Instant::ZERO, 2, Work::Read(PageAddr(1)), Class::Foreground, Duration::ZERO);
+    assert_eq!(run(&mut m), [(51_000, 0), (3_051_000, 1), (3_051_000, 2)]);
+}
+
+#[test]
+fn programs_start_in_the_array_after_their_transfer() {
+    let mut m = nand();
+    m.submit(Instant::ZERO, 0, Work::Program(PageAddr(0)), Class::Foreground, Duration::ZERO);
+    assert!(!m.has_started(0));
+    m.step(Instant::from_nanos(1000)).expect("the transfer ends");
+    assert!(m.has_started(0));
+    assert_eq!(run(&mut m), [(501_000, 0)]);
+}
+
+/// The case that early booking gets wrong: two dependent reads per operation at 35 % load must not saturate.
+#[test]
+fn dependent_reads_do_not_saturate_an_underloaded_model() {
+    let geometry = Geometry { page_bytes: 16_320, oob_bytes: 64, segment_pages: 64, segments: 4 };
+    let us = |n: u64| Duration::from_nanos(n * 1000);
+    let p = NandModel { reads: [us(50); 3], program: us(500), erase: us(3000), channel_bandwidth: 0 };
+    let mut m = TimingModel::new(Timings::Nand(p), Shape { geometry, channels: 32, luns: 32 });
+    let mut rng = saker_sim::Seed(9).rng();
+    // 32 LUNs / 50 us = 640 k reads/s; 35 % of it is 224 k, that is 112 k operations of two reads.
+    let total = 20_000u32;
+    let mut pending: EventQueue<Job> = EventQueue::default();
+    for n in 0..total {
+        pending.push(Instant::from_nanos(u64::from(n) * 8929), n * 2);
+    }
+    let (mut last, mut slowest) = (Instant::ZERO, Duration::ZERO);
+    let mut begun = vec![Instant::ZERO; total as usize];
+    loop {
+        let (a, b) = (pending.next_at(), m.next_at());
+        let Some(now) = [a, b].into_iter().flatten().min() else { break };
+        if a == Some(now) {
+            let (_, job) = pending.pop_until(now).expect("due");
+            if job % 2 == 0 {
+                begun[job as usize / 2] = now;
+            }
+            m.submit(now, job, Work::Read(PageAddr(rng.below(256))), Class::Foreground, Duration::ZERO);
+        } else if let Some((at, Some(job))) = m.step(now) {
+            if job % 2 == 0 {
+                pending.push(at, job + 1);
+            } else {
+                slowest = slowest.max(at.since(begun[job as usize / 2]));
+                last = at;
+            }
+        }
+    }
+    assert!(last.as_nanos() < u64::from(total) * 8929 * 102 / 100, "throughput follows the offered load");
+    assert!(slowest < us(2000), "{slowest}");
+}

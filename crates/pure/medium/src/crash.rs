@@ -1,0 +1,255 @@
+//! The ring after a crash of the operating system: as of the last sync, or newer, sector by sector.
+//!
+//! A slot that a sync has seen is not used again before a sync has seen its page. So of such a slot everything the sync
+//! saw is still there; only what was added later can be there or not. What it saw is vouched for by the page's checksum
+//! if the slot was sealed, and by its mark (see [`crate::mark`]) if it was filling. A slot without either was opened after
+//! the last sync: nobody relies on it, and its bytes may be those of an earlier use.
+
+use crate::PageHeader;
+use crate::header::{HEADER_BYTES, page_crc};
+use crate::mark::Mark;
+use crate::ring::{Ring, SlotError, SlotId, SlotState, SlotView};
+
+impl Ring {
+    /// Notes what slots that are filling hold. To be called before a sync that somebody will rely on; of no effect in
+    /// memory that no sync concerns.
+    pub fn mark(&mut self) {
+        if !self.is_mapped() {
+            return;
+        }
+        for slot in
+            (0..self.slots()).map(SlotId).filter(|s| self.state(*s) == SlotState::Open).collect::<Vec<_>>()
+        {
+            self.mark_slot(slot);
+        }
+    }
+
+    fn mark_slot(&mut self, slot: SlotId) {
+        let view = self.view(slot).ok().flatten().expect("a slot we opened is sound");
+        let oob_bytes = self.owner_oob_used(slot);
+        let mark = Mark {
+            bytes: view.published,
+            oob_bytes,
+            check: self.check(slot, &view, view.published, oob_bytes),
+        };
+        let marks = self.marks(slot);
+        if view.published > 0 && !marks.iter().any(|m| m.agrees(mark)) {
+            let shorter = usize::from(marks[1].bytes < marks[0].bytes);
+            self.set_mark(slot, shorter, mark);
+        }
+    }
+
+    /// Bytes up to the last one that is not zero, in whole words: a slot's out-of-band bytes are zero when it is opened.
+    fn owner_oob_used(&self, slot: SlotId) -> u32 {
+        let owner = &self.oob(slot)[HEADER_BYTES..];
+        let used = owner.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
+        used.next_multiple_of(8).min(owner.len()) as u32
+    }
+
+    fn check(&self, slot: SlotId, view: &SlotView, bytes: u32, oob_bytes: u32) -> u32 {
+        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+        digest.update(&view.sequence.to_le_bytes());
+        digest.update(&self.data(slot)[..bytes as usize]);
+        digest.update(&self.oob(slot)[HEADER_BYTES..][..oob_bytes as usize]);
+        digest.finalize() as u32
+    }
+
+    /// Brings every slot to what can be relied on. `is_programmed`: whether its page is on the medium as a whole; the slot
+    /// is not needed then. To be called once, at the first opening after the crash.
+    ///
+    /// # Errors
+    /// The first slot whose mark does not match its content: a crash does not do that.
+    pub fn settle_after_crash(
+        &mut self,
+        mut is_programmed: impl FnMut(&SlotView) -> bool,
+    ) -> Result<(), SlotError> {
+        for slot in (0..self.slots()).map(SlotId) {
+            // A slot that contradicts itself is named by the survey: its control is one sector.
+            let Ok(Some(view)) = self.view(slot) else { continue };
+            if is_programmed(&view) {
+                self.free_now(slot);
+            } else if view.state != SlotState::Sealed || !self.is_whole(slot, &view) {
+                self.settle_slot(slot, &view)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a sealed slot holds what was sealed.
+    pub fn is_whole(&self, slot: SlotId, view: &SlotView) -> bool {
+        let header = PageHeader::decode(self.oob(slot), view.addr).ok().flatten();
+        header.is_some_and(|h| {
+            (h.sequence, h.epoch, h.owner) == (view.sequence, view.epoch, view.owner)
+                && h.data_crc == page_crc(self.data(slot), &self.oob(slot)[HEADER_BYTES..])
+        })
+    }
+
+    fn settle_slot(&mut self, slot: SlotId, view: &SlotView) -> Result<(), SlotError> {
+        let marks = self.marks(slot);
+        let fits = |m: &Mark| {
+            m.bytes as usize <= self.data(slot).len()
+                && m.oob_bytes as usize <= self.oob(slot).len() - HEADER_BYTES
+        };
+        let holds = |m: &&Mark| {
+            m.bytes > 0
+                && fits(m)
+                && m.agrees(Mark { check: self.check(slot, view, m.bytes, m.oob_bytes), ..**m })
+        };
+        match marks.iter().filter(holds).max_by_key(|m| m.bytes).copied() {
+            Some(mark) => self.cut_back(slot, mark),
+            None if marks.iter().all(|m| m.bytes == 0) => self.free_now(slot),
+            None => {
+                return Err(SlotError {
+                    slot: slot.0,
+                    what: "what the last sync saw does not match its checksum",
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The slot fills again from where the mark ends.
+    fn cut_back(&mut self, slot: SlotId, mark: Mark) {
+        self.data_mut(slot)[mark.bytes as usize..].fill(0);
+        let oob = self.oob_mut(slot);
+        oob[..HEADER_BYTES].fill(0);
+        oob[HEADER_BYTES + mark.oob_bytes as usize..].fill(0);
+        self.publish(slot, mark.bytes);
+        self.set_mark(slot, 0, mark);
+        self.set_mark(slot, 1, Mark::default());
+        self.store_state(slot, SlotState::Open);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PageAddr, RingMemory, Stream};
+
+    const PAGE: u32 = 512;
+    const OOB: u32 = 96;
+
+    fn header(sequence: u64) -> PageHeader {
+        PageHeader {
+            owner: 1,
+            shard: 0,
+            stream: Stream::User,
+            epoch: 1,
+            sequence,
+            addr: PageAddr(sequence),
+            used_bytes: 0,
+            first_record: 0,
+            data_crc: 0,
+        }
+    }
+
+    fn mapped(bytes: &[u8]) -> Ring {
+        // A mapping as far as the ring can tell.
+        let RingMemory::Heap(words) = RingMemory::from_bytes(bytes) else { unreachable!() };
+        Ring::new(RingMemory::Mapped(Box::new(Words(words))), 2, PAGE, OOB)
+    }
+
+    struct Words(Vec<u64>);
+
+    impl std::ops::Deref for Words {
+        type Target = [u8];
+        fn deref(&self) -> &[u8] {
+            zerocopy::IntoBytes::as_bytes(&self.0[..])
+        }
+    }
+
+    impl std::ops::DerefMut for Words {
+        fn deref_mut(&mut self) -> &mut [u8] {
+            zerocopy::IntoBytes::as_mut_bytes(&mut self.0[..])
+        }
+    }
+
+    fn new_ring() -> Ring {
+        mapped(&vec![0; Ring::bytes_for(2, PAGE, OOB)])
+    }
+
+    fn fill(ring: &mut Ring, slot: SlotId, from: u32, to: u32, with: u8) {
+        ring.data_mut(slot)[from as usize..to as usize].fill(with);
+        ring.owner_oob_mut(slot)[to as usize / 200 * 8] = with;
+        ring.publish(slot, to);
+    }
+
+    /// Sectors of `new` where `pick` says so, of `old` elsewhere.
+    fn mix(old: &[u8], new: &[u8], pick: impl Fn(usize) -> bool) -> Ring {
+        let sectors = old.chunks(64).zip(new.chunks(64)).enumerate();
+        let bytes: Vec<u8> = sectors.flat_map(|(n, (o, w))| if pick(n) { w } else { o }.to_vec()).collect();
+        mapped(&bytes)
+    }
+
+    #[test]
+    fn what_a_sync_saw_survives_whatever_part_of_the_rest_is_there() {
+        let mut ring = new_ring();
+        let slot = ring.open(&header(5)).expect("a slot");
+        fill(&mut ring, slot, 0, 100, 1);
+        ring.mark();
+        let synced = ring.memory().to_vec();
+        fill(&mut ring, slot, 100, 300, 2);
+        ring.mark();
+        fill(&mut ring, slot, 300, 400, 3);
+        for sealed in [false, true] {
+            if sealed {
+                ring.seal(slot, true);
+            }
+            for picked in 0..1u32 << 12 {
+                let mut left = mix(&synced, ring.memory(), |n| picked >> (n % 12) & 1 == 1);
+                left.settle_after_crash(|_| false).expect("no damage");
+                let view = left.view(slot).expect("sound").expect("in use");
+                let long = view.published;
+                let kept = |n: u32| left.data(slot)[..n as usize] == ring.data(slot)[..n as usize];
+                assert!([100, 300, 400].contains(&long) && kept(long), "{picked:b}: {long} bytes");
+                assert!(
+                    long < 400 || (sealed && view.state == SlotState::Sealed),
+                    "400 bytes were never synced"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_slot_that_no_sync_saw_is_free() {
+        let mut ring = new_ring();
+        let slot = ring.open(&header(5)).expect("a slot");
+        fill(&mut ring, slot, 0, 100, 1);
+        ring.settle_after_crash(|_| false).expect("no damage");
+        assert_eq!((ring.view(slot), ring.free_slots()), (Ok(None), 2));
+    }
+
+    #[test]
+    fn bytes_of_an_earlier_use_do_not_count() {
+        let mut ring = new_ring();
+        let slot = ring.open(&header(5)).expect("a slot");
+        fill(&mut ring, slot, 0, 512, 1);
+        ring.mark();
+        ring.seal(slot, true);
+        let before = ring.memory().to_vec();
+        ring.release(slot);
+        assert_eq!(ring.open(&header(6)), Some(slot));
+        fill(&mut ring, slot, 0, 512, 2);
+        // The new control over the old content.
+        let mut left = mix(&before, ring.memory(), |n| n == 0);
+        left.settle_after_crash(|_| false).expect("no damage");
+        assert_eq!(left.view(slot), Ok(None));
+    }
+
+    #[test]
+    fn a_flip_in_what_a_sync_saw_is_damage() {
+        let mut ring = new_ring();
+        let slot = ring.open(&header(5)).expect("a slot");
+        fill(&mut ring, slot, 0, 100, 1);
+        ring.mark();
+        for at in 0..100 {
+            let mut left = mapped(ring.memory());
+            left.data_mut(slot)[at] ^= 0x10;
+            assert!(left.settle_after_crash(|_| false).is_err(), "byte {at}");
+        }
+        let mut programmed = mapped(ring.memory());
+        programmed.data_mut(slot)[0] ^= 1;
+        programmed.settle_after_crash(|view| view.sequence == 5).expect("its page is what counts");
+        assert_eq!(programmed.view(slot), Ok(None));
+    }
+}
