@@ -1,10 +1,13 @@
 //! How fast the whole path is on this machine, timing `off`: 16-byte keys and values, distinct keys.
 //!
-//! `cargo run --release -p saker-realtime --example speed -- [PAIRS] [URL] [PHASES]` (default 10,000,000 pairs, a few URLs,
-//! and the phases `none,put,queue,get`). Times are of the processor as well as of the clock: on a shared machine the
-//! former tells more.
+//! `cargo run --release -p saker-realtime --example speed -- [PAIRS] [URL] [PHASES]`: 10,000,000 pairs, a few URLs, and the
+//! phases `none,put,queue,get` unless told otherwise. With a device thread, round trips are also given as a ratio to
+//! the barest ring two threads can share, measured before and after: on virtual machines the two move between near and
+//! far cores, and absolute figures with them.
 
+use saker_link::probe;
 use saker_realtime::{Kv, create_image};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -17,55 +20,99 @@ fn key(n: u64) -> [u8; 16] {
     key
 }
 
-/// What is measured, in this order.
-#[derive(Clone, Copy)]
-struct Phases {
-    none: bool,
-    put: bool,
-    queue: bool,
-    get: bool,
-}
-
-impl Phases {
-    fn of(text: &str) -> Self {
-        let has = |name| text.split(',').any(|p| p == name);
-        Self { none: has("none"), put: has("put"), queue: has("queue"), get: has("get") }
-    }
-}
-
-/// Runs `work` for `n` operations and prints their rate.
-fn phase(url: &str, what: &str, n: u64, work: impl FnOnce() -> Outcome) -> Outcome {
+/// Nanoseconds that each of `n` operations took.
+fn time(n: u64, work: impl FnOnce() -> Outcome) -> Result<f64, Box<dyn std::error::Error>> {
     let begun = Instant::now();
     work()?;
-    let seconds = begun.elapsed().as_secs_f64();
-    let (rate, nanoseconds) = (n as f64 / seconds / 1e6, seconds * 1e9 / n as f64);
-    println!("{url}: {what}: {rate:.2} M/s, {nanoseconds:.0} ns each");
+    Ok(begun.elapsed().as_secs_f64() * 1e9 / n as f64)
+}
+
+fn phase(url: &str, what: &str, n: u64, work: impl FnOnce() -> Outcome) -> Outcome {
+    let each = time(n, work)?;
+    println!("{url}: {what}: {:.2} M/s, {each:.0} ns each", 1e3 / each);
     Ok(())
 }
 
-fn measure(url: &str, pairs: u64, phases: Phases) -> Outcome {
+/// Nanoseconds of a round trip between two threads over the barest ring.
+fn floor() -> f64 {
+    const TRIPS: u64 = 100_000;
+    let (mut there, mut from_host) = probe::channel(64);
+    let (mut to_host, mut back) = probe::channel(64);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                if !probe::echo(&mut from_host, &mut to_host) {
+                    std::hint::spin_loop();
+                }
+            }
+        });
+        let each = time(TRIPS, || {
+            for n in 0..TRIPS {
+                there.send(n);
+                while back.receive().is_none() {
+                    std::hint::spin_loop();
+                }
+            }
+            Ok(())
+        });
+        stop.store(true, Ordering::Relaxed);
+        each.expect("nothing in it can fail")
+    })
+}
+
+/// Round trips through a device thread against the floor, repetition by repetition.
+fn round_trips(url: &str) -> Outcome {
+    const TRIPS: u64 = 100_000;
+    let (mut none, mut flush, mut floors) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..9 {
+        let before = floor();
+        let mut kv = Kv::open(url)?;
+        let a = time(TRIPS, || Ok((0..TRIPS).try_for_each(|_| kv.exists(b"nothing").map(drop))?))?;
+        let b = time(TRIPS, || Ok((0..TRIPS).try_for_each(|_| kv.flush())?))?;
+        kv.close()?;
+        let after = floor();
+        let same_state = before.max(after) < 1.5 * before.min(after);
+        if same_state {
+            let between = (before + after) / 2.0;
+            floors.push(between);
+            none.push(a / between);
+            flush.push(b / between);
+        }
+    }
+    let kept = floors.len();
+    let (floor, none, flush) = (median(floors), median(none), median(flush));
+    println!("{url}: bare ring {floor:.0} ns a round trip ({kept} of 9 repetitions in one state)");
+    println!("{url}: Exist of nothing {none:.2} times that, Flush {flush:.2} times");
+    Ok(())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn measure(url: &str, pairs: u64, phases: &str) -> Outcome {
+    let has = |name| phases.split(',').any(|p| p == name);
     let mut kv = Kv::open(url)?;
-    if phases.none {
+    if has("none") {
         let n = pairs.min(1_000_000);
-        phase(url, "round trip that finds nothing, depth 1", n, || {
-            (0..n).try_for_each(|_| kv.exists(b"nothing").map(drop))?;
-            Ok(())
+        phase(url, "Exist of nothing, depth 1", n, || {
+            Ok((0..n).try_for_each(|_| kv.exists(b"nothing").map(drop))?)
         })?;
+        phase(url, "Flush, depth 1", n, || Ok((0..n).try_for_each(|_| kv.flush())?))?;
     }
-    let half = if phases.put && phases.queue { pairs / 2 } else { pairs };
-    if phases.put {
-        phase(url, "put, depth 1", half, || {
-            (0..half).try_for_each(|n| kv.put(&key(n), &[7; 16]))?;
-            Ok(())
-        })?;
+    let half = if has("put") && has("queue") { pairs / 2 } else { pairs };
+    if has("put") {
+        phase(url, "put, depth 1", half, || Ok((0..half).try_for_each(|n| kv.put(&key(n), &[7; 16]))?))?;
     }
-    if phases.queue {
+    if has("queue") {
         phase(url, "put, pipelined", half, || {
             (pairs - half..pairs).try_for_each(|n| kv.put_queued(&key(n), &[7; 16]))?;
             Ok(kv.drain()?)
         })?;
     }
-    if phases.get {
+    if has("get") {
         let gets = pairs.min(2_000_000);
         phase(url, "get, depth 1", gets, || {
             let mut value = [0; 16];
@@ -80,23 +127,23 @@ fn measure(url: &str, pairs: u64, phases: Phases) -> Outcome {
         let in_use = s.flash_bytes_in_use / 1_000_000;
         println!("{url}: modelled DRAM {memory:.1} B a pair, {in_use} MB of flash in use");
     }
-    kv.close()?;
-    Ok(())
+    Ok(kv.close()?)
 }
 
 fn main() -> Outcome {
     let mut arguments = std::env::args().skip(1);
     let pairs = arguments.next().map_or(Ok(10_000_000), |n| n.parse())?;
     let url = arguments.next();
-    let phases = Phases::of(&arguments.next().unwrap_or("none,put,queue,get".into()));
+    let phases = arguments.next().unwrap_or("none,put,queue,get".into());
     if let Some(url) = url {
-        return measure(&url, pairs, phases);
+        return measure(&url, pairs, &phases);
     }
-    measure("mem:?size=4GiB", pairs, phases)?;
-    measure("mem:?size=4GiB&threads=1&depth=256", pairs, phases)?;
+    round_trips("mem:?size=1GiB&threads=1")?;
+    measure("mem:?size=4GiB", pairs, &phases)?;
+    measure("mem:?size=4GiB&threads=1&depth=256", pairs, &phases)?;
     let image = std::env::temp_dir().join(format!("saker-speed-{}.img", std::process::id()));
     create_image(&image, 4 << 30, "default", 1)?;
-    let outcome = measure(&format!("file:{}", image.display()), pairs, phases);
+    let outcome = measure(&format!("file:{}", image.display()), pairs, &phases);
     std::fs::remove_file(&image)?;
     outcome
 }

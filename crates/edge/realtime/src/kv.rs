@@ -6,7 +6,8 @@ use crate::open::{self, Opened, Wanted};
 use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::{
-    ClientOptions, Connection, HostError, KvClient, KvStoreClient, Patience, StoreKeys, Xxh3Digest,
+    ClientOptions, Connection, GroupBuilder, GroupStats, HostError, KvClient, KvStoreClient, Patience,
+    StoreKeys, WriteBatch, Xxh3Digest, group::Form,
 };
 
 /// A key-value SSD, opened. One thread at a time uses it.
@@ -104,6 +105,40 @@ impl Kv {
     /// [`HostError`].
     pub fn exists(&mut self, key: &[u8]) -> Result<bool, HostError> {
         self.store.exists(key)
+    }
+
+    /// Writes a batch, in groups where the device has them: see [`WriteBatch`]. Deletes of keys that are not there succeed.
+    ///
+    /// # Errors
+    /// [`HostError`]: the first write that failed, with its key; the others were carried out.
+    pub fn write(&mut self, batch: &WriteBatch) -> Result<(), HostError> {
+        self.store.write(batch)
+    }
+
+    /// The values of many keys, in their order.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn multi_get(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
+        self.store.multi_get(keys)
+    }
+
+    /// Whether the keys exist, in their order.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn multi_exist(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>, HostError> {
+        self.store.multi_exist(keys)
+    }
+
+    /// Begins a group of keys of up to 16 bytes: operations, then `commit`.
+    pub fn begin(&mut self, form: Form) -> GroupBuilder<'_, AnyTurn> {
+        self.store.native().begin(form)
+    }
+
+    /// Groups so far, and what was done one by one instead.
+    pub fn group_stats(&mut self) -> GroupStats {
+        self.store.native().group_stats()
     }
 
     /// The keys from `from` on, in the device's order.

@@ -26,6 +26,7 @@ pub use records::device_config;
 pub use remote::TcpPlace;
 pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
 pub use saker_device::{NamespaceConfig, NamespaceKind};
+pub use saker_host::{GroupStats, WriteBatch};
 pub use url::DeviceUrl;
 pub use verify::{Verified, check_image, verify_image};
 

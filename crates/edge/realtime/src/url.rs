@@ -9,7 +9,7 @@
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
 //! | `depth` | both | commands in flight (default 64) |
-//! | `transfer` | both | how values get to the device: `small` (default: up to 35 bytes in the command itself, the rest by PRPs), `prp`, `piggyback`, `hybrid`, `inline` or `mmio` |
+//! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), `prp`, `piggyback`, `hybrid`, `inline`, `mmio` |
 //! | `seed` | mem | seed of key order and identifiers (default 1) |
 //! | `fault.seed` | both | seed of the faults below |
 //! | `fault.program`, `fault.erase`, `fault.read`, `fault.spike` | both | how often, as `1/1000` |

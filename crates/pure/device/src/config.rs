@@ -1,6 +1,7 @@
 //! What a device is made of, as its image says.
 
 use saker_engine::HashStoreConfig;
+use saker_engine::hash_store::group::KeyCost;
 use saker_flash::page_map::PageMapConfig;
 use saker_medium::Geometry;
 use saker_nvme::vendor::Methods;
@@ -56,6 +57,8 @@ pub struct DeviceConfig {
     pub sgl: bool,
     /// A checkpoint is due when the log of a KV namespace has grown by this many bytes; `None`: by size.
     pub checkpoint_bytes: Option<u64>,
+    /// What metering charges for the keys of a group.
+    pub group_keys: KeyCost,
 }
 
 /// Bytes that one command can move.
@@ -84,6 +87,7 @@ impl DeviceConfig {
             methods: Methods::ALL,
             sgl: true,
             checkpoint_bytes: None,
+            group_keys: KeyCost::default(),
         }
     }
 }

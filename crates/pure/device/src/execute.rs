@@ -1,6 +1,7 @@
 //! One command against its namespace: decode, check, call the engine, turn its answer into a status.
 
 use crate::config::{NamespaceKind, TRANSFER_BYTES_MAX};
+use crate::groups::GroupRequest;
 use crate::namespace::{Namespace, Store};
 use crate::transfer::{HostData, Pieces};
 use saker_engine::{Condition, HashStore, KvError, Sink, SourceError};
@@ -13,7 +14,7 @@ use saker_nvme::kv_list::ListWriter;
 use saker_nvme::nvm::{DsmRange, NvmCommand};
 use saker_nvme::vendor::{InlineRetrieve, TINY_BYTES};
 use saker_nvme::{Key, KvCommand, PointerRule, Status};
-use saker_sim::{Meter, Unit};
+use saker_sim::{Meter, TimedOp, Unit};
 use zerocopy::FromBytes;
 
 /// A decoded command and where its data is.
@@ -25,6 +26,19 @@ pub enum Request {
     Block(NvmCommand, Pieces),
     /// A retrieve into the completion queue, and what it found.
     Small(InlineRetrieve, Vec<u8>),
+    /// Many operations.
+    Group(Box<GroupRequest>),
+}
+
+/// What a latency table looks at: the operation and its sizes in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// Not in tables: it takes no time.
+    Nothing,
+    /// One operation: bytes of its key, and of its value or buffer.
+    Single(TimedOp, u32, u32),
+    /// A group: operations, and bytes of its payload.
+    Group(TimedOp, u32, u32),
 }
 
 /// The host's memory, and who moves its bytes.
@@ -52,7 +66,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    const fn status(status: Status) -> Self {
+    pub(crate) const fn status(status: Status) -> Self {
         Self { status, dw0: 0, dw1: 0, bytes_out: 0, flush: None }
     }
 }
@@ -108,19 +122,42 @@ impl Request {
             Self::Block(NvmCommand::Write { .. } | NvmCommand::DatasetManagement { .. }, pieces) => {
                 pieces.bytes()
             }
+            Self::Group(group) => group.bytes_in(),
             _ => 0,
         }
     }
 
     /// Whether it changes or reads stored data on behalf of the host, for the delays of a profile.
     pub fn is_write(&self) -> bool {
+        if let Self::Group(group) = self {
+            return group.is_write();
+        }
         self.bytes_in() > 0 || matches!(self, Self::Kv(KvCommand::Delete { .. } | KvCommand::Store { .. }, _))
+    }
+
+    /// What a latency table looks at.
+    pub fn timing(&self, space: &DmaSpace) -> Timing {
+        let single = |op, key: &Key, bytes| Timing::Single(op, key.len() as u32, bytes);
+        match self {
+            Self::Kv(KvCommand::Store { key, value_bytes, .. }, _) => {
+                single(TimedOp::Store, key, *value_bytes)
+            }
+            Self::Kv(KvCommand::Retrieve { key, buffer_bytes, .. }, _) => {
+                single(TimedOp::Retrieve, key, *buffer_bytes)
+            }
+            Self::Small(command, _) => single(TimedOp::Retrieve, &command.key, command.bytes_max),
+            Self::Kv(KvCommand::Delete { key }, _) => single(TimedOp::Delete, key, 0),
+            Self::Kv(KvCommand::Exist { key }, _) => single(TimedOp::Exist, key, 0),
+            Self::Group(group) => group.timing(space),
+            Self::Kv(..) | Self::Block(..) => Timing::Nothing,
+        }
     }
 
     /// Where its data is in host memory or in the device.
     pub fn pieces(&self) -> &Pieces {
         match self {
             Self::Kv(_, pieces) | Self::Block(_, pieces) => pieces,
+            Self::Group(group) => group.pieces(),
             Self::Small(..) => &Pieces::NONE,
         }
     }
@@ -151,7 +188,7 @@ impl Request {
     pub fn into_buffer(self) -> Option<Vec<u8>> {
         match self {
             Self::Kv(_, pieces) => pieces.into_buffer(),
-            Self::Block(..) | Self::Small(..) => None,
+            Self::Block(..) | Self::Small(..) | Self::Group(_) => None,
         }
     }
 
@@ -174,6 +211,7 @@ impl Request {
                 block(command, pieces, map, reach.space, m, w)
             }
             (Self::Small(command, found), Store::Kv(store)) => small(command, found, store, m, w),
+            (Self::Group(group), Store::Kv(store)) => group.execute(store, &mut namespace.kept, reach, m, w),
             (_, Store::Damaged(_)) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
             _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),
         }

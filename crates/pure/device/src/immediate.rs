@@ -142,11 +142,16 @@ impl<M: Media> Device<M, Untimed> {
         };
         request.count_in(sqe, &mut self.stats.traffic);
         let reply = self.run(n, &mut request);
-        if reply.bytes_out > 0 {
-            request.pieces().count(reply.bytes_out, &mut self.stats.traffic.to_host);
-            request.count_list(sqe, reply.bytes_out, &mut self.stats.traffic);
-        }
+        self.count_out(&request, sqe, reply.bytes_out);
         reply
+    }
+
+    #[inline]
+    fn count_out(&mut self, request: &Request, sqe: &Sqe, bytes: u32) {
+        if bytes > 0 {
+            request.pieces().count(bytes, &mut self.stats.traffic.to_host);
+            request.count_list(sqe, bytes, &mut self.stats.traffic);
+        }
     }
 
     #[inline(always)]

@@ -11,6 +11,7 @@ pub mod device;
 mod drain;
 pub mod execute;
 pub mod gather;
+mod groups;
 pub mod immediate;
 pub mod namespace;
 pub mod queues;

@@ -1,6 +1,8 @@
 //! A namespace and the store behind it.
 
 use crate::config::{NamespaceConfig, NamespaceKind};
+use crate::groups::Kept;
+use saker_engine::hash_store::group::KeyCost;
 use saker_engine::hash_store::recover::Recovery as KvRecovery;
 use saker_engine::{Background, HashStore, HashStoreConfig};
 use saker_flash::page_map::gc::Progress;
@@ -37,6 +39,8 @@ pub struct Namespace {
     pub error_on_delete: bool,
     /// Whether the enabled command sets include this one's.
     pub usable: bool,
+    /// Results of groups that wait to be fetched.
+    pub kept: Kept,
 }
 
 impl Namespace {
@@ -45,6 +49,7 @@ impl Namespace {
         config: NamespaceConfig,
         capacitor: bool,
         checkpoint_bytes: Option<u64>,
+        group_keys: KeyCost,
         flash: &mut Flash<M>,
     ) -> Self {
         let owner = config.nsid as u16;
@@ -54,6 +59,7 @@ impl Namespace {
             store: Store::Damaged(Damage::Checkpoint { owner, what: String::new() }),
             error_on_delete: false,
             usable: true,
+            kept: Kept::default(),
         };
         if let NamespaceKind::Kv { error_on_delete, .. } = config.kind {
             namespace.error_on_delete = error_on_delete;
@@ -61,7 +67,7 @@ impl Namespace {
         let view = flash.view(owner, Class::Foreground);
         namespace.store = match config.kind {
             NamespaceKind::Kv { .. } => Store::KvRecovery(Box::new(KvRecovery::new(
-                namespace.kv_config(capacitor, checkpoint_bytes, &view),
+                HashStoreConfig { group_keys, ..namespace.kv_config(capacitor, checkpoint_bytes, &view) },
                 &view,
             ))),
             NamespaceKind::Block { block_bytes, blocks } => {
@@ -138,6 +144,7 @@ impl Namespace {
 
     /// Forgets everything: the flash of this namespace was erased.
     pub fn format<M: Medium>(&mut self, m: &M) {
+        self.kept.clear();
         self.store = match &self.store {
             Store::Kv(s) => Store::Kv(Box::new(HashStore::new(*s.config(), m))),
             Store::Block(s) => Store::Block(Box::new(PageMap::new(*s.config(), m))),

@@ -4,9 +4,12 @@ use crate::NamespaceKind;
 use crate::device::Device;
 use crate::execute::Request;
 use crate::gather::{GATHER_BYTES_MAX, InlineHead, Taken};
+use crate::groups::GroupRequest;
+use saker_engine::hash_store::group::GROUP_BYTES_MAX;
 use saker_flash::Media;
 use saker_link::{REGION_BYTES, Sqe};
 use saker_nvme::Status;
+use saker_nvme::group::is_group;
 use saker_nvme::vendor::{Capabilities, InlineRetrieve, Methods, PIGGYBACK_BYTES, cq_slots, opcode};
 
 /// The first vendor opcode.
@@ -26,7 +29,8 @@ pub enum Routed {
 /// The log page of a device with these methods.
 pub fn capabilities(methods: Methods) -> Capabilities {
     let region = if methods.mmio() { REGION_BYTES } else { 0 };
-    Capabilities::new(methods, GATHER_BYTES_MAX, region, RETRIEVE_BYTES_MAX)
+    let groups = if methods.groups() { GROUP_BYTES_MAX } else { 0 };
+    Capabilities::new(methods, GATHER_BYTES_MAX, region, RETRIEVE_BYTES_MAX).with_group_bytes(groups)
 }
 
 /// Whether a device with these methods knows a vendor opcode.
@@ -38,6 +42,9 @@ pub const fn is_known(methods: Methods, code: u8) -> bool {
         opcode::STORE_MMIO => methods.mmio(),
         opcode::RETRIEVE_TINY => methods.retrieve_tiny(),
         opcode::RETRIEVE_INLINE => methods.retrieve_inline(),
+        opcode::GROUP | opcode::GROUP_RESULTS => methods.groups(),
+        opcode::GROUP_BOTH_WAYS => methods.groups_both_ways(),
+        opcode::GROUP_PREFETCH => methods.prefetch_groups(),
         _ => false,
     }
 }
@@ -65,6 +72,10 @@ impl<M: Media, T> Device<M, T> {
         n: usize,
         head: Option<Box<InlineHead>>,
     ) -> Result<Routed, Status> {
+        if is_group(sqe.opcode) {
+            self.queues.close_value(qid);
+            return self.take_group(sqe, n).map(Routed::Request);
+        }
         let taken = if self.queues.has_open_values() || is_part(sqe) {
             let was_open = self.queues.is_value_open(qid);
             let taken = self.take_part(qid, sqe, n, head);
@@ -78,6 +89,15 @@ impl<M: Media, T> Device<M, T> {
             Taken::More(dw0) => Routed::More(dw0),
             Taken::Small(command) => Routed::Request(Request::Small(command, Vec::new())),
         })
+    }
+
+    fn take_group(&mut self, sqe: &Sqe, n: usize) -> Result<Request, Status> {
+        let is_kv = matches!(self.namespaces[n].config.kind, NamespaceKind::Kv { .. });
+        if !is_kv || !is_known(self.config.methods, sqe.opcode) {
+            return Err(Status::INVALID_OPCODE);
+        }
+        let request = GroupRequest::decode(sqe, &self.host.space)?;
+        Ok(Request::Group(Box::new(request)))
     }
 
     #[inline]

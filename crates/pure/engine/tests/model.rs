@@ -9,6 +9,8 @@ use saker_medium::{Geometry, PowerHistory, Ring, SegmentId, Step};
 use saker_sim::{Chance, Class, Free, Rng, Seed};
 use std::collections::BTreeMap;
 
+mod groups;
+
 const OWNER: u16 = 1;
 
 /// Histories per test: 20 times as many in the soak tier.

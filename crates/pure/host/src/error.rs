@@ -51,6 +51,17 @@ pub enum HostError {
         /// What is wrong with it.
         error: EnvelopeError,
     },
+    /// An operation cannot be added to a group.
+    #[error(transparent)]
+    Group(#[from] saker_nvme::group::Refused),
+    /// A write of a batch failed.
+    #[error("the batch's write of \"{}\" failed: {error}", key.escape_ascii())]
+    Batch {
+        /// Key of the first write that failed.
+        key: Vec<u8>,
+        /// Why it did.
+        error: Box<HostError>,
+    },
     /// A queued write failed; reported by `drain`.
     #[error("queued write of {key:?} failed: {error}")]
     Queued {
@@ -157,6 +168,9 @@ impl HostError {
 /// What no controller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ProtocolError {
+    /// Results of a group are not as long as they say.
+    #[error("the device returned results that are none")]
+    Group,
     /// A completion for no command in flight.
     #[error(transparent)]
     Completion(#[from] CompletionError),

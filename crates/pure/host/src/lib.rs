@@ -24,10 +24,15 @@ pub mod long_keys;
 pub mod transfer;
 pub mod turn;
 
-pub use client::{ClientOptions, Condition, KvClient};
+pub use client::{ClientOptions, Condition, GroupBuilder, GroupStats, KvClient, OpOutcome, WriteBatch};
 pub use connect::{ConnectOptions, Connection, Port};
 pub use error::{HostError, KvError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};
 pub use long_keys::{EnvelopeError, KeyDigest, KvStoreClient, StoreKeys, Xxh3Digest};
 pub use transfer::{Method, Pacing, TransferOptions, TransferPolicy};
+/// Forms and types of groups.
+pub mod group {
+    pub use saker_nvme::group::{Form, Op};
+}
+
 pub use turn::{Patience, Spin, Turn, TurnFn};

@@ -2,7 +2,7 @@
 //!
 //! A slot that a sync has seen is not used again before a sync has seen its page. So of such a slot everything the sync
 //! saw is still there; only what was added later can be there or not. What it saw is vouched for by the page's checksum
-//! if the slot was sealed, and by its mark (see [`crate::mark`]) if it was filling. A slot without either was opened after
+//! if the slot was sealed, and by its mark (see `mark.rs`) if it was filling. A slot without either was opened after
 //! the last sync: nobody relies on it, and its bytes may be those of an earlier use.
 
 use crate::PageHeader;

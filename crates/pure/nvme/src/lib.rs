@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`sqe`], [`cqe`], [`status`] | queue entries and the status word |
 //! | [`key`], [`kv`], [`kv_list`] | the Key Value command set |
+//! | [`group`] | many key-value operations in one payload |
 //! | [`nvm`] | the few logical block commands of the block namespaces |
 //! | [`admin`], [`identify`], [`log`] | admin commands and the pages they return |
 //! | [`regs`] | controller registers and doorbells |
@@ -30,6 +31,7 @@ mod bits;
 pub mod admin;
 pub mod cqe;
 pub mod fabrics;
+pub mod group;
 pub mod identify;
 pub mod key;
 pub mod kv;

@@ -156,6 +156,16 @@ impl Build {
         if self.nand { flash } else { flash.without_nand() }
     }
 
+    /// Flash in memory that keeps no time, for a store without a device.
+    pub fn flash_untimed(&self) -> Flash<MemMedia> {
+        self.flash(None)
+    }
+
+    /// Flash in memory with the profile's times, for a device with other costs than the profile's.
+    pub fn flash_timed(&self) -> Flash<MemMedia> {
+        self.flash(Some(timings(&self.profile)))
+    }
+
     /// Sizes of packets for the rule `tlp`.
     pub fn tlp_shape(&self) -> TlpShape {
         let link = &self.profile.link;

@@ -149,6 +149,7 @@ impl Store for Opened {
         let head = json!({
             "device": self.url, "profile": self.kv.profile(), "serial": serial, "model": model, "firmware": firmware,
             "commands": link.commands, "value_bytes_max": self.kv.client().value_bytes_max(),
+            "groups": self.kv.client().has_groups(),
         });
         Ok(described(head, self.kv.snapshot()))
     }

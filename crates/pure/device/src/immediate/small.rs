@@ -86,6 +86,7 @@ impl<M: Media> Device<M, Untimed> {
             Ok((n, Routed::Request(mut request))) => {
                 request.count_in(sqe, &mut self.stats.traffic);
                 let reply = self.run(n, &mut request);
+                self.count_out(&request, sqe, reply.bytes_out);
                 match request {
                     Request::Small(_, bytes) => found = bytes,
                     request => self.recycle(qid, request),

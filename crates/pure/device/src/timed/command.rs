@@ -190,11 +190,11 @@ impl<M: Media> Device<M, Timed> {
     }
 
     fn bring_data(&mut self, id: Id) {
-        let request = self.token(id).request.as_ref().expect("decoded");
-        let (is_write, bytes_in) = (request.is_write(), request.bytes_in());
-        let (bytes, _) = request.pieces().link_bytes(bytes_in);
+        let token = self.tempo.tokens[id as usize].as_ref().expect("a command on its way");
+        let request = token.request.as_ref().expect("decoded");
+        let (bytes, _) = request.pieces().link_bytes(request.bytes_in());
         let costs = &self.tempo.costs;
-        let delay = costs.delay(is_write, bytes_in);
+        let delay = costs.delay_of(request, &self.host.space);
         let (length, round_trip) = (costs.link_time(bytes), costs.link_latency * 2);
         self.token(id).stage = Stage::Ready;
         if bytes > 0 {

@@ -1,14 +1,21 @@
 //! What things cost, taken from a profile once.
 
+use crate::execute::{Request, Timing};
 use crate::transfer::Pieces;
 use saker_flash::Timings;
 use saker_flash::nand::{FourParameter, NandModel};
+use saker_link::DmaSpace;
 use saker_sim::profile::{Media, Profile};
-use saker_sim::{CpuPrices, Duration};
+use saker_sim::{CpuPrices, Duration, LatencyTable};
+use std::sync::Arc;
 
 /// The device's costs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Costs {
+    /// Instead of all that follows: how long each command takes.
+    pub table: Option<Arc<LatencyTable>>,
+    /// With a table: whether a group's keys cost what one does.
+    pub batched_keys: bool,
     /// CPU work on the device's cores.
     pub prices: CpuPrices,
     /// Cores that execute commands.
@@ -42,6 +49,8 @@ impl Costs {
         let ns = Duration::from_nanos;
         let f = &profile.firmware;
         Self {
+            table: None,
+            batched_keys: false,
             prices: CpuPrices::from_picos(f.cpu.picos()),
             io_cores: f.io_cores.get(),
             fetch: ns(f.fetch_ns.get()),
@@ -57,6 +66,41 @@ impl Costs {
             read_delay: ns(f.read_delay_ns.get()),
             write_delay: ns(f.write_delay_ns.get()),
             write_delay_per_4kib: ns(f.write_delay_per_4kib_ns.get()),
+        }
+    }
+
+    /// A device of which only the table is known: commands take its times, overlap freely, and nothing else takes any.
+    /// The medium should take none either.
+    pub fn of_table(table: Arc<LatencyTable>, batched_keys: bool) -> Self {
+        let none = Duration::ZERO;
+        Self {
+            table: Some(table),
+            batched_keys,
+            prices: CpuPrices::default(),
+            io_cores: 1,
+            fetch: none,
+            dispatch: none,
+            complete: none,
+            dma_engine: true,
+            fragment: none,
+            inline_slot: none,
+            page_dma: none,
+            sgl_setup: none,
+            link_latency: none,
+            link_bandwidth: u64::MAX,
+            read_delay: none,
+            write_delay: none,
+            write_delay_per_4kib: none,
+        }
+    }
+
+    /// The delay of a request that is neither on the link nor on a core.
+    pub fn delay_of(&self, request: &Request, space: &DmaSpace) -> Duration {
+        match (&self.table, request.timing(space)) {
+            (None, _) => self.delay(request.is_write(), request.bytes_in()),
+            (Some(_), Timing::Nothing) => Duration::ZERO,
+            (Some(t), Timing::Single(op, key, value)) => t.single(op, key, value),
+            (Some(t), Timing::Group(op, pairs, bytes)) => t.group(op, pairs, bytes, self.batched_keys),
         }
     }
 

@@ -23,6 +23,19 @@ impl Credit {
         paid
     }
 
+    /// Whether it pays for a group of `bytes` bytes of payload, whatever is in it: no pair takes less than 12 of them, and
+    /// none counts for more than three times as many.
+    #[inline]
+    pub fn covers_group(&self, bytes: u32) -> bool {
+        self.0 >= u64::from(bytes) * (3 + 4 * checkpoint::ENTRY_BYTES_MAX / 12)
+    }
+
+    /// Pays for `pairs` of a group that count for `bytes` bytes.
+    #[inline]
+    pub fn pay_group(&mut self, pairs: u64, bytes: u64) {
+        self.0 = self.0.saturating_sub(bytes + pairs * 4 * checkpoint::ENTRY_BYTES_MAX);
+    }
+
     /// Nothing is known any more.
     pub fn end(&mut self) {
         self.0 = 0;

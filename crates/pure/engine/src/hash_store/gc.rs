@@ -1,7 +1,7 @@
 //! Garbage collection: the log proposes a segment, the store moves what is live out of it.
 
 use super::HashStore;
-use super::record::{Kind, record_bytes};
+use super::record::{HEADER_BYTES, Kind, record_bytes, record_crc};
 use super::walk::{Next, Walked, Walker};
 use crate::index::Loc;
 use crate::kv::Background;
@@ -41,6 +41,11 @@ impl HashStore {
         if self.gc.is_none() {
             self.start_collection(m);
         }
+        if !self.is_pressed(m)
+            && let Some(step) = self.bring_wanted(m, w)
+        {
+            return step;
+        }
         // Collection and checkpoint take turns; under pressure collection goes first.
         self.checkpoint.turn = !self.checkpoint.turn;
         if self.gc.is_some() && (self.checkpoint.turn || self.is_pressed(m)) {
@@ -60,6 +65,7 @@ impl HashStore {
     #[inline]
     pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
         self.gc.is_some()
+            || self.prefetch.is_wanted()
             || self.checkpoint.is_running()
             || self.log.releasing() > 0
             || self.log.has_failures()
@@ -146,7 +152,7 @@ impl HashStore {
     fn is_on_failed_page(&self, r: &Walked) -> bool {
         let geometry = self.log.geometry();
         let failed = self.log.segment(geometry.segment_of(r.page.addr)).failed_pages();
-        let mut pages = Bytes::new(r.spot, r.header.record_bytes()).pages(&self.log);
+        let mut pages = Bytes::new(r.spot, r.bytes).pages(&self.log);
         pages.any(|page| failed.contains(&geometry.index_of(page)))
     }
 
@@ -180,7 +186,7 @@ impl HashStore {
         let key = &r.key[..usize::from(r.header.key_bytes)];
         let bytes = record_bytes(key.len() as u32, r.header.value_bytes);
         let Some(place) = self.index.place(key) else { return Ok(()) };
-        let from = Loc::new(r.spot.0, bytes, key.len() as u8);
+        let from = r.loc;
         w.work(Unit::Probe, 2);
         let is_tombstone = r.header.kind == Kind::Tombstone;
         let needed =
@@ -204,7 +210,8 @@ impl HashStore {
         } else {
             self.index.insert(place, to);
             self.log.add_live(self.log_segment(to), u64::from(bytes));
-            self.log.sub_live(old, u64::from(bytes));
+            self.log.sub_live(old, u64::from(from.record_bytes()));
+            self.stats.pair_bytes -= u64::from(from.record_bytes() - bytes);
         }
         self.stats.gc_records_copied += 1;
         self.stats.gc_bytes_copied += u64::from(bytes);
@@ -218,17 +225,34 @@ impl HashStore {
     }
 
     fn copy_record<M: Medium>(&mut self, r: &Walked, bytes: u32, m: &mut M) -> Loc {
-        let range = Bytes::new(r.spot, bytes);
         let mut record = std::mem::take(&mut self.checkpoint.scratch);
         record.resize(bytes as usize, 0);
-        let copied = range.copy_to(&self.log, m, 0, &mut record);
-        assert_eq!(copied, bytes as usize, "the walker saw the whole record");
+        if r.loc.is_member() {
+            self.take_out(r, &mut record, m);
+        } else {
+            let copied = Bytes::new(r.spot, bytes).copy_to(&self.log, m, 0, &mut record);
+            assert_eq!(copied, bytes as usize, "the walker saw the whole record");
+        }
         let writer = self.log.begin(m, Stream::Gc, bytes);
         let spot = writer.spot();
         self.log.put(m, &writer, 0, &record);
         self.log.commit(m, writer);
         self.checkpoint.scratch = record;
         Loc::new(spot.0, bytes, r.header.key_bytes)
+    }
+
+    /// A member of a group becomes a record of its own, of the same version.
+    fn take_out<M: Medium>(&self, r: &Walked, record: &mut [u8], m: &M) {
+        let (start, key_bytes) = (HEADER_BYTES as usize, usize::from(r.header.key_bytes));
+        let used = start + key_bytes + r.header.value_bytes as usize;
+        record[start..start + key_bytes].copy_from_slice(&r.key[..key_bytes]);
+        let value = &mut record[start + key_bytes..used];
+        let copied = Bytes::new(r.value, r.header.value_bytes).copy_to(&self.log, m, 0, value);
+        assert_eq!(copied, value.len(), "the walker saw the whole member");
+        record[used..].fill(0);
+        record[..start].copy_from_slice(&r.header.encode());
+        let crc = record_crc(&record[4..used]);
+        record[..4].copy_from_slice(&crc.to_le_bytes());
     }
 
     /// A tombstone is needed until a checkpoint that began after it is complete.

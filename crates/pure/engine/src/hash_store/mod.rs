@@ -7,9 +7,11 @@
 pub mod checkpoint;
 mod credit;
 pub mod gc;
+pub mod group;
 pub mod list;
 pub mod ops;
 pub mod pending;
+pub mod prefetch;
 pub mod record;
 pub mod recover;
 pub mod walk;
@@ -41,6 +43,10 @@ pub struct HashStoreConfig {
     pub checkpoint_index_ratio: u64,
     /// ... but not before it has grown by this many bytes.
     pub checkpoint_bytes_min: u64,
+    /// What the keys of a group cost.
+    pub group_keys: group::KeyCost,
+    /// Most bytes of values that prefetch groups hold in memory.
+    pub prefetch_bytes_max: usize,
 }
 
 impl HashStoreConfig {
@@ -56,6 +62,8 @@ impl HashStoreConfig {
             value_bytes_max: (2 << 20).min(fits / 2),
             checkpoint_index_ratio: 8,
             checkpoint_bytes_min: (bytes / 8).min(64 << 20),
+            group_keys: group::KeyCost::default(),
+            prefetch_bytes_max: 1 << 20,
         }
     }
 }
@@ -74,6 +82,8 @@ pub struct HashStore {
     checkpoint: checkpoint::State,
     pending: pending::Pending,
     credit: credit::Credit,
+    plan: group::Plan,
+    prefetch: prefetch::Prefetch,
 }
 
 impl HashStore {
@@ -90,6 +100,8 @@ impl HashStore {
             checkpoint: checkpoint::State::default(),
             pending: pending::Pending::default(),
             credit: credit::Credit::default(),
+            plan: group::Plan::default(),
+            prefetch: prefetch::Prefetch::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Store, Retrieve, Delete, Exist, Flush.
 
 use super::HashStore;
+use super::group::seal::{Role, WORD_BYTES};
 use super::record::{HEADER_BYTES, Header, Kind, record_bytes};
 use crate::index::{Loc, Place};
 use crate::kv::{Condition, KvError, Sink, Source};
@@ -10,7 +11,7 @@ use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 
 /// What a new pair leaves for deletes, collections and checkpoints.
-const FOR_PAIRS: Reserve = Reserve { slots: 6, segments: 3 };
+pub(super) const FOR_PAIRS: Reserve = Reserve { slots: 6, segments: 3 };
 /// What a delete leaves for collections.
 const FOR_DELETES: Reserve = Reserve { slots: 4, segments: 2 };
 
@@ -142,7 +143,8 @@ impl HashStore {
 
     fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {
         let owner = self.config.owner;
-        Header { crc: 0, value_bytes, version: self.version, kind, key_bytes: key_bytes as u8, owner }
+        let key_bytes = key_bytes as u8;
+        Header { crc: 0, value_bytes, version: self.version, kind, key_bytes, owner, lead_bytes: 0 }
     }
 
     /// Writes header, key and value into the writer's room.
@@ -218,11 +220,12 @@ impl HashStore {
         self.log.add_live(self.segment_of(loc.position()), u64::from(loc.record_bytes()));
         if let Some(old) = old {
             self.forget(old);
+            self.prefetch.drop_value(place);
         }
     }
 
     /// The record at `loc` is no longer a pair.
-    fn forget(&mut self, loc: Loc) {
+    pub(super) fn forget(&mut self, loc: Loc) {
         let bytes = loc.record_bytes();
         self.log.sub_live(self.segment_of(loc.position()), u64::from(bytes));
         self.stats.pair_bytes -= u64::from(bytes - HEADER_BYTES);
@@ -242,19 +245,27 @@ impl HashStore {
         self.enter_pending();
         w.work(Unit::Probe, 2);
         let Some(loc) = self.index.get(place) else { return Step::Done(Err(KvError::NotFound)) };
-        let range = Bytes::new(Spot(loc.position()), loc.record_bytes());
+        if !self.prefetch.is_empty()
+            && let Some(delivered) = self.deliver_prefetched(place, loc, sink, w)
+        {
+            return Step::Done(delivered);
+        }
+        let range = Bytes::new(Spot(loc.position()), loc.bytes());
         if let Err(e) = ready!(range.resident(&self.log, m)) {
             return Step::Done(Err(e.into()));
         }
         w.work(Unit::Decode, 1);
         w.work(Unit::Compare, 1);
-        w.work(Unit::ChecksumByte, u64::from(loc.record_bytes()));
-        let copied = if sink.is_copied_by_core() { loc.record_bytes().min(sink.room()) } else { 0 };
+        w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
+        let copied = if sink.is_copied_by_core() { loc.bytes().min(sink.room()) } else { 0 };
         w.work(Unit::CopyByte, u64::from(copied));
+        if !self.prefetch.is_empty() {
+            self.note_access(place);
+        }
         Step::Done(self.deliver(key, loc, range, sink, m))
     }
 
-    fn deliver<M: Medium, K: Sink>(
+    pub(super) fn deliver<M: Medium, K: Sink>(
         &self,
         key: &[u8],
         loc: Loc,
@@ -262,9 +273,20 @@ impl HashStore {
         sink: &mut K,
         m: &M,
     ) -> Result<u32, KvError> {
-        let value_bytes = self.verify(key, loc, range, m)?;
-        let start = HEADER_BYTES + key.len() as u32;
-        let wanted = value_bytes.min(sink.room());
+        let (start, value_bytes) = self.verify(key, loc, range, m)?;
+        self.copy_value(range, start, value_bytes.min(sink.room()), sink, m)?;
+        Ok(value_bytes)
+    }
+
+    /// Gives `wanted` bytes of a resident value, which begins at `start`, to the sink.
+    pub(super) fn copy_value<M: Medium, K: Sink>(
+        &self,
+        range: Bytes,
+        start: u32,
+        wanted: u32,
+        sink: &mut K,
+        m: &M,
+    ) -> Result<(), KvError> {
         let mut done = 0;
         while done < wanted {
             let chunk = range.chunk(&self.log, m, start + done);
@@ -272,11 +294,22 @@ impl HashStore {
             sink.write(done, &chunk[..n]).map_err(|_| KvError::Transfer)?;
             done += n as u32;
         }
-        Ok(value_bytes)
+        Ok(())
     }
 
-    /// Checks a resident record against its checksum, its key and its place. Returns the value's length.
-    fn verify<M: Medium>(&self, key: &[u8], loc: Loc, range: Bytes, m: &M) -> Result<u32, KvError> {
+    /// Checks a resident record against its checksum, its key and its place. Returns where in it the value begins, and
+    /// the value's length.
+    #[inline]
+    pub(super) fn verify<M: Medium>(
+        &self,
+        key: &[u8],
+        loc: Loc,
+        range: Bytes,
+        m: &M,
+    ) -> Result<(u32, u32), KvError> {
+        if loc.is_member() {
+            return self.verify_member(key, loc, m);
+        }
         let mut head = [0; HEADER_BYTES as usize + 16];
         let known = HEADER_BYTES as usize + key.len();
         range.copy_to(&self.log, m, 0, &mut head[..known]);
@@ -288,7 +321,21 @@ impl HashStore {
         if !same || header.owner != self.config.owner || self.range_crc(range, used, m) != header.crc {
             return Err(KvError::Corrupt);
         }
-        Ok(header.value_bytes)
+        Ok((known as u32, header.value_bytes))
+    }
+
+    /// The same for a member of a group.
+    fn verify_member<M: Medium>(&self, key: &[u8], loc: Loc, m: &M) -> Result<(u32, u32), KvError> {
+        let spot = Spot(loc.position());
+        let seal = self.seal_at(spot, loc.bytes(), m).filter(|s| s.bytes() == loc.bytes());
+        let seal = seal.filter(|s| s.role == Role::Pair && usize::from(s.key_bytes) == key.len());
+        let seal = seal.ok_or(KvError::Corrupt)?;
+        let mut found = [0; 16];
+        Bytes::new(spot, loc.bytes()).copy_to(&self.log, m, WORD_BYTES, &mut found[..key.len()]);
+        if found[..key.len()] != *key || !self.is_intact(spot, &seal, m) {
+            return Err(KvError::Corrupt);
+        }
+        Ok((seal.value_at(), seal.value_bytes))
     }
 
     /// Checksum of bytes 4..used of a resident record.
@@ -339,6 +386,7 @@ impl HashStore {
         self.version += 1;
         self.log.add_until_checkpoint(self.segment_of(spot.0), u64::from(bytes));
         let old = self.index.remove(place).expect("looked up above");
+        self.prefetch.drop_value(place);
         self.forget(old);
         self.stats.user_bytes_written += key.len() as u64;
         w.work(Unit::Encode, 1);

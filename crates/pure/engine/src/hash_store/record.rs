@@ -5,14 +5,15 @@
 //! | 0-3 | CRC32C of everything after it, padding excluded |
 //! | 4-7 | value length |
 //! | 8-14 | version: the order of writes of one store, 56 bits |
-//! | 15 | kind: 1 pair, 2 tombstone |
-//! | 16 | key length (1-255; more than 16 reserved for native long keys) |
+//! | 15 | kind: 1 pair, 2 tombstone, 3 group |
+//! | 16 | key length (1-255; more than 16 reserved for native long keys); 0 of a group |
 //! | 17 | format of the record: 1 |
 //! | 18-19 | namespace |
-//! | 20-23 | reserved (groups, time to live) |
+//! | 20 | group: bytes before the key length of each member, 0 or 4 |
+//! | 21-23 | reserved (transactions, time to live) |
 //! | 24- | key, value, zeros to a multiple of 8 |
 //!
-//! All little-endian.
+//! All little-endian. The value of a group is its payload: see [`super::group`].
 
 use saker_medium::header::crc32c;
 
@@ -28,6 +29,8 @@ pub enum Kind {
     Pair = 1,
     /// The pair was deleted.
     Tombstone = 2,
+    /// Several of either.
+    Group = 3,
 }
 
 /// A decoded header.
@@ -45,6 +48,8 @@ pub struct Header {
     pub key_bytes: u8,
     /// Namespace.
     pub owner: u16,
+    /// Of a group: bytes before the key length of each member.
+    pub lead_bytes: u8,
 }
 
 /// Length of a record in the log, padding included.
@@ -70,6 +75,7 @@ impl Header {
         out[16] = self.key_bytes;
         out[17] = FORMAT;
         out[18..20].copy_from_slice(&self.owner.to_le_bytes());
+        out[20] = self.lead_bytes;
         out
     }
 
@@ -80,15 +86,19 @@ impl Header {
         let kind = match word >> 56 {
             1 => Kind::Pair,
             2 => Kind::Tombstone,
+            3 => Kind::Group,
             _ => return None,
         };
-        (bytes[16] != 0 && bytes[17] == FORMAT).then_some(Self {
+        let is_group = kind == Kind::Group;
+        let whole = is_group == (bytes[16] == 0) && (bytes[20] == 0 || is_group && bytes[20] == 4);
+        (whole && bytes[17] == FORMAT).then_some(Self {
             crc: u32::from_le_bytes(bytes[..4].try_into().ok()?),
             value_bytes: u32::from_le_bytes(bytes[4..8].try_into().ok()?),
             version: word & VERSION_MASK,
             kind,
             key_bytes: bytes[16],
             owner: u16::from_le_bytes(bytes[18..20].try_into().ok()?),
+            lead_bytes: bytes[20],
         })
     }
 }
@@ -112,6 +122,7 @@ mod tests {
             kind: Kind::Pair,
             key_bytes: 16,
             owner: 0x0a0b,
+            lead_bytes: 0,
         };
         let bytes = h.encode();
         assert_eq!(
@@ -123,6 +134,27 @@ mod tests {
         );
         assert_eq!(Header::decode(&bytes), Some(h));
         assert_eq!(h.record_bytes(), 24 + 16 + 0x0001_0203 + 5);
+    }
+
+    #[test]
+    fn groups_have_no_key_and_say_their_lead() {
+        let h = Header {
+            crc: 0,
+            value_bytes: 44,
+            version: 7,
+            kind: Kind::Group,
+            key_bytes: 0,
+            owner: 1,
+            lead_bytes: 4,
+        };
+        let bytes = h.encode();
+        assert_eq!(bytes[4..], [44, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 3, 0, 1, 1, 0, 4, 0, 0, 0]);
+        assert_eq!(Header::decode(&bytes), Some(h));
+        for (at, wrong) in [(16, 1), (20, 1), (20, 8), (15, 1)] {
+            let mut bytes = bytes;
+            bytes[at] = wrong;
+            assert_eq!(Header::decode(&bytes), None);
+        }
     }
 
     #[test]

@@ -49,12 +49,12 @@ const STEP_RECORDS: u32 = 4096;
 
 /// A version as a word the second index can keep, with the length of its key.
 fn version_word(version: u64, key_bytes: u8) -> Loc {
-    const LOW: u64 = (1 << 41) - 1;
-    Loc::new((version & LOW) * 8, ((version >> 41) as u32 + 1) * 8, key_bytes)
+    const LOW: u64 = (1 << 40) - 1;
+    Loc::new((version & LOW) * 8, ((version >> 40) as u32 + 1) * 8, key_bytes)
 }
 
 fn version_of(word: Loc) -> u64 {
-    (word.position() / 8) | (u64::from(word.record_bytes() / 8 - 1) << 41)
+    (word.position() / 8) | (u64::from(word.record_bytes() / 8 - 1) << 40)
 }
 
 impl Recovery {
@@ -256,9 +256,7 @@ impl Recovery {
             match cut.scan_from(r.page.sequence) {
                 None => {
                     // The whole page is older; go to the next one that starts a record.
-                    if walker.offset.is_some() && walker.page == geometry.index_of(r.page.addr) {
-                        *walker = Walker { page: walker.page + 1, offset: None, ..*walker };
-                    }
+                    walker.leave_page(geometry.index_of(r.page.addr));
                     return;
                 }
                 Some(from) if offset < from => return,
@@ -283,13 +281,10 @@ impl Recovery {
             return;
         }
         self.versions.insert(place, version_word(r.header.version, r.header.key_bytes));
-        match r.header.kind {
-            Kind::Pair => {
-                self.store.index.insert(place, Loc::new(r.spot.0, bytes, r.header.key_bytes));
-            }
-            Kind::Tombstone => {
-                self.store.index.remove(place);
-            }
+        if r.header.kind == Kind::Pair {
+            self.store.index.insert(place, r.loc);
+        } else {
+            self.store.index.remove(place);
         }
     }
 

@@ -1,7 +1,9 @@
 //! Walking the records of a segment: garbage collection and recovery share it.
 
 use super::HashStore;
-use super::record::{HEADER_BYTES, Header};
+use super::group::seal::{Role, Seal, WORD_BYTES};
+use super::record::{HEADER_BYTES, Header, Kind};
+use crate::index::Loc;
 use saker_log::recover::{Damage, ScannedPage, scan_page};
 use saker_log::{Bytes, Spot, page_of};
 use saker_medium::{Medium, Page, PageHeader, SegmentId, Step, ready};
@@ -19,19 +21,38 @@ pub struct Walker {
     pub offset: Option<u32>,
     /// The page, once its checksum has been looked at: once for all its records.
     pub(super) checked: Option<ScannedPage>,
+    /// The group whose members come next. `page` and `offset` are behind it already.
+    inside: Option<Inside>,
 }
 
-/// A record as it was found.
+/// A place among the members of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Inside {
+    /// The group's record.
+    spot: Spot,
+    header: Header,
+    page: ScannedPage,
+    /// Where the next member begins in the record.
+    next: u32,
+}
+
+/// A record as it was found, or a member of a group's record as if it were one.
 #[derive(Clone, Copy, Debug)]
 pub struct Walked {
-    /// Where.
+    /// Where the record is: of a member, the group's.
     pub spot: Spot,
     /// Its header.
     pub header: Header,
     /// Its key, padded.
     pub key: [u8; 16],
-    /// The page it starts in.
+    /// The page the record starts in.
     pub page: ScannedPage,
+    /// Length of the record: of a member, the group's, without which nobody finds the member again.
+    pub bytes: u32,
+    /// The place that an index entry has for it.
+    pub loc: Loc,
+    /// Where its value is.
+    pub value: Spot,
 }
 
 /// What comes next in a segment.
@@ -48,9 +69,17 @@ pub enum Next {
 }
 
 impl Walker {
+    /// Goes to the next page in which a record starts, unless it is there already.
+    pub fn leave_page(&mut self, index: u32) {
+        if self.offset.is_some() && self.page == index {
+            (self.page, self.offset) = (self.page + 1, None);
+        }
+        self.inside = None;
+    }
+
     /// From the beginning of a segment.
     pub fn new(segment: SegmentId, pages: u32) -> Self {
-        Self { segment, pages, page: 0, offset: None, checked: None }
+        Self { segment, pages, page: 0, offset: None, checked: None, inside: None }
     }
 }
 
@@ -60,6 +89,9 @@ impl HashStore {
     /// asked for again.
     pub(super) fn walk<M: Medium>(&self, at: &mut Walker, m: &M) -> Step<Result<Next, Damage>> {
         let geometry = self.log.geometry();
+        if let Some(next) = ready!(self.walk_members(at, m)) {
+            return Step::Done(Ok(next));
+        }
         let mut here = *at;
         loop {
             if here.page >= here.pages {
@@ -142,14 +174,66 @@ impl HashStore {
         if self.range_crc(range, used, m) != header.crc {
             return give_up(at, Next::Broken(spot));
         }
-        let mut key = [0; 16];
-        range.copy_to(&self.log, m, HEADER_BYTES, &mut key[..usize::from(header.key_bytes)]);
         let end = spot.0 % geometry.segment_bytes() + u64::from(bytes);
         let (end_page, end_offset) =
             (end / u64::from(geometry.page_bytes), end % u64::from(geometry.page_bytes));
         let offset = (end_offset != 0 || end_page as u32 == here.page).then_some(end_offset as u32);
         *at = Walker { page: end_page as u32, offset, ..here };
-        Step::Done(Ok(Next::Record(Walked { spot, header, key, page })))
+        if header.kind == Kind::Group {
+            let next = HEADER_BYTES + WORD_BYTES + u32::from(header.lead_bytes);
+            at.inside = Some(Inside { spot, header, page, next });
+            // It has a member at least, or it had not been written.
+            return self.walk(at, m);
+        }
+        let mut key = [0; 16];
+        range.copy_to(&self.log, m, HEADER_BYTES, &mut key[..usize::from(header.key_bytes)]);
+        let loc = Loc::new(spot.0, bytes, header.key_bytes);
+        let value = Spot(spot.0 + u64::from(HEADER_BYTES) + u64::from(header.key_bytes));
+        Step::Done(Ok(Next::Record(Walked { spot, header, key, page, bytes, loc, value })))
+    }
+
+    /// The next member of the group the walker is in that is a pair or a tombstone. `None`: there is none left.
+    fn walk_members<M: Medium>(&self, at: &mut Walker, m: &M) -> Step<Option<Next>> {
+        let Some(mut inside) = at.inside else { return Step::Done(None) };
+        let record = Bytes::new(inside.spot, inside.header.record_bytes());
+        if ready!(record.resident(&self.log, m)).is_err() {
+            at.inside = None;
+            return Step::Done(Some(Next::Broken(inside.spot)));
+        }
+        let end = HEADER_BYTES + inside.header.value_bytes;
+        while inside.next < end {
+            let spot = Spot(inside.spot.0 + u64::from(inside.next));
+            let seal = self.seal_at(spot, end - inside.next, m);
+            let Some(seal) = seal.filter(|seal| self.is_intact(spot, seal, m)) else {
+                at.inside = None;
+                return Step::Done(Some(Next::Broken(inside.spot)));
+            };
+            inside.next += seal.bytes() + u32::from(inside.header.lead_bytes);
+            if matches!(seal.role, Role::Pair | Role::Tombstone) {
+                at.inside = Some(inside);
+                return Step::Done(Some(Next::Record(self.walked_member(&inside, spot, seal, m))));
+            }
+        }
+        at.inside = None;
+        Step::Done(None)
+    }
+
+    fn walked_member<M: Medium>(&self, inside: &Inside, spot: Spot, seal: Seal, m: &M) -> Walked {
+        let mut key = [0; 16];
+        let known = usize::from(seal.key_bytes.min(16));
+        Bytes::new(spot, seal.bytes()).copy_to(&self.log, m, WORD_BYTES, &mut key[..known]);
+        let is_pair = seal.role == Role::Pair;
+        let header = Header {
+            kind: if is_pair { Kind::Pair } else { Kind::Tombstone },
+            key_bytes: seal.key_bytes,
+            value_bytes: seal.value_bytes,
+            lead_bytes: 0,
+            ..inside.header
+        };
+        let loc = Loc::member(spot.0, seal.bytes(), seal.key_bytes.min(16));
+        let value = Spot(spot.0 + u64::from(seal.value_at()));
+        let bytes = inside.header.record_bytes();
+        Walked { spot: inside.spot, header, key, page: inside.page, bytes, loc, value }
     }
 
     /// Whether the pages after the first one carry on a record of `bytes` from `spot`. A page that was lost or

@@ -1,16 +1,28 @@
 //! Where a record is, in one word.
 
-/// Position (41 bits, in units of 8 bytes: up to 16 TiB), record length (19 bits, in units of 8 bytes: up to
-/// 4 MiB) and key length less one (4 bits). Never zero: a record is longer than nothing.
+/// A record of its own: position (40 bits, in units of 8 bytes: up to 8 TiB), record length (19 bits, in units of 8
+/// bytes: up to 4 MiB) and key length less one (4 bits). Never zero: a record is longer than nothing.
+///
+/// A member of a group's record: bit 40 is set, and the length field holds the member's length in units of 4 bytes (18
+/// bits: up to 1 MiB) and, on top, whether it begins 4 bytes after the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Loc(u64);
 
-const POSITION_BITS: u32 = 41;
+const POSITION_BITS: u32 = 40;
+const MEMBER: u64 = 1 << POSITION_BITS;
+const LENGTH_SHIFT: u32 = POSITION_BITS + 1;
 const LENGTH_BITS: u32 = 19;
+/// The highest bit of a member's length field.
+const HALF: u64 = 1 << (LENGTH_BITS - 1);
+const KEY_SHIFT: u32 = LENGTH_SHIFT + LENGTH_BITS;
 /// Largest medium an index can address, in bytes.
 pub const MEDIUM_BYTES_MAX: u64 = 8 << POSITION_BITS;
 /// Longest record an index can describe, in bytes.
 pub const RECORD_BYTES_MAX: u32 = 8 * ((1 << LENGTH_BITS) - 1);
+/// Longest member of a group an index can describe, in bytes.
+pub const MEMBER_BYTES_MAX: u32 = 4 * (HALF as u32 - 1);
+/// What a member takes more once it has a record of its own: a header of 24 bytes for two lengths of 4.
+const ALONE_BYTES: u32 = 16;
 
 impl Loc {
     /// No place: marks an empty slot.
@@ -22,26 +34,57 @@ impl Loc {
         debug_assert!(position.is_multiple_of(8) && position < MEDIUM_BYTES_MAX);
         debug_assert!(record_bytes.is_multiple_of(8) && record_bytes <= RECORD_BYTES_MAX && record_bytes > 0);
         debug_assert!((1..=16).contains(&key_bytes));
-        let len = u64::from(record_bytes / 8) << POSITION_BITS;
-        Self((position / 8) | len | (u64::from(key_bytes - 1) << (POSITION_BITS + LENGTH_BITS)))
+        let len = u64::from(record_bytes / 8) << LENGTH_SHIFT;
+        Self((position / 8) | len | (u64::from(key_bytes - 1) << KEY_SHIFT))
+    }
+
+    /// Packs the byte position and the length of a member of a group (both multiples of 4), and its key length (1..=16).
+    #[inline]
+    pub fn member(position: u64, bytes: u32, key_bytes: u8) -> Self {
+        debug_assert!(position.is_multiple_of(4) && position < MEDIUM_BYTES_MAX);
+        debug_assert!(bytes.is_multiple_of(4) && bytes <= MEMBER_BYTES_MAX && bytes > 0);
+        debug_assert!((1..=16).contains(&key_bytes));
+        let half = if position.is_multiple_of(8) { 0 } else { HALF };
+        let len = (u64::from(bytes / 4) | half) << LENGTH_SHIFT;
+        Self((position / 8) | MEMBER | len | (u64::from(key_bytes - 1) << KEY_SHIFT))
+    }
+
+    /// Whether it is a member of a group's record.
+    #[inline]
+    pub fn is_member(self) -> bool {
+        self.0 & MEMBER != 0
+    }
+
+    #[inline]
+    fn length(self) -> u64 {
+        (self.0 >> LENGTH_SHIFT) & ((1 << LENGTH_BITS) - 1)
     }
 
     /// Byte position.
     #[inline]
     pub fn position(self) -> u64 {
-        (self.0 & ((1 << POSITION_BITS) - 1)) * 8
+        let position = (self.0 & (MEMBER - 1)) * 8;
+        if self.is_member() && self.length() & HALF != 0 { position + 4 } else { position }
     }
 
-    /// Record length in bytes.
+    /// Bytes to read there.
+    #[inline]
+    pub fn bytes(self) -> u32 {
+        if self.is_member() { (self.length() & (HALF - 1)) as u32 * 4 } else { self.length() as u32 * 8 }
+    }
+
+    /// Length of the pair's record in bytes; of a member, at least what it would be on its own. Capacity counts with it,
+    /// so that a collection can always move members out of their groups.
     #[inline]
     pub fn record_bytes(self) -> u32 {
-        ((self.0 >> POSITION_BITS) & ((1 << LENGTH_BITS) - 1)) as u32 * 8
+        let bytes = self.bytes();
+        if self.is_member() { (bytes + ALONE_BYTES).next_multiple_of(8) } else { bytes }
     }
 
     /// Key length in bytes.
     #[inline]
     pub fn key_bytes(self) -> u8 {
-        (self.0 >> (POSITION_BITS + LENGTH_BITS)) as u8 + 1
+        (self.0 >> KEY_SHIFT) as u8 + 1
     }
 
     /// Whether this is an empty slot.
@@ -57,7 +100,7 @@ impl Loc {
 
     /// A word from a checkpoint; `None` for words that no record has.
     pub fn from_word(word: u64) -> Option<Self> {
-        (Self(word).record_bytes() != 0).then_some(Self(word))
+        (Self(word).bytes() != 0).then_some(Self(word))
     }
 }
 
@@ -71,6 +114,28 @@ mod tests {
             let loc = Loc::new(position, bytes, key);
             assert_eq!((loc.position(), loc.record_bytes(), loc.key_bytes()), (position, bytes, key));
             assert!(!loc.is_none());
+        }
+    }
+
+    #[test]
+    fn members_lie_between_records() {
+        for (position, bytes, key) in [(4, 12, 1), (MEDIUM_BYTES_MAX - 4, MEMBER_BYTES_MAX, 16), (8, 16, 8)] {
+            let loc = Loc::member(position, bytes, key);
+            assert_eq!((loc.position(), loc.bytes(), loc.key_bytes()), (position, bytes, key));
+            assert!(loc.is_member() && !loc.is_none() && Loc::from_word(loc.word()) == Some(loc));
+        }
+        assert!(!Loc::new(8, 32, 1).is_member());
+    }
+
+    #[test]
+    fn a_member_counts_at_least_what_it_takes_alone() {
+        for key in 1..=16_u32 {
+            for value in 0..100_u32 {
+                let entry = 8 + key.next_multiple_of(4) + value.next_multiple_of(4);
+                let alone = (24 + key + value).next_multiple_of(8);
+                let counted = Loc::member(4, entry, key as u8).record_bytes();
+                assert!(alone <= counted && counted <= alone + 8, "{key} {value}: {counted}");
+            }
         }
     }
 }

@@ -4,11 +4,17 @@
 //! key waits for the queued write of that key. What concurrent clients do is the device's business: every Store and
 //! Delete is atomic.
 
+mod batch;
+mod groups;
 mod keys;
 mod large;
 mod ops;
 mod queued;
+mod singles;
 
+pub use batch::WriteBatch;
+pub(crate) use groups::{Entry, existed};
+pub use groups::{GroupBuilder, GroupStats, OpOutcome};
 pub(crate) use keys::KeyCursor;
 pub use keys::Keys;
 
@@ -22,6 +28,7 @@ use crate::error::{HostError, ProtocolError};
 use crate::kv_queue::{Done, KvQueue, QueueStats, SubmitError, Ticket};
 use crate::transfer::TransferOptions;
 use crate::turn::{Patience, Turn};
+use groups::Groups;
 use queued::Queued;
 
 /// How to open a namespace.
@@ -85,6 +92,7 @@ pub struct KvClient<T> {
     list_bytes: u32,
     delete_missing: DeleteMissing,
     patience: Patience,
+    groups: Groups,
 }
 
 impl<T: Turn> KvClient<T> {
@@ -108,7 +116,8 @@ impl<T: Turn> KvClient<T> {
         };
         let depth = options.depth.max(1);
         let queue_options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
-        let queue = connection.create_kv_queue(&mut turn, nsid, queue_options)?;
+        let mut queue = connection.create_kv_queue(&mut turn, nsid, queue_options)?;
+        connection.set_transfer(&mut turn, &mut queue, TransferOptions::default())?;
         Ok(Self::over(queue, turn, value_bytes_max, delete_missing, options))
     }
 
@@ -122,7 +131,8 @@ impl<T: Turn> KvClient<T> {
     ) -> Self {
         let list_bytes = options.list_bytes.clamp(keys::LIST_BYTES_MIN, WINDOW_BYTES_MAX as u32);
         let queued = Queued::new(queue.slots(), options.ring_every);
-        Self { queue, turn, queued, value_bytes_max, list_bytes, delete_missing, patience: options.patience }
+        let (patience, groups) = (options.patience, Groups::default());
+        Self { queue, turn, queued, value_bytes_max, list_bytes, delete_missing, patience, groups }
     }
 
     /// Sends what is announced and waits for `ticket`; `read` sees its completion, queued writes are booked meanwhile.

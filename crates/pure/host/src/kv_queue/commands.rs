@@ -216,7 +216,12 @@ impl KvQueue {
 
     /// Data of no bytes leaves the page closed: lending it costs a locked operation.
     #[inline]
-    fn send_staged(&mut self, mut slot: Slot, mut sqe: Sqe, data: &[u8]) -> Result<Ticket, SubmitError> {
+    pub(super) fn send_staged(
+        &mut self,
+        mut slot: Slot,
+        mut sqe: Sqe,
+        data: &[u8],
+    ) -> Result<Ticket, SubmitError> {
         if !data.is_empty() {
             slot.staging_mut()[..data.len()].copy_from_slice(data);
             sqe.prp1.set(slot.lend_staging());
@@ -225,7 +230,12 @@ impl KvQueue {
     }
 
     #[inline]
-    fn receive(&mut self, mut sqe: Sqe, shape: Shape, capacity: u32) -> Result<Ticket, SubmitError> {
+    pub(super) fn receive(
+        &mut self,
+        mut sqe: Sqe,
+        shape: Shape,
+        capacity: u32,
+    ) -> Result<Ticket, SubmitError> {
         if capacity as usize > STAGING_BYTES {
             let buffer = vec![0; capacity as usize];
             return self.lend_and_launch(sqe, shape, buffer).map_err(|returned| returned.error);
@@ -253,7 +263,12 @@ impl KvQueue {
         self.launch(slot, &sqe, Place::Elsewhere, shape, buffer.bytes)
     }
 
-    fn lend_and_launch(&mut self, mut sqe: Sqe, shape: Shape, buffer: Vec<u8>) -> Result<Ticket, Returned> {
+    pub(super) fn lend_and_launch(
+        &mut self,
+        mut sqe: Sqe,
+        shape: Shape,
+        buffer: Vec<u8>,
+    ) -> Result<Ticket, Returned> {
         let mut slot = match self.take_slot() {
             Ok(slot) => slot,
             Err(error) => return Err(Returned { error, buffer }),

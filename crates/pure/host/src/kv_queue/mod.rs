@@ -6,6 +6,7 @@
 mod bar_ring;
 mod commands;
 mod error;
+mod group;
 mod loan;
 mod methods;
 mod stats;
@@ -14,6 +15,7 @@ mod train;
 
 pub use commands::{Mapped, RawData};
 pub use error::{Returned, SubmitError};
+pub use group::OpenGroup;
 pub use stats::QueueStats;
 pub use ticket::{Done, Ticket};
 
@@ -102,6 +104,8 @@ enum Shape {
     Value,
     /// A full buffer, as far as one can tell.
     Whole,
+    /// DW1 bytes.
+    Results,
 }
 
 impl KvQueue {
@@ -154,6 +158,12 @@ impl KvQueue {
     /// The BAR of the device, for values that are stored there.
     pub fn set_bar(&mut self, bar: Arc<BarBuffer>) {
         self.bar = Some(bar);
+    }
+
+    /// What the device can do, as far as it was asked.
+    #[must_use]
+    pub fn available(&self) -> &Available {
+        &self.available
     }
 
     /// The method that a value of `bytes` bytes would take.
@@ -232,6 +242,7 @@ impl KvQueue {
             ticket: Ticket { slot: slot.index(), generation: flight.generation },
             status: flight.first_error.unwrap_or(cqe.status()),
             result: cqe.result_dw0(),
+            result_high: cqe.dw1.get(),
             bytes,
         };
         let answer = match flight.place {
@@ -378,6 +389,7 @@ impl Flight {
             Shape::ToDevice => 0,
             Shape::Value => self.bytes.min(cqe.result_dw0()) as usize,
             Shape::Whole => self.bytes as usize,
+            Shape::Results => self.bytes.min(cqe.dw1.get()) as usize,
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct Done<'a> {
     pub status: Status,
     /// DW0 of the completion: for Retrieve the size of the whole value in bytes.
     pub result: u32,
+    /// DW1 of the completion: for groups the length of their results in bytes.
+    pub result_high: u32,
     pub(super) bytes: Bytes<'a>,
 }
 

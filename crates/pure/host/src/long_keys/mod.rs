@@ -10,6 +10,7 @@
 
 mod digest;
 pub mod envelope;
+mod groups;
 mod keys;
 mod page;
 mod store;

@@ -16,6 +16,8 @@ pub struct Available {
     pub mmio_region_bytes: u32,
     /// Most value bytes of a retrieve into the completion queue.
     pub retrieve_bytes_max: u32,
+    /// Most bytes of a group's payload.
+    pub group_bytes_max: u32,
     /// Entries of the submission queue.
     pub sq_entries: u32,
 }
@@ -33,6 +35,7 @@ impl Available {
             gather_bytes_max: page.gather_bytes_max.get(),
             mmio_region_bytes: page.mmio_region_bytes.get(),
             retrieve_bytes_max: page.retrieve_bytes_max.get(),
+            group_bytes_max: page.group_bytes_max.get(),
             sq_entries,
         }
     }

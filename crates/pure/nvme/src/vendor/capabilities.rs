@@ -20,11 +20,17 @@ bitfields!(Methods(u16) {} flags {
     retrieve_tiny / with_retrieve_tiny: 4;
     /// Retrieve Inline.
     retrieve_inline / with_retrieve_inline: 5;
+    /// Group and Group Results.
+    groups / with_groups: 6;
+    /// Group Both Ways: host and device share their memory.
+    groups_both_ways / with_groups_both_ways: 7;
+    /// Prefetch Group.
+    prefetch_groups / with_prefetch_groups: 8;
 });
 
 impl Methods {
     /// All of them.
-    pub const ALL: Self = Self(0x3F);
+    pub const ALL: Self = Self(0x1FF);
 }
 
 /// Log page C0h, 64 bytes.
@@ -43,13 +49,15 @@ pub struct Capabilities {
     pub mmio_region_bytes: U32,
     /// Most value bytes of a Retrieve Inline.
     pub retrieve_bytes_max: U32,
+    /// Most bytes of a group's payload.
+    pub group_bytes_max: U32,
     /// Reserved.
-    pub reserved_20: [u8; 44],
+    pub reserved_24: [u8; 40],
 }
 
 layout!(
     Capabilities, 64, signature @ 0, version @ 4, methods @ 6, gather_bytes_max @ 8, mmio_region_bytes @ 12,
-    retrieve_bytes_max @ 16, reserved_20 @ 20,
+    retrieve_bytes_max @ 16, group_bytes_max @ 20, reserved_24 @ 24,
 );
 
 impl Capabilities {
@@ -73,8 +81,16 @@ impl Capabilities {
             gather_bytes_max: U32::new(gather_bytes),
             mmio_region_bytes: U32::new(mmio_region_bytes),
             retrieve_bytes_max: U32::new(retrieve_bytes),
-            reserved_20: [0; 44],
+            group_bytes_max: U32::ZERO,
+            reserved_24: [0; 40],
         }
+    }
+
+    /// The page with that limit of groups in bytes.
+    #[must_use]
+    pub const fn with_group_bytes(mut self, bytes: u32) -> Self {
+        self.group_bytes_max = U32::new(bytes);
+        self
     }
 
     /// Whether signature and version are ours: the rest may be believed.

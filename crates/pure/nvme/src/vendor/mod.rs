@@ -40,10 +40,18 @@ pub mod opcode {
     pub const RETRIEVE_TINY: u8 = 0xD4;
     /// Retrieve into the completion queue: no data at DPTR.
     pub const RETRIEVE_INLINE: u8 = 0xD8;
+    /// Results of a group, by its identification: data to the host.
+    pub const GROUP_RESULTS: u8 = 0xC2;
+    /// Many operations, and their results in the same buffer: data both ways.
+    pub const GROUP_BOTH_WAYS: u8 = 0xC3;
+    /// Many operations: data from the host.
+    pub const GROUP: u8 = 0xC5;
+    /// Keys that belong together: data from the host.
+    pub const GROUP_PREFETCH: u8 = 0xC9;
 }
 
 /// Every vendor command: opcode, name, whether it changes content.
-pub const COMMANDS: [(u8, &str, bool); 8] = [
+pub const COMMANDS: [(u8, &str, bool); 12] = [
     (opcode::STORE_PIGGYBACK, "Store Piggyback", true),
     (opcode::STORE_HYBRID, "Store Hybrid", true),
     (opcode::TRANSFER, "Transfer", true),
@@ -52,4 +60,8 @@ pub const COMMANDS: [(u8, &str, bool); 8] = [
     (opcode::STORE_MMIO, "Store MMIO", true),
     (opcode::RETRIEVE_TINY, "Retrieve Tiny", false),
     (opcode::RETRIEVE_INLINE, "Retrieve Inline", false),
+    (opcode::GROUP_RESULTS, "Group Results", false),
+    (opcode::GROUP_BOTH_WAYS, "Group Both Ways", true),
+    (opcode::GROUP, "Group", true),
+    (opcode::GROUP_PREFETCH, "Prefetch Group", false),
 ];

@@ -6,6 +6,7 @@ mod entries;
 mod fabrics;
 mod features;
 mod golden;
+mod group;
 mod identify;
 mod keys;
 mod kv;

@@ -8,6 +8,7 @@ mod cycles;
 mod determinism;
 mod faults;
 mod full;
+mod groups;
 mod history;
 mod lists;
 mod memory;

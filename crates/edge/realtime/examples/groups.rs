@@ -1,0 +1,175 @@
+//! How fast groups are on this machine, timing `off`: keys of 8 bytes, values of 20, 64 pairs a command, depth 8.
+//!
+//! `cargo run --release -p saker-realtime --example groups -- [PAIRS] [PHASES]` (default 16,000,000 pairs and the phases
+//! `queue,bare,single`). `queue`: host, queue pair, device, hash store. `bare`: the same payloads packed, parsed and given to
+//! a hash store of the same kind in one loop, without host, queue or device. `single`: one command a pair. On a shared
+//! machine times say little; count instructions of a phase with `valgrind --tool=callgrind`.
+
+use saker_engine::{Answers, GroupOp, GroupSource, HashStore, HashStoreConfig, KvError, Member, SourceError};
+use saker_flash::{Flash, MemMedia};
+use saker_host::group::{Form, Op};
+use saker_medium::{Medium, Step};
+use saker_nvme::group::{Malformed, Packer, parse};
+use saker_realtime::Kv;
+use saker_sim::profile::Profile;
+use saker_sim::{Class, Free, Meter, Unit};
+use saker_world::Build;
+use std::time::Instant;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const PAIRS: u64 = 64;
+const DEPTH: usize = 8;
+const VALUE: [u8; 20] = [7; 20];
+
+fn key(n: u64) -> [u8; 8] {
+    n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()
+}
+
+fn report(what: &str, pairs: u64, begun: Instant) -> f64 {
+    let rate = pairs as f64 / begun.elapsed().as_secs_f64() / 1e6;
+    println!("{what}: {rate:.2} M pairs/s");
+    rate
+}
+
+fn queue(pairs: u64) -> Result<f64, Box<dyn std::error::Error>> {
+    let mut kv = Kv::open("mem:?size=4GiB")?;
+    let client = kv.client();
+    let begun = Instant::now();
+    let mut next = 0;
+    while next < pairs || client.queue_mut().in_flight() > 0 {
+        let queue = client.queue_mut();
+        while next < pairs && queue.in_flight() < DEPTH {
+            let mut group = queue.open_group(Form::All(Op::Store))?;
+            for n in next..next + PAIRS {
+                group.push(Op::Store, &key(n), &VALUE)?;
+            }
+            queue.send_group(group, None)?;
+            next += PAIRS;
+        }
+        queue.ring();
+        saker_host::Turn::turn(client.turn_mut());
+        while let Some(polled) = client.queue_mut().poll(|done| (done.status, done.result)) {
+            let (status, failed) = polled?;
+            assert!(status.is_success() && failed == 0, "{status}");
+        }
+    }
+    let rate = report("queue", pairs, begun);
+    assert_eq!(kv.get(&key(pairs - 1))?.as_deref(), Some(&VALUE[..]));
+    Ok(rate)
+}
+
+fn single(pairs: u64) -> Outcome {
+    let mut kv = Kv::open("mem:?size=4GiB")?;
+    let begun = Instant::now();
+    for n in 0..pairs {
+        kv.put_queued(&key(n), &VALUE)?;
+    }
+    kv.drain()?;
+    report("single", pairs, begun);
+    Ok(())
+}
+
+/// Only tells the processor what will be needed, as the device's own meter does.
+struct Touching;
+
+impl Meter for Touching {
+    const TIMED: bool = false;
+    const TOUCHES: bool = true;
+    #[inline(always)]
+    fn work(&mut self, _: Unit, _: u64) {}
+    #[inline(always)]
+    fn touch<T>(&mut self, at: &T) {
+        saker_link::prefetch(at);
+    }
+}
+
+struct Packed<'a>(&'a [u8]);
+
+impl GroupSource for Packed<'_> {
+    type Malformed = Malformed;
+    fn bytes(&self) -> u32 {
+        self.0.len() as u32
+    }
+    fn lead_bytes(&self) -> u32 {
+        0
+    }
+    fn only_writes(&self) -> bool {
+        true
+    }
+    fn read(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
+        out.copy_from_slice(self.0);
+        Ok(())
+    }
+    fn staged(&mut self) -> Result<&[u8], SourceError> {
+        Ok(self.0)
+    }
+    fn parse(&self, payload: &[u8], visit: &mut dyn FnMut(Member)) -> Result<(), Malformed> {
+        let store = |e: saker_nvme::group::Entry| {
+            visit(Member { op: GroupOp::Store, key: e.key, value: e.value });
+        };
+        parse(Form::All(Op::Store), payload, store).map(|_| ())
+    }
+}
+
+struct Count(u32);
+
+impl Answers for Count {
+    fn begin(&mut self, _: u32) {}
+    fn done(&mut self, result: Result<(), KvError>) {
+        self.0 += u32::from(result.is_ok());
+    }
+    fn found(&mut self, _: u32) -> bool {
+        false
+    }
+    fn value(&mut self, _: &[u8]) {}
+}
+
+fn bare(pairs: u64) -> Result<f64, Box<dyn std::error::Error>> {
+    let build = Build::kv(&Profile::builtin("default")?, 4 << 30, 1)?;
+    let mut flash: Flash<MemMedia> = build.flash_untimed();
+    let g = build.shape.geometry;
+    flash.pool_mut().set_quota(1, g.segments);
+    let config = HashStoreConfig::new(1, &g, g.segments, true);
+    let mut store = HashStore::new(config, &flash.view(1, Class::Foreground));
+    let mut buffer = vec![0; 4096];
+    let begun = Instant::now();
+    for first in (0..pairs).step_by(PAIRS as usize) {
+        let mut packer = Packer::new(Form::All(Op::Store), &mut buffer).ok_or("no room")?;
+        for n in first..first + PAIRS {
+            packer.push(Op::Store, &key(n), &VALUE)?;
+        }
+        let bytes = packer.finish();
+        let mut done = Count(0);
+        let view = &mut flash.view(1, Class::Foreground);
+        let step = store.group(&mut Packed(&buffer[..bytes]), &mut done, view, &mut Touching);
+        assert!(matches!(step, Step::Done(Ok(()))) && u64::from(done.0) == PAIRS);
+        while let Some((_, completion)) = flash.take_completion() {
+            store.completed(&completion, &mut flash.view(1, Class::Background));
+        }
+        let view = &mut flash.view(1, Class::Background);
+        if store.has_debt(view) {
+            let finished = view.finished();
+            let _ = store.background(finished, view, &mut Free);
+        }
+        debug_assert!(flash.view(1, Class::Background).free_segments() > 0);
+    }
+    Ok(report("bare", pairs, begun))
+}
+
+fn main() -> Outcome {
+    let mut arguments = std::env::args().skip(1);
+    let pairs: u64 = arguments.next().map_or(Ok(16_000_000), |n| n.parse())?;
+    let pairs = pairs.next_multiple_of(PAIRS);
+    let phases = arguments.next().unwrap_or("queue,bare,single".into());
+    let has = |name| phases.split(',').any(|p| p == name);
+    let through_queue = if has("queue") { Some(queue(pairs)?) } else { None };
+    let without = if has("bare") { Some(bare(pairs)?) } else { None };
+    if let (Some(q), Some(b)) = (through_queue, without) {
+        println!("queue/bare: {:.0} %", 100.0 * q / b);
+    }
+    if has("single") {
+        single(pairs)?;
+    }
+    Ok(())
+}

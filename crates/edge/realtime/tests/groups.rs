@@ -1,0 +1,117 @@
+//! Batches and groups through the door for applications.
+
+use saker_host::group::{Form, Op};
+use saker_host::{HostError, KvError, WriteBatch};
+use saker_nvme::Key;
+use saker_realtime::Kv;
+use std::collections::BTreeMap;
+
+fn long(n: u32) -> Vec<u8> {
+    format!("a key that no device takes as it is, number {n:03}").into_bytes()
+}
+
+fn open(options: &str) -> Kv {
+    Kv::open(&format!("mem:?size=512MiB&profile=default{options}")).expect("opens")
+}
+
+#[test]
+fn a_batch_is_written_and_read_back() {
+    for options in ["", "&threads=1"] {
+        let mut kv = open(options);
+        let mut model = BTreeMap::new();
+        let mut batch = WriteBatch::new();
+        for n in 0..3000_u32 {
+            let key = if n % 10 == 0 { long(n) } else { n.to_be_bytes().to_vec() };
+            batch.put(&key, &vec![n as u8; n as usize % 300]);
+            model.insert(key, vec![n as u8; n as usize % 300]);
+        }
+        kv.write(&batch).expect("room");
+        let mut changes = WriteBatch::new();
+        for n in (0..3000_u32).step_by(7) {
+            let key = if n % 10 == 0 { long(n) } else { n.to_be_bytes().to_vec() };
+            if n % 2 == 0 {
+                changes.delete(&key);
+                model.remove(&key);
+            } else {
+                changes.put(&key, b"changed").put(&key, b"changed again");
+                model.insert(key, b"changed again".to_vec());
+            }
+        }
+        changes.delete(b"never was");
+        kv.write(&changes).expect("room");
+        let asked: Vec<Vec<u8>> =
+            (0..3000_u32).map(|n| if n % 10 == 0 { long(n) } else { n.to_be_bytes().to_vec() }).collect();
+        let keys: Vec<&[u8]> = asked.iter().map(Vec::as_slice).collect();
+        let expected: Vec<_> = keys.iter().map(|k| model.get(*k).cloned()).collect();
+        assert_eq!(kv.multi_get(&keys).expect("reads"), expected);
+        let there: Vec<_> = expected.iter().map(Option::is_some).collect();
+        assert_eq!(kv.multi_exist(&keys).expect("looks"), there);
+        let stats = kv.group_stats();
+        assert!(stats.grouped > 8000 && stats.singles == 0 && stats.groups < 20, "{stats:?}");
+        kv.close().expect("closes");
+    }
+}
+
+#[test]
+fn a_group_tells_what_became_of_each_operation() {
+    let mut kv = open("");
+    let key = |k: &[u8]| Key::new(k).expect("1 to 16 bytes");
+    kv.put(b"there", b"1").expect("room");
+    let mut group = kv.begin(Form::Mixed);
+    group.retrieve(&key(b"there")).expect("mixed").delete(&key(b"nowhere")).expect("mixed");
+    group.store(&key(b"new"), b"2").expect("mixed").exist(&key(b"nothing")).expect("mixed");
+    let missing = Err(HostError::Kv(KvError::NotFound));
+    let told = group.commit().expect("carried out");
+    assert_eq!(told, [Ok(Some(b"1".to_vec())), missing.clone(), Ok(None), missing]);
+    let mut stores = kv.begin(Form::All(Op::Store));
+    assert!(matches!(stores.delete(&key(b"new")), Err(HostError::Group(_))));
+    // A key that is written twice: nothing happens.
+    let mut twice = kv.begin(Form::All(Op::Store));
+    twice.store(&key(b"x"), b"1").expect("a store").store(&key(b"x"), b"2").expect("a store");
+    assert!(twice.commit().is_err());
+    assert_eq!(kv.get(b"x").expect("reads"), None);
+}
+
+/// Values that results have no room for come alone.
+#[test]
+fn large_values_in_multi_get() {
+    let mut kv = open("");
+    let sizes = [10, 5000, 100_000, 0, 1_200_000, 3];
+    for (n, size) in sizes.into_iter().enumerate() {
+        kv.put(&[n as u8], &vec![n as u8; size]).expect("room");
+    }
+    let keys: Vec<[u8; 1]> = (0..7).map(|n| [n]).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(|k| k.as_slice()).collect();
+    for _ in 0..3 {
+        let values = kv.multi_get(&keys).expect("reads");
+        for (n, value) in values.into_iter().enumerate() {
+            assert_eq!(value, sizes.get(n).map(|size| vec![n as u8; *size]), "{n}");
+        }
+    }
+}
+
+#[test]
+fn groups_survive_an_image() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("disk.img");
+    saker_realtime::create_image(&path, 320 << 20, "default", 5).expect("creates");
+    let url = format!("file:{}", path.display());
+    let mut kv = Kv::open(&url).expect("opens");
+    for round in 0..200_u32 {
+        let mut batch = WriteBatch::new();
+        for n in 0..100_u32 {
+            batch.put(&(n * 3 + round % 50).to_le_bytes(), &[round as u8; 90]);
+        }
+        kv.write(&batch).expect("room");
+    }
+    let keys: Vec<_> = (0..350_u32).map(u32::to_le_bytes).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(|k| k.as_slice()).collect();
+    let before = kv.multi_get(&keys).expect("reads");
+    // Not closed: recovery reads the records.
+    drop(kv);
+    let (report, pairs) = saker_realtime::check_image(&path, |_| {}).expect("an image");
+    assert!(report.is_sound(), "{:?}", report.findings);
+    assert_eq!(pairs as usize, before.iter().flatten().count());
+    let mut kv = Kv::open(&url).expect("recovers");
+    assert_eq!(kv.multi_get(&keys).expect("reads"), before);
+}

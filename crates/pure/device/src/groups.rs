@@ -1,0 +1,384 @@
+//! Groups: many operations in one command, executed by one call of the engine (HotStorage'19).
+
+use crate::config::TRANSFER_BYTES_MAX;
+use crate::execute::{Outcome, Reach, Reply, Timing, kv_status};
+use crate::transfer::Pieces;
+use saker_engine::{Answers, GroupError, GroupOp, GroupSource, HashStore, KvError, Member, SourceError};
+use saker_link::Sqe;
+use saker_medium::{Medium, Step};
+use saker_nvme::group::results::ResultsWriter;
+use saker_nvme::group::{Form, GroupCommand, GroupId, Malformed, Op, parse};
+use saker_nvme::{Key, Status};
+use saker_sim::{Meter, TimedOp, Unit};
+use std::collections::VecDeque;
+
+/// Results kept for hosts that have not fetched them, by number and in bytes: the oldest go first.
+const KEPT_MAX: usize = 256;
+const KEPT_BYTES_MAX: usize = 16 << 20;
+
+/// Results by identification, of one namespace. They are in DRAM: a power cycle loses them.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    results: VecDeque<(GroupId, Vec<u8>)>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn keep(&mut self, id: GroupId, results: Vec<u8>) {
+        self.take(&id);
+        self.bytes += results.len();
+        self.results.push_back((id, results));
+        while self.results.len() > KEPT_MAX || self.bytes > KEPT_BYTES_MAX {
+            let Some((_, dropped)) = self.results.pop_front() else { break };
+            self.bytes -= dropped.len();
+        }
+    }
+
+    fn position(&self, id: &GroupId) -> Option<usize> {
+        self.results.iter().position(|(kept, _)| kept == id)
+    }
+
+    fn take(&mut self, id: &GroupId) {
+        if let Some((_, taken)) = self.position(id).and_then(|n| self.results.remove(n)) {
+            self.bytes -= taken.len();
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// A group command on its way.
+#[derive(Clone, Debug)]
+pub struct GroupRequest {
+    command: GroupCommand,
+    pieces: Pieces,
+    /// The payload, once it was needed aside from its landing.
+    staged: Option<Vec<u8>>,
+}
+
+impl GroupRequest {
+    /// Decodes a command with PRPs and resolves them. Whether the device has groups was looked at before.
+    ///
+    /// # Errors
+    /// As for [`GroupCommand`]; 02h for more data than a command can move.
+    pub fn decode(sqe: &Sqe, space: &saker_link::DmaSpace) -> Result<Self, Status> {
+        let command = GroupCommand::decode(sqe)?;
+        if command.data_bytes() > TRANSFER_BYTES_MAX {
+            return Err(Status::INVALID_FIELD);
+        }
+        let pieces = Pieces::of_prps(sqe, command.data_bytes(), space)?;
+        Ok(Self { command, pieces, staged: None })
+    }
+
+    /// Bytes that the host sends.
+    pub fn bytes_in(&self) -> u32 {
+        self.command.bytes_in()
+    }
+
+    /// Where its data is.
+    pub fn pieces(&self) -> &Pieces {
+        &self.pieces
+    }
+
+    /// Whether it may change what is stored.
+    pub fn is_write(&self) -> bool {
+        matches!(
+            self.command,
+            GroupCommand::OneWay { form, .. } | GroupCommand::BothWays { form, .. } if form.may_write()
+        )
+    }
+
+    /// What a latency table looks at. A mixed group counts as stores, results that are read alone as nothing.
+    pub fn timing(&self, space: &saker_link::DmaSpace) -> Timing {
+        let (form, bytes) = match self.command {
+            GroupCommand::OneWay { form, bytes, .. } => (form, bytes),
+            // Values come back in the same payload format (HotStorage'19, section 3.1).
+            GroupCommand::BothWays { form: form @ Form::All(Op::Retrieve), buffer_bytes, .. } => {
+                (form, buffer_bytes)
+            }
+            GroupCommand::BothWays { form, bytes, .. } => (form, bytes),
+            GroupCommand::Results { .. } | GroupCommand::Prefetch { .. } => return Timing::Nothing,
+        };
+        let mut count = [0; 4];
+        let known = bytes >= 4 && self.pieces.read(space, 0, &mut count).is_ok();
+        // A count that is not true is refused later; until then it must not take longer than any true one.
+        let pairs = if known { u32::from_le_bytes(count).min(bytes / 8) } else { 0 };
+        let op = match form {
+            Form::All(Op::Retrieve) => TimedOp::Retrieve,
+            Form::All(Op::Delete) => TimedOp::Delete,
+            Form::All(Op::Exist) => TimedOp::Exist,
+            Form::All(Op::Store) | Form::Mixed => TimedOp::Store,
+        };
+        Timing::Group(op, pairs, bytes)
+    }
+
+    /// Executes it.
+    pub fn execute<M: Medium, W: Meter>(
+        &mut self,
+        store: &mut HashStore,
+        kept: &mut Kept,
+        reach: Reach<'_>,
+        m: &mut M,
+        w: &mut W,
+    ) -> Outcome {
+        match self.command {
+            GroupCommand::OneWay { id, form, bytes } => match id {
+                None => self.carry_out(form, bytes, &mut Failures::default(), store, reach, m, w),
+                Some(id) => {
+                    let mut told = Told::new(TRANSFER_BYTES_MAX);
+                    let outcome = self.carry_out(form, bytes, &mut told, store, reach, m, w);
+                    keep(outcome, id, told, kept)
+                }
+            },
+            GroupCommand::BothWays { form, bytes, buffer_bytes } => {
+                let mut told = Told::new(buffer_bytes);
+                let outcome = self.carry_out(form, bytes, &mut told, store, reach, m, w);
+                self.send(outcome, told, reach)
+            }
+            GroupCommand::Results { id, buffer_bytes } => self.fetch(&id, buffer_bytes, kept, reach, w),
+            GroupCommand::Prefetch { id, bytes } => Outcome::Done(self.bind(&id, bytes, store, reach)),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "an engine call takes its medium and meter")]
+    fn carry_out<M: Medium, W: Meter, A: Answers + Failing>(
+        &mut self,
+        form: Form,
+        bytes: u32,
+        answers: &mut A,
+        store: &mut HashStore,
+        reach: Reach<'_>,
+        m: &mut M,
+        w: &mut W,
+    ) -> Outcome {
+        let Self { pieces, staged, .. } = self;
+        let mut source = HostGroup { reach, pieces, bytes, form, staged };
+        match store.group(&mut source, answers, m, w) {
+            Step::Done(Ok(())) => {
+                Outcome::Done(Reply { dw0: answers.failed(), ..Reply::status(Status::SUCCESS) })
+            }
+            Step::Done(Err(refused)) => Outcome::Done(refusal(refused)),
+            Step::Need(reads) => Outcome::Need(reads),
+            Step::Blocked(_) => Outcome::Blocked,
+        }
+    }
+
+    /// Binds the keys of the payload.
+    fn bind(&self, id: &GroupId, bytes: u32, store: &mut HashStore, reach: Reach<'_>) -> Reply {
+        let mut payload = vec![0; bytes as usize];
+        if !payload.is_empty() && self.pieces.read(reach.space, 0, &mut payload).is_err() {
+            return Reply::status(Status::DATA_TRANSFER_ERROR);
+        }
+        let mut keys = Vec::new();
+        if let Err(malformed) = parse(Form::All(Op::Retrieve), &payload, |e| keys.push(e.key)) {
+            return refusal(GroupError::Malformed(malformed));
+        }
+        let keys = keys.into_iter().map(|key| &payload[key.start as usize..key.end as usize]);
+        Reply::status(store.bind(id.as_bytes(), keys).map_or_else(kv_status, |()| Status::SUCCESS))
+    }
+
+    /// Results over the payload.
+    fn send(&self, outcome: Outcome, told: Told, reach: Reach<'_>) -> Outcome {
+        let Outcome::Done(reply) = outcome else { return outcome };
+        if !reply.status.is_success() {
+            return Outcome::Done(reply);
+        }
+        let results = told.finish();
+        let length = results.len() as u32;
+        // No result without a value is longer than its entry, and values are left out where they do not fit.
+        debug_assert!(length <= self.pieces.bytes());
+        Outcome::Done(match self.pieces.write(reach.space, 0, &results) {
+            Ok(()) => Reply { dw1: length, bytes_out: length, ..reply },
+            Err(_) => Reply::status(Status::DATA_TRANSFER_ERROR),
+        })
+    }
+
+    fn fetch<W: Meter>(
+        &self,
+        id: &GroupId,
+        buffer_bytes: u32,
+        kept: &mut Kept,
+        reach: Reach<'_>,
+        w: &mut W,
+    ) -> Outcome {
+        let Some(n) = kept.position(id) else {
+            return Outcome::Done(Reply::status(Status::KEY_DOES_NOT_EXIST));
+        };
+        let results = &kept.results[n].1;
+        let (length, fits) = (results.len() as u32, results.len().min(buffer_bytes as usize));
+        w.work(Unit::CopyByte, if reach.dma_engine { 0 } else { fits as u64 });
+        if self.pieces.write(reach.space, 0, &results[..fits]).is_err() {
+            return Outcome::Done(Reply::status(Status::DATA_TRANSFER_ERROR));
+        }
+        if length <= buffer_bytes {
+            kept.take(id);
+        }
+        Outcome::Done(Reply { dw0: length, bytes_out: fits as u32, ..Reply::status(Status::SUCCESS) })
+    }
+}
+
+/// Keeps the results of a group that was carried out, if there is anything in them that DW0 does not tell.
+fn keep(outcome: Outcome, id: GroupId, told: Told, kept: &mut Kept) -> Outcome {
+    let Outcome::Done(reply) = outcome else { return outcome };
+    if !reply.status.is_success() {
+        return Outcome::Done(reply);
+    }
+    let plain = !told.reads && reply.dw0 == 0;
+    let results = told.finish();
+    let dw1 = if plain { 0 } else { results.len() as u32 };
+    if plain {
+        kept.take(&id);
+    } else {
+        kept.keep(id, results);
+    }
+    Outcome::Done(Reply { dw1, ..reply })
+}
+
+/// The one table from refused groups to status. DW0 is the offset of what is wrong in the payload.
+fn refusal(refused: GroupError<Malformed>) -> Reply {
+    let (status, at) = match refused {
+        GroupError::Malformed(malformed) => (malformed.status(), malformed.at),
+        GroupError::Duplicate(at) => (Status::INVALID_FIELD, at),
+        GroupError::TooLong => (Status::INVALID_FIELD, 0),
+        GroupError::CapacityExceeded => (Status::CAPACITY_EXCEEDED, 0),
+        GroupError::Transfer => (Status::DATA_TRANSFER_ERROR, 0),
+    };
+    Reply { dw0: at, ..Reply::status(status) }
+}
+
+/// Tells how many operations failed.
+trait Failing {
+    fn failed(&self) -> u32;
+}
+
+/// Nobody asks for more than how many failed.
+#[derive(Debug, Default)]
+struct Failures(u32);
+
+impl Failing for Failures {
+    fn failed(&self) -> u32 {
+        self.0
+    }
+}
+
+impl Answers for Failures {
+    fn begin(&mut self, _: u32) {}
+
+    #[inline]
+    fn done(&mut self, result: Result<(), KvError>) {
+        self.0 += u32::from(result.is_err());
+    }
+
+    fn found(&mut self, _: u32) -> bool {
+        false
+    }
+
+    fn value(&mut self, _: &[u8]) {}
+}
+
+/// Results as they go to the host.
+#[derive(Debug)]
+struct Told {
+    writer: ResultsWriter,
+    bytes_max: usize,
+    /// Whether some operation found a value.
+    reads: bool,
+}
+
+impl Told {
+    fn new(bytes_max: u32) -> Self {
+        Self { writer: ResultsWriter::default(), bytes_max: bytes_max as usize, reads: false }
+    }
+
+    fn finish(self) -> Vec<u8> {
+        self.writer.finish()
+    }
+}
+
+impl Failing for Told {
+    fn failed(&self) -> u32 {
+        self.writer.failed()
+    }
+}
+
+impl Answers for Told {
+    fn begin(&mut self, members: u32) {
+        self.writer = ResultsWriter::new(members, self.bytes_max);
+    }
+
+    fn done(&mut self, result: Result<(), KvError>) {
+        self.writer.push(result.map_or_else(kv_status, |()| Status::SUCCESS));
+    }
+
+    fn found(&mut self, value_bytes: u32) -> bool {
+        self.reads = true;
+        self.writer.begin_value(value_bytes)
+    }
+
+    fn value(&mut self, bytes: &[u8]) {
+        self.writer.value(bytes);
+    }
+}
+
+/// A payload in host memory.
+struct HostGroup<'a> {
+    reach: Reach<'a>,
+    pieces: &'a Pieces,
+    bytes: u32,
+    form: Form,
+    staged: &'a mut Option<Vec<u8>>,
+}
+
+impl GroupSource for HostGroup<'_> {
+    type Malformed = Malformed;
+
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    fn lead_bytes(&self) -> u32 {
+        self.form.lead_bytes() as u32
+    }
+
+    fn only_writes(&self) -> bool {
+        // What was staged once is not fetched again.
+        matches!(self.form, Form::All(op) if op.is_write()) && self.staged.is_none()
+    }
+
+    fn is_copied_by_core(&self) -> bool {
+        !self.reach.dma_engine
+    }
+
+    fn read(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
+        if out.is_empty() { Ok(()) } else { self.pieces.read(self.reach.space, 0, out) }
+    }
+
+    fn staged(&mut self) -> Result<&[u8], SourceError> {
+        if self.staged.is_none() {
+            let mut payload = vec![0; self.bytes as usize];
+            self.read(&mut payload)?;
+            *self.staged = Some(payload);
+        }
+        Ok(self.staged.as_deref().unwrap_or_default())
+    }
+
+    fn parse(&self, payload: &[u8], visit: &mut dyn FnMut(Member)) -> Result<(), Malformed> {
+        parse(self.form, payload, |e| visit(Member { op: op(e.op), key: e.key, value: e.value })).map(|_| ())
+    }
+}
+
+#[inline]
+fn op(op: Op) -> GroupOp {
+    match op {
+        Op::Store => GroupOp::Store,
+        Op::Retrieve => GroupOp::Retrieve,
+        Op::Delete => GroupOp::Delete,
+        Op::Exist => GroupOp::Exist,
+    }
+}
+
+/// An identification is a name of up to 16 bytes, like a key.
+const _: () = assert!(saker_nvme::group::ID_BYTES_MAX == Key::MAX_LEN);

@@ -1,0 +1,109 @@
+//! Doing what a plan says, once it is in the log.
+
+use super::super::HashStore;
+use super::super::record::{HEADER_BYTES, record_bytes};
+use super::plan::Planned;
+use super::seal::{Role, WORD_BYTES, padded};
+use crate::index::{Loc, Place};
+use crate::kv::{KvError, Sink, SourceError};
+use crate::kv_group::{Answers, GroupOp};
+use saker_log::{Bytes, Spot};
+use saker_medium::Medium;
+use saker_sim::{Meter, Unit};
+
+impl HashStore {
+    /// Carries out the plan; `spot`: where its record is, if it wrote one.
+    pub(super) fn apply<M: Medium, W: Meter, A: Answers>(
+        &mut self,
+        spot: Spot,
+        answers: &mut A,
+        m: &M,
+        w: &mut W,
+    ) {
+        let members = std::mem::take(&mut self.plan.members);
+        let (mut bytes, mut wrote) = (0, false);
+        answers.begin(members.len() as u32);
+        for p in &members {
+            bytes +=
+                u64::from(p.member.key.end - p.member.key.start + p.member.value.end - p.member.value.start);
+            match (p.role, p.place) {
+                (Role::Pair, Some(place)) => {
+                    self.enter_soon(place, member_loc(p, spot), w);
+                    self.stats.user_bytes_written += (p.member.key.len() + p.member.value.len()) as u64;
+                    wrote = true;
+                    answers.done(Ok(()));
+                }
+                (Role::Tombstone, Some(place)) => {
+                    self.bury(p, place, spot);
+                    wrote = true;
+                    answers.done(Ok(()));
+                }
+                (_, Some(place)) if p.member.op == GroupOp::Retrieve => {
+                    self.answer(place, p.member.key.len(), answers, m, w);
+                }
+                _ => answers.done(p.result),
+            }
+        }
+        self.version += u64::from(wrote);
+        self.charge(members.len() as u64, if wrote { bytes } else { 0 }, w);
+        self.plan.members = members;
+    }
+
+    /// A member is the tombstone of its key.
+    fn bury(&mut self, p: &Planned, place: Place, spot: Spot) {
+        let loc = member_loc(p, spot);
+        let bytes = record_bytes(p.member.key.len() as u32, 0);
+        self.log.add_until_checkpoint(self.segment_of(loc.position()), u64::from(bytes));
+        let old = self.index.remove(place).expect("the plan found it");
+        self.prefetch.drop_value(place);
+        self.forget(old);
+        self.stats.user_bytes_written += p.member.key.len() as u64;
+    }
+
+    /// Delivers a value whose pages are here.
+    fn answer<M: Medium, W: Meter, A: Answers>(
+        &mut self,
+        place: Place,
+        key_bytes: usize,
+        answers: &mut A,
+        m: &M,
+        w: &mut W,
+    ) {
+        let Some(loc) = self.index.get(place) else { return answers.done(Err(KvError::NotFound)) };
+        let (key, _) = self.index.key(place);
+        let range = Bytes::new(Spot(loc.position()), loc.bytes());
+        w.work(Unit::Compare, 1);
+        w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
+        w.work(Unit::CopyByte, u64::from(loc.bytes()));
+        let (start, value_bytes) = match self.verify(&key[..key_bytes], loc, range, m) {
+            Ok(found) => found,
+            Err(e) => return answers.done(Err(e)),
+        };
+        if answers.found(value_bytes) {
+            let mut sink = ToAnswers(answers);
+            self.copy_value(range, start, value_bytes, &mut sink, m).expect("answers take everything");
+        }
+    }
+}
+
+/// Where a member of the record at `spot` lies.
+fn member_loc(p: &Planned, spot: Spot) -> Loc {
+    let (key, value) = (&p.member.key, &p.member.value);
+    let begin = key.start - WORD_BYTES;
+    let end = padded(if p.role == Role::Pair { value.end } else { key.end });
+    let position = spot.0 + u64::from(HEADER_BYTES + begin);
+    Loc::member(position, end - begin, (key.end - key.start) as u8)
+}
+
+struct ToAnswers<'a, A>(&'a mut A);
+
+impl<A: Answers> Sink for ToAnswers<'_, A> {
+    fn room(&self) -> u32 {
+        u32::MAX
+    }
+
+    fn write(&mut self, _: u32, bytes: &[u8]) -> Result<(), SourceError> {
+        self.0.value(bytes);
+        Ok(())
+    }
+}

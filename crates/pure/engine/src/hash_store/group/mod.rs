@@ -1,0 +1,336 @@
+//! Groups: many operations in one call, one record, one version.
+//!
+//! The payload is the record. It lands in the log, is parsed there, its members are sealed ([`seal`]), and index entries
+//! point at them. Recovery and collections walk its members like records of their own; what a collection keeps
+//! becomes one. Members count with what they take alone, so moving them out never needs more room than they had.
+//!
+//! A group is carried out wholly or answers `Need` or `Blocked`, before anything is done. Each member then ends as it is
+//! reported, whatever became of the others. Reads are answered from the store as it is before the group, which is also
+//! how the group leaves those keys: no other member may write them.
+
+mod apply;
+mod plan;
+pub mod seal;
+
+pub use plan::Plan;
+
+use super::HashStore;
+use super::ops::FOR_PAIRS;
+use super::record::{HEADER_BYTES, Header, Kind, record_bytes};
+use crate::index::Loc;
+use crate::kv_group::{Answers, GroupError, GroupSource};
+use saker_log::{Bytes, Spot, Writer};
+use saker_medium::{Medium, Stall, Step, Stream, ready};
+use saker_sim::{Meter, Unit};
+use seal::{Role, Seal};
+
+/// Longest payload of a group, in bytes.
+pub const GROUP_BYTES_MAX: u32 = 1 << 20;
+const _: () = assert!(GROUP_BYTES_MAX <= crate::index::loc::MEMBER_BYTES_MAX + 4);
+
+/// What metering charges for the keys of a group (HotStorage'19, section 3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyCost {
+    /// Every pair its own index update.
+    #[default]
+    PerPair,
+    /// One for all of them, and the move of an entry each.
+    Batched,
+}
+
+type Refused<G> = GroupError<<G as GroupSource>::Malformed>;
+
+impl HashStore {
+    /// Longest payload of a group that this store takes, in bytes.
+    pub fn group_bytes_max(&self) -> u32 {
+        GROUP_BYTES_MAX.min(self.config.value_bytes_max)
+    }
+
+    /// Carries out a group. The answers are given only when it is done, one for each member.
+    pub fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        source: &mut G,
+        answers: &mut A,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), Refused<G>>> {
+        let bytes = source.bytes();
+        if bytes > self.group_bytes_max() {
+            return Step::Done(Err(GroupError::TooLong));
+        }
+        let step = if source.only_writes() && self.has_credit_for(bytes, m) {
+            self.land_group(source, answers, m, w)
+        } else {
+            self.stage_group(source, answers, m, w)
+        };
+        if matches!(step, Step::Done(Ok(()))) && source.is_copied_by_core() {
+            w.work(Unit::CopyByte, u64::from(bytes));
+        }
+        step
+    }
+
+    fn has_credit_for<M: Medium>(&mut self, bytes: u32, m: &M) -> bool {
+        if !self.credit.covers_group(bytes) {
+            self.take_credit(m);
+        }
+        self.credit.covers_group(bytes)
+    }
+
+    /// The short way: the payload is parsed where it has landed.
+    fn land_group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        source: &mut G,
+        answers: &mut A,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), Refused<G>>> {
+        let bytes = source.bytes();
+        let record = record_bytes(0, bytes);
+        if let Err(stall) = self.log.room(m, Stream::User, record, FOR_PAIRS) {
+            return Step::Blocked(stall);
+        }
+        self.note_record_bytes(record);
+        let writer = self.log.begin(m, Stream::User, record);
+        let landed = if self.log.chunk_mut(m, &writer, 0).len() == record as usize {
+            self.land_in_place(source, &writer, m, w)
+        } else {
+            self.land_in_pieces(source, &writer, m, w)
+        };
+        if let Err(refused) = landed {
+            self.log.abandon(m, writer);
+            return Step::Done(Err(refused));
+        }
+        let spot = writer.spot();
+        if self.plan.writes() {
+            self.log.commit(m, writer);
+        } else {
+            self.log.abandon(m, writer);
+        }
+        self.apply(spot, answers, m, w);
+        Step::Done(Ok(()))
+    }
+
+    fn land_in_place<M: Medium, W: Meter, G: GroupSource>(
+        &mut self,
+        source: &mut G,
+        writer: &Writer,
+        m: &mut M,
+        w: &mut W,
+    ) -> Result<(), Refused<G>> {
+        let header = self.group_header(source);
+        let used = (HEADER_BYTES + header.value_bytes) as usize;
+        let record = self.log.chunk_mut(m, writer, 0);
+        let payload = &mut record[HEADER_BYTES as usize..used];
+        source.read(payload).map_err(|_| GroupError::Transfer)?;
+        self.plan(source, payload, w)?;
+        self.prepare_writes();
+        seal_members(&self.plan, payload);
+        record[used..].fill(0);
+        finish_header(header, &mut record[..used]);
+        Ok(())
+    }
+
+    /// The same for a record that crosses pages: it is put together aside.
+    #[cold]
+    fn land_in_pieces<M: Medium, W: Meter, G: GroupSource>(
+        &mut self,
+        source: &mut G,
+        writer: &Writer,
+        m: &mut M,
+        w: &mut W,
+    ) -> Result<(), Refused<G>> {
+        let mut record = std::mem::take(&mut self.plan.payload);
+        record.clear();
+        record.resize(record_bytes(0, source.bytes()) as usize, 0);
+        let end = (HEADER_BYTES + source.bytes()) as usize;
+        let payload = &mut record[HEADER_BYTES as usize..end];
+        let read = source.read(payload).map_err(|_| GroupError::Transfer);
+        let planned = read.and_then(|()| self.plan(source, payload, w));
+        if planned.is_ok() {
+            self.prepare_writes();
+            self.put_record(source, &mut record, writer, m);
+        }
+        self.plan.payload = record;
+        planned
+    }
+
+    /// Seals a whole record and writes it to its place.
+    fn put_record<M: Medium, G: GroupSource>(
+        &self,
+        source: &G,
+        record: &mut [u8],
+        writer: &Writer,
+        m: &mut M,
+    ) {
+        let header = self.group_header(source);
+        let end = (HEADER_BYTES + header.value_bytes) as usize;
+        seal_members(&self.plan, &mut record[HEADER_BYTES as usize..end]);
+        finish_header(header, &mut record[..end]);
+        self.log.put(m, writer, 0, record);
+    }
+
+    /// Roles of a group of writes, which are always admitted on the short way.
+    fn prepare_writes(&mut self) {
+        self.prepare();
+        let stored = self.plan.members.iter().filter(|p| p.role == Role::Pair);
+        let (pairs, bytes) =
+            stored.fold((0, 0), |(n, sum), p| (n + 1, sum + u64::from(plan::counted_bytes(&p.member))));
+        self.credit.pay_group(pairs, bytes);
+    }
+
+    /// Roles; what they depend on is up to date.
+    fn prepare(&mut self) {
+        if self.plan.members.iter().any(|p| p.member.op != crate::kv_group::GroupOp::Store) {
+            self.enter_pending();
+        }
+        self.assign();
+    }
+
+    /// The long way: reads, and stores when little room is left. The payload is looked at before it has a place.
+    fn stage_group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        source: &mut G,
+        answers: &mut A,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), Refused<G>>> {
+        let mut payload = std::mem::take(&mut self.plan.payload);
+        payload.clear();
+        payload.resize(HEADER_BYTES as usize, 0);
+        let staged = source.staged().map(|bytes| payload.extend_from_slice(bytes));
+        let step = match staged {
+            Err(_) => Step::Done(Err(GroupError::Transfer)),
+            Ok(()) => self.execute_staged(source, &mut payload, answers, m, w),
+        };
+        self.plan.payload = payload;
+        step
+    }
+
+    fn execute_staged<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        source: &G,
+        record: &mut Vec<u8>,
+        answers: &mut A,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), Refused<G>>> {
+        if let Err(refused) = self.plan(source, &record[HEADER_BYTES as usize..], w) {
+            return Step::Done(Err(refused));
+        }
+        self.enter_pending();
+        self.assign();
+        ready!(self.reads_resident(m));
+        if !self.plan.writes() {
+            self.apply(Spot(0), answers, m, w);
+            return Step::Done(Ok(()));
+        }
+        let bytes = record_bytes(0, source.bytes());
+        self.note_record_bytes(bytes);
+        if let Err(refused) = ready!(self.admit_group(m)) {
+            return Step::Done(Err(refused));
+        }
+        if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_PAIRS) {
+            return Step::Blocked(stall);
+        }
+        record.resize(bytes as usize, 0);
+        let writer = self.log.begin(m, Stream::User, bytes);
+        self.put_record(source, record, &writer, m);
+        let spot = writer.spot();
+        self.log.commit(m, writer);
+        self.apply(spot, answers, m, w);
+        Step::Done(Ok(()))
+    }
+
+    /// `Need` names the pages of all values that the group retrieves.
+    fn reads_resident<M: Medium>(&self, m: &M) -> Step<()> {
+        let (mut pages, mut absent) = (Vec::new(), false);
+        for loc in self.retrieved() {
+            let range = Bytes::new(Spot(loc.position()), loc.bytes());
+            pages.extend(range.pages(&self.log));
+            absent |= matches!(range.resident(&self.log, m), Step::Need(_));
+        }
+        if !absent {
+            return Step::Done(());
+        }
+        pages.sort_unstable();
+        pages.dedup();
+        Step::Need(pages)
+    }
+
+    fn retrieved(&self) -> impl Iterator<Item = Loc> {
+        let reads = |p: &&plan::Planned| p.member.op == crate::kv_group::GroupOp::Retrieve;
+        self.plan.members.iter().filter(reads).filter_map(|p| self.index.get(p.place?))
+    }
+
+    /// Whether what the group stores fits, given what it replaces. It is admitted or refused as a whole.
+    fn admit_group<M: Medium, E>(&mut self, m: &M) -> Step<Result<(), GroupError<E>>> {
+        self.credit.end();
+        let stored = self.plan.members.iter().filter(|p| p.role == Role::Pair);
+        let (mut new, mut old, mut added) = (0, 0, 0);
+        for p in stored {
+            new += u64::from(plan::counted_bytes(&p.member));
+            let replaced = p.place.and_then(|place| self.index.get(place));
+            old += replaced.map_or(0, |loc| u64::from(loc.record_bytes()));
+            added += u64::from(replaced.is_none());
+        }
+        // As it is after the group.
+        let capacity = self.capacity_for(self.pairs_at_most() + added, self.record_bytes_max, m);
+        let live = self.log.live_bytes();
+        if new <= old || live + new - old <= capacity {
+            return Step::Done(Ok(()));
+        }
+        if live - old - self.log.tombstone_bytes() + new <= capacity {
+            self.checkpoint.want();
+            return Step::Blocked(Stall::NoSegment);
+        }
+        Step::Done(Err(GroupError::CapacityExceeded))
+    }
+
+    fn group_header<G: GroupSource>(&self, source: &G) -> Header {
+        Header {
+            crc: 0,
+            value_bytes: source.bytes(),
+            version: self.version,
+            kind: Kind::Group,
+            key_bytes: 0,
+            owner: self.config.owner,
+            lead_bytes: source.lead_bytes() as u8,
+        }
+    }
+
+    fn note_record_bytes(&mut self, bytes: u32) {
+        if bytes > self.record_bytes_max {
+            self.record_bytes_max = bytes;
+            self.credit.end();
+        }
+    }
+
+    /// Charges the work of a group of `members`, of which `keys` were looked up or entered.
+    fn charge<W: Meter>(&self, members: u64, bytes: u64, w: &mut W) {
+        w.work(Unit::Decode, members);
+        w.work(Unit::ChecksumByte, 2 * bytes);
+        match self.config.group_keys {
+            KeyCost::PerPair => w.work(Unit::Probe, 2 * members),
+            KeyCost::Batched => {
+                w.work(Unit::Probe, 2);
+                w.work(Unit::Move, members);
+            }
+        }
+    }
+}
+
+/// Seals every member of a payload.
+fn seal_members(plan: &Plan, payload: &mut [u8]) {
+    for p in &plan.members {
+        let (key, value) = (&p.member.key, &p.member.value);
+        let end = seal::padded(if value.start == 0 { key.end } else { value.end });
+        let member = &mut payload[key.start as usize - 4..end as usize];
+        Seal::of(p.role, (key.end - key.start) as u8, value.end - value.start, member).write(member);
+    }
+}
+
+fn finish_header(mut header: Header, record: &mut [u8]) {
+    record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
+    header.crc = super::record::record_crc(&record[4..]);
+    record[..4].copy_from_slice(&header.crc.to_le_bytes());
+}

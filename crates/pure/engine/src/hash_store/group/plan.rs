@@ -1,0 +1,124 @@
+//! What a group will do, worked out before anything is done.
+
+use super::super::HashStore;
+use super::seal::Role;
+use crate::index::Place;
+use crate::kv_group::{GroupError, GroupOp, GroupSource, Member};
+use crate::{KvError, hash_store::record::record_bytes};
+use saker_sim::Meter;
+
+/// A member and its part.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The member.
+    pub member: Member,
+    /// Where its key belongs; `None` if it is too long.
+    pub place: Option<Place>,
+    /// What it leaves in the log.
+    pub role: Role,
+    /// How it ends; reads can still fail.
+    pub result: Result<(), KvError>,
+}
+
+/// Memory for planning, used again and again.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The members in their order.
+    pub members: Vec<Planned>,
+    seen: Vec<u32>,
+    /// A payload that does not land in one piece.
+    pub payload: Vec<u8>,
+}
+
+impl Plan {
+    /// Offset of the key length of a member whose key appeared before, if any.
+    fn duplicate(&mut self) -> Option<u32> {
+        let slots = (self.members.len() * 2).next_power_of_two();
+        self.seen.clear();
+        self.seen.resize(slots, 0);
+        for (n, planned) in self.members.iter().enumerate() {
+            let Some(place) = planned.place else { continue };
+            let mut at = spread(place) & (slots - 1);
+            while self.seen[at] != 0 {
+                let other = &self.members[self.seen[at] as usize - 1];
+                let writes = planned.member.op.is_write() || other.member.op.is_write();
+                if writes && other.place == Some(place) {
+                    return Some(planned.member.key.start - 4);
+                }
+                at = (at + 1) & (slots - 1);
+            }
+            self.seen[at] = n as u32 + 1;
+        }
+        None
+    }
+
+    /// Whether anything will change.
+    pub fn writes(&self) -> bool {
+        self.members.iter().any(|p| matches!(p.role, Role::Pair | Role::Tombstone))
+    }
+}
+
+/// Places are mixed already: any bits of them will do.
+#[inline]
+fn spread(place: Place) -> usize {
+    match place {
+        Place::Short(k, len) => k as usize ^ usize::from(len),
+        Place::Long((a, _), len) => a as usize ^ usize::from(len),
+    }
+}
+
+impl HashStore {
+    /// Reads a payload into the plan. The index is asked for its lines on the way.
+    #[inline]
+    pub(super) fn plan<G: GroupSource, W: Meter>(
+        &mut self,
+        source: &G,
+        payload: &[u8],
+        w: &mut W,
+    ) -> Result<(), GroupError<G::Malformed>> {
+        let Self { plan, index, .. } = self;
+        plan.members.clear();
+        let early = W::TOUCHES && !source.only_writes();
+        source
+            .parse(payload, &mut |member| {
+                let place = index.place(&payload[member.key.start as usize..member.key.end as usize]);
+                if let Some(place) = place
+                    && early
+                {
+                    index.touch(place, w);
+                }
+                plan.members.push(Planned { member, place, role: Role::Nothing, result: Ok(()) });
+            })
+            .map_err(GroupError::Malformed)?;
+        let has_writes = plan.members.iter().any(|p| p.member.op.is_write());
+        match if has_writes { plan.duplicate() } else { None } {
+            Some(at) => Err(GroupError::Duplicate(at)),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives every member its role.
+    #[inline]
+    pub(super) fn assign(&mut self) {
+        let Self { plan, index, config, .. } = self;
+        for p in &mut plan.members {
+            (p.role, p.result) = match (p.member.op, p.place) {
+                (GroupOp::Store, _) if p.member.value.len() > config.value_bytes_max as usize => {
+                    (Role::RefusedPair, Err(KvError::ValueSize))
+                }
+                (GroupOp::Store, None) => (Role::RefusedPair, Err(KvError::KeySize)),
+                (GroupOp::Store, Some(_)) => (Role::Pair, Ok(())),
+                (_, None) => (Role::Nothing, Err(KvError::KeySize)),
+                (GroupOp::Delete, Some(place)) if index.get(place).is_some() => (Role::Tombstone, Ok(())),
+                (GroupOp::Retrieve, Some(_)) => (Role::Nothing, Ok(())),
+                (_, Some(place)) => (Role::Nothing, index.get(place).map(|_| ()).ok_or(KvError::NotFound)),
+            };
+        }
+    }
+}
+
+/// Bytes that a stored member counts with: see [`crate::index::Loc::record_bytes`].
+pub fn counted_bytes(member: &Member) -> u32 {
+    let at_most = |r: &std::ops::Range<u32>| super::seal::padded(r.end - r.start);
+    record_bytes(at_most(&member.key), at_most(&member.value))
+}

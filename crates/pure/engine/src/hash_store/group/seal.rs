@@ -1,0 +1,255 @@
+//! Members of a group's record. They lie in the log as they came, so a pair is not copied again; only their lengths, far
+//! narrower than their words, are joined by what a record needs to stand alone:
+//!
+//! | word | bits | field |
+//! |---|---|---|
+//! | key | 7:0 | key length |
+//! | | 9:8 | role |
+//! | | 31:10 | bits 21:0 of the member's sum, over its bytes as they came |
+//! | value (roles 1, 3) | 21:0 | value length |
+//! | | 31:22 | bits 31:22 of the sum |
+//!
+//! The sum lets a member be read without the rest of its record, whose CRC32C recovery and collections check as well. It
+//! takes one multiplication for eight bytes: a checksum of general use takes longer for a small pair than all else.
+
+use super::super::HashStore;
+use saker_log::{Bytes, Spot};
+use saker_medium::Medium;
+
+/// Bytes of a length.
+pub const WORD_BYTES: u32 = 4;
+const KEY_BITS: u32 = 8;
+const ROLE_BITS: u32 = 2;
+const SUM_SHIFT: u32 = KEY_BITS + ROLE_BITS;
+const SUM_LOW_BITS: u32 = 32 - SUM_SHIFT;
+const VALUE_BITS: u32 = 22;
+const _: () = assert!(VALUE_BITS == SUM_LOW_BITS, "both words split the checksum at the same bit");
+
+/// What recovery and collections make of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing: it was read, refused, or there was nothing to delete.
+    Nothing = 0,
+    /// A pair.
+    Pair = 1,
+    /// A tombstone.
+    Tombstone = 2,
+    /// Nothing, with a value.
+    RefusedPair = 3,
+}
+
+impl Role {
+    fn has_value(self) -> bool {
+        matches!(self, Self::Pair | Self::RefusedPair)
+    }
+}
+
+/// The words of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seal {
+    /// What it is.
+    pub role: Role,
+    /// Key length in bytes.
+    pub key_bytes: u8,
+    /// Value length in bytes.
+    pub value_bytes: u32,
+    sum: u32,
+}
+
+/// Bytes of a key or value with its zeros.
+pub const fn padded(bytes: u32) -> u32 {
+    bytes.next_multiple_of(4)
+}
+
+impl Seal {
+    /// The seal of a member whose bytes, lengths included, are still as they came.
+    pub fn of(role: Role, key_bytes: u8, value_bytes: u32, came: &[u8]) -> Self {
+        Self { role, key_bytes, value_bytes, sum: Sum::default().bytes(came).value() }
+    }
+
+    /// Writes the words over the lengths.
+    pub fn write(&self, member: &mut [u8]) {
+        let low = self.sum & ((1 << SUM_LOW_BITS) - 1);
+        let key = u32::from(self.key_bytes) | (self.role as u32) << KEY_BITS | low << SUM_SHIFT;
+        member[..4].copy_from_slice(&key.to_le_bytes());
+        if self.role.has_value() {
+            let value = self.value_bytes | self.sum >> VALUE_BITS << VALUE_BITS;
+            let at = self.value_word_at() as usize;
+            member[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    fn value_word_at(&self) -> u32 {
+        WORD_BYTES + padded(u32::from(self.key_bytes))
+    }
+
+    /// Where the value begins, from the beginning of the member.
+    pub fn value_at(&self) -> u32 {
+        self.value_word_at() + WORD_BYTES
+    }
+
+    /// Length of the member.
+    pub fn bytes(&self) -> u32 {
+        self.value_word_at() + if self.role.has_value() { WORD_BYTES + padded(self.value_bytes) } else { 0 }
+    }
+
+    /// The bits of a checksum that the words have room for.
+    fn holds(&self, sum: u32) -> bool {
+        let mask = if self.role.has_value() { u32::MAX } else { (1 << SUM_LOW_BITS) - 1 };
+        (sum ^ self.sum) & mask == 0
+    }
+
+    /// The lengths as they came.
+    fn plain(&self, member: &mut [u8]) {
+        member[..4].copy_from_slice(&u32::from(self.key_bytes).to_le_bytes());
+        if self.role.has_value() {
+            let at = self.value_word_at() as usize;
+            member[at..at + 4].copy_from_slice(&self.value_bytes.to_le_bytes());
+        }
+    }
+}
+
+/// Both words of a member lie in its first so many bytes.
+const HEAD_BYTES: usize = 512;
+
+impl HashStore {
+    /// Reads the words of the member at `spot`, which ends before `bytes` bytes. `None` if there is none.
+    pub(in super::super) fn seal_at<M: Medium>(&self, spot: Spot, bytes: u32, m: &M) -> Option<Seal> {
+        let word = |at: u32| {
+            let mut word = [0; 4];
+            let fits = at + WORD_BYTES <= bytes;
+            (fits && Bytes::new(spot, bytes).copy_to(&self.log, m, at, &mut word) == 4)
+                .then_some(u32::from_le_bytes(word))
+        };
+        let key = word(0)?;
+        let role = match key >> KEY_BITS & ((1 << ROLE_BITS) - 1) {
+            0 => Role::Nothing,
+            1 => Role::Pair,
+            2 => Role::Tombstone,
+            _ => Role::RefusedPair,
+        };
+        let mut seal = Seal { role, key_bytes: key as u8, value_bytes: 0, sum: key >> SUM_SHIFT };
+        if role.has_value() {
+            let value = word(seal.value_word_at())?;
+            seal.value_bytes = value & ((1 << VALUE_BITS) - 1);
+            seal.sum |= value >> VALUE_BITS << VALUE_BITS;
+        }
+        (seal.key_bytes != 0 && seal.bytes() <= bytes).then_some(seal)
+    }
+
+    /// Whether the resident member at `spot` is as it came.
+    pub(in super::super) fn is_intact<M: Medium>(&self, spot: Spot, seal: &Seal, m: &M) -> bool {
+        let bytes = seal.bytes();
+        let range = Bytes::new(spot, bytes);
+        let mut head = [0; HEAD_BYTES];
+        let head = &mut head[..(bytes as usize).min(HEAD_BYTES)];
+        if range.copy_to(&self.log, m, 0, head) < head.len() {
+            return false;
+        }
+        seal.plain(head);
+        let mut sum = Sum::default().bytes(head);
+        let mut at = HEAD_BYTES as u32;
+        let mut block = [0; HEAD_BYTES];
+        while at < bytes {
+            let block = &mut block[..((bytes - at) as usize).min(HEAD_BYTES)];
+            if range.copy_to(&self.log, m, at, block) < block.len() {
+                return false;
+            }
+            sum = sum.bytes(block);
+            at += block.len() as u32;
+        }
+        seal.holds(sum.value())
+    }
+}
+
+/// The sum of a member: each word of eight bytes goes into a state of 64 bits by a step that can be undone, so members
+/// that differ in one word have different states.
+#[derive(Clone, Copy, Debug)]
+struct Sum(u64);
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self(0x243F_6A88_85A3_08D3)
+    }
+}
+
+impl Sum {
+    /// An odd number without a pattern.
+    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+
+    #[inline]
+    fn word(self, word: u64) -> Self {
+        let mixed = (self.0 ^ word).wrapping_mul(Self::FACTOR);
+        Self(mixed ^ mixed >> 32)
+    }
+
+    /// With more bytes: a multiple of eight unless they are the last, and then a multiple of four.
+    #[inline]
+    fn bytes(mut self, bytes: &[u8]) -> Self {
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self = self.word(u64::from_le_bytes(*word));
+        }
+        if let Some(half) = rest.first_chunk::<4>() {
+            // A half is not a word with zeros.
+            self = self.word(u64::from(u32::from_le_bytes(*half)) | 1 << 32);
+        }
+        self
+    }
+
+    #[inline]
+    fn value(self) -> u32 {
+        let last = self.0.wrapping_mul(Self::FACTOR);
+        (last >> 32) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_words() {
+        // Key "abc", value "vw", as they come.
+        let came = *b"\x03\0\0\0abc\0\x02\0\0\0vw\0\0";
+        let sum = Sum::default().bytes(&came).value();
+        let seal = Seal::of(Role::Pair, 3, 2, &came);
+        let mut member = came;
+        seal.write(&mut member);
+        let key = 3 | 1 << 8 | (sum & 0x3F_FFFF) << 10;
+        let value = 2 | (sum >> 22) << 22;
+        assert_eq!(member[..4], key.to_le_bytes());
+        assert_eq!(member[4..8], came[4..8]);
+        assert_eq!(member[8..12], value.to_le_bytes());
+        assert_eq!((seal.bytes(), seal.value_at()), (16, 12));
+        seal.plain(&mut member);
+        assert_eq!(member, came);
+    }
+
+    #[test]
+    fn a_tombstone_has_one_word() {
+        let seal = Seal::of(Role::Tombstone, 5, 0, b"\x05\0\0\0abcde\0\0\0");
+        let mut member = *b"\x05\0\0\0abcde\0\0\0";
+        seal.write(&mut member);
+        assert_eq!((member[0], member[1] & 3, seal.bytes()), (5, 2, 12));
+        assert_eq!(member[4..], *b"abcde\0\0\0");
+    }
+
+    /// Worked out by hand with another program, so that images stay readable.
+    #[test]
+    fn golden_sums() {
+        assert_eq!(Sum::default().bytes(b"\x03\0\0\0abc\0").value(), 0x10A5_AD09);
+        assert_eq!(Sum::default().bytes(b"\x03\0\0\0abc\0\0\0\0\0").value(), 0xC0CC_A02E);
+    }
+
+    #[test]
+    fn any_flipped_bit_changes_the_sum() {
+        let came: Vec<u8> = (0..44).collect();
+        let sum = Sum::default().bytes(&came).value();
+        for bit in 0..came.len() * 8 {
+            let mut flipped = came.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_ne!(Sum::default().bytes(&flipped).value(), sum, "bit {bit}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Groups as engines take them: many operations in one call. An engine knows where keys and values lie, and leaves the
+//! layout of payloads to whoever speaks it.
+
+use crate::{KvError, SourceError};
+use std::ops::Range;
+
+/// What a member of a group asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupOp {
+    /// Store a pair.
+    Store,
+    /// Deliver a value.
+    Retrieve,
+    /// Remove a pair.
+    Delete,
+    /// Tell whether there is such a pair.
+    Exist,
+}
+
+impl GroupOp {
+    /// Whether it changes what is stored.
+    #[inline]
+    pub fn is_write(self) -> bool {
+        matches!(self, Self::Store | Self::Delete)
+    }
+}
+
+/// A member: its key and value as parts of the payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// What it asks for.
+    pub op: GroupOp,
+    /// Its key, behind four bytes of length.
+    pub key: Range<u32>,
+    /// The value of a store, behind four bytes of length.
+    pub value: Range<u32>,
+}
+
+/// A group on its way into an engine. Keys and values begin at multiples of four bytes, each behind its length and
+/// before zeros up to the next multiple, with nothing between them; [`GroupSource::lead_bytes`] precede each member and
+/// four bytes the first. An engine that keeps the payload as its record may write into the lengths there.
+pub trait GroupSource {
+    /// What is wrong with a payload.
+    type Malformed;
+    /// Length of the payload in bytes.
+    fn bytes(&self) -> u32;
+    /// Bytes before the key length of each member: 0 or 4.
+    fn lead_bytes(&self) -> u32;
+    /// Whether members only store and delete. Such a payload may be copied to its landing before it is looked at.
+    fn only_writes(&self) -> bool;
+    /// Whether a core copies the payload, and not an engine.
+    fn is_copied_by_core(&self) -> bool {
+        true
+    }
+    /// Copies the payload from the host into `out`, as long as it. Called once, unless [`GroupSource::staged`] has been.
+    fn read(&mut self, out: &mut [u8]) -> Result<(), SourceError>;
+    /// The payload in memory of the driver's: copied there once, and kept until the command is over.
+    fn staged(&mut self) -> Result<&[u8], SourceError>;
+    /// Checks the whole payload and shows its members. Some may have been seen before an error is found.
+    fn parse(&self, payload: &[u8], visit: &mut dyn FnMut(Member)) -> Result<(), Self::Malformed>;
+}
+
+/// Takes what became of each member, in their order.
+pub trait Answers {
+    /// The group is done; so many answers follow.
+    fn begin(&mut self, members: u32);
+    /// The next member is done, or failed; it has no value.
+    fn done(&mut self, result: Result<(), KvError>);
+    /// The next member has found a value of that many bytes. True if its bytes are wanted; [`Answers::value`] follows.
+    fn found(&mut self, value_bytes: u32) -> bool;
+    /// The next bytes of the value.
+    fn value(&mut self, bytes: &[u8]);
+}
+
+/// Why a group was refused as a whole. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupError<E> {
+    /// The payload is not one.
+    Malformed(E),
+    /// A key that is stored or deleted appears again; its length is at this offset.
+    Duplicate(u32),
+    /// The payload is longer than the engine takes.
+    TooLong,
+    /// The store is full.
+    CapacityExceeded,
+    /// The payload could not be fetched.
+    Transfer,
+}

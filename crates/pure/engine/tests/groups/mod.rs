@@ -1,0 +1,257 @@
+//! Groups against the same model, alone and among single operations.
+
+mod layout;
+
+use super::*;
+use layout::{Answered, Entry, Payload, Refusal, Told};
+use saker_engine::GroupError;
+use saker_engine::GroupOp::{self, Delete, Exist, Retrieve, Store};
+use saker_engine::hash_store::group::{GROUP_BYTES_MAX, KeyCost};
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+type Outcome = Result<Vec<Told>, GroupError<Refusal>>;
+
+impl Bench {
+    fn group(&mut self, payload: &Payload) -> Outcome {
+        self.run(|s, f| {
+            let (mut source, mut answers) = (payload.clone(), Answered::default());
+            let view = &mut f.view(OWNER, Class::Foreground);
+            s.group(&mut source, &mut answers, view, &mut Free).map(|r| r.map(|()| answers.0))
+        })
+    }
+}
+
+/// What each entry must answer, and what becomes of the model.
+fn expected(model: &mut Model, entries: &[Entry]) -> Vec<Told> {
+    let missing = || Told::Done(Err(KvError::NotFound));
+    let old = model.clone();
+    let one = |e: &Entry| match e.op {
+        Store => {
+            model.insert(e.key.clone(), e.value.clone());
+            Told::Done(Ok(()))
+        }
+        Delete => model.remove(&e.key).map_or_else(missing, |_| Told::Done(Ok(()))),
+        Retrieve => old.get(&e.key).map_or_else(missing, |v| Told::Value(v.clone())),
+        Exist => old.get(&e.key).map_or_else(missing, |_| Told::Done(Ok(()))),
+    };
+    entries.iter().map(one).collect()
+}
+
+fn random_entries(rng: &mut Rng, ops: &[GroupOp], most: u64) -> Vec<Entry> {
+    let mut keys = std::collections::BTreeSet::new();
+    let mut entries = Vec::new();
+    for _ in 0..rng.below(most) + 1 {
+        let op = ops[rng.below(ops.len() as u64) as usize];
+        let key = key(rng, 60);
+        if !keys.insert(key.clone()) {
+            continue;
+        }
+        let mut value = vec![0; if op == Store { rng.below(120) as usize } else { 0 }];
+        rng.fill(&mut value);
+        entries.push(Entry { op, key, value });
+    }
+    entries
+}
+
+/// Carries the entries out one by one.
+fn singly(bench: &mut Bench, entries: &[Entry]) -> Vec<Told> {
+    let old: Vec<_> = entries.iter().map(|e| bench.get(&e.key)).collect();
+    let one = |(e, old): (&Entry, Result<Vec<u8>, KvError>)| match e.op {
+        Store => Told::Done(bench.put(&e.key, &e.value, Condition::Always)),
+        Delete => Told::Done(bench.delete(&e.key)),
+        Retrieve => old.map_or_else(|e| Told::Done(Err(e)), Told::Value),
+        Exist => Told::Done(old.map(|_| ())),
+    };
+    entries.iter().zip(old).map(one).collect()
+}
+
+fn power_cycle(bench: &mut Bench, rng: &mut Rng, ring_lasts: bool) {
+    let history = match rng.below(3) {
+        0 => PowerHistory::Killed,
+        _ if ring_lasts => PowerHistory::Cut { ring_kept: true },
+        _ => {
+            bench.flush();
+            PowerHistory::Cut { ring_kept: false }
+        }
+    };
+    bench.restart(history, rng.next_u64());
+}
+
+/// `grouped`: out of a hundred groups, how many are carried out as such and not one by one.
+fn group_history(seed: u64, ring_lasts: bool, faults: FaultPlan, grouped: u64) -> Model {
+    let mut rng = Seed(seed).rng();
+    let mut bench = Bench::new(ring_lasts, faults);
+    let (mut model, mut groups) = (Model::new(), Seed(seed).child("how").rng());
+    for step in 0..1500 {
+        let forms: [&[GroupOp]; 5] =
+            [&[Store], &[Store], &[Delete], &[Retrieve], &[Store, Delete, Retrieve, Exist]];
+        let ops = forms[rng.below(5) as usize];
+        let entries = random_entries(&mut rng, ops, if step % 10 == 0 { 30 } else { 8 });
+        let expected = expected(&mut model, &entries);
+        let told = if groups.below(100) < grouped {
+            bench.group(&Payload::new(&entries, ops.len() > 1)).expect("a good group")
+        } else {
+            singly(&mut bench, &entries)
+        };
+        assert_eq!(told, expected, "step {step}");
+        if rng.below(40) == 0 {
+            power_cycle(&mut bench, &mut rng, ring_lasts);
+            check(&mut bench, &model);
+        }
+    }
+    check(&mut bench, &model);
+    let erased: u32 = (0..shape().geometry.segments).map(|n| bench.flash.media().epoch(SegmentId(n))).sum();
+    assert!(erased > 10, "the history must have collected segments: {erased}");
+    model
+}
+
+#[test]
+fn grouped_mixed_and_single_execution_leave_the_same_pairs() {
+    for seed in 0..scale(3) {
+        let [all, some, none] =
+            [100, 50, 0].map(|share| group_history(seed, true, FaultPlan::default(), share));
+        assert!(all == some && some == none);
+    }
+}
+
+#[test]
+fn groups_without_a_capacitor() {
+    (10..10 + scale(3)).for_each(|seed| drop(group_history(seed, false, FaultPlan::default(), 70)));
+}
+
+#[test]
+fn groups_with_failing_programs() {
+    for seed in 20..20 + scale(3) {
+        let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
+        group_history(seed, true, plan, 80);
+    }
+}
+
+fn entry(op: GroupOp, key: &[u8], value: &[u8]) -> Entry {
+    Entry { op, key: key.to_vec(), value: value.to_vec() }
+}
+
+#[test]
+fn a_refused_group_changes_nothing() {
+    let mut bench = Bench::new(true, FaultPlan::default());
+    bench.put(b"a", b"1", Condition::Always).expect("room");
+    let digest = bench.store.digest();
+    let twice = [entry(Store, b"b", b"2"), entry(Delete, b"a", b""), entry(Store, b"b", b"3")];
+    // Count, type, length, key, length, value: 24 bytes; type, length, key: 12.
+    assert_eq!(bench.group(&Payload::new(&twice, true)), Err(GroupError::Duplicate(4 + 20 + 12 + 4)));
+    let read_and_written = [entry(Retrieve, b"a", b""), entry(Delete, b"a", b"")];
+    let refused = bench.group(&Payload::new(&read_and_written, true));
+    assert_eq!(refused, Err(GroupError::Duplicate(4 + 12 + 4)));
+    let only_writes = [entry(Store, b"b", b"2"), entry(Store, b"b", b"3")];
+    let refused = bench.group(&Payload::new(&only_writes, false));
+    assert_eq!(refused, Err(GroupError::Duplicate(4 + 16)));
+    let mut broken = Payload::new(&only_writes[..1], false);
+    broken.bytes.truncate(18);
+    assert_eq!(bench.group(&broken), Err(GroupError::Malformed(Refusal)));
+    let mut lost = Payload::new(&only_writes[..1], false);
+    lost.unreadable = true;
+    assert_eq!(bench.group(&lost), Err(GroupError::Transfer));
+    let long = [entry(Store, b"b", &vec![0; GROUP_BYTES_MAX as usize])];
+    assert_eq!(bench.group(&Payload::new(&long, false)), Err(GroupError::TooLong));
+    assert_eq!((bench.store.digest(), bench.get(b"b")), (digest, Err(KvError::NotFound)));
+    // Keys that are only read may be read twice.
+    let reads = [entry(Retrieve, b"a", b""), entry(Retrieve, b"a", b"")];
+    let told = bench.group(&Payload::new(&reads, false)).expect("reads");
+    assert_eq!(told, vec![Told::Value(b"1".to_vec()); 2]);
+}
+
+#[test]
+fn members_fail_alone() {
+    let mut bench = Bench::new(true, FaultPlan::default());
+    bench.config.value_bytes_max = 100;
+    bench.restart(PowerHistory::Killed, 1);
+    let long_key = [b'k'; 17];
+    let entries = [
+        entry(Store, b"good", b"1"),
+        entry(Store, &long_key, b"2"),
+        entry(Store, b"also good", b"3"),
+        entry(Delete, b"never was", b""),
+        entry(Exist, &long_key, b""),
+    ];
+    let told = bench.group(&Payload::new(&entries[..3], true)).expect("a good group");
+    let expected = [Ok(()), Err(KvError::KeySize), Ok(())].map(Told::Done);
+    assert_eq!(told, expected);
+    let told = bench.group(&Payload::new(&entries[3..], true)).expect("a good group");
+    assert_eq!(told, [Err(KvError::NotFound), Err(KvError::KeySize)].map(Told::Done));
+    bench.restart(PowerHistory::Killed, 2);
+    assert_eq!((bench.get(b"good"), bench.get(b"also good")), (Ok(b"1".to_vec()), Ok(b"3".to_vec())));
+    assert_eq!(bench.store.stats().pairs, 2);
+}
+
+/// Whatever fills the store, a group is refused as a whole, and what was there can be replaced and deleted by groups.
+#[test]
+fn a_store_filled_by_groups() {
+    let mut bench = Bench::new(true, FaultPlan::default());
+    let of = |n: u32, fill: u8| -> Vec<Entry> {
+        (0..16).map(|i| entry(Store, format!("{:07}", n * 16 + i).as_bytes(), &[fill; 20])).collect()
+    };
+    let mut groups = 0;
+    while bench.group(&Payload::new(&of(groups, 1), false)) != Err(GroupError::CapacityExceeded) {
+        groups += 1;
+    }
+    assert_eq!(bench.store.stats().pairs, u64::from(groups) * 16);
+    assert!(groups > 40, "most of what the segments that are not kept back hold: {groups}");
+    for round in 2..5 {
+        for n in 0..groups {
+            let told = bench.group(&Payload::new(&of(n, round), false));
+            assert_eq!(told, Ok(vec![Told::Done(Ok(())); 16]), "round {round}, group {n} of {groups}");
+        }
+    }
+    bench.restart(PowerHistory::Killed, 3);
+    assert_eq!(bench.get(b"0000000"), Ok(vec![4; 20]));
+    for n in 0..groups {
+        let keys: Vec<_> = of(n, 0).into_iter().map(|e| entry(Delete, &e.key, b"")).collect();
+        assert_eq!(bench.group(&Payload::new(&keys, false)), Ok(vec![Told::Done(Ok(())); 16]));
+    }
+    assert_eq!(bench.store.stats().pairs, 0);
+    assert_eq!(bench.store.stats().pair_bytes, 0);
+}
+
+#[test]
+fn a_flipped_bit_is_never_a_value() {
+    let mut bench = Bench::new(true, FaultPlan::default());
+    let entries = [entry(Store, b"one", &[7; 40]), entry(Store, b"two", &[8; 31])];
+    bench.group(&Payload::new(&entries, false)).expect("room");
+    let (media, ring) = bench.flash.cut(PowerCut { seed: 1, ring_kept: true });
+    let memory = ring.memory().to_vec();
+    let start = memory.windows(31).position(|w| w == [8; 31]).expect("it is in the ring");
+    let mut refused = 0;
+    for at in start - 12..start + 32 {
+        let mut bytes = memory.clone();
+        bytes[at] ^= 4;
+        let ring = Ring::new(saker_medium::RingMemory::from_bytes(&bytes), 24, 512, 64);
+        let mut flash = Flash::power_on(media.clone(), ring, None, FaultPlan::default());
+        flash.pool_mut().set_quota(OWNER, shape().geometry.segments);
+        // Damage under a running store: the index knows the pair already.
+        std::mem::swap(&mut bench.flash, &mut flash);
+        refused += u32::from(bench.get(b"two") == Err(KvError::Corrupt));
+        std::mem::swap(&mut bench.flash, &mut flash);
+    }
+    // All but the zeros behind the value count; those are part of the member, too.
+    assert_eq!(refused, 44);
+    assert_eq!(bench.get(b"two"), Ok(vec![8; 31]));
+}
+
+#[test]
+fn keys_cost_as_the_profile_says() {
+    use saker_sim::{CpuMeter, CpuPrices, Unit};
+    let mut picos = [0; Unit::COUNT];
+    (picos[Unit::Probe as usize], picos[Unit::Move as usize]) = (100_000, 1000);
+    let entries: Vec<_> = (0..10).map(|n| entry(Store, &[n, 1], b"v")).collect();
+    for (cost, nanos) in [(KeyCost::PerPair, 2000), (KeyCost::Batched, 210)] {
+        let mut bench = Bench::new(true, FaultPlan::default());
+        bench.config.group_keys = cost;
+        bench.restart(PowerHistory::Killed, 1);
+        let mut meter = CpuMeter::new(CpuPrices::from_picos(picos));
+        let (mut source, mut answers) = (Payload::new(&entries, false), Answered::default());
+        let view = &mut bench.flash.view(OWNER, Class::Foreground);
+        let step = bench.store.group(&mut source, &mut answers, view, &mut meter);
+        assert!(matches!(step, Step::Done(Ok(()))));
+        assert_eq!(meter.take(), saker_sim::Duration::from_nanos(nanos));
+    }
+}

@@ -1,0 +1,54 @@
+//! A batch of writes, after RocksDB's WriteBatch: put together anywhere, written at once.
+
+use std::collections::BTreeMap;
+
+/// Puts and deletes of keys of 1 to 255 bytes. A later one of a key replaces an earlier one.
+///
+/// Writing it is not a transaction: see [`KvClient::begin`](super::KvClient::begin).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteBatch {
+    /// `None`: delete.
+    writes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+}
+
+impl WriteBatch {
+    /// An empty batch.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stores a pair.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> &mut Self {
+        self.writes.insert(key.to_vec(), Some(value.to_vec()));
+        self
+    }
+
+    /// Deletes a key, if it is there.
+    pub fn delete(&mut self, key: &[u8]) -> &mut Self {
+        self.writes.insert(key.to_vec(), None);
+        self
+    }
+
+    /// Writes in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.writes.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    /// Takes everything out again.
+    pub fn clear(&mut self) {
+        self.writes.clear();
+    }
+
+    /// The writes: key, and value or `None` for a delete.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+        self.writes.iter().map(|(k, v)| (k.as_slice(), v.as_deref()))
+    }
+}

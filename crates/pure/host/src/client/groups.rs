@@ -1,0 +1,351 @@
+//! Groups: many operations in one command where the device has groups, the same operations pipelined where it has not.
+//!
+//! A group is not a transaction: each operation is carried out or fails as it is reported, whatever becomes of the others.
+//! A key that a group writes appears once in it.
+
+use saker_link::STAGING_BYTES;
+use saker_nvme::group::results::{RESULT_BYTES, ResultsReader};
+use saker_nvme::group::{Form, Op, Refused, entry_bytes, padded};
+use saker_nvme::{Key, Status};
+
+use super::{KvClient, submitted};
+use crate::error::{HostError, ProtocolError, check};
+use crate::turn::Turn;
+
+/// What became of one operation: the value of a retrieve, `None` for the others.
+pub type OpOutcome = Result<Option<Vec<u8>>, HostError>;
+
+/// Groups of a client so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupStats {
+    /// Groups that were sent.
+    pub groups: u64,
+    /// Their operations.
+    pub grouped: u64,
+    /// Operations of groups that were sent one by one: the device has no groups, or had no room for the whole group.
+    pub singles: u64,
+    /// Commands that fetched results.
+    pub fetches: u64,
+}
+
+/// What a client keeps for groups.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    pub(super) stats: GroupStats,
+    next_id: u64,
+    /// Bytes of the values of the last retrieves, per value: how large buffers are made.
+    value_bytes: usize,
+}
+
+/// Values are expected to be at least so long.
+const VALUE_BYTES_MIN: usize = 64;
+/// Largest buffer for results that is made on expectation.
+const BUFFER_BYTES_MAX: usize = 1 << 20;
+
+/// An operation as it is kept until the group is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) op: Op,
+    pub(crate) key: &'a [u8],
+    pub(crate) value: &'a [u8],
+}
+
+/// A group that is being put together: `begin`, then operations, then [`commit`](GroupBuilder::commit).
+#[derive(Debug)]
+#[must_use = "nothing happens before commit"]
+pub struct GroupBuilder<'c, T> {
+    client: &'c mut KvClient<T>,
+    form: Form,
+    ops: Vec<(Op, std::ops::Range<usize>, std::ops::Range<usize>)>,
+    bytes: Vec<u8>,
+}
+
+impl<T: Turn> GroupBuilder<'_, T> {
+    /// Adds a store.
+    ///
+    /// # Errors
+    /// [`HostError::Group`] if the group has another form.
+    pub fn store(&mut self, key: &Key, value: &[u8]) -> Result<&mut Self, HostError> {
+        self.add(Op::Store, key, value)
+    }
+
+    /// Adds a retrieve.
+    ///
+    /// # Errors
+    /// As [`GroupBuilder::store`].
+    pub fn retrieve(&mut self, key: &Key) -> Result<&mut Self, HostError> {
+        self.add(Op::Retrieve, key, &[])
+    }
+
+    /// Adds a delete. Deleting a key that is not there is [`KvError::NotFound`](crate::KvError::NotFound).
+    ///
+    /// # Errors
+    /// As [`GroupBuilder::store`].
+    pub fn delete(&mut self, key: &Key) -> Result<&mut Self, HostError> {
+        self.add(Op::Delete, key, &[])
+    }
+
+    /// Adds a question. A key that is not there is [`KvError::NotFound`](crate::KvError::NotFound).
+    ///
+    /// # Errors
+    /// As [`GroupBuilder::store`].
+    pub fn exist(&mut self, key: &Key) -> Result<&mut Self, HostError> {
+        self.add(Op::Exist, key, &[])
+    }
+
+    fn add(&mut self, op: Op, key: &Key, value: &[u8]) -> Result<&mut Self, HostError> {
+        if let Form::All(only) = self.form
+            && only != op
+        {
+            return Err(HostError::Group(Refused::Type));
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(key.as_bytes());
+        let key = start..self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.ops.push((op, key.clone(), key.end..self.bytes.len()));
+        Ok(self)
+    }
+
+    /// Sends the group, in several commands if it is longer than the device takes, and returns what became of each
+    /// operation.
+    ///
+    /// # Errors
+    /// [`HostError`] if the commands could not be carried out; what was done of them is not known then, but what the
+    /// device refuses as a whole (a key written and named twice: [`HostError::Status`]) changed nothing.
+    pub fn commit(self) -> Result<Vec<OpOutcome>, HostError> {
+        let Self { client, form, ops, bytes } = self;
+        let entry = |(op, key, value): &(Op, std::ops::Range<usize>, std::ops::Range<usize>)| Entry {
+            op: *op,
+            key: &bytes[key.clone()],
+            value: &bytes[value.clone()],
+        };
+        client.group(form, &ops.iter().map(entry).collect::<Vec<_>>())
+    }
+}
+
+impl<T: Turn> KvClient<T> {
+    /// Begins a group of that form.
+    pub fn begin(&mut self, form: Form) -> GroupBuilder<'_, T> {
+        GroupBuilder { client: self, form, ops: Vec::new(), bytes: Vec::new() }
+    }
+
+    /// Groups so far.
+    pub fn group_stats(&self) -> GroupStats {
+        self.groups.stats
+    }
+
+    /// Whether the device takes groups.
+    pub fn has_groups(&self) -> bool {
+        self.queue.available().methods.groups()
+    }
+
+    /// The values of the keys, in their order.
+    ///
+    /// # Errors
+    /// [`HostError`] of the first key that could not be read.
+    pub fn multi_get(&mut self, keys: &[Key]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
+        let outcomes = self.group_of_keys(Op::Retrieve, keys)?;
+        outcomes.into_iter().map(found).collect()
+    }
+
+    /// Whether the keys exist, in their order.
+    ///
+    /// # Errors
+    /// [`HostError`] of the first key that could not be looked up.
+    pub fn multi_exist(&mut self, keys: &[Key]) -> Result<Vec<bool>, HostError> {
+        let outcomes = self.group_of_keys(Op::Exist, keys)?;
+        outcomes.into_iter().map(existed).collect()
+    }
+
+    /// Tells the device that these keys are read together; `name` again replaces them. A device without prefetch groups is
+    /// told nothing. Returns whether it was.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn prefetch_group(&mut self, name: &Key, keys: &[Key]) -> Result<bool, HostError> {
+        if !self.queue.available().methods.prefetch_groups() {
+            return Ok(false);
+        }
+        let entry = |k| Entry { op: Op::Retrieve, key: Key::as_bytes(k), value: &[] };
+        let payload = pack(Form::All(Op::Retrieve), &keys.iter().map(entry).collect::<Vec<_>>())?;
+        self.make_room()?;
+        let ticket = submitted(self.queue.prefetch_group(*name, &payload))?;
+        let status = self.wait(ticket, |done| done.status)?;
+        check(status).map(|()| true)
+    }
+
+    fn group_of_keys(&mut self, op: Op, keys: &[Key]) -> Result<Vec<OpOutcome>, HostError> {
+        let entries: Vec<_> = keys.iter().map(|k| Entry { op, key: k.as_bytes(), value: &[] }).collect();
+        self.group(Form::All(op), &entries)
+    }
+
+    /// Carries the entries out, in as many commands as their bytes need.
+    pub(crate) fn group(&mut self, form: Form, entries: &[Entry<'_>]) -> Result<Vec<OpOutcome>, HostError> {
+        self.settle_all()?;
+        let bytes_max = self.queue.available().group_bytes_max.min(self.value_bytes_max) as usize;
+        let mut outcomes = Vec::with_capacity(entries.len());
+        let mut rest = entries;
+        while !rest.is_empty() {
+            let count = leading(form, rest, bytes_max);
+            let (now, later) = rest.split_at(count.max(1));
+            rest = later;
+            if count < 2 || !self.has_groups() {
+                self.singles(now, &mut outcomes)?;
+            } else {
+                self.one_group(form, now, &mut outcomes)?;
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn one_group(
+        &mut self,
+        form: Form,
+        entries: &[Entry<'_>],
+        outcomes: &mut Vec<OpOutcome>,
+    ) -> Result<(), HostError> {
+        let payload = pack(form, entries)?;
+        let available = *self.queue.available();
+        let results = if form.may_read() && available.methods.groups_both_ways() {
+            self.both_ways(form, &payload, entries)?
+        } else {
+            self.one_way(form, &payload)?
+        };
+        let Some(results) = results else {
+            // Alone, some of them may still find room.
+            return self.singles(entries, outcomes);
+        };
+        self.groups.stats.groups += 1;
+        self.groups.stats.grouped += entries.len() as u64;
+        self.take_results(&results, entries, outcomes)
+    }
+
+    /// The results of a group in one command. `None`: there was no room for the group as a whole.
+    fn both_ways(
+        &mut self,
+        form: Form,
+        payload: &[u8],
+        entries: &[Entry<'_>],
+    ) -> Result<Option<Vec<u8>>, HostError> {
+        let retrieves = entries.iter().filter(|e| e.op == Op::Retrieve).count();
+        let value_bytes = padded(self.groups.value_bytes.max(VALUE_BYTES_MIN));
+        let expected = (4 + entries.len() * RESULT_BYTES + retrieves * value_bytes).min(BUFFER_BYTES_MAX);
+        let buffer_bytes = expected.max(payload.len()).max(STAGING_BYTES) as u32;
+        self.make_room()?;
+        let ticket = submitted(self.queue.group_both_ways(form, payload, buffer_bytes))?;
+        let (status, results) = self.wait(ticket, |done| (done.status, done.into_vec()))?;
+        whole(status, results)
+    }
+
+    /// The same in two: the group, and if something is to be told, its results.
+    fn one_way(&mut self, form: Form, payload: &[u8]) -> Result<Option<Vec<u8>>, HostError> {
+        let id = self.next_group_id();
+        self.make_room()?;
+        let ticket = submitted(self.queue.group(form, Some(id), payload))?;
+        let (status, bytes) = self.wait(ticket, |done| (done.status, done.result_high))?;
+        if bytes == 0 || !status.is_success() {
+            return whole(status, Vec::new());
+        }
+        self.make_room()?;
+        self.groups.stats.fetches += 1;
+        let ticket = submitted(self.queue.group_results(id, bytes))?;
+        let (status, results) = self.wait(ticket, |done| (done.status, done.into_vec()))?;
+        check(status)?;
+        Ok(Some(results))
+    }
+
+    /// A name that no other group of this queue has, nor one of another queue.
+    fn next_group_id(&mut self) -> Key {
+        self.groups.next_id += 1;
+        let (queue, n) = (self.queue.pair().queue(), self.groups.next_id);
+        let mut name = [0; 10];
+        name[..2].copy_from_slice(&queue.to_le_bytes());
+        name[2..].copy_from_slice(&n.to_le_bytes());
+        Key::new(&name).expect("a name has ten bytes")
+    }
+
+    /// No results at all mean that everything succeeded.
+    fn take_results(
+        &mut self,
+        results: &[u8],
+        entries: &[Entry<'_>],
+        outcomes: &mut Vec<OpOutcome>,
+    ) -> Result<(), HostError> {
+        if results.is_empty() {
+            outcomes.extend(entries.iter().map(|_| Ok(None)));
+            return Ok(());
+        }
+        let mut reader = ResultsReader::new(results).ok_or(ProtocolError::Group)?;
+        for e in entries {
+            let result = reader.next().ok_or(ProtocolError::Group)?;
+            outcomes.push(match (check(result.status), e.op) {
+                (Err(error), _) => Err(error),
+                (Ok(()), Op::Retrieve) => {
+                    self.groups.value_bytes = result.bytes as usize;
+                    match result.value {
+                        Some(value) => Ok(Some(value.to_vec())),
+                        None => self.fetch_alone(e.key),
+                    }
+                }
+                (Ok(()), _) => Ok(None),
+            });
+        }
+        Ok(())
+    }
+
+    /// A value that did not fit the results.
+    fn fetch_alone(&mut self, key: &[u8]) -> OpOutcome {
+        let key = Key::new(key).map_err(|error| HostError::KeyLength(error.0))?;
+        self.get(&key)?.map(Some).ok_or(HostError::Kv(crate::KvError::NotFound))
+    }
+}
+
+/// How many of the entries fit one payload.
+fn leading(form: Form, entries: &[Entry<'_>], bytes_max: usize) -> usize {
+    let mut bytes = saker_nvme::group::COUNT_BYTES;
+    let fits = |e: &&Entry<'_>| {
+        bytes += form.lead_bytes() + entry_bytes(e.op, e.key.len(), e.value.len());
+        bytes <= bytes_max
+    };
+    entries.iter().take_while(fits).count()
+}
+
+fn pack(form: Form, entries: &[Entry<'_>]) -> Result<Vec<u8>, HostError> {
+    let bytes = entries.iter().fold(saker_nvme::group::COUNT_BYTES, |sum, e| {
+        sum + form.lead_bytes() + entry_bytes(e.op, e.key.len(), e.value.len())
+    });
+    let mut payload = vec![0; bytes];
+    let mut packer = saker_nvme::group::Packer::new(form, &mut payload).ok_or(Refused::Full)?;
+    for e in entries {
+        packer.push(e.op, e.key, e.value)?;
+    }
+    packer.finish();
+    Ok(payload)
+}
+
+/// The results of a group that was carried out; `None` if it was refused for want of room.
+fn whole(status: Status, results: Vec<u8>) -> Result<Option<Vec<u8>>, HostError> {
+    if status.is(Status::CAPACITY_EXCEEDED) {
+        return Ok(None);
+    }
+    check(status)?;
+    Ok(Some(results))
+}
+
+/// A retrieve's outcome as a value, or none.
+pub(crate) fn found(outcome: OpOutcome) -> Result<Option<Vec<u8>>, HostError> {
+    match outcome {
+        Err(HostError::Kv(crate::KvError::NotFound)) => Ok(None),
+        other => other,
+    }
+}
+
+/// Whether the outcome says that the key is or was there.
+pub(crate) fn existed(outcome: OpOutcome) -> Result<bool, HostError> {
+    match outcome {
+        Ok(_) => Ok(true),
+        Err(HostError::Kv(crate::KvError::NotFound)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

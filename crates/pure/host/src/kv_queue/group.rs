@@ -1,0 +1,152 @@
+//! Submitting groups: many operations in one command.
+
+use saker_link::{STAGING_BYTES, Slot};
+use saker_nvme::Key;
+use saker_nvme::group::{Form, GroupCommand, Op, Packer, Refused};
+
+use super::commands::set_prps;
+use super::{KvQueue, Place, Shape, SubmitError, Ticket};
+
+/// A payload of up to 4 KiB that is packed where the device will fetch it: one copy per key and value. It holds a slot
+/// until it is [sent](KvQueue::send_group) or [dropped](KvQueue::drop_group).
+#[derive(Debug)]
+#[must_use = "send it or drop it: it holds a slot"]
+pub struct OpenGroup {
+    slot: Slot,
+    form: Form,
+    parts: (usize, u32),
+}
+
+impl OpenGroup {
+    /// Adds an operation. `value` counts for stores only.
+    ///
+    /// # Errors
+    /// [`Refused`]; [`Refused::Full`] when the payload would not fit 4 KiB.
+    #[inline]
+    pub fn push(&mut self, op: Op, key: &[u8], value: &[u8]) -> Result<(), Refused> {
+        let Some(mut packer) = Packer::resume(self.form, self.slot.staging_mut(), self.parts) else {
+            return Err(Refused::Full);
+        };
+        packer.push(op, key, value)?;
+        self.parts = packer.parts();
+        Ok(())
+    }
+
+    /// Operations so far.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.parts.1
+    }
+
+    /// Whether there are none. An empty group is refused by every device.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.parts.1 == 0
+    }
+
+    /// Bytes of the payload so far.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.parts.0
+    }
+}
+
+impl KvQueue {
+    /// Begins a group in a slot of the queue.
+    ///
+    /// # Errors
+    /// [`SubmitError::Full`].
+    #[inline]
+    pub fn open_group(&mut self, form: Form) -> Result<OpenGroup, SubmitError> {
+        let mut slot = self.take_slot()?;
+        let parts = Packer::new(form, slot.staging_mut()).map_or((0, 0), |packer| packer.parts());
+        Ok(OpenGroup { slot, form, parts })
+    }
+
+    /// Submits a group. DW0 of its completion is the number of operations that failed; which ones is told only under an
+    /// identification, by [`KvQueue::group_results`].
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    #[inline]
+    pub fn send_group(&mut self, group: OpenGroup, id: Option<Key>) -> Result<Ticket, SubmitError> {
+        let OpenGroup { mut slot, form, parts } = group;
+        let Some(packer) = Packer::resume(form, slot.staging_mut(), parts) else {
+            return Err(self.give_up(slot, SubmitError::Full));
+        };
+        let bytes = packer.finish() as u32;
+        let mut sqe = GroupCommand::OneWay { id, form, bytes }.encode(self.nsid);
+        sqe.prp1.set(slot.lend_staging());
+        self.launch(slot, &sqe, Place::Elsewhere, Shape::ToDevice, bytes)
+    }
+
+    /// Gives the slot of a group back that is not to be sent.
+    pub fn drop_group(&mut self, group: OpenGroup) {
+        self.pool.release(group.slot);
+    }
+
+    /// Submits a payload that is packed already.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn group(&mut self, form: Form, id: Option<Key>, payload: &[u8]) -> Result<Ticket, SubmitError> {
+        let sqe = GroupCommand::OneWay { id, form, bytes: payload.len() as u32 }.encode(self.nsid);
+        self.send(sqe, payload)
+    }
+
+    /// Submits a payload and a buffer of `buffer_bytes` bytes, at least as long, for the results in one command. What the
+    /// completion shows is the results.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn group_both_ways(
+        &mut self,
+        form: Form,
+        payload: &[u8],
+        buffer_bytes: u32,
+    ) -> Result<Ticket, SubmitError> {
+        let buffer_bytes = buffer_bytes.max(payload.len() as u32);
+        let command = GroupCommand::BothWays { form, bytes: payload.len() as u32, buffer_bytes };
+        let mut sqe = command.encode(self.nsid);
+        if buffer_bytes as usize > STAGING_BYTES {
+            let mut buffer = Vec::with_capacity(buffer_bytes as usize);
+            buffer.extend_from_slice(payload);
+            buffer.resize(buffer_bytes as usize, 0);
+            return self.lend_and_launch(sqe, Shape::Results, buffer).map_err(|returned| returned.error);
+        }
+        let mut slot = self.take_slot()?;
+        slot.staging_mut()[..payload.len()].copy_from_slice(payload);
+        set_prps(&mut sqe, (slot.lend_staging(), 0));
+        self.launch(slot, &sqe, Place::Staging, Shape::Results, buffer_bytes)
+    }
+
+    /// Fetches up to `capacity` bytes of the results that are kept under `id`. DW0 is their whole length; they are kept no
+    /// longer when all of them fit.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn group_results(&mut self, id: Key, capacity: u32) -> Result<Ticket, SubmitError> {
+        let sqe = GroupCommand::Results { id, buffer_bytes: capacity }.encode(self.nsid);
+        self.receive(sqe, Shape::Value, capacity)
+    }
+
+    /// Tells the device that the keys of a payload of form retrieve belong together.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn prefetch_group(&mut self, id: Key, payload: &[u8]) -> Result<Ticket, SubmitError> {
+        let sqe = GroupCommand::Prefetch { id, bytes: payload.len() as u32 }.encode(self.nsid);
+        self.send(sqe, payload)
+    }
+
+    fn send(&mut self, sqe: saker_nvme::Sqe, payload: &[u8]) -> Result<Ticket, SubmitError> {
+        if payload.len() > STAGING_BYTES {
+            let sent = self.lend_and_launch(sqe, Shape::ToDevice, payload.to_vec());
+            return sent.map_err(|returned| returned.error);
+        }
+        let slot = self.take_slot()?;
+        self.send_staged(slot, sqe, payload)
+    }
+}

@@ -1,0 +1,101 @@
+//! Groups of keys of any length: native ones in groups, long ones through their envelopes.
+
+use saker_nvme::Key;
+use saker_nvme::group::{Form, Op};
+
+use super::digest::{KeyDigest, Route, route};
+use super::store::KvStoreClient;
+use crate::client::{Entry, WriteBatch, existed};
+use crate::error::HostError;
+use crate::turn::Turn;
+
+impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
+    /// Writes a batch: see [`WriteBatch`]. Deletes of keys that are not there succeed.
+    ///
+    /// # Errors
+    /// [`HostError::Batch`] with the first write that failed; others were carried out.
+    pub fn write(&mut self, batch: &WriteBatch) -> Result<(), HostError> {
+        let (mut natives, mut long) = (Vec::new(), Vec::new());
+        for (key, value) in batch.iter() {
+            match route(key, &self.digest)? {
+                Route::Native(_) => natives.push(Entry {
+                    op: if value.is_some() { Op::Store } else { Op::Delete },
+                    key,
+                    value: value.unwrap_or_default(),
+                }),
+                Route::Envelope(_) => long.push((key, value)),
+            }
+        }
+        let outcomes = self.client.group(form_of(&natives), &natives)?;
+        let mut failed = None;
+        for (e, outcome) in natives.iter().zip(outcomes) {
+            note(&mut failed, e.key, existed(outcome).map(drop));
+        }
+        for (key, value) in long {
+            let done = match value {
+                Some(value) => self.put(key, value),
+                None => self.delete(key).map(drop),
+            };
+            note(&mut failed, key, done);
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// The values of the keys, in their order.
+    ///
+    /// # Errors
+    /// [`HostError`] of the first key that could not be read.
+    pub fn multi_get(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
+        let natives = self.natives(keys)?;
+        let mut found = self.client.multi_get(&natives)?.into_iter();
+        self.in_order(keys, |_| found.next().unwrap_or_default(), |store, key| store.get(key))
+    }
+
+    /// Whether the keys exist, in their order.
+    ///
+    /// # Errors
+    /// [`HostError`] of the first key that could not be looked up.
+    pub fn multi_exist(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>, HostError> {
+        let natives = self.natives(keys)?;
+        let mut found = self.client.multi_exist(&natives)?.into_iter();
+        self.in_order(keys, |_| found.next().unwrap_or_default(), |store, key| store.exists(key))
+    }
+
+    fn natives(&self, keys: &[&[u8]]) -> Result<Vec<Key>, HostError> {
+        let routes = keys.iter().map(|key| route(key, &self.digest));
+        let natives = routes.filter_map(|r| match r {
+            Ok(Route::Native(key)) => Some(Ok(key)),
+            Ok(Route::Envelope(_)) => None,
+            Err(error) => Some(Err(error)),
+        });
+        natives.collect()
+    }
+
+    /// One answer for each key: from the group for native ones, looked up for long ones.
+    fn in_order<R>(
+        &mut self,
+        keys: &[&[u8]],
+        mut native: impl FnMut(&Key) -> R,
+        mut long: impl FnMut(&mut Self, &[u8]) -> Result<R, HostError>,
+    ) -> Result<Vec<R>, HostError> {
+        let one = |key: &&[u8]| match route(key, &self.digest)? {
+            Route::Native(key) => Ok(native(&key)),
+            Route::Envelope(_) => long(self, key),
+        };
+        keys.iter().map(one).collect()
+    }
+}
+
+/// One type for all, if they have one.
+fn form_of(entries: &[Entry<'_>]) -> Form {
+    match entries.first() {
+        Some(first) if entries.iter().all(|e| e.op == first.op) => Form::All(first.op),
+        _ => Form::Mixed,
+    }
+}
+
+fn note(failed: &mut Option<HostError>, key: &[u8], done: Result<(), HostError>) {
+    if let Err(error) = done {
+        failed.get_or_insert(HostError::Batch { key: key.to_vec(), error: Box::new(error) });
+    }
+}

@@ -1,0 +1,158 @@
+//! The commands that carry groups: laid out as Store and Retrieve, with the key fields holding an identification.
+
+use zerocopy::little_endian::U32;
+
+use super::layout::Form;
+use crate::key::Key;
+use crate::sqe::{PointerRule, Sqe};
+use crate::status::Status;
+use crate::{NSID_ALL, vendor::opcode};
+
+/// Longest identification, in bytes: it is in the entry, where a key would be (section 2.2).
+pub const ID_BYTES_MAX: usize = Key::MAX_LEN;
+
+/// An identification of a group: 1 to 16 bytes the host chooses.
+pub type GroupId = Key;
+
+/// A decoded group command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupCommand {
+    /// Group (C5h): the payload at DPTR is executed. Results are kept under the identification, if there is one.
+    OneWay {
+        /// Names the results, to be fetched.
+        id: Option<GroupId>,
+        /// The payload's form.
+        form: Form,
+        /// Bytes of the payload.
+        bytes: u32,
+    },
+    /// Group Both Ways (C3h): the same, with the results written over the payload. In process only: buses move data one
+    /// way per command.
+    BothWays {
+        /// The payload's form.
+        form: Form,
+        /// Bytes of the payload.
+        bytes: u32,
+        /// Bytes of the buffer at DPTR, at least those of the payload.
+        buffer_bytes: u32,
+    },
+    /// Group Results (C2h): the results kept under the identification; they are kept no longer when all of them fit.
+    Results {
+        /// Which.
+        id: GroupId,
+        /// Bytes of the buffer at DPTR.
+        buffer_bytes: u32,
+    },
+    /// Prefetch Group (C9h): the keys of the payload, of form retrieve, belong together from now on: access to one brings
+    /// the others to the device's memory (section 5).
+    Prefetch {
+        /// Names them; a later group of the same identification replaces them.
+        id: GroupId,
+        /// Bytes of the payload.
+        bytes: u32,
+    },
+}
+
+/// Whether the opcode is one of these commands.
+#[inline]
+#[must_use]
+pub const fn is_group(opcode: u8) -> bool {
+    matches!(opcode, opcode::GROUP | opcode::GROUP_BOTH_WAYS | opcode::GROUP_RESULTS | opcode::GROUP_PREFETCH)
+}
+
+impl GroupCommand {
+    /// Decodes an entry.
+    ///
+    /// CDW10: bytes of the payload, or of the buffer of Group Results. CDW11: bits 7:0 length of the identification, 15:8
+    /// reserved flags (transactions), 31:16 reserved. CDW12: bits 7:0 form, the rest reserved (version). CDW13: bytes of
+    /// the buffer of Group Both Ways. CDW2-3 and CDW14-15: the identification.
+    ///
+    /// # Errors
+    /// 01h for another opcode; 02h for reserved flags, an unknown form, an identification that is missing where one is
+    /// needed or longer than 16 bytes, a buffer shorter than its payload, broadcast, fused commands, and SGLs.
+    pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
+        if !is_group(sqe.opcode) {
+            return Err(Status::INVALID_OPCODE);
+        }
+        sqe.check_flags(PointerRule::Prp)?;
+        let reserved = sqe.cdw11.get() >> 8 | sqe.cdw12.get() >> 8;
+        if sqe.nsid.get() == NSID_ALL || reserved != 0 {
+            return Err(Status::INVALID_FIELD);
+        }
+        let id = if sqe.kl() == 0 { None } else { Some(sqe.key().map_err(|_| Status::INVALID_FIELD)?) };
+        Self::of_fields(sqe, id)
+    }
+
+    fn of_fields(sqe: &Sqe, id: Option<GroupId>) -> Result<Self, Status> {
+        let form = || Form::from_number(sqe.cdw12.get() as u8).ok_or(Status::INVALID_FIELD);
+        let (bytes, named) = (sqe.cdw10.get(), id.ok_or(Status::INVALID_FIELD));
+        match sqe.opcode {
+            opcode::GROUP_RESULTS => Ok(Self::Results { id: named?, buffer_bytes: bytes }),
+            opcode::GROUP_PREFETCH => Ok(Self::Prefetch { id: named?, bytes }),
+            opcode::GROUP_BOTH_WAYS => {
+                let buffer_bytes = sqe.cdw13.get();
+                if buffer_bytes < bytes || id.is_some() {
+                    return Err(Status::INVALID_FIELD);
+                }
+                Ok(Self::BothWays { form: form()?, bytes, buffer_bytes })
+            }
+            _ => {
+                let form = form()?;
+                // Without a name nobody could learn what was read.
+                if form.may_read() && id.is_none() {
+                    return Err(Status::INVALID_FIELD);
+                }
+                Ok(Self::OneWay { id, form, bytes })
+            }
+        }
+    }
+
+    /// The entry for this command, without CID and data pointer.
+    #[must_use]
+    pub const fn encode(&self, nsid: u32) -> Sqe {
+        match self {
+            Self::OneWay { id, form, bytes } => {
+                named(opcode::GROUP, nsid, id.as_ref(), *bytes, form.number())
+            }
+            Self::BothWays { form, bytes, buffer_bytes } => {
+                let mut sqe = named(opcode::GROUP_BOTH_WAYS, nsid, None, *bytes, form.number());
+                sqe.cdw13 = U32::new(*buffer_bytes);
+                sqe
+            }
+            Self::Results { id, buffer_bytes } => {
+                named(opcode::GROUP_RESULTS, nsid, Some(id), *buffer_bytes, 0)
+            }
+            Self::Prefetch { id, bytes } => named(opcode::GROUP_PREFETCH, nsid, Some(id), *bytes, 0),
+        }
+    }
+
+    /// Bytes of data that DPTR names.
+    #[must_use]
+    pub const fn data_bytes(&self) -> u32 {
+        match self {
+            Self::OneWay { bytes, .. } | Self::Prefetch { bytes, .. } => *bytes,
+            Self::BothWays { buffer_bytes, .. } | Self::Results { buffer_bytes, .. } => *buffer_bytes,
+        }
+    }
+
+    /// Bytes of them that the host sends.
+    #[must_use]
+    pub const fn bytes_in(&self) -> u32 {
+        match self {
+            Self::OneWay { bytes, .. } | Self::Prefetch { bytes, .. } | Self::BothWays { bytes, .. } => {
+                *bytes
+            }
+            Self::Results { .. } => 0,
+        }
+    }
+}
+
+const fn named(opcode: u8, nsid: u32, id: Option<&GroupId>, bytes: u32, form: u8) -> Sqe {
+    let mut sqe = Sqe::new(opcode, nsid);
+    sqe.cdw10 = U32::new(bytes);
+    sqe.cdw12 = U32::new(form as u32);
+    match id {
+        Some(id) => sqe.with_key(id),
+        None => sqe,
+    }
+}

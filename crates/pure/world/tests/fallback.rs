@@ -1,0 +1,93 @@
+//! The same calls on devices with all of groups, with one way only, and with none.
+
+use saker_device::Attachment;
+use saker_flash::MemMedia;
+use saker_host::group::{Form, Op};
+use saker_host::{
+    ClientOptions, ConnectOptions, Connection, HostError, KvClient, KvError, KvStoreClient, OpOutcome,
+    Patience, WriteBatch,
+};
+use saker_nvme::Key;
+use saker_nvme::vendor::Methods;
+use saker_sim::profile::Profile;
+use saker_world::build::port;
+use saker_world::{Build, Inline};
+
+const PATIENCE: Patience = Patience { turns_max: 100_000 };
+
+fn open(methods: Methods) -> (Connection, KvClient<Inline<MemMedia>>) {
+    let profile = Profile::builtin("default").expect("built in");
+    let mut build = Build::kv(&profile, 512 << 20, 1).expect("large enough");
+    build.config.methods = methods;
+    let host: Attachment = build.attach(2, 8);
+    let mut device = Inline(build.untimed(host.clone()));
+    let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
+    let mut connection = Connection::connect(port(&host), &mut device, options).expect("connects");
+    let options = ClientOptions { depth: 8, patience: PATIENCE, ..ClientOptions::default() };
+    let client = KvClient::open(&mut connection, device, 1, options).expect("opens");
+    (connection, client)
+}
+
+fn key(n: u32) -> Key {
+    Key::new(&n.to_be_bytes()).expect("four bytes")
+}
+
+/// Runs through every call; returns everything that was answered.
+fn run(client: &mut KvClient<Inline<MemMedia>>) -> Vec<OpOutcome> {
+    let mut told = Vec::new();
+    let mut stores = client.begin(Form::All(Op::Store));
+    for n in 0..100 {
+        stores.store(&key(n), &vec![n as u8; n as usize * 60]).expect("a store");
+    }
+    told.extend(stores.commit().expect("carried out"));
+    let mut mixed = client.begin(Form::Mixed);
+    for n in 80..120 {
+        match n % 4 {
+            0 => mixed.delete(&key(n)),
+            1 => mixed.retrieve(&key(n)),
+            2 => mixed.exist(&key(n)),
+            _ => mixed.store(&key(n), b"mixed"),
+        }
+        .expect("mixed");
+    }
+    told.extend(mixed.commit().expect("carried out"));
+    let keys: Vec<_> = (0..130).map(key).collect();
+    let values = client.multi_get(&keys).expect("reads");
+    let there = client.multi_exist(&keys).expect("looks");
+    assert_eq!(values.iter().map(Option::is_some).collect::<Vec<_>>(), there);
+    told.extend(values.into_iter().map(Ok));
+    told
+}
+
+#[test]
+fn every_device_gives_the_same_answers() {
+    let one_way = Methods::default().with_groups(true);
+    let devices = [Methods::ALL, one_way, Methods::default()].map(|methods| {
+        let (_connection, mut client) = open(methods);
+        let told = run(&mut client);
+        (told, client.group_stats())
+    });
+    let [(all, both), (one, two_commands), (none, singles)] = devices;
+    assert!(all == one && one == none);
+    assert!(all.contains(&Err(HostError::Kv(KvError::NotFound))));
+    assert_eq!((both.singles, both.fetches), (0, 0));
+    assert!(two_commands.singles == 0 && two_commands.fetches >= 3, "{two_commands:?}");
+    assert_eq!((singles.groups, singles.singles), (0, 100 + 40 + 130 + 130));
+}
+
+#[test]
+fn long_keys_go_beside_their_group() {
+    let (_connection, client) = open(Methods::ALL);
+    let mut store = KvStoreClient::new(client);
+    let long = vec![b'l'; 200];
+    let mut batch = WriteBatch::new();
+    batch.put(b"short", b"1").put(b"other", b"2").put(&long, b"3").delete(b"gone");
+    store.write(&batch).expect("room");
+    let values = store.multi_get(&[&long, b"other", b"gone", b"short"]).expect("reads");
+    assert_eq!(values, [Some(b"3".to_vec()), Some(b"2".to_vec()), None, Some(b"1".to_vec())]);
+    assert_eq!(store.native().group_stats().singles, 0);
+    batch.clear();
+    batch.delete(&long).put(&[1; 256], b"too long");
+    assert_eq!(store.write(&batch), Err(HostError::KeyLength(256)));
+    assert_eq!(store.get(&long), Ok(Some(b"3".to_vec())), "nothing was written");
+}

@@ -1,0 +1,110 @@
+//! Prefetch groups in virtual time: how many pages are read, how long it takes, and that nothing stale is delivered.
+
+use saker_flash::MemMedia;
+use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience};
+use saker_nvme::Key;
+use saker_sim::profile::Profile;
+use saker_sim::{Rng, Seed};
+use saker_world::build::port;
+use saker_world::{Build, Clocked};
+
+const PATIENCE: Patience = Patience { turns_max: 1_000_000 };
+/// Keys read together, and groups of them.
+const TOGETHER: u64 = 12;
+const GROUPS: u64 = 40;
+
+fn open() -> (Connection, KvClient<Clocked<MemMedia>>) {
+    let profile = Profile::builtin("cosmos-plus").expect("built in");
+    let build = Build::kv(&profile, 1 << 30, 1).expect("large enough");
+    let host = build.attach(2, 8);
+    let mut device = Clocked(build.timed(host.clone()));
+    let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
+    let mut connection = Connection::connect(port(&host), &mut device, options).expect("connects");
+    let options = ClientOptions { depth: 8, patience: PATIENCE, ..ClientOptions::default() };
+    let client = KvClient::open(&mut connection, device, 1, options).expect("opens");
+    (connection, client)
+}
+
+fn key(n: u64) -> Key {
+    Key::new(&n.to_be_bytes()).expect("eight bytes")
+}
+
+fn value(n: u64) -> Vec<u8> {
+    vec![n as u8; 900]
+}
+
+/// Pages read and nanoseconds for `reads` retrieves, after `bind` groups were told.
+fn run(bind: bool, mut which: impl FnMut(u64) -> u64) -> (u64, u64) {
+    let (_connection, mut client) = open();
+    for n in 0..GROUPS * TOGETHER {
+        client.put(&key(n), &value(n)).expect("room");
+    }
+    client.flush().expect("flushes");
+    if bind {
+        for g in 0..GROUPS {
+            let keys: Vec<_> = (g * TOGETHER..(g + 1) * TOGETHER).map(key).collect();
+            assert_eq!(client.prefetch_group(&key(g), &keys), Ok(true));
+        }
+    }
+    let device = &mut client.turn_mut().0;
+    let (before, begun) = (device.snapshot().flash.pages_read, device.now());
+    for n in 0..800 {
+        let n = which(n);
+        assert_eq!(client.get(&key(n)), Ok(Some(value(n))));
+    }
+    let device = &mut client.turn_mut().0;
+    (device.snapshot().flash.pages_read - before, device.now().since(begun).as_nanos())
+}
+
+/// One key of a group, then all of them.
+fn together(n: u64) -> u64 {
+    let visit = n / TOGETHER;
+    visit * 7 % GROUPS * TOGETHER + n % TOGETHER
+}
+
+#[test]
+fn keys_that_are_read_together_need_fewer_pages() {
+    let (without, with) = (run(false, together), run(true, together));
+    println!("pages read {} and {}, {} and {} ns", without.0, with.0, without.1, with.1);
+    assert!(with.0 * 10 <= without.0 * 7, "30 % fewer pages: {} and {}", without.0, with.0);
+    assert!(with.1 < without.1, "and less time: {} and {}", without.1, with.1);
+}
+
+#[test]
+fn keys_that_are_not_read_together_lose_little() {
+    let alone = || {
+        let mut rng = Seed(5).rng();
+        // Never two of one group.
+        move |n: u64| n % GROUPS * TOGETHER + rng.below(2) * (n / GROUPS % 2)
+    };
+    let (without, with) = (run(false, alone()), run(true, alone()));
+    println!("pages read {} and {}, {} and {} ns", without.0, with.0, without.1, with.1);
+    assert!(with.1 * 100 <= without.1 * 102, "2 % slower at most: {} and {}", without.1, with.1);
+}
+
+#[test]
+fn what_has_changed_is_never_delivered_as_it_was() {
+    let (_connection, mut client) = open();
+    let keys: Vec<_> = (0..TOGETHER).map(key).collect();
+    assert_eq!(client.prefetch_group(&key(1), &keys), Ok(true));
+    let mut rng: Rng = Seed(3).rng();
+    let mut model = vec![None; TOGETHER as usize];
+    for step in 0..4000_u64 {
+        let n = rng.below(TOGETHER);
+        match rng.below(4) {
+            0 => {
+                let new = vec![step as u8; 10 + rng.below(3) as usize];
+                client.put(&key(n), &new).expect("room");
+                model[n as usize] = Some(new);
+            }
+            1 => {
+                let was = model[n as usize].take().is_some();
+                assert_eq!(client.delete(&key(n)), Ok(was));
+            }
+            _ => assert_eq!(client.get(&key(n)), Ok(model[n as usize].clone())),
+        }
+        if step % 50 == 0 {
+            client.flush().expect("flushes");
+        }
+    }
+}
