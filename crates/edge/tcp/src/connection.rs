@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 use zerocopy::FromBytes;
 
-use crate::engine::{Reply, Request};
+use crate::messages::{Reply, Request};
 use crate::server::Shared;
 
 /// Bytes read at once.

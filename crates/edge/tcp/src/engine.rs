@@ -11,36 +11,11 @@ use saker_nvme::{NSID_ALL, Sqe, Status, kv};
 use saker_nvme_tcp::target::Command;
 use saker_realtime::Error;
 use saker_sim::Instant;
-use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Refusal, Subsystem, check_io};
+use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Subsystem, check_io};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::local::Local;
-
-/// What a connection asks of its subsystem.
-#[derive(Debug)]
-pub(crate) enum Request {
-    /// Connect, and where the answers go.
-    Connect(ConnectionId, Connect, Box<ConnectData>, UnboundedSender<Reply>),
-    /// Commands of a connected queue.
-    Commands(ConnectionId, Vec<Command>),
-    /// Close once what was asked before has been answered.
-    Drain(ConnectionId),
-    /// The connection is gone.
-    Closed(ConnectionId),
-    /// The server stops.
-    Stop,
-}
-
-/// What it answers.
-#[derive(Debug)]
-pub(crate) enum Reply {
-    /// To Connect.
-    Connected(Result<Bound, Refusal>),
-    /// Completions, by token.
-    Completed(Vec<(u16, Answer)>),
-    /// Close the connection once everything is sent.
-    Close,
-}
+use crate::messages::{Reply, Request};
 
 /// What a command in flight is for.
 #[derive(Clone, Copy, Debug)]
@@ -257,6 +232,9 @@ impl Engine {
     }
 
     fn enqueue(&mut self, flight: Flight, command: IoCommand) {
+        if self.local.is_none() {
+            return self.answer(flight.connection, flight.token, Answer::status(Status::INVALID_OPCODE));
+        }
         if let Some(peer) = self.peers.get_mut(&flight.connection) {
             peer.outstanding += 1;
         }
@@ -278,6 +256,11 @@ impl Engine {
             }
             Reaction::Hold => {}
             Reaction::Device(sqe) => self.for_device(id, token, &sqe),
+            // Without a device there is nothing to flush.
+            Reaction::FlushThenShutdown if self.local.is_none() => {
+                self.subsystem.shutdown_done(id);
+                self.answer(id, token, Answer::result(0));
+            }
             Reaction::FlushThenShutdown => {
                 let sqe = Sqe::new(kv::opcode::FLUSH, NSID_ALL);
                 let flush = IoCommand { sqe, data: Vec::new(), room: 0, is_value: false };

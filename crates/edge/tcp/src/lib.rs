@@ -16,6 +16,7 @@ pub mod config;
 mod connection;
 mod engine;
 mod local;
+mod messages;
 pub mod server;
 mod stop;
 

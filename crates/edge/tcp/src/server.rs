@@ -18,8 +18,9 @@ use tokio::task::JoinSet;
 
 use crate::config::{ConfigError, Served, ServerConfig};
 use crate::connection;
-use crate::engine::{self, Request};
+use crate::engine;
 use crate::local::Local;
+use crate::messages::Request;
 
 /// Why a server cannot start, or did not end well. One line, with what to do.
 #[derive(Debug, Error)]

@@ -1,6 +1,6 @@
 //! Log page 70h of a discovery controller.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use saker_nvme::Status;
 use saker_nvme::admin::GetLogPage;

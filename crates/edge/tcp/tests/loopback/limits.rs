@@ -4,6 +4,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use saker_nvme::admin::{SetFeatures, build, feature::fid};
+use saker_nvme::fabrics::{self, DISCOVERY_NQN, property};
 use saker_nvme::{Sqe, Status, admin, kv};
 use saker_nvme_tcp::initiator::Data;
 use saker_realtime::Kv;
@@ -103,6 +104,20 @@ fn sixty_four_queues_of_depth_128() {
     }
     drop(queues);
     assert_eq!(open(&server, "").list(None).count(), 64 * usize::from(DEPTH));
+    server.stop().expect("stopped");
+}
+
+#[test]
+fn shutdowns_complete_with_and_without_a_device() {
+    let server = serve(DEVICE);
+    let (address, nqn) = (server.addresses()[0], server.names()[0].clone());
+    for name in [nqn.as_str(), DISCOVERY_NQN] {
+        let (mut admin, _) = RawQueue::admin(address, name);
+        let shut_down = fabrics::property_set(property::CC, false, 0x0046_4061);
+        assert!(admin.execute(shut_down, Data::None).cqe.status().is_success());
+        let csts = admin.execute(fabrics::property_get(property::CSTS, false), Data::None);
+        assert_eq!(csts.cqe.result_dw0() >> 2 & 3, 2, "SHST of {name}");
+    }
     server.stop().expect("stopped");
 }
 

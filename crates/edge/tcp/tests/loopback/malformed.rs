@@ -216,11 +216,12 @@ fn malformed_commands_are_each_answered_and_harm_nothing() {
 /// Any opcode but those of Fabrics, mostly those that exist; lengths that fit, and others.
 fn random_command(random: &mut impl FnMut() -> u32) -> (Sqe, Data) {
     const KNOWN: [u8; 6] = [0x00, 0x01, 0x02, 0x06, 0x10, 0x14];
-    let opcode = if random() % 4 == 0 { random() as u8 & 0x7E } else { KNOWN[random() as usize % 6] };
-    let mut sqe = Sqe::new(opcode, if random() % 3 == 0 { random() % 4 } else { 1 });
+    let opcode =
+        if random().is_multiple_of(4) { random() as u8 & 0x7E } else { KNOWN[random() as usize % 6] };
+    let mut sqe = Sqe::new(opcode, if random().is_multiple_of(3) { random() % 4 } else { 1 });
     let bytes = random() % 6_000;
     // Keys of 8 bytes and more: no random one is the bystander's.
-    let key_bytes = if random() % 4 == 0 { random() % 40 } else { 8 + random() % 9 };
+    let key_bytes = if random().is_multiple_of(4) { random() % 40 } else { 8 + random() % 9 };
     sqe.cdw2.set(random() | 0x8000_0000);
     sqe.cdw3.set(random());
     sqe.cdw10.set(match random() % 8 {

@@ -30,7 +30,8 @@ fn the_handshake_comes_first_and_once() {
 
 #[test]
 fn bad_handshakes() {
-    let cases: [(fn(&mut IcReq), (u16, u32)); 7] = [
+    type Spoil = fn(&mut IcReq);
+    let cases: [(Spoil, (u16, u32)); 7] = [
         (|r| r.ch.hlen = 255, (1, 2)),
         (|r| r.ch.plen.set(129), (1, 4)),
         (|r| r.ch.plen.set(u32::MAX), (1, 4)),

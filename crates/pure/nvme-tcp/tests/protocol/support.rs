@@ -14,12 +14,15 @@ pub fn drain(output: &Output, most: usize) -> Vec<u8> {
     bytes
 }
 
+/// Status, result and data for a command.
+pub type Device<'a> = dyn FnMut(&Command) -> (Status, u64, Vec<u8>) + 'a;
+
 /// Moves bytes both ways in steps of the sizes in `steps`, and executes commands by `device`, until nothing moves.
 pub fn exchange(
     host: &mut Initiator,
     target: &mut Target,
     steps: &mut dyn FnMut() -> usize,
-    device: &mut dyn FnMut(&Command) -> (Status, u64, Vec<u8>),
+    device: &mut Device<'_>,
 ) {
     loop {
         let mut moved = false;
