@@ -47,9 +47,9 @@ fn one_image_one_user() {
 #[test]
 fn urls_without_sense_are_explained() {
     for (url, words) in [
-        ("", ["no such kind of device", "write mem: or file:disk.img"]),
-        ("disk.img", ["`disk.img`", "write mem: or file:disk.img"]),
-        ("file:", ["`file:`", "write mem: or file:disk.img"]),
+        ("", ["no such kind of device", "write mem:, file:disk.img or tcp://HOST:PORT/NQN"]),
+        ("disk.img", ["`disk.img`", "write mem:, file:disk.img or tcp://HOST:PORT/NQN"]),
+        ("file:", ["`file:`", "write mem:, file:disk.img or tcp://HOST:PORT/NQN"]),
         ("mem:?size=many", ["option `size=many`", "write a size such as 512MiB"]),
         ("mem:?threads=2", ["option `threads=2`", "write 0 or 1"]),
         ("mem:?depth=0", ["option `depth=0`", "write 1 to 4095"]),

@@ -1,6 +1,41 @@
 //! Every command of the README, as it stands there, on a copy of its input.
 
 use crate::support::{Desk, Ran, repository};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// The address that the README serves at; another one here, since this one may be taken.
+const ADDRESS: &str = "127.0.0.1:4420";
+
+/// A command that goes on in the background until the README has been tried.
+struct Background(Child);
+
+impl Background {
+    /// Starts `saker serve`; returns it with the address it serves at.
+    fn serve(desk: &Desk, rest: &[&str]) -> (Self, String) {
+        let mut command = desk.command(&[rest, &["--listen", "127.0.0.1:0"]].concat());
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped"))
+            .read_line(&mut line)
+            .expect("says that it is ready");
+        let address = line.strip_prefix("serving tcp://").and_then(|l| l.split('/').next());
+        let address = address.expect("its address").to_owned();
+        (Self(child), address)
+    }
+
+    fn end(mut self) {
+        let asked = Command::new("kill").arg(self.0.id().to_string()).status().expect("asks");
+        assert!(asked.success() && self.0.wait().expect("ends").success());
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // It has ended, unless a test has failed before.
+        let _ = self.0.kill();
+    }
+}
 
 /// Lines of the README's shell blocks without their comments.
 fn commands() -> Vec<String> {
@@ -34,16 +69,36 @@ fn every_command_runs_as_it_stands_and_prints_what_it_should() {
     let desk = Desk::new();
     std::fs::create_dir(desk.path("data")).expect("makes");
     std::fs::copy(repository("data/UnicodeData.txt"), desk.path("data/UnicodeData.txt")).expect("copies");
-    let mut tried = Vec::new();
+    let (mut tried, mut background, mut address) = (Vec::new(), Vec::new(), ADDRESS.to_owned());
     for line in commands() {
+        if let Some(line) = line.strip_suffix('&') {
+            let (server, at) = Background::serve(&desk, &words(line)[1..]);
+            tried.push(words(line)[1].to_owned());
+            background.push(server);
+            address = at;
+            continue;
+        }
+        let line = line.replace(ADDRESS, &address);
         let Some(ran) = run(&desk, &line) else { continue };
         let (err, out) = (ran.err.clone(), ran.good());
         check(&desk, &line, &out, &err);
         tried.push(words(&line)[1].to_owned());
     }
-    for command in
-        ["create", "load", "put", "get", "list", "dump", "info", "check", "block", "reproduce", "profile"]
-    {
+    background.into_iter().for_each(Background::end);
+    for command in [
+        "create",
+        "load",
+        "put",
+        "get",
+        "list",
+        "dump",
+        "info",
+        "check",
+        "block",
+        "serve",
+        "reproduce",
+        "profile",
+    ] {
         assert!(tried.iter().any(|t| t == command), "the README shows {command}: {tried:?}");
     }
 }
