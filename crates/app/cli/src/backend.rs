@@ -5,13 +5,14 @@ use std::path::Path;
 use saker_lab::bench::BenchReport;
 use saker_lab::run::Progress;
 use saker_lab::{Experiment, Settings};
+use saker_sim::profile::Profile;
 
 use crate::commands::bench::BenchArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::create::CreateArgs;
 use crate::commands::serve::{ServeArgs, Serving};
 use crate::error::CliError;
-use crate::report::{CheckReport, Comparison, CreateReport, Listed};
+use crate::report::{Calibrated, CheckReport, Comparison, CreateReport, Listed};
 use crate::store::{BlockStore, Store};
 
 /// Devices, images and experiments. The commands do the arguments and the output, this does the work.
@@ -70,6 +71,12 @@ pub trait Backend {
     /// # Errors
     /// `Usage` for arguments that make no sense, `Failed` otherwise.
     fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError>;
+
+    /// Measures the methods of transfer on a profile, in virtual time.
+    ///
+    /// # Errors
+    /// `Failed` when the profile makes no device.
+    fn calibrate(&self, profile: &Profile, passthrough: bool) -> Result<Calibrated, CliError>;
 
     /// The experiments there are.
     fn experiments(&self) -> Vec<Listed>;

@@ -34,8 +34,8 @@ pub use error::CliError;
 pub use limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use linked::Linked;
 pub use report::{
-    Blocks, CheckReport, CheckedNamespace, Comparison, CreateReport, CreatedNamespace, Finding, Listed,
-    Metric, System, TimedRun,
+    Blocks, Calibrated, CalibratedSize, CheckReport, CheckedNamespace, Comparison, CreateReport,
+    CreatedNamespace, Finding, Listed, Metric, System, TimedRun,
 };
 pub use run::run;
 pub use store::{Answer, BlockStore, ListOrder, Store};

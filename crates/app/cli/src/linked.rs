@@ -12,6 +12,7 @@ use saker_lab::bench::BenchReport;
 use saker_lab::compare::{self, Cell, Input, Plan, Row, Timing};
 use saker_lab::run::{self as lab, Progress};
 use saker_lab::{Experiment, Settings};
+use saker_sim::profile::Profile;
 use saker_workload::records::{RecordFormat, RecordSet};
 use saker_world::RunResult;
 
@@ -22,7 +23,7 @@ use crate::commands::create::CreateArgs;
 use crate::commands::serve::{ServeArgs, Serving};
 use crate::error::CliError;
 use crate::records::Format;
-use crate::report::{CheckReport, Comparison, CreateReport, Listed, Metric, System, TimedRun};
+use crate::report::{Calibrated, CheckReport, Comparison, CreateReport, Listed, Metric, System, TimedRun};
 use crate::store::{BlockStore, Store};
 
 /// The devices and experiments that this build contains.
@@ -81,6 +82,10 @@ impl Backend for Linked {
 
     fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
         experiments::bench(args, device)
+    }
+
+    fn calibrate(&self, profile: &Profile, passthrough: bool) -> Result<Calibrated, CliError> {
+        experiments::calibrate(profile, passthrough)
     }
 
     fn experiments(&self) -> Vec<Listed> {

@@ -142,3 +142,25 @@ pub struct Listed {
     /// Where it was published.
     pub source: String,
 }
+
+/// What a calibration of the transfer methods measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Calibrated {
+    /// Values of fewer bytes go in commands (BandSlim, ICPP'24, section 3.2); 0: never.
+    pub threshold1: u32,
+    /// Values with a page whose rest has fewer bytes go hybrid; 0: never.
+    pub threshold2: u32,
+    /// By size of value, ascending.
+    pub sizes: Vec<CalibratedSize>,
+}
+
+/// Response times of stores of one size.
+#[derive(Clone, Debug, Serialize)]
+pub struct CalibratedSize {
+    /// Size of the value in bytes.
+    pub bytes: u32,
+    /// The quickest method.
+    pub quickest: &'static str,
+    /// Nanoseconds by method; none where it does not carry the value.
+    pub ns: std::collections::BTreeMap<&'static str, Option<u64>>,
+}

@@ -77,6 +77,36 @@ fn benches_run_in_virtual_time_and_on_devices() {
 }
 
 #[test]
+fn a_calibration_finds_the_quickest_method_of_each_size() {
+    let found = document(&saker(&["profile", "calibrate", "cosmos-plus", "--passthrough", "--json"]));
+    let sizes = found["calibration"]["sizes"].as_array().expect("sizes");
+    assert_eq!((sizes[0]["bytes"].as_u64(), sizes[sizes.len() - 1]["bytes"].as_u64()), (Some(4), Some(8192)));
+    for size in sizes {
+        let ns = size["ns"].as_object().expect("methods");
+        let least = ns.values().filter_map(Value::as_u64).min();
+        assert_eq!(ns[size["quickest"].as_str().expect("a name")].as_u64(), least, "{size}");
+    }
+}
+
+#[test]
+fn a_bench_on_a_device_takes_the_method_asked_for() {
+    let bench = |method| {
+        saker(&[
+            "bench",
+            "m",
+            "--operations",
+            "50",
+            "--device",
+            "mem:?profile=tiny&size=16MiB",
+            "--transfer",
+            method,
+        ])
+    };
+    assert!(bench("inline").status.success());
+    assert!(!bench("sgl").status.success(), "this device takes none");
+}
+
+#[test]
 fn traces_tell_where_the_time_of_each_command_went() {
     let directory = std::env::temp_dir().join(format!("saker-trace-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();

@@ -44,9 +44,9 @@ pub struct BenchArgs {
     /// Key size in bytes; otherwise the workload's own
     #[arg(long, value_name = "N")]
     pub key_size: Option<usize>,
-    /// How values go to the device (virtual time)
-    #[arg(long, value_name = "METHOD", default_value = "prp")]
-    pub transfer: String,
+    /// How values go to the device [default: prp in virtual time, what its URL says on a device]
+    #[arg(long, value_name = "METHOD")]
+    pub transfer: Option<String>,
     /// One command at a time, each awaited, as NVMe passthrough (virtual time)
     #[arg(long)]
     pub passthrough: bool,
@@ -131,6 +131,11 @@ fn numbers(values: &Map<String, Value>) -> String {
     table(&rows)
 }
 
+/// The method of transfer in virtual time.
+pub fn method(args: &BenchArgs) -> &str {
+    args.transfer.as_deref().unwrap_or("prp")
+}
+
 /// The workload, after a look at the method's name too.
 ///
 /// # Errors
@@ -140,8 +145,8 @@ pub fn suite(args: &BenchArgs) -> Result<Suite, CliError> {
         CliError::usage(format!("there is no {what} `{name}`"), format!("choose one of {}", names.join(", ")))
     };
     let methods = policy_names();
-    if !methods.contains(&args.transfer.as_str()) {
-        return Err(choose("transfer method", &args.transfer, &methods));
+    if !methods.contains(&method(args)) {
+        return Err(choose("transfer method", method(args), &methods));
     }
     let suites = Suite::ALL.map(Suite::name);
     Suite::named(&args.workload).ok_or_else(|| choose("workload", &args.workload, &suites))

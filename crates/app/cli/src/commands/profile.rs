@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::output::table;
+use crate::report::{Calibrated, CalibratedSize};
 
 /// Ends of names and the units they stand for; the longest first. Qualifiers after the unit are cut before.
 const UNITS: [(&str, &str); 11] = [
@@ -34,7 +35,8 @@ Examples:
   saker profile list
   saker profile show saker-mid
   saker profile show saker-mid --toml > mine.toml
-  saker profile show mine.toml --json")]
+  saker profile show mine.toml --json
+  saker profile calibrate cosmos-plus --passthrough")]
 pub struct ProfileArgs {
     #[command(subcommand)]
     action: Action,
@@ -52,6 +54,14 @@ enum Action {
         #[arg(long, conflicts_with = "json")]
         toml: bool,
     },
+    /// Measure the methods of transfer on a profile from 4 B to 8 KiB, in virtual time, and find BandSlim's thresholds
+    Calibrate {
+        /// A built-in profile, or a file of one (with a / or .toml in its name)
+        name: String,
+        /// One command at a time, each awaited, as NVMe passthrough
+        #[arg(long)]
+        passthrough: bool,
+    },
 }
 
 /// Shows profiles.
@@ -62,6 +72,7 @@ pub fn run(args: &ProfileArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliErro
     match &args.action {
         Action::List => list(cx),
         Action::Show { name, toml } => show(name, *toml, cx),
+        Action::Calibrate { name, passthrough } => calibrate(name, *passthrough, cx),
     }
 }
 
@@ -92,6 +103,33 @@ fn show(name: &str, toml: bool, cx: &mut Context<'_, '_>) -> Result<Exit, CliErr
         cx.print(format!("{}: {}\n\n{}", profile.name, profile.description, rows(&profile)))?;
     }
     Ok(Exit::Good)
+}
+
+fn calibrate(name: &str, passthrough: bool, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
+    let profile = Profile::parse(&text(name)?).map_err(|e| broken(&e))?;
+    let found = cx.backend.calibrate(&profile, passthrough)?;
+    if cx.global.json {
+        cx.document("saker.profile.calibration.v1", &json!({ "name": profile.name, "calibration": found }))?;
+    } else {
+        cx.print(calibration(&profile.name, &found))?;
+    }
+    Ok(Exit::Good)
+}
+
+/// Thresholds, and microseconds by size and method.
+fn calibration(name: &str, found: &Calibrated) -> String {
+    let head = format!(
+        "{name}: threshold1 {} B, threshold2 {} B (0: never quicker than pages)\n\n",
+        found.threshold1, found.threshold2
+    );
+    let titles = found.sizes.first().map(|size| size.ns.keys().map(|name| format!("{name} us")));
+    let first = ["bytes".into(), "quickest".into()].into_iter().chain(titles.into_iter().flatten()).collect();
+    let us = |ns: &Option<u64>| ns.map_or("-".into(), |ns| format!("{}.{:03}", ns / 1000, ns % 1000));
+    let row = |size: &CalibratedSize| {
+        [size.bytes.to_string(), size.quickest.into()].into_iter().chain(size.ns.values().map(us)).collect()
+    };
+    let rows: Vec<Vec<String>> = std::iter::once(first).chain(found.sizes.iter().map(row)).collect();
+    head + &table(&rows)
 }
 
 /// The TOML of a built-in profile or of a file.

@@ -108,6 +108,16 @@ fn bench_shows_numbers_and_writes_one_document() {
 }
 
 #[test]
+fn a_calibration_is_a_table_or_a_document() {
+    let text = Fake::default().run(&["profile", "calibrate", "cosmos-plus", "--passthrough"]).out;
+    assert!(text.starts_with("cosmos-plus: threshold1 36 B, threshold2 0 B"), "{text}");
+    assert!(text.lines().any(|l| l.split_whitespace().eq(["4", "piggyback", "1.500", "-"])), "{text}");
+    let document = parsed(&Fake::default().run(&["profile", "calibrate", "cosmos-plus", "--json"]).out);
+    assert_eq!(document["schema"], json!("saker.profile.calibration.v1"));
+    assert_eq!(document["calibration"]["sizes"][0]["ns"], json!({ "piggyback": 1500, "sgl": null }));
+}
+
+#[test]
 fn a_device_and_a_trace_exclude_each_other() {
     let found = Fake::default().run(&["bench", "m", "--device", "mem:", "--trace", "t.json"]);
     assert_eq!((found.code, found.out.as_str(), found.err.lines().count()), (2, "", 1));

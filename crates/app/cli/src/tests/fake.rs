@@ -11,6 +11,7 @@ use std::time::Duration;
 use saker_lab::bench::BenchReport;
 use saker_lab::run::Progress;
 use saker_lab::{Check, Evidence, Experiment, Point, Settings, Verdict};
+use saker_sim::profile::Profile;
 use serde_json::json;
 
 use super::Ran;
@@ -225,6 +226,12 @@ impl Backend for Fake {
         point.add("operations", args.operations as f64);
         point.add("latency_us_mean", 12.5);
         Ok(BenchReport { point, traces: Vec::new() })
+    }
+
+    fn calibrate(&self, _: &Profile, passthrough: bool) -> Result<Calibrated, CliError> {
+        let ns = [("piggyback", Some(1500)), ("sgl", None)].into();
+        let sizes = vec![CalibratedSize { bytes: 4, quickest: "piggyback", ns }];
+        Ok(Calibrated { threshold1: if passthrough { 36 } else { 92 }, threshold2: 0, sizes })
     }
 
     fn experiments(&self) -> Vec<Listed> {
