@@ -83,6 +83,14 @@ impl Backend for Joined {
         Linked.bench(args, device)
     }
 
+    fn calibrate(
+        &self,
+        profile: &saker_sim::profile::Profile,
+        passthrough: bool,
+    ) -> Result<Calibrated, CliError> {
+        Linked.calibrate(profile, passthrough)
+    }
+
     fn experiments(&self) -> Vec<Listed> {
         Vec::new()
     }
