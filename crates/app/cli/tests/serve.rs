@@ -33,7 +33,8 @@ impl Target {
     }
 
     fn signal(&self, name: &str) {
-        let status = Command::new("kill").args([name, &self.child.id().to_string()]).status();
+        let line = format!("kill {name} {}", self.child.id());
+        let status = Command::new("sh").args(["-c", &line]).status();
         assert!(status.is_ok_and(|status| status.success()));
     }
 }

@@ -1,31 +1,10 @@
 //! The data of an entry in the memory that its PRPs name.
 
-use saker_link::{DmaError, DmaSpace, PAGE_BYTES};
-use saker_nvme::{Sqe, Status, prp};
+use saker_link::DmaSpace;
+use saker_nvme::Status;
 
 /// Pieces of host memory: address and bytes.
 pub(crate) type Pieces = Vec<(u64, u32)>;
-
-/// The pieces that an entry's PRPs name for `bytes` bytes.
-pub(crate) fn pieces(sqe: &Sqe, bytes: u32, space: &DmaSpace) -> Result<Pieces, Status> {
-    let mut pieces = Pieces::new();
-    let walked = prp::walk(
-        sqe.prp1.get(),
-        sqe.prp2.get(),
-        bytes,
-        PAGE_BYTES as u32,
-        |at| space.read_u64(at),
-        |at, bytes| {
-            match pieces.last_mut() {
-                Some((start, n)) if *start + u64::from(*n) == at => *n += bytes,
-                _ => pieces.push((at, bytes)),
-            }
-            Ok::<(), DmaError>(())
-        },
-    );
-    walked.map_err(|error| error.status(|_| Status::DATA_TRANSFER_ERROR))?;
-    Ok(pieces)
-}
 
 /// Copies out of host memory.
 pub(crate) fn gather(pieces: &[(u64, u32)], space: &DmaSpace) -> Result<Vec<u8>, Status> {

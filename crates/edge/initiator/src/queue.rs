@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use saker_link::{DeviceCq, DeviceSq, DmaSpace, PostError};
+use saker_link::{DeviceCq, DeviceSq, DmaSpace, PostError, prp_pieces};
 use saker_nvme::{Cqe, Sqe, Status};
 use saker_nvme_tcp::initiator::{Answer, Data};
 
@@ -65,7 +65,7 @@ impl Queue {
             Shape::None => 0,
             Shape::Send(bytes) | Shape::Receive(bytes) => bytes,
         };
-        match memory::pieces(&sqe, bytes, &self.space) {
+        match prp_pieces(&sqe, bytes, &self.space) {
             Ok(pieces) => self.launch(Flight { sqe, shape, pieces, only_reads }),
             Err(status) => self.complete(&sqe, status, 0),
         }

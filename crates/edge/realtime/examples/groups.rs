@@ -5,6 +5,7 @@
 //! a hash store of the same kind in one loop, without host, queue or device. `single`: one command a pair. On a shared
 //! machine times say little; count instructions of a phase with `valgrind --tool=callgrind`.
 
+use saker_device::Quick;
 use saker_engine::{Answers, GroupOp, GroupSource, HashStore, HashStoreConfig, KvError, Member, SourceError};
 use saker_flash::{Flash, MemMedia};
 use saker_host::group::{Form, Op};
@@ -12,7 +13,7 @@ use saker_medium::{Medium, Step};
 use saker_nvme::group::{Malformed, Packer, parse};
 use saker_realtime::Kv;
 use saker_sim::profile::Profile;
-use saker_sim::{Class, Free, Meter, Unit};
+use saker_sim::{Class, Free};
 use saker_world::Build;
 use std::time::Instant;
 
@@ -68,20 +69,6 @@ fn single(pairs: u64) -> Outcome {
     kv.drain()?;
     report("single", pairs, begun);
     Ok(())
-}
-
-/// Only tells the processor what will be needed, as the device's own meter does.
-struct Touching;
-
-impl Meter for Touching {
-    const TIMED: bool = false;
-    const TOUCHES: bool = true;
-    #[inline(always)]
-    fn work(&mut self, _: Unit, _: u64) {}
-    #[inline(always)]
-    fn touch<T>(&mut self, at: &T) {
-        saker_link::prefetch(at);
-    }
 }
 
 struct Packed<'a>(&'a [u8]);
@@ -142,7 +129,7 @@ fn bare(pairs: u64) -> Result<f64, Box<dyn std::error::Error>> {
         let bytes = packer.finish();
         let mut done = Count(0);
         let view = &mut flash.view(1, Class::Foreground);
-        let step = store.group(&mut Packed(&buffer[..bytes]), &mut done, view, &mut Touching);
+        let step = store.group(&mut Packed(&buffer[..bytes]), &mut done, view, &mut Quick);
         assert!(matches!(step, Step::Done(Ok(()))) && u64::from(done.0) == PAIRS);
         while let Some((_, completion)) = flash.take_completion() {
             store.completed(&completion, &mut flash.view(1, Class::Background));

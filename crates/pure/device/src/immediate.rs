@@ -23,7 +23,8 @@ pub struct Untimed {
 }
 
 /// Counts nothing, but tells the processor what will be needed.
-struct Quick;
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quick;
 
 impl Meter for Quick {
     const TIMED: bool = false;

@@ -1,9 +1,9 @@
 //! Data between host memory and the device: PRP lists resolved once, bytes copied once.
 
 use saker_engine::{Sink, Source, SourceError};
-use saker_link::{Data, DmaSpace, PAGE_BYTES};
+use saker_link::{Data, DmaSpace, PAGE_BYTES, prp_pieces};
 use saker_nvme::sqe::Psdt;
-use saker_nvme::{Sqe, Status, prp, sgl};
+use saker_nvme::{Sqe, Status, sgl};
 
 /// The pieces of host memory a command names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Pieces {
         if u64::from(bytes) <= page - prp1 % page && prp1.is_multiple_of(4) {
             return Ok(Self::One(prp1, bytes));
         }
-        Self::of_list(sqe, bytes, space)
+        prp_pieces(sqe, bytes, space).map(Self::Many)
     }
 
     /// Resolves a command's data pointer, PRPs or an SGL, for `bytes` of data. Nothing is read for zero bytes.
@@ -71,26 +71,6 @@ impl Pieces {
             return Err(Status::DATA_SGL_LENGTH_INVALID);
         }
         Ok(Self::Block(descriptor.address.get(), bytes))
-    }
-
-    fn of_list(sqe: &Sqe, bytes: u32, space: &DmaSpace) -> Result<Self, Status> {
-        let mut pieces: Vec<(u64, u32)> = Vec::new();
-        prp::walk(
-            sqe.prp1.get(),
-            sqe.prp2.get(),
-            bytes,
-            PAGE_BYTES as u32,
-            |at| space.read_u64(at),
-            |at, len| {
-                match pieces.last_mut() {
-                    Some((start, n)) if *start + u64::from(*n) == at => *n += len,
-                    _ => pieces.push((at, len)),
-                }
-                Ok(())
-            },
-        )
-        .map_err(|e| e.status(|_| Status::DATA_TRANSFER_ERROR))?;
-        Ok(Self::Many(pieces))
     }
 
     /// Total bytes.

@@ -36,7 +36,7 @@ pub use account::{Data, LINE_BYTES, LinkBytes, Rule, TlpShape, Traffic};
 pub use bar::{BarBuffer, BarError, REGION_BYTES};
 pub use dma::{
     ARENA_IOVA, ArenaFull, DmaError, DmaFault, DmaRegion, DmaSpace, MapError, PAGE_BYTES, Placement,
-    WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window,
+    WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window, prp_pieces,
 };
 pub use entry::{Cqe, Sqe};
 pub use prefetch::prefetch;

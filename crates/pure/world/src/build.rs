@@ -98,14 +98,7 @@ impl Build {
     pub fn kv(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
         let shape = shape_of(profile, bytes)?;
         let config = DeviceConfig::kv(&shape.geometry, profile.power.capacitor.get(), seed);
-        Ok(Self {
-            profile: profile.clone(),
-            shape,
-            config,
-            faults: FaultPlan::default(),
-            nand: true,
-            traces: false,
-        })
+        Ok(Self::of(profile, shape, config))
     }
 
     /// A device of that profile and size with one block namespace.
@@ -115,27 +108,18 @@ impl Build {
     pub fn block(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
         let shape = shape_of(profile, bytes)?;
         let config = DeviceConfig::block(&shape.geometry, profile.power.capacitor.get(), seed, 4096);
-        Ok(Self {
-            profile: profile.clone(),
-            shape,
-            config,
-            faults: FaultPlan::default(),
-            nand: true,
-            traces: false,
-        })
+        Ok(Self::of(profile, shape, config))
     }
 
     /// A device of that shape with these namespaces.
     pub fn with(profile: &Profile, shape: Shape, namespaces: Vec<NamespaceConfig>, seed: u64) -> Self {
-        let config = DeviceConfig::with(namespaces, profile.power.capacitor.get(), seed);
-        Self {
-            profile: profile.clone(),
-            shape,
-            config,
-            faults: FaultPlan::default(),
-            nand: true,
-            traces: false,
-        }
+        Self::of(profile, shape, DeviceConfig::with(namespaces, profile.power.capacitor.get(), seed))
+    }
+
+    /// Without faults or traces, the NAND on.
+    fn of(profile: &Profile, shape: Shape, config: DeviceConfig) -> Self {
+        let faults = FaultPlan::default();
+        Self { profile: profile.clone(), shape, config, faults, nand: true, traces: false }
     }
 
     /// Slots of the power-safe ring.

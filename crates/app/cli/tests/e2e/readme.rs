@@ -25,7 +25,7 @@ impl Background {
     }
 
     fn end(mut self) {
-        let asked = Command::new("kill").arg(self.0.id().to_string()).status().expect("asks");
+        let asked = Command::new("sh").args(["-c", &format!("kill {}", self.0.id())]).status().expect("asks");
         assert!(asked.success() && self.0.wait().expect("ends").success());
     }
 }

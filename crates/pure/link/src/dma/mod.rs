@@ -6,11 +6,13 @@ mod error;
 mod gate;
 mod mapping;
 mod pages;
+mod prps;
 mod region;
 mod space;
 mod window;
 
 pub use error::{ArenaFull, DmaError, DmaFault, MapError};
+pub use prps::prp_pieces;
 pub use region::DmaRegion;
 pub use space::DmaSpace;
 pub use window::Window;
