@@ -149,6 +149,12 @@ impl Request {
             Self::Kv(KvCommand::Delete { key }, _) => single(TimedOp::Delete, key, 0),
             Self::Kv(KvCommand::Exist { key }, _) => single(TimedOp::Exist, key, 0),
             Self::Group(group) => group.timing(space),
+            Self::Block(NvmCommand::Read { .. }, pieces) => {
+                Timing::Single(TimedOp::BlockRead, 0, pieces.bytes())
+            }
+            Self::Block(NvmCommand::Write { .. }, pieces) => {
+                Timing::Single(TimedOp::BlockWrite, 0, pieces.bytes())
+            }
             Self::Kv(..) | Self::Block(..) => Timing::Nothing,
         }
     }
