@@ -3,6 +3,7 @@
 use saker_engine::HashStoreConfig;
 use saker_engine::hash_store::group::KeyCost;
 use saker_flash::page_map::PageMapConfig;
+use saker_long_keys::NarrowDigest;
 use saker_medium::Geometry;
 use saker_nvme::vendor::Methods;
 
@@ -59,6 +60,8 @@ pub struct DeviceConfig {
     pub checkpoint_bytes: Option<u64>,
     /// What metering charges for the keys of a group.
     pub group_keys: KeyCost,
+    /// The digest under which keys of 17 to 255 bytes are kept. Anything but the default is for tests of collisions.
+    pub long_key_digest: NarrowDigest,
 }
 
 /// Bytes that one command can move.
@@ -88,6 +91,7 @@ impl DeviceConfig {
             sgl: true,
             checkpoint_bytes: None,
             group_keys: KeyCost::default(),
+            long_key_digest: NarrowDigest::default(),
         }
     }
 }

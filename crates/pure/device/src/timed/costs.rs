@@ -1,13 +1,13 @@
 //! What things cost, taken from a profile once.
 
 use crate::execute::{Request, Timing};
-use crate::transfer::Pieces;
+use crate::transfer::{Aside, Pieces};
+use saker_engine::hash_store::group::KeyCost;
 use saker_flash::Timings;
 use saker_flash::nand::{FourParameter, NandModel};
 use saker_link::DmaSpace;
 use saker_sim::profile::{Media, Profile};
 use saker_sim::{CpuPrices, Duration, OpTimes};
-use saker_engine::hash_store::group::KeyCost;
 use std::sync::Arc;
 
 /// The device's costs.
@@ -94,6 +94,11 @@ impl Costs {
             Pieces::Block(..) if bytes > 0 => self.sgl_setup,
             pieces => self.page_dma * pieces.link_bytes(bytes).1,
         }
+    }
+
+    /// Dispatcher time to set up what is fetched beside the data.
+    pub fn setup_aside(&self, aside: &Aside) -> Duration {
+        self.sgl_setup * aside.exact + self.page_dma * aside.pages
     }
 
     /// Firmware time that occupies no core (NVMeVirt's firmware latencies), for `bytes` bytes however they came.

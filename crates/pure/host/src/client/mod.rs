@@ -6,6 +6,7 @@
 
 mod batch;
 mod groups;
+mod indirect;
 mod keys;
 mod large;
 mod ops;

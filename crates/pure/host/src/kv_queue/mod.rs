@@ -7,6 +7,7 @@ mod bar_ring;
 mod commands;
 mod error;
 mod group;
+mod indirect;
 mod loan;
 mod methods;
 mod stats;
@@ -22,8 +23,8 @@ pub use ticket::{Done, Ticket};
 use std::sync::Arc;
 
 use saker_link::{
-    BarBuffer, Completion, CompletionError, Cqe, DmaSpace, HostQueuePair, PAGE_BYTES, PoolError, Rejected,
-    Slot, SlotPool, SlotQueue, Sqe, Window,
+    BarBuffer, Completion, CompletionError, Cqe, DmaRegion, DmaSpace, HostQueuePair, PAGE_BYTES, PoolError,
+    Rejected, Slot, SlotPool, SlotQueue, Sqe, Window,
 };
 
 use crate::transfer::{Available, Method, TransferOptions, TransferPolicy};
@@ -60,6 +61,8 @@ pub struct KvQueue {
     held: Vec<Completion>,
     /// Completion queue entries that commands in flight may fill with payload.
     cq_promised: u32,
+    /// Where keys lie that are too long for entries, once there was one.
+    keys: Option<DmaRegion>,
 }
 
 /// What is known of a slot's command, or of the next one.
@@ -145,6 +148,7 @@ impl KvQueue {
             train: None,
             held: Vec::new(),
             cq_promised: 0,
+            keys: None,
             queue: SlotQueue::new(pair, slots),
         })
     }

@@ -150,7 +150,6 @@ impl LatencyTable {
 }
 
 impl Media {
-
     pub(super) fn check(&self) -> Result<(), ProfileError> {
         match self {
             Self::FourParameter(m) => m.check(),

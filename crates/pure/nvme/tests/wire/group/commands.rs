@@ -11,13 +11,16 @@ fn id() -> Key {
     Key::new(b"identification16").unwrap()
 }
 
-fn all() -> [GroupCommand; 5] {
+fn all() -> [GroupCommand; 8] {
     [
         GroupCommand::OneWay { id: None, form: Form::All(Op::Store), bytes: 608 },
         GroupCommand::OneWay { id: Some(id()), form: Form::Mixed, bytes: 40 },
         GroupCommand::BothWays { form: Form::All(Op::Retrieve), bytes: 44, buffer_bytes: 4096 },
         GroupCommand::Results { id: Key::new(b"x").unwrap(), buffer_bytes: 8192 },
         GroupCommand::Prefetch { id: id(), bytes: 100 },
+        GroupCommand::Vector { pages: false, bytes: 56 },
+        GroupCommand::Vector { pages: true, bytes: 80 },
+        GroupCommand::Bulk { bytes: 3196 },
     ]
 }
 
