@@ -24,7 +24,9 @@ pub mod long_keys;
 pub mod transfer;
 pub mod turn;
 
-pub use client::{ClientOptions, Condition, GroupBuilder, GroupStats, KvClient, OpOutcome, WriteBatch};
+pub use client::{
+    BulkBuffer, ClientOptions, Condition, GroupBuilder, GroupStats, KvClient, OpOutcome, WriteBatch,
+};
 pub use connect::{ConnectOptions, Connection, Port};
 pub use error::{HostError, KvError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};

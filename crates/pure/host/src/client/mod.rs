@@ -5,6 +5,7 @@
 //! Delete is atomic.
 
 mod batch;
+mod bulk;
 mod groups;
 mod indirect;
 mod keys;
@@ -14,6 +15,7 @@ mod queued;
 mod singles;
 
 pub use batch::WriteBatch;
+pub use bulk::BulkBuffer;
 pub(crate) use groups::{Entry, existed};
 pub use groups::{GroupBuilder, GroupStats, OpOutcome};
 pub(crate) use keys::KeyCursor;
