@@ -44,7 +44,7 @@ fn single(
 ) -> Result<f64, LabError> {
     let mut serial = open(profile, seed)?;
     let (key, value) = (key(1, key_bytes), vec![0x5A; value_bytes]);
-    let mut store = |serial: &mut Serial| {
+    let store = |serial: &mut Serial| {
         serial.time(|client| Ok(client.put_indirect(&key, &value, Condition::Always)?))
     };
     let stored = store(&mut serial)?;
@@ -69,7 +69,7 @@ fn group(
 ) -> Result<f64, LabError> {
     let mut serial = open(profile, seed)?;
     let value = vec![0x5A; value_bytes];
-    let mut commit = |serial: &mut Serial, op: Op| {
+    let commit = |serial: &mut Serial, op: Op| {
         serial.time(|client| {
             let mut group = client.begin(Form::All(op));
             for n in 0..pairs {
