@@ -11,6 +11,7 @@ mod full;
 mod groups;
 mod history;
 mod lists;
+mod load;
 mod memory;
 mod oracle;
 mod pairs;
