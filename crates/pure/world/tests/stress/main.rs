@@ -15,6 +15,7 @@ mod load;
 mod memory;
 mod oracle;
 mod pairs;
+mod planted;
 mod power;
 mod resets;
 mod rig;
