@@ -367,7 +367,7 @@ impl GroupSource for HostGroup<'_> {
         Ok(self.staged.as_deref().unwrap_or_default())
     }
 
-    fn parse(&self, payload: &[u8], visit: &mut dyn FnMut(Member)) -> Result<(), Malformed> {
+    fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Malformed> {
         parse(self.form, payload, |e| visit(Member { op: op(e.op), key: e.key, value: e.value })).map(|_| ())
     }
 }
