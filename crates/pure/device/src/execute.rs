@@ -4,7 +4,7 @@ use crate::config::{NamespaceKind, TRANSFER_BYTES_MAX};
 use crate::groups::GroupRequest;
 use crate::namespace::{Namespace, Store};
 use crate::transfer::{HostData, Pieces};
-use saker_engine::{AnyEngine, Condition, Engine, KvError, Sink, SourceError};
+use saker_engine::{AnyEngine, Condition, Engine, KvError, Sink, Source, SourceError};
 use saker_flash::page_map::{BlockError, PageMap};
 use saker_flash::{Media, NamespaceMedium};
 use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
@@ -218,12 +218,12 @@ impl Request {
     }
 }
 
-/// Stores a value that is in the device already.
+/// Stores a value without a request.
 #[inline]
-pub fn store_bytes<M: Media, W: Meter>(
+pub fn store_value<M: Media, W: Meter, S: Source>(
     namespace: &mut Namespace,
     key: &Key,
-    mut value: &[u8],
+    value: &mut S,
     options: StoreOptions,
     m: &mut NamespaceMedium<'_, M>,
     w: &mut W,
@@ -231,7 +231,7 @@ pub fn store_bytes<M: Media, W: Meter>(
     w.work(Unit::Decode, 1);
     match &mut namespace.store {
         Store::Kv(store) => {
-            let step = store.store(key.as_bytes(), &mut value, condition(options), m, w);
+            let step = store.store(key.as_bytes(), value, condition(options), m, w);
             reply(step.map(|r| r.map(|()| 0)), false)
         }
         Store::Damaged(_) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
@@ -344,7 +344,7 @@ fn small<M: Media, W: Meter>(
 }
 
 #[inline]
-fn condition(options: StoreOptions) -> Condition {
+pub(crate) fn condition(options: StoreOptions) -> Condition {
     if options.contains(StoreOptions::MUST_EXIST) {
         Condition::MustExist
     } else if options.contains(StoreOptions::MUST_NOT_EXIST) {
