@@ -491,7 +491,8 @@ impl Sync {
 fn note_work(before: &LaneStats, after: &LaneStats, meter: &mut impl Meter) {
     let retired = after.retired - before.retired;
     meter.work(Unit::Lock, retired);
-    meter.work(Unit::Probe, retired);
+    // The entry was touched when the write was buffered: it is in the cache.
+    meter.work(Unit::Compare, retired);
 }
 
 /// Lets a lane go, then wakes whom it has to.

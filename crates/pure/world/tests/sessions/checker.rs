@@ -127,7 +127,7 @@ impl Search<'_> {
         let may = |n: &usize| self.steps[*n].from <= bound && self.steps[*n].to >= latest;
         let mut next: Vec<usize> = left.into_iter().filter(may).collect();
         next.sort_by_key(|n| self.steps[*n].to);
-        if let Some(read) = self.safe_read(&next, &stack) {
+        if let Some(read) = self.safe_read(&next, &stack, latest) {
             next = vec![read];
         }
         for n in next {
@@ -141,11 +141,12 @@ impl Search<'_> {
         Some(false)
     }
 
-    /// A read that is right as things stand changes nothing, so it needs no choice; unless it would come too late for a
-    /// call that never returned.
-    fn safe_read(&self, next: &[usize], stack: &Stack) -> Option<usize> {
+    /// A read that is right as things stand changes nothing, so it needs no choice; unless it would be too late afterwards
+    /// for a call that never returned, or for the newest write to fail.
+    fn safe_read(&self, next: &[usize], stack: &Stack, latest: Time) -> Option<usize> {
         let optional = next.iter().filter(|n| self.steps[**n].optional).map(|n| self.steps[*n].to);
-        let until = optional.min().unwrap_or(Time::MAX);
+        let newest = stack.last().and_then(|w| self.events[usize::from(*w)].fails_until);
+        let until = optional.chain(newest.filter(|until| *until >= latest)).min().unwrap_or(Time::MAX);
         let is_safe = |n: &&usize| self.steps[**n].from <= until && self.reads_right(**n, stack);
         next.iter().find(is_safe).copied()
     }

@@ -73,12 +73,53 @@ fn hold(name: u64, faults: Faults, cut: bool) {
     let (mut events, mut refused) = (0, 0);
     for seed in 0..tier(40, 500) {
         let (log, refusals) = history(name << 32 | seed, faults, cut);
-        assert_eq!(log.violations(), [""; 0], "seed {seed}");
+        let violations = log.violations();
+        assert!(violations.is_empty(), "seed {seed}: {}", violations.concat());
         (events, refused) = (events + log.len(), refused + refusals);
     }
     println!("{events} events, {refused} refusals");
     assert!(events > tier(40, 500) as usize * 100);
     assert_eq!(refused > 0, faults.write.one_in > 0);
+}
+
+/// The device disappears in the middle: every wait ends, no sync says that it went well afterwards, and what is read until
+/// then is right.
+#[test]
+fn a_device_that_disappears_ends_every_wait_with_an_error() {
+    for seed in 0..tier(40, 400) {
+        let device = Fake::new(2, Seed(seed).rng(), Faults::NONE);
+        let wire = |queue| FakeWire {
+            device: Arc::clone(&device),
+            queue,
+            slots: 2,
+            groups: true,
+            taken: BTreeSet::new(),
+        };
+        let hub = Arc::new(Hub::new((0..2).map(wire).collect(), options(seed)));
+        let mut steps = seed % 7;
+        let turn = || {
+            TurnFn(|| {
+                lock(&device).step();
+            })
+        };
+        let session = |n| Session::new(Arc::clone(&hub), (n, n), turn(), 6000, Patience { turns_max: 1000 });
+        let (mut a, mut b) = (session(0), session(1));
+        for n in 0..6 {
+            a.put(&actors::name(n), &[1; 30]).expect("there is a device");
+            b.put(&actors::name(n), &[2; 30]).expect("there is a device");
+        }
+        while steps > 0 {
+            lock(&device).step();
+            steps -= 1;
+        }
+        lock(&device).gone = true;
+        for session in [&mut a, &mut b] {
+            assert!(session.sync().is_err(), "seed {seed}");
+            assert!(session.put_durable(&actors::name(7), b"late").is_err());
+            assert!(session.put(&actors::name(1), b"late").is_err());
+        }
+        assert_eq!((hub.pending(), hub.parked_bytes()), (Vec::new(), 0), "nothing is left behind");
+    }
 }
 
 #[test]

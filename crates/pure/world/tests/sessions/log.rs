@@ -93,7 +93,7 @@ impl Log {
         let judged = inner.keys.iter().enumerate().map(|(key, events)| (key, check(events), events));
         judged
             .filter(|(_, verdict, _)| *verdict != Verdict::Good)
-            .map(|(key, verdict, events)| format!("key {key}: {verdict:?}: {events:#?}"))
+            .map(|(key, verdict, events)| format!("key {key}: {verdict:?}:\n{}", listing(events)))
             .collect()
     }
 
@@ -101,4 +101,15 @@ impl Log {
     pub fn len(&self) -> usize {
         self.inner().keys.iter().map(Vec::len).sum()
     }
+}
+
+/// A line for each event, in the order in which they began.
+fn listing(events: &[Event]) -> String {
+    let mut events = events.to_vec();
+    events.sort_by_key(|e| e.from);
+    let line = |e: &Event| {
+        let Event { from, to, act, acknowledged, fails_until } = e;
+        format!("{from:4} to {to:?}: {act:?}, acknowledged {acknowledged:?}, fails until {fails_until:?}\n")
+    };
+    events.iter().map(line).collect()
 }

@@ -2,6 +2,7 @@
 
 mod actors;
 mod checker;
+mod device;
 mod fake;
 mod histories;
 mod log;

@@ -120,6 +120,9 @@ mod accepted {
         a_delete_between_makes_room_for_if_absent: [
             at(1, 2, Put(1)), at(3, 9, Delete(2)), at(4, 8, PutIfAbsent(3)), at(10, 11, Read(Some(3))),
         ];
+        a_failure_before_a_question_that_a_later_put_answers: [
+            failed(1, 2, 10, Put(1)), at(20, 30, Read(None)), at(21, 40, Exists(true)), at(35, 36, Put(2)),
+        ];
         a_key_that_comes_during_a_scan_may_be_missed: [at(2, 3, Put(1)), at(1, 20, Read(None))];
     }
 }
