@@ -400,6 +400,16 @@ impl<W: Wire> Hub<W> {
         answer
     }
 
+    /// The same without looking for completions.
+    pub fn take_call<R>(
+        &self,
+        n: usize,
+        id: CallId,
+        read: impl FnOnce(&Reply) -> R,
+    ) -> Option<Result<R, HostError>> {
+        self.lanes[n].lock().book.calls.take(id, read)
+    }
+
     /// Nobody will ask for the answer.
     pub fn abandon(&self, n: usize, id: CallId) {
         self.lanes[n].lock().book.calls.abandon(id);
