@@ -178,14 +178,16 @@ impl Kv {
     pub fn snapshot(&mut self) -> Option<Snapshot> {
         match self.store.native().turn_mut() {
             AnyTurn::Inline(device) => Some(device.snapshot()),
-            AnyTurn::Thread(_) | AnyTurn::Remote(_) => None,
+            AnyTurn::Thread(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
         }
     }
 
-    /// How often the connection to a target was lost and made again; 0 for devices of this process.
+    /// How often the connection to a target was lost and made again; of a device of the kernel's, how many commands were
+    /// repeated because of that; 0 for devices of this process.
     pub fn reconnects(&mut self) -> u64 {
         match self.store.native().turn_mut() {
             AnyTurn::Remote(remote) => remote.reconnects(),
+            AnyTurn::Linux(namespace) => namespace.repeated(),
             AnyTurn::Inline(_) | AnyTurn::Thread(_) => 0,
         }
     }

@@ -8,7 +8,9 @@ use crate::config::TRANSFER_BYTES_MAX;
 use crate::execute::{Outcome, Reach, Reply, Timing, kv_status};
 use crate::transfer::{Aside, Pieces};
 use gather::Vector;
-use saker_engine::{Answers, GroupError, GroupOp, GroupSource, HashStore, KvError, Member, SourceError};
+use saker_engine::{
+    Answers, AnyEngine, Engine, GroupError, GroupOp, GroupSource, KvError, Member, SourceError,
+};
 use saker_link::{Sqe, Traffic};
 use saker_long_keys::{NarrowDigest, device_key};
 use saker_medium::{Medium, Reads, Step};
@@ -163,7 +165,7 @@ impl GroupRequest {
     /// Executes it.
     pub fn execute<M: Medium, W: Meter>(
         &mut self,
-        store: &mut HashStore,
+        store: &mut AnyEngine,
         kept: &mut Kept,
         long_keys: Option<NarrowDigest>,
         reach: Reach<'_>,
@@ -204,7 +206,7 @@ impl GroupRequest {
         form: Form,
         bytes: u32,
         answers: &mut A,
-        store: &mut HashStore,
+        store: &mut AnyEngine,
         reach: GroupReach<'_>,
         m: &mut M,
         w: &mut W,
@@ -235,7 +237,7 @@ impl GroupRequest {
     }
 
     /// Binds the keys of the payload.
-    fn bind(&self, id: &GroupId, bytes: u32, store: &mut HashStore, reach: GroupReach<'_>) -> Reply {
+    fn bind(&self, id: &GroupId, bytes: u32, store: &mut AnyEngine, reach: GroupReach<'_>) -> Reply {
         let mut payload = vec![0; bytes as usize];
         if !payload.is_empty() && self.pieces.read(reach.reach.space, 0, &mut payload).is_err() {
             return Reply::status(Status::DATA_TRANSFER_ERROR);
@@ -468,7 +470,7 @@ impl GroupSource for HostGroup<'_> {
         Ok(self.staged.as_deref().unwrap_or_default())
     }
 
-    fn parse(&self, payload: &[u8], visit: &mut dyn FnMut(Member)) -> Result<(), Fault> {
+    fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Fault> {
         let mut key_bytes_max = 0;
         let parsed = parse(self.form, payload, |e| {
             key_bytes_max = key_bytes_max.max(e.key.len());

@@ -5,7 +5,7 @@
 use crate::config::TRANSFER_BYTES_MAX;
 use crate::execute::{Outcome, Reach, Reply, Timing, condition, kv_status};
 use crate::transfer::{Aside, Pieces};
-use saker_engine::{Condition, HashStore, KvError};
+use saker_engine::{AnyEngine, Condition, Engine, KvError};
 use saker_link::{DmaSpace, Sqe, Traffic};
 use saker_long_keys::envelope::{self, Directory, check_digests, position, rewrite};
 use saker_long_keys::{DEVICE_KEY_BYTES, NarrowDigest, device_key};
@@ -97,7 +97,7 @@ impl IndirectRequest {
     /// Executes it.
     pub fn execute<M: Medium, W: Meter>(
         &mut self,
-        store: &mut HashStore,
+        store: &mut AnyEngine,
         digest: NarrowDigest,
         error_on_delete: bool,
         reach: Reach<'_>,
@@ -252,7 +252,7 @@ impl Envelope {
 
 /// The envelope at a device key as it is now.
 pub fn look<M: Medium, W: Meter>(
-    store: &mut HashStore,
+    store: &mut AnyEngine,
     at: &DeviceKey,
     digest: NarrowDigest,
     m: &mut M,

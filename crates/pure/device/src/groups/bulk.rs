@@ -3,7 +3,7 @@
 
 use super::{Failures, GroupRequest, refusal};
 use crate::execute::{Outcome, Reply};
-use saker_engine::{Answers, Condition, GroupError, HashStore};
+use saker_engine::{Answers, AnyEngine, Condition, Engine, GroupError};
 use saker_link::DmaSpace;
 use saker_medium::{Medium, Step};
 use saker_nvme::Status;
@@ -23,7 +23,7 @@ impl GroupRequest {
     pub(super) fn unpack<M: Medium, W: Meter>(
         &mut self,
         bytes: u32,
-        store: &mut HashStore,
+        store: &mut AnyEngine,
         space: &DmaSpace,
         m: &mut M,
         w: &mut W,

@@ -3,7 +3,7 @@
 //! envelopes as they were before. Groups without long keys never come here.
 
 use crate::long_keys::{DeviceKey, Envelope, look};
-use saker_engine::{Answers, GroupError, GroupSource, HashStore, KvError, Member, SourceError};
+use saker_engine::{Answers, AnyEngine, Engine, GroupError, GroupSource, KvError, Member, SourceError};
 use saker_long_keys::{NarrowDigest, device_key};
 use saker_medium::{Medium, Reads, Step};
 use saker_nvme::Key;
@@ -47,7 +47,7 @@ pub(super) fn carry_out<M: Medium, W: Meter, A: Answers>(
     digest: NarrowDigest,
     pages: &mut Reads,
     answers: &mut A,
-    store: &mut HashStore,
+    store: &mut AnyEngine,
     m: &mut M,
     w: &mut W,
 ) -> Step<Result<(), Refused>> {
@@ -117,7 +117,7 @@ fn look_at_all<M: Medium, W: Meter>(
     entries: &[Entry],
     digest: NarrowDigest,
     pages: &mut Reads,
-    store: &mut HashStore,
+    store: &mut AnyEngine,
     m: &mut M,
     w: &mut W,
 ) -> Step<BTreeMap<DeviceKey, Result<Touched, KvError>>> {
@@ -297,7 +297,7 @@ impl GroupSource for Packed {
         Ok(&self.payload)
     }
 
-    fn parse(&self, payload: &[u8], visit: &mut dyn FnMut(Member)) -> Result<(), Malformed> {
+    fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Malformed> {
         parse(Form::Mixed, payload, |e| visit(Member { op: super::op(e.op), key: e.key, value: e.value }))
             .map(|_| ())
     }
