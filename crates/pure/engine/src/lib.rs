@@ -9,7 +9,9 @@ pub mod hash_store;
 pub mod index;
 pub mod kv;
 pub mod kv_group;
+pub mod lsm;
 
 pub use hash_store::{HashStore, HashStoreConfig};
 pub use kv::{Background, Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};
 pub use kv_group::{Answers, GroupError, GroupOp, GroupSource, Member};
+pub use lsm::{LsmConfig, LsmStats, LsmStore};
