@@ -13,7 +13,7 @@ pub mod result;
 
 pub use blocks::KvBlockQueue;
 pub use build::{Build, BuildError, shape_of};
-pub use calibrate::{Calibration, calibrate};
+pub use calibrate::{Calibration, Load, calibrate, calibrate_at};
 pub use disk_kv::{retrieve_bytes, run_disk_kv};
 pub use host_side::{block_depth, run_host_kv};
 pub use joined::{Clocked, Inline};
