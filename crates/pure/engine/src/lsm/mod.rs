@@ -7,6 +7,7 @@
 
 mod background;
 mod block;
+mod engine;
 mod filter;
 mod gc;
 mod job;
