@@ -5,8 +5,10 @@
 //! Delete is atomic.
 
 mod batch;
+mod bulk;
 mod groups;
 mod in_flight;
+mod indirect;
 mod keys;
 mod large;
 mod ops;
@@ -14,6 +16,7 @@ mod queued;
 mod singles;
 
 pub use batch::WriteBatch;
+pub use bulk::BulkBuffer;
 pub(crate) use groups::{Entry, existed};
 pub use groups::{GroupBuilder, GroupStats, OpOutcome};
 pub(crate) use keys::KeyCursor;

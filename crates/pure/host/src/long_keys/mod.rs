@@ -8,17 +8,12 @@
 //! Writing such a key reads the envelope first. The device cannot compare and swap, so two clients that write keys of
 //! one digest at the same moment can lose one of the writes: keep the long keys of a namespace to one writing client.
 
-mod digest;
-pub mod envelope;
 mod groups;
 mod keys;
 mod page;
+mod route;
 mod store;
 
-pub use digest::{KeyDigest, MARK, Xxh3Digest};
-pub use envelope::EnvelopeError;
 pub use keys::StoreKeys;
+pub use saker_long_keys::{EnvelopeError, KEY_BYTES_MAX, KeyDigest, MARK, Xxh3Digest, envelope};
 pub use store::KvStoreClient;
-
-/// The longest key in bytes.
-pub const KEY_BYTES_MAX: usize = 255;
