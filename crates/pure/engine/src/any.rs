@@ -3,6 +3,7 @@
 use crate::hash_store::group::KeyCost;
 use crate::hash_store::recover::Recovery as HashRecovery;
 use crate::kv_group::{Answers, GroupError, GroupSource};
+use crate::lsm::{LsmConfig, LsmStore, Recovery as LsmRecovery};
 use crate::{
     Background, Condition, Engine, HashStore, HashStoreConfig, KvError, Memory, Recover, Sink, Source,
     StoreStats,
@@ -18,16 +19,19 @@ pub enum EngineKind {
     /// A log, and an index of all pairs in memory.
     #[default]
     HashStore,
+    /// An LSM-tree with its values in a log.
+    Lsm,
 }
 
 impl EngineKind {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::HashStore];
+    pub const ALL: &[Self] = &[Self::HashStore, Self::Lsm];
 
     /// Its name on command lines, in URLs and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::HashStore => "hash_store",
+            Self::Lsm => "lsm",
         }
     }
 
@@ -41,6 +45,7 @@ impl EngineKind {
     pub fn code(self) -> u8 {
         match self {
             Self::HashStore => 0,
+            Self::Lsm => 3,
         }
     }
 
@@ -95,6 +100,14 @@ impl EngineConfig {
         }
         HashStoreConfig { group_keys: self.group_keys, ..config }
     }
+
+    /// As the LSM store's settings, on that medium.
+    fn lsm<M: Medium>(&self, m: &M) -> LsmConfig {
+        let mut config = LsmConfig::new(self.owner, &m.geometry(), m.quota_segments(), self.ring_lasts);
+        config.value_bytes_max = config.value_bytes_max.min(self.value_bytes_max);
+        config.checkpoint_bytes_min = self.checkpoint_bytes.unwrap_or(config.checkpoint_bytes_min);
+        config
+    }
 }
 
 /// Any engine.
@@ -102,6 +115,8 @@ impl EngineConfig {
 pub enum AnyEngine {
     /// [`EngineKind::HashStore`].
     HashStore(Box<HashStore>),
+    /// [`EngineKind::Lsm`].
+    Lsm(Box<LsmStore>),
 }
 
 /// Any engine on its way back.
@@ -109,6 +124,8 @@ pub enum AnyEngine {
 pub enum AnyRecovery {
     /// [`EngineKind::HashStore`].
     HashStore(Box<HashRecovery>),
+    /// [`EngineKind::Lsm`].
+    Lsm(Box<LsmRecovery>),
 }
 
 impl AnyRecovery {
@@ -116,6 +133,7 @@ impl AnyRecovery {
     pub fn new<M: Medium>(kind: EngineKind, config: &EngineConfig, m: &M) -> Self {
         match kind {
             EngineKind::HashStore => Self::HashStore(Box::new(HashRecovery::new(config.hash_store(m), m))),
+            EngineKind::Lsm => Self::Lsm(Box::new(LsmRecovery::new(config.lsm(m), m))),
         }
     }
 }
@@ -125,6 +143,7 @@ impl AnyEngine {
     pub fn new<M: Medium>(kind: EngineKind, config: &EngineConfig, m: &M) -> Self {
         match kind {
             EngineKind::HashStore => Self::HashStore(Box::new(HashStore::new(config.hash_store(m), m))),
+            EngineKind::Lsm => Self::Lsm(Box::new(LsmStore::new(config.lsm(m), m))),
         }
     }
 
@@ -132,6 +151,7 @@ impl AnyEngine {
     pub fn kind(&self) -> EngineKind {
         match self {
             Self::HashStore(_) => EngineKind::HashStore,
+            Self::Lsm(_) => EngineKind::Lsm,
         }
     }
 }
@@ -141,6 +161,7 @@ macro_rules! each {
     ($any:expr, $engine:ident => $call:expr) => {
         match $any {
             AnyEngine::HashStore($engine) => $call,
+            AnyEngine::Lsm($engine) => $call,
         }
     };
 }
@@ -151,6 +172,7 @@ impl Engine for AnyEngine {
     fn emptied<M: Medium>(&self, m: &M) -> Self {
         match self {
             Self::HashStore(e) => Self::HashStore(Box::new(e.emptied(m))),
+            Self::Lsm(e) => Self::Lsm(Box::new(e.emptied(m))),
         }
     }
 
@@ -276,18 +298,21 @@ impl Recover for AnyRecovery {
     fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         match self {
             Self::HashStore(r) => r.step(m),
+            Self::Lsm(r) => r.step(m),
         }
     }
 
     fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
         match self {
             Self::HashStore(r) => r.completed(done, m),
+            Self::Lsm(r) => r.completed(done, m),
         }
     }
 
     fn finish(self) -> AnyEngine {
         match self {
             Self::HashStore(r) => AnyEngine::HashStore(Box::new(r.finish())),
+            Self::Lsm(r) => AnyEngine::Lsm(Box::new(r.finish())),
         }
     }
 }

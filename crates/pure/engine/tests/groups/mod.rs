@@ -217,7 +217,7 @@ fn a_store_filled_by_groups() {
 #[test]
 fn a_long_group_that_is_refused_leaves_the_capacity_alone() {
     for (op, bytes) in [(Store, 3000), (Store, 700), (Delete, 0), (Store, 0)] {
-        let mut bench = Bench::new(true, FaultPlan::default());
+        let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
         let name = |n: u32| format!("{n:07}").into_bytes();
         let mut pairs = 0;
         while bench.put(&name(pairs), &[1; 20], Condition::Always).is_ok() {
@@ -236,7 +236,11 @@ fn a_long_group_that_is_refused_leaves_the_capacity_alone() {
         }
         for round in 2..6 {
             for n in 0..pairs {
-                assert_eq!(bench.put(&name(n), &[round; 20], Condition::Always), Ok(()), "round {round}, {n}");
+                assert_eq!(
+                    bench.put(&name(n), &[round; 20], Condition::Always),
+                    Ok(()),
+                    "round {round}, {n}"
+                );
             }
         }
         (0..pairs).for_each(|n| assert_eq!(bench.delete(&name(n)), Ok(()), "{n} of {pairs}"));

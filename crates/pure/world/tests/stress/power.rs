@@ -206,3 +206,27 @@ fn failed_programs_lose_nothing_at_a_cut_with_a_capacitor() {
 fn failed_programs_lose_nothing_flushed_at_a_cut_without_a_capacitor() {
     hold(false, End::Cut, FAILING);
 }
+
+/// The same for the LSM store: cuts through its flushes, compactions, collections and manifests.
+fn hold_lsm(capacitor: bool, end: End) {
+    use saker_device::EngineKind;
+    let plan = Campaign { end, stride: tier(101, 3), recut: tier(50, 300) };
+    let mut build = rig::roomy(capacitor, 3);
+    build.config = build.config.with_engine(EngineKind::Lsm);
+    build.engine = EngineKind::Lsm;
+    let tally = campaign(&build, 3, 1500, plan);
+    println!("lsm, capacitor {capacitor}, {end:?}: {} events, {} cuts", tally.events, tally.cuts);
+    assert_eq!(tally.violations, [""; 0], "capacitor {capacitor}, {end:?}");
+    assert!(tally.cuts > 100 && tally.second_cuts > 10, "{tally:?}");
+}
+
+#[test]
+fn lsm_with_a_capacitor() {
+    hold_lsm(true, End::Cut);
+}
+
+#[test]
+fn lsm_without_a_capacitor() {
+    hold_lsm(false, End::Cut);
+    hold_lsm(false, End::Killed);
+}
