@@ -5,7 +5,8 @@ use saker_nvme::Sqe;
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::vendor::{INDIRECT_KEY_BYTES_MIN, IndirectCommand, IndirectOp};
 
-use super::{KvQueue, Place, Shape, SubmitError, Ticket};
+use super::flight::{Place, Shape};
+use super::{KvQueue, SubmitError, Ticket};
 
 /// Bytes of a key's place.
 const PLACE_BYTES: usize = 256;

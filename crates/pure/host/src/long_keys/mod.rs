@@ -5,8 +5,10 @@
 //! time but never a pair, and a change of the envelope is one Store, which is atomic. A key of exactly 16 bytes that
 //! begins with the mark takes the same way; so every device key of 16 bytes with the mark is an envelope, and no other is.
 //!
-//! Writing such a key reads the envelope first. The device cannot compare and swap, so two clients that write keys of
-//! one digest at the same moment can lose one of the writes: keep the long keys of a namespace to one writing client.
+//! Devices that take long keys by pointer do that by themselves, in one command each; then this module only chooses the
+//! way. Elsewhere, writing such a key reads the envelope first. A device cannot compare and swap, so two clients that
+//! write keys of one digest at the same moment can lose one of the writes: keep the long keys of a namespace there to one
+//! writing client.
 
 mod groups;
 mod keys;
