@@ -28,7 +28,7 @@ impl<M: Media> Device<M, Untimed> {
     #[inline]
     fn store_piggyback(&mut self, qid: u16, sqe: &Sqe) -> Result<Reply, Status> {
         let (n, value_bytes_max) = self.kv_namespace(qid, sqe)?;
-        let PiggybackStore { key, value_bytes, options, payload } = PiggybackStore::decode(sqe)?;
+        let PiggybackStore { key, value_bytes, options, payload, .. } = PiggybackStore::decode(sqe)?;
         if value_bytes > value_bytes_max {
             return Err(Status::INVALID_VALUE_SIZE);
         }
