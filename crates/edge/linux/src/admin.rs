@@ -88,8 +88,7 @@ mod tests {
 
     #[test]
     fn the_controller_is_the_kernels() {
-        let set =
-            |fid, cdw11| build::set_features(&SetFeatures { nsid: 0, fid, save: false, cdw11 });
+        let set = |fid, cdw11| build::set_features(&SetFeatures { nsid: 0, fid, save: false, cdw11 });
         assert_eq!(decide(&set(0x07, 3), 1), Decision::Answer(Status::SUCCESS, 0x000F_000F));
         assert_eq!(decide(&set(0x19, 1), 1), Decision::Answer(Status::SUCCESS, 0));
         assert_eq!(decide(&set(0x20, 1), 1), Decision::Relay);

@@ -181,7 +181,6 @@ impl Passthrough {
             _ => std::thread::sleep(REST),
         }
     }
-
 }
 
 impl Drop for Passthrough {

@@ -18,7 +18,8 @@ const VERSION: u32 = 0x0002_0000;
 
 /// Shows a controller that can be enabled at once and has all command sets.
 pub(crate) fn publish(registers: &Registers) {
-    let cap = Cap::default().with_mqes(QUEUE_ENTRIES_MAX).with_cqr(true).with_css(Cap::CSS_NVM | Cap::CSS_IO_SETS);
+    let cap =
+        Cap::default().with_mqes(QUEUE_ENTRIES_MAX).with_cqr(true).with_css(Cap::CSS_NVM | Cap::CSS_IO_SETS);
     let published = registers
         .publish_u64(offset::CAP, cap.with_to(1).0)
         .and_then(|()| registers.publish_u32(offset::VS, VERSION))
@@ -37,9 +38,7 @@ impl Passthrough {
         let csts = match (cc.en(), self.queues.is_empty()) {
             (true, true) if self.enable() => Csts::default().with_rdy(true),
             (true, true) => Csts::default().with_cfs(true),
-            (true, false) if cc.shn() != 0 => {
-                Csts::default().with_rdy(true).with_shst(Csts::SHST_COMPLETE)
-            }
+            (true, false) if cc.shn() != 0 => Csts::default().with_rdy(true).with_shst(Csts::SHST_COMPLETE),
             (true, false) => return,
             (false, _) => {
                 self.queues.clear();

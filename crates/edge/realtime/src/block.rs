@@ -27,6 +27,7 @@ const COMMAND_BYTES_MAX: usize = 64 << 10;
 ///     bytes: Some(64 << 20),
 ///     profile: "tiny".into(),
 ///     seed: 1,
+///     engine: saker_realtime::EngineKind::HashStore,
 ///     namespaces: vec![
 ///         saker_realtime::NamespacePlan::Kv { flash_bytes: None },
 ///         saker_realtime::NamespacePlan::Block { bytes: Some(16 << 20), block_bytes: 512 },

@@ -28,10 +28,10 @@ pub use open::{build_device, close_device};
 pub use raw::Raw;
 pub use records::device_config;
 pub use remote::TcpPlace;
-pub use saker_linux::Submission;
 pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
-pub use saker_device::{NamespaceConfig, NamespaceKind};
+pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind};
 pub use saker_host::{GroupStats, WriteBatch};
+pub use saker_linux::Submission;
 pub use url::DeviceUrl;
 pub use verify::{Verified, check_image, verify_image};
 

@@ -146,9 +146,9 @@ fn close_image<T>(device: Device<image::FileMedia, T>) -> Result<(), Error> {
 /// [`enum@Error`].
 pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
-        Place::Memory { bytes, profile, seed } => {
+        Place::Memory { bytes, profile, seed, engine } => {
             let profile = Profile::builtin(profile)?;
-            let mut build = Build::kv(&profile, *bytes, *seed)?;
+            let mut build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
             build.faults = url.faults;
             let host = attach(url.depth, build.config.queue_pairs_max);
             let device = match url.timing {

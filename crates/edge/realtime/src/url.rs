@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | `size` | mem | bytes of flash (default 4GiB) |
 //! | `profile` | mem | a built-in profile (default `default`); an image names its own |
-//! | `engine` | both | `hash_store`, the only one so far |
+//! | `engine` | mem | what keeps the pairs (default `hash_store`); an image has its own |
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
@@ -27,6 +27,7 @@
 
 use crate::linux::LinuxPlace;
 use crate::remote::TcpPlace;
+use saker_device::EngineKind;
 use saker_flash::FaultPlan;
 use saker_host::transfer::Adaptive;
 use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
@@ -55,6 +56,8 @@ pub enum Place {
         profile: String,
         /// Seed.
         seed: u64,
+        /// What keeps the pairs.
+        engine: EngineKind,
     },
     /// In an image file.
     File(PathBuf),
@@ -92,6 +95,8 @@ pub struct DeviceUrl {
     pub faults: FaultPlan,
 }
 
+const NO_TIMING: &str = "write off or real; virtual time is for `saker compare` and `saker reproduce`";
+
 impl DeviceUrl {
     /// Takes a URL apart.
     ///
@@ -102,7 +107,12 @@ impl DeviceUrl {
         let (head, options) = url.split_once('?').unwrap_or((url, ""));
         let place = match head.split_once(':') {
             _ if head.starts_with("/dev/") => Place::Linux(LinuxPlace::new(head)),
-            Some(("mem", "")) => Place::Memory { bytes: 4 << 30, profile: "default".into(), seed: 1 },
+            Some(("mem", "")) => Place::Memory {
+                bytes: 4 << 30,
+                profile: "default".into(),
+                seed: 1,
+                engine: EngineKind::default(),
+            },
             Some(("file", path)) if !path.is_empty() => {
                 Place::File(path.strip_prefix("//").unwrap_or(path).into())
             }
@@ -128,7 +138,7 @@ impl DeviceUrl {
             Self { place, timing: Timing::Off, threads: 0, depth: 64, transfer, nsid: None, faults };
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
-            parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), todo))?;
+            parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), &todo))?;
         }
         if parsed.timing == Timing::Real {
             parsed.threads = 1;
@@ -136,7 +146,7 @@ impl DeviceUrl {
         Ok(parsed)
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let number = || value.parse::<u64>().map_err(|_| "write a whole number");
         let in_memory = "an image has its own; give it to `saker create`";
         match (name, &mut self.place) {
@@ -155,18 +165,16 @@ impl DeviceUrl {
             }
             ("profile", Place::Memory { profile, .. }) => *profile = value.into(),
             ("seed", Place::Memory { seed, .. }) => *seed = number()?,
-            ("size" | "profile" | "seed", Place::File(_)) => return Err(in_memory),
-            ("engine", _) if value == "hash_store" => {}
-            ("engine", _) => return Err("the engine there is: hash_store"),
+            ("engine", Place::Memory { engine, .. }) => {
+                *engine = EngineKind::named(value)
+                    .ok_or_else(|| format!("write one of {}", EngineKind::names()))?;
+            }
+            ("size" | "profile" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
             ("timing", _) => {
                 self.timing = match value {
                     "off" => Timing::Off,
                     "real" => Timing::Real,
-                    _ => {
-                        return Err(
-                            "write off or real; virtual time is for `saker compare` and `saker reproduce`",
-                        );
-                    }
+                    _ => return Err(NO_TIMING.into()),
                 }
             }
             ("threads", _) => {
@@ -183,7 +191,7 @@ impl DeviceUrl {
             ("fault.spike", _) => self.faults.spike = parse_chance(value).ok_or("write it as 1/1000")?,
             ("fault.spike_ns", _) => self.faults.spike_ns = number()?,
             ("fault.cut", _) => self.faults.cut_at = number()?,
-            _ => return Err("see the README for the options there are"),
+            _ => return Err("see the README for the options there are".into()),
         }
         Ok(())
     }
@@ -236,7 +244,15 @@ mod tests {
     fn parts() {
         let url =
             DeviceUrl::parse("mem:?size=2GiB&profile=saker-mid&threads=1&fault.program=1/50").expect("sound");
-        assert_eq!(url.place, Place::Memory { bytes: 2 << 30, profile: "saker-mid".into(), seed: 1 });
+        assert_eq!(
+            url.place,
+            Place::Memory {
+                bytes: 2 << 30,
+                profile: "saker-mid".into(),
+                seed: 1,
+                engine: EngineKind::HashStore
+            }
+        );
         assert_eq!((url.threads, url.faults.program), (1, Chance::one_in(50)));
         let url = DeviceUrl::parse("file:a/b.img?timing=real").expect("sound");
         assert_eq!((url.place, url.timing, url.threads), (Place::File("a/b.img".into()), Timing::Real, 1));
@@ -275,7 +291,8 @@ mod tests {
             "tcp://h:1/x?digest=sha",
             "mem:?size=lots",
             "file:x?size=1",
-            "mem:?engine=lsm",
+            "mem:?engine=btree",
+            "file:x?engine=hash_store",
             "mem:?fault.read=2/1",
             "mem:?transfer=sgl",
             "/dev/ng0n1?io=dma",

@@ -1,7 +1,7 @@
 //! What a device is made of, as its image says.
 
-use saker_engine::HashStoreConfig;
 use saker_engine::hash_store::group::KeyCost;
+use saker_engine::{EngineKind, HashStoreConfig};
 use saker_flash::page_map::PageMapConfig;
 use saker_medium::Geometry;
 use saker_nvme::vendor::Methods;
@@ -9,8 +9,10 @@ use saker_nvme::vendor::Methods;
 /// What a namespace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamespaceKind {
-    /// Key-value pairs in a hash store.
+    /// Key-value pairs.
     Kv {
+        /// Which engine keeps them.
+        engine: EngineKind,
         /// Largest value in bytes.
         value_bytes_max: u32,
         /// Seed of the store's key order.
@@ -70,6 +72,13 @@ impl DeviceConfig {
         Self::with(vec![NamespaceConfig::kv(1, geometry, geometry.segments, seed)], capacitor, seed)
     }
 
+    /// The same with another engine for all pairs.
+    #[must_use]
+    pub fn with_engine(mut self, kind: EngineKind) -> Self {
+        self.namespaces = self.namespaces.into_iter().map(|n| n.with_engine(kind)).collect();
+        self
+    }
+
     /// One block namespace over all of the flash.
     pub fn block(geometry: &Geometry, capacitor: bool, seed: u64, block_bytes: u32) -> Self {
         let ns = NamespaceConfig::block(1, geometry, geometry.segments, capacitor, block_bytes);
@@ -96,9 +105,22 @@ impl NamespaceConfig {
     /// A KV namespace with the largest values the geometry allows (up to 2 MiB).
     pub fn kv(nsid: u32, geometry: &Geometry, quota_segments: u32, seed: u64) -> Self {
         let defaults = HashStoreConfig::new(nsid as u16, geometry, quota_segments, true);
-        let kind =
-            NamespaceKind::Kv { value_bytes_max: defaults.value_bytes_max, seed, error_on_delete: false };
+        let kind = NamespaceKind::Kv {
+            engine: EngineKind::default(),
+            value_bytes_max: defaults.value_bytes_max,
+            seed,
+            error_on_delete: false,
+        };
         Self { nsid, quota_segments, kind }
+    }
+
+    /// The same with another engine, if it has pairs.
+    #[must_use]
+    pub fn with_engine(mut self, kind: EngineKind) -> Self {
+        if let NamespaceKind::Kv { engine, .. } = &mut self.kind {
+            *engine = kind;
+        }
+        self
     }
 
     /// A block namespace as large as its quota allows.

@@ -10,6 +10,7 @@ use crate::queues::Queues;
 use crate::stats::{DeviceStats, NamespaceSnapshot, Snapshot};
 use crate::transfer::Pieces;
 use crate::vendor;
+use saker_engine::Engine;
 use saker_flash::{Flash, Media};
 use saker_link::{BarBuffer, DeviceCq, DeviceSq, DmaSpace, Doorbells, Registers, Sqe};
 use saker_log::recover::Damage;
@@ -391,7 +392,7 @@ impl<M: Media, T> Device<M, T> {
     fn enter_pending(&mut self) {
         for ns in &mut self.namespaces {
             if let Store::Kv(s) = &mut ns.store {
-                s.enter_pending();
+                s.settle();
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::config::{NamespaceKind, TRANSFER_BYTES_MAX};
 use crate::groups::GroupRequest;
 use crate::namespace::{Namespace, Store};
 use crate::transfer::{HostData, Pieces};
-use saker_engine::{Condition, HashStore, KvError, Sink, SourceError};
+use saker_engine::{AnyEngine, Condition, Engine, KvError, Sink, Source, SourceError};
 use saker_flash::page_map::{BlockError, PageMap};
 use saker_flash::{Media, NamespaceMedium};
 use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
@@ -218,12 +218,12 @@ impl Request {
     }
 }
 
-/// Stores a value that is in the device already.
+/// Stores a value without a request.
 #[inline]
-pub fn store_bytes<M: Media, W: Meter>(
+pub fn store_value<M: Media, W: Meter, S: Source>(
     namespace: &mut Namespace,
     key: &Key,
-    mut value: &[u8],
+    value: &mut S,
     options: StoreOptions,
     m: &mut NamespaceMedium<'_, M>,
     w: &mut W,
@@ -231,7 +231,7 @@ pub fn store_bytes<M: Media, W: Meter>(
     w.work(Unit::Decode, 1);
     match &mut namespace.store {
         Store::Kv(store) => {
-            let step = store.store(key.as_bytes(), &mut value, condition(options), m, w);
+            let step = store.store(key.as_bytes(), value, condition(options), m, w);
             reply(step.map(|r| r.map(|()| 0)), false)
         }
         Store::Damaged(_) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
@@ -267,7 +267,7 @@ fn block_data_bytes(command: &NvmCommand, block_bytes: u32, blocks: u64) -> Resu
 fn kv<M: Media, W: Meter>(
     command: &KvCommand,
     pieces: &Pieces,
-    store: &mut HashStore,
+    store: &mut AnyEngine,
     error_on_delete: bool,
     Reach { space, dma_engine }: Reach<'_>,
     m: &mut NamespaceMedium<'_, M>,
@@ -294,12 +294,9 @@ fn kv<M: Media, W: Meter>(
             }
             step => reply(step.map(|r| r.map(|()| 0)), false),
         },
-        KvCommand::Exist { key } => {
-            let status = store.exist(key.as_bytes(), w).map_or_else(kv_status, |()| Status::SUCCESS);
-            Outcome::Done(Reply::status(status))
-        }
+        KvCommand::Exist { key } => reply(store.exist(key.as_bytes(), m, w).map(|r| r.map(|()| 0)), false),
         KvCommand::List { start, buffer_bytes } => {
-            Outcome::Done(list(start.as_ref(), *buffer_bytes, pieces, store, space, w))
+            list(start.as_ref(), *buffer_bytes, pieces, store, space, m, w)
         }
         KvCommand::Flush => {
             Outcome::Done(Reply { flush: Some(store.flush(m)), ..Reply::status(Status::SUCCESS) })
@@ -326,7 +323,7 @@ impl Sink for Few<'_> {
 fn small<M: Media, W: Meter>(
     command: &InlineRetrieve,
     found: &mut Vec<u8>,
-    store: &mut HashStore,
+    store: &mut AnyEngine,
     m: &mut NamespaceMedium<'_, M>,
     w: &mut W,
 ) -> Outcome {
@@ -347,7 +344,7 @@ fn small<M: Media, W: Meter>(
 }
 
 #[inline]
-fn condition(options: StoreOptions) -> Condition {
+pub(crate) fn condition(options: StoreOptions) -> Condition {
     if options.contains(StoreOptions::MUST_EXIST) {
         Condition::MustExist
     } else if options.contains(StoreOptions::MUST_NOT_EXIST) {
@@ -393,29 +390,28 @@ pub fn block_status(e: BlockError) -> Status {
     }
 }
 
-fn list<W: Meter>(
+fn list<M: Media, W: Meter>(
     start: Option<&Key>,
     buffer_bytes: u32,
     pieces: &Pieces,
-    store: &mut HashStore,
+    store: &mut AnyEngine,
     space: &DmaSpace,
+    m: &mut NamespaceMedium<'_, M>,
     w: &mut W,
-) -> Reply {
+) -> Outcome {
     let mut buffer = vec![0; buffer_bytes as usize];
-    let Ok(mut writer) = ListWriter::new(&mut buffer) else { return Reply::status(Status::INVALID_FIELD) };
-    let listed = store.list(
-        start.map_or(&[], Key::as_bytes),
-        |key| Key::new(key).is_ok_and(|key| writer.push(&key).is_ok()),
-        w,
-    );
-    if let Err(e) = listed {
-        return Reply::status(kv_status(e));
-    }
-    let bytes = writer.bytes();
-    let length = bytes as u32;
-    match pieces.write(space, 0, &buffer[..length as usize]) {
-        Ok(()) => Reply { bytes_out: length, ..Reply::status(Status::SUCCESS) },
-        Err(_) => Reply::status(Status::DATA_TRANSFER_ERROR),
+    let Ok(mut writer) = ListWriter::new(&mut buffer) else {
+        return Outcome::Done(Reply::status(Status::INVALID_FIELD));
+    };
+    let start = start.map_or(&[][..], Key::as_bytes);
+    let listed = store.list(start, |key| Key::new(key).is_ok_and(|key| writer.push(&key).is_ok()), m, w);
+    let length = writer.bytes() as u32;
+    match listed {
+        Step::Done(Ok(())) => Outcome::Done(match pieces.write(space, 0, &buffer[..length as usize]) {
+            Ok(()) => Reply { bytes_out: length, ..Reply::status(Status::SUCCESS) },
+            Err(_) => Reply::status(Status::DATA_TRANSFER_ERROR),
+        }),
+        other => reply(other.map(|r| r.map(|()| 0)), false),
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::config::TRANSFER_BYTES_MAX;
 use crate::execute::{Outcome, Reach, Reply, Timing, kv_status};
 use crate::transfer::Pieces;
-use saker_engine::{Answers, GroupError, GroupOp, GroupSource, HashStore, KvError, Member, SourceError};
+use saker_engine::{
+    Answers, AnyEngine, Engine, GroupError, GroupOp, GroupSource, KvError, Member, SourceError,
+};
 use saker_link::Sqe;
 use saker_medium::{Medium, Step};
 use saker_nvme::group::results::ResultsWriter;
@@ -118,7 +120,7 @@ impl GroupRequest {
     /// Executes it.
     pub fn execute<M: Medium, W: Meter>(
         &mut self,
-        store: &mut HashStore,
+        store: &mut AnyEngine,
         kept: &mut Kept,
         reach: Reach<'_>,
         m: &mut M,
@@ -149,7 +151,7 @@ impl GroupRequest {
         form: Form,
         bytes: u32,
         answers: &mut A,
-        store: &mut HashStore,
+        store: &mut AnyEngine,
         reach: Reach<'_>,
         m: &mut M,
         w: &mut W,
@@ -167,7 +169,7 @@ impl GroupRequest {
     }
 
     /// Binds the keys of the payload.
-    fn bind(&self, id: &GroupId, bytes: u32, store: &mut HashStore, reach: Reach<'_>) -> Reply {
+    fn bind(&self, id: &GroupId, bytes: u32, store: &mut AnyEngine, reach: Reach<'_>) -> Reply {
         let mut payload = vec![0; bytes as usize];
         if !payload.is_empty() && self.pieces.read(reach.space, 0, &mut payload).is_err() {
             return Reply::status(Status::DATA_TRANSFER_ERROR);
@@ -365,7 +367,7 @@ impl GroupSource for HostGroup<'_> {
         Ok(self.staged.as_deref().unwrap_or_default())
     }
 
-    fn parse(&self, payload: &[u8], visit: &mut dyn FnMut(Member)) -> Result<(), Malformed> {
+    fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Malformed> {
         parse(self.form, payload, |e| visit(Member { op: op(e.op), key: e.key, value: e.value })).map(|_| ())
     }
 }

@@ -2,6 +2,7 @@
 //! erase cycle it belongs to, and a checksum of its data. Recovery and `saker check` rely on it alone.
 
 use crate::PageAddr;
+use crate::planted::{self, Fault};
 use thiserror::Error;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -147,11 +148,17 @@ impl PageHeader {
 
 /// CRC-32C (Castagnoli), as NVMe uses it.
 pub fn crc32c(bytes: &[u8]) -> u32 {
+    if planted::is(Fault::TornPagesPass) {
+        return 0;
+    }
     crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
 /// The checksum of a page: its data, then the owner's out-of-band part.
 pub fn page_crc(data: &[u8], owner_oob: &[u8]) -> u32 {
+    if planted::is(Fault::TornPagesPass) {
+        return 0;
+    }
     let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
     digest.update(data);
     digest.update(owner_oob);

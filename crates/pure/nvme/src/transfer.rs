@@ -115,10 +115,7 @@ pub fn blocks_told(sqe: &Sqe, data: &[u8]) -> Option<(u32, Contents)> {
 /// As [`Contents::only_reads`], of an admin command.
 #[must_use]
 pub const fn admin_only_reads(sqe: &Sqe) -> bool {
-    matches!(
-        sqe.opcode,
-        admin::opcode::IDENTIFY | admin::opcode::GET_LOG_PAGE | admin::opcode::GET_FEATURES
-    )
+    matches!(sqe.opcode, admin::opcode::IDENTIFY | admin::opcode::GET_LOG_PAGE | admin::opcode::GET_FEATURES)
 }
 
 /// Whether a command needs memory that host and device share. Buses that move data by commands have none: there, groups

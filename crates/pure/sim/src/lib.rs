@@ -4,6 +4,7 @@
 
 pub mod digest;
 pub mod event;
+pub mod lanes;
 pub mod latency;
 pub mod meter;
 pub mod profile;
@@ -13,6 +14,7 @@ pub mod time;
 
 pub use digest::Digest;
 pub use event::EventQueue;
+pub use lanes::Lanes;
 pub use latency::{LatencyTable, TimedOp};
 pub use meter::{CpuMeter, CpuPrices, Free, Meter, Unit};
 pub use seed::{Chance, Rng, Seed};

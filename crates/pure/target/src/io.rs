@@ -28,7 +28,9 @@ pub fn check(sqe: &Sqe, mut data: Vec<u8>, room: u32, facts: &[NamespaceFacts]) 
     }
     let contents = match facts.iter().find(|ns| ns.nsid == sqe.nsid.get()).map(|ns| &ns.kind) {
         Some(NamespaceKind::Kv { .. }) => Some(Contents::Kv),
-        Some(NamespaceKind::Block { block_bytes, .. }) => Some(Contents::Blocks { block_bytes: *block_bytes }),
+        Some(NamespaceKind::Block { block_bytes, .. }) => {
+            Some(Contents::Blocks { block_bytes: *block_bytes })
+        }
         // The device refuses it, or it is a Flush of all namespaces.
         None => None,
     };

@@ -29,7 +29,7 @@ fn nonsense_is_refused_in_one_line() {
         (&["put", "k", "v", "--device", "mem:?threads=9"], "write 0 or 1"),
         (&["put", "k", "v", "--device", "mem:?depth=0"], "write 1 to 4095"),
         (&["put", "k", "v", "--device", "mem:?timing=virtual"], "write off or real"),
-        (&["put", "k", "v", "--device", "mem:?engine=lsm"], "hash_store"),
+        (&["put", "k", "v", "--device", "mem:?engine=btree"], "hash_store"),
         (&["put", "k", "v", "--device", "mem:?seed=x"], "write a whole number"),
         (&["put", "k", "v", "--device", "mem:?fault.read=2/1"], "write it as 1/1000"),
         (&["put", "k", "v", "--device", "mem:?fault.cut=x"], "write a whole number"),

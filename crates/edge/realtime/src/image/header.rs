@@ -7,6 +7,7 @@
 use super::config::{NAMESPACES_MAX, NamespaceKind, NamespaceRecord, PROFILE_BYTES_MAX, check_namespaces};
 use super::layout::{BLOCK_BYTES, Layout};
 use super::{BootId, ImageConfig};
+use saker_engine::EngineKind;
 use saker_medium::header::crc32c;
 use saker_medium::{Geometry, PowerHistory, Stream};
 use std::fs::File;
@@ -73,7 +74,8 @@ struct Wire {
 struct WireNamespace {
     nsid: U32,
     kind: u8,
-    reserved: [u8; 3],
+    engine: u8,
+    reserved: [u8; 2],
     quota_segments: U32,
     block_bytes: U32,
     blocks: U64,
@@ -258,6 +260,7 @@ fn put_namespaces(wire: &mut Wire, records: &[NamespaceRecord]) {
             NamespaceKind::Kv => 1,
             NamespaceKind::Block => 2,
         };
+        out.engine = record.engine.code();
         out.quota_segments = record.quota_segments.into();
         out.block_bytes = record.block_bytes.into();
         out.blocks = record.blocks.into();
@@ -338,9 +341,11 @@ fn decode_namespace(wire: &WireNamespace) -> Result<NamespaceRecord, Fault> {
         2 => NamespaceKind::Block,
         other => return Err(Fault::Bad(format!("namespace kind {other} does not exist"))),
     };
+    let unknown = || Fault::Unsupported(format!("an engine this program does not know ({})", wire.engine));
     Ok(NamespaceRecord {
         nsid: wire.nsid.get(),
         kind,
+        engine: EngineKind::from_code(wire.engine).ok_or_else(unknown)?,
         quota_segments: wire.quota_segments.get(),
         block_bytes: wire.block_bytes.get(),
         blocks: wire.blocks.get(),

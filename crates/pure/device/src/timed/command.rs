@@ -28,7 +28,7 @@ impl<M: Media> Device<M, Timed> {
     }
 
     pub(super) fn begin(&mut self, qid: u16, sqe: Sqe) {
-        let head = if sqe.opcode == opcode::STORE_INLINE { self.queues.take_inline(qid) } else { None };
+        let head = if sqe.opcode == opcode::STORE_INLINE { self.queues.take_inline(qid, &sqe) } else { None };
         let slots = head.as_ref().map_or(0, |h| u64::from(h.slots()));
         let held = head.as_ref().map_or(0, |h| h.bytes().len() as u32);
         self.queues.hold(qid, held);

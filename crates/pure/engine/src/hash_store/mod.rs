@@ -6,6 +6,7 @@
 
 pub mod checkpoint;
 mod credit;
+mod engine;
 pub mod gc;
 pub mod group;
 pub mod list;

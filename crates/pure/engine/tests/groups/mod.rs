@@ -80,7 +80,7 @@ fn power_cycle(bench: &mut Bench, rng: &mut Rng, ring_lasts: bool) {
 /// `grouped`: out of a hundred groups, how many are carried out as such and not one by one.
 fn group_history(seed: u64, ring_lasts: bool, faults: FaultPlan, grouped: u64) -> Model {
     let mut rng = Seed(seed).rng();
-    let mut bench = Bench::new(ring_lasts, faults);
+    let mut bench = Bench::new(EngineKind::HashStore, ring_lasts, faults);
     let (mut model, mut groups) = (Model::new(), Seed(seed).child("how").rng());
     for step in 0..1500 {
         let forms: [&[GroupOp]; 5] =
@@ -133,7 +133,7 @@ fn entry(op: GroupOp, key: &[u8], value: &[u8]) -> Entry {
 
 #[test]
 fn a_refused_group_changes_nothing() {
-    let mut bench = Bench::new(true, FaultPlan::default());
+    let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
     bench.put(b"a", b"1", Condition::Always).expect("room");
     let digest = bench.store.digest();
     let twice = [entry(Store, b"b", b"2"), entry(Delete, b"a", b""), entry(Store, b"b", b"3")];
@@ -162,7 +162,7 @@ fn a_refused_group_changes_nothing() {
 
 #[test]
 fn members_fail_alone() {
-    let mut bench = Bench::new(true, FaultPlan::default());
+    let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
     bench.config.value_bytes_max = 100;
     bench.restart(PowerHistory::Killed, 1);
     let long_key = [b'k'; 17];
@@ -186,7 +186,7 @@ fn members_fail_alone() {
 /// Whatever fills the store, a group is refused as a whole, and what was there can be replaced and deleted by groups.
 #[test]
 fn a_store_filled_by_groups() {
-    let mut bench = Bench::new(true, FaultPlan::default());
+    let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
     let of = |n: u32, fill: u8| -> Vec<Entry> {
         (0..16).map(|i| entry(Store, format!("{:07}", n * 16 + i).as_bytes(), &[fill; 20])).collect()
     };
@@ -212,9 +212,40 @@ fn a_store_filled_by_groups() {
     assert_eq!(bench.store.stats().pair_bytes, 0);
 }
 
+/// A long record lets segments end earlier. One that was refused must not count: a full store would be more than full,
+/// and could not even collect.
+#[test]
+fn a_long_group_that_is_refused_leaves_the_capacity_alone() {
+    for (op, bytes) in [(Store, 3000), (Store, 700), (Delete, 0), (Store, 0)] {
+        let mut bench = Bench::new(true, FaultPlan::default());
+        let name = |n: u32| format!("{n:07}").into_bytes();
+        let mut pairs = 0;
+        while bench.put(&name(pairs), &[1; 20], Condition::Always).is_ok() {
+            pairs += 1;
+        }
+        let capacity = |b: &mut Bench| b.store.capacity_bytes(&b.flash.view(OWNER, Class::Foreground));
+        let before = capacity(&mut bench);
+        // One long value, or many pairs that are there.
+        let many = (0..200).map(|n| entry(op, &name(n), if op == Store { &[1; 20] } else { b"" })).collect();
+        let long = if bytes > 0 { vec![entry(Store, b"new", &vec![9; bytes])] } else { many };
+        let mut broken = Payload::new(&long, false);
+        broken.bytes.pop();
+        for group in [Payload::new(&long, false), broken] {
+            assert!(bench.group(&group).is_err(), "{op:?} of {bytes} bytes into a full store");
+            assert_eq!(capacity(&mut bench), before, "{op:?} of {bytes} bytes");
+        }
+        for round in 2..6 {
+            for n in 0..pairs {
+                assert_eq!(bench.put(&name(n), &[round; 20], Condition::Always), Ok(()), "round {round}, {n}");
+            }
+        }
+        (0..pairs).for_each(|n| assert_eq!(bench.delete(&name(n)), Ok(()), "{n} of {pairs}"));
+    }
+}
+
 #[test]
 fn a_flipped_bit_is_never_a_value() {
-    let mut bench = Bench::new(true, FaultPlan::default());
+    let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
     let entries = [entry(Store, b"one", &[7; 40]), entry(Store, b"two", &[8; 31])];
     bench.group(&Payload::new(&entries, false)).expect("room");
     let (media, ring) = bench.flash.cut(PowerCut { seed: 1, ring_kept: true });
@@ -244,7 +275,7 @@ fn keys_cost_as_the_profile_says() {
     (picos[Unit::Probe as usize], picos[Unit::Move as usize]) = (100_000, 1000);
     let entries: Vec<_> = (0..10).map(|n| entry(Store, &[n, 1], b"v")).collect();
     for (cost, nanos) in [(KeyCost::PerPair, 2000), (KeyCost::Batched, 210)] {
-        let mut bench = Bench::new(true, FaultPlan::default());
+        let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
         bench.config.group_keys = cost;
         bench.restart(PowerHistory::Killed, 1);
         let mut meter = CpuMeter::new(CpuPrices::from_picos(picos));

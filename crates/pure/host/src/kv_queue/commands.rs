@@ -40,7 +40,7 @@ impl KvQueue {
     #[inline]
     pub fn store(&mut self, key: &Key, value: &[u8], options: StoreOptions) -> Result<Ticket, SubmitError> {
         if !self.only_prps {
-            let method = self.method_for(u32::try_from(value.len()).unwrap_or(u32::MAX));
+            let method = self.choose(u32::try_from(value.len()).unwrap_or(u32::MAX));
             return self.store_by(method, key, value, options);
         }
         self.store_prp(key, value, options)

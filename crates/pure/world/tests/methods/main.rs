@@ -12,6 +12,7 @@ mod rig;
 mod runs;
 mod sgl;
 mod traffic;
+mod workloads;
 
 /// Cases of a property: `check` by default, `soak` with `SAKER_TIER=soak`.
 #[expect(

@@ -12,7 +12,7 @@ use saker_world::{Build, Clocked};
 
 /// How a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+pub enum End {
     /// Power is cut.
     Cut,
     /// The process is killed.
@@ -61,22 +61,25 @@ fn check(history: &History, rig: &mut Rig<Clocked<MemMedia>>, forgets: bool, vio
     }
 }
 
+/// Operations from which on a history must have had everything in it.
+const RICH: u32 = 1600;
+
 /// What a campaign counted.
 #[derive(Debug, Default)]
-struct Tally {
+pub struct Tally {
     events: u64,
     cuts: u64,
     second_cuts: u64,
-    violations: Vec<String>,
+    pub violations: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Campaign {
-    end: End,
+pub struct Campaign {
+    pub end: End,
     /// Every how many events of the history there is a cut.
-    stride: u64,
+    pub stride: u64,
     /// Every how many cuts the recovery is cut too, at every event.
-    recut: u64,
+    pub recut: u64,
 }
 
 fn cut_here(
@@ -124,7 +127,8 @@ fn is_rich(s: &Snapshot) {
     assert!(block.gc_blocks_copied >= 1, "{block:?}");
 }
 
-fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Tally {
+/// Runs a history to its end, or until there are violations enough.
+pub fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Tally {
     let mut rig = Rig::<Clocked<MemMedia>>::new(build);
     let faults = build.faults.program != Chance::NEVER;
     let mut history = History::new(Plan { seed, operations, faults });
@@ -137,7 +141,7 @@ fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Tally 
         tally.violations.len() < 20
     });
     tally.violations.extend(history.violations.iter().cloned());
-    if tally.violations.is_empty() {
+    if tally.violations.is_empty() && operations >= RICH {
         use crate::rig::Machine;
         is_rich(&rig.machine.snapshot());
     }

@@ -1,6 +1,8 @@
 //! A host on a device with one KV namespace (1) and one block namespace (2), one queue pair for each.
 
-use saker_device::{Attachment, Costs, Device, DeviceConfig, NamespaceConfig, NamespaceKind, Snapshot};
+use saker_device::{
+    Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind, Snapshot,
+};
 use saker_device::{Timed, timings};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
@@ -54,7 +56,15 @@ fn sized(capacitor: bool, seed: u64, kv_segments: u32) -> Build {
     config.methods = Methods::default();
     let profile = Profile::builtin("tiny").expect("built in");
     let shape = Shape { geometry, channels: 2, luns: 4 };
-    Build { profile, shape, config, faults: FaultPlan::default(), nand: true, traces: false }
+    Build {
+        profile,
+        shape,
+        config,
+        faults: FaultPlan::default(),
+        nand: true,
+        traces: false,
+        engine: EngineKind::default(),
+    }
 }
 
 /// Logical blocks of the block namespace.
