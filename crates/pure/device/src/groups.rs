@@ -1,23 +1,24 @@
 //! Groups: many operations in one command, executed by one call of the engine (HotStorage'19).
 
+mod answers;
 mod bulk;
 mod gather;
 mod long;
+mod source;
 
 use crate::config::TRANSFER_BYTES_MAX;
 use crate::execute::{Outcome, Reach, Reply, Timing, kv_status};
 use crate::transfer::{Aside, Pieces};
+use answers::{Failing, Failures, Told};
 use gather::Vector;
-use saker_engine::{
-    Answers, AnyEngine, Engine, GroupError, GroupOp, GroupSource, KvError, Member, SourceError,
-};
+use saker_engine::{Answers, AnyEngine, Engine, GroupError, GroupSource, SourceError};
 use saker_link::{Sqe, Traffic};
 use saker_long_keys::{NarrowDigest, device_key};
 use saker_medium::{Medium, Reads, Step};
-use saker_nvme::group::results::ResultsWriter;
 use saker_nvme::group::{Form, GroupCommand, GroupId, Malformed, Op, parse};
 use saker_nvme::{Key, Status};
 use saker_sim::{Meter, TimedOp, Unit};
+use source::{Fault, GroupReach, HostGroup, plain};
 use std::collections::VecDeque;
 
 /// Results kept for hosts that have not fetched them, by number and in bytes: the oldest go first.
@@ -325,173 +326,6 @@ fn refusal(refused: GroupError<Malformed>) -> Reply {
         GroupError::Transfer => (Status::DATA_TRANSFER_ERROR, 0),
     };
     Reply { dw0: at, ..Reply::status(status) }
-}
-
-/// Tells how many operations failed.
-trait Failing {
-    fn failed(&self) -> u32;
-}
-
-/// Nobody asks for more than how many failed.
-#[derive(Clone, Debug, Default)]
-struct Failures(u32);
-
-impl Failing for Failures {
-    fn failed(&self) -> u32 {
-        self.0
-    }
-}
-
-impl Answers for Failures {
-    fn begin(&mut self, _: u32) {}
-
-    #[inline]
-    fn done(&mut self, result: Result<(), KvError>) {
-        self.0 += u32::from(result.is_err());
-    }
-
-    fn found(&mut self, _: u32) -> bool {
-        false
-    }
-
-    fn value(&mut self, _: &[u8]) {}
-}
-
-/// Results as they go to the host.
-#[derive(Debug)]
-struct Told {
-    writer: ResultsWriter,
-    bytes_max: usize,
-    /// Whether some operation found a value.
-    reads: bool,
-}
-
-impl Told {
-    fn new(bytes_max: u32) -> Self {
-        Self { writer: ResultsWriter::default(), bytes_max: bytes_max as usize, reads: false }
-    }
-
-    fn finish(self) -> Vec<u8> {
-        self.writer.finish()
-    }
-}
-
-impl Failing for Told {
-    fn failed(&self) -> u32 {
-        self.writer.failed()
-    }
-}
-
-impl Answers for Told {
-    fn begin(&mut self, members: u32) {
-        self.writer = ResultsWriter::new(members, self.bytes_max);
-    }
-
-    fn done(&mut self, result: Result<(), KvError>) {
-        self.writer.push(result.map_or_else(kv_status, |()| Status::SUCCESS));
-    }
-
-    fn found(&mut self, value_bytes: u32) -> bool {
-        self.reads = true;
-        self.writer.begin_value(value_bytes)
-    }
-
-    fn value(&mut self, bytes: &[u8]) {
-        self.writer.value(bytes);
-    }
-}
-
-/// The host's memory, and whether long keys are taken.
-#[derive(Clone, Copy, Debug)]
-struct GroupReach<'a> {
-    reach: Reach<'a>,
-    long_keys: Option<NarrowDigest>,
-}
-
-/// What keeps the engine from taking a payload as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    Malformed(Malformed),
-    /// A key is longer than the engine's, and the device takes such keys.
-    LongKey,
-}
-
-/// A refusal that is none of long keys.
-fn plain(refused: GroupError<Fault>) -> GroupError<Malformed> {
-    match refused {
-        GroupError::Malformed(Fault::Malformed(malformed)) => GroupError::Malformed(malformed),
-        GroupError::Malformed(Fault::LongKey) => unreachable!("found only where long keys are taken"),
-        GroupError::Duplicate(at) => GroupError::Duplicate(at),
-        GroupError::TooLong => GroupError::TooLong,
-        GroupError::CapacityExceeded => GroupError::CapacityExceeded,
-        GroupError::Transfer => GroupError::Transfer,
-    }
-}
-
-/// A payload in host memory.
-struct HostGroup<'a> {
-    reach: GroupReach<'a>,
-    pieces: &'a Pieces,
-    bytes: u32,
-    form: Form,
-    staged: &'a mut Option<Vec<u8>>,
-}
-
-impl GroupSource for HostGroup<'_> {
-    type Malformed = Fault;
-
-    fn bytes(&self) -> u32 {
-        self.bytes
-    }
-
-    fn lead_bytes(&self) -> u32 {
-        self.form.lead_bytes() as u32
-    }
-
-    fn only_writes(&self) -> bool {
-        // What was staged once is not fetched again.
-        matches!(self.form, Form::All(op) if op.is_write()) && self.staged.is_none()
-    }
-
-    fn is_copied_by_core(&self) -> bool {
-        !self.reach.reach.dma_engine
-    }
-
-    fn read(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
-        if out.is_empty() { Ok(()) } else { self.pieces.read(self.reach.reach.space, 0, out) }
-    }
-
-    fn staged(&mut self) -> Result<&[u8], SourceError> {
-        if self.staged.is_none() {
-            let mut payload = vec![0; self.bytes as usize];
-            self.read(&mut payload)?;
-            *self.staged = Some(payload);
-        }
-        Ok(self.staged.as_deref().unwrap_or_default())
-    }
-
-    fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Fault> {
-        let mut key_bytes_max = 0;
-        let parsed = parse(self.form, payload, |e| {
-            key_bytes_max = key_bytes_max.max(e.key.len());
-            visit(Member { op: op(e.op), key: e.key, value: e.value });
-        });
-        match parsed {
-            Err(malformed) => Err(Fault::Malformed(malformed)),
-            Ok(_) if key_bytes_max > Key::MAX_LEN && self.reach.long_keys.is_some() => Err(Fault::LongKey),
-            Ok(_) => Ok(()),
-        }
-    }
-}
-
-#[inline]
-fn op(op: Op) -> GroupOp {
-    match op {
-        Op::Store => GroupOp::Store,
-        Op::Retrieve => GroupOp::Retrieve,
-        Op::Delete => GroupOp::Delete,
-        Op::Exist => GroupOp::Exist,
-    }
 }
 
 /// An identification is a name of up to 16 bytes, like a key.

@@ -37,16 +37,16 @@ fn run(client: &mut KvClient<Inline<MemMedia>>) -> Vec<OpOutcome> {
     let mut told = Vec::new();
     let mut stores = client.begin(Form::All(Op::Store));
     for n in 0..100 {
-        stores.store(&key(n), &vec![n as u8; n as usize * 60]).expect("a store");
+        stores.store(key(n), &vec![n as u8; n as usize * 60]).expect("a store");
     }
     told.extend(stores.commit().expect("carried out"));
     let mut mixed = client.begin(Form::Mixed);
     for n in 80..120 {
         match n % 4 {
-            0 => mixed.delete(&key(n)),
-            1 => mixed.retrieve(&key(n)),
-            2 => mixed.exist(&key(n)),
-            _ => mixed.store(&key(n), b"mixed"),
+            0 => mixed.delete(key(n)),
+            1 => mixed.retrieve(key(n)),
+            2 => mixed.exist(key(n)),
+            _ => mixed.store(key(n), b"mixed"),
         }
         .expect("mixed");
     }

@@ -45,7 +45,7 @@ fn group(client: &mut KvClient<Clocked<MemMedia>>, pairs: u32) {
     let mut group = client.begin(Form::All(Op::Store));
     for n in 0..pairs {
         // 32-byte keys are not the device's own: the value has the 16 bytes that the key lacks.
-        group.store(&key(n), &[1; 1040]).expect("a store");
+        group.store(key(n), &[1; 1040]).expect("a store");
     }
     assert!(group.commit().expect("carried out").iter().all(Result::is_ok));
 }

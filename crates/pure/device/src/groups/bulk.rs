@@ -1,7 +1,8 @@
 //! Bulk Put, after KV-CSD: one command brings many pairs, and the device unpacks them into records of their own. What it
 //! costs beside a group: a header and a copy of each pair, and a command that can be cut in its middle.
 
-use super::{Failures, GroupRequest, refusal};
+use super::answers::Failures;
+use super::{GroupRequest, refusal};
 use crate::execute::{Outcome, Reply};
 use saker_engine::{Answers, AnyEngine, Condition, Engine, GroupError};
 use saker_link::DmaSpace;

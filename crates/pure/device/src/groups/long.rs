@@ -33,9 +33,12 @@ struct Touched {
     member: usize,
 }
 
+/// How a member ended, with the value it found.
+type Ended = (Result<(), KvError>, Option<Vec<u8>>);
+
 /// What the engine answered, by member.
 #[derive(Debug, Default)]
-struct Answered(Vec<(Result<(), KvError>, Option<Vec<u8>>)>);
+struct Answered(Vec<Ended>);
 
 type Refused = GroupError<Malformed>;
 
@@ -298,7 +301,9 @@ impl GroupSource for Packed {
     }
 
     fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Malformed> {
-        parse(Form::Mixed, payload, |e| visit(Member { op: super::op(e.op), key: e.key, value: e.value }))
-            .map(|_| ())
+        parse(Form::Mixed, payload, |e| {
+            visit(Member { op: super::source::op(e.op), key: e.key, value: e.value })
+        })
+        .map(|_| ())
     }
 }

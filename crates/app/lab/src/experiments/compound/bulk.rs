@@ -108,7 +108,7 @@ fn one_cut(
     all.lost_max = all.lost_max.max(lost);
     all.took.time += took.time;
     all.took.commands += took.commands;
-    all.took.traffic = all.took.traffic + took.traffic;
+    all.took.traffic += took.traffic;
     Ok(())
 }
 

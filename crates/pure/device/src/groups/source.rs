@@ -1,0 +1,101 @@
+//! A payload in host memory, as the engine takes it.
+
+use crate::execute::Reach;
+use crate::transfer::Pieces;
+use saker_engine::{GroupError, GroupOp, GroupSource, Member, SourceError};
+use saker_long_keys::NarrowDigest;
+use saker_nvme::Key;
+use saker_nvme::group::{Form, Malformed, Op, parse};
+
+/// The host's memory, and whether long keys are taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupReach<'a> {
+    pub(super) reach: Reach<'a>,
+    pub(super) long_keys: Option<NarrowDigest>,
+}
+
+/// What keeps the engine from taking a payload as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Malformed(Malformed),
+    /// A key is longer than the engine's, and the device takes such keys.
+    LongKey,
+}
+
+/// A refusal that is none of long keys.
+pub(super) fn plain(refused: GroupError<Fault>) -> GroupError<Malformed> {
+    match refused {
+        GroupError::Malformed(Fault::Malformed(malformed)) => GroupError::Malformed(malformed),
+        GroupError::Malformed(Fault::LongKey) => unreachable!("found only where long keys are taken"),
+        GroupError::Duplicate(at) => GroupError::Duplicate(at),
+        GroupError::TooLong => GroupError::TooLong,
+        GroupError::CapacityExceeded => GroupError::CapacityExceeded,
+        GroupError::Transfer => GroupError::Transfer,
+    }
+}
+
+/// A payload in host memory.
+pub(super) struct HostGroup<'a> {
+    pub(super) reach: GroupReach<'a>,
+    pub(super) pieces: &'a Pieces,
+    pub(super) bytes: u32,
+    pub(super) form: Form,
+    pub(super) staged: &'a mut Option<Vec<u8>>,
+}
+
+impl GroupSource for HostGroup<'_> {
+    type Malformed = Fault;
+
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    fn lead_bytes(&self) -> u32 {
+        self.form.lead_bytes() as u32
+    }
+
+    fn only_writes(&self) -> bool {
+        // What was staged once is not fetched again.
+        matches!(self.form, Form::All(op) if op.is_write()) && self.staged.is_none()
+    }
+
+    fn is_copied_by_core(&self) -> bool {
+        !self.reach.reach.dma_engine
+    }
+
+    fn read(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
+        if out.is_empty() { Ok(()) } else { self.pieces.read(self.reach.reach.space, 0, out) }
+    }
+
+    fn staged(&mut self) -> Result<&[u8], SourceError> {
+        if self.staged.is_none() {
+            let mut payload = vec![0; self.bytes as usize];
+            self.read(&mut payload)?;
+            *self.staged = Some(payload);
+        }
+        Ok(self.staged.as_deref().unwrap_or_default())
+    }
+
+    fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Fault> {
+        let mut key_bytes_max = 0;
+        let parsed = parse(self.form, payload, |e| {
+            key_bytes_max = key_bytes_max.max(e.key.len());
+            visit(Member { op: op(e.op), key: e.key, value: e.value });
+        });
+        match parsed {
+            Err(malformed) => Err(Fault::Malformed(malformed)),
+            Ok(_) if key_bytes_max > Key::MAX_LEN && self.reach.long_keys.is_some() => Err(Fault::LongKey),
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+#[inline]
+pub(super) fn op(op: Op) -> GroupOp {
+    match op {
+        Op::Store => GroupOp::Store,
+        Op::Retrieve => GroupOp::Retrieve,
+        Op::Delete => GroupOp::Delete,
+        Op::Exist => GroupOp::Exist,
+    }
+}
