@@ -1,5 +1,8 @@
 //! The engines there are, behind one type, for drivers that learn from an image or a URL which one to run.
 
+use crate::hash_ftl::config::{ORIGINAL_GRAIN_BYTES, PLUS_GRAIN_BYTES};
+use crate::hash_ftl::recover::Recovery as FtlRecovery;
+use crate::hash_ftl::{HashFtl, HashFtlConfig};
 use crate::hash_store::group::KeyCost;
 use crate::hash_store::recover::Recovery as HashRecovery;
 use crate::kv_group::{Answers, GroupError, GroupSource};
@@ -18,16 +21,22 @@ pub enum EngineKind {
     /// A log, and an index of all pairs in memory.
     #[default]
     HashStore,
+    /// Grains of 512 bytes, and a hash table on flash.
+    HashOriginal,
+    /// Grains of 64 bytes, and a hash table of live entries on flash.
+    HashPlus,
 }
 
 impl EngineKind {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::HashStore];
+    pub const ALL: &[Self] = &[Self::HashStore, Self::HashOriginal, Self::HashPlus];
 
     /// Its name on command lines, in URLs and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::HashStore => "hash_store",
+            Self::HashOriginal => "hash_original",
+            Self::HashPlus => "hash_plus",
         }
     }
 
@@ -41,12 +50,23 @@ impl EngineKind {
     pub fn code(self) -> u8 {
         match self {
             Self::HashStore => 0,
+            Self::HashOriginal => 1,
+            Self::HashPlus => 2,
         }
     }
 
     /// The engine of that number.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.code() == code)
+    }
+
+    /// Out-of-band bytes that its pages must have.
+    pub fn oob_bytes(self, page_bytes: u32) -> u32 {
+        match self {
+            Self::HashStore => saker_medium::header::HEADER_BYTES as u32,
+            Self::HashOriginal => HashFtlConfig::oob_bytes(page_bytes, ORIGINAL_GRAIN_BYTES),
+            Self::HashPlus => HashFtlConfig::oob_bytes(page_bytes, PLUS_GRAIN_BYTES),
+        }
     }
 
     /// The names of all, for messages.
@@ -95,6 +115,21 @@ impl EngineConfig {
         }
         HashStoreConfig { group_keys: self.group_keys, ..config }
     }
+
+    /// As a hash FTL's settings, on that medium.
+    fn hash_ftl<M: Medium>(&self, kind: EngineKind, m: &M) -> HashFtlConfig {
+        let (geometry, quota, lasts) = (m.geometry(), m.quota_segments(), self.ring_lasts);
+        let config = if kind == EngineKind::HashPlus {
+            HashFtlConfig::plus(self.owner, &geometry, quota, lasts)
+        } else {
+            HashFtlConfig::original(self.owner, &geometry, quota, lasts, ORIGINAL_GRAIN_BYTES)
+        };
+        HashFtlConfig {
+            seed: self.seed.unwrap_or(config.seed),
+            value_bytes_max: config.value_bytes_max.min(self.value_bytes_max),
+            ..config
+        }
+    }
 }
 
 /// Any engine.
@@ -102,6 +137,8 @@ impl EngineConfig {
 pub enum AnyEngine {
     /// [`EngineKind::HashStore`].
     HashStore(Box<HashStore>),
+    /// [`EngineKind::HashOriginal`] or [`EngineKind::HashPlus`].
+    HashFtl(EngineKind, Box<HashFtl>),
 }
 
 /// Any engine on its way back.
@@ -109,6 +146,8 @@ pub enum AnyEngine {
 pub enum AnyRecovery {
     /// [`EngineKind::HashStore`].
     HashStore(Box<HashRecovery>),
+    /// [`EngineKind::HashOriginal`] or [`EngineKind::HashPlus`].
+    HashFtl(EngineKind, Box<FtlRecovery>),
 }
 
 impl AnyRecovery {
@@ -116,6 +155,9 @@ impl AnyRecovery {
     pub fn new<M: Medium>(kind: EngineKind, config: &EngineConfig, m: &M) -> Self {
         match kind {
             EngineKind::HashStore => Self::HashStore(Box::new(HashRecovery::new(config.hash_store(m), m))),
+            EngineKind::HashOriginal | EngineKind::HashPlus => {
+                Self::HashFtl(kind, Box::new(FtlRecovery::new(config.hash_ftl(kind, m), m)))
+            }
         }
     }
 }
@@ -125,6 +167,9 @@ impl AnyEngine {
     pub fn new<M: Medium>(kind: EngineKind, config: &EngineConfig, m: &M) -> Self {
         match kind {
             EngineKind::HashStore => Self::HashStore(Box::new(HashStore::new(config.hash_store(m), m))),
+            EngineKind::HashOriginal | EngineKind::HashPlus => {
+                Self::HashFtl(kind, Box::new(HashFtl::new(config.hash_ftl(kind, m), m)))
+            }
         }
     }
 
@@ -132,6 +177,7 @@ impl AnyEngine {
     pub fn kind(&self) -> EngineKind {
         match self {
             Self::HashStore(_) => EngineKind::HashStore,
+            Self::HashFtl(kind, _) => *kind,
         }
     }
 }
@@ -141,6 +187,7 @@ macro_rules! each {
     ($any:expr, $engine:ident => $call:expr) => {
         match $any {
             AnyEngine::HashStore($engine) => $call,
+            AnyEngine::HashFtl(_, $engine) => $call,
         }
     };
 }
@@ -151,6 +198,7 @@ impl Engine for AnyEngine {
     fn emptied<M: Medium>(&self, m: &M) -> Self {
         match self {
             Self::HashStore(e) => Self::HashStore(Box::new(e.emptied(m))),
+            Self::HashFtl(kind, e) => Self::HashFtl(*kind, Box::new(e.emptied(m))),
         }
     }
 
@@ -276,18 +324,21 @@ impl Recover for AnyRecovery {
     fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         match self {
             Self::HashStore(r) => r.step(m),
+            Self::HashFtl(_, r) => r.step(m),
         }
     }
 
     fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
         match self {
             Self::HashStore(r) => r.completed(done, m),
+            Self::HashFtl(_, r) => r.completed(done, m),
         }
     }
 
     fn finish(self) -> AnyEngine {
         match self {
             Self::HashStore(r) => AnyEngine::HashStore(Box::new(r.finish())),
+            Self::HashFtl(kind, r) => AnyEngine::HashFtl(kind, Box::new(r.finish())),
         }
     }
 }

@@ -21,13 +21,17 @@ pub enum Stream {
     Gc = 1,
     /// Checkpoints of the store's index.
     Checkpoint = 2,
+    /// Sections of a hash table that is on flash.
+    Map = 3,
+    /// What became invalid on other segments.
+    Invalid = 4,
 }
 
 impl Stream {
     /// Number of streams.
-    pub const COUNT: usize = 3;
+    pub const COUNT: usize = 5;
     /// All streams.
-    pub const ALL: [Self; Self::COUNT] = [Self::User, Self::Gc, Self::Checkpoint];
+    pub const ALL: [Self; Self::COUNT] = [Self::User, Self::Gc, Self::Checkpoint, Self::Map, Self::Invalid];
 
     /// The stream with that number.
     pub fn from_u8(n: u8) -> Option<Self> {

@@ -282,7 +282,7 @@ fn check_frame(wire: &Wire) -> Result<(), Fault> {
         Err(Fault::Unsupported(format!("format version {}, this program knows {VERSION}", wire.version)))
     } else if unknown != 0 {
         Err(Fault::Unsupported(format!("unknown incompatible features {unknown:#x}")))
-    } else if wire.checksum.get() != CHECKSUM_CRC32C || wire.streams.get() != Stream::COUNT as u16 {
+    } else if wire.checksum.get() != CHECKSUM_CRC32C || wire.streams.get() > Stream::COUNT as u16 {
         Err(Fault::Bad(format!("checksum kind {} with {} streams", wire.checksum, wire.streams)))
     } else {
         Ok(())
