@@ -1,5 +1,6 @@
 //! What a device is made of, as its image says.
 
+use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
 use saker_engine::{EngineKind, HashStoreConfig};
 use saker_flash::page_map::PageMapConfig;
@@ -61,6 +62,8 @@ pub struct DeviceConfig {
     pub checkpoint_bytes: Option<u64>,
     /// What metering charges for the keys of a group.
     pub group_keys: KeyCost,
+    /// Settings of hash FTLs.
+    pub hash_ftl: HashFtlTuning,
 }
 
 /// Bytes that one command can move.
@@ -97,6 +100,7 @@ impl DeviceConfig {
             sgl: true,
             checkpoint_bytes: None,
             group_keys: KeyCost::default(),
+            hash_ftl: HashFtlTuning::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::hash_ftl::config::{ORIGINAL_GRAIN_BYTES, PLUS_GRAIN_BYTES};
 use crate::hash_ftl::recover::Recovery as FtlRecovery;
-use crate::hash_ftl::{HashFtl, HashFtlConfig};
+use crate::hash_ftl::{HashFtl, HashFtlConfig, HashFtlTuning};
 use crate::hash_store::group::KeyCost;
 use crate::hash_store::recover::Recovery as HashRecovery;
 use crate::kv_group::{Answers, GroupError, GroupSource};
@@ -69,6 +69,15 @@ impl EngineKind {
         }
     }
 
+    /// The engine of this kind for a host over logical blocks. Hash FTLs manage pages of flash, which a host has not: the hash
+    /// store stands in for them.
+    #[must_use]
+    pub fn over_blocks(self) -> Self {
+        match self {
+            Self::HashStore | Self::HashOriginal | Self::HashPlus => Self::HashStore,
+        }
+    }
+
     /// The names of all, for messages.
     pub fn names() -> String {
         Self::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
@@ -90,6 +99,8 @@ pub struct EngineConfig {
     pub checkpoint_bytes: Option<u64>,
     /// What the keys of a group cost.
     pub group_keys: KeyCost,
+    /// Settings of a hash FTL.
+    pub hash_ftl: HashFtlTuning,
 }
 
 impl EngineConfig {
@@ -102,6 +113,7 @@ impl EngineConfig {
             value_bytes_max: u32::MAX,
             checkpoint_bytes: None,
             group_keys: KeyCost::default(),
+            hash_ftl: HashFtlTuning::default(),
         }
     }
 
@@ -124,11 +136,11 @@ impl EngineConfig {
         } else {
             HashFtlConfig::original(self.owner, &geometry, quota, lasts, ORIGINAL_GRAIN_BYTES)
         };
-        HashFtlConfig {
+        self.hash_ftl.apply(HashFtlConfig {
             seed: self.seed.unwrap_or(config.seed),
             value_bytes_max: config.value_bytes_max.min(self.value_bytes_max),
             ..config
-        }
+        })
     }
 }
 

@@ -62,6 +62,34 @@ pub struct HashFtlConfig {
     pub over_provisioning_percent: u64,
 }
 
+/// What an experiment or a test sets otherwise. An image is opened with what it was made with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HashFtlTuning {
+    /// Memory for cached sections, in bytes.
+    pub cache_bytes: Option<u64>,
+    /// The grain, in bytes.
+    pub grain_bytes: Option<u32>,
+    /// How validity is known.
+    pub validity: Option<Validity>,
+    /// How sections are laid out.
+    pub layout: Option<Layout>,
+}
+
+impl HashFtlTuning {
+    /// The settings with what is set here; there are as many hash indexes as grains.
+    pub fn apply(&self, config: HashFtlConfig) -> HashFtlConfig {
+        let grain_bytes = self.grain_bytes.unwrap_or(config.grain_bytes);
+        HashFtlConfig {
+            cache_bytes: self.cache_bytes.unwrap_or(config.cache_bytes),
+            grain_bytes,
+            slots: config.slots * u64::from(config.grain_bytes) / u64::from(grain_bytes),
+            validity: self.validity.unwrap_or(config.validity),
+            layout: self.layout.unwrap_or(config.layout),
+            ..config
+        }
+    }
+}
+
 /// Original's grain (section V-B).
 pub const ORIGINAL_GRAIN_BYTES: u32 = 512;
 /// Plus's grain (section V-B).

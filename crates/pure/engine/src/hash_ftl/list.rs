@@ -18,6 +18,16 @@ struct Pass {
     missing: usize,
 }
 
+impl Pass {
+    /// All that was looked at, and these.
+    fn all(mut self, more: Reads) -> Reads {
+        self.looked.extend(more);
+        self.looked.sort_unstable();
+        self.looked.dedup();
+        self.looked
+    }
+}
+
 impl HashFtl {
     /// Visits the keys from `from` on (from the first one when empty) until `visit` says stop (false). What was visited
     /// before another answer than `Done` counts for nothing.
@@ -44,10 +54,7 @@ impl HashFtl {
             let mut keys = match self.keys_of(home, &mut pass, m, w) {
                 Step::Done(Ok(keys)) => keys,
                 Step::Done(Err(e)) => return Step::Done(Err(e)),
-                Step::Need(mut reads) => {
-                    reads.extend(pass.looked);
-                    return Step::Need(reads);
-                }
+                Step::Need(reads) => return Step::Need(pass.all(reads)),
                 Step::Blocked(stall) => return Step::Blocked(stall),
             };
             keys.sort_unstable();
@@ -63,9 +70,7 @@ impl HashFtl {
             home += 1;
         }
         if pass.missing > 0 {
-            pass.looked.sort_unstable();
-            pass.looked.dedup();
-            return Step::Need(pass.looked);
+            return Step::Need(pass.all(Reads::new()));
         }
         Step::Done(Ok(()))
     }
@@ -82,6 +87,7 @@ impl HashFtl {
         self.operation += 1;
         for n in 0..PROBES_MAX {
             let slot = self.probe.slot(home, n);
+            self.note_section(slot, pass);
             let at = match ready!(self.load(self.table.split(slot).0, Cause::User, m, w)) {
                 Ok(at) => at,
                 Err(e) => return Step::Done(Err(e)),
@@ -95,6 +101,17 @@ impl HashFtl {
             }
         }
         Step::Done(Ok(keys))
+    }
+
+    /// A section that may be gone from memory when the list is asked for again is read again.
+    fn note_section(&self, slot: u64, pass: &mut Pass) {
+        let place = &self.table.places[self.table.split(slot).0 as usize];
+        if self.table.cache.is_nearly_full()
+            && let Some(page) = place.page()
+            && pass.looked.last() != Some(&page)
+        {
+            pass.looked.push(page);
+        }
     }
 
     /// Damaged records have no key to list.

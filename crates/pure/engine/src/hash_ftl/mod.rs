@@ -27,7 +27,7 @@ pub mod table;
 pub mod validity;
 pub mod walk;
 
-pub use config::{FirstLevel, HashFtlConfig, Layout, Validity};
+pub use config::{FirstLevel, HashFtlConfig, HashFtlTuning, Layout, Validity};
 pub use stats::FtlStats;
 
 use crate::kv::StoreStats;
