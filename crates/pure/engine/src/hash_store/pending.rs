@@ -95,7 +95,7 @@ impl HashStore {
     /// Enters the first `n` pairs of the window. They were stored one behind the other, so nearly all of them lie in one
     /// segment.
     fn enter_first(&mut self, n: usize) {
-        let mut lived = (u64::MAX, 0);
+        let mut lived = (0, 0);
         let segment_bytes = self.log.geometry().segment_bytes();
         for at in 0..n {
             let (place, loc) = self.pending.entries[at];

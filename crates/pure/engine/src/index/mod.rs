@@ -88,12 +88,17 @@ impl Index {
             Some(Place::Short(k, len)) => (Some(Some((k, len))), None),
             Some(Place::Long((a, b), len)) => (None, Some(([a, b], len))),
         };
-        let all_short = short.is_none_or(|from| {
-            self.short.visit(from, |k, loc| visit(Place::Short(k, loc.key_bytes()), loc))
-        });
+        let all_short = short
+            .is_none_or(|from| self.short.visit(from, |k, loc| visit(Place::Short(k, loc.key_bytes()), loc)));
         if all_short {
             self.long.visit(long, |[a, b], loc| visit(Place::Long((a, b), loc.key_bytes()), loc));
         }
+    }
+
+    /// Brings in memory for so many pairs to come, whatever the length of their keys. Changes nothing else.
+    pub fn reserve(&mut self, pairs: usize) {
+        self.short.reserve(pairs);
+        self.long.reserve(pairs);
     }
 
     /// Asks the processor to fetch the lines of a place that will soon be looked up.
