@@ -401,6 +401,17 @@ impl<M: Media, T> Device<M, T> {
         }
     }
 
+    /// Memory that would be touched for the first time later is brought in now: that of cells kept in memory, and of each
+    /// namespace's index of so many pairs. It changes time and resident memory only.
+    pub fn bring_in(&mut self, pairs: u64) {
+        self.flash.media_mut().bring_in();
+        for ns in &mut self.namespaces {
+            if let Store::Kv(s) = &mut ns.store {
+                s.reserve(pairs);
+            }
+        }
+    }
+
     /// What Identify tells of the namespaces.
     pub fn facts(&mut self) -> Vec<NamespaceFacts> {
         self.enter_pending();

@@ -324,6 +324,10 @@ impl Engine for AnyEngine {
         each!(self, e => Engine::background(&mut **e, finished, m, w))
     }
 
+    fn reserve(&mut self, pairs: u64) {
+        each!(self, e => Engine::reserve(&mut **e, pairs));
+    }
+
     fn settle(&mut self) {
         each!(self, e => Engine::settle(&mut **e));
     }
