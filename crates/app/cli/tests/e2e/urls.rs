@@ -24,6 +24,18 @@ fn size_profile_and_seed_make_the_device_in_memory() {
 }
 
 #[test]
+fn info_tells_how_groups_and_long_keys_go() {
+    let desk = Desk::new();
+    for profile in ["fixed", "samsung-kvssd"] {
+        let told = info(&desk, &format!("mem:?profile={profile}&timing=real"));
+        assert_eq!(told["groups"]["commands"], "both ways");
+        assert_eq!(told["groups"]["payload_bytes_max"], 1 << 20);
+        assert_eq!(told["groups"]["prefetch"], true);
+        assert_eq!(told["long_keys"], "by pointer");
+    }
+}
+
+#[test]
 fn threads_timing_and_depth_change_how_not_what() {
     let desk = Desk::with_image();
     for (n, options) in [
