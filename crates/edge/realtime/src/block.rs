@@ -3,7 +3,7 @@
 use crate::any::AnyTurn;
 use crate::error::Error;
 use crate::open::{self, Opened, Wanted};
-use crate::url::{DeviceUrl, Place};
+use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockDone, BlockQueue};
@@ -58,9 +58,6 @@ impl Block {
     /// [`enum@Error`], each a line that says what to do.
     pub fn open(url: &str) -> Result<Self, Error> {
         let url = DeviceUrl::parse(url)?;
-        if matches!(url.place, Place::Tcp(_)) {
-            return Err(Error::BlockOverTcp);
-        }
         let mut opened = Opened::open(&url)?;
         let nsid = opened.namespace(Wanted::Block, url.nsid)?;
         let Opened { mut connection, mut turn, profile } = opened;
@@ -160,7 +157,7 @@ impl Block {
     pub fn snapshot(&mut self) -> Option<Snapshot> {
         match &mut self.turn {
             AnyTurn::Inline(device) => Some(device.snapshot()),
-            AnyTurn::Thread(_) | AnyTurn::Remote(_) => None,
+            AnyTurn::Thread(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod bandslim;
 mod byteexpress;
+mod compound;
 mod saker_motiv;
 mod transfer_all;
 
@@ -30,7 +31,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 16] = [
+pub static ALL: [Entry; 22] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("bandslim-fig3", bandslim::fig3::run),
     entry!("bandslim-fig4", bandslim::packing::fig4::run),
@@ -47,6 +48,12 @@ pub static ALL: [Entry; 16] = [
     entry!("talk-traffic-amp", bandslim::fig3::run_talk),
     entry!("byteexpress-fig5", byteexpress::run),
     entry!("transfer-all", transfer_all::run),
+    entry!("compound-tkey", compound::tkey::run),
+    entry!("compound-fig1", compound::layout::run),
+    entry!("compound-fig2", compound::pairs::run),
+    entry!("compound-fig3-kvceph", compound::kvceph::run),
+    entry!("compound-ablation", compound::gathering::run),
+    entry!("compound-bulk", compound::bulk::run),
 ];
 
 #[cfg(test)]

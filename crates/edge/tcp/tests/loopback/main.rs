@@ -1,5 +1,6 @@
 //! Target and initiator over real sockets on the loopback interface, ports chosen by the system.
 
+mod blocks;
 mod commands;
 mod limits;
 mod malformed;

@@ -4,7 +4,7 @@ use super::HashStore;
 use super::group::seal::{Role, WORD_BYTES};
 use super::record::{HEADER_BYTES, Header, Kind, record_bytes};
 use crate::index::{Loc, Place};
-use crate::kv::{Condition, KvError, Sink, Source};
+use crate::kv::{Condition, KvError, Sink, Source, copy_short};
 use saker_log::append::Reserve;
 use saker_log::{Bytes, Spot, Writer};
 use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
@@ -49,18 +49,20 @@ impl HashStore {
             }
             Err(refused) => return Step::Done(Err(refused)),
         }
-        let reserve = FOR_PAIRS.with_segments(self.checkpoint.segments_left());
-        if let Err(stall) = self.log.room(m, Stream::User, bytes, reserve) {
-            return Step::Blocked(stall);
-        }
-        let writer = self.log.begin(m, Stream::User, bytes);
-        let loc = Loc::new(writer.spot().0, bytes, key.len() as u8);
         let header = self.header(Kind::Pair, key.len(), value_bytes);
-        if self.land(&writer, header, key, value, m).is_err() {
-            self.log.abandon(m, writer);
-            return Step::Done(Err(KvError::Transfer));
-        }
-        self.log.commit(m, writer);
+        let spot = if let Some((spot, record)) = self.log.short(m, Stream::User, bytes) {
+            if land_whole(record, header, key, value).is_err() {
+                return Step::Done(Err(KvError::Transfer));
+            }
+            self.log.commit_short(m, Stream::User, bytes);
+            spot
+        } else {
+            match ready!(self.append_pair(header, key, value, m)) {
+                Ok(spot) => spot,
+                Err(e) => return Step::Done(Err(e)),
+            }
+        };
+        let loc = Loc::new(spot.0, bytes, key.len() as u8);
         self.version += 1;
         self.record_bytes_max = self.record_bytes_max.max(bytes);
         self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
@@ -70,6 +72,30 @@ impl HashStore {
         w.work(Unit::ChecksumByte, u64::from(bytes));
         w.work(Unit::Probe, 2);
         Step::Done(Ok(()))
+    }
+
+    /// The long way of a store: to another page, or across pages.
+    #[inline(never)]
+    fn append_pair<M: Medium, S: Source>(
+        &mut self,
+        header: Header,
+        key: &[u8],
+        value: &mut S,
+        m: &mut M,
+    ) -> Step<Result<Spot, KvError>> {
+        let bytes = header.record_bytes();
+        let reserve = FOR_PAIRS.with_segments(self.checkpoint.segments_left());
+        if let Err(stall) = self.log.room(m, Stream::User, bytes, reserve) {
+            return Step::Blocked(stall);
+        }
+        let writer = self.log.begin(m, Stream::User, bytes);
+        let spot = writer.spot();
+        if self.land(&writer, header, key, value, m).is_err() {
+            self.log.abandon(m, writer);
+            return Step::Done(Err(KvError::Transfer));
+        }
+        self.log.commit(m, writer);
+        Step::Done(Ok(spot))
     }
 
     /// Checks the condition and the capacity before anything is touched.
@@ -148,28 +174,17 @@ impl HashStore {
     }
 
     /// Writes header, key and value into the writer's room.
-    #[inline]
     fn land<M: Medium, S: Source>(
         &mut self,
         writer: &Writer,
-        mut header: Header,
+        header: Header,
         key: &[u8],
         value: &mut S,
         m: &mut M,
     ) -> Result<(), crate::SourceError> {
-        let start = HEADER_BYTES as usize + key.len();
-        let used = start + header.value_bytes as usize;
-        let chunk = self.log.chunk_mut(m, writer, 0);
-        if chunk.len() >= used {
-            // The padding first, and more than it: fixed sizes need no call.
-            let end = chunk.len();
-            chunk[end - 8..].copy_from_slice(&[0; 8]);
-            copy_key(&mut chunk[HEADER_BYTES as usize..start], key);
-            value.read(0, &mut chunk[start..used])?;
-            chunk[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
-            header.crc = super::record::record_crc(&chunk[4..used]);
-            chunk[..4].copy_from_slice(&header.crc.to_le_bytes());
-            return Ok(());
+        let record = self.log.chunk_mut(m, writer, 0);
+        if record.len() >= header.record_bytes() as usize {
+            return land_whole(record, header, key, value);
         }
         self.land_pages(writer, header, key, value, m)
     }
@@ -403,11 +418,23 @@ impl HashStore {
     }
 }
 
-/// Copies a key; the usual sizes without a call.
+/// Writes a record that lies in one piece.
 #[inline]
-fn copy_key(to: &mut [u8], key: &[u8]) {
-    match (to.first_chunk_mut::<16>(), key.first_chunk::<16>()) {
-        (Some(to), Some(key)) if key.len() == 16 => *to = *key,
-        _ => to.copy_from_slice(key),
-    }
+fn land_whole<S: Source>(
+    record: &mut [u8],
+    mut header: Header,
+    key: &[u8],
+    value: &mut S,
+) -> Result<(), crate::SourceError> {
+    let start = HEADER_BYTES as usize + key.len();
+    let used = start + header.value_bytes as usize;
+    // The padding first, and more than it: fixed sizes need no call.
+    let end = record.len();
+    record[end - 8..].copy_from_slice(&[0; 8]);
+    copy_short(&mut record[HEADER_BYTES as usize..start], key);
+    value.read(0, &mut record[start..used])?;
+    record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
+    header.crc = super::record::record_crc(&record[4..used]);
+    record[..4].copy_from_slice(&header.crc.to_le_bytes());
+    Ok(())
 }

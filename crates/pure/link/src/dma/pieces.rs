@@ -1,13 +1,14 @@
-//! The data of an entry in the memory that its PRPs name.
+//! The data of an entry in the memory that its PRPs name, for devices that are elsewhere.
 
-use saker_link::DmaSpace;
 use saker_nvme::Status;
 
-/// Pieces of host memory: address and bytes.
-pub(crate) type Pieces = Vec<(u64, u32)>;
+use super::DmaSpace;
 
-/// Copies out of host memory.
-pub(crate) fn gather(pieces: &[(u64, u32)], space: &DmaSpace) -> Result<Vec<u8>, Status> {
+/// Copies the pieces, address and bytes each, out of host memory.
+///
+/// # Errors
+/// [`Status::DATA_TRANSFER_ERROR`] for memory that is not there.
+pub fn gather(pieces: &[(u64, u32)], space: &DmaSpace) -> Result<Vec<u8>, Status> {
     let mut data = vec![0; pieces.iter().map(|(_, bytes)| *bytes as usize).sum()];
     let mut rest = data.as_mut_slice();
     for (at, bytes) in pieces {
@@ -19,7 +20,10 @@ pub(crate) fn gather(pieces: &[(u64, u32)], space: &DmaSpace) -> Result<Vec<u8>,
 }
 
 /// Copies into host memory, as much as there is.
-pub(crate) fn scatter(pieces: &[(u64, u32)], space: &DmaSpace, mut data: &[u8]) -> Result<(), Status> {
+///
+/// # Errors
+/// As [`gather`].
+pub fn scatter(pieces: &[(u64, u32)], space: &DmaSpace, mut data: &[u8]) -> Result<(), Status> {
     for (at, bytes) in pieces {
         let (piece, rest) = data.split_at(data.len().min(*bytes as usize));
         space.write(*at, piece).map_err(|_| Status::DATA_TRANSFER_ERROR)?;
