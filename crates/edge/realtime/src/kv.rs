@@ -3,6 +3,7 @@
 use crate::any::AnyTurn;
 use crate::error::Error;
 use crate::open::{self, Opened, Wanted};
+use crate::remote;
 use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::{
@@ -46,6 +47,7 @@ impl Kv {
         let methods = connection.transfer_methods(&mut turn, u32::from(url.depth) + 1)?;
         let mut client = KvClient::open(&mut connection, turn, nsid, options)?;
         client.queue_mut().set_transfer(url.transfer, methods);
+        client.set_group_salt(remote::salt());
         Ok(Self { store: KvStoreClient::new(client), connection, profile })
     }
 

@@ -12,7 +12,7 @@ use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
 use saker_medium::{MediaError, Reads, Step, Tag};
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::kv_list::ListWriter;
-use saker_nvme::nvm::{DsmRange, NvmCommand};
+use saker_nvme::nvm::{BlockRange, DsmRange, NvmCommand};
 use saker_nvme::vendor::{InlineRetrieve, TINY_BYTES};
 use saker_nvme::{Key, KvCommand, PointerRule, Status};
 use saker_sim::{Meter, TimedOp, Unit};
@@ -450,7 +450,7 @@ fn list<M: Media, W: Meter>(
 }
 
 fn block<M: Media, W: Meter>(
-    command: &NvmCommand,
+    command: &mut NvmCommand,
     pieces: &Pieces,
     map: &mut PageMap,
     space: &DmaSpace,
@@ -469,11 +469,8 @@ fn block<M: Media, W: Meter>(
             Outcome::Done(Reply { flush: Some(map.flush(m)), ..Reply::status(Status::SUCCESS) })
         }
         NvmCommand::Write { range, force_unit_access } => {
-            let fill = |n: u32, out: &mut [u8]| {
-                pieces.read(space, n * block_bytes, out).map_err(|_| BlockError::Transfer)
-            };
-            let written = done(map.write(range.slba, range.blocks, fill, m, w), 0);
-            match written {
+            let written = write_blocks(range, pieces, map, space, m, w);
+            match done(written, 0) {
                 Outcome::Done(r) if *force_unit_access && r.status.is_success() => {
                     Outcome::Done(Reply { flush: Some(map.flush(m)), ..r })
                 }
@@ -493,13 +490,39 @@ fn block<M: Media, W: Meter>(
             if pieces.read(space, 0, &mut bytes).is_err() {
                 return Outcome::Done(Reply::status(Status::DATA_TRANSFER_ERROR));
             }
-            if !deallocate {
+            if !*deallocate {
                 return Outcome::Done(Reply::status(Status::SUCCESS));
             }
             let ranges: Vec<_> = bytes.chunks_exact(size_of::<DsmRange>()).filter_map(dsm_range).collect();
             done(map.deallocate(&ranges, m, w), 0)
         }
     }
+}
+
+/// Writes what is left of a range, as much at once as the ring takes; `range` shrinks as blocks are written. So a command
+/// may be longer than the ring, and none is atomic beyond a block (NVM command set, AWUN).
+fn write_blocks<M: Media, W: Meter>(
+    range: &mut BlockRange,
+    pieces: &Pieces,
+    map: &mut PageMap,
+    space: &DmaSpace,
+    m: &mut NamespaceMedium<'_, M>,
+    w: &mut W,
+) -> Step<Result<(), BlockError>> {
+    let block_bytes = map.config().block_bytes;
+    let total = pieces.bytes() / block_bytes;
+    while range.blocks > 0 {
+        let (done, part) = (total - range.blocks, range.blocks.min(map.blocks_at_once(m)));
+        let fill = |n: u32, out: &mut [u8]| {
+            pieces.read(space, (done + n) * block_bytes, out).map_err(|_| BlockError::Transfer)
+        };
+        match map.write(range.slba, part, fill, m, w) {
+            Step::Done(Ok(())) => {}
+            other => return other,
+        }
+        *range = BlockRange { slba: range.slba + u64::from(part), blocks: range.blocks - part };
+    }
+    Step::Done(Ok(()))
 }
 
 fn dsm_range(bytes: &[u8]) -> Option<(u64, u64)> {

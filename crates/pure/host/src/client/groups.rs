@@ -33,10 +33,14 @@ pub struct GroupStats {
 pub(super) struct Groups {
     pub(super) stats: GroupStats,
     next_id: u64,
+    /// Tells this client's groups from those of other hosts of the device.
+    salt: [u8; SALT_BYTES],
     /// Bytes of the values of the last retrieves, per value: how large buffers are made.
     value_bytes: usize,
 }
 
+/// Bytes of a group's name that tell hosts apart.
+const SALT_BYTES: usize = 6;
 /// Values are expected to be at least so long.
 const VALUE_BYTES_MIN: usize = 64;
 /// Largest buffer for results that is made on expectation.
@@ -257,14 +261,20 @@ impl<T: Turn> KvClient<T> {
         Ok(Some(results))
     }
 
-    /// A name that no other group of this queue has, nor one of another queue.
+    /// Tells the groups of this client from those of other hosts of the device by six bytes that they do not have.
+    pub fn set_group_salt(&mut self, salt: [u8; SALT_BYTES]) {
+        self.groups.salt = salt;
+    }
+
+    /// A name that no other group of this queue has, nor one of another queue or host.
     fn next_group_id(&mut self) -> Key {
         self.groups.next_id += 1;
         let (queue, n) = (self.queue.pair().queue(), self.groups.next_id);
-        let mut name = [0; 10];
+        let mut name = [0; 16];
         name[..2].copy_from_slice(&queue.to_le_bytes());
-        name[2..].copy_from_slice(&n.to_le_bytes());
-        Key::new(&name).expect("a name has ten bytes")
+        name[2..10].copy_from_slice(&n.to_le_bytes());
+        name[10..].copy_from_slice(&self.groups.salt);
+        Key::new(&name).expect("a name has sixteen bytes")
     }
 
     /// No results at all mean that everything succeeded.

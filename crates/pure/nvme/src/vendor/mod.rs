@@ -16,7 +16,7 @@ pub use indirect::{INDIRECT_KEY_BYTES_MIN, IndirectCommand, IndirectOp, is_indir
 pub use inline::{InlineStore, SLOT_BYTES, inline_slots, store_inline};
 pub use mmio::{MmioStore, store_mmio};
 pub use piggyback::{
-    Fragment, HYBRID_PAGE_BYTES, HybridStore, PIGGYBACK_BYTES, PiggybackStore, TRANSFER_BYTES,
+    Fragment, HYBRID_PAGE_BYTES, HybridStore, PIGGYBACK_BYTES, PiggybackStore, TRANSFER_BYTES, parts_sum,
     piggyback_commands, store_hybrid, store_piggyback, tail, tail_commands, transfer,
 };
 pub use retrieve::{CQ_SLOT_BYTES, InlineRetrieve, TINY_BYTES, cq_slots, retrieve_inline, retrieve_tiny};
