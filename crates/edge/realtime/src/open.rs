@@ -103,7 +103,10 @@ impl Opened {
 const REMOTE_PROFILE: &str = "remote";
 
 fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
-    let (device, host, profile) = build_device(url)?;
+    let (mut device, host, profile) = build_device(url)?;
+    if url.prefault > 0 {
+        device.bring_in(url.prefault);
+    }
     if let Some((nsid, what)) = device.damage().into_iter().next() {
         return Err(Error::Damaged { nsid, what });
     }

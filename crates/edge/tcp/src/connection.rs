@@ -310,7 +310,9 @@ impl Core {
 
     /// Passes Connect on.
     fn ask(&mut self) {
-        let State::Moving(subsystem, asked) = std::mem::replace(&mut self.state, State::Strange) else { return };
+        let State::Moving(subsystem, asked) = std::mem::replace(&mut self.state, State::Strange) else {
+            return;
+        };
         let Asked { token, connect, data } = *asked;
         let request = Request::Connect(self.id, connect, Box::new(data), self.replies.clone());
         if subsystem.send(request).is_err() {

@@ -1,5 +1,6 @@
 //! What a device is made of, as its image says.
 
+use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
 use saker_engine::{EngineKind, HashStoreConfig};
 use saker_flash::page_map::PageMapConfig;
@@ -64,6 +65,8 @@ pub struct DeviceConfig {
     pub group_keys: KeyCost,
     /// The digest under which keys of 17 to 255 bytes are kept. Anything but the default is for tests of collisions.
     pub long_key_digest: NarrowDigest,
+    /// Settings of hash FTLs.
+    pub hash_ftl: HashFtlTuning,
 }
 
 /// Bytes that one command can move.
@@ -101,6 +104,7 @@ impl DeviceConfig {
             checkpoint_bytes: None,
             group_keys: KeyCost::default(),
             long_key_digest: NarrowDigest::default(),
+            hash_ftl: HashFtlTuning::default(),
         }
     }
 }

@@ -70,8 +70,9 @@ impl<M: Media, T> Device<M, T> {
     /// Puts a device together. It recovers its namespaces as it is advanced, and becomes ready after that.
     pub fn with_tempo(mut flash: Flash<M>, config: DeviceConfig, host: Attachment, tempo: T) -> Self {
         let boot = |ns: &crate::NamespaceConfig, flash: &mut Flash<M>| {
+            let (checkpoint_bytes, group_keys) = (config.checkpoint_bytes, config.group_keys);
             let namespace =
-                Namespace::boot(*ns, config.capacitor, config.checkpoint_bytes, config.group_keys, flash);
+                Namespace::boot(*ns, config.capacitor, checkpoint_bytes, group_keys, config.hash_ftl, flash);
             let long_keys = config.methods.indirect_keys().then_some(config.long_key_digest);
             Namespace { long_keys, ..namespace }
         };
@@ -396,6 +397,17 @@ impl<M: Media, T> Device<M, T> {
         for ns in &mut self.namespaces {
             if let Store::Kv(s) = &mut ns.store {
                 s.settle();
+            }
+        }
+    }
+
+    /// Memory that would be touched for the first time later is brought in now: that of cells kept in memory, and of each
+    /// namespace's index of so many pairs. It changes time and resident memory only.
+    pub fn bring_in(&mut self, pairs: u64) {
+        self.flash.media_mut().bring_in();
+        for ns in &mut self.namespaces {
+            if let Store::Kv(s) = &mut ns.store {
+                s.reserve(pairs);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::config::{NamespaceConfig, NamespaceKind};
 use crate::groups::Kept;
+use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
 use saker_engine::{AnyEngine, AnyRecovery, Background, Engine, EngineConfig, Recover};
 use saker_flash::page_map::gc::Progress;
@@ -52,6 +53,7 @@ impl Namespace {
         capacitor: bool,
         checkpoint_bytes: Option<u64>,
         group_keys: KeyCost,
+        hash_ftl: HashFtlTuning,
         flash: &mut Flash<M>,
     ) -> Self {
         let owner = config.nsid as u16;
@@ -70,8 +72,8 @@ impl Namespace {
         let view = flash.view(owner, Class::Foreground);
         namespace.store = match config.kind {
             NamespaceKind::Kv { engine, .. } => {
-                let common =
-                    EngineConfig { checkpoint_bytes, group_keys, ..EngineConfig::new(owner, capacitor) };
+                let defaults = EngineConfig::new(owner, capacitor);
+                let common = EngineConfig { checkpoint_bytes, group_keys, hash_ftl, ..defaults };
                 let config = namespace.engine_config(common, &view);
                 Store::KvRecovery(AnyRecovery::new(engine, &config, &view))
             }

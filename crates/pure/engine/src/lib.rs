@@ -7,6 +7,7 @@
 
 mod any;
 mod engine;
+pub mod hash_ftl;
 pub mod hash_store;
 pub mod index;
 pub mod kv;

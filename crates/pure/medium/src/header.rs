@@ -24,13 +24,18 @@ pub enum Stream {
     Checkpoint = 2,
     /// Sorted tables.
     Table = 3,
+    /// Sections of a hash table that is on flash.
+    Map = 4,
+    /// What became invalid on other segments.
+    Invalid = 5,
 }
 
 impl Stream {
     /// Number of streams.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 6;
     /// All streams.
-    pub const ALL: [Self; Self::COUNT] = [Self::User, Self::Gc, Self::Checkpoint, Self::Table];
+    pub const ALL: [Self; Self::COUNT] =
+        [Self::User, Self::Gc, Self::Checkpoint, Self::Table, Self::Map, Self::Invalid];
 
     /// Whether its pages hold records that collections move one by one.
     pub fn holds_records(self) -> bool {

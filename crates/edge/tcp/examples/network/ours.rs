@@ -83,7 +83,11 @@ impl Target {
     }
 
     /// Commands of one kind, 64 in flight.
-    fn singles(&self, plan: Plan, mut submit: impl FnMut(&mut KvQueue, &Key) -> Result<Ticket, SubmitError>) -> f64 {
+    fn singles(
+        &self,
+        plan: Plan,
+        mut submit: impl FnMut(&mut KvQueue, &Key) -> Result<Ticket, SubmitError>,
+    ) -> f64 {
         let mut kv = Kv::open(&self.url(64)).expect("connected");
         let client = kv.client();
         let (mut n, begun) = (0_u64, Instant::now());

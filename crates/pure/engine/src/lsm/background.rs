@@ -140,7 +140,7 @@ impl LsmStore {
             Stream::Checkpoint => self.manifest_failed(m),
             // What the manifest names must first be made good elsewhere.
             Stream::Table if !self.config.ring_lasts && self.manifest.is_running() => self.manifest_failed(m),
-            Stream::Table => {}
+            Stream::Table | Stream::Map | Stream::Invalid => {}
             Stream::User | Stream::Gc => {
                 if self.log.segment(id).state == SegmentState::Closed && self.gc.is_none() {
                     self.start_collection(m);

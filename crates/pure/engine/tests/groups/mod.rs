@@ -100,7 +100,9 @@ fn group_history(seed: u64, ring_lasts: bool, faults: FaultPlan, grouped: u64) -
         }
     }
     check(&mut bench, &model);
-    let erased: u32 = (0..shape().geometry.segments).map(|n| bench.flash.media().epoch(SegmentId(n))).sum();
+    let erased: u32 = (0..shape(EngineKind::HashStore).geometry.segments)
+        .map(|n| bench.flash.media().epoch(SegmentId(n)))
+        .sum();
     assert!(erased > 10, "the history must have collected segments: {erased}");
     model
 }
@@ -261,7 +263,7 @@ fn a_flipped_bit_is_never_a_value() {
         bytes[at] ^= 4;
         let ring = Ring::new(saker_medium::RingMemory::from_bytes(&bytes), 24, 512, 64);
         let mut flash = Flash::power_on(media.clone(), ring, None, FaultPlan::default());
-        flash.pool_mut().set_quota(OWNER, shape().geometry.segments);
+        flash.pool_mut().set_quota(OWNER, shape(EngineKind::HashStore).geometry.segments);
         // Damage under a running store: the index knows the pair already.
         std::mem::swap(&mut bench.flash, &mut flash);
         refused += u32::from(bench.get(b"two") == Err(KvError::Corrupt));
