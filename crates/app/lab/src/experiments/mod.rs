@@ -3,6 +3,7 @@
 mod bandslim;
 mod byteexpress;
 mod saker_motiv;
+mod saker_write;
 mod transfer_all;
 
 use crate::error::LabError;
@@ -30,8 +31,10 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 12] = [
+pub static ALL: [Entry; 14] = [
     entry!("saker-motiv", saker_motiv::run),
+    entry!("saker-write-batch", saker_write::run_batch),
+    entry!("saker-write-io", saker_write::run_io),
     entry!("bandslim-fig3", bandslim::fig3::run),
     entry!("bandslim-fig8", bandslim::fig8::run),
     entry!("bandslim-fig9", bandslim::fig9::run),
