@@ -4,6 +4,7 @@ mod bandslim;
 mod byteexpress;
 mod compound;
 mod saker_motiv;
+mod saker_write;
 mod transfer_all;
 
 use crate::error::LabError;
@@ -31,8 +32,10 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 22] = [
+pub static ALL: [Entry; 24] = [
     entry!("saker-motiv", saker_motiv::run),
+    entry!("saker-write-batch", saker_write::run_batch),
+    entry!("saker-write-io", saker_write::run_io),
     entry!("bandslim-fig3", bandslim::fig3::run),
     entry!("bandslim-fig4", bandslim::packing::fig4::run),
     entry!("bandslim-fig8", bandslim::fig8::run),
