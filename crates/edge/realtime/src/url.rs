@@ -3,7 +3,7 @@
 //! | option | for | meaning |
 //! |---|---|---|
 //! | `size` | mem | bytes of flash (default 4GiB) |
-//! | `profile` | mem | a built-in profile (default `default`); an image names its own |
+//! | `profile` | mem, file | a built-in profile (default `default`) or a file; an image names its own, and needs the file of one that is not built in for `timing=real` |
 //! | `engine` | both | `hash_store`, the only one so far |
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
@@ -84,6 +84,8 @@ pub struct DeviceUrl {
     pub nsid: Option<u32>,
     /// Faults.
     pub faults: FaultPlan,
+    /// The file of the profile that an image was made with, if it is none that is built in.
+    pub profile: Option<String>,
 }
 
 impl DeviceUrl {
@@ -117,8 +119,16 @@ impl DeviceUrl {
         };
         let faults = FaultPlan::default();
         let transfer = in_one_command();
-        let mut parsed =
-            Self { place, timing: Timing::Off, threads: 0, depth: 64, transfer, nsid: None, faults };
+        let mut parsed = Self {
+            place,
+            timing: Timing::Off,
+            threads: 0,
+            depth: 64,
+            transfer,
+            nsid: None,
+            faults,
+            profile: None,
+        };
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), todo))?;
@@ -147,7 +157,8 @@ impl DeviceUrl {
             }
             ("profile", Place::Memory { profile, .. }) => *profile = value.into(),
             ("seed", Place::Memory { seed, .. }) => *seed = number()?,
-            ("size" | "profile" | "seed", Place::File(_)) => return Err(in_memory),
+            ("profile", Place::File(_)) => self.profile = Some(value.into()),
+            ("size" | "seed", Place::File(_)) => return Err(in_memory),
             ("engine", _) if value == "hash_store" => {}
             ("engine", _) => return Err("the engine there is: hash_store"),
             ("timing", _) => {

@@ -5,6 +5,7 @@ mod errors;
 mod images;
 mod json;
 mod processes;
+mod profiles;
 mod readme;
 mod records;
 mod support;
