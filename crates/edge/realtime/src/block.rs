@@ -3,7 +3,7 @@
 use crate::any::AnyTurn;
 use crate::error::Error;
 use crate::open::{self, Opened, Wanted};
-use crate::url::{DeviceUrl, Place};
+use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockDone, BlockQueue};
@@ -26,6 +26,7 @@ const COMMAND_BYTES_MAX: usize = 64 << 10;
 ///     bytes: Some(64 << 20),
 ///     profile: "tiny".into(),
 ///     seed: 1,
+///     engine: saker_realtime::EngineKind::HashStore,
 ///     namespaces: vec![
 ///         saker_realtime::NamespacePlan::Kv { flash_bytes: None },
 ///         saker_realtime::NamespacePlan::Block { bytes: Some(16 << 20), block_bytes: 512 },
@@ -56,9 +57,6 @@ impl Block {
     /// [`enum@Error`], each a line that says what to do.
     pub fn open(url: &str) -> Result<Self, Error> {
         let url = DeviceUrl::parse(url)?;
-        if matches!(url.place, Place::Tcp(_)) {
-            return Err(Error::BlockOverTcp);
-        }
         let mut opened = Opened::open(&url)?;
         let nsid = opened.namespace(Wanted::Block, url.nsid)?;
         let Opened { mut connection, mut turn, profile } = opened;
@@ -158,7 +156,7 @@ impl Block {
     pub fn snapshot(&mut self) -> Option<Snapshot> {
         match &mut self.turn {
             AnyTurn::Inline(device) => Some(device.snapshot()),
-            AnyTurn::Thread(_) | AnyTurn::Remote(_) => None,
+            AnyTurn::Thread(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::error::{Error, PlanError};
 use crate::image::{self, ImageConfig};
 use crate::profiles::profile_for_image;
 use crate::records::record;
-use saker_device::NamespaceConfig;
+use saker_device::{EngineKind, NamespaceConfig};
 use saker_flash::nand::Shape;
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
@@ -25,6 +25,8 @@ pub struct ImagePlan {
     pub profile: String,
     /// Seed of the device's own random choices.
     pub seed: u64,
+    /// The engine of namespaces of pairs.
+    pub engine: EngineKind,
     /// Namespaces 1, 2, ...
     pub namespaces: Vec<NamespacePlan>,
 }
@@ -44,7 +46,7 @@ impl ImagePlan {
     /// One KV namespace over all of the flash.
     pub fn kv(bytes: u64, profile: &str, seed: u64) -> Self {
         let namespaces = vec![NamespacePlan::Kv { flash_bytes: None }];
-        Self { bytes: Some(bytes), profile: profile.into(), seed, namespaces }
+        Self { bytes: Some(bytes), profile: profile.into(), seed, engine: EngineKind::default(), namespaces }
     }
 
     /// Makes the image.
@@ -54,7 +56,7 @@ impl ImagePlan {
     pub fn create(&self, path: &Path) -> Result<CreatedImage, Error> {
         let profile = profile_for_image(&self.profile)?;
         let (shape, namespaces) = self.divide(&profile)?;
-        let build = Build::with(&profile, shape, namespaces, self.seed);
+        let build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
         image::create(path, &header(&build))?;
         let segment_bytes = shape.geometry.segment_bytes();
         Ok(CreatedImage {

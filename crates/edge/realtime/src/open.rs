@@ -3,6 +3,7 @@
 use crate::any::{AnyDevice, AnyTurn, DeviceThread};
 use crate::error::Error;
 use crate::image::{self, Access};
+use crate::linux;
 use crate::profiles::profile_named;
 use crate::records::{device_config, record};
 use crate::remote;
@@ -53,14 +54,24 @@ pub(crate) struct Opened {
 impl Opened {
     /// Starts the device of a URL and connects to it.
     pub fn open(url: &DeviceUrl) -> Result<Self, Error> {
+        Self::open_for(url, 1)
+    }
+
+    /// The same for several queue pairs. `url.depth` is of all of them together.
+    pub fn open_for(url: &DeviceUrl, io_queues: u16) -> Result<Self, Error> {
         let (mut turn, port, profile) = match &url.place {
             Place::Tcp(place) => {
                 let (turn, port) = remote::open(place, url.depth)?;
                 (turn, port, REMOTE_PROFILE.to_owned())
             }
+            Place::Linux(place) => {
+                let (turn, port) = linux::open(place, url.depth)?;
+                (turn, port, REMOTE_PROFILE.to_owned())
+            }
             Place::Memory { .. } | Place::File(_) => start(url)?,
         };
-        let connection = Connection::connect(port, &mut turn, ConnectOptions::default())?;
+        let options = ConnectOptions { io_queues, ..ConnectOptions::default() };
+        let connection = Connection::connect(port, &mut turn, options)?;
         Ok(Self { connection, turn, profile })
     }
 
@@ -89,7 +100,7 @@ impl Opened {
     }
 }
 
-/// What stands for the profile of a device that is at a target.
+/// What stands for the profile of a device that is at a target, or the kernel's.
 const REMOTE_PROFILE: &str = "remote";
 
 fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
@@ -107,8 +118,8 @@ pub(crate) fn close(turn: AnyTurn) -> Result<(), Error> {
     match turn {
         AnyTurn::Inline(device) => close_device(device),
         AnyTurn::Thread(thread) => close_device(thread.stop()),
-        // The target looks after its image.
-        AnyTurn::Remote(_) => Ok(()),
+        // The target looks after its image, the kernel after its device.
+        AnyTurn::Remote(_) | AnyTurn::Linux(_) => Ok(()),
     }
 }
 
@@ -142,9 +153,9 @@ fn close_image<T>(device: Device<image::FileMedia, T>) -> Result<(), Error> {
 /// [`enum@Error`].
 pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
-        Place::Memory { bytes, profile, seed } => {
+        Place::Memory { bytes, profile, seed, engine } => {
             let profile = profile_named(profile)?;
-            let mut build = Build::kv(&profile, *bytes, *seed)?;
+            let mut build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
             build.faults = url.faults;
             let host = attach(url.depth, build.config.queue_pairs_max);
             let device = match url.timing {
@@ -154,7 +165,7 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
             Ok((device, host, profile.name))
         }
         Place::File(path) => open_file(path, url),
-        Place::Tcp(_) => Err(Error::NotLocal),
+        Place::Tcp(_) | Place::Linux(_) => Err(Error::NotLocal),
     }
 }
 

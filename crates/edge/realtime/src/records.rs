@@ -1,7 +1,7 @@
 //! Namespaces as the device is configured with them, and as an image's header records them.
 
 use crate::image::{ImageConfig, NamespaceKind as RecordKind, NamespaceRecord};
-use saker_device::{DeviceConfig, NamespaceConfig, NamespaceKind};
+use saker_device::{DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind};
 
 /// What an image's header says, as a device's configuration.
 pub fn device_config(image: &ImageConfig) -> DeviceConfig {
@@ -10,6 +10,7 @@ pub fn device_config(image: &ImageConfig) -> DeviceConfig {
         quota_segments: r.quota_segments,
         kind: match r.kind {
             RecordKind::Kv => NamespaceKind::Kv {
+                engine: r.engine,
                 value_bytes_max: r.value_bytes_max,
                 seed: r.seed,
                 error_on_delete: r.flags & NamespaceRecord::EDNEK != 0,
@@ -25,6 +26,7 @@ pub(crate) fn record(ns: &NamespaceConfig) -> NamespaceRecord {
     let blank = NamespaceRecord {
         nsid: ns.nsid,
         kind: RecordKind::Kv,
+        engine: EngineKind::default(),
         quota_segments: ns.quota_segments,
         block_bytes: 0,
         blocks: 0,
@@ -33,9 +35,9 @@ pub(crate) fn record(ns: &NamespaceConfig) -> NamespaceRecord {
         seed: 0,
     };
     match ns.kind {
-        NamespaceKind::Kv { value_bytes_max, seed, error_on_delete } => {
+        NamespaceKind::Kv { engine, value_bytes_max, seed, error_on_delete } => {
             let flags = if error_on_delete { NamespaceRecord::EDNEK } else { 0 };
-            NamespaceRecord { value_bytes_max, seed, flags, ..blank }
+            NamespaceRecord { engine, value_bytes_max, seed, flags, ..blank }
         }
         NamespaceKind::Block { block_bytes, blocks } => {
             NamespaceRecord { kind: RecordKind::Block, block_bytes, blocks, ..blank }

@@ -1,10 +1,11 @@
-//! Device URLs: `mem:?size=1GiB&profile=default`, `file:disk.img?timing=off&threads=1`, `tcp://127.0.0.1:4420/NQN`.
+//! Device URLs: `mem:?size=1GiB&profile=default`, `file:disk.img?timing=off&threads=1`, `tcp://127.0.0.1:4420/NQN`,
+//! `/dev/ng0n1`.
 //!
 //! | option | for | meaning |
 //! |---|---|---|
 //! | `size` | mem | bytes of flash (default 4GiB) |
 //! | `profile` | mem, file | a built-in profile (default `default`) or a file; an image names its own, and needs the file of one that is not built in for `timing=real` |
-//! | `engine` | both | `hash_store`, the only one so far |
+//! | `engine` | mem | what keeps the pairs (default `hash_store`); an image has its own |
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
@@ -18,11 +19,15 @@
 //! | `digest` | tcp | `header`, `data` or `both`: CRC32C on the wire (default none) |
 //! | `hostnqn` | tcp | this host's name |
 //! | `timeout` | tcp | seconds a command may take before its connection counts as lost (default 30) |
-//! | `reconnect` | tcp | seconds to try to connect again (default 30) |
+//! | `reconnect` | tcp, /dev | seconds to try to connect again, or to wait until the kernel has (default 30) |
+//! | `io` | /dev | `any` (default: `uring` where it can be had), `uring` or `ioctl` |
 //!
-//! "Both" are `mem` and `file`; a `tcp` device has its own settings, given to `saker serve`. `depth` is for all.
+//! "Both" are `mem` and `file`; a `tcp` or `/dev` device has its own settings, which `saker serve` was given. `depth` is
+//! for all.
 
+use crate::linux::LinuxPlace;
 use crate::remote::TcpPlace;
+use saker_device::EngineKind;
 use saker_flash::FaultPlan;
 use saker_host::transfer::Adaptive;
 use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
@@ -51,11 +56,15 @@ pub enum Place {
         profile: String,
         /// Seed.
         seed: u64,
+        /// What keeps the pairs.
+        engine: EngineKind,
     },
     /// In an image file.
     File(PathBuf),
     /// At an NVMe/TCP target.
     Tcp(TcpPlace),
+    /// Behind the Linux kernel's driver.
+    Linux(LinuxPlace),
 }
 
 /// Whether operations take time.
@@ -88,6 +97,8 @@ pub struct DeviceUrl {
     pub profile: Option<String>,
 }
 
+const NO_TIMING: &str = "write off or real; virtual time is for `saker compare` and `saker reproduce`";
+
 impl DeviceUrl {
     /// Takes a URL apart.
     ///
@@ -97,7 +108,13 @@ impl DeviceUrl {
         let bad = |what: String, todo: &str| UrlError { url: url.into(), what, todo: todo.into() };
         let (head, options) = url.split_once('?').unwrap_or((url, ""));
         let place = match head.split_once(':') {
-            Some(("mem", "")) => Place::Memory { bytes: 4 << 30, profile: "default".into(), seed: 1 },
+            _ if head.starts_with("/dev/") => Place::Linux(LinuxPlace::new(head)),
+            Some(("mem", "")) => Place::Memory {
+                bytes: 4 << 30,
+                profile: "default".into(),
+                seed: 1,
+                engine: EngineKind::default(),
+            },
             Some(("file", path)) if !path.is_empty() => {
                 Place::File(path.strip_prefix("//").unwrap_or(path).into())
             }
@@ -113,7 +130,7 @@ impl DeviceUrl {
             _ => {
                 return Err(bad(
                     "no such kind of device".into(),
-                    "write mem:, file:disk.img or tcp://HOST:PORT/NQN",
+                    "write mem:, file:disk.img, tcp://HOST:PORT/NQN or /dev/ng0n1",
                 ));
             }
         };
@@ -131,7 +148,7 @@ impl DeviceUrl {
         };
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
-            parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), todo))?;
+            parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), &todo))?;
         }
         if parsed.timing == Timing::Real {
             parsed.threads = 1;
@@ -139,7 +156,7 @@ impl DeviceUrl {
         Ok(parsed)
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let number = || value.parse::<u64>().map_err(|_| "write a whole number");
         let in_memory = "an image has its own; give it to `saker create`";
         match (name, &mut self.place) {
@@ -152,24 +169,23 @@ impl DeviceUrl {
                 self.nsid = Some(nsid.ok_or("write its number, from 1")?);
             }
             (_, Place::Tcp(place)) => place.set(name, value)?,
+            (_, Place::Linux(place)) => place.set(name, value)?,
             ("size", Place::Memory { bytes, .. }) => {
                 *bytes = parse_size(value).ok_or("write a size such as 512MiB")?
             }
             ("profile", Place::Memory { profile, .. }) => *profile = value.into(),
             ("seed", Place::Memory { seed, .. }) => *seed = number()?,
+            ("engine", Place::Memory { engine, .. }) => {
+                *engine = EngineKind::named(value)
+                    .ok_or_else(|| format!("write one of {}", EngineKind::names()))?;
+            }
             ("profile", Place::File(_)) => self.profile = Some(value.into()),
-            ("size" | "seed", Place::File(_)) => return Err(in_memory),
-            ("engine", _) if value == "hash_store" => {}
-            ("engine", _) => return Err("the engine there is: hash_store"),
+            ("size" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
             ("timing", _) => {
                 self.timing = match value {
                     "off" => Timing::Off,
                     "real" => Timing::Real,
-                    _ => {
-                        return Err(
-                            "write off or real; virtual time is for `saker compare` and `saker reproduce`",
-                        );
-                    }
+                    _ => return Err(NO_TIMING.into()),
                 }
             }
             ("threads", _) => {
@@ -186,7 +202,7 @@ impl DeviceUrl {
             ("fault.spike", _) => self.faults.spike = parse_chance(value).ok_or("write it as 1/1000")?,
             ("fault.spike_ns", _) => self.faults.spike_ns = number()?,
             ("fault.cut", _) => self.faults.cut_at = number()?,
-            _ => return Err("see the README for the options there are"),
+            _ => return Err("see the README for the options there are".into()),
         }
         Ok(())
     }
@@ -239,7 +255,15 @@ mod tests {
     fn parts() {
         let url =
             DeviceUrl::parse("mem:?size=2GiB&profile=saker-mid&threads=1&fault.program=1/50").expect("sound");
-        assert_eq!(url.place, Place::Memory { bytes: 2 << 30, profile: "saker-mid".into(), seed: 1 });
+        assert_eq!(
+            url.place,
+            Place::Memory {
+                bytes: 2 << 30,
+                profile: "saker-mid".into(),
+                seed: 1,
+                engine: EngineKind::HashStore
+            }
+        );
         assert_eq!((url.threads, url.faults.program), (1, Chance::one_in(50)));
         let url = DeviceUrl::parse("file:a/b.img?timing=real").expect("sound");
         assert_eq!((url.place, url.timing, url.threads), (Place::File("a/b.img".into()), Timing::Real, 1));
@@ -258,6 +282,14 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_kernel_device() {
+        let url = DeviceUrl::parse("/dev/ng3n2?io=ioctl&depth=8&reconnect=5").expect("sound");
+        let Place::Linux(place) = url.place else { panic!("a device file") };
+        assert_eq!((place.path.to_str(), place.reconnect_s, url.depth), (Some("/dev/ng3n2"), 5, 8));
+        assert_eq!(place.submission, saker_linux::Submission::Ioctl);
+    }
+
+    #[test]
     fn nonsense_is_named() {
         for url in [
             "",
@@ -270,9 +302,12 @@ mod tests {
             "tcp://h:1/x?digest=sha",
             "mem:?size=lots",
             "file:x?size=1",
-            "mem:?engine=lsm",
+            "mem:?engine=btree",
+            "file:x?engine=hash_store",
             "mem:?fault.read=2/1",
             "mem:?transfer=sgl",
+            "/dev/ng0n1?io=dma",
+            "/dev/ng0n1?size=1GiB",
         ] {
             let error = DeviceUrl::parse(url).expect_err(url).to_string();
             assert!(error.contains(';') && !error.contains('\n'), "{error}");

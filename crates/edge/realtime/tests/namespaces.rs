@@ -10,7 +10,7 @@ use tempfile::TempDir;
 const KV: NamespacePlan = NamespacePlan::Kv { flash_bytes: None };
 
 fn plan(bytes: Option<u64>, namespaces: &[NamespacePlan]) -> ImagePlan {
-    ImagePlan { bytes, profile: "tiny".into(), seed: 3, namespaces: namespaces.to_vec() }
+    ImagePlan { namespaces: namespaces.to_vec(), bytes, ..ImagePlan::kv(0, "tiny", 3) }
 }
 
 fn image(namespaces: &[NamespacePlan]) -> (TempDir, PathBuf) {

@@ -1,16 +1,20 @@
 //! What a device is made of, as its image says.
 
-use saker_engine::HashStoreConfig;
+use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
+use saker_engine::{EngineKind, HashStoreConfig};
 use saker_flash::page_map::PageMapConfig;
+use saker_long_keys::NarrowDigest;
 use saker_medium::Geometry;
 use saker_nvme::vendor::Methods;
 
 /// What a namespace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamespaceKind {
-    /// Key-value pairs in a hash store.
+    /// Key-value pairs.
     Kv {
+        /// Which engine keeps them.
+        engine: EngineKind,
         /// Largest value in bytes.
         value_bytes_max: u32,
         /// Seed of the store's key order.
@@ -59,6 +63,10 @@ pub struct DeviceConfig {
     pub checkpoint_bytes: Option<u64>,
     /// What metering charges for the keys of a group.
     pub group_keys: KeyCost,
+    /// The digest under which keys of 17 to 255 bytes are kept. Anything but the default is for tests of collisions.
+    pub long_key_digest: NarrowDigest,
+    /// Settings of hash FTLs.
+    pub hash_ftl: HashFtlTuning,
 }
 
 /// Bytes that one command can move.
@@ -68,6 +76,13 @@ impl DeviceConfig {
     /// One KV namespace over all of the flash.
     pub fn kv(geometry: &Geometry, capacitor: bool, seed: u64) -> Self {
         Self::with(vec![NamespaceConfig::kv(1, geometry, geometry.segments, seed)], capacitor, seed)
+    }
+
+    /// The same with another engine for all pairs.
+    #[must_use]
+    pub fn with_engine(mut self, kind: EngineKind) -> Self {
+        self.namespaces = self.namespaces.into_iter().map(|n| n.with_engine(kind)).collect();
+        self
     }
 
     /// One block namespace over all of the flash.
@@ -88,6 +103,8 @@ impl DeviceConfig {
             sgl: true,
             checkpoint_bytes: None,
             group_keys: KeyCost::default(),
+            long_key_digest: NarrowDigest::default(),
+            hash_ftl: HashFtlTuning::default(),
         }
     }
 }
@@ -96,9 +113,22 @@ impl NamespaceConfig {
     /// A KV namespace with the largest values the geometry allows (up to 2 MiB).
     pub fn kv(nsid: u32, geometry: &Geometry, quota_segments: u32, seed: u64) -> Self {
         let defaults = HashStoreConfig::new(nsid as u16, geometry, quota_segments, true);
-        let kind =
-            NamespaceKind::Kv { value_bytes_max: defaults.value_bytes_max, seed, error_on_delete: false };
+        let kind = NamespaceKind::Kv {
+            engine: EngineKind::default(),
+            value_bytes_max: defaults.value_bytes_max,
+            seed,
+            error_on_delete: false,
+        };
         Self { nsid, quota_segments, kind }
+    }
+
+    /// The same with another engine, if it has pairs.
+    #[must_use]
+    pub fn with_engine(mut self, kind: EngineKind) -> Self {
+        if let NamespaceKind::Kv { engine, .. } = &mut self.kind {
+            *engine = kind;
+        }
+        self
     }
 
     /// A block namespace as large as its quota allows.

@@ -2,9 +2,10 @@
 
 use crate::config::{NamespaceKind, TRANSFER_BYTES_MAX};
 use crate::groups::GroupRequest;
+use crate::long_keys::IndirectRequest;
 use crate::namespace::{Namespace, Store};
-use crate::transfer::{HostData, Pieces};
-use saker_engine::{Condition, HashStore, KvError, Sink, SourceError};
+use crate::transfer::{Aside, HostData, Pieces};
+use saker_engine::{AnyEngine, Condition, Engine, KvError, Sink, Source, SourceError};
 use saker_flash::page_map::{BlockError, PageMap};
 use saker_flash::{Media, NamespaceMedium};
 use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
@@ -28,6 +29,8 @@ pub enum Request {
     Small(InlineRetrieve, Vec<u8>),
     /// Many operations.
     Group(Box<GroupRequest>),
+    /// With a key of more than 16 bytes.
+    Indirect(Box<IndirectRequest>),
 }
 
 /// What a latency table looks at: the operation and its sizes in bytes.
@@ -123,14 +126,17 @@ impl Request {
                 pieces.bytes()
             }
             Self::Group(group) => group.bytes_in(),
+            Self::Indirect(indirect) => indirect.bytes_in(),
             _ => 0,
         }
     }
 
     /// Whether it changes or reads stored data on behalf of the host, for the delays of a profile.
     pub fn is_write(&self) -> bool {
-        if let Self::Group(group) = self {
-            return group.is_write();
+        match self {
+            Self::Group(group) => return group.is_write(),
+            Self::Indirect(indirect) => return indirect.is_write(),
+            _ => {}
         }
         self.bytes_in() > 0 || matches!(self, Self::Kv(KvCommand::Delete { .. } | KvCommand::Store { .. }, _))
     }
@@ -149,6 +155,13 @@ impl Request {
             Self::Kv(KvCommand::Delete { key }, _) => single(TimedOp::Delete, key, 0),
             Self::Kv(KvCommand::Exist { key }, _) => single(TimedOp::Exist, key, 0),
             Self::Group(group) => group.timing(space),
+            Self::Indirect(indirect) => indirect.timing(),
+            Self::Block(NvmCommand::Read { .. }, pieces) => {
+                Timing::Single(TimedOp::BlockRead, 0, pieces.bytes())
+            }
+            Self::Block(NvmCommand::Write { .. }, pieces) => {
+                Timing::Single(TimedOp::BlockWrite, 0, pieces.bytes())
+            }
             Self::Kv(..) | Self::Block(..) => Timing::Nothing,
         }
     }
@@ -158,6 +171,7 @@ impl Request {
         match self {
             Self::Kv(_, pieces) | Self::Block(_, pieces) => pieces,
             Self::Group(group) => group.pieces(),
+            Self::Indirect(indirect) => indirect.pieces(),
             Self::Small(..) => &Pieces::NONE,
         }
     }
@@ -169,6 +183,20 @@ impl Request {
         if bytes > 0 {
             self.pieces().count(bytes, &mut traffic.to_device);
             self.count_list(sqe, bytes, traffic);
+        }
+        match self {
+            Self::Group(group) => group.count_aside(traffic),
+            Self::Indirect(indirect) => indirect.count_key(traffic),
+            _ => {}
+        }
+    }
+
+    /// What the device fetches beside the data at DPTR.
+    pub fn aside(&self) -> Aside {
+        match self {
+            Self::Group(group) => group.aside(),
+            Self::Indirect(indirect) => indirect.aside(),
+            _ => Aside::default(),
         }
     }
 
@@ -188,7 +216,7 @@ impl Request {
     pub fn into_buffer(self) -> Option<Vec<u8>> {
         match self {
             Self::Kv(_, pieces) => pieces.into_buffer(),
-            Self::Block(..) | Self::Small(..) | Self::Group(_) => None,
+            Self::Block(..) | Self::Small(..) | Self::Group(_) | Self::Indirect(_) => None,
         }
     }
 
@@ -211,19 +239,25 @@ impl Request {
                 block(command, pieces, map, reach.space, m, w)
             }
             (Self::Small(command, found), Store::Kv(store)) => small(command, found, store, m, w),
-            (Self::Group(group), Store::Kv(store)) => group.execute(store, &mut namespace.kept, reach, m, w),
+            (Self::Group(group), Store::Kv(store)) => {
+                group.execute(store, &mut namespace.kept, namespace.long_keys, reach, m, w)
+            }
+            (Self::Indirect(indirect), Store::Kv(store)) => {
+                let digest = namespace.long_keys.unwrap_or_default();
+                indirect.execute(store, digest, error_on_delete, reach, m, w)
+            }
             (_, Store::Damaged(_)) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
             _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),
         }
     }
 }
 
-/// Stores a value that is in the device already.
+/// Stores a value without a request.
 #[inline]
-pub fn store_bytes<M: Media, W: Meter>(
+pub fn store_value<M: Media, W: Meter, S: Source>(
     namespace: &mut Namespace,
     key: &Key,
-    mut value: &[u8],
+    value: &mut S,
     options: StoreOptions,
     m: &mut NamespaceMedium<'_, M>,
     w: &mut W,
@@ -231,7 +265,7 @@ pub fn store_bytes<M: Media, W: Meter>(
     w.work(Unit::Decode, 1);
     match &mut namespace.store {
         Store::Kv(store) => {
-            let step = store.store(key.as_bytes(), &mut value, condition(options), m, w);
+            let step = store.store(key.as_bytes(), value, condition(options), m, w);
             reply(step.map(|r| r.map(|()| 0)), false)
         }
         Store::Damaged(_) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
@@ -267,7 +301,7 @@ fn block_data_bytes(command: &NvmCommand, block_bytes: u32, blocks: u64) -> Resu
 fn kv<M: Media, W: Meter>(
     command: &KvCommand,
     pieces: &Pieces,
-    store: &mut HashStore,
+    store: &mut AnyEngine,
     error_on_delete: bool,
     Reach { space, dma_engine }: Reach<'_>,
     m: &mut NamespaceMedium<'_, M>,
@@ -294,12 +328,9 @@ fn kv<M: Media, W: Meter>(
             }
             step => reply(step.map(|r| r.map(|()| 0)), false),
         },
-        KvCommand::Exist { key } => {
-            let status = store.exist(key.as_bytes(), w).map_or_else(kv_status, |()| Status::SUCCESS);
-            Outcome::Done(Reply::status(status))
-        }
+        KvCommand::Exist { key } => reply(store.exist(key.as_bytes(), m, w).map(|r| r.map(|()| 0)), false),
         KvCommand::List { start, buffer_bytes } => {
-            Outcome::Done(list(start.as_ref(), *buffer_bytes, pieces, store, space, w))
+            list(start.as_ref(), *buffer_bytes, pieces, store, space, m, w)
         }
         KvCommand::Flush => {
             Outcome::Done(Reply { flush: Some(store.flush(m)), ..Reply::status(Status::SUCCESS) })
@@ -326,7 +357,7 @@ impl Sink for Few<'_> {
 fn small<M: Media, W: Meter>(
     command: &InlineRetrieve,
     found: &mut Vec<u8>,
-    store: &mut HashStore,
+    store: &mut AnyEngine,
     m: &mut NamespaceMedium<'_, M>,
     w: &mut W,
 ) -> Outcome {
@@ -347,7 +378,7 @@ fn small<M: Media, W: Meter>(
 }
 
 #[inline]
-fn condition(options: StoreOptions) -> Condition {
+pub(crate) fn condition(options: StoreOptions) -> Condition {
     if options.contains(StoreOptions::MUST_EXIST) {
         Condition::MustExist
     } else if options.contains(StoreOptions::MUST_NOT_EXIST) {
@@ -393,29 +424,28 @@ pub fn block_status(e: BlockError) -> Status {
     }
 }
 
-fn list<W: Meter>(
+fn list<M: Media, W: Meter>(
     start: Option<&Key>,
     buffer_bytes: u32,
     pieces: &Pieces,
-    store: &mut HashStore,
+    store: &mut AnyEngine,
     space: &DmaSpace,
+    m: &mut NamespaceMedium<'_, M>,
     w: &mut W,
-) -> Reply {
+) -> Outcome {
     let mut buffer = vec![0; buffer_bytes as usize];
-    let Ok(mut writer) = ListWriter::new(&mut buffer) else { return Reply::status(Status::INVALID_FIELD) };
-    let listed = store.list(
-        start.map_or(&[], Key::as_bytes),
-        |key| Key::new(key).is_ok_and(|key| writer.push(&key).is_ok()),
-        w,
-    );
-    if let Err(e) = listed {
-        return Reply::status(kv_status(e));
-    }
-    let bytes = writer.bytes();
-    let length = bytes as u32;
-    match pieces.write(space, 0, &buffer[..length as usize]) {
-        Ok(()) => Reply { bytes_out: length, ..Reply::status(Status::SUCCESS) },
-        Err(_) => Reply::status(Status::DATA_TRANSFER_ERROR),
+    let Ok(mut writer) = ListWriter::new(&mut buffer) else {
+        return Outcome::Done(Reply::status(Status::INVALID_FIELD));
+    };
+    let start = start.map_or(&[][..], Key::as_bytes);
+    let listed = store.list(start, |key| Key::new(key).is_ok_and(|key| writer.push(&key).is_ok()), m, w);
+    let length = writer.bytes() as u32;
+    match listed {
+        Step::Done(Ok(())) => Outcome::Done(match pieces.write(space, 0, &buffer[..length as usize]) {
+            Ok(()) => Reply { bytes_out: length, ..Reply::status(Status::SUCCESS) },
+            Err(_) => Reply::status(Status::DATA_TRANSFER_ERROR),
+        }),
+        other => reply(other.map(|r| r.map(|()| 0)), false),
     }
 }
 

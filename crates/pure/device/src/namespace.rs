@@ -2,14 +2,15 @@
 
 use crate::config::{NamespaceConfig, NamespaceKind};
 use crate::groups::Kept;
+use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
-use saker_engine::hash_store::recover::Recovery as KvRecovery;
-use saker_engine::{Background, HashStore, HashStoreConfig};
+use saker_engine::{AnyEngine, AnyRecovery, Background, Engine, EngineConfig, Recover};
 use saker_flash::page_map::gc::Progress;
 use saker_flash::page_map::recover::Recovery as BlockRecovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
 use saker_flash::{Flash, Media, NamespaceMedium};
 use saker_log::recover::Damage;
+use saker_long_keys::NarrowDigest;
 use saker_medium::{Completion, Medium, Step, Tag};
 use saker_sim::{Class, Meter};
 
@@ -17,11 +18,11 @@ use saker_sim::{Class, Meter};
 #[derive(Clone, Debug)]
 pub enum Store {
     /// Recovering a KV namespace.
-    KvRecovery(Box<KvRecovery>),
+    KvRecovery(AnyRecovery),
     /// Recovering a block namespace.
     BlockRecovery(Box<BlockRecovery>),
     /// Key-value pairs.
-    Kv(Box<HashStore>),
+    Kv(AnyEngine),
     /// Logical blocks.
     Block(Box<PageMap>),
     /// It cannot be opened.
@@ -41,6 +42,8 @@ pub struct Namespace {
     pub usable: bool,
     /// Results of groups that wait to be fetched.
     pub kept: Kept,
+    /// The digest of long keys, if the device takes them.
+    pub long_keys: Option<NarrowDigest>,
 }
 
 impl Namespace {
@@ -50,6 +53,7 @@ impl Namespace {
         capacitor: bool,
         checkpoint_bytes: Option<u64>,
         group_keys: KeyCost,
+        hash_ftl: HashFtlTuning,
         flash: &mut Flash<M>,
     ) -> Self {
         let owner = config.nsid as u16;
@@ -60,16 +64,19 @@ impl Namespace {
             error_on_delete: false,
             usable: true,
             kept: Kept::default(),
+            long_keys: None,
         };
         if let NamespaceKind::Kv { error_on_delete, .. } = config.kind {
             namespace.error_on_delete = error_on_delete;
         }
         let view = flash.view(owner, Class::Foreground);
         namespace.store = match config.kind {
-            NamespaceKind::Kv { .. } => Store::KvRecovery(Box::new(KvRecovery::new(
-                HashStoreConfig { group_keys, ..namespace.kv_config(capacitor, checkpoint_bytes, &view) },
-                &view,
-            ))),
+            NamespaceKind::Kv { engine, .. } => {
+                let defaults = EngineConfig::new(owner, capacitor);
+                let common = EngineConfig { checkpoint_bytes, group_keys, hash_ftl, ..defaults };
+                let config = namespace.engine_config(common, &view);
+                Store::KvRecovery(AnyRecovery::new(engine, &config, &view))
+            }
             NamespaceKind::Block { block_bytes, blocks } => {
                 let defaults = PageMapConfig::new(
                     owner,
@@ -86,25 +93,23 @@ impl Namespace {
         namespace
     }
 
-    fn kv_config<M: Medium>(&self, capacitor: bool, checkpoint_bytes: Option<u64>, m: &M) -> HashStoreConfig {
+    fn engine_config<M: Medium>(&self, common: EngineConfig, m: &M) -> EngineConfig {
         let NamespaceKind::Kv { value_bytes_max, seed, .. } = self.config.kind else {
             unreachable!("asked for a KV namespace only")
         };
-        let owner = self.config.nsid as u16;
-        let mut config = HashStoreConfig::new(owner, &m.geometry(), self.config.quota_segments, capacitor);
-        config.seed = seed;
         // A value is landed in the ring as a whole: with too few slots it never could be.
         let landing = u32::from(m.ring().slots().saturating_sub(12)) * m.geometry().page_bytes;
-        config.value_bytes_max = value_bytes_max.min(config.value_bytes_max).min(landing);
-        if let Some(bytes) = checkpoint_bytes {
-            (config.checkpoint_bytes_min, config.checkpoint_index_ratio) = (bytes, 0);
-        }
-        config
+        EngineConfig { seed: Some(seed), value_bytes_max: value_bytes_max.min(landing), ..common }
     }
 
     /// Its owner number in the flash.
     pub fn owner(&self) -> u16 {
         self.config.nsid as u16
+    }
+
+    /// Whether groups are carried out. While it recovers nobody knows, and commands are told to come again.
+    pub fn takes_groups(&self) -> bool {
+        if let Store::Kv(store) = &self.store { store.group_bytes_max() > 0 } else { true }
     }
 
     /// Whether it still recovers.
@@ -136,7 +141,7 @@ impl Namespace {
         let owner = self.owner();
         let placeholder = Store::Damaged(Damage::Checkpoint { owner, what: String::new() });
         self.store = match std::mem::replace(&mut self.store, placeholder) {
-            Store::KvRecovery(r) => Store::Kv(Box::new(r.finish())),
+            Store::KvRecovery(r) => Store::Kv(r.finish()),
             Store::BlockRecovery(r) => Store::Block(Box::new(r.finish())),
             other => other,
         };
@@ -146,7 +151,7 @@ impl Namespace {
     pub fn format<M: Medium>(&mut self, m: &M) {
         self.kept.clear();
         self.store = match &self.store {
-            Store::Kv(s) => Store::Kv(Box::new(HashStore::new(*s.config(), m))),
+            Store::Kv(s) => Store::Kv(s.emptied(m)),
             Store::Block(s) => Store::Block(Box::new(PageMap::new(*s.config(), m))),
             other => other.clone(),
         };

@@ -1,6 +1,8 @@
 //! From a profile and a size to flash and a device.
 
-use saker_device::{Attachment, Costs, Device, DeviceConfig, NamespaceConfig, Timed, Untimed, timings};
+use saker_device::{
+    Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, Timed, Untimed, timings,
+};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, Timings};
 use saker_host::Port;
@@ -85,6 +87,8 @@ pub struct Build {
     pub shape: Shape,
     /// Namespaces and the rest.
     pub config: DeviceConfig,
+    /// What keeps the pairs: in the device, or at the host over a block namespace.
+    pub engine: EngineKind,
     /// Faults.
     pub faults: FaultPlan,
     /// Whether pages are programmed; false measures transfers alone ([`Flash::without_nand`]).
@@ -123,7 +127,24 @@ impl Build {
     /// Without faults or traces, the NAND on.
     fn of(profile: &Profile, shape: Shape, config: DeviceConfig) -> Self {
         let faults = FaultPlan::default();
-        Self { profile: profile.clone(), shape, config, faults, nand: true, traces: false }
+        Self {
+            profile: profile.clone(),
+            shape,
+            config,
+            engine: EngineKind::default(),
+            faults,
+            nand: true,
+            traces: false,
+        }
+    }
+
+    /// The same with another engine, and the out-of-band bytes that it needs.
+    #[must_use]
+    pub fn with_engine(mut self, engine: EngineKind) -> Self {
+        self.config = self.config.with_engine(engine);
+        let geometry = &mut self.shape.geometry;
+        geometry.oob_bytes = geometry.oob_bytes.max(engine.oob_bytes(geometry.page_bytes));
+        Self { engine, ..self }
     }
 
     /// Slots of the power-safe ring.

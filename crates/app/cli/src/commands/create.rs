@@ -25,7 +25,7 @@ large as its namespaces need.
 
 Examples:
   saker create disk.img --size 1GiB
-  saker create disk.img --size 100GB --profile saker-mid --engine hash
+  saker create disk.img --size 100GB --profile saker-mid --engine hash_store
   saker create disk.img --size 1GiB --namespace kv:512MiB --namespace block:256MiB,4096
   saker put --device 'file:disk.img?nsid=1' key value
   saker block read --device 'file:disk.img?nsid=2' 0 1")]
@@ -41,8 +41,8 @@ pub struct CreateArgs {
     /// The timing profile: a name of `saker profile list`, or a file (with a / or .toml in its name)
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub profile: String,
-    /// The engine; the one there is: hash
-    #[arg(long, value_name = "NAME", default_value = "hash")]
+    /// What keeps the pairs: hash_store (an index of all keys in memory), hash_original or hash_plus (a hash table on flash)
+    #[arg(long, value_name = "NAME", default_value = "hash_store")]
     pub engine: String,
     /// The seed of serial number and key order
     #[arg(long, value_name = "N", default_value_t = 1)]

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use saker_realtime::{
-    CreatedImage, Error as DeviceError, ImagePlan, NamespaceKind, NamespacePlan, NamespaceSnapshot,
-    verify_image,
+    CreatedImage, EngineKind, Error as DeviceError, ImagePlan, NamespaceKind, NamespacePlan,
+    NamespaceSnapshot, verify_image,
 };
 
 use saker_realtime::image::Severity;
@@ -16,13 +16,11 @@ use crate::error::CliError;
 use crate::report::{Blocks, CheckReport, CheckedNamespace, CreateReport, CreatedNamespace, Finding};
 
 pub(super) fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
-    if !matches!(args.engine.as_str(), "hash" | "hash_store") {
-        return Err(CliError::usage(
-            format!("there is no engine `{}`", args.engine),
-            "the engine there is: hash",
-        ));
-    }
-    let plan = plan(args);
+    let engine = EngineKind::named(&args.engine).ok_or_else(|| {
+        let there = format!("the engines there are: {}", EngineKind::names());
+        CliError::usage(format!("there is no engine `{}`", args.engine), there)
+    })?;
+    let plan = plan(args, engine);
     let made = if args.force && args.image.is_file() {
         replace(&plan, &args.image)
     } else {
@@ -35,12 +33,12 @@ pub(super) fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
         image,
         flash_bytes: made.flash_bytes,
         profile,
-        engine: "hash_store".into(),
+        engine: engine.name().into(),
         namespaces,
     })
 }
 
-fn plan(args: &CreateArgs) -> ImagePlan {
+fn plan(args: &CreateArgs, engine: EngineKind) -> ImagePlan {
     let choice = |choice: &NamespaceChoice| match *choice {
         NamespaceChoice::Kv { flash_bytes } => NamespacePlan::Kv { flash_bytes },
         NamespaceChoice::Block { bytes, block_bytes } => NamespacePlan::Block { bytes, block_bytes },
@@ -49,7 +47,7 @@ fn plan(args: &CreateArgs) -> ImagePlan {
     if namespaces.is_empty() {
         namespaces.push(NamespacePlan::Kv { flash_bytes: None });
     }
-    ImagePlan { bytes: args.size, profile: args.profile.clone(), seed: args.seed, namespaces }
+    ImagePlan { bytes: args.size, profile: args.profile.clone(), seed: args.seed, engine, namespaces }
 }
 
 /// Makes the image under another name first, so that a refusal leaves the old one.

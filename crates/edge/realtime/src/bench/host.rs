@@ -82,7 +82,7 @@ fn store(
     };
     let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
     medium.take_empty();
-    Ok(HostKv::over(medium))
+    Ok(HostKv::over(build.engine, medium))
 }
 
 fn worker(

@@ -1,6 +1,7 @@
 //! What an image is made for; all of it is kept in the header.
 
 use super::ImageError;
+use saker_engine::EngineKind;
 use saker_flash::nand::Shape;
 use saker_medium::Geometry;
 use saker_medium::header::HEADER_BYTES;
@@ -56,6 +57,8 @@ pub struct NamespaceRecord {
     pub nsid: u32,
     /// Its command set.
     pub kind: NamespaceKind,
+    /// The engine of a namespace of pairs; of others the default.
+    pub engine: EngineKind,
     /// Segments it may hold.
     pub quota_segments: u32,
     /// Bytes of a logical block; 0 for KV.

@@ -7,6 +7,7 @@
 use super::config::{NAMESPACES_MAX, NamespaceKind, NamespaceRecord, PROFILE_BYTES_MAX, check_namespaces};
 use super::layout::{BLOCK_BYTES, Layout};
 use super::{BootId, ImageConfig};
+use saker_engine::EngineKind;
 use saker_medium::header::crc32c;
 use saker_medium::{Geometry, PowerHistory, Stream};
 use std::fs::File;
@@ -73,7 +74,8 @@ struct Wire {
 struct WireNamespace {
     nsid: U32,
     kind: u8,
-    reserved: [u8; 3],
+    engine: u8,
+    reserved: [u8; 2],
     quota_segments: U32,
     block_bytes: U32,
     blocks: U64,
@@ -258,6 +260,7 @@ fn put_namespaces(wire: &mut Wire, records: &[NamespaceRecord]) {
             NamespaceKind::Kv => 1,
             NamespaceKind::Block => 2,
         };
+        out.engine = record.engine.code();
         out.quota_segments = record.quota_segments.into();
         out.block_bytes = record.block_bytes.into();
         out.blocks = record.blocks.into();
@@ -266,6 +269,9 @@ fn put_namespaces(wire: &mut Wire, records: &[NamespaceRecord]) {
         out.seed = record.seed.into();
     }
 }
+
+/// Streams that images can have: those made before there were sorted tables have one less.
+const STREAMS: std::ops::RangeInclusive<u16> = 3..=Stream::COUNT as u16;
 
 /// Magic, checksum, version and features, in that order: each is meaningful only if the ones before it hold.
 fn check_frame(wire: &Wire) -> Result<(), Fault> {
@@ -279,7 +285,7 @@ fn check_frame(wire: &Wire) -> Result<(), Fault> {
         Err(Fault::Unsupported(format!("format version {}, this program knows {VERSION}", wire.version)))
     } else if unknown != 0 {
         Err(Fault::Unsupported(format!("unknown incompatible features {unknown:#x}")))
-    } else if wire.checksum.get() != CHECKSUM_CRC32C || wire.streams.get() != Stream::COUNT as u16 {
+    } else if wire.checksum.get() != CHECKSUM_CRC32C || !STREAMS.contains(&wire.streams.get()) {
         Err(Fault::Bad(format!("checksum kind {} with {} streams", wire.checksum, wire.streams)))
     } else {
         Ok(())
@@ -338,9 +344,11 @@ fn decode_namespace(wire: &WireNamespace) -> Result<NamespaceRecord, Fault> {
         2 => NamespaceKind::Block,
         other => return Err(Fault::Bad(format!("namespace kind {other} does not exist"))),
     };
+    let unknown = || Fault::Unsupported(format!("an engine this program does not know ({})", wire.engine));
     Ok(NamespaceRecord {
         nsid: wire.nsid.get(),
         kind,
+        engine: EngineKind::from_code(wire.engine).ok_or_else(unknown)?,
         quota_segments: wire.quota_segments.get(),
         block_bytes: wire.block_bytes.get(),
         blocks: wire.blocks.get(),

@@ -176,6 +176,7 @@ fn namespace(nsid: u32) -> NamespaceRecord {
     NamespaceRecord {
         nsid,
         kind,
+        engine: saker_engine::EngineKind::default(),
         quota_segments: 3,
         block_bytes,
         blocks,

@@ -6,6 +6,7 @@
 
 pub mod checkpoint;
 mod credit;
+mod engine;
 pub mod gc;
 pub mod group;
 pub mod list;
@@ -14,6 +15,7 @@ pub mod pending;
 pub mod prefetch;
 pub mod record;
 pub mod recover;
+pub(crate) mod view;
 pub mod walk;
 
 use crate::index::Index;

@@ -80,7 +80,7 @@ fn power_cycle(bench: &mut Bench, rng: &mut Rng, ring_lasts: bool) {
 /// `grouped`: out of a hundred groups, how many are carried out as such and not one by one.
 fn group_history(seed: u64, ring_lasts: bool, faults: FaultPlan, grouped: u64) -> Model {
     let mut rng = Seed(seed).rng();
-    let mut bench = Bench::new(ring_lasts, faults);
+    let mut bench = Bench::new(EngineKind::HashStore, ring_lasts, faults);
     let (mut model, mut groups) = (Model::new(), Seed(seed).child("how").rng());
     for step in 0..1500 {
         let forms: [&[GroupOp]; 5] =
@@ -100,7 +100,9 @@ fn group_history(seed: u64, ring_lasts: bool, faults: FaultPlan, grouped: u64) -
         }
     }
     check(&mut bench, &model);
-    let erased: u32 = (0..shape().geometry.segments).map(|n| bench.flash.media().epoch(SegmentId(n))).sum();
+    let erased: u32 = (0..shape(EngineKind::HashStore).geometry.segments)
+        .map(|n| bench.flash.media().epoch(SegmentId(n)))
+        .sum();
     assert!(erased > 10, "the history must have collected segments: {erased}");
     model
 }
@@ -133,7 +135,7 @@ fn entry(op: GroupOp, key: &[u8], value: &[u8]) -> Entry {
 
 #[test]
 fn a_refused_group_changes_nothing() {
-    let mut bench = Bench::new(true, FaultPlan::default());
+    let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
     bench.put(b"a", b"1", Condition::Always).expect("room");
     let digest = bench.store.digest();
     let twice = [entry(Store, b"b", b"2"), entry(Delete, b"a", b""), entry(Store, b"b", b"3")];
@@ -162,7 +164,7 @@ fn a_refused_group_changes_nothing() {
 
 #[test]
 fn members_fail_alone() {
-    let mut bench = Bench::new(true, FaultPlan::default());
+    let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
     bench.config.value_bytes_max = 100;
     bench.restart(PowerHistory::Killed, 1);
     let long_key = [b'k'; 17];
@@ -186,7 +188,7 @@ fn members_fail_alone() {
 /// Whatever fills the store, a group is refused as a whole, and what was there can be replaced and deleted by groups.
 #[test]
 fn a_store_filled_by_groups() {
-    let mut bench = Bench::new(true, FaultPlan::default());
+    let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
     let of = |n: u32, fill: u8| -> Vec<Entry> {
         (0..16).map(|i| entry(Store, format!("{:07}", n * 16 + i).as_bytes(), &[fill; 20])).collect()
     };
@@ -217,7 +219,7 @@ fn a_store_filled_by_groups() {
 #[test]
 fn a_long_group_that_is_refused_leaves_the_capacity_alone() {
     for (op, bytes) in [(Store, 3000), (Store, 700), (Delete, 0), (Store, 0)] {
-        let mut bench = Bench::new(true, FaultPlan::default());
+        let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
         let name = |n: u32| format!("{n:07}").into_bytes();
         let mut pairs = 0;
         while bench.put(&name(pairs), &[1; 20], Condition::Always).is_ok() {
@@ -249,7 +251,7 @@ fn a_long_group_that_is_refused_leaves_the_capacity_alone() {
 
 #[test]
 fn a_flipped_bit_is_never_a_value() {
-    let mut bench = Bench::new(true, FaultPlan::default());
+    let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
     let entries = [entry(Store, b"one", &[7; 40]), entry(Store, b"two", &[8; 31])];
     bench.group(&Payload::new(&entries, false)).expect("room");
     let (media, ring) = bench.flash.cut(PowerCut { seed: 1, ring_kept: true });
@@ -261,7 +263,7 @@ fn a_flipped_bit_is_never_a_value() {
         bytes[at] ^= 4;
         let ring = Ring::new(saker_medium::RingMemory::from_bytes(&bytes), 24, 512, 64);
         let mut flash = Flash::power_on(media.clone(), ring, None, FaultPlan::default());
-        flash.pool_mut().set_quota(OWNER, shape().geometry.segments);
+        flash.pool_mut().set_quota(OWNER, shape(EngineKind::HashStore).geometry.segments);
         // Damage under a running store: the index knows the pair already.
         std::mem::swap(&mut bench.flash, &mut flash);
         refused += u32::from(bench.get(b"two") == Err(KvError::Corrupt));
@@ -279,7 +281,7 @@ fn keys_cost_as_the_profile_says() {
     (picos[Unit::Probe as usize], picos[Unit::Move as usize]) = (100_000, 1000);
     let entries: Vec<_> = (0..10).map(|n| entry(Store, &[n, 1], b"v")).collect();
     for (cost, nanos) in [(KeyCost::PerPair, 2000), (KeyCost::Batched, 210)] {
-        let mut bench = Bench::new(true, FaultPlan::default());
+        let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
         bench.config.group_keys = cost;
         bench.restart(PowerHistory::Killed, 1);
         let mut meter = CpuMeter::new(CpuPrices::from_picos(picos));

@@ -12,8 +12,10 @@ mod medium;
 pub use blocks::{BlockDone, BlockQueue};
 pub use medium::{BlockMedium, MediumStats};
 
-use saker_engine::hash_store::recover::Recovery;
-use saker_engine::{Background, Condition, HashStore, HashStoreConfig, KvError, StoreStats};
+use saker_engine::{
+    AnyEngine, AnyRecovery, Background, Condition, Engine, EngineConfig, EngineKind, KvError, Recover,
+    StoreStats,
+};
 use saker_log::recover::Damage;
 use saker_medium::{Medium, PageAddr, Step, Tag};
 use saker_sim::Meter;
@@ -52,7 +54,7 @@ struct Parked {
 
 /// A key-value store at the host.
 pub struct HostKv<Q> {
-    store: HashStore,
+    store: AnyEngine,
     medium: BlockMedium<Q>,
     parked: VecDeque<Parked>,
     next_ticket: u64,
@@ -66,10 +68,13 @@ impl<Q: BlockQueue> HostKv<Q> {
     ///
     /// # Errors
     /// Damage that keeps the store from being opened.
-    pub fn open(mut medium: BlockMedium<Q>, mut wait: impl FnMut()) -> Result<Self, Damage> {
+    pub fn open(
+        kind: EngineKind,
+        mut medium: BlockMedium<Q>,
+        mut wait: impl FnMut(),
+    ) -> Result<Self, Damage> {
         medium.survey_device(&mut wait);
-        let config = HashStoreConfig::new(1, &medium.geometry(), medium.quota_segments(), false);
-        let mut recovery = Recovery::new(config, &medium);
+        let mut recovery = AnyRecovery::new(kind, &EngineConfig::new(1, false), &medium);
         loop {
             match recovery.step(&mut medium) {
                 Step::Done(Ok(true)) => break,
@@ -100,9 +105,8 @@ impl<Q: BlockQueue> HostKv<Q> {
     }
 
     /// A new store over an empty medium.
-    pub fn over(medium: BlockMedium<Q>) -> Self {
-        let config = HashStoreConfig::new(1, &medium.geometry(), medium.quota_segments(), false);
-        let store = HashStore::new(config, &medium);
+    pub fn over(kind: EngineKind, medium: BlockMedium<Q>) -> Self {
+        let store = AnyEngine::new(kind.over_blocks(), &EngineConfig::new(1, false), &medium);
         let (parked, background_pages) = (VecDeque::new(), Vec::new());
         Self { store, medium, parked, next_ticket: 0, background_pages, background_idle: true }
     }
@@ -189,7 +193,7 @@ impl<Q: BlockQueue> HostKv<Q> {
                 self.store.retrieve(key, &mut value, m, w).map(|r| r.map(|_| Some(value)))
             }
             Op::Delete(key) => self.store.delete(key, m, w).map(|r| r.map(|()| None)),
-            Op::Exists(key) => Step::Done(self.store.exist(key, w).map(|()| None)),
+            Op::Exists(key) => self.store.exist(key, m, w).map(|r| r.map(|()| None)),
             Op::Flush => return self.run_flush(parked),
         };
         self.medium.release_pages(&std::mem::take(&mut parked.pages));

@@ -13,6 +13,7 @@ use crate::transfer::{Method, Pacing};
 
 impl KvQueue {
     /// Store by `method`, which carries the value.
+    #[inline]
     pub(super) fn store_by(
         &mut self,
         method: Method,
@@ -48,6 +49,7 @@ impl KvQueue {
         self.launch(slot, &sqe, Place::Owned, Shape::ToDevice, 0)
     }
 
+    #[inline]
     fn store_inline(
         &mut self,
         key: &Key,
@@ -81,6 +83,7 @@ impl KvQueue {
         self.launch(slot, &sqe, Place::Bar, Shape::ToDevice, 0)
     }
 
+    #[inline]
     fn store_piggyback(
         &mut self,
         key: &Key,

@@ -1,7 +1,7 @@
 //! The bytes of a ring.
 
 use std::ops::{Deref, DerefMut};
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::IntoBytes;
 
 /// Where the bytes of a ring live.
 pub enum RingMemory {

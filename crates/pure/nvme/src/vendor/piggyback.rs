@@ -20,7 +20,7 @@ use crate::key::Key;
 use crate::kv::{StoreOptions, key_of_length};
 use crate::sqe::{PointerRule, Sqe};
 use crate::status::Status;
-use crate::{KvCommand, NSID_ALL};
+use crate::{KvCommand, NSID_ALL, padded_words};
 
 /// Value bytes of a piggyback store.
 pub const PIGGYBACK_BYTES: usize = 35;
@@ -95,17 +95,13 @@ impl PiggybackStore {
 #[inline]
 #[must_use]
 pub fn store_piggyback(nsid: u32, key: &Key, value: &[u8], options: StoreOptions) -> Sqe {
-    let mut padded = [0; PADDED_BYTES];
-    if let Some(room) = padded.get_mut(..PIGGYBACK_BYTES) {
-        copy_start(room, value);
-    }
-    // Whole words: what is written in parts and read as a whole stalls the processor.
-    let [first, second, third, fourth, fifth]: [U64; PADDED_BYTES / 8] = zerocopy::transmute!(padded);
-    let (fourth, fifth) = (fourth.get(), fifth.get());
+    let carried = value.get(..PIGGYBACK_BYTES).unwrap_or(value);
+    let [first, second, third, fourth, fifth] =
+        padded_words::<{ PADDED_BYTES / 8 }>(carried).map(u64::from_le);
     let kl = key.len() as u32 | u32::from(options.bits()) << KL_BITS;
     let mut sqe = Sqe::new(opcode::STORE_PIGGYBACK, nsid).with_key(key);
     sqe.cdw10 = U32::new(length_and_sum(value));
-    (sqe.mptr, sqe.prp1, sqe.prp2) = (first, second, third);
+    (sqe.mptr, sqe.prp1, sqe.prp2) = (U64::new(first), U64::new(second), U64::new(third));
     sqe.cdw11 = U32::new(kl | (fourth as u32) << 8);
     sqe.cdw12 = U32::new((fourth >> 24) as u32);
     sqe.cdw13 = U32::new((fourth >> 56) as u32 | (fifth as u32) << 8);

@@ -1,6 +1,8 @@
 //! A host on a device with one KV namespace (1) and one block namespace (2), one queue pair for each.
 
-use saker_device::{Attachment, Costs, Device, DeviceConfig, NamespaceConfig, NamespaceKind, Snapshot};
+use saker_device::{
+    Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind, Snapshot,
+};
 use saker_device::{Timed, timings};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
@@ -34,14 +36,32 @@ pub fn small(capacitor: bool, seed: u64) -> Build {
     sized(capacitor, seed, 12)
 }
 
+/// The same with another engine. A hash FTL writes more streams, so it gets more and smaller superblocks; its cache holds few
+/// sections.
+pub fn small_with(engine: EngineKind, capacitor: bool, seed: u64) -> Build {
+    if engine == EngineKind::HashStore {
+        return small(capacitor, seed);
+    }
+    let mut build = of_segments(capacitor, seed, 18, 16).with_engine(engine);
+    let tuning = &mut build.config.hash_ftl;
+    tuning.cache_bytes = Some(if engine == EngineKind::HashPlus { 640 } else { 2048 });
+    tuning.grain_bytes = Some(if engine == EngineKind::HashPlus { 64 } else { 256 });
+    build.shape.geometry.oob_bytes = 64 + 1024 / tuning.grain_bytes.unwrap_or(64) * 8;
+    build
+}
+
 /// The same with room for some hundred KiB of pairs.
 pub fn roomy(capacitor: bool, seed: u64) -> Build {
     sized(capacitor, seed, 40)
 }
 
 fn sized(capacitor: bool, seed: u64, kv_segments: u32) -> Build {
+    of_segments(capacitor, seed, kv_segments, 32)
+}
+
+fn of_segments(capacitor: bool, seed: u64, kv_segments: u32, segment_pages: u32) -> Build {
     let segments = kv_segments + 12;
-    let geometry = Geometry { page_bytes: 1024, oob_bytes: 96, segment_pages: 32, segments };
+    let geometry = Geometry { page_bytes: 1024, oob_bytes: 96, segment_pages, segments };
     let namespaces = vec![
         NamespaceConfig::kv(KV, &geometry, kv_segments, seed),
         NamespaceConfig::block(BLOCK, &geometry, 12, capacitor, BLOCK_BYTES),
@@ -54,7 +74,15 @@ fn sized(capacitor: bool, seed: u64, kv_segments: u32) -> Build {
     config.methods = Methods::default();
     let profile = Profile::builtin("tiny").expect("built in");
     let shape = Shape { geometry, channels: 2, luns: 4 };
-    Build { profile, shape, config, faults: FaultPlan::default(), nand: true, traces: false }
+    Build {
+        profile,
+        shape,
+        config,
+        faults: FaultPlan::default(),
+        nand: true,
+        traces: false,
+        engine: EngineKind::default(),
+    }
 }
 
 /// Logical blocks of the block namespace.

@@ -6,6 +6,7 @@ fn config() -> ImageConfig {
     let namespace = NamespaceRecord {
         nsid: 2,
         kind: NamespaceKind::Kv,
+        engine: EngineKind::default(),
         quota_segments: 9,
         block_bytes: 0,
         blocks: 0,
@@ -97,6 +98,9 @@ fn later_versions_are_refused_and_compatible_features_kept() {
         matches!(sealed(|w| w.version = 2.into()), Err(Fault::Unsupported(w)) if w.contains("version 2"))
     );
     assert!(matches!(sealed(|w| w.incompatible = 4.into()), Err(Fault::Unsupported(w)) if w.contains("0x4")));
+    assert!(
+        matches!(sealed(|w| w.records[0].engine = 99), Err(Fault::Unsupported(w)) if w.contains("engine"))
+    );
     let change = |w: &mut Wire| {
         w.compatible = 2.into();
         w.reserved2[100] = 9;
@@ -120,7 +124,7 @@ fn fields_that_make_no_sense_are_faults() {
     bad(|w| w.profile[3] = 0xff);
     bad(|w| w.data_at = 0.into());
     bad(|w| w.checksum = 2.into());
-    bad(|w| w.streams = 4.into());
+    bad(|w| w.streams = 7.into());
     bad(|w| w.shards = 0.into());
 }
 

@@ -172,19 +172,11 @@ impl HashStore {
 
     /// Roles of a group of writes, which are always admitted on the short way.
     fn prepare_writes(&mut self) {
-        self.prepare();
-        let stored = self.plan.members.iter().filter(|p| p.role == Role::Pair);
-        let (pairs, bytes) =
-            stored.fold((0, 0), |(n, sum), p| (n + 1, sum + u64::from(plan::counted_bytes(&p.member))));
-        self.credit.pay_group(pairs, bytes);
-    }
-
-    /// Roles; what they depend on is up to date.
-    fn prepare(&mut self) {
-        if self.plan.members.iter().any(|p| p.member.op != crate::kv_group::GroupOp::Store) {
+        if self.plan.others > 0 {
             self.enter_pending();
+            self.assign();
         }
-        self.assign();
+        self.credit.pay_group(self.plan.pairs, self.plan.pair_bytes);
     }
 
     /// The long way: reads, and stores when little room is left. The payload is looked at before it has a place.

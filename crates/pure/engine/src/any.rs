@@ -1,0 +1,382 @@
+//! The engines there are, behind one type, for drivers that learn from an image or a URL which one to run.
+
+use crate::hash_ftl::config::{ORIGINAL_GRAIN_BYTES, PLUS_GRAIN_BYTES};
+use crate::hash_ftl::recover::Recovery as FtlRecovery;
+use crate::hash_ftl::{HashFtl, HashFtlConfig, HashFtlTuning};
+use crate::hash_store::group::KeyCost;
+use crate::hash_store::recover::Recovery as HashRecovery;
+use crate::kv_group::{Answers, GroupError, GroupSource};
+use crate::lsm::{LsmConfig, LsmStore, Recovery as LsmRecovery};
+use crate::{
+    Background, Condition, Engine, HashStore, HashStoreConfig, KvError, Memory, Recover, Sink, Source,
+    StoreStats,
+};
+use saker_log::LogStats;
+use saker_log::recover::Damage;
+use saker_medium::{Completion, Medium, Step, Tag};
+use saker_sim::Meter;
+
+/// Which engine a namespace of pairs has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineKind {
+    /// A log, and an index of all pairs in memory.
+    #[default]
+    HashStore,
+    /// Grains of 512 bytes, and a hash table on flash.
+    HashOriginal,
+    /// Grains of 64 bytes, and a hash table of live entries on flash.
+    HashPlus,
+    /// An LSM-tree with its values in a log.
+    Lsm,
+}
+
+impl EngineKind {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::HashStore, Self::HashOriginal, Self::HashPlus, Self::Lsm];
+
+    /// Its name on command lines, in URLs and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::HashStore => "hash_store",
+            Self::HashOriginal => "hash_original",
+            Self::HashPlus => "hash_plus",
+            Self::Lsm => "lsm",
+        }
+    }
+
+    /// The engine of that name; `-` counts as `_`.
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name.replace('-', "_");
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// Its number in images.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::HashStore => 0,
+            Self::HashOriginal => 1,
+            Self::HashPlus => 2,
+            Self::Lsm => 3,
+        }
+    }
+
+    /// The engine of that number.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.code() == code)
+    }
+
+    /// Out-of-band bytes that its pages must have.
+    pub fn oob_bytes(self, page_bytes: u32) -> u32 {
+        match self {
+            Self::HashStore | Self::Lsm => saker_medium::header::HEADER_BYTES as u32,
+            Self::HashOriginal => HashFtlConfig::oob_bytes(page_bytes, ORIGINAL_GRAIN_BYTES),
+            Self::HashPlus => HashFtlConfig::oob_bytes(page_bytes, PLUS_GRAIN_BYTES),
+        }
+    }
+
+    /// The engine of this kind for a host over logical blocks. Hash FTLs manage pages of flash, which a host has not: the hash
+    /// store stands in for them.
+    #[must_use]
+    pub fn over_blocks(self) -> Self {
+        match self {
+            Self::HashStore | Self::HashOriginal | Self::HashPlus => Self::HashStore,
+            Self::Lsm => Self::Lsm,
+        }
+    }
+
+    /// The names of all, for messages.
+    pub fn names() -> String {
+        Self::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// What every engine is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineConfig {
+    /// The namespace it serves, 1-based; marks its segments.
+    pub owner: u16,
+    /// Seed of its hash; belongs to the image. `None`: the engine's own.
+    pub seed: Option<u64>,
+    /// Whether the power-safe ring survives a power cut (a capacitor).
+    pub ring_lasts: bool,
+    /// Largest value in bytes, if less than the engine takes.
+    pub value_bytes_max: u32,
+    /// A checkpoint is due when so many bytes were written; `None`: as the engine likes.
+    pub checkpoint_bytes: Option<u64>,
+    /// What the keys of a group cost.
+    pub group_keys: KeyCost,
+    /// Settings of a hash FTL.
+    pub hash_ftl: HashFtlTuning,
+}
+
+impl EngineConfig {
+    /// Nothing asked for but what cannot be left out.
+    pub fn new(owner: u16, ring_lasts: bool) -> Self {
+        Self {
+            owner,
+            seed: None,
+            ring_lasts,
+            value_bytes_max: u32::MAX,
+            checkpoint_bytes: None,
+            group_keys: KeyCost::default(),
+            hash_ftl: HashFtlTuning::default(),
+        }
+    }
+
+    /// As the hash store's settings, on that medium.
+    fn hash_store<M: Medium>(&self, m: &M) -> HashStoreConfig {
+        let mut config = HashStoreConfig::new(self.owner, &m.geometry(), m.quota_segments(), self.ring_lasts);
+        config.seed = self.seed.unwrap_or(config.seed);
+        config.value_bytes_max = config.value_bytes_max.min(self.value_bytes_max);
+        if let Some(bytes) = self.checkpoint_bytes {
+            (config.checkpoint_bytes_min, config.checkpoint_index_ratio) = (bytes, 0);
+        }
+        HashStoreConfig { group_keys: self.group_keys, ..config }
+    }
+
+    /// As the LSM store's settings, on that medium.
+    fn lsm<M: Medium>(&self, m: &M) -> LsmConfig {
+        let mut config = LsmConfig::new(self.owner, &m.geometry(), m.quota_segments(), self.ring_lasts);
+        config.value_bytes_max = config.value_bytes_max.min(self.value_bytes_max);
+        config.checkpoint_bytes_min = self.checkpoint_bytes.unwrap_or(config.checkpoint_bytes_min);
+        config
+    }
+
+    /// As a hash FTL's settings, on that medium.
+    fn hash_ftl<M: Medium>(&self, kind: EngineKind, m: &M) -> HashFtlConfig {
+        let (geometry, quota, lasts) = (m.geometry(), m.quota_segments(), self.ring_lasts);
+        let config = if kind == EngineKind::HashPlus {
+            HashFtlConfig::plus(self.owner, &geometry, quota, lasts)
+        } else {
+            HashFtlConfig::original(self.owner, &geometry, quota, lasts, ORIGINAL_GRAIN_BYTES)
+        };
+        self.hash_ftl.apply(HashFtlConfig {
+            seed: self.seed.unwrap_or(config.seed),
+            value_bytes_max: config.value_bytes_max.min(self.value_bytes_max),
+            ..config
+        })
+    }
+}
+
+/// Any engine.
+#[derive(Clone, Debug)]
+pub enum AnyEngine {
+    /// [`EngineKind::HashStore`].
+    HashStore(Box<HashStore>),
+    /// [`EngineKind::HashOriginal`] or [`EngineKind::HashPlus`].
+    HashFtl(EngineKind, Box<HashFtl>),
+    /// [`EngineKind::Lsm`].
+    Lsm(Box<LsmStore>),
+}
+
+/// Any engine on its way back.
+#[derive(Clone, Debug)]
+pub enum AnyRecovery {
+    /// [`EngineKind::HashStore`].
+    HashStore(Box<HashRecovery>),
+    /// [`EngineKind::HashOriginal`] or [`EngineKind::HashPlus`].
+    HashFtl(EngineKind, Box<FtlRecovery>),
+    /// [`EngineKind::Lsm`].
+    Lsm(Box<LsmRecovery>),
+}
+
+impl AnyRecovery {
+    /// The engine of that kind, on a medium that may have something of it.
+    pub fn new<M: Medium>(kind: EngineKind, config: &EngineConfig, m: &M) -> Self {
+        match kind {
+            EngineKind::HashStore => Self::HashStore(Box::new(HashRecovery::new(config.hash_store(m), m))),
+            EngineKind::HashOriginal | EngineKind::HashPlus => {
+                Self::HashFtl(kind, Box::new(FtlRecovery::new(config.hash_ftl(kind, m), m)))
+            }
+            EngineKind::Lsm => Self::Lsm(Box::new(LsmRecovery::new(config.lsm(m), m))),
+        }
+    }
+}
+
+impl AnyEngine {
+    /// An empty store of that kind on an empty medium.
+    pub fn new<M: Medium>(kind: EngineKind, config: &EngineConfig, m: &M) -> Self {
+        match kind {
+            EngineKind::HashStore => Self::HashStore(Box::new(HashStore::new(config.hash_store(m), m))),
+            EngineKind::HashOriginal | EngineKind::HashPlus => {
+                Self::HashFtl(kind, Box::new(HashFtl::new(config.hash_ftl(kind, m), m)))
+            }
+            EngineKind::Lsm => Self::Lsm(Box::new(LsmStore::new(config.lsm(m), m))),
+        }
+    }
+
+    /// Which it is.
+    pub fn kind(&self) -> EngineKind {
+        match self {
+            Self::HashStore(_) => EngineKind::HashStore,
+            Self::HashFtl(kind, _) => *kind,
+            Self::Lsm(_) => EngineKind::Lsm,
+        }
+    }
+}
+
+/// The same call, of whichever engine it is.
+macro_rules! each {
+    ($any:expr, $engine:ident => $call:expr) => {
+        match $any {
+            AnyEngine::HashStore($engine) => $call,
+            AnyEngine::HashFtl(_, $engine) => $call,
+            AnyEngine::Lsm($engine) => $call,
+        }
+    };
+}
+
+impl Engine for AnyEngine {
+    type Recovery = AnyRecovery;
+
+    fn emptied<M: Medium>(&self, m: &M) -> Self {
+        match self {
+            Self::HashStore(e) => Self::HashStore(Box::new(e.emptied(m))),
+            Self::HashFtl(kind, e) => Self::HashFtl(*kind, Box::new(e.emptied(m))),
+            Self::Lsm(e) => Self::Lsm(Box::new(e.emptied(m))),
+        }
+    }
+
+    #[inline]
+    fn store<M: Medium, W: Meter, S: Source>(
+        &mut self,
+        key: &[u8],
+        value: &mut S,
+        condition: Condition,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        each!(self, e => Engine::store(&mut **e, key, value, condition, m, w))
+    }
+
+    #[inline]
+    fn retrieve<M: Medium, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        sink: &mut K,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<u32, KvError>> {
+        each!(self, e => Engine::retrieve(&mut **e, key, sink, m, w))
+    }
+
+    #[inline]
+    fn delete<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>> {
+        each!(self, e => Engine::delete(&mut **e, key, m, w))
+    }
+
+    #[inline]
+    fn exist<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>> {
+        each!(self, e => Engine::exist(&mut **e, key, m, w))
+    }
+
+    fn list<M: Medium, W: Meter>(
+        &mut self,
+        from: &[u8],
+        visit: impl FnMut(&[u8]) -> bool,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        each!(self, e => Engine::list(&mut **e, from, visit, m, w))
+    }
+
+    fn group_bytes_max(&self) -> u32 {
+        each!(self, e => Engine::group_bytes_max(&**e))
+    }
+
+    #[inline]
+    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        source: &mut G,
+        answers: &mut A,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), GroupError<G::Malformed>>> {
+        each!(self, e => Engine::group(&mut **e, source, answers, m, w))
+    }
+
+    fn bind<'k>(
+        &mut self,
+        name: &[u8],
+        keys: impl ExactSizeIterator<Item = &'k [u8]>,
+    ) -> Result<(), KvError> {
+        each!(self, e => Engine::bind(&mut **e, name, keys))
+    }
+
+    fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
+        each!(self, e => Engine::flush(&mut **e, m))
+    }
+
+    fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
+        each!(self, e => Engine::is_flushed(&**e, tag, finished))
+    }
+
+    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        each!(self, e => Engine::completed(&mut **e, done, m));
+    }
+
+    #[inline]
+    fn has_debt<M: Medium>(&self, m: &M) -> bool {
+        each!(self, e => Engine::has_debt(&**e, m))
+    }
+
+    fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background> {
+        each!(self, e => Engine::background(&mut **e, finished, m, w))
+    }
+
+    fn settle(&mut self) {
+        each!(self, e => Engine::settle(&mut **e));
+    }
+
+    fn stats(&self) -> StoreStats {
+        each!(self, e => Engine::stats(&**e))
+    }
+
+    fn log_stats(&self) -> LogStats {
+        each!(self, e => Engine::log_stats(&**e))
+    }
+
+    fn memory(&self) -> Memory {
+        each!(self, e => Engine::memory(&**e))
+    }
+
+    fn live_bytes(&self) -> u64 {
+        each!(self, e => Engine::live_bytes(&**e))
+    }
+
+    fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
+        each!(self, e => Engine::capacity_bytes(&**e, m))
+    }
+
+    fn digest(&self) -> u64 {
+        each!(self, e => Engine::digest(&**e))
+    }
+}
+
+impl Recover for AnyRecovery {
+    type Engine = AnyEngine;
+
+    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        match self {
+            Self::HashStore(r) => r.step(m),
+            Self::HashFtl(_, r) => r.step(m),
+            Self::Lsm(r) => r.step(m),
+        }
+    }
+
+    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        match self {
+            Self::HashStore(r) => r.completed(done, m),
+            Self::HashFtl(_, r) => r.completed(done, m),
+            Self::Lsm(r) => r.completed(done, m),
+        }
+    }
+
+    fn finish(self) -> AnyEngine {
+        match self {
+            Self::HashStore(r) => AnyEngine::HashStore(Box::new(r.finish())),
+            Self::HashFtl(kind, r) => AnyEngine::HashFtl(kind, Box::new(r.finish())),
+            Self::Lsm(r) => AnyEngine::Lsm(Box::new(r.finish())),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What drivers ask of an engine: the device over flash, the host over a block namespace.
+
+use crate::kv_group::{Answers, GroupError, GroupSource};
+use crate::{Background, Condition, KvError, Memory, Sink, Source, StoreStats};
+use saker_log::LogStats;
+use saker_log::recover::Damage;
+use saker_medium::{Completion, Medium, Step, Tag};
+use saker_sim::Meter;
+use std::fmt::Debug;
+
+/// One shard of a store of pairs.
+///
+/// An engine never waits. `Need` names all the pages that the next call of the same operation looks at; the driver
+/// brings and pins them until that call has returned. `Need` and `Blocked` leave what operations can observe as it was.
+pub trait Engine: Clone + Debug + Sized {
+    /// The store on its way back after power came on.
+    type Recovery: Recover<Engine = Self>;
+
+    /// The same store, empty, over a medium whose segments of this owner were erased.
+    fn emptied<M: Medium>(&self, m: &M) -> Self;
+
+    /// Stores a pair. The value is fetched once, into its landing place.
+    fn store<M: Medium, W: Meter, S: Source>(
+        &mut self,
+        key: &[u8],
+        value: &mut S,
+        condition: Condition,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>>;
+
+    /// Delivers a value, or its beginning where the sink has less room. Returns its whole length in bytes.
+    fn retrieve<M: Medium, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        sink: &mut K,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<u32, KvError>>;
+
+    /// Removes a pair.
+    fn delete<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>>;
+
+    /// Whether there is such a pair.
+    fn exist<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>>;
+
+    /// Shows keys from `from` on (empty: from the first) in the engine's order, while `visit` says so. `from` itself need
+    /// not exist: the order is total over all possible keys. A step that is not done may have shown some already.
+    fn list<M: Medium, W: Meter>(
+        &mut self,
+        from: &[u8],
+        visit: impl FnMut(&[u8]) -> bool,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>>;
+
+    /// Longest payload of a group in bytes; 0: it takes none.
+    fn group_bytes_max(&self) -> u32 {
+        0
+    }
+
+    /// Carries out a group. The answers are given only when it is done, one for each member.
+    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        source: &mut G,
+        answers: &mut A,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), GroupError<G::Malformed>>> {
+        let _ = (source, answers, m, w);
+        Step::Done(Err(GroupError::TooLong))
+    }
+
+    /// Binds keys under a name, so that access to one brings the others. An engine may ignore it.
+    ///
+    /// # Errors
+    /// [`KvError::CapacityExceeded`] for more keys than can be bound.
+    fn bind<'k>(
+        &mut self,
+        name: &[u8],
+        keys: impl ExactSizeIterator<Item = &'k [u8]>,
+    ) -> Result<(), KvError> {
+        let _ = (name, keys);
+        Ok(())
+    }
+
+    /// Makes what was acknowledged proof against the loss of the ring where it can be lost: when the returned tag and
+    /// everything before it has finished, and a sync has followed.
+    fn flush<M: Medium>(&mut self, m: &mut M) -> Tag;
+
+    /// Whether a Flush that returned `tag` is on the medium, given that all I/O up to `finished` has finished.
+    fn is_flushed(&self, tag: Tag, finished: Tag) -> bool;
+
+    /// Takes note of a finished I/O.
+    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M);
+
+    /// Whether background work is due.
+    fn has_debt<M: Medium>(&self, m: &M) -> bool;
+
+    /// One quantum of background work; all I/O up to `finished` has finished.
+    fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background>;
+
+    /// Work that was put off so that operations are cheaper is done, so that counters are right.
+    fn settle(&mut self) {}
+
+    /// Counters.
+    fn stats(&self) -> StoreStats;
+
+    /// Counters of its log.
+    fn log_stats(&self) -> LogStats;
+
+    /// Modelled controller memory.
+    fn memory(&self) -> Memory;
+
+    /// Bytes that live.
+    fn live_bytes(&self) -> u64;
+
+    /// Bytes that may live at once.
+    fn capacity_bytes<M: Medium>(&self, m: &M) -> u64;
+
+    /// A digest of everything that operations can observe, for tests of the contract.
+    fn digest(&self) -> u64;
+}
+
+/// A store on its way back.
+pub trait Recover: Clone + Debug {
+    /// What comes of it.
+    type Engine;
+
+    /// Goes on. `Done(Ok(true))`: it is over.
+    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>>;
+
+    /// Takes note of a finished I/O.
+    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M);
+
+    /// The store, after `step` said so.
+    fn finish(self) -> Self::Engine;
+}
