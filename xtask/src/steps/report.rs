@@ -71,7 +71,11 @@ impl Report {
             let (seconds, tests) =
                 (outcome.elapsed.as_secs_f64(), outcome.tally.passed + outcome.tally.failed);
             let skipped = outcome.skipped();
-            println!("{seconds:>8.1} s  {:<6}  {tests:>5} tests  {}{skipped}", outcome.verdict(), outcome.name);
+            println!(
+                "{seconds:>8.1} s  {:<6}  {tests:>5} tests  {}{skipped}",
+                outcome.verdict(),
+                outcome.name
+            );
         }
         for outcome in &self.outcomes {
             outcome.failures.iter().for_each(|failure| println!("FAILED {}: {failure}", outcome.name));

@@ -26,8 +26,10 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let chosen: Vec<_> =
-        KERNELS.iter().filter(|(name, ..)| filter.is_none_or(|filter| name.contains(filter.as_str()))).collect();
+    let chosen: Vec<_> = KERNELS
+        .iter()
+        .filter(|(name, ..)| filter.is_none_or(|filter| name.contains(filter.as_str())))
+        .collect();
     println!("\nrunning {} tests", chosen.len());
     let is_required = std::env::var("SAKER_INTEROP").is_ok_and(|value| value == "require");
     let (mut passed, mut failed, mut ignored) = (0, 0, 0);
@@ -48,7 +50,9 @@ fn main() -> ExitCode {
         }
     }
     let verdict = if failed == 0 { "ok" } else { "FAILED" };
-    println!("\ntest result: {verdict}. {passed} passed; {failed} failed; {ignored} ignored; 0 measured; 0 filtered out\n");
+    println!(
+        "\ntest result: {verdict}. {passed} passed; {failed} failed; {ignored} ignored; 0 measured; 0 filtered out\n"
+    );
     ExitCode::from(u8::from(failed > 0) * 101)
 }
 
@@ -58,11 +62,8 @@ fn run(package: &str, is_required: bool) -> Verdict {
         Ok(output) => output,
         Err(error) => return Verdict::Failed(format!("interop/run: {error}")),
     };
-    let said = format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     match output.status.code() {
         Some(0) if said.contains("interop: passed on") => Verdict::Passed,
         Some(SKIPPED) if !is_required => Verdict::Ignored(said.lines().last().unwrap_or_default().to_owned()),

@@ -38,7 +38,8 @@ impl<'a> Session<'a> {
         let mut session =
             Self { subject, key_bytes_max: 0, value_bytes_max: 0, stored: BTreeSet::new(), next: 1 };
         let (_, page) = session.kv_namespace()?;
-        let page = page.ok_or_else(|| Broken("Identify Namespace (CNS 05h, CSI 01h) gives no data".into()))?;
+        let page =
+            page.ok_or_else(|| Broken("Identify Namespace (CNS 05h, CSI 01h) gives no data".into()))?;
         let format = page.kvf[usize::from(page.kvfc & 0xF)];
         session.key_bytes_max = usize::from(format.key_max_bytes.get()).min(16);
         session.value_bytes_max = format.value_max_bytes.get();

@@ -179,13 +179,19 @@ fn planted_deeds_are_found() {
         }),
         // Delete does nothing.
         ("delete", |_, sqe, _| {
-            is(sqe, kv::opcode::DELETE)
-                .then_some(Ok(Answer { status: Status::SUCCESS, dw0: 0, data: Vec::new() }))
+            is(sqe, kv::opcode::DELETE).then_some(Ok(Answer {
+                status: Status::SUCCESS,
+                dw0: 0,
+                data: Vec::new(),
+            }))
         }),
         // Empty values are refused.
         ("value-empty", |_, sqe, _| {
-            (is(sqe, kv::opcode::STORE) && sqe.cdw10.get() == 0)
-                .then_some(Ok(Answer { status: Status::INVALID_VALUE_SIZE, dw0: 0, data: Vec::new() }))
+            (is(sqe, kv::opcode::STORE) && sqe.cdw10.get() == 0).then_some(Ok(Answer {
+                status: Status::INVALID_VALUE_SIZE,
+                dw0: 0,
+                data: Vec::new(),
+            }))
         }),
     ];
     for (clause, deviation) in planted {

@@ -104,7 +104,10 @@ impl ServerConfig {
         let file: File = toml::from_str(text).map_err(|error| {
             let what = error.message().to_owned();
             let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
-            ConfigError::new(format!("configuration, line {line}: {what}"), "see docs/target.md for the settings")
+            ConfigError::new(
+                format!("configuration, line {line}: {what}"),
+                "see docs/target.md for the settings",
+            )
         })?;
         let (mut config, stated) = (Self::empty(), file.allow_any_host || !file.allow_hosts.is_empty());
         config.listen = file.listen;

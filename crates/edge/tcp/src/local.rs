@@ -4,8 +4,8 @@ use std::time::Instant as Clock;
 
 use saker_device::controller::NamespaceFacts;
 use saker_host::connect::KvQueueOptions;
-use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Port, RawData, SubmitError, Turn};
 use saker_host::transfer::Available;
+use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Port, RawData, SubmitError, Turn};
 use saker_link::STAGING_BYTES;
 use saker_nvme::vendor::{Capabilities, Methods};
 use saker_nvme::{Sqe, Status};

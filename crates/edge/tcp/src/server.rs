@@ -272,6 +272,12 @@ impl Acceptor {
         }
         let id: ConnectionId = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (shared, stopping) = (Arc::clone(&self.shared), self.stopping.clone());
-        tokio::spawn(connection::serve_stranger(id, stream, shared, Permits::new(connection, handshake), stopping));
+        tokio::spawn(connection::serve_stranger(
+            id,
+            stream,
+            shared,
+            Permits::new(connection, handshake),
+            stopping,
+        ));
     }
 }

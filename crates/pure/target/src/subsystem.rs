@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use saker_device::controller::{Identity, NamespaceFacts};
-use saker_nvme::vendor::Capabilities;
 use saker_nvme::fabrics::{Connect, ConnectData, InvalidParameter, nqn_of};
+use saker_nvme::vendor::Capabilities;
 use saker_nvme::{Sqe, Status, admin, fabrics};
 use saker_sim::Instant;
 
@@ -314,7 +314,9 @@ impl Subsystem {
     pub fn events(&mut self) -> Vec<(ConnectionId, u16, Answer)> {
         let each = |a: &mut Association| {
             let admin = a.admin;
-            std::iter::from_fn(|| a.next_event()).map(|(token, answer)| (admin, token, answer)).collect::<Vec<_>>()
+            std::iter::from_fn(|| a.next_event())
+                .map(|(token, answer)| (admin, token, answer))
+                .collect::<Vec<_>>()
         };
         self.associations.values_mut().flat_map(each).collect()
     }

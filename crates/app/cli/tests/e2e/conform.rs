@@ -21,5 +21,7 @@ fn the_document_has_every_clause() {
     assert_eq!(document["schema"], "saker.conform.v1");
     let findings = document["findings"].as_array().expect("a list");
     assert!(findings.len() > 45 && document["failed"] == 0);
-    assert!(findings.iter().all(|f| f["id"].is_string() && f["verdict"].is_string() && f["source"].is_string()));
+    assert!(
+        findings.iter().all(|f| f["id"].is_string() && f["verdict"].is_string() && f["source"].is_string())
+    );
 }

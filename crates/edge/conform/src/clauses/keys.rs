@@ -121,7 +121,11 @@ pub(super) fn above_format(session: &mut Session<'_>) -> Checked {
     for (name, status) in each(session, longest + 1)? {
         let is_listed = matches!(name, "Store" | "Retrieve" | "List");
         let is_absent = !is_listed && (status.is(Status::KEY_DOES_NOT_EXIST) || status.is_success());
-        demand!(status.is(Status::INVALID_KEY_SIZE) || is_absent, "{name} with {} bytes: {status}", longest + 1);
+        demand!(
+            status.is(Status::INVALID_KEY_SIZE) || is_absent,
+            "{name} with {} bytes: {status}",
+            longest + 1
+        );
     }
     Ok(Verdict::Pass)
 }

@@ -72,7 +72,11 @@ fn clear(session: &mut Session<'_>, keys: &[Vec<u8>]) -> Result<(), Broken> {
 }
 
 /// Every key from `from` on, by paging as hosts do: again from the last key, which is dropped.
-fn pages(session: &mut Session<'_>, from: &[u8], bytes: usize) -> Result<Result<Vec<Vec<u8>>, String>, Broken> {
+fn pages(
+    session: &mut Session<'_>,
+    from: &[u8],
+    bytes: usize,
+) -> Result<Result<Vec<Vec<u8>>, String>, Broken> {
     let (mut all, mut next): (Vec<Vec<u8>>, Vec<u8>) = (Vec::new(), from.to_vec());
     for _ in 0..PAGES_MAX {
         let page = list(session, &next, bytes)?;
@@ -127,7 +131,11 @@ pub(super) fn start(session: &mut Session<'_>) -> Checked {
         for key in keys {
             let page = list(session, key, 256)?;
             demand!(page.status.is_success(), "{}", page.status);
-            demand!(page.keys().first() == Some(key), "a List from a key of {} bytes begins elsewhere", key.len());
+            demand!(
+                page.keys().first() == Some(key),
+                "a List from a key of {} bytes begins elsewhere",
+                key.len()
+            );
         }
         Ok(Verdict::Pass)
     })
@@ -168,10 +176,20 @@ pub(super) fn fits(session: &mut Session<'_>) -> Checked {
             let least = at + 2 + length;
             let padded = least.next_multiple_of(4);
             let with = list(session, &keys[0], padded)?;
-            demand!(with.entries.len() == n + 1, "{} keys in {padded} bytes for {}", with.entries.len(), n + 1);
+            demand!(
+                with.entries.len() == n + 1,
+                "{} keys in {padded} bytes for {}",
+                with.entries.len(),
+                n + 1
+            );
             let without = list(session, &keys[0], least - 1)?;
             demand!(without.wrong.is_none(), "a buffer of {} bytes: {:?}", least - 1, without.wrong);
-            demand!(without.entries.len() == n, "{} keys in {} bytes for {n}", without.entries.len(), least - 1);
+            demand!(
+                without.entries.len() == n,
+                "{} keys in {} bytes for {n}",
+                without.entries.len(),
+                least - 1
+            );
             demand!(without.keys()[..] == whole.keys()[..n], "a shorter buffer has other keys");
         }
         Ok(Verdict::Pass)
@@ -219,7 +237,11 @@ pub(super) fn end(session: &mut Session<'_>) -> Checked {
         demand!(page.status.is_success(), "{}", page.status);
         demand!(page.keys().first() == Some(&last), "it does not begin with that key");
         let more = page.entries.len() - 1;
-        Ok(Verdict::Open(if more == 0 { "ends with it".into() } else { format!("{more} keys follow: it wraps") }))
+        Ok(Verdict::Open(if more == 0 {
+            "ends with it".into()
+        } else {
+            format!("{more} keys follow: it wraps")
+        }))
     })
 }
 

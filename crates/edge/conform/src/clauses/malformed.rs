@@ -8,10 +8,7 @@ use crate::session::{Checked, Session, demand, value};
 use crate::subject::{Broken, Data};
 
 /// Runs `check` beside a pair that nothing of it may touch.
-fn beside(
-    session: &mut Session<'_>,
-    check: impl FnOnce(&mut Session<'_>, &[u8]) -> Checked,
-) -> Checked {
+fn beside(session: &mut Session<'_>, check: impl FnOnce(&mut Session<'_>, &[u8]) -> Checked) -> Checked {
     let (key, expected) = (session.key()?, value(50, 3000));
     session.store(&key, &expected, 0)?;
     let verdict = check(session, &key)?;

@@ -1,8 +1,8 @@
 //! Exist and Delete.
 
+use saker_nvme::Status;
 use saker_nvme::admin::feature::{FeatureSelect, fid};
 use saker_nvme::admin::{GetFeatures, SetFeatures, build};
-use saker_nvme::Status;
 
 use crate::report::Verdict;
 use crate::session::{Checked, Session, demand};

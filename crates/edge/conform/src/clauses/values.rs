@@ -12,7 +12,26 @@ const NO_COMPRESSION: u32 = 4;
 
 /// Around the boundaries of dwords, blocks, pages and PRP lists.
 const SIZES: [u32; 20] = [
-    1, 2, 3, 4, 5, 63, 511, 512, 513, 4095, 4096, 4097, 8191, 8192, 8193, 12_289, 65_537, 300_001, 1 << 20, 2 << 20,
+    1,
+    2,
+    3,
+    4,
+    5,
+    63,
+    511,
+    512,
+    513,
+    4095,
+    4096,
+    4097,
+    8191,
+    8192,
+    8193,
+    12_289,
+    65_537,
+    300_001,
+    1 << 20,
+    2 << 20,
 ];
 
 pub(super) fn sizes(session: &mut Session<'_>) -> Checked {

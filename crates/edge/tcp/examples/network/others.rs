@@ -56,7 +56,8 @@ pub struct Redis(Process);
 impl Redis {
     pub fn start() -> Option<Self> {
         let arguments = |port: u16| {
-            let all = ["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+            let all =
+                ["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
             all.map(str::to_owned).to_vec()
         };
         Process::start("redis-server", arguments).map(Self)
@@ -117,7 +118,8 @@ impl Memcached {
         let mut answers = BufReader::with_capacity(256 << 10, stream.try_clone().expect("a second handle"));
         let (mut done, mut line, begun) = (0_u64, String::new(), Instant::now());
         while begun.elapsed() < plan.duration {
-            let batch: String = (done..done + PIPELINE as u64).map(|n| request(n.wrapping_mul(7_919) % KEYS)).collect();
+            let batch: String =
+                (done..done + PIPELINE as u64).map(|n| request(n.wrapping_mul(7_919) % KEYS)).collect();
             stream.write_all(batch.as_bytes()).expect("it reads");
             let mut left = PIPELINE;
             while left > 0 {

@@ -47,7 +47,10 @@ fn hosts_do_not_take_each_others_results() {
                     let keys: Vec<&[u8]> = keys.iter().map(<[u8; 3]>::as_slice).collect();
                     let found = kv.multi_get(&keys).expect("read");
                     for (n, seen) in found.into_iter().enumerate() {
-                        assert!(seen == Some(value(n as u32, host.into(), 100)), "host {host}, round {round}");
+                        assert!(
+                            seen == Some(value(n as u32, host.into(), 100)),
+                            "host {host}, round {round}"
+                        );
                     }
                 }
             })

@@ -88,9 +88,8 @@ impl Index {
             Some(Place::Short(k, len)) => (Some(Some((k, len))), None),
             Some(Place::Long((a, b), len)) => (None, Some(([a, b], len))),
         };
-        let all_short = short.is_none_or(|from| {
-            self.short.visit(from, |k, loc| visit(Place::Short(k, loc.key_bytes()), loc))
-        });
+        let all_short = short
+            .is_none_or(|from| self.short.visit(from, |k, loc| visit(Place::Short(k, loc.key_bytes()), loc)));
         if all_short {
             self.long.visit(long, |[a, b], loc| visit(Place::Long((a, b), loc.key_bytes()), loc));
         }

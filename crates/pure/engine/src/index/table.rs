@@ -180,7 +180,8 @@ impl<K: Mixed> Table<K> {
     fn room_for(&self, n: usize, others: u64) -> (usize, usize) {
         let share = self.share();
         let load = (100 * 120 / share).clamp(LOAD_MIN, LOAD_MAX);
-        let (fair, left) = (n * share / 100, (self.len as usize * share / 100).saturating_sub(others as usize));
+        let (fair, left) =
+            (n * share / 100, (self.len as usize * share / 100).saturating_sub(others as usize));
         let wanted = if left > fair { fair.midpoint(left) } else { left };
         let capacity = wanted.clamp(n * 106 / load + 2, n * ROOMY / 100 + 8).next_multiple_of(16);
         (capacity, capacity * load / 100)

@@ -236,7 +236,11 @@ fn a_long_group_that_is_refused_leaves_the_capacity_alone() {
         }
         for round in 2..6 {
             for n in 0..pairs {
-                assert_eq!(bench.put(&name(n), &[round; 20], Condition::Always), Ok(()), "round {round}, {n}");
+                assert_eq!(
+                    bench.put(&name(n), &[round; 20], Condition::Always),
+                    Ok(()),
+                    "round {round}, {n}"
+                );
             }
         }
         (0..pairs).for_each(|n| assert_eq!(bench.delete(&name(n)), Ok(()), "{n} of {pairs}"));

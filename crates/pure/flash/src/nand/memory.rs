@@ -41,6 +41,13 @@ impl Segment {
         std::mem::replace(&mut self.states[n], state)
     }
 
+    fn erase(&mut self) {
+        self.epoch += 1;
+        self.states.clear();
+        self.data.clear();
+        self.oob.clear();
+    }
+
     fn push(&mut self, state: State, data: &[u8], oob: &[u8], g: &Geometry) {
         self.states.push(state);
         self.data.extend_from_slice(data);
@@ -112,7 +119,11 @@ impl Media for MemMedia {
     fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError> {
         let s = &mut self.segments[segment.0 as usize];
         self.programmed -= s.states.iter().filter(|s| **s == State::Programmed).count() as u64;
-        *s = Arc::new(Segment { epoch: s.epoch + 1, ..Segment::default() });
+        match Arc::get_mut(s) {
+            // Its memory is kept: giving it back and taking it again would zero it twice.
+            Some(own) => own.erase(),
+            None => *s = Arc::new(Segment { epoch: s.epoch + 1, ..Segment::default() }),
+        }
         Ok(())
     }
 

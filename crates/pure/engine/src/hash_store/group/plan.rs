@@ -83,7 +83,8 @@ impl Plan {
 
     /// Whether anything will change.
     pub fn writes(&self) -> bool {
-        self.pairs > 0 || self.others > 0 && self.members.iter().any(|p| matches!(p.role, Role::Pair | Role::Tombstone))
+        self.pairs > 0
+            || self.others > 0 && self.members.iter().any(|p| matches!(p.role, Role::Pair | Role::Tombstone))
     }
 }
 
