@@ -7,9 +7,11 @@
 
 mod disk;
 mod host;
+mod saker;
 
 pub use disk::run_disk_kv_real;
 pub use host::run_host_kv_real;
+pub use saker::run_saker_real;
 
 use crate::any::{AnyDevice, DeviceThread};
 use crate::url::Timing;
