@@ -2,6 +2,7 @@
 
 mod bandslim;
 mod byteexpress;
+mod plus;
 mod saker_motiv;
 mod transfer_all;
 
@@ -30,7 +31,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 12] = [
+pub static ALL: [Entry; 21] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("bandslim-fig3", bandslim::fig3::run),
     entry!("bandslim-fig8", bandslim::fig8::run),
@@ -43,6 +44,15 @@ pub static ALL: [Entry; 12] = [
     entry!("talk-traffic-amp", bandslim::fig3::run_talk),
     entry!("byteexpress-fig5", byteexpress::run),
     entry!("transfer-all", transfer_all::run),
+    entry!("plus-memory", plus::arithmetic::memory),
+    entry!("plus-gc-overhead", plus::arithmetic::gc_overhead),
+    entry!("plus-capacity", plus::arithmetic::capacity),
+    entry!("plus-lookup", plus::arithmetic::lookup),
+    entry!("plus-mapping-footprint", plus::arithmetic::mapping_footprint),
+    entry!("plus-fig3-left", plus::counts::kv_data),
+    entry!("plus-fig3-mid", plus::counts::table_data),
+    entry!("plus-invmap-io", plus::counts::invalid_mappings),
+    entry!("plus-collision", plus::counts::collisions),
 ];
 
 #[cfg(test)]
