@@ -35,7 +35,16 @@ fn complaint(result: Result<Profile, ProfileError>) -> String {
 fn shipped_profiles_parse_under_their_own_names_in_a_stable_order() {
     let names: Vec<_> =
         every().map(|(name, p)| (name == p.name).then_some(name).expect("its own name")).collect();
-    let order = ["default", "saker-low", "saker-mid", "saker-high", "cosmos-plus", "nvmevirt-970pro", "tiny"];
+    let order = [
+        "default",
+        "saker-low",
+        "saker-mid",
+        "saker-high",
+        "cosmos-plus",
+        "nvmevirt-970pro",
+        "tiny",
+        "kvvirt",
+    ];
     assert_eq!(names, order);
 }
 
