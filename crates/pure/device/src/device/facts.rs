@@ -67,6 +67,7 @@ pub(super) fn namespace_snapshot<M: Media>(ns: &Namespace, flash: &mut Flash<M>)
         Store::Kv(s) => {
             (snapshot.store, snapshot.log, snapshot.memory) = (s.stats(), s.log_stats(), s.memory());
             (snapshot.live_bytes, snapshot.capacity_bytes) = (s.live_bytes(), s.capacity_bytes(&view));
+            (snapshot.engine, snapshot.counters) = (s.kind().name(), s.counters());
         }
         Store::Block(s) => {
             let stats = s.stats();
