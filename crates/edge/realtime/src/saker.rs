@@ -12,7 +12,7 @@ use crate::pause::SharedTurn;
 use crate::url::DeviceUrl;
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Hub, Options, Pump};
-use saker_host::{Connection, KvQueue, Patience, TransferOptions, Turn};
+use saker_host::{Connection, KvError, KvQueue, Patience, TransferOptions, Turn};
 use saker_sim::Free;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -135,6 +135,7 @@ impl Saker {
     pub fn close(mut self) -> Result<(), Error> {
         self.stop_pump();
         let stored = self.store_all();
+        self.inner.hub.shut(&KvError::Unreachable.into());
         let Some(device) = self.inner.turn.take() else { return Ok(()) };
         open::close(device)?;
         stored

@@ -210,6 +210,18 @@ fn a_full_device_is_told_by_key_at_the_sync_and_readers_see_what_is_stored() {
 }
 
 #[test]
+fn a_session_that_is_still_open_is_told_that_the_device_is_closed() {
+    let saker = open(MEM_THREAD);
+    let mut session = saker.session().expect("free");
+    session.put(b"key", b"value").expect("buffered");
+    saker.close().expect("what was buffered is stored");
+    let gone = HostError::Kv(KvError::Unreachable);
+    assert_eq!(session.put(b"key", b"late"), Err(gone.clone()));
+    assert_eq!(session.get(b"key"), Err(gone.clone()));
+    assert_eq!(session.put_durable(b"key", b"late"), Err(SyncError::Unknown(gone)));
+}
+
+#[test]
 fn there_are_as_many_sessions_as_were_asked_for() {
     let saker = Saker::open(MEM, SakerOptions { sessions: 1, ..SakerOptions::default() }).expect("opens");
     let first = saker.session().expect("one");

@@ -3,7 +3,9 @@
 mod bandslim;
 mod byteexpress;
 mod compound;
+mod plus;
 mod saker_motiv;
+mod saker_write;
 mod transfer_all;
 
 use crate::error::LabError;
@@ -31,8 +33,10 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 22] = [
+pub static ALL: [Entry; 33] = [
     entry!("saker-motiv", saker_motiv::run),
+    entry!("saker-write-batch", saker_write::run_batch),
+    entry!("saker-write-io", saker_write::run_io),
     entry!("bandslim-fig3", bandslim::fig3::run),
     entry!("bandslim-fig4", bandslim::packing::fig4::run),
     entry!("bandslim-fig8", bandslim::fig8::run),
@@ -54,6 +58,15 @@ pub static ALL: [Entry; 22] = [
     entry!("compound-fig3-kvceph", compound::kvceph::run),
     entry!("compound-ablation", compound::gathering::run),
     entry!("compound-bulk", compound::bulk::run),
+    entry!("plus-memory", plus::arithmetic::memory),
+    entry!("plus-gc-overhead", plus::arithmetic::gc_overhead),
+    entry!("plus-capacity", plus::arithmetic::capacity),
+    entry!("plus-lookup", plus::arithmetic::lookup),
+    entry!("plus-mapping-footprint", plus::arithmetic::mapping_footprint),
+    entry!("plus-fig3-left", plus::counts::kv_data),
+    entry!("plus-fig3-mid", plus::counts::table_data),
+    entry!("plus-invmap-io", plus::counts::invalid_mappings),
+    entry!("plus-collision", plus::counts::collisions),
 ];
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! DiskKV with SAKER's host layer: every thread has a session.
 
-use super::{RealRun, Running, on_threads, refused, share, since, user_bytes};
+use super::{How, RealRun, Running, on_threads, refused, share, since, user_bytes};
 use crate::pause::Pausing;
-use crate::url::Timing;
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Hub, Options, Session, SyncError};
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Patience, Spin, TransferOptions};
@@ -19,12 +18,18 @@ use std::time::Instant as Clock;
 ///
 /// # Errors
 /// [`HostError`].
-pub fn run_saker_real(build: &Build, timing: Timing, jobs: &[Job], batch: u16) -> Result<RealRun, HostError> {
+pub fn run_saker_real(
+    build: &Build,
+    how: impl Into<How>,
+    jobs: &[Job],
+    batch: u16,
+) -> Result<RealRun, HostError> {
+    let how = how.into();
     let Some(first) = jobs.first() else { return Ok(RealRun::default()) };
     let (threads, depth) = (first.threads.max(1), first.depth.max(1));
     let pairs = u16::try_from(threads).map_err(|_| refused())?;
     let host = build.attach(pairs, depth);
-    let mut running = Running::start(build, timing, &host);
+    let mut running = Running::start(build, &how, &host);
     let options = ConnectOptions { io_queues: pairs, ..ConnectOptions::default() };
     let mut connection = Connection::connect(port(&host), &mut Spin, options)?;
     let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
@@ -43,7 +48,7 @@ pub fn run_saker_real(build: &Build, timing: Timing, jobs: &[Job], batch: u16) -
     for job in jobs {
         let begun = Clock::now();
         let work = |n, session: &mut _, begun| worker(session, job, n, threads, begun);
-        let mut result = on_threads(&mut sessions, work)?;
+        let mut result = on_threads(&mut sessions, &how.cpus, work)?;
         if job.flush {
             sessions[0].flush()?;
             result.elapsed = since(begun).since(Instant::ZERO);
