@@ -126,10 +126,10 @@ fn values_of_more_than_a_page_are_read_whole() {
 #[test]
 fn the_lsm_store_on_either_side() {
     let profile = Profile::builtin("saker-mid").expect("built in");
-    let kv = Build::kv(&profile, 64 << 20, 7).expect("large enough").with_engine(EngineKind::Lsm);
-    let block = Build::block(&profile, 64 << 20, 7).expect("large enough").with_engine(EngineKind::Lsm);
-    let put = job(20_000, 100, 2, 8);
-    let gets = put.operations.iter().rev().step_by(7).map(|side| match side {
+    let kv = Build::kv(&profile, 256 << 20, 7).expect("large enough").with_engine(EngineKind::Lsm);
+    let block = Build::block(&profile, 256 << 20, 7).expect("large enough").with_engine(EngineKind::Lsm);
+    let put = job(80_000, 100, 2, 8);
+    let gets = put.operations.iter().rev().step_by(29).map(|side| match side {
         Side::Put(key, _) => Side::Get(key.clone()),
         get @ Side::Get(_) => get.clone(),
     });
@@ -140,7 +140,7 @@ fn the_lsm_store_on_either_side() {
         ("HostKV", run_host_kv(&block, &[put.clone(), get.clone()])),
     ] {
         let runs = runs.expect("runs");
-        assert_eq!((runs[0].operations, runs[0].errors), (20_000, 0), "{name}");
+        assert_eq!((runs[0].operations, runs[0].errors), (80_000, 0), "{name}");
         assert_eq!((runs[1].operations, runs[1].errors), (reads, 0), "{name}");
     }
 }

@@ -24,7 +24,7 @@ impl LsmStore {
         if self.error.is_some() {
             return Step::Done(Background::Idle);
         }
-        if self.gc.is_some_and(|gc| !gc.is_repair()) && self.log.must_evacuate() {
+        if self.log.has_failures() && self.gc.is_some_and(|gc| !gc.is_repair()) && self.log.must_evacuate() {
             // Nothing is erased before failed pages are repaired.
             self.gc = None;
         }

@@ -43,7 +43,8 @@ impl LsmStore {
     /// Chooses a segment to collect.
     pub(super) fn start_collection<M: Medium>(&mut self, m: &M) {
         let short = m.free_segments() + self.log.releasing() as u32 <= self.free_low(m);
-        if !short && !self.log.must_evacuate() {
+        let repairs = self.log.has_failures() && self.log.must_evacuate();
+        if !short && !repairs {
             return;
         }
         let Some(victim) = self.log.victim() else { return };

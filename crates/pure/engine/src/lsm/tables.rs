@@ -31,7 +31,8 @@ impl LsmStore {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<Background, KvError>> {
-        let Some(id) = self.log.tables_to_repair() else { return Step::Done(Ok(Background::Idle)) };
+        let failed = self.log.has_failures().then(|| self.log.tables_to_repair()).flatten();
+        let Some(id) = failed else { return Step::Done(Ok(Background::Idle)) };
         let geometry = self.log.geometry();
         let failed: Vec<_> =
             self.log.segment(id).failed_pages().iter().map(|n| geometry.page(id, *n)).collect();
