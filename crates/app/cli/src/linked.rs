@@ -1,6 +1,7 @@
 //! The backend of the `saker` program: where the crates that do the work are joined in.
 
 mod blocks;
+mod conform;
 mod experiments;
 mod images;
 mod opened;
@@ -45,6 +46,14 @@ impl Backend for Linked {
 
     fn open_block(&self, url: &str) -> Result<Box<dyn BlockStore>, CliError> {
         blocks::open(url)
+    }
+
+    fn conform(
+        &self,
+        url: &str,
+        heard: &mut dyn FnMut(&saker_conform::Finding),
+    ) -> Result<saker_conform::Report, CliError> {
+        conform::conform(url, heard)
     }
 
     fn info(&self, url: &str) -> Result<serde_json::Value, CliError> {

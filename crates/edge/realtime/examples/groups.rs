@@ -91,7 +91,7 @@ impl GroupSource for Packed<'_> {
     fn staged(&mut self) -> Result<&[u8], SourceError> {
         Ok(self.0)
     }
-    fn parse(&self, payload: &[u8], visit: &mut dyn FnMut(Member)) -> Result<(), Malformed> {
+    fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Malformed> {
         let store = |e: saker_nvme::group::Entry| {
             visit(Member { op: GroupOp::Store, key: e.key, value: e.value });
         };

@@ -6,6 +6,7 @@ use saker_device::{Device, Snapshot, Timed, Untimed};
 use saker_flash::MemMedia;
 use saker_host::Turn;
 use saker_initiator::Remote;
+use saker_linux::Passthrough;
 use saker_sim::Instant;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -225,6 +226,8 @@ pub enum AnyTurn {
     Thread(DeviceThread),
     /// It is on the network.
     Remote(Box<Remote>),
+    /// It is behind the kernel's driver.
+    Linux(Box<Passthrough>),
 }
 
 impl Turn for AnyTurn {
@@ -236,6 +239,7 @@ impl Turn for AnyTurn {
             }
             Self::Thread(_) => std::hint::spin_loop(),
             Self::Remote(remote) => remote.advance(),
+            Self::Linux(namespace) => namespace.advance(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::any::{AnyDevice, AnyTurn, DeviceThread};
 use crate::error::Error;
 use crate::image::{self, Access};
+use crate::linux;
 use crate::records::{device_config, record};
 use crate::remote;
 use crate::url::{DeviceUrl, Place, Timing};
@@ -62,6 +63,10 @@ impl Opened {
                 let (turn, port) = remote::open(place, url.depth)?;
                 (turn, port, REMOTE_PROFILE.to_owned())
             }
+            Place::Linux(place) => {
+                let (turn, port) = linux::open(place, url.depth)?;
+                (turn, port, REMOTE_PROFILE.to_owned())
+            }
             Place::Memory { .. } | Place::File(_) => start(url)?,
         };
         let options = ConnectOptions { io_queues, ..ConnectOptions::default() };
@@ -94,7 +99,7 @@ impl Opened {
     }
 }
 
-/// What stands for the profile of a device that is at a target.
+/// What stands for the profile of a device that is at a target, or the kernel's.
 const REMOTE_PROFILE: &str = "remote";
 
 fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
@@ -112,8 +117,8 @@ pub(crate) fn close(turn: AnyTurn) -> Result<(), Error> {
     match turn {
         AnyTurn::Inline(device) => close_device(device),
         AnyTurn::Thread(thread) => close_device(thread.stop()),
-        // The target looks after its image.
-        AnyTurn::Remote(_) => Ok(()),
+        // The target looks after its image, the kernel after its device.
+        AnyTurn::Remote(_) | AnyTurn::Linux(_) => Ok(()),
     }
 }
 
@@ -159,7 +164,7 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
             Ok((device, host, profile.name))
         }
         Place::File(path) => open_file(path, url.timing, url.faults, url.depth),
-        Place::Tcp(_) => Err(Error::NotLocal),
+        Place::Tcp(_) | Place::Linux(_) => Err(Error::NotLocal),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Device URLs: `mem:?size=1GiB&profile=default`, `file:disk.img?timing=off&threads=1`, `tcp://127.0.0.1:4420/NQN`.
+//! Device URLs: `mem:?size=1GiB&profile=default`, `file:disk.img?timing=off&threads=1`, `tcp://127.0.0.1:4420/NQN`,
+//! `/dev/ng0n1`.
 //!
 //! | option | for | meaning |
 //! |---|---|---|
@@ -18,10 +19,13 @@
 //! | `digest` | tcp | `header`, `data` or `both`: CRC32C on the wire (default none) |
 //! | `hostnqn` | tcp | this host's name |
 //! | `timeout` | tcp | seconds a command may take before its connection counts as lost (default 30) |
-//! | `reconnect` | tcp | seconds to try to connect again (default 30) |
+//! | `reconnect` | tcp, /dev | seconds to try to connect again, or to wait until the kernel has (default 30) |
+//! | `io` | /dev | `any` (default: `uring` where it can be had), `uring` or `ioctl` |
 //!
-//! "Both" are `mem` and `file`; a `tcp` device has its own settings, given to `saker serve`. `depth` is for all.
+//! "Both" are `mem` and `file`; a `tcp` or `/dev` device has its own settings, which `saker serve` was given. `depth` is
+//! for all.
 
+use crate::linux::LinuxPlace;
 use crate::remote::TcpPlace;
 use saker_device::EngineKind;
 use saker_flash::FaultPlan;
@@ -59,6 +63,8 @@ pub enum Place {
     File(PathBuf),
     /// At an NVMe/TCP target.
     Tcp(TcpPlace),
+    /// Behind the Linux kernel's driver.
+    Linux(LinuxPlace),
 }
 
 /// Whether operations take time.
@@ -100,6 +106,7 @@ impl DeviceUrl {
         let bad = |what: String, todo: &str| UrlError { url: url.into(), what, todo: todo.into() };
         let (head, options) = url.split_once('?').unwrap_or((url, ""));
         let place = match head.split_once(':') {
+            _ if head.starts_with("/dev/") => Place::Linux(LinuxPlace::new(head)),
             Some(("mem", "")) => Place::Memory {
                 bytes: 4 << 30,
                 profile: "default".into(),
@@ -121,7 +128,7 @@ impl DeviceUrl {
             _ => {
                 return Err(bad(
                     "no such kind of device".into(),
-                    "write mem:, file:disk.img or tcp://HOST:PORT/NQN",
+                    "write mem:, file:disk.img, tcp://HOST:PORT/NQN or /dev/ng0n1",
                 ));
             }
         };
@@ -152,6 +159,7 @@ impl DeviceUrl {
                 self.nsid = Some(nsid.ok_or("write its number, from 1")?);
             }
             (_, Place::Tcp(place)) => place.set(name, value)?,
+            (_, Place::Linux(place)) => place.set(name, value)?,
             ("size", Place::Memory { bytes, .. }) => {
                 *bytes = parse_size(value).ok_or("write a size such as 512MiB")?
             }
@@ -263,6 +271,14 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_kernel_device() {
+        let url = DeviceUrl::parse("/dev/ng3n2?io=ioctl&depth=8&reconnect=5").expect("sound");
+        let Place::Linux(place) = url.place else { panic!("a device file") };
+        assert_eq!((place.path.to_str(), place.reconnect_s, url.depth), (Some("/dev/ng3n2"), 5, 8));
+        assert_eq!(place.submission, saker_linux::Submission::Ioctl);
+    }
+
+    #[test]
     fn nonsense_is_named() {
         for url in [
             "",
@@ -279,6 +295,8 @@ mod tests {
             "file:x?engine=hash_store",
             "mem:?fault.read=2/1",
             "mem:?transfer=sgl",
+            "/dev/ng0n1?io=dma",
+            "/dev/ng0n1?size=1GiB",
         ] {
             let error = DeviceUrl::parse(url).expect_err(url).to_string();
             assert!(error.contains(';') && !error.contains('\n'), "{error}");

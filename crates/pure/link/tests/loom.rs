@@ -77,6 +77,33 @@ fn a_polled_completion_is_whole() {
     });
 }
 
+/// Entries of one line are published together; who sees the second has the first, too.
+#[test]
+fn completions_published_together_are_whole() {
+    bounded(|| {
+        let (mut host, _sq, mut cq) = pair(4);
+        let device = thread::spawn(move || {
+            for cid in 1..=2u16 {
+                cq.post_later(&Cqe::new(u64::from(cid) << 33, 0, 0, cid, Status::SUCCESS)).expect("room");
+            }
+            cq.publish();
+        });
+        let mut seen = 0;
+        if host.has_completed(2) {
+            for _ in 0..2 {
+                let cqe = host.poll().expect("it has come before the second");
+                seen += 1;
+                assert_eq!((cqe.cid.get(), cqe.result()), (seen, u64::from(seen) << 33));
+            }
+        }
+        device.join().expect("no panic");
+        while host.poll().is_some() {
+            seen += 1;
+        }
+        assert_eq!(seen, 2);
+    });
+}
+
 /// With the smallest rings every entry is reused at once: the host may overwrite an entry only after the device has
 /// read it, and the device only after the host has.
 #[test]

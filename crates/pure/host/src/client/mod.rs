@@ -5,7 +5,10 @@
 //! Delete is atomic.
 
 mod batch;
+mod bulk;
 mod groups;
+mod in_flight;
+mod indirect;
 mod keys;
 mod large;
 mod ops;
@@ -13,6 +16,7 @@ mod queued;
 mod singles;
 
 pub use batch::WriteBatch;
+pub use bulk::BulkBuffer;
 pub(crate) use groups::{Entry, existed};
 pub use groups::{GroupBuilder, GroupStats, OpOutcome};
 pub(crate) use keys::KeyCursor;
@@ -72,6 +76,9 @@ impl Condition {
         }
     }
 }
+
+/// The part of the commands in flight that a full queue waits for.
+const PARTS: u32 = 8;
 
 /// How the device treats Delete of a missing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,9 +186,21 @@ impl<T: Turn> KvClient<T> {
         if ready { Ok(()) } else { self.wait_for_room() }
     }
 
+    /// A cache line that both sides look at travels at every look: until a part of what is out has come back, the lines of
+    /// completions are the device's.
     #[cold]
     fn wait_for_room(&mut self) -> Result<(), HostError> {
-        self.wait_until(|client| client.queue.free_slots() > 0 && !client.queue.is_amid_value())
+        self.queue.ring();
+        self.queued.rung();
+        let mut wait = self.patience.wait();
+        while self.queue.free_slots() == 0 || self.queue.is_amid_value() {
+            wait.turn(&mut self.turn)?;
+            let out = self.queue.outstanding();
+            if out == 0 || self.queue.has_completed((out / PARTS).max(1)) {
+                self.reap()?;
+            }
+        }
+        Ok(())
     }
 
     /// Submits a store, waiting while slots, queue entries or the BAR are full.

@@ -5,12 +5,14 @@ mod doorbell;
 mod error;
 mod host;
 mod memory;
+mod relay;
 mod submission;
 
 pub use completion::{DeviceCq, PostError};
 pub use doorbell::{DoorbellError, DoorbellKind, Doorbells};
 pub use error::{RingError, SqFull};
 pub use host::HostQueuePair;
+pub use relay::{PairPlace, RelayPair};
 pub use submission::DeviceSq;
 
 /// Fewest and most entries of a queue (NVMe Base 2.0, section 3.3.3).
