@@ -75,6 +75,16 @@ impl AnyDevice {
         matches!(self, Self::MemoryTimed(_) | Self::FileTimed(_))
     }
 
+    /// Brings in the memory of all cells kept in memory, and of the index of so many pairs a namespace.
+    pub fn bring_in(&mut self, pairs: u64) {
+        match self {
+            Self::Memory(d) => d.bring_in(pairs),
+            Self::File(d) => d.bring_in(pairs),
+            Self::MemoryTimed(d) => d.bring_in(pairs),
+            Self::FileTimed(d) => d.bring_in(pairs),
+        }
+    }
+
     /// Everything countable.
     pub fn snapshot(&mut self) -> Snapshot {
         match self {

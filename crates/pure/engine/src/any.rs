@@ -324,6 +324,10 @@ impl Engine for AnyEngine {
         each!(self, e => Engine::background(&mut **e, finished, m, w))
     }
 
+    fn reserve(&mut self, pairs: u64) {
+        each!(self, e => Engine::reserve(&mut **e, pairs));
+    }
+
     fn settle(&mut self) {
         each!(self, e => Engine::settle(&mut **e));
     }
@@ -346,6 +350,10 @@ impl Engine for AnyEngine {
 
     fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
         each!(self, e => Engine::capacity_bytes(&**e, m))
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        each!(self, e => Engine::counters(&**e))
     }
 
     fn digest(&self) -> u64 {

@@ -15,6 +15,7 @@ pub mod pending;
 pub mod prefetch;
 pub mod record;
 pub mod recover;
+mod retrieve;
 pub(crate) mod view;
 pub mod walk;
 

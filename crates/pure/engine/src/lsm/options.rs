@@ -1,5 +1,6 @@
 //! Settings of the tree. Names and meaning follow RocksDB's options where it has them.
 
+use crate::hash_store::record::HEADER_BYTES;
 use saker_medium::Geometry;
 
 /// Settings of an LSM store.
@@ -52,7 +53,7 @@ impl LsmConfig {
         Self {
             owner,
             ring_lasts,
-            value_bytes_max: (2 << 20).min(segment as u32 / 4),
+            value_bytes_max: (2 << 20).min((segment as u32 - HEADER_BYTES - 16) / 2),
             checkpoint_bytes_min: (bytes / 8).min(64 << 20),
             write_buffer_size,
             level0_file_num_compaction_trigger: 4,

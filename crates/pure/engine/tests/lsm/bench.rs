@@ -56,9 +56,13 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(config: LsmConfig, faults: FaultPlan) -> Self {
-        let g = shape().geometry;
+        Self::shaped(shape(), config, faults)
+    }
+
+    pub fn shaped(shape: Shape, config: LsmConfig, faults: FaultPlan) -> Self {
+        let g = shape.geometry;
         let ring = Ring::heap(SLOTS, g.page_bytes, g.oob_bytes);
-        let mut flash = Flash::power_on(MemMedia::new(shape()), ring, None, faults);
+        let mut flash = Flash::power_on(MemMedia::new(shape), ring, None, faults);
         flash.pool_mut().set_quota(OWNER, g.segments);
         let store = LsmStore::new(config, &flash.view(OWNER, Class::Foreground));
         Self { flash, store, config, watch: None, model: Model::new(), done: [0; 4] }

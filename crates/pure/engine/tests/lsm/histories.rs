@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, Model, config, scale};
 use saker_engine::lsm::Snapshot;
-use saker_engine::{Condition, KvError};
+use saker_engine::{Condition, KvError, LsmConfig};
 use saker_flash::FaultPlan;
 use saker_medium::PowerHistory;
 use saker_sim::{Chance, Rng, Seed};
@@ -41,9 +41,10 @@ fn check_snapshots(bench: &mut Bench, rng: &mut Rng, snapshots: &mut Vec<(Snapsh
     bench.store.release(snapshot);
 }
 
-fn history(seed: u64, ring_lasts: bool, faults: FaultPlan) {
+fn history(seed: u64, config: LsmConfig, faults: FaultPlan) {
     let mut rng = Seed(seed).rng();
-    let mut bench = Bench::new(config(ring_lasts), faults);
+    let ring_lasts = config.ring_lasts;
+    let mut bench = Bench::new(config, faults);
     let mut snapshots = Vec::new();
     for step in 0..6000 {
         let k = key(&mut rng, 90);
@@ -76,18 +77,26 @@ fn history(seed: u64, ring_lasts: bool, faults: FaultPlan) {
 
 #[test]
 fn with_a_capacitor() {
-    (0..scale(6)).for_each(|seed| history(seed, true, FaultPlan::default()));
+    (0..scale(6)).for_each(|seed| history(seed, config(true), FaultPlan::default()));
 }
 
 #[test]
 fn without_a_capacitor() {
-    (100..100 + scale(6)).for_each(|seed| history(seed, false, FaultPlan::default()));
+    (100..100 + scale(6)).for_each(|seed| history(seed, config(false), FaultPlan::default()));
 }
 
 #[test]
 fn with_failing_programs() {
     for seed in 200..200 + scale(4) {
         let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
-        history(seed, seed % 2 == 0, plan);
+        history(seed, config(seed % 2 == 0), plan);
+    }
+}
+
+#[test]
+fn with_pinned_levels_instead_of_filters() {
+    for seed in 300..300 + scale(2) {
+        let pinned = LsmConfig { pinned_levels: 2, bloom_bits_per_key: 0, ..config(seed % 2 == 0) };
+        history(seed, pinned, FaultPlan::default());
     }
 }

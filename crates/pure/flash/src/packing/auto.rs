@@ -11,7 +11,8 @@ use super::{Arrival, BufferShape, Dlt, DltEntry, Packing, Placed};
 pub enum Goal {
     /// NAND pages.
     Pages,
-    /// Time: larger gaps are left where programming them costs less than the copy.
+    /// Time: while NAND keeps up, nothing is copied; while pages wait for it, larger gaps are left where programming them
+    /// costs less than the copy.
     Time {
         /// Picoseconds to copy a byte.
         copy_byte_ps: u64,
@@ -30,13 +31,23 @@ pub struct Auto {
     end: u64,
     /// Bytes between the write pointer and the end that are not taken.
     open_bytes: u64,
+    /// Half of the buffer waits for NAND.
+    is_backed_up: bool,
     dlt: Dlt,
 }
 
 impl Auto {
     /// An empty log.
     pub fn new(shape: BufferShape, goal: Goal) -> Self {
-        Self { shape, goal, write_pointer: 0, end: 0, open_bytes: 0, dlt: Dlt::new(shape) }
+        Self {
+            shape,
+            goal,
+            write_pointer: 0,
+            end: 0,
+            open_bytes: 0,
+            is_backed_up: false,
+            dlt: Dlt::new(shape),
+        }
     }
 
     fn jump(&mut self) {
@@ -77,7 +88,8 @@ impl Auto {
         let end = at + u64::from(bytes);
         let spans = self.shape.pages_to(end) - self.shape.page_of(self.write_pointer);
         let fits = !self.dlt.is_full() && spans <= u64::from(self.shape.pages);
-        if gap > 0 && !(fits && self.may_leave(gap, bytes)) {
+        let gives_up_gaps = matches!(self.goal, Goal::Time { .. }) && !self.is_backed_up;
+        if gap > 0 && !gives_up_gaps && !(fits && self.may_leave(gap, bytes)) {
             return self.append(bytes);
         }
         if gap == 0 && self.dlt.head().is_none() {
@@ -123,6 +135,10 @@ impl Packing for Auto {
             Arrival::Piggybacked(bytes) => Placed { at: self.pack(bytes), copied_bytes: bytes },
             Arrival::Dma(bytes) => self.land(bytes),
         }
+    }
+
+    fn note_buffered(&mut self, pages: u32) {
+        self.is_backed_up = 2 * pages > self.shape.pages;
     }
 
     fn end(&self) -> u64 {

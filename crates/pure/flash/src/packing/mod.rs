@@ -78,6 +78,8 @@ pub struct Placed {
 pub trait Packing {
     /// Finds a place for a value.
     fn place(&mut self, value: Arrival) -> Placed;
+    /// So many entries of the buffer wait to be programmed: whether NAND keeps up.
+    fn note_buffered(&mut self, _pages: u32) {}
     /// The first address behind everything placed.
     fn end(&self) -> u64;
     /// Nothing will be placed below this address any more: the pages before it can be programmed.

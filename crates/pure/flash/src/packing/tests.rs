@@ -63,6 +63,18 @@ fn a_small_buffer_gives_gaps_up() {
     assert_eq!(at, [0, 4096, 16_384, 28_672, 25_384]);
 }
 
+/// For time: in place while NAND keeps up, packed while half of the buffer waits and a page costs more than a copy.
+#[test]
+fn ours_looks_at_the_buffer() {
+    use Arrival::Dma;
+    let mut ours = Auto::new(SHAPE, Goal::Time { copy_byte_ps: 1, page_ps: 1_000_000 });
+    assert_eq!(places(&mut ours, &[Dma(200); 9]).last(), Some(&(32_768, 0)));
+    ours.note_buffered(300);
+    assert_eq!(places(&mut ours, &[Dma(200)]), [(32_968, 200)]);
+    ours.note_buffered(200);
+    assert_eq!(places(&mut ours, &[Dma(200)]), [(36_864, 0)]);
+}
+
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let one = prop_oneof![
         4 => (1_u32..128).prop_map(Arrival::Piggybacked),

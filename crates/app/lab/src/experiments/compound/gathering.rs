@@ -231,7 +231,7 @@ fn number(series: &[Point], profile: &str, way: &str, pairs: u32, size: (usize, 
 const ORDERS: [(Way, Way, &str); 3] = [
     (Way::Packed, Way::Vector, "transfer.sgl_setup_ns"),
     (Way::Vector, Way::Mapped, "transfer.sgl_setup_ns"),
-    (Way::Packed, Way::Singles, "firmware.io_cores"),
+    (Way::Packed, Way::Singles, "firmware.cpu.checksum_byte_ps"),
 ];
 
 fn label(way: Way) -> &'static str {
@@ -266,7 +266,8 @@ fn order(cx: &Context<'_>, plan: &Parameters, series: &[Point]) -> Result<(Vec<P
                 continue;
             }
             let mut changed = cx.profile_named(profile)?;
-            let value = if suspect == "firmware.io_cores" { 1 } else { changed.transfer.page_dma_ns.get() };
+            let page = changed.transfer.page_dma_ns.get();
+            let value = if suspect.starts_with("transfer.") { page } else { 0 };
             changed.set(suspect, &value.to_string())?;
             let time = |way| -> Result<f64, LabError> {
                 let (key_bytes, value_bytes) = size;

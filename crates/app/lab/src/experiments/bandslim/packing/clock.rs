@@ -115,6 +115,14 @@ impl<'a> Clock<'a> {
         Self { times, now: 0, dies, programs: BinaryHeap::new(), entries: shape.pages as usize, sent: 0 }
     }
 
+    /// Entries of the buffer that are being programmed.
+    pub fn buffered(&mut self) -> u32 {
+        while self.programs.peek().is_some_and(|Reverse(done)| *done <= self.now) {
+            self.programs.pop();
+        }
+        self.programs.len() as u32
+    }
+
     /// A store; pages below `settled` are full.
     pub fn store(&mut self, value: Arrival, copied_dma: u64, settled: u64) {
         self.now += self.times.transfer_ns(value) as u64 + copied_dma * self.times.copy_byte_ps / 1000;

@@ -106,6 +106,7 @@ impl Packed {
         let mut clock = Clock::new(shape, times);
         let mut packed = Self { stores: values.len() as u64, ..Self::default() };
         for value in values {
+            packing.note_buffered(clock.buffered());
             let copied = u64::from(packing.place(*value).copied_bytes);
             let copied_dma = if matches!(value, Arrival::Dma(_)) { copied } else { 0 };
             packed.bytes += u64::from(value.bytes());
