@@ -48,7 +48,8 @@ pub struct CompareArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: Vec<u32>,
     /// Operations in flight for each thread, of HostKV and of DiskKV, such as 32 or 1,32
-    #[arg(long, visible_alias = "depth", value_name = "LIST", value_delimiter = ',', default_value = "32", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, visible_alias = "depth", value_name = "LIST", value_delimiter = ',', default_value = "32")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub qd: Vec<u32>,
     /// Writes of a container of SAKER's host layer, such as 64 or 1,4,16,64
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64", value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -1,6 +1,6 @@
 //! Judges histories of sessions, key by key.
 //!
-//! What must hold of a key, DESIGN in words: every call takes place at one moment between its beginning and its end; a
+//! What must hold of a key: every call takes place at one moment between its beginning and its end; a
 //! read finds the newest write that has taken place and has not failed; at a cut the key becomes some write that is not
 //! older than its newest acknowledged one. A scan reads every key at some moment while it goes on: a key that is there
 //! throughout is found, with a value that was current meanwhile.
