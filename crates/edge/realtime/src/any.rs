@@ -75,6 +75,16 @@ impl AnyDevice {
         matches!(self, Self::MemoryTimed(_) | Self::FileTimed(_))
     }
 
+    /// Brings in the memory of all cells kept in memory, and of the index of so many pairs a namespace.
+    pub fn bring_in(&mut self, pairs: u64) {
+        match self {
+            Self::Memory(d) => d.bring_in(pairs),
+            Self::File(d) => d.bring_in(pairs),
+            Self::MemoryTimed(d) => d.bring_in(pairs),
+            Self::FileTimed(d) => d.bring_in(pairs),
+        }
+    }
+
     /// Everything countable.
     pub fn snapshot(&mut self) -> Snapshot {
         match self {
@@ -143,10 +153,20 @@ const SPINS: u32 = 20_000;
 impl DeviceThread {
     /// Starts the thread.
     pub fn start(device: AnyDevice) -> Self {
+        Self::start_with(device, || ())
+    }
+
+    /// Starts the thread; it does `first` before anything else.
+    pub(crate) fn start_with(device: AnyDevice, first: impl FnOnce() + Send + 'static) -> Self {
         let (stop, lag) = (Arc::new(AtomicBool::new(false)), Arc::new(Lag::default()));
         let (stop2, lag2) = (Arc::clone(&stop), Arc::clone(&lag));
         let handle = std::thread::Builder::new().name("saker-device".into());
-        let handle = handle.spawn(move || run(device, &stop2, &lag2)).expect("the system starts a thread");
+        let handle = handle
+            .spawn(move || {
+                first();
+                run(device, &stop2, &lag2)
+            })
+            .expect("the system starts a thread");
         Self { stop, handle: Some(handle), lag }
     }
 

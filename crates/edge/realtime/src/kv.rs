@@ -133,7 +133,22 @@ impl Kv {
         self.store.multi_exist(keys)
     }
 
-    /// Begins a group of keys of up to 16 bytes: operations, then `commit`.
+    /// Tells the device that these keys are read together: a read of one brings the others to its memory. `name` has 1 to
+    /// 16 bytes; the same name again replaces the keys. Returns whether the device has prefetch groups.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn prefetch_group(&mut self, name: &[u8], keys: &[&[u8]]) -> Result<bool, HostError> {
+        self.store.prefetch_group(name, keys)
+    }
+
+    /// Whether keys of more than 16 bytes go to the device by pointer, one command each.
+    pub fn has_long_keys_by_pointer(&self) -> bool {
+        self.store.has_long_keys_by_pointer()
+    }
+
+    /// Begins a group: operations, then `commit`. Keys of more than 16 bytes need a device that takes them
+    /// ([`Kv::has_long_keys_by_pointer`]).
     pub fn begin(&mut self, form: Form) -> GroupBuilder<'_, AnyTurn> {
         self.store.native().begin(form)
     }

@@ -4,13 +4,14 @@
 //! | option | for | meaning |
 //! |---|---|---|
 //! | `size` | mem | bytes of flash (default 4GiB) |
-//! | `profile` | mem | a built-in profile (default `default`); an image names its own |
-//! | `engine` | mem | what keeps the pairs (default `hash_store`); an image has its own |
+//! | `profile` | mem, file | a built-in profile (default `default`) or a file; an image names its own, and needs the file of one that is not built in for `timing=real` |
+//! | `engine` | mem | what keeps the pairs: `hash_store` (default), `hash_original`, `hash_plus` or `lsm`; an image has its own |
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
 //! | `depth` | both | commands in flight (default 64) |
 //! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), `prp`, `piggyback`, `hybrid`, `inline`, `mmio` |
+//! | `prefault` | both | a number of pairs: memory for their index, and with `mem` for all flash, is brought in at opening |
 //! | `seed` | mem | seed of key order and identifiers (default 1) |
 //! | `fault.seed` | both | seed of the faults below |
 //! | `fault.program`, `fault.erase`, `fault.read`, `fault.spike` | both | how often, as `1/1000` |
@@ -91,8 +92,12 @@ pub struct DeviceUrl {
     pub transfer: TransferOptions,
     /// The namespace; `None`: the first that suits.
     pub nsid: Option<u32>,
+    /// Pairs for whose index memory is brought in at opening, with that of flash in memory; 0: memory comes as it is used.
+    pub prefault: u64,
     /// Faults.
     pub faults: FaultPlan,
+    /// The file of the profile that an image was made with, if it is none that is built in.
+    pub profile: Option<String>,
 }
 
 const NO_TIMING: &str = "write off or real; virtual time is for `saker compare` and `saker reproduce`";
@@ -134,8 +139,17 @@ impl DeviceUrl {
         };
         let faults = FaultPlan::default();
         let transfer = in_one_command();
-        let mut parsed =
-            Self { place, timing: Timing::Off, threads: 0, depth: 64, transfer, nsid: None, faults };
+        let mut parsed = Self {
+            place,
+            timing: Timing::Off,
+            threads: 0,
+            depth: 64,
+            transfer,
+            nsid: None,
+            prefault: 0,
+            faults,
+            profile: None,
+        };
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), &todo))?;
@@ -169,7 +183,8 @@ impl DeviceUrl {
                 *engine = EngineKind::named(value)
                     .ok_or_else(|| format!("write one of {}", EngineKind::names()))?;
             }
-            ("size" | "profile" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
+            ("profile", Place::File(_)) => self.profile = Some(value.into()),
+            ("size" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
             ("timing", _) => {
                 self.timing = match value {
                     "off" => Timing::Off,
@@ -184,6 +199,12 @@ impl DeviceUrl {
                 self.transfer =
                     parse_transfer(value).ok_or("write small, prp, piggyback, hybrid, inline or mmio")?;
             }
+            ("prefault", _) => {
+                self.prefault = number()?;
+                if self.prefault > PREFAULT_MAX {
+                    return Err("write at most 1000000000 pairs".into());
+                }
+            }
             ("fault.seed", _) => self.faults.seed = number()?,
             ("fault.program", _) => self.faults.program = parse_chance(value).ok_or("write it as 1/1000")?,
             ("fault.erase", _) => self.faults.erase = parse_chance(value).ok_or("write it as 1/1000")?,
@@ -196,6 +217,9 @@ impl DeviceUrl {
         Ok(())
     }
 }
+
+/// Most pairs whose memory can be brought in at opening: 72 GB.
+const PREFAULT_MAX: u64 = 1_000_000_000;
 
 /// Values that fit the store command travel in it (BandSlim, ICPP'24, section 3.2); longer ones by PRPs.
 fn in_one_command() -> TransferOptions {
@@ -253,6 +277,7 @@ mod tests {
                 engine: EngineKind::HashStore
             }
         );
+        assert_eq!(DeviceUrl::parse("mem:?prefault=1000").expect("sound").prefault, 1000);
         assert_eq!((url.threads, url.faults.program), (1, Chance::one_in(50)));
         let url = DeviceUrl::parse("file:a/b.img?timing=real").expect("sound");
         assert_eq!((url.place, url.timing, url.threads), (Place::File("a/b.img".into()), Timing::Real, 1));
@@ -290,6 +315,7 @@ mod tests {
             "tcp://h:1/x?size=1GiB",
             "tcp://h:1/x?digest=sha",
             "mem:?size=lots",
+            "mem:?prefault=true",
             "file:x?size=1",
             "mem:?engine=btree",
             "file:x?engine=hash_store",

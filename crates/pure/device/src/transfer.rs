@@ -20,6 +20,26 @@ pub enum Pieces {
     Hybrid(Box<Hybrid>),
 }
 
+/// What a command makes the device fetch beside the data that its entry names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Aside {
+    /// Fetches of exact bytes.
+    pub exact: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whole pages.
+    pub pages: u64,
+    /// Round trips that follow one another.
+    pub rounds: u64,
+}
+
+impl Aside {
+    /// Bytes on the link.
+    pub fn link_bytes(&self) -> u64 {
+        self.bytes + self.pages * PAGE_BYTES as u64
+    }
+}
+
 /// A value of which only whole pages are in host memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hybrid {

@@ -100,6 +100,12 @@ pub trait Engine: Clone + Debug + Sized {
     /// One quantum of background work; all I/O up to `finished` has finished.
     fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background>;
 
+    /// Memory for the index of so many pairs to come is brought in, so that the first touches of it cost nothing later. An
+    /// engine may ignore it.
+    fn reserve(&mut self, pairs: u64) {
+        let _ = pairs;
+    }
+
     /// Work that was put off so that operations are cheaper is done, so that counters are right.
     fn settle(&mut self) {}
 
@@ -117,6 +123,11 @@ pub trait Engine: Clone + Debug + Sized {
 
     /// Bytes that may live at once.
     fn capacity_bytes<M: Medium>(&self, m: &M) -> u64;
+
+    /// Counters of its own mechanisms, and what its structures take of modelled memory in bytes, by name.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 
     /// A digest of everything that operations can observe, for tests of the contract.
     fn digest(&self) -> u64;

@@ -26,7 +26,9 @@ pub mod session;
 pub mod transfer;
 pub mod turn;
 
-pub use client::{ClientOptions, Condition, GroupBuilder, GroupStats, KvClient, OpOutcome, WriteBatch};
+pub use client::{
+    BulkBuffer, ClientOptions, Condition, GroupBuilder, GroupStats, KvClient, OpOutcome, WriteBatch,
+};
 pub use connect::{ConnectOptions, Connection, Port};
 pub use error::{HostError, KvError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};

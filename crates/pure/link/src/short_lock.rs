@@ -53,7 +53,8 @@ impl<T> ShortLock<T> {
     #[inline]
     pub fn try_lock(&self) -> Option<Held<'_, T>> {
         let taken = self.state.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed);
-        taken.is_ok().then_some(Held { lock: self, value: PhantomData })
+        // Made only if the lock was taken: dropping it releases the lock.
+        taken.is_ok().then(|| Held { lock: self, value: PhantomData })
     }
 
     #[cold]
@@ -123,7 +124,7 @@ mod tests {
         let lock = ShortLock::new(1);
         let mut held = lock.lock();
         *held += 1;
-        assert!(lock.try_lock().is_none());
+        assert!(lock.try_lock().is_none() && lock.try_lock().is_none());
         drop(held);
         assert_eq!(lock.try_lock().map(|held| *held), Some(2));
     }
@@ -131,12 +132,12 @@ mod tests {
     #[test]
     fn increments_of_two_threads_all_count() {
         let lock = ShortLock::new(0u64);
-        let add = || (0..10_000).for_each(|_| *lock.lock() += 1);
+        let add = || (0..1_000_000).for_each(|_| *lock.lock() += 1);
         std::thread::scope(|scope| {
             scope.spawn(add);
             scope.spawn(add);
         });
-        assert_eq!(*lock.lock(), 20_000);
+        assert_eq!(*lock.lock(), 2_000_000);
     }
 
     #[test]

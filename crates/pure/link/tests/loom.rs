@@ -185,3 +185,26 @@ fn two_device_threads_take_turns_in_a_window() {
         assert!(buffer == [2, 2] || wrote && buffer == [1, 1]);
     });
 }
+
+/// Both threads change what the lock guards; loom sees every access, and that none meet.
+#[test]
+fn a_short_lock_lets_one_in_at_a_time() {
+    bounded(|| {
+        let lock = Arc::new(saker_link::ShortLock::new(0));
+        let other = Arc::clone(&lock);
+        let thread = thread::spawn(move || {
+            *other.lock() += 1;
+            // Asking for a taken lock must not release it.
+            if let Some(mut held) = other.try_lock() {
+                *held += 1;
+            }
+        });
+        let mut held = lock.lock();
+        let before = *held;
+        *held += 1;
+        assert_eq!(*held, before + 1);
+        drop(held);
+        thread.join().expect("no panic");
+        assert!(matches!(*lock.lock(), 2 | 3));
+    });
+}

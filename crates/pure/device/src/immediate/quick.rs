@@ -65,8 +65,9 @@ impl<M: Media> Device<M, Untimed> {
     /// A value in the entry.
     #[inline(always)]
     fn store_piggyback(&mut self, n: usize, value_bytes_max: u32, sqe: &Sqe) -> Option<Status> {
-        let PiggybackStore { key, value_bytes, options, payload } = PiggybackStore::decode(sqe).ok()?;
-        let fits = value_bytes <= value_bytes_max && value_bytes as usize <= PIGGYBACK_BYTES;
+        let PiggybackStore { key, value_bytes, rest_sum, options, payload } =
+            PiggybackStore::decode(sqe).ok()?;
+        let fits = value_bytes <= value_bytes_max && value_bytes as usize <= PIGGYBACK_BYTES && rest_sum == 0;
         if !fits || !vendor::is_known(self.config.methods, STORE_PIGGYBACK) {
             return None;
         }

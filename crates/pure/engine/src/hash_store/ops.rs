@@ -1,12 +1,11 @@
-//! Store, Retrieve, Delete, Exist, Flush.
+//! Store, Delete, Exist, Flush.
 
 use super::HashStore;
-use super::group::seal::{Role, WORD_BYTES};
 use super::record::{HEADER_BYTES, Header, Kind, record_bytes};
 use crate::index::{Loc, Place};
-use crate::kv::{Condition, KvError, Sink, Source, copy_short};
+use crate::kv::{Condition, KvError, Source, copy_short};
 use saker_log::append::Reserve;
-use saker_log::{Bytes, Spot, Writer};
+use saker_log::{Spot, Writer};
 use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 
@@ -244,133 +243,6 @@ impl HashStore {
         let bytes = loc.record_bytes();
         self.log.sub_live(self.segment_of(loc.position()), u64::from(bytes));
         self.stats.pair_bytes -= u64::from(bytes - HEADER_BYTES);
-    }
-
-    /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
-    /// Nothing is delivered that does not match the record's checksum.
-    #[inline]
-    pub fn retrieve<M: Medium, W: Meter, K: Sink>(
-        &mut self,
-        key: &[u8],
-        sink: &mut K,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<u32, KvError>> {
-        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
-        self.enter_pending();
-        w.work(Unit::Probe, 2);
-        let Some(loc) = self.index.get(place) else { return Step::Done(Err(KvError::NotFound)) };
-        if !self.prefetch.is_empty()
-            && let Some(delivered) = self.deliver_prefetched(place, loc, sink, w)
-        {
-            return Step::Done(delivered);
-        }
-        let range = Bytes::new(Spot(loc.position()), loc.bytes());
-        if let Err(e) = ready!(range.resident(&self.log, m)) {
-            return Step::Done(Err(e.into()));
-        }
-        w.work(Unit::Decode, 1);
-        w.work(Unit::Compare, 1);
-        w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
-        let copied = if sink.is_copied_by_core() { loc.bytes().min(sink.room()) } else { 0 };
-        w.work(Unit::CopyByte, u64::from(copied));
-        if !self.prefetch.is_empty() {
-            self.note_access(place);
-        }
-        Step::Done(self.deliver(key, loc, range, sink, m))
-    }
-
-    pub(super) fn deliver<M: Medium, K: Sink>(
-        &self,
-        key: &[u8],
-        loc: Loc,
-        range: Bytes,
-        sink: &mut K,
-        m: &M,
-    ) -> Result<u32, KvError> {
-        let (start, value_bytes) = self.verify(key, loc, range, m)?;
-        self.copy_value(range, start, value_bytes.min(sink.room()), sink, m)?;
-        Ok(value_bytes)
-    }
-
-    /// Gives `wanted` bytes of a resident value, which begins at `start`, to the sink.
-    pub(super) fn copy_value<M: Medium, K: Sink>(
-        &self,
-        range: Bytes,
-        start: u32,
-        wanted: u32,
-        sink: &mut K,
-        m: &M,
-    ) -> Result<(), KvError> {
-        let mut done = 0;
-        while done < wanted {
-            let chunk = range.chunk(&self.log, m, start + done);
-            let n = chunk.len().min((wanted - done) as usize);
-            sink.write(done, &chunk[..n]).map_err(|_| KvError::Transfer)?;
-            done += n as u32;
-        }
-        Ok(())
-    }
-
-    /// Checks a resident record against its checksum, its key and its place. Returns where in it the value begins, and
-    /// the value's length.
-    #[inline]
-    pub(super) fn verify<M: Medium>(
-        &self,
-        key: &[u8],
-        loc: Loc,
-        range: Bytes,
-        m: &M,
-    ) -> Result<(u32, u32), KvError> {
-        if loc.is_member() {
-            return self.verify_member(key, loc, m);
-        }
-        let mut head = [0; HEADER_BYTES as usize + 16];
-        let known = HEADER_BYTES as usize + key.len();
-        range.copy_to(&self.log, m, 0, &mut head[..known]);
-        let header = Header::decode(head[..HEADER_BYTES as usize].try_into().expect("24 bytes"));
-        let header = header.filter(|h| h.kind == Kind::Pair && h.record_bytes() == loc.record_bytes());
-        let header = header.ok_or(KvError::Corrupt)?;
-        let same = usize::from(header.key_bytes) == key.len() && &head[HEADER_BYTES as usize..known] == key;
-        let used = HEADER_BYTES + u32::from(header.key_bytes) + header.value_bytes;
-        if !same || header.owner != self.config.owner || self.range_crc(range, used, m) != header.crc {
-            return Err(KvError::Corrupt);
-        }
-        Ok((known as u32, header.value_bytes))
-    }
-
-    /// The same for a member of a group.
-    fn verify_member<M: Medium>(&self, key: &[u8], loc: Loc, m: &M) -> Result<(u32, u32), KvError> {
-        let spot = Spot(loc.position());
-        let seal = self.seal_at(spot, loc.bytes(), m).filter(|s| s.bytes() == loc.bytes());
-        let seal = seal.filter(|s| s.role == Role::Pair && usize::from(s.key_bytes) == key.len());
-        let seal = seal.ok_or(KvError::Corrupt)?;
-        let mut found = [0; 16];
-        Bytes::new(spot, loc.bytes()).copy_to(&self.log, m, WORD_BYTES, &mut found[..key.len()]);
-        if found[..key.len()] != *key || !self.is_intact(spot, &seal, m) {
-            return Err(KvError::Corrupt);
-        }
-        Ok((seal.value_at(), seal.value_bytes))
-    }
-
-    /// Checksum of bytes 4..used of a resident record.
-    pub(super) fn range_crc<M: Medium>(&self, range: Bytes, used: u32, m: &M) -> u32 {
-        let chunk = range.chunk(&self.log, m, 4);
-        if chunk.len() >= used as usize - 4 {
-            return super::record::record_crc(&chunk[..used as usize - 4]);
-        }
-        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
-        let mut at = 4;
-        while at < used {
-            let chunk = range.chunk(&self.log, m, at);
-            if chunk.is_empty() {
-                break;
-            }
-            let n = chunk.len().min((used - at) as usize);
-            digest.update(&chunk[..n]);
-            at += n as u32;
-        }
-        digest.finalize() as u32
     }
 
     /// Deletes a pair: its tombstone is in the log before the answer.

@@ -95,10 +95,8 @@ impl HashStore {
     /// Enters the first `n` pairs of the window. They were stored one behind the other, so nearly all of them lie in one
     /// segment.
     fn enter_first(&mut self, n: usize) {
+        let mut lived = (0, 0);
         let segment_bytes = self.log.geometry().segment_bytes();
-        // Of the first one: any other beginning would be less than a segment away from some position.
-        let first = self.pending.entries[0].1.position();
-        let mut lived = (first - first % segment_bytes, 0);
         for at in 0..n {
             let (place, loc) = self.pending.entries[at];
             let (position, bytes) = (loc.position(), u64::from(loc.record_bytes()));

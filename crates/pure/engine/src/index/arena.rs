@@ -40,15 +40,32 @@ pub struct Arena<K> {
     chunks: Vec<Vec<Entry<K>>>,
     /// Slots of the last chunk that have been given out; those behind them are empty.
     used: usize,
+    ready: Ready<K>,
     /// Free extents by chunk and start.
     free: BTreeMap<(u32, u32), u32>,
     /// The same by size.
     sizes: BTreeSet<(u32, u32, u32)>,
 }
 
+/// Chunks in memory that was brought in ahead of use. A copy has none.
+#[derive(Debug)]
+struct Ready<K>(Vec<Vec<Entry<K>>>);
+
+impl<K> Clone for Ready<K> {
+    fn clone(&self) -> Self {
+        Self(Vec::new())
+    }
+}
+
 impl<K> Default for Arena<K> {
     fn default() -> Self {
-        Self { chunks: Vec::new(), used: 0, free: BTreeMap::new(), sizes: BTreeSet::new() }
+        Self {
+            chunks: Vec::new(),
+            used: 0,
+            ready: Ready(Vec::new()),
+            free: BTreeMap::new(),
+            sizes: BTreeSet::new(),
+        }
     }
 }
 
@@ -86,10 +103,17 @@ impl<K: Copy + FromZeros> Arena<K> {
     fn add_chunk(&mut self, slots: usize) {
         let grown = FIRST_CHUNK_SLOTS << self.chunks.len().min(16);
         let slots = grown.min(CHUNK_SLOTS_MAX).max(slots);
-        let chunk = Entry::new_vec_zeroed(slots).expect("memory for the index");
-        advice::will_use(&chunk);
-        self.chunks.push(chunk);
+        let ready = self.ready.0.pop().filter(|chunk| chunk.len() >= slots);
+        let chunk = ready.or_else(|| new_chunk(slots, advice::will_use));
+        self.chunks.push(chunk.expect("memory for the index"));
         self.used = 0;
+    }
+
+    /// Brings in memory for so many slots to come.
+    pub fn reserve(&mut self, slots: usize) {
+        for _ in 0..slots.div_ceil(CHUNK_SLOTS_MAX) {
+            self.ready.0.extend(new_chunk(CHUNK_SLOTS_MAX, advice::bring_in));
+        }
     }
 
     /// Gives an extent back.
@@ -131,6 +155,13 @@ impl<K: Copy + FromZeros> Arena<K> {
     pub fn slots_mut(&mut self, e: Extent) -> &mut [Entry<K>] {
         &mut self.chunks[e.chunk as usize][e.start as usize..][..e.slots as usize]
     }
+}
+
+/// `None`: there is no memory.
+fn new_chunk<K: FromZeros>(slots: usize, advise: fn(&Vec<Entry<K>>)) -> Option<Vec<Entry<K>>> {
+    let chunk = Entry::new_vec_zeroed(slots).ok()?;
+    advise(&chunk);
+    Some(chunk)
 }
 
 #[cfg(test)]

@@ -95,6 +95,12 @@ impl Index {
         }
     }
 
+    /// Brings in memory for so many pairs to come, whatever the length of their keys. Changes nothing else.
+    pub fn reserve(&mut self, pairs: usize) {
+        self.short.reserve(pairs);
+        self.long.reserve(pairs);
+    }
+
     /// Asks the processor to fetch the lines of a place that will soon be looked up.
     #[inline]
     pub fn touch<W: Meter>(&self, place: Place, w: &mut W) {

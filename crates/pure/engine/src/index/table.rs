@@ -154,6 +154,11 @@ impl<K: Mixed> Table<K> {
         true
     }
 
+    /// Brings in memory for so many entries to come: what the budget allows them at most.
+    pub fn reserve(&mut self, entries: usize) {
+        self.arena.reserve(entries * (PAIR_BYTES_MAX + size_of::<K>()) / size_of::<Entry<K>>());
+    }
+
     /// Asks for the lines a key will need.
     #[inline]
     pub fn touch<W: Meter>(&self, key: K, w: &mut W) {

@@ -100,7 +100,9 @@ fn group_history(seed: u64, ring_lasts: bool, faults: FaultPlan, grouped: u64) -
         }
     }
     check(&mut bench, &model);
-    let erased: u32 = (0..shape().geometry.segments).map(|n| bench.flash.media().epoch(SegmentId(n))).sum();
+    let erased: u32 = (0..shape(EngineKind::HashStore).geometry.segments)
+        .map(|n| bench.flash.media().epoch(SegmentId(n)))
+        .sum();
     assert!(erased > 10, "the history must have collected segments: {erased}");
     model
 }
@@ -217,7 +219,7 @@ fn a_store_filled_by_groups() {
 #[test]
 fn a_long_group_that_is_refused_leaves_the_capacity_alone() {
     for (op, bytes) in [(Store, 3000), (Store, 700), (Delete, 0), (Store, 0)] {
-        let mut bench = Bench::new(true, FaultPlan::default());
+        let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
         let name = |n: u32| format!("{n:07}").into_bytes();
         let mut pairs = 0;
         while bench.put(&name(pairs), &[1; 20], Condition::Always).is_ok() {
@@ -261,7 +263,7 @@ fn a_flipped_bit_is_never_a_value() {
         bytes[at] ^= 4;
         let ring = Ring::new(saker_medium::RingMemory::from_bytes(&bytes), 24, 512, 64);
         let mut flash = Flash::power_on(media.clone(), ring, None, FaultPlan::default());
-        flash.pool_mut().set_quota(OWNER, shape().geometry.segments);
+        flash.pool_mut().set_quota(OWNER, shape(EngineKind::HashStore).geometry.segments);
         // Damage under a running store: the index knows the pair already.
         std::mem::swap(&mut bench.flash, &mut flash);
         refused += u32::from(bench.get(b"two") == Err(KvError::Corrupt));

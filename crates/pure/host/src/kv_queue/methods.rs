@@ -111,7 +111,7 @@ impl KvQueue {
     ) -> Result<Ticket, SubmitError> {
         let page_bytes = value.len() - value.len() % HYBRID_PAGE_BYTES as usize;
         let (pages, tail) = value.split_at(page_bytes);
-        let mut sqe = vendor::store_hybrid(self.nsid, key, value.len() as u32, options);
+        let mut sqe = vendor::store_hybrid(self.nsid, key, value.len() as u32, tail, options);
         let mut slot = self.take_slot()?;
         let place = if pages.len() <= STAGING_BYTES {
             slot.staging_mut()[..pages.len()].copy_from_slice(pages);

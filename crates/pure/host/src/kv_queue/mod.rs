@@ -8,6 +8,7 @@ mod commands;
 mod error;
 mod flight;
 mod group;
+mod indirect;
 mod launch;
 mod loan;
 mod methods;
@@ -24,7 +25,9 @@ pub use ticket::{Done, Ticket};
 
 use std::sync::Arc;
 
-use saker_link::{BarBuffer, Completion, DmaSpace, HostQueuePair, PoolError, SlotPool, SlotQueue, Window};
+use saker_link::{
+    BarBuffer, Completion, DmaRegion, DmaSpace, HostQueuePair, PoolError, SlotPool, SlotQueue, Window,
+};
 
 use crate::transfer::{Available, Method, TransferOptions, TransferPolicy};
 use bar_ring::BarRing;
@@ -60,6 +63,8 @@ pub struct KvQueue {
     held: Vec<Completion>,
     /// Completion queue entries that commands in flight may fill with payload.
     cq_promised: u32,
+    /// Where keys lie that are too long for entries, once there was one.
+    keys: Option<DmaRegion>,
 }
 
 impl KvQueue {
@@ -90,6 +95,7 @@ impl KvQueue {
             train: None,
             held: Vec::new(),
             cq_promised: 0,
+            keys: None,
             queue: SlotQueue::new(pair, slots),
         })
     }

@@ -116,9 +116,6 @@ impl<W: Wire, T: Turn> Session<W, T> {
     /// # Errors
     /// [`SyncError`].
     pub fn put_durable(&mut self, key: &Key, value: &[u8]) -> Result<(), SyncError> {
-        if value.len() > self.value_bytes_max as usize {
-            return Err(self.too_long(value).into());
-        }
         self.write_durable(key, Some(value))
     }
 
@@ -131,13 +128,27 @@ impl<W: Wire, T: Turn> Session<W, T> {
     }
 
     fn write_durable(&mut self, key: &Key, write: Write<'_>) -> Result<(), SyncError> {
-        let (ticket, lane) = (Ticket::new(), self.commit_lane);
-        self.write_slowly(lane, key, write, Cover::Ticket(&ticket))?;
+        let (ticket, lane) = (self.begin_durable(key, write)?, self.commit_lane);
         let mut wait = self.patience.wait();
         while !self.hub.poll_commit(lane, &ticket, &mut Free) {
             wait.turn(&mut self.turn)?;
         }
         self.make_durable(ticket.take_failures())
+    }
+
+    /// Buffers a write that shares a container with the durable writes of other sessions. [`Hub::poll_commit`] over their
+    /// lane sends it and tells when it has come to its end.
+    ///
+    /// # Errors
+    /// [`HostError`]: nothing has happened.
+    pub fn begin_durable(&mut self, key: &Key, write: Write<'_>) -> Result<Ticket, HostError> {
+        match write {
+            Some(value) if value.len() > self.value_bytes_max as usize => return Err(self.too_long(value)),
+            _ => {}
+        }
+        let ticket = Ticket::new();
+        self.write_slowly(self.commit_lane, key, write, Cover::Ticket(&ticket))?;
+        Ok(ticket)
     }
 
     /// Returns when everything this session has written survives a cut.

@@ -131,7 +131,7 @@ impl Book {
     }
 
     /// The device is broken, or gone: no write that is on its way comes to a good end.
-    pub(super) fn break_down(&mut self, shared: &Shared, error: &HostError) {
+    pub fn break_down(&mut self, shared: &Shared, error: &HostError) {
         self.broken = Some(error.clone());
         self.calls.break_down(error);
         if self.flights.contains(&Flight::Flush) {
