@@ -5,16 +5,22 @@ use saker_nvme::{Sqe, Status, kv};
 
 const DEVICE: &str = "mem:?size=512MiB";
 
+/// Changes the answer to a command.
+type Alter = fn(&Sqe, &mut Answer);
+
+/// Does something else than the command says; `None` carries the command out.
+type Deed = fn(&mut OpenedSubject, &Sqe, &Data) -> Option<Result<Answer, Broken>>;
+
 /// A device whose commands and answers are altered on their way.
 struct Deviant {
     inner: OpenedSubject,
-    deviation: fn(&mut OpenedSubject, &Sqe, &Data) -> Option<Result<Answer, Broken>>,
-    alter: fn(&Sqe, &mut Answer),
-    alter_admin: fn(&Sqe, &mut Answer),
+    deviation: Deed,
+    alter: Alter,
+    alter_admin: Alter,
 }
 
 impl Deviant {
-    fn new(alter: fn(&Sqe, &mut Answer)) -> Self {
+    fn new(alter: Alter) -> Self {
         let inner = OpenedSubject::open(DEVICE).expect("a device");
         Self { inner, deviation: |_, _, _| None, alter, alter_admin: |_, _| {} }
     }
@@ -88,7 +94,7 @@ fn it_leaves_nothing_behind() {
 
 #[test]
 fn planted_answers_are_found() {
-    let planted: [(&str, fn(&Sqe, &mut Answer)); 12] = [
+    let planted: [(&str, Alter); 12] = [
         ("retrieve-missing", |sqe, answer| {
             if is(sqe, kv::opcode::RETRIEVE) && answer.status.is(Status::KEY_DOES_NOT_EXIST) {
                 answer.status = Status::INVALID_FIELD;
@@ -160,7 +166,6 @@ fn planted_answers_are_found() {
 
 #[test]
 fn planted_deeds_are_found() {
-    type Deed = fn(&mut OpenedSubject, &Sqe, &Data) -> Option<Result<Answer, Broken>>;
     let planted: [(&str, Deed); 4] = [
         // The key's length is not part of the key.
         ("key-extended", |inner, sqe, data| {
@@ -202,7 +207,7 @@ fn planted_deeds_are_found() {
 
 #[test]
 fn planted_admin_answers_are_found() {
-    let planted: [(&str, fn(&Sqe, &mut Answer)); 4] = [
+    let planted: [(&str, Alter); 4] = [
         // NKVF as a count: one format would be two.
         ("identify-reserved", |sqe, answer| {
             if sqe.opcode == 6 && sqe.cdw10.get() as u8 == 5 && answer.data.len() > 400 {

@@ -53,7 +53,7 @@ pub fn run(args: &ConformArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliErro
 fn line(finding: &Finding) -> String {
     let Finding { id, source, says, verdict } = finding;
     let detail = if verdict.detail().is_empty() { String::new() } else { format!(": {}", verdict.detail()) };
-    format!("{:<8}{id:<22}{source:<20}{says}{detail}\n", verdict.word())
+    format!("{:<8}{id:<22}{source:<22}{says}{detail}\n", verdict.word())
 }
 
 fn summary(report: &Report) -> String {

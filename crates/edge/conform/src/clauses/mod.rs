@@ -56,7 +56,7 @@ pub(crate) const ALL: &[Clause] = clauses! {
     "key-extended", "KV 2.1", "a key and its longer forms with zeros are different keys", keys::extended;
     "key-binary", "KV 2.1", "keys are bytes, none of them special", keys::binary;
     "key-too-long", "KV 2.1.5", "a key length above 16 is 02h for every command", keys::above_16;
-    "key-above-format", "KV 3.2.3, 3.2.4, 3.2.5", "a key length above KVKML is 86h", keys::above_format;
+    "key-above-format", "KV 3.2.3 to 3.2.5", "a key length above KVKML is 86h", keys::above_format;
     "key-empty", "KV 2.1", "a key length of 0", keys::empty;
     "key-rest", "KV 3.2", "key bytes behind the length", keys::rest;
     "exist", "KV 3.2.2", "Exist: success for a key that is there, 87h for one that is not", removal::exist;
