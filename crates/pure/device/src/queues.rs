@@ -270,12 +270,6 @@ impl Queues {
     #[inline(always)]
     pub fn fetch(&mut self, qid: u16, into: &mut Sqe) -> bool {
         let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) else { return false };
-        if s.sq.known() == 0
-            && let Some(Some(c)) = self.cqs.get_mut(usize::from(self.unpublished))
-        {
-            // Whoever waits for these is not made to wait for the look at the doorbell.
-            c.ring.publish();
-        }
         s.fetch(into).unwrap_or_else(|_| {
             self.failed = true;
             false
@@ -295,11 +289,12 @@ impl Queues {
         self.publish();
     }
 
-    /// As [`complete`](Self::complete), but the host may see it only after [`publish`](Self::publish).
+    /// As [`complete`](Self::complete), but while more commands are known of the host may see it only after
+    /// [`publish`](Self::publish).
     #[inline]
     pub fn complete_later(&mut self, qid: u16, cid: u16, status: Status, result: u64) {
         let Some(Some(s)) = self.sqs.get(usize::from(qid)) else { return };
-        let (sq_head, cqid) = (s.sq.head(), s.cqid);
+        let (sq_head, cqid, is_last) = (s.sq.head(), s.cqid, s.sq.known() == 0);
         let answer = || Cqe::new(result, sq_head, qid, cid, status);
         if self.unpublished != cqid {
             self.publish();
@@ -310,6 +305,8 @@ impl Queues {
             return c.wait(answer());
         }
         match c.ring.post_later(&answer()) {
+            // Whoever waits for it is not made to wait for the next look at the doorbell.
+            Ok(()) if is_last => c.ring.publish(),
             Ok(()) => {}
             Err(PostError::Full) => c.wait(answer()),
             Err(PostError::Doorbell(_)) => self.failed = true,

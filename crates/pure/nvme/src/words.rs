@@ -32,10 +32,9 @@ mod tests {
     fn bytes_stay_in_place_and_zeros_follow() {
         let bytes: [u8; 64] = core::array::from_fn(|i| 1 + i as u8);
         for length in 0..=bytes.len() {
-            let mut expected = [0; 40];
-            let kept = length.min(40);
-            expected[..kept].copy_from_slice(&bytes[..kept]);
-            let padded: [u8; 40] = zerocopy::transmute!(padded_words::<5>(&bytes[..length]));
+            let expected: [u8; 40] = core::array::from_fn(|i| if i < length { 1 + i as u8 } else { 0 });
+            let start = bytes.get(..length).unwrap_or_default();
+            let padded: [u8; 40] = zerocopy::transmute!(padded_words::<5>(start));
             assert_eq!(padded, expected);
         }
     }

@@ -18,9 +18,6 @@ pub use submission::DeviceSq;
 /// Fewest and most entries of a queue (NVMe Base 2.0, section 3.3.3).
 pub(crate) const ENTRIES: std::ops::RangeInclusive<u32> = 2..=65536;
 
-/// Entries whose cache lines are asked for ahead of the one that is next.
-const AHEAD: u32 = 8;
-
 /// The index `steps` (at most `entries`) behind `index` in a ring of `entries`.
 #[inline]
 pub(crate) fn behind(index: u32, steps: u32, entries: u32) -> u32 {

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use super::doorbell::{Doorbell, Watched};
 use super::memory::RingMemory;
-use super::{AHEAD, DoorbellError, DoorbellKind, Doorbells, RingError, behind, distance, next};
+use super::{DoorbellError, DoorbellKind, Doorbells, RingError, behind, distance, next};
 use crate::dma::DmaSpace;
 use crate::entry::{SQE_WORDS, Sqe, sqe_from_words};
+
+/// Entries whose cache lines are asked for ahead of the one that is taken.
+const AHEAD: u32 = 8;
 
 /// Takes entries from a submission queue.
 ///
