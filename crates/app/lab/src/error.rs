@@ -36,7 +36,9 @@ pub enum LabError {
     #[error("{0} is not there: the device lost it")]
     Missing(String),
     /// A workload whose operations follow each other's answers.
-    #[error("`{0}` scans or reads what was inserted just before: it runs on a device (--device), not in virtual time")]
+    #[error(
+        "`{0}` scans or reads what was inserted just before: it runs on a device (--device), not in virtual time"
+    )]
     OnDeviceOnly(&'static str),
     /// Operations that the device refused.
     #[error("{errors} of {operations} operations failed at {place}: the device is too small for the run")]

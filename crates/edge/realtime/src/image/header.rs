@@ -21,6 +21,8 @@ const VERSION: u32 = 1;
 /// Incompatible features this program knows: none yet.
 const INCOMPATIBLE_KNOWN: u64 = 0;
 /// CRC-32C.
+/// Streams of images: those made before hash FTLs had no streams of sections and of invalid mappings.
+const STREAMS: [u16; 2] = [3, Stream::COUNT as u16];
 const CHECKSUM_CRC32C: u16 = 1;
 const FLAG_CAPACITOR: u32 = 1;
 /// Opened after a power cut and not closed since: torn pages may still be about.
@@ -282,7 +284,7 @@ fn check_frame(wire: &Wire) -> Result<(), Fault> {
         Err(Fault::Unsupported(format!("format version {}, this program knows {VERSION}", wire.version)))
     } else if unknown != 0 {
         Err(Fault::Unsupported(format!("unknown incompatible features {unknown:#x}")))
-    } else if wire.checksum.get() != CHECKSUM_CRC32C || wire.streams.get() > Stream::COUNT as u16 {
+    } else if wire.checksum.get() != CHECKSUM_CRC32C || !STREAMS.contains(&wire.streams.get()) {
         Err(Fault::Bad(format!("checksum kind {} with {} streams", wire.checksum, wire.streams)))
     } else {
         Ok(())
