@@ -65,7 +65,7 @@ impl HashFtl {
             return gain << if s.live_bytes == 0 { 64 } else { 0 };
         }
         let age = u128::from(self.version.saturating_sub(self.victims.touched[id.0 as usize]) + 1);
-        (gain * age << 16) / u128::from(bytes + s.live_bytes)
+        ((gain * age) << 16) / u128::from(bytes + s.live_bytes)
     }
 
     /// The least worn segment, if the others are far ahead of it: what is in it is not changed, so it rests.
