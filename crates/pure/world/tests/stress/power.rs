@@ -96,9 +96,9 @@ fn cut_here(
     let mut step = 0;
     let mut rig = power_on(build, media, &ring, |device| {
         step += 1;
-        if again && step % plan.recut_stride == 0 {
+        if again && step.is_multiple_of(plan.recut_stride) {
             // The second end is of either kind.
-            let end = if step / plan.recut_stride % 2 == 0 { End::Cut } else { End::Killed };
+            let end = if (step / plan.recut_stride).is_multiple_of(2) { End::Cut } else { End::Killed };
             seconds.push((end, end.leaves(build, device, seed ^ step)));
         }
     });
