@@ -10,9 +10,7 @@
 //! after a restart of the target it could no longer vouch for what was completed before.
 #![forbid(unsafe_code)]
 
-mod commands;
 mod connect;
-mod memory;
 mod queue;
 mod relay;
 mod remote;

@@ -2,33 +2,28 @@
 
 use std::sync::Arc;
 
-use saker_link::{DeviceCq, DeviceSq, DmaSpace, PostError, prp_pieces};
-use saker_nvme::{Cqe, Sqe, Status};
+use saker_link::{DmaSpace, RelayPair, gather, prp_pieces, scatter};
+use saker_nvme::transfer::Transfer;
+use saker_nvme::{Sqe, Status};
 use saker_nvme_tcp::initiator::{Answer, Data};
 
-use crate::commands::Shape;
-use crate::memory::{self, Pieces};
 use crate::wire::Wire;
 
 /// A command that has been sent, or waits to be.
 #[derive(Debug)]
 pub(crate) struct Flight {
     sqe: Sqe,
-    shape: Shape,
-    /// Where its data is, or goes.
-    pieces: Pieces,
+    transfer: Transfer,
+    /// Where its data is, or goes: address and bytes.
+    pieces: Vec<(u64, u32)>,
     only_reads: bool,
 }
 
 /// The queue.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    pub qid: u16,
     pub entries: u16,
-    sq: DeviceSq,
-    cq: DeviceCq,
-    /// Completions for which the ring has no room.
-    unposted: Vec<Cqe>,
+    pub pair: RelayPair,
     /// By CID, in flight.
     flights: Vec<Option<Flight>>,
     pub in_flight: usize,
@@ -38,13 +33,10 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub fn new(qid: u16, entries: u16, sq: DeviceSq, cq: DeviceCq, space: &Arc<DmaSpace>) -> Self {
+    pub fn new(entries: u16, pair: RelayPair, space: &Arc<DmaSpace>) -> Self {
         Self {
-            qid,
             entries,
-            sq,
-            cq,
-            unposted: Vec::new(),
+            pair,
             flights: Vec::new(),
             in_flight: 0,
             wire: None,
@@ -53,21 +45,18 @@ impl Queue {
         }
     }
 
-    /// The next entry of the host's.
-    pub fn fetch(&mut self) -> Option<Sqe> {
-        // A bad doorbell is the host library's fault; the queue goes on with the last good one.
-        self.sq.fetch().ok().flatten()
+    pub fn qid(&self) -> u16 {
+        self.pair.qid()
     }
 
     /// Sends a command, or completes it with what is wrong with it.
-    pub fn send(&mut self, sqe: Sqe, shape: Shape, only_reads: bool) {
-        let bytes = match shape {
-            Shape::None => 0,
-            Shape::Send(bytes) | Shape::Receive(bytes) => bytes,
+    pub fn send(&mut self, sqe: Sqe, transfer: Transfer, only_reads: bool) {
+        let Ok(bytes) = u32::try_from(transfer.bytes()) else {
+            return self.pair.complete(&sqe, Status::INVALID_FIELD, 0);
         };
         match prp_pieces(&sqe, bytes, &self.space) {
-            Ok(pieces) => self.launch(Flight { sqe, shape, pieces, only_reads }),
-            Err(status) => self.complete(&sqe, status, 0),
+            Ok(pieces) => self.launch(Flight { sqe, transfer, pieces, only_reads }),
+            Err(status) => self.pair.complete(&sqe, status, 0),
         }
     }
 
@@ -75,12 +64,12 @@ impl Queue {
         let cid = usize::from(flight.sqe.cid.get());
         let data = match self.data_of(&flight) {
             Ok(data) => data,
-            Err(status) => return self.complete(&flight.sqe, status, 0),
+            Err(status) => return self.pair.complete(&flight.sqe, status, 0),
         };
         let inline_max = self.inline_max;
         let sent = self.wire.as_mut().is_some_and(|wire| wire.submit(flight.sqe, data, inline_max));
         if !sent {
-            return self.complete(&flight.sqe, Status::HOST_PATHING_ERROR, 0);
+            return self.pair.complete(&flight.sqe, Status::HOST_PATHING_ERROR, 0);
         }
         if self.flights.len() <= cid {
             self.flights.resize_with(cid + 1, || None);
@@ -90,10 +79,11 @@ impl Queue {
     }
 
     fn data_of(&self, flight: &Flight) -> Result<Data, Status> {
-        match flight.shape {
-            Shape::None | Shape::Send(0) | Shape::Receive(0) => Ok(Data::None),
-            Shape::Send(_) => memory::gather(&flight.pieces, &self.space).map(Data::Send),
-            Shape::Receive(bytes) => Ok(Data::Receive(bytes)),
+        match flight.transfer {
+            _ if flight.transfer.bytes() == 0 => Ok(Data::None),
+            Transfer::ToDevice(_) => gather(&flight.pieces, &self.space).map(Data::Send),
+            Transfer::ToHost(bytes) => Ok(Data::Receive(bytes as u32)),
+            Transfer::None => Ok(Data::None),
         }
     }
 
@@ -116,30 +106,11 @@ impl Queue {
         if status.is_success() && answer.is_spoilt {
             status = Status::TRANSIENT_TRANSPORT_ERROR;
         } else if status.is_success()
-            && let Err(failed) = memory::scatter(flight.pieces_to_fill(), &self.space, &answer.data)
+            && let Err(failed) = scatter(flight.pieces_to_fill(), &self.space, &answer.data)
         {
             status = failed;
         }
-        self.complete(&flight.sqe, status, answer.cqe.result());
-    }
-
-    /// Completes a command of the host's.
-    pub fn complete(&mut self, sqe: &Sqe, status: Status, result: u64) {
-        let cqe = Cqe::new(result, self.sq.head(), self.qid, sqe.cid.get(), status);
-        self.unposted.push(cqe);
-        self.post();
-    }
-
-    /// Posts what there is room for.
-    pub fn post(&mut self) {
-        let mut posted = 0;
-        for cqe in &self.unposted {
-            match self.cq.post(cqe) {
-                Ok(()) => posted += 1,
-                Err(PostError::Full | PostError::Doorbell(_)) => break,
-            }
-        }
-        self.unposted.drain(..posted);
+        self.pair.complete(&flight.sqe, status, answer.cqe.result());
     }
 
     /// The connection is lost: commands that only read are kept, others complete with "outcome unknown".
@@ -148,7 +119,7 @@ impl Queue {
         for cid in 0..self.flights.len() {
             if let Some(flight) = self.flights[cid].take_if(|flight| !flight.only_reads) {
                 self.in_flight -= 1;
-                self.complete(&flight.sqe, Status::ABORTED_BY_HOST, 0);
+                self.pair.complete(&flight.sqe, Status::ABORTED_BY_HOST, 0);
             }
         }
     }
@@ -164,7 +135,7 @@ impl Queue {
     /// Completes what was kept with "not reachable".
     pub fn give_up(&mut self) {
         for flight in self.take_all() {
-            self.complete(&flight.sqe, Status::HOST_PATHING_ERROR, 0);
+            self.pair.complete(&flight.sqe, Status::HOST_PATHING_ERROR, 0);
         }
     }
 
@@ -177,6 +148,6 @@ impl Queue {
 impl Flight {
     /// Pieces that data from the controller goes to: none for commands that bring data.
     fn pieces_to_fill(&self) -> &[(u64, u32)] {
-        if matches!(self.shape, Shape::Receive(_)) { &self.pieces } else { &[] }
+        if matches!(self.transfer, Transfer::ToHost(_)) { &self.pieces } else { &[] }
     }
 }

@@ -1,15 +1,15 @@
 //! What the host does with registers and queues, done at the remote controller.
 
-use saker_link::{DeviceCq, DeviceSq, offset};
+use saker_link::{PairPlace, RelayPair, offset};
 use saker_nvme::admin::feature::fid;
 use saker_nvme::admin::{self, AdminCommand};
 use saker_nvme::identify::{Controller, cns};
 use saker_nvme::regs::{Aqa, Cc, Csts};
+use saker_nvme::transfer::{Contents, admin_only_reads, blocks_told, of_admin};
 use saker_nvme::{Sqe, Status};
 use saker_nvme_tcp::initiator::{Answer, Data};
 use zerocopy::FromBytes;
 
-use crate::commands::{admin_only_reads, admin_shape, kv_shape, only_reads};
 use crate::connect::{self, RemoteError};
 use crate::queue::Queue;
 use crate::remote::Remote;
@@ -51,14 +51,12 @@ impl Remote {
     fn enable(&mut self) -> Result<(), RemoteError> {
         let aqa = Aqa(self.register(offset::AQA));
         let base = |at| self.registers.load_u64(at).unwrap_or(0);
-        let (asq, acq) = (base(offset::ASQ), base(offset::ACQ));
-        let (sq_entries, cq_entries) = (u32::from(aqa.asqs()) + 1, u32::from(aqa.acqs()) + 1);
-        let sq = DeviceSq::new(&self.space, &self.doorbells, 0, asq, sq_entries);
-        let cq = DeviceCq::new(&self.space, &self.doorbells, 0, acq, cq_entries);
-        let (Ok(sq), Ok(cq)) = (sq, cq) else { return Err(RemoteError::Fatal) };
+        let sq = (base(offset::ASQ), u32::from(aqa.asqs()) + 1);
+        let place = PairPlace { qid: 0, sq, cq: (base(offset::ACQ), u32::from(aqa.acqs()) + 1) };
+        let pair = RelayPair::new(&self.space, &self.doorbells, place).map_err(|_| RemoteError::Fatal)?;
         let mut wire = self.unbound.take().ok_or(RemoteError::Closed)?;
         connect::enable(&mut wire, self.options.timeout)?;
-        let mut queue = Queue::new(0, sq_entries as u16, sq, cq, &self.space);
+        let mut queue = Queue::new(sq.1 as u16, pair, &self.space);
         (queue.wire, queue.inline_max) = (Some(wire), INLINE_ALWAYS);
         self.queues = vec![Some(queue)];
         self.is_enabled = true;
@@ -98,7 +96,8 @@ impl Remote {
                 } else if n == 0 {
                     self.admin(&sqe);
                 } else if let Some(queue) = &mut self.queues[n] {
-                    queue.send(sqe, kv_shape(&sqe), only_reads(&sqe));
+                    let contents = self.contents.get(&sqe.nsid.get()).copied().unwrap_or(Contents::Kv);
+                    queue.send(sqe, contents.transfer(&sqe), contents.only_reads(&sqe));
                 }
             }
         }
@@ -106,13 +105,13 @@ impl Remote {
 
     fn fetch(&mut self, n: usize) -> Option<Sqe> {
         let queue = self.queues.get_mut(n)?.as_mut()?;
-        queue.post();
-        queue.fetch()
+        queue.pair.post();
+        queue.pair.fetch()
     }
 
     fn complete(&mut self, n: usize, sqe: &Sqe, status: Status) {
         if let Some(Some(queue)) = self.queues.get_mut(n) {
-            queue.complete(sqe, status, 0);
+            queue.pair.complete(sqe, status, 0);
         }
     }
 
@@ -135,11 +134,11 @@ impl Remote {
         if sqe.opcode == admin::opcode::SET_FEATURES && sqe.cdw10.get() as u8 == fid::NUMBER_OF_QUEUES {
             self.queues_asked = Some(sqe.cdw11.get());
         }
-        let Some(shape) = admin_shape(sqe) else {
+        let Some(transfer) = of_admin(sqe) else {
             return self.complete(0, sqe, Status::INVALID_OPCODE);
         };
         if let Some(Some(queue)) = self.queues.first_mut() {
-            queue.send(*sqe, shape, admin_only_reads(sqe));
+            queue.send(*sqe, transfer, admin_only_reads(sqe));
         }
     }
 
@@ -148,9 +147,10 @@ impl Remote {
             return Status::INVALID_QUEUE_ID;
         };
         let (_, cq_base, cq_entries) = self.completion_queues.remove(at);
-        let sq = DeviceSq::new(&self.space, &self.doorbells, qid, base, entries);
-        let cq = DeviceCq::new(&self.space, &self.doorbells, qid, cq_base, cq_entries);
-        let (Ok(sq), Ok(cq)) = (sq, cq) else { return Status::PRP_OFFSET_INVALID };
+        let place = PairPlace { qid, sq: (base, entries), cq: (cq_base, cq_entries) };
+        let Ok(pair) = RelayPair::new(&self.space, &self.doorbells, place) else {
+            return Status::PRP_OFFSET_INVALID;
+        };
         let size = (qid, entries.min(u32::from(u16::MAX)) as u16);
         let connected = self.options.connect_queue(self.address, &self.subnqn, self.cntlid, size);
         let (wire, _) = match connected {
@@ -158,7 +158,7 @@ impl Remote {
             Err(RemoteError::Refused(status)) => return status,
             Err(_) => return Status::HOST_PATHING_ERROR,
         };
-        let mut queue = Queue::new(qid, size.1, sq, cq, &self.space);
+        let mut queue = Queue::new(size.1, pair, &self.space);
         (queue.wire, queue.inline_max) = (Some(wire), self.inline_max);
         let n = usize::from(qid);
         if self.queues.len() <= n {
@@ -177,9 +177,14 @@ impl Remote {
     }
 
     pub(crate) fn take_answers(&mut self, n: usize) {
-        let mut inline_max = None;
+        let (mut inline_max, contents) = (None, &mut self.contents);
         if let Some(Some(queue)) = self.queues.get_mut(n) {
-            queue.take_answers(|sqe, answer| inline_max = inline_max.or(capsule_room(sqe, answer)));
+            queue.take_answers(|sqe, answer| {
+                if n == 0 {
+                    inline_max = inline_max.or(capsule_room(sqe, answer));
+                    contents.extend(blocks_told(sqe, &answer.data));
+                }
+            });
         }
         if let Some(bytes) = inline_max {
             self.inline_max = bytes;

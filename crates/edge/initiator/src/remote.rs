@@ -1,5 +1,6 @@
 //! The remote controller behind local rings.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 use saker_link::{DmaSpace, Doorbells, Registers, offset};
 use saker_nvme::fabrics::{self, ConnectData};
 use saker_nvme::regs::{Cap, Csts};
+use saker_nvme::transfer::Contents;
 
 use crate::connect::{self, ADMIN_ENTRIES, Options, RemoteError};
 use crate::queue::Queue;
@@ -32,6 +34,8 @@ pub struct Remote {
     pub(crate) completion_queues: Vec<(u16, u64, u32)>,
     /// CDW11 of the last Set Features "Number of Queues".
     pub(crate) queues_asked: Option<u32>,
+    /// Namespaces of blocks that the host has asked about; all others hold pairs.
+    pub(crate) contents: BTreeMap<u32, Contents>,
     /// In-capsule data of I/O commands, as Identify Controller said.
     pub(crate) inline_max: usize,
     /// When something last came in.
@@ -81,6 +85,7 @@ impl Remote {
             queues: Vec::new(),
             completion_queues: Vec::new(),
             queues_asked: None,
+            contents: BTreeMap::new(),
             inline_max: 0,
             heard_at: Instant::now(),
             idle_turns: 0,
@@ -208,14 +213,14 @@ impl Remote {
         if self.is_enabled {
             connect::enable(&mut admin, self.options.timeout)?;
             self.ask_for_queues(&mut admin)?;
-            for queue in self.queues.iter().flatten().filter(|queue| queue.qid > 0) {
-                let entries = (queue.qid, queue.entries);
+            for queue in self.queues.iter().flatten().filter(|queue| queue.qid() > 0) {
+                let entries = (queue.qid(), queue.entries);
                 wires.push(self.options.connect_queue(self.address, &self.subnqn, cntlid, entries)?.0);
             }
         }
         self.cntlid = cntlid;
         self.bind_admin(admin);
-        let io = self.queues.iter_mut().flatten().filter(|queue| queue.qid > 0);
+        let io = self.queues.iter_mut().flatten().filter(|queue| queue.qid() > 0);
         io.zip(wires).for_each(|(queue, wire)| queue.resume(wire));
         Ok(())
     }

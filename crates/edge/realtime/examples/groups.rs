@@ -1,7 +1,8 @@
 //! How fast groups are on this machine, timing `off`: keys of 8 bytes, values of 20, 64 pairs a command, depth 8.
 //!
 //! `cargo run --release -p saker-realtime --example groups -- [PAIRS] [PHASES]` (default 16,000,000 pairs and the phases
-//! `queue,bare,single`). `queue`: host, queue pair, device, hash store. `bare`: the same payloads packed, parsed and given to
+//! `queue,ready,bare,single`). `queue`: host, queue pair, device, hash store; `ready`: the same in memory that was brought in
+//! before. `bare`: the same payloads packed, parsed and given to
 //! a hash store of the same kind in one loop, without host, queue or device. `single`: one command a pair. On a shared
 //! machine times say little; count instructions of a phase with `valgrind --tool=callgrind`.
 
@@ -33,8 +34,8 @@ fn report(what: &str, pairs: u64, begun: Instant) -> f64 {
     rate
 }
 
-fn queue(pairs: u64) -> Result<f64, Box<dyn std::error::Error>> {
-    let mut kv = Kv::open("mem:?size=4GiB")?;
+fn queue(pairs: u64, what: &str, url: &str) -> Result<f64, Box<dyn std::error::Error>> {
+    let mut kv = Kv::open(url)?;
     let client = kv.client();
     let begun = Instant::now();
     let mut next = 0;
@@ -55,7 +56,7 @@ fn queue(pairs: u64) -> Result<f64, Box<dyn std::error::Error>> {
             assert!(status.is_success() && failed == 0, "{status}");
         }
     }
-    let rate = report("queue", pairs, begun);
+    let rate = report(what, pairs, begun);
     assert_eq!(kv.get(&key(pairs - 1))?.as_deref(), Some(&VALUE[..]));
     Ok(rate)
 }
@@ -91,7 +92,7 @@ impl GroupSource for Packed<'_> {
     fn staged(&mut self) -> Result<&[u8], SourceError> {
         Ok(self.0)
     }
-    fn parse(&self, payload: &[u8], visit: &mut dyn FnMut(Member)) -> Result<(), Malformed> {
+    fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Malformed> {
         let store = |e: saker_nvme::group::Entry| {
             visit(Member { op: GroupOp::Store, key: e.key, value: e.value });
         };
@@ -148,9 +149,12 @@ fn main() -> Outcome {
     let mut arguments = std::env::args().skip(1);
     let pairs: u64 = arguments.next().map_or(Ok(16_000_000), |n| n.parse())?;
     let pairs = pairs.next_multiple_of(PAIRS);
-    let phases = arguments.next().unwrap_or("queue,bare,single".into());
+    let phases = arguments.next().unwrap_or("queue,ready,bare,single".into());
     let has = |name| phases.split(',').any(|p| p == name);
-    let through_queue = if has("queue") { Some(queue(pairs)?) } else { None };
+    let through_queue = if has("queue") { Some(queue(pairs, "queue", "mem:?size=4GiB")?) } else { None };
+    if has("ready") {
+        queue(pairs, "ready", &format!("mem:?size=4GiB&prefault={pairs}"))?;
+    }
     let without = if has("bare") { Some(bare(pairs)?) } else { None };
     if let (Some(q), Some(b)) = (through_queue, without) {
         println!("queue/bare: {:.0} %", 100.0 * q / b);

@@ -3,7 +3,7 @@
 //! `cargo run --release -p saker-realtime --example speed -- [PAIRS] [URL] [PHASES]`: 10,000,000 pairs, a few URLs, and the
 //! phases `none,put,queue,get` unless told otherwise. With a device thread, round trips are also given as a ratio to
 //! the barest ring two threads can share, measured before and after: on virtual machines the two move between near and
-//! far cores, and absolute figures with them.
+//! far cores, and absolute figures with them. `prefault` takes the kernel's work of bringing memory in out of the run.
 
 use saker_link::probe;
 use saker_realtime::{Kv, create_image};
@@ -140,6 +140,7 @@ fn main() -> Outcome {
     }
     round_trips("mem:?size=1GiB&threads=1")?;
     measure("mem:?size=4GiB", pairs, &phases)?;
+    measure(&format!("mem:?size=4GiB&prefault={pairs}"), pairs, &phases)?;
     measure("mem:?size=4GiB&threads=1&depth=256", pairs, &phases)?;
     let image = std::env::temp_dir().join(format!("saker-speed-{}.img", std::process::id()));
     create_image(&image, 4 << 30, "default", 1)?;

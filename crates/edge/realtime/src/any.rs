@@ -6,6 +6,7 @@ use saker_device::{Device, Snapshot, Timed, Untimed};
 use saker_flash::MemMedia;
 use saker_host::Turn;
 use saker_initiator::Remote;
+use saker_linux::Passthrough;
 use saker_sim::Instant;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -72,6 +73,16 @@ impl AnyDevice {
     /// Whether operations take time.
     pub fn is_timed(&self) -> bool {
         matches!(self, Self::MemoryTimed(_) | Self::FileTimed(_))
+    }
+
+    /// Brings in the memory of all cells kept in memory, and of the index of so many pairs a namespace.
+    pub fn bring_in(&mut self, pairs: u64) {
+        match self {
+            Self::Memory(d) => d.bring_in(pairs),
+            Self::File(d) => d.bring_in(pairs),
+            Self::MemoryTimed(d) => d.bring_in(pairs),
+            Self::FileTimed(d) => d.bring_in(pairs),
+        }
     }
 
     /// Everything countable.
@@ -142,10 +153,20 @@ const SPINS: u32 = 20_000;
 impl DeviceThread {
     /// Starts the thread.
     pub fn start(device: AnyDevice) -> Self {
+        Self::start_with(device, || ())
+    }
+
+    /// Starts the thread; it does `first` before anything else.
+    pub(crate) fn start_with(device: AnyDevice, first: impl FnOnce() + Send + 'static) -> Self {
         let (stop, lag) = (Arc::new(AtomicBool::new(false)), Arc::new(Lag::default()));
         let (stop2, lag2) = (Arc::clone(&stop), Arc::clone(&lag));
         let handle = std::thread::Builder::new().name("saker-device".into());
-        let handle = handle.spawn(move || run(device, &stop2, &lag2)).expect("the system starts a thread");
+        let handle = handle
+            .spawn(move || {
+                first();
+                run(device, &stop2, &lag2)
+            })
+            .expect("the system starts a thread");
         Self { stop, handle: Some(handle), lag }
     }
 
@@ -215,6 +236,8 @@ pub enum AnyTurn {
     Thread(DeviceThread),
     /// It is on the network.
     Remote(Box<Remote>),
+    /// It is behind the kernel's driver.
+    Linux(Box<Passthrough>),
 }
 
 impl Turn for AnyTurn {
@@ -226,6 +249,7 @@ impl Turn for AnyTurn {
             }
             Self::Thread(_) => std::hint::spin_loop(),
             Self::Remote(remote) => remote.advance(),
+            Self::Linux(namespace) => namespace.advance(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::any::AnyTurn;
 use crate::error::Error;
 use crate::open::{self, Opened, Wanted};
-use crate::url::{DeviceUrl, Place};
+use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockDone, BlockQueue};
@@ -13,8 +13,7 @@ use saker_nvme::csi;
 use saker_nvme::identify::{NvmNamespace, cns};
 use saker_world::KvBlockQueue;
 
-/// Bytes that one command moves at most: the blocks of a write are in the device's ring as a whole, and the smallest
-/// profile's has 96 KiB.
+/// Bytes that one command moves at most, so that little memory is lent at a time. The device takes more (MDTS).
 const COMMAND_BYTES_MAX: usize = 64 << 10;
 
 /// A block namespace, opened: whole logical blocks, read and written by their number. Calls wait. One thread at a
@@ -58,9 +57,6 @@ impl Block {
     /// [`enum@Error`], each a line that says what to do.
     pub fn open(url: &str) -> Result<Self, Error> {
         let url = DeviceUrl::parse(url)?;
-        if matches!(url.place, Place::Tcp(_)) {
-            return Err(Error::BlockOverTcp);
-        }
         let mut opened = Opened::open(&url)?;
         let nsid = opened.namespace(Wanted::Block, url.nsid)?;
         let Opened { mut connection, mut turn, profile } = opened;
@@ -117,7 +113,7 @@ impl Block {
         Ok(())
     }
 
-    /// Writes whole blocks from block `first` on. Each command of up to 64 KiB is atomic by block, not as a whole.
+    /// Writes whole blocks from block `first` on. Atomic by block, not as a whole.
     ///
     /// # Errors
     /// [`Error::Range`] before anything is written; [`Error::Host`].
@@ -160,7 +156,7 @@ impl Block {
     pub fn snapshot(&mut self) -> Option<Snapshot> {
         match &mut self.turn {
             AnyTurn::Inline(device) => Some(device.snapshot()),
-            AnyTurn::Thread(_) | AnyTurn::Remote(_) => None,
+            AnyTurn::Thread(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
         }
     }
 

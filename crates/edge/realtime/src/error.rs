@@ -4,6 +4,7 @@ use crate::image::ImageError;
 use crate::url::UrlError;
 use saker_host::HostError;
 use saker_initiator::RemoteError;
+use saker_linux::LinuxError;
 use saker_sim::profile::ProfileError;
 use saker_world::BuildError;
 use thiserror::Error;
@@ -40,12 +41,12 @@ pub enum Error {
     /// The target cannot be reached.
     #[error(transparent)]
     Remote(#[from] RemoteError),
-    /// A target's device is not in this process.
-    #[error("a tcp device is at a target already; name one with mem: or file:")]
+    /// The namespace behind the kernel's driver cannot be used.
+    #[error(transparent)]
+    Linux(#[from] LinuxError),
+    /// The device is not in this process.
+    #[error("a tcp or /dev device cannot be served again; name one with mem: or file:")]
     NotLocal,
-    /// Blocks over the network.
-    #[error("block namespaces of a target are for the kernel's initiator; open a key-value namespace")]
-    BlockOverTcp,
     /// The device has no namespace of that kind.
     #[error("the device has no {wanted} namespace; it has {there}")]
     NoNamespace {
@@ -72,6 +73,9 @@ pub enum Error {
         /// What there is: `1 (kv), 2 (block)`.
         there: String,
     },
+    /// Every session that was asked for is open.
+    #[error("all sessions are open; drop one, or open the device with more (SakerOptions)")]
+    NoSession,
     /// A length that is no whole number of blocks, or a range beyond the end of a block namespace.
     #[error("{0}")]
     Range(String),

@@ -1,4 +1,4 @@
-//! Huge pages for what the pure crates say they will use at random.
+//! Huge pages for what the pure crates say they will use at random, and pages brought in ahead of use.
 
 use rustix::mm::{Advice, madvise};
 use saker_medium::advice;
@@ -10,17 +10,28 @@ const PAGE_BYTES: usize = 4096;
 
 /// Installs the advice for this process; calling it again does nothing.
 pub fn install() {
-    advice::install_advice(advise);
+    advice::install(advice::Advice { huge, bring });
 }
 
-fn advise(start: *const u8, bytes: usize) {
+fn huge(start: *const u8, bytes: usize) {
+    if bytes >= HUGE_BYTES {
+        advise(start, bytes, Advice::LinuxHugepage);
+    }
+}
+
+/// Linux 5.14 and later; older kernels refuse, and pages come when they are touched.
+fn bring(start: *const u8, bytes: usize) {
+    advise(start, bytes, Advice::LinuxPopulateWrite);
+}
+
+fn advise(start: *const u8, bytes: usize, advice: Advice) {
     let begin = start.addr().next_multiple_of(PAGE_BYTES);
     let end = (start.addr() + bytes) / PAGE_BYTES * PAGE_BYTES;
-    if bytes < HUGE_BYTES || end <= begin {
+    if end <= begin {
         return;
     }
     let first = start.with_addr(begin).cast_mut().cast();
-    // SAFETY: this advice changes how the kernel backs the pages, never what is in them, whatever is mapped there.
-    // A kernel without huge pages refuses; then the pages stay small.
-    let _ = unsafe { madvise(first, end - begin, Advice::LinuxHugepage) };
+    // SAFETY: both kinds of advice change how and when the kernel backs the pages, never what is in them, whatever is
+    // mapped there. A kernel that cannot refuses; then the pages stay as they are.
+    let _ = unsafe { madvise(first, end - begin, advice) };
 }

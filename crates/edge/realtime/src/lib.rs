@@ -1,5 +1,5 @@
 //! Where the pure crates meet the operating system: image files, threads, the clock, and the doors for
-//! applications, [`Kv::open`] and [`Block::open`].
+//! applications, [`Kv::open`], [`Saker::open`] and [`Block::open`].
 
 pub mod any;
 pub mod bench;
@@ -10,9 +10,14 @@ pub mod error;
 mod huge_pages;
 pub mod image;
 pub mod kv;
+mod linux;
 mod open;
+mod pause;
+mod profiles;
+mod raw;
 mod records;
 mod remote;
+pub mod saker;
 pub mod url;
 pub mod verify;
 
@@ -21,12 +26,17 @@ pub use block::Block;
 pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image};
 pub use error::{Error, PlanError};
 pub use kv::Kv;
+pub use linux::LinuxPlace;
 pub use open::{build_device, close_device};
+pub use profiles::profile_named;
+pub use raw::Raw;
 pub use records::device_config;
 pub use remote::TcpPlace;
+pub use saker::{Saker, SakerOptions};
 pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind};
 pub use saker_host::{GroupStats, WriteBatch};
+pub use saker_linux::Submission;
 pub use url::DeviceUrl;
 pub use verify::{Verified, check_image, verify_image};
 

@@ -1,15 +1,17 @@
-//! Device URLs: `mem:?size=1GiB&profile=default`, `file:disk.img?timing=off&threads=1`, `tcp://127.0.0.1:4420/NQN`.
+//! Device URLs: `mem:?size=1GiB&profile=default`, `file:disk.img?timing=off&threads=1`, `tcp://127.0.0.1:4420/NQN`,
+//! `/dev/ng0n1`.
 //!
 //! | option | for | meaning |
 //! |---|---|---|
 //! | `size` | mem | bytes of flash (default 4GiB) |
-//! | `profile` | mem | a built-in profile (default `default`); an image names its own |
-//! | `engine` | mem | what keeps the pairs (default `hash_store`); an image has its own |
+//! | `profile` | mem, file | a built-in profile (default `default`) or a file; an image names its own, and needs the file of one that is not built in for `timing=real` |
+//! | `engine` | mem | what keeps the pairs: `hash_store` (default), `hash_original`, `hash_plus` or `lsm`; an image has its own |
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
 //! | `depth` | both | commands in flight (default 64) |
 //! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), `prp`, `piggyback`, `hybrid`, `inline`, `mmio` |
+//! | `prefault` | both | a number of pairs: memory for their index, and with `mem` for all flash, is brought in at opening |
 //! | `seed` | mem | seed of key order and identifiers (default 1) |
 //! | `fault.seed` | both | seed of the faults below |
 //! | `fault.program`, `fault.erase`, `fault.read`, `fault.spike` | both | how often, as `1/1000` |
@@ -18,10 +20,13 @@
 //! | `digest` | tcp | `header`, `data` or `both`: CRC32C on the wire (default none) |
 //! | `hostnqn` | tcp | this host's name |
 //! | `timeout` | tcp | seconds a command may take before its connection counts as lost (default 30) |
-//! | `reconnect` | tcp | seconds to try to connect again (default 30) |
+//! | `reconnect` | tcp, /dev | seconds to try to connect again, or to wait until the kernel has (default 30) |
+//! | `io` | /dev | `any` (default: `uring` where it can be had), `uring` or `ioctl` |
 //!
-//! "Both" are `mem` and `file`; a `tcp` device has its own settings, given to `saker serve`. `depth` is for all.
+//! "Both" are `mem` and `file`; a `tcp` or `/dev` device has its own settings, which `saker serve` was given. `depth` is
+//! for all.
 
+use crate::linux::LinuxPlace;
 use crate::remote::TcpPlace;
 use saker_device::EngineKind;
 use saker_flash::FaultPlan;
@@ -59,6 +64,8 @@ pub enum Place {
     File(PathBuf),
     /// At an NVMe/TCP target.
     Tcp(TcpPlace),
+    /// Behind the Linux kernel's driver.
+    Linux(LinuxPlace),
 }
 
 /// Whether operations take time.
@@ -85,8 +92,12 @@ pub struct DeviceUrl {
     pub transfer: TransferOptions,
     /// The namespace; `None`: the first that suits.
     pub nsid: Option<u32>,
+    /// Pairs for whose index memory is brought in at opening, with that of flash in memory; 0: memory comes as it is used.
+    pub prefault: u64,
     /// Faults.
     pub faults: FaultPlan,
+    /// The file of the profile that an image was made with, if it is none that is built in.
+    pub profile: Option<String>,
 }
 
 const NO_TIMING: &str = "write off or real; virtual time is for `saker compare` and `saker reproduce`";
@@ -100,6 +111,7 @@ impl DeviceUrl {
         let bad = |what: String, todo: &str| UrlError { url: url.into(), what, todo: todo.into() };
         let (head, options) = url.split_once('?').unwrap_or((url, ""));
         let place = match head.split_once(':') {
+            _ if head.starts_with("/dev/") => Place::Linux(LinuxPlace::new(head)),
             Some(("mem", "")) => Place::Memory {
                 bytes: 4 << 30,
                 profile: "default".into(),
@@ -121,14 +133,23 @@ impl DeviceUrl {
             _ => {
                 return Err(bad(
                     "no such kind of device".into(),
-                    "write mem:, file:disk.img or tcp://HOST:PORT/NQN",
+                    "write mem:, file:disk.img, tcp://HOST:PORT/NQN or /dev/ng0n1",
                 ));
             }
         };
         let faults = FaultPlan::default();
         let transfer = in_one_command();
-        let mut parsed =
-            Self { place, timing: Timing::Off, threads: 0, depth: 64, transfer, nsid: None, faults };
+        let mut parsed = Self {
+            place,
+            timing: Timing::Off,
+            threads: 0,
+            depth: 64,
+            transfer,
+            nsid: None,
+            prefault: 0,
+            faults,
+            profile: None,
+        };
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), &todo))?;
@@ -152,6 +173,7 @@ impl DeviceUrl {
                 self.nsid = Some(nsid.ok_or("write its number, from 1")?);
             }
             (_, Place::Tcp(place)) => place.set(name, value)?,
+            (_, Place::Linux(place)) => place.set(name, value)?,
             ("size", Place::Memory { bytes, .. }) => {
                 *bytes = parse_size(value).ok_or("write a size such as 512MiB")?
             }
@@ -161,7 +183,8 @@ impl DeviceUrl {
                 *engine = EngineKind::named(value)
                     .ok_or_else(|| format!("write one of {}", EngineKind::names()))?;
             }
-            ("size" | "profile" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
+            ("profile", Place::File(_)) => self.profile = Some(value.into()),
+            ("size" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
             ("timing", _) => {
                 self.timing = match value {
                     "off" => Timing::Off,
@@ -176,6 +199,12 @@ impl DeviceUrl {
                 self.transfer =
                     parse_transfer(value).ok_or("write small, prp, piggyback, hybrid, inline or mmio")?;
             }
+            ("prefault", _) => {
+                self.prefault = number()?;
+                if self.prefault > PREFAULT_MAX {
+                    return Err("write at most 1000000000 pairs".into());
+                }
+            }
             ("fault.seed", _) => self.faults.seed = number()?,
             ("fault.program", _) => self.faults.program = parse_chance(value).ok_or("write it as 1/1000")?,
             ("fault.erase", _) => self.faults.erase = parse_chance(value).ok_or("write it as 1/1000")?,
@@ -188,6 +217,9 @@ impl DeviceUrl {
         Ok(())
     }
 }
+
+/// Most pairs whose memory can be brought in at opening: 72 GB.
+const PREFAULT_MAX: u64 = 1_000_000_000;
 
 /// Values that fit the store command travel in it (BandSlim, ICPP'24, section 3.2); longer ones by PRPs.
 fn in_one_command() -> TransferOptions {
@@ -245,6 +277,7 @@ mod tests {
                 engine: EngineKind::HashStore
             }
         );
+        assert_eq!(DeviceUrl::parse("mem:?prefault=1000").expect("sound").prefault, 1000);
         assert_eq!((url.threads, url.faults.program), (1, Chance::one_in(50)));
         let url = DeviceUrl::parse("file:a/b.img?timing=real").expect("sound");
         assert_eq!((url.place, url.timing, url.threads), (Place::File("a/b.img".into()), Timing::Real, 1));
@@ -263,6 +296,14 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_kernel_device() {
+        let url = DeviceUrl::parse("/dev/ng3n2?io=ioctl&depth=8&reconnect=5").expect("sound");
+        let Place::Linux(place) = url.place else { panic!("a device file") };
+        assert_eq!((place.path.to_str(), place.reconnect_s, url.depth), (Some("/dev/ng3n2"), 5, 8));
+        assert_eq!(place.submission, saker_linux::Submission::Ioctl);
+    }
+
+    #[test]
     fn nonsense_is_named() {
         for url in [
             "",
@@ -274,11 +315,14 @@ mod tests {
             "tcp://h:1/x?size=1GiB",
             "tcp://h:1/x?digest=sha",
             "mem:?size=lots",
+            "mem:?prefault=true",
             "file:x?size=1",
             "mem:?engine=btree",
             "file:x?engine=hash_store",
             "mem:?fault.read=2/1",
             "mem:?transfer=sgl",
+            "/dev/ng0n1?io=dma",
+            "/dev/ng0n1?size=1GiB",
         ] {
             let error = DeviceUrl::parse(url).expect_err(url).to_string();
             assert!(error.contains(';') && !error.contains('\n'), "{error}");

@@ -10,6 +10,7 @@ use saker_flash::page_map::recover::Recovery as BlockRecovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
 use saker_flash::{Flash, Media, NamespaceMedium};
 use saker_log::recover::Damage;
+use saker_long_keys::NarrowDigest;
 use saker_medium::{Completion, Medium, Step, Tag};
 use saker_sim::{Class, Meter};
 
@@ -41,6 +42,8 @@ pub struct Namespace {
     pub usable: bool,
     /// Results of groups that wait to be fetched.
     pub kept: Kept,
+    /// The digest of long keys, if the device takes them.
+    pub long_keys: Option<NarrowDigest>,
 }
 
 impl Namespace {
@@ -61,6 +64,7 @@ impl Namespace {
             error_on_delete: false,
             usable: true,
             kept: Kept::default(),
+            long_keys: None,
         };
         if let NamespaceKind::Kv { error_on_delete, .. } = config.kind {
             namespace.error_on_delete = error_on_delete;

@@ -6,6 +6,7 @@ use crate::hash_ftl::{HashFtl, HashFtlConfig, HashFtlTuning};
 use crate::hash_store::group::KeyCost;
 use crate::hash_store::recover::Recovery as HashRecovery;
 use crate::kv_group::{Answers, GroupError, GroupSource};
+use crate::lsm::{LsmConfig, LsmStore, Recovery as LsmRecovery};
 use crate::{
     Background, Condition, Engine, HashStore, HashStoreConfig, KvError, Memory, Recover, Sink, Source,
     StoreStats,
@@ -25,11 +26,13 @@ pub enum EngineKind {
     HashOriginal,
     /// Grains of 64 bytes, and a hash table of live entries on flash.
     HashPlus,
+    /// An LSM-tree with its values in a log.
+    Lsm,
 }
 
 impl EngineKind {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::HashStore, Self::HashOriginal, Self::HashPlus];
+    pub const ALL: &[Self] = &[Self::HashStore, Self::HashOriginal, Self::HashPlus, Self::Lsm];
 
     /// Its name on command lines, in URLs and in reports.
     pub fn name(self) -> &'static str {
@@ -37,6 +40,7 @@ impl EngineKind {
             Self::HashStore => "hash_store",
             Self::HashOriginal => "hash_original",
             Self::HashPlus => "hash_plus",
+            Self::Lsm => "lsm",
         }
     }
 
@@ -52,6 +56,7 @@ impl EngineKind {
             Self::HashStore => 0,
             Self::HashOriginal => 1,
             Self::HashPlus => 2,
+            Self::Lsm => 3,
         }
     }
 
@@ -63,7 +68,7 @@ impl EngineKind {
     /// Out-of-band bytes that its pages must have.
     pub fn oob_bytes(self, page_bytes: u32) -> u32 {
         match self {
-            Self::HashStore => saker_medium::header::HEADER_BYTES as u32,
+            Self::HashStore | Self::Lsm => saker_medium::header::HEADER_BYTES as u32,
             Self::HashOriginal => HashFtlConfig::oob_bytes(page_bytes, ORIGINAL_GRAIN_BYTES),
             Self::HashPlus => HashFtlConfig::oob_bytes(page_bytes, PLUS_GRAIN_BYTES),
         }
@@ -75,6 +80,7 @@ impl EngineKind {
     pub fn over_blocks(self) -> Self {
         match self {
             Self::HashStore | Self::HashOriginal | Self::HashPlus => Self::HashStore,
+            Self::Lsm => Self::Lsm,
         }
     }
 
@@ -128,6 +134,14 @@ impl EngineConfig {
         HashStoreConfig { group_keys: self.group_keys, ..config }
     }
 
+    /// As the LSM store's settings, on that medium.
+    fn lsm<M: Medium>(&self, m: &M) -> LsmConfig {
+        let mut config = LsmConfig::new(self.owner, &m.geometry(), m.quota_segments(), self.ring_lasts);
+        config.value_bytes_max = config.value_bytes_max.min(self.value_bytes_max);
+        config.checkpoint_bytes_min = self.checkpoint_bytes.unwrap_or(config.checkpoint_bytes_min);
+        config
+    }
+
     /// As a hash FTL's settings, on that medium.
     fn hash_ftl<M: Medium>(&self, kind: EngineKind, m: &M) -> HashFtlConfig {
         let (geometry, quota, lasts) = (m.geometry(), m.quota_segments(), self.ring_lasts);
@@ -151,6 +165,8 @@ pub enum AnyEngine {
     HashStore(Box<HashStore>),
     /// [`EngineKind::HashOriginal`] or [`EngineKind::HashPlus`].
     HashFtl(EngineKind, Box<HashFtl>),
+    /// [`EngineKind::Lsm`].
+    Lsm(Box<LsmStore>),
 }
 
 /// Any engine on its way back.
@@ -160,6 +176,8 @@ pub enum AnyRecovery {
     HashStore(Box<HashRecovery>),
     /// [`EngineKind::HashOriginal`] or [`EngineKind::HashPlus`].
     HashFtl(EngineKind, Box<FtlRecovery>),
+    /// [`EngineKind::Lsm`].
+    Lsm(Box<LsmRecovery>),
 }
 
 impl AnyRecovery {
@@ -170,6 +188,7 @@ impl AnyRecovery {
             EngineKind::HashOriginal | EngineKind::HashPlus => {
                 Self::HashFtl(kind, Box::new(FtlRecovery::new(config.hash_ftl(kind, m), m)))
             }
+            EngineKind::Lsm => Self::Lsm(Box::new(LsmRecovery::new(config.lsm(m), m))),
         }
     }
 }
@@ -182,6 +201,7 @@ impl AnyEngine {
             EngineKind::HashOriginal | EngineKind::HashPlus => {
                 Self::HashFtl(kind, Box::new(HashFtl::new(config.hash_ftl(kind, m), m)))
             }
+            EngineKind::Lsm => Self::Lsm(Box::new(LsmStore::new(config.lsm(m), m))),
         }
     }
 
@@ -190,6 +210,7 @@ impl AnyEngine {
         match self {
             Self::HashStore(_) => EngineKind::HashStore,
             Self::HashFtl(kind, _) => *kind,
+            Self::Lsm(_) => EngineKind::Lsm,
         }
     }
 }
@@ -200,6 +221,7 @@ macro_rules! each {
         match $any {
             AnyEngine::HashStore($engine) => $call,
             AnyEngine::HashFtl(_, $engine) => $call,
+            AnyEngine::Lsm($engine) => $call,
         }
     };
 }
@@ -211,6 +233,7 @@ impl Engine for AnyEngine {
         match self {
             Self::HashStore(e) => Self::HashStore(Box::new(e.emptied(m))),
             Self::HashFtl(kind, e) => Self::HashFtl(*kind, Box::new(e.emptied(m))),
+            Self::Lsm(e) => Self::Lsm(Box::new(e.emptied(m))),
         }
     }
 
@@ -301,6 +324,10 @@ impl Engine for AnyEngine {
         each!(self, e => Engine::background(&mut **e, finished, m, w))
     }
 
+    fn reserve(&mut self, pairs: u64) {
+        each!(self, e => Engine::reserve(&mut **e, pairs));
+    }
+
     fn settle(&mut self) {
         each!(self, e => Engine::settle(&mut **e));
     }
@@ -341,6 +368,7 @@ impl Recover for AnyRecovery {
         match self {
             Self::HashStore(r) => r.step(m),
             Self::HashFtl(_, r) => r.step(m),
+            Self::Lsm(r) => r.step(m),
         }
     }
 
@@ -348,6 +376,7 @@ impl Recover for AnyRecovery {
         match self {
             Self::HashStore(r) => r.completed(done, m),
             Self::HashFtl(_, r) => r.completed(done, m),
+            Self::Lsm(r) => r.completed(done, m),
         }
     }
 
@@ -355,6 +384,7 @@ impl Recover for AnyRecovery {
         match self {
             Self::HashStore(r) => AnyEngine::HashStore(Box::new(r.finish())),
             Self::HashFtl(kind, r) => AnyEngine::HashFtl(kind, Box::new(r.finish())),
+            Self::Lsm(r) => AnyEngine::Lsm(Box::new(r.finish())),
         }
     }
 }

@@ -100,6 +100,12 @@ pub trait Engine: Clone + Debug + Sized {
     /// One quantum of background work; all I/O up to `finished` has finished.
     fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background>;
 
+    /// Memory for the index of so many pairs to come is brought in, so that the first touches of it cost nothing later. An
+    /// engine may ignore it.
+    fn reserve(&mut self, pairs: u64) {
+        let _ = pairs;
+    }
+
     /// Work that was put off so that operations are cheaper is done, so that counters are right.
     fn settle(&mut self) {}
 

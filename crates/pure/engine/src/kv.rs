@@ -65,13 +65,34 @@ pub trait Source {
 }
 
 impl Source for &[u8] {
+    #[inline]
     fn bytes(&self) -> u32 {
         self.len() as u32
     }
     #[inline]
     fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError> {
-        out.copy_from_slice(&self[offset as usize..offset as usize + out.len()]);
+        copy_short(out, &self[offset as usize..offset as usize + out.len()]);
         Ok(())
+    }
+}
+
+/// Copies bytes; 8 to 32 of them by two copies of a fixed size, which may overlap and need no call.
+#[inline]
+pub(crate) fn copy_short(to: &mut [u8], from: &[u8]) {
+    match from.len() {
+        8..16 => copy_ends::<8>(to, from),
+        16..=32 => copy_ends::<16>(to, from),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+#[inline]
+fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
+    assert_eq!(to.len(), from.len(), "a copy fills its place");
+    if let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) {
+        let end = to.len() - N;
+        to[..N].copy_from_slice(first);
+        to[end..].copy_from_slice(last);
     }
 }
 
@@ -132,7 +153,7 @@ impl Memory {
 /// Counters of an engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
-    /// Pairs.
+    /// Pairs; of an engine that does not look for what it replaces, at most so many.
     pub pairs: u64,
     /// Bytes of keys and values of all pairs, each pair rounded up to a multiple of 8.
     pub pair_bytes: u64,
@@ -148,4 +169,20 @@ pub struct StoreStats {
     pub checkpoints: u64,
     /// Bytes of checkpoints written.
     pub checkpoint_bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_copies_are_copies() {
+        let from: Vec<u8> = (1..=40).collect();
+        for n in 0..=from.len() {
+            let mut to = [0; 41];
+            copy_short(&mut to[..n], &from[..n]);
+            assert_eq!(to[..n], from[..n]);
+            assert!(to[n..].iter().all(|b| *b == 0), "{n}: nothing behind it");
+        }
+    }
 }

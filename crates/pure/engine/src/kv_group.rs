@@ -57,7 +57,7 @@ pub trait GroupSource {
     /// The payload in memory of the driver's: copied there once, and kept until the command is over.
     fn staged(&mut self) -> Result<&[u8], SourceError>;
     /// Checks the whole payload and shows its members. Some may have been seen before an error is found.
-    fn parse(&self, payload: &[u8], visit: &mut dyn FnMut(Member)) -> Result<(), Self::Malformed>;
+    fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Self::Malformed>;
 }
 
 /// Takes what became of each member, in their order.

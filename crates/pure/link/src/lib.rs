@@ -1,10 +1,12 @@
 //! What joins an NVMe host and an NVMe controller inside one process.
 //!
 //! * [`DmaSpace`]: the host's memory as the device sees it, addressed by I/O virtual address (IOVA).
-//! * [`HostQueuePair`], [`DeviceSq`], [`DeviceCq`]: submission and completion rings in that memory.
+//! * [`HostQueuePair`], [`DeviceSq`], [`DeviceCq`]: submission and completion rings in that memory; [`RelayPair`] for
+//!   devices that are elsewhere.
 //! * [`Doorbells`] and [`Registers`]: the controller's BAR, on atomics.
 //! * [`SlotPool`] and [`SlotQueue`]: command identifiers with a staging page each.
 //! * [`Traffic`]: what crossed the link, counted by four rules.
+//! * [`ShortLock`]: a lock for a few dozen instructions.
 //! * [`BarBuffer`]: device memory that the host stores to.
 //! * [`probe`]: the floor that two-thread figures are compared with.
 //!
@@ -29,6 +31,7 @@ mod prefetch;
 pub mod probe;
 mod registers;
 mod ring;
+mod short_lock;
 mod slot;
 mod sync;
 
@@ -36,14 +39,16 @@ pub use account::{Data, LINE_BYTES, LinkBytes, Rule, TlpShape, Traffic};
 pub use bar::{BarBuffer, BarError, REGION_BYTES};
 pub use dma::{
     ARENA_IOVA, ArenaFull, DmaError, DmaFault, DmaRegion, DmaSpace, MapError, PAGE_BYTES, Placement,
-    WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window, prp_pieces,
+    WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window, gather, prp_pieces, scatter,
 };
 pub use entry::{Cqe, Sqe};
 pub use prefetch::prefetch;
 pub use registers::{REGISTER_BYTES, RegisterError, Registers, offset};
 pub use ring::{
-    DeviceCq, DeviceSq, DoorbellError, DoorbellKind, Doorbells, HostQueuePair, PostError, RingError, SqFull,
+    DeviceCq, DeviceSq, DoorbellError, DoorbellKind, Doorbells, HostQueuePair, PairPlace, PostError,
+    RelayPair, RingError, SqFull,
 };
+pub use short_lock::{Held, ShortLock};
 pub use slot::{
     Completion, CompletionError, LIST_ENTRIES, PoolError, RejectReason, Rejected, STAGING_BYTES, Slot,
     SlotPool, SlotQueue,

@@ -41,6 +41,36 @@ impl Log {
         self.room_slow(m, stream, bytes, reserve)
     }
 
+    /// The short way of an append that fits the open page and leaves it open: where the record will be, and its bytes.
+    /// [`Log::commit_short`] follows, or nothing has happened.
+    #[inline]
+    pub fn short<'m, M: Medium>(
+        &self,
+        m: &'m mut M,
+        stream: Stream,
+        bytes: u32,
+    ) -> Option<(Spot, &'m mut [u8])> {
+        let append = &self.streams[stream as usize];
+        let (slot, page) = append.open?;
+        let end = append.offset + bytes;
+        if end >= self.geometry.page_bytes {
+            return None;
+        }
+        let spot = Spot(page.0 * u64::from(self.geometry.page_bytes) + u64::from(append.offset));
+        Some((spot, &mut m.ring_mut().data_mut(slot)[append.offset as usize..end as usize]))
+    }
+
+    /// Makes the record of [`Log::short`] count.
+    #[inline]
+    pub fn commit_short<M: Medium>(&mut self, m: &mut M, stream: Stream, bytes: u32) {
+        let append = &mut self.streams[stream as usize];
+        append.offset += bytes;
+        self.stats.bytes_appended[stream as usize] += u64::from(bytes);
+        if let Some((slot, _)) = append.open {
+            m.ring_mut().publish(slot, append.offset);
+        }
+    }
+
     fn room_slow<M: Medium>(&self, m: &M, stream: Stream, bytes: u32, reserve: Reserve) -> Result<(), Stall> {
         let fits = self.fits_segment(stream, bytes);
         if !fits && m.free_segments() <= reserve.segments + self.held_up(stream) {

@@ -4,6 +4,7 @@ use crate::log::Append;
 use crate::segment::SegmentState;
 use crate::{Log, page_of};
 use saker_medium::header::page_crc;
+use saker_medium::planted::{self, Fault};
 use saker_medium::{
     Geometry, HeaderError, Medium, Page, PageAddr, PageHeader, Reads, SegmentId, SlotError, SlotId,
     SlotState, SlotView, Step, Stream,
@@ -141,7 +142,8 @@ fn split_orphans(mine: &[(SlotId, SlotView)], page_bytes: u32) -> (Vec<(SlotId, 
         let mut of: Vec<_> = mine.iter().filter(|(_, v)| v.stream == stream).copied().collect();
         of.sort_by_key(|(_, v)| v.sequence);
         let tail = of.iter().position(|(_, v)| v.state == SlotState::Open && v.published < page_bytes);
-        let end = tail.map_or(of.len(), |t| t + 1);
+        let forgotten = planted::is(Fault::OpenPageForgotten);
+        let end = tail.map_or(of.len(), |t| t + usize::from(!forgotten));
         kept.extend(&of[..end]);
         orphans.extend(of[end..].iter().map(|(s, _)| *s));
     }

@@ -2,6 +2,7 @@
 //! erase cycle it belongs to, and a checksum of its data. Recovery and `saker check` rely on it alone.
 
 use crate::PageAddr;
+use crate::planted::{self, Fault};
 use thiserror::Error;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -21,17 +22,25 @@ pub enum Stream {
     Gc = 1,
     /// Checkpoints of the store's index.
     Checkpoint = 2,
+    /// Sorted tables.
+    Table = 3,
     /// Sections of a hash table that is on flash.
-    Map = 3,
+    Map = 4,
     /// What became invalid on other segments.
-    Invalid = 4,
+    Invalid = 5,
 }
 
 impl Stream {
     /// Number of streams.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
     /// All streams.
-    pub const ALL: [Self; Self::COUNT] = [Self::User, Self::Gc, Self::Checkpoint, Self::Map, Self::Invalid];
+    pub const ALL: [Self; Self::COUNT] =
+        [Self::User, Self::Gc, Self::Checkpoint, Self::Table, Self::Map, Self::Invalid];
+
+    /// Whether its pages hold records that collections move one by one.
+    pub fn holds_records(self) -> bool {
+        matches!(self, Self::User | Self::Gc)
+    }
 
     /// The stream with that number.
     pub fn from_u8(n: u8) -> Option<Self> {
@@ -151,11 +160,17 @@ impl PageHeader {
 
 /// CRC-32C (Castagnoli), as NVMe uses it.
 pub fn crc32c(bytes: &[u8]) -> u32 {
+    if planted::is(Fault::TornPagesPass) {
+        return 0;
+    }
     crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
 /// The checksum of a page: its data, then the owner's out-of-band part.
 pub fn page_crc(data: &[u8], owner_oob: &[u8]) -> u32 {
+    if planted::is(Fault::TornPagesPass) {
+        return 0;
+    }
     let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
     digest.update(data);
     digest.update(owner_oob);

@@ -12,6 +12,7 @@ pub mod crash;
 pub mod header;
 mod mark;
 pub mod medium;
+pub mod planted;
 pub mod ring;
 pub mod step;
 

@@ -13,7 +13,7 @@
 //! | [`nvm`] | the few logical block commands of the block namespaces |
 //! | [`admin`], [`identify`], [`log`] | admin commands and the pages they return |
 //! | [`regs`] | controller registers and doorbells |
-//! | [`prp`], [`sgl`] | data pointers |
+//! | [`prp`], [`sgl`], [`transfer`] | data pointers, and how much data there is |
 //! | [`vendor`] | our own commands: small values without pages |
 //! | [`fabrics`], [`tcp`] | Fabrics commands, the discovery log, the PDUs of NVMe/TCP |
 #![forbid(unsafe_code)]
@@ -44,13 +44,16 @@ pub mod sgl;
 pub mod sqe;
 pub mod status;
 pub mod tcp;
+pub mod transfer;
 pub mod vendor;
+mod words;
 
 pub use cqe::Cqe;
 pub use key::{Key, KeyLengthError};
 pub use kv::KvCommand;
 pub use sqe::{PointerRule, Sqe};
 pub use status::Status;
+pub use words::padded_words;
 
 /// Command Set Identifiers (Base, section 3.1.1 and Figure 290 of revision 2.0: "CSI").
 pub mod csi {

@@ -1,26 +1,37 @@
 //! A queue of future events in a total order: time first, then the order in which they were scheduled.
 
 use crate::Instant;
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Future events of type `E`. Two events at the same instant come out in the order they went in.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    heap: BinaryHeap<Reverse<Entry<E>>>,
+    heap: BinaryHeap<Entry<E>>,
     sequence: u64,
 }
 
+/// An event under one number that decides the order, so that comparing two takes no branch: its time, then its sequence,
+/// inverted because the heap gives the greatest first.
 #[derive(Clone, Debug)]
 struct Entry<E> {
-    at: Instant,
-    sequence: u64,
+    key: u128,
     event: E,
+}
+
+impl<E> Entry<E> {
+    fn new(at: Instant, sequence: u64, event: E) -> Self {
+        Self { key: !(u128::from(at.as_nanos()) << 64 | u128::from(sequence)), event }
+    }
+
+    #[inline]
+    fn at(&self) -> Instant {
+        Instant::from_nanos((!self.key >> 64) as u64)
+    }
 }
 
 impl<E> PartialEq for Entry<E> {
     fn eq(&self, other: &Self) -> bool {
-        (self.at, self.sequence) == (other.at, other.sequence)
+        self.key == other.key
     }
 }
 impl<E> Eq for Entry<E> {}
@@ -28,10 +39,14 @@ impl<E> PartialOrd for Entry<E> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
+    #[inline]
+    fn le(&self, other: &Self) -> bool {
+        self.key <= other.key
+    }
 }
 impl<E> Ord for Entry<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.sequence).cmp(&(other.at, other.sequence))
+        self.key.cmp(&other.key)
     }
 }
 
@@ -44,15 +59,14 @@ impl<E> Default for EventQueue<E> {
 impl<E> EventQueue<E> {
     /// Schedules `event` for `at`.
     pub fn push(&mut self, at: Instant, event: E) {
-        let sequence = self.sequence;
+        self.heap.push(Entry::new(at, self.sequence, event));
         self.sequence += 1;
-        self.heap.push(Reverse(Entry { at, sequence, event }));
     }
 
     /// When the next event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Instant> {
-        self.heap.peek().map(|e| e.0.at)
+        self.heap.peek().map(Entry::at)
     }
 
     /// Takes the next event if it happens at or before `now`.
@@ -60,7 +74,7 @@ impl<E> EventQueue<E> {
         if self.next_at()? > now {
             return None;
         }
-        self.heap.pop().map(|e| (e.0.at, e.0.event))
+        self.heap.pop().map(|e| (e.at(), e.event))
     }
 
     /// Number of events that have not happened yet.

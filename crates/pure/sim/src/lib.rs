@@ -4,6 +4,7 @@
 
 pub mod digest;
 pub mod event;
+pub mod lanes;
 pub mod latency;
 pub mod meter;
 pub mod profile;
@@ -13,7 +14,8 @@ pub mod time;
 
 pub use digest::Digest;
 pub use event::EventQueue;
-pub use latency::{LatencyTable, TimedOp};
+pub use lanes::Lanes;
+pub use latency::{OpTimes, TimedOp};
 pub use meter::{CpuMeter, CpuPrices, Free, Meter, Unit};
 pub use seed::{Chance, Rng, Seed};
 pub use server::{Class, Gate, Server};

@@ -1,11 +1,10 @@
 //! A resource that serves one job at a time: a LUN, a channel, a link direction, a core.
 //!
 //! The law of timelines: a server is taken only at the current event time, by a job that is ready now.
-//! A job that finds it busy waits in a queue by class, then by arrival. Nothing is booked ahead, so a
+//! A job that finds it busy waits: foreground first, but not for ever ([`Lanes`]). Nothing is booked ahead, so a
 //! job that becomes ready later can never push out one that is ready earlier.
 
-use crate::{Duration, Instant};
-use std::collections::VecDeque;
+use crate::{Duration, Instant, Lanes};
 
 /// Who goes first when a server becomes free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,19 +19,13 @@ pub enum Class {
 #[derive(Clone, Debug)]
 pub struct Server<J> {
     busy_until: Option<Instant>,
-    foreground: VecDeque<(J, Duration)>,
-    background: VecDeque<(J, Duration)>,
+    waiting: Lanes<(J, Duration)>,
     busy_total: Duration,
 }
 
 impl<J> Default for Server<J> {
     fn default() -> Self {
-        Self {
-            busy_until: None,
-            foreground: VecDeque::new(),
-            background: VecDeque::new(),
-            busy_total: Duration::ZERO,
-        }
+        Self { busy_until: None, waiting: Lanes::default(), busy_total: Duration::ZERO }
     }
 }
 
@@ -41,10 +34,7 @@ impl<J> Server<J> {
     /// now; otherwise the job waits and comes back from [`Server::release`].
     pub fn request(&mut self, now: Instant, job: J, length: Duration, class: Class) -> Option<(J, Instant)> {
         if self.busy_until.is_some() {
-            match class {
-                Class::Foreground => self.foreground.push_back((job, length)),
-                Class::Background => self.background.push_back((job, length)),
-            }
+            self.waiting.push((job, length), class);
             return None;
         }
         Some((job, self.start(now, length)))
@@ -57,7 +47,7 @@ impl<J> Server<J> {
     pub fn release(&mut self, now: Instant) -> Option<(J, Instant)> {
         let end = self.busy_until.take().expect("a server is released only while it serves");
         assert_eq!(end, now, "a service ends when it was said to end");
-        let (job, length) = self.foreground.pop_front().or_else(|| self.background.pop_front())?;
+        let (job, length) = self.waiting.pop()?;
         Some((job, self.start(now, length)))
     }
 
@@ -75,7 +65,7 @@ impl<J> Server<J> {
 
     /// Jobs waiting for service.
     pub fn waiting(&self) -> usize {
-        self.foreground.len() + self.background.len()
+        self.waiting.len()
     }
 
     /// Time spent serving so far (the running job counted in full).
@@ -89,13 +79,12 @@ impl<J> Server<J> {
 #[derive(Clone, Debug)]
 pub struct Gate<J> {
     held: bool,
-    foreground: VecDeque<J>,
-    background: VecDeque<J>,
+    waiting: Lanes<J>,
 }
 
 impl<J> Default for Gate<J> {
     fn default() -> Self {
-        Self { held: false, foreground: VecDeque::new(), background: VecDeque::new() }
+        Self { held: false, waiting: Lanes::default() }
     }
 }
 
@@ -105,10 +94,7 @@ impl<J> Gate<J> {
         if !std::mem::replace(&mut self.held, true) {
             return Some(job);
         }
-        match class {
-            Class::Foreground => self.foreground.push_back(job),
-            Class::Background => self.background.push_back(job),
-        }
+        self.waiting.push(job, class);
         None
     }
 
@@ -118,7 +104,7 @@ impl<J> Gate<J> {
     /// When nobody held it.
     pub fn release(&mut self) -> Option<J> {
         assert!(self.held, "a gate is released only while it is held");
-        let next = self.foreground.pop_front().or_else(|| self.background.pop_front());
+        let next = self.waiting.pop();
         self.held = next.is_some();
         next
     }

@@ -10,12 +10,14 @@ pub mod host_side;
 pub mod joined;
 pub mod layers;
 pub mod result;
+pub mod saker;
 
 pub use blocks::KvBlockQueue;
 pub use build::{Build, BuildError, shape_of};
-pub use calibrate::{Calibration, calibrate};
+pub use calibrate::{Calibration, Load, calibrate, calibrate_at};
 pub use disk_kv::{retrieve_bytes, run_disk_kv};
 pub use host_side::{block_depth, run_host_kv};
 pub use joined::{Clocked, Inline};
 pub use layers::Layers;
 pub use result::{Job, RunResult, Side};
+pub use saker::run_saker;

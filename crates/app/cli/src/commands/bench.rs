@@ -54,7 +54,7 @@ pub struct BenchArgs {
     /// Whether NAND pages are programmed (virtual time)
     #[arg(long, default_value = "on")]
     pub nand: Switch,
-    /// The timing profile (virtual time)
+    /// The timing profile, a name or a file (virtual time)
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub profile: String,
     /// Replace a number of the profile: profile.KEY=VALUE

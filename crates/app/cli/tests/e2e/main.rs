@@ -1,10 +1,12 @@
 //! The program as a user meets it: processes, images on a disk, what they print and what they leave.
 
 mod blocks;
+mod conform;
 mod errors;
 mod images;
 mod json;
 mod processes;
+mod profiles;
 mod readme;
 mod records;
 mod support;

@@ -10,7 +10,7 @@ use crate::rig::{Cell, Stored, add_metrics, stores};
 use saker_host::transfer::{Adaptive, Auto, Objective};
 use saker_host::{Method, Pacing, TransferPolicy};
 use saker_sim::profile::Profile;
-use saker_world::calibrate;
+use saker_world::{Load, calibrate_at};
 use serde_json::json;
 
 pub use real::{RealOptions, on_url};
@@ -27,7 +27,7 @@ pub fn policy_names() -> Vec<&'static str> {
 }
 
 /// A policy by name: a method, `adaptive` with BandSlim's threshold, `auto-bytes`, or `auto-time`, which measures the
-/// methods on the profile first. Nothing for other names.
+/// methods on the profile under that load first. Nothing for other names.
 ///
 /// # Errors
 /// Those of the measurement.
@@ -35,13 +35,14 @@ pub fn policy_named(
     name: &str,
     profile: &Profile,
     pacing: Pacing,
+    load: Load,
 ) -> Result<Option<TransferPolicy>, LabError> {
     let (first, second) = THRESHOLDS_BYTES;
     let auto = |objective| Some(TransferPolicy::Auto(Auto { objective }));
     Ok(match name {
         "adaptive" => Some(TransferPolicy::Adaptive(Adaptive::new(first, second))),
         "auto-bytes" => auto(Objective::Bytes),
-        "auto-time" => auto(Objective::Time(calibrate(profile, pacing)?.table)),
+        "auto-time" => auto(Objective::Time(calibrate_at(profile, pacing, load)?.table)),
         _ => Method::of_name(name).map(TransferPolicy::Fixed),
     })
 }
@@ -70,7 +71,8 @@ pub fn in_virtual(
     settings.check(profile)?;
     let profile = settings.profile_named(profile)?;
     let seed = settings.seed.unwrap_or(1);
-    let policy = policy_named(transfer, &profile, cell.pacing)?;
+    let load = Load { threads: cell.threads, depth: cell.depth };
+    let policy = policy_named(transfer, &profile, cell.pacing, load)?;
     let cell = &Cell { policy: policy.unwrap_or_else(|| cell.policy.clone()), ..cell.clone() };
     let mut run = stores(&profile, seed, operations, cell)?;
     let traces = std::mem::take(&mut run.result.traces);

@@ -272,6 +272,9 @@ fn put_namespaces(wire: &mut Wire, records: &[NamespaceRecord]) {
     }
 }
 
+/// Streams that images can have: those made before there were sorted tables have one less.
+const STREAMS: std::ops::RangeInclusive<u16> = 3..=Stream::COUNT as u16;
+
 /// Magic, checksum, version and features, in that order: each is meaningful only if the ones before it hold.
 fn check_frame(wire: &Wire) -> Result<(), Fault> {
     let whole = wire.crc.get() == crc32c(&wire.as_bytes()[..BLOCK - 4]);

@@ -1,6 +1,8 @@
 //! Target and initiator over real sockets on the loopback interface, ports chosen by the system.
 
+mod blocks;
 mod commands;
+mod groups;
 mod limits;
 mod malformed;
 mod power;

@@ -1,7 +1,6 @@
 //! The modelled cores that execute commands and background work.
 
-use saker_sim::{Duration, Instant};
-use std::collections::VecDeque;
+use saker_sim::{Class, Duration, Instant, Lanes};
 
 /// Work for a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,12 +11,20 @@ pub enum Work {
     Background(usize),
 }
 
-/// A few cores and the work that waits for them: commands first, then background work.
+impl Work {
+    fn class(self) -> Class {
+        match self {
+            Self::Command(_) => Class::Foreground,
+            Self::Background(_) => Class::Background,
+        }
+    }
+}
+
+/// A few cores and the work that waits for them: commands first, but not for ever.
 #[derive(Clone, Debug)]
 pub struct Cores {
     busy_until: Vec<Instant>,
-    commands: VecDeque<Work>,
-    background: VecDeque<Work>,
+    waiting: Lanes<Work>,
     chosen: usize,
     /// The instant for which a wake-up is scheduled.
     wake: Option<Instant>,
@@ -28,8 +35,7 @@ impl Cores {
     pub fn new(count: u32) -> Self {
         Self {
             busy_until: vec![Instant::ZERO; count.max(1) as usize],
-            commands: VecDeque::new(),
-            background: VecDeque::new(),
+            waiting: Lanes::default(),
             chosen: 0,
             wake: None,
         }
@@ -37,10 +43,7 @@ impl Cores {
 
     /// Work that is ready.
     pub fn enqueue(&mut self, work: Work) {
-        match work {
-            Work::Command(_) => self.commands.push_back(work),
-            Work::Background(_) => self.background.push_back(work),
-        }
+        self.waiting.push(work, work.class());
     }
 
     /// The next work, if a core is free for it now. [`Cores::occupy`] follows.
@@ -49,7 +52,7 @@ impl Cores {
             self.wake = None;
         }
         self.chosen = self.busy_until.iter().position(|busy| *busy <= now)?;
-        self.commands.pop_front().or_else(|| self.background.pop_front())
+        self.waiting.pop()
     }
 
     /// The core chosen by [`Cores::take`] is busy for that long.
@@ -59,7 +62,7 @@ impl Cores {
 
     /// When waiting work should be looked at again, if nobody has been told yet.
     pub fn wake_at(&mut self) -> Option<Instant> {
-        if self.commands.is_empty() && self.background.is_empty() {
+        if self.waiting.is_empty() {
             return None;
         }
         let at = self.busy_until.iter().min().copied()?;

@@ -102,6 +102,10 @@ impl Engine for HashStore {
         Self::background(self, finished, m, w)
     }
 
+    fn reserve(&mut self, pairs: u64) {
+        self.index.reserve(pairs as usize);
+    }
+
     fn settle(&mut self) {
         self.enter_pending();
     }

@@ -7,6 +7,7 @@ use crate::index::Loc;
 use crate::kv::Background;
 use saker_log::append::Reserve;
 use saker_log::{Bytes, SegmentState};
+use saker_medium::planted::{self, Fault};
 use saker_medium::{Completion, Io, Medium, SegmentId, Stall, Step, Stream, Tag};
 use saker_sim::{Meter, Unit};
 
@@ -112,7 +113,7 @@ impl HashStore {
                 }
                 return Step::Done(Background::Worked);
             }
-            let next = match self.walk(&mut walker, m) {
+            let next = match self.records().walk(&mut walker, m) {
                 Step::Done(Ok(next)) => next,
                 Step::Done(Err(_)) => {
                     self.log.set_damaged(walker.segment);
@@ -257,7 +258,7 @@ impl HashStore {
 
     /// A tombstone is needed until a checkpoint that began after it is complete.
     fn tombstone_is_needed(&self, r: &Walked) -> bool {
-        r.header.version >= self.checkpoint.durable_version()
+        r.header.version >= self.checkpoint.durable_version() && !planted::is(Fault::TombstonesDropped)
     }
 
     /// Takes note of a finished I/O.

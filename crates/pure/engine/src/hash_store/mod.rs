@@ -15,6 +15,8 @@ pub mod pending;
 pub mod prefetch;
 pub mod record;
 pub mod recover;
+mod retrieve;
+pub(crate) mod view;
 pub mod walk;
 
 use crate::index::Index;

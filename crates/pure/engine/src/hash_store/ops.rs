@@ -1,12 +1,11 @@
-//! Store, Retrieve, Delete, Exist, Flush.
+//! Store, Delete, Exist, Flush.
 
 use super::HashStore;
-use super::group::seal::{Role, WORD_BYTES};
 use super::record::{HEADER_BYTES, Header, Kind, record_bytes};
 use crate::index::{Loc, Place};
-use crate::kv::{Condition, KvError, Sink, Source};
+use crate::kv::{Condition, KvError, Source, copy_short};
 use saker_log::append::Reserve;
-use saker_log::{Bytes, Spot, Writer};
+use saker_log::{Spot, Writer};
 use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 
@@ -49,18 +48,20 @@ impl HashStore {
             }
             Err(refused) => return Step::Done(Err(refused)),
         }
-        let reserve = FOR_PAIRS.with_segments(self.checkpoint.segments_left());
-        if let Err(stall) = self.log.room(m, Stream::User, bytes, reserve) {
-            return Step::Blocked(stall);
-        }
-        let writer = self.log.begin(m, Stream::User, bytes);
-        let loc = Loc::new(writer.spot().0, bytes, key.len() as u8);
         let header = self.header(Kind::Pair, key.len(), value_bytes);
-        if self.land(&writer, header, key, value, m).is_err() {
-            self.log.abandon(m, writer);
-            return Step::Done(Err(KvError::Transfer));
-        }
-        self.log.commit(m, writer);
+        let spot = if let Some((spot, record)) = self.log.short(m, Stream::User, bytes) {
+            if land_whole(record, header, key, value).is_err() {
+                return Step::Done(Err(KvError::Transfer));
+            }
+            self.log.commit_short(m, Stream::User, bytes);
+            spot
+        } else {
+            match ready!(self.append_pair(header, key, value, m)) {
+                Ok(spot) => spot,
+                Err(e) => return Step::Done(Err(e)),
+            }
+        };
+        let loc = Loc::new(spot.0, bytes, key.len() as u8);
         self.version += 1;
         self.record_bytes_max = self.record_bytes_max.max(bytes);
         self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
@@ -70,6 +71,30 @@ impl HashStore {
         w.work(Unit::ChecksumByte, u64::from(bytes));
         w.work(Unit::Probe, 2);
         Step::Done(Ok(()))
+    }
+
+    /// The long way of a store: to another page, or across pages.
+    #[inline(never)]
+    fn append_pair<M: Medium, S: Source>(
+        &mut self,
+        header: Header,
+        key: &[u8],
+        value: &mut S,
+        m: &mut M,
+    ) -> Step<Result<Spot, KvError>> {
+        let bytes = header.record_bytes();
+        let reserve = FOR_PAIRS.with_segments(self.checkpoint.segments_left());
+        if let Err(stall) = self.log.room(m, Stream::User, bytes, reserve) {
+            return Step::Blocked(stall);
+        }
+        let writer = self.log.begin(m, Stream::User, bytes);
+        let spot = writer.spot();
+        if self.land(&writer, header, key, value, m).is_err() {
+            self.log.abandon(m, writer);
+            return Step::Done(Err(KvError::Transfer));
+        }
+        self.log.commit(m, writer);
+        Step::Done(Ok(spot))
     }
 
     /// Checks the condition and the capacity before anything is touched.
@@ -148,28 +173,17 @@ impl HashStore {
     }
 
     /// Writes header, key and value into the writer's room.
-    #[inline]
     fn land<M: Medium, S: Source>(
         &mut self,
         writer: &Writer,
-        mut header: Header,
+        header: Header,
         key: &[u8],
         value: &mut S,
         m: &mut M,
     ) -> Result<(), crate::SourceError> {
-        let start = HEADER_BYTES as usize + key.len();
-        let used = start + header.value_bytes as usize;
-        let chunk = self.log.chunk_mut(m, writer, 0);
-        if chunk.len() >= used {
-            // The padding first, and more than it: fixed sizes need no call.
-            let end = chunk.len();
-            chunk[end - 8..].copy_from_slice(&[0; 8]);
-            copy_key(&mut chunk[HEADER_BYTES as usize..start], key);
-            value.read(0, &mut chunk[start..used])?;
-            chunk[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
-            header.crc = super::record::record_crc(&chunk[4..used]);
-            chunk[..4].copy_from_slice(&header.crc.to_le_bytes());
-            return Ok(());
+        let record = self.log.chunk_mut(m, writer, 0);
+        if record.len() >= header.record_bytes() as usize {
+            return land_whole(record, header, key, value);
         }
         self.land_pages(writer, header, key, value, m)
     }
@@ -229,133 +243,6 @@ impl HashStore {
         let bytes = loc.record_bytes();
         self.log.sub_live(self.segment_of(loc.position()), u64::from(bytes));
         self.stats.pair_bytes -= u64::from(bytes - HEADER_BYTES);
-    }
-
-    /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
-    /// Nothing is delivered that does not match the record's checksum.
-    #[inline]
-    pub fn retrieve<M: Medium, W: Meter, K: Sink>(
-        &mut self,
-        key: &[u8],
-        sink: &mut K,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<u32, KvError>> {
-        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
-        self.enter_pending();
-        w.work(Unit::Probe, 2);
-        let Some(loc) = self.index.get(place) else { return Step::Done(Err(KvError::NotFound)) };
-        if !self.prefetch.is_empty()
-            && let Some(delivered) = self.deliver_prefetched(place, loc, sink, w)
-        {
-            return Step::Done(delivered);
-        }
-        let range = Bytes::new(Spot(loc.position()), loc.bytes());
-        if let Err(e) = ready!(range.resident(&self.log, m)) {
-            return Step::Done(Err(e.into()));
-        }
-        w.work(Unit::Decode, 1);
-        w.work(Unit::Compare, 1);
-        w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
-        let copied = if sink.is_copied_by_core() { loc.bytes().min(sink.room()) } else { 0 };
-        w.work(Unit::CopyByte, u64::from(copied));
-        if !self.prefetch.is_empty() {
-            self.note_access(place);
-        }
-        Step::Done(self.deliver(key, loc, range, sink, m))
-    }
-
-    pub(super) fn deliver<M: Medium, K: Sink>(
-        &self,
-        key: &[u8],
-        loc: Loc,
-        range: Bytes,
-        sink: &mut K,
-        m: &M,
-    ) -> Result<u32, KvError> {
-        let (start, value_bytes) = self.verify(key, loc, range, m)?;
-        self.copy_value(range, start, value_bytes.min(sink.room()), sink, m)?;
-        Ok(value_bytes)
-    }
-
-    /// Gives `wanted` bytes of a resident value, which begins at `start`, to the sink.
-    pub(super) fn copy_value<M: Medium, K: Sink>(
-        &self,
-        range: Bytes,
-        start: u32,
-        wanted: u32,
-        sink: &mut K,
-        m: &M,
-    ) -> Result<(), KvError> {
-        let mut done = 0;
-        while done < wanted {
-            let chunk = range.chunk(&self.log, m, start + done);
-            let n = chunk.len().min((wanted - done) as usize);
-            sink.write(done, &chunk[..n]).map_err(|_| KvError::Transfer)?;
-            done += n as u32;
-        }
-        Ok(())
-    }
-
-    /// Checks a resident record against its checksum, its key and its place. Returns where in it the value begins, and
-    /// the value's length.
-    #[inline]
-    pub(super) fn verify<M: Medium>(
-        &self,
-        key: &[u8],
-        loc: Loc,
-        range: Bytes,
-        m: &M,
-    ) -> Result<(u32, u32), KvError> {
-        if loc.is_member() {
-            return self.verify_member(key, loc, m);
-        }
-        let mut head = [0; HEADER_BYTES as usize + 16];
-        let known = HEADER_BYTES as usize + key.len();
-        range.copy_to(&self.log, m, 0, &mut head[..known]);
-        let header = Header::decode(head[..HEADER_BYTES as usize].try_into().expect("24 bytes"));
-        let header = header.filter(|h| h.kind == Kind::Pair && h.record_bytes() == loc.record_bytes());
-        let header = header.ok_or(KvError::Corrupt)?;
-        let same = usize::from(header.key_bytes) == key.len() && &head[HEADER_BYTES as usize..known] == key;
-        let used = HEADER_BYTES + u32::from(header.key_bytes) + header.value_bytes;
-        if !same || header.owner != self.config.owner || self.range_crc(range, used, m) != header.crc {
-            return Err(KvError::Corrupt);
-        }
-        Ok((known as u32, header.value_bytes))
-    }
-
-    /// The same for a member of a group.
-    fn verify_member<M: Medium>(&self, key: &[u8], loc: Loc, m: &M) -> Result<(u32, u32), KvError> {
-        let spot = Spot(loc.position());
-        let seal = self.seal_at(spot, loc.bytes(), m).filter(|s| s.bytes() == loc.bytes());
-        let seal = seal.filter(|s| s.role == Role::Pair && usize::from(s.key_bytes) == key.len());
-        let seal = seal.ok_or(KvError::Corrupt)?;
-        let mut found = [0; 16];
-        Bytes::new(spot, loc.bytes()).copy_to(&self.log, m, WORD_BYTES, &mut found[..key.len()]);
-        if found[..key.len()] != *key || !self.is_intact(spot, &seal, m) {
-            return Err(KvError::Corrupt);
-        }
-        Ok((seal.value_at(), seal.value_bytes))
-    }
-
-    /// Checksum of bytes 4..used of a resident record.
-    pub(super) fn range_crc<M: Medium>(&self, range: Bytes, used: u32, m: &M) -> u32 {
-        let chunk = range.chunk(&self.log, m, 4);
-        if chunk.len() >= used as usize - 4 {
-            return super::record::record_crc(&chunk[..used as usize - 4]);
-        }
-        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
-        let mut at = 4;
-        while at < used {
-            let chunk = range.chunk(&self.log, m, at);
-            if chunk.is_empty() {
-                break;
-            }
-            let n = chunk.len().min((used - at) as usize);
-            digest.update(&chunk[..n]);
-            at += n as u32;
-        }
-        digest.finalize() as u32
     }
 
     /// Deletes a pair: its tombstone is in the log before the answer.
@@ -420,11 +307,23 @@ impl HashStore {
     }
 }
 
-/// Copies a key; the usual sizes without a call.
+/// Writes a record that lies in one piece.
 #[inline]
-fn copy_key(to: &mut [u8], key: &[u8]) {
-    match (to.first_chunk_mut::<16>(), key.first_chunk::<16>()) {
-        (Some(to), Some(key)) if key.len() == 16 => *to = *key,
-        _ => to.copy_from_slice(key),
-    }
+fn land_whole<S: Source>(
+    record: &mut [u8],
+    mut header: Header,
+    key: &[u8],
+    value: &mut S,
+) -> Result<(), crate::SourceError> {
+    let start = HEADER_BYTES as usize + key.len();
+    let used = start + header.value_bytes as usize;
+    // The padding first, and more than it: fixed sizes need no call.
+    let end = record.len();
+    record[end - 8..].copy_from_slice(&[0; 8]);
+    copy_short(&mut record[HEADER_BYTES as usize..start], key);
+    value.read(0, &mut record[start..used])?;
+    record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
+    header.crc = super::record::record_crc(&record[4..used]);
+    record[..4].copy_from_slice(&header.crc.to_le_bytes());
+    Ok(())
 }

@@ -1,27 +1,26 @@
 //! Index entries on their way.
 //!
 //! Entering a pair into the index is a few cache misses and a walk of the page tables, more than all the rest of a put.
-//! So a put hands its entry to this window. Eight at a time ask the processor for their lines, so that the misses
-//! overlap, and are entered when eight more have come: the lines are there by now. Everything that looks at the
+//! So a put hands its entry to this window. A batch at a time asks the processor for its lines, so that the misses
+//! overlap, and is entered when another one has come: the lines are there by now. Everything that looks at the
 //! index empties the window first, so nobody can tell. Used only where the meter says that touching helps; models
 //! never see it.
 
 use super::HashStore;
+use super::record::HEADER_BYTES;
 use crate::index::{Loc, Place};
 use saker_sim::Meter;
 
-/// Entries that ask for their lines, or are entered, at once.
+/// Entries that ask for their lines, or are entered, at once. More do not help: a processor has about as many
+/// lines on their way.
 const BATCH: usize = 8;
-/// Entries that wait.
-const ENTRIES: usize = 2 * BATCH;
 /// Longer records are entered at once: their bytes count towards the capacity only then.
 const RECORD_BYTES_MAX: u32 = 512;
 
-/// The window: a ring of entries.
+/// The window: a batch that has asked for its lines, and the one behind it, which fills.
 #[derive(Clone, Debug)]
 pub struct Pending {
-    entries: [(Place, Loc); ENTRIES],
-    first: usize,
+    entries: [(Place, Loc); 2 * BATCH],
     len: usize,
     /// Bytes of the records that wait.
     bytes: u64,
@@ -29,7 +28,7 @@ pub struct Pending {
 
 impl Default for Pending {
     fn default() -> Self {
-        Self { entries: [(Place::Short(0, 1), Loc::NONE); ENTRIES], first: 0, len: 0, bytes: 0 }
+        Self { entries: [(Place::Short(0, 1), Loc::NONE); 2 * BATCH], len: 0, bytes: 0 }
     }
 }
 
@@ -51,55 +50,78 @@ impl Pending {
     pub fn len(&self) -> usize {
         self.len
     }
-
-    #[inline]
-    fn push(&mut self, entry: (Place, Loc)) {
-        self.entries[(self.first + self.len) % ENTRIES] = entry;
-        self.len += 1;
-        self.bytes += u64::from(entry.1.record_bytes());
-    }
-
-    #[inline]
-    fn pop(&mut self) -> (Place, Loc) {
-        let entry = self.entries[self.first];
-        self.first = (self.first + 1) % ENTRIES;
-        self.len -= 1;
-        self.bytes -= u64::from(entry.1.record_bytes());
-        entry
-    }
 }
 
 impl HashStore {
     /// Enters a pair now or soon.
     #[inline]
     pub(super) fn enter_soon<W: Meter>(&mut self, place: Place, loc: Loc, w: &mut W) {
-        if !W::TOUCHES || loc.record_bytes() > RECORD_BYTES_MAX {
+        let bytes = loc.record_bytes();
+        if !W::TOUCHES || bytes > RECORD_BYTES_MAX {
             self.enter_pending();
             return self.enter(place, loc);
         }
-        self.pending.push((place, loc));
-        if self.pending.len.is_multiple_of(BATCH) {
+        let p = &mut self.pending;
+        p.entries[p.len] = (place, loc);
+        p.len += 1;
+        p.bytes += u64::from(bytes);
+        if p.len.is_multiple_of(BATCH) {
             self.turn_over(w);
         }
     }
 
     /// The newest batch asks for its lines; the one before it is entered.
+    #[inline(never)]
     fn turn_over<W: Meter>(&mut self, w: &mut W) {
-        for n in self.pending.len - BATCH..self.pending.len {
-            self.index.touch(self.pending.entries[(self.pending.first + n) % ENTRIES].0, w);
+        let (old, new) = self.pending.entries.split_at(BATCH);
+        if self.pending.len == BATCH {
+            return old.iter().for_each(|(place, _)| self.index.touch(*place, w));
         }
-        while self.pending.len > BATCH {
-            let (place, loc) = self.pending.pop();
-            self.enter(place, loc);
-        }
+        new.iter().for_each(|(place, _)| self.index.touch(*place, w));
+        self.enter_first(BATCH);
+        self.pending.entries.copy_within(BATCH.., 0);
+        self.pending.len = BATCH;
     }
 
     /// Enters every pair that waits.
     #[inline]
     pub fn enter_pending(&mut self) {
-        while self.pending.len > 0 {
-            let (place, loc) = self.pending.pop();
-            self.enter(place, loc);
+        if self.pending.len > 0 {
+            self.enter_first(self.pending.len);
+            self.pending.len = 0;
+        }
+    }
+
+    /// Enters the first `n` pairs of the window. They were stored one behind the other, so nearly all of them lie in one
+    /// segment.
+    fn enter_first(&mut self, n: usize) {
+        let mut lived = (0, 0);
+        let segment_bytes = self.log.geometry().segment_bytes();
+        for at in 0..n {
+            let (place, loc) = self.pending.entries[at];
+            let (position, bytes) = (loc.position(), u64::from(loc.record_bytes()));
+            if position.wrapping_sub(lived.0) >= segment_bytes {
+                self.note_lived(lived);
+                lived = (position - position % segment_bytes, 0);
+            }
+            lived.1 += bytes;
+            self.pending.bytes -= bytes;
+            self.stats.pair_bytes += bytes - u64::from(HEADER_BYTES);
+            if let Some(old) = self.index.insert(place, loc) {
+                // It may be one of this batch.
+                self.note_lived(lived);
+                lived.1 = 0;
+                self.forget(old);
+                self.prefetch.drop_value(place);
+            }
+        }
+        self.note_lived(lived);
+    }
+
+    /// So many bytes live from now on in the segment that begins there.
+    fn note_lived(&mut self, (begin, bytes): (u64, u64)) {
+        if bytes > 0 {
+            self.log.add_live(self.segment_of(begin), bytes);
         }
     }
 }

@@ -7,6 +7,7 @@ use super::Loc;
 use super::leaf::Entry;
 use saker_medium::advice;
 use std::collections::{BTreeMap, BTreeSet};
+use zerocopy::FromZeros;
 
 /// Slots of the first chunk; each one that follows has twice as many, up to the maximum.
 const FIRST_CHUNK_SLOTS: usize = 1 << 12;
@@ -37,24 +38,43 @@ impl Extent {
 #[derive(Clone, Debug)]
 pub struct Arena<K> {
     chunks: Vec<Vec<Entry<K>>>,
+    /// Slots of the last chunk that have been given out; those behind them are empty.
+    used: usize,
+    ready: Ready<K>,
     /// Free extents by chunk and start.
     free: BTreeMap<(u32, u32), u32>,
     /// The same by size.
     sizes: BTreeSet<(u32, u32, u32)>,
 }
 
-impl<K> Default for Arena<K> {
-    fn default() -> Self {
-        Self { chunks: Vec::new(), free: BTreeMap::new(), sizes: BTreeSet::new() }
+/// Chunks in memory that was brought in ahead of use. A copy has none.
+#[derive(Debug)]
+struct Ready<K>(Vec<Vec<Entry<K>>>);
+
+impl<K> Clone for Ready<K> {
+    fn clone(&self) -> Self {
+        Self(Vec::new())
     }
 }
 
-impl<K: Copy + Default> Arena<K> {
+impl<K> Default for Arena<K> {
+    fn default() -> Self {
+        Self {
+            chunks: Vec::new(),
+            used: 0,
+            ready: Ready(Vec::new()),
+            free: BTreeMap::new(),
+            sizes: BTreeSet::new(),
+        }
+    }
+}
+
+impl<K: Copy + FromZeros> Arena<K> {
     /// At least `slots` empty slots.
     pub fn allocate(&mut self, slots: usize) -> Extent {
         let slots = slots.next_multiple_of(UNIT_SLOTS);
-        let extent = self.reuse(slots as u32).unwrap_or_else(|| self.extend(slots));
-        self.slots_mut(extent).fill(Entry { key: K::default(), loc: Loc::NONE });
+        let Some(extent) = self.reuse(slots as u32) else { return self.extend(slots) };
+        self.slots_mut(extent).iter_mut().for_each(|slot| slot.loc = Loc::NONE);
         extent
     }
 
@@ -70,17 +90,30 @@ impl<K: Copy + Default> Arena<K> {
 
     /// New slots at the end of the last chunk, or in a new one.
     fn extend(&mut self, slots: usize) -> Extent {
-        if self.chunks.last().is_none_or(|c| c.capacity() - c.len() < slots) {
-            let grown = FIRST_CHUNK_SLOTS << self.chunks.len().min(16);
-            let chunk = Vec::with_capacity(grown.min(CHUNK_SLOTS_MAX).max(slots));
-            advice::will_use(&chunk);
-            self.chunks.push(chunk);
+        if self.chunks.last().is_none_or(|c| c.len() - self.used < slots) {
+            self.add_chunk(slots);
         }
-        let at = self.chunks.len() - 1;
-        let chunk = &mut self.chunks[at];
-        let start = chunk.len();
-        chunk.resize(start + slots, Entry { key: K::default(), loc: Loc::NONE });
-        Extent { chunk: at as u32, start: start as u32, slots: slots as u32 }
+        let extent =
+            Extent { chunk: self.chunks.len() as u32 - 1, start: self.used as u32, slots: slots as u32 };
+        self.used += slots;
+        extent
+    }
+
+    /// A chunk as the allocator clears it, which for large ones is at the first touch.
+    fn add_chunk(&mut self, slots: usize) {
+        let grown = FIRST_CHUNK_SLOTS << self.chunks.len().min(16);
+        let slots = grown.min(CHUNK_SLOTS_MAX).max(slots);
+        let ready = self.ready.0.pop().filter(|chunk| chunk.len() >= slots);
+        let chunk = ready.or_else(|| new_chunk(slots, advice::will_use));
+        self.chunks.push(chunk.expect("memory for the index"));
+        self.used = 0;
+    }
+
+    /// Brings in memory for so many slots to come.
+    pub fn reserve(&mut self, slots: usize) {
+        for _ in 0..slots.div_ceil(CHUNK_SLOTS_MAX) {
+            self.ready.0.extend(new_chunk(CHUNK_SLOTS_MAX, advice::bring_in));
+        }
     }
 
     /// Gives an extent back.
@@ -122,6 +155,13 @@ impl<K: Copy + Default> Arena<K> {
     pub fn slots_mut(&mut self, e: Extent) -> &mut [Entry<K>] {
         &mut self.chunks[e.chunk as usize][e.start as usize..][..e.slots as usize]
     }
+}
+
+/// `None`: there is no memory.
+fn new_chunk<K: FromZeros>(slots: usize, advise: fn(&Vec<Entry<K>>)) -> Option<Vec<Entry<K>>> {
+    let chunk = Entry::new_vec_zeroed(slots).ok()?;
+    advise(&chunk);
+    Some(chunk)
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
-//! A leaf of the index: a sorted array with gaps.
+//! A leaf of the index: an open-addressed array whose clusters are in order.
 //!
-//! An entry's home is its mixed key scaled to the array. Entries stand at or after their home, in order, with
-//! no gap between home and entry (linear probing kept sorted). So a search looks at neighbouring slots
-//! only, and walking the array is walking the keys in order.
+//! An entry's home is its mixed key scaled to the array. Entries stand at or after their home with no gap between, so
+//! everything between two gaps (a cluster) belongs before everything behind it, and a walk in order sorts one
+//! cluster at a time. Within a cluster entries stand as they came: entering one moves no other.
 
 use super::Loc;
 use super::arena::{Arena, Extent};
-use std::cmp::Ordering;
+use zerocopy::FromZeros;
 
 /// A mixed key: ordered, with 64 leading bits that spread evenly.
-pub trait Mixed: Copy + Ord + Default {
+pub trait Mixed: Copy + Ord + FromZeros {
     /// The leading bits.
     fn prefix(self) -> u64;
 }
@@ -21,15 +21,15 @@ impl Mixed for u64 {
     }
 }
 
-impl Mixed for (u64, u64) {
+impl Mixed for [u64; 2] {
     #[inline]
     fn prefix(self) -> u64 {
-        self.0
+        self[0]
     }
 }
 
 /// One slot.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, FromZeros)]
 pub struct Entry<K> {
     /// Mixed key.
     pub key: K,
@@ -38,22 +38,25 @@ pub struct Entry<K> {
 }
 
 impl<K: Mixed> Entry<K> {
+    /// What decides the order.
     #[inline]
-    fn order(&self) -> (K, u8) {
+    pub fn order(&self) -> (K, u8) {
         (self.key, self.loc.key_bytes())
     }
 }
 
 /// Slots at the end that are nobody's home, for entries pushed beyond the last one.
-const TAIL: usize = 8;
+const TAIL: usize = 16;
+/// Bytes from its home on that a key is likely to need.
+const AHEAD_BYTES: usize = 192;
 
 /// A leaf: entries whose mixed keys share their first `depth` bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaf {
     extent: Extent,
-    /// Slots that are homes: all but the tail.
-    homes: u32,
     len: u32,
+    /// Entries at which it is to be given more room.
+    limit: u32,
     depth: u8,
 }
 
@@ -61,41 +64,50 @@ pub struct Leaf {
 pub enum Search {
     /// The entry is in this slot.
     Found(usize),
-    /// It is not there; this is where it belongs.
+    /// It is not there; this is where it can be put, or the end if there is no gap.
     Missing(usize),
 }
 
 impl Leaf {
-    /// An empty leaf with room for at least `capacity` slots.
-    pub fn new<K: Mixed>(arena: &mut Arena<K>, depth: u8, capacity: usize) -> Self {
+    /// An empty leaf with room for at least `capacity` slots, of which `limit` may be used.
+    pub fn new<K: Mixed>(arena: &mut Arena<K>, depth: u8, capacity: usize, limit: usize) -> Self {
         let extent = arena.allocate(capacity.max(2 * TAIL));
-        Self { extent, homes: (extent.slots() - TAIL) as u32, len: 0, depth }
+        Self { extent, len: 0, limit: limit.min(extent.slots() - TAIL) as u32, depth }
     }
 
-    /// A leaf filled with sorted entries.
-    pub fn build<K: Mixed>(arena: &mut Arena<K>, depth: u8, capacity: usize, entries: &[Entry<K>]) -> Self {
-        let mut leaf = Self::new(arena, depth, capacity.max(entries.len()));
+    /// A leaf filled with the entries of another one, in the order in which they stood there.
+    pub fn build<K: Mixed>(
+        arena: &mut Arena<K>,
+        depth: u8,
+        capacity: usize,
+        limit: usize,
+        entries: &[Entry<K>],
+    ) -> Self {
+        let mut leaf = Self::new(arena, depth, capacity.max(entries.len() + TAIL), limit);
         while !leaf.fill(arena.slots_mut(leaf.extent), entries) {
             // A crowded end (nearly impossible with mixed keys): a longer tail takes what homes cannot.
-            let longer = arena.allocate(leaf.extent.slots() + entries.len());
-            arena.release(std::mem::replace(&mut leaf.extent, longer));
+            arena.release(leaf.extent);
+            leaf.extent = arena.allocate(leaf.extent.slots() + entries.len());
         }
         leaf.len = entries.len() as u32;
         leaf
     }
 
     fn fill<K: Mixed>(&self, slots: &mut [Entry<K>], entries: &[Entry<K>]) -> bool {
-        let mut free = 0;
-        for entry in entries {
-            let at = self.home(entry.key).max(free);
-            let Some(slot) = slots.get_mut(at) else { return false };
-            *slot = *entry;
-            free = at + 1;
-        }
-        true
+        entries.iter().all(|entry| {
+            // The first steps without a branch: whether a slot is a gap cannot be foreseen.
+            let mut at = self.home(entry.key);
+            at += usize::from(!slots[at].loc.is_none());
+            at += usize::from(!slots[at].loc.is_none());
+            while slots.get(at).is_some_and(|slot| !slot.loc.is_none()) {
+                at += 1;
+            }
+            slots.get_mut(at).map(|slot| *slot = *entry).is_some()
+        })
     }
 
     /// Where its slots are.
+    #[inline]
     pub fn extent(&self) -> Extent {
         self.extent
     }
@@ -106,13 +118,17 @@ impl Leaf {
     }
 
     /// Entries.
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks whether a leaf is empty")]
     pub fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Slots.
+    /// Whether it is to be given more room before the next entry.
     #[inline]
+    pub fn is_full(&self) -> bool {
+        self.len >= self.limit
+    }
+
+    /// Slots.
     pub fn capacity(&self) -> usize {
         self.extent.slots()
     }
@@ -120,71 +136,68 @@ impl Leaf {
     #[inline]
     fn home<K: Mixed>(&self, key: K) -> usize {
         let bits = key.prefix() << self.depth;
-        ((u128::from(bits) * u128::from(self.homes)) >> 64) as usize
+        ((u128::from(bits) * (self.extent.slots() - TAIL) as u128) >> 64) as usize
     }
 
-    /// Finds an entry in the leaf's slots, or where it belongs.
+    /// Finds an entry in the leaf's slots, or a gap for it.
     #[inline]
     pub fn search<K: Mixed>(&self, slots: &[Entry<K>], key: K, key_bytes: u8) -> Search {
-        let (home, prefix) = (self.home(key), key.prefix());
+        let home = self.home(key);
         for (n, entry) in slots[home..].iter().enumerate() {
             if entry.loc.is_none() {
                 return Search::Missing(home + n);
             }
             // The leading bits decide nearly always.
-            if entry.key.prefix() < prefix {
-                continue;
-            }
-            match entry.order().cmp(&(key, key_bytes)) {
-                Ordering::Less => {}
-                Ordering::Equal => return Search::Found(home + n),
-                Ordering::Greater => return Search::Missing(home + n),
+            if entry.key.prefix() == key.prefix() && entry.order() == (key, key_bytes) {
+                return Search::Found(home + n);
             }
         }
         Search::Missing(slots.len())
     }
 
-    /// Enters a missing entry at the slot `search` gave. False if there is no free slot behind it.
+    /// Puts a missing entry into the gap that `search` gave. False if there was none.
     #[inline]
     pub fn insert<K: Mixed>(&mut self, slots: &mut [Entry<K>], at: usize, entry: Entry<K>) -> bool {
-        // The few entries up to the next gap move up by one, each into the place of the one before it.
-        let mut moving = entry;
-        for slot in &mut slots[at..] {
-            std::mem::swap(slot, &mut moving);
-            if moving.loc.is_none() {
-                self.len += 1;
-                return true;
-            }
-        }
-        slots[at..].iter_mut().rev().for_each(|slot| std::mem::swap(slot, &mut moving));
-        false
+        let Some(slot) = slots.get_mut(at) else { return false };
+        *slot = entry;
+        self.len += 1;
+        true
     }
 
-    /// Removes a found entry; the following ones move up as far as their homes allow.
+    /// Removes a found entry; those behind it move up where the gap would part them from their homes.
     pub fn remove<K: Mixed>(&mut self, slots: &mut [Entry<K>], at: usize) -> Loc {
         let loc = slots[at].loc;
-        let mut hole = at;
-        while let Some(next) = slots.get(hole + 1) {
-            if next.loc.is_none() || self.home(next.key) > hole {
+        let mut gap = at;
+        for next in at + 1..slots.len() {
+            if slots[next].loc.is_none() {
                 break;
             }
-            slots[hole] = *next;
-            hole += 1;
+            if self.home(slots[next].key) <= gap {
+                slots[gap] = slots[next];
+                gap = next;
+            }
         }
-        slots[hole].loc = Loc::NONE;
+        slots[gap].loc = Loc::NONE;
         self.len -= 1;
         loc
     }
 
-    /// The slots that entering the key will look at: its home, and one on each of the lines that follow.
+    /// Where the first cluster begins that can hold the key or greater ones.
+    pub fn cluster<K: Mixed>(&self, slots: &[Entry<K>], key: K) -> usize {
+        let before = &slots[..self.home(key)];
+        before.iter().rposition(|slot| slot.loc.is_none()).map_or(0, |gap| gap + 1)
+    }
+
+    /// The slots that entering the key will look at: its home, and some on the lines that follow.
     #[inline]
     pub fn neighbourhood<'a, K: Mixed>(
         &self,
         slots: &'a [Entry<K>],
         key: K,
     ) -> impl Iterator<Item = &'a Entry<K>> {
-        let line = 64 / size_of::<Entry<K>>();
+        let step = 64 / size_of::<Entry<K>>();
+        let count = AHEAD_BYTES / (step * size_of::<Entry<K>>());
         // The tail keeps these slots behind every home.
-        slots[self.home(key)..].iter().step_by(line).take(TAIL / line)
+        slots[self.home(key)..].iter().step_by(step).take(count)
     }
 }

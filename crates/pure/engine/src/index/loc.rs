@@ -1,11 +1,13 @@
 //! Where a record is, in one word.
 
+use zerocopy::FromZeros;
+
 /// A record of its own: position (40 bits, in units of 8 bytes: up to 8 TiB), record length (19 bits, in units of 8
 /// bytes: up to 4 MiB) and key length less one (4 bits). Never zero: a record is longer than nothing.
 ///
 /// A member of a group's record: bit 40 is set, and the length field holds the member's length in units of 4 bytes (18
 /// bits: up to 1 MiB) and, on top, whether it begins 4 bytes after the position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, FromZeros)]
 pub struct Loc(u64);
 
 const POSITION_BITS: u32 = 40;

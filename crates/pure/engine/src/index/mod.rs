@@ -2,28 +2,28 @@
 //!
 //! Keys are mixed by a bijection, so an entry *is* its key: no second copy, no false hits, no flash read to
 //! decide whether a pair exists. Keys of up to 8 bytes take 16-byte entries, longer ones 24. Entries lie in
-//! leaves split by hash prefix and are sorted by mixed key within them, so the index itself is the order in
+//! leaves split by hash prefix, and in them near where their mixed keys belong, so the index itself is the order in
 //! which List goes through the pairs.
 
 mod arena;
-pub mod leaf;
+mod leaf;
 pub mod loc;
 pub mod mix;
-pub mod table;
+mod table;
 
 pub use loc::Loc;
 pub use mix::{Mixer, Place};
-pub use table::{Cursor, Table};
 
 use crate::kv::Memory;
 use saker_sim::Meter;
+use table::Table;
 
 /// The index: one table per class of keys.
 #[derive(Clone, Debug)]
 pub struct Index {
     mixer: Mixer,
     short: Table<u64>,
-    long: Table<(u64, u64)>,
+    long: Table<[u64; 2]>,
 }
 
 impl Index {
@@ -48,7 +48,7 @@ impl Index {
     pub fn get(&self, place: Place) -> Option<Loc> {
         match place {
             Place::Short(k, len) => self.short.get(k, len),
-            Place::Long(k, len) => self.long.get(k, len),
+            Place::Long((a, b), len) => self.long.get([a, b], len),
         }
     }
 
@@ -57,7 +57,7 @@ impl Index {
     pub fn insert(&mut self, place: Place, loc: Loc) -> Option<Loc> {
         match place {
             Place::Short(k, _) => self.short.insert(k, loc),
-            Place::Long(k, _) => self.long.insert(k, loc),
+            Place::Long((a, b), _) => self.long.insert([a, b], loc),
         }
     }
 
@@ -65,7 +65,7 @@ impl Index {
     pub fn remove(&mut self, place: Place) -> Option<Loc> {
         match place {
             Place::Short(k, len) => self.short.remove(k, len),
-            Place::Long(k, len) => self.long.remove(k, len),
+            Place::Long((a, b), len) => self.long.remove([a, b], len),
         }
     }
 
@@ -84,23 +84,21 @@ impl Index {
     /// then by length.
     pub fn visit(&self, from: Option<Place>, mut visit: impl FnMut(Place, Loc) -> bool) {
         let (short, long) = match from {
-            None => (Some(Cursor::START), Cursor::START),
-            Some(Place::Short(k, len)) => (Some(self.short.seek(k, len)), Cursor::START),
-            Some(Place::Long(k, len)) => (None, self.long.seek(k, len)),
+            None => (Some(None), None),
+            Some(Place::Short(k, len)) => (Some(Some((k, len))), None),
+            Some(Place::Long((a, b), len)) => (None, Some(([a, b], len))),
         };
-        if let Some(mut cursor) = short {
-            while let Some((k, loc)) = self.short.next(&mut cursor) {
-                if !visit(Place::Short(k, loc.key_bytes()), loc) {
-                    return;
-                }
-            }
+        let all_short = short
+            .is_none_or(|from| self.short.visit(from, |k, loc| visit(Place::Short(k, loc.key_bytes()), loc)));
+        if all_short {
+            self.long.visit(long, |[a, b], loc| visit(Place::Long((a, b), loc.key_bytes()), loc));
         }
-        let mut cursor = long;
-        while let Some((k, loc)) = self.long.next(&mut cursor) {
-            if !visit(Place::Long(k, loc.key_bytes()), loc) {
-                return;
-            }
-        }
+    }
+
+    /// Brings in memory for so many pairs to come, whatever the length of their keys. Changes nothing else.
+    pub fn reserve(&mut self, pairs: usize) {
+        self.short.reserve(pairs);
+        self.long.reserve(pairs);
     }
 
     /// Asks the processor to fetch the lines of a place that will soon be looked up.
@@ -108,7 +106,7 @@ impl Index {
     pub fn touch<W: Meter>(&self, place: Place, w: &mut W) {
         match place {
             Place::Short(k, _) => self.short.touch(k, w),
-            Place::Long(k, _) => self.long.touch(k, w),
+            Place::Long((a, b), _) => self.long.touch([a, b], w),
         }
     }
 

@@ -9,24 +9,16 @@ use saker_sim::Meter;
 /// Entries at which a leaf may split. Each leaf has a limit of its own between this and twice as much, so that the
 /// leaves do not all outgrow their extents at the same time: what one gives back, the next one takes.
 const LEAF_ENTRIES_MIN: usize = 1024;
-/// A leaf is rebuilt larger when more than this part of its slots is in use.
-const LOAD_PERCENT_MAX: usize = 85;
+/// A leaf is rebuilt larger when about this part of its slots is in use, in percent: sparser where the budget allows it,
+/// because entering a pair looks at 6 slots at 70 %, and at 50 at 90 %.
+const LOAD_MIN: usize = 70;
+const LOAD_MAX: usize = 90;
+/// Most slots that a rebuilt leaf has for 100 entries.
+const ROOMY: usize = 190;
 /// Deepest split. Beyond it (only with keys made for it) a leaf grows without bound.
 const DEPTH_MAX: u8 = 40;
 /// Modelled memory budget of a pair beyond its key, in bytes; growth steps are chosen to stay below it.
 const PAIR_BYTES_MAX: usize = 24;
-
-/// A position in the order of a table.
-#[derive(Clone, Copy, Debug)]
-pub struct Cursor {
-    directory: usize,
-    slot: usize,
-}
-
-impl Cursor {
-    /// The beginning.
-    pub const START: Self = Self { directory: 0, slot: 0 };
-}
 
 /// Mixed keys of one class and their places.
 #[derive(Clone, Debug)]
@@ -39,6 +31,8 @@ pub struct Table<K> {
     slots: u64,
     /// Sum of key lengths, which decides how roomy leaves may be.
     key_bytes: u64,
+    /// Memory for the entries of a leaf that is rebuilt.
+    moving: Vec<Entry<K>>,
 }
 
 impl<K: Mixed> Default for Table<K> {
@@ -51,6 +45,7 @@ impl<K: Mixed> Default for Table<K> {
             len: 0,
             slots: 0,
             key_bytes: 0,
+            moving: Vec::new(),
         }
     }
 }
@@ -59,11 +54,6 @@ impl<K: Mixed> Table<K> {
     /// Entries.
     pub fn len(&self) -> u64 {
         self.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Bytes of all slots.
@@ -114,8 +104,7 @@ impl<K: Mixed> Table<K> {
                 Search::Found(at) => return Some(std::mem::replace(&mut slots[at].loc, loc)),
                 Search::Missing(at) => at,
             };
-            let crowded = (leaf.len() + 1) * 100 > leaf.capacity() * LOAD_PERCENT_MAX;
-            if !crowded && leaf.insert(slots, at, Entry { key, loc }) {
+            if !leaf.is_full() && leaf.insert(slots, at, Entry { key, loc }) {
                 self.len += 1;
                 self.key_bytes += u64::from(loc.key_bytes());
                 return None;
@@ -141,29 +130,33 @@ impl<K: Mixed> Table<K> {
         }
     }
 
-    /// The position of the first entry at or after a key.
-    pub fn seek(&self, key: K, key_bytes: u8) -> Cursor {
-        let directory = self.directory_at(key);
-        match self.leaf_of(key).map(|(leaf, slots)| leaf.search(slots, key, key_bytes)) {
-            None => Cursor::START,
-            Some(Search::Found(slot) | Search::Missing(slot)) => Cursor { directory, slot },
-        }
-    }
-
-    /// The entry at or after the cursor, which moves behind it.
-    pub fn next(&self, cursor: &mut Cursor) -> Option<(K, Loc)> {
-        loop {
-            let leaf = &self.leaves[*self.directory.get(cursor.directory)? as usize];
-            while let Some(entry) = self.arena.slots(leaf.extent()).get(cursor.slot) {
-                cursor.slot += 1;
-                if !entry.loc.is_none() {
-                    return Some((entry.key, entry.loc));
+    /// Visits the entries in order, from the first one at or after `from` on (or from the very first one), until `visit`
+    /// says stop (false). Whether it never did.
+    pub fn visit(&self, from: Option<(K, u8)>, mut visit: impl FnMut(K, Loc) -> bool) -> bool {
+        let mut at = from.map_or(0, |(key, _)| self.directory_at(key));
+        let (mut from, mut sorted) = (from, Vec::new());
+        while let Some(&n) = self.directory.get(at) {
+            let leaf = &self.leaves[n as usize];
+            let slots = self.arena.slots(leaf.extent());
+            let begin = from.map_or(0, |(key, _)| leaf.cluster(slots, key));
+            for cluster in slots[begin..].split(|slot| slot.loc.is_none()).filter(|c| !c.is_empty()) {
+                sorted.clear();
+                sorted.extend(cluster.iter().filter(|e| from.is_none_or(|from| e.order() >= from)));
+                sorted.sort_unstable_by_key(Entry::order);
+                if !sorted.iter().all(|e| visit(e.key, e.loc)) {
+                    return false;
                 }
             }
             let span = 1usize << (self.depth - leaf.depth());
-            cursor.directory = (cursor.directory / span + 1) * span;
-            cursor.slot = 0;
+            at = (at / span + 1) * span;
+            from = None;
         }
+        true
+    }
+
+    /// Brings in memory for so many entries to come: what the budget allows them at most.
+    pub fn reserve(&mut self, entries: usize) {
+        self.arena.reserve(entries * (PAIR_BYTES_MAX + size_of::<K>()) / size_of::<Entry<K>>());
     }
 
     /// Asks for the lines a key will need.
@@ -175,18 +168,28 @@ impl<K: Mixed> Table<K> {
     }
 
     fn start(&mut self) {
-        self.leaves.push(Leaf::new(&mut self.arena, 0, 0));
+        self.leaves.push(Leaf::new(&mut self.arena, 0, 0, usize::MAX));
         self.directory.push(0);
         self.slots = self.leaves[0].capacity() as u64;
     }
 
-    /// Slots for `n` entries, so that a pair costs at most its key and the budget.
-    fn capacity_for(&self, n: usize) -> usize {
+    /// Slots that 100 entries may take, so that a pair costs at most its key and the budget. 96 %: directory and leaf
+    /// headers need their part.
+    fn share(&self) -> usize {
         let mean_key = (self.key_bytes / self.len.max(1)) as usize;
-        let budget = PAIR_BYTES_MAX + mean_key;
-        // 96 %: directory and leaf headers need their part.
-        let roomy = n * budget * 96 / (100 * size_of::<Entry<K>>());
-        roomy.clamp(n * 107 / LOAD_PERCENT_MAX + 2, n * 168 / 100 + 8)
+        (PAIR_BYTES_MAX + mean_key) * 96 / size_of::<Entry<K>>()
+    }
+
+    /// Slots for a leaf of `n` entries, and the entries at which it is full, when all the others have `others` slots. A
+    /// leaf may take half of what the others leave of their share: leaves are between two rebuilds, so most of them do.
+    fn room_for(&self, n: usize, others: u64) -> (usize, usize) {
+        let share = self.share();
+        let load = (100 * 120 / share).clamp(LOAD_MIN, LOAD_MAX);
+        let (fair, left) =
+            (n * share / 100, (self.len as usize * share / 100).saturating_sub(others as usize));
+        let wanted = if left > fair { fair.midpoint(left) } else { left };
+        let capacity = wanted.clamp(n * 106 / load + 2, n * ROOMY / 100 + 8).next_multiple_of(16);
+        (capacity, capacity * load / 100)
     }
 
     /// The number of entries at which the leaf of a key splits.
@@ -203,58 +206,75 @@ impl<K: Mixed> Table<K> {
             return self.split(n, key);
         }
         // Larger in any case: a crowded end can ask for room before the leaf is full.
-        let capacity = self.capacity_for(leaf.len() + 1).max(leaf.capacity() + leaf.capacity() / 16 + 1);
-        self.rebuild(n, capacity);
+        let least = leaf.capacity() + leaf.capacity() / 16 + 1;
+        self.rebuild(n, least);
     }
 
-    fn rebuild(&mut self, n: usize, capacity: usize) {
+    fn rebuild(&mut self, n: usize, least: usize) {
+        let leaf = self.take(n);
+        let (capacity, limit) = self.room_for(leaf.len() + 1, self.slots);
+        self.leaves[n] = self.build(leaf.depth(), (capacity.max(least), limit), 0..leaf.len());
+    }
+
+    /// Takes the entries of a leaf, which gives its slots back.
+    fn take(&mut self, n: usize) -> Leaf {
         let leaf = self.leaves[n];
-        let entries = self.entries(&leaf);
-        self.replace(n, leaf.depth(), capacity, &entries);
+        let slots = self.arena.slots(leaf.extent());
+        self.moving.resize(slots.len() + 1, Entry { key: K::new_zeroed(), loc: Loc::NONE });
+        let mut taken = 0;
+        for slot in slots {
+            // No branch: which slots are gaps cannot be foreseen.
+            self.moving[taken] = *slot;
+            taken += usize::from(!slot.loc.is_none());
+        }
+        self.arena.release(leaf.extent());
+        self.slots -= leaf.capacity() as u64;
+        leaf
     }
 
-    /// All entries of a leaf, in order.
-    fn entries(&self, leaf: &Leaf) -> Vec<Entry<K>> {
-        let mut entries = Vec::with_capacity(leaf.len());
-        entries.extend(self.arena.slots(leaf.extent()).iter().filter(|e| !e.loc.is_none()));
-        entries
-    }
-
-    /// Puts a new leaf in the place of leaf `n`.
-    fn replace(&mut self, n: usize, depth: u8, capacity: usize, entries: &[Entry<K>]) {
-        let old = self.leaves[n];
-        self.arena.release(old.extent());
-        let new = Leaf::build(&mut self.arena, depth, capacity, entries);
-        self.slots += new.capacity() as u64;
-        self.slots -= old.capacity() as u64;
-        self.leaves[n] = new;
+    /// A leaf of some of the entries taken.
+    fn build(&mut self, depth: u8, room: (usize, usize), entries: std::ops::Range<usize>) -> Leaf {
+        let leaf = Leaf::build(&mut self.arena, depth, room.0, room.1, &self.moving[entries]);
+        self.slots += leaf.capacity() as u64;
+        leaf
     }
 
     fn split(&mut self, n: usize, key: K) {
-        let depth = self.leaves[n].depth();
+        let leaf = self.take(n);
+        let depth = leaf.depth();
         if depth == self.depth {
             self.directory = self.directory.iter().flat_map(|n| [*n, *n]).collect();
             self.depth += 1;
         }
-        let bit = 63 - u32::from(depth);
-        let entries = self.entries(&self.leaves[n]);
-        let (low, high) = entries.split_at(entries.partition_point(|e| e.key.prefix() >> bit & 1 == 0));
-        self.replace(n, depth + 1, self.capacity_for(low.len() + 1), low);
-        let capacity = self.capacity_for(high.len() + 1);
-        let leaf = Leaf::build(&mut self.arena, depth + 1, capacity, high);
-        self.slots += leaf.capacity() as u64;
+        let middle = self.part(leaf.len(), 63 - u32::from(depth));
+        let high = leaf.len() - middle;
+        let others = self.slots + (high * self.share() / 100) as u64;
+        self.leaves[n] = self.build(depth + 1, self.room_for(middle + 1, others), 0..middle);
+        let upper = self.build(depth + 1, self.room_for(high + 1, self.slots), middle..leaf.len());
         let span = 1usize << (self.depth - depth);
         let first = self.directory_at(key) / span * span;
         self.directory[first + span / 2..first + span].fill(self.leaves.len() as u32);
-        self.leaves.push(leaf);
+        self.leaves.push(upper);
+    }
+
+    /// Parts the first `n` entries taken by a bit of their prefix; returns how many have none. Only those of one cluster
+    /// can be out of order.
+    fn part(&mut self, n: usize, bit: u32) -> usize {
+        let is_low = |e: &Entry<K>| e.key.prefix() >> bit & 1 == 0;
+        let moving = &mut self.moving[..n];
+        let first = moving.iter().position(|e| !is_low(e)).unwrap_or(n);
+        let last = moving.iter().rposition(is_low).map_or(0, |at| at + 1);
+        if first < last {
+            moving[first..last].sort_unstable_by_key(|e| !is_low(e));
+        }
+        moving.iter().filter(|e| is_low(e)).count()
     }
 
     /// A leaf that has become nearly empty gives its slots back.
     fn shrink(&mut self, n: usize) {
         let leaf = &self.leaves[n];
         if leaf.capacity() > 64 && leaf.len() * 4 < leaf.capacity() {
-            let capacity = self.capacity_for(leaf.len() + 1);
-            self.rebuild(n, capacity);
+            self.rebuild(n, 0);
         }
     }
 }
@@ -284,14 +304,24 @@ mod tests {
             }
         }
         assert_eq!(table.len(), model.len() as u64);
-        let mut cursor = Cursor::START;
-        let all: Vec<_> =
-            std::iter::from_fn(|| table.next(&mut cursor)).map(|(k, l)| ((k, l.key_bytes()), l)).collect();
+        let after = |from: Option<(u64, u8)>, most: usize| {
+            let mut found = Vec::new();
+            table.visit(from, |k, l| {
+                found.push(((k, l.key_bytes()), l));
+                found.len() < most
+            });
+            found
+        };
+        let all = after(None, usize::MAX);
         assert!(all.iter().copied().eq(model.iter().map(|(k, l)| (*k, *l))), "walked in order");
-        for ((key, len), l) in &model {
+        for (n, ((key, len), l)) in model.iter().enumerate() {
             assert_eq!(table.get(*key, *len), Some(*l));
-            let next = table.next(&mut table.seek(*key, *len));
-            assert_eq!(next, Some((*key, *l)));
+            // Each look sorts a cluster; clustered keys are all in three.
+            if spread || n % 16 == 0 {
+                assert_eq!(after(Some((*key, *len)), 1), [((*key, *len), *l)]);
+                let between = after(Some((*key, *len + 1)), 3);
+                assert!(between.iter().eq(all[n + 1..].iter().take(3)), "from keys that are not there");
+            }
         }
     }
 
@@ -323,10 +353,10 @@ mod tests {
     #[test]
     fn a_long_pair_costs_its_key_and_24_bytes() {
         for key_bytes in [9u8, 12, 16] {
-            let mut table = Table::<(u64, u64)>::default();
+            let mut table = Table::<[u64; 2]>::default();
             let mut rng = Seed(u64::from(key_bytes)).rng();
             for n in 1..=200_000u64 {
-                table.insert((rng.next_u64(), n), loc(n, key_bytes));
+                table.insert([rng.next_u64(), n], loc(n, key_bytes));
                 if (n.is_power_of_two() && n > 1000) || n % 9_973 == 0 {
                     let bytes = table.entry_bytes() + table.directory_bytes();
                     assert!(bytes <= table.len() * (24 + u64::from(key_bytes)), "{n}: {bytes}");

@@ -79,7 +79,7 @@ impl GroupSource for Payload {
         if self.unreadable { Err(SourceError) } else { Ok(&self.bytes) }
     }
 
-    fn parse(&self, payload: &[u8], visit: &mut dyn FnMut(Member)) -> Result<(), Refusal> {
+    fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Refusal> {
         let end = |m: &Member| m.key.end.max(m.value.end).next_multiple_of(4) as usize;
         for m in &self.members {
             if end(m) > payload.len() {

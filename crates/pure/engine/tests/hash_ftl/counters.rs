@@ -19,8 +19,8 @@ fn every_page_has_a_cause() {
         let (log, ftl, stats) = (bench.store.log_stats(), bench.store.ftl_stats(), bench.store.stats());
         let pages: u64 = log.pages_programmed.iter().sum();
         assert_eq!(pages, bench.flash.stats().pages_programmed);
-        let [user, gc, checkpoint, map, invalid] = log.bytes_appended;
-        assert_eq!((user, gc, checkpoint), (ftl.kv_bytes_written, stats.gc_bytes_copied, 0));
+        let [user, gc, checkpoint, table, map, invalid] = log.bytes_appended;
+        assert_eq!((user, gc, checkpoint, table), (ftl.kv_bytes_written, stats.gc_bytes_copied, 0, 0));
         assert_eq!(user, 6000 * u64::from(config.grains(16 + 8 + 150) * config.grain_bytes));
         assert_eq!(map, ftl.table_pages_written.iter().sum::<u64>() * 1024);
         assert_eq!(invalid, ftl.invalid_bytes_written + ftl.invalid_pages_moved * 1024);

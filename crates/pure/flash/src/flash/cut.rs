@@ -3,7 +3,8 @@
 use super::Flash;
 use super::jobs::JobKind;
 use crate::nand::{Media, PowerCut};
-use saker_medium::{Ring, SegmentId};
+use saker_medium::planted::{self, Fault};
+use saker_medium::{PageAddr, Ring, SegmentId, SlotId};
 use saker_sim::Seed;
 
 impl<M: Media> Flash<M> {
@@ -22,7 +23,9 @@ impl<M: Media> Flash<M> {
                 JobKind::Program { at, slot, .. } if started && fate == 0 => {
                     let _ = media.program(at, ring.data(slot), ring.oob(slot));
                 }
-                JobKind::Program { at, .. } if started && fate == 1 => media.tear(at),
+                JobKind::Program { at, slot, .. } if started && fate == 1 => {
+                    tear(&mut media, at, &ring, slot)
+                }
                 JobKind::Erase { segment, .. } if started && fate == 0 => {
                     let _ = media.erase(segment);
                 }
@@ -37,6 +40,17 @@ impl<M: Media> Flash<M> {
         }
         (media, ring)
     }
+}
+
+fn tear<M: Media>(media: &mut M, at: PageAddr, ring: &Ring, slot: SlotId) {
+    if planted::is(Fault::TornPagesPass) {
+        let mut data = ring.data(slot).to_vec();
+        let middle = data.len() / 2;
+        data[middle] ^= 1;
+        let _ = media.program(at, &data, ring.oob(slot));
+        return;
+    }
+    media.tear(at);
 }
 
 /// An interrupted erase leaves each page as it was or unreadable.

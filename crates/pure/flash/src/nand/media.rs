@@ -49,6 +49,8 @@ pub trait Media {
     fn shape(&self) -> Shape;
     /// A page.
     fn cell(&self, at: PageAddr) -> Cell<'_>;
+    /// Brings in the memory that all pages will need, where they are kept in memory.
+    fn bring_in(&mut self) {}
     /// Programs an erased page.
     fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError>;
     /// Erases a segment and raises its epoch.

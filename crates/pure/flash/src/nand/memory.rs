@@ -5,6 +5,9 @@ use super::{Cell, Media, Shape};
 use saker_medium::{Geometry, MediaError, PageAddr, PowerHistory, SegmentId, advice};
 use std::sync::Arc;
 
+/// Memory of erased segments that is kept for the next ones: giving it back and taking it again would zero it twice.
+const KEPT_BYTES_MAX: usize = 32 << 20;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
@@ -25,10 +28,6 @@ struct Segment {
 impl Segment {
     /// Makes room for the pages up to `n`, and says what the page holds now.
     fn put(&mut self, n: usize, state: State, data: &[u8], oob: &[u8], g: &Geometry) -> State {
-        if self.data.capacity() == 0 {
-            self.data.reserve_exact(g.segment_bytes() as usize);
-            advice::will_use(&self.data);
-        }
         while self.states.len() < n {
             self.push(State::Erased, &[], &[], g);
         }
@@ -54,6 +53,10 @@ impl Segment {
 #[derive(Clone, Debug)]
 pub struct MemMedia {
     shape: Shape,
+    /// Memory of segments that was brought in ahead of use. A copy has none.
+    ready: Vec<Vec<u8>>,
+    /// Whether all memory of erased segments is kept for the next ones.
+    keeps: bool,
     segments: Vec<Arc<Segment>>,
     history: PowerHistory,
     programmed: u64,
@@ -64,7 +67,7 @@ impl MemMedia {
     pub fn new(shape: Shape) -> Self {
         let blank = Arc::new(Segment::default());
         let segments = (0..shape.geometry.segments).map(|_| Arc::clone(&blank)).collect();
-        Self { shape, segments, history: PowerHistory::Clean, programmed: 0 }
+        Self { shape, ready: Vec::new(), keeps: false, segments, history: PowerHistory::Clean, programmed: 0 }
     }
 
     /// Says how the last run ended; the next power-on sees it.
@@ -76,8 +79,19 @@ impl MemMedia {
     fn put(&mut self, at: PageAddr, state: State, data: &[u8], oob: &[u8]) -> State {
         let g = self.shape.geometry;
         let s = Arc::make_mut(&mut self.segments[g.segment_of(at).0 as usize]);
+        if s.data.capacity() == 0 {
+            s.data =
+                self.ready.pop().filter(|memory| memory.capacity() > 0).unwrap_or_else(|| new_segment(&g));
+        }
         s.put(g.index_of(at) as usize, state, data, oob, &g)
     }
+}
+
+/// Memory for the data of a segment, not touched yet.
+fn new_segment(g: &Geometry) -> Vec<u8> {
+    let memory = Vec::with_capacity(g.segment_bytes() as usize);
+    advice::will_use(&memory);
+    memory
 }
 
 impl Media for MemMedia {
@@ -103,6 +117,17 @@ impl Media for MemMedia {
         }
     }
 
+    fn bring_in(&mut self) {
+        let g = self.shape.geometry;
+        let bare = self.segments.iter().filter(|s| s.data.capacity() == 0).count();
+        for _ in self.ready.len()..bare {
+            let memory = new_segment(&g);
+            advice::bring_in(&memory);
+            self.ready.push(memory);
+        }
+        self.keeps = true;
+    }
+
     fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError> {
         let was = self.put(at, State::Programmed, data, oob);
         self.programmed += u64::from(was != State::Programmed);
@@ -112,7 +137,15 @@ impl Media for MemMedia {
     fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError> {
         let s = &mut self.segments[segment.0 as usize];
         self.programmed -= s.states.iter().filter(|s| **s == State::Programmed).count() as u64;
-        *s = Arc::new(Segment { epoch: s.epoch + 1, ..Segment::default() });
+        let erased = Arc::new(Segment { epoch: s.epoch + 1, ..Segment::default() });
+        let old = std::mem::replace(s, erased);
+        if (self.keeps || self.ready.len() < KEPT_BYTES_MAX / self.shape.geometry.segment_bytes() as usize)
+            && let Some(old) = Arc::into_inner(old)
+        {
+            let mut memory = old.data;
+            memory.clear();
+            self.ready.push(memory);
+        }
         Ok(())
     }
 
@@ -148,6 +181,25 @@ impl Media for MemMedia {
 mod tests {
     use super::*;
     use saker_medium::Geometry;
+
+    #[test]
+    fn memory_brought_in_changes_nothing() {
+        let geometry = Geometry { page_bytes: 64, oob_bytes: 8, segment_pages: 4, segments: 2 };
+        let shape = Shape { geometry, channels: 1, luns: 2 };
+        let (mut plain, mut ready) = (MemMedia::new(shape), MemMedia::new(shape));
+        ready.bring_in();
+        assert_eq!(ready.ready.len(), 2);
+        for m in [&mut plain, &mut ready] {
+            m.program(PageAddr(1), &[7; 64], &[1; 8]).expect("erased");
+            m.erase(SegmentId(0)).expect("sound");
+            m.program(PageAddr(2), &[9; 64], &[2; 8]).expect("erased");
+        }
+        for page in 0..8 {
+            let (a, b) = (plain.cell(PageAddr(page)), ready.cell(PageAddr(page)));
+            assert_eq!(format!("{a:?}"), format!("{b:?}"), "page {page}");
+        }
+        assert_eq!((ready.ready.len(), ready.bytes_in_use()), (1, plain.bytes_in_use()));
+    }
 
     #[test]
     fn a_fork_shares_until_one_side_writes() {

@@ -1,17 +1,19 @@
 //! Host memory as the device sees it.
 
 mod arena;
-mod copy;
+pub(crate) mod copy;
 mod error;
 mod gate;
 mod mapping;
 mod pages;
+mod pieces;
 mod prps;
 mod region;
 mod space;
 mod window;
 
 pub use error::{ArenaFull, DmaError, DmaFault, MapError};
+pub use pieces::{gather, scatter};
 pub use prps::prp_pieces;
 pub use region::DmaRegion;
 pub use space::DmaSpace;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::completion::PAYLOAD_BYTES;
 use super::doorbell::Doorbell;
 use super::memory::RingMemory;
-use super::{DoorbellKind, Doorbells, RingError, SqFull, distance, next};
+use super::{AHEAD, DoorbellKind, Doorbells, RingError, SqFull, behind, distance, next};
 use crate::dma::{DmaRegion, DmaSpace};
-use crate::entry::{CQE_WORDS, Cqe, SQE_WORDS, Sqe, cqe_from_words, phase, sqe_words};
+use crate::entry::{CQE_WORDS, Cqe, SQE_WORDS, Sqe, cqe_from_words, phase, sq_head, sqe_words, with_cid};
+use saker_nvme::padded_words;
 
 /// A submission queue and its completion queue, both in arena pages that the pair owns.
 ///
@@ -18,6 +19,8 @@ pub struct HostQueuePair {
     cq: RingMemory<CQE_WORDS>,
     sq_tail: u32,
     sq_head: u32,
+    /// Entries behind the tail that are known to be free.
+    sq_room: u32,
     cq_head: u32,
     phase: bool,
     in_flight: u32,
@@ -48,6 +51,7 @@ impl HostQueuePair {
             cq: RingMemory::new(space, cq_pages.iova(), cq_entries)?,
             sq_tail: 0,
             sq_head: 0,
+            sq_room: 0,
             cq_head: 0,
             phase: true,
             in_flight: 0,
@@ -65,7 +69,23 @@ impl HostQueuePair {
     /// [`SqFull`] if the entry after the tail is the head that completions reported last.
     #[inline]
     pub fn submit(&mut self, sqe: &Sqe) -> Result<(), SqFull> {
-        self.push(sqe_words(sqe))?;
+        self.submit_words(sqe_words(sqe))
+    }
+
+    /// [`submit`](Self::submit) with command identifier `cid` in the place of the entry's.
+    ///
+    /// # Errors
+    /// As for `submit`.
+    #[inline]
+    pub(crate) fn submit_as(&mut self, sqe: &Sqe, cid: u16) -> Result<(), SqFull> {
+        let mut words = sqe_words(sqe);
+        words[0] = with_cid(words[0], cid);
+        self.submit_words(words)
+    }
+
+    #[inline]
+    fn submit_words(&mut self, words: [u64; SQE_WORDS]) -> Result<(), SqFull> {
+        self.push(words)?;
         self.in_flight += 1;
         Ok(())
     }
@@ -80,15 +100,42 @@ impl HostQueuePair {
         self.push(zerocopy::transmute!(*payload))
     }
 
+    /// [`submit_payload`](Self::submit_payload) of up to 64 bytes, with zeros behind them.
+    ///
+    /// # Errors
+    /// [`SqFull`] as for [`submit`](Self::submit).
+    #[inline]
+    pub(crate) fn submit_part(&mut self, part: &[u8]) -> Result<(), SqFull> {
+        self.push(padded_words(part))
+    }
+
     #[inline]
     fn push(&mut self, words: [u64; SQE_WORDS]) -> Result<(), SqFull> {
-        let after = next(self.sq_tail, self.sq.entries());
-        if after == self.sq_head {
+        if self.sq_room == 0 && self.look_for_room() == 0 {
             return Err(SqFull);
         }
+        if self.sq_room > AHEAD {
+            self.prefetch(AHEAD);
+        }
         self.sq.store(self.sq_tail, words);
-        self.sq_tail = after;
+        self.sq_tail = next(self.sq_tail, self.sq.entries());
+        self.sq_room -= 1;
         Ok(())
+    }
+
+    /// The controller's core has read what is free now: its lines are taken back together.
+    #[inline(never)]
+    fn look_for_room(&mut self) -> u32 {
+        self.sq_room = self.free_entries();
+        for n in 0..self.sq_room.min(AHEAD) {
+            self.prefetch(n);
+        }
+        self.sq_room
+    }
+
+    #[inline]
+    fn prefetch(&self, n: u32) {
+        self.sq.prefetch_to_write(behind(self.sq_tail, n, self.sq.entries()));
     }
 
     /// Announces everything submitted to the controller.
@@ -101,16 +148,33 @@ impl HostQueuePair {
     /// the entry again after [`ring_cq`](Self::ring_cq).
     #[inline]
     pub fn poll(&mut self) -> Option<Cqe> {
+        self.poll_words().map(cqe_from_words)
+    }
+
+    /// [`poll`](Self::poll); words stay in registers where entries would be copied.
+    #[inline]
+    pub(crate) fn poll_words(&mut self) -> Option<[u64; CQE_WORDS]> {
         let word = self.cq.acquire(self.cq_head, 1);
         if phase(word) != self.phase {
             return None;
         }
-        let cqe = cqe_from_words([self.cq.load_word(self.cq_head, 0), word]);
+        let words = [self.cq.load_word(self.cq_head, 0), word];
         self.cq_head = next(self.cq_head, self.cq.entries());
         self.phase ^= self.cq_head == 0;
         self.in_flight = self.in_flight.saturating_sub(1);
-        self.take_head(u32::from(cqe.sqhd.get()));
-        Some(cqe)
+        self.take_head(u32::from(sq_head(word)));
+        Some(words)
+    }
+
+    /// Whether the `n`th of the completions that come next has been posted (1 is the next), and so all before it. Waiting
+    /// for it leaves the cache lines of those before to the controller, which writes them. With payload in the queue it is
+    /// only a guess; it holds at the latest when everything in flight has completed, for an `n` of at most
+    /// [`in_flight`](Self::in_flight).
+    #[inline]
+    pub fn has_completed(&self, n: u32) -> bool {
+        let (at, entries) = (self.cq_head + n.saturating_sub(1), self.cq.entries());
+        let (at, wrapped) = if at >= entries { (at - entries, true) } else { (at, false) };
+        at < entries && phase(self.cq.acquire(at, 1)) == (self.phase ^ wrapped)
     }
 
     /// Takes the payload that follows the completion just [polled](Self::poll), 14 bytes an entry, into `out`. Only for

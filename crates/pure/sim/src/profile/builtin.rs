@@ -9,7 +9,7 @@ macro_rules! shipped {
 }
 
 /// Name and text. The order is the order of every list, so it never changes; new ones go to the end.
-static SHIPPED: [(&str, &str); 8] = shipped![
+static SHIPPED: [(&str, &str); 10] = shipped![
     "default",
     "saker-low",
     "saker-mid",
@@ -17,6 +17,8 @@ static SHIPPED: [(&str, &str); 8] = shipped![
     "cosmos-plus",
     "nvmevirt-970pro",
     "tiny",
+    "samsung-kvssd",
+    "fixed",
     "kvvirt",
 ];
 

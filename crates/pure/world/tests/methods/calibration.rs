@@ -3,7 +3,7 @@
 use saker_host::transfer::{Auto, CostTable, Method, Objective};
 use saker_host::{Pacing, TransferPolicy};
 use saker_sim::profile::Profile;
-use saker_world::calibrate::{calibrate, measure, response};
+use saker_world::calibrate::{Load, calibrate, measure, response};
 
 fn profile(name: &str) -> Profile {
     Profile::builtin(name).expect("built in")
@@ -23,7 +23,7 @@ fn auto_is_near_the_best(name: &str, pacing: Pacing) {
     let table = calibrate(&profile, pacing).expect("measures").table;
     let policy = TransferPolicy::Auto(Auto { objective: Objective::Time(table) });
     let chosen = response(&profile, &SIZES, &policy, pacing).expect("runs");
-    let single: CostTable = measure(&profile, pacing, &SIZES).expect("runs");
+    let single: CostTable = measure(&profile, pacing, Load::ONE, &SIZES).expect("runs");
     for (auto, row) in chosen.iter().zip(&single.rows) {
         let best = best(row);
         assert!(*auto <= best + best / 50, "{name}, {} bytes: {auto} ns, best {row:?}", row.0);
@@ -48,7 +48,7 @@ fn thresholds_are_where_the_winner_changes() {
     let adaptive = calibrate(&profile, Pacing::Passthrough).expect("measures").adaptive;
     let t1 = adaptive.threshold1;
     assert!(t1 > 4, "{adaptive:?}");
-    let rows = measure(&profile, Pacing::Passthrough, &[t1 - 1, t1]).expect("runs").rows;
+    let rows = measure(&profile, Pacing::Passthrough, Load::ONE, &[t1 - 1, t1]).expect("runs").rows;
     let of = |n: usize, m: Method| rows[n].1[m.index()].expect("carried");
     assert!(of(0, Method::Piggyback) < of(0, Method::Prp), "{t1}: {rows:?}");
     assert!(of(1, Method::Piggyback) >= of(1, Method::Prp), "{t1}: {rows:?}");
@@ -59,7 +59,7 @@ fn thresholds_are_where_the_winner_changes() {
 #[test]
 fn responses_on_the_board() {
     let sizes = [4, 32, 64, 128, 256, 512, 1024, 2048, 4096, 4100, 4160, 4224, 8192];
-    let table = measure(&profile("cosmos-plus"), Pacing::Passthrough, &sizes).expect("runs");
+    let table = measure(&profile("cosmos-plus"), Pacing::Passthrough, Load::ONE, &sizes).expect("runs");
     for (bytes, costs) in &table.rows {
         println!("{bytes}: {costs:?}");
     }

@@ -5,6 +5,7 @@ mod bytes;
 mod calibration;
 mod cuts;
 mod fragments;
+mod fuzz;
 mod lifecycle;
 mod policy;
 mod reads;
@@ -12,6 +13,7 @@ mod rig;
 mod runs;
 mod sgl;
 mod traffic;
+mod workloads;
 
 /// Cases of a property: `check` by default, `soak` with `SAKER_TIER=soak`.
 #[expect(

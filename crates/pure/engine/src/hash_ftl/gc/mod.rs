@@ -129,7 +129,7 @@ impl HashFtl {
             Stream::User | Stream::Gc => self.collect_data(m, w),
             Stream::Map => self.collect_sections(m, w),
             Stream::Invalid => self.collect_mappings(m),
-            Stream::Checkpoint => unreachable!("this store has no checkpoints"),
+            Stream::Checkpoint | Stream::Table => unreachable!("this store has neither"),
         };
         match step {
             Step::Done(Ok(Progress::Some)) => Step::Done(Background::Worked),

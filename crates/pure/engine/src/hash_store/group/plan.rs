@@ -25,6 +25,12 @@ pub struct Planned {
 pub struct Plan {
     /// The members in their order.
     pub members: Vec<Planned>,
+    /// Pairs that are stored.
+    pub pairs: u64,
+    /// Bytes that these count with.
+    pub pair_bytes: u64,
+    /// Members that do not store: what becomes of them depends on the store.
+    pub others: u64,
     seen: Vec<u32>,
     /// A payload that does not land in one piece.
     pub payload: Vec<u8>,
@@ -52,9 +58,33 @@ impl Plan {
         None
     }
 
+    fn clear(&mut self) {
+        self.members.clear();
+        (self.pairs, self.pair_bytes, self.others) = (0, 0, 0);
+    }
+
+    /// Takes a member in. What becomes of a store does not depend on what is there.
+    #[inline]
+    fn take(&mut self, member: Member, place: Option<Place>, value_bytes_max: u32) {
+        let (mut role, mut result) = (Role::Nothing, Ok(()));
+        if member.op != GroupOp::Store {
+            self.others += 1;
+        } else if member.value.len() > value_bytes_max as usize {
+            (role, result) = (Role::RefusedPair, Err(KvError::ValueSize));
+        } else if place.is_none() {
+            (role, result) = (Role::RefusedPair, Err(KvError::KeySize));
+        } else {
+            role = Role::Pair;
+            self.pairs += 1;
+            self.pair_bytes += u64::from(counted_bytes(&member));
+        }
+        self.members.push(Planned { member, place, role, result });
+    }
+
     /// Whether anything will change.
     pub fn writes(&self) -> bool {
-        self.members.iter().any(|p| matches!(p.role, Role::Pair | Role::Tombstone))
+        self.pairs > 0
+            || self.others > 0 && self.members.iter().any(|p| matches!(p.role, Role::Pair | Role::Tombstone))
     }
 }
 
@@ -76,8 +106,8 @@ impl HashStore {
         payload: &[u8],
         w: &mut W,
     ) -> Result<(), GroupError<G::Malformed>> {
-        let Self { plan, index, .. } = self;
-        plan.members.clear();
+        let Self { plan, index, config, .. } = self;
+        plan.clear();
         let early = W::TOUCHES && !source.only_writes();
         source
             .parse(payload, &mut |member| {
@@ -87,27 +117,22 @@ impl HashStore {
                 {
                     index.touch(place, w);
                 }
-                plan.members.push(Planned { member, place, role: Role::Nothing, result: Ok(()) });
+                plan.take(member, place, config.value_bytes_max);
             })
             .map_err(GroupError::Malformed)?;
-        let has_writes = plan.members.iter().any(|p| p.member.op.is_write());
+        let has_writes =
+            plan.others < plan.members.len() as u64 || plan.members.iter().any(|p| p.member.op.is_write());
         match if has_writes { plan.duplicate() } else { None } {
             Some(at) => Err(GroupError::Duplicate(at)),
             None => Ok(()),
         }
     }
 
-    /// Gives every member its role.
-    #[inline]
+    /// Gives their roles to the members that do not store.
     pub(super) fn assign(&mut self) {
-        let Self { plan, index, config, .. } = self;
-        for p in &mut plan.members {
+        let Self { plan, index, .. } = self;
+        for p in plan.members.iter_mut().filter(|p| p.member.op != GroupOp::Store) {
             (p.role, p.result) = match (p.member.op, p.place) {
-                (GroupOp::Store, _) if p.member.value.len() > config.value_bytes_max as usize => {
-                    (Role::RefusedPair, Err(KvError::ValueSize))
-                }
-                (GroupOp::Store, None) => (Role::RefusedPair, Err(KvError::KeySize)),
-                (GroupOp::Store, Some(_)) => (Role::Pair, Ok(())),
                 (_, None) => (Role::Nothing, Err(KvError::KeySize)),
                 (GroupOp::Delete, Some(place)) if index.get(place).is_some() => (Role::Tombstone, Ok(())),
                 (GroupOp::Retrieve, Some(_)) => (Role::Nothing, Ok(())),

@@ -1,0 +1,50 @@
+//! Block namespaces over the network.
+
+use saker_realtime::{Block, ImagePlan, Kv, NamespacePlan};
+
+use crate::support::{serve, url, value};
+
+/// An image with pairs and blocks of 4 KiB.
+fn image(dir: &tempfile::TempDir) -> String {
+    let path = dir.path().join("both.img");
+    let blocks = NamespacePlan::Block { bytes: Some(32 << 20), block_bytes: 4096 };
+    let namespaces = vec![NamespacePlan::Kv { flash_bytes: None }, blocks];
+    let plan = ImagePlan { namespaces, ..ImagePlan::kv(1 << 30, "default", 1) };
+    plan.create(&path).expect("an image");
+    format!("file:{}", path.display())
+}
+
+#[test]
+fn blocks_and_pairs_of_one_target() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let device = image(&dir);
+    let server = serve(&device);
+    for digest in ["none", "both"] {
+        let options = format!("nsid=2&digest={digest}");
+        let mut disk = Block::open(&url(&server, &options)).expect("the block namespace");
+        assert_eq!((disk.block_bytes(), disk.blocks()), (4096, 8192));
+        for (first, blocks) in [(0_u64, 1_usize), (7, 2), (100, 16), (500, 256)] {
+            let stored = value(first as u32, blocks as u32, blocks * 4096);
+            disk.write(first, &stored).expect("written");
+            let mut seen = vec![0; stored.len()];
+            disk.read(first, &mut seen).expect("read");
+            assert!(seen == stored, "{blocks} blocks from {first}, digest {digest}");
+        }
+        disk.trim(7, 1).expect("trimmed");
+        let mut seen = [1; 8192];
+        disk.read(7, &mut seen).expect("read");
+        let second = value(7, 2, 8192)[4096..].to_vec();
+        assert!(seen[..4096] == [0; 4096] && seen[4096..] == second, "trimmed blocks read as zeros");
+        assert!(disk.write(8192, &[0; 4096]).is_err(), "behind the end");
+        disk.flush().expect("flushed");
+        disk.close().expect("closed");
+    }
+    let mut kv = Kv::open(&url(&server, "")).expect("the pairs");
+    kv.put(b"key", b"value").expect("stored");
+    kv.close().expect("closed");
+    server.stop().expect("stopped");
+    let mut disk = Block::open(&format!("{device}?nsid=2")).expect("reopened");
+    let mut seen = vec![0; 256 * 4096];
+    disk.read(500, &mut seen).expect("read");
+    assert!(seen == value(500, 256, 256 * 4096), "what the network wrote is on the image");
+}

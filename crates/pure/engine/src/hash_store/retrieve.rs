@@ -1,0 +1,161 @@
+//! Retrieve: a record is found, checked, and its value delivered.
+
+use super::HashStore;
+use super::group::seal::{Role, WORD_BYTES};
+use super::record::{HEADER_BYTES, Header, Kind};
+use crate::index::Loc;
+use crate::kv::{KvError, Sink};
+use saker_log::{Bytes, Spot};
+use saker_medium::{Medium, Step, ready};
+use saker_sim::{Meter, Unit};
+
+impl HashStore {
+    /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
+    /// Nothing is delivered that does not match the record's checksum.
+    #[inline]
+    pub fn retrieve<M: Medium, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        sink: &mut K,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<u32, KvError>> {
+        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
+        self.enter_pending();
+        w.work(Unit::Probe, 2);
+        let Some(loc) = self.index.get(place) else { return Step::Done(Err(KvError::NotFound)) };
+        if !self.prefetch.is_empty()
+            && let Some(delivered) = self.deliver_prefetched(place, loc, sink, w)
+        {
+            return Step::Done(delivered);
+        }
+        let range = Bytes::new(Spot(loc.position()), loc.bytes());
+        let whole = range.whole(&self.log, m);
+        if whole.is_none()
+            && let Err(e) = ready!(range.resident(&self.log, m))
+        {
+            return Step::Done(Err(e.into()));
+        }
+        w.work(Unit::Decode, 1);
+        w.work(Unit::Compare, 1);
+        w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
+        let copied = if sink.is_copied_by_core() { loc.bytes().min(sink.room()) } else { 0 };
+        w.work(Unit::CopyByte, u64::from(copied));
+        if !self.prefetch.is_empty() {
+            self.note_access(place);
+        }
+        Step::Done(match whole {
+            Some(record) if !loc.is_member() => self.deliver_whole(key, loc, record, sink),
+            _ => self.deliver(key, loc, range, sink, m),
+        })
+    }
+
+    /// Delivers from a record that lies in one piece.
+    #[inline]
+    fn deliver_whole<K: Sink>(
+        &self,
+        key: &[u8],
+        loc: Loc,
+        record: &[u8],
+        sink: &mut K,
+    ) -> Result<u32, KvError> {
+        let value = self.value_in(key, loc, record).ok_or(KvError::Corrupt)?;
+        let wanted = value.len().min(sink.room() as usize);
+        if wanted > 0 {
+            sink.write(0, &value[..wanted]).map_err(|_| KvError::Transfer)?;
+        }
+        Ok(value.len() as u32)
+    }
+
+    /// The value in a record that matches its checksum, its key and its place.
+    #[inline]
+    fn value_in<'r>(&self, key: &[u8], loc: Loc, record: &'r [u8]) -> Option<&'r [u8]> {
+        let header = self.pair_header(loc, record.first_chunk()?)?;
+        let start = HEADER_BYTES as usize + key.len();
+        let used = start + header.value_bytes as usize;
+        let found = record.get(HEADER_BYTES as usize..start)?;
+        let same = usize::from(header.key_bytes) == key.len() && found == key;
+        let intact = same && super::record::record_crc(record.get(4..used)?) == header.crc;
+        if intact { record.get(start..used) } else { None }
+    }
+
+    /// The header of a pair of this store, as long as its place says.
+    #[inline]
+    fn pair_header(&self, loc: Loc, bytes: &[u8; HEADER_BYTES as usize]) -> Option<Header> {
+        let header = Header::decode(bytes)?;
+        let fits = header.kind == Kind::Pair && header.record_bytes() == loc.record_bytes();
+        (fits && header.owner == self.config.owner).then_some(header)
+    }
+
+    pub(super) fn deliver<M: Medium, K: Sink>(
+        &self,
+        key: &[u8],
+        loc: Loc,
+        range: Bytes,
+        sink: &mut K,
+        m: &M,
+    ) -> Result<u32, KvError> {
+        let (start, value_bytes) = self.verify(key, loc, range, m)?;
+        self.copy_value(range, start, value_bytes.min(sink.room()), sink, m)?;
+        Ok(value_bytes)
+    }
+
+    /// Gives `wanted` bytes of a resident value, which begins at `start`, to the sink.
+    pub(super) fn copy_value<M: Medium, K: Sink>(
+        &self,
+        range: Bytes,
+        start: u32,
+        wanted: u32,
+        sink: &mut K,
+        m: &M,
+    ) -> Result<(), KvError> {
+        let mut done = 0;
+        while done < wanted {
+            let chunk = range.chunk(&self.log, m, start + done);
+            let n = chunk.len().min((wanted - done) as usize);
+            sink.write(done, &chunk[..n]).map_err(|_| KvError::Transfer)?;
+            done += n as u32;
+        }
+        Ok(())
+    }
+
+    /// Checks a resident record against its checksum, its key and its place. Returns where in it the value begins, and
+    /// the value's length.
+    #[inline]
+    pub(super) fn verify<M: Medium>(
+        &self,
+        key: &[u8],
+        loc: Loc,
+        range: Bytes,
+        m: &M,
+    ) -> Result<(u32, u32), KvError> {
+        if loc.is_member() {
+            return self.verify_member(key, loc, m);
+        }
+        let mut head = [0; HEADER_BYTES as usize + 16];
+        let known = HEADER_BYTES as usize + key.len();
+        range.copy_to(&self.log, m, 0, &mut head[..known]);
+        let header = self.pair_header(loc, head.first_chunk().expect("longer than a header"));
+        let header = header.ok_or(KvError::Corrupt)?;
+        let same = usize::from(header.key_bytes) == key.len() && &head[HEADER_BYTES as usize..known] == key;
+        let used = HEADER_BYTES + u32::from(header.key_bytes) + header.value_bytes;
+        if !same || self.records().range_crc(range, used, m) != header.crc {
+            return Err(KvError::Corrupt);
+        }
+        Ok((known as u32, header.value_bytes))
+    }
+
+    /// The same for a member of a group.
+    fn verify_member<M: Medium>(&self, key: &[u8], loc: Loc, m: &M) -> Result<(u32, u32), KvError> {
+        let spot = Spot(loc.position());
+        let seal = self.records().seal_at(spot, loc.bytes(), m).filter(|s| s.bytes() == loc.bytes());
+        let seal = seal.filter(|s| s.role == Role::Pair && usize::from(s.key_bytes) == key.len());
+        let seal = seal.ok_or(KvError::Corrupt)?;
+        let mut found = [0; 16];
+        Bytes::new(spot, loc.bytes()).copy_to(&self.log, m, WORD_BYTES, &mut found[..key.len()]);
+        if found[..key.len()] != *key || !self.records().is_intact(spot, &seal, m) {
+            return Err(KvError::Corrupt);
+        }
+        Ok((seal.value_at(), seal.value_bytes))
+    }
+}

@@ -1,0 +1,177 @@
+//! How much data a command moves, and which way: told by its fields, whatever its data pointer says.
+
+use zerocopy::FromBytes;
+
+use crate::identify::{NvmNamespace, cns};
+use crate::nvm::DsmRange;
+use crate::vendor::opcode as vendor;
+use crate::{IDENTIFY_BYTES, Sqe, admin, kv, nvm};
+
+/// Data of a command, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transfer {
+    /// None.
+    None,
+    /// From the host.
+    ToDevice(u64),
+    /// To the host.
+    ToHost(u64),
+}
+
+impl Transfer {
+    /// Bytes, whichever way.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::ToDevice(bytes) | Self::ToHost(bytes) => bytes,
+        }
+    }
+}
+
+/// What the namespace that a command names consists of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contents {
+    /// Pairs.
+    Kv,
+    /// Logical blocks.
+    Blocks {
+        /// Bytes of a block.
+        block_bytes: u32,
+    },
+}
+
+impl Contents {
+    /// Data of an I/O command; unknown commands have none.
+    #[must_use]
+    pub const fn transfer(self, sqe: &Sqe) -> Transfer {
+        match self {
+            Self::Kv => of_kv(sqe),
+            Self::Blocks { block_bytes } => of_blocks(sqe, block_bytes),
+        }
+    }
+
+    /// Whether executing an I/O command twice is as good as once, whatever other hosts do in between. A Flush is none: it
+    /// vouches for what was completed before it.
+    #[must_use]
+    pub const fn only_reads(self, sqe: &Sqe) -> bool {
+        match self {
+            Self::Kv => matches!(sqe.opcode, kv::opcode::RETRIEVE | kv::opcode::LIST | kv::opcode::EXIST),
+            Self::Blocks { .. } => matches!(sqe.opcode, nvm::opcode::READ),
+        }
+    }
+}
+
+const fn of_kv(sqe: &Sqe) -> Transfer {
+    let bytes = sqe.cdw10.get() as u64;
+    match sqe.opcode {
+        kv::opcode::STORE | vendor::GROUP | vendor::GROUP_PREFETCH => Transfer::ToDevice(bytes),
+        kv::opcode::RETRIEVE | kv::opcode::LIST | vendor::GROUP_RESULTS => Transfer::ToHost(bytes),
+        _ => Transfer::None,
+    }
+}
+
+const fn of_blocks(sqe: &Sqe, block_bytes: u32) -> Transfer {
+    let bytes = ((sqe.cdw12.get() & 0xFFFF) as u64 + 1) * block_bytes as u64;
+    match sqe.opcode {
+        nvm::opcode::WRITE => Transfer::ToDevice(bytes),
+        nvm::opcode::READ => Transfer::ToHost(bytes),
+        nvm::opcode::DATASET_MANAGEMENT => {
+            Transfer::ToDevice(((sqe.cdw10.get() & 0xFF) as u64 + 1) * size_of::<DsmRange>() as u64)
+        }
+        _ => Transfer::None,
+    }
+}
+
+/// Data of an admin command; `None` for one that is not known here.
+#[must_use]
+pub const fn of_admin(sqe: &Sqe) -> Option<Transfer> {
+    match sqe.opcode {
+        admin::opcode::IDENTIFY => Some(Transfer::ToHost(IDENTIFY_BYTES as u64)),
+        admin::opcode::GET_LOG_PAGE => {
+            let numd = (sqe.cdw10.get() >> 16) as u64 | ((sqe.cdw11.get() & 0xFFFF) as u64) << 16;
+            Some(Transfer::ToHost((numd + 1) * 4))
+        }
+        admin::opcode::SET_FEATURES
+        | admin::opcode::GET_FEATURES
+        | admin::opcode::ABORT
+        | admin::opcode::FORMAT_NVM
+        | admin::opcode::ASYNC_EVENT_REQUEST
+        | admin::opcode::KEEP_ALIVE => Some(Transfer::None),
+        _ => None,
+    }
+}
+
+/// What the answer to an Identify Namespace (CNS 00h) tells of the namespace: NSID and blocks.
+#[must_use]
+pub fn blocks_told(sqe: &Sqe, data: &[u8]) -> Option<(u32, Contents)> {
+    if sqe.opcode != admin::opcode::IDENTIFY || sqe.cdw10.get() as u8 != cns::NAMESPACE {
+        return None;
+    }
+    let (page, _) = NvmNamespace::read_from_prefix(data).ok()?;
+    Some((sqe.nsid.get(), Contents::Blocks { block_bytes: page.block_bytes()? }))
+}
+
+/// As [`Contents::only_reads`], of an admin command.
+#[must_use]
+pub const fn admin_only_reads(sqe: &Sqe) -> bool {
+    matches!(sqe.opcode, admin::opcode::IDENTIFY | admin::opcode::GET_LOG_PAGE | admin::opcode::GET_FEATURES)
+}
+
+/// Whether a command needs memory that host and device share. Buses that move data by commands have none: there, groups
+/// are the vendor commands that remain.
+#[must_use]
+pub const fn needs_shared_memory(sqe: &Sqe) -> bool {
+    sqe.opcode >= FIRST_VENDOR_OPCODE
+        && !matches!(sqe.opcode, vendor::GROUP | vendor::GROUP_RESULTS | vendor::GROUP_PREFETCH)
+}
+
+/// Opcodes from here on are vendor specific (Base, "Opcode" of Command Dword 0).
+const FIRST_VENDOR_OPCODE: u8 = 0x80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sqe(opcode: u8, cdw10: u32, cdw11: u32, cdw12: u32) -> Sqe {
+        let mut sqe = Sqe::new(opcode, 1);
+        (sqe.cdw10, sqe.cdw11, sqe.cdw12) = (cdw10.into(), cdw11.into(), cdw12.into());
+        sqe
+    }
+
+    #[test]
+    fn pairs() {
+        let of = |opcode| Contents::Kv.transfer(&sqe(opcode, 77, 0x0304, 9));
+        assert_eq!([of(0x01), of(0xC5), of(0xC9)], [Transfer::ToDevice(77); 3]);
+        assert_eq!([of(0x02), of(0x06), of(0xC2)], [Transfer::ToHost(77); 3]);
+        assert_eq!([of(0x00), of(0x10), of(0x14), of(0xC0), of(0x55)], [Transfer::None; 5]);
+    }
+
+    #[test]
+    fn blocks_are_counted_from_zero() {
+        let blocks = Contents::Blocks { block_bytes: 512 };
+        assert_eq!(blocks.transfer(&sqe(0x01, 9, 0, 0xABCD_0007)), Transfer::ToDevice(8 * 512));
+        assert_eq!(blocks.transfer(&sqe(0x02, 9, 0, 0)), Transfer::ToHost(512));
+        assert_eq!(blocks.transfer(&sqe(0x09, 0xFF01, 4, 0)), Transfer::ToDevice(32));
+        assert_eq!(blocks.transfer(&sqe(0x00, 9, 0, 7)), Transfer::None);
+        assert!(blocks.only_reads(&sqe(0x02, 0, 0, 0)) && !blocks.only_reads(&sqe(0x06, 0, 0, 0)));
+    }
+
+    #[test]
+    fn log_pages_have_a_length_in_two_parts() {
+        assert_eq!(of_admin(&sqe(0x02, 0x03FF_0005, 0, 0)), Some(Transfer::ToHost(4096)));
+        assert_eq!(of_admin(&sqe(0x02, 0x0000_0005, 1, 0)), Some(Transfer::ToHost(4 * 65_537)));
+        assert_eq!(of_admin(&sqe(0x06, 1, 0, 0)), Some(Transfer::ToHost(4096)));
+        assert_eq!(of_admin(&sqe(0x81, 1, 0, 0)), None);
+    }
+
+    #[test]
+    fn what_needs_shared_memory() {
+        for opcode in [0x00, 0x01, 0x14, 0x7F, 0xC2, 0xC5, 0xC9] {
+            assert!(!needs_shared_memory(&sqe(opcode, 0, 0, 0)), "{opcode:02x}");
+        }
+        for opcode in [0x80, 0xC0, 0xC1, 0xC3, 0xC4, 0xD4, 0xD8, 0xFF] {
+            assert!(needs_shared_memory(&sqe(opcode, 0, 0, 0)), "{opcode:02x}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What a campaign is worth: it finds faults that are planted in the stores.
+
+use crate::power::{Campaign, End, campaign};
+use crate::rig;
+use saker_medium::planted::{Fault, plant};
+
+/// Takes the fault out again, also when a test fails.
+struct Planted;
+
+impl Planted {
+    fn new(fault: Fault) -> Self {
+        plant(Some(fault));
+        Self
+    }
+}
+
+impl Drop for Planted {
+    fn drop(&mut self) {
+        plant(None);
+    }
+}
+
+/// The campaign of the check tier reports violations of that kind with the fault, and none without.
+fn campaign_with(fault: Fault, capacitor: bool, end: End, kind: &str) {
+    let build = rig::small(capacitor, 0);
+    let plan = Campaign { end, stride: 7, recut: 500, recut_stride: 1 };
+    let found = {
+        let _planted = Planted::new(fault);
+        campaign(&build, 0, 1600, plan).violations
+    };
+    println!("{fault:?}: {} violations, such as {:?}", found.len(), found.first());
+    assert!(found.iter().any(|v| v.contains(kind)), "{fault:?} is not found as '{kind}': {found:?}");
+    assert_eq!(campaign(&build, 0, 300, plan).violations, [""; 0], "and without it there are none");
+}
+
+#[test]
+fn a_lost_write_that_completed_is_found() {
+    campaign_with(Fault::OpenPageForgotten, true, End::Cut, "gone, as in version");
+    campaign_with(Fault::OpenPageForgotten, false, End::Killed, "gone, as in version");
+}
+
+#[test]
+fn a_deleted_pair_that_returns_is_found() {
+    campaign_with(Fault::TombstonesDropped, true, End::Cut, "back at version");
+}
+
+#[test]
+fn a_torn_value_is_found() {
+    campaign_with(Fault::TornPagesPass, false, End::Cut, "(torn?)");
+}
