@@ -158,7 +158,7 @@ fn hold(capacitor: bool, end: End, faults: FaultPlan) {
 /// `stride`: every how many events there is a cut in the check tier.
 fn hold_engine(engine: EngineKind, stride: u64, capacitor: bool, end: End, faults: FaultPlan) {
     for seed in 0..tier(1, 2) {
-        let (recut, recut_stride) = if engine == EngineKind::HashStore { (500, 1) } else { (40, 9) };
+        let (recut, recut_stride) = if engine == EngineKind::HashStore { (500, 1) } else { (40, 97) };
         let plan = Campaign {
             end,
             stride: tier(stride, 1),
