@@ -21,8 +21,6 @@ const VERSION: u32 = 1;
 /// Incompatible features this program knows: none yet.
 const INCOMPATIBLE_KNOWN: u64 = 0;
 /// CRC-32C.
-/// Streams of images: those made before hash FTLs had no streams of sections and of invalid mappings.
-const STREAMS: [u16; 2] = [3, Stream::COUNT as u16];
 const CHECKSUM_CRC32C: u16 = 1;
 const FLAG_CAPACITOR: u32 = 1;
 /// Opened after a power cut and not closed since: torn pages may still be about.
