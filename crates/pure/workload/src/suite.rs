@@ -9,8 +9,6 @@
 use crate::distribution::Distribution;
 use crate::error::WorkloadError;
 use crate::key::KeyForm;
-#[cfg(test)]
-use crate::mix::Kind;
 use crate::mix::Mix;
 use crate::plan::Plan;
 use crate::size::{Share, Sizes};
@@ -213,6 +211,7 @@ impl Suite {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mix::Kind;
     use std::collections::{BTreeMap, BTreeSet};
 
     fn options(operations: u64) -> SuiteOptions {

@@ -50,7 +50,7 @@ pub struct HashFtlConfig {
     pub value_bytes_max: u32,
     /// The smallest unit that is written, in bytes; it divides a page.
     pub grain_bytes: u32,
-    /// Hash indexes: what the namespace's superblocks have grains.
+    /// Hash indexes: what the namespace's superblocks have grains, at most [`SLOTS_MAX`].
     pub slots: u64,
     /// How validity is known.
     pub validity: Validity,
@@ -82,13 +82,16 @@ impl HashFtlTuning {
         HashFtlConfig {
             cache_bytes: self.cache_bytes.unwrap_or(config.cache_bytes),
             grain_bytes,
-            slots: config.slots * u64::from(config.grain_bytes) / u64::from(grain_bytes),
+            slots: (config.slots * u64::from(config.grain_bytes) / u64::from(grain_bytes)).min(SLOTS_MAX),
             validity: self.validity.unwrap_or(config.validity),
             layout: self.layout.unwrap_or(config.layout),
             ..config
         }
     }
 }
+
+/// Most hash indexes: out-of-band words and invalid mappings have four bytes for one.
+pub const SLOTS_MAX: u64 = 1 << 32;
 
 /// Original's grain (section V-B).
 pub const ORIGINAL_GRAIN_BYTES: u32 = 512;
@@ -110,7 +113,7 @@ impl HashFtlConfig {
         grain_bytes: u32,
     ) -> Self {
         let bytes = geometry.segment_bytes() * u64::from(quota_segments);
-        let slots = bytes / u64::from(grain_bytes);
+        let slots = (bytes / u64::from(grain_bytes)).min(SLOTS_MAX);
         let fits = geometry.segment_bytes() as u32 - HEAD_BYTES - 16;
         Self {
             owner,

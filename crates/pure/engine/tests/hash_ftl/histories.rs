@@ -22,7 +22,7 @@ fn crowded(config: HashFtlConfig) -> HashFtlConfig {
 }
 
 fn history(seed: u64, config: HashFtlConfig, faults: FaultPlan) {
-    let config = if seed % 3 == 0 { config } else { crowded(config) };
+    let config = if seed.is_multiple_of(3) { config } else { crowded(config) };
     let mut rng = Seed(seed).rng();
     let mut bench = Bench::new(config, SEGMENTS, faults);
     let (mut model, mut collisions) = (Model::new(), 0);

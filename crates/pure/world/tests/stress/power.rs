@@ -99,9 +99,9 @@ fn cut_here(
     let mut step = 0;
     let mut rig = power_on(build, media, &ring, |device| {
         step += 1;
-        if again && step % plan.recut_stride == 0 {
+        if again && step.is_multiple_of(plan.recut_stride) {
             // The second end is of either kind.
-            let end = if step / plan.recut_stride % 2 == 0 { End::Cut } else { End::Killed };
+            let end = if (step / plan.recut_stride).is_multiple_of(2) { End::Cut } else { End::Killed };
             seconds.push((end, end.leaves(build, device, seed ^ step)));
         }
     });
@@ -158,7 +158,7 @@ fn hold(capacitor: bool, end: End, faults: FaultPlan) {
 /// `stride`: every how many events there is a cut in the check tier.
 fn hold_engine(engine: EngineKind, stride: u64, capacitor: bool, end: End, faults: FaultPlan) {
     for seed in 0..tier(1, 2) {
-        let (recut, recut_stride) = if engine == EngineKind::HashStore { (500, 1) } else { (40, 9) };
+        let (recut, recut_stride) = if engine == EngineKind::HashStore { (500, 1) } else { (40, 97) };
         let plan = Campaign {
             end,
             stride: tier(stride, 1),

@@ -1,8 +1,8 @@
 //! A hash FTL over flash without time: preconditioned, then YCSB A with uniform keys.
 
 use crate::error::LabError;
+use saker_engine::Condition;
 use saker_engine::hash_ftl::{FtlStats, HashFtl, HashFtlConfig};
-use saker_engine::{Background, Condition};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_medium::{Geometry, Ring, Step};
@@ -19,6 +19,8 @@ const SUPERBLOCKS_MIN: u64 = 64;
 const DEVICE_BYTES_MIN: u64 = 32 << 20;
 const RING_SLOTS: u16 = 256;
 const VALUE_BYTES: usize = 1000;
+/// Quanta of background work after which an operation counts as stuck.
+const TRIES_MAX: u32 = 100_000;
 
 /// The two FTLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,16 +153,16 @@ impl Device {
         }
     }
 
-    fn background(&mut self) -> bool {
+    fn background(&mut self) {
         let finished = self.flash.finished();
         let mut view = self.flash.view(OWNER, Class::Background);
-        let step = self.store.background(finished, &mut view, &mut Free);
+        // A quantum that could do nothing now is asked for again.
+        let _ = self.store.background(finished, &mut view, &mut Free);
         self.settle();
-        matches!(step, Step::Done(Background::Worked))
     }
 
     fn done<T>(&mut self, mut op: impl FnMut(&mut Self) -> Step<T>) -> Result<T, LabError> {
-        loop {
+        for _ in 0..TRIES_MAX {
             if let Step::Done(t) = op(self) {
                 self.settle();
                 if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
@@ -169,10 +171,9 @@ impl Device {
                 return Ok(t);
             }
             self.settle();
-            if !self.background() {
-                return Err(LabError::Missing("room in a hash FTL".to_owned()));
-            }
+            self.background();
         }
+        Err(LabError::Missing("room in a hash FTL".to_owned()))
     }
 
     fn store(&mut self, key: u64) -> Result<(), LabError> {
