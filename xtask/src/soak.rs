@@ -18,7 +18,7 @@ const SUMMARY: &str = "docs/soak-last.md";
 pub fn soak(workspace: &Workspace) -> Result<bool, Fault> {
     let origin = Origin::read(workspace)?;
     let mut steps = steps::common(workspace, Tier::Soak);
-    steps.push(loom(workspace));
+    steps.extend(["saker-link", "saker-host"].map(|package| loom(workspace, package)));
     let report = steps::run_all(workspace, Tier::Soak, &steps);
     let path = workspace.root.join(SUMMARY);
     fs::create_dir_all(workspace.root.join("docs"))?;
@@ -27,12 +27,12 @@ pub fn soak(workspace: &Workspace) -> Result<bool, Fault> {
     Ok(report.passed())
 }
 
-/// The model-checked interleavings of the rings. Their flag would rebuild everything, hence the target folder.
-fn loom(workspace: &Workspace) -> Step {
+/// The model-checked interleavings of a package. Their flag would rebuild everything, hence the target folder.
+fn loom(workspace: &Workspace, package: &str) -> Step {
     let target = workspace.metadata.target_directory.join("loom");
     let target = target.to_string_lossy();
-    let args = ["test", "--package", "saker-link", "--release", "--test", "loom", "--target-dir", &target];
-    steps::cargo("loom saker-link", &args, &[("RUSTFLAGS", "--cfg loom")])
+    let args = ["test", "--package", package, "--release", "--test", "loom", "--target-dir", &target];
+    steps::cargo(&format!("loom {package}"), &args, &[("RUSTFLAGS", "--cfg loom")])
 }
 
 /// When, where and what ran.

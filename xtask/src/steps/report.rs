@@ -22,6 +22,11 @@ impl Outcome {
         if self.failures.is_empty() { "ok" } else { "FAILED" }
     }
 
+    /// How many tests were skipped, if any were.
+    fn skipped(&self) -> String {
+        if self.tally.ignored == 0 { String::new() } else { format!(" ({} skipped)", self.tally.ignored) }
+    }
+
     /// What failed: tests, findings, commands.
     fn failed(&self) -> u64 {
         self.tally.failed.max(self.failures.len() as u64)
@@ -65,7 +70,12 @@ impl Report {
         for outcome in &self.outcomes {
             let (seconds, tests) =
                 (outcome.elapsed.as_secs_f64(), outcome.tally.passed + outcome.tally.failed);
-            println!("{:>8.1} s  {:<6}  {:>5} tests  {}", seconds, outcome.verdict(), tests, outcome.name);
+            let skipped = outcome.skipped();
+            println!(
+                "{seconds:>8.1} s  {:<6}  {tests:>5} tests  {}{skipped}",
+                outcome.verdict(),
+                outcome.name
+            );
         }
         for outcome in &self.outcomes {
             outcome.failures.iter().for_each(|failure| println!("FAILED {}: {failure}", outcome.name));
@@ -93,6 +103,15 @@ pub mod tests {
     fn tests_are_summed_over_steps() {
         let report = report(&[("fmt", 0, 0, &[]), ("tests", 40, 0, &[]), ("doc tests", 2, 0, &[])]);
         assert_eq!(report.last_line(), "42 passed, 0 failed");
+        assert!(report.passed());
+    }
+
+    #[test]
+    fn skipped_tests_are_told() {
+        let mut report = report(&[("tests", 5, 0, &[])]);
+        assert_eq!(report.outcomes[0].skipped(), "");
+        report.outcomes[0].tally.ignored = 2;
+        assert_eq!(report.outcomes[0].skipped(), " (2 skipped)");
         assert!(report.passed());
     }
 

@@ -20,6 +20,7 @@ Devices (--device, or the variable SAKER_DEVICE):
   mem:                        in memory, for this one command
   file:disk.img               an image file; make one with `saker create`
   tcp://127.0.0.1:4420/NQN    an NVMe/TCP target
+  /dev/ng0n1                  a namespace behind the Linux kernel's driver
 
 Exit codes: 0 done, 1 failed or the answer is no, 2 the command line makes no sense.
 
@@ -45,7 +46,7 @@ pub struct Cli {
 /// Options of every command.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Global {
-    /// The device, mem: or file:IMAGE, with options such as ?nsid=2; otherwise the variable SAKER_DEVICE
+    /// The device, such as file:IMAGE, with options such as ?nsid=2; otherwise the variable SAKER_DEVICE
     #[arg(long, global = true, value_name = "URL")]
     pub device: Option<String>,
     /// Write one versioned JSON document to standard output, and nothing else there
@@ -89,6 +90,8 @@ pub enum Command {
     Block(c::block::BlockArgs),
     /// Serve devices to the network as an NVMe/TCP target
     Serve(c::serve::ServeArgs),
+    /// Examine whether a device does what the specification says
+    Conform(c::conform::ConformArgs),
     /// Show what the device says of itself
     Info(c::info::InfoArgs),
     /// Show the timing profiles and where their numbers come from

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use saker_conform::{Finding, Report};
 use saker_lab::bench::BenchReport;
 use saker_lab::run::Progress;
 use saker_lab::{Experiment, Settings};
@@ -40,6 +41,15 @@ pub trait Backend {
         let info = store.info();
         let closed = store.close();
         info.and_then(|info| closed.map(|()| info))
+    }
+
+    /// Examines a device; `heard` is told each finding as it comes.
+    ///
+    /// # Errors
+    /// As [`Backend::open`]; `Failed` if the device stops answering.
+    fn conform(&self, url: &str, heard: &mut dyn FnMut(&Finding)) -> Result<Report, CliError> {
+        let _ = heard;
+        Err(CliError::usage(format!("there is no queue to `{url}`"), "name another device"))
     }
 
     /// Makes an image file.

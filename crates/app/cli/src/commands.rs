@@ -5,6 +5,7 @@ pub mod block;
 pub mod check;
 pub mod compare;
 mod compare_html;
+pub mod conform;
 pub mod create;
 pub mod delete;
 pub mod dump;

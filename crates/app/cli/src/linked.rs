@@ -1,6 +1,7 @@
 //! The backend of the `saker` program: where the crates that do the work are joined in.
 
 mod blocks;
+mod conform;
 mod experiments;
 mod images;
 mod opened;
@@ -12,6 +13,7 @@ use saker_lab::bench::BenchReport;
 use saker_lab::compare::{self, Cell, Input, Plan, Row, Timing};
 use saker_lab::run::{self as lab, Progress};
 use saker_lab::{Experiment, Settings};
+use saker_realtime::bench::Cpus;
 use saker_sim::profile::Profile;
 use saker_workload::records::{RecordFormat, RecordSet};
 use saker_world::RunResult;
@@ -46,6 +48,14 @@ impl Backend for Linked {
         blocks::open(url)
     }
 
+    fn conform(
+        &self,
+        url: &str,
+        heard: &mut dyn FnMut(&saker_conform::Finding),
+    ) -> Result<saker_conform::Report, CliError> {
+        conform::conform(url, heard)
+    }
+
     fn info(&self, url: &str) -> Result<serde_json::Value, CliError> {
         opened::info(url)
     }
@@ -66,17 +76,27 @@ impl Backend for Linked {
             TimingChoice::Off => vec![Timing::Off],
             TimingChoice::All => vec![Timing::Virtual, Timing::Real, Timing::Off],
         };
-        let plan = Plan {
+        let mut plan = Plan {
             input,
             timings,
             profile: args.profile.clone(),
-            threads: args.threads as usize,
-            depth: args.qd.min(4095) as u16,
+            threads: 1,
+            depth: 1,
+            batches: args.batch.clone(),
+            cpus: Cpus { host: args.host_cpus.clone(), device: args.device_cpus.clone() },
             seed: args.seed,
         };
-        let rows = compare::compare(&plan, note)
-            .map_err(|e| CliError::failed(e.to_string(), "change the arguments; see `saker help compare`"))?;
-        let runs = rows.into_iter().map(timed_run).collect();
+        let mut runs = Vec::new();
+        for threads in &args.threads {
+            warn_of_few_cores(args, *threads, note);
+            for qd in &args.qd {
+                (plan.threads, plan.depth) = (*threads as usize, (*qd).min(4095) as u16);
+                let rows = compare::compare(&plan, note).map_err(|e| {
+                    CliError::failed(e.to_string(), "change the arguments; see `saker help compare`")
+                })?;
+                runs.extend(rows.into_iter().map(|row| timed_run(row, *threads, *qd)));
+            }
+        }
         Ok(Comparison { seed: args.seed, profile: args.profile.clone(), workload, runs })
     }
 
@@ -134,11 +154,25 @@ fn input(args: &CompareArgs) -> Result<(Input, String), CliError> {
     Ok((Input::Records(records), workload))
 }
 
-fn timed_run(row: Row) -> TimedRun {
-    let system = |c: &Cell| System { name: c.system.into(), metrics: metrics(c) };
+/// Threads of the operating system that share cores measure the scheduler.
+fn warn_of_few_cores(args: &CompareArgs, threads: u32, note: &mut dyn FnMut(&str)) {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let needed = threads as usize + 1;
+    if args.timing != TimingChoice::Virtual && needed > cores {
+        note(&format!(
+            "warning: {threads} application threads and the device need {needed} cores, this machine has {cores}: \
+             rates in real and off are the scheduler's, too"
+        ));
+    }
+}
+
+fn timed_run(row: Row, threads: u32, qd: u32) -> TimedRun {
+    let system = |c: &Cell| System { name: c.system.clone(), metrics: metrics(c) };
     TimedRun {
         timing: row.timing.name().into(),
         values: row.values.clone(),
+        threads,
+        qd,
         events: row.lag.map(|(events, _)| events),
         late_events: row.lag.map(|(_, late)| late),
         invalid: row.invalid.clone(),

@@ -97,6 +97,19 @@ pub struct Comparison {
     pub runs: Vec<TimedRun>,
 }
 
+impl Comparison {
+    /// Whether it is about more than one number of threads, or of operations in flight.
+    pub fn is_grid(&self) -> bool {
+        self.runs.windows(2).any(|w| (w[0].threads, w[0].qd) != (w[1].threads, w[1].qd))
+    }
+
+    /// The values of a run; in a grid with its place.
+    pub fn label(&self, run: &TimedRun) -> String {
+        let TimedRun { values, threads, qd, .. } = run;
+        if self.is_grid() { format!("{values}, threads {threads}, QD {qd}") } else { values.clone() }
+    }
+}
+
 /// The systems side by side in one timing.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimedRun {
@@ -104,6 +117,10 @@ pub struct TimedRun {
     pub timing: String,
     /// The values it is about, such as `9 to 16 B`.
     pub values: String,
+    /// Application threads.
+    pub threads: u32,
+    /// Operations in flight for each thread.
+    pub qd: u32,
     /// In `real`: the device's events.
     pub events: Option<u64>,
     /// In `real`: events that were handled more than 5 us late.

@@ -38,6 +38,7 @@ fn execute(command: Command, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
         Command::Dump(a) => c::dump::run(&a, cx),
         Command::Block(a) => c::block::run(&a, cx),
         Command::Serve(a) => c::serve::run(&a, cx),
+        Command::Conform(a) => c::conform::run(&a, cx),
         Command::Info(a) => c::info::run(&a, cx),
         Command::Profile(a) => c::profile::run(&a, cx),
         Command::Create(a) => c::create::run(&a, cx),

@@ -1,12 +1,12 @@
-//! HostKV against DiskKV on the same pairs, by size of value.
+//! HostKV against DiskKV, and against DiskKV with SAKER's host layer, on the same pairs, by size of value.
 
 use saker_host::{HostError, TransferOptions};
-use saker_realtime::bench::{run_disk_kv_real, run_host_kv_real};
+use saker_realtime::bench::{Cpus, How, RealRun, run_disk_kv_real, run_host_kv_real, run_saker_real};
 use saker_realtime::url::Timing as RealTiming;
 use saker_sim::Seed;
 use saker_sim::profile::{Profile, ProfileError};
 use saker_workload::records::RecordSet;
-use saker_world::{Build, BuildError, Job, RunResult, Side, run_disk_kv, run_host_kv};
+use saker_world::{Build, BuildError, Job, RunResult, Side, run_disk_kv, run_host_kv, run_saker};
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -57,8 +57,12 @@ pub struct Plan {
     pub profile: String,
     /// Application threads.
     pub threads: usize,
-    /// Operations in flight for each thread, on either side.
+    /// Operations in flight for each thread, on either side; with the host layer containers and reads.
     pub depth: u16,
+    /// Writes of a container of the host layer: a column for each.
+    pub batches: Vec<u16>,
+    /// Where threads run in `real` and `off`.
+    pub cpus: Cpus,
     /// Seed of keys, values and order.
     pub seed: u64,
 }
@@ -67,7 +71,7 @@ pub struct Plan {
 #[derive(Debug)]
 pub struct Cell {
     /// Its name.
-    pub system: &'static str,
+    pub system: String,
     /// Storing.
     pub put: RunResult,
     /// Retrieving.
@@ -85,7 +89,7 @@ pub struct Row {
     pub lag: Option<(u64, u64)>,
     /// Why it does not count, if it does not.
     pub invalid: Option<String>,
-    /// HostKV, DiskKV.
+    /// HostKV, DiskKV, DiskKV with the host layer.
     pub cells: Vec<Cell>,
 }
 
@@ -207,18 +211,54 @@ fn row(
     let bytes = flash_bytes(pairs);
     let (block, kv) = (Build::block(profile, bytes, plan.seed)?, Build::kv(profile, bytes, plan.seed)?);
     let jobs = jobs(plan, pairs);
-    let (host, disk, lag) = match timing {
-        Timing::Virtual => (run_host_kv(&block, &jobs)?, run_disk_kv(&kv, &jobs)?, None),
-        Timing::Real | Timing::Off => {
-            let clock = if timing == Timing::Real { RealTiming::Real } else { RealTiming::Off };
-            let (host, disk) =
-                (run_host_kv_real(&block, clock, &jobs)?, run_disk_kv_real(&kv, clock, &jobs)?);
-            let lag = (host.events + disk.events, host.late + disk.late);
-            (host.results, disk.results, (timing == Timing::Real).then_some(lag))
-        }
-    };
-    let cells = vec![cell("HostKV", host), cell("DiskKV", disk)];
+    let mut runs = Runs { timing, cpus: &plan.cpus, lag: (0, 0) };
+    let mut cells = vec![cell("HostKV".into(), runs.host_kv(&block, &jobs)?)];
+    cells.push(cell("DiskKV".into(), runs.disk_kv(&kv, &jobs)?));
+    for batch in &plan.batches {
+        cells.push(cell(format!("DiskKV+SAKER x{batch}"), runs.saker(&kv, &jobs, *batch)?));
+    }
+    let lag = (timing == Timing::Real).then_some(runs.lag);
     Ok(Row { timing, values: values.into(), lag, invalid: lag.and_then(verdict), cells })
+}
+
+/// Runs systems in one timing; adds up how far devices lag behind the clock.
+struct Runs<'p> {
+    timing: Timing,
+    cpus: &'p Cpus,
+    lag: (u64, u64),
+}
+
+impl Runs<'_> {
+    fn how(&self) -> How {
+        let timing = if self.timing == Timing::Real { RealTiming::Real } else { RealTiming::Off };
+        How { timing, cpus: self.cpus.clone() }
+    }
+
+    fn note(&mut self, run: RealRun) -> Vec<RunResult> {
+        self.lag = (self.lag.0 + run.events, self.lag.1 + run.late);
+        run.results
+    }
+
+    fn host_kv(&mut self, build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
+        match self.timing {
+            Timing::Virtual => run_host_kv(build, jobs),
+            _ => run_host_kv_real(build, self.how(), jobs).map(|run| self.note(run)),
+        }
+    }
+
+    fn disk_kv(&mut self, build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
+        match self.timing {
+            Timing::Virtual => run_disk_kv(build, jobs),
+            _ => run_disk_kv_real(build, self.how(), jobs).map(|run| self.note(run)),
+        }
+    }
+
+    fn saker(&mut self, build: &Build, jobs: &[Job], batch: u16) -> Result<Vec<RunResult>, HostError> {
+        match self.timing {
+            Timing::Virtual => run_saker(build, jobs, batch),
+            _ => run_saker_real(build, self.how(), jobs, batch).map(|run| self.note(run)),
+        }
+    }
 }
 
 /// Why a run against the clock does not count.
@@ -227,7 +267,7 @@ fn verdict((events, late): (u64, u64)) -> Option<String> {
     too_many.then(|| format!("{late} of {events} device events came more than 5 us late"))
 }
 
-fn cell(system: &'static str, mut results: Vec<RunResult>) -> Cell {
+fn cell(system: String, mut results: Vec<RunResult>) -> Cell {
     let get = results.pop().unwrap_or_default();
     let put = results.pop().unwrap_or_default();
     Cell { system, put, get }

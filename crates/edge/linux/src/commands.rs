@@ -1,18 +1,15 @@
 //! I/O commands: to the kernel and back.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use saker_link::prp_pieces;
 use saker_nvme::transfer::{Contents, Transfer, needs_shared_memory};
 use saker_nvme::{NSID_ALL, Sqe, Status};
 
 use crate::flights::Flight;
-use crate::node::{Outcome, status_of_error};
-use crate::passthrough::{Passthrough, REST};
+use crate::node::Outcome;
+use crate::passthrough::{Passthrough, REST, RETRY_PAUSE};
 use crate::ring::Ring;
-
-/// Between two attempts of a command while there is no connection.
-const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 impl Passthrough {
     pub(crate) fn io(&mut self, n: usize, mut sqe: Sqe) {
@@ -39,7 +36,7 @@ impl Passthrough {
 
     fn launch(&mut self, mut flight: Flight) {
         let Some(ring) = &mut self.ring else {
-            let outcome = self.node.io(&flight.sqe, &mut flight.buffer);
+            let outcome = self.node.io(&flight.sqe, flight.buffer.bytes_mut());
             return self.landed(flight, outcome);
         };
         let command = flight.command();
@@ -84,8 +81,8 @@ impl Passthrough {
     }
 
     fn landed(&mut self, flight: Flight, outcome: std::io::Result<Outcome>) {
-        let outcome = outcome.unwrap_or_else(|error| Outcome { status: status_of_error(&error), result: 0 });
-        if flight.only_reads && is_without_path(outcome.status) && flight.begun.elapsed() < self.patience {
+        let outcome = Outcome::of(outcome);
+        if flight.only_reads && outcome.is_without_path() && flight.begun.elapsed() < self.patience {
             self.repeated += 1;
             return self.retries.push((Instant::now() + RETRY_PAUSE, flight));
         }
@@ -103,11 +100,6 @@ impl Passthrough {
             }
         }
     }
-}
-
-/// The kernel has no connection to the controller, or lost it while the command was on its way.
-fn is_without_path(status: Status) -> bool {
-    status.is(Status::HOST_PATHING_ERROR) || status.is(Status::ABORTED_BY_HOST)
 }
 
 /// The file, or this kernel, takes no commands by io_uring.

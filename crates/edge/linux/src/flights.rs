@@ -7,6 +7,7 @@ use saker_nvme::transfer::Transfer;
 use saker_nvme::{Sqe, Status, kv, vendor};
 
 use crate::abi::UringCommand;
+use crate::buffer::Buffer;
 use crate::node::Outcome;
 
 /// A command and its data.
@@ -19,7 +20,7 @@ pub(crate) struct Flight {
     /// Address and bytes of the host library's memory.
     pieces: Vec<(u64, u32)>,
     /// What the kernel reads or fills: it moves data to and from plain memory only.
-    pub buffer: Vec<u8>,
+    pub buffer: Buffer,
     pub only_reads: bool,
     /// When it was first handed to the kernel.
     pub begun: Instant,
@@ -36,16 +37,17 @@ impl Flight {
         space: &DmaSpace,
     ) -> Result<Self, Status> {
         let buffer = match transfer {
-            Transfer::None => Vec::new(),
-            Transfer::ToDevice(_) => gather(&pieces, space)?,
-            Transfer::ToHost(bytes) => vec![0; bytes as usize],
+            Transfer::None => Buffer::default(),
+            Transfer::ToDevice(_) => Buffer::copy_of(&gather(&pieces, space)?),
+            Transfer::ToHost(bytes) => Buffer::new(bytes as usize),
         };
         Ok(Self { queue, sqe, transfer, pieces, buffer, only_reads, begun: Instant::now() })
     }
 
     /// As the kernel takes it.
     pub fn command(&mut self) -> UringCommand {
-        UringCommand::new(&self.sqe, self.buffer.as_mut_ptr() as u64, self.buffer.len() as u32)
+        let data = self.buffer.bytes_mut();
+        UringCommand::new(&self.sqe, data.as_mut_ptr() as u64, data.len() as u32)
     }
 
     /// Hands data to the host library; the status to complete the command with.
@@ -55,9 +57,9 @@ impl Flight {
         }
         // Behind the value nothing is the device's.
         let tells_length = matches!(self.sqe.opcode, kv::opcode::RETRIEVE | vendor::opcode::GROUP_RESULTS);
-        let bytes = if tells_length { outcome.result as u32 as usize } else { self.buffer.len() };
-        let data = &self.buffer[..bytes.min(self.buffer.len())];
-        scatter(&self.pieces, space, data).err().unwrap_or(outcome.status)
+        let data = self.buffer.bytes();
+        let bytes = if tells_length { outcome.result as u32 as usize } else { data.len() };
+        scatter(&self.pieces, space, &data[..bytes.min(data.len())]).err().unwrap_or(outcome.status)
     }
 }
 
@@ -123,7 +125,7 @@ mod tests {
         let pieces = vec![(region.iova(), 64)];
         let mut flight =
             Flight::new(1, retrieve, Transfer::ToHost(64), pieces, true, &space).expect("a buffer");
-        flight.buffer.fill(7);
+        flight.buffer.bytes_mut().fill(7);
         let status = flight.deliver(Outcome { status: Status::SUCCESS, result: 10 }, &space);
         assert_eq!(status, Status::SUCCESS);
         let mut seen = [0; 64];

@@ -20,6 +20,7 @@
 
 pub mod abi;
 mod admin;
+mod buffer;
 mod commands;
 mod flights;
 mod node;

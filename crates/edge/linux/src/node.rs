@@ -19,6 +19,18 @@ pub(crate) struct Outcome {
     pub result: u64,
 }
 
+impl Outcome {
+    /// What the kernel says, errors told as a status.
+    pub fn of(answer: std::io::Result<Self>) -> Self {
+        answer.unwrap_or_else(|error| Self { status: status_of_error(&error), result: 0 })
+    }
+
+    /// The kernel has no connection to the controller, or lost it while the command was on its way.
+    pub fn is_without_path(self) -> bool {
+        self.status.is(Status::HOST_PATHING_ERROR) || self.status.is(Status::ABORTED_BY_HOST)
+    }
+}
+
 /// The opened file.
 #[derive(Debug)]
 pub(crate) struct Node {
@@ -70,7 +82,7 @@ pub(crate) fn status_of(returned: i32) -> Status {
 }
 
 /// The status that tells what the kernel says by an error number: nothing has reached the device.
-pub(crate) fn status_of_error(error: &Error) -> Status {
+fn status_of_error(error: &Error) -> Status {
     match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
         Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => Status::OPERATION_DENIED,
         Some(rustix::io::Errno::INVAL | rustix::io::Errno::FAULT) => Status::INVALID_FIELD,

@@ -81,6 +81,8 @@ pub struct Passthrough {
 const SPINS: u32 = 64;
 /// The longest a turn waits.
 pub(crate) const REST: Duration = Duration::from_millis(10);
+/// Between two attempts of a command while the kernel has no connection.
+pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// How long the end waits for commands in flight.
 const FAREWELL: Duration = Duration::from_secs(5);
 

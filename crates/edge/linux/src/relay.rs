@@ -1,13 +1,15 @@
 //! What the host library does with registers and the admin queue.
 
+use std::time::Instant;
+
 use saker_link::{PairPlace, Registers, RelayPair, offset, prp_pieces, scatter};
 use saker_nvme::regs::{Aqa, Cap, Cc, Csts};
-use saker_nvme::transfer::{blocks_told, of_admin};
+use saker_nvme::transfer::{admin_only_reads, blocks_told, of_admin};
 use saker_nvme::{Sqe, Status};
 
 use crate::admin::{Decision, decide};
-use crate::node::status_of_error;
-use crate::passthrough::Passthrough;
+use crate::node::Outcome;
+use crate::passthrough::{Passthrough, RETRY_PAUSE};
 
 /// CAP.MQES, 0's based.
 const QUEUE_ENTRIES_MAX: u16 = 4095;
@@ -107,15 +109,26 @@ impl Passthrough {
         let Some(transfer) = of_admin(sqe) else { return (Status::INVALID_OPCODE, 0) };
         let Ok(bytes) = u32::try_from(transfer.bytes()) else { return (Status::INVALID_FIELD, 0) };
         let mut data = vec![0; bytes as usize];
-        let outcome = match self.node.admin(sqe, &mut data) {
-            Ok(outcome) => outcome,
-            Err(error) => return (status_of_error(&error), 0),
-        };
+        let outcome = self.ask(sqe, &mut data);
         if !outcome.status.is_success() {
             return (outcome.status, outcome.result);
         }
         self.contents.extend(blocks_told(sqe, &data));
         (self.give(sqe, &data), outcome.result)
+    }
+
+    /// Asks the kernel, again and again if it has no connection and the command only reads.
+    fn ask(&mut self, sqe: &Sqe, data: &mut [u8]) -> Outcome {
+        let deadline = Instant::now() + self.patience;
+        loop {
+            let outcome = Outcome::of(self.node.admin(sqe, data));
+            let is_final = !outcome.is_without_path() || !admin_only_reads(sqe);
+            if is_final || Instant::now() > deadline {
+                return outcome;
+            }
+            self.repeated += 1;
+            std::thread::sleep(RETRY_PAUSE);
+        }
     }
 
     fn create_queue(&mut self, qid: u16, base: u64, entries: u32) -> Status {

@@ -153,10 +153,20 @@ const SPINS: u32 = 20_000;
 impl DeviceThread {
     /// Starts the thread.
     pub fn start(device: AnyDevice) -> Self {
+        Self::start_with(device, || ())
+    }
+
+    /// Starts the thread; it does `first` before anything else.
+    pub(crate) fn start_with(device: AnyDevice, first: impl FnOnce() + Send + 'static) -> Self {
         let (stop, lag) = (Arc::new(AtomicBool::new(false)), Arc::new(Lag::default()));
         let (stop2, lag2) = (Arc::clone(&stop), Arc::clone(&lag));
         let handle = std::thread::Builder::new().name("saker-device".into());
-        let handle = handle.spawn(move || run(device, &stop2, &lag2)).expect("the system starts a thread");
+        let handle = handle
+            .spawn(move || {
+                first();
+                run(device, &stop2, &lag2)
+            })
+            .expect("the system starts a thread");
         Self { stop, handle: Some(handle), lag }
     }
 

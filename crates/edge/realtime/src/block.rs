@@ -13,8 +13,7 @@ use saker_nvme::csi;
 use saker_nvme::identify::{NvmNamespace, cns};
 use saker_world::KvBlockQueue;
 
-/// Bytes that one command moves at most: the blocks of a write are in the device's ring as a whole, and the smallest
-/// profile's has 96 KiB.
+/// Bytes that one command moves at most, so that little memory is lent at a time. The device takes more (MDTS).
 const COMMAND_BYTES_MAX: usize = 64 << 10;
 
 /// A block namespace, opened: whole logical blocks, read and written by their number. Calls wait. One thread at a
@@ -114,7 +113,7 @@ impl Block {
         Ok(())
     }
 
-    /// Writes whole blocks from block `first` on. Each command of up to 64 KiB is atomic by block, not as a whole.
+    /// Writes whole blocks from block `first` on. Atomic by block, not as a whole.
     ///
     /// # Errors
     /// [`Error::Range`] before anything is written; [`Error::Host`].

@@ -55,8 +55,7 @@ impl ImagePlan {
     pub fn create(&self, path: &Path) -> Result<CreatedImage, Error> {
         let profile = Profile::builtin(&self.profile)?;
         let (shape, namespaces) = self.divide(&profile)?;
-        let namespaces = namespaces.into_iter().map(|n| n.with_engine(self.engine)).collect();
-        let build = Build::with(&profile, shape, namespaces, self.seed);
+        let build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
         image::create(path, &header(&build))?;
         let segment_bytes = shape.geometry.segment_bytes();
         Ok(CreatedImage {

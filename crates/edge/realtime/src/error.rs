@@ -73,6 +73,9 @@ pub enum Error {
         /// What there is: `1 (kv), 2 (block)`.
         there: String,
     },
+    /// Every session that was asked for is open.
+    #[error("all sessions are open; drop one, or open the device with more (SakerOptions)")]
+    NoSession,
     /// A length that is no whole number of blocks, or a range beyond the end of a block namespace.
     #[error("{0}")]
     Range(String),

@@ -3,6 +3,7 @@
 use crate::any::AnyTurn;
 use crate::error::Error;
 use crate::open::{self, Opened, Wanted};
+use crate::remote;
 use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::{
@@ -46,6 +47,7 @@ impl Kv {
         let methods = connection.transfer_methods(&mut turn, u32::from(url.depth) + 1)?;
         let mut client = KvClient::open(&mut connection, turn, nsid, options)?;
         client.queue_mut().set_transfer(url.transfer, methods);
+        client.set_group_salt(remote::salt());
         Ok(Self { store: KvStoreClient::new(client), connection, profile })
     }
 
@@ -131,7 +133,22 @@ impl Kv {
         self.store.multi_exist(keys)
     }
 
-    /// Begins a group of keys of up to 16 bytes: operations, then `commit`.
+    /// Tells the device that these keys are read together: a read of one brings the others to its memory. `name` has 1 to
+    /// 16 bytes; the same name again replaces the keys. Returns whether the device has prefetch groups.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn prefetch_group(&mut self, name: &[u8], keys: &[&[u8]]) -> Result<bool, HostError> {
+        self.store.prefetch_group(name, keys)
+    }
+
+    /// Whether keys of more than 16 bytes go to the device by pointer, one command each.
+    pub fn has_long_keys_by_pointer(&self) -> bool {
+        self.store.has_long_keys_by_pointer()
+    }
+
+    /// Begins a group: operations, then `commit`. Keys of more than 16 bytes need a device that takes them
+    /// ([`Kv::has_long_keys_by_pointer`]).
     pub fn begin(&mut self, form: Form) -> GroupBuilder<'_, AnyTurn> {
         self.store.native().begin(form)
     }

@@ -1,5 +1,5 @@
 //! Where the pure crates meet the operating system: image files, threads, the clock, and the doors for
-//! applications, [`Kv::open`] and [`Block::open`].
+//! applications, [`Kv::open`], [`Saker::open`] and [`Block::open`].
 
 pub mod any;
 pub mod bench;
@@ -12,8 +12,11 @@ pub mod image;
 pub mod kv;
 mod linux;
 mod open;
+mod pause;
+mod raw;
 mod records;
 mod remote;
+pub mod saker;
 pub mod url;
 pub mod verify;
 
@@ -24,8 +27,10 @@ pub use error::{Error, PlanError};
 pub use kv::Kv;
 pub use linux::LinuxPlace;
 pub use open::{build_device, close_device};
+pub use raw::Raw;
 pub use records::device_config;
 pub use remote::TcpPlace;
+pub use saker::{Saker, SakerOptions};
 pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind};
 pub use saker_host::{GroupStats, WriteBatch};

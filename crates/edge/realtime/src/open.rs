@@ -53,6 +53,11 @@ pub(crate) struct Opened {
 impl Opened {
     /// Starts the device of a URL and connects to it.
     pub fn open(url: &DeviceUrl) -> Result<Self, Error> {
+        Self::open_for(url, 1)
+    }
+
+    /// The same for several queue pairs. `url.depth` is of all of them together.
+    pub fn open_for(url: &DeviceUrl, io_queues: u16) -> Result<Self, Error> {
         let (mut turn, port, profile) = match &url.place {
             Place::Tcp(place) => {
                 let (turn, port) = remote::open(place, url.depth)?;
@@ -64,7 +69,8 @@ impl Opened {
             }
             Place::Memory { .. } | Place::File(_) => start(url)?,
         };
-        let connection = Connection::connect(port, &mut turn, ConnectOptions::default())?;
+        let options = ConnectOptions { io_queues, ..ConnectOptions::default() };
+        let connection = Connection::connect(port, &mut turn, options)?;
         Ok(Self { connection, turn, profile })
     }
 

@@ -98,3 +98,9 @@ fn host_id() -> [u8; 16] {
     let text = format!("{}.{since}", std::process::id());
     xxhash_rust::xxh3::xxh3_128(text.as_bytes()).to_le_bytes()
 }
+
+/// Six bytes that hosts of a device hardly share.
+pub(crate) fn salt() -> [u8; 6] {
+    let id = host_id();
+    [id[0], id[1], id[2], id[3], id[4], id[5]]
+}

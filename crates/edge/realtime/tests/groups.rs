@@ -115,3 +115,29 @@ fn groups_survive_an_image() {
     let mut kv = Kv::open(&url).expect("recovers");
     assert_eq!(kv.multi_get(&keys).expect("reads"), before);
 }
+
+/// Long keys go by pointer where the device takes them, in batches too, and are listed with the others; a prefetch group may
+/// have them.
+#[test]
+fn long_keys_and_prefetch_groups() {
+    let mut kv = Kv::open("mem:?profile=tiny&size=16MiB").expect("opens");
+    assert!(kv.has_long_keys_by_pointer());
+    let long: Vec<Vec<u8>> = (0..40_u8).map(|n| vec![n; 17 + usize::from(n) * 5]).collect();
+    let mut batch = WriteBatch::new();
+    for key in &long {
+        batch.put(key, &key[..9]);
+    }
+    batch.put(b"short", b"1");
+    kv.write(&batch).expect("room");
+    assert_eq!(kv.group_stats().singles, 0);
+    let keys: Vec<&[u8]> = long.iter().map(Vec::as_slice).collect();
+    assert_eq!(kv.prefetch_group(b"together", &keys), Ok(true));
+    assert!(kv.prefetch_group(b"a name of seventeen bytes", &keys).is_err());
+    for key in &long {
+        assert_eq!(kv.get(key), Ok(Some(key[..9].to_vec())));
+    }
+    assert!(kv.delete(&long[3]).expect("there") && !kv.exists(&long[3]).expect("asked"));
+    let listed: Result<Vec<_>, _> = kv.list(None).collect();
+    assert_eq!(listed.expect("lists").len(), 40);
+    kv.close().expect("closes");
+}

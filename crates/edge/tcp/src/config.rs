@@ -104,7 +104,10 @@ impl ServerConfig {
         let file: File = toml::from_str(text).map_err(|error| {
             let what = error.message().to_owned();
             let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
-            ConfigError::new(format!("configuration, line {line}: {what}"), "see the README for the settings")
+            ConfigError::new(
+                format!("configuration, line {line}: {what}"),
+                "see docs/target.md for the settings",
+            )
         })?;
         let (mut config, stated) = (Self::empty(), file.allow_any_host || !file.allow_hosts.is_empty());
         config.listen = file.listen;
@@ -187,6 +190,16 @@ mod tests {
         assert_eq!(config.limits.memory_max, 4 << 20);
         assert_eq!(config.hosts, Hosts::Named(vec!["nqn.2014-08.org.example:a".into()]));
         assert_eq!(config.check(false), Ok(()));
+    }
+
+    #[test]
+    fn the_file_of_the_documentation_is_sound() {
+        let text = include_str!("../../../../docs/target.md");
+        let example = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+        let (config, stated) = ServerConfig::parse(example.expect("there is one")).expect("sound");
+        assert_eq!(config.check(stated), Ok(()));
+        assert_eq!((config.connections_max, config.handshakes_max, config.subsystems.len()), (1024, 128, 1));
+        assert!(matches!(config.hosts, Hosts::Named(names) if names.len() == 1));
     }
 
     #[test]

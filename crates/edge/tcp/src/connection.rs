@@ -1,14 +1,16 @@
 //! One socket: bytes to and from the state machine, commands to the subsystem, answers back.
+//!
+//! A socket begins with the thread that listens. When a host asks to be connected, the socket goes to the thread of its
+//! subsystem and stays there.
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, IoSlice};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use saker_nvme::Status;
-use saker_nvme::fabrics::{self, ConnectData, FabricsCommand, nqn_of};
+use saker_nvme::fabrics::{self, Connect, ConnectData, FabricsCommand, nqn_of};
 use saker_nvme_tcp::Target;
 use saker_nvme_tcp::target::Command;
 use saker_target::{Bound, ConnectionId, Refusal};
@@ -34,66 +36,126 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_BYTES]);
 }
 
-enum State {
-    /// No queue is connected, and nothing but Connect may come.
-    Strange,
-    /// Connect has been passed on; its token.
-    Connecting(u16, Sender<Request>),
-    /// Commands go there.
-    Connected(Sender<Request>),
-}
-
-struct Connection {
-    id: ConnectionId,
-    stream: TcpStream,
-    target: Target,
-    state: State,
-    shared: Arc<Shared>,
-    replies: UnboundedSender<Reply>,
-    /// Nothing more is read; the socket closes when everything is sent.
-    is_closing: bool,
+/// Places among all connections, and among those that have not connected a queue.
+#[derive(Debug)]
+pub(crate) struct Permits {
+    _connection: OwnedSemaphorePermit,
     /// Given back once a queue is connected.
     handshake: Option<OwnedSemaphorePermit>,
 }
 
-/// Serves a socket until it closes, fails, or the server stops.
-pub(crate) async fn serve(
+impl Permits {
+    pub fn new(connection: OwnedSemaphorePermit, handshake: OwnedSemaphorePermit) -> Self {
+        Self { _connection: connection, handshake: Some(handshake) }
+    }
+}
+
+/// A connection between two threads.
+#[derive(Debug)]
+pub(crate) struct Guest {
+    stream: std::net::TcpStream,
+    core: Core,
+}
+
+#[derive(Debug)]
+enum State {
+    /// No queue is connected, and nothing but Connect may come.
+    Strange,
+    /// Connect has come for this subsystem: to be passed on from its thread.
+    Moving(UnboundedSender<Request>, Box<Asked>),
+    /// Connect has been passed on; its token.
+    Connecting(u16, UnboundedSender<Request>),
+    /// Commands go there.
+    Connected(UnboundedSender<Request>),
+}
+
+/// A Connect command.
+#[derive(Debug)]
+struct Asked {
+    token: u16,
+    connect: Connect,
+    data: ConnectData,
+}
+
+/// All but the socket.
+#[derive(Debug)]
+struct Core {
+    id: ConnectionId,
+    target: Target,
+    state: State,
+    shared: Arc<Shared>,
+    replies: UnboundedSender<Reply>,
+    received: UnboundedReceiver<Reply>,
+    stopping: watch::Receiver<bool>,
+    told_to_stop: bool,
+    /// Nothing more is read; the socket closes when everything is sent.
+    is_closing: bool,
+    /// By when a queue must be connected.
+    deadline: Instant,
+    permits: Permits,
+}
+
+struct Connection {
+    stream: TcpStream,
+    core: Core,
+}
+
+/// Serves a socket until it closes, fails, asks to be connected, or the server stops.
+pub(crate) async fn serve_stranger(
     id: ConnectionId,
     stream: TcpStream,
     shared: Arc<Shared>,
-    handshake: OwnedSemaphorePermit,
+    permits: Permits,
     stopping: watch::Receiver<bool>,
 ) {
     let (replies, received) = unbounded_channel();
-    let target = Target::new(shared.config.limits);
-    let state = State::Strange;
-    let handshake = Some(handshake);
-    let mut connection =
-        Connection { id, stream, target, state, shared, replies, is_closing: false, handshake };
-    connection.run(received, stopping).await;
-    connection.finish().await;
+    let core = Core {
+        id,
+        target: Target::new(shared.config.limits),
+        state: State::Strange,
+        replies,
+        received,
+        stopping,
+        told_to_stop: false,
+        is_closing: false,
+        deadline: Instant::now() + shared.config.handshake_timeout,
+        permits,
+        shared,
+    };
+    let mut connection = Connection { stream, core };
+    connection.run().await;
+    connection.move_or_finish().await;
+}
+
+/// Serves it on the thread of its subsystem.
+pub(crate) async fn serve_guest(guest: Guest) {
+    let Ok(stream) = TcpStream::from_std(guest.stream) else { return };
+    let mut connection = Connection { stream, core: guest.core };
+    connection.core.ask();
+    connection.run().await;
+    // Refused here, it may have asked for another subsystem.
+    connection.move_or_finish().await;
 }
 
 impl Connection {
-    async fn run(&mut self, mut received: UnboundedReceiver<Reply>, mut stopping: watch::Receiver<bool>) {
-        let deadline = Instant::now() + self.shared.config.handshake_timeout;
-        let mut late = pin!(sleep_until(deadline));
-        let mut told_to_stop = false;
+    async fn run(&mut self) {
+        let mut late = pin!(sleep_until(self.core.deadline));
         loop {
-            if self.write().is_err() || (self.is_over() && self.target.output().is_empty()) {
+            if self.write().is_err() || self.core.has_left() {
                 return;
             }
-            let Some(interest) = self.interest() else {
+            let Some(interest) = self.core.interest() else {
                 // All that can happen is an answer.
-                match received.recv().await {
-                    Some(reply) => self.take_replies(reply, &mut received),
+                match self.core.received.recv().await {
+                    Some(reply) => self.core.take_replies(reply),
                     None => return,
                 }
                 continue;
             };
+            let is_connected = matches!(self.core.state, State::Connected(_));
             tokio::select! {
-                reply = received.recv() => match reply {
-                    Some(reply) => self.take_replies(reply, &mut received),
+                reply = self.core.received.recv() => match reply {
+                    Some(reply) => self.core.take_replies(reply),
                     None => return,
                 },
                 ready = self.stream.ready(interest) => match ready {
@@ -105,13 +167,95 @@ impl Connection {
                     Ok(_) => {}
                     Err(_) => return,
                 },
-                () = &mut late, if !matches!(self.state, State::Connected(_)) => return,
-                _ = stopping.changed(), if !told_to_stop => {
-                    told_to_stop = true;
-                    self.stop();
-                }
+                () = &mut late, if !is_connected => return,
+                _ = self.core.stopping.changed(), if !self.core.told_to_stop => self.core.stop(),
             }
         }
+    }
+
+    /// Writes as much as the socket takes.
+    fn write(&mut self) -> std::io::Result<()> {
+        let target = &mut self.core.target;
+        while !target.output().is_empty() {
+            let mut pieces = [IoSlice::new(&[]); WRITE_PIECES];
+            let mut used = 0;
+            for (slot, piece) in pieces.iter_mut().zip(target.output().pieces()) {
+                *slot = IoSlice::new(piece);
+                used += 1;
+            }
+            match self.stream.try_write_vectored(&pieces[..used]) {
+                Ok(bytes) => target.sent(bytes),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        self.core.pass_commands();
+        Ok(())
+    }
+
+    /// Reads once; what is left makes the socket ready again.
+    fn read(&mut self) -> std::io::Result<()> {
+        let read: std::io::Result<usize> = BUFFER.with_borrow_mut(|buffer| {
+            let bytes = self.stream.try_read(buffer)?;
+            self.core.target.feed(&buffer[..bytes]);
+            Ok(bytes)
+        });
+        match read {
+            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+            Ok(_) => {
+                self.core.pass_commands();
+                Ok(())
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Hands the socket to the subsystem that Connect has named, or ends.
+    async fn move_or_finish(self) {
+        let State::Moving(subsystem, _) = &self.core.state else { return self.finish().await };
+        let subsystem = subsystem.clone();
+        // A socket that cannot be moved, or a subsystem that is gone: the connection closes.
+        if let Ok(stream) = self.stream.into_std() {
+            let _ = subsystem.send(Request::Adopt(Box::new(Guest { stream, core: self.core })));
+        }
+    }
+
+    /// Tells the subsystem, and lets a host read the last words before the socket closes.
+    async fn finish(self) {
+        let Self { stream, core } = self;
+        if let State::Connected(subsystem) | State::Connecting(_, subsystem) = &core.state {
+            // A subsystem that is gone does not need to know.
+            let _ = subsystem.send(Request::Closed(core.id));
+        }
+        if core.target.error().is_none() {
+            return;
+        }
+        let _ = timeout(LINGER, linger(&stream)).await;
+    }
+}
+
+/// Closing with unread bytes would reset the connection and take the last words back.
+async fn linger(stream: &TcpStream) {
+    if half_close(stream).is_err() {
+        return;
+    }
+    while stream.readable().await.is_ok() {
+        let read = BUFFER.with_borrow_mut(|buffer| stream.try_read(buffer));
+        match read {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => return,
+        }
+    }
+}
+
+impl Core {
+    /// Whether the socket has nothing more to do here.
+    fn has_left(&self) -> bool {
+        let is_over = self.is_over() && self.target.output().is_empty();
+        is_over || matches!(self.state, State::Moving(..))
     }
 
     fn is_over(&self) -> bool {
@@ -129,50 +273,13 @@ impl Connection {
         }
     }
 
-    /// Writes as much as the socket takes.
-    fn write(&mut self) -> std::io::Result<()> {
-        while !self.target.output().is_empty() {
-            let mut pieces = [IoSlice::new(&[]); WRITE_PIECES];
-            let mut used = 0;
-            for (slot, piece) in pieces.iter_mut().zip(self.target.output().pieces()) {
-                *slot = IoSlice::new(piece);
-                used += 1;
-            }
-            match self.stream.try_write_vectored(&pieces[..used]) {
-                Ok(bytes) => self.target.sent(bytes),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
-            }
-            self.pass_commands();
-        }
-        Ok(())
-    }
-
-    /// Reads once; what is left makes the socket ready again.
-    fn read(&mut self) -> std::io::Result<()> {
-        let read: std::io::Result<usize> = BUFFER.with_borrow_mut(|buffer| {
-            let bytes = self.stream.try_read(buffer)?;
-            self.target.feed(&buffer[..bytes]);
-            Ok(bytes)
-        });
-        match read {
-            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
-            Ok(_) => {
-                self.pass_commands();
-                Ok(())
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
     fn pass_commands(&mut self) {
         let mut commands = Vec::new();
         while let Some(command) = self.target.next_command() {
             match &self.state {
                 State::Connected(_) => commands.push(command),
                 State::Strange if is_connect(&command) => self.connect(&command),
-                State::Strange | State::Connecting(..) => {
+                State::Strange | State::Moving(..) | State::Connecting(..) => {
                     let status = Status::COMMAND_SEQUENCE_ERROR;
                     self.target.complete(command.token, status, 0, Vec::new());
                 }
@@ -197,20 +304,30 @@ impl Connection {
         let Some(subsystem) = subsystem else {
             return self.refuse(command.token, fabrics::InvalidParameter::SUBNQN.into());
         };
+        let asked = Box::new(Asked { token: command.token, connect, data });
+        self.state = State::Moving(subsystem, asked);
+    }
+
+    /// Passes Connect on.
+    fn ask(&mut self) {
+        let State::Moving(subsystem, asked) = std::mem::replace(&mut self.state, State::Strange) else {
+            return;
+        };
+        let Asked { token, connect, data } = *asked;
         let request = Request::Connect(self.id, connect, Box::new(data), self.replies.clone());
         if subsystem.send(request).is_err() {
             self.is_closing = true;
         }
-        self.state = State::Connecting(command.token, subsystem);
+        self.state = State::Connecting(token, subsystem);
     }
 
     fn refuse(&mut self, token: u16, refusal: Refusal) {
         self.target.complete(token, refusal.status, u64::from(refusal.dw0), Vec::new());
     }
 
-    fn take_replies(&mut self, first: Reply, received: &mut UnboundedReceiver<Reply>) {
+    fn take_replies(&mut self, first: Reply) {
         self.take_reply(first);
-        while let Ok(reply) = received.try_recv() {
+        while let Ok(reply) = self.received.try_recv() {
             self.take_reply(reply);
         }
         self.pass_commands();
@@ -237,7 +354,7 @@ impl Connection {
                 self.target.complete(token, Status::SUCCESS, u64::from(bound.cntlid), Vec::new());
                 self.target.set_entries(bound.entries);
                 self.state = State::Connected(subsystem);
-                self.handshake = None;
+                self.permits.handshake = None;
             }
             Err(refusal) => self.refuse(token, refusal),
         }
@@ -245,38 +362,11 @@ impl Connection {
 
     /// The server stops: what was asked is answered, nothing more is taken.
     fn stop(&mut self) {
+        self.told_to_stop = true;
         match &self.state {
             State::Connected(subsystem) if subsystem.send(Request::Drain(self.id)).is_ok() => {}
             _ => self.is_closing = true,
         }
-    }
-
-    /// Tells the subsystem, and lets a host read the last words before the socket closes.
-    async fn finish(self) {
-        if let State::Connected(subsystem) | State::Connecting(_, subsystem) = &self.state {
-            // A subsystem that is gone does not need to know.
-            let _ = subsystem.send(Request::Closed(self.id));
-        }
-        if self.target.error().is_none() {
-            return;
-        }
-        let stream = self.stream;
-        let linger = async {
-            if half_close(&stream).is_err() {
-                return;
-            }
-            // Closing with unread bytes would reset the connection and take the last words back.
-            while stream.readable().await.is_ok() {
-                let read = BUFFER.with_borrow_mut(|buffer| stream.try_read(buffer));
-                match read {
-                    Ok(0) => return,
-                    Ok(_) => {}
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                    Err(_) => return,
-                }
-            }
-        };
-        let _ = timeout(LINGER, linger).await;
     }
 }
 

@@ -1,7 +1,7 @@
-//! The thread of a subsystem: its controllers, its device, and nothing that waits for a socket.
+//! The thread of a subsystem: its controllers, its device, and the sockets of its hosts. So a command meets no other
+//! thread on its way to the device and back; a device that waits for its image holds up its own hosts only.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Clock};
 
@@ -12,8 +12,12 @@ use saker_nvme_tcp::target::Command;
 use saker_realtime::Error;
 use saker_sim::Instant;
 use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Subsystem, check_io};
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::error::TryRecvError;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::task::{LocalSet, spawn_local, yield_now};
+use tokio::time::timeout;
 
+use crate::connection;
 use crate::local::Local;
 use crate::messages::{Reply, Request};
 
@@ -65,7 +69,7 @@ const TICK: Duration = Duration::from_millis(100);
 pub(crate) fn start(
     subsystem: Subsystem,
     local: Option<Local>,
-    requests: Receiver<Request>,
+    mut requests: UnboundedReceiver<Request>,
     busy_poll: bool,
 ) -> std::io::Result<JoinHandle<Result<(), Error>>> {
     let mut engine = Engine {
@@ -81,16 +85,17 @@ pub(crate) fn start(
         is_written_through: false,
         busy_poll,
     };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("saker-subsystem".into());
     thread.spawn(move || {
-        engine.run(&requests);
+        LocalSet::new().block_on(&runtime, engine.run(&mut requests));
         engine.finish()
     })
 }
 
 impl Engine {
-    fn run(&mut self, requests: &Receiver<Request>) {
-        while self.take_requests(requests) {
+    async fn run(&mut self, requests: &mut UnboundedReceiver<Request>) {
+        while self.take_requests(requests).await {
             self.submit_waiting();
             self.turn();
             self.send_answers();
@@ -99,16 +104,18 @@ impl Engine {
     }
 
     /// Takes what has been asked, waiting if there is nothing else to do. False when the server stops.
-    fn take_requests(&mut self, requests: &Receiver<Request>) -> bool {
-        let is_busy = self.in_flight > 0 || self.busy_poll;
-        let first = if is_busy {
-            requests.try_recv().map_err(|error| error == TryRecvError::Disconnected)
+    async fn take_requests(&mut self, requests: &mut UnboundedReceiver<Request>) -> bool {
+        let first = if self.in_flight > 0 || self.busy_poll {
+            // The sockets' turn.
+            yield_now().await;
+            requests.try_recv()
         } else {
-            requests.recv_timeout(self.patience()).map_err(|e| e == RecvTimeoutError::Disconnected)
+            let received = timeout(self.patience(), requests.recv()).await;
+            received.map_or(Err(TryRecvError::Empty), |request| request.ok_or(TryRecvError::Disconnected))
         };
         let mut next = match first {
             Ok(request) => Some(request),
-            Err(is_over) => return !is_over,
+            Err(error) => return error == TryRecvError::Empty,
         };
         while let Some(request) = next {
             if matches!(request, Request::Stop) {
@@ -133,6 +140,7 @@ impl Engine {
 
     fn take(&mut self, request: Request) {
         match request {
+            Request::Adopt(guest) => drop(spawn_local(connection::serve_guest(*guest))),
             Request::Connect(id, connect, data, replies) => self.connect(id, &connect, &data, replies),
             Request::Commands(id, commands) => {
                 let now = self.now();
@@ -268,8 +276,8 @@ impl Engine {
             }
         }
         self.follow_write_cache();
-        for (connection, token, dw0) in self.subsystem.events() {
-            self.answer(connection, token, Answer::result(u64::from(dw0)));
+        for (connection, token, answer) in self.subsystem.events() {
+            self.answer(connection, token, answer);
         }
     }
 

@@ -4,8 +4,10 @@ use std::time::Instant as Clock;
 
 use saker_device::controller::NamespaceFacts;
 use saker_host::connect::KvQueueOptions;
+use saker_host::transfer::Available;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Port, RawData, SubmitError, Turn};
 use saker_link::STAGING_BYTES;
+use saker_nvme::vendor::{Capabilities, Methods};
 use saker_nvme::{Sqe, Status};
 use saker_realtime::url::DeviceUrl;
 use saker_realtime::{AnyDevice, Error, build_device, close_device};
@@ -47,6 +49,8 @@ pub(crate) struct Local {
     pub clocked: Clocked,
     connection: Connection,
     pub queue: KvQueue,
+    /// Log page C0h for hosts that share no memory with the device: groups.
+    pub vendor: Option<Capabilities>,
     /// The namespaces as last looked at: their sizes in use change, their shapes do not.
     pub facts: Vec<NamespaceFacts>,
 }
@@ -67,8 +71,10 @@ impl Local {
         let mut connection = Connection::connect(port, &mut clocked, ConnectOptions::default())?;
         let options = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
         let queue = connection.create_kv_queue(&mut clocked, 1, options)?;
+        let available = connection.transfer_methods(&mut clocked, u32::from(DEPTH) + 1)?;
+        let vendor = on_the_network(&available);
         let facts = clocked.device.facts();
-        Ok(Self { clocked, connection, queue, facts })
+        Ok(Self { clocked, connection, queue, vendor, facts })
     }
 
     /// Serial number, model, firmware revision, SUBNQN, and whether the write cache is volatile.
@@ -133,4 +139,12 @@ impl Local {
             }
         }
     }
+}
+
+/// What of a device's methods works where data is moved by commands, one way each.
+fn on_the_network(available: &Available) -> Option<Capabilities> {
+    let prefetches = available.methods.prefetch_groups();
+    let methods = Methods::default().with_groups(true).with_prefetch_groups(prefetches);
+    let page = Capabilities::new(methods, 0, 0, 0).with_group_bytes(available.group_bytes_max);
+    available.methods.groups().then_some(page)
 }

@@ -5,9 +5,13 @@ use saker_nvme_tcp::target::Command;
 use saker_target::{Answer, Bound, ConnectionId, Refusal};
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::connection::Guest;
+
 /// What a connection asks of its subsystem.
 #[derive(Debug)]
 pub(crate) enum Request {
+    /// Serve this connection from now on: it has asked to be connected here.
+    Adopt(Box<Guest>),
     /// Connect, and where the answers go.
     Connect(ConnectionId, Connect, Box<ConnectData>, UnboundedSender<Reply>),
     /// Commands of a connected queue.

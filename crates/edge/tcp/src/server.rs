@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -13,11 +12,12 @@ use saker_target::{ConnectionId, Hosts, Kind, Portal, Subsystem, SubsystemConfig
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::config::{ConfigError, Served, ServerConfig};
-use crate::connection;
+use crate::connection::{self, Permits};
 use crate::engine;
 use crate::local::Local;
 use crate::messages::Request;
@@ -53,11 +53,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub config: ServerConfig,
-    subsystems: BTreeMap<String, Sender<Request>>,
+    subsystems: BTreeMap<String, UnboundedSender<Request>>,
 }
 
 impl Shared {
-    pub fn subsystem(&self, nqn: &str) -> Option<Sender<Request>> {
+    pub fn subsystem(&self, nqn: &str) -> Option<UnboundedSender<Request>> {
         self.subsystems.get(nqn).cloned()
     }
 }
@@ -144,7 +144,7 @@ fn listen(runtime: &Runtime, config: &ServerConfig) -> Result<Vec<TcpListener>, 
 }
 
 struct Starting {
-    subsystems: BTreeMap<String, Sender<Request>>,
+    subsystems: BTreeMap<String, UnboundedSender<Request>>,
     engines: Vec<EngineThread>,
 }
 
@@ -173,7 +173,7 @@ impl Starting {
         busy_poll: bool,
     ) -> Result<(), ServeError> {
         let nqn = described.nqn.clone();
-        let (requests, received) = mpsc::channel();
+        let (requests, received) = unbounded_channel();
         let subsystem = Subsystem::new(described)?;
         self.engines.push(engine::start(subsystem, local, received, busy_poll)?);
         self.subsystems.insert(nqn, requests);
@@ -189,6 +189,7 @@ fn describe(local: &Local, served: &Served, hosts: &Hosts) -> SubsystemConfig {
         model,
         firmware,
         volatile_write_cache,
+        vendor: local.vendor,
         hosts: hosts.clone(),
         portals: Vec::new(),
         kind: Kind::Nvm,
@@ -204,6 +205,7 @@ fn discovery(portals: Vec<Portal>) -> SubsystemConfig {
         model: "Saker discovery".into(),
         firmware: env!("CARGO_PKG_VERSION").into(),
         volatile_write_cache: false,
+        vendor: None,
         hosts: Hosts::Any,
         portals,
         kind: Kind::Discovery,
@@ -270,9 +272,12 @@ impl Acceptor {
         }
         let id: ConnectionId = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (shared, stopping) = (Arc::clone(&self.shared), self.stopping.clone());
-        tokio::spawn(async move {
-            connection::serve(id, stream, shared, handshake, stopping).await;
-            drop(connection);
-        });
+        tokio::spawn(connection::serve_stranger(
+            id,
+            stream,
+            shared,
+            Permits::new(connection, handshake),
+            stopping,
+        ));
     }
 }

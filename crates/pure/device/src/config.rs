@@ -1,8 +1,10 @@
 //! What a device is made of, as its image says.
 
+use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
 use saker_engine::{EngineKind, HashStoreConfig};
 use saker_flash::page_map::PageMapConfig;
+use saker_long_keys::NarrowDigest;
 use saker_medium::Geometry;
 use saker_nvme::vendor::Methods;
 
@@ -61,6 +63,10 @@ pub struct DeviceConfig {
     pub checkpoint_bytes: Option<u64>,
     /// What metering charges for the keys of a group.
     pub group_keys: KeyCost,
+    /// The digest under which keys of 17 to 255 bytes are kept. Anything but the default is for tests of collisions.
+    pub long_key_digest: NarrowDigest,
+    /// Settings of hash FTLs.
+    pub hash_ftl: HashFtlTuning,
 }
 
 /// Bytes that one command can move.
@@ -97,6 +103,8 @@ impl DeviceConfig {
             sgl: true,
             checkpoint_bytes: None,
             group_keys: KeyCost::default(),
+            long_key_digest: NarrowDigest::default(),
+            hash_ftl: HashFtlTuning::default(),
         }
     }
 }

@@ -70,7 +70,11 @@ impl<M: Media, T> Device<M, T> {
     /// Puts a device together. It recovers its namespaces as it is advanced, and becomes ready after that.
     pub fn with_tempo(mut flash: Flash<M>, config: DeviceConfig, host: Attachment, tempo: T) -> Self {
         let boot = |ns: &crate::NamespaceConfig, flash: &mut Flash<M>| {
-            Namespace::boot(*ns, config.capacitor, config.checkpoint_bytes, config.group_keys, flash)
+            let (checkpoint_bytes, group_keys) = (config.checkpoint_bytes, config.group_keys);
+            let namespace =
+                Namespace::boot(*ns, config.capacitor, checkpoint_bytes, group_keys, config.hash_ftl, flash);
+            let long_keys = config.methods.indirect_keys().then_some(config.long_key_digest);
+            Namespace { long_keys, ..namespace }
         };
         let mut namespaces: Vec<_> = config.namespaces.iter().map(|ns| boot(ns, &mut flash)).collect();
         if let Some(at) = flash.unclaimed().first() {

@@ -2,16 +2,17 @@
 
 use crate::config::{NamespaceKind, TRANSFER_BYTES_MAX};
 use crate::groups::GroupRequest;
+use crate::long_keys::IndirectRequest;
 use crate::namespace::{Namespace, Store};
-use crate::transfer::{HostData, Pieces};
-use saker_engine::{AnyEngine, Condition, Engine, KvError, Sink, SourceError};
+use crate::transfer::{Aside, HostData, Pieces};
+use saker_engine::{AnyEngine, Condition, Engine, KvError, Sink, Source, SourceError};
 use saker_flash::page_map::{BlockError, PageMap};
 use saker_flash::{Media, NamespaceMedium};
 use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
 use saker_medium::{MediaError, Reads, Step, Tag};
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::kv_list::ListWriter;
-use saker_nvme::nvm::{DsmRange, NvmCommand};
+use saker_nvme::nvm::{BlockRange, DsmRange, NvmCommand};
 use saker_nvme::vendor::{InlineRetrieve, TINY_BYTES};
 use saker_nvme::{Key, KvCommand, PointerRule, Status};
 use saker_sim::{Meter, TimedOp, Unit};
@@ -28,6 +29,8 @@ pub enum Request {
     Small(InlineRetrieve, Vec<u8>),
     /// Many operations.
     Group(Box<GroupRequest>),
+    /// With a key of more than 16 bytes.
+    Indirect(Box<IndirectRequest>),
 }
 
 /// What a latency table looks at: the operation and its sizes in bytes.
@@ -123,14 +126,17 @@ impl Request {
                 pieces.bytes()
             }
             Self::Group(group) => group.bytes_in(),
+            Self::Indirect(indirect) => indirect.bytes_in(),
             _ => 0,
         }
     }
 
     /// Whether it changes or reads stored data on behalf of the host, for the delays of a profile.
     pub fn is_write(&self) -> bool {
-        if let Self::Group(group) = self {
-            return group.is_write();
+        match self {
+            Self::Group(group) => return group.is_write(),
+            Self::Indirect(indirect) => return indirect.is_write(),
+            _ => {}
         }
         self.bytes_in() > 0 || matches!(self, Self::Kv(KvCommand::Delete { .. } | KvCommand::Store { .. }, _))
     }
@@ -149,6 +155,13 @@ impl Request {
             Self::Kv(KvCommand::Delete { key }, _) => single(TimedOp::Delete, key, 0),
             Self::Kv(KvCommand::Exist { key }, _) => single(TimedOp::Exist, key, 0),
             Self::Group(group) => group.timing(space),
+            Self::Indirect(indirect) => indirect.timing(),
+            Self::Block(NvmCommand::Read { .. }, pieces) => {
+                Timing::Single(TimedOp::BlockRead, 0, pieces.bytes())
+            }
+            Self::Block(NvmCommand::Write { .. }, pieces) => {
+                Timing::Single(TimedOp::BlockWrite, 0, pieces.bytes())
+            }
             Self::Kv(..) | Self::Block(..) => Timing::Nothing,
         }
     }
@@ -158,6 +171,7 @@ impl Request {
         match self {
             Self::Kv(_, pieces) | Self::Block(_, pieces) => pieces,
             Self::Group(group) => group.pieces(),
+            Self::Indirect(indirect) => indirect.pieces(),
             Self::Small(..) => &Pieces::NONE,
         }
     }
@@ -169,6 +183,20 @@ impl Request {
         if bytes > 0 {
             self.pieces().count(bytes, &mut traffic.to_device);
             self.count_list(sqe, bytes, traffic);
+        }
+        match self {
+            Self::Group(group) => group.count_aside(traffic),
+            Self::Indirect(indirect) => indirect.count_key(traffic),
+            _ => {}
+        }
+    }
+
+    /// What the device fetches beside the data at DPTR.
+    pub fn aside(&self) -> Aside {
+        match self {
+            Self::Group(group) => group.aside(),
+            Self::Indirect(indirect) => indirect.aside(),
+            _ => Aside::default(),
         }
     }
 
@@ -188,7 +216,7 @@ impl Request {
     pub fn into_buffer(self) -> Option<Vec<u8>> {
         match self {
             Self::Kv(_, pieces) => pieces.into_buffer(),
-            Self::Block(..) | Self::Small(..) | Self::Group(_) => None,
+            Self::Block(..) | Self::Small(..) | Self::Group(_) | Self::Indirect(_) => None,
         }
     }
 
@@ -211,19 +239,25 @@ impl Request {
                 block(command, pieces, map, reach.space, m, w)
             }
             (Self::Small(command, found), Store::Kv(store)) => small(command, found, store, m, w),
-            (Self::Group(group), Store::Kv(store)) => group.execute(store, &mut namespace.kept, reach, m, w),
+            (Self::Group(group), Store::Kv(store)) => {
+                group.execute(store, &mut namespace.kept, namespace.long_keys, reach, m, w)
+            }
+            (Self::Indirect(indirect), Store::Kv(store)) => {
+                let digest = namespace.long_keys.unwrap_or_default();
+                indirect.execute(store, digest, error_on_delete, reach, m, w)
+            }
             (_, Store::Damaged(_)) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
             _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),
         }
     }
 }
 
-/// Stores a value that is in the device already.
+/// Stores a value without a request.
 #[inline]
-pub fn store_bytes<M: Media, W: Meter>(
+pub fn store_value<M: Media, W: Meter, S: Source>(
     namespace: &mut Namespace,
     key: &Key,
-    mut value: &[u8],
+    value: &mut S,
     options: StoreOptions,
     m: &mut NamespaceMedium<'_, M>,
     w: &mut W,
@@ -231,7 +265,7 @@ pub fn store_bytes<M: Media, W: Meter>(
     w.work(Unit::Decode, 1);
     match &mut namespace.store {
         Store::Kv(store) => {
-            let step = store.store(key.as_bytes(), &mut value, condition(options), m, w);
+            let step = store.store(key.as_bytes(), value, condition(options), m, w);
             reply(step.map(|r| r.map(|()| 0)), false)
         }
         Store::Damaged(_) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
@@ -344,7 +378,7 @@ fn small<M: Media, W: Meter>(
 }
 
 #[inline]
-fn condition(options: StoreOptions) -> Condition {
+pub(crate) fn condition(options: StoreOptions) -> Condition {
     if options.contains(StoreOptions::MUST_EXIST) {
         Condition::MustExist
     } else if options.contains(StoreOptions::MUST_NOT_EXIST) {
@@ -416,7 +450,7 @@ fn list<M: Media, W: Meter>(
 }
 
 fn block<M: Media, W: Meter>(
-    command: &NvmCommand,
+    command: &mut NvmCommand,
     pieces: &Pieces,
     map: &mut PageMap,
     space: &DmaSpace,
@@ -435,11 +469,8 @@ fn block<M: Media, W: Meter>(
             Outcome::Done(Reply { flush: Some(map.flush(m)), ..Reply::status(Status::SUCCESS) })
         }
         NvmCommand::Write { range, force_unit_access } => {
-            let fill = |n: u32, out: &mut [u8]| {
-                pieces.read(space, n * block_bytes, out).map_err(|_| BlockError::Transfer)
-            };
-            let written = done(map.write(range.slba, range.blocks, fill, m, w), 0);
-            match written {
+            let written = write_blocks(range, pieces, map, space, m, w);
+            match done(written, 0) {
                 Outcome::Done(r) if *force_unit_access && r.status.is_success() => {
                     Outcome::Done(Reply { flush: Some(map.flush(m)), ..r })
                 }
@@ -459,13 +490,39 @@ fn block<M: Media, W: Meter>(
             if pieces.read(space, 0, &mut bytes).is_err() {
                 return Outcome::Done(Reply::status(Status::DATA_TRANSFER_ERROR));
             }
-            if !deallocate {
+            if !*deallocate {
                 return Outcome::Done(Reply::status(Status::SUCCESS));
             }
             let ranges: Vec<_> = bytes.chunks_exact(size_of::<DsmRange>()).filter_map(dsm_range).collect();
             done(map.deallocate(&ranges, m, w), 0)
         }
     }
+}
+
+/// Writes what is left of a range, as much at once as the ring takes; `range` shrinks as blocks are written. So a command
+/// may be longer than the ring, and none is atomic beyond a block (NVM command set, AWUN).
+fn write_blocks<M: Media, W: Meter>(
+    range: &mut BlockRange,
+    pieces: &Pieces,
+    map: &mut PageMap,
+    space: &DmaSpace,
+    m: &mut NamespaceMedium<'_, M>,
+    w: &mut W,
+) -> Step<Result<(), BlockError>> {
+    let block_bytes = map.config().block_bytes;
+    let total = pieces.bytes() / block_bytes;
+    while range.blocks > 0 {
+        let (done, part) = (total - range.blocks, range.blocks.min(map.blocks_at_once(m)));
+        let fill = |n: u32, out: &mut [u8]| {
+            pieces.read(space, (done + n) * block_bytes, out).map_err(|_| BlockError::Transfer)
+        };
+        match map.write(range.slba, part, fill, m, w) {
+            Step::Done(Ok(())) => {}
+            other => return other,
+        }
+        *range = BlockRange { slba: range.slba + u64::from(part), blocks: range.blocks - part };
+    }
+    Step::Done(Ok(()))
 }
 
 fn dsm_range(bytes: &[u8]) -> Option<(u64, u64)> {

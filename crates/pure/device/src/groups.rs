@@ -1,13 +1,19 @@
 //! Groups: many operations in one command, executed by one call of the engine (HotStorage'19).
 
+mod bulk;
+mod gather;
+mod long;
+
 use crate::config::TRANSFER_BYTES_MAX;
 use crate::execute::{Outcome, Reach, Reply, Timing, kv_status};
-use crate::transfer::Pieces;
+use crate::transfer::{Aside, Pieces};
+use gather::Vector;
 use saker_engine::{
     Answers, AnyEngine, Engine, GroupError, GroupOp, GroupSource, KvError, Member, SourceError,
 };
-use saker_link::Sqe;
-use saker_medium::{Medium, Step};
+use saker_link::{Sqe, Traffic};
+use saker_long_keys::{NarrowDigest, device_key};
+use saker_medium::{Medium, Reads, Step};
 use saker_nvme::group::results::ResultsWriter;
 use saker_nvme::group::{Form, GroupCommand, GroupId, Malformed, Op, parse};
 use saker_nvme::{Key, Status};
@@ -59,6 +65,14 @@ pub struct GroupRequest {
     pieces: Pieces,
     /// The payload, once it was needed aside from its landing.
     staged: Option<Vec<u8>>,
+    /// Whether keys were found that are longer than the engine's.
+    has_long_keys: bool,
+    /// Pages that such keys needed.
+    pages: Reads,
+    /// Of a vector of addresses.
+    vector: Option<Vector>,
+    /// Of a Bulk Put.
+    bulk: bulk::Progress,
 }
 
 impl GroupRequest {
@@ -72,7 +86,20 @@ impl GroupRequest {
             return Err(Status::INVALID_FIELD);
         }
         let pieces = Pieces::of_prps(sqe, command.data_bytes(), space)?;
-        Ok(Self { command, pieces, staged: None })
+        let vector = match command {
+            GroupCommand::Vector { pages, bytes } => Some(Vector::fetch(&pieces, bytes, pages, space)?),
+            _ => None,
+        };
+        let (staged, has_long_keys) = (None, false);
+        Ok(Self {
+            command,
+            pieces,
+            staged,
+            has_long_keys,
+            pages: Reads::new(),
+            vector,
+            bulk: bulk::Progress::default(),
+        })
     }
 
     /// Bytes that the host sends.
@@ -85,12 +112,25 @@ impl GroupRequest {
         &self.pieces
     }
 
+    /// What the device fetches beside the data at DPTR.
+    pub fn aside(&self) -> Aside {
+        self.vector.as_ref().map_or(Aside::default(), Vector::aside)
+    }
+
+    /// Counts it.
+    pub fn count_aside(&self, traffic: &mut Traffic) {
+        if let Some(vector) = &self.vector {
+            vector.count_operands(traffic);
+        }
+    }
+
     /// Whether it may change what is stored.
     pub fn is_write(&self) -> bool {
-        matches!(
-            self.command,
-            GroupCommand::OneWay { form, .. } | GroupCommand::BothWays { form, .. } if form.may_write()
-        )
+        match self.command {
+            GroupCommand::OneWay { form, .. } | GroupCommand::BothWays { form, .. } => form.may_write(),
+            GroupCommand::Vector { .. } | GroupCommand::Bulk { .. } => true,
+            GroupCommand::Results { .. } | GroupCommand::Prefetch { .. } => false,
+        }
     }
 
     /// What a latency table looks at. A mixed group counts as stores, results that are read alone as nothing.
@@ -102,6 +142,11 @@ impl GroupRequest {
                 (form, buffer_bytes)
             }
             GroupCommand::BothWays { form, bytes, .. } => (form, bytes),
+            GroupCommand::Bulk { bytes } => (Form::All(Op::Store), bytes),
+            GroupCommand::Vector { .. } => {
+                let packed = self.vector.as_ref().map_or((0, 0), |v| (v.count(), v.packed_bytes() as u32));
+                return Timing::Group(TimedOp::Store, packed.0, packed.1);
+            }
             GroupCommand::Results { .. } | GroupCommand::Prefetch { .. } => return Timing::Nothing,
         };
         let mut count = [0; 4];
@@ -122,10 +167,12 @@ impl GroupRequest {
         &mut self,
         store: &mut AnyEngine,
         kept: &mut Kept,
+        long_keys: Option<NarrowDigest>,
         reach: Reach<'_>,
         m: &mut M,
         w: &mut W,
     ) -> Outcome {
+        let reach = GroupReach { reach, long_keys };
         match self.command {
             GroupCommand::OneWay { id, form, bytes } => match id {
                 None => self.carry_out(form, bytes, &mut Failures::default(), store, reach, m, w),
@@ -138,10 +185,18 @@ impl GroupRequest {
             GroupCommand::BothWays { form, bytes, buffer_bytes } => {
                 let mut told = Told::new(buffer_bytes);
                 let outcome = self.carry_out(form, bytes, &mut told, store, reach, m, w);
-                self.send(outcome, told, reach)
+                self.send(outcome, told, reach.reach)
             }
-            GroupCommand::Results { id, buffer_bytes } => self.fetch(&id, buffer_bytes, kept, reach, w),
+            GroupCommand::Results { id, buffer_bytes } => self.fetch(&id, buffer_bytes, kept, reach.reach, w),
             GroupCommand::Prefetch { id, bytes } => Outcome::Done(self.bind(&id, bytes, store, reach)),
+            GroupCommand::Vector { .. } => match self.gather(reach.reach.space) {
+                Ok((form, bytes)) => {
+                    self.carry_out(form, bytes, &mut Failures::default(), store, reach, m, w)
+                }
+                Err(Ok(malformed)) => Outcome::Done(refusal(GroupError::Malformed(malformed))),
+                Err(Err(SourceError)) => Outcome::Done(refusal(GroupError::Transfer)),
+            },
+            GroupCommand::Bulk { bytes } => self.unpack(bytes, store, reach.reach.space, m, w),
         }
     }
 
@@ -152,13 +207,26 @@ impl GroupRequest {
         bytes: u32,
         answers: &mut A,
         store: &mut AnyEngine,
-        reach: Reach<'_>,
+        reach: GroupReach<'_>,
         m: &mut M,
         w: &mut W,
     ) -> Outcome {
-        let Self { pieces, staged, .. } = self;
+        let Self { pieces, staged, has_long_keys, pages, .. } = self;
+        let long_keys = reach.long_keys;
         let mut source = HostGroup { reach, pieces, bytes, form, staged };
-        match store.group(&mut source, answers, m, w) {
+        let step = if *has_long_keys { None } else { Some(store.group(&mut source, answers, m, w)) };
+        let step = match (step, long_keys) {
+            (None | Some(Step::Done(Err(GroupError::Malformed(Fault::LongKey)))), Some(digest)) => {
+                *has_long_keys = true;
+                match source.staged() {
+                    Ok(payload) => long::carry_out(form, payload, digest, pages, answers, store, m, w),
+                    Err(SourceError) => Step::Done(Err(GroupError::Transfer)),
+                }
+            }
+            (Some(step), _) => step.map(|done| done.map_err(plain)),
+            (None, None) => unreachable!("long keys are looked for only where they are taken"),
+        };
+        match step {
             Step::Done(Ok(())) => {
                 Outcome::Done(Reply { dw0: answers.failed(), ..Reply::status(Status::SUCCESS) })
             }
@@ -169,17 +237,25 @@ impl GroupRequest {
     }
 
     /// Binds the keys of the payload.
-    fn bind(&self, id: &GroupId, bytes: u32, store: &mut AnyEngine, reach: Reach<'_>) -> Reply {
+    fn bind(&self, id: &GroupId, bytes: u32, store: &mut AnyEngine, reach: GroupReach<'_>) -> Reply {
         let mut payload = vec![0; bytes as usize];
-        if !payload.is_empty() && self.pieces.read(reach.space, 0, &mut payload).is_err() {
+        if !payload.is_empty() && self.pieces.read(reach.reach.space, 0, &mut payload).is_err() {
             return Reply::status(Status::DATA_TRANSFER_ERROR);
         }
         let mut keys = Vec::new();
         if let Err(malformed) = parse(Form::All(Op::Retrieve), &payload, |e| keys.push(e.key)) {
             return refusal(GroupError::Malformed(malformed));
         }
-        let keys = keys.into_iter().map(|key| &payload[key.start as usize..key.end as usize]);
-        Reply::status(store.bind(id.as_bytes(), keys).map_or_else(kv_status, |()| Status::SUCCESS))
+        let stored_under = |key: std::ops::Range<u32>| {
+            let key = &payload[key.start as usize..key.end as usize];
+            match reach.long_keys {
+                Some(digest) if key.len() > Key::MAX_LEN => device_key(key, &digest).to_vec(),
+                _ => key.to_vec(),
+            }
+        };
+        let keys: Vec<_> = keys.into_iter().map(stored_under).collect();
+        let bound = store.bind(id.as_bytes(), keys.iter().map(Vec::as_slice));
+        Reply::status(bound.map_or_else(kv_status, |()| Status::SUCCESS))
     }
 
     /// Results over the payload.
@@ -257,7 +333,7 @@ trait Failing {
 }
 
 /// Nobody asks for more than how many failed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Failures(u32);
 
 impl Failing for Failures {
@@ -325,9 +401,36 @@ impl Answers for Told {
     }
 }
 
+/// The host's memory, and whether long keys are taken.
+#[derive(Clone, Copy, Debug)]
+struct GroupReach<'a> {
+    reach: Reach<'a>,
+    long_keys: Option<NarrowDigest>,
+}
+
+/// What keeps the engine from taking a payload as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    Malformed(Malformed),
+    /// A key is longer than the engine's, and the device takes such keys.
+    LongKey,
+}
+
+/// A refusal that is none of long keys.
+fn plain(refused: GroupError<Fault>) -> GroupError<Malformed> {
+    match refused {
+        GroupError::Malformed(Fault::Malformed(malformed)) => GroupError::Malformed(malformed),
+        GroupError::Malformed(Fault::LongKey) => unreachable!("found only where long keys are taken"),
+        GroupError::Duplicate(at) => GroupError::Duplicate(at),
+        GroupError::TooLong => GroupError::TooLong,
+        GroupError::CapacityExceeded => GroupError::CapacityExceeded,
+        GroupError::Transfer => GroupError::Transfer,
+    }
+}
+
 /// A payload in host memory.
 struct HostGroup<'a> {
-    reach: Reach<'a>,
+    reach: GroupReach<'a>,
     pieces: &'a Pieces,
     bytes: u32,
     form: Form,
@@ -335,7 +438,7 @@ struct HostGroup<'a> {
 }
 
 impl GroupSource for HostGroup<'_> {
-    type Malformed = Malformed;
+    type Malformed = Fault;
 
     fn bytes(&self) -> u32 {
         self.bytes
@@ -351,11 +454,11 @@ impl GroupSource for HostGroup<'_> {
     }
 
     fn is_copied_by_core(&self) -> bool {
-        !self.reach.dma_engine
+        !self.reach.reach.dma_engine
     }
 
     fn read(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
-        if out.is_empty() { Ok(()) } else { self.pieces.read(self.reach.space, 0, out) }
+        if out.is_empty() { Ok(()) } else { self.pieces.read(self.reach.reach.space, 0, out) }
     }
 
     fn staged(&mut self) -> Result<&[u8], SourceError> {
@@ -367,8 +470,17 @@ impl GroupSource for HostGroup<'_> {
         Ok(self.staged.as_deref().unwrap_or_default())
     }
 
-    fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Malformed> {
-        parse(self.form, payload, |e| visit(Member { op: op(e.op), key: e.key, value: e.value })).map(|_| ())
+    fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Fault> {
+        let mut key_bytes_max = 0;
+        let parsed = parse(self.form, payload, |e| {
+            key_bytes_max = key_bytes_max.max(e.key.len());
+            visit(Member { op: op(e.op), key: e.key, value: e.value });
+        });
+        match parsed {
+            Err(malformed) => Err(Fault::Malformed(malformed)),
+            Ok(_) if key_bytes_max > Key::MAX_LEN && self.reach.long_keys.is_some() => Err(Fault::LongKey),
+            Ok(_) => Ok(()),
+        }
     }
 }
 

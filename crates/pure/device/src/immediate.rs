@@ -1,5 +1,6 @@
 //! Timing `off`: a command is served when it is seen, and is finished before the next one is looked at.
 
+mod quick;
 mod small;
 
 use crate::config::DeviceConfig;
@@ -78,9 +79,12 @@ impl<M: Media> Device<M, Untimed> {
                 if !self.queues.fetch(qid, &mut sqe) {
                     break;
                 }
-                self.serve(qid, &sqe);
+                if !self.serve_quickly(qid, &sqe) {
+                    self.serve(qid, &sqe);
+                }
                 any = true;
             }
+            self.queues.publish();
         }
         any || self.advance_rarely()
     }
@@ -93,7 +97,7 @@ impl<M: Media> Device<M, Untimed> {
         self.serve_admin() || self.format_when_quiet() || self.drain()
     }
 
-    #[inline]
+    #[inline(never)]
     fn serve(&mut self, qid: u16, sqe: &Sqe) {
         if sqe.opcode >= vendor::FIRST {
             return self.serve_vendor(qid, sqe);
@@ -102,16 +106,16 @@ impl<M: Media> Device<M, Untimed> {
             self.queues.close_value(qid);
         }
         let reply = if self.flash.is_powered() { self.reply(sqe) } else { failed(Status::INTERNAL_ERROR) };
-        self.count(&reply);
-        self.queues.complete(qid, sqe.cid.get(), reply.status, u64::from(reply.dw0));
+        self.count(reply.status);
+        self.queues.complete_later(qid, sqe.cid.get(), reply.status, u64::from(reply.dw0));
     }
 
     #[inline]
-    fn count(&mut self, reply: &Reply) {
+    fn count(&mut self, status: Status) {
         self.stats.commands += 1;
         self.stats.traffic.sqe_fetches += 1;
         self.stats.traffic.cqes += 1;
-        self.stats.errors += u64::from(!reply.status.is_success());
+        self.stats.errors += u64::from(!status.is_success());
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 
 use crate::config::{NamespaceConfig, NamespaceKind};
 use crate::groups::Kept;
+use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
 use saker_engine::{AnyEngine, AnyRecovery, Background, Engine, EngineConfig, Recover};
 use saker_flash::page_map::gc::Progress;
@@ -9,6 +10,7 @@ use saker_flash::page_map::recover::Recovery as BlockRecovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
 use saker_flash::{Flash, Media, NamespaceMedium};
 use saker_log::recover::Damage;
+use saker_long_keys::NarrowDigest;
 use saker_medium::{Completion, Medium, Step, Tag};
 use saker_sim::{Class, Meter};
 
@@ -40,6 +42,8 @@ pub struct Namespace {
     pub usable: bool,
     /// Results of groups that wait to be fetched.
     pub kept: Kept,
+    /// The digest of long keys, if the device takes them.
+    pub long_keys: Option<NarrowDigest>,
 }
 
 impl Namespace {
@@ -49,6 +53,7 @@ impl Namespace {
         capacitor: bool,
         checkpoint_bytes: Option<u64>,
         group_keys: KeyCost,
+        hash_ftl: HashFtlTuning,
         flash: &mut Flash<M>,
     ) -> Self {
         let owner = config.nsid as u16;
@@ -59,6 +64,7 @@ impl Namespace {
             error_on_delete: false,
             usable: true,
             kept: Kept::default(),
+            long_keys: None,
         };
         if let NamespaceKind::Kv { error_on_delete, .. } = config.kind {
             namespace.error_on_delete = error_on_delete;
@@ -66,8 +72,8 @@ impl Namespace {
         let view = flash.view(owner, Class::Foreground);
         namespace.store = match config.kind {
             NamespaceKind::Kv { engine, .. } => {
-                let common =
-                    EngineConfig { checkpoint_bytes, group_keys, ..EngineConfig::new(owner, capacitor) };
+                let defaults = EngineConfig::new(owner, capacitor);
+                let common = EngineConfig { checkpoint_bytes, group_keys, hash_ftl, ..defaults };
                 let config = namespace.engine_config(common, &view);
                 Store::KvRecovery(AnyRecovery::new(engine, &config, &view))
             }

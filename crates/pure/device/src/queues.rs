@@ -1,7 +1,8 @@
 //! The device's ends of the queues.
 
-use crate::gather::{Gather, HELD_BYTES_MAX, InlineHead};
+use crate::gather::{GATHER_BYTES_MAX, Gather, HELD_BYTES_MAX, InlineHead};
 use saker_link::{DeviceCq, DeviceSq, DoorbellError, PostError, Sqe};
+use saker_nvme::vendor::inline_slots;
 use saker_nvme::vendor::opcode::STORE_INLINE;
 use saker_nvme::{Cqe, Status};
 use std::collections::VecDeque;
@@ -17,10 +18,10 @@ pub struct Submission {
     pub gather: Gather,
     /// Namespaces for which an inline store brings its value behind it: all but these. `None`: for none.
     inline_except: Option<Box<[u32]>>,
+    /// Entries in the ring with the value of the inline store fetched last, all of them announced.
+    behind: u32,
     /// An inline store whose value is not complete, or has just become it.
     head: Option<Box<InlineHead>>,
-    /// One for the next.
-    spare: Option<Box<InlineHead>>,
     /// Gathered bytes that wait for their execution.
     held: u32,
 }
@@ -33,12 +34,30 @@ pub struct Completion {
 }
 
 impl Submission {
-    #[inline]
+    #[inline(always)]
     fn fetch(&mut self, into: &mut Sqe) -> Result<bool, DoorbellError> {
-        match self.sq.fetch_into(into) {
-            Ok(true) if into.opcode == STORE_INLINE && self.takes_inline(into) => self.begin_inline(into),
-            fetched => fetched,
+        if self.head.is_some() || self.held > HELD_BYTES_MAX {
+            return self.fetch_slowly(into);
         }
+        debug_assert_eq!(self.behind, 0, "whoever fetched an inline store takes its value");
+        let fetched = self.sq.fetch_into(into)?;
+        if fetched && into.opcode == STORE_INLINE { self.fetch_inline(into) } else { Ok(fetched) }
+    }
+
+    /// An inline store whose value is announced leaves it in the ring, to be copied from there to where it stays. Any other
+    /// counts as fetched when its value is complete.
+    fn fetch_inline(&mut self, sqe: &Sqe) -> Result<bool, DoorbellError> {
+        if !self.takes_inline(sqe) {
+            return Ok(true);
+        }
+        let (value_bytes, entries) = (sqe.cdw10.get(), self.sq.entries());
+        let slots = inline_slots(value_bytes);
+        let fits = slots > 0 && slots + 2 <= entries && value_bytes <= GATHER_BYTES_MAX;
+        if fits && self.sq.has_announced(slots)? {
+            self.behind = slots;
+            return Ok(true);
+        }
+        self.begin_inline(sqe)
     }
 
     /// Other command sets may give the opcode another meaning, or none.
@@ -46,14 +65,21 @@ impl Submission {
         self.inline_except.as_ref().is_some_and(|except| !except.contains(&sqe.nsid.get()))
     }
 
-    /// Fetches an inline store. It counts as fetched when its value is complete.
-    #[inline]
+    /// Fetches the value of an inline store as far as it is announced. True if that is all of it.
     fn begin_inline(&mut self, sqe: &Sqe) -> Result<bool, DoorbellError> {
-        let mut head = self.spare.take().unwrap_or_default();
+        let mut head = Box::<InlineHead>::default();
         head.begin(sqe, &mut self.sq)?;
         let complete = head.feed(&mut self.sq);
         self.head = Some(head);
         complete
+    }
+
+    /// Gathers the value that is still in the ring.
+    fn gather_behind(&mut self, sqe: &Sqe) {
+        if std::mem::take(&mut self.behind) > 0 {
+            let complete = self.begin_inline(sqe);
+            debug_assert_eq!(complete, Ok(true), "all of it is announced");
+        }
     }
 
     /// The next command of a queue that waits for the value of an inline store, or for room.
@@ -65,7 +91,12 @@ impl Submission {
         }
         if head.is_aborted() {
             self.head = None;
-            return self.fetch(into);
+            let fetched = self.sq.fetch_into(into)?;
+            return if fetched && into.opcode == STORE_INLINE {
+                self.fetch_inline(into)
+            } else {
+                Ok(fetched)
+            };
         }
         *into = *head.sqe();
         Ok(true)
@@ -73,6 +104,11 @@ impl Submission {
 }
 
 impl Completion {
+    #[cold]
+    fn wait(&mut self, cqe: Cqe) {
+        self.waiting.push_back((cqe, Vec::new()));
+    }
+
     fn drain(&mut self) {
         while let Some((cqe, payload)) = self.waiting.front() {
             let posted =
@@ -92,6 +128,8 @@ pub struct Queues {
     cqs: Vec<Option<Completion>>,
     /// Values that are open in some queue.
     open_values: u32,
+    /// The only completion queue that can have entries which the host cannot see yet.
+    unpublished: u16,
     /// Queues that failed (a doorbell value that cannot be): they are no longer served.
     pub failed: bool,
 }
@@ -106,8 +144,8 @@ impl Queues {
     /// `None`: there are no inline stores.
     pub fn add_sq(&mut self, qid: u16, sq: DeviceSq, cqid: u16, inline_except: Option<Box<[u32]>>) {
         let gather = Gather::default();
-        let submission = Submission { sq, cqid, gather, inline_except, head: None, spare: None, held: 0 };
-        set(&mut self.sqs, qid, submission);
+        let (behind, head, held) = (0, None, 0);
+        set(&mut self.sqs, qid, Submission { sq, cqid, gather, inline_except, behind, head, held });
     }
 
     /// The queue's place for values that arrive in commands.
@@ -116,17 +154,26 @@ impl Queues {
         self.sqs.get_mut(usize::from(qid))?.as_mut().map(|s| &mut s.gather)
     }
 
-    /// The inline store that [`fetch`](Self::fetch) has just given, with its value.
+    /// The inline store `sqe` that [`fetch`](Self::fetch) has just given, with its value.
     #[inline]
-    pub fn take_inline(&mut self, qid: u16) -> Option<Box<InlineHead>> {
-        self.sqs.get_mut(usize::from(qid))?.as_mut()?.head.take()
+    pub fn take_inline(&mut self, qid: u16, sqe: &Sqe) -> Option<Box<InlineHead>> {
+        let submission = self.sqs.get_mut(usize::from(qid))?.as_mut()?;
+        submission.gather_behind(sqe);
+        submission.head.take()
     }
 
-    /// Gives it back for the next.
+    /// The ring and the number of its entries with the value of the inline store just fetched, if they are still there.
     #[inline]
-    pub fn recycle(&mut self, qid: u16, head: Box<InlineHead>) {
+    pub fn value_behind(&self, qid: u16) -> Option<(&DeviceSq, u32)> {
+        let submission = self.sqs.get(usize::from(qid))?.as_ref()?;
+        (submission.behind > 0).then_some((&submission.sq, submission.behind))
+    }
+
+    /// The value behind the inline store just fetched has been taken from the ring.
+    #[inline]
+    pub fn pass_value_behind(&mut self, qid: u16) {
         if let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) {
-            s.spare = Some(head);
+            s.sq.skip_payload(std::mem::take(&mut s.behind));
         }
     }
 
@@ -218,13 +265,12 @@ impl Queues {
         self.sqs.len() as u16
     }
 
-    /// The next command of a queue. A doorbell that cannot be fails the queues.
-    #[inline]
+    /// The next command of a queue. A doorbell that cannot be fails the queues. Whoever gets an inline store
+    /// [takes](Self::take_inline) its value before the next fetch, or [passes](Self::pass_value_behind) it.
+    #[inline(always)]
     pub fn fetch(&mut self, qid: u16, into: &mut Sqe) -> bool {
         let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) else { return false };
-        let waits = s.head.is_some() || s.held > HELD_BYTES_MAX;
-        let fetched = if waits { s.fetch_slowly(into) } else { s.fetch(into) };
-        fetched.unwrap_or_else(|_| {
+        s.fetch(into).unwrap_or_else(|_| {
             self.failed = true;
             false
         })
@@ -235,28 +281,39 @@ impl Queues {
         self.sqs.iter_mut().flatten().any(|s| s.sq.pending().is_ok_and(|n| n > 0))
     }
 
-    /// A look at the commands that come next in a queue.
-    #[inline]
-    pub fn peek(&mut self, qid: u16, into: &mut [Sqe]) -> usize {
-        let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) else { return 0 };
-        s.sq.peek_batch(into).unwrap_or(0)
-    }
-
     /// Posts a completion for a command of a submission queue; it waits when the ring is full. A queue that was
     /// deleted meanwhile gets none.
     #[inline]
     pub fn complete(&mut self, qid: u16, cid: u16, status: Status, result: u64) {
-        let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) else { return };
-        let cqe = Cqe::new(result, s.sq.head(), qid, cid, status);
-        let Some(Some(c)) = self.cqs.get_mut(usize::from(s.cqid)) else { return };
-        if !c.waiting.is_empty() {
-            c.waiting.push_back((cqe, Vec::new()));
-            return;
+        self.complete_later(qid, cid, status, result);
+        self.publish();
+    }
+
+    /// As [`complete`](Self::complete), but the host may see it only after [`publish`](Self::publish).
+    #[inline]
+    pub fn complete_later(&mut self, qid: u16, cid: u16, status: Status, result: u64) {
+        let Some(Some(s)) = self.sqs.get(usize::from(qid)) else { return };
+        let (cqe, cqid) = (Cqe::new(result, s.sq.head(), qid, cid, status), s.cqid);
+        if self.unpublished != cqid {
+            self.publish();
+            self.unpublished = cqid;
         }
-        match c.ring.post(&cqe) {
+        let Some(Some(c)) = self.cqs.get_mut(usize::from(cqid)) else { return };
+        if !c.waiting.is_empty() {
+            return c.wait(cqe);
+        }
+        match c.ring.post_later(&cqe) {
             Ok(()) => {}
-            Err(PostError::Full) => c.waiting.push_back((cqe, Vec::new())),
+            Err(PostError::Full) => c.wait(cqe),
             Err(PostError::Doorbell(_)) => self.failed = true,
+        }
+    }
+
+    /// Lets the host see all completions.
+    #[inline]
+    pub fn publish(&mut self) {
+        if let Some(Some(c)) = self.cqs.get_mut(usize::from(self.unpublished)) {
+            c.ring.publish();
         }
     }
 
@@ -265,6 +322,7 @@ impl Queues {
         let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) else { return };
         let cqe = Cqe::new(result, s.sq.head(), qid, cid, status);
         let Some(Some(c)) = self.cqs.get_mut(usize::from(s.cqid)) else { return };
+        // Posting with payload publishes what was posted before.
         c.waiting.push_back((cqe, payload));
         c.drain();
     }

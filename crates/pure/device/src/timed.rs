@@ -143,6 +143,7 @@ impl<M: Media> Device<M, Timed> {
     /// A device that keeps time. Its namespaces recover as it is advanced.
     pub fn timed(flash: Flash<M>, config: DeviceConfig, host: Attachment, costs: Costs) -> Self {
         let namespaces = config.namespaces.len();
+        let config = DeviceConfig { group_keys: costs.group_keys, ..config };
         let mut device = Self::with_tempo(flash, config, host, Timed::new(costs, namespaces));
         for n in 0..namespaces {
             device.start_worker(n);

@@ -20,6 +20,26 @@ pub enum Pieces {
     Hybrid(Box<Hybrid>),
 }
 
+/// What a command makes the device fetch beside the data that its entry names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Aside {
+    /// Fetches of exact bytes.
+    pub exact: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whole pages.
+    pub pages: u64,
+    /// Round trips that follow one another.
+    pub rounds: u64,
+}
+
+impl Aside {
+    /// Bytes on the link.
+    pub fn link_bytes(&self) -> u64 {
+        self.bytes + self.pages * PAGE_BYTES as u64
+    }
+}
+
 /// A value of which only whole pages are in host memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hybrid {
@@ -38,14 +58,19 @@ impl Pieces {
     /// Resolves a command's PRPs for `bytes` of data. Nothing is read for zero bytes.
     #[inline]
     pub fn of_prps(sqe: &Sqe, bytes: u32, space: &DmaSpace) -> Result<Self, Status> {
+        match Self::one_piece(sqe, bytes) {
+            _ if bytes == 0 => Ok(Self::NONE),
+            Some(at) => Ok(Self::One(at, bytes)),
+            None => prp_pieces(sqe, bytes, space).map(Self::Many),
+        }
+    }
+
+    /// The address of `bytes` bytes of data that are within the page of PRP1.
+    #[inline]
+    pub fn one_piece(sqe: &Sqe, bytes: u32) -> Option<u64> {
         let (prp1, page) = (sqe.prp1.get(), PAGE_BYTES as u64);
-        if bytes == 0 {
-            return Ok(Self::NONE);
-        }
-        if u64::from(bytes) <= page - prp1 % page && prp1.is_multiple_of(4) {
-            return Ok(Self::One(prp1, bytes));
-        }
-        prp_pieces(sqe, bytes, space).map(Self::Many)
+        let fits = u64::from(bytes) <= page - prp1 % page && prp1.is_multiple_of(4);
+        (fits || bytes == 0).then_some(prp1)
     }
 
     /// Resolves a command's data pointer, PRPs or an SGL, for `bytes` of data. Nothing is read for zero bytes.
@@ -199,6 +224,31 @@ fn copy_of(bytes: &[u8], offset: u32, out: &mut [u8]) -> Result<(), SourceError>
     let part = bytes.get(offset as usize..).and_then(|rest| rest.get(..out.len())).ok_or(SourceError)?;
     out.copy_from_slice(part);
     Ok(())
+}
+
+/// A value in one piece of host memory.
+pub struct OnePiece<'a> {
+    /// The host's memory.
+    pub space: &'a DmaSpace,
+    /// Address of the first byte.
+    pub at: u64,
+    /// Length of the value in bytes.
+    pub bytes: u32,
+}
+
+impl Source for OnePiece<'_> {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    #[inline]
+    fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        self.space.read(self.at.wrapping_add(u64::from(offset)), out).map_err(|_| SourceError)
+    }
 }
 
 /// A command's data as an engine reads or fills it.

@@ -5,12 +5,15 @@ use crate::device::Device;
 use crate::execute::Request;
 use crate::gather::{GATHER_BYTES_MAX, InlineHead, Taken};
 use crate::groups::GroupRequest;
+use crate::long_keys::IndirectRequest;
 use saker_engine::hash_store::group::GROUP_BYTES_MAX;
 use saker_flash::Media;
 use saker_link::{REGION_BYTES, Sqe};
 use saker_nvme::Status;
 use saker_nvme::group::is_group;
-use saker_nvme::vendor::{Capabilities, InlineRetrieve, Methods, PIGGYBACK_BYTES, cq_slots, opcode};
+use saker_nvme::vendor::{
+    Capabilities, InlineRetrieve, Methods, PIGGYBACK_BYTES, cq_slots, is_indirect, opcode,
+};
 
 /// The first vendor opcode.
 pub const FIRST: u8 = 0xC0;
@@ -45,6 +48,8 @@ pub const fn is_known(methods: Methods, code: u8) -> bool {
         opcode::GROUP | opcode::GROUP_RESULTS => methods.groups(),
         opcode::GROUP_BOTH_WAYS => methods.groups_both_ways(),
         opcode::GROUP_PREFETCH => methods.prefetch_groups(),
+        opcode::GROUP_VECTOR | opcode::BULK_PUT => methods.group_comparators(),
+        code if is_indirect(code) => methods.indirect_keys(),
         _ => false,
     }
 }
@@ -76,6 +81,10 @@ impl<M: Media, T> Device<M, T> {
             self.queues.close_value(qid);
             return self.take_group(sqe, n).map(Routed::Request);
         }
+        if is_indirect(sqe.opcode) {
+            self.queues.close_value(qid);
+            return self.take_indirect(sqe, n).map(Routed::Request);
+        }
         let taken = if self.queues.has_open_values() || is_part(sqe) {
             let was_open = self.queues.is_value_open(qid);
             let taken = self.take_part(qid, sqe, n, head);
@@ -89,6 +98,16 @@ impl<M: Media, T> Device<M, T> {
             Taken::More(dw0) => Routed::More(dw0),
             Taken::Small(command) => Routed::Request(Request::Small(command, Vec::new())),
         })
+    }
+
+    fn take_indirect(&mut self, sqe: &Sqe, n: usize) -> Result<Request, Status> {
+        match self.namespaces[n].config.kind {
+            NamespaceKind::Kv { value_bytes_max, .. } if is_known(self.config.methods, sqe.opcode) => {
+                let request = IndirectRequest::decode(sqe, value_bytes_max, &self.host.space)?;
+                Ok(Request::Indirect(Box::new(request)))
+            }
+            _ => Err(Status::INVALID_OPCODE),
+        }
     }
 
     fn take_group(&mut self, sqe: &Sqe, n: usize) -> Result<Request, Status> {

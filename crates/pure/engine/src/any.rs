@@ -1,8 +1,12 @@
 //! The engines there are, behind one type, for drivers that learn from an image or a URL which one to run.
 
+use crate::hash_ftl::config::{ORIGINAL_GRAIN_BYTES, PLUS_GRAIN_BYTES};
+use crate::hash_ftl::recover::Recovery as FtlRecovery;
+use crate::hash_ftl::{HashFtl, HashFtlConfig, HashFtlTuning};
 use crate::hash_store::group::KeyCost;
 use crate::hash_store::recover::Recovery as HashRecovery;
 use crate::kv_group::{Answers, GroupError, GroupSource};
+use crate::lsm::{LsmConfig, LsmStore, Recovery as LsmRecovery};
 use crate::{
     Background, Condition, Engine, HashStore, HashStoreConfig, KvError, Memory, Recover, Sink, Source,
     StoreStats,
@@ -18,16 +22,25 @@ pub enum EngineKind {
     /// A log, and an index of all pairs in memory.
     #[default]
     HashStore,
+    /// Grains of 512 bytes, and a hash table on flash.
+    HashOriginal,
+    /// Grains of 64 bytes, and a hash table of live entries on flash.
+    HashPlus,
+    /// An LSM-tree with its values in a log.
+    Lsm,
 }
 
 impl EngineKind {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::HashStore];
+    pub const ALL: &[Self] = &[Self::HashStore, Self::HashOriginal, Self::HashPlus, Self::Lsm];
 
     /// Its name on command lines, in URLs and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::HashStore => "hash_store",
+            Self::HashOriginal => "hash_original",
+            Self::HashPlus => "hash_plus",
+            Self::Lsm => "lsm",
         }
     }
 
@@ -41,12 +54,34 @@ impl EngineKind {
     pub fn code(self) -> u8 {
         match self {
             Self::HashStore => 0,
+            Self::HashOriginal => 1,
+            Self::HashPlus => 2,
+            Self::Lsm => 3,
         }
     }
 
     /// The engine of that number.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.code() == code)
+    }
+
+    /// Out-of-band bytes that its pages must have.
+    pub fn oob_bytes(self, page_bytes: u32) -> u32 {
+        match self {
+            Self::HashStore | Self::Lsm => saker_medium::header::HEADER_BYTES as u32,
+            Self::HashOriginal => HashFtlConfig::oob_bytes(page_bytes, ORIGINAL_GRAIN_BYTES),
+            Self::HashPlus => HashFtlConfig::oob_bytes(page_bytes, PLUS_GRAIN_BYTES),
+        }
+    }
+
+    /// The engine of this kind for a host over logical blocks. Hash FTLs manage pages of flash, which a host has not: the hash
+    /// store stands in for them.
+    #[must_use]
+    pub fn over_blocks(self) -> Self {
+        match self {
+            Self::HashStore | Self::HashOriginal | Self::HashPlus => Self::HashStore,
+            Self::Lsm => Self::Lsm,
+        }
     }
 
     /// The names of all, for messages.
@@ -70,6 +105,8 @@ pub struct EngineConfig {
     pub checkpoint_bytes: Option<u64>,
     /// What the keys of a group cost.
     pub group_keys: KeyCost,
+    /// Settings of a hash FTL.
+    pub hash_ftl: HashFtlTuning,
 }
 
 impl EngineConfig {
@@ -82,6 +119,7 @@ impl EngineConfig {
             value_bytes_max: u32::MAX,
             checkpoint_bytes: None,
             group_keys: KeyCost::default(),
+            hash_ftl: HashFtlTuning::default(),
         }
     }
 
@@ -95,6 +133,29 @@ impl EngineConfig {
         }
         HashStoreConfig { group_keys: self.group_keys, ..config }
     }
+
+    /// As the LSM store's settings, on that medium.
+    fn lsm<M: Medium>(&self, m: &M) -> LsmConfig {
+        let mut config = LsmConfig::new(self.owner, &m.geometry(), m.quota_segments(), self.ring_lasts);
+        config.value_bytes_max = config.value_bytes_max.min(self.value_bytes_max);
+        config.checkpoint_bytes_min = self.checkpoint_bytes.unwrap_or(config.checkpoint_bytes_min);
+        config
+    }
+
+    /// As a hash FTL's settings, on that medium.
+    fn hash_ftl<M: Medium>(&self, kind: EngineKind, m: &M) -> HashFtlConfig {
+        let (geometry, quota, lasts) = (m.geometry(), m.quota_segments(), self.ring_lasts);
+        let config = if kind == EngineKind::HashPlus {
+            HashFtlConfig::plus(self.owner, &geometry, quota, lasts)
+        } else {
+            HashFtlConfig::original(self.owner, &geometry, quota, lasts, ORIGINAL_GRAIN_BYTES)
+        };
+        self.hash_ftl.apply(HashFtlConfig {
+            seed: self.seed.unwrap_or(config.seed),
+            value_bytes_max: config.value_bytes_max.min(self.value_bytes_max),
+            ..config
+        })
+    }
 }
 
 /// Any engine.
@@ -102,6 +163,10 @@ impl EngineConfig {
 pub enum AnyEngine {
     /// [`EngineKind::HashStore`].
     HashStore(Box<HashStore>),
+    /// [`EngineKind::HashOriginal`] or [`EngineKind::HashPlus`].
+    HashFtl(EngineKind, Box<HashFtl>),
+    /// [`EngineKind::Lsm`].
+    Lsm(Box<LsmStore>),
 }
 
 /// Any engine on its way back.
@@ -109,6 +174,10 @@ pub enum AnyEngine {
 pub enum AnyRecovery {
     /// [`EngineKind::HashStore`].
     HashStore(Box<HashRecovery>),
+    /// [`EngineKind::HashOriginal`] or [`EngineKind::HashPlus`].
+    HashFtl(EngineKind, Box<FtlRecovery>),
+    /// [`EngineKind::Lsm`].
+    Lsm(Box<LsmRecovery>),
 }
 
 impl AnyRecovery {
@@ -116,6 +185,10 @@ impl AnyRecovery {
     pub fn new<M: Medium>(kind: EngineKind, config: &EngineConfig, m: &M) -> Self {
         match kind {
             EngineKind::HashStore => Self::HashStore(Box::new(HashRecovery::new(config.hash_store(m), m))),
+            EngineKind::HashOriginal | EngineKind::HashPlus => {
+                Self::HashFtl(kind, Box::new(FtlRecovery::new(config.hash_ftl(kind, m), m)))
+            }
+            EngineKind::Lsm => Self::Lsm(Box::new(LsmRecovery::new(config.lsm(m), m))),
         }
     }
 }
@@ -125,6 +198,10 @@ impl AnyEngine {
     pub fn new<M: Medium>(kind: EngineKind, config: &EngineConfig, m: &M) -> Self {
         match kind {
             EngineKind::HashStore => Self::HashStore(Box::new(HashStore::new(config.hash_store(m), m))),
+            EngineKind::HashOriginal | EngineKind::HashPlus => {
+                Self::HashFtl(kind, Box::new(HashFtl::new(config.hash_ftl(kind, m), m)))
+            }
+            EngineKind::Lsm => Self::Lsm(Box::new(LsmStore::new(config.lsm(m), m))),
         }
     }
 
@@ -132,6 +209,8 @@ impl AnyEngine {
     pub fn kind(&self) -> EngineKind {
         match self {
             Self::HashStore(_) => EngineKind::HashStore,
+            Self::HashFtl(kind, _) => *kind,
+            Self::Lsm(_) => EngineKind::Lsm,
         }
     }
 }
@@ -141,6 +220,8 @@ macro_rules! each {
     ($any:expr, $engine:ident => $call:expr) => {
         match $any {
             AnyEngine::HashStore($engine) => $call,
+            AnyEngine::HashFtl(_, $engine) => $call,
+            AnyEngine::Lsm($engine) => $call,
         }
     };
 }
@@ -151,6 +232,8 @@ impl Engine for AnyEngine {
     fn emptied<M: Medium>(&self, m: &M) -> Self {
         match self {
             Self::HashStore(e) => Self::HashStore(Box::new(e.emptied(m))),
+            Self::HashFtl(kind, e) => Self::HashFtl(*kind, Box::new(e.emptied(m))),
+            Self::Lsm(e) => Self::Lsm(Box::new(e.emptied(m))),
         }
     }
 
@@ -280,18 +363,24 @@ impl Recover for AnyRecovery {
     fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         match self {
             Self::HashStore(r) => r.step(m),
+            Self::HashFtl(_, r) => r.step(m),
+            Self::Lsm(r) => r.step(m),
         }
     }
 
     fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
         match self {
             Self::HashStore(r) => r.completed(done, m),
+            Self::HashFtl(_, r) => r.completed(done, m),
+            Self::Lsm(r) => r.completed(done, m),
         }
     }
 
     fn finish(self) -> AnyEngine {
         match self {
             Self::HashStore(r) => AnyEngine::HashStore(Box::new(r.finish())),
+            Self::HashFtl(kind, r) => AnyEngine::HashFtl(kind, Box::new(r.finish())),
+            Self::Lsm(r) => AnyEngine::Lsm(Box::new(r.finish())),
         }
     }
 }

@@ -153,7 +153,7 @@ impl Memory {
 /// Counters of an engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
-    /// Pairs.
+    /// Pairs; of an engine that does not look for what it replaces, at most so many.
     pub pairs: u64,
     /// Bytes of keys and values of all pairs, each pair rounded up to a multiple of 8.
     pub pair_bytes: u64,

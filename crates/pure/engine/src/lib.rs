@@ -7,13 +7,16 @@
 
 mod any;
 mod engine;
+pub mod hash_ftl;
 pub mod hash_store;
 pub mod index;
 pub mod kv;
 pub mod kv_group;
+pub mod lsm;
 
 pub use any::{AnyEngine, AnyRecovery, EngineConfig, EngineKind};
 pub use engine::{Engine, Recover};
 pub use hash_store::{HashStore, HashStoreConfig};
 pub use kv::{Background, Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};
 pub use kv_group::{Answers, GroupError, GroupOp, GroupSource, Member};
+pub use lsm::{LsmConfig, LsmStats, LsmStore};

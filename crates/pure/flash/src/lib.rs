@@ -5,6 +5,7 @@
 pub mod flash;
 pub mod ftl;
 pub mod nand;
+pub mod packing;
 pub mod page_map;
 
 pub use flash::{Flash, FlashStats, NamespaceMedium, ReadBatch};

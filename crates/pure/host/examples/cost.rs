@@ -3,18 +3,23 @@
 #![expect(clippy::disallowed_types, reason = "a measurement needs the OS clock; the library does not")]
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 use saker_host::client::DeleteMissing;
+use saker_host::session::{Hub, Options, Session};
+use saker_host::transfer::Available;
 use saker_host::{ClientOptions, KvClient, KvQueue, TurnFn};
+use saker_host::{Patience, TransferOptions};
 use saker_link::probe::NoopController;
 use saker_link::{DeviceCq, DeviceSq, DmaSpace, Doorbells, HostQueuePair};
 use saker_nvme::Key;
+use saker_nvme::vendor::Methods;
 
 const ENTRIES: u32 = 65;
 const KEYS: usize = 1024;
 
-fn client() -> KvClient<TurnFn<impl FnMut()>> {
+fn queue() -> (KvQueue, TurnFn<impl FnMut()>) {
     let space = DmaSpace::new(512, 128);
     let doorbells = Doorbells::new(2);
     let host = HostQueuePair::new(&space, &doorbells, 1, ENTRIES, ENTRIES).expect("fits");
@@ -24,8 +29,23 @@ fn client() -> KvClient<TurnFn<impl FnMut()>> {
     let turn = TurnFn(move || {
         device.turn(64).expect("good doorbells");
     });
-    let queue = KvQueue::new(&space, host, 64, 1).expect("fits");
+    (KvQueue::new(&space, host, 64, 1).expect("fits"), turn)
+}
+
+fn client() -> KvClient<TurnFn<impl FnMut()>> {
+    let (queue, turn) = queue();
     KvClient::over(queue, turn, 1 << 20, DeleteMissing::Reported, ClientOptions::default())
+}
+
+/// A session over a queue that says it takes groups.
+fn session() -> Session<KvQueue, TurnFn<impl FnMut()>> {
+    let (mut queue, turn) = queue();
+    let methods = Methods(1 << 6);
+    assert!(methods.groups(), "bit 6 of the log page");
+    let available = Available { methods, group_bytes_max: 1 << 20, ..Available::default() };
+    queue.set_transfer(TransferOptions::default(), available);
+    let hub = Arc::new(Hub::new(vec![queue], Options::default()));
+    Session::new(hub, (0, 0), turn, 1 << 20, Patience::default())
 }
 
 fn key(n: u64) -> Key {
@@ -62,5 +82,11 @@ fn main() {
             one.put_queued(&keys[n as usize % KEYS], black_box(&value)).expect("answers");
         });
         one.drain().expect("answers");
+        // More keys than can be on their way: none is parked.
+        let (mut session, keys) = (session(), (0..16 * KEYS as u64).map(key).collect::<Vec<_>>());
+        time("session put of 16 bytes, batch 64", rounds, |n| {
+            session.put(&keys[n as usize % keys.len()], black_box(&value)).expect("buffered");
+        });
+        session.sync().expect("answers");
     }
 }

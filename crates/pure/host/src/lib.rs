@@ -8,6 +8,7 @@
 //! | [`client`] | blocking and pipelined calls for the device's own keys of 1 to 16 bytes |
 //! | [`long_keys`] | keys of 1 to 255 bytes on any device |
 //! | [`host_kv`] | HostKV: the device's engine run at the host over a block namespace |
+//! | [`session`] | SAKER: writes of many threads gathered in containers, visible at once |
 //! | [`transfer`] | how a value gets to the device: methods, and the policies that choose |
 //! | [`error`] | everything that can go wrong, and the table from NVMe status to meaning |
 //!
@@ -21,10 +22,13 @@ pub mod error;
 pub mod host_kv;
 pub mod kv_queue;
 pub mod long_keys;
+pub mod session;
 pub mod transfer;
 pub mod turn;
 
-pub use client::{ClientOptions, Condition, GroupBuilder, GroupStats, KvClient, OpOutcome, WriteBatch};
+pub use client::{
+    BulkBuffer, ClientOptions, Condition, GroupBuilder, GroupStats, KvClient, OpOutcome, WriteBatch,
+};
 pub use connect::{ConnectOptions, Connection, Port};
 pub use error::{HostError, KvError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};

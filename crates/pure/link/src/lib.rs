@@ -6,6 +6,7 @@
 //! * [`Doorbells`] and [`Registers`]: the controller's BAR, on atomics.
 //! * [`SlotPool`] and [`SlotQueue`]: command identifiers with a staging page each.
 //! * [`Traffic`]: what crossed the link, counted by four rules.
+//! * [`ShortLock`]: a lock for a few dozen instructions.
 //! * [`BarBuffer`]: device memory that the host stores to.
 //! * [`probe`]: the floor that two-thread figures are compared with.
 //!
@@ -30,6 +31,7 @@ mod prefetch;
 pub mod probe;
 mod registers;
 mod ring;
+mod short_lock;
 mod slot;
 mod sync;
 
@@ -46,6 +48,7 @@ pub use ring::{
     DeviceCq, DeviceSq, DoorbellError, DoorbellKind, Doorbells, HostQueuePair, PairPlace, PostError,
     RelayPair, RingError, SqFull,
 };
+pub use short_lock::{Held, ShortLock};
 pub use slot::{
     Completion, CompletionError, LIST_ENTRIES, PoolError, RejectReason, Rejected, STAGING_BYTES, Slot,
     SlotPool, SlotQueue,

@@ -1,6 +1,8 @@
 //! Behaviour of the link, through its public interface.
 #![cfg(not(loom))]
 
+#[path = "link/batches.rs"]
+mod batches;
 #[path = "link/dma.rs"]
 mod dma;
 #[path = "link/payload.rs"]

@@ -77,6 +77,33 @@ fn a_polled_completion_is_whole() {
     });
 }
 
+/// Entries of one line are published together; who sees the second has the first, too.
+#[test]
+fn completions_published_together_are_whole() {
+    bounded(|| {
+        let (mut host, _sq, mut cq) = pair(4);
+        let device = thread::spawn(move || {
+            for cid in 1..=2u16 {
+                cq.post_later(&Cqe::new(u64::from(cid) << 33, 0, 0, cid, Status::SUCCESS)).expect("room");
+            }
+            cq.publish();
+        });
+        let mut seen = 0;
+        if host.has_completed(2) {
+            for _ in 0..2 {
+                let cqe = host.poll().expect("it has come before the second");
+                seen += 1;
+                assert_eq!((cqe.cid.get(), cqe.result()), (seen, u64::from(seen) << 33));
+            }
+        }
+        device.join().expect("no panic");
+        while host.poll().is_some() {
+            seen += 1;
+        }
+        assert_eq!(seen, 2);
+    });
+}
+
 /// With the smallest rings every entry is reused at once: the host may overwrite an entry only after the device has
 /// read it, and the device only after the host has.
 #[test]
@@ -156,5 +183,28 @@ fn two_device_threads_take_turns_in_a_window() {
         let buffer = window.unmap_owned().expect("mapped");
         let wrote = thread.join().expect("no panic");
         assert!(buffer == [2, 2] || wrote && buffer == [1, 1]);
+    });
+}
+
+/// Both threads change what the lock guards; loom sees every access, and that none meet.
+#[test]
+fn a_short_lock_lets_one_in_at_a_time() {
+    bounded(|| {
+        let lock = Arc::new(saker_link::ShortLock::new(0));
+        let other = Arc::clone(&lock);
+        let thread = thread::spawn(move || {
+            *other.lock() += 1;
+            // Asking for a taken lock must not release it.
+            if let Some(mut held) = other.try_lock() {
+                *held += 1;
+            }
+        });
+        let mut held = lock.lock();
+        let before = *held;
+        *held += 1;
+        assert_eq!(*held, before + 1);
+        drop(held);
+        thread.join().expect("no panic");
+        assert!(matches!(*lock.lock(), 2 | 3));
     });
 }

@@ -158,7 +158,7 @@ impl Log {
     /// bytes (greedy), as long as collecting it gains something.
     pub fn victim(&self) -> Option<SegmentId> {
         let most = self.geometry.segment_bytes();
-        let records = self.segments.iter().enumerate().filter(|(_, s)| s.stream != Stream::Checkpoint as u8);
+        let records = self.segments.iter().enumerate().filter(|(_, s)| s.stream().holds_records());
         let repaired = records.clone().find(|(_, s)| s.awaits_repair());
         let greedy = || {
             let settled =
@@ -170,7 +170,13 @@ impl Log {
 
     /// Whether failed pages wait to be copied.
     pub fn must_evacuate(&self) -> bool {
-        self.segments.iter().any(|s| s.stream != Stream::Checkpoint as u8 && s.awaits_repair())
+        self.segments.iter().any(|s| s.stream().holds_records() && s.awaits_repair())
+    }
+
+    /// A segment of tables that has pages to be copied because their programs failed.
+    pub fn tables_to_repair(&self) -> Option<SegmentId> {
+        let awaits = |s: &Segment| s.stream() == Stream::Table && s.awaits_repair();
+        self.segments.iter().position(awaits).map(|n| SegmentId(n as u32))
     }
 
     /// Bytes a collection of the victim would free.

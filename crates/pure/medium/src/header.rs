@@ -22,13 +22,25 @@ pub enum Stream {
     Gc = 1,
     /// Checkpoints of the store's index.
     Checkpoint = 2,
+    /// Sorted tables.
+    Table = 3,
+    /// Sections of a hash table that is on flash.
+    Map = 4,
+    /// What became invalid on other segments.
+    Invalid = 5,
 }
 
 impl Stream {
     /// Number of streams.
-    pub const COUNT: usize = 3;
+    pub const COUNT: usize = 6;
     /// All streams.
-    pub const ALL: [Self; Self::COUNT] = [Self::User, Self::Gc, Self::Checkpoint];
+    pub const ALL: [Self; Self::COUNT] =
+        [Self::User, Self::Gc, Self::Checkpoint, Self::Table, Self::Map, Self::Invalid];
+
+    /// Whether its pages hold records that collections move one by one.
+    pub fn holds_records(self) -> bool {
+        matches!(self, Self::User | Self::Gc)
+    }
 
     /// The stream with that number.
     pub fn from_u8(n: u8) -> Option<Self> {

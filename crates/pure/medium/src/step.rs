@@ -15,6 +15,8 @@ pub enum Stall {
     NoSegment,
     /// A landing or program of the same page is not finished.
     Busy,
+    /// Background work has fallen behind.
+    Debt,
 }
 
 /// The answer of one step. With `Need` and `Blocked` the store's state is as before the call.

@@ -46,12 +46,14 @@ pub mod status;
 pub mod tcp;
 pub mod transfer;
 pub mod vendor;
+mod words;
 
 pub use cqe::Cqe;
 pub use key::{Key, KeyLengthError};
 pub use kv::KvCommand;
 pub use sqe::{PointerRule, Sqe};
 pub use status::Status;
+pub use words::padded_words;
 
 /// Command Set Identifiers (Base, section 3.1.1 and Figure 290 of revision 2.0: "CSI").
 pub mod csi {

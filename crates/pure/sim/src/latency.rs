@@ -1,13 +1,11 @@
-//! Latency tables: a device told by how long its operations take, and by nothing inside it (KVEMU, as compound commands
-//! used it: HotStorage'19, section 3.2).
+//! Devices told by how long their operations take, and by nothing inside them: from a table (KVEMU, as compound commands
+//! used it: HotStorage'19, section 3.2), or always the same (Samsung's KV SSD emulator).
 
 use crate::Duration;
-use crate::profile::{ProfileError, Sourced};
-use serde::{Deserialize, Serialize};
+use crate::profile::{Fixed, LatencyTable};
 
-/// An operation of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+/// An operation of such a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimedOp {
     /// Store: the value's size counts.
     Store,
@@ -17,101 +15,120 @@ pub enum TimedOp {
     Delete,
     /// Exist.
     Exist,
+    /// Read of logical blocks.
+    BlockRead,
+    /// Write of logical blocks.
+    BlockWrite,
 }
 
-/// One measured point.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Point {
-    /// Which operation.
-    pub op: TimedOp,
-    /// The longest key it holds for, in bytes.
-    pub key_bytes_max: u32,
-    /// Size of the value in bytes.
-    pub value_bytes: u32,
-    /// How long the operation takes.
-    pub latency_ns: Sourced<u64>,
+/// How long operations take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpTimes {
+    /// By operation, key and value size.
+    Table(LatencyTable),
+    /// By operation.
+    Fixed(Fixed),
 }
 
-/// Times of all operations.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LatencyTable {
-    /// Its name.
-    pub name: String,
-    /// What the handling of one key is of them: a group pays it for each.
-    pub key_handling_ns: Sourced<u64>,
-    /// A 4-KB write of the same device with block firmware.
-    pub block_write_ns: Sourced<u64>,
-    /// The points.
-    pub times: Vec<Point>,
-}
+/// Blocks are timed in units of so many bytes.
+const BLOCK_BYTES: u32 = 4096;
+/// Longest key that is in the command.
+const KEY_IN_ENTRY_BYTES: u64 = 16;
 
-impl LatencyTable {
-    /// Reads a table. Every operation must have a point for the longest keys or for keys in the entry.
-    ///
-    /// # Errors
-    /// One line that says what is wrong.
-    pub fn parse(text: &str) -> Result<Self, ProfileError> {
-        toml::from_str(text).map_err(|e| ProfileError::Invalid {
-            path: "latency table".into(),
-            reason: e.message().lines().next().unwrap_or_default().into(),
+impl OpTimes {
+    /// Time of one operation with a key and a value of these sizes in bytes.
+    pub fn single(&self, op: TimedOp, key_bytes: u32, value_bytes: u32) -> Duration {
+        let blocks = u64::from(value_bytes.div_ceil(BLOCK_BYTES).max(1));
+        Duration::from_nanos(match self {
+            Self::Fixed(f) => f.of(op),
+            Self::Table(t) => match op {
+                TimedOp::BlockRead => t.block_read_ns.get() * blocks,
+                TimedOp::BlockWrite => t.block_write_ns.get() * blocks,
+                _ => at_sizes(t.of(op), u64::from(key_bytes), u64::from(value_bytes)),
+            },
         })
     }
 
-    /// The table of Samsung's KV SSD (`profiles/latency/samsung-kvssd.toml`).
-    ///
-    /// # Errors
-    /// None, as a test shows.
-    pub fn samsung_kvssd() -> Result<Self, ProfileError> {
-        Self::parse(include_str!("../../../../profiles/latency/samsung-kvssd.toml"))
-    }
-
-    /// Time of one operation with a key and a value of these sizes in bytes.
-    pub fn single(&self, op: TimedOp, key_bytes: u32, value_bytes: u32) -> Duration {
-        let of = |p: &&Point| p.op == op && p.key_bytes_max >= key_bytes;
-        let keys = self.times.iter().filter(of).map(|p| p.key_bytes_max).min();
-        let mut points: Vec<_> = self
-            .times
-            .iter()
-            .filter(|p| p.op == op && Some(p.key_bytes_max) == keys)
-            .map(|p| (u64::from(p.value_bytes), p.latency_ns.get()))
-            .collect();
-        points.sort_unstable();
-        Duration::from_nanos(between(&points, u64::from(value_bytes)))
-    }
-
-    /// Time of a group of `pairs` operations whose payload has so many bytes: fetched and handled as one value under a
-    /// short key, with the handling of every pair's key (section 3.1), or of one when the index is updated in batches.
+    /// Time of a group of `pairs` operations whose payload has so many bytes. By table: the payload is fetched and handled
+    /// as one value under a short key, with the handling of every pair's key (section 3.1), or of one when the index is
+    /// updated in batches. Fixed: as one operation, and what each further one adds.
     pub fn group(&self, op: TimedOp, pairs: u32, payload_bytes: u32, batched: bool) -> Duration {
-        let whole = self.single(op, 16, payload_bytes).as_nanos();
-        let keys = if batched { 1 } else { u64::from(pairs) };
-        let key = self.key_handling_ns.get();
-        Duration::from_nanos(whole.saturating_sub(key) + keys * key)
+        let (whole, key) = match self {
+            Self::Fixed(f) => (f.of(op), f.pair_ns.get()),
+            Self::Table(t) => {
+                let whole = match op {
+                    TimedOp::Store => between_sizes(&t.group_store_ns.value, u64::from(payload_bytes)),
+                    TimedOp::Retrieve => between_sizes(&t.group_retrieve_ns.value, u64::from(payload_bytes)),
+                    _ => self.single(op, KEY_IN_ENTRY_BYTES as u32, payload_bytes).as_nanos(),
+                };
+                (whole, t.key_handling_ns.get())
+            }
+        };
+        let further = if batched { 0 } else { u64::from(pairs).saturating_sub(1) };
+        Duration::from_nanos(whole + further * key)
     }
 }
 
-/// Interpolation between points in ascending order.
-fn between(points: &[(u64, u64)], at: u64) -> u64 {
+impl Fixed {
+    const fn of(&self, op: TimedOp) -> u64 {
+        match op {
+            TimedOp::Store => self.store_ns.get(),
+            TimedOp::Retrieve => self.retrieve_ns.get(),
+            TimedOp::Delete => self.delete_ns.get(),
+            TimedOp::Exist => self.exist_ns.get(),
+            TimedOp::BlockRead => self.block_read_ns.get(),
+            TimedOp::BlockWrite => self.block_write_ns.get(),
+        }
+    }
+}
+
+impl LatencyTable {
+    fn of(&self, op: TimedOp) -> &[[u64; 3]] {
+        match op {
+            TimedOp::Store | TimedOp::BlockWrite => &self.store_ns.value,
+            TimedOp::Retrieve | TimedOp::BlockRead => &self.retrieve_ns.value,
+            TimedOp::Delete => &self.delete_ns.value,
+            TimedOp::Exist => &self.exist_ns.value,
+        }
+    }
+}
+
+/// Among the points for the shortest keys that are long enough.
+fn at_sizes(points: &[[u64; 3]], key_bytes: u64, value_bytes: u64) -> u64 {
+    let keys = points.iter().map(|p| p[0]).filter(|longest| *longest >= key_bytes).min();
+    let same: Vec<[u64; 2]> =
+        points.iter().filter(|p| Some(p[0]) == keys).map(|[_, bytes, ns]| [*bytes, *ns]).collect();
+    between_sizes(&same, value_bytes)
+}
+
+/// Interpolation between points `[bytes, ns]`; beyond the ends the next point holds.
+fn between_sizes(points: &[[u64; 2]], at: u64) -> u64 {
+    let mut points = points.to_vec();
+    points.sort_unstable();
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return 0 };
-    let pair = points.windows(2).find(|w| w[0].0 <= at && at <= w[1].0);
+    let pair = points.windows(2).find(|w| w[0][0] <= at && at <= w[1][0]);
     match pair {
-        Some(&[(x0, y0), (x1, y1)]) if x1 > x0 => {
-            let (low, high) = (y0.min(y1), y0.max(y1));
-            let part = (high - low) * (at - x0) / (x1 - x0);
+        Some(&[[x0, y0], [x1, y1]]) if x1 > x0 => {
+            let part = u128::from(y0.abs_diff(y1)) * u128::from(at - x0) / u128::from(x1 - x0);
+            let part = part as u64;
             if y1 >= y0 { y0 + part } else { y0 - part }
         }
-        _ if at <= first.0 => first.1,
-        _ => last.1,
+        _ if at <= first[0] => first[1],
+        _ => last[1],
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::{Media, Profile};
 
-    fn table() -> LatencyTable {
-        LatencyTable::samsung_kvssd().unwrap()
+    fn times(name: &str) -> OpTimes {
+        match Profile::builtin(name).unwrap().media {
+            Media::LatencyTable(table) => OpTimes::Table(table),
+            Media::Fixed(fixed) => OpTimes::Fixed(fixed),
+            _ => panic!("{name} tells what is inside"),
+        }
     }
 
     /// Bytes of a payload: (4 + 32 + 4 + 1,024) for each pair and 4 (footnote 1).
@@ -120,48 +137,66 @@ mod tests {
     }
 
     fn per_op(op: TimedOp, pairs: u32, batched: bool) -> u64 {
-        table().group(op, pairs, payload(pairs), batched).as_nanos() / u64::from(pairs)
+        times("samsung-kvssd").group(op, pairs, payload(pairs), batched).as_nanos() / u64::from(pairs)
     }
 
     /// HotStorage'19, section 3.1: 46.14 - 13.49 = 32.65 us, 70.76 % (the paper: about 70.8 %).
     #[test]
     fn key_handling_is_the_difference_of_two_measurements() {
-        let t = table();
+        let t = times("samsung-kvssd");
         let store = t.single(TimedOp::Store, 16, 4096).as_nanos();
-        assert_eq!(store - t.block_write_ns.get(), t.key_handling_ns.get());
-        assert_eq!(t.key_handling_ns.get() * 10_000 / store, 7076);
+        let OpTimes::Table(table) = &t else { panic!("a table") };
+        let block = t.single(TimedOp::BlockWrite, 0, 4096).as_nanos();
+        assert_eq!(store - block, table.key_handling_ns.get());
+        assert_eq!(table.key_handling_ns.get() * 10_000 / store, 7076);
     }
 
     /// Figure 2: 68.4 to 38.5 us and 92.0 to 41.5 us; the ends of the curves are among the table's points.
     #[test]
     fn ten_pairs_take_what_the_paper_says() {
-        let single = |op| table().single(op, 32, 1024).as_nanos();
+        let single = |op| times("samsung-kvssd").single(op, 32, 1024).as_nanos();
         assert_eq!((single(TimedOp::Store), per_op(TimedOp::Store, 10, false)), (68_400, 38_500));
         assert_eq!((single(TimedOp::Retrieve), per_op(TimedOp::Retrieve, 10, false)), (92_000, 41_500));
     }
 
-    /// The paper's curve falls all the way; its own numbers do not allow that.
     #[test]
-    fn three_pairs_are_cheaper_than_ten_by_the_papers_own_numbers() {
-        assert_eq!(payload(3), 3196);
-        assert_eq!(per_op(TimedOp::Store, 3, false), 32_650 + (46_140 - 32_650) / 3);
-        assert!(per_op(TimedOp::Store, 3, false) < per_op(TimedOp::Store, 10, false));
-    }
-
-    #[test]
-    fn batched_keys_are_cheaper() {
-        for pairs in 2..=10 {
-            for op in [TimedOp::Store, TimedOp::Retrieve] {
+    fn more_pairs_cost_less_each_and_batched_keys_least() {
+        for op in [TimedOp::Store, TimedOp::Retrieve] {
+            for pairs in 2..=10 {
                 assert!(per_op(op, pairs, true) < per_op(op, pairs, false));
+                assert!(per_op(op, pairs, false) <= per_op(op, pairs - 1, false));
             }
         }
     }
 
     #[test]
-    fn interpolation_keeps_to_its_points() {
-        let points = [(10, 100), (20, 300), (30, 200)];
-        let at = [0, 10, 15, 20, 25, 30, 99].map(|x| between(&points, x));
+    fn fixed_times_look_at_nothing_but_the_operation() {
+        let t = times("fixed");
+        let OpTimes::Fixed(f) = &t else { panic!("fixed") };
+        for (key, value) in [(1, 0), (255, 2 << 20)] {
+            assert_eq!(t.single(TimedOp::Store, key, value).as_nanos(), f.store_ns.get());
+            assert_eq!(t.single(TimedOp::BlockRead, key, value).as_nanos(), f.block_read_ns.get());
+        }
+        let group = |pairs, batched| t.group(TimedOp::Exist, pairs, 9, batched).as_nanos();
+        assert_eq!(group(5, false), f.exist_ns.get() + 4 * f.pair_ns.get());
+        assert_eq!(group(5, true), group(1, false));
+    }
+
+    #[test]
+    fn blocks_are_counted_in_units_of_4_kib() {
+        let t = times("samsung-kvssd");
+        let one = t.single(TimedOp::BlockWrite, 0, 512);
+        assert_eq!(t.single(TimedOp::BlockWrite, 0, 4096), one);
+        assert_eq!(t.single(TimedOp::BlockWrite, 0, 4097), one * 2);
+    }
+
+    #[test]
+    fn points_are_chosen_by_key_and_interpolated_by_value() {
+        let points = [[16, 10, 100], [16, 30, 200], [255, 20, 900], [16, 20, 300]];
+        let at = [0, 10, 15, 20, 25, 30, 99].map(|x| at_sizes(&points, 8, x));
         assert_eq!(at, [100, 100, 200, 300, 250, 200, 200]);
-        assert_eq!(between(&[], 5), 0);
+        assert_eq!([17, 255].map(|key| at_sizes(&points, key, 0)), [900, 900]);
+        assert_eq!(at_sizes(&points, 256, 20), 0);
+        assert_eq!(between_sizes(&[], 5), 0);
     }
 }

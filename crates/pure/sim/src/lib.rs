@@ -15,7 +15,7 @@ pub mod time;
 pub use digest::Digest;
 pub use event::EventQueue;
 pub use lanes::Lanes;
-pub use latency::{LatencyTable, TimedOp};
+pub use latency::{OpTimes, TimedOp};
 pub use meter::{CpuMeter, CpuPrices, Free, Meter, Unit};
 pub use seed::{Chance, Rng, Seed};
 pub use server::{Class, Gate, Server};

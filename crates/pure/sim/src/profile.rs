@@ -23,7 +23,7 @@ pub use error::ProfileError;
 pub use geometry::Geometry;
 pub use limits::{Limits, Power};
 pub use link::Link;
-pub use media::{FourParameter, Media, Nand};
+pub use media::{Fixed, FourParameter, LatencyTable, Media, Nand};
 pub use overrides::Row;
 pub use sourced::{Source, Sourced};
 pub use transfer::Transfer;

@@ -30,8 +30,10 @@ pub(crate) struct Association {
     kind: Kind,
     controller: Controller,
     registers: Registers,
-    /// Tokens of Asynchronous Event Requests.
-    held: VecDeque<u16>,
+    /// Tokens and CIDs of Asynchronous Event Requests.
+    held: VecDeque<(u16, u16)>,
+    /// Tokens of those that were aborted and are not answered yet.
+    aborted: Vec<u16>,
     /// Keep alive as Connect set it; the feature overrides it.
     keep_alive_ms: u32,
 }
@@ -58,6 +60,7 @@ impl Association {
             controller,
             registers,
             held: VecDeque::new(),
+            aborted: Vec::new(),
             keep_alive_ms,
         }
     }
@@ -211,18 +214,26 @@ impl Association {
         match outcome.action {
             None => Reaction::Complete(answer),
             Some(Action::HoldAsyncEvent) => {
-                self.held.push_back(token);
+                self.held.push_back((token, sqe.cid.get()));
                 Reaction::Hold
             }
-            // Commands are executed as they come; there is nothing to take back.
-            Some(Action::Abort { .. }) => {
+            Some(Action::Abort { sqid, cid }) => {
                 self.controller.abort_done();
-                Reaction::Complete(answer)
+                let is_aborted = sqid == 0 && self.abort_held(cid);
+                Reaction::Complete(if is_aborted { Answer { result: 0, ..answer } } else { answer })
             }
             // The cache is the device's: it is on only while no host wants it off.
             Some(Action::SetWriteCache(true)) if others_write_through => Reaction::Complete(answer),
             Some(_) => Reaction::Device(*sqe),
         }
+    }
+
+    /// Only requests for events wait here: other commands are executed as they come, and there is nothing to take back.
+    fn abort_held(&mut self, cid: u16) -> bool {
+        let Some(at) = self.held.iter().position(|(_, held)| *held == cid) else { return false };
+        self.controller.undo(&Action::HoldAsyncEvent);
+        self.aborted.extend(self.held.remove(at).map(|(token, _)| token));
+        true
     }
 
     /// The device refused what [`Reaction::Device`] asked for.
@@ -236,9 +247,12 @@ impl Association {
         self.controller.namespace_changed(nsid);
     }
 
-    /// A request to complete, and DW0 to complete it with.
-    pub fn next_event(&mut self) -> Option<(u16, u32)> {
+    /// A held request to complete, and what with.
+    pub fn next_event(&mut self) -> Option<(u16, Answer)> {
+        if let Some(token) = self.aborted.pop() {
+            return Some((token, Answer::status(Status::ABORT_REQUESTED)));
+        }
         let dw0 = self.controller.next_event()?;
-        self.held.pop_front().map(|token| (token, dw0))
+        self.held.pop_front().map(|(token, _)| (token, Answer::result(u64::from(dw0))))
     }
 }

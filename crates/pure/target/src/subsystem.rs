@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use saker_device::controller::{Identity, NamespaceFacts};
 use saker_nvme::fabrics::{Connect, ConnectData, InvalidParameter, nqn_of};
+use saker_nvme::vendor::Capabilities;
 use saker_nvme::{Sqe, Status, admin, fabrics};
 use saker_sim::Instant;
 
 use crate::association::Association;
 use crate::discovery::Portal;
-use crate::{ConnectionId, IO_QUEUES_MAX, QUEUE_ENTRIES_MAX, Reaction, TRANSFER_BYTES_MAX};
+use crate::{Answer, ConnectionId, IO_QUEUES_MAX, QUEUE_ENTRIES_MAX, Reaction, TRANSFER_BYTES_MAX};
 
 /// What kind of controllers a subsystem has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +52,8 @@ pub struct SubsystemConfig {
     pub firmware: String,
     /// Whether completed writes may be lost with the power before a Flush.
     pub volatile_write_cache: bool,
+    /// Log page C0h: the vendor commands that need no memory of a local host's; `None` without any.
+    pub vendor: Option<Capabilities>,
     /// Which hosts may connect.
     pub hosts: Hosts,
     /// What its discovery log tells, for [`Kind::Discovery`].
@@ -240,7 +243,7 @@ impl Subsystem {
         now: Instant,
     ) -> Reaction {
         let Some(bound) = self.bound(connection) else {
-            return Reaction::Complete(crate::Answer::status(Status::COMMAND_SEQUENCE_ERROR));
+            return Reaction::Complete(Answer::status(Status::COMMAND_SEQUENCE_ERROR));
         };
         let others_write_through = self.has_write_through(Some(bound.cntlid));
         let association = self.associations.get_mut(&bound.cntlid).expect("a bound queue has its controller");
@@ -307,11 +310,13 @@ impl Subsystem {
         self.associations.get_mut(&bound.cntlid)
     }
 
-    /// Event requests to complete: connection, token and DW0.
-    pub fn events(&mut self) -> Vec<(ConnectionId, u16, u32)> {
+    /// Held event requests to complete: connection, token and answer.
+    pub fn events(&mut self) -> Vec<(ConnectionId, u16, Answer)> {
         let each = |a: &mut Association| {
             let admin = a.admin;
-            std::iter::from_fn(|| a.next_event()).map(|(token, dw0)| (admin, token, dw0)).collect::<Vec<_>>()
+            std::iter::from_fn(|| a.next_event())
+                .map(|(token, answer)| (admin, token, answer))
+                .collect::<Vec<_>>()
         };
         self.associations.values_mut().flat_map(each).collect()
     }
@@ -349,7 +354,6 @@ fn identity(config: &SubsystemConfig, cntlid: u16) -> Identity {
         max_transfer_bytes: TRANSFER_BYTES_MAX,
         volatile_write_cache: config.volatile_write_cache,
         sgl: false,
-        // The device's vendor commands need memory that it shares with its host.
-        vendor: None,
+        vendor: config.vendor,
     }
 }

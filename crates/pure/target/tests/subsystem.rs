@@ -26,6 +26,7 @@ fn config(kind: Kind) -> SubsystemConfig {
         model: "M".into(),
         firmware: "1".into(),
         volatile_write_cache: true,
+        vendor: None,
         hosts: Hosts::Any,
         portals,
         kind,
@@ -208,7 +209,8 @@ fn a_format_is_told_to_every_host_that_listens() {
     let Reaction::Device(sqe) = rig.react(1, build::format_nvm(&format)) else { panic!("for the device") };
     rig.subsystem.device_answered(1, &sqe, Status::SUCCESS);
     // Notice (2), namespace attribute changed (0), log page 04h.
-    assert_eq!(rig.subsystem.events(), [(1, 7, 0x04_0002), (2, 7, 0x04_0002)]);
+    let told = Answer::result(0x04_0002);
+    assert_eq!(rig.subsystem.events(), [(1, 7, told.clone()), (2, 7, told)]);
 }
 
 #[test]
@@ -286,4 +288,22 @@ fn io_commands_need_the_data_they_name() {
     let huge = check_io(&command(kv::opcode::RETRIEVE, u32::MAX), vec![], 8, &facts());
     assert_eq!(huge, Err(Status::INVALID_FIELD));
     assert_eq!(check_io(&command(0xC1, 0), vec![], 0, &facts()), Err(Status::INVALID_OPCODE));
+}
+
+#[test]
+fn only_held_event_requests_can_be_aborted() {
+    let mut rig = Rig::new(Kind::Nvm);
+    rig.host(1, "nqn.a");
+    let request = |cid| build::async_event_request().with_cid(cid);
+    assert_eq!(rig.react(1, request(70)), Reaction::Hold);
+    // DW0 bit 0: not aborted.
+    assert_eq!(rig.answer(1, build::abort(0, 71)).result, 1);
+    assert!(rig.subsystem.events().is_empty());
+    assert_eq!(rig.answer(1, build::abort(0, 70)), Answer::result(0));
+    assert_eq!(rig.subsystem.events(), [(1, 7, Answer::status(Status::ABORT_REQUESTED))]);
+    assert_eq!(rig.answer(1, build::abort(0, 70)).result, 1, "it is gone");
+    // There is room for as many requests as before.
+    for cid in 0..4 {
+        assert_eq!(rig.react(1, request(cid)), Reaction::Hold);
+    }
 }

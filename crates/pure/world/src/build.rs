@@ -134,10 +134,12 @@ impl Build {
         }
     }
 
-    /// The same with another engine.
+    /// The same with another engine, and the out-of-band bytes that it needs.
     #[must_use]
     pub fn with_engine(mut self, engine: EngineKind) -> Self {
         self.config = self.config.with_engine(engine);
+        let geometry = &mut self.shape.geometry;
+        geometry.oob_bytes = geometry.oob_bytes.max(engine.oob_bytes(geometry.page_bytes));
         Self { engine, ..self }
     }
 

@@ -10,6 +10,7 @@ pub mod host_side;
 pub mod joined;
 pub mod layers;
 pub mod result;
+pub mod saker;
 
 pub use blocks::KvBlockQueue;
 pub use build::{Build, BuildError, shape_of};
@@ -19,3 +20,4 @@ pub use host_side::{block_depth, run_host_kv};
 pub use joined::{Clocked, Inline};
 pub use layers::Layers;
 pub use result::{Job, RunResult, Side};
+pub use saker::run_saker;

@@ -1,5 +1,6 @@
 //! Host and device joined: a whole path, without time and in virtual time.
 
+use saker_engine::EngineKind;
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, KvStoreClient, TransferOptions};
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
@@ -119,4 +120,27 @@ fn values_of_more_than_a_page_are_read_whole() {
     let run = run_disk_kv(&build("saker-mid"), &[put, get]).expect("runs").remove(1);
     assert_eq!((run.operations, run.errors), (200, 0));
     assert!(run.link_bytes >= 200 * 9000, "{} bytes over the link", run.link_bytes);
+}
+
+/// The LSM store in the device and at the host: reads need pages of tables and of the value log.
+#[test]
+fn the_lsm_store_on_either_side() {
+    let profile = Profile::builtin("saker-mid").expect("built in");
+    let kv = Build::kv(&profile, 64 << 20, 7).expect("large enough").with_engine(EngineKind::Lsm);
+    let block = Build::block(&profile, 64 << 20, 7).expect("large enough").with_engine(EngineKind::Lsm);
+    let put = job(20_000, 100, 2, 8);
+    let gets = put.operations.iter().rev().step_by(7).map(|side| match side {
+        Side::Put(key, _) => Side::Get(key.clone()),
+        get @ Side::Get(_) => get.clone(),
+    });
+    let get = Job { operations: gets.collect(), flush: false, ..put.clone() };
+    let reads = get.operations.len() as u64;
+    for (name, runs) in [
+        ("DiskKV", run_disk_kv(&kv, &[put.clone(), get.clone()])),
+        ("HostKV", run_host_kv(&block, &[put.clone(), get.clone()])),
+    ] {
+        let runs = runs.expect("runs");
+        assert_eq!((runs[0].operations, runs[0].errors), (20_000, 0), "{name}");
+        assert_eq!((runs[1].operations, runs[1].errors), (reads, 0), "{name}");
+    }
 }

@@ -23,14 +23,14 @@ pub fn run() -> Outcome {
         let opened = spawn(&["info", "--device", &image.url()])?;
         let file = target.path().to_string_lossy().into_owned();
         let taken = spawn(&["dump", &file, "--device", &image.url()])?;
-        let seconds = taken.elapsed.saturating_sub(opened.elapsed).as_secs_f64();
+        let seconds = taken.busy.saturating_sub(opened.busy).as_secs_f64();
         let ratio = last.map(|last| seconds / last);
         let more = taken.peak_bytes.saturating_sub(opened.peak_bytes);
         let holds = ratio.is_none_or(|r| r <= RATIO_MAX) && more <= MEMORY_BYTES_MAX;
         println!(
-            "dump {pairs} pairs: {seconds:.2} s after opening ({:.2} s), {} to the size before; peak memory {} MB, \
+            "dump {pairs} pairs: {seconds:.2} s of a processor after opening ({:.2} s), {} to the size before; peak memory {} MB, \
              {} MB of it from opening: {}",
-            opened.elapsed.as_secs_f64(),
+            opened.busy.as_secs_f64(),
             ratio.map_or("-".into(), |r| format!("{r:.2}")),
             mb(taken.peak_bytes),
             mb(opened.peak_bytes),

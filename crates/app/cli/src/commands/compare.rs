@@ -9,14 +9,16 @@ use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::output::{self, VERSION, table};
 use crate::records::Format;
-use crate::report::{Comparison, Metric, TimedRun};
+use crate::report::{Comparison, Metric, System, TimedRun};
 use crate::size::{self, grouped};
 
 /// Arguments of `saker compare`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
 HostKV keeps the index on the host over a block device; DiskKV keeps it in the device. Both run the same engine and \
-the same operations, dealt round to the same threads, each keeping --qd of them in flight.
+the same operations, dealt round to the same threads, each keeping --qd of them in flight. DiskKV+SAKER xN is DiskKV \
+with a session for each thread that gathers N writes in a container; it keeps --qd containers in flight, and a put is \
+complete when it is buffered. Several --threads and --qd give a grid.
 
 Timings: virtual, deterministic events, the same seed gives the same numbers on every machine; real, the profile's \
 latencies against this machine's clock, with threads of the operating system; off, as fast as this machine goes. A run \
@@ -27,6 +29,7 @@ Examples:
   saker compare
   saker compare --input UnicodeData.txt --timing all
   saker compare --profile saker-mid --threads 4 --sizes 64B,4KiB --operations 10000 --json
+  saker compare --profile saker-mid --threads 1,4,16 --qd 1,32 --batch 1,4,16,64 --sizes 16B --operations 20000
   saker compare --html compare.html")]
 pub struct CompareArgs {
     /// Take keys and values from FILE instead of making them
@@ -41,12 +44,21 @@ pub struct CompareArgs {
     /// The timing profile (see `saker profile list`)
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub profile: String,
-    /// Application threads
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub threads: u32,
-    /// Operations in flight for each thread, of HostKV and of DiskKV
-    #[arg(long, visible_alias = "depth", value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub qd: u32,
+    /// Application threads, such as 4 or 1,4,16
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub threads: Vec<u32>,
+    /// Operations in flight for each thread, of HostKV and of DiskKV, such as 32 or 1,32
+    #[arg(long, visible_alias = "depth", value_name = "LIST", value_delimiter = ',', default_value = "32", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub qd: Vec<u32>,
+    /// Writes of a container of SAKER's host layer, such as 64 or 1,4,16,64
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub batch: Vec<u16>,
+    /// Cores for application threads in real and off, such as 0,1
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub host_cpus: Vec<usize>,
+    /// Cores for the device's thread in real and off
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub device_cpus: Vec<usize>,
     /// Value sizes to run, such as 64B,1KiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size::parse)]
     pub sizes: Vec<u64>,
@@ -126,16 +138,47 @@ pub fn run(args: &CompareArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliErro
 fn text(report: &Comparison) -> String {
     let Comparison { seed, profile, workload, runs } = report;
     let head = format!("saker {VERSION}  seed {seed}  profile {profile}\n{workload}\n");
-    runs.iter().fold(head, |text, run| text + "\n" + &side_by_side(run))
+    let all = runs.iter().fold(head, |text, run| text + "\n" + &side_by_side(run, report));
+    if report.is_grid() { all + &grids(runs) } else { all }
 }
 
+/// Stores per second by threads and depth, for each timing and group of values.
+fn grids(runs: &[TimedRun]) -> String {
+    let mut shown: Vec<(&str, &str)> = Vec::new();
+    let mut text = String::new();
+    for run in runs {
+        let place = (run.timing.as_str(), run.values.as_str());
+        if !shown.contains(&place) {
+            shown.push(place);
+            text += &("\n".to_owned() + &grid(runs, place));
+        }
+    }
+    text
+}
+
+fn grid(runs: &[TimedRun], place: (&str, &str)) -> String {
+    let mine = || runs.iter().filter(|run| (run.timing.as_str(), run.values.as_str()) == place);
+    let names = mine().next().into_iter().flat_map(|run| run.systems.iter().map(|s| s.name.clone()));
+    let head = format!("{}, values {}: puts per second", place.0, place.1);
+    let mut rows = vec![[head].into_iter().chain(names).collect::<Vec<_>>()];
+    rows.extend(mine().map(|run| {
+        let rate = |s: &System| s.metrics.iter().find(|m| m.name == GRID_METRIC).map(|m| number(m.value));
+        let cells = run.systems.iter().map(|s| rate(s).unwrap_or_else(|| "-".to_owned()));
+        [format!("threads {}, QD {}", run.threads, run.qd)].into_iter().chain(cells).collect()
+    }));
+    table(&rows)
+}
+
+/// The number that grids show.
+const GRID_METRIC: &str = "put_operations_per_s";
+
 /// A row for each number, a column for each system.
-fn side_by_side(run: &TimedRun) -> String {
+fn side_by_side(run: &TimedRun, report: &Comparison) -> String {
+    let values = report.label(run);
     let note = run.invalid.as_ref().map_or(String::new(), |why| format!(" (INVALID: {why})"));
     let names = run.systems.iter().map(|s| s.name.clone());
-    let mut rows = vec![
-        [format!("{}, values {}{note}", run.timing, run.values)].into_iter().chain(names).collect::<Vec<_>>(),
-    ];
+    let mut rows =
+        vec![[format!("{}, values {values}{note}", run.timing)].into_iter().chain(names).collect::<Vec<_>>()];
     let metrics = run.systems.first().map_or(&[][..], |s| &s.metrics);
     rows.extend(metrics.iter().map(|metric| row(metric, run)));
     table(&rows) + &lag(run)

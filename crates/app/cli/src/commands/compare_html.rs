@@ -28,15 +28,15 @@ pub fn render(report: &Comparison) -> String {
             timings.push(&run.timing);
         }
     }
-    let panels: Vec<Panel> = timings.into_iter().map(|timing| panel(timing, runs)).collect();
+    let panels: Vec<Panel> = timings.into_iter().map(|timing| panel(timing, report)).collect();
     page::compare(&About { version: VERSION.to_owned() }, &facts, &panels)
 }
 
-fn panel(timing: &str, runs: &[TimedRun]) -> Panel {
-    let mine = || runs.iter().filter(|run| run.timing == timing);
-    let why = |run: &TimedRun| run.invalid.as_ref().map(|why| format!("{}: {why}", run.values));
+fn panel(timing: &str, report: &Comparison) -> Panel {
+    let mine = || report.runs.iter().filter(|run| run.timing == timing);
+    let why = |run: &TimedRun| run.invalid.as_ref().map(|why| format!("{}: {why}", report.label(run)));
     let points = |run: &TimedRun| {
-        let values = run.values.clone();
+        let values = report.label(run);
         run.systems.iter().map(move |system| point(&values, system)).collect::<Vec<_>>()
     };
     Panel {
@@ -67,6 +67,8 @@ mod tests {
         let run = |timing: &str, invalid: Option<&str>| TimedRun {
             timing: timing.to_owned(),
             values: "64 B".to_owned(),
+            threads: 1,
+            qd: 32,
             invalid: invalid.map(str::to_owned),
             events: None,
             late_events: None,

@@ -41,7 +41,8 @@ pub struct CreateArgs {
     /// The timing profile (see `saker profile list`)
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub profile: String,
-    /// What keeps the pairs: hash_store
+    /// What keeps the pairs: hash_store (an index of all keys in memory), hash_original or hash_plus (a hash table on flash),
+    /// or lsm (a log-structured merge tree)
     #[arg(long, value_name = "NAME", default_value = "hash_store")]
     pub engine: String,
     /// The seed of serial number and key order

@@ -49,7 +49,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Poll instead of sleeping: lower latency for a core's time
-    #[arg(long)]
+    #[arg(long, visible_alias = "poll")]
     pub busy_poll: bool,
 }
 

@@ -149,7 +149,8 @@ impl Store for Opened {
         let head = json!({
             "device": self.url, "profile": self.kv.profile(), "serial": serial, "model": model, "firmware": firmware,
             "commands": link.commands, "value_bytes_max": self.kv.client().value_bytes_max(),
-            "groups": self.kv.client().has_groups(),
+            "groups": groups(&mut self.kv),
+            "long_keys": if self.kv.has_long_keys_by_pointer() { "by pointer" } else { "in envelopes of the host's" },
         });
         Ok(described(head, self.kv.snapshot()))
     }
@@ -165,6 +166,22 @@ impl Store for Opened {
     fn close(self: Box<Self>) -> Answer<()> {
         self.kv.close().map_err(|e| failed(&e))
     }
+}
+
+/// How batches and many reads at once go to the device.
+fn groups(kv: &mut Kv) -> Value {
+    let available = *kv.client().queue_mut().available();
+    let methods = available.methods;
+    let how = match (methods.groups(), methods.groups_both_ways()) {
+        (false, _) => "none: single commands, as many in flight as the depth allows",
+        (true, false) => "one way: results are fetched by a second command",
+        (true, true) => "both ways",
+    };
+    let stats = kv.group_stats();
+    json!({
+        "commands": how, "payload_bytes_max": available.group_bytes_max, "prefetch": methods.prefetch_groups(),
+        "sent": stats.groups, "operations": stats.grouped, "sent_singly": stats.singles,
+    })
 }
 
 /// What is known of a device, with its counters if it can be asked for them.

@@ -211,6 +211,8 @@ impl Backend for Fake {
         let system = |name: &str, metrics| System { name: name.to_owned(), metrics };
         let run = TimedRun {
             values: "all".into(),
+            threads: 1,
+            qd: 32,
             timing: format!("{:?}", args.timing).to_lowercase(),
             events: (args.timing == TimingChoice::Real).then_some(1000),
             late_events: (args.timing == TimingChoice::Real).then_some(50),

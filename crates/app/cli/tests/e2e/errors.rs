@@ -34,7 +34,10 @@ fn nonsense_is_refused_in_one_line() {
         (&["put", "k", "v", "--device", "mem:?fault.read=2/1"], "write it as 1/1000"),
         (&["put", "k", "v", "--device", "mem:?fault.cut=x"], "write a whole number"),
         (&["put", "k", "v", "--device", "tcp://host"], "write tcp://127.0.0.1:4420 or tcp://HOST:PORT/NQN"),
-        (&["put", "k", "v", "--device", "disk.img"], "write mem:, file:disk.img or tcp://HOST:PORT/NQN"),
+        (
+            &["put", "k", "v", "--device", "disk.img"],
+            "write mem:, file:disk.img, tcp://HOST:PORT/NQN or /dev/ng0n1",
+        ),
         (&["put", "k", "v"], "--device"),
         (&["load", "x.bin", "--device", "mem:"], "--format"),
         (&["dump", "-", "--json", "--device", "mem:"], "give a FILE"),

@@ -21,6 +21,34 @@ fn size_profile_and_seed_make_the_device_in_memory() {
     assert_eq!(serial(1), serial(1));
     assert_ne!(serial(1), serial(2));
     assert_eq!(info(&desk, "mem:?engine=hash_store")["profile"], "default");
+    assert_eq!(info(&desk, "mem:?engine=lsm")["profile"], "default");
+}
+
+#[test]
+fn an_lsm_image_lists_in_the_order_of_keys() {
+    let desk = Desk::new();
+    desk.saker(&["create", "tree.img", "--size", "64MiB", "--profile", "tiny", "--engine", "lsm"]).good();
+    let url = ["--device", "file:tree.img"];
+    for key in ["pear", "apple", "fig"] {
+        desk.saker(&[&["put", key, "fruit"][..], &url[..]].concat()).good();
+    }
+    assert_eq!(desk.saker(&[&["get", "fig"][..], &url[..]].concat()).good(), "fruit");
+    assert_eq!(desk.saker(&[&["list"][..], &url[..]].concat()).good(), "apple\nfig\npear\n");
+    desk.saker(&[&["delete", "apple"][..], &url[..]].concat()).good();
+    assert_eq!(desk.saker(&[&["list"][..], &url[..]].concat()).good(), "fig\npear\n");
+    desk.saker(&["check", "tree.img"]).good();
+}
+
+#[test]
+fn info_tells_how_groups_and_long_keys_go() {
+    let desk = Desk::new();
+    for profile in ["fixed", "samsung-kvssd"] {
+        let told = info(&desk, &format!("mem:?profile={profile}&timing=real"));
+        assert_eq!(told["groups"]["commands"], "both ways");
+        assert_eq!(told["groups"]["payload_bytes_max"], 1 << 20);
+        assert_eq!(told["groups"]["prefetch"], true);
+        assert_eq!(told["long_keys"], "by pointer");
+    }
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 mod bandslim;
 mod byteexpress;
+mod compound;
 mod saker_motiv;
+mod saker_write;
 mod transfer_all;
 
 use crate::error::LabError;
@@ -30,12 +32,18 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 12] = [
+pub static ALL: [Entry; 24] = [
     entry!("saker-motiv", saker_motiv::run),
+    entry!("saker-write-batch", saker_write::run_batch),
+    entry!("saker-write-io", saker_write::run_io),
     entry!("bandslim-fig3", bandslim::fig3::run),
+    entry!("bandslim-fig4", bandslim::packing::fig4::run),
     entry!("bandslim-fig8", bandslim::fig8::run),
     entry!("bandslim-fig9", bandslim::fig9::run),
     entry!("bandslim-fig10", bandslim::fig10::run),
+    entry!("bandslim-fig11", bandslim::packing::fig11::run),
+    entry!("bandslim-fig12", bandslim::packing::fig12::run),
+    entry!("packing-all", bandslim::packing::all::run),
     entry!("bandslim-threshold", bandslim::threshold::run),
     entry!("bandslim-dlt", bandslim::dlt::run),
     entry!("bandslim-arithmetic", bandslim::arithmetic::run),
@@ -43,6 +51,12 @@ pub static ALL: [Entry; 12] = [
     entry!("talk-traffic-amp", bandslim::fig3::run_talk),
     entry!("byteexpress-fig5", byteexpress::run),
     entry!("transfer-all", transfer_all::run),
+    entry!("compound-tkey", compound::tkey::run),
+    entry!("compound-fig1", compound::layout::run),
+    entry!("compound-fig2", compound::pairs::run),
+    entry!("compound-fig3-kvceph", compound::kvceph::run),
+    entry!("compound-ablation", compound::gathering::run),
+    entry!("compound-bulk", compound::bulk::run),
 ];
 
 #[cfg(test)]

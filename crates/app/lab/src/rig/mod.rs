@@ -1,6 +1,7 @@
 //! What experiments run on: one device, one host, jobs, and what is measured of them.
 
 mod metrics;
+mod serial;
 mod stores;
 
 use crate::error::LabError;
@@ -8,6 +9,7 @@ use saker_host::TransferOptions;
 use saker_world::{Job, RunResult, Side};
 
 pub use metrics::add_metrics;
+pub use serial::{Serial, Took};
 pub use stores::{Cell, Stored, stores};
 
 /// A job of these operations by PRPs. It ends with a Flush that counts: a scaled run would otherwise fit the buffers on

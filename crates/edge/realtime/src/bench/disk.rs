@@ -1,7 +1,6 @@
 //! DiskKV: every thread has a queue pair on the key-value namespace.
 
-use super::{Pause, RealRun, Running, on_threads, refused, share, since, user_bytes};
-use crate::url::Timing;
+use super::{How, Pause, RealRun, Running, on_threads, refused, share, since, user_bytes};
 use saker_host::connect::KvQueueOptions;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Spin};
 use saker_link::Traffic;
@@ -19,12 +18,13 @@ const PAGE: usize = 4096;
 ///
 /// # Errors
 /// [`HostError`].
-pub fn run_disk_kv_real(build: &Build, timing: Timing, jobs: &[Job]) -> Result<RealRun, HostError> {
+pub fn run_disk_kv_real(build: &Build, how: impl Into<How>, jobs: &[Job]) -> Result<RealRun, HostError> {
+    let how = how.into();
     let Some(first) = jobs.first() else { return Ok(RealRun::default()) };
     let (threads, depth) = (first.threads.max(1), first.depth.max(1));
     let pairs = u16::try_from(threads).map_err(|_| refused())?;
     let host = build.attach(pairs, depth);
-    let mut running = Running::start(build, timing, &host);
+    let mut running = Running::start(build, &how, &host);
     let options = ConnectOptions { io_queues: pairs, ..ConnectOptions::default() };
     let mut connection = Connection::connect(port(&host), &mut Spin, options)?;
     let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
@@ -35,8 +35,9 @@ pub fn run_disk_kv_real(build: &Build, timing: Timing, jobs: &[Job]) -> Result<R
     let mut run = RealRun::default();
     for job in jobs {
         let begun = Clock::now();
-        let mut result =
-            on_threads(&mut queues, |n, queue, begun| worker(queue, job, n, threads, bytes, begun))?;
+        let mut result = on_threads(&mut queues, &how.cpus, |n, queue, begun| {
+            worker(queue, job, n, threads, bytes, begun)
+        })?;
         if job.flush {
             flush(&mut queues[0])?;
             result.elapsed = since(begun).since(Instant::ZERO);

@@ -1,7 +1,6 @@
 //! HostKV: the threads share one store, over one queue pair on the block namespace.
 
-use super::{Pause, RealRun, Running, on_threads, refused, share, since, user_bytes};
-use crate::url::Timing;
+use super::{How, Pause, RealRun, Running, on_threads, refused, share, since, user_bytes};
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, Op, Ticket};
@@ -43,11 +42,12 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 ///
 /// # Errors
 /// [`HostError`].
-pub fn run_host_kv_real(build: &Build, timing: Timing, jobs: &[Job]) -> Result<RealRun, HostError> {
+pub fn run_host_kv_real(build: &Build, how: impl Into<How>, jobs: &[Job]) -> Result<RealRun, HostError> {
+    let how = how.into();
     let Some(first) = jobs.first() else { return Ok(RealRun::default()) };
     let depth = block_depth(first);
     let host = build.attach(1, depth);
-    let mut running = Running::start(build, timing, &host);
+    let mut running = Running::start(build, &how, &host);
     let shared = Mutex::new(Shared { store: store(build, &host, depth)?, done: BTreeMap::new() });
     let mut workers: Vec<BTreeMap<Ticket, Instant>> = vec![BTreeMap::new(); first.threads.max(1)];
     let threads = workers.len();
@@ -56,7 +56,7 @@ pub fn run_host_kv_real(build: &Build, timing: Timing, jobs: &[Job]) -> Result<R
     for job in jobs {
         let begun = Clock::now();
         let work = |n, flights: &mut _, begun| Ok(worker(&shared, flights, job, n, threads, begun));
-        let mut result = on_threads(&mut workers, work)?;
+        let mut result = on_threads(&mut workers, &how.cpus, work)?;
         if job.flush {
             flush(&shared);
             result.elapsed = since(begun).since(Instant::ZERO);

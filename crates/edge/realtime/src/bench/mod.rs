@@ -5,11 +5,15 @@
 //! a queue pair each; HostKV's share the store behind a lock, so that its cost is in the numbers, other than in virtual
 //! time, where neither side has a lock.
 
+mod cpus;
 mod disk;
 mod host;
+mod saker;
 
+pub use cpus::{Cpus, How};
 pub use disk::run_disk_kv_real;
 pub use host::run_host_kv_real;
+pub use saker::run_saker_real;
 
 use crate::any::{AnyDevice, DeviceThread};
 use crate::url::Timing;
@@ -34,19 +38,21 @@ pub struct RealRun {
 /// A device on its thread, stopped for a moment whenever somebody counts.
 struct Running {
     thread: Option<DeviceThread>,
+    cpus: Vec<usize>,
     events: u64,
     late: u64,
     before: (u64, Traffic, u64),
 }
 
 impl Running {
-    fn start(build: &Build, timing: Timing, host: &Attachment) -> Self {
-        let device = match timing {
+    fn start(build: &Build, how: &How, host: &Attachment) -> Self {
+        let device = match how.timing {
             Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),
             Timing::Real => AnyDevice::MemoryTimed(Box::new(build.timed(host.clone()))),
         };
         Self {
-            thread: Some(DeviceThread::start(device)),
+            thread: Some(start_on(device, &how.cpus.device)),
+            cpus: how.cpus.device.clone(),
             events: 0,
             late: 0,
             before: (0, Traffic::default(), 0),
@@ -59,7 +65,7 @@ impl Running {
         let mut device = thread.stop();
         let snapshot = device.snapshot();
         (self.events, self.late) = (self.events + events, self.late + late);
-        self.thread = Some(DeviceThread::start(device));
+        self.thread = Some(start_on(device, &self.cpus));
         snapshot
     }
 
@@ -84,14 +90,24 @@ fn since(begun: Clock) -> Instant {
     Instant::from_nanos(begun.elapsed().as_nanos() as u64)
 }
 
+/// Starts a device on a thread of its own, on those cores.
+fn start_on(device: AnyDevice, cpus: &[usize]) -> DeviceThread {
+    let cpus = cpus.to_vec();
+    DeviceThread::start_with(device, move || cpus::pin(&cpus))
+}
+
 /// Runs `worker` on a thread for each of `workers`, and joins what they measured. Time runs from before the first starts.
 fn on_threads<T: Send>(
     workers: &mut [T],
+    cpus: &Cpus,
     worker: impl Fn(usize, &mut T, Clock) -> Result<RunResult, HostError> + Sync,
 ) -> Result<RunResult, HostError> {
     let begun = Clock::now();
     let mut all = RunResult::new();
-    let run = |n: usize, state: &mut T| worker(n, state, begun);
+    let run = |n: usize, state: &mut T| {
+        cpus.pin_host(n);
+        worker(n, state, begun)
+    };
     let results: Vec<_> = std::thread::scope(|scope| {
         let run = &run;
         let started: Vec<_> =

@@ -9,7 +9,7 @@ fn image(dir: &tempfile::TempDir) -> String {
     let path = dir.path().join("both.img");
     let blocks = NamespacePlan::Block { bytes: Some(32 << 20), block_bytes: 4096 };
     let namespaces = vec![NamespacePlan::Kv { flash_bytes: None }, blocks];
-    let plan = ImagePlan { namespaces, ..ImagePlan::kv(512 << 20, "default", 1) };
+    let plan = ImagePlan { namespaces, ..ImagePlan::kv(1 << 30, "default", 1) };
     plan.create(&path).expect("an image");
     format!("file:{}", path.display())
 }

@@ -4,7 +4,7 @@
 use super::{Gather, Open, Taken, is_due};
 use crate::transfer::{Hybrid, Pieces};
 use saker_link::DmaSpace;
-use saker_nvme::vendor::{Fragment, HYBRID_PAGE_BYTES, HybridStore, tail_commands};
+use saker_nvme::vendor::{Fragment, HYBRID_PAGE_BYTES, HybridStore, parts_sum, tail_commands};
 use saker_nvme::{KvCommand, Sqe, Status};
 
 impl Gather {
@@ -33,7 +33,7 @@ impl Gather {
     /// The store that the tails were for.
     ///
     /// # Errors
-    /// Those of Store and its PRPs; 0Ch if its tails did not come just before it.
+    /// Those of Store and its PRPs; 0Ch if its tails, and no others, did not come just before it.
     pub fn hybrid(&mut self, sqe: &Sqe, value_bytes_max: u32, space: &DmaSpace) -> Result<Taken, Status> {
         let open = std::mem::replace(&mut self.open, Open::Nothing);
         let store = HybridStore::decode(sqe).map_err(|status| self.refuse(status))?;
@@ -49,7 +49,10 @@ impl Gather {
         let pages = Pieces::of_prps(sqe, page_bytes, space).map_err(|status| self.refuse(status))?;
         let mut tail = std::mem::take(&mut self.bytes);
         tail.truncate((store.value_bytes - page_bytes) as usize);
-        let HybridStore { key, value_bytes, options } = store;
+        let HybridStore { key, value_bytes, tail_sum, options } = store;
+        if parts_sum(&tail) != tail_sum {
+            return Err(Status::COMMAND_SEQUENCE_ERROR);
+        }
         let pieces = Pieces::Hybrid(Box::new(Hybrid { pages, page_bytes, tail }));
         Ok(Taken::Whole(KvCommand::Store { key, value_bytes, options }, pieces))
     }

@@ -40,6 +40,7 @@ enum Open {
     Piggyback {
         key: Key,
         value_bytes: u32,
+        rest_sum: u16,
         options: StoreOptions,
         nsid: u32,
         next: u32,

@@ -28,7 +28,7 @@ impl<M: Media> Device<M, Timed> {
     }
 
     pub(super) fn begin(&mut self, qid: u16, sqe: Sqe) {
-        let head = if sqe.opcode == opcode::STORE_INLINE { self.queues.take_inline(qid) } else { None };
+        let head = if sqe.opcode == opcode::STORE_INLINE { self.queues.take_inline(qid, &sqe) } else { None };
         let slots = head.as_ref().map_or(0, |h| u64::from(h.slots()));
         let held = head.as_ref().map_or(0, |h| h.bytes().len() as u32);
         self.queues.hold(qid, held);
@@ -154,7 +154,8 @@ impl<M: Media> Device<M, Timed> {
         };
         let sqe = self.token(id).sqe;
         request.count_in(&sqe, &mut self.stats.traffic);
-        let setup = self.tempo.costs.setup(request.pieces(), request.bytes_in());
+        let costs = &self.tempo.costs;
+        let setup = costs.setup(request.pieces(), request.bytes_in()) + costs.setup_aside(&request.aside());
         self.hold(id, request.pieces().held_bytes());
         let token = self.token(id);
         (token.namespace, token.request) = (n, Some(request));
@@ -193,12 +194,14 @@ impl<M: Media> Device<M, Timed> {
         let token = self.tempo.tokens[id as usize].as_ref().expect("a command on its way");
         let request = token.request.as_ref().expect("decoded");
         let (bytes, _) = request.pieces().link_bytes(request.bytes_in());
-        let costs = &self.tempo.costs;
+        let (aside, costs) = (request.aside(), &self.tempo.costs);
         let delay = costs.delay_of(request, &self.host.space);
-        let (length, round_trip) = (costs.link_time(bytes), costs.link_latency * 2);
+        let rounds = u64::from(bytes > 0) + aside.rounds;
+        let bytes = bytes + aside.link_bytes();
+        let (length, round_trips) = (costs.link_time(bytes), costs.link_latency * (2 * rounds));
         self.token(id).stage = Stage::Ready;
         if bytes > 0 {
-            self.through_link_in(id, length, round_trip + delay);
+            self.through_link_in(id, length, round_trips + delay);
         } else if delay > Duration::ZERO {
             let at = self.tempo.now + delay;
             self.token(id).service = delay;

@@ -1,21 +1,22 @@
 //! What things cost, taken from a profile once.
 
 use crate::execute::{Request, Timing};
-use crate::transfer::Pieces;
+use crate::transfer::{Aside, Pieces};
+use saker_engine::hash_store::group::KeyCost;
 use saker_flash::Timings;
 use saker_flash::nand::{FourParameter, NandModel};
 use saker_link::DmaSpace;
 use saker_sim::profile::{Media, Profile};
-use saker_sim::{CpuPrices, Duration, LatencyTable};
+use saker_sim::{CpuPrices, Duration, OpTimes};
 use std::sync::Arc;
 
 /// The device's costs.
 #[derive(Clone, Debug)]
 pub struct Costs {
-    /// Instead of all that follows: how long each command takes.
-    pub table: Option<Arc<LatencyTable>>,
-    /// With a table: whether a group's keys cost what one does.
-    pub batched_keys: bool,
+    /// How long whole commands take, where that is known and nothing else: added to all that follows.
+    pub operations: Option<Arc<OpTimes>>,
+    /// What the keys of a group cost.
+    pub group_keys: KeyCost,
     /// CPU work on the device's cores.
     pub prices: CpuPrices,
     /// Cores that execute commands.
@@ -49,8 +50,8 @@ impl Costs {
         let ns = Duration::from_nanos;
         let f = &profile.firmware;
         Self {
-            table: None,
-            batched_keys: false,
+            operations: operations(&profile.media).map(Arc::new),
+            group_keys: if f.batched_group_keys.get() { KeyCost::Batched } else { KeyCost::PerPair },
             prices: CpuPrices::from_picos(f.cpu.picos()),
             io_cores: f.io_cores.get(),
             fetch: ns(f.fetch_ns.get()),
@@ -69,38 +70,16 @@ impl Costs {
         }
     }
 
-    /// A device of which only the table is known: commands take its times, overlap freely, and nothing else takes any.
-    /// The medium should take none either.
-    pub fn of_table(table: Arc<LatencyTable>, batched_keys: bool) -> Self {
-        let none = Duration::ZERO;
-        Self {
-            table: Some(table),
-            batched_keys,
-            prices: CpuPrices::default(),
-            io_cores: 1,
-            fetch: none,
-            dispatch: none,
-            complete: none,
-            dma_engine: true,
-            fragment: none,
-            inline_slot: none,
-            page_dma: none,
-            sgl_setup: none,
-            link_latency: none,
-            link_bandwidth: u64::MAX,
-            read_delay: none,
-            write_delay: none,
-            write_delay_per_4kib: none,
-        }
-    }
-
     /// The delay of a request that is neither on the link nor on a core.
     pub fn delay_of(&self, request: &Request, space: &DmaSpace) -> Duration {
-        match (&self.table, request.timing(space)) {
-            (None, _) => self.delay(request.is_write(), request.bytes_in()),
-            (Some(_), Timing::Nothing) => Duration::ZERO,
-            (Some(t), Timing::Single(op, key, value)) => t.single(op, key, value),
-            (Some(t), Timing::Group(op, pairs, bytes)) => t.group(op, pairs, bytes, self.batched_keys),
+        let own = self.delay(request.is_write(), request.bytes_in());
+        let Some(times) = &self.operations else { return own };
+        own + match request.timing(space) {
+            Timing::Nothing => Duration::ZERO,
+            Timing::Single(op, key, value) => times.single(op, key, value),
+            Timing::Group(op, pairs, bytes) => {
+                times.group(op, pairs, bytes, self.group_keys == KeyCost::Batched)
+            }
         }
     }
 
@@ -117,6 +96,11 @@ impl Costs {
         }
     }
 
+    /// Dispatcher time to set up what is fetched beside the data.
+    pub fn setup_aside(&self, aside: &Aside) -> Duration {
+        self.sgl_setup * aside.exact + self.page_dma * aside.pages
+    }
+
     /// Firmware time that occupies no core (NVMeVirt's firmware latencies), for `bytes` bytes however they came.
     pub fn delay(&self, is_write: bool, bytes: u32) -> Duration {
         if is_write {
@@ -124,6 +108,15 @@ impl Costs {
         } else {
             self.read_delay
         }
+    }
+}
+
+/// The times of whole operations, of media that are told by them.
+fn operations(media: &Media) -> Option<OpTimes> {
+    match media {
+        Media::LatencyTable(table) => Some(OpTimes::Table(table.clone())),
+        Media::Fixed(fixed) => Some(OpTimes::Fixed(fixed.clone())),
+        Media::FourParameter(_) | Media::Nand(_) => None,
     }
 }
 
@@ -148,5 +141,6 @@ pub fn timings(profile: &Profile) -> Timings {
                 channel_bandwidth: p.channel_bandwidth_bytes_per_s.get(),
             })
         }
+        Media::LatencyTable(_) | Media::Fixed(_) => Timings::FREE,
     }
 }

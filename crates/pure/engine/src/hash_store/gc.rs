@@ -113,7 +113,7 @@ impl HashStore {
                 }
                 return Step::Done(Background::Worked);
             }
-            let next = match self.walk(&mut walker, m) {
+            let next = match self.records().walk(&mut walker, m) {
                 Step::Done(Ok(next)) => next,
                 Step::Done(Err(_)) => {
                     self.log.set_damaged(walker.segment);

@@ -16,6 +16,7 @@ pub mod prefetch;
 pub mod record;
 pub mod recover;
 mod retrieve;
+pub(crate) mod view;
 pub mod walk;
 
 use crate::index::Index;

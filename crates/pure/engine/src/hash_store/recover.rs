@@ -212,7 +212,7 @@ impl Recovery {
             return Step::Done(Ok(false));
         };
         for _ in 0..STEP_RECORDS {
-            let next = match self.store.walk(&mut walker, m) {
+            let next = match self.store.records().walk(&mut walker, m) {
                 Step::Done(Ok(next)) => next,
                 Step::Done(Err(damage)) => return Step::Done(Err(damage)),
                 Step::Need(reads) => {

@@ -139,7 +139,7 @@ impl HashStore {
         let header = header.ok_or(KvError::Corrupt)?;
         let same = usize::from(header.key_bytes) == key.len() && &head[HEADER_BYTES as usize..known] == key;
         let used = HEADER_BYTES + u32::from(header.key_bytes) + header.value_bytes;
-        if !same || self.range_crc(range, used, m) != header.crc {
+        if !same || self.records().range_crc(range, used, m) != header.crc {
             return Err(KvError::Corrupt);
         }
         Ok((known as u32, header.value_bytes))
@@ -148,34 +148,14 @@ impl HashStore {
     /// The same for a member of a group.
     fn verify_member<M: Medium>(&self, key: &[u8], loc: Loc, m: &M) -> Result<(u32, u32), KvError> {
         let spot = Spot(loc.position());
-        let seal = self.seal_at(spot, loc.bytes(), m).filter(|s| s.bytes() == loc.bytes());
+        let seal = self.records().seal_at(spot, loc.bytes(), m).filter(|s| s.bytes() == loc.bytes());
         let seal = seal.filter(|s| s.role == Role::Pair && usize::from(s.key_bytes) == key.len());
         let seal = seal.ok_or(KvError::Corrupt)?;
         let mut found = [0; 16];
         Bytes::new(spot, loc.bytes()).copy_to(&self.log, m, WORD_BYTES, &mut found[..key.len()]);
-        if found[..key.len()] != *key || !self.is_intact(spot, &seal, m) {
+        if found[..key.len()] != *key || !self.records().is_intact(spot, &seal, m) {
             return Err(KvError::Corrupt);
         }
         Ok((seal.value_at(), seal.value_bytes))
-    }
-
-    /// Checksum of bytes 4..used of a resident record.
-    pub(super) fn range_crc<M: Medium>(&self, range: Bytes, used: u32, m: &M) -> u32 {
-        let chunk = range.chunk(&self.log, m, 4);
-        if chunk.len() >= used as usize - 4 {
-            return super::record::record_crc(&chunk[..used as usize - 4]);
-        }
-        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
-        let mut at = 4;
-        while at < used {
-            let chunk = range.chunk(&self.log, m, at);
-            if chunk.is_empty() {
-                break;
-            }
-            let n = chunk.len().min((used - at) as usize);
-            digest.update(&chunk[..n]);
-            at += n as u32;
-        }
-        digest.finalize() as u32
     }
 }

@@ -1,8 +1,8 @@
 //! Walking the records of a segment: garbage collection and recovery share it.
 
-use super::HashStore;
 use super::group::seal::{Role, Seal, WORD_BYTES};
 use super::record::{HEADER_BYTES, Header, Kind};
+use super::view::Records;
 use crate::index::Loc;
 use saker_log::recover::{Damage, ScannedPage, scan_page};
 use saker_log::{Bytes, Spot, page_of};
@@ -83,11 +83,11 @@ impl Walker {
     }
 }
 
-impl HashStore {
+impl Records<'_> {
     /// The next record at the walker, which moves behind it. With `Need` it has moved over pages in which no
     /// record starts, and no further: only the needed pages are here next time, so what was skipped must not be
     /// asked for again.
-    pub(super) fn walk<M: Medium>(&self, at: &mut Walker, m: &M) -> Step<Result<Next, Damage>> {
+    pub(crate) fn walk<M: Medium>(&self, at: &mut Walker, m: &M) -> Step<Result<Next, Damage>> {
         let geometry = self.log.geometry();
         if let Some(next) = ready!(self.walk_members(at, m)) {
             return Step::Done(Ok(next));
@@ -102,7 +102,7 @@ impl HashStore {
             let checked = here.checked.filter(|page| page.addr == addr);
             let scanned = match checked {
                 Some(page) => page,
-                None => match ready!(scan_page(&self.log, m, addr)) {
+                None => match ready!(scan_page(self.log, m, addr)) {
                     Ok(Some(page)) => page,
                     Ok(None) => {
                         here = Walker { page: here.page + 1, offset: None, ..here };
@@ -149,10 +149,10 @@ impl HashStore {
         }
         let mut head = [0; HEADER_BYTES as usize];
         let range = Bytes::new(spot, HEADER_BYTES);
-        if ready!(range.resident(&self.log, m)).is_err() {
+        if ready!(range.resident(self.log, m)).is_err() {
             return give_up(at, Next::Broken(spot));
         }
-        range.copy_to(&self.log, m, 0, &mut head);
+        range.copy_to(self.log, m, 0, &mut head);
         let Some(header) = Header::decode(&head).filter(|h| h.key_bytes <= 16) else {
             return give_up(at, Next::Broken(spot));
         };
@@ -167,7 +167,7 @@ impl HashStore {
             return give_up(at, Next::Unfinished);
         }
         let range = Bytes::new(spot, bytes);
-        if ready!(range.resident(&self.log, m)).is_err() {
+        if ready!(range.resident(self.log, m)).is_err() {
             return give_up(at, Next::Broken(spot));
         }
         let used = HEADER_BYTES + u32::from(header.key_bytes) + header.value_bytes;
@@ -186,7 +186,7 @@ impl HashStore {
             return self.walk(at, m);
         }
         let mut key = [0; 16];
-        range.copy_to(&self.log, m, HEADER_BYTES, &mut key[..usize::from(header.key_bytes)]);
+        range.copy_to(self.log, m, HEADER_BYTES, &mut key[..usize::from(header.key_bytes)]);
         let loc = Loc::new(spot.0, bytes, header.key_bytes);
         let value = Spot(spot.0 + u64::from(HEADER_BYTES) + u64::from(header.key_bytes));
         Step::Done(Ok(Next::Record(Walked { spot, header, key, page, bytes, loc, value })))
@@ -196,7 +196,7 @@ impl HashStore {
     fn walk_members<M: Medium>(&self, at: &mut Walker, m: &M) -> Step<Option<Next>> {
         let Some(mut inside) = at.inside else { return Step::Done(None) };
         let record = Bytes::new(inside.spot, inside.header.record_bytes());
-        if ready!(record.resident(&self.log, m)).is_err() {
+        if ready!(record.resident(self.log, m)).is_err() {
             at.inside = None;
             return Step::Done(Some(Next::Broken(inside.spot)));
         }
@@ -221,7 +221,7 @@ impl HashStore {
     fn walked_member<M: Medium>(&self, inside: &Inside, spot: Spot, seal: Seal, m: &M) -> Walked {
         let mut key = [0; 16];
         let known = usize::from(seal.key_bytes.min(16));
-        Bytes::new(spot, seal.bytes()).copy_to(&self.log, m, WORD_BYTES, &mut key[..known]);
+        Bytes::new(spot, seal.bytes()).copy_to(self.log, m, WORD_BYTES, &mut key[..known]);
         let is_pair = seal.role == Role::Pair;
         let header = Header {
             kind: if is_pair { Kind::Pair } else { Kind::Tombstone },
@@ -242,12 +242,12 @@ impl HashStore {
     fn goes_on<M: Medium>(&self, spot: Spot, bytes: u32, total: Option<u32>, m: &M) -> Step<bool> {
         let page_bytes = u64::from(self.log.geometry().page_bytes);
         let range = Bytes::new(spot, bytes);
-        if range.pages(&self.log).nth(1).is_none() {
+        if range.pages(self.log).nth(1).is_none() {
             return Step::Done(true);
         }
         let mut absent = false;
-        for page in range.pages(&self.log).skip(1) {
-            let first_record = match page_of(&self.log, m, page) {
+        for page in range.pages(self.log).skip(1) {
+            let first_record = match page_of(self.log, m, page) {
                 Page::Absent => {
                     absent = true;
                     continue;
@@ -266,6 +266,6 @@ impl HashStore {
                 return Step::Done(false);
             }
         }
-        if absent { Step::Need(range.pages(&self.log).collect()) } else { Step::Done(true) }
+        if absent { Step::Need(range.pages(self.log).collect()) } else { Step::Done(true) }
     }
 }

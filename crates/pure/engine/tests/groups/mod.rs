@@ -100,7 +100,9 @@ fn group_history(seed: u64, ring_lasts: bool, faults: FaultPlan, grouped: u64) -
         }
     }
     check(&mut bench, &model);
-    let erased: u32 = (0..shape().geometry.segments).map(|n| bench.flash.media().epoch(SegmentId(n))).sum();
+    let erased: u32 = (0..shape(EngineKind::HashStore).geometry.segments)
+        .map(|n| bench.flash.media().epoch(SegmentId(n)))
+        .sum();
     assert!(erased > 10, "the history must have collected segments: {erased}");
     model
 }
@@ -212,6 +214,41 @@ fn a_store_filled_by_groups() {
     assert_eq!(bench.store.stats().pair_bytes, 0);
 }
 
+/// A long record lets segments end earlier. One that was refused must not count: a full store would be more than full,
+/// and could not even collect.
+#[test]
+fn a_long_group_that_is_refused_leaves_the_capacity_alone() {
+    for (op, bytes) in [(Store, 3000), (Store, 700), (Delete, 0), (Store, 0)] {
+        let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
+        let name = |n: u32| format!("{n:07}").into_bytes();
+        let mut pairs = 0;
+        while bench.put(&name(pairs), &[1; 20], Condition::Always).is_ok() {
+            pairs += 1;
+        }
+        let capacity = |b: &mut Bench| b.store.capacity_bytes(&b.flash.view(OWNER, Class::Foreground));
+        let before = capacity(&mut bench);
+        // One long value, or many pairs that are there.
+        let many = (0..200).map(|n| entry(op, &name(n), if op == Store { &[1; 20] } else { b"" })).collect();
+        let long = if bytes > 0 { vec![entry(Store, b"new", &vec![9; bytes])] } else { many };
+        let mut broken = Payload::new(&long, false);
+        broken.bytes.pop();
+        for group in [Payload::new(&long, false), broken] {
+            assert!(bench.group(&group).is_err(), "{op:?} of {bytes} bytes into a full store");
+            assert_eq!(capacity(&mut bench), before, "{op:?} of {bytes} bytes");
+        }
+        for round in 2..6 {
+            for n in 0..pairs {
+                assert_eq!(
+                    bench.put(&name(n), &[round; 20], Condition::Always),
+                    Ok(()),
+                    "round {round}, {n}"
+                );
+            }
+        }
+        (0..pairs).for_each(|n| assert_eq!(bench.delete(&name(n)), Ok(()), "{n} of {pairs}"));
+    }
+}
+
 #[test]
 fn a_flipped_bit_is_never_a_value() {
     let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
@@ -226,7 +263,7 @@ fn a_flipped_bit_is_never_a_value() {
         bytes[at] ^= 4;
         let ring = Ring::new(saker_medium::RingMemory::from_bytes(&bytes), 24, 512, 64);
         let mut flash = Flash::power_on(media.clone(), ring, None, FaultPlan::default());
-        flash.pool_mut().set_quota(OWNER, shape().geometry.segments);
+        flash.pool_mut().set_quota(OWNER, shape(EngineKind::HashStore).geometry.segments);
         // Damage under a running store: the index knows the pair already.
         std::mem::swap(&mut bench.flash, &mut flash);
         refused += u32::from(bench.get(b"two") == Err(KvError::Corrupt));

@@ -8,6 +8,7 @@ pub mod checkpoint;
 pub mod entry;
 pub mod gc;
 pub mod recover;
+mod room;
 
 use entry::{Entry, EntryKind};
 use saker_log::append::Reserve;
@@ -204,21 +205,6 @@ impl PageMap {
         }
         self.stats.blocks_written += u64::from(blocks);
         Step::Done(Ok(()))
-    }
-
-    /// Room for that many sectors, wherever in its page the stream stands.
-    fn room<M: Medium>(&self, m: &M, stream: Stream, blocks: u32, reserve: Reserve) -> Result<(), Stall> {
-        let per_segment = self.log.geometry().segment_bytes() / u64::from(self.config.block_bytes);
-        let segments = u32::try_from(u64::from(blocks) / per_segment).unwrap_or(u32::MAX);
-        let bytes = blocks.saturating_mul(self.config.block_bytes);
-        let slots = reserve.slots + (bytes / self.log.geometry().page_bytes) as u16;
-        let one = self.config.block_bytes;
-        if segments == 0 {
-            // All in this segment, or one more segment.
-            self.log.room(m, stream, bytes.max(one), reserve)
-        } else {
-            self.log.room(m, stream, one, Reserve { slots, segments: reserve.segments + segments + 1 })
-        }
     }
 
     /// Appends one sector and maps it.

@@ -33,10 +33,14 @@ pub struct GroupStats {
 pub(super) struct Groups {
     pub(super) stats: GroupStats,
     next_id: u64,
+    /// Tells this client's groups from those of other hosts of the device.
+    salt: [u8; SALT_BYTES],
     /// Bytes of the values of the last retrieves, per value: how large buffers are made.
     value_bytes: usize,
 }
 
+/// Bytes of a group's name that tell hosts apart.
+const SALT_BYTES: usize = 6;
 /// Values are expected to be at least so long.
 const VALUE_BYTES_MIN: usize = 64;
 /// Largest buffer for results that is made on expectation.
@@ -61,46 +65,47 @@ pub struct GroupBuilder<'c, T> {
 }
 
 impl<T: Turn> GroupBuilder<'_, T> {
-    /// Adds a store.
+    /// Adds a store. Keys of more than 16 bytes need a device that takes them
+    /// ([`has_indirect_keys`](KvClient::has_indirect_keys)).
     ///
     /// # Errors
     /// [`HostError::Group`] if the group has another form.
-    pub fn store(&mut self, key: &Key, value: &[u8]) -> Result<&mut Self, HostError> {
-        self.add(Op::Store, key, value)
+    pub fn store(&mut self, key: impl AsRef<[u8]>, value: &[u8]) -> Result<&mut Self, HostError> {
+        self.add(Op::Store, key.as_ref(), value)
     }
 
     /// Adds a retrieve.
     ///
     /// # Errors
     /// As [`GroupBuilder::store`].
-    pub fn retrieve(&mut self, key: &Key) -> Result<&mut Self, HostError> {
-        self.add(Op::Retrieve, key, &[])
+    pub fn retrieve(&mut self, key: impl AsRef<[u8]>) -> Result<&mut Self, HostError> {
+        self.add(Op::Retrieve, key.as_ref(), &[])
     }
 
     /// Adds a delete. Deleting a key that is not there is [`KvError::NotFound`](crate::KvError::NotFound).
     ///
     /// # Errors
     /// As [`GroupBuilder::store`].
-    pub fn delete(&mut self, key: &Key) -> Result<&mut Self, HostError> {
-        self.add(Op::Delete, key, &[])
+    pub fn delete(&mut self, key: impl AsRef<[u8]>) -> Result<&mut Self, HostError> {
+        self.add(Op::Delete, key.as_ref(), &[])
     }
 
     /// Adds a question. A key that is not there is [`KvError::NotFound`](crate::KvError::NotFound).
     ///
     /// # Errors
     /// As [`GroupBuilder::store`].
-    pub fn exist(&mut self, key: &Key) -> Result<&mut Self, HostError> {
-        self.add(Op::Exist, key, &[])
+    pub fn exist(&mut self, key: impl AsRef<[u8]>) -> Result<&mut Self, HostError> {
+        self.add(Op::Exist, key.as_ref(), &[])
     }
 
-    fn add(&mut self, op: Op, key: &Key, value: &[u8]) -> Result<&mut Self, HostError> {
+    fn add(&mut self, op: Op, key: &[u8], value: &[u8]) -> Result<&mut Self, HostError> {
         if let Form::All(only) = self.form
             && only != op
         {
             return Err(HostError::Group(Refused::Type));
         }
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(key.as_bytes());
+        self.bytes.extend_from_slice(key);
         let key = start..self.bytes.len();
         self.bytes.extend_from_slice(value);
         self.ops.push((op, key.clone(), key.end..self.bytes.len()));
@@ -140,11 +145,11 @@ impl<T: Turn> KvClient<T> {
         self.queue.available().methods.groups()
     }
 
-    /// The values of the keys, in their order.
+    /// The values of the keys, in their order. For long keys see [`GroupBuilder::store`].
     ///
     /// # Errors
     /// [`HostError`] of the first key that could not be read.
-    pub fn multi_get(&mut self, keys: &[Key]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
+    pub fn multi_get(&mut self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
         let outcomes = self.group_of_keys(Op::Retrieve, keys)?;
         outcomes.into_iter().map(found).collect()
     }
@@ -153,7 +158,7 @@ impl<T: Turn> KvClient<T> {
     ///
     /// # Errors
     /// [`HostError`] of the first key that could not be looked up.
-    pub fn multi_exist(&mut self, keys: &[Key]) -> Result<Vec<bool>, HostError> {
+    pub fn multi_exist(&mut self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<bool>, HostError> {
         let outcomes = self.group_of_keys(Op::Exist, keys)?;
         outcomes.into_iter().map(existed).collect()
     }
@@ -163,20 +168,21 @@ impl<T: Turn> KvClient<T> {
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn prefetch_group(&mut self, name: &Key, keys: &[Key]) -> Result<bool, HostError> {
+    pub fn prefetch_group(&mut self, name: &Key, keys: &[impl AsRef<[u8]>]) -> Result<bool, HostError> {
         if !self.queue.available().methods.prefetch_groups() {
             return Ok(false);
         }
-        let entry = |k| Entry { op: Op::Retrieve, key: Key::as_bytes(k), value: &[] };
-        let payload = pack(Form::All(Op::Retrieve), &keys.iter().map(entry).collect::<Vec<_>>())?;
+        let entries: Vec<_> =
+            keys.iter().map(|k| Entry { op: Op::Retrieve, key: k.as_ref(), value: &[] }).collect();
+        let payload = pack(Form::All(Op::Retrieve), &entries)?;
         self.make_room()?;
         let ticket = submitted(self.queue.prefetch_group(*name, &payload))?;
         let status = self.wait(ticket, |done| done.status)?;
         check(status).map(|()| true)
     }
 
-    fn group_of_keys(&mut self, op: Op, keys: &[Key]) -> Result<Vec<OpOutcome>, HostError> {
-        let entries: Vec<_> = keys.iter().map(|k| Entry { op, key: k.as_bytes(), value: &[] }).collect();
+    fn group_of_keys(&mut self, op: Op, keys: &[impl AsRef<[u8]>]) -> Result<Vec<OpOutcome>, HostError> {
+        let entries: Vec<_> = keys.iter().map(|k| Entry { op, key: k.as_ref(), value: &[] }).collect();
         self.group(Form::All(op), &entries)
     }
 
@@ -255,14 +261,20 @@ impl<T: Turn> KvClient<T> {
         Ok(Some(results))
     }
 
-    /// A name that no other group of this queue has, nor one of another queue.
+    /// Tells the groups of this client from those of other hosts of the device by six bytes that they do not have.
+    pub fn set_group_salt(&mut self, salt: [u8; SALT_BYTES]) {
+        self.groups.salt = salt;
+    }
+
+    /// A name that no other group of this queue has, nor one of another queue or host.
     fn next_group_id(&mut self) -> Key {
         self.groups.next_id += 1;
         let (queue, n) = (self.queue.pair().queue(), self.groups.next_id);
-        let mut name = [0; 10];
+        let mut name = [0; 16];
         name[..2].copy_from_slice(&queue.to_le_bytes());
-        name[2..].copy_from_slice(&n.to_le_bytes());
-        Key::new(&name).expect("a name has ten bytes")
+        name[2..10].copy_from_slice(&n.to_le_bytes());
+        name[10..].copy_from_slice(&self.groups.salt);
+        Key::new(&name).expect("a name has sixteen bytes")
     }
 
     /// No results at all mean that everything succeeded.
@@ -296,6 +308,9 @@ impl<T: Turn> KvClient<T> {
 
     /// A value that did not fit the results.
     fn fetch_alone(&mut self, key: &[u8]) -> OpOutcome {
+        if key.len() > Key::MAX_LEN {
+            return self.get_indirect(key)?.map(Some).ok_or(HostError::Kv(crate::KvError::NotFound));
+        }
         let key = Key::new(key).map_err(|error| HostError::KeyLength(error.0))?;
         self.get(&key)?.map(Some).ok_or(HostError::Kv(crate::KvError::NotFound))
     }

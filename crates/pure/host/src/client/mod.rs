@@ -5,7 +5,10 @@
 //! Delete is atomic.
 
 mod batch;
+mod bulk;
 mod groups;
+mod in_flight;
+mod indirect;
 mod keys;
 mod large;
 mod ops;
@@ -13,6 +16,7 @@ mod queued;
 mod singles;
 
 pub use batch::WriteBatch;
+pub use bulk::BulkBuffer;
 pub(crate) use groups::{Entry, existed};
 pub use groups::{GroupBuilder, GroupStats, OpOutcome};
 pub(crate) use keys::KeyCursor;
@@ -73,6 +77,9 @@ impl Condition {
     }
 }
 
+/// The part of the commands in flight that a full queue waits for.
+const PARTS: u32 = 8;
+
 /// How the device treats Delete of a missing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeleteMissing {
@@ -107,7 +114,7 @@ impl<T: Turn> KvClient<T> {
         nsid: u32,
         options: ClientOptions,
     ) -> Result<Self, HostError> {
-        let value_bytes_max = value_bytes_max(connection, &mut turn, nsid)?;
+        let value_bytes_max = connection.value_bytes_max(&mut turn, nsid)?;
         let config = KvConfig::default().with_delete_missing_is_error(true);
         let delete_missing = match connection.set_feature(&mut turn, nsid, fid::KV_CONFIG, config.0) {
             Ok(_) => DeleteMissing::Reported,
@@ -179,9 +186,21 @@ impl<T: Turn> KvClient<T> {
         if ready { Ok(()) } else { self.wait_for_room() }
     }
 
+    /// A cache line that both sides look at travels at every look: until a part of what is out has come back, the lines of
+    /// completions are the device's.
     #[cold]
     fn wait_for_room(&mut self) -> Result<(), HostError> {
-        self.wait_until(|client| client.queue.free_slots() > 0 && !client.queue.is_amid_value())
+        self.queue.ring();
+        self.queued.rung();
+        let mut wait = self.patience.wait();
+        while self.queue.free_slots() == 0 || self.queue.is_amid_value() {
+            wait.turn(&mut self.turn)?;
+            let out = self.queue.outstanding();
+            if out == 0 || self.queue.has_completed((out / PARTS).max(1)) {
+                self.reap()?;
+            }
+        }
+        Ok(())
     }
 
     /// Submits a store, waiting while slots, queue entries or the BAR are full.
@@ -263,14 +282,20 @@ impl<T: Turn> KvClient<T> {
     }
 }
 
-fn value_bytes_max(connection: &mut Connection, turn: &mut impl Turn, nsid: u32) -> Result<u32, HostError> {
-    let namespace = connection.identify_kv_namespace(turn, nsid)?;
-    let format = namespace.current_format();
-    if format.key_max_bytes.get() == 0 {
-        return Err(ProtocolError::Format.into());
+impl Connection {
+    /// The longest value that namespace `nsid`, the controller and a DMA window take, in bytes.
+    ///
+    /// # Errors
+    /// [`HostError`]: no such namespace, or not one of key-value pairs.
+    pub fn value_bytes_max(&mut self, turn: &mut impl Turn, nsid: u32) -> Result<u32, HostError> {
+        let namespace = self.identify_kv_namespace(turn, nsid)?;
+        let format = namespace.current_format();
+        if format.key_max_bytes.get() == 0 {
+            return Err(ProtocolError::Format.into());
+        }
+        let transfer = self.transfer_bytes_max().unwrap_or(u64::MAX).min(WINDOW_BYTES_MAX as u64);
+        Ok(format.value_max_bytes.get().min(transfer as u32))
     }
-    let transfer = connection.transfer_bytes_max().unwrap_or(u64::MAX).min(WINDOW_BYTES_MAX as u64);
-    Ok(format.value_max_bytes.get().min(transfer as u32))
 }
 
 /// A submission that was preceded by [`KvClient::make_room`].

@@ -159,6 +159,6 @@ pub(super) fn found<R>(read: Result<R, Status>) -> Result<Option<R>, HostError> 
 }
 
 #[inline]
-fn existed(status: Status) -> Result<bool, HostError> {
+pub(super) fn existed(status: Status) -> Result<bool, HostError> {
     Ok(found(if status.is_success() { Ok(()) } else { Err(status) })?.is_some())
 }

@@ -6,7 +6,7 @@ use saker_nvme::group::Op;
 use saker_nvme::kv::StoreOptions;
 
 use super::groups::{Entry, OpOutcome};
-use super::{DeleteMissing, KvClient};
+use super::{Condition, DeleteMissing, KvClient};
 use crate::error::{HostError, check};
 use crate::kv_queue::{SubmitError, Ticket};
 use crate::turn::Turn;
@@ -69,6 +69,9 @@ impl<T: Turn> KvClient<T> {
     }
 
     fn alone(&mut self, e: &Entry<'_>) -> OpOutcome {
+        if e.key.len() > Key::MAX_LEN {
+            return self.alone_indirect(e);
+        }
         let key = key_of(e)?;
         match e.op {
             Op::Store => self.put(&key, e.value).map(|()| None),
@@ -80,11 +83,52 @@ impl<T: Turn> KvClient<T> {
         }
     }
 
+    fn alone_indirect(&mut self, e: &Entry<'_>) -> OpOutcome {
+        self.check_indirect(e)?;
+        let missing = HostError::Kv(crate::KvError::NotFound);
+        match e.op {
+            Op::Store => self.put_indirect(e.key, e.value, Condition::Always).map(|()| None),
+            Op::Delete => {
+                if self.delete_indirect(e.key)? {
+                    Ok(None)
+                } else {
+                    Err(missing)
+                }
+            }
+            Op::Retrieve => self.get_indirect(e.key)?.map(Some).ok_or(missing),
+            Op::Exist => {
+                if self.exists_indirect(e.key)? {
+                    Ok(None)
+                } else {
+                    Err(missing)
+                }
+            }
+        }
+    }
+
+    fn check_indirect(&self, e: &Entry<'_>) -> Result<(), HostError> {
+        if self.has_indirect_keys() { Ok(()) } else { Err(HostError::KeyLength(e.key.len())) }
+    }
+
+    fn launch_indirect(&mut self, e: &Entry<'_>) -> Result<Ticket, HostError> {
+        self.check_indirect(e)?;
+        let ticket = match e.op {
+            Op::Store => self.queue.store_indirect(e.key, e.value, StoreOptions::NONE),
+            Op::Retrieve => self.queue.retrieve_indirect(e.key, STAGING_BYTES as u32),
+            Op::Delete => self.queue.delete_indirect(e.key),
+            Op::Exist => self.queue.exist_indirect(e.key),
+        };
+        ticket.map_err(HostError::Submit)
+    }
+
     fn launch_single(&mut self, e: &Entry<'_>) -> Result<Ticket, HostError> {
-        let key = key_of(e)?;
         if self.queue.is_amid_value() {
             self.make_room()?;
         }
+        if e.key.len() > Key::MAX_LEN {
+            return self.launch_indirect(e);
+        }
+        let key = key_of(e)?;
         let ticket = match e.op {
             Op::Store => self.queue.store(&key, e.value, StoreOptions::NONE),
             Op::Retrieve => self.queue.retrieve(&key, STAGING_BYTES as u32),

@@ -1,7 +1,7 @@
 //! The admin queue: one command at a time.
 
 use saker_link::{DmaRegion, DmaSpace, HostQueuePair, PAGE_BYTES, RingError};
-use saker_nvme::{Cqe, Sqe, prp};
+use saker_nvme::{Cqe, Sqe, Status, prp};
 
 use super::{Connection, Port};
 use crate::error::{HostError, ProtocolError, check};
@@ -66,6 +66,29 @@ impl Connection {
         let cqe = self.admin.execute(sqe, turn, self.patience)?;
         check(cqe.status())?;
         Ok(cqe)
+    }
+
+    /// Sends an admin command as it is (but for its CID and data pointer) and returns what became of it, whatever its
+    /// status: status, DW0 and DW1, and the `room` bytes it was given to fill, a multiple of 4.
+    ///
+    /// # Errors
+    /// [`HostError`] if there is no answer.
+    pub fn raw_admin(
+        &mut self,
+        turn: &mut impl Turn,
+        sqe: Sqe,
+        room: u32,
+    ) -> Result<(Status, u64, Vec<u8>), HostError> {
+        let mut data = vec![0; room as usize];
+        if room == 0 {
+            let cqe = self.admin.execute(sqe, turn, self.patience)?;
+            return Ok((cqe.status(), cqe.result(), data));
+        }
+        let buffer = AdminBuffer::new(&self.port.space, data.len())?;
+        buffer.data.write(0, &data).map_err(|_| ProtocolError::AdminQueue)?;
+        let cqe = self.admin.execute(sqe.with_prp(buffer.prp1, buffer.prp2), turn, self.patience)?;
+        buffer.data.read(0, &mut data).map_err(|_| ProtocolError::AdminQueue)?;
+        Ok((cqe.status(), cqe.result(), data))
     }
 
     /// Sends an admin command that fills `into`, a multiple of 4 bytes long.

@@ -106,7 +106,7 @@ impl<Q: BlockQueue> HostKv<Q> {
 
     /// A new store over an empty medium.
     pub fn over(kind: EngineKind, medium: BlockMedium<Q>) -> Self {
-        let store = AnyEngine::new(kind, &EngineConfig::new(1, false), &medium);
+        let store = AnyEngine::new(kind.over_blocks(), &EngineConfig::new(1, false), &medium);
         let (parked, background_pages) = (VecDeque::new(), Vec::new());
         Self { store, medium, parked, next_ticket: 0, background_pages, background_idle: true }
     }

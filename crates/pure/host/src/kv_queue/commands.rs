@@ -40,7 +40,7 @@ impl KvQueue {
     #[inline]
     pub fn store(&mut self, key: &Key, value: &[u8], options: StoreOptions) -> Result<Ticket, SubmitError> {
         if !self.only_prps {
-            let method = self.method_for(u32::try_from(value.len()).unwrap_or(u32::MAX));
+            let method = self.choose(u32::try_from(value.len()).unwrap_or(u32::MAX));
             return self.store_by(method, key, value, options);
         }
         self.store_prp(key, value, options)
@@ -265,14 +265,24 @@ impl KvQueue {
 
     pub(super) fn lend_and_launch(
         &mut self,
+        sqe: Sqe,
+        shape: Shape,
+        buffer: Vec<u8>,
+    ) -> Result<Ticket, Returned> {
+        match self.take_slot() {
+            Ok(slot) => self.lend_for(slot, sqe, shape, buffer),
+            Err(error) => Err(Returned { error, buffer }),
+        }
+    }
+
+    /// Lends `buffer` for the command of `slot` and submits it.
+    pub(super) fn lend_for(
+        &mut self,
+        mut slot: Slot,
         mut sqe: Sqe,
         shape: Shape,
         buffer: Vec<u8>,
     ) -> Result<Ticket, Returned> {
-        let mut slot = match self.take_slot() {
-            Ok(slot) => slot,
-            Err(error) => return Err(Returned { error, buffer }),
-        };
         let bytes = buffer.len() as u32;
         let lent = match self.lend(&slot, buffer) {
             Ok(iova) => iova,

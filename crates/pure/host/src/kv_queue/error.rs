@@ -18,6 +18,9 @@ pub enum SubmitError {
     /// The memory the caller mapped does not begin at a dword.
     #[error("the buffer is not dword aligned")]
     Alignment,
+    /// Only keys of 17 to 255 bytes are named by pointer.
+    #[error("a key of {0} bytes is not named by pointer")]
+    KeyLength(usize),
 }
 
 /// A command with an owned buffer that was not submitted.

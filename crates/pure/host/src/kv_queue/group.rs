@@ -2,7 +2,7 @@
 
 use saker_link::{STAGING_BYTES, Slot};
 use saker_nvme::Key;
-use saker_nvme::group::{Form, GroupCommand, Op, Packer, Refused};
+use saker_nvme::group::{Form, GroupCommand, Op, Packer, PairAddress, Refused, write_vector};
 
 use super::commands::set_prps;
 use super::{KvQueue, Place, Shape, SubmitError, Ticket};
@@ -138,6 +138,26 @@ impl KvQueue {
     /// [`SubmitError`].
     pub fn prefetch_group(&mut self, id: Key, payload: &[u8]) -> Result<Ticket, SubmitError> {
         let sqe = GroupCommand::Prefetch { id, bytes: payload.len() as u32 }.encode(self.nsid);
+        self.send(sqe, payload)
+    }
+
+    /// Submits stores whose keys and values the device gathers one by one, `pages`: as whole pages. They stay mapped until
+    /// the completion. For comparison: see [`GroupCommand::Vector`].
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn group_vector(&mut self, pairs: &[PairAddress], pages: bool) -> Result<Ticket, SubmitError> {
+        let list = write_vector(pairs);
+        let sqe = GroupCommand::Vector { pages, bytes: list.len() as u32 }.encode(self.nsid);
+        self.send(sqe, &list)
+    }
+
+    /// Submits a payload of form store that the device unpacks. For comparison: see [`GroupCommand::Bulk`].
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn bulk_put(&mut self, payload: &[u8]) -> Result<Ticket, SubmitError> {
+        let sqe = GroupCommand::Bulk { bytes: payload.len() as u32 }.encode(self.nsid);
         self.send(sqe, payload)
     }
 

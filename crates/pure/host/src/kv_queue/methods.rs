@@ -13,6 +13,7 @@ use crate::transfer::{Method, Pacing};
 
 impl KvQueue {
     /// Store by `method`, which carries the value.
+    #[inline]
     pub(super) fn store_by(
         &mut self,
         method: Method,
@@ -48,6 +49,7 @@ impl KvQueue {
         self.launch(slot, &sqe, Place::Owned, Shape::ToDevice, 0)
     }
 
+    #[inline]
     fn store_inline(
         &mut self,
         key: &Key,
@@ -81,6 +83,7 @@ impl KvQueue {
         self.launch(slot, &sqe, Place::Bar, Shape::ToDevice, 0)
     }
 
+    #[inline]
     fn store_piggyback(
         &mut self,
         key: &Key,
@@ -108,7 +111,7 @@ impl KvQueue {
     ) -> Result<Ticket, SubmitError> {
         let page_bytes = value.len() - value.len() % HYBRID_PAGE_BYTES as usize;
         let (pages, tail) = value.split_at(page_bytes);
-        let mut sqe = vendor::store_hybrid(self.nsid, key, value.len() as u32, options);
+        let mut sqe = vendor::store_hybrid(self.nsid, key, value.len() as u32, tail, options);
         let mut slot = self.take_slot()?;
         let place = if pages.len() <= STAGING_BYTES {
             slot.staging_mut()[..pages.len()].copy_from_slice(pages);

@@ -12,6 +12,11 @@ pub struct Ticket {
 }
 
 impl Ticket {
+    #[cfg(test)]
+    pub(crate) const fn of(slot: u16, generation: u32) -> Self {
+        Self { slot, generation }
+    }
+
     /// The slot's index, which is the command identifier: below the queue's number of slots, and of no other command in
     /// flight. For tables beside the queue.
     #[inline]

@@ -109,10 +109,10 @@ impl KvQueue {
 
     /// A part has completed: its error is the value's, its slot goes back to where it came from. Returns the completion of
     /// the last command if that has come before: completions are in no order.
-    pub(super) fn absorb(&mut self, Completion { slot, cqe }: Completion, last: u16) -> Option<Completion> {
+    pub(super) fn absorb(&mut self, part: Completion, last: u16) -> Option<Completion> {
+        let (status, slot) = (part.cqe().status(), part.slot);
         let index = usize::from(slot.index());
         self.flights[index].part_of = None;
-        let status = cqe.status();
         let value = &mut self.flights[usize::from(last)];
         value.parts_out -= 1;
         if !status.is_success() {

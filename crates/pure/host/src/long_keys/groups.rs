@@ -1,9 +1,10 @@
-//! Groups of keys of any length: native ones in groups, long ones through their envelopes.
+//! Groups of keys of any length. Where the device takes no long keys, these go beside the group, through their envelopes.
 
+use saker_long_keys::KeyDigest;
 use saker_nvme::Key;
 use saker_nvme::group::{Form, Op};
 
-use super::digest::{KeyDigest, Route, route};
+use super::route::{Route, route};
 use super::store::KvStoreClient;
 use crate::client::{Entry, WriteBatch, existed};
 use crate::error::HostError;
@@ -17,13 +18,14 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     pub fn write(&mut self, batch: &WriteBatch) -> Result<(), HostError> {
         let (mut natives, mut long) = (Vec::new(), Vec::new());
         for (key, value) in batch.iter() {
-            match route(key, &self.digest)? {
-                Route::Native(_) => natives.push(Entry {
+            if self.is_grouped(key)? {
+                natives.push(Entry {
                     op: if value.is_some() { Op::Store } else { Op::Delete },
                     key,
                     value: value.unwrap_or_default(),
-                }),
-                Route::Envelope(_) => long.push((key, value)),
+                });
+            } else {
+                long.push((key, value));
             }
         }
         let outcomes = self.client.group(form_of(&natives), &natives)?;
@@ -48,7 +50,7 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     pub fn multi_get(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
         let natives = self.natives(keys)?;
         let mut found = self.client.multi_get(&natives)?.into_iter();
-        self.in_order(keys, |_| found.next().unwrap_or_default(), |store, key| store.get(key))
+        self.in_order(keys, || found.next().unwrap_or_default(), |store, key| store.get(key))
     }
 
     /// Whether the keys exist, in their order.
@@ -58,30 +60,47 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     pub fn multi_exist(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>, HostError> {
         let natives = self.natives(keys)?;
         let mut found = self.client.multi_exist(&natives)?.into_iter();
-        self.in_order(keys, |_| found.next().unwrap_or_default(), |store, key| store.exists(key))
+        self.in_order(keys, || found.next().unwrap_or_default(), |store, key| store.exists(key))
     }
 
-    fn natives(&self, keys: &[&[u8]]) -> Result<Vec<Key>, HostError> {
-        let routes = keys.iter().map(|key| route(key, &self.digest));
-        let natives = routes.filter_map(|r| match r {
-            Ok(Route::Native(key)) => Some(Ok(key)),
-            Ok(Route::Envelope(_)) => None,
-            Err(error) => Some(Err(error)),
-        });
-        natives.collect()
+    /// Tells the device that these keys are read together: see [`KvClient::prefetch_group`](crate::KvClient::prefetch_group).
+    /// `name` has 1 to 16 bytes.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn prefetch_group(&mut self, name: &[u8], keys: &[&[u8]]) -> Result<bool, HostError> {
+        let name = Key::new(name).map_err(|error| HostError::KeyLength(error.0))?;
+        let stored_under = |key: &&[u8]| match route(key, &self.digest)? {
+            Route::Envelope(at) => Ok(at),
+            Route::Native(key) => Ok(key),
+        };
+        let keys: Vec<Key> = keys.iter().map(stored_under).collect::<Result<_, HostError>>()?;
+        self.client.prefetch_group(&name, &keys)
     }
 
-    /// One answer for each key: from the group for native ones, looked up for long ones.
+    /// Whether a key goes into groups; the others go through their envelopes.
+    fn is_grouped(&self, key: &[u8]) -> Result<bool, HostError> {
+        Ok(matches!(route(key, &self.digest)?, Route::Native(_)) || self.is_by_pointer(key))
+    }
+
+    fn natives<'k>(&self, keys: &[&'k [u8]]) -> Result<Vec<&'k [u8]>, HostError> {
+        let mut natives = Vec::with_capacity(keys.len());
+        for key in keys {
+            if self.is_grouped(key)? {
+                natives.push(*key);
+            }
+        }
+        Ok(natives)
+    }
+
+    /// One answer for each key: from the group, or looked up in envelopes.
     fn in_order<R>(
         &mut self,
         keys: &[&[u8]],
-        mut native: impl FnMut(&Key) -> R,
+        mut native: impl FnMut() -> R,
         mut long: impl FnMut(&mut Self, &[u8]) -> Result<R, HostError>,
     ) -> Result<Vec<R>, HostError> {
-        let one = |key: &&[u8]| match route(key, &self.digest)? {
-            Route::Native(key) => Ok(native(&key)),
-            Route::Envelope(_) => long(self, key),
-        };
+        let one = |key: &&[u8]| if self.is_grouped(key)? { Ok(native()) } else { long(self, key) };
         keys.iter().map(one).collect()
     }
 }

@@ -1,9 +1,10 @@
 //! Listing keys of any length.
 
+use saker_long_keys::{KeyDigest, is_marked};
 use saker_nvme::Key;
 
-use super::digest::{KeyDigest, Route, is_marked, route};
 use super::page::Look;
+use super::route::{Route, route};
 use super::store::KvStoreClient;
 use crate::client::KeyCursor;
 use crate::error::HostError;
@@ -61,7 +62,7 @@ impl<T: Turn, D: KeyDigest> StoreKeys<'_, T, D> {
             let Some(key) = self.cursor.next(&mut self.store.client)? else {
                 return Ok(None);
             };
-            if !is_marked(&key) {
+            if !is_marked(key.as_bytes()) {
                 return Ok(Some(key.as_bytes().to_vec()));
             }
             self.store.expand(&key, &mut self.expanded)?;

@@ -5,20 +5,17 @@
 //! time but never a pair, and a change of the envelope is one Store, which is atomic. A key of exactly 16 bytes that
 //! begins with the mark takes the same way; so every device key of 16 bytes with the mark is an envelope, and no other is.
 //!
-//! Writing such a key reads the envelope first. The device cannot compare and swap, so two clients that write keys of
-//! one digest at the same moment can lose one of the writes: keep the long keys of a namespace to one writing client.
+//! Devices that take long keys by pointer do that by themselves, in one command each; then this module only chooses the
+//! way. Elsewhere, writing such a key reads the envelope first. A device cannot compare and swap, so two clients that
+//! write keys of one digest at the same moment can lose one of the writes: keep the long keys of a namespace there to one
+//! writing client.
 
-mod digest;
-pub mod envelope;
 mod groups;
 mod keys;
 mod page;
+mod route;
 mod store;
 
-pub use digest::{KeyDigest, MARK, Xxh3Digest};
-pub use envelope::EnvelopeError;
 pub use keys::StoreKeys;
+pub use saker_long_keys::{EnvelopeError, KEY_BYTES_MAX, KeyDigest, MARK, Xxh3Digest, envelope};
 pub use store::KvStoreClient;
-
-/// The longest key in bytes.
-pub const KEY_BYTES_MAX: usize = 255;

@@ -2,11 +2,11 @@
 
 use saker_nvme::Key;
 
-use super::digest::{KeyDigest, device_key};
-use super::envelope::{Directory, Entry, EnvelopeError};
 use crate::client::KvClient;
 use crate::error::HostError;
 use crate::turn::Turn;
+use saker_long_keys::KeyDigest;
+use saker_long_keys::envelope::{Directory, Entry, EnvelopeError, check_digests};
 
 /// Bytes of one envelope as they were read, kept from call to call for its memory.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl EnvelopePage {
             }
             let broken = |error| HostError::Envelope { key: *at, error };
             if let Directory::Complete(entries) = self.directory().map_err(broken)? {
-                check_digests(&entries, at, digest).map_err(broken)?;
+                check_digests(&entries, at.as_bytes(), digest).map_err(broken)?;
                 if let Look::Seen(answer) = look(&self.bytes, &entries) {
                     return Ok(Some(answer));
                 }
@@ -75,15 +75,4 @@ impl EnvelopePage {
         (self.total_bytes, self.bytes) = (whole.len(), whole);
         Ok(true)
     }
-}
-
-/// An envelope that was copied to another device key is as wrong as a torn one.
-fn check_digests(entries: &[Entry<'_>], at: &Key, digest: &impl KeyDigest) -> Result<(), EnvelopeError> {
-    let belongs = |entry: &Entry<'_>| device_key(entry.key, digest) == *at;
-    if entries.iter().all(belongs) { Ok(()) } else { Err(EnvelopeError::Digest) }
-}
-
-/// The place of `key` among `entries`, which ascend; else where it would be.
-pub(super) fn position(entries: &[Entry<'_>], key: &[u8]) -> Result<usize, usize> {
-    entries.binary_search_by(|entry| entry.key.cmp(key))
 }

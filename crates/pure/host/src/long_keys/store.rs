@@ -1,12 +1,13 @@
 //! A client for keys of 1 to 255 bytes.
 
 use saker_link::PAGE_BYTES;
+use saker_long_keys::envelope::{self, position, rewrite};
+use saker_long_keys::{KeyDigest, Xxh3Digest};
 use saker_nvme::Key;
 
 use super::KEY_BYTES_MAX;
-use super::digest::{KeyDigest, Route, Xxh3Digest, route};
-use super::envelope::{self, Entry};
-use super::page::{EnvelopePage, Look, position};
+use super::page::{EnvelopePage, Look};
+use super::route::{Route, route};
 use crate::client::{Condition, KvClient};
 use crate::error::{HostError, KvError};
 use crate::turn::Turn;
@@ -18,6 +19,8 @@ pub struct KvStoreClient<T, D = Xxh3Digest> {
     pub(super) digest: D,
     pub(super) page: EnvelopePage,
     scratch: Vec<u8>,
+    /// Whether long keys go to the device as they are.
+    by_pointer: bool,
 }
 
 /// How an envelope has to change.
@@ -31,16 +34,29 @@ enum Change {
 }
 
 impl<T: Turn> KvStoreClient<T> {
-    /// Long keys over `client`, in the stored format.
+    /// Long keys over `client`, in the stored format: by pointer where the device takes them, else through envelopes.
     pub fn new(client: KvClient<T>) -> Self {
-        Self::with_digest(client, Xxh3Digest)
+        let by_pointer = client.has_indirect_keys();
+        Self { by_pointer, ..Self::with_digest(client, Xxh3Digest) }
     }
 }
 
 impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
-    /// As [`new`](KvStoreClient::new) with another digest, for tests: what it writes cannot be read with the usual one.
+    /// Through envelopes in any case, with another digest, for tests: what it writes cannot be read with the usual one.
     pub fn with_digest(client: KvClient<T>, digest: D) -> Self {
-        Self { client, digest, page: EnvelopePage::default(), scratch: Vec::with_capacity(PAGE_BYTES) }
+        let (page, scratch) = (EnvelopePage::default(), Vec::with_capacity(PAGE_BYTES));
+        Self { client, digest, page, scratch, by_pointer: false }
+    }
+
+    /// Whether this key goes to the device by pointer.
+    #[inline]
+    pub(super) fn is_by_pointer(&self, key: &[u8]) -> bool {
+        self.by_pointer && key.len() > Key::MAX_LEN
+    }
+
+    /// Whether long keys go to the device by pointer, one command each, and not through envelopes.
+    pub fn has_long_keys_by_pointer(&self) -> bool {
+        self.by_pointer
     }
 
     /// The client below, taken out.
@@ -71,6 +87,10 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     pub fn put_if(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), HostError> {
         match route(key, &self.digest)? {
             Route::Native(key) => self.client.put_if(&key, value, condition),
+            Route::Envelope(_) if self.is_by_pointer(key) => {
+                self.check_value(key, value)?;
+                self.client.put_indirect(key, value, condition)
+            }
             Route::Envelope(at) => self.put_long(&at, key, value, condition),
         }
     }
@@ -84,7 +104,7 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     pub fn put_queued(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
         match route(key, &self.digest)? {
             Route::Native(key) => self.client.put_queued(&key, value),
-            Route::Envelope(at) => self.put_long(&at, key, value, Condition::Always),
+            Route::Envelope(_) => self.put(key, value),
         }
     }
 
@@ -103,6 +123,7 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     pub fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, HostError> {
         match route(key, &self.digest)? {
             Route::Native(key) => self.client.get(&key),
+            Route::Envelope(_) if self.is_by_pointer(key) => self.client.get_indirect(key),
             Route::Envelope(at) => self.get_long(&at, key, <[u8]>::to_vec),
         }
     }
@@ -116,6 +137,12 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     pub fn get_into(&mut self, key: &[u8], buffer: &mut [u8]) -> Result<Option<usize>, HostError> {
         match route(key, &self.digest)? {
             Route::Native(key) => self.client.get_into(&key, buffer),
+            Route::Envelope(_) if self.is_by_pointer(key) => {
+                self.client.get_indirect_prefix(key, buffer.len(), |value, bytes| {
+                    buffer[..value.len()].copy_from_slice(value);
+                    bytes
+                })
+            }
             Route::Envelope(at) => self.get_long(&at, key, |value| {
                 let fits = value.len().min(buffer.len());
                 buffer[..fits].copy_from_slice(&value[..fits]);
@@ -131,6 +158,7 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     pub fn delete(&mut self, key: &[u8]) -> Result<bool, HostError> {
         match route(key, &self.digest)? {
             Route::Native(key) => self.client.delete(&key),
+            Route::Envelope(_) if self.is_by_pointer(key) => self.client.delete_indirect(key),
             Route::Envelope(at) => self.delete_long(&at, key),
         }
     }
@@ -142,6 +170,7 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     pub fn exists(&mut self, key: &[u8]) -> Result<bool, HostError> {
         match route(key, &self.digest)? {
             Route::Native(key) => self.client.exists(&key),
+            Route::Envelope(_) if self.is_by_pointer(key) => self.client.exists_indirect(key),
             Route::Envelope(at) => {
                 let Self { client, digest, page, .. } = self;
                 let found =
@@ -255,28 +284,4 @@ fn refusal(condition: Condition, exists: bool) -> Option<KvError> {
         (Condition::MustNotExist, true) => Some(KvError::Exists),
         _ => None,
     }
-}
-
-/// Writes the envelope of `entries` with the pair at `place` replaced by `pair`, or added, or left out. `None` if a value
-/// that stays is not among `bytes`.
-fn rewrite(
-    bytes: &[u8],
-    entries: &[Entry<'_>],
-    place: Result<usize, usize>,
-    pair: Option<(&[u8], &[u8])>,
-    into: &mut Vec<u8>,
-) -> Option<Result<(), envelope::EnvelopeError>> {
-    let (before, after) = match place {
-        Ok(at) => (&entries[..at], &entries[at + 1..]),
-        Err(at) => entries.split_at(at),
-    };
-    let mut pairs = Vec::with_capacity(entries.len() + 1);
-    for entry in before {
-        pairs.push((entry.key, bytes.get(entry.value.clone())?));
-    }
-    pairs.extend(pair);
-    for entry in after {
-        pairs.push((entry.key, bytes.get(entry.value.clone())?));
-    }
-    Some(envelope::write(&pairs, into))
 }

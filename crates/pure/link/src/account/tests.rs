@@ -44,7 +44,8 @@ fn hybrid(value: &[u8]) -> Traffic {
     let parts = value[pages * 4096..].chunks(vendor::TRANSFER_BYTES).enumerate();
     let mut entries: Vec<_> = parts.map(|(n, part)| vendor::tail(1, n as u32, part)).collect();
     assert_eq!(entries.len() as u32, vendor::tail_commands(value.len() as u32));
-    entries.push(vendor::store_hybrid(1, &key(), value.len() as u32, StoreOptions::NONE));
+    let rest = &value[pages * 4096..];
+    entries.push(vendor::store_hybrid(1, &key(), value.len() as u32, rest, StoreOptions::NONE));
     let mut t = commands(&entries);
     t.to_device.add_pages(pages as u64);
     t

@@ -9,7 +9,7 @@ const WORD: usize = 8;
 
 /// Copies the bytes that start `skip` (below 8) bytes into `words` to `into`.
 #[inline]
-pub(super) fn load(words: &[AtomicU64], skip: usize, into: &mut [u8]) {
+pub(crate) fn load(words: &[AtomicU64], skip: usize, into: &mut [u8]) {
     let lead = if skip == 0 { 0 } else { (WORD - skip).min(into.len()) };
     let (head, rest) = into.split_at_mut(lead);
     load_part(words, skip, head);

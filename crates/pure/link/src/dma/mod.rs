@@ -1,7 +1,7 @@
 //! Host memory as the device sees it.
 
 mod arena;
-mod copy;
+pub(crate) mod copy;
 mod error;
 mod gate;
 mod mapping;

@@ -13,13 +13,21 @@ use crate::entry::{CQE_WORDS, Cqe, cqe_words};
 /// Bytes of payload of an entry: all but the word with the phase tag.
 pub(super) const PAYLOAD_BYTES: usize = 14;
 
+/// Entries of a cache line, where the ring begins at one.
+const LINE_ENTRIES: u32 = 4;
+const _: () = assert!(LINE_ENTRIES as usize * Cqe::BYTES == 64);
+
 /// Puts entries into a completion queue. Several submission queues may share it.
 #[derive(Debug)]
 pub struct DeviceCq {
     ring: RingMemory<CQE_WORDS>,
     head: Watched,
+    /// Behind the last entry, written or not.
     tail: u32,
     phase: bool,
+    /// Entries before the tail that are not written yet; all of one line.
+    unwritten: [[u64; CQE_WORDS]; LINE_ENTRIES as usize],
+    unwritten_count: u32,
 }
 
 /// A completion that was not posted; try again later.
@@ -48,7 +56,7 @@ impl DeviceCq {
     ) -> Result<Self, RingError> {
         let ring = RingMemory::new(space, iova, entries)?;
         let head = Watched::new(Doorbell::new(doorbells, DoorbellKind::CqHead, queue)?);
-        Ok(Self { ring, head, tail: 0, phase: true })
+        Ok(Self { ring, head, tail: 0, phase: true, unwritten: Default::default(), unwritten_count: 0 })
     }
 
     /// Posts `cqe`; its phase is set here (the first pass through the ring has phase 1).
@@ -57,17 +65,45 @@ impl DeviceCq {
     /// [`PostError`] if there is no room as far as the head doorbell says.
     #[inline]
     pub fn post(&mut self, cqe: &Cqe) -> Result<(), PostError> {
+        let posted = self.post_later(cqe);
+        self.publish();
+        posted
+    }
+
+    /// As [`post`](Self::post), but the host may see it only after [`publish`](Self::publish): entries that share a cache
+    /// line are written together, so that a polling host takes the line away once and not for each of them.
+    ///
+    /// # Errors
+    /// [`PostError`] as for `post`; what was posted before stays as it is.
+    #[inline]
+    pub fn post_later(&mut self, cqe: &Cqe) -> Result<(), PostError> {
         let after = next(self.tail, self.ring.entries());
         if after == self.head.good() && after == self.refresh()? {
             return Err(PostError::Full);
         }
-        let words = cqe_words(&cqe.with_phase(self.phase));
-        self.ring.store_word(self.tail, 0, words[0]);
-        // The phase is in the last word, so publishing that one publishes the entry.
-        self.ring.publish(self.tail, 1, words[1]);
+        let place = self.unwritten_count % LINE_ENTRIES;
+        self.unwritten[place as usize] = cqe_words(cqe, self.phase);
+        self.unwritten_count = place + 1;
         self.tail = after;
-        self.phase ^= after == 0;
+        if after.is_multiple_of(LINE_ENTRIES) {
+            self.publish();
+            self.phase ^= after == 0;
+        }
         Ok(())
+    }
+
+    /// Lets the host see everything posted.
+    #[inline]
+    pub fn publish(&mut self) {
+        // No line goes on behind the ring's end.
+        let end = if self.tail == 0 { self.ring.entries() } else { self.tail };
+        let first = end - self.unwritten_count;
+        for (n, words) in self.unwritten.iter().take(self.unwritten_count as usize).enumerate() {
+            self.ring.store_word(first + n as u32, 0, words[0]);
+            // The phase is in the last word, so publishing that one publishes the entry.
+            self.ring.publish(first + n as u32, 1, words[1]);
+        }
+        self.unwritten_count = 0;
     }
 
     /// Posts `cqe` with `payload` in the entries behind it, 14 bytes each, zero-padded; their last words have the phase tag
@@ -79,6 +115,7 @@ impl DeviceCq {
         if (payload.len().div_ceil(PAYLOAD_BYTES) as u32) >= self.room()? {
             return Err(PostError::Full);
         }
+        self.publish();
         let (first, phase) = (self.tail, self.phase);
         self.advance();
         for part in payload.chunks(PAYLOAD_BYTES) {
@@ -89,7 +126,7 @@ impl DeviceCq {
             self.ring.store(self.tail, words);
             self.advance();
         }
-        let words = cqe_words(&cqe.with_phase(phase));
+        let words = cqe_words(cqe, phase);
         self.ring.store_word(first, 0, words[0]);
         self.ring.publish(first, 1, words[1]);
         Ok(())

@@ -7,7 +7,8 @@ use super::doorbell::Doorbell;
 use super::memory::RingMemory;
 use super::{DoorbellKind, Doorbells, RingError, SqFull, distance, next};
 use crate::dma::{DmaRegion, DmaSpace};
-use crate::entry::{CQE_WORDS, Cqe, SQE_WORDS, Sqe, cqe_from_words, phase, sqe_words};
+use crate::entry::{CQE_WORDS, Cqe, SQE_WORDS, Sqe, cqe_from_words, phase, sq_head, sqe_words, with_cid};
+use saker_nvme::padded_words;
 
 /// A submission queue and its completion queue, both in arena pages that the pair owns.
 ///
@@ -65,7 +66,23 @@ impl HostQueuePair {
     /// [`SqFull`] if the entry after the tail is the head that completions reported last.
     #[inline]
     pub fn submit(&mut self, sqe: &Sqe) -> Result<(), SqFull> {
-        self.push(sqe_words(sqe))?;
+        self.submit_words(sqe_words(sqe))
+    }
+
+    /// [`submit`](Self::submit) with command identifier `cid` in the place of the entry's.
+    ///
+    /// # Errors
+    /// As for `submit`.
+    #[inline]
+    pub(crate) fn submit_as(&mut self, sqe: &Sqe, cid: u16) -> Result<(), SqFull> {
+        let mut words = sqe_words(sqe);
+        words[0] = with_cid(words[0], cid);
+        self.submit_words(words)
+    }
+
+    #[inline]
+    fn submit_words(&mut self, words: [u64; SQE_WORDS]) -> Result<(), SqFull> {
+        self.push(words)?;
         self.in_flight += 1;
         Ok(())
     }
@@ -78,6 +95,15 @@ impl HostQueuePair {
     #[inline]
     pub fn submit_payload(&mut self, payload: &[u8; Sqe::BYTES]) -> Result<(), SqFull> {
         self.push(zerocopy::transmute!(*payload))
+    }
+
+    /// [`submit_payload`](Self::submit_payload) of up to 64 bytes, with zeros behind them.
+    ///
+    /// # Errors
+    /// [`SqFull`] as for [`submit`](Self::submit).
+    #[inline]
+    pub(crate) fn submit_part(&mut self, part: &[u8]) -> Result<(), SqFull> {
+        self.push(padded_words(part))
     }
 
     #[inline]
@@ -101,16 +127,33 @@ impl HostQueuePair {
     /// the entry again after [`ring_cq`](Self::ring_cq).
     #[inline]
     pub fn poll(&mut self) -> Option<Cqe> {
+        self.poll_words().map(cqe_from_words)
+    }
+
+    /// [`poll`](Self::poll); words stay in registers where entries would be copied.
+    #[inline]
+    pub(crate) fn poll_words(&mut self) -> Option<[u64; CQE_WORDS]> {
         let word = self.cq.acquire(self.cq_head, 1);
         if phase(word) != self.phase {
             return None;
         }
-        let cqe = cqe_from_words([self.cq.load_word(self.cq_head, 0), word]);
+        let words = [self.cq.load_word(self.cq_head, 0), word];
         self.cq_head = next(self.cq_head, self.cq.entries());
         self.phase ^= self.cq_head == 0;
         self.in_flight = self.in_flight.saturating_sub(1);
-        self.take_head(u32::from(cqe.sqhd.get()));
-        Some(cqe)
+        self.take_head(u32::from(sq_head(word)));
+        Some(words)
+    }
+
+    /// Whether the `n`th of the completions that come next has been posted (1 is the next), and so all before it. Waiting
+    /// for it leaves the cache lines of those before to the controller, which writes them. With payload in the queue it is
+    /// only a guess; it holds at the latest when everything in flight has completed, for an `n` of at most
+    /// [`in_flight`](Self::in_flight).
+    #[inline]
+    pub fn has_completed(&self, n: u32) -> bool {
+        let (at, entries) = (self.cq_head + n.saturating_sub(1), self.cq.entries());
+        let (at, wrapped) = if at >= entries { (at - entries, true) } else { (at, false) };
+        at < entries && phase(self.cq.acquire(at, 1)) == (self.phase ^ wrapped)
     }
 
     /// Takes the payload that follows the completion just [polled](Self::poll), 14 bytes an entry, into `out`. Only for

@@ -5,7 +5,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::{ENTRIES, RingError};
-use crate::dma::DmaSpace;
+use crate::dma::{DmaSpace, copy};
+use crate::prefetch::prefetch;
 use crate::sync::{AtomicU64, Ordering};
 
 /// A view of `entries` entries of `N` words. Any number of views may overlap: everything in it is atomic.
@@ -85,6 +86,18 @@ impl<const N: usize> RingMemory<N> {
     #[inline]
     pub(crate) fn store_word(&self, index: u32, word: usize, value: u64) {
         self.entry(index)[word].store(value, Ordering::Relaxed);
+    }
+
+    /// Asks for the cache line of an entry ahead of its use.
+    #[inline]
+    pub(crate) fn prefetch(&self, index: u32) {
+        prefetch(self.entry(index));
+    }
+
+    /// Copies the bytes from byte `skip` of an entry on to `into`, which ends within the entry.
+    #[inline]
+    pub(crate) fn read_bytes(&self, index: u32, skip: usize, into: &mut [u8]) {
+        copy::load(&self.entry(index)[skip / 8..], skip % 8, into);
     }
 
     /// Stores word `word` of an entry after everything before.

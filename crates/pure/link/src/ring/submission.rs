@@ -8,6 +8,9 @@ use super::{DoorbellError, DoorbellKind, Doorbells, RingError, distance, next};
 use crate::dma::DmaSpace;
 use crate::entry::{SQE_WORDS, Sqe, sqe_from_words};
 
+/// Entries whose cache lines are asked for ahead of the one that is taken.
+const AHEAD: u32 = 8;
+
 /// Takes entries from a submission queue.
 ///
 /// An entry is copied before it is looked at, and only entries that a doorbell announced are. A bad doorbell value is
@@ -17,6 +20,8 @@ pub struct DeviceSq {
     ring: RingMemory<SQE_WORDS>,
     tail: Watched,
     head: u32,
+    /// Entries from the head on that are known to be announced.
+    known: u32,
 }
 
 impl DeviceSq {
@@ -33,7 +38,7 @@ impl DeviceSq {
     ) -> Result<Self, RingError> {
         let ring = RingMemory::new(space, iova, entries)?;
         let tail = Watched::new(Doorbell::new(doorbells, DoorbellKind::SqTail, queue)?);
-        Ok(Self { ring, tail, head: 0 })
+        Ok(Self { ring, tail, head: 0, known: 0 })
     }
 
     /// Number of entries announced and not consumed.
@@ -44,7 +49,8 @@ impl DeviceSq {
     pub fn pending(&mut self) -> Result<u32, DoorbellError> {
         let entries = self.ring.entries();
         let tail = self.tail.refresh(|tail| tail < entries)?;
-        Ok(distance(self.head, tail, entries))
+        self.known = distance(self.head, tail, entries);
+        Ok(self.known)
     }
 
     /// Consumes one entry, if there is one. Reads the doorbell only when the entries known of are used up.
@@ -62,14 +68,80 @@ impl DeviceSq {
     ///
     /// # Errors
     /// [`DoorbellError`] once for each bad value of the tail doorbell.
-    #[inline]
+    #[inline(always)]
     pub fn fetch_into(&mut self, sqe: &mut Sqe) -> Result<bool, DoorbellError> {
-        if self.head == self.tail.good() && self.pending()? == 0 {
+        if self.known == 0 && self.look_for_entries()? == 0 {
             return Ok(false);
         }
         *sqe = sqe_from_words(self.ring.load(self.head));
-        self.head = next(self.head, self.ring.entries());
+        if self.known > AHEAD {
+            self.prefetch(AHEAD);
+        }
+        self.step();
         Ok(true)
+    }
+
+    /// What is announced is on its way from the host's core: its lines are asked for together.
+    #[inline(never)]
+    fn look_for_entries(&mut self) -> Result<u32, DoorbellError> {
+        let known = self.pending()?;
+        for n in 1..known.min(AHEAD) {
+            self.prefetch(n);
+        }
+        Ok(known)
+    }
+
+    #[inline]
+    fn prefetch(&self, n: u32) {
+        self.ring.prefetch(self.index(n));
+    }
+
+    /// The index of the entry `n` (less than the ring's entries) behind the head.
+    #[inline]
+    fn index(&self, n: u32) -> u32 {
+        let (at, entries) = (self.head + n, self.ring.entries());
+        if at >= entries { at - entries } else { at }
+    }
+
+    #[inline]
+    fn step(&mut self) {
+        self.head = next(self.head, self.ring.entries());
+        self.known -= 1;
+    }
+
+    /// Whether at least `slots` entries are announced and not consumed. Reads the doorbell only if fewer are known of.
+    ///
+    /// # Errors
+    /// [`DoorbellError`] once for each bad value of the tail doorbell.
+    #[inline]
+    pub fn has_announced(&mut self, slots: u32) -> Result<bool, DoorbellError> {
+        Ok(self.known >= slots || self.pending()? >= slots)
+    }
+
+    /// Copies payload from the announced entries behind the head, from byte `offset` of the first of them, without
+    /// consuming them: the bytes go straight to where they stay. False, and nothing is copied, if fewer bytes are known to
+    /// be announced.
+    #[inline]
+    pub fn read_payload(&self, offset: usize, into: &mut [u8]) -> bool {
+        let announced = self.known as usize * Sqe::BYTES;
+        if offset > announced || into.len() > announced - offset {
+            return false;
+        }
+        let (mut slot, mut skip, mut rest) = ((offset / Sqe::BYTES) as u32, offset % Sqe::BYTES, into);
+        while !rest.is_empty() {
+            let (part, after) = rest.split_at_mut(rest.len().min(Sqe::BYTES - skip));
+            self.ring.read_bytes(self.index(slot), skip, part);
+            (slot, skip, rest) = (slot + 1, 0, after);
+        }
+        true
+    }
+
+    /// Consumes `slots` entries that are known to be announced, or all of these if they are fewer.
+    #[inline]
+    pub fn skip_payload(&mut self, slots: u32) {
+        let slots = slots.min(self.known);
+        self.head = self.index(slots);
+        self.known -= slots;
     }
 
     /// Consumes up to `slots` announced entries as payload, appends their bytes to `into` and returns their number.
@@ -78,12 +150,11 @@ impl DeviceSq {
     /// [`DoorbellError`] once for each bad value of the tail doorbell.
     #[inline]
     pub fn fetch_payload(&mut self, slots: u32, into: &mut Vec<u8>) -> Result<u32, DoorbellError> {
-        let known = distance(self.head, self.tail.good(), self.ring.entries());
-        let slots = if known >= slots { slots } else { self.pending()?.min(slots) };
+        let slots = if self.known >= slots { slots } else { self.pending()?.min(slots) };
         for _ in 0..slots {
             let bytes: [u8; Sqe::BYTES] = zerocopy::transmute!(self.ring.load(self.head));
             into.extend_from_slice(&bytes);
-            self.head = next(self.head, self.ring.entries());
+            self.step();
         }
         Ok(slots)
     }
@@ -93,8 +164,8 @@ impl DeviceSq {
     /// # Errors
     /// [`DoorbellError`] once for each bad value of the tail doorbell.
     pub fn discard_announced(&mut self) -> Result<(), DoorbellError> {
-        self.pending()?;
-        self.head = self.tail.good();
+        let announced = self.pending()?;
+        self.skip_payload(announced);
         Ok(())
     }
 
@@ -107,10 +178,8 @@ impl DeviceSq {
     #[inline]
     pub fn peek_batch(&mut self, into: &mut [Sqe]) -> Result<usize, DoorbellError> {
         let count = into.len().min(self.pending()? as usize);
-        let mut at = self.head;
-        for sqe in &mut into[..count] {
-            *sqe = sqe_from_words(self.ring.load(at));
-            at = next(at, self.ring.entries());
+        for (n, sqe) in into[..count].iter_mut().enumerate() {
+            *sqe = sqe_from_words(self.ring.load(self.index(n as u32)));
         }
         Ok(count)
     }

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::Slot;
-use crate::entry::{Cqe, Sqe};
+use crate::entry::{CQE_WORDS, Cqe, Sqe, cid, cqe_from_words};
 use crate::ring::{HostQueuePair, SqFull};
 
 /// A [`HostQueuePair`] whose commands are identified by slots.
@@ -18,8 +18,15 @@ pub struct SlotQueue {
 pub struct Completion {
     /// The slot the command was submitted with.
     pub slot: Slot,
+    words: [u64; CQE_WORDS],
+}
+
+impl Completion {
     /// What the device answered.
-    pub cqe: Cqe,
+    #[inline]
+    pub fn cqe(&self) -> Cqe {
+        cqe_from_words(self.words)
+    }
 }
 
 /// A command that was not submitted, with its slot.
@@ -61,13 +68,13 @@ impl SlotQueue {
     ///
     /// # Errors
     /// [`Rejected`] gives the slot back.
-    #[inline]
+    #[inline(always)]
     pub fn submit(&mut self, mut slot: Slot, sqe: &Sqe) -> Result<(), Rejected> {
         let Some(place) = self.in_flight.get_mut(usize::from(slot.index())).filter(|place| place.is_none())
         else {
             return Err(Rejected { slot, reason: RejectReason::Identifier });
         };
-        if let Err(full) = self.pair.submit(&sqe.with_cid(slot.index())) {
+        if let Err(full) = self.pair.submit_as(sqe, slot.index()) {
             return Err(Rejected { slot, reason: full.into() });
         }
         // The device may not look before the doorbell; if it does, it finds nothing mapped.
@@ -87,9 +94,7 @@ impl SlotQueue {
         }
         self.submit(slot, sqe)?;
         for part in payload.chunks(Sqe::BYTES) {
-            let mut entry = [0; Sqe::BYTES];
-            entry[..part.len()].copy_from_slice(part);
-            let pushed = self.pair.submit_payload(&entry);
+            let pushed = self.pair.submit_part(part);
             debug_assert!(pushed.is_ok(), "room was checked above");
         }
         Ok(())
@@ -105,15 +110,14 @@ impl SlotQueue {
     ///
     /// # Errors
     /// [`CompletionError`] for an entry that answers no command in flight; the entry is consumed.
-    #[inline]
+    #[inline(always)]
     pub fn poll(&mut self) -> Option<Result<Completion, CompletionError>> {
-        let cqe = self.pair.poll()?;
-        let cid = cqe.cid.get();
+        let words = self.pair.poll_words()?;
+        let cid = cid(words[1]);
         let slot = self.in_flight.get_mut(usize::from(cid)).and_then(Option::take);
-        Some(slot.map_or(Err(CompletionError::NotInFlight(cid)), |mut slot| {
-            slot.arrive();
-            Ok(Completion { slot, cqe })
-        }))
+        let Some(mut slot) = slot else { return Some(Err(CompletionError::NotInFlight(cid))) };
+        slot.arrive();
+        Some(Ok(Completion { slot, words }))
     }
 
     /// Gives the entries of all completions taken back to the controller.

@@ -27,7 +27,7 @@ fn slots_travel_with_their_commands() {
     space.write(page + 4095, &[9]).expect("lent");
     cq.post(&Cqe::new(0, sq.head(), 2, 2, Status::SUCCESS)).expect("room");
     let done = queue.poll().expect("posted").expect("in flight");
-    assert_eq!((done.slot.index(), done.slot.staging()[4095], done.cqe.status()), (2, 9, Status::SUCCESS));
+    assert_eq!((done.slot.index(), done.slot.staging()[4095], done.cqe().status()), (2, 9, Status::SUCCESS));
     assert!(space.write(page, &[0]).is_err());
     pool.release(done.slot);
     assert_eq!(pool.free(), 1);

@@ -65,7 +65,7 @@ fn drive(mut queue: SlotQueue, mut pool: SlotPool, _stop: &StopOnDrop<'_>) {
         let before = taken;
         while let Some(done) = queue.poll() {
             let done = done.expect("in flight");
-            assert_eq!(done.cqe.result(), taken);
+            assert_eq!(done.cqe().result(), taken);
             assert_eq!(done.slot.staging()[8..16], (!taken).to_le_bytes());
             pool.release(done.slot);
             taken += 1;

@@ -21,7 +21,7 @@ pub(super) enum Current {
     /// A termination request.
     Term,
     /// A capsule and its data so far.
-    Capsule(Box<Sqe>, Vec<u8>),
+    Capsule(Sqe, Vec<u8>),
     /// Data for a flight; where the data of this PDU began, and whether it is the last.
     Data { token: u16, from: usize, last: bool },
 }
@@ -75,7 +75,7 @@ impl Receiver for Link {
 
     fn end(&mut self, digest: Option<u32>) -> Result<(), FatalError> {
         match std::mem::take(&mut self.current) {
-            Current::Capsule(sqe, data) => self.capsule_complete(*sqe, data, digest),
+            Current::Capsule(sqe, data) => self.capsule_complete(sqe, data, digest),
             Current::Data { token, from, last } => self.data_complete(token, from, last, digest),
             Current::Term => {
                 self.close();
@@ -92,7 +92,7 @@ impl Link {
         if self.flights.len() >= usize::from(self.entries) {
             return Err(FatalError::Sequence);
         }
-        self.current = Current::Capsule(Box::new(capsule.sqe), Vec::with_capacity(data_bytes));
+        self.current = Current::Capsule(capsule.sqe, Vec::with_capacity(data_bytes));
         Ok(())
     }
 

@@ -51,13 +51,28 @@ pub enum GroupCommand {
         /// Bytes of the payload.
         bytes: u32,
     },
+    /// Group Vector (D1h): stores whose keys and values the device gathers one by one (the alternative that section 2.2
+    /// rejects), as one group.
+    Vector {
+        /// CDW12 bit 0: each key and value is moved as the whole pages it lies in, as a mapping of its own would be; else
+        /// by its exact bytes.
+        pages: bool,
+        /// Bytes of the vector.
+        bytes: u32,
+    },
+    /// Bulk Put (D5h): a payload of form store that the device unpacks into records of their own, after KV-CSD.
+    Bulk {
+        /// Bytes of the payload.
+        bytes: u32,
+    },
 }
 
 /// Whether the opcode is one of these commands.
 #[inline]
 #[must_use]
 pub const fn is_group(opcode: u8) -> bool {
-    matches!(opcode, opcode::GROUP | opcode::GROUP_BOTH_WAYS | opcode::GROUP_RESULTS | opcode::GROUP_PREFETCH)
+    use opcode::{BULK_PUT, GROUP, GROUP_BOTH_WAYS, GROUP_PREFETCH, GROUP_RESULTS, GROUP_VECTOR};
+    matches!(opcode, GROUP | GROUP_BOTH_WAYS | GROUP_RESULTS | GROUP_PREFETCH | GROUP_VECTOR | BULK_PUT)
 }
 
 impl GroupCommand {
@@ -89,6 +104,7 @@ impl GroupCommand {
         match sqe.opcode {
             opcode::GROUP_RESULTS => Ok(Self::Results { id: named?, buffer_bytes: bytes }),
             opcode::GROUP_PREFETCH => Ok(Self::Prefetch { id: named?, bytes }),
+            opcode::GROUP_VECTOR | opcode::BULK_PUT => Self::comparator(sqe, id),
             opcode::GROUP_BOTH_WAYS => {
                 let buffer_bytes = sqe.cdw13.get();
                 if buffer_bytes < bytes || id.is_some() {
@@ -107,6 +123,16 @@ impl GroupCommand {
         }
     }
 
+    /// Neither has an identification: nothing is read.
+    fn comparator(sqe: &Sqe, id: Option<GroupId>) -> Result<Self, Status> {
+        let (bytes, flags) = (sqe.cdw10.get(), sqe.cdw12.get());
+        let flags_max = u32::from(sqe.opcode == opcode::GROUP_VECTOR);
+        if id.is_some() || flags > flags_max {
+            return Err(Status::INVALID_FIELD);
+        }
+        Ok(if flags_max == 1 { Self::Vector { pages: flags == 1, bytes } } else { Self::Bulk { bytes } })
+    }
+
     /// The entry for this command, without CID and data pointer.
     #[must_use]
     pub const fn encode(&self, nsid: u32) -> Sqe {
@@ -123,6 +149,8 @@ impl GroupCommand {
                 named(opcode::GROUP_RESULTS, nsid, Some(id), *buffer_bytes, 0)
             }
             Self::Prefetch { id, bytes } => named(opcode::GROUP_PREFETCH, nsid, Some(id), *bytes, 0),
+            Self::Vector { pages, bytes } => named(opcode::GROUP_VECTOR, nsid, None, *bytes, *pages as u8),
+            Self::Bulk { bytes } => named(opcode::BULK_PUT, nsid, None, *bytes, 0),
         }
     }
 
@@ -130,7 +158,10 @@ impl GroupCommand {
     #[must_use]
     pub const fn data_bytes(&self) -> u32 {
         match self {
-            Self::OneWay { bytes, .. } | Self::Prefetch { bytes, .. } => *bytes,
+            Self::OneWay { bytes, .. }
+            | Self::Prefetch { bytes, .. }
+            | Self::Vector { bytes, .. }
+            | Self::Bulk { bytes } => *bytes,
             Self::BothWays { buffer_bytes, .. } | Self::Results { buffer_bytes, .. } => *buffer_bytes,
         }
     }
@@ -139,10 +170,9 @@ impl GroupCommand {
     #[must_use]
     pub const fn bytes_in(&self) -> u32 {
         match self {
-            Self::OneWay { bytes, .. } | Self::Prefetch { bytes, .. } | Self::BothWays { bytes, .. } => {
-                *bytes
-            }
             Self::Results { .. } => 0,
+            Self::BothWays { bytes, .. } => *bytes,
+            _ => self.data_bytes(),
         }
     }
 }

@@ -26,11 +26,15 @@ bitfields!(Methods(u16) {} flags {
     groups_both_ways / with_groups_both_ways: 7;
     /// Prefetch Group.
     prefetch_groups / with_prefetch_groups: 8;
+    /// Store, Retrieve, Delete and Exist Indirect, and long keys in groups.
+    indirect_keys / with_indirect_keys: 9;
+    /// Group Vector and Bulk Put: what compound commands are compared with.
+    group_comparators / with_group_comparators: 10;
 });
 
 impl Methods {
     /// All of them.
-    pub const ALL: Self = Self(0x1FF);
+    pub const ALL: Self = Self(0x7FF);
 }
 
 /// Log page C0h, 64 bytes.

@@ -5,16 +5,18 @@
 //! address. `docs/vendor-commands.md` has every field; a test holds it and [`COMMANDS`] together.
 
 mod capabilities;
+mod indirect;
 mod inline;
 mod mmio;
 mod piggyback;
 mod retrieve;
 
 pub use capabilities::{Capabilities, Methods};
+pub use indirect::{INDIRECT_KEY_BYTES_MIN, IndirectCommand, IndirectOp, is_indirect};
 pub use inline::{InlineStore, SLOT_BYTES, inline_slots, store_inline};
 pub use mmio::{MmioStore, store_mmio};
 pub use piggyback::{
-    Fragment, HYBRID_PAGE_BYTES, HybridStore, PIGGYBACK_BYTES, PiggybackStore, TRANSFER_BYTES,
+    Fragment, HYBRID_PAGE_BYTES, HybridStore, PIGGYBACK_BYTES, PiggybackStore, TRANSFER_BYTES, parts_sum,
     piggyback_commands, store_hybrid, store_piggyback, tail, tail_commands, transfer,
 };
 pub use retrieve::{CQ_SLOT_BYTES, InlineRetrieve, TINY_BYTES, cq_slots, retrieve_inline, retrieve_tiny};
@@ -48,10 +50,22 @@ pub mod opcode {
     pub const GROUP: u8 = 0xC5;
     /// Keys that belong together: data from the host.
     pub const GROUP_PREFETCH: u8 = 0xC9;
+    /// Store with a key by pointer: data from the host.
+    pub const STORE_INDIRECT: u8 = 0xCD;
+    /// Retrieve with a key by pointer: data to the host.
+    pub const RETRIEVE_INDIRECT: u8 = 0xCE;
+    /// Delete with a key by pointer: no data at DPTR.
+    pub const DELETE_INDIRECT: u8 = 0xDC;
+    /// Exist with a key by pointer: no data at DPTR.
+    pub const EXIST_INDIRECT: u8 = 0xE0;
+    /// Stores named by a vector of addresses: the vector comes from the host.
+    pub const GROUP_VECTOR: u8 = 0xD1;
+    /// Stores that the device unpacks into records of their own: data from the host.
+    pub const BULK_PUT: u8 = 0xD5;
 }
 
 /// Every vendor command: opcode, name, whether it changes content.
-pub const COMMANDS: [(u8, &str, bool); 12] = [
+pub const COMMANDS: [(u8, &str, bool); 18] = [
     (opcode::STORE_PIGGYBACK, "Store Piggyback", true),
     (opcode::STORE_HYBRID, "Store Hybrid", true),
     (opcode::TRANSFER, "Transfer", true),
@@ -64,4 +78,10 @@ pub const COMMANDS: [(u8, &str, bool); 12] = [
     (opcode::GROUP_BOTH_WAYS, "Group Both Ways", true),
     (opcode::GROUP, "Group", true),
     (opcode::GROUP_PREFETCH, "Prefetch Group", false),
+    (opcode::STORE_INDIRECT, "Store Indirect", true),
+    (opcode::RETRIEVE_INDIRECT, "Retrieve Indirect", false),
+    (opcode::DELETE_INDIRECT, "Delete Indirect", true),
+    (opcode::EXIST_INDIRECT, "Exist Indirect", false),
+    (opcode::GROUP_VECTOR, "Group Vector", true),
+    (opcode::BULK_PUT, "Bulk Put", true),
 ];

@@ -7,6 +7,8 @@
 //! * The Store options, whose byte is payload now, are in bits 7:5 of the KL byte; KL itself needs five bits.
 //! * Transfer commands are numbered modulo 16 in the reserved bits 5:2 of the flags byte, so that a fragment that is
 //!   lost, repeated or out of order is seen.
+//! * The command that has the key has a checksum of the parts, so that parts of other values are seen wherever they got
+//!   mixed up: of a piggyback store in bits 31:16 of CDW10, of a hybrid store in CDW12.
 //! * Hybrid: the tail goes ahead of the command with the pages, so that the last command has everything: nothing is half
 //!   landed while the device waits, and the pages are only needed while that command is in flight.
 
@@ -18,7 +20,7 @@ use crate::key::Key;
 use crate::kv::{StoreOptions, key_of_length};
 use crate::sqe::{PointerRule, Sqe};
 use crate::status::Status;
-use crate::{KvCommand, NSID_ALL};
+use crate::{KvCommand, NSID_ALL, padded_words};
 
 /// Value bytes of a piggyback store.
 pub const PIGGYBACK_BYTES: usize = 35;
@@ -33,6 +35,8 @@ const FRAGMENT_PART: std::ops::Range<usize> = 8..64;
 const PADDED_BYTES: usize = 40;
 const _: () = assert!(FRAGMENT_PART.end - FRAGMENT_PART.start == TRANSFER_BYTES);
 
+const LENGTH_BITS: u32 = 16;
+const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
 const KL_BITS: u32 = 5;
 const KL_MASK: u32 = (1 << KL_BITS) - 1;
 
@@ -55,8 +59,10 @@ pub const fn tail_commands(bytes: u32) -> u32 {
 pub struct PiggybackStore {
     /// The key.
     pub key: Key,
-    /// Bytes of the whole value.
+    /// Bytes of the whole value; 65,535 stands for all that are longer.
     pub value_bytes: u32,
+    /// Bits 15:0 of [`parts_sum`] of what follows the first 35 bytes; 0 if nothing does.
+    pub rest_sum: u16,
     /// Conditions.
     pub options: StoreOptions,
     /// The beginning of the value, at most 35 bytes; those beyond it are meaningless.
@@ -74,13 +80,14 @@ impl PiggybackStore {
         let cdw11 = sqe.cdw11.get();
         let key = key_of_length(sqe, cdw11 & KL_MASK)?;
         let options = StoreOptions::of_bits((cdw11 as u8) >> KL_BITS)?;
-        let value_bytes = sqe.cdw10.get();
+        let cdw10 = sqe.cdw10.get();
+        let (value_bytes, rest_sum) = (cdw10 & LENGTH_MASK, (cdw10 >> LENGTH_BITS) as u16);
         let (cdw12, cdw13) = (u64::from(sqe.cdw12.get()), u64::from(sqe.cdw13.get()));
         let fourth = u64::from(cdw11 >> 8) | cdw12 << 24 | cdw13 << 56;
         let words: [U64; PADDED_BYTES / 8] =
             [sqe.mptr, sqe.prp1, sqe.prp2, fourth.into(), (cdw13 >> 8).into()];
         let payload = zerocopy::transmute!(words);
-        Ok(Self { key, value_bytes, options, payload })
+        Ok(Self { key, value_bytes, rest_sum, options, payload })
     }
 }
 
@@ -88,21 +95,33 @@ impl PiggybackStore {
 #[inline]
 #[must_use]
 pub fn store_piggyback(nsid: u32, key: &Key, value: &[u8], options: StoreOptions) -> Sqe {
-    let mut padded = [0; PADDED_BYTES];
-    if let Some(room) = padded.get_mut(..PIGGYBACK_BYTES) {
-        copy_start(room, value);
-    }
-    // Whole words: what is written in parts and read as a whole stalls the processor.
-    let [first, second, third, fourth, fifth]: [U64; PADDED_BYTES / 8] = zerocopy::transmute!(padded);
-    let (fourth, fifth) = (fourth.get(), fifth.get());
+    let carried = value.get(..PIGGYBACK_BYTES).unwrap_or(value);
+    let [first, second, third, fourth, fifth] =
+        padded_words::<{ PADDED_BYTES / 8 }>(carried).map(u64::from_le);
     let kl = key.len() as u32 | u32::from(options.bits()) << KL_BITS;
     let mut sqe = Sqe::new(opcode::STORE_PIGGYBACK, nsid).with_key(key);
-    sqe.cdw10 = U32::new(value.len() as u32);
-    (sqe.mptr, sqe.prp1, sqe.prp2) = (first, second, third);
+    sqe.cdw10 = U32::new(length_and_sum(value));
+    (sqe.mptr, sqe.prp1, sqe.prp2) = (U64::new(first), U64::new(second), U64::new(third));
     sqe.cdw11 = U32::new(kl | (fourth as u32) << 8);
     sqe.cdw12 = U32::new((fourth >> 24) as u32);
     sqe.cdw13 = U32::new((fourth >> 56) as u32 | (fifth as u32) << 8);
     sqe
+}
+
+/// CDW10 of a piggyback store.
+#[inline]
+fn length_and_sum(value: &[u8]) -> u32 {
+    let length = (value.len() as u32).min(LENGTH_MASK);
+    match value.get(PIGGYBACK_BYTES..) {
+        Some(rest) if !rest.is_empty() => length | parts_sum(rest) << LENGTH_BITS,
+        _ => length,
+    }
+}
+
+/// CRC-32C of what the parts of a value carry.
+#[must_use]
+pub fn parts_sum(bytes: &[u8]) -> u32 {
+    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
 /// A transfer or tail command: a number modulo 16 and 56 bytes.
@@ -159,12 +178,14 @@ pub struct HybridStore {
     pub key: Key,
     /// Bytes of the whole value: more than a page, not a multiple of it.
     pub value_bytes: u32,
+    /// [`parts_sum`] of its tail.
+    pub tail_sum: u32,
     /// Conditions.
     pub options: StoreOptions,
 }
 
 impl HybridStore {
-    /// Decodes an entry: laid out as Store.
+    /// Decodes an entry: laid out as Store, with the checksum of its tail in CDW12.
     ///
     /// # Errors
     /// As for Store; 02h for a value without a whole page or without a tail.
@@ -178,7 +199,7 @@ impl HybridStore {
         if value_bytes < HYBRID_PAGE_BYTES || value_bytes.is_multiple_of(HYBRID_PAGE_BYTES) {
             return Err(Status::INVALID_FIELD);
         }
-        Ok(Self { key, value_bytes, options })
+        Ok(Self { key, value_bytes, tail_sum: sqe.cdw12.get(), options })
     }
 
     /// Bytes of the whole pages.
@@ -189,12 +210,13 @@ impl HybridStore {
     }
 }
 
-/// Store of `value_bytes` bytes whose last partial page went ahead in [`tail`]s. The caller sets the PRPs.
+/// Store of `value_bytes` bytes whose last partial page, `rest`, went ahead in [`tail`]s. The caller sets the PRPs.
 #[inline]
 #[must_use]
-pub const fn store_hybrid(nsid: u32, key: &Key, value_bytes: u32, options: StoreOptions) -> Sqe {
+pub fn store_hybrid(nsid: u32, key: &Key, value_bytes: u32, rest: &[u8], options: StoreOptions) -> Sqe {
     let mut sqe = crate::kv::store(nsid, key, value_bytes, options);
     sqe.opcode = opcode::STORE_HYBRID;
+    sqe.cdw12 = U32::new(parts_sum(rest));
     sqe
 }
 

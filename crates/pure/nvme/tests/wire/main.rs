@@ -8,6 +8,7 @@ mod features;
 mod golden;
 mod group;
 mod identify;
+mod indirect;
 mod keys;
 mod kv;
 mod kv_list;

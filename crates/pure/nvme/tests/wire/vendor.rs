@@ -27,14 +27,16 @@ fn golden_entries() {
     let piggyback = expect(&[
         (0, &[0xC0]),
         (16, &value[..24]),
-        (40, &[40]),
+        // 40 bytes; CRC-32C of the last five is 50AA0347h.
+        (40, &[40, 0, 0x47, 0x03]),
         // KL 10, options 101b.
         (44, &[10 | 0b101 << 5]),
         (45, &value[24..35]),
     ]);
     assert_eq!(vendor::store_piggyback(7, &key(), &value, both).as_bytes(), piggyback);
-    let hybrid = expect(&[(0, &[0xC1]), (40, &[1, 0x20]), (44, &[10, 5])]);
-    assert_eq!(vendor::store_hybrid(7, &key(), 0x2001, both).as_bytes(), hybrid);
+    // CRC-32C of the tail: E18929AAh.
+    let hybrid = expect(&[(0, &[0xC1]), (40, &[3, 0x20]), (44, &[10, 5]), (48, &[0xAA, 0x29, 0x89, 0xE1])]);
+    assert_eq!(vendor::store_hybrid(7, &key(), 0x2003, &[0xAA, 0xBB, 0xCC], both).as_bytes(), hybrid);
     let inline = expect(&[(0, &[0xCC]), (40, &[200]), (44, &[10, 5])]);
     assert_eq!(vendor::store_inline(7, &key(), 200, both).as_bytes(), inline);
     let mmio = expect(&[(0, &[0xD0]), (40, &[200]), (44, &[10, 5]), (48, &[0x40, 1])]);
@@ -106,7 +108,7 @@ fn what_a_plain_command_would_refuse_is_refused() {
     let (key, none) = (key(), StoreOptions::NONE);
     let good = [
         vendor::store_piggyback(7, &key, &[1; 9], none),
-        vendor::store_hybrid(7, &key, 5000, none),
+        vendor::store_hybrid(7, &key, 5000, b"", none),
         vendor::store_inline(7, &key, 100, none),
         vendor::store_mmio(7, &key, 100, 64, none),
         vendor::retrieve_tiny(7, &key),
@@ -137,7 +139,7 @@ fn what_a_plain_command_would_refuse_is_refused() {
         assert_eq!(decode(&kl(17)), Err(Status::INVALID_FIELD), "{sqe:?}");
     }
     for bytes in [0, 100, 4095, 4096, 8192] {
-        let sqe = vendor::store_hybrid(7, &key, bytes, none);
+        let sqe = vendor::store_hybrid(7, &key, bytes, b"", none);
         assert_eq!(HybridStore::decode(&sqe), Err(Status::INVALID_FIELD), "{bytes} bytes");
     }
     let odd = vendor::store_mmio(7, &key, 100, 32, none);

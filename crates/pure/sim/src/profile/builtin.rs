@@ -9,8 +9,17 @@ macro_rules! shipped {
 }
 
 /// Name and text. The order is the order of every list, so it never changes; new ones go to the end.
-static SHIPPED: [(&str, &str); 7] =
-    shipped!["default", "saker-low", "saker-mid", "saker-high", "cosmos-plus", "nvmevirt-970pro", "tiny",];
+static SHIPPED: [(&str, &str); 9] = shipped![
+    "default",
+    "saker-low",
+    "saker-mid",
+    "saker-high",
+    "cosmos-plus",
+    "nvmevirt-970pro",
+    "tiny",
+    "samsung-kvssd",
+    "fixed",
+];
 
 pub(super) fn names() -> impl ExactSizeIterator<Item = &'static str> {
     SHIPPED.iter().map(|(name, _)| *name)

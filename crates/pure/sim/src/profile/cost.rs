@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::ensure;
-use super::{ProfileError, Sourced};
+use super::{ProfileError, Source, Sourced};
 
 /// Prices of the units of CPU work that stores and host code meter, in picoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,8 +74,18 @@ pub struct Firmware {
     pub write_delay_per_4kib_ns: Sourced<u64>,
     /// Bytes that may wait in the controller for their program; writes beyond wait for room.
     pub write_buffer_bytes: Sourced<u64>,
+    /// Whether the keys of a group are charged as one index update and a move each (optimistic), and not as an update each
+    /// (conservative).
+    #[serde(default = "per_pair")]
+    pub batched_group_keys: Sourced<bool>,
     /// Prices of metered work on a device core.
     pub cpu: Cpu,
+}
+
+/// What profiles that do not say get: as the paper charges.
+fn per_pair() -> Sourced<bool> {
+    let note = "conservative (HotStorage'19, section 3.1)".into();
+    Sourced { value: false, source: Source::Paper, note }
 }
 
 impl Firmware {

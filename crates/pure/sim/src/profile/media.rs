@@ -13,6 +13,56 @@ pub enum Media {
     FourParameter(FourParameter),
     /// LUNs that sense, program and erase behind shared channels.
     Nand(Nand),
+    /// Whole operations by their sizes; the flash itself takes no time.
+    LatencyTable(LatencyTable),
+    /// Whole operations, always the same; the flash itself takes no time.
+    Fixed(Fixed),
+}
+
+/// Measured times of whole operations, as KVEMU has them (HotStorage'19, section 3.2). A point is `[longest key in bytes,
+/// value in bytes, ns]`; between values times are interpolated, beyond them the next point holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatencyTable {
+    /// Store, by the value.
+    pub store_ns: Sourced<Vec<[u64; 3]>>,
+    /// Retrieve, by the buffer.
+    pub retrieve_ns: Sourced<Vec<[u64; 3]>>,
+    /// Delete.
+    pub delete_ns: Sourced<Vec<[u64; 3]>>,
+    /// Exist.
+    pub exist_ns: Sourced<Vec<[u64; 3]>>,
+    /// A group of stores as one value under a short key, by its payload: points `[bytes, ns]`. Each pair after the first
+    /// adds `key_handling_ns`.
+    pub group_store_ns: Sourced<Vec<[u64; 2]>>,
+    /// The same for a group of retrieves.
+    pub group_retrieve_ns: Sourced<Vec<[u64; 2]>>,
+    /// What the handling of one key is of a store.
+    pub key_handling_ns: Sourced<u64>,
+    /// A read of 4 KiB of blocks.
+    pub block_read_ns: Sourced<u64>,
+    /// A write of 4 KiB of blocks.
+    pub block_write_ns: Sourced<u64>,
+}
+
+/// Times of whole operations, whatever their sizes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fixed {
+    /// Store.
+    pub store_ns: Sourced<u64>,
+    /// Retrieve.
+    pub retrieve_ns: Sourced<u64>,
+    /// Delete.
+    pub delete_ns: Sourced<u64>,
+    /// Exist.
+    pub exist_ns: Sourced<u64>,
+    /// What each further operation of a group adds, unless keys are batched.
+    pub pair_ns: Sourced<u64>,
+    /// Block read.
+    pub block_read_ns: Sourced<u64>,
+    /// Block write.
+    pub block_write_ns: Sourced<u64>,
 }
 
 /// Latency and bandwidth for each direction: a request takes its latency plus its bytes at the bandwidth that
@@ -82,19 +132,30 @@ impl FourParameter {
     }
 }
 
-impl Media {
-    /// Erase time of a block, whatever the model.
-    pub const fn erase_ns(&self) -> u64 {
-        match self {
-            Self::FourParameter(m) => m.erase_ns.value,
-            Self::Nand(m) => m.erase_ns.value,
+impl LatencyTable {
+    fn check(&self) -> Result<(), ProfileError> {
+        let singles = [
+            ("media.store_ns", &self.store_ns),
+            ("media.retrieve_ns", &self.retrieve_ns),
+            ("media.delete_ns", &self.delete_ns),
+            ("media.exist_ns", &self.exist_ns),
+        ];
+        for (path, points) in singles {
+            let good = points.value.iter().any(|p| p[0] >= 255);
+            ensure(good, path, "must have a point for keys of 255 bytes")?;
         }
+        ensure(!self.group_store_ns.value.is_empty(), "media.group_store_ns", "must have a point")?;
+        ensure(!self.group_retrieve_ns.value.is_empty(), "media.group_retrieve_ns", "must have a point")
     }
+}
 
+impl Media {
     pub(super) fn check(&self) -> Result<(), ProfileError> {
         match self {
             Self::FourParameter(m) => m.check(),
             Self::Nand(m) => m.check(),
+            Self::LatencyTable(m) => m.check(),
+            Self::Fixed(_) => Ok(()),
         }
     }
 }

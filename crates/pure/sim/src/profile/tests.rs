@@ -35,7 +35,17 @@ fn complaint(result: Result<Profile, ProfileError>) -> String {
 fn shipped_profiles_parse_under_their_own_names_in_a_stable_order() {
     let names: Vec<_> =
         every().map(|(name, p)| (name == p.name).then_some(name).expect("its own name")).collect();
-    let order = ["default", "saker-low", "saker-mid", "saker-high", "cosmos-plus", "nvmevirt-970pro", "tiny"];
+    let order = [
+        "default",
+        "saker-low",
+        "saker-mid",
+        "saker-high",
+        "cosmos-plus",
+        "nvmevirt-970pro",
+        "tiny",
+        "samsung-kvssd",
+        "fixed",
+    ];
     assert_eq!(names, order);
 }
 
@@ -43,7 +53,13 @@ fn shipped_profiles_parse_under_their_own_names_in_a_stable_order() {
 fn every_number_of_a_shipped_profile_has_a_source_that_is_no_override() {
     for (name, profile) in every() {
         let rows = profile.rows();
-        assert_eq!(rows.len(), if name.starts_with("saker") { 66 } else { 68 }, "{name}");
+        let of_media = rows.iter().filter(|row| row.path.starts_with("media.")).count();
+        let expected = match profile.media {
+            Media::FourParameter(_) => 5,
+            Media::Nand(_) | Media::Fixed(_) => 7,
+            Media::LatencyTable(_) => 9,
+        };
+        assert_eq!((of_media, rows.len() - of_media), (expected, 62), "{name}");
         for row in rows {
             assert!(
                 ["paper", "public", "measured", "fitted", "default"].contains(&&*row.source),

@@ -131,8 +131,13 @@ impl Model {
 
     fn hybrid(&mut self, q: usize, name: u32, tail: usize) -> (Sqe, Vec<u8>, Status, u32) {
         let page = value(name, 4096);
-        let sqe = vendor::store_hybrid(1, &key(name), 4096 + tail as u32, StoreOptions::NONE);
         let open = self.open[q].take();
+        // The tail that is there, if it is one.
+        let rest: Vec<u8> = match &open {
+            Some(Open::Tails { bytes, .. }) => bytes.iter().copied().take(tail).collect(),
+            _ => Vec::new(),
+        };
+        let sqe = vendor::store_hybrid(1, &key(name), 4096 + tail as u32, &rest, StoreOptions::NONE);
         if tail == 0 {
             return (sqe, page, Status::INVALID_FIELD, 0);
         }

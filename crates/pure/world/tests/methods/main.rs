@@ -5,6 +5,7 @@ mod bytes;
 mod calibration;
 mod cuts;
 mod fragments;
+mod fuzz;
 mod lifecycle;
 mod policy;
 mod reads;

@@ -4,7 +4,7 @@ use crate::cells::{KEYS, key};
 use crate::history::{History, Plan, list_all, read_all};
 use crate::rig::{self, BLOCK, KV, Rig, power_on};
 use crate::tier;
-use saker_device::{Device, Snapshot, Timed};
+use saker_device::{Device, EngineKind, Snapshot, Timed};
 use saker_flash::{FaultPlan, MemMedia, PowerCut};
 use saker_medium::{PowerHistory, Ring};
 use saker_sim::{Chance, Seed};
@@ -78,8 +78,10 @@ pub struct Campaign {
     pub end: End,
     /// Every how many events of the history there is a cut.
     pub stride: u64,
-    /// Every how many cuts the recovery is cut too, at every event.
+    /// Every how many cuts the recovery is cut too.
     pub recut: u64,
+    /// Every how many events of such a recovery.
+    pub recut_stride: u64,
 }
 
 fn cut_here(
@@ -97,9 +99,9 @@ fn cut_here(
     let mut step = 0;
     let mut rig = power_on(build, media, &ring, |device| {
         step += 1;
-        if again {
+        if again && step % plan.recut_stride == 0 {
             // The second end is of either kind.
-            let end = if step % 2 == 0 { End::Cut } else { End::Killed };
+            let end = if step / plan.recut_stride % 2 == 0 { End::Cut } else { End::Killed };
             seconds.push((end, end.leaves(build, device, seed ^ step)));
         }
     });
@@ -117,11 +119,12 @@ fn cut_here(
 }
 
 /// The history must have had everything in it that a cut can hit.
-fn is_rich(s: &Snapshot) {
+fn is_rich(engine: EngineKind, s: &Snapshot) {
     let (kv, block) = (&s.namespaces[KV as usize - 1], &s.namespaces[BLOCK as usize - 1]);
     assert!(s.flash.pages_programmed >= 200, "{}", s.flash.pages_programmed);
     assert!(s.flash.segments_erased >= 10, "{}", s.flash.segments_erased);
-    assert!(kv.store.checkpoints >= 2 && kv.store.gc_segments >= 1, "{:?}", kv.store);
+    assert!(engine != EngineKind::HashStore || kv.store.checkpoints >= 2, "{:?}", kv.store);
+    assert!(kv.store.gc_segments >= 1, "{:?}", kv.store);
     assert!(kv.store.gc_records_copied >= 1, "{:?}", kv.store);
     assert!(block.store.checkpoints >= 2 && block.store.gc_segments >= 1, "{:?}", block.store);
     assert!(block.gc_blocks_copied >= 1, "{block:?}");
@@ -143,19 +146,30 @@ pub fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Ta
     tally.violations.extend(history.violations.iter().cloned());
     if tally.violations.is_empty() && operations >= RICH {
         use crate::rig::Machine;
-        is_rich(&rig.machine.snapshot());
+        is_rich(build.engine, &rig.machine.snapshot());
     }
     tally
 }
 
 fn hold(capacitor: bool, end: End, faults: FaultPlan) {
+    hold_engine(EngineKind::HashStore, 7, capacitor, end, faults);
+}
+
+/// `stride`: every how many events there is a cut in the check tier.
+fn hold_engine(engine: EngineKind, stride: u64, capacitor: bool, end: End, faults: FaultPlan) {
     for seed in 0..tier(1, 2) {
-        let plan = Campaign { end, stride: tier(7, 1), recut: tier(500, 300) };
-        let build =
-            Build { faults: FaultPlan { seed: faults.seed + seed, ..faults }, ..rig::small(capacitor, seed) };
+        let (recut, recut_stride) = if engine == EngineKind::HashStore { (500, 1) } else { (140, 40) };
+        let plan = Campaign {
+            end,
+            stride: tier(stride, 1),
+            recut: tier(recut, 300),
+            recut_stride: tier(recut_stride, 1),
+        };
+        let faults = FaultPlan { seed: faults.seed + seed, ..faults };
+        let build = Build { faults, ..rig::small_with(engine, capacitor, seed) };
         let tally = campaign(&build, seed, 1600, plan);
         println!(
-            "capacitor {capacitor}, {end:?}, seed {seed}: {} events, {} cuts, {} of recoveries, {} violations",
+            "{engine:?}, capacitor {capacitor}, {end:?}, seed {seed}: {} events, {} cuts, {} of recoveries, {} violations",
             tally.events,
             tally.cuts,
             tally.second_cuts,
@@ -205,4 +219,62 @@ fn failed_programs_lose_nothing_at_a_cut_with_a_capacitor() {
 #[test]
 fn failed_programs_lose_nothing_flushed_at_a_cut_without_a_capacitor() {
     hold(false, End::Cut, FAILING);
+}
+
+/// The same for the LSM store: cuts through its flushes, compactions, collections and manifests.
+fn hold_lsm(capacitor: bool, end: End) {
+    use saker_device::EngineKind;
+    let plan = Campaign { end, stride: tier(101, 3), recut: tier(50, 300), recut_stride: 1 };
+    let mut build = rig::roomy(capacitor, 3);
+    build.config = build.config.with_engine(EngineKind::Lsm);
+    build.engine = EngineKind::Lsm;
+    let tally = campaign(&build, 3, 1500, plan);
+    println!("lsm, capacitor {capacitor}, {end:?}: {} events, {} cuts", tally.events, tally.cuts);
+    assert_eq!(tally.violations, [""; 0], "capacitor {capacitor}, {end:?}");
+    assert!(tally.cuts > 100 && tally.second_cuts > 10, "{tally:?}");
+}
+
+#[test]
+fn lsm_with_a_capacitor() {
+    hold_lsm(true, End::Cut);
+}
+
+#[test]
+fn lsm_without_a_capacitor() {
+    hold_lsm(false, End::Cut);
+    hold_lsm(false, End::Killed);
+}
+
+/// The hash FTLs, whose tables are on flash: evictions, collections of three kinds, and recoveries are cut too.
+fn hold_ftl(engine: EngineKind, capacitor: bool) {
+    hold_engine(engine, 151, capacitor, End::Cut, FaultPlan::default());
+    if tier(false, true) {
+        hold_engine(engine, 151, capacitor, End::Killed, FaultPlan::default());
+        hold_engine(engine, 151, capacitor, End::Cut, FAILING);
+    }
+}
+
+#[test]
+fn the_original_hash_ftl_loses_nothing_at_a_cut() {
+    hold_ftl(EngineKind::HashOriginal, true);
+}
+
+#[test]
+fn the_original_hash_ftl_without_a_capacitor_loses_nothing_flushed() {
+    hold_ftl(EngineKind::HashOriginal, false);
+}
+
+#[test]
+fn the_plus_hash_ftl_loses_nothing_at_a_cut() {
+    hold_ftl(EngineKind::HashPlus, true);
+}
+
+#[test]
+fn the_plus_hash_ftl_without_a_capacitor_loses_nothing_flushed() {
+    hold_ftl(EngineKind::HashPlus, false);
+}
+
+#[test]
+fn failed_programs_under_a_hash_ftl_lose_nothing_at_a_cut() {
+    hold_engine(EngineKind::HashPlus, 151, true, End::Cut, FAILING);
 }

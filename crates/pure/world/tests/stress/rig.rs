@@ -36,14 +36,32 @@ pub fn small(capacitor: bool, seed: u64) -> Build {
     sized(capacitor, seed, 12)
 }
 
+/// The same with another engine. A hash FTL writes more streams, so it gets more and smaller superblocks; its cache holds few
+/// sections.
+pub fn small_with(engine: EngineKind, capacitor: bool, seed: u64) -> Build {
+    if engine == EngineKind::HashStore {
+        return small(capacitor, seed);
+    }
+    let mut build = of_segments(capacitor, seed, 18, 16).with_engine(engine);
+    let tuning = &mut build.config.hash_ftl;
+    tuning.cache_bytes = Some(if engine == EngineKind::HashPlus { 640 } else { 2048 });
+    tuning.grain_bytes = Some(if engine == EngineKind::HashPlus { 64 } else { 256 });
+    build.shape.geometry.oob_bytes = 64 + 1024 / tuning.grain_bytes.unwrap_or(64) * 8;
+    build
+}
+
 /// The same with room for some hundred KiB of pairs.
 pub fn roomy(capacitor: bool, seed: u64) -> Build {
     sized(capacitor, seed, 40)
 }
 
 fn sized(capacitor: bool, seed: u64, kv_segments: u32) -> Build {
+    of_segments(capacitor, seed, kv_segments, 32)
+}
+
+fn of_segments(capacitor: bool, seed: u64, kv_segments: u32, segment_pages: u32) -> Build {
     let segments = kv_segments + 12;
-    let geometry = Geometry { page_bytes: 1024, oob_bytes: 96, segment_pages: 32, segments };
+    let geometry = Geometry { page_bytes: 1024, oob_bytes: 96, segment_pages, segments };
     let namespaces = vec![
         NamespaceConfig::kv(KV, &geometry, kv_segments, seed),
         NamespaceConfig::block(BLOCK, &geometry, 12, capacitor, BLOCK_BYTES),
@@ -85,7 +103,11 @@ pub fn value_bytes_max(build: &Build) -> u32 {
 
 /// Host memory and BAR, small because thousands are made.
 fn attachment() -> Attachment {
-    Attachment::new(DmaSpace::with_placement(160, 96, Placement::At(0)), 4)
+    attachment_of(160)
+}
+
+fn attachment_of(pages: u32) -> Attachment {
+    Attachment::new(DmaSpace::with_placement(pages, 96, Placement::At(0)), 4)
 }
 
 /// A device that the tests can look into, whatever time it keeps.
@@ -159,7 +181,15 @@ pub struct Rig<D> {
 impl<D: Machine> Rig<D> {
     /// A new device of that build.
     pub fn new(build: &Build) -> Self {
-        let host = attachment();
+        Self::on(build, attachment())
+    }
+
+    /// The same with so many pages of host memory.
+    pub fn with_pages(build: &Build, pages: u32) -> Self {
+        Self::on(build, attachment_of(pages))
+    }
+
+    fn on(build: &Build, host: Attachment) -> Self {
         Self::over(D::build(build, host.clone()), &host)
     }
 

@@ -7,6 +7,7 @@ pub mod fig3;
 pub mod fig8;
 pub mod fig9;
 mod oracle;
+pub mod packing;
 mod sweep;
 pub mod threshold;
 

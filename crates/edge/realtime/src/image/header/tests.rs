@@ -124,7 +124,7 @@ fn fields_that_make_no_sense_are_faults() {
     bad(|w| w.profile[3] = 0xff);
     bad(|w| w.data_at = 0.into());
     bad(|w| w.checksum = 2.into());
-    bad(|w| w.streams = 4.into());
+    bad(|w| w.streams = 7.into());
     bad(|w| w.shards = 0.into());
 }
 

@@ -58,7 +58,9 @@ impl HashStore {
         if bytes > self.group_bytes_max() {
             return Step::Done(Err(GroupError::TooLong));
         }
-        let step = if source.only_writes() && self.has_credit_for(bytes, m) {
+        // A record longer than any before lets segments end earlier, so its store looks at the capacity.
+        let is_known = record_bytes(0, bytes) <= self.record_bytes_max;
+        let step = if source.only_writes() && is_known && self.has_credit_for(bytes, m) {
             self.land_group(source, answers, m, w)
         } else {
             self.stage_group(source, answers, m, w)
@@ -89,7 +91,6 @@ impl HashStore {
         if let Err(stall) = self.log.room(m, Stream::User, record, FOR_PAIRS) {
             return Step::Blocked(stall);
         }
-        self.note_record_bytes(record);
         let writer = self.log.begin(m, Stream::User, record);
         let landed = if self.log.chunk_mut(m, &writer, 0).len() == record as usize {
             self.land_in_place(source, &writer, m, w)
@@ -217,8 +218,7 @@ impl HashStore {
             return Step::Done(Ok(()));
         }
         let bytes = record_bytes(0, source.bytes());
-        self.note_record_bytes(bytes);
-        if let Err(refused) = ready!(self.admit_group(m)) {
+        if let Err(refused) = ready!(self.admit_group(bytes, m)) {
             return Step::Done(Err(refused));
         }
         if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_PAIRS) {
@@ -229,6 +229,7 @@ impl HashStore {
         self.put_record(source, record, &writer, m);
         let spot = writer.spot();
         self.log.commit(m, writer);
+        self.note_record_bytes(bytes);
         self.apply(spot, answers, m, w);
         Step::Done(Ok(()))
     }
@@ -254,8 +255,9 @@ impl HashStore {
         self.plan.members.iter().filter(reads).filter_map(|p| self.index.get(p.place?))
     }
 
-    /// Whether what the group stores fits, given what it replaces. It is admitted or refused as a whole.
-    fn admit_group<M: Medium, E>(&mut self, m: &M) -> Step<Result<(), GroupError<E>>> {
+    /// Whether what the group stores fits, given what it replaces and that its record has `record` bytes. It is admitted
+    /// or refused as a whole.
+    fn admit_group<M: Medium, E>(&mut self, record: u32, m: &M) -> Step<Result<(), GroupError<E>>> {
         self.credit.end();
         let stored = self.plan.members.iter().filter(|p| p.role == Role::Pair);
         let (mut new, mut old, mut added) = (0, 0, 0);
@@ -266,9 +268,11 @@ impl HashStore {
             added += u64::from(replaced.is_none());
         }
         // As it is after the group.
-        let capacity = self.capacity_for(self.pairs_at_most() + added, self.record_bytes_max, m);
+        let longest = self.record_bytes_max.max(record);
+        let capacity = self.capacity_for(self.pairs_at_most() + added, longest, m);
         let live = self.log.live_bytes();
-        if new <= old || live + new - old <= capacity {
+        let never_takes_room = new <= old && longest == self.record_bytes_max;
+        if never_takes_room || live + new - old <= capacity {
             return Step::Done(Ok(()));
         }
         if live - old - self.log.tombstone_bytes() + new <= capacity {

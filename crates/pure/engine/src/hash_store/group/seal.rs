@@ -12,7 +12,7 @@
 //! The sum lets a member be read without the rest of its record, whose CRC32C recovery and collections check as well. It
 //! takes one multiplication for eight bytes: a checksum of general use takes longer for a small pair than all else.
 
-use super::super::HashStore;
+use super::super::view::Records;
 use saker_log::{Bytes, Spot};
 use saker_medium::Medium;
 
@@ -112,13 +112,13 @@ impl Seal {
 /// Both words of a member lie in its first so many bytes.
 const HEAD_BYTES: usize = 512;
 
-impl HashStore {
+impl Records<'_> {
     /// Reads the words of the member at `spot`, which ends before `bytes` bytes. `None` if there is none.
-    pub(in super::super) fn seal_at<M: Medium>(&self, spot: Spot, bytes: u32, m: &M) -> Option<Seal> {
+    pub(crate) fn seal_at<M: Medium>(&self, spot: Spot, bytes: u32, m: &M) -> Option<Seal> {
         let word = |at: u32| {
             let mut word = [0; 4];
             let fits = at + WORD_BYTES <= bytes;
-            (fits && Bytes::new(spot, bytes).copy_to(&self.log, m, at, &mut word) == 4)
+            (fits && Bytes::new(spot, bytes).copy_to(self.log, m, at, &mut word) == 4)
                 .then_some(u32::from_le_bytes(word))
         };
         let key = word(0)?;
@@ -138,12 +138,12 @@ impl HashStore {
     }
 
     /// Whether the resident member at `spot` is as it came.
-    pub(in super::super) fn is_intact<M: Medium>(&self, spot: Spot, seal: &Seal, m: &M) -> bool {
+    pub(crate) fn is_intact<M: Medium>(&self, spot: Spot, seal: &Seal, m: &M) -> bool {
         let bytes = seal.bytes();
         let range = Bytes::new(spot, bytes);
         let mut head = [0; HEAD_BYTES];
         let head = &mut head[..(bytes as usize).min(HEAD_BYTES)];
-        if range.copy_to(&self.log, m, 0, head) < head.len() {
+        if range.copy_to(self.log, m, 0, head) < head.len() {
             return false;
         }
         seal.plain(head);
@@ -152,7 +152,7 @@ impl HashStore {
         let mut block = [0; HEAD_BYTES];
         while at < bytes {
             let block = &mut block[..((bytes - at) as usize).min(HEAD_BYTES)];
-            if range.copy_to(&self.log, m, at, block) < block.len() {
+            if range.copy_to(self.log, m, at, block) < block.len() {
                 return false;
             }
             sum = sum.bytes(block);

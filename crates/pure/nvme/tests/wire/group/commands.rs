@@ -11,13 +11,16 @@ fn id() -> Key {
     Key::new(b"identification16").unwrap()
 }
 
-fn all() -> [GroupCommand; 5] {
+fn all() -> [GroupCommand; 8] {
     [
         GroupCommand::OneWay { id: None, form: Form::All(Op::Store), bytes: 608 },
         GroupCommand::OneWay { id: Some(id()), form: Form::Mixed, bytes: 40 },
         GroupCommand::BothWays { form: Form::All(Op::Retrieve), bytes: 44, buffer_bytes: 4096 },
         GroupCommand::Results { id: Key::new(b"x").unwrap(), buffer_bytes: 8192 },
         GroupCommand::Prefetch { id: id(), bytes: 100 },
+        GroupCommand::Vector { pages: false, bytes: 56 },
+        GroupCommand::Vector { pages: true, bytes: 80 },
+        GroupCommand::Bulk { bytes: 3196 },
     ]
 }
 
@@ -47,6 +50,8 @@ fn opcodes_tell_the_direction() {
         (opcode::GROUP_BOTH_WAYS, Direction::Bidirectional),
         (opcode::GROUP_RESULTS, Direction::ControllerToHost),
         (opcode::GROUP_PREFETCH, Direction::HostToController),
+        (opcode::GROUP_VECTOR, Direction::HostToController),
+        (opcode::BULK_PUT, Direction::HostToController),
     ];
     for (opcode, direction) in expected {
         assert_eq!(Direction::of(opcode), direction);
@@ -83,4 +88,18 @@ fn refused_entries() {
     results.cdw11 = U32::new(0);
     assert_eq!(GroupCommand::decode(&results), Err(Status::INVALID_FIELD));
     assert_eq!(GroupCommand::decode(&Sqe::new(1, 1)), Err(Status::INVALID_OPCODE));
+}
+
+#[test]
+fn comparators_have_no_name_and_few_flags() {
+    let vector = GroupCommand::Vector { pages: true, bytes: 80 }.encode(1);
+    let bulk = GroupCommand::Bulk { bytes: 80 }.encode(1);
+    assert_eq!((vector.opcode, vector.cdw12.get()), (0xD1, 1));
+    assert_eq!((bulk.opcode, bulk.cdw12.get()), (0xD5, 0));
+    let flags = |sqe: Sqe, flags: u32| GroupCommand::decode(&Sqe { cdw12: U32::new(flags), ..sqe });
+    assert_eq!(flags(vector, 2), Err(Status::INVALID_FIELD));
+    assert_eq!(flags(bulk, 1), Err(Status::INVALID_FIELD));
+    for sqe in [vector, bulk] {
+        assert_eq!(GroupCommand::decode(&sqe.with_key(&id())), Err(Status::INVALID_FIELD));
+    }
 }

@@ -1,47 +1,123 @@
-//! Mutated payloads: the parser neither panics nor accepts what is not a payload, and every payload has one spelling.
+//! Mutated payloads: the parsers neither panic nor accept what is not a payload, and every payload has one spelling.
+//!
+//! Inputs are bred from `corpus.txt`: what shows something new (another error, more entries before it) joins them for the
+//! rest of the run. The corpus itself is replayed with its outcomes in every run; `write_corpus` makes it anew.
 
 use super::{pack, unpack};
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use saker_nvme::group::results::ResultsReader;
-use saker_nvme::group::{Form, Op, parse};
+use saker_nvme::group::{Form, Op, PairAddress, parse, parse_vector, write_vector};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
-/// Mutants tried in the check tier; the soak tier tries these many for each of its rounds.
+/// Mutants tried in the check tier, and how many times as many in the soak tier: more than ten minutes on one core.
 const MUTANTS: u64 = 200_000;
+const SOAK_ROUNDS: u64 = 12_000;
+/// Inputs that are bred from.
+const POPULATION_MAX: usize = 2000;
+const INPUT_BYTES_MAX: usize = 4096;
 
 #[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
 fn rounds() -> u64 {
-    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { 6000 } else { 1 }
+    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { SOAK_ROUNDS } else { 1 }
 }
 
-/// Payloads to begin with, one of each form.
-fn corpus() -> Vec<(Form, Vec<u8>)> {
+/// What reads the bytes: a payload of a form, or a vector of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reader {
+    Payload(u8),
+    Vector,
+}
+
+const READERS: [Reader; 6] = [
+    Reader::Payload(1),
+    Reader::Payload(2),
+    Reader::Payload(3),
+    Reader::Payload(4),
+    Reader::Payload(5),
+    Reader::Vector,
+];
+
+/// How the bytes were taken: entries seen, and the error with its place.
+type Taken = (u32, Option<(String, u32)>);
+
+/// Reads and checks what must hold for all bytes.
+fn take(reader: Reader, bytes: &[u8]) -> Taken {
+    // Whatever comes back from a device is read the same way.
+    assert!(ResultsReader::new(bytes).into_iter().flatten().count() <= bytes.len());
+    let wrong = |m: saker_nvme::group::Malformed| {
+        assert!(m.at as usize <= bytes.len() && !m.status().is_success());
+        (format!("{:?}", m.reason), m.at)
+    };
+    let Reader::Payload(form) = reader else {
+        let read = parse_vector(bytes);
+        if let Ok(pairs) = &read {
+            assert_eq!(write_vector(pairs), bytes, "two spellings of one vector");
+        }
+        return read.map_or_else(|m| (0, Some(wrong(m))), |pairs| (pairs.len() as u32, None));
+    };
+    let form = Form::from_number(form).unwrap();
+    let mut seen = 0;
+    let read = parse(form, bytes, |e| {
+        assert!(e.key.end as usize <= bytes.len() && !e.key.is_empty());
+        assert!(e.value.end as usize <= bytes.len() && e.value.start <= e.value.end);
+        seen += 1;
+    });
+    if read.is_ok() {
+        assert_eq!(pack(form, &unpack(form, bytes)), bytes, "two spellings of one group");
+    }
+    (seen, read.err().map(wrong))
+}
+
+/// Payloads to begin with, one of each form, and a vector.
+fn seeds() -> Vec<(Reader, Vec<u8>)> {
     let key = |n: u8| vec![n; usize::from(n) % 40 + 1];
-    let of = |form: Form, op: fn(u8) -> Op| {
+    let of = |number: u8, op: fn(u8) -> Op| {
         let entry =
             |n: u8| (op(n), key(n), if op(n) == Op::Store { vec![n; usize::from(n) * 3] } else { vec![] });
-        (form, pack(form, &(0..9).map(entry).collect::<Vec<_>>()))
+        let form = Form::from_number(number).unwrap();
+        (Reader::Payload(number), pack(form, &(0..9).map(entry).collect::<Vec<_>>()))
+    };
+    let pair = |n: u32| PairAddress {
+        key_address: u64::from(n) << 30,
+        value_address: u64::MAX - u64::from(n),
+        key_bytes: n + 1,
+        value_bytes: n * 100,
     };
     vec![
-        of(Form::All(Op::Store), |_| Op::Store),
-        of(Form::All(Op::Retrieve), |_| Op::Retrieve),
-        of(Form::All(Op::Delete), |_| Op::Delete),
-        of(Form::All(Op::Exist), |_| Op::Exist),
-        of(Form::Mixed, |n| Op::from_number(u32::from(n) % 4 + 1).unwrap()),
+        of(1, |_| Op::Store),
+        of(2, |_| Op::Retrieve),
+        of(3, |_| Op::Delete),
+        of(4, |_| Op::Exist),
+        of(5, |n| Op::from_number(u32::from(n) % 4 + 1).unwrap()),
+        (Reader::Vector, write_vector(&(0..5).map(pair).collect::<Vec<_>>())),
     ]
 }
 
 /// Numbers that parsers get wrong.
 const EDGES: [u32; 10] = [0, 1, 3, 4, 255, 256, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFC, 0xFFFF_FFFF];
 
-fn mutate(bytes: &mut Vec<u8>, rng: &mut TestRng) {
+fn mutate(bytes: &mut Vec<u8>, other: &[u8], rng: &mut TestRng) {
     let at = rng.next_u32() as usize % (bytes.len() + 1);
-    match rng.next_u32() % 6 {
+    match rng.next_u32() % 8 {
         0 => bytes.truncate(at),
         1 => bytes.insert(at, rng.next_u32() as u8),
         2 if at < bytes.len() => bytes[at] ^= 1 << (rng.next_u32() % 8),
         3 if at < bytes.len() => drop(bytes.remove(at)),
         4 => bytes.resize(bytes.len() + rng.next_u32() as usize % 16, 0),
+        5 => {
+            let from = rng.next_u32() as usize % (other.len() + 1);
+            bytes.truncate(at / 4 * 4);
+            bytes.extend_from_slice(&other[from / 4 * 4..]);
+        }
+        6 => {
+            let at = at / 4 * 4;
+            if let Some(word) = bytes.get_mut(at..at + 4) {
+                let near = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+                word.copy_from_slice(&near.wrapping_add(rng.next_u32() % 9).wrapping_sub(4).to_le_bytes());
+            }
+        }
         _ => {
             let at = at / 4 * 4;
             let edge = EDGES[rng.next_u32() as usize % EDGES.len()];
@@ -50,25 +126,94 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut TestRng) {
             }
         }
     }
+    bytes.truncate(INPUT_BYTES_MAX);
+}
+
+/// What tells outcomes apart: the reader, the error, and about how far it got.
+type Novelty = (Reader, Option<String>, u32);
+
+fn novelty(reader: Reader, (seen, error): &Taken) -> Novelty {
+    (reader, error.as_ref().map(|(reason, _)| reason.clone()), u32::BITS - seen.leading_zeros())
+}
+
+/// Breeds `mutants` inputs; returns the first of each kind, and how many were accepted.
+fn breed(begin: &[(Reader, Vec<u8>)], mutants: u64) -> (BTreeMap<Novelty, Vec<u8>>, u64) {
+    let mut rng = TestRng::from_seed(RngAlgorithm::XorShift, &[7; 16]);
+    let (mut found, mut accepted) = (BTreeMap::new(), 0);
+    let mut population = begin.to_vec();
+    for (reader, bytes) in begin {
+        found.entry(novelty(*reader, &take(*reader, bytes))).or_insert_with(|| bytes.clone());
+    }
+    for n in 0..mutants {
+        let pick = |rng: &mut TestRng, from: &[(Reader, Vec<u8>)]| rng.next_u32() as usize % from.len();
+        let (reader, mut bytes) = population[pick(&mut rng, &population)].clone();
+        let reader = if n % 7 == 0 { READERS[n as usize / 7 % READERS.len()] } else { reader };
+        for _ in 0..=rng.next_u32() % 3 {
+            let other = pick(&mut rng, &population);
+            mutate(&mut bytes, &population[other].1, &mut rng);
+        }
+        let taken = take(reader, &bytes);
+        accepted += u64::from(taken.1.is_none());
+        let kind = novelty(reader, &taken);
+        if !found.contains_key(&kind) && population.len() < POPULATION_MAX {
+            population.push((reader, bytes.clone()));
+            found.insert(kind, bytes);
+        }
+    }
+    (found, accepted)
+}
+
+fn line(reader: Reader, bytes: &[u8]) -> String {
+    let name = match reader {
+        Reader::Payload(form) => form.to_string(),
+        Reader::Vector => "vector".to_owned(),
+    };
+    let (seen, error) = take(reader, bytes);
+    let outcome = error.map_or_else(|| "good".to_owned(), |(reason, at)| format!("{reason}@{at}"));
+    let mut line = format!("{name} {seen} {outcome} ");
+    bytes.iter().for_each(|b| write!(line, "{b:02x}").unwrap());
+    line
+}
+
+fn read_line(line: &str) -> (Reader, Vec<u8>) {
+    let mut words = line.split(' ');
+    let name = words.next().unwrap();
+    let reader = name.parse().map_or(Reader::Vector, Reader::Payload);
+    let hex = words.nth(2).unwrap_or_default();
+    let byte = |n: usize| u8::from_str_radix(&hex[n..n + 2], 16).unwrap();
+    (reader, (0..hex.len()).step_by(2).map(byte).collect())
+}
+
+fn corpus() -> Vec<(Reader, Vec<u8>)> {
+    include_str!("corpus.txt").lines().map(read_line).collect()
+}
+
+#[test]
+fn the_corpus_is_taken_as_it_says() {
+    let lines: Vec<&str> = include_str!("corpus.txt").lines().collect();
+    assert!(lines.len() >= 60, "a corpus of {}", lines.len());
+    for text in lines {
+        let (reader, bytes) = read_line(text);
+        assert_eq!(line(reader, &bytes), text);
+    }
 }
 
 #[test]
 fn mutants_are_refused_or_are_payloads() {
-    let corpus = corpus();
-    let mut rng = TestRng::from_seed(RngAlgorithm::XorShift, &[7; 16]);
-    let mut accepted = 0_u64;
-    for n in 0..MUTANTS * rounds() {
-        let (form, mut bytes) = corpus[n as usize % corpus.len()].clone();
-        let form = if n % 7 == 0 { Form::from_number((n % 5) as u8 + 1).unwrap() } else { form };
-        for _ in 0..=rng.next_u32() % 3 {
-            mutate(&mut bytes, &mut rng);
-        }
-        if parse(form, &bytes, |e| assert!(e.key.end as usize <= bytes.len() && !e.key.is_empty())).is_ok() {
-            assert_eq!(pack(form, &unpack(form, &bytes)), bytes, "two spellings of one group");
-            accepted += 1;
-        }
-        // Whatever comes back from a device is read the same way.
-        assert!(ResultsReader::new(&bytes).into_iter().flatten().count() <= bytes.len());
-    }
+    let (found, accepted) = breed(&corpus(), MUTANTS * rounds());
+    println!("{} mutants, {accepted} accepted, {} kinds", MUTANTS * rounds(), found.len());
     assert!(accepted > MUTANTS / 100, "the mutants must not all be nonsense: {accepted}");
+    for reason in ["Empty", "Truncated", "Trailing", "KeySize", "Padding", "Type"] {
+        assert!(found.keys().any(|(_, error, _)| error.as_deref() == Some(reason)), "never {reason}");
+    }
+}
+
+/// `cargo test -p saker-nvme --test wire -- --ignored write_corpus --nocapture | grep -E '^(vector|[1-5]) '`
+#[test]
+#[ignore = "prints a new corpus"]
+fn write_corpus() {
+    let (found, _) = breed(&seeds(), 10 * MUTANTS);
+    for ((reader, ..), bytes) in found.iter().filter(|(_, bytes)| bytes.len() <= 400) {
+        println!("{}", line(*reader, bytes));
+    }
 }

@@ -2,11 +2,12 @@
 //! reported is there wholly or not at all, the same for all operations of a group.
 
 use super::{pack, small};
-use crate::cells::{Cell, KEYS, all, content, key};
+use crate::cells::{self, Cell, KEYS, all, content};
 use crate::rig::{Machine, Rig, power_on};
 use crate::tier;
 use saker_flash::{FaultPlan, MemMedia, PowerCut};
 use saker_host::{Ticket, Turn};
+use saker_long_keys::NarrowDigest;
 use saker_medium::PowerHistory;
 use saker_nvme::Status;
 use saker_nvme::group::results::ResultsReader;
@@ -20,6 +21,15 @@ type Timed = Rig<Clocked<MemMedia>>;
 struct Flight {
     ticket: Ticket,
     ops: Vec<(Op, usize, usize)>,
+}
+
+/// Every third key is too long for the engine: 17 to 50 bytes.
+fn key(cell: usize) -> Vec<u8> {
+    let mut key = cells::key(cell);
+    if cell % 3 == 1 {
+        key.resize(17 + cell % 34, b'+');
+    }
+    key
 }
 
 struct Run {
@@ -134,15 +144,19 @@ fn check(run: &Run, rig: &mut Timed) {
 }
 
 fn get(rig: &mut Timed, key: &[u8]) -> Option<Vec<u8>> {
-    let key = saker_nvme::Key::new(key).expect("1 to 16 bytes");
-    let ticket = rig.kv.retrieve(&key, 4096).expect("room");
+    let ticket = match saker_nvme::Key::new(key) {
+        Ok(key) => rig.kv.retrieve(&key, 4096),
+        Err(_) => rig.kv.retrieve_indirect(key, 4096),
+    };
+    let ticket = ticket.expect("room");
     let (status, _, _, data) = super::end(rig, ticket);
     assert!(status.is_success() || status.is(Status::KEY_DOES_NOT_EXIST), "{status}");
     status.is_success().then_some(data)
 }
 
-fn campaign(capacitor: bool, seed: u64, faults: FaultPlan) {
-    let build = Build { faults: FaultPlan { seed, ..faults }, ..small(capacitor, seed) };
+fn campaign(capacitor: bool, seed: u64, faults: FaultPlan, digest_bits: u32) {
+    let mut build = Build { faults: FaultPlan { seed, ..faults }, ..small(capacitor, seed) };
+    build.config.long_key_digest = NarrowDigest { bits: digest_bits };
     let (mut rig, mut run) = (Timed::new(&build), Run::new(seed));
     let (mut cuts, mut in_flight) = (0, 0);
     let mut groups = 0;
@@ -185,16 +199,23 @@ fn campaign(capacitor: bool, seed: u64, faults: FaultPlan) {
 
 #[test]
 fn with_a_capacitor() {
-    (0..tier(1, 10)).for_each(|seed| campaign(true, seed, FaultPlan::default()));
+    (0..tier(1, 10)).for_each(|seed| campaign(true, seed, FaultPlan::default(), 128));
 }
 
 #[test]
 fn without_a_capacitor_when_killed() {
-    (20..20 + tier(1, 10)).for_each(|seed| campaign(false, seed, FaultPlan::default()));
+    (20..20 + tier(1, 10)).for_each(|seed| campaign(false, seed, FaultPlan::default(), 128));
 }
 
 #[test]
 fn with_failing_programs() {
     let faults = FaultPlan { program: Chance::one_in(50), ..FaultPlan::default() };
-    (40..40 + tier(1, 10)).for_each(|seed| campaign(true, seed, faults));
+    (40..40 + tier(1, 10)).for_each(|seed| campaign(true, seed, faults, 128));
+}
+
+/// All long keys share two envelopes: groups in flight change the same one.
+#[test]
+fn with_long_keys_that_collide() {
+    let faults = FaultPlan { program: Chance::one_in(100), ..FaultPlan::default() };
+    (60..60 + tier(1, 10)).for_each(|seed| campaign(true, seed, faults, 1));
 }

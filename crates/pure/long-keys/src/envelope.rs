@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use super::digest::is_enveloped;
+use crate::digest::{KeyDigest, device_key, is_enveloped};
 
 const MAGIC: [u8; 4] = *b"SKLK";
 const VERSION: u8 = 1;
@@ -187,4 +187,46 @@ pub fn write(pairs: &[(&[u8], &[u8])], into: &mut Vec<u8>) -> Result<(), Envelop
         into.extend_from_slice(value);
     }
     Ok(())
+}
+
+/// Whether all entries have the digest of the device key `at`: an envelope that was copied to another one is as wrong as a
+/// torn one.
+///
+/// # Errors
+/// [`EnvelopeError::Digest`].
+pub fn check_digests(entries: &[Entry<'_>], at: &[u8], digest: &impl KeyDigest) -> Result<(), EnvelopeError> {
+    let belongs = |entry: &Entry<'_>| device_key(entry.key, digest) == *at;
+    if entries.iter().all(belongs) { Ok(()) } else { Err(EnvelopeError::Digest) }
+}
+
+/// The place of `key` among `entries`, which ascend.
+///
+/// # Errors
+/// Where it would be.
+pub fn position(entries: &[Entry<'_>], key: &[u8]) -> Result<usize, usize> {
+    entries.binary_search_by(|entry| entry.key.cmp(key))
+}
+
+/// Replaces `into` by the envelope of `entries` with the pair at `place` replaced by `pair`, or added, or left out. `None`
+/// if a value that stays is not among `bytes`, the envelope's beginning.
+pub fn rewrite(
+    bytes: &[u8],
+    entries: &[Entry<'_>],
+    place: Result<usize, usize>,
+    pair: Option<(&[u8], &[u8])>,
+    into: &mut Vec<u8>,
+) -> Option<Result<(), EnvelopeError>> {
+    let (before, after) = match place {
+        Ok(at) => (&entries[..at], &entries[at + 1..]),
+        Err(at) => entries.split_at(at),
+    };
+    let mut pairs = Vec::with_capacity(entries.len() + 1);
+    for entry in before {
+        pairs.push((entry.key, bytes.get(entry.value.clone())?));
+    }
+    pairs.extend(pair);
+    for entry in after {
+        pairs.push((entry.key, bytes.get(entry.value.clone())?));
+    }
+    Some(write(&pairs, into))
 }

@@ -1,0 +1,63 @@
+//! `saker conform`
+
+use clap::Args;
+use saker_conform::{Finding, Report};
+use serde_json::json;
+
+use crate::context::{Context, Exit};
+use crate::error::CliError;
+
+/// Arguments of `saker conform`.
+#[derive(Args, Clone, Debug, Default)]
+#[command(after_help = "\
+A verdict for each clause of the Key Value Command Set Specification: pass, FAIL, open where the specification leaves a \
+choice, skipped where it cannot be examined. The exit code is 1 when a clause fails. Pairs are stored and deleted under \
+keys that are free; other pairs are left alone.
+
+Examples:
+  saker conform mem:
+  saker conform tcp://127.0.0.1:4420/NQN --json
+  saker conform /dev/ng0n1")]
+pub struct ConformArgs {
+    /// The device; otherwise --device or SAKER_DEVICE
+    #[arg(value_name = "URL")]
+    pub url: Option<String>,
+}
+
+/// Examines a device.
+///
+/// # Errors
+/// Those of opening; `Failed` if the device stops answering.
+pub fn run(args: &ConformArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
+    let url = args.url.clone().map_or_else(|| cx.device(), Ok)?;
+    let (backend, mut printed) = (cx.backend, Ok(()));
+    let report = backend.conform(&url, &mut |finding| {
+        if !cx.global.json && printed.is_ok() {
+            printed = cx.print(line(finding));
+        }
+    })?;
+    printed?;
+    if cx.global.json {
+        let body = json!({
+            "device": url, "conforms": report.is_conforming(), "passed": report.count("pass"),
+            "failed": report.count("FAIL"), "open": report.count("open"), "skipped": report.count("skipped"),
+            "findings": report.findings,
+        });
+        cx.document("saker.conform.v1", &body)?;
+    } else {
+        cx.print(summary(&report))?;
+    }
+    Ok(if report.is_conforming() { Exit::Good } else { Exit::No })
+}
+
+fn line(finding: &Finding) -> String {
+    let Finding { id, source, says, verdict } = finding;
+    let detail = if verdict.detail().is_empty() { String::new() } else { format!(": {}", verdict.detail()) };
+    format!("{:<8}{id:<22}{source:<20}{says}{detail}\n", verdict.word())
+}
+
+fn summary(report: &Report) -> String {
+    let count = |word| report.count(word);
+    let (passed, failed) = (count("pass"), count("FAIL"));
+    format!("{passed} passed, {failed} failed, {} open, {} skipped\n", count("open"), count("skipped"))
+}

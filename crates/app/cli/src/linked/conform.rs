@@ -1,0 +1,14 @@
+//! The conformance suite on a device.
+
+use saker_conform::{Finding, OpenedSubject, Report, run};
+
+use super::opened;
+use crate::error::CliError;
+
+pub(super) fn conform(url: &str, heard: &mut dyn FnMut(&Finding)) -> Result<Report, CliError> {
+    let mut subject = OpenedSubject::open(url).map_err(|error| opened::refused(&error))?;
+    let report = run(&mut subject, heard)
+        .map_err(|broken| CliError::failed(broken.to_string(), "see whether the device still works"))?;
+    subject.close().map_err(|error| opened::failed(&error))?;
+    Ok(report)
+}

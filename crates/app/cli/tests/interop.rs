@@ -1,0 +1,72 @@
+//! Stock Linux kernels against `saker serve`, in QEMU: `interop/run`, a test for each kernel.
+//!
+//! Tests that cannot run here are counted as ignored, unless the variable `SAKER_INTEROP` is `require`. libtest decides
+//! before a test runs whether it is ignored; so this program speaks its language without it.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// Kernels: name of the test, Debian's meta package, and whether `require` requires it.
+const KERNELS: [(&str, &str, bool); 2] =
+    [("linux_6_1", "linux-image-cloud-amd64", true), ("linux_6_12", "linux-image-6.12-cloud-amd64", false)];
+
+/// Exit code of `interop/run` where something is missing.
+const SKIPPED: i32 = 77;
+
+enum Verdict {
+    Passed,
+    Ignored(String),
+    Failed(String),
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--list") {
+        KERNELS.iter().for_each(|(name, ..)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
+    let chosen: Vec<_> = KERNELS
+        .iter()
+        .filter(|(name, ..)| filter.is_none_or(|filter| name.contains(filter.as_str())))
+        .collect();
+    println!("\nrunning {} tests", chosen.len());
+    let is_required = std::env::var("SAKER_INTEROP").is_ok_and(|value| value == "require");
+    let (mut passed, mut failed, mut ignored) = (0, 0, 0);
+    for (name, package, gates) in chosen {
+        match run(package, is_required && *gates) {
+            Verdict::Passed => {
+                passed += 1;
+                println!("test {name} ... ok");
+            }
+            Verdict::Ignored(why) => {
+                ignored += 1;
+                println!("test {name} ... ignored, {why}");
+            }
+            Verdict::Failed(output) => {
+                failed += 1;
+                println!("{output}\ntest {name} ... FAILED");
+            }
+        }
+    }
+    let verdict = if failed == 0 { "ok" } else { "FAILED" };
+    println!(
+        "\ntest result: {verdict}. {passed} passed; {failed} failed; {ignored} ignored; 0 measured; 0 filtered out\n"
+    );
+    ExitCode::from(u8::from(failed > 0) * 101)
+}
+
+fn run(package: &str, is_required: bool) -> Verdict {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../interop/run");
+    let output = match Command::new(script).args([env!("CARGO_BIN_EXE_saker"), package]).output() {
+        Ok(output) => output,
+        Err(error) => return Verdict::Failed(format!("interop/run: {error}")),
+    };
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    match output.status.code() {
+        Some(0) if said.contains("interop: passed on") => Verdict::Passed,
+        Some(SKIPPED) if !is_required => Verdict::Ignored(said.lines().last().unwrap_or_default().to_owned()),
+        _ => Verdict::Failed(said),
+    }
+}

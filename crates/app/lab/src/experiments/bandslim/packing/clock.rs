@@ -1,0 +1,150 @@
+//! Times of stores that go one after the other: the transfer as the device takes it without NAND, the copies, and waiting
+//! while every entry of the page buffer is full or being programmed.
+
+use crate::error::LabError;
+use crate::report::Point;
+use crate::rig::{Cell, add_metrics, stores};
+use saker_flash::packing::{Arrival, BufferShape};
+use saker_host::Method;
+use saker_sim::profile::{Media, Profile};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Stores that are measured for each kind of transfer: equal ones take equal times.
+const MEASURED: u64 = 20;
+const UNIT_BYTES: u32 = 4096;
+
+/// What things take.
+#[derive(Clone, Debug)]
+pub struct Times {
+    /// Of a piggybacked value by its commands, of others by their memory pages; in nanoseconds.
+    piggybacked: BTreeMap<u64, f64>,
+    dma: BTreeMap<u64, f64>,
+    /// Picoseconds to copy a byte.
+    pub copy_byte_ps: u64,
+    /// Nanoseconds to program a page, its transfer to the die included.
+    pub program_ns: f64,
+    /// Dies that work at once.
+    pub dies: u32,
+}
+
+fn class(value: Arrival) -> u64 {
+    match value {
+        Arrival::Piggybacked(bytes) => super::super::piggyback_commands(u64::from(bytes)),
+        Arrival::Dma(bytes) => u64::from(bytes.div_ceil(UNIT_BYTES)),
+    }
+}
+
+impl Times {
+    /// Measures the transfers of some values on a profile.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    pub fn measure(profile: &Profile, seed: u64, values: &[Arrival]) -> Result<Self, LabError> {
+        let Media::Nand(nand) = &profile.media else { unreachable!("the plan names a profile of NAND") };
+        let channel = nand.channel_bandwidth_bytes_per_s.value as f64;
+        let page_bytes = f64::from(profile.geometry.page_bytes.value);
+        let mut times = Self {
+            piggybacked: BTreeMap::new(),
+            dma: BTreeMap::new(),
+            copy_byte_ps: profile.firmware.cpu.copy_byte_ps.value,
+            program_ns: nand.program_ns.value as f64 + page_bytes * 1e9 / channel,
+            dies: profile.geometry.channels.value * profile.geometry.ways_per_channel.value,
+        };
+        for value in values {
+            let known = match value {
+                Arrival::Piggybacked(_) => &mut times.piggybacked,
+                Arrival::Dma(_) => &mut times.dma,
+            };
+            if let std::collections::btree_map::Entry::Vacant(free) = known.entry(class(*value)) {
+                free.insert(transfer_ns(profile, seed, *value)?);
+            }
+        }
+        Ok(times)
+    }
+
+    /// Nanoseconds of a transfer.
+    pub fn transfer_ns(&self, value: Arrival) -> f64 {
+        let known = match value {
+            Arrival::Piggybacked(_) => &self.piggybacked,
+            Arrival::Dma(_) => &self.dma,
+        };
+        *known.get(&class(value)).expect("every kind of the workload was measured")
+    }
+
+    /// Picoseconds of a page when all dies work.
+    pub fn page_ps(&self) -> u64 {
+        (self.program_ns * 1000.0 / f64::from(self.dies)) as u64
+    }
+
+    /// The same with programs one after the other.
+    pub fn serial(&self) -> Self {
+        Self { dies: 1, ..self.clone() }
+    }
+}
+
+fn transfer_ns(profile: &Profile, seed: u64, value: Arrival) -> Result<f64, LabError> {
+    let (method, bytes) = match value {
+        Arrival::Piggybacked(bytes) => (Method::Piggyback, bytes),
+        Arrival::Dma(bytes) => (Method::Prp, bytes),
+    };
+    let run = stores(profile, seed, MEASURED, &Cell::transfer(method, bytes))?;
+    let mut point = Point::at([]);
+    add_metrics(&mut point, &run);
+    Ok(point.get("transfer_us_mean").unwrap_or(f64::NAN) * 1000.0)
+}
+
+/// One host thread, one store at a time.
+#[derive(Debug)]
+pub struct Clock<'a> {
+    times: &'a Times,
+    now: u64,
+    /// When each die is free.
+    dies: BinaryHeap<Reverse<u64>>,
+    /// When each page that is being programmed leaves the buffer.
+    programs: BinaryHeap<Reverse<u64>>,
+    entries: usize,
+    /// Pages that were handed to the dies.
+    sent: u64,
+}
+
+impl<'a> Clock<'a> {
+    /// Nothing was stored.
+    pub fn new(shape: BufferShape, times: &'a Times) -> Self {
+        let dies = (0..times.dies).map(|_| Reverse(0)).collect();
+        Self { times, now: 0, dies, programs: BinaryHeap::new(), entries: shape.pages as usize, sent: 0 }
+    }
+
+    /// Entries of the buffer that are being programmed.
+    pub fn buffered(&mut self) -> u32 {
+        while self.programs.peek().is_some_and(|Reverse(done)| *done <= self.now) {
+            self.programs.pop();
+        }
+        self.programs.len() as u32
+    }
+
+    /// A store; pages below `settled` are full.
+    pub fn store(&mut self, value: Arrival, copied_dma: u64, settled: u64) {
+        self.now += self.times.transfer_ns(value) as u64 + copied_dma * self.times.copy_byte_ps / 1000;
+        while self.sent < settled {
+            self.program();
+        }
+    }
+
+    fn program(&mut self) {
+        while self.programs.len() + 1 >= self.entries {
+            let Some(Reverse(done)) = self.programs.pop() else { break };
+            self.now = self.now.max(done);
+        }
+        let Some(Reverse(free)) = self.dies.pop() else { return };
+        let done = free.max(self.now) + self.times.program_ns as u64;
+        self.dies.push(Reverse(done));
+        self.programs.push(Reverse(done));
+        self.sent += 1;
+    }
+
+    /// Nanoseconds so far.
+    pub fn now_ns(&self) -> f64 {
+        self.now as f64
+    }
+}

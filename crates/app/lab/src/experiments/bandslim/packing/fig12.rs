@@ -1,0 +1,133 @@
+//! Packing policies with adaptive transfer (section 4.3, Fig. 12).
+
+use super::clock::Times;
+use super::workload::{adaptive, sizes};
+use super::{Packed, Policy, buffer};
+use crate::error::LabError;
+use crate::judge::Part;
+use crate::run::{Context, Outcome};
+use saker_workload::Suite;
+use serde::Deserialize;
+use serde_json::json;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    threshold1_bytes: u32,
+}
+
+const SUITES: [Suite; 4] = [Suite::B, Suite::C, Suite::D, Suite::M];
+
+/// Runs by workload and policy.
+struct Cells(Vec<(Suite, Policy, Packed, Packed)>);
+
+impl Cells {
+    fn get(&self, suite: Suite, policy: Policy) -> &Packed {
+        &self.0.iter().find(|(s, p, ..)| *s == suite && *p == policy).expect("every cell is run").2
+    }
+
+    /// Throughput of a policy over another's.
+    fn rate(&self, suite: Suite, policy: Policy, base: Policy) -> f64 {
+        self.get(suite, base).us / self.get(suite, policy).us
+    }
+
+    fn parts(&self, suites: &[Suite], (policy, base): (Policy, Policy), least: f64, most: f64) -> Vec<Part> {
+        let part = |suite: &Suite| {
+            let name =
+                format!("{}: rate of {} over {}", suite.name().to_uppercase(), policy.name(), base.name());
+            Part::within(name, self.rate(*suite, policy, base), least, most)
+        };
+        suites.iter().map(part).collect()
+    }
+
+    /// What the same comes to when programs wait for each other.
+    fn serial(&self) -> String {
+        let us = |suite, policy| {
+            self.0.iter().find(|(s, p, ..)| *s == suite && *p == policy).map_or(f64::NAN, |c| c.3.us)
+        };
+        let rate = |suite: Suite, policy| us(suite, Policy::All) / us(suite, policy);
+        let of = |suite: Suite| {
+            format!(
+                "{} select {:.2}, backfill {:.2}",
+                suite.name().to_uppercase(),
+                rate(suite, Policy::Selective),
+                rate(suite, Policy::Backfill)
+            )
+        };
+        format!("With programs one after the other, over All: {}.", SUITES.map(of).join("; "))
+    }
+}
+
+/// Runs bandslim-fig12.
+pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
+    let plan: Parameters = cx.plan.parameters();
+    let profile = cx.profile()?;
+    let shape = buffer(&profile);
+    let operations = cx.operations(10_000);
+    let (mut cells, mut counts, mut copies) = (Vec::new(), Vec::new(), Vec::new());
+    for suite in SUITES {
+        let values = adaptive(&sizes(suite, operations, 0, cx.seed)?, plan.threshold1_bytes);
+        let times = Times::measure(&profile, cx.seed, &values)?;
+        for policy in Policy::PAPER {
+            cx.note(format!("W({}), {}", suite.name().to_uppercase(), policy.name()));
+            let packed = Packed::run(shape, policy, &values, &times);
+            let oracle = policy.oracle(&values, u64::from(shape.pages)).expect("a policy of the paper");
+            counts.push((packed.pages, oracle.pages));
+            copies.push((packed.copied, oracle.copied));
+            cells.push((suite, policy, packed, Packed::run(shape, policy, &values, &times.serial())));
+        }
+    }
+    let cells = Cells(cells);
+    let mut book = cx.book();
+    book.order("AC-bandslim-fig12-1", &first(&cells), cells.serial());
+    let small = [Suite::B, Suite::M];
+    let mut parts = cells.parts(&small, (Policy::Selective, Policy::All), 0.93, 1.02);
+    parts.extend(cells.parts(&small, (Policy::Backfill, Policy::All), 1.00, 1.10));
+    let why = format!(
+        "Pages of select and backfill are equal on these workloads and up to five times those of All (see -3), so only \
+         copies speak for them. {}",
+        cells.serial()
+    );
+    book.order("AC-bandslim-fig12-2", &parts, why);
+    book.drawn(
+        "AC-bandslim-fig12-3",
+        &counts,
+        operations,
+        "Equal to an independent count over the run's own sizes.",
+    );
+    book.order("AC-bandslim-fig12-4", &copied(&cells, &copies), "");
+    let place = |suite: Suite| [("workload", json!(suite.name().to_uppercase()))];
+    let series = cells.0.iter().map(|(s, p, packed, _)| packed.point(place(*s), *p)).collect();
+    Ok(Outcome { checks: book.finish(), series })
+}
+
+/// Block last everywhere; Select like it on C; All first on C and D.
+fn first(cells: &Cells) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for policy in [Policy::All, Policy::Selective, Policy::Backfill] {
+        parts.extend(cells.parts(&SUITES, (policy, Policy::Block), 1.0, f64::MAX));
+    }
+    let near = cells.rate(Suite::C, Policy::Selective, Policy::Block);
+    parts.push(Part::within("C: select near block", near, 0.9, 1.25));
+    let large = [Suite::C, Suite::D];
+    parts.extend(cells.parts(&large, (Policy::All, Policy::Selective), 1.0, f64::MAX));
+    parts.extend(cells.parts(&large, (Policy::All, Policy::Backfill), 1.0, f64::MAX));
+    parts
+}
+
+/// Bytes copied by All rise from M over B and D to C; counts are the oracle's.
+fn copied(cells: &Cells, copies: &[(u64, u64)]) -> Vec<Part> {
+    let of = |suite| cells.get(suite, Policy::All).copied as f64;
+    let order = [Suite::M, Suite::B, Suite::D, Suite::C];
+    let mut parts: Vec<_> = order
+        .windows(2)
+        .map(|w| {
+            let growth = of(w[1]) / of(w[0]);
+            let (a, b) = (w[1].name().to_uppercase(), w[0].name().to_uppercase());
+            Part::new(format!("copies of All, {a} over {b}"), growth, growth > 1.0)
+        })
+        .collect();
+    let equal = copies.iter().filter(|(counted, oracle)| counted == oracle).count();
+    parts.push(Part::new("cells whose copies equal the oracle's", equal as f64, equal == copies.len()));
+    parts
+}

@@ -1,0 +1,203 @@
+//! Containers at the host and I/O threads in the device (SAKER, SYSTOR'25, Fig. 4).
+
+use crate::error::LabError;
+use crate::judge::Part;
+use crate::report::{Check, Point};
+use crate::rig;
+use crate::run::{Context, Outcome};
+use saker_nvme::group::{COUNT_BYTES, Op, entry_bytes};
+use saker_sim::Seed;
+use saker_world::{Build, Job, RunResult, Side, run_host_kv, run_saker};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    key_bytes: usize,
+    value_bytes: Vec<usize>,
+    batches: Vec<u16>,
+    threads: usize,
+    io_cores: Vec<u32>,
+    depths: Vec<u16>,
+    judged_depth: u16,
+}
+
+/// Bytes of a container.
+const CONTAINER_BYTES: usize = 4096;
+/// What a step may fall by in larger batches, and with more I/O threads.
+const BATCH_SLACK: f64 = 0.98;
+const IO_SLACK: f64 = 0.95;
+
+/// Runs saker-write-batch.
+pub fn run_batch(cx: &Context<'_>) -> Result<Outcome, LabError> {
+    let plan: Parameters = cx.plan.parameters();
+    let series = points(cx, &plan)?;
+    let checks = judge_batch(cx, &plan, &series);
+    Ok(Outcome { series, checks })
+}
+
+/// Runs saker-write-io.
+pub fn run_io(cx: &Context<'_>) -> Result<Outcome, LabError> {
+    let plan: Parameters = cx.plan.parameters();
+    let series = points(cx, &plan)?;
+    let parts: Vec<Part> = plan
+        .value_bytes
+        .iter()
+        .map(|size| {
+            let rates = plan
+                .io_cores
+                .iter()
+                .map(|io| normalised(&series, &[("io_cores", json!(io)), ("value_bytes", json!(size))]));
+            let step = least_step(rates);
+            Part::new(format!("{size} B: least step"), step, step >= IO_SLACK)
+        })
+        .collect();
+    let mut book = cx.book();
+    book.order("AC-saker-write-io-1", &parts, "");
+    Ok(Outcome { series, checks: book.finish() })
+}
+
+fn points(cx: &Context<'_>, plan: &Parameters) -> Result<Vec<Point>, LabError> {
+    let mut series = Vec::new();
+    for value_bytes in &plan.value_bytes {
+        cx.note(format!("values of {value_bytes} B"));
+        for depth in &plan.depths {
+            cells(cx, plan, *value_bytes, *depth, &mut series)?;
+        }
+    }
+    Ok(series)
+}
+
+/// HostKV once, and DiskKV with every batch and number of I/O threads.
+fn cells(
+    cx: &Context<'_>,
+    plan: &Parameters,
+    value_bytes: usize,
+    depth: u16,
+    series: &mut Vec<Point>,
+) -> Result<(), LabError> {
+    let job = job(cx, plan, value_bytes, depth);
+    let bytes = ((job.operations.len() * (value_bytes + 64)) as u64 * 4).max(1 << 30);
+    let mut profile = cx.profile()?;
+    let block = Build::block(&profile, bytes, cx.seed)?;
+    let host = rig::complete(run_host_kv(&block, std::slice::from_ref(&job))?.remove(0), "HostKV")?;
+    for io_cores in &plan.io_cores {
+        profile.set("firmware.io_cores", &io_cores.to_string())?;
+        let kv = Build::kv(&profile, bytes, cx.seed)?;
+        for batch in &plan.batches {
+            let disk = run_saker(&kv, std::slice::from_ref(&job), *batch)?.remove(0);
+            let disk = rig::complete(disk, "DiskKV")?;
+            let place = [
+                ("value_bytes", json!(value_bytes)),
+                ("depth", json!(depth)),
+                ("batch", json!(batch)),
+                ("io_cores", json!(io_cores)),
+            ];
+            series.push(point(Point::at(place), &host, &disk));
+        }
+    }
+    Ok(())
+}
+
+fn point(mut point: Point, host: &RunResult, disk: &RunResult) -> Point {
+    point.add("host_kv_per_s", host.rate().round());
+    point.add("disk_kv_per_s", disk.rate().round());
+    point.add("normalised", disk.rate() / host.rate());
+    point.add("disk_kv_commands", disk.commands as f64);
+    point.add("disk_kv_operations", disk.operations as f64);
+    point.add("disk_kv_link_bytes_per_operation", disk.link_bytes as f64 / disk.operations as f64);
+    point
+}
+
+fn job(cx: &Context<'_>, plan: &Parameters, value_bytes: usize, depth: u16) -> Job {
+    let mut rng = Seed(cx.seed).child("saker-write").rng();
+    let value = vec![0x5a; value_bytes];
+    let mut put = || {
+        let mut key = vec![0; plan.key_bytes];
+        rng.fill(&mut key);
+        Side::Put(key, value.clone())
+    };
+    let operations = cx.operations(2000) as usize;
+    rig::job(plan.threads, depth, (0..operations).map(|_| put()).collect())
+}
+
+fn find<'p>(series: &'p [Point], place: &[(&str, Value)]) -> Option<&'p Point> {
+    let place: Vec<(&str, &Value)> = place.iter().map(|(name, value)| (*name, value)).collect();
+    series.iter().find(|point| point.is_at(&place))
+}
+
+fn normalised(series: &[Point], place: &[(&str, Value)]) -> f64 {
+    find(series, place).and_then(|point| point.get("normalised")).unwrap_or(f64::NAN)
+}
+
+/// The smallest ratio of a number to the one before it.
+fn least_step(numbers: impl Iterator<Item = f64>) -> f64 {
+    let numbers: Vec<f64> = numbers.collect();
+    numbers.windows(2).map(|w| w[1] / w[0]).fold(f64::MAX, f64::min)
+}
+
+fn judge_batch(cx: &Context<'_>, plan: &Parameters, series: &[Point]) -> Vec<Check> {
+    let at = |size: usize, batch: u16| {
+        let depth = ("depth", json!(plan.judged_depth));
+        normalised(series, &[depth, ("value_bytes", json!(size)), ("batch", json!(batch))])
+    };
+    let sizes = &plan.value_bytes;
+    let alone: Vec<f64> = sizes.iter().map(|size| at(*size, 1)).collect();
+    let least = alone.iter().copied().fold(f64::MAX, f64::min);
+    let mut book = cx.book();
+    let parts = [
+        Part::within("least of X1 over HostKV", least, 0.075, 0.14),
+        Part::new("X1 over HostKV at the smallest value", alone[0], alone[0] <= least),
+    ];
+    book.order("AC-saker-write-batch-1", &parts, made_of(plan, series));
+    let parts: Vec<Part> = sizes
+        .iter()
+        .map(|size| {
+            let step = least_step(plan.batches.iter().map(|batch| at(*size, *batch)));
+            Part::new(format!("{size} B: least step"), step, step >= BATCH_SLACK)
+        })
+        .collect();
+    book.order("AC-saker-write-batch-2", &parts, "");
+    let close = at(sizes[0], 64);
+    let parts = [Part::new("X64 over HostKV at the smallest value", close, close >= 0.80)];
+    book.order("AC-saker-write-batch-3", &parts, made_of(plan, series));
+    let measured: Vec<f64> = sizes.iter().map(|size| pairs_of(plan, series, *size)).collect();
+    book.numbers(
+        "AC-saker-write-batch-5",
+        &measured,
+        "Pairs of a full container, from the commands of each run.",
+    );
+    book.finish()
+}
+
+/// Pairs of a full container, if the run's commands are those of such containers; otherwise not a number.
+fn pairs_of(plan: &Parameters, series: &[Point], size: usize) -> f64 {
+    let place = [("value_bytes", json!(size)), ("batch", json!(64)), ("depth", json!(plan.judged_depth))];
+    let Some(point) = find(series, &place) else { return f64::NAN };
+    let get = |name: &str| point.get(name).unwrap_or(0.0) as usize;
+    let room = (CONTAINER_BYTES - COUNT_BYTES) / entry_bytes(Op::Store, plan.key_bytes, size);
+    let pairs = room.clamp(1, 64);
+    let operations = get("disk_kv_operations");
+    let share = |thread: usize| operations / plan.threads + usize::from(thread < operations % plan.threads);
+    let containers: usize = (0..plan.threads).map(|thread| share(thread).div_ceil(pairs)).sum();
+    // One more for the Flush.
+    if get("disk_kv_commands") == containers + 1 { pairs as f64 } else { f64::NAN }
+}
+
+/// What the rates are made of with the smallest values.
+fn made_of(plan: &Parameters, series: &[Point]) -> String {
+    let size = plan.value_bytes[0];
+    let text = |batch: u16| {
+        let depth = ("depth", json!(plan.judged_depth));
+        let place = [depth, ("value_bytes", json!(size)), ("batch", json!(batch))];
+        let get = |name: &str| find(series, &place).and_then(|p| p.get(name)).unwrap_or(f64::NAN);
+        format!(
+            "X{batch} at {size} B: HostKV {:.2} M/s, DiskKV {:.2} M/s, {:.1} B over the link each.",
+            get("host_kv_per_s") / 1e6,
+            get("disk_kv_per_s") / 1e6,
+            get("disk_kv_link_bytes_per_operation"),
+        )
+    };
+    [1, 64].map(text).join(" ")
+}

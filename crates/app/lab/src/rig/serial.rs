@@ -1,0 +1,119 @@
+//! One client on one device in virtual time, one command after the other.
+
+use crate::error::LabError;
+use saker_device::{Attachment, Costs, Device, timings};
+use saker_flash::{Flash, MemMedia};
+use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience, TransferOptions};
+use saker_link::Traffic;
+use saker_medium::{Ring, RingMemory};
+use saker_sim::Duration;
+use saker_sim::profile::Profile;
+use saker_world::build::port;
+use saker_world::{Build, Clocked};
+
+const PATIENCE: Patience = Patience { turns_max: 100_000_000 };
+/// Commands in flight at most; single operations that are to overlap do.
+const DEPTH: u16 = 64;
+
+/// A device with its client.
+pub struct Serial {
+    build: Build,
+    /// The client; its turn is the device.
+    pub client: KvClient<Clocked<MemMedia>>,
+    connection: Connection,
+}
+
+/// What a piece of work took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Took {
+    /// Virtual time.
+    pub time: Duration,
+    /// What crossed the link.
+    pub traffic: Traffic,
+    /// Commands.
+    pub commands: u64,
+    /// Pages programmed.
+    pub pages: u64,
+}
+
+impl Serial {
+    /// A new device of that profile with `bytes` bytes of flash. Values go by PRPs.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    pub fn open(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, LabError> {
+        let build = Build::kv(profile, bytes, seed)?;
+        let host = build.attach(2, DEPTH);
+        let device = build.timed(host.clone());
+        Self::join(build, host, device)
+    }
+
+    fn join(
+        build: Build,
+        host: Attachment,
+        device: Device<MemMedia, saker_device::Timed>,
+    ) -> Result<Self, LabError> {
+        let mut device = Clocked(device);
+        let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
+        let mut connection = Connection::connect(port(&host), &mut device, options)?;
+        let options = ClientOptions { depth: DEPTH, patience: PATIENCE, ..ClientOptions::default() };
+        let mut client = KvClient::open(&mut connection, device, 1, options)?;
+        client.set_transfer(&mut connection, TransferOptions::default())?;
+        Ok(Self { build, client, connection })
+    }
+
+    /// Power is cut now; the same flash in a device that has recovered.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    pub fn after_cut(mut self, seed: u64) -> Result<Self, LabError> {
+        let (media, ring) = self.client.turn_mut().0.cut(seed);
+        let build = self.build;
+        let g = &build.shape.geometry;
+        let memory = RingMemory::from_bytes(ring.memory());
+        let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
+        let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
+        let host = build.attach(2, DEPTH);
+        let device = Device::timed(flash, build.config.clone(), host.clone(), Costs::of(&build.profile));
+        Self::join(build, host, device)
+    }
+
+    /// The connection, for admin commands.
+    pub fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// Does `work` and tells what it took.
+    ///
+    /// # Errors
+    /// As `work`.
+    pub fn time(
+        &mut self,
+        work: impl FnOnce(&mut KvClient<Clocked<MemMedia>>) -> Result<(), LabError>,
+    ) -> Result<Took, LabError> {
+        let before = self.counted();
+        work(&mut self.client)?;
+        let after = self.counted();
+        Ok(Took {
+            time: after.0.since(before.0),
+            traffic: after.1.traffic - before.1.traffic,
+            commands: after.1.commands - before.1.commands,
+            pages: after.1.pages - before.1.pages,
+        })
+    }
+
+    fn counted(&mut self) -> (saker_sim::Instant, Took) {
+        let stats = self.client.stats();
+        let device = &mut self.client.turn_mut().0;
+        let snapshot = device.snapshot();
+        let mut traffic = snapshot.device.traffic;
+        (traffic.sq_doorbells, traffic.cq_doorbells) = (stats.sq_doorbells, stats.cq_doorbells);
+        let took = Took {
+            time: Duration::ZERO,
+            traffic,
+            commands: snapshot.device.commands,
+            pages: snapshot.flash.pages_programmed,
+        };
+        (device.now(), took)
+    }
+}

@@ -1,0 +1,234 @@
+//! Sessions on threads of the operating system: inline devices, devices with a thread, images.
+
+use saker_host::session::SyncError;
+use saker_host::{HostError, KvError};
+use saker_realtime::{Error, Saker, SakerOptions, create_image};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::Duration;
+
+const MEM: &str = "mem:?size=256MiB&profile=tiny";
+const MEM_THREAD: &str = "mem:?size=256MiB&profile=tiny&threads=1";
+
+fn open(url: &str) -> Saker {
+    Saker::open(url, SakerOptions { sessions: 4, ..SakerOptions::default() }).expect("opens")
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// The smallest executor.
+fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+fn key(thread: u8, n: u16) -> [u8; 3] {
+    let [low, high] = n.to_le_bytes();
+    [thread, low, high]
+}
+
+#[test]
+fn four_threads_write_read_each_other_and_sync() {
+    for url in [MEM, MEM_THREAD] {
+        let saker = open(url);
+        let barrier = Barrier::new(4);
+        std::thread::scope(|scope| {
+            for thread in 0..4u8 {
+                let (mut session, barrier) = (saker.session().expect("four are possible"), &barrier);
+                scope.spawn(move || {
+                    for n in 0..500 {
+                        session.put(&key(thread, n), &[thread; 20]).expect("buffered");
+                    }
+                    barrier.wait();
+                    // Some of these are in containers of other threads.
+                    for n in 0..500 {
+                        let other = (thread + 1) % 4;
+                        assert_eq!(session.get(&key(other, n)).expect("read"), Some(vec![other; 20]));
+                    }
+                    session.sync().expect("stored");
+                });
+            }
+        });
+        let mut session = saker.session().expect("free again");
+        let mut count = 0;
+        session.scan(&[2], |_, _| count += 1).expect("scanned");
+        assert_eq!(count, 500, "{url}");
+        drop(session);
+        saker.close().expect("closes");
+    }
+}
+
+/// The threads wait for each other while their writes wait for each other's containers.
+#[test]
+fn crossed_keys_with_waits_in_the_application_do_not_block() {
+    for url in [MEM, MEM_THREAD] {
+        let saker = open(url);
+        let mut a = saker.session().expect("free");
+        let mut b = saker.session().expect("free");
+        let ((to_b, from_a), (to_a, from_b)) = (channel(), channel());
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                for n in 0..50u16 {
+                    a.put(b"one", &n.to_le_bytes()).expect("buffered");
+                    to_b.send(()).expect("listens");
+                    from_b.recv().expect("sends");
+                    a.put(b"two", &n.to_le_bytes()).expect("buffered");
+                    a.sync().expect("stored");
+                }
+            });
+            scope.spawn(move || {
+                for n in 0..50u16 {
+                    b.put(b"two", &n.to_le_bytes()).expect("buffered");
+                    from_a.recv().expect("sends");
+                    b.put(b"one", &n.to_le_bytes()).expect("buffered");
+                    b.sync().expect("stored");
+                    to_a.send(()).expect("listens");
+                }
+            });
+        });
+        saker.close().expect("closes");
+    }
+}
+
+/// The owner of the container that is in the way does nothing at all.
+#[test]
+fn a_sync_sends_the_container_of_an_idle_session() {
+    let options = SakerOptions { sessions: 2, linger: Duration::from_secs(3600), ..SakerOptions::default() };
+    let saker = Saker::open(MEM, options).expect("opens");
+    let (mut idle, mut busy) = (saker.session().expect("free"), saker.session().expect("free"));
+    idle.put(b"key", b"older").expect("buffered");
+    busy.put(b"key", b"newer").expect("parked");
+    busy.sync().expect("stored");
+    assert_eq!(idle.get(b"key").expect("read"), Some(b"newer".to_vec()));
+    drop((idle, busy));
+    saker.close().expect("closes");
+}
+
+#[test]
+fn the_pump_sends_what_lingers() {
+    let saker = open(MEM);
+    let mut session = saker.session().expect("free");
+    session.put(b"key", b"value").expect("buffered");
+    let mut other = saker.session().expect("free");
+    // The futures of other sessions complete without anybody else doing anything, too.
+    block_on(other.sync_async()).expect("nothing to store");
+    for _ in 0..10_000 {
+        if saker.pending() == 0 {
+            drop((session, other));
+            return saker.close().expect("closes");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("the write still lingers");
+}
+
+#[test]
+fn futures_tell_the_same_as_calls() {
+    let saker = open(MEM_THREAD);
+    let mut session = saker.session().expect("free");
+    for n in 0..500 {
+        session.put(&key(1, n), b"async").expect("buffered");
+    }
+    let synced = session.sync_async();
+    let durable = session.put_durable_async(b"durable", b"yes").expect("buffered");
+    assert_eq!(session.get(b"durable").expect("read"), Some(b"yes".to_vec()));
+    block_on(durable).expect("durable");
+    block_on(synced).expect("stored");
+    drop(session);
+    saker.close().expect("closes");
+}
+
+#[test]
+fn what_was_synced_is_in_the_image_and_what_was_buffered_at_the_close_too() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("disk.img");
+    create_image(&path, 64 << 20, "tiny", 1).expect("created");
+    let url = format!("file:{}", path.display());
+    let saker = open(&url);
+    let mut session = saker.session().expect("free");
+    session.put(b"synced", b"1").expect("buffered");
+    session.sync().expect("stored");
+    session.put_durable(b"durable", b"2").expect("stored");
+    session.put(b"buffered", b"3").expect("buffered");
+    session.delete(b"synced").expect("buffered");
+    drop(session);
+    saker.close().expect("closes");
+    let saker = open(&url);
+    let mut session = saker.session().expect("free");
+    let keys: [&[u8]; 3] = [b"synced", b"durable", b"buffered"];
+    let found = session.multi_get(&keys).expect("read");
+    assert_eq!(found, [None, Some(b"2".to_vec()), Some(b"3".to_vec())]);
+    assert_eq!(session.multi_exist(&keys).expect("read"), [false, true, true]);
+    let pairs: [(&[u8], &[u8]); 2] = [(b"durable", b"no"), (b"synced", b"4")];
+    assert_eq!(session.multi_put_if_absent(&pairs).expect("read"), [false, true]);
+    drop(session);
+    saker.close().expect("closes");
+}
+
+#[test]
+fn a_full_device_is_told_by_key_at_the_sync_and_readers_see_what_is_stored() {
+    let saker = open("mem:?size=64MiB&profile=tiny");
+    let mut session = saker.session().expect("free");
+    session.put(b"kept", b"stored").expect("buffered");
+    session.sync().expect("there is room");
+    let value = vec![7; 30_000];
+    let mut failures = Vec::new();
+    for n in 0..4000 {
+        session.put(&key(9, n), &value).expect("buffered");
+        if n % 50 == 49
+            && let Err(SyncError::Failed(failed)) = session.sync()
+        {
+            failures = failed;
+            break;
+        }
+    }
+    assert!(!failures.is_empty(), "120 MB do not fit 64");
+    assert!(failures.iter().all(|(_, error)| *error == HostError::Kv(KvError::Full)), "{failures:?}");
+    for (key, _) in &failures {
+        assert_eq!(session.get(key.as_bytes()).expect("read"), None);
+    }
+    assert_eq!(session.get(b"kept").expect("read"), Some(b"stored".to_vec()));
+    drop(session);
+    saker.close().expect("closes");
+}
+
+#[test]
+fn a_session_that_is_still_open_is_told_that_the_device_is_closed() {
+    let saker = open(MEM_THREAD);
+    let mut session = saker.session().expect("free");
+    session.put(b"key", b"value").expect("buffered");
+    saker.close().expect("what was buffered is stored");
+    let gone = HostError::Kv(KvError::Unreachable);
+    assert_eq!(session.put(b"key", b"late"), Err(gone.clone()));
+    assert_eq!(session.get(b"key"), Err(gone.clone()));
+    assert_eq!(session.put_durable(b"key", b"late"), Err(SyncError::Unknown(gone)));
+}
+
+#[test]
+fn there_are_as_many_sessions_as_were_asked_for() {
+    let saker = Saker::open(MEM, SakerOptions { sessions: 1, ..SakerOptions::default() }).expect("opens");
+    let first = saker.session().expect("one");
+    assert!(matches!(saker.session(), Err(Error::NoSession)));
+    drop(first);
+    let mut again = saker.session().expect("free again");
+    assert!(matches!(again.put(b"", b"no key"), Err(HostError::KeyLength(0))));
+    drop(again);
+    saker.close().expect("closes");
+}

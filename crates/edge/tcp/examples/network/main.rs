@@ -1,0 +1,103 @@
+//! The target's speed over loopback, beside Redis, memcached and a plain TCP copy on the same machine.
+//!
+//! ```text
+//! cargo run --release -p saker-tcp --example network [-- --seconds 1 --rounds 3 --poll]
+//! ```
+//!
+//! Every measure is repeated in turn with those it is compared with, and the median is told. Redis and memcached are used
+//! where they are installed (`apt-get install redis-server memcached`); they keep nothing on disk, as `mem:` does.
+
+mod copy;
+mod others;
+mod ours;
+
+use std::time::Duration;
+
+/// What the command line asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Of each measure.
+    pub duration: Duration,
+    /// Of all measures.
+    pub rounds: usize,
+    /// Whether the target polls.
+    pub polls: bool,
+}
+
+fn plan() -> Plan {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let after = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1)?.parse::<f64>().ok()
+    };
+    Plan {
+        duration: Duration::from_secs_f64(after("--seconds").unwrap_or(1.0)),
+        rounds: after("--rounds").unwrap_or(3.0) as usize,
+        polls: arguments.iter().any(|argument| argument == "--poll"),
+    }
+}
+
+/// A measure's name, and what it gave in each round.
+type Row = (String, Vec<f64>);
+
+fn note(rows: &mut Vec<Row>, name: &str, value: f64) {
+    match rows.iter_mut().find(|(known, _)| known == name) {
+        Some((_, values)) => values.push(value),
+        None => rows.push((name.to_owned(), vec![value])),
+    }
+}
+
+fn median(rows: &[Row], name: &str) -> Option<f64> {
+    let (_, values) = rows.iter().find(|(known, _)| known == name)?;
+    let mut sorted = values.clone();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+/// The ratio of two measures beside what it is to be.
+fn ratio(rows: &[Row], what: &str, ours: &str, theirs: &str, least: f64) {
+    match (median(rows, ours), median(rows, theirs)) {
+        (Some(a), Some(b)) => {
+            let verdict = if a / b >= least { "reached" } else { "MISSED" };
+            println!("{what:<52}{:>8.2}   at least {least:.1}: {verdict}", a / b);
+        }
+        _ => println!("{what:<52} not measured: {theirs} is not there"),
+    }
+}
+
+fn main() {
+    let plan = plan();
+    let mut rows = Vec::new();
+    let server = ours::Target::start(plan.polls);
+    println!("idle: {:.2} % of a core with a connected host", server.idle_percent(plan.duration));
+    let redis = others::Redis::start();
+    let memcached = others::Memcached::start();
+    for _ in 0..plan.rounds {
+        for (name, value) in server.pairs(plan) {
+            note(&mut rows, &name, value);
+        }
+        for (name, value) in redis.iter().flat_map(|redis| redis.measure(plan)) {
+            note(&mut rows, &name, value);
+        }
+        for (name, value) in memcached.iter().flat_map(|memcached| memcached.measure(plan)) {
+            note(&mut rows, &name, value);
+        }
+        for (name, value) in server.large(plan) {
+            note(&mut rows, &name, value);
+        }
+        note(&mut rows, copy::NAME, copy::measure(plan));
+    }
+    println!("\n{:<40}{:>14}   rounds", "64-byte values: pairs/s; 1 MiB: MB/s", "median");
+    for (name, values) in &rows {
+        let all: Vec<_> = values.iter().map(|value| format!("{value:.0}")).collect();
+        println!("{name:<40}{:>14.0}   {}", median(&rows, name).unwrap_or(0.0), all.join(" "));
+    }
+    println!();
+    ratio(&rows, "stores at depth 64 / Redis SET, pipeline 64", ours::PUT, others::REDIS_SET, 1.0);
+    ratio(&rows, "retrieves at depth 64 / Redis GET, pipeline 64", ours::GET, others::REDIS_GET, 1.0);
+    ratio(&rows, "groups of 4 KiB / Redis SET, pipeline 64", ours::GROUP, others::REDIS_SET, 4.0);
+    ratio(&rows, "stores at depth 64 / memcached set, pipeline 64", ours::PUT, others::MEMCACHED_SET, 1.0);
+    ratio(&rows, "1-MiB stores at depth 8 / TCP copy", ours::LARGE_PUT, copy::NAME, 0.6);
+    ratio(&rows, "1-MiB retrieves at depth 8 / TCP copy", ours::LARGE_GET, copy::NAME, 0.6);
+    server.stop();
+}

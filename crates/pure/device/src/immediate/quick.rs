@@ -1,0 +1,154 @@
+//! Stores by the short way: decoded from the entry, executed at once, answered. Nothing is built of them and nothing of them
+//! is copied but the value, from where it is to where it stays.
+//!
+//! Whatever is not plain (an error, a value in several pieces, an engine that needs room) is left to the long way, untouched.
+
+use super::{Quick, Untimed};
+use crate::device::Device;
+use crate::execute::{Outcome, store_value};
+use crate::namespace::Namespace;
+use crate::transfer::{OnePiece, Pieces};
+use crate::{NamespaceKind, vendor};
+use saker_engine::{Source, SourceError};
+use saker_flash::{Flash, Media};
+use saker_link::{DeviceSq, Sqe};
+use saker_nvme::kv::{StoreOptions, opcode::STORE};
+use saker_nvme::vendor::opcode::{STORE_INLINE, STORE_PIGGYBACK};
+use saker_nvme::vendor::{InlineStore, PIGGYBACK_BYTES, PiggybackStore};
+use saker_nvme::{Key, KvCommand, Status};
+use saker_sim::Class;
+
+impl<M: Media> Device<M, Untimed> {
+    /// Carries out and answers a plain store. False for anything else: nothing has happened then.
+    #[inline(always)]
+    pub(super) fn serve_quickly(&mut self, qid: u16, sqe: &Sqe) -> bool {
+        if !matches!(sqe.opcode, STORE | STORE_PIGGYBACK | STORE_INLINE) {
+            return false;
+        }
+        let Some((n, value_bytes_max)) = self.plain_namespace(sqe) else { return false };
+        let status = match sqe.opcode {
+            STORE => self.store_page(n, value_bytes_max, sqe),
+            STORE_PIGGYBACK => self.store_piggyback(n, value_bytes_max, sqe),
+            _ => self.store_inline(qid, n, value_bytes_max, sqe),
+        };
+        let Some(status) = status else { return false };
+        self.after_command(n);
+        self.count(status);
+        self.queues.complete_later(qid, sqe.cid.get(), status, 0);
+        true
+    }
+
+    /// The KV namespace of a command and its largest value, if a store in it is nothing but a store now.
+    #[inline(always)]
+    fn plain_namespace(&self, sqe: &Sqe) -> Option<(usize, u32)> {
+        let is_plain = self.flash.is_powered() && !self.write_through && self.formats.is_empty();
+        let n = self.namespace_index(sqe.nsid.get())?;
+        match self.namespaces.get(n)?.config.kind {
+            NamespaceKind::Kv { value_bytes_max, .. } if is_plain && !self.queues.has_open_values() => {
+                Some((n, value_bytes_max))
+            }
+            _ => None,
+        }
+    }
+
+    /// A value in one piece of host memory.
+    #[inline(always)]
+    fn store_page(&mut self, n: usize, value_bytes_max: u32, sqe: &Sqe) -> Option<Status> {
+        let Ok(KvCommand::Store { key, value_bytes, options }) = KvCommand::decode(sqe) else { return None };
+        let at = Pieces::one_piece(sqe, value_bytes).filter(|_| value_bytes <= value_bytes_max)?;
+        let mut value = OnePiece { space: &self.host.space, at, bytes: value_bytes };
+        let status = store(&mut self.namespaces[n], &mut self.flash, &key, &mut value, options)?;
+        self.stats.traffic.to_device.add_pages(Pieces::pages(value_bytes));
+        Some(status)
+    }
+
+    /// A value in the entry.
+    #[inline(always)]
+    fn store_piggyback(&mut self, n: usize, value_bytes_max: u32, sqe: &Sqe) -> Option<Status> {
+        let PiggybackStore { key, value_bytes, rest_sum, options, payload } =
+            PiggybackStore::decode(sqe).ok()?;
+        let fits = value_bytes <= value_bytes_max && value_bytes as usize <= PIGGYBACK_BYTES && rest_sum == 0;
+        if !fits || !vendor::is_known(self.config.methods, STORE_PIGGYBACK) {
+            return None;
+        }
+        let mut value = InEntry { payload: &payload, bytes: value_bytes };
+        store(&mut self.namespaces[n], &mut self.flash, &key, &mut value, options)
+    }
+
+    /// A value in the entries behind, all of which are there.
+    #[inline(always)]
+    fn store_inline(&mut self, qid: u16, n: usize, value_bytes_max: u32, sqe: &Sqe) -> Option<Status> {
+        let (sq, slots) = self.queues.value_behind(qid)?;
+        let InlineStore { key, value_bytes, options } = InlineStore::decode(sqe).ok()?;
+        if value_bytes > value_bytes_max {
+            return None;
+        }
+        let mut value = InRing { sq, bytes: value_bytes };
+        let status = store(&mut self.namespaces[n], &mut self.flash, &key, &mut value, options)?;
+        self.queues.pass_value_behind(qid);
+        self.stats.traffic.inline_slots += u64::from(slots);
+        Some(status)
+    }
+}
+
+/// `None`: the engine has to be asked again, and nothing has changed.
+#[inline(always)]
+fn store<M: Media, S: Source>(
+    namespace: &mut Namespace,
+    flash: &mut Flash<M>,
+    key: &Key,
+    value: &mut S,
+    options: StoreOptions,
+) -> Option<Status> {
+    let mut view = flash.view(namespace.owner(), Class::Foreground);
+    match store_value(namespace, key, value, options, &mut view, &mut Quick) {
+        Outcome::Done(reply) => Some(reply.status),
+        Outcome::Need(_) | Outcome::Blocked => None,
+    }
+}
+
+/// A value that came in its command's entry.
+struct InEntry<'a> {
+    payload: &'a [u8],
+    bytes: u32,
+}
+
+impl Source for InEntry<'_> {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// By words, as the entry was fetched: one wide load of what was stored in parts would wait for the parts.
+    #[inline]
+    fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError> {
+        let part = self.payload.get(offset as usize..).and_then(|rest| rest.get(..out.len()));
+        let (words, rest) = part.ok_or(SourceError)?.as_chunks::<8>();
+        let (out_words, out_rest) = out.as_chunks_mut::<8>();
+        for (to, from) in out_words.iter_mut().zip(words) {
+            *to = u64::from_ne_bytes(*from).to_ne_bytes();
+        }
+        for (to, from) in out_rest.iter_mut().zip(rest) {
+            *to = *from;
+        }
+        Ok(())
+    }
+}
+
+/// A value in the announced entries behind its command.
+struct InRing<'a> {
+    sq: &'a DeviceSq,
+    bytes: u32,
+}
+
+impl Source for InRing<'_> {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    #[inline]
+    fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError> {
+        if self.sq.read_payload(offset as usize, out) { Ok(()) } else { Err(SourceError) }
+    }
+}

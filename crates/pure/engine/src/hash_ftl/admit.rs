@@ -1,0 +1,73 @@
+//! What fits.
+
+use super::HashFtl;
+use super::config::Layout;
+use super::lookup::Found;
+use super::record::Head;
+use crate::kv::KvError;
+use saker_medium::{Medium, Stall, Step};
+
+/// Segments that pairs never fill: the append points, and what collections and evictions need.
+pub(super) const SPARE_SEGMENTS: u32 = 9;
+/// Bytes of the table that a pair of a live-only section takes at most on flash: its entry, and a section's head that is
+/// there for it alone.
+const LIVE_PAIR_BYTES: u64 = 16;
+
+impl HashFtl {
+    /// Bytes of grains that pairs may take, given the longest record so far: what the segments hold, less the spare ones, what
+    /// a segment can lose at its end, the table, and the over-provisioning.
+    pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
+        self.capacity_for(self.stats.pairs, self.record_bytes_max, m)
+    }
+
+    fn capacity_for<M: Medium>(&self, pairs: u64, longest: u32, m: &M) -> u64 {
+        let usable = u64::from(m.quota_segments().saturating_sub(SPARE_SEGMENTS));
+        let segment = self.log.geometry().segment_bytes() - self.lost_in_segment(longest);
+        let bytes = usable * segment * (100 - self.config.over_provisioning_percent) / 100;
+        bytes.saturating_sub(self.table_bytes_max(pairs))
+    }
+
+    /// Bytes of the table on flash at most.
+    fn table_bytes_max(&self, pairs: u64) -> u64 {
+        let page = u64::from(self.log.geometry().page_bytes);
+        let full = self.table.places.len() as u64 * page;
+        match self.config.layout {
+            Layout::Fixed => full,
+            Layout::LiveOnly { .. } => (pairs * LIVE_PAIR_BYTES + 2 * page).min(full),
+        }
+    }
+
+    /// Bytes of a segment that a collection can leave unused.
+    pub(super) fn lost_in_segment(&self, longest: u32) -> u64 {
+        let geometry = self.log.geometry();
+        let sealed = if self.config.ring_lasts { 0 } else { 2 * u64::from(geometry.page_bytes) };
+        (u64::from(longest.saturating_sub(self.config.grain_bytes)) + sealed)
+            .min(geometry.segment_bytes() / 2)
+    }
+
+    /// Whether a pair may be stored. One may always be replaced by one that is not longer. What only tombstones keep out
+    /// waits until their sections are written.
+    pub(super) fn admit<M: Medium>(
+        &mut self,
+        found: &Found,
+        head: &Head,
+        m: &M,
+    ) -> Step<Result<(), KvError>> {
+        let new = self.grain_bytes_of(self.grains_of(head));
+        let old = found.pair.map_or(0, |p| self.grain_bytes_of(self.grains_of(&p.head)));
+        if new <= old {
+            return Step::Done(Ok(()));
+        }
+        let pairs = self.stats.pairs + u64::from(found.pair.is_none());
+        let capacity = self.capacity_for(pairs, self.record_bytes_max.max(new as u32), m);
+        let needed = self.data_bytes - old + new;
+        if needed <= capacity {
+            return Step::Done(Ok(()));
+        }
+        if needed - self.tombstone_bytes <= capacity {
+            self.wants_room = true;
+            return Step::Blocked(Stall::NoSegment);
+        }
+        Step::Done(Err(KvError::CapacityExceeded))
+    }
+}

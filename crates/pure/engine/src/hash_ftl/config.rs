@@ -1,0 +1,183 @@
+//! Settings: the two published FTLs are two points among them.
+
+use super::record::HEAD_BYTES;
+use super::table::image;
+use saker_medium::Geometry;
+
+/// How a store knows which grains garbage collection must copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validity {
+    /// One bit for each grain of the medium, in memory (Original).
+    GrainBitmap,
+    /// What became invalid is noted per superblock, a page at a time, and read back when it is collected (Plus, section IV-A).
+    InvalidPages,
+}
+
+/// What the first level of a live-only section takes. The paper says that four grains are reserved and not whether a
+/// small section reserves them too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstLevel {
+    /// A sixteenth of a page, always.
+    Reserved,
+    /// As many grains as there are separators for; none while one grain holds all entries.
+    Growing,
+}
+
+/// How a section of the hash table is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// An entry for every hash index, found by its offset; a section is a page (Original).
+    Fixed,
+    /// Entries of live pairs only, in two levels; sections share pages (Plus, section IV-B).
+    LiveOnly {
+        /// What the first level takes.
+        first_level: FirstLevel,
+        /// Whether a section that has grown to a page is laid out by offset.
+        offsets_when_full: bool,
+    },
+}
+
+/// Settings of a hash FTL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HashFtlConfig {
+    /// The namespace it serves, 1-based; marks its segments.
+    pub owner: u16,
+    /// Seed of the hash; belongs to the image.
+    pub seed: u64,
+    /// Whether the power-safe ring survives a power cut (a capacitor).
+    pub ring_lasts: bool,
+    /// Largest value in bytes.
+    pub value_bytes_max: u32,
+    /// The smallest unit that is written, in bytes; it divides a page.
+    pub grain_bytes: u32,
+    /// Hash indexes: what the namespace's superblocks have grains.
+    pub slots: u64,
+    /// How validity is known.
+    pub validity: Validity,
+    /// How sections are laid out.
+    pub layout: Layout,
+    /// Memory for cached sections, in bytes.
+    pub cache_bytes: u64,
+    /// Part of the segments that pairs may not fill, in percent, besides the spare segments.
+    pub over_provisioning_percent: u64,
+}
+
+/// What an experiment or a test sets otherwise. An image is opened with what it was made with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HashFtlTuning {
+    /// Memory for cached sections, in bytes.
+    pub cache_bytes: Option<u64>,
+    /// The grain, in bytes.
+    pub grain_bytes: Option<u32>,
+    /// How validity is known.
+    pub validity: Option<Validity>,
+    /// How sections are laid out.
+    pub layout: Option<Layout>,
+}
+
+impl HashFtlTuning {
+    /// The settings with what is set here; there are as many hash indexes as grains.
+    pub fn apply(&self, config: HashFtlConfig) -> HashFtlConfig {
+        let grain_bytes = self.grain_bytes.unwrap_or(config.grain_bytes);
+        HashFtlConfig {
+            cache_bytes: self.cache_bytes.unwrap_or(config.cache_bytes),
+            grain_bytes,
+            slots: config.slots * u64::from(config.grain_bytes) / u64::from(grain_bytes),
+            validity: self.validity.unwrap_or(config.validity),
+            layout: self.layout.unwrap_or(config.layout),
+            ..config
+        }
+    }
+}
+
+/// Original's grain (section V-B).
+pub const ORIGINAL_GRAIN_BYTES: u32 = 512;
+/// Plus's grain (section V-B).
+pub const PLUS_GRAIN_BYTES: u32 = 64;
+
+/// The least cache, in sections: commands in flight must not drive out each other's sections.
+const CACHE_SECTIONS_MIN: u64 = 128;
+/// Cache to table, as public runs of the papers' code have it: 128 MB for 2 GiB.
+const TABLE_TO_CACHE: u64 = 16;
+
+impl HashFtlConfig {
+    /// The Original FTL with grains of that size: 512 B as in the paper, or 1 KB as Samsung's devices round values up.
+    pub fn original(
+        owner: u16,
+        geometry: &Geometry,
+        quota_segments: u32,
+        ring_lasts: bool,
+        grain_bytes: u32,
+    ) -> Self {
+        let bytes = geometry.segment_bytes() * u64::from(quota_segments);
+        let slots = bytes / u64::from(grain_bytes);
+        let fits = geometry.segment_bytes() as u32 - HEAD_BYTES - 16;
+        Self {
+            owner,
+            seed: 0x4854_464c ^ u64::from(owner),
+            ring_lasts,
+            value_bytes_max: (2 << 20).min(fits / 2),
+            grain_bytes,
+            slots,
+            validity: Validity::GrainBitmap,
+            layout: Layout::Fixed,
+            cache_bytes: cache_bytes(geometry, bytes / 512 * 8),
+            over_provisioning_percent: 7,
+        }
+    }
+
+    /// The Plus FTL: 64-B grains, invalid mapping pages, live-only sections. Its cache is as large as Original's.
+    pub fn plus(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool) -> Self {
+        Self {
+            validity: Validity::InvalidPages,
+            layout: Layout::LiveOnly { first_level: FirstLevel::Growing, offsets_when_full: false },
+            ..Self::original(owner, geometry, quota_segments, ring_lasts, PLUS_GRAIN_BYTES)
+        }
+    }
+
+    /// Hash indexes of a section.
+    pub fn section_slots(&self, page_bytes: u32) -> u32 {
+        match self.layout {
+            Layout::Fixed => page_bytes / 8,
+            Layout::LiveOnly { .. } => (page_bytes - first_level_bytes(page_bytes)) / 8,
+        }
+    }
+
+    /// Out-of-band bytes that a page must have: its header, and a word for each grain, or what a page of sections needs.
+    pub fn oob_bytes(page_bytes: u32, grain_bytes: u32) -> u32 {
+        let own = (page_bytes / grain_bytes * 8).max(image::OOB_BYTES as u32);
+        saker_medium::header::HEADER_BYTES as u32 + own
+    }
+
+    /// Grains of a record.
+    pub fn grains(&self, bytes: u32) -> u32 {
+        bytes.div_ceil(self.grain_bytes)
+    }
+}
+
+/// What level one takes of a section as large as a page: four of 64 grains.
+pub fn first_level_bytes(page_bytes: u32) -> u32 {
+    page_bytes / 16
+}
+
+fn cache_bytes(geometry: &Geometry, table_bytes: u64) -> u64 {
+    (table_bytes / TABLE_TO_CACHE).max(CACHE_SECTIONS_MIN * u64::from(geometry.page_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_are_as_large_as_published() {
+        let g = Geometry { page_bytes: 4096, oob_bytes: 576, segment_pages: 2048, segments: 16384 };
+        let plus = HashFtlConfig::plus(1, &g, g.segments, true);
+        assert_eq!((plus.section_slots(4096), first_level_bytes(4096) / 64), (480, 4));
+        let original = HashFtlConfig::original(1, &g, g.segments, true, 512);
+        // The paper's footnote says 1024; 8-byte entries make it 512.
+        assert_eq!(original.section_slots(4096), 512);
+        assert_eq!((original.slots, plus.slots), (128 << 21, 128 << 24));
+        assert_eq!(original.cache_bytes, 128 << 20);
+        assert_eq!(HashFtlConfig::oob_bytes(4096, 64), 576);
+    }
+}

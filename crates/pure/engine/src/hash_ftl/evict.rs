@@ -1,0 +1,164 @@
+//! Eviction: sections go to flash to make room in memory. Live-only sections share a page with others that are dirty, the
+//! least recently used first (Plus, section IV-B).
+
+use super::HashFtl;
+use super::stats::Cause;
+use super::table::image::{self, Image, fits};
+use crate::kv::Background;
+use saker_log::append::Reserve;
+use saker_medium::{Medium, PageAddr, SegmentId, Stall, Step, Stream};
+use saker_sim::{Meter, Unit};
+
+/// What sections written for commands leave to collections.
+const FOR_USER: Reserve = Reserve { slots: 3, segments: 3 };
+/// What those written by collections leave.
+const FOR_GC: Reserve = Reserve { slots: 1, segments: 0 };
+/// Sections that are looked at for others to share a page with.
+const COMPANIONS_MAX: usize = 1024;
+
+impl HashFtl {
+    fn map_room<M: Medium>(&self, cause: Cause, m: &M) -> Result<(), Stall> {
+        let reserve = if cause == Cause::User { FOR_USER } else { FOR_GC };
+        self.log.room(m, Stream::Map, self.log.geometry().page_bytes, reserve)
+    }
+
+    /// Makes room for another section.
+    pub(super) fn shrink<M: Medium, W: Meter>(
+        &mut self,
+        cause: Cause,
+        m: &mut M,
+        w: &mut W,
+    ) -> Result<(), Stall> {
+        while self.table.cache.is_over() {
+            let Some(at) = self.table.cache.oldest(self.operation) else { return Ok(()) };
+            if self.table.cache.get(at).is_dirty {
+                let written = self.write_dirty(at, cause, m, w)?;
+                self.ftl_stats.evictions_foreground += written;
+            }
+            let gone = self.table.cache.remove(at);
+            self.table.places[gone.id as usize].cached = 0;
+        }
+        Ok(())
+    }
+
+    /// Whether the section that goes next should be written now, so that no command waits for it.
+    pub(super) fn should_evict(&self) -> bool {
+        let cache = &self.table.cache;
+        cache.is_nearly_full()
+            && cache.oldest(self.operation).is_some_and(|at| self.table.cache.get(at).is_dirty)
+    }
+
+    /// Writes the sections that go next.
+    pub(super) fn evict_quantum<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
+        let Some(at) = self.table.cache.oldest(self.operation) else { return Step::Done(Background::Idle) };
+        self.evict_from(at, m, w)
+    }
+
+    /// Writes a section in which a tombstone holds room.
+    pub(super) fn write_tombstones<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
+        let Some(id) = self.with_tombstones.first() else { return Step::Done(Background::Idle) };
+        let at = self.table.places[*id as usize].cached - 1;
+        self.evict_from(at, m, w)
+    }
+
+    fn evict_from<M: Medium, W: Meter>(&mut self, at: u32, m: &mut M, w: &mut W) -> Step<Background> {
+        match self.write_dirty(at, Cause::Gc, m, w) {
+            Ok(written) => {
+                self.ftl_stats.evictions_background += written;
+                Step::Done(Background::Worked)
+            }
+            Err(stall) => Step::Blocked(stall),
+        }
+    }
+
+    /// Writes a dirty section, and others with it if they fit. On a stall nothing happened.
+    fn write_dirty<M: Medium, W: Meter>(
+        &mut self,
+        first: u32,
+        cause: Cause,
+        m: &mut M,
+        w: &mut W,
+    ) -> Result<u64, Stall> {
+        self.map_room(cause, m)?;
+        let (layout, page_bytes) = (self.config.layout, self.log.geometry().page_bytes);
+        let (mut used, mut images) = (0, Vec::new());
+        let companions = self.table.cache.from_oldest().take(COMPANIONS_MAX).filter(|at| *at != first);
+        for at in std::iter::once(first).chain(companions) {
+            let cached = self.table.cache.get(at);
+            if !cached.is_dirty {
+                continue;
+            }
+            let image = Image { id: cached.id, entries: cached.section.sorted() };
+            let bytes = image.bytes(layout, page_bytes);
+            if !fits(layout, used, bytes, page_bytes) {
+                break;
+            }
+            used += bytes;
+            images.push(image);
+        }
+        let written = images.len() as u64;
+        self.write_images(images, m, w);
+        Ok(written)
+    }
+
+    /// Writes sections as they are now to a page. Room was looked for.
+    pub(super) fn write_images<M: Medium, W: Meter>(&mut self, images: Vec<Image>, m: &mut M, w: &mut W) {
+        let (layout, page_bytes) = (self.config.layout, self.log.geometry().page_bytes);
+        let mut page = std::mem::take(&mut self.scratch);
+        page.resize(page_bytes as usize, 0);
+        let oob = image::encode(layout, &images, self.version, &mut page);
+        let writer = self.log.begin(m, Stream::Map, page_bytes);
+        let at = PageAddr(writer.spot().0 / u64::from(page_bytes));
+        self.log.put(m, &writer, 0, &page);
+        self.log.put_oob(m, &writer, 0, &oob);
+        self.log.commit(m, writer);
+        self.scratch = page;
+        w.work(Unit::CopyByte, u64::from(page_bytes));
+        w.work(Unit::PageSwitch, 1);
+        let cause = self.cause_of(images[0].id);
+        self.ftl_stats.table_pages_written[cause as usize] += 1;
+        for image in &images {
+            self.section_written(image.id, at, image.bytes(layout, page_bytes));
+        }
+    }
+
+    /// Who changed a section.
+    fn cause_of(&self, id: u32) -> Cause {
+        let cached = self.table.places[id as usize].cached.checked_sub(1);
+        match cached.map(|at| self.table.cache.get(at)) {
+            Some(cached) if cached.is_dirty && cached.by_user => Cause::User,
+            _ => Cause::Gc,
+        }
+    }
+
+    /// A section is on flash as it is in memory: tombstones in it are not needed any more.
+    fn section_written(&mut self, id: u32, page: PageAddr, bytes: u32) {
+        let cause = self.cause_of(id);
+        self.ftl_stats.table_bytes_written[cause as usize] += u64::from(bytes);
+        let place = &mut self.table.places[id as usize];
+        let old = place.page().map(|p| (p, place.bytes));
+        place.set_page(page, bytes);
+        let cached = place.cached;
+        let segment = |p| self.log.geometry().segment_of(p);
+        let (to, from): (SegmentId, _) = (segment(page), old.map(|(p, bytes)| (segment(p), bytes)));
+        self.log.add_live(to, u64::from(bytes));
+        if let Some((from, bytes)) = from {
+            self.log.sub_live(from, u64::from(bytes));
+        }
+        let Some(at) = cached.checked_sub(1) else { return };
+        let cached = self.table.cache.get_mut(at);
+        (cached.is_dirty, cached.by_user) = (false, false);
+        for tombstone in std::mem::take(&mut cached.tombstones) {
+            self.drop_tombstone(tombstone.slot, tombstone.grain);
+        }
+        self.with_tombstones.remove(&id);
+        if self.with_tombstones.is_empty() {
+            self.wants_room = false;
+        }
+    }
+
+    pub(super) fn drop_tombstone(&mut self, slot: u64, grain: u64) {
+        self.tombstone_bytes -= u64::from(self.config.grain_bytes);
+        self.count_dead(slot, grain, 1);
+    }
+}

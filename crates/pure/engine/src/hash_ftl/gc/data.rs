@@ -1,0 +1,190 @@
+//! Collecting records: pages in which nothing is needed are not read; of the others the records that are needed are copied
+//! and their sections changed (Original, section III; Plus, section IV-A).
+
+use super::super::HashFtl;
+use super::super::record::Kind;
+use super::super::stats::Cause;
+use super::super::validity::invalid::read_page;
+use super::super::walk::Walked;
+use super::{Progress, stalled};
+use crate::kv::KvError;
+use saker_log::append::Reserve;
+use saker_log::recover::scan_page;
+use saker_log::{Bytes, Spot, page_of};
+use saker_medium::{Medium, Page, PageAddr, Reads, Step, Stream, ready};
+use saker_sim::{Meter, Unit};
+
+/// Pages a quantum looks at.
+const WINDOW_PAGES: usize = 8;
+/// What copies leave: sections have to be written too.
+const FOR_SECTIONS: Reserve = Reserve { slots: 4, segments: 1 };
+
+impl HashFtl {
+    pub(super) fn collect_data<M: Medium, W: Meter>(
+        &mut self,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Progress, KvError>> {
+        if let Err(e) = ready!(self.read_mappings(m)) {
+            return Step::Done(Err(e));
+        }
+        let is_repair = self.collection.as_ref().is_some_and(|c| c.repair.is_some());
+        let window = self.window(WINDOW_PAGES, |this, page| !is_repair && this.validity.is_dead(page));
+        let Some(last) = window.last().copied() else { return Step::Done(Ok(Progress::End)) };
+        let needed = match ready!(self.needed_in(&window, is_repair, m)) {
+            Ok(needed) => needed,
+            Err(e) => return Step::Done(Err(e)),
+        };
+        ready!(self.sections_here(&window, &needed, m));
+        for (n, r) in needed.iter().enumerate() {
+            match self.move_record(r, m, w) {
+                Step::Done(Ok(())) => {}
+                Step::Done(Err(e)) => return Step::Done(Err(e)),
+                Step::Need(reads) => return Step::Need(with_window(reads, &window, &needed, self)),
+                Step::Blocked(stall) => return stalled(n > 0, stall, Ok(Progress::Some)),
+            }
+        }
+        self.count_window(&window, last);
+        self.pass_page(last);
+        Step::Done(Ok(Progress::Some))
+    }
+
+    fn count_window(&mut self, window: &[PageAddr], last: PageAddr) {
+        let from = self.collection.as_ref().map_or(0, |c| c.next_page);
+        let passed = self.log.geometry().index_of(last) + 1 - from;
+        self.ftl_stats.gc_pages_read += window.len() as u64;
+        self.ftl_stats.gc_pages_skipped += u64::from(passed) - window.len() as u64;
+    }
+
+    /// Reads what is known to be invalid of the segment, once for each collection.
+    fn read_mappings<M: Medium>(&mut self, m: &M) -> Step<Result<(), KvError>> {
+        let Some(segment) = self.collection.as_ref().map(|c| c.segment) else { return Step::Done(Ok(())) };
+        let Some(invalid) = self.validity.invalid() else { return Step::Done(Ok(())) };
+        if invalid.is_collecting(segment) {
+            return Step::Done(Ok(()));
+        }
+        let pages = invalid.pages(segment).to_vec();
+        if pages.iter().any(|page| matches!(page_of(&self.log, m, *page), Page::Absent)) {
+            return Step::Need(pages);
+        }
+        let mut listed = Vec::new();
+        for page in &pages {
+            let sound = ready!(scan_page(&self.log, m, *page)).is_ok_and(|p| p.is_some());
+            let Page::Resident { data, .. } = page_of(&self.log, m, *page) else {
+                return Step::Done(Err(KvError::Corrupt));
+            };
+            match read_page(data) {
+                Some((of, _, mappings)) if sound && of == segment => listed.extend(mappings.map(|(_, g)| g)),
+                _ => return Step::Done(Err(KvError::Corrupt)),
+            }
+        }
+        self.ftl_stats.invalid_bytes_read += pages.len() as u64 * u64::from(self.log.geometry().page_bytes);
+        if let Some(invalid) = self.validity.invalid_mut() {
+            invalid.collect(segment, listed.into_iter());
+        }
+        Step::Done(Ok(()))
+    }
+
+    /// The records of the window that are needed.
+    fn needed_in<M: Medium>(
+        &self,
+        window: &[PageAddr],
+        is_repair: bool,
+        m: &M,
+    ) -> Step<Result<Vec<Walked>, KvError>> {
+        if window.iter().any(|page| matches!(page_of(&self.log, m, *page), Page::Absent)) {
+            return Step::Need(window.to_vec());
+        }
+        let mut needed = Vec::new();
+        for page in window {
+            let records = match self.records_in(*page, m) {
+                Step::Done(Ok(records)) => records,
+                Step::Done(Err(_)) => return Step::Done(Err(KvError::Corrupt)),
+                Step::Need(reads) => return Step::Need(with_window(reads, window, &needed, self)),
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            };
+            let records = records.into_iter().filter(|r| self.validity.is_valid(r.grain));
+            needed.extend(records.filter(|r| !is_repair || self.is_on_failed_page(r)));
+        }
+        Step::Done(Ok(needed))
+    }
+
+    fn is_on_failed_page(&self, r: &Walked) -> bool {
+        let geometry = self.log.geometry();
+        let mut pages = self.range_of(r).pages(&self.log);
+        pages.any(|page| {
+            self.log.segment(geometry.segment_of(page)).failed_pages().contains(&geometry.index_of(page))
+        })
+    }
+
+    fn range_of(&self, r: &Walked) -> Bytes {
+        let grain_bytes = self.config.grain_bytes;
+        Bytes::new(Spot(r.grain * u64::from(grain_bytes)), r.grains * grain_bytes)
+    }
+
+    /// Asks for the sections of all records of the window at once.
+    fn sections_here<M: Medium>(&self, window: &[PageAddr], needed: &[Walked], m: &M) -> Step<()> {
+        let pages = needed.iter().filter_map(|r| self.page_to_load(self.table.split(r.slot).0, m));
+        let reads: Reads = pages.collect();
+        if reads.is_empty() { Step::Done(()) } else { Step::Need(with_window(reads, window, needed, self)) }
+    }
+
+    /// Copies a record. On a stall nothing happened.
+    fn move_record<M: Medium, W: Meter>(
+        &mut self,
+        r: &Walked,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        let at = match ready!(self.load(self.table.split(r.slot).0, Cause::Gc, m, w)) {
+            Ok(at) => at,
+            Err(e) => return Step::Done(Err(e)),
+        };
+        let bytes = r.grains * self.config.grain_bytes;
+        let reserve = FOR_SECTIONS.with_segments(self.copies_leave());
+        if let Err(stall) = self.log.room(m, Stream::Gc, bytes, reserve) {
+            return Step::Blocked(stall);
+        }
+        let entry = self.entry(at, r.slot, w);
+        let to = self.copy_record(r, bytes, m);
+        self.count_live(to, r.grains);
+        if r.head.kind == Kind::Pair {
+            assert_eq!(entry.grain(), Some(r.grain), "what is valid is what the table says");
+            self.set_entry(r.slot, Some(to), entry.is_passed(), Cause::Gc);
+        } else {
+            let tombstones = &mut self.table.cache.get_mut(at).tombstones;
+            let tombstone = tombstones.iter_mut().find(|t| t.grain == r.grain);
+            tombstone.expect("a tombstone that is needed is known to its section").grain = to;
+        }
+        self.count_dead(r.slot, r.grain, r.grains);
+        self.stats.gc_records_copied += 1;
+        self.stats.gc_bytes_copied += u64::from(bytes);
+        w.work(Unit::CopyByte, u64::from(bytes));
+        w.work(Unit::Move, 1);
+        Step::Done(Ok(()))
+    }
+
+    /// The copy's grain.
+    fn copy_record<M: Medium>(&mut self, r: &Walked, bytes: u32, m: &mut M) -> u64 {
+        let mut record = std::mem::take(&mut self.scratch);
+        record.resize(bytes as usize, 0);
+        let copied = self.range_of(r).copy_to(&self.log, m, 0, &mut record);
+        assert_eq!(copied, bytes as usize, "the whole record was seen");
+        let writer = self.log.begin(m, Stream::Gc, bytes);
+        let grain = writer.spot().0 / u64::from(self.config.grain_bytes);
+        self.log.put(m, &writer, 0, &record);
+        self.mark(&writer, r.slot, &r.head, m);
+        self.log.commit(m, writer);
+        self.scratch = record;
+        grain
+    }
+}
+
+/// What else the next call looks at: the window, and the ends of its records.
+fn with_window(mut reads: Reads, window: &[PageAddr], needed: &[Walked], store: &HashFtl) -> Reads {
+    reads.extend(window);
+    reads.extend(needed.iter().flat_map(|r| store.range_of(r).pages(&store.log)));
+    reads.sort_unstable();
+    reads.dedup();
+    reads
+}

@@ -1,0 +1,218 @@
+//! Garbage collection, and the order of background work.
+
+pub mod data;
+pub mod mappings;
+pub mod sections;
+pub mod victim;
+
+use super::HashFtl;
+use super::table::image::Image;
+use crate::kv::Background;
+use saker_medium::{Completion, Medium, PageAddr, SegmentId, Stall, Step, Stream, Tag};
+use saker_sim::Meter;
+
+/// Free segments below which collection starts; a share of the quota is added.
+const FREE_SEGMENTS_LOW: u32 = 8;
+/// Free segments at which commands are about to wait for collection.
+const FREE_SEGMENTS_PRESSED: u32 = 6;
+
+/// A collection on its way.
+#[derive(Clone, Debug)]
+pub struct Collection {
+    pub(super) segment: SegmentId,
+    pub(super) next_page: u32,
+    /// Only what is on pages that failed is moved: so many there were at the start.
+    pub(super) repair: Option<usize>,
+    /// Sections that wait for a page of their own, and where they are.
+    pub(super) pack: Vec<(Image, PageAddr)>,
+}
+
+/// How a quantum of a collection ended.
+pub(super) enum Progress {
+    /// Something was moved; there is more.
+    Some,
+    /// The segment is through.
+    End,
+}
+
+impl HashFtl {
+    /// One bounded piece of background work. `finished`: everything up to this tag has completed.
+    pub fn background<M: Medium, W: Meter>(
+        &mut self,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Background> {
+        self.operation += 1;
+        self.log.pump(finished, m);
+        if self.collection.as_ref().is_some_and(|c| c.repair.is_none()) && self.log.must_evacuate() {
+            // Nothing is erased before failed pages are repaired.
+            self.give_up_collection();
+        }
+        if self.collection.is_none() {
+            self.start_collection(m);
+        }
+        if self.collection.is_some() && self.is_pressed(m) {
+            return self.collect(m, w);
+        }
+        if self.validity.invalid().is_some_and(|i| i.next_full().is_some())
+            && let Ok(()) = self.write_mappings(m)
+        {
+            return Step::Done(Background::Worked);
+        }
+        if self.tombstones_press(m)
+            && let Step::Done(Background::Worked) = self.write_tombstones(m, w)
+        {
+            return Step::Done(Background::Worked);
+        }
+        if self.should_evict()
+            && let Step::Done(Background::Worked) = self.evict_quantum(m, w)
+        {
+            return Step::Done(Background::Worked);
+        }
+        if self.collection.is_some() {
+            return self.collect(m, w);
+        }
+        let waiting = self.log.releasing() > 0 || self.log.has_failures();
+        Step::Done(if waiting { Background::Waiting } else { Background::Idle })
+    }
+
+    /// Whether background work is due. Cheap: asked after every command.
+    pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
+        self.collection.is_some()
+            || self.log.releasing() > 0
+            || self.log.has_failures()
+            || m.free_segments() <= free_low(m)
+            || self.validity.invalid().is_some_and(|i| i.next_full().is_some())
+            || self.tombstones_press(m)
+            || self.should_evict()
+    }
+
+    /// Whether writes are close to waiting for background work.
+    pub fn is_pressed<M: Medium>(&self, m: &M) -> bool {
+        m.free_segments() <= FREE_SEGMENTS_PRESSED
+    }
+
+    /// Whether sections should be written for the room of the tombstones in them.
+    fn tombstones_press<M: Medium>(&self, m: &M) -> bool {
+        let many = self.tombstone_bytes > self.log.geometry().segment_bytes() / 2;
+        !self.with_tombstones.is_empty() && (self.wants_room || many && self.is_pressed(m))
+    }
+
+    fn start_collection<M: Medium>(&mut self, m: &mut M) {
+        let short = m.free_segments() + self.log.releasing() as u32 <= free_low(m);
+        if !short && !self.log.must_evacuate() {
+            return;
+        }
+        let Some(segment) = self.choose_victim(m) else { return };
+        let s = self.log.segment(segment);
+        let repair = s.evacuate.then(|| s.failed_pages().len());
+        self.collection = Some(Collection { segment, next_page: 0, repair, pack: Vec::new() });
+    }
+
+    fn give_up_collection(&mut self) {
+        self.collection = None;
+        if let Some(invalid) = self.validity.invalid_mut() {
+            invalid.end_collection();
+        }
+    }
+
+    fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
+        let Some(collection) = &self.collection else { return Step::Done(Background::Idle) };
+        let (segment, is_repair) = (collection.segment, collection.repair.is_some());
+        // A dead segment needs no walk.
+        if self.log.segment(segment).live_bytes == 0 && !is_repair {
+            self.end_collection(m);
+            return Step::Done(Background::Worked);
+        }
+        let step = match self.log.segment(segment).stream() {
+            Stream::User | Stream::Gc => self.collect_data(m, w),
+            Stream::Map => self.collect_sections(m, w),
+            Stream::Invalid => self.collect_mappings(m),
+            Stream::Checkpoint | Stream::Table => unreachable!("this store has neither"),
+        };
+        match step {
+            Step::Done(Ok(Progress::Some)) => Step::Done(Background::Worked),
+            Step::Done(Ok(Progress::End)) => {
+                self.end_collection(m);
+                Step::Done(Background::Worked)
+            }
+            Step::Done(Err(_)) => {
+                // What cannot be read stays where it is.
+                self.log.set_damaged(segment);
+                self.give_up_collection();
+                Step::Done(Background::Worked)
+            }
+            Step::Need(reads) => Step::Need(reads),
+            Step::Blocked(stall) => Step::Blocked(stall),
+        }
+    }
+
+    fn end_collection<M: Medium>(&mut self, m: &mut M) {
+        let Some(Collection { segment, repair, .. }) = self.collection.clone() else { return };
+        self.give_up_collection();
+        if let Some(pages) = repair {
+            // If more have failed since, it begins again.
+            if self.log.segment(segment).failed_pages().len() == pages {
+                self.log.end_repair(segment, m);
+            }
+            return;
+        }
+        if self.log.segment(segment).live_bytes > 0 {
+            return self.log.set_damaged(segment);
+        }
+        let page_bytes = u64::from(self.log.geometry().page_bytes);
+        for page in self.validity.forget(segment) {
+            self.log.sub_live(self.log.geometry().segment_of(page), page_bytes);
+        }
+        self.stats.gc_segments += 1;
+        self.log.release(segment, m);
+    }
+
+    /// The next pages of the segment that a quantum looks at: not those in which nothing is needed.
+    pub(super) fn window(&mut self, pages: usize, skip: impl Fn(&Self, PageAddr) -> bool) -> Vec<PageAddr> {
+        let Some(Collection { segment, next_page, .. }) = self.collection else { return Vec::new() };
+        let (geometry, end) = (self.log.geometry(), self.log.segment(segment).next_page);
+        let all = (next_page..end).map(|n| geometry.page(segment, n));
+        all.filter(|page| !skip(self, *page)).take(pages).collect()
+    }
+
+    /// Pages up to this one are through.
+    pub(super) fn pass_page(&mut self, page: PageAddr) {
+        let next = self.log.geometry().index_of(page) + 1;
+        if let Some(collection) = &mut self.collection {
+            collection.next_page = next;
+        }
+    }
+
+    /// Segments that copies leave to others.
+    pub(super) fn copies_leave(&self) -> u32 {
+        let repairs = self.collection.as_ref().is_some_and(|c| c.repair.is_some());
+        self.log.kept_for_repairs(repairs)
+    }
+
+    /// Whether a repair must look at a page that is a unit of its own.
+    pub(super) fn is_not_to_repair(&self, page: PageAddr) -> bool {
+        let geometry = self.log.geometry();
+        let failed = self.log.segment(geometry.segment_of(page)).failed_pages();
+        self.collection.as_ref().is_some_and(|c| c.repair.is_some())
+            && !failed.contains(&geometry.index_of(page))
+    }
+
+    /// Takes note of a finished I/O.
+    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        let failed = self.log.completed(done, m);
+        if failed && self.collection.is_none() {
+            self.start_collection(m);
+        }
+    }
+}
+
+fn free_low<M: Medium>(m: &M) -> u32 {
+    FREE_SEGMENTS_LOW + m.quota_segments() / 50
+}
+
+/// Something was done before the stall, or nothing.
+pub(super) fn stalled<T>(did: bool, stall: Stall, worked: T) -> Step<T> {
+    if did { Step::Done(worked) } else { Step::Blocked(stall) }
+}

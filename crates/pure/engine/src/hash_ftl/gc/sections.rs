@@ -1,0 +1,116 @@
+//! Collecting sections: those that are still where they were found go to new pages; live-only ones are packed together
+//! (Plus, section IV-B).
+
+use super::super::HashFtl;
+use super::super::stats::Cause;
+use super::super::table::image::{Image, fits};
+use super::{Progress, stalled};
+use crate::kv::KvError;
+use saker_log::append::Reserve;
+use saker_log::page_of;
+use saker_medium::{Medium, Page, PageAddr, Step, Stream};
+use saker_sim::Meter;
+
+/// Pages a quantum looks at.
+const WINDOW_PAGES: usize = 16;
+
+impl HashFtl {
+    pub(super) fn collect_sections<M: Medium, W: Meter>(
+        &mut self,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Progress, KvError>> {
+        let window = self.window(WINDOW_PAGES, Self::is_not_to_repair);
+        if window.iter().any(|page| matches!(page_of(&self.log, m, *page), Page::Absent)) {
+            return Step::Need(window);
+        }
+        let at_end = window.is_empty();
+        for (n, page) in window.iter().enumerate() {
+            if let Err(stall) = self.write_pack(false, m, w) {
+                return stalled(n > 0, stall, Ok(Progress::Some));
+            }
+            match self.read_images(*page, m) {
+                Step::Done(Ok(images)) => self.pack(images, *page),
+                Step::Done(Err(_)) if !self.holds_sections(*page, m) => {}
+                Step::Done(Err(e)) => return Step::Done(Err(e)),
+                Step::Need(_) => return Step::Need(window),
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            }
+            self.pass_page(*page);
+        }
+        if let Err(stall) = self.write_pack(at_end, m, w) {
+            return stalled(!at_end, stall, Ok(Progress::Some));
+        }
+        Step::Done(Ok(if at_end { Progress::End } else { Progress::Some }))
+    }
+
+    /// A page that was lost in a cut held nothing that anybody has relied on.
+    fn holds_sections<M: Medium>(&self, page: PageAddr, m: &M) -> bool {
+        !matches!(page_of(&self.log, m, page), Page::Torn | Page::Erased)
+    }
+
+    /// Takes the sections of a page that are still there.
+    fn pack(&mut self, images: Vec<Image>, page: PageAddr) {
+        let bytes = |this: &Self, id: u32| this.table.places[id as usize].bytes;
+        for image in images {
+            let place = self.table.places.get(image.id as usize);
+            if place.is_none_or(|p| p.page() != Some(page)) {
+                continue;
+            }
+            let read = u64::from(bytes(self, image.id));
+            self.ftl_stats.table_bytes_read[Cause::Gc as usize] += read;
+            if let Some(collection) = &mut self.collection {
+                collection.pack.push((image, page));
+            }
+        }
+        self.ftl_stats.table_pages_read[Cause::Gc as usize] += 1;
+    }
+
+    /// Writes what fills a page; at the end also what does not.
+    fn write_pack<M: Medium, W: Meter>(
+        &mut self,
+        at_end: bool,
+        m: &mut M,
+        w: &mut W,
+    ) -> Result<(), saker_medium::Stall> {
+        loop {
+            let Some(page) = self.next_of_pack(at_end) else { return Ok(()) };
+            let page_bytes = self.log.geometry().page_bytes;
+            let reserve = Reserve { slots: 1, segments: self.copies_leave() };
+            self.log.room(m, Stream::Map, page_bytes, reserve)?;
+            let taken = page.len();
+            self.write_images(page, m, w);
+            if let Some(collection) = &mut self.collection {
+                collection.pack.drain(..taken);
+            }
+        }
+    }
+
+    /// The next page's worth of sections as they are now. Those that were written elsewhere meanwhile are dropped.
+    fn next_of_pack(&mut self, at_end: bool) -> Option<Vec<Image>> {
+        let (layout, page_bytes) = (self.config.layout, self.log.geometry().page_bytes);
+        let mut pack = std::mem::take(&mut self.collection.as_mut()?.pack);
+        pack.retain(|(image, from)| self.table.places[image.id as usize].page() == Some(*from));
+        let (mut used, mut images) = (0, Vec::new());
+        for (image, _) in &pack {
+            let image = self.as_it_is(image);
+            let bytes = image.bytes(layout, page_bytes);
+            if !fits(layout, used, bytes, page_bytes) {
+                break;
+            }
+            used += bytes;
+            images.push(image);
+        }
+        let is_full = images.len() < pack.len() || matches!(layout, super::super::config::Layout::Fixed);
+        self.collection.as_mut()?.pack = pack;
+        (!images.is_empty() && (at_end || is_full)).then_some(images)
+    }
+
+    /// What is in memory is newer than what was read. A page's stamp covers all of it.
+    fn as_it_is(&self, image: &Image) -> Image {
+        match self.table.places[image.id as usize].cached.checked_sub(1) {
+            None => image.clone(),
+            Some(at) => Image { id: image.id, entries: self.table.cache.get(at).section.sorted() },
+        }
+    }
+}

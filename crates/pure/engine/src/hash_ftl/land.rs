@@ -1,0 +1,95 @@
+//! Writing a record: into its slots, with the word of its first grain out of band.
+
+use super::HashFtl;
+use super::record::{HEAD_BYTES, Head, Mark, record_crc};
+use crate::kv::Source;
+use saker_log::{Bytes, Writer};
+use saker_medium::Medium;
+
+impl HashFtl {
+    /// Grains of a record with that head.
+    pub(super) fn grains_of(&self, head: &Head) -> u32 {
+        self.config.grains(head.bytes())
+    }
+
+    /// Lands head, key and value in the writer's room. If the value cannot be fetched nothing is left of it.
+    pub(super) fn land<M: Medium, S: Source>(
+        &mut self,
+        writer: &Writer,
+        slot: u64,
+        mut head: Head,
+        key: &[u8],
+        value: &mut S,
+        m: &mut M,
+    ) -> Result<(), crate::SourceError> {
+        let start = HEAD_BYTES + key.len() as u32;
+        self.log.put(m, writer, HEAD_BYTES, key);
+        let mut done = 0;
+        while done < head.value_bytes {
+            let chunk = self.log.chunk_mut(m, writer, start + done);
+            let n = chunk.len().min((head.value_bytes - done) as usize);
+            value.read(done, &mut chunk[..n])?;
+            done += n as u32;
+        }
+        self.pad(writer, &head, m);
+        self.log.put(m, writer, 0, &head.encode());
+        head.crc = self.landed_crc(writer, head.bytes(), m);
+        self.log.put(m, writer, 0, &head.crc.to_le_bytes());
+        self.mark(writer, slot, &head, m);
+        Ok(())
+    }
+
+    /// The rest of the last grain is zero.
+    fn pad<M: Medium>(&self, writer: &Writer, head: &Head, m: &mut M) {
+        let (mut at, end) = (head.bytes(), self.grains_of(head) * self.config.grain_bytes);
+        while at < end {
+            let chunk = self.log.chunk_mut(m, writer, at);
+            let n = chunk.len().min((end - at) as usize);
+            chunk[..n].fill(0);
+            at += n as u32;
+        }
+    }
+
+    pub(super) fn mark<M: Medium>(&self, writer: &Writer, slot: u64, head: &Head, m: &mut M) {
+        let mark = Mark { slot: slot as u32, grains: self.grains_of(head) as u16, kind: head.kind };
+        let in_page = writer.spot().0 % u64::from(self.log.geometry().page_bytes);
+        let at = (in_page / u64::from(self.config.grain_bytes)) as usize * 8;
+        self.log.put_oob(m, writer, at, &mark.encode());
+    }
+
+    fn landed_crc<M: Medium>(&self, writer: &Writer, bytes: u32, m: &mut M) -> u32 {
+        let first = self.log.chunk_mut(m, writer, 0);
+        if first.len() >= bytes as usize {
+            return record_crc(&first[4..bytes as usize]);
+        }
+        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+        let mut at = 4;
+        while at < bytes {
+            let chunk = self.log.chunk_mut(m, writer, at);
+            let n = chunk.len().min((bytes - at) as usize);
+            digest.update(&chunk[..n]);
+            at += n as u32;
+        }
+        digest.finalize() as u32
+    }
+
+    /// Checksum of bytes 4..`bytes` of a resident record.
+    pub(super) fn range_crc<M: Medium>(&self, range: Bytes, bytes: u32, m: &M) -> u32 {
+        let chunk = range.chunk(&self.log, m, 4);
+        if chunk.len() >= bytes as usize - 4 {
+            return record_crc(&chunk[..bytes as usize - 4]);
+        }
+        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+        let mut at = 4;
+        while at < bytes {
+            let chunk = range.chunk(&self.log, m, at);
+            if chunk.is_empty() {
+                break;
+            }
+            let n = chunk.len().min((bytes - at) as usize);
+            digest.update(&chunk[..n]);
+            at += n as u32;
+        }
+        digest.finalize() as u32
+    }
+}

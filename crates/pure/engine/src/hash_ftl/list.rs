@@ -1,0 +1,127 @@
+//! List: the order is that of the keys' first hash indexes, then of the keys. It is total over all possible keys and no
+//! change moves a key in it. Pairs that were displaced are looked for where their search would find them.
+
+use super::HashFtl;
+use super::probe::PROBES_MAX;
+use super::stats::Cause;
+use crate::kv::KvError;
+use saker_medium::{Medium, PageAddr, Reads, Step, ready};
+use saker_sim::{Meter, Unit};
+
+/// Pages that are asked for at once.
+const PAGES_AT_ONCE: usize = 64;
+
+/// What a pass has looked at.
+#[derive(Default)]
+struct Pass {
+    looked: Reads,
+    missing: usize,
+}
+
+impl Pass {
+    /// All that was looked at, and these.
+    fn all(mut self, more: Reads) -> Reads {
+        self.looked.extend(more);
+        self.looked.sort_unstable();
+        self.looked.dedup();
+        self.looked
+    }
+}
+
+impl HashFtl {
+    /// Visits the keys from `from` on (from the first one when empty) until `visit` says stop (false). What was visited
+    /// before another answer than `Done` counts for nothing.
+    pub fn list<M: Medium, W: Meter>(
+        &mut self,
+        from: &[u8],
+        mut visit: impl FnMut(&[u8]) -> bool,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        let first = match from {
+            [] => 0,
+            key => match self.probe.home(key) {
+                Some(home) => home,
+                None => return Step::Done(Err(KvError::KeySize)),
+            },
+        };
+        let (mut pass, mut home) = (Pass::default(), first);
+        while home < self.config.slots {
+            if self.table.places[self.table.split(home).0 as usize].is_absent() {
+                home = (u64::from(self.table.split(home).0) + 1) * u64::from(self.table.section_slots);
+                continue;
+            }
+            let mut keys = match self.keys_of(home, &mut pass, m, w) {
+                Step::Done(Ok(keys)) => keys,
+                Step::Done(Err(e)) => return Step::Done(Err(e)),
+                Step::Need(reads) => return Step::Need(pass.all(reads)),
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            };
+            keys.sort_unstable();
+            for key in keys.iter().filter(|k| home > first || k.as_slice() >= from) {
+                w.work(Unit::ListEntry, 1);
+                if pass.missing == 0 && !visit(key) {
+                    return Step::Done(Ok(()));
+                }
+            }
+            if pass.missing >= PAGES_AT_ONCE {
+                break;
+            }
+            home += 1;
+        }
+        if pass.missing > 0 {
+            return Step::Need(pass.all(Reads::new()));
+        }
+        Step::Done(Ok(()))
+    }
+
+    /// The keys whose first hash index is `home`, as far as their pages are here.
+    fn keys_of<M: Medium, W: Meter>(
+        &mut self,
+        home: u64,
+        pass: &mut Pass,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Vec<Vec<u8>>, KvError>> {
+        let mut keys = Vec::new();
+        self.operation += 1;
+        for n in 0..PROBES_MAX {
+            let slot = self.probe.slot(home, n);
+            self.note_section(slot, pass);
+            let at = match ready!(self.load(self.table.split(slot).0, Cause::User, m, w)) {
+                Ok(at) => at,
+                Err(e) => return Step::Done(Err(e)),
+            };
+            let entry = self.entry(at, slot, w);
+            if let Some(grain) = entry.grain() {
+                self.look(home, grain, &mut keys, pass, m);
+            }
+            if !entry.is_passed() {
+                break;
+            }
+        }
+        Step::Done(Ok(keys))
+    }
+
+    /// A section that may be gone from memory when the list is asked for again is read again.
+    fn note_section(&self, slot: u64, pass: &mut Pass) {
+        let place = &self.table.places[self.table.split(slot).0 as usize];
+        if self.table.cache.is_nearly_full()
+            && let Some(page) = place.page()
+            && pass.looked.last() != Some(&page)
+        {
+            pass.looked.push(page);
+        }
+    }
+
+    /// Damaged records have no key to list.
+    fn look<M: Medium>(&self, home: u64, grain: u64, keys: &mut Vec<Vec<u8>>, pass: &mut Pass, m: &M) {
+        let page: PageAddr = self.page_of_grain(grain).0;
+        pass.looked.push(page);
+        match self.key_at(grain, m) {
+            Step::Done(Ok(key)) if self.probe.home(&key) == Some(home) => keys.push(key),
+            Step::Need(_) => pass.missing += 1,
+            _ => {}
+        }
+    }
+}

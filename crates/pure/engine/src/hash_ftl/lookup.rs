@@ -1,0 +1,134 @@
+//! Finding a key: section by section, grain by grain, comparing whole keys (Original, section III, steps 2 to 4).
+
+use super::HashFtl;
+use super::probe::PROBES_MAX;
+use super::record::{HEAD_BYTES, Head};
+use super::stats::Cause;
+use crate::kv::KvError;
+use saker_log::page_of;
+use saker_medium::{MediaError, Medium, Page, PageAddr, Reads, Step};
+use saker_sim::{Meter, Unit};
+
+/// Where a key is, or could be.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    /// The pair, if there is one.
+    pub pair: Option<Pair>,
+    /// The hash index it has or would get; `None`: no index is left for it.
+    pub slot: Option<u64>,
+    /// Indexes before it on its way that nobody has passed so far.
+    pub to_pass: Vec<u64>,
+    /// Pages that were looked at.
+    pub looked: Reads,
+}
+
+/// A pair that was found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    /// Its grain.
+    pub grain: u64,
+    /// Its head.
+    pub head: Head,
+}
+
+/// A key as found in a record.
+struct Candidate {
+    head: Head,
+    is_it: bool,
+}
+
+impl HashFtl {
+    /// Looks for a key. The sections of its way stay in memory until the operation ends.
+    pub(super) fn find<M: Medium, W: Meter>(
+        &mut self,
+        key: &[u8],
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Found, KvError>> {
+        let Some(home) = self.probe.home(key) else { return Step::Done(Err(KvError::KeySize)) };
+        self.operation += 1;
+        let mut found = Found { pair: None, slot: None, to_pass: Vec::new(), looked: Reads::new() };
+        let mut collisions = 0;
+        for n in 0..PROBES_MAX {
+            let slot = self.probe.slot(home, n);
+            let (id, _) = self.table.split(slot);
+            let at = match self.load(id, Cause::User, m, w) {
+                Step::Done(Ok(at)) => at,
+                Step::Done(Err(e)) => return Step::Done(Err(e)),
+                Step::Need(reads) => return need(found.looked, reads),
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            };
+            let entry = self.entry(at, slot, w);
+            let Some(grain) = entry.grain() else {
+                if found.slot.is_none() {
+                    found.slot = Some(slot);
+                }
+                if entry.is_passed() {
+                    continue;
+                }
+                self.count_lookup(n + 1, collisions);
+                return Step::Done(Ok(found));
+            };
+            let (page, _) = self.page_of_grain(grain);
+            found.looked.push(page);
+            let candidate = match self.candidate(grain, key, m) {
+                Step::Done(Ok(candidate)) => candidate,
+                Step::Done(Err(e)) => return Step::Done(Err(e)),
+                Step::Need(reads) => return need(found.looked, reads),
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            };
+            self.ftl_stats.kv_pages_read += 1;
+            w.work(Unit::Compare, 1);
+            if candidate.is_it {
+                self.count_lookup(n + 1, collisions);
+                found.slot = Some(slot);
+                found.pair = Some(Pair { grain, head: candidate.head });
+                return Step::Done(Ok(found));
+            }
+            collisions += 1;
+            if !entry.is_passed() && found.slot.is_none() {
+                found.to_pass.push(slot);
+            }
+        }
+        Step::Done(Ok(found))
+    }
+
+    fn count_lookup(&mut self, probes: u64, collisions: u64) {
+        self.ftl_stats.lookups += 1;
+        self.ftl_stats.probes += probes;
+        self.ftl_stats.collisions += collisions;
+    }
+
+    /// The head of the record at a grain, and whether it is `key`'s.
+    fn candidate<M: Medium>(&self, grain: u64, key: &[u8], m: &M) -> Step<Result<Candidate, KvError>> {
+        let (page, at) = self.page_of_grain(grain);
+        let data = match page_of(&self.log, m, page) {
+            Page::Resident { data, .. } => &data[at as usize..],
+            Page::Absent => return Step::Need(vec![page]),
+            Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(MediaError::Read.into())),
+        };
+        let Some(head) = Head::decode(data) else { return Step::Done(Err(KvError::Corrupt)) };
+        let known = &data[HEAD_BYTES as usize..][..usize::from(head.key_bytes)];
+        Step::Done(Ok(Candidate { head, is_it: known == key }))
+    }
+
+    /// The key of the record at a grain, if its page is here.
+    pub(super) fn key_at<M: Medium>(&self, grain: u64, m: &M) -> Step<Result<Vec<u8>, KvError>> {
+        let (page, at) = self.page_of_grain(grain);
+        let data = match page_of(&self.log, m, page) {
+            Page::Resident { data, .. } => &data[at as usize..],
+            Page::Absent => return Step::Need(vec![page]),
+            Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(MediaError::Read.into())),
+        };
+        let Some(head) = Head::decode(data) else { return Step::Done(Err(KvError::Corrupt)) };
+        Step::Done(Ok(data[HEAD_BYTES as usize..][..usize::from(head.key_bytes)].to_vec()))
+    }
+}
+
+/// What was looked at is looked at again.
+fn need<T>(looked: Vec<PageAddr>, mut reads: Reads) -> Step<T> {
+    reads.extend(looked);
+    reads.sort_unstable();
+    reads.dedup();
+    Step::Need(reads)
+}

@@ -1,0 +1,172 @@
+//! Hash-based KV FTLs: pairs in grains on flash, found by a hash table that is on flash too and cached on demand.
+//!
+//! *Original* and *Plus* of "A Hash-Based Key-Value SSD FTL With Efficient Small-Value Support" (Duffy, Kim, Kim), sections
+//! III and IV, as settings of one store: what differs is how validity is known, how sections are laid out, and the grain. What
+//! the paper leaves out is decided here: deletes, an order for List, recovery, failed programs.
+//!
+//! **Recovery** needs no log of the table. A record says its hash index (out of band) and its version, and copies keep both,
+//! so of the records of a hash index the newest counts. A page of sections says the version of the next write when it was
+//! written: what is older and not on it was deleted. So a tombstone is needed until its section has been written.
+
+pub mod admit;
+pub mod config;
+mod engine;
+mod evict;
+pub mod gc;
+mod land;
+pub mod list;
+mod lookup;
+pub mod memory;
+pub mod ops;
+pub mod probe;
+pub mod record;
+pub mod recover;
+mod sections;
+pub mod stats;
+pub mod table;
+pub mod validity;
+pub mod walk;
+
+pub use config::{FirstLevel, HashFtlConfig, HashFtlTuning, Layout, Validity};
+pub use stats::FtlStats;
+
+use crate::kv::StoreStats;
+use gc::Collection;
+use probe::Probe;
+use saker_log::{Log, LogStats};
+use saker_medium::{Medium, PageAddr, SegmentId};
+use std::collections::BTreeSet;
+use table::Table;
+use table::cache::Cache;
+
+/// One shard of a hash FTL.
+#[derive(Clone, Debug)]
+pub struct HashFtl {
+    config: HashFtlConfig,
+    log: Log,
+    probe: Probe,
+    table: Table,
+    validity: validity::Validity,
+    /// The version the next write gets.
+    version: u64,
+    /// Counts operations, so that none drives out the sections it uses.
+    operation: u64,
+    record_bytes_max: u32,
+    /// Bytes of grains that pairs and tombstones take.
+    data_bytes: u64,
+    /// Those of tombstones.
+    tombstone_bytes: u64,
+    /// Cached sections with tombstones.
+    with_tombstones: BTreeSet<u32>,
+    /// A store waits for the room of tombstones.
+    wants_room: bool,
+    collection: Option<Collection>,
+    victims: gc::victim::Victims,
+    stats: StoreStats,
+    ftl_stats: FtlStats,
+    scratch: Vec<u8>,
+}
+
+impl HashFtl {
+    /// An empty store on an empty medium.
+    ///
+    /// # Panics
+    /// When the out-of-band area cannot hold a word for each grain ([`HashFtlConfig::oob_bytes`]).
+    pub fn new<M: Medium>(config: HashFtlConfig, m: &M) -> Self {
+        let geometry = m.geometry();
+        let needed = HashFtlConfig::oob_bytes(geometry.page_bytes, config.grain_bytes);
+        assert!(geometry.oob_bytes >= needed, "the out-of-band area holds a word for each grain");
+        assert!(geometry.page_bytes.is_multiple_of(config.grain_bytes), "a page is whole grains");
+        let cache = Cache::new(config.cache_bytes);
+        Self {
+            config,
+            log: Log::new(config.owner, geometry, config.ring_lasts),
+            probe: Probe::new(config.seed, config.slots),
+            table: Table::new(config.slots, config.section_slots(geometry.page_bytes), cache),
+            validity: validity::Validity::new(config.validity, &geometry, config.grain_bytes),
+            version: 1,
+            operation: 0,
+            record_bytes_max: 1024.min(geometry.page_bytes),
+            data_bytes: 0,
+            tombstone_bytes: 0,
+            with_tombstones: BTreeSet::new(),
+            wants_room: false,
+            collection: None,
+            victims: gc::victim::Victims::new(geometry.segments),
+            stats: StoreStats::default(),
+            ftl_stats: FtlStats::default(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Settings.
+    pub fn config(&self) -> &HashFtlConfig {
+        &self.config
+    }
+
+    /// Counters that every engine has.
+    pub fn stats(&self) -> StoreStats {
+        self.stats
+    }
+
+    /// Counters of the mechanisms.
+    pub fn ftl_stats(&self) -> FtlStats {
+        self.ftl_stats
+    }
+
+    /// Counters of the log.
+    pub fn log_stats(&self) -> LogStats {
+        self.log.stats()
+    }
+
+    /// Bytes that are needed, in all segments: pairs, sections, invalid mappings.
+    pub fn live_bytes(&self) -> u64 {
+        self.log.live_bytes()
+    }
+
+    /// A digest of everything that operations can observe, for tests of the contract.
+    pub fn digest(&self) -> u64 {
+        let mut digest = saker_sim::Digest::default();
+        let pairs = self.data_bytes - self.tombstone_bytes;
+        for n in [self.version, pairs, self.stats.pairs, self.stats.pair_bytes] {
+            digest.number(n);
+        }
+        digest.value()
+    }
+
+    fn page_grains(&self) -> u64 {
+        u64::from(self.log.geometry().page_bytes / self.config.grain_bytes)
+    }
+
+    /// The page a grain is in, and the byte there.
+    fn page_of_grain(&self, grain: u64) -> (PageAddr, u32) {
+        let n = self.page_grains();
+        (PageAddr(grain / n), (grain % n) as u32 * self.config.grain_bytes)
+    }
+
+    fn segment_of_grain(&self, grain: u64) -> SegmentId {
+        self.log.geometry().segment_of(self.page_of_grain(grain).0)
+    }
+
+    fn grain_bytes_of(&self, grains: u32) -> u64 {
+        u64::from(grains) * u64::from(self.config.grain_bytes)
+    }
+
+    /// A record is needed from now on.
+    fn count_live(&mut self, grain: u64, grains: u32) {
+        self.validity.validate(grain, grains);
+        let bytes = self.grain_bytes_of(grains);
+        self.data_bytes += bytes;
+        self.log.add_live(self.segment_of_grain(grain), bytes);
+    }
+
+    /// A record is not needed any more.
+    fn count_dead(&mut self, slot: u64, grain: u64, grains: u32) {
+        self.validity.invalidate(slot, grain, grains);
+        let bytes = self.grain_bytes_of(grains);
+        self.data_bytes -= bytes;
+        let segment = self.segment_of_grain(grain);
+        self.log.sub_live(segment, bytes);
+        self.victims.touched(segment, self.version);
+    }
+}

@@ -1,0 +1,256 @@
+//! Store, Retrieve, Delete, Exist, Flush.
+
+use super::HashFtl;
+use super::lookup::Found;
+use super::record::{HEAD_BYTES, Head, Kind};
+use super::stats::Cause;
+use super::table::cache::Tombstone;
+use crate::kv::{Condition, KvError, Sink, Source};
+use saker_log::append::Reserve;
+use saker_log::{Bytes, Spot};
+use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
+use saker_sim::{Meter, Unit};
+
+/// What a new pair leaves for deletes, sections and collections.
+pub(super) const FOR_PAIRS: Reserve = Reserve { slots: 6, segments: 5 };
+/// What a delete leaves.
+const FOR_DELETES: Reserve = Reserve { slots: 4, segments: 4 };
+/// Buffers of invalid mappings that may wait to be written before writes wait for them.
+const FULL_BUFFERS_MAX: usize = 16;
+
+impl HashFtl {
+    /// Stores a pair. The value is read once, into its grains.
+    pub fn store<M: Medium, W: Meter, S: Source>(
+        &mut self,
+        key: &[u8],
+        value: &mut S,
+        condition: Condition,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        let value_bytes = value.bytes();
+        if value_bytes > self.config.value_bytes_max {
+            return Step::Done(Err(KvError::ValueSize));
+        }
+        let found = match ready!(self.find(key, m, w)) {
+            Ok(found) => found,
+            Err(e) => return Step::Done(Err(e)),
+        };
+        match (condition, found.pair) {
+            (Condition::MustExist, None) => return Step::Done(Err(KvError::NotFound)),
+            (Condition::MustNotExist, Some(_)) => return Step::Done(Err(KvError::Exists)),
+            _ => {}
+        }
+        let head = self.head(Kind::Pair, key, value_bytes);
+        let Some(slot) = found.slot else { return Step::Done(Err(KvError::CapacityExceeded)) };
+        if let Err(e) = ready!(self.admit(&found, &head, m)) {
+            return Step::Done(Err(e));
+        }
+        let grain = match ready!(self.write(slot, head, key, value, FOR_PAIRS, m)) {
+            Ok(grain) => grain,
+            Err(e) => return Step::Done(Err(e)),
+        };
+        self.enter(&found, slot, grain, &head);
+        self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
+        w.work(Unit::Encode, 1);
+        w.work(Unit::CopyByte, u64::from(head.bytes() - value_bytes + value.bytes_by_core()));
+        w.work(Unit::ChecksumByte, u64::from(head.bytes()));
+        Step::Done(Ok(()))
+    }
+
+    fn head(&self, kind: Kind, key: &[u8], value_bytes: u32) -> Head {
+        Head { crc: 0, version: self.version, kind, key_bytes: key.len() as u8, value_bytes }
+    }
+
+    /// Writes a record; its grain.
+    fn write<M: Medium, S: Source>(
+        &mut self,
+        slot: u64,
+        head: Head,
+        key: &[u8],
+        value: &mut S,
+        reserve: Reserve,
+        m: &mut M,
+    ) -> Step<Result<u64, KvError>> {
+        let bytes = self.grains_of(&head) * self.config.grain_bytes;
+        if self.validity.invalid().is_some_and(|i| i.full() > FULL_BUFFERS_MAX) {
+            return Step::Blocked(Stall::NoSlot);
+        }
+        if let Err(stall) = self.log.room(m, Stream::User, bytes, reserve) {
+            return Step::Blocked(stall);
+        }
+        let writer = self.log.begin(m, Stream::User, bytes);
+        let grain = writer.spot().0 / u64::from(self.config.grain_bytes);
+        if self.land(&writer, slot, head, key, value, m).is_err() {
+            self.log.abandon(m, writer);
+            return Step::Done(Err(KvError::Transfer));
+        }
+        self.log.commit(m, writer);
+        self.version += 1;
+        self.record_bytes_max = self.record_bytes_max.max(bytes);
+        self.ftl_stats.kv_bytes_written += u64::from(bytes);
+        Step::Done(Ok(grain))
+    }
+
+    /// Enters a pair that is written.
+    fn enter(&mut self, found: &Found, slot: u64, grain: u64, head: &Head) {
+        let grains = self.grains_of(head);
+        self.count_live(grain, grains);
+        self.stats.pairs += u64::from(found.pair.is_none());
+        self.stats.pair_bytes += pair_bytes(head);
+        if let Some(old) = found.pair {
+            self.forget(slot, old.grain, &old.head);
+        }
+        self.drop_tombstone_of(slot);
+        let passed = self.is_passed(slot);
+        self.set_entry(slot, Some(grain), passed, Cause::User);
+        for slot in &found.to_pass {
+            let at = self.cached_at(*slot);
+            let entry = self.table.cache.get(at).section.get(self.table.split(*slot).1).0;
+            self.set_entry(*slot, entry.grain(), true, Cause::User);
+        }
+    }
+
+    fn cached_at(&self, slot: u64) -> u32 {
+        let (id, _) = self.table.split(slot);
+        self.table.places[id as usize].cached.checked_sub(1).expect("the operation holds its sections")
+    }
+
+    fn is_passed(&self, slot: u64) -> bool {
+        let (_, offset) = self.table.split(slot);
+        self.table.cache.get(self.cached_at(slot)).section.get(offset).0.is_passed()
+    }
+
+    /// The record is no longer a pair.
+    fn forget(&mut self, slot: u64, grain: u64, head: &Head) {
+        let grains = self.grains_of(head);
+        self.stats.pair_bytes -= pair_bytes(head);
+        self.count_dead(slot, grain, grains);
+    }
+
+    /// A newer record of the hash index takes the place of a tombstone.
+    fn drop_tombstone_of(&mut self, slot: u64) {
+        let at = self.cached_at(slot);
+        let cached = self.table.cache.get_mut(at);
+        let Some(n) = cached.tombstones.iter().position(|t| t.slot == slot) else { return };
+        let (gone, id, left) = (cached.tombstones.swap_remove(n), cached.id, cached.tombstones.len());
+        self.drop_tombstone(gone.slot, gone.grain);
+        if left == 0 {
+            self.with_tombstones.remove(&id);
+        }
+    }
+
+    /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
+    /// Nothing is delivered that does not match the record's checksum.
+    pub fn retrieve<M: Medium, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        sink: &mut K,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<u32, KvError>> {
+        let found = match ready!(self.find(key, m, w)) {
+            Ok(found) => found,
+            Err(e) => return Step::Done(Err(e)),
+        };
+        let Some(pair) = found.pair else { return Step::Done(Err(KvError::NotFound)) };
+        let spot = Spot(pair.grain * u64::from(self.config.grain_bytes));
+        let range = Bytes::new(spot, pair.head.bytes());
+        match range.resident(&self.log, m) {
+            Step::Done(Ok(())) => {}
+            Step::Done(Err(e)) => return Step::Done(Err(e.into())),
+            Step::Need(mut reads) => {
+                reads.extend(found.looked);
+                reads.sort_unstable();
+                reads.dedup();
+                return Step::Need(reads);
+            }
+            Step::Blocked(stall) => return Step::Blocked(stall),
+        }
+        self.ftl_stats.kv_pages_read += range.pages(&self.log).count() as u64 - 1;
+        w.work(Unit::Decode, 1);
+        w.work(Unit::ChecksumByte, u64::from(pair.head.bytes()));
+        if self.range_crc(range, pair.head.bytes(), m) != pair.head.crc {
+            return Step::Done(Err(KvError::Corrupt));
+        }
+        let wanted = pair.head.value_bytes.min(sink.room());
+        w.work(Unit::CopyByte, if sink.is_copied_by_core() { u64::from(wanted) } else { 0 });
+        let start = HEAD_BYTES + u32::from(pair.head.key_bytes);
+        let mut done = 0;
+        while done < wanted {
+            let chunk = range.chunk(&self.log, m, start + done);
+            let n = chunk.len().min((wanted - done) as usize);
+            if sink.write(done, &chunk[..n]).is_err() {
+                return Step::Done(Err(KvError::Transfer));
+            }
+            done += n as u32;
+        }
+        Step::Done(Ok(pair.head.value_bytes))
+    }
+
+    /// Deletes a pair: its tombstone is in the log before the answer.
+    pub fn delete<M: Medium, W: Meter>(
+        &mut self,
+        key: &[u8],
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        let found = match ready!(self.find(key, m, w)) {
+            Ok(found) => found,
+            Err(e) => return Step::Done(Err(e)),
+        };
+        let (Some(pair), Some(slot)) = (found.pair, found.slot) else {
+            return Step::Done(Err(KvError::NotFound));
+        };
+        let head = self.head(Kind::Tombstone, key, 0);
+        let grain = match ready!(self.write(slot, head, key, &mut &[][..], FOR_DELETES, m)) {
+            Ok(grain) => grain,
+            Err(e) => return Step::Done(Err(e)),
+        };
+        self.count_live(grain, 1);
+        self.tombstone_bytes += u64::from(self.config.grain_bytes);
+        self.forget(slot, pair.grain, &pair.head);
+        self.stats.pairs -= 1;
+        self.stats.user_bytes_written += key.len() as u64;
+        let passed = self.is_passed(slot);
+        self.set_entry(slot, None, passed, Cause::User);
+        let at = self.cached_at(slot);
+        let cached = self.table.cache.get_mut(at);
+        cached.tombstones.push(Tombstone { slot, grain });
+        self.with_tombstones.insert(cached.id);
+        w.work(Unit::Encode, 1);
+        w.work(Unit::CopyByte, u64::from(head.bytes()));
+        w.work(Unit::ChecksumByte, u64::from(head.bytes()));
+        Step::Done(Ok(()))
+    }
+
+    /// Whether there is such a pair.
+    pub fn exist<M: Medium, W: Meter>(
+        &mut self,
+        key: &[u8],
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        self.find(key, m, w).map(|found| found?.pair.map(|_| ()).ok_or(KvError::NotFound))
+    }
+
+    /// Makes everything acknowledged so far proof against the loss of the ring where it can be lost. The flush
+    /// is complete when the returned tag and everything before it has completed and a sync has followed.
+    pub fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
+        if !self.config.ring_lasts {
+            self.log.seal_stream(Stream::User, m);
+            self.log.seal_stream(Stream::Gc, m);
+        }
+        m.last_tag()
+    }
+
+    /// Whether a Flush that returned `tag` is complete, given that all I/O up to `finished` has completed.
+    pub fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
+        self.log.is_safe(tag, finished)
+    }
+}
+
+/// What a pair counts for: key and value, rounded up to a multiple of 8.
+pub(super) fn pair_bytes(head: &Head) -> u64 {
+    (u64::from(head.key_bytes) + u64::from(head.value_bytes)).next_multiple_of(8)
+}

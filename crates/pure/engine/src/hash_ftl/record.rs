@@ -1,0 +1,165 @@
+//! The record of a pair: a head, the key, the value, zeros to a whole grain. It starts at a grain and may cross pages.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0-3 | CRC-32C of everything after it, padding excluded |
+//! | 4-10 | version: the order of writes of one store, 56 bits |
+//! | 11 | bits 0-4 key length; bit 6 pair, bit 7 tombstone |
+//! | 12-14 | value length |
+//! | 15 | format of the record: 1 |
+//!
+//! All little-endian. With a key of 8 bytes, a value of 1000 takes two grains of 512, and one of 40 a grain of 64. The
+//! word of a record's first grain in the page's out-of-band area says: hash index (4 bytes), grains (2), kind (1), 0;
+//! the words of its other grains are zero.
+
+use saker_medium::header::crc32c;
+
+/// Bytes before the key.
+pub const HEAD_BYTES: u32 = 16;
+const FORMAT: u8 = 1;
+const VERSION_MASK: u64 = (1 << 56) - 1;
+
+/// What a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A pair.
+    Pair = 1,
+    /// The pair was deleted.
+    Tombstone = 2,
+}
+
+/// A decoded head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Checksum of the rest.
+    pub crc: u32,
+    /// Order of writes.
+    pub version: u64,
+    /// Pair or tombstone.
+    pub kind: Kind,
+    /// Key length in bytes.
+    pub key_bytes: u8,
+    /// Value length in bytes.
+    pub value_bytes: u32,
+}
+
+impl Head {
+    /// Length without padding.
+    #[inline]
+    pub fn bytes(&self) -> u32 {
+        HEAD_BYTES + u32::from(self.key_bytes) + self.value_bytes
+    }
+
+    /// The head's bytes, checksum as given.
+    #[inline]
+    pub fn encode(&self) -> [u8; HEAD_BYTES as usize] {
+        let mut out = [0; HEAD_BYTES as usize];
+        out[..4].copy_from_slice(&self.crc.to_le_bytes());
+        let word =
+            (self.version & VERSION_MASK) | u64::from(self.key_bytes) << 56 | (self.kind as u64) << (56 + 6);
+        out[4..12].copy_from_slice(&word.to_le_bytes());
+        out[12..].copy_from_slice(&(self.value_bytes | u32::from(FORMAT) << 24).to_le_bytes());
+        out
+    }
+
+    /// Reads a head; `None` if these bytes are not one.
+    #[inline]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; HEAD_BYTES as usize] = bytes.get(..HEAD_BYTES as usize)?.try_into().ok()?;
+        let word = u64::from_le_bytes(bytes[4..12].try_into().ok()?);
+        let kind = match word >> 62 {
+            1 => Kind::Pair,
+            2 => Kind::Tombstone,
+            _ => return None,
+        };
+        let key_bytes = (word >> 56) as u8 & 0x3f;
+        let last = u32::from_le_bytes(bytes[12..].try_into().ok()?);
+        ((1..=16).contains(&key_bytes) && last >> 24 == u32::from(FORMAT)).then_some(Self {
+            crc: u32::from_le_bytes(bytes[..4].try_into().ok()?),
+            version: word & VERSION_MASK,
+            kind,
+            key_bytes,
+            value_bytes: last & 0x00ff_ffff,
+        })
+    }
+}
+
+/// The checksum of a record whose bytes (from byte 4 on, without padding) lie in one piece.
+#[inline]
+pub fn record_crc(after_crc: &[u8]) -> u32 {
+    crc32c(after_crc)
+}
+
+/// What a page's out-of-band area says of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Its hash index.
+    pub slot: u32,
+    /// Its grains.
+    pub grains: u16,
+    /// Pair or tombstone.
+    pub kind: Kind,
+}
+
+impl Mark {
+    /// The word's bytes.
+    pub fn encode(self) -> [u8; 8] {
+        let word = u64::from(self.slot) | u64::from(self.grains) << 32 | (self.kind as u64) << 48;
+        word.to_le_bytes()
+    }
+
+    /// Reads a word; `None` where no record starts.
+    pub fn decode(bytes: [u8; 8]) -> Option<Self> {
+        let word = u64::from_le_bytes(bytes);
+        let kind = match word >> 48 {
+            1 => Kind::Pair,
+            2 => Kind::Tombstone,
+            _ => return None,
+        };
+        Some(Self { slot: word as u32, grains: (word >> 32) as u16, kind })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_bytes() {
+        let head = Head {
+            crc: 0x0403_0201,
+            version: 0x0077_6655_4433_2211,
+            kind: Kind::Pair,
+            key_bytes: 8,
+            value_bytes: 0x0012_3456,
+        };
+        let bytes = head.encode();
+        assert_eq!(bytes, [1, 2, 3, 4, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x48, 0x56, 0x34, 0x12, 1]);
+        assert_eq!(Head::decode(&bytes), Some(head));
+        assert_eq!(Head::decode(&[0; 16]), None);
+        let tombstone = Head { kind: Kind::Tombstone, key_bytes: 16, value_bytes: 0, ..head };
+        assert_eq!(tombstone.encode()[11], 0x90);
+        assert_eq!(Head::decode(&tombstone.encode()), Some(tombstone));
+        for wrong in [(11, 0x40), (11, 0x51), (11, 0xc8), (15, 2)] {
+            let mut bytes = head.encode();
+            bytes[wrong.0] = wrong.1;
+            assert_eq!(Head::decode(&bytes), None);
+        }
+    }
+
+    #[test]
+    fn marks_of_grains() {
+        let mark = Mark { slot: 0x0a0b_0c0d, grains: 3, kind: Kind::Tombstone };
+        assert_eq!(mark.encode(), [0x0d, 0x0c, 0x0b, 0x0a, 3, 0, 2, 0]);
+        assert_eq!(Mark::decode(mark.encode()), Some(mark));
+        assert_eq!(Mark::decode([0; 8]), None);
+        assert_eq!(Mark::decode([1, 2, 3, 4, 5, 6, 0, 0]), None);
+    }
+
+    #[test]
+    fn published_sizes_take_whole_grains() {
+        let head = |value_bytes| Head { crc: 0, version: 0, kind: Kind::Pair, key_bytes: 8, value_bytes };
+        assert_eq!(head(1000).bytes(), 1024);
+        assert_eq!(head(40).bytes(), 64);
+    }
+}

@@ -1,0 +1,215 @@
+//! Recovery: every page of the owner is read once. Of the records of a hash index the newest counts, unless its section was
+//! written later without it. What validity needs, the table, and what must be in memory follow from that.
+//!
+//! Pages of invalid mappings are not trusted: where the ring can be lost, a record can come back that they call invalid. They
+//! are begun anew.
+
+mod settle;
+mod winners;
+
+use super::record::Kind;
+use super::table::entry::Entry;
+use super::table::image;
+use super::walk::Walked;
+use super::{HashFtl, HashFtlConfig};
+use saker_log::page_of;
+use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
+use saker_medium::header::HEADER_BYTES;
+use saker_medium::{Completion, Medium, Page, PageAddr, Step, Stream, ready};
+use winners::{Displaced, Winner, Winners};
+
+/// Pages a step reads.
+const STEP_PAGES: usize = 32;
+/// Sections a step settles.
+const STEP_SECTIONS: usize = 4096;
+
+/// The newest page of a section.
+#[derive(Clone, Debug)]
+struct Written {
+    page: PageAddr,
+    sequence: u64,
+    stamp: u64,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+enum Phase {
+    Survey,
+    /// Segments left, and the next page of the last of them.
+    Scan(Vec<Recovered>, u32),
+    /// The next section whose records are judged.
+    Judge(usize),
+    /// The next section whose entries are compared with what flash has.
+    Settle(usize),
+    Over,
+}
+
+/// A recovery on its way. Call [`Recovery::step`] until it is done.
+#[derive(Clone, Debug)]
+pub struct Recovery {
+    store: HashFtl,
+    phase: Phase,
+    winners: Winners,
+    displaced: Vec<Displaced>,
+    written: Vec<Option<Box<Written>>>,
+    /// Hash indexes that a pair was displaced from.
+    passed: Vec<u64>,
+}
+
+impl Recovery {
+    /// Begins to recover a store.
+    pub fn new<M: Medium>(config: HashFtlConfig, m: &M) -> Self {
+        let store = HashFtl::new(config, m);
+        let sections = store.table.places.len();
+        Self {
+            winners: Winners::new(sections, store.table.section_slots),
+            displaced: Vec::new(),
+            written: vec![None; sections],
+            passed: Vec::new(),
+            phase: Phase::Survey,
+            store,
+        }
+    }
+
+    /// Goes on. `Done(Ok(true))`: it is over.
+    pub fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Survey => {
+                self.phase = Phase::Survey;
+                let image = match ready!(survey(&mut self.store.log, m)) {
+                    Ok(image) => image,
+                    Err(damage) => return Step::Done(Err(damage)),
+                };
+                self.phase = Phase::Scan(to_scan(image), 0);
+            }
+            Phase::Scan(left, page) => return self.scan(left, page, m),
+            Phase::Judge(next) => self.judge_some(next),
+            Phase::Settle(next) => self.settle_some(next),
+            Phase::Over => return Step::Done(Ok(true)),
+        }
+        Step::Done(Ok(false))
+    }
+
+    /// Takes note of a finished I/O that recovery started.
+    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        self.store.log.completed(done, m);
+    }
+
+    /// The recovered store, after `step` said so.
+    pub fn finish(self) -> HashFtl {
+        self.store
+    }
+
+    fn scan<M: Medium>(
+        &mut self,
+        mut left: Vec<Recovered>,
+        mut page: u32,
+        m: &M,
+    ) -> Step<Result<bool, Damage>> {
+        let Some(segment) = left.last().copied() else {
+            self.phase = Phase::Judge(0);
+            return Step::Done(Ok(false));
+        };
+        let geometry = self.store.log.geometry();
+        let window: Vec<_> =
+            (page..segment.pages).take(STEP_PAGES).map(|n| geometry.page(segment.id, n)).collect();
+        if window.is_empty() {
+            left.pop();
+            self.phase = Phase::Scan(left, 0);
+            return Step::Done(Ok(false));
+        }
+        if window.iter().any(|at| matches!(page_of(&self.store.log, m, *at), Page::Absent)) {
+            self.phase = Phase::Scan(left, page);
+            return Step::Need(window);
+        }
+        for at in window {
+            let seen = match segment.stream {
+                Stream::Map => self.see_sections(at, m),
+                _ => self.see_records(at, m),
+            };
+            match seen {
+                Step::Done(Ok(())) => page += 1,
+                Step::Done(Err(damage)) => return Step::Done(Err(damage)),
+                other => {
+                    self.phase = Phase::Scan(left, page);
+                    return other.map(|_| Ok(false));
+                }
+            }
+        }
+        self.phase = Phase::Scan(left, page);
+        Step::Done(Ok(false))
+    }
+
+    fn see_records<M: Medium>(&mut self, page: PageAddr, m: &M) -> Step<Result<(), Damage>> {
+        let records = match ready!(self.store.records_in(page, m)) {
+            Ok(records) => records,
+            Err(damage) => return Step::Done(Err(damage)),
+        };
+        for r in &records {
+            if let Step::Done(Ok(key)) = self.store.key_at(r.grain, m)
+                && let Some(home) = self.store.probe.home(&key)
+                && home != r.slot
+            {
+                self.displaced.push(Displaced { home, slot: r.slot, version: r.head.version });
+            }
+            self.see_record(r);
+        }
+        Step::Done(Ok(()))
+    }
+
+    fn see_record(&mut self, r: &Walked) {
+        self.store.version = self.store.version.max(r.head.version + 1);
+        let bytes = r.grains * self.store.config.grain_bytes;
+        self.store.record_bytes_max = self.store.record_bytes_max.max(bytes);
+        let new = Winner::new(r);
+        let (id, offset) = self.store.table.split(r.slot);
+        let old = self.winners.get(id as usize, offset);
+        let loser = if old.is_none_or(|old| old.version() < new.version()) {
+            self.winners.set(id as usize, offset, new);
+            old
+        } else {
+            Some(new)
+        };
+        if let Some(loser) = loser {
+            self.store.validity.found_dead(r.slot, loser.grain(), loser.grains());
+        }
+    }
+
+    fn see_sections<M: Medium>(&mut self, page: PageAddr, m: &M) -> Step<Result<(), Damage>> {
+        let scanned = match ready!(scan_page(&self.store.log, m, page)) {
+            Ok(Some(scanned)) => scanned,
+            Ok(None) => return Step::Done(Ok(())),
+            Err(damage) => return Step::Done(Err(damage)),
+        };
+        let Page::Resident { data, oob } = page_of(&self.store.log, m, page) else {
+            return Step::Done(Ok(()));
+        };
+        let owner_oob = &oob[HEADER_BYTES..];
+        let stamp = image::stamp(owner_oob);
+        let bad = || Damage::page(&self.store.log.geometry(), page, "it is not a page of sections");
+        let Some(images) = image::decode(self.store.config.layout, data, owner_oob) else {
+            return Step::Done(Err(bad()));
+        };
+        for image in images {
+            let Some(known) = self.written.get_mut(image.id as usize) else { return Step::Done(Err(bad())) };
+            if known.as_ref().is_none_or(|k| k.sequence < scanned.sequence) {
+                let sequence = scanned.sequence;
+                *known = Some(Box::new(Written { page, sequence, stamp, entries: image.entries }));
+            }
+        }
+        self.store.version = self.store.version.max(stamp);
+        Step::Done(Ok(()))
+    }
+}
+
+/// Old invalid mappings are not read: nothing in them is needed.
+fn to_scan(image: LogImage) -> Vec<Recovered> {
+    let mut segments = image.segments;
+    segments.retain(|r| r.stream != Stream::Invalid);
+    segments
+}
+
+/// Whether a record says that there is a pair.
+fn is_pair(winner: Winner) -> bool {
+    winner.kind() == Kind::Pair
+}

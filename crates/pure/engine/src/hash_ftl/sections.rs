@@ -1,0 +1,115 @@
+//! Sections on demand.
+
+use super::HashFtl;
+use super::stats::Cause;
+use super::table::entry::Entry;
+use super::table::image::{self, Image};
+use super::table::section::Section;
+use crate::kv::KvError;
+use saker_log::page_of;
+use saker_log::recover::scan_page;
+use saker_medium::header::HEADER_BYTES;
+use saker_medium::{MediaError, Medium, Page, PageAddr, Step, ready};
+use saker_sim::{Meter, Unit};
+
+impl HashFtl {
+    /// Brings a section into memory; its place in the cache. Nothing that can be observed changes.
+    pub(super) fn load<M: Medium, W: Meter>(
+        &mut self,
+        id: u32,
+        cause: Cause,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<u32, KvError>> {
+        let place = self.table.places[id as usize];
+        if let Some(at) = place.cached.checked_sub(1) {
+            self.found(cause);
+            self.table.cache.touch(at, self.operation);
+            return Step::Done(Ok(at));
+        }
+        let entries = match place.page() {
+            None => {
+                self.found(cause);
+                Vec::new()
+            }
+            Some(page) => {
+                let image = match ready!(self.read_images(page, m)) {
+                    Ok(images) => images.into_iter().find(|i| i.id == id),
+                    Err(e) => return Step::Done(Err(e)),
+                };
+                let Some(image) = image else { return Step::Done(Err(KvError::Corrupt)) };
+                self.count_read(place.bytes, cause);
+                w.work(Unit::CopyByte, u64::from(place.bytes));
+                image.entries
+            }
+        };
+        if let Err(stall) = self.shrink(cause, m, w) {
+            return Step::Blocked(stall);
+        }
+        Step::Done(Ok(self.cache_section(id, &entries)))
+    }
+
+    fn found(&mut self, cause: Cause) {
+        self.ftl_stats.sections_wanted[cause as usize] += 1;
+        self.ftl_stats.sections_found[cause as usize] += 1;
+    }
+
+    fn count_read(&mut self, bytes: u32, cause: Cause) {
+        self.ftl_stats.sections_wanted[cause as usize] += 1;
+        self.ftl_stats.table_pages_read[cause as usize] += 1;
+        self.ftl_stats.table_bytes_read[cause as usize] += u64::from(bytes);
+    }
+
+    /// The page that must be read before a section can be used, if it is not here.
+    pub(super) fn page_to_load<M: Medium>(&self, id: u32, m: &M) -> Option<PageAddr> {
+        let place = self.table.places[id as usize];
+        let page = place.page().filter(|_| place.cached == 0)?;
+        matches!(page_of(&self.log, m, page), Page::Absent).then_some(page)
+    }
+
+    /// Enters a section into the cache.
+    pub(super) fn cache_section(&mut self, id: u32, sorted: &[Entry]) -> u32 {
+        let layout = self.config.layout;
+        let section = Section::new(layout, self.table.section_slots, sorted);
+        let bytes = section.bytes(layout, self.log.geometry().page_bytes);
+        let at = self.table.cache.insert(id, section, bytes, self.operation);
+        self.table.places[id as usize].cached = at + 1;
+        at
+    }
+
+    /// The sections on a page, checked against its checksum.
+    pub(super) fn read_images<M: Medium>(&self, page: PageAddr, m: &M) -> Step<Result<Vec<Image>, KvError>> {
+        let sound = ready!(scan_page(&self.log, m, page)).is_ok_and(|p| p.is_some());
+        let Page::Resident { data, oob } = page_of(&self.log, m, page) else {
+            return Step::Done(Err(MediaError::Read.into()));
+        };
+        let images = image::decode(self.config.layout, data, &oob[HEADER_BYTES..]);
+        Step::Done(images.filter(|_| sound).ok_or(KvError::Corrupt))
+    }
+
+    /// The entry of a hash index whose section is cached.
+    #[inline]
+    pub(super) fn entry<W: Meter>(&mut self, at: u32, slot: u64, w: &mut W) -> Entry {
+        let (_, offset) = self.table.split(slot);
+        let (entry, compared) = self.table.cache.get(at).section.get(offset);
+        self.ftl_stats.section_searches += 1;
+        self.ftl_stats.comparisons += compared;
+        w.work(Unit::Probe, 1);
+        w.work(Unit::Compare, compared);
+        entry
+    }
+
+    /// Changes the entry of a hash index whose section is cached.
+    pub(super) fn set_entry(&mut self, slot: u64, grain: Option<u64>, passed: bool, cause: Cause) {
+        let (id, offset) = self.table.split(slot);
+        let at =
+            self.table.places[id as usize].cached.checked_sub(1).expect("the operation holds its sections");
+        let (layout, slots) = (self.config.layout, self.table.section_slots);
+        let cached = self.table.cache.get_mut(at);
+        cached.section.set(Entry::new(offset, grain, passed), layout, slots);
+        cached.is_dirty = true;
+        cached.by_user |= cause == Cause::User;
+        let bytes = cached.section.bytes(layout, self.log.geometry().page_bytes);
+        self.table.cache.resized(at, bytes);
+    }
+}

@@ -1,0 +1,89 @@
+//! Counters of the mechanisms (Plus, sections III to V).
+
+/// On whose behalf something was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A command.
+    User = 0,
+    /// Garbage collection.
+    Gc = 1,
+}
+
+/// Counters of a hash FTL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FtlStats {
+    /// Bytes of records written for commands, whole grains.
+    pub kv_bytes_written: u64,
+    /// Pages looked at for keys and values of commands.
+    pub kv_pages_read: u64,
+    /// Searches for a key.
+    pub lookups: u64,
+    /// Hash indexes looked at in them.
+    pub probes: u64,
+    /// Pairs of another key that they met.
+    pub collisions: u64,
+    /// Searches in a section.
+    pub section_searches: u64,
+    /// Comparisons in them.
+    pub comparisons: u64,
+    /// Sections asked for, by [`Cause`].
+    pub sections_wanted: [u64; 2],
+    /// Of these, those found in memory or never used before.
+    pub sections_found: [u64; 2],
+    /// Bytes of sections read from flash, by [`Cause`].
+    pub table_bytes_read: [u64; 2],
+    /// Bytes of sections written to flash, by [`Cause`].
+    pub table_bytes_written: [u64; 2],
+    /// Pages of sections read, by [`Cause`].
+    pub table_pages_read: [u64; 2],
+    /// Pages of sections written, by [`Cause`]: of a page that serves both, the first section decides.
+    pub table_pages_written: [u64; 2],
+    /// Bytes of invalid mappings written.
+    pub invalid_bytes_written: u64,
+    /// Bytes of invalid mappings read.
+    pub invalid_bytes_read: u64,
+    /// Pages of invalid mappings that collection copied.
+    pub invalid_pages_moved: u64,
+    /// Pages of records that collection read.
+    pub gc_pages_read: u64,
+    /// Pages of records that collection did not need to read.
+    pub gc_pages_skipped: u64,
+    /// Sections written to make room in memory before a command could go on.
+    pub evictions_foreground: u64,
+    /// Sections written in the background.
+    pub evictions_background: u64,
+}
+
+impl FtlStats {
+    /// The counters with their names, in order.
+    pub fn named(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            ("kv_bytes_written", self.kv_bytes_written),
+            ("kv_pages_read", self.kv_pages_read),
+            ("lookups", self.lookups),
+            ("probes", self.probes),
+            ("collisions", self.collisions),
+            ("section_searches", self.section_searches),
+            ("comparisons", self.comparisons),
+            ("sections_wanted_user", self.sections_wanted[0]),
+            ("sections_wanted_gc", self.sections_wanted[1]),
+            ("sections_found_user", self.sections_found[0]),
+            ("sections_found_gc", self.sections_found[1]),
+            ("table_bytes_read_user", self.table_bytes_read[0]),
+            ("table_bytes_read_gc", self.table_bytes_read[1]),
+            ("table_bytes_written_user", self.table_bytes_written[0]),
+            ("table_bytes_written_gc", self.table_bytes_written[1]),
+            ("table_pages_read_user", self.table_pages_read[0]),
+            ("table_pages_read_gc", self.table_pages_read[1]),
+            ("table_pages_written_user", self.table_pages_written[0]),
+            ("table_pages_written_gc", self.table_pages_written[1]),
+            ("invalid_bytes_written", self.invalid_bytes_written),
+            ("invalid_bytes_read", self.invalid_bytes_read),
+            ("invalid_pages_moved", self.invalid_pages_moved),
+            ("gc_pages_read", self.gc_pages_read),
+            ("gc_pages_skipped", self.gc_pages_skipped),
+            ("evictions_foreground", self.evictions_foreground),
+            ("evictions_background", self.evictions_background),
+        ]
+    }
+}

@@ -1,0 +1,143 @@
+//! Sections on a page of flash.
+//!
+//! A page of fixed sections is the entries of one. A page of live-only sections begins with `sections u16, 6 reserved`,
+//! then for each `id u32, entries u16, 2 reserved`, then their entries by rising offset. Out of band: the version of the
+//! next write when the page was written (8 bytes), and 1 + the section's number (8 bytes; 0 for live-only sections).
+
+use super::entry::Entry;
+use crate::hash_ftl::config::Layout;
+
+const HEAD: usize = 8;
+const ITEM: usize = 8;
+/// The owner's out-of-band bytes of a page of sections.
+pub const OOB_BYTES: usize = 16;
+
+/// A section as it is on a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Which section.
+    pub id: u32,
+    /// Its entries by rising offset.
+    pub entries: Vec<Entry>,
+}
+
+impl Image {
+    /// Bytes it takes on flash.
+    pub fn bytes(&self, layout: Layout, page_bytes: u32) -> u32 {
+        match layout {
+            Layout::Fixed => page_bytes,
+            Layout::LiveOnly { .. } => live_bytes(self.entries.len()),
+        }
+    }
+}
+
+/// Bytes that a live-only section takes on its page.
+pub fn live_bytes(entries: usize) -> u32 {
+    (ITEM + entries * 8) as u32
+}
+
+/// Whether a section of `bytes` more bytes fits on a page with others of `used` bytes.
+pub fn fits(layout: Layout, used: u32, bytes: u32, page_bytes: u32) -> bool {
+    match layout {
+        Layout::Fixed => used == 0,
+        Layout::LiveOnly { .. } => HEAD as u32 + used + bytes <= page_bytes,
+    }
+}
+
+/// Lays sections out on a page, and gives its out-of-band bytes.
+pub fn encode(layout: Layout, images: &[Image], stamp: u64, page: &mut [u8]) -> [u8; OOB_BYTES] {
+    page.fill(0);
+    let mut oob = [0; OOB_BYTES];
+    oob[..8].copy_from_slice(&stamp.to_le_bytes());
+    if layout == Layout::Fixed {
+        for entry in &images[0].entries {
+            put(page, entry.offset() as usize * 8, *entry);
+        }
+        oob[8..].copy_from_slice(&(u64::from(images[0].id) + 1).to_le_bytes());
+        return oob;
+    }
+    page[..2].copy_from_slice(&(images.len() as u16).to_le_bytes());
+    let mut at = HEAD + images.len() * ITEM;
+    for (n, image) in images.iter().enumerate() {
+        let item = &mut page[HEAD + n * ITEM..][..ITEM];
+        item[..4].copy_from_slice(&image.id.to_le_bytes());
+        item[4..6].copy_from_slice(&(image.entries.len() as u16).to_le_bytes());
+        for entry in &image.entries {
+            put(page, at, *entry);
+            at += 8;
+        }
+    }
+    oob
+}
+
+fn put(page: &mut [u8], at: usize, entry: Entry) {
+    page[at..at + 8].copy_from_slice(&entry.0.to_le_bytes());
+}
+
+/// The version of the next write when a page was written.
+pub fn stamp(owner_oob: &[u8]) -> u64 {
+    u64::from_le_bytes(owner_oob[..8].try_into().expect("8 bytes"))
+}
+
+/// The sections on a page, whose checksum is right; `None` if it is not a page of sections.
+pub fn decode(layout: Layout, page: &[u8], owner_oob: &[u8]) -> Option<Vec<Image>> {
+    let word = |at: usize| Some(Entry(u64::from_le_bytes(page.get(at..at + 8)?.try_into().ok()?)));
+    if layout == Layout::Fixed {
+        let id = u64::from_le_bytes(owner_oob.get(8..16)?.try_into().ok()?).checked_sub(1)?;
+        let all = (0..page.len() / 8).filter_map(|n| word(n * 8)).filter(|e| !e.is_blank());
+        return Some(vec![Image { id: u32::try_from(id).ok()?, entries: all.collect() }]);
+    }
+    let sections = usize::from(u16::from_le_bytes(page.get(..2)?.try_into().ok()?));
+    let mut at = HEAD + sections * ITEM;
+    let mut images = Vec::with_capacity(sections);
+    for n in 0..sections {
+        let item = page.get(HEAD + n * ITEM..HEAD + (n + 1) * ITEM)?;
+        let id = u32::from_le_bytes(item[..4].try_into().ok()?);
+        let count = usize::from(u16::from_le_bytes(item[4..6].try_into().ok()?));
+        let entries = (0..count).map(|e| word(at + e * 8)).collect::<Option<_>>()?;
+        at += count * 8;
+        images.push(Image { id, entries });
+    }
+    Some(images)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash_ftl::config::FirstLevel;
+
+    const LIVE: Layout = Layout::LiveOnly { first_level: FirstLevel::Growing, offsets_when_full: false };
+
+    fn images() -> Vec<Image> {
+        let entry = |n| Entry::new(n, Some(u64::from(n) * 3), n % 2 == 0);
+        [(7, vec![1, 5]), (300, vec![]), (8, vec![2])]
+            .map(|(id, offsets)| Image { id, entries: offsets.into_iter().map(entry).collect() })
+            .to_vec()
+    }
+
+    #[test]
+    fn live_sections_share_a_page() {
+        let (images, mut page) = (images(), [9; 64]);
+        let used = images.iter().map(|i| i.bytes(LIVE, 64)).sum::<u32>();
+        assert!(fits(LIVE, used - 8, 8, 64) && !fits(LIVE, used, 16, 64));
+        let oob = encode(LIVE, &images, 0x0102, &mut page);
+        assert_eq!(page[..16], [3, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 0]);
+        assert_eq!(page[32..40], [4, 0, 0, 0, 0, 1, 0, 0]);
+        assert_eq!((stamp(&oob), oob[8..].to_vec()), (0x0102, vec![0; 8]));
+        assert_eq!(decode(LIVE, &page, &oob), Some(images));
+        page[0] = 60;
+        assert_eq!(decode(LIVE, &page, &oob), None);
+    }
+
+    #[test]
+    fn a_fixed_section_is_its_page() {
+        let image = images().swap_remove(0);
+        let mut page = [9; 64];
+        let oob = encode(Layout::Fixed, std::slice::from_ref(&image), 5, &mut page);
+        assert_eq!(page[..8], [0; 8]);
+        assert_eq!(page[8..16], [4, 0, 0, 0, 0, 1, 0, 0]);
+        assert_eq!(oob[8], 8);
+        assert_eq!(decode(Layout::Fixed, &page, &oob), Some(vec![image]));
+        assert_eq!(decode(Layout::Fixed, &page, &[0; 16]), None);
+    }
+}

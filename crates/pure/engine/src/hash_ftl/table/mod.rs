@@ -1,0 +1,72 @@
+//! The hash table: on flash in sections, some of them cached.
+
+pub mod cache;
+pub mod entry;
+pub mod image;
+pub mod section;
+pub mod two_level;
+
+use cache::Cache;
+use saker_medium::PageAddr;
+
+/// Where a section is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Its page plus one; 0: it is not on flash.
+    at: u64,
+    /// Bytes it takes on flash.
+    pub bytes: u32,
+    /// Its place in the cache plus one; 0: it is not there.
+    pub(super) cached: u32,
+}
+
+impl Place {
+    /// The page that holds it.
+    #[inline]
+    pub fn page(&self) -> Option<PageAddr> {
+        self.at.checked_sub(1).map(PageAddr)
+    }
+
+    /// It is on that page now.
+    pub fn set_page(&mut self, page: PageAddr, bytes: u32) {
+        (self.at, self.bytes) = (page.0 + 1, bytes);
+    }
+
+    /// Whether it has ever been used.
+    pub fn is_absent(&self) -> bool {
+        self.at == 0 && self.cached == 0
+    }
+}
+
+/// Bytes that the directory has for a section: a page address.
+pub const DIRECTORY_ENTRY_BYTES: u64 = 4;
+
+/// All sections.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Where each one is.
+    pub places: Vec<Place>,
+    /// Those in memory.
+    pub cache: Cache,
+    /// Hash indexes of a section.
+    pub section_slots: u32,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(slots: u64, section_slots: u32, cache: Cache) -> Self {
+        let sections = slots.div_ceil(u64::from(section_slots)) as usize;
+        Self { places: vec![Place::default(); sections], cache, section_slots }
+    }
+
+    /// The section of a hash index, and its offset there.
+    #[inline]
+    pub fn split(&self, slot: u64) -> (u32, u32) {
+        ((slot / u64::from(self.section_slots)) as u32, (slot % u64::from(self.section_slots)) as u32)
+    }
+
+    /// Memory of the directory.
+    pub fn directory_bytes(&self) -> u64 {
+        self.places.len() as u64 * DIRECTORY_ENTRY_BYTES
+    }
+}

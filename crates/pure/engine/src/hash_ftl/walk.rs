@@ -1,0 +1,122 @@
+//! The records of a page: garbage collection and recovery share it.
+
+use super::HashFtl;
+use super::record::{Head, Mark};
+use saker_log::recover::{Damage, scan_page};
+use saker_log::{Bytes, Spot, page_of};
+use saker_medium::header::HEADER_BYTES;
+use saker_medium::{Medium, Page, PageAddr, PageHeader, Step, ready};
+
+/// A whole record as it was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Walked {
+    /// Its hash index.
+    pub slot: u64,
+    /// Its first grain.
+    pub grain: u64,
+    /// Its grains.
+    pub grains: u32,
+    /// Its head.
+    pub head: Head,
+    /// The order of its page.
+    pub sequence: u64,
+}
+
+impl HashFtl {
+    /// The whole records that start in a page. One that was never finished, because a cut took its end, is left out.
+    pub(super) fn records_in<M: Medium>(&self, page: PageAddr, m: &M) -> Step<Result<Vec<Walked>, Damage>> {
+        let scanned = match ready!(scan_page(&self.log, m, page)) {
+            Ok(Some(scanned)) => scanned,
+            Ok(None) => return Step::Done(Ok(Vec::new())),
+            Err(damage) => return Step::Done(Err(damage)),
+        };
+        let Page::Resident { data, oob } = page_of(&self.log, m, page) else {
+            return Step::Done(Ok(Vec::new()));
+        };
+        let (grain_bytes, mut found) = (self.config.grain_bytes, Vec::new());
+        let mut at = 0;
+        while at < scanned.used_bytes {
+            let n = at / grain_bytes;
+            let word = oob[HEADER_BYTES + n as usize * 8..][..8].try_into().expect("8 bytes");
+            let Some(mark) = Mark::decode(word) else {
+                at += grain_bytes;
+                continue;
+            };
+            let grain = page.0 * self.page_grains() + u64::from(n);
+            let head = Head::decode(&data[at as usize..]).filter(|h| {
+                h.kind == mark.kind
+                    && self.grains_of(h) == u32::from(mark.grains)
+                    && u64::from(mark.slot) < self.config.slots
+            });
+            let Some(head) = head else { return Step::Done(Err(self.broken(page))) };
+            let walked = Walked {
+                slot: u64::from(mark.slot),
+                grain,
+                grains: u32::from(mark.grains),
+                head,
+                sequence: scanned.sequence,
+            };
+            match ready!(self.is_whole(&walked, scanned.used_bytes, m)) {
+                Ok(true) => found.push(walked),
+                Ok(false) => {}
+                Err(damage) => return Step::Done(Err(damage)),
+            }
+            at += u32::from(mark.grains) * grain_bytes;
+        }
+        Step::Done(Ok(found))
+    }
+
+    fn broken(&self, page: PageAddr) -> Damage {
+        Damage::page(&self.log.geometry(), page, "a record in it does not match its checksum")
+    }
+
+    /// Whether a record is there to its end, and as it was written.
+    fn is_whole<M: Medium>(&self, r: &Walked, used: u32, m: &M) -> Step<Result<bool, Damage>> {
+        let geometry = self.log.geometry();
+        let (page, at) = self.page_of_grain(r.grain);
+        let total = r.grains * self.config.grain_bytes;
+        let spot = Spot(r.grain * u64::from(self.config.grain_bytes));
+        let range = Bytes::new(spot, total);
+        if at + total > used && used < geometry.page_bytes {
+            return Step::Done(Err(self.broken(page)));
+        }
+        let last = spot.0 + u64::from(total) - 1;
+        if last / geometry.segment_bytes() != spot.0 / geometry.segment_bytes() {
+            return Step::Done(Err(self.broken(page)));
+        }
+        if !ready!(self.goes_on(range, spot, total, m)) {
+            return Step::Done(Ok(false));
+        }
+        if ready!(range.resident(&self.log, m)).is_err() {
+            return Step::Done(Err(self.broken(page)));
+        }
+        let sound = self.range_crc(range, r.head.bytes(), m) == r.head.crc;
+        Step::Done(if sound { Ok(true) } else { Err(self.broken(page)) })
+    }
+
+    /// Whether the pages after the first one carry the record on. One that was lost or torn does not; nor does one that was
+    /// begun anew after a cut, whose first record starts elsewhere than where this one would end.
+    fn goes_on<M: Medium>(&self, range: Bytes, spot: Spot, total: u32, m: &M) -> Step<bool> {
+        let page_bytes = u64::from(self.log.geometry().page_bytes);
+        let mut absent = false;
+        for page in range.pages(&self.log).skip(1) {
+            let first_record = match page_of(&self.log, m, page) {
+                Page::Erased | Page::Torn => return Step::Done(false),
+                Page::Absent => {
+                    absent = true;
+                    continue;
+                }
+                Page::Failed => continue,
+                Page::Resident { oob, .. } => match self.log.slot_of(page) {
+                    Some(slot) => m.ring().view(slot).ok().flatten().map(|v| v.first_record),
+                    None => PageHeader::decode(oob, page).ok().flatten().map(|h| h.first_record),
+                },
+            };
+            let end = (spot.0 + u64::from(total) - page.0 * page_bytes).min(page_bytes) as u32;
+            if first_record.is_some_and(|first| first != end) {
+                return Step::Done(false);
+            }
+        }
+        if absent { Step::Need(range.pages(&self.log).collect()) } else { Step::Done(true) }
+    }
+}

@@ -1,0 +1,145 @@
+//! Blocks of sorted tables.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0-3 | CRC32C of everything after it that is used |
+//! | 4-11 | number of the table |
+//! | 12-15 | index of the block in the table |
+//! | 16-19 | bytes used after the head |
+//! | 20-21 | entries |
+//! | 22 | bytes of a key field |
+//! | 23 | kind: 1 entries, 2 part of the table's description |
+//! | 24- | entries in order, or bytes |
+//!
+//! All little-endian. Entries of a block have one length, so that a search needs no restart points.
+
+use super::key::{Entry, Key};
+use saker_medium::header::crc32c;
+
+/// Bytes before the content.
+pub const HEAD: usize = 24;
+/// Longest block in bytes; a page holds several if it is longer.
+pub const BLOCK_BYTES_MAX: u32 = 4096;
+
+/// What a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Entries.
+    Entries = 1,
+    /// A part of the table's description.
+    Meta = 2,
+}
+
+/// Length of a block on pages of that size.
+pub fn block_bytes(page_bytes: u32) -> u32 {
+    if page_bytes.is_multiple_of(BLOCK_BYTES_MAX) { BLOCK_BYTES_MAX } else { page_bytes }
+}
+
+/// Writes a block: head, content, zeros.
+pub fn put(kind: Kind, table: u64, index: u32, count: u16, width: u8, content: &[u8], out: &mut [u8]) {
+    out[HEAD..HEAD + content.len()].copy_from_slice(content);
+    out[HEAD + content.len()..].fill(0);
+    out[4..12].copy_from_slice(&table.to_le_bytes());
+    out[12..16].copy_from_slice(&index.to_le_bytes());
+    out[16..20].copy_from_slice(&(content.len() as u32).to_le_bytes());
+    out[20..22].copy_from_slice(&count.to_le_bytes());
+    (out[22], out[23]) = (width, kind as u8);
+    let crc = crc32c(&out[4..HEAD + content.len()]);
+    out[..4].copy_from_slice(&crc.to_le_bytes());
+}
+
+/// The content of a sound block: entries, width of a key field, bytes.
+pub fn open(bytes: &[u8], kind: Kind, table: u64, index: u32) -> Option<(u16, u8, &[u8])> {
+    let head: &[u8; HEAD] = bytes.first_chunk()?;
+    let used = u32::from_le_bytes(*head[16..].first_chunk()?) as usize;
+    let covered = bytes.get(4..HEAD.checked_add(used)?)?;
+    let sound = head[..4] == crc32c(covered).to_le_bytes();
+    let right = head[4..12] == table.to_le_bytes() && head[12..16] == index.to_le_bytes();
+    let count = u16::from_le_bytes(*head[20..].first_chunk()?);
+    (sound && right && head[23] == kind as u8).then_some((count, head[22], &bytes[HEAD..HEAD + used]))
+}
+
+/// Entries of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    content: &'a [u8],
+    count: usize,
+    width: usize,
+}
+
+impl<'a> Block<'a> {
+    /// A block of entries; `None` if it is not as it was written.
+    pub fn open(bytes: &'a [u8], table: u64, index: u32) -> Option<Self> {
+        let (count, width, content) = open(bytes, Kind::Entries, table, index)?;
+        let block = Self { content, count: usize::from(count), width: usize::from(width) };
+        (block.width <= 16 && block.count * block.stride() == content.len()).then_some(block)
+    }
+
+    fn stride(&self) -> usize {
+        self.width + Entry::FIXED_BYTES
+    }
+
+    /// Number of entries.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// An entry.
+    #[inline]
+    pub fn get(&self, n: usize) -> Option<Entry> {
+        Entry::decode(self.content.get(n * self.stride()..(n + 1) * self.stride())?, self.width)
+    }
+
+    /// The first entry that is not before `key` at `version`.
+    #[inline]
+    pub fn lower_bound(&self, key: &Key, version: u64) -> usize {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low.midpoint(high);
+            let before = self.get(middle).is_some_and(|e| (e.key, version) < (*key, e.version));
+            if before { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Loc;
+
+    fn block(entries: &[Entry]) -> Vec<u8> {
+        let mut content = Vec::new();
+        entries.iter().for_each(|e| e.encode(4, &mut content));
+        let mut out = vec![0xff; 512];
+        put(Kind::Entries, 7, 3, entries.len() as u16, 4, &content, &mut out);
+        out
+    }
+
+    fn entry(key: &[u8], version: u64) -> Entry {
+        Entry { key: Key::new(key).unwrap(), version, loc: Loc::new(8 * version, 32, 1), stamp: version }
+    }
+
+    #[test]
+    fn searches_find_the_version_that_was_asked_for() {
+        let entries = [entry(b"a", 9), entry(b"a", 4), entry(b"b", 7), entry(b"d", 1)];
+        let bytes = block(&entries);
+        let block = Block::open(&bytes, 7, 3).unwrap();
+        let found = |key: &[u8], version| block.lower_bound(&Key::new(key).unwrap(), version);
+        assert_eq!((found(b"a", u64::MAX), found(b"a", 9), found(b"a", 8), found(b"a", 3)), (0, 0, 1, 2));
+        assert_eq!((found(b"b", 8), found(b"c", 8), found(b"d", 0), found(b"A", 0)), (2, 3, 4, 0));
+        assert_eq!((0..4).map(|n| block.get(n).unwrap()).collect::<Vec<_>>(), entries);
+        assert_eq!(block.get(4), None);
+    }
+
+    #[test]
+    fn another_place_and_any_flipped_bit_are_seen() {
+        let bytes = block(&[entry(b"a", 9), entry(b"b", 4)]);
+        assert!(Block::open(&bytes, 8, 3).is_none() && Block::open(&bytes, 7, 4).is_none());
+        for bit in 0..(HEAD + 2 * 25) * 8 {
+            let mut bad = bytes.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert!(Block::open(&bad, 7, 3).is_none(), "bit {bit}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Bloom filters (Bloom, CACM 1970) with the two-hash scheme of Kirsch and Mitzenmacher (2006), all bits of a key in
+//! one cache line.
+
+/// Words of a line.
+const LINE_WORDS: usize = 8;
+const LINE_BITS: u64 = 64 * LINE_WORDS as u64;
+
+/// A filter over the hashes of keys. Empty: everything may be in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    words: Vec<u64>,
+    probes: u8,
+}
+
+impl Filter {
+    /// A filter of `bits_per_key` bits for each hash; none if 0.
+    pub fn new(hashes: &[u64], bits_per_key: u32) -> Self {
+        if bits_per_key == 0 || hashes.is_empty() {
+            return Self::default();
+        }
+        let lines = (hashes.len() as u64 * u64::from(bits_per_key)).div_ceil(LINE_BITS).max(1);
+        // The number of probes with the fewest false answers is bits times ln 2.
+        let probes = (bits_per_key * 69 / 100).clamp(1, 12) as u8;
+        let mut filter = Self { words: vec![0; lines as usize * LINE_WORDS], probes };
+        for hash in hashes {
+            let line = filter.line(*hash);
+            for bit in bits(*hash, probes) {
+                filter.words[line + (bit / 64) as usize] |= 1 << (bit % 64);
+            }
+        }
+        filter
+    }
+
+    #[inline]
+    fn line(&self, hash: u64) -> usize {
+        let lines = (self.words.len() / LINE_WORDS) as u64;
+        ((u128::from(hash) * u128::from(lines)) >> 64) as usize * LINE_WORDS
+    }
+
+    /// Whether a key with that hash may be among them.
+    #[inline]
+    pub fn may_contain(&self, hash: u64) -> bool {
+        if self.words.is_empty() {
+            return true;
+        }
+        let line = self.line(hash);
+        bits(hash, self.probes).all(|bit| self.words[line + (bit / 64) as usize] >> (bit % 64) & 1 == 1)
+    }
+
+    /// Its words.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Probes for each key.
+    pub fn probes(&self) -> u8 {
+        self.probes
+    }
+
+    /// A filter from its parts; `None` if they do not fit.
+    pub fn from_parts(words: Vec<u64>, probes: u8) -> Option<Self> {
+        let whole =
+            words.len().is_multiple_of(LINE_WORDS) && (words.is_empty() || (1..=12).contains(&probes));
+        whole.then_some(Self { words, probes })
+    }
+}
+
+#[inline]
+fn bits(hash: u64, probes: u8) -> impl Iterator<Item = u64> {
+    let step = hash.rotate_left(21) | 1;
+    (0..u64::from(probes)).map(move |n| (hash.wrapping_add(n.wrapping_mul(step)) >> 23) % LINE_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lsm::key::Key;
+
+    fn hashes(from: u64, n: u64) -> Vec<u64> {
+        (from..from + n).map(|k| Key::new(&k.to_be_bytes()).unwrap().hash()).collect()
+    }
+
+    #[test]
+    fn it_forgets_nothing_and_lies_seldom() {
+        let filter = Filter::new(&hashes(0, 20_000), 10);
+        assert!(hashes(0, 20_000).iter().all(|h| filter.may_contain(*h)));
+        let lies = hashes(1 << 40, 20_000).iter().filter(|h| filter.may_contain(**h)).count();
+        assert!(lies < 500, "{lies} of 20000: ten bits for a key should give about 1 %");
+        assert!(lies > 20, "{lies}: a filter that never lies is not one");
+    }
+
+    #[test]
+    fn without_bits_it_lets_everything_pass() {
+        let filter = Filter::new(&hashes(0, 10), 0);
+        assert!(filter.may_contain(12345) && filter.words().is_empty());
+        assert_eq!(Filter::from_parts(vec![0; 7], 3), None);
+        assert_eq!(Filter::from_parts(vec![0; 8], 0), None);
+    }
+}

@@ -1,0 +1,266 @@
+//! Collecting the value log: what is live in a segment is written anew, its entries follow through the memtable, and the
+//! segment, an extent of the log's address space, is trimmed.
+
+use super::LsmStore;
+use super::key::{Entry, Key};
+use super::refs::referred;
+use crate::hash_store::record::{HEADER_BYTES, Kind, record_bytes, record_crc};
+use crate::hash_store::walk::{Next, Walked, Walker};
+use crate::index::Loc;
+use crate::kv::{Background, KvError};
+use saker_log::Bytes;
+use saker_log::append::Reserve;
+use saker_medium::{Medium, Reads, SegmentId, Step, Stream, ready};
+use saker_sim::{Meter, Unit};
+
+/// Records a quantum handles.
+const QUANTUM_RECORDS: u32 = 64;
+
+/// A collection on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct GcCursor {
+    walker: Walker,
+    /// Only what is on pages that failed is moved: so many there were at the start.
+    repair: Option<usize>,
+    /// Something in it cannot be read.
+    is_broken: bool,
+}
+
+impl GcCursor {
+    /// Whether it only makes failed programs good.
+    pub fn is_repair(&self) -> bool {
+        self.repair.is_some()
+    }
+}
+
+enum Moved {
+    Done,
+    /// Only a snapshot wants it, or there is no room for it.
+    Later,
+}
+
+impl LsmStore {
+    /// Chooses a segment to collect.
+    pub(super) fn start_collection<M: Medium>(&mut self, m: &M) {
+        let short = m.free_segments() + self.log.releasing() as u32 <= self.free_low(m);
+        if !short && !self.log.must_evacuate() {
+            return;
+        }
+        let Some(victim) = self.log.victim() else { return };
+        let segment = self.log.segment(victim);
+        if !segment.evacuate && self.log.gain(victim) < self.least_gain() {
+            return;
+        }
+        let repair = segment.evacuate.then(|| segment.failed_pages().len());
+        self.gc = Some(GcCursor { walker: Walker::new(victim, segment.next_page), repair, is_broken: false });
+    }
+
+    /// A collection must free more than it can lose, or collections would never come to an end.
+    fn least_gain(&self) -> u64 {
+        self.lost_in_segment(self.record_bytes_max) + 1
+    }
+
+    /// One piece of a collection.
+    pub(super) fn collect<M: Medium, W: Meter>(
+        &mut self,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Background, KvError>> {
+        for done in 0..QUANTUM_RECORDS {
+            let Some(mut gc) = self.gc else { break };
+            let id = gc.walker.segment;
+            // A dead segment needs no walk.
+            if self.log.segment(id).live_bytes == 0 {
+                self.end_collection(gc, m);
+                return Step::Done(Ok(Background::Worked));
+            }
+            let next = match self.records().walk(&mut gc.walker, m) {
+                Step::Done(Ok(next)) => next,
+                Step::Done(Err(_)) => {
+                    self.log.set_damaged(id);
+                    self.gc = None;
+                    return Step::Done(Ok(Background::Worked));
+                }
+                _ if done > 0 => return Step::Done(Ok(Background::Worked)),
+                Step::Need(reads) => {
+                    self.gc = Some(gc);
+                    return Step::Need(reads);
+                }
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            };
+            w.work(Unit::Decode, 1);
+            match next {
+                Next::End => {
+                    self.end_collection(gc, m);
+                    return Step::Done(Ok(Background::Worked));
+                }
+                Next::Unfinished => {}
+                Next::Broken(_) => gc.is_broken = true,
+                Next::Record(r) if gc.repair.is_some() && !self.is_on_failed_page(&r) => {}
+                Next::Record(r) => match self.move_record(&r, gc.is_repair(), m, w) {
+                    Step::Done(Ok(Moved::Done)) => {}
+                    Step::Done(Err(e)) => return Step::Done(Err(e)),
+                    _ if done > 0 => return Step::Done(Ok(Background::Worked)),
+                    Step::Need(reads) => return Step::Need(reads),
+                    _ => return Step::Done(Ok(Background::Waiting)),
+                },
+            }
+            self.gc = Some(gc);
+        }
+        Step::Done(Ok(Background::Worked))
+    }
+
+    fn is_on_failed_page(&self, r: &Walked) -> bool {
+        let geometry = self.log.geometry();
+        let failed = self.log.segment(geometry.segment_of(r.page.addr)).failed_pages();
+        let mut pages = Bytes::new(r.spot, r.bytes).pages(&self.log);
+        pages.any(|page| failed.contains(&geometry.index_of(page)))
+    }
+
+    fn end_collection<M: Medium>(&mut self, gc: GcCursor, m: &mut M) {
+        self.gc = None;
+        let id = gc.walker.segment;
+        if let Some(pages) = gc.repair {
+            // If more have failed since, it begins again.
+            if self.log.segment(id).failed_pages().len() == pages {
+                self.log.end_repair(id, m);
+            }
+            return;
+        }
+        self.log.drop_until_checkpoint(id);
+        if gc.is_broken {
+            return self.log.set_damaged(id);
+        }
+        // What tables still refer to here is stale: newer entries of the same versions lead to the copies.
+        let stale = self.log.segment(id).live_bytes;
+        self.log.sub_live(id, stale);
+        self.stats.kv.gc_segments += 1;
+        self.log.release(id, m);
+    }
+
+    /// Copies a record if it is needed. With anything but `Done(Done)` nothing happened.
+    fn move_record<M: Medium, W: Meter>(
+        &mut self,
+        r: &Walked,
+        repairs: bool,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Moved, KvError>> {
+        let Some(key) = Key::new(&r.key[..usize::from(r.header.key_bytes)]) else {
+            return Step::Done(Ok(Moved::Done));
+        };
+        let is_tombstone = r.header.kind == Kind::Tombstone;
+        if is_tombstone && r.header.version < self.manifest.version {
+            return Step::Done(Ok(Moved::Done));
+        }
+        if !is_tombstone {
+            match self.with_pages(r, self.find(&key, u64::MAX, m, w)) {
+                Step::Done(Ok(Some(e))) if e.loc == r.loc && e.version == r.header.version => {}
+                Step::Done(Ok(found)) => {
+                    let seen = ready!(self.with_pages(r, self.is_seen(&key, r, found, m, w)));
+                    return Step::Done(seen.map(|seen| if seen { Moved::Later } else { Moved::Done }));
+                }
+                Step::Done(Err(e)) => return Step::Done(Err(e)),
+                Step::Need(reads) => return Step::Need(reads),
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            }
+        }
+        let bytes = record_bytes(key.len() as u32, r.header.value_bytes);
+        let segments =
+            self.log.kept_for_repairs(repairs) + if repairs { 0 } else { 1 + self.manifest_segments(m) };
+        if self.log.room(m, Stream::Gc, bytes, Reserve { slots: 2, segments }).is_err() {
+            return Step::Done(Ok(Moved::Later));
+        }
+        self.copy(r, key, bytes, m);
+        self.stats.kv.gc_records_copied += 1;
+        self.stats.kv.gc_bytes_copied += u64::from(bytes);
+        w.work(Unit::CopyByte, u64::from(bytes));
+        w.work(Unit::Move, 1);
+        Step::Done(Ok(Moved::Done))
+    }
+
+    /// Pages that are needed, with those of the record, which the next call looks at as well.
+    fn with_pages<T>(&self, r: &Walked, step: Step<T>) -> Step<T> {
+        let Step::Need(mut reads) = step else { return step };
+        let first = self
+            .log
+            .geometry()
+            .page(self.page_segment(r.page.addr), self.log.geometry().index_of(r.page.addr));
+        let own: Reads = Bytes::new(r.spot, r.bytes).pages(&self.log).chain([first]).collect();
+        for page in own {
+            if !reads.contains(&page) {
+                reads.push(page);
+            }
+        }
+        Step::Need(reads)
+    }
+
+    /// Whether a snapshot sees a record that is not the newest of its key.
+    fn is_seen<M: Medium, W: Meter>(
+        &self,
+        key: &Key,
+        r: &Walked,
+        newest: Option<Entry>,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<bool, KvError>> {
+        let version = r.header.version;
+        let mut between =
+            self.snapshots.iter().filter(|s| version <= **s && newest.is_some_and(|e| **s < e.version));
+        let Some(snapshot) = between.next() else { return Step::Done(Ok(false)) };
+        let found = ready!(self.find(key, *snapshot, m, w));
+        Step::Done(found.map(|e| e.is_some_and(|e| e.loc == r.loc && e.version == version)))
+    }
+
+    fn copy<M: Medium>(&mut self, r: &Walked, key: Key, bytes: u32, m: &mut M) {
+        let mut record = vec![0; bytes as usize];
+        if r.loc.is_member() {
+            self.take_out(r, &mut record, m);
+        } else {
+            let copied = Bytes::new(r.spot, bytes).copy_to(&self.log, m, 0, &mut record);
+            assert_eq!(copied, bytes as usize, "the walker saw the whole record");
+        }
+        let (writer, stamp) = self.begin(Stream::Gc, bytes, m);
+        let spot = writer.spot();
+        self.log.put(m, &writer, 0, &record);
+        self.log.commit(m, writer);
+        if r.header.kind == Kind::Tombstone {
+            let id = SegmentId((spot.0 / self.log.geometry().segment_bytes()) as u32);
+            return self.log.add_until_checkpoint(id, u64::from(bytes));
+        }
+        let loc = Loc::new(spot.0, bytes, r.header.key_bytes);
+        self.enter(Entry { key, version: r.header.version, loc, stamp });
+    }
+
+    /// A member of a group becomes a record of its own, of the same version.
+    fn take_out<M: Medium>(&self, r: &Walked, record: &mut [u8], m: &M) {
+        let (start, key_bytes) = (HEADER_BYTES as usize, usize::from(r.header.key_bytes));
+        let used = start + key_bytes + r.header.value_bytes as usize;
+        record[start..start + key_bytes].copy_from_slice(&r.key[..key_bytes]);
+        Bytes::new(r.value, r.header.value_bytes).copy_to(
+            &self.log,
+            m,
+            0,
+            &mut record[start + key_bytes..used],
+        );
+        record[..start].copy_from_slice(&r.header.encode());
+        let crc = record_crc(&record[4..used]);
+        record[..4].copy_from_slice(&crc.to_le_bytes());
+    }
+
+    /// Enters a write in the memtable. What a snapshot sees of the one it replaces stays.
+    pub(super) fn enter(&mut self, e: Entry) {
+        if let Some((id, bytes)) = referred(&self.log, &self.births, &e) {
+            self.log.add_live(id, bytes);
+            self.mem.refs.add(id, e.stamp, bytes, &self.births);
+        }
+        let Some(old) = self.mem.insert(e) else { return };
+        if self.snapshots.iter().any(|s| old.version <= *s && *s < e.version) {
+            return self.mem.keep(old);
+        }
+        if let Some((id, bytes)) = referred(&self.log, &self.births, &old) {
+            self.log.sub_live(id, bytes);
+            self.mem.refs.sub(id, bytes);
+        }
+    }
+}

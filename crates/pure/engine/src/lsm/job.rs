@@ -1,0 +1,326 @@
+//! Flushes and compactions: merging entries into new tables, one page at a time.
+
+use super::LsmStore;
+use super::key::{Entry, Key};
+use super::levels::LEVELS;
+use super::lookup::Seen;
+use super::memtable::{Memtable, Position};
+use super::policy::Pick;
+use super::refs;
+use super::table::{Builder, Table};
+use crate::kv::{Background, KvError};
+use saker_log::append::Reserve;
+use saker_medium::{Medium, Reads, SegmentId, Step, Stream, ready};
+use saker_sim::{Meter, Unit};
+use std::sync::Arc;
+
+/// Entries a quantum merges.
+const QUANTUM_ENTRIES: u32 = 512;
+
+/// Where entries come from.
+#[derive(Clone, Debug)]
+enum Input {
+    Memtable {
+        table: Arc<Memtable>,
+        head: Option<Entry>,
+    },
+    /// Blocks from `next` on, of which one is decoded.
+    Table {
+        table: Arc<Table>,
+        next: usize,
+        block: Vec<Entry>,
+        at: usize,
+    },
+}
+
+impl Input {
+    fn table(table: Arc<Table>) -> Self {
+        Self::Table { table, next: 0, block: Vec::new(), at: 0 }
+    }
+
+    fn head(&self) -> Option<&Entry> {
+        match self {
+            Self::Memtable { head, .. } => head.as_ref(),
+            Self::Table { block, at, .. } => block.get(*at),
+        }
+    }
+
+    fn advance(&mut self) {
+        match self {
+            Self::Memtable { table, head } => {
+                *head = head.and_then(|e| table.next(Position::Behind(e.key, e.version)));
+            }
+            Self::Table { at, .. } => *at += 1,
+        }
+    }
+
+    /// The table and the block it goes on with, if it has come to the end of one.
+    fn wants(&self) -> Option<(&Arc<Table>, usize)> {
+        match self {
+            Self::Table { table, next, block, at } if *at == block.len() && *next < table.index.len() => {
+                Some((table, *next))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A merge on its way.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The newest first.
+    inputs: Vec<Input>,
+    /// Tables that go when it is done; none of a flush.
+    replaces: Vec<u64>,
+    to: usize,
+    builder: Option<Builder>,
+    done: Vec<Table>,
+    /// The last entry that came along.
+    last: Option<(Key, u64)>,
+}
+
+impl Job {
+    /// Writes a memtable to level 0.
+    pub fn flush(table: Arc<Memtable>) -> Self {
+        let head = table.next(Position::Start);
+        Self::new(vec![Input::Memtable { table, head }], Vec::new(), 0)
+    }
+
+    /// Merges tables into the next level.
+    pub fn compaction(pick: &Pick) -> Self {
+        let tables = || pick.upper.iter().chain(&pick.lower);
+        let inputs = tables().map(|t| Input::table(t.clone())).collect();
+        Self::new(inputs, tables().map(|t| t.id).collect(), pick.level + 1)
+    }
+
+    fn new(inputs: Vec<Input>, replaces: Vec<u64>, to: usize) -> Self {
+        Self { inputs, replaces, to, builder: None, done: Vec::new(), last: None }
+    }
+
+    fn is_flush(&self) -> bool {
+        self.replaces.is_empty()
+    }
+
+    /// The tables it is writing.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.done.iter().chain(self.builder.iter().map(Builder::table))
+    }
+
+    /// The same, to move their pages; its inputs' pages move too.
+    pub fn tables_mut(&mut self) -> impl Iterator<Item = &mut Table> {
+        self.done.iter_mut().chain(self.builder.iter_mut().map(Builder::table_mut))
+    }
+
+    /// The pages of an input were moved.
+    pub fn refresh(&mut self, moved: &Arc<Table>) {
+        for input in &mut self.inputs {
+            if let Input::Table { table, .. } = input
+                && table.id == moved.id
+            {
+                *table = moved.clone();
+            }
+        }
+    }
+
+    /// The input with the next entry: of equal ones the newest.
+    fn least(&self) -> Option<usize> {
+        let mut least: Option<(usize, &Entry)> = None;
+        for (n, input) in self.inputs.iter().enumerate() {
+            let Some(e) = input.head() else { continue };
+            if least.is_none_or(|(_, other)| e.order(other).is_lt()) {
+                least = Some((n, e));
+            }
+        }
+        least.map(|(n, _)| n)
+    }
+}
+
+impl LsmStore {
+    /// One piece of a job. `Idle`: it is finished, and in place.
+    pub(super) fn job_step<M: Medium, W: Meter>(
+        &mut self,
+        job: &mut Job,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Background, KvError>> {
+        if let Some(builder) = &mut job.builder {
+            if builder.next_page().is_some() {
+                return Step::Done(Ok(self.write_page(job, m, w)));
+            }
+            if builder.is_sealed() {
+                job.done.extend(job.builder.take().map(Builder::finish));
+                return Step::Done(Ok(Background::Worked));
+            }
+        }
+        if let Err(e) = ready!(self.load_blocks(job, m, w)) {
+            return Step::Done(Err(e));
+        }
+        self.merge(job, w);
+        if job.builder.is_none() && job.least().is_none() && job.inputs.iter().all(|i| i.wants().is_none()) {
+            self.install(job);
+            return Step::Done(Ok(Background::Idle));
+        }
+        Step::Done(Ok(Background::Worked))
+    }
+
+    fn write_page<M: Medium, W: Meter>(&mut self, job: &mut Job, m: &mut M, w: &mut W) -> Background {
+        let segments = self.manifest_segments(m) + u32::from(!job.is_flush());
+        let bytes = self.log.geometry().page_bytes;
+        if self.log.room(m, Stream::Table, bytes, Reserve { slots: 2, segments }).is_err() {
+            return Background::Waiting;
+        }
+        let pin = job.to < self.config.pinned_levels as usize;
+        let builder = job.builder.as_mut().expect("it has a page");
+        let page = builder.next_page().expect("it has a page");
+        let writer = self.log.begin(m, Stream::Table, bytes);
+        let at = saker_medium::PageAddr(writer.spot().0 / u64::from(bytes));
+        self.log.put(m, &writer, 0, page);
+        self.log.commit(m, writer);
+        self.log.add_live(self.log.geometry().segment_of(at), u64::from(bytes));
+        self.table_live += u64::from(bytes);
+        builder.page_written(at, pin);
+        w.work(Unit::PageSwitch, 1);
+        w.work(Unit::CopyByte, u64::from(bytes));
+        w.work(Unit::ChecksumByte, u64::from(bytes));
+        self.stats.table_pages_written += 1;
+        Background::Worked
+    }
+
+    /// Decodes the blocks that the merge goes on with.
+    fn load_blocks<M: Medium, W: Meter>(&self, job: &mut Job, m: &M, w: &mut W) -> Step<Result<(), KvError>> {
+        let mut reads = Reads::new();
+        for input in &mut job.inputs {
+            let Some((table, n)) = input.wants() else { continue };
+            let decoded = match self.block(table, n, m) {
+                Seen::Absent => {
+                    self.note_page(table, n, &mut reads);
+                    continue;
+                }
+                Seen::Bad(e) => return Step::Done(Err(e)),
+                Seen::Here(found) => (0..found.count()).map(|n| found.get(n)).collect::<Option<Vec<_>>>(),
+            };
+            let Some(decoded) = decoded else { return Step::Done(Err(KvError::Corrupt)) };
+            w.work(Unit::Decode, decoded.len() as u64);
+            if let Input::Table { next, block, at, .. } = input {
+                (*next, *block, *at) = (*next + 1, decoded, 0);
+            }
+        }
+        if reads.is_empty() { Step::Done(Ok(())) } else { Step::Need(reads) }
+    }
+
+    /// Merges until a page is full, a block is used up, or the quantum is.
+    fn merge<W: Meter>(&mut self, job: &mut Job, w: &mut W) {
+        for _ in 0..QUANTUM_ENTRIES {
+            if job.inputs.iter().any(|i| i.wants().is_some()) {
+                return;
+            }
+            let Some(n) = job.least() else { break };
+            let e = *job.inputs[n].head().expect("it has an entry");
+            if job.last.is_none_or(|(key, _)| key != e.key) && self.seal_if_full(job) {
+                return;
+            }
+            job.inputs[n].advance();
+            w.work(Unit::Compare, job.inputs.len() as u64);
+            w.work(Unit::Move, 1);
+            if !self.is_kept(job, &e) {
+                continue;
+            }
+            self.push(job, e);
+            if job.builder.as_ref().is_some_and(|b| b.next_page().is_some()) {
+                return;
+            }
+        }
+        if job.least().is_none()
+            && let Some(builder) = &mut job.builder
+        {
+            builder.seal();
+        }
+    }
+
+    fn seal_if_full(&self, job: &mut Job) -> bool {
+        let full = |b: &&mut Builder| b.pages() >= self.config.target_file_pages;
+        let Some(builder) = job.builder.as_mut().filter(full) else { return false };
+        builder.seal();
+        true
+    }
+
+    fn push(&mut self, job: &mut Job, e: Entry) {
+        let (page_bytes, bits) = (self.log.geometry().page_bytes, self.config.bloom_bits_per_key);
+        if job.builder.is_none() {
+            job.builder = Some(Builder::new(self.next_table, e.key, page_bytes, bits));
+            self.next_table += 1;
+        }
+        let builder = job.builder.as_mut().expect("made above");
+        if let Some((segment, bytes)) = refs::referred(&self.log, &self.births, &e) {
+            builder.refs_mut().add(segment, e.stamp, bytes, &self.births);
+        }
+        builder.push(e);
+    }
+
+    /// Whether an entry is still wanted: the newest of its key, one that a snapshot sees, and tombstones while anything
+    /// could be below them.
+    fn is_kept(&self, job: &mut Job, e: &Entry) -> bool {
+        let newer = job.last.filter(|(key, _)| *key == e.key).map(|(_, version)| version);
+        job.last = Some((e.key, e.version));
+        if let Some(newer) = newer {
+            return newer != e.version && self.snapshots.iter().any(|s| e.version <= *s && *s < newer);
+        }
+        let above = job.is_flush() && self.levels.level(0).iter().any(|t| t.covers(&e.key));
+        !e.is_tombstone() || !self.snapshots.is_empty() || above || self.levels.deeper_has(job.to, &e.key)
+    }
+
+    /// Puts the new tables in the place of the old ones.
+    fn install(&mut self, job: &mut Job) {
+        for table in job.done.drain(..) {
+            refs::count(&mut self.log, &self.births, &table.refs, true);
+            self.levels.add(job.to, Arc::new(table));
+        }
+        if job.is_flush() {
+            let imm = self.imm.take().expect("a flush has a memtable");
+            refs::count(&mut self.log, &self.births, &imm.refs, false);
+            self.stats.flushes += 1;
+            return self.measure();
+        }
+        self.stats.compactions += 1;
+        let from = job.to - 1;
+        for id in &job.replaces {
+            let table = self.levels.remove(*id).expect("the job's inputs stay until it is done");
+            if from < LEVELS && self.cursors[from].is_none_or(|last| table.last > last) {
+                self.cursors[from] = Some(table.last);
+            }
+            refs::count(&mut self.log, &self.births, &table.refs, false);
+            self.manifest.dying.extend(table.all_pages());
+        }
+        self.turn_cursor(from);
+        self.measure();
+    }
+
+    /// The cursor starts again when nothing is behind it.
+    fn turn_cursor(&mut self, level: usize) {
+        let behind = |last| self.levels.level(level).iter().any(|t| t.first > last);
+        if !self.cursors[level].is_some_and(behind) {
+            self.cursors[level] = None;
+        }
+    }
+
+    /// Tables that meet nothing below just go down a level.
+    pub(super) fn move_down(&mut self, pick: &Pick) -> bool {
+        let apart =
+            |a: &Arc<Table>| pick.upper.iter().all(|b| a.id == b.id || !a.overlaps(&b.first, &b.last));
+        let pinned = pick.level + 1 == self.config.pinned_levels as usize;
+        if pinned || !pick.lower.is_empty() || !pick.upper.iter().all(apart) {
+            return false;
+        }
+        for table in &pick.upper {
+            let table = self.levels.remove(table.id).expect("picked from the levels");
+            self.levels.add(pick.level + 1, table);
+        }
+        self.measure();
+        true
+    }
+
+    /// The segment of a page.
+    pub(super) fn page_segment(&self, page: saker_medium::PageAddr) -> SegmentId {
+        self.log.geometry().segment_of(page)
+    }
+}

@@ -1,0 +1,160 @@
+//! Keys and entries in the order of bytes.
+
+use crate::index::Loc;
+use crate::kv::KEY_BYTES_MAX;
+use std::cmp::Ordering;
+
+/// A key of 1 to 16 bytes. Compared as two words and a length, which is the order of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    words: [u64; 2],
+    bytes: u8,
+}
+
+impl Key {
+    /// A key; `None` if it is empty or too long.
+    #[inline]
+    pub fn new(key: &[u8]) -> Option<Self> {
+        if key.is_empty() || key.len() > KEY_BYTES_MAX {
+            return None;
+        }
+        let mut padded = [0; KEY_BYTES_MAX];
+        padded[..key.len()].copy_from_slice(key);
+        Some(Self::from_padded(&padded, key.len() as u8))
+    }
+
+    fn from_padded(padded: &[u8; KEY_BYTES_MAX], bytes: u8) -> Self {
+        let number = u128::from_be_bytes(*padded);
+        Self { words: [(number >> 64) as u64, number as u64], bytes }
+    }
+
+    /// The bytes, padded with zeros.
+    #[inline]
+    pub fn padded(&self) -> [u8; KEY_BYTES_MAX] {
+        (u128::from(self.words[0]) << 64 | u128::from(self.words[1])).to_be_bytes()
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        usize::from(self.bytes)
+    }
+
+    /// Never: an empty key is none.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// The bytes.
+    pub fn to_vec(&self) -> Vec<u8> {
+        self.padded()[..self.len()].to_vec()
+    }
+
+    /// A hash for filters.
+    #[inline]
+    pub fn hash(&self) -> u64 {
+        let mix = |x: u64| {
+            let x = (x ^ x >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            (x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9)
+        };
+        let hash = mix(mix(self.words[0]) ^ self.words[1] ^ u64::from(self.bytes) << 56);
+        hash ^ hash >> 32
+    }
+}
+
+/// What the tree knows of one write of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The key.
+    pub key: Key,
+    /// The order of the write.
+    pub version: u64,
+    /// Where its record is in the value log; [`Loc::NONE`] of a tombstone.
+    pub loc: Loc,
+    /// The log's page count when the record was written: tells whether its segment has been erased since.
+    pub stamp: u64,
+}
+
+/// Bytes of a stamp on flash.
+const STAMP_BYTES: usize = 5;
+const VERSION_MASK: u64 = (1 << 56) - 1;
+
+impl Entry {
+    /// Bytes of an encoded entry beside its key.
+    pub const FIXED_BYTES: usize = 8 + 8 + STAMP_BYTES;
+
+    /// Whether the key was deleted.
+    #[inline]
+    pub fn is_tombstone(&self) -> bool {
+        self.loc.is_none()
+    }
+
+    /// By key, the newest version first.
+    #[inline]
+    pub fn order(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key).then(other.version.cmp(&self.version))
+    }
+
+    /// Encodes the entry with a key field of `width` bytes: key, version and key length, place, stamp.
+    pub fn encode(&self, width: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.key.padded()[..width]);
+        out.extend_from_slice(&(self.version & VERSION_MASK | (self.key.bytes as u64) << 56).to_le_bytes());
+        out.extend_from_slice(&self.loc.word().to_le_bytes());
+        out.extend_from_slice(&self.stamp.to_le_bytes()[..STAMP_BYTES]);
+    }
+
+    /// Reads an entry; `None` if these bytes are not one.
+    #[inline]
+    pub fn decode(bytes: &[u8], width: usize) -> Option<Self> {
+        let word = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+        let key = Self::decode_key(bytes, width)?;
+        let mut stamp = [0; 8];
+        stamp[..STAMP_BYTES].copy_from_slice(bytes.get(width + 16..width + 16 + STAMP_BYTES)?);
+        let loc = match word(width + 8)? {
+            0 => Loc::NONE,
+            word => Loc::from_word(word)?,
+        };
+        Some(Self { key, version: word(width)? & VERSION_MASK, loc, stamp: u64::from_le_bytes(stamp) })
+    }
+
+    #[inline]
+    fn decode_key(bytes: &[u8], width: usize) -> Option<Key> {
+        let mut padded = [0; KEY_BYTES_MAX];
+        padded.get_mut(..width)?.copy_from_slice(bytes.get(..width)?);
+        let len = *bytes.get(width + 7)?;
+        (len > 0 && usize::from(len) <= width).then(|| Key::from_padded(&padded, len))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_is_that_of_the_bytes() {
+        let keys: [&[u8]; 7] = [b"a", b"a\0", b"a\0\0", b"a\0b", b"ab", b"b", b"bbbbbbbbbbbbbbbb"];
+        let made: Vec<_> = keys.iter().map(|k| Key::new(k).unwrap()).collect();
+        assert!(made.is_sorted());
+        assert_eq!(made.iter().map(Key::to_vec).collect::<Vec<_>>(), keys);
+        assert_eq!((Key::new(b""), Key::new(&[0; 17])), (None, None));
+    }
+
+    #[test]
+    fn golden_entry() {
+        let entry = Entry {
+            key: Key::new(b"abc").unwrap(),
+            version: 0x0102,
+            loc: Loc::new(64, 32, 3),
+            stamp: 0x0506,
+        };
+        let mut bytes = Vec::new();
+        entry.encode(4, &mut bytes);
+        assert_eq!(bytes[..12], [b'a', b'b', b'c', 0, 2, 1, 0, 0, 0, 0, 0, 3]);
+        assert_eq!(bytes[12..20], Loc::new(64, 32, 3).word().to_le_bytes());
+        assert_eq!(bytes[20..], [6, 5, 0, 0, 0]);
+        assert_eq!(Entry::decode(&bytes, 4), Some(entry));
+        bytes[11] = 5;
+        assert_eq!(Entry::decode(&bytes, 4), None, "a key longer than its field");
+        assert_eq!(Entry::decode(&bytes[..10], 4), None);
+    }
+}

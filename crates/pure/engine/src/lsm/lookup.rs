@@ -1,0 +1,130 @@
+//! Finding the entry of a key: memtables, level 0 from the youngest table, then one table of each level.
+
+use super::LsmStore;
+use super::block::{Block, block_bytes};
+use super::key::{Entry, Key};
+use super::levels::LEVELS;
+use super::table::Table;
+use crate::kv::KvError;
+use saker_log::page_of;
+use saker_medium::{MediaError, Medium, Page, Reads, Step, ready};
+use saker_sim::{Meter, Unit};
+
+/// A block as it is now.
+pub(super) enum Seen<'a> {
+    /// Here it is.
+    Here(Block<'a>),
+    /// Its page must be brought.
+    Absent,
+    /// It cannot be read.
+    Bad(KvError),
+}
+
+impl LsmStore {
+    /// The newest entry of a key that is not newer than `version`, tombstones included.
+    pub(super) fn find<M: Medium, W: Meter>(
+        &self,
+        key: &Key,
+        version: u64,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<Option<Entry>, KvError>> {
+        self.find_noting(key, version, m, w).map(|(found, _)| found)
+    }
+
+    /// The same, with the pages that were looked at.
+    pub(super) fn find_noting<M: Medium, W: Meter>(
+        &self,
+        key: &Key,
+        version: u64,
+        m: &M,
+        w: &mut W,
+    ) -> Step<(Result<Option<Entry>, KvError>, Reads)> {
+        w.work(Unit::Probe, 2);
+        let mut looked = Reads::new();
+        let frozen = || self.imm.as_ref().and_then(|imm| imm.get(key, version));
+        if let Some(e) = self.mem.get(key, version).or_else(frozen) {
+            return Step::Done((Ok(Some(e)), looked));
+        }
+        let hash = key.hash();
+        for table in self.candidates(key) {
+            w.work(Unit::Probe, 1);
+            if !table.filter.may_contain(hash) {
+                continue;
+            }
+            match ready!(self.find_in(table, key, version, &mut looked, m, w)) {
+                Ok(None) => {}
+                found => return Step::Done((found, looked)),
+            }
+        }
+        Step::Done((Ok(None), looked))
+    }
+
+    /// The tables that could have a key, in the order they must be asked.
+    fn candidates(&self, key: &Key) -> impl Iterator<Item = &Table> {
+        let young = self.levels.level(0).iter().filter(|t| t.covers(key));
+        let deeper = (1..LEVELS).filter_map(|n| self.levels.covering(n, key));
+        young.chain(deeper).map(AsRef::as_ref)
+    }
+
+    fn find_in<M: Medium, W: Meter>(
+        &self,
+        table: &Table,
+        key: &Key,
+        version: u64,
+        looked: &mut Reads,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<Option<Entry>, KvError>> {
+        let first = table.block_of(key, version);
+        // An entry that an older snapshot wants can be the first of the next block.
+        for n in first..table.index.len().min(first + 2) {
+            if n > first && table.index[n].0 != *key {
+                break;
+            }
+            self.note_page(table, n, looked);
+            let block = match self.block(table, n, m) {
+                Seen::Here(block) => block,
+                Seen::Absent => return Step::Need(std::mem::take(looked)),
+                Seen::Bad(e) => return Step::Done(Err(e)),
+            };
+            w.work(Unit::ChecksumByte, u64::from(block_bytes(self.log.geometry().page_bytes)));
+            w.work(Unit::Compare, 7);
+            if let Some(e) = block.get(block.lower_bound(key, version)) {
+                return Step::Done(Ok((e.key == *key).then_some(e)));
+            }
+        }
+        Step::Done(Ok(None))
+    }
+
+    /// The pages that the next call will look at, too.
+    pub(super) fn note_page(&self, table: &Table, n: usize, looked: &mut Reads) {
+        let page = n / self.blocks_per_page();
+        if table.pinned.is_empty() && !looked.contains(&table.pages[page]) {
+            looked.push(table.pages[page]);
+        }
+    }
+
+    pub(super) fn blocks_per_page(&self) -> usize {
+        let page_bytes = self.log.geometry().page_bytes;
+        (page_bytes / block_bytes(page_bytes)) as usize
+    }
+
+    /// A block of a table.
+    pub(super) fn block<'a, M: Medium>(&'a self, table: &'a Table, n: usize, m: &'a M) -> Seen<'a> {
+        let (page, part) = (n / self.blocks_per_page(), n % self.blocks_per_page());
+        let data = match table.pinned.get(page) {
+            Some(bytes) => bytes.as_slice(),
+            None => match page_of(&self.log, m, table.pages[page]) {
+                Page::Resident { data, .. } => data,
+                Page::Absent => return Seen::Absent,
+                Page::Erased | Page::Torn | Page::Failed => return Seen::Bad(MediaError::Read.into()),
+            },
+        };
+        let bytes = block_bytes(self.log.geometry().page_bytes) as usize;
+        match Block::open(&data[part * bytes..(part + 1) * bytes], table.id, n as u32) {
+            Some(block) => Seen::Here(block),
+            None => Seen::Bad(KvError::Corrupt),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The memtable: entries of the newest writes, in order. They are in the value log too, so it is never written for
+//! safety's sake.
+
+use super::key::{Entry, Key};
+use super::refs::Refs;
+use crate::index::Loc;
+use std::collections::BTreeMap;
+use std::ops::Bound::{self, Included, Unbounded};
+
+/// Modelled bytes of an entry: the words of its key, version, place, stamp, and half as much for gaps in nodes.
+pub const ENTRY_BYTES: u64 = 72;
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    version: u64,
+    loc: Loc,
+    stamp: u64,
+}
+
+/// Sorted entries, one for each key; older ones aside while a snapshot wants them. Entries lie in the nodes of a B-tree,
+/// so that no pair has an allocation of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Memtable {
+    newest: BTreeMap<Key, Slot>,
+    /// By key and falling version.
+    older: BTreeMap<(Key, u64), Slot>,
+    /// What its entries refer to in the value log.
+    pub refs: Refs,
+}
+
+fn entry(key: Key, slot: &Slot) -> Entry {
+    Entry { key, version: slot.version, loc: slot.loc, stamp: slot.stamp }
+}
+
+impl Memtable {
+    /// Entries.
+    pub fn len(&self) -> usize {
+        self.newest.len() + self.older.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.newest.is_empty()
+    }
+
+    /// Modelled memory.
+    pub fn bytes(&self) -> u64 {
+        self.len() as u64 * ENTRY_BYTES
+    }
+
+    /// Enters a write that is not older than any here; gives back the one it replaces.
+    pub fn insert(&mut self, e: Entry) -> Option<Entry> {
+        let slot = Slot { version: e.version, loc: e.loc, stamp: e.stamp };
+        let old = self.newest.insert(e.key, slot)?;
+        debug_assert!(old.version <= e.version);
+        Some(entry(e.key, &old))
+    }
+
+    /// Keeps a replaced entry for a snapshot.
+    pub fn keep(&mut self, e: Entry) {
+        self.older.insert((e.key, !e.version), Slot { version: e.version, loc: e.loc, stamp: e.stamp });
+    }
+
+    /// The newest entry of a key.
+    #[inline]
+    pub fn newest(&self, key: &Key) -> Option<Entry> {
+        self.newest.get(key).map(|slot| entry(*key, slot))
+    }
+
+    /// The newest entry of a key that is not newer than `version`.
+    #[inline]
+    pub fn get(&self, key: &Key, version: u64) -> Option<Entry> {
+        let newest = self.newest.get(key)?;
+        if newest.version <= version {
+            return Some(entry(*key, newest));
+        }
+        let mut older = self.older.range((*key, !version)..=(*key, u64::MAX));
+        older.next().map(|((key, _), slot)| entry(*key, slot))
+    }
+
+    /// The first entry at or after `key` (all of them: `None`), or behind an entry.
+    pub fn next(&self, after: Position) -> Option<Entry> {
+        let (new_from, old_from): (Bound<Key>, Bound<(Key, u64)>) = match after {
+            Position::Start => (Unbounded, Unbounded),
+            Position::At(key) => (Included(key), Included((key, 0))),
+            Position::Behind(key, version) => (Bound::Excluded(key), Bound::Excluded((key, !version))),
+        };
+        let new = self.newest.range((new_from, Unbounded)).next().map(|(key, slot)| entry(*key, slot));
+        if self.older.is_empty() {
+            return new;
+        }
+        let old = self.older.range((old_from, Unbounded)).next().map(|((key, _), slot)| entry(*key, slot));
+        match (new, old) {
+            (Some(new), Some(old)) if new.key <= old.key => Some(new),
+            (new, old) => old.or(new),
+        }
+    }
+
+    /// All entries in order from a position on.
+    pub fn range(&self, from: Position) -> impl Iterator<Item = Entry> + '_ {
+        let mut at = from;
+        std::iter::from_fn(move || {
+            let e = self.next(at)?;
+            at = Position::Behind(e.key, e.version);
+            Some(e)
+        })
+    }
+}
+
+/// A place in the order of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// Before everything.
+    Start,
+    /// Before the newest entry of a key.
+    At(Key),
+    /// Behind the entry of a key with that version.
+    Behind(Key, u64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn e(key: &[u8], version: u64) -> Entry {
+        Entry { key: Key::new(key).unwrap(), version, loc: Loc::new(8 * version, 32, 1), stamp: 1 }
+    }
+
+    #[test]
+    fn older_entries_follow_their_newest() {
+        let mut table = Memtable::default();
+        for version in [1, 5, 9] {
+            if let Some(old) = table.insert(e(b"b", version)) {
+                table.keep(old);
+            }
+        }
+        table.insert(e(b"a", 2));
+        table.insert(e(b"c", 3));
+        let versions: Vec<_> = table.range(Position::Start).map(|e| e.version).collect();
+        assert_eq!(versions, [2, 9, 5, 1, 3]);
+        let b = Key::new(b"b").unwrap();
+        let at = |version| table.get(&b, version).map(|e| e.version);
+        assert_eq!(
+            [at(u64::MAX), at(9), at(8), at(5), at(4), at(0)],
+            [Some(9), Some(9), Some(5), Some(5), Some(1), None]
+        );
+        let from: Vec<_> = table.range(Position::At(b)).map(|e| e.version).collect();
+        assert_eq!(from, [9, 5, 1, 3]);
+        assert_eq!(table.len(), 5);
+    }
+}

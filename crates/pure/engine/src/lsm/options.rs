@@ -1,0 +1,80 @@
+//! Settings of the tree. Names and meaning follow RocksDB's options where it has them.
+
+use crate::hash_store::record::HEADER_BYTES;
+use saker_medium::Geometry;
+
+/// Settings of an LSM store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LsmConfig {
+    /// The namespace it serves, 1-based; marks its segments.
+    pub owner: u16,
+    /// Whether the power-safe ring survives a power cut (a capacitor).
+    pub ring_lasts: bool,
+    /// Largest value in bytes.
+    pub value_bytes_max: u32,
+    /// A manifest is due when the log has grown by this many bytes.
+    pub checkpoint_bytes_min: u64,
+    /// Modelled bytes of a memtable that make it full.
+    pub write_buffer_size: u64,
+    /// Tables in level 0 that start a compaction.
+    pub level0_file_num_compaction_trigger: u32,
+    /// Tables in level 0 from which on writes are slowed down.
+    pub level0_slowdown_writes_trigger: u32,
+    /// Tables in level 0 from which on writes stop.
+    pub level0_stop_writes_trigger: u32,
+    /// Bytes that compactions owe from which on writes are slowed down.
+    pub soft_pending_compaction_bytes_limit: u64,
+    /// Bytes that compactions owe from which on writes stop.
+    pub hard_pending_compaction_bytes_limit: u64,
+    /// Whether writes are slowed down before they stop.
+    pub slowdown: bool,
+    /// Pages of a table.
+    pub target_file_pages: u32,
+    /// Bytes of level 1.
+    pub max_bytes_for_level_base: u64,
+    /// How many times larger each further level is.
+    pub max_bytes_for_level_multiplier: u64,
+    /// Bits of the Bloom filters for each key; 0: none.
+    pub bloom_bits_per_key: u32,
+    /// Levels, from level 0 on, whose tables stay in memory (PinK, ATC'20, section 3.2); usual without filters.
+    pub pinned_levels: u32,
+}
+
+/// Largest memtable by default: two of them and what tables need fit a modelled 256 MiB.
+const WRITE_BUFFER_BYTES_MAX: u64 = 16 << 20;
+
+impl LsmConfig {
+    /// Settings for a namespace on a medium of that shape. Triggers are RocksDB's defaults; sizes follow the medium's.
+    pub fn new(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool) -> Self {
+        let segment = geometry.segment_bytes();
+        let bytes = segment * u64::from(quota_segments);
+        let write_buffer_size = (bytes / 64).clamp(16 << 10, WRITE_BUFFER_BYTES_MAX);
+        let table_bytes = (write_buffer_size / 2).min(segment / 2).max(u64::from(geometry.page_bytes));
+        Self {
+            owner,
+            ring_lasts,
+            value_bytes_max: (2 << 20).min((segment as u32 - HEADER_BYTES - 16) / 2),
+            checkpoint_bytes_min: (bytes / 8).min(64 << 20),
+            write_buffer_size,
+            level0_file_num_compaction_trigger: 4,
+            level0_slowdown_writes_trigger: 20,
+            level0_stop_writes_trigger: 36,
+            soft_pending_compaction_bytes_limit: bytes / 8,
+            hard_pending_compaction_bytes_limit: bytes / 4,
+            slowdown: true,
+            target_file_pages: table_pages(geometry, table_bytes),
+            max_bytes_for_level_base: 2 * write_buffer_size,
+            max_bytes_for_level_multiplier: 10,
+            bloom_bits_per_key: 10,
+            pinned_levels: 0,
+        }
+    }
+}
+
+/// Pages of a table of about `bytes` bytes, so that the manifest can describe it in one piece.
+fn table_pages(geometry: &Geometry, bytes: u64) -> u32 {
+    let wanted = bytes / u64::from(geometry.page_bytes);
+    let chunk = (geometry.segment_bytes() / 4).min(saker_log::checkpoint::CHUNK_BYTES_MAX - 8);
+    let described = (chunk - super::manifest::TABLE_BYTES) / 8 * 3 / 4;
+    wanted.clamp(1, described) as u32
+}

@@ -1,0 +1,141 @@
+//! Where tables lie: moving pages out of segments that are nearly empty or in which a program failed, and giving back
+//! segments that no table and no manifest needs.
+
+use super::LsmStore;
+use super::table::Table;
+use crate::kv::{Background, KvError};
+use saker_log::append::Reserve;
+use saker_log::{SegmentState, page_of};
+use saker_medium::{MediaError, Medium, Page, PageAddr, SegmentId, Step, Stream, Tag};
+use saker_sim::{Meter, Unit};
+use std::sync::Arc;
+
+impl LsmStore {
+    /// Releases segments of tables in which nothing is needed.
+    pub(super) fn release_dead_tables<M: Medium>(&mut self, m: &mut M) {
+        for n in 0..self.log.geometry().segments {
+            let id = SegmentId(n);
+            let s = self.log.segment(id);
+            let dead = s.state == SegmentState::Closed && s.live_bytes == 0 && s.stream() == Stream::Table;
+            if dead && !s.has_failed() {
+                self.log.release(id, m);
+                self.stats.table_segments_released += 1;
+            }
+        }
+    }
+
+    /// Copies failed pages that tables need. `Idle`: there are none.
+    pub(super) fn repair_tables<M: Medium, W: Meter>(
+        &mut self,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Background, KvError>> {
+        let Some(id) = self.log.tables_to_repair() else { return Step::Done(Ok(Background::Idle)) };
+        let geometry = self.log.geometry();
+        let failed: Vec<_> =
+            self.log.segment(id).failed_pages().iter().map(|n| geometry.page(id, *n)).collect();
+        for page in &failed {
+            if self.is_used(*page) {
+                return self.relocate(*page, 0, m, w);
+            }
+        }
+        // Where the ring lasts, a manifest can name a page that is only there. Where it does not, a manifest never
+        // ends before what it names is programmed.
+        if self.config.ring_lasts && failed.iter().any(|page| self.manifest.may_name(*page)) {
+            self.manifest.wanted |= !self.manifest.is_running();
+            return Step::Done(Ok(Background::Idle));
+        }
+        self.log.end_repair(id, m);
+        self.log.pump(finished, m);
+        Step::Done(Ok(Background::Worked))
+    }
+
+    fn is_used(&self, page: PageAddr) -> bool {
+        let jobs = || self.flush.iter().chain(&self.compaction).flat_map(|job| job.tables());
+        let has = |t: &Table| t.all_pages().any(|p| p == page);
+        jobs().any(has) || self.levels.all().any(|(_, t)| has(t))
+    }
+
+    /// Copies a page of a table elsewhere.
+    fn relocate<M: Medium, W: Meter>(
+        &mut self,
+        page: PageAddr,
+        reserve: u32,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Background, KvError>> {
+        let bytes = self.log.geometry().page_bytes;
+        let copy = match page_of(&self.log, m, page) {
+            Page::Resident { data, .. } => data.to_vec(),
+            Page::Absent => return Step::Need(vec![page]),
+            Page::Erased | Page::Torn | Page::Failed => {
+                return Step::Done(Err(MediaError::Read.into()));
+            }
+        };
+        if self.log.room(m, Stream::Table, bytes, Reserve { slots: 1, segments: reserve }).is_err() {
+            return Step::Done(Ok(Background::Waiting));
+        }
+        let writer = self.log.begin(m, Stream::Table, bytes);
+        let to = PageAddr(writer.spot().0 / u64::from(bytes));
+        self.log.put(m, &writer, 0, &copy);
+        self.log.commit(m, writer);
+        self.log.add_live(self.page_segment(to), u64::from(bytes));
+        self.table_live += u64::from(bytes);
+        self.rename_page(page, to);
+        w.work(Unit::CopyByte, u64::from(bytes));
+        w.work(Unit::ChecksumByte, u64::from(bytes));
+        self.stats.table_pages_moved += 1;
+        Step::Done(Ok(Background::Worked))
+    }
+
+    fn rename_page(&mut self, from: PageAddr, to: PageAddr) {
+        self.manifest.dying.push(from);
+        let jobs = self.flush.iter_mut().chain(&mut self.compaction).flat_map(|job| job.tables_mut());
+        for table in jobs {
+            if table.all_pages().any(|p| p == from) {
+                return table.replace_page(from, to);
+            }
+        }
+        let table = self.levels.owner_of(from).expect("some table has this page");
+        Arc::make_mut(table).replace_page(from, to);
+        let moved = table.clone();
+        if let Some(job) = &mut self.compaction {
+            job.refresh(&moved);
+        }
+    }
+
+    /// Empties the segment of tables with the fewest pages in use. `Idle`: none is worth it.
+    pub(super) fn collect_tables<M: Medium, W: Meter>(
+        &mut self,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Background, KvError>> {
+        let Some(victim) = self.table_victim() else { return Step::Done(Ok(Background::Idle)) };
+        let geometry = self.log.geometry();
+        let pages = (0..self.log.segment(victim).next_page).map(|n| geometry.page(victim, n));
+        let used: Vec<_> = pages.filter(|page| self.is_used(*page)).collect();
+        match used.first() {
+            Some(page) => {
+                let reserve = self.manifest_segments(m);
+                self.relocate(*page, reserve, m, w)
+            }
+            None => {
+                self.manifest.wanted |= !self.manifest.is_running();
+                Step::Done(Ok(Background::Idle))
+            }
+        }
+    }
+
+    /// A closed segment at least half of which is not used, and not only waiting for a manifest.
+    fn table_victim(&self) -> Option<SegmentId> {
+        let half = self.log.geometry().segment_bytes() / 2;
+        let is_victim = |id: &SegmentId| {
+            let s = self.log.segment(*id);
+            let closed = s.state == SegmentState::Closed && s.stream() == Stream::Table;
+            closed && s.live_bytes > 0 && s.live_bytes <= half && s.in_flight == 0 && !s.has_failed()
+        };
+        let all = (0..self.log.geometry().segments).map(SegmentId).filter(is_victim);
+        all.min_by_key(|id| self.log.segment(*id).live_bytes)
+    }
+}

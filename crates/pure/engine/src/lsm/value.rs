@@ -1,0 +1,137 @@
+//! The value log's records: those of the hash store, at addresses that are exact to the byte.
+
+use super::LsmStore;
+use crate::SourceError;
+use crate::hash_store::group::seal::{Role, WORD_BYTES};
+use crate::hash_store::record::{HEADER_BYTES, Header, Kind, record_bytes};
+use crate::hash_store::view::Records;
+use crate::index::Loc;
+use crate::kv::{KvError, Sink, Source};
+use saker_log::{Bytes, Spot, Writer};
+use saker_medium::{Medium, SegmentId, Stream};
+
+impl Records<'_> {
+    /// Checks a resident record against its checksum, its key and its place. Returns where in it the value begins, and
+    /// the value's length.
+    pub(crate) fn check<M: Medium>(
+        &self,
+        key: &[u8],
+        loc: Loc,
+        owner: u16,
+        m: &M,
+    ) -> Result<(u32, u32), KvError> {
+        if loc.is_member() {
+            return self.check_member(key, loc, m);
+        }
+        let range = Bytes::new(Spot(loc.position()), loc.bytes());
+        let mut head = [0; HEADER_BYTES as usize + 16];
+        let known = HEADER_BYTES as usize + key.len();
+        range.copy_to(self.log, m, 0, &mut head[..known]);
+        let header = Header::decode(head.first_chunk().expect("24 bytes"));
+        let header = header.filter(|h| h.kind == Kind::Pair && h.record_bytes() == loc.record_bytes());
+        let header = header.ok_or(KvError::Corrupt)?;
+        let same = usize::from(header.key_bytes) == key.len() && head[HEADER_BYTES as usize..known] == *key;
+        let used = known as u32 + header.value_bytes;
+        if !same || header.owner != owner || self.range_crc(range, used, m) != header.crc {
+            return Err(KvError::Corrupt);
+        }
+        Ok((known as u32, header.value_bytes))
+    }
+
+    fn check_member<M: Medium>(&self, key: &[u8], loc: Loc, m: &M) -> Result<(u32, u32), KvError> {
+        let spot = Spot(loc.position());
+        let seal = self.seal_at(spot, loc.bytes(), m).filter(|s| s.bytes() == loc.bytes());
+        let seal = seal.filter(|s| s.role == Role::Pair && usize::from(s.key_bytes) == key.len());
+        let seal = seal.ok_or(KvError::Corrupt)?;
+        let mut found = [0; 16];
+        Bytes::new(spot, loc.bytes()).copy_to(self.log, m, WORD_BYTES, &mut found[..key.len()]);
+        let intact = found[..key.len()] == *key && self.is_intact(spot, &seal, m);
+        if intact { Ok((seal.value_at(), seal.value_bytes)) } else { Err(KvError::Corrupt) }
+    }
+
+    /// Gives `wanted` bytes of a resident record from `start` on to the sink.
+    pub(crate) fn deliver<M: Medium, K: Sink>(
+        &self,
+        loc: Loc,
+        start: u32,
+        wanted: u32,
+        sink: &mut K,
+        m: &M,
+    ) -> Result<(), KvError> {
+        let range = Bytes::new(Spot(loc.position()), loc.bytes());
+        let mut done = 0;
+        while done < wanted {
+            let chunk = range.chunk(self.log, m, start + done);
+            let n = chunk.len().min((wanted - done) as usize);
+            sink.write(done, &chunk[..n]).map_err(|_| KvError::Transfer)?;
+            done += n as u32;
+        }
+        Ok(())
+    }
+}
+
+impl LsmStore {
+    pub(super) fn records(&self) -> Records<'_> {
+        Records { log: &self.log }
+    }
+
+    /// Takes room in the log, and notes when a segment begins. The second part is the stamp of what is written there.
+    pub(super) fn begin<M: Medium>(&mut self, stream: Stream, bytes: u32, m: &mut M) -> (Writer, u64) {
+        let before = self.log.next_sequence();
+        let writer = self.log.begin(m, stream, bytes);
+        let segment_bytes = self.log.geometry().segment_bytes();
+        if writer.spot().0.is_multiple_of(segment_bytes) && self.log.next_sequence() > before {
+            self.births.set(SegmentId((writer.spot().0 / segment_bytes) as u32), before);
+        }
+        let stamp = self.log.next_sequence() - 1;
+        (writer, stamp)
+    }
+
+    pub(super) fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {
+        let (version, owner) = (self.version, self.config.owner);
+        Header { crc: 0, value_bytes, version, kind, key_bytes: key_bytes as u8, owner, lead_bytes: 0 }
+    }
+
+    /// Writes header, key and value into the writer's room. The value is read once.
+    pub(super) fn land<M: Medium, S: Source>(
+        &self,
+        writer: &Writer,
+        mut header: Header,
+        key: &[u8],
+        value: &mut S,
+        m: &mut M,
+    ) -> Result<(), SourceError> {
+        let start = HEADER_BYTES + key.len() as u32;
+        let used = start + header.value_bytes;
+        self.log.put(m, writer, HEADER_BYTES, key);
+        let mut done = 0;
+        while done < header.value_bytes {
+            let chunk = self.log.chunk_mut(m, writer, start + done);
+            let n = chunk.len().min((header.value_bytes - done) as usize);
+            value.read(done, &mut chunk[..n])?;
+            done += n as u32;
+        }
+        let padding = record_bytes(key.len() as u32, header.value_bytes) - used;
+        self.log.put(m, writer, used, &[0; 8][..padding as usize]);
+        self.log.put(m, writer, 0, &header.encode());
+        header.crc = self.landed_crc(writer, used, m);
+        self.log.put(m, writer, 0, &header.crc.to_le_bytes());
+        Ok(())
+    }
+
+    fn landed_crc<M: Medium>(&self, writer: &Writer, used: u32, m: &mut M) -> u32 {
+        let chunk = self.log.chunk_mut(m, writer, 4);
+        if chunk.len() >= used as usize - 4 {
+            return crate::hash_store::record::record_crc(&chunk[..used as usize - 4]);
+        }
+        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+        let mut at = 4;
+        while at < used {
+            let chunk = self.log.chunk_mut(m, writer, at);
+            let n = chunk.len().min((used - at) as usize);
+            digest.update(&chunk[..n]);
+            at += n as u32;
+        }
+        digest.finalize() as u32
+    }
+}

@@ -1,0 +1,7 @@
+//! The hash FTLs against a BTreeMap, over flash so small that collections, evictions and displaced pairs are always near:
+//! every way of knowing validity with every layout of sections.
+
+mod counters;
+mod fills;
+mod histories;
+mod rig;

@@ -1,0 +1,203 @@
+//! A store over untimed flash, its model, and power cycles.
+
+use saker_engine::hash_ftl::recover::Recovery;
+use saker_engine::hash_ftl::{FirstLevel, HashFtl, HashFtlConfig, Layout, Validity};
+use saker_engine::{Background, Condition, KvError};
+use saker_flash::nand::Shape;
+use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
+use saker_medium::{Geometry, PowerHistory, Ring, RingMemory, Step};
+use saker_sim::{Class, Free};
+use std::collections::BTreeMap;
+
+pub const OWNER: u16 = 1;
+const RING_SLOTS: u16 = 40;
+
+/// Histories per test: 20 times as many in the soak tier.
+#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
+pub fn scale(n: u64) -> u64 {
+    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { n * 20 } else { n }
+}
+
+pub fn shape(segments: u32) -> Shape {
+    let geometry = Geometry { page_bytes: 1024, oob_bytes: 192, segment_pages: 16, segments };
+    Shape { geometry, channels: 2, luns: 4 }
+}
+
+pub fn live_only(first_level: FirstLevel, offsets_when_full: bool) -> Layout {
+    Layout::LiveOnly { first_level, offsets_when_full }
+}
+
+/// Original and Plus, and what lies between them.
+pub fn variants(segments: u32, ring_lasts: bool) -> Vec<HashFtlConfig> {
+    let g = shape(segments).geometry;
+    let cache_bytes = 3 * u64::from(g.page_bytes);
+    let original = |grain| HashFtlConfig {
+        cache_bytes,
+        ..HashFtlConfig::original(OWNER, &g, segments, ring_lasts, grain)
+    };
+    let plus = HashFtlConfig { cache_bytes, ..HashFtlConfig::plus(OWNER, &g, segments, ring_lasts) };
+    vec![
+        original(256),
+        HashFtlConfig { validity: Validity::InvalidPages, ..original(128) },
+        HashFtlConfig { validity: Validity::GrainBitmap, ..plus },
+        plus,
+        HashFtlConfig { layout: live_only(FirstLevel::Reserved, true), ..plus },
+    ]
+}
+
+pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+#[derive(Clone)]
+pub struct Bench {
+    pub flash: Flash<MemMedia>,
+    pub store: HashFtl,
+    pub config: HashFtlConfig,
+}
+
+fn power_on(media: MemMedia, ring: Ring, faults: FaultPlan, segments: u32) -> Flash<MemMedia> {
+    let mut flash = Flash::power_on(media, ring, None, faults);
+    flash.pool_mut().set_quota(OWNER, segments);
+    flash
+}
+
+impl Bench {
+    pub fn new(config: HashFtlConfig, segments: u32, faults: FaultPlan) -> Self {
+        let g = shape(segments).geometry;
+        let ring = Ring::heap(RING_SLOTS, g.page_bytes, g.oob_bytes);
+        let mut flash = power_on(MemMedia::new(shape(segments)), ring, faults, segments);
+        let store = HashFtl::new(config, &flash.view(OWNER, Class::Foreground));
+        Self { flash, store, config }
+    }
+
+    pub fn settle(&mut self) {
+        while let Some((_, done)) = self.flash.take_completion() {
+            self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
+        }
+    }
+
+    pub fn background(&mut self) -> bool {
+        let finished = self.flash.finished();
+        let mut view = self.flash.view(OWNER, Class::Background);
+        let step = self.store.background(finished, &mut view, &mut Free);
+        self.settle();
+        match step {
+            Step::Done(did) => did == Background::Worked,
+            Step::Blocked(stall) => panic!("background blocked: {stall:?}"),
+            Step::Need(_) => panic!("untimed flash is always resident"),
+        }
+    }
+
+    pub fn run<T>(&mut self, mut op: impl FnMut(&mut HashFtl, &mut Flash<MemMedia>) -> Step<T>) -> T {
+        for _ in 0..100_000 {
+            let before = self.store.digest();
+            match op(&mut self.store, &mut self.flash) {
+                Step::Done(t) => {
+                    self.settle();
+                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                        self.background();
+                    }
+                    return t;
+                }
+                Step::Need(_) => panic!("untimed flash is always resident"),
+                Step::Blocked(_) => {
+                    assert_eq!(before, self.store.digest(), "a blocked operation changes nothing");
+                    self.settle();
+                    self.background();
+                }
+            }
+        }
+        panic!("no progress: {:?}", self.store.log_stats());
+    }
+
+    pub fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
+        self.run(|s, f| {
+            s.store(key, &mut &value[..], condition, &mut f.view(OWNER, Class::Foreground), &mut Free)
+        })
+    }
+
+    pub fn get(&mut self, key: &[u8]) -> Result<Vec<u8>, KvError> {
+        let mut out = Vec::new();
+        let bytes =
+            self.run(|s, f| s.retrieve(key, &mut out, &mut f.view(OWNER, Class::Foreground), &mut Free))?;
+        assert_eq!(bytes as usize, out.len());
+        Ok(out)
+    }
+
+    pub fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
+        self.run(|s, f| s.delete(key, &mut f.view(OWNER, Class::Foreground), &mut Free))
+    }
+
+    pub fn exists(&mut self, key: &[u8]) -> bool {
+        self.run(|s, f| s.exist(key, &mut f.view(OWNER, Class::Foreground), &mut Free)).is_ok()
+    }
+
+    pub fn flush(&mut self) {
+        let _ = self.store.flush(&mut self.flash.view(OWNER, Class::Foreground));
+        self.settle();
+    }
+
+    pub fn keys(&mut self, from: &[u8]) -> Vec<Vec<u8>> {
+        let mut keys = Vec::new();
+        self.run(|s, f| {
+            keys.clear();
+            let visit = |k: &[u8]| {
+                keys.push(k.to_vec());
+                true
+            };
+            s.list(from, visit, &mut f.view(OWNER, Class::Foreground), &mut Free)
+        })
+        .expect("valid start");
+        keys
+    }
+
+    /// What is left when power goes now.
+    pub fn cut(&self, history: PowerHistory, seed: u64) -> (MemMedia, Ring) {
+        let ring_kept = !matches!(history, PowerHistory::Cut { ring_kept: false });
+        let (mut media, ring) = self.flash.cut(PowerCut { seed, ring_kept });
+        media.set_history(history);
+        let g = shape(0).geometry;
+        (media, Ring::new(RingMemory::from_bytes(ring.memory()), RING_SLOTS, g.page_bytes, g.oob_bytes))
+    }
+
+    /// Goes on with what is left.
+    pub fn recover(&mut self, (media, ring): (MemMedia, Ring), faults: FaultPlan) {
+        let segments = self.flash.shape().geometry.segments;
+        self.flash = power_on(media, ring, faults, segments);
+        let mut recovery = Recovery::new(self.config, &self.flash.view(OWNER, Class::Foreground));
+        loop {
+            match recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) {
+                Step::Done(Ok(true)) => break,
+                Step::Done(Ok(false)) => {}
+                Step::Done(Err(damage)) => panic!("{damage}"),
+                other => panic!("{other:?}"),
+            }
+        }
+        self.store = recovery.finish();
+        self.settle();
+    }
+
+    pub fn restart(&mut self, history: PowerHistory, seed: u64) {
+        let left = self.cut(history, seed);
+        self.recover(left, FaultPlan::default());
+    }
+
+    pub fn check(&mut self, model: &Model) {
+        let in_order = self.keys(&[]);
+        let mut keys = in_order.clone();
+        keys.sort();
+        let extra: Vec<_> = keys.iter().filter(|k| !model.contains_key(*k)).collect();
+        let lost: Vec<_> = model.keys().filter(|k| !keys.contains(*k)).collect();
+        assert!(extra.is_empty() && lost.is_empty(), "not stored {extra:?}, lost {lost:?}");
+        assert_eq!(keys.len(), model.len(), "each key once");
+        for (k, v) in model {
+            assert_eq!(self.get(k).as_ref(), Ok(v));
+        }
+        for from in in_order.iter().step_by(7) {
+            let at = in_order.iter().position(|k| k == from).expect("listed");
+            assert_eq!(self.keys(from), in_order[at..]);
+        }
+        let stats = self.store.stats();
+        let bytes: usize = model.iter().map(|(k, v)| (k.len() + v.len()).next_multiple_of(8)).sum();
+        assert_eq!((stats.pairs, stats.pair_bytes), (model.len() as u64, bytes as u64));
+    }
+}

@@ -1,0 +1,280 @@
+//! A store over flash so small that flushes, compactions and collections are always near.
+
+use saker_engine::lsm::{Recovery, Snapshot};
+use saker_engine::{Background, Condition, KvError, LsmConfig, LsmStore};
+use saker_flash::nand::Shape;
+use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
+use saker_medium::{Geometry, PowerHistory, Ring, RingMemory, Step};
+use saker_sim::{Class, Free};
+use std::collections::BTreeMap;
+
+pub const OWNER: u16 = 1;
+const SLOTS: u16 = 24;
+
+/// What the store should hold.
+pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Counts: 20 times as many in the soak tier.
+#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
+pub fn scale(n: u64) -> u64 {
+    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { n * 20 } else { n }
+}
+
+pub fn shape() -> Shape {
+    let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 16, segments: 36 };
+    Shape { geometry, channels: 2, luns: 4 }
+}
+
+/// Small enough for several levels.
+pub fn config(ring_lasts: bool) -> LsmConfig {
+    let g = shape().geometry;
+    LsmConfig {
+        write_buffer_size: 40 * 72,
+        target_file_pages: 4,
+        max_bytes_for_level_base: 8 << 10,
+        max_bytes_for_level_multiplier: 2,
+        checkpoint_bytes_min: 12 << 10,
+        soft_pending_compaction_bytes_limit: 64 << 10,
+        hard_pending_compaction_bytes_limit: 128 << 10,
+        level0_slowdown_writes_trigger: 8,
+        level0_stop_writes_trigger: 12,
+        ..LsmConfig::new(OWNER, &g, g.segments, ring_lasts)
+    }
+}
+
+#[derive(Clone)]
+pub struct Bench {
+    pub flash: Flash<MemMedia>,
+    pub store: LsmStore,
+    pub config: LsmConfig,
+    /// Called after every event, if the test cuts there.
+    pub watch: Option<fn(&Bench, &Model)>,
+    pub model: Model,
+    /// Flushes, compactions, collected segments and manifests of earlier lives.
+    done: [u64; 4],
+}
+
+impl Bench {
+    pub fn new(config: LsmConfig, faults: FaultPlan) -> Self {
+        Self::shaped(shape(), config, faults)
+    }
+
+    pub fn shaped(shape: Shape, config: LsmConfig, faults: FaultPlan) -> Self {
+        let g = shape.geometry;
+        let ring = Ring::heap(SLOTS, g.page_bytes, g.oob_bytes);
+        let mut flash = Flash::power_on(MemMedia::new(shape), ring, None, faults);
+        flash.pool_mut().set_quota(OWNER, g.segments);
+        let store = LsmStore::new(config, &flash.view(OWNER, Class::Foreground));
+        Self { flash, store, config, watch: None, model: Model::new(), done: [0; 4] }
+    }
+
+    fn seen(&self) {
+        if let Some(watch) = self.watch {
+            watch(self, &self.model);
+        }
+    }
+
+    pub fn settle(&mut self) {
+        while let Some((_, done)) = self.flash.take_completion() {
+            self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
+            self.seen();
+        }
+    }
+
+    pub fn background(&mut self) -> bool {
+        let finished = self.flash.finished();
+        let step = self.store.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
+        self.seen();
+        self.settle();
+        match step {
+            Step::Done(did) => did == Background::Worked,
+            Step::Blocked(stall) => panic!("background blocked: {stall:?}"),
+            Step::Need(_) => panic!("untimed flash is always resident"),
+        }
+    }
+
+    pub fn run<T>(&mut self, mut op: impl FnMut(&mut LsmStore, &mut Flash<MemMedia>) -> Step<T>) -> T {
+        for _ in 0..100_000 {
+            let before = self.store.digest();
+            match op(&mut self.store, &mut self.flash) {
+                Step::Done(t) => {
+                    self.settle();
+                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                        self.background();
+                    }
+                    return t;
+                }
+                Step::Need(_) => panic!("untimed flash is always resident"),
+                Step::Blocked(_) => {
+                    assert_eq!(before, self.store.digest(), "a blocked operation changes nothing");
+                    self.settle();
+                    self.background();
+                }
+            }
+        }
+        panic!("no progress: {:?}", self.store.lsm_stats());
+    }
+
+    /// The model follows before background work is seen again.
+    pub fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
+        let result = self.run_store(key, value, condition);
+        if result.is_ok() {
+            self.model.insert(key.to_vec(), value.to_vec());
+        }
+        self.after();
+        result
+    }
+
+    fn run_store(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
+        for _ in 0..100_000 {
+            let before = self.store.digest();
+            let view = &mut self.flash.view(OWNER, Class::Foreground);
+            match self.store.store(key, &mut &value[..], condition, view, &mut Free) {
+                Step::Done(result) => return result,
+                Step::Need(_) => panic!("untimed flash is always resident"),
+                Step::Blocked(_) => {
+                    assert_eq!(before, self.store.digest(), "a blocked operation changes nothing");
+                    self.settle();
+                    self.background();
+                }
+            }
+        }
+        panic!("no progress: {:?}", self.store.lsm_stats());
+    }
+
+    fn after(&mut self) {
+        self.seen();
+        self.settle();
+        if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+            self.background();
+        }
+    }
+
+    pub fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
+        for _ in 0..100_000 {
+            let before = self.store.digest();
+            match self.store.delete(key, &mut self.flash.view(OWNER, Class::Foreground), &mut Free) {
+                Step::Done(result) => {
+                    if result.is_ok() {
+                        self.model.remove(key);
+                    }
+                    self.after();
+                    return result;
+                }
+                Step::Need(_) => panic!("untimed flash is always resident"),
+                Step::Blocked(_) => {
+                    assert_eq!(before, self.store.digest(), "a blocked operation changes nothing");
+                    self.settle();
+                    self.background();
+                }
+            }
+        }
+        panic!("no progress: {:?}", self.store.lsm_stats());
+    }
+
+    pub fn get(&mut self, key: &[u8]) -> Result<Vec<u8>, KvError> {
+        let mut out = Vec::new();
+        let len = self.run(|s, f| s.retrieve(key, &mut out, &f.view(OWNER, Class::Foreground), &mut Free))?;
+        assert_eq!(len as usize, out.len());
+        Ok(out)
+    }
+
+    pub fn flush(&mut self) {
+        let _ = self.store.flush(&mut self.flash.view(OWNER, Class::Foreground));
+        self.settle();
+    }
+
+    pub fn keys_from(&mut self, from: &[u8]) -> Vec<Vec<u8>> {
+        let mut keys = Vec::new();
+        let visit = |k: &[u8]| {
+            keys.push(k.to_vec());
+            true
+        };
+        let view = &self.flash.view(OWNER, Class::Foreground);
+        assert_eq!(self.store.list(from, visit, view, &mut Free), Step::Done(Ok(())));
+        keys
+    }
+
+    /// Everything from a key on, `step` pairs at a time, as a snapshot sees it.
+    pub fn scan(&mut self, from: &[u8], prefix: &[u8], at: Snapshot, step: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut all = Vec::new();
+        let mut from = from.to_vec();
+        loop {
+            let view = &self.flash.view(OWNER, Class::Foreground);
+            let limits = (step, u64::MAX);
+            let Step::Done(found) = self.store.scan(&from, prefix, at, limits, view, &mut Free) else {
+                panic!("untimed flash is always resident")
+            };
+            let found = found.expect("sound");
+            let Some(last) = found.last() else { return all };
+            from = last.key.clone();
+            all.extend(found.iter().map(|e| (e.key.clone(), e.value.clone())));
+            if found.len() < step {
+                return all;
+            }
+            // The next key after the last one: longer by a zero, or the next one of the same length.
+            from = after(&from);
+            self.background();
+        }
+    }
+
+    pub fn check(&mut self) {
+        let model = self.model.clone();
+        let keys = self.keys_from(&[]);
+        assert_eq!(keys, model.keys().cloned().collect::<Vec<_>>(), "each live key once, in order");
+        for (k, v) in &model {
+            assert_eq!(self.get(k).as_ref(), Ok(v), "{}", String::from_utf8_lossy(k));
+        }
+        for probe in keys.iter().step_by(7) {
+            let rest: Vec<_> = model.range(probe.clone()..).map(|(k, _)| k.clone()).collect();
+            assert_eq!(self.keys_from(probe), rest);
+        }
+    }
+
+    /// Flushes, compactions, collected segments and manifests.
+    pub fn done(&self) -> [u64; 4] {
+        let stats = self.store.lsm_stats();
+        let now = [stats.flushes, stats.compactions, stats.kv.gc_segments, stats.kv.checkpoints];
+        std::array::from_fn(|n| self.done[n] + now[n])
+    }
+
+    pub fn restart(&mut self, history: PowerHistory, seed: u64) {
+        self.done = self.done();
+        let ring_kept = !matches!(history, PowerHistory::Cut { ring_kept: false });
+        let (mut media, ring) = self.flash.cut(PowerCut { seed, ring_kept });
+        media.set_history(history);
+        let g = shape().geometry;
+        let ring = Ring::new(RingMemory::from_bytes(ring.memory()), SLOTS, g.page_bytes, g.oob_bytes);
+        self.flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        self.flash.pool_mut().set_quota(OWNER, g.segments);
+        let mut recovery = Recovery::new(self.config, &self.flash.view(OWNER, Class::Foreground));
+        loop {
+            match recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) {
+                Step::Done(Ok(true)) => break,
+                Step::Done(Ok(false)) => {}
+                Step::Done(Err(damage)) => panic!("{damage}"),
+                other => panic!("{other:?}"),
+            }
+        }
+        self.store = recovery.finish();
+        let watch = self.watch.take();
+        self.settle();
+        self.watch = watch;
+    }
+}
+
+/// The key that follows in the order of bytes.
+fn after(key: &[u8]) -> Vec<u8> {
+    let mut next = key.to_vec();
+    if next.len() < 16 {
+        next.push(0);
+        return next;
+    }
+    while let Some(last) = next.pop() {
+        if last < 0xff {
+            next.push(last + 1);
+            break;
+        }
+    }
+    next
+}

@@ -1,0 +1,102 @@
+//! Random operations, snapshots and scans, with power cycles of every kind in between.
+
+use crate::bench::{Bench, Model, config, scale};
+use saker_engine::lsm::Snapshot;
+use saker_engine::{Condition, KvError, LsmConfig};
+use saker_flash::FaultPlan;
+use saker_medium::PowerHistory;
+use saker_sim::{Chance, Rng, Seed};
+
+pub fn key(rng: &mut Rng, space: u64) -> Vec<u8> {
+    let n = rng.below(space);
+    let mut key = format!("k{n:03}").into_bytes();
+    key.resize(4 + (n % 13) as usize, b'x');
+    key
+}
+
+fn put(bench: &mut Bench, rng: &mut Rng, k: &[u8], long: bool) {
+    let mut value = vec![0; rng.below(if long { 1500 } else { 120 }) as usize];
+    rng.fill(&mut value);
+    let condition = [Condition::Always, Condition::MustExist, Condition::MustNotExist][rng.below(3) as usize];
+    let expected = match (condition, bench.model.contains_key(k)) {
+        (Condition::MustExist, false) => Err(KvError::NotFound),
+        (Condition::MustNotExist, true) => Err(KvError::Exists),
+        _ => Ok(()),
+    };
+    assert_eq!(bench.put(k, &value, condition), expected);
+}
+
+fn check_snapshots(bench: &mut Bench, rng: &mut Rng, snapshots: &mut Vec<(Snapshot, Model)>) {
+    if snapshots.len() < 3 && rng.below(2) == 0 {
+        snapshots.push((bench.store.snapshot(), bench.model.clone()));
+        return;
+    }
+    let Some((snapshot, model)) = snapshots.pop() else { return };
+    let (from, step) = (key(rng, 90), 1 + rng.below(40) as usize);
+    let expected: Vec<_> = model.range(from.clone()..).map(|(k, v)| (k.clone(), v.clone())).collect();
+    assert_eq!(bench.scan(&from, b"", snapshot, step), expected);
+    let prefixed: Vec<_> =
+        model.iter().filter(|(k, _)| k.starts_with(b"k03")).map(|(k, v)| (k.clone(), v.clone())).collect();
+    assert_eq!(bench.scan(b"", b"k03", snapshot, step), prefixed);
+    bench.store.release(snapshot);
+}
+
+fn history(seed: u64, config: LsmConfig, faults: FaultPlan) {
+    let mut rng = Seed(seed).rng();
+    let ring_lasts = config.ring_lasts;
+    let mut bench = Bench::new(config, faults);
+    let mut snapshots = Vec::new();
+    for step in 0..6000 {
+        let k = key(&mut rng, 90);
+        match rng.below(1000) {
+            0..600 => put(&mut bench, &mut rng, &k, step % 50 == 0),
+            600..840 => {
+                let expected = bench.model.get(&k).map(|_| ()).ok_or(KvError::NotFound);
+                assert_eq!(bench.delete(&k), expected);
+            }
+            840..970 => assert_eq!(bench.get(&k), bench.model.get(&k).cloned().ok_or(KvError::NotFound)),
+            970..997 => check_snapshots(&mut bench, &mut rng, &mut snapshots),
+            _ => {
+                snapshots.clear();
+                let history = match rng.below(3) {
+                    0 => PowerHistory::Killed,
+                    _ if ring_lasts => PowerHistory::Cut { ring_kept: true },
+                    _ => {
+                        bench.flush();
+                        PowerHistory::Cut { ring_kept: false }
+                    }
+                };
+                bench.restart(history, rng.next_u64());
+                bench.check();
+            }
+        }
+    }
+    bench.check();
+    assert!(bench.done().iter().all(|n| *n > 3), "{:?}", bench.done());
+}
+
+#[test]
+fn with_a_capacitor() {
+    (0..scale(6)).for_each(|seed| history(seed, config(true), FaultPlan::default()));
+}
+
+#[test]
+fn without_a_capacitor() {
+    (100..100 + scale(6)).for_each(|seed| history(seed, config(false), FaultPlan::default()));
+}
+
+#[test]
+fn with_failing_programs() {
+    for seed in 200..200 + scale(4) {
+        let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
+        history(seed, config(seed % 2 == 0), plan);
+    }
+}
+
+#[test]
+fn with_pinned_levels_instead_of_filters() {
+    for seed in 300..300 + scale(2) {
+        let pinned = LsmConfig { pinned_levels: 2, bloom_bits_per_key: 0, ..config(seed % 2 == 0) };
+        history(seed, pinned, FaultPlan::default());
+    }
+}

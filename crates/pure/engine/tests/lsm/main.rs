@@ -1,0 +1,6 @@
+//! The LSM store against a BTreeMap.
+
+mod bench;
+mod cuts;
+mod histories;
+mod space;

@@ -1,0 +1,119 @@
+use super::*;
+use proptest::prelude::*;
+
+const SHAPE: BufferShape = BufferShape { page_bytes: 16_384, unit_bytes: 4096, pages: 512 };
+
+fn policies(shape: BufferShape) -> Vec<(&'static str, Box<dyn Packing>)> {
+    vec![
+        ("block", Box::new(Block::new(shape))),
+        ("all", Box::new(All::new(shape))),
+        ("selective", Box::new(Selective::new(shape))),
+        ("backfill", Box::new(Backfill::new(shape))),
+        ("auto", Box::new(Auto::new(shape, Goal::Pages))),
+        ("auto-time", Box::new(Auto::new(shape, Goal::Time { copy_byte_ps: 1000, page_ps: 4_000_000 }))),
+    ]
+}
+
+fn places(policy: &mut dyn Packing, values: &[Arrival]) -> Vec<(u64, u32)> {
+    values.iter().map(|v| policy.place(*v)).map(|p| (p.at, p.copied_bytes)).collect()
+}
+
+/// Figure 7: A, B and D come in commands, C by DMA.
+#[test]
+fn the_papers_example() {
+    use Arrival::{Dma, Piggybacked};
+    let values = [Piggybacked(30), Piggybacked(20), Dma(2048), Piggybacked(40)];
+    assert_eq!(places(&mut Block::new(SHAPE), &values), [(0, 30), (4096, 20), (8192, 0), (12_288, 40)]);
+    assert_eq!(places(&mut All::new(SHAPE), &values), [(0, 30), (30, 20), (50, 2048), (2098, 40)]);
+    assert_eq!(places(&mut Selective::new(SHAPE), &values), [(0, 30), (30, 20), (4096, 0), (6144, 40)]);
+    assert_eq!(places(&mut Backfill::new(SHAPE), &values), [(0, 30), (30, 20), (4096, 0), (50, 40)]);
+    assert_eq!(places(&mut Auto::new(SHAPE, Goal::Pages), &values), [(0, 30), (30, 20), (4096, 0), (50, 40)]);
+}
+
+#[test]
+fn the_write_pointer_jumps_when_the_next_value_does_not_fit() {
+    use Arrival::{Dma, Piggybacked};
+    let values = [Piggybacked(4000), Dma(100), Dma(5000), Piggybacked(97), Piggybacked(3996), Piggybacked(1)];
+    let mut backfill = Backfill::new(SHAPE);
+    // 96 bytes are left before the first, 3996 between both.
+    assert_eq!(
+        places(&mut backfill, &values),
+        [(0, 4000), (4096, 0), (8192, 0), (4196, 97), (13_192, 3996), (17_188, 1)]
+    );
+    assert_eq!((backfill.settled(), backfill.end()), (17_189, 17_189));
+}
+
+#[test]
+fn values_of_a_block_never_straddle() {
+    use Arrival::Dma;
+    let values = [Dma(8000), Dma(9000), Dma(4096), Dma(1)];
+    assert_eq!(
+        places(&mut Block::new(SHAPE), &values).iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+        [0, 16_384, 28_672, 32_768]
+    );
+}
+
+/// A buffer of two pages cannot keep a gap open behind more than that.
+#[test]
+fn a_small_buffer_gives_gaps_up() {
+    use Arrival::{Dma, Piggybacked};
+    let mut backfill = Backfill::new(BufferShape { pages: 2, ..SHAPE });
+    let values = [Piggybacked(10), Dma(9000), Dma(9000), Dma(9000), Piggybacked(10)];
+    let at: Vec<_> = places(&mut backfill, &values).iter().map(|(at, _)| *at).collect();
+    assert_eq!(at, [0, 4096, 16_384, 28_672, 25_384]);
+}
+
+/// For time: in place while NAND keeps up, packed while half of the buffer waits and a page costs more than a copy.
+#[test]
+fn ours_looks_at_the_buffer() {
+    use Arrival::Dma;
+    let mut ours = Auto::new(SHAPE, Goal::Time { copy_byte_ps: 1, page_ps: 1_000_000 });
+    assert_eq!(places(&mut ours, &[Dma(200); 9]).last(), Some(&(32_768, 0)));
+    ours.note_buffered(300);
+    assert_eq!(places(&mut ours, &[Dma(200)]), [(32_968, 200)]);
+    ours.note_buffered(200);
+    assert_eq!(places(&mut ours, &[Dma(200)]), [(36_864, 0)]);
+}
+
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    let one = prop_oneof![
+        4 => (1_u32..128).prop_map(Arrival::Piggybacked),
+        1 => (128_u32..9000).prop_map(Arrival::Dma),
+    ];
+    prop::collection::vec(one, 1..300)
+}
+
+proptest! {
+    /// No two values share a byte, nothing lies behind the end, and what is settled stays so.
+    #[test]
+    fn values_never_overlap(values in arrivals(), pages in 2_u32..20) {
+        for (name, mut policy) in policies(BufferShape { pages, ..SHAPE }) {
+            let mut taken: Vec<(u64, u64)> = Vec::new();
+            for value in &values {
+                let settled = policy.settled();
+                let placed = policy.place(*value);
+                prop_assert!(placed.at >= settled, "{name}: below what was settled");
+                let copied = placed.copied_bytes;
+                prop_assert!(copied == 0 || copied == value.bytes(), "{name}");
+                prop_assert!(copied != 0 || placed.at % 4096 == 0, "{name}: DMA needs alignment");
+                taken.push((placed.at, placed.at + u64::from(value.bytes())));
+            }
+            taken.sort_unstable();
+            prop_assert!(taken.windows(2).all(|w| w[0].1 <= w[1].0), "{name}: values overlap");
+            prop_assert!(taken.last().unwrap().1 <= policy.end(), "{name}");
+        }
+    }
+
+    /// All has the fewest pages; our own is near it and never copies more.
+    #[test]
+    fn ours_is_between(values in arrivals()) {
+        let run = |mut policy: Box<dyn Packing>| pack(&SHAPE, policy.as_mut(), values.iter().copied());
+        let all = run(Box::new(All::new(SHAPE)));
+        let ours = run(Box::new(Auto::new(SHAPE, Goal::Pages)));
+        for (name, policy) in policies(SHAPE) {
+            prop_assert!(run(policy).pages >= all.pages, "{name}");
+        }
+        prop_assert!(ours.copied_piggybacked == all.copied_piggybacked);
+        prop_assert!(ours.pages <= all.pages + 2 + all.pages / 50, "{ours:?} {all:?}");
+    }
+}

@@ -1,0 +1,210 @@
+//! Reading: from what is buffered, else from the device.
+
+use std::collections::VecDeque;
+
+use saker_nvme::{Key, Status};
+use saker_sim::Free;
+
+use super::super::calls::CallId;
+use super::super::hub::{Cover, Refusal};
+use super::super::wire::{Command, Wire};
+use super::Session;
+use crate::error::{HostError, check};
+use crate::turn::Turn;
+
+/// What a first Retrieve asks for in bytes: what a slot's own page takes.
+const FIRST_BYTES: u32 = 4096;
+
+impl<W: Wire, T: Turn> Session<W, T> {
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn get(&mut self, key: &Key) -> Result<Option<Vec<u8>>, HostError> {
+        match self.hub.look(key, &mut Free, |write| write.map(<[u8]>::to_vec)) {
+            Ok(value) => Ok(value),
+            Err(_) => self.retrieve(key),
+        }
+    }
+
+    /// Reads a value into `buffer`; returns its full length, which may be more than the buffer's.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn get_into(&mut self, key: &Key, buffer: &mut [u8]) -> Result<Option<usize>, HostError> {
+        let copy = |buffer: &mut [u8], value: &[u8]| {
+            let bytes = buffer.len().min(value.len());
+            buffer[..bytes].copy_from_slice(&value[..bytes]);
+            value.len()
+        };
+        match self.hub.look(key, &mut Free, |write| write.map(|value| copy(buffer, value))) {
+            Ok(length) => Ok(length),
+            Err(_) => Ok(self.retrieve(key)?.map(|value| copy(buffer, &value))),
+        }
+    }
+
+    /// Whether there is such a key.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn exists(&mut self, key: &Key) -> Result<bool, HostError> {
+        match self.hub.look(key, &mut Free, |write| write.is_some()) {
+            Ok(exists) => Ok(exists),
+            Err(_) => self.exists_stored(key),
+        }
+    }
+
+    fn exists_stored(&mut self, key: &Key) -> Result<bool, HostError> {
+        let id = self.call(Command::Exist(key))?;
+        let status = self.answer(id, |reply| reply.status)?;
+        exists(status)
+    }
+
+    /// The device's value; longer ones are asked for again with their length.
+    fn retrieve(&mut self, key: &Key) -> Result<Option<Vec<u8>>, HostError> {
+        let id = self.call(Command::Retrieve(key, FIRST_BYTES))?;
+        self.retrieved(key, id)
+    }
+
+    fn retrieved(&mut self, key: &Key, mut id: CallId) -> Result<Option<Vec<u8>>, HostError> {
+        loop {
+            let (status, bytes, value) = self.answer(id, |r| (r.status, r.dw0, r.data.clone()))?;
+            if status.is(Status::KEY_DOES_NOT_EXIST) {
+                return Ok(None);
+            }
+            check(status)?;
+            if value.len() == bytes as usize {
+                return Ok(Some(value));
+            }
+            id = self.call(Command::Retrieve(key, bytes))?;
+        }
+    }
+
+    /// The values of many keys, in their order; those that the device has are asked for together.
+    ///
+    /// # Errors
+    /// [`HostError`] of the first key that could not be read.
+    pub fn multi_get(&mut self, keys: &[Key]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
+        let seen = |session: &Self, key: &Key| {
+            session.hub.look(key, &mut Free, |write| write.map(<[u8]>::to_vec)).ok()
+        };
+        self.many(keys, seen, ask_value, Self::retrieved)
+    }
+
+    /// Whether the keys exist, in their order.
+    ///
+    /// # Errors
+    /// As [`multi_get`](Self::multi_get).
+    pub fn multi_exist(&mut self, keys: &[Key]) -> Result<Vec<bool>, HostError> {
+        let seen = |session: &Self, key: &Key| session.hub.look(key, &mut Free, |write| write.is_some()).ok();
+        let end = |session: &mut Self, _: &Key, id| exists(session.answer(id, |reply| reply.status)?);
+        self.many(keys, seen, ask_presence, end)
+    }
+
+    /// Looks at every key, asks the device for the rest with as many commands in flight as there are slots for.
+    fn many<R>(
+        &mut self,
+        keys: &[Key],
+        seen: impl Fn(&Self, &Key) -> Option<R>,
+        ask: fn(&Key) -> Command<'_>,
+        end: impl Fn(&mut Self, &Key, CallId) -> Result<R, HostError>,
+    ) -> Result<Vec<R>, HostError> {
+        let mut found: Vec<Option<R>> = keys.iter().map(|_| None).collect();
+        let mut asked: VecDeque<(usize, CallId)> = VecDeque::new();
+        let mut outcome = Ok(());
+        for (n, key) in keys.iter().enumerate() {
+            found[n] = seen(self, key);
+            while found[n].is_none() && outcome.is_ok() {
+                match self.hub.call(self.lane, ask(key)) {
+                    Ok(id) => {
+                        asked.push_back((n, id));
+                        break;
+                    }
+                    Err(Refusal::Broken(error)) => outcome = Err(error),
+                    Err(Refusal::Busy | Refusal::Changed) => {
+                        outcome = self.end_first(keys, &mut asked, &mut found, &end);
+                    }
+                }
+            }
+        }
+        while outcome.is_ok() && !asked.is_empty() {
+            outcome = self.end_first(keys, &mut asked, &mut found, &end);
+        }
+        asked.into_iter().for_each(|(_, id)| self.hub.abandon(self.lane, id));
+        outcome.map(|()| found.into_iter().flatten().collect())
+    }
+
+    /// Waits for the first of the commands in flight, or for a slot if there is none.
+    fn end_first<R>(
+        &mut self,
+        keys: &[Key],
+        asked: &mut VecDeque<(usize, CallId)>,
+        found: &mut [Option<R>],
+        end: &impl Fn(&mut Self, &Key, CallId) -> Result<R, HostError>,
+    ) -> Result<(), HostError> {
+        let Some((n, id)) = asked.pop_front() else {
+            self.turn.turn();
+            self.hub.advance(self.lane, &mut Free);
+            return Ok(());
+        };
+        found[n] = Some(end(self, &keys[n], id)?);
+        Ok(())
+    }
+
+    /// Stores the pair if the key is not there; whether it was stored. Among the sessions of this client nothing comes
+    /// between the two.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn put_if_absent(&mut self, key: &Key, value: &[u8]) -> Result<bool, HostError> {
+        if value.len() > self.value_bytes_max as usize {
+            return Err(self.too_long(value));
+        }
+        let mut wait = self.patience.wait();
+        loop {
+            match self.try_if_absent(key, value)? {
+                Some(stored) => return Ok(stored),
+                None => wait.turn(&mut self.turn)?,
+            }
+            self.hub.push_out_all(&mut Free);
+        }
+    }
+
+    /// One attempt; `None` if the key's stripe changed meanwhile, or there was no room.
+    fn try_if_absent(&mut self, key: &Key, value: &[u8]) -> Result<Option<bool>, HostError> {
+        let version = match self.hub.look(key, &mut Free, |write| write.is_some()) {
+            Ok(true) => return Ok(Some(false)),
+            // A delete is on its way: the device's answer would be of no use before it has come to its end.
+            Ok(false) => return Ok(None),
+            Err(version) => version,
+        };
+        if self.exists_stored(key)? {
+            return Ok(Some(false));
+        }
+        match self.hub.write_if(self.lane, key, Some(value), Cover::Session, Some(version), &mut Free) {
+            Ok(()) => Ok(Some(true)),
+            Err(Refusal::Broken(error)) => Err(error),
+            Err(Refusal::Busy | Refusal::Changed) => Ok(None),
+        }
+    }
+
+    /// Stores those of the pairs whose keys are not there; which were, in their order.
+    ///
+    /// # Errors
+    /// [`HostError`]; pairs before the one that failed may have been stored.
+    pub fn multi_put_if_absent(&mut self, pairs: &[(Key, &[u8])]) -> Result<Vec<bool>, HostError> {
+        pairs.iter().map(|(key, value)| self.put_if_absent(key, value)).collect()
+    }
+}
+
+fn ask_value(key: &Key) -> Command<'_> {
+    Command::Retrieve(key, FIRST_BYTES)
+}
+
+fn ask_presence(key: &Key) -> Command<'_> {
+    Command::Exist(key)
+}
+
+fn exists(status: Status) -> Result<bool, HostError> {
+    if status.is(Status::KEY_DOES_NOT_EXIST) { Ok(false) } else { check(status).map(|()| true) }
+}

@@ -1,0 +1,106 @@
+//! Group commit: one Flush covers everything that completed before it, whoever wrote it.
+
+use crate::error::HostError;
+
+/// Flushes of a client. They are numbered in the order in which they were submitted, from 1; one is in flight at a time.
+#[derive(Debug, Default)]
+pub(super) struct Flusher {
+    submitted: u64,
+    succeeded: u64,
+    failed: Option<(u64, HostError)>,
+    in_flight: bool,
+}
+
+/// What a waiter may do.
+#[derive(Debug, PartialEq)]
+pub(super) enum Turn {
+    /// What it waits for is over.
+    Over(Result<(), HostError>),
+    /// It submits the next flush.
+    Submit,
+    /// A flush is in flight.
+    Wait,
+}
+
+impl Flusher {
+    /// Number of the flush that covers everything completed by now: the next one. One in flight may have begun earlier.
+    pub fn wanted(&self) -> u64 {
+        self.submitted + 1
+    }
+
+    /// What somebody who waits for flush `wanted` does next.
+    pub fn turn(&self, wanted: u64) -> Turn {
+        // A failure first: a later flush that succeeds says nothing about what an earlier one could not write.
+        match &self.failed {
+            Some((number, error)) if *number >= wanted => Turn::Over(Err(error.clone())),
+            _ if self.succeeded >= wanted => Turn::Over(Ok(())),
+            _ if self.in_flight => Turn::Wait,
+            _ => Turn::Submit,
+        }
+    }
+
+    /// A flush has been submitted; its number.
+    pub fn submitted(&mut self) -> u64 {
+        self.submitted += 1;
+        self.in_flight = true;
+        self.submitted
+    }
+
+    /// The flush in flight has ended.
+    pub fn ended(&mut self, outcome: Result<(), HostError>) {
+        self.in_flight = false;
+        match outcome {
+            Ok(()) => self.succeeded = self.submitted,
+            Err(error) => self.failed = Some((self.submitted, error)),
+        }
+    }
+
+    /// Flushes so far.
+    pub fn count(&self) -> u64 {
+        self.submitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::KvError;
+
+    #[test]
+    fn a_flush_in_flight_does_not_cover_who_comes_later() {
+        let mut f = Flusher::default();
+        let first = f.wanted();
+        assert_eq!(f.turn(first), Turn::Submit);
+        f.submitted();
+        let later = f.wanted();
+        assert_eq!((first, later), (1, 2));
+        f.ended(Ok(()));
+        assert_eq!(f.turn(first), Turn::Over(Ok(())));
+        assert_eq!(f.turn(later), Turn::Submit);
+    }
+
+    #[test]
+    fn one_flush_serves_all_who_waited_for_it() {
+        let mut f = Flusher::default();
+        let waiters = [f.wanted(), f.wanted()];
+        f.submitted();
+        assert!(waiters.iter().all(|w| f.turn(*w) == Turn::Wait));
+        f.ended(Ok(()));
+        assert!(waiters.iter().all(|w| f.turn(*w) == Turn::Over(Ok(()))));
+        assert_eq!(f.count(), 1);
+    }
+
+    #[test]
+    fn a_failed_flush_fails_those_it_would_have_covered_and_no_others() {
+        let mut f = Flusher::default();
+        let first = f.wanted();
+        f.submitted();
+        f.ended(Err(KvError::Damaged.into()));
+        assert_eq!(f.turn(first), Turn::Over(Err(KvError::Damaged.into())));
+        let second = f.wanted();
+        assert_eq!(f.turn(second), Turn::Submit);
+        f.submitted();
+        f.ended(Ok(()));
+        assert_eq!(f.turn(second), Turn::Over(Ok(())));
+    }
+}

@@ -1,0 +1,69 @@
+//! Sessions as actors in virtual time.
+
+use saker_host::TransferOptions;
+use saker_sim::Seed;
+use saker_sim::profile::Profile;
+use saker_world::{Build, Job, Side, run_disk_kv, run_saker};
+
+fn job(threads: usize, depth: u16, operations: Vec<Side>) -> Job {
+    Job { threads, depth, operations, flush: false, transfer: TransferOptions::default() }
+}
+
+fn key(n: u64) -> Vec<u8> {
+    Seed(1).index(n).0.to_le_bytes().to_vec()
+}
+
+fn puts(count: u64) -> Vec<Side> {
+    (0..count).map(|n| Side::Put(key(n), vec![n as u8; 16])).collect()
+}
+
+fn gets(count: u64) -> Vec<Side> {
+    (0..count).map(|n| Side::Get(key(n * 7 % count))).collect()
+}
+
+fn build(profile: &str) -> Build {
+    Build::kv(&Profile::builtin(profile).expect("built in"), 1 << 30, 1).expect("large enough")
+}
+
+#[test]
+fn everything_put_is_found_and_the_same_seed_gives_the_same_run() {
+    let build = build("saker-mid");
+    let jobs = [job(3, 4, puts(3000)), job(3, 4, gets(3000))];
+    let first = run_saker(&build, &jobs, 16).expect("runs");
+    assert_eq!(first.iter().map(|r| (r.operations, r.errors)).collect::<Vec<_>>(), [(3000, 0), (3000, 0)]);
+    let again = run_saker(&build, &jobs, 16).expect("runs");
+    assert_eq!(first[1].digest, again[1].digest);
+    assert_eq!(first[0].elapsed, again[0].elapsed);
+}
+
+#[test]
+fn commands_are_one_for_each_full_container() {
+    let build = build("saker-mid");
+    for (batch, commands) in [(1, 1024), (4, 256), (64, 16)] {
+        let result = run_saker(&build, &[job(2, 8, puts(1024))], batch).expect("runs");
+        assert_eq!(result[0].commands, commands, "batch {batch}");
+    }
+}
+
+#[test]
+fn larger_batches_are_faster_and_a_batch_of_one_is_like_no_layer() {
+    let build = build("saker-mid");
+    let jobs = [job(4, 32, puts(20_000))];
+    let rate = |batch| run_saker(&build, &jobs, batch).expect("runs")[0].rate();
+    let rates = [1, 2, 4, 8, 16, 32, 64].map(rate);
+    assert!(rates.windows(2).all(|w| w[1] > w[0]), "{rates:?}");
+    let plain = run_disk_kv(&build, &jobs).expect("runs")[0].rate();
+    assert!((0.6..1.1).contains(&(rates[0] / plain)), "{} of {plain}", rates[0]);
+}
+
+/// With a device that has cores to spare, sessions do not wait for each other.
+#[test]
+fn eight_sessions_write_at_least_six_times_as_fast_as_one() {
+    let mut profile = Profile::builtin("saker-high").expect("built in");
+    profile.set("firmware.io_cores", "64").expect("a number");
+    let build = Build::kv(&profile, 1 << 30, 1).expect("large enough");
+    let rate = |threads| run_saker(&build, &[job(threads, 32, puts(100_000))], 64).expect("runs")[0].rate();
+    let (one, eight) = (rate(1), rate(8));
+    println!("{:.2} M/s by one session, {:.2} by eight", one / 1e6, eight / 1e6);
+    assert!(eight >= 6.0 * one, "{:.2}", eight / one);
+}

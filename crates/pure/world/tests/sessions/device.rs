@@ -1,0 +1,143 @@
+//! Histories over the real device in virtual time: power cut at any event, the process killed, programs that fail, values
+//! that the device refuses.
+
+use crate::actors::{self, Plan, read_all};
+use crate::log::Log;
+use crate::tier;
+use saker_device::{Costs, Device, DeviceConfig, NamespaceConfig, NamespaceKind, timings};
+use saker_flash::nand::Shape;
+use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
+use saker_host::connect::KvQueueOptions;
+use saker_host::session::{Hub, Options, Session};
+use saker_host::{ConnectOptions, Connection, KvQueue, Patience, TransferOptions, Turn};
+use saker_medium::{Geometry, PowerHistory, Ring, RingMemory};
+use saker_sim::profile::Profile;
+use saker_sim::{Chance, Seed};
+use saker_world::build::port;
+use saker_world::{Build, Clocked};
+use std::sync::Arc;
+
+const CLIENTS: usize = 5;
+const SLOTS: u16 = 4;
+/// Longer values are refused by the device.
+const VALUE_BYTES_MAX: u32 = 700;
+
+/// How a history ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Cut,
+    Killed,
+}
+
+fn build(capacitor: bool, seed: u64, program: Chance) -> Build {
+    let geometry = Geometry { page_bytes: 1024, oob_bytes: 96, segment_pages: 32, segments: 40 };
+    let mut kv = NamespaceConfig::kv(1, &geometry, 40, seed);
+    if let NamespaceKind::Kv { value_bytes_max, .. } = &mut kv.kind {
+        *value_bytes_max = VALUE_BYTES_MAX;
+    }
+    let mut config = DeviceConfig::with(vec![kv], capacitor, seed);
+    config.checkpoint_bytes = Some(40 << 10);
+    let profile = Profile::builtin("tiny").expect("built in");
+    let mut build = Build::kv(&profile, 64 << 20, seed).expect("large enough");
+    build.shape = Shape { geometry, channels: 2, luns: 4 };
+    build.config = config;
+    build.faults = FaultPlan { seed, program, ..FaultPlan::default() };
+    build
+}
+
+/// Host memory for the sessions, small because many are made.
+fn connect(
+    build: &Build,
+    device: impl FnOnce(saker_device::Attachment) -> Device<MemMedia, saker_device::Timed>,
+) -> (Clocked<MemMedia>, Vec<KvQueue>, bool) {
+    let queues = CLIENTS as u16 + 1;
+    let host = build.attach(queues, SLOTS);
+    let mut device = Clocked(device(host.clone()));
+    let options = ConnectOptions { io_queues: queues, ..ConnectOptions::default() };
+    let mut connection = Connection::connect(port(&host), &mut device, options).expect("the host connects");
+    let options = KvQueueOptions { entries: u32::from(SLOTS) + 1, slots: SLOTS };
+    let queue = |_| {
+        let mut queue = connection.create_kv_queue(&mut device, 1, options).expect("a queue");
+        connection.set_transfer(&mut device, &mut queue, TransferOptions::default()).expect("log pages");
+        queue
+    };
+    let queues: Vec<_> = (0..queues).map(queue).collect();
+    let volatile = connection.controller().vwc & 1 != 0;
+    (device, queues, volatile)
+}
+
+fn hub(seed: u64, queues: Vec<KvQueue>, volatile: bool) -> Arc<Hub<KvQueue>> {
+    let mut rng = Seed(seed).child("options").rng();
+    let batch = [1, 4, 16, 64][rng.below(4) as usize];
+    let container_bytes = [256, 4096][rng.below(2) as usize];
+    let stripes = [2, 0][rng.below(2) as usize];
+    Arc::new(Hub::new(queues, Options { batch, container_bytes, stripes, volatile, ..Options::default() }))
+}
+
+/// Power comes back over what a cut left.
+fn reborn(build: &Build, media: MemMedia, ring: &Ring) -> (Clocked<MemMedia>, Vec<KvQueue>, bool) {
+    let g = &build.shape.geometry;
+    let memory = RingMemory::from_bytes(ring.memory());
+    let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
+    let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
+    connect(build, |host| Device::timed(flash, build.config.clone(), host, Costs::of(&build.profile)))
+}
+
+fn history(capacitor: bool, end: End, program: Chance, seed: u64) -> (Log, u64) {
+    let build = build(capacitor, seed, program);
+    let log = Log::new();
+    let (mut device, queues, volatile) = connect(&build, |host| build.timed(host));
+    assert_eq!(volatile, !capacitor);
+    let hub = hub(seed, queues, volatile);
+    let cut_at = Some(200 + Seed(seed).child("cut").rng().below(2500) as u32);
+    let plan = Plan { seed, clients: CLIENTS, operations: 200, cut_at };
+    actors::run(plan, &hub, &log, || device.turn());
+    let groups = (0..hub.lanes()).map(|n| hub.stats(n).groups).sum();
+    log.cut();
+    let (mut media, ring) = match end {
+        End::Cut => device.0.cut(seed),
+        End::Killed => device.0.flash().cut(PowerCut { seed, ring_kept: true }),
+    };
+    media.set_history(match end {
+        End::Cut => PowerHistory::Cut { ring_kept: capacitor },
+        End::Killed => PowerHistory::Killed,
+    });
+    let (device, queues, volatile) = reborn(&build, media, &ring);
+    let after = self::hub(seed, queues, volatile);
+    let mut session = Session::new(after, (0, 0), device, 6000, Patience { turns_max: 100_000 });
+    read_all(&mut session, &log);
+    (log, groups)
+}
+
+fn hold(capacitor: bool, end: End, program: Chance) {
+    let (mut events, mut groups) = (0, 0);
+    for n in 0..tier(13, 130) {
+        let seed = Seed(n).child(&format!("{capacitor} {end:?} {}", program.one_in)).0;
+        let (log, sent) = history(capacitor, end, program, seed);
+        let violations = log.violations();
+        assert!(violations.is_empty(), "history {n}: {}", violations.concat());
+        (events, groups) = (events + log.len(), groups + sent);
+    }
+    println!("{events} events, {groups} groups");
+    assert!(events > tier(13, 130) as usize * 100 && groups > tier(13, 130));
+}
+
+#[test]
+fn a_power_cut_with_a_capacitor() {
+    hold(true, End::Cut, Chance::NEVER);
+}
+
+#[test]
+fn a_power_cut_without_a_capacitor() {
+    hold(false, End::Cut, Chance::NEVER);
+}
+
+#[test]
+fn a_killed_process() {
+    hold(true, End::Killed, Chance::NEVER);
+}
+
+#[test]
+fn a_power_cut_after_failed_programs() {
+    hold(false, End::Cut, Chance::one_in(30));
+}

@@ -1,0 +1,287 @@
+//! A device that is a map: executes the commands of all queue pairs in a random order and refuses some. It also watches
+//! the law of sessions: never two writes of one key in commands at the same time.
+
+use saker_host::session::{Answer, Command, Wire};
+use saker_host::{HostError, ProtocolError, SubmitError};
+use saker_nvme::group::results::ResultsWriter;
+use saker_nvme::group::{Form, Op, parse};
+use saker_nvme::kv_list::ListWriter;
+use saker_nvme::{Key, Status};
+use saker_sim::{Chance, Rng};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex};
+
+/// What the device does wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Faults {
+    /// A write is refused.
+    pub write: Chance,
+    /// A group is refused as a whole for want of room.
+    pub full: Chance,
+    /// A group is refused as a whole for another reason.
+    pub group: Chance,
+    /// The results of a group are gone.
+    pub results: Chance,
+    /// A Flush fails.
+    pub flush: Chance,
+}
+
+impl Faults {
+    pub const NONE: Self = Self {
+        write: Chance::NEVER,
+        full: Chance::NEVER,
+        group: Chance::NEVER,
+        results: Chance::NEVER,
+        flush: Chance::NEVER,
+    };
+    pub const SOME: Self = Self {
+        write: Chance::one_in(12),
+        full: Chance::one_in(9),
+        group: Chance::one_in(20),
+        results: Chance::one_in(10),
+        flush: Chance::one_in(10),
+    };
+}
+
+enum Owned {
+    Group(Form, Key, Vec<u8>),
+    Results(Key, u32),
+    Store(Key, Vec<u8>),
+    Delete(Key),
+    Retrieve(Key, u32),
+    Exist(Key),
+    List(Option<Key>, u32),
+    Flush,
+}
+
+struct Done {
+    slot: u16,
+    status: Status,
+    dw0: u32,
+    dw1: u32,
+    data: Vec<u8>,
+}
+
+pub struct Fake {
+    rng: Rng,
+    faults: Faults,
+    pub pairs: BTreeMap<Key, Vec<u8>>,
+    /// What a cut would leave.
+    pub durable: BTreeMap<Key, Vec<u8>>,
+    results: BTreeMap<Key, Vec<u8>>,
+    /// By queue pair.
+    in_flight: Vec<Vec<(u16, Owned)>>,
+    done: Vec<VecDeque<Done>>,
+    writing: BTreeSet<Key>,
+    pub gone: bool,
+    pub groups: u64,
+    pub refused: u64,
+}
+
+impl Fake {
+    pub fn new(queues: usize, rng: Rng, faults: Faults) -> Arc<Mutex<Self>> {
+        Arc::new(Mutex::new(Self {
+            rng,
+            faults,
+            pairs: BTreeMap::new(),
+            durable: BTreeMap::new(),
+            results: BTreeMap::new(),
+            in_flight: (0..queues).map(|_| Vec::new()).collect(),
+            done: (0..queues).map(|_| VecDeque::new()).collect(),
+            writing: BTreeSet::new(),
+            gone: false,
+            groups: 0,
+            refused: 0,
+        }))
+    }
+
+    /// Executes one command in flight, whichever; false if there is none.
+    pub fn step(&mut self) -> bool {
+        let count: usize = self.in_flight.iter().map(Vec::len).sum();
+        if count == 0 {
+            return false;
+        }
+        let mut n = self.rng.below(count as u64) as usize;
+        let queue = (0..self.in_flight.len()).find(|q| {
+            let here = self.in_flight[*q].len();
+            let is_here = n < here;
+            if !is_here {
+                n -= here;
+            }
+            is_here
+        });
+        let queue = queue.expect("counted above");
+        let (slot, command) = self.in_flight[queue].swap_remove(n);
+        let (status, dw0, dw1, data) = self.execute(command);
+        self.done[queue].push_back(Done { slot, status, dw0, dw1, data });
+        true
+    }
+
+    fn execute(&mut self, command: Owned) -> (Status, u32, u32, Vec<u8>) {
+        let plain = |status| (status, 0, 0, Vec::new());
+        match command {
+            Owned::Group(form, id, payload) => self.group(form, id, &payload),
+            Owned::Results(id, room) => match self.results.remove(&id) {
+                Some(results) if !self.rng.happens(self.faults.results) => {
+                    assert!(results.len() <= room as usize, "the host asked for what it was told");
+                    (Status::SUCCESS, results.len() as u32, 0, results)
+                }
+                _ => plain(Status::KEY_DOES_NOT_EXIST),
+            },
+            Owned::Store(key, value) => plain(self.write(&key, Some(value))),
+            Owned::Delete(key) => plain(self.write(&key, None)),
+            Owned::Retrieve(key, room) => match self.pairs.get(&key) {
+                None => plain(Status::KEY_DOES_NOT_EXIST),
+                Some(value) => {
+                    let shown = value[..value.len().min(room as usize)].to_vec();
+                    (Status::SUCCESS, value.len() as u32, 0, shown)
+                }
+            },
+            Owned::Exist(key) if self.pairs.contains_key(&key) => plain(Status::SUCCESS),
+            Owned::Exist(_) => plain(Status::KEY_DOES_NOT_EXIST),
+            Owned::List(from, room) => {
+                let mut page = vec![0; room as usize];
+                let mut writer = ListWriter::new(&mut page).expect("room for a count");
+                let start = from.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Included);
+                // A few keys a page, so that pages are many.
+                for key in self.pairs.range((start, std::ops::Bound::Unbounded)).map(|(key, _)| key).take(3) {
+                    writer.push(key).expect("room for three keys");
+                }
+                (Status::SUCCESS, 0, 0, page)
+            }
+            Owned::Flush if self.rng.happens(self.faults.flush) => plain(Status::INTERNAL_ERROR),
+            Owned::Flush => {
+                self.durable.clone_from(&self.pairs);
+                plain(Status::SUCCESS)
+            }
+        }
+    }
+
+    fn write(&mut self, key: &Key, value: Option<Vec<u8>>) -> Status {
+        assert!(self.writing.remove(key), "a write in flight was noted");
+        if self.rng.happens(self.faults.write) {
+            self.refused += 1;
+            return Status::CAPACITY_EXCEEDED;
+        }
+        match value {
+            Some(value) => {
+                self.pairs.insert(*key, value);
+                Status::SUCCESS
+            }
+            None if self.pairs.remove(key).is_some() => Status::SUCCESS,
+            None => Status::KEY_DOES_NOT_EXIST,
+        }
+    }
+
+    fn group(&mut self, form: Form, id: Key, payload: &[u8]) -> (Status, u32, u32, Vec<u8>) {
+        let writes = writes_of(form, payload);
+        self.groups += 1;
+        let whole =
+            [(self.faults.full, Status::CAPACITY_EXCEEDED), (self.faults.group, Status::INTERNAL_ERROR)];
+        for (chance, status) in whole {
+            if self.rng.happens(chance) {
+                writes.iter().for_each(|(key, _)| assert!(self.writing.remove(key)));
+                self.refused += 1;
+                return (status, 0, 0, Vec::new());
+            }
+        }
+        let mut results = ResultsWriter::new(writes.len() as u32, usize::MAX);
+        for (key, value) in writes {
+            let status = self.write(&key, value);
+            results.push(status);
+        }
+        let failed = results.failed();
+        let results = results.finish();
+        let bytes = if failed > 0 { results.len() as u32 } else { 0 };
+        if failed > 0 {
+            self.results.insert(id, results);
+        }
+        (Status::SUCCESS, failed, bytes, Vec::new())
+    }
+
+    fn begin(&mut self, command: &Command<'_>) -> Owned {
+        let mut writing = |key: &Key| {
+            assert!(self.writing.insert(*key), "two writes of {key:?} in commands at the same time");
+        };
+        match command {
+            Command::Group { form, id, payload } => {
+                writes_of(*form, payload).iter().for_each(|(key, _)| writing(key));
+                Owned::Group(*form, *id, payload.to_vec())
+            }
+            Command::Results { id, bytes } => Owned::Results(*id, *bytes),
+            Command::Store(key, value) => {
+                writing(key);
+                Owned::Store(**key, value.to_vec())
+            }
+            Command::Delete(key) => {
+                writing(key);
+                Owned::Delete(**key)
+            }
+            Command::Retrieve(key, bytes) => Owned::Retrieve(**key, *bytes),
+            Command::Exist(key) => Owned::Exist(**key),
+            Command::List(from, bytes) => Owned::List(from.copied(), *bytes),
+            Command::Flush => Owned::Flush,
+        }
+    }
+}
+
+fn writes_of(form: Form, payload: &[u8]) -> Vec<(Key, Option<Vec<u8>>)> {
+    let bytes = |range: &std::ops::Range<u32>| &payload[range.start as usize..range.end as usize];
+    let mut writes = Vec::new();
+    let parsed = parse(form, payload, |e| {
+        let key = Key::new(bytes(&e.key)).expect("1 to 16 bytes");
+        writes.push((key, (e.op == Op::Store).then(|| bytes(&e.value).to_vec())));
+    });
+    parsed.expect("hosts send good payloads");
+    writes
+}
+
+/// One client runs at a time; a panic of one is the test's end.
+pub fn lock(device: &Mutex<Fake>) -> std::sync::MutexGuard<'_, Fake> {
+    device.lock().expect("no client has panicked")
+}
+
+/// A queue pair of the fake device.
+pub struct FakeWire {
+    pub device: Arc<Mutex<Fake>>,
+    pub queue: usize,
+    pub slots: usize,
+    pub groups: bool,
+    pub taken: BTreeSet<u16>,
+}
+
+impl Wire for FakeWire {
+    fn slots(&self) -> usize {
+        self.slots
+    }
+
+    fn group_bytes_max(&self) -> usize {
+        if self.groups { 1 << 20 } else { 0 }
+    }
+
+    fn name(&self) -> u16 {
+        self.queue as u16
+    }
+
+    fn submit(&mut self, command: Command<'_>) -> Result<u16, SubmitError> {
+        let free = (0..self.slots as u16).find(|slot| !self.taken.contains(slot)).ok_or(SubmitError::Full)?;
+        self.taken.insert(free);
+        let mut device = lock(&self.device);
+        let command = device.begin(&command);
+        device.in_flight[self.queue].push((free, command));
+        Ok(free)
+    }
+
+    fn ring(&mut self) {}
+
+    fn poll(&mut self, visit: &mut dyn FnMut(Answer<'_>)) -> Result<bool, HostError> {
+        if lock(&self.device).gone {
+            return Err(ProtocolError::Fatal.into());
+        }
+        let Some(done) = lock(&self.device).done[self.queue].pop_front() else { return Ok(false) };
+        self.taken.remove(&done.slot);
+        let Done { slot, status, dw0, dw1, ref data } = done;
+        visit(Answer { slot, status, dw0, dw1, data });
+        Ok(true)
+    }
+}

@@ -1,0 +1,143 @@
+//! Histories over the fake device: what it does wrong can be chosen by key.
+
+use crate::actors::{self, Plan, read_all};
+use crate::fake::{Fake, FakeWire, Faults, lock};
+use crate::log::Log;
+use crate::tier;
+use saker_host::session::{Hub, Options, Session};
+use saker_host::{Patience, TurnFn};
+use saker_sim::Seed;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+const CLIENTS: usize = 5;
+
+/// Options as different as they can be: batches of one, containers for hardly anything, hardly any memory.
+fn options(seed: u64) -> Options {
+    let mut rng = Seed(seed).child("options").rng();
+    let mut pick = |of: &[usize]| of[rng.below(of.len() as u64) as usize];
+    Options {
+        batch: pick(&[1, 2, 3, 8, 64]) as u16,
+        container_bytes: pick(&[64, 200, 1024, 4096]),
+        closed_max: pick(&[1, 2]),
+        parked_bytes_max: pick(&[1, 500, 1 << 20]),
+        long_bytes_max: pick(&[1, 8000, 1 << 20]),
+        stripes: pick(&[2, 4, 256]),
+        eager: true,
+        volatile: true,
+    }
+}
+
+fn hub(seed: u64, device: &Arc<Mutex<Fake>>) -> Arc<Hub<FakeWire>> {
+    let mut rng = Seed(seed).child("wires").rng();
+    let (slots, groups) = (1 + rng.below(4) as usize, rng.below(4) > 0);
+    let wire = |queue| FakeWire { device: Arc::clone(device), queue, slots, groups, taken: BTreeSet::new() };
+    Arc::new(Hub::new((0..=CLIENTS).map(wire).collect(), options(seed)))
+}
+
+/// Runs a history, ends it with a cut or not, and reads what is left.
+fn history(seed: u64, faults: Faults, cut: bool) -> (Log, u64) {
+    let log = Log::new();
+    let device = Fake::new(CLIENTS + 1, Seed(seed).child("device").rng(), faults);
+    let hub = hub(seed, &device);
+    let cut_at = cut.then(|| 200 + Seed(seed).child("cut").rng().below(1500) as u32);
+    let plan = Plan { seed, clients: CLIENTS, operations: 200, cut_at };
+    let was_cut = actors::run(plan, &hub, &log, || {
+        lock(&device).step();
+    });
+    let refused = lock(&device).refused;
+    if was_cut {
+        log.cut();
+        let after = Fake::new(CLIENTS + 1, Seed(seed).child("after").rng(), Faults::NONE);
+        let survives = lock(&device).durable.clone();
+        lock(&after).pairs = survives;
+        read_back(seed, &after, &log);
+    } else {
+        assert_eq!(hub.pending(), [], "everything has come to its end");
+        assert_eq!(hub.parked_bytes(), 0);
+        read_back(seed, &device, &log);
+    }
+    (log, refused)
+}
+
+fn read_back(seed: u64, device: &Arc<Mutex<Fake>>, log: &Log) {
+    let hub = hub(seed, device);
+    let turn = TurnFn(|| {
+        lock(device).step();
+    });
+    let mut session = Session::new(hub, (0, 0), turn, 6000, Patience { turns_max: 10_000 });
+    read_all(&mut session, log);
+}
+
+fn hold(name: u64, faults: Faults, cut: bool) {
+    let (mut events, mut refused) = (0, 0);
+    for seed in 0..tier(40, 500) {
+        let (log, refusals) = history(name << 32 | seed, faults, cut);
+        let violations = log.violations();
+        assert!(violations.is_empty(), "seed {seed}: {}", violations.concat());
+        (events, refused) = (events + log.len(), refused + refusals);
+    }
+    println!("{events} events, {refused} refusals");
+    assert!(events > tier(40, 500) as usize * 100);
+    assert_eq!(refused > 0, faults.write.one_in > 0);
+}
+
+/// The device disappears in the middle: every wait ends, no sync says that it went well afterwards, and what is read until
+/// then is right.
+#[test]
+fn a_device_that_disappears_ends_every_wait_with_an_error() {
+    for seed in 0..tier(40, 400) {
+        let device = Fake::new(2, Seed(seed).rng(), Faults::NONE);
+        let wire = |queue| FakeWire {
+            device: Arc::clone(&device),
+            queue,
+            slots: 2,
+            groups: true,
+            taken: BTreeSet::new(),
+        };
+        let hub = Arc::new(Hub::new((0..2).map(wire).collect(), options(seed)));
+        let mut steps = seed % 7;
+        let turn = || {
+            TurnFn(|| {
+                lock(&device).step();
+            })
+        };
+        let session = |n| Session::new(Arc::clone(&hub), (n, n), turn(), 6000, Patience { turns_max: 1000 });
+        let (mut a, mut b) = (session(0), session(1));
+        for n in 0..6 {
+            a.put(&actors::name(n), &[1; 30]).expect("there is a device");
+            b.put(&actors::name(n), &[2; 30]).expect("there is a device");
+        }
+        while steps > 0 {
+            lock(&device).step();
+            steps -= 1;
+        }
+        lock(&device).gone = true;
+        for session in [&mut a, &mut b] {
+            assert!(session.sync().is_err(), "seed {seed}");
+            assert!(session.put_durable(&actors::name(7), b"late").is_err());
+            assert!(session.put(&actors::name(1), b"late").is_err());
+        }
+        assert_eq!((hub.pending(), hub.parked_bytes()), (Vec::new(), 0), "nothing is left behind");
+    }
+}
+
+#[test]
+fn histories_without_faults_are_linearizable() {
+    hold(1, Faults::NONE, false);
+}
+
+#[test]
+fn histories_with_refused_writes_are_linearizable_and_syncs_tell_all_of_them() {
+    hold(2, Faults::SOME, false);
+}
+
+#[test]
+fn a_cut_loses_nothing_acknowledged() {
+    hold(3, Faults::NONE, true);
+}
+
+#[test]
+fn a_cut_after_refused_writes_loses_nothing_acknowledged() {
+    hold(4, Faults::SOME, true);
+}
