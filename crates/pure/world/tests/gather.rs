@@ -79,7 +79,8 @@ fn a_vector_stores_what_it_names() {
         let moved = client.turn_mut().0.snapshot().device.traffic.to_device - before;
         let bytes: usize = (0..30).map(|n| pair(n).0.len() + pair(n).1.len()).sum();
         if pages {
-            let touched = |at: u64, n: u32| if n == 0 { 0 } else { (at % 4096 + u64::from(n)).div_ceil(4096) };
+            let touched =
+                |at: u64, n: u32| if n == 0 { 0 } else { (at % 4096 + u64::from(n)).div_ceil(4096) };
             let operands: u64 = pairs
                 .iter()
                 .map(|p| touched(p.key_address, p.key_bytes) + touched(p.value_address, p.value_bytes))
