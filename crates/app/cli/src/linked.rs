@@ -91,9 +91,7 @@ impl Backend for Linked {
             warn_of_few_cores(args, *threads, note);
             for qd in &args.qd {
                 (plan.threads, plan.depth) = (*threads as usize, (*qd).min(4095) as u16);
-                let rows = compare::compare(&plan, note).map_err(|e| {
-                    CliError::failed(e.to_string(), "change the arguments; see `saker help compare`")
-                })?;
+                let rows = compare::compare(&plan, note).map_err(|e| not_compared(&e))?;
                 runs.extend(rows.into_iter().map(|row| timed_run(row, *threads, *qd)));
             }
         }
@@ -120,6 +118,15 @@ impl Backend for Linked {
         note: &mut dyn FnMut(Progress),
     ) -> Result<Vec<Experiment>, CliError> {
         lab::run_all(ids, settings, threads, note).map_err(|e| experiments::failed(&e, "reproduce"))
+    }
+}
+
+/// A device that failed is no fault of the command line.
+fn not_compared(error: &compare::CompareError) -> CliError {
+    let todo = "change the arguments; see `saker help compare`";
+    match error {
+        compare::CompareError::Host(_) => CliError::failed(error.to_string(), todo),
+        _ => CliError::usage(error.to_string(), todo),
     }
 }
 

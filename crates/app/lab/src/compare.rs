@@ -2,6 +2,7 @@
 
 use saker_host::{HostError, TransferOptions};
 use saker_realtime::bench::{Cpus, How, RealRun, run_disk_kv_real, run_host_kv_real, run_saker_real};
+use saker_realtime::profile_named;
 use saker_realtime::url::Timing as RealTiming;
 use saker_sim::Seed;
 use saker_sim::profile::{Profile, ProfileError};
@@ -118,7 +119,7 @@ const LATE_PERCENT_MAX: u64 = 1;
 /// # Errors
 /// [`CompareError`].
 pub fn compare(plan: &Plan, note: &mut dyn FnMut(&str)) -> Result<Vec<Row>, CompareError> {
-    let profile = Profile::builtin(&plan.profile)?;
+    let profile = profile_named(&plan.profile)?;
     let groups = groups(plan);
     if groups.is_empty() {
         return Err(CompareError::Empty);

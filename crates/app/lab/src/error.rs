@@ -35,6 +35,11 @@ pub enum LabError {
     /// A key that was stored is not there.
     #[error("{0} is not there: the device lost it")]
     Missing(String),
+    /// A workload whose operations follow each other's answers.
+    #[error(
+        "`{0}` scans or reads what was inserted just before: it runs on a device (--device), not in virtual time"
+    )]
+    OnDeviceOnly(&'static str),
     /// Operations that the device refused.
     #[error("{errors} of {operations} operations failed at {place}: the device is too small for the run")]
     Refused {

@@ -3,6 +3,7 @@
 
 use crate::judge::Tolerance;
 use crate::report::Evidence;
+use saker_realtime::profile_named;
 use saker_sim::profile::{Profile, ProfileError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -149,12 +150,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The built-in profile of that name with the replacements.
+    /// The profile of that name, built in or a file, with the replacements.
     ///
     /// # Errors
     /// An unknown name, path or value.
     pub fn profile_named(&self, name: &str) -> Result<Profile, ProfileError> {
-        let mut profile = Profile::builtin(name)?;
+        let mut profile = profile_named(name)?;
         self.profile.iter().try_for_each(|(path, text)| profile.set(path, text))?;
         Ok(profile)
     }

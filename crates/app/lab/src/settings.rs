@@ -1,7 +1,8 @@
 //! What a user changes for a run: `profile.KEY=VALUE`, and sweeps over several values.
 
 use crate::plan::Settings;
-use saker_sim::profile::{Profile, ProfileError};
+use saker_realtime::profile_named;
+use saker_sim::profile::ProfileError;
 use thiserror::Error;
 
 /// A change that cannot be made.
@@ -98,7 +99,7 @@ impl Settings {
 }
 
 fn unknown(profile: &str, path: String) -> SettingError {
-    let rows = Profile::builtin(profile).map(|p| p.rows()).unwrap_or_default();
+    let rows = profile_named(profile).map(|p| p.rows()).unwrap_or_default();
     let near = |name: &String| (strsim::jaro_winkler(name, &path) * 1e6) as u64;
     let closest = rows.into_iter().map(|row| row.path).max_by_key(near).unwrap_or_default();
     SettingError::Unknown { profile: profile.to_owned(), path, closest }

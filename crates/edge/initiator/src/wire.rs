@@ -13,6 +13,8 @@ use crate::connect::RemoteError;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 256 << 10;
+/// Data of at least this length goes from the socket to where it belongs.
+const DIRECT_BYTES_MIN: usize = 16 << 10;
 /// Pieces written at once.
 const WRITE_PIECES: usize = 64;
 
@@ -83,6 +85,18 @@ impl Wire {
     }
 
     fn receive(&mut self) -> Result<bool, RemoteError> {
+        if let Some((buffer, left)) = self.protocol.direct().filter(|(_, left)| *left >= DIRECT_BYTES_MIN) {
+            // What came before there was nothing more is in the buffer, whatever the end of the reading says.
+            let before = buffer.len();
+            let read = (&self.stream).take(left as u64).read_to_end(buffer);
+            let placed = buffer.len() - before;
+            self.protocol.placed(placed);
+            return match read {
+                Ok(_) if placed < left => Err(RemoteError::Closed),
+                Err(error) if !is_transient(&error) => Err(error.into()),
+                _ => Ok(placed > 0),
+            };
+        }
         match self.stream.read(&mut self.buffer) {
             Ok(0) => Err(RemoteError::Closed),
             Ok(bytes) => {

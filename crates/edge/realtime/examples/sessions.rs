@@ -7,6 +7,7 @@ use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, Op};
 use saker_host::{ConnectOptions, Connection, Spin};
+use saker_realtime::EngineKind;
 use saker_realtime::{AnyDevice, DeviceThread, Kv, Saker, SakerOptions};
 use saker_sim::Free;
 use saker_sim::profile::Profile;
@@ -67,7 +68,7 @@ fn host_kv(pairs: u64) -> Outcome<f64> {
     };
     let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
     medium.take_empty();
-    let mut store = HostKv::over(medium);
+    let mut store = HostKv::over(EngineKind::HashStore, medium);
     let begun = Instant::now();
     let mut open = 0u64;
     for n in 0..pairs {

@@ -4,6 +4,7 @@ pub use crate::divide::NamespacePlan;
 use crate::divide::divide;
 use crate::error::{Error, PlanError};
 use crate::image::{self, ImageConfig};
+use crate::profiles::profile_for_image;
 use crate::records::record;
 use saker_device::{EngineKind, NamespaceConfig};
 use saker_flash::nand::Shape;
@@ -20,7 +21,7 @@ const FITS_MAX: u32 = 8;
 pub struct ImagePlan {
     /// Bytes of flash, rounded down to whole superblocks; `None`: as many as the namespaces need.
     pub bytes: Option<u64>,
-    /// Name of a built-in profile.
+    /// A built-in profile, or a file of one (see [`profile_named`](crate::profile_named)).
     pub profile: String,
     /// Seed of the device's own random choices.
     pub seed: u64,
@@ -53,7 +54,7 @@ impl ImagePlan {
     /// # Errors
     /// [`enum@Error`]: no such profile, too small, namespaces that do not fit, or the file cannot be made.
     pub fn create(&self, path: &Path) -> Result<CreatedImage, Error> {
-        let profile = Profile::builtin(&self.profile)?;
+        let profile = profile_for_image(&self.profile)?;
         let (shape, namespaces) = self.divide(&profile)?;
         let build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
         image::create(path, &header(&build))?;

@@ -4,16 +4,17 @@ use crate::any::{AnyDevice, AnyTurn, DeviceThread};
 use crate::error::Error;
 use crate::image::{self, Access};
 use crate::linux;
+use crate::profiles::profile_named;
 use crate::records::{device_config, record};
 use crate::remote;
 use crate::url::{DeviceUrl, Place, Timing};
 use saker_device::{Attachment, Costs, Device, timings};
-use saker_flash::{FaultPlan, Flash};
+use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
 use saker_link::DmaSpace;
 use saker_medium::Ring;
 use saker_nvme::csi;
-use saker_sim::profile::Profile;
+use saker_sim::profile::{Profile, ProfileError};
 use saker_world::Build;
 use saker_world::build::port;
 use std::path::Path;
@@ -156,7 +157,7 @@ fn close_image<T>(device: Device<image::FileMedia, T>) -> Result<(), Error> {
 pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
         Place::Memory { bytes, profile, seed, engine } => {
-            let profile = Profile::builtin(profile)?;
+            let profile = profile_named(profile)?;
             let mut build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
             build.faults = url.faults;
             let host = attach(url.depth, build.config.queue_pairs_max);
@@ -166,35 +167,47 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
             };
             Ok((device, host, profile.name))
         }
-        Place::File(path) => open_file(path, url.timing, url.faults, url.depth),
+        Place::File(path) => open_file(path, url),
         Place::Tcp(_) | Place::Linux(_) => Err(Error::NotLocal),
     }
 }
 
-fn open_file(
-    path: &Path,
-    timing: Timing,
-    faults: FaultPlan,
-    depth: u16,
-) -> Result<(AnyDevice, Attachment, String), Error> {
+fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
+    let faults = url.faults;
     let opened = image::open(path, Access::Write)?;
     let config = device_config(&opened.config);
     let g = opened.config.geometry;
     let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
-    let host = attach(depth, config.queue_pairs_max);
+    let host = attach(url.depth, config.queue_pairs_max);
     let profile = opened.config.profile.clone();
-    let device = match timing {
+    let device = match url.timing {
         Timing::Off => {
             let flash = Flash::power_on(opened.media, ring, None, faults);
             AnyDevice::File(Box::new(Device::new(flash, config, host.clone())))
         }
         Timing::Real => {
-            let parsed = Profile::builtin(&profile)?;
+            let parsed = profile_of_image(&profile, url.profile.as_deref())?;
             let flash = Flash::power_on(opened.media, ring, Some(timings(&parsed)), faults);
             AnyDevice::FileTimed(Box::new(Device::timed(flash, config, host.clone(), Costs::of(&parsed))))
         }
     };
     Ok((device, host, profile))
+}
+
+/// The profile of an image: the built-in one it names, or its own from the file that the URL names.
+fn profile_of_image(name: &str, file: Option<&str>) -> Result<Profile, ProfileError> {
+    let Some(file) = file else {
+        return Profile::builtin(name).map_err(|_| ProfileError::File {
+            path: name.to_owned(),
+            reason: "it is not built in; name its file with &profile=FILE".into(),
+        });
+    };
+    let profile = profile_named(file)?;
+    if profile.name == name {
+        return Ok(profile);
+    }
+    let reason = format!("it is called `{}`, and the image was made with `{name}`", profile.name);
+    Err(ProfileError::File { path: file.to_owned(), reason })
 }
 
 /// Host memory and BAR for one queue pair of `depth` slots.

@@ -4,7 +4,7 @@
 //! | option | for | meaning |
 //! |---|---|---|
 //! | `size` | mem | bytes of flash (default 4GiB) |
-//! | `profile` | mem | a built-in profile (default `default`); an image names its own |
+//! | `profile` | mem, file | a built-in profile (default `default`) or a file; an image names its own, and needs the file of one that is not built in for `timing=real` |
 //! | `engine` | mem | what keeps the pairs: `hash_store` (default), `hash_original`, `hash_plus` or `lsm`; an image has its own |
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
@@ -96,6 +96,8 @@ pub struct DeviceUrl {
     pub prefault: u64,
     /// Faults.
     pub faults: FaultPlan,
+    /// The file of the profile that an image was made with, if it is none that is built in.
+    pub profile: Option<String>,
 }
 
 const NO_TIMING: &str = "write off or real; virtual time is for `saker compare` and `saker reproduce`";
@@ -146,6 +148,7 @@ impl DeviceUrl {
             nsid: None,
             prefault: 0,
             faults,
+            profile: None,
         };
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
@@ -180,7 +183,8 @@ impl DeviceUrl {
                 *engine = EngineKind::named(value)
                     .ok_or_else(|| format!("write one of {}", EngineKind::names()))?;
             }
-            ("size" | "profile" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
+            ("profile", Place::File(_)) => self.profile = Some(value.into()),
+            ("size" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
             ("timing", _) => {
                 self.timing = match value {
                     "off" => Timing::Off,

@@ -9,6 +9,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::BufMut;
 use saker_nvme::Status;
 use saker_nvme::fabrics::{self, Connect, ConnectData, FabricsCommand, nqn_of};
 use saker_nvme_tcp::Target;
@@ -26,6 +27,8 @@ use crate::server::Shared;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 256 << 10;
+/// Data of at least this length goes from the socket to where it belongs.
+const DIRECT_BYTES_MIN: usize = 16 << 10;
 /// Pieces written at once.
 const WRITE_PIECES: usize = 64;
 /// How long an ended connection may take to read what was sent last.
@@ -195,12 +198,7 @@ impl Connection {
 
     /// Reads once; what is left makes the socket ready again.
     fn read(&mut self) -> std::io::Result<()> {
-        let read: std::io::Result<usize> = BUFFER.with_borrow_mut(|buffer| {
-            let bytes = self.stream.try_read(buffer)?;
-            self.core.target.feed(&buffer[..bytes]);
-            Ok(bytes)
-        });
-        match read {
+        match self.read_some() {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             Ok(_) => {
                 self.core.pass_commands();
@@ -209,6 +207,21 @@ impl Connection {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Data of long transfers goes from the socket to where it belongs, all else through the buffer.
+    fn read_some(&mut self) -> std::io::Result<usize> {
+        let Self { stream, core } = self;
+        if let Some((into, left)) = core.target.direct().filter(|(_, left)| *left >= DIRECT_BYTES_MIN) {
+            let bytes = stream.try_read_buf(&mut into.limit(left))?;
+            core.target.placed(bytes);
+            return Ok(bytes);
+        }
+        BUFFER.with_borrow_mut(|buffer| {
+            let bytes = stream.try_read(buffer)?;
+            core.target.feed(&buffer[..bytes]);
+            Ok(bytes)
+        })
     }
 
     /// Hands the socket to the subsystem that Connect has named, or ends.

@@ -383,6 +383,7 @@ impl Engine {
 
 /// What a completion says, with the data that goes to the host.
 fn taken(done: Done<'_>) -> (u16, Answer) {
-    let (slot, status, result) = (done.ticket.slot(), done.status, u64::from(done.result));
+    let (slot, status) = (done.ticket.slot(), done.status);
+    let result = u64::from(done.result) | u64::from(done.result_high) << 32;
     (slot, Answer { status, result, data: done.into_vec() })
 }

@@ -270,6 +270,12 @@ impl Queues {
     #[inline(always)]
     pub fn fetch(&mut self, qid: u16, into: &mut Sqe) -> bool {
         let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) else { return false };
+        if s.sq.known() == 0
+            && let Some(Some(c)) = self.cqs.get_mut(usize::from(self.unpublished))
+        {
+            // Whoever waits for these is not made to wait for the look at the doorbell.
+            c.ring.publish();
+        }
         s.fetch(into).unwrap_or_else(|_| {
             self.failed = true;
             false
@@ -293,18 +299,19 @@ impl Queues {
     #[inline]
     pub fn complete_later(&mut self, qid: u16, cid: u16, status: Status, result: u64) {
         let Some(Some(s)) = self.sqs.get(usize::from(qid)) else { return };
-        let (cqe, cqid) = (Cqe::new(result, s.sq.head(), qid, cid, status), s.cqid);
+        let (sq_head, cqid) = (s.sq.head(), s.cqid);
+        let answer = || Cqe::new(result, sq_head, qid, cid, status);
         if self.unpublished != cqid {
             self.publish();
             self.unpublished = cqid;
         }
         let Some(Some(c)) = self.cqs.get_mut(usize::from(cqid)) else { return };
         if !c.waiting.is_empty() {
-            return c.wait(cqe);
+            return c.wait(answer());
         }
-        match c.ring.post_later(&cqe) {
+        match c.ring.post_later(&answer()) {
             Ok(()) => {}
-            Err(PostError::Full) => c.wait(cqe),
+            Err(PostError::Full) => c.wait(answer()),
             Err(PostError::Doorbell(_)) => self.failed = true,
         }
     }

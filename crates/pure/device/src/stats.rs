@@ -56,6 +56,10 @@ pub struct NamespaceSnapshot {
     pub blocks_written: u64,
     /// Blocks copied by garbage collection (block namespaces).
     pub gc_blocks_copied: u64,
+    /// Which engine keeps the pairs; empty for blocks.
+    pub engine: &'static str,
+    /// Counters of the engine's own mechanisms, by name.
+    pub counters: Vec<(&'static str, u64)>,
     /// Damage that keeps the namespace from being opened.
     pub damage: Option<String>,
 }

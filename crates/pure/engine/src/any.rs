@@ -352,6 +352,10 @@ impl Engine for AnyEngine {
         each!(self, e => Engine::capacity_bytes(&**e, m))
     }
 
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        each!(self, e => Engine::counters(&**e))
+    }
+
     fn digest(&self) -> u64 {
         each!(self, e => Engine::digest(&**e))
     }

@@ -124,6 +124,11 @@ pub trait Engine: Clone + Debug + Sized {
     /// Bytes that may live at once.
     fn capacity_bytes<M: Medium>(&self, m: &M) -> u64;
 
+    /// Counters of its own mechanisms, and what its structures take of modelled memory in bytes, by name.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// A digest of everything that operations can observe, for tests of the contract.
     fn digest(&self) -> u64;
 }

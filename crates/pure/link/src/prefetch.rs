@@ -1,4 +1,4 @@
-//! A hint to the processor.
+//! Hints to the processor.
 
 /// Asks for the cache line of `at` ahead of its use. Changes nothing but time.
 #[inline(always)]
@@ -9,6 +9,19 @@ pub fn prefetch<T>(at: &T) {
     unsafe {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(at).cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = at;
+}
+
+/// Asks for the cache line of `at` to write to it, ahead of that: a line that another core has read is taken back meanwhile.
+/// Stores are carried out in order, so that one that waits for its line soon holds up all that follow.
+#[inline(always)]
+pub(crate) fn prefetch_to_write<T>(at: &T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch never faults and changes nothing; 64-bit processors without this one ignore it.
+    unsafe {
+        core::arch::asm!("prefetchw byte ptr [{}]", in(reg) core::ptr::from_ref(at), options(nostack, readonly, preserves_flags));
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = at;

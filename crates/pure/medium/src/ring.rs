@@ -5,137 +5,20 @@
 //! in the (mapped) memory, so the order of stores is the protocol: bytes first, then one release store of
 //! the *published* word. The control words carry checks, so that a flipped byte is seen.
 
-use crate::header::{crc32c, page_crc};
+mod control;
+mod memory;
+
+use crate::header::page_crc;
 use crate::mark::Mark;
-use crate::{PageAddr, PageHeader, Stream};
-use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU64, Ordering};
-use thiserror::Error;
-use zerocopy::little_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use crate::{PageAddr, PageHeader};
+use control::{CONTROL_BYTES, Control, OPEN, SEALED, publish_word, store_release, write_control};
+
+pub use control::{SlotError, SlotState, SlotView};
+pub use memory::RingMemory;
 
 /// A slot of the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SlotId(pub u16);
-
-/// Where the bytes of a ring live.
-pub enum RingMemory {
-    /// Ordinary memory, in words so that it is aligned: as lasting as the process.
-    Heap(Vec<u64>),
-    /// A shared mapping of an image file: outlives the process.
-    Mapped(Box<dyn DerefMut<Target = [u8]> + Send>),
-}
-
-impl Deref for RingMemory {
-    type Target = [u8];
-    #[inline]
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::Heap(words) => words.as_bytes(),
-            Self::Mapped(bytes) => bytes,
-        }
-    }
-}
-
-impl DerefMut for RingMemory {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut [u8] {
-        match self {
-            Self::Heap(words) => words.as_mut_bytes(),
-            Self::Mapped(bytes) => bytes,
-        }
-    }
-}
-
-/// A fork is always heap memory.
-impl Clone for RingMemory {
-    fn clone(&self) -> Self {
-        Self::from_bytes(self)
-    }
-}
-
-impl RingMemory {
-    /// Heap memory with those bytes, rounded up to whole words.
-    pub fn from_bytes(bytes: &[u8]) -> Self {
-        let mut words = vec![0u64; bytes.len().div_ceil(8)];
-        words.as_mut_bytes()[..bytes.len()].copy_from_slice(bytes);
-        Self::Heap(words)
-    }
-}
-
-impl std::fmt::Debug for RingMemory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RingMemory({} bytes)", self.len())
-    }
-}
-
-/// The life of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SlotState {
-    /// Nothing in it.
-    Free,
-    /// Filling.
-    Open,
-    /// Full or closed; to be programmed or being programmed.
-    Sealed,
-}
-
-/// A slot in use, as found after power-on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SlotView {
-    /// Open or sealed.
-    pub state: SlotState,
-    /// Which page it is for.
-    pub addr: PageAddr,
-    /// The order in which pages were opened.
-    pub sequence: u64,
-    /// The owner.
-    pub owner: u16,
-    /// The append point.
-    pub stream: Stream,
-    /// Erase cycle of the segment.
-    pub epoch: u32,
-    /// Where the first record starts.
-    pub first_record: u32,
-    /// Bytes that count.
-    pub published: u32,
-}
-
-/// A slot whose control words contradict themselves.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("power-safe slot {slot} is damaged: {what}")]
-pub struct SlotError {
-    /// Which.
-    pub slot: u16,
-    /// What is wrong.
-    pub what: &'static str,
-}
-
-const CONTROL_BYTES: usize = 64;
-const OPEN: u64 = 0x6e65_706f_4b53_1357;
-const SEALED: u64 = 0x6c61_6573_4b53_2468;
-const PUBLISH_SALT: u64 = 0x9e37_79b9_7f4a_7c15;
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Clone, Copy)]
-#[repr(C)]
-struct Control {
-    addr: U64,
-    sequence: U64,
-    epoch: U32,
-    first_record: U32,
-    owner: U16,
-    stream: u8,
-    version: u8,
-    crc: U32,
-    /// What syncs have vouched for (see [`crate::crash`]). Changes while the slot fills, so the checksum leaves it out.
-    marks: [U64; 2],
-}
-
-/// Bytes of the control that its checksum covers: those before it.
-const CHECKED_BYTES: usize = std::mem::offset_of!(Control, crc);
-const _: () = assert!(16 + size_of::<Control>() == CONTROL_BYTES);
-// Marks are stored as words, whole or not at all.
-const _: () = assert!((16 + std::mem::offset_of!(Control, marks)).is_multiple_of(8));
 
 /// The slots and their memory.
 #[derive(Clone, Debug)]
@@ -287,9 +170,7 @@ impl Ring {
     /// Bytes that count, or `None` if the word is damaged.
     pub fn published(&self, slot: SlotId) -> Option<u32> {
         let at = self.at(slot);
-        let word = u64::from_le_bytes(self.memory[at..at + 8].try_into().expect("8 bytes"));
-        (publish_word(word as u32, slot) == word && word as u32 as usize <= self.page_bytes)
-            .then_some(word as u32)
+        control::published(slot, &self.memory[at..at + CONTROL_BYTES], self.page_bytes)
     }
 
     /// Closes a slot: computes the page header from its control and content. It can then be programmed.
@@ -388,34 +269,8 @@ impl Ring {
 
     /// The control of a slot; `None` when it is free.
     pub fn view(&self, slot: SlotId) -> Result<Option<SlotView>, SlotError> {
-        let bad = |what| SlotError { slot: slot.0, what };
         let at = self.at(slot);
-        let state = match u64::from_le_bytes(self.memory[at + 8..at + 16].try_into().expect("8 bytes")) {
-            0 => return Ok(None),
-            OPEN => SlotState::Open,
-            SEALED => SlotState::Sealed,
-            _ => return Err(bad("its state word is neither free, open nor sealed")),
-        };
-        let control =
-            Control::read_from_bytes(&self.memory[at + 16..at + CONTROL_BYTES]).expect("sizes match");
-        if control.crc.get() != control_crc(&control) {
-            return Err(bad("its control does not match its checksum"));
-        }
-        if control.marks.iter().any(|m| Mark::decode(m.get()).is_none()) {
-            return Err(bad("what it says of the last sync is not valid"));
-        }
-        let published = self.published(slot).ok_or_else(|| bad("its published length is not valid"))?;
-        let stream = Stream::from_u8(control.stream).ok_or_else(|| bad("it names no stream"))?;
-        Ok(Some(SlotView {
-            state,
-            addr: PageAddr(control.addr.get()),
-            sequence: control.sequence.get(),
-            owner: control.owner.get(),
-            stream,
-            epoch: control.epoch.get(),
-            first_record: control.first_record.get(),
-            published,
-        }))
+        control::decode(slot, &self.memory[at..at + CONTROL_BYTES], self.page_bytes)
     }
 
     /// All slots in use, or the first damaged one.
@@ -445,94 +300,5 @@ impl Ring {
     }
 }
 
-/// The length with a check over length and slot, so that no single flip passes for another length.
-#[inline]
-fn publish_word(bytes: u32, slot: SlotId) -> u64 {
-    let mixed = (u64::from(bytes) + 1).wrapping_mul(PUBLISH_SALT) ^ (u64::from(slot.0) << 40);
-    (mixed & 0xffff_ffff_0000_0000) | u64::from(bytes)
-}
-
-fn control_crc(control: &Control) -> u32 {
-    crc32c(&control.as_bytes()[..CHECKED_BYTES])
-}
-
-fn write_control(out: &mut [u8], mut control: Control) {
-    control.crc = control_crc(&control).into();
-    out[16..].copy_from_slice(control.as_bytes());
-}
-
-/// One aligned 8-byte store that no earlier store can pass: what a killed process leaves behind is a
-/// prefix of its publications.
-#[inline]
-fn store_release(bytes: &mut [u8], word: u64) {
-    match AtomicU64::mut_from_bytes(bytes) {
-        Ok(atomic) => atomic.store(word.to_le(), Ordering::Release),
-        Err(_) => unreachable!("slots are 64-byte aligned"),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn header(addr: u64) -> PageHeader {
-        PageHeader {
-            owner: 1,
-            shard: 0,
-            stream: Stream::User,
-            epoch: 3,
-            sequence: 10 + addr,
-            addr: PageAddr(addr),
-            used_bytes: 0,
-            first_record: 0,
-            data_crc: 0,
-        }
-    }
-
-    #[test]
-    fn a_slot_lives_and_is_found_again() {
-        let mut ring = Ring::heap(4, 512, 64);
-        let slot = ring.open(&header(5)).expect("free slots");
-        ring.data_mut(slot)[..3].copy_from_slice(b"abc");
-        ring.publish(slot, 3);
-        let memory = RingMemory::from_bytes(ring.memory());
-        let again = Ring::new(memory, 4, 512, 64);
-        let found = again.survey().expect("sound");
-        assert_eq!(found.len(), 1);
-        assert_eq!(
-            (found[0].1.addr, found[0].1.published, found[0].1.state),
-            (PageAddr(5), 3, SlotState::Open)
-        );
-        assert_eq!(&again.data(slot)[..3], b"abc");
-        assert_eq!(again.free_slots(), 3);
-    }
-
-    #[test]
-    fn sealing_writes_a_header_that_matches() {
-        let mut ring = Ring::heap(2, 512, 64);
-        let slot = ring.open(&header(7)).expect("free slots");
-        ring.data_mut(slot).fill(9);
-        ring.publish(slot, 100);
-        assert_eq!(ring.seal(slot, false), PageAddr(7));
-        let h = PageHeader::decode(ring.oob(slot), PageAddr(7)).expect("sound").expect("not erased");
-        assert_eq!((h.used_bytes, h.epoch, h.data_crc), (100, 3, page_crc(ring.data(slot), &[])));
-        assert!(ring.data(slot)[100..].iter().all(|b| *b == 0), "nothing unpublished leaves the slot");
-        ring.release(slot);
-        assert_eq!(ring.free_slots(), 2);
-    }
-
-    #[test]
-    fn any_flip_in_the_control_is_seen() {
-        let mut ring = Ring::heap(1, 64, 64);
-        let slot = ring.open(&header(1)).expect("free slots");
-        ring.publish(slot, 40);
-        let good = ring.view(slot).expect("sound");
-        for bit in 0..CONTROL_BYTES * 8 {
-            let mut memory = ring.memory().to_vec();
-            memory[bit / 8] ^= 1 << (bit % 8);
-            let bad = Ring::new(RingMemory::from_bytes(&memory), 1, 64, 64);
-            assert_ne!(bad.view(slot), Ok(good), "bit {bit}");
-            assert!(bad.view(slot).is_err(), "bit {bit} must be an error, not another slot");
-        }
-    }
-}
+mod tests;

@@ -112,6 +112,22 @@ impl Framer {
         Ok(())
     }
 
+    /// Bytes of data of the PDU that is being received which have not come yet.
+    pub fn data_left(&self) -> usize {
+        match self.at {
+            At::Data(_, left) => left,
+            _ => 0,
+        }
+    }
+
+    /// So many bytes of data, no more than are left, have gone where `receiver` would have put them.
+    pub fn data_placed(&mut self, bytes: usize, receiver: &mut impl Receiver) -> Result<(), FatalError> {
+        match self.at {
+            At::Data(layout, left) => self.after_data(layout, left.saturating_sub(bytes), receiver),
+            _ => Ok(()),
+        }
+    }
+
     /// The header as far as it has come, for a termination PDU.
     pub fn offending(&self) -> &[u8] {
         self.held.get(..self.held_bytes.min(TermReq::COPY_BYTES_MAX)).unwrap_or_default()

@@ -28,6 +28,9 @@ pub struct Plan {
     pub distribution: Distribution,
     /// Which kinds of operation.
     pub mix: Mix,
+    /// Whether each put follows a get of its key: YCSB's read-modify-write, which counts as one operation there and as two
+    /// here.
+    pub read_before_put: bool,
     /// Bytes of the values that puts and inserts carry.
     pub value_bytes: Sizes,
     /// Entries that lists ask for.
@@ -67,6 +70,7 @@ impl Default for Plan {
             key_form: KeyForm::Hashed,
             distribution: Distribution::Uniform,
             mix: Mix::PUTS,
+            read_before_put: false,
             value_bytes: Sizes::Fixed(100),
             list_entries: Sizes::Fixed(100),
         }
@@ -111,6 +115,8 @@ impl Plan {
             end: self.operations,
             keys: self.distribution.picker(Seed(seed).child("distribution").0, self.keys)?,
             kinds: self.mix.picker()?,
+            read_before_put: self.read_before_put,
+            modified: None,
             value_bytes: self.value_bytes.picker(
                 "value sizes",
                 Seed(seed).child("value sizes").0,
@@ -130,7 +136,8 @@ impl Plan {
     /// The plan that first puts every key of the population once, in a shuffled order, as phase 0.
     pub fn preload(&self) -> Self {
         let distribution = Distribution::Shuffled;
-        Self { phase: 0, operations: self.keys, distribution, mix: Mix::PUTS, ..self.clone() }
+        let (mix, read_before_put) = (Mix::PUTS, false);
+        Self { phase: 0, operations: self.keys, distribution, mix, read_before_put, ..self.clone() }
     }
 }
 
@@ -143,11 +150,32 @@ pub struct Operations {
     end: u64,
     keys: Picker,
     kinds: KindPicker,
+    read_before_put: bool,
+    /// The key that was read to be put next.
+    modified: Option<u64>,
     value_bytes: SizePicker,
     list_entries: SizePicker,
     key_rng: Rng,
     kind_rng: Rng,
     size_rng: Rng,
+}
+
+impl Operations {
+    #[inline]
+    fn kind_and_key(&mut self) -> (Kind, u64) {
+        if let Some(key) = self.modified.take() {
+            return (Kind::Put, key);
+        }
+        match self.kinds.pick(&mut self.kind_rng) {
+            Kind::Insert => (Kind::Insert, self.keys.insert()),
+            Kind::Put if self.read_before_put => {
+                let key = self.keys.pick(&mut self.key_rng);
+                self.modified = Some(key);
+                (Kind::Get, key)
+            }
+            kind => (kind, self.keys.pick(&mut self.key_rng)),
+        }
+    }
 }
 
 impl Iterator for Operations {
@@ -160,8 +188,7 @@ impl Iterator for Operations {
         }
         let sequence = self.next;
         self.next += 1;
-        let kind = self.kinds.pick(&mut self.kind_rng);
-        let key = if kind == Kind::Insert { self.keys.insert() } else { self.keys.pick(&mut self.key_rng) };
+        let (kind, key) = self.kind_and_key();
         let size = match kind {
             Kind::Put | Kind::Insert => self.value_bytes.pick(&mut self.size_rng),
             Kind::List => self.list_entries.pick(&mut self.size_rng),

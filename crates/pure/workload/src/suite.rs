@@ -2,10 +2,15 @@
 //!
 //! BandSlim (ICPP'24, section 4.1) writes unique pairs with hashed 4-byte keys: A has one size of value, B, C and D
 //! have exact counts of several in a shuffled order, M takes mixgraph's sizes.
+//!
+//! YCSB's core workloads (Cooper et al., SoCC'10, and the property files of its `workloads` folder): A to F over a loaded
+//! population, with the request distributions named there. As many records are loaded as there are operations.
 
 use crate::distribution::Distribution;
 use crate::error::WorkloadError;
 use crate::key::KeyForm;
+#[cfg(test)]
+use crate::mix::Kind;
 use crate::mix::Mix;
 use crate::plan::Plan;
 use crate::size::{Share, Sizes};
@@ -45,7 +50,24 @@ pub enum Suite {
     D,
     /// BandSlim M: mixgraph's sizes up to 1 KiB.
     M,
+    /// YCSB A: half reads, half updates; zipfian.
+    YcsbA,
+    /// YCSB B: 95 % reads, 5 % updates; zipfian.
+    YcsbB,
+    /// YCSB C: reads; zipfian.
+    YcsbC,
+    /// YCSB D: 95 % reads of what is new, 5 % inserts.
+    YcsbD,
+    /// YCSB E: 95 % scans of 1 to 100 entries, 5 % inserts; zipfian.
+    YcsbE,
+    /// YCSB F: half reads, half read-modify-writes; zipfian.
+    YcsbF,
 }
+
+/// YCSB's zipfian exponent.
+pub const YCSB_THETA: f64 = 0.99;
+/// Longest scan of YCSB E.
+pub const YCSB_SCAN_MAX: u32 = 100;
 
 /// What of a workload is to be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +84,7 @@ pub struct SuiteOptions {
 
 impl Suite {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 16] = [
         Self::FillSeq,
         Self::FillRandom,
         Self::Overwrite,
@@ -73,6 +95,12 @@ impl Suite {
         Self::C,
         Self::D,
         Self::M,
+        Self::YcsbA,
+        Self::YcsbB,
+        Self::YcsbC,
+        Self::YcsbD,
+        Self::YcsbE,
+        Self::YcsbF,
     ];
 
     /// The name it is asked for by.
@@ -88,6 +116,12 @@ impl Suite {
             Self::C => "c",
             Self::D => "d",
             Self::M => "m",
+            Self::YcsbA => "ycsb-a",
+            Self::YcsbB => "ycsb-b",
+            Self::YcsbC => "ycsb-c",
+            Self::YcsbD => "ycsb-d",
+            Self::YcsbE => "ycsb-e",
+            Self::YcsbF => "ycsb-f",
         }
     }
 
@@ -98,7 +132,7 @@ impl Suite {
 
     /// Whether every key must be there before it begins (see [`Plan::preload`]).
     pub const fn needs_preload(self) -> bool {
-        matches!(self, Self::Overwrite | Self::ReadRandom | Self::ReadWrite)
+        matches!(self, Self::Overwrite | Self::ReadRandom | Self::ReadWrite) || self.is_ycsb()
     }
 
     /// The sizes of its values; `value_bytes` where it has one size.
@@ -128,9 +162,16 @@ impl Suite {
             distribution: self.distribution(),
             mix: self.mix(),
             value_bytes: self.value_bytes(options.value_bytes),
+            read_before_put: self == Self::YcsbF,
+            list_entries: self.scan_entries(),
             ..Plan::default()
         };
         plan.operations().map(|_| plan)
+    }
+
+    /// Whether it is one of YCSB's.
+    pub const fn is_ycsb(self) -> bool {
+        matches!(self, Self::YcsbA | Self::YcsbB | Self::YcsbC | Self::YcsbD | Self::YcsbE | Self::YcsbF)
     }
 
     const fn is_bandslim(self) -> bool {
@@ -141,15 +182,29 @@ impl Suite {
         match self {
             Self::FillRandom => Distribution::Shuffled,
             Self::Overwrite | Self::ReadRandom | Self::ReadWrite => Distribution::Uniform,
+            Self::YcsbD => Distribution::Latest { theta: YCSB_THETA },
+            _ if self.is_ycsb() => Distribution::Scrambled { theta: YCSB_THETA },
             // Hashed key forms scatter ascending numbers.
             _ => Distribution::Sequential,
+        }
+    }
+
+    /// YCSB draws lengths evenly from 1 to its most.
+    fn scan_entries(self) -> Sizes {
+        match self {
+            Self::YcsbE => Sizes::Shares((1..=YCSB_SCAN_MAX).map(|size| Share { size, weight: 1 }).collect()),
+            _ => Plan::default().list_entries,
         }
     }
 
     const fn mix(self) -> Mix {
         match self {
             Self::ReadRandom => Mix::GETS,
-            Self::ReadWrite => Mix { get: 1, ..Mix::PUTS },
+            Self::ReadWrite | Self::YcsbA | Self::YcsbF => Mix { get: 1, ..Mix::PUTS },
+            Self::YcsbB => Mix { get: 95, put: 5, ..Mix::PUTS },
+            Self::YcsbC => Mix::GETS,
+            Self::YcsbD => Mix { get: 95, put: 0, insert: 5, ..Mix::PUTS },
+            Self::YcsbE => Mix { list: 95, put: 0, insert: 5, ..Mix::PUTS },
             _ => Mix::PUTS,
         }
     }
@@ -224,6 +279,54 @@ mod tests {
         let reads = Suite::ReadRandom.plan(&options(300)).unwrap();
         assert!(reads.operations().unwrap().all(|o| !o.kind.writes_value()));
         assert!(Suite::ReadRandom.needs_preload() && !Suite::A.needs_preload());
+    }
+
+    fn kinds(suite: Suite) -> BTreeMap<Kind, u64> {
+        let mut counts = BTreeMap::new();
+        for operation in suite.plan(&options(20_000)).unwrap().operations().unwrap() {
+            *counts.entry(operation.kind).or_default() += 1;
+        }
+        counts
+    }
+
+    /// The shares of YCSB's property files.
+    #[test]
+    fn ycsb_has_its_shares() {
+        let near = |suite, expected: &[(Kind, u64)]| {
+            let counts = kinds(suite);
+            assert_eq!(counts.len(), expected.len(), "{suite:?}: {counts:?}");
+            for (kind, percent) in expected {
+                assert!(counts[kind].abs_diff(percent * 200) < 400, "{suite:?}: {counts:?}");
+            }
+        };
+        near(Suite::YcsbA, &[(Kind::Get, 50), (Kind::Put, 50)]);
+        near(Suite::YcsbB, &[(Kind::Get, 95), (Kind::Put, 5)]);
+        near(Suite::YcsbC, &[(Kind::Get, 100)]);
+        near(Suite::YcsbD, &[(Kind::Get, 95), (Kind::Insert, 5)]);
+        near(Suite::YcsbE, &[(Kind::List, 95), (Kind::Insert, 5)]);
+        // A read-modify-write is a get and a put.
+        near(Suite::YcsbF, &[(Kind::Get, 67), (Kind::Put, 33)]);
+    }
+
+    #[test]
+    fn every_put_of_ycsb_f_follows_a_get_of_its_key() {
+        let plan = Suite::YcsbF.plan(&options(5000)).unwrap();
+        let all: Vec<_> = plan.operations().unwrap().collect();
+        let puts = all.windows(2).filter(|w| w[1].kind == Kind::Put);
+        assert!(puts.clone().count() > 1000);
+        assert!(puts.into_iter().all(|w| w[0].kind == Kind::Get && w[0].key == w[1].key));
+    }
+
+    #[test]
+    fn ycsb_d_reads_what_is_new_and_e_scans_up_to_a_hundred() {
+        let d = Suite::YcsbD.plan(&options(20_000)).unwrap();
+        let gets: Vec<_> = d.operations().unwrap().filter(|o| o.kind == Kind::Get).collect();
+        let newest = gets.iter().filter(|o| o.key + 200 >= 20_000).count();
+        assert!(newest * 2 > gets.len(), "{newest} of {}", gets.len());
+        let e = Suite::YcsbE.plan(&options(20_000)).unwrap();
+        let scans: BTreeSet<_> =
+            e.operations().unwrap().filter(|o| o.kind == Kind::List).map(|o| o.size).collect();
+        assert_eq!((scans.first(), scans.last(), scans.len()), (Some(&1), Some(&100), 100));
     }
 
     #[test]

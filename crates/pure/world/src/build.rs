@@ -32,6 +32,9 @@ pub const SEGMENTS_MIN: u32 = 24;
 /// Smallest superblock that still holds a 2-MiB value with its record twice.
 const SEGMENT_BYTES_MIN: u64 = 8 << 20;
 
+/// Bytes of a logical block, where flash pages hold so many.
+const BLOCK_BYTES: u32 = 4096;
+
 /// The flash of a profile, cut to `bytes`. Superblocks shrink (fewer pages a block, then fewer LUNs) until there
 /// are enough of them.
 ///
@@ -111,7 +114,8 @@ impl Build {
     /// [`BuildError::TooSmall`].
     pub fn block(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
         let shape = shape_of(profile, bytes)?;
-        let config = DeviceConfig::block(&shape.geometry, profile.power.capacitor.get(), seed, 4096);
+        let block_bytes = shape.geometry.page_bytes.min(BLOCK_BYTES);
+        let config = DeviceConfig::block(&shape.geometry, profile.power.capacitor.get(), seed, block_bytes);
         Ok(Self::of(profile, shape, config))
     }
 

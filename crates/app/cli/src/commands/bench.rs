@@ -18,7 +18,8 @@ use crate::size;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
 Workloads: fillseq, fillrandom, overwrite, readrandom, readwrite (16-byte keys), and those of BandSlim (4-byte keys): \
-a (one value size), b and c (8 B and 2 KiB as 9:1 and 1:9), d (nine sizes alike), m (mixgraph's sizes up to 1 KiB).
+a (one value size), b and c (8 B and 2 KiB as 9:1 and 1:9), d (nine sizes alike), m (mixgraph's sizes up to 1 KiB); ycsb-a to ycsb-f, \
+YCSB's core workloads (zipfian; d latest; d and e need --device; e's scans follow the device's order of keys).
 Transfer: prp, sgl, piggyback, hybrid, inline, mmio, adaptive (BandSlim's threshold of 128 B), auto-bytes, auto-time.
 
 Without --device the workload runs in virtual time: the same seed gives the same numbers on every machine. With it, on \
@@ -53,7 +54,7 @@ pub struct BenchArgs {
     /// Whether NAND pages are programmed (virtual time)
     #[arg(long, default_value = "on")]
     pub nand: Switch,
-    /// The timing profile (virtual time)
+    /// The timing profile, a name or a file (virtual time)
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub profile: String,
     /// Replace a number of the profile: profile.KEY=VALUE

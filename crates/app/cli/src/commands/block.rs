@@ -156,11 +156,24 @@ fn write(first: u64, file: &Path, pad: bool, cx: &mut Context<'_, '_>) -> Result
             Some(source) => source,
             None => cx.streams.input,
         };
+        check_file(store, first, file, pad)?;
         let blocks = fill(store, first, file, pad, input)?;
         store.flush()?;
         Ok((blocks, blocks * u64::from(store.block_bytes())))
     })?;
     cx.document_if_json("saker.block.write.v1", &json!({ "first": first, "blocks": blocks, "bytes": bytes }))
+}
+
+/// What a file's length says already, before anything is written. A stream's is not known.
+fn check_file(store: &dyn BlockStore, first: u64, file: &Path, pad: bool) -> Result<(), CliError> {
+    let Some(bytes) = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len()) else {
+        return Ok(());
+    };
+    let block = u64::from(store.block_bytes());
+    if !pad && !bytes.is_multiple_of(block) {
+        return Err(no_whole_blocks(file, bytes, block as usize, 0));
+    }
+    check_range(store, first, bytes.div_ceil(block))
 }
 
 /// Writes all of `input`, a piece at a time. Blocks written.
@@ -196,9 +209,12 @@ fn fill(
 fn no_whole_blocks(name: &Path, bytes: u64, block: usize, written: u64) -> CliError {
     CliError::usage(
         format!("`{}` has {bytes} bytes, no whole blocks", name.display()),
-        format!(
-            "add --pad, or pad it to a multiple of {block} bytes ({written} blocks before the end are written)"
-        ),
+        match written {
+            0 => format!("add --pad, or pad it to a multiple of {block} bytes"),
+            n => format!(
+                "add --pad, or pad it to a multiple of {block} bytes ({n} blocks before the end are written)"
+            ),
+        },
     )
 }
 

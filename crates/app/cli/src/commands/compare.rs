@@ -41,7 +41,7 @@ pub struct CompareArgs {
     /// Which clock latencies are on
     #[arg(long, default_value = "virtual")]
     pub timing: TimingChoice,
-    /// The timing profile (see `saker profile list`)
+    /// The timing profile: a name of `saker profile list`, or a file (with a / or .toml in its name)
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub profile: String,
     /// Application threads, such as 4 or 1,4,16

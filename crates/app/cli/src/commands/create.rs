@@ -38,7 +38,7 @@ pub struct CreateArgs {
     /// A namespace: kv:SIZE or block:SIZE,BLOCK_BYTES; may be given several times
     #[arg(long = "namespace", value_name = "KIND:SIZE", value_parser = namespaces::parse)]
     pub namespaces: Vec<NamespaceChoice>,
-    /// The timing profile (see `saker profile list`)
+    /// The timing profile: a name of `saker profile list`, or a file (with a / or .toml in its name)
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub profile: String,
     /// What keeps the pairs: hash_store (an index of all keys in memory), hash_original or hash_plus (a hash table on flash),

@@ -19,7 +19,16 @@ use crate::report::{Calibrated, CalibratedSize};
 /// Runs a workload on the device of a URL, or in virtual time.
 pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
     let suite = bench::suite(args)?;
-    let value_bytes = u32::try_from(args.value_size).unwrap_or(u32::MAX).min(VALUE_BYTES_MAX as u32);
+    let value_bytes =
+        u32::try_from(args.value_size).ok().filter(|n| *n <= VALUE_BYTES_MAX as u32).ok_or_else(|| {
+            CliError::usage(
+                format!(
+                    "values of {} bytes are too long, the most is {VALUE_BYTES_MAX} (2MiB)",
+                    args.value_size
+                ),
+                "give a smaller --value-size",
+            )
+        })?;
     let options =
         SuiteOptions { operations: args.operations, value_bytes, key_bytes: args.key_size, seed: args.seed };
     let result = match device {

@@ -209,14 +209,22 @@ fn namespace(n: &saker_realtime::NamespaceSnapshot) -> Value {
             "blocks_written": n.blocks_written, "gc_flash_blocks_copied": n.gc_blocks_copied,
         });
     }
+    let counters: serde_json::Map<_, _> =
+        n.counters.iter().map(|(name, n)| ((*name).into(), (*n).into())).collect();
     json!({
-            "nsid": n.nsid, "kind": n.kind, "pairs": n.store.pairs, "pair_bytes": n.store.pair_bytes,
+            "nsid": n.nsid, "kind": n.kind, "engine": n.engine, "engine_counters": counters, "pairs": n.store.pairs, "pair_bytes": n.store.pair_bytes,
             "live_bytes": n.live_bytes, "capacity_bytes": n.capacity_bytes,
             "modelled_dram_bytes": {
                 "index": n.memory.index_bytes, "directory": n.memory.directory_bytes,
                 "segments": n.memory.segment_bytes, "total": n.memory.total(),
             },
             "gc_flash_records_copied": n.store.gc_records_copied, "gc_flash_bytes_copied": n.store.gc_bytes_copied,
+            "log_pages_programmed": n.log.pages_programmed.iter().sum::<u64>(),
+            "log_pages_programmed_by_stream": {
+                "user": n.log.pages_programmed[0], "gc": n.log.pages_programmed[1], "checkpoint": n.log.pages_programmed[2],
+                "map": n.log.pages_programmed[3], "invalid": n.log.pages_programmed[4],
+            },
+            "user_bytes_written": n.store.user_bytes_written,
             "gc_flash_segments": n.store.gc_segments, "checkpoints": n.store.checkpoints,
             "checkpoint_bytes": n.store.checkpoint_bytes,
     })

@@ -96,3 +96,18 @@ fn an_image_of_blocks_alone_can_be_used_and_described() {
     let refused = desk.disk(&["put", "k", "v"]).refused(1);
     assert_eq!(refused, "the device has no key-value namespace; it has 1 (block)");
 }
+
+/// What cannot be written whole is refused before anything is written.
+#[test]
+fn a_file_that_does_not_fit_changes_nothing() {
+    let desk = Desk::new();
+    let namespaces = ["--namespace", "kv:6MiB", "--namespace", "block:2MiB,512", "--namespace", "kv"];
+    desk.saker(&[&["create", "disk.img"], &TINY[..2], &TINY[2..], &namespaces[..]].concat()).good();
+    desk.write("odd", &vec![7; (1 << 20) + 100]);
+    desk.write("long", &vec![7; 1 << 20]);
+    let refused = desk.disk(&["block", "write", "0", "odd"]).refused(2);
+    assert!(refused.contains("--pad") && !refused.contains("are written"), "{refused}");
+    assert!(desk.disk(&["block", "write", "3000", "long"]).refused(2).contains("it has 4096 blocks"));
+    let all = desk.disk(&["block", "read", "0", "4096"]).out;
+    assert!(all.len() == 2 << 20 && all.iter().all(|byte| *byte == 0), "nothing was written");
+}

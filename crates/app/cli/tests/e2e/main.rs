@@ -6,6 +6,7 @@ mod errors;
 mod images;
 mod json;
 mod processes;
+mod profiles;
 mod readme;
 mod records;
 mod support;

@@ -5,7 +5,7 @@ use crate::error::LabError;
 use crate::report::Point;
 use hdrhistogram::Histogram;
 use saker_realtime::Kv;
-use saker_workload::{Plan, Suite, SuiteOptions};
+use saker_workload::{Kind, Plan, Suite, SuiteOptions};
 use serde_json::json;
 use std::time::Instant;
 
@@ -53,14 +53,21 @@ fn execute(kv: &mut Kv, plan: &Plan, queued: bool) -> Result<Histogram<u64>, Lab
     let mut value = Vec::new();
     for operation in plan.operations()? {
         keys.fill(operation.key, &mut key);
-        value.resize(operation.size as usize, 0);
-        values.fill(operation.key, operation.version, &mut value);
+        if operation.kind.writes_value() {
+            value.resize(operation.size as usize, 0);
+            values.fill(operation.key, operation.version, &mut value);
+        }
         let begun = Instant::now();
         let writes = operation.kind.writes_value();
         if writes && queued {
             kv.put_queued(&key, &value)?;
         } else if writes {
             kv.put(&key, &value)?;
+        } else if operation.kind == Kind::List {
+            // A scan of a device ordered by hash: so many keys from that one on, in the device's order.
+            for listed in kv.list(Some(&key)).take(operation.size as usize) {
+                listed?;
+            }
         } else {
             present(kv.get(&key)?)?;
         }

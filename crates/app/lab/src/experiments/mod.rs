@@ -3,6 +3,7 @@
 mod bandslim;
 mod byteexpress;
 mod compound;
+mod plus;
 mod saker_motiv;
 mod saker_write;
 mod transfer_all;
@@ -32,7 +33,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 24] = [
+pub static ALL: [Entry; 33] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("saker-write-batch", saker_write::run_batch),
     entry!("saker-write-io", saker_write::run_io),
@@ -57,6 +58,15 @@ pub static ALL: [Entry; 24] = [
     entry!("compound-fig3-kvceph", compound::kvceph::run),
     entry!("compound-ablation", compound::gathering::run),
     entry!("compound-bulk", compound::bulk::run),
+    entry!("plus-memory", plus::arithmetic::memory),
+    entry!("plus-gc-overhead", plus::arithmetic::gc_overhead),
+    entry!("plus-capacity", plus::arithmetic::capacity),
+    entry!("plus-lookup", plus::arithmetic::lookup),
+    entry!("plus-mapping-footprint", plus::arithmetic::mapping_footprint),
+    entry!("plus-fig3-left", plus::counts::kv_data),
+    entry!("plus-fig3-mid", plus::counts::table_data),
+    entry!("plus-invmap-io", plus::counts::invalid_mappings),
+    entry!("plus-collision", plus::counts::collisions),
 ];
 
 #[cfg(test)]

@@ -72,6 +72,18 @@ const OWED: &[&str] = &[
     "AC-bandslim-arithmetic-12",
     "AC-bandslim-arithmetic-13",
     "AC-bandslim-arithmetic-14",
+    "AC-plus-memory-1",
+    "AC-plus-memory-2",
+    "AC-plus-gc-overhead-1",
+    "AC-plus-capacity-1",
+    "AC-plus-capacity-2",
+    "AC-plus-lookup-1",
+    "AC-plus-mapping-footprint-1",
+    "AC-plus-fig3l-1",
+    "AC-plus-fig3m-1",
+    "AC-plus-invmap-1",
+    "AC-plus-invmap-2",
+    "AC-plus-collision-1",
 ];
 
 #[test]

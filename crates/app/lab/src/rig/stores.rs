@@ -69,6 +69,9 @@ const RECORD_BYTES: u64 = 128;
 /// # Errors
 /// [`LabError`], also when an operation was refused.
 pub fn stores(profile: &Profile, seed: u64, operations: u64, cell: &Cell) -> Result<Stored, LabError> {
+    if matches!(cell.suite, Suite::YcsbD | Suite::YcsbE) {
+        return Err(LabError::OnDeviceOnly(cell.suite.name()));
+    }
     let options = SuiteOptions { operations, value_bytes: cell.value_bytes, key_bytes: cell.key_bytes, seed };
     let plan = cell.suite.plan(&options)?;
     let mut build = Build::kv(profile, flash_bytes(&plan)?, seed)?;

@@ -70,6 +70,7 @@ fn main() {
     let mut rows = Vec::new();
     let server = ours::Target::start(plan.polls);
     println!("idle: {:.2} % of a core with a connected host", server.idle_percent(plan.duration));
+    server.warm_up();
     let redis = others::Redis::start();
     let memcached = others::Memcached::start();
     for _ in 0..plan.rounds {

@@ -45,10 +45,20 @@ fn busy() -> Duration {
 
 impl Target {
     pub fn start(polls: bool) -> Self {
-        let mut config = ServerConfig::new("mem:?size=8GiB");
+        let mut config = ServerConfig::new("mem:?size=1GiB");
         config.listen = vec!["127.0.0.1:0".parse().expect("an address")];
         config.busy_poll = polls;
         Self { server: Server::start(config).expect("the server starts") }
+    }
+
+    /// Writes the whole flash once, so that its memory has been touched before anything is measured.
+    pub fn warm_up(&self) {
+        let mut kv = Kv::open(&self.url(8)).expect("connected");
+        let value = vec![9; LARGE_BYTES];
+        for n in 0..2048_u64 {
+            kv.put_queued(&(n % LARGE_KEYS).to_le_bytes(), &value).expect("queued");
+        }
+        kv.drain().expect("stored");
     }
 
     pub fn stop(self) {

@@ -73,7 +73,7 @@ fn faults() -> Vec<(Vec<u8>, u16)> {
         (capsule(|pdu| pdu.ch.pdu_type = 0x99), 1),
         (data(0, 64, 88), 1),
         (data(0xFFFF, 64, 88), 1),
-        (data(0, 4, (256 << 10) + 28), 5),
+        (data(0, 4, (2 << 20) + 28), 5),
     ]
 }
 

@@ -95,6 +95,12 @@ impl Engine for HashFtl {
         self.capacity_bytes(m)
     }
 
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let mut all = self.ftl_stats().named();
+        all.extend(self.ftl_memory().named());
+        all
+    }
+
     fn digest(&self) -> u64 {
         self.digest()
     }

@@ -55,6 +55,34 @@ pub struct FtlStats {
 }
 
 impl FtlStats {
+    /// What has happened since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let pairs = |a: [u64; 2], b: [u64; 2]| [a[0] - b[0], a[1] - b[1]];
+        Self {
+            kv_bytes_written: self.kv_bytes_written - before.kv_bytes_written,
+            kv_pages_read: self.kv_pages_read - before.kv_pages_read,
+            lookups: self.lookups - before.lookups,
+            probes: self.probes - before.probes,
+            collisions: self.collisions - before.collisions,
+            section_searches: self.section_searches - before.section_searches,
+            comparisons: self.comparisons - before.comparisons,
+            sections_wanted: pairs(self.sections_wanted, before.sections_wanted),
+            sections_found: pairs(self.sections_found, before.sections_found),
+            table_bytes_read: pairs(self.table_bytes_read, before.table_bytes_read),
+            table_bytes_written: pairs(self.table_bytes_written, before.table_bytes_written),
+            table_pages_read: pairs(self.table_pages_read, before.table_pages_read),
+            table_pages_written: pairs(self.table_pages_written, before.table_pages_written),
+            invalid_bytes_written: self.invalid_bytes_written - before.invalid_bytes_written,
+            invalid_bytes_read: self.invalid_bytes_read - before.invalid_bytes_read,
+            invalid_pages_moved: self.invalid_pages_moved - before.invalid_pages_moved,
+            gc_pages_read: self.gc_pages_read - before.gc_pages_read,
+            gc_pages_skipped: self.gc_pages_skipped - before.gc_pages_skipped,
+            evictions_foreground: self.evictions_foreground - before.evictions_foreground,
+            evictions_background: self.evictions_background - before.evictions_background,
+        }
+    }
+
     /// The counters with their names, in order.
     pub fn named(&self) -> Vec<(&'static str, u64)> {
         vec![

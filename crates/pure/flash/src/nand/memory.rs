@@ -5,6 +5,9 @@ use super::{Cell, Media, Shape};
 use saker_medium::{Geometry, MediaError, PageAddr, PowerHistory, SegmentId, advice};
 use std::sync::Arc;
 
+/// Memory of erased segments that is kept for the next ones: giving it back and taking it again would zero it twice.
+const KEPT_BYTES_MAX: usize = 32 << 20;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
@@ -52,7 +55,7 @@ pub struct MemMedia {
     shape: Shape,
     /// Memory of segments that was brought in ahead of use. A copy has none.
     ready: Vec<Vec<u8>>,
-    /// Whether the memory of erased segments is kept for the next ones.
+    /// Whether all memory of erased segments is kept for the next ones.
     keeps: bool,
     segments: Vec<Arc<Segment>>,
     history: PowerHistory,
@@ -136,7 +139,7 @@ impl Media for MemMedia {
         self.programmed -= s.states.iter().filter(|s| **s == State::Programmed).count() as u64;
         let erased = Arc::new(Segment { epoch: s.epoch + 1, ..Segment::default() });
         let old = std::mem::replace(s, erased);
-        if self.keeps
+        if (self.keeps || self.ready.len() < KEPT_BYTES_MAX / self.shape.geometry.segment_bytes() as usize)
             && let Some(old) = Arc::into_inner(old)
         {
             let mut memory = old.data;

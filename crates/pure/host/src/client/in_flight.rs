@@ -43,14 +43,18 @@ impl InFlight {
         self.writes[usize::from(slot)] = Some(Write { ticket, bucket, older, key: *key });
     }
 
-    /// Takes a write out, if the ticket is of one.
-    #[inline]
-    pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Key> {
+    /// The key of a write in flight.
+    pub(super) fn key(&self, ticket: Ticket) -> Option<Key> {
         let write = self.writes[usize::from(ticket.slot())].as_ref()?;
-        if write.ticket != ticket {
-            return None;
-        }
-        let (key, bucket, older) = (write.key, write.bucket, write.older);
+        (write.ticket == ticket).then_some(write.key)
+    }
+
+    /// Takes a write out. False if the ticket is of none.
+    #[inline]
+    pub(super) fn remove(&mut self, ticket: Ticket) -> bool {
+        let write = self.writes[usize::from(ticket.slot())].as_ref();
+        let Some(write) = write.filter(|write| write.ticket == ticket) else { return false };
+        let (bucket, older) = (write.bucket, write.older);
         let newest = &mut self.newest[usize::from(bucket)];
         if *newest == ticket.slot() {
             *newest = older;
@@ -58,7 +62,7 @@ impl InFlight {
             self.unlink(bucket, ticket.slot(), older);
         }
         self.writes[usize::from(ticket.slot())] = None;
-        Some(key)
+        true
     }
 
     /// Whether a write of `key` is in flight.
@@ -133,9 +137,10 @@ mod tests {
                     table.insert(ticket, &keys[usize::from(which)]);
                     model.insert(slot, (ticket, keys[usize::from(which)]));
                 } else if let Some((ticket, stored)) = model.remove(&slot) {
-                    prop_assert_eq!(table.remove(Ticket::of(slot, u32::MAX)), None, "an older command's");
-                    prop_assert_eq!(table.remove(ticket), Some(stored));
-                    prop_assert_eq!(table.remove(ticket), None);
+                    prop_assert!(!table.remove(Ticket::of(slot, u32::MAX)), "another command's");
+                    prop_assert_eq!(table.key(ticket), Some(stored));
+                    prop_assert!(table.remove(ticket));
+                    prop_assert!(!table.remove(ticket) && table.key(ticket).is_none());
                 }
                 for key in &keys {
                     prop_assert_eq!(table.hold(key), model.values().any(|(_, held)| held == key));

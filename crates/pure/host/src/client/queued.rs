@@ -39,18 +39,19 @@ impl Queued {
     }
 
     /// Books a completion, unless it is of a call that has given up waiting.
-    #[inline]
+    #[inline(always)]
     pub(super) fn completed(&mut self, done: &Done<'_>) {
-        let Some(key) = self.writes.remove(done.ticket) else { return };
-        self.in_flight -= 1;
         if !done.status.is_success() {
-            self.failed(key, done.status.into());
+            self.failed(done);
         }
+        self.in_flight -= usize::from(self.writes.remove(done.ticket));
     }
 
     #[cold]
-    fn failed(&mut self, key: Key, error: HostError) {
-        self.first_error.get_or_insert((key, error));
+    fn failed(&mut self, done: &Done<'_>) {
+        if let Some(key) = self.writes.key(done.ticket) {
+            self.first_error.get_or_insert((key, done.status.into()));
+        }
     }
 }
 

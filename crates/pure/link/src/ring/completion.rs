@@ -88,6 +88,8 @@ impl DeviceCq {
         if after.is_multiple_of(LINE_ENTRIES) {
             self.publish();
             self.phase ^= after == 0;
+            // The host has read this line in the pass before.
+            self.ring.prefetch_to_write(after);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::completion::PAYLOAD_BYTES;
 use super::doorbell::Doorbell;
 use super::memory::RingMemory;
-use super::{DoorbellKind, Doorbells, RingError, SqFull, distance, next};
+use super::{AHEAD, DoorbellKind, Doorbells, RingError, SqFull, behind, distance, next};
 use crate::dma::{DmaRegion, DmaSpace};
 use crate::entry::{CQE_WORDS, Cqe, SQE_WORDS, Sqe, cqe_from_words, phase, sq_head, sqe_words, with_cid};
 use saker_nvme::padded_words;
@@ -19,6 +19,8 @@ pub struct HostQueuePair {
     cq: RingMemory<CQE_WORDS>,
     sq_tail: u32,
     sq_head: u32,
+    /// Entries behind the tail that are known to be free.
+    sq_room: u32,
     cq_head: u32,
     phase: bool,
     in_flight: u32,
@@ -49,6 +51,7 @@ impl HostQueuePair {
             cq: RingMemory::new(space, cq_pages.iova(), cq_entries)?,
             sq_tail: 0,
             sq_head: 0,
+            sq_room: 0,
             cq_head: 0,
             phase: true,
             in_flight: 0,
@@ -108,13 +111,31 @@ impl HostQueuePair {
 
     #[inline]
     fn push(&mut self, words: [u64; SQE_WORDS]) -> Result<(), SqFull> {
-        let after = next(self.sq_tail, self.sq.entries());
-        if after == self.sq_head {
+        if self.sq_room == 0 && self.look_for_room() == 0 {
             return Err(SqFull);
         }
+        if self.sq_room > AHEAD {
+            self.prefetch(AHEAD);
+        }
         self.sq.store(self.sq_tail, words);
-        self.sq_tail = after;
+        self.sq_tail = next(self.sq_tail, self.sq.entries());
+        self.sq_room -= 1;
         Ok(())
+    }
+
+    /// The controller's core has read what is free now: its lines are taken back together.
+    #[inline(never)]
+    fn look_for_room(&mut self) -> u32 {
+        self.sq_room = self.free_entries();
+        for n in 0..self.sq_room.min(AHEAD) {
+            self.prefetch(n);
+        }
+        self.sq_room
+    }
+
+    #[inline]
+    fn prefetch(&self, n: u32) {
+        self.sq.prefetch_to_write(behind(self.sq_tail, n, self.sq.entries()));
     }
 
     /// Announces everything submitted to the controller.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{ENTRIES, RingError};
 use crate::dma::{DmaSpace, copy};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_to_write};
 use crate::sync::{AtomicU64, Ordering};
 
 /// A view of `entries` entries of `N` words. Any number of views may overlap: everything in it is atomic.
@@ -92,6 +92,12 @@ impl<const N: usize> RingMemory<N> {
     #[inline]
     pub(crate) fn prefetch(&self, index: u32) {
         prefetch(self.entry(index));
+    }
+
+    /// As [`prefetch`](Self::prefetch), to write to it.
+    #[inline]
+    pub(crate) fn prefetch_to_write(&self, index: u32) {
+        prefetch_to_write(self.entry(index));
     }
 
     /// Copies the bytes from byte `skip` of an entry on to `into`, which ends within the entry.

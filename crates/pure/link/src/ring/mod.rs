@@ -18,6 +18,16 @@ pub use submission::DeviceSq;
 /// Fewest and most entries of a queue (NVMe Base 2.0, section 3.3.3).
 pub(crate) const ENTRIES: std::ops::RangeInclusive<u32> = 2..=65536;
 
+/// Entries whose cache lines are asked for ahead of the one that is next.
+const AHEAD: u32 = 8;
+
+/// The index `steps` (at most `entries`) behind `index` in a ring of `entries`.
+#[inline]
+pub(crate) fn behind(index: u32, steps: u32, entries: u32) -> u32 {
+    let at = index + steps;
+    if at >= entries { at - entries } else { at }
+}
+
 /// The index after `index` in a ring of `entries`.
 #[inline]
 pub(crate) fn next(index: u32, entries: u32) -> u32 {
@@ -39,5 +49,6 @@ mod tests {
     fn distances_wrap() {
         assert_eq!((distance(3, 3, 5), distance(3, 1, 5), distance(1, 3, 5)), (0, 3, 2));
         assert_eq!((next(3, 5), next(4, 5)), (4, 0));
+        assert_eq!((behind(3, 1, 5), behind(3, 2, 5), behind(3, 5, 5)), (4, 0, 3));
     }
 }

@@ -4,12 +4,9 @@ use std::sync::Arc;
 
 use super::doorbell::{Doorbell, Watched};
 use super::memory::RingMemory;
-use super::{DoorbellError, DoorbellKind, Doorbells, RingError, distance, next};
+use super::{AHEAD, DoorbellError, DoorbellKind, Doorbells, RingError, behind, distance, next};
 use crate::dma::DmaSpace;
 use crate::entry::{SQE_WORDS, Sqe, sqe_from_words};
-
-/// Entries whose cache lines are asked for ahead of the one that is taken.
-const AHEAD: u32 = 8;
 
 /// Takes entries from a submission queue.
 ///
@@ -99,14 +96,19 @@ impl DeviceSq {
     /// The index of the entry `n` (less than the ring's entries) behind the head.
     #[inline]
     fn index(&self, n: u32) -> u32 {
-        let (at, entries) = (self.head + n, self.ring.entries());
-        if at >= entries { at - entries } else { at }
+        behind(self.head, n, self.ring.entries())
     }
 
     #[inline]
     fn step(&mut self) {
         self.head = next(self.head, self.ring.entries());
         self.known -= 1;
+    }
+
+    /// Entries announced and not consumed, as far as is known without a look at the doorbell.
+    #[inline]
+    pub fn known(&self) -> u32 {
+        self.known
     }
 
     /// Whether at least `slots` entries are announced and not consumed. Reads the doorbell only if fewer are known of.

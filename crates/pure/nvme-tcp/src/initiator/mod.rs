@@ -129,6 +129,22 @@ impl Initiator {
         }
     }
 
+    /// Where the next bytes from the socket belong, if they are data: a buffer to append to, and how many at most. Instead of
+    /// [`feed`](Self::feed), they may be appended there, and told to [`placed`](Self::placed).
+    pub fn direct(&mut self) -> Option<(&mut Vec<u8>, usize)> {
+        let left = self.framer.data_left();
+        let buffer = self.link.receiving().filter(|_| left > 0)?;
+        Some((buffer, left))
+    }
+
+    /// So many bytes have been appended to the buffer of [`direct`](Self::direct).
+    pub fn placed(&mut self, bytes: usize) {
+        if let Err(error) = self.framer.data_placed(bytes, &mut self.link) {
+            send::term(&mut self.link.output, false, error, self.framer.offending());
+            self.link.phase = Phase::Ended(error.into());
+        }
+    }
+
     /// Whether commands can be submitted.
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -229,6 +245,14 @@ impl Link {
             return Err(FatalError::OutOfRange);
         }
         *sent += bytes;
+        if bytes == data.len() && bytes <= self.h2c_data_max {
+            // All of it in one PDU: the buffer itself is sent.
+            let mut header = DataPdu::h2c(cid, ttag, 0, bytes as u32);
+            header.ch.flags = flag::LAST;
+            let payload = Payload::Owned(std::mem::take(data));
+            send::pdu(&mut self.output, &header, payload, self.digests, self.align);
+            return Ok(());
+        }
         let asked = data.get(from..from + bytes).unwrap_or_default();
         let mut at = from;
         for chunk in asked.chunks(self.h2c_data_max) {

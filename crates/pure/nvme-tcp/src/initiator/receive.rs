@@ -73,6 +73,13 @@ impl Receiver for Link {
 }
 
 impl Link {
+    /// The buffer of the command whose data is being received.
+    pub(super) fn receiving(&mut self) -> Option<&mut Vec<u8>> {
+        let Current::Data { cid, .. } = self.current else { return None };
+        let flight = self.flights.get_mut(usize::from(cid))?.as_mut()?;
+        Some(&mut flight.received)
+    }
+
     fn response(&mut self, header: &[u8]) -> Result<(), FatalError> {
         let capsule = CapsuleResp::read_from_bytes(header).map_err(|_| FatalError::Sequence)?;
         let slot = self.flights.get_mut(usize::from(capsule.cqe.cid.get()));

@@ -35,12 +35,7 @@ pub struct TargetLimits {
 impl Default for TargetLimits {
     /// 8 KiB in capsules, which Linux relies on for admin commands; values to 2 MiB; 16 MiB in all.
     fn default() -> Self {
-        Self {
-            capsule_data_max: 8 << 10,
-            h2c_data_max: 256 << 10,
-            transfer_max: 2 << 20,
-            memory_max: 16 << 20,
-        }
+        Self { capsule_data_max: 8 << 10, h2c_data_max: 2 << 20, transfer_max: 2 << 20, memory_max: 16 << 20 }
     }
 }
 
@@ -131,6 +126,21 @@ impl Target {
             return;
         }
         if let Err(error) = self.framer.feed(input, &mut self.link) {
+            self.link.end(error, self.framer.offending());
+        }
+    }
+
+    /// Where the next bytes from the socket belong, if they are data of a transfer: a buffer to append to, and how many at
+    /// most. Instead of [`feed`](Self::feed), they may be appended there, and told to [`placed`](Self::placed).
+    pub fn direct(&mut self) -> Option<(&mut Vec<u8>, usize)> {
+        let left = self.framer.data_left();
+        let buffer = self.link.receiving().filter(|_| left > 0)?;
+        Some((buffer, left))
+    }
+
+    /// So many bytes have been appended to the buffer of [`direct`](Self::direct).
+    pub fn placed(&mut self, bytes: usize) {
+        if let Err(error) = self.framer.data_placed(bytes, &mut self.link) {
             self.link.end(error, self.framer.offending());
         }
     }

@@ -87,6 +87,12 @@ impl Receiver for Link {
 }
 
 impl Link {
+    /// The buffer of the transfer whose PDU is being received.
+    pub(super) fn receiving(&mut self) -> Option<&mut Vec<u8>> {
+        let Current::Data { token, .. } = self.current else { return None };
+        self.flights.get_mut(token).map(|flight| &mut flight.data)
+    }
+
     fn capsule(&mut self, header: &[u8], data_bytes: usize) -> Result<(), FatalError> {
         let capsule = CapsuleCmd::read_from_bytes(header).map_err(|_| FatalError::Sequence)?;
         if self.flights.len() >= usize::from(self.entries) {

@@ -75,8 +75,10 @@ fn all_digests() -> impl Iterator<Item = Digests> {
 fn values_of_1_byte_to_2_mib_whatever_the_digests() {
     let sizes = [1, 1, 3, 3, 4, 4, 8192, 8192, 8193, 8193, 262_144, 262_145, 2 << 20, 2 << 20, 0, 0];
     for digests in all_digests() {
-        for inline_max in [0, 8192] {
-            run(digests, TargetLimits::default(), &sizes, inline_max, &mut || 65_536);
+        // One PDU for all data and several; through the framer, and past it (odd splits).
+        for (inline_max, h2c_data_max, split) in [(0, 256 << 10, 65_536), (8192, 2 << 20, 65_537)] {
+            let limits = TargetLimits { h2c_data_max, ..TargetLimits::default() };
+            run(digests, limits, &sizes, inline_max, &mut || split);
         }
     }
 }

@@ -64,7 +64,7 @@ fn bad_common_headers() {
         (header(4, flag::HEADER_DIGEST, 72, 0, 72), (1, 1)),
         (header(4, flag::DATA_DIGEST, 72, 0, 72), (1, 1)),
         (header(4, flag::DATA_DIGEST, 72, 72, 80), (1, 1)),
-        (header(6, 0, 24, 24, 24 + (256 << 10) + 1), (5, 0)),
+        (header(6, 0, 24, 24, 24 + TargetLimits::default().h2c_data_max + 1), (5, 0)),
         (header(6, 0, 24, 25, 32), (1, 3)),
     ];
     for (bytes, expected) in cases {

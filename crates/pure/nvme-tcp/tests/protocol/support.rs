@@ -29,7 +29,7 @@ pub fn exchange(
         let bytes = drain(host.output(), steps());
         host.sent(bytes.len());
         moved |= !bytes.is_empty();
-        target.feed(&bytes);
+        to_target(target, &bytes, steps());
         while let Some(command) = target.next_command() {
             let (status, result, data) = device(&command);
             target.complete(command.token, status, result, data);
@@ -38,10 +38,48 @@ pub fn exchange(
         let bytes = drain(target.output(), steps());
         target.sent(bytes.len());
         moved |= !bytes.is_empty();
-        host.feed(&bytes);
+        to_host(host, &bytes, steps());
         if !moved {
             return;
         }
+    }
+}
+
+/// Feeds `bytes`; data of transfers is placed, `step` bytes at a time, if `step` is odd.
+fn to_target(target: &mut Target, mut bytes: &[u8], step: usize) {
+    while !bytes.is_empty() {
+        let (now, later) = bytes.split_at(step.clamp(1, bytes.len()));
+        bytes = match target.direct() {
+            Some((into, left)) if step % 2 == 1 => {
+                let (own, rest) = now.split_at(left.min(now.len()));
+                into.extend_from_slice(own);
+                target.placed(own.len());
+                bytes.split_at(bytes.len() - later.len() - rest.len()).1
+            }
+            _ => {
+                target.feed(now);
+                later
+            }
+        };
+    }
+}
+
+/// The same at the host's end.
+fn to_host(host: &mut Initiator, mut bytes: &[u8], step: usize) {
+    while !bytes.is_empty() {
+        let (now, later) = bytes.split_at(step.clamp(1, bytes.len()));
+        bytes = match host.direct() {
+            Some((into, left)) if step % 2 == 1 => {
+                let (own, rest) = now.split_at(left.min(now.len()));
+                into.extend_from_slice(own);
+                host.placed(own.len());
+                bytes.split_at(bytes.len() - later.len() - rest.len()).1
+            }
+            _ => {
+                host.feed(now);
+                later
+            }
+        };
     }
 }
 

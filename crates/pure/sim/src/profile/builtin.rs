@@ -9,7 +9,7 @@ macro_rules! shipped {
 }
 
 /// Name and text. The order is the order of every list, so it never changes; new ones go to the end.
-static SHIPPED: [(&str, &str); 9] = shipped![
+static SHIPPED: [(&str, &str); 10] = shipped![
     "default",
     "saker-low",
     "saker-mid",
@@ -19,6 +19,7 @@ static SHIPPED: [(&str, &str); 9] = shipped![
     "tiny",
     "samsung-kvssd",
     "fixed",
+    "kvvirt",
 ];
 
 pub(super) fn names() -> impl ExactSizeIterator<Item = &'static str> {

@@ -23,6 +23,14 @@ pub enum ProfileError {
         /// The names there are.
         known: String,
     },
+    /// A file of a profile that cannot be used.
+    #[error("profile {path}: {reason}")]
+    File {
+        /// Its path.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// An override names no number of this profile.
     #[error("`{path}` is not a number of this profile: see `saker profile show`")]
     UnknownSetting {

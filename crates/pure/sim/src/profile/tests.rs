@@ -45,6 +45,7 @@ fn shipped_profiles_parse_under_their_own_names_in_a_stable_order() {
         "tiny",
         "samsung-kvssd",
         "fixed",
+        "kvvirt",
     ];
     assert_eq!(names, order);
 }

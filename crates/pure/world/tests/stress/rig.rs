@@ -44,7 +44,7 @@ pub fn small_with(engine: EngineKind, capacitor: bool, seed: u64) -> Build {
     }
     let mut build = of_segments(capacitor, seed, 18, 16).with_engine(engine);
     let tuning = &mut build.config.hash_ftl;
-    tuning.cache_bytes = Some(if engine == EngineKind::HashPlus { 640 } else { 2048 });
+    tuning.cache_bytes = Some(if engine == EngineKind::HashPlus { 2048 } else { 4096 });
     tuning.grain_bytes = Some(if engine == EngineKind::HashPlus { 64 } else { 256 });
     build.shape.geometry.oob_bytes = 64 + 1024 / tuning.grain_bytes.unwrap_or(64) * 8;
     build

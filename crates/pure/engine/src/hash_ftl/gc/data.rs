@@ -11,6 +11,7 @@ use crate::kv::KvError;
 use saker_log::append::Reserve;
 use saker_log::recover::scan_page;
 use saker_log::{Bytes, Spot, page_of};
+use saker_medium::header::HEADER_BYTES;
 use saker_medium::{Medium, Page, PageAddr, Reads, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 
@@ -70,10 +71,10 @@ impl HashFtl {
         let mut listed = Vec::new();
         for page in &pages {
             let sound = ready!(scan_page(&self.log, m, *page)).is_ok_and(|p| p.is_some());
-            let Page::Resident { data, .. } = page_of(&self.log, m, *page) else {
+            let Page::Resident { data, oob } = page_of(&self.log, m, *page) else {
                 return Step::Done(Err(KvError::Corrupt));
             };
-            match read_page(data) {
+            match read_page(data, &oob[HEADER_BYTES..]) {
                 Some((of, _, mappings)) if sound && of == segment => listed.extend(mappings.map(|(_, g)| g)),
                 _ => return Step::Done(Err(KvError::Corrupt)),
             }

@@ -2,11 +2,12 @@
 //! their own is collected, which the paper leaves out.
 
 use super::super::HashFtl;
-use super::super::validity::invalid::read_page;
+use super::super::validity::invalid::{OOB_BYTES, read_page};
 use super::{Progress, stalled};
 use crate::kv::KvError;
 use saker_log::append::Reserve;
 use saker_log::page_of;
+use saker_medium::header::HEADER_BYTES;
 use saker_medium::{Medium, Page, PageAddr, SegmentId, Stall, Step, Stream};
 
 /// Pages a quantum looks at.
@@ -23,10 +24,8 @@ impl HashFtl {
         let mut page = std::mem::take(&mut self.scratch);
         page.resize(page_bytes as usize, 0);
         let epoch = m.epoch(segment);
-        if let Some(invalid) = self.validity.invalid() {
-            invalid.fill_page(segment, epoch, &mut page);
-        }
-        let at = self.append_mappings(&page, m);
+        let filled = self.validity.invalid().map(|invalid| invalid.fill_page(segment, epoch, &mut page));
+        let at = self.append_mappings(&page, &filled.unwrap_or_default(), m);
         if let Some(invalid) = self.validity.invalid_mut() {
             invalid.wrote(segment, at);
         }
@@ -35,11 +34,12 @@ impl HashFtl {
         Ok(())
     }
 
-    fn append_mappings<M: Medium>(&mut self, page: &[u8], m: &mut M) -> PageAddr {
+    fn append_mappings<M: Medium>(&mut self, page: &[u8], oob: &[u8], m: &mut M) -> PageAddr {
         let page_bytes = self.log.geometry().page_bytes;
         let writer = self.log.begin(m, Stream::Invalid, page_bytes);
         let at = PageAddr(writer.spot().0 / u64::from(page_bytes));
         self.log.put(m, &writer, 0, page);
+        self.log.put_oob(m, &writer, 0, oob);
         self.log.commit(m, writer);
         self.log.add_live(self.log.geometry().segment_of(at), u64::from(page_bytes));
         at
@@ -67,8 +67,8 @@ impl HashFtl {
 
     /// The superblock of which a page speaks, if it is on that one's list.
     fn counts_for<M: Medium>(&self, page: PageAddr, m: &M) -> Option<SegmentId> {
-        let Page::Resident { data, .. } = page_of(&self.log, m, page) else { return None };
-        let (of, _, _) = read_page(data)?;
+        let Page::Resident { data, oob } = page_of(&self.log, m, page) else { return None };
+        let (of, _, _) = read_page(data, &oob[HEADER_BYTES..])?;
         let known = of.0 < self.log.geometry().segments;
         (known && self.validity.invalid()?.pages(of).contains(&page)).then_some(of)
     }
@@ -77,9 +77,9 @@ impl HashFtl {
         let page_bytes = self.log.geometry().page_bytes;
         let reserve = Reserve { slots: 1, segments: self.copies_leave() };
         self.log.room(m, Stream::Invalid, page_bytes, reserve)?;
-        let Page::Resident { data, .. } = page_of(&self.log, m, from) else { return Ok(()) };
-        let page = data.to_vec();
-        let to = self.append_mappings(&page, m);
+        let Page::Resident { data, oob } = page_of(&self.log, m, from) else { return Ok(()) };
+        let (page, oob) = (data.to_vec(), oob[HEADER_BYTES..HEADER_BYTES + OOB_BYTES].to_vec());
+        let to = self.append_mappings(&page, &oob, m);
         self.log.sub_live(self.log.geometry().segment_of(from), u64::from(page_bytes));
         if let Some(invalid) = self.validity.invalid_mut() {
             invalid.moved(of, from, to);

@@ -17,8 +17,8 @@ impl GrainBitmap {
     /// All clear.
     pub fn new(geometry: &Geometry, grain_bytes: u32) -> Self {
         let page_grains = u64::from(geometry.page_bytes / grain_bytes);
-        let grains = u64::from(geometry.segments) * u64::from(geometry.segment_pages) * page_grains;
-        Self { words: vec![0; grains.div_ceil(64) as usize], page_grains }
+        let bytes = u64::from(geometry.segments) * geometry.segment_bytes();
+        Self { words: vec![0; (bitmap_bytes(bytes, grain_bytes) / 8) as usize], page_grains }
     }
 
     /// Bytes of it.
@@ -55,6 +55,11 @@ impl GrainBitmap {
     }
 }
 
+/// Bytes of the bitmap of a medium of `bytes` bytes.
+pub fn bitmap_bytes(bytes: u64, grain_bytes: u32) -> u64 {
+    (bytes / u64::from(grain_bytes)).div_ceil(64) * 8
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,9 +82,8 @@ mod tests {
 
     #[test]
     fn its_size_follows_the_grain() {
-        let four_tib = Geometry { page_bytes: 4096, oob_bytes: 0, segment_pages: 1 << 16, segments: 256 };
-        let bytes = |grain| GrainBitmap::new(&four_tib, grain).bytes();
-        // 64 GiB here: a sixty-fourth of the paper's 4 TB, for which it says 1 GB and 8 GB.
-        assert_eq!((bytes(512) * 64, bytes(64) * 64), (1 << 30, 8 << 30));
+        // The paper's 4 TB: 1 GB and 8 GB.
+        assert_eq!((bitmap_bytes(4 << 40, 512), bitmap_bytes(4 << 40, 64)), (1 << 30, 8 << 30));
+        assert_eq!(GrainBitmap::new(&geometry(), 512).bytes(), bitmap_bytes(32 << 10, 512));
     }
 }

@@ -1,13 +1,14 @@
 //! Invalid mappings (Plus, section IV-A): what became invalid, by superblock. A page-sized buffer for each in memory, the
 //! pages it filled on flash, and how many grains of each page are invalid.
 //!
-//! A page of invalid mappings: `segment u32, its epoch u32, mappings u32, reserved u32`, then for each hash index (4 bytes)
-//! and grain within the superblock (4 bytes), little-endian.
+//! A page of invalid mappings: for each the hash index (4 bytes) and the grain within the superblock (4 bytes). Out of band:
+//! `segment u32, its epoch u32, mappings u32, 0 u32`. All little-endian.
 
 use saker_medium::{Geometry, PageAddr, SegmentId};
 use std::collections::{BTreeSet, VecDeque};
 
-const HEAD: usize = 16;
+/// The owner's out-of-band bytes of a page of mappings.
+pub const OOB_BYTES: usize = 16;
 /// Bytes of a mapping.
 pub const MAPPING_BYTES: usize = 8;
 /// Bytes that the list has for a page on flash (Plus, footnote 2).
@@ -60,7 +61,7 @@ impl InvalidMappings {
 
     /// Mappings that a page holds.
     pub fn page_mappings(&self) -> usize {
-        (self.page_bytes - HEAD) / MAPPING_BYTES
+        self.page_bytes / MAPPING_BYTES
     }
 
     fn split(&self, grain: u64) -> (usize, u32) {
@@ -117,17 +118,20 @@ impl InvalidMappings {
         self.full.len()
     }
 
-    /// Fills a page from the buffer of the next full superblock. [`InvalidMappings::wrote`] follows.
-    pub fn fill_page(&self, segment: SegmentId, epoch: u32, out: &mut [u8]) {
+    /// Fills a page from the buffer of the next full superblock, and gives its out-of-band bytes. [`InvalidMappings::wrote`]
+    /// follows.
+    pub fn fill_page(&self, segment: SegmentId, epoch: u32, out: &mut [u8]) -> [u8; OOB_BYTES] {
         let buffer = &self.superblocks[segment.0 as usize].buffer;
         let count = buffer.len().min(self.page_mappings());
         out.fill(0);
-        out[..4].copy_from_slice(&segment.0.to_le_bytes());
-        out[4..8].copy_from_slice(&epoch.to_le_bytes());
-        out[8..12].copy_from_slice(&(count as u32).to_le_bytes());
-        for (mapping, to) in buffer.iter().zip(out[HEAD..].chunks_exact_mut(MAPPING_BYTES)) {
+        for (mapping, to) in buffer.iter().zip(out.chunks_exact_mut(MAPPING_BYTES)) {
             to.copy_from_slice(&mapping.to_le_bytes());
         }
+        let mut oob = [0; OOB_BYTES];
+        oob[..4].copy_from_slice(&segment.0.to_le_bytes());
+        oob[4..8].copy_from_slice(&epoch.to_le_bytes());
+        oob[8..12].copy_from_slice(&(count as u32).to_le_bytes());
+        oob
     }
 
     /// What [`InvalidMappings::fill_page`] gave is on that page.
@@ -200,13 +204,27 @@ impl InvalidMappings {
         std::mem::take(&mut self.superblocks[segment.0 as usize]).pages
     }
 
-    /// Memory: buffers of a page for each superblock, a counter for each page, the lists.
+    /// Modelled memory.
     pub fn memory(&self) -> InvalidMemory {
-        let counter = if self.page_grains > 255 { 2 } else { 1 };
-        let listed: u64 = self.superblocks.iter().map(|s| s.pages.len() as u64).sum();
-        InvalidMemory {
-            buffer_bytes: self.superblocks.len() as u64 * self.page_bytes as u64,
-            count_bytes: self.counts.len() as u64 * counter,
+        let listed = self.superblocks.iter().map(|s| s.pages.len() as u64).sum();
+        InvalidMemory::of(
+            self.superblocks.len() as u64,
+            self.counts.len() as u64,
+            self.page_bytes as u64,
+            self.page_grains,
+            listed,
+        )
+    }
+}
+
+impl InvalidMemory {
+    /// Of so many superblocks and pages of `page_bytes` bytes or `page_grains` grains, with `listed` pages of mappings on
+    /// flash: a buffer of a page for each superblock, a counter for each page, an address for each page that is listed.
+    pub fn of(superblocks: u64, pages: u64, page_bytes: u64, page_grains: u64, listed: u64) -> Self {
+        let counter = if page_grains > 255 { 2 } else { 1 };
+        Self {
+            buffer_bytes: superblocks * page_bytes,
+            count_bytes: pages * counter,
             list_bytes: listed * PAGE_ADDRESS_BYTES,
         }
     }
@@ -224,10 +242,13 @@ pub struct InvalidMemory {
 }
 
 /// A page of mappings as read: of which superblock and epoch it speaks, and its mappings. `None` if it is not one.
-pub fn read_page(page: &[u8]) -> Option<(SegmentId, u32, impl Iterator<Item = (u32, u32)> + '_)> {
-    let word = |at: usize| Some(u32::from_le_bytes(page.get(at..at + 4)?.try_into().ok()?));
+pub fn read_page<'a>(
+    page: &'a [u8],
+    owner_oob: &[u8],
+) -> Option<(SegmentId, u32, impl Iterator<Item = (u32, u32)> + use<'a>)> {
+    let word = |at: usize| Some(u32::from_le_bytes(owner_oob.get(at..at + 4)?.try_into().ok()?));
     let count = word(8)? as usize;
-    let mappings = page.get(HEAD..HEAD + count.checked_mul(MAPPING_BYTES)?)?.chunks_exact(MAPPING_BYTES);
+    let mappings = page.get(..count.checked_mul(MAPPING_BYTES)?)?.chunks_exact(MAPPING_BYTES);
     let split = |m: &[u8]| {
         let mapping = u64::from_le_bytes(m.try_into().expect("8 bytes"));
         (mapping as u32, (mapping >> 32) as u32)
@@ -246,21 +267,21 @@ mod tests {
     #[test]
     fn buffers_become_pages() {
         let mut invalid = InvalidMappings::new(&geometry(), 64);
-        assert_eq!(invalid.page_mappings(), 62);
+        assert_eq!(invalid.page_mappings(), 64);
         // Segment 1 has grains 128..256.
-        for n in 0..61 {
+        for n in 0..63 {
             invalid.add(500 + n, 128 + n, 1);
         }
         assert_eq!(invalid.next_full(), None);
         invalid.add(999, 200, 10);
         assert_eq!(invalid.next_full(), Some(SegmentId(1)));
         let mut page = [7; 512];
-        invalid.fill_page(SegmentId(1), 3, &mut page);
-        assert_eq!(page[..16], [1, 0, 0, 0, 3, 0, 0, 0, 62, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(page[16..24], [0xf4, 1, 0, 0, 0, 0, 0, 0]);
-        let (segment, epoch, mappings) = read_page(&page).expect("a page");
+        let oob = invalid.fill_page(SegmentId(1), 3, &mut page);
+        assert_eq!(oob, [1, 0, 0, 0, 3, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(page[8..16], [0xf5, 1, 0, 0, 1, 0, 0, 0]);
+        let (segment, epoch, mappings) = read_page(&page, &oob).expect("a page");
         let mappings: Vec<_> = mappings.collect();
-        assert_eq!((segment, epoch, mappings.len(), mappings[61]), (SegmentId(1), 3, 62, (999, 72)));
+        assert_eq!((segment, epoch, mappings.len(), mappings[63]), (SegmentId(1), 3, 64, (999, 72)));
         invalid.wrote(SegmentId(1), PageAddr(40));
         assert_eq!((invalid.next_full(), invalid.pages(SegmentId(1))), (None, &[PageAddr(40)][..]));
         assert!(invalid.is_dead(PageAddr(25)) && !invalid.is_dead(PageAddr(26)));
@@ -284,10 +305,10 @@ mod tests {
 
     #[test]
     fn a_page_that_lies_about_its_length_is_none() {
-        let mut page = [0; 64];
-        page[8] = 6;
-        assert!(read_page(&page).is_some());
-        page[8] = 7;
-        assert!(read_page(&page).is_none() && read_page(&[0; 5]).is_none());
+        let mut oob = [0; 16];
+        oob[8] = 8;
+        assert!(read_page(&[0; 64], &oob).is_some());
+        oob[8] = 9;
+        assert!(read_page(&[0; 64], &oob).is_none() && read_page(&[0; 64], &[0; 5]).is_none());
     }
 }

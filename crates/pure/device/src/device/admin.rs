@@ -1,0 +1,197 @@
+//! What the host asks of the device as a whole: its registers and its admin queue.
+
+use super::{Attachment, Device};
+use crate::config::NamespaceKind;
+use crate::controller::{Action, RegisterAction};
+use crate::drain::Waiter;
+use crate::namespace::Namespace;
+use crate::transfer::Pieces;
+use saker_flash::Media;
+use saker_link::{DeviceCq, DeviceSq, Sqe};
+use saker_nvme::Status;
+use saker_sim::Class;
+
+impl<M: Media, T> Device<M, T> {
+    /// Looks at the registers if they changed. Before the namespaces are recovered nothing is enabled.
+    #[inline]
+    pub(crate) fn watch_registers(&mut self) {
+        let changes = self.host.registers.changes();
+        if changes == self.changes_seen || !self.booted {
+            return;
+        }
+        self.changes_seen = changes;
+        loop {
+            match self.controller.on_register_change(&self.host.registers) {
+                RegisterAction::None => return,
+                RegisterAction::Enable { asq, acq, asq_entries, acq_entries } => {
+                    self.enable(asq, asq_entries, acq, acq_entries);
+                }
+                RegisterAction::Disable | RegisterAction::SubsystemReset => self.disable(),
+                RegisterAction::Shutdown(_) => {
+                    self.begin_drain(Waiter::Shutdown);
+                    self.end_drains();
+                }
+            }
+        }
+    }
+
+    /// Commands and queues are gone, what waited for them too, and features are as after power-on.
+    fn disable(&mut self) {
+        self.queues.clear();
+        self.async_events.clear();
+        self.formats.clear();
+        self.drains.clear();
+        self.write_through = false;
+        self.controller.disabled(&self.host.registers);
+    }
+
+    fn enable(&mut self, asq: u64, asq_entries: u32, acq: u64, acq_entries: u32) {
+        self.queues.clear();
+        let Attachment { space, doorbells, registers, .. } = &self.host;
+        let cq = DeviceCq::new(space, doorbells, 0, acq, acq_entries);
+        let sq = DeviceSq::new(space, doorbells, 0, asq, asq_entries);
+        match (sq, cq) {
+            (Ok(sq), Ok(cq)) => {
+                self.queues.add_cq(0, cq);
+                self.queues.add_sq(0, sq, 0, None);
+                self.controller.ready(registers);
+                self.note_usable();
+            }
+            _ => self.controller.fail(registers),
+        }
+    }
+
+    /// Which namespaces the enabled command sets let the host use.
+    fn note_usable(&mut self) {
+        for (n, facts) in self.facts().iter().enumerate() {
+            self.namespaces[n].usable = self.controller.is_usable(facts);
+        }
+    }
+
+    /// Serves the admin queue. True if there was a command.
+    pub(crate) fn serve_admin(&mut self) -> bool {
+        let mut sqe = Sqe::new(0, 0);
+        if !self.queues.fetch(0, &mut sqe) {
+            return false;
+        }
+        let facts = self.facts();
+        let outcome = self.controller.admin(&sqe, &facts);
+        let cid = sqe.cid.get();
+        let mut status = outcome.status;
+        if status.is_success()
+            && let Some(data) = &outcome.data
+        {
+            status = self.send_admin_data(&sqe, data);
+        }
+        let Some(action) = outcome.action.filter(|_| status.is_success()) else {
+            self.queues.complete(0, cid, status, u64::from(outcome.dw0));
+            return true;
+        };
+        match self.perform(&action, cid) {
+            Some(Ok(())) => self.queues.complete(0, cid, status, u64::from(outcome.dw0)),
+            Some(Err(failed)) => {
+                self.controller.undo(&action);
+                self.queues.complete(0, cid, failed, 0);
+            }
+            None => {}
+        }
+        true
+    }
+
+    fn send_admin_data(&self, sqe: &Sqe, data: &[u8]) -> Status {
+        let pieces = Pieces::of(sqe, data.len() as u32, &self.host.space);
+        match pieces.map(|p| p.write(&self.host.space, 0, data)) {
+            Ok(Ok(())) => Status::SUCCESS,
+            Ok(Err(_)) => Status::DATA_TRANSFER_ERROR,
+            Err(status) => status,
+        }
+    }
+
+    /// Does what an admin command asks of the device. `None`: it completes later.
+    fn perform(&mut self, action: &Action, cid: u16) -> Option<Result<(), Status>> {
+        let Attachment { space, doorbells, .. } = &self.host;
+        match *action {
+            Action::CreateCq { qid, entries, iova } => {
+                let ring = DeviceCq::new(space, doorbells, qid, iova, entries);
+                Some(ring.map(|r| self.queues.add_cq(qid, r)).map_err(|_| Status::PRP_OFFSET_INVALID))
+            }
+            Action::CreateSq { qid, cqid, entries, iova } => {
+                let ring = DeviceSq::new(space, doorbells, qid, iova, entries);
+                self.host.bar.clear(qid);
+                let is_block = |ns: &&Namespace| matches!(ns.config.kind, NamespaceKind::Block { .. });
+                let blocks = self.namespaces.iter().filter(is_block).map(|ns| ns.config.nsid);
+                let inline: Option<Box<[u32]>> = self.config.methods.inline().then(|| blocks.collect());
+                let added = ring.map(|r| self.queues.add_sq(qid, r, cqid, inline));
+                Some(added.map_err(|_| Status::PRP_OFFSET_INVALID))
+            }
+            Action::DeleteSq { qid, .. } => {
+                self.queues.remove_sq(qid);
+                Some(Ok(()))
+            }
+            Action::DeleteCq { qid } => {
+                self.queues.remove_cq(qid);
+                Some(Ok(()))
+            }
+            Action::Abort { sqid, cid: victim } => {
+                self.controller.abort_done();
+                // Only an inline store that waits for its value is held where it can be taken back.
+                if !self.queues.abort_inline(sqid, victim) {
+                    return Some(Ok(()));
+                }
+                self.queues.complete(sqid, victim, Status::ABORT_REQUESTED, 0);
+                self.note_aborted();
+                self.queues.complete(0, cid, Status::SUCCESS, 0);
+                None
+            }
+            Action::SetWriteCache(enabled) => {
+                self.write_through = !enabled;
+                if enabled {
+                    return Some(Ok(()));
+                }
+                self.begin_drain(Waiter::CacheOff(cid));
+                self.end_drains();
+                None
+            }
+            Action::HoldAsyncEvent => {
+                self.async_events.push(cid);
+                None
+            }
+            Action::SetEdnek { nsid, value } => {
+                self.namespaces
+                    .iter_mut()
+                    .filter(|ns| ns.config.nsid == nsid)
+                    .for_each(|ns| ns.error_on_delete = value);
+                Some(Ok(()))
+            }
+            Action::Format { ref nsids, .. } => {
+                let chosen: Vec<_> = nsids.iter().filter_map(|nsid| self.index_of(*nsid)).collect();
+                self.formats.extend(chosen.into_iter().map(|n| (n, cid)));
+                None
+            }
+        }
+    }
+
+    fn note_aborted(&mut self) {
+        self.stats.commands += 1;
+        self.stats.errors += 1;
+        self.stats.traffic.sqe_fetches += 1;
+        self.stats.traffic.cqes += 1;
+    }
+
+    /// Carries formats out once no media operation is outstanding. True if one was.
+    pub(crate) fn format_when_quiet(&mut self) -> bool {
+        if self.formats.is_empty() || !self.flash.is_quiet() {
+            return false;
+        }
+        self.settle();
+        let (n, cid) = self.formats.remove(0);
+        let owner = self.namespaces[n].owner();
+        let erased = self.flash.format(owner);
+        self.namespaces[n].format(&self.flash.view(owner, Class::Foreground));
+        if !self.formats.iter().any(|(_, other)| *other == cid) {
+            let status = if erased.is_ok() { Status::SUCCESS } else { Status::INTERNAL_ERROR };
+            self.queues.complete(0, cid, status, 0);
+        }
+        true
+    }
+}

@@ -1,0 +1,88 @@
+//! What the device tells of itself and its namespaces.
+
+use crate::config::{DeviceConfig, NamespaceKind, TRANSFER_BYTES_MAX};
+use crate::controller::{Identity, NamespaceFacts, NamespaceKind as FactsKind};
+use crate::namespace::{Namespace, Store};
+use crate::stats::NamespaceSnapshot;
+use crate::vendor;
+use saker_engine::Engine;
+use saker_flash::{Flash, Media};
+use saker_nvme::vendor::Methods;
+use saker_sim::{Class, Seed};
+
+pub(super) fn identity(config: &DeviceConfig) -> Identity {
+    let seed = Seed(config.seed).child("identity");
+    let serial = format!("SAKER{:015X}", seed.child("serial").0 >> 4);
+    let mut uuid = [0; 16];
+    seed.child("uuid").rng().fill(&mut uuid);
+    Identity {
+        subnqn: format!("nqn.2026-11.dev.saker:{serial}"),
+        serial,
+        model: "Saker key-value SSD".into(),
+        firmware: env!("CARGO_PKG_VERSION").into(),
+        uuid,
+        controller_id: 1,
+        max_queue_pairs: config.queue_pairs_max,
+        max_queue_entries: config.queue_entries_max,
+        max_transfer_bytes: TRANSFER_BYTES_MAX,
+        volatile_write_cache: !config.capacitor,
+        sgl: config.sgl,
+        vendor: (config.methods != Methods::default()).then(|| vendor::capabilities(config.methods)),
+    }
+}
+
+pub(super) fn facts<M: Media>(ns: &Namespace, seed: u64, flash: &mut Flash<M>) -> NamespaceFacts {
+    let id = Seed(seed).child("namespace").index(u64::from(ns.config.nsid));
+    let (mut nguid, mut eui64) = ([0; 16], [0; 8]);
+    id.child("nguid").rng().fill(&mut nguid);
+    id.child("eui64").rng().fill(&mut eui64);
+    let view = flash.view(ns.owner(), Class::Foreground);
+    let kind = match (&ns.config.kind, &ns.store) {
+        (NamespaceKind::Kv { value_bytes_max, .. }, store) => {
+            let (size_bytes, used_bytes) = match store {
+                Store::Kv(s) => (s.capacity_bytes(&view), s.stats().pair_bytes),
+                _ => (0, 0),
+            };
+            FactsKind::Kv {
+                key_bytes_max: 16,
+                value_bytes_max: *value_bytes_max,
+                size_bytes,
+                used_bytes: used_bytes.min(size_bytes),
+                ednek: ns.error_on_delete,
+            }
+        }
+        (NamespaceKind::Block { block_bytes, blocks }, store) => {
+            let used_blocks = if let Store::Block(s) = store { s.blocks_in_use() } else { 0 };
+            FactsKind::Block { block_bytes: *block_bytes, blocks: *blocks, used_blocks }
+        }
+    };
+    NamespaceFacts { nsid: ns.config.nsid, kind, nguid, eui64 }
+}
+
+pub(super) fn namespace_snapshot<M: Media>(ns: &Namespace, flash: &mut Flash<M>) -> NamespaceSnapshot {
+    let view = flash.view(ns.owner(), Class::Foreground);
+    let mut snapshot = NamespaceSnapshot { nsid: ns.config.nsid, ..NamespaceSnapshot::default() };
+    snapshot.kind = if matches!(ns.config.kind, NamespaceKind::Kv { .. }) { "kv" } else { "block" };
+    match &ns.store {
+        Store::Kv(s) => {
+            (snapshot.store, snapshot.log, snapshot.memory) = (s.stats(), s.log_stats(), s.memory());
+            (snapshot.live_bytes, snapshot.capacity_bytes) = (s.live_bytes(), s.capacity_bytes(&view));
+            (snapshot.engine, snapshot.counters) = (s.kind().name(), s.counters());
+        }
+        Store::Block(s) => {
+            let stats = s.stats();
+            snapshot.log = s.log_stats();
+            (snapshot.store.checkpoints, snapshot.store.gc_segments) = (stats.checkpoints, stats.gc_segments);
+            snapshot.memory.index_bytes = s.memory_bytes();
+            (snapshot.blocks_written, snapshot.gc_blocks_copied) =
+                (stats.blocks_written, stats.gc_blocks_copied);
+            snapshot.block_bytes = s.config().block_bytes;
+            let bytes = u64::from(snapshot.block_bytes);
+            (snapshot.live_bytes, snapshot.capacity_bytes) =
+                (s.blocks_in_use() * bytes, s.config().blocks * bytes);
+        }
+        Store::Damaged(d) => snapshot.damage = Some(d.to_string()),
+        Store::KvRecovery(_) | Store::BlockRecovery(_) => {}
+    }
+    snapshot
+}

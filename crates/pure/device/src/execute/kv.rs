@@ -1,0 +1,187 @@
+//! Commands of KV namespaces.
+
+use super::{Outcome, Reach, Reply};
+use crate::namespace::{Namespace, Store};
+use crate::transfer::{HostData, Pieces};
+use saker_engine::{AnyEngine, Condition, Engine, KvError, Sink, Source, SourceError};
+use saker_flash::{Media, NamespaceMedium};
+use saker_link::DmaSpace;
+use saker_medium::{MediaError, Step};
+use saker_nvme::kv::StoreOptions;
+use saker_nvme::kv_list::ListWriter;
+use saker_nvme::vendor::{InlineRetrieve, TINY_BYTES};
+use saker_nvme::{Key, KvCommand, Status};
+use saker_sim::{Meter, Unit};
+
+/// Stores a value without a request.
+#[inline]
+pub fn store_value<M: Media, W: Meter, S: Source>(
+    namespace: &mut Namespace,
+    key: &Key,
+    value: &mut S,
+    options: StoreOptions,
+    m: &mut NamespaceMedium<'_, M>,
+    w: &mut W,
+) -> Outcome {
+    w.work(Unit::Decode, 1);
+    match &mut namespace.store {
+        Store::Kv(store) => {
+            let step = store.store(key.as_bytes(), value, condition(options), m, w);
+            reply(step.map(|r| r.map(|()| 0)), false)
+        }
+        Store::Damaged(_) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
+        _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),
+    }
+}
+
+#[inline]
+pub(super) fn kv_data_bytes(command: &KvCommand) -> u32 {
+    match command {
+        KvCommand::Store { value_bytes, .. } => *value_bytes,
+        KvCommand::Retrieve { buffer_bytes, .. } | KvCommand::List { buffer_bytes, .. } => *buffer_bytes,
+        KvCommand::Flush | KvCommand::Delete { .. } | KvCommand::Exist { .. } => 0,
+    }
+}
+
+#[inline]
+pub(super) fn kv<M: Media, W: Meter>(
+    command: &KvCommand,
+    pieces: &Pieces,
+    store: &mut AnyEngine,
+    error_on_delete: bool,
+    Reach { space, dma_engine }: Reach<'_>,
+    m: &mut NamespaceMedium<'_, M>,
+    w: &mut W,
+) -> Outcome {
+    match command {
+        KvCommand::Store { key, value_bytes, options } => {
+            let mut data = HostData { space, pieces, bytes: *value_bytes, dma_engine };
+            reply(
+                store.store(key.as_bytes(), &mut data, condition(*options), m, w).map(|r| r.map(|()| 0)),
+                false,
+            )
+        }
+        KvCommand::Retrieve { key, buffer_bytes, .. } => {
+            let mut data = HostData { space, pieces, bytes: *buffer_bytes, dma_engine };
+            match reply(store.retrieve(key.as_bytes(), &mut data, m, w), true) {
+                Outcome::Done(r) => Outcome::Done(Reply { bytes_out: r.dw0.min(*buffer_bytes), ..r }),
+                other => other,
+            }
+        }
+        KvCommand::Delete { key } => match store.delete(key.as_bytes(), m, w) {
+            Step::Done(Err(KvError::NotFound)) if !error_on_delete => {
+                Outcome::Done(Reply::status(Status::SUCCESS))
+            }
+            step => reply(step.map(|r| r.map(|()| 0)), false),
+        },
+        KvCommand::Exist { key } => reply(store.exist(key.as_bytes(), m, w).map(|r| r.map(|()| 0)), false),
+        KvCommand::List { start, buffer_bytes } => {
+            list(start.as_ref(), *buffer_bytes, pieces, store, space, m, w)
+        }
+        KvCommand::Flush => {
+            Outcome::Done(Reply { flush: Some(store.flush(m)), ..Reply::status(Status::SUCCESS) })
+        }
+    }
+}
+
+/// The bytes that a small retrieve takes; a tiny one of a longer value takes none.
+struct Few<'a> {
+    found: &'a mut Vec<u8>,
+    room: u32,
+}
+
+impl Sink for Few<'_> {
+    fn room(&self) -> u32 {
+        self.room
+    }
+
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), SourceError> {
+        Sink::write(self.found, offset, bytes)
+    }
+}
+
+pub(super) fn small<M: Media, W: Meter>(
+    command: &InlineRetrieve,
+    found: &mut Vec<u8>,
+    store: &mut AnyEngine,
+    m: &mut NamespaceMedium<'_, M>,
+    w: &mut W,
+) -> Outcome {
+    found.clear();
+    let mut few = Few { found, room: command.bytes_max };
+    match reply(store.retrieve(command.key.as_bytes(), &mut few, m, w), true) {
+        Outcome::Done(r) if !command.is_tiny => Outcome::Done(r),
+        Outcome::Done(r) => {
+            let mut word = [0; TINY_BYTES];
+            if r.dw0 as usize <= TINY_BYTES {
+                word[..found.len()].copy_from_slice(found);
+            }
+            found.clear();
+            Outcome::Done(Reply { dw1: u32::from_le_bytes(word), ..r })
+        }
+        other => other,
+    }
+}
+
+#[inline]
+pub(crate) fn condition(options: StoreOptions) -> Condition {
+    if options.contains(StoreOptions::MUST_EXIST) {
+        Condition::MustExist
+    } else if options.contains(StoreOptions::MUST_NOT_EXIST) {
+        Condition::MustNotExist
+    } else {
+        Condition::Always
+    }
+}
+
+#[inline]
+fn reply(step: Step<Result<u32, KvError>>, tells_size: bool) -> Outcome {
+    match step {
+        Step::Done(Ok(n)) => {
+            let dw0 = if tells_size { n } else { 0 };
+            Outcome::Done(Reply { dw0, ..Reply::status(Status::SUCCESS) })
+        }
+        Step::Done(Err(e)) => Outcome::Done(Reply::status(kv_status(e))),
+        Step::Need(reads) => Outcome::Need(reads),
+        Step::Blocked(_) => Outcome::Blocked,
+    }
+}
+
+/// The one table from engine errors to KV status (KV command set 1.0d, Fig. 4).
+pub fn kv_status(e: KvError) -> Status {
+    match e {
+        KvError::CapacityExceeded => Status::CAPACITY_EXCEEDED,
+        KvError::NotFound => Status::KEY_DOES_NOT_EXIST,
+        KvError::Exists => Status::KEY_EXISTS,
+        KvError::KeySize => Status::INVALID_KEY_SIZE,
+        KvError::ValueSize => Status::INVALID_VALUE_SIZE,
+        KvError::Unrecovered(MediaError::HostFull) => Status::CAPACITY_EXCEEDED,
+        KvError::Unrecovered(_) | KvError::Corrupt => Status::UNRECOVERED_ERROR,
+        KvError::Transfer => Status::DATA_TRANSFER_ERROR,
+    }
+}
+
+fn list<M: Media, W: Meter>(
+    start: Option<&Key>,
+    buffer_bytes: u32,
+    pieces: &Pieces,
+    store: &mut AnyEngine,
+    space: &DmaSpace,
+    m: &mut NamespaceMedium<'_, M>,
+    w: &mut W,
+) -> Outcome {
+    let mut buffer = vec![0; buffer_bytes as usize];
+    let Ok(mut writer) = ListWriter::new(&mut buffer) else {
+        return Outcome::Done(Reply::status(Status::INVALID_FIELD));
+    };
+    let start = start.map_or(&[][..], Key::as_bytes);
+    let listed = store.list(start, |key| Key::new(key).is_ok_and(|key| writer.push(&key).is_ok()), m, w);
+    let length = writer.bytes() as u32;
+    match listed {
+        Step::Done(Ok(())) => Outcome::Done(match pieces.write(space, 0, &buffer[..length as usize]) {
+            Ok(()) => Reply { bytes_out: length, ..Reply::status(Status::SUCCESS) },
+            Err(_) => Reply::status(Status::DATA_TRANSFER_ERROR),
+        }),
+        other => reply(other.map(|r| r.map(|()| 0)), false),
+    }
+}
