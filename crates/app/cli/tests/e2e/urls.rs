@@ -69,6 +69,7 @@ fn threads_timing_and_depth_change_how_not_what() {
         "transfer=hybrid",
         "transfer=inline&depth=256",
         "transfer=mmio",
+        "prefault=1000",
     ]
     .into_iter()
     .enumerate()
