@@ -15,7 +15,7 @@ impl Turn for Pausing {
     #[inline]
     fn turn(&mut self) {
         self.0 += 1;
-        if self.0 % SPINS == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+        if self.0.is_multiple_of(SPINS) { std::thread::yield_now() } else { std::hint::spin_loop() }
     }
 }
 

@@ -58,16 +58,16 @@ fn a_group_tells_what_became_of_each_operation() {
     let key = |k: &[u8]| Key::new(k).expect("1 to 16 bytes");
     kv.put(b"there", b"1").expect("room");
     let mut group = kv.begin(Form::Mixed);
-    group.retrieve(&key(b"there")).expect("mixed").delete(&key(b"nowhere")).expect("mixed");
-    group.store(&key(b"new"), b"2").expect("mixed").exist(&key(b"nothing")).expect("mixed");
+    group.retrieve(key(b"there")).expect("mixed").delete(key(b"nowhere")).expect("mixed");
+    group.store(key(b"new"), b"2").expect("mixed").exist(key(b"nothing")).expect("mixed");
     let missing = Err(HostError::Kv(KvError::NotFound));
     let told = group.commit().expect("carried out");
     assert_eq!(told, [Ok(Some(b"1".to_vec())), missing.clone(), Ok(None), missing]);
     let mut stores = kv.begin(Form::All(Op::Store));
-    assert!(matches!(stores.delete(&key(b"new")), Err(HostError::Group(_))));
+    assert!(matches!(stores.delete(key(b"new")), Err(HostError::Group(_))));
     // A key that is written twice: nothing happens.
     let mut twice = kv.begin(Form::All(Op::Store));
-    twice.store(&key(b"x"), b"1").expect("a store").store(&key(b"x"), b"2").expect("a store");
+    twice.store(key(b"x"), b"1").expect("a store").store(key(b"x"), b"2").expect("a store");
     assert!(twice.commit().is_err());
     assert_eq!(kv.get(b"x").expect("reads"), None);
 }

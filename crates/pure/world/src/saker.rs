@@ -269,7 +269,7 @@ impl SakerRun {
             + self.costs.page_map * pages
             + self.costs.complete * (now.completions - before.completions);
         if commands > 0 {
-            work = work + self.costs.doorbell;
+            work += self.costs.doorbell;
             t.state = State::Ringing;
         }
         self.result.host_busy += work;

@@ -289,7 +289,7 @@ impl Book {
     /// stays in it.
     pub fn next_epoch(&mut self) -> Vec<Ticket> {
         self.unsettled.retain(|ticket| !ticket.is_settled());
-        self.unsettled.push(std::mem::replace(&mut self.current, Ticket::new()));
+        self.unsettled.push(std::mem::take(&mut self.current));
         self.unsettled.clone()
     }
 

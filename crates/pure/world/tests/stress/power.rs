@@ -96,7 +96,7 @@ fn cut_here(
     tally.cuts += 1;
     let (media, ring) = plan.end.leaves(build, device, seed);
     let mut seconds = Vec::new();
-    let mut step = 0;
+    let mut step = 0_u64;
     let mut rig = power_on(build, media, &ring, |device| {
         step += 1;
         if again && step.is_multiple_of(plan.recut_stride) {

@@ -38,7 +38,10 @@ fn put(store: &mut LsmStore, flash: &mut Flash<MemMedia>, key: &[u8]) {
         let value = &mut &[0u8; 8][..];
         let view = &mut flash.view(OWNER, Class::Foreground);
         stored = match store.store(key, value, Condition::Always, view, &mut Free) {
-            Step::Done(result) => result.is_ok() || unreachable!("the flash is large enough"),
+            Step::Done(result) => {
+                assert!(result.is_ok(), "the flash is large enough");
+                true
+            }
             Step::Need(_) | Step::Blocked(_) => false,
         };
         if !stored || store.has_debt(&flash.view(OWNER, Class::Foreground)) {
