@@ -47,15 +47,15 @@ fn one_image_one_user() {
 #[test]
 fn urls_without_sense_are_explained() {
     for (url, words) in [
-        ("", ["no such kind of device", "write mem:, file:disk.img or tcp://HOST:PORT/NQN"]),
-        ("disk.img", ["`disk.img`", "write mem:, file:disk.img or tcp://HOST:PORT/NQN"]),
-        ("file:", ["`file:`", "write mem:, file:disk.img or tcp://HOST:PORT/NQN"]),
+        ("", ["no such kind of device", "write mem:, file:disk.img, tcp://HOST:PORT/NQN or /dev/ng0n1"]),
+        ("disk.img", ["`disk.img`", "write mem:, file:disk.img, tcp://HOST:PORT/NQN or /dev/ng0n1"]),
+        ("file:", ["`file:`", "write mem:, file:disk.img, tcp://HOST:PORT/NQN or /dev/ng0n1"]),
         ("mem:?size=many", ["option `size=many`", "write a size such as 512MiB"]),
         ("mem:?threads=2", ["option `threads=2`", "write 0 or 1"]),
         ("mem:?depth=0", ["option `depth=0`", "write 1 to 4095"]),
         ("mem:?timing=virtual", ["option `timing=virtual`", "write off or real"]),
         ("mem:?colour=red", ["option `colour=red`", "README"]),
-        ("file:x?profile=tiny", ["option `profile=tiny`", "saker create"]),
+        ("file:x?size=1MiB", ["option `size=1MiB`", "saker create"]),
         ("mem:?profile=none-such", ["none-such", "tiny"]),
         ("mem:?size=1MiB", ["1048576 bytes are too few for profile default", "give a larger size"]),
     ] {

@@ -14,7 +14,7 @@ fn parsed(text: &str) -> Value {
 #[test]
 fn create_says_what_it_made() {
     let fake = Fake::default();
-    let line = "created x.img: 1.0 GB, profile default, engine hash\n";
+    let line = "created x.img: 1.0 GB, profile default, engine hash_store\n";
     assert_eq!(fake.run(&["create", "x.img", "--size", "1GiB"]), ran(0, "", line));
     let fields = "\"image\":\"x.img\",\"flash_bytes\":4096,\"profile\":\"tiny\",\"engine\":\"lsm\",\
                   \"namespaces\":[{\"nsid\":1,\"kind\":\"kv\",\"flash_bytes\":4096}]";

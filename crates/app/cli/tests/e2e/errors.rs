@@ -13,7 +13,7 @@ fn nonsense_is_refused_in_one_line() {
         (&["create", "x.img", "--size", "1MiB"], "give a larger size"),
         (&["create", "x.img"], "saker create --help"),
         (&["create", "x.img", "--size", "1GiB", "--profile", "none"], "saker-mid"),
-        (&["create", "x.img", "--size", "1GiB", "--engine", "lsm"], "the engine there is: hash"),
+        (&["create", "x.img", "--size", "1GiB", "--engine", "btree"], "the engines there are: hash_store"),
         (&["create", "x.img", "--size", "1GiB", "--namespace", "disk:1MiB"], "kv:SIZE or block:SIZE"),
         (&["create", "x.img", "--size", "1GiB", "--namespace", "block:256MiB,512"], "give 4096"),
         (&["create", "x.img", "--size", "1GiB", "--namespace", "kv:9GiB"], "give a larger --size"),
