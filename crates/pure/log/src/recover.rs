@@ -96,6 +96,8 @@ pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Dama
     let exists = |v: &SlotView| log.geometry.contains(v.addr);
     let looked: Reads = mine.iter().filter(|(_, v)| exists(v)).map(|(_, v)| v.addr).collect();
     let missing = looked.iter().any(|at| matches!(m.page(*at), Page::Absent));
+    // A number is never given twice, not even that of a page that came to nothing: a crash can bring its slot back.
+    let newest = mine.iter().map(|(_, v)| v.sequence + 1).max().unwrap_or(0);
     let mine = mine.into_iter();
     // A mapped slot waits for a sync before it is overwritten: its segment may have been erased meanwhile. After
     // a crash of the operating system an open slot may be older than its page, which was programmed later.
@@ -120,7 +122,12 @@ pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Dama
     }
     let mut image = LogImage { segments: found };
     image.segments.sort_by_key(|s| s.first_sequence);
+    log.next_sequence = log.next_sequence.max(newest);
     adopt(log, m, &image, &kept, &orphans);
+    if !orphans.is_empty() && m.ring().is_mapped() {
+        // They are free for a crash of the operating system, too, before their pages get other content.
+        m.sync();
+    }
     Step::Done(Ok(image))
 }
 

@@ -231,12 +231,15 @@ impl Ring {
     /// Gives a slot back: its page is programmed, or its content lives elsewhere.
     pub fn release(&mut self, slot: SlotId) {
         assert_ne!(self.state(slot), SlotState::Free, "a slot is released once");
-        if self.covered[usize::from(slot.0)] {
-            self.states[usize::from(slot.0)] = SlotState::Free;
-            self.cooling.push(slot.0);
-            return;
+        if !self.covered[usize::from(slot.0)] {
+            return self.free_now(slot);
         }
-        self.free_now(slot);
+        if self.state(slot) == SlotState::Open {
+            // No page was made of it, so nothing in it counts, also for who finds it after a kill before that sync.
+            self.store_state(slot, SlotState::Free);
+        }
+        self.states[usize::from(slot.0)] = SlotState::Free;
+        self.cooling.push(slot.0);
     }
 
     /// Whether the ring is a mapping of a file, whose bytes reach the disk in any order until they are synced.

@@ -7,6 +7,7 @@ mod cycles;
 mod damage;
 mod equal;
 mod kill;
+mod landing;
 mod space;
 mod store;
 mod support;

@@ -2,7 +2,7 @@
 
 use crate::support::RING_SLOTS;
 use saker_engine::hash_store::recover::Recovery;
-use saker_engine::{Condition, HashStore, HashStoreConfig, KvError};
+use saker_engine::{Condition, HashStore, HashStoreConfig, KvError, Source};
 use saker_flash::{FaultPlan, Flash, Media};
 use saker_medium::{Medium, PowerHistory, Ring, RingMemory, Step};
 use saker_sim::{Class, Free};
@@ -56,19 +56,23 @@ impl<M: Media> Store<M> {
                     }
                     return result;
                 }
-                Step::Blocked(_) => self.background(),
+                Step::Blocked(_) => {
+                    self.background();
+                    self.flash.cool();
+                }
                 Step::Need(_) => panic!("untimed flash is always resident"),
             }
         }
         panic!("no progress");
     }
 
-    pub fn put(&mut self, key: &[u8], value: &[u8]) {
+    pub fn put(&mut self, key: &[u8], mut value: &[u8]) {
+        self.put_from(key, &mut value).expect("there is space");
+    }
+
+    pub fn put_from(&mut self, key: &[u8], value: &mut impl Source) -> Result<(), KvError> {
         let always = Condition::Always;
-        self.run(|s, f| {
-            s.store(key, &mut &value[..], always, &mut f.view(OWNER, Class::Foreground), &mut Free)
-        })
-        .expect("there is space");
+        self.run(|s, f| s.store(key, value, always, &mut f.view(OWNER, Class::Foreground), &mut Free))
     }
 
     pub fn delete(&mut self, key: &[u8]) -> bool {
