@@ -40,7 +40,7 @@ fn step(kv: &mut Kv, model: &mut Model, rng: &mut Rng) {
         }
         5 if key.len() <= 16 && key[0] != 0xFF => {
             let mut group = kv.begin(Form::All(Op::Store));
-            group.put(&key, &value).expect("fits");
+            group.store(&key, &value).expect("fits");
             group.commit().expect("carried out");
             model.insert(key, value);
         }
