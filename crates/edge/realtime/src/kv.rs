@@ -11,8 +11,8 @@ use crate::remote;
 use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::{
-    CacheStats, ClientOptions, Connection, GroupBuilder, GroupStats, HostError, KvClient, KvStoreClient, Patience,
-    StoreKeys, WriteBatch, Xxh3Digest, group::Form,
+    CacheStats, ClientOptions, Connection, GroupBuilder, GroupStats, HostError, KvClient, KvStoreClient,
+    Patience, StoreKeys, WriteBatch, Xxh3Digest, group::Form,
 };
 
 /// A key-value SSD, opened. One thread at a time uses it.

@@ -37,7 +37,13 @@ pub struct SakerOptions {
 impl Default for SakerOptions {
     /// 8 sessions, 32 commands each, containers of 64 writes that leave after a millisecond or two, no cache.
     fn default() -> Self {
-        Self { sessions: 8, depth: 32, batch: 64, linger: Duration::from_millis(1), cache: CacheOptions::NONE }
+        Self {
+            sessions: 8,
+            depth: 32,
+            batch: 64,
+            linger: Duration::from_millis(1),
+            cache: CacheOptions::NONE,
+        }
     }
 }
 

@@ -249,7 +249,8 @@ fn what_a_cache_shows_never_goes_back() {
                         session.put(&[thread], &round.to_le_bytes()).expect("buffered");
                         seen[usize::from(thread)] = round;
                         for other in 0..3u8 {
-                            let found = session.get(&[other]).expect("read").map_or(0, |value| number(&value));
+                            let found =
+                                session.get(&[other]).expect("read").map_or(0, |value| number(&value));
                             assert!(found >= seen[usize::from(other)], "{found} after {seen:?}");
                             seen[usize::from(other)] = found;
                         }

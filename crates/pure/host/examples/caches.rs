@@ -4,7 +4,11 @@
 //! Candidates: lru and hashlink for LRU; quick_cache (S3-FIFO). Libraries that read a clock or start threads (moka, foyer)
 //! cannot be had in code that has to repeat its runs. Counts of instructions:
 //! `valgrind --tool=callgrind target/release/examples/caches LABEL`, with one of the labels printed.
-#![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "a measurement; the library has neither")]
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "a measurement; the library has neither"
+)]
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -67,34 +71,46 @@ fn candidates() -> Vec<(&'static str, Candidate)> {
     let mut fifo = quick_cache::unsync::Cache::new(ENTRIES);
     let locked = quick_cache::sync::Cache::new(ENTRIES);
     vec![
-        ("lru", Box::new(move |key: &Key| {
-            let found = lru.get(key).map(|value: &Arc<[u8]>| used(value)).is_some();
-            if !found {
-                lru.put(*key, value());
-            }
-            found
-        }) as Candidate),
-        ("hashlink", Box::new(move |key: &Key| {
-            let found = linked.get(key).map(|value: &mut Arc<[u8]>| used(value)).is_some();
-            if !found {
-                linked.insert(*key, value());
-            }
-            found
-        })),
-        ("quick_cache", Box::new(move |key: &Key| {
-            let found = fifo.get(key).map(|value: &Arc<[u8]>| used(value)).is_some();
-            if !found {
-                fifo.insert(*key, value());
-            }
-            found
-        })),
-        ("quick_cache::sync", Box::new(move |key: &Key| {
-            let found = locked.get(key).map(|value: Arc<[u8]>| used(&value)).is_some();
-            if !found {
-                locked.insert(*key, value());
-            }
-            found
-        })),
+        (
+            "lru",
+            Box::new(move |key: &Key| {
+                let found = lru.get(key).map(|value: &Arc<[u8]>| used(value)).is_some();
+                if !found {
+                    lru.put(*key, value());
+                }
+                found
+            }) as Candidate,
+        ),
+        (
+            "hashlink",
+            Box::new(move |key: &Key| {
+                let found = linked.get(key).map(|value: &Arc<[u8]>| used(value)).is_some();
+                if !found {
+                    linked.insert(*key, value());
+                }
+                found
+            }),
+        ),
+        (
+            "quick_cache",
+            Box::new(move |key: &Key| {
+                let found = fifo.get(key).map(|value: &Arc<[u8]>| used(value)).is_some();
+                if !found {
+                    fifo.insert(*key, value());
+                }
+                found
+            }),
+        ),
+        (
+            "quick_cache::sync",
+            Box::new(move |key: &Key| {
+                let found = locked.get(key).map(|value: Arc<[u8]>| used(&value)).is_some();
+                if !found {
+                    locked.insert(*key, value());
+                }
+                found
+            }),
+        ),
         ("ours: lru", ours(CachePolicy::Lru)),
         ("ours: s3fifo", ours(CachePolicy::S3Fifo)),
     ]
@@ -147,7 +163,8 @@ fn gets() -> Vec<(&'static str, Box<dyn FnMut(&Key)>)> {
     }
     let session_get = |policy| {
         let mut session = session(policy);
-        Box::new(move |key: &Key| drop(black_box(session.get(key).expect("cached").expect("there")))) as Box<dyn FnMut(&Key)>
+        Box::new(move |key: &Key| drop(black_box(session.get(key).expect("cached").expect("there"))))
+            as Box<dyn FnMut(&Key)>
     };
     vec![
         ("lru", Box::new(move |key: &Key| used(lru.lock().expect("one thread").get(key).expect("there")))),

@@ -68,9 +68,14 @@ impl KvCacheLoad {
     /// # Errors
     /// Ranges the wrong way round, an exponent below 0, or no document.
     pub fn requests(&self) -> Result<Requests, WorkloadError> {
-        for (what, (from, to)) in [("blocks of a document", self.document_blocks), ("own blocks", self.own_blocks)] {
+        for (what, (from, to)) in
+            [("blocks of a document", self.document_blocks), ("own blocks", self.own_blocks)]
+        {
             if from > to {
-                return Err(WorkloadError::Sizes { what, reason: "the smallest number is above the largest" });
+                return Err(WorkloadError::Sizes {
+                    what,
+                    reason: "the smallest number is above the largest",
+                });
             }
         }
         if self.documents == 0 {

@@ -149,8 +149,10 @@ impl Suite {
 
     /// Whether every key must be there before it begins (see [`Plan::preload`]).
     pub const fn needs_preload(self) -> bool {
-        matches!(self, Self::Overwrite | Self::ReadRandom | Self::ReadWrite | Self::ReadZipfian(_) | Self::Twitter(_))
-            || self.is_ycsb()
+        matches!(
+            self,
+            Self::Overwrite | Self::ReadRandom | Self::ReadWrite | Self::ReadZipfian(_) | Self::Twitter(_)
+        ) || self.is_ycsb()
     }
 
     /// The sizes of its values; `value_bytes` where it has one size.
@@ -172,7 +174,9 @@ impl Suite {
     /// [`WorkloadError`] for options that make no plan.
     pub fn plan(self, options: &SuiteOptions) -> Result<Plan, WorkloadError> {
         let keys = match self {
-            Self::Twitter(number) => cluster(number).map_or(options.operations, |c| c.keys(options.operations)),
+            Self::Twitter(number) => {
+                cluster(number).map_or(options.operations, |c| c.keys(options.operations))
+            }
             _ => options.operations,
         };
         let plan = Plan {

@@ -104,7 +104,8 @@ impl SakerRun {
             connection.set_transfer(&mut device, &mut queue, TransferOptions::default())?;
             queues.push(queue);
         }
-        let options = Options { batch, eager: false, closed_max: 1, cache: build.cache, ..Options::default() };
+        let options =
+            Options { batch, eager: false, closed_max: 1, cache: build.cache, ..Options::default() };
         let thread = |n| Thread {
             busy: Instant::ZERO,
             state: State::Ready,
@@ -200,7 +201,9 @@ impl SakerRun {
         match job.operations.get(self.threads[n].next) {
             Some(Side::Put(key, value)) => self.put(n, at, job.threads.max(1), key, value),
             Some(Side::Get(key)) => self.get(n, at, job.threads.max(1), key),
-            Some(Side::Wait) if self.threads[n].calls.is_empty() => self.threads[n].next += job.threads.max(1),
+            Some(Side::Wait) if self.threads[n].calls.is_empty() => {
+                self.threads[n].next += job.threads.max(1)
+            }
             Some(Side::Wait) => self.threads[n].state = State::Waiting,
             None => self.end(n, at),
         }

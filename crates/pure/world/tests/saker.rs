@@ -89,7 +89,9 @@ fn a_wait_ends_when_everything_asked_for_is_answered() {
         let disk = run_disk_kv(&build, &jobs).expect("runs").remove(1);
         let saker = run_saker(&build, &jobs, 16).expect("runs").remove(1);
         assert_eq!((disk.errors, saker.errors), (0, 0));
-        [disk, saker].map(|result| (result.operations, result.latency.mean() * result.operations as f64, result.elapsed))
+        [disk, saker].map(|result| {
+            (result.operations, result.latency.mean() * result.operations as f64, result.elapsed)
+        })
     };
     for (waits, together) in run(reads(true)).into_iter().zip(run(reads(false))) {
         assert_eq!((waits.0, together.0), (200, 400));

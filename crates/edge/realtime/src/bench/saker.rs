@@ -39,7 +39,10 @@ pub fn run_saker_real(
         Ok(queue)
     };
     let queues = (0..threads).map(|_| queue()).collect::<Result<Vec<KvQueue>, HostError>>()?;
-    let hub = Arc::new(Hub::new(queues, Options { batch, volatile: false, cache: build.cache, ..Options::default() }));
+    let hub = Arc::new(Hub::new(
+        queues,
+        Options { batch, volatile: false, cache: build.cache, ..Options::default() },
+    ));
     let session =
         |n| Session::new(Arc::clone(&hub), (n, n), Pausing::default(), u32::MAX, Patience::default());
     let mut sessions: Vec<_> = (0..threads).map(session).collect();

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use quick_cache::unsync::{Cache, DefaultLifecycle};
 use quick_cache::Weighter;
+use quick_cache::unsync::{Cache, DefaultLifecycle};
 
 use super::ENTRY_BYTES;
 use super::slot::{PassedHash, Slot};

@@ -69,7 +69,8 @@ mod tests {
     #[test]
     fn shares_are_those_of_the_law_whatever_the_exponent() {
         const DRAWS: u32 = 100_000;
-        for (alpha, n) in [(0.0, 50), (0.5, 50), (0.99, 1000), (1.0, 50), (1.5, 1000), (2.68, 100), (1.2, 1)] {
+        for (alpha, n) in [(0.0, 50), (0.5, 50), (0.99, 1000), (1.0, 50), (1.5, 1000), (2.68, 100), (1.2, 1)]
+        {
             let (skewed, mut rng) = (Skewed::new(n, alpha), Seed(3).rng());
             let mut counts = vec![0u32; n as usize];
             (0..DRAWS).for_each(|_| counts[skewed.rank(&mut rng) as usize] += 1);

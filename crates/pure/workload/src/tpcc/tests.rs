@@ -9,9 +9,8 @@ fn small(lines: Lines) -> Tpcc {
 /// Reads among all reads and writes of 20,000 transactions.
 fn share_of_reads(lines: Lines) -> f64 {
     let steps = small(lines).transactions().take(20_000).flat_map(|t| t.steps);
-    let (reads, all) = steps.fold((0u32, 0u32), |(reads, all), step| {
-        (reads + u32::from(matches!(step, Step::Read(_))), all + 1)
-    });
+    let (reads, all) = steps
+        .fold((0u32, 0u32), |(reads, all), step| (reads + u32::from(matches!(step, Step::Read(_))), all + 1));
     f64::from(reads) / f64::from(all)
 }
 
@@ -52,9 +51,10 @@ fn reads_find_their_rows_and_inserts_are_new() {
         }
     }
     let tables: BTreeSet<Table> = inserted.iter().map(|row| row.table).collect();
-    assert_eq!(tables.into_iter().collect::<Vec<_>>(), [
-        Table::History, Table::NewOrder, Table::Order, Table::OrderLine
-    ]);
+    assert_eq!(
+        tables.into_iter().collect::<Vec<_>>(),
+        [Table::History, Table::NewOrder, Table::Order, Table::OrderLine]
+    );
 }
 
 /// Clause 2.1.6: an item is hot if its number has many bits of a random one, so a quarter of the items gets most orders.

@@ -72,7 +72,10 @@ fn hub(seed: u64, queues: Vec<KvQueue>, volatile: bool) -> Arc<Hub<KvQueue>> {
     let container_bytes = [256, 4096][rng.below(2) as usize];
     let cache = crate::histories::cache(seed);
     let stripes = [2, 0][rng.below(2) as usize];
-    Arc::new(Hub::new(queues, Options { batch, container_bytes, stripes, volatile, cache, ..Options::default() }))
+    Arc::new(Hub::new(
+        queues,
+        Options { batch, container_bytes, stripes, volatile, cache, ..Options::default() },
+    ))
 }
 
 /// Power comes back over what a cut left.

@@ -62,7 +62,11 @@ impl<W: Wire, T: Turn> Session<W, T> {
 
     /// Whether there is such a key, if this client knows; otherwise the version of its stripe.
     fn presence(&self, key: &Key) -> Result<bool, u64> {
-        if self.hub.is_cached(key) { Ok(true) } else { self.hub.look(key, &mut Free, |write| write.is_some()) }
+        if self.hub.is_cached(key) {
+            Ok(true)
+        } else {
+            self.hub.look(key, &mut Free, |write| write.is_some())
+        }
     }
 
     fn exists_stored(&mut self, key: &Key) -> Result<bool, HostError> {
