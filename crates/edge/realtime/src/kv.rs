@@ -11,8 +11,8 @@ use crate::remote;
 use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::{
-    CacheStats, ClientOptions, Connection, GroupBuilder, GroupStats, HostError, KvClient, KvStoreClient,
-    Patience, StoreKeys, WriteBatch, Xxh3Digest, group::Form,
+    CacheStats, ClientOptions, Condition, Connection, GroupBuilder, GroupStats, HostError, KvClient, KvError,
+    KvStoreClient, Patience, StoreKeys, WriteBatch, Xxh3Digest, group::Form,
 };
 
 /// A key-value SSD, opened. One thread at a time uses it.
@@ -66,6 +66,18 @@ impl Kv {
         let outcome = self.store.put(key, value);
         self.cache.wrote(key, Some(value), outcome.is_ok());
         outcome
+    }
+
+    /// Stores a pair if its key is not there, in one command; whether it was stored.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool, HostError> {
+        match self.store.put_if(key, value, Condition::MustNotExist) {
+            Ok(()) => Ok(true),
+            Err(HostError::Kv(KvError::Exists)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Stores a pair without waiting; [`Kv::drain`] waits for all of them and tells the first failure.

@@ -28,6 +28,11 @@ fn step(kv: &mut Kv, model: &mut Model, rng: &mut Rng) {
             kv.put_queued(&key, &value).expect("queued");
             model.insert(key, value);
         }
+        9 => {
+            let is_absent = !model.contains_key(&key);
+            assert_eq!(kv.put_if_absent(&key, &value).expect("answered"), is_absent);
+            model.entry(key).or_insert(value);
+        }
         3 => assert_eq!(kv.delete(&key).expect("deleted"), model.remove(&key).is_some()),
         4 => {
             let mut batch = WriteBatch::new();

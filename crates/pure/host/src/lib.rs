@@ -9,6 +9,7 @@
 //! | [`long_keys`] | keys of 1 to 255 bytes on any device |
 //! | [`host_kv`] | HostKV: the device's engine run at the host over a block namespace |
 //! | [`cache`] | the read cache of sessions and of HostKV |
+//! | [`retention`] | what leaves a store that serves as a cache |
 //! | [`session`] | SAKER: writes of many threads gathered in containers, visible at once |
 //! | [`transfer`] | how a value gets to the device: methods, and the policies that choose |
 //! | [`error`] | everything that can go wrong, and the table from NVMe status to meaning |
@@ -24,6 +25,7 @@ pub mod error;
 pub mod host_kv;
 pub mod kv_queue;
 pub mod long_keys;
+pub mod retention;
 pub mod session;
 pub mod transfer;
 pub mod turn;
