@@ -8,6 +8,7 @@ mod features;
 mod golden;
 mod group;
 mod identify;
+mod identify_lists;
 mod indirect;
 mod keys;
 mod kv;
