@@ -5,6 +5,8 @@
 //!
 //! YCSB's core workloads (Cooper et al., SoCC'10, and the property files of its `workloads` folder): A to F over a loaded
 //! population, with the request distributions named there. As many records are loaded as there are operations.
+//!
+//! Zipfian reads with any exponent (`readzipfian:1.2`), and Twitter's cache clusters ([`crate::twitter`]).
 
 use crate::distribution::Distribution;
 use crate::error::WorkloadError;
@@ -12,6 +14,7 @@ use crate::key::KeyForm;
 use crate::mix::Mix;
 use crate::plan::Plan;
 use crate::size::{Share, Sizes};
+use crate::twitter::cluster;
 
 /// Shape and scale of mixgraph's values (Cao et al., FAST'20; RocksDB's db_bench defaults `value_k`, `value_sigma`);
 /// its theta is 0.
@@ -60,6 +63,10 @@ pub enum Suite {
     YcsbE,
     /// YCSB F: half reads, half read-modify-writes; zipfian.
     YcsbF,
+    /// Zipfian reads of a filled store, with an exponent of so many hundredths.
+    ReadZipfian(u16),
+    /// The cluster of that number at Twitter.
+    Twitter(u8),
 }
 
 /// YCSB's zipfian exponent.
@@ -81,8 +88,8 @@ pub struct SuiteOptions {
 }
 
 impl Suite {
-    /// All of them.
-    pub const ALL: [Self; 16] = [
+    /// All of them but Twitter's; zipfian reads with YCSB's exponent.
+    pub const ALL: [Self; 17] = [
         Self::FillSeq,
         Self::FillRandom,
         Self::Overwrite,
@@ -99,10 +106,11 @@ impl Suite {
         Self::YcsbD,
         Self::YcsbE,
         Self::YcsbF,
+        Self::ReadZipfian(99),
     ];
 
-    /// The name it is asked for by.
-    pub const fn name(self) -> &'static str {
+    /// The name it is asked for by, an exponent apart.
+    pub fn name(self) -> &'static str {
         match self {
             Self::FillSeq => "fillseq",
             Self::FillRandom => "fillrandom",
@@ -120,17 +128,31 @@ impl Suite {
             Self::YcsbD => "ycsb-d",
             Self::YcsbE => "ycsb-e",
             Self::YcsbF => "ycsb-f",
+            Self::ReadZipfian(_) => "readzipfian",
+            Self::Twitter(number) => cluster(number).map_or("twitter", |cluster| cluster.name),
         }
     }
 
-    /// The workload of that name, in upper or lower case.
+    /// The workload of that name, in upper or lower case: also `readzipfian:1.2` with an exponent of 0 to 10, and `twitter-1`
+    /// to `twitter-54` without 5.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|suite| suite.name().eq_ignore_ascii_case(name))
+        let name = name.to_ascii_lowercase();
+        if let Some(exponent) = name.strip_prefix("readzipfian:") {
+            let exponent = exponent.parse().ok().filter(|e| (0.0..=10.0).contains(e));
+            return exponent.map(|e: f64| Self::ReadZipfian(libm::round(e * 100.0) as u16));
+        }
+        if let Some(number) = name.strip_prefix("twitter-") {
+            return number.parse().ok().filter(|n| cluster(*n).is_some()).map(Self::Twitter);
+        }
+        Self::ALL.into_iter().find(|suite| suite.name() == name)
     }
 
     /// Whether every key must be there before it begins (see [`Plan::preload`]).
     pub const fn needs_preload(self) -> bool {
-        matches!(self, Self::Overwrite | Self::ReadRandom | Self::ReadWrite) || self.is_ycsb()
+        matches!(
+            self,
+            Self::Overwrite | Self::ReadRandom | Self::ReadWrite | Self::ReadZipfian(_) | Self::Twitter(_)
+        ) || self.is_ycsb()
     }
 
     /// The sizes of its values; `value_bytes` where it has one size.
@@ -141,6 +163,7 @@ impl Suite {
             Self::C => Sizes::Shares(vec![share(8, 1), share(2048, 9)]),
             Self::D => Sizes::Shares(BALANCED_BYTES.map(|size| share(size, 1)).to_vec()),
             Self::M => Sizes::Pareto { k: MIXGRAPH.0, sigma: MIXGRAPH.1, max: MIXGRAPH_BYTES_MAX },
+            Self::Twitter(number) => Sizes::Fixed(cluster(number).map_or(value_bytes, |c| c.value_bytes)),
             _ => Sizes::Fixed(value_bytes),
         }
     }
@@ -150,12 +173,17 @@ impl Suite {
     /// # Errors
     /// [`WorkloadError`] for options that make no plan.
     pub fn plan(self, options: &SuiteOptions) -> Result<Plan, WorkloadError> {
-        let own_key_bytes = if self.is_bandslim() { SHORT_KEY_BYTES } else { KEY_BYTES };
+        let keys = match self {
+            Self::Twitter(number) => {
+                cluster(number).map_or(options.operations, |c| c.keys(options.operations))
+            }
+            _ => options.operations,
+        };
         let plan = Plan {
             seed: options.seed,
             operations: options.operations,
-            keys: options.operations.max(1),
-            key_bytes: options.key_bytes.unwrap_or(own_key_bytes),
+            keys: keys.max(1),
+            key_bytes: options.key_bytes.unwrap_or(self.own_key_bytes()),
             key_form: if self == Self::FillSeq { KeyForm::Ordered } else { KeyForm::Hashed },
             distribution: self.distribution(),
             mix: self.mix(),
@@ -172,14 +200,26 @@ impl Suite {
         matches!(self, Self::YcsbA | Self::YcsbB | Self::YcsbC | Self::YcsbD | Self::YcsbE | Self::YcsbF)
     }
 
+    fn own_key_bytes(self) -> usize {
+        match self {
+            Self::Twitter(number) => cluster(number).map_or(KEY_BYTES, |cluster| cluster.key_bytes),
+            _ if self.is_bandslim() => SHORT_KEY_BYTES,
+            _ => KEY_BYTES,
+        }
+    }
+
     const fn is_bandslim(self) -> bool {
         matches!(self, Self::A | Self::B | Self::C | Self::D | Self::M)
     }
 
-    const fn distribution(self) -> Distribution {
+    fn distribution(self) -> Distribution {
         match self {
             Self::FillRandom => Distribution::Shuffled,
             Self::Overwrite | Self::ReadRandom | Self::ReadWrite => Distribution::Uniform,
+            Self::ReadZipfian(hundredths) => Distribution::Skewed { alpha: f64::from(hundredths) / 100.0 },
+            Self::Twitter(number) => {
+                cluster(number).map_or(Distribution::Uniform, |cluster| cluster.distribution())
+            }
             Self::YcsbD => Distribution::Latest { theta: YCSB_THETA },
             _ if self.is_ycsb() => Distribution::Scrambled { theta: YCSB_THETA },
             // Hashed key forms scatter ascending numbers.
@@ -195,9 +235,10 @@ impl Suite {
         }
     }
 
-    const fn mix(self) -> Mix {
+    fn mix(self) -> Mix {
         match self {
-            Self::ReadRandom => Mix::GETS,
+            Self::ReadRandom | Self::ReadZipfian(_) => Mix::GETS,
+            Self::Twitter(number) => cluster(number).map_or(Mix::GETS, |cluster| cluster.mix),
             Self::ReadWrite | Self::YcsbA | Self::YcsbF => Mix { get: 1, ..Mix::PUTS },
             Self::YcsbB => Mix { get: 95, put: 5, ..Mix::PUTS },
             Self::YcsbC => Mix::GETS,
@@ -329,11 +370,39 @@ mod tests {
     }
 
     #[test]
+    fn twitters_clusters_have_their_sizes_and_mix() {
+        let plan = Suite::Twitter(14).plan(&options(20_000)).unwrap();
+        assert_eq!((plan.key_bytes, plan.value_bytes.clone(), plan.keys), (96, Sizes::Fixed(414), 564));
+        let counts = kinds(Suite::Twitter(14));
+        for (kind, percent) in [(Kind::Get, 65), (Kind::Put, 13), (Kind::Delete, 22)] {
+            assert!(counts[&kind].abs_diff(percent * 200) < 400, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn reads_are_as_skewed_as_asked_for() {
+        let hottest = |suite: Suite| {
+            let mut counts = BTreeMap::<u64, u32>::new();
+            let plan = suite.plan(&options(10_000)).unwrap();
+            plan.operations().unwrap().for_each(|o| *counts.entry(o.key).or_default() += 1);
+            f64::from(*counts.values().max().unwrap()) / 10_000.0
+        };
+        // The hottest of 10,000 keys: 1 / zeta(10000, s), about 1 / 9.8 for s = 1 and 1 / 2.6 for s = 1.5.
+        assert!((hottest(Suite::ReadZipfian(100)) - 0.102).abs() < 0.01);
+        assert!((hottest(Suite::ReadZipfian(150)) - 0.386).abs() < 0.02);
+        assert!(hottest(Suite::ReadZipfian(0)) < 0.002);
+    }
+
+    #[test]
     fn names_lead_back() {
         for suite in Suite::ALL {
             assert_eq!(Suite::named(&suite.name().to_uppercase()), Some(suite));
         }
         assert_eq!(Suite::named("z"), None);
+        assert_eq!(Suite::named("readzipfian:1.2"), Some(Suite::ReadZipfian(120)));
+        assert_eq!(Suite::named("Twitter-54"), Some(Suite::Twitter(54)));
+        let wrong = ["readzipfian:-1", "readzipfian:x", "twitter-5", "twitter-55", "twitter"];
+        assert!(wrong.iter().all(|name| Suite::named(name).is_none()));
     }
 
     #[test]

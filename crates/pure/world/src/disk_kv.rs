@@ -218,7 +218,12 @@ impl DiskRun {
             }
             return;
         }
-        let operation = job.operations.get(t.next).filter(|_| t.queue.in_flight() < self.depth);
+        if job.operations.get(t.next) == Some(&Side::Wait) && t.queue.in_flight() == 0 {
+            t.next += self.stride;
+            return;
+        }
+        let is_free = |operation: &&Side| **operation != Side::Wait && t.queue.in_flight() < self.depth;
+        let operation = job.operations.get(t.next).filter(is_free);
         let Some(operation) = operation else {
             t.state = State::Waiting;
             return;
@@ -317,7 +322,7 @@ impl DiskRun {
 pub(crate) fn user_bytes(operation: &Side) -> u64 {
     match operation {
         Side::Put(key, value) => (key.len() + value.len()) as u64,
-        Side::Get(_) => 0,
+        Side::Get(_) | Side::Wait => 0,
     }
 }
 
@@ -328,7 +333,7 @@ const STAGED_BYTES: u32 = 4096;
 pub fn retrieve_bytes(jobs: &[Job]) -> u32 {
     let stored = jobs.iter().flat_map(|job| &job.operations).map(|operation| match operation {
         Side::Put(_, value) => value.len() as u32,
-        Side::Get(_) => 0,
+        Side::Get(_) | Side::Wait => 0,
     });
     stored.max().unwrap_or(0).max(STAGED_BYTES)
 }
@@ -357,6 +362,7 @@ fn submit(
             let key = Key::new(key).map_err(|_| None)?;
             if small > 0 { queue.retrieve_small(&key, small) } else { queue.retrieve(&key, retrieve_bytes) }
         }
+        Side::Wait => unreachable!("a wait is no command"),
     };
     ticket.map(|t| t.slot()).map_err(Some)
 }

@@ -1,6 +1,8 @@
 //! One workload on one device: in virtual time, or on whatever a device URL opens.
 
+pub mod kv_cache;
 mod real;
+pub mod tpcc;
 pub mod trace;
 
 use crate::error::LabError;

@@ -17,5 +17,7 @@ mod route;
 mod store;
 
 pub use keys::StoreKeys;
-pub use saker_long_keys::{EnvelopeError, KEY_BYTES_MAX, KeyDigest, MARK, Xxh3Digest, envelope};
+pub use saker_long_keys::{
+    EnvelopeError, KEY_BYTES_MAX, KeyDigest, MARK, Xxh3Digest, envelope, is_enveloped,
+};
 pub use store::KvStoreClient;
