@@ -51,7 +51,8 @@ impl HashFtl {
     ) -> Step<Result<Found, KvError>> {
         let Some(home) = self.probe.home(key) else { return Step::Done(Err(KvError::KeySize)) };
         self.operation += 1;
-        let mut found = Found { pair: None, slot: None, to_pass: Vec::new(), looked: Reads::new(), home, passed: 0 };
+        let mut found =
+            Found { pair: None, slot: None, to_pass: Vec::new(), looked: Reads::new(), home, passed: 0 };
         let mut collisions = 0;
         for n in 0..PROBES_MAX {
             found.passed = n;
