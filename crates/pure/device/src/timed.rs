@@ -124,7 +124,7 @@ impl Timed {
             link_in: Pipe::default(),
             link_out: Pipe::default(),
             dispatcher: Pipe::default(),
-            cores: Cores::new(costs.io_cores),
+            cores: Cores::new(costs.io_cores, costs.background_cores),
             tokens: Vec::new(),
             free: Vec::new(),
             waiting_reads: BTreeMap::new(),

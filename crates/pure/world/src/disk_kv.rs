@@ -4,6 +4,7 @@ use crate::build::{Build, port};
 use crate::joined::Clocked;
 use crate::layers::Layers;
 use crate::result::{Job, RunResult, Side};
+use saker_device::Snapshot;
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;
@@ -66,18 +67,10 @@ pub fn run_disk_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostEr
     let by_methods = jobs.iter().any(|job| job.transfer != TransferOptions::default());
     let mut run = DiskRun::start(build, first, by_methods)?;
     run.retrieve_bytes = retrieve_bytes(jobs);
-    let run_job = |job: &Job| {
-        run.begin(job);
-        while run.step(job) {}
-        if job.flush {
-            run.flush();
-        }
-        run.finish(build)
-    };
-    Ok(jobs.iter().map(run_job).collect())
+    Ok(jobs.iter().map(|job| run.run(build, job)).collect())
 }
 
-struct DiskRun {
+pub(crate) struct DiskRun {
     device: Clocked<MemMedia>,
     threads: Vec<Thread>,
     available: Available,
@@ -101,7 +94,21 @@ struct Counters {
 }
 
 impl DiskRun {
-    fn start(build: &Build, job: &Job, by_methods: bool) -> Result<Self, HostError> {
+    /// One job from its begin to its end.
+    pub(crate) fn run(&mut self, build: &Build, job: &Job) -> RunResult {
+        self.begin(job);
+        while self.step(job) {}
+        if job.flush {
+            self.flush();
+        }
+        self.finish(build)
+    }
+
+    pub(crate) fn snapshot(&mut self) -> Snapshot {
+        self.device.0.snapshot()
+    }
+
+    pub(crate) fn start(build: &Build, job: &Job, by_methods: bool) -> Result<Self, HostError> {
         let (threads, depth) = (job.threads.max(1), job.depth.max(1));
         let host = build.attach(threads as u16, depth);
         let port = port(&host);
