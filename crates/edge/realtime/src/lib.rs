@@ -35,7 +35,7 @@ pub use remote::TcpPlace;
 pub use saker::{Saker, SakerOptions};
 pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind};
-pub use saker_host::{GroupStats, WriteBatch};
+pub use saker_host::{DeviceIterator, GroupStats, KeyRange, PairBatch, ScanOptions, ScanOrder, WriteBatch};
 pub use saker_linux::Submission;
 pub use url::DeviceUrl;
 pub use verify::{Verified, check_image, verify_image};

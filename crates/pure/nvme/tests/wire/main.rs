@@ -9,6 +9,7 @@ mod golden;
 mod group;
 mod identify;
 mod indirect;
+mod iterators;
 mod keys;
 mod kv;
 mod kv_list;
