@@ -9,6 +9,7 @@ mod write;
 
 pub use wait::Sync;
 
+use std::num::NonZeroU32;
 use std::task::Waker;
 
 use saker_link::{Held, ShortLock};
@@ -113,7 +114,7 @@ impl<W: Wire> Hub<W> {
     pub fn pending(&self) -> Vec<Key> {
         let mut keys = Vec::new();
         for n in 0..self.shared.index.len() {
-            keys.extend(self.shared.index.lock(n).entries().iter().map(|entry| entry.key));
+            keys.extend(self.shared.index.lock(n).entries().map(|entry| entry.key));
         }
         keys
     }
@@ -208,7 +209,7 @@ impl<W: Wire> Hub<W> {
 /// What a pump has seen.
 #[derive(Clone, Debug, Default)]
 pub struct Pump {
-    open: Vec<Option<u32>>,
+    open: Vec<Option<NonZeroU32>>,
 }
 
 /// CPU work that completions were.
