@@ -4,6 +4,8 @@
 //! there is one ("parked"). Keys wait in this way, containers never do, so containers of different sessions can never wait
 //! for each other.
 
+use std::num::NonZeroU32;
+
 use saker_link::{Held, ShortLock};
 use saker_nvme::Key;
 
@@ -18,7 +20,7 @@ pub(super) struct Place {
     /// Which write of it.
     pub piece: u16,
     /// The container's name.
-    pub container: u32,
+    pub container: NonZeroU32,
 }
 
 /// The newest write of a key of which an earlier one has not come to its end.
@@ -49,60 +51,128 @@ pub(super) struct Entry {
     /// `None`: the parked write is on its way to a container.
     pub place: Option<Place>,
     pub parked: Option<Box<Parked>>,
+    /// Another of the same stripe.
+    next: Option<Box<Self>>,
 }
 
-/// The entries of the keys with the same hash bits.
-#[derive(Debug, Default)]
+impl Entry {
+    /// Only the first of a stripe can be in no use: it has neither place nor parked write then.
+    #[inline]
+    fn is_used(&self) -> bool {
+        self.place.is_some() || self.parked.is_some()
+    }
+
+    fn unused() -> Self {
+        let key = Key::new(&[0]).expect("a key of one byte");
+        Self { key, place: None, parked: None, next: None }
+    }
+}
+
+/// The entries of the keys with the same hash bits. There is nearly always one at most: it lies beside the stripe's lock.
+#[derive(Debug)]
 pub(super) struct Stripe {
     /// Counts the changes of what readers see: who looked at the device meanwhile can tell whether it is out of date.
     pub version: u64,
-    entries: Vec<Entry>,
+    /// If it is in no use, there are no others.
+    first: Entry,
+}
+
+impl Default for Stripe {
+    fn default() -> Self {
+        Self { version: 0, first: Entry::unused() }
+    }
 }
 
 impl Stripe {
     #[inline]
     pub fn find(&mut self, key: &Key) -> Option<&mut Entry> {
-        self.entries.iter_mut().find(|entry| entry.key == *key)
+        self.first_where(|entry| entry.key == *key)
+    }
+
+    #[inline]
+    fn first_where(&mut self, is_it: impl Fn(&Entry) -> bool) -> Option<&mut Entry> {
+        let mut at = self.first.is_used().then_some(&mut self.first);
+        while let Some(entry) = at {
+            if is_it(entry) {
+                return Some(entry);
+            }
+            at = entry.next.as_deref_mut();
+        }
+        None
     }
 
     #[inline]
     pub fn insert(&mut self, key: Key, place: Place) {
         self.version += 1;
-        self.entries.push(Entry { key, place: Some(place), parked: None });
+        if self.first.is_used() {
+            return self.insert_behind(key, place);
+        }
+        (self.first.key, self.first.place) = (key, Some(place));
+    }
+
+    #[cold]
+    fn insert_behind(&mut self, key: Key, place: Place) {
+        let next = self.first.next.take();
+        self.first.next = Some(Box::new(Entry { key, place: Some(place), parked: None, next }));
+    }
+
+    /// Takes the first entry of that kind out.
+    #[inline]
+    fn remove(&mut self, is_it: impl Fn(&Entry) -> bool) -> Option<Entry> {
+        if !self.first.is_used() || !is_it(&self.first) {
+            return self.remove_behind(is_it);
+        }
+        let second = self.first.next.take().map_or_else(Entry::unused, |next| *next);
+        Some(std::mem::replace(&mut self.first, second))
+    }
+
+    #[cold]
+    fn remove_behind(&mut self, is_it: impl Fn(&Entry) -> bool) -> Option<Entry> {
+        let mut at = &mut self.first.next;
+        while at.as_ref().is_some_and(|entry| !is_it(entry)) {
+            at = &mut at.as_mut().expect("just seen").next;
+        }
+        let mut found = at.take()?;
+        *at = found.next.take();
+        Some(*found)
     }
 
     /// The write at `place` has come to its end. Returns the key if a parked write of it is to be moved on.
     #[inline]
     pub fn retire(&mut self, place: Place) -> Option<Key> {
-        let n = self.entries.iter().position(|entry| entry.place == Some(place));
-        let n = n.expect("a write in a container has an entry");
         self.version += 1;
-        let entry = &mut self.entries[n];
+        let is_it = |entry: &Entry| entry.place == Some(place);
+        let entry = self.first_where(is_it).expect("a write in a container has an entry");
         if entry.parked.is_some() {
             entry.place = None;
             return Some(entry.key);
         }
-        self.entries.swap_remove(n);
+        self.remove(is_it);
         None
     }
 
     /// Forgets a key whose parked write was to be moved on; returns the write.
     pub fn give_up(&mut self, key: &Key) -> Box<Parked> {
-        let n = self.entries.iter().position(|entry| entry.key == *key && entry.place.is_none());
-        let entry = self.entries.swap_remove(n.expect("a key that is to be moved on has an entry"));
+        let entry = self.remove(|entry| entry.key == *key && entry.place.is_none());
         self.version += 1;
-        entry.parked.expect("it waits with a write")
+        entry.and_then(|entry| entry.parked).expect("a key that is to be moved on waits with a write")
     }
 
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        let first = self.first.is_used().then_some(&self.first);
+        std::iter::successors(first, |entry| entry.next.as_deref())
     }
 }
+
+/// A stripe and its lock: what one write of a key needs, in one cache line.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Line(ShortLock<Stripe>);
 
 /// All stripes.
 #[derive(Debug)]
 pub(super) struct Index {
-    stripes: Box<[ShortLock<Stripe>]>,
+    stripes: Box<[Line]>,
     shift: u32,
 }
 
@@ -111,7 +181,7 @@ impl Index {
     pub fn new(stripes: usize) -> Self {
         let count = stripes.clamp(2, 1 << 20).next_power_of_two();
         Self {
-            stripes: (0..count).map(|_| ShortLock::default()).collect(),
+            stripes: (0..count).map(|_| Line::default()).collect(),
             shift: u64::BITS - count.trailing_zeros(),
         }
     }
@@ -125,7 +195,15 @@ impl Index {
     /// Nothing is waited for while a stripe is held.
     #[inline]
     pub fn lock(&self, stripe: u32) -> Held<'_, Stripe> {
-        self.stripes[stripe as usize].lock()
+        self.stripes[stripe as usize].0.lock()
+    }
+
+    /// Asks for the line of a stripe that will soon be locked.
+    #[inline]
+    pub fn touch(&self, stripe: u32) {
+        if let Some(line) = self.stripes.get(stripe as usize) {
+            saker_link::prefetch(line);
+        }
     }
 
     /// Stripes.
@@ -152,7 +230,39 @@ mod tests {
         Key::new(&n.to_le_bytes()).expect("8 bytes")
     }
 
-    const PLACE: Place = Place { lane: 1, piece: 2, container: 3 };
+    const PLACE: Place = Place { lane: 1, piece: 2, container: NonZeroU32::MIN };
+
+    #[test]
+    fn a_stripe_with_its_lock_is_one_cache_line() {
+        assert_eq!((size_of::<Line>(), align_of::<Line>()), (64, 64));
+    }
+
+    /// Keys by number; the places are their order of coming.
+    #[test]
+    fn a_stripe_of_several_keys_is_a_list_of_them() {
+        use saker_sim::Seed;
+        let (mut stripe, mut model) = (Stripe::default(), Vec::new());
+        let mut rng = Seed(5).rng();
+        for n in 0..4000 {
+            let k = rng.next_u64() % 6;
+            let entry = stripe.find(&key(k)).map(|entry| entry.place);
+            let known = model.iter().position(|(other, _)| *other == k);
+            assert_eq!(entry.flatten(), known.map(|at| model[at].1), "round {n}");
+            match known {
+                Some(at) => assert_eq!(stripe.retire(model.swap_remove(at).1), None),
+                None => {
+                    let place = Place { lane: 0, piece: n, ..PLACE };
+                    stripe.insert(key(k), place);
+                    model.push((k, place));
+                }
+            }
+            let mut keys: Vec<_> = stripe.entries().map(|entry| entry.key).collect();
+            let mut expected: Vec<_> = model.iter().map(|(k, _)| key(*k)).collect();
+            keys.sort();
+            expected.sort();
+            assert_eq!(keys, expected, "round {n}");
+        }
+    }
 
     #[test]
     fn keys_spread_evenly_over_the_stripes() {
