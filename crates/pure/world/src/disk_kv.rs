@@ -192,15 +192,23 @@ impl DiskRun {
                 self.act(n, at, job);
                 true
             }
-            (_, Some(deadline)) => {
-                let before = self.device.0.stats_commands();
-                self.device.0.step(deadline);
-                if self.device.0.stats_commands() != before {
-                    self.wake(deadline);
-                }
+            (_, Some(_)) => {
+                self.run_device(first.map_or(Instant::FAR, |(at, _)| at));
                 true
             }
             (Some(_), None) => unreachable!("the guard above takes threads without a deadline"),
+        }
+    }
+
+    /// Handles the device's events before `until`, up to the first that completes a command: until then no thread
+    /// changes.
+    fn run_device(&mut self, until: Instant) {
+        let before = self.device.0.stats_commands();
+        let last = Instant::from_nanos(until.as_nanos() - 1);
+        while let Some(at) = self.device.0.next_event(last) {
+            if self.device.0.stats_commands() != before {
+                return self.wake(at);
+            }
         }
     }
 
@@ -271,6 +279,9 @@ impl DiskRun {
     fn reap(&mut self, n: usize, at: Instant) {
         let Self { threads, costs, result, read, .. } = self;
         let t = &mut threads[n];
+        if !t.queue.has_news() {
+            return;
+        }
         let mut busy = t.busy.max(at);
         let mut seen = t.queue.stats().completions;
         let taken = seen;
