@@ -7,6 +7,7 @@ use std::path::Path;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
+/// Runs the example.
 pub fn main() -> Outcome {
     match std::env::args().nth(1) {
         Some(image) if !image.starts_with('-') => run(Path::new(&image)),

@@ -6,6 +6,7 @@ use saker_realtime::{Saker, SakerOptions};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
+/// Runs the example.
 pub fn main() -> Outcome {
     match std::env::args().nth(1).filter(|device| device.starts_with("/dev/")) {
         Some(device) => run(&device),

@@ -7,6 +7,7 @@ use saker_tcp::{Server, ServerConfig};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
+/// Runs the example.
 pub fn main() -> Outcome {
     if let Some(url) = std::env::args().nth(1).filter(|url| url.starts_with("tcp://")) {
         return run(&url);
