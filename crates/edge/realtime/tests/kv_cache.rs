@@ -5,7 +5,7 @@ use saker_host::retention::{RetentionOptions, RetentionOrder};
 use saker_realtime::{KvCache, create_image};
 use saker_sim::Duration;
 
-const VALUE: usize = 100_000;
+const VALUE: usize = 20_000;
 
 fn key(n: u64) -> [u8; 16] {
     u128::from(n + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835).to_le_bytes()
@@ -48,10 +48,10 @@ fn the_order_says_what_goes() {
 fn a_full_device_makes_room() {
     let mut cache =
         KvCache::open("mem:?size=64MiB&profile=tiny", RetentionOptions::default()).expect("opens");
-    for n in 0..1500 {
+    for n in 0..5000 {
         assert!(cache.put_if_absent(&key(n), &value(n)).expect("room is made"), "{n}");
     }
-    assert!(cache.stats().evicted > 800 && there(&mut cache, 1499) && !there(&mut cache, 0));
+    assert!(cache.stats().evicted > 800 && there(&mut cache, 4999) && !there(&mut cache, 0));
     assert!(cache.bytes() > 20 << 20, "{} bytes are kept", cache.bytes());
     cache.close().expect("closes");
 }

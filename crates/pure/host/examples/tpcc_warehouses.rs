@@ -40,7 +40,7 @@ fn hit_ratio(warehouses: u32, bytes: usize) -> f64 {
 
 fn main() {
     println!("scale 1/{SCALE}; hit ratio with {CACHE_BYTES:?} bytes");
-    for warehouses in [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 48, 64] {
+    for warehouses in [1, 2, 4, 6, 8, 10, 12, 13, 14, 16, 18, 20, 24, 28, 32, 48, 64] {
         let [large, small] = CACHE_BYTES.map(|bytes| 100.0 * hit_ratio(warehouses, bytes));
         println!("{warehouses:>3} warehouses {large:>6.2} % {small:>6.2} %");
     }

@@ -20,6 +20,8 @@ struct Parameters {
     cache_mib: usize,
     cache_value_bytes_max: usize,
     threads: Vec<usize>,
+    /// Containers of a thread in flight in DiskKV; writes that wait for room in HostKV.
+    depth: u16,
     /// I/O threads of the device that is not scaled with the application's threads.
     io_cores_fixed: usize,
     interval_us: u64,
@@ -124,7 +126,7 @@ fn jobs(cx: &Context<'_>, plan: &Parameters, threads: usize) -> Vec<Job> {
     let mut transactions = tpcc.transactions();
     let warm = dealt(transactions.by_ref().take(count / 2), threads);
     let measured = dealt(transactions.take(count), threads);
-    let job = |operations| rig::job(threads, 1, operations);
+    let job = |operations| rig::job(threads, plan.depth, operations);
     vec![job(fill), job(warm), job(measured)]
 }
 
