@@ -14,6 +14,7 @@ pub mod records;
 pub mod size;
 pub mod suite;
 pub mod value;
+pub mod ycsb;
 
 pub use bijection::Permutation;
 pub use distribution::{Distribution, Picker, Zipf};
@@ -25,3 +26,4 @@ pub use records::{Record, RecordError, RecordFormat, RecordSet, SizeClass};
 pub use size::{Share, SizePicker, Sizes};
 pub use suite::{Suite, SuiteOptions};
 pub use value::ValueSource;
+pub use ycsb::{CoreWorkload, PropertyError};
