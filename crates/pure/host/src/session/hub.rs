@@ -96,7 +96,7 @@ impl<W: Wire> Hub<W> {
             meter.work(Unit::Lock, 1);
             meter.work(Unit::Probe, 1);
             let mut stripe = self.shared.index.lock(stripe_number);
-            let Some(entry) = stripe.find(key) else { return Err(stripe.version) };
+            let Some(entry) = stripe.find(key) else { return Err(stripe.version()) };
             if let Some(parked) = &entry.parked {
                 return Ok(read(parked.write()));
             }
