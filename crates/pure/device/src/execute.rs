@@ -5,7 +5,7 @@ mod kv;
 
 pub use block::block_status;
 pub(crate) use kv::condition;
-pub use kv::{kv_status, store_value};
+pub use kv::kv_status;
 
 use crate::config::{NamespaceKind, TRANSFER_BYTES_MAX};
 use crate::groups::GroupRequest;

@@ -5,7 +5,7 @@
 
 use super::{Quick, Untimed};
 use crate::device::Device;
-use crate::execute::{Outcome, kv_status, store_value};
+use crate::execute::{condition, kv_status};
 use crate::namespace::{Namespace, Store};
 use crate::transfer::{OnePiece, Pieces};
 use crate::{NamespaceKind, vendor};
@@ -142,9 +142,10 @@ fn store<M: Media, S: Source>(
     options: StoreOptions,
 ) -> Option<Status> {
     let mut view = flash.view(namespace.owner(), Class::Foreground);
-    match store_value(namespace, key, value, options, &mut view, &mut Quick) {
-        Outcome::Done(reply) => Some(reply.status),
-        Outcome::Need(_) | Outcome::Blocked => None,
+    let Store::Kv(store) = &mut namespace.store else { return None };
+    match store.store(key.as_bytes(), value, condition(options), &mut view, &mut Quick) {
+        Step::Done(stored) => Some(stored.map_or_else(kv_status, |()| Status::SUCCESS)),
+        Step::Need(_) | Step::Blocked(_) => None,
     }
 }
 
@@ -168,6 +169,9 @@ impl Source for InEntry<'_> {
         let (out_words, out_rest) = out.as_chunks_mut::<8>();
         for (to, from) in out_words.iter_mut().zip(words) {
             *to = u64::from_ne_bytes(*from).to_ne_bytes();
+        }
+        if rest.is_empty() {
+            return Ok(());
         }
         for (to, from) in out_rest.iter_mut().zip(rest) {
             *to = *from;

@@ -56,42 +56,61 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Only the first of a stripe can be in no use: it has neither place nor parked write then.
+    /// One that is of no key has neither place nor parked write; it stays for the next.
     #[inline]
     fn is_used(&self) -> bool {
         self.place.is_some() || self.parked.is_some()
     }
-
-    fn unused() -> Self {
-        let key = Key::new(&[0]).expect("a key of one byte");
-        Self { key, place: None, parked: None, next: None }
-    }
 }
 
-/// The entries of the keys with the same hash bits. There is nearly always one at most: it lies beside the stripe's lock.
+/// The entries of the keys with the same hash bits. There is mostly one at most: it lies beside the stripe's lock, and others
+/// are looked at only if there are any.
 #[derive(Debug)]
 pub(super) struct Stripe {
-    /// Counts the changes of what readers see: who looked at the device meanwhile can tell whether it is out of date.
-    pub version: u64,
-    /// If it is in no use, there are no others.
+    /// Changes so far, and in the low bits how many entries are used behind the first.
+    state: u64,
     first: Entry,
 }
 
+/// Bits of a stripe's state with the number of entries behind the first.
+const BEHIND_BITS: u32 = 24;
+
 impl Default for Stripe {
     fn default() -> Self {
-        Self { version: 0, first: Entry::unused() }
+        let key = Key::new(&[0]).expect("a key of one byte");
+        Self { state: 0, first: Entry { key, place: None, parked: None, next: None } }
     }
 }
 
 impl Stripe {
+    /// Counts the changes of what readers see: who looked at the device meanwhile can tell whether it is out of date.
     #[inline]
-    pub fn find(&mut self, key: &Key) -> Option<&mut Entry> {
-        self.first_where(|entry| entry.key == *key)
+    pub fn version(&self) -> u64 {
+        self.state >> BEHIND_BITS
+    }
+
+    /// Readers see something else from now on.
+    #[inline]
+    pub fn changed(&mut self) {
+        self.state += 1 << BEHIND_BITS;
     }
 
     #[inline]
-    fn first_where(&mut self, is_it: impl Fn(&Entry) -> bool) -> Option<&mut Entry> {
-        let mut at = self.first.is_used().then_some(&mut self.first);
+    fn has_behind(&self) -> bool {
+        self.state & ((1 << BEHIND_BITS) - 1) > 0
+    }
+
+    #[inline]
+    pub fn find(&mut self, key: &Key) -> Option<&mut Entry> {
+        let is_it = |entry: &Entry| entry.key == *key && entry.is_used();
+        if is_it(&self.first) {
+            return Some(&mut self.first);
+        }
+        if self.has_behind() { self.find_behind(is_it) } else { None }
+    }
+
+    fn find_behind(&mut self, is_it: impl Fn(&Entry) -> bool) -> Option<&mut Entry> {
+        let mut at = self.first.next.as_deref_mut();
         while let Some(entry) = at {
             if is_it(entry) {
                 return Some(entry);
@@ -103,64 +122,53 @@ impl Stripe {
 
     #[inline]
     pub fn insert(&mut self, key: Key, place: Place) {
-        self.version += 1;
-        if self.first.is_used() {
-            return self.insert_behind(key, place);
-        }
-        (self.first.key, self.first.place) = (key, Some(place));
+        self.changed();
+        let entry = if self.first.is_used() { self.unused_behind(key) } else { &mut self.first };
+        (entry.key, entry.place) = (key, Some(place));
     }
 
-    #[cold]
-    fn insert_behind(&mut self, key: Key, place: Place) {
-        let next = self.first.next.take();
-        self.first.next = Some(Box::new(Entry { key, place: Some(place), parked: None, next }));
-    }
-
-    /// Takes the first entry of that kind out.
-    #[inline]
-    fn remove(&mut self, is_it: impl Fn(&Entry) -> bool) -> Option<Entry> {
-        if !self.first.is_used() || !is_it(&self.first) {
-            return self.remove_behind(is_it);
+    /// An entry behind the first that is of no key; a new one if there is none.
+    fn unused_behind(&mut self, key: Key) -> &mut Entry {
+        self.state += 1;
+        let mut at = &mut self.first;
+        while at.next.as_ref().is_some_and(|entry| entry.is_used()) {
+            at = at.next.as_mut().expect("just seen");
         }
-        let second = self.first.next.take().map_or_else(Entry::unused, |next| *next);
-        Some(std::mem::replace(&mut self.first, second))
-    }
-
-    #[cold]
-    fn remove_behind(&mut self, is_it: impl Fn(&Entry) -> bool) -> Option<Entry> {
-        let mut at = &mut self.first.next;
-        while at.as_ref().is_some_and(|entry| !is_it(entry)) {
-            at = &mut at.as_mut().expect("just seen").next;
-        }
-        let mut found = at.take()?;
-        *at = found.next.take();
-        Some(*found)
+        at.next.get_or_insert_with(|| Box::new(Entry { key, place: None, parked: None, next: None }))
     }
 
     /// The write at `place` has come to its end. Returns the key if a parked write of it is to be moved on.
     #[inline]
     pub fn retire(&mut self, place: Place) -> Option<Key> {
-        self.version += 1;
-        let is_it = |entry: &Entry| entry.place == Some(place);
-        let entry = self.first_where(is_it).expect("a write in a container has an entry");
+        self.changed();
+        let is_first = self.first.place == Some(place);
+        let entry = if is_first {
+            &mut self.first
+        } else {
+            let is_it = |entry: &Entry| entry.place == Some(place);
+            self.find_behind(is_it).expect("a write in a container has an entry")
+        };
+        entry.place = None;
         if entry.parked.is_some() {
-            entry.place = None;
             return Some(entry.key);
         }
-        self.remove(is_it);
+        self.state -= u64::from(!is_first);
         None
     }
 
     /// Forgets a key whose parked write was to be moved on; returns the write.
     pub fn give_up(&mut self, key: &Key) -> Box<Parked> {
-        let entry = self.remove(|entry| entry.key == *key && entry.place.is_none());
-        self.version += 1;
-        entry.and_then(|entry| entry.parked).expect("a key that is to be moved on waits with a write")
+        self.changed();
+        let is_first = self.first.is_used() && self.first.key == *key;
+        let entry = self.find(key).filter(|entry| entry.place.is_none());
+        let parked = entry.and_then(|entry| entry.parked.take());
+        self.state -= u64::from(!is_first);
+        parked.expect("a key that is to be moved on waits with a write")
     }
 
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        let first = self.first.is_used().then_some(&self.first);
-        std::iter::successors(first, |entry| entry.next.as_deref())
+        let all = std::iter::successors(Some(&self.first), |entry| entry.next.as_deref());
+        all.filter(|entry| entry.is_used())
     }
 }
 
@@ -279,7 +287,7 @@ mod tests {
         stripe.insert(key(1), PLACE);
         assert_eq!(stripe.retire(PLACE), None);
         assert!(stripe.find(&key(1)).is_none());
-        assert_eq!(stripe.version, 2);
+        assert_eq!(stripe.version(), 2);
     }
 
     #[test]
