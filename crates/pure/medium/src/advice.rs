@@ -46,12 +46,12 @@ pub fn is_installed() -> bool {
 }
 
 fn give<T>(memory: &Vec<T>, which: fn(&Advice) -> Advise) {
-    give_part(memory, 0..bytes_of(memory), which);
+    give_part(memory.as_ptr(), 0..bytes_of(memory), which);
 }
 
-fn give_part<T>(memory: &Vec<T>, bytes: Range<usize>, which: fn(&Advice) -> Advise) {
+fn give_part<T>(memory: *const T, bytes: Range<usize>, which: fn(&Advice) -> Advise) {
     if let Some(advice) = INSTALLED.get() {
-        which(advice)(memory.as_ptr().cast::<u8>().wrapping_add(bytes.start), bytes.len());
+        which(advice)(memory.cast::<u8>().wrapping_add(bytes.start), bytes.len());
     }
 }
 
@@ -82,7 +82,7 @@ impl Ahead {
         while self.asked < wanted {
             let step = self.asked..(self.asked + STEP_BYTES).min(end);
             self.asked = step.end;
-            give_part(memory, step, |advice| advice.soon);
+            give_part(memory.as_ptr(), step, |advice| advice.soon);
         }
         self.asked >= end
     }

@@ -283,9 +283,9 @@ impl<M: Media> Device<M, Timed> {
         if reply.bytes_out == 0 {
             return self.post(id, reply);
         }
-        let request = self.token(id).request.as_ref().expect("decoded");
-        let pieces = request.pieces().clone();
-        let setup = self.tempo.costs.setup(&pieces, reply.bytes_out);
+        let token = self.tempo.tokens[id as usize].as_ref().expect("a command on its way");
+        let pieces = token.request.as_ref().expect("decoded").pieces();
+        let setup = self.tempo.costs.setup(pieces, reply.bytes_out);
         if setup > Duration::ZERO {
             return self.through_dispatcher(id, setup, Stage::SetUpOut(reply));
         }

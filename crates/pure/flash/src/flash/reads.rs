@@ -32,7 +32,18 @@ impl ReadBatch {
 struct Pin {
     holders: u32,
     here: bool,
-    waiting: Vec<ReadBatch>,
+    /// Who waits, the first apart: nearly always there is no other.
+    waiting: Option<ReadBatch>,
+    others: Vec<ReadBatch>,
+}
+
+impl Pin {
+    fn wait(&mut self, id: ReadBatch) {
+        match self.waiting {
+            None => self.waiting = Some(id),
+            Some(_) => self.others.push(id),
+        }
+    }
 }
 
 /// A batch, or a place for one.
@@ -77,8 +88,8 @@ impl ReadPins {
                 continue;
             }
             batch.missing += 1;
-            pin.waiting.push(id);
-            if pin.waiting.len() == 1 && pin.holders == 1 {
+            pin.wait(id);
+            if pin.holders == 1 {
                 read(*page);
             }
         }
@@ -92,7 +103,8 @@ impl ReadPins {
     pub fn arrive(&mut self, page: PageAddr) {
         let pin = self.pins.get_mut(page).expect("a page is read for its pins");
         pin.here = true;
-        for id in std::mem::take(&mut pin.waiting) {
+        let others = std::mem::take(&mut pin.others);
+        for id in pin.waiting.take().into_iter().chain(others) {
             let batch = &mut self.batches[id.place()];
             assert_eq!(batch.generation, id.generation(), "waiting batches exist");
             batch.missing -= 1;

@@ -32,8 +32,8 @@ struct List {
 /// Events from the current span on, for a turn of the wheel.
 #[derive(Clone, Debug)]
 pub(super) struct Near<E> {
-    /// Empty until the first event.
-    spans: Vec<List>,
+    /// `None` until the first event.
+    spans: Option<Box<[List; SPANS]>>,
     /// Which spans have events, and which words of this have any.
     used: [u64; WORDS],
     used_words: u64,
@@ -41,11 +41,21 @@ pub(super) struct Near<E> {
     current: u64,
     nodes: Vec<Node<E>>,
     free: u32,
+    /// The first node of all.
+    head: u32,
 }
 
 impl<E> Default for Near<E> {
     fn default() -> Self {
-        Self { spans: Vec::new(), used: [0; WORDS], used_words: 0, current: 0, nodes: Vec::new(), free: NONE }
+        Self {
+            spans: None,
+            used: [0; WORDS],
+            used_words: 0,
+            current: 0,
+            nodes: Vec::new(),
+            free: NONE,
+            head: NONE,
+        }
     }
 }
 
@@ -63,36 +73,24 @@ impl<E> Near<E> {
     /// Enters an event at a time that the wheel reaches, with a greater sequence than all before.
     #[inline]
     pub fn push(&mut self, at: Instant, sequence: u64, event: E) {
-        if self.spans.is_empty() {
-            self.spans = vec![List { first: NONE, last: NONE }; SPANS];
-        }
         let span = span_of(at) as usize % SPANS;
         let node = self.node(Node { at, sequence, next: NONE, event: Some(event) });
-        let List { first, last } = self.spans[span];
-        if last == NONE {
-            self.spans[span] = List { first: node, last: node };
+        if self.nodes.get(self.head as usize).is_none_or(|head| at < head.at) {
+            self.head = node;
+        }
+        let spans = self.spans.get_or_insert_with(|| Box::new([List { first: NONE, last: NONE }; SPANS]));
+        let list = &mut spans[span];
+        let Some(last) = self.nodes.get_mut(list.last as usize) else {
+            *list = List { first: node, last: node };
             self.used[span / WORD_BITS] |= 1 << (span % WORD_BITS);
             self.used_words |= 1 << (span / WORD_BITS);
-        } else if self.nodes[last as usize].at <= at {
-            self.nodes[last as usize].next = node;
-            self.spans[span].last = node;
+            return;
+        };
+        if last.at <= at {
+            last.next = node;
+            list.last = node;
         } else {
-            self.push_before(span, first, node);
-        }
-    }
-
-    /// Enters a node that is earlier than the last of its span.
-    fn push_before(&mut self, span: usize, first: u32, node: u32) {
-        let at = self.nodes[node as usize].at;
-        let (mut before, mut behind) = (NONE, first);
-        while self.nodes[behind as usize].at <= at {
-            (before, behind) = (behind, self.nodes[behind as usize].next);
-        }
-        self.nodes[node as usize].next = behind;
-        if before == NONE {
-            self.spans[span].first = node;
-        } else {
-            self.nodes[before as usize].next = node;
+            list.first = push_before(&mut self.nodes, list.first, node);
         }
     }
 
@@ -130,28 +128,37 @@ impl<E> Near<E> {
     /// Time and sequence of the first event.
     #[inline]
     pub fn peek(&self) -> Option<(Instant, u64)> {
-        let node = &self.nodes[self.spans[self.first_span()?].first as usize];
-        Some((node.at, node.sequence))
+        self.nodes.get(self.head as usize).map(|node| (node.at, node.sequence))
     }
 
     /// Takes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Instant, E)> {
-        let span = self.first_span()?;
-        let taken = self.spans[span].first;
-        let node = &mut self.nodes[taken as usize];
-        let (at, event, next) = (node.at, node.event.take(), node.next);
-        node.next = self.free;
+        let taken = self.head;
+        let node = self.nodes.get_mut(taken as usize)?;
+        let (at, event) = (node.at, node.event.take());
+        self.head = std::mem::replace(&mut node.next, self.free);
         self.free = taken;
-        self.spans[span].first = next;
-        if next == NONE {
-            self.spans[span].last = NONE;
-            self.used[span / WORD_BITS] &= !(1 << (span % WORD_BITS));
-            if self.used[span / WORD_BITS] == 0 {
-                self.used_words &= !(1 << (span / WORD_BITS));
-            }
-        }
+        self.leave_span(span_of(at) as usize % SPANS);
         Some((at, event.expect("a node in a list has an event")))
+    }
+
+    /// The first node of a span has gone, and `head` is the one behind it.
+    #[inline]
+    fn leave_span(&mut self, span: usize) {
+        let Some(spans) = &mut self.spans else { return };
+        if self.head != NONE {
+            spans[span].first = self.head;
+            return;
+        }
+        spans[span] = List { first: NONE, last: NONE };
+        self.used[span / WORD_BITS] &= !(1 << (span % WORD_BITS));
+        if self.used[span / WORD_BITS] == 0 {
+            self.used_words &= !(1 << (span / WORD_BITS));
+        }
+        if let Some(first) = self.first_span() {
+            self.head = self.spans.as_ref().map_or(NONE, |spans| spans[first].first);
+        }
     }
 
     /// Time has come to `at`, which is no later than any event here: the wheel turns.
@@ -159,4 +166,17 @@ impl<E> Near<E> {
     pub fn turn_to(&mut self, at: Instant) {
         self.current = self.current.max(span_of(at));
     }
+}
+
+/// Enters a node that is earlier than the last of its list, which begins with `first`. Returns the new first one.
+fn push_before<E>(nodes: &mut [Node<E>], first: u32, node: u32) -> u32 {
+    let at = nodes[node as usize].at;
+    let (mut before, mut behind) = (NONE, first);
+    while nodes[behind as usize].at <= at {
+        (before, behind) = (behind, nodes[behind as usize].next);
+    }
+    nodes[node as usize].next = behind;
+    let Some(before) = nodes.get_mut(before as usize) else { return node };
+    before.next = node;
+    first
 }
