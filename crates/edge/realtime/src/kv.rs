@@ -11,9 +11,11 @@ use crate::remote;
 use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::{
-    CacheStats, ClientOptions, Condition, Connection, GroupBuilder, GroupStats, HostError, KvClient, KvError,
-    KvStoreClient, Patience, StoreKeys, WriteBatch, Xxh3Digest, group::Form,
+    CacheStats, ClientOptions, Condition, Connection, DeviceIterator, GroupBuilder, GroupStats, HostError,
+    KeyRange, KvClient, KvError, KvStoreClient, PairBatch, Patience, ScanOptions, ScanOrder, StoreKeys,
+    WriteBatch, Xxh3Digest, group::Form,
 };
+use saker_nvme::Key;
 
 /// A key-value SSD, opened. One thread at a time uses it.
 ///
@@ -213,6 +215,52 @@ impl Kv {
     /// The keys from `from` on, in the device's order.
     pub fn list(&mut self, from: Option<&[u8]>) -> StoreKeys<'_, AnyTurn, Xxh3Digest> {
         self.store.list(from)
+    }
+
+    /// Shows each pair of a range of keys once, while `visit` says so. Engines that keep keys in order read it in the device,
+    /// as of one moment and in order; on others all keys are listed and what is wanted is read.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn scan(
+        &mut self,
+        options: &ScanOptions<'_>,
+        visit: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<ScanOrder, HostError> {
+        self.store.scan(options, visit)
+    }
+
+    /// Opens an iterator of the device over keys of up to 16 bytes, as of now: [`Kv::next_pairs`] goes forwards, backwards, or
+    /// to a key. `None`: this engine has none.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn open_iterator(&mut self, range: &KeyRange<'_>) -> Result<Option<DeviceIterator>, HostError> {
+        self.store.native().open_iterator(range, false, None)
+    }
+
+    /// The next pairs of an iterator, at most `pairs_max` (0: as many as a batch holds), in rising order or, `backwards`, in
+    /// falling order; from `seek` on, or from where it stands.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn next_pairs(
+        &mut self,
+        iterator: &mut DeviceIterator,
+        pairs_max: u32,
+        backwards: bool,
+        seek: Option<&[u8]>,
+    ) -> Result<PairBatch, HostError> {
+        let seek = seek.map(Key::new).transpose().map_err(|error| HostError::KeyLength(error.0))?;
+        self.store.native().next_pairs(iterator, pairs_max, backwards, seek)
+    }
+
+    /// Ends an iterator: until then the device keeps what it sees.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn close_iterator(&mut self, iterator: DeviceIterator) -> Result<(), HostError> {
+        self.store.native().close_iterator(iterator)
     }
 
     /// Returns when everything completed so far survives a power cut.

@@ -38,7 +38,10 @@ pub use saker::{Saker, SakerOptions};
 pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind};
 pub use saker_host::retention::{RetentionOptions, RetentionOrder};
-pub use saker_host::{CacheOptions, CachePolicy, CacheStats, GroupStats, WriteBatch};
+pub use saker_host::{
+    CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupStats, KeyRange, PairBatch, ScanOptions,
+    ScanOrder, WriteBatch,
+};
 pub use saker_linux::Submission;
 pub use url::DeviceUrl;
 pub use verify::{Verified, check_image, verify_image};

@@ -83,6 +83,10 @@ impl<M: Media> Device<M, Untimed> {
                     self.serve(qid, &sqe);
                 }
                 any = true;
+                // One look at the doorbell for all that it announced: the next is the next turn's.
+                if !self.queues.has_more(qid) {
+                    break;
+                }
             }
             self.queues.publish();
         }

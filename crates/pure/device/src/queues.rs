@@ -276,6 +276,12 @@ impl Queues {
         })
     }
 
+    /// Whether a queue has entries that are known without a look at its doorbell.
+    #[inline(always)]
+    pub fn has_more(&self, qid: u16) -> bool {
+        matches!(self.sqs.get(usize::from(qid)), Some(Some(s)) if s.sq.known() > 0)
+    }
+
     /// Whether any queue has commands.
     pub fn has_pending(&mut self) -> bool {
         self.sqs.iter_mut().flatten().any(|s| s.sq.pending().is_ok_and(|n| n > 0))
@@ -304,9 +310,9 @@ impl Queues {
         if !c.waiting.is_empty() {
             return c.wait(answer());
         }
-        match c.ring.post_later(&answer()) {
-            // Whoever waits for it is not made to wait for the next look at the doorbell.
-            Ok(()) if is_last => c.ring.publish(),
+        // Whoever waits for the last is not made to wait for the next look at the doorbell.
+        let posted = if is_last { c.ring.post(&answer()) } else { c.ring.post_later(&answer()) };
+        match posted {
             Ok(()) => {}
             Err(PostError::Full) => c.wait(answer()),
             Err(PostError::Doorbell(_)) => self.failed = true,

@@ -226,13 +226,13 @@ fn copy_of(bytes: &[u8], offset: u32, out: &mut [u8]) -> Result<(), SourceError>
     Ok(())
 }
 
-/// A value in one piece of host memory.
+/// A value, or room for one, in one piece of host memory.
 pub struct OnePiece<'a> {
     /// The host's memory.
     pub space: &'a DmaSpace,
     /// Address of the first byte.
     pub at: u64,
-    /// Length of the value in bytes.
+    /// Length in bytes.
     pub bytes: u32,
 }
 
@@ -248,6 +248,21 @@ impl Source for OnePiece<'_> {
             return Ok(());
         }
         self.space.read(self.at.wrapping_add(u64::from(offset)), out).map_err(|_| SourceError)
+    }
+}
+
+impl Sink for OnePiece<'_> {
+    #[inline]
+    fn room(&self) -> u32 {
+        self.bytes
+    }
+
+    #[inline]
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), SourceError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.space.write(self.at.wrapping_add(u64::from(offset)), bytes).map_err(|_| SourceError)
     }
 }
 

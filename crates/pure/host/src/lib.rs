@@ -32,12 +32,13 @@ pub mod turn;
 
 pub use cache::{CacheOptions, CachePolicy, CacheStats, ReadCache};
 pub use client::{
-    BulkBuffer, ClientOptions, Condition, GroupBuilder, GroupStats, KvClient, OpOutcome, WriteBatch,
+    BulkBuffer, ClientOptions, Condition, DeviceIterator, GroupBuilder, GroupStats, KeyRange, KvClient,
+    OpOutcome, PairBatch, WriteBatch,
 };
 pub use connect::{ConnectOptions, Connection, Port};
 pub use error::{HostError, KvError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};
-pub use long_keys::{EnvelopeError, KeyDigest, KvStoreClient, StoreKeys, Xxh3Digest};
+pub use long_keys::{EnvelopeError, KeyDigest, KvStoreClient, ScanOptions, ScanOrder, StoreKeys, Xxh3Digest};
 pub use transfer::{Method, Pacing, TransferOptions, TransferPolicy};
 /// Forms and types of groups.
 pub mod group {

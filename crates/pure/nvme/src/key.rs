@@ -95,7 +95,8 @@ fn padded(key: &[u8]) -> Option<[u8; Key::MAX_LEN]> {
     let number = match key.len() {
         9..=15 => u128::from(word(key.first_chunk()?)) | tail(word(key.last_chunk()?), key.len()),
         8 => u128::from(word(key.first_chunk()?)),
-        1..=7 => key.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte)),
+        4..=7 => u128::from(halves(key)?),
+        1..=3 => key.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte)),
         _ => return None,
     };
     Some(number.to_le_bytes())
@@ -104,6 +105,14 @@ fn padded(key: &[u8]) -> Option<[u8; Key::MAX_LEN]> {
 #[inline]
 fn word(bytes: &[u8; 8]) -> u64 {
     u64::from_le_bytes(*bytes)
+}
+
+/// 4 to 7 bytes as a number, by two loads that overlap.
+#[inline]
+fn halves(bytes: &[u8]) -> Option<u64> {
+    let (first, last) = (bytes.first_chunk()?, bytes.last_chunk()?);
+    let [first, last] = [first, last].map(|half| u64::from(u32::from_le_bytes(*half)));
+    Some(first | last << (8 * (bytes.len() - 4)))
 }
 
 /// The last 8 of `len` (9 to 15) bytes, in their place.

@@ -17,6 +17,7 @@ pub mod suite;
 pub mod tpcc;
 pub mod twitter;
 pub mod value;
+pub mod ycsb;
 
 pub use bijection::Permutation;
 pub use distribution::{Distribution, Picker, Skewed, Zipf};
@@ -28,3 +29,4 @@ pub use records::{Record, RecordError, RecordFormat, RecordSet, SizeClass};
 pub use size::{Share, SizePicker, Sizes};
 pub use suite::{Suite, SuiteOptions};
 pub use value::ValueSource;
+pub use ycsb::{CoreWorkload, PropertyError};

@@ -13,6 +13,7 @@ use saker_workload::tpcc::Tpcc;
 use saker_workload::{Suite, SuiteOptions};
 
 use super::opened::refused;
+use super::ycsb;
 use crate::commands::bench::{self, BenchArgs, Switch};
 use crate::error::CliError;
 use crate::limits::VALUE_BYTES_MAX;
@@ -22,6 +23,10 @@ use crate::report::{Calibrated, CalibratedSize};
 pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
     if let Some(workload) = bench::OnDevice::named(&args.workload) {
         return on_device(workload, args, device);
+    }
+    let is_own = args.workload.eq_ignore_ascii_case("ycsb");
+    if is_own || args.properties.is_some() {
+        return ycsb::of_properties(args, is_own, device);
     }
     let suite = bench::suite(args)?;
     let value_bytes =
@@ -36,6 +41,10 @@ pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchRepor
         })?;
     let options =
         SuiteOptions { operations: args.operations, value_bytes, key_bytes: args.key_size, seed: args.seed };
+    if suite.is_ycsb() && ycsb::is_plain(args, device) {
+        let plan = suite.plan(&options).map_err(|e| failed(&e.into(), "bench"))?;
+        return ycsb::run(args, &plan, device);
+    }
     let result = match device {
         Some(url) => {
             let url = &with_transfer(url, args.transfer.as_deref());
@@ -85,7 +94,7 @@ fn on_device(
 }
 
 /// The URL of a device whose values are sent by that method, if one is asked for.
-fn with_transfer(url: &str, method: Option<&str>) -> String {
+pub(super) fn with_transfer(url: &str, method: Option<&str>) -> String {
     let join = if url.contains('?') { '&' } else { '?' };
     method.map_or_else(|| url.to_owned(), |method| format!("{url}{join}transfer={method}"))
 }
@@ -123,6 +132,14 @@ fn virtually(args: &BenchArgs, suite: Suite, value_bytes: u32) -> Result<BenchRe
         traces: args.trace.is_some(),
     };
     in_virtual(&args.profile, &settings, args.operations, bench::method(args), &cell)
+}
+
+/// The profile of a run in virtual time, as changed for it.
+pub(super) fn profile_of(args: &BenchArgs) -> Result<Profile, LabError> {
+    let profile = args.set.iter().map(|text| setting(text)).collect::<Result<_, _>>()?;
+    let settings = Settings { seed: Some(args.seed), profile, ..Settings::default() };
+    settings.check(&args.profile)?;
+    Ok(settings.profile_named(&args.profile)?)
 }
 
 /// What went wrong, and where to look.

@@ -67,7 +67,7 @@ pub fn on_url(cache: &mut KvCache, url: &str, load: &KvCacheLoad) -> Result<Benc
     point.add("put_gb_per_s", puts.bytes_per_s() / 1e9);
     point.add("memcpy_gb_per_s", copies.bytes_per_s() / 1e9);
     point.add("exists_us_mean", asked.time.as_secs_f64() * 1e6 / asked.calls.max(1) as f64);
-    Ok(BenchReport { point, traces: Vec::new() })
+    Ok(BenchReport { point, traces: Vec::new(), lines: Vec::new() })
 }
 
 /// The bytes of a block follow from its key: the key again and again, which a copy from elsewhere would not have.

@@ -45,7 +45,7 @@ pub fn on_url(kv: &mut Kv, url: &str, run: &RealOptions) -> Result<BenchReport, 
             point.add(&format!("latency_us_{name}"), latency.value_at_quantile(quantile) as f64 / 1e3);
         }
     }
-    Ok(BenchReport { point, traces: Vec::new() })
+    Ok(BenchReport { point, traces: Vec::new(), lines: Vec::new() })
 }
 
 /// One operation after the other. Latencies are in nanoseconds.

@@ -54,7 +54,7 @@ pub fn on_url(kv: &mut Kv, url: &str, tpcc: &Tpcc, transactions: usize) -> Resul
     for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
         point.add(&format!("latency_us_{name}"), latency.value_at_quantile(quantile) as f64 / 1e3);
     }
-    Ok(BenchReport { point, traces: Vec::new() })
+    Ok(BenchReport { point, traces: Vec::new(), lines: Vec::new() })
 }
 
 fn value(row: &Row) -> Vec<u8> {

@@ -84,6 +84,13 @@ const OWED: &[&str] = &[
     "AC-plus-invmap-1",
     "AC-plus-invmap-2",
     "AC-plus-collision-1",
+    "AC-plus-ycsb-1",
+    "AC-plus-ycsb-2",
+    "AC-plus-fig3r-1",
+    "AC-plus-ablation-1",
+    "AC-plus-ablation-2",
+    "AC-plus-ablation-3",
+    "AC-plus-cpu-1",
 ];
 
 #[test]

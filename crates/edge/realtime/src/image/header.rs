@@ -4,17 +4,19 @@
 //! instant, the greater generation is the newer, and after the change either alone tells the same: a copy
 //! that goes bad later cannot bring an older state back.
 
-use super::config::{NAMESPACES_MAX, NamespaceKind, NamespaceRecord, PROFILE_BYTES_MAX, check_namespaces};
+mod copies;
+mod namespaces;
+
+use super::config::{NAMESPACES_MAX, NamespaceRecord, PROFILE_BYTES_MAX};
 use super::layout::{BLOCK_BYTES, Layout};
 use super::{BootId, ImageConfig};
-use saker_engine::EngineKind;
+use namespaces::{WireNamespace, decode_namespaces, put_namespaces};
 use saker_medium::header::crc32c;
 use saker_medium::{Geometry, PowerHistory, Stream};
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+pub(super) use copies::{Copies, choose, read_copies, write_copies};
 
 const MAGIC: [u8; 8] = *b"SAKERIMG";
 const VERSION: u32 = 1;
@@ -69,24 +71,7 @@ struct Wire {
     crc: U32,
 }
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Clone, Copy)]
-#[repr(C)]
-struct WireNamespace {
-    nsid: U32,
-    kind: u8,
-    engine: u8,
-    reserved: [u8; 2],
-    quota_segments: U32,
-    block_bytes: U32,
-    blocks: U64,
-    flags: U32,
-    value_bytes_max: U32,
-    seed: U64,
-    reserved2: [u8; 24],
-}
-
 const _: () = assert!(size_of::<Wire>() == BLOCK);
-const _: () = assert!(size_of::<WireNamespace>() == 64);
 
 /// How the last run ended, as recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,26 +235,6 @@ impl Wire {
     }
 }
 
-fn put_namespaces(wire: &mut Wire, records: &[NamespaceRecord]) {
-    assert!(records.len() <= NAMESPACES_MAX, "the configuration was validated");
-    wire.namespaces = (records.len() as u32).into();
-    wire.records.as_mut_bytes().fill(0);
-    for (out, record) in wire.records.iter_mut().zip(records) {
-        out.nsid = record.nsid.into();
-        out.kind = match record.kind {
-            NamespaceKind::Kv => 1,
-            NamespaceKind::Block => 2,
-        };
-        out.engine = record.engine.code();
-        out.quota_segments = record.quota_segments.into();
-        out.block_bytes = record.block_bytes.into();
-        out.blocks = record.blocks.into();
-        out.flags = record.flags.into();
-        out.value_bytes_max = record.value_bytes_max.into();
-        out.seed = record.seed.into();
-    }
-}
-
 /// Streams that images can have: those made before there were sorted tables have one less.
 const STREAMS: std::ops::RangeInclusive<u16> = 3..=Stream::COUNT as u16;
 
@@ -329,80 +294,8 @@ fn decode_profile(bytes: &[u8]) -> Result<String, Fault> {
     String::from_utf8(text).map_err(|_| Fault::Bad("the profile name is not UTF-8".into()))
 }
 
-fn decode_namespaces(wire: &Wire) -> Result<Vec<NamespaceRecord>, Fault> {
-    let count = wire.namespaces.get() as usize;
-    let records =
-        wire.records.get(..count).ok_or_else(|| Fault::Bad(format!("it counts {count} namespaces")))?;
-    let records: Vec<_> = records.iter().map(decode_namespace).collect::<Result<_, _>>()?;
-    check_namespaces(&records).map_err(Fault::Bad)?;
-    Ok(records)
-}
-
-fn decode_namespace(wire: &WireNamespace) -> Result<NamespaceRecord, Fault> {
-    let kind = match wire.kind {
-        1 => NamespaceKind::Kv,
-        2 => NamespaceKind::Block,
-        other => return Err(Fault::Bad(format!("namespace kind {other} does not exist"))),
-    };
-    let unknown = || Fault::Unsupported(format!("an engine this program does not know ({})", wire.engine));
-    Ok(NamespaceRecord {
-        nsid: wire.nsid.get(),
-        kind,
-        engine: EngineKind::from_code(wire.engine).ok_or_else(unknown)?,
-        quota_segments: wire.quota_segments.get(),
-        block_bytes: wire.block_bytes.get(),
-        blocks: wire.blocks.get(),
-        flags: wire.flags.get(),
-        value_bytes_max: wire.value_bytes_max.get(),
-        seed: wire.seed.get(),
-    })
-}
-
 fn regions(wire: &Wire) -> [u64; 5] {
     [wire.epochs_at, wire.ring_at, wire.oob_at, wire.data_at, wire.file_bytes].map(U64::get)
-}
-
-/// Both copies as they are in the file.
-pub(super) type Copies = [Result<Header, Fault>; 2];
-
-/// Reads both copies; bytes behind the end of a short file count as zero.
-pub(super) fn read_copies(file: &File) -> io::Result<Copies> {
-    Ok([read_copy(file, 0)?, read_copy(file, 1)?])
-}
-
-fn read_copy(file: &File, copy: u64) -> io::Result<Result<Header, Fault>> {
-    let mut block = [0; BLOCK];
-    match file.read_exact_at(&mut block, copy * BLOCK_BYTES) {
-        Ok(()) => Ok(Header::decode(&block)),
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(Err(Fault::Foreign)),
-        Err(e) => Err(e),
-    }
-}
-
-/// The copy that counts and its place. A whole copy of a later version wins over everything: this program
-/// must not touch such an image even if the other copy is an old one that it understands.
-pub(super) fn choose(copies: &Copies) -> Result<(Header, u64), Fault> {
-    if let Some(Err(newer)) = copies.iter().find(|c| matches!(c, Err(Fault::Unsupported(_)))) {
-        return Err(newer.clone());
-    }
-    let generation = |n: usize| copies[n].as_ref().ok().map(|h| h.generation);
-    let place = usize::from(generation(1) > generation(0));
-    match (&copies[place], &copies[1 - place]) {
-        (Ok(header), _) => Ok((header.clone(), place as u64)),
-        (Err(Fault::Foreign), Err(Fault::Foreign)) => Err(Fault::Foreign),
-        (Err(Fault::Foreign), Err(other)) => Err(other.clone()),
-        (Err(fault), _) => Err(fault.clone()),
-    }
-}
-
-/// Writes both copies; the one at `kept` was good and is overwritten last. The state they tell of must
-/// already be in the file, because each copy is synced.
-pub(super) fn write_copies(file: &File, header: &Header, kept: u64) -> io::Result<()> {
-    for place in [1 - kept, kept] {
-        file.write_all_at(header.block(), place * BLOCK_BYTES)?;
-        file.sync_data()?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A crash of the operating system: what was synced is on the disk, and any sectors written later may be.
 
 use crate::blocks::Blocks;
+use crate::landing::Interrupted;
 use crate::store::Store;
 use crate::support::{block_config, config, directory, is_soak};
 use crate::watched::Watched;
@@ -21,6 +22,8 @@ trait Keeper: Sized {
     fn change(&mut self, cell: usize, rng: &mut Rng) -> Option<Vec<u8>>;
     fn get(&mut self, cell: usize) -> Option<Vec<u8>>;
     fn flush(&mut self);
+    /// Copies the image, if it can in the middle of a change that never happens.
+    fn copy_in_the_middle(&mut self, from: &Path, to: &Path, rng: &mut Rng);
     fn flash(&self) -> &Flash<Watched>;
 }
 
@@ -54,6 +57,13 @@ impl Keeper for Store<Watched> {
 
     fn flush(&mut self) {
         self.flush();
+    }
+
+    fn copy_in_the_middle(&mut self, from: &Path, to: &Path, rng: &mut Rng) {
+        // Longer than a segment's page, so that it is read in parts.
+        let bytes = 1200 + rng.below(1800) as u32;
+        let mut source = Interrupted { bytes, copy: Some((from, to, rng.below(3))) };
+        self.put_from(&key(0), &mut source).expect_err("its transfer fails");
     }
 
     fn flash(&self) -> &Flash<Watched> {
@@ -92,6 +102,10 @@ impl Keeper for Blocks<Watched> {
         self.flush();
     }
 
+    fn copy_in_the_middle(&mut self, from: &Path, to: &Path, _rng: &mut Rng) {
+        std::fs::copy(from, to).expect("copies");
+    }
+
     fn flash(&self) -> &Flash<Watched> {
         &self.flash
     }
@@ -107,9 +121,12 @@ struct Run {
 }
 
 impl Run {
+    fn boot_id(&self) -> BootId {
+        BootId::of(&self.boot.to_string())
+    }
+
     fn open<K: Keeper>(&mut self) -> K {
-        let boot = BootId::of(&self.boot.to_string());
-        let OpenImage { media, ring, .. } = open_as(&self.path, Access::Write, boot)
+        let OpenImage { media, ring, .. } = open_as(&self.path, Access::Write, self.boot_id())
             .unwrap_or_else(|error| panic!("boot {}: {error}", self.boot));
         let media = Watched::new(media, &self.path, self.rng.next_u64());
         K::open(media, ring, self.capacitor).unwrap_or_else(|damage| panic!("boot {}: {damage}", self.boot))
@@ -142,6 +159,23 @@ impl Run {
         self.boot += 1;
     }
 
+    /// Kills the process and starts another: the same boot, and the disk holds for certain what it held.
+    fn kill<K: Keeper>(&mut self, mut store: K) -> K {
+        let copy = self.path.with_extension("copy");
+        store.copy_in_the_middle(&self.path, &copy, &mut self.rng);
+        let durable = store.flash().media().durable();
+        drop(store);
+        std::fs::rename(&copy, &self.path).expect("renames");
+        let OpenImage { media, ring, .. } =
+            open_as(&self.path, Access::Write, self.boot_id()).expect("opens after a kill");
+        let media = Watched::with_durable(media, &self.path, durable, self.rng.next_u64());
+        let mut store = K::open(media, ring, self.capacitor).expect("recovers after a kill");
+        for (cell, versions) in self.allowed.iter().enumerate() {
+            assert_eq!(Some(&store.get(cell)), versions.last(), "boot {}: cell {cell}", self.boot);
+        }
+        store
+    }
+
     fn verify<K: Keeper>(&mut self, store: &mut K) {
         for (cell, versions) in self.allowed.iter_mut().enumerate() {
             let found = store.get(cell);
@@ -170,6 +204,10 @@ fn crashes<K: Keeper>(path: &Path, capacitor: bool, seed: u64) -> u64 {
             run.flush(&mut store);
         }
         run.work(&mut store);
+        if run.rng.below(2) == 0 {
+            store = run.kill(store);
+            run.work(&mut store);
+        }
         erases = (0..20).map(|n| u64::from(store.flash().media().epoch(SegmentId(n)))).sum();
         run.crash(store);
     }

@@ -17,10 +17,10 @@ const VALUE_BYTES_MAX: u64 = 3000;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// A value whose transfer copies the image and then fails, or fails at once.
-struct Interrupted<'a> {
-    bytes: u32,
+pub struct Interrupted<'a> {
+    pub bytes: u32,
     /// The image, where its copy goes, and how many reads come first.
-    copy: Option<(&'a Path, &'a Path, u64)>,
+    pub copy: Option<(&'a Path, &'a Path, u64)>,
 }
 
 impl Source for Interrupted<'_> {

@@ -23,7 +23,17 @@ pub struct Watched {
 impl Watched {
     pub fn new(inner: FileMedia, path: &Path, seed: u64) -> Self {
         let durable = std::fs::read(path).expect("reads");
+        Self::with_durable(inner, path, durable, seed)
+    }
+
+    /// After a kill: the disk holds for certain what it held before.
+    pub fn with_durable(inner: FileMedia, path: &Path, durable: Vec<u8>, seed: u64) -> Self {
         Self { inner, path: path.to_path_buf(), durable, moments: Vec::new(), rng: Seed(seed).rng() }
+    }
+
+    /// The file at its last sync.
+    pub fn durable(&self) -> Vec<u8> {
+        self.durable.clone()
     }
 
     fn now(&self) -> Vec<u8> {

@@ -7,4 +7,5 @@ mod limits;
 mod malformed;
 mod power;
 mod raw;
+mod sessions;
 mod support;

@@ -1,9 +1,8 @@
 //! Commands of KV namespaces.
 
 use super::{Outcome, Reach, Reply};
-use crate::namespace::{Namespace, Store};
 use crate::transfer::{HostData, Pieces};
-use saker_engine::{AnyEngine, Condition, Engine, KvError, Sink, Source, SourceError};
+use saker_engine::{AnyEngine, Condition, Engine, KvError, Sink, SourceError};
 use saker_flash::{Media, NamespaceMedium};
 use saker_link::DmaSpace;
 use saker_medium::{MediaError, Step};
@@ -11,28 +10,7 @@ use saker_nvme::kv::StoreOptions;
 use saker_nvme::kv_list::ListWriter;
 use saker_nvme::vendor::{InlineRetrieve, TINY_BYTES};
 use saker_nvme::{Key, KvCommand, Status};
-use saker_sim::{Meter, Unit};
-
-/// Stores a value without a request.
-#[inline]
-pub fn store_value<M: Media, W: Meter, S: Source>(
-    namespace: &mut Namespace,
-    key: &Key,
-    value: &mut S,
-    options: StoreOptions,
-    m: &mut NamespaceMedium<'_, M>,
-    w: &mut W,
-) -> Outcome {
-    w.work(Unit::Decode, 1);
-    match &mut namespace.store {
-        Store::Kv(store) => {
-            let step = store.store(key.as_bytes(), value, condition(options), m, w);
-            reply(step.map(|r| r.map(|()| 0)), false)
-        }
-        Store::Damaged(_) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
-        _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),
-    }
-}
+use saker_sim::Meter;
 
 #[inline]
 pub(super) fn kv_data_bytes(command: &KvCommand) -> u32 {

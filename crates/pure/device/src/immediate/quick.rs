@@ -1,44 +1,48 @@
-//! Stores by the short way: decoded from the entry, executed at once, answered. Nothing is built of them and nothing of them
-//! is copied but the value, from where it is to where it stays.
+//! Stores, retrieves and questions by the short way: decoded from the entry, executed at once, answered. Nothing is built of
+//! them and nothing of them is copied but the value, from where it is to where it stays.
 //!
 //! Whatever is not plain (an error, a value in several pieces, an engine that needs room) is left to the long way, untouched.
 
 use super::{Quick, Untimed};
 use crate::device::Device;
-use crate::execute::{Outcome, store_value};
-use crate::namespace::Namespace;
+use crate::execute::{condition, kv_status};
+use crate::namespace::{Namespace, Store};
 use crate::transfer::{OnePiece, Pieces};
 use crate::{NamespaceKind, vendor};
-use saker_engine::{Source, SourceError};
+use saker_engine::{Engine, Source, SourceError};
 use saker_flash::{Flash, Media};
 use saker_link::{DeviceSq, Sqe};
-use saker_nvme::kv::{StoreOptions, opcode::STORE};
+use saker_medium::Step;
+use saker_nvme::kv::StoreOptions;
+use saker_nvme::kv::opcode::{EXIST, RETRIEVE, STORE};
 use saker_nvme::vendor::opcode::{STORE_INLINE, STORE_PIGGYBACK};
 use saker_nvme::vendor::{InlineStore, PIGGYBACK_BYTES, PiggybackStore};
 use saker_nvme::{Key, KvCommand, Status};
 use saker_sim::Class;
 
 impl<M: Media> Device<M, Untimed> {
-    /// Carries out and answers a plain store. False for anything else: nothing has happened then.
+    /// Carries out and answers a plain command. False for anything else: nothing has happened then.
     #[inline(always)]
     pub(super) fn serve_quickly(&mut self, qid: u16, sqe: &Sqe) -> bool {
-        if !matches!(sqe.opcode, STORE | STORE_PIGGYBACK | STORE_INLINE) {
+        if !matches!(sqe.opcode, STORE | STORE_PIGGYBACK | STORE_INLINE | EXIST | RETRIEVE) {
             return false;
         }
         let Some((n, value_bytes_max)) = self.plain_namespace(sqe) else { return false };
-        let status = match sqe.opcode {
-            STORE => self.store_page(n, value_bytes_max, sqe),
-            STORE_PIGGYBACK => self.store_piggyback(n, value_bytes_max, sqe),
-            _ => self.store_inline(qid, n, value_bytes_max, sqe),
+        let answer = match sqe.opcode {
+            STORE_PIGGYBACK => told(self.store_piggyback(n, value_bytes_max, sqe)),
+            STORE => told(self.store_page(n, value_bytes_max, sqe)),
+            EXIST => told(self.exist(n, sqe)),
+            RETRIEVE => self.retrieve(n, sqe),
+            _ => told(self.store_inline(qid, n, value_bytes_max, sqe)),
         };
-        let Some(status) = status else { return false };
+        let Some((status, dw0)) = answer else { return false };
         self.after_command(n);
         self.count(status);
-        self.queues.complete_later(qid, sqe.cid.get(), status, 0);
+        self.queues.complete_later(qid, sqe.cid.get(), status, u64::from(dw0));
         true
     }
 
-    /// The KV namespace of a command and its largest value, if a store in it is nothing but a store now.
+    /// The KV namespace of a command and its largest value, if a command to it is nothing but that now.
     #[inline(always)]
     fn plain_namespace(&self, sqe: &Sqe) -> Option<(usize, u32)> {
         let is_plain = self.flash.is_powered() && !self.write_through && self.formats.is_empty();
@@ -48,6 +52,37 @@ impl<M: Media> Device<M, Untimed> {
                 Some((n, value_bytes_max))
             }
             _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn exist(&mut self, n: usize, sqe: &Sqe) -> Option<Status> {
+        let Ok(KvCommand::Exist { key }) = KvCommand::decode(sqe) else { return None };
+        let owner = self.namespaces[n].owner();
+        let Store::Kv(store) = &mut self.namespaces[n].store else { return None };
+        let mut view = self.flash.view(owner, Class::Foreground);
+        match store.exist(key.as_bytes(), &mut view, &mut Quick) {
+            Step::Done(found) => Some(found.map_or_else(kv_status, |()| Status::SUCCESS)),
+            Step::Need(_) | Step::Blocked(_) => None,
+        }
+    }
+
+    /// A retrieve into one piece of host memory; with it the size of the value.
+    #[inline(always)]
+    fn retrieve(&mut self, n: usize, sqe: &Sqe) -> Option<(Status, u32)> {
+        let Ok(KvCommand::Retrieve { key, buffer_bytes, .. }) = KvCommand::decode(sqe) else { return None };
+        let at = Pieces::one_piece(sqe, buffer_bytes)?;
+        let owner = self.namespaces[n].owner();
+        let Store::Kv(store) = &mut self.namespaces[n].store else { return None };
+        let mut room = OnePiece { space: &self.host.space, at, bytes: buffer_bytes };
+        let mut view = self.flash.view(owner, Class::Foreground);
+        match store.retrieve(key.as_bytes(), &mut room, &mut view, &mut Quick) {
+            Step::Done(Ok(bytes)) => {
+                self.stats.traffic.to_host.add_pages(Pieces::pages(bytes.min(buffer_bytes)));
+                Some((Status::SUCCESS, bytes))
+            }
+            Step::Done(Err(error)) => told(Some(kv_status(error))),
+            Step::Need(_) | Step::Blocked(_) => None,
         }
     }
 
@@ -91,6 +126,12 @@ impl<M: Media> Device<M, Untimed> {
     }
 }
 
+/// An answer whose first dword tells nothing.
+#[inline(always)]
+fn told(status: Option<Status>) -> Option<(Status, u32)> {
+    status.map(|status| (status, 0))
+}
+
 /// `None`: the engine has to be asked again, and nothing has changed.
 #[inline(always)]
 fn store<M: Media, S: Source>(
@@ -101,9 +142,10 @@ fn store<M: Media, S: Source>(
     options: StoreOptions,
 ) -> Option<Status> {
     let mut view = flash.view(namespace.owner(), Class::Foreground);
-    match store_value(namespace, key, value, options, &mut view, &mut Quick) {
-        Outcome::Done(reply) => Some(reply.status),
-        Outcome::Need(_) | Outcome::Blocked => None,
+    let Store::Kv(store) = &mut namespace.store else { return None };
+    match store.store(key.as_bytes(), value, condition(options), &mut view, &mut Quick) {
+        Step::Done(stored) => Some(stored.map_or_else(kv_status, |()| Status::SUCCESS)),
+        Step::Need(_) | Step::Blocked(_) => None,
     }
 }
 
@@ -127,6 +169,9 @@ impl Source for InEntry<'_> {
         let (out_words, out_rest) = out.as_chunks_mut::<8>();
         for (to, from) in out_words.iter_mut().zip(words) {
             *to = u64::from_ne_bytes(*from).to_ne_bytes();
+        }
+        if rest.is_empty() {
+            return Ok(());
         }
         for (to, from) in out_rest.iter_mut().zip(rest) {
             *to = *from;

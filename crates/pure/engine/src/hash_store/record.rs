@@ -55,7 +55,7 @@ pub struct Header {
 /// Length of a record in the log, padding included.
 #[inline]
 pub const fn record_bytes(key_bytes: u32, value_bytes: u32) -> u32 {
-    (HEADER_BYTES + key_bytes + value_bytes).next_multiple_of(8)
+    (HEADER_BYTES + key_bytes + value_bytes + 7) & !7
 }
 
 impl Header {

@@ -37,7 +37,7 @@ impl KvQueue {
     /// # Errors
     /// [`SubmitError`], [`Full`](SubmitError::Full) before all. Values of more than 4 KiB are copied to the heap and can
     /// fail as [`store_owned`](Self::store_owned) does.
-    #[inline]
+    #[inline(always)]
     pub fn store(&mut self, key: &Key, value: &[u8], options: StoreOptions) -> Result<Ticket, SubmitError> {
         if !self.only_prps {
             let method = self.choose(u32::try_from(value.len()).unwrap_or(u32::MAX));
@@ -208,7 +208,7 @@ impl KvQueue {
         self.lend_and_launch(sqe, Shape::ToDevice, data)
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_plain(&mut self, sqe: Sqe) -> Result<Ticket, SubmitError> {
         let slot = self.take_slot()?;
         self.launch(slot, &sqe, Place::Elsewhere, Shape::ToDevice, 0)

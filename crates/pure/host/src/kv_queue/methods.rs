@@ -13,7 +13,7 @@ use crate::transfer::{Method, Pacing};
 
 impl KvQueue {
     /// Store by `method`, which carries the value.
-    #[inline]
+    #[inline(always)]
     pub(super) fn store_by(
         &mut self,
         method: Method,
@@ -83,7 +83,7 @@ impl KvQueue {
         self.launch(slot, &sqe, Place::Bar, Shape::ToDevice, 0)
     }
 
-    #[inline]
+    #[inline(always)]
     fn store_piggyback(
         &mut self,
         key: &Key,

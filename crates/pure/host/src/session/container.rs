@@ -1,5 +1,7 @@
 //! A container: writes on their way to the device in one command. Its memory is the payload of that command.
 
+use std::num::NonZeroU32;
+
 use saker_nvme::Key;
 use saker_nvme::group::{COUNT_BYTES, Form, Op, Packer, Refused, entry_bytes, padded};
 
@@ -30,7 +32,7 @@ pub(super) struct Piece {
 #[derive(Debug)]
 pub(super) struct Container {
     /// Its name among the containers of its lane; names are not used again.
-    pub id: u32,
+    pub id: NonZeroU32,
     form: Form,
     payload: Vec<u8>,
     bytes: usize,
@@ -45,7 +47,7 @@ impl Container {
     /// An empty container of `capacity` bytes.
     pub fn new(capacity: usize) -> Self {
         Self {
-            id: 0,
+            id: NonZeroU32::MIN,
             form: Form::All(Op::Store),
             payload: vec![0; capacity.max(COUNT_BYTES)],
             bytes: COUNT_BYTES,
@@ -62,7 +64,7 @@ impl Container {
     }
 
     /// Empties it for its next use under another name.
-    pub fn clear(&mut self, id: u32) {
+    pub fn clear(&mut self, id: NonZeroU32) {
         (self.id, self.form, self.bytes) = (id, Form::All(Op::Store), COUNT_BYTES);
         self.pieces.clear();
         self.waiting.clear();

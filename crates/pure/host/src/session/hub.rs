@@ -10,6 +10,7 @@ mod write;
 
 pub use wait::Sync;
 
+use std::num::NonZeroU32;
 use std::task::Waker;
 
 use saker_link::{Held, ShortLock};
@@ -85,7 +86,7 @@ impl<W: Wire> Hub<W> {
     pub fn pending(&self) -> Vec<Key> {
         let mut keys = Vec::new();
         for n in 0..self.shared.index.len() {
-            keys.extend(self.shared.index.lock(n).entries().iter().map(|entry| entry.key));
+            keys.extend(self.shared.index.lock(n).entries().map(|entry| entry.key));
         }
         keys
     }
@@ -180,7 +181,7 @@ impl<W: Wire> Hub<W> {
 /// What a pump has seen.
 #[derive(Clone, Debug, Default)]
 pub struct Pump {
-    open: Vec<Option<u32>>,
+    open: Vec<Option<NonZeroU32>>,
 }
 
 /// CPU work that completions were.

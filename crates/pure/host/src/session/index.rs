@@ -4,6 +4,8 @@
 //! there is one ("parked"). Keys wait in this way, containers never do, so containers of different sessions can never wait
 //! for each other.
 
+use std::num::NonZeroU32;
+
 use saker_link::{Held, ShortLock};
 use saker_nvme::Key;
 
@@ -18,7 +20,7 @@ pub(super) struct Place {
     /// Which write of it.
     pub piece: u16,
     /// The container's name.
-    pub container: u32,
+    pub container: NonZeroU32,
 }
 
 /// The newest write of a key of which an earlier one has not come to its end.
@@ -49,60 +51,136 @@ pub(super) struct Entry {
     /// `None`: the parked write is on its way to a container.
     pub place: Option<Place>,
     pub parked: Option<Box<Parked>>,
+    /// Another of the same stripe.
+    next: Option<Box<Self>>,
 }
 
-/// The entries of the keys with the same hash bits.
-#[derive(Debug, Default)]
+impl Entry {
+    /// One that is of no key has neither place nor parked write; it stays for the next.
+    #[inline]
+    fn is_used(&self) -> bool {
+        self.place.is_some() || self.parked.is_some()
+    }
+}
+
+/// The entries of the keys with the same hash bits. There is mostly one at most: it lies beside the stripe's lock, and others
+/// are looked at only if there are any.
+#[derive(Debug)]
 pub(super) struct Stripe {
-    /// Counts the changes of what readers see: who looked at the device meanwhile can tell whether it is out of date.
-    pub version: u64,
-    entries: Vec<Entry>,
+    /// Changes so far, and in the low bits how many entries are used behind the first.
+    state: u64,
+    first: Entry,
+}
+
+/// Bits of a stripe's state with the number of entries behind the first.
+const BEHIND_BITS: u32 = 24;
+
+impl Default for Stripe {
+    fn default() -> Self {
+        let key = Key::new(&[0]).expect("a key of one byte");
+        Self { state: 0, first: Entry { key, place: None, parked: None, next: None } }
+    }
 }
 
 impl Stripe {
+    /// Counts the changes of what readers see: who looked at the device meanwhile can tell whether it is out of date.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.state >> BEHIND_BITS
+    }
+
+    /// Readers see something else from now on.
+    #[inline]
+    pub fn changed(&mut self) {
+        self.state += 1 << BEHIND_BITS;
+    }
+
+    #[inline]
+    fn has_behind(&self) -> bool {
+        self.state & ((1 << BEHIND_BITS) - 1) > 0
+    }
+
     #[inline]
     pub fn find(&mut self, key: &Key) -> Option<&mut Entry> {
-        self.entries.iter_mut().find(|entry| entry.key == *key)
+        let is_it = |entry: &Entry| entry.key == *key && entry.is_used();
+        if is_it(&self.first) {
+            return Some(&mut self.first);
+        }
+        if self.has_behind() { self.find_behind(is_it) } else { None }
+    }
+
+    fn find_behind(&mut self, is_it: impl Fn(&Entry) -> bool) -> Option<&mut Entry> {
+        let mut at = self.first.next.as_deref_mut();
+        while let Some(entry) = at {
+            if is_it(entry) {
+                return Some(entry);
+            }
+            at = entry.next.as_deref_mut();
+        }
+        None
     }
 
     #[inline]
     pub fn insert(&mut self, key: Key, place: Place) {
-        self.version += 1;
-        self.entries.push(Entry { key, place: Some(place), parked: None });
+        self.changed();
+        let entry = if self.first.is_used() { self.unused_behind(key) } else { &mut self.first };
+        (entry.key, entry.place) = (key, Some(place));
+    }
+
+    /// An entry behind the first that is of no key; a new one if there is none.
+    fn unused_behind(&mut self, key: Key) -> &mut Entry {
+        self.state += 1;
+        let mut at = &mut self.first;
+        while at.next.as_ref().is_some_and(|entry| entry.is_used()) {
+            at = at.next.as_mut().expect("just seen");
+        }
+        at.next.get_or_insert_with(|| Box::new(Entry { key, place: None, parked: None, next: None }))
     }
 
     /// The write at `place` has come to its end. Returns the key if a parked write of it is to be moved on.
     #[inline]
     pub fn retire(&mut self, place: Place) -> Option<Key> {
-        let n = self.entries.iter().position(|entry| entry.place == Some(place));
-        let n = n.expect("a write in a container has an entry");
-        self.version += 1;
-        let entry = &mut self.entries[n];
+        self.changed();
+        let is_first = self.first.place == Some(place);
+        let entry = if is_first {
+            &mut self.first
+        } else {
+            let is_it = |entry: &Entry| entry.place == Some(place);
+            self.find_behind(is_it).expect("a write in a container has an entry")
+        };
+        entry.place = None;
         if entry.parked.is_some() {
-            entry.place = None;
             return Some(entry.key);
         }
-        self.entries.swap_remove(n);
+        self.state -= u64::from(!is_first);
         None
     }
 
     /// Forgets a key whose parked write was to be moved on; returns the write.
     pub fn give_up(&mut self, key: &Key) -> Box<Parked> {
-        let n = self.entries.iter().position(|entry| entry.key == *key && entry.place.is_none());
-        let entry = self.entries.swap_remove(n.expect("a key that is to be moved on has an entry"));
-        self.version += 1;
-        entry.parked.expect("it waits with a write")
+        self.changed();
+        let is_first = self.first.is_used() && self.first.key == *key;
+        let entry = self.find(key).filter(|entry| entry.place.is_none());
+        let parked = entry.and_then(|entry| entry.parked.take());
+        self.state -= u64::from(!is_first);
+        parked.expect("a key that is to be moved on waits with a write")
     }
 
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        let all = std::iter::successors(Some(&self.first), |entry| entry.next.as_deref());
+        all.filter(|entry| entry.is_used())
     }
 }
+
+/// A stripe and its lock: what one write of a key needs, in one cache line.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Line(ShortLock<Stripe>);
 
 /// All stripes.
 #[derive(Debug)]
 pub(super) struct Index {
-    stripes: Box<[ShortLock<Stripe>]>,
+    stripes: Box<[Line]>,
     shift: u32,
 }
 
@@ -111,7 +189,7 @@ impl Index {
     pub fn new(stripes: usize) -> Self {
         let count = stripes.clamp(2, 1 << 20).next_power_of_two();
         Self {
-            stripes: (0..count).map(|_| ShortLock::default()).collect(),
+            stripes: (0..count).map(|_| Line::default()).collect(),
             shift: u64::BITS - count.trailing_zeros(),
         }
     }
@@ -125,7 +203,15 @@ impl Index {
     /// Nothing is waited for while a stripe is held.
     #[inline]
     pub fn lock(&self, stripe: u32) -> Held<'_, Stripe> {
-        self.stripes[stripe as usize].lock()
+        self.stripes[stripe as usize].0.lock()
+    }
+
+    /// Asks for the line of a stripe that will soon be locked.
+    #[inline]
+    pub fn touch(&self, stripe: u32) {
+        if let Some(line) = self.stripes.get(stripe as usize) {
+            saker_link::prefetch(line);
+        }
     }
 
     /// Stripes.
@@ -152,7 +238,39 @@ mod tests {
         Key::new(&n.to_le_bytes()).expect("8 bytes")
     }
 
-    const PLACE: Place = Place { lane: 1, piece: 2, container: 3 };
+    const PLACE: Place = Place { lane: 1, piece: 2, container: NonZeroU32::MIN };
+
+    #[test]
+    fn a_stripe_with_its_lock_is_one_cache_line() {
+        assert_eq!((size_of::<Line>(), align_of::<Line>()), (64, 64));
+    }
+
+    /// Keys by number; the places are their order of coming.
+    #[test]
+    fn a_stripe_of_several_keys_is_a_list_of_them() {
+        use saker_sim::Seed;
+        let (mut stripe, mut model) = (Stripe::default(), Vec::new());
+        let mut rng = Seed(5).rng();
+        for n in 0..4000 {
+            let k = rng.next_u64() % 6;
+            let entry = stripe.find(&key(k)).map(|entry| entry.place);
+            let known = model.iter().position(|(other, _)| *other == k);
+            assert_eq!(entry.flatten(), known.map(|at| model[at].1), "round {n}");
+            match known {
+                Some(at) => assert_eq!(stripe.retire(model.swap_remove(at).1), None),
+                None => {
+                    let place = Place { lane: 0, piece: n, ..PLACE };
+                    stripe.insert(key(k), place);
+                    model.push((k, place));
+                }
+            }
+            let mut keys: Vec<_> = stripe.entries().map(|entry| entry.key).collect();
+            let mut expected: Vec<_> = model.iter().map(|(k, _)| key(*k)).collect();
+            keys.sort();
+            expected.sort();
+            assert_eq!(keys, expected, "round {n}");
+        }
+    }
 
     #[test]
     fn keys_spread_evenly_over_the_stripes() {
@@ -169,7 +287,7 @@ mod tests {
         stripe.insert(key(1), PLACE);
         assert_eq!(stripe.retire(PLACE), None);
         assert!(stripe.find(&key(1)).is_none());
-        assert_eq!(stripe.version, 2);
+        assert_eq!(stripe.version(), 2);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod end;
 mod send;
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use std::task::Waker;
 
 use saker_nvme::Key;
@@ -31,7 +32,7 @@ pub(super) struct Book {
     pub number: u16,
     name: u16,
     groups: bool,
-    next_container: u32,
+    next_container: NonZeroU32,
     next_group: u64,
     /// Fills.
     pub open: Container,
@@ -105,9 +106,9 @@ enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flight {
     None,
-    Group(u32, u64),
-    Results(u32),
-    Single(u32, u16),
+    Group(NonZeroU32, u64),
+    Results(NonZeroU32),
+    Single(NonZeroU32, u16),
     Call(CallId),
     Flush,
 }
@@ -118,7 +119,7 @@ impl<W: Wire> Lane<W> {
             number,
             name: wire.name(),
             groups: shared.options.container_bytes <= wire.group_bytes_max() && shared.options.batch > 1,
-            next_container: 1,
+            next_container: NonZeroU32::MIN,
             next_group: 0,
             open: Container::new(shared.options.container_bytes),
             closed: VecDeque::new(),
@@ -204,7 +205,7 @@ impl Book {
         Packed { place, is_long: true }
     }
 
-    const fn place(&self, container: u32, piece: u16) -> Place {
+    const fn place(&self, container: NonZeroU32, piece: u16) -> Place {
         Place { lane: self.number, piece, container }
     }
 
@@ -216,8 +217,8 @@ impl Book {
         }
     }
 
-    fn next_name(&mut self) -> u32 {
-        self.next_container = self.next_container.wrapping_add(1);
+    fn next_name(&mut self) -> NonZeroU32 {
+        self.next_container = self.next_container.checked_add(1).unwrap_or(NonZeroU32::MIN);
         self.next_container
     }
 
@@ -232,7 +233,7 @@ impl Book {
     }
 
     /// The container of that name, wherever it is by now.
-    pub fn find(&self, id: u32) -> Option<&Container> {
+    pub fn find(&self, id: NonZeroU32) -> Option<&Container> {
         if self.open.id == id {
             return Some(&self.open);
         }
@@ -247,7 +248,7 @@ impl Book {
     }
 
     /// The name of the open container if there is something in it.
-    pub fn open_name(&self) -> Option<u32> {
+    pub fn open_name(&self) -> Option<NonZeroU32> {
         (!self.open.is_empty()).then_some(self.open.id)
     }
 

@@ -65,9 +65,12 @@ impl DeviceCq {
     /// [`PostError`] if there is no room as far as the head doorbell says.
     #[inline]
     pub fn post(&mut self, cqe: &Cqe) -> Result<(), PostError> {
-        let posted = self.post_later(cqe);
         self.publish();
-        posted
+        let (at, after) = (self.tail, self.take_entry()?);
+        self.write(at, cqe_words(cqe, self.phase));
+        self.tail = after;
+        self.phase ^= after == 0;
+        Ok(())
     }
 
     /// As [`post`](Self::post), but the host may see it only after [`publish`](Self::publish): entries that share a cache
@@ -77,10 +80,7 @@ impl DeviceCq {
     /// [`PostError`] as for `post`; what was posted before stays as it is.
     #[inline]
     pub fn post_later(&mut self, cqe: &Cqe) -> Result<(), PostError> {
-        let after = next(self.tail, self.ring.entries());
-        if after == self.head.good() && after == self.refresh()? {
-            return Err(PostError::Full);
-        }
+        let after = self.take_entry()?;
         let place = self.unwritten_count % LINE_ENTRIES;
         self.unwritten[place as usize] = cqe_words(cqe, self.phase);
         self.unwritten_count = place + 1;
@@ -92,16 +92,37 @@ impl DeviceCq {
         Ok(())
     }
 
+    /// The tail behind the next entry, if there is room for that.
+    #[inline]
+    fn take_entry(&mut self) -> Result<u32, PostError> {
+        let after = next(self.tail, self.ring.entries());
+        if after == self.head.good() && after == self.refresh()? {
+            return Err(PostError::Full);
+        }
+        Ok(after)
+    }
+
+    #[inline]
+    fn write(&self, at: u32, words: [u64; CQE_WORDS]) {
+        self.ring.store_word(at, 0, words[0]);
+        // The phase is in the last word, so publishing that one publishes the entry.
+        self.ring.publish(at, 1, words[1]);
+    }
+
     /// Lets the host see everything posted.
     #[inline]
     pub fn publish(&mut self) {
+        if self.unwritten_count > 0 {
+            self.write_line();
+        }
+    }
+
+    fn write_line(&mut self) {
         // No line goes on behind the ring's end.
         let end = if self.tail == 0 { self.ring.entries() } else { self.tail };
         let first = end - self.unwritten_count;
         for (n, words) in self.unwritten.iter().take(self.unwritten_count as usize).enumerate() {
-            self.ring.store_word(first + n as u32, 0, words[0]);
-            // The phase is in the last word, so publishing that one publishes the entry.
-            self.ring.publish(first + n as u32, 1, words[1]);
+            self.write(first + n as u32, *words);
         }
         self.unwritten_count = 0;
     }
@@ -126,9 +147,7 @@ impl DeviceCq {
             self.ring.store(self.tail, words);
             self.advance();
         }
-        let words = cqe_words(cqe, phase);
-        self.ring.store_word(first, 0, words[0]);
-        self.ring.publish(first, 1, words[1]);
+        self.write(first, cqe_words(cqe, phase));
         Ok(())
     }
 

@@ -87,10 +87,10 @@ impl<'a> Packer<'a> {
 
 /// Copies `bytes` to the beginning of `out`; returns what is behind them.
 #[inline]
-fn put<'a>(out: &'a mut [u8], bytes: &[u8]) -> &'a mut [u8] {
-    match out.split_at_mut_checked(bytes.len()) {
+fn put<'a>(out: &'a mut [u8], bytes: &[u8; LENGTH_BYTES]) -> &'a mut [u8] {
+    match out.split_first_chunk_mut() {
         Some((here, rest)) => {
-            here.copy_from_slice(bytes);
+            *here = *bytes;
             rest
         }
         None => &mut [],
@@ -101,6 +101,46 @@ fn put<'a>(out: &'a mut [u8], bytes: &[u8]) -> &'a mut [u8] {
 #[inline]
 fn put_counted<'a>(out: &'a mut [u8], bytes: &[u8]) -> &'a mut [u8] {
     let out = put(out, &(bytes.len() as u32).to_le_bytes());
-    let out = put(out, bytes);
-    put(out, [0; LENGTH_BYTES].get(..padded(bytes.len()) - bytes.len()).unwrap_or_default())
+    match out.split_at_mut_checked(padded(bytes.len())) {
+        Some((here, rest)) => {
+            if bytes.len() <= FEW_BYTES {
+                put_few(here, bytes)
+            } else {
+                put_many(here, bytes)
+            }
+            rest
+        }
+        None => &mut [],
+    }
+}
+
+/// Up to so many bytes are copied in place: a call takes longer.
+const FEW_BYTES: usize = 64;
+
+/// By words of eight and four bytes; `out` has room for the zeros behind the last.
+#[inline]
+fn put_few(mut out: &mut [u8], bytes: &[u8]) {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        let Some((here, behind)) = out.split_first_chunk_mut() else { return };
+        *here = *word;
+        out = behind;
+    }
+    let (halves, last) = rest.as_chunks::<4>();
+    for half in halves {
+        out = put(out, half);
+    }
+    if !last.is_empty() {
+        put(
+            out,
+            &last.iter().rev().fold(0, |number: u32, byte| number << 8 | u32::from(*byte)).to_le_bytes(),
+        );
+    }
+}
+
+fn put_many(out: &mut [u8], bytes: &[u8]) {
+    if let Some((here, zeros)) = out.split_at_mut_checked(bytes.len()) {
+        here.copy_from_slice(bytes);
+        zeros.fill(0);
+    }
 }

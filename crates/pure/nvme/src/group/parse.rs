@@ -61,7 +61,7 @@ impl Malformed {
 /// [`Malformed`]: the first thing that is wrong.
 #[inline]
 pub fn parse(form: Form, payload: &[u8], mut visit: impl FnMut(Entry)) -> Result<u32, Malformed> {
-    let mut cursor = Cursor { payload, at: 0 };
+    let mut cursor = Cursor { bytes: payload.len(), rest: payload };
     let count = cursor.number()?;
     if count == 0 {
         return Err(Malformed { at: 0, reason: Reason::Empty });
@@ -69,15 +69,22 @@ pub fn parse(form: Form, payload: &[u8], mut visit: impl FnMut(Entry)) -> Result
     for _ in 0..count {
         visit(cursor.entry(form)?);
     }
-    if cursor.at == payload.len() { Ok(count) } else { Err(cursor.wrong(cursor.at, Reason::Trailing)) }
+    if cursor.rest.is_empty() { Ok(count) } else { Err(cursor.wrong(cursor.at(), Reason::Trailing)) }
 }
 
 struct Cursor<'a> {
-    payload: &'a [u8],
-    at: usize,
+    /// Of the whole payload.
+    bytes: usize,
+    /// What has not been read.
+    rest: &'a [u8],
 }
 
 impl Cursor<'_> {
+    #[inline]
+    fn at(&self) -> usize {
+        self.bytes - self.rest.len()
+    }
+
     #[cold]
     fn wrong(&self, at: usize, reason: Reason) -> Malformed {
         Malformed { at: at as u32, reason }
@@ -86,9 +93,10 @@ impl Cursor<'_> {
     /// The four bytes at the cursor, which moves behind them.
     #[inline]
     fn number(&mut self) -> Result<u32, Malformed> {
-        let bytes = self.payload.get(self.at..self.at + LENGTH_BYTES).and_then(|b| b.first_chunk());
-        let Some(bytes) = bytes else { return Err(self.wrong(self.at, Reason::Truncated)) };
-        self.at += LENGTH_BYTES;
+        let Some((bytes, rest)) = self.rest.split_first_chunk() else {
+            return Err(self.wrong(self.at(), Reason::Truncated));
+        };
+        self.rest = rest;
         Ok(u32::from_le_bytes(*bytes))
     }
 
@@ -98,7 +106,7 @@ impl Cursor<'_> {
             Form::All(op) => op,
             Form::Mixed => self.op()?,
         };
-        let at = self.at;
+        let at = self.at();
         let key_bytes = self.number()? as usize;
         if key_bytes == 0 || key_bytes > KEY_BYTES_MAX {
             return Err(self.wrong(at, Reason::KeySize));
@@ -111,14 +119,14 @@ impl Cursor<'_> {
     /// A type: the bits above its number are reserved.
     #[inline]
     fn op(&mut self) -> Result<Op, Malformed> {
-        let at = self.at;
+        let at = self.at();
         let number = self.number()?;
         Op::from_number(number).ok_or_else(|| self.wrong(at, Reason::Type))
     }
 
     #[inline]
     fn value(&mut self) -> Result<Range<u32>, Malformed> {
-        let at = self.at;
+        let at = self.at();
         let bytes = self.number()? as usize;
         self.padded_bytes(at, bytes)
     }
@@ -126,17 +134,16 @@ impl Cursor<'_> {
     /// `bytes` bytes at the cursor, and the zeros behind them. `told_at`: where their number is.
     #[inline]
     fn padded_bytes(&mut self, told_at: usize, bytes: usize) -> Result<Range<u32>, Malformed> {
-        let start = self.at;
+        let start = self.at();
         // A length is below 2^32 and a payload is in memory: no sum of the two overflows 64 bits.
-        let (end, padded_end) = (start + bytes, start + padded(bytes));
-        let Some(padding) = self.payload.get(end..padded_end) else {
+        let Some((here, rest)) = self.rest.split_at_checked(padded(bytes)) else {
             return Err(self.wrong(told_at, Reason::Truncated));
         };
-        if padding.iter().any(|b| *b != 0) {
-            return Err(self.wrong(end, Reason::Padding));
+        if !bytes.is_multiple_of(LENGTH_BYTES) && here.iter().skip(bytes).any(|b| *b != 0) {
+            return Err(self.wrong(start + bytes, Reason::Padding));
         }
-        self.at = padded_end;
-        Ok(start as u32..end as u32)
+        self.rest = rest;
+        Ok(start as u32..(start + bytes) as u32)
     }
 }
 

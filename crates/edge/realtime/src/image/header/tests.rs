@@ -1,6 +1,8 @@
 //! Golden bytes, flips, later versions, and which copy counts.
 
 use super::*;
+use crate::image::config::NamespaceKind;
+use saker_engine::EngineKind;
 
 fn config() -> ImageConfig {
     let namespace = NamespaceRecord {

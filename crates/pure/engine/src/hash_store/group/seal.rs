@@ -58,7 +58,7 @@ pub struct Seal {
 
 /// Bytes of a key or value with its zeros.
 pub const fn padded(bytes: u32) -> u32 {
-    bytes.next_multiple_of(4)
+    (bytes + 3) & !3
 }
 
 impl Seal {

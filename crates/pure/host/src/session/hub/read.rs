@@ -28,7 +28,7 @@ impl<W: Wire> Hub<W> {
         let Some(cache) = &self.shared.cache else { return };
         meter.work(Unit::Lock, 1);
         let stripe = self.shared.index.lock(self.shared.index.stripe_of(key));
-        if stripe.version == version {
+        if stripe.version() == version {
             cache.insert(key, value, meter);
         }
     }
@@ -55,7 +55,7 @@ impl<W: Wire> Hub<W> {
             meter.work(Unit::Lock, 1);
             meter.work(Unit::Probe, 1);
             let mut stripe = self.shared.index.lock(stripe_number);
-            let Some(entry) = stripe.find(key) else { return Err(stripe.version) };
+            let Some(entry) = stripe.find(key) else { return Err(stripe.version()) };
             if let Some(parked) = &entry.parked {
                 return Ok(read(parked.write()));
             }

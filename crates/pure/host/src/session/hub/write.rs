@@ -48,12 +48,12 @@ impl<W: Wire> Hub<W> {
         }
         let stripe_number = self.shared.index.stripe_of(key);
         let mut stripe = self.shared.index.lock(stripe_number);
-        if version.is_some_and(|version| version != stripe.version) {
+        if version.is_some_and(|version| version != stripe.version()) {
             return Err(Refusal::Changed);
         }
         if let Some(entry) = stripe.find(key) {
             self.write_again(lane, entry, write, cover)?;
-            stripe.version += 1;
+            stripe.changed();
             self.shared.keep_current(key, write, meter);
             drop(stripe);
         } else {

@@ -1,5 +1,7 @@
 //! From completions to writes that have come to their end.
 
+use std::num::NonZeroU32;
+
 use saker_nvme::Status;
 use saker_nvme::group::Op;
 use saker_nvme::group::results::ResultsReader;
@@ -8,6 +10,9 @@ use super::super::shared::Shared;
 use super::super::wire::Answer;
 use super::{Book, Flight, Sent, State};
 use crate::error::{HostError, KvError, check};
+
+/// Stripes whose lines are asked for ahead of the one that is locked: other writes have used the cache since.
+const AHEAD: usize = 8;
 
 impl Book {
     /// A command has completed.
@@ -24,13 +29,13 @@ impl Book {
         }
     }
 
-    fn position(&self, id: u32) -> usize {
+    fn position(&self, id: NonZeroU32) -> usize {
         let found = self.sent.iter().position(|sent| sent.container.id == id);
         found.expect("a container stays until its last command has completed")
     }
 
     #[inline]
-    fn group_ended(&mut self, shared: &Shared, id: u32, group: u64, answer: &Answer<'_>) {
+    fn group_ended(&mut self, shared: &Shared, id: NonZeroU32, group: u64, answer: &Answer<'_>) {
         let n = self.position(id);
         self.sent[n].out -= 1;
         if answer.status.is_success() && answer.dw0 == 0 {
@@ -46,7 +51,7 @@ impl Book {
         }
     }
 
-    fn results_came(&mut self, shared: &Shared, id: u32, answer: &Answer<'_>) {
+    fn results_came(&mut self, shared: &Shared, id: NonZeroU32, answer: &Answer<'_>) {
         let n = self.position(id);
         self.sent[n].out -= 1;
         let count = self.sent[n].container.len();
@@ -61,7 +66,7 @@ impl Book {
         self.retire_if_over(shared, n);
     }
 
-    fn single_ended(&mut self, shared: &Shared, id: u32, piece: u16, status: Status) {
+    fn single_ended(&mut self, shared: &Shared, id: NonZeroU32, piece: u16, status: Status) {
         let n = self.position(id);
         self.sent[n].out -= 1;
         self.note(n, piece, status);
@@ -107,7 +112,12 @@ impl Book {
     pub(super) fn retire(&mut self, shared: &Shared, sent: Sent) {
         let Sent { mut container, failures, .. } = sent;
         let id = container.id;
-        for (n, piece) in container.pieces().iter().enumerate() {
+        let pieces = container.pieces();
+        pieces.iter().take(AHEAD).for_each(|piece| shared.index.touch(piece.stripe));
+        for (n, piece) in pieces.iter().enumerate() {
+            if let Some(later) = pieces.get(n + AHEAD) {
+                shared.index.touch(later.stripe);
+            }
             let place = self.place(id, n as u16);
             let mut stripe = shared.index.lock(piece.stripe);
             if failures.iter().any(|(failed, _)| usize::from(*failed) == n) {

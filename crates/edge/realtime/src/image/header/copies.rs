@@ -1,0 +1,50 @@
+//! The two copies of the header block in the file.
+
+use super::{BLOCK, Fault, Header};
+use crate::image::layout::BLOCK_BYTES;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// Both copies as they are in the file.
+pub(in crate::image) type Copies = [Result<Header, Fault>; 2];
+
+/// Reads both copies; bytes behind the end of a short file count as zero.
+pub(in crate::image) fn read_copies(file: &File) -> io::Result<Copies> {
+    Ok([read_copy(file, 0)?, read_copy(file, 1)?])
+}
+
+fn read_copy(file: &File, copy: u64) -> io::Result<Result<Header, Fault>> {
+    let mut block = [0; BLOCK];
+    match file.read_exact_at(&mut block, copy * BLOCK_BYTES) {
+        Ok(()) => Ok(Header::decode(&block)),
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(Err(Fault::Foreign)),
+        Err(e) => Err(e),
+    }
+}
+
+/// The copy that counts and its place. A whole copy of a later version wins over everything: this program
+/// must not touch such an image even if the other copy is an old one that it understands.
+pub(in crate::image) fn choose(copies: &Copies) -> Result<(Header, u64), Fault> {
+    if let Some(Err(newer)) = copies.iter().find(|c| matches!(c, Err(Fault::Unsupported(_)))) {
+        return Err(newer.clone());
+    }
+    let generation = |n: usize| copies[n].as_ref().ok().map(|h| h.generation);
+    let place = usize::from(generation(1) > generation(0));
+    match (&copies[place], &copies[1 - place]) {
+        (Ok(header), _) => Ok((header.clone(), place as u64)),
+        (Err(Fault::Foreign), Err(Fault::Foreign)) => Err(Fault::Foreign),
+        (Err(Fault::Foreign), Err(other)) => Err(other.clone()),
+        (Err(fault), _) => Err(fault.clone()),
+    }
+}
+
+/// Writes both copies; the one at `kept` was good and is overwritten last. The state they tell of must
+/// already be in the file, because each copy is synced.
+pub(in crate::image) fn write_copies(file: &File, header: &Header, kept: u64) -> io::Result<()> {
+    for place in [1 - kept, kept] {
+        file.write_all_at(header.block(), place * BLOCK_BYTES)?;
+        file.sync_data()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! The records of namespaces in the header block.
+
+use super::{Fault, Wire};
+use crate::image::config::{NAMESPACES_MAX, NamespaceKind, NamespaceRecord, check_namespaces};
+use saker_engine::EngineKind;
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct WireNamespace {
+    nsid: U32,
+    pub(super) kind: u8,
+    pub(super) engine: u8,
+    reserved: [u8; 2],
+    quota_segments: U32,
+    block_bytes: U32,
+    blocks: U64,
+    flags: U32,
+    value_bytes_max: U32,
+    seed: U64,
+    reserved2: [u8; 24],
+}
+
+const _: () = assert!(size_of::<WireNamespace>() == 64);
+
+pub(super) fn put_namespaces(wire: &mut Wire, records: &[NamespaceRecord]) {
+    assert!(records.len() <= NAMESPACES_MAX, "the configuration was validated");
+    wire.namespaces = (records.len() as u32).into();
+    wire.records.as_mut_bytes().fill(0);
+    for (out, record) in wire.records.iter_mut().zip(records) {
+        out.nsid = record.nsid.into();
+        out.kind = match record.kind {
+            NamespaceKind::Kv => 1,
+            NamespaceKind::Block => 2,
+        };
+        out.engine = record.engine.code();
+        out.quota_segments = record.quota_segments.into();
+        out.block_bytes = record.block_bytes.into();
+        out.blocks = record.blocks.into();
+        out.flags = record.flags.into();
+        out.value_bytes_max = record.value_bytes_max.into();
+        out.seed = record.seed.into();
+    }
+}
+
+pub(super) fn decode_namespaces(wire: &Wire) -> Result<Vec<NamespaceRecord>, Fault> {
+    let count = wire.namespaces.get() as usize;
+    let records =
+        wire.records.get(..count).ok_or_else(|| Fault::Bad(format!("it counts {count} namespaces")))?;
+    let records: Vec<_> = records.iter().map(decode_namespace).collect::<Result<_, _>>()?;
+    check_namespaces(&records).map_err(Fault::Bad)?;
+    Ok(records)
+}
+
+fn decode_namespace(wire: &WireNamespace) -> Result<NamespaceRecord, Fault> {
+    let kind = match wire.kind {
+        1 => NamespaceKind::Kv,
+        2 => NamespaceKind::Block,
+        other => return Err(Fault::Bad(format!("namespace kind {other} does not exist"))),
+    };
+    let unknown = || Fault::Unsupported(format!("an engine this program does not know ({})", wire.engine));
+    Ok(NamespaceRecord {
+        nsid: wire.nsid.get(),
+        kind,
+        engine: EngineKind::from_code(wire.engine).ok_or_else(unknown)?,
+        quota_segments: wire.quota_segments.get(),
+        block_bytes: wire.block_bytes.get(),
+        blocks: wire.blocks.get(),
+        flags: wire.flags.get(),
+        value_bytes_max: wire.value_bytes_max.get(),
+        seed: wire.seed.get(),
+    })
+}

@@ -1,0 +1,141 @@
+//! One kind of operation through the whole command path on one thread, for counting instructions: no clock is read. Host
+//! library, queue pair, device and hash store are those of `mem:` with timing `off`.
+//!
+//! `valgrind --tool=callgrind target/release/examples/path OP COUNT`, twice: the difference between two counts, divided by
+//! that of the operations, is one operation. OP: `exist` (of nothing), `flush`, `put`, `queue` (pipelined puts), `get`, of 16-byte
+//! keys and values; `group`: stores of 8 + 20 bytes, 64 a command, 8 commands in flight; `session`: puts over a session with
+//! containers of 64.
+
+use saker_device::{Device, Untimed};
+use saker_flash::MemMedia;
+use saker_host::connect::KvQueueOptions;
+use saker_host::group::{Form, Op};
+use saker_host::session::{Hub, Options, Session};
+use saker_host::transfer::Adaptive;
+use saker_host::{
+    ClientOptions, ConnectOptions, Connection, KvClient, KvQueue, KvStoreClient, Patience, TransferOptions,
+    TransferPolicy, Turn,
+};
+use saker_nvme::Key;
+use saker_nvme::vendor::PIGGYBACK_BYTES;
+use saker_sim::profile::Profile;
+use saker_world::Build;
+use saker_world::build::port;
+use std::sync::Arc;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+const DEPTH: u16 = 64;
+const GROUP: u64 = 64;
+const GROUPS_IN_FLIGHT: usize = 8;
+
+/// The device runs whenever the host waits.
+struct Inline(Device<MemMedia, Untimed>);
+
+impl Turn for Inline {
+    #[inline]
+    fn turn(&mut self) {
+        self.0.advance();
+    }
+}
+
+fn spread(n: u64) -> [u8; 8] {
+    n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()
+}
+
+fn key(n: u64) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&spread(n));
+    key[8..].copy_from_slice(&n.to_le_bytes());
+    key
+}
+
+fn open() -> Outcome<(Connection, Inline)> {
+    let build = Build::kv(&Profile::builtin("default")?, 4 << 30, 1)?;
+    let host = build.attach(2, 2 * DEPTH);
+    let mut device = Inline(build.untimed(host.clone()));
+    let connection = Connection::connect(port(&host), &mut device, ConnectOptions::default())?;
+    Ok((connection, device))
+}
+
+fn client() -> Outcome<KvStoreClient<Inline>> {
+    let (mut connection, device) = open()?;
+    let options = ClientOptions { depth: DEPTH, ..ClientOptions::default() };
+    let mut client = KvClient::open(&mut connection, device, 1, options)?;
+    let methods = *client.queue_mut().available();
+    client.queue_mut().set_transfer(in_one_command(), methods);
+    Ok(KvStoreClient::new(client))
+}
+
+/// As a device that is opened by its URL.
+fn in_one_command() -> TransferOptions {
+    let policy = TransferPolicy::Adaptive(Adaptive::new(PIGGYBACK_BYTES as u32 + 1, 0));
+    TransferOptions { policy, ..TransferOptions::default() }
+}
+
+fn singles(op: &str, count: u64) -> Outcome<()> {
+    let mut kv = client()?;
+    match op {
+        "exist" => (0..count).try_for_each(|_| kv.exists(b"nothing").map(drop))?,
+        "flush" => (0..count).try_for_each(|_| kv.flush())?,
+        "put" => (0..count).try_for_each(|n| kv.put(&key(n), &[7; 16]))?,
+        "queue" => (0..count).try_for_each(|n| kv.put_queued(&key(n), &[7; 16]))?,
+        "get" => {
+            kv.put(&key(0), &[7; 16])?;
+            let mut value = [0; 16];
+            (0..count).try_for_each(|_| kv.get_into(&key(0), &mut value).map(drop))?;
+        }
+        other => return Err(format!("no operation is called {other}").into()),
+    }
+    Ok(kv.drain()?)
+}
+
+fn fill(queue: &mut KvQueue, pairs: std::ops::Range<u64>) -> Outcome<()> {
+    let mut group = queue.open_group(Form::All(Op::Store))?;
+    for n in pairs {
+        group.push(Op::Store, &spread(n), &[7; 20])?;
+    }
+    queue.send_group(group, None)?;
+    Ok(())
+}
+
+fn groups(count: u64) -> Outcome<()> {
+    let mut kv = client()?;
+    let (client, mut next) = (kv.native(), 0);
+    while next < count || client.queue_mut().in_flight() > 0 {
+        let queue = client.queue_mut();
+        while next < count && queue.in_flight() < GROUPS_IN_FLIGHT {
+            fill(queue, next..next + GROUP)?;
+            next += GROUP;
+        }
+        queue.ring();
+        client.turn_mut().turn();
+        while let Some(polled) = client.queue_mut().poll(|done| (done.status, done.result)) {
+            let (status, failed) = polled?;
+            assert!(status.is_success() && failed == 0, "{status}");
+        }
+    }
+    Ok(())
+}
+
+fn sessions(count: u64) -> Outcome<()> {
+    let (mut connection, mut device) = open()?;
+    let sizes = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
+    let mut queue = connection.create_kv_queue(&mut device, 1, sizes)?;
+    connection.set_transfer(&mut device, &mut queue, TransferOptions::default())?;
+    let hub = Arc::new(Hub::new(vec![queue], Options { volatile: false, ..Options::default() }));
+    let mut session = Session::new(hub, (0, 0), device, 1 << 20, Patience::default());
+    (0..count).try_for_each(|n| session.put(&Key::new(&key(n)).expect("16 bytes"), &[7; 16]))?;
+    Ok(session.sync()?)
+}
+
+fn main() -> Outcome<()> {
+    let mut arguments = std::env::args().skip(1);
+    let (op, count) = (arguments.next().unwrap_or("exist".into()), arguments.next());
+    let count: u64 = count.map_or(Ok(100_000), |n| n.parse())?;
+    match op.as_str() {
+        "group" => groups(count.next_multiple_of(GROUP)),
+        "session" => sessions(count),
+        op => singles(op, count),
+    }
+}
