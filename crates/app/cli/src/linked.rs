@@ -6,6 +6,7 @@ mod experiments;
 mod images;
 mod opened;
 mod serve;
+mod ycsb;
 
 use std::path::Path;
 

@@ -14,6 +14,22 @@ pub enum ListOrder {
     Engine,
 }
 
+/// Sees the pairs of a scan; whether to go on.
+pub type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Answer<bool>;
+
+/// Which pairs, by the bytes of their keys. What is empty does not limit it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Range<'a> {
+    /// The least key.
+    pub from: &'a [u8],
+    /// The first key behind the range.
+    pub to: &'a [u8],
+    /// What every key begins with.
+    pub prefix: &'a [u8],
+    /// Pairs at most; 0: all.
+    pub limit: u64,
+}
+
 /// A key-value device, opened.
 ///
 /// Keys have 1 to 255 bytes and values at most 2 MiB; the commands check that before they call. Errors are one
@@ -38,6 +54,13 @@ pub trait Store {
     /// The order of [`Store::list`].
     fn list_order(&self) -> ListOrder {
         ListOrder::Engine
+    }
+
+    /// Shows each pair of a range once until `visit` answers `false`, as the device reads ranges. `false`: it has no way of
+    /// its own, and nothing was shown.
+    fn scan(&mut self, range: &Range<'_>, visit: Visit<'_>) -> Answer<bool> {
+        let _ = (range, visit);
+        Ok(false)
     }
 
     /// Returns when everything completed so far survives a power cut.

@@ -37,7 +37,7 @@ pub enum LabError {
     Missing(String),
     /// A workload whose operations follow each other's answers.
     #[error(
-        "`{0}` scans or reads what was inserted just before: it runs on a device (--device), not in virtual time"
+        "`{0}` scans, deletes or reads what was inserted just before: it runs on a device (--device), not in virtual time"
     )]
     OnDeviceOnly(&'static str),
     /// Operations that the device refused.

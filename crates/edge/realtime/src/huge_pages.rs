@@ -2,6 +2,8 @@
 
 use rustix::mm::{Advice, madvise};
 use saker_medium::advice;
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Smallest allocation worth advice: one huge page of x86-64.
 const HUGE_BYTES: usize = 2 << 20;
@@ -10,7 +12,7 @@ const PAGE_BYTES: usize = 4096;
 
 /// Installs the advice for this process; calling it again does nothing.
 pub fn install() {
-    advice::install(advice::Advice { huge, bring });
+    advice::install(advice::Advice { huge, bring, soon });
 }
 
 fn huge(start: *const u8, bytes: usize) {
@@ -22,6 +24,42 @@ fn huge(start: *const u8, bytes: usize) {
 /// Linux 5.14 and later; older kernels refuse, and pages come when they are touched.
 fn bring(start: *const u8, bytes: usize) {
     advise(start, bytes, Advice::LinuxPopulateWrite);
+}
+
+/// Memory that will soon be written: its address and size in bytes.
+type Wanted = (usize, usize);
+
+/// Requests that may wait for the helper. More are dropped: their pages then come when they are touched.
+const WAITING_MAX: usize = 8;
+
+/// A thread of its own brings the pages in, where another processor can run it.
+fn soon(start: *const u8, bytes: usize) {
+    static HELPER: OnceLock<Option<SyncSender<Wanted>>> = OnceLock::new();
+    if bytes >= HUGE_BYTES
+        && let Some(helper) = HELPER.get_or_init(start_helper)
+    {
+        // Full, or the thread has gone: nothing is lost but time.
+        let _ = helper.try_send((start.addr(), bytes));
+    }
+}
+
+fn start_helper() -> Option<SyncSender<Wanted>> {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return None;
+    }
+    let (helper, wanted) = sync_channel(WAITING_MAX);
+    let thread = std::thread::Builder::new().name("saker-memory".into());
+    thread.spawn(move || help(&wanted)).is_ok().then_some(helper)
+}
+
+/// A huge page at a time: whoever changes the address space meanwhile waits no longer than for one. Memory that was given
+/// back before its turn came is refused, or is somebody else's and comes early.
+fn help(wanted: &Receiver<Wanted>) {
+    while let Ok((start, bytes)) = wanted.recv() {
+        for at in (start..start + bytes).step_by(HUGE_BYTES) {
+            bring(std::ptr::without_provenance(at), HUGE_BYTES.min(start + bytes - at));
+        }
+    }
 }
 
 fn advise(start: *const u8, bytes: usize, advice: Advice) {

@@ -1,5 +1,9 @@
 //! The door for applications: `Kv::open(url)`.
 
+mod cache;
+
+use cache::KvCache;
+
 use crate::any::AnyTurn;
 use crate::error::Error;
 use crate::open::{self, Opened, Wanted};
@@ -7,9 +11,11 @@ use crate::remote;
 use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::{
-    ClientOptions, Connection, GroupBuilder, GroupStats, HostError, KvClient, KvStoreClient, Patience,
-    StoreKeys, WriteBatch, Xxh3Digest, group::Form,
+    CacheStats, ClientOptions, Condition, Connection, DeviceIterator, GroupBuilder, GroupStats, HostError,
+    KeyRange, KvClient, KvError, KvStoreClient, PairBatch, Patience, ScanOptions, ScanOrder, StoreKeys,
+    WriteBatch, Xxh3Digest, group::Form,
 };
+use saker_nvme::Key;
 
 /// A key-value SSD, opened. One thread at a time uses it.
 ///
@@ -27,6 +33,7 @@ use saker_host::{
 #[derive(Debug)]
 pub struct Kv {
     store: KvStoreClient<AnyTurn>,
+    cache: KvCache,
     connection: Connection,
     profile: String,
 }
@@ -48,7 +55,8 @@ impl Kv {
         let mut client = KvClient::open(&mut connection, turn, nsid, options)?;
         client.queue_mut().set_transfer(url.transfer, methods);
         client.set_group_salt(remote::salt());
-        Ok(Self { store: KvStoreClient::new(client), connection, profile })
+        let cache = KvCache::new(url.cache.unwrap_or_default());
+        Ok(Self { store: KvStoreClient::new(client), cache, connection, profile })
     }
 
     /// Stores a pair. Keys have 1 to 255 bytes.
@@ -57,7 +65,21 @@ impl Kv {
     /// [`HostError`].
     #[inline]
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
-        self.store.put(key, value)
+        let outcome = self.store.put(key, value);
+        self.cache.wrote(key, Some(value), outcome.is_ok());
+        outcome
+    }
+
+    /// Stores a pair if its key is not there, in one command; whether it was stored.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool, HostError> {
+        match self.store.put_if(key, value, Condition::MustNotExist) {
+            Ok(()) => Ok(true),
+            Err(HostError::Kv(KvError::Exists)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Stores a pair without waiting; [`Kv::drain`] waits for all of them and tells the first failure.
@@ -66,6 +88,8 @@ impl Kv {
     /// [`HostError`].
     #[inline]
     pub fn put_queued(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
+        // How it ends is not known before it is drained; reads settle that first.
+        self.cache.wrote(key, None, false);
         self.store.put_queued(key, value)
     }
 
@@ -82,7 +106,12 @@ impl Kv {
     /// # Errors
     /// [`HostError`].
     pub fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, HostError> {
-        self.store.get(key)
+        if let Some(value) = self.cache.get(key, <[u8]>::to_vec) {
+            return Ok(Some(value));
+        }
+        let value = self.store.get(key)?;
+        self.cache.read(key, value.as_deref());
+        Ok(value)
     }
 
     /// Reads a value into `buffer`; returns its full length, which may be more than the buffer's.
@@ -90,7 +119,17 @@ impl Kv {
     /// # Errors
     /// [`HostError`].
     pub fn get_into(&mut self, key: &[u8], buffer: &mut [u8]) -> Result<Option<usize>, HostError> {
-        self.store.get_into(key, buffer)
+        let copy = |buffer: &mut [u8], value: &[u8]| {
+            let bytes = buffer.len().min(value.len());
+            buffer[..bytes].copy_from_slice(&value[..bytes]);
+            value.len()
+        };
+        if let Some(length) = self.cache.get(key, |value| copy(buffer, value)) {
+            return Ok(Some(length));
+        }
+        let length = self.store.get_into(key, buffer)?;
+        self.cache.read(key, length.and_then(|length| buffer.get(..length)));
+        Ok(length)
     }
 
     /// Deletes a pair; whether it was there.
@@ -98,6 +137,7 @@ impl Kv {
     /// # Errors
     /// [`HostError`].
     pub fn delete(&mut self, key: &[u8]) -> Result<bool, HostError> {
+        self.cache.wrote(key, None, false);
         self.store.delete(key)
     }
 
@@ -106,7 +146,7 @@ impl Kv {
     /// # Errors
     /// [`HostError`].
     pub fn exists(&mut self, key: &[u8]) -> Result<bool, HostError> {
-        self.store.exists(key)
+        if self.cache.contains(key) { Ok(true) } else { self.store.exists(key) }
     }
 
     /// Writes a batch, in groups where the device has them: see [`WriteBatch`]. Deletes of keys that are not there succeed.
@@ -114,7 +154,9 @@ impl Kv {
     /// # Errors
     /// [`HostError`]: the first write that failed, with its key; the others were carried out.
     pub fn write(&mut self, batch: &WriteBatch) -> Result<(), HostError> {
-        self.store.write(batch)
+        let outcome = self.store.write(batch);
+        batch.iter().for_each(|(key, write)| self.cache.wrote(key, write, outcome.is_ok()));
+        outcome
     }
 
     /// The values of many keys, in their order.
@@ -122,7 +164,17 @@ impl Kv {
     /// # Errors
     /// [`HostError`].
     pub fn multi_get(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
-        self.store.multi_get(keys)
+        if !self.cache.is_on() {
+            return self.store.multi_get(keys);
+        }
+        let mut found: Vec<_> = keys.iter().map(|key| self.cache.get(key, <[u8]>::to_vec)).collect();
+        let missing: Vec<usize> = (0..keys.len()).filter(|n| found[*n].is_none()).collect();
+        let asked: Vec<&[u8]> = missing.iter().map(|n| keys[*n]).collect();
+        for (n, value) in missing.into_iter().zip(self.store.multi_get(&asked)?) {
+            self.cache.read(keys[n], value.as_deref());
+            found[n] = value;
+        }
+        Ok(found)
     }
 
     /// Whether the keys exist, in their order.
@@ -150,6 +202,8 @@ impl Kv {
     /// Begins a group: operations, then `commit`. Keys of more than 16 bytes need a device that takes them
     /// ([`Kv::has_long_keys_by_pointer`]).
     pub fn begin(&mut self, form: Form) -> GroupBuilder<'_, AnyTurn> {
+        // Its writes are the builder's.
+        self.cache.clear();
         self.store.native().begin(form)
     }
 
@@ -163,6 +217,52 @@ impl Kv {
         self.store.list(from)
     }
 
+    /// Shows each pair of a range of keys once, while `visit` says so. Engines that keep keys in order read it in the device,
+    /// as of one moment and in order; on others all keys are listed and what is wanted is read.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn scan(
+        &mut self,
+        options: &ScanOptions<'_>,
+        visit: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<ScanOrder, HostError> {
+        self.store.scan(options, visit)
+    }
+
+    /// Opens an iterator of the device over keys of up to 16 bytes, as of now: [`Kv::next_pairs`] goes forwards, backwards, or
+    /// to a key. `None`: this engine has none.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn open_iterator(&mut self, range: &KeyRange<'_>) -> Result<Option<DeviceIterator>, HostError> {
+        self.store.native().open_iterator(range, false, None)
+    }
+
+    /// The next pairs of an iterator, at most `pairs_max` (0: as many as a batch holds), in rising order or, `backwards`, in
+    /// falling order; from `seek` on, or from where it stands.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn next_pairs(
+        &mut self,
+        iterator: &mut DeviceIterator,
+        pairs_max: u32,
+        backwards: bool,
+        seek: Option<&[u8]>,
+    ) -> Result<PairBatch, HostError> {
+        let seek = seek.map(Key::new).transpose().map_err(|error| HostError::KeyLength(error.0))?;
+        self.store.native().next_pairs(iterator, pairs_max, backwards, seek)
+    }
+
+    /// Ends an iterator: until then the device keeps what it sees.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn close_iterator(&mut self, iterator: DeviceIterator) -> Result<(), HostError> {
+        self.store.native().close_iterator(iterator)
+    }
+
     /// Returns when everything completed so far survives a power cut.
     ///
     /// # Errors
@@ -171,8 +271,15 @@ impl Kv {
         self.store.flush()
     }
 
-    /// The client below, for counters.
+    /// Counters of the read cache.
+    #[must_use]
+    pub fn cache_stats(&self) -> CacheStats {
+        self.cache.stats()
+    }
+
+    /// The client below, for counters. It may write, so that the read cache begins anew.
     pub fn client(&mut self) -> &mut KvClient<AnyTurn> {
+        self.cache.clear();
         self.store.native()
     }
 

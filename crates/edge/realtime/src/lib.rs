@@ -10,6 +10,7 @@ pub mod error;
 mod huge_pages;
 pub mod image;
 pub mod kv;
+pub mod kv_cache;
 mod linux;
 mod open;
 mod pause;
@@ -26,6 +27,7 @@ pub use block::Block;
 pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image};
 pub use error::{Error, PlanError};
 pub use kv::Kv;
+pub use kv_cache::{KvCache, KvCacheStats};
 pub use linux::LinuxPlace;
 pub use open::{build_device, close_device};
 pub use profiles::profile_named;
@@ -35,7 +37,11 @@ pub use remote::TcpPlace;
 pub use saker::{Saker, SakerOptions};
 pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind};
-pub use saker_host::{GroupStats, WriteBatch};
+pub use saker_host::retention::{RetentionOptions, RetentionOrder};
+pub use saker_host::{
+    CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupStats, KeyRange, PairBatch, ScanOptions,
+    ScanOrder, WriteBatch,
+};
 pub use saker_linux::Submission;
 pub use url::DeviceUrl;
 pub use verify::{Verified, check_image, verify_image};

@@ -12,7 +12,7 @@ use crate::pause::SharedTurn;
 use crate::url::DeviceUrl;
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Hub, Options, Pump};
-use saker_host::{Connection, KvError, KvQueue, Patience, TransferOptions, Turn};
+use saker_host::{CacheOptions, CacheStats, Connection, KvError, KvQueue, Patience, TransferOptions, Turn};
 use saker_sim::Free;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,12 +30,20 @@ pub struct SakerOptions {
     pub batch: u16,
     /// The longest that a write stays in an open container, about, when nobody syncs.
     pub linger: Duration,
+    /// The read cache of all sessions; what the URL says about it counts more.
+    pub cache: CacheOptions,
 }
 
 impl Default for SakerOptions {
-    /// 8 sessions, 32 commands each, containers of 64 writes that leave after a millisecond or two.
+    /// 8 sessions, 32 commands each, containers of 64 writes that leave after a millisecond or two, no cache.
     fn default() -> Self {
-        Self { sessions: 8, depth: 32, batch: 64, linger: Duration::from_millis(1) }
+        Self {
+            sessions: 8,
+            depth: 32,
+            batch: 64,
+            linger: Duration::from_millis(1),
+            cache: CacheOptions::NONE,
+        }
     }
 }
 
@@ -88,9 +96,10 @@ impl Saker {
     ///
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
-    pub fn open(url: &str, options: SakerOptions) -> Result<Self, Error> {
+    pub fn open(url: &str, mut options: SakerOptions) -> Result<Self, Error> {
         crate::huge_pages::install();
         let mut url = DeviceUrl::parse(url)?;
+        options.cache = url.cache.unwrap_or(options.cache);
         let lanes = options.sessions.max(1) + 1;
         url.depth = options.depth.max(1).saturating_mul(lanes);
         let mut opened = Opened::open_for(&url, lanes)?;
@@ -125,6 +134,12 @@ impl Saker {
     #[must_use]
     pub fn pending(&self) -> usize {
         self.inner.hub.pending().len()
+    }
+
+    /// Counters of the read cache.
+    #[must_use]
+    pub fn cache_stats(&self) -> CacheStats {
+        self.inner.hub.cache_stats()
     }
 
     /// Closes the device in order: everything buffered is stored and flushed, an image is marked clean. Sessions that are
@@ -208,7 +223,8 @@ fn make_hub(
         queues.push(queue);
     }
     let volatile = connection.controller().vwc & 1 != 0;
-    let options = Options { batch: options.batch.max(1), volatile, ..Options::default() };
+    let (batch, cache) = (options.batch.max(1), options.cache);
+    let options = Options { batch, volatile, cache, ..Options::default() };
     Ok(Hub::new(queues, options))
 }
 

@@ -13,6 +13,9 @@
 //! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), `prp`, `piggyback`, `hybrid`, `inline`, `mmio` |
 //! | `prefault` | both | a number of pairs: memory for their index, and with `mem` for all flash, is brought in at opening |
 //! | `seed` | mem | seed of key order and identifiers (default 1) |
+//! | `cache` | all | bytes of a read cache at the host (default 0) |
+//! | `cache_policy` | all | what leaves it: `lru` (default) or `s3fifo` |
+//! | `cache_value_max` | all | longest value that it admits (default 4KiB) |
 //! | `fault.seed` | both | seed of the faults below |
 //! | `fault.program`, `fault.erase`, `fault.read`, `fault.spike` | both | how often, as `1/1000` |
 //! | `fault.spike_ns` | both | length of a latency spike |
@@ -23,15 +26,15 @@
 //! | `reconnect` | tcp, /dev | seconds to try to connect again, or to wait until the kernel has (default 30) |
 //! | `io` | /dev | `any` (default: `uring` where it can be had), `uring` or `ioctl` |
 //!
-//! "Both" are `mem` and `file`; a `tcp` or `/dev` device has its own settings, which `saker serve` was given. `depth` is
-//! for all.
+//! "Both" are `mem` and `file`; a `tcp` or `/dev` device has its own settings, which `saker serve` was given. `depth`
+//! and the cache are for all: they are this host's. Another client's writes do not reach a cache.
 
 use crate::linux::LinuxPlace;
 use crate::remote::TcpPlace;
 use saker_device::EngineKind;
 use saker_flash::FaultPlan;
 use saker_host::transfer::Adaptive;
-use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
+use saker_host::{CacheOptions, CachePolicy, Method, Pacing, TransferOptions, TransferPolicy};
 use saker_nvme::vendor::PIGGYBACK_BYTES;
 use saker_sim::Chance;
 use std::path::PathBuf;
@@ -94,6 +97,8 @@ pub struct DeviceUrl {
     pub nsid: Option<u32>,
     /// Pairs for whose index memory is brought in at opening, with that of flash in memory; 0: memory comes as it is used.
     pub prefault: u64,
+    /// The read cache for pairs; `None`: not said.
+    pub cache: Option<CacheOptions>,
     /// Faults.
     pub faults: FaultPlan,
     /// The file of the profile that an image was made with, if it is none that is built in.
@@ -147,12 +152,17 @@ impl DeviceUrl {
             transfer,
             nsid: None,
             prefault: 0,
+            cache: None,
             faults,
             profile: None,
         };
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), &todo))?;
+        }
+        let is_sized = options.split('&').any(|option| option.starts_with("cache="));
+        if parsed.cache.is_some() && !is_sized {
+            return Err(bad("a cache without a size".into(), "add cache=64MiB"));
         }
         if parsed.timing == Timing::Real {
             parsed.threads = 1;
@@ -172,6 +182,7 @@ impl DeviceUrl {
                 let nsid = number()?.try_into().ok().filter(|n| *n > 0);
                 self.nsid = Some(nsid.ok_or("write its number, from 1")?);
             }
+            ("cache" | "cache_policy" | "cache_value_max", _) => self.set_cache(name, value)?,
             (_, Place::Tcp(place)) => place.set(name, value)?,
             (_, Place::Linux(place)) => place.set(name, value)?,
             ("size", Place::Memory { bytes, .. }) => {
@@ -213,6 +224,19 @@ impl DeviceUrl {
             ("fault.spike_ns", _) => self.faults.spike_ns = number()?,
             ("fault.cut", _) => self.faults.cut_at = number()?,
             _ => return Err("see the README for the options there are".into()),
+        }
+        Ok(())
+    }
+}
+
+impl DeviceUrl {
+    fn set_cache(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
+        let cache = self.cache.get_or_insert(CacheOptions::NONE);
+        let bytes = || parse_size(value).and_then(|bytes| usize::try_from(bytes).ok());
+        match name {
+            "cache" => cache.bytes = bytes().ok_or("write a size such as 64MiB")?,
+            "cache_value_max" => cache.value_bytes_max = bytes().ok_or("write a size such as 4KiB")?,
+            _ => cache.policy = CachePolicy::named(value).ok_or("write lru or s3fifo")?,
         }
         Ok(())
     }
@@ -279,7 +303,11 @@ mod tests {
         );
         assert_eq!(DeviceUrl::parse("mem:?prefault=1000").expect("sound").prefault, 1000);
         assert_eq!((url.threads, url.faults.program), (1, Chance::one_in(50)));
+        let url = DeviceUrl::parse("tcp://h:1?cache=64MiB&cache_policy=s3fifo&cache_value_max=1KiB");
+        let cache = CacheOptions { bytes: 64 << 20, policy: CachePolicy::S3Fifo, value_bytes_max: 1024 };
+        assert_eq!(url.expect("sound").cache, Some(cache));
         let url = DeviceUrl::parse("file:a/b.img?timing=real").expect("sound");
+        assert_eq!(url.cache, None);
         assert_eq!((url.place, url.timing, url.threads), (Place::File("a/b.img".into()), Timing::Real, 1));
     }
 
@@ -318,6 +346,9 @@ mod tests {
             "mem:?prefault=true",
             "file:x?size=1",
             "mem:?engine=btree",
+            "mem:?cache=much",
+            "mem:?cache=1MiB&cache_policy=fifo",
+            "mem:?cache_policy=lru",
             "file:x?engine=hash_store",
             "mem:?fault.read=2/1",
             "mem:?transfer=sgl",

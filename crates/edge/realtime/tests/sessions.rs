@@ -46,7 +46,8 @@ fn key(thread: u8, n: u16) -> [u8; 3] {
 
 #[test]
 fn four_threads_write_read_each_other_and_sync() {
-    for url in [MEM, MEM_THREAD] {
+    let cached = format!("{MEM}&cache=1MiB&cache_policy=s3fifo");
+    for url in [MEM, MEM_THREAD, &cached] {
         let saker = open(url);
         let barrier = Barrier::new(4);
         std::thread::scope(|scope| {
@@ -231,4 +232,40 @@ fn there_are_as_many_sessions_as_were_asked_for() {
     assert!(matches!(again.put(b"", b"no key"), Err(HostError::KeyLength(0))));
     drop(again);
     saker.close().expect("closes");
+}
+
+/// Each thread reads the keys of all and writes its own: no read may fall behind what was read or written before.
+#[test]
+fn what_a_cache_shows_never_goes_back() {
+    const ROUNDS: u32 = 2000;
+    for policy in ["lru", "s3fifo"] {
+        let saker = open(&format!("{MEM}&cache=8KiB&cache_policy={policy}"));
+        std::thread::scope(|scope| {
+            for thread in 0..3u8 {
+                let mut session = saker.session().expect("three are possible");
+                scope.spawn(move || {
+                    let mut seen = [0u32; 3];
+                    for round in 1..=ROUNDS {
+                        session.put(&[thread], &round.to_le_bytes()).expect("buffered");
+                        seen[usize::from(thread)] = round;
+                        for other in 0..3u8 {
+                            let found =
+                                session.get(&[other]).expect("read").map_or(0, |value| number(&value));
+                            assert!(found >= seen[usize::from(other)], "{found} after {seen:?}");
+                            seen[usize::from(other)] = found;
+                        }
+                        if round % 50 == 0 {
+                            session.sync().expect("stored");
+                        }
+                    }
+                });
+            }
+        });
+        assert!(saker.cache_stats().hits > 0, "{policy}");
+        saker.close().expect("closes");
+    }
+}
+
+fn number(value: &[u8]) -> u32 {
+    u32::from_le_bytes(value.try_into().expect("four bytes"))
 }

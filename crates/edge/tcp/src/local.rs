@@ -144,7 +144,9 @@ impl Local {
 /// What of a device's methods works where data is moved by commands, one way each.
 fn on_the_network(available: &Available) -> Option<Capabilities> {
     let prefetches = available.methods.prefetch_groups();
-    let methods = Methods::default().with_groups(true).with_prefetch_groups(prefetches);
+    let iterators = available.methods.iterators();
+    let methods =
+        Methods::default().with_groups(true).with_prefetch_groups(prefetches).with_iterators(iterators);
     let page = Capabilities::new(methods, 0, 0, 0).with_group_bytes(available.group_bytes_max);
     available.methods.groups().then_some(page)
 }

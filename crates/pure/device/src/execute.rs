@@ -9,6 +9,7 @@ pub use kv::kv_status;
 
 use crate::config::{NamespaceKind, TRANSFER_BYTES_MAX};
 use crate::groups::GroupRequest;
+use crate::iterators::IteratorRequest;
 use crate::long_keys::IndirectRequest;
 use crate::namespace::{Namespace, Store};
 use crate::transfer::{Aside, Pieces};
@@ -35,6 +36,8 @@ pub enum Request {
     Group(Box<GroupRequest>),
     /// With a key of more than 16 bytes.
     Indirect(Box<IndirectRequest>),
+    /// For an iterator.
+    Iterator(Box<IteratorRequest>),
 }
 
 /// What a latency table looks at: the operation and its sizes in bytes.
@@ -131,6 +134,7 @@ impl Request {
             }
             Self::Group(group) => group.bytes_in(),
             Self::Indirect(indirect) => indirect.bytes_in(),
+            Self::Iterator(iterator) => iterator.bytes_in(),
             _ => 0,
         }
     }
@@ -140,6 +144,7 @@ impl Request {
         match self {
             Self::Group(group) => return group.is_write(),
             Self::Indirect(indirect) => return indirect.is_write(),
+            Self::Iterator(_) => return false,
             _ => {}
         }
         self.bytes_in() > 0 || matches!(self, Self::Kv(KvCommand::Delete { .. } | KvCommand::Store { .. }, _))
@@ -166,7 +171,7 @@ impl Request {
             Self::Block(NvmCommand::Write { .. }, pieces) => {
                 Timing::Single(TimedOp::BlockWrite, 0, pieces.bytes())
             }
-            Self::Kv(..) | Self::Block(..) => Timing::Nothing,
+            Self::Kv(..) | Self::Block(..) | Self::Iterator(_) => Timing::Nothing,
         }
     }
 
@@ -176,6 +181,7 @@ impl Request {
             Self::Kv(_, pieces) | Self::Block(_, pieces) => pieces,
             Self::Group(group) => group.pieces(),
             Self::Indirect(indirect) => indirect.pieces(),
+            Self::Iterator(iterator) => iterator.pieces(),
             Self::Small(..) => &Pieces::NONE,
         }
     }
@@ -220,7 +226,9 @@ impl Request {
     pub fn into_buffer(self) -> Option<Vec<u8>> {
         match self {
             Self::Kv(_, pieces) => pieces.into_buffer(),
-            Self::Block(..) | Self::Small(..) | Self::Group(_) | Self::Indirect(_) => None,
+            Self::Block(..) | Self::Small(..) | Self::Group(_) | Self::Indirect(_) | Self::Iterator(_) => {
+                None
+            }
         }
     }
 
@@ -249,6 +257,9 @@ impl Request {
             (Self::Indirect(indirect), Store::Kv(store)) => {
                 let digest = namespace.long_keys.unwrap_or_default();
                 indirect.execute(store, digest, error_on_delete, reach, m, w)
+            }
+            (Self::Iterator(iterator), Store::Kv(store)) => {
+                iterator.execute(store, &mut namespace.iterators, reach, m, w)
             }
             (_, Store::Damaged(_)) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
             _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),

@@ -13,6 +13,7 @@ pub mod execute;
 pub mod gather;
 mod groups;
 pub mod immediate;
+mod iterators;
 mod long_keys;
 pub mod namespace;
 pub mod queues;

@@ -2,6 +2,7 @@
 
 use crate::config::{NamespaceConfig, NamespaceKind};
 use crate::groups::Kept;
+use crate::iterators::Iterators;
 use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
 use saker_engine::{AnyEngine, AnyRecovery, Background, Engine, EngineConfig, Recover};
@@ -42,6 +43,8 @@ pub struct Namespace {
     pub usable: bool,
     /// Results of groups that wait to be fetched.
     pub kept: Kept,
+    /// Iterators over its pairs.
+    pub iterators: Iterators,
     /// The digest of long keys, if the device takes them.
     pub long_keys: Option<NarrowDigest>,
 }
@@ -64,6 +67,7 @@ impl Namespace {
             error_on_delete: false,
             usable: true,
             kept: Kept::default(),
+            iterators: Iterators::default(),
             long_keys: None,
         };
         if let NamespaceKind::Kv { error_on_delete, .. } = config.kind {
@@ -112,6 +116,11 @@ impl Namespace {
         if let Store::Kv(store) = &self.store { store.group_bytes_max() > 0 } else { true }
     }
 
+    /// Whether pairs can be iterated over; as for groups while it recovers.
+    pub fn takes_iterators(&self) -> bool {
+        if let Store::Kv(store) = &self.store { store.has_snapshots() } else { true }
+    }
+
     /// Whether it still recovers.
     pub fn is_recovering(&self) -> bool {
         matches!(self.store, Store::KvRecovery(_) | Store::BlockRecovery(_))
@@ -150,11 +159,19 @@ impl Namespace {
     /// Forgets everything: the flash of this namespace was erased.
     pub fn format<M: Medium>(&mut self, m: &M) {
         self.kept.clear();
+        self.iterators.clear();
         self.store = match &self.store {
             Store::Kv(s) => Store::Kv(s.emptied(m)),
             Store::Block(s) => Store::Block(Box::new(PageMap::new(*s.config(), m))),
             other => other.clone(),
         };
+    }
+
+    /// Ends the iterators of a queue that is no more; `None`: of all queues.
+    pub fn close_iterators(&mut self, queue: Option<u16>) {
+        if let Store::Kv(store) = &mut self.store {
+            self.iterators.close_queue(queue, store);
+        }
     }
 
     /// Everything acknowledged leaves the ring where that can be lost; the tag to wait for.
@@ -205,6 +222,9 @@ impl Namespace {
         w: &mut W,
     ) -> Step<Background> {
         let finished = m.finished();
+        if let (Store::Kv(store), false) = (&mut self.store, self.iterators.is_empty()) {
+            self.iterators.expire(store, m);
+        }
         match &mut self.store {
             Store::Kv(s) => s.background(finished, m, w),
             Store::Block(s) => s.background(finished, m, w).map(|progress| match progress {

@@ -21,7 +21,7 @@ use saker_flash::{Flash, Media, PowerCut, ReadBatch};
 use saker_link::Sqe;
 use saker_medium::{Reads, Ring};
 use saker_sim::{Class, Duration, EventQueue, Instant, earliest};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 pub use costs::{Costs, timings};
 
@@ -106,7 +106,8 @@ pub struct Timed {
     cores: Cores,
     tokens: Vec<Option<Token>>,
     free: Vec<Id>,
-    waiting_reads: BTreeMap<ReadBatch, Work>,
+    /// Who waits for a batch, by the batch's place.
+    waiting_reads: Vec<Option<Work>>,
     background_batches: Vec<Option<ReadBatch>>,
     blocked: Vec<VecDeque<Id>>,
     workers: Vec<Worker>,
@@ -124,10 +125,10 @@ impl Timed {
             link_in: Pipe::default(),
             link_out: Pipe::default(),
             dispatcher: Pipe::default(),
-            cores: Cores::new(costs.io_cores),
+            cores: Cores::new(costs.io_cores, costs.background_cores),
             tokens: Vec::new(),
             free: Vec::new(),
-            waiting_reads: BTreeMap::new(),
+            waiting_reads: Vec::new(),
             background_batches: vec![None; namespaces],
             blocked: vec![VecDeque::new(); namespaces],
             workers: vec![Worker::Idle; namespaces],
@@ -171,11 +172,17 @@ impl<M: Media> Device<M, Timed> {
 
     /// Handles one event at or before `now`. False if there is none.
     pub fn step(&mut self, now: Instant) -> bool {
+        self.next_event(now).is_some()
+    }
+
+    /// Handles one event at or before `until`; returns when it happened.
+    #[inline]
+    pub fn next_event(&mut self, until: Instant) -> Option<Instant> {
         if !self.flash.is_powered() {
-            return false;
+            return None;
         }
         let (own, media) = (self.tempo.events.next_at(), self.flash.next_at());
-        let Some(at) = earliest(own, media).filter(|at| *at <= now) else { return false };
+        let at = earliest(own, media).filter(|at| *at <= until)?;
         self.tempo.now = at;
         self.tempo.steps += 1;
         if media == Some(at) {
@@ -186,7 +193,7 @@ impl<M: Media> Device<M, Timed> {
             let (_, event) = self.tempo.events.pop_until(at).expect("looked at above");
             self.on_event(event);
         }
-        true
+        Some(at)
     }
 
     /// Events handled so far: the points at which power can be cut.
@@ -272,7 +279,9 @@ impl<M: Media> Device<M, Timed> {
 
     fn bring(&mut self, work: Work, reads: &Reads, class: Class) -> Option<ReadBatch> {
         let batch = self.flash.bring(reads, class).expect("timed flash has a model");
-        self.tempo.waiting_reads.insert(batch, work);
+        let (waiting, place) = (&mut self.tempo.waiting_reads, batch.place());
+        waiting.resize(waiting.len().max(place + 1), None);
+        waiting[place] = Some(work);
         self.wake_readers();
         Some(batch)
     }
@@ -280,7 +289,7 @@ impl<M: Media> Device<M, Timed> {
     /// Pages that have arrived let their commands go on.
     fn wake_readers(&mut self) {
         while let Some(batch) = self.flash.take_ready() {
-            let work = self.tempo.waiting_reads.remove(&batch).expect("somebody waits for a batch");
+            let work = self.tempo.waiting_reads[batch.place()].take().expect("somebody waits for a batch");
             self.tempo.cores.enqueue(work);
             let at = self.tempo.now;
             self.tempo.events.push(at, Event::Core);

@@ -5,6 +5,7 @@ use crate::device::Device;
 use crate::execute::Request;
 use crate::gather::{GATHER_BYTES_MAX, InlineHead, Taken};
 use crate::groups::GroupRequest;
+use crate::iterators::IteratorRequest;
 use crate::long_keys::IndirectRequest;
 use saker_engine::hash_store::group::GROUP_BYTES_MAX;
 use saker_flash::Media;
@@ -12,7 +13,7 @@ use saker_link::{REGION_BYTES, Sqe};
 use saker_nvme::Status;
 use saker_nvme::group::is_group;
 use saker_nvme::vendor::{
-    Capabilities, InlineRetrieve, Methods, PIGGYBACK_BYTES, cq_slots, is_indirect, opcode,
+    Capabilities, InlineRetrieve, Methods, PIGGYBACK_BYTES, cq_slots, is_indirect, is_iterator, opcode,
 };
 
 /// The first vendor opcode.
@@ -49,6 +50,7 @@ pub const fn is_known(methods: Methods, code: u8) -> bool {
         opcode::GROUP_BOTH_WAYS => methods.groups_both_ways(),
         opcode::GROUP_PREFETCH => methods.prefetch_groups(),
         opcode::GROUP_VECTOR | opcode::BULK_PUT => methods.group_comparators(),
+        code if is_iterator(code) => methods.iterators(),
         code if is_indirect(code) => methods.indirect_keys(),
         _ => false,
     }
@@ -85,6 +87,10 @@ impl<M: Media, T> Device<M, T> {
             self.queues.close_value(qid);
             return self.take_indirect(sqe, n).map(Routed::Request);
         }
+        if is_iterator(sqe.opcode) {
+            self.queues.close_value(qid);
+            return self.take_iterator(qid, sqe, n).map(Routed::Request);
+        }
         let taken = if self.queues.has_open_values() || is_part(sqe) {
             let was_open = self.queues.is_value_open(qid);
             let taken = self.take_part(qid, sqe, n, head);
@@ -108,6 +114,16 @@ impl<M: Media, T> Device<M, T> {
             }
             _ => Err(Status::INVALID_OPCODE),
         }
+    }
+
+    fn take_iterator(&mut self, qid: u16, sqe: &Sqe, n: usize) -> Result<Request, Status> {
+        let is_kv = matches!(self.namespaces[n].config.kind, NamespaceKind::Kv { .. });
+        let takes = is_kv && self.namespaces[n].takes_iterators();
+        if !takes || !is_known(self.config.methods, sqe.opcode) {
+            return Err(Status::INVALID_OPCODE);
+        }
+        let request = IteratorRequest::decode(sqe, qid, &self.host.space)?;
+        Ok(Request::Iterator(Box::new(request)))
     }
 
     fn take_group(&mut self, sqe: &Sqe, n: usize) -> Result<Request, Status> {

@@ -8,8 +8,8 @@ use crate::hash_store::recover::Recovery as HashRecovery;
 use crate::kv_group::{Answers, GroupError, GroupSource};
 use crate::lsm::{LsmConfig, LsmStore, Recovery as LsmRecovery};
 use crate::{
-    Background, Condition, Engine, HashStore, HashStoreConfig, KvError, Memory, Recover, Sink, Source,
-    StoreStats,
+    Background, Condition, Engine, HashStore, HashStoreConfig, KvError, Memory, Pairs, Recover, Scan,
+    Scanned, Sink, Snapshot, Source, StoreStats,
 };
 use saker_log::LogStats;
 use saker_log::recover::Damage;
@@ -278,6 +278,32 @@ impl Engine for AnyEngine {
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
         each!(self, e => Engine::list(&mut **e, from, visit, m, w))
+    }
+
+    fn has_snapshots(&self) -> bool {
+        each!(self, e => Engine::has_snapshots(&**e))
+    }
+
+    fn snapshot(&mut self) -> Option<Snapshot> {
+        each!(self, e => Engine::snapshot(&mut **e))
+    }
+
+    fn share(&mut self, snapshot: Snapshot) {
+        each!(self, e => Engine::share(&mut **e, snapshot));
+    }
+
+    fn release(&mut self, snapshot: Snapshot) {
+        each!(self, e => Engine::release(&mut **e, snapshot));
+    }
+
+    fn scan<M: Medium, W: Meter, P: Pairs>(
+        &mut self,
+        scan: &Scan<'_>,
+        pairs: &mut P,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Scanned, KvError>> {
+        each!(self, e => Engine::scan(&mut **e, scan, pairs, m, w))
     }
 
     fn group_bytes_max(&self) -> u32 {

@@ -1,7 +1,9 @@
 //! What drivers ask of an engine: the device over flash, the host over a block namespace.
 
 use crate::kv_group::{Answers, GroupError, GroupSource};
-use crate::{Background, Condition, KvError, Memory, Sink, Source, StoreStats};
+use crate::{
+    Background, Condition, KvError, Memory, Pairs, Scan, Scanned, Sink, Snapshot, Source, StoreStats,
+};
 use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_medium::{Completion, Medium, Step, Tag};
@@ -53,6 +55,38 @@ pub trait Engine: Clone + Debug + Sized {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<(), KvError>>;
+
+    /// Whether its keys have an order, and what is replaced is kept for snapshots.
+    fn has_snapshots(&self) -> bool {
+        false
+    }
+
+    /// The store as it is now, for [`scan`](Engine::scan), until it is released. `None`: it has no snapshots.
+    fn snapshot(&mut self) -> Option<Snapshot> {
+        None
+    }
+
+    /// One more holder of a snapshot.
+    fn share(&mut self, snapshot: Snapshot) {
+        let _ = snapshot;
+    }
+
+    /// One holder of a snapshot less.
+    fn release(&mut self, snapshot: Snapshot) {
+        let _ = snapshot;
+    }
+
+    /// Shows the pairs of a snapshot in the order of their keys while `pairs` wants them.
+    fn scan<M: Medium, W: Meter, P: Pairs>(
+        &mut self,
+        scan: &Scan<'_>,
+        pairs: &mut P,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Scanned, KvError>> {
+        let _ = (scan, pairs, m, w);
+        Step::Done(Ok(Scanned::All))
+    }
 
     /// Longest payload of a group in bytes; 0: it takes none.
     fn group_bytes_max(&self) -> u32 {

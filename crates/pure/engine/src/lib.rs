@@ -13,6 +13,7 @@ pub mod index;
 pub mod kv;
 pub mod kv_group;
 pub mod lsm;
+mod scan;
 
 pub use any::{AnyEngine, AnyRecovery, EngineConfig, EngineKind};
 pub use engine::{Engine, Recover};
@@ -20,3 +21,4 @@ pub use hash_store::{HashStore, HashStoreConfig};
 pub use kv::{Background, Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};
 pub use kv_group::{Answers, GroupError, GroupOp, GroupSource, Member};
 pub use lsm::{LsmConfig, LsmStats, LsmStore};
+pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Snapshot};

@@ -6,6 +6,7 @@
 
 mod cut;
 mod jobs;
+mod pin_table;
 mod power_on;
 mod reads;
 mod view;

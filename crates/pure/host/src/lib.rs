@@ -8,6 +8,8 @@
 //! | [`client`] | blocking and pipelined calls for the device's own keys of 1 to 16 bytes |
 //! | [`long_keys`] | keys of 1 to 255 bytes on any device |
 //! | [`host_kv`] | HostKV: the device's engine run at the host over a block namespace |
+//! | [`cache`] | the read cache of sessions and of HostKV |
+//! | [`retention`] | what leaves a store that serves as a cache |
 //! | [`session`] | SAKER: writes of many threads gathered in containers, visible at once |
 //! | [`transfer`] | how a value gets to the device: methods, and the policies that choose |
 //! | [`error`] | everything that can go wrong, and the table from NVMe status to meaning |
@@ -16,23 +18,27 @@
 //! registers (`saker_link`). A command of up to 4 KiB of data allocates nothing.
 #![forbid(unsafe_code)]
 
+pub mod cache;
 pub mod client;
 pub mod connect;
 pub mod error;
 pub mod host_kv;
 pub mod kv_queue;
 pub mod long_keys;
+pub mod retention;
 pub mod session;
 pub mod transfer;
 pub mod turn;
 
+pub use cache::{CacheOptions, CachePolicy, CacheStats, ReadCache};
 pub use client::{
-    BulkBuffer, ClientOptions, Condition, GroupBuilder, GroupStats, KvClient, OpOutcome, WriteBatch,
+    BulkBuffer, ClientOptions, Condition, DeviceIterator, GroupBuilder, GroupStats, KeyRange, KvClient,
+    OpOutcome, PairBatch, WriteBatch,
 };
 pub use connect::{ConnectOptions, Connection, Port};
 pub use error::{HostError, KvError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};
-pub use long_keys::{EnvelopeError, KeyDigest, KvStoreClient, StoreKeys, Xxh3Digest};
+pub use long_keys::{EnvelopeError, KeyDigest, KvStoreClient, ScanOptions, ScanOrder, StoreKeys, Xxh3Digest};
 pub use transfer::{Method, Pacing, TransferOptions, TransferPolicy};
 /// Forms and types of groups.
 pub mod group {

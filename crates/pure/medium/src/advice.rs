@@ -1,9 +1,11 @@
 //! A word to the operating system about large allocations that will be used at random.
 //!
-//! First touches and address translation of small pages cost more than all the rest of a put (measured: half of it).
+//! First touches and address translation of small pages cost more than all the rest of a put (measured: half of it; on a
+//! virtual machine whose host backs memory at its first touch, huge pages do not help: only asking ahead does).
 //! Pure crates cannot ask for huge pages, nor for pages ahead of use; whoever owns the process installs functions that
 //! can. They change time and resident memory, never results.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Something about the whole pages within `bytes` bytes from the address on. Must not change what is there.
@@ -16,6 +18,8 @@ pub struct Advice {
     pub huge: Advise,
     /// Brings the pages in now, ready to be written.
     pub bring: Advise,
+    /// The same beside the caller, who does not wait.
+    pub soon: Advise,
 }
 
 static INSTALLED: OnceLock<Advice> = OnceLock::new();
@@ -36,8 +40,83 @@ pub fn bring_in<T>(memory: &Vec<T>) {
     give(memory, |advice| advice.bring);
 }
 
+/// Whether anybody listens.
+pub fn is_installed() -> bool {
+    INSTALLED.get().is_some()
+}
+
 fn give<T>(memory: &Vec<T>, which: fn(&Advice) -> Advise) {
+    give_part(memory.as_ptr(), 0..bytes_of(memory), which);
+}
+
+fn give_part<T>(memory: *const T, bytes: Range<usize>, which: fn(&Advice) -> Advise) {
     if let Some(advice) = INSTALLED.get() {
-        which(advice)(memory.as_ptr().cast(), memory.capacity() * size_of::<T>());
+        which(advice)(memory.cast::<u8>().wrapping_add(bytes.start), bytes.len());
+    }
+}
+
+const fn bytes_of<T>(memory: &Vec<T>) -> usize {
+    memory.capacity() * size_of::<T>()
+}
+
+/// Bytes beyond those in use that have been asked for at any time, and the most of memory that is ahead of its use.
+const LEAD_BYTES: usize = 8 << 20;
+/// Bytes that are asked for at once.
+const STEP_BYTES: usize = 4 << 20;
+
+/// Memory that is filled from its beginning on, and asked for a little ahead of that, so that whoever fills it seldom
+/// waits for a page.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ahead {
+    /// Bytes from the beginning on.
+    asked: usize,
+}
+
+impl Ahead {
+    /// The first `used` elements are in use: the next ones will be soon. Whether all of the vector's capacity has been
+    /// asked for.
+    #[inline]
+    pub fn fill<T>(&mut self, memory: &Vec<T>, used: usize) -> bool {
+        let end = bytes_of(memory);
+        let wanted = (used * size_of::<T>() + LEAD_BYTES).min(end);
+        while self.asked < wanted {
+            let step = self.asked..(self.asked + STEP_BYTES).min(end);
+            self.asked = step.end;
+            give_part(memory.as_ptr(), step, |advice| advice.soon);
+        }
+        self.asked >= end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    static ASKED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+
+    fn note(start: *const u8, bytes: usize) {
+        ASKED.lock().expect("no test panics with it").push((start.addr(), bytes));
+    }
+
+    fn nothing(_: *const u8, _: usize) {}
+
+    #[test]
+    fn memory_is_asked_for_once_in_order_and_not_far_ahead() {
+        install(Advice { huge: nothing, bring: nothing, soon: note });
+        let memory = Vec::<u64>::with_capacity((21 << 20) / 8);
+        let (begin, end) = (memory.as_ptr().addr(), memory.capacity() * 8);
+        let mut ahead = Ahead::default();
+        for used in 0..=memory.capacity() / 1024 {
+            let all = ahead.fill(&memory, used * 1024);
+            let mut reached = 0;
+            for (start, bytes) in &*ASKED.lock().expect("sound") {
+                assert_eq!(*start, begin + reached, "one step behind the other");
+                reached += bytes;
+            }
+            let used = used * 1024 * 8;
+            assert!(reached >= (used + LEAD_BYTES).min(end) && reached < used + LEAD_BYTES + STEP_BYTES);
+            assert_eq!(all, reached == end, "{used}");
+        }
     }
 }

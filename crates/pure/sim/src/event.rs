@@ -1,13 +1,21 @@
 //! A queue of future events in a total order: time first, then the order in which they were scheduled.
 
-use crate::Instant;
+mod near;
+
+use crate::{Instant, earliest};
+use near::Near;
 use std::collections::BinaryHeap;
 
 /// Future events of type `E`. Two events at the same instant come out in the order they went in.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    heap: BinaryHeap<Entry<E>>,
+    near: Near<E>,
+    /// Events that the wheel of the near ones did not reach when they were scheduled.
+    far: BinaryHeap<Entry<E>>,
+    /// When the first event happens.
+    next: Option<Instant>,
     sequence: u64,
+    len: usize,
 }
 
 /// An event under one number that decides the order, so that comparing two takes no branch: its time, then its sequence,
@@ -20,7 +28,12 @@ struct Entry<E> {
 
 impl<E> Entry<E> {
     fn new(at: Instant, sequence: u64, event: E) -> Self {
-        Self { key: !(u128::from(at.as_nanos()) << 64 | u128::from(sequence)), event }
+        Self { key: Self::key_of(at, sequence), event }
+    }
+
+    #[inline]
+    fn key_of(at: Instant, sequence: u64) -> u128 {
+        !(u128::from(at.as_nanos()) << 64 | u128::from(sequence))
     }
 
     #[inline]
@@ -52,39 +65,62 @@ impl<E> Ord for Entry<E> {
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), sequence: 0 }
+        Self { near: Near::default(), far: BinaryHeap::new(), next: None, sequence: 0, len: 0 }
     }
 }
 
 impl<E> EventQueue<E> {
     /// Schedules `event` for `at`.
+    #[inline]
     pub fn push(&mut self, at: Instant, event: E) {
-        self.heap.push(Entry::new(at, self.sequence, event));
+        if self.near.reaches(at) {
+            self.near.push(at, self.sequence, event);
+        } else {
+            self.far.push(Entry::new(at, self.sequence, event));
+        }
         self.sequence += 1;
+        self.len += 1;
+        self.next = Some(self.next.map_or(at, |next| next.min(at)));
     }
 
     /// When the next event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Instant> {
-        self.heap.peek().map(Entry::at)
+        self.next
     }
 
     /// Takes the next event if it happens at or before `now`.
+    #[inline]
     pub fn pop_until(&mut self, now: Instant) -> Option<(Instant, E)> {
-        if self.next_at()? > now {
+        if self.next? > now {
             return None;
         }
-        self.heap.pop().map(|e| (e.at(), e.event))
+        let (at, event) = if self.is_far_next() { self.pop_far() } else { self.near.pop() }?;
+        self.near.turn_to(at);
+        self.len -= 1;
+        let near = self.near.peek().map(|(at, _)| at);
+        self.next = earliest(near, self.far.peek().map(Entry::at));
+        Some((at, event))
+    }
+
+    #[inline]
+    fn is_far_next(&self) -> bool {
+        let Some(far) = self.far.peek() else { return false };
+        self.near.peek().is_none_or(|(at, sequence)| Entry::<E>::key_of(at, sequence) < far.key)
+    }
+
+    fn pop_far(&mut self) -> Option<(Instant, E)> {
+        self.far.pop().map(|e| (e.at(), e.event))
     }
 
     /// Number of events that have not happened yet.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.len
     }
 
     /// Whether nothing is scheduled.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len == 0
     }
 }
 
@@ -112,5 +148,41 @@ mod tests {
         assert!(q.pop_until(Instant::from_nanos(9)).is_none());
         assert!(q.pop_until(Instant::from_nanos(10)).is_some());
         assert!(q.is_empty());
+    }
+
+    /// Times in crowds, in the next moments, a turn of the wheel and more away, and in the past.
+    #[test]
+    fn any_times_come_out_in_order() {
+        let mut rng = crate::Seed(6).rng();
+        let (mut queue, mut model) = (EventQueue::default(), std::collections::BTreeMap::new());
+        let (mut now, mut pushed) = (0u64, 0u64);
+        for round in 0..60_000u64 {
+            let few = round / 3000 % 2 == 0;
+            if rng.below(10) < if few { 4 } else { 6 } {
+                let at = match rng.below(8) {
+                    0 => now,
+                    1..=3 => now + rng.below(300),
+                    4 | 5 => now + rng.below(20_000),
+                    6 => now + 131_072 - 130 + rng.below(260),
+                    _ if rng.below(20) == 0 => now.saturating_sub(rng.below(1000)),
+                    _ => now + rng.below(3_000_000),
+                };
+                queue.push(Instant::from_nanos(at), pushed);
+                model.insert((at, pushed), pushed);
+                pushed += 1;
+            } else {
+                let until = now + rng.below(30_000);
+                let first = model.first_key_value().map(|(key, _)| *key).filter(|(at, _)| *at <= until);
+                let taken = queue.pop_until(Instant::from_nanos(until));
+                assert_eq!(taken.map(|(at, n)| (at.as_nanos(), n)), first);
+                if let Some(key) = first {
+                    model.remove(&key);
+                    now = now.max(key.0);
+                }
+            }
+            assert_eq!(queue.next_at().map(Instant::as_nanos), model.keys().next().map(|(at, _)| *at));
+            assert_eq!(queue.len(), model.len());
+        }
+        assert!(pushed > 20_000 && model.len() > 100);
     }
 }

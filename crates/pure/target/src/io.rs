@@ -39,7 +39,10 @@ pub fn check(sqe: &Sqe, mut data: Vec<u8>, room: u32, facts: &[NamespaceFacts]) 
         Transfer::ToDevice(bytes) => (bytes, 0),
         Transfer::ToHost(bytes) => (0, bytes),
     };
-    let tells_length = matches!(sqe.opcode, kv::opcode::RETRIEVE | vendor::opcode::GROUP_RESULTS);
+    let tells_length = matches!(
+        sqe.opcode,
+        kv::opcode::RETRIEVE | vendor::opcode::GROUP_RESULTS | vendor::opcode::ITERATOR_NEXT
+    );
     let is_value = tells_length && contents == Some(Contents::Kv);
     if to_device.max(to_host) > u64::from(crate::TRANSFER_BYTES_MAX) {
         return Err(Status::INVALID_FIELD);

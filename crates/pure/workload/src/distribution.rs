@@ -1,11 +1,13 @@
 //! Which key comes next.
 
+mod skewed;
 mod zipf;
 
 use crate::bijection::Permutation;
 use crate::error::WorkloadError;
 use saker_sim::{Rng, Seed};
 
+pub use skewed::Skewed;
 pub use zipf::{Zipf, zeta};
 
 /// How keys are chosen from the population `0..keys`.
@@ -29,6 +31,11 @@ pub enum Distribution {
         /// The exponent, above 0 and below 1.
         theta: f64,
     },
+    /// Zipfian with any exponent, the hot keys scattered by a permutation.
+    Skewed {
+        /// The exponent, 0 (all alike) or more.
+        alpha: f64,
+    },
     /// 0, 1, 2, ... and again from 0.
     Sequential,
     /// Every key once in a random order, then again in the same order.
@@ -48,6 +55,7 @@ enum State {
     Zipfian(Zipf),
     Scrambled(Zipf, Permutation),
     Latest(Zipf),
+    Skewed(Skewed, Permutation),
     Sequential(u64),
     Shuffled(u64, Permutation),
 }
@@ -57,7 +65,7 @@ impl Distribution {
     /// given to [`Picker::pick`].
     ///
     /// # Errors
-    /// An exponent outside (0, 1).
+    /// An exponent outside (0, 1), or below 0 where it may be above 1.
     pub fn picker(self, seed: u64, keys: u64) -> Result<Picker, WorkloadError> {
         assert!(keys >= 1);
         let permutation = || Permutation::new(Seed(seed).child("permutation").0, keys);
@@ -66,6 +74,10 @@ impl Distribution {
             Self::Zipfian { theta } => State::Zipfian(Zipf::new(keys, theta)?),
             Self::Scrambled { theta } => State::Scrambled(Zipf::new(keys, theta)?, permutation()),
             Self::Latest { theta } => State::Latest(Zipf::new(keys, theta)?),
+            Self::Skewed { alpha } if !(alpha >= 0.0 && alpha.is_finite()) => {
+                return Err(WorkloadError::Alpha { alpha: alpha.to_string() });
+            }
+            Self::Skewed { alpha } => State::Skewed(Skewed::new(keys, alpha), permutation()),
             Self::Sequential => State::Sequential(0),
             Self::Shuffled => State::Shuffled(0, permutation()),
         };
@@ -82,6 +94,7 @@ impl Picker {
             State::Zipfian(zipf) => zipf.rank(rng),
             State::Scrambled(zipf, permutation) => permutation.map(zipf.rank(rng)),
             State::Latest(zipf) => self.keys - 1 - zipf.rank(rng),
+            State::Skewed(skewed, permutation) => permutation.map(skewed.rank(rng)),
             State::Sequential(next) => advance(next, self.keys),
             State::Shuffled(next, permutation) => permutation.map(advance(next, permutation.len())),
         }

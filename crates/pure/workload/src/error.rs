@@ -35,6 +35,12 @@ pub enum WorkloadError {
         /// The exponent as text.
         theta: String,
     },
+    /// An exponent below 0, or none.
+    #[error("an exponent of {alpha}: choose 0 or more")]
+    Alpha {
+        /// The exponent as text.
+        alpha: String,
+    },
     /// A mix without weight.
     #[error("the mix has no operation with a weight")]
     EmptyMix,

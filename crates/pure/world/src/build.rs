@@ -5,9 +5,10 @@ use saker_device::{
 };
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, Timings};
-use saker_host::Port;
+use saker_host::{CacheOptions, Port};
 use saker_link::{DmaSpace, Placement, TlpShape};
 use saker_medium::{Geometry, Ring};
+use saker_sim::Duration;
 use saker_sim::profile::Profile;
 use std::sync::Arc;
 use thiserror::Error;
@@ -95,6 +96,10 @@ pub struct Build {
     pub nand: bool,
     /// Whether the times of commands are collected.
     pub traces: bool,
+    /// The read cache of sessions, or of HostKV.
+    pub cache: CacheOptions,
+    /// Operations are counted by intervals of this length ([`RunResult::timeline`](crate::RunResult::timeline)); 0: not.
+    pub interval: Duration,
 }
 
 impl Build {
@@ -135,6 +140,8 @@ impl Build {
             faults,
             nand: true,
             traces: false,
+            cache: CacheOptions::NONE,
+            interval: Duration::ZERO,
         }
     }
 

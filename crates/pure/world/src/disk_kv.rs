@@ -4,6 +4,7 @@ use crate::build::{Build, port};
 use crate::joined::Clocked;
 use crate::layers::Layers;
 use crate::result::{Job, RunResult, Side};
+use saker_device::Snapshot;
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;
@@ -66,18 +67,10 @@ pub fn run_disk_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostEr
     let by_methods = jobs.iter().any(|job| job.transfer != TransferOptions::default());
     let mut run = DiskRun::start(build, first, by_methods)?;
     run.retrieve_bytes = retrieve_bytes(jobs);
-    let run_job = |job: &Job| {
-        run.begin(job);
-        while run.step(job) {}
-        if job.flush {
-            run.flush();
-        }
-        run.finish(build)
-    };
-    Ok(jobs.iter().map(run_job).collect())
+    Ok(jobs.iter().map(|job| run.run(build, job)).collect())
 }
 
-struct DiskRun {
+pub(crate) struct DiskRun {
     device: Clocked<MemMedia>,
     threads: Vec<Thread>,
     available: Available,
@@ -101,7 +94,21 @@ struct Counters {
 }
 
 impl DiskRun {
-    fn start(build: &Build, job: &Job, by_methods: bool) -> Result<Self, HostError> {
+    /// One job from its begin to its end.
+    pub(crate) fn run(&mut self, build: &Build, job: &Job) -> RunResult {
+        self.begin(job);
+        while self.step(job) {}
+        if job.flush {
+            self.flush();
+        }
+        self.finish(build)
+    }
+
+    pub(crate) fn snapshot(&mut self) -> Snapshot {
+        self.device.0.snapshot()
+    }
+
+    pub(crate) fn start(build: &Build, job: &Job, by_methods: bool) -> Result<Self, HostError> {
         let (threads, depth) = (job.threads.max(1), job.depth.max(1));
         let host = build.attach(threads as u16, depth);
         let port = port(&host);
@@ -185,15 +192,23 @@ impl DiskRun {
                 self.act(n, at, job);
                 true
             }
-            (_, Some(deadline)) => {
-                let before = self.device.0.stats_commands();
-                self.device.0.step(deadline);
-                if self.device.0.stats_commands() != before {
-                    self.wake(deadline);
-                }
+            (_, Some(_)) => {
+                self.run_device(first.map_or(Instant::FAR, |(at, _)| at));
                 true
             }
             (Some(_), None) => unreachable!("the guard above takes threads without a deadline"),
+        }
+    }
+
+    /// Handles the device's events before `until`, up to the first that completes a command: until then no thread
+    /// changes.
+    fn run_device(&mut self, until: Instant) {
+        let before = self.device.0.stats_commands();
+        let last = Instant::from_nanos(until.as_nanos() - 1);
+        while let Some(at) = self.device.0.next_event(last) {
+            if self.device.0.stats_commands() != before {
+                return self.wake(at);
+            }
         }
     }
 
@@ -218,7 +233,12 @@ impl DiskRun {
             }
             return;
         }
-        let operation = job.operations.get(t.next).filter(|_| t.queue.in_flight() < self.depth);
+        if job.operations.get(t.next) == Some(&Side::Wait) && t.queue.in_flight() == 0 {
+            t.next += self.stride;
+            return;
+        }
+        let is_free = |operation: &&Side| **operation != Side::Wait && t.queue.in_flight() < self.depth;
+        let operation = job.operations.get(t.next).filter(is_free);
         let Some(operation) = operation else {
             t.state = State::Waiting;
             return;
@@ -259,6 +279,9 @@ impl DiskRun {
     fn reap(&mut self, n: usize, at: Instant) {
         let Self { threads, costs, result, read, .. } = self;
         let t = &mut threads[n];
+        if !t.queue.has_news() {
+            return;
+        }
         let mut busy = t.busy.max(at);
         let mut seen = t.queue.stats().completions;
         let taken = seen;
@@ -317,7 +340,7 @@ impl DiskRun {
 pub(crate) fn user_bytes(operation: &Side) -> u64 {
     match operation {
         Side::Put(key, value) => (key.len() + value.len()) as u64,
-        Side::Get(_) => 0,
+        Side::Get(_) | Side::Wait => 0,
     }
 }
 
@@ -328,7 +351,7 @@ const STAGED_BYTES: u32 = 4096;
 pub fn retrieve_bytes(jobs: &[Job]) -> u32 {
     let stored = jobs.iter().flat_map(|job| &job.operations).map(|operation| match operation {
         Side::Put(_, value) => value.len() as u32,
-        Side::Get(_) => 0,
+        Side::Get(_) | Side::Wait => 0,
     });
     stored.max().unwrap_or(0).max(STAGED_BYTES)
 }
@@ -357,6 +380,7 @@ fn submit(
             let key = Key::new(key).map_err(|_| None)?;
             if small > 0 { queue.retrieve_small(&key, small) } else { queue.retrieve(&key, retrieve_bytes) }
         }
+        Side::Wait => unreachable!("a wait is no command"),
     };
     ticket.map(|t| t.slot()).map_err(Some)
 }

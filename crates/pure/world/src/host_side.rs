@@ -9,7 +9,7 @@ use saker_device::NamespaceKind;
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, Op, Outcome, Ticket};
-use saker_host::{ConnectOptions, Connection, HostError};
+use saker_host::{CacheStats, ConnectOptions, Connection, HostError};
 use saker_link::Traffic;
 use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant, earliest};
 use std::collections::BTreeMap;
@@ -79,6 +79,8 @@ struct HostRun {
     costs: HostCosts,
     stride: usize,
     depth: usize,
+    interval: Duration,
+    cache_before: CacheStats,
     flights: BTreeMap<Ticket, Flight>,
     result: RunResult,
     read: Digest,
@@ -107,7 +109,7 @@ impl HostRun {
         };
         let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
         medium.take_empty();
-        let store = HostKv::over(build.engine, medium);
+        let store = HostKv::over(build.engine, medium).with_cache(build.cache);
         let begun = device.0.now();
         let threads = job.threads.max(1);
         let thread = |n| Thread { busy: begun, state: State::Ready, next: n, in_flight: 0 };
@@ -118,6 +120,8 @@ impl HostRun {
             costs: HostCosts::of(build),
             stride: threads,
             depth: usize::from(job.depth.max(1)),
+            interval: build.interval,
+            cache_before: CacheStats::default(),
             flights: BTreeMap::new(),
             result: RunResult::new(),
             read: Digest::default(),
@@ -140,6 +144,7 @@ impl HostRun {
         }
         (self.begun, self.result) = (begun, RunResult::new());
         (self.device_before, self.link_before, self.pages_before) = self.counters();
+        self.cache_before = self.store.cache_stats();
     }
 
     fn counters(&mut self) -> (u64, Traffic, u64) {
@@ -168,11 +173,16 @@ impl HostRun {
             t.state = State::Over;
             return;
         };
+        if *operation == Side::Wait && t.in_flight > 0 {
+            t.state = State::Waiting;
+            return;
+        }
         t.next += self.stride;
         self.result.user_bytes += user_bytes(operation);
         let op = match operation {
             Side::Put(key, value) => Op::Put(key.clone(), value.clone()),
             Side::Get(key) => Op::Get(key.clone()),
+            Side::Wait => return,
         };
         let outcome = self.store.submit(op, &mut self.meter);
         let end = at + self.spent();
@@ -212,6 +222,7 @@ impl HostRun {
             self.read.bytes(value);
         }
         self.result.note(started, at, outcome.is_ok());
+        self.result.count(at.since(self.begun), self.interval);
         self.result.elapsed = self.result.elapsed.max(at.since(self.begun));
     }
 
@@ -270,6 +281,7 @@ impl HostRun {
         let (commands, link, pages) = self.counters();
         let mut r = std::mem::take(&mut self.result);
         r.commands = commands - self.device_before;
+        r.cache = self.store.cache_stats().since(&self.cache_before);
         r.note_traffic(link - self.link_before);
         r.nand_pages = pages - self.pages_before;
         r.nand_bytes = r.nand_pages * u64::from(build.shape.geometry.page_bytes);

@@ -10,6 +10,7 @@ pub mod host_side;
 pub mod joined;
 pub mod layers;
 pub mod result;
+pub mod running;
 pub mod saker;
 
 pub use blocks::KvBlockQueue;
@@ -20,4 +21,5 @@ pub use host_side::{block_depth, run_host_kv};
 pub use joined::{Clocked, Inline};
 pub use layers::Layers;
 pub use result::{Job, RunResult, Side};
+pub use running::Running;
 pub use saker::run_saker;

@@ -3,7 +3,7 @@
 use crate::layers::Layers;
 use hdrhistogram::Histogram;
 use saker_device::CommandTrace;
-use saker_host::TransferOptions;
+use saker_host::{CacheStats, TransferOptions};
 use saker_link::{Rule, Traffic};
 use saker_sim::{Duration, Instant};
 
@@ -14,6 +14,8 @@ pub enum Side {
     Put(Vec<u8>, Vec<u8>),
     /// Retrieve a value.
     Get(Vec<u8>),
+    /// Whatever the thread has asked for is answered before it goes on. No operation of its own.
+    Wait,
 }
 
 /// A job: operations dealt round to threads, each keeping `depth` in flight.
@@ -64,6 +66,10 @@ pub struct RunResult {
     pub digest: u64,
     /// The times of each I/O command in the device, if [`Build::traces`](crate::Build::traces) asks for them.
     pub traces: Vec<CommandTrace>,
+    /// What the read cache did.
+    pub cache: CacheStats,
+    /// Operations completed in each interval of [`Build::interval`](crate::Build::interval).
+    pub timeline: Vec<u64>,
 }
 
 impl RunResult {
@@ -85,6 +91,8 @@ impl RunResult {
             layers: Layers::default(),
             digest: 0,
             traces: Vec::new(),
+            cache: CacheStats::default(),
+            timeline: Vec::new(),
         }
     }
 
@@ -113,6 +121,15 @@ impl RunResult {
     pub fn note_traffic(&mut self, traffic: Traffic) {
         self.link_bytes = traffic.bytes(&Rule::Protocol).total();
         self.traffic = traffic;
+    }
+
+    /// Notes that an operation completed so long after the beginning.
+    pub(crate) fn count(&mut self, after: Duration, interval: Duration) {
+        if interval > Duration::ZERO {
+            let n = (after.as_nanos() / interval.as_nanos()) as usize;
+            self.timeline.resize(self.timeline.len().max(n + 1), 0);
+            self.timeline[n] += 1;
+        }
     }
 
     /// Notes one operation.

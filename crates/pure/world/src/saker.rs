@@ -9,10 +9,10 @@ use crate::result::{Job, RunResult, Side};
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{CallId, Command, Cover, Hub, LaneStats, Options, Refusal, Sync};
-use saker_host::{ConnectOptions, Connection, HostError, KvQueue, TransferOptions};
+use saker_host::{CacheStats, ConnectOptions, Connection, HostError, KvQueue, TransferOptions};
 use saker_link::{PAGE_BYTES, Traffic};
 use saker_nvme::Key;
-use saker_sim::{CpuMeter, CpuPrices, Digest, Instant};
+use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant};
 
 /// What a Retrieve asks for.
 const RETRIEVE_BYTES: u32 = 4096;
@@ -27,12 +27,19 @@ enum State {
     Waiting,
 }
 
+/// A Retrieve in flight: of what, since when, and the version of the key's stripe before it.
+struct Read {
+    call: CallId,
+    key: Key,
+    version: u64,
+    started: Instant,
+}
+
 struct Thread {
     busy: Instant,
     state: State,
     next: usize,
-    /// Retrieves in flight: which, and since when.
-    calls: Vec<(CallId, Instant)>,
+    calls: Vec<Read>,
     /// It has written everything and waits for the end.
     sync: Option<Sync>,
     is_over: bool,
@@ -66,6 +73,8 @@ struct SakerRun {
     meter: CpuMeter,
     costs: HostCosts,
     depth: usize,
+    interval: Duration,
+    cache_before: CacheStats,
     result: RunResult,
     read: Digest,
     begun: Instant,
@@ -95,7 +104,8 @@ impl SakerRun {
             connection.set_transfer(&mut device, &mut queue, TransferOptions::default())?;
             queues.push(queue);
         }
-        let options = Options { batch, eager: false, closed_max: 1, ..Options::default() };
+        let options =
+            Options { batch, eager: false, closed_max: 1, cache: build.cache, ..Options::default() };
         let thread = |n| Thread {
             busy: Instant::ZERO,
             state: State::Ready,
@@ -112,6 +122,8 @@ impl SakerRun {
             meter: CpuMeter::new(CpuPrices::from_picos(build.profile.host.cpu.picos())),
             costs: HostCosts::of(build),
             depth: usize::from(depth),
+            interval: build.interval,
+            cache_before: CacheStats::default(),
             result: RunResult::new(),
             read: Digest::default(),
             begun: Instant::ZERO,
@@ -127,6 +139,7 @@ impl SakerRun {
         }
         (self.begun, self.result) = (begun, RunResult::new());
         self.before = self.counters();
+        self.cache_before = self.hub.cache_stats();
     }
 
     /// A Flush that belongs to the job.
@@ -188,6 +201,10 @@ impl SakerRun {
         match job.operations.get(self.threads[n].next) {
             Some(Side::Put(key, value)) => self.put(n, at, job.threads.max(1), key, value),
             Some(Side::Get(key)) => self.get(n, at, job.threads.max(1), key),
+            Some(Side::Wait) if self.threads[n].calls.is_empty() => {
+                self.threads[n].next += job.threads.max(1)
+            }
+            Some(Side::Wait) => self.threads[n].state = State::Waiting,
             None => self.end(n, at),
         }
     }
@@ -212,25 +229,35 @@ impl SakerRun {
             return;
         }
         let Ok(name) = Key::new(key) else { return self.refuse(n, at, stride) };
-        let read = &mut self.read;
-        let seen = self.hub.look(&name, &mut self.meter, |write| {
-            read.bytes(write.unwrap_or_default());
-            write.is_some()
-        });
-        if let Ok(found) = seen {
-            let end = self.spend(n, at);
-            self.threads[n].next += stride;
-            return self.note(at, end, found);
-        }
+        let version = match self.seen(&name) {
+            Err(version) => version,
+            Ok(found) => {
+                let end = self.spend(n, at);
+                self.threads[n].next += stride;
+                return self.note(at, end, found);
+            }
+        };
         match self.hub.call(n, Command::Retrieve(&name, RETRIEVE_BYTES)) {
             Ok(call) => {
-                self.threads[n].calls.push((call, at));
+                self.threads[n].calls.push(Read { call, key: name, version, started: at });
                 self.threads[n].next += stride;
                 self.spend(n, at);
             }
             Err(Refusal::Busy | Refusal::Changed) => self.threads[n].state = State::Waiting,
             Err(Refusal::Broken(_)) => self.refuse(n, at, stride),
         }
+    }
+
+    /// Whether a key is there, if the host knows its newest value; otherwise the version of its stripe.
+    fn seen(&mut self, key: &Key) -> Result<bool, u64> {
+        let Self { hub, meter, read, .. } = self;
+        if hub.cached(key, meter, |value| read.bytes(value)).is_some() {
+            return Ok(true);
+        }
+        hub.look(key, meter, |write| {
+            read.bytes(write.unwrap_or_default());
+            write.is_some()
+        })
     }
 
     fn refuse(&mut self, n: usize, at: Instant, stride: usize) {
@@ -279,6 +306,7 @@ impl SakerRun {
 
     fn note(&mut self, from: Instant, to: Instant, ok: bool) {
         self.result.note(from, to, ok);
+        self.result.count(to.since(self.begun), self.interval);
         self.result.elapsed = self.result.elapsed.max(to.since(self.begun));
     }
 
@@ -290,21 +318,32 @@ impl SakerRun {
         if !taken && self.hub.stats(n).commands == self.threads[n].before.commands {
             return false;
         }
-        let end = self.spend(n, at);
-        let mut open = Vec::new();
-        for (call, started) in std::mem::take(&mut self.threads[n].calls) {
-            let read = &mut self.read;
-            let answer = self.hub.take_call(n, call, |reply| {
-                read.bytes(&reply.data);
-                reply.status.is_success()
-            });
-            match answer {
-                None => open.push((call, started)),
-                Some(outcome) => self.note(started, end, outcome == Ok(true)),
+        let (mut open, mut ended) = (Vec::new(), Vec::new());
+        for call in std::mem::take(&mut self.threads[n].calls) {
+            match self.take(n, &call) {
+                None => open.push(call),
+                Some(ok) => ended.push((call.started, ok)),
             }
         }
         self.threads[n].calls = open;
+        let end = self.spend(n, at);
+        ended.into_iter().for_each(|(started, ok)| self.note(started, end, ok));
         true
+    }
+
+    /// Whether a read was answered well, once it is; its value goes to the cache.
+    fn take(&mut self, n: usize, call: &Read) -> Option<bool> {
+        let Self { hub, meter, read, .. } = self;
+        let answer = hub.take_call(n, call.call, |reply| {
+            read.bytes(&reply.data);
+            let is_whole = reply.status.is_success() && reply.data.len() == reply.dw0 as usize;
+            (reply.status.is_success(), is_whole.then(|| reply.data.clone()))
+        })?;
+        let Ok((ok, value)) = answer else { return Some(false) };
+        if let Some(value) = value {
+            hub.fill(&call.key, &value, call.version, meter);
+        }
+        Some(ok)
     }
 
     /// Waiting threads look at their completion queues.
@@ -324,6 +363,7 @@ impl SakerRun {
     fn finish(&mut self, build: &Build) -> RunResult {
         let after = self.counters();
         let mut r = std::mem::take(&mut self.result);
+        r.cache = self.hub.cache_stats().since(&self.cache_before);
         r.commands = after.commands - self.before.commands;
         r.note_traffic(after.traffic - self.before.traffic);
         r.nand_pages = after.pages - self.before.pages;

@@ -90,7 +90,7 @@ fn a_deeper_queue_reads_faster_on_either_side_and_reads_the_same() {
         let put = job(4_000, 900, 2, depth);
         let gets = put.operations.iter().rev().map(|side| match side {
             Side::Put(key, _) => Side::Get(key.clone()),
-            get @ Side::Get(_) => get.clone(),
+            other => other.clone(),
         });
         let get = Job { operations: gets.collect(), flush: false, ..put.clone() };
         let jobs = [put, get];
@@ -114,7 +114,7 @@ fn values_of_more_than_a_page_are_read_whole() {
     let put = job(200, 9000, 1, 4);
     let gets = put.operations.iter().map(|side| match side {
         Side::Put(key, _) => Side::Get(key.clone()),
-        get @ Side::Get(_) => get.clone(),
+        other => other.clone(),
     });
     let get = Job { operations: gets.collect(), flush: false, ..put.clone() };
     let run = run_disk_kv(&build("saker-mid"), &[put, get]).expect("runs").remove(1);
@@ -131,7 +131,7 @@ fn the_lsm_store_on_either_side() {
     let put = job(80_000, 100, 2, 8);
     let gets = put.operations.iter().rev().step_by(29).map(|side| match side {
         Side::Put(key, _) => Side::Get(key.clone()),
-        get @ Side::Get(_) => get.clone(),
+        other => other.clone(),
     });
     let get = Job { operations: gets.collect(), flush: false, ..put.clone() };
     let reads = get.operations.len() as u64;

@@ -1,9 +1,9 @@
 //! Sessions as actors in virtual time.
 
-use saker_host::TransferOptions;
+use saker_host::{CacheOptions, CachePolicy, TransferOptions};
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
-use saker_world::{Build, Job, Side, run_disk_kv, run_saker};
+use saker_world::{Build, Job, Side, run_disk_kv, run_host_kv, run_saker};
 
 fn job(threads: usize, depth: u16, operations: Vec<Side>) -> Job {
     Job { threads, depth, operations, flush: false, transfer: TransferOptions::default() }
@@ -54,6 +54,51 @@ fn larger_batches_are_faster_and_a_batch_of_one_is_like_no_layer() {
     assert!(rates.windows(2).all(|w| w[1] > w[0]), "{rates:?}");
     let plain = run_disk_kv(&build, &jobs).expect("runs")[0].rate();
     assert!((0.6..1.1).contains(&(rates[0] / plain)), "{} of {plain}", rates[0]);
+}
+
+/// Every key is read twice: the second time nothing crosses the interface, in sessions and in HostKV.
+#[test]
+fn what_was_read_once_is_read_again_without_a_command() {
+    let profile = Profile::builtin("saker-mid").expect("built in");
+    let reads: Vec<Side> = (0..500).map(|n| Side::Get(key(n))).collect();
+    let jobs = [job(2, 1, puts(500)), job(2, 1, reads.clone()), job(2, 1, reads)];
+    for policy in CachePolicy::ALL {
+        let cache = CacheOptions { policy, ..CacheOptions::sized(1 << 20) };
+        let kv = Build { cache, ..build("saker-mid") };
+        let block = Build { cache, ..Build::block(&profile, 1 << 30, 1).expect("large enough") };
+        for runs in [run_saker(&kv, &jobs, 16), run_host_kv(&block, &jobs)] {
+            let [_, first, again] = <[_; 3]>::try_from(runs.expect("runs")).expect("three jobs");
+            assert_eq!((first.errors, again.errors, again.commands), (0, 0, 0), "{policy:?}");
+            assert_eq!((first.cache.hits, first.cache.misses), (0, 500));
+            assert_eq!((again.cache.hits, again.cache.misses, again.cache.entries), (500, 0, 500));
+            assert!(again.elapsed * 4 < first.elapsed, "{:?} after {:?}", again.elapsed, first.elapsed);
+        }
+    }
+}
+
+/// A transaction's reads are answered before it writes: with a wait between them time adds up.
+#[test]
+fn a_wait_ends_when_everything_asked_for_is_answered() {
+    let build = build("saker-mid");
+    let reads = |wait: bool| -> Vec<Side> {
+        let pair = |n| [Side::Get(key(n)), if wait { Side::Wait } else { Side::Get(key(n)) }];
+        (0..200).flat_map(pair).collect()
+    };
+    let run = |operations| {
+        let jobs = [job(1, 8, puts(200)), job(1, 8, operations)];
+        let disk = run_disk_kv(&build, &jobs).expect("runs").remove(1);
+        let saker = run_saker(&build, &jobs, 16).expect("runs").remove(1);
+        assert_eq!((disk.errors, saker.errors), (0, 0));
+        [disk, saker].map(|result| {
+            (result.operations, result.latency.mean() * result.operations as f64, result.elapsed)
+        })
+    };
+    for (waits, together) in run(reads(true)).into_iter().zip(run(reads(false))) {
+        assert_eq!((waits.0, together.0), (200, 400));
+        let one_by_one = waits.1 / waits.2.as_nanos() as f64;
+        assert!((0.8..1.01).contains(&one_by_one), "{one_by_one} in flight on average");
+        assert!(together.1 / together.2.as_nanos() as f64 > 4.0);
+    }
 }
 
 /// With a device that has cores to spare, sessions do not wait for each other.

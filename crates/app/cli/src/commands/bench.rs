@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use saker_lab::bench::{BenchReport, policy_names, trace};
 use saker_workload::Suite;
+use saker_workload::tpcc::Lines;
 use serde_json::{Map, Value};
 
 use crate::context::{Context, Exit};
@@ -19,7 +20,12 @@ use crate::size;
 #[command(after_help = "\
 Workloads: fillseq, fillrandom, overwrite, readrandom, readwrite (16-byte keys), and those of BandSlim (4-byte keys): \
 a (one value size), b and c (8 B and 2 KiB as 9:1 and 1:9), d (nine sizes alike), m (mixgraph's sizes up to 1 KiB); ycsb-a to ycsb-f, \
-YCSB's core workloads (zipfian; d latest; d and e need --device; e's scans follow the device's order of keys).
+YCSB's core workloads (zipfian; d latest; d and e need --device; e's scans follow the device's order of keys), and ycsb with a \
+property file as YCSB writes them: one client loads the records, runs, and reports in YCSB's lines (with --threads, --qd, \
+--trace or --transfer in virtual time: without the load phase, as the other workloads); readzipfian and readzipfian:1.2 (any \
+exponent); twitter-1 to twitter-54 (production caches; long keys and deletes need --device). With --device also: tpcc \
+(New-Order and Payment; lines write ORDER-LINE, tpcc-standard: STOCK, too), kvcache (blocks of language models, asked for by \
+prefix, stored if absent, the least recently used go).
 Transfer: prp, sgl, piggyback, hybrid, inline, mmio, adaptive (BandSlim's threshold of 128 B), auto-bytes, auto-time.
 
 Without --device the workload runs in virtual time: the same seed gives the same numbers on every machine. With it, on \
@@ -31,7 +37,11 @@ Examples:
   saker bench m --transfer adaptive --profile cosmos-plus --nand off --passthrough
   saker bench a --value-size 64B --transfer inline --profile cosmos-plus --trace trace.json
   saker bench readrandom --device file:disk.img --json
-  saker bench a --set profile.firmware.fetch_ns=500")]
+  saker bench readzipfian:0.8 --device 'mem:?cache=64MiB&cache_policy=s3fifo'
+  saker bench kvcache --device mem: --operations 2000
+  saker bench a --set profile.firmware.fetch_ns=500
+  saker bench ycsb-a --operations 20000 --device 'mem:?engine=hash_plus'
+  saker bench ycsb --properties workloads/workloada --profile kvvirt")]
 pub struct BenchArgs {
     /// The workload
     #[arg(value_name = "WORKLOAD")]
@@ -39,7 +49,10 @@ pub struct BenchArgs {
     /// Operations
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub operations: u64,
-    /// Value size of the workloads that have one size
+    /// Warehouses of tpcc
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub warehouses: u32,
+    /// Value size of the workloads that have one size; the block size of kvcache [default there: 1MiB]
     #[arg(long, value_name = "SIZE", default_value = "100B", value_parser = size::parse)]
     pub value_size: u64,
     /// Key size in bytes; otherwise the workload's own
@@ -69,9 +82,26 @@ pub struct BenchArgs {
     /// The seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// The property file of workload `ycsb`; its records, operations and sizes count
+    #[arg(long, value_name = "FILE")]
+    pub properties: Option<PathBuf>,
+    /// Which phases of YCSB
+    #[arg(long, value_name = "PHASE", default_value = "both")]
+    pub phase: PhaseChoice,
     /// Write where each command's time went to FILE (virtual time)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+}
+
+/// Phases of YCSB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PhaseChoice {
+    /// The records are inserted.
+    Load,
+    /// The operations run.
+    Run,
+    /// One after the other.
+    Both,
 }
 
 /// On or off.
@@ -102,6 +132,8 @@ pub fn run(args: &BenchArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
     }
     if cx.global.json {
         output::document(cx.streams.output, "saker.bench.v1", Some(args.seed), &report.point)?;
+    } else if !report.lines.is_empty() {
+        cx.print(report.lines.join("\n") + "\n")?;
     } else {
         let head = format!("saker {VERSION}  seed {}  {}\n", args.seed, place(&report.point.at));
         cx.print(head + &numbers(&report.point.values))?;
@@ -132,6 +164,27 @@ fn numbers(values: &Map<String, Value>) -> String {
     table(&rows)
 }
 
+/// Workloads that need a device's answers to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDevice {
+    /// Blocks of attention state.
+    KvCache,
+    /// TPC-C.
+    Tpcc(Lines),
+}
+
+impl OnDevice {
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "kvcache" => Some(Self::KvCache),
+            "tpcc" => Some(Self::Tpcc(Lines::OrderLine)),
+            "tpcc-standard" => Some(Self::Tpcc(Lines::OrderLineAndStock)),
+            _ => None,
+        }
+    }
+}
+
 /// The method of transfer in virtual time.
 pub fn method(args: &BenchArgs) -> &str {
     args.transfer.as_deref().unwrap_or("prp")
@@ -149,6 +202,7 @@ pub fn suite(args: &BenchArgs) -> Result<Suite, CliError> {
     if !methods.contains(&method(args)) {
         return Err(choose("transfer method", method(args), &methods));
     }
-    let suites = Suite::ALL.map(Suite::name);
+    let mut suites = Suite::ALL.map(Suite::name).to_vec();
+    suites.extend(["readzipfian:1.2", "twitter-1 to twitter-54", "tpcc", "tpcc-standard", "kvcache"]);
     Suite::named(&args.workload).ok_or_else(|| choose("workload", &args.workload, &suites))
 }

@@ -6,11 +6,14 @@ use saker_lab::bench::{BenchReport, RealOptions, in_virtual, on_url};
 use saker_lab::rig::Cell;
 use saker_lab::settings::setting;
 use saker_lab::{LabError, Settings};
-use saker_realtime::Kv;
+use saker_realtime::{Kv, KvCache, RetentionOptions};
 use saker_sim::profile::Profile;
+use saker_workload::kv_cache::KvCacheLoad;
+use saker_workload::tpcc::Tpcc;
 use saker_workload::{Suite, SuiteOptions};
 
 use super::opened::refused;
+use super::ycsb;
 use crate::commands::bench::{self, BenchArgs, Switch};
 use crate::error::CliError;
 use crate::limits::VALUE_BYTES_MAX;
@@ -18,6 +21,13 @@ use crate::report::{Calibrated, CalibratedSize};
 
 /// Runs a workload on the device of a URL, or in virtual time.
 pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
+    if let Some(workload) = bench::OnDevice::named(&args.workload) {
+        return on_device(workload, args, device);
+    }
+    let is_own = args.workload.eq_ignore_ascii_case("ycsb");
+    if is_own || args.properties.is_some() {
+        return ycsb::of_properties(args, is_own, device);
+    }
     let suite = bench::suite(args)?;
     let value_bytes =
         u32::try_from(args.value_size).ok().filter(|n| *n <= VALUE_BYTES_MAX as u32).ok_or_else(|| {
@@ -31,6 +41,10 @@ pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchRepor
         })?;
     let options =
         SuiteOptions { operations: args.operations, value_bytes, key_bytes: args.key_size, seed: args.seed };
+    if suite.is_ycsb() && ycsb::is_plain(args, device) {
+        let plan = suite.plan(&options).map_err(|e| failed(&e.into(), "bench"))?;
+        return ycsb::run(args, &plan, device);
+    }
     let result = match device {
         Some(url) => {
             let url = &with_transfer(url, args.transfer.as_deref());
@@ -42,8 +56,45 @@ pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchRepor
     result.map_err(|e| failed(&e, "bench"))
 }
 
+/// How much smaller than the standard's a warehouse is.
+const TPCC_SCALE: u32 = 50;
+/// Blocks of a request, about; and a block's size if the values asked for are smaller than a page.
+const REQUEST_BLOCKS: u64 = 10;
+const BLOCK_BYTES: u32 = 1 << 20;
+
+/// Workloads that are more than one operation after the other.
+fn on_device(
+    workload: bench::OnDevice,
+    args: &BenchArgs,
+    device: Option<&str>,
+) -> Result<BenchReport, CliError> {
+    let Some(url) = device else {
+        return Err(CliError::usage(
+            format!("`{}` needs a device", args.workload),
+            "add --device mem:, or see `saker reproduce run saker-tpcc` for virtual time",
+        ));
+    };
+    let url = &with_transfer(url, args.transfer.as_deref());
+    let done = match workload {
+        bench::OnDevice::KvCache => {
+            let mut cache = KvCache::open(url, RetentionOptions::default()).map_err(|e| refused(&e))?;
+            let asked = u32::try_from(args.value_size).unwrap_or(u32::MAX);
+            let block_bytes = if asked < 4096 { BLOCK_BYTES } else { asked.min(VALUE_BYTES_MAX as u32) };
+            let requests = args.operations.div_ceil(REQUEST_BLOCKS);
+            let load = KvCacheLoad { requests, block_bytes, seed: args.seed, ..KvCacheLoad::default() };
+            saker_lab::bench::kv_cache::on_url(&mut cache, url, &load)
+        }
+        bench::OnDevice::Tpcc(lines) => {
+            let mut kv = Kv::open(url).map_err(|e| refused(&e))?;
+            let tpcc = Tpcc::scaled(args.warehouses, TPCC_SCALE, lines, args.seed);
+            saker_lab::bench::tpcc::on_url(&mut kv, url, &tpcc, args.operations as usize)
+        }
+    };
+    done.map_err(|e| failed(&e, "bench"))
+}
+
 /// The URL of a device whose values are sent by that method, if one is asked for.
-fn with_transfer(url: &str, method: Option<&str>) -> String {
+pub(super) fn with_transfer(url: &str, method: Option<&str>) -> String {
     let join = if url.contains('?') { '&' } else { '?' };
     method.map_or_else(|| url.to_owned(), |method| format!("{url}{join}transfer={method}"))
 }
@@ -81,6 +132,14 @@ fn virtually(args: &BenchArgs, suite: Suite, value_bytes: u32) -> Result<BenchRe
         traces: args.trace.is_some(),
     };
     in_virtual(&args.profile, &settings, args.operations, bench::method(args), &cell)
+}
+
+/// The profile of a run in virtual time, as changed for it.
+pub(super) fn profile_of(args: &BenchArgs) -> Result<Profile, LabError> {
+    let profile = args.set.iter().map(|text| setting(text)).collect::<Result<_, _>>()?;
+    let settings = Settings { seed: Some(args.seed), profile, ..Settings::default() };
+    settings.check(&args.profile)?;
+    Ok(settings.profile_named(&args.profile)?)
 }
 
 /// What went wrong, and where to look.

@@ -4,11 +4,11 @@ use std::io::ErrorKind;
 
 use saker_host::{HostError, KvError};
 use saker_realtime::image::ImageError;
-use saker_realtime::{Error as DeviceError, Kv};
+use saker_realtime::{Error as DeviceError, KeyRange, Kv, ScanOptions};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
-use crate::store::{Answer, Store};
+use crate::store::{Answer, Range, Store, Visit};
 
 /// A device of `Kv::open` as the commands see it.
 struct Opened {
@@ -137,6 +137,21 @@ impl Store for Opened {
             }
         }
         Ok(())
+    }
+
+    fn scan(&mut self, range: &Range<'_>, visit: Visit<'_>) -> Answer<bool> {
+        let mut failed = None;
+        let keys = KeyRange { from: range.from, to: range.to, prefix: range.prefix };
+        let pairs_max = u32::try_from(range.limit).unwrap_or(0);
+        let options = ScanOptions { range: keys, keys_only: false, pairs_max };
+        let scanned = self.kv.scan(&options, |key, value| match visit(key, value) {
+            Ok(goes_on) => goes_on,
+            Err(error) => {
+                failed = Some(error);
+                false
+            }
+        });
+        failed.map_or_else(|| scanned.map(|_| true).map_err(host), Err)
     }
 
     fn flush(&mut self) -> Answer<()> {

@@ -227,7 +227,7 @@ impl Backend for Fake {
         let mut point = Point::at([("workload", json!(args.workload)), ("device", json!(device))]);
         point.add("operations", args.operations as f64);
         point.add("latency_us_mean", 12.5);
-        Ok(BenchReport { point, traces: Vec::new() })
+        Ok(BenchReport { point, traces: Vec::new(), lines: Vec::new() })
     }
 
     fn calibrate(&self, _: &Profile, passthrough: bool) -> Result<Calibrated, CliError> {

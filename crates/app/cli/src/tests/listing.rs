@@ -60,6 +60,9 @@ fn scan_shows_a_range_by_bytes_in_either_order() {
     assert_eq!(fake.run(&["scan", "b", "cc"]), ran(0, "b\\n\t2\\t\nc\t3\n", ""));
     assert_eq!(fake.run(&["scan", "c", "--limit", "1"]), ran(0, "c\t3\n", ""));
     assert_eq!(fake.run(&["scan", "c", "c"]), ran(0, "", ""));
+    assert_eq!(fake.run(&["scan", "--from", "b", "--to", "cc"]), ran(0, "b\\n\t2\\t\nc\t3\n", ""));
+    assert_eq!(fake.run(&["scan", "--prefix", "c", "--limit", "9"]), ran(0, "c\t3\ncc\t\\xff\n", ""));
+    assert_eq!(fake.run(&["scan", "--limit", "0"]), ran(0, "", ""));
     let fake = backwards(fake);
     assert_eq!(fake.run(&["scan", "b", "cc"]), ran(0, "c\t3\nb\\n\t2\\t\n", ""));
     let error = "saker: error: FROM is behind TO; give the lesser key first\n";

@@ -1,7 +1,10 @@
 //! One workload on one device: in virtual time, or on whatever a device URL opens.
 
+pub mod kv_cache;
 mod real;
+pub mod tpcc;
 pub mod trace;
+pub mod ycsb;
 
 use crate::error::LabError;
 use crate::plan::Settings;
@@ -54,6 +57,8 @@ pub struct BenchReport {
     pub point: Point,
     /// The times of commands, if they were asked for.
     pub traces: Vec<trace::CommandTrace>,
+    /// A report of its own form, line by line; none for most workloads.
+    pub lines: Vec<String>,
 }
 
 /// Runs a workload in virtual time by the policy named `transfer`, else by the cell's: the same arguments give the same
@@ -85,7 +90,7 @@ pub fn in_virtual(
         ("depth", json!(cell.depth)),
     ]);
     add_numbers(&mut point, &run);
-    Ok(BenchReport { point, traces })
+    Ok(BenchReport { point, traces, lines: Vec::new() })
 }
 
 fn add_numbers(point: &mut Point, run: &Stored) {

@@ -4,7 +4,7 @@ use crate::bench::BenchReport;
 use crate::error::LabError;
 use crate::report::Point;
 use hdrhistogram::Histogram;
-use saker_realtime::Kv;
+use saker_realtime::{CacheStats, Kv};
 use saker_workload::{Kind, Plan, Suite, SuiteOptions};
 use serde_json::json;
 use std::time::Instant;
@@ -36,13 +36,16 @@ pub fn on_url(kv: &mut Kv, url: &str, run: &RealOptions) -> Result<BenchReport, 
     point.add("operations", run.options.operations as f64);
     point.add("elapsed_s", elapsed);
     point.add("operations_per_s", run.options.operations as f64 / elapsed);
+    if kv.cache_stats() != CacheStats::default() {
+        point.add("cache_hit_ratio", kv.cache_stats().hit_ratio());
+    }
     if !run.queued {
         point.add("latency_us_mean", latency.mean() / 1e3);
         for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
             point.add(&format!("latency_us_{name}"), latency.value_at_quantile(quantile) as f64 / 1e3);
         }
     }
-    Ok(BenchReport { point, traces: Vec::new() })
+    Ok(BenchReport { point, traces: Vec::new(), lines: Vec::new() })
 }
 
 /// One operation after the other. Latencies are in nanoseconds.
@@ -63,13 +66,18 @@ fn execute(kv: &mut Kv, plan: &Plan, queued: bool) -> Result<Histogram<u64>, Lab
             kv.put_queued(&key, &value)?;
         } else if writes {
             kv.put(&key, &value)?;
+        } else if operation.kind == Kind::Delete {
+            kv.delete(&key)?;
         } else if operation.kind == Kind::List {
             // A scan of a device ordered by hash: so many keys from that one on, in the device's order.
             for listed in kv.list(Some(&key)).take(operation.size as usize) {
                 listed?;
             }
         } else {
-            present(kv.get(&key)?)?;
+            let found = kv.get(&key)?;
+            if plan.mix.delete == 0 {
+                present(found)?;
+            }
         }
         latency.saturating_record(begun.elapsed().as_nanos() as u64);
     }

@@ -78,6 +78,11 @@ impl Serial {
         Self::join(build, host, device)
     }
 
+    /// The device's time.
+    pub fn now(&mut self) -> saker_sim::Instant {
+        self.client.turn_mut().0.now()
+    }
+
     /// The connection, for admin commands.
     pub fn connection(&mut self) -> &mut Connection {
         &mut self.connection

@@ -3,6 +3,7 @@
 use crate::error::LabError;
 use crate::rig::complete;
 use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
+use saker_nvme::Key;
 use saker_sim::profile::Profile;
 use saker_workload::{Operation, Plan, Suite, SuiteOptions};
 use saker_world::{Build, Job, RunResult, Side, run_disk_kv};
@@ -73,7 +74,12 @@ pub fn stores(profile: &Profile, seed: u64, operations: u64, cell: &Cell) -> Res
         return Err(LabError::OnDeviceOnly(cell.suite.name()));
     }
     let options = SuiteOptions { operations, value_bytes: cell.value_bytes, key_bytes: cell.key_bytes, seed };
-    let plan = cell.suite.plan(&options)?;
+    let mut plan = cell.suite.plan(&options)?;
+    if plan.mix.delete > 0 {
+        return Err(LabError::OnDeviceOnly(cell.suite.name()));
+    }
+    // Of a long key the device sees a digest.
+    plan.key_bytes = plan.key_bytes.min(Key::MAX_LEN);
     let mut build = Build::kv(profile, flash_bytes(&plan)?, seed)?;
     (build.nand, build.traces) = (cell.nand, cell.traces);
     let mut jobs = Vec::new();

@@ -65,8 +65,11 @@ fn worker(
     while operations.peek().is_some() || queue.in_flight() > 0 {
         let mut submitted = false;
         while queue.in_flight() < depth
-            && let Some(operation) = operations.next()
+            && let Some(operation) = operations.next_if(|op| **op != Side::Wait || queue.in_flight() == 0)
         {
+            if *operation == Side::Wait {
+                continue;
+            }
             let slot = submit(queue, operation, retrieve_bytes)?;
             started[usize::from(slot)] = since(begun);
             result.user_bytes += user_bytes(operation);
@@ -104,6 +107,7 @@ fn submit(queue: &mut KvQueue, operation: &Side, retrieve_bytes: u32) -> Result<
             queue.store_owned(&key(k)?, v.clone(), StoreOptions::NONE).map_err(|returned| returned.error)?
         }
         Side::Get(k) => queue.retrieve(&key(k)?, retrieve_bytes)?,
+        Side::Wait => unreachable!("a wait is no command"),
     };
     Ok(ticket.slot())
 }

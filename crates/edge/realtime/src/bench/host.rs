@@ -82,7 +82,7 @@ fn store(
     };
     let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
     medium.take_empty();
-    Ok(HostKv::over(build.engine, medium))
+    Ok(HostKv::over(build.engine, medium).with_cache(build.cache))
 }
 
 fn worker(
@@ -99,7 +99,7 @@ fn worker(
     while operations.peek().is_some() || !flights.is_empty() {
         let mut shared = lock(shared);
         if flights.len() < depth
-            && let Some(operation) = operations.next()
+            && let Some(operation) = operations.next_if(|op| **op != Side::Wait || flights.is_empty())
         {
             submit(&mut shared, operation, flights, &mut result, begun);
         }
@@ -129,6 +129,7 @@ fn submit(
     let op = match operation {
         Side::Put(key, value) => Op::Put(key.clone(), value.clone()),
         Side::Get(key) => Op::Get(key.clone()),
+        Side::Wait => return,
     };
     match shared.store.submit(op, &mut Free) {
         Ok(outcome) => result.note(from, since(begun), outcome.is_ok()),

@@ -131,7 +131,7 @@ fn share(job: &Job, n: usize, threads: usize) -> impl Iterator<Item = &Side> {
 fn user_bytes(operation: &Side) -> u64 {
     match operation {
         Side::Put(key, value) => (key.len() + value.len()) as u64,
-        Side::Get(_) => 0,
+        Side::Get(_) | Side::Wait => 0,
     }
 }
 

@@ -39,7 +39,10 @@ pub fn run_saker_real(
         Ok(queue)
     };
     let queues = (0..threads).map(|_| queue()).collect::<Result<Vec<KvQueue>, HostError>>()?;
-    let hub = Arc::new(Hub::new(queues, Options { batch, volatile: false, ..Options::default() }));
+    let hub = Arc::new(Hub::new(
+        queues,
+        Options { batch, volatile: false, cache: build.cache, ..Options::default() },
+    ));
     let session =
         |n| Session::new(Arc::clone(&hub), (n, n), Pausing::default(), u32::MAX, Patience::default());
     let mut sessions: Vec<_> = (0..threads).map(session).collect();
@@ -80,6 +83,7 @@ fn worker(
                 result.note(from, since(begun), stored.is_ok());
             }
             Side::Get(key) => gets.push(name(key)?),
+            Side::Wait => read(session, &mut gets, &mut result, begun)?,
         }
         if gets.len() >= usize::from(job.depth.max(1)) {
             read(session, &mut gets, &mut result, begun)?;

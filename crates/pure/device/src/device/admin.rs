@@ -38,6 +38,7 @@ impl<M: Media, T> Device<M, T> {
     /// Commands and queues are gone, what waited for them too, and features are as after power-on.
     fn disable(&mut self) {
         self.queues.clear();
+        self.namespaces.iter_mut().for_each(|ns| ns.close_iterators(None));
         self.async_events.clear();
         self.formats.clear();
         self.drains.clear();
@@ -126,6 +127,7 @@ impl<M: Media, T> Device<M, T> {
             }
             Action::DeleteSq { qid, .. } => {
                 self.queues.remove_sq(qid);
+                self.namespaces.iter_mut().for_each(|ns| ns.close_iterators(Some(qid)));
                 Some(Ok(()))
             }
             Action::DeleteCq { qid } => {

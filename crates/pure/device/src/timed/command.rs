@@ -213,47 +213,66 @@ impl<M: Media> Device<M, Timed> {
 
     /// Executes a command on a core; returns how long the core is busy with it.
     pub(super) fn execute(&mut self, id: Id) -> Duration {
-        let mut token = self.tempo.tokens[id as usize].take().expect("a command on its way");
-        let n = token.namespace;
-        let mut meter = CpuMeter::new(self.tempo.costs.prices);
-        let owner = self.namespaces[n].owner();
-        let mut view = self.flash.view(owner, Class::Foreground);
-        let waited = if matches!(token.stage, Stage::Waiting) { Part::Flash } else { Part::Queue };
-        token.clock.lap(self.tempo.now, waited, ALL);
-        let request = token.request.as_mut().expect("decoded");
-        let reach = Reach { space: &self.host.space, dma_engine: self.tempo.costs.dma_engine };
-        let outcome = request.execute(&mut self.namespaces[n], reach, &mut view, &mut meter);
-        if let Some(batch) = token.batch.take() {
-            self.flash.unpin(batch);
-        }
-        let mut length = meter.take();
-        self.stats.copied_bytes += meter.copied_bytes();
+        let (outcome, mut length) = self.call_engine(id);
+        let n = self.token(id).namespace;
+        let mut is_blocked = false;
         match outcome {
-            Outcome::Done(mut reply) => {
-                if self.write_through && request.is_write() && reply.status.is_success() {
-                    reply.flush = self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
-                }
+            Outcome::Done(reply) => {
                 length += self.tempo.costs.complete;
+                let reply = self.written_through(id, reply);
+                let token = self.token(id);
                 (token.stage, token.service) = (Stage::Executed(reply), length);
                 let at = self.tempo.now + length;
                 self.tempo.events.push(at, Event::Step(id));
             }
             Outcome::Need(reads) => {
-                token.stage = Stage::Waiting;
-                token.batch = self.bring(Work::Command(id), &reads, Class::Foreground);
+                let batch = self.bring(Work::Command(id), &reads, Class::Foreground);
+                let token = self.token(id);
+                (token.stage, token.batch) = (Stage::Waiting, batch);
             }
             Outcome::Blocked => {
-                token.stage = Stage::Waiting;
+                self.token(id).stage = Stage::Waiting;
                 self.tempo.blocked[n].push_back(id);
+                is_blocked = true;
             }
         }
-        let is_blocked = matches!(self.tempo.blocked[n].back(), Some(last) if *last == id);
-        self.tempo.tokens[id as usize] = Some(token);
         self.settle();
+        let owner = self.namespaces[n].owner();
         if is_blocked || self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
             self.start_worker(n);
         }
         length
+    }
+
+    /// The namespace executes the command, as far as it can now. Returns what came of it and how long a core took.
+    #[inline]
+    fn call_engine(&mut self, id: Id) -> (Outcome, Duration) {
+        let t = &mut self.tempo;
+        let token = t.tokens[id as usize].as_mut().expect("a command on its way");
+        let namespace = &mut self.namespaces[token.namespace];
+        let mut meter = CpuMeter::new(t.costs.prices);
+        let mut view = self.flash.view(namespace.owner(), Class::Foreground);
+        let waited = if matches!(token.stage, Stage::Waiting) { Part::Flash } else { Part::Queue };
+        token.clock.lap(t.now, waited, ALL);
+        let request = token.request.as_mut().expect("decoded");
+        let reach = Reach { space: &self.host.space, dma_engine: t.costs.dma_engine };
+        let outcome = request.execute(namespace, reach, &mut view, &mut meter);
+        if let Some(batch) = token.batch.take() {
+            self.flash.unpin(batch);
+        }
+        self.stats.copied_bytes += meter.copied_bytes();
+        (outcome, meter.take())
+    }
+
+    /// A write without a write cache is complete when a Flush would be.
+    fn written_through(&mut self, id: Id, mut reply: Reply) -> Reply {
+        let token = self.tempo.tokens[id as usize].as_ref().expect("a command on its way");
+        let is_write = token.request.as_ref().is_some_and(Request::is_write);
+        if self.write_through && is_write && reply.status.is_success() {
+            let namespace = &mut self.namespaces[token.namespace];
+            reply.flush = namespace.flush(&mut self.flash.view(namespace.owner(), Class::Foreground));
+        }
+        reply
     }
 
     fn after_execution(&mut self, id: Id, reply: Reply) {
@@ -264,9 +283,9 @@ impl<M: Media> Device<M, Timed> {
         if reply.bytes_out == 0 {
             return self.post(id, reply);
         }
-        let request = self.token(id).request.as_ref().expect("decoded");
-        let pieces = request.pieces().clone();
-        let setup = self.tempo.costs.setup(&pieces, reply.bytes_out);
+        let token = self.tempo.tokens[id as usize].as_ref().expect("a command on its way");
+        let pieces = token.request.as_ref().expect("decoded").pieces();
+        let setup = self.tempo.costs.setup(pieces, reply.bytes_out);
         if setup > Duration::ZERO {
             return self.through_dispatcher(id, setup, Stage::SetUpOut(reply));
         }

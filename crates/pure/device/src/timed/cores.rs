@@ -20,30 +20,61 @@ impl Work {
     }
 }
 
-/// A few cores and the work that waits for them: commands first, but not for ever.
-#[derive(Clone, Debug)]
-pub struct Cores {
+/// Cores that take the same work, and what waits for them.
+#[derive(Clone, Debug, Default)]
+struct Pool {
     busy_until: Vec<Instant>,
     waiting: Lanes<Work>,
-    chosen: usize,
+}
+
+impl Pool {
+    fn new(count: u32) -> Self {
+        Self { busy_until: vec![Instant::ZERO; count as usize], waiting: Lanes::default() }
+    }
+
+    /// A core that is free, and work for it.
+    fn take(&mut self, now: Instant) -> Option<(usize, Work)> {
+        let core = self.busy_until.iter().position(|busy| *busy <= now)?;
+        Some((core, self.waiting.pop()?))
+    }
+
+    /// When a core is free for what waits.
+    fn ready_at(&self) -> Option<Instant> {
+        self.busy_until.iter().min().copied().filter(|_| !self.waiting.is_empty())
+    }
+}
+
+/// A few cores and the work that waits for them: commands first, but not for ever. Background work has cores of its own if
+/// there are any.
+#[derive(Clone, Debug)]
+pub struct Cores {
+    shared: Pool,
+    background: Pool,
+    /// The core that took work last.
+    chosen: (Class, usize),
     /// The instant for which a wake-up is scheduled.
     wake: Option<Instant>,
 }
 
 impl Cores {
-    /// `count` idle cores.
-    pub fn new(count: u32) -> Self {
+    /// `count` idle cores, and `background` for background work alone.
+    pub fn new(count: u32, background: u32) -> Self {
         Self {
-            busy_until: vec![Instant::ZERO; count.max(1) as usize],
-            waiting: Lanes::default(),
-            chosen: 0,
+            shared: Pool::new(count.max(1)),
+            background: Pool::new(background),
+            chosen: (Class::Foreground, 0),
             wake: None,
         }
     }
 
+    fn is_apart(&self, work: Work) -> bool {
+        work.class() == Class::Background && !self.background.busy_until.is_empty()
+    }
+
     /// Work that is ready.
     pub fn enqueue(&mut self, work: Work) {
-        self.waiting.push(work, work.class());
+        let pool = if self.is_apart(work) { &mut self.background } else { &mut self.shared };
+        pool.waiting.push(work, work.class());
     }
 
     /// The next work, if a core is free for it now. [`Cores::occupy`] follows.
@@ -51,25 +82,62 @@ impl Cores {
         if self.wake.is_some_and(|at| at <= now) {
             self.wake = None;
         }
-        self.chosen = self.busy_until.iter().position(|busy| *busy <= now)?;
-        self.waiting.pop()
+        let shared = self.shared.take(now).map(|(core, work)| (Class::Foreground, core, work));
+        let next = shared.or_else(|| {
+            let (core, work) = self.background.take(now)?;
+            Some((Class::Background, core, work))
+        });
+        let (pool, core, work) = next?;
+        self.chosen = (pool, core);
+        Some(work)
     }
 
     /// The core chosen by [`Cores::take`] is busy for that long.
     pub fn occupy(&mut self, now: Instant, length: Duration) {
-        self.busy_until[self.chosen] = now + length;
+        let (pool, core) = self.chosen;
+        let pool = if pool == Class::Background { &mut self.background } else { &mut self.shared };
+        pool.busy_until[core] = now + length;
     }
 
     /// When waiting work should be looked at again, if nobody has been told yet.
     pub fn wake_at(&mut self) -> Option<Instant> {
-        if self.waiting.is_empty() {
-            return None;
-        }
-        let at = self.busy_until.iter().min().copied()?;
+        let at = [&self.shared, &self.background].into_iter().filter_map(Pool::ready_at).min()?;
         if self.wake.is_some_and(|w| w <= at) {
             return None;
         }
         self.wake = Some(at);
         Some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ns: u64) -> Instant {
+        Instant::ZERO + Duration::from_nanos(ns)
+    }
+
+    fn two_works(background: u32) -> Cores {
+        let mut cores = Cores::new(1, background);
+        cores.enqueue(Work::Background(0));
+        cores.enqueue(Work::Command(7));
+        cores
+    }
+
+    #[test]
+    fn background_work_waits_for_commands_unless_it_has_a_core() {
+        let mut cores = two_works(0);
+        assert_eq!(cores.take(at(0)), Some(Work::Command(7)));
+        cores.occupy(at(0), Duration::from_nanos(50));
+        assert_eq!((cores.take(at(0)), cores.wake_at()), (None, Some(at(50))));
+        let mut cores = two_works(1);
+        assert_eq!(cores.take(at(0)), Some(Work::Command(7)));
+        cores.occupy(at(0), Duration::from_nanos(50));
+        assert_eq!(cores.take(at(0)), Some(Work::Background(0)));
+        cores.occupy(at(0), Duration::from_nanos(20));
+        cores.enqueue(Work::Background(0));
+        assert_eq!((cores.take(at(0)), cores.wake_at()), (None, Some(at(20))));
+        assert_eq!(cores.take(at(20)), Some(Work::Background(0)));
     }
 }

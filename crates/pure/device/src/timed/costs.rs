@@ -21,6 +21,8 @@ pub struct Costs {
     pub prices: CpuPrices,
     /// Cores that execute commands.
     pub io_cores: u32,
+    /// Cores for background work alone; with none it shares the others.
+    pub background_cores: u32,
     /// Fetching an entry, on the dispatcher.
     pub fetch: Duration,
     /// Handing it to an I/O core, on the dispatcher.
@@ -49,14 +51,16 @@ impl Costs {
     pub fn of(profile: &Profile) -> Self {
         let ns = Duration::from_nanos;
         let f = &profile.firmware;
+        let slowed = |n: u64| n * u64::from(f.cpu_factor_percent.get()) / 100;
         Self {
             operations: operations(&profile.media).map(Arc::new),
             group_keys: if f.batched_group_keys.get() { KeyCost::Batched } else { KeyCost::PerPair },
-            prices: CpuPrices::from_picos(f.cpu.picos()),
+            prices: CpuPrices::from_picos(f.cpu.picos().map(slowed)),
             io_cores: f.io_cores.get(),
-            fetch: ns(f.fetch_ns.get()),
-            dispatch: ns(f.dispatch_ns.get()),
-            complete: ns(f.complete_ns.get()),
+            background_cores: f.background_cores.get(),
+            fetch: ns(slowed(f.fetch_ns.get())),
+            dispatch: ns(slowed(f.dispatch_ns.get())),
+            complete: ns(slowed(f.complete_ns.get())),
             dma_engine: profile.transfer.dma_engine.get() > 0,
             fragment: ns(profile.transfer.fragment_ns.get()),
             inline_slot: ns(profile.transfer.inline_slot_ns.get()),

@@ -6,7 +6,7 @@ use super::record::{HEAD_BYTES, Head};
 use super::stats::Cause;
 use crate::kv::KvError;
 use saker_log::page_of;
-use saker_medium::{MediaError, Medium, Page, PageAddr, Reads, Step};
+use saker_medium::{MediaError, Medium, Page, Reads, Step};
 use saker_sim::{Meter, Unit};
 
 /// Where a key is, or could be.
@@ -20,6 +20,10 @@ pub(super) struct Found {
     pub to_pass: Vec<u64>,
     /// Pages that were looked at.
     pub looked: Reads,
+    /// The key's first hash index.
+    pub home: u64,
+    /// Indexes passed on the way.
+    pub passed: u64,
 }
 
 /// A pair that was found.
@@ -47,15 +51,17 @@ impl HashFtl {
     ) -> Step<Result<Found, KvError>> {
         let Some(home) = self.probe.home(key) else { return Step::Done(Err(KvError::KeySize)) };
         self.operation += 1;
-        let mut found = Found { pair: None, slot: None, to_pass: Vec::new(), looked: Reads::new() };
+        let mut found =
+            Found { pair: None, slot: None, to_pass: Vec::new(), looked: Reads::new(), home, passed: 0 };
         let mut collisions = 0;
         for n in 0..PROBES_MAX {
+            found.passed = n;
             let slot = self.probe.slot(home, n);
             let (id, _) = self.table.split(slot);
             let at = match self.load(id, Cause::User, m, w) {
                 Step::Done(Ok(at)) => at,
                 Step::Done(Err(e)) => return Step::Done(Err(e)),
-                Step::Need(reads) => return need(found.looked, reads),
+                Step::Need(reads) => return self.need(found.looked, home, n, reads, m),
                 Step::Blocked(stall) => return Step::Blocked(stall),
             };
             let entry = self.entry(at, slot, w);
@@ -74,7 +80,7 @@ impl HashFtl {
             let candidate = match self.candidate(grain, key, m) {
                 Step::Done(Ok(candidate)) => candidate,
                 Step::Done(Err(e)) => return Step::Done(Err(e)),
-                Step::Need(reads) => return need(found.looked, reads),
+                Step::Need(reads) => return self.need(found.looked, home, n, reads, m),
                 Step::Blocked(stall) => return Step::Blocked(stall),
             };
             self.ftl_stats.kv_pages_read += 1;
@@ -97,6 +103,25 @@ impl HashFtl {
         self.ftl_stats.lookups += 1;
         self.ftl_stats.probes += probes;
         self.ftl_stats.collisions += collisions;
+    }
+
+    /// What was looked at is looked at again. A section that came from a page here can be driven out before that: its page is
+    /// asked for with the others, or commands with more sections than the cache holds would wait for each other's for ever.
+    pub(super) fn need<T, M: Medium>(
+        &self,
+        looked: Reads,
+        home: u64,
+        probes: u64,
+        mut reads: Reads,
+        m: &M,
+    ) -> Step<T> {
+        let sections = (0..=probes).map(|n| self.table.split(self.probe.slot(home, n)).0);
+        let pages = sections.filter_map(|id| self.table.places[id as usize].page());
+        reads.extend(pages.filter(|page| matches!(page_of(&self.log, m, *page), Page::Resident { .. })));
+        reads.extend(looked);
+        reads.sort_unstable();
+        reads.dedup();
+        Step::Need(reads)
     }
 
     /// The head of the record at a grain, and whether it is `key`'s.
@@ -123,12 +148,4 @@ impl HashFtl {
         let Some(head) = Head::decode(data) else { return Step::Done(Err(KvError::Corrupt)) };
         Step::Done(Ok(data[HEAD_BYTES as usize..][..usize::from(head.key_bytes)].to_vec()))
     }
-}
-
-/// What was looked at is looked at again.
-fn need<T>(looked: Vec<PageAddr>, mut reads: Reads) -> Step<T> {
-    reads.extend(looked);
-    reads.sort_unstable();
-    reads.dedup();
-    Step::Need(reads)
 }

@@ -159,12 +159,7 @@ impl HashFtl {
         match range.resident(&self.log, m) {
             Step::Done(Ok(())) => {}
             Step::Done(Err(e)) => return Step::Done(Err(e.into())),
-            Step::Need(mut reads) => {
-                reads.extend(found.looked);
-                reads.sort_unstable();
-                reads.dedup();
-                return Step::Need(reads);
-            }
+            Step::Need(reads) => return self.need(found.looked, found.home, found.passed, reads, m),
             Step::Blocked(stall) => return Step::Blocked(stall),
         }
         self.ftl_stats.kv_pages_read += range.pages(&self.log).count() as u64 - 1;

@@ -5,7 +5,7 @@ use super::record::{Head, Mark};
 use saker_log::recover::{Damage, scan_page};
 use saker_log::{Bytes, Spot, page_of};
 use saker_medium::header::HEADER_BYTES;
-use saker_medium::{Medium, Page, PageAddr, PageHeader, Step, ready};
+use saker_medium::{Medium, Page, PageAddr, PageHeader, Reads, Step, ready};
 
 /// A whole record as it was found.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,16 @@ pub struct Walked {
 }
 
 impl HashFtl {
-    /// The whole records that start in a page. One that was never finished, because a cut took its end, is left out.
-    pub(super) fn records_in<M: Medium>(&self, page: PageAddr, m: &M) -> Step<Result<Vec<Walked>, Damage>> {
+    /// The whole records that start in a page and are `wanted`. One that was never finished, because a cut took its end, is
+    /// left out. Pages that were looked at beyond it are added to `looked`: whoever asks again needs them again, whatever
+    /// becomes of their records.
+    pub(super) fn records_in<M: Medium>(
+        &self,
+        page: PageAddr,
+        wanted: impl Fn(&Walked) -> bool,
+        looked: &mut Reads,
+        m: &M,
+    ) -> Step<Result<Vec<Walked>, Damage>> {
         let scanned = match ready!(scan_page(&self.log, m, page)) {
             Ok(Some(scanned)) => scanned,
             Ok(None) => return Step::Done(Ok(Vec::new())),
@@ -56,14 +64,22 @@ impl HashFtl {
                 head,
                 sequence: scanned.sequence,
             };
-            match ready!(self.is_whole(&walked, scanned.used_bytes, m)) {
-                Ok(true) => found.push(walked),
-                Ok(false) => {}
-                Err(damage) => return Step::Done(Err(damage)),
+            if wanted(&walked) {
+                looked.extend(self.range_of(&walked).pages(&self.log).skip(1));
+                match ready!(self.is_whole(&walked, scanned.used_bytes, m)) {
+                    Ok(true) => found.push(walked),
+                    Ok(false) => {}
+                    Err(damage) => return Step::Done(Err(damage)),
+                }
             }
             at += u32::from(mark.grains) * grain_bytes;
         }
         Step::Done(Ok(found))
+    }
+
+    pub(super) fn range_of(&self, r: &Walked) -> Bytes {
+        let grain_bytes = self.config.grain_bytes;
+        Bytes::new(Spot(r.grain * u64::from(grain_bytes)), r.grains * grain_bytes)
     }
 
     fn broken(&self, page: PageAddr) -> Damage {

@@ -5,7 +5,7 @@
 
 use super::Loc;
 use super::leaf::Entry;
-use saker_medium::advice;
+use saker_medium::advice::{self, Ahead};
 use std::collections::{BTreeMap, BTreeSet};
 use zerocopy::FromZeros;
 
@@ -40,6 +40,8 @@ pub struct Arena<K> {
     chunks: Vec<Vec<Entry<K>>>,
     /// Slots of the last chunk that have been given out; those behind them are empty.
     used: usize,
+    /// How far the last chunk has been asked for.
+    ahead: Ahead,
     ready: Ready<K>,
     /// Free extents by chunk and start.
     free: BTreeMap<(u32, u32), u32>,
@@ -62,6 +64,7 @@ impl<K> Default for Arena<K> {
         Self {
             chunks: Vec::new(),
             used: 0,
+            ahead: Ahead::default(),
             ready: Ready(Vec::new()),
             free: BTreeMap::new(),
             sizes: BTreeSet::new(),
@@ -96,17 +99,33 @@ impl<K: Copy + FromZeros> Arena<K> {
         let extent =
             Extent { chunk: self.chunks.len() as u32 - 1, start: self.used as u32, slots: slots as u32 };
         self.used += slots;
+        self.ask_ahead();
         extent
     }
 
     /// A chunk as the allocator clears it, which for large ones is at the first touch.
     fn add_chunk(&mut self, slots: usize) {
-        let grown = FIRST_CHUNK_SLOTS << self.chunks.len().min(16);
-        let slots = grown.min(CHUNK_SLOTS_MAX).max(slots);
+        let slots = self.next_chunk_slots().max(slots);
         let ready = self.ready.0.pop().filter(|chunk| chunk.len() >= slots);
         let chunk = ready.or_else(|| new_chunk(slots, advice::will_use));
         self.chunks.push(chunk.expect("memory for the index"));
-        self.used = 0;
+        (self.used, self.ahead) = (0, Ahead::default());
+    }
+
+    fn next_chunk_slots(&self) -> usize {
+        (FIRST_CHUNK_SLOTS << self.chunks.len().min(16)).min(CHUNK_SLOTS_MAX)
+    }
+
+    /// Asks for the slots to come; when those of the last chunk come to their end, for the first of the next one.
+    fn ask_ahead(&mut self) {
+        let Some(last) = self.chunks.last() else { return };
+        if self.ahead.fill(last, self.used) && self.ready.0.is_empty() && advice::is_installed() {
+            let next = new_chunk(self.next_chunk_slots(), advice::will_use);
+            if let Some(chunk) = &next {
+                Ahead::default().fill(chunk, 0);
+            }
+            self.ready.0.extend(next);
+        }
     }
 
     /// Brings in memory for so many slots to come.

@@ -1,7 +1,10 @@
 //! The store behind the contract of engines.
 
 use super::{LsmStore, Recovery};
-use crate::{Background, Condition, Engine, KvError, Memory, Recover, Sink, Source, StoreStats};
+use crate::{
+    Background, Condition, Engine, KvError, Memory, Pairs, Recover, Scan, Scanned, Sink, Snapshot, Source,
+    StoreStats,
+};
 use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_medium::{Completion, Medium, Step, Tag};
@@ -53,6 +56,32 @@ impl Engine for LsmStore {
         Self::list(self, from, visit, m, w)
     }
 
+    fn has_snapshots(&self) -> bool {
+        true
+    }
+
+    fn snapshot(&mut self) -> Option<Snapshot> {
+        Some(self.snapshot())
+    }
+
+    fn share(&mut self, snapshot: Snapshot) {
+        self.share(snapshot);
+    }
+
+    fn release(&mut self, snapshot: Snapshot) {
+        self.release(snapshot);
+    }
+
+    fn scan<M: Medium, W: Meter, P: Pairs>(
+        &mut self,
+        scan: &Scan<'_>,
+        pairs: &mut P,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Scanned, KvError>> {
+        Self::scan(self, scan, pairs, m, w)
+    }
+
     fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
         self.flush(m)
     }
@@ -91,6 +120,10 @@ impl Engine for LsmStore {
 
     fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
         self.capacity_bytes(m)
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.counters()
     }
 
     fn digest(&self) -> u64 {

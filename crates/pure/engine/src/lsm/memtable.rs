@@ -5,6 +5,8 @@ use super::key::{Entry, Key};
 use super::refs::Refs;
 use crate::index::Loc;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Range;
+use std::iter::Peekable;
 use std::ops::Bound::{self, Included, Unbounded};
 
 /// Modelled bytes of an entry: the words of its key, version, place, stamp, and half as much for gaps in nodes.
@@ -78,32 +80,51 @@ impl Memtable {
         older.next().map(|((key, _), slot)| entry(*key, slot))
     }
 
-    /// The first entry at or after `key` (all of them: `None`), or behind an entry.
-    pub fn next(&self, after: Position) -> Option<Entry> {
-        let (new_from, old_from): (Bound<Key>, Bound<(Key, u64)>) = match after {
+    /// All entries in order from a position on.
+    pub fn range(&self, from: Position) -> Entries<'_> {
+        let (new_from, old_from): (Bound<Key>, Bound<(Key, u64)>) = match from {
             Position::Start => (Unbounded, Unbounded),
             Position::At(key) => (Included(key), Included((key, 0))),
             Position::Behind(key, version) => (Bound::Excluded(key), Bound::Excluded((key, !version))),
         };
-        let new = self.newest.range((new_from, Unbounded)).next().map(|(key, slot)| entry(*key, slot));
-        if self.older.is_empty() {
-            return new;
-        }
-        let old = self.older.range((old_from, Unbounded)).next().map(|((key, _), slot)| entry(*key, slot));
-        match (new, old) {
-            (Some(new), Some(old)) if new.key <= old.key => Some(new),
-            (new, old) => old.or(new),
+        Entries {
+            new: self.newest.range((new_from, Unbounded)).peekable(),
+            old: self.older.range((old_from, Unbounded)).peekable(),
         }
     }
 
-    /// All entries in order from a position on.
-    pub fn range(&self, from: Position) -> impl Iterator<Item = Entry> + '_ {
-        let mut at = from;
-        std::iter::from_fn(move || {
-            let e = self.next(at)?;
-            at = Position::Behind(e.key, e.version);
-            Some(e)
-        })
+    /// The first entry at or behind a position.
+    pub fn next(&self, after: Position) -> Option<Entry> {
+        self.range(after).next()
+    }
+
+    /// The last key before the end of a range that begins at the first.
+    pub fn last_key(&self, end: Bound<Key>) -> Option<Key> {
+        self.newest.range((Unbounded, end)).next_back().map(|(key, _)| *key)
+    }
+}
+
+/// Entries of a memtable in order.
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    new: Peekable<Range<'a, Key, Slot>>,
+    old: Peekable<Range<'a, (Key, u64), Slot>>,
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Entry;
+
+    #[inline]
+    fn next(&mut self) -> Option<Entry> {
+        let is_new = match (self.new.peek(), self.old.peek()) {
+            (Some((new, _)), Some(((old, _), _))) => *new <= old,
+            (new, _) => new.is_some(),
+        };
+        if is_new {
+            self.new.next().map(|(key, slot)| entry(*key, slot))
+        } else {
+            self.old.next().map(|((key, _), slot)| entry(*key, slot))
+        }
     }
 }
 

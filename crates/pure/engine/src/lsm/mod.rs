@@ -5,8 +5,10 @@
 //! before it is acknowledged, so a memtable is only a sorted view of the log's tail, and recovery is the last manifest
 //! and a scan from its cut. Of two sources the younger one has the newer versions of a key; collections keep versions.
 
+mod back;
 mod background;
 mod block;
+mod counters;
 mod engine;
 mod filter;
 mod gc;
@@ -18,6 +20,7 @@ mod manifest;
 mod memtable;
 mod ops;
 mod options;
+mod pairs;
 mod policy;
 pub mod recover;
 mod refs;
@@ -28,10 +31,10 @@ mod table;
 mod tables;
 mod value;
 
+pub use crate::scan::Snapshot;
 pub use key::Key;
 pub use options::LsmConfig;
 pub use recover::Recovery;
-pub use scan::ScanEntry;
 
 use crate::kv::{KvError, Memory, StoreStats};
 use job::Job;
@@ -41,10 +44,6 @@ use refs::Births;
 use saker_log::{Log, LogStats};
 use saker_medium::Medium;
 use std::sync::Arc;
-
-/// A point in the order of writes at which reads can be repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Snapshot(u64);
 
 /// Counters of an LSM store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -191,6 +190,12 @@ impl LsmStore {
         let version = self.version - 1;
         self.snapshots.push(version);
         Snapshot(version)
+    }
+
+    /// One more holder of a snapshot.
+    pub fn share(&mut self, snapshot: Snapshot) {
+        let at = self.snapshots.partition_point(|s| *s <= snapshot.0);
+        self.snapshots.insert(at, snapshot.0);
     }
 
     /// Ends a snapshot.

@@ -76,8 +76,12 @@ impl Table {
 
     /// Modelled memory: description and pinned pages.
     pub fn memory_bytes(&self) -> u64 {
-        let pinned: usize = self.pinned.iter().map(Vec::len).sum();
-        u64::from(self.meta_bytes) + 8 * self.pages_total() + pinned as u64
+        u64::from(self.meta_bytes) + 8 * self.pages_total() + self.pinned_bytes()
+    }
+
+    /// Modelled memory of its pages, if its level is pinned.
+    pub fn pinned_bytes(&self) -> u64 {
+        self.pinned.iter().map(|page| page.len() as u64).sum()
     }
 
     /// The description.

@@ -4,4 +4,5 @@
 mod counters;
 mod fills;
 mod histories;
+mod memory;
 mod rig;

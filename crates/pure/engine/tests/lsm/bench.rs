@@ -1,12 +1,13 @@
 //! A store over flash so small that flushes, compactions and collections are always near.
 
 use saker_engine::lsm::{Recovery, Snapshot};
-use saker_engine::{Background, Condition, KvError, LsmConfig, LsmStore};
+use saker_engine::{Background, Condition, KvError, LsmConfig, LsmStore, Pairs, Scan, Scanned};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
 use saker_medium::{Geometry, PowerHistory, Ring, RingMemory, Step};
 use saker_sim::{Class, Free};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 pub const OWNER: u16 = 1;
 const SLOTS: u16 = 24;
@@ -195,25 +196,30 @@ impl Bench {
         keys
     }
 
-    /// Everything from a key on, `step` pairs at a time, as a snapshot sees it.
-    pub fn scan(&mut self, from: &[u8], prefix: &[u8], at: Snapshot, step: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let mut all = Vec::new();
-        let mut from = from.to_vec();
+    /// The pairs that begin with a prefix, from a key on (backwards: up to it), `step` pairs at a time, as a snapshot sees
+    /// them.
+    pub fn scan(
+        &mut self,
+        (from, prefix, backwards): (Bound<&[u8]>, &[u8], bool),
+        snapshot: Snapshot,
+        step: usize,
+    ) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut found = Found { pairs: Vec::new(), room: 0, prefix: prefix.to_vec() };
+        let mut last: Vec<u8>;
+        let mut from = from;
         loop {
+            let before = found.pairs.len();
+            found.room = step;
+            let scan = Scan { snapshot, from, backwards, values: true };
             let view = &self.flash.view(OWNER, Class::Foreground);
-            let limits = (step, u64::MAX);
-            let Step::Done(found) = self.store.scan(&from, prefix, at, limits, view, &mut Free) else {
+            let Step::Done(ended) = self.store.scan(&scan, &mut found, view, &mut Free) else {
                 panic!("untimed flash is always resident")
             };
-            let found = found.expect("sound");
-            let Some(last) = found.last() else { return all };
-            from = last.key.clone();
-            all.extend(found.iter().map(|e| (e.key.clone(), e.value.clone())));
-            if found.len() < step {
-                return all;
+            if ended == Ok(Scanned::All) || found.pairs.len() < before + step {
+                return found.pairs;
             }
-            // The next key after the last one: longer by a zero, or the next one of the same length.
-            from = after(&from);
+            last = found.pairs.last().expect("a whole step").0.clone();
+            from = Bound::Excluded(&last);
             self.background();
         }
     }
@@ -263,18 +269,26 @@ impl Bench {
     }
 }
 
-/// The key that follows in the order of bytes.
-fn after(key: &[u8]) -> Vec<u8> {
-    let mut next = key.to_vec();
-    if next.len() < 16 {
-        next.push(0);
-        return next;
+/// Pairs that a scan found.
+struct Found {
+    pairs: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Pairs that are still wanted.
+    room: usize,
+    prefix: Vec<u8>,
+}
+
+impl Pairs for Found {
+    fn wants(&mut self, key: &[u8], _: u32) -> bool {
+        let wanted = self.room > 0 && key.starts_with(&self.prefix);
+        self.room -= usize::from(wanted);
+        wanted
     }
-    while let Some(last) = next.pop() {
-        if last < 0xff {
-            next.push(last + 1);
-            break;
-        }
+
+    fn pair(&mut self, key: &[u8], value_bytes: u32) {
+        self.pairs.push((key.to_vec(), Vec::with_capacity(value_bytes as usize)));
     }
-    next
+
+    fn value(&mut self, bytes: &[u8]) {
+        self.pairs.last_mut().expect("a value follows its key").1.extend_from_slice(bytes);
+    }
 }

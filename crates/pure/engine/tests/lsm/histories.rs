@@ -6,6 +6,7 @@ use saker_engine::{Condition, KvError, LsmConfig};
 use saker_flash::FaultPlan;
 use saker_medium::PowerHistory;
 use saker_sim::{Chance, Rng, Seed};
+use std::ops::Bound;
 
 pub fn key(rng: &mut Rng, space: u64) -> Vec<u8> {
     let n = rng.below(space);
@@ -33,11 +34,21 @@ fn check_snapshots(bench: &mut Bench, rng: &mut Rng, snapshots: &mut Vec<(Snapsh
     }
     let Some((snapshot, model)) = snapshots.pop() else { return };
     let (from, step) = (key(rng, 90), 1 + rng.below(40) as usize);
-    let expected: Vec<_> = model.range(from.clone()..).map(|(k, v)| (k.clone(), v.clone())).collect();
-    assert_eq!(bench.scan(&from, b"", snapshot, step), expected);
-    let prefixed: Vec<_> =
-        model.iter().filter(|(k, _)| k.starts_with(b"k03")).map(|(k, v)| (k.clone(), v.clone())).collect();
-    assert_eq!(bench.scan(b"", b"k03", snapshot, step), prefixed);
+    let pairs = |range: &mut dyn DoubleEndedIterator<Item = (&Vec<u8>, &Vec<u8>)>| {
+        range.map(|(k, v)| (k.clone(), v.clone())).collect::<Vec<_>>()
+    };
+    let (at, behind) = (Bound::Included(&from[..]), Bound::Excluded(&from[..]));
+    assert_eq!(bench.scan((at, b"", false), snapshot, step), pairs(&mut model.range(from.clone()..)));
+    let rest = pairs(&mut model.range((Bound::Excluded(from.clone()), Bound::Unbounded)));
+    assert_eq!(bench.scan((behind, b"", false), snapshot, step), rest);
+    assert_eq!(bench.scan((at, b"", true), snapshot, step), pairs(&mut model.range(..=from.clone()).rev()));
+    assert_eq!(
+        bench.scan((behind, b"", true), snapshot, step),
+        pairs(&mut model.range(..from.clone()).rev())
+    );
+    assert_eq!(bench.scan((Bound::Unbounded, b"", true), snapshot, step), pairs(&mut model.iter().rev()));
+    let prefixed = pairs(&mut model.iter().filter(|(k, _)| k.starts_with(b"k03")));
+    assert_eq!(bench.scan((Bound::Included(&b"k03"[..]), b"k03", false), snapshot, step), prefixed);
     bench.store.release(snapshot);
 }
 

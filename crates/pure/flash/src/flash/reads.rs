@@ -2,11 +2,12 @@
 
 use super::Flash;
 use super::jobs::JobKind;
+use super::pin_table::PinTable;
 use crate::nand::Media;
 use crate::nand::timing::Work;
 use saker_medium::PageAddr;
 use saker_sim::Class;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Names a set of pages that somebody waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +18,8 @@ impl ReadBatch {
         Self(u64::from(generation) << 32 | place as u64)
     }
 
-    const fn place(self) -> usize {
+    /// A small number that no other batch has at the same time.
+    pub const fn place(self) -> usize {
         self.0 as u32 as usize
     }
 
@@ -30,7 +32,18 @@ impl ReadBatch {
 struct Pin {
     holders: u32,
     here: bool,
-    waiting: Vec<ReadBatch>,
+    /// Who waits, the first apart: nearly always there is no other.
+    waiting: Option<ReadBatch>,
+    others: Vec<ReadBatch>,
+}
+
+impl Pin {
+    fn wait(&mut self, id: ReadBatch) {
+        match self.waiting {
+            None => self.waiting = Some(id),
+            Some(_) => self.others.push(id),
+        }
+    }
 }
 
 /// A batch, or a place for one.
@@ -45,7 +58,7 @@ struct Batch {
 /// Pages read for somebody. Each is read once, however many wait for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReadPins {
-    pins: BTreeMap<PageAddr, Pin>,
+    pins: PinTable<Pin>,
     batches: Vec<Batch>,
     free: Vec<usize>,
     ready: VecDeque<ReadBatch>,
@@ -55,7 +68,7 @@ impl ReadPins {
     /// Whether a page has been read and is held.
     #[inline]
     pub fn is_here(&self, at: PageAddr) -> bool {
-        self.pins.get(&at).is_some_and(|pin| pin.here)
+        self.pins.get(at).is_some_and(|pin| pin.here)
     }
 
     /// Holds pages for a new batch; `read` is told each that must be read now.
@@ -69,14 +82,14 @@ impl ReadPins {
         batch.missing = 0;
         batch.pages.extend_from_slice(pages);
         for page in pages {
-            let pin = self.pins.entry(*page).or_default();
+            let pin = self.pins.entry(*page);
             pin.holders += 1;
             if pin.here {
                 continue;
             }
             batch.missing += 1;
-            pin.waiting.push(id);
-            if pin.waiting.len() == 1 && pin.holders == 1 {
+            pin.wait(id);
+            if pin.holders == 1 {
                 read(*page);
             }
         }
@@ -88,9 +101,10 @@ impl ReadPins {
 
     /// A page has been read.
     pub fn arrive(&mut self, page: PageAddr) {
-        let pin = self.pins.get_mut(&page).expect("a page is read for its pins");
+        let pin = self.pins.get_mut(page).expect("a page is read for its pins");
         pin.here = true;
-        for id in std::mem::take(&mut pin.waiting) {
+        let others = std::mem::take(&mut pin.others);
+        for id in pin.waiting.take().into_iter().chain(others) {
             let batch = &mut self.batches[id.place()];
             assert_eq!(batch.generation, id.generation(), "waiting batches exist");
             batch.missing -= 1;
@@ -107,10 +121,10 @@ impl ReadPins {
         }
         batch.generation = batch.generation.wrapping_add(1);
         for page in batch.pages.drain(..) {
-            let pin = self.pins.get_mut(&page).expect("a batch holds its pages");
+            let pin = self.pins.get_mut(page).expect("a batch holds its pages");
             pin.holders -= 1;
             if pin.holders == 0 {
-                self.pins.remove(&page);
+                self.pins.remove(page);
             }
         }
         self.free.push(id.place());

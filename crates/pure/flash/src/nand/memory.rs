@@ -2,7 +2,8 @@
 //! run to cut its power is cheap.
 
 use super::{Cell, Media, Shape};
-use saker_medium::{Geometry, MediaError, PageAddr, PowerHistory, SegmentId, advice};
+use saker_medium::advice::{self, Ahead};
+use saker_medium::{Geometry, MediaError, PageAddr, PowerHistory, SegmentId};
 use std::sync::Arc;
 
 /// Memory of erased segments that is kept for the next ones: giving it back and taking it again would zero it twice.
@@ -23,6 +24,7 @@ struct Segment {
     states: Vec<State>,
     data: Vec<u8>,
     oob: Vec<u8>,
+    ahead: Ahead,
 }
 
 impl Segment {
@@ -53,7 +55,7 @@ impl Segment {
 #[derive(Clone, Debug)]
 pub struct MemMedia {
     shape: Shape,
-    /// Memory of segments that was brought in ahead of use. A copy has none.
+    /// Memory for segments to come: brought in ahead of use, or left by erased ones. A copy has none.
     ready: Vec<Vec<u8>>,
     /// Whether all memory of erased segments is kept for the next ones.
     keeps: bool,
@@ -83,7 +85,19 @@ impl MemMedia {
             s.data =
                 self.ready.pop().filter(|memory| memory.capacity() > 0).unwrap_or_else(|| new_segment(&g));
         }
-        s.put(g.index_of(at) as usize, state, data, oob, &g)
+        let was = s.put(g.index_of(at) as usize, state, data, oob, &g);
+        if s.ahead.fill(&s.data, s.data.len()) && self.ready.is_empty() && advice::is_installed() {
+            self.prepare();
+        }
+        was
+    }
+
+    /// The end of a segment's memory is near: memory for the next one, the first of it asked for.
+    #[cold]
+    fn prepare(&mut self) {
+        let memory = new_segment(&self.shape.geometry);
+        Ahead::default().fill(&memory, 0);
+        self.ready.push(memory);
     }
 }
 
@@ -199,6 +213,19 @@ mod tests {
             assert_eq!(format!("{a:?}"), format!("{b:?}"), "page {page}");
         }
         assert_eq!((ready.ready.len(), ready.bytes_in_use()), (1, plain.bytes_in_use()));
+    }
+
+    #[test]
+    fn the_next_segment_is_prepared_before_the_last_one_is_full() {
+        fn nothing(_: *const u8, _: usize) {}
+        advice::install(advice::Advice { huge: nothing, bring: nothing, soon: nothing });
+        let geometry = Geometry { page_bytes: 64, oob_bytes: 8, segment_pages: 4, segments: 2 };
+        let mut m = MemMedia::new(Shape { geometry, channels: 1, luns: 2 });
+        m.program(PageAddr(0), &[7; 64], &[1; 8]).expect("erased");
+        let [prepared] = &m.ready[..] else { panic!("memory for one segment") };
+        let memory = prepared.as_ptr();
+        m.program(PageAddr(4), &[8; 64], &[2; 8]).expect("erased");
+        assert!(matches!(m.cell(PageAddr(4)), Cell::Programmed { data, .. } if data.as_ptr() == memory));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod bulk;
 mod groups;
 mod in_flight;
 mod indirect;
+mod iterate;
 mod keys;
 mod large;
 mod ops;
@@ -19,6 +20,7 @@ pub use batch::WriteBatch;
 pub use bulk::BulkBuffer;
 pub(crate) use groups::{Entry, existed};
 pub use groups::{GroupBuilder, GroupStats, OpOutcome};
+pub use iterate::{DeviceIterator, KeyRange, PairBatch};
 pub(crate) use keys::KeyCursor;
 pub use keys::Keys;
 

@@ -18,8 +18,11 @@ use saker_engine::{
 };
 use saker_log::recover::Damage;
 use saker_medium::{Medium, PageAddr, Step, Tag};
+use saker_nvme::Key;
 use saker_sim::Meter;
 use std::collections::VecDeque;
+
+use crate::cache::{CacheOptions, CacheStats, ReadCache};
 
 /// Names an operation on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +59,7 @@ struct Parked {
 pub struct HostKv<Q> {
     store: AnyEngine,
     medium: BlockMedium<Q>,
+    cache: Option<ReadCache>,
     parked: VecDeque<Parked>,
     next_ticket: u64,
     /// Pages the background work waits for.
@@ -100,15 +104,29 @@ impl<Q: BlockQueue> HostKv<Q> {
         while let Some(done) = medium.take_completion() {
             store.completed(&done, &mut medium);
         }
-        let (parked, background_pages) = (VecDeque::new(), Vec::new());
-        Ok(Self { store, medium, parked, next_ticket: 0, background_pages, background_idle: true })
+        Ok(Self::of(store, medium))
     }
 
     /// A new store over an empty medium.
     pub fn over(kind: EngineKind, medium: BlockMedium<Q>) -> Self {
         let store = AnyEngine::new(kind.over_blocks(), &EngineConfig::new(1, false), &medium);
+        Self::of(store, medium)
+    }
+
+    fn of(store: AnyEngine, medium: BlockMedium<Q>) -> Self {
         let (parked, background_pages) = (VecDeque::new(), Vec::new());
-        Self { store, medium, parked, next_ticket: 0, background_pages, background_idle: true }
+        Self { store, medium, cache: None, parked, next_ticket: 0, background_pages, background_idle: true }
+    }
+
+    /// The same with an empty read cache: that of sessions ([`crate::cache`]), for keys of up to 16 bytes.
+    #[must_use]
+    pub fn with_cache(self, options: CacheOptions) -> Self {
+        Self { cache: ReadCache::new(options), ..self }
+    }
+
+    /// Counters of the read cache; zeros without one.
+    pub fn cache_stats(&self) -> CacheStats {
+        self.cache.as_ref().map_or_else(CacheStats::default, ReadCache::stats)
     }
 
     /// Counters of the engine.
@@ -138,6 +156,9 @@ impl<Q: BlockQueue> HostKv<Q> {
 
     /// Starts an operation. `Ok`: it is complete already. `Err`: it is on its way; [`HostKv::advance`] will tell.
     pub fn submit<W: Meter>(&mut self, op: Op, w: &mut W) -> Result<Outcome, Ticket> {
+        if let Some(value) = self.cached(&op, w) {
+            return Ok(Ok(Some(value)));
+        }
         let mut parked =
             Parked { ticket: Ticket(self.next_ticket), op, pages: Vec::new(), after: None, synced: None };
         match self.run(&mut parked, w) {
@@ -181,6 +202,25 @@ impl<Q: BlockQueue> HostKv<Q> {
         any
     }
 
+    /// What a read finds in the cache. What is there is what the store has: only completed operations change either.
+    fn cached(&self, op: &Op, w: &mut impl Meter) -> Option<Vec<u8>> {
+        let (Some(cache), Op::Get(key)) = (&self.cache, op) else { return None };
+        cache.get(&Key::new(key).ok()?, w, <[u8]>::to_vec)
+    }
+
+    /// An operation has been executed: the cache follows the store.
+    fn note(&self, op: &Op, outcome: &Outcome, w: &mut impl Meter) {
+        let Some(cache) = &self.cache else { return };
+        let (Op::Get(key) | Op::Put(key, _) | Op::Delete(key)) = op else { return };
+        let Ok(key) = Key::new(key) else { return };
+        match (op, outcome) {
+            (Op::Get(_), Ok(Some(value))) => cache.insert(&key, value, w),
+            (Op::Put(_, value), Ok(_)) => cache.update(&key, Some(value), w),
+            (Op::Get(_), _) => {}
+            _ => cache.remove(&key),
+        }
+    }
+
     /// Executes an operation once. `None`: it must wait.
     fn run<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Option<Outcome> {
         let m = &mut self.medium;
@@ -198,7 +238,10 @@ impl<Q: BlockQueue> HostKv<Q> {
         };
         self.medium.release_pages(&std::mem::take(&mut parked.pages));
         match step {
-            Step::Done(outcome) => Some(outcome),
+            Step::Done(outcome) => {
+                self.note(&parked.op, &outcome, w);
+                Some(outcome)
+            }
             Step::Need(pages) => {
                 self.medium.bring(&pages);
                 parked.pages = pages;

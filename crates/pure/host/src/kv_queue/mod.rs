@@ -9,6 +9,7 @@ mod error;
 mod flight;
 mod group;
 mod indirect;
+mod iterator;
 mod launch;
 mod loan;
 mod methods;

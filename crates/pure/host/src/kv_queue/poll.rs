@@ -8,6 +8,13 @@ use super::ticket::Bytes;
 use super::{Done, KvQueue, Ticket};
 
 impl KvQueue {
+    /// Whether [`poll`](Self::poll) would find a completion, or report some to the device.
+    #[inline]
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        self.cq_unreported > 0 || self.queue.pair().has_completed(1)
+    }
+
     /// Takes the next completion, if there is one, shows it to `visit` and releases its slot. The completion queue's
     /// doorbell is rung when nothing is left to take, or a quarter of the queue has been taken.
     ///

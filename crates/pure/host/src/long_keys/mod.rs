@@ -14,8 +14,12 @@ mod groups;
 mod keys;
 mod page;
 mod route;
+mod scan;
 mod store;
 
 pub use keys::StoreKeys;
-pub use saker_long_keys::{EnvelopeError, KEY_BYTES_MAX, KeyDigest, MARK, Xxh3Digest, envelope};
+pub use saker_long_keys::{
+    EnvelopeError, KEY_BYTES_MAX, KeyDigest, MARK, Xxh3Digest, envelope, is_enveloped,
+};
+pub use scan::{ScanOptions, ScanOrder};
 pub use store::KvStoreClient;

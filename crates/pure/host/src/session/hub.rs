@@ -4,6 +4,7 @@
 //! Locks are taken in the order lane, stripe, ticket or counter, never two of one kind, and held for a few dozen
 //! instructions. So no thread ever waits for what another does with its session.
 
+mod read;
 mod wait;
 mod write;
 
@@ -16,7 +17,6 @@ use saker_link::{Held, ShortLock};
 use saker_nvme::Key;
 use saker_sim::{Meter, Unit};
 
-use super::container::Write;
 use super::flusher::Flusher;
 use super::index::Index;
 use super::lane::{Lane, LaneStats};
@@ -24,6 +24,7 @@ use super::options::Options;
 use super::shared::Shared;
 use super::ticket::Ticket;
 use super::wire::Wire;
+use crate::cache::ReadCache;
 use crate::error::HostError;
 
 /// Why something was not done.
@@ -64,6 +65,7 @@ impl<W: Wire> Hub<W> {
             index: Index::new(options.stripes_for(wires.len(), slots)),
             parked_bytes: ShortLock::new(0),
             flusher: ShortLock::new(Flusher::default()),
+            cache: ReadCache::new(options.cache),
             options,
         };
         let lane = |(n, wire)| ShortLock::new(Lane::new(wire, n as u16, &shared));
@@ -78,36 +80,6 @@ impl<W: Wire> Hub<W> {
     /// How writes are gathered.
     pub fn options(&self) -> &Options {
         &self.shared.options
-    }
-
-    /// Shows the newest write of a key that the device may not have yet; otherwise the version of the key's stripe: the
-    /// device's answer is current as long as that stays.
-    ///
-    /// # Errors
-    /// The version.
-    pub fn look<R>(
-        &self,
-        key: &Key,
-        meter: &mut impl Meter,
-        read: impl FnOnce(Write<'_>) -> R,
-    ) -> Result<R, u64> {
-        let stripe_number = self.shared.index.stripe_of(key);
-        loop {
-            meter.work(Unit::Lock, 1);
-            meter.work(Unit::Probe, 1);
-            let mut stripe = self.shared.index.lock(stripe_number);
-            let Some(entry) = stripe.find(key) else { return Err(stripe.version()) };
-            if let Some(parked) = &entry.parked {
-                return Ok(read(parked.write()));
-            }
-            let place = entry.place.expect("an entry has a place or a parked write");
-            // Lanes come before stripes, so the stripe is let go first. By then the write may have come to its end.
-            drop(stripe);
-            let lane = self.lanes[usize::from(place.lane)].lock();
-            if let Some(container) = lane.book.find(place.container) {
-                return Ok(read(container.write(place.piece)));
-            }
-        }
     }
 
     /// Keys of writes that have not come to their end, a stripe after the other.

@@ -1,4 +1,6 @@
-//! How writes are gathered.
+//! How writes are gathered, and what of reads is kept.
+
+use crate::cache::CacheOptions;
 
 /// How writes are gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub struct Options {
     pub eager: bool,
     /// Completed writes survive a cut only after a Flush (Identify Controller, VWC).
     pub volatile: bool,
+    /// The read cache of all sessions together.
+    pub cache: CacheOptions,
 }
 
 impl Default for Options {
@@ -33,6 +37,7 @@ impl Default for Options {
             stripes: 0,
             eager: true,
             volatile: true,
+            cache: CacheOptions::NONE,
         }
     }
 }

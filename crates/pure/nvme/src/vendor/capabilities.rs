@@ -30,11 +30,13 @@ bitfields!(Methods(u16) {} flags {
     indirect_keys / with_indirect_keys: 9;
     /// Group Vector and Bulk Put: what compound commands are compared with.
     group_comparators / with_group_comparators: 10;
+    /// Iterator Open, Next and Close, of namespaces whose engine has an order of keys and snapshots.
+    iterators / with_iterators: 11;
 });
 
 impl Methods {
     /// All of them.
-    pub const ALL: Self = Self(0x7FF);
+    pub const ALL: Self = Self(0xFFF);
 }
 
 /// Log page C0h, 64 bytes.

@@ -7,6 +7,7 @@
 mod capabilities;
 mod indirect;
 mod inline;
+mod iterator;
 mod mmio;
 mod piggyback;
 mod retrieve;
@@ -14,6 +15,7 @@ mod retrieve;
 pub use capabilities::{Capabilities, Methods};
 pub use indirect::{INDIRECT_KEY_BYTES_MIN, IndirectCommand, IndirectOp, is_indirect};
 pub use inline::{InlineStore, SLOT_BYTES, inline_slots, store_inline};
+pub use iterator::{IteratorCommand, IteratorRange, NextAnswer, RangeParts, is_iterator};
 pub use mmio::{MmioStore, store_mmio};
 pub use piggyback::{
     Fragment, HYBRID_PAGE_BYTES, HybridStore, PIGGYBACK_BYTES, PiggybackStore, TRANSFER_BYTES, parts_sum,
@@ -62,10 +64,16 @@ pub mod opcode {
     pub const GROUP_VECTOR: u8 = 0xD1;
     /// Stores that the device unpacks into records of their own: data from the host.
     pub const BULK_PUT: u8 = 0xD5;
+    /// Begins to iterate over a range of keys: the range comes from the host.
+    pub const ITERATOR_OPEN: u8 = 0xD9;
+    /// The next pairs of an iterator: data to the host.
+    pub const ITERATOR_NEXT: u8 = 0xDA;
+    /// Ends an iterator: no data at DPTR.
+    pub const ITERATOR_CLOSE: u8 = 0xE4;
 }
 
 /// Every vendor command: opcode, name, whether it changes content.
-pub const COMMANDS: [(u8, &str, bool); 18] = [
+pub const COMMANDS: [(u8, &str, bool); 21] = [
     (opcode::STORE_PIGGYBACK, "Store Piggyback", true),
     (opcode::STORE_HYBRID, "Store Hybrid", true),
     (opcode::TRANSFER, "Transfer", true),
@@ -84,4 +92,7 @@ pub const COMMANDS: [(u8, &str, bool); 18] = [
     (opcode::EXIST_INDIRECT, "Exist Indirect", false),
     (opcode::GROUP_VECTOR, "Group Vector", true),
     (opcode::BULK_PUT, "Bulk Put", true),
+    (opcode::ITERATOR_OPEN, "Iterator Open", false),
+    (opcode::ITERATOR_NEXT, "Iterator Next", false),
+    (opcode::ITERATOR_CLOSE, "Iterator Close", false),
 ];

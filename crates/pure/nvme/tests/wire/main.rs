@@ -10,6 +10,7 @@ mod group;
 mod identify;
 mod identify_lists;
 mod indirect;
+mod iterators;
 mod keys;
 mod kv;
 mod kv_list;

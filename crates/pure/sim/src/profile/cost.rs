@@ -56,8 +56,14 @@ impl Cpu {
 pub struct Firmware {
     /// Cores that fetch commands and hand them out.
     pub dispatcher_cores: Sourced<u32>,
-    /// Cores that execute commands.
+    /// Cores that execute commands, and background work unless that has cores of its own.
     pub io_cores: Sourced<u32>,
+    /// Cores for background work alone (collections, evictions, checkpoints); 0: it shares the I/O cores.
+    #[serde(default = "shared")]
+    pub background_cores: Sourced<u32>,
+    /// The device-CPU factor in percent: what a core does takes so much of the times that are stated here. 100 leaves them.
+    #[serde(default = "as_stated")]
+    pub cpu_factor_percent: Sourced<u32>,
     /// Dispatcher time to take one command from its queue.
     pub fetch_ns: Sourced<u64>,
     /// Dispatcher time to hand one command to an I/O core.
@@ -82,6 +88,14 @@ pub struct Firmware {
     pub cpu: Cpu,
 }
 
+fn shared() -> Sourced<u32> {
+    Sourced { value: 0, source: Source::Default, note: "background work shares the I/O cores".into() }
+}
+
+fn as_stated() -> Sourced<u32> {
+    Sourced { value: 100, source: Source::Default, note: "a core is as fast as stated".into() }
+}
+
 /// What profiles that do not say get: as the paper charges.
 fn per_pair() -> Sourced<bool> {
     let note = "conservative (HotStorage'19, section 3.1)".into();
@@ -94,6 +108,9 @@ impl Firmware {
         let good = |n: u32| (1..=256).contains(&n);
         ensure(good(self.dispatcher_cores.value), "firmware.dispatcher_cores", rule)?;
         ensure(good(self.io_cores.value), "firmware.io_cores", rule)?;
+        ensure(self.background_cores.value <= 256, "firmware.background_cores", "must be at most 256")?;
+        let factor = (1..=100_000).contains(&self.cpu_factor_percent.value);
+        ensure(factor, "firmware.cpu_factor_percent", "must be between 1 and 100000")?;
         ensure(self.write_buffer_bytes.value > 0, "firmware.write_buffer_bytes", "must not be zero")
     }
 }

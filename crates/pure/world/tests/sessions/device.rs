@@ -70,8 +70,12 @@ fn hub(seed: u64, queues: Vec<KvQueue>, volatile: bool) -> Arc<Hub<KvQueue>> {
     let mut rng = Seed(seed).child("options").rng();
     let batch = [1, 4, 16, 64][rng.below(4) as usize];
     let container_bytes = [256, 4096][rng.below(2) as usize];
+    let cache = crate::histories::cache(seed);
     let stripes = [2, 0][rng.below(2) as usize];
-    Arc::new(Hub::new(queues, Options { batch, container_bytes, stripes, volatile, ..Options::default() }))
+    Arc::new(Hub::new(
+        queues,
+        Options { batch, container_bytes, stripes, volatile, cache, ..Options::default() },
+    ))
 }
 
 /// Power comes back over what a cut left.

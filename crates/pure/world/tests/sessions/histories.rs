@@ -5,7 +5,7 @@ use crate::fake::{Fake, FakeWire, Faults, lock};
 use crate::log::Log;
 use crate::tier;
 use saker_host::session::{Hub, Options, Session};
-use saker_host::{Patience, TurnFn};
+use saker_host::{CacheOptions, CachePolicy, Patience, TurnFn};
 use saker_sim::Seed;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -25,6 +25,18 @@ fn options(seed: u64) -> Options {
         stripes: pick(&[2, 4, 256]),
         eager: true,
         volatile: true,
+        cache: cache(seed),
+    }
+}
+
+/// No cache, one that holds hardly anything, or all; long values are admitted or not.
+pub fn cache(seed: u64) -> CacheOptions {
+    let mut rng = Seed(seed).child("cache").rng();
+    let mut pick = |of: &[usize]| of[rng.below(of.len() as u64) as usize];
+    CacheOptions {
+        bytes: pick(&[0, 600, 1 << 20, 1 << 20]),
+        policy: CachePolicy::ALL[pick(&[0, 1])],
+        value_bytes_max: pick(&[20, 4096, 10_000]),
     }
 }
 
@@ -36,7 +48,7 @@ fn hub(seed: u64, device: &Arc<Mutex<Fake>>) -> Arc<Hub<FakeWire>> {
 }
 
 /// Runs a history, ends it with a cut or not, and reads what is left.
-fn history(seed: u64, faults: Faults, cut: bool) -> (Log, u64) {
+fn history(seed: u64, faults: Faults, cut: bool) -> (Log, u64, u64) {
     let log = Log::new();
     let device = Fake::new(CLIENTS + 1, Seed(seed).child("device").rng(), faults);
     let hub = hub(seed, &device);
@@ -57,7 +69,7 @@ fn history(seed: u64, faults: Faults, cut: bool) -> (Log, u64) {
         assert_eq!(hub.parked_bytes(), 0);
         read_back(seed, &device, &log);
     }
-    (log, refused)
+    (log, refused, hub.cache_stats().hits)
 }
 
 fn read_back(seed: u64, device: &Arc<Mutex<Fake>>, log: &Log) {
@@ -70,14 +82,16 @@ fn read_back(seed: u64, device: &Arc<Mutex<Fake>>, log: &Log) {
 }
 
 fn hold(name: u64, faults: Faults, cut: bool) {
-    let (mut events, mut refused) = (0, 0);
+    let (mut events, mut refused, mut hits) = (0, 0, 0);
     for seed in 0..tier(40, 500) {
-        let (log, refusals) = history(name << 32 | seed, faults, cut);
+        let (log, refusals, cached) = history(name << 32 | seed, faults, cut);
+        hits += cached;
         let violations = log.violations();
         assert!(violations.is_empty(), "seed {seed}: {}", violations.concat());
         (events, refused) = (events + log.len(), refused + refusals);
     }
-    println!("{events} events, {refused} refusals");
+    println!("{events} events, {refused} refusals, {hits} reads from the cache");
+    assert!(hits > tier(40, 500) * 5);
     assert!(events > tier(40, 500) as usize * 100);
     assert_eq!(refused > 0, faults.write.one_in > 0);
 }

@@ -264,7 +264,6 @@ fn the_original_hash_ftl_loses_nothing_at_a_cut() {
 }
 
 #[test]
-#[ignore = "without a capacitor a hash FTL does not come to an end on a device this small: a known gap"]
 fn the_original_hash_ftl_without_a_capacitor_loses_nothing_flushed() {
     hold_ftl(EngineKind::HashOriginal, false);
 }
@@ -275,13 +274,11 @@ fn the_plus_hash_ftl_loses_nothing_at_a_cut() {
 }
 
 #[test]
-#[ignore = "without a capacitor a hash FTL does not come to an end on a device this small: a known gap"]
 fn the_plus_hash_ftl_without_a_capacitor_loses_nothing_flushed() {
     hold_ftl(EngineKind::HashPlus, false);
 }
 
 #[test]
-#[ignore = "with failing programs a hash FTL does not come to an end on a device this small: a known gap"]
 fn failed_programs_under_a_hash_ftl_lose_nothing_at_a_cut() {
     hold_engine(EngineKind::HashPlus, FTL_STRIDE, true, End::Cut, FAILING);
 }

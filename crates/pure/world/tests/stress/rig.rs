@@ -81,6 +81,8 @@ fn of_segments(capacitor: bool, seed: u64, kv_segments: u32, segment_pages: u32)
         faults: FaultPlan::default(),
         nand: true,
         traces: false,
+        cache: saker_host::CacheOptions::NONE,
+        interval: saker_sim::Duration::ZERO,
         engine: EngineKind::default(),
     }
 }

@@ -6,7 +6,7 @@ use saker_engine::hash_ftl::{FtlStats, HashFtl, HashFtlConfig};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_medium::{Geometry, Ring, Step};
-use saker_sim::{Class, Free, Seed};
+use saker_sim::{Class, Free, Meter, Seed};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -89,7 +89,7 @@ pub fn measure(ftl: Ftl, size: Size) -> Result<Arc<Measured>, LabError> {
 }
 
 fn run(ftl: Ftl, size: Size) -> Result<Measured, LabError> {
-    let mut device = Device::new(ftl, size);
+    let mut device = Device::new(ftl, size, Free);
     let mut rng = Seed(size.seed).child("plus").rng();
     let order = saker_workload::Permutation::new(rng.next_u64(), size.pairs);
     for n in 0..size.pairs {
@@ -120,14 +120,18 @@ fn run(ftl: Ftl, size: Size) -> Result<Measured, LabError> {
     })
 }
 
-struct Device {
+/// A store over untimed flash.
+pub struct Device<W> {
     flash: Flash<MemMedia>,
     store: HashFtl,
     value: Vec<u8>,
+    /// Takes note of its work.
+    pub meter: W,
 }
 
-impl Device {
-    fn new(ftl: Ftl, size: Size) -> Self {
+impl<W: Meter> Device<W> {
+    /// An empty one.
+    pub fn new(ftl: Ftl, size: Size, meter: W) -> Self {
         let mut segment_pages = SUPERBLOCK_PAGES;
         while size.bytes / u64::from(segment_pages * PAGE_BYTES) < SUPERBLOCKS_MIN {
             segment_pages /= 2;
@@ -144,7 +148,7 @@ impl Device {
         let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, segments);
         let store = HashFtl::new(config, &flash.view(OWNER, Class::Foreground));
-        Self { flash, store, value: vec![7; VALUE_BYTES] }
+        Self { flash, store, value: vec![7; VALUE_BYTES], meter }
     }
 
     fn settle(&mut self) {
@@ -157,7 +161,7 @@ impl Device {
         let finished = self.flash.finished();
         let mut view = self.flash.view(OWNER, Class::Background);
         // A quantum that could do nothing now is asked for again.
-        let _ = self.store.background(finished, &mut view, &mut Free);
+        let _ = self.store.background(finished, &mut view, &mut self.meter);
         self.settle();
     }
 
@@ -176,22 +180,30 @@ impl Device {
         Err(LabError::Missing("room in a hash FTL".to_owned()))
     }
 
-    fn store(&mut self, key: u64) -> Result<(), LabError> {
+    /// Stores a value of 1000 bytes.
+    ///
+    /// # Errors
+    /// [`LabError`] if it is refused.
+    pub fn store(&mut self, key: u64) -> Result<(), LabError> {
         let key = key.to_be_bytes();
         let stored = self.done(|d| {
             let mut view = d.flash.view(OWNER, Class::Foreground);
-            d.store.store(&key, &mut d.value.as_slice(), Condition::Always, &mut view, &mut Free)
+            d.store.store(&key, &mut d.value.as_slice(), Condition::Always, &mut view, &mut d.meter)
         })?;
         stored.map_err(|e| LabError::Missing(format!("room for a pair: {e}")))
     }
 
-    fn retrieve(&mut self, key: u64) -> Result<(), LabError> {
+    /// Retrieves a value.
+    ///
+    /// # Errors
+    /// [`LabError`] if it is not there.
+    pub fn retrieve(&mut self, key: u64) -> Result<(), LabError> {
         let key = key.to_be_bytes();
         let mut out = Vec::with_capacity(VALUE_BYTES);
         let found = self.done(|d| {
             out.clear();
             let mut view = d.flash.view(OWNER, Class::Foreground);
-            d.store.retrieve(&key, &mut out, &mut view, &mut Free)
+            d.store.retrieve(&key, &mut out, &mut view, &mut d.meter)
         })?;
         found.map(drop).map_err(|e| LabError::Missing(format!("a pair: {e}")))
     }

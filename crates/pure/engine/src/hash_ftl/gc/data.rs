@@ -9,8 +9,8 @@ use super::super::walk::Walked;
 use super::{Progress, stalled};
 use crate::kv::KvError;
 use saker_log::append::Reserve;
+use saker_log::page_of;
 use saker_log::recover::scan_page;
-use saker_log::{Bytes, Spot, page_of};
 use saker_medium::header::HEADER_BYTES;
 use saker_medium::{Medium, Page, PageAddr, Reads, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
@@ -96,16 +96,19 @@ impl HashFtl {
         if window.iter().any(|page| matches!(page_of(&self.log, m, *page), Page::Absent)) {
             return Step::Need(window.to_vec());
         }
-        let mut needed = Vec::new();
+        let (mut needed, mut looked) = (Vec::new(), Reads::new());
+        let wanted =
+            |r: &Walked| self.validity.is_valid(r.grain) && (!is_repair || self.is_on_failed_page(r));
         for page in window {
-            let records = match self.records_in(*page, m) {
-                Step::Done(Ok(records)) => records,
+            match self.records_in(*page, wanted, &mut looked, m) {
+                Step::Done(Ok(records)) => needed.extend(records),
                 Step::Done(Err(_)) => return Step::Done(Err(KvError::Corrupt)),
-                Step::Need(reads) => return Step::Need(with_window(reads, window, &needed, self)),
+                Step::Need(reads) => {
+                    looked.extend(reads);
+                    return Step::Need(with_window(looked, window, &[], self));
+                }
                 Step::Blocked(stall) => return Step::Blocked(stall),
-            };
-            let records = records.into_iter().filter(|r| self.validity.is_valid(r.grain));
-            needed.extend(records.filter(|r| !is_repair || self.is_on_failed_page(r)));
+            }
         }
         Step::Done(Ok(needed))
     }
@@ -116,11 +119,6 @@ impl HashFtl {
         pages.any(|page| {
             self.log.segment(geometry.segment_of(page)).failed_pages().contains(&geometry.index_of(page))
         })
-    }
-
-    fn range_of(&self, r: &Walked) -> Bytes {
-        let grain_bytes = self.config.grain_bytes;
-        Bytes::new(Spot(r.grain * u64::from(grain_bytes)), r.grains * grain_bytes)
     }
 
     /// Asks for the sections of all records of the window at once.

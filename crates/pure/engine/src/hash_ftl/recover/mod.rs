@@ -15,7 +15,7 @@ use super::{HashFtl, HashFtlConfig};
 use saker_log::page_of;
 use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
 use saker_medium::header::HEADER_BYTES;
-use saker_medium::{Completion, Medium, Page, PageAddr, Step, Stream, ready};
+use saker_medium::{Completion, Medium, Page, PageAddr, Reads, Step, Stream, ready};
 use winners::{Displaced, Winner, Winners};
 
 /// Pages a step reads.
@@ -111,8 +111,10 @@ impl Recovery {
             return Step::Done(Ok(false));
         };
         let geometry = self.store.log.geometry();
-        let window: Vec<_> =
-            (page..segment.pages).take(STEP_PAGES).map(|n| geometry.page(segment.id, n)).collect();
+        let window_at = |page| -> Reads {
+            (page..segment.pages).take(STEP_PAGES).map(|n| geometry.page(segment.id, n)).collect()
+        };
+        let window = window_at(page);
         if window.is_empty() {
             left.pop();
             self.phase = Phase::Scan(left, 0);
@@ -130,6 +132,14 @@ impl Recovery {
             match seen {
                 Step::Done(Ok(())) => page += 1,
                 Step::Done(Err(damage)) => return Step::Done(Err(damage)),
+                Step::Need(mut reads) => {
+                    // A record can go on far behind the window, which is looked at first next time.
+                    reads.extend(window_at(page));
+                    reads.sort_unstable();
+                    reads.dedup();
+                    self.phase = Phase::Scan(left, page);
+                    return Step::Need(reads);
+                }
                 other => {
                     self.phase = Phase::Scan(left, page);
                     return other.map(|_| Ok(false));
@@ -141,7 +151,7 @@ impl Recovery {
     }
 
     fn see_records<M: Medium>(&mut self, page: PageAddr, m: &M) -> Step<Result<(), Damage>> {
-        let records = match ready!(self.store.records_in(page, m)) {
+        let records = match ready!(self.store.records_in(page, |_| true, &mut Reads::new(), m)) {
             Ok(records) => records,
             Err(damage) => return Step::Done(Err(damage)),
         };

@@ -21,9 +21,12 @@ impl<W: Wire, T: Turn> Session<W, T> {
     /// # Errors
     /// [`HostError`].
     pub fn get(&mut self, key: &Key) -> Result<Option<Vec<u8>>, HostError> {
+        if let Some(value) = self.hub.cached(key, &mut Free, <[u8]>::to_vec) {
+            return Ok(Some(value));
+        }
         match self.hub.look(key, &mut Free, |write| write.map(<[u8]>::to_vec)) {
             Ok(value) => Ok(value),
-            Err(_) => self.retrieve(key),
+            Err(version) => self.retrieve(key, version),
         }
     }
 
@@ -37,9 +40,12 @@ impl<W: Wire, T: Turn> Session<W, T> {
             buffer[..bytes].copy_from_slice(&value[..bytes]);
             value.len()
         };
+        if let Some(length) = self.hub.cached(key, &mut Free, |value| copy(buffer, value)) {
+            return Ok(Some(length));
+        }
         match self.hub.look(key, &mut Free, |write| write.map(|value| copy(buffer, value))) {
             Ok(length) => Ok(length),
-            Err(_) => Ok(self.retrieve(key)?.map(|value| copy(buffer, &value))),
+            Err(version) => Ok(self.retrieve(key, version)?.map(|value| copy(buffer, &value))),
         }
     }
 
@@ -48,9 +54,18 @@ impl<W: Wire, T: Turn> Session<W, T> {
     /// # Errors
     /// [`HostError`].
     pub fn exists(&mut self, key: &Key) -> Result<bool, HostError> {
-        match self.hub.look(key, &mut Free, |write| write.is_some()) {
+        match self.presence(key) {
             Ok(exists) => Ok(exists),
             Err(_) => self.exists_stored(key),
+        }
+    }
+
+    /// Whether there is such a key, if this client knows; otherwise the version of its stripe.
+    fn presence(&self, key: &Key) -> Result<bool, u64> {
+        if self.hub.is_cached(key) {
+            Ok(true)
+        } else {
+            self.hub.look(key, &mut Free, |write| write.is_some())
         }
     }
 
@@ -60,13 +75,13 @@ impl<W: Wire, T: Turn> Session<W, T> {
         exists(status)
     }
 
-    /// The device's value; longer ones are asked for again with their length.
-    fn retrieve(&mut self, key: &Key) -> Result<Option<Vec<u8>>, HostError> {
+    /// The device's value; longer ones are asked for again with their length. `version` is what the key's stripe had before.
+    fn retrieve(&mut self, key: &Key, version: u64) -> Result<Option<Vec<u8>>, HostError> {
         let id = self.call(Command::Retrieve(key, FIRST_BYTES))?;
-        self.retrieved(key, id)
+        self.retrieved(key, id, version)
     }
 
-    fn retrieved(&mut self, key: &Key, mut id: CallId) -> Result<Option<Vec<u8>>, HostError> {
+    fn retrieved(&mut self, key: &Key, mut id: CallId, version: u64) -> Result<Option<Vec<u8>>, HostError> {
         loop {
             let (status, bytes, value) = self.answer(id, |r| (r.status, r.dw0, r.data.clone()))?;
             if status.is(Status::KEY_DOES_NOT_EXIST) {
@@ -74,6 +89,7 @@ impl<W: Wire, T: Turn> Session<W, T> {
             }
             check(status)?;
             if value.len() == bytes as usize {
+                self.hub.fill(key, &value, version, &mut Free);
                 return Ok(Some(value));
             }
             id = self.call(Command::Retrieve(key, bytes))?;
@@ -85,8 +101,9 @@ impl<W: Wire, T: Turn> Session<W, T> {
     /// # Errors
     /// [`HostError`] of the first key that could not be read.
     pub fn multi_get(&mut self, keys: &[Key]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
-        let seen = |session: &Self, key: &Key| {
-            session.hub.look(key, &mut Free, |write| write.map(<[u8]>::to_vec)).ok()
+        let seen = |session: &Self, key: &Key| match session.hub.cached(key, &mut Free, <[u8]>::to_vec) {
+            Some(value) => Ok(Some(value)),
+            None => session.hub.look(key, &mut Free, |write| write.map(<[u8]>::to_vec)),
         };
         self.many(keys, seen, ask_value, Self::retrieved)
     }
@@ -96,28 +113,33 @@ impl<W: Wire, T: Turn> Session<W, T> {
     /// # Errors
     /// As [`multi_get`](Self::multi_get).
     pub fn multi_exist(&mut self, keys: &[Key]) -> Result<Vec<bool>, HostError> {
-        let seen = |session: &Self, key: &Key| session.hub.look(key, &mut Free, |write| write.is_some()).ok();
-        let end = |session: &mut Self, _: &Key, id| exists(session.answer(id, |reply| reply.status)?);
-        self.many(keys, seen, ask_presence, end)
+        let end = |session: &mut Self, _: &Key, id, _| exists(session.answer(id, |reply| reply.status)?);
+        self.many(keys, Self::presence, ask_presence, end)
     }
 
     /// Looks at every key, asks the device for the rest with as many commands in flight as there are slots for.
     fn many<R>(
         &mut self,
         keys: &[Key],
-        seen: impl Fn(&Self, &Key) -> Option<R>,
+        seen: impl Fn(&Self, &Key) -> Result<R, u64>,
         ask: fn(&Key) -> Command<'_>,
-        end: impl Fn(&mut Self, &Key, CallId) -> Result<R, HostError>,
+        end: impl Fn(&mut Self, &Key, CallId, u64) -> Result<R, HostError>,
     ) -> Result<Vec<R>, HostError> {
         let mut found: Vec<Option<R>> = keys.iter().map(|_| None).collect();
-        let mut asked: VecDeque<(usize, CallId)> = VecDeque::new();
+        let mut asked: VecDeque<Asked> = VecDeque::new();
         let mut outcome = Ok(());
         for (n, key) in keys.iter().enumerate() {
-            found[n] = seen(self, key);
-            while found[n].is_none() && outcome.is_ok() {
+            let version = match seen(self, key) {
+                Ok(known) => {
+                    found[n] = Some(known);
+                    continue;
+                }
+                Err(version) => version,
+            };
+            while outcome.is_ok() {
                 match self.hub.call(self.lane, ask(key)) {
                     Ok(id) => {
-                        asked.push_back((n, id));
+                        asked.push_back(Asked { n, id, version });
                         break;
                     }
                     Err(Refusal::Broken(error)) => outcome = Err(error),
@@ -130,7 +152,7 @@ impl<W: Wire, T: Turn> Session<W, T> {
         while outcome.is_ok() && !asked.is_empty() {
             outcome = self.end_first(keys, &mut asked, &mut found, &end);
         }
-        asked.into_iter().for_each(|(_, id)| self.hub.abandon(self.lane, id));
+        asked.into_iter().for_each(|asked| self.hub.abandon(self.lane, asked.id));
         outcome.map(|()| found.into_iter().flatten().collect())
     }
 
@@ -138,16 +160,16 @@ impl<W: Wire, T: Turn> Session<W, T> {
     fn end_first<R>(
         &mut self,
         keys: &[Key],
-        asked: &mut VecDeque<(usize, CallId)>,
+        asked: &mut VecDeque<Asked>,
         found: &mut [Option<R>],
-        end: &impl Fn(&mut Self, &Key, CallId) -> Result<R, HostError>,
+        end: &impl Fn(&mut Self, &Key, CallId, u64) -> Result<R, HostError>,
     ) -> Result<(), HostError> {
-        let Some((n, id)) = asked.pop_front() else {
+        let Some(Asked { n, id, version }) = asked.pop_front() else {
             self.turn.turn();
             self.hub.advance(self.lane, &mut Free);
             return Ok(());
         };
-        found[n] = Some(end(self, &keys[n], id)?);
+        found[n] = Some(end(self, &keys[n], id, version)?);
         Ok(())
     }
 
@@ -172,7 +194,7 @@ impl<W: Wire, T: Turn> Session<W, T> {
 
     /// One attempt; `None` if the key's stripe changed meanwhile, or there was no room.
     fn try_if_absent(&mut self, key: &Key, value: &[u8]) -> Result<Option<bool>, HostError> {
-        let version = match self.hub.look(key, &mut Free, |write| write.is_some()) {
+        let version = match self.presence(key) {
             Ok(true) => return Ok(Some(false)),
             // A delete is on its way: the device's answer would be of no use before it has come to its end.
             Ok(false) => return Ok(None),
@@ -195,6 +217,13 @@ impl<W: Wire, T: Turn> Session<W, T> {
     pub fn multi_put_if_absent(&mut self, pairs: &[(Key, &[u8])]) -> Result<Vec<bool>, HostError> {
         pairs.iter().map(|(key, value)| self.put_if_absent(key, value)).collect()
     }
+}
+
+/// A command on its way, for key number `n`, and the version of the key's stripe before it.
+struct Asked {
+    n: usize,
+    id: CallId,
+    version: u64,
 }
 
 fn ask_value(key: &Key) -> Command<'_> {

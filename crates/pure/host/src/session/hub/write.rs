@@ -54,10 +54,12 @@ impl<W: Wire> Hub<W> {
         if let Some(entry) = stripe.find(key) {
             self.write_again(lane, entry, write, cover)?;
             stripe.changed();
+            self.shared.keep_current(key, write, meter);
             drop(stripe);
         } else {
             let packed = lane.book.pack(&self.shared, stripe_number, key, write);
             stripe.insert(*key, packed.place);
+            self.shared.keep_current(key, write, meter);
             drop(stripe);
             lane.book.cover(packed, cover);
         }

@@ -119,7 +119,13 @@ impl Book {
                 shared.index.touch(later.stripe);
             }
             let place = self.place(id, n as u16);
-            if let Some(key) = shared.index.lock(piece.stripe).retire(place) {
+            let mut stripe = shared.index.lock(piece.stripe);
+            if failures.iter().any(|(failed, _)| usize::from(*failed) == n) {
+                shared.forget(&container.key(n as u16));
+            }
+            let waiting = stripe.retire(place);
+            drop(stripe);
+            if let Some(key) = waiting {
                 self.ready.push_back((piece.stripe, key));
             }
         }
@@ -161,7 +167,10 @@ impl Book {
     /// Parked writes that this lane was to move on fail, too.
     fn give_up_parked(&mut self, shared: &Shared, error: &HostError) {
         while let Some((stripe_number, key)) = self.ready.pop_front() {
-            let parked = shared.index.lock(stripe_number).give_up(&key);
+            let mut stripe = shared.index.lock(stripe_number);
+            shared.forget(&key);
+            let parked = stripe.give_up(&key);
+            drop(stripe);
             *shared.parked_bytes.lock() -= parked.bytes();
             for ticket in parked.tickets {
                 ticket.fail(key, error.clone());

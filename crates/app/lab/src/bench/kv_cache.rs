@@ -1,0 +1,111 @@
+//! Blocks of attention state on the device of a URL: requests ask for prefixes, get what is there, store what is not.
+
+use crate::bench::BenchReport;
+use crate::error::LabError;
+use crate::report::Point;
+use saker_realtime::KvCache;
+use saker_workload::kv_cache::{BlockKey, KvCacheLoad};
+use serde_json::json;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Time and bytes of one kind of call.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moved {
+    calls: u64,
+    bytes: u64,
+    time: Duration,
+}
+
+impl Moved {
+    fn timed<R>(&mut self, bytes: usize, call: impl FnOnce() -> R) -> R {
+        let begun = Instant::now();
+        let result = call();
+        self.time += begun.elapsed();
+        self.bytes += bytes as u64;
+        self.calls += 1;
+        result
+    }
+
+    fn bytes_per_s(&self) -> f64 {
+        if self.calls == 0 { 0.0 } else { self.bytes as f64 / self.time.as_secs_f64() }
+    }
+}
+
+/// Runs the load. What is read is checked; a copy of as many bytes in memory is timed beside each read.
+///
+/// # Errors
+/// [`LabError`], also for blocks that are not what was stored.
+pub fn on_url(cache: &mut KvCache, url: &str, load: &KvCacheLoad) -> Result<BenchReport, LabError> {
+    let size = load.block_bytes as usize;
+    let (mut block, mut buffer, mut copy) = (vec![0; size], vec![0; size], vec![0u8; size]);
+    let (mut asked, mut gets, mut puts, mut copies) =
+        (Moved::default(), Moved::default(), Moved::default(), Moved::default());
+    let begun = Instant::now();
+    for request in load.requests()? {
+        let there = asked.timed(0, || cache.prefix(&request.blocks))?;
+        for (n, key) in request.blocks.iter().enumerate() {
+            if n < there {
+                let found = gets.timed(size, || cache.get_into(key, &mut buffer))?;
+                check(key, found, &buffer)?;
+                copies.timed(size, || black_box(&mut copy).copy_from_slice(black_box(&buffer)));
+            } else {
+                fill(key, &mut block);
+                puts.timed(size, || cache.put_if_absent(key, &block))?;
+            }
+        }
+    }
+    let stats = cache.stats();
+    let mut point = Point::at([("workload", json!("kvcache")), ("device", json!(url))]);
+    point.add("requests", load.requests as f64);
+    point.add("elapsed_s", begun.elapsed().as_secs_f64());
+    point.add("block_bytes", size as f64);
+    point.add("gets", gets.calls as f64);
+    point.add("puts", puts.calls as f64);
+    point.add("evicted", stats.evicted as f64);
+    point.add("get_gb_per_s", gets.bytes_per_s() / 1e9);
+    point.add("put_gb_per_s", puts.bytes_per_s() / 1e9);
+    point.add("memcpy_gb_per_s", copies.bytes_per_s() / 1e9);
+    point.add("exists_us_mean", asked.time.as_secs_f64() * 1e6 / asked.calls.max(1) as f64);
+    Ok(BenchReport { point, traces: Vec::new() })
+}
+
+/// The bytes of a block follow from its key: the key again and again, which a copy from elsewhere would not have.
+fn fill(key: &BlockKey, block: &mut [u8]) {
+    block.chunks_mut(key.len()).for_each(|chunk| chunk.copy_from_slice(&key[..chunk.len()]));
+}
+
+/// Both ends and the middle.
+fn check(key: &BlockKey, found: Option<usize>, block: &[u8]) -> Result<(), LabError> {
+    let middle = block.len() / 2 / key.len() * key.len();
+    let is_right = |at: usize| block[at..].iter().zip(key).all(|(byte, expected)| byte == expected);
+    let last = block.len().saturating_sub(1) / key.len() * key.len();
+    if found == Some(block.len()) && [0, middle, last].into_iter().all(is_right) {
+        return Ok(());
+    }
+    Err(LabError::Missing(format!("block {:032x}", u128::from_le_bytes(*key))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use saker_realtime::RetentionOptions;
+
+    #[test]
+    fn popular_prefixes_are_found_and_wrong_blocks_are_noticed() {
+        let load = KvCacheLoad { block_bytes: 8192, requests: 60, documents: 5, ..KvCacheLoad::default() };
+        let options = RetentionOptions { bytes_max: Some(1 << 20), ..RetentionOptions::default() };
+        let mut cache = KvCache::open("mem:?size=64MiB&profile=tiny", options).unwrap();
+        let report = on_url(&mut cache, "mem:", &load).unwrap();
+        let get = |name: &str| report.point.get(name).unwrap();
+        let blocks: usize = load.requests().unwrap().map(|r| r.blocks.len()).sum();
+        assert_eq!(get("gets") + get("puts"), blocks as f64);
+        assert!(get("gets") > 100.0 && get("evicted") > 20.0, "{:?}", report.point);
+        let (key, mut block) = ([3; 16], vec![0; 100]);
+        fill(&key, &mut block);
+        assert!(check(&key, Some(100), &block).is_ok());
+        assert!(check(&key, Some(99), &block).is_err());
+        block[99] ^= 1;
+        assert!(check(&key, Some(100), &block).is_err());
+    }
+}

@@ -1,0 +1,389 @@
+//! YCSB: a load phase, a run phase, one client, and the lines that YCSB reports.
+
+use crate::error::LabError;
+use crate::report::Point;
+use crate::rig::Serial;
+use hdrhistogram::Histogram;
+use saker_flash::MemMedia;
+use saker_host::KvClient;
+use saker_nvme::Key;
+use saker_realtime::Kv;
+use saker_sim::profile::Profile;
+use saker_workload::{Kind, Operation, Plan};
+use saker_world::Clocked;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Least flash of a run in virtual time.
+const FLASH_BYTES_MIN: u64 = 1 << 30;
+/// Bytes of a record beside its value, generously.
+const RECORD_BYTES: u64 = 256;
+
+/// Which phases are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phases {
+    /// Only the records are inserted.
+    Load,
+    /// Only the operations; the records are there.
+    Run,
+    /// One after the other.
+    Both,
+}
+
+/// What YCSB is run on, with its clock.
+pub trait Client {
+    /// Stores a value.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), LabError>;
+    /// Whether there is a value; it is read.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    fn get(&mut self, key: &[u8]) -> Result<bool, LabError>;
+    /// Reads so many keys from `key` on, in the device's order, each with its value as YCSB's scans do.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    fn scan(&mut self, key: &[u8], entries: u32) -> Result<(), LabError>;
+    /// Nanoseconds since some moment.
+    fn now_ns(&mut self) -> u64;
+}
+
+/// A device by this machine's clock.
+pub struct OnUrl<'a> {
+    kv: &'a mut Kv,
+    begun: Instant,
+}
+
+impl<'a> OnUrl<'a> {
+    /// On that device.
+    pub fn new(kv: &'a mut Kv) -> Self {
+        Self { kv, begun: Instant::now() }
+    }
+}
+
+impl Client for OnUrl<'_> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), LabError> {
+        Ok(self.kv.put(key, value)?)
+    }
+
+    fn get(&mut self, key: &[u8]) -> Result<bool, LabError> {
+        Ok(self.kv.get(key)?.is_some())
+    }
+
+    fn scan(&mut self, key: &[u8], entries: u32) -> Result<(), LabError> {
+        let keys: Result<Vec<_>, _> = self.kv.list(Some(key)).take(entries as usize).collect();
+        for key in keys? {
+            self.kv.get(&key)?;
+        }
+        Ok(())
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        self.begun.elapsed().as_nanos() as u64
+    }
+}
+
+/// A device in virtual time.
+struct Virtual(Serial);
+
+impl Virtual {
+    fn client(&mut self) -> &mut KvClient<Clocked<MemMedia>> {
+        &mut self.0.client
+    }
+}
+
+fn key_of(key: &[u8]) -> Result<Key, LabError> {
+    Key::new(key).map_err(|_| LabError::Missing("a key of 1 to 16 bytes".to_owned()))
+}
+
+impl Client for Virtual {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), LabError> {
+        Ok(self.client().put(&key_of(key)?, value)?)
+    }
+
+    fn get(&mut self, key: &[u8]) -> Result<bool, LabError> {
+        Ok(self.client().get(&key_of(key)?)?.is_some())
+    }
+
+    fn scan(&mut self, key: &[u8], entries: u32) -> Result<(), LabError> {
+        let from = key_of(key)?;
+        let keys: Result<Vec<_>, _> = self.client().list(Some(from)).take(entries as usize).collect();
+        for key in keys? {
+            self.client().get(&key)?;
+        }
+        Ok(())
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        self.0.now().as_nanos()
+    }
+}
+
+/// A finished phase.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// `load` or `run`.
+    pub name: &'static str,
+    /// From its begin to its end, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Operations as YCSB counts them: a read-modify-write is one.
+    pub operations: u64,
+    /// Latencies in nanoseconds, by YCSB's names.
+    pub kinds: BTreeMap<&'static str, Histogram<u64>>,
+    /// Reads that found nothing.
+    pub not_found: u64,
+}
+
+impl Phase {
+    fn new(name: &'static str) -> Self {
+        Self { name, elapsed_ns: 0, operations: 0, kinds: BTreeMap::new(), not_found: 0 }
+    }
+
+    fn note(&mut self, kind: &'static str, ns: u64) {
+        let histogram = self.kinds.entry(kind).or_insert_with(|| Histogram::new(3).expect("three digits"));
+        histogram.saturating_record(ns);
+    }
+
+    /// Operations a second.
+    pub fn throughput(&self) -> f64 {
+        self.operations as f64 * 1e9 / self.elapsed_ns.max(1) as f64
+    }
+
+    /// The lines that YCSB reports.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![
+            format!("[OVERALL], RunTime(ms), {}", self.elapsed_ns / 1_000_000),
+            format!("[OVERALL], Throughput(ops/sec), {}", self.throughput()),
+        ];
+        for (kind, latency) in &self.kinds {
+            let us = |ns: u64| ns / 1000;
+            lines.push(format!("[{kind}], Operations, {}", latency.len()));
+            lines.push(format!("[{kind}], AverageLatency(us), {}", latency.mean() / 1e3));
+            lines.push(format!("[{kind}], MinLatency(us), {}", us(latency.min())));
+            lines.push(format!("[{kind}], MaxLatency(us), {}", us(latency.max())));
+            for (name, quantile) in [("95th", 0.95), ("99th", 0.99)] {
+                let value = us(latency.value_at_quantile(quantile));
+                lines.push(format!("[{kind}], {name}PercentileLatency(us), {value}"));
+            }
+            let missed = if *kind == "READ" { self.not_found } else { 0 };
+            lines.push(format!("[{kind}], Return=OK, {}", latency.len() - missed));
+            if missed > 0 {
+                lines.push(format!("[{kind}], Return=NOT_FOUND, {missed}"));
+            }
+        }
+        lines
+    }
+
+    /// Adds its numbers to a point.
+    pub fn add_to(&self, point: &mut Point) {
+        let phase = self.name;
+        point.add(&format!("{phase}_operations"), self.operations as f64);
+        point.add(&format!("{phase}_elapsed_s"), self.elapsed_ns as f64 / 1e9);
+        point.add(&format!("{phase}_operations_per_s"), self.throughput());
+        point.add(&format!("{phase}_not_found"), self.not_found as f64);
+        for (kind, latency) in &self.kinds {
+            let kind = kind.to_lowercase().replace('-', "_");
+            point.add(&format!("{phase}_{kind}_operations"), latency.len() as f64);
+            point.add(&format!("{phase}_{kind}_latency_us_mean"), latency.mean() / 1e3);
+            let p99 = latency.value_at_quantile(0.99) as f64 / 1e3;
+            point.add(&format!("{phase}_{kind}_latency_us_p99"), p99);
+        }
+    }
+}
+
+/// Runs the phases of a plan on a client.
+///
+/// # Errors
+/// [`LabError`].
+pub fn phases(client: &mut impl Client, plan: &Plan, which: Phases) -> Result<Vec<Phase>, LabError> {
+    let mut done = Vec::new();
+    if which != Phases::Run {
+        done.push(phase(client, &plan.preload(), "load")?);
+    }
+    if which != Phases::Load {
+        done.push(phase(client, plan, "run")?);
+    }
+    Ok(done)
+}
+
+fn phase(client: &mut impl Client, plan: &Plan, name: &'static str) -> Result<Phase, LabError> {
+    let (keys, values) = (plan.key_space()?, plan.value_source());
+    let (mut key, mut value) = (vec![0; plan.key_bytes], Vec::new());
+    let mut found = Phase::new(name);
+    let begun = client.now_ns();
+    let mut operations = plan.operations()?.peekable();
+    while let Some(operation) = operations.next() {
+        keys.fill(operation.key, &mut key);
+        if operation.kind.writes_value() {
+            value.resize(operation.size as usize, 0);
+            values.fill(operation.key, operation.version, &mut value);
+        }
+        let started = client.now_ns();
+        execute(client, &operation, &key, &value, &mut found)?;
+        let kind = ycsb_name(name, operation.kind);
+        let modified = operations.next_if(|next| plan.read_before_put && next.kind == Kind::Put);
+        found.note(kind, client.now_ns() - started);
+        found.operations += 1;
+        if let Some(write) = modified {
+            value.resize(write.size as usize, 0);
+            values.fill(write.key, write.version, &mut value);
+            let updated = client.now_ns();
+            execute(client, &write, &key, &value, &mut found)?;
+            found.note("UPDATE", client.now_ns() - updated);
+            found.note("READ-MODIFY-WRITE", client.now_ns() - started);
+        }
+    }
+    found.elapsed_ns = client.now_ns() - begun;
+    Ok(found)
+}
+
+fn execute(
+    client: &mut impl Client,
+    operation: &Operation,
+    key: &[u8],
+    value: &[u8],
+    found: &mut Phase,
+) -> Result<(), LabError> {
+    match operation.kind {
+        Kind::Put | Kind::Insert => client.put(key, value),
+        Kind::List => client.scan(key, operation.size),
+        Kind::Get | Kind::Delete | Kind::Exist => {
+            found.not_found += u64::from(!client.get(key)?);
+            Ok(())
+        }
+    }
+}
+
+fn ycsb_name(phase: &str, kind: Kind) -> &'static str {
+    match kind {
+        Kind::Put if phase == "load" => "INSERT",
+        Kind::Put => "UPDATE",
+        Kind::Insert => "INSERT",
+        Kind::List => "SCAN",
+        Kind::Get | Kind::Delete | Kind::Exist => "READ",
+    }
+}
+
+/// Runs the phases in virtual time on a new device of that profile.
+///
+/// # Errors
+/// [`LabError`].
+pub fn in_virtual(profile: &Profile, plan: &Plan, which: Phases) -> Result<Vec<Phase>, LabError> {
+    let sum = |plan: &Plan| -> Result<u64, LabError> {
+        Ok(plan
+            .operations()?
+            .filter(|o| o.kind.writes_value())
+            .map(|o| u64::from(o.size) + RECORD_BYTES)
+            .sum())
+    };
+    let bytes = ((sum(plan)? + sum(&plan.preload())?) * 2).max(FLASH_BYTES_MIN);
+    let mut client = Virtual(Serial::open(profile, bytes, plan.seed)?);
+    phases(&mut client, plan, which)
+}
+
+/// The phases as a report.
+pub fn report(workload: &str, device: &str, phases: &[Phase]) -> super::BenchReport {
+    let mut point = Point::at([("workload", json!(workload)), ("device", json!(device))]);
+    phases.iter().for_each(|phase| phase.add_to(&mut point));
+    let lines = phases.iter().flat_map(Phase::lines).collect();
+    super::BenchReport { point, traces: Vec::new(), lines }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use saker_workload::{Suite, SuiteOptions};
+    use std::collections::BTreeSet;
+
+    /// Every call takes a microsecond.
+    #[derive(Default)]
+    struct Fake {
+        keys: BTreeSet<Vec<u8>>,
+        ns: u64,
+    }
+
+    impl Client for Fake {
+        fn put(&mut self, key: &[u8], _: &[u8]) -> Result<(), LabError> {
+            self.ns += 1000;
+            self.keys.insert(key.to_vec());
+            Ok(())
+        }
+
+        fn get(&mut self, key: &[u8]) -> Result<bool, LabError> {
+            self.ns += 1000;
+            Ok(self.keys.contains(key))
+        }
+
+        fn scan(&mut self, _: &[u8], entries: u32) -> Result<(), LabError> {
+            self.ns += 1000 * u64::from(entries);
+            Ok(())
+        }
+
+        fn now_ns(&mut self) -> u64 {
+            self.ns
+        }
+    }
+
+    fn plan(suite: Suite) -> Plan {
+        let options = SuiteOptions { operations: 600, value_bytes: 10, key_bytes: None, seed: 2 };
+        suite.plan(&options).unwrap()
+    }
+
+    #[test]
+    fn both_phases_report_as_ycsb_does() {
+        let found = phases(&mut Fake::default(), &plan(Suite::YcsbA), Phases::Both).unwrap();
+        let load = found[0].lines();
+        assert_eq!(
+            load[..3],
+            [
+                "[OVERALL], RunTime(ms), 0",
+                "[OVERALL], Throughput(ops/sec), 1000000",
+                "[INSERT], Operations, 600"
+            ]
+        );
+        assert_eq!(
+            load[3..6],
+            ["[INSERT], AverageLatency(us), 1", "[INSERT], MinLatency(us), 1", "[INSERT], MaxLatency(us), 1"]
+        );
+        assert_eq!(load[6], "[INSERT], 95thPercentileLatency(us), 1");
+        assert_eq!(load[8], "[INSERT], Return=OK, 600");
+        let kinds: Vec<_> = found[1].kinds.iter().map(|(kind, n)| (*kind, n.len())).collect();
+        let &[("READ", reads), ("UPDATE", updates)] = &kinds[..] else { panic!("{kinds:?}") };
+        assert_eq!((reads + updates, found[1].not_found), (600, 0));
+    }
+
+    #[test]
+    fn a_read_modify_write_is_one_operation_and_three_lines_of_latency() {
+        let found = phases(&mut Fake::default(), &plan(Suite::YcsbF), Phases::Both).unwrap();
+        let run = &found[1];
+        let count = |kind| run.kinds[kind].len();
+        assert_eq!(count("READ"), run.operations);
+        assert_eq!(count("UPDATE"), count("READ-MODIFY-WRITE"));
+        assert!(count("UPDATE") > 100 && count("UPDATE") + count("READ") == 600);
+        assert_eq!(run.kinds["READ-MODIFY-WRITE"].max(), 2000);
+    }
+
+    #[test]
+    fn a_run_without_its_load_finds_nothing_and_says_so() {
+        let found = phases(&mut Fake::default(), &plan(Suite::YcsbC), Phases::Run).unwrap();
+        assert_eq!((found.len(), found[0].not_found), (1, 600));
+        let lines = found[0].lines();
+        assert_eq!(lines[lines.len() - 2..], ["[READ], Return=OK, 0", "[READ], Return=NOT_FOUND, 600"]);
+    }
+
+    #[test]
+    fn scans_run_in_virtual_time() {
+        let profile = Profile::builtin("default").unwrap();
+        let options = SuiteOptions { operations: 40, value_bytes: 50, key_bytes: None, seed: 2 };
+        let plan = Suite::YcsbE.plan(&options).unwrap();
+        let found = in_virtual(&profile, &plan, Phases::Both).unwrap();
+        let again = in_virtual(&profile, &plan, Phases::Both).unwrap();
+        assert_eq!(found[1].operations, 40);
+        assert!(found[1].kinds["SCAN"].min() > found[0].kinds["INSERT"].min());
+        assert_eq!(found[1].lines(), again[1].lines());
+    }
+}

@@ -1,0 +1,109 @@
+//! Which part of Plus gives which gain: validity, layout of sections and grain, one at a time.
+
+use super::timed::{CELLS, Case, Conditioned, Ran, conditioned};
+use super::ycsb::point;
+use crate::error::LabError;
+use crate::judge::Part;
+use crate::report::Point;
+use crate::run::{Context, Outcome};
+use saker_engine::EngineKind;
+use saker_engine::hash_ftl::{FirstLevel, HashFtlTuning, Layout, Validity};
+use serde::Deserialize;
+use serde_json::json;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    disk_bytes: u64,
+    pairs: u64,
+    value_bytes: u32,
+    grains_bytes: Vec<u32>,
+}
+
+/// A variant: its name and what it is.
+struct Variant {
+    name: String,
+    kind: EngineKind,
+    tuning: HashFtlTuning,
+}
+
+fn variants(grains_bytes: &[u32]) -> Vec<Variant> {
+    let original =
+        |name: &str, tuning| Variant { name: name.to_owned(), kind: EngineKind::HashOriginal, tuning };
+    let none = HashFtlTuning::default();
+    let live = Layout::LiveOnly { first_level: FirstLevel::Growing, offsets_when_full: false };
+    let mut all = vec![
+        original("Original", none),
+        original("part 1 alone", HashFtlTuning { validity: Some(Validity::InvalidPages), ..none }),
+        original("part 2 alone", HashFtlTuning { layout: Some(live), ..none }),
+    ];
+    all.extend(grains_bytes.iter().map(|grain| Variant {
+        name: format!("Plus {grain}"),
+        kind: EngineKind::HashPlus,
+        tuning: HashFtlTuning { grain_bytes: Some(*grain), ..none },
+    }));
+    all
+}
+
+struct Measured {
+    name: String,
+    ran: Ran,
+    memory_bytes: f64,
+    probes: f64,
+}
+
+impl Measured {
+    fn of(name: String, mut device: Conditioned) -> Result<Self, LabError> {
+        let ran = device.run(CELLS[0])?;
+        let probes = ran.count("probes") / ran.count("lookups").max(1.0);
+        let structures =
+            ["bitmap_bytes", "invalid_buffer_bytes", "invalid_count_bytes", "invalid_list_bytes"];
+        let now = device.counters();
+        let memory_bytes = now.iter().filter(|(n, _)| structures.contains(n)).map(|(_, bytes)| bytes).sum();
+        Ok(Self { name, ran, memory_bytes, probes })
+    }
+
+    fn gc_table_pages(&self) -> f64 {
+        self.ran.per_operation("table_pages_read_gc") + self.ran.per_operation("table_pages_written_gc")
+    }
+
+    fn point(&self) -> Point {
+        let mut point = point(&self.name, &self.ran);
+        point.at.insert("phase".to_owned(), json!("YCSB A uniform"));
+        point.add("probes_per_lookup", self.probes);
+        point.add("validity_bytes", self.memory_bytes);
+        point.add("table_pages_of_collections_per_operation", self.gc_table_pages());
+        point
+    }
+}
+
+/// Runs plus-ablation.
+pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
+    let plan: Parameters = cx.plan.parameters();
+    let mut all = Vec::new();
+    for Variant { name, kind, tuning } in variants(&plan.grains_bytes) {
+        cx.note(name.clone());
+        let case = Case {
+            kind,
+            tuning,
+            bytes: plan.disk_bytes,
+            pairs: plan.pairs,
+            operations: cx.plan.operations,
+            value_bytes: plan.value_bytes,
+            seed: cx.seed,
+        };
+        all.push(Measured::of(name, conditioned(&cx.profile()?, case.scaled(cx.scale))?)?);
+    }
+    let rate = |n: usize| all[n].ran.result.rate() / all[0].ran.result.rate();
+    let mut book = cx.book();
+    book.order("AC-plus-ablation-1", &[Part::within("part 1 alone over Original", rate(1), 0.9, 1.1)], "");
+    let less = (1.0 - all[2].gc_table_pages() / all[0].gc_table_pages()) * 100.0;
+    let part_2 = Part::new("percent fewer table pages in collections with part 2 alone", less, less > 0.0);
+    book.order("AC-plus-ablation-2", &[part_2], "");
+    let grains = all[3..].windows(2).map(|w| {
+        let name = format!("{} meets fewer other pairs than {}", w[0].name, w[1].name);
+        Part::new(name, w[1].probes - w[0].probes, w[0].probes < w[1].probes)
+    });
+    book.order("AC-plus-ablation-3", &grains.collect::<Vec<_>>(), "Grains in rising order.");
+    Ok(Outcome { checks: book.finish(), series: all.iter().map(Measured::point).collect() })
+}

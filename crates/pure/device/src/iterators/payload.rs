@@ -1,0 +1,99 @@
+//! The pairs of a batch as a payload of form store, in the memory of the device until they are sent as a whole.
+
+use super::Range;
+use saker_engine::Pairs;
+use saker_nvme::group::{COUNT_BYTES, Op, entry_bytes, padded};
+
+/// Takes pairs as long as they lie in a range and fit.
+#[derive(Debug)]
+pub(super) struct Payload<'a> {
+    range: &'a Range,
+    backwards: bool,
+    bytes_max: usize,
+    pairs_max: u32,
+    /// Pairs that were wanted, and what they take at most.
+    wanted: (u32, usize),
+    bytes: Vec<u8>,
+    /// Bytes of the value that are still to come.
+    value_left: usize,
+    /// The range has no more pairs.
+    pub(super) is_behind: bool,
+    /// A payload of that length takes the first pair, if it did not fit.
+    pub(super) needed: u32,
+    /// The last key.
+    pub(super) last: Vec<u8>,
+}
+
+impl<'a> Payload<'a> {
+    pub(super) fn new(range: &'a Range, backwards: bool, bytes_max: u32, pairs_max: u32) -> Self {
+        Self {
+            range,
+            backwards,
+            bytes_max: bytes_max as usize,
+            pairs_max,
+            wanted: (0, COUNT_BYTES),
+            bytes: vec![0; COUNT_BYTES],
+            value_left: 0,
+            is_behind: false,
+            needed: 0,
+            last: Vec::new(),
+        }
+    }
+
+    /// The payload; empty without any pair.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        if self.wanted.0 == 0 {
+            return Vec::new();
+        }
+        self.bytes[..COUNT_BYTES].copy_from_slice(&self.wanted.0.to_le_bytes());
+        self.bytes
+    }
+
+    fn lies_in_range(&self, key: &[u8]) -> bool {
+        if self.backwards { self.range.begins_at(key) } else { self.range.ends_behind(key) }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn pad(&mut self) {
+        self.bytes.resize(padded(self.bytes.len()), 0);
+    }
+}
+
+impl Pairs for Payload<'_> {
+    fn wants(&mut self, key: &[u8], value_bytes_max: u32) -> bool {
+        self.is_behind = !self.lies_in_range(key);
+        let (pairs, bytes) = self.wanted;
+        if self.is_behind || pairs >= self.pairs_max {
+            return false;
+        }
+        let bytes = bytes + entry_bytes(Op::Store, key.len(), value_bytes_max as usize);
+        if bytes > self.bytes_max {
+            self.needed = if pairs == 0 { bytes as u32 } else { 0 };
+            return false;
+        }
+        self.wanted = (pairs + 1, bytes);
+        true
+    }
+
+    fn pair(&mut self, key: &[u8], value_bytes: u32) {
+        assert_eq!(self.value_left, 0, "a value is complete before the next pair");
+        self.push(&(key.len() as u32).to_le_bytes());
+        self.push(key);
+        self.pad();
+        self.push(&value_bytes.to_le_bytes());
+        self.value_left = value_bytes as usize;
+        self.last.clear();
+        self.last.extend_from_slice(key);
+    }
+
+    fn value(&mut self, bytes: &[u8]) {
+        self.push(bytes);
+        self.value_left -= bytes.len();
+        if self.value_left == 0 {
+            self.pad();
+        }
+    }
+}

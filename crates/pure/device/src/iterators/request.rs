@@ -1,0 +1,181 @@
+//! Commands for iterators.
+
+use super::payload::Payload;
+use super::{Iterators, Open, Place, Range};
+use crate::config::TRANSFER_BYTES_MAX;
+use crate::execute::{Outcome, Reach, Reply, kv_status};
+use crate::transfer::Pieces;
+use saker_engine::{AnyEngine, Engine, Scan, Scanned};
+use saker_link::{DmaSpace, Sqe};
+use saker_medium::{Medium, Step};
+use saker_nvme::vendor::{IteratorCommand, IteratorRange, NextAnswer};
+use saker_nvme::{Key, Status};
+use saker_sim::{Meter, Unit};
+use std::ops::Bound;
+use zerocopy::FromBytes;
+
+/// A command for an iterator on its way.
+#[derive(Clone, Debug)]
+pub struct IteratorRequest {
+    command: IteratorCommand,
+    queue: u16,
+    pieces: Pieces,
+    range: Range,
+}
+
+impl IteratorRequest {
+    /// Decodes a command of a queue, resolves its PRPs and fetches its range.
+    ///
+    /// # Errors
+    /// As for [`IteratorCommand`] and [`IteratorRange`]; 02h for more data than a command can move; 04h for a range that is
+    /// in no memory.
+    pub fn decode(sqe: &Sqe, queue: u16, space: &DmaSpace) -> Result<Self, Status> {
+        let command = IteratorCommand::decode(sqe)?;
+        if command.data_bytes() > TRANSFER_BYTES_MAX {
+            return Err(Status::INVALID_FIELD);
+        }
+        let pieces = Pieces::of_prps(sqe, command.data_bytes(), space)?;
+        let range = match command {
+            IteratorCommand::Open { .. } => fetch(&pieces, space)?,
+            IteratorCommand::Next { .. } | IteratorCommand::Close { .. } => Range::default(),
+        };
+        Ok(Self { command, queue, pieces, range })
+    }
+
+    /// Bytes that the host sends.
+    pub fn bytes_in(&self) -> u32 {
+        match self.command {
+            IteratorCommand::Open { .. } => self.command.data_bytes(),
+            IteratorCommand::Next { .. } | IteratorCommand::Close { .. } => 0,
+        }
+    }
+
+    /// Where its data is.
+    pub fn pieces(&self) -> &Pieces {
+        &self.pieces
+    }
+
+    /// Executes it.
+    pub fn execute<M: Medium, W: Meter>(
+        &self,
+        store: &mut AnyEngine,
+        iterators: &mut Iterators,
+        reach: Reach<'_>,
+        m: &mut M,
+        w: &mut W,
+    ) -> Outcome {
+        iterators.expire(store, m);
+        let done = match self.command {
+            IteratorCommand::Open { keys_only, beside } => {
+                iterators.open(self.queue, self.range.clone(), keys_only, beside, store)
+            }
+            IteratorCommand::Close { iterator } => iterators.close(self.queue, iterator, store).map(|()| 0),
+            IteratorCommand::Next { iterator, .. } => {
+                let commands = iterators.commands;
+                match iterators.find(self.queue, iterator) {
+                    Ok(open) => match self.next(open, store, reach, m, w) {
+                        Outcome::Done(reply) => {
+                            open.used = (commands, super::written(store));
+                            iterators.commands += 1;
+                            return Outcome::Done(reply);
+                        }
+                        later => return later,
+                    },
+                    Err(status) => Err(status),
+                }
+            }
+        };
+        iterators.commands += 1;
+        Outcome::Done(match done {
+            Ok(dw0) => Reply { dw0, ..Reply::status(Status::SUCCESS) },
+            Err(status) => Reply::status(status),
+        })
+    }
+
+    fn next<M: Medium, W: Meter>(
+        &self,
+        open: &mut Open,
+        store: &mut AnyEngine,
+        reach: Reach<'_>,
+        m: &mut M,
+        w: &mut W,
+    ) -> Outcome {
+        let IteratorCommand::Next { buffer_bytes, pairs_max, backwards, seek, .. } = self.command else {
+            unreachable!("asked for Next only")
+        };
+        let pairs_max = if pairs_max == 0 { u32::MAX } else { pairs_max };
+        let place = seek.map_or_else(|| open.place.clone(), |key| sought(&key, backwards));
+        let from = begin(&place, &open.range, backwards);
+        let from = match &from {
+            Bound::Unbounded => Bound::Unbounded,
+            Bound::Included(key) => Bound::Included(&key[..]),
+            Bound::Excluded(key) => Bound::Excluded(&key[..]),
+        };
+        let scan = Scan { snapshot: open.snapshot, from, backwards, values: !open.keys_only };
+        let mut payload = Payload::new(&open.range, backwards, buffer_bytes, pairs_max);
+        let scanned = match store.scan(&scan, &mut payload, m, w) {
+            Step::Done(Ok(scanned)) => scanned,
+            Step::Done(Err(e)) => return Outcome::Done(Reply::status(kv_status(e))),
+            Step::Need(reads) => return Outcome::Need(reads),
+            Step::Blocked(_) => return Outcome::Blocked,
+        };
+        let ended = scanned == Scanned::All || payload.is_behind;
+        let answer = NextAnswer::default().with_ended(ended).with_bytes_needed(payload.needed);
+        let last = std::mem::take(&mut payload.last);
+        let bytes = payload.finish();
+        w.work(Unit::CopyByte, if reach.dma_engine { 0 } else { bytes.len() as u64 });
+        if !bytes.is_empty() && self.pieces.write(reach.space, 0, &bytes).is_err() {
+            return Outcome::Done(Reply::status(Status::DATA_TRANSFER_ERROR));
+        }
+        open.place = match (last.is_empty(), backwards) {
+            (true, _) => place,
+            (false, true) => Place::Before(last),
+            (false, false) => Place::Behind(last),
+        };
+        let length = bytes.len() as u32;
+        let reply = Reply::status(Status::SUCCESS);
+        Outcome::Done(Reply { dw0: length, dw1: answer.0, bytes_out: length, ..reply })
+    }
+}
+
+fn fetch(pieces: &Pieces, space: &DmaSpace) -> Result<Range, Status> {
+    let mut bytes = [0; IteratorRange::BYTES as usize];
+    pieces.read(space, 0, &mut bytes).map_err(|_| Status::DATA_TRANSFER_ERROR)?;
+    let range = IteratorRange::read_from_bytes(&bytes).map_err(|_| Status::INVALID_FIELD)?;
+    let parts = range.parts()?;
+    Ok(Range { from: parts.from.to_vec(), to: parts.to.to_vec(), prefix: parts.prefix.to_vec() })
+}
+
+/// The place from which a key is the next one.
+fn sought(key: &Key, backwards: bool) -> Place {
+    let key = key.as_bytes().to_vec();
+    if backwards { Place::Behind(key) } else { Place::Before(key) }
+}
+
+/// Where the engine begins: from the place, but within the range.
+fn begin(place: &Place, range: &Range, backwards: bool) -> Bound<Vec<u8>> {
+    if backwards { end_before(place, range) } else { begin_behind(place, range) }
+}
+
+fn begin_behind(place: &Place, range: &Range) -> Bound<Vec<u8>> {
+    let first = || match range.first() {
+        [] => Bound::Unbounded,
+        first => Bound::Included(first.to_vec()),
+    };
+    match place {
+        Place::Before(key) if range.begins_at(key) => Bound::Included(key.clone()),
+        Place::Behind(key) if range.begins_at(key) => Bound::Excluded(key.clone()),
+        Place::Begin | Place::Before(_) | Place::Behind(_) => first(),
+    }
+}
+
+fn end_before(place: &Place, range: &Range) -> Bound<Vec<u8>> {
+    match place {
+        // Nothing is before the range: the scan ends where it begins.
+        Place::Begin if range.first().is_empty() => Bound::Excluded(vec![0]),
+        Place::Begin => Bound::Excluded(range.first().to_vec()),
+        Place::Before(key) if range.ends_behind(key) => Bound::Excluded(key.clone()),
+        Place::Behind(key) if range.ends_behind(key) => Bound::Included(key.clone()),
+        Place::Before(_) | Place::Behind(_) => range.end().map_or(Bound::Unbounded, Bound::Excluded),
+    }
+}

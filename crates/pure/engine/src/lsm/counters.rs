@@ -1,0 +1,41 @@
+//! Counters by name. Stalls have the names that RocksDB gives their causes (rocksdb.cfstats-no-file-histogram).
+
+use super::LsmStore;
+use super::levels::LEVELS;
+use super::stall::Reason;
+
+/// Tables by level.
+const LEVEL_TABLES: [&str; LEVELS] =
+    ["l0_tables", "l1_tables", "l2_tables", "l3_tables", "l4_tables", "l5_tables", "l6_tables"];
+
+impl LsmStore {
+    /// Counters of the tree's own mechanisms, and what its structures take of modelled memory in bytes.
+    pub fn counters(&self) -> Vec<(&'static str, u64)> {
+        let stats = self.lsm_stats();
+        let stall = |counts: &[u64; Reason::COUNT], reason: Reason| counts[reason as usize];
+        let (slowed, stopped) = (&stats.stalls.slowed, &stats.stalls.stopped);
+        let mut counters = vec![
+            ("memtable_limit_stops", stall(stopped, Reason::Memtable)),
+            ("l0_file_count_limit_delays", stall(slowed, Reason::Level0)),
+            ("l0_file_count_limit_stops", stall(stopped, Reason::Level0)),
+            ("pending_compaction_bytes_delays", stall(slowed, Reason::PendingBytes)),
+            ("pending_compaction_bytes_stops", stall(stopped, Reason::PendingBytes)),
+            ("estimate_pending_compaction_bytes", self.pending_compaction_bytes()),
+            ("flushes", stats.flushes),
+            ("compactions", stats.compactions),
+            ("table_pages_written", stats.table_pages_written),
+            ("table_pages_moved", stats.table_pages_moved),
+            ("table_segments_released", stats.table_segments_released),
+            ("num_snapshots", self.snapshots.len() as u64),
+            ("memtable_bytes", self.memory().index_bytes),
+            ("table_description_bytes", self.description_bytes()),
+            ("pinned_level_bytes", self.memory().directory_bytes - self.description_bytes()),
+        ];
+        counters.extend(self.tables_by_level().iter().zip(LEVEL_TABLES).map(|(n, name)| (name, *n as u64)));
+        counters
+    }
+
+    fn description_bytes(&self) -> u64 {
+        self.levels.all().map(|(_, t)| t.memory_bytes() - t.pinned_bytes()).sum()
+    }
+}

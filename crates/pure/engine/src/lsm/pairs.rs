@@ -1,0 +1,131 @@
+//! Scans of pairs: entries in order, then their values together.
+
+use super::LsmStore;
+use super::key::{Entry, Key};
+use crate::SourceError;
+use crate::hash_store::group::seal::WORD_BYTES;
+use crate::kv::{KvError, Sink};
+use crate::scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned};
+use saker_log::{Bytes, Spot};
+use saker_medium::{Medium, Reads, Step, ready};
+use saker_sim::{Meter, Unit};
+use std::ops::Bound;
+
+impl LsmStore {
+    /// Shows the pairs that a snapshot sees, from a key on, while `pairs` wants them.
+    pub fn scan<M: Medium, W: Meter, P: Pairs>(
+        &self,
+        scan: &Scan<'_>,
+        pairs: &mut P,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<Scanned, KvError>> {
+        let Some(from) = bound(scan.from) else { return Step::Done(Err(KvError::KeySize)) };
+        let (mut found, least): (Vec<Entry>, _) = (Vec::new(), WORD_BYTES);
+        let take = |e: &Entry| {
+            let value_bytes_max = if scan.values { e.loc.bytes().saturating_sub(least) } else { 0 };
+            let wanted =
+                found.len() < SCAN_PAIRS_MAX && pairs.wants(&e.key.padded()[..e.key.len()], value_bytes_max);
+            if wanted {
+                found.push(*e);
+            }
+            wanted
+        };
+        let version = scan.snapshot.0;
+        let step = if scan.backwards {
+            self.visit_back(from, version, take, m, w)
+        } else {
+            self.visit(from, version, take, m, w)
+        };
+        let (done, looked) = ready!(step);
+        let ended = match done {
+            Ok(stopped) => {
+                if stopped {
+                    Scanned::Some
+                } else {
+                    Scanned::All
+                }
+            }
+            Err(e) => return Step::Done(Err(e)),
+        };
+        if scan.values {
+            return self.values(&found, looked, pairs, m, w).map(|shown| shown.map(|()| ended));
+        }
+        found.iter().for_each(|e| pairs.pair(&e.key.padded()[..e.key.len()], 0));
+        Step::Done(Ok(ended))
+    }
+
+    /// Shows pairs with their values.
+    fn values<M: Medium, W: Meter, P: Pairs>(
+        &self,
+        found: &[Entry],
+        looked: Reads,
+        pairs: &mut P,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        if let Err(e) = ready!(self.resident(found, looked, m)) {
+            return Step::Done(Err(e));
+        }
+        Step::Done(found.iter().try_for_each(|e| self.show(e, pairs, m, w)))
+    }
+
+    /// Whether the records are; `Need` names them and what was looked at before.
+    fn resident<M: Medium>(&self, found: &[Entry], mut looked: Reads, m: &M) -> Step<Result<(), KvError>> {
+        let mut is_absent = false;
+        for e in found {
+            let range = Bytes::new(Spot(e.loc.position()), e.loc.bytes());
+            match range.resident(&self.log, m) {
+                Step::Done(Err(e)) => return Step::Done(Err(e.into())),
+                Step::Done(Ok(())) => {}
+                _ => is_absent = true,
+            }
+        }
+        if !is_absent {
+            return Step::Done(Ok(()));
+        }
+        for e in found {
+            looked.extend(Bytes::new(Spot(e.loc.position()), e.loc.bytes()).pages(&self.log));
+        }
+        looked.sort_unstable();
+        looked.dedup();
+        Step::Need(looked)
+    }
+
+    fn show<M: Medium, W: Meter, P: Pairs>(
+        &self,
+        e: &Entry,
+        pairs: &mut P,
+        m: &M,
+        w: &mut W,
+    ) -> Result<(), KvError> {
+        let key = &e.key.padded()[..e.key.len()];
+        let (start, bytes) = self.records().check(key, e.loc, self.config.owner, m)?;
+        w.work(Unit::ChecksumByte, u64::from(e.loc.bytes()));
+        w.work(Unit::CopyByte, u64::from(bytes));
+        pairs.pair(key, bytes);
+        self.records().deliver(e.loc, start, bytes, &mut Value(pairs), m)
+    }
+}
+
+fn bound(from: Bound<&[u8]>) -> Option<Bound<Key>> {
+    Some(match from {
+        Bound::Unbounded => Bound::Unbounded,
+        Bound::Included(key) => Bound::Included(Key::new(key)?),
+        Bound::Excluded(key) => Bound::Excluded(Key::new(key)?),
+    })
+}
+
+/// A value on its way to who takes the pairs.
+struct Value<'a, P>(&'a mut P);
+
+impl<P: Pairs> Sink for Value<'_, P> {
+    fn room(&self) -> u32 {
+        u32::MAX
+    }
+
+    fn write(&mut self, _: u32, bytes: &[u8]) -> Result<(), SourceError> {
+        self.0.value(bytes);
+        Ok(())
+    }
+}

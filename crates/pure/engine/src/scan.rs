@@ -1,0 +1,42 @@
+//! Scans of engines that keep their keys in order and can look at a moment that has passed.
+
+use std::ops::Bound;
+
+/// A point in the order of writes at which reads can be repeated, until it is released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snapshot(pub(crate) u64);
+
+/// What is to be read, in the order of the bytes of keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Scan<'a> {
+    /// As this snapshot sees it.
+    pub snapshot: Snapshot,
+    /// The key to begin at or behind (backwards: before); unbounded: at the first (last) one.
+    pub from: Bound<&'a [u8]>,
+    /// In falling order.
+    pub backwards: bool,
+    /// Whether values are read.
+    pub values: bool,
+}
+
+/// Who takes the pairs of a scan. A step that is not done may have shown some: the next one begins anew.
+pub trait Pairs {
+    /// Whether the next pair is wanted; if not, the scan ends before it. Its value has at most so many bytes.
+    fn wants(&mut self, key: &[u8], value_bytes_max: u32) -> bool;
+    /// A pair that was wanted, in order; of a scan without values `value_bytes` is 0.
+    fn pair(&mut self, key: &[u8], value_bytes: u32);
+    /// The next bytes of the value of the last pair.
+    fn value(&mut self, bytes: &[u8]);
+}
+
+/// Most pairs that a call reads: what it looks at stays in memory together.
+pub const SCAN_PAIRS_MAX: usize = 1024;
+
+/// How a scan ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scanned {
+    /// Nothing is left.
+    All,
+    /// Before a pair that was not wanted, or at [`SCAN_PAIRS_MAX`].
+    Some,
+}

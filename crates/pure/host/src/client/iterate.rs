@@ -1,0 +1,165 @@
+//! Iterators of devices that have them: pairs in the order of the bytes of their keys, as they were when it was opened.
+
+use saker_link::WINDOW_BYTES_MAX;
+use saker_nvme::group::{Form, Op, parse};
+use saker_nvme::vendor::{IteratorRange, NextAnswer};
+use saker_nvme::{Key, Status};
+
+use super::{KvClient, submitted};
+use crate::error::{HostError, ProtocolError, check};
+use crate::turn::Turn;
+
+/// Which keys: from `from` on, before `to`, beginning with `prefix`. Empty ones do not limit it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyRange<'a> {
+    /// The least key.
+    pub from: &'a [u8],
+    /// The first key behind the range.
+    pub to: &'a [u8],
+    /// What every key begins with.
+    pub prefix: &'a [u8],
+}
+
+impl KeyRange<'_> {
+    /// Whether a key lies in the range.
+    #[must_use]
+    pub fn contains(&self, key: &[u8]) -> bool {
+        key >= self.from && (self.to.is_empty() || key < self.to) && key.starts_with(self.prefix)
+    }
+
+    /// The range of device keys that holds at least all keys of 1 to 16 bytes of this one.
+    fn on_wire(&self) -> IteratorRange {
+        let cut = |key: &[u8]| key.len() > Key::MAX_LEN;
+        let start = |key: &[u8]| key.len().min(Key::MAX_LEN);
+        // A longer bound is cut: the first key behind it is then not known exactly, and is left out.
+        let to = if cut(self.to) { &[][..] } else { self.to };
+        let (from, prefix) = (&self.from[..start(self.from)], &self.prefix[..start(self.prefix)]);
+        IteratorRange::new(from, to, prefix).expect("bounds were cut to the length of a key")
+    }
+}
+
+/// Bytes of a batch: more than a page is worth its transfer, much more is not.
+const BATCH_BYTES: u32 = 64 << 10;
+
+/// An open iterator of the client that opened it. It is known to the device until it is [closed](KvClient::close_iterator).
+#[derive(Debug)]
+#[must_use = "the device knows it until it is closed"]
+pub struct DeviceIterator {
+    number: u32,
+    batch_bytes: u32,
+}
+
+/// Pairs of one batch: keys and values as ranges of a buffer.
+#[derive(Debug, Default)]
+pub struct PairBatch {
+    bytes: Vec<u8>,
+    pairs: Vec<(std::ops::Range<u32>, std::ops::Range<u32>)>,
+    ended: bool,
+}
+
+impl PairBatch {
+    /// The pairs in the order of the iterator.
+    pub fn pairs(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> {
+        let part = |range: &std::ops::Range<u32>| &self.bytes[range.start as usize..range.end as usize];
+        self.pairs.iter().map(move |(key, value)| (part(key), part(value)))
+    }
+
+    /// Whether nothing is left behind them.
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.ended
+    }
+}
+
+/// What Next answers: its status, the numbers in its completion, the payload.
+type Answer = (Status, NextAnswer, Vec<u8>);
+
+impl<T: Turn> KvClient<T> {
+    /// Opens an iterator over the device's own keys of a range, as of now, or as of the moment of `beside`. Queued writes are
+    /// waited for. `None`: the device has none for this namespace.
+    ///
+    /// # Errors
+    /// [`HostError`]; [`CapacityExceeded`](crate::KvError::CapacityExceeded) with 16 open already.
+    pub fn open_iterator(
+        &mut self,
+        range: &KeyRange<'_>,
+        keys_only: bool,
+        beside: Option<&DeviceIterator>,
+    ) -> Result<Option<DeviceIterator>, HostError> {
+        if !self.queue.available().methods.iterators() {
+            return Ok(None);
+        }
+        self.settle_all()?;
+        self.make_room()?;
+        let beside = beside.map(|iterator| iterator.number);
+        let ticket = submitted(self.queue.iterator_open(&range.on_wire(), keys_only, beside))?;
+        let (status, number) = self.wait(ticket, |done| (done.status, done.result))?;
+        if status.is(Status::INVALID_OPCODE) {
+            return Ok(None);
+        }
+        check(status)?;
+        Ok(Some(DeviceIterator { number, batch_bytes: BATCH_BYTES }))
+    }
+
+    /// The next pairs of an iterator, at most `pairs_max` (0: as many as a batch holds), in rising order or, `backwards`, in
+    /// falling order, from `seek` on or from where it stands.
+    ///
+    /// # Errors
+    /// [`HostError`]; [`NotFound`](crate::KvError::NotFound) if it has timed out.
+    pub fn next_pairs(
+        &mut self,
+        iterator: &mut DeviceIterator,
+        pairs_max: u32,
+        backwards: bool,
+        seek: Option<Key>,
+    ) -> Result<PairBatch, HostError> {
+        loop {
+            let bytes = iterator.batch_bytes;
+            let (status, answer, payload) =
+                self.ask_next(iterator.number, (bytes, pairs_max), backwards, seek)?;
+            check(status)?;
+            let needed = answer.bytes_needed();
+            if needed == 0 {
+                return batch(payload, answer.ended());
+            }
+            if needed <= bytes || needed as usize > WINDOW_BYTES_MAX {
+                return Err(ProtocolError::Group.into());
+            }
+            iterator.batch_bytes = needed;
+        }
+    }
+
+    fn ask_next(
+        &mut self,
+        number: u32,
+        limits: (u32, u32),
+        backwards: bool,
+        seek: Option<Key>,
+    ) -> Result<Answer, HostError> {
+        self.make_room()?;
+        let ticket = submitted(self.queue.iterator_next(number, limits, backwards, seek))?;
+        self.wait(ticket, |done| (done.status, NextAnswer(done.result_high), done.into_vec()))
+    }
+
+    /// Ends an iterator; one that has timed out is ended already.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn close_iterator(&mut self, iterator: DeviceIterator) -> Result<(), HostError> {
+        self.make_room()?;
+        let ticket = submitted(self.queue.iterator_close(iterator.number))?;
+        match check(self.wait(ticket, |done| done.status)?) {
+            Err(HostError::Kv(crate::KvError::NotFound)) => Ok(()),
+            closed => closed,
+        }
+    }
+}
+
+fn batch(bytes: Vec<u8>, ended: bool) -> Result<PairBatch, HostError> {
+    let mut pairs = Vec::new();
+    if !bytes.is_empty() {
+        parse(Form::All(Op::Store), &bytes, |e| pairs.push((e.key, e.value)))
+            .map_err(|_| ProtocolError::Group)?;
+    }
+    Ok(PairBatch { bytes, pairs, ended })
+}

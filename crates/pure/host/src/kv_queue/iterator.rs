@@ -1,0 +1,51 @@
+//! Submitting commands for iterators.
+
+use saker_nvme::Key;
+use saker_nvme::vendor::{IteratorCommand, IteratorRange};
+use zerocopy::IntoBytes;
+
+use super::{KvQueue, Place, Shape, SubmitError, Ticket};
+
+impl KvQueue {
+    /// Opens an iterator over a range, as of now or as of the moment of the iterator `beside`. DW0 of the completion is its
+    /// number.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn iterator_open(
+        &mut self,
+        range: &IteratorRange,
+        keys_only: bool,
+        beside: Option<u32>,
+    ) -> Result<Ticket, SubmitError> {
+        let sqe = IteratorCommand::Open { keys_only, beside }.encode(self.nsid);
+        let slot = self.take_slot()?;
+        self.send_staged(slot, sqe, range.as_bytes())
+    }
+
+    /// Reads up to `buffer_bytes` bytes of pairs, at most `pairs_max` of them (0: as many as fit), from `seek` on or from
+    /// where the iterator stands. DW1 of the completion is [`NextAnswer`](saker_nvme::vendor::NextAnswer).
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn iterator_next(
+        &mut self,
+        iterator: u32,
+        (buffer_bytes, pairs_max): (u32, u32),
+        backwards: bool,
+        seek: Option<Key>,
+    ) -> Result<Ticket, SubmitError> {
+        let command = IteratorCommand::Next { iterator, buffer_bytes, pairs_max, backwards, seek };
+        self.receive(command.encode(self.nsid), Shape::Value, buffer_bytes)
+    }
+
+    /// Ends an iterator.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn iterator_close(&mut self, iterator: u32) -> Result<Ticket, SubmitError> {
+        let sqe = IteratorCommand::Close { iterator }.encode(self.nsid);
+        let slot = self.take_slot()?;
+        self.launch(slot, &sqe, Place::Elsewhere, Shape::ToDevice, 0)
+    }
+}

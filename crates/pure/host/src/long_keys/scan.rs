@@ -1,0 +1,158 @@
+//! Scans over keys of any length.
+
+use saker_long_keys::envelope::{Directory, EnvelopeError, check_digests};
+use saker_long_keys::{DEVICE_KEY_BYTES, KeyDigest, MARK, is_marked};
+use saker_nvme::Key;
+
+use super::store::KvStoreClient;
+use crate::client::{DeviceIterator, KeyRange};
+use crate::error::HostError;
+use crate::turn::Turn;
+
+/// Keys that are listed before their values are read, where the device has no iterators.
+const PAGE_KEYS: usize = 256;
+
+/// What to read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScanOptions<'a> {
+    /// Which keys.
+    pub range: KeyRange<'a>,
+    /// Values are left out: they are shown empty.
+    pub keys_only: bool,
+    /// Pairs that are wanted at most, as far as is known: batches are not larger. 0: all.
+    pub pairs_max: u32,
+}
+
+/// How a scan was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanOrder {
+    /// By the device's iterator: short keys in the order of their bytes, then long ones by their digests, all as of one moment.
+    Bytes,
+    /// By List and Retrieve, in the device's order; what changes meanwhile may be seen or not.
+    Device,
+}
+
+type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> bool;
+
+impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
+    /// Shows each pair of a range once, while `visit` says so. Where the device has iterators, all as of one moment, with
+    /// keys of up to 16 bytes in the order of their bytes, longer ones behind them.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn scan(
+        &mut self,
+        options: &ScanOptions<'_>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<ScanOrder, HostError> {
+        let Some(mut short) = self.client.open_iterator(&options.range, options.keys_only, None)? else {
+            return self.scan_listed(options, &mut visit).map(|()| ScanOrder::Device);
+        };
+        let scanned = self
+            .scan_short(&mut short, options, &mut visit)
+            .and_then(|goes_on| if goes_on { self.scan_long(&short, options, &mut visit) } else { Ok(()) });
+        let closed = self.client.close_iterator(short);
+        scanned.and(closed).map(|()| ScanOrder::Bytes)
+    }
+
+    /// Whether to go on.
+    fn scan_short(
+        &mut self,
+        iterator: &mut DeviceIterator,
+        options: &ScanOptions<'_>,
+        visit: Visit<'_>,
+    ) -> Result<bool, HostError> {
+        loop {
+            let batch = self.client.next_pairs(iterator, options.pairs_max, false, None)?;
+            for (key, value) in batch.pairs() {
+                if !is_marked(key) && options.range.contains(key) && !visit(key, value) {
+                    return Ok(false);
+                }
+            }
+            if batch.is_last() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The pairs in envelopes, as of the same moment.
+    fn scan_long(
+        &mut self,
+        beside: &DeviceIterator,
+        options: &ScanOptions<'_>,
+        visit: Visit<'_>,
+    ) -> Result<(), HostError> {
+        let envelopes = KeyRange { prefix: &MARK, ..KeyRange::default() };
+        let Some(mut iterator) = self.client.open_iterator(&envelopes, false, Some(beside))? else {
+            return Ok(());
+        };
+        let scanned = self.scan_envelopes(&mut iterator, options, visit);
+        scanned.and(self.client.close_iterator(iterator))
+    }
+
+    fn scan_envelopes(
+        &mut self,
+        iterator: &mut DeviceIterator,
+        options: &ScanOptions<'_>,
+        visit: Visit<'_>,
+    ) -> Result<(), HostError> {
+        loop {
+            let batch = self.client.next_pairs(iterator, options.pairs_max, false, None)?;
+            for (at, envelope) in batch.pairs().filter(|(at, _)| at.len() == DEVICE_KEY_BYTES) {
+                if !open_envelope(at, envelope, &self.digest, options, visit)? {
+                    return Ok(());
+                }
+            }
+            if batch.is_last() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Every key of the device, and the value of those that are wanted.
+    fn scan_listed(&mut self, options: &ScanOptions<'_>, visit: Visit<'_>) -> Result<(), HostError> {
+        let mut from: Option<Vec<u8>> = None;
+        loop {
+            let mut page = Vec::with_capacity(PAGE_KEYS + 1);
+            for key in self.list(from.as_deref()).take(PAGE_KEYS + 1) {
+                page.push(key?);
+            }
+            let is_last = page.len() <= PAGE_KEYS;
+            from = page.last().cloned();
+            page.truncate(PAGE_KEYS);
+            for key in page.iter().filter(|key| options.range.contains(key)) {
+                // Deleted meanwhile: passed over.
+                let value = if options.keys_only { Some(Vec::new()) } else { self.get(key)? };
+                if value.is_some_and(|value| !visit(key, &value)) {
+                    return Ok(());
+                }
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Shows the pairs of an envelope that are wanted. Whether to go on.
+fn open_envelope(
+    at: &[u8],
+    bytes: &[u8],
+    digest: &impl KeyDigest,
+    options: &ScanOptions<'_>,
+    visit: Visit<'_>,
+) -> Result<bool, HostError> {
+    let key = Key::new(at).map_err(|error| HostError::KeyLength(error.0))?;
+    let broken = |error| HostError::Envelope { key, error };
+    let Directory::Complete(entries) = Directory::parse(bytes, bytes.len()).map_err(broken)? else {
+        return Err(broken(EnvelopeError::Length));
+    };
+    check_digests(&entries, key.as_bytes(), digest).map_err(broken)?;
+    for entry in entries.iter().filter(|entry| options.range.contains(entry.key)) {
+        let value = bytes.get(entry.value.clone()).ok_or_else(|| broken(EnvelopeError::Length))?;
+        if !visit(entry.key, if options.keys_only { &[] } else { value }) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,34 @@
+//! A device that is given one job after the other, so that long runs need not be in memory as a whole.
+
+use crate::build::Build;
+use crate::disk_kv::DiskRun;
+use crate::result::{Job, RunResult};
+use saker_device::Snapshot;
+use saker_host::{HostError, TransferOptions};
+
+/// A device in virtual time with its application threads. The same jobs give the same results on any machine.
+pub struct Running {
+    build: Build,
+    run: DiskRun,
+}
+
+impl Running {
+    /// A device of that build, for jobs with the threads and the depth of `like`, whose values are read by a page.
+    ///
+    /// # Errors
+    /// [`HostError`] if the device cannot be connected to.
+    pub fn start(build: &Build, like: &Job) -> Result<Self, HostError> {
+        let by_methods = like.transfer != TransferOptions::default();
+        Ok(Self { build: build.clone(), run: DiskRun::start(build, like, by_methods)? })
+    }
+
+    /// Runs a job to its end.
+    pub fn run(&mut self, job: &Job) -> RunResult {
+        self.run.run(&self.build, job)
+    }
+
+    /// The device's counters.
+    pub fn snapshot(&mut self) -> Snapshot {
+        self.run.snapshot()
+    }
+}

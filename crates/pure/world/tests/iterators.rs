@@ -1,0 +1,263 @@
+//! Iterators of the device: in both directions, while it is written, compacted and collected; their bounds and ends.
+
+use saker_device::{Attachment, EngineKind};
+use saker_flash::MemMedia;
+use saker_host::{
+    ClientOptions, ConnectOptions, Connection, DeviceIterator, HostError, KeyRange, KvClient, KvError,
+    KvStoreClient, Patience, ScanOptions, ScanOrder, Turn,
+};
+use saker_nvme::{Key, Status};
+use saker_sim::profile::Profile;
+use saker_sim::{Rng, Seed};
+use saker_world::build::port;
+use saker_world::{Build, Clocked, Inline};
+use std::collections::BTreeMap;
+
+const PATIENCE: Patience = Patience { turns_max: 10_000_000 };
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
+fn build(profile: &str, bytes: u64, engine: EngineKind) -> Build {
+    let profile = Profile::builtin(profile).expect("built in");
+    Build::kv(&profile, bytes, 1).expect("large enough").with_engine(engine)
+}
+
+fn connect<T: Turn>(host: &Attachment, mut device: T) -> (Connection, KvClient<T>) {
+    let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
+    let mut connection = Connection::connect(port(host), &mut device, options).expect("connects");
+    let options = ClientOptions { depth: 8, patience: PATIENCE, ..ClientOptions::default() };
+    let client = KvClient::open(&mut connection, device, 1, options).expect("opens");
+    (connection, client)
+}
+
+fn open_on(build: &Build) -> (Connection, KvClient<Inline<MemMedia>>) {
+    let host = build.attach(2, 8);
+    let device = Inline(build.untimed(host.clone()));
+    connect(&host, device)
+}
+
+fn open(engine: EngineKind) -> (Connection, KvClient<Inline<MemMedia>>) {
+    open_on(&build("tiny", 32 << 20, engine))
+}
+
+fn key(n: u64) -> Vec<u8> {
+    format!("k{n:04}").into_bytes()
+}
+
+fn named(key: &[u8]) -> Key {
+    Key::new(key).expect("short")
+}
+
+fn put<T: Turn>(client: &mut KvClient<T>, model: &mut Model, k: &[u8], value: Vec<u8>) {
+    client.put(&named(k), &value).expect("room");
+    model.insert(k.to_vec(), value);
+}
+
+/// Stores and deletes among `keys` keys.
+fn churn<T: Turn>(client: &mut KvClient<T>, model: &mut Model, rng: &mut Rng, (keys, steps): (u64, u64)) {
+    for step in 0..steps {
+        let k = key(rng.below(keys));
+        if rng.below(5) == 0 {
+            assert_eq!(client.delete(&named(&k)), Ok(model.remove(&k).is_some()));
+        } else {
+            put(client, model, &k, vec![step as u8; rng.below(300) as usize]);
+        }
+    }
+}
+
+fn all<T: Turn>(
+    client: &mut KvClient<T>,
+    iterator: &mut DeviceIterator,
+    step: u32,
+    backwards: bool,
+) -> Pairs {
+    let mut found = Pairs::new();
+    loop {
+        let batch = client.next_pairs(iterator, step, backwards, None).expect("sound");
+        found.extend(batch.pairs().map(|(k, v)| (k.to_vec(), v.to_vec())));
+        if batch.is_last() {
+            return found;
+        }
+    }
+}
+
+fn pairs<'a>(range: impl Iterator<Item = (&'a Vec<u8>, &'a Vec<u8>)>) -> Pairs {
+    range.map(|(k, v)| (k.clone(), v.clone())).collect()
+}
+
+/// Every pair once, with the value of the moment of opening, however much is written between two batches.
+fn while_written<T: Turn>(client: &mut KvClient<T>, (keys, steps): (u64, u64), pairs_max: u32) {
+    let (mut model, mut rng) = (Model::new(), Seed(7).rng());
+    churn(client, &mut model, &mut rng, (keys, 3 * keys));
+    for round in 0..4 {
+        let seen = model.clone();
+        let (from, to) = (key(keys / 8), key(keys * 7 / 8));
+        let range = KeyRange { from: &from, to: &to, prefix: b"k" };
+        let mut iterator = client.open_iterator(&range, false, None).expect("opens").expect("lsm has them");
+        let mut found = Pairs::new();
+        loop {
+            let batch = client.next_pairs(&mut iterator, pairs_max + round, false, None).expect("sound");
+            found.extend(batch.pairs().map(|(k, v)| (k.to_vec(), v.to_vec())));
+            if batch.is_last() {
+                break;
+            }
+            churn(client, &mut model, &mut rng, (keys, steps));
+        }
+        let wanted = |(k, _): &(&Vec<u8>, &Vec<u8>)| range.contains(k);
+        assert_eq!(found, pairs(seen.iter().filter(wanted)), "forwards");
+        let back = all(client, &mut iterator, 7, true);
+        assert_eq!(back, pairs(seen.iter().filter(wanted).rev()), "backwards");
+        client.close_iterator(iterator).expect("closes");
+    }
+}
+
+#[test]
+fn scans_show_one_moment_while_compactions_and_collections_run() {
+    let (_connection, mut client) = open_on(&build("tiny", 16 << 20, EngineKind::Lsm));
+    while_written(&mut client, (9000, 400), 100);
+    let snapshot = client.turn_mut().0.snapshot();
+    let counters: BTreeMap<_, _> = snapshot.namespaces[0].counters.iter().copied().collect();
+    assert!(counters["compactions"] > 5 && counters["flushes"] > 15, "{counters:?}");
+    assert!(snapshot.namespaces[0].store.gc_segments > 0, "values were collected meanwhile");
+    assert_eq!(counters["num_snapshots"], 0, "closed iterators keep nothing");
+}
+
+#[test]
+fn the_same_in_virtual_time() {
+    let build = build("tiny", 32 << 20, EngineKind::Lsm);
+    let host = build.attach(2, 8);
+    let device = Clocked(build.timed(host.clone()));
+    let (_connection, mut client) = connect(&host, device);
+    while_written(&mut client, (300, 40), 10);
+}
+
+#[test]
+fn seeks_go_to_a_key_and_turn_round() {
+    let (_connection, mut client) = open(EngineKind::Lsm);
+    let mut model = Model::new();
+    (0..50).for_each(|n| put(&mut client, &mut model, &key(2 * n), vec![n as u8; 5]));
+    let range = KeyRange { from: &key(10), to: &key(80), prefix: b"" };
+    let mut it = client.open_iterator(&range, false, None).expect("opens").expect("lsm has them");
+    let mut step = |backwards, seek: Option<u64>| {
+        let seek = seek.map(|n| named(&key(n)));
+        let batch = client.next_pairs(&mut it, 1, backwards, seek).expect("sound");
+        batch.pairs().next().map(|(k, _)| k.to_vec())
+    };
+    assert_eq!(step(true, None), None, "nothing is before the range");
+    assert_eq!([step(false, None), step(false, None)], [Some(key(10)), Some(key(12))]);
+    assert_eq!([step(true, None), step(true, None), step(true, None)], [Some(key(12)), Some(key(10)), None]);
+    assert_eq!([step(false, Some(41)), step(false, None)], [Some(key(42)), Some(key(44))], "the next one");
+    assert_eq!([step(true, Some(41)), step(true, None)], [Some(key(40)), Some(key(38))], "the one before");
+    assert_eq!(
+        [step(true, Some(42)), step(false, Some(42))],
+        [Some(key(42)), Some(key(42))],
+        "the key itself"
+    );
+    assert_eq!([step(false, Some(2)), step(true, Some(98))], [Some(key(10)), Some(key(78))], "in the range");
+    assert_eq!([step(false, Some(79)), step(true, Some(9))], [None, None]);
+    client.close_iterator(it).expect("closes");
+}
+
+#[test]
+fn values_longer_than_a_batch_and_keys_alone() {
+    let (_connection, mut client) = open_on(&build("default", 1 << 30, EngineKind::Lsm));
+    let mut model = Model::new();
+    put(&mut client, &mut model, b"a", vec![1; 10]);
+    put(&mut client, &mut model, b"b", vec![2; 100_000]);
+    put(&mut client, &mut model, b"c", vec![]);
+    let mut it = client.open_iterator(&KeyRange::default(), false, None).expect("opens").expect("has");
+    assert_eq!(all(&mut client, &mut it, 0, false), pairs(model.iter()));
+    let keys_only = client.open_iterator(&KeyRange::default(), true, Some(&it));
+    put(&mut client, &mut model, b"d", vec![4]);
+    let mut beside = keys_only.expect("opens").expect("has");
+    let found: Vec<_> = all(&mut client, &mut beside, 0, false);
+    assert_eq!(found, [&b"a"[..], b"b", b"c"].map(|k| (k.to_vec(), Vec::new())));
+    client.close_iterator(it).expect("closes");
+    assert_eq!(all(&mut client, &mut beside, 2, true).len(), 3, "what is shared outlives the first holder");
+    client.close_iterator(beside).expect("closes");
+}
+
+#[test]
+fn a_queue_has_sixteen_and_they_end() {
+    let (_connection, mut client) = open(EngineKind::Lsm);
+    let open = |client: &mut KvClient<_>| client.open_iterator(&KeyRange::default(), false, None);
+    let mut iterators: Vec<_> = (0..16).map(|_| open(&mut client).expect("opens").expect("has")).collect();
+    assert_eq!(open(&mut client).err(), Some(HostError::Kv(KvError::Full)));
+    client.close_iterator(iterators.pop().expect("sixteen")).expect("closes");
+    iterators.push(open(&mut client).expect("opens").expect("has"));
+    // Writes of more than an eighth of the capacity: who has not been used since has timed out.
+    let capacity = client.turn_mut().0.snapshot().namespaces[0].capacity_bytes;
+    let mut used = iterators.pop().expect("sixteen");
+    for n in 0..capacity / 8 / 4096 + 2 {
+        client.put(&named(&key(n % 50)), &[n as u8; 4096]).expect("room");
+        client.next_pairs(&mut used, 1, false, None).expect("it is used");
+    }
+    let idle = iterators.pop().expect("fifteen");
+    let mut idle_again = idle;
+    let late = client.next_pairs(&mut idle_again, 1, false, None);
+    assert_eq!(late.err(), Some(HostError::Kv(KvError::NotFound)));
+    client.close_iterator(idle_again).expect("ended already");
+    client.next_pairs(&mut used, 1, false, None).expect("it is there");
+    let snapshots = |client: &mut KvClient<Inline<MemMedia>>| {
+        let counters = client.turn_mut().0.snapshot().namespaces[0].counters.clone();
+        counters.into_iter().find(|(name, _)| *name == "num_snapshots").map(|(_, n)| n)
+    };
+    assert_eq!(snapshots(&mut client), Some(1));
+}
+
+#[test]
+fn other_engines_say_that_they_have_none() {
+    for engine in [EngineKind::HashStore, EngineKind::HashPlus, EngineKind::HashOriginal] {
+        let (_connection, mut client) = open(engine);
+        assert!(client.open_iterator(&KeyRange::default(), false, None).expect("an answer").is_none());
+        let queue = client.queue_mut();
+        let ticket = queue.iterator_next(1, (4096, 0), false, None).expect("room");
+        queue.ring();
+        client.turn_mut().turn();
+        let status = client.queue_mut().poll(|done| (done.ticket == ticket, done.status));
+        assert_eq!(status.expect("completed").expect("sound"), (true, Status::INVALID_OPCODE));
+    }
+}
+
+/// On every engine, with keys of all lengths.
+#[test]
+fn scans_show_every_pair_of_a_range_once() {
+    for engine in EngineKind::ALL {
+        let (_connection, client) = open(*engine);
+        let (mut store, mut model, mut rng) = (KvStoreClient::new(client), Model::new(), Seed(3).rng());
+        for n in 0..700_u64 {
+            let mut k = key(rng.below(500));
+            k.resize([5, 16, 17, 40, 255][rng.below(5) as usize], b'x');
+            store.put(&k, &vec![n as u8; rng.below(100) as usize]).expect("room");
+            model.insert(k, vec![n as u8; 0]);
+        }
+        model.iter_mut().for_each(|(k, v)| *v = store.get(k).expect("sound").expect("stored"));
+        let (from, to) = (key(100), b"k0300xxxxxxxxxxxxxxxxxxxxxxx".to_vec());
+        for range in [
+            KeyRange::default(),
+            KeyRange { from: &from, to: &to, prefix: b"" },
+            KeyRange { from: b"", to: b"", prefix: b"k04" },
+            KeyRange { from: b"k0100xxxxxxxxxxxxxxxxxxxx", to: &to, prefix: b"k0100xxxxxxxxxxxxxxxxxxxxx" },
+        ] {
+            let options = ScanOptions { range, ..ScanOptions::default() };
+            let mut found = Pairs::new();
+            let order = store.scan(&options, |k, v| {
+                found.push((k.to_vec(), v.to_vec()));
+                true
+            });
+            let has = if *engine == EngineKind::Lsm { ScanOrder::Bytes } else { ScanOrder::Device };
+            assert_eq!(order, Ok(has));
+            let short: Vec<_> = found.iter().map(|(k, _)| k).filter(|k| k.len() <= 16).collect();
+            assert!(has == ScanOrder::Device || short.is_sorted());
+            found.sort();
+            assert_eq!(found, pairs(model.iter().filter(|(k, _)| range.contains(k))), "{engine:?} {range:?}");
+        }
+        let mut left = 3;
+        let few = store.scan(&ScanOptions { pairs_max: 3, ..ScanOptions::default() }, |_, _| {
+            left -= 1;
+            left > 0
+        });
+        assert!(few.is_ok() && left == 0);
+    }
+}
