@@ -59,7 +59,7 @@ const fn bytes_of<T>(memory: &Vec<T>) -> usize {
     memory.capacity() * size_of::<T>()
 }
 
-/// Bytes beyond those in use that have been asked for at any time, and the most of memory that is ahead of its use.
+/// At least so many bytes beyond those in use have been asked for at any time; one step more at most.
 const LEAD_BYTES: usize = 8 << 20;
 /// Bytes that are asked for at once.
 const STEP_BYTES: usize = 4 << 20;
