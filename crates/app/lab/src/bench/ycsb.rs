@@ -383,7 +383,8 @@ mod tests {
         let found = in_virtual(&profile, &plan, Phases::Both).unwrap();
         let again = in_virtual(&profile, &plan, Phases::Both).unwrap();
         assert_eq!(found[1].operations, 40);
-        assert!(found[1].kinds["SCAN"].min() > found[0].kinds["INSERT"].min());
+        // One that begins at the last key finds nothing more; the longest reads dozens of values.
+        assert!(found[1].kinds["SCAN"].max() > 4 * found[0].kinds["INSERT"].value_at_quantile(0.5));
         assert_eq!(found[1].lines(), again[1].lines());
     }
 }
