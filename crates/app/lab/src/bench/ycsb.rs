@@ -144,7 +144,7 @@ impl Phase {
     }
 
     fn note(&mut self, kind: &'static str, ns: u64) {
-        let histogram = self.kinds.entry(kind).or_insert_with(|| super::latencies());
+        let histogram = self.kinds.entry(kind).or_insert_with(super::latencies);
         histogram.saturating_record(ns);
     }
 
