@@ -10,6 +10,7 @@ use crate::error::LabError;
 use crate::plan::Settings;
 use crate::report::Point;
 use crate::rig::{Cell, Stored, add_metrics, stores};
+use hdrhistogram::Histogram;
 use saker_host::transfer::{Adaptive, Auto, Objective};
 use saker_host::{Method, Pacing, TransferPolicy};
 use saker_sim::profile::Profile;
@@ -23,6 +24,11 @@ const THRESHOLDS_BYTES: (u32, u32) = (128, 64);
 
 /// Policies beside the methods themselves.
 const POLICIES: [&str; 3] = ["adaptive", "auto-bytes", "auto-time"];
+
+/// Latencies in nanoseconds, up to 100 s. One that grows by itself would not grow for `saturating_record`.
+fn latencies() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 100_000_000_000, 3).expect("1 ns to 100 s at 3 digits")
+}
 
 /// Every name of [`policy_named`].
 pub fn policy_names() -> Vec<&'static str> {

@@ -51,7 +51,7 @@ pub fn on_url(kv: &mut Kv, url: &str, run: &RealOptions) -> Result<BenchReport, 
 /// One operation after the other. Latencies are in nanoseconds.
 fn execute(kv: &mut Kv, plan: &Plan, queued: bool) -> Result<Histogram<u64>, LabError> {
     let (keys, values) = (plan.key_space()?, plan.value_source());
-    let mut latency = Histogram::new(3).expect("three digits");
+    let mut latency = super::latencies();
     let mut key = vec![0; plan.key_bytes];
     let mut value = Vec::new();
     for operation in plan.operations()? {

@@ -33,7 +33,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 37] = [
+pub static ALL: [Entry; 36] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("saker-write-batch", saker_write::run_batch),
     entry!("saker-write-io", saker_write::run_io),
@@ -68,7 +68,6 @@ pub static ALL: [Entry; 37] = [
     entry!("plus-invmap-io", plus::counts::invalid_mappings),
     entry!("plus-collision", plus::counts::collisions),
     entry!("plus-ycsb", plus::ycsb::ycsb),
-    entry!("plus-fig3-right", plus::ycsb::small_values),
     entry!("plus-ablation", plus::ablation::run),
     entry!("plus-cpu", plus::cpu::run),
 ];

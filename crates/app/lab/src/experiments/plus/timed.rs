@@ -18,7 +18,7 @@ const CHUNK: usize = 10_000;
 /// Fewer than this, and spare superblocks would be a large part of the device.
 const SUPERBLOCKS_MIN: u64 = 64;
 /// The smallest device: tests run everything once.
-const DEVICE_BYTES_MIN: u64 = 16 << 20;
+const DEVICE_BYTES_MIN: u64 = 8 << 20;
 const KEY_BYTES: usize = 8;
 
 /// An FTL and how large a run is.
@@ -46,7 +46,7 @@ impl Case {
         let published = self.bytes;
         self.bytes = (published / u64::from(scale.max(1))).max(DEVICE_BYTES_MIN);
         let of = |n: u64| (u128::from(n) * u128::from(self.bytes) / u128::from(published)) as u64;
-        (self.pairs, self.operations) = (of(self.pairs), of(self.operations).max(1000));
+        (self.pairs, self.operations) = (of(self.pairs), of(self.operations).max(300));
         self
     }
 

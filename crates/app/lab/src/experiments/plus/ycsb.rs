@@ -1,4 +1,4 @@
-//! YCSB on Original and Plus, and Plus with small values, in virtual time.
+//! YCSB on Original and Plus in virtual time.
 
 use super::timed::{CELLS, Case, Ran, conditioned};
 use crate::error::LabError;
@@ -122,34 +122,4 @@ fn causes(original: &[Ran], plus: &[Ran]) -> String {
         of(original, "C"),
         of(plus, "C")
     )
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SmallPlan {
-    small: Run,
-    large: Run,
-}
-
-/// Runs plus-fig3-right.
-pub fn small_values(cx: &Context<'_>) -> Result<Outcome, LabError> {
-    let plan: SmallPlan = cx.plan.parameters();
-    let small = plan.small.all(EngineKind::HashPlus, cx)?;
-    let large = plan.large.all(EngineKind::HashPlus, cx)?;
-    let ratios: Vec<_> =
-        small.iter().zip(&large).map(|(s, l)| (cell(s), s.result.rate() / l.result.rate())).collect();
-    let least = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-    let (worst, ratio) = least.map_or(("none", f64::NAN), |(name, ratio)| (name.as_str(), *ratio));
-    let mut book = cx.book();
-    let all: Vec<_> = ratios.iter().map(|(name, ratio)| format!("{name} {ratio:.2}")).collect();
-    let note = format!("Small over large: {}.", all.join(", "));
-    book.order(
-        "AC-plus-fig3r-1",
-        &[Part::within(format!("the worst workload, {worst}"), ratio, 0.4, 0.75)],
-        note,
-    );
-    let named = |name: String| move |r: &Ran| point(&name, r);
-    let mut series: Vec<_> = small.iter().map(named(format!("{} B", plan.small.value_bytes))).collect();
-    series.extend(large.iter().map(named(format!("{} B", plan.large.value_bytes))));
-    Ok(Outcome { checks: book.finish(), series })
 }
