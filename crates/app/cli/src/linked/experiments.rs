@@ -2,6 +2,7 @@
 
 use saker_host::transfer::Adaptive;
 use saker_host::{Method, Pacing, TransferPolicy};
+use saker_lab::bench::db::{DbOptions, db_on_url};
 use saker_lab::bench::{BenchReport, RealOptions, in_virtual, on_url};
 use saker_lab::rig::Cell;
 use saker_lab::settings::setting;
@@ -18,7 +19,6 @@ use crate::report::{Calibrated, CalibratedSize};
 
 /// Runs a workload on the device of a URL, or in virtual time.
 pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
-    let suite = bench::suite(args)?;
     let value_bytes =
         u32::try_from(args.value_size).ok().filter(|n| *n <= VALUE_BYTES_MAX as u32).ok_or_else(|| {
             CliError::usage(
@@ -29,6 +29,10 @@ pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchRepor
                 "give a smaller --value-size",
             )
         })?;
+    if let (Some(url), Some(options)) = (device, bench::db::options(args, value_bytes)?) {
+        return on_device(args, url, &options);
+    }
+    let suite = bench::suite(args)?;
     let options =
         SuiteOptions { operations: args.operations, value_bytes, key_bytes: args.key_size, seed: args.seed };
     let result = match device {
@@ -40,6 +44,14 @@ pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchRepor
         None => virtually(args, suite, value_bytes),
     };
     result.map_err(|e| failed(&e, "bench"))
+}
+
+/// One of db_bench's benchmarks.
+fn on_device(args: &BenchArgs, url: &str, options: &DbOptions) -> Result<BenchReport, CliError> {
+    let kv = Kv::open(&with_transfer(url, args.transfer.as_deref())).map_err(|e| refused(&e))?;
+    let (kv, report) = db_on_url(kv, url, options).map_err(|e| failed(&e, "bench"))?;
+    kv.close().map_err(|e| refused(&e))?;
+    Ok(report)
 }
 
 /// The URL of a device whose values are sent by that method, if one is asked for.
@@ -87,7 +99,7 @@ fn virtually(args: &BenchArgs, suite: Suite, value_bytes: u32) -> Result<BenchRe
 pub(super) fn failed(error: &LabError, command: &str) -> CliError {
     match error {
         LabError::Setting(_) => CliError::usage(error.to_string(), "see `saker profile show`"),
-        LabError::Workload(_) | LabError::Profile(_) => {
+        LabError::Workload(_) | LabError::Profile(_) | LabError::Trace(_) => {
             CliError::usage(error.to_string(), format!("see `saker {command} --help`"))
         }
         other => CliError::failed(other.to_string(), format!("see `saker {command} --help`")),

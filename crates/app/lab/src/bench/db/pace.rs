@@ -100,11 +100,8 @@ mod tests {
         let sine = Sine { a: 50.0, b: pi / 2.0, c: 0.0, d: 100.0, interval_ms: 1, noise: 0.0 };
         let mut pace = Pace::new(Rate::Sine(sine), 0, 1, 1);
         let mut seconds = [0; 4];
-        loop {
-            match pace.next_due() / 1_000_000_000 {
-                s @ 0..4 => seconds[s as usize] += 1,
-                _ => break,
-            }
+        while let second @ 0..4 = pace.next_due() / 1_000_000_000 {
+            seconds[second as usize] += 1;
         }
         // The mean of the sine over a quarter of its period is 2 / pi.
         for (found, expected) in seconds.into_iter().zip([132, 132, 68, 68]) {
