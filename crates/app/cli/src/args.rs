@@ -63,7 +63,7 @@ pub enum Command {
     /// Compare HostKV and DiskKV on one workload
     Compare(c::compare::CompareArgs),
     /// Run one workload and show what it costs
-    Bench(c::bench::BenchArgs),
+    Bench(Box<c::bench::BenchArgs>),
     /// Repeat published experiments and check their claims
     Reproduce(c::reproduce::ReproduceArgs),
     /// Make an image file

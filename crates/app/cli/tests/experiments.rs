@@ -77,6 +77,26 @@ fn benches_run_in_virtual_time_and_on_devices() {
 }
 
 #[test]
+fn benches_take_the_parameters_of_db_bench() {
+    let seeks = ["bench", "seekrandom", "--num", "200", "--reads=50", "--seek_nexts=5", "--value_size", "32"];
+    let found = document(&saker(&[&seeks[..], &["--threads", "2", "--json"]].concat()));
+    let device = found["at"]["device"].as_str().expect("a URL");
+    assert!(device.starts_with("mem:?engine=lsm&size="), "{device}");
+    assert_eq!((&found["operations"], &found["found"]), (&Value::from(100), &Value::from(100)));
+    let mixed = ["bench", "mixgraph", "--num=300", "--mix_get_ratio=0.5", "--mix_put_ratio=0.5", "--json"];
+    let found = document(&saker(&mixed));
+    let kinds = ["get_operations", "put_operations"].map(|kind| found[kind].as_u64().expect("a count"));
+    assert!(kinds[0] > 100 && kinds[1] > 100 && kinds.iter().sum::<u64>() == 300, "{kinds:?}");
+    let paced = ["bench", "fillrandom", "--num=100", "--rate=10000", "--device", "mem:", "--json"];
+    assert!(document(&saker(&paced))["elapsed_s"].as_f64().expect("seconds") >= 0.0099);
+    for wrong in
+        [&["bench", "replay"][..], &["bench", "seekrandom", "--rate=0"], &["bench", "fillseq", "--num=0"]]
+    {
+        assert_eq!(saker(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
 fn a_calibration_finds_the_quickest_method_of_each_size() {
     let found = document(&saker(&["profile", "calibrate", "cosmos-plus", "--passthrough", "--json"]));
     let sizes = found["calibration"]["sizes"].as_array().expect("sizes");

@@ -35,6 +35,9 @@ pub enum LabError {
     /// A key that was stored is not there.
     #[error("{0} is not there: the device lost it")]
     Missing(String),
+    /// A trace that cannot be read, or parameters that make no workload.
+    #[error("{0}")]
+    Trace(String),
     /// A workload whose operations follow each other's answers.
     #[error(
         "`{0}` scans, deletes or reads what was inserted just before: it runs on a device (--device), not in virtual time"

@@ -1,10 +1,13 @@
 //! `saker bench`
 
+pub mod db;
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use saker_lab::bench::db::DbBench;
 use saker_lab::bench::{BenchReport, policy_names, trace};
 use saker_workload::Suite;
 use saker_workload::tpcc::Lines;
@@ -18,7 +21,8 @@ use crate::size;
 /// Arguments of `saker bench`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
-Workloads: fillseq, fillrandom, overwrite, readrandom, readwrite (16-byte keys), and those of BandSlim (4-byte keys): \
+Workloads: fillseq, fillrandom, overwrite, readrandom, readwrite (16-byte keys); readwhilewriting, seekrandom, mixgraph and replay, \
+on a device only (without --device one in memory with the lsm engine); and those of BandSlim (4-byte keys): \
 a (one value size), b and c (8 B and 2 KiB as 9:1 and 1:9), d (nine sizes alike), m (mixgraph's sizes up to 1 KiB); ycsb-a to ycsb-f, \
 YCSB's core workloads (zipfian; d latest; d and e need --device; e's scans follow the device's order of keys), and ycsb with a \
 property file as YCSB writes them: one client loads the records, runs, and reports in YCSB's lines (with --threads, --qd, \
@@ -41,22 +45,26 @@ Examples:
   saker bench kvcache --device mem: --operations 2000
   saker bench a --set profile.firmware.fetch_ns=500
   saker bench ycsb-a --operations 20000 --device 'mem:?engine=hash_plus'
-  saker bench ycsb --properties workloads/workloada --profile kvvirt")]
+  saker bench ycsb --properties workloads/workloada --profile kvvirt
+  saker bench seekrandom --num 100000 --seek_nexts 100 --device 'mem:?engine=lsm'
+  saker bench readrandom --num 100000 --threads 2 --rate 50000 --device file:disk.img
+  saker bench mixgraph --num 100000 --mix_get_ratio 0.83 --mix_put_ratio 0.14 --mix_seek_ratio 0.03
+  saker bench replay --input trace.csv --device file:disk.img --speed 10")]
 pub struct BenchArgs {
     /// The workload
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
-    /// Operations
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Operations; db_bench's name is --num: keys, and operations of each thread
+    #[arg(long, alias = "num", value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub operations: u64,
     /// Warehouses of tpcc
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub warehouses: u32,
     /// Value size of the workloads that have one size; the block size of kvcache [default there: 1MiB]
-    #[arg(long, value_name = "SIZE", default_value = "100B", value_parser = size::parse)]
+    #[arg(long, alias = "value_size", value_name = "SIZE", default_value = "100B", value_parser = size::parse)]
     pub value_size: u64,
     /// Key size in bytes; otherwise the workload's own
-    #[arg(long, value_name = "N")]
+    #[arg(long, alias = "key_size", value_name = "N")]
     pub key_size: Option<usize>,
     /// How values go to the device [default: prp in virtual time, what its URL says on a device]
     #[arg(long, value_name = "METHOD")]
@@ -73,7 +81,7 @@ pub struct BenchArgs {
     /// Replace a number of the profile: profile.KEY=VALUE
     #[arg(long, value_name = "SETTING")]
     pub set: Vec<String>,
-    /// Application threads (virtual time)
+    /// Application threads
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: u32,
     /// Operations of each thread in flight
@@ -91,6 +99,9 @@ pub struct BenchArgs {
     /// Write where each command's time went to FILE (virtual time)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Parameters of db_bench
+    #[command(flatten)]
+    pub db: db::DbArgs,
 }
 
 /// Phases of YCSB.
@@ -125,6 +136,9 @@ pub fn run(args: &BenchArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
             "leave out --device or --trace",
         ));
     }
+    let is_timed = device.is_none() && Suite::named(&args.workload).is_some() && args.db.rate.is_none();
+    let device = device
+        .or_else(|| (!is_timed && DbBench::named(&args.workload).is_some()).then(|| db::device_for(args)));
     let report = cx.backend.bench(args, device.as_deref())?;
     if let Some(path) = &args.trace {
         write_trace(path, &report)?;
@@ -202,7 +216,8 @@ pub fn suite(args: &BenchArgs) -> Result<Suite, CliError> {
     if !methods.contains(&method(args)) {
         return Err(choose("transfer method", method(args), &methods));
     }
-    let mut suites = Suite::ALL.map(Suite::name).to_vec();
-    suites.extend(["readzipfian:1.2", "twitter-1 to twitter-54", "tpcc", "tpcc-standard", "kvcache"]);
-    Suite::named(&args.workload).ok_or_else(|| choose("workload", &args.workload, &suites))
+    let mut names = Suite::ALL.map(Suite::name).to_vec();
+    names.extend(DbBench::ALL.map(DbBench::name).into_iter().filter(|name| Suite::named(name).is_none()));
+    names.extend(["readzipfian:1.2", "twitter-1 to twitter-54", "tpcc", "tpcc-standard", "kvcache"]);
+    Suite::named(&args.workload).ok_or_else(|| choose("workload", &args.workload, &names))
 }

@@ -2,6 +2,7 @@
 
 use saker_host::transfer::Adaptive;
 use saker_host::{Method, Pacing, TransferPolicy};
+use saker_lab::bench::db::{DbOptions, db_on_url};
 use saker_lab::bench::{BenchReport, RealOptions, in_virtual, on_url};
 use saker_lab::rig::Cell;
 use saker_lab::settings::setting;
@@ -28,7 +29,6 @@ pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchRepor
     if is_own || args.properties.is_some() {
         return ycsb::of_properties(args, is_own, device);
     }
-    let suite = bench::suite(args)?;
     let value_bytes =
         u32::try_from(args.value_size).ok().filter(|n| *n <= VALUE_BYTES_MAX as u32).ok_or_else(|| {
             CliError::usage(
@@ -39,6 +39,10 @@ pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchRepor
                 "give a smaller --value-size",
             )
         })?;
+    if let (Some(url), Some(options)) = (device, bench::db::options(args, value_bytes)?) {
+        return database(args, url, &options);
+    }
+    let suite = bench::suite(args)?;
     let options =
         SuiteOptions { operations: args.operations, value_bytes, key_bytes: args.key_size, seed: args.seed };
     if suite.is_ycsb() && ycsb::is_plain(args, device) {
@@ -91,6 +95,14 @@ fn on_device(
         }
     };
     done.map_err(|e| failed(&e, "bench"))
+}
+
+/// One of db_bench's benchmarks.
+fn database(args: &BenchArgs, url: &str, options: &DbOptions) -> Result<BenchReport, CliError> {
+    let kv = Kv::open(&with_transfer(url, args.transfer.as_deref())).map_err(|e| refused(&e))?;
+    let (kv, report) = db_on_url(kv, url, options).map_err(|e| failed(&e, "bench"))?;
+    kv.close().map_err(|e| refused(&e))?;
+    Ok(report)
 }
 
 /// The URL of a device whose values are sent by that method, if one is asked for.
@@ -146,7 +158,7 @@ pub(super) fn profile_of(args: &BenchArgs) -> Result<Profile, LabError> {
 pub(super) fn failed(error: &LabError, command: &str) -> CliError {
     match error {
         LabError::Setting(_) => CliError::usage(error.to_string(), "see `saker profile show`"),
-        LabError::Workload(_) | LabError::Profile(_) => {
+        LabError::Workload(_) | LabError::Profile(_) | LabError::Trace(_) => {
             CliError::usage(error.to_string(), format!("see `saker {command} --help`"))
         }
         other => CliError::failed(other.to_string(), format!("see `saker {command} --help`")),

@@ -339,9 +339,10 @@ fn pack(form: Form, entries: &[Entry<'_>]) -> Result<Vec<u8>, HostError> {
     Ok(payload)
 }
 
-/// The results of a group that was carried out; `None` if it was refused for want of room.
+/// The results of a group that was carried out; `None` if it was refused for want of room, or because this namespace's engine
+/// takes none.
 fn whole(status: Status, results: Vec<u8>) -> Result<Option<Vec<u8>>, HostError> {
-    if status.is(Status::CAPACITY_EXCEEDED) {
+    if status.is(Status::CAPACITY_EXCEEDED) || status.is(Status::INVALID_OPCODE) {
         return Ok(None);
     }
     check(status)?;
