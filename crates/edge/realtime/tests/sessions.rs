@@ -269,3 +269,27 @@ fn what_a_cache_shows_never_goes_back() {
 fn number(value: &[u8]) -> u32 {
     u32::from_le_bytes(value.try_into().expect("four bytes"))
 }
+
+/// Engines without groups answer 01h to one: writes then go one by one, of sessions and of batches.
+#[test]
+fn every_engine_takes_containers_and_batches() {
+    for engine in ["hash_store", "hash_original", "hash_plus", "lsm"] {
+        let url = format!("mem:?profile=tiny&size=32MiB&engine={engine}");
+        let saker = Saker::open(&url, SakerOptions::default()).expect("opens");
+        let mut session = saker.session().expect("the first");
+        (0..200_u8).for_each(|n| session.put(&[n, 7], &[n; 20]).expect("takes it"));
+        session.sync().unwrap_or_else(|e| panic!("{engine}: {e}"));
+        for n in 0..200_u8 {
+            assert_eq!(session.get(&[n, 7]), Ok(Some(vec![n; 20])), "{engine}");
+        }
+        drop(session);
+        saker.close().expect("closes");
+        let mut kv = saker_realtime::Kv::open(&url).expect("opens");
+        let mut batch = saker_realtime::WriteBatch::new();
+        batch.put(b"one", b"1").put(b"two", b"2").delete(b"three");
+        kv.write(&batch).unwrap_or_else(|e| panic!("{engine}: {e}"));
+        let keys: [&[u8]; 2] = [b"two", b"three"];
+        assert_eq!(kv.multi_get(&keys), Ok(vec![Some(b"2".to_vec()), None]), "{engine}");
+        kv.close().expect("closes");
+    }
+}

@@ -10,14 +10,16 @@ mod engine;
 pub mod hash_ftl;
 pub mod hash_store;
 pub mod index;
+mod kind;
 pub mod kv;
 pub mod kv_group;
 pub mod lsm;
 mod scan;
 
-pub use any::{AnyEngine, AnyRecovery, EngineConfig, EngineKind};
+pub use any::{AnyEngine, AnyRecovery, EngineConfig};
 pub use engine::{Engine, Recover};
 pub use hash_store::{HashStore, HashStoreConfig};
+pub use kind::EngineKind;
 pub use kv::{Background, Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};
 pub use kv_group::{Answers, GroupError, GroupOp, GroupSource, Member};
 pub use lsm::{LsmConfig, LsmStats, LsmStore};

@@ -126,6 +126,20 @@ fn reads_that_fail_are_errors_and_no_wrong_values() {
     assert_eq!(desk.disk(&["get", "k"]).good(), "v".repeat(1900));
 }
 
+#[test]
+fn caches_change_no_answer_and_wrong_ones_are_refused() {
+    let desk = Desk::with_image();
+    desk.disk(&["put", "k", "old"]).good();
+    for policy in ["lru", "s3fifo"] {
+        let device = format!("file:disk.img?cache=1MiB&cache_policy={policy}&cache_value_max=4KiB");
+        desk.saker(&["put", "k", policy, "--device", &device]).good();
+        assert_eq!(desk.saker(&["get", "k", "--device", &device]).good(), policy);
+        assert_eq!(desk.disk(&["get", "k"]).good(), policy);
+    }
+    let refused = desk.saker(&["get", "k", "--device", "mem:?cache_policy=best"]).refused(2);
+    assert!(refused.contains("lru") && refused.contains("s3fifo"), "{refused}");
+}
+
 /// What was loaded before the cut is there, or was not acknowledged; nothing is damaged.
 #[test]
 fn a_planned_power_cut_ends_the_device_and_the_next_opening_recovers() {

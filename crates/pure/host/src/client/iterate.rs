@@ -79,7 +79,7 @@ impl<T: Turn> KvClient<T> {
     /// waited for. `None`: the device has none for this namespace.
     ///
     /// # Errors
-    /// [`HostError`]; [`CapacityExceeded`](crate::KvError::CapacityExceeded) with 16 open already.
+    /// [`HostError`]; [`Full`](crate::KvError::Full) with 16 open already.
     pub fn open_iterator(
         &mut self,
         range: &KeyRange<'_>,

@@ -38,7 +38,8 @@ pub struct DbArgs {
     #[arg(long = "benchmark_write_rate_limit", alias = "benchmark-write-rate-limit", value_name = "SIZE", default_value = "0", value_parser = size::parse)]
     pub benchmark_write_rate_limit: u64,
     /// The store is filled already
-    #[arg(long = "use_existing_db", alias = "use-existing-db", value_name = "0|1", num_args = 0..=1, default_missing_value = "1", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=1))]
+    #[arg(long = "use_existing_db", alias = "use-existing-db", value_name = "0|1", num_args = 0..=1)]
+    #[arg(default_missing_value = "1", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=1))]
     pub use_existing_db: u8,
     /// The trace to replay: CSV of time, key, key size, value size, operation
     #[arg(long, value_name = "FILE")]
@@ -174,7 +175,9 @@ pub struct MixArgs {
         help = "Pareto sigma of scan lengths"
     )]
     iter_sigma: f64,
-    #[arg(long = "sine_mix_rate", num_args = 0..=1, default_missing_value = "1", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=1), hide_short_help = true, help = "The rate follows a sine: a sin(b t + c) + d operations per second after t seconds")]
+    #[arg(long = "sine_mix_rate", num_args = 0..=1, default_missing_value = "1", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=1), hide_short_help = true)]
+    #[arg(help = "The rate follows a sine: a sin(b t + c) + d operations per second after t seconds")]
     sine_mix_rate: u8,
     #[arg(
         long = "sine_a",
