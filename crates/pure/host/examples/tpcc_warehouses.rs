@@ -1,12 +1,12 @@
-//! Prints the hit ratio of the read cache under TPC-C by warehouses, at the two sizes of the paper (SYSTOR'25, section 4), which
-//! names no number of warehouses. Nothing but cache and workload runs here, no store and no device.
+//! Prints the hit ratio of the read cache under TPC-C by warehouses, at the two sizes of the paper: how the warehouse count of
+//! the plan `saker-tpcc` was found. Nothing but cache and workload runs here, no store and no device.
 
 use saker_host::{CacheOptions, ReadCache};
 use saker_nvme::Key;
 use saker_sim::Free;
 use saker_workload::tpcc::{Lines, Row, Step, Tpcc};
 
-/// The database and the caches are so much smaller, and so many transactions warm the cache, or count.
+/// As the plan has them.
 const SCALE: u32 = 64;
 const WARM_UP: usize = 10_000;
 const MEASURED: usize = 20_000;

@@ -75,7 +75,7 @@ fn on_device(
     let Some(url) = device else {
         return Err(CliError::usage(
             format!("`{}` needs a device", args.workload),
-            "add --device mem: or that of an image",
+            "add --device mem:, or see `saker reproduce run saker-tpcc` for virtual time",
         ));
     };
     let url = &with_transfer(url, args.transfer.as_deref());

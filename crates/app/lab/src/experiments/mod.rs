@@ -4,6 +4,7 @@ mod bandslim;
 mod byteexpress;
 mod compound;
 mod plus;
+mod saker_cache;
 mod saker_motiv;
 mod saker_write;
 mod transfer_all;
@@ -33,10 +34,13 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 36] = [
+pub static ALL: [Entry; 39] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("saker-write-batch", saker_write::run_batch),
     entry!("saker-write-io", saker_write::run_io),
+    entry!("saker-read-cache", saker_cache::read::run),
+    entry!("saker-tpcc", saker_cache::tpcc::run),
+    entry!("saker-tpcc-smallcache", saker_cache::tpcc::run_small),
     entry!("bandslim-fig3", bandslim::fig3::run),
     entry!("bandslim-fig4", bandslim::packing::fig4::run),
     entry!("bandslim-fig8", bandslim::fig8::run),

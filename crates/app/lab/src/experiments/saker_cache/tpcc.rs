@@ -1,0 +1,261 @@
+//! TPC-C's New-Order and Payment (SAKER, SYSTOR'25, Fig. 6).
+
+use super::{cache, on_disk, on_host, with_cores};
+use crate::error::LabError;
+use crate::judge::{Book, Part};
+use crate::report::{Check, Point};
+use crate::rig;
+use crate::run::{Context, Outcome};
+use saker_device::EngineKind;
+use saker_sim::Duration;
+use saker_workload::tpcc::{Lines, Row, Step, Tpcc, Transaction};
+use saker_world::{Build, Job, RunResult, Side};
+use serde::Deserialize;
+use serde_json::json;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    warehouses: u32,
+    cache_mib: usize,
+    cache_value_bytes_max: usize,
+    threads: Vec<usize>,
+    /// Containers of a thread in flight in DiskKV; writes that wait for room in HostKV.
+    depth: u16,
+    /// I/O threads of the device that is not scaled with the application's threads.
+    io_cores_fixed: usize,
+    interval_us: u64,
+}
+
+/// One system with so many application threads.
+struct Cell {
+    threads: usize,
+    system: &'static str,
+    result: RunResult,
+}
+
+const HOST: &str = "HostKV";
+const DISK: &str = "DiskKV";
+const DISK_FIXED: &str = "DiskKV (IO = 8)";
+
+/// Runs saker-tpcc.
+pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
+    let plan: Parameters = cx.plan.parameters();
+    let cells = cells(cx, &plan)?;
+    let mut book = cx.book();
+    mix(cx, &plan, &mut book);
+    let gap = |threads| gap(&cells, threads);
+    let parts = [
+        Part::new("gap with 1 thread", gap(1), gap(1) >= 0.05 && gap(1) > gap(2)),
+        Part::new("gap with 2 threads", gap(2), gap(2) <= 0.05),
+    ];
+    book.order("AC-saker-tpcc-2", &parts, made_of(&cells));
+    let more: Vec<Part> = plan
+        .threads
+        .iter()
+        .filter(|t| **t >= 2)
+        .map(|threads| {
+            let over = rate(&cells, *threads, DISK_FIXED) / rate(&cells, *threads, HOST);
+            Part::new(format!("DiskKV (IO = 8) over HostKV, {threads} threads"), over, over >= 1.0)
+        })
+        .collect();
+    book.order("AC-saker-tpcc-3", &more, "");
+    let ratio = find(&cells, 2, DISK).cache.hit_ratio();
+    book.numbers("AC-saker-tpcc-4", &[100.0 * ratio], "Two application threads.");
+    let spread: Vec<f64> =
+        plan.threads.iter().map(|threads| variation(&find(&cells, *threads, DISK).timeline)).collect();
+    let rises: Vec<Part> = spread
+        .windows(2)
+        .zip(&plan.threads[1..])
+        .map(|(w, threads)| Part::new(format!("variation with {threads} threads"), w[1], w[1] > w[0]))
+        .collect();
+    book.order("AC-saker-tpcc-6", &rises, format!("With {} thread: {:.3}.", plan.threads[0], spread[0]));
+    let checks = book.finish();
+    Ok(Outcome { series: series(&plan, &cells), checks })
+}
+
+/// Runs saker-tpcc-smallcache.
+pub fn run_small(cx: &Context<'_>) -> Result<Outcome, LabError> {
+    let plan: Parameters = cx.plan.parameters();
+    let cells = cells(cx, &plan)?;
+    let mut book = cx.book();
+    let ratio = find(&cells, 2, DISK).cache.hit_ratio();
+    let parts = [Part::within("hit ratio", ratio, 0.70, 0.82)];
+    book.order("AC-saker-tpcc-smallcache-1", &parts, "Two application threads.");
+    let (two, eight) = (gap(&cells, 2), gap(&cells, 8));
+    let parts = [
+        Part::within("gap with 2 threads", two, 0.10, 0.20),
+        Part::new("gap with 8 threads", eight, eight < 0.03),
+    ];
+    book.order("AC-saker-tpcc-5", &parts, made_of(&cells));
+    let checks: Vec<Check> = book.finish();
+    Ok(Outcome { series: series(&plan, &cells), checks })
+}
+
+fn cells(cx: &Context<'_>, plan: &Parameters) -> Result<Vec<Cell>, LabError> {
+    let mut cells = Vec::new();
+    for threads in &plan.threads {
+        cx.note(format!("{threads} application threads"));
+        let jobs = jobs(cx, plan, *threads);
+        for (system, io_cores) in [(HOST, *threads), (DISK, *threads), (DISK_FIXED, plan.io_cores_fixed)] {
+            let profile = with_cores(cx.profile()?, io_cores)?;
+            let bytes = 1 << 30;
+            let build = if system == HOST {
+                Build::block(&profile, bytes, cx.seed)?
+            } else {
+                Build::kv(&profile, bytes, cx.seed)?
+            };
+            let build = Build {
+                cache: cache(cx, plan.cache_mib, plan.cache_value_bytes_max),
+                interval: Duration::from_nanos(plan.interval_us * 1000),
+                ..build.with_engine(EngineKind::Lsm)
+            };
+            let mut results = if system == HOST { on_host(build, &jobs)? } else { on_disk(build, &jobs)? };
+            let result = results.pop().expect("three jobs have three results");
+            cells.push(Cell { threads: *threads, system, result });
+        }
+    }
+    Ok(cells)
+}
+
+/// The database is stored, transactions warm the cache, and twice as many count.
+fn jobs(cx: &Context<'_>, plan: &Parameters, threads: usize) -> Vec<Job> {
+    let tpcc = tpcc(cx, plan, Lines::OrderLine);
+    let fill = tpcc.rows().map(put).collect();
+    let count = cx.operations(200) as usize;
+    let mut transactions = tpcc.transactions();
+    let warm = dealt(transactions.by_ref().take(count / 2), threads);
+    let measured = dealt(transactions.take(count), threads);
+    let job = |operations| rig::job(threads, plan.depth, operations);
+    vec![job(fill), job(warm), job(measured)]
+}
+
+fn tpcc(cx: &Context<'_>, plan: &Parameters, lines: Lines) -> Tpcc {
+    Tpcc::scaled(plan.warehouses, cx.scale, lines, cx.seed)
+}
+
+fn put(row: Row) -> Side {
+    Side::Put(row.key_bytes().to_vec(), vec![row.table as u8; row.value_bytes() as usize])
+}
+
+/// Whole transactions in turn to threads; a thread waits for each of its reads. A job gives every thread its share in turn,
+/// so that who has less gets waits at the end, which take no time.
+fn dealt(transactions: impl Iterator<Item = Transaction>, threads: usize) -> Vec<Side> {
+    let mut shares = vec![Vec::new(); threads];
+    for (n, transaction) in transactions.enumerate() {
+        for step in transaction.steps {
+            match step {
+                Step::Read(row) => {
+                    shares[n % threads].extend([Side::Get(row.key_bytes().to_vec()), Side::Wait])
+                }
+                Step::Write(row) => shares[n % threads].push(put(row)),
+            }
+        }
+    }
+    let longest = shares.iter().map(Vec::len).max().unwrap_or(0);
+    let place = |n: usize| shares[n % threads].get(n / threads).cloned().unwrap_or(Side::Wait);
+    (0..longest * threads).map(place).collect()
+}
+
+fn find<'c>(cells: &'c [Cell], threads: usize, system: &str) -> &'c RunResult {
+    let cell = cells.iter().find(|cell| cell.threads == threads && cell.system == system);
+    &cell.expect("every system runs with the threads of the plan").result
+}
+
+fn rate(cells: &[Cell], threads: usize, system: &str) -> f64 {
+    find(cells, threads, system).rate()
+}
+
+fn gap(cells: &[Cell], threads: usize) -> f64 {
+    1.0 - rate(cells, threads, DISK) / rate(cells, threads, HOST)
+}
+
+/// Standard deviation over mean of what the intervals have, but for the first and the last, which are cut off.
+fn variation(timeline: &[u64]) -> f64 {
+    let inner: Vec<f64> = timeline.iter().skip(1).rev().skip(1).map(|n| *n as f64).collect();
+    let mean = inner.iter().sum::<f64>() / inner.len() as f64;
+    let square = inner.iter().map(|n| (n - mean) * (n - mean)).sum::<f64>() / inner.len() as f64;
+    square.sqrt() / mean
+}
+
+fn series(plan: &Parameters, cells: &[Cell]) -> Vec<Point> {
+    let mut series = Vec::new();
+    for cell in cells {
+        for (n, operations) in cell.result.timeline.iter().enumerate() {
+            let at_ms = n as f64 * plan.interval_us as f64 / 1e3;
+            let place =
+                [("threads", json!(cell.threads)), ("system", json!(cell.system)), ("at_ms", json!(at_ms))];
+            let mut point = Point::at(place);
+            point.add("per_s", *operations as f64 * 1e6 / plan.interval_us as f64);
+            series.push(point);
+        }
+        let place = [("threads", json!(cell.threads)), ("system", json!(cell.system))];
+        let mut point = Point::at(place);
+        point.add("operations_per_s", cell.result.rate().round());
+        point.add("hit_ratio", cell.result.cache.hit_ratio());
+        point.add("latency_us_mean", cell.result.latency.mean() / 1e3);
+        point.add("commands_per_operation", cell.result.commands as f64 / cell.result.operations as f64);
+        point.add("variation", variation(&cell.result.timeline));
+        series.push(point);
+    }
+    series
+}
+
+/// Shares of the mix and of reads, both readings, counted over the run's own transactions.
+fn mix(cx: &Context<'_>, plan: &Parameters, book: &mut Book<'_>) {
+    let share = |lines| {
+        let steps = tpcc(cx, plan, lines).transactions().take(20_000).flat_map(|t| t.steps);
+        let (reads, all) =
+            steps.fold((0u64, 0u64), |(r, n), step| (r + u64::from(matches!(step, Step::Read(_))), n + 1));
+        100.0 * reads as f64 / all as f64
+    };
+    let (literal, standard) = (share(Lines::OrderLine), share(Lines::OrderLineAndStock));
+    let parts = [
+        Part::within("reads in 100, lines write ORDER-LINE only", literal, 57.0, 63.0),
+        Part::within("reads in 100, lines write STOCK, too", standard, 49.0, 51.0),
+    ];
+    book.order(
+        "AC-saker-tpcc-1",
+        &parts,
+        "The paper's 60 to 40 is its literal reading; the standard's writes the stock.",
+    );
+}
+
+fn made_of(cells: &[Cell]) -> String {
+    let text = |system| {
+        let r = find(cells, 2, system);
+        format!(
+            "{system} with 2 threads: {:.0} k operations/s, {:.2} us each, {:.1} % hits.",
+            r.rate() / 1e3,
+            r.latency.mean() / 1e3,
+            100.0 * r.cache.hit_ratio()
+        )
+    };
+    [HOST, DISK].map(text).join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_get_whole_transactions_and_wait_after_each_read() {
+        let tpcc = Tpcc::scaled(1, 1000, Lines::OrderLine, 1);
+        let all: Vec<Transaction> = tpcc.transactions().take(3).collect();
+        let sides = dealt(all.clone().into_iter(), 2);
+        let of = |thread: usize| sides.iter().skip(thread).step_by(2);
+        let count = |thread: usize| of(thread).filter(|side| **side != Side::Wait).count();
+        assert_eq!(count(0), all[0].steps.len() + all[2].steps.len());
+        assert_eq!(count(1), all[1].steps.len());
+        for thread in 0..2 {
+            let mine: Vec<&Side> = of(thread).collect();
+            assert!(mine.windows(2).all(|w| !matches!(w[0], Side::Get(_)) || *w[1] == Side::Wait));
+        }
+    }
+
+    #[test]
+    fn variation_is_deviation_over_mean_without_the_ends() {
+        assert_eq!(variation(&[9, 10, 10, 3]), 0.0);
+        assert_eq!(variation(&[0, 5, 15, 0]), 0.5);
+    }
+}
