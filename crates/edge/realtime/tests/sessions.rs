@@ -290,6 +290,7 @@ fn every_engine_takes_containers_and_batches() {
         kv.write(&batch).unwrap_or_else(|e| panic!("{engine}: {e}"));
         let keys: [&[u8]; 2] = [b"two", b"three"];
         assert_eq!(kv.multi_get(&keys), Ok(vec![Some(b"2".to_vec()), None]), "{engine}");
+        assert_eq!(kv.group_stats().groups > 0, engine == "hash_store", "{engine}");
         kv.close().expect("closes");
     }
 }

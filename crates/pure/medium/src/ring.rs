@@ -234,12 +234,12 @@ impl Ring {
         if !self.covered[usize::from(slot.0)] {
             return self.free_now(slot);
         }
-        if self.state(slot) == SlotState::Open {
-            // No page was made of it, so nothing in it counts, also for who finds it after a kill before that sync.
-            self.store_state(slot, SlotState::Free);
-        }
-        self.states[usize::from(slot.0)] = SlotState::Free;
         self.cooling.push(slot.0);
+        match self.state(slot) {
+            // No page was made of it: nothing in it counts, also for who finds it after a kill before that sync.
+            SlotState::Open => self.store_state(slot, SlotState::Free),
+            _ => self.states[usize::from(slot.0)] = SlotState::Free,
+        }
     }
 
     /// Whether the ring is a mapping of a file, whose bytes reach the disk in any order until they are synced.

@@ -1,6 +1,7 @@
 //! The same calls on devices with all of groups, with one way only, and with none.
 
 use saker_device::Attachment;
+use saker_engine::EngineKind;
 use saker_flash::MemMedia;
 use saker_host::group::{Form, Op};
 use saker_host::{
@@ -19,6 +20,10 @@ fn open(methods: Methods) -> (Connection, KvClient<Inline<MemMedia>>) {
     let profile = Profile::builtin("default").expect("built in");
     let mut build = Build::kv(&profile, 512 << 20, 1).expect("large enough");
     build.config.methods = methods;
+    open_on(&build)
+}
+
+fn open_on(build: &Build) -> (Connection, KvClient<Inline<MemMedia>>) {
     let host: Attachment = build.attach(2, 8);
     let mut device = Inline(build.untimed(host.clone()));
     let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
@@ -90,4 +95,29 @@ fn long_keys_go_beside_a_group_that_cannot_take_them() {
     batch.delete(&long).put(&[1; 256], b"too long");
     assert_eq!(store.write(&batch), Err(HostError::KeyLength(256)));
     assert_eq!(store.get(&long), Ok(Some(b"3".to_vec())), "nothing was written");
+}
+
+#[test]
+fn an_engine_that_takes_none_is_asked_once() {
+    let mut answers = Vec::new();
+    for engine in EngineKind::ALL {
+        let profile = Profile::builtin("tiny").expect("built in");
+        let build = Build::kv(&profile, 64 << 20, 1).expect("large enough").with_engine(*engine);
+        let (_connection, mut client) = open_on(&build);
+        let mut stores = client.begin(Form::All(Op::Store));
+        for n in 0..20 {
+            stores.store(key(n), b"value").expect("a store");
+        }
+        answers.push(stores.commit().expect("carried out"));
+        answers.push(
+            client
+                .multi_get(&(0..25).map(key).collect::<Vec<_>>())
+                .expect("reads")
+                .into_iter()
+                .map(Ok)
+                .collect(),
+        );
+        assert_eq!(client.has_groups(), *engine == EngineKind::HashStore, "{}", engine.name());
+    }
+    assert!(answers.chunks(2).all(|of_engine| of_engine == &answers[..2]), "{answers:?}");
 }

@@ -37,6 +37,8 @@ pub(super) struct Groups {
     salt: [u8; SALT_BYTES],
     /// Bytes of the values of the last retrieves, per value: how large buffers are made.
     value_bytes: usize,
+    /// The engine of the namespace takes none, whatever the device says.
+    refused: bool,
 }
 
 /// Bytes of a group's name that tell hosts apart.
@@ -140,9 +142,9 @@ impl<T: Turn> KvClient<T> {
         self.groups.stats
     }
 
-    /// Whether the device takes groups.
+    /// Whether the device takes groups, as far as is known: that an engine takes none shows at the first.
     pub fn has_groups(&self) -> bool {
-        self.queue.available().methods.groups()
+        self.queue.available().methods.groups() && !self.groups.refused
     }
 
     /// The values of the keys, in their order. For long keys see [`GroupBuilder::store`].
@@ -241,7 +243,7 @@ impl<T: Turn> KvClient<T> {
         self.make_room()?;
         let ticket = submitted(self.queue.group_both_ways(form, payload, buffer_bytes))?;
         let (status, results) = self.wait(ticket, |done| (done.status, done.into_vec()))?;
-        whole(status, results)
+        self.whole(status, results)
     }
 
     /// The same in two: the group, and if something is to be told, its results.
@@ -251,12 +253,23 @@ impl<T: Turn> KvClient<T> {
         let ticket = submitted(self.queue.group(form, Some(id), payload))?;
         let (status, bytes) = self.wait(ticket, |done| (done.status, done.result_high))?;
         if bytes == 0 || !status.is_success() {
-            return whole(status, Vec::new());
+            return self.whole(status, Vec::new());
         }
         self.make_room()?;
         self.groups.stats.fetches += 1;
         let ticket = submitted(self.queue.group_results(id, bytes))?;
         let (status, results) = self.wait(ticket, |done| (done.status, done.into_vec()))?;
+        check(status)?;
+        Ok(Some(results))
+    }
+
+    /// The results of a group that was carried out; `None` if it was refused for want of room, or because this namespace's
+    /// engine takes none.
+    fn whole(&mut self, status: Status, results: Vec<u8>) -> Result<Option<Vec<u8>>, HostError> {
+        self.groups.refused |= status.is(Status::INVALID_OPCODE);
+        if status.is(Status::CAPACITY_EXCEEDED) || status.is(Status::INVALID_OPCODE) {
+            return Ok(None);
+        }
         check(status)?;
         Ok(Some(results))
     }
@@ -337,16 +350,6 @@ fn pack(form: Form, entries: &[Entry<'_>]) -> Result<Vec<u8>, HostError> {
     }
     packer.finish();
     Ok(payload)
-}
-
-/// The results of a group that was carried out; `None` if it was refused for want of room, or because this namespace's engine
-/// takes none.
-fn whole(status: Status, results: Vec<u8>) -> Result<Option<Vec<u8>>, HostError> {
-    if status.is(Status::CAPACITY_EXCEEDED) || status.is(Status::INVALID_OPCODE) {
-        return Ok(None);
-    }
-    check(status)?;
-    Ok(Some(results))
 }
 
 /// A retrieve's outcome as a value, or none.

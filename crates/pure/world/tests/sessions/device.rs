@@ -5,6 +5,7 @@ use crate::actors::{self, Plan, read_all};
 use crate::log::Log;
 use crate::tier;
 use saker_device::{Costs, Device, DeviceConfig, NamespaceConfig, NamespaceKind, timings};
+use saker_engine::EngineKind;
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
 use saker_host::connect::KvQueueOptions;
@@ -144,4 +145,24 @@ fn a_killed_process() {
 #[test]
 fn a_power_cut_after_failed_programs() {
     hold(false, End::Cut, Chance::one_in(30));
+}
+
+#[test]
+fn an_engine_without_groups_is_not_asked_for_ever() {
+    let profile = Profile::builtin("tiny").expect("built in");
+    let build = Build::kv(&profile, 64 << 20, 1).expect("large enough").with_engine(EngineKind::Lsm);
+    let (device, queues, volatile) = connect(&build, |host| build.timed(host));
+    let hub = Arc::new(Hub::new(queues, Options { batch: 4, volatile, ..Options::default() }));
+    let patience = Patience { turns_max: 100_000 };
+    let mut session = Session::new(Arc::clone(&hub), (0, 0), device, 6000, patience);
+    for n in 0..400_u32 {
+        let key = saker_nvme::Key::new(&n.to_le_bytes()).expect("four bytes");
+        session.put(&key, b"value").expect("buffered");
+    }
+    session.sync().expect("each went alone");
+    let groups = hub.stats(0).groups;
+    assert!(
+        (1..=u64::from(SLOTS)).contains(&groups),
+        "{groups} groups: those in flight before the first answer"
+    );
 }

@@ -43,8 +43,12 @@ impl Book {
         }
         if answer.status.is_success() {
             self.sent[n].state = State::Fetch(group, answer.dw1);
-        } else if answer.status.is(Status::CAPACITY_EXCEEDED) || answer.status.is(Status::INVALID_OPCODE) {
-            // Alone, some of them may still find room; and not every engine takes groups.
+        } else if answer.status.is(Status::CAPACITY_EXCEEDED) {
+            // Alone, some of them may still find room.
+            self.sent[n].state = State::Singles(0);
+        } else if answer.status.is(Status::INVALID_OPCODE) {
+            // The device takes groups, but not this namespace's engine: it is asked no more.
+            self.groups = false;
             self.sent[n].state = State::Singles(0);
         } else {
             self.all_failed(shared, n, &HostError::from(answer.status));
