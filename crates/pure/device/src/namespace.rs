@@ -111,12 +111,7 @@ impl Namespace {
         self.config.nsid as u16
     }
 
-    /// Whether groups are carried out. While it recovers nobody knows, and commands are told to come again.
-    pub fn takes_groups(&self) -> bool {
-        if let Store::Kv(store) = &self.store { store.group_bytes_max() > 0 } else { true }
-    }
-
-    /// Whether pairs can be iterated over; as for groups while it recovers.
+    /// Whether pairs can be iterated over. While it recovers nobody knows, and commands are told to come again.
     pub fn takes_iterators(&self) -> bool {
         if let Store::Kv(store) = &self.store { store.has_snapshots() } else { true }
     }
