@@ -103,7 +103,7 @@ fn random_groups_do_what_single_operations_do() {
         let (_connection, mut client) = open_on(*engine, Methods::ALL, 128);
         against_a_model(&mut client, 1, if *engine == EngineKind::HashStore { 400 } else { 100 });
         let stats = client.group_stats();
-        assert!(stats.fetches == 0 && stats.groups > 100, "{}: {stats:?}", engine.name());
+        assert!(stats.fetches == 0 && stats.groups > 0, "{}: {stats:?}", engine.name());
     }
 }
 
