@@ -3,6 +3,7 @@
 mod answers;
 mod bulk;
 mod gather;
+mod keys;
 mod long;
 mod singly;
 mod source;

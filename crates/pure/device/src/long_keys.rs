@@ -102,6 +102,11 @@ impl IndirectRequest {
         Ok(Self { command, key, pieces, value: None })
     }
 
+    /// Its key.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
     /// Bytes that the host sends at DPTR.
     pub fn bytes_in(&self) -> u32 {
         if self.is_store() { self.command.data_bytes() } else { 0 }

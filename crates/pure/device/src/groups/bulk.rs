@@ -50,7 +50,7 @@ impl GroupRequest {
         Outcome::Done(Reply { dw0: failures.0, ..Reply::status(Status::SUCCESS) })
     }
 
-    fn fetch_bulk(&mut self, bytes: u32, space: &DmaSpace) -> Result<(), Reply> {
+    pub(super) fn fetch_bulk(&mut self, bytes: u32, space: &DmaSpace) -> Result<(), Reply> {
         if self.bulk.entries.is_some() {
             return Ok(());
         }

@@ -69,6 +69,13 @@ impl GroupRequest {
         }
     }
 
+    /// What is blocked will never go on. True if that ends a group that was done in part, by executing it again.
+    pub fn give_up(&mut self) -> bool {
+        let Some(progress) = &mut self.singly else { return false };
+        progress.group.give_up();
+        true
+    }
+
     fn begin_singly<W: Meter>(
         &mut self,
         (form, bytes): (saker_nvme::group::Form, u32),

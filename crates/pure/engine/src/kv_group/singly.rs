@@ -76,6 +76,8 @@ pub struct Singly {
     answered: usize,
     /// The members behind them, as far as they were looked at.
     window: VecDeque<Option<Ended>>,
+    /// What is blocked will never go on.
+    given_up: bool,
 }
 
 impl Singly {
@@ -98,7 +100,12 @@ impl Singly {
         }
         w.work(Unit::Decode, members.len() as u64);
         w.work(Unit::CopyByte, if source.is_copied_by_core() { payload.len() as u64 } else { 0 });
-        Ok(Self { members, answered: 0, window: VecDeque::new() })
+        Ok(Self { members, ..Self::default() })
+    }
+
+    /// From now on what is blocked is refused for want of room. What was done is still answered as it was.
+    pub fn give_up(&mut self) {
+        self.given_up = true;
     }
 
     /// Goes on, with `each` for the operations. `Need` and `Blocked` leave what was done so far; answers are given in order, as
@@ -133,6 +140,7 @@ impl Singly {
         each: &mut impl FnMut(Single<'_>, &mut Value) -> Step<Result<(), KvError>>,
     ) -> Step<()> {
         let mut absent = Reads::new();
+        let given_up = self.given_up;
         for (member, ended) in self.members[self.answered..].iter().zip(&mut self.window) {
             if ended.is_some() {
                 continue;
@@ -141,6 +149,9 @@ impl Singly {
             match each(single(payload, member), &mut found) {
                 Step::Done(result) => *ended = Some((result, found)),
                 Step::Need(reads) => absent.extend(reads),
+                Step::Blocked(_) if given_up => {
+                    *ended = Some((Err(KvError::CapacityExceeded), found));
+                }
                 // What the others need can be brought meanwhile.
                 Step::Blocked(_) if !absent.is_empty() => break,
                 Step::Blocked(stall) => return Step::Blocked(stall),
@@ -276,6 +287,21 @@ mod tests {
         assert!(matches!(step(&mut group, &mut told, resident, stalled), Step::Done(())));
         assert_eq!(asked, [1, 2, 3, 1, 2, 3, 3], "nothing is done twice");
         assert_eq!(told.0, [(true, vec![1]), (true, vec![2]), (true, vec![])]);
+    }
+
+    #[test]
+    fn what_stays_blocked_is_refused_and_what_was_done_is_answered() {
+        let keys = Keys::of(&[(GroupOp::Delete, 1), (GroupOp::Delete, 2), (GroupOp::Delete, 3)]);
+        let mut group = Singly::new(&keys, &keys.0, &mut Free).expect("good");
+        let mut told = Told::default();
+        let each = |single: Single<'_>, _: &mut Value| match single.key[0] {
+            2 => Step::Blocked(Stall::NoSegment),
+            _ => Step::Done(Ok(())),
+        };
+        assert!(matches!(group.step(&keys.0, &mut told, each), Step::Blocked(Stall::NoSegment)));
+        group.give_up();
+        assert!(matches!(group.step(&keys.0, &mut told, each), Step::Done(())));
+        assert_eq!(told.0, [(true, vec![]), (false, vec![]), (true, vec![])]);
     }
 
     #[test]

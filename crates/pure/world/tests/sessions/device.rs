@@ -5,13 +5,14 @@ use crate::actors::{self, Plan, read_all};
 use crate::log::Log;
 use crate::tier;
 use saker_device::{Costs, Device, DeviceConfig, NamespaceConfig, NamespaceKind, timings};
-use saker_engine::EngineKind;
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Hub, Options, Session};
+use saker_host::transfer::Available;
 use saker_host::{ConnectOptions, Connection, KvQueue, Patience, TransferOptions, Turn};
 use saker_medium::{Geometry, PowerHistory, Ring, RingMemory};
+use saker_nvme::vendor::Methods;
 use saker_sim::profile::Profile;
 use saker_sim::{Chance, Seed};
 use saker_world::build::port;
@@ -147,11 +148,17 @@ fn a_power_cut_after_failed_programs() {
     hold(false, End::Cut, Chance::one_in(30));
 }
 
+/// A device that promises groups and knows none.
 #[test]
-fn an_engine_without_groups_is_not_asked_for_ever() {
+fn a_device_that_refuses_groups_is_not_asked_for_ever() {
     let profile = Profile::builtin("tiny").expect("built in");
-    let build = Build::kv(&profile, 64 << 20, 1).expect("large enough").with_engine(EngineKind::Lsm);
-    let (device, queues, volatile) = connect(&build, |host| build.timed(host));
+    let mut build = Build::kv(&profile, 64 << 20, 1).expect("large enough");
+    build.config.methods = Methods::default();
+    let (device, mut queues, volatile) = connect(&build, |host| build.timed(host));
+    for queue in &mut queues {
+        let boasting = Available { methods: Methods::ALL, group_bytes_max: 1 << 20, ..*queue.available() };
+        queue.set_transfer(TransferOptions::default(), boasting);
+    }
     let hub = Arc::new(Hub::new(queues, Options { batch: 4, volatile, ..Options::default() }));
     let patience = Patience { turns_max: 100_000 };
     let mut session = Session::new(Arc::clone(&hub), (0, 0), device, 6000, patience);
