@@ -295,3 +295,39 @@ fn every_engine_takes_containers_and_batches() {
         kv.close().expect("closes");
     }
 }
+
+/// Shards do what one device does, on threads of their own and on the caller's.
+#[test]
+fn shards_are_one_device() {
+    for url in ["mem:?profile=tiny&size=128MiB&shards=3", "mem:?profile=tiny&size=128MiB&shards=3&threads=1"]
+    {
+        let saker = Saker::open(url, SakerOptions::default()).expect("opens");
+        std::thread::scope(|scope| {
+            for lane in 0..3_u8 {
+                let mut session = saker.session().expect("eight are possible");
+                scope.spawn(move || {
+                    (0..200_u8).for_each(|n| session.put(&[n, lane], &[n; 20]).expect("takes it"));
+                    session.sync().expect("stored");
+                    (0..200_u8).for_each(|n| assert_eq!(session.get(&[n, lane]), Ok(Some(vec![n; 20]))));
+                });
+            }
+        });
+        let mut session = saker.session().expect("free again");
+        let mut count = 0;
+        session.scan(&[], |_, value| count += usize::from(value.len() == 20)).expect("all shards");
+        assert_eq!(count, 600);
+        drop(session);
+        saker.close().expect("closes");
+        let mut kv = saker_realtime::Kv::open(url).expect("opens");
+        let mut batch = saker_realtime::WriteBatch::new();
+        let long = [b'l'; 100];
+        batch.put(b"one", b"1").put(b"two", &[2; 5000]).put(&long, b"3").delete(b"three");
+        kv.write(&batch).expect("room");
+        let keys: [&[u8]; 4] = [b"two", b"three", &long, b"one"];
+        let values = kv.multi_get(&keys).expect("reads");
+        assert_eq!(values, [Some(vec![2; 5000]), None, Some(b"3".to_vec()), Some(b"1".to_vec())]);
+        let keys: Vec<_> = kv.list(None).map(|key| key.expect("listed")).collect();
+        assert_eq!(keys.len(), 3);
+        kv.close().expect("closes");
+    }
+}

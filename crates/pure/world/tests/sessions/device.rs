@@ -19,8 +19,8 @@ use saker_world::build::port;
 use saker_world::{Build, Clocked};
 use std::sync::Arc;
 
-const CLIENTS: usize = 5;
-const SLOTS: u16 = 4;
+pub const CLIENTS: usize = 5;
+pub const SLOTS: u16 = 4;
 /// Longer values are refused by the device.
 const VALUE_BYTES_MAX: u32 = 700;
 
@@ -31,7 +31,7 @@ enum End {
     Killed,
 }
 
-fn build(capacitor: bool, seed: u64, program: Chance) -> Build {
+pub fn build(capacitor: bool, seed: u64, program: Chance) -> Build {
     let geometry = Geometry { page_bytes: 1024, oob_bytes: 96, segment_pages: 32, segments: 40 };
     let mut kv = NamespaceConfig::kv(1, &geometry, 40, seed);
     if let NamespaceKind::Kv { value_bytes_max, .. } = &mut kv.kind {
@@ -68,7 +68,7 @@ fn connect(
     (device, queues, volatile)
 }
 
-fn hub(seed: u64, queues: Vec<KvQueue>, volatile: bool) -> Arc<Hub<KvQueue>> {
+pub fn hub(seed: u64, queues: Vec<KvQueue>, volatile: bool) -> Arc<Hub<KvQueue>> {
     let mut rng = Seed(seed).child("options").rng();
     let batch = [1, 4, 16, 64][rng.below(4) as usize];
     let container_bytes = [256, 4096][rng.below(2) as usize];
