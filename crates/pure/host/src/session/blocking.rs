@@ -1,5 +1,6 @@
 //! A session whose calls wait, by letting the device make progress.
 
+mod many;
 mod reads;
 mod scan;
 

@@ -16,6 +16,8 @@ pub struct Reply {
     pub status: Status,
     /// DW0.
     pub dw0: u32,
+    /// DW1.
+    pub dw1: u32,
     /// What the device wrote.
     pub data: Vec<u8>,
 }
@@ -58,7 +60,7 @@ impl Calls {
         let mut data = self.spare.pop().unwrap_or_default();
         data.clear();
         data.extend_from_slice(answer.data);
-        *call = Call::Done(Reply { status: answer.status, dw0: answer.dw0, data });
+        *call = Call::Done(Reply { status: answer.status, dw0: answer.dw0, dw1: answer.dw1, data });
     }
 
     /// Shows the answer, if it is there, and forgets it.

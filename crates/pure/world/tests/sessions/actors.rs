@@ -132,9 +132,11 @@ impl<W: Wire> Client<'_, W> {
             0..36 => self.put(key),
             36..46 => self.delete(key),
             46..62 => self.get(key),
-            62..67 => self.multi_get(),
-            67..71 => self.exists(key),
-            71..77 => self.put_if_absent(key),
+            62..66 => self.multi_get(),
+            66..68 => self.multi_exist(),
+            68..71 => self.exists(key),
+            71..75 => self.put_if_absent(key),
+            75..77 => self.multi_put_if_absent(),
             77..80 => self.scan(),
             80..90 => self.sync(),
             _ => self.durable(key),
@@ -206,6 +208,33 @@ impl<W: Wire> Client<'_, W> {
             self.unsynced.push(event);
         } else {
             self.log.becomes(event, Act::Exists(true));
+        }
+    }
+
+    fn multi_exist(&mut self) {
+        let keys = [self.key(), self.key(), self.key(), self.key()];
+        let from = self.log.now();
+        let found = self.session.multi_exist(&keys.map(name)).expect("the questions are answered");
+        keys.into_iter().zip(found).for_each(|(key, found)| self.log.read(key, from, Act::Exists(found)));
+    }
+
+    /// The same key can be among them twice.
+    fn multi_put_if_absent(&mut self) {
+        let keys = [self.key(), self.key(), self.key(), self.key()];
+        let begun = keys.map(|key| {
+            let number = self.log.number();
+            (self.value(number), self.log.begin(key, Act::PutIfAbsent(number)))
+        });
+        let pairs: Vec<_> =
+            keys.iter().zip(&begun).map(|(key, (value, _))| (name(*key), &value[..])).collect();
+        let stored = self.session.multi_put_if_absent(&pairs).expect("each pair is stored or not");
+        for ((_, event), stored) in begun.into_iter().zip(stored) {
+            self.log.end(event);
+            if stored {
+                self.unsynced.push(event);
+            } else {
+                self.log.becomes(event, Act::Exists(true));
+            }
         }
     }
 

@@ -80,6 +80,7 @@ pub struct Fake {
     pub gone: bool,
     pub groups: u64,
     pub refused: u64,
+    pub read_groups: u64,
 }
 
 impl Fake {
@@ -96,6 +97,7 @@ impl Fake {
             gone: false,
             groups: 0,
             refused: 0,
+            read_groups: 0,
         }))
     }
 
@@ -177,7 +179,38 @@ impl Fake {
         }
     }
 
+    /// What a group that reads finds.
+    fn read_group(&mut self, form: Form, id: Key, payload: &[u8]) -> (Status, u32, u32, Vec<u8>) {
+        if self.faults.no_groups {
+            return (Status::INVALID_OPCODE, 0, 0, Vec::new());
+        }
+        let mut results = ResultsWriter::new(keys_of(form, payload).len() as u32, 400);
+        let mut reads = false;
+        for (op, key) in keys_of(form, payload) {
+            match self.pairs.get(&key) {
+                None => results.push(Status::KEY_DOES_NOT_EXIST),
+                Some(_) if op == Op::Exist => results.push(Status::SUCCESS),
+                Some(value) => {
+                    reads = true;
+                    if results.begin_value(value.len() as u32) {
+                        results.value(value);
+                    }
+                }
+            }
+        }
+        self.read_groups += 1;
+        let (failed, results) = (results.failed(), results.finish());
+        let bytes = if failed > 0 || reads { results.len() as u32 } else { 0 };
+        if bytes > 0 {
+            self.results.insert(id, results);
+        }
+        (Status::SUCCESS, failed, bytes, Vec::new())
+    }
+
     fn group(&mut self, form: Form, id: Key, payload: &[u8]) -> (Status, u32, u32, Vec<u8>) {
+        if form.may_read() && form != Form::Mixed {
+            return self.read_group(form, id, payload);
+        }
         let writes = writes_of(form, payload);
         self.groups += 1;
         if self.faults.no_groups {
@@ -213,7 +246,9 @@ impl Fake {
         };
         match command {
             Command::Group { form, id, payload } => {
-                writes_of(*form, payload).iter().for_each(|(key, _)| writing(key));
+                if !form.may_read() || *form == Form::Mixed {
+                    writes_of(*form, payload).iter().for_each(|(key, _)| writing(key));
+                }
                 Owned::Group(*form, *id, payload.to_vec())
             }
             Command::Results { id, bytes } => Owned::Results(*id, *bytes),
@@ -231,6 +266,16 @@ impl Fake {
             Command::Flush => Owned::Flush,
         }
     }
+}
+
+fn keys_of(form: Form, payload: &[u8]) -> Vec<(Op, Key)> {
+    let mut keys = Vec::new();
+    let parsed = parse(form, payload, |e| {
+        let key = &payload[e.key.start as usize..e.key.end as usize];
+        keys.push((e.op, Key::new(key).expect("1 to 16 bytes")));
+    });
+    parsed.expect("hosts send good payloads");
+    keys
 }
 
 fn writes_of(form: Form, payload: &[u8]) -> Vec<(Key, Option<Vec<u8>>)> {

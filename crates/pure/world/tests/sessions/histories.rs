@@ -47,8 +47,15 @@ fn hub(seed: u64, device: &Arc<Mutex<Fake>>) -> Arc<Hub<FakeWire>> {
     Arc::new(Hub::new((0..=CLIENTS).map(wire).collect(), options(seed)))
 }
 
+/// What must have happened for a history to mean something.
+struct Seen {
+    refused: u64,
+    read_groups: u64,
+    hits: u64,
+}
+
 /// Runs a history, ends it with a cut or not, and reads what is left.
-fn history(seed: u64, faults: Faults, cut: bool) -> (Log, u64, u64) {
+fn history(seed: u64, faults: Faults, cut: bool) -> (Log, Seen) {
     let log = Log::new();
     let device = Fake::new(CLIENTS + 1, Seed(seed).child("device").rng(), faults);
     let hub = hub(seed, &device);
@@ -57,7 +64,7 @@ fn history(seed: u64, faults: Faults, cut: bool) -> (Log, u64, u64) {
     let was_cut = actors::run(plan, &hub, &log, || {
         lock(&device).step();
     });
-    let refused = lock(&device).refused;
+    let (refused, read_groups) = (lock(&device).refused, lock(&device).read_groups);
     if was_cut {
         log.cut();
         let after = Fake::new(CLIENTS + 1, Seed(seed).child("after").rng(), Faults::NONE);
@@ -69,7 +76,7 @@ fn history(seed: u64, faults: Faults, cut: bool) -> (Log, u64, u64) {
         assert_eq!(hub.parked_bytes(), 0);
         read_back(seed, &device, &log);
     }
-    (log, refused, hub.cache_stats().hits)
+    (log, Seen { refused, read_groups, hits: hub.cache_stats().hits })
 }
 
 fn read_back(seed: u64, device: &Arc<Mutex<Fake>>, log: &Log) {
@@ -82,18 +89,19 @@ fn read_back(seed: u64, device: &Arc<Mutex<Fake>>, log: &Log) {
 }
 
 fn hold(name: u64, faults: Faults, cut: bool) {
-    let (mut events, mut refused, mut hits) = (0, 0, 0);
+    let (mut events, mut refused, mut hits, mut read_groups) = (0, 0, 0, 0);
     for seed in 0..tier(40, 500) {
-        let (log, refusals, cached) = history(name << 32 | seed, faults, cut);
-        hits += cached;
+        let (log, seen) = history(name << 32 | seed, faults, cut);
+        (hits, read_groups) = (hits + seen.hits, read_groups + seen.read_groups);
         let violations = log.violations();
         assert!(violations.is_empty(), "seed {seed}: {}", violations.concat());
-        (events, refused) = (events + log.len(), refused + refusals);
+        (events, refused) = (events + log.len(), refused + seen.refused);
     }
     println!("{events} events, {refused} refusals, {hits} reads from the cache");
     assert!(hits > tier(40, 500) * 5);
     assert!(events > tier(40, 500) as usize * 100);
     assert_eq!(refused > 0, faults.write.one_in > 0);
+    assert_eq!(read_groups > 0, !faults.no_groups, "many keys are asked for in groups");
 }
 
 /// The device disappears in the middle: every wait ends, no sync says that it went well afterwards, and what is read until

@@ -61,7 +61,7 @@ impl<W: Wire, T: Turn> Session<W, T> {
     }
 
     /// Whether there is such a key, if this client knows; otherwise the version of its stripe.
-    fn presence(&self, key: &Key) -> Result<bool, u64> {
+    pub(super) fn presence(&self, key: &Key) -> Result<bool, u64> {
         if self.hub.is_cached(key) {
             Ok(true)
         } else {
@@ -81,7 +81,12 @@ impl<W: Wire, T: Turn> Session<W, T> {
         self.retrieved(key, id, version)
     }
 
-    fn retrieved(&mut self, key: &Key, mut id: CallId, version: u64) -> Result<Option<Vec<u8>>, HostError> {
+    pub(super) fn retrieved(
+        &mut self,
+        key: &Key,
+        mut id: CallId,
+        version: u64,
+    ) -> Result<Option<Vec<u8>>, HostError> {
         loop {
             let (status, bytes, value) = self.answer(id, |r| (r.status, r.dw0, r.data.clone()))?;
             if status.is(Status::KEY_DOES_NOT_EXIST) {
@@ -96,29 +101,8 @@ impl<W: Wire, T: Turn> Session<W, T> {
         }
     }
 
-    /// The values of many keys, in their order; those that the device has are asked for together.
-    ///
-    /// # Errors
-    /// [`HostError`] of the first key that could not be read.
-    pub fn multi_get(&mut self, keys: &[Key]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
-        let seen = |session: &Self, key: &Key| match session.hub.cached(key, &mut Free, <[u8]>::to_vec) {
-            Some(value) => Ok(Some(value)),
-            None => session.hub.look(key, &mut Free, |write| write.map(<[u8]>::to_vec)),
-        };
-        self.many(keys, seen, ask_value, Self::retrieved)
-    }
-
-    /// Whether the keys exist, in their order.
-    ///
-    /// # Errors
-    /// As [`multi_get`](Self::multi_get).
-    pub fn multi_exist(&mut self, keys: &[Key]) -> Result<Vec<bool>, HostError> {
-        let end = |session: &mut Self, _: &Key, id, _| exists(session.answer(id, |reply| reply.status)?);
-        self.many(keys, Self::presence, ask_presence, end)
-    }
-
     /// Looks at every key, asks the device for the rest with as many commands in flight as there are slots for.
-    fn many<R>(
+    pub(super) fn many<R>(
         &mut self,
         keys: &[Key],
         seen: impl Fn(&Self, &Key) -> Result<R, u64>,
@@ -209,14 +193,6 @@ impl<W: Wire, T: Turn> Session<W, T> {
             Err(Refusal::Busy | Refusal::Changed) => Ok(None),
         }
     }
-
-    /// Stores those of the pairs whose keys are not there; which were, in their order.
-    ///
-    /// # Errors
-    /// [`HostError`]; pairs before the one that failed may have been stored.
-    pub fn multi_put_if_absent(&mut self, pairs: &[(Key, &[u8])]) -> Result<Vec<bool>, HostError> {
-        pairs.iter().map(|(key, value)| self.put_if_absent(key, value)).collect()
-    }
 }
 
 /// A command on its way, for key number `n`, and the version of the key's stripe before it.
@@ -226,14 +202,14 @@ struct Asked {
     version: u64,
 }
 
-fn ask_value(key: &Key) -> Command<'_> {
+pub(super) fn ask_value(key: &Key) -> Command<'_> {
     Command::Retrieve(key, FIRST_BYTES)
 }
 
-fn ask_presence(key: &Key) -> Command<'_> {
+pub(super) fn ask_presence(key: &Key) -> Command<'_> {
     Command::Exist(key)
 }
 
-fn exists(status: Status) -> Result<bool, HostError> {
+pub(super) fn exists(status: Status) -> Result<bool, HostError> {
     if status.is(Status::KEY_DOES_NOT_EXIST) { Ok(false) } else { check(status).map(|()| true) }
 }

@@ -95,6 +95,16 @@ impl<W: Wire> Hub<W> {
         Ok(id)
     }
 
+    /// A name for a group that is called over lane `n`; `None` where the device takes none.
+    pub(in crate::session) fn name_group(&self, n: usize) -> Option<Key> {
+        self.lanes[n].lock().book.name_group()
+    }
+
+    /// The device takes no groups, whatever it says.
+    pub(in crate::session) fn has_no_groups(&self, n: usize) {
+        self.lanes[n].lock().book.has_no_groups();
+    }
+
     /// The answer to a call over lane `n`, if it is there.
     pub fn poll_call<R>(
         &self,

@@ -177,6 +177,20 @@ impl Book {
     }
 }
 
+impl Book {
+    /// A name for a group of somebody else's; `None` where the device takes none.
+    pub fn name_group(&mut self) -> Option<Key> {
+        let name = self.groups.then(|| group_name(self.name, self.next_group));
+        self.next_group += 1;
+        name
+    }
+
+    /// The device takes no groups, whatever it says.
+    pub fn has_no_groups(&mut self) {
+        self.groups = false;
+    }
+}
+
 /// Under what the results of a group are kept: a name that no other group of this queue has, nor one of another queue.
 fn group_name(queue: u16, group: u64) -> Key {
     let mut name = [0; 10];
