@@ -21,21 +21,21 @@ impl<T: Turn> Sharded<T> {
 
     fn io(&mut self, queue: usize, sqe: &Sqe) {
         match sqe.opcode {
-            FLUSH => self.to_all(queue, sqe),
+            FLUSH => self.hand_to_all(queue, sqe),
             LIST => self.begin_list(queue, sqe),
             GROUP | GROUP_BOTH_WAYS | GROUP_RESULTS => self.begin_group(queue, sqe),
-            _ => self.to_one(queue, sqe),
+            _ => self.hand_to_one(queue, sqe),
         }
     }
 
     /// A command with one key, or one that any shard refuses.
-    fn to_one(&mut self, queue: usize, sqe: &Sqe) {
+    fn hand_to_one(&mut self, queue: usize, sqe: &Sqe) {
         let n = sqe.key().map_or(0, |key| shard_of(key.as_bytes(), self.shards.len()));
         let flight = self.begin(queue, sqe, 1, Kind::Single);
         self.hand_out(flight, n, sqe);
     }
 
-    fn to_all(&mut self, queue: usize, sqe: &Sqe) {
+    fn hand_to_all(&mut self, queue: usize, sqe: &Sqe) {
         let count = self.shards.len();
         let flight = self.begin(queue, sqe, count as u16, Kind::All(Status::SUCCESS));
         (0..count).for_each(|n| self.hand_out(flight, n, sqe));
