@@ -64,7 +64,8 @@ fn history(seed: u64, faults: Faults, cut: bool) -> (Log, Seen) {
     let was_cut = actors::run(plan, &hub, &log, || {
         lock(&device).step();
     });
-    let (refused, read_groups) = (lock(&device).refused, lock(&device).read_groups);
+    let refused = lock(&device).refused;
+    let read_groups = lock(&device).read_groups;
     if was_cut {
         log.cut();
         let after = Fake::new(CLIENTS + 1, Seed(seed).child("after").rng(), Faults::NONE);
