@@ -95,7 +95,8 @@ fn run(cli: &Cli) -> Result<(), Fault> {
                 }
                 let mut store = open(cli, ours, *durability)?;
                 column.options(ours, store.options());
-                column.add(ours, work.run(store.as_mut(), &mut report_progress(cli, store_name(ours)))?);
+                let times = work.run(store.as_mut(), &mut report_progress(cli, store_name(ours)))?;
+                column.add(ours, times, store.memory_bytes());
             }
         }
         report.columns.push(column);

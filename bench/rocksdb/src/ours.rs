@@ -65,6 +65,11 @@ impl Store for Ours {
         Ok((seen, bytes))
     }
 
+    fn memory_bytes(&mut self) -> u64 {
+        let memory = self.kv.snapshot().and_then(|s| s.namespaces.first().map(|n| n.memory));
+        memory.map_or(0, |m| m.index_bytes + m.directory_bytes + m.segment_bytes)
+    }
+
     /// Each command leaves the device a piece of background work.
     fn settle(&mut self) -> Result<(), Fault> {
         let mut before = self.done();

@@ -11,6 +11,7 @@ pub struct Column {
     durability: Durability,
     options: [String; 2],
     times: [Vec<Times>; 2],
+    memory_bytes: [u64; 2],
 }
 
 /// The place of a side in pairs.
@@ -20,15 +21,17 @@ const fn side(ours: bool) -> usize {
 
 impl Column {
     pub fn new(durability: Durability) -> Self {
-        Self { durability, options: Default::default(), times: Default::default() }
+        Self { durability, options: Default::default(), times: Default::default(), memory_bytes: [0; 2] }
     }
 
     pub fn options(&mut self, ours: bool, options: String) {
         self.options[side(ours)] = options;
     }
 
-    pub fn add(&mut self, ours: bool, times: Times) {
+    /// A repetition, and the memory at its end.
+    pub fn add(&mut self, ours: bool, times: Times, memory_bytes: u64) {
         self.times[side(ours)].push(times);
+        self.memory_bytes[side(ours)] = memory_bytes;
     }
 
     /// The median of one side's phase, by `pick`.
@@ -84,9 +87,17 @@ impl Report {
             for (name, options) in ["saker", "rocksdb"].iter().zip(&column.options) {
                 let _ = writeln!(text, "  {name}: {}", if options.is_empty() { "left out" } else { options });
             }
+            let mib = column.memory_bytes.map(|bytes| bytes as f64 / f64::from(1 << 20));
+            let _ = writeln!(
+                text,
+                "  memory at the end: saker {:.1} MiB (modelled), rocksdb {:.1} MiB",
+                mib[0], mib[1]
+            );
             let head = ["us/op saker", "rocksdb", "ratio", "cpu us/op saker", "rocksdb", "ratio"];
             let _ = write!(text, "  {:<14}", "phase");
-            head.iter().for_each(|name| drop(write!(text, "{name:>17}")));
+            for name in head {
+                let _ = write!(text, "{name:>17}");
+            }
             text.push('\n');
             for (n, phase) in PHASES.iter().enumerate() {
                 let _ = write!(text, "  {phase:<14}");
@@ -116,6 +127,7 @@ impl Report {
             json!({
                 "durability": column.durability.name(),
                 "options": {"saker": column.options[0], "rocksdb": column.options[1]},
+                "memory_bytes": {"saker": column.memory_bytes[0], "rocksdb": column.memory_bytes[1]},
                 "phases": phases.collect::<Vec<_>>(),
             })
         });
@@ -134,9 +146,9 @@ mod tests {
     #[test]
     fn ratios_are_of_medians() {
         let mut column = Column::new(Durability::Wal);
-        [1.0, 9.0, 2.0].iter().for_each(|us| column.add(true, times(*us)));
+        [1.0, 9.0, 2.0].iter().for_each(|us| column.add(true, times(*us), 1));
         assert_eq!(column.ratio(0, wall), None, "nothing to compare with");
-        [3.0, 5.0].iter().for_each(|us| column.add(false, times(*us)));
+        [3.0, 5.0].iter().for_each(|us| column.add(false, times(*us), 1));
         assert_eq!((column.median(true, 0, wall), column.median(false, 0, wall)), (Some(2.0), Some(4.0)));
         assert_eq!((column.ratio(3, wall), column.median(true, 0, cpu)), (Some(2.0), Some(4.0)));
         assert_eq!(median(Vec::new()), None);

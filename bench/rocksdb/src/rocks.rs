@@ -75,6 +75,15 @@ impl Store for Rocks {
         Ok((seen, bytes))
     }
 
+    fn memory_bytes(&mut self) -> u64 {
+        let parts = [
+            "rocksdb.cur-size-all-mem-tables",
+            "rocksdb.estimate-table-readers-mem",
+            "rocksdb.block-cache-usage",
+        ];
+        parts.iter().filter_map(|name| self.db.property_int_value(*name).ok().flatten()).sum()
+    }
+
     fn settle(&mut self) -> Result<(), Fault> {
         self.db.flush()?;
         Ok(self.db.wait_for_compact(&rocksdb::WaitForCompactOptions::default())?)

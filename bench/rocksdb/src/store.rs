@@ -36,6 +36,8 @@ pub trait Store {
     fn get(&mut self, key: &[u8; 16]) -> Result<usize, Fault>;
     /// Reads so many pairs from a key on, with their values; how many there were, and bytes of them.
     fn scan(&mut self, from: &[u8; 16], pairs: u32) -> Result<(u32, usize), Fault>;
+    /// Memory that its structures take, in bytes: ours as modelled, RocksDB's by its own properties.
+    fn memory_bytes(&mut self) -> u64;
     /// Returns when nothing is left to be done in the background.
     fn settle(&mut self) -> Result<(), Fault>;
 }

@@ -126,6 +126,9 @@ mod tests {
             let range = self.0.range(from..).take(pairs as usize);
             Ok(range.fold((0, 0), |(n, bytes), (k, v)| (n + 1, bytes + k.len() + v.len())))
         }
+        fn memory_bytes(&mut self) -> u64 {
+            0
+        }
         fn settle(&mut self) -> Result<(), Fault> {
             Ok(())
         }
