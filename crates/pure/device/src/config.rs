@@ -2,7 +2,7 @@
 
 use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
-use saker_engine::{EngineKind, HashStoreConfig};
+use saker_engine::{EngineKind, HashStoreConfig, LsmTuning};
 use saker_flash::page_map::PageMapConfig;
 use saker_long_keys::NarrowDigest;
 use saker_medium::Geometry;
@@ -67,6 +67,8 @@ pub struct DeviceConfig {
     pub long_key_digest: NarrowDigest,
     /// Settings of hash FTLs.
     pub hash_ftl: HashFtlTuning,
+    /// Settings of LSM stores.
+    pub lsm: LsmTuning,
 }
 
 /// Bytes that one command can move.
@@ -105,6 +107,7 @@ impl DeviceConfig {
             group_keys: KeyCost::default(),
             long_key_digest: NarrowDigest::default(),
             hash_ftl: HashFtlTuning::default(),
+            lsm: LsmTuning::default(),
         }
     }
 }

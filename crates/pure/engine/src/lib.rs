@@ -22,5 +22,5 @@ pub use hash_store::{HashStore, HashStoreConfig};
 pub use kind::EngineKind;
 pub use kv::{Background, Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};
 pub use kv_group::{Answers, GroupError, GroupOp, GroupSource, Member, Single};
-pub use lsm::{LsmConfig, LsmStats, LsmStore};
+pub use lsm::{LsmConfig, LsmStats, LsmStore, LsmTuning};
 pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Snapshot};
