@@ -7,29 +7,29 @@
 
 mod back;
 mod background;
-mod block;
+pub(crate) mod block;
 mod counters;
 mod engine;
 mod filter;
-mod gc;
+pub(crate) mod gc;
 mod job;
-mod key;
+pub(crate) mod key;
 mod levels;
 mod lookup;
 mod manifest;
-mod memtable;
+pub(crate) mod memtable;
 mod ops;
 mod options;
-mod pairs;
+pub(crate) mod pairs;
 mod policy;
 pub mod recover;
-mod refs;
+pub(crate) mod refs;
 mod scan;
 mod space;
 pub mod stall;
 mod table;
 mod tables;
-mod value;
+pub(crate) mod value;
 
 pub use crate::scan::Snapshot;
 pub use key::Key;

@@ -1,0 +1,39 @@
+//! Settings of the tree.
+
+use crate::hash_store::record::HEADER_BYTES;
+use crate::lsm::LsmConfig;
+use saker_medium::Geometry;
+
+/// Settings of a tree store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeConfig {
+    /// The namespace it serves, 1-based; marks its segments.
+    pub owner: u16,
+    /// Whether the power-safe ring survives a power cut (a capacitor).
+    pub ring_lasts: bool,
+    /// Largest value in bytes.
+    pub value_bytes_max: u32,
+    /// A manifest is due when the log has grown by this many bytes.
+    pub checkpoint_bytes_min: u64,
+    /// Modelled bytes of a buffer that make it full.
+    pub write_buffer_size: u64,
+    /// Bytes of nodes kept in memory; 0: none.
+    pub node_cache_bytes: u64,
+}
+
+impl TreeConfig {
+    /// Settings for a medium. Buffer and manifests are as large and as frequent as the LSM store's, so that what differs
+    /// between the two is the tree; the cache holds the upper nodes of a full device.
+    pub fn new(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool) -> Self {
+        let lsm = LsmConfig::new(owner, geometry, quota_segments, ring_lasts);
+        let bytes = geometry.segment_bytes() * u64::from(quota_segments);
+        Self {
+            owner,
+            ring_lasts,
+            value_bytes_max: (2 << 20).min((geometry.segment_bytes() as u32 - HEADER_BYTES - 16) / 2),
+            checkpoint_bytes_min: lsm.checkpoint_bytes_min,
+            write_buffer_size: lsm.write_buffer_size,
+            node_cache_bytes: (bytes / 256).min(64 << 20),
+        }
+    }
+}
