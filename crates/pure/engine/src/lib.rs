@@ -24,5 +24,5 @@ pub use kind::EngineKind;
 pub use kv::{Background, Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};
 pub use kv_group::{Answers, GroupError, GroupOp, GroupSource, Member};
 pub use lsm::{LsmConfig, LsmStats, LsmStore};
-pub use tree::{TreeConfig, TreeStats, TreeStore};
 pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Snapshot};
+pub use tree::{TreeConfig, TreeStats, TreeStore};

@@ -187,7 +187,9 @@ fn check(bench: &mut Bench, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
     let pairs = bench.store.stats().pairs;
     match bench.kind {
         // It does not look for what a store replaces, so it knows no more than how many there can be.
-        EngineKind::Lsm | EngineKind::Tree => assert!(pairs >= model.len() as u64, "{pairs} of {}", model.len()),
+        EngineKind::Lsm | EngineKind::Tree => {
+            assert!(pairs >= model.len() as u64, "{pairs} of {}", model.len())
+        }
         _ => assert_eq!(pairs, model.len() as u64),
     }
 }

@@ -142,7 +142,7 @@ impl TreeStore {
 
     fn begin_moving(&mut self, mut search: Search) {
         if search.found.is_empty() {
-            self.manifest.wanted |= !self.manifest.is_running() && self.pins.nodes() > 0;
+            self.manifest.wanted |= self.manifest_helps();
             return self.clean.tried.push(search.victim);
         }
         search.found.iter_mut().for_each(|keys| keys.sort_unstable());
@@ -152,7 +152,7 @@ impl TreeStore {
     }
 
     fn new_search<M: Medium>(&self, m: &M) -> Option<Box<Search>> {
-        if !self.is_pressed(m) {
+        if m.free_segments() > self.free_low(m).max(self.config.move_nodes_up_to_free) {
             return None;
         }
         let victim = self.node_victim()?;

@@ -17,6 +17,8 @@ pub struct TreeConfig {
     pub checkpoint_bytes_min: u64,
     /// Modelled bytes of a buffer that make it full.
     pub write_buffer_size: u64,
+    /// Free segments up to which nodes are moved out of segments that are nearly empty; at least where collections start.
+    pub move_nodes_up_to_free: u32,
     /// Bytes of nodes kept in memory; 0: none.
     pub node_cache_bytes: u64,
 }
@@ -33,6 +35,7 @@ impl TreeConfig {
             value_bytes_max: (2 << 20).min((geometry.segment_bytes() as u32 - HEADER_BYTES - 16) / 2),
             checkpoint_bytes_min: lsm.checkpoint_bytes_min,
             write_buffer_size: lsm.write_buffer_size,
+            move_nodes_up_to_free: 0,
             node_cache_bytes: (bytes / 256).min(64 << 20),
         }
     }

@@ -1,6 +1,6 @@
 //! The store behind the contract of engines.
 
-use super::{TreeStore, Recovery};
+use super::{Recovery, TreeStore};
 use crate::{
     Background, Condition, Engine, KvError, Memory, Pairs, Recover, Scan, Scanned, Sink, Snapshot, Source,
     StoreStats,

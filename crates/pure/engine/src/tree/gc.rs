@@ -9,6 +9,7 @@ use crate::index::Loc;
 use crate::kv::{Background, KvError};
 use crate::lsm::gc::{is_on_failed_page, record_of, with_pages};
 use crate::lsm::key::{Entry, Key};
+use saker_log::SegmentState;
 use saker_log::append::Reserve;
 use saker_medium::{Medium, SegmentId, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
@@ -35,8 +36,10 @@ impl GcCursor {
 
 enum Moved {
     Done,
-    /// Only a snapshot wants it, or there is no room for it.
+    /// There is no room for it.
     Later,
+    /// Only a snapshot wants it.
+    Held,
 }
 
 impl TreeStore {
@@ -47,13 +50,29 @@ impl TreeStore {
         if !short && !repairs {
             return;
         }
-        let Some(victim) = self.log.victim() else { return };
+        let Some(victim) = self.victim() else { return };
         let segment = self.log.segment(victim);
         if !segment.evacuate && self.log.gain(victim) < self.least_gain() {
             return;
         }
         let repair = segment.evacuate.then(|| segment.failed_pages().len());
         self.gc = Some(GcCursor { walker: Walker::new(victim, segment.next_page), repair, is_broken: false });
+    }
+
+    /// The segment with the fewest live bytes in which a snapshot does not hold anything, as far as is known; before that, one
+    /// in which a program failed.
+    fn victim(&self) -> Option<SegmentId> {
+        let first = self.log.victim()?;
+        if self.log.segment(first).evacuate || !self.pins.held.contains(&first) {
+            return Some(first);
+        }
+        let is_settled = |id: &SegmentId| {
+            let s = self.log.segment(*id);
+            let closed = s.state == SegmentState::Closed && s.stream().holds_records() && s.in_flight == 0;
+            closed && !self.pins.held.contains(id)
+        };
+        let all = (0..self.log.geometry().segments).map(SegmentId).filter(is_settled);
+        all.min_by_key(|id| self.log.segment(*id).live_bytes)
     }
 
     /// A collection must free more than it can lose, or collections would never come to an end.
@@ -100,6 +119,11 @@ impl TreeStore {
                 Next::Record(r) if gc.repair.is_some() && !is_on_failed_page(&self.log, &r) => {}
                 Next::Record(r) => match self.move_record(&r, gc.is_repair(), m, w) {
                     Step::Done(Ok(Moved::Done)) => {}
+                    Step::Done(Ok(Moved::Held)) if !gc.is_repair() => {
+                        self.gc = None;
+                        self.pins.held.push(id);
+                        return Step::Done(Ok(Background::Worked));
+                    }
                     Step::Done(Err(e)) => return Step::Done(Err(e)),
                     _ if done > 0 => return Step::Done(Ok(Background::Worked)),
                     Step::Need(reads) => return Step::Need(reads),
@@ -153,14 +177,14 @@ impl TreeStore {
                 Ok(Some(e)) if e.loc == r.loc && e.version == r.header.version => known = Some(e),
                 Ok(found) => {
                     let seen = ready!(self.is_seen(&key, r, found, m, w));
-                    return Step::Done(seen.map(|seen| if seen { Moved::Later } else { Moved::Done }));
+                    return Step::Done(seen.map(|seen| if seen { Moved::Held } else { Moved::Done }));
                 }
                 Err(e) => return Step::Done(Err(e)),
             }
         }
         let bytes = record_bytes(key.len() as u32, r.header.value_bytes);
-        let segments =
-            self.log.kept_for_repairs(repairs) + if repairs { 0 } else { 1 + self.manifest_segments(m) };
+        let others = 1 + self.manifest_segments(m) + self.merge_segments();
+        let segments = self.log.kept_for_repairs(repairs) + if repairs { 0 } else { others };
         if self.log.room(m, Stream::Gc, bytes, Reserve { slots: 2, segments }).is_err() {
             return Step::Done(Ok(Moved::Later));
         }

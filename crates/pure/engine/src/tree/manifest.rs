@@ -82,14 +82,19 @@ impl TreeStore {
         let due = grown > self.config.checkpoint_bytes_min
             || self.pins.snapshots.is_empty()
                 && replaced > (segment * 2).max(segment * u64::from(m.quota_segments()) / 32);
-        let news = self.manifest.root.unwrap_or_default() != self.tree.seq || !self.mem.is_empty();
-        let pressed =
-            self.is_pressed(m) && news && (replaced > 0 || self.log.until_checkpoint_bytes() > segment / 4);
+        let pressed = self.is_pressed(m)
+            && (replaced > 0 && self.manifest_helps() || self.log.until_checkpoint_bytes() > segment / 4);
         let retry = self
             .manifest
             .postponed_at
             .is_none_or(|at| appended(&self.log) > at || m.free_segments() > self.manifest_segments(m));
         self.manifest.wanted || (due || pressed) && retry
+    }
+
+    /// Whether nodes that only the last manifest needs could go.
+    pub(super) fn manifest_helps(&self) -> bool {
+        let is_named = self.manifest.root.is_some_and(|root| root == self.tree.seq);
+        !self.manifest.is_running() && !is_named && self.manifest.root.is_some()
     }
 
     /// Whether there is work for a manifest.
@@ -278,7 +283,10 @@ mod tests {
         let chunk = [&[2][..], &encode_ref(r.0, r.1)].concat();
         assert_eq!((chunk[1], chunk[5], chunk[13], chunk.len()), (7, 8, 9, 21));
         assert_eq!(decode_chunk(&chunk, 8), Some(Chunk::Refs(vec![r])));
-        assert_eq!(decode_chunk(&[3, 6, 0, 0, 0, 5, 0, 0, 0], 8), Some(Chunk::Nodes(vec![(SegmentId(6), 5)])));
+        assert_eq!(
+            decode_chunk(&[3, 6, 0, 0, 0, 5, 0, 0, 0], 8),
+            Some(Chunk::Nodes(vec![(SegmentId(6), 5)]))
+        );
     }
 
     #[test]
@@ -286,6 +294,9 @@ mod tests {
         let chunk = [&[2][..], &encode_ref(SegmentId(7), Ref { stamp: 8, bytes: 9 })].concat();
         assert_eq!(decode_chunk(&chunk, 7), None, "a segment that there is not");
         assert_eq!(decode_chunk(&chunk[..20], 8), None);
-        assert_eq!((decode_chunk(&[], 8), decode_chunk(&[4], 8), decode_chunk(&[1; 44], 8)), (None, None, None));
+        assert_eq!(
+            (decode_chunk(&[], 8), decode_chunk(&[4], 8), decode_chunk(&[1; 44], 8)),
+            (None, None, None)
+        );
     }
 }

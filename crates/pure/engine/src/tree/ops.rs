@@ -151,6 +151,7 @@ impl TreeStore {
         let segments = self.for_pairs(m);
         match self.log.room(m, Stream::User, bytes, Reserve { slots: 6, segments }) {
             Ok(()) => Step::Done(Ok(())),
+            Err(Stall::NoSegment) if self.is_exhausted(m) => Step::Done(Err(KvError::CapacityExceeded)),
             Err(stall) => Step::Blocked(stall),
         }
     }
@@ -246,8 +247,12 @@ impl TreeStore {
         }
         let bytes = record_bytes(key.len() as u32, 0);
         let segments = self.for_deletes(m);
-        if let Err(stall) = self.log.room(m, Stream::User, bytes, Reserve { slots: 4, segments }) {
-            return Step::Blocked(stall);
+        match self.log.room(m, Stream::User, bytes, Reserve { slots: 4, segments }) {
+            Ok(()) => {}
+            Err(Stall::NoSegment) if self.is_exhausted(m) => {
+                return Step::Done(Err(KvError::CapacityExceeded));
+            }
+            Err(stall) => return Step::Blocked(stall),
         }
         let (writer, stamp) = self.begin(Stream::User, bytes, m);
         let id = SegmentId((writer.spot().0 / self.log.geometry().segment_bytes()) as u32);
@@ -264,12 +269,7 @@ impl TreeStore {
     }
 
     /// Whether there is such a pair.
-    pub fn exist<M: Medium, W: Meter>(
-        &mut self,
-        key: &[u8],
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
+    pub fn exist<M: Medium, W: Meter>(&mut self, key: &[u8], m: &M, w: &mut W) -> Step<Result<(), KvError>> {
         let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
         self.find_pair(&name, m, w).map(|found| found.and_then(|e| e.map(|_| ()).ok_or(KvError::NotFound)))
     }

@@ -45,6 +45,8 @@ pub struct Pins {
     records: BTreeMap<(u64, u64), Refs>,
     /// Where collections put records that snapshots see: under their roots they are where they were, by place and stamp.
     moved: BTreeMap<(u64, u64), Moved>,
+    /// Segments of records in which something is only held by snapshots.
+    pub(super) held: Vec<saker_medium::SegmentId>,
     /// Segments of nodes may have become free.
     pub(super) is_swept: bool,
 }
@@ -112,6 +114,7 @@ impl TreeStore {
         self.pins.snapshots[n].holders -= 1;
         if self.pins.snapshots[n].holders == 0 {
             self.pins.snapshots.remove(n);
+            self.pins.held.clear();
             self.sweep();
         }
     }
@@ -157,7 +160,8 @@ impl TreeStore {
         let snapshots = self.pins.snapshots.iter().map(|held| held.tree.seq);
         let roots: Vec<u64> = snapshots.chain(self.manifest.roots()).collect();
         let is_needed = |d: &Dead| roots.iter().any(|root| d.child.birth <= *root && *root < d.death);
-        let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut self.pins.dead).into_iter().partition(is_needed);
+        let (kept, gone): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.pins.dead).into_iter().partition(is_needed);
         self.pins.dead = kept;
         for d in &gone {
             self.drop_page(d.child.page);

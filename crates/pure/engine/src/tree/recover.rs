@@ -173,7 +173,9 @@ impl Recovery {
             s.state != SegmentState::Absent && s.stream() == Stream::Table
         };
         let is_held = |page: PageAddr| geometry.contains(page) && holds(geometry.segment_of(page));
-        if !self.root.root.is_none_or(|root| is_held(root.page)) || !self.nodes.iter().all(|(id, _)| holds(*id)) {
+        if !self.root.root.is_none_or(|root| is_held(root.page))
+            || !self.nodes.iter().all(|(id, _)| holds(*id))
+        {
             return Err(self.damage("it names a page that this namespace does not hold"));
         }
         let all = self.manifest_segments();

@@ -75,7 +75,8 @@ impl TreeStore {
         // Nodes that were split are half full; most are fuller.
         let nodes = (entries * ENTRY_BYTES * 3 / 2).max(self.tree.pages * self.page_bytes());
         let replaced = nodes.min(self.most_merged() * self.page_bytes());
-        let segments = (nodes + replaced).div_ceil(segment_bytes) as u32;
+        let held = self.pins.nodes() * self.page_bytes();
+        let segments = (nodes + replaced.max(held)).div_ceil(segment_bytes) as u32;
         let kept = SPARE_SEGMENTS + segments + 2 * self.manifest_segments(m);
         let usable = u64::from(m.quota_segments().saturating_sub(kept));
         usable * (segment_bytes - self.lost_in_segment(longest)) * FILL_PERCENT_MAX / 100
@@ -99,11 +100,24 @@ impl TreeStore {
         2 * updates * u64::from(self.tree.height.max(1)) + 2
     }
 
+    /// Whether nothing that goes on in the background will make room: snapshots hold it.
+    pub(super) fn is_exhausted<M: Medium>(&self, m: &M) -> bool {
+        let is_known = self.reveal.done_at == Some(self.version) && !self.reveal.is_running();
+        let is_quiet = self.gc.is_none() && self.job.is_none() && !self.clean.is_running();
+        let is_over = is_known && is_quiet && self.imm.is_none() && self.mem.is_empty();
+        is_over
+            && !self.pins.snapshots.is_empty()
+            && self.log.releasing() == 0
+            && !self.log.has_failures()
+            && !self.manifest_has_work(m)
+    }
+
     /// Segments that a merge of the buffers takes before it gives any back.
-    fn merge_segments(&self) -> u32 {
+    pub(super) fn merge_segments(&self) -> u32 {
         let updates = self.buffered();
         let new = updates * ENTRY_BYTES * 2 / self.page_bytes() + 2;
-        let rounds = 1 + self.pins.snapshots.iter().filter(|held| held.version + 1 >= self.first_buffered()).count();
+        let rounds =
+            1 + self.pins.snapshots.iter().filter(|held| held.version + 1 >= self.first_buffered()).count();
         let whole = rounds as u64 * (self.tree.pages + new);
         let pages = whole.min(self.pages_of(updates) + new);
         (pages * self.page_bytes()).div_ceil(self.log.geometry().segment_bytes()) as u32
@@ -167,7 +181,7 @@ impl TreeStore {
             Stage::Idle => {
                 // Collections find nothing to gain, although writes wait: much must have been replaced.
                 let stuck = self.gc.is_none() && self.log.releasing() == 0 && self.is_pressed(m);
-                let news = self.reveal.done_at != Some(self.version);
+                let news = self.reveal.done_at != Some(self.version) || !self.mem.is_empty();
                 if stuck && news { Stage::Wanted } else { return false }
             }
             Stage::Wanted if self.imm.is_none() && !self.manifest.is_running() => {

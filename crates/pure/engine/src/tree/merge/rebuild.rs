@@ -3,9 +3,9 @@
 use super::{Change, Job, Open, Out};
 use crate::lsm::key::Entry;
 use crate::lsm::refs::referred;
+use crate::tree::TreeStore;
 use crate::tree::descend::{Located, Stop};
 use crate::tree::node::{self, Child};
-use crate::tree::TreeStore;
 use saker_medium::PageAddr;
 use saker_sim::{Meter, Unit};
 
@@ -33,7 +33,8 @@ impl TreeStore {
         if job.open.as_ref().is_some_and(|open| open.next.is_none() || open.next != place.lo) {
             self.close(job);
         }
-        let open = job.open.get_or_insert_with(|| Open { lo: place.lo, olds: 0, items: Vec::new(), next: None });
+        let open =
+            job.open.get_or_insert_with(|| Open { lo: place.lo, olds: 0, items: Vec::new(), next: None });
         (open.olds, open.next) = (open.olds + 1, place.next);
         open.items.append(&mut items);
         let is_small = node::bytes(&open.items) < node::room(self.log.geometry().page_bytes) / FILL_PART_MIN;

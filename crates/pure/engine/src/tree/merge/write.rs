@@ -66,7 +66,9 @@ impl TreeStore {
             return Background::Waiting;
         };
         job.failed.pop();
-        if let (Some(link), Page::Resident { data, .. }) = (job.flying.remove(&page), page_of(&self.log, m, page)) {
+        if let (Some(link), Page::Resident { data, .. }) =
+            (job.flying.remove(&page), page_of(&self.log, m, page))
+        {
             let out = Out { link, bytes: data.to_vec() };
             self.drop_page(page);
             self.write_node(job, &out, m, w);
