@@ -25,7 +25,7 @@ impl TreeStore {
             ("nodes_moved", stats.nodes_moved),
             ("node_segments_released", stats.node_segments_released),
             ("nodes_kept_for_older_roots", self.pins.nodes()),
-            ("num_snapshots", self.pins.snapshots.len() as u64),
+            ("num_snapshots", self.pins.holders()),
             ("write_amplification_hundredths", hundredths(self.bytes_programmed())),
             ("node_amplification_hundredths", hundredths(stats.nodes_written * self.page_bytes())),
             ("node_cache_hits", self.cache.hits),

@@ -57,6 +57,11 @@ impl Pins {
         self.dead.len() as u64
     }
 
+    /// Holders of snapshots.
+    pub fn holders(&self) -> u64 {
+        self.snapshots.iter().map(|held| u64::from(held.holders)).sum()
+    }
+
     /// Whether a snapshot sees an entry that a newer one of that version replaced.
     pub fn sees(&self, old: u64, new: u64) -> bool {
         self.snapshots.iter().any(|s| old <= s.version && s.version < new)
