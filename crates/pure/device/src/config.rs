@@ -1,5 +1,6 @@
 //! What a device is made of, as its image says.
 
+use saker_engine::TreeTuning;
 use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
 use saker_engine::{EngineKind, HashStoreConfig};
@@ -67,6 +68,8 @@ pub struct DeviceConfig {
     pub long_key_digest: NarrowDigest,
     /// Settings of hash FTLs.
     pub hash_ftl: HashFtlTuning,
+    /// Settings of tree stores.
+    pub tree: TreeTuning,
 }
 
 /// Bytes that one command can move.
@@ -105,6 +108,7 @@ impl DeviceConfig {
             group_keys: KeyCost::default(),
             long_key_digest: NarrowDigest::default(),
             hash_ftl: HashFtlTuning::default(),
+            tree: TreeTuning::default(),
         }
     }
 }

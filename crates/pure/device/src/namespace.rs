@@ -3,6 +3,7 @@
 use crate::config::{NamespaceConfig, NamespaceKind};
 use crate::groups::Kept;
 use crate::iterators::Iterators;
+use saker_engine::TreeTuning;
 use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
 use saker_engine::{AnyEngine, AnyRecovery, Background, Engine, EngineConfig, Recover};
@@ -56,7 +57,7 @@ impl Namespace {
         capacitor: bool,
         checkpoint_bytes: Option<u64>,
         group_keys: KeyCost,
-        hash_ftl: HashFtlTuning,
+        (hash_ftl, tree): (HashFtlTuning, TreeTuning),
         flash: &mut Flash<M>,
     ) -> Self {
         let owner = config.nsid as u16;
@@ -77,7 +78,7 @@ impl Namespace {
         namespace.store = match config.kind {
             NamespaceKind::Kv { engine, .. } => {
                 let defaults = EngineConfig::new(owner, capacitor);
-                let common = EngineConfig { checkpoint_bytes, group_keys, hash_ftl, ..defaults };
+                let common = EngineConfig { checkpoint_bytes, group_keys, hash_ftl, tree, ..defaults };
                 let config = namespace.engine_config(common, &view);
                 Store::KvRecovery(AnyRecovery::new(engine, &config, &view))
             }

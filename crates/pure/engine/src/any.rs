@@ -7,7 +7,7 @@ use crate::hash_store::group::KeyCost;
 use crate::hash_store::recover::Recovery as HashRecovery;
 use crate::kv_group::{Answers, GroupError, GroupSource};
 use crate::lsm::{LsmConfig, LsmStore, Recovery as LsmRecovery};
-use crate::tree::{Recovery as TreeRecovery, TreeConfig, TreeStore};
+use crate::tree::{Recovery as TreeRecovery, TreeConfig, TreeStore, TreeTuning};
 use crate::{
     Background, Condition, Engine, EngineKind, HashStore, HashStoreConfig, KvError, Memory, Pairs, Recover,
     Scan, Scanned, Sink, Snapshot, Source, StoreStats,
@@ -32,8 +32,8 @@ pub struct EngineConfig {
     pub checkpoint_bytes: Option<u64>,
     /// What the keys of a group cost.
     pub group_keys: KeyCost,
-    /// Bytes of nodes that the tree store keeps in memory, 0 included; `None`: as the engine likes.
-    pub node_cache_bytes: Option<u64>,
+    /// Settings of the tree store.
+    pub tree: TreeTuning,
     /// Settings of a hash FTL.
     pub hash_ftl: HashFtlTuning,
 }
@@ -48,7 +48,7 @@ impl EngineConfig {
             value_bytes_max: u32::MAX,
             checkpoint_bytes: None,
             group_keys: KeyCost::default(),
-            node_cache_bytes: None,
+            tree: TreeTuning::default(),
             hash_ftl: HashFtlTuning::default(),
         }
     }
@@ -77,8 +77,7 @@ impl EngineConfig {
         let mut config = TreeConfig::new(self.owner, &m.geometry(), m.quota_segments(), self.ring_lasts);
         config.value_bytes_max = config.value_bytes_max.min(self.value_bytes_max);
         config.checkpoint_bytes_min = self.checkpoint_bytes.unwrap_or(config.checkpoint_bytes_min);
-        config.node_cache_bytes = self.node_cache_bytes.unwrap_or(config.node_cache_bytes);
-        config
+        self.tree.apply(config)
     }
 
     /// As a hash FTL's settings, on that medium.

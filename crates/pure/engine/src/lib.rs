@@ -25,4 +25,4 @@ pub use kv::{Background, Condition, KvError, Memory, Sink, Source, SourceError, 
 pub use kv_group::{Answers, GroupError, GroupOp, GroupSource, Member};
 pub use lsm::{LsmConfig, LsmStats, LsmStore};
 pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Snapshot};
-pub use tree::{TreeConfig, TreeStats, TreeStore};
+pub use tree::{TreeConfig, TreeStats, TreeStore, TreeTuning};

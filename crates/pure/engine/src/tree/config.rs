@@ -23,6 +23,32 @@ pub struct TreeConfig {
     pub node_cache_bytes: u64,
 }
 
+/// What can be asked of a tree store; `None`: as the engine likes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TreeTuning {
+    /// Bytes of nodes kept in memory; 0: none.
+    pub node_cache_bytes: Option<u64>,
+    /// Modelled bytes of a buffer that make it full.
+    pub write_buffer_bytes: Option<u64>,
+}
+
+/// The smallest buffer: 64 updates.
+const BUFFER_BYTES_MIN: u64 = 64 * crate::lsm::memtable::ENTRY_BYTES;
+
+impl TreeTuning {
+    /// Settings with what was asked for.
+    pub fn apply(&self, config: TreeConfig) -> TreeConfig {
+        TreeConfig {
+            node_cache_bytes: self.node_cache_bytes.unwrap_or(config.node_cache_bytes),
+            write_buffer_size: self
+                .write_buffer_bytes
+                .unwrap_or(config.write_buffer_size)
+                .max(BUFFER_BYTES_MIN),
+            ..config
+        }
+    }
+}
+
 impl TreeConfig {
     /// Settings for a medium. Buffer and manifests are as large and as frequent as the LSM store's, so that what differs
     /// between the two is the tree; the cache holds the upper nodes of a full device.

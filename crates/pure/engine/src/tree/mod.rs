@@ -23,7 +23,7 @@ pub mod recover;
 mod scan;
 mod space;
 
-pub use config::TreeConfig;
+pub use config::{TreeConfig, TreeTuning};
 pub use recover::Recovery;
 
 use crate::kv::{KvError, Memory, StoreStats};
