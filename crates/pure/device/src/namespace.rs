@@ -72,6 +72,7 @@ impl Namespace {
                     group_keys: device.group_keys,
                     hash_ftl: device.hash_ftl,
                     lsm: device.lsm,
+                    tree: device.tree,
                     ..EngineConfig::new(owner, device.capacitor)
                 };
                 let config = namespace.engine_config(common, &view);

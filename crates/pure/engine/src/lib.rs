@@ -15,6 +15,7 @@ pub mod kv;
 pub mod kv_group;
 pub mod lsm;
 mod scan;
+pub mod tree;
 
 pub use any::{AnyEngine, AnyRecovery, EngineConfig};
 pub use engine::{Engine, Recover};
@@ -24,3 +25,4 @@ pub use kv::{Background, Condition, KvError, Memory, Sink, Source, SourceError, 
 pub use kv_group::{Answers, GroupError, GroupOp, GroupSource, Member, Single};
 pub use lsm::{LsmConfig, LsmStats, LsmStore, LsmTuning};
 pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Snapshot};
+pub use tree::{TreeConfig, TreeStats, TreeStore, TreeTuning};
