@@ -8,6 +8,7 @@
 
 mod finding;
 mod layers;
+mod rocksdb;
 mod soak;
 mod steps;
 mod tidy;
@@ -42,6 +43,13 @@ enum Command {
     Layers,
     /// Apply the text rules of xtask/tidy.toml to all tracked files.
     Tidy,
+    /// Compare our LSM engine with RocksDB: installs libclang if it is missing, builds RocksDB (10 to 20 minutes), runs.
+    #[command(disable_help_flag = true)]
+    Rocksdb {
+        /// What the comparison is told: `cargo xtask rocksdb --help` lists it.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -64,5 +72,6 @@ fn run(command: Command) -> Result<bool, Fault> {
         Command::Soak { steps } => soak::soak(&workspace, &steps),
         Command::Layers => Ok(finding::report(&layers::check(&workspace)?)),
         Command::Tidy => Ok(finding::report(&tidy::check(&workspace)?)),
+        Command::Rocksdb { args } => rocksdb::run(&workspace, &args),
     }
 }

@@ -8,6 +8,8 @@ mod background;
 mod command;
 mod cores;
 mod costs;
+mod dispatch;
+mod order;
 mod pipe;
 
 use crate::config::DeviceConfig;
@@ -16,6 +18,7 @@ use crate::execute::{Reply, Request};
 use crate::gather::InlineHead;
 use crate::trace::{Clockwork, CommandTrace};
 use cores::{Cores, Work};
+use order::Order;
 use pipe::Pipe;
 use saker_flash::{Flash, Media, PowerCut, ReadBatch};
 use saker_link::Sqe;
@@ -69,6 +72,8 @@ struct Token {
     clock: Clockwork,
     /// How long the stage takes without waiting.
     service: Duration,
+    /// Which core it belongs to, where they do not share their work.
+    lane: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +105,9 @@ pub struct Timed {
     link_out: Pipe,
     dispatcher: Pipe,
     cores: Cores,
+    order: Order,
+    /// Commands that were handed to cores in turn.
+    dealt: u64,
     tokens: Vec<Option<Token>>,
     free: Vec<Id>,
     /// Who waits for a batch, by the batch's place.
@@ -121,7 +129,9 @@ impl Timed {
             link_in: Pipe::default(),
             link_out: Pipe::default(),
             dispatcher: Pipe::default(),
-            cores: Cores::new(costs.io_cores, costs.background_cores),
+            cores: Cores::new(costs.io_cores, costs.background_cores, costs.dispatch_by),
+            order: Order::default(),
+            dealt: 0,
             tokens: Vec::new(),
             free: Vec::new(),
             waiting_reads: Vec::new(),
@@ -133,6 +143,17 @@ impl Timed {
             traces: None,
             costs,
         }
+    }
+}
+
+impl Timed {
+    /// Work that is ready waits for its core.
+    fn enqueue(&mut self, work: Work) {
+        let lane = match work {
+            Work::Command(id) => self.tokens[id as usize].as_ref().map_or(0, |token| token.lane),
+            Work::Background(n) => n as u64,
+        };
+        self.cores.enqueue(work, lane);
     }
 }
 
@@ -250,7 +271,7 @@ impl<M: Media> Device<M, Timed> {
     }
 
     pub(super) fn want_core(&mut self, work: Work) {
-        self.tempo.cores.enqueue(work);
+        self.tempo.enqueue(work);
         self.start_on_cores();
     }
 
@@ -287,7 +308,7 @@ impl<M: Media> Device<M, Timed> {
         let mut any = false;
         while let Some(batch) = self.flash.take_ready() {
             let work = self.tempo.waiting_reads[batch.place()].take().expect("somebody waits for a batch");
-            self.tempo.cores.enqueue(work);
+            self.tempo.enqueue(work);
             any = true;
         }
         any

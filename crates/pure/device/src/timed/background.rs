@@ -3,7 +3,7 @@
 use super::cores::Work;
 use super::{Event, Id, Stage, Timed, Worker};
 use crate::device::Device;
-use crate::execute::Reply;
+use crate::execute::{Reply, Request};
 use crate::immediate::failed;
 use saker_engine::Background;
 use saker_flash::Media;
@@ -14,7 +14,7 @@ use saker_sim::{Class, CpuMeter, Duration};
 impl<M: Media> Device<M, Timed> {
     pub(super) fn start_worker(&mut self, n: usize) {
         if std::mem::replace(&mut self.tempo.workers[n], Worker::Busy) == Worker::Idle {
-            self.tempo.cores.enqueue(Work::Background(n));
+            self.tempo.enqueue(Work::Background(n));
             let at = self.tempo.now;
             self.tempo.events.push(at, Event::Core);
         }
@@ -71,7 +71,7 @@ impl<M: Media> Device<M, Timed> {
 
     pub(super) fn retry_blocked(&mut self, n: usize) {
         for id in std::mem::take(&mut self.tempo.blocked[n]) {
-            self.tempo.cores.enqueue(Work::Command(id));
+            self.tempo.enqueue(Work::Command(id));
         }
         let at = self.tempo.now;
         self.tempo.events.push(at, Event::Core);
@@ -86,7 +86,14 @@ impl<M: Media> Device<M, Timed> {
             return self.retry_blocked(n);
         }
         for id in std::mem::take(&mut self.tempo.blocked[n]) {
-            self.post(id, failed(Status::CAPACITY_EXCEEDED));
+            let request = self.token(id).request.as_mut();
+            if request.is_some_and(Request::give_up) {
+                self.tempo.enqueue(Work::Command(id));
+                let at = self.tempo.now;
+                self.tempo.events.push(at, Event::Core);
+            } else {
+                self.post(id, failed(Status::CAPACITY_EXCEEDED));
+            }
         }
         let all_idle = self.tempo.workers.iter().all(|w| *w == Worker::Idle);
         if !self.end_drains() && all_idle {

@@ -46,6 +46,7 @@ impl<M: Media> Device<M, Timed> {
             held,
             clock,
             service: ALL,
+            lane: 0,
         };
         let id = t.free.pop().unwrap_or_else(|| {
             t.tokens.push(None);
@@ -104,7 +105,7 @@ impl<M: Media> Device<M, Timed> {
             }
             Stage::Ready => {
                 self.lap(id, Part::Transfer);
-                self.want_core(Work::Command(id));
+                self.ready(id);
             }
             Stage::Executed(reply) => {
                 self.lap(id, Part::Firmware);
@@ -160,6 +161,7 @@ impl<M: Media> Device<M, Timed> {
         self.hold(id, request.pieces().held_bytes());
         let token = self.token(id);
         (token.namespace, token.request) = (n, Some(request));
+        self.deal(id);
         if setup > Duration::ZERO {
             return self.through_dispatcher(id, setup, Stage::SetUp);
         }
@@ -208,7 +210,7 @@ impl<M: Media> Device<M, Timed> {
             self.token(id).service = delay;
             self.tempo.events.push(at, Event::Step(id));
         } else {
-            self.want_core(Work::Command(id));
+            self.ready(id);
         }
     }
 
@@ -220,6 +222,7 @@ impl<M: Media> Device<M, Timed> {
         match outcome {
             Outcome::Done(reply) => {
                 length += self.tempo.costs.complete;
+                self.make_way(id);
                 let reply = self.written_through(id, reply);
                 let token = self.token(id);
                 (token.stage, token.service) = (Stage::Executed(reply), length);
@@ -338,6 +341,7 @@ impl<M: Media> Device<M, Timed> {
     }
 
     pub(super) fn post(&mut self, id: Id, reply: Reply) {
+        self.make_way(id);
         self.token(id).stage = Stage::Posting(reply);
         let slots = match &self.token(id).request {
             Some(Request::Small(_, found)) if reply.status.is_success() => cq_slots(found.len() as u32),
