@@ -59,7 +59,6 @@ pub fn check(workspace: &Workspace) -> Result<bool, Fault> {
 /// The steps that both tiers have.
 pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
     let profile: &[&str] = if tier == Tier::Soak { &["--release"] } else { &[] };
-    let test = |what: &[&'static str]| [&["test", "--workspace", "--no-fail-fast"], what, profile].concat();
     let mut steps = vec![
         cargo("fmt", &["fmt", "--all", "--check"], &[]),
         rule("layers", layers::check),
@@ -71,10 +70,10 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         ),
     ];
     match tier {
-        Tier::Check => steps.push(cargo("tests", &test(&["--lib", "--bins", "--tests"]), &[])),
-        Tier::Soak => steps.extend(tests_by_name(workspace, test)),
+        Tier::Check => steps.push(tests("tests", &["--lib", "--bins", "--tests"], profile)),
+        Tier::Soak => steps.extend(tests_by_name(workspace, profile)),
     }
-    steps.push(cargo("doc tests", &test(&["--doc"]), &[]));
+    steps.push(tests("doc tests", &["--doc"], profile));
     steps.push(cargo(
         "rustdoc",
         &["doc", "--workspace", "--no-deps", "--keep-going"],
@@ -90,15 +89,20 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
     steps
 }
 
+/// A step that runs tests of the workspace, whatever fails.
+fn tests(name: &str, which: &[&str], profile: &[&str]) -> Step {
+    cargo(name, &[&["test", "--workspace", "--no-fail-fast"], which, profile].concat(), &[])
+}
+
 /// The tests in several steps, so that each can be run again by itself: all that are beside the code, then those of each
 /// name.
-fn tests_by_name<'w>(workspace: &'w Workspace, test: impl Fn(&[&'w str]) -> Vec<&'w str>) -> Vec<Step> {
+fn tests_by_name(workspace: &Workspace, profile: &[&str]) -> Vec<Step> {
     let mut steps = vec![
-        cargo("build", &test(&["--lib", "--bins", "--tests", "--no-run"]), &[]),
-        cargo("unit tests", &test(&["--lib", "--bins"]), &[]),
+        tests("build", &["--lib", "--bins", "--tests", "--no-run"], profile),
+        tests("unit tests", &["--lib", "--bins"], profile),
     ];
     let by_name = targets(workspace, "test").into_iter();
-    steps.extend(by_name.map(|name| cargo(&format!("test {name}"), &test(&["--test", name]), &[])));
+    steps.extend(by_name.map(|name| tests(&format!("test {name}"), &["--test", name], profile)));
     steps
 }
 
