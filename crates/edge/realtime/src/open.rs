@@ -9,7 +9,7 @@ use crate::records::{device_config, record};
 use crate::remote;
 use crate::shards;
 use crate::url::{DeviceUrl, Place, Timing};
-use saker_device::{Attachment, Costs, Device, timings};
+use saker_device::{Attachment, Costs, Device, DeviceConfig, timings};
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
 use saker_link::DmaSpace;
@@ -162,7 +162,7 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
         Place::Memory { bytes, profile, seed, engine, .. } => {
             let profile = profile_named(profile)?;
             let mut build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
-            build.faults = url.faults;
+            (build.faults, build.config.lsm) = (url.faults, url.lsm);
             let host = attach(url.depth, build.config.queue_pairs_max);
             let device = match url.timing {
                 Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),
@@ -178,7 +178,7 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
 fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     let faults = url.faults;
     let opened = image::open(path, Access::Write)?;
-    let config = device_config(&opened.config);
+    let config = DeviceConfig { lsm: url.lsm, ..device_config(&opened.config) };
     let g = opened.config.geometry;
     let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
     let host = attach(url.depth, config.queue_pairs_max);

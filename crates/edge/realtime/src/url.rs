@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | `size` | mem | bytes of flash (default 4GiB) |
 //! | `profile` | both | a built-in profile (default `default`) or a file; an image needs the file of its own for `timing=real` |
-//! | `engine` | mem | `hash_store` (default), `hash_original`, `hash_plus` or `lsm`; an image has its own |
+//! | `engine` | mem | `hash_store` (default), `hash_original`, `hash_plus`, `lsm` or `tree`; an image has its own |
 //! | `shards` | mem | devices that share the flash, the keys divided by a hash (default 1); `threads=1` gives each a thread |
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
@@ -14,6 +14,7 @@
 //! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), `prp`, `piggyback`, `hybrid`, `inline`, `mmio` |
 //! | `prefault` | both | a number of pairs: memory for their index, and with `mem` for all flash, is brought in at opening |
 //! | `seed` | mem | seed of key order and identifiers (default 1) |
+//! | `pinned_levels`, `compaction_threads`, `level0_stop_writes_trigger`, ... | both | settings of the LSM engine, all of them in [`LsmTuning`] |
 //! | `cache` | all | bytes of a read cache at the host (default 0) |
 //! | `cache_policy` | all | what leaves it: `lru` (default) or `s3fifo` |
 //! | `cache_value_max` | all | longest value that it admits (default 4KiB) |
@@ -32,7 +33,7 @@
 
 use crate::linux::LinuxPlace;
 use crate::remote::TcpPlace;
-use saker_device::EngineKind;
+use saker_device::{EngineKind, LsmTuning};
 use saker_flash::FaultPlan;
 use saker_host::transfer::Adaptive;
 use saker_host::{CacheOptions, CachePolicy, Method, Pacing, TransferOptions, TransferPolicy};
@@ -102,6 +103,8 @@ pub struct DeviceUrl {
     pub prefault: u64,
     /// The read cache for pairs; `None`: not said.
     pub cache: Option<CacheOptions>,
+    /// Settings of the LSM engine.
+    pub lsm: LsmTuning,
     /// Faults.
     pub faults: FaultPlan,
     /// The file of the profile that an image was made with, if it is none that is built in.
@@ -157,6 +160,7 @@ impl DeviceUrl {
             nsid: None,
             prefault: 0,
             cache: None,
+            lsm: LsmTuning::default(),
             faults,
             profile: None,
         };
@@ -224,6 +228,14 @@ impl DeviceUrl {
                 if self.prefault > PREFAULT_MAX {
                     return Err("write at most 1000000000 pairs".into());
                 }
+            }
+            (name, _) if LsmTuning::names().any(|known| known == name) => {
+                let value = match value {
+                    "on" | "true" => Some(1),
+                    "off" | "false" => Some(0),
+                    _ => parse_size(value),
+                };
+                self.lsm.set(name, value.ok_or("write a number, a size such as 16MiB, or on or off")?)?;
             }
             ("fault.seed", _) => self.faults.seed = number()?,
             ("fault.program", _) => self.faults.program = parse_chance(value).ok_or("write it as 1/1000")?,

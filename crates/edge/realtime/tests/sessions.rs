@@ -273,7 +273,7 @@ fn number(value: &[u8]) -> u32 {
 /// Containers and batches are groups on every engine.
 #[test]
 fn every_engine_takes_containers_and_batches() {
-    for engine in ["hash_store", "hash_original", "hash_plus", "lsm"] {
+    for engine in ["hash_store", "hash_original", "hash_plus", "lsm", "tree"] {
         let url = format!("mem:?profile=tiny&size=32MiB&engine={engine}");
         let saker = Saker::open(&url, SakerOptions::default()).expect("opens");
         let mut session = saker.session().expect("the first");

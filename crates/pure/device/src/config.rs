@@ -1,8 +1,9 @@
 //! What a device is made of, as its image says.
 
+use saker_engine::TreeTuning;
 use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
-use saker_engine::{EngineKind, HashStoreConfig};
+use saker_engine::{EngineKind, HashStoreConfig, LsmTuning};
 use saker_flash::page_map::PageMapConfig;
 use saker_long_keys::NarrowDigest;
 use saker_medium::Geometry;
@@ -67,6 +68,10 @@ pub struct DeviceConfig {
     pub long_key_digest: NarrowDigest,
     /// Settings of hash FTLs.
     pub hash_ftl: HashFtlTuning,
+    /// Settings of LSM stores.
+    pub lsm: LsmTuning,
+    /// Settings of tree stores.
+    pub tree: TreeTuning,
 }
 
 /// Bytes that one command can move.
@@ -105,6 +110,8 @@ impl DeviceConfig {
             group_keys: KeyCost::default(),
             long_key_digest: NarrowDigest::default(),
             hash_ftl: HashFtlTuning::default(),
+            lsm: LsmTuning::default(),
+            tree: TreeTuning::default(),
         }
     }
 }

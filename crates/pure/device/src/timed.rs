@@ -80,10 +80,6 @@ struct Token {
 enum Event {
     /// A command's stage is over.
     Step(Id),
-    /// A pipe may start its next job.
-    LinkIn,
-    LinkOut,
-    Dispatcher,
     /// A core may start its next work.
     Core,
     /// A queue may be looked at again.
@@ -262,11 +258,7 @@ impl<M: Media> Device<M, Timed> {
     }
 
     fn on_event(&mut self, event: Event) {
-        let t = &mut self.tempo;
         match event {
-            Event::LinkIn => t.link_in.resume(t.now, Event::LinkIn, Event::Step, &mut t.events),
-            Event::LinkOut => t.link_out.resume(t.now, Event::LinkOut, Event::Step, &mut t.events),
-            Event::Dispatcher => t.dispatcher.resume(t.now, Event::Dispatcher, Event::Step, &mut t.events),
             Event::Core => self.start_on_cores(),
             Event::Quantum(n) => self.after_quantum(n),
             Event::Look => self.look_at_host(),
@@ -283,14 +275,15 @@ impl<M: Media> Device<M, Timed> {
         self.start_on_cores();
     }
 
+    /// Cores that are free take what waits. Called when work comes and when a core is done.
     fn start_on_cores(&mut self) {
         while let Some(work) = self.tempo.cores.take(self.tempo.now) {
-            let length = match work {
+            let (length, has_end) = match work {
                 Work::Command(id) => self.execute(id),
                 Work::Background(n) => self.quantum(n),
             };
             let t = &mut self.tempo;
-            t.cores.occupy(t.now, length);
+            t.cores.occupy(t.now, length, has_end);
         }
         let t = &mut self.tempo;
         if let Some(at) = t.cores.wake_at() {
@@ -303,24 +296,30 @@ impl<M: Media> Device<M, Timed> {
         let (waiting, place) = (&mut self.tempo.waiting_reads, batch.place());
         waiting.resize(waiting.len().max(place + 1), None);
         waiting[place] = Some(work);
-        self.wake_readers();
-        Some(batch)
-    }
-
-    /// Pages that have arrived let their commands go on.
-    fn wake_readers(&mut self) {
-        while let Some(batch) = self.flash.take_ready() {
-            let work = self.tempo.waiting_reads[batch.place()].take().expect("somebody waits for a batch");
-            self.tempo.enqueue(work);
+        if self.wake_readers() {
             let at = self.tempo.now;
             self.tempo.events.push(at, Event::Core);
         }
+        Some(batch)
+    }
+
+    /// Pages that have arrived let their commands go on. True if there are any: cores have to be looked at.
+    fn wake_readers(&mut self) -> bool {
+        let mut any = false;
+        while let Some(batch) = self.flash.take_ready() {
+            let work = self.tempo.waiting_reads[batch.place()].take().expect("somebody waits for a batch");
+            self.tempo.enqueue(work);
+            any = true;
+        }
+        any
     }
 
     /// Media operations completed: tell their owners, wake whoever waited.
     fn after_media(&mut self) {
         let any = self.settle();
-        self.wake_readers();
+        if self.wake_readers() {
+            self.start_on_cores();
+        }
         if !any {
             return;
         }

@@ -20,8 +20,9 @@ impl<M: Media> Device<M, Timed> {
         }
     }
 
-    /// One quantum of a namespace's background work, recovery included.
-    pub(super) fn quantum(&mut self, n: usize) -> Duration {
+    /// One quantum of a namespace's background work, recovery included; returns how long the core is busy with it, and
+    /// whether an event ends that.
+    pub(super) fn quantum(&mut self, n: usize) -> (Duration, bool) {
         let mut meter = CpuMeter::new(self.tempo.costs.prices);
         let owner = self.namespaces[n].owner();
         let recovering = self.namespaces[n].is_recovering();
@@ -38,6 +39,7 @@ impl<M: Media> Device<M, Timed> {
         let length = meter.take();
         self.stats.copied_bytes += meter.copied_bytes();
         let at = self.tempo.now + length;
+        let has_end = matches!(step, Step::Done(Background::Worked));
         match step {
             Step::Need(reads) => {
                 self.tempo.background_batches[n] = self.bring(Work::Background(n), &reads, Class::Background);
@@ -50,7 +52,7 @@ impl<M: Media> Device<M, Timed> {
             }
         }
         self.settle();
-        length
+        (length, has_end)
     }
 
     /// A quantum is over: its effects count now. Go on, and let blocked commands try again.
@@ -64,6 +66,7 @@ impl<M: Media> Device<M, Timed> {
         {
             self.start_worker(n);
         }
+        self.start_on_cores();
     }
 
     pub(super) fn retry_blocked(&mut self, n: usize) {

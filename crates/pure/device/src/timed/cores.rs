@@ -21,27 +21,42 @@ impl Work {
     }
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Core {
+    busy_until: Instant,
+    /// Whether an event ends its work, in which cores are looked at anyway.
+    has_end: bool,
+}
+
 /// Cores that take the same work, and what waits for them.
 #[derive(Clone, Debug, Default)]
 struct Pool {
-    busy_until: Vec<Instant>,
+    cores: Vec<Core>,
     waiting: Lanes<Work>,
 }
 
 impl Pool {
     fn new(count: u32) -> Self {
-        Self { busy_until: vec![Instant::ZERO; count as usize], waiting: Lanes::default() }
+        let idle = Core { busy_until: Instant::ZERO, has_end: false };
+        Self { cores: vec![idle; count as usize], waiting: Lanes::default() }
     }
 
     /// A core that is free, and work for it.
     fn take(&mut self, now: Instant) -> Option<(usize, Work)> {
-        let core = self.busy_until.iter().position(|busy| *busy <= now)?;
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let core = self.cores.iter().position(|core| core.busy_until <= now)?;
         Some((core, self.waiting.pop()?))
     }
 
-    /// When a core is free for what waits.
+    /// When a core is free for what waits, if no event tells.
     fn ready_at(&self) -> Option<Instant> {
-        self.busy_until.iter().min().copied().filter(|_| !self.waiting.is_empty())
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let first = self.cores.iter().min_by_key(|core| core.busy_until)?;
+        (!first.has_end).then_some(first.busy_until)
     }
 }
 
@@ -72,7 +87,7 @@ impl Cores {
     /// Where work belongs. Which pool of several is `lane`, counted round.
     fn pool_of(&self, work: Work, lane: u64) -> usize {
         let apart = self.pools.len() - 1;
-        let has_own = !self.pools[apart].busy_until.is_empty();
+        let has_own = !self.pools[apart].cores.is_empty();
         if work.class() == Class::Background && has_own { apart } else { (lane % apart as u64) as usize }
     }
 
@@ -93,10 +108,10 @@ impl Cores {
         Some(work)
     }
 
-    /// The core chosen by [`Cores::take`] is busy for that long.
-    pub fn occupy(&mut self, now: Instant, length: Duration) {
+    /// The core chosen by [`Cores::take`] is busy for that long. `has_end`: an event comes then, and looks at the cores.
+    pub fn occupy(&mut self, now: Instant, length: Duration, has_end: bool) {
         let (pool, core) = self.chosen;
-        self.pools[pool].busy_until[core] = now + length;
+        self.pools[pool].cores[core] = Core { busy_until: now + length, has_end };
     }
 
     /// When waiting work should be looked at again, if nobody has been told yet.
@@ -129,13 +144,13 @@ mod tests {
     fn background_work_waits_for_commands_unless_it_has_a_core() {
         let mut cores = two_works(0);
         assert_eq!(cores.take(at(0)), Some(Work::Command(7)));
-        cores.occupy(at(0), Duration::from_nanos(50));
+        cores.occupy(at(0), Duration::from_nanos(50), false);
         assert_eq!((cores.take(at(0)), cores.wake_at()), (None, Some(at(50))));
         let mut cores = two_works(1);
         assert_eq!(cores.take(at(0)), Some(Work::Command(7)));
-        cores.occupy(at(0), Duration::from_nanos(50));
+        cores.occupy(at(0), Duration::from_nanos(50), false);
         assert_eq!(cores.take(at(0)), Some(Work::Background(0)));
-        cores.occupy(at(0), Duration::from_nanos(20));
+        cores.occupy(at(0), Duration::from_nanos(20), false);
         cores.enqueue(Work::Background(0), 0);
         assert_eq!((cores.take(at(0)), cores.wake_at()), (None, Some(at(20))));
         assert_eq!(cores.take(at(20)), Some(Work::Background(0)));
@@ -146,10 +161,20 @@ mod tests {
         let mut cores = Cores::new(2, 0, Dispatch::ByKey);
         (0..3).for_each(|n| cores.enqueue(Work::Command(n), u64::from(n / 2)));
         assert_eq!(cores.take(at(0)), Some(Work::Command(0)));
-        cores.occupy(at(0), Duration::from_nanos(50));
+        cores.occupy(at(0), Duration::from_nanos(50), false);
         assert_eq!(cores.take(at(0)), Some(Work::Command(2)), "the next of the other core");
-        cores.occupy(at(0), Duration::from_nanos(10));
+        cores.occupy(at(0), Duration::from_nanos(10), false);
         assert_eq!((cores.take(at(20)), cores.wake_at()), (None, Some(at(50))));
+        assert_eq!(cores.take(at(50)), Some(Work::Command(1)));
+    }
+
+    #[test]
+    fn nobody_is_woken_for_a_core_whose_end_is_an_event() {
+        let mut cores = Cores::new(1, 0, Dispatch::Shared);
+        (0..2).for_each(|n| cores.enqueue(Work::Command(n), 0));
+        assert_eq!(cores.take(at(0)), Some(Work::Command(0)));
+        cores.occupy(at(0), Duration::from_nanos(50), true);
+        assert_eq!((cores.take(at(0)), cores.wake_at()), (None, None));
         assert_eq!(cores.take(at(50)), Some(Work::Command(1)));
     }
 }

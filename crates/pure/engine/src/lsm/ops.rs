@@ -4,6 +4,7 @@ use super::LsmStore;
 use super::key::{Entry, Key};
 use super::space::Admission;
 use super::stall::{Load, judge};
+use super::value::land;
 use crate::hash_store::record::{Kind, record_bytes};
 use crate::index::Loc;
 use crate::kv::{Condition, KvError, Sink, Source};
@@ -37,7 +38,7 @@ impl LsmStore {
         let (writer, stamp) = self.begin(Stream::User, bytes, m);
         let loc = Loc::new(writer.spot().0, bytes, key.len() as u8);
         let header = self.header(Kind::Pair, key.len(), value_bytes);
-        if self.land(&writer, header, key, value, m).is_err() {
+        if land(&self.log, &writer, header, key, value, m).is_err() {
             self.log.abandon(m, writer);
             return Step::Done(Err(KvError::Transfer));
         }
@@ -55,7 +56,7 @@ impl LsmStore {
     fn written(&mut self, user_bytes: usize) {
         self.version += 1;
         self.stats.kv.user_bytes_written += user_bytes as u64;
-        if self.mem.bytes() >= self.config.write_buffer_size && self.imm.is_none() {
+        if self.mem.bytes() >= self.config.write_buffer_size && self.may_freeze() {
             self.freeze();
         }
     }
@@ -121,7 +122,8 @@ impl LsmStore {
     fn load(&self) -> Load {
         let full = self.mem.bytes() >= self.config.write_buffer_size;
         Load {
-            memtable_stuck: full && self.imm.is_some(),
+            memtable_stuck: full && !self.may_freeze(),
+            frozen: self.frozen.len() as u32,
             level0: self.levels.level(0).len() as u32,
             pending_bytes: self.sizes.pending_bytes,
         }
@@ -213,7 +215,7 @@ impl LsmStore {
         let (writer, stamp) = self.begin(Stream::User, bytes, m);
         let id = SegmentId((writer.spot().0 / self.log.geometry().segment_bytes()) as u32);
         let header = self.header(Kind::Tombstone, key.len(), 0);
-        self.land(&writer, header, key, &mut &[][..], m).expect("nothing is fetched for a tombstone");
+        land(&self.log, &writer, header, key, &mut &[][..], m).expect("nothing is fetched for a tombstone");
         self.log.commit(m, writer);
         self.log.add_until_checkpoint(id, u64::from(bytes));
         self.enter(Entry { key: name, version: self.version, loc: Loc::NONE, stamp });
