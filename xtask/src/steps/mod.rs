@@ -62,6 +62,8 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
     let test = |what: &[&'static str]| [&["test", "--workspace", "--no-fail-fast"], what, profile].concat();
     let mut steps = vec![
         cargo("fmt", &["fmt", "--all", "--check"], &[]),
+        // A workspace of its own: nothing else of it is looked at here, because it builds RocksDB.
+        cargo("fmt rocksdb", &["fmt", "--manifest-path", "bench/rocksdb/Cargo.toml", "--check"], &[]),
         rule("layers", layers::check),
         rule("tidy", tidy::check),
         cargo(
