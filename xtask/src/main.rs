@@ -35,7 +35,10 @@ enum Command {
     /// Run every check at reduced test counts and list all failures at the end.
     Check,
     /// Run every check at full test counts, in release, with loom; write docs/soak-last.md.
-    Soak,
+    Soak {
+        /// Run only the steps whose names contain one of these; the others keep what they last said.
+        steps: Vec<String>,
+    },
     /// Compare the crates' dependencies with xtask/layers.toml.
     Layers,
     /// Apply the text rules of xtask/tidy.toml to all tracked files.
@@ -66,7 +69,7 @@ fn run(command: Command) -> Result<bool, Fault> {
     let workspace = Workspace::discover()?;
     match command {
         Command::Check => steps::check(&workspace),
-        Command::Soak => soak::soak(&workspace),
+        Command::Soak { steps } => soak::soak(&workspace, &steps),
         Command::Layers => Ok(finding::report(&layers::check(&workspace)?)),
         Command::Tidy => Ok(finding::report(&tidy::check(&workspace)?)),
         Command::Rocksdb { args } => rocksdb::run(&workspace, &args),

@@ -7,6 +7,7 @@ use crate::linux;
 use crate::profiles::profile_named;
 use crate::records::{device_config, record};
 use crate::remote;
+use crate::shards;
 use crate::url::{DeviceUrl, Place, Timing};
 use saker_device::{Attachment, Costs, Device, DeviceConfig, timings};
 use saker_flash::Flash;
@@ -68,6 +69,7 @@ impl Opened {
                 let (turn, port) = linux::open(place, url.depth)?;
                 (turn, port, REMOTE_PROFILE.to_owned())
             }
+            Place::Memory { shards: 2.., .. } => shards::start(url)?,
             Place::Memory { .. } | Place::File(_) => start(url)?,
         };
         let options = ConnectOptions { io_queues, ..ConnectOptions::default() };
@@ -121,6 +123,7 @@ pub(crate) fn close(turn: AnyTurn) -> Result<(), Error> {
     match turn {
         AnyTurn::Inline(device) => close_device(device),
         AnyTurn::Thread(thread) => close_device(thread.stop()),
+        AnyTurn::Sharded(shards) => shards.into_turns().into_iter().try_for_each(close),
         // The target looks after its image, the kernel after its device.
         AnyTurn::Remote(_) | AnyTurn::Linux(_) => Ok(()),
     }
@@ -156,7 +159,7 @@ fn close_image<T>(device: Device<image::FileMedia, T>) -> Result<(), Error> {
 /// [`enum@Error`].
 pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
-        Place::Memory { bytes, profile, seed, engine } => {
+        Place::Memory { bytes, profile, seed, engine, .. } => {
             let profile = profile_named(profile)?;
             let mut build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
             (build.faults, build.config.lsm) = (url.faults, url.lsm);

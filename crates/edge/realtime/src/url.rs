@@ -5,7 +5,8 @@
 //! |---|---|---|
 //! | `size` | mem | bytes of flash (default 4GiB) |
 //! | `profile` | both | a built-in profile (default `default`) or a file; an image needs the file of its own for `timing=real` |
-//! | `engine` | mem | `hash_store` (default), `hash_original`, `hash_plus` or `lsm`; an image has its own |
+//! | `engine` | mem | `hash_store` (default), `hash_original`, `hash_plus`, `lsm` or `tree`; an image has its own |
+//! | `shards` | mem | devices that share the flash, the keys divided by a hash (default 1); `threads=1` gives each a thread |
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
@@ -63,6 +64,8 @@ pub enum Place {
         seed: u64,
         /// What keeps the pairs.
         engine: EngineKind,
+        /// Shards that share its flash.
+        shards: u16,
     },
     /// In an image file.
     File(PathBuf),
@@ -125,6 +128,7 @@ impl DeviceUrl {
                 profile: "default".into(),
                 seed: 1,
                 engine: EngineKind::default(),
+                shards: 1,
             },
             Some(("file", path)) if !path.is_empty() => {
                 Place::File(path.strip_prefix("//").unwrap_or(path).into())
@@ -198,6 +202,11 @@ impl DeviceUrl {
                 *engine = EngineKind::named(value)
                     .ok_or_else(|| format!("write one of {}", EngineKind::names()))?;
             }
+            ("shards", Place::Memory { shards, .. }) => {
+                let count = number()?.try_into().ok().filter(|n| (1..=SHARDS_MAX).contains(n));
+                *shards = count.ok_or("write 1 to 64")?;
+            }
+            ("shards", Place::File(_)) => return Err("an image has one shard; shards are for mem:".into()),
             ("profile", Place::File(_)) => self.profile = Some(value.into()),
             ("size" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
             ("timing", _) => {
@@ -253,6 +262,9 @@ impl DeviceUrl {
         Ok(())
     }
 }
+
+/// Most shards of a device.
+const SHARDS_MAX: u16 = 64;
 
 /// Most pairs whose memory can be brought in at opening: 72 GB.
 const PREFAULT_MAX: u64 = 1_000_000_000;
@@ -310,7 +322,8 @@ mod tests {
                 bytes: 2 << 30,
                 profile: "saker-mid".into(),
                 seed: 1,
-                engine: EngineKind::HashStore
+                engine: EngineKind::HashStore,
+                shards: 1,
             }
         );
         assert_eq!(DeviceUrl::parse("mem:?prefault=1000").expect("sound").prefault, 1000);
@@ -358,6 +371,8 @@ mod tests {
             "mem:?prefault=true",
             "file:x?size=1",
             "mem:?engine=btree",
+            "mem:?shards=0",
+            "file:x?shards=2",
             "mem:?cache=much",
             "mem:?cache=1MiB&cache_policy=fifo",
             "mem:?cache_policy=lru",

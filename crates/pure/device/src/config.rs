@@ -1,5 +1,6 @@
 //! What a device is made of, as its image says.
 
+use saker_engine::TreeTuning;
 use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
 use saker_engine::{EngineKind, HashStoreConfig, LsmTuning};
@@ -69,6 +70,8 @@ pub struct DeviceConfig {
     pub hash_ftl: HashFtlTuning,
     /// Settings of LSM stores.
     pub lsm: LsmTuning,
+    /// Settings of tree stores.
+    pub tree: TreeTuning,
 }
 
 /// Bytes that one command can move.
@@ -108,6 +111,7 @@ impl DeviceConfig {
             long_key_digest: NarrowDigest::default(),
             hash_ftl: HashFtlTuning::default(),
             lsm: LsmTuning::default(),
+            tree: TreeTuning::default(),
         }
     }
 }

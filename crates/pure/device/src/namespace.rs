@@ -72,6 +72,7 @@ impl Namespace {
                     group_keys: device.group_keys,
                     hash_ftl: device.hash_ftl,
                     lsm: device.lsm,
+                    tree: device.tree,
                     ..EngineConfig::new(owner, device.capacitor)
                 };
                 let config = namespace.engine_config(common, &view);
@@ -107,12 +108,7 @@ impl Namespace {
         self.config.nsid as u16
     }
 
-    /// Whether groups are carried out. While it recovers nobody knows, and commands are told to come again.
-    pub fn takes_groups(&self) -> bool {
-        if let Store::Kv(store) = &self.store { store.group_bytes_max() > 0 } else { true }
-    }
-
-    /// Whether pairs can be iterated over; as for groups while it recovers.
+    /// Whether pairs can be iterated over. While it recovers nobody knows, and commands are told to come again.
     pub fn takes_iterators(&self) -> bool {
         if let Store::Kv(store) = &self.store { store.has_snapshots() } else { true }
     }

@@ -7,6 +7,7 @@ use crate::hash_store::group::KeyCost;
 use crate::hash_store::recover::Recovery as HashRecovery;
 use crate::kv_group::{Answers, GroupError, GroupSource};
 use crate::lsm::{LsmConfig, LsmStore, LsmTuning, Recovery as LsmRecovery};
+use crate::tree::{Recovery as TreeRecovery, TreeConfig, TreeStore, TreeTuning};
 use crate::{
     Background, Condition, Engine, EngineKind, HashStore, HashStoreConfig, KvError, Memory, Pairs, Recover,
     Scan, Scanned, Sink, Snapshot, Source, StoreStats,
@@ -31,6 +32,8 @@ pub struct EngineConfig {
     pub checkpoint_bytes: Option<u64>,
     /// What the keys of a group cost.
     pub group_keys: KeyCost,
+    /// Settings of the tree store.
+    pub tree: TreeTuning,
     /// Settings of a hash FTL.
     pub hash_ftl: HashFtlTuning,
     /// Settings of the LSM store.
@@ -47,6 +50,7 @@ impl EngineConfig {
             value_bytes_max: u32::MAX,
             checkpoint_bytes: None,
             group_keys: KeyCost::default(),
+            tree: TreeTuning::default(),
             hash_ftl: HashFtlTuning::default(),
             lsm: LsmTuning::default(),
         }
@@ -69,6 +73,14 @@ impl EngineConfig {
         config.value_bytes_max = config.value_bytes_max.min(self.value_bytes_max);
         config.checkpoint_bytes_min = self.checkpoint_bytes.unwrap_or(config.checkpoint_bytes_min);
         self.lsm.apply(config, &m.geometry())
+    }
+
+    /// As the tree store's settings, on that medium.
+    fn tree<M: Medium>(&self, m: &M) -> TreeConfig {
+        let mut config = TreeConfig::new(self.owner, &m.geometry(), m.quota_segments(), self.ring_lasts);
+        config.value_bytes_max = config.value_bytes_max.min(self.value_bytes_max);
+        config.checkpoint_bytes_min = self.checkpoint_bytes.unwrap_or(config.checkpoint_bytes_min);
+        self.tree.apply(config)
     }
 
     /// As a hash FTL's settings, on that medium.
@@ -96,6 +108,8 @@ pub enum AnyEngine {
     HashFtl(EngineKind, Box<HashFtl>),
     /// [`EngineKind::Lsm`].
     Lsm(Box<LsmStore>),
+    /// [`EngineKind::Tree`].
+    Tree(Box<TreeStore>),
 }
 
 /// Any engine on its way back.
@@ -107,6 +121,8 @@ pub enum AnyRecovery {
     HashFtl(EngineKind, Box<FtlRecovery>),
     /// [`EngineKind::Lsm`].
     Lsm(Box<LsmRecovery>),
+    /// [`EngineKind::Tree`].
+    Tree(Box<TreeRecovery>),
 }
 
 impl AnyRecovery {
@@ -118,6 +134,7 @@ impl AnyRecovery {
                 Self::HashFtl(kind, Box::new(FtlRecovery::new(config.hash_ftl(kind, m), m)))
             }
             EngineKind::Lsm => Self::Lsm(Box::new(LsmRecovery::new(config.lsm(m), m))),
+            EngineKind::Tree => Self::Tree(Box::new(TreeRecovery::new(config.tree(m), m))),
         }
     }
 }
@@ -131,6 +148,7 @@ impl AnyEngine {
                 Self::HashFtl(kind, Box::new(HashFtl::new(config.hash_ftl(kind, m), m)))
             }
             EngineKind::Lsm => Self::Lsm(Box::new(LsmStore::new(config.lsm(m), m))),
+            EngineKind::Tree => Self::Tree(Box::new(TreeStore::new(config.tree(m), m))),
         }
     }
 
@@ -140,6 +158,7 @@ impl AnyEngine {
             Self::HashStore(_) => EngineKind::HashStore,
             Self::HashFtl(kind, _) => *kind,
             Self::Lsm(_) => EngineKind::Lsm,
+            Self::Tree(_) => EngineKind::Tree,
         }
     }
 }
@@ -151,6 +170,7 @@ macro_rules! each {
             AnyEngine::HashStore($engine) => $call,
             AnyEngine::HashFtl(_, $engine) => $call,
             AnyEngine::Lsm($engine) => $call,
+            AnyEngine::Tree($engine) => $call,
         }
     };
 }
@@ -163,6 +183,7 @@ impl Engine for AnyEngine {
             Self::HashStore(e) => Self::HashStore(Box::new(e.emptied(m))),
             Self::HashFtl(kind, e) => Self::HashFtl(*kind, Box::new(e.emptied(m))),
             Self::Lsm(e) => Self::Lsm(Box::new(e.emptied(m))),
+            Self::Tree(e) => Self::Tree(Box::new(e.emptied(m))),
         }
     }
 
@@ -324,6 +345,7 @@ impl Recover for AnyRecovery {
             Self::HashStore(r) => r.step(m),
             Self::HashFtl(_, r) => r.step(m),
             Self::Lsm(r) => r.step(m),
+            Self::Tree(r) => r.step(m),
         }
     }
 
@@ -332,6 +354,7 @@ impl Recover for AnyRecovery {
             Self::HashStore(r) => r.completed(done, m),
             Self::HashFtl(_, r) => r.completed(done, m),
             Self::Lsm(r) => r.completed(done, m),
+            Self::Tree(r) => r.completed(done, m),
         }
     }
 
@@ -340,6 +363,7 @@ impl Recover for AnyRecovery {
             Self::HashStore(r) => AnyEngine::HashStore(Box::new(r.finish())),
             Self::HashFtl(kind, r) => AnyEngine::HashFtl(kind, Box::new(r.finish())),
             Self::Lsm(r) => AnyEngine::Lsm(Box::new(r.finish())),
+            Self::Tree(r) => AnyEngine::Tree(Box::new(r.finish())),
         }
     }
 }

@@ -15,11 +15,13 @@ pub enum EngineKind {
     HashPlus,
     /// An LSM-tree with its values in a log.
     Lsm,
+    /// A copy-on-write B+tree with its values in a log.
+    Tree,
 }
 
 impl EngineKind {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::HashStore, Self::HashOriginal, Self::HashPlus, Self::Lsm];
+    pub const ALL: &[Self] = &[Self::HashStore, Self::HashOriginal, Self::HashPlus, Self::Lsm, Self::Tree];
 
     /// Its name on command lines, in URLs and in reports.
     pub fn name(self) -> &'static str {
@@ -28,6 +30,7 @@ impl EngineKind {
             Self::HashOriginal => "hash_original",
             Self::HashPlus => "hash_plus",
             Self::Lsm => "lsm",
+            Self::Tree => "tree",
         }
     }
 
@@ -44,6 +47,7 @@ impl EngineKind {
             Self::HashOriginal => 1,
             Self::HashPlus => 2,
             Self::Lsm => 3,
+            Self::Tree => 4,
         }
     }
 
@@ -55,7 +59,7 @@ impl EngineKind {
     /// Out-of-band bytes that its pages must have.
     pub fn oob_bytes(self, page_bytes: u32) -> u32 {
         match self {
-            Self::HashStore | Self::Lsm => saker_medium::header::HEADER_BYTES as u32,
+            Self::HashStore | Self::Lsm | Self::Tree => saker_medium::header::HEADER_BYTES as u32,
             Self::HashOriginal => HashFtlConfig::oob_bytes(page_bytes, ORIGINAL_GRAIN_BYTES),
             Self::HashPlus => HashFtlConfig::oob_bytes(page_bytes, PLUS_GRAIN_BYTES),
         }
@@ -67,7 +71,7 @@ impl EngineKind {
     pub fn over_blocks(self) -> Self {
         match self {
             Self::HashStore | Self::HashOriginal | Self::HashPlus => Self::HashStore,
-            Self::Lsm => Self::Lsm,
+            Self::Lsm | Self::Tree => self,
         }
     }
 

@@ -15,12 +15,14 @@ pub mod kv;
 pub mod kv_group;
 pub mod lsm;
 mod scan;
+pub mod tree;
 
 pub use any::{AnyEngine, AnyRecovery, EngineConfig};
 pub use engine::{Engine, Recover};
 pub use hash_store::{HashStore, HashStoreConfig};
 pub use kind::EngineKind;
 pub use kv::{Background, Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};
-pub use kv_group::{Answers, GroupError, GroupOp, GroupSource, Member};
+pub use kv_group::{Answers, GroupError, GroupOp, GroupSource, Member, Single};
 pub use lsm::{LsmConfig, LsmStats, LsmStore, LsmTuning};
 pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Snapshot};
+pub use tree::{TreeConfig, TreeStats, TreeStore, TreeTuning};

@@ -109,7 +109,7 @@ impl HostRun {
         };
         let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
         medium.take_empty();
-        let store = HostKv::over(build.engine, medium).with_cache(build.cache);
+        let store = HostKv::over_tuned(build.engine, build.config.tree, medium).with_cache(build.cache);
         let begun = device.0.now();
         let threads = job.threads.max(1);
         let thread = |n| Thread { busy: begun, state: State::Ready, next: n, in_flight: 0 };

@@ -13,6 +13,9 @@ use saker_world::build::port;
 use saker_world::{Build, Clocked, Inline};
 use std::collections::BTreeMap;
 
+/// The engines that keep keys in order.
+const ORDERED: [EngineKind; 2] = [EngineKind::Lsm, EngineKind::Tree];
+
 const PATIENCE: Patience = Patience { turns_max: 10_000_000 };
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -94,7 +97,7 @@ fn while_written<T: Turn>(client: &mut KvClient<T>, (keys, steps): (u64, u64), p
         let seen = model.clone();
         let (from, to) = (key(keys / 8), key(keys * 7 / 8));
         let range = KeyRange { from: &from, to: &to, prefix: b"k" };
-        let mut iterator = client.open_iterator(&range, false, None).expect("opens").expect("lsm has them");
+        let mut iterator = client.open_iterator(&range, false, None).expect("opens").expect("it has them");
         let mut found = Pairs::new();
         loop {
             let batch = client.next_pairs(&mut iterator, pairs_max + round, false, None).expect("sound");
@@ -124,8 +127,23 @@ fn scans_show_one_moment_while_compactions_and_collections_run() {
 }
 
 #[test]
+fn scans_show_one_moment_while_merges_and_collections_run() {
+    let (_connection, mut client) = open_on(&build("tiny", 16 << 20, EngineKind::Tree));
+    while_written(&mut client, (9000, 400), 100);
+    let snapshot = client.turn_mut().0.snapshot();
+    let counters: BTreeMap<_, _> = snapshot.namespaces[0].counters.iter().copied().collect();
+    assert!(counters["merges"] > 5 && counters["roots"] > counters["merges"], "{counters:?}");
+    assert!(snapshot.namespaces[0].store.gc_segments > 0, "values were collected meanwhile");
+    assert_eq!(counters["num_snapshots"], 0, "closed iterators keep nothing");
+}
+
+#[test]
 fn the_same_in_virtual_time() {
-    let build = build("tiny", 32 << 20, EngineKind::Lsm);
+    ORDERED.into_iter().for_each(in_virtual_time);
+}
+
+fn in_virtual_time(engine: EngineKind) {
+    let build = build("tiny", 32 << 20, engine);
     let host = build.attach(2, 8);
     let device = Clocked(build.timed(host.clone()));
     let (_connection, mut client) = connect(&host, device);
@@ -134,11 +152,15 @@ fn the_same_in_virtual_time() {
 
 #[test]
 fn seeks_go_to_a_key_and_turn_round() {
-    let (_connection, mut client) = open(EngineKind::Lsm);
+    ORDERED.into_iter().for_each(seek_on);
+}
+
+fn seek_on(engine: EngineKind) {
+    let (_connection, mut client) = open(engine);
     let mut model = Model::new();
     (0..50).for_each(|n| put(&mut client, &mut model, &key(2 * n), vec![n as u8; 5]));
     let range = KeyRange { from: &key(10), to: &key(80), prefix: b"" };
-    let mut it = client.open_iterator(&range, false, None).expect("opens").expect("lsm has them");
+    let mut it = client.open_iterator(&range, false, None).expect("opens").expect("it has them");
     let mut step = |backwards, seek: Option<u64>| {
         let seek = seek.map(|n| named(&key(n)));
         let batch = client.next_pairs(&mut it, 1, backwards, seek).expect("sound");
@@ -161,7 +183,11 @@ fn seeks_go_to_a_key_and_turn_round() {
 
 #[test]
 fn values_longer_than_a_batch_and_keys_alone() {
-    let (_connection, mut client) = open_on(&build("default", 1 << 30, EngineKind::Lsm));
+    ORDERED.into_iter().for_each(long_values_on);
+}
+
+fn long_values_on(engine: EngineKind) {
+    let (_connection, mut client) = open_on(&build("default", 1 << 30, engine));
     let mut model = Model::new();
     put(&mut client, &mut model, b"a", vec![1; 10]);
     put(&mut client, &mut model, b"b", vec![2; 100_000]);
@@ -180,7 +206,11 @@ fn values_longer_than_a_batch_and_keys_alone() {
 
 #[test]
 fn a_queue_has_sixteen_and_they_end() {
-    let (_connection, mut client) = open(EngineKind::Lsm);
+    ORDERED.into_iter().for_each(sixteen_on);
+}
+
+fn sixteen_on(engine: EngineKind) {
+    let (_connection, mut client) = open(engine);
     let open = |client: &mut KvClient<_>| client.open_iterator(&KeyRange::default(), false, None);
     let mut iterators: Vec<_> = (0..16).map(|_| open(&mut client).expect("opens").expect("has")).collect();
     assert_eq!(open(&mut client).err(), Some(HostError::Kv(KvError::Full)));
@@ -246,7 +276,7 @@ fn scans_show_every_pair_of_a_range_once() {
                 found.push((k.to_vec(), v.to_vec()));
                 true
             });
-            let has = if *engine == EngineKind::Lsm { ScanOrder::Bytes } else { ScanOrder::Device };
+            let has = if ORDERED.contains(engine) { ScanOrder::Bytes } else { ScanOrder::Device };
             assert_eq!(order, Ok(has));
             let short: Vec<_> = found.iter().map(|(k, _)| k).filter(|k| k.len() <= 16).collect();
             assert!(has == ScanOrder::Device || short.is_sorted());

@@ -125,9 +125,19 @@ fn values_of_more_than_a_page_are_read_whole() {
 /// The LSM store in the device and at the host: reads need pages of tables and of the value log.
 #[test]
 fn the_lsm_store_on_either_side() {
+    on_either_side(EngineKind::Lsm);
+}
+
+/// The same for the tree store: reads and merges need nodes.
+#[test]
+fn the_tree_store_on_either_side() {
+    on_either_side(EngineKind::Tree);
+}
+
+fn on_either_side(engine: EngineKind) {
     let profile = Profile::builtin("saker-mid").expect("built in");
-    let kv = Build::kv(&profile, 256 << 20, 7).expect("large enough").with_engine(EngineKind::Lsm);
-    let block = Build::block(&profile, 256 << 20, 7).expect("large enough").with_engine(EngineKind::Lsm);
+    let kv = Build::kv(&profile, 256 << 20, 7).expect("large enough").with_engine(engine);
+    let block = Build::block(&profile, 256 << 20, 7).expect("large enough").with_engine(engine);
     let put = job(80_000, 100, 2, 8);
     let gets = put.operations.iter().rev().step_by(29).map(|side| match side {
         Side::Put(key, _) => Side::Get(key.clone()),

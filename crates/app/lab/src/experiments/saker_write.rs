@@ -5,6 +5,7 @@ use crate::judge::Part;
 use crate::report::{Check, Point};
 use crate::rig;
 use crate::run::{Context, Outcome};
+use saker_device::{EngineKind, TreeTuning};
 use saker_nvme::group::{COUNT_BYTES, Op, entry_bytes};
 use saker_sim::Seed;
 use saker_world::{Build, Job, RunResult, Side, run_host_kv, run_saker};
@@ -21,6 +22,20 @@ struct Parameters {
     io_cores: Vec<u32>,
     depths: Vec<u16>,
     judged_depth: u16,
+    /// The first with all depths and batches.
+    stores: Vec<String>,
+    other_batches: Vec<u16>,
+    /// Modelled bytes of the tree's buffer at full scale.
+    tree_buffer_bytes: u64,
+}
+
+/// A run of cells: store, depth, batches.
+struct Panel<'a> {
+    store: &'a str,
+    engine: EngineKind,
+    value_bytes: usize,
+    depth: u16,
+    batches: &'a [u16],
 }
 
 /// Bytes of a container.
@@ -41,29 +56,40 @@ pub fn run_batch(cx: &Context<'_>) -> Result<Outcome, LabError> {
 pub fn run_io(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: Parameters = cx.plan.parameters();
     let series = points(cx, &plan)?;
-    let parts: Vec<Part> = plan
-        .value_bytes
-        .iter()
-        .map(|size| {
-            let rates = plan
-                .io_cores
-                .iter()
-                .map(|io| normalised(&series, &[("io_cores", json!(io)), ("value_bytes", json!(size))]));
-            let step = least_step(rates);
-            Part::new(format!("{size} B: least step"), step, step >= IO_SLACK)
+    let at = |store: &str, size: usize, io: u32| {
+        let place = [("store", json!(store)), ("io_cores", json!(io)), ("value_bytes", json!(size))];
+        normalised(&series, &place)
+    };
+    let cells = plan.stores.iter().flat_map(|store| plan.value_bytes.iter().map(move |size| (store, *size)));
+    let parts: Vec<Part> = cells
+        .map(|(store, size)| {
+            let step = least_step(plan.io_cores.iter().map(|io| at(store, size, *io)));
+            Part::new(format!("{store}, {size} B: least step"), step, step >= IO_SLACK)
         })
         .collect();
     let mut book = cx.book();
     book.order("AC-saker-write-io-1", &parts, "");
+    let most = plan.io_cores.iter().copied().max().unwrap_or(1);
+    let best = plan.value_bytes.iter().map(|size| at("lsm", *size, most)).fold(f64::MIN, f64::max);
+    let parts = [Part::new(format!("best of {most} I/O threads over HostKV"), best, best >= 1.05)];
+    book.order("AC-saker-write-io-2", &parts, rates_of(&series, "lsm", plan.value_bytes[0]));
     Ok(Outcome { series, checks: book.finish() })
 }
 
 fn points(cx: &Context<'_>, plan: &Parameters) -> Result<Vec<Point>, LabError> {
     let mut series = Vec::new();
-    for value_bytes in &plan.value_bytes {
-        cx.note(format!("values of {value_bytes} B"));
-        for depth in &plan.depths {
-            cells(cx, plan, *value_bytes, *depth, &mut series)?;
+    for (n, store) in plan.stores.iter().enumerate() {
+        let engine = EngineKind::named(store).unwrap_or_default();
+        let (depths, batches) = match n {
+            0 => (plan.depths.clone(), &plan.batches),
+            _ => (vec![plan.judged_depth], &plan.other_batches),
+        };
+        for value_bytes in &plan.value_bytes {
+            cx.note(format!("{store}, values of {value_bytes} B"));
+            for depth in &depths {
+                let panel = Panel { store, engine, value_bytes: *value_bytes, depth: *depth, batches };
+                cells(cx, plan, &panel, &mut series)?;
+            }
         }
     }
     Ok(series)
@@ -73,24 +99,31 @@ fn points(cx: &Context<'_>, plan: &Parameters) -> Result<Vec<Point>, LabError> {
 fn cells(
     cx: &Context<'_>,
     plan: &Parameters,
-    value_bytes: usize,
-    depth: u16,
+    panel: &Panel<'_>,
     series: &mut Vec<Point>,
 ) -> Result<(), LabError> {
-    let job = job(cx, plan, value_bytes, depth);
+    let value_bytes = panel.value_bytes;
+    let job = job(cx, plan, value_bytes, panel.depth);
     let bytes = ((job.operations.len() * (value_bytes + 64)) as u64 * 4).max(1 << 30);
     let mut profile = cx.profile()?;
-    let block = Build::block(&profile, bytes, cx.seed)?;
+    let tuned = |build: Build| {
+        let mut build = build.with_engine(panel.engine);
+        let buffer = plan.tree_buffer_bytes / u64::from(cx.scale);
+        build.config.tree = TreeTuning { write_buffer_bytes: Some(buffer), ..TreeTuning::default() };
+        build
+    };
+    let block = tuned(Build::block(&profile, bytes, cx.seed)?);
     let host = rig::complete(run_host_kv(&block, std::slice::from_ref(&job))?.remove(0), "HostKV")?;
     for io_cores in &plan.io_cores {
         profile.set("firmware.io_cores", &io_cores.to_string())?;
-        let kv = Build::kv(&profile, bytes, cx.seed)?;
-        for batch in &plan.batches {
+        let kv = tuned(Build::kv(&profile, bytes, cx.seed)?);
+        for batch in panel.batches {
             let disk = run_saker(&kv, std::slice::from_ref(&job), *batch)?.remove(0);
             let disk = rig::complete(disk, "DiskKV")?;
             let place = [
+                ("store", json!(panel.store)),
                 ("value_bytes", json!(value_bytes)),
-                ("depth", json!(depth)),
+                ("depth", json!(panel.depth)),
                 ("batch", json!(batch)),
                 ("io_cores", json!(io_cores)),
             ];
@@ -162,6 +195,15 @@ fn judge_batch(cx: &Context<'_>, plan: &Parameters, series: &[Point]) -> Vec<Che
     let close = at(sizes[0], 64);
     let parts = [Part::new("X64 over HostKV at the smallest value", close, close >= 0.80)];
     book.order("AC-saker-write-batch-3", &parts, made_of(plan, series));
+    let tree: Vec<Part> = sizes
+        .iter()
+        .map(|size| {
+            let place = [("store", json!("tree")), ("value_bytes", json!(size)), ("batch", json!(1))];
+            let alone = normalised(series, &place);
+            Part::new(format!("{size} B: X1 over HostKV"), alone, alone >= 0.9)
+        })
+        .collect();
+    book.order("AC-saker-write-batch-4", &tree, rates_of(series, "tree", sizes[0]));
     let measured: Vec<f64> = sizes.iter().map(|size| pairs_of(plan, series, *size)).collect();
     book.numbers(
         "AC-saker-write-batch-5",
@@ -200,4 +242,16 @@ fn made_of(plan: &Parameters, series: &[Point]) -> String {
         )
     };
     [1, 64].map(text).join(" ")
+}
+
+/// The rates of a store's first cell with values of a size.
+fn rates_of(series: &[Point], store: &str, size: usize) -> String {
+    let point = find(series, &[("store", json!(store)), ("value_bytes", json!(size))]);
+    let get = |name: &str| point.and_then(|p| p.get(name)).unwrap_or(f64::NAN);
+    format!(
+        "{store} at {size} B: HostKV {:.2} M/s, DiskKV {:.2} M/s in the first cell, {:.0} B over the link each.",
+        get("host_kv_per_s") / 1e6,
+        get("disk_kv_per_s") / 1e6,
+        get("disk_kv_link_bytes_per_operation"),
+    )
 }

@@ -82,7 +82,7 @@ fn store(
     };
     let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
     medium.take_empty();
-    Ok(HostKv::over(build.engine, medium).with_cache(build.cache))
+    Ok(HostKv::over_tuned(build.engine, build.config.tree, medium).with_cache(build.cache))
 }
 
 fn worker(

@@ -59,6 +59,12 @@ pub fn open(bytes: &[u8], kind: Kind, table: u64, index: u32) -> Option<(u16, u8
     (sound && right && head[23] == kind as u8).then_some((count, head[22], &bytes[HEAD..HEAD + used]))
 }
 
+/// What the head of a block says: its table and its index.
+pub fn name_of(bytes: &[u8]) -> Option<(u64, u32)> {
+    let head: &[u8; HEAD] = bytes.first_chunk()?;
+    Some((u64::from_le_bytes(*head[4..].first_chunk()?), u32::from_le_bytes(*head[12..].first_chunk()?)))
+}
+
 /// Entries of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
@@ -73,6 +79,15 @@ impl<'a> Block<'a> {
         let (count, width, content) = open(bytes, Kind::Entries, table, index)?;
         let block = Self { content, count: usize::from(count), width: usize::from(width) };
         (block.width <= 16 && block.count * block.stride() == content.len()).then_some(block)
+    }
+
+    /// The same for bytes that were checked when they were read.
+    pub fn trusted(bytes: &'a [u8], table: u64, index: u32) -> Option<Self> {
+        let head: &[u8; HEAD] = bytes.first_chunk()?;
+        let used = u32::from_le_bytes(*head[16..].first_chunk()?) as usize;
+        let count = usize::from(u16::from_le_bytes(*head[20..].first_chunk()?));
+        let content = bytes.get(HEAD..HEAD.checked_add(used)?)?;
+        (name_of(bytes)? == (table, index)).then_some(Self { content, count, width: usize::from(head[22]) })
     }
 
     fn stride(&self) -> usize {

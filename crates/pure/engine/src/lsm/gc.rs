@@ -8,9 +8,9 @@ use crate::hash_store::record::{HEADER_BYTES, Kind, record_bytes, record_crc};
 use crate::hash_store::walk::{Next, Walked, Walker};
 use crate::index::Loc;
 use crate::kv::{Background, KvError};
-use saker_log::Bytes;
 use saker_log::append::Reserve;
-use saker_medium::{Medium, Reads, SegmentId, Step, Stream, ready};
+use saker_log::{Bytes, Log};
+use saker_medium::{Medium, SegmentId, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 
 /// Records a quantum handles.
@@ -37,6 +37,49 @@ enum Moved {
     Done,
     /// Only a snapshot wants it, or there is no room for it.
     Later,
+}
+
+/// A record that the walker saw, as it is written anew.
+pub(crate) fn record_of<M: Medium>(log: &Log, r: &Walked, bytes: u32, m: &M) -> Vec<u8> {
+    let mut record = vec![0; bytes as usize];
+    if r.loc.is_member() {
+        take_out(log, r, &mut record, m);
+    } else {
+        let copied = Bytes::new(r.spot, bytes).copy_to(log, m, 0, &mut record);
+        assert_eq!(copied, bytes as usize, "the walker saw the whole record");
+    }
+    record
+}
+
+/// A member of a group becomes a record of its own, of the same version.
+fn take_out<M: Medium>(log: &Log, r: &Walked, record: &mut [u8], m: &M) {
+    let (start, key_bytes) = (HEADER_BYTES as usize, usize::from(r.header.key_bytes));
+    let used = start + key_bytes + r.header.value_bytes as usize;
+    record[start..start + key_bytes].copy_from_slice(&r.key[..key_bytes]);
+    Bytes::new(r.value, r.header.value_bytes).copy_to(log, m, 0, &mut record[start + key_bytes..used]);
+    record[..start].copy_from_slice(&r.header.encode());
+    let crc = record_crc(&record[4..used]);
+    record[..4].copy_from_slice(&crc.to_le_bytes());
+}
+
+/// Whether a record lies on a page whose program failed.
+pub(crate) fn is_on_failed_page(log: &Log, r: &Walked) -> bool {
+    let geometry = log.geometry();
+    let failed = log.segment(geometry.segment_of(r.page.addr)).failed_pages();
+    let mut pages = Bytes::new(r.spot, r.bytes).pages(log);
+    pages.any(|page| failed.contains(&geometry.index_of(page)))
+}
+
+/// Pages that are needed, with those of the record, which the next call looks at as well.
+pub(crate) fn with_pages<T>(log: &Log, r: &Walked, step: Step<T>) -> Step<T> {
+    let Step::Need(mut reads) = step else { return step };
+    let own = Bytes::new(r.spot, r.bytes).pages(log).chain([r.page.addr]);
+    for page in own {
+        if !reads.contains(&page) {
+            reads.push(page);
+        }
+    }
+    Step::Need(reads)
 }
 
 impl LsmStore {
@@ -97,7 +140,7 @@ impl LsmStore {
                 }
                 Next::Unfinished => {}
                 Next::Broken(_) => gc.is_broken = true,
-                Next::Record(r) if gc.repair.is_some() && !self.is_on_failed_page(&r) => {}
+                Next::Record(r) if gc.repair.is_some() && !is_on_failed_page(&self.log, &r) => {}
                 Next::Record(r) => match self.move_record(&r, gc.is_repair(), m, w) {
                     Step::Done(Ok(Moved::Done)) => {}
                     Step::Done(Err(e)) => return Step::Done(Err(e)),
@@ -109,13 +152,6 @@ impl LsmStore {
             self.gc = Some(gc);
         }
         Step::Done(Ok(Background::Worked))
-    }
-
-    fn is_on_failed_page(&self, r: &Walked) -> bool {
-        let geometry = self.log.geometry();
-        let failed = self.log.segment(geometry.segment_of(r.page.addr)).failed_pages();
-        let mut pages = Bytes::new(r.spot, r.bytes).pages(&self.log);
-        pages.any(|page| failed.contains(&geometry.index_of(page)))
     }
 
     fn end_collection<M: Medium>(&mut self, gc: GcCursor, m: &mut M) {
@@ -155,10 +191,10 @@ impl LsmStore {
             return Step::Done(Ok(Moved::Done));
         }
         if !is_tombstone {
-            match self.with_pages(r, self.find(&key, u64::MAX, m, w)) {
+            match with_pages(&self.log, r, self.find(&key, u64::MAX, m, w)) {
                 Step::Done(Ok(Some(e))) if e.loc == r.loc && e.version == r.header.version => {}
                 Step::Done(Ok(found)) => {
-                    let seen = ready!(self.with_pages(r, self.is_seen(&key, r, found, m, w)));
+                    let seen = ready!(with_pages(&self.log, r, self.is_seen(&key, r, found, m, w)));
                     return Step::Done(seen.map(|seen| if seen { Moved::Later } else { Moved::Done }));
                 }
                 Step::Done(Err(e)) => return Step::Done(Err(e)),
@@ -180,22 +216,6 @@ impl LsmStore {
         Step::Done(Ok(Moved::Done))
     }
 
-    /// Pages that are needed, with those of the record, which the next call looks at as well.
-    fn with_pages<T>(&self, r: &Walked, step: Step<T>) -> Step<T> {
-        let Step::Need(mut reads) = step else { return step };
-        let first = self
-            .log
-            .geometry()
-            .page(self.page_segment(r.page.addr), self.log.geometry().index_of(r.page.addr));
-        let own: Reads = Bytes::new(r.spot, r.bytes).pages(&self.log).chain([first]).collect();
-        for page in own {
-            if !reads.contains(&page) {
-                reads.push(page);
-            }
-        }
-        Step::Need(reads)
-    }
-
     /// Whether a snapshot sees a record that is not the newest of its key.
     fn is_seen<M: Medium, W: Meter>(
         &self,
@@ -214,13 +234,7 @@ impl LsmStore {
     }
 
     fn copy<M: Medium>(&mut self, r: &Walked, key: Key, bytes: u32, m: &mut M) {
-        let mut record = vec![0; bytes as usize];
-        if r.loc.is_member() {
-            self.take_out(r, &mut record, m);
-        } else {
-            let copied = Bytes::new(r.spot, bytes).copy_to(&self.log, m, 0, &mut record);
-            assert_eq!(copied, bytes as usize, "the walker saw the whole record");
-        }
+        let record = record_of(&self.log, r, bytes, m);
         let (writer, stamp) = self.begin(Stream::Gc, bytes, m);
         let spot = writer.spot();
         self.log.put(m, &writer, 0, &record);
@@ -231,22 +245,6 @@ impl LsmStore {
         }
         let loc = Loc::new(spot.0, bytes, r.header.key_bytes);
         self.enter(Entry { key, version: r.header.version, loc, stamp });
-    }
-
-    /// A member of a group becomes a record of its own, of the same version.
-    fn take_out<M: Medium>(&self, r: &Walked, record: &mut [u8], m: &M) {
-        let (start, key_bytes) = (HEADER_BYTES as usize, usize::from(r.header.key_bytes));
-        let used = start + key_bytes + r.header.value_bytes as usize;
-        record[start..start + key_bytes].copy_from_slice(&r.key[..key_bytes]);
-        Bytes::new(r.value, r.header.value_bytes).copy_to(
-            &self.log,
-            m,
-            0,
-            &mut record[start + key_bytes..used],
-        );
-        record[..start].copy_from_slice(&r.header.encode());
-        let crc = record_crc(&record[4..used]);
-        record[..4].copy_from_slice(&crc.to_le_bytes());
     }
 
     /// Enters a write in the memtable. What a snapshot sees of the one it replaces stays.

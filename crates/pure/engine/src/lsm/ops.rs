@@ -4,6 +4,7 @@ use super::LsmStore;
 use super::key::{Entry, Key};
 use super::space::Admission;
 use super::stall::{Load, judge};
+use super::value::land;
 use crate::hash_store::record::{Kind, record_bytes};
 use crate::index::Loc;
 use crate::kv::{Condition, KvError, Sink, Source};
@@ -37,7 +38,7 @@ impl LsmStore {
         let (writer, stamp) = self.begin(Stream::User, bytes, m);
         let loc = Loc::new(writer.spot().0, bytes, key.len() as u8);
         let header = self.header(Kind::Pair, key.len(), value_bytes);
-        if self.land(&writer, header, key, value, m).is_err() {
+        if land(&self.log, &writer, header, key, value, m).is_err() {
             self.log.abandon(m, writer);
             return Step::Done(Err(KvError::Transfer));
         }
@@ -214,7 +215,7 @@ impl LsmStore {
         let (writer, stamp) = self.begin(Stream::User, bytes, m);
         let id = SegmentId((writer.spot().0 / self.log.geometry().segment_bytes()) as u32);
         let header = self.header(Kind::Tombstone, key.len(), 0);
-        self.land(&writer, header, key, &mut &[][..], m).expect("nothing is fetched for a tombstone");
+        land(&self.log, &writer, header, key, &mut &[][..], m).expect("nothing is fetched for a tombstone");
         self.log.commit(m, writer);
         self.log.add_until_checkpoint(id, u64::from(bytes));
         self.enter(Entry { key: name, version: self.version, loc: Loc::NONE, stamp });

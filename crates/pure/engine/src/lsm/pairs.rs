@@ -4,9 +4,10 @@ use super::LsmStore;
 use super::key::{Entry, Key};
 use crate::SourceError;
 use crate::hash_store::group::seal::WORD_BYTES;
+use crate::hash_store::view::Records;
 use crate::kv::{KvError, Sink};
 use crate::scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned};
-use saker_log::{Bytes, Spot};
+use saker_log::{Bytes, Log, Spot};
 use saker_medium::{Medium, Reads, Step, ready};
 use saker_sim::{Meter, Unit};
 use std::ops::Bound;
@@ -53,79 +54,81 @@ impl LsmStore {
             Err(e) => return Step::Done(Err(e)),
         };
         if scan.values {
-            return self.values(&found, looked, pairs, m, w).map(|shown| shown.map(|()| ended));
+            let shown = values((&self.log, self.config.owner), &found, looked, pairs, m, w);
+            return shown.map(|shown| shown.map(|()| ended));
         }
         found.iter().for_each(|e| pairs.pair(&e.key.padded()[..e.key.len()], 0));
         Step::Done(Ok(ended))
     }
-
-    /// Shows pairs with their values.
-    fn values<M: Medium, W: Meter, P: Pairs>(
-        &self,
-        found: &[Entry],
-        looked: Reads,
-        pairs: &mut P,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
-        if let Err(e) = ready!(self.resident(found, looked, m, w)) {
-            return Step::Done(Err(e));
-        }
-        Step::Done(found.iter().try_for_each(|e| self.show(e, pairs, m, w)))
-    }
-
-    /// Whether the records are; `Need` names them and what was looked at before.
-    fn resident<M: Medium, W: Meter>(
-        &self,
-        found: &[Entry],
-        mut looked: Reads,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
-        let mut is_absent = false;
-        for e in found {
-            let range = Bytes::new(Spot(e.loc.position()), e.loc.bytes());
-            if W::TOUCHES
-                && let Some(record) = range.whole(&self.log, m)
-            {
-                // Their cache misses overlap.
-                record.chunks(CACHE_LINE).take(TOUCHED_LINES_MAX).for_each(|line| w.touch(&line[0]));
-                continue;
-            }
-            match range.resident(&self.log, m) {
-                Step::Done(Err(e)) => return Step::Done(Err(e.into())),
-                Step::Done(Ok(())) => {}
-                _ => is_absent = true,
-            }
-        }
-        if !is_absent {
-            return Step::Done(Ok(()));
-        }
-        for e in found {
-            looked.extend(Bytes::new(Spot(e.loc.position()), e.loc.bytes()).pages(&self.log));
-        }
-        looked.sort_unstable();
-        looked.dedup();
-        Step::Need(looked)
-    }
-
-    fn show<M: Medium, W: Meter, P: Pairs>(
-        &self,
-        e: &Entry,
-        pairs: &mut P,
-        m: &M,
-        w: &mut W,
-    ) -> Result<(), KvError> {
-        let key = &e.key.padded()[..e.key.len()];
-        let (start, bytes) = self.records().check(key, e.loc, self.config.owner, m)?;
-        w.work(Unit::ChecksumByte, u64::from(e.loc.bytes()));
-        w.work(Unit::CopyByte, u64::from(bytes));
-        pairs.pair(key, bytes);
-        self.records().deliver(e.loc, start, bytes, &mut Value(pairs), m)
-    }
 }
 
-fn bound(from: Bound<&[u8]>) -> Option<Bound<Key>> {
+/// Shows pairs with their values. `looked`: the pages that were looked at before, which the next call looks at again.
+pub(crate) fn values<M: Medium, W: Meter, P: Pairs>(
+    (log, owner): (&Log, u16),
+    found: &[Entry],
+    looked: Reads,
+    pairs: &mut P,
+    m: &M,
+    w: &mut W,
+) -> Step<Result<(), KvError>> {
+    if let Err(e) = ready!(resident(log, found, looked, m, w)) {
+        return Step::Done(Err(e));
+    }
+    Step::Done(found.iter().try_for_each(|e| show((log, owner), e, pairs, m, w)))
+}
+
+/// Whether the records are; `Need` names them and what was looked at before.
+fn resident<M: Medium, W: Meter>(
+    log: &Log,
+    found: &[Entry],
+    mut looked: Reads,
+    m: &M,
+    w: &mut W,
+) -> Step<Result<(), KvError>> {
+    let mut is_absent = false;
+    for e in found {
+        let range = Bytes::new(Spot(e.loc.position()), e.loc.bytes());
+        if W::TOUCHES
+            && let Some(record) = range.whole(log, m)
+        {
+            // Their cache misses overlap.
+            record.chunks(CACHE_LINE).take(TOUCHED_LINES_MAX).for_each(|line| w.touch(&line[0]));
+            continue;
+        }
+        match range.resident(log, m) {
+            Step::Done(Err(e)) => return Step::Done(Err(e.into())),
+            Step::Done(Ok(())) => {}
+            _ => is_absent = true,
+        }
+    }
+    if !is_absent {
+        return Step::Done(Ok(()));
+    }
+    for e in found {
+        looked.extend(Bytes::new(Spot(e.loc.position()), e.loc.bytes()).pages(log));
+    }
+    looked.sort_unstable();
+    looked.dedup();
+    Step::Need(looked)
+}
+
+fn show<M: Medium, W: Meter, P: Pairs>(
+    (log, owner): (&Log, u16),
+    e: &Entry,
+    pairs: &mut P,
+    m: &M,
+    w: &mut W,
+) -> Result<(), KvError> {
+    let (key, records) = (&e.key.padded()[..e.key.len()], Records { log });
+    let (start, bytes) = records.check(key, e.loc, owner, m)?;
+    w.work(Unit::ChecksumByte, u64::from(e.loc.bytes()));
+    w.work(Unit::CopyByte, u64::from(bytes));
+    pairs.pair(key, bytes);
+    records.deliver(e.loc, start, bytes, &mut Value(pairs), m)
+}
+
+/// The end of a range; `None` if its key cannot be one.
+pub(crate) fn bound(from: Bound<&[u8]>) -> Option<Bound<Key>> {
     Some(match from {
         Bound::Unbounded => Bound::Unbounded,
         Bound::Included(key) => Bound::Included(Key::new(key)?),

@@ -42,6 +42,11 @@ impl Refs {
         *r = Ref { stamp: r.stamp.max(stamp), bytes: r.bytes + bytes };
     }
 
+    /// Bytes of a segment.
+    pub fn of(&self, id: SegmentId) -> u64 {
+        self.0.get(id.0 as usize).map_or(0, |r| r.bytes)
+    }
+
     /// Takes the record of an entry that counts back.
     #[inline]
     pub fn sub(&mut self, id: SegmentId, bytes: u64) {

@@ -1,13 +1,14 @@
 //! The value log's records: those of the hash store, at addresses that are exact to the byte.
 
 use super::LsmStore;
+use super::refs::Births;
 use crate::SourceError;
 use crate::hash_store::group::seal::{Role, WORD_BYTES};
 use crate::hash_store::record::{HEADER_BYTES, Header, Kind, record_bytes, record_crc};
 use crate::hash_store::view::Records;
 use crate::index::Loc;
 use crate::kv::{KvError, Sink, Source};
-use saker_log::{Bytes, Spot, Writer};
+use saker_log::{Bytes, Log, Spot, Writer};
 use saker_medium::{Medium, SegmentId, Stream};
 
 impl Records<'_> {
@@ -87,68 +88,79 @@ fn check_whole(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, 
     (right && record_crc(record.get(4..used)?) == header.crc).then_some((start as u32, header.value_bytes))
 }
 
+/// Takes room in a log of records, and notes when a segment begins. The second part is the stamp of what is written there.
+pub(crate) fn begin<M: Medium>(
+    log: &mut Log,
+    births: &mut Births,
+    stream: Stream,
+    bytes: u32,
+    m: &mut M,
+) -> (Writer, u64) {
+    let before = log.next_sequence();
+    let writer = log.begin(m, stream, bytes);
+    let segment_bytes = log.geometry().segment_bytes();
+    if writer.spot().0.is_multiple_of(segment_bytes) && log.next_sequence() > before {
+        births.set(SegmentId((writer.spot().0 / segment_bytes) as u32), before);
+    }
+    let stamp = log.next_sequence() - 1;
+    (writer, stamp)
+}
+
+/// Writes header, key and value into the writer's room. The value is read once.
+pub(crate) fn land<M: Medium, S: Source>(
+    log: &Log,
+    writer: &Writer,
+    mut header: Header,
+    key: &[u8],
+    value: &mut S,
+    m: &mut M,
+) -> Result<(), SourceError> {
+    let start = HEADER_BYTES + key.len() as u32;
+    let used = start + header.value_bytes;
+    log.put(m, writer, HEADER_BYTES, key);
+    let mut done = 0;
+    while done < header.value_bytes {
+        let chunk = log.chunk_mut(m, writer, start + done);
+        let n = chunk.len().min((header.value_bytes - done) as usize);
+        value.read(done, &mut chunk[..n])?;
+        done += n as u32;
+    }
+    let padding = record_bytes(key.len() as u32, header.value_bytes) - used;
+    log.put(m, writer, used, &[0; 8][..padding as usize]);
+    log.put(m, writer, 0, &header.encode());
+    header.crc = landed_crc(log, writer, used, m);
+    log.put(m, writer, 0, &header.crc.to_le_bytes());
+    Ok(())
+}
+
+fn landed_crc<M: Medium>(log: &Log, writer: &Writer, used: u32, m: &mut M) -> u32 {
+    let chunk = log.chunk_mut(m, writer, 4);
+    if chunk.len() >= used as usize - 4 {
+        return record_crc(&chunk[..used as usize - 4]);
+    }
+    let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+    let mut at = 4;
+    while at < used {
+        let chunk = log.chunk_mut(m, writer, at);
+        let n = chunk.len().min((used - at) as usize);
+        digest.update(&chunk[..n]);
+        at += n as u32;
+    }
+    digest.finalize() as u32
+}
+
 impl LsmStore {
     pub(super) fn records(&self) -> Records<'_> {
         Records { log: &self.log }
     }
 
-    /// Takes room in the log, and notes when a segment begins. The second part is the stamp of what is written there.
+    /// Takes room in the log. The second part is the stamp of what is written there.
     pub(super) fn begin<M: Medium>(&mut self, stream: Stream, bytes: u32, m: &mut M) -> (Writer, u64) {
-        let before = self.log.next_sequence();
-        let writer = self.log.begin(m, stream, bytes);
-        let segment_bytes = self.log.geometry().segment_bytes();
-        if writer.spot().0.is_multiple_of(segment_bytes) && self.log.next_sequence() > before {
-            self.births.set(SegmentId((writer.spot().0 / segment_bytes) as u32), before);
-        }
-        let stamp = self.log.next_sequence() - 1;
-        (writer, stamp)
+        begin(&mut self.log, &mut self.births, stream, bytes, m)
     }
 
     pub(super) fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {
         let (version, owner) = (self.version, self.config.owner);
         Header { crc: 0, value_bytes, version, kind, key_bytes: key_bytes as u8, owner, lead_bytes: 0 }
-    }
-
-    /// Writes header, key and value into the writer's room. The value is read once.
-    pub(super) fn land<M: Medium, S: Source>(
-        &self,
-        writer: &Writer,
-        mut header: Header,
-        key: &[u8],
-        value: &mut S,
-        m: &mut M,
-    ) -> Result<(), SourceError> {
-        let start = HEADER_BYTES + key.len() as u32;
-        let used = start + header.value_bytes;
-        self.log.put(m, writer, HEADER_BYTES, key);
-        let mut done = 0;
-        while done < header.value_bytes {
-            let chunk = self.log.chunk_mut(m, writer, start + done);
-            let n = chunk.len().min((header.value_bytes - done) as usize);
-            value.read(done, &mut chunk[..n])?;
-            done += n as u32;
-        }
-        let padding = record_bytes(key.len() as u32, header.value_bytes) - used;
-        self.log.put(m, writer, used, &[0; 8][..padding as usize]);
-        self.log.put(m, writer, 0, &header.encode());
-        header.crc = self.landed_crc(writer, used, m);
-        self.log.put(m, writer, 0, &header.crc.to_le_bytes());
-        Ok(())
-    }
-
-    fn landed_crc<M: Medium>(&self, writer: &Writer, used: u32, m: &mut M) -> u32 {
-        let chunk = self.log.chunk_mut(m, writer, 4);
-        if chunk.len() >= used as usize - 4 {
-            return record_crc(&chunk[..used as usize - 4]);
-        }
-        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
-        let mut at = 4;
-        while at < used {
-            let chunk = self.log.chunk_mut(m, writer, at);
-            let n = chunk.len().min((used - at) as usize);
-            digest.update(&chunk[..n]);
-            at += n as u32;
-        }
-        digest.finalize() as u32
     }
 }

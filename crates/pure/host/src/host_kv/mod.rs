@@ -14,7 +14,7 @@ pub use medium::{BlockMedium, MediumStats};
 
 use saker_engine::{
     AnyEngine, AnyRecovery, Background, Condition, Engine, EngineConfig, EngineKind, KvError, Recover,
-    StoreStats,
+    StoreStats, TreeTuning,
 };
 use saker_log::recover::Damage;
 use saker_medium::{Medium, PageAddr, Step, Tag};
@@ -109,8 +109,13 @@ impl<Q: BlockQueue> HostKv<Q> {
 
     /// A new store over an empty medium.
     pub fn over(kind: EngineKind, medium: BlockMedium<Q>) -> Self {
-        let store = AnyEngine::new(kind.over_blocks(), &EngineConfig::new(1, false), &medium);
-        Self::of(store, medium)
+        Self::over_tuned(kind, TreeTuning::default(), medium)
+    }
+
+    /// The same with settings for a tree store.
+    pub fn over_tuned(kind: EngineKind, tree: TreeTuning, medium: BlockMedium<Q>) -> Self {
+        let config = EngineConfig { tree, ..EngineConfig::new(1, false) };
+        Self::of(AnyEngine::new(kind.over_blocks(), &config, &medium), medium)
     }
 
     fn of(store: AnyEngine, medium: BlockMedium<Q>) -> Self {

@@ -222,28 +222,38 @@ fn failed_programs_lose_nothing_flushed_at_a_cut_without_a_capacitor() {
     hold(false, End::Cut, FAILING);
 }
 
-/// The same for the LSM store: cuts through its flushes, compactions, collections and manifests.
-fn hold_lsm(capacitor: bool, end: End) {
-    use saker_device::EngineKind;
+/// The same for the LSM and the tree store: cuts through flushes, compactions, merges, collections and manifests.
+fn hold_ordered(engine: EngineKind, capacitor: bool, end: End) {
     let plan = Campaign { end, stride: tier(101, 3), recut: tier(50, 300), recut_stride: 1 };
     let mut build = rig::roomy(capacitor, 3);
-    build.config = build.config.with_engine(EngineKind::Lsm);
-    build.engine = EngineKind::Lsm;
+    build.config = build.config.with_engine(engine);
+    build.engine = engine;
     let tally = campaign(&build, 3, 1500, plan);
-    println!("lsm, capacitor {capacitor}, {end:?}: {} events, {} cuts", tally.events, tally.cuts);
-    assert_eq!(tally.violations, [""; 0], "capacitor {capacitor}, {end:?}");
+    println!("{engine:?}, capacitor {capacitor}, {end:?}: {} events, {} cuts", tally.events, tally.cuts);
+    assert_eq!(tally.violations, [""; 0], "{engine:?}, capacitor {capacitor}, {end:?}");
     assert!(tally.cuts > 100 && tally.second_cuts > 10, "{tally:?}");
 }
 
 #[test]
 fn lsm_with_a_capacitor() {
-    hold_lsm(true, End::Cut);
+    hold_ordered(EngineKind::Lsm, true, End::Cut);
 }
 
 #[test]
 fn lsm_without_a_capacitor() {
-    hold_lsm(false, End::Cut);
-    hold_lsm(false, End::Killed);
+    hold_ordered(EngineKind::Lsm, false, End::Cut);
+    hold_ordered(EngineKind::Lsm, false, End::Killed);
+}
+
+#[test]
+fn tree_with_a_capacitor() {
+    hold_ordered(EngineKind::Tree, true, End::Cut);
+}
+
+#[test]
+fn tree_without_a_capacitor() {
+    hold_ordered(EngineKind::Tree, false, End::Cut);
+    hold_ordered(EngineKind::Tree, false, End::Killed);
 }
 
 /// Every how many events of a hash FTL's history there is a cut in the check tier: recovery reads every page.

@@ -1,0 +1,103 @@
+//! The read cache of nodes: whole pages, the least recently used one leaves. Nodes enter when an operation has ended, never
+//! while one waits: so what one operation lost to others, others have used, and somebody always gets on.
+
+use saker_medium::PageAddr;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+struct Slot {
+    used: u64,
+    bytes: Arc<[u8]>,
+}
+
+/// Pages of nodes in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Cache {
+    pages_max: usize,
+    slots: BTreeMap<PageAddr, Slot>,
+    /// The pages by their last use.
+    order: BTreeMap<u64, PageAddr>,
+    now: u64,
+    /// Nodes that were found here.
+    pub hits: u64,
+    /// Nodes that were not.
+    pub misses: u64,
+}
+
+impl Cache {
+    /// Room for so many pages.
+    pub fn new(pages_max: usize) -> Self {
+        Self { pages_max, ..Self::default() }
+    }
+
+    /// Pages in it.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether it takes any.
+    pub fn is_used(&self) -> bool {
+        self.pages_max > 0
+    }
+
+    /// A page. Its place may have other content by now: who asks knows the node's birth.
+    #[inline]
+    pub fn get(&self, page: PageAddr) -> Option<&[u8]> {
+        self.slots.get(&page).map(|slot| &*slot.bytes)
+    }
+
+    /// A page was used.
+    pub fn touch(&mut self, page: PageAddr) {
+        let Some(slot) = self.slots.get_mut(&page) else { return };
+        self.order.remove(&slot.used);
+        (self.now, slot.used) = (self.now + 1, self.now + 1);
+        self.order.insert(self.now, page);
+    }
+
+    /// A page enters, or its new content.
+    pub fn insert(&mut self, page: PageAddr, bytes: &[u8]) {
+        if self.pages_max == 0 {
+            return;
+        }
+        self.now += 1;
+        let slot = Slot { used: self.now, bytes: bytes.into() };
+        self.order.insert(self.now, page);
+        if let Some(old) = self.slots.insert(page, slot) {
+            self.order.remove(&old.used);
+        }
+        if self.slots.len() > self.pages_max
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.slots.remove(&oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_recently_used_page_leaves() {
+        let mut cache = Cache::new(2);
+        cache.insert(PageAddr(1), &[1]);
+        cache.insert(PageAddr(2), &[2]);
+        cache.touch(PageAddr(1));
+        cache.insert(PageAddr(3), &[3]);
+        let has = |cache: &Cache| [1, 2, 3].map(|n| cache.get(PageAddr(n)).is_some());
+        assert_eq!(has(&cache), [true, false, true]);
+        cache.insert(PageAddr(1), &[9]);
+        cache.insert(PageAddr(2), &[2]);
+        assert_eq!(has(&cache), [true, true, false]);
+        assert_eq!((cache.get(PageAddr(1)), cache.len(), cache.order.len()), (Some(&[9][..]), 2, 2));
+    }
+
+    #[test]
+    fn without_room_nothing_enters() {
+        let mut cache = Cache::new(0);
+        cache.insert(PageAddr(1), &[1]);
+        cache.touch(PageAddr(1));
+        assert_eq!((cache.len(), cache.get(PageAddr(1)), cache.is_used()), (0, None, false));
+    }
+}

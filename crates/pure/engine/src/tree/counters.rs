@@ -1,0 +1,37 @@
+//! Counters by name.
+
+use super::TreeStore;
+
+impl TreeStore {
+    /// Bytes programmed, whatever for.
+    fn bytes_programmed(&self) -> u64 {
+        self.log.stats().pages_programmed.iter().sum::<u64>() * self.page_bytes()
+    }
+
+    /// Counters of the tree's own mechanisms, and what its structures take of modelled memory in bytes. Write amplification is
+    /// bytes programmed over bytes of keys and values written, in hundredths.
+    pub fn counters(&self) -> Vec<(&'static str, u64)> {
+        let stats = self.tree_stats();
+        let user = stats.kv.user_bytes_written.max(1);
+        let hundredths = |bytes: u64| (u128::from(bytes) * 100 / u128::from(user)) as u64;
+        vec![
+            ("tree_height", u64::from(self.tree.height)),
+            ("tree_nodes", self.tree.pages),
+            ("tree_entries", self.tree.entries),
+            ("merges", stats.merges),
+            ("roots", stats.roots),
+            ("merge_stalls", stats.stalls),
+            ("nodes_written", stats.nodes_written),
+            ("nodes_moved", stats.nodes_moved),
+            ("node_segments_released", stats.node_segments_released),
+            ("nodes_kept_for_older_roots", self.pins.nodes()),
+            ("num_snapshots", self.pins.holders()),
+            ("write_amplification_hundredths", hundredths(self.bytes_programmed())),
+            ("node_amplification_hundredths", hundredths(stats.nodes_written * self.page_bytes())),
+            ("node_cache_hits", self.cache.hits),
+            ("node_cache_misses", self.cache.misses),
+            ("node_cache_bytes", self.memory().directory_bytes),
+            ("buffer_bytes", self.memory().index_bytes),
+        ]
+    }
+}

@@ -1,0 +1,172 @@
+//! From a root to a node, and to the entry of a key.
+
+use super::node::Child;
+use super::{Tree, TreeStore};
+use crate::kv::KvError;
+use crate::lsm::block::Block;
+use crate::lsm::key::{Entry, Key};
+use saker_log::page_of;
+use saker_medium::{MediaError, Medium, Page, PageAddr, Reads, Step};
+use saker_sim::{Meter, Unit};
+
+/// Why a search went no further.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// A page must be brought; the trail has it.
+    Absent,
+    /// A node cannot be read.
+    Failed(KvError),
+}
+
+impl From<KvError> for Stop {
+    fn from(e: KvError) -> Self {
+        Self::Failed(e)
+    }
+}
+
+/// The nodes that a search looked at.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trail {
+    /// Pages of the medium: the next call looks at them again.
+    pub read: Reads,
+    /// Pages of the cache.
+    cached: Reads,
+}
+
+impl Trail {
+    fn note(pages: &mut Reads, page: PageAddr) {
+        if !pages.contains(&page) {
+            pages.push(page);
+        }
+    }
+
+    /// The answer of a search.
+    pub fn step<T>(&mut self, found: Result<T, Stop>) -> Step<Result<T, KvError>> {
+        match found {
+            Ok(found) => Step::Done(Ok(found)),
+            Err(Stop::Failed(e)) => Step::Done(Err(e)),
+            Err(Stop::Absent) => Step::Need(std::mem::take(&mut self.read)),
+        }
+    }
+}
+
+/// What a reader sees: entries up to a version, over a root.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View {
+    pub version: u64,
+    pub tree: Tree,
+}
+
+/// A node as a search found it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Located {
+    pub child: Child,
+    /// Its key in its parent.
+    pub lo: Option<Key>,
+    /// The first key that is not below it.
+    pub hi: Option<Key>,
+    /// The key of the node behind it, if that has the same parent.
+    pub next: Option<Key>,
+}
+
+impl TreeStore {
+    /// The store as it is now.
+    pub(super) fn now(&self) -> View {
+        View { version: u64::MAX, tree: self.tree }
+    }
+
+    /// A node.
+    pub(super) fn node<'a, M: Medium, W: Meter>(
+        &'a self,
+        child: Child,
+        level: u32,
+        trail: &mut Trail,
+        m: &'a M,
+        w: &mut W,
+    ) -> Result<Block<'a>, Stop> {
+        let cached = self.cache.get(child.page);
+        if let Some(block) = cached.and_then(|bytes| Block::trusted(bytes, child.birth, level)) {
+            w.work(Unit::Probe, 1);
+            Trail::note(&mut trail.cached, child.page);
+            return Ok(block);
+        }
+        if !self.log.geometry().contains(child.page) {
+            return Err(KvError::Corrupt.into());
+        }
+        Trail::note(&mut trail.read, child.page);
+        match page_of(&self.log, m, child.page) {
+            Page::Resident { data, .. } => {
+                w.work(Unit::ChecksumByte, data.len() as u64);
+                Block::open(data, child.birth, level).ok_or(Stop::Failed(KvError::Corrupt))
+            }
+            Page::Absent => Err(Stop::Absent),
+            Page::Erased | Page::Torn | Page::Failed => Err(Stop::Failed(MediaError::Read.into())),
+        }
+    }
+
+    /// The node of a level under which a key belongs. It is not looked at itself. `None`: the tree is empty.
+    pub(super) fn locate<M: Medium, W: Meter>(
+        &self,
+        tree: &Tree,
+        key: &Key,
+        level: u32,
+        trail: &mut Trail,
+        m: &M,
+        w: &mut W,
+    ) -> Result<Option<Located>, Stop> {
+        let Some(child) = tree.root else { return Ok(None) };
+        let mut at = Located { child, lo: None, hi: None, next: None };
+        for above in (level + 1..tree.height).rev() {
+            let block = self.node(at.child, above, trail, m, w)?;
+            w.work(Unit::Compare, u64::from(block.count().max(1).ilog2() + 1));
+            // Births are not 0: behind all links that are not behind the key.
+            let n = block.lower_bound(key, 0).saturating_sub(1);
+            let link = block.get(n).ok_or(KvError::Corrupt)?;
+            let next = block.get(n + 1).map(|e| e.key);
+            at = Located { child: Child::of(&link), lo: Some(link.key), hi: next.or(at.hi), next };
+        }
+        Ok(Some(at))
+    }
+
+    /// The newest entry of a key that a view has, tombstones included.
+    pub(super) fn find<M: Medium, W: Meter>(
+        &self,
+        key: &Key,
+        view: &View,
+        trail: &mut Trail,
+        m: &M,
+        w: &mut W,
+    ) -> Result<Option<Entry>, Stop> {
+        w.work(Unit::Probe, 2);
+        let frozen = || self.imm.as_ref().and_then(|imm| imm.updates.get(key, view.version));
+        if let Some(e) = self.mem.get(key, view.version).or_else(frozen) {
+            return Ok(Some(self.as_now(e, view)));
+        }
+        let Some(at) = self.locate(&view.tree, key, 0, trail, m, w)? else { return Ok(None) };
+        let leaf = self.node(at.child, 0, trail, m, w)?;
+        w.work(Unit::Compare, u64::from(leaf.count().max(1).ilog2() + 1));
+        let found = leaf.get(leaf.lower_bound(key, u64::MAX)).filter(|e| e.key == *key);
+        Ok(found.map(|e| self.as_now(e, view)))
+    }
+
+    /// An entry that a view has, with the place where its record is now.
+    pub(super) fn as_now(&self, e: Entry, view: &View) -> Entry {
+        if view.version == u64::MAX { e } else { self.pins.follow(e) }
+    }
+
+    /// An operation has ended: what it looked at stays in memory, as far as there is room.
+    pub(super) fn remember<M: Medium, W: Meter>(&mut self, trail: &Trail, m: &M, w: &mut W) {
+        self.cache.hits += trail.cached.len() as u64;
+        self.cache.misses += trail.read.len() as u64;
+        if !self.cache.is_used() {
+            return;
+        }
+        trail.cached.iter().for_each(|page| self.cache.touch(*page));
+        for page in &trail.read {
+            if let Page::Resident { data, .. } = page_of(&self.log, m, *page) {
+                w.work(Unit::CopyByte, data.len() as u64);
+                self.cache.insert(*page, data);
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The store behind the contract of engines.
+
+use super::{Recovery, TreeStore};
+use crate::{
+    Background, Condition, Engine, KvError, Memory, Pairs, Recover, Scan, Scanned, Sink, Snapshot, Source,
+    StoreStats,
+};
+use saker_log::LogStats;
+use saker_log::recover::Damage;
+use saker_medium::{Completion, Medium, Step, Tag};
+use saker_sim::Meter;
+
+impl Engine for TreeStore {
+    type Recovery = Recovery;
+
+    fn emptied<M: Medium>(&self, m: &M) -> Self {
+        Self::new(self.config, m)
+    }
+
+    fn store<M: Medium, W: Meter, S: Source>(
+        &mut self,
+        key: &[u8],
+        value: &mut S,
+        condition: Condition,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        self.store(key, value, condition, m, w)
+    }
+
+    fn retrieve<M: Medium, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        sink: &mut K,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<u32, KvError>> {
+        Self::retrieve(self, key, sink, m, w)
+    }
+
+    fn delete<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>> {
+        self.delete(key, m, w)
+    }
+
+    fn exist<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>> {
+        Self::exist(self, key, m, w)
+    }
+
+    fn list<M: Medium, W: Meter>(
+        &mut self,
+        from: &[u8],
+        visit: impl FnMut(&[u8]) -> bool,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        Self::list(self, from, visit, m, w)
+    }
+
+    fn has_snapshots(&self) -> bool {
+        true
+    }
+
+    fn snapshot(&mut self) -> Option<Snapshot> {
+        Some(self.snapshot())
+    }
+
+    fn share(&mut self, snapshot: Snapshot) {
+        self.share(snapshot);
+    }
+
+    fn release(&mut self, snapshot: Snapshot) {
+        self.release(snapshot);
+    }
+
+    fn scan<M: Medium, W: Meter, P: Pairs>(
+        &mut self,
+        scan: &Scan<'_>,
+        pairs: &mut P,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Scanned, KvError>> {
+        Self::scan(self, scan, pairs, m, w)
+    }
+
+    fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
+        self.flush(m)
+    }
+
+    fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
+        self.is_flushed(tag, finished)
+    }
+
+    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        self.completed(done, m);
+    }
+
+    fn has_debt<M: Medium>(&self, m: &M) -> bool {
+        self.has_debt(m)
+    }
+
+    fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background> {
+        self.background(finished, m, w)
+    }
+
+    fn stats(&self) -> StoreStats {
+        self.stats()
+    }
+
+    fn log_stats(&self) -> LogStats {
+        self.log_stats()
+    }
+
+    fn memory(&self) -> Memory {
+        self.memory()
+    }
+
+    fn live_bytes(&self) -> u64 {
+        self.value_log_bytes()
+    }
+
+    fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
+        self.capacity_bytes(m)
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.counters()
+    }
+
+    fn digest(&self) -> u64 {
+        self.digest()
+    }
+}
+
+impl Recover for Recovery {
+    type Engine = TreeStore;
+
+    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        self.step(m)
+    }
+
+    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        self.completed(done, m);
+    }
+
+    fn finish(self) -> TreeStore {
+        self.finish()
+    }
+}

@@ -1,0 +1,199 @@
+//! What is replaced and still needed. A root needs the nodes that were born no later and died later; snapshots have roots, the
+//! last complete manifest has one, and one that is being written. Records that a merge replaced are needed by the snapshots
+//! between their version and that merge.
+
+use super::descend::View;
+use super::node::Child;
+use super::{Tree, TreeStore};
+use crate::Snapshot;
+use crate::lsm::key::Entry;
+use crate::lsm::refs::{Refs, count, referred};
+use std::collections::BTreeMap;
+
+/// A snapshot.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    /// It sees writes up to this version.
+    pub(super) version: u64,
+    holders: u32,
+    /// The root under it: what this does not have and the snapshot sees is in a buffer.
+    pub(super) tree: Tree,
+}
+
+/// A node that was replaced.
+#[derive(Clone, Copy, Debug)]
+struct Dead {
+    child: Child,
+    /// The first root without it.
+    death: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    to: Entry,
+    /// The first and the last version of the snapshots that see it.
+    seen: (u64, u64),
+}
+
+/// What is needed although the tree does not have it.
+#[derive(Clone, Debug, Default)]
+pub struct Pins {
+    /// By version.
+    pub(super) snapshots: Vec<Held>,
+    dead: Vec<Dead>,
+    /// Records by the first and the last version of the snapshots that see them.
+    records: BTreeMap<(u64, u64), Refs>,
+    /// Where collections put records that snapshots see: under their roots they are where they were, by place and stamp.
+    moved: BTreeMap<(u64, u64), Moved>,
+    /// Segments of records in which something is only held by snapshots.
+    pub(super) held: Vec<saker_medium::SegmentId>,
+    /// Segments of nodes may have become free.
+    pub(super) is_swept: bool,
+}
+
+impl Pins {
+    /// Nodes that were replaced and are still needed.
+    pub fn nodes(&self) -> u64 {
+        self.dead.len() as u64
+    }
+
+    /// Holders of snapshots.
+    pub fn holders(&self) -> u64 {
+        self.snapshots.iter().map(|held| u64::from(held.holders)).sum()
+    }
+
+    /// Whether a snapshot sees an entry that a newer one of that version replaced.
+    pub fn sees(&self, old: u64, new: u64) -> bool {
+        self.snapshots.iter().any(|s| old <= s.version && s.version < new)
+    }
+}
+
+impl Pins {
+    /// Where the record of an entry is now.
+    pub(super) fn follow(&self, mut e: Entry) -> Entry {
+        while !e.is_tombstone()
+            && let Some(moved) = self.moved.get(&(e.loc.position(), e.stamp))
+        {
+            e = moved.to;
+        }
+        e
+    }
+
+    fn is_held(&self, (first, last): (u64, u64)) -> bool {
+        self.snapshots.iter().any(|s| first <= s.version && s.version <= last)
+    }
+}
+
+impl TreeStore {
+    /// A collection moved the newest record of a key. Snapshots that see it go on seeing it.
+    pub(super) fn moved(&mut self, old: &Entry, new: &Entry) {
+        let mut seen = self.pins.snapshots.iter().map(|s| s.version).filter(|s| *s >= old.version);
+        let Some(first) = seen.next() else { return };
+        let seen = (first, seen.last().unwrap_or(first));
+        self.pins.moved.insert((old.loc.position(), old.stamp), Moved { to: *new, seen });
+        if let Some((segment, bytes)) = referred(&self.log, &self.births, new) {
+            self.log.add_live(segment, bytes);
+            self.pins.records.entry(seen).or_default().add(segment, new.stamp, bytes, &self.births);
+        }
+    }
+
+    /// A view of the store as it is now, until [`TreeStore::release`].
+    pub fn snapshot(&mut self) -> Snapshot {
+        let version = self.version - 1;
+        match self.pins.snapshots.last_mut() {
+            Some(held) if held.version == version => held.holders += 1,
+            _ => self.pins.snapshots.push(Held { version, holders: 1, tree: self.tree }),
+        }
+        Snapshot(version)
+    }
+
+    /// One more holder of a snapshot.
+    pub fn share(&mut self, snapshot: Snapshot) {
+        let held = self.pins.snapshots.iter_mut().find(|held| held.version == snapshot.0);
+        held.into_iter().for_each(|held| held.holders += 1);
+    }
+
+    /// Ends a snapshot.
+    pub fn release(&mut self, snapshot: Snapshot) {
+        let Some(n) = self.pins.snapshots.iter().position(|held| held.version == snapshot.0) else { return };
+        self.pins.snapshots[n].holders -= 1;
+        if self.pins.snapshots[n].holders == 0 {
+            self.pins.snapshots.remove(n);
+            self.pins.held.clear();
+            self.sweep();
+        }
+    }
+
+    /// What a snapshot sees.
+    pub(super) fn seen_by(&self, snapshot: Snapshot) -> View {
+        let held = self.pins.snapshots.iter().find(|held| held.version == snapshot.0);
+        View { version: snapshot.0, tree: held.map_or(self.tree, |held| held.tree) }
+    }
+
+    /// A merge replaced nodes.
+    pub(super) fn bury(&mut self, nodes: Vec<Child>, death: u64) {
+        for child in nodes {
+            let segment = self.page_segment(child.page);
+            self.nodes[segment.0 as usize] -= 1;
+            self.pins.dead.push(Dead { child, death });
+        }
+    }
+
+    /// A merge that made the root `death` replaced an entry.
+    pub(super) fn lose(&mut self, old: &Entry, death: u64) {
+        let Some((segment, bytes)) = referred(&self.log, &self.births, old) else { return };
+        // A segment that a collection was about to give back can be found again after a cut, with fewer bytes.
+        let bytes = bytes.min(self.refs.of(segment));
+        if bytes == 0 {
+            return;
+        }
+        self.refs.sub(segment, bytes);
+        let snapshots = &self.pins.snapshots;
+        let first = snapshots.iter().find(|s| s.version >= old.version).map(|s| s.version);
+        let last = snapshots.iter().rev().find(|s| s.tree.seq < death).map(|s| s.version);
+        match (first, last) {
+            (Some(first), Some(last)) if first <= last => {
+                let refs = self.pins.records.entry((first, last)).or_default();
+                refs.add(segment, old.stamp, bytes, &self.births);
+            }
+            _ => self.log.sub_live(segment, bytes),
+        }
+    }
+
+    /// Gives back what nothing needs any more.
+    pub(super) fn sweep(&mut self) {
+        let snapshots = self.pins.snapshots.iter().map(|held| held.tree.seq);
+        let roots: Vec<u64> = snapshots.chain(self.manifest.roots()).collect();
+        let is_needed = |d: &Dead| roots.iter().any(|root| d.child.birth <= *root && *root < d.death);
+        let (kept, gone): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.pins.dead).into_iter().partition(is_needed);
+        self.pins.dead = kept;
+        for d in &gone {
+            self.drop_page(d.child.page);
+        }
+        let pins = &self.pins;
+        let over: Vec<_> = pins.records.keys().copied().filter(|seen| !pins.is_held(*seen)).collect();
+        for key in over {
+            let refs = self.pins.records.remove(&key).expect("its key was there");
+            count(&mut self.log, &self.births, &refs, false);
+        }
+        let mut moved = std::mem::take(&mut self.pins.moved);
+        moved.retain(|_, moved| self.pins.is_held(moved.seen));
+        self.pins.moved = moved;
+    }
+
+    /// A page of a node is not needed.
+    pub(super) fn drop_page(&mut self, page: saker_medium::PageAddr) {
+        let (segment, bytes) = (self.page_segment(page), self.page_bytes());
+        self.log.sub_live(segment, bytes);
+        self.node_live -= bytes;
+        self.pins.is_swept = true;
+    }
+
+    /// A page of a node is needed.
+    pub(super) fn add_page(&mut self, page: saker_medium::PageAddr) {
+        let (segment, bytes) = (self.page_segment(page), self.page_bytes());
+        self.log.add_live(segment, bytes);
+        self.node_live += bytes;
+    }
+}

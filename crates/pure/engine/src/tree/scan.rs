@@ -1,0 +1,203 @@
+//! Scans: buffers and leaves in order, either way, as a view sees them.
+
+use super::TreeStore;
+use super::descend::{Stop, Trail, View};
+use super::node::Child;
+use crate::hash_store::group::seal::WORD_BYTES;
+use crate::kv::KvError;
+use crate::lsm::block::Block;
+use crate::lsm::key::{Entry, Key};
+use crate::lsm::memtable::{Entries, Position};
+use crate::lsm::pairs::{bound, values};
+use crate::scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned};
+use saker_medium::{Medium, Step, ready};
+use saker_sim::{Meter, Unit};
+use std::iter::Peekable;
+use std::ops::Bound;
+
+/// A place in the leaves of a tree.
+struct Leaves<'a> {
+    leaf: Option<(Block<'a>, usize)>,
+    /// Where the next leaf begins, if there is one.
+    next: Option<Key>,
+}
+
+impl Leaves<'_> {
+    fn head(&self) -> Option<Entry> {
+        self.leaf.and_then(|(leaf, at)| leaf.get(at))
+    }
+}
+
+/// The next entry of some sources, of equal ones that of the youngest.
+fn next_of(buffers: &mut [Peekable<Entries<'_>>], leaves: &mut Leaves<'_>) -> Option<Entry> {
+    let heads = buffers.iter_mut().enumerate().filter_map(|(n, s)| s.peek().map(|e| (n, *e)));
+    let (n, e) = heads.chain(leaves.head().map(|e| (usize::MAX, e))).min_by(|(_, x), (_, y)| x.order(y))?;
+    match buffers.get_mut(n) {
+        Some(buffer) => drop(buffer.next()),
+        None => leaves.leaf.iter_mut().for_each(|(_, at)| *at += 1),
+    }
+    Some(e)
+}
+
+impl TreeStore {
+    /// Visits the keys from `from` on (from the first one when empty) until `visit` says stop (false). With `Need`, what
+    /// this call visited does not count.
+    pub fn list<M: Medium, W: Meter>(
+        &self,
+        from: &[u8],
+        mut visit: impl FnMut(&[u8]) -> bool,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        let from = match (from, Key::new(from)) {
+            ([], _) => Bound::Unbounded,
+            (_, Some(key)) => Bound::Included(key),
+            (_, None) => return Step::Done(Err(KvError::KeySize)),
+        };
+        let visit = |e: &Entry| visit(&e.key.padded()[..e.key.len()]);
+        let mut trail = Trail::default();
+        let done = self.visit(from, &self.now(), visit, &mut trail, m, w);
+        trail.step(done.map(|_| ()))
+    }
+
+    /// Shows the pairs that a snapshot sees, from a key on, while `pairs` wants them.
+    pub fn scan<M: Medium, W: Meter, P: Pairs>(
+        &self,
+        scan: &Scan<'_>,
+        pairs: &mut P,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<Scanned, KvError>> {
+        let Some(from) = bound(scan.from) else { return Step::Done(Err(KvError::KeySize)) };
+        let mut found: Vec<Entry> = Vec::new();
+        let take = |e: &Entry| {
+            let value_bytes_max = if scan.values { e.loc.bytes().saturating_sub(WORD_BYTES) } else { 0 };
+            let key = &e.key.padded()[..e.key.len()];
+            let is_wanted = found.len() < SCAN_PAIRS_MAX && pairs.wants(key, value_bytes_max);
+            found.extend(is_wanted.then_some(*e));
+            is_wanted
+        };
+        let (view, mut trail) = (self.seen_by(scan.snapshot), Trail::default());
+        let stopped = if scan.backwards {
+            self.visit_back(from, &view, take, &mut trail, m, w)
+        } else {
+            self.visit(from, &view, take, &mut trail, m, w)
+        };
+        let ended = match ready!(trail.step(stopped)) {
+            Ok(true) => Scanned::Some,
+            Ok(false) => Scanned::All,
+            Err(e) => return Step::Done(Err(e)),
+        };
+        if scan.values {
+            let shown = values((&self.log, self.config.owner), &found, trail.read, pairs, m, w);
+            return shown.map(|shown| shown.map(|()| ended));
+        }
+        found.iter().for_each(|e| pairs.pair(&e.key.padded()[..e.key.len()], 0));
+        Step::Done(Ok(ended))
+    }
+
+    /// Visits the pairs of a view in the order of their keys. Whether `visit` ended it.
+    fn visit<M: Medium, W: Meter>(
+        &self,
+        from: Bound<Key>,
+        view: &View,
+        mut visit: impl FnMut(&Entry) -> bool,
+        trail: &mut Trail,
+        m: &M,
+        w: &mut W,
+    ) -> Result<bool, Stop> {
+        // A key that the scan begins behind counts as seen.
+        let (from, mut last) = match from {
+            Bound::Unbounded => (None, None),
+            Bound::Included(key) => (Some(key), None),
+            Bound::Excluded(key) => (Some(key), Some(key)),
+        };
+        let at = from.map_or(Position::Start, Position::At);
+        let frozen = self.imm.iter().map(|imm| &*imm.updates);
+        let mut buffers: Vec<_> =
+            std::iter::once(&self.mem).chain(frozen).map(|b| b.range(at).peekable()).collect();
+        let mut leaves = self.leaf_of(view, from, trail, m, w)?;
+        loop {
+            while leaves.head().is_none() && leaves.next.is_some() {
+                leaves = self.leaf_of(view, leaves.next, trail, m, w)?;
+            }
+            let Some(e) = next_of(&mut buffers, &mut leaves) else { return Ok(false) };
+            w.work(Unit::ListEntry, 1);
+            if e.version > view.version || last == Some(e.key) {
+                continue;
+            }
+            last = Some(e.key);
+            if !e.is_tombstone() && !visit(&self.as_now(e, view)) {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The leaf in which the entries from a key on begin.
+    fn leaf_of<'a, M: Medium, W: Meter>(
+        &'a self,
+        view: &View,
+        from: Option<Key>,
+        trail: &mut Trail,
+        m: &'a M,
+        w: &mut W,
+    ) -> Result<Leaves<'a>, Stop> {
+        // Nothing is before the shortest key of zeros.
+        let first = Key::new(&[0]).expect("one byte");
+        let key = from.unwrap_or(first);
+        let Some(at) = self.locate(&view.tree, &key, 0, trail, m, w)? else {
+            return Ok(Leaves { leaf: None, next: None });
+        };
+        let leaf = self.node(at.child, 0, trail, m, w)?;
+        Ok(Leaves { leaf: Some((leaf, leaf.lower_bound(&key, u64::MAX))), next: at.hi })
+    }
+
+    /// Visits the pairs of a view in the falling order of their keys, from `end` on. Whether `visit` ended it.
+    fn visit_back<M: Medium, W: Meter>(
+        &self,
+        mut end: Bound<Key>,
+        view: &View,
+        mut visit: impl FnMut(&Entry) -> bool,
+        trail: &mut Trail,
+        m: &M,
+        w: &mut W,
+    ) -> Result<bool, Stop> {
+        loop {
+            let in_tree = self.last_in_tree(end, view, trail, m, w)?.map(|e| e.key);
+            let frozen = self.imm.as_ref().and_then(|imm| imm.updates.last_key(end));
+            let Some(key) = self.mem.last_key(end).max(frozen).max(in_tree) else { return Ok(false) };
+            w.work(Unit::ListEntry, 1);
+            let found = self.find(&key, view, trail, m, w)?;
+            if found.is_some_and(|e| !e.is_tombstone() && !visit(&e)) {
+                return Ok(true);
+            }
+            end = Bound::Excluded(key);
+        }
+    }
+
+    /// The last entry before `end` in the tree: a child begins with its key, so one that begins before `end` has it.
+    fn last_in_tree<M: Medium, W: Meter>(
+        &self,
+        end: Bound<Key>,
+        view: &View,
+        trail: &mut Trail,
+        m: &M,
+        w: &mut W,
+    ) -> Result<Option<Entry>, Stop> {
+        let Some(mut child) = view.tree.root else { return Ok(None) };
+        for level in (0..view.tree.height).rev() {
+            let node = self.node(child, level, trail, m, w)?;
+            let behind = match end {
+                Bound::Unbounded => node.count(),
+                Bound::Excluded(key) => node.lower_bound(&key, u64::MAX),
+                Bound::Included(key) => node.lower_bound(&key, 0),
+            };
+            let Some(last) = behind.checked_sub(1).and_then(|at| node.get(at)) else { return Ok(None) };
+            if level == 0 {
+                return Ok(Some(last));
+            }
+            child = Child::of(&last);
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,289 @@
+//! A store over flash so small that merges, manifests and collections are always near.
+
+use saker_engine::tree::Recovery;
+use saker_engine::{Background, Condition, KvError, Pairs, Scan, Scanned, Snapshot, TreeConfig, TreeStore};
+use saker_flash::nand::Shape;
+use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
+use saker_medium::{Geometry, PowerHistory, Ring, RingMemory, Step};
+use saker_sim::{Class, Free};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+pub const OWNER: u16 = 1;
+const SLOTS: u16 = 24;
+
+/// What the store should hold.
+pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Counts: 20 times as many in the soak tier.
+#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
+pub fn scale(n: u64) -> u64 {
+    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { n * 20 } else { n }
+}
+
+pub fn shape() -> Shape {
+    let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 16, segments: 36 };
+    Shape { geometry, channels: 2, luns: 4 }
+}
+
+/// A small buffer, so that merges are frequent, and a cache that loses what operations need.
+pub fn config(ring_lasts: bool) -> TreeConfig {
+    let g = shape().geometry;
+    TreeConfig {
+        write_buffer_size: 40 * 72,
+        checkpoint_bytes_min: 12 << 10,
+        move_nodes_up_to_free: g.segments,
+        node_cache_bytes: 6 * 512,
+        ..TreeConfig::new(OWNER, &g, g.segments, ring_lasts)
+    }
+}
+
+#[derive(Clone)]
+pub struct Bench {
+    pub flash: Flash<MemMedia>,
+    pub store: TreeStore,
+    pub config: TreeConfig,
+    /// Called after every event, if the test cuts there.
+    pub watch: Option<fn(&Bench, &Model)>,
+    pub model: Model,
+    /// Merges, nodes moved, collected segments and manifests of earlier lives.
+    done: [u64; 4],
+}
+
+impl Bench {
+    pub fn new(config: TreeConfig, faults: FaultPlan) -> Self {
+        Self::shaped(shape(), config, faults)
+    }
+
+    pub fn shaped(shape: Shape, config: TreeConfig, faults: FaultPlan) -> Self {
+        let g = shape.geometry;
+        let ring = Ring::heap(SLOTS, g.page_bytes, g.oob_bytes);
+        let mut flash = Flash::power_on(MemMedia::new(shape), ring, None, faults);
+        flash.pool_mut().set_quota(OWNER, g.segments);
+        let store = TreeStore::new(config, &flash.view(OWNER, Class::Foreground));
+        Self { flash, store, config, watch: None, model: Model::new(), done: [0; 4] }
+    }
+
+    fn seen(&self) {
+        if let Some(watch) = self.watch {
+            watch(self, &self.model);
+        }
+    }
+
+    pub fn settle(&mut self) {
+        while let Some((_, done)) = self.flash.take_completion() {
+            self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
+            self.seen();
+        }
+    }
+
+    pub fn background(&mut self) -> bool {
+        let finished = self.flash.finished();
+        let step = self.store.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
+        self.seen();
+        self.settle();
+        match step {
+            Step::Done(did) => did == Background::Worked,
+            Step::Blocked(stall) => panic!("background blocked: {stall:?}"),
+            Step::Need(_) => panic!("untimed flash is always resident"),
+        }
+    }
+
+    pub fn run<T>(&mut self, mut op: impl FnMut(&mut TreeStore, &mut Flash<MemMedia>) -> Step<T>) -> T {
+        for _ in 0..100_000 {
+            let before = self.store.digest();
+            match op(&mut self.store, &mut self.flash) {
+                Step::Done(t) => {
+                    self.settle();
+                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                        self.background();
+                    }
+                    return t;
+                }
+                Step::Need(_) => panic!("untimed flash is always resident"),
+                Step::Blocked(_) => {
+                    assert_eq!(before, self.store.digest(), "a blocked operation changes nothing");
+                    self.settle();
+                    self.background();
+                }
+            }
+        }
+        panic!("no progress: {:?}", self.store.tree_stats());
+    }
+
+    /// The model follows before background work is seen again.
+    pub fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
+        let result = self.run_store(key, value, condition);
+        if result.is_ok() {
+            self.model.insert(key.to_vec(), value.to_vec());
+        }
+        self.after();
+        result
+    }
+
+    fn run_store(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
+        for _ in 0..100_000 {
+            let before = self.store.digest();
+            let view = &mut self.flash.view(OWNER, Class::Foreground);
+            match self.store.store(key, &mut &value[..], condition, view, &mut Free) {
+                Step::Done(result) => return result,
+                Step::Need(_) => panic!("untimed flash is always resident"),
+                Step::Blocked(_) => {
+                    assert_eq!(before, self.store.digest(), "a blocked operation changes nothing");
+                    self.settle();
+                    self.background();
+                }
+            }
+        }
+        panic!("no progress: {:?}", self.store.tree_stats());
+    }
+
+    fn after(&mut self) {
+        self.seen();
+        self.settle();
+        if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+            self.background();
+        }
+    }
+
+    pub fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
+        for _ in 0..100_000 {
+            let before = self.store.digest();
+            match self.store.delete(key, &mut self.flash.view(OWNER, Class::Foreground), &mut Free) {
+                Step::Done(result) => {
+                    if result.is_ok() {
+                        self.model.remove(key);
+                    }
+                    self.after();
+                    return result;
+                }
+                Step::Need(_) => panic!("untimed flash is always resident"),
+                Step::Blocked(_) => {
+                    assert_eq!(before, self.store.digest(), "a blocked operation changes nothing");
+                    self.settle();
+                    self.background();
+                }
+            }
+        }
+        panic!("no progress: {:?}", self.store.tree_stats());
+    }
+
+    pub fn get(&mut self, key: &[u8]) -> Result<Vec<u8>, KvError> {
+        let mut out = Vec::new();
+        let len = self.run(|s, f| s.retrieve(key, &mut out, &f.view(OWNER, Class::Foreground), &mut Free))?;
+        assert_eq!(len as usize, out.len());
+        Ok(out)
+    }
+
+    pub fn flush(&mut self) {
+        let _ = self.store.flush(&mut self.flash.view(OWNER, Class::Foreground));
+        self.settle();
+    }
+
+    pub fn keys_from(&mut self, from: &[u8]) -> Vec<Vec<u8>> {
+        let mut keys = Vec::new();
+        let visit = |k: &[u8]| {
+            keys.push(k.to_vec());
+            true
+        };
+        let view = &self.flash.view(OWNER, Class::Foreground);
+        assert_eq!(self.store.list(from, visit, view, &mut Free), Step::Done(Ok(())));
+        keys
+    }
+
+    /// The pairs that begin with a prefix, from a key on (backwards: up to it), `step` pairs at a time, as a snapshot sees
+    /// them.
+    pub fn scan(
+        &mut self,
+        (from, prefix, backwards): (Bound<&[u8]>, &[u8], bool),
+        snapshot: Snapshot,
+        step: usize,
+    ) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut found = Found { pairs: Vec::new(), room: 0, prefix: prefix.to_vec() };
+        let mut last: Vec<u8>;
+        let mut from = from;
+        loop {
+            let before = found.pairs.len();
+            found.room = step;
+            let scan = Scan { snapshot, from, backwards, values: true };
+            let view = &self.flash.view(OWNER, Class::Foreground);
+            let Step::Done(ended) = self.store.scan(&scan, &mut found, view, &mut Free) else {
+                panic!("untimed flash is always resident")
+            };
+            if ended == Ok(Scanned::All) || found.pairs.len() < before + step {
+                return found.pairs;
+            }
+            last = found.pairs.last().expect("a whole step").0.clone();
+            from = Bound::Excluded(&last);
+            self.background();
+        }
+    }
+
+    pub fn check(&mut self) {
+        let model = self.model.clone();
+        let keys = self.keys_from(&[]);
+        assert_eq!(keys, model.keys().cloned().collect::<Vec<_>>(), "each live key once, in order");
+        for (k, v) in &model {
+            assert_eq!(self.get(k).as_ref(), Ok(v), "{}", String::from_utf8_lossy(k));
+        }
+        for probe in keys.iter().step_by(7) {
+            let rest: Vec<_> = model.range(probe.clone()..).map(|(k, _)| k.clone()).collect();
+            assert_eq!(self.keys_from(probe), rest);
+        }
+    }
+
+    /// Merges, nodes moved, collected segments and manifests.
+    pub fn done(&self) -> [u64; 4] {
+        let stats = self.store.tree_stats();
+        let now = [stats.merges, stats.nodes_moved, stats.kv.gc_segments, stats.kv.checkpoints];
+        std::array::from_fn(|n| self.done[n] + now[n])
+    }
+
+    pub fn restart(&mut self, history: PowerHistory, seed: u64) {
+        self.done = self.done();
+        let ring_kept = !matches!(history, PowerHistory::Cut { ring_kept: false });
+        let (mut media, ring) = self.flash.cut(PowerCut { seed, ring_kept });
+        media.set_history(history);
+        let g = shape().geometry;
+        let ring = Ring::new(RingMemory::from_bytes(ring.memory()), SLOTS, g.page_bytes, g.oob_bytes);
+        self.flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        self.flash.pool_mut().set_quota(OWNER, g.segments);
+        let mut recovery = Recovery::new(self.config, &self.flash.view(OWNER, Class::Foreground));
+        loop {
+            match recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) {
+                Step::Done(Ok(true)) => break,
+                Step::Done(Ok(false)) => {}
+                Step::Done(Err(damage)) => panic!("{damage}"),
+                other => panic!("{other:?}"),
+            }
+        }
+        self.store = recovery.finish();
+        let watch = self.watch.take();
+        self.settle();
+        self.watch = watch;
+    }
+}
+
+/// Pairs that a scan found.
+struct Found {
+    pairs: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Pairs that are still wanted.
+    room: usize,
+    prefix: Vec<u8>,
+}
+
+impl Pairs for Found {
+    fn wants(&mut self, key: &[u8], _: u32) -> bool {
+        let wanted = self.room > 0 && key.starts_with(&self.prefix);
+        self.room -= usize::from(wanted);
+        wanted
+    }
+
+    fn pair(&mut self, key: &[u8], value_bytes: u32) {
+        self.pairs.push((key.to_vec(), Vec::with_capacity(value_bytes as usize)));
+    }
+
+    fn value(&mut self, bytes: &[u8]) {
+        self.pairs.last_mut().expect("a value follows its key").1.extend_from_slice(bytes);
+    }
+}

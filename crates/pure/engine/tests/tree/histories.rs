@@ -1,0 +1,121 @@
+//! Random operations, snapshots and scans, with power cycles of every kind in between.
+
+use crate::bench::{Bench, Model, config, scale};
+use saker_engine::{Condition, KvError, Snapshot, TreeConfig};
+use saker_flash::FaultPlan;
+use saker_medium::PowerHistory;
+use saker_sim::{Chance, Rng, Seed};
+use std::ops::Bound;
+
+pub fn key(rng: &mut Rng, space: u64) -> Vec<u8> {
+    let n = rng.below(space);
+    let mut key = format!("k{n:03}").into_bytes();
+    key.resize(4 + (n % 13) as usize, b'x');
+    key
+}
+
+/// Most of the time one of a few: the nodes of the others stay where they are, in segments that empty.
+pub fn skewed(rng: &mut Rng) -> Vec<u8> {
+    let space = if rng.below(8) == 0 { 400 } else { 60 };
+    key(rng, space)
+}
+
+fn put(bench: &mut Bench, rng: &mut Rng, k: &[u8], long: bool) {
+    let mut value = vec![0; rng.below(if long { 1500 } else { 120 }) as usize];
+    rng.fill(&mut value);
+    let condition = [Condition::Always, Condition::MustExist, Condition::MustNotExist][rng.below(3) as usize];
+    let expected = match (condition, bench.model.contains_key(k)) {
+        (Condition::MustExist, false) => Err(KvError::NotFound),
+        (Condition::MustNotExist, true) => Err(KvError::Exists),
+        _ => Ok(()),
+    };
+    assert_eq!(bench.put(k, &value, condition), expected);
+}
+
+fn check_snapshots(bench: &mut Bench, rng: &mut Rng, snapshots: &mut Vec<(Snapshot, Model)>) {
+    if snapshots.len() < 3 && rng.below(2) == 0 {
+        snapshots.push((bench.store.snapshot(), bench.model.clone()));
+        return;
+    }
+    let Some((snapshot, model)) = snapshots.pop() else { return };
+    let (from, step) = (key(rng, 400), 1 + rng.below(40) as usize);
+    let pairs = |range: &mut dyn DoubleEndedIterator<Item = (&Vec<u8>, &Vec<u8>)>| {
+        range.map(|(k, v)| (k.clone(), v.clone())).collect::<Vec<_>>()
+    };
+    let (at, behind) = (Bound::Included(&from[..]), Bound::Excluded(&from[..]));
+    assert_eq!(bench.scan((at, b"", false), snapshot, step), pairs(&mut model.range(from.clone()..)));
+    let rest = pairs(&mut model.range((Bound::Excluded(from.clone()), Bound::Unbounded)));
+    assert_eq!(bench.scan((behind, b"", false), snapshot, step), rest);
+    assert_eq!(bench.scan((at, b"", true), snapshot, step), pairs(&mut model.range(..=from.clone()).rev()));
+    assert_eq!(
+        bench.scan((behind, b"", true), snapshot, step),
+        pairs(&mut model.range(..from.clone()).rev())
+    );
+    assert_eq!(bench.scan((Bound::Unbounded, b"", true), snapshot, step), pairs(&mut model.iter().rev()));
+    let prefixed = pairs(&mut model.iter().filter(|(k, _)| k.starts_with(b"k03")));
+    assert_eq!(bench.scan((Bound::Included(&b"k03"[..]), b"k03", false), snapshot, step), prefixed);
+    bench.store.release(snapshot);
+}
+
+fn history(seed: u64, config: TreeConfig, faults: FaultPlan) {
+    let mut rng = Seed(seed).rng();
+    let ring_lasts = config.ring_lasts;
+    let mut bench = Bench::new(config, faults);
+    let mut snapshots = Vec::new();
+    for step in 0..6000 {
+        let k = skewed(&mut rng);
+        match rng.below(1000) {
+            0..600 => put(&mut bench, &mut rng, &k, step % 50 == 0),
+            600..840 => {
+                let expected = bench.model.get(&k).map(|_| ()).ok_or(KvError::NotFound);
+                assert_eq!(bench.delete(&k), expected);
+            }
+            840..970 => assert_eq!(bench.get(&k), bench.model.get(&k).cloned().ok_or(KvError::NotFound)),
+            970..997 => check_snapshots(&mut bench, &mut rng, &mut snapshots),
+            _ => {
+                snapshots.clear();
+                let history = match rng.below(3) {
+                    0 => PowerHistory::Killed,
+                    _ if ring_lasts => PowerHistory::Cut { ring_kept: true },
+                    _ => {
+                        bench.flush();
+                        PowerHistory::Cut { ring_kept: false }
+                    }
+                };
+                bench.restart(history, rng.next_u64());
+                bench.check();
+            }
+        }
+        if step % 50 == 49 {
+            (0..40).for_each(|_| _ = bench.background());
+        }
+    }
+    bench.check();
+    assert!(bench.done().iter().all(|n| *n > 3), "{:?}", bench.done());
+}
+
+#[test]
+fn with_a_capacitor() {
+    (0..scale(6)).for_each(|seed| history(seed, config(true), FaultPlan::default()));
+}
+
+#[test]
+fn without_a_capacitor() {
+    (100..100 + scale(6)).for_each(|seed| history(seed, config(false), FaultPlan::default()));
+}
+
+#[test]
+fn with_failing_programs() {
+    for seed in 200..200 + scale(4) {
+        let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
+        history(seed, config(seed % 2 == 0), plan);
+    }
+}
+
+#[test]
+fn without_a_cache() {
+    for seed in 300..300 + scale(2) {
+        let config = TreeConfig { node_cache_bytes: 0, ..config(seed % 2 == 0) };
+        history(seed, config, FaultPlan::default());
+    }
+}

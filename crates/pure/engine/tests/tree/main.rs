@@ -1,0 +1,7 @@
+//! The tree store against a BTreeMap.
+
+mod bench;
+mod cuts;
+mod histories;
+mod snapshots;
+mod space;
