@@ -126,7 +126,7 @@ fn report_progress<'a>(cli: &Cli, store: &'a str) -> impl FnMut(&str, f64) + 'a 
 fn open(cli: &Cli, ours: bool, durability: Durability) -> Result<Box<dyn Store>, Fault> {
     if ours {
         let pair_bytes = u64::from(cli.value_size) + 16;
-        return Ok(Box::new(ours::Ours::open(&cli.dir, durability, cli.pairs * pair_bytes, &cli.url)?));
+        return Ok(Box::new(ours::Ours::open(&cli.dir, durability, (cli.pairs, pair_bytes), &cli.url)?));
     }
     #[cfg(feature = "rocksdb")]
     return Ok(Box::new(rocks::Rocks::open(&cli.dir, durability, cli.dram_mib << 20)?));

@@ -12,15 +12,18 @@ pub struct Ours {
     _dir: tempfile::TempDir,
 }
 
-/// Flash for so many bytes of pairs: records have a head, tables and spare segments come to it.
-fn flash_bytes(pair_bytes: u64) -> u64 {
-    (pair_bytes * 5 / 2).max(1 << 30)
+/// Heads of records, entries of tables while they are merged, and room that collections keep, for each pair.
+const BESIDE_BYTES: u64 = 160;
+
+/// Flash for so many pairs, a quarter of it spare.
+fn flash_bytes(pairs: u64, pair_bytes: u64) -> u64 {
+    (pairs * (pair_bytes + BESIDE_BYTES) * 5 / 4).max(1 << 30)
 }
 
 impl Ours {
-    pub fn open(dir: &Path, durability: Durability, pair_bytes: u64, more: &str) -> Result<Self, Fault> {
+    pub fn open(dir: &Path, durability: Durability, size: (u64, u64), more: &str) -> Result<Self, Fault> {
         let dir = tempfile::tempdir_in(dir)?;
-        let bytes = flash_bytes(pair_bytes);
+        let bytes = flash_bytes(size.0, size.1);
         let url = if durability == Durability::File {
             let path = dir.path().join("saker.img");
             let engine = EngineKind::named("lsm").ok_or("this build has no lsm engine")?;

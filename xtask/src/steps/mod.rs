@@ -61,6 +61,8 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
     let profile: &[&str] = if tier == Tier::Soak { &["--release"] } else { &[] };
     let mut steps = vec![
         cargo("fmt", &["fmt", "--all", "--check"], &[]),
+        // A workspace of its own: nothing else of it is looked at here, because it builds RocksDB.
+        cargo("fmt rocksdb", &["fmt", "--manifest-path", "bench/rocksdb/Cargo.toml", "--check"], &[]),
         rule("layers", layers::check),
         rule("tidy", tidy::check),
         cargo(

@@ -32,7 +32,9 @@ impl Range {
 
     /// Whether a key is before everything behind the range.
     fn ends_behind(&self, key: &[u8]) -> bool {
-        let in_prefix = key.starts_with(&self.prefix) || key < self.prefix.as_slice();
+        // Most ranges have no prefix, and comparing with nothing takes its time too.
+        let in_prefix =
+            self.prefix.is_empty() || key.starts_with(&self.prefix) || key < self.prefix.as_slice();
         (self.to.is_empty() || key < self.to.as_slice()) && in_prefix
     }
 

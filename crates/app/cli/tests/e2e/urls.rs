@@ -140,6 +140,22 @@ fn caches_change_no_answer_and_wrong_ones_are_refused() {
     assert!(refused.contains("lru") && refused.contains("s3fifo"), "{refused}");
 }
 
+#[test]
+fn settings_of_the_tree_change_no_answer_and_wrong_ones_are_refused() {
+    let desk = Desk::new();
+    desk.saker(&["create", "disk.img", "--size", "64MiB", "--engine", "lsm"]).good();
+    let all = ["compaction_threads=3", "pinned_levels=2&level0_stop_writes_trigger=9", "slowdown=off"];
+    for settings in all {
+        let device = format!("file:disk.img?write_buffer_size=64KiB&{settings}");
+        desk.saker(&["put", "k", settings, "--device", &device]).good();
+        assert_eq!(desk.saker(&["get", "k", "--device", &device]).good(), settings);
+        assert_eq!(desk.disk(&["get", "k"]).good(), settings);
+    }
+    let refused = desk.saker(&["get", "k", "--device", "file:disk.img?max_write_buffer_number=1"]).refused(2);
+    assert!(refused.contains("write 2 to 64"), "{refused}");
+    desk.saker(&["get", "k", "--device", "file:disk.img?slowdown=perhaps"]).refused(2);
+}
+
 /// What was loaded before the cut is there, or was not acknowledged; nothing is damaged.
 #[test]
 fn a_planned_power_cut_ends_the_device_and_the_next_opening_recovers() {

@@ -67,6 +67,8 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
 /// What a store came to; times in microseconds, rising.
 struct Row {
     store: &'static str,
+    /// The profile whose flash it is on.
+    flash: String,
     gets: Vec<f64>,
     puts: Vec<f64>,
     ranges: Vec<f64>,
@@ -80,7 +82,7 @@ impl Row {
     }
 
     fn point(&self) -> Point {
-        let mut point = Point::at([("store", json!(self.store))]);
+        let mut point = Point::at([("store", json!(self.store)), ("flash", json!(self.flash))]);
         for (name, times) in [("get", &self.gets), ("put", &self.puts), ("range", &self.ranges)] {
             point.add(&format!("{name}_us_mean"), mean(times));
             point.add(&format!("{name}_us_p99"), quantile(times, 0.99));
@@ -105,6 +107,7 @@ fn quantile(times: &[f64], q: f64) -> f64 {
 /// A device with its pairs.
 struct Table {
     store: &'static str,
+    flash: String,
     plan: Parameters,
     disk: Serial,
     rng: Rng,
@@ -113,10 +116,11 @@ struct Table {
 impl Table {
     fn open(cx: &Context<'_>, plan: &Parameters, store: &'static str) -> Result<Self, LabError> {
         let kind = if store == "hash_store" { EngineKind::HashStore } else { EngineKind::Lsm };
-        let mut build = Build::kv(&cx.profile()?, FLASH_BYTES, cx.seed)?.with_engine(kind);
+        let profile = cx.profile()?;
+        let mut build = Build::kv(&profile, FLASH_BYTES, cx.seed)?.with_engine(kind);
         build.config.lsm = tuning(plan, store, cx.lsm()?);
         let rng = Seed(cx.seed).child("lsm-ranges").rng();
-        let mut it = Self { store, plan: plan.clone(), disk: Serial::of(build)?, rng };
+        let mut it = Self { store, flash: profile.name, plan: plan.clone(), disk: Serial::of(build)?, rng };
         let order = Permutation::new(Seed(cx.seed).child("order").0, plan.pairs);
         for n in 0..plan.pairs {
             it.put(order.map(n))?;
@@ -159,7 +163,7 @@ impl Table {
         [&mut gets, &mut puts, &mut ranges].into_iter().for_each(|times| times.sort_by(f64::total_cmp));
         let memory = self.disk.client.turn_mut().0.snapshot().namespaces[0].memory;
         let memory_bytes = (memory.index_bytes + memory.directory_bytes + memory.segment_bytes) as f64;
-        Ok(Row { store: self.store, gets, puts, ranges, pages_read_per_get, memory_bytes })
+        Ok(Row { store: self.store, flash: self.flash, gets, puts, ranges, pages_read_per_get, memory_bytes })
     }
 
     fn pages_read(&mut self) -> u64 {

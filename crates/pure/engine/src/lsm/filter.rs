@@ -1,6 +1,8 @@
 //! Bloom filters (Bloom, CACM 1970) with the two-hash scheme of Kirsch and Mitzenmacher (2006), all bits of a key in
 //! one cache line.
 
+use saker_sim::Meter;
+
 /// Words of a line.
 const LINE_WORDS: usize = 8;
 const LINE_BITS: u64 = 64 * LINE_WORDS as u64;
@@ -49,6 +51,16 @@ impl Filter {
     fn line(&self, hash: u64) -> usize {
         let lines = (self.words.len() / LINE_WORDS) as u64;
         ((u128::from(hash) * u128::from(lines)) >> 64) as usize * LINE_WORDS
+    }
+
+    /// What [`Filter::may_contain`] will look at. A line of it may lie in two of the processor's.
+    #[inline]
+    pub fn touch<W: Meter>(&self, hash: u64, w: &mut W) {
+        if !self.words.is_empty() {
+            let line = self.line(hash);
+            w.touch(&self.words[line]);
+            w.touch(&self.words[line + LINE_WORDS - 1]);
+        }
     }
 
     /// Whether a key with that hash may be among them.

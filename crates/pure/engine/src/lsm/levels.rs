@@ -12,6 +12,8 @@ pub const LEVELS: usize = 7;
 #[derive(Clone, Debug, Default)]
 pub struct Levels {
     levels: [Vec<Arc<Table>>; LEVELS],
+    /// The first word of each table's last key: a search looks at no table but the one it finds.
+    lasts: [Vec<u64>; LEVELS],
 }
 
 impl Levels {
@@ -32,23 +34,32 @@ impl Levels {
             0 => tables.partition_point(|t| t.id > table.id),
             _ => tables.partition_point(|t| t.first < table.first),
         };
+        self.lasts[level].insert(at, table.last.word());
         tables.insert(at, table);
     }
 
     /// Removes a table.
     pub fn remove(&mut self, id: u64) -> Option<Arc<Table>> {
-        self.levels.iter_mut().find_map(|tables| {
+        self.levels.iter_mut().zip(&mut self.lasts).find_map(|(tables, lasts)| {
             let at = tables.iter().position(|t| t.id == id)?;
+            lasts.remove(at);
             Some(tables.remove(at))
         })
+    }
+
+    /// Tables of level `n` (not 0) all of whose keys are before `key`.
+    #[inline]
+    pub fn before(&self, n: usize, key: &Key) -> usize {
+        let (tables, lasts, word) = (&self.levels[n], &self.lasts[n], key.word());
+        let low = lasts.partition_point(|last| *last < word);
+        let same = lasts[low..].partition_point(|last| *last == word);
+        low + tables[low..low + same].partition_point(|t| t.last < *key)
     }
 
     /// The table of level `n` (not 0) that could have a key.
     #[inline]
     pub fn covering(&self, n: usize, key: &Key) -> Option<&Arc<Table>> {
-        let tables = &self.levels[n];
-        let at = tables.partition_point(|t| t.last < *key);
-        tables.get(at).filter(|t| t.first <= *key)
+        self.levels[n].get(self.before(n, key)).filter(|t| t.first <= *key)
     }
 
     /// The tables of a level that share keys with a range.
@@ -79,5 +90,41 @@ impl Levels {
     /// The table a page belongs to.
     pub fn owner_of(&mut self, page: PageAddr) -> Option<&mut Arc<Table>> {
         self.levels.iter_mut().flatten().find(|t| t.all_pages().any(|p| p == page))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::key::Entry;
+    use super::super::table::Builder;
+    use super::*;
+    use crate::index::Loc;
+
+    fn table(id: u64, first: &str, last: &str) -> Arc<Table> {
+        let entry = |key: &str| Entry {
+            key: Key::new(key.as_bytes()).unwrap(),
+            version: id,
+            loc: Loc::new(64, 32, 1),
+            stamp: 1,
+        };
+        let mut builder = Builder::new(id, entry(first).key, 4096, 10);
+        [first, last].iter().for_each(|key| builder.push(entry(key)));
+        Arc::new(builder.table().clone())
+    }
+
+    #[test]
+    fn the_table_of_a_key_is_found_by_words() {
+        let mut levels = Levels::default();
+        let spans = [("b", "d"), ("longlong-a", "longlong-c"), ("longlong-e", "longlong-g"), ("x", "z")];
+        for (n, (first, last)) in spans.iter().enumerate().rev() {
+            levels.add(2, table(n as u64, first, last));
+        }
+        let found =
+            |levels: &Levels, key: &str| levels.covering(2, &Key::new(key.as_bytes()).unwrap()).map(|t| t.id);
+        let keys = ["a", "b", "c", "d", "e", "longlong", "longlong-a", "longlong-d", "longlong-f", "y", "zz"];
+        let expected = [None, Some(0), Some(0), Some(0), None, None, Some(1), None, Some(2), Some(3), None];
+        assert_eq!(keys.map(|key| found(&levels, key)), expected);
+        assert!(levels.remove(1).is_some() && levels.remove(7).is_none());
+        assert_eq!((found(&levels, "longlong-b"), found(&levels, "longlong-g")), (None, Some(2)));
     }
 }

@@ -46,6 +46,10 @@ impl LsmStore {
         if let Some(e) = self.mem.get_hashed(key, hash, version).or_else(frozen) {
             return Step::Done((Ok(Some(e)), looked));
         }
+        if W::TOUCHES {
+            // Their cache misses overlap.
+            self.candidates(key).for_each(|table| table.filter.touch(hash, w));
+        }
         for table in self.candidates(key) {
             w.work(Unit::Probe, 1);
             if !table.filter.may_contain(hash) {

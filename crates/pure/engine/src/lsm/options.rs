@@ -44,8 +44,8 @@ pub struct LsmConfig {
     pub pinned_levels: u32,
 }
 
-/// Largest memtable by default: two of them and what tables need fit a modelled 256 MiB.
-const WRITE_BUFFER_BYTES_MAX: u64 = 16 << 20;
+/// Largest memtable by default, RocksDB's: two of them and what tables need fit a modelled 256 MiB.
+const WRITE_BUFFER_BYTES_MAX: u64 = 64 << 20;
 
 impl LsmConfig {
     /// Settings for a namespace on a medium of that shape. Triggers are RocksDB's defaults; sizes follow the medium's.

@@ -2,6 +2,7 @@
 
 use super::LsmStore;
 use super::key::{Entry, Key};
+use super::value::check_whole;
 use crate::SourceError;
 use crate::hash_store::group::seal::WORD_BYTES;
 use crate::hash_store::view::Records;
@@ -120,10 +121,22 @@ fn show<M: Medium, W: Meter, P: Pairs>(
     w: &mut W,
 ) -> Result<(), KvError> {
     let (key, records) = (&e.key.padded()[..e.key.len()], Records { log });
-    let (start, bytes) = records.check(key, e.loc, owner, m)?;
+    let record = Bytes::new(Spot(e.loc.position()), e.loc.bytes()).whole(log, m);
+    let whole = record.filter(|_| !e.loc.is_member());
+    let (start, bytes) = match whole {
+        Some(record) => check_whole(record, key, e.loc, owner).ok_or(KvError::Corrupt)?,
+        None => records.check(key, e.loc, owner, m)?,
+    };
     w.work(Unit::ChecksumByte, u64::from(e.loc.bytes()));
     w.work(Unit::CopyByte, u64::from(bytes));
     pairs.pair(key, bytes);
+    // Looked up once: most records lie in one page.
+    if let Some(value) = whole.and_then(|record| record.get(start as usize..(start + bytes) as usize)) {
+        if !value.is_empty() {
+            pairs.value(value);
+        }
+        return Ok(());
+    }
     records.deliver(e.loc, start, bytes, &mut Value(pairs), m)
 }
 

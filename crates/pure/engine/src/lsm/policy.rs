@@ -30,7 +30,7 @@ impl Pick {
     fn is_apart(&self, job: &Job) -> bool {
         let shared = self.upper.iter().chain(&self.lower).any(|t| job.reads(t.id));
         let meets = self.span().is_some_and(|(first, last)| job.covers(&first, &last));
-        !shared && !(meets && job.to() == self.level + 1)
+        !(shared || meets && job.to() == self.level + 1)
     }
 }
 

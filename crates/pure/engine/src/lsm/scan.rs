@@ -171,7 +171,7 @@ impl LsmStore {
         sources.extend(young.map(|table| Source::tables(std::slice::from_ref(table), from)));
         for level in 1..LEVELS {
             let tables = self.levels.level(level);
-            let first = from.map_or(0, |key| tables.partition_point(|t| t.last < *key));
+            let first = from.map_or(0, |key| self.levels.before(level, key));
             if first < tables.len() {
                 sources.push(Source::tables(&tables[first..], from));
             }

@@ -15,6 +15,9 @@ const U32: u64 = u32::MAX as u64;
 /// More than any device holds.
 const BYTES: u64 = 1 << 48;
 
+/// Fewer pages of a table, and its description, which takes whole pages too, would be a large part of it.
+const PAGES_MIN: u32 = 4;
+
 const fn setting(name: &'static str, range: (u64, u64), put: fn(&mut LsmConfig, &Geometry, u64)) -> Setting {
     Setting { name, range, put }
 }
@@ -37,7 +40,9 @@ const SETTINGS: [Setting; LsmTuning::COUNT] = [
         c.hard_pending_compaction_bytes_limit = n;
     }),
     setting("slowdown", (0, 1), |c, _, n| c.slowdown = n == 1),
-    setting("target_file_size_base", (1 << 10, BYTES), |c, g, n| c.target_file_pages = table_pages(g, n)),
+    setting("target_file_size_base", (1 << 10, BYTES), |c, g, n| {
+        c.target_file_pages = table_pages(g, n).max(PAGES_MIN);
+    }),
     setting("max_bytes_for_level_base", (1 << 10, BYTES), |c, _, n| c.max_bytes_for_level_base = n),
     setting("max_bytes_for_level_multiplier", (2, 1000), |c, _, n| c.max_bytes_for_level_multiplier = n),
     setting("bloom_bits_per_key", (0, 64), |c, _, n| c.bloom_bits_per_key = n as u32),

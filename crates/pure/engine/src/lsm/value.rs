@@ -76,7 +76,7 @@ impl Records<'_> {
 
 /// The same for a record that lies in one page.
 #[inline]
-fn check_whole(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, u32)> {
+pub(super) fn check_whole(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, u32)> {
     let header = Header::decode(record.first_chunk()?)?;
     let start = HEADER_BYTES as usize + key.len();
     let used = start + header.value_bytes as usize;

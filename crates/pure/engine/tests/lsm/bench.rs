@@ -86,7 +86,8 @@ impl Bench {
 
     pub fn background(&mut self) -> bool {
         let finished = self.flash.finished();
-        let step = self.store.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
+        let view = &mut self.flash.view(OWNER, Class::Background);
+        let step = self.store.background(finished, view, &mut Free);
         self.together = self.together.max(self.store.running_compactions());
         self.seen();
         self.settle();

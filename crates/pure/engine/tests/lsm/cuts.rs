@@ -72,7 +72,7 @@ fn power_cuts_at_every_event_of_several_compactions() {
     let busy = LsmConfig {
         compaction_threads: 3,
         max_write_buffer_number: 3,
-        target_file_pages: 1,
+        target_file_pages: 2,
         max_bytes_for_level_base: 2 << 10,
         ..config(true)
     };

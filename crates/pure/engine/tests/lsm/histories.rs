@@ -117,7 +117,7 @@ fn with_threads_and_more_memtables() {
         let busy = LsmConfig {
             compaction_threads: 1 + (seed % 4) as u32,
             max_write_buffer_number: 4,
-            target_file_pages: 1,
+            target_file_pages: 2,
             max_bytes_for_level_base: 2 << 10,
             ..config(seed % 2 == 0)
         };

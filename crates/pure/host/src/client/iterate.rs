@@ -24,7 +24,8 @@ impl KeyRange<'_> {
     /// Whether a key lies in the range.
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
-        key >= self.from && (self.to.is_empty() || key < self.to) && key.starts_with(self.prefix)
+        let in_prefix = self.prefix.is_empty() || key.starts_with(self.prefix);
+        in_prefix && key >= self.from && (self.to.is_empty() || key < self.to)
     }
 
     /// The range of device keys that holds at least all keys of 1 to 16 bytes of this one.
