@@ -89,7 +89,7 @@ impl TreeStore {
     pub(super) fn moved(&mut self, old: &Entry, new: &Entry) {
         let mut seen = self.pins.snapshots.iter().map(|s| s.version).filter(|s| *s >= old.version);
         let Some(first) = seen.next() else { return };
-        let seen = (first, seen.last().unwrap_or(first));
+        let seen = (first, seen.next_back().unwrap_or(first));
         self.pins.moved.insert((old.loc.position(), old.stamp), Moved { to: *new, seen });
         if let Some((segment, bytes)) = referred(&self.log, &self.births, new) {
             self.log.add_live(segment, bytes);
