@@ -8,6 +8,7 @@
 
 mod finding;
 mod layers;
+mod rocksdb;
 mod soak;
 mod steps;
 mod tidy;
@@ -34,11 +35,21 @@ enum Command {
     /// Run every check at reduced test counts and list all failures at the end.
     Check,
     /// Run every check at full test counts, in release, with loom; write docs/soak-last.md.
-    Soak,
+    Soak {
+        /// Run only the steps whose names contain one of these; the others keep what they last said.
+        steps: Vec<String>,
+    },
     /// Compare the crates' dependencies with xtask/layers.toml.
     Layers,
     /// Apply the text rules of xtask/tidy.toml to all tracked files.
     Tidy,
+    /// Compare our LSM engine with RocksDB: installs libclang if it is missing, builds RocksDB (10 to 20 minutes), runs.
+    #[command(disable_help_flag = true)]
+    Rocksdb {
+        /// What the comparison is told: `cargo xtask rocksdb --help` lists it.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -58,8 +69,9 @@ fn run(command: Command) -> Result<bool, Fault> {
     let workspace = Workspace::discover()?;
     match command {
         Command::Check => steps::check(&workspace),
-        Command::Soak => soak::soak(&workspace),
+        Command::Soak { steps } => soak::soak(&workspace, &steps),
         Command::Layers => Ok(finding::report(&layers::check(&workspace)?)),
         Command::Tidy => Ok(finding::report(&tidy::check(&workspace)?)),
+        Command::Rocksdb { args } => rocksdb::run(&workspace, &args),
     }
 }

@@ -1,30 +1,48 @@
 //! The long tier: full counts, release, loom; its summary goes into the docs.
+//!
+//! It takes hours, so the summary is written after every step, a run may be of some steps only, and a step that did not run
+//! keeps what it last said, with its commit.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
 use std::thread;
 
 use crate::Fault;
-use crate::steps::{self, Report, Step, Tier};
+use crate::steps::{self, Outcome, Report, Step, Tier};
 use crate::workspace::{Workspace, output};
 
 const SUMMARY: &str = "docs/soak-last.md";
 
-/// Runs the soak and writes its summary, whatever failed; true when nothing did.
+/// Runs the steps of the soak whose names contain one of `only` (all of them if there are none), and writes the summary,
+/// whatever failed; true when nothing did.
 ///
 /// # Errors
-/// When git fails or the summary cannot be written.
-pub fn soak(workspace: &Workspace) -> Result<bool, Fault> {
+/// When git fails, the summary cannot be written, or no step has such a name.
+pub fn soak(workspace: &Workspace, only: &[String]) -> Result<bool, Fault> {
     let origin = Origin::read(workspace)?;
     let mut steps = steps::common(workspace, Tier::Soak);
     steps.extend(["saker-link", "saker-host"].map(|package| loom(workspace, package)));
-    let report = steps::run_all(workspace, Tier::Soak, &steps);
     let path = workspace.root.join(SUMMARY);
     fs::create_dir_all(workspace.root.join("docs"))?;
-    fs::write(path, summary(&report, &origin))?;
+    let mut rows = rows(&fs::read_to_string(&path).unwrap_or_default());
+    let mut report = Report { outcomes: Vec::new() };
+    for step in steps.iter().filter(|step| is_asked_for(step, only)) {
+        let outcome = steps::run(workspace, Tier::Soak, step);
+        rows.insert(step.name.clone(), row(&outcome, &origin));
+        report.outcomes.push(outcome);
+        fs::write(&path, summary(&steps, &rows, &origin))?;
+    }
+    if report.outcomes.is_empty() {
+        return Err(format!("no step of the soak is called {}", only.join(" or ")).into());
+    }
     report.print();
     Ok(report.passed())
+}
+
+fn is_asked_for(step: &Step, only: &[String]) -> bool {
+    only.is_empty() || only.iter().any(|name| step.name.contains(name.as_str()))
 }
 
 /// The model-checked interleavings of a package. Their flag would rebuild everything, hence the target folder.
@@ -67,22 +85,34 @@ fn cpu_model(info: &str) -> &str {
     line.and_then(|line| line.split_once(':')).map_or(std::env::consts::ARCH, |(_, model)| model.trim())
 }
 
-/// The text of the summary.
-fn summary(report: &Report, origin: &Origin) -> String {
+/// What the summary says of a step, after its name.
+fn row(outcome: &Outcome, origin: &Origin) -> String {
+    let (seconds, tally) = (outcome.elapsed.as_secs_f64(), outcome.tally);
+    let counts = format!("{} | {} | {}", tally.passed, tally.failed, tally.ignored);
+    format!("{} | {} | {seconds:.1} | {counts} | {}", origin.date, origin.commit, outcome.verdict())
+}
+
+/// The rows of a summary by the names of their steps.
+fn rows(text: &str) -> BTreeMap<String, String> {
+    let row = |line: &str| {
+        let (name, rest) = line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | ")?;
+        (rest.matches(" | ").count() == 6 && name != "step").then(|| (name.to_owned(), rest.to_owned()))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+/// The text of the summary: the table's steps in their order, those that never ran too.
+fn summary(steps: &[Step], rows: &BTreeMap<String, String>, origin: &Origin) -> String {
+    let row = |step: &Step| rows.get(&step.name).map_or("- | - | - | - | - | - | not run", String::as_str);
+    let ending = |end: &str| steps.iter().filter(|step| row(step).ends_with(end)).count();
     let mut text = String::from("# The last soak\n\nWritten by `cargo xtask soak`; do not edit.\n\n");
-    let Origin { date, cpu, commit, rustc } = origin;
-    let result = report.last_line();
-    let facts = [("Date", date), ("Commit", commit), ("CPU", cpu), ("Compiler", rustc), ("Result", &result)];
-    facts.iter().for_each(|(name, value)| push(&mut text, format_args!("- {name}: {value}")));
-    text += "\n| step | seconds | passed | failed | ignored | result |\n|---|--:|--:|--:|--:|---|\n";
-    for outcome in &report.outcomes {
-        let (seconds, tally) = (outcome.elapsed.as_secs_f64(), outcome.tally);
-        let counts = format!("{} | {} | {}", tally.passed, tally.failed, tally.ignored);
-        push(
-            &mut text,
-            format_args!("| {} | {seconds:.1} | {counts} | {} |", outcome.name, outcome.verdict()),
-        );
+    let result =
+        format!("{} steps ok, {} failed, {} not run", ending("ok"), ending("FAILED"), ending("not run"));
+    for (name, value) in [("CPU", &origin.cpu), ("Compiler", &origin.rustc), ("Result", &result)] {
+        push(&mut text, format_args!("- {name}: {value}"));
     }
+    text += "\n| step | date | commit | seconds | passed | failed | ignored | result |\n|---|---|---|--:|--:|--:|--:|---|\n";
+    steps.iter().for_each(|step| push(&mut text, format_args!("| {} | {} |", step.name, row(step))));
     text
 }
 
@@ -93,23 +123,46 @@ fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steps::report_of;
 
-    #[test]
-    fn the_summary_is_a_table_of_steps() {
-        let report = report_of(&[("fmt", 0, 0, &[]), ("tests", 7, 1, &["test a"])]);
-        let origin = Origin {
+    fn origin() -> Origin {
+        Origin {
             date: "2025-01-02".into(),
             cpu: "Model, 2 cores".into(),
             commit: "abc1234".into(),
             rustc: "rustc 1.95.0".into(),
-        };
+        }
+    }
+
+    fn outcome(name: &str, passed: u64, failures: &[&str]) -> Outcome {
+        let failures: Vec<_> = failures.iter().map(|failure| (*failure).to_owned()).collect();
+        let tally = steps::Tally { passed, failed: failures.len() as u64, ignored: 0 };
+        Outcome { name: name.to_owned(), elapsed: std::time::Duration::from_millis(1500), tally, failures }
+    }
+
+    #[test]
+    fn the_summary_is_a_table_of_steps_that_keeps_what_did_not_run() {
+        let steps = ["fmt", "test a", "test b"].map(|name| steps::cargo(name, &[], &[]));
+        let mut rows =
+            rows("| step | date | ... |\n|---|---|\n| fmt | 2024-01-01 | 1111111 | 0.5 | 0 | 0 | 0 | ok |\n");
+        rows.insert("test a".into(), row(&outcome("test a", 7, &["test x"]), &origin()));
+        rows.insert("a step of old".into(), "- | - | - | - | - | - | ok".into());
         let expected = "# The last soak\n\nWritten by `cargo xtask soak`; do not edit.\n\n\
-            - Date: 2025-01-02\n- Commit: abc1234\n- CPU: Model, 2 cores\n- Compiler: rustc 1.95.0\n\
-            - Result: 7 passed, 1 failed\n\n\
-            | step | seconds | passed | failed | ignored | result |\n|---|--:|--:|--:|--:|---|\n\
-            | fmt | 1.5 | 0 | 0 | 0 | ok |\n| tests | 1.5 | 7 | 1 | 0 | FAILED |\n";
-        assert_eq!(summary(&report, &origin), expected);
+            - CPU: Model, 2 cores\n- Compiler: rustc 1.95.0\n- Result: 1 steps ok, 1 failed, 1 not run\n\n\
+            | step | date | commit | seconds | passed | failed | ignored | result |\n\
+            |---|---|---|--:|--:|--:|--:|---|\n\
+            | fmt | 2024-01-01 | 1111111 | 0.5 | 0 | 0 | 0 | ok |\n\
+            | test a | 2025-01-02 | abc1234 | 1.5 | 7 | 1 | 0 | FAILED |\n\
+            | test b | - | - | - | - | - | - | not run |\n";
+        let text = summary(&steps, &rows, &origin());
+        assert_eq!(text, expected);
+        assert_eq!(summary(&steps, &super::rows(&text), &origin()), expected, "read and written again");
+    }
+
+    #[test]
+    fn steps_are_chosen_by_parts_of_their_names() {
+        let step = steps::cargo("test sigkill", &[], &[]);
+        assert!(is_asked_for(&step, &[]) && is_asked_for(&step, &["flips".into(), "kill".into()]));
+        assert!(!is_asked_for(&step, &["flips".into()]));
     }
 
     #[test]

@@ -10,10 +10,10 @@ use crate::Fault;
 use crate::finding::Finding;
 use crate::workspace::Workspace;
 use crate::{layers, tidy};
-pub use report::Report;
+pub use report::{Outcome, Report};
+pub use runner::{run, run_all};
 #[cfg(test)]
-pub use report::tests::report as report_of;
-pub use runner::run_all;
+pub use tally::Tally;
 
 /// How much a run does; tests read it from `SAKER_TIER`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,6 @@ pub fn check(workspace: &Workspace) -> Result<bool, Fault> {
 /// The steps that both tiers have.
 pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
     let profile: &[&str] = if tier == Tier::Soak { &["--release"] } else { &[] };
-    let test = |what: &[&'static str]| [&["test", "--workspace", "--no-fail-fast"], what, profile].concat();
     let mut steps = vec![
         cargo("fmt", &["fmt", "--all", "--check"], &[]),
         rule("layers", layers::check),
@@ -69,15 +68,20 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
             &["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"],
             &[],
         ),
-        cargo("tests", &test(&["--lib", "--bins", "--tests"]), &[]),
-        cargo("doc tests", &test(&["--doc"]), &[]),
-        cargo(
-            "rustdoc",
-            &["doc", "--workspace", "--no-deps", "--keep-going"],
-            &[("RUSTDOCFLAGS", "-D warnings")],
-        ),
     ];
-    steps.extend(benches(workspace).into_iter().map(|bench| {
+    match tier {
+        Tier::Check => steps.push(tests("tests", &["--lib", "--bins", "--tests"], profile)),
+        Tier::Soak => steps.extend(tests_by_name(workspace, profile)),
+    }
+    steps.push(tests("doc tests", &["--doc"], profile));
+    steps.push(cargo(
+        "rustdoc",
+        &["doc", "--workspace", "--no-deps", "--keep-going"],
+        &[("RUSTDOCFLAGS", "-D warnings")],
+    ));
+    // `cargo test` runs a bench without the `--bench` argument, which it takes for its smoke mode: the smallest counts,
+    // results checked, nothing measured.
+    steps.extend(targets(workspace, "bench").into_iter().map(|bench| {
         // The whole workspace, as above: a single package selects other features and builds its dependencies anew.
         let args = [&["test", "--workspace", "--bench", bench], profile].concat();
         cargo(&format!("bench {bench}"), &args, &[])
@@ -85,12 +89,28 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
     steps
 }
 
-/// The names of all benches of the workspace. `cargo test` runs it without the `--bench` argument, which a
-/// bench takes for its smoke mode: the smallest counts, results checked, nothing measured.
-fn benches(workspace: &Workspace) -> BTreeSet<&str> {
+/// A step that runs tests of the workspace, whatever fails.
+fn tests(name: &str, which: &[&str], profile: &[&str]) -> Step {
+    cargo(name, &[&["test", "--workspace", "--no-fail-fast"], which, profile].concat(), &[])
+}
+
+/// The tests in several steps, so that each can be run again by itself: all that are beside the code, then those of each
+/// name.
+fn tests_by_name(workspace: &Workspace, profile: &[&str]) -> Vec<Step> {
+    let mut steps = vec![
+        tests("build", &["--lib", "--bins", "--tests", "--no-run"], profile),
+        tests("unit tests", &["--lib", "--bins"], profile),
+    ];
+    let by_name = targets(workspace, "test").into_iter();
+    steps.extend(by_name.map(|name| tests(&format!("test {name}"), &["--test", name], profile)));
+    steps
+}
+
+/// The names of all targets of a kind in the workspace.
+fn targets<'w>(workspace: &'w Workspace, kind: &str) -> BTreeSet<&'w str> {
     let targets = workspace.metadata.packages.iter().flat_map(|package| &package.targets);
-    let benches = targets.filter(|target| target.kind.iter().any(|kind| kind == "bench"));
-    benches.map(|bench| bench.name.as_str()).collect()
+    let of_kind = targets.filter(|target| target.kind.iter().any(|k| k == kind));
+    of_kind.map(|target| target.name.as_str()).collect()
 }
 
 /// A step that runs cargo.
@@ -131,7 +151,17 @@ mod tests {
             [{"name": "p", "kind": ["lib"]}, {"name": "b", "kind": ["bench"]}]}],
             "workspace_root": ".", "target_directory": "t"}"#;
         let workspace = Workspace { root: ".".into(), metadata: serde_json::from_str(json).unwrap() };
-        assert_eq!(benches(&workspace), ["b"].into());
+        assert_eq!(targets(&workspace, "bench"), ["b"].into());
         assert_eq!(common(&workspace, Tier::Check).last().unwrap().name, "bench b");
+    }
+
+    #[test]
+    fn the_soak_has_a_step_for_every_name_of_tests() {
+        let soak = commands(Tier::Soak);
+        assert!(soak.contains(&"test --workspace --no-fail-fast --lib --bins --release".into()));
+        let of_names = soak.iter().filter(|command| command.contains(" --test ")).count();
+        let workspace = Workspace::discover().unwrap();
+        assert_eq!(of_names, targets(&workspace, "test").len());
+        assert!(of_names > 0 && !soak.iter().any(|command| command.ends_with("--tests --release")));
     }
 }

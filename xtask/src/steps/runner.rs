@@ -16,7 +16,8 @@ pub fn run_all(workspace: &Workspace, tier: Tier, steps: &[Step]) -> Report {
     Report { outcomes: steps.iter().map(|step| run(workspace, tier, step)).collect() }
 }
 
-fn run(workspace: &Workspace, tier: Tier, step: &Step) -> Outcome {
+/// Runs one step.
+pub fn run(workspace: &Workspace, tier: Tier, step: &Step) -> Outcome {
     println!("\n== {} ==", step.name);
     let start = Instant::now();
     let (tally, failures) = match &step.action {

@@ -145,7 +145,7 @@ pub struct Settings {
     pub scale: Option<u32>,
     /// The seed; otherwise 1.
     pub seed: Option<u64>,
-    /// Numbers of the profile to replace: path and TOML text.
+    /// Numbers of the profile to replace, path and TOML text, and settings of the LSM engine as `lsm.NAME` and a number.
     pub profile: Vec<(String, String)>,
 }
 
@@ -156,7 +156,7 @@ impl Settings {
     /// An unknown name, path or value.
     pub fn profile_named(&self, name: &str) -> Result<Profile, ProfileError> {
         let mut profile = profile_named(name)?;
-        self.profile.iter().try_for_each(|(path, text)| profile.set(path, text))?;
+        self.of_profile().try_for_each(|(path, text)| profile.set(path, text))?;
         Ok(profile)
     }
 

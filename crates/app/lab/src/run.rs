@@ -5,6 +5,7 @@ use crate::experiments::{self, Entry};
 use crate::judge::Book;
 use crate::plan::{Plan, Settings};
 use crate::report::{Check, Experiment, Point};
+use saker_device::LsmTuning;
 use saker_sim::profile::Profile;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -68,6 +69,14 @@ impl<'a> Context<'a> {
     /// An unknown name, or a change that cannot be made.
     pub fn profile_named(&self, name: &str) -> Result<Profile, LabError> {
         Ok(self.settings.profile_named(name)?)
+    }
+
+    /// Settings of the LSM engine, as changed for this run.
+    ///
+    /// # Errors
+    /// A change that cannot be made.
+    pub fn lsm(&self) -> Result<LsmTuning, LabError> {
+        Ok(self.settings.lsm()?)
     }
 
     /// A book for the plan's claims.

@@ -1,6 +1,7 @@
-//! What a user changes for a run: `profile.KEY=VALUE`, and sweeps over several values.
+//! What a user changes for a run: `profile.KEY=VALUE`, `lsm.NAME=VALUE`, and sweeps over several values.
 
 use crate::plan::Settings;
+use saker_device::LsmTuning;
 use saker_realtime::profile_named;
 use saker_sim::profile::ProfileError;
 use thiserror::Error;
@@ -9,8 +10,20 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingError {
     /// Not of the form.
-    #[error("`{0}` is no setting: write profile.KEY=VALUE, such as profile.firmware.fetch_ns=500")]
+    #[error(
+        "`{0}` is no setting: write profile.KEY=VALUE, such as profile.firmware.fetch_ns=500, or lsm.NAME=VALUE"
+    )]
     Form(String),
+    /// No setting of the LSM engine, or a value that it does not take.
+    #[error("`lsm.{name}={value}`: {todo}")]
+    Lsm {
+        /// As asked for.
+        name: String,
+        /// As asked for.
+        value: String,
+        /// What to write instead.
+        todo: String,
+    },
     /// No number of that name.
     #[error("profile `{profile}` has no `{path}`: the closest is `{closest}`")]
     Unknown {
@@ -35,12 +48,16 @@ pub struct Sweep {
     pub values: Vec<String>,
 }
 
-/// Reads `profile.KEY=VALUE`.
+/// What settings of the LSM engine begin with; paths of profiles do not.
+const LSM: &str = "lsm.";
+
+/// Reads `profile.KEY=VALUE` or `lsm.NAME=VALUE`; the latter keeps its prefix.
 ///
 /// # Errors
 /// `Form`.
 pub fn setting(text: &str) -> Result<(String, String), SettingError> {
-    let parts = text.strip_prefix("profile.").and_then(|rest| rest.split_once('='));
+    let rest = text.strip_prefix("profile.").or_else(|| text.starts_with(LSM).then_some(text));
+    let parts = rest.and_then(|rest| rest.split_once('='));
     let good = parts.filter(|(path, value)| !path.trim().is_empty() && !value.trim().is_empty());
     let (path, value) = good.ok_or_else(|| SettingError::Form(text.to_owned()))?;
     Ok((path.trim().to_owned(), value.trim().to_owned()))
@@ -86,11 +103,35 @@ impl Settings {
         })
     }
 
-    /// Whether the changes can be made in the profile of that name.
+    /// Changes of the profile.
+    pub fn of_profile(&self) -> impl Iterator<Item = &(String, String)> {
+        self.profile.iter().filter(|(path, _)| !path.starts_with(LSM))
+    }
+
+    /// Changes of the LSM engine; of several of one name the last counts.
     ///
     /// # Errors
-    /// `Unknown` with the closest name there is, or `Value`.
+    /// `Lsm`.
+    pub fn lsm(&self) -> Result<LsmTuning, SettingError> {
+        let mut tuning = LsmTuning::default();
+        for (path, value) in &self.profile {
+            let Some(name) = path.strip_prefix(LSM) else { continue };
+            let number = value.parse::<u64>().map_err(|_| "write a whole number".to_owned());
+            number.and_then(|number| tuning.set(name, number)).map_err(|todo| SettingError::Lsm {
+                name: name.to_owned(),
+                value: value.clone(),
+                todo,
+            })?;
+        }
+        Ok(tuning)
+    }
+
+    /// Whether the changes can be made, those of the profile in the one of that name.
+    ///
+    /// # Errors
+    /// `Unknown` with the closest name there is, `Value` or `Lsm`.
     pub fn check(&self, profile: &str) -> Result<(), SettingError> {
+        self.lsm()?;
         self.profile_named(profile).map(|_| ()).map_err(|error| match error {
             ProfileError::UnknownSetting { path } => unknown(profile, path),
             other => SettingError::Value(other),
@@ -116,6 +157,21 @@ mod tests {
         for bad in ["firmware.fetch_ns=5", "profile.x", "profile.=5", "profile.x=", ""] {
             assert_eq!(setting(bad), Err(SettingError::Form(bad.to_owned())));
         }
+    }
+
+    #[test]
+    fn settings_of_the_lsm_engine_have_rocksdb_names() {
+        let set = |texts: &[&str]| Settings {
+            profile: texts.iter().map(|text| setting(text).unwrap()).collect(),
+            ..Settings::default()
+        };
+        let both = set(&["lsm.compaction_threads=3", "profile.firmware.fetch_ns=5"]);
+        assert_eq!(both.lsm().unwrap().get("compaction_threads"), Some(3));
+        assert_eq!(both.check("tiny"), Ok(()));
+        assert_eq!(both.of_profile().count(), 1);
+        let wrong = set(&["lsm.level0_trigger=3"]).check("tiny").unwrap_err();
+        assert!(wrong.to_string().contains("level0_stop_writes_trigger"), "{wrong}");
+        assert!(set(&["lsm.compaction_threads=many"]).check("tiny").is_err());
     }
 
     #[test]

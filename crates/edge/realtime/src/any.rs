@@ -7,6 +7,7 @@ use saker_flash::MemMedia;
 use saker_host::Turn;
 use saker_initiator::Remote;
 use saker_linux::Passthrough;
+use saker_shards::Sharded;
 use saker_sim::Instant;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -234,6 +235,8 @@ pub enum AnyTurn {
     Inline(AnyDevice),
     /// It has its own.
     Thread(DeviceThread),
+    /// It has several shards, each on this thread or on its own.
+    Sharded(Box<Sharded<AnyTurn>>),
     /// It is on the network.
     Remote(Box<Remote>),
     /// It is behind the kernel's driver.
@@ -248,6 +251,7 @@ impl Turn for AnyTurn {
                 device.advance(Instant::ZERO);
             }
             Self::Thread(_) => std::hint::spin_loop(),
+            Self::Sharded(shards) => shards.turn(),
             Self::Remote(remote) => remote.advance(),
             Self::Linux(namespace) => namespace.advance(),
         }

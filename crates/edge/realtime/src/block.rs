@@ -156,7 +156,7 @@ impl Block {
     pub fn snapshot(&mut self) -> Option<Snapshot> {
         match &mut self.turn {
             AnyTurn::Inline(device) => Some(device.snapshot()),
-            AnyTurn::Thread(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
+            AnyTurn::Thread(_) | AnyTurn::Sharded(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
         }
     }
 

@@ -287,7 +287,7 @@ impl Kv {
     pub fn snapshot(&mut self) -> Option<Snapshot> {
         match self.store.native().turn_mut() {
             AnyTurn::Inline(device) => Some(device.snapshot()),
-            AnyTurn::Thread(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
+            AnyTurn::Thread(_) | AnyTurn::Sharded(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
         }
     }
 
@@ -297,7 +297,7 @@ impl Kv {
         match self.store.native().turn_mut() {
             AnyTurn::Remote(remote) => remote.reconnects(),
             AnyTurn::Linux(namespace) => namespace.repeated(),
-            AnyTurn::Inline(_) | AnyTurn::Thread(_) => 0,
+            AnyTurn::Inline(_) | AnyTurn::Thread(_) | AnyTurn::Sharded(_) => 0,
         }
     }
 

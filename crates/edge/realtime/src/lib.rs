@@ -19,6 +19,7 @@ mod raw;
 mod records;
 mod remote;
 pub mod saker;
+mod shards;
 pub mod url;
 pub mod verify;
 

@@ -7,8 +7,9 @@ use crate::linux;
 use crate::profiles::profile_named;
 use crate::records::{device_config, record};
 use crate::remote;
+use crate::shards;
 use crate::url::{DeviceUrl, Place, Timing};
-use saker_device::{Attachment, Costs, Device, timings};
+use saker_device::{Attachment, Costs, Device, DeviceConfig, timings};
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
 use saker_link::DmaSpace;
@@ -68,6 +69,7 @@ impl Opened {
                 let (turn, port) = linux::open(place, url.depth)?;
                 (turn, port, REMOTE_PROFILE.to_owned())
             }
+            Place::Memory { shards: 2.., .. } => shards::start(url)?,
             Place::Memory { .. } | Place::File(_) => start(url)?,
         };
         let options = ConnectOptions { io_queues, ..ConnectOptions::default() };
@@ -121,6 +123,7 @@ pub(crate) fn close(turn: AnyTurn) -> Result<(), Error> {
     match turn {
         AnyTurn::Inline(device) => close_device(device),
         AnyTurn::Thread(thread) => close_device(thread.stop()),
+        AnyTurn::Sharded(shards) => shards.into_turns().into_iter().try_for_each(close),
         // The target looks after its image, the kernel after its device.
         AnyTurn::Remote(_) | AnyTurn::Linux(_) => Ok(()),
     }
@@ -156,10 +159,10 @@ fn close_image<T>(device: Device<image::FileMedia, T>) -> Result<(), Error> {
 /// [`enum@Error`].
 pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
-        Place::Memory { bytes, profile, seed, engine } => {
+        Place::Memory { bytes, profile, seed, engine, .. } => {
             let profile = profile_named(profile)?;
             let mut build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
-            build.faults = url.faults;
+            (build.faults, build.config.lsm) = (url.faults, url.lsm);
             let host = attach(url.depth, build.config.queue_pairs_max);
             let device = match url.timing {
                 Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),
@@ -175,7 +178,7 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
 fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     let faults = url.faults;
     let opened = image::open(path, Access::Write)?;
-    let config = device_config(&opened.config);
+    let config = DeviceConfig { lsm: url.lsm, ..device_config(&opened.config) };
     let g = opened.config.geometry;
     let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
     let host = attach(url.depth, config.queue_pairs_max);

@@ -6,6 +6,7 @@
 //! | `size` | mem | bytes of flash (default 4GiB) |
 //! | `profile` | both | a built-in profile (default `default`) or a file; an image needs the file of its own for `timing=real` |
 //! | `engine` | mem | `hash_store` (default), `hash_original`, `hash_plus`, `lsm` or `tree`; an image has its own |
+//! | `shards` | mem | devices that share the flash, the keys divided by a hash (default 1); `threads=1` gives each a thread |
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
@@ -13,6 +14,7 @@
 //! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), `prp`, `piggyback`, `hybrid`, `inline`, `mmio` |
 //! | `prefault` | both | a number of pairs: memory for their index, and with `mem` for all flash, is brought in at opening |
 //! | `seed` | mem | seed of key order and identifiers (default 1) |
+//! | `pinned_levels`, `compaction_threads`, `level0_stop_writes_trigger`, ... | both | settings of the LSM engine, all of them in [`LsmTuning`] |
 //! | `cache` | all | bytes of a read cache at the host (default 0) |
 //! | `cache_policy` | all | what leaves it: `lru` (default) or `s3fifo` |
 //! | `cache_value_max` | all | longest value that it admits (default 4KiB) |
@@ -31,7 +33,7 @@
 
 use crate::linux::LinuxPlace;
 use crate::remote::TcpPlace;
-use saker_device::EngineKind;
+use saker_device::{EngineKind, LsmTuning};
 use saker_flash::FaultPlan;
 use saker_host::transfer::Adaptive;
 use saker_host::{CacheOptions, CachePolicy, Method, Pacing, TransferOptions, TransferPolicy};
@@ -62,6 +64,8 @@ pub enum Place {
         seed: u64,
         /// What keeps the pairs.
         engine: EngineKind,
+        /// Shards that share its flash.
+        shards: u16,
     },
     /// In an image file.
     File(PathBuf),
@@ -99,6 +103,8 @@ pub struct DeviceUrl {
     pub prefault: u64,
     /// The read cache for pairs; `None`: not said.
     pub cache: Option<CacheOptions>,
+    /// Settings of the LSM engine.
+    pub lsm: LsmTuning,
     /// Faults.
     pub faults: FaultPlan,
     /// The file of the profile that an image was made with, if it is none that is built in.
@@ -122,6 +128,7 @@ impl DeviceUrl {
                 profile: "default".into(),
                 seed: 1,
                 engine: EngineKind::default(),
+                shards: 1,
             },
             Some(("file", path)) if !path.is_empty() => {
                 Place::File(path.strip_prefix("//").unwrap_or(path).into())
@@ -153,6 +160,7 @@ impl DeviceUrl {
             nsid: None,
             prefault: 0,
             cache: None,
+            lsm: LsmTuning::default(),
             faults,
             profile: None,
         };
@@ -194,6 +202,11 @@ impl DeviceUrl {
                 *engine = EngineKind::named(value)
                     .ok_or_else(|| format!("write one of {}", EngineKind::names()))?;
             }
+            ("shards", Place::Memory { shards, .. }) => {
+                let count = number()?.try_into().ok().filter(|n| (1..=SHARDS_MAX).contains(n));
+                *shards = count.ok_or("write 1 to 64")?;
+            }
+            ("shards", Place::File(_)) => return Err("an image has one shard; shards are for mem:".into()),
             ("profile", Place::File(_)) => self.profile = Some(value.into()),
             ("size" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
             ("timing", _) => {
@@ -215,6 +228,14 @@ impl DeviceUrl {
                 if self.prefault > PREFAULT_MAX {
                     return Err("write at most 1000000000 pairs".into());
                 }
+            }
+            (name, _) if LsmTuning::names().any(|known| known == name) => {
+                let value = match value {
+                    "on" | "true" => Some(1),
+                    "off" | "false" => Some(0),
+                    _ => parse_size(value),
+                };
+                self.lsm.set(name, value.ok_or("write a number, a size such as 16MiB, or on or off")?)?;
             }
             ("fault.seed", _) => self.faults.seed = number()?,
             ("fault.program", _) => self.faults.program = parse_chance(value).ok_or("write it as 1/1000")?,
@@ -241,6 +262,9 @@ impl DeviceUrl {
         Ok(())
     }
 }
+
+/// Most shards of a device.
+const SHARDS_MAX: u16 = 64;
 
 /// Most pairs whose memory can be brought in at opening: 72 GB.
 const PREFAULT_MAX: u64 = 1_000_000_000;
@@ -298,7 +322,8 @@ mod tests {
                 bytes: 2 << 30,
                 profile: "saker-mid".into(),
                 seed: 1,
-                engine: EngineKind::HashStore
+                engine: EngineKind::HashStore,
+                shards: 1,
             }
         );
         assert_eq!(DeviceUrl::parse("mem:?prefault=1000").expect("sound").prefault, 1000);
@@ -346,6 +371,8 @@ mod tests {
             "mem:?prefault=true",
             "file:x?size=1",
             "mem:?engine=btree",
+            "mem:?shards=0",
+            "file:x?shards=2",
             "mem:?cache=much",
             "mem:?cache=1MiB&cache_policy=fifo",
             "mem:?cache_policy=lru",

@@ -270,7 +270,7 @@ fn number(value: &[u8]) -> u32 {
     u32::from_le_bytes(value.try_into().expect("four bytes"))
 }
 
-/// Engines without groups answer 01h to one: writes then go one by one, of sessions and of batches.
+/// Containers and batches are groups on every engine.
 #[test]
 fn every_engine_takes_containers_and_batches() {
     for engine in ["hash_store", "hash_original", "hash_plus", "lsm", "tree"] {
@@ -290,7 +290,44 @@ fn every_engine_takes_containers_and_batches() {
         kv.write(&batch).unwrap_or_else(|e| panic!("{engine}: {e}"));
         let keys: [&[u8]; 2] = [b"two", b"three"];
         assert_eq!(kv.multi_get(&keys), Ok(vec![Some(b"2".to_vec()), None]), "{engine}");
-        assert_eq!(kv.group_stats().groups > 0, engine == "hash_store", "{engine}");
+        let stats = kv.group_stats();
+        assert!(stats.groups > 0 && stats.singles == 0, "{engine}: {stats:?}");
+        kv.close().expect("closes");
+    }
+}
+
+/// Shards do what one device does, on threads of their own and on the caller's.
+#[test]
+fn shards_are_one_device() {
+    for url in ["mem:?profile=tiny&size=128MiB&shards=3", "mem:?profile=tiny&size=128MiB&shards=3&threads=1"]
+    {
+        let saker = Saker::open(url, SakerOptions::default()).expect("opens");
+        std::thread::scope(|scope| {
+            for lane in 0..3_u8 {
+                let mut session = saker.session().expect("eight are possible");
+                scope.spawn(move || {
+                    (0..200_u8).for_each(|n| session.put(&[n, lane], &[n; 20]).expect("takes it"));
+                    session.sync().expect("stored");
+                    (0..200_u8).for_each(|n| assert_eq!(session.get(&[n, lane]), Ok(Some(vec![n; 20]))));
+                });
+            }
+        });
+        let mut session = saker.session().expect("free again");
+        let mut count = 0;
+        session.scan(&[], |_, value| count += usize::from(value.len() == 20)).expect("all shards");
+        assert_eq!(count, 600);
+        drop(session);
+        saker.close().expect("closes");
+        let mut kv = saker_realtime::Kv::open(url).expect("opens");
+        let mut batch = saker_realtime::WriteBatch::new();
+        let long = [b'l'; 100];
+        batch.put(b"one", b"1").put(b"two", &[2; 5000]).put(&long, b"3").delete(b"three");
+        kv.write(&batch).expect("room");
+        let keys: [&[u8]; 4] = [b"two", b"three", &long, b"one"];
+        let values = kv.multi_get(&keys).expect("reads");
+        assert_eq!(values, [Some(vec![2; 5000]), None, Some(b"3".to_vec()), Some(b"1".to_vec())]);
+        let keys: Vec<_> = kv.list(None).map(|key| key.expect("listed")).collect();
+        assert_eq!(keys.len(), 3);
         kv.close().expect("closes");
     }
 }

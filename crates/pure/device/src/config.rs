@@ -3,7 +3,7 @@
 use saker_engine::TreeTuning;
 use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_store::group::KeyCost;
-use saker_engine::{EngineKind, HashStoreConfig};
+use saker_engine::{EngineKind, HashStoreConfig, LsmTuning};
 use saker_flash::page_map::PageMapConfig;
 use saker_long_keys::NarrowDigest;
 use saker_medium::Geometry;
@@ -68,6 +68,8 @@ pub struct DeviceConfig {
     pub long_key_digest: NarrowDigest,
     /// Settings of hash FTLs.
     pub hash_ftl: HashFtlTuning,
+    /// Settings of LSM stores.
+    pub lsm: LsmTuning,
     /// Settings of tree stores.
     pub tree: TreeTuning,
 }
@@ -108,6 +110,7 @@ impl DeviceConfig {
             group_keys: KeyCost::default(),
             long_key_digest: NarrowDigest::default(),
             hash_ftl: HashFtlTuning::default(),
+            lsm: LsmTuning::default(),
             tree: TreeTuning::default(),
         }
     }

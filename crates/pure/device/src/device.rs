@@ -69,10 +69,7 @@ impl<M: Media, T> Device<M, T> {
     /// Puts a device together. It recovers its namespaces as it is advanced, and becomes ready after that.
     pub fn with_tempo(mut flash: Flash<M>, config: DeviceConfig, host: Attachment, tempo: T) -> Self {
         let boot = |ns: &crate::NamespaceConfig, flash: &mut Flash<M>| {
-            let (checkpoint_bytes, group_keys) = (config.checkpoint_bytes, config.group_keys);
-            let tuning = (config.hash_ftl, config.tree);
-            let namespace =
-                Namespace::boot(*ns, config.capacitor, checkpoint_bytes, group_keys, tuning, flash);
+            let namespace = Namespace::boot(*ns, &config, flash);
             let long_keys = config.methods.indirect_keys().then_some(config.long_key_digest);
             Namespace { long_keys, ..namespace }
         };

@@ -21,7 +21,7 @@ use saker_medium::{Reads, Tag};
 use saker_nvme::nvm::NvmCommand;
 use saker_nvme::vendor::InlineRetrieve;
 use saker_nvme::{Key, KvCommand, PointerRule, Status};
-use saker_sim::{Meter, TimedOp, Unit};
+use saker_sim::{Digest, Meter, TimedOp, Unit};
 
 /// A decoded command and where its data is.
 #[derive(Clone, Debug)]
@@ -92,6 +92,13 @@ pub enum Outcome {
     Blocked,
 }
 
+/// A key, for whoever only has to tell keys apart.
+pub fn key_hash(key: &[u8]) -> u64 {
+    let mut digest = Digest::default();
+    digest.bytes(key);
+    digest.value()
+}
+
 impl Request {
     /// Decodes a command for a namespace of that kind and resolves its data pointers. Nothing is changed by a
     /// command that is refused here.
@@ -148,6 +155,34 @@ impl Request {
             _ => {}
         }
         self.bytes_in() > 0 || matches!(self, Self::Kv(KvCommand::Delete { .. } | KvCommand::Store { .. }, _))
+    }
+
+    /// What is blocked will never go on: true if executing it once more ends it with the answers of what was done.
+    pub fn give_up(&mut self) -> bool {
+        if let Self::Group(group) = self { group.give_up() } else { false }
+    }
+
+    /// The keys that it names, hashed; `None`: they are in data that is still to come.
+    pub fn key_hashes(&self) -> Option<Vec<u64>> {
+        let key = match self {
+            Self::Kv(
+                KvCommand::Store { key, .. }
+                | KvCommand::Retrieve { key, .. }
+                | KvCommand::Delete { key }
+                | KvCommand::Exist { key },
+                _,
+            ) => key.as_bytes(),
+            Self::Small(command, _) => command.key.as_bytes(),
+            Self::Indirect(indirect) => indirect.key(),
+            Self::Group(group) => return if group.names_keys() { None } else { Some(Vec::new()) },
+            Self::Kv(..) | Self::Block(..) | Self::Iterator(_) => return Some(Vec::new()),
+        };
+        Some(vec![key_hash(key)])
+    }
+
+    /// The keys in its data, hashed. The data is copied, and not fetched again.
+    pub fn learn_keys(&mut self, space: &DmaSpace) -> Vec<u64> {
+        if let Self::Group(group) = self { group.learn_keys(space) } else { Vec::new() }
     }
 
     /// What a latency table looks at.

@@ -3,7 +3,9 @@
 mod answers;
 mod bulk;
 mod gather;
+mod keys;
 mod long;
+mod singly;
 mod source;
 
 use crate::config::TRANSFER_BYTES_MAX;
@@ -74,6 +76,8 @@ pub struct GroupRequest {
     vector: Option<Vector>,
     /// Of a Bulk Put.
     bulk: bulk::Progress,
+    /// Over an engine without groups.
+    singly: Option<Box<singly::Progress>>,
 }
 
 impl GroupRequest {
@@ -100,6 +104,7 @@ impl GroupRequest {
             pages: Reads::new(),
             vector,
             bulk: bulk::Progress::default(),
+            singly: None,
         })
     }
 
@@ -176,29 +181,60 @@ impl GroupRequest {
         let reach = GroupReach { reach, long_keys };
         match self.command {
             GroupCommand::OneWay { id, form, bytes } => match id {
-                None => self.carry_out(form, bytes, &mut Failures::default(), store, reach, m, w),
+                None => self.carry_out_untold(form, bytes, store, reach, m, w),
                 Some(id) => {
                     let mut told = Told::new(TRANSFER_BYTES_MAX);
-                    let outcome = self.carry_out(form, bytes, &mut told, store, reach, m, w);
+                    let outcome = self.carry_out_told(form, bytes, &mut told, store, reach, m, w);
                     keep(outcome, id, told, kept)
                 }
             },
             GroupCommand::BothWays { form, bytes, buffer_bytes } => {
                 let mut told = Told::new(buffer_bytes);
-                let outcome = self.carry_out(form, bytes, &mut told, store, reach, m, w);
+                let outcome = self.carry_out_told(form, bytes, &mut told, store, reach, m, w);
                 self.send(outcome, told, reach.reach)
             }
             GroupCommand::Results { id, buffer_bytes } => self.fetch(&id, buffer_bytes, kept, reach.reach, w),
             GroupCommand::Prefetch { id, bytes } => Outcome::Done(self.bind(&id, bytes, store, reach)),
             GroupCommand::Vector { .. } => match self.gather(reach.reach.space) {
-                Ok((form, bytes)) => {
-                    self.carry_out(form, bytes, &mut Failures::default(), store, reach, m, w)
-                }
+                Ok((form, bytes)) => self.carry_out_untold(form, bytes, store, reach, m, w),
                 Err(Ok(malformed)) => Outcome::Done(refusal(GroupError::Malformed(malformed))),
                 Err(Err(SourceError)) => Outcome::Done(refusal(GroupError::Transfer)),
             },
-            GroupCommand::Bulk { bytes } => self.unpack(bytes, store, reach.reach.space, m, w),
+            GroupCommand::Bulk { bytes } => self.unpack(bytes, store, reach, m, w),
         }
+    }
+
+    /// A group whose host asks for no more than how many operations failed.
+    fn carry_out_untold<M: Medium, W: Meter>(
+        &mut self,
+        form: Form,
+        bytes: u32,
+        store: &mut AnyEngine,
+        reach: GroupReach<'_>,
+        m: &mut M,
+        w: &mut W,
+    ) -> Outcome {
+        if store.group_bytes_max() == 0 {
+            return self.carry_out_singly((form, bytes), &mut Told::new(0), store, reach, m, w);
+        }
+        self.carry_out(form, bytes, &mut Failures::default(), store, reach, m, w)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "an engine call takes its medium and meter")]
+    fn carry_out_told<M: Medium, W: Meter>(
+        &mut self,
+        form: Form,
+        bytes: u32,
+        told: &mut Told,
+        store: &mut AnyEngine,
+        reach: GroupReach<'_>,
+        m: &mut M,
+        w: &mut W,
+    ) -> Outcome {
+        if store.group_bytes_max() == 0 {
+            return self.carry_out_singly((form, bytes), told, store, reach, m, w);
+        }
+        self.carry_out(form, bytes, told, store, reach, m, w)
     }
 
     #[expect(clippy::too_many_arguments, reason = "an engine call takes its medium and meter")]

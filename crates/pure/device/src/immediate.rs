@@ -165,6 +165,15 @@ impl<M: Media> Device<M, Untimed> {
 
     #[inline(always)]
     fn run(&mut self, n: usize, request: &mut Request) -> Reply {
+        let reply = self.run_once(n, request);
+        if reply.status.is(Status::CAPACITY_EXCEEDED) && request.give_up() {
+            return self.run_once(n, request);
+        }
+        reply
+    }
+
+    #[inline(always)]
+    fn run_once(&mut self, n: usize, request: &mut Request) -> Reply {
         let is_write = request.is_write();
         self.run_with(n, is_write, |namespace, space, view| {
             request.execute(namespace, Reach { space, dma_engine: false }, view, &mut Quick)

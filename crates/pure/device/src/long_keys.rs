@@ -5,7 +5,8 @@
 use crate::config::TRANSFER_BYTES_MAX;
 use crate::execute::{Outcome, Reach, Reply, Timing, condition, kv_status};
 use crate::transfer::{Aside, Pieces};
-use saker_engine::{AnyEngine, Condition, Engine, KvError};
+use saker_engine::kv_group::Value;
+use saker_engine::{AnyEngine, Condition, Engine, GroupOp, KvError, Single};
 use saker_link::{DmaSpace, Sqe, Traffic};
 use saker_long_keys::envelope::{self, Directory, check_digests, position, rewrite};
 use saker_long_keys::{DEVICE_KEY_BYTES, NarrowDigest, device_key};
@@ -35,6 +36,53 @@ enum Change {
     Replace(Vec<u8>),
 }
 
+impl Change {
+    fn apply<M: Medium, W: Meter>(
+        self,
+        at: &DeviceKey,
+        store: &mut AnyEngine,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        match self {
+            Self::None => Step::Done(Ok(())),
+            Self::Remove => store.delete(at, m, w),
+            Self::Replace(bytes) => store.store(at, &mut &bytes[..], Condition::Always, m, w),
+        }
+    }
+}
+
+/// A member of a group under a long key, in one step.
+pub fn single<M: Medium, W: Meter>(
+    Single { op, key, value }: Single<'_>,
+    found: &mut Value,
+    digest: NarrowDigest,
+    store: &mut AnyEngine,
+    m: &mut M,
+    w: &mut W,
+) -> Step<Result<(), KvError>> {
+    let at = device_key(key, &digest);
+    w.work(Unit::ChecksumByte, key.len() as u64);
+    let before = match ready!(look(store, &at, digest, m, w)) {
+        Ok(before) => before,
+        Err(e) => return Step::Done(Err(e)),
+    };
+    let changed = match (op, before.value(key)) {
+        (GroupOp::Store, _) => before.with(key, value).map(Change::Replace),
+        (GroupOp::Delete, _) => without(&before, key),
+        (_, None) => Err(KvError::NotFound),
+        (GroupOp::Exist, Some(_)) => Ok(Change::None),
+        (GroupOp::Retrieve, Some(value)) => {
+            (found.length, found.bytes) = (value.len() as u32, value.to_vec());
+            Ok(Change::None)
+        }
+    };
+    match changed {
+        Ok(change) => change.apply(&at, store, m, w),
+        Err(e) => Step::Done(Err(e)),
+    }
+}
+
 impl IndirectRequest {
     /// Decodes a command, resolves its PRPs and fetches its key.
     ///
@@ -52,6 +100,11 @@ impl IndirectRequest {
         let mut key = vec![0; usize::from(command.key_bytes)];
         space.read(command.key_address, &mut key).map_err(|_| Status::DATA_TRANSFER_ERROR)?;
         Ok(Self { command, key, pieces, value: None })
+    }
+
+    /// Its key.
+    pub fn key(&self) -> &[u8] {
+        &self.key
     }
 
     /// Bytes that the host sends at DPTR.
@@ -123,13 +176,11 @@ impl IndirectRequest {
                 changed => changed,
             },
         };
-        let step = match changed {
+        let change = match changed {
             Err(e) => return Outcome::Done(Reply::status(kv_status(e))),
-            Ok(Change::None) => Step::Done(Ok(())),
-            Ok(Change::Remove) => store.delete(&at, m, w),
-            Ok(Change::Replace(bytes)) => store.store(&at, &mut &bytes[..], Condition::Always, m, w),
+            Ok(change) => change,
         };
-        match step {
+        match change.apply(&at, store, m, w) {
             Step::Done(done) => {
                 Outcome::Done(Reply::status(done.map_or_else(kv_status, |()| Status::SUCCESS)))
             }

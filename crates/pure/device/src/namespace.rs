@@ -1,11 +1,8 @@
 //! A namespace and the store behind it.
 
-use crate::config::{NamespaceConfig, NamespaceKind};
+use crate::config::{DeviceConfig, NamespaceConfig, NamespaceKind};
 use crate::groups::Kept;
 use crate::iterators::Iterators;
-use saker_engine::TreeTuning;
-use saker_engine::hash_ftl::HashFtlTuning;
-use saker_engine::hash_store::group::KeyCost;
 use saker_engine::{AnyEngine, AnyRecovery, Background, Engine, EngineConfig, Recover};
 use saker_flash::page_map::gc::Progress;
 use saker_flash::page_map::recover::Recovery as BlockRecovery;
@@ -52,14 +49,7 @@ pub struct Namespace {
 
 impl Namespace {
     /// A namespace that must still recover.
-    pub fn boot<M: Media>(
-        config: NamespaceConfig,
-        capacitor: bool,
-        checkpoint_bytes: Option<u64>,
-        group_keys: KeyCost,
-        (hash_ftl, tree): (HashFtlTuning, TreeTuning),
-        flash: &mut Flash<M>,
-    ) -> Self {
+    pub fn boot<M: Media>(config: NamespaceConfig, device: &DeviceConfig, flash: &mut Flash<M>) -> Self {
         let owner = config.nsid as u16;
         flash.pool_mut().set_quota(owner, config.quota_segments);
         let mut namespace = Self {
@@ -77,8 +67,14 @@ impl Namespace {
         let view = flash.view(owner, Class::Foreground);
         namespace.store = match config.kind {
             NamespaceKind::Kv { engine, .. } => {
-                let defaults = EngineConfig::new(owner, capacitor);
-                let common = EngineConfig { checkpoint_bytes, group_keys, hash_ftl, tree, ..defaults };
+                let common = EngineConfig {
+                    checkpoint_bytes: device.checkpoint_bytes,
+                    group_keys: device.group_keys,
+                    hash_ftl: device.hash_ftl,
+                    lsm: device.lsm,
+                    tree: device.tree,
+                    ..EngineConfig::new(owner, device.capacitor)
+                };
                 let config = namespace.engine_config(common, &view);
                 Store::KvRecovery(AnyRecovery::new(engine, &config, &view))
             }
@@ -87,10 +83,10 @@ impl Namespace {
                     owner,
                     &view.geometry(),
                     config.quota_segments,
-                    capacitor,
+                    device.capacitor,
                     block_bytes,
                 );
-                let checkpoint_bytes = checkpoint_bytes.unwrap_or(defaults.checkpoint_bytes);
+                let checkpoint_bytes = device.checkpoint_bytes.unwrap_or(defaults.checkpoint_bytes);
                 let config = PageMapConfig { blocks, checkpoint_bytes, ..defaults };
                 Store::BlockRecovery(Box::new(BlockRecovery::new(config, &view)))
             }
@@ -112,12 +108,7 @@ impl Namespace {
         self.config.nsid as u16
     }
 
-    /// Whether groups are carried out. While it recovers nobody knows, and commands are told to come again.
-    pub fn takes_groups(&self) -> bool {
-        if let Store::Kv(store) = &self.store { store.group_bytes_max() > 0 } else { true }
-    }
-
-    /// Whether pairs can be iterated over; as for groups while it recovers.
+    /// Whether pairs can be iterated over. While it recovers nobody knows, and commands are told to come again.
     pub fn takes_iterators(&self) -> bool {
         if let Store::Kv(store) = &self.store { store.has_snapshots() } else { true }
     }

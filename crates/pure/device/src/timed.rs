@@ -8,6 +8,8 @@ mod background;
 mod command;
 mod cores;
 mod costs;
+mod dispatch;
+mod order;
 mod pipe;
 
 use crate::config::DeviceConfig;
@@ -16,6 +18,7 @@ use crate::execute::{Reply, Request};
 use crate::gather::InlineHead;
 use crate::trace::{Clockwork, CommandTrace};
 use cores::{Cores, Work};
+use order::Order;
 use pipe::Pipe;
 use saker_flash::{Flash, Media, PowerCut, ReadBatch};
 use saker_link::Sqe;
@@ -69,16 +72,14 @@ struct Token {
     clock: Clockwork,
     /// How long the stage takes without waiting.
     service: Duration,
+    /// Which core it belongs to, where they do not share their work.
+    lane: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A command's stage is over.
     Step(Id),
-    /// A pipe may start its next job.
-    LinkIn,
-    LinkOut,
-    Dispatcher,
     /// A core may start its next work.
     Core,
     /// A queue may be looked at again.
@@ -104,6 +105,9 @@ pub struct Timed {
     link_out: Pipe,
     dispatcher: Pipe,
     cores: Cores,
+    order: Order,
+    /// Commands that were handed to cores in turn.
+    dealt: u64,
     tokens: Vec<Option<Token>>,
     free: Vec<Id>,
     /// Who waits for a batch, by the batch's place.
@@ -125,7 +129,9 @@ impl Timed {
             link_in: Pipe::default(),
             link_out: Pipe::default(),
             dispatcher: Pipe::default(),
-            cores: Cores::new(costs.io_cores, costs.background_cores),
+            cores: Cores::new(costs.io_cores, costs.background_cores, costs.dispatch_by),
+            order: Order::default(),
+            dealt: 0,
             tokens: Vec::new(),
             free: Vec::new(),
             waiting_reads: Vec::new(),
@@ -137,6 +143,17 @@ impl Timed {
             traces: None,
             costs,
         }
+    }
+}
+
+impl Timed {
+    /// Work that is ready waits for its core.
+    fn enqueue(&mut self, work: Work) {
+        let lane = match work {
+            Work::Command(id) => self.tokens[id as usize].as_ref().map_or(0, |token| token.lane),
+            Work::Background(n) => n as u64,
+        };
+        self.cores.enqueue(work, lane);
     }
 }
 
@@ -241,11 +258,7 @@ impl<M: Media> Device<M, Timed> {
     }
 
     fn on_event(&mut self, event: Event) {
-        let t = &mut self.tempo;
         match event {
-            Event::LinkIn => t.link_in.resume(t.now, Event::LinkIn, Event::Step, &mut t.events),
-            Event::LinkOut => t.link_out.resume(t.now, Event::LinkOut, Event::Step, &mut t.events),
-            Event::Dispatcher => t.dispatcher.resume(t.now, Event::Dispatcher, Event::Step, &mut t.events),
             Event::Core => self.start_on_cores(),
             Event::Quantum(n) => self.after_quantum(n),
             Event::Look => self.look_at_host(),
@@ -258,18 +271,19 @@ impl<M: Media> Device<M, Timed> {
     }
 
     pub(super) fn want_core(&mut self, work: Work) {
-        self.tempo.cores.enqueue(work);
+        self.tempo.enqueue(work);
         self.start_on_cores();
     }
 
+    /// Cores that are free take what waits. Called when work comes and when a core is done.
     fn start_on_cores(&mut self) {
         while let Some(work) = self.tempo.cores.take(self.tempo.now) {
-            let length = match work {
+            let (length, has_end) = match work {
                 Work::Command(id) => self.execute(id),
                 Work::Background(n) => self.quantum(n),
             };
             let t = &mut self.tempo;
-            t.cores.occupy(t.now, length);
+            t.cores.occupy(t.now, length, has_end);
         }
         let t = &mut self.tempo;
         if let Some(at) = t.cores.wake_at() {
@@ -282,24 +296,30 @@ impl<M: Media> Device<M, Timed> {
         let (waiting, place) = (&mut self.tempo.waiting_reads, batch.place());
         waiting.resize(waiting.len().max(place + 1), None);
         waiting[place] = Some(work);
-        self.wake_readers();
-        Some(batch)
-    }
-
-    /// Pages that have arrived let their commands go on.
-    fn wake_readers(&mut self) {
-        while let Some(batch) = self.flash.take_ready() {
-            let work = self.tempo.waiting_reads[batch.place()].take().expect("somebody waits for a batch");
-            self.tempo.cores.enqueue(work);
+        if self.wake_readers() {
             let at = self.tempo.now;
             self.tempo.events.push(at, Event::Core);
         }
+        Some(batch)
+    }
+
+    /// Pages that have arrived let their commands go on. True if there are any: cores have to be looked at.
+    fn wake_readers(&mut self) -> bool {
+        let mut any = false;
+        while let Some(batch) = self.flash.take_ready() {
+            let work = self.tempo.waiting_reads[batch.place()].take().expect("somebody waits for a batch");
+            self.tempo.enqueue(work);
+            any = true;
+        }
+        any
     }
 
     /// Media operations completed: tell their owners, wake whoever waited.
     fn after_media(&mut self) {
         let any = self.settle();
-        self.wake_readers();
+        if self.wake_readers() {
+            self.start_on_cores();
+        }
         if !any {
             return;
         }

@@ -128,7 +128,7 @@ impl<M: Media, T> Device<M, T> {
 
     fn take_group(&mut self, sqe: &Sqe, n: usize) -> Result<Request, Status> {
         let is_kv = matches!(self.namespaces[n].config.kind, NamespaceKind::Kv { .. });
-        if !is_kv || !is_known(self.config.methods, sqe.opcode) || !self.namespaces[n].takes_groups() {
+        if !is_kv || !is_known(self.config.methods, sqe.opcode) {
             return Err(Status::INVALID_OPCODE);
         }
         let request = GroupRequest::decode(sqe, &self.host.space)?;

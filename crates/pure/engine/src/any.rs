@@ -6,7 +6,7 @@ use crate::hash_ftl::{HashFtl, HashFtlConfig, HashFtlTuning};
 use crate::hash_store::group::KeyCost;
 use crate::hash_store::recover::Recovery as HashRecovery;
 use crate::kv_group::{Answers, GroupError, GroupSource};
-use crate::lsm::{LsmConfig, LsmStore, Recovery as LsmRecovery};
+use crate::lsm::{LsmConfig, LsmStore, LsmTuning, Recovery as LsmRecovery};
 use crate::tree::{Recovery as TreeRecovery, TreeConfig, TreeStore, TreeTuning};
 use crate::{
     Background, Condition, Engine, EngineKind, HashStore, HashStoreConfig, KvError, Memory, Pairs, Recover,
@@ -36,6 +36,8 @@ pub struct EngineConfig {
     pub tree: TreeTuning,
     /// Settings of a hash FTL.
     pub hash_ftl: HashFtlTuning,
+    /// Settings of the LSM store.
+    pub lsm: LsmTuning,
 }
 
 impl EngineConfig {
@@ -50,6 +52,7 @@ impl EngineConfig {
             group_keys: KeyCost::default(),
             tree: TreeTuning::default(),
             hash_ftl: HashFtlTuning::default(),
+            lsm: LsmTuning::default(),
         }
     }
 
@@ -69,7 +72,7 @@ impl EngineConfig {
         let mut config = LsmConfig::new(self.owner, &m.geometry(), m.quota_segments(), self.ring_lasts);
         config.value_bytes_max = config.value_bytes_max.min(self.value_bytes_max);
         config.checkpoint_bytes_min = self.checkpoint_bytes.unwrap_or(config.checkpoint_bytes_min);
-        config
+        self.lsm.apply(config, &m.geometry())
     }
 
     /// As the tree store's settings, on that medium.

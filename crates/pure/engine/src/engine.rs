@@ -88,7 +88,8 @@ pub trait Engine: Clone + Debug + Sized {
         Step::Done(Ok(Scanned::All))
     }
 
-    /// Longest payload of a group in bytes; 0: it takes none.
+    /// Longest payload of a group in bytes; 0: it takes none, and drivers carry groups out by
+    /// [`Singly`](crate::kv_group::Singly).
     fn group_bytes_max(&self) -> u32 {
         0
     }

@@ -1,6 +1,10 @@
 //! Groups as engines take them: many operations in one call. An engine knows where keys and values lie, and leaves the
 //! layout of payloads to whoever speaks it.
 
+mod singly;
+
+pub use singly::{SINGLY_BYTES_MAX, Single, Singly, Value};
+
 use crate::{KvError, SourceError};
 use std::ops::Range;
 

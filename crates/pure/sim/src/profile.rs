@@ -18,7 +18,7 @@ mod write;
 
 use serde::{Deserialize, Serialize};
 
-pub use cost::{Cpu, Firmware, Host};
+pub use cost::{Cpu, Dispatch, Firmware, Host};
 pub use error::ProfileError;
 pub use geometry::Geometry;
 pub use limits::{Limits, Power};

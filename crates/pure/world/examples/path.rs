@@ -4,7 +4,7 @@
 //! `valgrind --tool=callgrind target/release/examples/path OP COUNT`, twice: the difference between two counts, divided by
 //! that of the operations, is one operation. OP: `exist` (of nothing), `flush`, `put`, `queue` (pipelined puts), `get`, of 16-byte
 //! keys and values; `group`: stores of 8 + 20 bytes, 64 a command, 8 commands in flight; `session`: puts over a session with
-//! containers of 64.
+//! containers of 64; `virtual`: a put and then a get of each pair in virtual time, 4 modelled threads of depth 32.
 
 use saker_device::{Device, Untimed};
 use saker_flash::MemMedia;
@@ -19,8 +19,8 @@ use saker_host::{
 use saker_nvme::Key;
 use saker_nvme::vendor::PIGGYBACK_BYTES;
 use saker_sim::profile::Profile;
-use saker_world::Build;
 use saker_world::build::port;
+use saker_world::{Build, Job, Side, run_disk_kv};
 use std::sync::Arc;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -129,6 +129,23 @@ fn sessions(count: u64) -> Outcome<()> {
     Ok(session.sync()?)
 }
 
+fn virtual_time(count: u64) -> Outcome<()> {
+    let build = Build::kv(&Profile::builtin("default")?, 2 << 30, 1)?;
+    let put = |n| Side::Put(key(n).to_vec(), vec![7; 16]);
+    let get = |n: u64| Side::Get(key(n * 7919 % count).to_vec());
+    let job = |operations, flush| Job {
+        threads: 4,
+        depth: 32,
+        operations,
+        flush,
+        transfer: TransferOptions::default(),
+    };
+    let (puts, gets) = ((0..count).map(put).collect(), (0..count).map(get).collect());
+    let results = run_disk_kv(&build, &[job(puts, true), job(gets, false)])?;
+    assert!(results.iter().all(|r| r.errors == 0));
+    Ok(())
+}
+
 fn main() -> Outcome<()> {
     let mut arguments = std::env::args().skip(1);
     let (op, count) = (arguments.next().unwrap_or("exist".into()), arguments.next());
@@ -136,6 +153,7 @@ fn main() -> Outcome<()> {
     match op.as_str() {
         "group" => groups(count.next_multiple_of(GROUP)),
         "session" => sessions(count),
+        "virtual" => virtual_time(count),
         op => singles(op, count),
     }
 }

@@ -182,34 +182,33 @@ impl DiskRun {
         }
     }
 
-    /// The next thing that happens, at the device or in a thread. False when all is done.
+    /// The next thing that happens in a thread, or what the device does before it. False when all is done.
     fn step(&mut self, job: &Job) -> bool {
         let acting = self.threads.iter().enumerate().filter(|(_, t)| t.state != State::Waiting);
-        let first = acting.map(|(n, t)| (t.busy, n)).min();
-        match (first, self.device.0.next_deadline()) {
-            (None, None) => false,
-            (Some((at, n)), deadline) if deadline.is_none_or(|d| at <= d) => {
-                self.act(n, at, job);
-                true
-            }
-            (_, Some(_)) => {
-                self.run_device(first.map_or(Instant::FAR, |(at, _)| at));
-                true
-            }
-            (Some(_), None) => unreachable!("the guard above takes threads without a deadline"),
+        let Some((at, n)) = acting.map(|(n, t)| (t.busy, n)).min() else {
+            let is_over = self.device.0.next_deadline().is_none();
+            self.run_device(Instant::FAR);
+            return !is_over;
+        };
+        if self.run_device(at) {
+            self.act(n, at, job);
         }
+        true
     }
 
     /// Handles the device's events before `until`, up to the first that completes a command: until then no thread
-    /// changes.
-    fn run_device(&mut self, until: Instant) {
+    /// changes. True if none did.
+    fn run_device(&mut self, until: Instant) -> bool {
         let before = self.device.0.stats_commands();
-        let last = Instant::from_nanos(until.as_nanos() - 1);
-        while let Some(at) = self.device.0.next_event(last) {
+        // Threads go before events of the same time.
+        let Some(last) = until.as_nanos().checked_sub(1) else { return true };
+        while let Some(at) = self.device.0.next_event(Instant::from_nanos(last)) {
             if self.device.0.stats_commands() != before {
-                return self.wake(at);
+                self.wake(at);
+                return false;
             }
         }
+        true
     }
 
     fn act(&mut self, n: usize, at: Instant, job: &Job) {
@@ -219,8 +218,9 @@ impl DiskRun {
             t.queue.ring();
             t.state = State::Ready;
             self.device.0.advance(at);
-            return;
+            self.reap(n, at);
         }
+        let t = &mut self.threads[n];
         if t.busy > at {
             // Completions took the core meanwhile.
             return;
@@ -276,12 +276,17 @@ impl DiskRun {
     }
 
     /// Takes what has completed; each completion costs the thread's core.
+    #[inline]
     fn reap(&mut self, n: usize, at: Instant) {
+        if self.threads[n].queue.has_news() {
+            self.take_news(n, at);
+        }
+    }
+
+    /// True if anything has completed.
+    fn take_news(&mut self, n: usize, at: Instant) -> bool {
         let Self { threads, costs, result, read, .. } = self;
         let t = &mut threads[n];
-        if !t.queue.has_news() {
-            return;
-        }
         let mut busy = t.busy.max(at);
         let mut seen = t.queue.stats().completions;
         let taken = seen;
@@ -305,17 +310,15 @@ impl DiskRun {
             t.busy = busy;
             result.elapsed = result.elapsed.max(busy.since(self.begun));
         }
+        completions != taken
     }
 
     /// Waiting threads look at their completion queues.
     fn wake(&mut self, at: Instant) {
         for n in 0..self.threads.len() {
-            if self.threads[n].state == State::Waiting {
-                let before = self.threads[n].queue.stats().completions;
-                self.reap(n, at);
-                if self.threads[n].queue.stats().completions != before {
-                    self.threads[n].state = State::Ready;
-                }
+            let t = &self.threads[n];
+            if t.state == State::Waiting && t.queue.has_news() && self.take_news(n, at) {
+                self.threads[n].state = State::Ready;
             }
         }
     }

@@ -4,6 +4,7 @@ use saker_device::Attachment;
 use saker_engine::EngineKind;
 use saker_flash::MemMedia;
 use saker_host::group::{Form, Op};
+use saker_host::transfer::{Available, TransferOptions};
 use saker_host::{
     ClientOptions, ConnectOptions, Connection, HostError, KvClient, KvError, KvStoreClient, OpOutcome,
     Patience, WriteBatch,
@@ -97,27 +98,48 @@ fn long_keys_go_beside_a_group_that_cannot_take_them() {
     assert_eq!(store.get(&long), Ok(Some(b"3".to_vec())), "nothing was written");
 }
 
+/// Runs groups through a client and returns what they answered.
+fn stores_and_reads(client: &mut KvClient<Inline<MemMedia>>) -> [Vec<OpOutcome>; 2] {
+    let mut stores = client.begin(Form::All(Op::Store));
+    for n in 0..20 {
+        stores.store(key(n), b"value").expect("a store");
+    }
+    let stored = stores.commit().expect("carried out");
+    let keys: Vec<_> = (0..25).map(key).collect();
+    let read = client.multi_get(&keys).expect("reads").into_iter().map(Ok).collect();
+    [stored, read]
+}
+
+fn small(engine: EngineKind) -> Build {
+    let profile = Profile::builtin("tiny").expect("built in");
+    Build::kv(&profile, 64 << 20, 1).expect("large enough").with_engine(engine)
+}
+
 #[test]
-fn an_engine_that_takes_none_is_asked_once() {
+fn every_engine_takes_groups_and_answers_alike() {
     let mut answers = Vec::new();
     for engine in EngineKind::ALL {
-        let profile = Profile::builtin("tiny").expect("built in");
-        let build = Build::kv(&profile, 64 << 20, 1).expect("large enough").with_engine(*engine);
-        let (_connection, mut client) = open_on(&build);
-        let mut stores = client.begin(Form::All(Op::Store));
-        for n in 0..20 {
-            stores.store(key(n), b"value").expect("a store");
-        }
-        answers.push(stores.commit().expect("carried out"));
-        answers.push(
-            client
-                .multi_get(&(0..25).map(key).collect::<Vec<_>>())
-                .expect("reads")
-                .into_iter()
-                .map(Ok)
-                .collect(),
-        );
-        assert_eq!(client.has_groups(), *engine == EngineKind::HashStore, "{}", engine.name());
+        let (_connection, mut client) = open_on(&small(*engine));
+        answers.push(stores_and_reads(&mut client));
+        assert_eq!((client.has_groups(), client.group_stats().singles), (true, 0), "{}", engine.name());
+        answers.push([run(&mut client), Vec::new()]);
     }
     assert!(answers.chunks(2).all(|of_engine| of_engine == &answers[..2]), "{answers:?}");
+}
+
+/// A device that promises groups and refuses them: its log page is of another device.
+#[test]
+fn a_namespace_that_takes_none_is_asked_once() {
+    let mut build = small(EngineKind::HashStore);
+    build.config.methods = Methods::default();
+    let (_connection, mut client) = open_on(&build);
+    let honest = *client.queue_mut().available();
+    let boasting = Available { methods: Methods::ALL, group_bytes_max: 1 << 20, ..honest };
+    client.queue_mut().set_transfer(TransferOptions::default(), boasting);
+    assert!(client.has_groups(), "as far as is known");
+    let told = stores_and_reads(&mut client);
+    assert!(!client.has_groups());
+    assert_eq!(client.group_stats().singles, 20 + 25);
+    let (_connection, mut other) = open_on(&small(EngineKind::HashStore));
+    assert_eq!(told, stores_and_reads(&mut other));
 }

@@ -1,5 +1,6 @@
 //! Keys of 17 to 255 bytes: by pointer, in groups, through envelopes, side by side on one device; with digests that collide.
 
+use saker_engine::EngineKind;
 use saker_flash::MemMedia;
 use saker_host::group::{Form, Op};
 use saker_host::long_keys::Xxh3Digest;
@@ -8,6 +9,7 @@ use saker_host::{
     Patience, WriteBatch,
 };
 use saker_long_keys::{KeyDigest, NarrowDigest};
+use saker_nvme::group::Packer;
 use saker_nvme::vendor::{IndirectCommand, IndirectOp, Methods};
 use saker_nvme::{Key, Status};
 use saker_sim::Seed;
@@ -29,7 +31,11 @@ fn build(methods: Methods, bits: u32) -> Build {
 }
 
 fn open(methods: Methods, bits: u32) -> (Connection, Client) {
-    let build = build(methods, bits);
+    open_on(EngineKind::HashStore, methods, bits)
+}
+
+fn open_on(engine: EngineKind, methods: Methods, bits: u32) -> (Connection, Client) {
+    let build = build(methods, bits).with_engine(engine);
     let host = build.attach(2, 8);
     let mut device = Inline(build.untimed(host.clone()));
     let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
@@ -93,9 +99,41 @@ fn against_a_model(client: &mut Client, seed: u64, rounds: u32) {
 
 #[test]
 fn random_groups_do_what_single_operations_do() {
-    let (_connection, mut client) = open(Methods::ALL, 128);
-    against_a_model(&mut client, 1, 400);
-    assert_eq!(client.group_stats().fetches, 0);
+    for engine in EngineKind::ALL {
+        let (_connection, mut client) = open_on(*engine, Methods::ALL, 128);
+        against_a_model(&mut client, 1, if *engine == EngineKind::HashStore { 400 } else { 100 });
+        let stats = client.group_stats();
+        assert!(stats.fetches == 0 && stats.groups > 0, "{}: {stats:?}", engine.name());
+    }
+}
+
+/// A Bulk Put stores pairs under keys of any length, whatever the engine.
+#[test]
+fn bulk_puts_take_long_keys() {
+    for engine in EngineKind::ALL {
+        let (_connection, mut client) = open_on(*engine, Methods::ALL, 2);
+        let keys: Vec<_> = [1, 16, 17, 255, 40].into_iter().zip(1..).map(|(len, n)| key(n, len)).collect();
+        let mut payload = vec![0; 4096];
+        let mut packer = Packer::new(Form::All(Op::Store), &mut payload).expect("room");
+        for key in &keys {
+            packer.push(Op::Store, key, &key[..key.len() / 2]).expect("room");
+        }
+        let bytes = packer.finish();
+        let ticket = client.queue_mut().bulk_put(&payload[..bytes]).expect("room");
+        let mut failed = None;
+        for _ in 0..10_000 {
+            client.queue_mut().ring();
+            if let Some(done) = client.queue_mut().poll(|d| (d.ticket, d.status, d.result)) {
+                failed = Some(done.expect("an answer"));
+                break;
+            }
+            saker_host::Turn::turn(client.turn_mut());
+        }
+        assert_eq!(failed, Some((ticket, Status::SUCCESS, 0)), "{}", engine.name());
+        let values = client.multi_get(&keys).expect("reads");
+        let stored: Vec<_> = keys.iter().map(|k| Some(k[..k.len() / 2].to_vec())).collect();
+        assert_eq!(values, stored, "{}", engine.name());
+    }
 }
 
 /// With one way groups, and with none, the answers are the same.

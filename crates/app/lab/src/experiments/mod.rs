@@ -3,6 +3,7 @@
 mod bandslim;
 mod byteexpress;
 mod compound;
+mod lsm_ranges;
 mod plus;
 mod saker_cache;
 mod saker_motiv;
@@ -34,7 +35,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 39] = [
+pub static ALL: [Entry; 40] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("saker-write-batch", saker_write::run_batch),
     entry!("saker-write-io", saker_write::run_io),
@@ -49,6 +50,7 @@ pub static ALL: [Entry; 39] = [
     entry!("bandslim-fig11", bandslim::packing::fig11::run),
     entry!("bandslim-fig12", bandslim::packing::fig12::run),
     entry!("packing-all", bandslim::packing::all::run),
+    entry!("lsm-ranges", lsm_ranges::run),
     entry!("bandslim-threshold", bandslim::threshold::run),
     entry!("bandslim-dlt", bandslim::dlt::run),
     entry!("bandslim-arithmetic", bandslim::arithmetic::run),

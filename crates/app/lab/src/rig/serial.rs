@@ -42,7 +42,14 @@ impl Serial {
     /// # Errors
     /// [`LabError`].
     pub fn open(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, LabError> {
-        let build = Build::kv(profile, bytes, seed)?;
+        Self::of(Build::kv(profile, bytes, seed)?)
+    }
+
+    /// The device of a build.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    pub fn of(build: Build) -> Result<Self, LabError> {
         let host = build.attach(2, DEPTH);
         let device = build.timed(host.clone());
         Self::join(build, host, device)

@@ -36,7 +36,7 @@ impl Answers for Failures {
 }
 
 /// Results as they go to the host.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Told {
     pub(super) writer: ResultsWriter,
     bytes_max: usize,
@@ -47,6 +47,11 @@ pub(super) struct Told {
 impl Told {
     pub(super) fn new(bytes_max: u32) -> Self {
         Self { writer: ResultsWriter::default(), bytes_max: bytes_max as usize, reads: false }
+    }
+
+    /// Most bytes of the results.
+    pub(super) fn bytes_max(&self) -> u32 {
+        self.bytes_max as u32
     }
 
     pub(super) fn finish(self) -> Vec<u8> {

@@ -2,9 +2,12 @@
 //! costs beside a group: a header and a copy of each pair, and a command that can be cut in its middle.
 
 use super::answers::Failures;
+use super::singly::{single, store_of};
+use super::source::GroupReach;
 use super::{GroupRequest, refusal};
 use crate::execute::{Outcome, Reply};
-use saker_engine::{Answers, AnyEngine, Condition, Engine, GroupError};
+use saker_engine::kv_group::Value;
+use saker_engine::{Answers, AnyEngine, GroupError};
 use saker_link::DmaSpace;
 use saker_medium::{Medium, Step};
 use saker_nvme::Status;
@@ -25,19 +28,19 @@ impl GroupRequest {
         &mut self,
         bytes: u32,
         store: &mut AnyEngine,
-        space: &DmaSpace,
+        GroupReach { reach, long_keys }: GroupReach<'_>,
         m: &mut M,
         w: &mut W,
     ) -> Outcome {
-        if let Err(reply) = self.fetch_bulk(bytes, space) {
+        if let Err(reply) = self.fetch_bulk(bytes, reach.space) {
             return Outcome::Done(reply);
         }
         let payload = self.staged.as_deref().unwrap_or_default();
         let Progress { entries, done, failures } = &mut self.bulk;
         for e in entries.as_deref().unwrap_or_default().iter().skip(*done) {
             let key = &payload[e.key.start as usize..e.key.end as usize];
-            let mut value = &payload[e.value.start as usize..e.value.end as usize];
-            match store.store(key, &mut value, Condition::Always, m, w) {
+            let value = &payload[e.value.start as usize..e.value.end as usize];
+            match single(store_of(key, value), &mut Value::default(), long_keys, store, m, w) {
                 Step::Done(result) => failures.done(result),
                 Step::Need(reads) => return Outcome::Need(reads),
                 Step::Blocked(_) => return Outcome::Blocked,
@@ -47,7 +50,7 @@ impl GroupRequest {
         Outcome::Done(Reply { dw0: failures.0, ..Reply::status(Status::SUCCESS) })
     }
 
-    fn fetch_bulk(&mut self, bytes: u32, space: &DmaSpace) -> Result<(), Reply> {
+    pub(super) fn fetch_bulk(&mut self, bytes: u32, space: &DmaSpace) -> Result<(), Reply> {
         if self.bulk.entries.is_some() {
             return Ok(());
         }

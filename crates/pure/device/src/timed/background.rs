@@ -3,7 +3,7 @@
 use super::cores::Work;
 use super::{Event, Id, Stage, Timed, Worker};
 use crate::device::Device;
-use crate::execute::Reply;
+use crate::execute::{Reply, Request};
 use crate::immediate::failed;
 use saker_engine::Background;
 use saker_flash::Media;
@@ -14,14 +14,15 @@ use saker_sim::{Class, CpuMeter, Duration};
 impl<M: Media> Device<M, Timed> {
     pub(super) fn start_worker(&mut self, n: usize) {
         if std::mem::replace(&mut self.tempo.workers[n], Worker::Busy) == Worker::Idle {
-            self.tempo.cores.enqueue(Work::Background(n));
+            self.tempo.enqueue(Work::Background(n));
             let at = self.tempo.now;
             self.tempo.events.push(at, Event::Core);
         }
     }
 
-    /// One quantum of a namespace's background work, recovery included.
-    pub(super) fn quantum(&mut self, n: usize) -> Duration {
+    /// One quantum of a namespace's background work, recovery included; returns how long the core is busy with it, and
+    /// whether an event ends that.
+    pub(super) fn quantum(&mut self, n: usize) -> (Duration, bool) {
         let mut meter = CpuMeter::new(self.tempo.costs.prices);
         let owner = self.namespaces[n].owner();
         let recovering = self.namespaces[n].is_recovering();
@@ -38,6 +39,7 @@ impl<M: Media> Device<M, Timed> {
         let length = meter.take();
         self.stats.copied_bytes += meter.copied_bytes();
         let at = self.tempo.now + length;
+        let has_end = matches!(step, Step::Done(Background::Worked));
         match step {
             Step::Need(reads) => {
                 self.tempo.background_batches[n] = self.bring(Work::Background(n), &reads, Class::Background);
@@ -50,7 +52,7 @@ impl<M: Media> Device<M, Timed> {
             }
         }
         self.settle();
-        length
+        (length, has_end)
     }
 
     /// A quantum is over: its effects count now. Go on, and let blocked commands try again.
@@ -64,11 +66,12 @@ impl<M: Media> Device<M, Timed> {
         {
             self.start_worker(n);
         }
+        self.start_on_cores();
     }
 
     pub(super) fn retry_blocked(&mut self, n: usize) {
         for id in std::mem::take(&mut self.tempo.blocked[n]) {
-            self.tempo.cores.enqueue(Work::Command(id));
+            self.tempo.enqueue(Work::Command(id));
         }
         let at = self.tempo.now;
         self.tempo.events.push(at, Event::Core);
@@ -83,7 +86,14 @@ impl<M: Media> Device<M, Timed> {
             return self.retry_blocked(n);
         }
         for id in std::mem::take(&mut self.tempo.blocked[n]) {
-            self.post(id, failed(Status::CAPACITY_EXCEEDED));
+            let request = self.token(id).request.as_mut();
+            if request.is_some_and(Request::give_up) {
+                self.tempo.enqueue(Work::Command(id));
+                let at = self.tempo.now;
+                self.tempo.events.push(at, Event::Core);
+            } else {
+                self.post(id, failed(Status::CAPACITY_EXCEEDED));
+            }
         }
         let all_idle = self.tempo.workers.iter().all(|w| *w == Worker::Idle);
         if !self.end_drains() && all_idle {

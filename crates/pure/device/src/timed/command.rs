@@ -46,6 +46,7 @@ impl<M: Media> Device<M, Timed> {
             held,
             clock,
             service: ALL,
+            lane: 0,
         };
         let id = t.free.pop().unwrap_or_else(|| {
             t.tokens.push(None);
@@ -63,21 +64,21 @@ impl<M: Media> Device<M, Timed> {
     fn through_link_in(&mut self, id: Id, length: Duration, after: Duration) {
         self.token(id).service = length + after;
         let t = &mut self.tempo;
-        t.link_in.request(t.now, id, length, after, Event::LinkIn, Event::Step, &mut t.events);
+        t.link_in.request(t.now, (length, after), Event::Step(id), &mut t.events);
     }
 
     fn through_link_out(&mut self, id: Id, length: Duration, after: Duration) {
         self.token(id).service = length + after;
         let t = &mut self.tempo;
-        t.link_out.request(t.now, id, length, after, Event::LinkOut, Event::Step, &mut t.events);
+        t.link_out.request(t.now, (length, after), Event::Step(id), &mut t.events);
     }
 
     /// The dispatcher is busy with a command for that long; then comes `next`.
     fn through_dispatcher(&mut self, id: Id, length: Duration, next: Stage) {
         let token = self.token(id);
         (token.stage, token.service) = (next, length);
-        let (t, none) = (&mut self.tempo, Duration::ZERO);
-        t.dispatcher.request(t.now, id, length, none, Event::Dispatcher, Event::Step, &mut t.events);
+        let t = &mut self.tempo;
+        t.dispatcher.request(t.now, (length, Duration::ZERO), Event::Step(id), &mut t.events);
     }
 
     fn lap(&mut self, id: Id, part: Part) {
@@ -104,11 +105,12 @@ impl<M: Media> Device<M, Timed> {
             }
             Stage::Ready => {
                 self.lap(id, Part::Transfer);
-                self.want_core(Work::Command(id));
+                self.ready(id);
             }
             Stage::Executed(reply) => {
                 self.lap(id, Part::Firmware);
                 self.after_execution(id, reply);
+                self.start_on_cores();
             }
             Stage::Flushing(reply) => self.sync(id, reply),
             Stage::SetUpOut(reply) => {
@@ -159,6 +161,7 @@ impl<M: Media> Device<M, Timed> {
         self.hold(id, request.pieces().held_bytes());
         let token = self.token(id);
         (token.namespace, token.request) = (n, Some(request));
+        self.deal(id);
         if setup > Duration::ZERO {
             return self.through_dispatcher(id, setup, Stage::SetUp);
         }
@@ -207,23 +210,25 @@ impl<M: Media> Device<M, Timed> {
             self.token(id).service = delay;
             self.tempo.events.push(at, Event::Step(id));
         } else {
-            self.want_core(Work::Command(id));
+            self.ready(id);
         }
     }
 
-    /// Executes a command on a core; returns how long the core is busy with it.
-    pub(super) fn execute(&mut self, id: Id) -> Duration {
+    /// Executes a command on a core; returns how long the core is busy with it, and whether an event ends that.
+    pub(super) fn execute(&mut self, id: Id) -> (Duration, bool) {
         let (outcome, mut length) = self.call_engine(id);
         let n = self.token(id).namespace;
-        let mut is_blocked = false;
+        let (mut is_blocked, mut has_end) = (false, false);
         match outcome {
             Outcome::Done(reply) => {
                 length += self.tempo.costs.complete;
+                self.make_way(id);
                 let reply = self.written_through(id, reply);
                 let token = self.token(id);
                 (token.stage, token.service) = (Stage::Executed(reply), length);
                 let at = self.tempo.now + length;
                 self.tempo.events.push(at, Event::Step(id));
+                has_end = true;
             }
             Outcome::Need(reads) => {
                 let batch = self.bring(Work::Command(id), &reads, Class::Foreground);
@@ -241,7 +246,7 @@ impl<M: Media> Device<M, Timed> {
         if is_blocked || self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
             self.start_worker(n);
         }
-        length
+        (length, has_end)
     }
 
     /// The namespace executes the command, as far as it can now. Returns what came of it and how long a core took.
@@ -336,6 +341,7 @@ impl<M: Media> Device<M, Timed> {
     }
 
     pub(super) fn post(&mut self, id: Id, reply: Reply) {
+        self.make_way(id);
         self.token(id).stage = Stage::Posting(reply);
         let slots = match &self.token(id).request {
             Some(Request::Small(_, found)) if reply.status.is_success() => cq_slots(found.len() as u32),

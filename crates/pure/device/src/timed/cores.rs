@@ -1,5 +1,6 @@
 //! The modelled cores that execute commands and background work.
 
+use saker_sim::profile::Dispatch;
 use saker_sim::{Class, Duration, Instant, Lanes};
 
 /// Work for a core.
@@ -20,61 +21,80 @@ impl Work {
     }
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Core {
+    busy_until: Instant,
+    /// Whether an event ends its work, in which cores are looked at anyway.
+    has_end: bool,
+}
+
 /// Cores that take the same work, and what waits for them.
 #[derive(Clone, Debug, Default)]
 struct Pool {
-    busy_until: Vec<Instant>,
+    cores: Vec<Core>,
     waiting: Lanes<Work>,
 }
 
 impl Pool {
     fn new(count: u32) -> Self {
-        Self { busy_until: vec![Instant::ZERO; count as usize], waiting: Lanes::default() }
+        let idle = Core { busy_until: Instant::ZERO, has_end: false };
+        Self { cores: vec![idle; count as usize], waiting: Lanes::default() }
     }
 
     /// A core that is free, and work for it.
     fn take(&mut self, now: Instant) -> Option<(usize, Work)> {
-        let core = self.busy_until.iter().position(|busy| *busy <= now)?;
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let core = self.cores.iter().position(|core| core.busy_until <= now)?;
         Some((core, self.waiting.pop()?))
     }
 
-    /// When a core is free for what waits.
+    /// When a core is free for what waits, if no event tells.
     fn ready_at(&self) -> Option<Instant> {
-        self.busy_until.iter().min().copied().filter(|_| !self.waiting.is_empty())
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let first = self.cores.iter().min_by_key(|core| core.busy_until)?;
+        (!first.has_end).then_some(first.busy_until)
     }
 }
 
-/// A few cores and the work that waits for them: commands first, but not for ever. Background work has cores of its own if
-/// there are any.
+/// A few cores and the work that waits for them: commands first, but not for ever. They share their work, or each has its
+/// own. Background work has cores of its own if there are any.
 #[derive(Clone, Debug)]
 pub struct Cores {
-    shared: Pool,
-    background: Pool,
-    /// The core that took work last.
-    chosen: (Class, usize),
+    /// Pools for commands, and behind them the one for background work.
+    pools: Vec<Pool>,
+    /// The core that took work last: its pool and its number there.
+    chosen: (usize, usize),
     /// The instant for which a wake-up is scheduled.
     wake: Option<Instant>,
 }
 
 impl Cores {
     /// `count` idle cores, and `background` for background work alone.
-    pub fn new(count: u32, background: u32) -> Self {
-        Self {
-            shared: Pool::new(count.max(1)),
-            background: Pool::new(background),
-            chosen: (Class::Foreground, 0),
-            wake: None,
-        }
+    pub fn new(count: u32, background: u32, dispatch: Dispatch) -> Self {
+        let count = count.max(1);
+        let mut pools = match dispatch {
+            Dispatch::Shared => vec![Pool::new(count)],
+            Dispatch::RoundRobin | Dispatch::ByKey => vec![Pool::new(1); count as usize],
+        };
+        pools.push(Pool::new(background));
+        Self { pools, chosen: (0, 0), wake: None }
     }
 
-    fn is_apart(&self, work: Work) -> bool {
-        work.class() == Class::Background && !self.background.busy_until.is_empty()
+    /// Where work belongs. Which pool of several is `lane`, counted round.
+    fn pool_of(&self, work: Work, lane: u64) -> usize {
+        let apart = self.pools.len() - 1;
+        let has_own = !self.pools[apart].cores.is_empty();
+        if work.class() == Class::Background && has_own { apart } else { (lane % apart as u64) as usize }
     }
 
-    /// Work that is ready.
-    pub fn enqueue(&mut self, work: Work) {
-        let pool = if self.is_apart(work) { &mut self.background } else { &mut self.shared };
-        pool.waiting.push(work, work.class());
+    /// Work that is ready, for the core of that lane.
+    pub fn enqueue(&mut self, work: Work, lane: u64) {
+        let pool = self.pool_of(work, lane);
+        self.pools[pool].waiting.push(work, work.class());
     }
 
     /// The next work, if a core is free for it now. [`Cores::occupy`] follows.
@@ -82,26 +102,21 @@ impl Cores {
         if self.wake.is_some_and(|at| at <= now) {
             self.wake = None;
         }
-        let shared = self.shared.take(now).map(|(core, work)| (Class::Foreground, core, work));
-        let next = shared.or_else(|| {
-            let (core, work) = self.background.take(now)?;
-            Some((Class::Background, core, work))
-        });
-        let (pool, core, work) = next?;
+        let (pool, (core, work)) =
+            self.pools.iter_mut().enumerate().find_map(|(n, pool)| Some((n, pool.take(now)?)))?;
         self.chosen = (pool, core);
         Some(work)
     }
 
-    /// The core chosen by [`Cores::take`] is busy for that long.
-    pub fn occupy(&mut self, now: Instant, length: Duration) {
+    /// The core chosen by [`Cores::take`] is busy for that long. `has_end`: an event comes then, and looks at the cores.
+    pub fn occupy(&mut self, now: Instant, length: Duration, has_end: bool) {
         let (pool, core) = self.chosen;
-        let pool = if pool == Class::Background { &mut self.background } else { &mut self.shared };
-        pool.busy_until[core] = now + length;
+        self.pools[pool].cores[core] = Core { busy_until: now + length, has_end };
     }
 
     /// When waiting work should be looked at again, if nobody has been told yet.
     pub fn wake_at(&mut self) -> Option<Instant> {
-        let at = [&self.shared, &self.background].into_iter().filter_map(Pool::ready_at).min()?;
+        let at = self.pools.iter().filter_map(Pool::ready_at).min()?;
         if self.wake.is_some_and(|w| w <= at) {
             return None;
         }
@@ -119,9 +134,9 @@ mod tests {
     }
 
     fn two_works(background: u32) -> Cores {
-        let mut cores = Cores::new(1, background);
-        cores.enqueue(Work::Background(0));
-        cores.enqueue(Work::Command(7));
+        let mut cores = Cores::new(1, background, Dispatch::Shared);
+        cores.enqueue(Work::Background(0), 0);
+        cores.enqueue(Work::Command(7), 0);
         cores
     }
 
@@ -129,15 +144,37 @@ mod tests {
     fn background_work_waits_for_commands_unless_it_has_a_core() {
         let mut cores = two_works(0);
         assert_eq!(cores.take(at(0)), Some(Work::Command(7)));
-        cores.occupy(at(0), Duration::from_nanos(50));
+        cores.occupy(at(0), Duration::from_nanos(50), false);
         assert_eq!((cores.take(at(0)), cores.wake_at()), (None, Some(at(50))));
         let mut cores = two_works(1);
         assert_eq!(cores.take(at(0)), Some(Work::Command(7)));
-        cores.occupy(at(0), Duration::from_nanos(50));
+        cores.occupy(at(0), Duration::from_nanos(50), false);
         assert_eq!(cores.take(at(0)), Some(Work::Background(0)));
-        cores.occupy(at(0), Duration::from_nanos(20));
-        cores.enqueue(Work::Background(0));
+        cores.occupy(at(0), Duration::from_nanos(20), false);
+        cores.enqueue(Work::Background(0), 0);
         assert_eq!((cores.take(at(0)), cores.wake_at()), (None, Some(at(20))));
         assert_eq!(cores.take(at(20)), Some(Work::Background(0)));
+    }
+
+    #[test]
+    fn cores_of_their_own_leave_each_other_alone() {
+        let mut cores = Cores::new(2, 0, Dispatch::ByKey);
+        (0..3).for_each(|n| cores.enqueue(Work::Command(n), u64::from(n / 2)));
+        assert_eq!(cores.take(at(0)), Some(Work::Command(0)));
+        cores.occupy(at(0), Duration::from_nanos(50), false);
+        assert_eq!(cores.take(at(0)), Some(Work::Command(2)), "the next of the other core");
+        cores.occupy(at(0), Duration::from_nanos(10), false);
+        assert_eq!((cores.take(at(20)), cores.wake_at()), (None, Some(at(50))));
+        assert_eq!(cores.take(at(50)), Some(Work::Command(1)));
+    }
+
+    #[test]
+    fn nobody_is_woken_for_a_core_whose_end_is_an_event() {
+        let mut cores = Cores::new(1, 0, Dispatch::Shared);
+        (0..2).for_each(|n| cores.enqueue(Work::Command(n), 0));
+        assert_eq!(cores.take(at(0)), Some(Work::Command(0)));
+        cores.occupy(at(0), Duration::from_nanos(50), true);
+        assert_eq!((cores.take(at(0)), cores.wake_at()), (None, None));
+        assert_eq!(cores.take(at(50)), Some(Work::Command(1)));
     }
 }

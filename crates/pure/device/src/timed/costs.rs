@@ -6,7 +6,7 @@ use saker_engine::hash_store::group::KeyCost;
 use saker_flash::Timings;
 use saker_flash::nand::{FourParameter, NandModel};
 use saker_link::DmaSpace;
-use saker_sim::profile::{Media, Profile};
+use saker_sim::profile::{Dispatch, Media, Profile};
 use saker_sim::{CpuPrices, Duration, OpTimes};
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ pub struct Costs {
     pub prices: CpuPrices,
     /// Cores that execute commands.
     pub io_cores: u32,
+    /// How they get them.
+    pub dispatch_by: Dispatch,
     /// Cores for background work alone; with none it shares the others.
     pub background_cores: u32,
     /// Fetching an entry, on the dispatcher.
@@ -57,6 +59,7 @@ impl Costs {
             group_keys: if f.batched_group_keys.get() { KeyCost::Batched } else { KeyCost::PerPair },
             prices: CpuPrices::from_picos(f.cpu.picos().map(slowed)),
             io_cores: f.io_cores.get(),
+            dispatch_by: f.dispatch.get(),
             background_cores: f.background_cores.get(),
             fetch: ns(slowed(f.fetch_ns.get())),
             dispatch: ns(slowed(f.dispatch_ns.get())),

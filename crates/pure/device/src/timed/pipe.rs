@@ -1,52 +1,48 @@
 //! A resource that serves commands one after the other: a link direction, the dispatcher.
 
 use saker_sim::{Duration, EventQueue, Instant};
-use std::collections::VecDeque;
 
-/// One server. It needs an event of its own only while somebody waits.
-#[derive(Clone, Debug, Default)]
+/// One server. Commands ask for it at the time at which they are ready for it, know how long they need it, and none overtakes
+/// another: so when each is served is known at once, and waiting takes no event.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Pipe {
     busy_until: Instant,
-    waiting: VecDeque<(u32, Duration, Duration)>,
 }
 
 impl Pipe {
-    /// Serves command `id`, ready now, for `length`; its next stage comes `after` later. If the pipe is busy the
-    /// command waits, and starts at the event time at which the pipe is free.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the two event constructors keep the pipe free of the device's types"
-    )]
+    /// Serves a command, ready now, for `length`, behind all that asked before; its next stage comes `after` later.
+    #[inline]
     pub fn request<E>(
         &mut self,
         now: Instant,
-        id: u32,
-        length: Duration,
-        after: Duration,
-        free: E,
-        step: impl Fn(u32) -> E,
+        (length, after): (Duration, Duration),
+        step: E,
         events: &mut EventQueue<E>,
     ) {
-        if now >= self.busy_until && self.waiting.is_empty() {
-            self.busy_until = now + length;
-            events.push(self.busy_until + after, step(id));
-            return;
-        }
-        if self.waiting.is_empty() {
-            events.push(self.busy_until, free);
-        }
-        self.waiting.push_back((id, length, after));
+        self.busy_until = self.busy_until.max(now) + length;
+        events.push(self.busy_until + after, step);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ns(n: u64) -> Duration {
+        Duration::from_nanos(n)
     }
 
-    /// The pipe is free: the next waiting command starts.
-    pub fn resume<E>(&mut self, now: Instant, free: E, step: impl Fn(u32) -> E, events: &mut EventQueue<E>) {
-        debug_assert!(now >= self.busy_until, "a pipe is resumed when it is free");
-        if let Some((id, length, after)) = self.waiting.pop_front() {
-            self.busy_until = now + length;
-            events.push(self.busy_until + after, step(id));
-            if !self.waiting.is_empty() {
-                events.push(self.busy_until, free);
-            }
+    #[test]
+    fn commands_are_served_in_the_order_in_which_they_are_ready() {
+        let (mut pipe, mut events) = (Pipe::default(), EventQueue::default());
+        let at = |n| Instant::ZERO + ns(n);
+        pipe.request(at(10), (ns(5), ns(100)), 'a', &mut events);
+        pipe.request(at(11), (ns(7), ns(0)), 'b', &mut events);
+        pipe.request(at(30), (ns(1), ns(0)), 'c', &mut events);
+        let mut order = Vec::new();
+        while let Some((at, name)) = events.pop_until(Instant::FAR) {
+            order.push((at.as_nanos(), name));
         }
+        assert_eq!(order, [(22, 'b'), (31, 'c'), (115, 'a')]);
     }
 }

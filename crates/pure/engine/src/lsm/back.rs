@@ -56,7 +56,7 @@ impl LsmStore {
         m: &M,
         w: &mut W,
     ) -> Step<Result<Option<Key>, KvError>> {
-        let frozen = self.imm.as_ref().and_then(|imm| imm.last_key(end));
+        let frozen = self.frozen.iter().filter_map(|table| table.last_key(end)).max();
         let (mut last, mut is_absent) = (self.mem.last_key(end).max(frozen), false);
         for table in self.tables_before(end) {
             w.work(Unit::Probe, 1);
@@ -92,7 +92,13 @@ impl LsmStore {
         if is_before(&table.last, end) {
             return Step::Done(Ok(Some(table.last)));
         }
-        let n = table.index.partition_point(|(key, _)| is_before(key, end)).saturating_sub(1);
+        let n = match end {
+            Bound::Unbounded => table.index.len(),
+            Bound::Included(k) | Bound::Excluded(k) => {
+                table.index.behind(k.word(), |(key, _)| is_before(key, end))
+            }
+        };
+        let n = n.saturating_sub(1);
         self.note_page(table, n, looked);
         let block = match self.block(table, n, m) {
             Seen::Here(block) => block,

@@ -2,14 +2,14 @@
 
 use super::LsmStore;
 use super::job::Job;
-use super::policy;
 use crate::kv::{Background, KvError};
 use saker_log::SegmentState;
 use saker_medium::{Completion, Io, Medium, Step, Stream, Tag};
 use saker_sim::Meter;
 use std::sync::Arc;
 
-type Piece = Step<Result<Background, KvError>>;
+/// How a piece of background work ended.
+pub(super) type Piece = Step<Result<Background, KvError>>;
 
 impl LsmStore {
     /// One piece of background work. `finished`: everything up to this tag has completed.
@@ -75,11 +75,11 @@ impl LsmStore {
     }
 
     fn flush_step<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
-        if self.imm.is_none() && self.mem.bytes() >= self.config.write_buffer_size {
+        if self.may_freeze() && self.mem.bytes() >= self.config.write_buffer_size {
             self.freeze();
         }
-        let Some(imm) = &self.imm else { return Step::Done(Ok(Background::Idle)) };
-        let mut job = self.flush.take().unwrap_or_else(|| Job::flush(Arc::clone(imm)));
+        let Some(oldest) = self.frozen.front() else { return Step::Done(Ok(Background::Idle)) };
+        let mut job = self.flush.take().unwrap_or_else(|| Job::flush(Arc::clone(oldest)));
         let step = self.job_step(&mut job, m, w);
         if !matches!(step, Step::Done(Ok(Background::Idle))) {
             self.flush = Some(job);
@@ -87,34 +87,10 @@ impl LsmStore {
         worked_if_idle(step)
     }
 
-    fn compaction_step<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
-        let mut job = match self.compaction.take() {
-            Some(job) => job,
-            None => {
-                let page_bytes = u64::from(self.log.geometry().page_bytes);
-                let pick = if self.reveal.merges() {
-                    policy::pick_all(&self.levels, &self.cursors)
-                } else {
-                    policy::pick(&self.config, &self.levels, &self.cursors, page_bytes)
-                };
-                let Some(pick) = pick else { return Step::Done(Ok(Background::Idle)) };
-                if self.move_down(&pick) {
-                    return Step::Done(Ok(Background::Worked));
-                }
-                Job::compaction(&pick)
-            }
-        };
-        let step = self.job_step(&mut job, m, w);
-        if !matches!(step, Step::Done(Ok(Background::Idle))) {
-            self.compaction = Some(job);
-        }
-        worked_if_idle(step)
-    }
-
     /// Whether background work is due. Cheap: asked after every command.
     pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
-        self.imm.is_some()
-            || self.compaction.is_some()
+        !self.frozen.is_empty()
+            || !self.compactions.is_empty()
             || self.gc.is_some()
             || self.reveal.is_running()
             || self.log.releasing() > 0
@@ -153,7 +129,7 @@ impl LsmStore {
 const PIECES: u32 = 8;
 
 /// A job that is finished is work that was done.
-fn worked_if_idle(step: Piece) -> Piece {
+pub(super) fn worked_if_idle(step: Piece) -> Piece {
     match step {
         Step::Done(Ok(Background::Idle)) => Step::Done(Ok(Background::Worked)),
         step => step,

@@ -15,6 +15,7 @@ impl LsmStore {
         let stall = |counts: &[u64; Reason::COUNT], reason: Reason| counts[reason as usize];
         let (slowed, stopped) = (&stats.stalls.slowed, &stats.stalls.stopped);
         let mut counters = vec![
+            ("memtable_limit_delays", stall(slowed, Reason::Memtable)),
             ("memtable_limit_stops", stall(stopped, Reason::Memtable)),
             ("l0_file_count_limit_delays", stall(slowed, Reason::Level0)),
             ("l0_file_count_limit_stops", stall(stopped, Reason::Level0)),
@@ -22,6 +23,8 @@ impl LsmStore {
             ("pending_compaction_bytes_stops", stall(stopped, Reason::PendingBytes)),
             ("estimate_pending_compaction_bytes", self.pending_compaction_bytes()),
             ("flushes", stats.flushes),
+            ("num_immutable_mem_table", self.frozen.len() as u64),
+            ("num_running_compactions", self.running_compactions() as u64),
             ("compactions", stats.compactions),
             ("table_pages_written", stats.table_pages_written),
             ("table_pages_moved", stats.table_pages_moved),

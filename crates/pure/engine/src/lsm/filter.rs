@@ -4,6 +4,8 @@
 /// Words of a line.
 const LINE_WORDS: usize = 8;
 const LINE_BITS: u64 = 64 * LINE_WORDS as u64;
+/// Probes of an open filter: adding is as frequent as asking.
+const OPEN_PROBES: u8 = 4;
 
 /// A filter over the hashes of keys. Empty: everything may be in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,13 +24,25 @@ impl Filter {
         // The number of probes with the fewest false answers is bits times ln 2.
         let probes = (bits_per_key * 69 / 100).clamp(1, 12) as u8;
         let mut filter = Self { words: vec![0; lines as usize * LINE_WORDS], probes };
-        for hash in hashes {
-            let line = filter.line(*hash);
-            for bit in bits(*hash, probes) {
-                filter.words[line + (bit / 64) as usize] |= 1 << (bit % 64);
+        hashes.iter().for_each(|hash| filter.add(*hash));
+        filter
+    }
+
+    /// An empty filter for about so many hashes, which are to be added.
+    pub fn open(hashes: u64, bits_per_key: u32) -> Self {
+        let lines = (hashes * u64::from(bits_per_key)).div_ceil(LINE_BITS).max(1);
+        Self { words: vec![0; lines as usize * LINE_WORDS], probes: OPEN_PROBES }
+    }
+
+    /// Adds a hash to an open filter.
+    #[inline]
+    pub fn add(&mut self, hash: u64) {
+        if !self.words.is_empty() {
+            let line = self.line(hash);
+            for bit in bits(hash, self.probes) {
+                self.words[line + (bit / 64) as usize] |= 1 << (bit % 64);
             }
         }
-        filter
     }
 
     #[inline]

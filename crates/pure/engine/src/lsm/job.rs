@@ -1,10 +1,11 @@
 //! Flushes and compactions: merging entries into new tables, one page at a time.
 
 use super::LsmStore;
+use super::input::Input;
 use super::key::{Entry, Key};
 use super::levels::LEVELS;
 use super::lookup::Seen;
-use super::memtable::{Memtable, Position};
+use super::memtable::Memtable;
 use super::policy::Pick;
 use super::refs;
 use super::table::{Builder, Table};
@@ -17,54 +18,6 @@ use std::sync::Arc;
 /// Entries a quantum merges.
 const QUANTUM_ENTRIES: u32 = 512;
 
-/// Where entries come from.
-#[derive(Clone, Debug)]
-enum Input {
-    Memtable {
-        table: Arc<Memtable>,
-        head: Option<Entry>,
-    },
-    /// Blocks from `next` on, of which one is decoded.
-    Table {
-        table: Arc<Table>,
-        next: usize,
-        block: Vec<Entry>,
-        at: usize,
-    },
-}
-
-impl Input {
-    fn table(table: Arc<Table>) -> Self {
-        Self::Table { table, next: 0, block: Vec::new(), at: 0 }
-    }
-
-    fn head(&self) -> Option<&Entry> {
-        match self {
-            Self::Memtable { head, .. } => head.as_ref(),
-            Self::Table { block, at, .. } => block.get(*at),
-        }
-    }
-
-    fn advance(&mut self) {
-        match self {
-            Self::Memtable { table, head } => {
-                *head = head.and_then(|e| table.next(Position::Behind(e.key, e.version)));
-            }
-            Self::Table { at, .. } => *at += 1,
-        }
-    }
-
-    /// The table and the block it goes on with, if it has come to the end of one.
-    fn wants(&self) -> Option<(&Arc<Table>, usize)> {
-        match self {
-            Self::Table { table, next, block, at } if *at == block.len() && *next < table.index.len() => {
-                Some((table, *next))
-            }
-            _ => None,
-        }
-    }
-}
-
 /// A merge on its way.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -73,6 +26,8 @@ pub struct Job {
     /// Tables that go when it is done; none of a flush.
     replaces: Vec<u64>,
     to: usize,
+    /// Its first and last key; of compactions.
+    span: Option<(Key, Key)>,
     builder: Option<Builder>,
     done: Vec<Table>,
     /// The last entry that came along.
@@ -82,23 +37,48 @@ pub struct Job {
 impl Job {
     /// Writes a memtable to level 0.
     pub fn flush(table: Arc<Memtable>) -> Self {
-        let head = table.next(Position::Start);
-        Self::new(vec![Input::Memtable { table, head }], Vec::new(), 0)
+        Self::new(vec![Input::memtable(table)], Vec::new(), 0)
     }
 
     /// Merges tables into the next level.
     pub fn compaction(pick: &Pick) -> Self {
-        let tables = || pick.upper.iter().chain(&pick.lower);
-        let inputs = tables().map(|t| Input::table(t.clone())).collect();
-        Self::new(inputs, tables().map(|t| t.id).collect(), pick.level + 1)
+        let tables = pick.upper.iter().chain(&pick.lower);
+        // Tables of one level follow each other; those of level 0 share keys.
+        let mut inputs: Vec<_> = match pick.level {
+            0 => pick.upper.iter().map(|t| Input::tables(vec![t.clone()])).collect(),
+            _ => vec![Input::tables(pick.upper.clone())],
+        };
+        inputs.push(Input::tables(pick.lower.clone()));
+        let replaces = tables.map(|t| t.id).collect();
+        Self { span: pick.span(), ..Self::new(inputs, replaces, pick.level + 1) }
     }
 
     fn new(inputs: Vec<Input>, replaces: Vec<u64>, to: usize) -> Self {
-        Self { inputs, replaces, to, builder: None, done: Vec::new(), last: None }
+        Self { inputs, replaces, to, span: None, builder: None, done: Vec::new(), last: None }
+    }
+
+    /// Whether it has a page to write or a table to end before it reads on.
+    pub fn is_writing(&self) -> bool {
+        self.builder.as_ref().is_some_and(|b| b.next_page().is_some() || b.is_sealed())
     }
 
     fn is_flush(&self) -> bool {
         self.replaces.is_empty()
+    }
+
+    /// The level its tables go to.
+    pub fn to(&self) -> usize {
+        self.to
+    }
+
+    /// Whether it reads a table.
+    pub fn reads(&self, id: u64) -> bool {
+        self.replaces.contains(&id)
+    }
+
+    /// Whether keys of a range may be in what it writes.
+    pub fn covers(&self, first: &Key, last: &Key) -> bool {
+        self.span.is_some_and(|(from, to)| from <= *last && *first <= to)
     }
 
     /// The tables it is writing.
@@ -113,13 +93,7 @@ impl Job {
 
     /// The pages of an input were moved.
     pub fn refresh(&mut self, moved: &Arc<Table>) {
-        for input in &mut self.inputs {
-            if let Input::Table { table, .. } = input
-                && table.id == moved.id
-            {
-                *table = moved.clone();
-            }
-        }
+        self.inputs.iter_mut().for_each(|input| input.refresh(moved));
     }
 
     /// The input with the next entry: of equal ones the newest.
@@ -187,7 +161,12 @@ impl LsmStore {
     }
 
     /// Decodes the blocks that the merge goes on with.
-    fn load_blocks<M: Medium, W: Meter>(&self, job: &mut Job, m: &M, w: &mut W) -> Step<Result<(), KvError>> {
+    pub(super) fn load_blocks<M: Medium, W: Meter>(
+        &self,
+        job: &mut Job,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
         let mut reads = Reads::new();
         for input in &mut job.inputs {
             let Some((table, n)) = input.wants() else { continue };
@@ -201,19 +180,17 @@ impl LsmStore {
             };
             let Some(decoded) = decoded else { return Step::Done(Err(KvError::Corrupt)) };
             w.work(Unit::Decode, decoded.len() as u64);
-            if let Input::Table { next, block, at, .. } = input {
-                (*next, *block, *at) = (*next + 1, decoded, 0);
-            }
+            input.opened(decoded);
         }
         if reads.is_empty() { Step::Done(Ok(())) } else { Step::Need(reads) }
     }
 
-    /// Merges until a page is full, a block is used up, or the quantum is.
+    /// Merges until a page is full, a block is used up, or the quantum is. Every input stands at an entry or at its end.
     fn merge<W: Meter>(&mut self, job: &mut Job, w: &mut W) {
+        if job.inputs.iter().any(|i| i.wants().is_some()) {
+            return;
+        }
         for _ in 0..QUANTUM_ENTRIES {
-            if job.inputs.iter().any(|i| i.wants().is_some()) {
-                return;
-            }
             let Some(n) = job.least() else { break };
             let e = *job.inputs[n].head().expect("it has an entry");
             if job.last.is_none_or(|(key, _)| key != e.key) && self.seal_if_full(job) {
@@ -222,11 +199,11 @@ impl LsmStore {
             job.inputs[n].advance();
             w.work(Unit::Compare, job.inputs.len() as u64);
             w.work(Unit::Move, 1);
-            if !self.is_kept(job, &e) {
-                continue;
+            if self.is_kept(job, &e) {
+                self.push(job, e);
             }
-            self.push(job, e);
-            if job.builder.as_ref().is_some_and(|b| b.next_page().is_some()) {
+            let has_page = job.builder.as_ref().is_some_and(|b| b.next_page().is_some());
+            if has_page || job.inputs[n].wants().is_some() {
                 return;
             }
         }
@@ -276,8 +253,8 @@ impl LsmStore {
             self.levels.add(job.to, Arc::new(table));
         }
         if job.is_flush() {
-            let imm = self.imm.take().expect("a flush has a memtable");
-            refs::count(&mut self.log, &self.births, &imm.refs, false);
+            let oldest = self.frozen.pop_front().expect("a flush has a memtable");
+            refs::count(&mut self.log, &self.births, &oldest.refs, false);
             self.stats.flushes += 1;
             return self.measure();
         }

@@ -34,6 +34,12 @@ impl Key {
         (u128::from(self.words[0]) << 64 | u128::from(self.words[1])).to_be_bytes()
     }
 
+    /// Its first eight bytes as a number: keys in order have them in order.
+    #[inline]
+    pub fn word(&self) -> u64 {
+        self.words[0]
+    }
+
     /// Length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
@@ -115,6 +121,13 @@ impl Entry {
             word => Loc::from_word(word)?,
         };
         Some(Self { key, version: word(width)? & VERSION_MASK, loc, stamp: u64::from_le_bytes(stamp) })
+    }
+
+    /// Reads the key and the version alone.
+    #[inline]
+    pub fn decode_place(bytes: &[u8], width: usize) -> Option<(Key, u64)> {
+        let version = u64::from_le_bytes(*bytes.get(width..)?.first_chunk()?) & VERSION_MASK;
+        Some((Self::decode_key(bytes, width)?, version))
     }
 
     #[inline]

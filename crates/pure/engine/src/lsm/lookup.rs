@@ -41,12 +41,11 @@ impl LsmStore {
         w: &mut W,
     ) -> Step<(Result<Option<Entry>, KvError>, Reads)> {
         w.work(Unit::Probe, 2);
-        let mut looked = Reads::new();
-        let frozen = || self.imm.as_ref().and_then(|imm| imm.get(key, version));
-        if let Some(e) = self.mem.get(key, version).or_else(frozen) {
+        let (mut looked, hash) = (Reads::new(), key.hash());
+        let frozen = || self.frozen.iter().rev().find_map(|table| table.get_hashed(key, hash, version));
+        if let Some(e) = self.mem.get_hashed(key, hash, version).or_else(frozen) {
             return Step::Done((Ok(Some(e)), looked));
         }
-        let hash = key.hash();
         for table in self.candidates(key) {
             w.work(Unit::Probe, 1);
             if !table.filter.may_contain(hash) {
@@ -79,7 +78,7 @@ impl LsmStore {
         let first = table.block_of(key, version);
         // An entry that an older snapshot wants can be the first of the next block.
         for n in first..table.index.len().min(first + 2) {
-            if n > first && table.index[n].0 != *key {
+            if n > first && table.index.key(n) != key {
                 break;
             }
             self.note_page(table, n, looked);

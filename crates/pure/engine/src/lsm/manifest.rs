@@ -9,9 +9,11 @@
 //! the description `u32`, and the addresses of all pages `u64`.
 
 use super::LsmStore;
+use super::block_index::BlockIndex;
 use super::filter::Filter;
 use super::levels::LEVELS;
 use super::refs::Refs;
+
 use super::table::{Cursor, Table};
 use crate::kv::Background;
 use saker_log::checkpoint::release_others;
@@ -29,8 +31,10 @@ const KIND_TABLES: u8 = 2;
 #[derive(Clone, Debug, Default)]
 pub struct State {
     running: Option<CheckpointWriter>,
-    /// Chunks that are to be written; `None`: the memtable must be flushed first.
+    /// Chunks that are to be written; `None`: memtables must be flushed first.
     chunks: Option<VecDeque<Vec<u8>>>,
+    /// Flushes after which tables have everything before its cut.
+    flushes: u64,
     /// Segments of the last complete one.
     pub(super) segments: Vec<SegmentId>,
     /// Version at its cut.
@@ -71,7 +75,7 @@ fn appended(log: &Log) -> u64 {
 impl LsmStore {
     fn manifest_bytes(&self) -> u64 {
         let tables = self.sizes.tables * TABLE_BYTES + 8 * self.sizes.pages;
-        let memtables = self.mem.len() + self.imm.as_ref().map_or(0, |imm| imm.len());
+        let memtables = self.memtable_entries();
         // What the memtables will be: at most so many pages.
         let pages = memtables as u64 * 64 / u64::from(self.log.geometry().page_bytes) + 4;
         tables + 16 + TABLE_BYTES * 4 + 8 * pages
@@ -110,7 +114,7 @@ impl LsmStore {
         w: &mut W,
     ) -> Background {
         let Some(running) = &self.manifest.running else {
-            return if self.imm.is_none() && self.is_manifest_due(m) {
+            return if self.may_freeze() && self.is_manifest_due(m) {
                 self.begin_manifest(m)
             } else {
                 Background::Idle
@@ -120,7 +124,7 @@ impl LsmStore {
             return self.complete_manifest(finished, m);
         }
         if self.manifest.chunks.is_none() {
-            if self.imm.is_some() {
+            if self.stats.flushes < self.manifest.flushes {
                 return Background::Waiting;
             }
             self.look();
@@ -133,6 +137,7 @@ impl LsmStore {
         match CheckpointWriter::begin(&mut self.log, m, generation, self.version, bytes, 0) {
             Ok(writer) => {
                 self.freeze();
+                self.manifest.flushes = self.stats.flushes + self.frozen.len() as u64;
                 let state = &mut self.manifest;
                 (state.running, state.generation, state.chunks) = (Some(writer), generation, None);
                 (state.bytes_at_cut, state.postponed_at, state.wanted) = (appended(&self.log), None, false);
@@ -271,7 +276,7 @@ fn decode_table(at: &mut Cursor<'_>) -> Option<(usize, Table)> {
         pages,
         meta_pages,
         meta_bytes,
-        index: Vec::new(),
+        index: BlockIndex::default(),
         filter: Filter::default(),
         refs: Refs::default(),
         pinned: Vec::new(),

@@ -1,7 +1,9 @@
 //! The memtable: entries of the newest writes, in order. They are in the value log too, so it is never written for
 //! safety's sake.
 
+use super::filter::Filter;
 use super::key::{Entry, Key};
+use super::leaves::{self, Leaves};
 use super::refs::Refs;
 use crate::index::Loc;
 use std::collections::BTreeMap;
@@ -19,13 +21,15 @@ struct Slot {
     stamp: u64,
 }
 
-/// Sorted entries, one for each key; older ones aside while a snapshot wants them. Entries lie in the nodes of a B-tree,
-/// so that no pair has an allocation of its own.
+/// Sorted entries, one for each key; older ones aside while a snapshot wants them. Entries lie in leaves, so that no
+/// pair has an allocation of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Memtable {
-    newest: BTreeMap<Key, Slot>,
+    newest: Leaves<Slot>,
     /// By key and falling version.
     older: BTreeMap<(Key, u64), Slot>,
+    /// Spares most searches that find nothing; without words it spares none.
+    filter: Filter,
     /// What its entries refer to in the value log.
     pub refs: Refs,
 }
@@ -34,7 +38,20 @@ fn entry(key: Key, slot: &Slot) -> Entry {
     Entry { key, version: slot.version, loc: slot.loc, stamp: slot.stamp }
 }
 
+/// Bits of the filter for an entry: a part of what is reckoned for gaps.
+const FILTER_BITS: u32 = 8;
+/// Larger memtables have denser filters.
+const FILTER_ENTRIES_MAX: u64 = 1 << 22;
+
 impl Memtable {
+    /// An empty one that will have about so many modelled bytes.
+    pub fn with_bytes(bytes: u64) -> Self {
+        Self {
+            filter: Filter::open((bytes / ENTRY_BYTES).min(FILTER_ENTRIES_MAX), FILTER_BITS),
+            ..Self::default()
+        }
+    }
+
     /// Entries.
     pub fn len(&self) -> usize {
         self.newest.len() + self.older.len()
@@ -53,6 +70,7 @@ impl Memtable {
     /// Enters a write that is not older than any here; gives back the one it replaces.
     pub fn insert(&mut self, e: Entry) -> Option<Entry> {
         let slot = Slot { version: e.version, loc: e.loc, stamp: e.stamp };
+        self.filter.add(e.key.hash());
         let old = self.newest.insert(e.key, slot)?;
         debug_assert!(old.version <= e.version);
         Some(entry(e.key, &old))
@@ -80,6 +98,12 @@ impl Memtable {
         older.next().map(|((key, _), slot)| entry(*key, slot))
     }
 
+    /// The same, of a key whose hash is known.
+    #[inline]
+    pub fn get_hashed(&self, key: &Key, hash: u64, version: u64) -> Option<Entry> {
+        if self.filter.may_contain(hash) { self.get(key, version) } else { None }
+    }
+
     /// All entries in order from a position on.
     pub fn range(&self, from: Position) -> Entries<'_> {
         let (new_from, old_from): (Bound<Key>, Bound<(Key, u64)>) = match from {
@@ -88,26 +112,21 @@ impl Memtable {
             Position::Behind(key, version) => (Bound::Excluded(key), Bound::Excluded((key, !version))),
         };
         Entries {
-            new: self.newest.range((new_from, Unbounded)).peekable(),
+            new: self.newest.range(new_from).peekable(),
             old: self.older.range((old_from, Unbounded)).peekable(),
         }
     }
 
-    /// The first entry at or behind a position.
-    pub fn next(&self, after: Position) -> Option<Entry> {
-        self.range(after).next()
-    }
-
     /// The last key before the end of a range that begins at the first.
     pub fn last_key(&self, end: Bound<Key>) -> Option<Key> {
-        self.newest.range((Unbounded, end)).next_back().map(|(key, _)| *key)
+        self.newest.last_key(end)
     }
 }
 
 /// Entries of a memtable in order.
 #[derive(Clone, Debug)]
 pub struct Entries<'a> {
-    new: Peekable<Range<'a, Key, Slot>>,
+    new: Peekable<leaves::Range<'a, Slot>>,
     old: Peekable<Range<'a, (Key, u64), Slot>>,
 }
 

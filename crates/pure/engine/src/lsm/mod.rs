@@ -8,12 +8,16 @@
 mod back;
 mod background;
 pub(crate) mod block;
+mod block_index;
+mod compaction;
 mod counters;
 mod engine;
 mod filter;
 pub(crate) mod gc;
+mod input;
 mod job;
 pub(crate) mod key;
+mod leaves;
 mod levels;
 mod lookup;
 mod manifest;
@@ -29,12 +33,14 @@ mod space;
 pub mod stall;
 mod table;
 mod tables;
+mod tuning;
 pub(crate) mod value;
 
 pub use crate::scan::Snapshot;
 pub use key::Key;
 pub use options::LsmConfig;
 pub use recover::Recovery;
+pub use tuning::LsmTuning;
 
 use crate::kv::{KvError, Memory, StoreStats};
 use job::Job;
@@ -43,6 +49,7 @@ use memtable::Memtable;
 use refs::Births;
 use saker_log::{Log, LogStats};
 use saker_medium::Medium;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Counters of an LSM store.
@@ -74,14 +81,15 @@ pub struct LsmStore {
     /// The version the next write gets.
     version: u64,
     mem: Memtable,
-    /// A frozen memtable on its way to level 0.
-    imm: Option<Arc<Memtable>>,
+    /// Frozen memtables on their way to level 0, the oldest first.
+    frozen: VecDeque<Arc<Memtable>>,
     levels: Levels,
     next_table: u64,
     /// Versions that snapshots see, rising.
     snapshots: Vec<u64>,
     flush: Option<Job>,
-    compaction: Option<Job>,
+    /// Compactions on their way, at most one for each thread.
+    compactions: Vec<Job>,
     cursors: policy::Cursors,
     manifest: manifest::State,
     gc: Option<gc::GcCursor>,
@@ -107,13 +115,13 @@ impl LsmStore {
             log: Log::new(config.owner, geometry, config.ring_lasts),
             births: Births::new(geometry.segments),
             version: 1,
-            mem: Memtable::default(),
-            imm: None,
+            mem: Memtable::with_bytes(config.write_buffer_size),
+            frozen: VecDeque::new(),
             levels: Levels::default(),
             next_table: 1,
             snapshots: Vec::new(),
             flush: None,
-            compaction: None,
+            compactions: Vec::new(),
             cursors: [None; levels::LEVELS],
             manifest: manifest::State::default(),
             gc: None,
@@ -153,6 +161,11 @@ impl LsmStore {
         (0..=self.levels.deepest()).map(|n| self.levels.level(n).len()).collect()
     }
 
+    /// Compactions under way.
+    pub fn running_compactions(&self) -> usize {
+        self.compactions.len()
+    }
+
     /// Bytes that compactions owe.
     pub fn pending_compaction_bytes(&self) -> u64 {
         self.sizes.pending_bytes
@@ -163,8 +176,8 @@ impl LsmStore {
     pub fn memory(&self) -> Memory {
         let held = u64::from(self.log.segments_held()) * size_of::<saker_log::Segment>() as u64;
         let tables = self.levels.all().map(|(_, t)| t.memory_bytes()).sum();
-        let imm = self.imm.as_ref().map_or(0, |imm| imm.bytes());
-        Memory { index_bytes: self.mem.bytes() + imm, directory_bytes: tables, segment_bytes: held }
+        let frozen: u64 = self.frozen.iter().map(|table| table.bytes()).sum();
+        Memory { index_bytes: self.mem.bytes() + frozen, directory_bytes: tables, segment_bytes: held }
     }
 
     /// A digest of everything that operations can observe, for tests of the contract.
@@ -181,7 +194,7 @@ impl LsmStore {
         }
         digest.number(self.version);
         digest.number(self.log.live_bytes());
-        digest.number(self.imm.as_ref().map_or(0, |imm| imm.len() as u64));
+        self.frozen.iter().for_each(|table| digest.number(table.len() as u64));
         digest.value()
     }
 
@@ -207,15 +220,24 @@ impl LsmStore {
 
     /// Entries, replaced ones that no compaction has met included.
     fn entries_at_most(&self) -> u64 {
-        let memtables = self.mem.len() + self.imm.as_ref().map_or(0, |imm| imm.len());
-        self.sizes.entries + memtables as u64
+        self.sizes.entries + self.memtable_entries() as u64
     }
 
-    /// Replaces the memtable; there must be no frozen one.
+    fn memtable_entries(&self) -> usize {
+        self.mem.len() + self.frozen.iter().map(|table| table.len()).sum::<usize>()
+    }
+
+    /// Whether one more memtable may wait to be flushed.
+    fn may_freeze(&self) -> bool {
+        self.frozen.len() + 1 < (self.config.max_write_buffer_number as usize).max(2)
+    }
+
+    /// Replaces the memtable.
     fn freeze(&mut self) {
         if !self.mem.is_empty() {
-            assert!(self.imm.is_none(), "a memtable is flushed before the next is frozen");
-            self.imm = Some(Arc::new(std::mem::take(&mut self.mem)));
+            assert!(self.may_freeze(), "a memtable is flushed before the next is frozen");
+            let empty = Memtable::with_bytes(self.config.write_buffer_size);
+            self.frozen.push_back(Arc::new(std::mem::replace(&mut self.mem, empty)));
         }
     }
 }

@@ -56,7 +56,7 @@ impl LsmStore {
     fn written(&mut self, user_bytes: usize) {
         self.version += 1;
         self.stats.kv.user_bytes_written += user_bytes as u64;
-        if self.mem.bytes() >= self.config.write_buffer_size && self.imm.is_none() {
+        if self.mem.bytes() >= self.config.write_buffer_size && self.may_freeze() {
             self.freeze();
         }
     }
@@ -122,7 +122,8 @@ impl LsmStore {
     fn load(&self) -> Load {
         let full = self.mem.bytes() >= self.config.write_buffer_size;
         Load {
-            memtable_stuck: full && self.imm.is_some(),
+            memtable_stuck: full && !self.may_freeze(),
+            frozen: self.frozen.len() as u32,
             level0: self.levels.level(0).len() as u32,
             pending_bytes: self.sizes.pending_bytes,
         }

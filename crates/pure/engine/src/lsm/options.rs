@@ -16,6 +16,10 @@ pub struct LsmConfig {
     pub checkpoint_bytes_min: u64,
     /// Modelled bytes of a memtable that make it full.
     pub write_buffer_size: u64,
+    /// Memtables at most, the one that is written included: at least 2.
+    pub max_write_buffer_number: u32,
+    /// Compactions that go on at once, each with a core of its own (RocksDB: max_background_compactions).
+    pub compaction_threads: u32,
     /// Tables in level 0 that start a compaction.
     pub level0_file_num_compaction_trigger: u32,
     /// Tables in level 0 from which on writes are slowed down.
@@ -56,6 +60,8 @@ impl LsmConfig {
             value_bytes_max: (2 << 20).min((segment as u32 - HEADER_BYTES - 16) / 2),
             checkpoint_bytes_min: (bytes / 8).min(64 << 20),
             write_buffer_size,
+            max_write_buffer_number: 2,
+            compaction_threads: 1,
             level0_file_num_compaction_trigger: 4,
             level0_slowdown_writes_trigger: 20,
             level0_stop_writes_trigger: 36,
@@ -72,7 +78,7 @@ impl LsmConfig {
 }
 
 /// Pages of a table of about `bytes` bytes, so that the manifest can describe it in one piece.
-fn table_pages(geometry: &Geometry, bytes: u64) -> u32 {
+pub(super) fn table_pages(geometry: &Geometry, bytes: u64) -> u32 {
     let wanted = bytes / u64::from(geometry.page_bytes);
     let chunk = (geometry.segment_bytes() / 4).min(saker_log::checkpoint::CHUNK_BYTES_MAX - 8);
     let described = (chunk - super::manifest::TABLE_BYTES) / 8 * 3 / 4;

@@ -12,6 +12,10 @@ use saker_medium::{Medium, Reads, Step, ready};
 use saker_sim::{Meter, Unit};
 use std::ops::Bound;
 
+const CACHE_LINE: usize = 64;
+/// Of a longer record the processor fetches the rest by itself.
+const TOUCHED_LINES_MAX: usize = 8;
+
 impl LsmStore {
     /// Shows the pairs that a snapshot sees, from a key on, while `pairs` wants them.
     pub fn scan<M: Medium, W: Meter, P: Pairs>(
@@ -67,17 +71,30 @@ pub(crate) fn values<M: Medium, W: Meter, P: Pairs>(
     m: &M,
     w: &mut W,
 ) -> Step<Result<(), KvError>> {
-    if let Err(e) = ready!(resident(log, found, looked, m)) {
+    if let Err(e) = ready!(resident(log, found, looked, m, w)) {
         return Step::Done(Err(e));
     }
     Step::Done(found.iter().try_for_each(|e| show((log, owner), e, pairs, m, w)))
 }
 
 /// Whether the records are; `Need` names them and what was looked at before.
-fn resident<M: Medium>(log: &Log, found: &[Entry], mut looked: Reads, m: &M) -> Step<Result<(), KvError>> {
+fn resident<M: Medium, W: Meter>(
+    log: &Log,
+    found: &[Entry],
+    mut looked: Reads,
+    m: &M,
+    w: &mut W,
+) -> Step<Result<(), KvError>> {
     let mut is_absent = false;
     for e in found {
         let range = Bytes::new(Spot(e.loc.position()), e.loc.bytes());
+        if W::TOUCHES
+            && let Some(record) = range.whole(log, m)
+        {
+            // Their cache misses overlap.
+            record.chunks(CACHE_LINE).take(TOUCHED_LINES_MAX).for_each(|line| w.touch(&line[0]));
+            continue;
+        }
         match range.resident(log, m) {
             Step::Done(Err(e)) => return Step::Done(Err(e.into())),
             Step::Done(Ok(())) => {}

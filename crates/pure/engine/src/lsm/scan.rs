@@ -87,6 +87,19 @@ impl<'a> Tables<'a> {
     }
 }
 
+/// The source with the next entry: of equal ones the first, so the youngest.
+#[inline]
+fn least(sources: &[Source<'_>]) -> Option<usize> {
+    let mut least: Option<(usize, &Entry)> = None;
+    for (n, source) in sources.iter().enumerate() {
+        let Some(e) = &source.head else { continue };
+        if least.is_none_or(|(_, other)| e.order(other).is_lt()) {
+            least = Some((n, e));
+        }
+    }
+    least.map(|(n, _)| n)
+}
+
 impl LsmStore {
     /// Visits the keys from `from` on (from the first one when empty) until `visit` says stop (false). With `Need`, what
     /// this call visited does not count.
@@ -127,17 +140,17 @@ impl LsmStore {
         let mut sources = self.sources(from.as_ref());
         let mut looked = Reads::new();
         w.work(Unit::Probe, 2 * sources.len() as u64);
+        let mut is_open = false;
         loop {
-            match ready!(self.open_blocks(&mut sources, from.as_ref(), &mut looked, m, w)) {
-                Ok(()) => {}
-                Err(e) => return Step::Done((Err(e), looked)),
+            if !is_open
+                && let Err(e) = ready!(self.open_blocks(&mut sources, from.as_ref(), &mut looked, m, w))
+            {
+                return Step::Done((Err(e), looked));
             }
-            // Of equal entries the first, so that of the youngest source.
-            let heads = sources.iter().enumerate().filter_map(|(n, s)| s.head.map(|e| (n, e)));
-            let Some((n, e)) = heads.min_by(|(_, x), (_, y)| x.order(y)) else {
-                return Step::Done((Ok(false), looked));
-            };
+            let Some(n) = least(&sources) else { return Step::Done((Ok(false), looked)) };
+            let e = sources[n].head.expect("it has the least");
             sources[n].advance();
+            is_open = sources[n].head.is_some();
             w.work(Unit::ListEntry, 1);
             if e.version > version || last == Some(e.key) {
                 continue;
@@ -153,7 +166,7 @@ impl LsmStore {
     fn sources(&self, from: Option<&Key>) -> Vec<Source<'_>> {
         let at = from.map_or(Position::Start, |key| Position::At(*key));
         let mut sources = vec![Source::memtable(&self.mem, at)];
-        sources.extend(self.imm.iter().map(|imm| Source::memtable(imm, at)));
+        sources.extend(self.frozen.iter().rev().map(|table| Source::memtable(table, at)));
         let young = self.levels.level(0).iter().filter(|t| from.is_none_or(|key| t.last >= *key));
         sources.extend(young.map(|table| Source::tables(std::slice::from_ref(table), from)));
         for level in 1..LEVELS {

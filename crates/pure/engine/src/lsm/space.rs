@@ -186,11 +186,13 @@ impl LsmStore {
                 let news = self.reveal.done_at != Some(self.version);
                 if stuck && news { Stage::Wanted } else { return false }
             }
-            Stage::Wanted if self.imm.is_none() && !self.manifest.is_running() => {
+            Stage::Wanted if self.frozen.is_empty() && !self.manifest.is_running() => {
                 self.freeze();
                 Stage::Merging
             }
-            Stage::Merging if self.imm.is_none() && self.compaction.is_none() && self.nothing_to_merge() => {
+            Stage::Merging
+                if self.frozen.is_empty() && self.compactions.is_empty() && self.nothing_to_merge() =>
+            {
                 self.manifest.wanted = true;
                 Stage::Manifest
             }

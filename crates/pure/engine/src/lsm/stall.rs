@@ -6,7 +6,7 @@ use super::options::LsmConfig;
 /// Why a write was slowed down or stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The memtable is full and the one before it is not flushed.
+    /// The memtable is full and those before it are not flushed; or, of more than three, all but one wait.
     Memtable = 0,
     /// Level 0 has too many tables.
     Level0 = 1,
@@ -33,6 +33,8 @@ pub struct StallStats {
 pub struct Load {
     /// The memtable is full and cannot be replaced.
     pub memtable_stuck: bool,
+    /// Memtables that wait to be flushed.
+    pub frozen: u32,
     /// Tables in level 0.
     pub level0: u32,
     /// Bytes that compactions owe.
@@ -59,6 +61,11 @@ pub fn judge(config: &LsmConfig, load: &Load) -> Verdict {
         Verdict::Stop(Reason::Level0)
     } else if bytes >= config.hard_pending_compaction_bytes_limit {
         Verdict::Stop(Reason::PendingBytes)
+    } else if config.slowdown
+        && config.max_write_buffer_number > 3
+        && load.frozen + 1 >= config.max_write_buffer_number
+    {
+        Verdict::Slow(Reason::Memtable)
     } else if config.slowdown && level0 >= config.level0_slowdown_writes_trigger {
         Verdict::Slow(Reason::Level0)
     } else if config.slowdown && bytes >= config.soft_pending_compaction_bytes_limit {
@@ -120,7 +127,7 @@ mod tests {
     #[test]
     fn triggers_are_those_of_rocksdb() {
         let at = |memtable_stuck, level0, pending_bytes| {
-            judge(&config(), &Load { memtable_stuck, level0, pending_bytes })
+            judge(&config(), &Load { memtable_stuck, frozen: 0, level0, pending_bytes })
         };
         assert_eq!(at(false, 19, 99), Verdict::Go);
         assert_eq!(at(false, 20, 0), Verdict::Slow(Reason::Level0));
@@ -129,8 +136,14 @@ mod tests {
         assert_eq!(at(false, 0, 200), Verdict::Stop(Reason::PendingBytes));
         assert_eq!(at(true, 0, 0), Verdict::Stop(Reason::Memtable));
         let unslowed = LsmConfig { slowdown: false, ..config() };
-        let load = Load { memtable_stuck: false, level0: 30, pending_bytes: 150 };
+        let load = Load { memtable_stuck: false, frozen: 1, level0: 30, pending_bytes: 150 };
         assert_eq!(judge(&unslowed, &load), Verdict::Go);
+        let waiting = |max_write_buffer_number, frozen| {
+            let config = LsmConfig { max_write_buffer_number, ..config() };
+            judge(&config, &Load { memtable_stuck: false, frozen, level0: 0, pending_bytes: 0 })
+        };
+        assert_eq!(waiting(4, 3), Verdict::Slow(Reason::Memtable));
+        assert_eq!([waiting(4, 2), waiting(3, 2), waiting(2, 1)], [Verdict::Go; 3]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! filter's words.
 
 use super::block::{self, Kind};
+use super::block_index::BlockIndex;
 use super::filter::Filter;
 use super::key::{Entry, Key};
 use super::refs::{Births, Refs};
@@ -30,7 +31,7 @@ pub struct Table {
     /// Bytes of the description.
     pub meta_bytes: u32,
     /// The first key and version of each block.
-    pub index: Vec<(Key, u64)>,
+    pub index: BlockIndex,
     /// Its Bloom filter.
     pub filter: Filter,
     /// What its entries refer to.
@@ -64,8 +65,7 @@ impl Table {
     /// The block in which an entry of `key` at `version` or the next one would be.
     #[inline]
     pub fn block_of(&self, key: &Key, version: u64) -> usize {
-        let behind = self.index.partition_point(|(k, v)| (k, version) <= (key, *v));
-        behind.saturating_sub(1)
+        self.index.block_of(key, version)
     }
 
     /// Replaces one of its pages.
@@ -97,7 +97,7 @@ impl Table {
             out.extend(r.stamp.to_le_bytes());
             out.extend(r.bytes.to_le_bytes());
         }
-        for (key, version) in &self.index {
+        for (key, version) in self.index.iter() {
             out.extend(key.padded());
             out.push(key.len() as u8);
             out.extend(version.to_le_bytes());
@@ -120,7 +120,7 @@ impl Table {
         }
         for _ in 0..blocks {
             let (key, version) = (at.key()?, at.u64()?);
-            self.index.push((key, version));
+            self.index.push(key, version);
         }
         let words = (0..words).map(|_| at.u64()).collect::<Option<Vec<_>>>()?;
         self.filter = Filter::from_parts(words, probes)?;
@@ -187,7 +187,7 @@ impl Builder {
             pages: Vec::new(),
             meta_pages: Vec::new(),
             meta_bytes: 0,
-            index: Vec::new(),
+            index: BlockIndex::default(),
             filter: Filter::default(),
             refs: Refs::default(),
             pinned: Vec::new(),
@@ -224,7 +224,7 @@ impl Builder {
         }
         self.width = self.width.max(e.key.len());
         if self.open.is_empty() {
-            self.table.index.push((e.key, e.version));
+            self.table.index.push(e.key, e.version);
         }
         if self.hashes.is_empty() || self.table.last != e.key {
             self.hashes.push(e.key.hash());

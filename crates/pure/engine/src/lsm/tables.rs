@@ -53,7 +53,7 @@ impl LsmStore {
     }
 
     fn is_used(&self, page: PageAddr) -> bool {
-        let jobs = || self.flush.iter().chain(&self.compaction).flat_map(|job| job.tables());
+        let jobs = || self.flush.iter().chain(&self.compactions).flat_map(|job| job.tables());
         let has = |t: &Table| t.all_pages().any(|p| p == page);
         jobs().any(has) || self.levels.all().any(|(_, t)| has(t))
     }
@@ -92,7 +92,7 @@ impl LsmStore {
 
     fn rename_page(&mut self, from: PageAddr, to: PageAddr) {
         self.manifest.dying.push(from);
-        let jobs = self.flush.iter_mut().chain(&mut self.compaction).flat_map(|job| job.tables_mut());
+        let jobs = self.flush.iter_mut().chain(&mut self.compactions).flat_map(|job| job.tables_mut());
         for table in jobs {
             if table.all_pages().any(|p| p == from) {
                 return table.replace_page(from, to);
@@ -101,9 +101,7 @@ impl LsmStore {
         let table = self.levels.owner_of(from).expect("some table has this page");
         Arc::make_mut(table).replace_page(from, to);
         let moved = table.clone();
-        if let Some(job) = &mut self.compaction {
-            job.refresh(&moved);
-        }
+        self.compactions.iter_mut().for_each(|job| job.refresh(&moved));
     }
 
     /// Empties the segment of tables with the fewest pages in use. `Idle`: none is worth it.

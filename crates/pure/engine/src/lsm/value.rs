@@ -4,7 +4,7 @@ use super::LsmStore;
 use super::refs::Births;
 use crate::SourceError;
 use crate::hash_store::group::seal::{Role, WORD_BYTES};
-use crate::hash_store::record::{HEADER_BYTES, Header, Kind, record_bytes};
+use crate::hash_store::record::{HEADER_BYTES, Header, Kind, record_bytes, record_crc};
 use crate::hash_store::view::Records;
 use crate::index::Loc;
 use crate::kv::{KvError, Sink, Source};
@@ -25,6 +25,9 @@ impl Records<'_> {
             return self.check_member(key, loc, m);
         }
         let range = Bytes::new(Spot(loc.position()), loc.bytes());
+        if let Some(record) = range.whole(self.log, m) {
+            return check_whole(record, key, loc, owner).ok_or(KvError::Corrupt);
+        }
         let mut head = [0; HEADER_BYTES as usize + 16];
         let known = HEADER_BYTES as usize + key.len();
         range.copy_to(self.log, m, 0, &mut head[..known]);
@@ -69,6 +72,20 @@ impl Records<'_> {
         }
         Ok(())
     }
+}
+
+/// The same for a record that lies in one page.
+#[inline]
+fn check_whole(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, u32)> {
+    let header = Header::decode(record.first_chunk()?)?;
+    let start = HEADER_BYTES as usize + key.len();
+    let used = start + header.value_bytes as usize;
+    let right = header.kind == Kind::Pair
+        && header.owner == owner
+        && header.record_bytes() == loc.record_bytes()
+        && usize::from(header.key_bytes) == key.len()
+        && record.get(HEADER_BYTES as usize..start)? == key;
+    (right && record_crc(record.get(4..used)?) == header.crc).then_some((start as u32, header.value_bytes))
 }
 
 /// Takes room in a log of records, and notes when a segment begins. The second part is the stamp of what is written there.
@@ -119,7 +136,7 @@ pub(crate) fn land<M: Medium, S: Source>(
 fn landed_crc<M: Medium>(log: &Log, writer: &Writer, used: u32, m: &mut M) -> u32 {
     let chunk = log.chunk_mut(m, writer, 4);
     if chunk.len() >= used as usize - 4 {
-        return crate::hash_store::record::record_crc(&chunk[..used as usize - 4]);
+        return record_crc(&chunk[..used as usize - 4]);
     }
     let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
     let mut at = 4;

@@ -7,12 +7,33 @@ use layout::{Answered, Entry, Payload, Refusal, Told};
 use saker_engine::GroupError;
 use saker_engine::GroupOp::{self, Delete, Exist, Retrieve, Store};
 use saker_engine::hash_store::group::{GROUP_BYTES_MAX, KeyCost};
+use saker_engine::kv_group::Singly;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Outcome = Result<Vec<Told>, GroupError<Refusal>>;
 
 impl Bench {
+    /// As a driver does: by the engine's own groups, or one by one.
     fn group(&mut self, payload: &Payload) -> Outcome {
+        if self.store.group_bytes_max() == 0 { self.group_singly(payload) } else { self.group_whole(payload) }
+    }
+
+    fn group_singly(&mut self, payload: &Payload) -> Outcome {
+        if payload.unreadable {
+            return Err(GroupError::Transfer);
+        }
+        let mut group = Singly::new(payload, &payload.bytes, &mut Free)?;
+        let mut answers = Answered::default();
+        self.run_in_parts(|s, f| {
+            group.step(&payload.bytes, &mut answers, |member, found| {
+                let view = &mut f.view(OWNER, Class::Foreground);
+                blocked_changes_nothing(s, |s| member.execute(found, s, view, &mut Free))
+            })
+        });
+        Ok(answers.0)
+    }
+
+    fn group_whole(&mut self, payload: &Payload) -> Outcome {
         self.run(|s, f| {
             let (mut source, mut answers) = (payload.clone(), Answered::default());
             let view = &mut f.view(OWNER, Class::Foreground);
@@ -77,10 +98,17 @@ fn power_cycle(bench: &mut Bench, rng: &mut Rng, ring_lasts: bool) {
     bench.restart(history, rng.next_u64());
 }
 
-/// `grouped`: out of a hundred groups, how many are carried out as such and not one by one.
-fn group_history(seed: u64, ring_lasts: bool, faults: FaultPlan, grouped: u64) -> Model {
+/// Out of a hundred groups, how many are carried out as such and not by commands of their own, and how many of those by
+/// single operations though the engine has groups.
+#[derive(Clone, Copy)]
+struct Share {
+    grouped: u64,
+    singly: u64,
+}
+
+fn group_history(kind: EngineKind, seed: u64, ring_lasts: bool, faults: FaultPlan, share: Share) -> Model {
     let mut rng = Seed(seed).rng();
-    let mut bench = Bench::new(EngineKind::HashStore, ring_lasts, faults);
+    let mut bench = Bench::new(kind, ring_lasts, faults);
     let (mut model, mut groups) = (Model::new(), Seed(seed).child("how").rng());
     for step in 0..1500 {
         let forms: [&[GroupOp]; 5] =
@@ -88,8 +116,11 @@ fn group_history(seed: u64, ring_lasts: bool, faults: FaultPlan, grouped: u64) -
         let ops = forms[rng.below(5) as usize];
         let entries = random_entries(&mut rng, ops, if step % 10 == 0 { 30 } else { 8 });
         let expected = expected(&mut model, &entries);
-        let told = if groups.below(100) < grouped {
-            bench.group(&Payload::new(&entries, ops.len() > 1)).expect("a good group")
+        let payload = Payload::new(&entries, ops.len() > 1);
+        let told = if groups.below(100) < share.grouped {
+            let singly = groups.below(100) < share.singly;
+            let told = if singly { bench.group_singly(&payload) } else { bench.group(&payload) };
+            told.expect("a good group")
         } else {
             singly(&mut bench, &entries)
         };
@@ -100,33 +131,44 @@ fn group_history(seed: u64, ring_lasts: bool, faults: FaultPlan, grouped: u64) -
         }
     }
     check(&mut bench, &model);
-    let erased: u32 = (0..shape(EngineKind::HashStore).geometry.segments)
-        .map(|n| bench.flash.media().epoch(SegmentId(n)))
-        .sum();
+    let erased: u32 =
+        (0..shape(kind).geometry.segments).map(|n| bench.flash.media().epoch(SegmentId(n))).sum();
     assert!(erased > 10, "the history must have collected segments: {erased}");
     model
 }
 
 #[test]
 fn grouped_mixed_and_single_execution_leave_the_same_pairs() {
-    for seed in 0..scale(3) {
-        let [all, some, none] =
-            [100, 50, 0].map(|share| group_history(seed, true, FaultPlan::default(), share));
-        assert!(all == some && some == none);
-    }
+    each_engine(|kind| {
+        for seed in 0..scale(2) {
+            let [all, singly, some, none] =
+                [(100, 0), (100, 100), (50, 50), (0, 0)].map(|(grouped, singly)| {
+                    group_history(kind, seed, true, FaultPlan::default(), Share { grouped, singly })
+                });
+            assert!(all == singly && singly == some && some == none);
+        }
+    });
 }
+
+const MOST: Share = Share { grouped: 75, singly: 20 };
 
 #[test]
 fn groups_without_a_capacitor() {
-    (10..10 + scale(3)).for_each(|seed| drop(group_history(seed, false, FaultPlan::default(), 70)));
+    each_engine(|kind| {
+        (10..10 + scale(2)).for_each(|seed| {
+            group_history(kind, seed, false, FaultPlan::default(), MOST);
+        });
+    });
 }
 
 #[test]
 fn groups_with_failing_programs() {
-    for seed in 20..20 + scale(3) {
-        let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
-        group_history(seed, true, plan, 80);
-    }
+    each_engine(|kind| {
+        for seed in 20..20 + scale(2) {
+            let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
+            group_history(kind, seed, true, plan, MOST);
+        }
+    });
 }
 
 fn entry(op: GroupOp, key: &[u8], value: &[u8]) -> Entry {
@@ -135,7 +177,11 @@ fn entry(op: GroupOp, key: &[u8], value: &[u8]) -> Entry {
 
 #[test]
 fn a_refused_group_changes_nothing() {
-    let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
+    each_engine(refused_groups);
+}
+
+fn refused_groups(kind: EngineKind) {
+    let mut bench = Bench::new(kind, true, FaultPlan::default());
     bench.put(b"a", b"1", Condition::Always).expect("room");
     let digest = bench.store.digest();
     let twice = [entry(Store, b"b", b"2"), entry(Delete, b"a", b""), entry(Store, b"b", b"3")];
@@ -164,7 +210,11 @@ fn a_refused_group_changes_nothing() {
 
 #[test]
 fn members_fail_alone() {
-    let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
+    each_engine(failing_members);
+}
+
+fn failing_members(kind: EngineKind) {
+    let mut bench = Bench::new(kind, true, FaultPlan::default());
     bench.config.value_bytes_max = 100;
     bench.restart(PowerHistory::Killed, 1);
     let long_key = [b'k'; 17];
@@ -182,7 +232,31 @@ fn members_fail_alone() {
     assert_eq!(told, [Err(KvError::NotFound), Err(KvError::KeySize)].map(Told::Done));
     bench.restart(PowerHistory::Killed, 2);
     assert_eq!((bench.get(b"good"), bench.get(b"also good")), (Ok(b"1".to_vec()), Ok(b"3".to_vec())));
-    assert_eq!(bench.store.stats().pairs, 2);
+    assert_eq!(bench.keys().len(), 2);
+}
+
+/// What does not fit is refused by itself where groups are carried out one by one, and nothing else is.
+#[test]
+fn a_store_without_groups_of_its_own_is_filled_pair_by_pair() {
+    each_engine(|kind| {
+        let mut bench = Bench::new(kind, true, FaultPlan::default());
+        let of = |n: u32| -> Vec<Entry> {
+            (0..16).map(|i| entry(Store, format!("{:07}", n * 16 + i).as_bytes(), &[7; 100])).collect()
+        };
+        let mut stored = 0;
+        for n in 0.. {
+            let told = bench.group_singly(&Payload::new(&of(n), false)).expect("a good group");
+            let good = told.iter().filter(|t| **t == Told::Done(Ok(()))).count();
+            stored += good;
+            if good < told.len() {
+                assert!(told.contains(&Told::Done(Err(KvError::CapacityExceeded))), "{told:?}");
+                break;
+            }
+        }
+        assert!(stored > 200, "{stored}");
+        assert_eq!(bench.keys().len(), stored);
+        assert_eq!(bench.get(b"0000000"), Ok(vec![7; 100]));
+    });
 }
 
 /// Whatever fills the store, a group is refused as a whole, and what was there can be replaced and deleted by groups.

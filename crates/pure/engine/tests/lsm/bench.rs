@@ -53,6 +53,8 @@ pub struct Bench {
     pub model: Model,
     /// Flushes, compactions, collected segments and manifests of earlier lives.
     done: [u64; 4],
+    /// Most compactions that were under way at once.
+    pub together: usize,
 }
 
 impl Bench {
@@ -66,7 +68,7 @@ impl Bench {
         let mut flash = Flash::power_on(MemMedia::new(shape), ring, None, faults);
         flash.pool_mut().set_quota(OWNER, g.segments);
         let store = LsmStore::new(config, &flash.view(OWNER, Class::Foreground));
-        Self { flash, store, config, watch: None, model: Model::new(), done: [0; 4] }
+        Self { flash, store, config, watch: None, model: Model::new(), done: [0; 4], together: 0 }
     }
 
     fn seen(&self) {
@@ -85,6 +87,7 @@ impl Bench {
     pub fn background(&mut self) -> bool {
         let finished = self.flash.finished();
         let step = self.store.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
+        self.together = self.together.max(self.store.running_compactions());
         self.seen();
         self.settle();
         match step {

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, Model, config, scale};
 use crate::histories::key;
-use saker_engine::Condition;
+use saker_engine::{Condition, LsmConfig};
 use saker_flash::FaultPlan;
 use saker_medium::PowerHistory;
 use saker_sim::Seed;
@@ -33,8 +33,13 @@ fn recovers(bench: &Bench, model: &Model, history: PowerHistory) {
 }
 
 fn history(seed: u64, ring_lasts: bool, watch: fn(&Bench, &Model), steps: u64) {
+    let bench = history_with(seed, config(ring_lasts), watch, steps);
+    assert!(bench.done().iter().all(|n| *n > 3), "{:?}", bench.done());
+}
+
+fn history_with(seed: u64, config: LsmConfig, watch: fn(&Bench, &Model), steps: u64) -> Bench {
     let mut rng = Seed(seed).rng();
-    let mut bench = Bench::new(config(ring_lasts), FaultPlan::default());
+    let mut bench = Bench::new(config, FaultPlan::default());
     for step in 0..steps {
         // Watched in windows, so that the history gets far.
         bench.watch = (step % 200 > 170).then_some(watch);
@@ -49,7 +54,7 @@ fn history(seed: u64, ring_lasts: bool, watch: fn(&Bench, &Model), steps: u64) {
     }
     bench.watch = None;
     bench.check();
-    assert!(bench.done().iter().all(|n| *n > 3), "{:?}", bench.done());
+    bench
 }
 
 #[test]
@@ -60,6 +65,27 @@ fn kills_at_every_event() {
 #[test]
 fn kills_at_every_event_without_a_capacitor() {
     (0..scale(1)).for_each(|seed| history(seed, false, recovers_killed, 2500));
+}
+
+#[test]
+fn power_cuts_at_every_event_of_several_compactions() {
+    let busy = LsmConfig {
+        compaction_threads: 3,
+        max_write_buffer_number: 3,
+        target_file_pages: 1,
+        max_bytes_for_level_base: 2 << 10,
+        ..config(true)
+    };
+    for seed in 7..7 + scale(1) {
+        let bench = history_with(seed, busy, recovers_cut, 1200);
+        let [flushes, compactions, ..] = bench.done();
+        assert!(
+            flushes > 3 && compactions > 3 && bench.together > 1,
+            "{:?} {}",
+            bench.done(),
+            bench.together
+        );
+    }
 }
 
 #[test]

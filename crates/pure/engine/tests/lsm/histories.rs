@@ -52,7 +52,8 @@ fn check_snapshots(bench: &mut Bench, rng: &mut Rng, snapshots: &mut Vec<(Snapsh
     bench.store.release(snapshot);
 }
 
-fn history(seed: u64, config: LsmConfig, faults: FaultPlan) {
+/// Most compactions that were under way at once.
+fn history(seed: u64, config: LsmConfig, faults: FaultPlan) -> usize {
     let mut rng = Seed(seed).rng();
     let ring_lasts = config.ring_lasts;
     let mut bench = Bench::new(config, faults);
@@ -84,16 +85,21 @@ fn history(seed: u64, config: LsmConfig, faults: FaultPlan) {
     }
     bench.check();
     assert!(bench.done().iter().all(|n| *n > 3), "{:?}", bench.done());
+    bench.together
 }
 
 #[test]
 fn with_a_capacitor() {
-    (0..scale(6)).for_each(|seed| history(seed, config(true), FaultPlan::default()));
+    for seed in 0..scale(6) {
+        history(seed, config(true), FaultPlan::default());
+    }
 }
 
 #[test]
 fn without_a_capacitor() {
-    (100..100 + scale(6)).for_each(|seed| history(seed, config(false), FaultPlan::default()));
+    for seed in 100..100 + scale(6) {
+        assert_eq!(history(seed, config(false), FaultPlan::default()), 1, "one thread");
+    }
 }
 
 #[test]
@@ -101,6 +107,26 @@ fn with_failing_programs() {
     for seed in 200..200 + scale(4) {
         let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
         history(seed, config(seed % 2 == 0), plan);
+    }
+}
+
+/// Several compactions at once, and memtables that wait for each other.
+#[test]
+fn with_threads_and_more_memtables() {
+    for seed in 400..400 + scale(4) {
+        let busy = LsmConfig {
+            compaction_threads: 1 + (seed % 4) as u32,
+            max_write_buffer_number: 4,
+            target_file_pages: 1,
+            max_bytes_for_level_base: 2 << 10,
+            ..config(seed % 2 == 0)
+        };
+        let plan = FaultPlan { seed, program: Chance::one_in(200), ..FaultPlan::default() };
+        let together = history(seed, busy, if seed % 3 == 0 { plan } else { FaultPlan::default() });
+        assert!(
+            together <= busy.compaction_threads as usize && (together > 1 || seed % 4 == 0),
+            "{together}"
+        );
     }
 }
 

@@ -71,6 +71,11 @@ impl ResultsWriter {
         if bytes == 0 { false } else { fits }
     }
 
+    /// The next operation found a value of `bytes` bytes that is not to be had here.
+    pub fn leave_out(&mut self, bytes: u32) {
+        self.head(u32::from(Status::SUCCESS.shifted()) | LEFT_OUT, bytes);
+    }
+
     /// The next bytes of the value.
     pub fn value(&mut self, bytes: &[u8]) {
         debug_assert!(bytes.len() <= self.open);

@@ -49,6 +49,19 @@ impl Cpu {
     }
 }
 
+/// How the dispatcher hands commands to the I/O cores (SYSTOR'25, section 3.3: to I/O threads).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dispatch {
+    /// To whichever core is free.
+    #[default]
+    Shared,
+    /// To the cores in turn: commands on one key can overtake each other.
+    RoundRobin,
+    /// To the core of the key, and commands on one key in the order in which they came.
+    ByKey,
+}
+
 /// The device's side of a command. `fetch`, `dispatch` and `complete` hold a core; the `_delay` fields are
 /// pipeline time that passes without holding one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +71,9 @@ pub struct Firmware {
     pub dispatcher_cores: Sourced<u32>,
     /// Cores that execute commands, and background work unless that has cores of its own.
     pub io_cores: Sourced<u32>,
+    /// How commands get to the I/O cores: `shared`, `round_robin` or `by_key`.
+    #[serde(default = "one_queue")]
+    pub dispatch: Sourced<Dispatch>,
     /// Cores for background work alone (collections, evictions, checkpoints); 0: it shares the I/O cores.
     #[serde(default = "shared")]
     pub background_cores: Sourced<u32>,
@@ -90,6 +106,10 @@ pub struct Firmware {
 
 fn shared() -> Sourced<u32> {
     Sourced { value: 0, source: Source::Default, note: "background work shares the I/O cores".into() }
+}
+
+fn one_queue() -> Sourced<Dispatch> {
+    Sourced { value: Dispatch::Shared, source: Source::Default, note: "any free core takes the next".into() }
 }
 
 fn as_stated() -> Sourced<u32> {

@@ -37,7 +37,8 @@ impl Profile {
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), ProfileError> {
         let mut table = self.as_table();
         let number = find(&mut table, path).ok_or_else(|| unknown(path))?;
-        let value = parse_value(text).ok_or_else(|| bad(path, text, "not a TOML value"))?;
+        let word = WORDS.contains(&path).then(|| Value::String(text.trim_matches('"').to_owned()));
+        let value = word.or_else(|| parse_value(text)).ok_or_else(|| bad(path, text, "not a TOML value"))?;
         number.insert("value".into(), value);
         number.insert("source".into(), Source::Override.as_str().into());
         number.insert("note".into(), "".into());
@@ -135,7 +136,7 @@ fn misshapen_in(table: &Table, prefix: &str) -> Option<ProfileError> {
         match value {
             Value::String(_) => None,
             Value::Table(inner) if inner.contains_key("value") => {
-                fault(inner).map(|reason| ProfileError::invalid(&path, reason))
+                fault(&path, inner).map(|reason| ProfileError::invalid(&path, reason))
             }
             Value::Table(inner) => misshapen_in(inner, &path),
             _ => Some(ProfileError::invalid(
@@ -146,9 +147,13 @@ fn misshapen_in(table: &Table, prefix: &str) -> Option<ProfileError> {
     })
 }
 
-fn fault(number: &Table) -> Option<&'static str> {
+/// What is a word and no number.
+const WORDS: [&str; 1] = ["firmware.dispatch"];
+
+fn fault(path: &str, number: &Table) -> Option<&'static str> {
     match &number["value"] {
         _ if !number.contains_key("source") => Some("has no source"),
+        Value::String(_) if WORDS.contains(&path) => None,
         Value::Integer(_) | Value::Boolean(_) | Value::Array(_) => None,
         _ => Some("has a value that is no whole number, true or false"),
     }

@@ -5,21 +5,22 @@ use crate::actors::{self, Plan, read_all};
 use crate::log::Log;
 use crate::tier;
 use saker_device::{Costs, Device, DeviceConfig, NamespaceConfig, NamespaceKind, timings};
-use saker_engine::EngineKind;
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Hub, Options, Session};
+use saker_host::transfer::Available;
 use saker_host::{ConnectOptions, Connection, KvQueue, Patience, TransferOptions, Turn};
 use saker_medium::{Geometry, PowerHistory, Ring, RingMemory};
+use saker_nvme::vendor::Methods;
 use saker_sim::profile::Profile;
 use saker_sim::{Chance, Seed};
 use saker_world::build::port;
 use saker_world::{Build, Clocked};
 use std::sync::Arc;
 
-const CLIENTS: usize = 5;
-const SLOTS: u16 = 4;
+pub const CLIENTS: usize = 5;
+pub const SLOTS: u16 = 4;
 /// Longer values are refused by the device.
 const VALUE_BYTES_MAX: u32 = 700;
 
@@ -30,7 +31,7 @@ enum End {
     Killed,
 }
 
-fn build(capacitor: bool, seed: u64, program: Chance) -> Build {
+pub fn build(capacitor: bool, seed: u64, program: Chance) -> Build {
     let geometry = Geometry { page_bytes: 1024, oob_bytes: 96, segment_pages: 32, segments: 40 };
     let mut kv = NamespaceConfig::kv(1, &geometry, 40, seed);
     if let NamespaceKind::Kv { value_bytes_max, .. } = &mut kv.kind {
@@ -67,7 +68,7 @@ fn connect(
     (device, queues, volatile)
 }
 
-fn hub(seed: u64, queues: Vec<KvQueue>, volatile: bool) -> Arc<Hub<KvQueue>> {
+pub fn hub(seed: u64, queues: Vec<KvQueue>, volatile: bool) -> Arc<Hub<KvQueue>> {
     let mut rng = Seed(seed).child("options").rng();
     let batch = [1, 4, 16, 64][rng.below(4) as usize];
     let container_bytes = [256, 4096][rng.below(2) as usize];
@@ -147,11 +148,17 @@ fn a_power_cut_after_failed_programs() {
     hold(false, End::Cut, Chance::one_in(30));
 }
 
+/// A device that promises groups and knows none.
 #[test]
-fn an_engine_without_groups_is_not_asked_for_ever() {
+fn a_device_that_refuses_groups_is_not_asked_for_ever() {
     let profile = Profile::builtin("tiny").expect("built in");
-    let build = Build::kv(&profile, 64 << 20, 1).expect("large enough").with_engine(EngineKind::Lsm);
-    let (device, queues, volatile) = connect(&build, |host| build.timed(host));
+    let mut build = Build::kv(&profile, 64 << 20, 1).expect("large enough");
+    build.config.methods = Methods::default();
+    let (device, mut queues, volatile) = connect(&build, |host| build.timed(host));
+    for queue in &mut queues {
+        let boasting = Available { methods: Methods::ALL, group_bytes_max: 1 << 20, ..*queue.available() };
+        queue.set_transfer(TransferOptions::default(), boasting);
+    }
     let hub = Arc::new(Hub::new(queues, Options { batch: 4, volatile, ..Options::default() }));
     let patience = Patience { turns_max: 100_000 };
     let mut session = Session::new(Arc::clone(&hub), (0, 0), device, 6000, patience);

@@ -24,6 +24,8 @@ pub struct Faults {
     pub results: Chance,
     /// A Flush fails.
     pub flush: Chance,
+    /// It promises groups, and refuses every one as an unknown opcode.
+    pub no_groups: bool,
 }
 
 impl Faults {
@@ -33,6 +35,7 @@ impl Faults {
         group: Chance::NEVER,
         results: Chance::NEVER,
         flush: Chance::NEVER,
+        no_groups: false,
     };
     pub const SOME: Self = Self {
         write: Chance::one_in(12),
@@ -40,6 +43,7 @@ impl Faults {
         group: Chance::one_in(20),
         results: Chance::one_in(10),
         flush: Chance::one_in(10),
+        no_groups: false,
     };
 }
 
@@ -176,6 +180,10 @@ impl Fake {
     fn group(&mut self, form: Form, id: Key, payload: &[u8]) -> (Status, u32, u32, Vec<u8>) {
         let writes = writes_of(form, payload);
         self.groups += 1;
+        if self.faults.no_groups {
+            writes.iter().for_each(|(key, _)| assert!(self.writing.remove(key)));
+            return (Status::INVALID_OPCODE, 0, 0, Vec::new());
+        }
         let whole =
             [(self.faults.full, Status::CAPACITY_EXCEEDED), (self.faults.group, Status::INTERNAL_ERROR)];
         for (chance, status) in whole {

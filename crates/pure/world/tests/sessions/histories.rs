@@ -146,6 +146,12 @@ fn histories_with_refused_writes_are_linearizable_and_syncs_tell_all_of_them() {
     hold(2, Faults::SOME, false);
 }
 
+/// A device that promises groups and knows none: containers go as single commands.
+#[test]
+fn histories_over_a_device_that_refuses_groups_are_linearizable() {
+    hold(5, Faults { no_groups: true, ..Faults::SOME }, false);
+}
+
 #[test]
 fn a_cut_loses_nothing_acknowledged() {
     hold(3, Faults::NONE, true);

@@ -7,6 +7,7 @@ mod fake;
 mod histories;
 mod log;
 mod planted;
+mod shards;
 
 /// How many of something: `check` or `soak`, as the environment says.
 #[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]

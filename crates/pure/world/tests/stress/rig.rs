@@ -42,7 +42,12 @@ pub fn small_with(engine: EngineKind, capacitor: bool, seed: u64) -> Build {
     if engine == EngineKind::HashStore {
         return small(capacitor, seed);
     }
-    let mut build = of_segments(capacitor, seed, 18, 16).with_engine(engine);
+    other_engine(engine, capacitor, seed, 18)
+}
+
+/// Another engine than the hash store on so many superblocks of 16 pages.
+pub fn other_engine(engine: EngineKind, capacitor: bool, seed: u64, segments: u32) -> Build {
+    let mut build = of_segments(capacitor, seed, segments, 16).with_engine(engine);
     let tuning = &mut build.config.hash_ftl;
     tuning.cache_bytes = Some(if engine == EngineKind::HashPlus { 2048 } else { 4096 });
     tuning.grain_bytes = Some(if engine == EngineKind::HashPlus { 64 } else { 256 });

@@ -68,7 +68,7 @@ struct Options {
     /// The seed; otherwise 1
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Replace a number of the profile: profile.KEY=VALUE (see `saker profile show`)
+    /// Replace a number of the profile, profile.KEY=VALUE (see `saker profile show`), or a setting of the LSM engine, lsm.NAME=VALUE
     #[arg(long, value_name = "SETTING")]
     set: Vec<String>,
     /// Run with each of several values: profile.KEY=A,B,C; several sweeps combine

@@ -1,10 +1,11 @@
 //! Groups in flight when power is cut or the process is killed: every operation that was reported counts, and what was not
-//! reported is there wholly or not at all, the same for all operations of a group.
+//! reported is there wholly or not at all; over an engine with groups of its own the same for all operations of a group.
 
-use super::{pack, small};
+use super::{pack, small_with};
 use crate::cells::{self, Cell, KEYS, all, content};
 use crate::rig::{Machine, Rig, power_on};
 use crate::tier;
+use saker_engine::EngineKind;
 use saker_flash::{FaultPlan, MemMedia, PowerCut};
 use saker_host::{Ticket, Turn};
 use saker_long_keys::NarrowDigest;
@@ -99,7 +100,7 @@ impl Run {
     fn complete(&mut self, ticket: Ticket, status: Status, data: &[u8]) {
         let n = self.flights.iter().position(|f| f.ticket == ticket).expect("in flight");
         let flight = self.flights.remove(n);
-        assert!(status.is_success(), "{status}");
+        assert!(status.is_success(), "seed {}: {status}", self.seed);
         let mut results = ResultsReader::new(data).expect("results");
         for (op, cell, version) in flight.ops {
             let told = results.next().expect("one for each");
@@ -107,7 +108,7 @@ impl Run {
             let old = c.versions[c.acked].clone();
             let missing = op != Op::Store && old.is_none();
             assert_eq!(told.status.is(Status::KEY_DOES_NOT_EXIST), missing, "{op:?}");
-            assert!(missing || told.status.is_success(), "{}", told.status);
+            assert!(missing || told.status.is_success(), "seed {}: {}", self.seed, told.status);
             if op == Op::Retrieve && !missing {
                 assert_eq!(told.value, old.as_deref());
             }
@@ -124,8 +125,9 @@ impl Run {
     }
 }
 
-/// What a cut left: every reported operation, and of each group in flight all or nothing.
-fn check(run: &Run, rig: &mut Timed) {
+/// What a cut left: every reported operation, and of each group in flight all or nothing if it is `whole`. How many were left
+/// in part.
+fn check(run: &Run, rig: &mut Timed, whole: bool) -> usize {
     let mut versions = Vec::new();
     for (n, cell) in run.cells.iter().enumerate() {
         let found = get(rig, &key(n));
@@ -134,13 +136,17 @@ fn check(run: &Run, rig: &mut Timed) {
             Err(why) => panic!("seed {}, event {}, cell {n}: {why}", run.seed, run.events),
         }
     }
+    let mut parts = 0;
     for flight in &run.flights {
         let writes = flight.ops.iter().filter(|(op, ..)| op.is_write());
         // A delete of what is not there leaves no trace to tell by.
         let visible = writes.filter(|(_, c, v)| run.cells[*c].versions[*v] != run.cells[*c].versions[v - 1]);
         let done: Vec<_> = visible.map(|(_, c, v)| versions[*c] == *v).collect();
-        assert!(done.iter().all(|d| *d == done[0]), "event {}: half a group: {done:?}", run.events);
+        let is_part = done.iter().any(|d| *d != done[0]);
+        assert!(!(whole && is_part), "event {}: half a group: {done:?}", run.events);
+        parts += usize::from(is_part);
     }
+    parts
 }
 
 fn get(rig: &mut Timed, key: &[u8]) -> Option<Vec<u8>> {
@@ -155,13 +161,25 @@ fn get(rig: &mut Timed, key: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn campaign(capacitor: bool, seed: u64, faults: FaultPlan, digest_bits: u32) {
-    let mut build = Build { faults: FaultPlan { seed, ..faults }, ..small(capacitor, seed) };
+    campaign_on(EngineKind::HashStore, 3000, capacitor, seed, faults, digest_bits);
+}
+
+fn campaign_on(
+    engine: EngineKind,
+    groups_max: u64,
+    capacitor: bool,
+    seed: u64,
+    faults: FaultPlan,
+    digest_bits: u32,
+) {
+    let is_whole = engine == EngineKind::HashStore;
+    let mut build = Build { faults: FaultPlan { seed, ..faults }, ..small_with(engine, capacitor, seed) };
     build.config.long_key_digest = NarrowDigest { bits: digest_bits };
     let (mut rig, mut run) = (Timed::new(&build), Run::new(seed));
     let (mut cuts, mut in_flight) = (0, 0);
-    let mut groups = 0;
+    let (mut groups, mut parts) = (0, 0);
     let mut paused = 0;
-    while groups < 3000 {
+    while groups < groups_max {
         // Background work has its turn when the medium is not busy with commands, so the host pauses now and then.
         if groups - paused > 60 && run.flights.is_empty() {
             rig.machine.rest();
@@ -188,10 +206,14 @@ fn campaign(capacitor: bool, seed: u64, faults: FaultPlan, digest_bits: u32) {
             let cut = PowerCut { seed: Seed(seed).index(run.events).0, ring_kept };
             let (mut media, ring) = device.flash().cut(cut);
             media.set_history(history);
-            check(&run, &mut power_on(&build, media, &ring, |_| {}));
+            parts += check(&run, &mut power_on(&build, media, &ring, |_| {}), is_whole);
         }
     }
-    assert!(cuts > 100 && in_flight > cuts / 2, "{cuts} cuts, {in_flight} with groups in flight");
+    assert!(cuts > groups_max / 30 && in_flight > cuts / 2, "{cuts} cuts, {in_flight} with groups in flight");
+    if !is_whole {
+        assert!(parts > 0, "none of {cuts} cuts was inside a group");
+        return;
+    }
     let snapshot = rig.machine.0.snapshot();
     let store = snapshot.namespaces[0].store;
     assert!(store.gc_records_copied > 20 && store.checkpoints > 1, "{store:?}");
@@ -218,4 +240,17 @@ fn with_failing_programs() {
 fn with_long_keys_that_collide() {
     let faults = FaultPlan { program: Chance::one_in(100), ..FaultPlan::default() };
     (60..60 + tier(1, 10)).for_each(|seed| campaign(true, seed, faults, 1));
+}
+
+/// Engines that carry groups out one by one: short keys and long ones, some of which collide.
+#[test]
+fn on_every_engine() {
+    let faults = FaultPlan { program: Chance::one_in(100), ..FaultPlan::default() };
+    for engine in EngineKind::ALL.iter().copied().filter(|e| *e != EngineKind::HashStore) {
+        for (seed, capacitor, bits) in [(80, true, 128), (81, false, 1)] {
+            for seed in (0..tier(1, 10)).map(|n| seed + n * 2) {
+                campaign_on(engine, tier(500, 3000), capacitor, seed, faults, bits);
+            }
+        }
+    }
 }

@@ -1,0 +1,87 @@
+//! Our side: the LSM engine of a device in memory, or of an image on the tmpfs, through the library's door.
+
+use crate::store::{Durability, Fault, Store};
+use saker_realtime::{EngineKind, ImagePlan, KeyRange, Kv, ScanOptions};
+use std::path::Path;
+
+/// An open device.
+pub struct Ours {
+    kv: Kv,
+    url: String,
+    buffer: Vec<u8>,
+    _dir: tempfile::TempDir,
+}
+
+/// Flash for so many bytes of pairs: records have a head, tables and spare segments come to it.
+fn flash_bytes(pair_bytes: u64) -> u64 {
+    (pair_bytes * 5 / 2).max(1 << 30)
+}
+
+impl Ours {
+    pub fn open(dir: &Path, durability: Durability, pair_bytes: u64, more: &str) -> Result<Self, Fault> {
+        let dir = tempfile::tempdir_in(dir)?;
+        let bytes = flash_bytes(pair_bytes);
+        let url = if durability == Durability::File {
+            let path = dir.path().join("saker.img");
+            let engine = EngineKind::named("lsm").ok_or("this build has no lsm engine")?;
+            ImagePlan { engine, ..ImagePlan::kv(bytes, "default", 1) }.create(&path)?;
+            format!("file:{}?{more}", path.display())
+        } else {
+            format!("mem:?engine=lsm&size={bytes}&{more}")
+        };
+        Ok(Self { kv: Kv::open(&url)?, url, buffer: vec![0; 4096], _dir: dir })
+    }
+
+    /// What background work has done so far.
+    fn done(&mut self) -> Option<Vec<u64>> {
+        let snapshot = self.kv.snapshot()?;
+        let counters = snapshot.namespaces.first()?.counters.iter().map(|(_, n)| *n);
+        Some(counters.chain([snapshot.flash.pages_programmed]).collect())
+    }
+}
+
+impl Store for Ours {
+    fn options(&self) -> String {
+        format!("{} timing=off, on the caller's thread", self.url)
+    }
+
+    fn put(&mut self, key: &[u8; 16], value: &[u8]) -> Result<(), Fault> {
+        Ok(self.kv.put(key, value)?)
+    }
+
+    fn get(&mut self, key: &[u8; 16]) -> Result<usize, Fault> {
+        Ok(self.kv.get_into(key, &mut self.buffer)?.ok_or("a pair is missing")?)
+    }
+
+    fn scan(&mut self, from: &[u8; 16], pairs: u32) -> Result<(u32, usize), Fault> {
+        let (mut seen, mut bytes) = (0, 0);
+        let range = KeyRange { from, ..KeyRange::default() };
+        let options = ScanOptions { range, keys_only: false, pairs_max: pairs };
+        self.kv.scan(&options, |key, value| {
+            seen += 1;
+            bytes += key.len() + value.len();
+            seen < pairs
+        })?;
+        Ok((seen, bytes))
+    }
+
+    fn memory_bytes(&mut self) -> u64 {
+        let memory = self.kv.snapshot().and_then(|s| s.namespaces.first().map(|n| n.memory));
+        memory.map_or(0, |m| m.index_bytes + m.directory_bytes + m.segment_bytes)
+    }
+
+    /// Each command leaves the device a piece of background work.
+    fn settle(&mut self) -> Result<(), Fault> {
+        let mut before = self.done();
+        loop {
+            for _ in 0..64 {
+                self.kv.exists(b"nothing")?;
+            }
+            let after = self.done();
+            if after == before {
+                return Ok(());
+            }
+            before = after;
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! A device in memory that consists of several, each with its share of the flash and of the keys.
+
+use crate::any::{AnyDevice, AnyTurn, DeviceThread};
+use crate::error::Error;
+use crate::profiles::profile_named;
+use crate::url::{DeviceUrl, Place, Timing};
+use saker_device::Attachment;
+use saker_host::Port;
+use saker_link::DmaSpace;
+use saker_nvme::vendor::Methods;
+use saker_shards::{Shard, Sharded};
+use saker_world::Build;
+use saker_world::build::port;
+use std::sync::Arc;
+
+/// Queue pairs of a shard: the dispatcher needs one.
+const QUEUE_PAIRS: u16 = 1;
+
+/// Starts the shards of a URL and what hands commands to them.
+pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
+    let Place::Memory { bytes, profile, seed, engine, shards } = &url.place else {
+        return Err(Error::NotLocal);
+    };
+    let profile = profile_named(profile)?;
+    let space = space(url.depth, *shards);
+    let shard = |n: u16| {
+        let seed = seed.wrapping_add(u64::from(n));
+        let build = Build::kv(&profile, *bytes / u64::from(*shards), seed)?.with_engine(*engine);
+        let host = Attachment::new(Arc::clone(&space), QUEUE_PAIRS);
+        let turn = running(build, &host, url, u64::from(*shards));
+        Ok::<_, Error>(Shard::open(port(&host), turn, 1, url.depth)?)
+    };
+    let all = (0..*shards).map(shard).collect::<Result<Vec<_>, Error>>()?;
+    let sharded = Sharded::new(all, space);
+    let port = sharded.port();
+    Ok((AnyTurn::Sharded(Box::new(sharded)), port, profile.name))
+}
+
+/// A shard's device, on this thread or its own.
+fn running(mut build: Build, host: &Attachment, url: &DeviceUrl, shards: u64) -> AnyTurn {
+    build.faults = url.faults;
+    // The dispatcher takes whole commands with a key in the entry, and groups.
+    build.config.methods = Methods::default().with_groups(true).with_groups_both_ways(true);
+    let mut device = match url.timing {
+        Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),
+        Timing::Real => AnyDevice::MemoryTimed(Box::new(build.timed(host.clone()))),
+    };
+    if url.prefault > 0 {
+        device.bring_in(url.prefault.div_ceil(shards));
+    }
+    if url.threads == 0 { AnyTurn::Inline(device) } else { AnyTurn::Thread(DeviceThread::start(device)) }
+}
+
+/// Memory for the host's commands and as many of every shard.
+fn space(depth: u16, shards: u16) -> Arc<DmaSpace> {
+    let (depth, ends) = (u32::from(depth), u32::from(shards) + 1);
+    DmaSpace::new((depth * 4 + 512) * ends, (depth * 2 + 64) * ends)
+}

@@ -1,0 +1,102 @@
+//! Groups over engines that have none of their own: each member is an operation of the engine, or of an envelope if its key
+//! is long. The payload is copied once, and checked as a whole before anything is done.
+
+use super::answers::{Failing, Told};
+use super::{GroupRequest, refusal, source};
+use crate::execute::{Outcome, Reply};
+use crate::long_keys;
+use saker_engine::kv_group::{Singly, Value};
+use saker_engine::{AnyEngine, GroupError, GroupOp, GroupSource, KvError, Single, SourceError};
+use saker_long_keys::NarrowDigest;
+use saker_medium::{Medium, Step};
+use saker_nvme::group::Malformed;
+use saker_nvme::{Key, Status};
+use saker_sim::Meter;
+use source::GroupReach;
+
+/// How far such a group is, and what it has answered.
+#[derive(Clone, Debug)]
+pub(super) struct Progress {
+    group: Singly,
+    told: Told,
+}
+
+/// One operation under a key of any length.
+pub(super) fn single<M: Medium, W: Meter>(
+    single: Single<'_>,
+    found: &mut Value,
+    digest: Option<NarrowDigest>,
+    store: &mut AnyEngine,
+    m: &mut M,
+    w: &mut W,
+) -> Step<Result<(), KvError>> {
+    match digest.filter(|_| single.key.len() > Key::MAX_LEN) {
+        Some(digest) => long_keys::single(single, found, digest, store, m, w),
+        None => single.execute(found, store, m, w),
+    }
+}
+
+impl GroupRequest {
+    /// Carries a group out as far as it goes now. The answers are in `told` when it is done.
+    pub(super) fn carry_out_singly<M: Medium, W: Meter>(
+        &mut self,
+        (form, bytes): (saker_nvme::group::Form, u32),
+        told: &mut Told,
+        store: &mut AnyEngine,
+        reach: GroupReach<'_>,
+        m: &mut M,
+        w: &mut W,
+    ) -> Outcome {
+        if self.singly.is_none() {
+            let empty = Told::new(told.bytes_max());
+            match self.begin_singly((form, bytes), reach, w) {
+                Ok(group) => self.singly = Some(Box::new(Progress { group, told: empty })),
+                Err(refused) => return Outcome::Done(refusal(refused)),
+            }
+        }
+        let payload = self.staged.as_deref().unwrap_or_default();
+        let Some(progress) = &mut self.singly else { return Outcome::Blocked };
+        let step = progress.group.step(payload, &mut progress.told, |member, found| {
+            single(member, found, reach.long_keys, store, m, w)
+        });
+        match step {
+            Step::Done(()) => {
+                std::mem::swap(told, &mut progress.told);
+                Outcome::Done(Reply { dw0: told.failed(), ..Reply::status(Status::SUCCESS) })
+            }
+            Step::Need(reads) => Outcome::Need(reads),
+            Step::Blocked(_) => Outcome::Blocked,
+        }
+    }
+
+    /// What is blocked will never go on. True if that ends a group that was done in part, by executing it again.
+    pub fn give_up(&mut self) -> bool {
+        let Some(progress) = &mut self.singly else { return false };
+        progress.group.give_up();
+        true
+    }
+
+    fn begin_singly<W: Meter>(
+        &mut self,
+        (form, bytes): (saker_nvme::group::Form, u32),
+        reach: GroupReach<'_>,
+        w: &mut W,
+    ) -> Result<Singly, GroupError<Malformed>> {
+        let reach = GroupReach { long_keys: None, ..reach };
+        let mut staged = self.staged.take();
+        let mut group = source::HostGroup { reach, pieces: &self.pieces, bytes, form, staged: &mut staged };
+        let copied = group.staged().map(|_| ());
+        let payload = group.staged.take().unwrap_or_default();
+        let begun = match copied {
+            Err(SourceError) => Err(GroupError::Transfer),
+            Ok(()) => Singly::new(&group, &payload, w).map_err(source::plain),
+        };
+        self.staged = Some(payload);
+        begun
+    }
+}
+
+/// A pair of a Bulk Put is a store.
+pub(super) fn store_of<'p>(key: &'p [u8], value: &'p [u8]) -> Single<'p> {
+    Single { op: GroupOp::Store, key, value }
+}

@@ -1,0 +1,74 @@
+//! Where blocks of a table begin.
+
+use super::key::Key;
+
+/// The first key and version of each block. The keys' first words lie together: a search looks at little memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockIndex {
+    words: Vec<u64>,
+    firsts: Vec<(Key, u64)>,
+}
+
+impl BlockIndex {
+    /// The next block begins with that entry.
+    pub fn push(&mut self, key: Key, version: u64) {
+        self.words.push(key.word());
+        self.firsts.push((key, version));
+    }
+
+    /// Blocks.
+    pub fn len(&self) -> usize {
+        self.firsts.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.firsts.is_empty()
+    }
+
+    /// The first key of a block.
+    pub fn key(&self, n: usize) -> &Key {
+        &self.firsts[n].0
+    }
+
+    /// First keys and versions, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &(Key, u64)> {
+        self.firsts.iter()
+    }
+
+    /// The block in which an entry of `key` at `version` or the next one would be.
+    #[inline]
+    pub fn block_of(&self, key: &Key, version: u64) -> usize {
+        self.behind(key.word(), |(k, v)| (k, version) <= (key, *v)).saturating_sub(1)
+    }
+
+    /// How many blocks begin with a key of which `is_before` holds; `word` is the first word of the key where that ends.
+    #[inline]
+    pub fn behind(&self, word: u64, is_before: impl Fn(&(Key, u64)) -> bool) -> usize {
+        let low = self.words.partition_point(|w| *w < word);
+        let same = self.words[low..].partition_point(|w| *w == word);
+        low + self.firsts[low..low + same].partition_point(is_before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_tell_the_same_as_keys() {
+        let names = ["a", "b", "bbbbbbbb", "bbbbbbbba", "bbbbbbbbb", "c"];
+        let mut index = BlockIndex::default();
+        for (n, name) in names.iter().enumerate() {
+            index.push(Key::new(name.as_bytes()).unwrap(), n as u64);
+        }
+        for name in ["A", "a", "aa", "b", "bb", "bbbbbbbb", "bbbbbbbb\0", "bbbbbbbbb", "bbbbbbbbc", "c", "d"]
+        {
+            let key = Key::new(name.as_bytes()).unwrap();
+            for version in [0, 1, 3, 4, 9, u64::MAX] {
+                let plain = index.firsts.partition_point(|(k, v)| (k, version) <= (&key, *v));
+                assert_eq!(index.block_of(&key, version), plain.saturating_sub(1), "{name} {version}");
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Compactions, as many at once as there are threads for them.
+//!
+//! A round is a piece of each. It costs the processor what the longest of them does: the threads have cores of their own. Pages
+//! are brought for all of them together, and before any goes on, so that a call that says `Need` has changed nothing.
+
+use super::LsmStore;
+use super::background::{Piece, worked_if_idle};
+use super::job::Job;
+use super::policy;
+use crate::kv::Background;
+use saker_medium::{Medium, Reads, Step};
+use saker_sim::{Meter, Unit};
+
+/// Work of each kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Units([u64; Unit::COUNT]);
+
+impl Meter for Units {
+    const TIMED: bool = true;
+
+    #[inline(always)]
+    fn work(&mut self, unit: Unit, n: u64) {
+        self.0[unit as usize] += n;
+    }
+}
+
+impl Units {
+    fn max(self, other: Self) -> Self {
+        Self(std::array::from_fn(|n| self.0[n].max(other.0[n])))
+    }
+
+    fn pay<W: Meter>(&self, w: &mut W) {
+        Unit::ALL.iter().zip(self.0).filter(|(_, n)| *n > 0).for_each(|(unit, n)| w.work(*unit, n));
+    }
+}
+
+impl LsmStore {
+    /// A round of compactions.
+    pub(super) fn compaction_step<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
+        if self.start_compactions() {
+            return Step::Done(Ok(Background::Worked));
+        }
+        if self.compactions.len() < 2 {
+            let Some(mut job) = self.compactions.pop() else { return Step::Done(Ok(Background::Idle)) };
+            let step = self.job_step(&mut job, m, w);
+            if !matches!(step, Step::Done(Ok(Background::Idle))) {
+                self.compactions.push(job);
+            }
+            return worked_if_idle(step);
+        }
+        let mut jobs = std::mem::take(&mut self.compactions);
+        let round = self.round(&mut jobs, m, w);
+        // What ended is in place.
+        jobs.append(&mut self.compactions);
+        self.compactions = jobs;
+        round
+    }
+
+    fn round<M: Medium, W: Meter>(&mut self, jobs: &mut Vec<Job>, m: &mut M, w: &mut W) -> Piece {
+        let (mut reads, mut longest) = (Reads::new(), Units::default());
+        for job in jobs.iter_mut().filter(|job| !job.is_writing()) {
+            let mut units = Units::default();
+            match self.load_blocks(job, m, &mut units) {
+                Step::Done(Ok(())) => {}
+                Step::Done(Err(e)) => return Step::Done(Err(e)),
+                Step::Need(pages) => reads.extend(pages),
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            }
+            longest = longest.max(units);
+        }
+        if !reads.is_empty() {
+            longest.pay(w);
+            return Step::Need(reads);
+        }
+        let mut outcome = Background::Waiting;
+        let mut n = 0;
+        while n < jobs.len() {
+            let mut units = Units::default();
+            match self.job_step(&mut jobs[n], m, &mut units) {
+                Step::Done(Ok(Background::Idle)) => {
+                    jobs.remove(n);
+                    outcome = Background::Worked;
+                    continue;
+                }
+                Step::Done(Ok(Background::Worked)) => outcome = Background::Worked,
+                Step::Done(Ok(Background::Waiting)) | Step::Need(_) | Step::Blocked(_) => {}
+                Step::Done(Err(e)) => return Step::Done(Err(e)),
+            }
+            longest = longest.max(units);
+            n += 1;
+        }
+        longest.pay(w);
+        Step::Done(Ok(outcome))
+    }
+
+    /// Starts what is due while threads are free. True if tables went down a level, which is all a call does.
+    fn start_compactions(&mut self) -> bool {
+        let page_bytes = u64::from(self.log.geometry().page_bytes);
+        while self.compactions.len() < self.config.compaction_threads.max(1) as usize {
+            let pick = if self.reveal.merges() {
+                // Towards one level one goes on alone.
+                self.compactions.is_empty().then(|| policy::pick_all(&self.levels, &self.cursors)).flatten()
+            } else {
+                policy::pick(&self.config, &self.levels, &self.cursors, page_bytes, &self.compactions)
+            };
+            let Some(pick) = pick else { return false };
+            if self.move_down(&pick) {
+                return true;
+            }
+            self.compactions.push(Job::compaction(&pick));
+        }
+        false
+    }
+}

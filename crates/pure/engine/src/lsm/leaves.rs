@@ -1,0 +1,216 @@
+//! Values by key in order, in leaves of a few dozens. The first words of the leaves' keys lie together, so that finding a leaf
+//! looks at little memory, and entering a key moves half a leaf at most.
+
+use super::key::Key;
+use std::ops::Bound;
+
+/// Entries of a leaf.
+const LEAF: usize = 64;
+
+#[derive(Clone, Debug)]
+struct Leaf<V> {
+    count: usize,
+    keys: [Key; LEAF],
+    values: [V; LEAF],
+}
+
+impl<V: Copy> Leaf<V> {
+    fn new(key: Key, value: V) -> Box<Self> {
+        Box::new(Self { count: 1, keys: [key; LEAF], values: [value; LEAF] })
+    }
+
+    fn keys(&self) -> &[Key] {
+        &self.keys[..self.count]
+    }
+
+    fn insert(&mut self, at: usize, key: Key, value: V) {
+        self.keys.copy_within(at..self.count, at + 1);
+        self.values.copy_within(at..self.count, at + 1);
+        (self.keys[at], self.values[at]) = (key, value);
+        self.count += 1;
+    }
+
+    /// Gives the upper half away.
+    fn split(&mut self) -> Box<Self> {
+        let half = self.count / 2;
+        let mut upper = Box::new(self.clone());
+        upper.keys.copy_within(half..self.count, 0);
+        upper.values.copy_within(half..self.count, 0);
+        upper.count = self.count - half;
+        self.count = half;
+        upper
+    }
+}
+
+/// A sorted map.
+#[derive(Clone, Debug)]
+pub struct Leaves<V> {
+    /// The first word of each leaf's first key.
+    words: Vec<u64>,
+    leaves: Vec<Box<Leaf<V>>>,
+    len: usize,
+}
+
+impl<V> Default for Leaves<V> {
+    fn default() -> Self {
+        Self { words: Vec::new(), leaves: Vec::new(), len: 0 }
+    }
+}
+
+impl<V: Copy> Leaves<V> {
+    /// Entries.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// How many leaves begin with a key of which `is_before` holds; `word` is that of the key where that ends.
+    #[inline]
+    fn behind(&self, word: u64, is_before: impl Fn(&Key) -> bool) -> usize {
+        let low = self.words.partition_point(|w| *w < word);
+        let same = self.words[low..].partition_point(|w| *w == word);
+        low + self.leaves[low..low + same].partition_point(|leaf| is_before(&leaf.keys[0]))
+    }
+
+    /// The leaf that has a key, or would.
+    #[inline]
+    fn leaf_of(&self, key: &Key) -> usize {
+        self.behind(key.word(), |first| first <= key).saturating_sub(1)
+    }
+
+    /// Enters a value; gives back the one it replaces.
+    pub fn insert(&mut self, key: Key, value: V) -> Option<V> {
+        let mut n = self.leaf_of(&key);
+        let Some(leaf) = self.leaves.get_mut(n) else {
+            self.words.push(key.word());
+            self.leaves.push(Leaf::new(key, value));
+            self.len = 1;
+            return None;
+        };
+        let mut at = match leaf.keys().binary_search(&key) {
+            Ok(at) => return Some(std::mem::replace(&mut leaf.values[at], value)),
+            Err(at) => at,
+        };
+        if leaf.count == LEAF {
+            let upper = leaf.split();
+            let half = leaf.count;
+            self.words.insert(n + 1, upper.keys[0].word());
+            self.leaves.insert(n + 1, upper);
+            if at > half {
+                (n, at) = (n + 1, at - half);
+            }
+        }
+        self.leaves[n].insert(at, key, value);
+        self.words[n] = self.leaves[n].keys[0].word();
+        self.len += 1;
+        None
+    }
+
+    /// The value of a key.
+    #[inline]
+    pub fn get(&self, key: &Key) -> Option<&V> {
+        let leaf = self.leaves.get(self.leaf_of(key))?;
+        leaf.keys().binary_search(key).ok().map(|at| &leaf.values[at])
+    }
+
+    /// Entries from a key on, in order.
+    pub fn range(&self, from: Bound<Key>) -> Range<'_, V> {
+        let (n, at) = match from {
+            Bound::Unbounded => (0, 0),
+            Bound::Included(key) => self.place(&key, |k| *k < key),
+            Bound::Excluded(key) => self.place(&key, |k| *k <= key),
+        };
+        Range { leaves: &self.leaves[n.min(self.leaves.len())..], at }
+    }
+
+    /// Leaf and place of the first key of which `is_before` does not hold; `key` is where that ends.
+    fn place(&self, key: &Key, is_before: impl Fn(&Key) -> bool) -> (usize, usize) {
+        let n = self.leaf_of(key);
+        let at = self.leaves.get(n).map_or(0, |leaf| leaf.keys().partition_point(is_before));
+        (n, at)
+    }
+
+    /// The last key before the end of a range that begins at the first.
+    pub fn last_key(&self, end: Bound<Key>) -> Option<Key> {
+        let (n, at) = match end {
+            Bound::Unbounded => return self.leaves.last().map(|leaf| leaf.keys[leaf.count - 1]),
+            Bound::Included(key) => self.place(&key, |k| *k <= key),
+            Bound::Excluded(key) => self.place(&key, |k| *k < key),
+        };
+        match at.checked_sub(1) {
+            Some(at) => Some(self.leaves[n].keys[at]),
+            None => n.checked_sub(1).map(|n| self.leaves[n].keys[self.leaves[n].count - 1]),
+        }
+    }
+}
+
+/// Entries in order.
+#[derive(Clone, Debug)]
+pub struct Range<'a, V> {
+    leaves: &'a [Box<Leaf<V>>],
+    at: usize,
+}
+
+impl<'a, V: Copy> Iterator for Range<'a, V> {
+    type Item = (&'a Key, &'a V);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        while let Some((leaf, rest)) = self.leaves.split_first() {
+            if self.at < leaf.count {
+                self.at += 1;
+                return Some((&leaf.keys[self.at - 1], &leaf.values[self.at - 1]));
+            }
+            (self.leaves, self.at) = (rest, 0);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use saker_sim::{Rng, Seed};
+    use std::collections::BTreeMap;
+
+    /// Few keys of few letters, half of them with the same first word, and enough of them for several leaves.
+    fn key(rng: &mut Rng) -> Key {
+        let mut bytes = if rng.below(2) == 0 { b"12345678".to_vec() } else { Vec::new() };
+        let letters = 1 + rng.below(4);
+        bytes.extend((0..letters).map(|_| rng.below(6) as u8));
+        Key::new(&bytes).expect("1 to 16 bytes")
+    }
+
+    fn bound(rng: &mut Rng) -> Bound<Key> {
+        match rng.below(5) {
+            0 => Bound::Unbounded,
+            1 | 2 => Bound::Included(key(rng)),
+            _ => Bound::Excluded(key(rng)),
+        }
+    }
+
+    #[test]
+    fn it_is_a_sorted_map() {
+        for seed in 0..40 {
+            let mut rng = Seed(seed).rng();
+            let (mut leaves, mut model) = (Leaves::default(), BTreeMap::new());
+            for value in 0..rng.below(1500) {
+                let key = key(&mut rng);
+                assert_eq!(leaves.insert(key, value), model.insert(key, value));
+            }
+            assert_eq!((leaves.len(), leaves.is_empty()), (model.len(), model.is_empty()));
+            for _ in 0..50 {
+                let (key, end) = (key(&mut rng), bound(&mut rng));
+                assert_eq!(leaves.get(&key), model.get(&key));
+                let all: Vec<_> = leaves.range(end).collect();
+                assert_eq!(all, model.range((end, Bound::Unbounded)).collect::<Vec<_>>(), "{end:?}");
+                let last = model.range((Bound::Unbounded, end)).next_back().map(|(key, _)| *key);
+                assert_eq!(leaves.last_key(end), last, "{end:?}");
+            }
+        }
+    }
+}
