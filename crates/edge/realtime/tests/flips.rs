@@ -4,7 +4,7 @@
 
 mod support;
 
-use saker_realtime::{Kv, check_image, create_image};
+use saker_realtime::{EngineKind, ImagePlan, Kv, check_image};
 use saker_sim::{Rng, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -21,6 +21,7 @@ const CHURN: u32 = 1_000_000;
 /// What is done to the image before bytes are flipped.
 #[derive(Clone, Copy, Debug)]
 struct Recipe {
+    engine: EngineKind,
     profile: &'static str,
     image_bytes: u64,
     writes: u32,
@@ -32,6 +33,7 @@ struct Recipe {
 }
 
 const TINY: Recipe = Recipe {
+    engine: EngineKind::HashStore,
     profile: "tiny",
     image_bytes: 4 << 20,
     writes: 700,
@@ -69,7 +71,9 @@ impl Image {
     fn new(recipe: &Recipe) -> Self {
         let dir = directory();
         let path = dir.path().join("disk.img");
-        let data_bytes = create_image(&path, recipe.image_bytes, recipe.profile, 3).expect("creates");
+        let plan = ImagePlan::kv(recipe.image_bytes, recipe.profile, 3);
+        let plan = ImagePlan { engine: recipe.engine, ..plan };
+        let data_bytes = plan.create(&path).expect("creates").flash_bytes;
         let model = fill(&path, recipe);
         let bytes = std::fs::read(&path).expect("reads");
         let file = File::options().write(true).open(&path).expect("opens");
@@ -275,4 +279,11 @@ fn one_page_without_a_capacitor() {
 #[test]
 fn a_few_pages_only() {
     run(&Recipe { closed: true, writes: 12, keys: 8, value_bytes_max: 300, ..TINY }, 300, 5_000);
+}
+
+/// Merges and manifests: a damaged node is an error of the keys below it.
+#[test]
+fn nodes_of_a_tree() {
+    let writes = Recipe { engine: EngineKind::Tree, image_bytes: 8 << 20, writes: 3000, keys: 900, ..TINY };
+    run(&Recipe { closed: false, life_writes: 1499, ..writes }, 200, 5_000);
 }

@@ -8,7 +8,7 @@
 mod support;
 
 use saker_realtime::image::ImageError;
-use saker_realtime::{Error, Kv, check_image, create_image};
+use saker_realtime::{EngineKind, Error, ImagePlan, Kv, check_image};
 use saker_sim::{Rng, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -27,6 +27,7 @@ const RECORD_BYTES: usize = 16;
 
 /// An image and what is done to it.
 struct Case {
+    engine: EngineKind,
     profile: &'static str,
     image_bytes: u64,
     keys: u32,
@@ -41,9 +42,10 @@ struct Case {
 
 const LARGE_BYTES: u32 = 1 << 20;
 
-const CASES: [Case; 3] = [
+const CASES: [Case; 4] = [
     // 64-KiB superblocks: collection, checkpoints and erases all the time.
     Case {
+        engine: EngineKind::HashStore,
         profile: "tiny",
         image_bytes: 4 << 20,
         keys: 120,
@@ -53,6 +55,7 @@ const CASES: [Case; 3] = [
         erases_min: 40,
     },
     Case {
+        engine: EngineKind::HashStore,
         profile: "default",
         image_bytes: 288 << 20,
         keys: 300,
@@ -63,6 +66,7 @@ const CASES: [Case; 3] = [
     },
     // Without a capacitor: a kill keeps the ring all the same.
     Case {
+        engine: EngineKind::HashStore,
         profile: "nvmevirt-970pro",
         image_bytes: 256 << 20,
         keys: 300,
@@ -70,6 +74,17 @@ const CASES: [Case; 3] = [
         large_one_in: 50,
         operations_max: 800,
         erases_min: 0,
+    },
+    // Merges, manifests and collections of the tree store.
+    Case {
+        engine: EngineKind::Tree,
+        profile: "tiny",
+        image_bytes: 8 << 20,
+        keys: 400,
+        value_bytes_max: 8 << 10,
+        large_one_in: 0,
+        operations_max: 3000,
+        erases_min: 20,
     },
 ];
 
@@ -343,7 +358,8 @@ fn erases(path: &Path) -> u64 {
 fn run(n: usize, rounds_check: usize, rounds_soak: usize) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("disk.img");
-    create_image(&path, CASES[n].image_bytes, CASES[n].profile, 1).expect("creates");
+    let plan = ImagePlan::kv(CASES[n].image_bytes, CASES[n].profile, 1);
+    ImagePlan { engine: CASES[n].engine, ..plan }.create(&path).expect("creates");
     let rng = Seed(number("SAKER_SEED").unwrap_or(1)).index(n as u64).rng();
     let mut run = Run { n, path, model: Model::default(), rng, acknowledged: 0 };
     for _ in 0..if is_soak() { rounds_soak } else { rounds_check } {
@@ -368,4 +384,9 @@ fn killed_with_large_values() {
 #[test]
 fn killed_without_a_capacitor() {
     run(2, 20, 200);
+}
+
+#[test]
+fn killed_while_a_tree_is_merged() {
+    run(3, 12, 200);
 }

@@ -14,8 +14,8 @@ use crate::store::{Range, Store};
 
 const EXAMPLES: &str = "\
 Keys and values, one record a line with a tab between; bytes that cannot be shown are written \
-\\t \\n \\r \\\\ \\0 \\xNN. FROM and TO are compared by bytes on every engine. The lsm engine reads the range in \
-the device, as of one moment, and prints in that order (keys of more than 16 bytes come last); the hash engines go through all keys and print in \
+\\t \\n \\r \\\\ \\0 \\xNN. FROM and TO are compared by bytes on every engine. The lsm and tree engines read the range in \
+the device, as of one moment, and print in that order (keys of more than 16 bytes come last); the hash engines go through all keys and print in \
 their own order.
 
 Examples:

@@ -26,8 +26,17 @@ fn size_profile_and_seed_make_the_device_in_memory() {
 
 #[test]
 fn an_lsm_image_lists_in_the_order_of_keys() {
+    lists_in_the_order_of_keys("lsm");
+}
+
+#[test]
+fn a_tree_image_lists_in_the_order_of_keys() {
+    lists_in_the_order_of_keys("tree");
+}
+
+fn lists_in_the_order_of_keys(engine: &str) {
     let desk = Desk::new();
-    desk.saker(&["create", "tree.img", "--size", "64MiB", "--profile", "tiny", "--engine", "lsm"]).good();
+    desk.saker(&["create", "tree.img", "--size", "64MiB", "--profile", "tiny", "--engine", engine]).good();
     let url = ["--device", "file:tree.img"];
     for key in ["pear", "apple", "fig"] {
         desk.saker(&[&["put", key, "fruit"][..], &url[..]].concat()).good();

@@ -96,17 +96,17 @@ fn history(seed: u64, config: TreeConfig, faults: FaultPlan) {
 
 #[test]
 fn with_a_capacitor() {
-    (0..scale(6)).for_each(|seed| history(seed, config(true), FaultPlan::default()));
+    (0..scale(4)).for_each(|seed| history(seed, config(true), FaultPlan::default()));
 }
 
 #[test]
 fn without_a_capacitor() {
-    (100..100 + scale(6)).for_each(|seed| history(seed, config(false), FaultPlan::default()));
+    (100..100 + scale(4)).for_each(|seed| history(seed, config(false), FaultPlan::default()));
 }
 
 #[test]
 fn with_failing_programs() {
-    for seed in 200..200 + scale(4) {
+    for seed in 200..200 + scale(3) {
         let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
         history(seed, config(seed % 2 == 0), plan);
     }

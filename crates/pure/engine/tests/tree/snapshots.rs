@@ -48,7 +48,6 @@ fn kept(pairs: u64, replaced: u64) -> (u64, u64, u64) {
     let view = bench.flash.view(OWNER, saker_sim::Class::Foreground);
     let read = bench.store.retrieve_seen(&key(3), snapshot, &mut value, &view, &mut saker_sim::Free);
     assert_eq!((read, &value[..]), (saker_medium::Step::Done(Ok(5)), &b"value"[..]));
-    drop(view);
     let kept = counter(&bench, "nodes_kept_for_older_roots");
     bench.store.release(snapshot);
     let kept = kept - counter(&bench, "nodes_kept_for_older_roots");
