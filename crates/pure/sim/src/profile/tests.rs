@@ -60,7 +60,7 @@ fn every_number_of_a_shipped_profile_has_a_source_that_is_no_override() {
             Media::Nand(_) | Media::Fixed(_) => 7,
             Media::LatencyTable(_) => 9,
         };
-        assert_eq!((of_media, rows.len() - of_media), (expected, 64), "{name}");
+        assert_eq!((of_media, rows.len() - of_media), (expected, 65), "{name}");
         for row in rows {
             assert!(
                 ["paper", "public", "measured", "fitted", "default"].contains(&&*row.source),
@@ -223,4 +223,15 @@ fn bad_texts_get_one_line() {
     assert!(complaint(edited("erase_ns", "erase_us")).contains("erase_us"));
     let unknown = complaint(Profile::builtin("sakr-mid"));
     assert!(unknown.contains("sakr-mid") && unknown.contains("saker-mid"), "{unknown}");
+}
+
+#[test]
+fn the_way_to_dispatch_is_a_word() {
+    let mut profile = Profile::builtin("default").expect("built in");
+    assert_eq!(profile.firmware.dispatch.get(), Dispatch::Shared);
+    profile.set("firmware.dispatch", "by_key").expect("a way");
+    assert_eq!(profile.firmware.dispatch.get(), Dispatch::ByKey);
+    profile.set("firmware.dispatch", "by_chance").expect_err("no way");
+    profile.set("firmware.io_cores", "by_key").expect_err("a number");
+    assert_eq!(profile.firmware.dispatch.get(), Dispatch::ByKey);
 }
