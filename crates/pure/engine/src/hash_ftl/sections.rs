@@ -78,7 +78,7 @@ impl HashFtl {
 
     /// The sections on a page.
     pub(super) fn read_images<M: Medium>(&self, page: PageAddr, m: &M) -> Step<Result<Vec<Image>, KvError>> {
-        self.read_table(page, m, |layout, data, oob| image::decode(layout, data, oob))
+        self.read_table(page, m, image::decode)
     }
 
     /// One of them.

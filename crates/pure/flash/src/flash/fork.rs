@@ -38,7 +38,7 @@ mod tests {
         copy.view(1, Class::Foreground).erase(segment);
         assert!(!copy.is_quiet() && flash.is_quiet(), "the erase takes its time, in the copy alone");
         while let Some(at) = copy.next_at() {
-            copy.advance(at);
+            copy.step(at);
         }
         assert_eq!((copy.media().epoch(segment), flash.media().epoch(segment)), (1, 0));
     }
