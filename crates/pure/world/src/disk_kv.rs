@@ -4,7 +4,7 @@ use crate::build::{Build, port};
 use crate::joined::Clocked;
 use crate::layers::Layers;
 use crate::result::{Job, RunResult, Side};
-use saker_device::{Device, Snapshot, Timed};
+use saker_device::{Device, Timed};
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;
@@ -104,15 +104,8 @@ impl DiskRun {
         self.finish(build)
     }
 
-    /// Everything that happens without the host.
-    pub(crate) fn settle(&mut self) {
-        while let Some(at) = self.device.0.next_deadline() {
-            self.device.0.advance(at);
-        }
-    }
-
-    pub(crate) fn snapshot(&mut self) -> Snapshot {
-        self.device.0.snapshot()
+    pub(crate) fn device(&mut self) -> &mut Device<MemMedia, Timed> {
+        &mut self.device.0
     }
 
     pub(crate) fn start(build: &Build, job: &Job, by_methods: bool) -> Result<Self, HostError> {

@@ -35,11 +35,14 @@ impl Running {
 
     /// Lets the device do what it does without the host, until nothing is left.
     pub fn settle(&mut self) {
-        self.run.settle();
+        let device = self.run.device();
+        while let Some(at) = device.next_deadline() {
+            device.advance(at);
+        }
     }
 
     /// The device's counters.
     pub fn snapshot(&mut self) -> Snapshot {
-        self.run.snapshot()
+        self.run.device().snapshot()
     }
 }
