@@ -10,6 +10,7 @@ pub mod controller;
 pub mod device;
 mod drain;
 pub mod execute;
+mod fork;
 pub mod gather;
 mod groups;
 pub mod immediate;

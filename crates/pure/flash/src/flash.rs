@@ -5,6 +5,7 @@
 //! (read and pinned) before an engine can look at it.
 
 mod cut;
+mod fork;
 mod jobs;
 mod pin_table;
 mod power_on;

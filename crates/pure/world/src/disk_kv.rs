@@ -4,7 +4,7 @@ use crate::build::{Build, port};
 use crate::joined::Clocked;
 use crate::layers::Layers;
 use crate::result::{Job, RunResult, Side};
-use saker_device::Snapshot;
+use saker_device::{Device, Timed};
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;
@@ -104,15 +104,26 @@ impl DiskRun {
         self.finish(build)
     }
 
-    pub(crate) fn snapshot(&mut self) -> Snapshot {
-        self.device.0.snapshot()
+    pub(crate) fn device(&mut self) -> &mut Device<MemMedia, Timed> {
+        &mut self.device.0
     }
 
     pub(crate) fn start(build: &Build, job: &Job, by_methods: bool) -> Result<Self, HostError> {
         let (threads, depth) = (job.threads.max(1), job.depth.max(1));
         let host = build.attach(threads as u16, depth);
-        let port = port(&host);
-        let mut device = Clocked(build.timed(host));
+        Self::on(build.timed(host), build, job, by_methods)
+    }
+
+    /// On a device whose host has room for the threads and the depth of the job.
+    pub(crate) fn on(
+        device: Device<MemMedia, Timed>,
+        build: &Build,
+        job: &Job,
+        by_methods: bool,
+    ) -> Result<Self, HostError> {
+        let (threads, depth) = (job.threads.max(1), job.depth.max(1));
+        let port = port(device.attachment());
+        let mut device = Clocked(device);
         let options = ConnectOptions { io_queues: threads as u16, ..ConnectOptions::default() };
         let mut connection = Connection::connect(port, &mut device, options)?;
         let queue_options = KvQueueOptions { entries: queue_entries(by_methods, depth), slots: depth };

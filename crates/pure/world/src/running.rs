@@ -3,7 +3,8 @@
 use crate::build::Build;
 use crate::disk_kv::DiskRun;
 use crate::result::{Job, RunResult};
-use saker_device::Snapshot;
+use saker_device::{Device, Snapshot, Timed};
+use saker_flash::MemMedia;
 use saker_host::{HostError, TransferOptions};
 
 /// A device in virtual time with its application threads. The same jobs give the same results on any machine.
@@ -22,13 +23,26 @@ impl Running {
         Ok(Self { build: build.clone(), run: DiskRun::start(build, like, by_methods)? })
     }
 
+    pub(crate) fn on(device: Device<MemMedia, Timed>, build: &Build, like: &Job) -> Result<Self, HostError> {
+        let by_methods = like.transfer != TransferOptions::default();
+        Ok(Self { build: build.clone(), run: DiskRun::on(device, build, like, by_methods)? })
+    }
+
     /// Runs a job to its end.
     pub fn run(&mut self, job: &Job) -> RunResult {
         self.run.run(&self.build, job)
     }
 
+    /// Lets the device do what it does without the host, until nothing is left.
+    pub fn settle(&mut self) {
+        let device = self.run.device();
+        while let Some(at) = device.next_deadline() {
+            device.advance(at);
+        }
+    }
+
     /// The device's counters.
     pub fn snapshot(&mut self) -> Snapshot {
-        self.run.snapshot()
+        self.run.device().snapshot()
     }
 }

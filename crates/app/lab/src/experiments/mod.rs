@@ -74,6 +74,7 @@ pub static ALL: [Entry; 40] = [
     entry!("plus-invmap-io", plus::counts::invalid_mappings),
     entry!("plus-collision", plus::counts::collisions),
     entry!("plus-ycsb", plus::ycsb::ycsb),
+    entry!("plus-fig3-right", plus::ycsb::small_values),
     entry!("plus-ablation", plus::ablation::run),
     entry!("plus-cpu", plus::cpu::run),
 ];

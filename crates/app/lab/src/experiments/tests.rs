@@ -101,6 +101,7 @@ const OWED: &[&str] = &[
     "AC-plus-collision-1",
     "AC-plus-ycsb-1",
     "AC-plus-ycsb-2",
+    "AC-plus-fig3r-1",
     "AC-plus-ablation-1",
     "AC-plus-ablation-2",
     "AC-plus-ablation-3",

@@ -10,8 +10,8 @@ use saker_medium::{Medium, Stall, Step};
 /// Segments that pairs never fill: the append points, and what collections and evictions need.
 pub(super) const SPARE_SEGMENTS: u32 = 9;
 /// Bytes of the table that a pair of a live-only section takes at most on flash: its entry, and a section's head that is
-/// there for it alone.
-const LIVE_PAIR_BYTES: u64 = 16;
+/// there for it alone, or as much again where sections of a little more than half a page leave the rest unused.
+const LIVE_PAIR_BYTES: u64 = 17;
 
 impl HashFtl {
     /// Bytes of grains that pairs may take, given the longest record so far: what the segments hold, less the spare ones, what

@@ -58,6 +58,9 @@ pub struct HashFtlConfig {
     pub layout: Layout,
     /// Memory for cached sections, in bytes.
     pub cache_bytes: u64,
+    /// Invalid mappings that a page of them takes, if fewer than it has room for: where superblocks are smaller than
+    /// they should be, a superblock so fills its buffer as often.
+    pub page_mappings: Option<u32>,
     /// Part of the segments that pairs may not fill, in percent, besides the spare segments.
     pub over_provisioning_percent: u64,
 }
@@ -73,6 +76,8 @@ pub struct HashFtlTuning {
     pub validity: Option<Validity>,
     /// How sections are laid out.
     pub layout: Option<Layout>,
+    /// Invalid mappings that a page of them takes at most.
+    pub page_mappings: Option<u32>,
 }
 
 impl HashFtlTuning {
@@ -85,6 +90,7 @@ impl HashFtlTuning {
             slots: (config.slots * u64::from(config.grain_bytes) / u64::from(grain_bytes)).min(SLOTS_MAX),
             validity: self.validity.unwrap_or(config.validity),
             layout: self.layout.unwrap_or(config.layout),
+            page_mappings: self.page_mappings.or(config.page_mappings),
             ..config
         }
     }
@@ -125,6 +131,7 @@ impl HashFtlConfig {
             validity: Validity::GrainBitmap,
             layout: Layout::Fixed,
             cache_bytes: cache_bytes(geometry, bytes / 512 * 8),
+            page_mappings: None,
             over_provisioning_percent: 7,
         }
     }

@@ -2,8 +2,10 @@
 //! least recently used first (Plus, section IV-B).
 
 use super::HashFtl;
+use super::config::Layout;
 use super::stats::Cause;
 use super::table::image::{self, Image, fits};
+use super::table::section::Section;
 use crate::kv::Background;
 use saker_log::append::Reserve;
 use saker_medium::{Medium, PageAddr, SegmentId, Stall, Step, Stream};
@@ -81,6 +83,10 @@ impl HashFtl {
     ) -> Result<u64, Stall> {
         self.map_room(cause, m)?;
         let (layout, page_bytes) = (self.config.layout, self.log.geometry().page_bytes);
+        if layout == Layout::Fixed {
+            self.write_fixed(self.table.cache.get(first).id, None, m, w);
+            return Ok(1);
+        }
         let (mut used, mut images) = (0, Vec::new());
         let companions = self.table.cache.from_oldest().take(COMPANIONS_MAX).filter(|at| *at != first);
         for at in std::iter::once(first).chain(companions) {
@@ -97,28 +103,76 @@ impl HashFtl {
             images.push(image);
         }
         let written = images.len() as u64;
-        self.write_images(images, m, w);
+        self.write_images(images, false, m, w);
         Ok(written)
     }
 
-    /// Writes sections as they are now to a page. Room was looked for.
-    pub(super) fn write_images<M: Medium, W: Meter>(&mut self, images: Vec<Image>, m: &mut M, w: &mut W) {
+    /// Writes sections as they are now to a page; `packed`: by a collection. Room was looked for.
+    pub(super) fn write_images<M: Medium, W: Meter>(
+        &mut self,
+        images: Vec<Image>,
+        packed: bool,
+        m: &mut M,
+        w: &mut W,
+    ) {
         let (layout, page_bytes) = (self.config.layout, self.log.geometry().page_bytes);
         let mut page = std::mem::take(&mut self.scratch);
         page.resize(page_bytes as usize, 0);
         let oob = image::encode(layout, &images, self.version, &mut page);
+        let charges = image::charges(layout, &images, packed, page_bytes);
+        let bytes = images.iter().map(|i| (i.id, i.bytes(layout, page_bytes)));
+        let sections: Vec<_> = bytes.zip(charges).map(|((id, bytes), charge)| (id, bytes, charge)).collect();
+        self.append_table(&page, &oob, &sections, m, w);
+        self.scratch = page;
+    }
+
+    /// Writes a fixed section to a page: as it is in memory, or as it was found on a page. Room was looked for.
+    pub(super) fn write_fixed<M: Medium, W: Meter>(
+        &mut self,
+        id: u32,
+        found: Option<&[u8]>,
+        m: &mut M,
+        w: &mut W,
+    ) {
+        let page_bytes = self.log.geometry().page_bytes;
+        let cached = self.table.places[id as usize].cached.checked_sub(1).map(|at| self.table.cache.get(at));
+        let sections = [(id, page_bytes, page_bytes)];
+        match (cached.map(|c| &c.section), found) {
+            (Some(Section::Offsets(entries)), _) => {
+                let mut page = std::mem::take(&mut self.scratch);
+                page.resize(page_bytes as usize, 0);
+                let oob = image::encode_fixed(id, entries, self.version, &mut page);
+                self.append_table(&page, &oob, &sections, m, w);
+                self.scratch = page;
+            }
+            (_, Some(page)) => {
+                self.append_table(page, &image::fixed_oob(id, self.version), &sections, m, w);
+            }
+            _ => unreachable!("what is evicted is in memory, and of the layout"),
+        }
+    }
+
+    /// Appends a page of sections, each with its bytes and its charge.
+    fn append_table<M: Medium, W: Meter>(
+        &mut self,
+        page: &[u8],
+        oob: &[u8],
+        sections: &[(u32, u32, u32)],
+        m: &mut M,
+        w: &mut W,
+    ) {
+        let page_bytes = self.log.geometry().page_bytes;
         let writer = self.log.begin(m, Stream::Map, page_bytes);
         let at = PageAddr(writer.spot().0 / u64::from(page_bytes));
-        self.log.put(m, &writer, 0, &page);
-        self.log.put_oob(m, &writer, 0, &oob);
+        self.log.put(m, &writer, 0, page);
+        self.log.put_oob(m, &writer, 0, oob);
         self.log.commit(m, writer);
-        self.scratch = page;
         w.work(Unit::CopyByte, u64::from(page_bytes));
         w.work(Unit::PageSwitch, 1);
-        let cause = self.cause_of(images[0].id);
+        let cause = self.cause_of(sections[0].0);
         self.ftl_stats.table_pages_written[cause as usize] += 1;
-        for image in &images {
-            self.section_written(image.id, at, image.bytes(layout, page_bytes));
+        for (id, bytes, charge) in sections {
+            self.section_written(*id, at, *bytes, *charge);
         }
     }
 
@@ -132,18 +186,18 @@ impl HashFtl {
     }
 
     /// A section is on flash as it is in memory: tombstones in it are not needed any more.
-    fn section_written(&mut self, id: u32, page: PageAddr, bytes: u32) {
+    fn section_written(&mut self, id: u32, page: PageAddr, bytes: u32, charge: u32) {
         let cause = self.cause_of(id);
         self.ftl_stats.table_bytes_written[cause as usize] += u64::from(bytes);
         let place = &mut self.table.places[id as usize];
-        let old = place.page().map(|p| (p, place.bytes));
-        place.set_page(page, bytes);
+        let old = place.page().map(|p| (p, place.charge));
+        place.set_page(page, bytes, charge);
         let cached = place.cached;
         let segment = |p| self.log.geometry().segment_of(p);
-        let (to, from): (SegmentId, _) = (segment(page), old.map(|(p, bytes)| (segment(p), bytes)));
-        self.log.add_live(to, u64::from(bytes));
-        if let Some((from, bytes)) = from {
-            self.log.sub_live(from, u64::from(bytes));
+        let (to, from): (SegmentId, _) = (segment(page), old.map(|(p, charge)| (segment(p), charge)));
+        self.log.add_live(to, u64::from(charge));
+        if let Some((from, charge)) = from {
+            self.log.sub_live(from, u64::from(charge));
         }
         let Some(at) = cached.checked_sub(1) else { return };
         let cached = self.table.cache.get_mut(at);

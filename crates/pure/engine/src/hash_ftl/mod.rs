@@ -83,7 +83,7 @@ impl HashFtl {
             log: Log::new(config.owner, geometry, config.ring_lasts),
             probe: Probe::new(config.seed, config.slots),
             table: Table::new(config.slots, config.section_slots(geometry.page_bytes), cache),
-            validity: validity::Validity::new(config.validity, &geometry, config.grain_bytes),
+            validity: validity::Validity::new(&config, &geometry),
             version: 1,
             operation: 0,
             record_bytes_max: 1024.min(geometry.page_bytes),

@@ -28,6 +28,17 @@ impl HashFtl {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
+        self.counted(|this| this.store_once(key, value, condition, m, w))
+    }
+
+    fn store_once<M: Medium, W: Meter, S: Source>(
+        &mut self,
+        key: &[u8],
+        value: &mut S,
+        condition: Condition,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
         let value_bytes = value.bytes();
         if value_bytes > self.config.value_bytes_max {
             return Step::Done(Err(KvError::ValueSize));
@@ -56,6 +67,16 @@ impl HashFtl {
         w.work(Unit::CopyByte, u64::from(head.bytes() - value_bytes + value.bytes_by_core()));
         w.work(Unit::ChecksumByte, u64::from(head.bytes()));
         Step::Done(Ok(()))
+    }
+
+    /// One attempt at an operation. Its search counts once, however many attempts it takes.
+    fn counted<T>(&mut self, attempt: impl FnOnce(&mut Self) -> Step<T>) -> Step<T> {
+        let before = self.ftl_stats;
+        let step = attempt(self);
+        if !matches!(step, Step::Done(_)) {
+            self.ftl_stats.undo_search(&before);
+        }
+        step
     }
 
     fn head(&self, kind: Kind, key: &[u8], value_bytes: u32) -> Head {
@@ -149,6 +170,16 @@ impl HashFtl {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<u32, KvError>> {
+        self.counted(|this| this.retrieve_once(key, sink, m, w))
+    }
+
+    fn retrieve_once<M: Medium, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        sink: &mut K,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<u32, KvError>> {
         let found = match ready!(self.find(key, m, w)) {
             Ok(found) => found,
             Err(e) => return Step::Done(Err(e)),
@@ -190,6 +221,15 @@ impl HashFtl {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
+        self.counted(|this| this.delete_once(key, m, w))
+    }
+
+    fn delete_once<M: Medium, W: Meter>(
+        &mut self,
+        key: &[u8],
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
         let found = match ready!(self.find(key, m, w)) {
             Ok(found) => found,
             Err(e) => return Step::Done(Err(e)),
@@ -221,6 +261,15 @@ impl HashFtl {
 
     /// Whether there is such a pair.
     pub fn exist<M: Medium, W: Meter>(
+        &mut self,
+        key: &[u8],
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        self.counted(|this| this.exist_once(key, m, w))
+    }
+
+    fn exist_once<M: Medium, W: Meter>(
         &mut self,
         key: &[u8],
         m: &mut M,

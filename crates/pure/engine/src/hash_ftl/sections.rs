@@ -1,6 +1,7 @@
 //! Sections on demand.
 
 use super::HashFtl;
+use super::config::Layout;
 use super::stats::Cause;
 use super::table::entry::Entry;
 use super::table::image::{self, Image};
@@ -27,26 +28,25 @@ impl HashFtl {
             self.table.cache.touch(at, self.operation);
             return Step::Done(Ok(at));
         }
-        let entries = match place.page() {
+        let section = match place.page() {
             None => {
                 self.found(cause);
-                Vec::new()
+                Section::new(self.config.layout, self.table.section_slots, &[])
             }
             Some(page) => {
-                let image = match ready!(self.read_images(page, m)) {
-                    Ok(images) => images.into_iter().find(|i| i.id == id),
+                let section = match ready!(self.read_section(id, page, m)) {
+                    Ok(section) => section,
                     Err(e) => return Step::Done(Err(e)),
                 };
-                let Some(image) = image else { return Step::Done(Err(KvError::Corrupt)) };
                 self.count_read(place.bytes, cause);
                 w.work(Unit::CopyByte, u64::from(place.bytes));
-                image.entries
+                section
             }
         };
         if let Err(stall) = self.shrink(cause, m, w) {
             return Step::Blocked(stall);
         }
-        Step::Done(Ok(self.cache_section(id, &entries)))
+        Step::Done(Ok(self.cache_section(id, section)))
     }
 
     fn found(&mut self, cause: Cause) {
@@ -68,23 +68,38 @@ impl HashFtl {
     }
 
     /// Enters a section into the cache.
-    pub(super) fn cache_section(&mut self, id: u32, sorted: &[Entry]) -> u32 {
+    pub(super) fn cache_section(&mut self, id: u32, section: Section) -> u32 {
         let layout = self.config.layout;
-        let section = Section::new(layout, self.table.section_slots, sorted);
         let bytes = section.bytes(layout, self.log.geometry().page_bytes);
         let at = self.table.cache.insert(id, section, bytes, self.operation);
         self.table.places[id as usize].cached = at + 1;
         at
     }
 
-    /// The sections on a page, checked against its checksum.
+    /// The sections on a page.
     pub(super) fn read_images<M: Medium>(&self, page: PageAddr, m: &M) -> Step<Result<Vec<Image>, KvError>> {
+        self.read_table(page, m, image::decode)
+    }
+
+    /// One of them.
+    fn read_section<M: Medium>(&self, id: u32, page: PageAddr, m: &M) -> Step<Result<Section, KvError>> {
+        let slots = self.table.section_slots;
+        self.read_table(page, m, |layout, data, oob| Section::read(layout, slots, data, oob, id))
+    }
+
+    /// A page of sections, checked against its checksum.
+    pub(super) fn read_table<M: Medium, T>(
+        &self,
+        page: PageAddr,
+        m: &M,
+        read: impl FnOnce(Layout, &[u8], &[u8]) -> Option<T>,
+    ) -> Step<Result<T, KvError>> {
         let sound = ready!(scan_page(&self.log, m, page)).is_ok_and(|p| p.is_some());
         let Page::Resident { data, oob } = page_of(&self.log, m, page) else {
             return Step::Done(Err(MediaError::Read.into()));
         };
-        let images = image::decode(self.config.layout, data, &oob[HEADER_BYTES..]);
-        Step::Done(images.filter(|_| sound).ok_or(KvError::Corrupt))
+        let found = read(self.config.layout, data, &oob[HEADER_BYTES..]);
+        Step::Done(found.filter(|_| sound).ok_or(KvError::Corrupt))
     }
 
     /// The entry of a hash index whose section is cached.

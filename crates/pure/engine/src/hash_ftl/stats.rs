@@ -55,6 +55,18 @@ pub struct FtlStats {
 }
 
 impl FtlStats {
+    /// An attempt that began with `before` must be made again: what its search looked at counts when it succeeds. Reads of
+    /// sections count at once; the next attempt finds those in memory, which is not a hit.
+    pub(super) fn undo_search(&mut self, before: &Self) {
+        const USER: usize = Cause::User as usize;
+        let read = self.table_pages_read[USER] - before.table_pages_read[USER];
+        self.sections_wanted[USER] = before.sections_wanted[USER];
+        self.sections_found[USER] = before.sections_found[USER].saturating_sub(read);
+        self.kv_pages_read = before.kv_pages_read;
+        (self.lookups, self.probes, self.collisions) = (before.lookups, before.probes, before.collisions);
+        (self.section_searches, self.comparisons) = (before.section_searches, before.comparisons);
+    }
+
     /// What has happened since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {

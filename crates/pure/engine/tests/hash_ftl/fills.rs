@@ -1,6 +1,7 @@
 //! Full devices.
 
 use crate::rig::{Bench, Model, scale, variants};
+use saker_engine::hash_ftl::{HashFtlConfig, Layout};
 use saker_engine::{Condition, KvError};
 use saker_flash::FaultPlan;
 use saker_medium::PowerHistory;
@@ -47,6 +48,32 @@ fn a_full_store_still_reads_deletes_and_then_stores() {
     }
 }
 
+/// Sections of a little more than half a page leave the rest of it unused, and copying them gains nothing: collections that
+/// took it for room would never come to an end.
+#[test]
+fn half_full_pages_of_sections_are_not_collected_again_and_again() {
+    for config in variants(SEGMENTS, true) {
+        let Layout::LiveOnly { .. } = config.layout else { continue };
+        let config = HashFtlConfig { slots: config.slots * 4 / 5, ..config };
+        let mut bench = Bench::new(config, SEGMENTS, FaultPlan::default());
+        let view = bench.flash.view(crate::rig::OWNER, saker_sim::Class::Foreground);
+        let grain = u64::from(config.grain_bytes);
+        let pairs = bench.store.capacity_bytes(&view) / (grain + 17) * 19 / 20;
+        let section_pairs = pairs * u64::from(config.section_slots(1024)) / config.slots;
+        assert!(
+            (64..100).contains(&section_pairs),
+            "most sections take more than half a page: {section_pairs}"
+        );
+        let mut rng = Seed(4).rng();
+        for n in 0..pairs * 2 {
+            let k = if n < pairs { n } else { rng.below(pairs) };
+            assert_eq!(bench.put(&k.to_be_bytes(), &[n as u8; 8], Condition::Always), Ok(()));
+        }
+        let written = bench.store.ftl_stats().table_pages_written;
+        assert!(written[1] < 2 * written[0], "{written:?}: collections copy less than evictions write");
+    }
+}
+
 /// Ten times the device in random overwrites at 90 % of what it holds.
 #[test]
 fn ten_fills_at_nine_tenths_corrupt_nothing() {
@@ -57,7 +84,7 @@ fn ten_fills_at_nine_tenths_corrupt_nothing() {
         let capacity = bench.store.capacity_bytes(&view);
         let bytes = 100usize;
         let record = u64::from(config.grains(16 + 8 + bytes as u32) * config.grain_bytes);
-        let table = if matches!(config.layout, saker_engine::hash_ftl::Layout::Fixed) { 0 } else { 16 };
+        let table = if matches!(config.layout, Layout::Fixed) { 0 } else { 16 };
         let pairs = capacity / (record + table) * 9 / 10;
         let (mut rng, mut model) = (Seed(9).rng(), Model::new());
         let device = u64::from(SEGMENTS) * 16 * 1024;

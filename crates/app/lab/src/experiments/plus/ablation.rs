@@ -1,7 +1,8 @@
 //! Which part of Plus gives which gain: validity, layout of sections and grain, one at a time.
 
-use super::timed::{CELLS, Case, Conditioned, Ran, conditioned};
-use super::ycsb::point;
+use super::shared::runs;
+use super::timed::{CELLS, Ran};
+use super::ycsb::{Run, point};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
@@ -10,13 +11,12 @@ use saker_engine::EngineKind;
 use saker_engine::hash_ftl::{FirstLevel, HashFtlTuning, Layout, Validity};
 use serde::Deserialize;
 use serde_json::json;
+use std::sync::Arc;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    disk_bytes: u64,
-    pairs: u64,
-    value_bytes: u32,
+    run: Run,
     grains_bytes: Vec<u32>,
 }
 
@@ -47,20 +47,18 @@ fn variants(grains_bytes: &[u32]) -> Vec<Variant> {
 
 struct Measured {
     name: String,
-    ran: Ran,
+    ran: Arc<Ran>,
     memory_bytes: f64,
     probes: f64,
 }
 
 impl Measured {
-    fn of(name: String, mut device: Conditioned) -> Result<Self, LabError> {
-        let ran = device.run(CELLS[0])?;
+    fn of(name: String, ran: Arc<Ran>) -> Self {
         let probes = ran.count("probes") / ran.count("lookups").max(1.0);
         let structures =
             ["bitmap_bytes", "invalid_buffer_bytes", "invalid_count_bytes", "invalid_list_bytes"];
-        let now = device.counters();
-        let memory_bytes = now.iter().filter(|(n, _)| structures.contains(n)).map(|(_, bytes)| bytes).sum();
-        Ok(Self { name, ran, memory_bytes, probes })
+        let memory_bytes = structures.iter().map(|name| ran.at_end(name)).sum();
+        Self { name, ran, memory_bytes, probes }
     }
 
     fn gc_table_pages(&self) -> f64 {
@@ -83,16 +81,8 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let mut all = Vec::new();
     for Variant { name, kind, tuning } in variants(&plan.grains_bytes) {
         cx.note(name.clone());
-        let case = Case {
-            kind,
-            tuning,
-            bytes: plan.disk_bytes,
-            pairs: plan.pairs,
-            operations: cx.plan.operations,
-            value_bytes: plan.value_bytes,
-            seed: cx.seed,
-        };
-        all.push(Measured::of(name, conditioned(&cx.profile()?, case.scaled(cx.scale))?)?);
+        let ran = runs(&cx.profile()?, plan.run.case(kind, tuning, cx), &CELLS[..1])?.swap_remove(0);
+        all.push(Measured::of(name, ran));
     }
     let rate = |n: usize| all[n].ran.result.rate() / all[0].ran.result.rate();
     let mut book = cx.book();

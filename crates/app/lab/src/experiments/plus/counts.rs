@@ -1,66 +1,62 @@
 //! What YCSB A with uniform keys reads and writes, by cause.
 
-use super::device::{Ftl, Measured, Size, measure};
+use super::timed::{CELLS, Ran};
+use super::ycsb::{self, Run};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
 use crate::run::{Context, Outcome};
-use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Parameters {
-    superblocks: u64,
-    pairs: u64,
-}
+/// Hash indexes of a 128-GiB disk's grain; both have as many indexes as grains.
+const GRAINS_BYTES: [f64; 2] = [512.0, 64.0];
 
 struct Both {
-    original: Arc<Measured>,
-    plus: Arc<Measured>,
+    original: Arc<Ran>,
+    plus: Arc<Ran>,
+    /// Pairs per hash index of both.
+    loads: [f64; 2],
 }
 
 fn both(cx: &Context<'_>) -> Result<Both, LabError> {
-    let plan: Parameters = cx.plan.parameters();
-    let size = Size::of(plan.superblocks, plan.pairs, cx.plan.operations, cx.scale, cx.seed);
-    cx.note("Original");
-    let original = measure(Ftl::Original, size)?;
-    cx.note("Plus");
-    Ok(Both { original, plus: measure(Ftl::Plus, size)? })
+    let run: Run = cx.plan.parameters();
+    let [mut original, mut plus] = ycsb::both(run, &CELLS[..1], cx)?;
+    let size = run.size(cx);
+    let loads = GRAINS_BYTES.map(|grain| size.pairs as f64 * grain / size.bytes() as f64);
+    Ok(Both { original: original.swap_remove(0), plus: plus.swap_remove(0), loads })
 }
 
 impl Both {
     /// By how many percent Plus has less.
-    fn reduction(&self, of: impl Fn(&Measured) -> f64) -> f64 {
+    fn reduction(&self, of: impl Fn(&Ran) -> f64) -> f64 {
         (1.0 - of(&self.plus) / of(&self.original)) * 100.0
     }
 
     fn series(&self) -> Vec<Point> {
-        [("original", &self.original), ("plus", &self.plus)].map(|(ftl, m)| point(ftl, m)).to_vec()
+        let all = [("original", &self.original), ("plus", &self.plus)];
+        all.into_iter().zip(self.loads).map(|((ftl, ran), load)| point(ftl, ran, load)).collect()
     }
 }
 
-fn gc_table_bytes(m: &Measured) -> f64 {
-    (m.ftl.table_bytes_read[1] + m.ftl.table_bytes_written[1]) as f64
+fn gc_table_bytes(ran: &Ran) -> f64 {
+    (ran.count("table_bytes_read_gc") + ran.count("table_bytes_written_gc")) / ran.updates as f64
 }
 
-fn gc_table_pages(m: &Measured) -> f64 {
-    (m.ftl.table_pages_read[1] + m.ftl.table_pages_written[1]) as f64
+fn gc_table_pages(ran: &Ran) -> f64 {
+    (ran.count("table_pages_read_gc") + ran.count("table_pages_written_gc")) / ran.updates as f64
 }
 
-fn point(ftl: &str, m: &Measured) -> Point {
+fn point(ftl: &str, ran: &Ran, load: f64) -> Point {
     let mut point = Point::at([("ftl", json!(ftl)), ("phase", json!("YCSB A uniform"))]);
-    point.add("operations", m.operations as f64);
-    point.add("updates", m.updates as f64);
-    point.add("load", m.load);
-    point.add("collections", m.collections as f64);
-    point.add("pages_programmed", m.pages_programmed as f64);
-    point.add("kv_pages_read_per_operation", m.ftl.kv_pages_read as f64 / m.operations as f64);
-    point.add("gc_table_bytes_per_update", gc_table_bytes(m) / m.updates as f64);
-    point.add("gc_table_pages_per_update", gc_table_pages(m) / m.updates as f64);
-    for (name, n) in m.ftl.named() {
-        point.add(name, n as f64);
+    point.add("operations", ran.result.operations as f64);
+    point.add("updates", ran.updates as f64);
+    point.add("load", load);
+    point.add("kv_pages_read_per_operation", ran.per_operation("kv_pages_read"));
+    point.add("gc_table_bytes_per_update", gc_table_bytes(ran));
+    point.add("gc_table_pages_per_update", gc_table_pages(ran));
+    for (name, n) in &ran.counters {
+        point.add(name, *n);
     }
     point
 }
@@ -68,13 +64,13 @@ fn point(ftl: &str, m: &Measured) -> Point {
 /// Runs plus-fig3-left.
 pub fn kv_data(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let both = both(cx)?;
-    let less = both.reduction(|m| m.ftl.kv_pages_read as f64);
+    let less = both.reduction(|r| r.per_operation("kv_pages_read"));
     let mut book = cx.book();
     let note = format!(
         "Random probing at these loads ({:.3} and {:.3}) predicts {:.1} %.",
-        both.original.load,
-        both.plus.load,
-        (1.0 - theory(both.plus.load) / theory(both.original.load)) * 100.0
+        both.loads[0],
+        both.loads[1],
+        (1.0 - theory(both.loads[1]) / theory(both.loads[0])) * 100.0
     );
     book.order("AC-plus-fig3l-1", &[Part::within("percent less", less, 15.0, 30.0)], note);
     Ok(Outcome { checks: book.finish(), series: both.series() })
@@ -83,8 +79,7 @@ pub fn kv_data(cx: &Context<'_>) -> Result<Outcome, LabError> {
 /// Runs plus-fig3-mid.
 pub fn table_data(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let both = both(cx)?;
-    let less = both.reduction(|m| gc_table_bytes(m) / m.updates as f64);
-    let pages = both.reduction(|m| gc_table_pages(m) / m.updates as f64);
+    let (less, pages) = (both.reduction(gc_table_bytes), both.reduction(gc_table_pages));
     let mut book = cx.book();
     let note = format!(
         "Bytes of sections. In pages, which flash reads and writes as a whole, it is {pages:.1} % less: a section that is \
@@ -97,14 +92,16 @@ pub fn table_data(cx: &Context<'_>) -> Result<Outcome, LabError> {
 /// Runs plus-invmap-io.
 pub fn invalid_mappings(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let both = both(cx)?;
-    let m = &both.plus;
-    let per_update = m.ftl.invalid_bytes_written as f64 / m.updates as f64;
-    let share = m.ftl.invalid_bytes_written as f64 / (m.pages_programmed * 4096) as f64 * 100.0;
+    let (ran, size) = (&both.plus, cx.plan.parameters::<Run>().size(cx));
+    // A page holds fewer mappings where superblocks are smaller than published, and counts for what it holds.
+    let mapped = ran.count("invalid_bytes_written") / f64::from(size.shrunk);
+    let per_update = mapped / ran.updates as f64;
+    let share = mapped / (ran.count("pages_programmed") * f64::from(size.page_bytes)) * 100.0;
     let mut book = cx.book();
-    let read = m.ftl.invalid_bytes_read as f64 / m.updates as f64;
+    let read = ran.count("invalid_bytes_read") / f64::from(size.shrunk) / ran.updates as f64;
     let note = format!(
         "Read back in collections: {read:.2} B an update. What is still in buffers when a superblock is collected is never \
-         written; the run is short against the buffers of all superblocks."
+         written."
     );
     book.numbers("AC-plus-invmap-1", &[per_update], note);
     book.order("AC-plus-invmap-2", &[Part::within("percent of all written", share, 0.0, 0.1)], "");
@@ -114,13 +111,13 @@ pub fn invalid_mappings(cx: &Context<'_>) -> Result<Outcome, LabError> {
 /// Runs plus-collision.
 pub fn collisions(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let both = both(cx)?;
-    let part = |name: &str, m: &Measured| {
-        let probes = m.ftl.probes as f64 / m.ftl.lookups as f64;
-        let ratio = probes / theory(m.load);
-        Part::within(format!("{name}: {probes:.3} at load {:.3}, over theory", m.load), ratio, 0.97, 1.03)
+    let part = |name: &str, ran: &Ran, load: f64| {
+        let probes = ran.count("probes") / ran.count("lookups");
+        let ratio = probes / theory(load);
+        Part::within(format!("{name}: {probes:.3} at load {load:.3}, over theory"), ratio, 0.97, 1.03)
     };
     let mut book = cx.book();
-    let parts = [part("Original", &both.original), part("Plus", &both.plus)];
+    let parts = [part("Original", &both.original, both.loads[0]), part("Plus", &both.plus, both.loads[1])];
     book.order("AC-plus-collision-1", &parts, "Probing is quadratic, by triangular numbers.");
     Ok(Outcome { checks: book.finish(), series: both.series() })
 }

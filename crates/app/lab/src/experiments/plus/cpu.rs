@@ -1,6 +1,7 @@
 //! The device-CPU factor: by how much one core's times are to be stretched so that it takes as long as another.
 
-use super::device::{Device, Ftl, Size};
+use super::device::Device;
+use super::size::{Published, Size};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
@@ -30,20 +31,18 @@ impl Tally {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    superblocks: u64,
+    disk_bytes: u64,
+    superblock_pages: u32,
+    page_bytes: u32,
     pairs: u64,
     device_core: String,
 }
 
-fn tally(size: Size, suite: Suite) -> Result<Tally, LabError> {
-    let mut device = Device::new(Ftl::Original, size, Tally::default());
-    let options =
-        SuiteOptions { operations: size.operations, value_bytes: 1000, key_bytes: None, seed: size.seed };
+fn tally(filled: &Device<Tally>, size: Size, suite: Suite, seed: u64) -> Result<Tally, LabError> {
+    let mut device = filled.clone();
+    let options = SuiteOptions { operations: size.operations, value_bytes: 1000, key_bytes: None, seed };
     let plan = Plan { keys: size.pairs, ..suite.plan(&options)? };
-    let plan = Plan { distribution: Distribution::Uniform, seed: Seed(size.seed).child("cpu").0, ..plan };
-    for key in 0..size.pairs {
-        device.store(key)?;
-    }
+    let plan = Plan { distribution: Distribution::Uniform, seed: Seed(seed).child("cpu").0, ..plan };
     device.meter = Tally::default();
     for operation in plan.operations()? {
         match operation.kind {
@@ -57,13 +56,18 @@ fn tally(size: Size, suite: Suite) -> Result<Tally, LabError> {
 /// Runs plus-cpu.
 pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: Parameters = cx.plan.parameters();
-    let size = Size::of(plan.superblocks, plan.pairs, cx.plan.operations, cx.scale, cx.seed);
+    let Parameters { disk_bytes, superblock_pages, page_bytes, pairs, .. } = plan;
+    let operations = cx.plan.operations;
+    let published = Published { disk_bytes, superblock_pages, page_bytes, pairs, operations };
+    let size = Size::of(&published, cx.scale);
     let (here, there) =
         (cx.profile()?.firmware.cpu.picos(), cx.profile_named(&plan.device_core)?.firmware.cpu.picos());
     let runs = [(Suite::YcsbA, "A"), (Suite::YcsbB, "B"), (Suite::YcsbC, "C")];
+    let mut filled = Device::new(size, Tally::default());
+    (0..size.pairs).try_for_each(|key| filled.store(key))?;
     let mut times = Vec::new();
     for (suite, name) in runs {
-        let work = tally(size, suite)?;
+        let work = tally(&filled, size, suite, cx.seed)?;
         // As many operations as published.
         let whole = cx.plan.operations as f64 / size.operations as f64;
         times.push((name, work.seconds(&here) * whole, work.seconds(&there) * whole));

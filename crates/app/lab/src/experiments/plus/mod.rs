@@ -5,5 +5,7 @@ pub mod arithmetic;
 pub mod counts;
 pub mod cpu;
 mod device;
+mod shared;
+mod size;
 mod timed;
 pub mod ycsb;

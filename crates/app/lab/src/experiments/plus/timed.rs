@@ -1,5 +1,6 @@
-//! A hash FTL in virtual time: filled, overwritten once, then YCSB's workloads one after the other.
+//! A hash FTL in virtual time: filled and overwritten once without time, then each workload on a copy of that device.
 
+use super::size::Size;
 use crate::error::LabError;
 use crate::rig::complete;
 use saker_engine::EngineKind;
@@ -8,32 +9,24 @@ use saker_flash::nand::Shape;
 use saker_host::TransferOptions;
 use saker_medium::Geometry;
 use saker_sim::profile::Profile;
-use saker_workload::{Distribution, Operation, Plan, Suite, SuiteOptions};
-use saker_world::{Build, Job, RunResult, Running, Side};
+use saker_workload::{Distribution, KeySpace, Operation, Plan, Suite, SuiteOptions, ValueSource};
+use saker_world::{Build, Job, Prepared, RunResult, Running, Side};
 
 /// As in the public runs of the papers' code: clients that wait for each answer.
 const CLIENTS: usize = 20;
 /// Operations that are in memory at once.
 const CHUNK: usize = 10_000;
-/// Fewer than this, and spare superblocks would be a large part of the device.
-const SUPERBLOCKS_MIN: u64 = 64;
-/// The smallest device: tests run everything once.
-const DEVICE_BYTES_MIN: u64 = 8 << 20;
 const KEY_BYTES: usize = 8;
 
 /// An FTL and how large a run is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
     /// Original or Plus, to begin with.
     pub kind: EngineKind,
     /// What is otherwise than there.
     pub tuning: HashFtlTuning,
-    /// Bytes of flash.
-    pub bytes: u64,
-    /// Pairs.
-    pub pairs: u64,
-    /// Operations of each workload.
-    pub operations: u64,
+    /// The device and the run.
+    pub size: Size,
     /// Bytes of a value.
     pub value_bytes: u32,
     /// The seed.
@@ -41,32 +34,22 @@ pub struct Case {
 }
 
 impl Case {
-    /// A published run by a scale.
-    pub fn scaled(mut self, scale: u32) -> Self {
-        let published = self.bytes;
-        self.bytes = (published / u64::from(scale.max(1))).max(DEVICE_BYTES_MIN);
-        let of = |n: u64| (u128::from(n) * u128::from(self.bytes) / u128::from(published)) as u64;
-        (self.pairs, self.operations) = (of(self.pairs), of(self.operations).max(300));
-        self
-    }
-
-    /// The profile's flash with fewer superblocks; smaller ones where fewer than 64 would be left.
-    fn build(&self, profile: &Profile) -> Result<Build, LabError> {
+    fn build(&self, profile: &Profile) -> Build {
         let g = &profile.geometry;
-        let luns = g.luns();
-        let mut segment_pages = luns * g.pages_per_block.get();
-        let page_bytes = g.page_bytes.get();
-        while self.bytes / u64::from(segment_pages * page_bytes) < SUPERBLOCKS_MIN && segment_pages > luns / 2
-        {
-            segment_pages /= 2;
-        }
-        let segments = (self.bytes / u64::from(segment_pages * page_bytes)) as u32;
+        let (segments, segment_pages) = (self.size.superblocks, self.size.superblock_pages);
+        let page_bytes = self.size.page_bytes;
         let geometry = Geometry { page_bytes, oob_bytes: g.oob_bytes.get(), segment_pages, segments };
-        let shape = Shape { geometry, channels: g.channels.get(), luns: luns.min(segment_pages) };
+        let shape = Shape { geometry, channels: g.channels.get(), luns: g.luns().min(segment_pages) };
         let namespace = saker_device::NamespaceConfig::kv(1, &geometry, segments, self.seed);
         let mut build = Build::with(profile, shape, vec![namespace], self.seed).with_engine(self.kind);
-        build.config.hash_ftl = self.tuning;
-        Ok(build)
+        build.config.hash_ftl = self.size.tune(self.tuning);
+        build
+    }
+
+    fn plan(&self, suite: Suite, phase: u16) -> Result<Plan, LabError> {
+        let Self { size: Size { pairs, operations, .. }, value_bytes, seed, .. } = *self;
+        let options = SuiteOptions { operations, value_bytes, key_bytes: Some(KEY_BYTES), seed };
+        Ok(Plan { keys: pairs, phase, ..suite.plan(&options)? })
     }
 }
 
@@ -79,44 +62,40 @@ pub struct Ran {
     pub keys: &'static str,
     /// Times and counts.
     pub result: RunResult,
+    /// Operations that wrote a value.
+    pub updates: u64,
     /// What the FTL counted meanwhile, by name.
     pub counters: Vec<(&'static str, f64)>,
+    /// The same at the end.
+    pub now: Vec<(&'static str, f64)>,
+}
+
+fn named(counters: &[(&'static str, f64)], name: &str) -> f64 {
+    counters.iter().find(|(n, _)| *n == name).map_or(0.0, |(_, count)| *count)
 }
 
 impl Ran {
-    /// Of what the FTL counted.
+    /// Of what the FTL counted meanwhile.
     pub fn count(&self, name: &str) -> f64 {
-        self.counters.iter().find(|(n, _)| *n == name).map_or(0.0, |(_, count)| *count)
+        named(&self.counters, name)
     }
 
     /// The same for each operation.
     pub fn per_operation(&self, name: &str) -> f64 {
         self.count(name) / self.result.operations.max(1) as f64
     }
+
+    /// What the FTL has at the end, such as memory.
+    pub fn at_end(&self, name: &str) -> f64 {
+        named(&self.now, name)
+    }
 }
 
-/// A device that was filled and overwritten.
-pub struct Conditioned {
-    running: Running,
-    case: Case,
-    phase: u16,
-}
+/// A workload: its suite, its name, the distribution of its keys.
+pub type Cell = (Suite, &'static str, &'static str);
 
-/// Fills a device and overwrites as many pairs at random as it has.
-///
-/// # Errors
-/// [`LabError`], also for operations that were refused.
-pub fn conditioned(profile: &Profile, case: Case) -> Result<Conditioned, LabError> {
-    let running = Running::start(&case.build(profile)?, &job(Vec::new()))?;
-    let mut it = Conditioned { running, case, phase: 1 };
-    let plan = it.plan(Suite::Overwrite)?;
-    it.run_plan(&plan.preload(), "the fill")?;
-    it.run_plan(&Plan { operations: case.pairs, ..plan }, "the overwrites")?;
-    Ok(it)
-}
-
-/// YCSB's workloads in the order that its documentation recommends; without E, which scans.
-pub const CELLS: [(Suite, &str, &str); 9] = [
+/// YCSB's workloads; without E, which scans.
+pub const CELLS: [Cell; 9] = [
     (Suite::YcsbA, "A", "uniform"),
     (Suite::YcsbA, "A", "zipfian"),
     (Suite::YcsbB, "B", "uniform"),
@@ -128,62 +107,96 @@ pub const CELLS: [(Suite, &str, &str); 9] = [
     (Suite::YcsbD, "D", "latest"),
 ];
 
+/// A device that was filled and overwritten, to begin workloads from.
+pub struct Conditioned {
+    device: Prepared,
+    case: Case,
+}
+
+/// Fills a device and overwrites as many pairs at random as it has.
+///
+/// # Errors
+/// [`LabError`], also for operations that were refused.
+pub fn conditioned(profile: &Profile, case: Case) -> Result<Conditioned, LabError> {
+    let mut device = Prepared::start(&case.build(profile))?;
+    let plan = Plan { operations: case.size.pairs, ..case.plan(Suite::Overwrite, 1)? };
+    for plan in [plan.preload(), plan] {
+        let sides = Sides::of(&plan)?;
+        device.run(plan.operations()?.map(|operation| sides.of_operation(operation)))?;
+    }
+    Ok(Conditioned { device, case })
+}
+
 impl Conditioned {
-    /// Runs one of [`CELLS`].
+    /// Runs one of [`CELLS`] on a copy.
     ///
     /// # Errors
     /// [`LabError`], also for operations that were refused. D may read what is being inserted.
-    pub fn run(
-        &mut self,
-        (suite, workload, keys): (Suite, &'static str, &'static str),
-    ) -> Result<Ran, LabError> {
-        let mut plan = self.plan(suite)?;
+    pub fn run(&mut self, (suite, workload, keys): Cell) -> Result<Ran, LabError> {
+        let phase = 2 + CELLS.iter().position(|c| (c.1, c.2) == (workload, keys)).unwrap_or(0) as u16;
+        let mut plan = self.case.plan(suite, phase)?;
         if keys == "uniform" {
             plan.distribution = Distribution::Uniform;
         }
-        let before = self.counters();
-        let result = self.run_plan(&plan, workload)?;
-        let counters =
-            self.counters().into_iter().zip(before).map(|((name, a), (_, b))| (name, a - b)).collect();
-        Ok(Ran { workload, keys, result, counters })
+        let mut running = self.device.fork(&job(Vec::new()))?;
+        let before = counters(&mut running);
+        let (result, updates) = run_plan(&mut running, &plan, workload)?;
+        let now = counters(&mut running);
+        let since = now.iter().zip(before).map(|((name, a), (_, b))| (*name, a - b)).collect();
+        Ok(Ran { workload, keys, result, updates, counters: since, now })
+    }
+}
+
+/// What the FTL counts, and pages programmed as the flash counts them.
+fn counters(running: &mut Running) -> Vec<(&'static str, f64)> {
+    let snapshot = running.snapshot();
+    let namespace = snapshot.namespaces.into_iter().next();
+    let mut all: Vec<_> = namespace.map(|n| n.counters).unwrap_or_default();
+    all.push(("pages_programmed", snapshot.flash.pages_programmed));
+    all.into_iter().map(|(name, n)| (name, n as f64)).collect()
+}
+
+/// A plan's keys and values.
+struct Sides {
+    keys: KeySpace,
+    values: ValueSource,
+}
+
+impl Sides {
+    fn of(plan: &Plan) -> Result<Self, LabError> {
+        Ok(Self { keys: plan.key_space()?, values: plan.value_source() })
     }
 
-    /// What the FTL counts.
-    pub fn counters(&mut self) -> Vec<(&'static str, f64)> {
-        let snapshot = self.running.snapshot();
-        let engine = snapshot.namespaces.into_iter().next().map(|n| n.counters).unwrap_or_default();
-        engine.into_iter().map(|(name, n)| (name, n as f64)).collect()
-    }
-
-    fn plan(&mut self, suite: Suite) -> Result<Plan, LabError> {
-        let Case { pairs, operations, value_bytes, seed, .. } = self.case;
-        let options = SuiteOptions { operations, value_bytes, key_bytes: Some(KEY_BYTES), seed };
-        self.phase += 1;
-        Ok(Plan { keys: pairs, phase: self.phase, ..suite.plan(&options)? })
-    }
-
-    fn run_plan(&mut self, plan: &Plan, place: &str) -> Result<RunResult, LabError> {
-        let (keys, values) = (plan.key_space()?, plan.value_source());
-        let side = |operation: Operation| {
-            let key = keys.key(operation.key);
-            if !operation.kind.writes_value() {
-                return Side::Get(key);
-            }
-            let mut value = vec![0; operation.size as usize];
-            values.fill(operation.key, operation.version, &mut value);
-            Side::Put(key, value)
-        };
-        let mut operations = plan.operations()?.map(side).peekable();
-        let mut sum = RunResult::new();
-        while operations.peek().is_some() {
-            let part = self.running.run(&job(operations.by_ref().take(CHUNK).collect()));
-            let elapsed = sum.elapsed + part.elapsed;
-            sum.join(&part);
-            sum.elapsed = elapsed;
-            sum.nand_pages += part.nand_pages;
+    fn of_operation(&self, operation: Operation) -> Side {
+        let key = self.keys.key(operation.key);
+        if !operation.kind.writes_value() {
+            return Side::Get(key);
         }
-        if plan.mix.insert > 0 { Ok(sum) } else { complete(sum, place) }
+        let mut value = vec![0; operation.size as usize];
+        self.values.fill(operation.key, operation.version, &mut value);
+        Side::Put(key, value)
     }
+}
+
+/// The result, and how many operations wrote a value.
+fn run_plan(running: &mut Running, plan: &Plan, place: &str) -> Result<(RunResult, u64), LabError> {
+    let sides = Sides::of(plan)?;
+    let mut updates = 0;
+    let side = |operation: Operation| {
+        updates += u64::from(operation.kind.writes_value());
+        sides.of_operation(operation)
+    };
+    let mut operations = plan.operations()?.map(side).peekable();
+    let mut sum = RunResult::new();
+    while operations.peek().is_some() {
+        let part = running.run(&job(operations.by_ref().take(CHUNK).collect()));
+        let elapsed = sum.elapsed + part.elapsed;
+        sum.join(&part);
+        sum.elapsed = elapsed;
+        sum.nand_pages += part.nand_pages;
+    }
+    drop(operations);
+    Ok((if plan.mix.insert > 0 { sum } else { complete(sum, place)? }, updates))
 }
 
 fn job(operations: Vec<Side>) -> Job {

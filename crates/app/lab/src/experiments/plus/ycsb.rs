@@ -1,6 +1,8 @@
-//! YCSB on Original and Plus in virtual time.
+//! YCSB on Original and Plus, and Plus with small values, in virtual time.
 
-use super::timed::{CELLS, Case, Ran, conditioned};
+use super::shared::runs;
+use super::size::{Published, Size};
+use super::timed::{CELLS, Case, Cell, Ran};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
@@ -9,30 +11,53 @@ use saker_engine::EngineKind;
 use saker_engine::hash_ftl::HashFtlTuning;
 use serde::Deserialize;
 use serde_json::json;
+use std::sync::Arc;
 
+/// A published run.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Run {
+pub struct Run {
     disk_bytes: u64,
+    superblock_pages: u32,
+    page_bytes: u32,
     pairs: u64,
     value_bytes: u32,
 }
 
 impl Run {
-    fn all(&self, kind: EngineKind, cx: &Context<'_>) -> Result<Vec<Ran>, LabError> {
-        cx.note(format!("{} with values of {} B", kind.name(), self.value_bytes));
-        let case = Case {
-            kind,
-            tuning: HashFtlTuning::default(),
-            bytes: self.disk_bytes,
-            pairs: self.pairs,
-            operations: cx.plan.operations,
-            value_bytes: self.value_bytes,
-            seed: cx.seed,
-        };
-        let mut device = conditioned(&cx.profile()?, case.scaled(cx.scale))?;
-        CELLS.into_iter().map(|cell| device.run(cell)).collect()
+    /// It by the scale.
+    pub fn size(&self, cx: &Context<'_>) -> Size {
+        let Self { disk_bytes, superblock_pages, page_bytes, pairs, .. } = *self;
+        let operations = cx.plan.operations;
+        Size::of(&Published { disk_bytes, superblock_pages, page_bytes, pairs, operations }, cx.scale)
     }
+
+    /// It on an FTL, by the scale.
+    pub fn case(&self, kind: EngineKind, tuning: HashFtlTuning, cx: &Context<'_>) -> Case {
+        Case { kind, tuning, size: self.size(cx), value_bytes: self.value_bytes, seed: cx.seed }
+    }
+
+    /// Workloads on the FTL as published.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    pub fn on(&self, kind: EngineKind, cells: &[Cell], cx: &Context<'_>) -> Result<Vec<Arc<Ran>>, LabError> {
+        cx.note(format!("{} with values of {} B", kind.name(), self.value_bytes));
+        runs(&cx.profile()?, self.case(kind, HashFtlTuning::default(), cx), cells)
+    }
+}
+
+/// Workloads on Original and on Plus, at the same time.
+///
+/// # Errors
+/// [`LabError`].
+pub fn both(run: Run, cells: &[Cell], cx: &Context<'_>) -> Result<[Vec<Arc<Ran>>; 2], LabError> {
+    std::thread::scope(|scope| {
+        let plus = scope.spawn(|| run.on(EngineKind::HashPlus, cells, cx));
+        let original = run.on(EngineKind::HashOriginal, cells, cx)?;
+        let plus = plus.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok([original, plus])
+    })
 }
 
 /// The point of a workload on an FTL.
@@ -82,8 +107,7 @@ fn band(workload: &str, keys: &str) -> Option<(f64, f64)> {
 /// Runs plus-ycsb.
 pub fn ycsb(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let run: Run = cx.plan.parameters();
-    let original = run.all(EngineKind::HashOriginal, cx)?;
-    let plus = run.all(EngineKind::HashPlus, cx)?;
+    let [original, plus] = both(run, &CELLS, cx)?;
     let gains: Vec<_> =
         original.iter().zip(&plus).map(|(o, p)| (o, p.result.rate() / o.result.rate())).collect();
     let bands = gains.iter().filter_map(|(o, gain)| {
@@ -101,19 +125,22 @@ pub fn ycsb(cx: &Context<'_>) -> Result<Outcome, LabError> {
     Ok(Outcome { checks: book.finish(), series })
 }
 
+/// Flash reads and writes of an operation.
+fn takes(r: &Ran) -> String {
+    format!(
+        "{:.2} section reads, {:.2} pair reads, {:.2} pages programmed, {:.2} read by collections",
+        r.per_operation("table_pages_read_user"),
+        r.per_operation("kv_pages_read"),
+        r.result.nand_pages as f64 / r.result.operations as f64,
+        r.per_operation("gc_pages_read") + r.per_operation("table_pages_read_gc"),
+    )
+}
+
 /// Where the operations of A and C with uniform keys spend flash reads and writes.
-fn causes(original: &[Ran], plus: &[Ran]) -> String {
-    let of = |runs: &[Ran], workload: &str| {
+fn causes(original: &[Arc<Ran>], plus: &[Arc<Ran>]) -> String {
+    let of = |runs: &[Arc<Ran>], workload: &str| {
         let found = runs.iter().find(|r| (r.workload, r.keys) == (workload, "uniform"));
-        found.map_or_else(String::new, |r| {
-            format!(
-                "{:.2} section reads, {:.2} pair reads, {:.2} pages programmed, {:.2} read by collections",
-                r.per_operation("table_pages_read_user"),
-                r.per_operation("kv_pages_read"),
-                r.result.nand_pages as f64 / r.result.operations as f64,
-                r.per_operation("gc_pages_read") + r.per_operation("table_pages_read_gc"),
-            )
-        })
+        found.map_or_else(String::new, |r| takes(r))
     };
     format!(
         "An operation of A uniform takes: Original {}; Plus {}. Of C uniform: Original {}; Plus {}.",
@@ -122,4 +149,37 @@ fn causes(original: &[Ran], plus: &[Ran]) -> String {
         of(original, "C"),
         of(plus, "C")
     )
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SmallPlan {
+    small: Run,
+    large: Run,
+}
+
+/// Runs plus-fig3-right.
+pub fn small_values(cx: &Context<'_>) -> Result<Outcome, LabError> {
+    let plan: SmallPlan = cx.plan.parameters();
+    let small = plan.small.on(EngineKind::HashPlus, &CELLS, cx)?;
+    let large = plan.large.on(EngineKind::HashPlus, &CELLS, cx)?;
+    let ratios: Vec<_> =
+        small.iter().zip(&large).map(|(s, l)| (cell(s), s.result.rate() / l.result.rate())).collect();
+    let least = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let (worst, ratio) = least.map_or(("none", f64::NAN), |(name, ratio)| (name.as_str(), *ratio));
+    let mut book = cx.book();
+    let all: Vec<_> = ratios.iter().map(|(name, ratio)| format!("{name} {ratio:.2}")).collect();
+    let note = format!("Small over large: {}. {}", all.join(", "), spent(&small, &large));
+    let part = Part::within(format!("the worst workload, {worst}"), ratio, 0.4, 0.75);
+    book.order("AC-plus-fig3r-1", &[part], note);
+    let named = |name: String| move |r: &Arc<Ran>| point(&name, r);
+    let mut series: Vec<_> = small.iter().map(named(format!("{} B", plan.small.value_bytes))).collect();
+    series.extend(large.iter().map(named(format!("{} B", plan.large.value_bytes))));
+    Ok(Outcome { checks: book.finish(), series })
+}
+
+/// What an operation of A with uniform keys takes with small values, and with large ones.
+fn spent(small: &[Arc<Ran>], large: &[Arc<Ran>]) -> String {
+    let of = |runs: &[Arc<Ran>]| runs.first().map_or_else(String::new, |r| takes(r));
+    format!("An operation of A uniform takes: small {}; large {}.", of(small), of(large))
 }

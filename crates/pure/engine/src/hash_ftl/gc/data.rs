@@ -37,12 +37,17 @@ impl HashFtl {
             Err(e) => return Step::Done(Err(e)),
         };
         ready!(self.sections_here(&window, &needed, m));
+        let evicted = self.ftl_stats.evictions_foreground;
         for (n, r) in needed.iter().enumerate() {
             match self.move_record(r, m, w) {
                 Step::Done(Ok(())) => {}
                 Step::Done(Err(e)) => return Step::Done(Err(e)),
                 Step::Need(reads) => return Step::Need(with_window(reads, &window, &needed, self)),
-                Step::Blocked(stall) => return stalled(n > 0, stall, Ok(Progress::Some)),
+                Step::Blocked(stall) => {
+                    // Sections of earlier windows may have gone to make room for this record's.
+                    let did = n > 0 || self.ftl_stats.evictions_foreground > evicted;
+                    return stalled(did, stall, Ok(Progress::Some));
+                }
             }
         }
         self.count_window(&window, last);

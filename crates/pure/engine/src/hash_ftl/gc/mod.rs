@@ -25,6 +25,8 @@ pub struct Collection {
     pub(super) repair: Option<usize>,
     /// Sections that wait for a page of their own, and where they are.
     pub(super) pack: Vec<(Image, PageAddr)>,
+    /// The pages with sections that were needed when it began, if it is one of sections.
+    pub(super) needed: Option<Box<[bool]>>,
 }
 
 /// How a quantum of a collection ended.
@@ -104,10 +106,17 @@ impl HashFtl {
         if !short && !self.log.must_evacuate() {
             return;
         }
-        let Some(segment) = self.choose_victim(m) else { return };
+        if let Some(segment) = self.choose_victim(m) {
+            self.begin_collection(segment);
+        }
+    }
+
+    fn begin_collection(&mut self, segment: SegmentId) {
         let s = self.log.segment(segment);
         let repair = s.evacuate.then(|| s.failed_pages().len());
-        self.collection = Some(Collection { segment, next_page: 0, repair, pack: Vec::new() });
+        let needed =
+            (s.stream() == Stream::Map && repair.is_none()).then(|| self.pages_with_sections(segment));
+        self.collection = Some(Collection { segment, next_page: 0, repair, pack: Vec::new(), needed });
     }
 
     fn give_up_collection(&mut self) {
@@ -144,12 +153,27 @@ impl HashFtl {
                 Step::Done(Background::Worked)
             }
             Step::Need(reads) => Step::Need(reads),
+            Step::Blocked(Stall::NoSegment) if self.turn_to_sections(segment) => {
+                Step::Done(Background::Worked)
+            }
             Step::Blocked(stall) => Step::Blocked(stall),
         }
     }
 
+    /// Copying a segment's records changes so many sections that no segment is left to write them to: their old pages are
+    /// collected first. False if nothing can be gained there.
+    fn turn_to_sections(&mut self, from: SegmentId) -> bool {
+        if self.log.must_evacuate() || self.log.segment(from).stream() == Stream::Map {
+            return false;
+        }
+        let Some(segment) = self.most_gainful_of(Stream::Map) else { return false };
+        self.give_up_collection();
+        self.begin_collection(segment);
+        true
+    }
+
     fn end_collection<M: Medium>(&mut self, m: &mut M) {
-        let Some(Collection { segment, repair, .. }) = self.collection.clone() else { return };
+        let Some(Collection { segment, repair, .. }) = self.collection.take() else { return };
         self.give_up_collection();
         if let Some(pages) = repair {
             // If more have failed since, it begins again.
@@ -171,7 +195,8 @@ impl HashFtl {
 
     /// The next pages of the segment that a quantum looks at: not those in which nothing is needed.
     pub(super) fn window(&mut self, pages: usize, skip: impl Fn(&Self, PageAddr) -> bool) -> Vec<PageAddr> {
-        let Some(Collection { segment, next_page, .. }) = self.collection else { return Vec::new() };
+        let Some(Collection { segment, next_page, .. }) = &self.collection else { return Vec::new() };
+        let (segment, next_page) = (*segment, *next_page);
         let (geometry, end) = (self.log.geometry(), self.log.segment(segment).next_page);
         let all = (next_page..end).map(|n| geometry.page(segment, n));
         all.filter(|page| !skip(self, *page)).take(pages).collect()

@@ -2,13 +2,14 @@
 //! (Plus, section IV-B).
 
 use super::super::HashFtl;
+use super::super::config::Layout;
 use super::super::stats::Cause;
-use super::super::table::image::{Image, fits};
+use super::super::table::image::{self, Image, fits};
 use super::{Progress, stalled};
 use crate::kv::KvError;
 use saker_log::append::Reserve;
 use saker_log::page_of;
-use saker_medium::{Medium, Page, PageAddr, Step, Stream};
+use saker_medium::{Medium, Page, PageAddr, SegmentId, Step, Stream, ready};
 use saker_sim::Meter;
 
 /// Pages a quantum looks at.
@@ -20,7 +21,7 @@ impl HashFtl {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<Progress, KvError>> {
-        let window = self.window(WINDOW_PAGES, Self::is_not_to_repair);
+        let window = self.window(WINDOW_PAGES, Self::is_not_to_collect);
         if window.iter().any(|page| matches!(page_of(&self.log, m, *page), Page::Absent)) {
             return Step::Need(window);
         }
@@ -29,12 +30,18 @@ impl HashFtl {
             if let Err(stall) = self.write_pack(false, m, w) {
                 return stalled(n > 0, stall, Ok(Progress::Some));
             }
-            match self.read_images(*page, m) {
-                Step::Done(Ok(images)) => self.pack(images, *page),
+            let taken = match self.config.layout {
+                Layout::Fixed => self.move_fixed(*page, m, w),
+                Layout::LiveOnly { .. } => {
+                    self.read_images(*page, m).map(|images| images.map(|all| self.pack(all, *page)))
+                }
+            };
+            match taken {
+                Step::Done(Ok(())) => {}
                 Step::Done(Err(_)) if !self.holds_sections(*page, m) => {}
                 Step::Done(Err(e)) => return Step::Done(Err(e)),
                 Step::Need(_) => return Step::Need(window),
-                Step::Blocked(stall) => return Step::Blocked(stall),
+                Step::Blocked(stall) => return stalled(n > 0, stall, Ok(Progress::Some)),
             }
             self.pass_page(*page);
         }
@@ -42,6 +49,51 @@ impl HashFtl {
             return stalled(!at_end, stall, Ok(Progress::Some));
         }
         Step::Done(Ok(if at_end { Progress::End } else { Progress::Some }))
+    }
+
+    /// Whether a page of sections need not be looked at.
+    fn is_not_to_collect(&self, page: PageAddr) -> bool {
+        let needed = self.collection.as_ref().and_then(|c| c.needed.as_ref());
+        match needed {
+            Some(needed) => !needed[self.log.geometry().index_of(page) as usize],
+            None => self.is_not_to_repair(page),
+        }
+    }
+
+    /// The pages of a segment on which there are sections, as the directory knows.
+    pub(super) fn pages_with_sections(&self, segment: SegmentId) -> Box<[bool]> {
+        let geometry = self.log.geometry();
+        let mut needed = vec![false; geometry.segment_pages as usize].into_boxed_slice();
+        let pages = self.table.places.iter().filter_map(|place| place.page());
+        for page in pages.filter(|page| geometry.segment_of(*page) == segment) {
+            needed[geometry.index_of(page) as usize] = true;
+        }
+        needed
+    }
+
+    /// Copies the section of a page, if it is still there, as it is now. On a stall nothing happened.
+    fn move_fixed<M: Medium, W: Meter>(
+        &mut self,
+        page: PageAddr,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        let found = self.read_table(page, m, |_, data, oob| Some((image::fixed_id(oob)?, data.to_vec())));
+        let (id, data) = match ready!(found) {
+            Ok(found) => found,
+            Err(e) => return Step::Done(Err(e)),
+        };
+        let page_bytes = self.log.geometry().page_bytes;
+        if self.table.places.get(id as usize).and_then(|p| p.page()) == Some(page) {
+            let reserve = Reserve { slots: 1, segments: self.copies_leave() };
+            if let Err(stall) = self.log.room(m, Stream::Map, page_bytes, reserve) {
+                return Step::Blocked(stall);
+            }
+            self.ftl_stats.table_bytes_read[Cause::Gc as usize] += u64::from(page_bytes);
+            self.write_fixed(id, Some(&data), m, w);
+        }
+        self.ftl_stats.table_pages_read[Cause::Gc as usize] += 1;
+        Step::Done(Ok(()))
     }
 
     /// A page that was lost in a cut held nothing that anybody has relied on.
@@ -79,7 +131,7 @@ impl HashFtl {
             let reserve = Reserve { slots: 1, segments: self.copies_leave() };
             self.log.room(m, Stream::Map, page_bytes, reserve)?;
             let taken = page.len();
-            self.write_images(page, m, w);
+            self.write_images(page, true, m, w);
             if let Some(collection) = &mut self.collection {
                 collection.pack.drain(..taken);
             }
@@ -101,7 +153,7 @@ impl HashFtl {
             used += bytes;
             images.push(image);
         }
-        let is_full = images.len() < pack.len() || matches!(layout, super::super::config::Layout::Fixed);
+        let is_full = images.len() < pack.len() || matches!(layout, Layout::Fixed);
         self.collection.as_mut()?.pack = pack;
         (!images.is_empty() && (at_end || is_full)).then_some(images)
     }

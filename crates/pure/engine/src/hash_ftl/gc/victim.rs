@@ -6,7 +6,7 @@
 
 use super::super::HashFtl;
 use saker_log::{Segment, SegmentState};
-use saker_medium::{Medium, SegmentId};
+use saker_medium::{Medium, SegmentId, Stream};
 
 /// Every so many collections look at wear.
 const WEAR_INTERVAL: u64 = 16;
@@ -50,6 +50,13 @@ impl HashFtl {
         let least = self.lost_in_segment(self.record_bytes_max) + 1;
         let gainful = self.closed().filter(|(id, _)| self.log.gain(*id) >= least);
         gainful.max_by_key(|(id, s)| (self.score(*id, s, is_greedy), u32::MAX - id.0)).map(|(id, _)| id)
+    }
+
+    /// The segment of a stream whose collection gains most, if one does.
+    pub(super) fn most_gainful_of(&self, stream: Stream) -> Option<SegmentId> {
+        let page_bytes = u64::from(self.log.geometry().page_bytes);
+        let all = self.closed().filter(|(id, s)| s.stream() == stream && self.log.gain(*id) >= page_bytes);
+        all.max_by_key(|(id, _)| (self.log.gain(*id), u32::MAX - id.0)).map(|(id, _)| id)
     }
 
     fn closed(&self) -> impl Iterator<Item = (SegmentId, &Segment)> {

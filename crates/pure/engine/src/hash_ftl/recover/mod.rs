@@ -29,6 +29,7 @@ struct Written {
     page: PageAddr,
     sequence: u64,
     stamp: u64,
+    charge: u32,
     entries: Vec<Entry>,
 }
 
@@ -200,11 +201,13 @@ impl Recovery {
         let Some(images) = image::decode(self.store.config.layout, data, owner_oob) else {
             return Step::Done(Err(bad()));
         };
-        for image in images {
+        let (layout, page_bytes) = (self.store.config.layout, self.store.log.geometry().page_bytes);
+        let charges = image::charges(layout, &images, false, page_bytes);
+        for (image, charge) in images.into_iter().zip(charges) {
             let Some(known) = self.written.get_mut(image.id as usize) else { return Step::Done(Err(bad())) };
             if known.as_ref().is_none_or(|k| k.sequence < scanned.sequence) {
                 let sequence = scanned.sequence;
-                *known = Some(Box::new(Written { page, sequence, stamp, entries: image.entries }));
+                *known = Some(Box::new(Written { page, sequence, stamp, charge, entries: image.entries }));
             }
         }
         self.store.version = self.store.version.max(stamp);

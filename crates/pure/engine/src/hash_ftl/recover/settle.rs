@@ -4,6 +4,7 @@ use super::{Phase, Recovery, STEP_SECTIONS, Winner, Written, is_pair};
 use crate::hash_ftl::table::cache::Tombstone;
 use crate::hash_ftl::table::entry::Entry;
 use crate::hash_ftl::table::image::Image;
+use crate::hash_ftl::table::section::Section;
 
 impl Recovery {
     /// Which records are needed.
@@ -75,7 +76,8 @@ impl Recovery {
         if is_same && tombstones.is_empty() {
             return;
         }
-        let at = self.store.cache_section(id as u32, &entries);
+        let section = Section::new(self.store.config.layout, self.store.table.section_slots, &entries);
+        let at = self.store.cache_section(id as u32, section);
         let cached = self.store.table.cache.get_mut(at);
         (cached.is_dirty, cached.by_user) = (true, true);
         if !tombstones.is_empty() {
@@ -116,8 +118,8 @@ impl Recovery {
         let geometry = self.store.log.geometry();
         let image = Image { id, entries: written.entries.clone() };
         let bytes = image.bytes(self.store.config.layout, geometry.page_bytes);
-        self.store.table.places[id as usize].set_page(written.page, bytes);
-        self.store.log.add_live(geometry.segment_of(written.page), u64::from(bytes));
+        self.store.table.places[id as usize].set_page(written.page, bytes, written.charge);
+        self.store.log.add_live(geometry.segment_of(written.page), u64::from(written.charge));
     }
 }
 

@@ -44,6 +44,23 @@ pub fn fits(layout: Layout, used: u32, bytes: u32, page_bytes: u32) -> bool {
     }
 }
 
+/// What each section on a page counts for in its segment. A section that shares a page with nobody takes all of it, however
+/// few its bytes are: if only those counted, collections would gain room that they cannot gain, again and again.
+///
+/// Sections that a collection has packed count for the whole page together. One that was evicted counts for as much as it
+/// would take among its like, because collections may still pack it with others.
+pub fn charges(layout: Layout, images: &[Image], packed: bool, page_bytes: u32) -> Vec<u32> {
+    let bytes = |image: &Image| image.bytes(layout, page_bytes);
+    let among_its_like = |image: &Image| page_bytes / ((page_bytes - HEAD as u32) / bytes(image)).max(1);
+    let alike: Vec<u32> = images.iter().map(among_its_like).collect();
+    if !packed && alike.iter().sum::<u32>() <= page_bytes {
+        return alike;
+    }
+    let left = page_bytes - images.iter().map(bytes).sum::<u32>();
+    let (each, rest) = (left / images.len() as u32, left % images.len() as u32);
+    images.iter().enumerate().map(|(n, i)| bytes(i) + each + u32::from((n as u32) < rest)).collect()
+}
+
 /// Lays sections out on a page, and gives its out-of-band bytes.
 pub fn encode(layout: Layout, images: &[Image], stamp: u64, page: &mut [u8]) -> [u8; OOB_BYTES] {
     page.fill(0);
@@ -53,8 +70,7 @@ pub fn encode(layout: Layout, images: &[Image], stamp: u64, page: &mut [u8]) -> 
         for entry in &images[0].entries {
             put(page, entry.offset() as usize * 8, *entry);
         }
-        oob[8..].copy_from_slice(&(u64::from(images[0].id) + 1).to_le_bytes());
-        return oob;
+        return fixed_oob(images[0].id, stamp);
     }
     page[..2].copy_from_slice(&(images.len() as u16).to_le_bytes());
     let mut at = HEAD + images.len() * ITEM;
@@ -70,6 +86,28 @@ pub fn encode(layout: Layout, images: &[Image], stamp: u64, page: &mut [u8]) -> 
     oob
 }
 
+/// Lays a fixed section out, given by offset, and gives the page's out-of-band bytes.
+pub fn encode_fixed(id: u32, entries: &[Entry], stamp: u64, page: &mut [u8]) -> [u8; OOB_BYTES] {
+    let (used, rest) = page.split_at_mut(entries.len() * 8);
+    used.chunks_exact_mut(8).zip(entries).for_each(|(to, e)| to.copy_from_slice(&e.0.to_le_bytes()));
+    rest.fill(0);
+    fixed_oob(id, stamp)
+}
+
+/// The out-of-band bytes of a page with a fixed section.
+pub fn fixed_oob(id: u32, stamp: u64) -> [u8; OOB_BYTES] {
+    let mut oob = [0; OOB_BYTES];
+    oob[..8].copy_from_slice(&stamp.to_le_bytes());
+    oob[8..].copy_from_slice(&(u64::from(id) + 1).to_le_bytes());
+    oob
+}
+
+/// Which fixed section a page holds.
+pub fn fixed_id(owner_oob: &[u8]) -> Option<u32> {
+    let id = u64::from_le_bytes(owner_oob.get(8..16)?.try_into().ok()?).checked_sub(1)?;
+    u32::try_from(id).ok()
+}
+
 fn put(page: &mut [u8], at: usize, entry: Entry) {
     page[at..at + 8].copy_from_slice(&entry.0.to_le_bytes());
 }
@@ -83,9 +121,8 @@ pub fn stamp(owner_oob: &[u8]) -> u64 {
 pub fn decode(layout: Layout, page: &[u8], owner_oob: &[u8]) -> Option<Vec<Image>> {
     let word = |at: usize| Some(Entry(u64::from_le_bytes(page.get(at..at + 8)?.try_into().ok()?)));
     if layout == Layout::Fixed {
-        let id = u64::from_le_bytes(owner_oob.get(8..16)?.try_into().ok()?).checked_sub(1)?;
         let all = (0..page.len() / 8).filter_map(|n| word(n * 8)).filter(|e| !e.is_blank());
-        return Some(vec![Image { id: u32::try_from(id).ok()?, entries: all.collect() }]);
+        return Some(vec![Image { id: fixed_id(owner_oob)?, entries: all.collect() }]);
     }
     let sections = usize::from(u16::from_le_bytes(page.get(..2)?.try_into().ok()?));
     let mut at = HEAD + sections * ITEM;
@@ -99,6 +136,21 @@ pub fn decode(layout: Layout, page: &[u8], owner_oob: &[u8]) -> Option<Vec<Image
         images.push(Image { id, entries });
     }
     Some(images)
+}
+
+/// The entries of one live-only section on a page, as [`decode`] would give them; `None` if it is not there.
+pub fn entries_of(page: &[u8], id: u32) -> Option<Vec<Entry>> {
+    let sections = usize::from(u16::from_le_bytes(page.get(..2)?.try_into().ok()?));
+    let mut at = HEAD + sections * ITEM;
+    for item in page.get(HEAD..at)?.chunks_exact(ITEM) {
+        let count = usize::from(u16::from_le_bytes(item[4..6].try_into().ok()?));
+        if item[..4] == id.to_le_bytes() {
+            let words = page.get(at..at + count * 8)?.chunks_exact(8);
+            return Some(words.map(|w| Entry(u64::from_le_bytes(w.try_into().expect("8 bytes")))).collect());
+        }
+        at += count * 8;
+    }
+    None
 }
 
 #[cfg(test)]
@@ -124,9 +176,27 @@ mod tests {
         assert_eq!(page[..16], [3, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 0]);
         assert_eq!(page[32..40], [4, 0, 0, 0, 0, 1, 0, 0]);
         assert_eq!((stamp(&oob), oob[8..].to_vec()), (0x0102, vec![0; 8]));
+        for image in &images {
+            assert_eq!(entries_of(&page, image.id).as_ref(), Some(&image.entries));
+        }
+        assert_eq!(entries_of(&page, 9), None);
         assert_eq!(decode(LIVE, &page, &oob), Some(images));
         page[0] = 60;
         assert_eq!(decode(LIVE, &page, &oob), None);
+    }
+
+    #[test]
+    fn sections_count_for_the_room_they_keep_from_others() {
+        let of = |entries: &[u32]| -> Vec<Image> {
+            let entry = |n| Entry::new(n, Some(u64::from(n)), false);
+            entries.iter().map(|n| Image { id: *n, entries: (0..*n).map(entry).collect() }).collect()
+        };
+        // 8 + 8 n bytes each. Two of 255 entries do not fit a page, and neither pays for less than all of it.
+        assert_eq!(charges(LIVE, &of(&[255]), false, 4096), [4096]);
+        assert_eq!(charges(LIVE, &of(&[24]), false, 4096), [4096 / 20]);
+        assert_eq!(charges(LIVE, &of(&[24, 24, 24]), true, 4096), [1366, 1365, 1365]);
+        assert_eq!(charges(LIVE, &of(&[300, 100]), false, 4096), [2408 + 440, 808 + 440]);
+        assert_eq!(charges(Layout::Fixed, &of(&[24]), false, 4096), [4096]);
     }
 
     #[test]
@@ -137,6 +207,11 @@ mod tests {
         assert_eq!(page[..8], [0; 8]);
         assert_eq!(page[8..16], [4, 0, 0, 0, 0, 1, 0, 0]);
         assert_eq!(oob[8], 8);
+        let mut by_offset = [Entry::NONE; 8];
+        image.entries.iter().for_each(|e| by_offset[e.offset() as usize] = *e);
+        let mut other = [9; 64];
+        assert_eq!((encode_fixed(7, &by_offset, 5, &mut other), other), (oob, page));
+        assert_eq!((fixed_id(&oob), fixed_id(&[0; 16])), (Some(7), None));
         assert_eq!(decode(Layout::Fixed, &page, &oob), Some(vec![image]));
         assert_eq!(decode(Layout::Fixed, &page, &[0; 16]), None);
     }

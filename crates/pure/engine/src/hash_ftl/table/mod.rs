@@ -16,6 +16,8 @@ pub struct Place {
     at: u64,
     /// Bytes it takes on flash.
     pub bytes: u32,
+    /// Bytes that it counts for in its segment ([`image::charges`]).
+    pub charge: u32,
     /// Its place in the cache plus one; 0: it is not there.
     pub(super) cached: u32,
 }
@@ -28,8 +30,8 @@ impl Place {
     }
 
     /// It is on that page now.
-    pub fn set_page(&mut self, page: PageAddr, bytes: u32) {
-        (self.at, self.bytes) = (page.0 + 1, bytes);
+    pub fn set_page(&mut self, page: PageAddr, bytes: u32, charge: u32) {
+        (self.at, self.bytes, self.charge) = (page.0 + 1, bytes, charge);
     }
 
     /// Whether it has ever been used.

@@ -1,6 +1,7 @@
 //! A section in memory, in one of its layouts.
 
 use super::entry::Entry;
+use super::image;
 use super::two_level::{PART_ENTRIES, TwoLevel};
 use crate::hash_ftl::config::{FirstLevel, Layout};
 
@@ -20,6 +21,16 @@ impl Section {
             Layout::Fixed => Self::Offsets(by_offset(slots, sorted)),
             Layout::LiveOnly { .. } => Self::Live(TwoLevel::from_sorted(sorted)).settled(layout, slots),
         }
+    }
+
+    /// The section of that number on a page of sections; `None` if it is not there.
+    pub fn read(layout: Layout, slots: u32, page: &[u8], owner_oob: &[u8], id: u32) -> Option<Self> {
+        if layout != Layout::Fixed {
+            return Some(Self::new(layout, slots, &image::entries_of(page, id)?));
+        }
+        let words = page.get(..slots as usize * 8)?.chunks_exact(8);
+        let entries = words.map(|w| Entry(u64::from_le_bytes(w.try_into().expect("8 bytes"))));
+        (image::fixed_id(owner_oob)? == id).then(|| Self::Offsets(entries.collect()))
     }
 
     /// The entry at an offset, and how many comparisons that took.

@@ -5,7 +5,7 @@
 //! `segment u32, its epoch u32, mappings u32, 0 u32`. All little-endian.
 
 use saker_medium::{Geometry, PageAddr, SegmentId};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// The owner's out-of-band bytes of a page of mappings.
 pub const OOB_BYTES: usize = 16;
@@ -22,11 +22,24 @@ struct Superblock {
     is_queued: bool,
 }
 
-/// The superblock that is being collected, and what of it is invalid: a table that lives as long as the collection.
+/// The superblock that is being collected, and what of it is invalid: a table that lives as long as the collection. A grain
+/// in it is a bit here; the paper has a hash table, of as much as there is.
 #[derive(Clone, Debug)]
 struct Transient {
     segment: SegmentId,
-    grains: BTreeSet<u32>,
+    invalid: Box<[u64]>,
+}
+
+impl Transient {
+    fn insert(&mut self, offset: u32) {
+        if let Some(word) = self.invalid.get_mut(offset as usize / 64) {
+            *word |= 1 << (offset % 64);
+        }
+    }
+
+    fn contains(&self, offset: u32) -> bool {
+        self.invalid[offset as usize / 64] >> (offset % 64) & 1 == 1
+    }
 }
 
 /// All of it.
@@ -40,13 +53,15 @@ pub struct InvalidMappings {
     page_grains: u64,
     segment_grains: u64,
     page_bytes: usize,
+    page_mappings: usize,
     segment_pages: u32,
 }
 
 impl InvalidMappings {
-    /// Nothing is invalid.
-    pub fn new(geometry: &Geometry, grain_bytes: u32) -> Self {
+    /// Nothing is invalid. A page takes as many mappings as it has room for, or `page_mappings`.
+    pub fn new(geometry: &Geometry, grain_bytes: u32, page_mappings: Option<u32>) -> Self {
         let page_grains = u64::from(geometry.page_bytes / grain_bytes);
+        let room = geometry.page_bytes as usize / MAPPING_BYTES;
         Self {
             superblocks: vec![Superblock::default(); geometry.segments as usize],
             counts: vec![0; geometry.segments as usize * geometry.segment_pages as usize],
@@ -55,13 +70,14 @@ impl InvalidMappings {
             page_grains,
             segment_grains: page_grains * u64::from(geometry.segment_pages),
             page_bytes: geometry.page_bytes as usize,
+            page_mappings: page_mappings.map_or(room, |n| (n as usize).clamp(1, room)),
             segment_pages: geometry.segment_pages,
         }
     }
 
     /// Mappings that a page holds.
     pub fn page_mappings(&self) -> usize {
-        self.page_bytes / MAPPING_BYTES
+        self.page_mappings
     }
 
     fn split(&self, grain: u64) -> (usize, u32) {
@@ -81,7 +97,7 @@ impl InvalidMappings {
         let superblock = &mut self.superblocks[n];
         superblock.buffer.push(slot | u64::from(offset) << 32);
         if let Some(transient) = self.collected.as_mut().filter(|t| t.segment.0 as usize == n) {
-            transient.grains.insert(offset);
+            transient.insert(offset);
         } else if superblock.buffer.len() >= limit && !superblock.is_queued {
             superblock.is_queued = true;
             self.full.push_back(SegmentId(n as u32));
@@ -166,7 +182,10 @@ impl InvalidMappings {
     pub fn collect(&mut self, segment: SegmentId, listed: impl Iterator<Item = u32>) {
         self.unqueue(segment);
         let buffer = self.superblocks[segment.0 as usize].buffer.iter().map(|m| (m >> 32) as u32);
-        self.collected = Some(Transient { segment, grains: listed.chain(buffer).collect() });
+        let words = self.segment_grains.div_ceil(64) as usize;
+        let mut transient = Transient { segment, invalid: vec![0; words].into_boxed_slice() };
+        listed.chain(buffer).for_each(|offset| transient.insert(offset));
+        self.collected = Some(transient);
     }
 
     /// Gives a collection up.
@@ -190,7 +209,7 @@ impl InvalidMappings {
         let (n, offset) = self.split(grain);
         let transient = self.collected.as_ref().expect("validity is asked for in collections");
         assert_eq!(transient.segment.0 as usize, n, "a grain of the superblock that is collected");
-        !transient.grains.contains(&offset)
+        !transient.contains(offset)
     }
 
     /// A superblock is empty. Gives the pages that spoke of it.
@@ -266,7 +285,7 @@ mod tests {
 
     #[test]
     fn buffers_become_pages() {
-        let mut invalid = InvalidMappings::new(&geometry(), 64);
+        let mut invalid = InvalidMappings::new(&geometry(), 64, None);
         assert_eq!(invalid.page_mappings(), 64);
         // Segment 1 has grains 128..256.
         for n in 0..63 {
@@ -290,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_collection_sees_pages_buffer_and_what_comes_meanwhile() {
-        let mut invalid = InvalidMappings::new(&geometry(), 64);
+        let mut invalid = InvalidMappings::new(&geometry(), 64, None);
         invalid.add(1, 130, 2);
         invalid.collect(SegmentId(1), [5u32].into_iter());
         invalid.add(2, 140, 1);

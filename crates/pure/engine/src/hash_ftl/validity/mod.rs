@@ -3,6 +3,7 @@
 pub mod bitmap;
 pub mod invalid;
 
+use super::HashFtlConfig;
 use super::config::Validity as Kind;
 use bitmap::GrainBitmap;
 use invalid::InvalidMappings;
@@ -19,10 +20,13 @@ pub enum Validity {
 
 impl Validity {
     /// Nothing is valid.
-    pub fn new(kind: Kind, geometry: &Geometry, grain_bytes: u32) -> Self {
-        match kind {
+    pub fn new(config: &HashFtlConfig, geometry: &Geometry) -> Self {
+        let grain_bytes = config.grain_bytes;
+        match config.validity {
             Kind::GrainBitmap => Self::Bitmap(GrainBitmap::new(geometry, grain_bytes)),
-            Kind::InvalidPages => Self::Invalid(InvalidMappings::new(geometry, grain_bytes)),
+            Kind::InvalidPages => {
+                Self::Invalid(InvalidMappings::new(geometry, grain_bytes, config.page_mappings))
+            }
         }
     }
 

@@ -1,0 +1,125 @@
+//! How a published run is made smaller.
+//!
+//! Superblocks keep their size and become fewer, as long as enough are left: those that are kept free must be a small part of
+//! the device, or collections meet a fuller one than published. Below that they shrink, and with them the room
+//! of a page of invalid mappings: a superblock fills its buffer as often as before. Pairs, operations and the cache follow the
+//! bytes, so that occupancy and the cache's part of the table stay.
+
+use saker_engine::hash_ftl::HashFtlTuning;
+use saker_engine::hash_ftl::validity::invalid::MAPPING_BYTES;
+
+/// Of so many a twentieth is kept free.
+const SUPERBLOCKS: u64 = 256;
+/// There are at least so many.
+const SUPERBLOCKS_MIN: u64 = 64;
+/// Superblocks of fewer pages have no room for a pair in each LUN.
+const SUPERBLOCK_PAGES_MIN: u32 = 32;
+/// Cache to table of Original, as public runs of the papers' code have it: 128 MB for 2 GiB.
+const TABLE_TO_CACHE: u64 = 16;
+/// Original's table has 8 bytes for 512.
+const TABLE_PART: u64 = 64;
+/// Commands in flight must not drive out each other's sections, in pages.
+const CACHE_PAGES_MIN: u64 = 32;
+
+/// A device and a run on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size {
+    /// Superblocks.
+    pub superblocks: u32,
+    /// Pages of each.
+    pub superblock_pages: u32,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// By how much superblocks are smaller than published.
+    pub shrunk: u32,
+    /// Pairs.
+    pub pairs: u64,
+    /// Operations of each workload.
+    pub operations: u64,
+}
+
+impl Size {
+    /// A published run by a scale.
+    pub fn of(published: &Published, scale: u32) -> Self {
+        let Published { disk_bytes, superblock_pages, page_bytes, pairs, operations } = *published;
+        let superblock = u64::from(superblock_pages) * u64::from(page_bytes);
+        let wanted = disk_bytes / u64::from(scale.max(1));
+        let mut pages = superblock_pages;
+        while wanted < SUPERBLOCKS * u64::from(pages * page_bytes) && pages > SUPERBLOCK_PAGES_MIN {
+            pages /= 2;
+        }
+        let superblocks = (wanted / u64::from(pages * page_bytes)).max(SUPERBLOCKS_MIN);
+        let all = disk_bytes / superblock * u64::from(superblock_pages / pages);
+        let of = |n: u64| (u128::from(n) * u128::from(superblocks) / u128::from(all)) as u64;
+        Self {
+            superblocks: superblocks as u32,
+            superblock_pages: pages,
+            page_bytes,
+            shrunk: superblock_pages / pages,
+            pairs: of(pairs),
+            operations: of(operations).max(300),
+        }
+    }
+
+    /// Bytes of flash.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.superblocks) * u64::from(self.superblock_pages) * u64::from(self.page_bytes)
+    }
+
+    /// The cache and the room of a page of invalid mappings; the rest as in `tuning`.
+    pub fn tune(&self, tuning: HashFtlTuning) -> HashFtlTuning {
+        let least = CACHE_PAGES_MIN * u64::from(self.page_bytes);
+        let page_mappings = self.page_bytes / MAPPING_BYTES as u32;
+        HashFtlTuning {
+            cache_bytes: Some((self.bytes() / TABLE_PART / TABLE_TO_CACHE).max(least)),
+            page_mappings: (self.shrunk > 1).then_some((page_mappings / self.shrunk).max(1)),
+            ..tuning
+        }
+    }
+}
+
+/// What the paper ran.
+#[derive(Clone, Copy, Debug)]
+pub struct Published {
+    /// Bytes of flash.
+    pub disk_bytes: u64,
+    /// Pages of a superblock.
+    pub superblock_pages: u32,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Pairs.
+    pub pairs: u64,
+    /// Operations of each workload.
+    pub operations: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAPER: Published = Published {
+        disk_bytes: 128 << 30,
+        superblock_pages: 2048,
+        page_bytes: 4096,
+        pairs: 100_000_000,
+        operations: 10_000_000,
+    };
+
+    #[test]
+    fn superblocks_become_fewer_and_then_smaller() {
+        let at = |scale| Size::of(&PAPER, scale);
+        let (whole, fewer, smaller) = (at(1), at(64), at(256));
+        assert_eq!((whole.superblocks, whole.pairs, whole.operations), (16_384, 100_000_000, 10_000_000));
+        assert_eq!((fewer.superblocks, fewer.superblock_pages, fewer.pairs), (256, 2048, 1_562_500));
+        assert_eq!((smaller.superblocks, smaller.superblock_pages, smaller.shrunk), (256, 512, 4));
+        for size in [fewer, smaller] {
+            let occupied = |s: &Size| s.pairs as f64 / s.bytes() as f64;
+            assert!((occupied(&size) / occupied(&whole) - 1.0).abs() < 1e-3);
+            let tuning = size.tune(HashFtlTuning::default());
+            assert_eq!(tuning.cache_bytes.map(|c| c * 1024), Some(size.bytes()));
+            let fills = size.superblock_pages / tuning.page_mappings.unwrap_or(512);
+            assert_eq!(fills, 2048 / 512, "a superblock fills its buffer as often");
+        }
+        assert_eq!(at(u32::MAX).bytes(), 8 << 20);
+    }
+}

@@ -1,0 +1,111 @@
+//! The hash FTLs nearly full, in virtual time: how long a command waits at most, and whether counted pages are what is
+//! reported.
+
+use saker_device::{EngineKind, NamespaceConfig};
+use saker_flash::nand::Shape;
+use saker_medium::Geometry;
+use saker_sim::profile::{Media, Profile};
+use saker_sim::{Rng, Seed};
+use saker_world::{Build, Job, Prepared, Running, Side};
+
+const CLIENTS: usize = 8;
+const VALUE_BYTES: usize = 1000;
+/// A record of that value takes a KiB.
+const RECORD_BYTES: u64 = 1024;
+/// Bytes of the table for a pair of Plus.
+const ENTRY_BYTES: u64 = 17;
+
+#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
+fn operations() -> u64 {
+    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { 200_000 } else { 3000 }
+}
+
+fn profile() -> Profile {
+    Profile::builtin("kvvirt").expect("a built-in profile")
+}
+
+/// The paper's disk with 16 LUNs and superblocks of 256 KiB, 64 of them.
+fn build(engine: EngineKind) -> Build {
+    let profile = profile();
+    let luns = 16;
+    let geometry = Geometry { page_bytes: 4096, oob_bytes: 576, segment_pages: 4 * luns, segments: 64 };
+    let shape = Shape { geometry, channels: profile.geometry.channels.get(), luns };
+    let namespace = NamespaceConfig::kv(1, &geometry, geometry.segments, 5);
+    Build::with(&profile, shape, vec![namespace], 5).with_engine(engine)
+}
+
+fn put(key: u64) -> Side {
+    Side::Put(key.to_be_bytes().to_vec(), vec![key as u8; VALUE_BYTES])
+}
+
+fn job(operations: Vec<Side>) -> Job {
+    Job { threads: CLIENTS, depth: 1, operations, flush: false, transfer: Default::default() }
+}
+
+/// A device with pairs in 90 % of its capacity, each overwritten once on average, and their number.
+fn nearly_full(engine: EngineKind, rng: &mut Rng) -> (Running, u64) {
+    let mut device = Prepared::start(&build(engine)).expect("connects");
+    let capacity = device.snapshot().namespaces[0].capacity_bytes;
+    let pair = RECORD_BYTES + if engine == EngineKind::HashPlus { ENTRY_BYTES } else { 0 };
+    let pairs = capacity / pair * 9 / 10;
+    device.run((0..pairs).map(put)).expect("room");
+    device.run((0..pairs).map(|_| put(rng.below(pairs)))).expect("room");
+    (device.fork(&job(Vec::new())).expect("connects"), pairs)
+}
+
+/// Nanoseconds of a superblock's collection and an eviction, by the profile, if nothing overlaps: each page and the section of
+/// each record is read, as many are programmed, the superblock is erased; then a page of sections is read and programmed.
+fn bound_ns() -> u64 {
+    let Media::Nand(nand) = profile().media else { panic!("the disk has NAND") };
+    let geometry = build(EngineKind::HashPlus).shape.geometry;
+    let records = geometry.segment_bytes() / RECORD_BYTES;
+    let transfer = 4096 * 1_000_000_000 / nand.channel_bandwidth_bytes_per_s.value;
+    let read = nand.read_ns.value.iter().copied().max().unwrap_or(0);
+    let page = read + nand.program_ns.value + 2 * transfer;
+    (u64::from(geometry.segment_pages) + records + 1) * page + nand.erase_ns.value
+}
+
+#[test]
+fn no_command_waits_longer_than_for_a_superblock() {
+    for engine in [EngineKind::HashOriginal, EngineKind::HashPlus] {
+        let mut rng = Seed(8).rng();
+        let (mut running, pairs) = nearly_full(engine, &mut rng);
+        let erased = running.snapshot().flash.segments_erased;
+        let all = (0..operations()).map(|_| put(rng.below(pairs))).collect();
+        let result = running.run(&job(all));
+        let collected = running.snapshot().flash.segments_erased - erased;
+        assert_eq!(result.errors, 0);
+        assert!(collected > 10, "{engine:?}: collections must have been on their way: {collected}");
+        let (longest, bound) = (result.latency.max(), bound_ns());
+        println!("{engine:?}: {longest} ns at most, of {bound}; {collected} collected");
+        assert!(longest <= bound, "{engine:?}: {longest} ns, but a superblock and an eviction take {bound}");
+    }
+}
+
+#[test]
+fn reported_pages_are_the_pages_programmed() {
+    for engine in [EngineKind::HashOriginal, EngineKind::HashPlus] {
+        let mut rng = Seed(9).rng();
+        let (mut running, pairs) = nearly_full(engine, &mut rng);
+        let result = running.run(&job((0..2000).map(|_| put(rng.below(pairs))).collect()));
+        running.settle();
+        let s = running.snapshot();
+        let log = s.namespaces[0].log;
+        assert_eq!(log.pages_programmed.iter().sum::<u64>(), s.flash.pages_programmed, "{engine:?}");
+        let count = |name: &str| {
+            let found = s.namespaces[0].counters.iter().find(|(n, _)| *n == name);
+            found.map_or(0, |(_, n)| *n)
+        };
+        let appended = log.bytes_appended.iter().sum::<u64>();
+        let by_cause = count("kv_bytes_written")
+            + s.namespaces[0].store.gc_bytes_copied
+            + (count("table_pages_written_user") + count("table_pages_written_gc")) * 4096
+            + count("invalid_bytes_written")
+            + count("invalid_pages_moved") * 4096;
+        assert_eq!(by_cause, appended, "{engine:?}: every byte has a cause");
+        // Pages that are not full yet are not programmed; records' ends at the ends of superblocks are unused.
+        let programmed = s.flash.pages_programmed * 4096;
+        assert!(programmed <= appended + appended / 100 && programmed + 8 * 4096 >= appended, "{engine:?}");
+        assert!(result.nand_pages > 2000 / 4, "at least what was stored");
+    }
+}
