@@ -152,7 +152,7 @@ fn caches_change_no_answer_and_wrong_ones_are_refused() {
 #[test]
 fn settings_of_the_tree_change_no_answer_and_wrong_ones_are_refused() {
     let desk = Desk::new();
-    desk.saker(&["create", "disk.img", "--size", "64MiB", "--engine", "lsm"]).good();
+    desk.saker(&["create", "disk.img", "--size", "320MiB", "--engine", "lsm"]).good();
     let all = ["compaction_threads=3", "pinned_levels=2&level0_stop_writes_trigger=9", "slowdown=off"];
     for settings in all {
         let device = format!("file:disk.img?write_buffer_size=64KiB&{settings}");
@@ -163,6 +163,17 @@ fn settings_of_the_tree_change_no_answer_and_wrong_ones_are_refused() {
     let refused = desk.saker(&["get", "k", "--device", "file:disk.img?max_write_buffer_number=1"]).refused(2);
     assert!(refused.contains("write 2 to 64"), "{refused}");
     desk.saker(&["get", "k", "--device", "file:disk.img?slowdown=perhaps"]).refused(2);
+}
+
+#[test]
+fn shards_serve_as_one_device() {
+    let desk = Desk::new();
+    let bench = |device| ["bench", "readrandom", "--operations", "300", "--device", device, "--json"];
+    for device in ["mem:?shards=3", "mem:?shards=3&threads=1"] {
+        let printed = desk.saker(&bench(device)).good();
+        assert!(printed.contains("\"found\":300"), "{printed}");
+    }
+    desk.saker(&bench("mem:?shards=0")).refused(2);
 }
 
 /// What was loaded before the cut is there, or was not acknowledged; nothing is damaged.

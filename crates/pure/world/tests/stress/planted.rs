@@ -23,7 +23,7 @@ impl Drop for Planted {
 /// The campaign of the check tier reports violations of that kind with the fault, and none without.
 fn campaign_with(fault: Fault, capacitor: bool, end: End, kind: &str) {
     let build = rig::small(capacitor, 0);
-    let plan = Campaign { end, stride: 7, recut: 500, recut_stride: 1 };
+    let plan = Campaign { end, stride: 4, recut: 500, recut_stride: 1 };
     let found = {
         let _planted = Planted::new(fault);
         campaign(&build, 0, 1600, plan).violations
