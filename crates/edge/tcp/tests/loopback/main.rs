@@ -2,6 +2,7 @@
 
 mod blocks;
 mod commands;
+mod flood;
 mod groups;
 mod limits;
 mod malformed;
