@@ -18,6 +18,7 @@ mod connection;
 mod engine;
 mod local;
 mod messages;
+mod names;
 pub mod server;
 mod stop;
 mod strangers;
