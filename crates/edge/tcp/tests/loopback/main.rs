@@ -8,5 +8,6 @@ mod limits;
 mod malformed;
 mod power;
 mod raw;
+mod scans;
 mod sessions;
 mod support;
