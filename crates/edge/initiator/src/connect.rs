@@ -13,6 +13,7 @@ use saker_nvme_tcp::initiator::{Data, Ended};
 use thiserror::Error;
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::back_off::BackOff;
 use crate::wire::Wire;
 
 /// Where to, as whom, and how patiently.
@@ -30,7 +31,8 @@ pub struct Options {
     pub digests: Digests,
     /// How long a connection may take to be made, and a command to be answered.
     pub timeout: Duration,
-    /// How long to try to connect again after a loss.
+    /// How long to try to connect again after a loss, and, for 5 s at most, when the target closes a connection that is
+    /// being made.
     pub reconnect: Duration,
 }
 
@@ -74,6 +76,23 @@ pub(crate) fn enabled() -> Cc {
     Cc::default().with_css(Cc::CSS_ALL).with_iosqes(6).with_iocqes(4).with_en(true)
 }
 
+/// How long a connection that the target closes while it is made is tried again.
+const CUT_OFF_PATIENCE: Duration = Duration::from_secs(5);
+
+impl RemoteError {
+    /// Whether the other end closed the connection without a reason.
+    fn is_cut_off(&self) -> bool {
+        use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
+        match self {
+            Self::Closed => true,
+            Self::Socket(error) => {
+                matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected)
+            }
+            _ => false,
+        }
+    }
+}
+
 impl Options {
     /// The address, resolved.
     pub(crate) fn resolve(&self) -> Result<SocketAddr, RemoteError> {
@@ -81,8 +100,25 @@ impl Options {
         resolved.ok_or_else(|| RemoteError::Address(self.address.clone()))
     }
 
-    /// Connects a queue of subsystem `subnqn`; returns CNTLID.
+    /// Connects a queue of subsystem `subnqn`; returns CNTLID. A connection that the target closes before is made again:
+    /// a target that is flooded with connections closes old ones.
     pub(crate) fn connect_queue(
+        &self,
+        address: SocketAddr,
+        subnqn: &str,
+        cntlid: u16,
+        size: (u16, u16),
+    ) -> Result<(Wire, u16), RemoteError> {
+        let mut back_off = BackOff::new(self.timeout.min(self.reconnect).min(CUT_OFF_PATIENCE));
+        loop {
+            match self.connect_once(address, subnqn, cntlid, size) {
+                Err(error) if error.is_cut_off() && back_off.pause() => {}
+                connected => return connected,
+            }
+        }
+    }
+
+    fn connect_once(
         &self,
         address: SocketAddr,
         subnqn: &str,

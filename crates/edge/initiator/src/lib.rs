@@ -10,6 +10,7 @@
 //! after a restart of the target it could no longer vouch for what was completed before.
 #![forbid(unsafe_code)]
 
+mod back_off;
 mod connect;
 mod queue;
 mod relay;

@@ -10,6 +10,7 @@ use saker_nvme::fabrics::{self, ConnectData};
 use saker_nvme::regs::{Cap, Csts};
 use saker_nvme::transfer::Contents;
 
+use crate::back_off::{self, BackOff};
 use crate::connect::{self, ADMIN_ENTRIES, Options, RemoteError};
 use crate::queue::Queue;
 use crate::wire::{INLINE_ALWAYS, Wire, rest_on};
@@ -52,9 +53,6 @@ const QUEUE_PAIRS: u16 = 64;
 const SPINS: u32 = 64;
 /// The longest a turn waits.
 const REST: Duration = Duration::from_millis(10);
-/// The first pause between attempts to connect again; it doubles up to [`BACK_OFF_MAX`].
-const BACK_OFF: Duration = Duration::from_millis(20);
-const BACK_OFF_MAX: Duration = Duration::from_secs(2);
 
 impl Remote {
     /// Connects the admin queue of a subsystem. `space` is the host's memory.
@@ -173,16 +171,13 @@ impl Remote {
     /// A connection is gone, and with it the association: connects again, waiting longer each time.
     pub(crate) fn lost(&mut self) {
         self.queues.iter_mut().flatten().for_each(Queue::lose);
-        let deadline = Instant::now() + self.options.reconnect;
-        let mut pause = BACK_OFF;
+        let mut back_off = BackOff::new(self.options.reconnect);
         while self.reconnect().is_err() {
-            if Instant::now() + pause > deadline {
+            if !back_off.pause() {
                 self.queues.iter_mut().flatten().for_each(Queue::give_up);
-                self.retry_at = Some(Instant::now() + BACK_OFF_MAX);
+                self.retry_at = Some(Instant::now() + back_off::LONGEST);
                 return;
             }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(BACK_OFF_MAX);
         }
         self.retry_at = None;
         self.reconnects += 1;
@@ -196,7 +191,7 @@ impl Remote {
             return false;
         }
         if self.reconnect().is_err() {
-            self.retry_at = Some(Instant::now() + BACK_OFF_MAX);
+            self.retry_at = Some(Instant::now() + back_off::LONGEST);
             return false;
         }
         self.retry_at = None;

@@ -18,6 +18,8 @@ use saker_target::Hosts;
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::names;
+
 /// A device and the name it is served under.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,7 +41,7 @@ pub struct ServerConfig {
     pub hosts: Hosts,
     /// Connections at most.
     pub connections_max: usize,
-    /// Connections that have not connected a queue, at most.
+    /// Connections that have not connected a queue, at most; the oldest make room for newcomers.
     pub handshakes_max: usize,
     /// How long a connection may take to connect a queue.
     pub handshake_timeout: Duration,
@@ -122,7 +124,7 @@ impl ServerConfig {
         Ok((config, stated))
     }
 
-    /// Whether the limits fit each other, and whether strangers may reach an address: other addresses than this
+    /// Whether hosts can use the names, whether the limits fit each other, and whether strangers may reach an address: other addresses than this
     /// machine's own need `hosts_stated`.
     ///
     /// # Errors
@@ -130,6 +132,10 @@ impl ServerConfig {
     pub fn check(&self, hosts_stated: bool) -> Result<(), ConfigError> {
         if self.subsystems.is_empty() {
             return Err(ConfigError::new("there is nothing to serve", "name a device with --image or --url"));
+        }
+        self.check_names()?;
+        if self.connections_max == 0 || self.handshakes_max == 0 {
+            return Err(ConfigError::new("connections_max or handshakes_max is 0", "let at least one in"));
         }
         if self.limits.memory_max < self.limits.transfer_max as usize {
             return Err(ConfigError::new(
@@ -143,6 +149,16 @@ impl ServerConfig {
                 "say who may connect with --allow-host NQN, or write --allow-any-host",
             )),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether hosts can use the names.
+    fn check_names(&self) -> Result<(), ConfigError> {
+        let mut stated = self.subsystems.iter().filter_map(|served| served.nqn.as_deref());
+        stated.try_for_each(names::check_subsystem)?;
+        match &self.hosts {
+            Hosts::Named(hosts) => hosts.iter().try_for_each(|host| names::check(host)),
+            Hosts::Any => Ok(()),
         }
     }
 }
@@ -207,6 +223,23 @@ mod tests {
         for text in ["listen = 3", "colour = \"red\"", "[[subsystem]]\nnqn = \"x\"", "listen = [\"here\"]"] {
             let error = ServerConfig::parse(text).expect_err(text).to_string();
             assert!(error.contains("line ") && error.contains(';'), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_and_limits_that_nobody_can_use_are_refused() {
+        let spoil: [fn(&mut ServerConfig); 6] = [
+            |config| config.hosts = Hosts::Named(vec!["not a nqn".into()]),
+            |config| config.hosts = Hosts::Named(vec!["nqn.2014-08.org.example:a".into(), String::new()]),
+            |config| config.subsystems[0].nqn = Some("disk".into()),
+            |config| config.subsystems[0].nqn = Some("nqn.2014-08.org.nvmexpress.discovery".into()),
+            |config| config.connections_max = 0,
+            |config| config.handshakes_max = 0,
+        ];
+        for (n, spoil) in spoil.into_iter().enumerate() {
+            let mut config = ServerConfig::new("mem:");
+            spoil(&mut config);
+            assert!(config.check(true).is_err(), "case {n}");
         }
     }
 

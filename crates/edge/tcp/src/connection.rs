@@ -18,12 +18,13 @@ use saker_target::{Bound, ConnectionId, Refusal};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use zerocopy::FromBytes;
 
 use crate::messages::{Reply, Request};
 use crate::server::Shared;
+use crate::strangers::Permits;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 256 << 10;
@@ -37,20 +38,6 @@ const LINGER: Duration = Duration::from_secs(1);
 thread_local! {
     /// What is read goes through here, so that idle connections have no buffer.
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_BYTES]);
-}
-
-/// Places among all connections, and among those that have not connected a queue.
-#[derive(Debug)]
-pub(crate) struct Permits {
-    _connection: OwnedSemaphorePermit,
-    /// Given back once a queue is connected.
-    handshake: Option<OwnedSemaphorePermit>,
-}
-
-impl Permits {
-    pub fn new(connection: OwnedSemaphorePermit, handshake: OwnedSemaphorePermit) -> Self {
-        Self { _connection: connection, handshake: Some(handshake) }
-    }
 }
 
 /// A connection between two threads.
@@ -149,9 +136,12 @@ impl Connection {
             }
             let Some(interest) = self.core.interest() else {
                 // All that can happen is an answer.
-                match self.core.received.recv().await {
-                    Some(reply) => self.core.take_replies(reply),
-                    None => return,
+                tokio::select! {
+                    reply = self.core.received.recv() => match reply {
+                        Some(reply) => self.core.take_replies(reply),
+                        None => return,
+                    },
+                    () = self.core.permits.cut() => return,
                 }
                 continue;
             };
@@ -171,6 +161,7 @@ impl Connection {
                     Err(_) => return,
                 },
                 () = &mut late, if !is_connected => return,
+                () = self.core.permits.cut() => return,
                 _ = self.core.stopping.changed(), if !self.core.told_to_stop => self.core.stop(),
             }
         }
@@ -201,6 +192,9 @@ impl Connection {
         match self.read_some() {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             Ok(_) => {
+                if self.core.target.is_open() {
+                    self.core.permits.shaken();
+                }
                 self.core.pass_commands();
                 Ok(())
             }
@@ -244,7 +238,10 @@ impl Connection {
         if core.target.error().is_none() {
             return;
         }
-        let _ = timeout(LINGER, linger(&stream)).await;
+        tokio::select! {
+            _ = timeout(LINGER, linger(&stream)) => {}
+            () = core.permits.cut() => {}
+        }
     }
 }
 
@@ -367,7 +364,7 @@ impl Core {
                 self.target.complete(token, Status::SUCCESS, u64::from(bound.cntlid), Vec::new());
                 self.target.set_entries(bound.entries);
                 self.state = State::Connected(subsystem);
-                self.permits.handshake = None;
+                self.permits.connected();
             }
             Err(refusal) => self.refuse(token, refusal),
         }

@@ -9,6 +9,7 @@
 //! | [`config`] | what is served, to whom, within which limits; the TOML file |
 //! | [`server`] | listening, limits, start and stop |
 //! | `connection` | one socket |
+//! | `strangers` | sockets that have not connected a queue |
 //! | `engine`, `local` | the thread of a subsystem, its device |
 #![forbid(unsafe_code)]
 
@@ -17,8 +18,10 @@ mod connection;
 mod engine;
 mod local;
 mod messages;
+mod names;
 pub mod server;
 mod stop;
+mod strangers;
 
 pub use config::{ConfigError, Served, ServerConfig};
 pub use saker_target::Hosts;

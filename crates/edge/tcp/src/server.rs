@@ -13,14 +13,16 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::{JoinSet, yield_now};
+use tokio::time::timeout;
 
 use crate::config::{ConfigError, Served, ServerConfig};
-use crate::connection::{self, Permits};
+use crate::connection;
 use crate::engine;
 use crate::local::Local;
 use crate::messages::Request;
+use crate::strangers::{Permits, Strangers};
 
 /// Why a server cannot start, or did not end well. One line, with what to do.
 #[derive(Debug, Error)]
@@ -48,6 +50,8 @@ const DISCOVERY_CONTROLLERS_MAX: usize = 256;
 const CONTROLLERS_MAX: usize = 256;
 /// After a failure to accept, such as of too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// The longest that a newcomer waits for the place of a connection that is being closed for it.
+const CLOSING_PAUSE: Duration = Duration::from_millis(50);
 
 /// What connections share.
 #[derive(Debug)]
@@ -221,13 +225,13 @@ fn portals(names: &[String], at: &[SocketAddr]) -> Vec<Portal> {
 async fn accept_all(listeners: Vec<TcpListener>, shared: Arc<Shared>, mut stopping: watch::Receiver<bool>) {
     let mut accepting = JoinSet::new();
     let connections = Arc::new(Semaphore::new(shared.config.connections_max));
-    let handshakes = Arc::new(Semaphore::new(shared.config.handshakes_max));
+    let strangers = Strangers::new(shared.config.handshakes_max);
     let next_id = Arc::new(AtomicU64::new(1));
     for listener in listeners {
         let acceptor = Acceptor {
             shared: Arc::clone(&shared),
             connections: Arc::clone(&connections),
-            handshakes: Arc::clone(&handshakes),
+            strangers: Arc::clone(&strangers),
             next_id: Arc::clone(&next_id),
             stopping: stopping.clone(),
         };
@@ -237,13 +241,13 @@ async fn accept_all(listeners: Vec<TcpListener>, shared: Arc<Shared>, mut stoppi
     let _ = stopping.changed().await;
     while accepting.join_next().await.is_some() {}
     let everyone = shared.config.connections_max as u32;
-    let _ = tokio::time::timeout(shared.config.stop_timeout, connections.acquire_many(everyone)).await;
+    let _ = timeout(shared.config.stop_timeout, connections.acquire_many(everyone)).await;
 }
 
 struct Acceptor {
     shared: Arc<Shared>,
     connections: Arc<Semaphore>,
-    handshakes: Arc<Semaphore>,
+    strangers: Arc<Strangers>,
     next_id: Arc<AtomicU64>,
     stopping: watch::Receiver<bool>,
 }
@@ -253,7 +257,11 @@ impl Acceptor {
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => self.take(stream),
+                    Ok((stream, _)) => {
+                        self.take(stream).await;
+                        // What has been accepted gets its turn before it can be cut for the next.
+                        yield_now().await;
+                    }
                     Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
                 },
                 _ = self.stopping.changed() => return,
@@ -261,23 +269,26 @@ impl Acceptor {
         }
     }
 
-    /// Serves the socket on a task of its own, or closes it if there are too many.
-    fn take(&self, stream: tokio::net::TcpStream) {
-        let Ok(connection) = Arc::clone(&self.connections).try_acquire_owned() else { return };
-        let Ok(handshake) = Arc::clone(&self.handshakes).try_acquire_owned() else { return };
+    /// Serves the socket on a task of its own, or closes it if all places are those of connected queues.
+    async fn take(&self, stream: tokio::net::TcpStream) {
+        let Some(connection) = self.place().await else { return };
         // A host that vanishes without a word is noticed by the kernel, whether or not it uses keep alive timers.
         let keeps_alive = rustix::net::sockopt::set_socket_keepalive(&stream, true);
         if stream.set_nodelay(true).is_err() || keeps_alive.is_err() {
             return;
         }
         let id: ConnectionId = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let permits = Permits::new(connection, self.strangers.admit(id));
         let (shared, stopping) = (Arc::clone(&self.shared), self.stopping.clone());
-        tokio::spawn(connection::serve_stranger(
-            id,
-            stream,
-            shared,
-            Permits::new(connection, handshake),
-            stopping,
-        ));
+        tokio::spawn(connection::serve_stranger(id, stream, shared, permits, stopping));
+    }
+
+    /// A place among all connections; if all are taken, that of one without a queue.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        let free = Arc::clone(&self.connections).try_acquire_owned().ok();
+        if free.is_some() || !self.strangers.cut_one() {
+            return free;
+        }
+        timeout(CLOSING_PAUSE, Arc::clone(&self.connections).acquire_owned()).await.ok()?.ok()
     }
 }

@@ -111,6 +111,9 @@ pub enum KvError {
     /// SCT 3, 71h, made at the host: the connection was lost after a write had been sent.
     #[error("the connection was lost; whether the write took place is not known")]
     OutcomeUnknown,
+    /// SCT 3, 71h, made at the host for a command of an iterator: only reads are lost.
+    #[error("the connection was lost, and the iterator with it")]
+    IteratorLost,
     /// SCT 3, 70h, made at the host: there is no connection; the command was not executed, or only read.
     #[error("the device cannot be reached")]
     Unreachable,
@@ -137,7 +140,8 @@ impl KvError {
     /// The status it stands for.
     #[must_use]
     pub fn status(self) -> Status {
-        let known = MEANINGS.iter().find(|(_, error)| *error == self);
+        let in_table = if self == Self::IteratorLost { Self::OutcomeUnknown } else { self };
+        let known = MEANINGS.iter().find(|(_, error)| *error == in_table);
         known.map_or(Status::INTERNAL_ERROR, |(status, _)| *status)
     }
 }

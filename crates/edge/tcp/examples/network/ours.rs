@@ -1,13 +1,15 @@
 //! Our target, through our own host library.
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use saker_host::group::{Form, Op};
-use saker_realtime::{Kv, Raw};
+use saker_host::kv_queue::Mapped;
+use saker_host::{Done, KvClient, KvQueue, SubmitError, Ticket, Turn};
+use saker_nvme::Key;
+use saker_nvme::kv::StoreOptions;
+use saker_realtime::{AnyTurn, Kv};
 use saker_tcp::{Server, ServerConfig};
-
-use saker_host::{KvQueue, RawData, SubmitError, Ticket};
-use saker_nvme::{Key, kv};
 
 use crate::Plan;
 
@@ -22,16 +24,20 @@ pub const KEYS: u64 = 100_000;
 const VALUE: [u8; 64] = [b'x'; 64];
 const LARGE_BYTES: usize = 1 << 20;
 const LARGE_KEYS: u64 = 64;
+/// Values of that length in flight.
+const LARGE_DEPTH: usize = 8;
 /// Groups in flight.
 const GROUPS: usize = 16;
 
 pub struct Target {
     server: Server,
+    /// The keys of redis-benchmark, in an order that skips about: made before anything is measured.
+    keys: Vec<Key>,
 }
 
-/// The keys of redis-benchmark, in an order that skips about.
-fn key(n: u64) -> Vec<u8> {
-    format!("key:{:012}", n.wrapping_mul(7_919) % KEYS).into_bytes()
+fn key(n: u64) -> Key {
+    let text = format!("key:{:012}", n * 7_919 % KEYS);
+    Key::new(text.as_bytes()).expect("16 bytes")
 }
 
 /// Processor time of this process so far.
@@ -48,12 +54,12 @@ impl Target {
         let mut config = ServerConfig::new("mem:?size=1GiB");
         config.listen = vec!["127.0.0.1:0".parse().expect("an address")];
         config.busy_poll = polls;
-        Self { server: Server::start(config).expect("the server starts") }
+        Self { server: Server::start(config).expect("the server starts"), keys: (0..KEYS).map(key).collect() }
     }
 
     /// Writes the whole flash once, so that its memory has been touched before anything is measured.
     pub fn warm_up(&self) {
-        let mut kv = Kv::open(&self.url(8)).expect("connected");
+        let mut kv = self.open(LARGE_DEPTH);
         let value = vec![9; LARGE_BYTES];
         for n in 0..2048_u64 {
             kv.put_queued(&(n % LARGE_KEYS).to_le_bytes(), &value).expect("queued");
@@ -71,7 +77,7 @@ impl Target {
 
     /// Percent of a core that the process uses while a host is connected and asks nothing.
     pub fn idle_percent(&self, duration: Duration) -> f64 {
-        let mut host = Kv::open(&self.url(64)).expect("connected");
+        let mut host = self.open(64);
         host.put(b"idle", b"soon").expect("stored");
         let (before, asleep) = (busy(), duration.max(Duration::from_secs(2)));
         std::thread::sleep(asleep);
@@ -85,103 +91,112 @@ impl Target {
     }
 
     fn stores(&self, plan: Plan) -> f64 {
-        self.singles(plan, |queue, key| queue.store(key, &VALUE, kv::StoreOptions::NONE))
+        let store = |queue: &mut KvQueue, key: &Key| queue.store(key, &VALUE, StoreOptions::NONE);
+        commands(self.open(64).client(), plan, &self.keys, store, |_| ())
     }
 
     fn retrieves(&self, plan: Plan) -> f64 {
-        self.singles(plan, |queue, key| queue.retrieve(key, 64))
+        let retrieve = |queue: &mut KvQueue, key: &Key| queue.retrieve(key, 64);
+        commands(self.open(64).client(), plan, &self.keys, retrieve, |_| ())
     }
 
-    /// Commands of one kind, 64 in flight.
-    fn singles(
-        &self,
-        plan: Plan,
-        mut submit: impl FnMut(&mut KvQueue, &Key) -> Result<Ticket, SubmitError>,
-    ) -> f64 {
-        let mut kv = Kv::open(&self.url(64)).expect("connected");
-        let client = kv.client();
-        let (mut n, begun) = (0_u64, Instant::now());
-        while begun.elapsed() < plan.duration {
-            while client.queue_mut().free_slots() > 0 {
-                submit(client.queue_mut(), &Key::new(&key(n)).expect("16 bytes")).expect("a slot is free");
-                n += 1;
-            }
-            finish(client, 1);
-        }
-        let left = client.queue_mut().in_flight();
-        finish(client, left);
-        n as f64 / begun.elapsed().as_secs_f64()
+    fn open(&self, depth: usize) -> Kv {
+        Kv::open(&self.url(depth)).expect("connected")
     }
 
     /// Containers of 4 KiB, as many pairs as each takes.
     fn groups(&self, plan: Plan) -> f64 {
-        let mut kv = Kv::open(&self.url(GROUPS)).expect("connected");
+        let mut kv = self.open(GROUPS);
         let client = kv.client();
         assert!(client.has_groups(), "the target has groups");
-        let (mut n, mut pairs, begun) = (0_u64, 0_u64, Instant::now());
+        let (mut n, mut pairs, begun) = (0, 0_u64, Instant::now());
         while begun.elapsed() < plan.duration {
             let mut group = client.queue_mut().open_group(Form::All(Op::Store)).expect("a slot");
-            while group.push(Op::Store, &key(n), &VALUE).is_ok() {
+            while group.push(Op::Store, self.keys[n % self.keys.len()].as_bytes(), &VALUE).is_ok() {
                 n += 1;
             }
             pairs += u64::from(group.len());
             client.queue_mut().send_group(group, None).expect("sent");
             if client.queue_mut().free_slots() == 0 {
-                finish(client, 1);
+                finish(client, 1, &mut |_| ());
             }
         }
         let left = client.queue_mut().in_flight();
-        finish(client, left);
+        finish(client, left, &mut |_| ());
         pairs as f64 / begun.elapsed().as_secs_f64()
     }
 
-    /// Megabytes a second.
+    /// Megabytes a second. Buffers are made before and used again, as those of the copy are.
     pub fn large(&self, plan: Plan) -> Vec<(String, f64)> {
-        let mut raw = Raw::open(&self.url(8)).expect("connected");
-        let (nsid, value) = (raw.nsid(), vec![5; LARGE_BYTES]);
         let names: Vec<_> = (0..LARGE_KEYS).map(|n| Key::new(&n.to_le_bytes()).expect("8 bytes")).collect();
-        let stores = rate(plan, |_| {
-            let store = |key| {
-                let sqe = kv::store(nsid, key, LARGE_BYTES as u32, kv::StoreOptions::default());
-                (sqe, RawData::ToDevice(&value))
-            };
-            let done = raw.io(names.iter().map(store), |done| done.status).expect("answered");
-            assert!(done.iter().all(|status| status.is_success()));
-            LARGE_KEYS
-        });
-        let retrieves = rate(plan, |_| {
-            let retrieve = |key| {
-                let sqe = kv::retrieve(nsid, key, LARGE_BYTES as u32);
-                (sqe, RawData::ValueFromDevice(LARGE_BYTES as u32))
-            };
-            let done = raw.io(names.iter().map(retrieve), |done| done.result).expect("answered");
-            assert!(done.iter().all(|bytes| *bytes == LARGE_BYTES as u32));
-            LARGE_KEYS
-        });
+        let (stores, retrieves) = (self.large_stores(plan, &names), self.large_retrieves(plan, &names));
         let megabytes = LARGE_BYTES as f64 / 1e6;
         vec![(LARGE_PUT.into(), stores * megabytes), (LARGE_GET.into(), retrieves * megabytes)]
     }
+
+    /// All from one mapped value.
+    fn large_stores(&self, plan: Plan, names: &[Key]) -> f64 {
+        let (mut kv, value) = (self.open(LARGE_DEPTH), vec![5; LARGE_BYTES]);
+        let client = kv.client();
+        let mut window = client.queue_mut().space().window().expect("a window");
+        let stores = window.with_mapped_read(&value, |iova| {
+            let value = Mapped { iova, bytes: LARGE_BYTES as u32 };
+            let store = |queue: &mut KvQueue, key: &Key| queue.store_mapped(key, value, StoreOptions::NONE);
+            commands(client, plan, names, store, |_| ())
+        });
+        stores.expect("1 MiB can be mapped")
+    }
+
+    /// Into buffers that go round.
+    fn large_retrieves(&self, plan: Plan, names: &[Key]) -> f64 {
+        let spare = RefCell::new(vec![vec![0; LARGE_BYTES]; LARGE_DEPTH]);
+        let retrieve = |queue: &mut KvQueue, key: &Key| {
+            let buffer = spare.borrow_mut().pop().expect("as many as slots");
+            queue.retrieve_owned(key, buffer).map_err(|returned| returned.error)
+        };
+        let taken = |done: Done<'_>| {
+            assert_eq!(done.data().len(), LARGE_BYTES, "the whole value");
+            spare.borrow_mut().push(done.into_vec());
+        };
+        commands(self.open(LARGE_DEPTH).client(), plan, names, retrieve, taken)
+    }
+}
+
+type Client = KvClient<AnyTurn>;
+
+/// Commands a second of one kind, as many in flight as there are slots, the keys round and round.
+fn commands(
+    client: &mut Client,
+    plan: Plan,
+    keys: &[Key],
+    mut submit: impl FnMut(&mut KvQueue, &Key) -> Result<Ticket, SubmitError>,
+    mut taken: impl FnMut(Done<'_>),
+) -> f64 {
+    let (mut n, begun) = (0, Instant::now());
+    while begun.elapsed() < plan.duration {
+        while client.queue_mut().free_slots() > 0 {
+            submit(client.queue_mut(), &keys[n % keys.len()]).expect("a slot is free");
+            n += 1;
+        }
+        finish(client, 1, &mut taken);
+    }
+    let left = client.queue_mut().in_flight();
+    finish(client, left, &mut taken);
+    n as f64 / begun.elapsed().as_secs_f64()
 }
 
 /// Takes the answers of `count` commands at least.
-fn finish(client: &mut saker_host::KvClient<saker_realtime::AnyTurn>, mut count: usize) {
-    use saker_host::Turn;
+fn finish(client: &mut Client, mut count: usize, taken: &mut impl FnMut(Done<'_>)) {
     client.queue_mut().ring();
     while count > 0 {
         client.turn_mut().turn();
-        while let Some(done) = client.queue_mut().poll(|done| done.status) {
-            let status = done.expect("answered");
-            assert!(status.is_success(), "{status}");
+        let mut take = |done: Done<'_>| {
+            assert!(done.status.is_success(), "{}", done.status);
+            taken(done);
+        };
+        while let Some(done) = client.queue_mut().poll(&mut take) {
+            done.expect("answered");
             count = count.saturating_sub(1);
         }
     }
-}
-
-/// Repeats `some`, which says how much it did, for the time of the plan.
-fn rate(plan: Plan, mut some: impl FnMut(u64) -> u64) -> f64 {
-    let (mut done, begun) = (0, Instant::now());
-    while begun.elapsed() < plan.duration {
-        done += some(done);
-    }
-    done as f64 / begun.elapsed().as_secs_f64()
 }

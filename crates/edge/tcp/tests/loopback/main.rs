@@ -2,10 +2,12 @@
 
 mod blocks;
 mod commands;
+mod flood;
 mod groups;
 mod limits;
 mod malformed;
 mod power;
 mod raw;
+mod scans;
 mod sessions;
 mod support;

@@ -6,7 +6,7 @@ use saker_nvme::vendor::{IteratorRange, NextAnswer};
 use saker_nvme::{Key, Status};
 
 use super::{KvClient, submitted};
-use crate::error::{HostError, ProtocolError, check};
+use crate::error::{HostError, KvError, ProtocolError};
 use crate::turn::Turn;
 
 /// Which keys: from `from` on, before `to`, beginning with `prefix`. Empty ones do not limit it.
@@ -60,9 +60,15 @@ pub struct PairBatch {
 
 impl PairBatch {
     /// The pairs in the order of the iterator.
-    pub fn pairs(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> {
+    pub fn pairs(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> + DoubleEndedIterator {
         let part = |range: &std::ops::Range<u32>| &self.bytes[range.start as usize..range.end as usize];
         self.pairs.iter().map(move |(key, value)| (part(key), part(value)))
+    }
+
+    /// Leaves out the pairs up to `key`, which have been seen. An empty one leaves all.
+    pub(super) fn drop_up_to(&mut self, key: &[u8]) {
+        let seen = self.pairs().take_while(|(at, _)| *at <= key).count();
+        self.pairs.drain(..seen);
     }
 
     /// Whether nothing is left behind them.
@@ -106,7 +112,7 @@ impl<T: Turn> KvClient<T> {
     /// falling order, from `seek` on or from where it stands.
     ///
     /// # Errors
-    /// [`HostError`]; [`NotFound`](crate::KvError::NotFound) if it has timed out.
+    /// [`HostError`]; [`NotFound`](KvError::NotFound) if it has timed out.
     pub fn next_pairs(
         &mut self,
         iterator: &mut DeviceIterator,
@@ -150,9 +156,17 @@ impl<T: Turn> KvClient<T> {
         self.make_room()?;
         let ticket = submitted(self.queue.iterator_close(iterator.number))?;
         match check(self.wait(ticket, |done| done.status)?) {
-            Err(HostError::Kv(crate::KvError::NotFound)) => Ok(()),
+            Err(HostError::Kv(KvError::NotFound)) => Ok(()),
             closed => closed,
         }
+    }
+}
+
+/// Success, or what the status of an iterator's command means.
+fn check(status: Status) -> Result<(), HostError> {
+    match crate::error::check(status) {
+        Err(HostError::Kv(KvError::OutcomeUnknown)) => Err(KvError::IteratorLost.into()),
+        checked => checked,
     }
 }
 

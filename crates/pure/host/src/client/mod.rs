@@ -15,6 +15,7 @@ mod large;
 mod ops;
 mod queued;
 mod singles;
+mod walk;
 
 pub use batch::WriteBatch;
 pub use bulk::BulkBuffer;
@@ -23,6 +24,7 @@ pub use groups::{GroupBuilder, GroupStats, OpOutcome};
 pub use iterate::{DeviceIterator, KeyRange, PairBatch};
 pub(crate) use keys::KeyCursor;
 pub use keys::Keys;
+pub(crate) use walk::Walk;
 
 use saker_link::WINDOW_BYTES_MAX;
 use saker_nvme::Key;

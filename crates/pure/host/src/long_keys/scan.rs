@@ -5,7 +5,7 @@ use saker_long_keys::{DEVICE_KEY_BYTES, KeyDigest, MARK, is_marked};
 use saker_nvme::Key;
 
 use super::store::KvStoreClient;
-use crate::client::{DeviceIterator, KeyRange};
+use crate::client::{KeyRange, Walk};
 use crate::error::HostError;
 use crate::turn::Turn;
 
@@ -28,6 +28,8 @@ pub struct ScanOptions<'a> {
 pub enum ScanOrder {
     /// By the device's iterator: short keys in the order of their bytes, then long ones by their digests, all as of one moment.
     Bytes,
+    /// So, but the connection to the device was lost on the way: what came behind is as of a later moment.
+    Resumed,
     /// By List and Retrieve, in the device's order; what changes meanwhile may be seen or not.
     Device,
 }
@@ -36,34 +38,45 @@ type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> bool;
 
 impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     /// Shows each pair of a range once, while `visit` says so. Where the device has iterators, all as of one moment, with
-    /// keys of up to 16 bytes in the order of their bytes, longer ones behind them.
+    /// keys of up to 16 bytes in the order of their bytes, longer ones behind them. It goes on behind the last key when the
+    /// connection to a device on the network was lost and made again.
     ///
     /// # Errors
-    /// [`HostError`].
+    /// [`HostError`]; [`Unreachable`](crate::KvError::Unreachable) if it could not be made again.
     pub fn scan(
         &mut self,
         options: &ScanOptions<'_>,
         mut visit: impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<ScanOrder, HostError> {
-        let Some(mut short) = self.client.open_iterator(&options.range, options.keys_only, None)? else {
+        let Some(mut short) = self.client.open_walk(options.range, options.keys_only, None)? else {
             return self.scan_listed(options, &mut visit).map(|()| ScanOrder::Device);
         };
-        let scanned = self
-            .scan_short(&mut short, options, &mut visit)
-            .and_then(|goes_on| if goes_on { self.scan_long(&short, options, &mut visit) } else { Ok(()) });
-        let closed = self.client.close_iterator(short);
-        scanned.and(closed).map(|()| ScanOrder::Bytes)
+        let scanned = self.scan_walked(&mut short, options, &mut visit);
+        let closed = self.client.close_walk(short);
+        let has_resumed = scanned?;
+        closed.map(|()| if has_resumed { ScanOrder::Resumed } else { ScanOrder::Bytes })
+    }
+
+    /// Whether a connection was lost on the way.
+    fn scan_walked(
+        &mut self,
+        short: &mut Walk<'_>,
+        options: &ScanOptions<'_>,
+        visit: Visit<'_>,
+    ) -> Result<bool, HostError> {
+        let goes_on = self.scan_short(short, options, visit)?;
+        if goes_on { self.scan_long(short, options, visit) } else { Ok(short.has_resumed()) }
     }
 
     /// Whether to go on.
     fn scan_short(
         &mut self,
-        iterator: &mut DeviceIterator,
+        walk: &mut Walk<'_>,
         options: &ScanOptions<'_>,
         visit: Visit<'_>,
     ) -> Result<bool, HostError> {
         loop {
-            let batch = self.client.next_pairs(iterator, options.pairs_max, false, None)?;
+            let batch = self.client.walk_on(walk, options.pairs_max)?;
             for (key, value) in batch.pairs() {
                 if !is_marked(key) && options.range.contains(key) && !visit(key, value) {
                     return Ok(false);
@@ -75,29 +88,30 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
         }
     }
 
-    /// The pairs in envelopes, as of the same moment.
+    /// The pairs in envelopes, as of the same moment. Whether a connection was lost up to their end.
     fn scan_long(
         &mut self,
-        beside: &DeviceIterator,
+        beside: &Walk<'_>,
         options: &ScanOptions<'_>,
         visit: Visit<'_>,
-    ) -> Result<(), HostError> {
+    ) -> Result<bool, HostError> {
         let envelopes = KeyRange { prefix: &MARK, ..KeyRange::default() };
-        let Some(mut iterator) = self.client.open_iterator(&envelopes, false, Some(beside))? else {
-            return Ok(());
+        let Some(mut walk) = self.client.open_walk(envelopes, false, Some(beside))? else {
+            return Ok(beside.has_resumed());
         };
-        let scanned = self.scan_envelopes(&mut iterator, options, visit);
-        scanned.and(self.client.close_iterator(iterator))
+        let scanned = self.scan_envelopes(&mut walk, options, visit);
+        let has_resumed = walk.has_resumed();
+        scanned.and(self.client.close_walk(walk)).map(|()| has_resumed)
     }
 
     fn scan_envelopes(
         &mut self,
-        iterator: &mut DeviceIterator,
+        walk: &mut Walk<'_>,
         options: &ScanOptions<'_>,
         visit: Visit<'_>,
     ) -> Result<(), HostError> {
         loop {
-            let batch = self.client.next_pairs(iterator, options.pairs_max, false, None)?;
+            let batch = self.client.walk_on(walk, options.pairs_max)?;
             for (at, envelope) in batch.pairs().filter(|(at, _)| at.len() == DEVICE_KEY_BYTES) {
                 if !open_envelope(at, envelope, &self.digest, options, visit)? {
                     return Ok(());

@@ -1,0 +1,104 @@
+//! A walk over a range by iterators: it survives the loss of the connection to a device on the network.
+
+use super::{DeviceIterator, KeyRange, KvClient, PairBatch};
+use crate::error::{HostError, KvError};
+use crate::turn::Turn;
+
+/// Connections that a walk loses, without a pair in between, before it gives up.
+const LOSSES_MAX: u32 = 8;
+
+/// A walk forwards, over the pairs as of the moment of its iterator. With its connection an iterator is lost: another one
+/// is opened behind the last key, and the rest is as of then.
+#[derive(Debug)]
+pub(crate) struct Walk<'a> {
+    range: KeyRange<'a>,
+    keys_only: bool,
+    /// `None` after a loss.
+    iterator: Option<DeviceIterator>,
+    /// The last key that was seen.
+    last: Vec<u8>,
+    losses: u32,
+    has_resumed: bool,
+}
+
+impl Walk<'_> {
+    /// Whether its pairs are as of more than one moment.
+    pub const fn has_resumed(&self) -> bool {
+        self.has_resumed
+    }
+
+    /// A command has failed. Counts a lost connection; all else is given back.
+    fn lost(&mut self, error: HostError) -> Result<(), HostError> {
+        if error != HostError::Kv(KvError::IteratorLost) {
+            return Err(error);
+        }
+        (self.iterator, self.has_resumed) = (None, true);
+        self.losses += 1;
+        if self.losses > LOSSES_MAX { Err(KvError::Unreachable.into()) } else { Ok(()) }
+    }
+}
+
+impl<T: Turn> KvClient<T> {
+    /// Begins a walk, at the moment of `beside` if there is one. `None`: the device has no iterators.
+    pub(crate) fn open_walk<'a>(
+        &mut self,
+        range: KeyRange<'a>,
+        keys_only: bool,
+        beside: Option<&Walk<'_>>,
+    ) -> Result<Option<Walk<'a>>, HostError> {
+        // What is still to be written is not the walk's: its failures are told as such.
+        self.settle_all()?;
+        let has_resumed = beside.is_some_and(|other| other.has_resumed);
+        let mut walk = Walk { range, keys_only, iterator: None, last: Vec::new(), losses: 0, has_resumed };
+        loop {
+            // An iterator that was lost with its connection has no moment to share.
+            let beside = beside.filter(|_| walk.losses == 0).and_then(|other| other.iterator.as_ref());
+            match self.open_iterator(&range, keys_only, beside) {
+                Ok(iterator) => {
+                    walk.iterator = iterator;
+                    return Ok(walk.iterator.is_some().then_some(walk));
+                }
+                Err(error) => walk.lost(error)?,
+            }
+        }
+    }
+
+    /// The next pairs, at most `pairs_max` (0: as many as a batch holds).
+    pub(crate) fn walk_on(&mut self, walk: &mut Walk<'_>, pairs_max: u32) -> Result<PairBatch, HostError> {
+        loop {
+            match self.try_walk(walk, pairs_max) {
+                Ok(batch) => return Ok(batch),
+                Err(error) => walk.lost(error)?,
+            }
+        }
+    }
+
+    fn try_walk(&mut self, walk: &mut Walk<'_>, pairs_max: u32) -> Result<PairBatch, HostError> {
+        if walk.iterator.is_none() {
+            walk.iterator = self.open_behind(walk)?;
+        }
+        let Some(iterator) = &mut walk.iterator else { return Err(KvError::Unreachable.into()) };
+        let mut batch = self.next_pairs(iterator, pairs_max, false, None)?;
+        batch.drop_up_to(&walk.last);
+        if let Some((key, _)) = batch.pairs().next_back() {
+            walk.last = key.to_vec();
+            walk.losses = 0;
+        }
+        Ok(batch)
+    }
+
+    /// Another iterator, from the last key on.
+    fn open_behind(&mut self, walk: &Walk<'_>) -> Result<Option<DeviceIterator>, HostError> {
+        let from = walk.range.from.max(walk.last.as_slice());
+        self.open_iterator(&KeyRange { from, ..walk.range }, walk.keys_only, None)
+    }
+
+    /// Ends it. A connection that is lost meanwhile has ended it.
+    pub(crate) fn close_walk(&mut self, walk: Walk<'_>) -> Result<(), HostError> {
+        let Some(iterator) = walk.iterator else { return Ok(()) };
+        match self.close_iterator(iterator) {
+            Err(HostError::Kv(KvError::IteratorLost | KvError::Unreachable)) => Ok(()),
+            closed => closed,
+        }
+    }
+}
