@@ -11,7 +11,7 @@ use saker_medium::{Medium, Step, ready};
 use saker_sim::Meter;
 
 /// Bytes of an entry in a table, with its share of description and filter.
-const ENTRY_BYTES: u64 = Entry::FIXED_BYTES as u64 + 16 + 4;
+pub(super) const ENTRY_BYTES: u64 = Entry::FIXED_BYTES as u64 + 16 + 4;
 /// Append points, and one segment each for a collection, a compaction and a delete.
 const SPARE_SEGMENTS: u32 = 7;
 /// Part of the remaining segments that records may fill, so that collections always gain something.
@@ -121,6 +121,12 @@ impl LsmStore {
         let geometry = self.log.geometry();
         let sealed = if self.config.ring_lasts { 0 } else { 2 * u64::from(geometry.page_bytes) };
         (u64::from(longest) + sealed).min(geometry.segment_bytes() / 2)
+    }
+
+    /// Half of what a segment has unused on the average when the store is as full as may be: there is always one that a
+    /// collection gains so much of.
+    pub(super) fn worth_collecting(&self, lost: u64) -> u64 {
+        (self.log.geometry().segment_bytes() - lost) * (100 - FILL_PERCENT_MAX) / 200
     }
 
     /// Segments that a merge of tables takes before it gives any back.
