@@ -1,17 +1,18 @@
-//! A nearly full device that is opened anew for every write: each ends, and what was deleted makes room.
+//! A nearly full device that is opened anew between writes: each ends, and what was deleted makes room.
 
-use crate::bench::{Bench, OWNER};
+use crate::bench::{Bench, OWNER, scale};
 use saker_engine::{Condition, KvError, LsmConfig};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
 use saker_medium::{Geometry, PowerHistory};
+use saker_sim::{Rng, Seed};
 
 /// 8 MiB and a quarter more in segments of 64 KiB.
 const SEGMENTS: u32 = 160;
 
-fn bench() -> Bench {
+fn bench(ring_lasts: bool) -> Bench {
     let geometry = Geometry { page_bytes: 2048, oob_bytes: 64, segment_pages: 32, segments: SEGMENTS };
-    let config = LsmConfig::new(OWNER, &geometry, SEGMENTS, true);
+    let config = LsmConfig::new(OWNER, &geometry, SEGMENTS, ring_lasts);
     Bench::shaped(Shape { geometry, channels: 2, luns: 4 }, config, FaultPlan::default())
 }
 
@@ -19,10 +20,10 @@ fn key(n: u64) -> Vec<u8> {
     format!("k{n:07}").into_bytes()
 }
 
-/// Stores new pairs until one is refused: how many there are.
-fn fill(bench: &mut Bench, value: &[u8]) -> u64 {
-    for n in 0.. {
-        match bench.put(&key(n), value, Condition::Always) {
+/// Stores pairs from number `from` on until one is refused, whose number it returns.
+fn fill(bench: &mut Bench, from: u64, mut value: impl FnMut() -> Vec<u8>) -> u64 {
+    for n in from.. {
+        match bench.put(&key(n), &value(), Condition::Always) {
             Ok(()) => {}
             Err(e) => {
                 assert_eq!(e, KvError::CapacityExceeded);
@@ -37,43 +38,99 @@ fn reopen(bench: &mut Bench) {
     bench.restart(PowerHistory::Killed, 1);
 }
 
-/// Stores 20 small values, replaces all others, deletes 40 pairs, each of the small and the deleted ones with a device that was
-/// just opened, and then stores 30 pairs anew.
-fn churn(value_bytes: usize) {
-    let mut bench = bench();
-    let pairs = fill(&mut bench, &vec![b'x'; value_bytes]);
-    let erases_max = 2 * u64::from(SEGMENTS);
+/// Opened once more, it has each pair of the model and no other.
+fn finds_all(bench: &mut Bench) {
+    reopen(bench);
+    assert!(bench.keys_from(&[]).iter().eq(bench.model.keys()));
+    for (k, v) in bench.model.clone() {
+        assert_eq!(bench.get(&k), Ok(v));
+    }
+}
+
+/// What a write answers. No write costs more erases than twice the device.
+fn bounded<T>(bench: &mut Bench, write: impl FnOnce(&mut Bench) -> T) -> T {
+    let before = bench.store.log_stats().segments_erased;
+    let answer = write(bench);
+    let erased = bench.store.log_stats().segments_erased - before;
+    assert!(erased <= 2 * u64::from(SEGMENTS), "one write erased {erased} segments");
+    answer
+}
+
+/// 20 pairs become small, all others are replaced and 40 of these deleted; then as many pairs are stored anew. The small ones, the
+/// deletes and the new pairs each meet a device that was just opened.
+fn replaced_and_deleted(value_bytes: usize) {
+    let mut bench = bench(true);
+    let pairs = fill(&mut bench, 0, || vec![b'x'; value_bytes]);
     for n in 0..20 {
         reopen(&mut bench);
-        bench.put(&key(n), b"small", Condition::Always).expect("it is shorter");
+        bounded(&mut bench, |b| b.put(&key(n), b"small", Condition::Always)).expect("it is shorter");
     }
     reopen(&mut bench);
     for n in 20..pairs {
-        bench.put(&key(n), &vec![b'y'; value_bytes], Condition::Always).expect("it is not longer");
+        let value = vec![b'y'; value_bytes];
+        bounded(&mut bench, |b| b.put(&key(n), &value, Condition::Always)).expect("it is not longer");
     }
     for n in 20..60 {
         reopen(&mut bench);
-        bench.delete(&key(n)).expect("it is there");
+        bounded(&mut bench, |b| b.delete(&key(n))).expect("it is there");
     }
-    for n in 0..30 {
+    for n in 0..50 {
         reopen(&mut bench);
-        let before = bench.store.log_stats().segments_erased;
-        let stored = bench.put(format!("new{n}").as_bytes(), &vec![b'n'; value_bytes], Condition::Always);
-        let erased = bench.store.log_stats().segments_erased - before;
-        eprintln!("{n}: {stored:?} erased {erased} {:?}", bench.store.tables_by_level());
-        assert!(erased <= erases_max, "one store erased {erased} segments");
+        let value = vec![b'n'; value_bytes];
+        let stored = bounded(&mut bench, |b| b.put(&key(pairs + n), &value, Condition::Always));
         assert_eq!(stored, Ok(()), "{n}: what was deleted makes room");
     }
-    reopen(&mut bench);
-    bench.check();
+    finds_all(&mut bench);
 }
 
 #[test]
-fn every_write_to_a_nearly_full_device_of_long_pairs_ends() {
-    churn(3000);
+fn long_pairs_make_room_for_others() {
+    replaced_and_deleted(3000);
 }
 
 #[test]
-fn every_write_to_a_nearly_full_device_of_short_pairs_ends() {
-    churn(1000);
+fn short_pairs_make_room_for_others() {
+    replaced_and_deleted(1000);
+}
+
+fn value(rng: &mut Rng, longest: u64) -> Vec<u8> {
+    vec![b'v'; rng.below(longest) as usize]
+}
+
+/// Writes of any kind on a full device, now and then opened anew: each ends, a replacement that is not longer and a delete are
+/// never refused, and nothing is lost.
+fn writes_on_the_brink(seed: u64, longest: u64, ring_lasts: bool) {
+    let mut rng = Seed(seed).rng();
+    let mut bench = bench(ring_lasts);
+    let mut pairs = fill(&mut bench, 0, || value(&mut rng, longest));
+    for _ in 0..300 {
+        if rng.below(4) == 0 {
+            bench.flush();
+            reopen(&mut bench);
+        }
+        let k = key(rng.below(pairs));
+        match (rng.below(4), bench.model.get(&k).map(Vec::len)) {
+            (0, Some(_)) => bounded(&mut bench, |b| b.delete(&k)).expect("it is there"),
+            (1, Some(len)) => {
+                let shorter = value(&mut rng, len as u64 + 1);
+                bounded(&mut bench, |b| b.put(&k, &shorter, Condition::Always)).expect("it is not longer");
+            }
+            _ => {
+                pairs += 1;
+                let new = value(&mut rng, longest);
+                let stored = bounded(&mut bench, |b| b.put(&key(pairs), &new, Condition::Always));
+                assert!(matches!(stored, Ok(()) | Err(KvError::CapacityExceeded)), "{stored:?}");
+            }
+        }
+    }
+    finds_all(&mut bench);
+}
+
+#[test]
+fn every_write_on_the_brink_ends() {
+    for seed in 0..scale(2) {
+        for longest in [300, 2000, 20_000] {
+            writes_on_the_brink(seed, longest, seed % 2 == 0);
+        }
+    }
 }
