@@ -243,8 +243,7 @@ impl LsmStore {
     }
 
     fn copy<M: Medium>(&mut self, r: &Walked, key: Key, bytes: u32, m: &mut M) {
-        // A store that was opened knows of long records from here, too.
-        self.record_bytes_max = self.record_bytes_max.max(bytes);
+        self.know_record(bytes);
         let record = record_of(&self.log, r, bytes, m);
         let (writer, stamp) = self.begin(Stream::Gc, bytes, m);
         let spot = writer.spot();

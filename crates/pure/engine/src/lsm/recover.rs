@@ -166,7 +166,7 @@ impl Recovery {
         match decode_chunk(payload) {
             Some(Chunk::Head(next_table, longest)) => {
                 self.store.next_table = next_table;
-                self.store.record_bytes_max = self.store.record_bytes_max.max(longest);
+                self.store.know_record(longest);
             }
             Some(Chunk::Tables(tables)) => self.tables.extend(tables),
             None => return false,
@@ -298,7 +298,7 @@ impl Recovery {
         }
         let loc = if is_tombstone { Loc::NONE } else { r.loc };
         let e = Entry { key, version, loc, stamp: r.page.sequence };
-        self.store.record_bytes_max = self.store.record_bytes_max.max(r.header.record_bytes());
+        self.store.know_record(r.header.record_bytes());
         let known = self.store.mem.newest(&key);
         // Of a record and its copy the later one stays where it is for longer.
         if known.is_none_or(|old| (old.version, old.stamp) <= (e.version, e.stamp)) {

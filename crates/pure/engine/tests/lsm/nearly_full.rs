@@ -5,7 +5,7 @@ use saker_engine::{Condition, KvError, LsmConfig};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
 use saker_medium::{Geometry, PowerHistory};
-use saker_sim::{Rng, Seed};
+use saker_sim::{Class, Rng, Seed};
 
 /// 8 MiB and a quarter more in segments of 64 KiB.
 const SEGMENTS: u32 = 160;
@@ -53,6 +53,8 @@ fn bounded<T>(bench: &mut Bench, write: impl FnOnce(&mut Bench) -> T) -> T {
     let answer = write(bench);
     let erased = bench.store.log_stats().segments_erased - before;
     assert!(erased <= 2 * u64::from(SEGMENTS), "one write erased {erased} segments");
+    // Compactions begin with four, and go before what enters more.
+    assert!(bench.store.tables_by_level()[0] <= 8, "{:?}", bench.store.tables_by_level());
     answer
 }
 
@@ -81,6 +83,26 @@ fn replaced_and_deleted(value_bytes: usize) {
         assert_eq!(stored, Ok(()), "{n}: what was deleted makes room");
     }
     finds_all(&mut bench);
+}
+
+/// What a collection can lose follows from the longest record, and the capacity from that.
+#[test]
+fn a_store_that_is_opened_knows_its_longest_record() {
+    let mut bench = bench(true);
+    bench.put(&key(0), &[1; 20_000], Condition::Always).expect("there is room");
+    let written = bench.config.checkpoint_bytes_min / 1000;
+    for n in 0..3 * written {
+        bench.put(&key(1 + n % 1000), &[2; 1000], Condition::Always).expect("there is room");
+    }
+    while bench.background() {}
+    assert!(bench.done()[3] > 0, "a manifest was written");
+    let before = capacity(&mut bench);
+    reopen(&mut bench);
+    assert_eq!(capacity(&mut bench), before);
+}
+
+fn capacity(bench: &mut Bench) -> u64 {
+    bench.store.capacity_bytes(&bench.flash.view(OWNER, Class::Foreground))
 }
 
 #[test]
