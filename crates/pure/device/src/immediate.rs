@@ -11,7 +11,7 @@ use crate::vendor;
 use saker_engine::Background;
 use saker_flash::{Flash, Media, NamespaceMedium};
 use saker_link::{DmaSpace, Sqe};
-use saker_medium::{Step, Tag};
+use saker_medium::{Medium, Step, Tag};
 use saker_nvme::{NSID_ALL, Status};
 use saker_sim::{Class, Free, Meter, Unit};
 
@@ -42,6 +42,9 @@ impl Meter for Quick {
 const BURST: u32 = 64;
 /// Attempts without any progress after which a blocked command is given up.
 const FRUITLESS_MAX: u32 = 4;
+/// Quanta for each page of a namespace after which a blocked command is given up although they did something: more than
+/// moving every record and merging every table through all levels takes.
+const QUANTA_PER_PAGE: u64 = 64;
 
 impl<M: Media> Device<M, Untimed> {
     /// A device that keeps no time. It recovers at once.
@@ -189,7 +192,7 @@ impl<M: Media> Device<M, Untimed> {
         mut execute: impl FnMut(&mut Namespace, &DmaSpace, &mut NamespaceMedium<'_, M>) -> Outcome,
     ) -> Reply {
         let owner = self.namespaces[n].owner();
-        let mut fruitless = 0;
+        let (mut fruitless, mut quanta) = (0, 0);
         loop {
             let mut view = self.flash.view(owner, Class::Foreground);
             match execute(&mut self.namespaces[n], &self.host.space, &mut view) {
@@ -204,7 +207,8 @@ impl<M: Media> Device<M, Untimed> {
                 Outcome::Need(_) => unreachable!("untimed pages are resident"),
                 Outcome::Blocked => {
                     fruitless = if self.make_room(n) { 0 } else { fruitless + 1 };
-                    if fruitless > FRUITLESS_MAX {
+                    quanta += 1;
+                    if fruitless > FRUITLESS_MAX || quanta > self.quanta_max(n) {
                         return failed(Status::CAPACITY_EXCEEDED);
                     }
                 }
@@ -213,6 +217,14 @@ impl<M: Media> Device<M, Untimed> {
                 return failed(Status::INTERNAL_ERROR);
             }
         }
+    }
+
+    /// Background work that a command waits for at most.
+    #[cold]
+    fn quanta_max(&mut self, n: usize) -> u64 {
+        let owner = self.namespaces[n].owner();
+        let view = self.flash.view(owner, Class::Background);
+        QUANTA_PER_PAGE * u64::from(view.geometry().segment_pages) * u64::from(view.quota_segments())
     }
 
     /// Media completions and one quantum of background work, if any is due. Work becomes due as pages are programmed:

@@ -56,7 +56,7 @@ impl LsmStore {
 
     /// The pieces in the order of their urgency.
     fn piece<M: Medium, W: Meter>(&mut self, n: u32, finished: Tag, m: &mut M, w: &mut W) -> Piece {
-        let first = self.turn || self.is_pressed(m);
+        let first = self.collects_first(m);
         match n {
             0 => self.repair_tables(finished, m, w),
             1 if self.gc.is_some_and(|gc| gc.is_repair()) => self.collect(m, w),
@@ -68,6 +68,17 @@ impl LsmStore {
             7 if self.gc.is_none() && self.is_pressed(m) => self.collect_tables(m, w),
             _ => Step::Done(Ok(Background::Idle)),
         }
+    }
+
+    /// Whether collections go before compactions. Under pressure they do, but not while entries wait to be merged: what
+    /// they move is entered anew, so they would fill the tables faster than anything takes out what they replaced.
+    fn collects_first<M: Medium>(&self, m: &M) -> bool {
+        if self.is_pressed(m) { !self.must_merge() } else { self.turn }
+    }
+
+    fn must_merge(&self) -> bool {
+        let trigger = self.config.level0_file_num_compaction_trigger as usize;
+        self.reveal.merges() || self.levels.level(0).len() >= trigger.max(1)
     }
 
     fn collect_step<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {

@@ -4,6 +4,7 @@
 use super::LsmStore;
 use super::key::{Entry, Key};
 use super::refs::referred;
+use super::space::ENTRY_BYTES;
 use crate::hash_store::record::{HEADER_BYTES, Kind, record_bytes, record_crc};
 use crate::hash_store::walk::{Next, Walked, Walker};
 use crate::index::Loc;
@@ -101,7 +102,15 @@ impl LsmStore {
 
     /// A collection must free more than it can lose, or collections would never come to an end.
     fn least_gain(&self) -> u64 {
-        self.lost_in_segment(self.record_bytes_max) + 1
+        let lost = self.lost_in_segment(self.record_bytes_max);
+        lost + 1 + self.entered_anew().min(self.worth_collecting(lost))
+    }
+
+    /// Bytes in tables for the records of a segment that is full of live ones.
+    fn entered_anew(&self) -> u64 {
+        let (entries, records) = (self.entries_at_most(), self.value_log_bytes().max(1));
+        (u128::from(entries * ENTRY_BYTES) * u128::from(self.log.geometry().segment_bytes())
+            / u128::from(records)) as u64
     }
 
     /// One piece of a collection.
@@ -234,6 +243,7 @@ impl LsmStore {
     }
 
     fn copy<M: Medium>(&mut self, r: &Walked, key: Key, bytes: u32, m: &mut M) {
+        self.know_record(bytes);
         let record = record_of(&self.log, r, bytes, m);
         let (writer, stamp) = self.begin(Stream::Gc, bytes, m);
         let spot = writer.spot();

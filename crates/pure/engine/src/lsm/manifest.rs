@@ -4,7 +4,7 @@
 //! A manifest begins when a memtable is frozen: everything before the cut is then in tables or in that memtable. It goes
 //! on when that is flushed, and describes the tables as they are then.
 //!
-//! Chunks (little-endian): kind `u8`; 1, first: next table's number `u64`; 2: tables, each level `u8`, number, entries,
+//! Chunks (little-endian): kind `u8`; 1, first: next table's number `u64`, bytes of the longest record `u32`; 2: tables, each level `u8`, number, entries,
 //! newest version `u64`, first and last key (16 bytes and length `u8` each), bytes of the description, pages, pages of
 //! the description `u32`, and the addresses of all pages `u64`.
 
@@ -153,7 +153,7 @@ impl LsmStore {
     /// The tables as they are now.
     fn look(&mut self) {
         let most = (self.log.geometry().segment_bytes() / 4).min(saker_log::checkpoint::CHUNK_BYTES_MAX - 8);
-        let mut chunks = VecDeque::from([[&[KIND_HEAD][..], &self.next_table.to_le_bytes()].concat()]);
+        let mut chunks = VecDeque::from([encode_head(self.next_table, self.record_bytes_max)]);
         let mut open = vec![KIND_TABLES];
         for (level, table) in self.levels.all() {
             let entry = encode_table(level, table);
@@ -219,6 +219,10 @@ impl LsmStore {
     }
 }
 
+fn encode_head(next_table: u64, longest: u32) -> Vec<u8> {
+    [&[KIND_HEAD][..], &next_table.to_le_bytes(), &longest.to_le_bytes()].concat()
+}
+
 fn encode_table(level: usize, table: &Table) -> Vec<u8> {
     let mut out = vec![level as u8];
     for n in [table.id, table.entries, table.version_max] {
@@ -238,8 +242,8 @@ fn encode_table(level: usize, table: &Table) -> Vec<u8> {
 /// What a chunk says.
 #[derive(Debug)]
 pub enum Chunk {
-    /// The next table's number.
-    Head(u64),
+    /// The next table's number and the bytes of the longest record; earlier manifests did not tell, 0.
+    Head(u64, u32),
     /// Tables with their level, without their descriptions.
     Tables(Vec<(usize, Table)>),
 }
@@ -248,7 +252,7 @@ pub enum Chunk {
 pub fn decode_chunk(payload: &[u8]) -> Option<Chunk> {
     let mut at = Cursor(payload);
     match at.take(1)?[0] {
-        KIND_HEAD => at.u64().map(Chunk::Head),
+        KIND_HEAD => at.u64().map(|next_table| Chunk::Head(next_table, at.u32().unwrap_or(0))),
         KIND_TABLES => {
             let mut tables = Vec::new();
             while !at.0.is_empty() {

@@ -43,7 +43,7 @@ impl LsmStore {
             return Step::Done(Err(KvError::Transfer));
         }
         self.log.commit(m, writer);
-        self.record_bytes_max = self.record_bytes_max.max(bytes);
+        self.know_record(bytes);
         self.enter(Entry { key: name, version: self.version, loc, stamp });
         self.written(key.len() + value_bytes as usize);
         w.work(Unit::Encode, 1);

@@ -164,7 +164,10 @@ impl Recovery {
 
     fn enter_chunk(&mut self, payload: &[u8]) -> bool {
         match decode_chunk(payload) {
-            Some(Chunk::Head(next_table)) => self.store.next_table = next_table,
+            Some(Chunk::Head(next_table, longest)) => {
+                self.store.next_table = next_table;
+                self.store.know_record(longest);
+            }
             Some(Chunk::Tables(tables)) => self.tables.extend(tables),
             None => return false,
         }
@@ -295,6 +298,7 @@ impl Recovery {
         }
         let loc = if is_tombstone { Loc::NONE } else { r.loc };
         let e = Entry { key, version, loc, stamp: r.page.sequence };
+        self.store.know_record(r.header.record_bytes());
         let known = self.store.mem.newest(&key);
         // Of a record and its copy the later one stays where it is for longer.
         if known.is_none_or(|old| (old.version, old.stamp) <= (e.version, e.stamp)) {

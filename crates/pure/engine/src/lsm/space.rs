@@ -11,7 +11,7 @@ use saker_medium::{Medium, Step, ready};
 use saker_sim::Meter;
 
 /// Bytes of an entry in a table, with its share of description and filter.
-const ENTRY_BYTES: u64 = Entry::FIXED_BYTES as u64 + 16 + 4;
+pub(super) const ENTRY_BYTES: u64 = Entry::FIXED_BYTES as u64 + 16 + 4;
 /// Append points, and one segment each for a collection, a compaction and a delete.
 const SPARE_SEGMENTS: u32 = 7;
 /// Part of the remaining segments that records may fill, so that collections always gain something.
@@ -116,11 +116,22 @@ impl LsmStore {
         usable * (segment_bytes - self.lost_in_segment(longest)) * FILL_PERCENT_MAX / 100
     }
 
+    /// A store that was opened knows of long records from the manifest, and from what it meets.
+    pub(super) fn know_record(&mut self, bytes: u32) {
+        self.record_bytes_max = self.record_bytes_max.max(bytes);
+    }
+
     /// Bytes of a segment that a collection can leave unused.
     pub(super) fn lost_in_segment(&self, longest: u32) -> u64 {
         let geometry = self.log.geometry();
         let sealed = if self.config.ring_lasts { 0 } else { 2 * u64::from(geometry.page_bytes) };
         (u64::from(longest) + sealed).min(geometry.segment_bytes() / 2)
+    }
+
+    /// Half of what a segment has unused on the average when the store is as full as may be: there is always one that a
+    /// collection gains so much of.
+    pub(super) fn worth_collecting(&self, lost: u64) -> u64 {
+        (self.log.geometry().segment_bytes() - lost) * (100 - FILL_PERCENT_MAX) / 200
     }
 
     /// Segments that a merge of tables takes before it gives any back.

@@ -238,6 +238,7 @@ impl TreeStore {
     }
 
     fn copy<M: Medium>(&mut self, r: &Walked, key: Key, known: Option<Entry>, bytes: u32, m: &mut M) {
+        self.know_record(bytes);
         let record = record_of(&self.log, r, bytes, m);
         let (writer, stamp) = self.begin(Stream::Gc, bytes, m);
         let spot = writer.spot();

@@ -5,7 +5,8 @@
 //! that is merged, and names the root of that moment.
 //!
 //! Chunks (little-endian): kind `u8`; 1, first: height `u32`, then `u64`s: page and birth of the root, moment, entries, pages; 2:
-//! references, each segment `u32`, stamp `u64`, bytes `u64`; 3: nodes by segment, each segment and nodes `u32`.
+//! references, each segment `u32`, stamp `u64`, bytes `u64`; 3: nodes by segment, each segment and nodes `u32`; 4: bytes of the longest
+//! record `u32`.
 
 use super::node::Child;
 use super::{Tree, TreeStore};
@@ -20,6 +21,7 @@ use std::collections::VecDeque;
 const KIND_ROOT: u8 = 1;
 const KIND_REFS: u8 = 2;
 const KIND_NODES: u8 = 3;
+const KIND_LONGEST: u8 = 4;
 const ROOT_BYTES: usize = 5 + 5 * 8;
 const REF_BYTES: usize = 20;
 const NODES_BYTES: usize = 8;
@@ -152,7 +154,7 @@ impl TreeStore {
         let refs = refs.map(|(id, r)| encode_ref(id, r));
         let nodes = self.nodes.iter().enumerate().filter(|(_, n)| **n > 0);
         let nodes = nodes.map(|(id, n)| [(id as u32).to_le_bytes(), n.to_le_bytes()].concat());
-        let mut chunks = VecDeque::from([encode_root(&self.tree)]);
+        let mut chunks = VecDeque::from([encode_root(&self.tree), encode_longest(self.record_bytes_max)]);
         fill(&mut chunks, KIND_REFS, refs, most as usize);
         fill(&mut chunks, KIND_NODES, nodes, most as usize);
         (self.manifest.chunks, self.manifest.names) = (Some(chunks), Some(self.tree.seq));
@@ -217,6 +219,10 @@ fn encode_ref(id: SegmentId, r: Ref) -> Vec<u8> {
     [&id.0.to_le_bytes()[..], &r.stamp.to_le_bytes(), &r.bytes.to_le_bytes()].concat()
 }
 
+fn encode_longest(bytes: u32) -> Vec<u8> {
+    [&[KIND_LONGEST][..], &bytes.to_le_bytes()].concat()
+}
+
 /// Divides items among chunks.
 fn fill(chunks: &mut VecDeque<Vec<u8>>, kind: u8, items: impl Iterator<Item = Vec<u8>>, most: usize) {
     let mut open = vec![kind];
@@ -240,6 +246,8 @@ pub(super) enum Chunk {
     Refs(Vec<(SegmentId, Ref)>),
     /// Nodes in segments.
     Nodes(Vec<(SegmentId, u32)>),
+    /// Bytes of the longest record; earlier manifests did not tell.
+    Longest(u32),
 }
 
 /// Reads a chunk about so many segments; `None` if it is not one.
@@ -263,6 +271,7 @@ pub(super) fn decode_chunk(payload: &[u8], segments: u32) -> Option<Chunk> {
             let read = |b: &[u8]| Some((id(b)?, half(&b[4..])?));
             body.chunks_exact(NODES_BYTES).map(read).collect::<Option<_>>().map(Chunk::Nodes)
         }
+        KIND_LONGEST if body.len() == 4 => half(body).map(Chunk::Longest),
         _ => None,
     }
 }
@@ -287,6 +296,8 @@ mod tests {
             decode_chunk(&[3, 6, 0, 0, 0, 5, 0, 0, 0], 8),
             Some(Chunk::Nodes(vec![(SegmentId(6), 5)]))
         );
+        assert_eq!(encode_longest(0x0201), [4, 1, 2, 0, 0]);
+        assert_eq!(decode_chunk(&[4, 1, 2, 0, 0], 8), Some(Chunk::Longest(0x0201)));
     }
 
     #[test]

@@ -161,6 +161,7 @@ impl Recovery {
             Some(Chunk::Root(root)) => self.root = root,
             Some(Chunk::Refs(refs)) => self.refs.extend(refs),
             Some(Chunk::Nodes(nodes)) => self.nodes.extend(nodes),
+            Some(Chunk::Longest(bytes)) => self.store.know_record(bytes),
             None => return false,
         }
         true
@@ -256,6 +257,7 @@ impl Recovery {
             let id = geometry.segment_of(r.page.addr);
             self.store.log.add_until_checkpoint(id, u64::from(r.header.record_bytes()));
         }
+        self.store.know_record(r.header.record_bytes());
         let loc = if is_tombstone { Loc::NONE } else { r.loc };
         let e = Entry { key, version, loc, stamp: r.page.sequence };
         let known = self.store.mem.newest(&key);

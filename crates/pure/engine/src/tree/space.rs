@@ -82,6 +82,11 @@ impl TreeStore {
         usable * (segment_bytes - self.lost_in_segment(longest)) * FILL_PERCENT_MAX / 100
     }
 
+    /// A store that was opened knows of long records from the manifest, and from what it meets.
+    pub(super) fn know_record(&mut self, bytes: u32) {
+        self.record_bytes_max = self.record_bytes_max.max(bytes);
+    }
+
     /// Bytes of a segment that a collection can leave unused.
     pub(super) fn lost_in_segment(&self, longest: u32) -> u64 {
         let geometry = self.log.geometry();

@@ -4,7 +4,7 @@ use saker_engine::lsm::{Recovery, Snapshot};
 use saker_engine::{Background, Condition, KvError, LsmConfig, LsmStore, Pairs, Scan, Scanned};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
-use saker_medium::{Geometry, PowerHistory, Ring, RingMemory, Step};
+use saker_medium::{Geometry, Medium, PowerHistory, Ring, RingMemory, Step};
 use saker_sim::{Class, Free};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -253,7 +253,7 @@ impl Bench {
         let ring_kept = !matches!(history, PowerHistory::Cut { ring_kept: false });
         let (mut media, ring) = self.flash.cut(PowerCut { seed, ring_kept });
         media.set_history(history);
-        let g = shape().geometry;
+        let g = self.flash.view(OWNER, Class::Foreground).geometry();
         let ring = Ring::new(RingMemory::from_bytes(ring.memory()), SLOTS, g.page_bytes, g.oob_bytes);
         self.flash = Flash::power_on(media, ring, None, FaultPlan::default());
         self.flash.pool_mut().set_quota(OWNER, g.segments);

@@ -3,4 +3,5 @@
 mod bench;
 mod cuts;
 mod histories;
+mod nearly_full;
 mod space;

@@ -3,5 +3,6 @@
 mod bench;
 mod cuts;
 mod histories;
+mod nearly_full;
 mod snapshots;
 mod space;
