@@ -13,6 +13,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use saker_nvme::fabrics::{DISCOVERY_NQN, NQN_BYTES_MAX};
 use saker_nvme_tcp::TargetLimits;
 use saker_target::Hosts;
 use serde::Deserialize;
@@ -137,6 +138,11 @@ impl ServerConfig {
                 format!("a value needs {}", self.limits.transfer_max),
             ));
         }
+        self.ensure_names()?;
+        if self.connections_max.min(self.handshakes_max) == 0 {
+            let what = "connections_max or handshakes_max is 0, so that nobody can connect";
+            return Err(ConfigError::new(what.to_owned(), "give 1 or more"));
+        }
         match self.listen.iter().find(|address| !address.ip().is_loopback()) {
             Some(address) if !hosts_stated => Err(ConfigError::new(
                 format!("{address} can be reached by other machines"),
@@ -144,6 +150,22 @@ impl ServerConfig {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Names that no host has, or that mean something else, would let nobody in.
+    fn ensure_names(&self) -> Result<(), ConfigError> {
+        let named: &[String] = if let Hosts::Named(names) = &self.hosts { names } else { &[] };
+        let is_name = |name: &&String| name.starts_with("nqn.") && name.len() <= NQN_BYTES_MAX;
+        if let Some(name) = named.iter().find(|name| !is_name(name)) {
+            let what = format!("`{name}` is no name of a host");
+            return Err(ConfigError::new(what, "write its NQN, such as /etc/nvme/hostnqn has it"));
+        }
+        let is_reserved = |served: &Served| served.nqn.as_deref() == Some(DISCOVERY_NQN);
+        if self.subsystems.iter().any(is_reserved) {
+            let what = "the discovery service has the name that is given to a device";
+            return Err(ConfigError::new(what.to_owned(), "give another --nqn"));
+        }
+        Ok(())
     }
 }
 
@@ -208,6 +230,25 @@ mod tests {
             let error = ServerConfig::parse(text).expect_err(text).to_string();
             assert!(error.contains("line ") && error.contains(';'), "{error}");
         }
+    }
+
+    #[test]
+    fn names_and_limits_that_keep_everybody_out_are_refused() {
+        let check = |change: &dyn Fn(&mut ServerConfig)| {
+            let mut config = ServerConfig::new("mem:");
+            change(&mut config);
+            config.check(true)
+        };
+        for name in ["", "not a nqn", &format!("nqn.{}", "x".repeat(220))] {
+            assert!(check(&|config| config.hosts = Hosts::Named(vec![name.to_owned()])).is_err(), "{name}");
+        }
+        assert_eq!(
+            check(&|config| config.hosts = Hosts::Named(vec!["nqn.2014-08.org.example:a".into()])),
+            Ok(())
+        );
+        assert!(check(&|config| config.subsystems[0].nqn = Some(DISCOVERY_NQN.into())).is_err());
+        assert!(check(&|config| config.connections_max = 0).is_err());
+        assert!(check(&|config| config.handshakes_max = 0).is_err());
     }
 
     #[test]
