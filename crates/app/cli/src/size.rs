@@ -38,7 +38,7 @@ fn factor(unit: &str) -> Result<u64, String> {
     if unit.is_empty() {
         return Ok(1);
     }
-    if unit.starts_with(['.', ',']) {
+    if unit.starts_with('.') {
         return Err(not_whole());
     }
     let known = UNITS.iter().find(|(name, _)| *name == unit).map(|&(_, bytes)| bytes);

@@ -107,7 +107,6 @@ fn host_advice(error: &HostError) -> &'static str {
         HostError::KeyLength(_) => "give a key of 1 to 255 bytes",
         HostError::ValueLength { .. } => "split the value over several keys",
         HostError::Kv(KvError::Unreachable) => "see whether the target is still running there",
-        HostError::Kv(KvError::OutcomeUnknown) => "see whether the target is still running, then write again",
         HostError::Timeout { .. } => "run `saker check` on the image, then try again",
         HostError::Queued { error, .. } => host_advice(error),
         _ => REPORT,
@@ -296,10 +295,7 @@ mod tests {
 
     #[test]
     fn a_lost_target_is_no_reason_to_check_an_image() {
-        for error in [KvError::Unreachable, KvError::OutcomeUnknown] {
-            let message = host(HostError::Kv(error)).to_string();
-            assert!(message.contains("; see whether the target is still running"), "{message}");
-            assert!(!message.contains("image"), "{message}");
-        }
+        let message = host(HostError::Kv(KvError::Unreachable)).to_string();
+        assert_eq!(message, "the device cannot be reached; see whether the target is still running there");
     }
 }
