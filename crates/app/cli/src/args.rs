@@ -124,7 +124,9 @@ fn one_line(text: &str, arguments: &[OsString]) -> CliError {
     let mut paragraphs = text.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" "));
     let what = paragraphs.next().unwrap_or_default();
     let what = what.strip_prefix("error: ").unwrap_or(&what).to_owned();
-    let tip = paragraphs.find_map(|p| p.strip_prefix("tip: ").map(str::to_owned));
+    // A number below zero is no value behind `--` either.
+    let is_of_use = |tip: &&str| !tip.contains("as a value, use");
+    let tip = paragraphs.find_map(|p| p.strip_prefix("tip: ").filter(is_of_use).map(str::to_owned));
     CliError::usage(what, tip.unwrap_or_else(|| see_help(arguments)))
 }
 

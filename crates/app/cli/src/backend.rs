@@ -7,6 +7,7 @@ use saker_lab::bench::BenchReport;
 use saker_lab::run::Progress;
 use saker_lab::{Experiment, Settings};
 use saker_sim::profile::Profile;
+use saker_workload::RecordSet;
 
 use crate::commands::bench::BenchArgs;
 use crate::commands::compare::CompareArgs;
@@ -64,11 +65,17 @@ pub trait Backend {
     /// `File` or `Failed` when it cannot be read at all.
     fn check(&self, image: &Path) -> Result<CheckReport, CliError>;
 
-    /// Runs one workload on HostKV, DiskKV and DiskKV+Saker. `note` takes one line of progress.
+    /// Runs one workload on HostKV, DiskKV and DiskKV+Saker: the records of `args.input`, or pairs that it makes. `note` takes
+    /// one line of progress.
     ///
     /// # Errors
-    /// `Usage` for arguments that make no sense, `File` for the input, `Failed` otherwise.
-    fn compare(&self, args: &CompareArgs, note: &mut dyn FnMut(&str)) -> Result<Comparison, CliError>;
+    /// `Usage` for arguments that make no sense, `Failed` otherwise.
+    fn compare(
+        &self,
+        args: &CompareArgs,
+        records: Option<RecordSet>,
+        note: &mut dyn FnMut(&str),
+    ) -> Result<Comparison, CliError>;
 
     /// Serves devices to the network until a signal says stop. `ready` is told when hosts can connect.
     ///

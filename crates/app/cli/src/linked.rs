@@ -16,7 +16,7 @@ use saker_lab::run::{self as lab, Progress};
 use saker_lab::{Experiment, Settings};
 use saker_realtime::bench::Cpus;
 use saker_sim::profile::Profile;
-use saker_workload::records::{RecordFormat, RecordSet};
+use saker_workload::RecordSet;
 use saker_world::RunResult;
 
 use crate::backend::Backend;
@@ -25,7 +25,6 @@ use crate::commands::compare::{CompareArgs, TimingChoice};
 use crate::commands::create::CreateArgs;
 use crate::commands::serve::{ServeArgs, Serving};
 use crate::error::CliError;
-use crate::records::Format;
 use crate::report::{Calibrated, CheckReport, Comparison, CreateReport, Listed, Metric, System, TimedRun};
 use crate::store::{BlockStore, Store};
 
@@ -69,8 +68,13 @@ impl Backend for Linked {
         images::check(image)
     }
 
-    fn compare(&self, args: &CompareArgs, note: &mut dyn FnMut(&str)) -> Result<Comparison, CliError> {
-        let (input, workload) = input(args)?;
+    fn compare(
+        &self,
+        args: &CompareArgs,
+        records: Option<RecordSet>,
+        note: &mut dyn FnMut(&str),
+    ) -> Result<Comparison, CliError> {
+        let (input, workload) = input(args, records);
         let timings = match args.timing {
             TimingChoice::Virtual => vec![Timing::Virtual],
             TimingChoice::Real => vec![Timing::Real],
@@ -124,42 +128,25 @@ impl Backend for Linked {
 
 /// A device that failed is no fault of the command line.
 fn not_compared(error: &compare::CompareError) -> CliError {
-    let todo = "change the arguments; see `saker help compare`";
+    let todo = "change the arguments; see `saker compare --help`";
     match error {
         compare::CompareError::Host(_) => CliError::failed(error.to_string(), todo),
         _ => CliError::usage(error.to_string(), todo),
     }
 }
 
-fn input(args: &CompareArgs) -> Result<(Input, String), CliError> {
-    let Some(path) = &args.input else {
-        let sizes: Vec<usize> = if args.sizes.is_empty() {
-            SIZES.to_vec()
-        } else {
-            args.sizes.iter().map(|s| *s as usize).collect()
-        };
-        let pairs = args.operations as usize;
-        let workload = format!(
-            "{pairs} random pairs of each size, 16-byte keys; put all, flush, get all in another order"
-        );
-        return Ok((Input::Made { sizes, pairs }, workload));
-    };
-    let bytes = std::fs::read(path).map_err(CliError::file("read", path))?;
-    let format = match args.input_format()? {
-        Some(Format::Jsonl) => RecordFormat::JsonLines,
-        Some(Format::Semicolon) => RecordFormat::Separated(b';'),
-        _ => RecordFormat::Separated(b'\t'),
-    };
-    let bad = |e: saker_workload::records::RecordError| {
-        CliError::failed(
-            format!("{}: {e}", path.display()),
-            "correct the file, or name its format with --format",
-        )
-    };
-    let records = RecordSet::parse(&bytes, format).map_err(bad)?;
+fn input(args: &CompareArgs, records: Option<RecordSet>) -> (Input, String) {
+    if let (Some(path), Some(records)) = (&args.input, records) {
+        let (count, path) = (records.len(), path.display());
+        let workload = format!("{count} records of {path}; put all, flush, get all in another order");
+        return (Input::Records(records), workload);
+    }
+    let sizes: Vec<usize> =
+        if args.sizes.is_empty() { SIZES.to_vec() } else { args.sizes.iter().map(|s| *s as usize).collect() };
+    let pairs = args.operations as usize;
     let workload =
-        format!("{} records of {}; put all, flush, get all in another order", records.len(), path.display());
-    Ok((Input::Records(records), workload))
+        format!("{pairs} random pairs of each size, 16-byte keys; put all, flush, get all in another order");
+    (Input::Made { sizes, pairs }, workload)
 }
 
 /// Threads of the operating system that share cores measure the scheduler.

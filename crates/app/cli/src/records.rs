@@ -6,6 +6,7 @@ pub mod jsonl;
 mod lines;
 mod reader;
 mod separated;
+pub mod set;
 mod writer;
 
 pub use format::Format;

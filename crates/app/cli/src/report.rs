@@ -103,6 +103,12 @@ impl Comparison {
         self.runs.windows(2).any(|w| (w[0].threads, w[0].qd) != (w[1].threads, w[1].qd))
     }
 
+    /// Whether an operation of any system failed, so that the numbers beside it are not what they say.
+    pub fn has_errors(&self) -> bool {
+        let metrics = self.runs.iter().flat_map(|run| &run.systems).flat_map(|system| &system.metrics);
+        metrics.into_iter().any(|metric| metric.name.ends_with("_errors") && metric.value > 0.0)
+    }
+
     /// The values of a run; in a grid with its place.
     pub fn label(&self, run: &TimedRun) -> String {
         let TimedRun { values, threads, qd, .. } = run;

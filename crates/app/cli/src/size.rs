@@ -26,7 +26,7 @@ pub fn parse(text: &str) -> Result<u64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     if number.is_empty() {
-        return Err("a size is a whole number with a unit, such as 4096, 4KiB or 1GB".to_owned());
+        return Err(not_whole());
     }
     let factor = factor(unit.trim_start())?;
     let number: u64 = number.parse().map_err(|_| too_large())?;
@@ -38,9 +38,16 @@ fn factor(unit: &str) -> Result<u64, String> {
     if unit.is_empty() {
         return Ok(1);
     }
+    if unit.starts_with('.') {
+        return Err(not_whole());
+    }
     let known = UNITS.iter().find(|(name, _)| *name == unit).map(|&(_, bytes)| bytes);
     known
         .ok_or_else(|| "unknown unit: write B, KiB, MiB, GiB, TiB (1024) or kB, MB, GB, TB (1000)".to_owned())
+}
+
+fn not_whole() -> String {
+    "a size is a whole number with a unit, such as 4096, 4KiB or 1GB".to_owned()
 }
 
 fn too_large() -> String {
@@ -90,6 +97,7 @@ mod tests {
         for text in ["", "KiB", "4K", "4 4", "-1", "1.5GB", "4KiBs", "4\u{e9}", "0x10"] {
             assert!(parse(text).is_err(), "{text}");
         }
+        assert_eq!(parse("1.5GiB"), Err(not_whole()));
         assert_eq!(parse("18446744073709551615"), Ok(u64::MAX));
         assert_eq!(parse("18446744073709551616"), Err(too_large()));
         assert_eq!(parse("17000000TiB"), Err(too_large()));

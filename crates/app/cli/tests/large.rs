@@ -75,8 +75,13 @@ impl Backend for Joined {
         Linked.check(image)
     }
 
-    fn compare(&self, args: &CompareArgs, note: &mut dyn FnMut(&str)) -> Result<Comparison, CliError> {
-        Linked.compare(args, note)
+    fn compare(
+        &self,
+        args: &CompareArgs,
+        records: Option<saker_workload::RecordSet>,
+        note: &mut dyn FnMut(&str),
+    ) -> Result<Comparison, CliError> {
+        Linked.compare(args, records, note)
     }
 
     fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {

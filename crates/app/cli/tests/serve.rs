@@ -66,6 +66,17 @@ fn image(directory: &Path, profile: &str) -> std::path::PathBuf {
 }
 
 #[test]
+fn two_images_are_two_subsystems() {
+    let directory = tempfile::tempdir().unwrap();
+    let images = ["one.img", "two.img"].map(|name| directory.path().join(name).display().to_string());
+    for image in &images {
+        run(&["create", image, "--size", "16MiB", "--profile", "tiny"]);
+    }
+    let target = Target::start(&["--image", &images[0], "--image", &images[1], "--listen", "127.0.0.1:0"]);
+    run(&["put", "--device", &target.url, "k", "v"]);
+}
+
+#[test]
 fn every_command_works_over_the_network_and_a_stop_leaves_a_clean_image() {
     let directory = tempfile::tempdir().unwrap();
     let image = image(directory.path(), "default");

@@ -2,8 +2,8 @@
 
 use saker_host::{HostError, TransferOptions};
 use saker_realtime::bench::{Cpus, How, RealRun, run_disk_kv_real, run_host_kv_real, run_saker_real};
-use saker_realtime::profile_named;
 use saker_realtime::url::Timing as RealTiming;
+use saker_realtime::{NamespaceConfig, NamespaceKind, profile_named};
 use saker_sim::Seed;
 use saker_sim::profile::{Profile, ProfileError};
 use saker_workload::records::RecordSet;
@@ -109,7 +109,28 @@ pub enum CompareError {
     /// Nothing to compare on.
     #[error("the input has no records")]
     Empty,
+    /// Values that the device does not take.
+    #[error("values of {bytes} bytes are too long for profile {profile}: the most is {most}")]
+    TooLong {
+        /// Bytes of the longest value.
+        bytes: usize,
+        /// The profile.
+        profile: String,
+        /// Bytes of the longest value that is taken.
+        most: u32,
+    },
+    /// Pairs that no memory is meant to hold.
+    #[error("the pairs take {bytes} bytes of memory: the most is {PAIRS_BYTES_MAX}")]
+    TooMuch {
+        /// Bytes of all pairs.
+        bytes: u64,
+    },
 }
+
+/// All pairs are made before anything runs. A number with too many digits shall be an error, not the end of the process.
+const PAIRS_BYTES_MAX: u64 = 16 << 30;
+/// Bytes of a pair beside its value, about: the key, and what the allocator and two vectors take.
+const PAIR_BYTES: u64 = 128;
 
 /// Share of a real-time run's events that may be late.
 const LATE_PERCENT_MAX: u64 = 1;
@@ -120,6 +141,7 @@ const LATE_PERCENT_MAX: u64 = 1;
 /// [`CompareError`].
 pub fn compare(plan: &Plan, note: &mut dyn FnMut(&str)) -> Result<Vec<Row>, CompareError> {
     let profile = profile_named(&plan.profile)?;
+    ensure_possible(plan, &profile)?;
     let groups = groups(plan);
     if groups.is_empty() {
         return Err(CompareError::Empty);
@@ -132,6 +154,32 @@ pub fn compare(plan: &Plan, note: &mut dyn FnMut(&str)) -> Result<Vec<Row>, Comp
         }
     }
     Ok(rows)
+}
+
+/// Looks at sizes before anything is made.
+fn ensure_possible(plan: &Plan, profile: &Profile) -> Result<(), CompareError> {
+    let (longest, bytes) = match &plan.input {
+        Input::Made { sizes, pairs } => {
+            let of = |size: &usize| (*pairs as u64).saturating_mul((*size as u64).saturating_add(PAIR_BYTES));
+            let bytes = sizes.iter().map(of).fold(0, u64::saturating_add);
+            (sizes.iter().copied().max().unwrap_or(0), bytes)
+        }
+        // They are in memory already.
+        Input::Records(records) => (records.iter().map(|r| r.value.len()).max().unwrap_or(0), 0),
+    };
+    let most = value_bytes_max(&Build::kv(profile, FLASH_BYTES_MIN, plan.seed)?);
+    if longest > most as usize {
+        return Err(CompareError::TooLong { bytes: longest, profile: profile.name.clone(), most });
+    }
+    if bytes > PAIRS_BYTES_MAX { Err(CompareError::TooMuch { bytes }) } else { Ok(()) }
+}
+
+fn value_bytes_max(build: &Build) -> u32 {
+    let of = |ns: &NamespaceConfig| match ns.kind {
+        NamespaceKind::Kv { value_bytes_max, .. } => value_bytes_max,
+        NamespaceKind::Block { .. } => 0,
+    };
+    build.config.namespaces.first().map_or(0, of)
 }
 
 type Pair = (Vec<u8>, Vec<u8>);
@@ -196,10 +244,13 @@ fn jobs(plan: &Plan, pairs: &[Pair]) -> Vec<Job> {
     vec![job(puts, true), job(gets, false)]
 }
 
+/// Flash at least.
+const FLASH_BYTES_MIN: u64 = 2 << 30;
+
 /// Flash for the pairs with room to spare, so that both systems are compared before garbage collection.
 fn flash_bytes(pairs: &[Pair]) -> u64 {
     let bytes: u64 = pairs.iter().map(|(k, v)| (k.len() + v.len() + 64) as u64).sum();
-    (bytes * 3).max(2 << 30)
+    (bytes * 3).max(FLASH_BYTES_MIN)
 }
 
 fn row(
@@ -277,6 +328,32 @@ fn cell(system: String, mut results: Vec<RunResult>) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn plan(sizes: &[usize], pairs: usize) -> Plan {
+        Plan {
+            input: Input::Made { sizes: sizes.to_vec(), pairs },
+            timings: vec![Timing::Virtual],
+            profile: "default".into(),
+            threads: 1,
+            depth: 1,
+            batches: Vec::new(),
+            cpus: Cpus::default(),
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_before_anything_is_made() {
+        let refused = |sizes: &[usize], pairs| {
+            let silent = &mut |line: &str| panic!("{line}");
+            compare(&plan(sizes, pairs), silent).unwrap_err().to_string()
+        };
+        let long = "values of 3145728 bytes are too long for profile default: the most is 2097152";
+        assert_eq!(refused(&[16, 3 << 20], 100_000), long);
+        let much = "the pairs take 144000000000000 bytes of memory: the most is 17179869184";
+        assert_eq!(refused(&[16], 1_000_000_000_000), much);
+        assert!(refused(&[16, 64], usize::MAX).contains("18446744073709551615"));
+    }
 
     #[test]
     fn more_than_one_in_a_hundred_late_events_make_a_run_invalid() {

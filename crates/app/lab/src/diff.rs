@@ -24,7 +24,10 @@ pub struct Change {
 /// All differences, in the order of the first document. Numbers that differ by at most `tolerance_percent` of the first
 /// count as equal; verdicts never do.
 pub fn diff(before: &[Experiment], after: &[Experiment], tolerance_percent: f64) -> Vec<Change> {
-    let same = |a: &Experiment, b: &Experiment| a.id == b.id && a.profile == b.profile;
+    let count = |all: &[Experiment], id: &str| all.iter().filter(|e| e.id == id).count();
+    // Swept experiments share an id and go by their profiles; one that is alone is itself, whatever was set in it.
+    let alone = |id: &str| count(before, id) == 1 && count(after, id) == 1;
+    let same = |a: &Experiment, b: &Experiment| a.id == b.id && (a.profile == b.profile || alone(&a.id));
     let mut changes = Vec::new();
     for a in before {
         match after.iter().find(|b| same(a, b)) {
@@ -39,11 +42,15 @@ pub fn diff(before: &[Experiment], after: &[Experiment], tolerance_percent: f64)
 }
 
 fn of_experiment(a: &Experiment, b: &Experiment) -> Vec<Change> {
-    let head = [("seed", a.seed, b.seed), ("scale", a.scale.into(), b.scale.into())];
+    let head = [
+        ("profile", a.profile.clone(), b.profile.clone()),
+        ("seed", a.seed.to_string(), b.seed.to_string()),
+        ("scale", a.scale.to_string(), b.scale.to_string()),
+    ];
     let mut changes: Vec<Change> = head
         .into_iter()
         .filter(|(_, x, y)| x != y)
-        .map(|(what, x, y)| change(a, "", what, Value::from(x.to_string()), Value::from(y.to_string())))
+        .map(|(what, x, y)| change(a, "", what, Value::from(x), Value::from(y)))
         .collect();
     changes.extend(checks(a, b));
     changes.extend(points(a, b));
@@ -181,6 +188,22 @@ mod tests {
         assert!(diff(&[experiment()], &[other.clone()], 5.0).is_empty());
         other.checks[0].verdict = Verdict::Fail;
         assert_eq!(texts(&diff(&[experiment()], &[other], 5.0)), ["AC-1/verdict: \"pass\" -> \"fail\""]);
+    }
+
+    #[test]
+    fn another_profile_is_one_difference_and_numbers_are_compared() {
+        let mut other = experiment();
+        other.profile = "tiny with firmware.fetch_ns=5000".into();
+        other.series[0].add("latency_us", 11.0);
+        let expected = [
+            "/profile: \"tiny\" -> \"tiny with firmware.fetch_ns=5000\"",
+            "method=prp value_bytes=32/latency_us: 10 -> 11",
+        ];
+        assert_eq!(texts(&diff(&[experiment()], &[other.clone()], 0.0)), expected);
+        // Of a sweep, the one with the same profile is meant.
+        let swept = [other, experiment()];
+        assert_eq!(texts(&diff(&[experiment()], &swept, 0.0)), ["/experiment: null -> \"run\""]);
+        assert!(diff(&swept, &swept, 0.0).is_empty());
     }
 
     #[test]

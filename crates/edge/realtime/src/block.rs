@@ -26,6 +26,7 @@ const COMMAND_BYTES_MAX: usize = 64 << 10;
 ///     bytes: Some(64 << 20),
 ///     profile: "tiny".into(),
 ///     seed: 1,
+///     uuid: None,
 ///     engine: saker_realtime::EngineKind::HashStore,
 ///     namespaces: vec![
 ///         saker_realtime::NamespacePlan::Kv { flash_bytes: None },

@@ -5,12 +5,12 @@ use crate::divide::divide;
 use crate::error::{Error, PlanError};
 use crate::image::{self, ImageConfig};
 use crate::profiles::profile_for_image;
-use crate::records::record;
+use crate::records::{record, seeded_uuid};
 use saker_device::{EngineKind, NamespaceConfig};
 use saker_flash::nand::Shape;
-use saker_sim::Seed;
 use saker_sim::profile::Profile;
 use saker_world::Build;
+use std::io::Read as _;
 use std::path::Path;
 
 /// Attempts at a size that holds all namespaces: more flash may mean larger superblocks.
@@ -25,6 +25,8 @@ pub struct ImagePlan {
     pub profile: String,
     /// Seed of the device's own random choices.
     pub seed: u64,
+    /// Names the image among all, and gives its device an identity; `None`: both follow from the seed.
+    pub uuid: Option<[u8; 16]>,
     /// The engine of namespaces of pairs.
     pub engine: EngineKind,
     /// Namespaces 1, 2, ...
@@ -46,7 +48,14 @@ impl ImagePlan {
     /// One KV namespace over all of the flash.
     pub fn kv(bytes: u64, profile: &str, seed: u64) -> Self {
         let namespaces = vec![NamespacePlan::Kv { flash_bytes: None }];
-        Self { bytes: Some(bytes), profile: profile.into(), seed, engine: EngineKind::default(), namespaces }
+        Self {
+            bytes: Some(bytes),
+            profile: profile.into(),
+            seed,
+            uuid: None,
+            engine: EngineKind::default(),
+            namespaces,
+        }
     }
 
     /// Makes the image.
@@ -57,7 +66,7 @@ impl ImagePlan {
         let profile = profile_for_image(&self.profile)?;
         let (shape, namespaces) = self.divide(&profile)?;
         let build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
-        image::create(path, &header(&build))?;
+        image::create(path, &header(&build, self.seed, self.uuid))?;
         let segment_bytes = shape.geometry.segment_bytes();
         Ok(CreatedImage {
             flash_bytes: segment_bytes * u64::from(shape.geometry.segments),
@@ -91,10 +100,7 @@ impl ImagePlan {
     }
 }
 
-fn header(build: &Build) -> ImageConfig {
-    let seed = build.config.seed;
-    let mut uuid = [0; 16];
-    Seed(seed).child("image").rng().fill(&mut uuid);
+fn header(build: &Build, seed: u64, uuid: Option<[u8; 16]>) -> ImageConfig {
     ImageConfig {
         geometry: build.shape.geometry,
         channels: build.shape.channels,
@@ -105,8 +111,22 @@ fn header(build: &Build) -> ImageConfig {
         shards: 1,
         profile: build.profile.name.clone(),
         namespaces: build.config.namespaces.iter().map(record).collect(),
-        uuid,
+        uuid: uuid.unwrap_or_else(|| seeded_uuid(seed)),
     }
+}
+
+/// A UUID that no other image has: the kernel's random numbers (RFC 9562, version 4; random(4)).
+///
+/// # Errors
+/// [`enum@Error`] when the kernel's random numbers cannot be read.
+pub fn new_uuid() -> Result<[u8; 16], Error> {
+    let path = Path::new("/dev/urandom");
+    let mut uuid = [0; 16];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut uuid));
+    read.map_err(|source| image::ImageError::Io { path: path.to_path_buf(), doing: "read", source })?;
+    uuid[6] = uuid[6] & 0x0f | 0x40;
+    uuid[8] = uuid[8] & 0x3f | 0x80;
+    Ok(uuid)
 }
 
 /// Makes an image with one KV namespace over all of its flash. Returns its bytes of flash.

@@ -19,7 +19,7 @@ pub enum Error {
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// The size makes no sense.
-    #[error("{0}; give a larger size")]
+    #[error("{}; {}", .0, .0.remedy())]
     Build(#[from] BuildError),
     /// The namespaces make no sense.
     #[error(transparent)]

@@ -25,7 +25,7 @@ pub mod verify;
 
 pub use any::{AnyDevice, AnyTurn, DeviceThread};
 pub use block::Block;
-pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image};
+pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image, new_uuid};
 pub use error::{Error, PlanError};
 pub use kv::Kv;
 pub use kv_cache::{KvCache, KvCacheStats};

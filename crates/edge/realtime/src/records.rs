@@ -2,6 +2,8 @@
 
 use crate::image::{ImageConfig, NamespaceKind as RecordKind, NamespaceRecord};
 use saker_device::{DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind};
+use saker_sim::Seed;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What an image's header says, as a device's configuration.
 pub fn device_config(image: &ImageConfig) -> DeviceConfig {
@@ -18,7 +20,21 @@ pub fn device_config(image: &ImageConfig) -> DeviceConfig {
             RecordKind::Block => NamespaceKind::Block { block_bytes: r.block_bytes, blocks: r.blocks },
         },
     };
-    DeviceConfig::with(image.namespaces.iter().map(namespace).collect(), image.capacitor, image.seed)
+    let config =
+        DeviceConfig::with(image.namespaces.iter().map(namespace).collect(), image.capacitor, image.seed);
+    DeviceConfig { identity: identity(image), ..config }
+}
+
+/// The UUID of an image whose identity is its seed's.
+pub(crate) fn seeded_uuid(seed: u64) -> [u8; 16] {
+    let mut uuid = [0; 16];
+    Seed(seed).child("image").rng().fill(&mut uuid);
+    uuid
+}
+
+/// What the identity of an image's device derives from.
+fn identity(image: &ImageConfig) -> u64 {
+    if image.uuid == seeded_uuid(image.seed) { image.seed } else { xxh3_64(&image.uuid) }
 }
 
 /// The record of a namespace.

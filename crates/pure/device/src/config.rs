@@ -50,8 +50,8 @@ pub struct DeviceConfig {
     pub namespaces: Vec<NamespaceConfig>,
     /// Whether a capacitor keeps the power-safe ring through a power cut.
     pub capacitor: bool,
-    /// Seed of the image: serial number and identifiers derive from it.
-    pub seed: u64,
+    /// Serial number, SUBNQN and identifiers derive from it; two devices on one network need different ones.
+    pub identity: u64,
     /// I/O queue pairs.
     pub queue_pairs_max: u16,
     /// Entries of a queue.
@@ -96,12 +96,12 @@ impl DeviceConfig {
         Self::with(vec![ns], capacitor, seed)
     }
 
-    /// A device with these namespaces.
+    /// A device with these namespaces, whose identity is `seed`.
     pub fn with(namespaces: Vec<NamespaceConfig>, capacitor: bool, seed: u64) -> Self {
         Self {
             namespaces,
             capacitor,
-            seed,
+            identity: seed,
             queue_pairs_max: 64,
             queue_entries_max: 4096,
             methods: Methods::ALL,

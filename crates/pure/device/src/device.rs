@@ -229,9 +229,9 @@ impl<M: Media, T> Device<M, T> {
     /// What Identify tells of the namespaces.
     pub fn facts(&mut self) -> Vec<NamespaceFacts> {
         self.enter_pending();
-        let seed = self.config.seed;
+        let identity = self.config.identity;
         let flash = &mut self.flash;
-        self.namespaces.iter().map(|ns| facts(ns, seed, flash)).collect()
+        self.namespaces.iter().map(|ns| facts(ns, identity, flash)).collect()
     }
 }
 

@@ -25,7 +25,7 @@ pub use error::WorkloadError;
 pub use key::{KeyForm, KeySpace};
 pub use mix::{Kind, Mix};
 pub use plan::{Operation, Operations, Plan};
-pub use records::{Record, RecordError, RecordFormat, RecordSet, SizeClass};
+pub use records::{Record, RecordSet, SizeClass};
 pub use size::{Share, SizePicker, Sizes};
 pub use suite::{Suite, SuiteOptions};
 pub use value::ValueSource;

@@ -1,44 +1,19 @@
-//! Keys and values of the user's own: text lines become records.
-//!
-//! Parsing only: whoever calls reads the file. Anything may be in it, so everything wrong is an error with its line.
+//! Keys and values of the user's own, grouped by size. Whoever reads them has looked at what they are.
 
 mod classes;
-mod parse;
-
-use thiserror::Error;
 
 pub use classes::SizeClass;
-
-/// How a record stands in its line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordFormat {
-    /// The key up to the first occurrence of this byte, the value after it: tab for TSV, `;` for UnicodeData.txt.
-    Separated(u8),
-    /// One JSON object a line with the fields `key` and `value`. The key is a string; a value that is a string
-    /// stands for its characters, any other for its compact JSON text.
-    JsonLines,
-}
-
-/// Why a line is no record.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}: {reason}")]
-pub struct RecordError {
-    /// The line, from 1; 0 for the input as a whole.
-    pub line: usize,
-    /// What is wrong with it.
-    pub reason: String,
-}
 
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// The key, 1 to 255 bytes.
+    /// The key.
     pub key: &'a [u8],
     /// The value, which may be empty.
     pub value: &'a [u8],
 }
 
-/// Parsed records, in the order of their lines, in one piece of memory.
+/// Records in the order in which they came, in one piece of memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordSet {
     bytes: Vec<u8>,
@@ -77,7 +52,8 @@ impl RecordSet {
         keys.len()
     }
 
-    fn push(&mut self, key: &[u8], value: &[u8]) {
+    /// Adds a record behind the others.
+    pub fn push(&mut self, key: &[u8], value: &[u8]) {
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
         self.bytes.extend_from_slice(value);

@@ -26,10 +26,32 @@ pub enum BuildError {
         /// Bytes needed.
         least: u64,
     },
+    /// More superblocks than a device keeps account of.
+    #[error("{asked} bytes are too many for profile {profile}: it takes at most {most}")]
+    TooLarge {
+        /// Bytes asked for.
+        asked: u64,
+        /// The profile.
+        profile: String,
+        /// Bytes possible.
+        most: u64,
+    },
+}
+
+impl BuildError {
+    /// What to do about it.
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::TooSmall { .. } => "give a larger size",
+            Self::TooLarge { .. } => "give a smaller size",
+        }
+    }
 }
 
 /// Superblocks below which a device has no room to collect garbage.
 pub const SEGMENTS_MIN: u32 = 24;
+/// Most superblocks, as in an image.
+pub const SEGMENTS_MAX: u32 = 1 << 24;
 /// Smallest superblock that still holds a 2-MiB value with its record twice.
 const SEGMENT_BYTES_MIN: u64 = 8 << 20;
 
@@ -40,7 +62,7 @@ const BLOCK_BYTES: u32 = 4096;
 /// are enough of them.
 ///
 /// # Errors
-/// [`BuildError::TooSmall`].
+/// [`BuildError`].
 pub fn shape_of(profile: &Profile, bytes: u64) -> Result<Shape, BuildError> {
     shape_for(profile, bytes, bytes)
 }
@@ -48,7 +70,7 @@ pub fn shape_of(profile: &Profile, bytes: u64) -> Result<Shape, BuildError> {
 /// As [`shape_of`], with enough superblocks in any `smallest` bytes of it.
 ///
 /// # Errors
-/// [`BuildError::TooSmall`].
+/// [`BuildError`].
 pub fn shape_for(profile: &Profile, bytes: u64, smallest: u64) -> Result<Shape, BuildError> {
     let g = &profile.geometry;
     let page_bytes = g.page_bytes.get();
@@ -70,11 +92,15 @@ pub fn shape_for(profile: &Profile, bytes: u64, smallest: u64) -> Result<Shape, 
         let least = u64::from(SEGMENTS_MIN) * u64::from(luns * pages) * page;
         return Err(BuildError::TooSmall { asked: bytes, profile: profile.name.clone(), least });
     }
+    let segments = u32::try_from(count).ok().filter(|count| *count <= SEGMENTS_MAX).ok_or_else(|| {
+        let most = u64::from(SEGMENTS_MAX) * u64::from(luns * pages) * page;
+        BuildError::TooLarge { asked: bytes, profile: profile.name.clone(), most }
+    })?;
     let geometry = Geometry {
         page_bytes,
         oob_bytes: oob_bytes.next_multiple_of(8),
         segment_pages: luns * pages,
-        segments: u32::try_from(count).unwrap_or(u32::MAX),
+        segments,
     };
     Ok(Shape { geometry, channels: g.channels.get().min(luns), luns })
 }
@@ -106,7 +132,7 @@ impl Build {
     /// A device of that profile and size with one KV namespace.
     ///
     /// # Errors
-    /// [`BuildError::TooSmall`].
+    /// [`BuildError`].
     pub fn kv(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
         let shape = shape_of(profile, bytes)?;
         let config = DeviceConfig::kv(&shape.geometry, profile.power.capacitor.get(), seed);
@@ -116,7 +142,7 @@ impl Build {
     /// A device of that profile and size with one block namespace.
     ///
     /// # Errors
-    /// [`BuildError::TooSmall`].
+    /// [`BuildError`].
     pub fn block(profile: &Profile, bytes: u64, seed: u64) -> Result<Self, BuildError> {
         let shape = shape_of(profile, bytes)?;
         let block_bytes = shape.geometry.page_bytes.min(BLOCK_BYTES);

@@ -2,7 +2,6 @@
 
 pub mod db;
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use saker_workload::Suite;
 use saker_workload::tpcc::Lines;
 use serde_json::{Map, Value};
 
+use super::target::{Target, keep_images};
 use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::output::{self, VERSION, table};
@@ -136,6 +136,11 @@ pub fn run(args: &BenchArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
             "leave out --device or --trace",
         ));
     }
+    if let (Some(_), Some(option)) = (&device, virtual_only(args)) {
+        let what = format!("{option} is for virtual time");
+        return Err(CliError::usage(what, format!("leave out --device or {option}")));
+    }
+    args.trace.iter().try_for_each(|path| keep_images(path))?;
     let is_timed = device.is_none() && Suite::named(&args.workload).is_some() && args.db.rate.is_none();
     let device = device
         .or_else(|| (!is_timed && DbBench::named(&args.workload).is_some()).then(|| db::device_for(args)));
@@ -155,12 +160,24 @@ pub fn run(args: &BenchArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
     Ok(Exit::Good)
 }
 
+/// An option that changes nothing on a device.
+fn virtual_only(args: &BenchArgs) -> Option<&'static str> {
+    let given = [
+        (args.passthrough, "--passthrough"),
+        (args.nand == Switch::Off, "--nand off"),
+        (!args.set.is_empty(), "--set"),
+    ];
+    given.into_iter().find_map(|(given, name)| given.then_some(name))
+}
+
 fn write_trace(path: &Path, report: &BenchReport) -> Result<(), CliError> {
-    let file = File::create(path).map_err(CliError::file("create", path))?;
-    let mut out = BufWriter::new(file);
+    let mut target = Target::create(path)?;
+    let mut out = BufWriter::new(target.file());
     let lines = path.extension().is_some_and(|e| e == "jsonl");
     let write = if lines { trace::json_lines } else { trace::events };
-    write(&mut out, &report.traces).and_then(|()| out.flush()).map_err(CliError::file("write", path))
+    write(&mut out, &report.traces).and_then(|()| out.flush()).map_err(CliError::file("write", path))?;
+    drop(out);
+    target.commit()
 }
 
 fn place(at: &Map<String, Value>) -> String {

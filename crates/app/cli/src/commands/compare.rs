@@ -5,12 +5,16 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::commands::compare_html;
+use crate::commands::target::keep_images;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::output::{self, VERSION, table};
-use crate::records::Format;
+use crate::records::{Format, set};
 use crate::report::{Comparison, Metric, System, TimedRun};
 use crate::size::{self, grouped};
+
+/// Most operations of a run: each pair is held in memory.
+const OPERATIONS_MAX: u64 = 1_000_000_000;
 
 /// Arguments of `saker compare`.
 #[derive(Args, Clone, Debug)]
@@ -32,12 +36,15 @@ Examples:
   saker compare --profile saker-mid --threads 1,4,16 --qd 1,32 --batch 1,4,16,64 --sizes 16B --operations 20000
   saker compare --html compare.html")]
 pub struct CompareArgs {
-    /// Take keys and values from FILE instead of making them
+    /// Take keys and values from FILE instead of making them; - is standard input
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
     /// How records stand in FILE
     #[arg(long, default_value = "auto")]
     pub format: FormatChoice,
+    /// Take lines of tsv and semicolon as they are: a backslash is a backslash
+    #[arg(long, requires = "input")]
+    pub raw: bool,
     /// Which clock latencies are on
     #[arg(long, default_value = "virtual")]
     pub timing: TimingChoice,
@@ -64,7 +71,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size::parse)]
     pub sizes: Vec<u64>,
     /// Operations of each run
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=OPERATIONS_MAX))]
     pub operations: u64,
     /// The seed of the workload
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -120,11 +127,15 @@ impl CompareArgs {
 /// Runs the comparison and shows the systems side by side.
 ///
 /// # Errors
-/// `Usage` for an input whose format is unknown, and those of the backend.
+/// `Usage` for an input whose format is unknown, `File` and `Failed` for one that cannot be read, and those of the backend.
 pub fn run(args: &CompareArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
-    args.input_format()?;
+    let records = match (&args.input, args.input_format()?) {
+        (Some(path), Some(format)) => Some(set::read(path, format, args.raw, cx)?),
+        _ => None,
+    };
+    args.html.iter().try_for_each(|path| keep_images(path))?;
     let backend = cx.backend;
-    let report = backend.compare(args, &mut |line| cx.note(line))?;
+    let report = backend.compare(args, records, &mut |line| cx.note(line))?;
     if let Some(path) = &args.html {
         compare_html::write(path, &report)?;
     }
@@ -133,7 +144,7 @@ pub fn run(args: &CompareArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliErro
     } else {
         cx.print(text(&report))?;
     }
-    Ok(Exit::Good)
+    Ok(if report.has_errors() { Exit::No } else { Exit::Good })
 }
 
 fn text(report: &Comparison) -> String {

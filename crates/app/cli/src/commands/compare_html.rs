@@ -6,6 +6,7 @@ use saker_lab::page::{self, About, Panel};
 use saker_lab::report::Point;
 use serde_json::json;
 
+use super::target::Target;
 use crate::error::CliError;
 use crate::output::VERSION;
 use crate::report::{Comparison, System, TimedRun};
@@ -13,9 +14,9 @@ use crate::report::{Comparison, System, TimedRun};
 /// Writes the page.
 ///
 /// # Errors
-/// `File`.
+/// As [`Target::write`].
 pub fn write(path: &Path, report: &Comparison) -> Result<(), CliError> {
-    std::fs::write(path, render(report)).map_err(CliError::file("write", path))
+    Target::write(path, render(report).as_bytes())
 }
 
 /// The page.

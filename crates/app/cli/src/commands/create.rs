@@ -45,12 +45,19 @@ pub struct CreateArgs {
     /// lsm (a log-structured merge tree) or tree (a B+tree that is never written in place)
     #[arg(long, value_name = "NAME", default_value = "hash_store")]
     pub engine: String,
-    /// The seed of serial number and key order
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+    /// The seed of serial number and key order [default: a serial number of its own, key order of seed 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// Replace a file of that name
     #[arg(long)]
     pub force: bool,
+}
+
+impl CreateArgs {
+    /// The seed of key order.
+    pub fn key_seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
 }
 
 /// Makes an image file.
@@ -60,7 +67,7 @@ pub struct CreateArgs {
 pub fn run(args: &CreateArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     let report = cx.backend.create(args)?;
     if cx.global.json {
-        crate::output::document(cx.streams.output, "saker.create.v1", Some(args.seed), &report)?;
+        crate::output::document(cx.streams.output, "saker.create.v1", Some(args.key_seed()), &report)?;
         return Ok(Exit::Good);
     }
     let (image, flash) = (report.image.display(), size::show(report.flash_bytes));

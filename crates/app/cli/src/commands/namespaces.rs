@@ -34,7 +34,11 @@ pub fn parse(text: &str) -> Result<NamespaceChoice, String> {
             let (bytes, block) = rest.split_once(',').unwrap_or((rest, ""));
             let block_bytes = optional(block)?.map_or(Ok(BLOCK_BYTES), u32::try_from);
             let block_bytes = block_bytes.map_err(|_| "a block is smaller than 4GiB".to_owned())?;
-            Ok(NamespaceChoice::Block { bytes: optional(bytes)?, block_bytes })
+            let bytes = optional(bytes)?;
+            if bytes == Some(0) {
+                return Err("a block namespace holds one block at least".to_owned());
+            }
+            Ok(NamespaceChoice::Block { bytes, block_bytes })
         }
         _ => Err("write kv:SIZE or block:SIZE,BLOCK_BYTES, such as block:256MiB,4096".to_owned()),
     }
@@ -66,6 +70,7 @@ mod tests {
             ("kvs:1MiB", "kv:SIZE"),
             ("kv:lots", "whole number"),
             ("kv:4K", "unknown unit"),
+            ("block:0", "one block"),
             ("block:1MiB,8GiB", "4GiB"),
             ("block:1MiB,4096,1", "unknown unit"),
         ] {

@@ -1,7 +1,7 @@
 //! Files that a command writes. A file under its final name is complete.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::CliError;
@@ -18,13 +18,15 @@ impl Target {
     /// Begins to write `path`.
     ///
     /// # Errors
-    /// `File`.
+    /// `File`; `Failed` if an image stands there.
     pub fn create(path: &Path) -> Result<Self, CliError> {
         // Through a symbolic link, the file that it names is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let plain = fs::metadata(&path).map_or(true, |m| m.is_file());
         let part = plain.then(|| part_name(&path));
         let opened = part.as_ref().unwrap_or(&path);
+        keep_images(&path)?;
+        keep_images(opened)?;
         let file = File::create(opened).map_err(CliError::file("create", opened))?;
         Ok(Self { file, path, part })
     }
@@ -49,7 +51,7 @@ impl Target {
     /// Writes all of `bytes` as the file `path`.
     ///
     /// # Errors
-    /// `File`.
+    /// As [`Target::create`].
     pub fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
         let mut target = Self::create(path)?;
         target.file.write_all(bytes).map_err(CliError::file("write", path))?;
@@ -63,6 +65,24 @@ impl Drop for Target {
             let _ = fs::remove_file(part);
         }
     }
+}
+
+/// How images begin.
+const IMAGE_MAGIC: &[u8; 8] = b"SAKERIMG";
+
+/// Refuses to write over an image: it may be the one that is read, under whatever name.
+///
+/// # Errors
+/// `Failed`.
+pub fn keep_images(path: &Path) -> Result<(), CliError> {
+    let mut head = [0; IMAGE_MAGIC.len()];
+    let is_file = fs::metadata(path).is_ok_and(|m| m.is_file());
+    let read = is_file && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok();
+    if read && head == *IMAGE_MAGIC {
+        let what = format!("`{}` is a Saker image and would be lost", path.display());
+        return Err(CliError::failed(what, "name another file, or remove the image first"));
+    }
+    Ok(())
 }
 
 fn part_name(path: &Path) -> PathBuf {

@@ -22,9 +22,6 @@ use crate::report::{Calibrated, CalibratedSize};
 
 /// Runs a workload on the device of a URL, or in virtual time.
 pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
-    if let Some(workload) = bench::OnDevice::named(&args.workload) {
-        return on_device(workload, args, device);
-    }
     let is_own = args.workload.eq_ignore_ascii_case("ycsb");
     if is_own || args.properties.is_some() {
         return ycsb::of_properties(args, is_own, device);
@@ -39,6 +36,9 @@ pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchRepor
                 "give a smaller --value-size",
             )
         })?;
+    if let Some(workload) = bench::OnDevice::named(&args.workload) {
+        return on_device(workload, args, value_bytes, device);
+    }
     if let (Some(url), Some(options)) = (device, bench::db::options(args, value_bytes)?) {
         return database(args, url, &options);
     }
@@ -70,6 +70,7 @@ const BLOCK_BYTES: u32 = 1 << 20;
 fn on_device(
     workload: bench::OnDevice,
     args: &BenchArgs,
+    value_bytes: u32,
     device: Option<&str>,
 ) -> Result<BenchReport, CliError> {
     let Some(url) = device else {
@@ -82,8 +83,7 @@ fn on_device(
     let done = match workload {
         bench::OnDevice::KvCache => {
             let mut cache = KvCache::open(url, RetentionOptions::default()).map_err(|e| refused(&e))?;
-            let asked = u32::try_from(args.value_size).unwrap_or(u32::MAX);
-            let block_bytes = if asked < 4096 { BLOCK_BYTES } else { asked.min(VALUE_BYTES_MAX as u32) };
+            let block_bytes = if value_bytes < 4096 { BLOCK_BYTES } else { value_bytes };
             let requests = args.operations.div_ceil(REQUEST_BLOCKS);
             let load = KvCacheLoad { requests, block_bytes, seed: args.seed, ..KvCacheLoad::default() };
             saker_lab::bench::kv_cache::on_url(&mut cache, url, &load)

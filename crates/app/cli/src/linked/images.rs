@@ -4,7 +4,7 @@ use std::path::Path;
 
 use saker_realtime::{
     CreatedImage, EngineKind, Error as DeviceError, ImagePlan, NamespaceKind, NamespacePlan,
-    NamespaceSnapshot, verify_image,
+    NamespaceSnapshot, new_uuid, verify_image,
 };
 
 use saker_realtime::image::Severity;
@@ -20,7 +20,7 @@ pub(super) fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
         let there = format!("the engines there are: {}", EngineKind::names());
         CliError::usage(format!("there is no engine `{}`", args.engine), there)
     })?;
-    let plan = plan(args, engine);
+    let plan = plan(args, engine).map_err(|e| refused(&e))?;
     let made = if args.force && args.image.is_file() {
         replace(&plan, &args.image)
     } else {
@@ -38,7 +38,7 @@ pub(super) fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
     })
 }
 
-fn plan(args: &CreateArgs, engine: EngineKind) -> ImagePlan {
+fn plan(args: &CreateArgs, engine: EngineKind) -> Result<ImagePlan, DeviceError> {
     let choice = |choice: &NamespaceChoice| match *choice {
         NamespaceChoice::Kv { flash_bytes } => NamespacePlan::Kv { flash_bytes },
         NamespaceChoice::Block { bytes, block_bytes } => NamespacePlan::Block { bytes, block_bytes },
@@ -47,7 +47,10 @@ fn plan(args: &CreateArgs, engine: EngineKind) -> ImagePlan {
     if namespaces.is_empty() {
         namespaces.push(NamespacePlan::Kv { flash_bytes: None });
     }
-    ImagePlan { bytes: args.size, profile: args.profile.clone(), seed: args.seed, engine, namespaces }
+    // Whoever gives a seed wants the same image again; others want one that hosts tell from all others.
+    let uuid = if args.seed.is_some() { None } else { Some(new_uuid()?) };
+    let (seed, profile) = (args.key_seed(), args.profile.clone());
+    Ok(ImagePlan { bytes: args.size, profile, seed, uuid, engine, namespaces })
 }
 
 /// Makes the image under another name first, so that a refusal leaves the old one.

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use saker_host::{HostError, KvError};
 use saker_realtime::image::ImageError;
-use saker_realtime::{Error as DeviceError, KeyRange, Kv, ScanOptions};
+use saker_realtime::{DeviceUrl, Error as DeviceError, KeyRange, Kv, ScanOptions};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -18,7 +18,7 @@ struct Opened {
 
 /// Opens the key-value namespace of a URL.
 pub(super) fn open(url: &str) -> Result<Box<dyn Store>, CliError> {
-    let kv = Kv::open(url).map_err(|e| refused(&e))?;
+    let kv = Kv::open(url).map_err(|e| failed_at(url, &e))?;
     Ok(Box::new(Opened { kv, url: url.to_owned() }))
 }
 
@@ -79,6 +79,9 @@ const REPORT: &str = "run `saker check` on the image; if it is sound, report thi
 
 fn image_advice(error: &ImageError) -> &'static str {
     match error {
+        ImageError::Io { doing: "create", source, .. } if source.kind() == ErrorKind::NotFound => {
+            "make its directory first"
+        }
         ImageError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
             "check the path, or make an image with `saker create`"
         }
@@ -103,6 +106,7 @@ fn host_advice(error: &HostError) -> &'static str {
         HostError::Kv(KvError::NotFound) => "see the keys with `saker list`",
         HostError::KeyLength(_) => "give a key of 1 to 255 bytes",
         HostError::ValueLength { .. } => "split the value over several keys",
+        HostError::Kv(KvError::Unreachable) => "see whether the target is still running there",
         HostError::Timeout { .. } => "run `saker check` on the image, then try again",
         HostError::Queued { error, .. } => host_advice(error),
         _ => REPORT,
@@ -113,17 +117,52 @@ fn host(error: HostError) -> CliError {
     failed(&DeviceError::Host(error))
 }
 
+/// As [`refused`], unless the URL asks for the failure.
+fn failed_at(url: &str, error: &DeviceError) -> CliError {
+    let asked = DeviceUrl::parse(url).is_ok_and(|url| url.faults.cut_at > 0);
+    if asked && matches!(error, DeviceError::Host(error) if is_internal(error)) {
+        return CliError::failed("power was cut, as fault.cut asked", "open the image without it to recover");
+    }
+    refused(error)
+}
+
+/// Whether the device answered Internal Error (NVMe Base 2.1, Figure 102: SCT 0h, SC 06h).
+fn is_internal(error: &HostError) -> bool {
+    match error {
+        HostError::Status(status) => (status.sct(), status.sc()) == (0, 6),
+        HostError::Queued { error, .. } => is_internal(error),
+        _ => false,
+    }
+}
+
+impl Opened {
+    fn done<T>(&self, result: Result<T, HostError>) -> Answer<T> {
+        result.map_err(|error| failed_at(&self.url, &DeviceError::Host(error)))
+    }
+
+    /// The device's own answer would not name the limit.
+    fn ensure_fits(&mut self, value: &[u8]) -> Answer<()> {
+        let (bytes, bytes_max) = (value.len(), self.kv.client().value_bytes_max() as usize);
+        let fits = bytes <= bytes_max;
+        if fits { Ok(()) } else { Err(host(HostError::ValueLength { bytes, bytes_max })) }
+    }
+}
+
 impl Store for Opened {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {
-        self.kv.put(key, value).map_err(host)
+        self.ensure_fits(value)?;
+        let put = self.kv.put(key, value);
+        self.done(put)
     }
 
     fn get(&mut self, key: &[u8]) -> Answer<Option<Vec<u8>>> {
-        self.kv.get(key).map_err(host)
+        let value = self.kv.get(key);
+        self.done(value)
     }
 
     fn delete(&mut self, key: &[u8]) -> Answer<bool> {
-        self.kv.delete(key).map_err(host)
+        let deleted = self.kv.delete(key);
+        self.done(deleted)
     }
 
     fn exists(&mut self, key: &[u8]) -> Answer<bool> {
@@ -155,7 +194,8 @@ impl Store for Opened {
     }
 
     fn flush(&mut self) -> Answer<()> {
-        self.kv.flush().map_err(host)
+        let flushed = self.kv.flush();
+        self.done(flushed)
     }
 
     fn info(&mut self) -> Answer<Value> {
@@ -171,15 +211,19 @@ impl Store for Opened {
     }
 
     fn put_async(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {
-        self.kv.put_queued(key, value).map_err(host)
+        self.ensure_fits(value)?;
+        let queued = self.kv.put_queued(key, value);
+        self.done(queued)
     }
 
     fn drain(&mut self) -> Answer<()> {
-        self.kv.drain().map_err(host)
+        let drained = self.kv.drain();
+        self.done(drained)
     }
 
     fn close(self: Box<Self>) -> Answer<()> {
-        self.kv.close().map_err(|e| failed(&e))
+        let Self { kv, url } = *self;
+        kv.close().map_err(|e| failed_at(&url, &e))
     }
 }
 
@@ -243,4 +287,15 @@ fn namespace(n: &saker_realtime::NamespaceSnapshot) -> Value {
             "gc_flash_segments": n.store.gc_segments, "checkpoints": n.store.checkpoints,
             "checkpoint_bytes": n.store.checkpoint_bytes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_target_is_no_reason_to_check_an_image() {
+        let message = host(HostError::Kv(KvError::Unreachable)).to_string();
+        assert_eq!(message, "the device cannot be reached; see whether the target is still running there");
+    }
 }

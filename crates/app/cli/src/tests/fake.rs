@@ -115,6 +115,8 @@ impl Store for FakeStore {
 /// The program's surroundings, kept over several runs.
 #[derive(Default)]
 pub struct Fake {
+    /// Operations of a comparison that fail.
+    pub put_errors: Option<u32>,
     pub device: Rc<RefCell<Device>>,
     pub input: Vec<u8>,
     pub variable: Option<String>,
@@ -203,11 +205,17 @@ impl Backend for Fake {
         })
     }
 
-    fn compare(&self, args: &CompareArgs, note: &mut dyn FnMut(&str)) -> Result<Comparison, CliError> {
+    fn compare(
+        &self,
+        args: &CompareArgs,
+        _: Option<saker_workload::RecordSet>,
+        note: &mut dyn FnMut(&str),
+    ) -> Result<Comparison, CliError> {
         note("running");
         let metric = |name: &str, value| Metric { name: name.to_owned(), value };
         let host = vec![metric("puts_per_s", 1000.0), metric("put_latency_us_mean", 12.5)];
-        let disk = vec![metric("puts_per_s", 2_500_000.0)];
+        let mut disk = vec![metric("puts_per_s", 2_500_000.0)];
+        disk.extend(self.put_errors.map(|count| metric("put_errors", f64::from(count))));
         let system = |name: &str, metrics| System { name: name.to_owned(), metrics };
         let run = TimedRun {
             values: "all".into(),

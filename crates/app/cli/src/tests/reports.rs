@@ -79,11 +79,24 @@ fn the_document_of_a_comparison_has_its_seed() {
 }
 
 #[test]
+fn a_comparison_in_which_operations_failed_is_no_success() {
+    for (put_errors, code) in [(Some(0), 0), (Some(1), 1)] {
+        let fake = Fake { put_errors, ..Fake::default() };
+        assert_eq!(fake.run(&["compare", "--json"]).code, code);
+    }
+}
+
+#[test]
 fn compare_needs_to_know_the_format_of_its_input() {
     let fake = Fake::default();
     let error = "cannot tell the format of `x.bin` from its name; add --format tsv, jsonl or semicolon";
     assert_eq!(fake.run(&["compare", "--input", "x.bin"]), ran(2, "", &format!("saker: error: {error}\n")));
-    assert_eq!(fake.run(&["compare", "--input", "x.bin", "--format", "jsonl"]).code, 0);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, "{\"key\":\"k\",\"value\":\"v\"}\n").unwrap();
+    let path = file.path().to_str().unwrap();
+    assert_eq!(fake.run(&["compare", "--input", path, "--format", "jsonl"]).code, 0);
+    let refused = fake.run(&["compare", "--input", path, "--format", "tsv"]);
+    assert!(refused.code == 1 && refused.err.contains("line 1: no tab"), "{}", refused.err);
 }
 
 #[test]

@@ -43,9 +43,22 @@ fn nonsense_is_refused_in_one_line() {
         (&["dump", "-", "--json", "--device", "mem:"], "give a FILE"),
         (&["scan", "b", "a", "--device", "mem:"], "give the lesser key first"),
         (&["bench", "a", "--value-size", "3MiB"], "the most is 2097152"),
+        (&["bench", "kvcache", "--value-size", "3MiB", "--device", "mem:"], "the most is 2097152"),
+        (
+            &["bench", "a", "--nand", "off", "--device", "mem:"],
+            "--nand off is for virtual time; leave out --device",
+        ),
+        (&["bench", "fillseq", "--batch_size", "0"], "saker bench --help"),
         (&["compare", "--profile", "none"], "saker-mid"),
         (&["compare", "--profile", "./none.toml"], "No such file"),
         (&["create", "x.img", "--size", "1GiB", "--profile", "none.toml"], "No such file"),
+        (&["create", "x.img", "--size", "18446744073709551615"], "give a smaller size"),
+        (&["create", "x.img", "--size", "-1"], "see `saker create --help`"),
+        (&["exists", "k", "--device", "mem:?size=18446744073709551615"], "give a smaller size"),
+        (&["exists", "k", "--device", "mem:?size=1000TiB"], "give a smaller size"),
+        (&["compare", "--operations", "1000000000000", "--sizes", "16B"], "1..=1000000000"),
+        (&["compare", "--operations", "1000000000", "--sizes", "16B"], "of memory: the most is"),
+        (&["compare", "--sizes", "16B,3MiB"], "the most is 2097152"),
         (&["compare", "--threads", "0"], "saker compare --help"),
         (&["compare", "--timing", "soon"], "saker compare --help"),
         (&["reproduce", "run", "none"], "saker reproduce list"),
@@ -71,11 +84,26 @@ fn values_are_limited_to_2_mib() {
         let refused = desk.disk(&["put", name, "@more"]).refused(2);
         assert!(refused.contains("2097152 bytes (2MiB)") && refused.contains("split it"), "{refused}");
     }
+    desk.saker(&[&["create", "tiny.img"], &crate::support::TINY[..]].concat()).good();
+    let refused = desk.saker(&["put", "k", "@most", "--device", "file:tiny.img"]).refused(1);
+    assert!(refused.contains("2097152 bytes is too long: the limit here is 32748"), "{refused}");
     desk.disk(&["put", "k", "@most"]).good();
     assert!(desk.disk(&["get", "k"]).out == most);
     // A long key is kept with the value, so that less of the value fits.
     let refused = desk.disk(&["put", &"long".repeat(5), "@most"]).refused(1);
     assert!(refused.contains("split the value"), "{refused}");
+}
+
+#[test]
+fn a_cut_that_was_asked_for_is_told_as_such() {
+    let desk = Desk::with_image();
+    let told = "power was cut, as fault.cut asked; open the image without it to recover";
+    let lines: String = (0..300).map(|n| format!("key{n}\t{}\n", "v".repeat(700))).collect();
+    desk.write("some.tsv", lines.as_bytes());
+    let load = ["load", "some.tsv", "--device", "file:disk.img?fault.cut=5"];
+    assert_eq!(desk.saker(&load).refused(1), told);
+    desk.disk(&["put", "k", "v"]).good();
+    assert_eq!(desk.disk(&["get", "k"]).good(), "v");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Images that are damaged, locked, foreign, read-only, or on a file system that is full.
 
-use crate::support::{Desk, ran};
+use crate::support::{Desk, TINY, ran};
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 
@@ -118,6 +118,38 @@ fn an_image_is_replaced_only_when_asked_and_only_when_the_new_one_is_there() {
     create(&["--size", "16MiB", "--force"]).good();
     assert_eq!(desk.disk(&["exists", "k"]).code, Some(1), "a new image is empty");
     assert_eq!(std::fs::read_dir(desk.path(".")).expect("lists").count(), 1, "nothing is left beside it");
+}
+
+fn serial(desk: &Desk, image: &str) -> String {
+    let text = desk.saker(&["info", "--json", "--device", &format!("file:{image}")]).good();
+    let info: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    info["info"]["serial"].as_str().expect("text").to_owned()
+}
+
+#[test]
+fn images_differ_in_identity_unless_a_seed_is_given() {
+    let desk = Desk::new();
+    let create = |name: &str, more: &[&str]| {
+        desk.saker(&[&["create", name], &TINY[..], more].concat()).good();
+        serial(&desk, name)
+    };
+    let (first, second) = (create("1.img", &[]), create("2.img", &[]));
+    assert_ne!(first, second);
+    assert_eq!(serial(&desk, "1.img"), first, "it is the image's, not the process's");
+    // What images of a seed have had as their serial number since there are images.
+    assert_eq!(create("3.img", &["--seed", "1"]), "SAKERD0D014E508A41BB");
+    assert_eq!(create("4.img", &["--seed", "2"]), create("5.img", &["--seed", "2"]));
+    // Key order is the seed's, which is 1 unless another is given.
+    let order = |name: &str| {
+        let url = format!("file:{name}");
+        let keys: String = (0..50).map(|n| format!("key{n}\t\n")).collect();
+        desk.write("keys.tsv", keys.as_bytes());
+        desk.saker(&["load", "keys.tsv", "--device", &url]).good();
+        desk.saker(&["list", "--device", &url]).good()
+    };
+    let listed = order("1.img");
+    assert_eq!((order("2.img"), order("3.img")), (listed.clone(), listed.clone()));
+    assert_ne!(order("4.img"), listed);
 }
 
 /// A run of the program that may write 256 KiB to a file.

@@ -5,6 +5,7 @@ mod conform;
 mod errors;
 mod images;
 mod json;
+mod outputs;
 mod processes;
 mod profiles;
 mod readme;

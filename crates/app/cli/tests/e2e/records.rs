@@ -6,6 +6,21 @@ fn hex(bytes: &[u8]) -> String {
     "hex:".to_owned() + &bytes.iter().map(|b| format!("{b:02x}")).collect::<String>()
 }
 
+/// What `dump` writes is compared as `load` reads it, from standard input too.
+#[test]
+fn compare_takes_the_records_that_load_takes() {
+    let desk = Desk::new();
+    let records =
+        b"{\"key_base64\":\"AP8=\",\"value\":\"xx\"}\n{\"key\":\"a\\tb\",\"value_base64\":\"AP8=\"}\n";
+    let line = ["compare", "--batch", "1", "--input", "-"];
+    let found = desk.piped(&[&line[..], &["--format", "jsonl"]].concat(), records).good();
+    assert!(found.contains("2 records of -") && found.contains("values 2 to 2 B"), "{found}");
+    let found = desk.piped(&line, b"a\\tb\tv\\n\n").good();
+    assert!(found.contains("values 2 to 2 B"), "escapes are decoded: {found}");
+    let refused = desk.piped(&line, b"a\tv\nb\n").refused(1);
+    assert!(refused.starts_with("- line 2: no tab between key and value; "), "{refused}");
+}
+
 #[test]
 fn keys_of_every_length_and_binary_values_round_trip() {
     let desk = Desk::with_image();

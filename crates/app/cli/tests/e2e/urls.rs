@@ -152,7 +152,7 @@ fn caches_change_no_answer_and_wrong_ones_are_refused() {
 #[test]
 fn settings_of_the_tree_change_no_answer_and_wrong_ones_are_refused() {
     let desk = Desk::new();
-    desk.saker(&["create", "disk.img", "--size", "320MiB", "--engine", "lsm"]).good();
+    desk.saker(&[&["create", "disk.img", "--engine", "lsm"], &crate::support::TINY[..]].concat()).good();
     let all = ["compaction_threads=3", "pinned_levels=2&level0_stop_writes_trigger=9", "slowdown=off"];
     for settings in all {
         let device = format!("file:disk.img?write_buffer_size=64KiB&{settings}");
@@ -189,6 +189,19 @@ fn a_planned_power_cut_ends_the_device_and_the_next_opening_recovers() {
     assert!(check.starts_with("disk.img: sound; "), "{check}");
     let keys = desk.disk(&["list"]).good().lines().count();
     assert!((2..3001).contains(&keys), "{keys} keys survived a cut at the 200th operation");
+}
+
+#[test]
+fn shards_share_the_flash_in_memory() {
+    let desk = Desk::new();
+    let url = |shards: u32| format!("mem:?profile=tiny&size=64MiB&shards={shards}");
+    let line = ["bench", "fillrandom", "--operations", "100", "--device"];
+    desk.saker(&[&line[..], &[&url(3)]].concat()).good();
+    assert!(desk.saker(&["exists", "k", "--device", &url(65)]).refused(2).contains("write 1 to 64"));
+    assert!(
+        desk.saker(&["exists", "k", "--device", &url(64)]).refused(2).contains("too few"),
+        "each has its part"
+    );
 }
 
 #[test]

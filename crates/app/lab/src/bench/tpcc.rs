@@ -1,9 +1,8 @@
 //! TPC-C's New-Order and Payment on the device of a URL.
 
-use crate::bench::BenchReport;
+use crate::bench::{BenchReport, latencies};
 use crate::error::LabError;
 use crate::report::Point;
-use hdrhistogram::Histogram;
 use saker_realtime::Kv;
 use saker_workload::tpcc::{Row, Step, Tpcc};
 use serde_json::json;
@@ -18,7 +17,7 @@ pub fn on_url(kv: &mut Kv, url: &str, tpcc: &Tpcc, transactions: usize) -> Resul
         kv.put_queued(&row.key_bytes(), &value(&row))?;
     }
     kv.drain()?;
-    let mut latency = Histogram::<u64>::new(3).expect("three digits");
+    let mut latency = latencies();
     let (mut reads, mut writes) = (0u64, 0u64);
     let begun = Instant::now();
     for transaction in tpcc.transactions().take(transactions) {
@@ -75,5 +74,9 @@ mod tests {
         let get = |name: &str| report.point.get(name).unwrap();
         assert!(get("reads") > 500.0 && get("writes") > 500.0);
         assert!(get("cache_hit_ratio") > 0.5, "{:?}", report.point);
+        // Half of the transactions took at least the median, and none more than all the time there was.
+        let (elapsed, median) = (get("elapsed_s") * 1e6, get("latency_us_p50"));
+        assert!(median * 25.0 <= elapsed * 1.001 && get("latency_us_p999") <= elapsed * 1.001);
+        assert!(median > 1.0, "about 25 reads and writes pass two queues: {:?}", report.point);
     }
 }

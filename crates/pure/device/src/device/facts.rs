@@ -11,7 +11,7 @@ use saker_nvme::vendor::Methods;
 use saker_sim::{Class, Seed};
 
 pub(super) fn identity(config: &DeviceConfig) -> Identity {
-    let seed = Seed(config.seed).child("identity");
+    let seed = Seed(config.identity).child("identity");
     let serial = format!("SAKER{:015X}", seed.child("serial").0 >> 4);
     let mut uuid = [0; 16];
     seed.child("uuid").rng().fill(&mut uuid);
@@ -31,8 +31,8 @@ pub(super) fn identity(config: &DeviceConfig) -> Identity {
     }
 }
 
-pub(super) fn facts<M: Media>(ns: &Namespace, seed: u64, flash: &mut Flash<M>) -> NamespaceFacts {
-    let id = Seed(seed).child("namespace").index(u64::from(ns.config.nsid));
+pub(super) fn facts<M: Media>(ns: &Namespace, identity: u64, flash: &mut Flash<M>) -> NamespaceFacts {
+    let id = Seed(identity).child("namespace").index(u64::from(ns.config.nsid));
     let (mut nguid, mut eui64) = ([0; 16], [0; 8]);
     id.child("nguid").rng().fill(&mut nguid);
     id.child("eui64").rng().fill(&mut eui64);

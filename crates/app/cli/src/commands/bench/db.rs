@@ -26,7 +26,7 @@ pub struct DbArgs {
     #[arg(long = "seek_nexts", alias = "seek-nexts", value_name = "N", default_value_t = 0)]
     pub seek_nexts: u32,
     /// Writes of a batch
-    #[arg(long = "batch_size", alias = "batch-size", value_name = "N", default_value_t = 1)]
+    #[arg(long = "batch_size", alias = "batch-size", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub batch_size: u32,
     /// Seconds after which it ends
     #[arg(long, value_name = "S")]

@@ -10,6 +10,7 @@ use saker_lab::run::plan_of;
 use saker_lab::{Check, Experiment};
 use serde_json::json;
 
+use super::super::target::Target;
 use super::text::{cell, summary};
 use crate::error::{CliError, one_line};
 use crate::output::{self, VERSION};
@@ -32,9 +33,9 @@ pub fn write(directory: &Path, seed: Option<u64>, done: &[Experiment]) -> Result
 /// Writes a file.
 ///
 /// # Errors
-/// `File`.
+/// As [`Target::write`].
 pub fn put(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    std::fs::write(path, bytes).map_err(CliError::file("write", path))
+    Target::write(path, bytes)
 }
 
 fn charts(directory: &Path, done: &[Experiment]) -> Result<(), CliError> {

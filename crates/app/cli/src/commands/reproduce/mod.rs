@@ -85,7 +85,7 @@ struct Options {
 impl Options {
     /// One for each combination of the sweeps' values.
     fn settings(&self) -> Result<Vec<Settings>, CliError> {
-        let wrong = |e: SettingError| CliError::usage(e.to_string(), "see `saker help reproduce`");
+        let wrong = |e: SettingError| CliError::usage(e.to_string(), "see `saker reproduce --help`");
         let profile = self.set.iter().map(|text| setting(text)).collect::<Result<_, _>>().map_err(wrong)?;
         let sweeps: Vec<Sweep> =
             self.sweep.iter().map(|text| sweep(text)).collect::<Result<_, _>>().map_err(wrong)?;
