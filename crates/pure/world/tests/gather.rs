@@ -118,7 +118,7 @@ fn a_wrong_vector_changes_nothing() {
 #[test]
 fn bulk_put_stores_each_pair_and_counts_failures() {
     bulk_put(Methods::ALL, true);
-    bulk_put(Methods::ALL.without_indirect_keys(), false);
+    bulk_put(Methods::ALL.with_indirect_keys(false), false);
 }
 
 /// Keys of more than 16 bytes are stored where the device takes them, and fail elsewhere.
