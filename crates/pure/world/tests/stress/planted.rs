@@ -20,16 +20,20 @@ impl Drop for Planted {
     }
 }
 
-/// The campaign of the check tier reports violations of that kind with the fault, and none without.
+/// Not every history goes where a fault shows: as many as are tried at most.
+const HISTORIES: u64 = 6;
+
+/// Campaigns of the check tier report violations of that kind with the fault, and none without.
 fn campaign_with(fault: Fault, capacitor: bool, end: End, kind: &str) {
     let build = rig::small(capacitor, 0);
-    let plan = Campaign { end, stride: 4, recut: 500, recut_stride: 1 };
-    let found = {
+    let plan = Campaign { end, stride: 7, recut: 500, recut_stride: 1 };
+    let found_by = |seed| {
         let _planted = Planted::new(fault);
-        campaign(&build, 0, 1600, plan).violations
+        let found = campaign(&build, seed, 1600, plan).violations;
+        println!("{fault:?}, seed {seed}: {} violations, such as {:?}", found.len(), found.first());
+        found.iter().any(|v| v.contains(kind))
     };
-    println!("{fault:?}: {} violations, such as {:?}", found.len(), found.first());
-    assert!(found.iter().any(|v| v.contains(kind)), "{fault:?} is not found as '{kind}': {found:?}");
+    assert!((0..HISTORIES).any(found_by), "{fault:?} is not found as '{kind}'");
     assert_eq!(campaign(&build, 0, 300, plan).violations, [""; 0], "and without it there are none");
 }
 
