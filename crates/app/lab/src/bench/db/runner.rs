@@ -175,15 +175,18 @@ impl Worker<'_> {
         let (mut key, mut value) = (Vec::new(), Vec::new());
         let mut batch = Batch::new(self.options.batch_size, self.queued);
         let end = self.options.duration.filter(|_| !self.quickly).map(Duration::from_secs_f64);
+        let mut has_begun = false;
         while let Some((act, due)) = job.next(&mut key, &mut value)? {
             let over = end.is_some_and(|end| self.begun.elapsed() >= end);
-            if over || stop.is_some_and(|stop| stop.load(Ordering::Acquire)) {
+            // The thread beside does something, however soon the others are through.
+            if over || has_begun && stop.is_some_and(|stop| stop.load(Ordering::Acquire)) {
                 break;
             }
             let due = self.pace.as_mut().map(Pace::next_due).or(due);
             let start =
                 due.map_or_else(|| self.begun.elapsed(), |due| self.wait(Duration::from_nanos(due), stop));
             self.perform(act, &key, &value, start, &mut batch)?;
+            has_begun = true;
         }
         self.send(&mut batch)?;
         self.measured.elapsed = self.begun.elapsed();
