@@ -1,7 +1,79 @@
 //! The LSM store against a BTreeMap.
 
-mod bench;
-mod cuts;
-mod histories;
-mod nearly_full;
-mod space;
+mod memory;
+#[path = "../ordered/mod.rs"]
+mod ordered;
+mod threads;
+
+use ordered::Ordered;
+use ordered::bench::{OWNER, shape};
+use ordered::histories::key;
+use saker_engine::lsm::Recovery;
+use saker_engine::{LsmConfig, LsmStore};
+use saker_medium::{Geometry, Medium};
+use saker_sim::Rng;
+
+type Bench = ordered::bench::Bench<LsmStore>;
+
+impl Ordered for LsmStore {
+    type Config = LsmConfig;
+    const KEYS: u64 = 90;
+    const HISTORIES: u64 = 6;
+
+    /// Small enough for several levels.
+    fn small(ring_lasts: bool) -> LsmConfig {
+        LsmConfig {
+            write_buffer_size: 40 * 72,
+            target_file_pages: 4,
+            max_bytes_for_level_base: 8 << 10,
+            max_bytes_for_level_multiplier: 2,
+            checkpoint_bytes_min: 12 << 10,
+            soft_pending_compaction_bytes_limit: 64 << 10,
+            hard_pending_compaction_bytes_limit: 128 << 10,
+            level0_slowdown_writes_trigger: 8,
+            level0_stop_writes_trigger: 12,
+            ..Self::defaults(&shape().geometry, ring_lasts)
+        }
+    }
+
+    fn defaults(geometry: &Geometry, ring_lasts: bool) -> LsmConfig {
+        LsmConfig::new(OWNER, geometry, geometry.segments, ring_lasts)
+    }
+
+    fn ring_lasts(config: &LsmConfig) -> bool {
+        config.ring_lasts
+    }
+
+    fn checkpoint_bytes_min(config: &LsmConfig) -> u64 {
+        config.checkpoint_bytes_min
+    }
+
+    fn make<M: Medium>(config: LsmConfig, m: &M) -> Self {
+        Self::new(config, m)
+    }
+
+    fn recovery<M: Medium>(config: LsmConfig, m: &M) -> Recovery {
+        Recovery::new(config, m)
+    }
+
+    /// Flushes, compactions, collected segments and manifests.
+    fn work(&self) -> [u64; 4] {
+        let stats = self.lsm_stats();
+        [stats.flushes, stats.compactions, stats.kv.gc_segments, stats.kv.checkpoints]
+    }
+
+    fn together(&self) -> usize {
+        self.running_compactions()
+    }
+
+    /// Compactions begin with four tables in level 0, and go before what enters more.
+    fn is_in_shape(&self) {
+        assert!(self.tables_by_level()[0] <= 8, "{:?}", self.tables_by_level());
+    }
+
+    fn pick(rng: &mut Rng) -> Vec<u8> {
+        key(rng, Self::KEYS)
+    }
+}
+
+ordered_suite!(LsmStore);

@@ -1,7 +1,9 @@
 //! What a snapshot costs: the pages that change while it is held, whatever the size of the tree.
 
-use crate::bench::{Bench, OWNER, config};
-use saker_engine::{Condition, TreeConfig};
+use crate::Bench;
+use crate::ordered::Ordered;
+use crate::ordered::bench::OWNER;
+use saker_engine::{Condition, TreeConfig, TreeStore};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
 use saker_medium::Geometry;
@@ -13,7 +15,7 @@ fn key(n: u64) -> [u8; 16] {
 
 fn bench() -> Bench {
     let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 32, segments: 600 };
-    let config = TreeConfig { checkpoint_bytes_min: 1 << 20, ..config(true) };
+    let config = TreeConfig { checkpoint_bytes_min: 1 << 20, ..TreeStore::small(true) };
     Bench::shaped(
         Shape { geometry, channels: 2, luns: 4 },
         TreeConfig { owner: OWNER, ..config },

@@ -1,22 +1,22 @@
-//! A cut at every event: through merges, moved nodes, collections, manifests and recovery itself.
+//! A cut at every event: through merges, collections, manifests and recovery itself.
 
-use crate::bench::{Bench, Model, config, scale};
-use crate::histories::skewed;
+use crate::ordered::Ordered;
+use crate::ordered::bench::{Bench, Model, scale};
 use saker_engine::Condition;
 use saker_flash::FaultPlan;
 use saker_medium::PowerHistory;
 use saker_sim::Seed;
 
 /// Everything acknowledged is there after power comes back, and nothing else.
-fn recovers_killed(bench: &Bench, model: &Model) {
+pub fn recovers_killed<S: Ordered>(bench: &Bench<S>, model: &Model) {
     recovers(bench, model, PowerHistory::Killed);
 }
 
-fn recovers_cut(bench: &Bench, model: &Model) {
+pub fn recovers_cut<S: Ordered>(bench: &Bench<S>, model: &Model) {
     recovers(bench, model, PowerHistory::Cut { ring_kept: true });
 }
 
-fn recovers(bench: &Bench, model: &Model, history: PowerHistory) {
+fn recovers<S: Ordered>(bench: &Bench<S>, model: &Model, history: PowerHistory) {
     let mut fork = bench.clone();
     (fork.watch, fork.model) = (None, model.clone());
     fork.restart(history, bench.store.digest());
@@ -32,13 +32,25 @@ fn recovers(bench: &Bench, model: &Model, history: PowerHistory) {
     fork.check();
 }
 
-fn history(seed: u64, ring_lasts: bool, watch: fn(&Bench, &Model), steps: u64) {
+fn history<S: Ordered>(ring_lasts: bool, watch: fn(&Bench<S>, &Model)) {
+    for seed in 0..scale(1) {
+        let bench = history_with(seed, S::small(ring_lasts), watch, 2500);
+        assert!(bench.done().iter().all(|n| *n > 3), "{:?}", bench.done());
+    }
+}
+
+pub fn history_with<S: Ordered>(
+    seed: u64,
+    config: S::Config,
+    watch: fn(&Bench<S>, &Model),
+    steps: u64,
+) -> Bench<S> {
     let mut rng = Seed(seed).rng();
-    let mut bench = Bench::new(config(ring_lasts), FaultPlan::default());
+    let mut bench = Bench::new(config, FaultPlan::default());
     for step in 0..steps {
         // Watched in windows, so that the history gets far.
         bench.watch = (step % 200 > 170).then_some(watch);
-        let k = skewed(&mut rng);
+        let k = S::pick(&mut rng);
         if rng.below(10) < 7 {
             let mut value = vec![0; rng.below(200) as usize];
             rng.fill(&mut value);
@@ -46,48 +58,41 @@ fn history(seed: u64, ring_lasts: bool, watch: fn(&Bench, &Model), steps: u64) {
         } else {
             let _ = bench.delete(&k);
         }
-        // Time enough for what is less urgent than merges.
-        let pieces = if step % 50 == 49 { 40 } else { 1 };
-        (0..pieces).for_each(|_| _ = bench.background());
+        bench.idle(step);
     }
     bench.watch = None;
     bench.check();
-    assert!(bench.done().iter().all(|n| *n > 3), "{:?}", bench.done());
+    bench
 }
 
-#[test]
-fn kills_at_every_event() {
-    (0..scale(1)).for_each(|seed| history(seed, true, recovers_killed, 2500));
+pub fn kills_at_every_event<S: Ordered>() {
+    history::<S>(true, recovers_killed);
 }
 
-#[test]
-fn kills_at_every_event_without_a_capacitor() {
-    (0..scale(1)).for_each(|seed| history(seed, false, recovers_killed, 2500));
+pub fn kills_at_every_event_without_a_capacitor<S: Ordered>() {
+    history::<S>(false, recovers_killed);
 }
 
-#[test]
-fn power_cuts_at_every_event() {
-    (0..scale(1)).for_each(|seed| history(seed, true, recovers_cut, 2500));
+pub fn power_cuts_at_every_event<S: Ordered>() {
+    history::<S>(true, recovers_cut);
 }
 
 /// Where the ring is lost, what a completed Flush covered is there; of the writes after it a prefix of the log may be.
-#[test]
-fn lost_rings_keep_what_was_flushed() {
+pub fn lost_rings_keep_what_was_flushed<S: Ordered>() {
     for seed in 0..scale(4) {
         let mut rng = Seed(seed).rng();
-        let mut bench = Bench::new(config(false), FaultPlan::default());
+        let mut bench = Bench::<S>::new(S::small(false), FaultPlan::default());
         let mut flushed = Model::new();
         let mut touched = std::collections::BTreeSet::new();
         for step in 0..3000 {
-            let k = skewed(&mut rng);
+            let k = S::pick(&mut rng);
             touched.insert(k.clone());
             if rng.below(10) < 7 {
                 bench.put(&k, &[step as u8; 90][..rng.below(90) as usize], Condition::Always).expect("room");
             } else {
                 let _ = bench.delete(&k);
             }
-            let pieces = if step % 50 == 49 { 40 } else { 1 };
-            (0..pieces).for_each(|_| _ = bench.background());
+            bench.idle(step);
             if step % 23 == 0 {
                 bench.flush();
                 (flushed, touched) = (bench.model.clone(), std::collections::BTreeSet::new());

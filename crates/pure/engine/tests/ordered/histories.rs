@@ -1,8 +1,8 @@
 //! Random operations, snapshots and scans, with power cycles of every kind in between.
 
-use crate::bench::{Bench, Model, config, scale};
-use saker_engine::lsm::Snapshot;
-use saker_engine::{Condition, KvError, LsmConfig};
+use crate::ordered::Ordered;
+use crate::ordered::bench::{Bench, Model, scale};
+use saker_engine::{Condition, KvError, Snapshot};
 use saker_flash::FaultPlan;
 use saker_medium::PowerHistory;
 use saker_sim::{Chance, Rng, Seed};
@@ -15,7 +15,7 @@ pub fn key(rng: &mut Rng, space: u64) -> Vec<u8> {
     key
 }
 
-fn put(bench: &mut Bench, rng: &mut Rng, k: &[u8], long: bool) {
+fn put<S: Ordered>(bench: &mut Bench<S>, rng: &mut Rng, k: &[u8], long: bool) {
     let mut value = vec![0; rng.below(if long { 1500 } else { 120 }) as usize];
     rng.fill(&mut value);
     let condition = [Condition::Always, Condition::MustExist, Condition::MustNotExist][rng.below(3) as usize];
@@ -27,13 +27,13 @@ fn put(bench: &mut Bench, rng: &mut Rng, k: &[u8], long: bool) {
     assert_eq!(bench.put(k, &value, condition), expected);
 }
 
-fn check_snapshots(bench: &mut Bench, rng: &mut Rng, snapshots: &mut Vec<(Snapshot, Model)>) {
+fn check_snapshots<S: Ordered>(bench: &mut Bench<S>, rng: &mut Rng, snapshots: &mut Vec<(Snapshot, Model)>) {
     if snapshots.len() < 3 && rng.below(2) == 0 {
-        snapshots.push((bench.store.snapshot(), bench.model.clone()));
+        snapshots.push((bench.store.snapshot().expect("it has snapshots"), bench.model.clone()));
         return;
     }
     let Some((snapshot, model)) = snapshots.pop() else { return };
-    let (from, step) = (key(rng, 90), 1 + rng.below(40) as usize);
+    let (from, step) = (key(rng, S::KEYS), 1 + rng.below(40) as usize);
     let pairs = |range: &mut dyn DoubleEndedIterator<Item = (&Vec<u8>, &Vec<u8>)>| {
         range.map(|(k, v)| (k.clone(), v.clone())).collect::<Vec<_>>()
     };
@@ -52,14 +52,14 @@ fn check_snapshots(bench: &mut Bench, rng: &mut Rng, snapshots: &mut Vec<(Snapsh
     bench.store.release(snapshot);
 }
 
-/// Most compactions that were under way at once.
-fn history(seed: u64, config: LsmConfig, faults: FaultPlan) -> usize {
+/// Returns how many jobs were under way at once at most.
+pub fn history<S: Ordered>(seed: u64, config: S::Config, faults: FaultPlan) -> usize {
     let mut rng = Seed(seed).rng();
-    let ring_lasts = config.ring_lasts;
-    let mut bench = Bench::new(config, faults);
+    let ring_lasts = S::ring_lasts(&config);
+    let mut bench = Bench::<S>::new(config, faults);
     let mut snapshots = Vec::new();
     for step in 0..6000 {
-        let k = key(&mut rng, 90);
+        let k = S::pick(&mut rng);
         match rng.below(1000) {
             0..600 => put(&mut bench, &mut rng, &k, step % 50 == 0),
             600..840 => {
@@ -82,58 +82,29 @@ fn history(seed: u64, config: LsmConfig, faults: FaultPlan) -> usize {
                 bench.check();
             }
         }
+        bench.idle(step);
     }
     bench.check();
     assert!(bench.done().iter().all(|n| *n > 3), "{:?}", bench.done());
     bench.together
 }
 
-#[test]
-fn with_a_capacitor() {
-    for seed in 0..scale(6) {
-        history(seed, config(true), FaultPlan::default());
+pub fn with_a_capacitor<S: Ordered>() {
+    for seed in 0..scale(S::HISTORIES) {
+        history::<S>(seed, S::small(true), FaultPlan::default());
     }
 }
 
-#[test]
-fn without_a_capacitor() {
-    for seed in 100..100 + scale(6) {
-        assert_eq!(history(seed, config(false), FaultPlan::default()), 1, "one thread");
+pub fn without_a_capacitor<S: Ordered>() {
+    for seed in 100..100 + scale(S::HISTORIES) {
+        let together = history::<S>(seed, S::small(false), FaultPlan::default());
+        assert!(together <= 1, "one thread: {together}");
     }
 }
 
-#[test]
-fn with_failing_programs() {
-    for seed in 200..200 + scale(4) {
+pub fn with_failing_programs<S: Ordered>() {
+    for seed in 200..200 + scale(S::HISTORIES / 2 + 1) {
         let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
-        history(seed, config(seed % 2 == 0), plan);
-    }
-}
-
-/// Several compactions at once, and memtables that wait for each other.
-#[test]
-fn with_threads_and_more_memtables() {
-    for seed in 400..400 + scale(4) {
-        let busy = LsmConfig {
-            compaction_threads: 1 + (seed % 4) as u32,
-            max_write_buffer_number: 4,
-            target_file_pages: 2,
-            max_bytes_for_level_base: 2 << 10,
-            ..config(seed % 2 == 0)
-        };
-        let plan = FaultPlan { seed, program: Chance::one_in(200), ..FaultPlan::default() };
-        let together = history(seed, busy, if seed % 3 == 0 { plan } else { FaultPlan::default() });
-        assert!(
-            together <= busy.compaction_threads as usize && (together > 1 || seed % 4 == 0),
-            "{together}"
-        );
-    }
-}
-
-#[test]
-fn with_pinned_levels_instead_of_filters() {
-    for seed in 300..300 + scale(2) {
-        let pinned = LsmConfig { pinned_levels: 2, bloom_bits_per_key: 0, ..config(seed % 2 == 0) };
-        history(seed, pinned, FaultPlan::default());
+        history::<S>(seed, S::small(seed % 2 == 0), plan);
     }
 }

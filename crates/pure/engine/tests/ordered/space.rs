@@ -1,12 +1,13 @@
 //! Room: a full store, churn, and what deletes give back.
 
-use crate::bench::{Bench, config};
+use crate::ordered::Ordered;
+use crate::ordered::bench::{Bench, OWNER};
 use saker_engine::{Condition, KvError};
 use saker_flash::FaultPlan;
 use saker_medium::PowerHistory;
 use saker_sim::{Class, Seed};
 
-fn fill(bench: &mut Bench, prefix: &str) -> Vec<Vec<u8>> {
+fn fill<S: Ordered>(bench: &mut Bench<S>, prefix: &str) -> Vec<Vec<u8>> {
     let mut stored = Vec::new();
     loop {
         let k = format!("{prefix}{:06}", stored.len()).into_bytes();
@@ -20,10 +21,9 @@ fn fill(bench: &mut Bench, prefix: &str) -> Vec<Vec<u8>> {
     }
 }
 
-#[test]
-fn a_full_store_still_reads_deletes_and_then_stores() {
+pub fn a_full_store_still_reads_deletes_and_then_stores<S: Ordered>() {
     for ring_lasts in [true, false] {
-        let mut bench = Bench::new(config(ring_lasts), FaultPlan::default());
+        let mut bench = Bench::<S>::new(S::small(ring_lasts), FaultPlan::default());
         let stored = fill(&mut bench, "key");
         assert!(stored.len() > 600, "{}", stored.len());
         assert_eq!(bench.get(&stored[3]), Ok(vec![7; 100]));
@@ -45,14 +45,13 @@ fn a_full_store_still_reads_deletes_and_then_stores() {
 }
 
 /// Ten fills of the device at 80 % utilisation: the same pairs can be stored at the end as at the beginning.
-#[test]
-fn churn_leaks_no_space() {
-    let mut bench = Bench::new(config(true), FaultPlan::default());
+pub fn churn_leaks_no_space<S: Ordered>() {
+    let mut bench = Bench::<S>::new(S::small(true), FaultPlan::default());
     let capacity = fill(&mut bench, "key").len() as u64;
-    let mut bench = Bench::new(config(true), FaultPlan::default());
+    let mut bench = Bench::<S>::new(S::small(true), FaultPlan::default());
     let pairs = capacity * 8 / 10;
     let mut rng = Seed(5).rng();
-    let written_at_least = 10 * bench.store.capacity_bytes(&bench.flash.view(1, Class::Foreground));
+    let written_at_least = 10 * bench.store.capacity_bytes(&bench.flash.view(OWNER, Class::Foreground));
     let mut written = 0;
     while written < written_at_least {
         let k = format!("key{:06}", rng.below(pairs)).into_bytes();

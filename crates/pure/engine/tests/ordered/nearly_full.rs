@@ -1,19 +1,20 @@
 //! A nearly full device that is opened anew between writes: each ends, and what was deleted makes room.
 
-use crate::bench::{Bench, OWNER};
-use saker_engine::{Condition, KvError, TreeConfig};
+use crate::ordered::Ordered;
+use crate::ordered::bench::{Bench, OWNER, scale};
+use saker_engine::{Condition, KvError};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
 use saker_medium::{Geometry, PowerHistory};
-use saker_sim::Class;
+use saker_sim::{Class, Rng, Seed};
 
 /// 8 MiB and a quarter more in segments of 64 KiB.
 const SEGMENTS: u32 = 160;
 
-fn bench(ring_lasts: bool) -> Bench {
+fn bench<S: Ordered>(ring_lasts: bool) -> Bench<S> {
     let geometry = Geometry { page_bytes: 2048, oob_bytes: 64, segment_pages: 32, segments: SEGMENTS };
-    let config = TreeConfig::new(OWNER, &geometry, SEGMENTS, ring_lasts);
-    Bench::shaped(Shape { geometry, channels: 2, luns: 4 }, config, FaultPlan::default())
+    let shape = Shape { geometry, channels: 2, luns: 4 };
+    Bench::shaped(shape, S::defaults(&geometry, ring_lasts), FaultPlan::default())
 }
 
 fn key(n: u64) -> Vec<u8> {
@@ -21,7 +22,7 @@ fn key(n: u64) -> Vec<u8> {
 }
 
 /// Stores pairs from number `from` on until one is refused, whose number it returns.
-fn fill(bench: &mut Bench, from: u64, mut value: impl FnMut() -> Vec<u8>) -> u64 {
+fn fill<S: Ordered>(bench: &mut Bench<S>, from: u64, mut value: impl FnMut() -> Vec<u8>) -> u64 {
     for n in from.. {
         match bench.put(&key(n), &value(), Condition::Always) {
             Ok(()) => {}
@@ -34,12 +35,12 @@ fn fill(bench: &mut Bench, from: u64, mut value: impl FnMut() -> Vec<u8>) -> u64
     unreachable!("no device holds so many")
 }
 
-fn reopen(bench: &mut Bench) {
+fn reopen<S: Ordered>(bench: &mut Bench<S>) {
     bench.restart(PowerHistory::Killed, 1);
 }
 
 /// Opened once more, it has each pair of the model and no other.
-fn finds_all(bench: &mut Bench) {
+fn finds_all<S: Ordered>(bench: &mut Bench<S>) {
     reopen(bench);
     assert!(bench.keys_from(&[]).iter().eq(bench.model.keys()));
     for (k, v) in bench.model.clone() {
@@ -48,18 +49,19 @@ fn finds_all(bench: &mut Bench) {
 }
 
 /// What a write answers. No write costs more erases than twice the device.
-fn bounded<T>(bench: &mut Bench, write: impl FnOnce(&mut Bench) -> T) -> T {
+fn bounded<S: Ordered, T>(bench: &mut Bench<S>, write: impl FnOnce(&mut Bench<S>) -> T) -> T {
     let before = bench.store.log_stats().segments_erased;
     let answer = write(bench);
     let erased = bench.store.log_stats().segments_erased - before;
     assert!(erased <= 2 * u64::from(SEGMENTS), "one write erased {erased} segments");
+    bench.store.is_in_shape();
     answer
 }
 
 /// 20 pairs become small, all others are replaced and 40 of these deleted; then as many pairs are stored anew. The small ones, the
 /// deletes and the new pairs each meet a device that was just opened.
-fn replaced_and_deleted(value_bytes: usize) {
-    let mut bench = bench(true);
+fn replaced_and_deleted<S: Ordered>(value_bytes: usize) {
+    let mut bench = bench::<S>(true);
     let pairs = fill(&mut bench, 0, || vec![b'x'; value_bytes]);
     for n in 0..20 {
         reopen(&mut bench);
@@ -84,11 +86,10 @@ fn replaced_and_deleted(value_bytes: usize) {
 }
 
 /// What a collection can lose follows from the longest record, and the capacity from that.
-#[test]
-fn a_store_that_is_opened_knows_its_longest_record() {
-    let mut bench = bench(true);
+pub fn a_store_that_is_opened_knows_its_longest_record<S: Ordered>() {
+    let mut bench = bench::<S>(true);
     bench.put(&key(0), &[1; 20_000], Condition::Always).expect("there is room");
-    let written = bench.config.checkpoint_bytes_min / 1000;
+    let written = S::checkpoint_bytes_min(&bench.config) / 1000;
     for n in 0..3 * written {
         bench.put(&key(1 + n % 1000), &[2; 1000], Condition::Always).expect("there is room");
     }
@@ -99,16 +100,55 @@ fn a_store_that_is_opened_knows_its_longest_record() {
     assert_eq!(capacity(&mut bench), before);
 }
 
-fn capacity(bench: &mut Bench) -> u64 {
+fn capacity<S: Ordered>(bench: &mut Bench<S>) -> u64 {
     bench.store.capacity_bytes(&bench.flash.view(OWNER, Class::Foreground))
 }
 
-#[test]
-fn long_pairs_make_room_for_others() {
-    replaced_and_deleted(3000);
+pub fn long_pairs_make_room_for_others<S: Ordered>() {
+    replaced_and_deleted::<S>(3000);
 }
 
-#[test]
-fn short_pairs_make_room_for_others() {
-    replaced_and_deleted(1000);
+pub fn short_pairs_make_room_for_others<S: Ordered>() {
+    replaced_and_deleted::<S>(1000);
+}
+
+fn value(rng: &mut Rng, longest: u64) -> Vec<u8> {
+    vec![b'v'; rng.below(longest) as usize]
+}
+
+/// Writes of any kind on a full device, now and then opened anew: each ends, a replacement that is not longer and a delete are
+/// never refused, and nothing is lost.
+fn writes_on_the_brink<S: Ordered>(seed: u64, longest: u64, ring_lasts: bool) {
+    let mut rng = Seed(seed).rng();
+    let mut bench = bench::<S>(ring_lasts);
+    let mut pairs = fill(&mut bench, 0, || value(&mut rng, longest));
+    for _ in 0..300 {
+        if rng.below(4) == 0 {
+            bench.flush();
+            reopen(&mut bench);
+        }
+        let k = key(rng.below(pairs));
+        match (rng.below(4), bench.model.get(&k).map(Vec::len)) {
+            (0, Some(_)) => bounded(&mut bench, |b| b.delete(&k)).expect("it is there"),
+            (1, Some(len)) => {
+                let shorter = value(&mut rng, len as u64 + 1);
+                bounded(&mut bench, |b| b.put(&k, &shorter, Condition::Always)).expect("it is not longer");
+            }
+            _ => {
+                pairs += 1;
+                let new = value(&mut rng, longest);
+                let stored = bounded(&mut bench, |b| b.put(&key(pairs), &new, Condition::Always));
+                assert!(matches!(stored, Ok(()) | Err(KvError::CapacityExceeded)), "{stored:?}");
+            }
+        }
+    }
+    finds_all(&mut bench);
+}
+
+pub fn every_write_on_the_brink_ends<S: Ordered>() {
+    for seed in 0..scale(2) {
+        for longest in [300, 2000, 20_000] {
+            writes_on_the_brink::<S>(seed, longest, seed % 2 == 0);
+        }
+    }
 }

@@ -1,7 +1,7 @@
-//! A store over flash so small that merges, manifests and collections are always near.
+//! A store over flash so small that merges, collections and manifests are always near.
 
-use saker_engine::tree::Recovery;
-use saker_engine::{Background, Condition, KvError, Pairs, Scan, Scanned, Snapshot, TreeConfig, TreeStore};
+use crate::ordered::Ordered;
+use saker_engine::{Background, Condition, KvError, Pairs, Recover, Scan, Scanned, Snapshot};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
 use saker_medium::{Geometry, Medium, PowerHistory, Ring, RingMemory, Step};
@@ -26,42 +26,32 @@ pub fn shape() -> Shape {
     Shape { geometry, channels: 2, luns: 4 }
 }
 
-/// A small buffer, so that merges are frequent, and a cache that loses what operations need.
-pub fn config(ring_lasts: bool) -> TreeConfig {
-    let g = shape().geometry;
-    TreeConfig {
-        write_buffer_size: 40 * 72,
-        checkpoint_bytes_min: 12 << 10,
-        move_nodes_up_to_free: g.segments,
-        node_cache_bytes: 6 * 512,
-        ..TreeConfig::new(OWNER, &g, g.segments, ring_lasts)
-    }
-}
-
 #[derive(Clone)]
-pub struct Bench {
+pub struct Bench<S: Ordered> {
     pub flash: Flash<MemMedia>,
-    pub store: TreeStore,
-    pub config: TreeConfig,
+    pub store: S,
+    pub config: S::Config,
     /// Called after every event, if the test cuts there.
-    pub watch: Option<fn(&Bench, &Model)>,
+    pub watch: Option<fn(&Self, &Model)>,
     pub model: Model,
-    /// Merges, nodes moved, collected segments and manifests of earlier lives.
+    /// What earlier lives did.
     done: [u64; 4],
+    /// Most jobs that were under way at once.
+    pub together: usize,
 }
 
-impl Bench {
-    pub fn new(config: TreeConfig, faults: FaultPlan) -> Self {
+impl<S: Ordered> Bench<S> {
+    pub fn new(config: S::Config, faults: FaultPlan) -> Self {
         Self::shaped(shape(), config, faults)
     }
 
-    pub fn shaped(shape: Shape, config: TreeConfig, faults: FaultPlan) -> Self {
+    pub fn shaped(shape: Shape, config: S::Config, faults: FaultPlan) -> Self {
         let g = shape.geometry;
         let ring = Ring::heap(SLOTS, g.page_bytes, g.oob_bytes);
         let mut flash = Flash::power_on(MemMedia::new(shape), ring, None, faults);
         flash.pool_mut().set_quota(OWNER, g.segments);
-        let store = TreeStore::new(config, &flash.view(OWNER, Class::Foreground));
-        Self { flash, store, config, watch: None, model: Model::new(), done: [0; 4] }
+        let store = S::make(config, &flash.view(OWNER, Class::Foreground));
+        Self { flash, store, config, watch: None, model: Model::new(), done: [0; 4], together: 0 }
     }
 
     fn seen(&self) {
@@ -79,7 +69,9 @@ impl Bench {
 
     pub fn background(&mut self) -> bool {
         let finished = self.flash.finished();
-        let step = self.store.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
+        let view = &mut self.flash.view(OWNER, Class::Background);
+        let step = self.store.background(finished, view, &mut Free);
+        self.together = self.together.max(self.store.together());
         self.seen();
         self.settle();
         match step {
@@ -89,17 +81,12 @@ impl Bench {
         }
     }
 
-    pub fn run<T>(&mut self, mut op: impl FnMut(&mut TreeStore, &mut Flash<MemMedia>) -> Step<T>) -> T {
+    /// Tries as often as it takes. The model follows before background work is seen again.
+    fn until_done<T>(&mut self, mut op: impl FnMut(&mut S, &mut Flash<MemMedia>) -> Step<T>) -> T {
         for _ in 0..100_000 {
             let before = self.store.digest();
             match op(&mut self.store, &mut self.flash) {
-                Step::Done(t) => {
-                    self.settle();
-                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
-                        self.background();
-                    }
-                    return t;
-                }
+                Step::Done(t) => return t,
                 Step::Need(_) => panic!("untimed flash is always resident"),
                 Step::Blocked(_) => {
                     assert_eq!(before, self.store.digest(), "a blocked operation changes nothing");
@@ -108,34 +95,7 @@ impl Bench {
                 }
             }
         }
-        panic!("no progress: {:?}", self.store.tree_stats());
-    }
-
-    /// The model follows before background work is seen again.
-    pub fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
-        let result = self.run_store(key, value, condition);
-        if result.is_ok() {
-            self.model.insert(key.to_vec(), value.to_vec());
-        }
-        self.after();
-        result
-    }
-
-    fn run_store(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
-        for _ in 0..100_000 {
-            let before = self.store.digest();
-            let view = &mut self.flash.view(OWNER, Class::Foreground);
-            match self.store.store(key, &mut &value[..], condition, view, &mut Free) {
-                Step::Done(result) => return result,
-                Step::Need(_) => panic!("untimed flash is always resident"),
-                Step::Blocked(_) => {
-                    assert_eq!(before, self.store.digest(), "a blocked operation changes nothing");
-                    self.settle();
-                    self.background();
-                }
-            }
-        }
-        panic!("no progress: {:?}", self.store.tree_stats());
+        panic!("no progress: {:?}", self.store.counters());
     }
 
     fn after(&mut self) {
@@ -146,32 +106,32 @@ impl Bench {
         }
     }
 
-    pub fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
-        for _ in 0..100_000 {
-            let before = self.store.digest();
-            match self.store.delete(key, &mut self.flash.view(OWNER, Class::Foreground), &mut Free) {
-                Step::Done(result) => {
-                    if result.is_ok() {
-                        self.model.remove(key);
-                    }
-                    self.after();
-                    return result;
-                }
-                Step::Need(_) => panic!("untimed flash is always resident"),
-                Step::Blocked(_) => {
-                    assert_eq!(before, self.store.digest(), "a blocked operation changes nothing");
-                    self.settle();
-                    self.background();
-                }
-            }
+    pub fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
+        let result = self.until_done(|s, f| {
+            s.store(key, &mut &value[..], condition, &mut f.view(OWNER, Class::Foreground), &mut Free)
+        });
+        if result.is_ok() {
+            self.model.insert(key.to_vec(), value.to_vec());
         }
-        panic!("no progress: {:?}", self.store.tree_stats());
+        self.after();
+        result
+    }
+
+    pub fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
+        let result = self.until_done(|s, f| s.delete(key, &mut f.view(OWNER, Class::Foreground), &mut Free));
+        if result.is_ok() {
+            self.model.remove(key);
+        }
+        self.after();
+        result
     }
 
     pub fn get(&mut self, key: &[u8]) -> Result<Vec<u8>, KvError> {
         let mut out = Vec::new();
-        let len = self.run(|s, f| s.retrieve(key, &mut out, &f.view(OWNER, Class::Foreground), &mut Free))?;
+        let len = self
+            .until_done(|s, f| s.retrieve(key, &mut out, &mut f.view(OWNER, Class::Foreground), &mut Free))?;
         assert_eq!(len as usize, out.len());
+        self.after();
         Ok(out)
     }
 
@@ -186,7 +146,7 @@ impl Bench {
             keys.push(k.to_vec());
             true
         };
-        let view = &self.flash.view(OWNER, Class::Foreground);
+        let view = &mut self.flash.view(OWNER, Class::Foreground);
         assert_eq!(self.store.list(from, visit, view, &mut Free), Step::Done(Ok(())));
         keys
     }
@@ -206,7 +166,7 @@ impl Bench {
             let before = found.pairs.len();
             found.room = step;
             let scan = Scan { snapshot, from, backwards, values: true };
-            let view = &self.flash.view(OWNER, Class::Foreground);
+            let view = &mut self.flash.view(OWNER, Class::Foreground);
             let Step::Done(ended) = self.store.scan(&scan, &mut found, view, &mut Free) else {
                 panic!("untimed flash is always resident")
             };
@@ -232,10 +192,9 @@ impl Bench {
         }
     }
 
-    /// Merges, nodes moved, collected segments and manifests.
+    /// What was done in all lives.
     pub fn done(&self) -> [u64; 4] {
-        let stats = self.store.tree_stats();
-        let now = [stats.merges, stats.nodes_moved, stats.kv.gc_segments, stats.kv.checkpoints];
+        let now = self.store.work();
         std::array::from_fn(|n| self.done[n] + now[n])
     }
 
@@ -248,7 +207,7 @@ impl Bench {
         let ring = Ring::new(RingMemory::from_bytes(ring.memory()), SLOTS, g.page_bytes, g.oob_bytes);
         self.flash = Flash::power_on(media, ring, None, FaultPlan::default());
         self.flash.pool_mut().set_quota(OWNER, g.segments);
-        let mut recovery = Recovery::new(self.config, &self.flash.view(OWNER, Class::Foreground));
+        let mut recovery = S::recovery(self.config, &self.flash.view(OWNER, Class::Foreground));
         loop {
             match recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) {
                 Step::Done(Ok(true)) => break,

@@ -1,0 +1,91 @@
+//! What holds for any store that keeps its keys in order over a value log: one suite, run by each such engine.
+
+pub mod bench;
+pub mod cuts;
+pub mod histories;
+pub mod nearly_full;
+pub mod space;
+
+use saker_engine::Engine;
+use saker_medium::{Geometry, Medium};
+use saker_sim::Rng;
+use std::fmt::Debug;
+
+/// An engine under the suite.
+pub trait Ordered: Engine + 'static {
+    /// Its settings.
+    type Config: Copy + Debug;
+    /// Keys of its histories are numbered below this.
+    const KEYS: u64;
+    /// Histories of a kind in the check tier.
+    const HISTORIES: u64;
+
+    /// Settings under which everything happens often, on the smallest flash.
+    fn small(ring_lasts: bool) -> Self::Config;
+
+    /// Settings as devices have them.
+    fn defaults(geometry: &Geometry, ring_lasts: bool) -> Self::Config;
+
+    fn ring_lasts(config: &Self::Config) -> bool;
+
+    fn checkpoint_bytes_min(config: &Self::Config) -> u64;
+
+    fn make<M: Medium>(config: Self::Config, m: &M) -> Self;
+
+    fn recovery<M: Medium>(config: Self::Config, m: &M) -> Self::Recovery;
+
+    /// How often it did each of four things that a history must contain.
+    fn work(&self) -> [u64; 4];
+
+    /// Jobs that are under way.
+    fn together(&self) -> usize {
+        0
+    }
+
+    /// Asserts what holds after every write on a nearly full device.
+    fn is_in_shape(&self) {}
+
+    /// The key of a history's next operation.
+    fn pick(rng: &mut Rng) -> Vec<u8>;
+
+    /// Pieces of background work after that step of a history, due or not.
+    fn idle(step: u64) -> u32 {
+        let _ = step;
+        0
+    }
+}
+
+impl<S: Ordered> bench::Bench<S> {
+    /// Time passes without an operation.
+    pub fn idle(&mut self, step: u64) {
+        (0..S::idle(step)).for_each(|_| _ = self.background());
+    }
+}
+
+/// The suite's tests, for one engine.
+#[macro_export]
+macro_rules! ordered_suite {
+    ($store:ty: $($module:ident { $($test:ident)* })*) => {
+        $(mod $module {
+            use super::*;
+            $(#[test]
+            fn $test() {
+                $crate::ordered::$module::$test::<$store>();
+            })*
+        })*
+    };
+    ($store:ty) => {
+        $crate::ordered_suite! { $store:
+            histories { with_a_capacitor without_a_capacitor with_failing_programs }
+            cuts {
+                kills_at_every_event kills_at_every_event_without_a_capacitor power_cuts_at_every_event
+                lost_rings_keep_what_was_flushed
+            }
+            space { a_full_store_still_reads_deletes_and_then_stores churn_leaks_no_space }
+            nearly_full {
+                a_store_that_is_opened_knows_its_longest_record long_pairs_make_room_for_others
+                short_pairs_make_room_for_others every_write_on_the_brink_ends
+            }
+        }
+    };
+}
