@@ -23,6 +23,8 @@ pub struct GcCursor {
     walker: Walker,
     /// Only what is on pages that failed is moved: so many there were at the start.
     repair: Option<usize>,
+    /// A snapshot sees something that was not moved.
+    is_pinned: bool,
     /// Something in it cannot be read.
     is_broken: bool,
 }
@@ -36,8 +38,10 @@ impl GcCursor {
 
 enum Moved {
     Done,
-    /// Only a snapshot wants it, or there is no room for it.
+    /// There is no room for it.
     Later,
+    /// Only a snapshot wants it.
+    Held,
 }
 
 /// A record that the walker saw, as it is written anew.
@@ -97,7 +101,8 @@ impl LsmStore {
             return;
         }
         let repair = segment.evacuate.then(|| segment.failed_pages().len());
-        self.gc = Some(GcCursor { walker: Walker::new(victim, segment.next_page), repair, is_broken: false });
+        let walker = Walker::new(victim, segment.next_page);
+        self.gc = Some(GcCursor { walker, repair, is_pinned: false, is_broken: false });
     }
 
     /// A collection must free more than it can lose, or collections would never come to an end.
@@ -152,6 +157,8 @@ impl LsmStore {
                 Next::Record(r) if gc.repair.is_some() && !is_on_failed_page(&self.log, &r) => {}
                 Next::Record(r) => match self.move_record(&r, gc.is_repair(), m, w) {
                     Step::Done(Ok(Moved::Done)) => {}
+                    // A cut ends the snapshot as well, so that nothing is lost if it stays on a failed page.
+                    Step::Done(Ok(Moved::Held)) if gc.is_repair() => gc.is_pinned = true,
                     Step::Done(Err(e)) => return Step::Done(Err(e)),
                     _ if done > 0 => return Step::Done(Ok(Background::Worked)),
                     Step::Need(reads) => return Step::Need(reads),
@@ -168,8 +175,10 @@ impl LsmStore {
         let id = gc.walker.segment;
         if let Some(pages) = gc.repair {
             // If more have failed since, it begins again.
-            if self.log.segment(id).failed_pages().len() == pages {
-                self.log.end_repair(id, m);
+            match self.log.segment(id).failed_pages().len() == pages {
+                true if gc.is_pinned => self.log.end_repair_pinned(id, m),
+                true => self.log.end_repair(id, m),
+                false => {}
             }
             return;
         }
@@ -204,7 +213,7 @@ impl LsmStore {
                 Step::Done(Ok(Some(e))) if e.loc == r.loc && e.version == r.header.version => {}
                 Step::Done(Ok(found)) => {
                     let seen = ready!(with_pages(&self.log, r, self.is_seen(&key, r, found, m, w)));
-                    return Step::Done(seen.map(|seen| if seen { Moved::Later } else { Moved::Done }));
+                    return Step::Done(seen.map(|seen| if seen { Moved::Held } else { Moved::Done }));
                 }
                 Step::Done(Err(e)) => return Step::Done(Err(e)),
                 Step::Need(reads) => return Step::Need(reads),

@@ -215,6 +215,7 @@ impl LsmStore {
     pub fn release(&mut self, snapshot: Snapshot) {
         if let Some(at) = self.snapshots.iter().position(|s| *s == snapshot.0) {
             self.snapshots.remove(at);
+            self.log.unpin_repairs();
         }
     }
 

@@ -120,6 +120,7 @@ impl TreeStore {
         if self.pins.snapshots[n].holders == 0 {
             self.pins.snapshots.remove(n);
             self.pins.held.clear();
+            self.log.unpin_repairs();
             self.sweep();
         }
     }
