@@ -1,7 +1,7 @@
 //! Scans in falling order: the last key before a place in any source, then the entry of that key that is to be seen.
 
 use super::LsmStore;
-use super::key::{Entry, Key};
+use crate::ordered::key::{Entry, Key};
 use super::levels::LEVELS;
 use super::lookup::Seen;
 use super::table::Table;
@@ -13,7 +13,7 @@ use std::ops::Bound;
 impl LsmStore {
     /// Visits the pairs that a version sees in the falling order of their keys, from `end` on. Whether `visit` ended it; and
     /// the pages looked at.
-    pub(super) fn visit_back<M: Medium, W: Meter>(
+    pub(crate) fn visit_back<M: Medium, W: Meter>(
         &self,
         mut end: Bound<Key>,
         version: u64,

@@ -2,8 +2,8 @@
 //! segment, an extent of the log's address space, is trimmed.
 
 use super::LsmStore;
-use super::key::{Entry, Key};
-use super::refs::referred;
+use crate::ordered::key::{Entry, Key};
+use crate::ordered::refs::referred;
 use super::space::ENTRY_BYTES;
 use crate::hash_store::record::{HEADER_BYTES, Kind, record_bytes, record_crc};
 use crate::hash_store::walk::{Next, Walked, Walker};

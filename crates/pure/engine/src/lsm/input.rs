@@ -1,7 +1,7 @@
 //! Where the entries of a merge come from: a memtable, or tables that follow each other.
 
-use super::key::Entry;
-use super::memtable::{Memtable, Position};
+use crate::ordered::key::Entry;
+use crate::ordered::memtable::{Memtable, Position};
 use super::table::Table;
 use std::sync::Arc;
 

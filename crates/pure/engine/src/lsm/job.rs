@@ -2,12 +2,12 @@
 
 use super::LsmStore;
 use super::input::Input;
-use super::key::{Entry, Key};
+use crate::ordered::key::{Entry, Key};
 use super::levels::LEVELS;
 use super::lookup::Seen;
-use super::memtable::Memtable;
+use crate::ordered::memtable::Memtable;
 use super::policy::Pick;
-use super::refs;
+use crate::ordered::refs;
 use super::table::{Builder, Table};
 use crate::kv::{Background, KvError};
 use saker_log::append::Reserve;

@@ -1,6 +1,6 @@
 //! The tables by level.
 
-use super::key::Key;
+use crate::ordered::key::Key;
 use super::table::Table;
 use saker_medium::PageAddr;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl Levels {
 
 #[cfg(test)]
 mod tests {
-    use super::super::key::Entry;
+    use super::crate::ordered::key::Entry;
     use super::super::table::Builder;
     use super::*;
     use crate::index::Loc;

@@ -1,8 +1,8 @@
 //! Finding the entry of a key: memtables, level 0 from the youngest table, then one table of each level.
 
 use super::LsmStore;
-use super::block::{Block, block_bytes};
-use super::key::{Entry, Key};
+use crate::ordered::block::{Block, block_bytes};
+use crate::ordered::key::{Entry, Key};
 use super::levels::LEVELS;
 use super::table::Table;
 use crate::kv::KvError;

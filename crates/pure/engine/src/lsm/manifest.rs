@@ -10,9 +10,9 @@
 
 use super::LsmStore;
 use super::block_index::BlockIndex;
-use super::filter::Filter;
+use crate::ordered::filter::Filter;
 use super::levels::LEVELS;
-use super::refs::Refs;
+use crate::ordered::refs::Refs;
 
 use super::table::{Cursor, Table};
 use crate::kv::Background;

@@ -7,37 +7,29 @@
 
 mod back;
 mod background;
-pub(crate) mod block;
 mod block_index;
 mod compaction;
 mod counters;
 mod engine;
-mod filter;
 pub(crate) mod gc;
 mod input;
 mod job;
-pub(crate) mod key;
-mod leaves;
 mod levels;
 mod lookup;
 mod manifest;
-pub(crate) mod memtable;
 mod ops;
 mod options;
-pub(crate) mod pairs;
 mod policy;
 pub mod recover;
-pub(crate) mod refs;
 mod scan;
 mod space;
 pub mod stall;
 mod table;
 mod tables;
 mod tuning;
-pub(crate) mod value;
 
 pub use crate::scan::Snapshot;
-pub use key::Key;
+pub use crate::ordered::Key;
 pub use options::LsmConfig;
 pub use recover::Recovery;
 pub use tuning::LsmTuning;
@@ -45,8 +37,8 @@ pub use tuning::LsmTuning;
 use crate::kv::{KvError, Memory, StoreStats};
 use job::Job;
 use levels::Levels;
-use memtable::Memtable;
-use refs::Births;
+use crate::ordered::memtable::{Memtable, Position};
+use crate::ordered::refs::Births;
 use saker_log::{Log, LogStats};
 use saker_medium::Medium;
 use std::collections::VecDeque;
@@ -75,11 +67,11 @@ pub struct LsmStats {
 /// One shard of an LSM store.
 #[derive(Clone, Debug)]
 pub struct LsmStore {
-    config: LsmConfig,
-    log: Log,
-    births: Births,
+    pub(crate) config: LsmConfig,
+    pub(crate) log: Log,
+    pub(crate) births: Births,
     /// The version the next write gets.
-    version: u64,
+    pub(crate) version: u64,
     mem: Memtable,
     /// Frozen memtables on their way to level 0, the oldest first.
     frozen: VecDeque<Arc<Memtable>>,
@@ -183,7 +175,7 @@ impl LsmStore {
     /// A digest of everything that operations can observe, for tests of the contract.
     pub fn digest(&self) -> u64 {
         let mut digest = saker_sim::Digest::default();
-        for e in self.mem.range(memtable::Position::Start) {
+        for e in self.mem.range(Position::Start) {
             digest.bytes(&e.key.to_vec());
             digest.number(e.version);
             digest.number(e.loc.word());

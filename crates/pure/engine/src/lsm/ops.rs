@@ -1,10 +1,10 @@
 //! Store, Retrieve, Delete, Exist, Flush.
 
 use super::LsmStore;
-use super::key::{Entry, Key};
+use crate::ordered::key::{Entry, Key};
 use super::space::Admission;
 use super::stall::{Load, judge};
-use super::value::land;
+use crate::ordered::value::land;
 use crate::hash_store::record::{Kind, record_bytes};
 use crate::index::Loc;
 use crate::kv::{Condition, KvError, Sink, Source};

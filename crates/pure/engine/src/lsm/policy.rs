@@ -2,7 +2,7 @@
 //! what to merge next. How it is merged is [`super::job`]'s business.
 
 use super::job::Job;
-use super::key::Key;
+use crate::ordered::key::Key;
 use super::levels::{LEVELS, Levels};
 use super::options::LsmConfig;
 use super::table::Table;

@@ -1,11 +1,11 @@
 //! Recovery: the last complete manifest and the descriptions of its tables, then the value log from the cut on into the
 //! memtable.
 
-use super::block::{self, Kind as BlockKind, block_bytes};
-use super::key::{Entry, Key};
+use crate::ordered::block::{self, Kind as BlockKind, block_bytes};
+use crate::ordered::key::{Entry, Key};
 use super::levels::Levels;
 use super::manifest::{Chunk, decode_chunk};
-use super::refs::{self, referred};
+use crate::ordered::refs::{self, referred};
 use super::table::Table;
 use super::{LsmConfig, LsmStore};
 use crate::hash_store::record::Kind;
@@ -322,7 +322,7 @@ impl Recovery {
         debug_assert!(
             self.store.mem.is_empty() || {
                 let LsmStore { log, births, mem, .. } = &self.store;
-                mem.range(super::memtable::Position::Start)
+                mem.range(crate::ordered::memtable::Position::Start)
                     .all(|e| e.is_tombstone() || referred(log, births, &e).is_some())
             }
         );

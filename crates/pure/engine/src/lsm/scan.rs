@@ -1,11 +1,11 @@
 //! List and range scans: all sources merged, from any key on.
 
 use super::LsmStore;
-use super::block::Block;
-use super::key::{Entry, Key};
+use crate::ordered::block::Block;
+use crate::ordered::key::{Entry, Key};
 use super::levels::LEVELS;
 use super::lookup::Seen;
-use super::memtable::{Entries, Memtable, Position};
+use crate::ordered::memtable::{Entries, Memtable, Position};
 use super::table::Table;
 use crate::kv::KvError;
 use saker_medium::{Medium, Reads, Step, ready};
@@ -123,7 +123,7 @@ impl LsmStore {
     }
 
     /// Visits the pairs that a version sees, in the order of their keys. Whether `visit` ended it; and the pages looked at.
-    pub(super) fn visit<M: Medium, W: Meter>(
+    pub(crate) fn visit<M: Medium, W: Meter>(
         &self,
         from: Bound<Key>,
         version: u64,

@@ -5,7 +5,7 @@
 //! that is not needed.
 
 use super::LsmStore;
-use super::key::{Entry, Key};
+use crate::ordered::key::{Entry, Key};
 use crate::kv::KvError;
 use saker_medium::{Medium, Step, ready};
 use saker_sim::Meter;

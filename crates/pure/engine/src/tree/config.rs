@@ -33,7 +33,7 @@ pub struct TreeTuning {
 }
 
 /// The smallest buffer: 64 updates.
-const BUFFER_BYTES_MIN: u64 = 64 * crate::lsm::memtable::ENTRY_BYTES;
+const BUFFER_BYTES_MIN: u64 = 64 * crate::ordered::memtable::ENTRY_BYTES;
 
 impl TreeTuning {
     /// Settings with what was asked for.

@@ -3,8 +3,8 @@
 use super::node::Child;
 use super::{Tree, TreeStore};
 use crate::kv::KvError;
-use crate::lsm::block::Block;
-use crate::lsm::key::{Entry, Key};
+use crate::ordered::block::Block;
+use crate::ordered::key::{Entry, Key};
 use saker_log::page_of;
 use saker_medium::{MediaError, Medium, Page, PageAddr, Reads, Step};
 use saker_sim::{Meter, Unit};

@@ -8,7 +8,7 @@ use crate::hash_store::walk::{Next, Walked, Walker};
 use crate::index::Loc;
 use crate::kv::{Background, KvError};
 use crate::lsm::gc::{is_on_failed_page, record_of, with_pages};
-use crate::lsm::key::{Entry, Key};
+use crate::ordered::key::{Entry, Key};
 use saker_log::SegmentState;
 use saker_log::append::Reserve;
 use saker_medium::{Medium, SegmentId, Step, Stream, ready};

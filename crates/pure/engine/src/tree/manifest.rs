@@ -11,7 +11,7 @@
 use super::node::Child;
 use super::{Tree, TreeStore};
 use crate::kv::Background;
-use crate::lsm::refs::Ref;
+use crate::ordered::refs::Ref;
 use saker_log::checkpoint::release_others;
 use saker_log::{CheckpointWriter, Log};
 use saker_medium::{Medium, PageAddr, SegmentId, Stream, Tag};

@@ -27,8 +27,8 @@ pub use config::{TreeConfig, TreeTuning};
 pub use recover::Recovery;
 
 use crate::kv::{KvError, Memory, StoreStats};
-use crate::lsm::memtable::{Memtable, Position};
-use crate::lsm::refs::{Births, Refs};
+use crate::ordered::memtable::{Memtable, Position};
+use crate::ordered::refs::{Births, Refs};
 use cache::Cache;
 use node::Child;
 use saker_log::{Log, LogStats};

@@ -6,8 +6,8 @@ use super::descend::View;
 use super::node::Child;
 use super::{Tree, TreeStore};
 use crate::Snapshot;
-use crate::lsm::key::Entry;
-use crate::lsm::refs::{Refs, count, referred};
+use crate::ordered::key::Entry;
+use crate::ordered::refs::{Refs, count, referred};
 use std::collections::BTreeMap;
 
 /// A snapshot.

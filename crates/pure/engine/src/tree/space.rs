@@ -5,7 +5,7 @@
 
 use super::TreeStore;
 use crate::kv::KvError;
-use crate::lsm::key::{Entry, Key};
+use crate::ordered::key::{Entry, Key};
 use saker_medium::{Medium, Step, ready};
 use saker_sim::Meter;
 
@@ -96,7 +96,7 @@ impl TreeStore {
 
     /// Pages that merging two full buffers writes at most, if the tree is large.
     fn most_merged(&self) -> u64 {
-        2 * self.pages_of(self.config.write_buffer_size / crate::lsm::memtable::ENTRY_BYTES)
+        2 * self.pages_of(self.config.write_buffer_size / crate::ordered::memtable::ENTRY_BYTES)
     }
 
     /// Pages that merging so many updates writes at most, if the tree is large: each meets a leaf of its own, with all above it

@@ -1,7 +1,7 @@
 //! The new root takes the old one's place.
 
 use super::Job;
-use crate::lsm::refs::count;
+use crate::ordered::refs::count;
 use crate::tree::node::Child;
 use crate::tree::{Tree, TreeStore};
 

@@ -1,6 +1,6 @@
 //! Scans of pairs: entries in order, then their values together.
 
-use super::LsmStore;
+use crate::lsm::LsmStore;
 use super::key::{Entry, Key};
 use super::value::check_whole;
 use crate::SourceError;
