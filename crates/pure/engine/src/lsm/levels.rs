@@ -1,7 +1,7 @@
 //! The tables by level.
 
-use crate::ordered::key::Key;
 use super::table::Table;
+use crate::ordered::key::Key;
 use saker_medium::PageAddr;
 use std::sync::Arc;
 
@@ -95,8 +95,8 @@ impl Levels {
 
 #[cfg(test)]
 mod tests {
-    use super::crate::ordered::key::Entry;
     use super::super::table::Builder;
+    use crate::ordered::key::Entry;
     use super::*;
     use crate::index::Loc;
 

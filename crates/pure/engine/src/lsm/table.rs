@@ -4,8 +4,8 @@
 //! segment `u32`, stamp `u64`, bytes `u64`; for each block its first key (16 bytes, length `u8`) and version `u64`; the
 //! filter's words.
 
-use crate::ordered::block::{self, Kind};
 use super::block_index::BlockIndex;
+use crate::ordered::block::{self, Kind};
 use crate::ordered::filter::Filter;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::refs::{Births, Refs};

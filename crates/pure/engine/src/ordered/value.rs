@@ -1,6 +1,5 @@
 //! The value log's records: those of the hash store, at addresses that are exact to the byte.
 
-use crate::lsm::LsmStore;
 use super::refs::Births;
 use crate::SourceError;
 use crate::hash_store::group::seal::{Role, WORD_BYTES};
@@ -147,20 +146,4 @@ fn landed_crc<M: Medium>(log: &Log, writer: &Writer, used: u32, m: &mut M) -> u3
         at += n as u32;
     }
     digest.finalize() as u32
-}
-
-impl LsmStore {
-    pub(crate) fn records(&self) -> Records<'_> {
-        Records { log: &self.log }
-    }
-
-    /// Takes room in the log. The second part is the stamp of what is written there.
-    pub(crate) fn begin<M: Medium>(&mut self, stream: Stream, bytes: u32, m: &mut M) -> (Writer, u64) {
-        begin(&mut self.log, &mut self.births, stream, bytes, m)
-    }
-
-    pub(crate) fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {
-        let (version, owner) = (self.version, self.config.owner);
-        Header { crc: 0, value_bytes, version, kind, key_bytes: key_bytes as u8, owner, lead_bytes: 0 }
-    }
 }
