@@ -96,9 +96,9 @@ impl Levels {
 #[cfg(test)]
 mod tests {
     use super::super::table::Builder;
-    use crate::ordered::key::Entry;
     use super::*;
     use crate::index::Loc;
+    use crate::ordered::key::Entry;
 
     fn table(id: u64, first: &str, last: &str) -> Arc<Table> {
         let entry = |key: &str| Entry {

@@ -2,6 +2,7 @@
 
 use super::structure::Structure;
 use super::{Recovery, Store};
+use crate::kv_group::{Answers, GroupError, GroupSource};
 use crate::{
     Background, Condition, Engine, KvError, Memory, Pairs, Recover, Scan, Scanned, Sink, Snapshot, Source,
     StoreStats,
@@ -83,6 +84,20 @@ impl<S: Structure> Engine for Store<S> {
         Self::scan(self, scan, pairs, m, w)
     }
 
+    fn group_bytes_max(&self) -> u32 {
+        self.group_bytes_max()
+    }
+
+    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        source: &mut G,
+        answers: &mut A,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), GroupError<G::Malformed>>> {
+        self.group(source, answers, m, w)
+    }
+
     fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
         self.flush(m)
     }
@@ -124,7 +139,10 @@ impl<S: Structure> Engine for Store<S> {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        S::counters(self)
+        let mut counters = S::counters(self);
+        counters.push(("group_records", self.groups.records));
+        counters.push(("group_members", self.groups.members));
+        counters
     }
 
     fn digest(&self) -> u64 {

@@ -9,6 +9,7 @@ pub(crate) mod block;
 mod engine;
 pub(crate) mod filter;
 mod gc;
+mod group;
 pub(crate) mod key;
 mod leaves;
 pub(crate) mod manifest;
@@ -27,6 +28,7 @@ pub use key::Key;
 pub use recover::Recovery;
 pub use structure::Structure;
 
+use crate::hash_store::group::Plan;
 use crate::hash_store::record::HEADER_BYTES;
 use crate::kv::{KvError, StoreStats};
 use memtable::Memtable;
@@ -54,6 +56,11 @@ pub struct Settings {
 const WRITE_BUFFER_BYTES_MAX: u64 = 64 << 20;
 
 impl Settings {
+    /// The largest value whose record leaves half of a segment, in bytes.
+    fn value_bytes_most(geometry: &Geometry) -> u32 {
+        (2 << 20).min((geometry.segment_bytes() as u32 - HEADER_BYTES - 16) / 2)
+    }
+
     /// Settings for a namespace on a medium of that shape. Both kinds of store have the same, so that what differs between them is
     /// their structure.
     pub fn new(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool) -> Self {
@@ -62,7 +69,7 @@ impl Settings {
         Self {
             owner,
             ring_lasts,
-            value_bytes_max: (2 << 20).min((segment as u32 - HEADER_BYTES - 16) / 2),
+            value_bytes_max: Self::value_bytes_most(geometry),
             checkpoint_bytes_min: (bytes / 8).min(64 << 20),
             write_buffer_size: (bytes / 64).clamp(16 << 10, WRITE_BUFFER_BYTES_MAX),
         }
@@ -90,6 +97,9 @@ pub struct Store<S: Structure> {
     pub(crate) error: Option<KvError>,
     pub(crate) record_bytes_max: u32,
     pub(crate) kv: StoreStats,
+    groups: group::GroupStats,
+    /// Memory for planning groups.
+    plan: Plan<Key>,
     /// What keeps the entries that memtables do not have.
     pub(crate) own: S,
 }
@@ -114,6 +124,8 @@ impl<S: Structure> Store<S> {
             error: None,
             record_bytes_max: crate::hash_store::record::record_bytes(16, 256),
             kv: StoreStats::default(),
+            groups: group::GroupStats::default(),
+            plan: Plan::default(),
             own: S::new(&config, m),
         }
     }

@@ -248,7 +248,7 @@ impl<S: Structure> Recovery<S> {
         }
         let loc = if is_tombstone { Loc::NONE } else { r.loc };
         let e = Entry { key, version, loc, stamp: r.page.sequence };
-        self.store.know_record(r.header.record_bytes());
+        self.store.know_record(r.bytes);
         let known = self.store.mem.newest(&key);
         // Of a record and its copy the later one stays where it is for longer.
         if known.is_none_or(|old| (old.version, old.stamp) <= (e.version, e.stamp)) {

@@ -45,7 +45,8 @@ enum Stage {
 }
 
 impl Reveal {
-    fn want(&mut self) {
+    /// Something is to be stored for which there may be no room.
+    pub fn want(&mut self) {
         if self.stage == Stage::Idle {
             self.stage = Stage::Wanted;
         }

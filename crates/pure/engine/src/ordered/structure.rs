@@ -23,7 +23,7 @@ pub trait Structure: Clone + Debug + Sized {
     /// Its settings.
     type Config: Copy + Debug + Into<Settings>;
     /// What a search looked at.
-    type Trail: Into<Reads>;
+    type Trail: Clone + Into<Reads>;
     /// What recovery reads in a manifest, until it is adopted.
     type Named: Clone + Debug + Default;
     /// Pieces of background work that take turns.

@@ -67,6 +67,10 @@ impl GroupSource for Payload {
         self.members.iter().all(|m| m.op.is_write())
     }
 
+    fn only_stores(&self) -> bool {
+        self.members.iter().all(|m| m.op == GroupOp::Store)
+    }
+
     fn read(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
         if self.unreadable {
             return Err(SourceError);

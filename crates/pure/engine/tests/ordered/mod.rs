@@ -2,7 +2,10 @@
 
 pub mod bench;
 pub mod cuts;
+pub mod groups;
 pub mod histories;
+#[path = "../groups/layout.rs"]
+pub mod layout;
 pub mod nearly_full;
 pub mod space;
 
@@ -80,6 +83,10 @@ macro_rules! ordered_suite {
             cuts {
                 kills_at_every_event kills_at_every_event_without_a_capacitor power_cuts_at_every_event
                 lost_rings_keep_what_was_flushed
+            }
+            groups {
+                kills_between_groups power_cuts_between_groups a_lost_ring_loses_whole_groups
+                collections_take_groups_apart
             }
             space { a_full_store_still_reads_deletes_and_then_stores churn_leaks_no_space }
             nearly_full {
