@@ -2,7 +2,6 @@
 
 use super::LsmStore;
 use crate::ordered::key::Entry;
-use crate::ordered::memtable;
 use crate::ordered::space::FILL_PERCENT_MAX;
 use saker_medium::Medium;
 
@@ -59,15 +58,14 @@ impl LsmStore {
         (entered as u64).min(worth_collecting)
     }
 
-    /// Segments that a merge of tables takes before it gives any back, with so many more entries in the memtable.
-    fn merge_segments(&self, more: u64) -> u32 {
-        let buffered = self.mem.bytes() + more * memtable::ENTRY_BYTES;
-        let merged = (self.table_bytes() + buffered / 2).min(MERGED_BYTES_MAX);
+    /// Segments that a merge of tables takes before it gives any back.
+    fn merge_segments(&self) -> u32 {
+        let merged = (self.table_bytes() + self.mem.bytes() / 2).min(MERGED_BYTES_MAX);
         merged.div_ceil(self.log.geometry().segment_bytes()) as u32
     }
 
     /// Free segments that deletes leave.
-    pub(super) fn for_deletes<M: Medium>(&self, more: u64, m: &M) -> u32 {
-        3 + self.manifest_segments(m) + self.merge_segments(more)
+    pub(super) fn for_deletes<M: Medium>(&self, m: &M) -> u32 {
+        3 + self.manifest_segments(m) + self.merge_segments()
     }
 }

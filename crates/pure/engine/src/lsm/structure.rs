@@ -127,8 +127,8 @@ impl Structure for Lsm {
         store.capacity_for(entries, longest, m)
     }
 
-    fn for_deletes<M: Medium>(store: &LsmStore, more: u64, m: &M) -> u32 {
-        store.for_deletes(more, m)
+    fn for_deletes<M: Medium>(store: &LsmStore, m: &M) -> u32 {
+        store.for_deletes(m)
     }
 
     fn is_merged(store: &LsmStore) -> bool {

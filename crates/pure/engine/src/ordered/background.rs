@@ -34,7 +34,9 @@ impl<S: Structure> Store<S> {
             return Step::Done(Background::Worked);
         }
         let mut waits = false;
-        for piece in 0..S::PIECES {
+        // Who asked for pages goes on first: others would ask for theirs, and so send these away.
+        let asked = self.asked.take();
+        for piece in asked.into_iter().chain(0..S::PIECES) {
             match S::piece(self, piece, finished, m, w) {
                 Step::Done(Ok(Background::Worked)) => {
                     self.turn = !self.turn;
@@ -46,7 +48,10 @@ impl<S: Structure> Store<S> {
                     self.error = Some(e);
                     return Step::Done(Background::Idle);
                 }
-                Step::Need(reads) => return Step::Need(reads),
+                Step::Need(reads) => {
+                    self.asked = Some(piece);
+                    return Step::Need(reads);
+                }
             }
         }
         let outstanding = self.log.releasing() > 0 || self.log.has_failures() || self.manifest.is_running();

@@ -93,6 +93,8 @@ pub struct Store<S: Structure> {
     pub(crate) structure_live: u64,
     /// Whose turn it is: collections or the structure.
     pub(crate) turn: bool,
+    /// The piece of background work that waits for pages.
+    asked: Option<u32>,
     /// What made background work give up: nothing is written any more.
     pub(crate) error: Option<KvError>,
     pub(crate) record_bytes_max: u32,
@@ -121,6 +123,7 @@ impl<S: Structure> Store<S> {
             reveal: space::Reveal::default(),
             structure_live: 0,
             turn: false,
+            asked: None,
             error: None,
             record_bytes_max: crate::hash_store::record::record_bytes(16, 256),
             kv: StoreStats::default(),

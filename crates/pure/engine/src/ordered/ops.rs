@@ -149,7 +149,7 @@ impl<S: Structure> Store<S> {
             return Step::Blocked(Stall::Debt);
         }
         let bytes = record_bytes(key.len() as u32, 0);
-        let reserve = Reserve { slots: 4, segments: S::for_deletes(self, 0, m) };
+        let reserve = Reserve { slots: 4, segments: S::for_deletes(self, m) };
         if let Err(refused) = ready!(self.room(bytes, reserve, m)) {
             return Step::Done(Err(refused));
         }

@@ -101,7 +101,7 @@ impl<S: Structure> Store<S> {
 
     /// Free segments that new pairs leave.
     pub(crate) fn for_pairs<M: Medium>(&self, m: &M) -> u32 {
-        S::for_deletes(self, 0, m) + 1
+        S::for_deletes(self, m) + 1
     }
 
     /// Free segments below which collections start.

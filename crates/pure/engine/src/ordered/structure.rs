@@ -110,8 +110,8 @@ pub trait Structure: Clone + Debug + Sized {
     /// Bytes of records that may live at once, with so many entries and records of at most `longest` bytes.
     fn capacity_for<M: Medium>(store: &Store<Self>, entries: u64, longest: u32, m: &M) -> u64;
 
-    /// Free segments that deletes leave, when so many more entries than there are must be taken in.
-    fn for_deletes<M: Medium>(store: &Store<Self>, more: u64, m: &M) -> u32;
+    /// Free segments that deletes leave.
+    fn for_deletes<M: Medium>(store: &Store<Self>, m: &M) -> u32;
 
     /// Whether nothing that goes on in the background will make room.
     fn is_exhausted<M: Medium>(store: &Store<Self>, m: &M) -> bool {

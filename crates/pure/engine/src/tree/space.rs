@@ -46,9 +46,9 @@ impl TreeStore {
             && !self.manifest_has_work(m)
     }
 
-    /// Segments that a merge of the buffers takes before it gives any back, with so many more updates.
-    pub(super) fn merge_segments(&self, more: u64) -> u32 {
-        let updates = self.buffered() + more;
+    /// Segments that a merge of the buffers takes before it gives any back.
+    pub(super) fn merge_segments(&self) -> u32 {
+        let updates = self.buffered();
         let new = updates * ENTRY_BYTES * 2 / self.page_bytes() + 2;
         let first = self.own.imm.as_ref().map_or(self.own.mem_first, |imm| imm.first);
         let snapshots = self.own.pins.snapshots.iter();

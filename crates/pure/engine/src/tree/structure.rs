@@ -142,8 +142,8 @@ impl Structure for CowTree {
         store.capacity_for(entries, longest, m)
     }
 
-    fn for_deletes<M: Medium>(store: &TreeStore, more: u64, m: &M) -> u32 {
-        4 + store.manifest_segments(m) + store.merge_segments(more)
+    fn for_deletes<M: Medium>(store: &TreeStore, m: &M) -> u32 {
+        4 + store.manifest_segments(m) + store.merge_segments()
     }
 
     fn is_exhausted<M: Medium>(store: &TreeStore, m: &M) -> bool {
@@ -176,7 +176,7 @@ impl Structure for CowTree {
     }
 
     fn kept_from_copies<M: Medium>(store: &TreeStore, m: &M) -> u32 {
-        1 + store.manifest_segments(m) + store.merge_segments(0)
+        1 + store.manifest_segments(m) + store.merge_segments()
     }
 
     fn gives_up(&mut self, id: SegmentId) -> bool {

@@ -37,6 +37,11 @@ fn push(bytes: &mut Vec<u8>, part: &[u8]) -> std::ops::Range<u32> {
 }
 
 impl Payload {
+    /// With a type in each entry only if they differ.
+    pub fn of(entries: &[Entry]) -> Self {
+        Self::new(entries, entries.iter().any(|e| e.op != entries[0].op))
+    }
+
     pub fn new(entries: &[Entry], lead: bool) -> Self {
         let mut bytes = vec![0xC7; 4];
         let mut members = Vec::new();

@@ -300,7 +300,7 @@ fn filled_by_groups(kind: EngineKind) {
     assert_eq!(bench.get(b"0000000"), Ok(vec![4; 20]));
     for n in 0..groups {
         let keys: Vec<_> = of(n, 0).into_iter().map(|e| entry(Delete, &e.key, b"")).collect();
-        assert_eq!(bench.group(&Payload::new(&keys, false)), Ok(vec![Told::Done(Ok(())); 16]));
+        assert_eq!(bench.group(&Payload::of(&keys)), Ok(vec![Told::Done(Ok(())); 16]));
     }
     let stats = bench.store.stats();
     assert!(!counts || (stats.pairs, stats.pair_bytes) == (0, 0));

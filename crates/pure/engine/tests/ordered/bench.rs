@@ -131,24 +131,26 @@ impl<S: Ordered> Bench<S> {
 
     /// Carries out a group; the model follows.
     pub fn group(&mut self, entries: &[Entry]) -> Result<Vec<Told>, GroupError<Refusal>> {
-        let is_mixed = entries.iter().any(|e| e.op != entries[0].op);
-        let payload = Payload::new(entries, is_mixed);
+        let payload = Payload::of(entries);
         let told = self.until_done(|s, f| {
             let (mut source, mut answers) = (payload.clone(), Answered::default());
             let view = &mut f.view(OWNER, Class::Foreground);
             s.group(&mut source, &mut answers, view, &mut Free).map(|done| done.map(|()| answers.0))
         });
-        for (e, told) in entries.iter().zip(told.iter().flatten()) {
-            match (e.op, told) {
-                (GroupOp::Store, Told::Done(Ok(()))) => {
-                    drop(self.model.insert(e.key.clone(), e.value.clone()))
-                }
-                (GroupOp::Delete, Told::Done(Ok(()))) => drop(self.model.remove(&e.key)),
-                _ => {}
-            }
-        }
+        self.follow(entries, told.as_deref().unwrap_or_default());
         self.after();
         told
+    }
+
+    /// The model does what the members of a group have done.
+    pub fn follow(&mut self, entries: &[Entry], told: &[Told]) {
+        for (e, _) in entries.iter().zip(told).filter(|(_, told)| **told == Told::Done(Ok(()))) {
+            match e.op {
+                GroupOp::Store => drop(self.model.insert(e.key.clone(), e.value.clone())),
+                GroupOp::Delete => drop(self.model.remove(&e.key)),
+                GroupOp::Retrieve | GroupOp::Exist => {}
+            }
+        }
     }
 
     /// All pairs.

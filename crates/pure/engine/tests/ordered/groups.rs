@@ -15,7 +15,7 @@ fn entry(op: GroupOp, key: &[u8], value: &[u8]) -> Entry {
 }
 
 /// Stores, deletes, or both with reads between them; each key once.
-fn random<S: Ordered>(rng: &mut Rng) -> Vec<Entry> {
+pub fn random<S: Ordered>(rng: &mut Rng) -> Vec<Entry> {
     use GroupOp::{Delete, Exist, Retrieve, Store};
     let forms: [&[GroupOp]; 4] = [&[Store], &[Store], &[Delete], &[Store, Store, Delete, Retrieve, Exist]];
     let ops = forms[rng.below(4) as usize];
@@ -30,7 +30,7 @@ fn random<S: Ordered>(rng: &mut Rng) -> Vec<Entry> {
 }
 
 /// What the members must answer.
-fn expected(model: &Model, entries: &[Entry]) -> Vec<Told> {
+pub fn expected(model: &Model, entries: &[Entry]) -> Vec<Told> {
     let one = |e: &Entry| match (e.op, model.get(&e.key)) {
         (GroupOp::Store, _) | (GroupOp::Delete | GroupOp::Exist, Some(_)) => Told::Done(Ok(())),
         (GroupOp::Retrieve, Some(value)) => Told::Value(value.clone()),

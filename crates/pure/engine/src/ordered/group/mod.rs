@@ -87,23 +87,21 @@ impl<S: Structure> Store<S> {
         live <= S::capacity_for(self, entries, longest, m)
     }
 
-    /// Whether the record of a group may be written now, with so many stores in it.
+    /// Whether the record of a group may be written now. What it leaves free is what a store or a delete leaves: the entries of
+    /// a group are no more than those of the records that could have filled its place.
     fn may_write_group<M: Medium, E>(
         &mut self,
         record: u32,
-        stores: u64,
+        is_delete: bool,
         m: &M,
     ) -> Step<Result<(), GroupError<E>>> {
-        let is_delete = stores == 0;
         if !S::lets_in(self, is_delete) {
             return Step::Blocked(Stall::Debt);
         }
         let reserve = if is_delete {
-            Reserve { slots: 4, segments: S::for_deletes(self, 0, m) }
+            Reserve { slots: 4, segments: S::for_deletes(self, m) }
         } else {
-            // Collections always come to more free segments than the limit, whatever a large group would like.
-            let segments = S::for_deletes(self, stores, m) + 1;
-            Reserve { slots: 6, segments: segments.min(self.free_low(m) - 1) }
+            Reserve { slots: 6, segments: self.for_pairs(m) }
         };
         self.room(record, reserve, m).map(|room| room.map_err(|_| GroupError::CapacityExceeded))
     }
@@ -118,8 +116,7 @@ impl<S: Structure> Store<S> {
         w: &mut W,
     ) -> Step<Result<(), Refused<G>>> {
         let record = record_bytes(0, source.bytes());
-        let stores = u64::from(source.bytes() / MEMBER_BYTES_MIN);
-        if let Err(refused) = ready!(self.may_write_group(record, stores, m)) {
+        if let Err(refused) = ready!(self.may_write_group(record, false, m)) {
             return Step::Done(Err(refused));
         }
         let (writer, stamp) = self.begin(Stream::User, record, m);
@@ -220,45 +217,41 @@ impl<S: Structure> Store<S> {
         };
         let step = match planned {
             Err(refused) => Step::Done(Err(refused)),
-            Ok(()) => self.execute_staged(plan, source, &mut record, m, w),
+            Ok(()) => self.execute_staged(plan, source, &mut record, answers, m, w),
         };
         plan.payload = record;
-        let (looked, landed) = match ready!(step) {
-            Ok(done) => done,
-            Err(refused) => return Step::Done(Err(refused)),
-        };
-        looked.trails.iter().for_each(|trail| S::searched(self, trail, m, w));
-        self.apply(plan, &looked, landed, answers, m, w);
-        Step::Done(Ok(()))
+        step
     }
 
-    /// Looks everything up and writes the record, if anything changes.
-    fn execute_staged<M: Medium, W: Meter, G: GroupSource>(
+    fn execute_staged<M: Medium, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         plan: &mut Plan<Key>,
         source: &G,
         record: &mut Vec<u8>,
+        answers: &mut A,
         m: &mut M,
         w: &mut W,
-    ) -> Step<Result<(Looked<S>, Landed), Refused<G>>> {
+    ) -> Step<Result<(), Refused<G>>> {
         let mut looked = ready!(self.look_up(plan, m, w));
         self.assign(plan, &looked);
-        if !plan.writes() {
-            return Step::Done(Ok((looked, (Spot(0), 0))));
-        }
         let bytes = record_bytes(0, source.bytes());
-        if let Err(refused) = ready!(self.admit_group(plan, bytes, &mut looked, m, w)) {
-            return Step::Done(Err(refused));
+        let mut landed = (Spot(0), 0);
+        if plan.writes() {
+            if let Err(refused) = ready!(self.admit_group(plan, bytes, &mut looked, m, w)) {
+                return Step::Done(Err(refused));
+            }
+            if let Err(refused) = ready!(self.may_write_group(bytes, plan.pairs == 0, m)) {
+                return Step::Done(Err(refused));
+            }
+            let (writer, stamp) = self.begin(Stream::User, bytes, m);
+            self.put_group(plan, source, record, &writer, m);
+            landed = (writer.spot(), stamp);
+            self.log.commit(m, writer);
+            self.know_record(bytes);
         }
-        if let Err(refused) = ready!(self.may_write_group(bytes, plan.pairs, m)) {
-            return Step::Done(Err(refused));
-        }
-        let (writer, stamp) = self.begin(Stream::User, bytes, m);
-        self.put_group(plan, source, record, &writer, m);
-        let spot = writer.spot();
-        self.log.commit(m, writer);
-        self.know_record(bytes);
-        Step::Done(Ok((looked, (spot, stamp))))
+        looked.trails.iter().for_each(|trail| S::searched(self, trail, m, w));
+        self.apply(plan, &looked, landed, answers, m, w);
+        Step::Done(Ok(()))
     }
 
     fn group_header<G: GroupSource>(&self, source: &G) -> Header {
