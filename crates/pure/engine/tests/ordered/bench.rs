@@ -1,7 +1,10 @@
 //! A store over flash so small that merges, collections and manifests are always near.
 
 use crate::ordered::Ordered;
-use saker_engine::{Background, Condition, KvError, Pairs, Recover, Scan, Scanned, Snapshot};
+use crate::ordered::layout::{Answered, Entry, Payload, Refusal, Told};
+use saker_engine::{
+    Background, Condition, GroupError, GroupOp, KvError, Pairs, Recover, Scan, Scanned, Snapshot,
+};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
 use saker_medium::{Geometry, Medium, PowerHistory, Ring, RingMemory, Step};
@@ -139,6 +142,36 @@ impl<S: Ordered> Bench<S> {
         }
         self.after();
         result
+    }
+
+    /// Carries out a group; the model follows.
+    pub fn group(&mut self, entries: &[Entry]) -> Result<Vec<Told>, GroupError<Refusal>> {
+        let payload = Payload::of(entries);
+        let told = self.until_done(|s, f| {
+            let (mut source, mut answers) = (payload.clone(), Answered::default());
+            let view = &mut f.view(OWNER, Class::Foreground);
+            s.group(&mut source, &mut answers, view, &mut Free).map(|done| done.map(|()| answers.0))
+        });
+        self.follow(entries, told.as_deref().unwrap_or_default());
+        self.after();
+        told
+    }
+
+    /// The model does what the members of a group have done.
+    pub fn follow(&mut self, entries: &[Entry], told: &[Told]) {
+        for (e, _) in entries.iter().zip(told).filter(|(_, told)| **told == Told::Done(Ok(()))) {
+            match e.op {
+                GroupOp::Store => drop(self.model.insert(e.key.clone(), e.value.clone())),
+                GroupOp::Delete => drop(self.model.remove(&e.key)),
+                GroupOp::Retrieve | GroupOp::Exist => {}
+            }
+        }
+    }
+
+    /// All pairs.
+    pub fn contents(&mut self) -> Model {
+        let keys = self.keys_from(&[]);
+        keys.into_iter().map(|key| (key.clone(), self.get(&key).expect("it was listed"))).collect()
     }
 
     pub fn get(&mut self, key: &[u8]) -> Result<Vec<u8>, KvError> {
