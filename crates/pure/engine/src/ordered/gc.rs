@@ -23,6 +23,8 @@ pub struct GcCursor {
     walker: Walker,
     /// Only what is on pages that failed is moved: so many there were at the start.
     repair: Option<usize>,
+    /// A snapshot sees something that was not moved.
+    is_pinned: bool,
     /// Something in it cannot be read.
     is_broken: bool,
 }
@@ -108,7 +110,8 @@ impl<S: Structure> Store<S> {
             return;
         }
         let repair = segment.evacuate.then(|| segment.failed_pages().len());
-        self.gc = Some(GcCursor { walker: Walker::new(victim, segment.next_page), repair, is_broken: false });
+        let walker = Walker::new(victim, segment.next_page);
+        self.gc = Some(GcCursor { walker, repair, is_pinned: false, is_broken: false });
     }
 
     /// A collection must free more than it can lose, or collections would never come to an end.
@@ -156,7 +159,9 @@ impl<S: Structure> Store<S> {
                 Next::Record(r) if gc.repair.is_some() && !is_on_failed_page(&self.log, &r) => {}
                 Next::Record(r) => match self.move_record(&r, gc.is_repair(), m, w) {
                     Step::Done(Ok(Moved::Done)) => {}
-                    Step::Done(Ok(Moved::Held)) if !gc.is_repair() && self.own.gives_up(id) => {
+                    // A cut ends the snapshot as well, so that nothing is lost if it stays on a failed page.
+                    Step::Done(Ok(Moved::Held)) if gc.is_repair() => gc.is_pinned = true,
+                    Step::Done(Ok(Moved::Held)) if self.own.gives_up(id) => {
                         self.gc = None;
                         return Step::Done(Ok(Background::Worked));
                     }
@@ -176,8 +181,10 @@ impl<S: Structure> Store<S> {
         let id = gc.walker.segment;
         if let Some(pages) = gc.repair {
             // If more have failed since, it begins again.
-            if self.log.segment(id).failed_pages().len() == pages {
-                self.log.end_repair(id, m);
+            match self.log.segment(id).failed_pages().len() == pages {
+                true if gc.is_pinned => self.log.end_repair_pinned(id, m),
+                true => self.log.end_repair(id, m),
+                false => {}
             }
             return;
         }

@@ -42,7 +42,7 @@ impl TreeStore {
             && is_merged
             && !own.pins.snapshots.is_empty()
             && self.log.releasing() == 0
-            && !self.log.has_failures()
+            && !self.log.must_evacuate()
             && !self.manifest_has_work(m)
     }
 

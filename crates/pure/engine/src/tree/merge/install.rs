@@ -8,12 +8,13 @@ use crate::tree::{Tree, TreeStore};
 impl Job {
     /// The tree that it made.
     fn tree(&self) -> Tree {
+        if self.made.is_empty() {
+            // Nothing changed. Had this a moment of its own, it could be the next root's too: nothing was written since.
+            return self.base;
+        }
         let entries = self.base.entries + self.entries_gained - self.entries_lost;
         let pages = self.base.pages + self.written.len() as u64 - self.dead.len() as u64;
         let kept = Tree { seq: self.seq, entries, pages, ..self.base };
-        if self.made.is_empty() {
-            return kept;
-        }
         let root = self.made.iter().flat_map(|change| &change.new).next().map(Child::of);
         let height = match root {
             None => 0,

@@ -169,13 +169,12 @@ impl TreeStore {
         step
     }
 
-    /// The versions that the next root is for: up to those that the oldest snapshot of a part of the buffer sees.
+    /// The versions that the next root is for: up to those that the oldest snapshot of a part of the buffer sees. One from
+    /// before the buffer's first write can see copies in it that a collection had made by then.
     fn next_round(&self, after: u64) -> (u64, u64) {
         let part = |version: &u64| {
-            self.own
-                .imm
-                .as_ref()
-                .is_some_and(|imm| (imm.first..imm.last).contains(version) && *version > after)
+            let imm = self.own.imm.as_ref();
+            imm.is_some_and(|imm| imm.first <= *version + 1 && *version < imm.last && *version > after)
         };
         let mut versions = self.own.pins.snapshots.iter().map(|held| held.version);
         (after, versions.find(part).unwrap_or(u64::MAX))
