@@ -67,6 +67,13 @@ impl HashFtl {
         {
             return Step::Done(Background::Worked);
         }
+        if self.doubling_is_due() {
+            match self.doubling_quantum(finished, m, w) {
+                Step::Done(Background::Worked) => return Step::Done(Background::Worked),
+                Step::Need(reads) => return Step::Need(reads),
+                _ => {}
+            }
+        }
         if self.should_evict()
             && let Step::Done(Background::Worked) = self.evict_quantum(m, w)
         {
@@ -87,6 +94,7 @@ impl HashFtl {
             || m.free_segments() <= free_low(m)
             || self.validity.invalid().is_some_and(|i| i.next_full().is_some())
             || self.tombstones_press(m)
+            || self.doubling_is_due()
             || self.should_evict()
     }
 
