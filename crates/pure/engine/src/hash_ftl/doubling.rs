@@ -20,7 +20,7 @@ const FOR_BACKGROUND: Reserve = Reserve { slots: 5, segments: 4 };
 /// What those leave that a command waits for.
 const FOR_USER: Reserve = Reserve { slots: 3, segments: 3 };
 /// What those leave that a collection waits for.
-const FOR_GC: Reserve = Reserve { slots: 1, segments: 0 };
+const FOR_GC: Reserve = Reserve { slots: 1, segments: 1 };
 
 /// Where a doubling is.
 #[derive(Clone, Copy, Debug, Default)]

@@ -13,8 +13,9 @@ use saker_sim::{Meter, Unit};
 
 /// What sections written for commands leave to collections.
 const FOR_USER: Reserve = Reserve { slots: 3, segments: 3 };
-/// What those written by collections leave.
-const FOR_GC: Reserve = Reserve { slots: 1, segments: 0 };
+/// What those written by collections of records leave: a segment to which collections of sections copy, or nothing would ever be free
+/// again.
+const FOR_GC: Reserve = Reserve { slots: 1, segments: 1 };
 /// Sections that are looked at for others to share a page with.
 const COMPANIONS_MAX: usize = 1024;
 

@@ -17,8 +17,8 @@ use saker_sim::{Meter, Unit};
 
 /// Pages a quantum looks at.
 const WINDOW_PAGES: usize = 8;
-/// What copies leave: sections have to be written too.
-const FOR_SECTIONS: Reserve = Reserve { slots: 4, segments: 1 };
+/// What copies leave: sections have to be written too, and collected.
+const FOR_SECTIONS: Reserve = Reserve { slots: 4, segments: 2 };
 
 impl HashFtl {
     pub(super) fn collect_data<M: Medium, W: Meter>(

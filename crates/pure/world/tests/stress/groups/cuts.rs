@@ -172,6 +172,7 @@ fn campaign_on(
     faults: FaultPlan,
     digest_bits: u32,
 ) {
+    println!("{engine:?}, seed {seed}");
     let is_whole = engine == EngineKind::HashStore;
     let mut build = Build { faults: FaultPlan { seed, ..faults }, ..small_with(engine, capacitor, seed) };
     build.config.long_key_digest = NarrowDigest { bits: digest_bits };
