@@ -24,7 +24,7 @@ fn key(n: u64) -> Vec<u8> {
 fn pair_bytes(engine: EngineKind, value_bytes: u64) -> u64 {
     let record = 8 + 16 + value_bytes;
     match engine {
-        EngineKind::HashOriginal => record.next_multiple_of(512) + 8,
+        EngineKind::HashOriginal | EngineKind::HashDoubling => record.next_multiple_of(512) + 8,
         EngineKind::HashPlus => record.next_multiple_of(64) + 17,
         _ => record + 40,
     }

@@ -1,6 +1,6 @@
 //! The engines there are, behind one type, for drivers that learn from an image or a URL which one to run.
 
-use crate::hash_ftl::config::ORIGINAL_GRAIN_BYTES;
+use crate::hash_ftl::config::{DOUBLES_AT_PERCENT, ORIGINAL_GRAIN_BYTES};
 use crate::hash_ftl::recover::Recovery as FtlRecovery;
 use crate::hash_ftl::{HashFtl, HashFtlConfig, HashFtlTuning};
 use crate::hash_store::group::KeyCost;
@@ -91,7 +91,9 @@ impl EngineConfig {
         } else {
             HashFtlConfig::original(self.owner, &geometry, quota, lasts, ORIGINAL_GRAIN_BYTES)
         };
+        let doubles_at_percent = (kind == EngineKind::HashDoubling).then_some(DOUBLES_AT_PERCENT);
         self.hash_ftl.apply(HashFtlConfig {
+            doubles_at_percent,
             seed: self.seed.unwrap_or(config.seed),
             value_bytes_max: config.value_bytes_max.min(self.value_bytes_max),
             ..config
@@ -104,7 +106,7 @@ impl EngineConfig {
 pub enum AnyEngine {
     /// [`EngineKind::HashStore`].
     HashStore(Box<HashStore>),
-    /// [`EngineKind::HashOriginal`] or [`EngineKind::HashPlus`].
+    /// [`EngineKind::HashOriginal`], [`EngineKind::HashPlus`] or [`EngineKind::HashDoubling`].
     HashFtl(EngineKind, Box<HashFtl>),
     /// [`EngineKind::Lsm`].
     Lsm(Box<LsmStore>),
@@ -117,7 +119,7 @@ pub enum AnyEngine {
 pub enum AnyRecovery {
     /// [`EngineKind::HashStore`].
     HashStore(Box<HashRecovery>),
-    /// [`EngineKind::HashOriginal`] or [`EngineKind::HashPlus`].
+    /// [`EngineKind::HashOriginal`], [`EngineKind::HashPlus`] or [`EngineKind::HashDoubling`].
     HashFtl(EngineKind, Box<FtlRecovery>),
     /// [`EngineKind::Lsm`].
     Lsm(Box<LsmRecovery>),
@@ -130,7 +132,7 @@ impl AnyRecovery {
     pub fn new<M: Medium>(kind: EngineKind, config: &EngineConfig, m: &M) -> Self {
         match kind {
             EngineKind::HashStore => Self::HashStore(Box::new(HashRecovery::new(config.hash_store(m), m))),
-            EngineKind::HashOriginal | EngineKind::HashPlus => {
+            EngineKind::HashOriginal | EngineKind::HashPlus | EngineKind::HashDoubling => {
                 Self::HashFtl(kind, Box::new(FtlRecovery::new(config.hash_ftl(kind, m), m)))
             }
             EngineKind::Lsm => Self::Lsm(Box::new(LsmRecovery::new(config.lsm(m), m))),
@@ -144,7 +146,7 @@ impl AnyEngine {
     pub fn new<M: Medium>(kind: EngineKind, config: &EngineConfig, m: &M) -> Self {
         match kind {
             EngineKind::HashStore => Self::HashStore(Box::new(HashStore::new(config.hash_store(m), m))),
-            EngineKind::HashOriginal | EngineKind::HashPlus => {
+            EngineKind::HashOriginal | EngineKind::HashPlus | EngineKind::HashDoubling => {
                 Self::HashFtl(kind, Box::new(HashFtl::new(config.hash_ftl(kind, m), m)))
             }
             EngineKind::Lsm => Self::Lsm(Box::new(LsmStore::new(config.lsm(m), m))),

@@ -13,6 +13,8 @@ pub enum EngineKind {
     HashOriginal,
     /// Grains of 64 bytes, and a hash table of live entries on flash.
     HashPlus,
+    /// [`EngineKind::HashOriginal`] with a table that starts small and doubles.
+    HashDoubling,
     /// An LSM-tree with its values in a log.
     Lsm,
     /// A copy-on-write B+tree with its values in a log.
@@ -21,7 +23,8 @@ pub enum EngineKind {
 
 impl EngineKind {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::HashStore, Self::HashOriginal, Self::HashPlus, Self::Lsm, Self::Tree];
+    pub const ALL: &[Self] =
+        &[Self::HashStore, Self::HashOriginal, Self::HashPlus, Self::Lsm, Self::Tree, Self::HashDoubling];
 
     /// Its name on command lines, in URLs and in reports.
     pub fn name(self) -> &'static str {
@@ -29,6 +32,7 @@ impl EngineKind {
             Self::HashStore => "hash_store",
             Self::HashOriginal => "hash_original",
             Self::HashPlus => "hash_plus",
+            Self::HashDoubling => "hash_doubling",
             Self::Lsm => "lsm",
             Self::Tree => "tree",
         }
@@ -48,6 +52,7 @@ impl EngineKind {
             Self::HashPlus => 2,
             Self::Lsm => 3,
             Self::Tree => 4,
+            Self::HashDoubling => 5,
         }
     }
 
@@ -60,7 +65,9 @@ impl EngineKind {
     pub fn oob_bytes(self, page_bytes: u32) -> u32 {
         match self {
             Self::HashStore | Self::Lsm | Self::Tree => saker_medium::header::HEADER_BYTES as u32,
-            Self::HashOriginal => HashFtlConfig::oob_bytes(page_bytes, ORIGINAL_GRAIN_BYTES),
+            Self::HashOriginal | Self::HashDoubling => {
+                HashFtlConfig::oob_bytes(page_bytes, ORIGINAL_GRAIN_BYTES)
+            }
             Self::HashPlus => HashFtlConfig::oob_bytes(page_bytes, PLUS_GRAIN_BYTES),
         }
     }
@@ -70,7 +77,7 @@ impl EngineKind {
     #[must_use]
     pub fn over_blocks(self) -> Self {
         match self {
-            Self::HashStore | Self::HashOriginal | Self::HashPlus => Self::HashStore,
+            Self::HashStore | Self::HashOriginal | Self::HashPlus | Self::HashDoubling => Self::HashStore,
             Self::Lsm | Self::Tree => self,
         }
     }

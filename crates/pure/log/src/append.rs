@@ -89,7 +89,7 @@ impl Log {
     }
 
     /// Segments that repairs need before new records may take one: nothing is erased until they are through.
-    fn held_up(&self, stream: Stream) -> u32 {
+    pub fn held_up(&self, stream: Stream) -> u32 {
         if stream == Stream::User && !self.ring_lasts { self.failed_segments } else { 0 }
     }
 

@@ -162,7 +162,7 @@ impl Log {
     pub fn victim(&self) -> Option<SegmentId> {
         let most = self.geometry.segment_bytes();
         let records = self.segments.iter().enumerate().filter(|(_, s)| s.stream().holds_records());
-        let repaired = records.clone().find(|(_, s)| s.awaits_repair());
+        let repaired = self.segments.iter().enumerate().find(|(_, s)| s.is_repaired_by_collections());
         let greedy = || {
             let settled =
                 |s: &Segment| s.state == SegmentState::Closed && s.in_flight == 0 && s.live_bytes < most;
@@ -173,7 +173,7 @@ impl Log {
 
     /// Whether failed pages wait to be copied.
     pub fn must_evacuate(&self) -> bool {
-        self.segments.iter().any(|s| s.stream().holds_records() && s.awaits_repair())
+        self.segments.iter().any(Segment::is_repaired_by_collections)
     }
 
     /// A segment of tables that has pages to be copied because their programs failed.

@@ -55,6 +55,11 @@ impl Segment {
         self.evacuate && matches!(self.state, SegmentState::Open | SegmentState::Closed)
     }
 
+    /// Whether collections are to copy failed pages of it: those of tables are written anew, of checkpoints given up.
+    pub(crate) fn is_repaired_by_collections(&self) -> bool {
+        !matches!(self.stream(), Stream::Checkpoint | Stream::Table) && self.awaits_repair()
+    }
+
     /// The pages of it whose program failed, and whose content is only in the ring.
     pub fn failed_pages(&self) -> &[u32] {
         &self.failed_pages

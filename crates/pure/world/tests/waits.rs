@@ -26,9 +26,13 @@ fn profile() -> Profile {
 
 /// The paper's disk with 16 LUNs and superblocks of 256 KiB, 64 of them.
 fn build(engine: EngineKind) -> Build {
+    sized(engine, 64, 64)
+}
+
+fn sized(engine: EngineKind, segments: u32, segment_pages: u32) -> Build {
     let profile = profile();
     let luns = 16;
-    let geometry = Geometry { page_bytes: 4096, oob_bytes: 576, segment_pages: 4 * luns, segments: 64 };
+    let geometry = Geometry { page_bytes: 4096, oob_bytes: 576, segment_pages, segments };
     let shape = Shape { geometry, channels: profile.geometry.channels.get(), luns };
     let namespace = NamespaceConfig::kv(1, &geometry, geometry.segments, 5);
     Build::with(&profile, shape, vec![namespace], 5).with_engine(engine)
@@ -40,6 +44,29 @@ fn put(key: u64) -> Side {
 
 fn job(operations: Vec<Side>) -> Job {
     Job { threads: CLIENTS, depth: 1, operations, flush: false, transfer: Default::default() }
+}
+
+/// As long as the paper's disk has room: three quarters full, and a cache of the least size there is, so that collections of records
+/// write a page of sections for nearly each record they move, while twenty clients drive each other's sections out.
+#[test]
+fn collections_go_on_while_clients_drive_sections_out() {
+    for engine in [EngineKind::HashOriginal, EngineKind::HashPlus, EngineKind::HashDoubling] {
+        let mut build = sized(engine, 256, 64);
+        build.config.hash_ftl.cache_bytes = Some(32 * 4096);
+        let mut rng = Seed(7).rng();
+        let pairs = 256 * 64 * 4096 * 3 / 4 / RECORD_BYTES;
+        let mut device = Prepared::start(&build).expect("connects");
+        device.run((0..pairs).map(put)).expect("room");
+        device.run((0..pairs).map(|_| put(rng.below(pairs)))).expect("room");
+        let job = |operations| Job { threads: 20, ..job(operations) };
+        let mut running = device.fork(&job(Vec::new())).expect("connects");
+        let get = |key: u64| Side::Get(key.to_be_bytes().to_vec());
+        let side = |n: u64, key| if n.is_multiple_of(2) { put(key) } else { get(key) };
+        let before = running.snapshot().flash.segments_erased;
+        let result = running.run(&job((0..operations()).map(|n| side(n, rng.below(pairs))).collect()));
+        assert_eq!(result.errors, 0, "{engine:?}");
+        assert!(running.snapshot().flash.segments_erased > before + 10, "{engine:?}: nothing was collected");
+    }
 }
 
 /// A device with pairs in 90 % of its capacity, each overwritten once on average, and their number.

@@ -221,7 +221,7 @@ fn flash_bytes(pairs: &[Pair]) -> u64 {
 /// Whether a store has a cache of its own in its memory, whose size can be set: pages of the hash table, or nodes.
 pub const fn has_cache(store: EngineKind) -> bool {
     match store {
-        EngineKind::HashOriginal | EngineKind::HashPlus | EngineKind::Tree => true,
+        EngineKind::HashOriginal | EngineKind::HashDoubling | EngineKind::HashPlus | EngineKind::Tree => true,
         EngineKind::HashStore | EngineKind::Lsm => false,
     }
 }

@@ -30,7 +30,7 @@ impl HashFtl {
     /// Bytes of the table on flash at most.
     fn table_bytes_max(&self, pairs: u64) -> u64 {
         let page = u64::from(self.log.geometry().page_bytes);
-        let full = self.table.places.len() as u64 * page;
+        let full = self.sections_max() * page;
         match self.config.layout {
             Layout::Fixed => full,
             Layout::LiveOnly { .. } => (pairs * LIVE_PAIR_BYTES + 2 * page).min(full),

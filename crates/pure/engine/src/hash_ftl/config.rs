@@ -2,6 +2,7 @@
 
 use super::record::HEAD_BYTES;
 use super::table::image;
+use super::table::levels::Levels;
 use saker_medium::Geometry;
 
 /// How a store knows which grains garbage collection must copy.
@@ -61,6 +62,8 @@ pub struct HashFtlConfig {
     /// Invalid mappings that a page of them takes, if fewer than it has room for: where superblocks are smaller than
     /// they should be, a superblock so fills its buffer as often.
     pub page_mappings: Option<u32>,
+    /// The table starts small and doubles when so many percent of its hash indexes have pairs; only where sections are fixed.
+    pub doubles_at_percent: Option<u8>,
     /// Part of the segments that pairs may not fill, in percent, besides the spare segments.
     pub over_provisioning_percent: u64,
 }
@@ -78,6 +81,8 @@ pub struct HashFtlTuning {
     pub layout: Option<Layout>,
     /// Invalid mappings that a page of them takes at most.
     pub page_mappings: Option<u32>,
+    /// The table starts small and doubles at that load, in percent.
+    pub doubles_at_percent: Option<u8>,
 }
 
 impl HashFtlTuning {
@@ -91,6 +96,7 @@ impl HashFtlTuning {
             validity: self.validity.unwrap_or(config.validity),
             layout: self.layout.unwrap_or(config.layout),
             page_mappings: self.page_mappings.or(config.page_mappings),
+            doubles_at_percent: self.doubles_at_percent.or(config.doubles_at_percent),
             ..config
         }
     }
@@ -103,6 +109,14 @@ pub const SLOTS_MAX: u64 = 1 << 32;
 pub const ORIGINAL_GRAIN_BYTES: u32 = 512;
 /// Plus's grain (section V-B).
 pub const PLUS_GRAIN_BYTES: u32 = 64;
+
+/// A table that doubles ends with more hash indexes than grains by one part of so many: searches stay in sections, and some have
+/// more pairs than the mean.
+const SPARE_SLOTS_PART: u64 = 4;
+
+/// The load at which a table doubles, in percent: ours. At four fifths of 512 hash indexes a section is full only if it has five
+/// standard deviations more pairs than the mean.
+pub const DOUBLES_AT_PERCENT: u8 = 80;
 
 /// The least cache, in sections: commands in flight must not drive out each other's sections.
 const CACHE_SECTIONS_MIN: u64 = 128;
@@ -132,6 +146,7 @@ impl HashFtlConfig {
             layout: Layout::Fixed,
             cache_bytes: cache_bytes(geometry, bytes / 512 * 8),
             page_mappings: None,
+            doubles_at_percent: None,
             over_provisioning_percent: 7,
         }
     }
@@ -151,6 +166,13 @@ impl HashFtlConfig {
             Layout::Fixed => page_bytes / 8,
             Layout::LiveOnly { .. } => (page_bytes - first_level_bytes(page_bytes)) / 8,
         }
+    }
+
+    /// The sizes of the table, if it doubles.
+    pub fn levels(&self, page_bytes: u32) -> Option<Levels> {
+        let slots = self.slots + self.slots / SPARE_SLOTS_PART;
+        let sections = slots.div_ceil(u64::from(self.section_slots(page_bytes)));
+        (self.layout == Layout::Fixed && self.doubles_at_percent.is_some()).then(|| Levels::up_to(sections))
     }
 
     /// Out-of-band bytes that a page must have: its header, and a word for each grain, or what a page of sections needs.

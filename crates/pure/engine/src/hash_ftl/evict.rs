@@ -13,8 +13,9 @@ use saker_sim::{Meter, Unit};
 
 /// What sections written for commands leave to collections.
 const FOR_USER: Reserve = Reserve { slots: 3, segments: 3 };
-/// What those written by collections leave.
-const FOR_GC: Reserve = Reserve { slots: 1, segments: 0 };
+/// What those written by collections of records leave: a segment to which collections of sections copy, or nothing would ever be free
+/// again.
+const FOR_GC: Reserve = Reserve { slots: 1, segments: 1 };
 /// Sections that are looked at for others to share a page with.
 const COMPANIONS_MAX: usize = 1024;
 
@@ -180,6 +181,7 @@ impl HashFtl {
     fn cause_of(&self, id: u32) -> Cause {
         let cached = self.table.places[id as usize].cached.checked_sub(1);
         match cached.map(|at| self.table.cache.get(at)) {
+            Some(cached) if cached.by_rehash => Cause::Rehash,
             Some(cached) if cached.is_dirty && cached.by_user => Cause::User,
             _ => Cause::Gc,
         }
@@ -201,10 +203,15 @@ impl HashFtl {
         }
         let Some(at) = cached.checked_sub(1) else { return };
         let cached = self.table.cache.get_mut(at);
-        (cached.is_dirty, cached.by_user) = (false, false);
+        (cached.is_dirty, cached.by_user, cached.by_rehash) = (false, false, false);
         for tombstone in std::mem::take(&mut cached.tombstones) {
             self.drop_tombstone(tombstone.slot, tombstone.grain);
         }
+        self.tombstones_written(id);
+    }
+
+    /// No tombstone of a section is needed any more.
+    pub(super) fn tombstones_written(&mut self, id: u32) {
         self.with_tombstones.remove(&id);
         if self.with_tombstones.is_empty() {
             self.wants_room = false;

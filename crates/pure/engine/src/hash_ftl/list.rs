@@ -1,8 +1,8 @@
 //! List: the order is that of the keys' first hash indexes, then of the keys. It is total over all possible keys and no
-//! change moves a key in it. Pairs that were displaced are looked for where their search would find them.
+//! change moves a key in it, nor does a table that doubles: its homes are those of the largest. Pairs that were displaced are
+//! looked for where their search would find them.
 
 use super::HashFtl;
-use super::probe::PROBES_MAX;
 use super::stats::Cause;
 use crate::kv::KvError;
 use saker_medium::{Medium, PageAddr, Reads, Step, ready};
@@ -46,8 +46,8 @@ impl HashFtl {
             },
         };
         let (mut pass, mut home) = (Pass::default(), first);
-        while home < self.config.slots {
-            if self.table.places[self.table.split(home).0 as usize].is_absent() {
+        while home < self.probe.homes() {
+            if self.is_unused(self.table.split(self.probe.slot(home, 0)).0) {
                 home = (u64::from(self.table.split(home).0) + 1) * u64::from(self.table.section_slots);
                 continue;
             }
@@ -85,7 +85,7 @@ impl HashFtl {
     ) -> Step<Result<Vec<Vec<u8>>, KvError>> {
         let mut keys = Vec::new();
         self.operation += 1;
-        for n in 0..PROBES_MAX {
+        for n in 0..self.probe.probes_max() {
             let slot = self.probe.slot(home, n);
             self.note_section(slot, pass);
             let at = match ready!(self.load(self.table.split(slot).0, Cause::User, m, w)) {
@@ -93,7 +93,9 @@ impl HashFtl {
                 Err(e) => return Step::Done(Err(e)),
             };
             let entry = self.entry(at, slot, w);
-            if let Some(grain) = entry.grain() {
+            if let Some(grain) = entry.grain()
+                && entry.tag() == self.probe.tag(home)
+            {
                 self.look(home, grain, &mut keys, pass, m);
             }
             if !entry.is_passed() {
@@ -105,7 +107,8 @@ impl HashFtl {
 
     /// A section that may be gone from memory when the list is asked for again is read again.
     fn note_section(&self, slot: u64, pass: &mut Pass) {
-        let place = &self.table.places[self.table.split(slot).0 as usize];
+        let id = self.table.split(slot).0;
+        let place = &self.table.places[self.undivided(id).unwrap_or(id) as usize];
         if self.table.cache.is_nearly_full()
             && let Some(page) = place.page()
             && pass.looked.last() != Some(&page)

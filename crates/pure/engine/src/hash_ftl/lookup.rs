@@ -1,7 +1,6 @@
 //! Finding a key: section by section, grain by grain, comparing whole keys (Original, section III, steps 2 to 4).
 
 use super::HashFtl;
-use super::probe::PROBES_MAX;
 use super::record::{HEAD_BYTES, Head};
 use super::stats::Cause;
 use crate::kv::KvError;
@@ -54,7 +53,7 @@ impl HashFtl {
         let mut found =
             Found { pair: None, slot: None, to_pass: Vec::new(), looked: Reads::new(), home, passed: 0 };
         let mut collisions = 0;
-        for n in 0..PROBES_MAX {
+        for n in 0..self.probe.probes_max() {
             found.passed = n;
             let slot = self.probe.slot(home, n);
             let (id, _) = self.table.split(slot);
@@ -116,7 +115,8 @@ impl HashFtl {
         m: &M,
     ) -> Step<T> {
         let sections = (0..=probes).map(|n| self.table.split(self.probe.slot(home, n)).0);
-        let pages = sections.filter_map(|id| self.table.places[id as usize].page());
+        let pages =
+            sections.filter_map(|id| self.table.places[self.undivided(id).unwrap_or(id) as usize].page());
         reads.extend(pages.filter(|page| matches!(page_of(&self.log, m, *page), Page::Resident { .. })));
         reads.extend(looked);
         reads.sort_unstable();

@@ -1,6 +1,7 @@
 //! Modelled controller memory, by structure.
 
 use super::HashFtl;
+use super::table::DIRECTORY_ENTRY_BYTES;
 use super::validity::Validity;
 use crate::kv::Memory;
 
@@ -46,7 +47,7 @@ impl HashFtl {
     pub fn ftl_memory(&self) -> FtlMemory {
         let mut memory = FtlMemory {
             cache_bytes: self.table.cache.bytes(),
-            directory_bytes: self.table.directory_bytes(),
+            directory_bytes: self.sections_now() * DIRECTORY_ENTRY_BYTES,
             segment_bytes: u64::from(self.log.segments_held()) * SEGMENT_ENTRY_BYTES,
             ..FtlMemory::default()
         };

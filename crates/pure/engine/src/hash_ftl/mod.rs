@@ -10,6 +10,7 @@
 
 pub mod admit;
 pub mod config;
+mod doubling;
 mod engine;
 mod evict;
 pub mod gc;
@@ -46,6 +47,7 @@ pub struct HashFtl {
     log: Log,
     probe: Probe,
     table: Table,
+    doubling: doubling::Doubling,
     validity: validity::Validity,
     /// The version the next write gets.
     version: u64,
@@ -78,11 +80,19 @@ impl HashFtl {
         assert!(geometry.oob_bytes >= needed, "the out-of-band area holds a word for each grain");
         assert!(geometry.page_bytes.is_multiple_of(config.grain_bytes), "a page is whole grains");
         let cache = Cache::new(config.cache_bytes);
+        let section_slots = config.section_slots(geometry.page_bytes);
+        let probe = match config.levels(geometry.page_bytes) {
+            Some(levels) => Probe::doubling(config.seed, levels, section_slots),
+            None => Probe::new(config.seed, config.slots),
+        };
+        let sections =
+            probe.levels().map_or(config.slots.div_ceil(u64::from(section_slots)), |l| l.ids().into());
         Self {
             config,
             log: Log::new(config.owner, geometry, config.ring_lasts),
-            probe: Probe::new(config.seed, config.slots),
-            table: Table::new(config.slots, config.section_slots(geometry.page_bytes), cache),
+            probe,
+            table: Table::new(sections, section_slots, cache),
+            doubling: doubling::Doubling::default(),
             validity: validity::Validity::new(&config, &geometry),
             version: 1,
             operation: 0,

@@ -5,6 +5,7 @@ use super::lookup::Found;
 use super::record::{HEAD_BYTES, Head, Kind};
 use super::stats::Cause;
 use super::table::cache::Tombstone;
+use super::table::entry::Entry;
 use crate::kv::{Condition, KvError, Sink, Source};
 use saker_log::append::Reserve;
 use saker_log::{Bytes, Spot};
@@ -53,7 +54,7 @@ impl HashFtl {
             _ => {}
         }
         let head = self.head(Kind::Pair, key, value_bytes);
-        let Some(slot) = found.slot else { return Step::Done(Err(KvError::CapacityExceeded)) };
+        let Some(slot) = found.slot else { return self.full_section() };
         if let Err(e) = ready!(self.admit(&found, &head, m)) {
             return Step::Done(Err(e));
         }
@@ -122,13 +123,14 @@ impl HashFtl {
         if let Some(old) = found.pair {
             self.forget(slot, old.grain, &old.head);
         }
-        self.drop_tombstone_of(slot);
-        let passed = self.is_passed(slot);
-        self.set_entry(slot, Some(grain), passed, Cause::User);
+        let tag = self.probe.tag(found.home);
+        self.drop_tombstone_of(slot, tag);
+        let (offset, passed) = (self.table.split(slot).1, self.is_passed(slot));
+        self.set_entry(slot, Entry::new(offset, Some(grain), passed).tagged(tag), Cause::User);
         for slot in &found.to_pass {
             let at = self.cached_at(*slot);
             let entry = self.table.cache.get(at).section.get(self.table.split(*slot).1).0;
-            self.set_entry(*slot, entry.grain(), true, Cause::User);
+            self.set_entry(*slot, entry.passed(), Cause::User);
         }
     }
 
@@ -149,11 +151,12 @@ impl HashFtl {
         self.count_dead(slot, grain, grains);
     }
 
-    /// A newer record of the hash index takes the place of a tombstone.
-    fn drop_tombstone_of(&mut self, slot: u64) {
+    /// A newer record of the hash index takes the place of a tombstone, unless it may go to another half when the table doubles.
+    fn drop_tombstone_of(&mut self, slot: u64, tag: u8) {
         let at = self.cached_at(slot);
         let cached = self.table.cache.get_mut(at);
-        let Some(n) = cached.tombstones.iter().position(|t| t.slot == slot) else { return };
+        let here = |t: &Tombstone| (t.slot, t.tag) == (slot, tag);
+        let Some(n) = cached.tombstones.iter().position(here) else { return };
         let (gone, id, left) = (cached.tombstones.swap_remove(n), cached.id, cached.tombstones.len());
         self.drop_tombstone(gone.slot, gone.grain);
         if left == 0 {
@@ -247,11 +250,12 @@ impl HashFtl {
         self.forget(slot, pair.grain, &pair.head);
         self.stats.pairs -= 1;
         self.stats.user_bytes_written += key.len() as u64;
-        let passed = self.is_passed(slot);
-        self.set_entry(slot, None, passed, Cause::User);
+        let (offset, passed) = (self.table.split(slot).1, self.is_passed(slot));
+        self.set_entry(slot, Entry::new(offset, None, passed), Cause::User);
+        let tag = self.probe.tag(found.home);
         let at = self.cached_at(slot);
         let cached = self.table.cache.get_mut(at);
-        cached.tombstones.push(Tombstone { slot, grain });
+        cached.tombstones.push(Tombstone { slot, tag, grain });
         self.with_tombstones.insert(cached.id);
         w.work(Unit::Encode, 1);
         w.work(Unit::CopyByte, u64::from(head.bytes()));

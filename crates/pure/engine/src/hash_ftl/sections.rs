@@ -28,6 +28,12 @@ impl HashFtl {
             self.table.cache.touch(at, self.operation);
             return Step::Done(Ok(at));
         }
+        if let Some(old) = self.undivided(id) {
+            match ready!(self.divide_for(old, Some(id), cause, m, w)) {
+                Ok(()) => return self.load(id, cause, m, w),
+                Err(e) => return Step::Done(Err(e)),
+            }
+        }
         let section = match place.page() {
             None => {
                 self.found(cause);
@@ -60,13 +66,6 @@ impl HashFtl {
         self.ftl_stats.table_bytes_read[cause as usize] += u64::from(bytes);
     }
 
-    /// The page that must be read before a section can be used, if it is not here.
-    pub(super) fn page_to_load<M: Medium>(&self, id: u32, m: &M) -> Option<PageAddr> {
-        let place = self.table.places[id as usize];
-        let page = place.page().filter(|_| place.cached == 0)?;
-        matches!(page_of(&self.log, m, page), Page::Absent).then_some(page)
-    }
-
     /// Enters a section into the cache.
     pub(super) fn cache_section(&mut self, id: u32, section: Section) -> u32 {
         let layout = self.config.layout;
@@ -82,7 +81,12 @@ impl HashFtl {
     }
 
     /// One of them.
-    fn read_section<M: Medium>(&self, id: u32, page: PageAddr, m: &M) -> Step<Result<Section, KvError>> {
+    pub(super) fn read_section<M: Medium>(
+        &self,
+        id: u32,
+        page: PageAddr,
+        m: &M,
+    ) -> Step<Result<Section, KvError>> {
         let slots = self.table.section_slots;
         self.read_table(page, m, |layout, data, oob| Section::read(layout, slots, data, oob, id))
     }
@@ -115,13 +119,13 @@ impl HashFtl {
     }
 
     /// Changes the entry of a hash index whose section is cached.
-    pub(super) fn set_entry(&mut self, slot: u64, grain: Option<u64>, passed: bool, cause: Cause) {
-        let (id, offset) = self.table.split(slot);
+    pub(super) fn set_entry(&mut self, slot: u64, entry: Entry, cause: Cause) {
+        let (id, _) = self.table.split(slot);
         let at =
             self.table.places[id as usize].cached.checked_sub(1).expect("the operation holds its sections");
         let (layout, slots) = (self.config.layout, self.table.section_slots);
         let cached = self.table.cache.get_mut(at);
-        cached.section.set(Entry::new(offset, grain, passed), layout, slots);
+        cached.section.set(entry, layout, slots);
         cached.is_dirty = true;
         cached.by_user |= cause == Cause::User;
         let bytes = cached.section.bytes(layout, self.log.geometry().page_bytes);

@@ -7,6 +7,8 @@ pub enum Cause {
     User = 0,
     /// Garbage collection.
     Gc = 1,
+    /// A table that doubles.
+    Rehash = 2,
 }
 
 /// Counters of a hash FTL.
@@ -27,17 +29,17 @@ pub struct FtlStats {
     /// Comparisons in them.
     pub comparisons: u64,
     /// Sections asked for, by [`Cause`].
-    pub sections_wanted: [u64; 2],
+    pub sections_wanted: [u64; 3],
     /// Of these, those found in memory or never used before.
-    pub sections_found: [u64; 2],
+    pub sections_found: [u64; 3],
     /// Bytes of sections read from flash, by [`Cause`].
-    pub table_bytes_read: [u64; 2],
+    pub table_bytes_read: [u64; 3],
     /// Bytes of sections written to flash, by [`Cause`].
-    pub table_bytes_written: [u64; 2],
+    pub table_bytes_written: [u64; 3],
     /// Pages of sections read, by [`Cause`].
-    pub table_pages_read: [u64; 2],
+    pub table_pages_read: [u64; 3],
     /// Pages of sections written, by [`Cause`]: of a page that serves both, the first section decides.
-    pub table_pages_written: [u64; 2],
+    pub table_pages_written: [u64; 3],
     /// Bytes of invalid mappings written.
     pub invalid_bytes_written: u64,
     /// Bytes of invalid mappings read.
@@ -52,6 +54,10 @@ pub struct FtlStats {
     pub evictions_foreground: u64,
     /// Sections written in the background.
     pub evictions_background: u64,
+    /// Times that the table has doubled.
+    pub doublings: u64,
+    /// Sections divided for that.
+    pub sections_divided: u64,
 }
 
 impl FtlStats {
@@ -70,7 +76,7 @@ impl FtlStats {
     /// What has happened since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        let pairs = |a: [u64; 2], b: [u64; 2]| [a[0] - b[0], a[1] - b[1]];
+        let pairs = |a: [u64; 3], b: [u64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
         Self {
             kv_bytes_written: self.kv_bytes_written - before.kv_bytes_written,
             kv_pages_read: self.kv_pages_read - before.kv_pages_read,
@@ -92,6 +98,8 @@ impl FtlStats {
             gc_pages_skipped: self.gc_pages_skipped - before.gc_pages_skipped,
             evictions_foreground: self.evictions_foreground - before.evictions_foreground,
             evictions_background: self.evictions_background - before.evictions_background,
+            doublings: self.doublings - before.doublings,
+            sections_divided: self.sections_divided - before.sections_divided,
         }
     }
 
@@ -111,12 +119,16 @@ impl FtlStats {
             ("sections_found_gc", self.sections_found[1]),
             ("table_bytes_read_user", self.table_bytes_read[0]),
             ("table_bytes_read_gc", self.table_bytes_read[1]),
+            ("table_bytes_read_rehash", self.table_bytes_read[2]),
             ("table_bytes_written_user", self.table_bytes_written[0]),
             ("table_bytes_written_gc", self.table_bytes_written[1]),
+            ("table_bytes_written_rehash", self.table_bytes_written[2]),
             ("table_pages_read_user", self.table_pages_read[0]),
             ("table_pages_read_gc", self.table_pages_read[1]),
+            ("table_pages_read_rehash", self.table_pages_read[2]),
             ("table_pages_written_user", self.table_pages_written[0]),
             ("table_pages_written_gc", self.table_pages_written[1]),
+            ("table_pages_written_rehash", self.table_pages_written[2]),
             ("invalid_bytes_written", self.invalid_bytes_written),
             ("invalid_bytes_read", self.invalid_bytes_read),
             ("invalid_pages_moved", self.invalid_pages_moved),
@@ -124,6 +136,8 @@ impl FtlStats {
             ("gc_pages_skipped", self.gc_pages_skipped),
             ("evictions_foreground", self.evictions_foreground),
             ("evictions_background", self.evictions_background),
+            ("doublings", self.doublings),
+            ("sections_divided", self.sections_divided),
         ]
     }
 }

@@ -1,7 +1,7 @@
 //! The records of a page: garbage collection and recovery share it.
 
 use super::HashFtl;
-use super::record::{Head, Mark};
+use super::record::{HEAD_BYTES, Head, Mark};
 use saker_log::recover::{Damage, scan_page};
 use saker_log::{Bytes, Spot, page_of};
 use saker_medium::header::HEADER_BYTES;
@@ -12,6 +12,8 @@ use saker_medium::{Medium, Page, PageAddr, PageHeader, Reads, Step, ready};
 pub struct Walked {
     /// Its hash index.
     pub slot: u64,
+    /// The one it was written with: the table can have doubled since.
+    pub written: u64,
     /// Its first grain.
     pub grain: u64,
     /// Its grains.
@@ -54,11 +56,17 @@ impl HashFtl {
             let head = Head::decode(&data[at as usize..]).filter(|h| {
                 h.kind == mark.kind
                     && self.grains_of(h) == u32::from(mark.grains)
-                    && u64::from(mark.slot) < self.config.slots
+                    && u64::from(mark.slot) < self.slots_max()
             });
             let Some(head) = head else { return Step::Done(Err(self.broken(page))) };
+            let key = &data[(at + HEAD_BYTES) as usize..][..usize::from(head.key_bytes)];
+            let written = u64::from(mark.slot);
+            let Some(slot) = self.probe.now(written, || self.probe.home(key)) else {
+                return Step::Done(Err(self.broken(page)));
+            };
             let walked = Walked {
-                slot: u64::from(mark.slot),
+                slot,
+                written,
                 grain,
                 grains: u32::from(mark.grains),
                 head,
@@ -80,6 +88,12 @@ impl HashFtl {
     pub(super) fn range_of(&self, r: &Walked) -> Bytes {
         let grain_bytes = self.config.grain_bytes;
         Bytes::new(Spot(r.grain * u64::from(grain_bytes)), r.grains * grain_bytes)
+    }
+
+    /// Hash indexes, with those of all the table's sizes if it doubles.
+    fn slots_max(&self) -> u64 {
+        let of = |sections: u32| u64::from(sections) * u64::from(self.table.section_slots);
+        self.probe.levels().map_or(self.config.slots, |levels| of(levels.ids()))
     }
 
     fn broken(&self, page: PageAddr) -> Damage {

@@ -2,7 +2,9 @@
 //! every way of knowing validity with every layout of sections.
 
 mod counters;
+mod doubling;
 mod fills;
 mod histories;
 mod memory;
+mod rest;
 mod rig;

@@ -47,7 +47,13 @@ fn structures_take_what_the_formulae_say() {
             assert!(memory.cache_bytes >= config.cache_bytes - page, "{memory:?}");
         }
         // Where each section is: an entry for each.
-        let sections = config.slots.div_ceil(u64::from(config.section_slots(g.page_bytes)));
+        let slots = u64::from(config.section_slots(g.page_bytes));
+        let sections = match config.levels(g.page_bytes) {
+            // As many as the pairs have made necessary.
+            Some(levels) => levels.at(bench.store.ftl_stats().doublings as u32).sections().into(),
+            None => config.slots.div_ceil(slots),
+        };
+        assert!(bench.store.stats().pairs <= sections * slots);
         assert_eq!(memory.directory_bytes % sections, 0, "{memory:?}");
         near("directory", memory.directory_bytes, sections * 4);
         let held = u64::from(bench.store.log_stats().segments_erased > 0);

@@ -42,6 +42,7 @@ pub fn variants(segments: u32, ring_lasts: bool) -> Vec<HashFtlConfig> {
         HashFtlConfig { validity: Validity::GrainBitmap, ..plus },
         plus,
         HashFtlConfig { layout: live_only(FirstLevel::Reserved, true), ..plus },
+        HashFtlConfig { doubles_at_percent: Some(80), ..original(128) },
     ]
 }
 

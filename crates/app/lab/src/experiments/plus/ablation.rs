@@ -42,9 +42,34 @@ fn variants(grains_bytes: &[u32]) -> Vec<Variant> {
         kind: EngineKind::HashPlus,
         tuning: HashFtlTuning { grain_bytes: Some(*grain), ..none },
     }));
+    let doubling = "Original, a table that doubles".to_owned();
+    all.push(Variant { name: doubling, kind: EngineKind::HashDoubling, tuning: none });
     all
 }
 
+/// Runs the variants on two threads, each every other one.
+fn measured(all: &[Variant], run: Run, cx: &Context<'_>) -> Result<Vec<Measured>, LabError> {
+    let every_other = |first: usize| -> Result<Vec<Measured>, LabError> {
+        all.iter().skip(first).step_by(2).map(|variant| variant.measured(run, cx)).collect()
+    };
+    let [even, odd] = std::thread::scope(|scope| {
+        let odd = scope.spawn(|| every_other(1));
+        let even = every_other(0);
+        [even, odd.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))]
+    });
+    let (mut even, mut odd) = (even?.into_iter(), odd?.into_iter());
+    Ok((0..all.len()).filter_map(|n| if n % 2 == 0 { even.next() } else { odd.next() }).collect())
+}
+
+impl Variant {
+    fn measured(&self, run: Run, cx: &Context<'_>) -> Result<Measured, LabError> {
+        cx.note(self.name.clone());
+        let ran = runs(&cx.profile()?, run.case(self.kind, self.tuning, cx), &CELLS[..1])?.swap_remove(0);
+        Ok(Measured::of(self.name.clone(), ran))
+    }
+}
+
+/// What a variant came to.
 struct Measured {
     name: String,
     ran: Arc<Ran>,
@@ -71,6 +96,10 @@ impl Measured {
         point.add("probes_per_lookup", self.probes);
         point.add("validity_bytes", self.memory_bytes);
         point.add("table_pages_of_collections_per_operation", self.gc_table_pages());
+        for name in ["doublings", "sections_divided", "table_pages_read_rehash", "table_pages_written_rehash"]
+        {
+            point.add(name, self.ran.at_end(name));
+        }
         point
     }
 }
@@ -78,19 +107,14 @@ impl Measured {
 /// Runs plus-ablation.
 pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: Parameters = cx.plan.parameters();
-    let mut all = Vec::new();
-    for Variant { name, kind, tuning } in variants(&plan.grains_bytes) {
-        cx.note(name.clone());
-        let ran = runs(&cx.profile()?, plan.run.case(kind, tuning, cx), &CELLS[..1])?.swap_remove(0);
-        all.push(Measured::of(name, ran));
-    }
+    let all = measured(&variants(&plan.grains_bytes), plan.run, cx)?;
     let rate = |n: usize| all[n].ran.result.rate() / all[0].ran.result.rate();
     let mut book = cx.book();
     book.order("AC-plus-ablation-1", &[Part::within("part 1 alone over Original", rate(1), 0.9, 1.1)], "");
     let less = (1.0 - all[2].gc_table_pages() / all[0].gc_table_pages()) * 100.0;
     let part_2 = Part::new("percent fewer table pages in collections with part 2 alone", less, less > 0.0);
     book.order("AC-plus-ablation-2", &[part_2], "");
-    let grains = all[3..].windows(2).map(|w| {
+    let grains = all[3..3 + plan.grains_bytes.len()].windows(2).map(|w| {
         let name = format!("{} meets fewer other pairs than {}", w[0].name, w[1].name);
         Part::new(name, w[1].probes - w[0].probes, w[0].probes < w[1].probes)
     });

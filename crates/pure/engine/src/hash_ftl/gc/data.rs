@@ -17,8 +17,8 @@ use saker_sim::{Meter, Unit};
 
 /// Pages a quantum looks at.
 const WINDOW_PAGES: usize = 8;
-/// What copies leave: sections have to be written too.
-const FOR_SECTIONS: Reserve = Reserve { slots: 4, segments: 1 };
+/// What copies leave: sections have to be written too, and collected.
+const FOR_SECTIONS: Reserve = Reserve { slots: 4, segments: 2 };
 
 impl HashFtl {
     pub(super) fn collect_data<M: Medium, W: Meter>(
@@ -126,11 +126,20 @@ impl HashFtl {
         })
     }
 
-    /// Asks for the sections of all records of the window at once.
-    fn sections_here<M: Medium>(&self, window: &[PageAddr], needed: &[Walked], m: &M) -> Step<()> {
-        let pages = needed.iter().filter_map(|r| self.page_to_load(self.table.split(r.slot).0, m));
-        let reads: Reads = pages.collect();
-        if reads.is_empty() { Step::Done(()) } else { Step::Need(with_window(reads, window, needed, self)) }
+    /// Asks for the sections of all records of the window at once. Those in memory are kept there meanwhile; of the others all
+    /// pages are named as long as one is missing, or each call would send away what the one before has brought.
+    fn sections_here<M: Medium>(&mut self, window: &[PageAddr], needed: &[Walked], m: &M) -> Step<()> {
+        let mut reads = Reads::new();
+        for r in needed {
+            let id = self.table.split(r.slot).0;
+            let place = self.table.places[self.undivided(id).unwrap_or(id) as usize];
+            match place.cached.checked_sub(1) {
+                Some(at) => self.table.cache.touch(at, self.operation),
+                None => reads.extend(place.page()),
+            }
+        }
+        let is_missing = reads.iter().any(|page| matches!(page_of(&self.log, m, *page), Page::Absent));
+        if is_missing { Step::Need(with_window(reads, window, needed, self)) } else { Step::Done(()) }
     }
 
     /// Copies a record. On a stall nothing happened.
@@ -154,7 +163,7 @@ impl HashFtl {
         self.count_live(to, r.grains);
         if r.head.kind == Kind::Pair {
             assert_eq!(entry.grain(), Some(r.grain), "what is valid is what the table says");
-            self.set_entry(r.slot, Some(to), entry.is_passed(), Cause::Gc);
+            self.set_entry(r.slot, entry.moved_to(to), Cause::Gc);
         } else {
             let tombstones = &mut self.table.cache.get_mut(at).tombstones;
             let tombstone = tombstones.iter_mut().find(|t| t.grain == r.grain);

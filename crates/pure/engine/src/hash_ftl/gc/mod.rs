@@ -67,6 +67,13 @@ impl HashFtl {
         {
             return Step::Done(Background::Worked);
         }
+        if self.doubling_is_due() {
+            match self.doubling_quantum(finished, m, w) {
+                Step::Done(Background::Worked) => return Step::Done(Background::Worked),
+                Step::Need(reads) => return Step::Need(reads),
+                _ => {}
+            }
+        }
         if self.should_evict()
             && let Step::Done(Background::Worked) = self.evict_quantum(m, w)
         {
@@ -84,15 +91,21 @@ impl HashFtl {
         self.collection.is_some()
             || self.log.releasing() > 0
             || self.log.has_failures()
-            || m.free_segments() <= free_low(m)
+            || m.free_segments() <= self.free_low(m)
             || self.validity.invalid().is_some_and(|i| i.next_full().is_some())
             || self.tombstones_press(m)
+            || self.doubling_is_due()
             || self.should_evict()
     }
 
     /// Whether writes are close to waiting for background work.
     pub fn is_pressed<M: Medium>(&self, m: &M) -> bool {
-        m.free_segments() <= FREE_SEGMENTS_PRESSED
+        m.free_segments() <= FREE_SEGMENTS_PRESSED + self.log.held_up(Stream::User)
+    }
+
+    /// Free segments at which collection starts. What failed programs hold up is not free to commands.
+    fn free_low<M: Medium>(&self, m: &M) -> u32 {
+        FREE_SEGMENTS_LOW + m.quota_segments() / 50 + self.log.held_up(Stream::User)
     }
 
     /// Whether sections should be written for the room of the tombstones in them.
@@ -102,7 +115,7 @@ impl HashFtl {
     }
 
     fn start_collection<M: Medium>(&mut self, m: &mut M) {
-        let short = m.free_segments() + self.log.releasing() as u32 <= free_low(m);
+        let short = m.free_segments() + self.log.releasing() as u32 <= self.free_low(m);
         if !short && !self.log.must_evacuate() {
             return;
         }
@@ -231,10 +244,6 @@ impl HashFtl {
             self.start_collection(m);
         }
     }
-}
-
-fn free_low<M: Medium>(m: &M) -> u32 {
-    FREE_SEGMENTS_LOW + m.quota_segments() / 50
 }
 
 /// Something was done before the stall, or nothing.

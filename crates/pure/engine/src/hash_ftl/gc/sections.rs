@@ -85,6 +85,9 @@ impl HashFtl {
         };
         let page_bytes = self.log.geometry().page_bytes;
         if self.table.places.get(id as usize).and_then(|p| p.page()) == Some(page) {
+            if self.probe.levels().is_some_and(|levels| levels.is_old(id)) {
+                return self.divide_for(id, None, Cause::Gc, m, w);
+            }
             let reserve = Reserve { slots: 1, segments: self.copies_leave() };
             if let Err(stall) = self.log.room(m, Stream::Map, page_bytes, reserve) {
                 return Step::Blocked(stall);

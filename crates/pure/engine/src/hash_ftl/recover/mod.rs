@@ -4,6 +4,7 @@
 //! Pages of invalid mappings are not trusted: where the ring can be lost, a record can come back that they call invalid. They
 //! are begun anew.
 
+mod levels;
 mod settle;
 mod winners;
 
@@ -55,18 +56,24 @@ pub struct Recovery {
     written: Vec<Option<Box<Written>>>,
     /// Hash indexes that a pair was displaced from.
     passed: Vec<u64>,
+    /// The highest level of a table that doubles of which something was found.
+    level: u32,
 }
 
 impl Recovery {
     /// Begins to recover a store.
     pub fn new<M: Medium>(config: HashFtlConfig, m: &M) -> Self {
-        let store = HashFtl::new(config, m);
+        let mut store = HashFtl::new(config, m);
+        if let Some(levels) = store.probe.levels() {
+            store.probe.set_level(levels.last());
+        }
         let sections = store.table.places.len();
         Self {
             winners: Winners::new(sections, store.table.section_slots),
             displaced: Vec::new(),
             written: vec![None; sections],
             passed: Vec::new(),
+            level: 0,
             phase: Phase::Survey,
             store,
         }
@@ -159,10 +166,11 @@ impl Recovery {
         for r in &records {
             if let Step::Done(Ok(key)) = self.store.key_at(r.grain, m)
                 && let Some(home) = self.store.probe.home(&key)
-                && home != r.slot
+                && self.store.probe.slot(home, 0) != r.slot
             {
                 self.displaced.push(Displaced { home, slot: r.slot, version: r.head.version });
             }
+            self.see_level(self.store.table.split(r.written).0);
             self.see_record(r);
         }
         Step::Done(Ok(()))
@@ -197,13 +205,15 @@ impl Recovery {
         };
         let owner_oob = &oob[HEADER_BYTES..];
         let stamp = image::stamp(owner_oob);
-        let bad = || Damage::page(&self.store.log.geometry(), page, "it is not a page of sections");
+        let geometry = self.store.log.geometry();
+        let bad = || Damage::page(&geometry, page, "it is not a page of sections");
         let Some(images) = image::decode(self.store.config.layout, data, owner_oob) else {
             return Step::Done(Err(bad()));
         };
         let (layout, page_bytes) = (self.store.config.layout, self.store.log.geometry().page_bytes);
         let charges = image::charges(layout, &images, false, page_bytes);
         for (image, charge) in images.into_iter().zip(charges) {
+            self.see_level(image.id);
             let Some(known) = self.written.get_mut(image.id as usize) else { return Step::Done(Err(bad())) };
             if known.as_ref().is_none_or(|k| k.sequence < scanned.sequence) {
                 let sequence = scanned.sequence;

@@ -16,6 +16,7 @@ impl Recovery {
             return;
         }
         self.find_passed();
+        self.found_level();
         self.phase = Phase::Settle(0);
     }
 
@@ -23,11 +24,11 @@ impl Recovery {
         if self.winners.is_empty(id) {
             return;
         }
-        let slots = self.store.table.section_slots;
+        let (slots, tag) = (self.store.table.section_slots, self.tag_of(id as u32));
         for offset in 0..slots {
             let Some(winner) = self.winners.get(id, offset) else { continue };
             let slot = id as u64 * u64::from(slots) + u64::from(offset);
-            if !is_needed(winner, offset, self.written[id].as_deref()) {
+            if !is_needed(winner, offset, tag, self.covering(id as u32)) {
                 self.winners.clear(id, offset);
                 self.store.validity.found_dead(slot, winner.grain(), winner.grains());
                 continue;
@@ -58,63 +59,67 @@ impl Recovery {
     /// What is needed of each section is compared with what flash has.
     pub(super) fn settle_some(&mut self, next: usize) {
         let end = (next + STEP_SECTIONS).min(self.written.len());
-        (next..end).for_each(|id| self.settle(id));
+        (next..end).for_each(|id| self.settle(id as u32));
         self.phase = if end < self.written.len() { Phase::Settle(end) } else { Phase::Over };
     }
 
-    fn settle(&mut self, id: usize) {
+    /// `in_memory`: it is entered in memory, whatever flash has.
+    pub(super) fn settle_section(&mut self, id: u32, in_memory: bool) {
         let (entries, tombstones) = self.entries_of(id);
-        self.winners.free(id);
-        let written = self.written[id].take();
+        self.parts(id).for_each(|part| self.winners.free(part as usize));
+        let written = self.written[id as usize].take();
         let is_same = match &written {
             Some(written) => written.entries == entries,
             None => entries.is_empty(),
         };
         if let Some(written) = &written {
-            self.adopt(id as u32, written);
+            self.adopt(id, written);
         }
-        if is_same && tombstones.is_empty() {
+        if is_same && tombstones.is_empty() && !in_memory {
             return;
         }
         let section = Section::new(self.store.config.layout, self.store.table.section_slots, &entries);
-        let at = self.store.cache_section(id as u32, section);
+        let at = self.store.cache_section(id, section);
         let cached = self.store.table.cache.get_mut(at);
         (cached.is_dirty, cached.by_user) = (true, true);
         if !tombstones.is_empty() {
-            self.store.with_tombstones.insert(id as u32);
+            self.store.with_tombstones.insert(id);
             let grain_bytes = u64::from(self.store.config.grain_bytes);
             self.store.tombstone_bytes += grain_bytes * tombstones.len() as u64;
             cached.tombstones = tombstones;
         }
     }
 
-    fn entries_of(&self, id: usize) -> (Vec<Entry>, Vec<Tombstone>) {
+    /// The entries of a section, from all the parts that were looked at.
+    fn entries_of(&self, id: u32) -> (Vec<Entry>, Vec<Tombstone>) {
         let slots = self.store.table.section_slots;
-        let (mut entries, mut tombstones) = (Vec::new(), Vec::new());
-        let first = id as u64 * u64::from(slots);
-        let mut passed = &self.passed[self.passed.partition_point(|s| *s < first)..];
-        if self.winners.is_empty(id) && passed.first().is_none_or(|s| *s >= first + u64::from(slots)) {
-            return (entries, tombstones);
-        }
-        for offset in 0..slots {
-            let slot = first + u64::from(offset);
-            let is_passed = passed.first() == Some(&slot);
-            passed = &passed[usize::from(is_passed)..];
-            let winner = self.winners.get(id, offset);
-            let pair = winner.filter(|w| is_pair(*w)).map(Winner::grain);
-            let entry = Entry::new(offset, pair, is_passed);
-            if !entry.is_blank() {
-                entries.push(entry);
+        let (mut passed, mut found) = (Vec::new(), Vec::new());
+        let mut tombstones = Vec::new();
+        for part in self.parts(id) {
+            let first = u64::from(part) * u64::from(slots);
+            let from = self.passed.partition_point(|slot| *slot < first);
+            let to = self.passed.partition_point(|slot| *slot < first + u64::from(slots));
+            passed.extend(self.passed[from..to].iter().map(|slot| (slot - first) as u32));
+            if self.winners.is_empty(part as usize) {
+                continue;
             }
-            if let Some(tombstone) = winner.filter(|w| !is_pair(*w)) {
-                tombstones.push(Tombstone { slot, grain: tombstone.grain() });
+            let tag = self.tag_of(part);
+            for offset in 0..slots {
+                match self.winners.get(part as usize, offset) {
+                    Some(winner) if is_pair(winner) => found.push((offset, winner.grain(), tag)),
+                    Some(winner) => {
+                        let slot = u64::from(id) * u64::from(slots) + u64::from(offset);
+                        tombstones.push(Tombstone { slot, tag, grain: winner.grain() });
+                    }
+                    None => {}
+                }
             }
         }
-        (entries, tombstones)
+        (entries(&mut found, &mut passed), tombstones)
     }
 
     /// The section is on that page.
-    fn adopt(&mut self, id: u32, written: &Written) {
+    pub(super) fn adopt(&mut self, id: u32, written: &Written) {
         let geometry = self.store.log.geometry();
         let image = Image { id, entries: written.entries.clone() };
         let bytes = image.bytes(self.store.config.layout, geometry.page_bytes);
@@ -123,9 +128,26 @@ impl Recovery {
     }
 }
 
-/// The newest record of a hash index is needed if the section was not written since, or was with a pair there.
-fn is_needed(winner: Winner, offset: u32, written: Option<&Written>) -> bool {
+/// Entries by rising offset, of pairs (offset, grain, bits of the hash) and offsets that are passed.
+fn entries(found: &mut [(u32, u64, u8)], passed: &mut Vec<u32>) -> Vec<Entry> {
+    found.sort_unstable();
+    passed.sort_unstable();
+    passed.dedup();
+    let is_passed = |offset: u32| passed.binary_search(&offset).is_ok();
+    let mut all: Vec<Entry> = found
+        .iter()
+        .map(|(offset, grain, tag)| Entry::new(*offset, Some(*grain), is_passed(*offset)).tagged(*tag))
+        .collect();
+    let is_pair = |offset: &u32| found.binary_search_by_key(offset, |f| f.0).is_ok();
+    all.extend(passed.iter().filter(|offset| !is_pair(offset)).map(|offset| Entry::new(*offset, None, true)));
+    all.sort_unstable_by_key(|e| e.offset());
+    all
+}
+
+/// The newest record of a hash index is needed if the section was not written since, or was with a pair of its half there.
+fn is_needed(winner: Winner, offset: u32, tag: u8, written: Option<&Written>) -> bool {
     let Some(written) = written.filter(|w| winner.version() < w.stamp) else { return true };
     let at = written.entries.binary_search_by_key(&offset, |e| e.offset());
-    is_pair(winner) && at.is_ok_and(|at| written.entries[at].grain().is_some())
+    let is_there = |entry: Entry| entry.grain().is_some() && entry.tag() == tag;
+    is_pair(winner) && at.is_ok_and(|at| is_there(written.entries[at]))
 }

@@ -9,6 +9,8 @@ const NONE: u32 = u32::MAX;
 pub struct Tombstone {
     /// Its hash index.
     pub slot: u64,
+    /// What an entry keeps of its key's hash.
+    pub tag: u8,
     /// Where it is.
     pub grain: u64,
 }
@@ -24,6 +26,8 @@ pub struct Cached {
     pub is_dirty: bool,
     /// Whether a user's command, and not only collection, has changed it since.
     pub by_user: bool,
+    /// Whether it is written because the table doubles.
+    pub by_rehash: bool,
     /// Tombstones in it.
     pub tombstones: Vec<Tombstone>,
     /// Memory it takes.
@@ -104,6 +108,7 @@ impl Cache {
             section,
             is_dirty: false,
             by_user: false,
+            by_rehash: false,
             tombstones: Vec::new(),
             bytes,
             used_by,

@@ -3,6 +3,7 @@
 pub mod cache;
 pub mod entry;
 pub mod image;
+pub mod levels;
 pub mod section;
 pub mod two_level;
 
@@ -55,20 +56,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table.
-    pub fn new(slots: u64, section_slots: u32, cache: Cache) -> Self {
-        let sections = slots.div_ceil(u64::from(section_slots)) as usize;
-        Self { places: vec![Place::default(); sections], cache, section_slots }
+    /// An empty table of so many sections, those of all its sizes if it doubles.
+    pub fn new(sections: u64, section_slots: u32, cache: Cache) -> Self {
+        Self { places: vec![Place::default(); sections as usize], cache, section_slots }
     }
 
     /// The section of a hash index, and its offset there.
     #[inline]
     pub fn split(&self, slot: u64) -> (u32, u32) {
         ((slot / u64::from(self.section_slots)) as u32, (slot % u64::from(self.section_slots)) as u32)
-    }
-
-    /// Memory of the directory.
-    pub fn directory_bytes(&self) -> u64 {
-        self.places.len() as u64 * DIRECTORY_ENTRY_BYTES
     }
 }

@@ -20,12 +20,10 @@ pub fn roomy(capacitor: bool, seed: u64) -> Build {
 
 /// So small that collections and checkpoints are always near.
 pub fn small_with(engine: EngineKind, capacitor: bool, seed: u64) -> Build {
-    let mut build = with_groups(match engine {
+    with_groups(match engine {
         EngineKind::HashStore => crate::rig::small(capacitor, seed),
         _ => crate::rig::other_engine(engine, capacitor, seed, 48),
-    });
-    build.config.hash_ftl.cache_bytes = Some(16 << 10);
-    build
+    })
 }
 
 fn with_groups(mut build: Build) -> Build {

@@ -1,0 +1,53 @@
+//! Background work ends when nobody asks for anything.
+
+use crate::rig::{Bench, scale, shape, variants};
+use saker_engine::hash_ftl::{HashFtlConfig, Layout};
+use saker_engine::{Condition, KvError};
+use saker_flash::FaultPlan;
+use saker_sim::Seed;
+
+/// Quanta after which it counts as never ending: to copy the whole device takes a few hundred.
+const QUANTA_MAX: u32 = 20_000;
+
+/// Background work until there is none.
+fn rest(bench: &mut Bench, what: &str) {
+    let before = bench.store.stats().gc_segments;
+    let quanta = (0..QUANTA_MAX).take_while(|_| bench.background()).count();
+    let collected = bench.store.stats().gc_segments - before;
+    assert!(quanta < QUANTA_MAX as usize, "{what}: {collected} segments collected and no end");
+}
+
+/// Stores until the device is full, overwrites, and rests now and then.
+fn overwritten(config: HashFtlConfig, segments: u32, seed: u64) {
+    let mut bench = Bench::new(config, segments, FaultPlan::default());
+    let (mut rng, what) = (Seed(seed).rng(), format!("{config:?}, seed {seed}"));
+    let mut pairs = 0u64;
+    while bench.put(&pairs.to_be_bytes(), &[3; 100], Condition::Always) != Err(KvError::CapacityExceeded) {
+        pairs += 1;
+    }
+    for n in 0..6000 {
+        let key = rng.below(pairs).to_be_bytes();
+        assert_eq!(bench.put(&key, &vec![1; rng.below(100) as usize], Condition::Always), Ok(()));
+        if n % 500 == 0 {
+            rest(&mut bench, &what);
+        }
+    }
+    rest(&mut bench, &what);
+}
+
+/// Copying a record changes a section, and with a cache of few sections each change becomes a page: what a collection of
+/// records gains is less than what it writes.
+#[test]
+fn a_full_device_comes_to_rest_with_a_cache_of_few_sections() {
+    for segments in [24, 48] {
+        for config in variants(segments, true) {
+            let pages = if matches!(config.layout, Layout::Fixed) { [1, 4] } else { [1, 2] };
+            for pages in pages {
+                let cache_bytes = pages * u64::from(shape(segments).geometry.page_bytes);
+                (0..scale(1)).for_each(|seed| {
+                    overwritten(HashFtlConfig { cache_bytes, ..config }, segments, seed);
+                });
+            }
+        }
+    }
+}
