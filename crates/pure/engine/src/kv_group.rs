@@ -52,6 +52,10 @@ pub trait GroupSource {
     fn lead_bytes(&self) -> u32;
     /// Whether members only store and delete. Such a payload may be copied to its landing before it is looked at.
     fn only_writes(&self) -> bool;
+    /// Whether members only store: their fate does not depend on what is there.
+    fn only_stores(&self) -> bool {
+        false
+    }
     /// Whether a core copies the payload, and not an engine.
     fn is_copied_by_core(&self) -> bool {
         true

@@ -14,6 +14,7 @@ mod kind;
 pub mod kv;
 pub mod kv_group;
 pub mod lsm;
+pub mod ordered;
 mod scan;
 pub mod tree;
 

@@ -40,6 +40,8 @@ pub struct Log {
     releasing: VecDeque<(SegmentId, Option<Tag>)>,
     /// Segments whose failed pages have been copied.
     repaired: Vec<(SegmentId, Option<Tag>)>,
+    /// Those of them whose failed pages are still read from their slots.
+    pinned: Vec<SegmentId>,
     pub(crate) ring_lasts: bool,
     /// Segments with `failed`.
     pub(crate) failed_segments: u32,
@@ -59,6 +61,7 @@ impl Log {
             live_bytes: 0,
             releasing: VecDeque::new(),
             repaired: Vec::new(),
+            pinned: Vec::new(),
             ring_lasts,
             failed_segments: 0,
             stats: LogStats::default(),
@@ -194,7 +197,7 @@ impl Log {
         );
         self.segment_mut(id).state = SegmentState::Releasing;
         self.segment_mut(id).evacuate = false;
-        self.repaired.retain(|(other, _)| *other != id);
+        self.forget_repair(id);
         let after = self.copies_sent(m);
         self.releasing.push_back((id, after));
     }
@@ -205,6 +208,27 @@ impl Log {
         self.segment_mut(id).evacuate = false;
         let after = self.copies_sent(m);
         self.repaired.push((id, after));
+    }
+
+    /// The same, but something that a cut may take is still read from those pages: their slots stay until
+    /// [`Log::unpin_repairs`].
+    pub fn end_repair_pinned<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+        self.end_repair(id, m);
+        self.pinned.push(id);
+    }
+
+    /// Repairs that left something behind begin again.
+    pub fn unpin_repairs(&mut self) {
+        for id in std::mem::take(&mut self.pinned) {
+            self.forget_repair(id);
+            self.segment_mut(id).evacuate = true;
+        }
+    }
+
+    /// A segment goes, is not what it was, or has one more page to be copied.
+    fn forget_repair(&mut self, id: SegmentId) {
+        self.repaired.retain(|(other, _)| *other != id);
+        self.pinned.retain(|other| *other != id);
     }
 
     /// Where the ring can be lost: the tag after which all copies made so far are on the medium.
@@ -220,7 +244,7 @@ impl Log {
     /// A segment holds bytes that cannot be read: keep it as it is.
     pub fn set_damaged(&mut self, id: SegmentId) {
         self.clear_failed(id);
-        self.repaired.retain(|(other, _)| *other != id);
+        self.forget_repair(id);
         let s = self.segment_mut(id);
         s.state = SegmentState::Damaged;
         s.evacuate = false;
@@ -233,8 +257,9 @@ impl Log {
 
     /// Ends the repairs and starts the erases whose copies are safe: everything up to `finished` has completed.
     pub fn pump<M: Medium>(&mut self, finished: Tag, m: &mut M) {
-        let is_over =
-            |(_, after): &&(SegmentId, Option<Tag>)| after.is_none_or(|tag| self.is_safe(tag, finished));
+        let is_over = |(id, after): &&(SegmentId, Option<Tag>)| {
+            !self.pinned.contains(id) && after.is_none_or(|tag| self.is_safe(tag, finished))
+        };
         let over: Vec<_> = self.repaired.iter().filter(is_over).map(|(id, _)| *id).collect();
         over.into_iter().for_each(|id| self.give_up_pages(id, m));
         for _ in 0..self.releasing.len() {
@@ -306,11 +331,11 @@ impl Log {
         // Also where nothing is needed any more: a checkpoint that is being written can refer to what was there, and
         // what replaced it is safe only when the copies are.
         s.failed_pages.push(index);
-        self.repaired.retain(|(other, _)| *other != id);
         if s.failed.is_none_or(|first| tag < first) {
             self.failed_segments += u32::from(s.failed.is_none());
             s.failed = Some(tag);
         }
+        self.forget_repair(id);
     }
 
     fn clear_failed(&mut self, id: SegmentId) {

@@ -59,6 +59,10 @@ impl GroupSource for HostGroup<'_> {
         matches!(self.form, Form::All(op) if op.is_write()) && self.staged.is_none()
     }
 
+    fn only_stores(&self) -> bool {
+        self.form == Form::All(Op::Store) && self.staged.is_none()
+    }
+
     fn is_copied_by_core(&self) -> bool {
         !self.reach.reach.dma_engine
     }

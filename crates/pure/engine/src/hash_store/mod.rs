@@ -85,7 +85,7 @@ pub struct HashStore {
     checkpoint: checkpoint::State,
     pending: pending::Pending,
     credit: credit::Credit,
-    plan: group::Plan,
+    plan: group::Plan<crate::index::Place>,
     prefetch: prefetch::Prefetch,
 }
 

@@ -209,13 +209,29 @@ impl Records<'_> {
                 return Step::Done(Some(Next::Broken(inside.spot)));
             };
             inside.next += seal.bytes() + u32::from(inside.header.lead_bytes);
-            if matches!(seal.role, Role::Pair | Role::Tombstone) {
-                at.inside = Some(inside);
+            if seal.role.is_kept() {
+                at.inside = self.has_members(&inside, m).then_some(inside);
                 return Step::Done(Some(Next::Record(self.walked_member(&inside, spot, seal, m))));
             }
         }
         at.inside = None;
         Step::Done(None)
+    }
+
+    /// Whether the walker comes to more members. Behind the last one it has left the group: what follows needs other pages.
+    fn has_members<M: Medium>(&self, inside: &Inside, m: &M) -> bool {
+        let (mut next, end) = (inside.next, HEADER_BYTES + inside.header.value_bytes);
+        while next < end {
+            let spot = Spot(inside.spot.0 + u64::from(next));
+            match self.seal_at(spot, end - next, m) {
+                Some(seal) if !seal.role.is_kept() => {
+                    next += seal.bytes() + u32::from(inside.header.lead_bytes);
+                }
+                // One that cannot be read is found by the next step.
+                _ => return true,
+            }
+        }
+        false
     }
 
     fn walked_member<M: Medium>(&self, inside: &Inside, spot: Spot, seal: Seal, m: &M) -> Walked {

@@ -1,11 +1,11 @@
 //! Scans in falling order: the last key before a place in any source, then the entry of that key that is to be seen.
 
 use super::LsmStore;
-use super::key::{Entry, Key};
 use super::levels::LEVELS;
 use super::lookup::Seen;
 use super::table::Table;
 use crate::kv::KvError;
+use crate::ordered::key::{Entry, Key};
 use saker_medium::{Medium, Reads, Step};
 use saker_sim::{Meter, Unit};
 use std::ops::Bound;
@@ -29,7 +29,7 @@ impl LsmStore {
                 Step::Done(Err(e)) => return Step::Done((Err(e), looked)),
                 Step::Need(_) | Step::Blocked(_) => return Step::Need(looked),
             };
-            let found = match self.find_noting(&key, version, m, w) {
+            let found = match self.find(&key, version, m, w) {
                 Step::Done((found, pages)) => {
                     note(&mut looked, pages);
                     found
@@ -56,7 +56,7 @@ impl LsmStore {
         m: &M,
         w: &mut W,
     ) -> Step<Result<Option<Key>, KvError>> {
-        let frozen = self.frozen.iter().filter_map(|table| table.last_key(end)).max();
+        let frozen = self.own.frozen.iter().filter_map(|table| table.last_key(end)).max();
         let (mut last, mut is_absent) = (self.mem.last_key(end).max(frozen), false);
         for table in self.tables_before(end) {
             w.work(Unit::Probe, 1);
@@ -72,9 +72,9 @@ impl LsmStore {
     /// The tables that can have the last key before `end`.
     fn tables_before(&self, end: Bound<Key>) -> impl Iterator<Item = &Table> {
         let begins = move |table: &Table| is_before(&table.first, end);
-        let young = self.levels.level(0).iter().map(AsRef::as_ref).filter(move |t| begins(t));
+        let young = self.own.levels.level(0).iter().map(AsRef::as_ref).filter(move |t| begins(t));
         let deeper = (1..LEVELS).filter_map(move |n| {
-            let tables = self.levels.level(n);
+            let tables = self.own.levels.level(n);
             let behind = tables.partition_point(|t| begins(t));
             tables[..behind].last().map(AsRef::as_ref)
         });

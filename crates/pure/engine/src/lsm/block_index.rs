@@ -1,6 +1,6 @@
 //! Where blocks of a table begin.
 
-use super::key::Key;
+use crate::ordered::key::Key;
 
 /// The first key and version of each block. The keys' first words lie together: a search looks at little memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,13 +3,15 @@
 //! A round is a piece of each. It costs the processor what the longest of them does: the threads have cores of their own. Pages
 //! are brought for all of them together, and before any goes on, so that a call that says `Need` has changed nothing.
 
-use super::LsmStore;
-use super::background::{Piece, worked_if_idle};
 use super::job::Job;
 use super::policy;
+use super::{Lsm, LsmStore};
 use crate::kv::Background;
+use crate::ordered::background::Piece;
+use crate::ordered::structure::Structure;
 use saker_medium::{Medium, Reads, Step};
 use saker_sim::{Meter, Unit};
+use std::sync::Arc;
 
 /// Work of each kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,25 +36,47 @@ impl Units {
     }
 }
 
+/// A job that is finished is work that was done.
+fn worked_if_idle(step: Piece) -> Piece {
+    match step {
+        Step::Done(Ok(Background::Idle)) => Step::Done(Ok(Background::Worked)),
+        step => step,
+    }
+}
+
 impl LsmStore {
+    /// A piece of writing the oldest frozen memtable to level 0.
+    pub(super) fn flush_step<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
+        if self.is_full() && Lsm::may_freeze(self) {
+            Lsm::freeze(self);
+        }
+        let Some(oldest) = self.own.frozen.front() else { return Step::Done(Ok(Background::Idle)) };
+        let mut job = self.own.flush.take().unwrap_or_else(|| Job::flush(Arc::clone(oldest)));
+        let step = self.job_step(&mut job, m, w);
+        if !matches!(step, Step::Done(Ok(Background::Idle))) {
+            self.own.flush = Some(job);
+        }
+        worked_if_idle(step)
+    }
+
     /// A round of compactions.
     pub(super) fn compaction_step<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
         if self.start_compactions() {
             return Step::Done(Ok(Background::Worked));
         }
-        if self.compactions.len() < 2 {
-            let Some(mut job) = self.compactions.pop() else { return Step::Done(Ok(Background::Idle)) };
+        if self.own.compactions.len() < 2 {
+            let Some(mut job) = self.own.compactions.pop() else { return Step::Done(Ok(Background::Idle)) };
             let step = self.job_step(&mut job, m, w);
             if !matches!(step, Step::Done(Ok(Background::Idle))) {
-                self.compactions.push(job);
+                self.own.compactions.push(job);
             }
             return worked_if_idle(step);
         }
-        let mut jobs = std::mem::take(&mut self.compactions);
+        let mut jobs = std::mem::take(&mut self.own.compactions);
         let round = self.round(&mut jobs, m, w);
         // What ended is in place.
-        jobs.append(&mut self.compactions);
-        self.compactions = jobs;
+        jobs.append(&mut self.own.compactions);
+        self.own.compactions = jobs;
         round
     }
 
@@ -96,18 +120,28 @@ impl LsmStore {
     /// Starts what is due while threads are free. True if tables went down a level, which is all a call does.
     fn start_compactions(&mut self) -> bool {
         let page_bytes = u64::from(self.log.geometry().page_bytes);
-        while self.compactions.len() < self.config.compaction_threads.max(1) as usize {
+        while self.own.compactions.len() < self.config.compaction_threads.max(1) as usize {
             let pick = if self.reveal.merges() {
                 // Towards one level one goes on alone.
-                self.compactions.is_empty().then(|| policy::pick_all(&self.levels, &self.cursors)).flatten()
+                self.own
+                    .compactions
+                    .is_empty()
+                    .then(|| policy::pick_all(&self.own.levels, &self.own.cursors))
+                    .flatten()
             } else {
-                policy::pick(&self.config, &self.levels, &self.cursors, page_bytes, &self.compactions)
+                policy::pick(
+                    &self.config,
+                    &self.own.levels,
+                    &self.own.cursors,
+                    page_bytes,
+                    &self.own.compactions,
+                )
             };
             let Some(pick) = pick else { return false };
             if self.move_down(&pick) {
                 return true;
             }
-            self.compactions.push(Job::compaction(&pick));
+            self.own.compactions.push(Job::compaction(&pick));
         }
         false
     }

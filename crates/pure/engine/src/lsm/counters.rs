@@ -23,13 +23,13 @@ impl LsmStore {
             ("pending_compaction_bytes_stops", stall(stopped, Reason::PendingBytes)),
             ("estimate_pending_compaction_bytes", self.pending_compaction_bytes()),
             ("flushes", stats.flushes),
-            ("num_immutable_mem_table", self.frozen.len() as u64),
+            ("num_immutable_mem_table", self.own.frozen.len() as u64),
             ("num_running_compactions", self.running_compactions() as u64),
             ("compactions", stats.compactions),
             ("table_pages_written", stats.table_pages_written),
             ("table_pages_moved", stats.table_pages_moved),
             ("table_segments_released", stats.table_segments_released),
-            ("num_snapshots", self.snapshots.len() as u64),
+            ("num_snapshots", self.own.snapshots.len() as u64),
             ("memtable_bytes", self.memory().index_bytes),
             ("table_description_bytes", self.description_bytes()),
             ("pinned_level_bytes", self.memory().directory_bytes - self.description_bytes()),
@@ -39,6 +39,6 @@ impl LsmStore {
     }
 
     fn description_bytes(&self) -> u64 {
-        self.levels.all().map(|(_, t)| t.memory_bytes() - t.pinned_bytes()).sum()
+        self.own.levels.all().map(|(_, t)| t.memory_bytes() - t.pinned_bytes()).sum()
     }
 }

@@ -1,8 +1,8 @@
 //! Where the entries of a merge come from: a memtable, or tables that follow each other.
 
-use super::key::Entry;
-use super::memtable::{Memtable, Position};
 use super::table::Table;
+use crate::ordered::key::Entry;
+use crate::ordered::memtable::{Memtable, Position};
 use std::sync::Arc;
 
 /// Entries of a memtable that are taken out at once.

@@ -2,16 +2,17 @@
 
 use super::LsmStore;
 use super::input::Input;
-use super::key::{Entry, Key};
 use super::levels::LEVELS;
 use super::lookup::Seen;
-use super::memtable::Memtable;
 use super::policy::Pick;
-use super::refs;
 use super::table::{Builder, Table};
 use crate::kv::{Background, KvError};
+use crate::ordered::key::{Entry, Key};
+use crate::ordered::memtable::Memtable;
+use crate::ordered::refs;
+use crate::ordered::structure::Structure;
 use saker_log::append::Reserve;
-use saker_medium::{Medium, Reads, SegmentId, Step, Stream, ready};
+use saker_medium::{Medium, Reads, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 use std::sync::Arc;
 
@@ -150,13 +151,12 @@ impl LsmStore {
         let at = saker_medium::PageAddr(writer.spot().0 / u64::from(bytes));
         self.log.put(m, &writer, 0, page);
         self.log.commit(m, writer);
-        self.log.add_live(self.log.geometry().segment_of(at), u64::from(bytes));
-        self.table_live += u64::from(bytes);
+        self.add_page(at);
         builder.page_written(at, pin);
         w.work(Unit::PageSwitch, 1);
         w.work(Unit::CopyByte, u64::from(bytes));
         w.work(Unit::ChecksumByte, u64::from(bytes));
-        self.stats.table_pages_written += 1;
+        self.own.stats.table_pages_written += 1;
         Background::Worked
     }
 
@@ -224,8 +224,8 @@ impl LsmStore {
     fn push(&mut self, job: &mut Job, e: Entry) {
         let (page_bytes, bits) = (self.log.geometry().page_bytes, self.config.bloom_bits_per_key);
         if job.builder.is_none() {
-            job.builder = Some(Builder::new(self.next_table, e.key, page_bytes, bits));
-            self.next_table += 1;
+            job.builder = Some(Builder::new(self.own.next_table, e.key, page_bytes, bits));
+            self.own.next_table += 1;
         }
         let builder = job.builder.as_mut().expect("made above");
         if let Some((segment, bytes)) = refs::referred(&self.log, &self.births, &e) {
@@ -240,33 +240,36 @@ impl LsmStore {
         let newer = job.last.filter(|(key, _)| *key == e.key).map(|(_, version)| version);
         job.last = Some((e.key, e.version));
         if let Some(newer) = newer {
-            return newer != e.version && self.snapshots.iter().any(|s| e.version <= *s && *s < newer);
+            return newer != e.version && self.own.sees(e.version, newer);
         }
-        let above = job.is_flush() && self.levels.level(0).iter().any(|t| t.covers(&e.key));
-        !e.is_tombstone() || !self.snapshots.is_empty() || above || self.levels.deeper_has(job.to, &e.key)
+        let above = job.is_flush() && self.own.levels.level(0).iter().any(|t| t.covers(&e.key));
+        !e.is_tombstone()
+            || !self.own.snapshots.is_empty()
+            || above
+            || self.own.levels.deeper_has(job.to, &e.key)
     }
 
     /// Puts the new tables in the place of the old ones.
     fn install(&mut self, job: &mut Job) {
         for table in job.done.drain(..) {
             refs::count(&mut self.log, &self.births, &table.refs, true);
-            self.levels.add(job.to, Arc::new(table));
+            self.own.levels.add(job.to, Arc::new(table));
         }
         if job.is_flush() {
-            let oldest = self.frozen.pop_front().expect("a flush has a memtable");
+            let oldest = self.own.frozen.pop_front().expect("a flush has a memtable");
             refs::count(&mut self.log, &self.births, &oldest.refs, false);
-            self.stats.flushes += 1;
+            self.own.stats.flushes += 1;
             return self.measure();
         }
-        self.stats.compactions += 1;
+        self.own.stats.compactions += 1;
         let from = job.to - 1;
         for id in &job.replaces {
-            let table = self.levels.remove(*id).expect("the job's inputs stay until it is done");
-            if from < LEVELS && self.cursors[from].is_none_or(|last| table.last > last) {
-                self.cursors[from] = Some(table.last);
+            let table = self.own.levels.remove(*id).expect("the job's inputs stay until it is done");
+            if from < LEVELS && self.own.cursors[from].is_none_or(|last| table.last > last) {
+                self.own.cursors[from] = Some(table.last);
             }
             refs::count(&mut self.log, &self.births, &table.refs, false);
-            self.manifest.dying.extend(table.all_pages());
+            self.own.leaving.dying.extend(table.all_pages());
         }
         self.turn_cursor(from);
         self.measure();
@@ -274,9 +277,9 @@ impl LsmStore {
 
     /// The cursor starts again when nothing is behind it.
     fn turn_cursor(&mut self, level: usize) {
-        let behind = |last| self.levels.level(level).iter().any(|t| t.first > last);
-        if !self.cursors[level].is_some_and(behind) {
-            self.cursors[level] = None;
+        let behind = |last| self.own.levels.level(level).iter().any(|t| t.first > last);
+        if !self.own.cursors[level].is_some_and(behind) {
+            self.own.cursors[level] = None;
         }
     }
 
@@ -289,15 +292,10 @@ impl LsmStore {
             return false;
         }
         for table in &pick.upper {
-            let table = self.levels.remove(table.id).expect("picked from the levels");
-            self.levels.add(pick.level + 1, table);
+            let table = self.own.levels.remove(table.id).expect("picked from the levels");
+            self.own.levels.add(pick.level + 1, table);
         }
         self.measure();
         true
-    }
-
-    /// The segment of a page.
-    pub(super) fn page_segment(&self, page: saker_medium::PageAddr) -> SegmentId {
-        self.log.geometry().segment_of(page)
     }
 }

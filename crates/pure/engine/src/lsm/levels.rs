@@ -1,7 +1,7 @@
 //! The tables by level.
 
-use super::key::Key;
 use super::table::Table;
+use crate::ordered::key::Key;
 use saker_medium::PageAddr;
 use std::sync::Arc;
 
@@ -95,10 +95,10 @@ impl Levels {
 
 #[cfg(test)]
 mod tests {
-    use super::super::key::Entry;
     use super::super::table::Builder;
     use super::*;
     use crate::index::Loc;
+    use crate::ordered::key::Entry;
 
     fn table(id: u64, first: &str, last: &str) -> Arc<Table> {
         let entry = |key: &str| Entry {

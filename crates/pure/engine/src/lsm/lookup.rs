@@ -1,11 +1,11 @@
 //! Finding the entry of a key: memtables, level 0 from the youngest table, then one table of each level.
 
 use super::LsmStore;
-use super::block::{Block, block_bytes};
-use super::key::{Entry, Key};
 use super::levels::LEVELS;
 use super::table::Table;
 use crate::kv::KvError;
+use crate::ordered::block::{Block, block_bytes};
+use crate::ordered::key::{Entry, Key};
 use saker_log::page_of;
 use saker_medium::{MediaError, Medium, Page, Reads, Step, ready};
 use saker_sim::{Meter, Unit};
@@ -21,19 +21,8 @@ pub(super) enum Seen<'a> {
 }
 
 impl LsmStore {
-    /// The newest entry of a key that is not newer than `version`, tombstones included.
+    /// The newest entry of a key that is not newer than `version`, tombstones included; and the pages that were looked at.
     pub(super) fn find<M: Medium, W: Meter>(
-        &self,
-        key: &Key,
-        version: u64,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<Option<Entry>, KvError>> {
-        self.find_noting(key, version, m, w).map(|(found, _)| found)
-    }
-
-    /// The same, with the pages that were looked at.
-    pub(super) fn find_noting<M: Medium, W: Meter>(
         &self,
         key: &Key,
         version: u64,
@@ -42,7 +31,7 @@ impl LsmStore {
     ) -> Step<(Result<Option<Entry>, KvError>, Reads)> {
         w.work(Unit::Probe, 2);
         let (mut looked, hash) = (Reads::new(), key.hash());
-        let frozen = || self.frozen.iter().rev().find_map(|table| table.get_hashed(key, hash, version));
+        let frozen = || self.own.frozen.iter().rev().find_map(|table| table.get_hashed(key, hash, version));
         if let Some(e) = self.mem.get_hashed(key, hash, version).or_else(frozen) {
             return Step::Done((Ok(Some(e)), looked));
         }
@@ -65,8 +54,8 @@ impl LsmStore {
 
     /// The tables that could have a key, in the order they must be asked.
     fn candidates(&self, key: &Key) -> impl Iterator<Item = &Table> {
-        let young = self.levels.level(0).iter().filter(|t| t.covers(key));
-        let deeper = (1..LEVELS).filter_map(|n| self.levels.covering(n, key));
+        let young = self.own.levels.level(0).iter().filter(|t| t.covers(key));
+        let deeper = (1..LEVELS).filter_map(|n| self.own.levels.covering(n, key));
         young.chain(deeper).map(AsRef::as_ref)
     }
 

@@ -1,56 +1,42 @@
 //! An LSM-tree store with its values apart (O'Neil et al. 1996; WiscKey, FAST'16): the firmware that BandSlim (ICPP'24,
-//! sections 2.1 and 3.4) starts from.
-//!
-//! Values go into a log at addresses exact to the byte; sorted tables hold keys and addresses. Every write is in the log
-//! before it is acknowledged, so a memtable is only a sorted view of the log's tail, and recovery is the last manifest
-//! and a scan from its cut. Of two sources the younger one has the newer versions of a key; collections keep versions.
+//! sections 2.1 and 3.4) starts from. The value log and the memtable are [`crate::ordered`]'s; sorted tables in levels are here.
 
 mod back;
 mod background;
-pub(crate) mod block;
 mod block_index;
 mod compaction;
 mod counters;
-mod engine;
-mod filter;
-pub(crate) mod gc;
 mod input;
 mod job;
-pub(crate) mod key;
-mod leaves;
 mod levels;
 mod lookup;
 mod manifest;
-pub(crate) mod memtable;
-mod ops;
 mod options;
-pub(crate) mod pairs;
 mod policy;
-pub mod recover;
-pub(crate) mod refs;
+mod recover;
 mod scan;
 mod space;
 pub mod stall;
+mod structure;
 mod table;
 mod tables;
 mod tuning;
-pub(crate) mod value;
 
-pub use crate::scan::Snapshot;
-pub use key::Key;
 pub use options::LsmConfig;
-pub use recover::Recovery;
 pub use tuning::LsmTuning;
 
-use crate::kv::{KvError, Memory, StoreStats};
+use crate::kv::StoreStats;
+use crate::ordered::memtable::Memtable;
+use crate::ordered::{self, Settings};
 use job::Job;
 use levels::Levels;
-use memtable::Memtable;
-use refs::Births;
-use saker_log::{Log, LogStats};
-use saker_medium::Medium;
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// A store over levels of sorted tables.
+pub type LsmStore = ordered::Store<Lsm>;
+/// An LSM store on its way back.
+pub type Recovery = ordered::Recovery<Lsm>;
 
 /// Counters of an LSM store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,15 +58,9 @@ pub struct LsmStats {
     pub table_segments_released: u64,
 }
 
-/// One shard of an LSM store.
-#[derive(Clone, Debug)]
-pub struct LsmStore {
-    config: LsmConfig,
-    log: Log,
-    births: Births,
-    /// The version the next write gets.
-    version: u64,
-    mem: Memtable,
+/// Sorted tables in levels, memtables on their way there, and merges.
+#[derive(Clone, Debug, Default)]
+pub struct Lsm {
     /// Frozen memtables on their way to level 0, the oldest first.
     frozen: VecDeque<Arc<Memtable>>,
     levels: Levels,
@@ -91,153 +71,39 @@ pub struct LsmStore {
     /// Compactions on their way, at most one for each thread.
     compactions: Vec<Job>,
     cursors: policy::Cursors,
-    manifest: manifest::State,
-    gc: Option<gc::GcCursor>,
-    reveal: space::Reveal,
+    leaving: manifest::Leaving,
     sizes: space::Sizes,
-    /// Bytes of pages of tables that are needed, also those that only the last manifest names.
-    table_live: u64,
-    /// Whose turn it is: collections or compactions.
-    turn: bool,
     brake: stall::Brake,
-    /// What made background work give up: nothing is written any more.
-    error: Option<KvError>,
-    record_bytes_max: u32,
     stats: LsmStats,
 }
 
+impl From<LsmConfig> for Settings {
+    fn from(config: LsmConfig) -> Self {
+        let LsmConfig { owner, ring_lasts, value_bytes_max, checkpoint_bytes_min, write_buffer_size, .. } =
+            config;
+        Self { owner, ring_lasts, value_bytes_max, checkpoint_bytes_min, write_buffer_size }
+    }
+}
+
 impl LsmStore {
-    /// An empty store on an empty medium.
-    pub fn new<M: Medium>(config: LsmConfig, m: &M) -> Self {
-        let geometry = m.geometry();
-        Self {
-            config,
-            log: Log::new(config.owner, geometry, config.ring_lasts),
-            births: Births::new(geometry.segments),
-            version: 1,
-            mem: Memtable::with_bytes(config.write_buffer_size),
-            frozen: VecDeque::new(),
-            levels: Levels::default(),
-            next_table: 1,
-            snapshots: Vec::new(),
-            flush: None,
-            compactions: Vec::new(),
-            cursors: [None; levels::LEVELS],
-            manifest: manifest::State::default(),
-            gc: None,
-            reveal: space::Reveal::default(),
-            sizes: space::Sizes::default(),
-            table_live: 0,
-            turn: false,
-            brake: stall::Brake::default(),
-            error: None,
-            record_bytes_max: crate::hash_store::record::record_bytes(16, 256),
-            stats: LsmStats::default(),
-        }
-    }
-
-    /// Settings.
-    pub fn config(&self) -> &LsmConfig {
-        &self.config
-    }
-
     /// Counters.
     pub fn lsm_stats(&self) -> LsmStats {
-        LsmStats { kv: self.stats(), stalls: self.brake.stats, ..self.stats }
-    }
-
-    /// What every engine counts.
-    pub fn stats(&self) -> StoreStats {
-        StoreStats { pairs: self.entries_at_most(), pair_bytes: self.value_log_bytes(), ..self.stats.kv }
-    }
-
-    /// Counters of the log.
-    pub fn log_stats(&self) -> LogStats {
-        self.log.stats()
+        LsmStats { kv: self.stats(), stalls: self.own.brake.stats, ..self.own.stats }
     }
 
     /// Tables of each level.
     pub fn tables_by_level(&self) -> Vec<usize> {
-        (0..=self.levels.deepest()).map(|n| self.levels.level(n).len()).collect()
+        let levels = &self.own.levels;
+        (0..=levels.deepest()).map(|n| levels.level(n).len()).collect()
     }
 
     /// Compactions under way.
     pub fn running_compactions(&self) -> usize {
-        self.compactions.len()
+        self.own.compactions.len()
     }
 
     /// Bytes that compactions owe.
     pub fn pending_compaction_bytes(&self) -> u64 {
-        self.sizes.pending_bytes
-    }
-
-    /// Modelled controller memory: memtables as the index, descriptions of tables (block indexes, filters) as its
-    /// directory.
-    pub fn memory(&self) -> Memory {
-        let held = u64::from(self.log.segments_held()) * size_of::<saker_log::Segment>() as u64;
-        let tables = self.levels.all().map(|(_, t)| t.memory_bytes()).sum();
-        let frozen: u64 = self.frozen.iter().map(|table| table.bytes()).sum();
-        Memory { index_bytes: self.mem.bytes() + frozen, directory_bytes: tables, segment_bytes: held }
-    }
-
-    /// A digest of everything that operations can observe, for tests of the contract.
-    pub fn digest(&self) -> u64 {
-        let mut digest = saker_sim::Digest::default();
-        for e in self.mem.range(memtable::Position::Start) {
-            digest.bytes(&e.key.to_vec());
-            digest.number(e.version);
-            digest.number(e.loc.word());
-        }
-        for (level, table) in self.levels.all() {
-            digest.number(level as u64);
-            digest.number(table.id);
-        }
-        digest.number(self.version);
-        digest.number(self.log.live_bytes());
-        self.frozen.iter().for_each(|table| digest.number(table.len() as u64));
-        digest.value()
-    }
-
-    /// A view of the store as it is now, until [`LsmStore::release`].
-    pub fn snapshot(&mut self) -> Snapshot {
-        let version = self.version - 1;
-        self.snapshots.push(version);
-        Snapshot(version)
-    }
-
-    /// One more holder of a snapshot.
-    pub fn share(&mut self, snapshot: Snapshot) {
-        let at = self.snapshots.partition_point(|s| *s <= snapshot.0);
-        self.snapshots.insert(at, snapshot.0);
-    }
-
-    /// Ends a snapshot.
-    pub fn release(&mut self, snapshot: Snapshot) {
-        if let Some(at) = self.snapshots.iter().position(|s| *s == snapshot.0) {
-            self.snapshots.remove(at);
-        }
-    }
-
-    /// Entries, replaced ones that no compaction has met included.
-    fn entries_at_most(&self) -> u64 {
-        self.sizes.entries + self.memtable_entries() as u64
-    }
-
-    fn memtable_entries(&self) -> usize {
-        self.mem.len() + self.frozen.iter().map(|table| table.len()).sum::<usize>()
-    }
-
-    /// Whether one more memtable may wait to be flushed.
-    fn may_freeze(&self) -> bool {
-        self.frozen.len() + 1 < (self.config.max_write_buffer_number as usize).max(2)
-    }
-
-    /// Replaces the memtable.
-    fn freeze(&mut self) {
-        if !self.mem.is_empty() {
-            assert!(self.may_freeze(), "a memtable is flushed before the next is frozen");
-            let empty = Memtable::with_bytes(self.config.write_buffer_size);
-            self.frozen.push_back(Arc::new(std::mem::replace(&mut self.mem, empty)));
-        }
+        self.own.sizes.pending_bytes
     }
 }

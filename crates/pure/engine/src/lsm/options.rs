@@ -1,6 +1,6 @@
 //! Settings of the tree. Names and meaning follow RocksDB's options where it has them.
 
-use crate::hash_store::record::HEADER_BYTES;
+use crate::ordered::Settings;
 use saker_medium::Geometry;
 
 /// Settings of an LSM store.
@@ -44,21 +44,19 @@ pub struct LsmConfig {
     pub pinned_levels: u32,
 }
 
-/// Largest memtable by default, RocksDB's: two of them and what tables need fit a modelled 256 MiB.
-const WRITE_BUFFER_BYTES_MAX: u64 = 64 << 20;
-
 impl LsmConfig {
     /// Settings for a namespace on a medium of that shape. Triggers are RocksDB's defaults; sizes follow the medium's.
     pub fn new(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool) -> Self {
+        let Settings { value_bytes_max, checkpoint_bytes_min, write_buffer_size, .. } =
+            Settings::new(owner, geometry, quota_segments, ring_lasts);
         let segment = geometry.segment_bytes();
         let bytes = segment * u64::from(quota_segments);
-        let write_buffer_size = (bytes / 64).clamp(16 << 10, WRITE_BUFFER_BYTES_MAX);
         let table_bytes = (write_buffer_size / 2).min(segment / 2).max(u64::from(geometry.page_bytes));
         Self {
             owner,
             ring_lasts,
-            value_bytes_max: (2 << 20).min((segment as u32 - HEADER_BYTES - 16) / 2),
-            checkpoint_bytes_min: (bytes / 8).min(64 << 20),
+            value_bytes_max,
+            checkpoint_bytes_min,
             write_buffer_size,
             max_write_buffer_number: 2,
             compaction_threads: 1,

@@ -2,10 +2,10 @@
 //! what to merge next. How it is merged is [`super::job`]'s business.
 
 use super::job::Job;
-use super::key::Key;
 use super::levels::{LEVELS, Levels};
 use super::options::LsmConfig;
 use super::table::Table;
+use crate::ordered::key::Key;
 use std::sync::Arc;
 
 /// What to merge: tables of a level, the newest first, with those of the next that share keys.

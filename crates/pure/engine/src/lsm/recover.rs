@@ -1,212 +1,52 @@
-//! Recovery: the last complete manifest and the descriptions of its tables, then the value log from the cut on into the
-//! memtable.
+//! Recovery of the tables that a manifest names: their descriptions are read.
 
-use super::block::{self, Kind as BlockKind, block_bytes};
-use super::key::{Entry, Key};
-use super::levels::Levels;
+use super::LsmStore;
 use super::manifest::{Chunk, decode_chunk};
-use super::refs::{self, referred};
 use super::table::Table;
-use super::{LsmConfig, LsmStore};
-use crate::hash_store::record::Kind;
-use crate::hash_store::walk::{Next, Walked, Walker};
-use crate::index::Loc;
-use saker_log::checkpoint::{Found, release_others};
-use saker_log::recover::{Damage, LogImage, Recovered, survey};
-use saker_log::{CheckpointReader, Cut, SegmentState, page_of};
-use saker_medium::{Completion, Medium, Page, PageAddr, Reads, Step, Stream, ready};
+use crate::ordered::block::{self, Kind as BlockKind, block_bytes};
+use crate::ordered::refs;
+use saker_log::recover::Damage;
+use saker_log::{SegmentState, page_of};
+use saker_medium::{Medium, Page, PageAddr, Reads, Step};
 use std::sync::Arc;
 
-/// Records a step looks at before it returns to the driver.
-const STEP_RECORDS: u32 = 4096;
+/// Tables with their level, the next one last.
+pub type Tables = Vec<(usize, Table)>;
 
-/// A recovery on its way. Call [`Recovery::step`] until it is done.
-#[derive(Clone, Debug)]
-pub struct Recovery {
-    store: LsmStore,
-    phase: Phase,
-    image: LogImage,
-    cut: Option<Cut>,
-    tables: Vec<(usize, Table)>,
-    generation: u64,
-}
-
-#[derive(Clone, Debug)]
-enum Phase {
-    Survey,
-    /// Looking for a whole manifest, from the youngest segment of one back.
-    Manifest {
-        start: usize,
-        reader: Option<Box<CheckpointReader>>,
-    },
-    /// Reading descriptions of tables.
-    Tables,
-    /// Scanning the log: segments left and the walker in the current one.
-    Scan {
-        left: Vec<Recovered>,
-        walker: Option<Walker>,
-    },
-    Finish,
-}
-
-impl Recovery {
-    /// Begins to recover a store.
-    pub fn new<M: Medium>(config: LsmConfig, m: &M) -> Self {
-        Self {
-            store: LsmStore::new(config, m),
-            phase: Phase::Survey,
-            image: LogImage::default(),
-            cut: None,
-            tables: Vec::new(),
-            generation: 0,
-        }
-    }
-
-    /// Goes on. `Done(Ok(true))`: the store is ready.
-    pub fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
-        match std::mem::replace(&mut self.phase, Phase::Finish) {
-            Phase::Survey => self.survey(m),
-            Phase::Manifest { start, reader } => self.load(start, reader, m),
-            Phase::Tables => self.describe(m),
-            Phase::Scan { left, walker } => self.scan(left, walker, m),
-            Phase::Finish => {
-                self.settle(m);
-                Step::Done(Ok(true))
-            }
-        }
-    }
-
-    /// Takes note of a finished I/O that recovery started.
-    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
-        self.store.log.completed(done, m);
-    }
-
-    /// The recovered store, after `step` said so. A manifest of which a page is only in the ring is replaced soon.
-    pub fn finish(mut self) -> LsmStore {
-        let LsmStore { manifest, log, .. } = &mut self.store;
-        manifest.wanted |= manifest.segments.iter().any(|id| log.segment(*id).has_failed());
-        self.store
-    }
-
-    fn survey<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
-        self.phase = Phase::Survey;
-        self.image = match ready!(survey(&mut self.store.log, m)) {
-            Ok(image) => image,
-            Err(damage) => return Step::Done(Err(damage)),
-        };
-        for r in &self.image.segments {
-            self.store.births.set(r.id, r.first_sequence);
-        }
-        self.phase = Phase::Manifest { start: self.manifest_segments().len(), reader: None };
-        Step::Done(Ok(false))
-    }
-
-    fn manifest_segments(&self) -> Vec<Recovered> {
-        self.image.segments.iter().filter(|r| r.stream == Stream::Checkpoint).copied().collect()
-    }
-
-    fn damage(&self, what: &str) -> Damage {
-        Damage::Checkpoint { owner: self.store.config.owner, what: what.into() }
-    }
-
-    fn load<M: Medium>(
-        &mut self,
-        start: usize,
-        reader: Option<Box<CheckpointReader>>,
-        m: &mut M,
-    ) -> Step<Result<bool, Damage>> {
-        let Some(mut reader) = reader else { return self.open_manifest(start, m) };
-        let found = match reader.step(&self.store.log, m) {
-            Step::Done(found) => found,
-            Step::Need(reads) => {
-                self.phase = Phase::Manifest { start, reader: Some(reader) };
-                return Step::Need(reads);
-            }
-            Step::Blocked(stall) => return Step::Blocked(stall),
-        };
-        let more = match found {
-            Found::Begin(generation, cut) if self.cut.is_none() => {
-                (self.generation, self.cut) = (generation, Some(cut));
-                true
-            }
-            Found::Chunk(payload) if self.cut.is_some() => self.enter_chunk(&payload),
-            Found::End if self.cut.is_some() => {
-                self.adopt_manifest(start, &reader);
-                self.phase = Phase::Tables;
-                return Step::Done(Ok(false));
-            }
-            Found::Broken => {
-                return Step::Done(Err(self.damage("a record of it does not match its checksum")));
-            }
-            _ => false,
-        };
-        if !more {
-            (self.cut, self.generation) = (None, 0);
-            self.tables.clear();
-        }
-        self.phase = Phase::Manifest { start, reader: more.then_some(reader) };
-        Step::Done(Ok(false))
-    }
-
-    fn open_manifest<M: Medium>(&mut self, start: usize, m: &mut M) -> Step<Result<bool, Damage>> {
-        let Some(start) = start.checked_sub(1) else {
-            // None is whole: there are no tables, and everything must be scanned.
-            release_others(&mut self.store.log, m, &[]);
-            self.start_scan();
-            return Step::Done(Ok(false));
-        };
-        let geometry = self.store.log.geometry();
-        let runs =
-            self.manifest_segments()[start..].iter().map(|r| (geometry.page(r.id, 0), r.pages)).collect();
-        self.phase = Phase::Manifest { start, reader: Some(Box::new(CheckpointReader::new(runs))) };
-        Step::Done(Ok(false))
-    }
-
-    fn enter_chunk(&mut self, payload: &[u8]) -> bool {
-        match decode_chunk(payload) {
+impl LsmStore {
+    /// Takes a chunk of a manifest.
+    pub(super) fn enter_chunk(&mut self, tables: &mut Tables, chunk: &[u8]) -> bool {
+        match decode_chunk(chunk) {
             Some(Chunk::Head(next_table, longest)) => {
-                self.store.next_table = next_table;
-                self.store.know_record(longest);
+                self.own.next_table = next_table;
+                self.know_record(longest);
             }
-            Some(Chunk::Tables(tables)) => self.tables.extend(tables),
+            Some(Chunk::Tables(more)) => tables.extend(more),
             None => return false,
         }
         true
     }
 
-    fn adopt_manifest(&mut self, start: usize, reader: &CheckpointReader) {
-        let all = self.manifest_segments();
-        let state = &mut self.store.manifest;
-        state.segments = all[start..start + reader.runs_used()].iter().map(|r| r.id).collect();
-        state.generation = self.generation;
-        if let Some(cut) = &self.cut {
-            state.version = cut.version;
-            self.store.version = cut.version;
-        }
-        self.tables.reverse();
-    }
-
     /// Reads the description of the next table.
-    fn describe<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
-        self.phase = Phase::Tables;
-        let Some((level, mut table)) = self.tables.pop() else {
-            self.store.measure();
-            self.start_scan();
-            return Step::Done(Ok(false));
+    pub(super) fn load_table<M: Medium>(&mut self, named: &mut Tables, m: &M) -> Step<Result<bool, Damage>> {
+        let Some((level, mut table)) = named.pop() else {
+            self.measure();
+            return Step::Done(Ok(true));
         };
-        let geometry = self.store.log.geometry();
+        let geometry = self.log.geometry();
         let held = |page: &PageAddr| {
             geometry.contains(*page)
-                && self.store.log.segment(geometry.segment_of(*page)).state != SegmentState::Absent
+                && self.log.segment(geometry.segment_of(*page)).state != SegmentState::Absent
         };
         if !table.all_pages().all(|page| held(&page)) {
-            return Step::Done(Err(self.damage("it names a page that this namespace does not hold")));
+            let what = "it names a page that this namespace does not hold".into();
+            return Step::Done(Err(Damage::Checkpoint { owner: self.settings.owner, what }));
         }
-        let pinned = level < self.store.config.pinned_levels as usize;
+        let pinned = level < self.config.pinned_levels as usize;
         let wanted: Reads = if pinned { table.all_pages().collect() } else { table.meta_pages.clone() };
-        let pages: Vec<_> = wanted.iter().map(|page| page_of(&self.store.log, m, *page)).collect();
+        let pages: Vec<_> = wanted.iter().map(|page| page_of(&self.log, m, *page)).collect();
         if pages.iter().any(|page| matches!(page, Page::Absent)) {
-            self.tables.push((level, table));
+            named.push((level, table));
             return Step::Need(wanted);
         }
         let mut data = Vec::new();
@@ -223,110 +63,19 @@ impl Recovery {
             let at = table.meta_pages.first().copied().unwrap_or(PageAddr(0));
             return Step::Done(Err(Damage::page(&geometry, at, "it does not describe its table")));
         }
-        self.store.version = self.store.version.max(table.version_max + 1);
-        self.store.levels.add(level, Arc::new(table));
+        self.version = self.version.max(table.version_max + 1);
+        self.own.levels.add(level, Arc::new(table));
         Step::Done(Ok(false))
-    }
-
-    /// The segments that hold pages from the cut on.
-    fn start_scan(&mut self) {
-        let first = self.cut.as_ref().map_or(0, Cut::first_sequence);
-        let mut left: Vec<_> = self.image.segments.clone();
-        left.retain(|r| r.stream.holds_records() && r.last_sequence >= first);
-        left.reverse();
-        self.phase = Phase::Scan { left, walker: None };
-    }
-
-    fn scan<M: Medium>(
-        &mut self,
-        mut left: Vec<Recovered>,
-        walker: Option<Walker>,
-        m: &mut M,
-    ) -> Step<Result<bool, Damage>> {
-        let Some(mut walker) = walker.or_else(|| left.pop().map(|r| Walker::new(r.id, r.pages))) else {
-            self.phase = Phase::Finish;
-            return Step::Done(Ok(false));
-        };
-        for _ in 0..STEP_RECORDS {
-            let next = match self.store.records().walk(&mut walker, m) {
-                Step::Done(Ok(next)) => next,
-                Step::Done(Err(damage)) => return Step::Done(Err(damage)),
-                Step::Need(reads) => {
-                    self.phase = Phase::Scan { left, walker: Some(walker) };
-                    return Step::Need(reads);
-                }
-                Step::Blocked(stall) => return Step::Blocked(stall),
-            };
-            match next {
-                Next::End => {
-                    self.phase = Phase::Scan { left, walker: None };
-                    return Step::Done(Ok(false));
-                }
-                Next::Record(record) => self.replay(&record, &mut walker),
-                Next::Unfinished => {}
-                Next::Broken(spot) => {
-                    let geometry = self.store.log.geometry();
-                    let page = PageAddr(spot.0 / u64::from(geometry.page_bytes));
-                    let what = "a record in it does not match its checksum";
-                    return Step::Done(Err(Damage::page(&geometry, page, what)));
-                }
-            }
-        }
-        self.phase = Phase::Scan { left, walker: Some(walker) };
-        Step::Done(Ok(false))
-    }
-
-    /// Applies a record of the tail; records from before the cut are skipped.
-    fn replay(&mut self, r: &Walked, walker: &mut Walker) {
-        let geometry = self.store.log.geometry();
-        let offset = (r.spot.0 % u64::from(geometry.page_bytes)) as u32;
-        match self.cut.as_ref().map(|cut| (cut.scan_from(r.page.sequence), cut.version)) {
-            Some((None, _)) => return walker.leave_page(geometry.index_of(r.page.addr)),
-            Some((Some(from), _)) if offset < from => return,
-            // A copy of a tombstone from before the cut: the tables know of it, and of what came after it.
-            Some((_, version)) if r.header.kind == Kind::Tombstone && r.header.version < version => return,
-            _ => {}
-        }
-        let Some(key) = Key::new(&r.key[..usize::from(r.header.key_bytes)]) else { return };
-        let version = r.header.version;
-        self.store.version = self.store.version.max(version + 1);
-        let is_tombstone = r.header.kind == Kind::Tombstone;
-        if is_tombstone {
-            // Every one of them, superseded or not: collection counts them the same way.
-            let id = geometry.segment_of(r.page.addr);
-            self.store.log.add_until_checkpoint(id, u64::from(r.header.record_bytes()));
-        }
-        let loc = if is_tombstone { Loc::NONE } else { r.loc };
-        let e = Entry { key, version, loc, stamp: r.page.sequence };
-        self.store.know_record(r.header.record_bytes());
-        let known = self.store.mem.newest(&key);
-        // Of a record and its copy the later one stays where it is for longer.
-        if known.is_none_or(|old| (old.version, old.stamp) <= (e.version, e.stamp)) {
-            self.store.enter(e);
-        }
     }
 
     /// Counts what tables need and refer to, and gives back what nothing does.
-    fn settle<M: Medium>(&mut self, m: &mut M) {
-        let keep = self.store.manifest.segments.clone();
-        release_others(&mut self.store.log, m, &keep);
-        let page_bytes = u64::from(self.store.log.geometry().page_bytes);
-        let levels: Levels = self.store.levels.clone();
+    pub(super) fn settle<M: Medium>(&mut self, m: &mut M) {
+        let levels = self.own.levels.clone();
         for (_, table) in levels.all() {
-            refs::count(&mut self.store.log, &self.store.births, &table.refs, true);
-            for page in table.all_pages() {
-                self.store.log.add_live(self.store.page_segment(page), page_bytes);
-                self.store.table_live += page_bytes;
-            }
+            refs::count(&mut self.log, &self.births, &table.refs, true);
+            table.all_pages().for_each(|page| self.add_page(page));
         }
-        debug_assert!(
-            self.store.mem.is_empty() || {
-                let LsmStore { log, births, mem, .. } = &self.store;
-                mem.range(super::memtable::Position::Start)
-                    .all(|e| e.is_tombstone() || referred(log, births, &e).is_some())
-            }
-        );
-        self.store.release_dead_tables(m);
+        self.release_dead_tables(m);
     }
 }
 

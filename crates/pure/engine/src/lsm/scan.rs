@@ -1,13 +1,13 @@
 //! List and range scans: all sources merged, from any key on.
 
 use super::LsmStore;
-use super::block::Block;
-use super::key::{Entry, Key};
 use super::levels::LEVELS;
 use super::lookup::Seen;
-use super::memtable::{Entries, Memtable, Position};
 use super::table::Table;
 use crate::kv::KvError;
+use crate::ordered::block::Block;
+use crate::ordered::key::{Entry, Key};
+use crate::ordered::memtable::{Entries, Memtable, Position};
 use saker_medium::{Medium, Reads, Step, ready};
 use saker_sim::{Meter, Unit};
 use std::ops::Bound;
@@ -101,27 +101,6 @@ fn least(sources: &[Source<'_>]) -> Option<usize> {
 }
 
 impl LsmStore {
-    /// Visits the keys from `from` on (from the first one when empty) until `visit` says stop (false). With `Need`, what
-    /// this call visited does not count.
-    pub fn list<M: Medium, W: Meter>(
-        &self,
-        from: &[u8],
-        mut visit: impl FnMut(&[u8]) -> bool,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
-        let start = match from {
-            [] => None,
-            key => match Key::new(key) {
-                Some(key) => Some(key),
-                None => return Step::Done(Err(KvError::KeySize)),
-            },
-        };
-        let visit = |e: &Entry| visit(&e.key.padded()[..e.key.len()]);
-        let from = start.map_or(Bound::Unbounded, Bound::Included);
-        self.visit(from, u64::MAX, visit, m, w).map(|(done, _)| done.map(|_| ()))
-    }
-
     /// Visits the pairs that a version sees, in the order of their keys. Whether `visit` ended it; and the pages looked at.
     pub(super) fn visit<M: Medium, W: Meter>(
         &self,
@@ -166,12 +145,12 @@ impl LsmStore {
     fn sources(&self, from: Option<&Key>) -> Vec<Source<'_>> {
         let at = from.map_or(Position::Start, |key| Position::At(*key));
         let mut sources = vec![Source::memtable(&self.mem, at)];
-        sources.extend(self.frozen.iter().rev().map(|table| Source::memtable(table, at)));
-        let young = self.levels.level(0).iter().filter(|t| from.is_none_or(|key| t.last >= *key));
+        sources.extend(self.own.frozen.iter().rev().map(|table| Source::memtable(table, at)));
+        let young = self.own.levels.level(0).iter().filter(|t| from.is_none_or(|key| t.last >= *key));
         sources.extend(young.map(|table| Source::tables(std::slice::from_ref(table), from)));
         for level in 1..LEVELS {
-            let tables = self.levels.level(level);
-            let first = from.map_or(0, |key| self.levels.before(level, key));
+            let tables = self.own.levels.level(level);
+            let first = from.map_or(0, |key| self.own.levels.before(level, key));
             if first < tables.len() {
                 sources.push(Source::tables(&tables[first..], from));
             }

@@ -4,11 +4,11 @@
 //! segment `u32`, stamp `u64`, bytes `u64`; for each block its first key (16 bytes, length `u8`) and version `u64`; the
 //! filter's words.
 
-use super::block::{self, Kind};
 use super::block_index::BlockIndex;
-use super::filter::Filter;
-use super::key::{Entry, Key};
-use super::refs::{Births, Refs};
+use crate::ordered::block::{self, Kind};
+use crate::ordered::filter::Filter;
+use crate::ordered::key::{Entry, Key};
+use crate::ordered::refs::{Births, Refs};
 use saker_medium::{PageAddr, SegmentId};
 
 /// A table. Its pages may be moved; what they hold never changes.

@@ -19,7 +19,7 @@ impl LsmStore {
             let dead = s.state == SegmentState::Closed && s.live_bytes == 0 && s.stream() == Stream::Table;
             if dead && !s.has_failed() {
                 self.log.release(id, m);
-                self.stats.table_segments_released += 1;
+                self.own.stats.table_segments_released += 1;
             }
         }
     }
@@ -43,7 +43,7 @@ impl LsmStore {
         }
         // Where the ring lasts, a manifest can name a page that is only there. Where it does not, a manifest never
         // ends before what it names is programmed.
-        if self.config.ring_lasts && failed.iter().any(|page| self.manifest.may_name(*page)) {
+        if self.config.ring_lasts && failed.iter().any(|page| self.own.leaving.may_name(*page)) {
             self.manifest.wanted |= !self.manifest.is_running();
             return Step::Done(Ok(Background::Idle));
         }
@@ -53,9 +53,9 @@ impl LsmStore {
     }
 
     fn is_used(&self, page: PageAddr) -> bool {
-        let jobs = || self.flush.iter().chain(&self.compactions).flat_map(|job| job.tables());
+        let jobs = || self.own.flush.iter().chain(&self.own.compactions).flat_map(|job| job.tables());
         let has = |t: &Table| t.all_pages().any(|p| p == page);
-        jobs().any(has) || self.levels.all().any(|(_, t)| has(t))
+        jobs().any(has) || self.own.levels.all().any(|(_, t)| has(t))
     }
 
     /// Copies a page of a table elsewhere.
@@ -81,27 +81,27 @@ impl LsmStore {
         let to = PageAddr(writer.spot().0 / u64::from(bytes));
         self.log.put(m, &writer, 0, &copy);
         self.log.commit(m, writer);
-        self.log.add_live(self.page_segment(to), u64::from(bytes));
-        self.table_live += u64::from(bytes);
+        self.add_page(to);
         self.rename_page(page, to);
         w.work(Unit::CopyByte, u64::from(bytes));
         w.work(Unit::ChecksumByte, u64::from(bytes));
-        self.stats.table_pages_moved += 1;
+        self.own.stats.table_pages_moved += 1;
         Step::Done(Ok(Background::Worked))
     }
 
     fn rename_page(&mut self, from: PageAddr, to: PageAddr) {
-        self.manifest.dying.push(from);
-        let jobs = self.flush.iter_mut().chain(&mut self.compactions).flat_map(|job| job.tables_mut());
+        self.own.leaving.dying.push(from);
+        let jobs =
+            self.own.flush.iter_mut().chain(&mut self.own.compactions).flat_map(|job| job.tables_mut());
         for table in jobs {
             if table.all_pages().any(|p| p == from) {
                 return table.replace_page(from, to);
             }
         }
-        let table = self.levels.owner_of(from).expect("some table has this page");
+        let table = self.own.levels.owner_of(from).expect("some table has this page");
         Arc::make_mut(table).replace_page(from, to);
         let moved = table.clone();
-        self.compactions.iter_mut().for_each(|job| job.refresh(&moved));
+        self.own.compactions.iter_mut().for_each(|job| job.refresh(&moved));
     }
 
     /// Empties the segment of tables with the fewest pages in use. `Idle`: none is worth it.

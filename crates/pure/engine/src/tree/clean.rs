@@ -6,8 +6,8 @@ use super::descend::{Stop, Trail};
 use super::merge::Job;
 use super::node::Child;
 use crate::kv::{Background, KvError};
-use crate::lsm::block::{Block, name_of};
-use crate::lsm::key::Key;
+use crate::ordered::block::{Block, name_of};
+use crate::ordered::key::Key;
 use saker_log::{SegmentState, page_of};
 use saker_medium::{Medium, Page, PageAddr, SegmentId, Step, Stream, Tag};
 use saker_sim::Meter;
@@ -42,15 +42,15 @@ impl State {
 impl TreeStore {
     /// Releases segments of nodes in which nothing is needed.
     pub(super) fn release_dead_nodes<M: Medium>(&mut self, m: &mut M) {
-        self.pins.is_swept = false;
-        self.clean.tried.clear();
+        self.own.pins.is_swept = false;
+        self.own.clean.tried.clear();
         for n in 0..self.log.geometry().segments {
             let id = SegmentId(n);
             let s = self.log.segment(id);
             let dead = s.state == SegmentState::Closed && s.live_bytes == 0 && s.stream() == Stream::Table;
             if dead && !s.has_failed() && s.in_flight == 0 {
                 self.log.release(id, m);
-                self.stats.node_segments_released += 1;
+                self.own.stats.node_segments_released += 1;
             }
         }
     }
@@ -61,12 +61,12 @@ impl TreeStore {
         let Some(id) = failed else { return Background::Idle };
         let geometry = self.log.geometry();
         let mut pages = self.log.segment(id).failed_pages().iter().map(|n| geometry.page(id, *n));
-        if pages.any(|page| self.job.as_ref().is_some_and(|job| job.has_page(page))) {
+        if pages.any(|page| self.own.job.as_ref().is_some_and(|job| job.has_page(page))) {
             return Background::Idle;
         }
         self.log.end_repair(id, m);
         self.log.pump(finished, m);
-        self.pins.is_swept = true;
+        self.own.pins.is_swept = true;
         Background::Worked
     }
 
@@ -76,19 +76,19 @@ impl TreeStore {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<Background, KvError>> {
-        if self.job.is_some() {
+        if self.own.job.is_some() {
             return Step::Done(Ok(Background::Idle));
         }
-        let mut search = match self.clean.search.take().or_else(|| self.new_search(m)) {
+        let mut search = match self.own.clean.search.take().or_else(|| self.new_search(m)) {
             Some(search) => search,
             None => return Step::Done(Ok(Background::Idle)),
         };
         let mut trail = Trail::default();
         let step = self.search_step(&mut search, &mut trail, m, w);
         match step {
-            Ok(false) => self.clean.search = Some(search),
+            Ok(false) => self.own.clean.search = Some(search),
             Ok(true) => self.begin_moving(*search),
-            Err(_) => self.clean.search = Some(search),
+            Err(_) => self.own.clean.search = Some(search),
         }
         trail.step(step).map(|done| done.map(|_| Background::Worked))
     }
@@ -134,8 +134,8 @@ impl TreeStore {
         };
         let Some((birth, level)) = name_of(data) else { return Ok(None) };
         let first = Block::open(data, birth, level).and_then(|block| block.get(0));
-        let Some(first) = first.filter(|_| level < self.tree.height) else { return Ok(None) };
-        let here = self.locate(&self.tree, &first.key, level, trail, m, w)?;
+        let Some(first) = first.filter(|_| level < self.own.tree.height) else { return Ok(None) };
+        let here = self.locate(&self.own.tree, &first.key, level, trail, m, w)?;
         let is_used = here.is_some_and(|at| at.child == Child { page, birth });
         Ok(is_used.then_some((level, first.key)))
     }
@@ -143,12 +143,12 @@ impl TreeStore {
     fn begin_moving(&mut self, mut search: Search) {
         if search.found.is_empty() {
             self.manifest.wanted |= self.manifest_helps();
-            return self.clean.tried.push(search.victim);
+            return self.own.clean.tried.push(search.victim);
         }
         search.found.iter_mut().for_each(|keys| keys.sort_unstable());
-        self.job = Some(Box::new(Job::moving(self.tree, self.log.next_sequence(), search.found)));
+        self.own.job = Some(Box::new(Job::moving(self.own.tree, self.log.next_sequence(), search.found)));
         // Only when its old pages have gone it is worth another look.
-        self.clean.tried.push(search.victim);
+        self.own.clean.tried.push(search.victim);
     }
 
     fn new_search<M: Medium>(&self, m: &M) -> Option<Box<Search>> {
@@ -166,7 +166,7 @@ impl TreeStore {
             let s = self.log.segment(*id);
             let closed = s.state == SegmentState::Closed && s.stream() == Stream::Table;
             let is_worth_it = s.live_bytes > 0 && self.nodes_in(*id) <= half;
-            closed && is_worth_it && s.in_flight == 0 && !s.has_failed() && !self.clean.tried.contains(id)
+            closed && is_worth_it && s.in_flight == 0 && !s.has_failed() && !self.own.clean.tried.contains(id)
         };
         let all = (0..self.log.geometry().segments).map(SegmentId).filter(is_victim);
         all.min_by_key(|id| self.nodes_in(*id))
@@ -174,6 +174,6 @@ impl TreeStore {
 
     /// Bytes of the newest tree's nodes in a segment.
     fn nodes_in(&self, id: SegmentId) -> u64 {
-        u64::from(self.nodes[id.0 as usize]) * self.page_bytes()
+        u64::from(self.own.nodes[id.0 as usize]) * self.page_bytes()
     }
 }

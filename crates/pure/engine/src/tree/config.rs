@@ -1,7 +1,6 @@
 //! Settings of the tree.
 
-use crate::hash_store::record::HEADER_BYTES;
-use crate::lsm::LsmConfig;
+use crate::ordered::Settings;
 use saker_medium::Geometry;
 
 /// Settings of a tree store.
@@ -33,7 +32,7 @@ pub struct TreeTuning {
 }
 
 /// The smallest buffer: 64 updates.
-const BUFFER_BYTES_MIN: u64 = 64 * crate::lsm::memtable::ENTRY_BYTES;
+const BUFFER_BYTES_MIN: u64 = 64 * crate::ordered::memtable::ENTRY_BYTES;
 
 impl TreeTuning {
     /// Settings with what was asked for.
@@ -50,17 +49,17 @@ impl TreeTuning {
 }
 
 impl TreeConfig {
-    /// Settings for a medium. Buffer and manifests are as large and as frequent as the LSM store's, so that what differs
-    /// between the two is the tree; the cache holds the upper nodes of a full device.
+    /// Settings for a medium. The cache holds the upper nodes of a full device.
     pub fn new(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool) -> Self {
-        let lsm = LsmConfig::new(owner, geometry, quota_segments, ring_lasts);
+        let Settings { value_bytes_max, checkpoint_bytes_min, write_buffer_size, .. } =
+            Settings::new(owner, geometry, quota_segments, ring_lasts);
         let bytes = geometry.segment_bytes() * u64::from(quota_segments);
         Self {
             owner,
             ring_lasts,
-            value_bytes_max: (2 << 20).min((geometry.segment_bytes() as u32 - HEADER_BYTES - 16) / 2),
-            checkpoint_bytes_min: lsm.checkpoint_bytes_min,
-            write_buffer_size: lsm.write_buffer_size,
+            value_bytes_max,
+            checkpoint_bytes_min,
+            write_buffer_size,
             move_nodes_up_to_free: 0,
             node_cache_bytes: (bytes / 256).min(64 << 20),
         }

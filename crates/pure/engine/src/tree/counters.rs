@@ -15,21 +15,21 @@ impl TreeStore {
         let user = stats.kv.user_bytes_written.max(1);
         let hundredths = |bytes: u64| (u128::from(bytes) * 100 / u128::from(user)) as u64;
         vec![
-            ("tree_height", u64::from(self.tree.height)),
-            ("tree_nodes", self.tree.pages),
-            ("tree_entries", self.tree.entries),
+            ("tree_height", u64::from(self.own.tree.height)),
+            ("tree_nodes", self.own.tree.pages),
+            ("tree_entries", self.own.tree.entries),
             ("merges", stats.merges),
             ("roots", stats.roots),
             ("merge_stalls", stats.stalls),
             ("nodes_written", stats.nodes_written),
             ("nodes_moved", stats.nodes_moved),
             ("node_segments_released", stats.node_segments_released),
-            ("nodes_kept_for_older_roots", self.pins.nodes()),
-            ("num_snapshots", self.pins.holders()),
+            ("nodes_kept_for_older_roots", self.own.pins.nodes()),
+            ("num_snapshots", self.own.pins.holders()),
             ("write_amplification_hundredths", hundredths(self.bytes_programmed())),
             ("node_amplification_hundredths", hundredths(stats.nodes_written * self.page_bytes())),
-            ("node_cache_hits", self.cache.hits),
-            ("node_cache_misses", self.cache.misses),
+            ("node_cache_hits", self.own.cache.hits),
+            ("node_cache_misses", self.own.cache.misses),
             ("node_cache_bytes", self.memory().directory_bytes),
             ("buffer_bytes", self.memory().index_bytes),
         ]

@@ -3,8 +3,9 @@
 use super::node::Child;
 use super::{Tree, TreeStore};
 use crate::kv::KvError;
-use crate::lsm::block::Block;
-use crate::lsm::key::{Entry, Key};
+use crate::ordered::block::Block;
+use crate::ordered::key::{Entry, Key};
+use crate::scan::Snapshot;
 use saker_log::page_of;
 use saker_medium::{MediaError, Medium, Page, PageAddr, Reads, Step};
 use saker_sim::{Meter, Unit};
@@ -26,7 +27,7 @@ impl From<KvError> for Stop {
 
 /// The nodes that a search looked at.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trail {
+pub struct Trail {
     /// Pages of the medium: the next call looks at them again.
     pub read: Reads,
     /// Pages of the cache.
@@ -40,8 +41,13 @@ impl Trail {
         }
     }
 
+    /// The answer of a search, with what it looked at.
+    pub(super) fn told<T>(mut self, found: Result<T, Stop>) -> Step<(Result<T, KvError>, Self)> {
+        self.step(found).map(|found| (found, self))
+    }
+
     /// The answer of a search.
-    pub fn step<T>(&mut self, found: Result<T, Stop>) -> Step<Result<T, KvError>> {
+    pub(super) fn step<T>(&mut self, found: Result<T, Stop>) -> Step<Result<T, KvError>> {
         match found {
             Ok(found) => Step::Done(Ok(found)),
             Err(Stop::Failed(e)) => Step::Done(Err(e)),
@@ -69,10 +75,16 @@ pub(super) struct Located {
     pub next: Option<Key>,
 }
 
+impl From<Trail> for Reads {
+    fn from(trail: Trail) -> Self {
+        trail.read
+    }
+}
+
 impl TreeStore {
-    /// The store as it is now.
-    pub(super) fn now(&self) -> View {
-        View { version: u64::MAX, tree: self.tree }
+    /// What a snapshot sees, or everything as it is now.
+    pub(super) fn view(&self, at: Option<Snapshot>) -> View {
+        at.map_or(View { version: u64::MAX, tree: self.own.tree }, |snapshot| self.seen_by(snapshot))
     }
 
     /// A node.
@@ -84,7 +96,7 @@ impl TreeStore {
         m: &'a M,
         w: &mut W,
     ) -> Result<Block<'a>, Stop> {
-        let cached = self.cache.get(child.page);
+        let cached = self.own.cache.get(child.page);
         if let Some(block) = cached.and_then(|bytes| Block::trusted(bytes, child.birth, level)) {
             w.work(Unit::Probe, 1);
             Trail::note(&mut trail.cached, child.page);
@@ -138,7 +150,7 @@ impl TreeStore {
         w: &mut W,
     ) -> Result<Option<Entry>, Stop> {
         w.work(Unit::Probe, 2);
-        let frozen = || self.imm.as_ref().and_then(|imm| imm.updates.get(key, view.version));
+        let frozen = || self.own.imm.as_ref().and_then(|imm| imm.updates.get(key, view.version));
         if let Some(e) = self.mem.get(key, view.version).or_else(frozen) {
             return Ok(Some(self.as_now(e, view)));
         }
@@ -151,21 +163,21 @@ impl TreeStore {
 
     /// An entry that a view has, with the place where its record is now.
     pub(super) fn as_now(&self, e: Entry, view: &View) -> Entry {
-        if view.version == u64::MAX { e } else { self.pins.follow(e) }
+        if view.version == u64::MAX { e } else { self.own.pins.follow(e) }
     }
 
     /// An operation has ended: what it looked at stays in memory, as far as there is room.
     pub(super) fn remember<M: Medium, W: Meter>(&mut self, trail: &Trail, m: &M, w: &mut W) {
-        self.cache.hits += trail.cached.len() as u64;
-        self.cache.misses += trail.read.len() as u64;
-        if !self.cache.is_used() {
+        self.own.cache.hits += trail.cached.len() as u64;
+        self.own.cache.misses += trail.read.len() as u64;
+        if !self.own.cache.is_used() {
             return;
         }
-        trail.cached.iter().for_each(|page| self.cache.touch(*page));
+        trail.cached.iter().for_each(|page| self.own.cache.touch(*page));
         for page in &trail.read {
             if let Page::Resident { data, .. } = page_of(&self.log, m, *page) {
                 w.work(Unit::CopyByte, data.len() as u64);
-                self.cache.insert(*page, data);
+                self.own.cache.insert(*page, data);
             }
         }
     }

@@ -1,8 +1,4 @@
-//! The manifest: which root there is. It is a checkpoint of the log, so it replaces the one before by its end record, and its
-//! cut says from where on the value log must be scanned for what the tree does not have.
-//!
-//! A manifest begins when a buffer is frozen: everything before the cut is then in the tree or in that buffer. It goes on when
-//! that is merged, and names the root of that moment.
+//! What a manifest says of a tree: its root, what it needs of each segment, and where its nodes lie, so that recovery reads none.
 //!
 //! Chunks (little-endian): kind `u8`; 1, first: height `u32`, then `u64`s: page and birth of the root, moment, entries, pages; 2:
 //! references, each segment `u32`, stamp `u64`, bytes `u64`; 3: nodes by segment, each segment and nodes `u32`; 4: bytes of the longest
@@ -10,12 +6,8 @@
 
 use super::node::Child;
 use super::{Tree, TreeStore};
-use crate::kv::Background;
-use crate::lsm::refs::Ref;
-use saker_log::checkpoint::release_others;
-use saker_log::{CheckpointWriter, Log};
-use saker_medium::{Medium, PageAddr, SegmentId, Stream, Tag};
-use saker_sim::{Meter, Unit};
+use crate::ordered::refs::Ref;
+use saker_medium::{PageAddr, SegmentId};
 use std::collections::VecDeque;
 
 const KIND_ROOT: u8 = 1;
@@ -26,182 +18,45 @@ const ROOT_BYTES: usize = 5 + 5 * 8;
 const REF_BYTES: usize = 20;
 const NODES_BYTES: usize = 8;
 
-/// Where manifests stand.
-#[derive(Clone, Debug, Default)]
-pub struct State {
-    running: Option<CheckpointWriter>,
-    /// Chunks that are to be written; `None`: the buffer must be merged first.
-    chunks: Option<VecDeque<Vec<u8>>>,
-    /// The root that the running one names.
-    names: Option<u64>,
-    /// The root that the last complete one names.
-    pub(super) root: Option<u64>,
-    /// Segments of the last complete one.
-    pub(super) segments: Vec<SegmentId>,
-    /// Version at its cut.
-    pub(super) version: u64,
-    pub(super) generation: u64,
-    bytes_at_cut: u64,
-    postponed_at: Option<u64>,
-    /// One is needed now.
-    pub(super) wanted: bool,
+/// The moments of the roots that manifests name.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Roots {
+    /// In the running one.
+    pub running: Option<u64>,
+    /// In the last complete one.
+    pub complete: Option<u64>,
 }
 
-impl State {
-    /// Whether one is being written.
-    pub fn is_running(&self) -> bool {
-        self.running.is_some()
+impl Roots {
+    /// Both.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        self.complete.into_iter().chain(self.running)
     }
-
-    /// The moments of the roots that manifests name.
-    pub fn roots(&self) -> impl Iterator<Item = u64> + '_ {
-        self.root.into_iter().chain(self.names)
-    }
-}
-
-fn appended(log: &Log) -> u64 {
-    let stats = log.stats();
-    stats.bytes_appended[Stream::User as usize] + stats.bytes_appended[Stream::Gc as usize]
 }
 
 impl TreeStore {
     /// Bytes of a manifest: it says something of each segment at most.
-    fn manifest_bytes(&self) -> u64 {
+    pub(super) fn manifest_bytes(&self) -> u64 {
         ROOT_BYTES as u64 + u64::from(self.log.geometry().segments) * (REF_BYTES + NODES_BYTES) as u64 + 16
-    }
-
-    /// Free segments that everybody leaves to manifests.
-    pub(super) fn manifest_segments<M: Medium>(&self, _: &M) -> u32 {
-        let needed = saker_log::checkpoint::segments_for(&self.log, self.manifest_bytes());
-        1 + self.manifest.running.as_ref().map_or(needed, CheckpointWriter::segments_left)
-    }
-
-    fn is_manifest_due<M: Medium>(&self, m: &M) -> bool {
-        let grown = appended(&self.log) - self.manifest.bytes_at_cut;
-        let segment = self.log.geometry().segment_bytes();
-        let replaced = self.pins.nodes() * self.page_bytes();
-        // What snapshots hold is not freed by a manifest.
-        let due = grown > self.config.checkpoint_bytes_min
-            || self.pins.snapshots.is_empty()
-                && replaced > (segment * 2).max(segment * u64::from(m.quota_segments()) / 32);
-        let pressed = self.is_pressed(m)
-            && (replaced > 0 && self.manifest_helps() || self.log.until_checkpoint_bytes() > segment / 4);
-        let retry = self
-            .manifest
-            .postponed_at
-            .is_none_or(|at| appended(&self.log) > at || m.free_segments() > self.manifest_segments(m));
-        self.manifest.wanted || (due || pressed) && retry
     }
 
     /// Whether nodes that only the last manifest needs could go.
     pub(super) fn manifest_helps(&self) -> bool {
-        let is_named = self.manifest.root.is_some_and(|root| root == self.tree.seq);
-        !self.manifest.is_running() && !is_named && self.manifest.root.is_some()
-    }
-
-    /// Whether there is work for a manifest.
-    pub(super) fn manifest_has_work<M: Medium>(&self, m: &M) -> bool {
-        self.manifest.is_running() || self.is_manifest_due(m)
-    }
-
-    /// One piece of manifest work.
-    pub(super) fn manifest_step<M: Medium, W: Meter>(
-        &mut self,
-        finished: Tag,
-        m: &mut M,
-        w: &mut W,
-    ) -> Background {
-        let Some(running) = &self.manifest.running else {
-            return if self.imm.is_none() && self.is_manifest_due(m) {
-                self.begin_manifest(m)
-            } else {
-                Background::Idle
-            };
-        };
-        if running.is_finished() {
-            return self.complete_manifest(finished, m);
-        }
-        if self.manifest.chunks.is_none() {
-            if self.imm.is_some() {
-                return Background::Waiting;
-            }
-            self.look();
-        }
-        self.write_chunk(finished, m, w)
-    }
-
-    fn begin_manifest<M: Medium>(&mut self, m: &mut M) -> Background {
-        let (generation, bytes) = (self.manifest.generation + 1, self.manifest_bytes());
-        match CheckpointWriter::begin(&mut self.log, m, generation, self.version, bytes, 0) {
-            Ok(writer) => {
-                self.freeze();
-                let state = &mut self.manifest;
-                (state.running, state.generation, state.chunks) = (Some(writer), generation, None);
-                (state.bytes_at_cut, state.postponed_at, state.wanted) = (appended(&self.log), None, false);
-                Background::Worked
-            }
-            Err(_) => {
-                self.manifest.postponed_at = Some(appended(&self.log));
-                Background::Waiting
-            }
-        }
+        let complete = self.own.roots.complete;
+        !self.manifest.is_running() && complete.is_some_and(|root| root != self.own.tree.seq)
     }
 
     /// The root as it is now.
-    fn look(&mut self) {
-        let most = (self.log.geometry().segment_bytes() / 4).min(saker_log::checkpoint::CHUNK_BYTES_MAX - 8);
-        let refs = self.refs.iter().filter(|(id, r)| self.births.is_alive(&self.log, *id, r.stamp));
+    pub(super) fn describe(&mut self, most: u64) -> VecDeque<Vec<u8>> {
+        let refs = self.own.refs.iter().filter(|(id, r)| self.births.is_alive(&self.log, *id, r.stamp));
         let refs = refs.map(|(id, r)| encode_ref(id, r));
-        let nodes = self.nodes.iter().enumerate().filter(|(_, n)| **n > 0);
+        let nodes = self.own.nodes.iter().enumerate().filter(|(_, n)| **n > 0);
         let nodes = nodes.map(|(id, n)| [(id as u32).to_le_bytes(), n.to_le_bytes()].concat());
-        let mut chunks = VecDeque::from([encode_root(&self.tree), encode_longest(self.record_bytes_max)]);
+        let mut chunks = VecDeque::from([encode_root(&self.own.tree), encode_longest(self.record_bytes_max)]);
         fill(&mut chunks, KIND_REFS, refs, most as usize);
         fill(&mut chunks, KIND_NODES, nodes, most as usize);
-        (self.manifest.chunks, self.manifest.names) = (Some(chunks), Some(self.tree.seq));
-    }
-
-    fn write_chunk<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Background {
-        let State { running: Some(running), chunks: Some(chunks), .. } = &mut self.manifest else {
-            return Background::Idle;
-        };
-        let Some(chunk) = chunks.front() else {
-            let ended = running.finish(&mut self.log, m, finished);
-            return if ended.is_ok() { Background::Worked } else { Background::Waiting };
-        };
-        if running.chunk(&mut self.log, m, chunk).is_err() {
-            return Background::Waiting;
-        }
-        self.stats.kv.checkpoint_bytes += chunk.len() as u64;
-        w.work(Unit::CopyByte, chunk.len() as u64);
-        chunks.pop_front();
-        Background::Worked
-    }
-
-    fn complete_manifest<M: Medium>(&mut self, finished: Tag, m: &mut M) -> Background {
-        if !self.manifest.running.as_ref().is_some_and(|r| r.is_complete(finished)) {
-            return Background::Waiting;
-        }
-        let running = self.manifest.running.take().expect("checked above");
-        self.manifest.version = running.cut().version;
-        let previous = std::mem::take(&mut self.manifest.segments);
-        let mut segments = running.replace(&mut self.log, m, &previous);
-        segments.retain(|id| !previous.contains(id));
-        self.manifest.segments = segments;
-        (self.manifest.chunks, self.manifest.root) = (None, self.manifest.names.take());
-        self.stats.kv.checkpoints += 1;
-        self.sweep();
-        self.release_dead_nodes(m);
-        Background::Worked
-    }
-
-    /// A page of the running manifest failed: another one is written.
-    pub(super) fn manifest_failed<M: Medium>(&mut self, m: &mut M) {
-        match self.manifest.running.take() {
-            Some(running) => running.abort(&mut self.log, m, &self.manifest.segments),
-            None => release_others(&mut self.log, m, &self.manifest.segments),
-        }
-        (self.manifest.chunks, self.manifest.names, self.manifest.wanted) = (None, None, true);
-        self.sweep();
+        self.own.roots.running = Some(self.own.tree.seq);
+        chunks
     }
 }
 

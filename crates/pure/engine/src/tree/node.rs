@@ -3,8 +3,8 @@
 //! link is an entry without a place, with the child's first key, its birth as version and its page as stamp.
 
 use crate::index::Loc;
-use crate::lsm::block::{HEAD, Kind, put};
-use crate::lsm::key::{Entry, Key};
+use crate::ordered::block::{HEAD, Kind, put};
+use crate::ordered::key::{Entry, Key};
 use saker_medium::PageAddr;
 
 /// A node as its parent names it.
@@ -62,7 +62,7 @@ pub fn encode(birth: u64, level: u32, entries: &[Entry], page_bytes: u32) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lsm::block::Block;
+    use crate::ordered::block::Block;
 
     fn link(n: u64) -> Entry {
         Child { page: PageAddr(0x0102 + n), birth: 7 }.link(Key::new(&n.to_be_bytes()).expect("8 bytes"))

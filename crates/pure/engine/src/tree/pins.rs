@@ -6,8 +6,8 @@ use super::descend::View;
 use super::node::Child;
 use super::{Tree, TreeStore};
 use crate::Snapshot;
-use crate::lsm::key::Entry;
-use crate::lsm::refs::{Refs, count, referred};
+use crate::ordered::key::Entry;
+use crate::ordered::refs::{Refs, count, referred};
 use std::collections::BTreeMap;
 
 /// A snapshot.
@@ -18,6 +18,13 @@ pub struct Held {
     holders: u32,
     /// The root under it: what this does not have and the snapshot sees is in a buffer.
     pub(super) tree: Tree,
+}
+
+impl Held {
+    /// What it sees.
+    pub(super) fn view(&self) -> View {
+        View { version: self.version, tree: self.tree }
+    }
 }
 
 /// A node that was replaced.
@@ -69,6 +76,12 @@ impl Pins {
 }
 
 impl Pins {
+    /// One more holder of a snapshot.
+    pub(super) fn share(&mut self, snapshot: Snapshot) {
+        let held = self.snapshots.iter_mut().find(|held| held.version == snapshot.0);
+        held.into_iter().for_each(|held| held.holders += 1);
+    }
+
     /// Where the record of an entry is now.
     pub(super) fn follow(&self, mut e: Entry) -> Entry {
         while !e.is_tombstone()
@@ -87,55 +100,50 @@ impl Pins {
 impl TreeStore {
     /// A collection moved the newest record of a key. Snapshots that see it go on seeing it.
     pub(super) fn moved(&mut self, old: &Entry, new: &Entry) {
-        let mut seen = self.pins.snapshots.iter().map(|s| s.version).filter(|s| *s >= old.version);
+        let mut seen = self.own.pins.snapshots.iter().map(|s| s.version).filter(|s| *s >= old.version);
         let Some(first) = seen.next() else { return };
         let seen = (first, seen.next_back().unwrap_or(first));
-        self.pins.moved.insert((old.loc.position(), old.stamp), Moved { to: *new, seen });
+        self.own.pins.moved.insert((old.loc.position(), old.stamp), Moved { to: *new, seen });
         if let Some((segment, bytes)) = referred(&self.log, &self.births, new) {
             self.log.add_live(segment, bytes);
-            self.pins.records.entry(seen).or_default().add(segment, new.stamp, bytes, &self.births);
+            self.own.pins.records.entry(seen).or_default().add(segment, new.stamp, bytes, &self.births);
         }
     }
 
-    /// A view of the store as it is now, until [`TreeStore::release`].
-    pub fn snapshot(&mut self) -> Snapshot {
-        let version = self.version - 1;
-        match self.pins.snapshots.last_mut() {
+    /// A view of the store as it is now.
+    pub(super) fn hold(&mut self) -> Snapshot {
+        let (version, tree) = (self.version - 1, self.own.tree);
+        match self.own.pins.snapshots.last_mut() {
             Some(held) if held.version == version => held.holders += 1,
-            _ => self.pins.snapshots.push(Held { version, holders: 1, tree: self.tree }),
+            _ => self.own.pins.snapshots.push(Held { version, holders: 1, tree }),
         }
         Snapshot(version)
     }
 
-    /// One more holder of a snapshot.
-    pub fn share(&mut self, snapshot: Snapshot) {
-        let held = self.pins.snapshots.iter_mut().find(|held| held.version == snapshot.0);
-        held.into_iter().for_each(|held| held.holders += 1);
-    }
-
-    /// Ends a snapshot.
-    pub fn release(&mut self, snapshot: Snapshot) {
-        let Some(n) = self.pins.snapshots.iter().position(|held| held.version == snapshot.0) else { return };
-        self.pins.snapshots[n].holders -= 1;
-        if self.pins.snapshots[n].holders == 0 {
-            self.pins.snapshots.remove(n);
-            self.pins.held.clear();
+    /// One holder of a snapshot less.
+    pub(super) fn let_go(&mut self, snapshot: Snapshot) {
+        let pins = &mut self.own.pins;
+        let Some(n) = pins.snapshots.iter().position(|held| held.version == snapshot.0) else { return };
+        pins.snapshots[n].holders -= 1;
+        if pins.snapshots[n].holders == 0 {
+            pins.snapshots.remove(n);
+            pins.held.clear();
             self.sweep();
         }
     }
 
     /// What a snapshot sees.
     pub(super) fn seen_by(&self, snapshot: Snapshot) -> View {
-        let held = self.pins.snapshots.iter().find(|held| held.version == snapshot.0);
-        View { version: snapshot.0, tree: held.map_or(self.tree, |held| held.tree) }
+        let held = self.own.pins.snapshots.iter().find(|held| held.version == snapshot.0);
+        View { version: snapshot.0, tree: held.map_or(self.own.tree, |held| held.tree) }
     }
 
     /// A merge replaced nodes.
     pub(super) fn bury(&mut self, nodes: Vec<Child>, death: u64) {
         for child in nodes {
             let segment = self.page_segment(child.page);
-            self.nodes[segment.0 as usize] -= 1;
-            self.pins.dead.push(Dead { child, death });
+            self.own.nodes[segment.0 as usize] -= 1;
+            self.own.pins.dead.push(Dead { child, death });
         }
     }
 
@@ -143,17 +151,17 @@ impl TreeStore {
     pub(super) fn lose(&mut self, old: &Entry, death: u64) {
         let Some((segment, bytes)) = referred(&self.log, &self.births, old) else { return };
         // A segment that a collection was about to give back can be found again after a cut, with fewer bytes.
-        let bytes = bytes.min(self.refs.of(segment));
+        let bytes = bytes.min(self.own.refs.of(segment));
         if bytes == 0 {
             return;
         }
-        self.refs.sub(segment, bytes);
-        let snapshots = &self.pins.snapshots;
+        self.own.refs.sub(segment, bytes);
+        let snapshots = &self.own.pins.snapshots;
         let first = snapshots.iter().find(|s| s.version >= old.version).map(|s| s.version);
         let last = snapshots.iter().rev().find(|s| s.tree.seq < death).map(|s| s.version);
         match (first, last) {
             (Some(first), Some(last)) if first <= last => {
-                let refs = self.pins.records.entry((first, last)).or_default();
+                let refs = self.own.pins.records.entry((first, last)).or_default();
                 refs.add(segment, old.stamp, bytes, &self.births);
             }
             _ => self.log.sub_live(segment, bytes),
@@ -162,38 +170,29 @@ impl TreeStore {
 
     /// Gives back what nothing needs any more.
     pub(super) fn sweep(&mut self) {
-        let snapshots = self.pins.snapshots.iter().map(|held| held.tree.seq);
-        let roots: Vec<u64> = snapshots.chain(self.manifest.roots()).collect();
+        let snapshots = self.own.pins.snapshots.iter().map(|held| held.tree.seq);
+        let roots: Vec<u64> = snapshots.chain(self.own.roots.iter()).collect();
         let is_needed = |d: &Dead| roots.iter().any(|root| d.child.birth <= *root && *root < d.death);
         let (kept, gone): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.pins.dead).into_iter().partition(is_needed);
-        self.pins.dead = kept;
+            std::mem::take(&mut self.own.pins.dead).into_iter().partition(is_needed);
+        self.own.pins.dead = kept;
         for d in &gone {
             self.drop_page(d.child.page);
         }
-        let pins = &self.pins;
+        let pins = &self.own.pins;
         let over: Vec<_> = pins.records.keys().copied().filter(|seen| !pins.is_held(*seen)).collect();
         for key in over {
-            let refs = self.pins.records.remove(&key).expect("its key was there");
+            let refs = self.own.pins.records.remove(&key).expect("its key was there");
             count(&mut self.log, &self.births, &refs, false);
         }
-        let mut moved = std::mem::take(&mut self.pins.moved);
-        moved.retain(|_, moved| self.pins.is_held(moved.seen));
-        self.pins.moved = moved;
+        let mut moved = std::mem::take(&mut self.own.pins.moved);
+        moved.retain(|_, moved| self.own.pins.is_held(moved.seen));
+        self.own.pins.moved = moved;
     }
 
     /// A page of a node is not needed.
     pub(super) fn drop_page(&mut self, page: saker_medium::PageAddr) {
-        let (segment, bytes) = (self.page_segment(page), self.page_bytes());
-        self.log.sub_live(segment, bytes);
-        self.node_live -= bytes;
-        self.pins.is_swept = true;
-    }
-
-    /// A page of a node is needed.
-    pub(super) fn add_page(&mut self, page: saker_medium::PageAddr) {
-        let (segment, bytes) = (self.page_segment(page), self.page_bytes());
-        self.log.add_live(segment, bytes);
-        self.node_live += bytes;
+        self.sub_page(page);
+        self.own.pins.is_swept = true;
     }
 }

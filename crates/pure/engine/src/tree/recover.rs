@@ -1,289 +1,63 @@
-//! Recovery: the last complete manifest, then the value log from the cut on into the buffer. No node is read.
+//! Recovery of the tree that a manifest names. No node is read.
 
 use super::manifest::{Chunk, decode_chunk};
-use super::{Tree, TreeConfig, TreeStore};
-use crate::hash_store::record::Kind;
-use crate::hash_store::walk::{Next, Walked, Walker};
-use crate::index::Loc;
-use crate::lsm::key::{Entry, Key};
-use crate::lsm::refs::{Ref, count};
-use saker_log::checkpoint::{Found, release_others};
-use saker_log::recover::{Damage, LogImage, Recovered, survey};
-use saker_log::{CheckpointReader, Cut, SegmentState};
-use saker_medium::{Completion, Medium, PageAddr, SegmentId, Step, Stream, ready};
+use super::{Tree, TreeStore};
+use crate::ordered::refs::{Ref, count};
+use saker_log::SegmentState;
+use saker_medium::{Medium, PageAddr, SegmentId, Stream};
 
-/// Records a step looks at before it returns to the driver.
-const STEP_RECORDS: u32 = 4096;
-
-/// A recovery on its way. Call [`Recovery::step`] until it is done.
-#[derive(Clone, Debug)]
-pub struct Recovery {
-    store: TreeStore,
-    phase: Phase,
-    image: LogImage,
-    cut: Option<Cut>,
+/// What a manifest names.
+#[derive(Clone, Debug, Default)]
+pub struct Named {
     root: Tree,
     refs: Vec<(SegmentId, Ref)>,
     nodes: Vec<(SegmentId, u32)>,
-    generation: u64,
 }
 
-#[derive(Clone, Debug)]
-enum Phase {
-    Survey,
-    /// Looking for a whole manifest, from the youngest segment of one back.
-    Manifest {
-        start: usize,
-        reader: Option<Box<CheckpointReader>>,
-    },
-    /// Scanning the log: segments left and the walker in the current one.
-    Scan {
-        left: Vec<Recovered>,
-        walker: Option<Walker>,
-    },
-    Finish,
-}
-
-impl Recovery {
-    /// Begins to recover a store.
-    pub fn new<M: Medium>(config: TreeConfig, m: &M) -> Self {
-        Self {
-            store: TreeStore::new(config, m),
-            phase: Phase::Survey,
-            image: LogImage::default(),
-            cut: None,
-            root: Tree::default(),
-            refs: Vec::new(),
-            nodes: Vec::new(),
-            generation: 0,
-        }
-    }
-
-    /// Goes on. `Done(Ok(true))`: the store is ready.
-    pub fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
-        match std::mem::replace(&mut self.phase, Phase::Finish) {
-            Phase::Survey => self.survey(m),
-            Phase::Manifest { start, reader } => self.load(start, reader, m),
-            Phase::Scan { left, walker } => self.scan(left, walker, m),
-            Phase::Finish => {
-                self.settle(m);
-                Step::Done(Ok(true))
-            }
-        }
-    }
-
-    /// Takes note of a finished I/O that recovery started.
-    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
-        self.store.log.completed(done, m);
-    }
-
-    /// The recovered store, after `step` said so. A manifest of which a page is only in the ring is replaced soon.
-    pub fn finish(mut self) -> TreeStore {
-        let TreeStore { manifest, log, .. } = &mut self.store;
-        manifest.wanted |= manifest.segments.iter().any(|id| log.segment(*id).has_failed());
-        self.store
-    }
-
-    fn survey<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
-        self.phase = Phase::Survey;
-        self.image = match ready!(survey(&mut self.store.log, m)) {
-            Ok(image) => image,
-            Err(damage) => return Step::Done(Err(damage)),
-        };
-        for r in &self.image.segments {
-            self.store.births.set(r.id, r.first_sequence);
-        }
-        self.phase = Phase::Manifest { start: self.manifest_segments().len(), reader: None };
-        Step::Done(Ok(false))
-    }
-
-    fn manifest_segments(&self) -> Vec<Recovered> {
-        self.image.segments.iter().filter(|r| r.stream == Stream::Checkpoint).copied().collect()
-    }
-
-    fn damage(&self, what: &str) -> Damage {
-        Damage::Checkpoint { owner: self.store.config.owner, what: what.into() }
-    }
-
-    fn load<M: Medium>(
-        &mut self,
-        start: usize,
-        reader: Option<Box<CheckpointReader>>,
-        m: &mut M,
-    ) -> Step<Result<bool, Damage>> {
-        let Some(mut reader) = reader else { return self.open_manifest(start, m) };
-        let found = match reader.step(&self.store.log, m) {
-            Step::Done(found) => found,
-            Step::Need(reads) => {
-                self.phase = Phase::Manifest { start, reader: Some(reader) };
-                return Step::Need(reads);
-            }
-            Step::Blocked(stall) => return Step::Blocked(stall),
-        };
-        let more = match found {
-            Found::Begin(generation, cut) if self.cut.is_none() => {
-                (self.generation, self.cut) = (generation, Some(cut));
-                true
-            }
-            Found::Chunk(payload) if self.cut.is_some() => self.enter_chunk(&payload),
-            Found::End if self.cut.is_some() => {
-                return Step::Done(self.adopt_manifest(start, &reader).map(|()| false));
-            }
-            Found::Broken => {
-                return Step::Done(Err(self.damage("a record of it does not match its checksum")));
-            }
-            _ => false,
-        };
-        if !more {
-            (self.cut, self.generation) = (None, 0);
-            (self.root, self.refs, self.nodes) = (Tree::default(), Vec::new(), Vec::new());
-        }
-        self.phase = Phase::Manifest { start, reader: more.then_some(reader) };
-        Step::Done(Ok(false))
-    }
-
-    fn open_manifest<M: Medium>(&mut self, start: usize, m: &mut M) -> Step<Result<bool, Damage>> {
-        let Some(start) = start.checked_sub(1) else {
-            // None is whole: there is no tree, and everything must be scanned.
-            release_others(&mut self.store.log, m, &[]);
-            self.start_scan();
-            return Step::Done(Ok(false));
-        };
-        let geometry = self.store.log.geometry();
-        let runs =
-            self.manifest_segments()[start..].iter().map(|r| (geometry.page(r.id, 0), r.pages)).collect();
-        self.phase = Phase::Manifest { start, reader: Some(Box::new(CheckpointReader::new(runs))) };
-        Step::Done(Ok(false))
-    }
-
-    fn enter_chunk(&mut self, payload: &[u8]) -> bool {
-        match decode_chunk(payload, self.store.log.geometry().segments) {
-            Some(Chunk::Root(root)) => self.root = root,
-            Some(Chunk::Refs(refs)) => self.refs.extend(refs),
-            Some(Chunk::Nodes(nodes)) => self.nodes.extend(nodes),
-            Some(Chunk::Longest(bytes)) => self.store.know_record(bytes),
+impl TreeStore {
+    /// Takes a chunk of a manifest.
+    pub(super) fn enter_chunk(&mut self, named: &mut Named, chunk: &[u8]) -> bool {
+        match decode_chunk(chunk, self.log.geometry().segments) {
+            Some(Chunk::Root(root)) => named.root = root,
+            Some(Chunk::Refs(refs)) => named.refs.extend(refs),
+            Some(Chunk::Nodes(nodes)) => named.nodes.extend(nodes),
+            Some(Chunk::Longest(bytes)) => self.know_record(bytes),
             None => return false,
         }
         true
     }
 
-    fn adopt_manifest(&mut self, start: usize, reader: &CheckpointReader) -> Result<(), Damage> {
-        let geometry = self.store.log.geometry();
+    /// Takes the root of a whole manifest.
+    pub(super) fn adopt(&mut self, named: &Named) -> Result<(), &'static str> {
+        let geometry = self.log.geometry();
         let holds = |id: SegmentId| {
-            let s = self.store.log.segment(id);
+            let s = self.log.segment(id);
             s.state != SegmentState::Absent && s.stream() == Stream::Table
         };
         let is_held = |page: PageAddr| geometry.contains(page) && holds(geometry.segment_of(page));
-        if !self.root.root.is_none_or(|root| is_held(root.page))
-            || !self.nodes.iter().all(|(id, _)| holds(*id))
+        if !named.root.root.is_none_or(|root| is_held(root.page))
+            || !named.nodes.iter().all(|(id, _)| holds(*id))
         {
-            return Err(self.damage("it names a page that this namespace does not hold"));
+            return Err("it names a page that this namespace does not hold");
         }
-        let all = self.manifest_segments();
-        let segments = all[start..start + reader.runs_used()].iter().map(|r| r.id).collect();
-        let version = self.cut.as_ref().map_or(1, |cut| cut.version);
-        let state = &mut self.store.manifest;
-        (state.segments, state.generation, state.version) = (segments, self.generation, version);
-        (state.root, self.store.tree, self.store.version) = (Some(self.root.seq), self.root, version);
-        self.start_scan();
+        (self.own.roots.complete, self.own.tree) = (Some(named.root.seq), named.root);
         Ok(())
     }
 
-    /// The segments that hold pages from the cut on.
-    fn start_scan(&mut self) {
-        let first = self.cut.as_ref().map_or(0, Cut::first_sequence);
-        let mut left: Vec<_> = self.image.segments.clone();
-        left.retain(|r| r.stream.holds_records() && r.last_sequence >= first);
-        left.reverse();
-        self.phase = Phase::Scan { left, walker: None };
-    }
-
-    fn scan<M: Medium>(
-        &mut self,
-        mut left: Vec<Recovered>,
-        walker: Option<Walker>,
-        m: &mut M,
-    ) -> Step<Result<bool, Damage>> {
-        let Some(mut walker) = walker.or_else(|| left.pop().map(|r| Walker::new(r.id, r.pages))) else {
-            self.phase = Phase::Finish;
-            return Step::Done(Ok(false));
-        };
-        for _ in 0..STEP_RECORDS {
-            let next = match self.store.records().walk(&mut walker, m) {
-                Step::Done(Ok(next)) => next,
-                Step::Done(Err(damage)) => return Step::Done(Err(damage)),
-                Step::Need(reads) => {
-                    self.phase = Phase::Scan { left, walker: Some(walker) };
-                    return Step::Need(reads);
-                }
-                Step::Blocked(stall) => return Step::Blocked(stall),
-            };
-            match next {
-                Next::End => {
-                    self.phase = Phase::Scan { left, walker: None };
-                    return Step::Done(Ok(false));
-                }
-                Next::Record(record) => self.replay(&record, &mut walker),
-                Next::Unfinished => {}
-                Next::Broken(spot) => {
-                    let geometry = self.store.log.geometry();
-                    let page = PageAddr(spot.0 / u64::from(geometry.page_bytes));
-                    let what = "a record in it does not match its checksum";
-                    return Step::Done(Err(Damage::page(&geometry, page, what)));
-                }
-            }
-        }
-        self.phase = Phase::Scan { left, walker: Some(walker) };
-        Step::Done(Ok(false))
-    }
-
-    /// Applies a record of the tail; records from before the cut are skipped.
-    fn replay(&mut self, r: &Walked, walker: &mut Walker) {
-        let geometry = self.store.log.geometry();
-        let offset = (r.spot.0 % u64::from(geometry.page_bytes)) as u32;
-        match self.cut.as_ref().map(|cut| (cut.scan_from(r.page.sequence), cut.version)) {
-            Some((None, _)) => return walker.leave_page(geometry.index_of(r.page.addr)),
-            Some((Some(from), _)) if offset < from => return,
-            // A copy of a tombstone from before the cut: the tree knows of it, and of what came after it.
-            Some((_, version)) if r.header.kind == Kind::Tombstone && r.header.version < version => return,
-            _ => {}
-        }
-        let Some(key) = Key::new(&r.key[..usize::from(r.header.key_bytes)]) else { return };
-        let version = r.header.version;
-        self.store.version = self.store.version.max(version + 1);
-        let is_tombstone = r.header.kind == Kind::Tombstone;
-        if is_tombstone {
-            // Every one of them, superseded or not: collection counts them the same way.
-            let id = geometry.segment_of(r.page.addr);
-            self.store.log.add_until_checkpoint(id, u64::from(r.header.record_bytes()));
-        }
-        self.store.know_record(r.header.record_bytes());
-        let loc = if is_tombstone { Loc::NONE } else { r.loc };
-        let e = Entry { key, version, loc, stamp: r.page.sequence };
-        let known = self.store.mem.newest(&key);
-        // Of a record and its copy the later one stays where it is for longer.
-        if known.is_none_or(|old| (old.version, old.stamp) <= (e.version, e.stamp)) {
-            self.store.enter(e);
-        }
-    }
-
     /// Counts what the tree needs and refers to, and gives back what nothing does.
-    fn settle<M: Medium>(&mut self, m: &mut M) {
-        let keep = self.store.manifest.segments.clone();
-        release_others(&mut self.store.log, m, &keep);
-        let TreeStore { log, births, refs, nodes, node_live, .. } = &mut self.store;
-        let page_bytes = u64::from(log.geometry().page_bytes);
-        for (id, r) in &self.refs {
-            if births.is_alive(log, *id, r.stamp) {
-                refs.add(*id, r.stamp, r.bytes, births);
+    pub(super) fn settle<M: Medium>(&mut self, named: &Named, m: &mut M) {
+        let page_bytes = self.page_bytes();
+        for (id, r) in &named.refs {
+            if self.births.is_alive(&self.log, *id, r.stamp) {
+                self.own.refs.add(*id, r.stamp, r.bytes, &self.births);
             }
         }
-        count(log, births, refs, true);
-        for (id, n) in &self.nodes {
-            nodes[id.0 as usize] = *n;
-            log.add_live(*id, u64::from(*n) * page_bytes);
-            *node_live += u64::from(*n) * page_bytes;
+        count(&mut self.log, &self.births, &self.own.refs, true);
+        for (id, n) in &named.nodes {
+            self.own.nodes[id.0 as usize] = *n;
+            self.log.add_live(*id, u64::from(*n) * page_bytes);
+            self.structure_live += u64::from(*n) * page_bytes;
         }
-        self.store.release_dead_nodes(m);
+        self.release_dead_nodes(m);
     }
 }

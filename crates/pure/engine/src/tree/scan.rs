@@ -3,14 +3,10 @@
 use super::TreeStore;
 use super::descend::{Stop, Trail, View};
 use super::node::Child;
-use crate::hash_store::group::seal::WORD_BYTES;
-use crate::kv::KvError;
-use crate::lsm::block::Block;
-use crate::lsm::key::{Entry, Key};
-use crate::lsm::memtable::{Entries, Position};
-use crate::lsm::pairs::{bound, values};
-use crate::scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned};
-use saker_medium::{Medium, Step, ready};
+use crate::ordered::block::Block;
+use crate::ordered::key::{Entry, Key};
+use crate::ordered::memtable::{Entries, Position};
+use saker_medium::Medium;
 use saker_sim::{Meter, Unit};
 use std::iter::Peekable;
 use std::ops::Bound;
@@ -40,64 +36,8 @@ fn next_of(buffers: &mut [Peekable<Entries<'_>>], leaves: &mut Leaves<'_>) -> Op
 }
 
 impl TreeStore {
-    /// Visits the keys from `from` on (from the first one when empty) until `visit` says stop (false). With `Need`, what
-    /// this call visited does not count.
-    pub fn list<M: Medium, W: Meter>(
-        &self,
-        from: &[u8],
-        mut visit: impl FnMut(&[u8]) -> bool,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
-        let from = match (from, Key::new(from)) {
-            ([], _) => Bound::Unbounded,
-            (_, Some(key)) => Bound::Included(key),
-            (_, None) => return Step::Done(Err(KvError::KeySize)),
-        };
-        let visit = |e: &Entry| visit(&e.key.padded()[..e.key.len()]);
-        let mut trail = Trail::default();
-        let done = self.visit(from, &self.now(), visit, &mut trail, m, w);
-        trail.step(done.map(|_| ()))
-    }
-
-    /// Shows the pairs that a snapshot sees, from a key on, while `pairs` wants them.
-    pub fn scan<M: Medium, W: Meter, P: Pairs>(
-        &self,
-        scan: &Scan<'_>,
-        pairs: &mut P,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<Scanned, KvError>> {
-        let Some(from) = bound(scan.from) else { return Step::Done(Err(KvError::KeySize)) };
-        let mut found: Vec<Entry> = Vec::new();
-        let take = |e: &Entry| {
-            let value_bytes_max = if scan.values { e.loc.bytes().saturating_sub(WORD_BYTES) } else { 0 };
-            let key = &e.key.padded()[..e.key.len()];
-            let is_wanted = found.len() < SCAN_PAIRS_MAX && pairs.wants(key, value_bytes_max);
-            found.extend(is_wanted.then_some(*e));
-            is_wanted
-        };
-        let (view, mut trail) = (self.seen_by(scan.snapshot), Trail::default());
-        let stopped = if scan.backwards {
-            self.visit_back(from, &view, take, &mut trail, m, w)
-        } else {
-            self.visit(from, &view, take, &mut trail, m, w)
-        };
-        let ended = match ready!(trail.step(stopped)) {
-            Ok(true) => Scanned::Some,
-            Ok(false) => Scanned::All,
-            Err(e) => return Step::Done(Err(e)),
-        };
-        if scan.values {
-            let shown = values((&self.log, self.config.owner), &found, trail.read, pairs, m, w);
-            return shown.map(|shown| shown.map(|()| ended));
-        }
-        found.iter().for_each(|e| pairs.pair(&e.key.padded()[..e.key.len()], 0));
-        Step::Done(Ok(ended))
-    }
-
     /// Visits the pairs of a view in the order of their keys. Whether `visit` ended it.
-    fn visit<M: Medium, W: Meter>(
+    pub(super) fn visit<M: Medium, W: Meter>(
         &self,
         from: Bound<Key>,
         view: &View,
@@ -113,7 +53,7 @@ impl TreeStore {
             Bound::Excluded(key) => (Some(key), Some(key)),
         };
         let at = from.map_or(Position::Start, Position::At);
-        let frozen = self.imm.iter().map(|imm| &*imm.updates);
+        let frozen = self.own.imm.iter().map(|imm| &*imm.updates);
         let mut buffers: Vec<_> =
             std::iter::once(&self.mem).chain(frozen).map(|b| b.range(at).peekable()).collect();
         let mut leaves = self.leaf_of(view, from, trail, m, w)?;
@@ -153,7 +93,7 @@ impl TreeStore {
     }
 
     /// Visits the pairs of a view in the falling order of their keys, from `end` on. Whether `visit` ended it.
-    fn visit_back<M: Medium, W: Meter>(
+    pub(super) fn visit_back<M: Medium, W: Meter>(
         &self,
         mut end: Bound<Key>,
         view: &View,
@@ -164,7 +104,7 @@ impl TreeStore {
     ) -> Result<bool, Stop> {
         loop {
             let in_tree = self.last_in_tree(end, view, trail, m, w)?.map(|e| e.key);
-            let frozen = self.imm.as_ref().and_then(|imm| imm.updates.last_key(end));
+            let frozen = self.own.imm.as_ref().and_then(|imm| imm.updates.last_key(end));
             let Some(key) = self.mem.last_key(end).max(frozen).max(in_tree) else { return Ok(false) };
             w.work(Unit::ListEntry, 1);
             let found = self.find(&key, view, trail, m, w)?;

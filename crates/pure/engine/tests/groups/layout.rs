@@ -37,6 +37,11 @@ fn push(bytes: &mut Vec<u8>, part: &[u8]) -> std::ops::Range<u32> {
 }
 
 impl Payload {
+    /// With a type in each entry only if they differ.
+    pub fn of(entries: &[Entry]) -> Self {
+        Self::new(entries, entries.iter().any(|e| e.op != entries[0].op))
+    }
+
     pub fn new(entries: &[Entry], lead: bool) -> Self {
         let mut bytes = vec![0xC7; 4];
         let mut members = Vec::new();
@@ -65,6 +70,10 @@ impl GroupSource for Payload {
 
     fn only_writes(&self) -> bool {
         self.members.iter().all(|m| m.op.is_write())
+    }
+
+    fn only_stores(&self) -> bool {
+        self.members.iter().all(|m| m.op == GroupOp::Store)
     }
 
     fn read(&mut self, out: &mut [u8]) -> Result<(), SourceError> {

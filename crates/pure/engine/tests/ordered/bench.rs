@@ -1,7 +1,10 @@
 //! A store over flash so small that merges, collections and manifests are always near.
 
 use crate::ordered::Ordered;
-use saker_engine::{Background, Condition, KvError, Pairs, Recover, Scan, Scanned, Snapshot};
+use crate::ordered::layout::{Answered, Entry, Payload, Refusal, Told};
+use saker_engine::{
+    Background, Condition, GroupError, GroupOp, KvError, Pairs, Recover, Scan, Scanned, Snapshot,
+};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
 use saker_medium::{Geometry, Medium, PowerHistory, Ring, RingMemory, Step};
@@ -38,6 +41,8 @@ pub struct Bench<S: Ordered> {
     done: [u64; 4],
     /// Most jobs that were under way at once.
     pub together: usize,
+    /// Whether a blocked operation is seen to change nothing: that takes as long as all of the buffer.
+    pub digests: bool,
 }
 
 impl<S: Ordered> Bench<S> {
@@ -51,7 +56,16 @@ impl<S: Ordered> Bench<S> {
         let mut flash = Flash::power_on(MemMedia::new(shape), ring, None, faults);
         flash.pool_mut().set_quota(OWNER, g.segments);
         let store = S::make(config, &flash.view(OWNER, Class::Foreground));
-        Self { flash, store, config, watch: None, model: Model::new(), done: [0; 4], together: 0 }
+        Self {
+            flash,
+            store,
+            config,
+            watch: None,
+            model: Model::new(),
+            done: [0; 4],
+            together: 0,
+            digests: true,
+        }
     }
 
     fn seen(&self) {
@@ -81,15 +95,19 @@ impl<S: Ordered> Bench<S> {
         }
     }
 
+    fn digest(&self) -> Option<u64> {
+        self.digests.then(|| self.store.digest())
+    }
+
     /// Tries as often as it takes. The model follows before background work is seen again.
     fn until_done<T>(&mut self, mut op: impl FnMut(&mut S, &mut Flash<MemMedia>) -> Step<T>) -> T {
         for _ in 0..100_000 {
-            let before = self.store.digest();
+            let before = self.digest();
             match op(&mut self.store, &mut self.flash) {
                 Step::Done(t) => return t,
                 Step::Need(_) => panic!("untimed flash is always resident"),
                 Step::Blocked(_) => {
-                    assert_eq!(before, self.store.digest(), "a blocked operation changes nothing");
+                    assert_eq!(before, self.digest(), "a blocked operation changes nothing");
                     self.settle();
                     self.background();
                 }
@@ -124,6 +142,36 @@ impl<S: Ordered> Bench<S> {
         }
         self.after();
         result
+    }
+
+    /// Carries out a group; the model follows.
+    pub fn group(&mut self, entries: &[Entry]) -> Result<Vec<Told>, GroupError<Refusal>> {
+        let payload = Payload::of(entries);
+        let told = self.until_done(|s, f| {
+            let (mut source, mut answers) = (payload.clone(), Answered::default());
+            let view = &mut f.view(OWNER, Class::Foreground);
+            s.group(&mut source, &mut answers, view, &mut Free).map(|done| done.map(|()| answers.0))
+        });
+        self.follow(entries, told.as_deref().unwrap_or_default());
+        self.after();
+        told
+    }
+
+    /// The model does what the members of a group have done.
+    pub fn follow(&mut self, entries: &[Entry], told: &[Told]) {
+        for (e, _) in entries.iter().zip(told).filter(|(_, told)| **told == Told::Done(Ok(()))) {
+            match e.op {
+                GroupOp::Store => drop(self.model.insert(e.key.clone(), e.value.clone())),
+                GroupOp::Delete => drop(self.model.remove(&e.key)),
+                GroupOp::Retrieve | GroupOp::Exist => {}
+            }
+        }
+    }
+
+    /// All pairs.
+    pub fn contents(&mut self) -> Model {
+        let keys = self.keys_from(&[]);
+        keys.into_iter().map(|key| (key.clone(), self.get(&key).expect("it was listed"))).collect()
     }
 
     pub fn get(&mut self, key: &[u8]) -> Result<Vec<u8>, KvError> {
@@ -170,6 +218,7 @@ impl<S: Ordered> Bench<S> {
             let Step::Done(ended) = self.store.scan(&scan, &mut found, view, &mut Free) else {
                 panic!("untimed flash is always resident")
             };
+            assert!(ended.is_ok(), "{ended:?} behind {:?}", found.pairs.last());
             if ended == Ok(Scanned::All) || found.pairs.len() < before + step {
                 return found.pairs;
             }

@@ -15,7 +15,23 @@ pub fn key(rng: &mut Rng, space: u64) -> Vec<u8> {
     key
 }
 
-fn put<S: Ordered>(bench: &mut Bench<S>, rng: &mut Rng, k: &[u8], long: bool) {
+type Held = Vec<(Snapshot, Model)>;
+
+/// A write. What snapshots hold can leave no room for it; without them there is.
+fn write<S: Ordered>(
+    bench: &mut Bench<S>,
+    snapshots: &mut Held,
+    mut op: impl FnMut(&mut Bench<S>) -> Result<(), KvError>,
+) -> Result<(), KvError> {
+    let result = op(bench);
+    if result != Err(KvError::CapacityExceeded) || snapshots.is_empty() {
+        return result;
+    }
+    snapshots.drain(..).for_each(|(snapshot, _)| bench.store.release(snapshot));
+    op(bench)
+}
+
+fn put<S: Ordered>(bench: &mut Bench<S>, rng: &mut Rng, k: &[u8], long: bool, snapshots: &mut Held) {
     let mut value = vec![0; rng.below(if long { 1500 } else { 120 }) as usize];
     rng.fill(&mut value);
     let condition = [Condition::Always, Condition::MustExist, Condition::MustNotExist][rng.below(3) as usize];
@@ -24,10 +40,10 @@ fn put<S: Ordered>(bench: &mut Bench<S>, rng: &mut Rng, k: &[u8], long: bool) {
         (Condition::MustNotExist, true) => Err(KvError::Exists),
         _ => Ok(()),
     };
-    assert_eq!(bench.put(k, &value, condition), expected);
+    assert_eq!(write(bench, snapshots, |b| b.put(k, &value, condition)), expected);
 }
 
-fn check_snapshots<S: Ordered>(bench: &mut Bench<S>, rng: &mut Rng, snapshots: &mut Vec<(Snapshot, Model)>) {
+fn check_snapshots<S: Ordered>(bench: &mut Bench<S>, rng: &mut Rng, snapshots: &mut Held) {
     if snapshots.len() < 3 && rng.below(2) == 0 {
         snapshots.push((bench.store.snapshot().expect("it has snapshots"), bench.model.clone()));
         return;
@@ -61,10 +77,10 @@ pub fn history<S: Ordered>(seed: u64, config: S::Config, faults: FaultPlan) -> u
     for step in 0..6000 {
         let k = S::pick(&mut rng);
         match rng.below(1000) {
-            0..600 => put(&mut bench, &mut rng, &k, step % 50 == 0),
+            0..600 => put(&mut bench, &mut rng, &k, step % 50 == 0, &mut snapshots),
             600..840 => {
                 let expected = bench.model.get(&k).map(|_| ()).ok_or(KvError::NotFound);
-                assert_eq!(bench.delete(&k), expected);
+                assert_eq!(write(&mut bench, &mut snapshots, |b| b.delete(&k)), expected);
             }
             840..970 => assert_eq!(bench.get(&k), bench.model.get(&k).cloned().ok_or(KvError::NotFound)),
             970..997 => check_snapshots(&mut bench, &mut rng, &mut snapshots),

@@ -2,9 +2,13 @@
 
 pub mod bench;
 pub mod cuts;
+pub mod groups;
 pub mod histories;
+#[path = "../groups/layout.rs"]
+pub mod layout;
 pub mod nearly_full;
 pub mod space;
+pub mod strict;
 
 use saker_engine::Engine;
 use saker_medium::{Geometry, Medium};
@@ -81,10 +85,16 @@ macro_rules! ordered_suite {
                 kills_at_every_event kills_at_every_event_without_a_capacitor power_cuts_at_every_event
                 lost_rings_keep_what_was_flushed
             }
+            groups {
+                kills_between_groups power_cuts_between_groups a_lost_ring_loses_whole_groups
+                collections_take_groups_apart
+            }
+            strict { every_need_names_all_pages }
             space { a_full_store_still_reads_deletes_and_then_stores churn_leaks_no_space }
             nearly_full {
                 a_store_that_is_opened_knows_its_longest_record long_pairs_make_room_for_others
                 short_pairs_make_room_for_others every_write_on_the_brink_ends
+                every_group_on_the_brink_ends
             }
         }
     };

@@ -2,7 +2,8 @@
 
 use crate::ordered::Ordered;
 use crate::ordered::bench::{Bench, OWNER, scale};
-use saker_engine::{Condition, KvError};
+use crate::ordered::layout::Entry;
+use saker_engine::{Condition, GroupError, GroupOp, KvError};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
 use saker_medium::{Geometry, PowerHistory};
@@ -150,5 +151,46 @@ pub fn every_write_on_the_brink_ends<S: Ordered>() {
         for longest in [300, 2000, 20_000] {
             writes_on_the_brink::<S>(seed, longest, seed % 2 == 0);
         }
+    }
+}
+
+/// Groups of any size on a full device, now and then opened anew: each ends, whole or refused as a whole, and deletes are never
+/// refused.
+fn groups_on_the_brink<S: Ordered>(seed: u64, most: u64, longest: u64, ring_lasts: bool) {
+    let mut rng = Seed(seed).rng();
+    let mut bench = bench::<S>(ring_lasts);
+    let mut pairs = fill(&mut bench, 0, || value(&mut rng, 1000));
+    let mut done = [0; 2];
+    for _ in 0..60 {
+        if rng.below(8) == 0 {
+            bench.flush();
+            reopen(&mut bench);
+        }
+        let deletes = rng.below(3) == 0;
+        let one = |n: u64, rng: &mut Rng| match deletes {
+            true => Entry { op: GroupOp::Delete, key: key(n), value: Vec::new() },
+            false => Entry { op: GroupOp::Store, key: key(n), value: value(rng, longest) },
+        };
+        let first = if deletes || rng.below(2) == 0 { rng.below(pairs) } else { pairs };
+        let entries: Vec<_> = (first..first + 1 + rng.below(most)).map(|n| one(n, &mut rng)).collect();
+        pairs = pairs.max(first + entries.len() as u64);
+        let before = bench.model.clone();
+        match bounded(&mut bench, |b| b.group(&entries)) {
+            Ok(told) => done[0] += told.len(),
+            Err(refused) => {
+                assert!(refused == GroupError::CapacityExceeded && !deletes, "{refused:?}");
+                assert!(bench.model == before);
+                done[1] += 1;
+            }
+        }
+    }
+    assert!(done[0] > 100 && done[1] > 0, "some fit and some do not: {done:?}");
+    finds_all(&mut bench);
+}
+
+pub fn every_group_on_the_brink_ends<S: Ordered>() {
+    for seed in 0..scale(1) {
+        groups_on_the_brink::<S>(seed, 40, 600, seed % 2 == 0);
+        groups_on_the_brink::<S>(seed, 1200, 8, seed % 2 == 1);
     }
 }

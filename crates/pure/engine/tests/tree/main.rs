@@ -11,7 +11,7 @@ use saker_engine::tree::Recovery;
 use saker_engine::{TreeConfig, TreeStore};
 use saker_flash::FaultPlan;
 use saker_medium::{Geometry, Medium};
-use saker_sim::Rng;
+use saker_sim::{Chance, Rng};
 
 type Bench = ordered::bench::Bench<TreeStore>;
 
@@ -77,5 +77,15 @@ fn without_a_cache() {
     for seed in 300..300 + scale(2) {
         let config = TreeConfig { node_cache_bytes: 0, ..TreeStore::small(seed % 2 == 0) };
         history::<TreeStore>(seed, config, FaultPlan::default());
+    }
+}
+
+/// A repair that a snapshot held up (231), roots of one moment (309, 324), and a copy that a snapshot saw only in the buffer
+/// (316): what longer runs found.
+#[test]
+fn histories_that_failed_once() {
+    for seed in [231, 309, 316, 324] {
+        let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
+        history::<TreeStore>(seed, TreeStore::small(seed % 2 == 0), plan);
     }
 }

@@ -50,7 +50,7 @@ impl HashStore {
     }
 
     /// A member is the tombstone of its key.
-    fn bury(&mut self, p: &Planned, place: Place, spot: Spot) {
+    fn bury(&mut self, p: &Planned<Place>, place: Place, spot: Spot) {
         let loc = member_loc(p, spot);
         let bytes = record_bytes(p.member.key.len() as u32, 0);
         self.log.add_until_checkpoint(self.segment_of(loc.position()), u64::from(bytes));
@@ -87,7 +87,7 @@ impl HashStore {
 }
 
 /// Where a member of the record at `spot` lies.
-fn member_loc(p: &Planned, spot: Spot) -> Loc {
+pub(crate) fn member_loc<P>(p: &Planned<P>, spot: Spot) -> Loc {
     let (key, value) = (&p.member.key, &p.member.value);
     let begin = key.start - WORD_BYTES;
     let end = padded(if p.role == Role::Pair { value.end } else { key.end });
@@ -95,7 +95,8 @@ fn member_loc(p: &Planned, spot: Spot) -> Loc {
     Loc::member(position, end - begin, (key.end - key.start) as u8)
 }
 
-struct ToAnswers<'a, A>(&'a mut A);
+/// A value on its way to the answers.
+pub(crate) struct ToAnswers<'a, A>(pub &'a mut A);
 
 impl<A: Answers> Sink for ToAnswers<'_, A> {
     fn room(&self) -> u32 {

@@ -12,7 +12,9 @@ mod apply;
 mod plan;
 pub mod seal;
 
-pub use plan::Plan;
+pub(crate) use apply::{ToAnswers, member_loc};
+pub use plan::{Placed, Plan};
+pub(crate) use plan::{Planned, counted_bytes};
 
 use super::HashStore;
 use super::ops::FOR_PAIRS;
@@ -251,7 +253,7 @@ impl HashStore {
     }
 
     fn retrieved(&self) -> impl Iterator<Item = Loc> {
-        let reads = |p: &&plan::Planned| p.member.op == crate::kv_group::GroupOp::Retrieve;
+        let reads = |p: &&Planned<_>| p.member.op == crate::kv_group::GroupOp::Retrieve;
         self.plan.members.iter().filter(reads).filter_map(|p| self.index.get(p.place?))
     }
 
@@ -262,7 +264,7 @@ impl HashStore {
         let stored = self.plan.members.iter().filter(|p| p.role == Role::Pair);
         let (mut new, mut old, mut added) = (0, 0, 0);
         for p in stored {
-            new += u64::from(plan::counted_bytes(&p.member));
+            new += u64::from(counted_bytes(&p.member));
             let replaced = p.place.and_then(|place| self.index.get(place));
             old += replaced.map_or(0, |loc| u64::from(loc.record_bytes()));
             added += u64::from(replaced.is_none());
@@ -316,7 +318,7 @@ impl HashStore {
 }
 
 /// Seals every member of a payload.
-fn seal_members(plan: &Plan, payload: &mut [u8]) {
+pub(crate) fn seal_members<P>(plan: &Plan<P>, payload: &mut [u8]) {
     for p in &plan.members {
         let (key, value) = (&p.member.key, &p.member.value);
         let end = seal::padded(if value.start == 0 { key.end } else { value.end });
@@ -325,7 +327,8 @@ fn seal_members(plan: &Plan, payload: &mut [u8]) {
     }
 }
 
-fn finish_header(mut header: Header, record: &mut [u8]) {
+/// Writes the header before a payload, with the checksum of both.
+pub(crate) fn finish_header(mut header: Header, record: &mut [u8]) {
     record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
     header.crc = super::record::record_crc(&record[4..]);
     record[..4].copy_from_slice(&header.crc.to_le_bytes());

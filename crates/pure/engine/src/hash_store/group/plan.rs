@@ -7,13 +7,30 @@ use crate::kv_group::{GroupError, GroupOp, GroupSource, Member};
 use crate::{KvError, hash_store::record::record_bytes};
 use saker_sim::Meter;
 
+/// Where a key belongs in a store.
+pub trait Placed: Copy + Eq {
+    /// Bits that differ between keys.
+    fn spread(self) -> usize;
+}
+
+impl Placed for Place {
+    /// Places are mixed already: any bits of them will do.
+    #[inline]
+    fn spread(self) -> usize {
+        match self {
+            Self::Short(k, len) => k as usize ^ usize::from(len),
+            Self::Long((a, _), len) => a as usize ^ usize::from(len),
+        }
+    }
+}
+
 /// A member and its part.
 #[derive(Clone, Debug)]
-pub struct Planned {
+pub struct Planned<P> {
     /// The member.
     pub member: Member,
     /// Where its key belongs; `None` if it is too long.
-    pub place: Option<Place>,
+    pub place: Option<P>,
     /// What it leaves in the log.
     pub role: Role,
     /// How it ends; reads can still fail.
@@ -21,10 +38,10 @@ pub struct Planned {
 }
 
 /// Memory for planning, used again and again.
-#[derive(Clone, Debug, Default)]
-pub struct Plan {
+#[derive(Clone, Debug)]
+pub struct Plan<P> {
     /// The members in their order.
-    pub members: Vec<Planned>,
+    pub members: Vec<Planned<P>>,
     /// Pairs that are stored.
     pub pairs: u64,
     /// Bytes that these count with.
@@ -36,7 +53,14 @@ pub struct Plan {
     pub payload: Vec<u8>,
 }
 
-impl Plan {
+impl<P> Default for Plan<P> {
+    fn default() -> Self {
+        let (members, seen, payload) = (Vec::new(), Vec::new(), Vec::new());
+        Self { members, pairs: 0, pair_bytes: 0, others: 0, seen, payload }
+    }
+}
+
+impl<P: Placed> Plan<P> {
     /// Offset of the key length of a member whose key appeared before, if any.
     fn duplicate(&mut self) -> Option<u32> {
         let slots = (self.members.len() * 2).next_power_of_two();
@@ -44,7 +68,7 @@ impl Plan {
         self.seen.resize(slots, 0);
         for (n, planned) in self.members.iter().enumerate() {
             let Some(place) = planned.place else { continue };
-            let mut at = spread(place) & (slots - 1);
+            let mut at = place.spread() & (slots - 1);
             while self.seen[at] != 0 {
                 let other = &self.members[self.seen[at] as usize - 1];
                 let writes = planned.member.op.is_write() || other.member.op.is_write();
@@ -65,7 +89,7 @@ impl Plan {
 
     /// Takes a member in. What becomes of a store does not depend on what is there.
     #[inline]
-    fn take(&mut self, member: Member, place: Option<Place>, value_bytes_max: u32) {
+    fn take(&mut self, member: Member, place: Option<P>, value_bytes_max: u32) {
         let (mut role, mut result) = (Role::Nothing, Ok(()));
         if member.op != GroupOp::Store {
             self.others += 1;
@@ -81,19 +105,34 @@ impl Plan {
         self.members.push(Planned { member, place, role, result });
     }
 
+    /// Reads a payload; `place` says where a key belongs.
+    #[inline]
+    pub fn read<G: GroupSource>(
+        &mut self,
+        source: &G,
+        payload: &[u8],
+        value_bytes_max: u32,
+        mut place: impl FnMut(&[u8]) -> Option<P>,
+    ) -> Result<(), GroupError<G::Malformed>> {
+        self.clear();
+        source
+            .parse(payload, &mut |member| {
+                let place = place(&payload[member.key.start as usize..member.key.end as usize]);
+                self.take(member, place, value_bytes_max);
+            })
+            .map_err(GroupError::Malformed)?;
+        let has_writes =
+            self.others < self.members.len() as u64 || self.members.iter().any(|p| p.member.op.is_write());
+        match if has_writes { self.duplicate() } else { None } {
+            Some(at) => Err(GroupError::Duplicate(at)),
+            None => Ok(()),
+        }
+    }
+
     /// Whether anything will change.
     pub fn writes(&self) -> bool {
         self.pairs > 0
             || self.others > 0 && self.members.iter().any(|p| matches!(p.role, Role::Pair | Role::Tombstone))
-    }
-}
-
-/// Places are mixed already: any bits of them will do.
-#[inline]
-fn spread(place: Place) -> usize {
-    match place {
-        Place::Short(k, len) => k as usize ^ usize::from(len),
-        Place::Long((a, _), len) => a as usize ^ usize::from(len),
     }
 }
 
@@ -107,25 +146,16 @@ impl HashStore {
         w: &mut W,
     ) -> Result<(), GroupError<G::Malformed>> {
         let Self { plan, index, config, .. } = self;
-        plan.clear();
         let early = W::TOUCHES && !source.only_writes();
-        source
-            .parse(payload, &mut |member| {
-                let place = index.place(&payload[member.key.start as usize..member.key.end as usize]);
-                if let Some(place) = place
-                    && early
-                {
-                    index.touch(place, w);
-                }
-                plan.take(member, place, config.value_bytes_max);
-            })
-            .map_err(GroupError::Malformed)?;
-        let has_writes =
-            plan.others < plan.members.len() as u64 || plan.members.iter().any(|p| p.member.op.is_write());
-        match if has_writes { plan.duplicate() } else { None } {
-            Some(at) => Err(GroupError::Duplicate(at)),
-            None => Ok(()),
-        }
+        plan.read(source, payload, config.value_bytes_max, |key| {
+            let place = index.place(key);
+            if let Some(place) = place
+                && early
+            {
+                index.touch(place, w);
+            }
+            place
+        })
     }
 
     /// Gives their roles to the members that do not store.

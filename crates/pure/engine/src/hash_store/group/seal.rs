@@ -39,6 +39,11 @@ pub enum Role {
 }
 
 impl Role {
+    /// Whether recovery and collections make anything of it.
+    pub fn is_kept(self) -> bool {
+        matches!(self, Self::Pair | Self::Tombstone)
+    }
+
     fn has_value(self) -> bool {
         matches!(self, Self::Pair | Self::RefusedPair)
     }

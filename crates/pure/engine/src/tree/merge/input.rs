@@ -3,8 +3,8 @@
 
 use super::{Change, Job};
 use crate::kv::KvError;
-use crate::lsm::key::{Entry, Key};
-use crate::lsm::memtable::{Memtable, Position};
+use crate::ordered::key::{Entry, Key};
+use crate::ordered::memtable::{Memtable, Position};
 
 impl Job {
     /// The first key, from `from` on, whose node of this level is to be made anew.

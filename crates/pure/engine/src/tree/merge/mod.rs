@@ -8,11 +8,12 @@ mod write;
 
 use super::descend::{Located, Stop, Trail};
 use super::node::Child;
-use super::{Tree, TreeStore};
+use super::{CowTree, Tree, TreeStore};
 use crate::kv::{Background, KvError};
-use crate::lsm::key::{Entry, Key};
-use crate::lsm::memtable::{Memtable, Position};
-use crate::lsm::refs::Refs;
+use crate::ordered::key::{Entry, Key};
+use crate::ordered::memtable::{Memtable, Position};
+use crate::ordered::refs::Refs;
+use crate::ordered::structure::Structure;
 use saker_medium::{Medium, PageAddr, Step, Tag};
 use saker_sim::{Free, Meter};
 use std::collections::{BTreeMap, VecDeque};
@@ -149,31 +150,33 @@ impl TreeStore {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<Background, KvError>> {
-        if self.imm.is_none() && self.is_full() {
-            self.freeze();
+        if self.own.imm.is_none() && self.is_full() {
+            CowTree::freeze(self);
         }
-        if self.job.is_none() {
-            let Some(imm) = &self.imm else { return Step::Done(Ok(Background::Idle)) };
+        if self.own.job.is_none() {
+            let Some(imm) = &self.own.imm else { return Step::Done(Ok(Background::Idle)) };
             let updates = Some(Arc::clone(&imm.updates));
             let range = self.next_round(0);
-            self.job = Some(Box::new(Job::new(self.tree, self.log.next_sequence(), updates, range)));
+            self.own.job = Some(Box::new(Job::new(self.own.tree, self.log.next_sequence(), updates, range)));
         }
-        let Some(mut job) = self.job.take() else { return Step::Done(Ok(Background::Idle)) };
+        let Some(mut job) = self.own.job.take() else { return Step::Done(Ok(Background::Idle)) };
         let step = self.job_step(&mut job, finished, m, w);
         if matches!(step, Step::Done(Ok(Background::Idle))) {
             self.install(*job);
             return Step::Done(Ok(Background::Worked));
         }
-        self.job = Some(job);
+        self.own.job = Some(job);
         step
     }
 
-    /// The versions that the next root is for: up to those that the oldest snapshot of a part of the buffer sees.
+    /// The versions that the next root is for: up to those that the oldest snapshot of a part of the buffer sees. One from
+    /// before the buffer's first write can see copies in it that a collection had made by then.
     fn next_round(&self, after: u64) -> (u64, u64) {
         let part = |version: &u64| {
-            self.imm.as_ref().is_some_and(|imm| (imm.first..imm.last).contains(version) && *version > after)
+            let imm = self.own.imm.as_ref();
+            imm.is_some_and(|imm| imm.first <= *version + 1 && *version < imm.last && *version > after)
         };
-        let mut versions = self.pins.snapshots.iter().map(|held| held.version);
+        let mut versions = self.own.pins.snapshots.iter().map(|held| held.version);
         (after, versions.find(part).unwrap_or(u64::MAX))
     }
 

@@ -1,8 +1,8 @@
 //! Making nodes: what was in one, with what changes in it, alone or joined with its neighbours.
 
 use super::{Change, Job, Open, Out};
-use crate::lsm::key::Entry;
-use crate::lsm::refs::referred;
+use crate::ordered::key::Entry;
+use crate::ordered::refs::referred;
 use crate::tree::TreeStore;
 use crate::tree::descend::{Located, Stop};
 use crate::tree::node::{self, Child};

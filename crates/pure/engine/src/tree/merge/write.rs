@@ -28,7 +28,7 @@ impl TreeStore {
             self.write_node(job, &out, m, w);
             if job.level > 0 {
                 let page = PageAddr(job.made[out.link.0].new[out.link.1].stamp);
-                self.cache.insert(page, &out.bytes);
+                self.own.cache.insert(page, &out.bytes);
             }
         }
         Background::Worked
@@ -49,7 +49,7 @@ impl TreeStore {
         job.made[out.link.0].new[out.link.1].stamp = page.0;
         job.flying.insert(page, out.link);
         job.last = m.last_tag();
-        self.stats.nodes_written += 1;
+        self.own.stats.nodes_written += 1;
         w.work(Unit::PageSwitch, 1);
         w.work(Unit::CopyByte, u64::from(bytes));
         w.work(Unit::ChecksumByte, u64::from(bytes));

@@ -1,7 +1,8 @@
 //! Scans of pairs: entries in order, then their values together.
 
-use super::LsmStore;
+use super::Store;
 use super::key::{Entry, Key};
+use super::structure::Structure;
 use super::value::check_whole;
 use crate::SourceError;
 use crate::hash_store::group::seal::WORD_BYTES;
@@ -17,7 +18,25 @@ const CACHE_LINE: usize = 64;
 /// Of a longer record the processor fetches the rest by itself.
 const TOUCHED_LINES_MAX: usize = 8;
 
-impl LsmStore {
+impl<S: Structure> Store<S> {
+    /// Visits the keys from `from` on (from the first one when empty) until `visit` says stop (false). With `Need`, what
+    /// this call visited does not count.
+    pub fn list<M: Medium, W: Meter>(
+        &self,
+        from: &[u8],
+        mut visit: impl FnMut(&[u8]) -> bool,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        let from = match (from, Key::new(from)) {
+            ([], _) => Bound::Unbounded,
+            (_, Some(key)) => Bound::Included(key),
+            (_, None) => return Step::Done(Err(KvError::KeySize)),
+        };
+        let visit = |e: &Entry| visit(&e.key.padded()[..e.key.len()]);
+        S::visit(self, (from, false), None, visit, m, w).map(|(done, _)| done.map(|_| ()))
+    }
+
     /// Shows the pairs that a snapshot sees, from a key on, while `pairs` wants them.
     pub fn scan<M: Medium, W: Meter, P: Pairs>(
         &self,
@@ -27,35 +46,23 @@ impl LsmStore {
         w: &mut W,
     ) -> Step<Result<Scanned, KvError>> {
         let Some(from) = bound(scan.from) else { return Step::Done(Err(KvError::KeySize)) };
-        let (mut found, least): (Vec<Entry>, _) = (Vec::new(), WORD_BYTES);
+        let mut found: Vec<Entry> = Vec::new();
         let take = |e: &Entry| {
-            let value_bytes_max = if scan.values { e.loc.bytes().saturating_sub(least) } else { 0 };
-            let wanted =
-                found.len() < SCAN_PAIRS_MAX && pairs.wants(&e.key.padded()[..e.key.len()], value_bytes_max);
-            if wanted {
-                found.push(*e);
-            }
-            wanted
+            let value_bytes_max = if scan.values { e.loc.bytes().saturating_sub(WORD_BYTES) } else { 0 };
+            let key = &e.key.padded()[..e.key.len()];
+            let is_wanted = found.len() < SCAN_PAIRS_MAX && pairs.wants(key, value_bytes_max);
+            found.extend(is_wanted.then_some(*e));
+            is_wanted
         };
-        let version = scan.snapshot.0;
-        let step = if scan.backwards {
-            self.visit_back(from, version, take, m, w)
-        } else {
-            self.visit(from, version, take, m, w)
-        };
-        let (done, looked) = ready!(step);
-        let ended = match done {
-            Ok(stopped) => {
-                if stopped {
-                    Scanned::Some
-                } else {
-                    Scanned::All
-                }
-            }
+        let range = (from, scan.backwards);
+        let (stopped, looked) = ready!(S::visit(self, range, Some(scan.snapshot), take, m, w));
+        let ended = match stopped {
+            Ok(true) => Scanned::Some,
+            Ok(false) => Scanned::All,
             Err(e) => return Step::Done(Err(e)),
         };
         if scan.values {
-            let shown = values((&self.log, self.config.owner), &found, looked, pairs, m, w);
+            let shown = values((&self.log, self.settings.owner), &found, looked.into(), pairs, m, w);
             return shown.map(|shown| shown.map(|()| ended));
         }
         found.iter().for_each(|e| pairs.pair(&e.key.padded()[..e.key.len()], 0));
@@ -64,7 +71,7 @@ impl LsmStore {
 }
 
 /// Shows pairs with their values. `looked`: the pages that were looked at before, which the next call looks at again.
-pub(crate) fn values<M: Medium, W: Meter, P: Pairs>(
+fn values<M: Medium, W: Meter, P: Pairs>(
     (log, owner): (&Log, u16),
     found: &[Entry],
     looked: Reads,
@@ -141,7 +148,7 @@ fn show<M: Medium, W: Meter, P: Pairs>(
 }
 
 /// The end of a range; `None` if its key cannot be one.
-pub(crate) fn bound(from: Bound<&[u8]>) -> Option<Bound<Key>> {
+fn bound(from: Bound<&[u8]>) -> Option<Bound<Key>> {
     Some(match from {
         Bound::Unbounded => Bound::Unbounded,
         Bound::Included(key) => Bound::Included(Key::new(key)?),

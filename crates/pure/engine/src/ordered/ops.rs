@@ -1,22 +1,21 @@
-//! Store, Retrieve, Delete, Exist, Flush.
+//! Store, Delete, Exist, Flush.
 
-use super::TreeStore;
-use super::descend::{Trail, View};
+use super::Store;
+use super::key::{Entry, Key};
 use super::space::Admission;
+use super::structure::Structure;
+use super::value::{begin, land};
 use crate::hash_store::record::{Header, Kind, record_bytes};
 use crate::hash_store::view::Records;
 use crate::index::Loc;
-use crate::kv::{Condition, KvError, Sink, Source};
-use crate::lsm::key::{Entry, Key};
-use crate::lsm::refs::referred;
-use crate::lsm::value::{begin, land};
+use crate::kv::{Condition, KvError, Source};
+use saker_log::Writer;
 use saker_log::append::Reserve;
-use saker_log::{Bytes, Spot, Writer};
 use saker_medium::{Medium, SegmentId, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 
-impl TreeStore {
-    pub(super) fn records(&self) -> Records<'_> {
+impl<S: Structure> Store<S> {
+    pub(crate) fn records(&self) -> Records<'_> {
         Records { log: &self.log }
     }
 
@@ -26,29 +25,29 @@ impl TreeStore {
     }
 
     fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {
-        let (version, owner) = (self.version, self.config.owner);
+        let (version, owner) = (self.version, self.settings.owner);
         Header { crc: 0, value_bytes, version, kind, key_bytes: key_bytes as u8, owner, lead_bytes: 0 }
     }
 
     /// Stores a pair. The value is read once, into the log.
-    pub fn store<M: Medium, W: Meter, S: Source>(
+    pub fn store<M: Medium, W: Meter, V: Source>(
         &mut self,
         key: &[u8],
-        value: &mut S,
+        value: &mut V,
         condition: Condition,
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
         let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
         let value_bytes = value.bytes();
-        if value_bytes > self.config.value_bytes_max {
+        if value_bytes > self.settings.value_bytes_max {
             return Step::Done(Err(KvError::ValueSize));
         }
         if let Err(refused) = ready!(self.meets(&name, condition, m, w)) {
             return Step::Done(Err(refused));
         }
         let bytes = record_bytes(key.len() as u32, value_bytes);
-        if let Err(refused) = ready!(self.may_write(&name, bytes, m, w)) {
+        if let Err(refused) = ready!(self.may_store(&name, bytes, m, w)) {
             return Step::Done(Err(refused));
         }
         let (writer, stamp) = self.begin(Stream::User, bytes, m);
@@ -69,28 +68,13 @@ impl TreeStore {
         Step::Done(Ok(()))
     }
 
-    fn written(&mut self, user_bytes: usize) {
+    /// All entries of a write are in.
+    pub(super) fn written(&mut self, user_bytes: usize) {
         self.version += 1;
-        self.is_stall_counted = false;
-        self.stats.kv.user_bytes_written += user_bytes as u64;
-        if self.is_full() && self.imm.is_none() {
-            self.freeze();
-        }
-    }
-
-    /// Enters a write in the buffer. What a snapshot sees of the one it replaces stays.
-    pub(super) fn enter(&mut self, e: Entry) {
-        if let Some((id, bytes)) = referred(&self.log, &self.births, &e) {
-            self.log.add_live(id, bytes);
-            self.mem.refs.add(id, e.stamp, bytes, &self.births);
-        }
-        let Some(old) = self.mem.insert(e) else { return };
-        if self.pins.sees(old.version, e.version) {
-            return self.mem.keep(old);
-        }
-        if let Some((id, bytes)) = referred(&self.log, &self.births, &old) {
-            self.log.sub_live(id, bytes);
-            self.mem.refs.sub(id, bytes);
+        self.own.wrote();
+        self.kv.user_bytes_written += user_bytes as u64;
+        if self.is_full() && S::may_freeze(self) {
+            S::freeze(self);
         }
     }
 
@@ -114,23 +98,8 @@ impl TreeStore {
         })
     }
 
-    /// The pair of a key, if there is one now.
-    pub(super) fn find_pair<M: Medium, W: Meter>(
-        &mut self,
-        key: &Key,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<Option<Entry>, KvError>> {
-        let mut trail = Trail::default();
-        let found = self.find(key, &self.now(), &mut trail, m, w);
-        if found.is_ok() {
-            self.remember(&trail, m, w);
-        }
-        trail.step(found.map(|e| e.filter(|e| !e.is_tombstone())))
-    }
-
     /// Everything that can keep a new record out.
-    fn may_write<M: Medium, W: Meter>(
+    fn may_store<M: Medium, W: Meter>(
         &mut self,
         key: &Key,
         bytes: u32,
@@ -145,85 +114,19 @@ impl TreeStore {
             Ok(Admission::Later) => return Step::Blocked(Stall::NoSegment),
             Err(refused) => return Step::Done(Err(refused)),
         }
-        if self.is_stuck() {
+        if !S::lets_in(self, false) {
             return Step::Blocked(Stall::Debt);
         }
-        let segments = self.for_pairs(m);
-        match self.log.room(m, Stream::User, bytes, Reserve { slots: 6, segments }) {
+        self.room(bytes, Reserve { slots: 6, segments: self.for_pairs(m) }, m)
+    }
+
+    /// Whether the log has room for a record.
+    pub(super) fn room<M: Medium>(&self, bytes: u32, reserve: Reserve, m: &M) -> Step<Result<(), KvError>> {
+        match self.log.room(m, Stream::User, bytes, reserve) {
             Ok(()) => Step::Done(Ok(())),
-            Err(Stall::NoSegment) if self.is_exhausted(m) => Step::Done(Err(KvError::CapacityExceeded)),
+            Err(Stall::NoSegment) if S::is_exhausted(self, m) => Step::Done(Err(KvError::CapacityExceeded)),
             Err(stall) => Step::Blocked(stall),
         }
-    }
-
-    /// Whether the buffer is full and the one before it is not merged.
-    fn is_stuck(&mut self) -> bool {
-        let stuck = self.is_full() && self.imm.is_some();
-        self.stats.stalls += u64::from(stuck && !self.is_stall_counted);
-        self.is_stall_counted |= stuck;
-        stuck
-    }
-
-    /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
-    /// Nothing is delivered that does not match the record's checksum.
-    pub fn retrieve<M: Medium, W: Meter, K: Sink>(
-        &mut self,
-        key: &[u8],
-        sink: &mut K,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<u32, KvError>> {
-        self.retrieve_at(key, &self.now(), sink, m, w)
-    }
-
-    /// The same at a snapshot.
-    pub fn retrieve_seen<M: Medium, W: Meter, K: Sink>(
-        &mut self,
-        key: &[u8],
-        snapshot: crate::Snapshot,
-        sink: &mut K,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<u32, KvError>> {
-        self.retrieve_at(key, &self.seen_by(snapshot), sink, m, w)
-    }
-
-    fn retrieve_at<M: Medium, W: Meter, K: Sink>(
-        &mut self,
-        key: &[u8],
-        view: &View,
-        sink: &mut K,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<u32, KvError>> {
-        let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
-        let mut trail = Trail::default();
-        let found = self.find(&name, view, &mut trail, m, w);
-        let loc = match ready!(trail.step(found)) {
-            Ok(Some(e)) if !e.is_tombstone() => e.loc,
-            found => {
-                self.remember(&trail, m, w);
-                return Step::Done(Err(found.err().unwrap_or(KvError::NotFound)));
-            }
-        };
-        match Bytes::new(Spot(loc.position()), loc.bytes()).resident(&self.log, m) {
-            Step::Done(Ok(())) => {}
-            Step::Done(Err(e)) => return Step::Done(Err(e.into())),
-            Step::Need(pages) => {
-                trail.read.extend(pages);
-                return Step::Need(trail.read);
-            }
-            Step::Blocked(stall) => return Step::Blocked(stall),
-        }
-        self.remember(&trail, m, w);
-        w.work(Unit::Decode, 1);
-        w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
-        let copied = if sink.is_copied_by_core() { loc.bytes().min(sink.room()) } else { 0 };
-        w.work(Unit::CopyByte, u64::from(copied));
-        let delivered = self.records().check(key, loc, self.config.owner, m).and_then(|(start, bytes)| {
-            self.records().deliver(loc, start, bytes.min(sink.room()), sink, m).map(|()| bytes)
-        });
-        Step::Done(delivered)
     }
 
     /// Deletes a pair: its tombstone is in the log before the answer.
@@ -242,21 +145,17 @@ impl TreeStore {
         if let Some(e) = self.error {
             return Step::Done(Err(e));
         }
-        if self.is_stuck() {
+        if !S::lets_in(self, true) {
             return Step::Blocked(Stall::Debt);
         }
         let bytes = record_bytes(key.len() as u32, 0);
-        let segments = self.for_deletes(m);
-        match self.log.room(m, Stream::User, bytes, Reserve { slots: 4, segments }) {
-            Ok(()) => {}
-            Err(Stall::NoSegment) if self.is_exhausted(m) => {
-                return Step::Done(Err(KvError::CapacityExceeded));
-            }
-            Err(stall) => return Step::Blocked(stall),
+        let reserve = Reserve { slots: 4, segments: S::for_deletes(self, m) };
+        if let Err(refused) = ready!(self.room(bytes, reserve, m)) {
+            return Step::Done(Err(refused));
         }
         let (writer, stamp) = self.begin(Stream::User, bytes, m);
-        let id = SegmentId((writer.spot().0 / self.log.geometry().segment_bytes()) as u32);
         let header = self.header(Kind::Tombstone, key.len(), 0);
+        let id = self.segment_at(writer.spot().0);
         land(&self.log, &writer, header, key, &mut &[][..], m).expect("nothing is fetched for a tombstone");
         self.log.commit(m, writer);
         self.log.add_until_checkpoint(id, u64::from(bytes));
@@ -268,6 +167,11 @@ impl TreeStore {
         Step::Done(Ok(()))
     }
 
+    /// The segment of a position in the log.
+    pub(super) fn segment_at(&self, position: u64) -> SegmentId {
+        SegmentId((position / self.log.geometry().segment_bytes()) as u32)
+    }
+
     /// Whether there is such a pair.
     pub fn exist<M: Medium, W: Meter>(&mut self, key: &[u8], m: &M, w: &mut W) -> Step<Result<(), KvError>> {
         let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
@@ -277,7 +181,7 @@ impl TreeStore {
     /// Makes everything acknowledged so far proof against the loss of the ring where it can be lost. The flush
     /// is complete when the returned tag and everything before it has completed and a sync has followed.
     pub fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
-        if !self.config.ring_lasts {
+        if !self.settings.ring_lasts {
             self.log.seal_stream(Stream::User, m);
             self.log.seal_stream(Stream::Gc, m);
         }

@@ -100,7 +100,7 @@ fn bits(hash: u64, probes: u8) -> impl Iterator<Item = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lsm::key::Key;
+    use crate::ordered::key::Key;
 
     fn hashes(from: u64, n: u64) -> Vec<u64> {
         (from..from + n).map(|k| Key::new(&k.to_be_bytes()).unwrap().hash()).collect()

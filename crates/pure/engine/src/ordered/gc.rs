@@ -1,17 +1,17 @@
-//! Collecting the value log: what is live in a segment is written anew, its entries follow through the buffer, and the segment
-//! is erased. What only a snapshot sees stays where it is, and delays that.
+//! Collecting the value log: what is live in a segment is written anew, its entries follow through the memtable, and the
+//! segment, an extent of the log's address space, is trimmed. What only a snapshot sees stays where it is, and delays that.
 
-use super::TreeStore;
-use super::descend::Trail;
-use crate::hash_store::record::{Kind, record_bytes};
+use super::Store;
+use super::key::{Entry, Key};
+use super::refs::referred;
+use super::structure::Structure;
+use crate::hash_store::record::{HEADER_BYTES, Kind, record_bytes, record_crc};
 use crate::hash_store::walk::{Next, Walked, Walker};
 use crate::index::Loc;
 use crate::kv::{Background, KvError};
-use crate::lsm::gc::{is_on_failed_page, record_of, with_pages};
-use crate::lsm::key::{Entry, Key};
-use saker_log::SegmentState;
 use saker_log::append::Reserve;
-use saker_medium::{Medium, SegmentId, Step, Stream, ready};
+use saker_log::{Bytes, Log};
+use saker_medium::{Medium, Reads, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 
 /// Records a quantum handles.
@@ -23,6 +23,8 @@ pub struct GcCursor {
     walker: Walker,
     /// Only what is on pages that failed is moved: so many there were at the start.
     repair: Option<usize>,
+    /// A snapshot sees something that was not moved.
+    is_pinned: bool,
     /// Something in it cannot be read.
     is_broken: bool,
 }
@@ -42,7 +44,59 @@ enum Moved {
     Held,
 }
 
-impl TreeStore {
+/// A record that the walker saw, as it is written anew.
+fn record_of<M: Medium>(log: &Log, r: &Walked, bytes: u32, m: &M) -> Vec<u8> {
+    let mut record = vec![0; bytes as usize];
+    if r.loc.is_member() {
+        take_out(log, r, &mut record, m);
+    } else {
+        let copied = Bytes::new(r.spot, bytes).copy_to(log, m, 0, &mut record);
+        assert_eq!(copied, bytes as usize, "the walker saw the whole record");
+    }
+    record
+}
+
+/// A member of a group becomes a record of its own, of the same version.
+fn take_out<M: Medium>(log: &Log, r: &Walked, record: &mut [u8], m: &M) {
+    let (start, key_bytes) = (HEADER_BYTES as usize, usize::from(r.header.key_bytes));
+    let used = start + key_bytes + r.header.value_bytes as usize;
+    record[start..start + key_bytes].copy_from_slice(&r.key[..key_bytes]);
+    Bytes::new(r.value, r.header.value_bytes).copy_to(log, m, 0, &mut record[start + key_bytes..used]);
+    record[..start].copy_from_slice(&r.header.encode());
+    let crc = record_crc(&record[4..used]);
+    record[..4].copy_from_slice(&crc.to_le_bytes());
+}
+
+/// Whether a record lies on a page whose program failed.
+fn is_on_failed_page(log: &Log, r: &Walked) -> bool {
+    let geometry = log.geometry();
+    let failed = log.segment(geometry.segment_of(r.page.addr)).failed_pages();
+    let mut pages = Bytes::new(r.spot, r.bytes).pages(log);
+    pages.any(|page| failed.contains(&geometry.index_of(page)))
+}
+
+/// Pages that are needed, with those of the record, which the next call looks at as well.
+fn with_pages<T>(log: &Log, r: &Walked, step: Step<T>) -> Step<T> {
+    let Step::Need(mut reads) = step else { return step };
+    let own = Bytes::new(r.spot, r.bytes).pages(log).chain([r.page.addr]);
+    for page in own {
+        if !reads.contains(&page) {
+            reads.push(page);
+        }
+    }
+    Step::Need(reads)
+}
+
+/// Pages that are needed, with those that were looked at before.
+fn also<T>(step: Step<T>, looked: Reads) -> Step<T> {
+    let Step::Need(mut reads) = step else { return step };
+    reads.extend(looked);
+    reads.sort_unstable();
+    reads.dedup();
+    Step::Need(reads)
+}
+
+impl<S: Structure> Store<S> {
     /// Chooses a segment to collect.
     pub(super) fn start_collection<M: Medium>(&mut self, m: &M) {
         let short = m.free_segments() + self.log.releasing() as u32 <= self.free_low(m);
@@ -50,38 +104,24 @@ impl TreeStore {
         if !short && !repairs {
             return;
         }
-        let Some(victim) = self.victim() else { return };
+        let Some(victim) = S::victim(self) else { return };
         let segment = self.log.segment(victim);
         if !segment.evacuate && self.log.gain(victim) < self.least_gain() {
             return;
         }
         let repair = segment.evacuate.then(|| segment.failed_pages().len());
-        self.gc = Some(GcCursor { walker: Walker::new(victim, segment.next_page), repair, is_broken: false });
-    }
-
-    /// The segment with the fewest live bytes in which a snapshot does not hold anything, as far as is known; before that, one
-    /// in which a program failed.
-    fn victim(&self) -> Option<SegmentId> {
-        let first = self.log.victim()?;
-        if self.log.segment(first).evacuate || !self.pins.held.contains(&first) {
-            return Some(first);
-        }
-        let is_settled = |id: &SegmentId| {
-            let s = self.log.segment(*id);
-            let closed = s.state == SegmentState::Closed && s.stream().holds_records() && s.in_flight == 0;
-            closed && !self.pins.held.contains(id)
-        };
-        let all = (0..self.log.geometry().segments).map(SegmentId).filter(is_settled);
-        all.min_by_key(|id| self.log.segment(*id).live_bytes)
+        let walker = Walker::new(victim, segment.next_page);
+        self.gc = Some(GcCursor { walker, repair, is_pinned: false, is_broken: false });
     }
 
     /// A collection must free more than it can lose, or collections would never come to an end.
     fn least_gain(&self) -> u64 {
-        self.lost_in_segment(self.record_bytes_max) + 1
+        let lost = self.lost_in_segment(self.record_bytes_max);
+        lost + 1 + S::least_gain(self, lost)
     }
 
     /// One piece of a collection.
-    pub(super) fn collect<M: Medium, W: Meter>(
+    pub(crate) fn collect<M: Medium, W: Meter>(
         &mut self,
         m: &mut M,
         w: &mut W,
@@ -119,9 +159,10 @@ impl TreeStore {
                 Next::Record(r) if gc.repair.is_some() && !is_on_failed_page(&self.log, &r) => {}
                 Next::Record(r) => match self.move_record(&r, gc.is_repair(), m, w) {
                     Step::Done(Ok(Moved::Done)) => {}
-                    Step::Done(Ok(Moved::Held)) if !gc.is_repair() => {
+                    // A cut ends the snapshot as well, so that nothing is lost if it stays on a failed page.
+                    Step::Done(Ok(Moved::Held)) if gc.is_repair() => gc.is_pinned = true,
+                    Step::Done(Ok(Moved::Held)) if self.own.gives_up(id) => {
                         self.gc = None;
-                        self.pins.held.push(id);
                         return Step::Done(Ok(Background::Worked));
                     }
                     Step::Done(Err(e)) => return Step::Done(Err(e)),
@@ -140,8 +181,10 @@ impl TreeStore {
         let id = gc.walker.segment;
         if let Some(pages) = gc.repair {
             // If more have failed since, it begins again.
-            if self.log.segment(id).failed_pages().len() == pages {
-                self.log.end_repair(id, m);
+            match self.log.segment(id).failed_pages().len() == pages {
+                true if gc.is_pinned => self.log.end_repair_pinned(id, m),
+                true => self.log.end_repair(id, m),
+                false => {}
             }
             return;
         }
@@ -149,10 +192,10 @@ impl TreeStore {
         if gc.is_broken {
             return self.log.set_damaged(id);
         }
-        // What leaves still refer to here is stale: entries of the same versions in a buffer lead to the copies.
+        // What the structure still refers to here is stale: newer entries of the same versions lead to the copies.
         let stale = self.log.segment(id).live_bytes;
         self.log.sub_live(id, stale);
-        self.stats.kv.gc_segments += 1;
+        self.kv.gc_segments += 1;
         self.log.release(id, m);
     }
 
@@ -173,68 +216,31 @@ impl TreeStore {
         }
         let mut known = None;
         if !is_tombstone {
-            match ready!(self.newest(&key, r, m, w)) {
-                Ok(Some(e)) if e.loc == r.loc && e.version == r.header.version => known = Some(e),
-                Ok(found) => {
-                    let seen = ready!(self.is_seen(&key, r, found, m, w));
+            let here = Entry { key, version: r.header.version, loc: r.loc, stamp: r.page.sequence };
+            let (newest, trail) = ready!(with_pages(&self.log, r, S::find(self, &key, None, m, w)));
+            S::searched(self, &trail, m, w);
+            known = match newest {
+                Ok(Some(e)) if e.loc == here.loc && e.version == here.version => Some(e),
+                Ok(newest) => {
+                    let seen = S::is_seen(self, (key, &here), newest, m, w);
+                    let seen = ready!(with_pages(&self.log, r, also(seen, trail.into())));
                     return Step::Done(seen.map(|seen| if seen { Moved::Held } else { Moved::Done }));
                 }
                 Err(e) => return Step::Done(Err(e)),
-            }
+            };
         }
         let bytes = record_bytes(key.len() as u32, r.header.value_bytes);
-        let others = 1 + self.manifest_segments(m) + self.merge_segments();
-        let segments = self.log.kept_for_repairs(repairs) + if repairs { 0 } else { others };
+        let others = if repairs { 0 } else { S::kept_from_copies(self, m) };
+        let segments = self.log.kept_for_repairs(repairs) + others;
         if self.log.room(m, Stream::Gc, bytes, Reserve { slots: 2, segments }).is_err() {
             return Step::Done(Ok(Moved::Later));
         }
         self.copy(r, key, known, bytes, m);
-        self.stats.kv.gc_records_copied += 1;
-        self.stats.kv.gc_bytes_copied += u64::from(bytes);
+        self.kv.gc_records_copied += 1;
+        self.kv.gc_bytes_copied += u64::from(bytes);
         w.work(Unit::CopyByte, u64::from(bytes));
         w.work(Unit::Move, 1);
         Step::Done(Ok(Moved::Done))
-    }
-
-    fn newest<M: Medium, W: Meter>(
-        &mut self,
-        key: &Key,
-        r: &Walked,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<Option<Entry>, KvError>> {
-        let mut trail = Trail::default();
-        let found = self.find(key, &self.now(), &mut trail, m, w);
-        if found.is_ok() {
-            self.remember(&trail, m, w);
-        }
-        with_pages(&self.log, r, trail.step(found))
-    }
-
-    /// Whether a snapshot sees a record that is not the newest of its key.
-    fn is_seen<M: Medium, W: Meter>(
-        &self,
-        key: &Key,
-        r: &Walked,
-        newest: Option<Entry>,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<bool, KvError>> {
-        let version = r.header.version;
-        let mut trail = Trail::default();
-        // A key without an entry was deleted, and the tree has forgotten when.
-        let replaced = newest.map_or(u64::MAX, |e| e.version);
-        let between = self.pins.snapshots.iter().filter(|s| version <= s.version && s.version < replaced);
-        for held in between {
-            let view = super::descend::View { version: held.version, tree: held.tree };
-            let found = self.find(key, &view, &mut trail, m, w);
-            match ready!(with_pages(&self.log, r, trail.step(found))) {
-                Ok(Some(e)) if e.loc == r.loc && e.version == version => return Step::Done(Ok(true)),
-                Ok(_) => {}
-                Err(e) => return Step::Done(Err(e)),
-            }
-        }
-        Step::Done(Ok(false))
     }
 
     fn copy<M: Medium>(&mut self, r: &Walked, key: Key, known: Option<Entry>, bytes: u32, m: &mut M) {
@@ -245,12 +251,27 @@ impl TreeStore {
         self.log.put(m, &writer, 0, &record);
         self.log.commit(m, writer);
         let Some(old) = known else {
-            let id = SegmentId((spot.0 / self.log.geometry().segment_bytes()) as u32);
-            return self.log.add_until_checkpoint(id, u64::from(bytes));
+            return self.log.add_until_checkpoint(self.segment_at(spot.0), u64::from(bytes));
         };
         let loc = Loc::new(spot.0, bytes, r.header.key_bytes);
         let new = Entry { key, version: r.header.version, loc, stamp };
         self.enter(new);
-        self.moved(&old, &new);
+        S::moved(self, &old, &new);
+    }
+
+    /// Enters a write in the memtable. What a snapshot sees of the one it replaces stays.
+    pub(super) fn enter(&mut self, e: Entry) {
+        if let Some((id, bytes)) = referred(&self.log, &self.births, &e) {
+            self.log.add_live(id, bytes);
+            self.mem.refs.add(id, e.stamp, bytes, &self.births);
+        }
+        let Some(old) = self.mem.insert(e) else { return };
+        if self.own.sees(old.version, e.version) {
+            return self.mem.keep(old);
+        }
+        if let Some((id, bytes)) = referred(&self.log, &self.births, &old) {
+            self.log.sub_live(id, bytes);
+            self.mem.refs.sub(id, bytes);
+        }
     }
 }

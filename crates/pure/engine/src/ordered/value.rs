@@ -1,6 +1,5 @@
 //! The value log's records: those of the hash store, at addresses that are exact to the byte.
 
-use super::LsmStore;
 use super::refs::Births;
 use crate::SourceError;
 use crate::hash_store::group::seal::{Role, WORD_BYTES};
@@ -76,7 +75,7 @@ impl Records<'_> {
 
 /// The same for a record that lies in one page.
 #[inline]
-pub(super) fn check_whole(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, u32)> {
+pub(crate) fn check_whole(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, u32)> {
     let header = Header::decode(record.first_chunk()?)?;
     let start = HEADER_BYTES as usize + key.len();
     let used = start + header.value_bytes as usize;
@@ -147,20 +146,4 @@ fn landed_crc<M: Medium>(log: &Log, writer: &Writer, used: u32, m: &mut M) -> u3
         at += n as u32;
     }
     digest.finalize() as u32
-}
-
-impl LsmStore {
-    pub(super) fn records(&self) -> Records<'_> {
-        Records { log: &self.log }
-    }
-
-    /// Takes room in the log. The second part is the stamp of what is written there.
-    pub(super) fn begin<M: Medium>(&mut self, stream: Stream, bytes: u32, m: &mut M) -> (Writer, u64) {
-        begin(&mut self.log, &mut self.births, stream, bytes, m)
-    }
-
-    pub(super) fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {
-        let (version, owner) = (self.version, self.config.owner);
-        Header { crc: 0, value_bytes, version, kind, key_bytes: key_bytes as u8, owner, lead_bytes: 0 }
-    }
 }

@@ -1,6 +1,8 @@
 //! The store behind the contract of engines.
 
-use super::{Recovery, TreeStore};
+use super::structure::Structure;
+use super::{Recovery, Store};
+use crate::kv_group::{Answers, GroupError, GroupSource};
 use crate::{
     Background, Condition, Engine, KvError, Memory, Pairs, Recover, Scan, Scanned, Sink, Snapshot, Source,
     StoreStats,
@@ -10,17 +12,17 @@ use saker_log::recover::Damage;
 use saker_medium::{Completion, Medium, Step, Tag};
 use saker_sim::Meter;
 
-impl Engine for TreeStore {
-    type Recovery = Recovery;
+impl<S: Structure> Engine for Store<S> {
+    type Recovery = Recovery<S>;
 
     fn emptied<M: Medium>(&self, m: &M) -> Self {
         Self::new(self.config, m)
     }
 
-    fn store<M: Medium, W: Meter, S: Source>(
+    fn store<M: Medium, W: Meter, V: Source>(
         &mut self,
         key: &[u8],
-        value: &mut S,
+        value: &mut V,
         condition: Condition,
         m: &mut M,
         w: &mut W,
@@ -65,7 +67,7 @@ impl Engine for TreeStore {
     }
 
     fn share(&mut self, snapshot: Snapshot) {
-        self.share(snapshot);
+        self.own.share(snapshot);
     }
 
     fn release(&mut self, snapshot: Snapshot) {
@@ -80,6 +82,20 @@ impl Engine for TreeStore {
         w: &mut W,
     ) -> Step<Result<Scanned, KvError>> {
         Self::scan(self, scan, pairs, m, w)
+    }
+
+    fn group_bytes_max(&self) -> u32 {
+        self.group_bytes_max()
+    }
+
+    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        source: &mut G,
+        answers: &mut A,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), GroupError<G::Malformed>>> {
+        self.group(source, answers, m, w)
     }
 
     fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
@@ -123,7 +139,10 @@ impl Engine for TreeStore {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        self.counters()
+        let mut counters = S::counters(self);
+        counters.push(("group_records", self.groups.records));
+        counters.push(("group_members", self.groups.members));
+        counters
     }
 
     fn digest(&self) -> u64 {
@@ -131,8 +150,8 @@ impl Engine for TreeStore {
     }
 }
 
-impl Recover for Recovery {
-    type Engine = TreeStore;
+impl<S: Structure> Recover for Recovery<S> {
+    type Engine = Store<S>;
 
     fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         self.step(m)
@@ -142,7 +161,7 @@ impl Recover for Recovery {
         self.completed(done, m);
     }
 
-    fn finish(self) -> TreeStore {
+    fn finish(self) -> Store<S> {
         self.finish()
     }
 }

@@ -1,0 +1,96 @@
+//! Background work, in bounded pieces: what must be made good first, then what writes wait for, then what is owed.
+
+use super::Store;
+use super::structure::Structure;
+use crate::kv::{Background, KvError};
+use saker_log::SegmentState;
+use saker_medium::{Completion, Io, Medium, Step, Stream, Tag};
+use saker_sim::Meter;
+
+/// How a piece of background work ended.
+pub type Piece = Step<Result<Background, KvError>>;
+
+impl<S: Structure> Store<S> {
+    /// One piece of background work. `finished`: everything up to this tag has completed.
+    pub fn background<M: Medium, W: Meter>(
+        &mut self,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Background> {
+        self.log.pump(finished, m);
+        S::begin_background(self, m);
+        if self.error.is_some() {
+            return Step::Done(Background::Idle);
+        }
+        if self.log.has_failures() && self.gc.is_some_and(|gc| !gc.is_repair()) && self.log.must_evacuate() {
+            // Nothing is erased before failed pages are repaired.
+            self.gc = None;
+        }
+        if self.gc.is_none() {
+            self.start_collection(m);
+        }
+        if self.reveal_step(m) {
+            return Step::Done(Background::Worked);
+        }
+        let mut waits = false;
+        // Who asked for pages goes on first: others would ask for theirs, and so send these away.
+        let asked = self.asked.take();
+        for piece in asked.into_iter().chain(0..S::PIECES) {
+            match S::piece(self, piece, finished, m, w) {
+                Step::Done(Ok(Background::Worked)) => {
+                    self.turn = !self.turn;
+                    return Step::Done(Background::Worked);
+                }
+                Step::Done(Ok(Background::Waiting)) | Step::Blocked(_) => waits = true,
+                Step::Done(Ok(Background::Idle)) => {}
+                Step::Done(Err(e)) => {
+                    self.error = Some(e);
+                    return Step::Done(Background::Idle);
+                }
+                Step::Need(reads) => {
+                    self.asked = Some(piece);
+                    return Step::Need(reads);
+                }
+            }
+        }
+        let outstanding = self.log.releasing() > 0 || self.log.has_failures() || self.manifest.is_running();
+        Step::Done(if waits || outstanding { Background::Waiting } else { Background::Idle })
+    }
+
+    /// Whether background work is due. Cheap: asked after every command.
+    pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
+        self.own.frozen().next().is_some()
+            || S::has_work(self)
+            || self.gc.is_some()
+            || self.reveal.is_running()
+            || self.log.releasing() > 0
+            || self.log.has_failures()
+            || self.is_full()
+            || self.manifest_has_work(m)
+            || m.free_segments() <= self.free_low(m)
+    }
+
+    /// Takes note of a finished I/O.
+    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        let failed = self.log.completed(done, m);
+        if done.io == Io::Sync && done.result.is_err() && self.manifest.is_running() {
+            self.fail_manifest(m);
+        }
+        let Io::Program { at, .. } = done.io else { return };
+        if !failed {
+            return;
+        }
+        let id = self.log.geometry().segment_of(at);
+        match self.log.segment(id).stream() {
+            Stream::Checkpoint => self.fail_manifest(m),
+            Stream::Table => S::page_failed(self, at, m),
+            Stream::Map | Stream::Invalid => {}
+            Stream::User | Stream::Gc => {
+                if self.log.segment(id).state == SegmentState::Closed && self.gc.is_none() {
+                    self.start_collection(m);
+                }
+            }
+        }
+    }
+}

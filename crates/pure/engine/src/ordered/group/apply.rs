@@ -1,0 +1,90 @@
+//! Doing what a plan says, once it is in the log.
+
+use super::super::Store;
+use super::super::key::{Entry, Key};
+use super::super::structure::Structure;
+use super::Landed;
+use super::look::Looked;
+use crate::hash_store::group::seal::Role;
+use crate::hash_store::group::{Plan, Planned, ToAnswers, member_loc};
+use crate::hash_store::record::record_bytes;
+use crate::index::Loc;
+use crate::kv_group::{Answers, GroupOp};
+use saker_medium::Medium;
+use saker_sim::{Meter, Unit};
+
+impl<S: Structure> Store<S> {
+    /// Carries out the plan.
+    pub(super) fn apply<M: Medium, W: Meter, A: Answers>(
+        &mut self,
+        plan: &Plan<Key>,
+        looked: &Looked<S>,
+        landed: Landed,
+        answers: &mut A,
+        m: &M,
+        w: &mut W,
+    ) {
+        let (mut found, mut members, mut user_bytes) = (looked.found.iter(), 0, 0);
+        answers.begin(plan.members.len() as u32);
+        for p in &plan.members {
+            let found = if p.member.op == GroupOp::Store { None } else { found.next() };
+            match (p.role, p.place, found) {
+                (Role::Pair | Role::Tombstone, Some(key), _) => {
+                    self.enter_member(p, key, landed);
+                    (members, user_bytes) =
+                        (members + 1, user_bytes + p.member.key.len() + p.member.value.len());
+                    answers.done(Ok(()));
+                }
+                (_, Some(key), Some(Ok(Some(e)))) if p.member.op == GroupOp::Retrieve => {
+                    self.answer(&key, e, answers, m, w);
+                }
+                _ => answers.done(p.result),
+            }
+        }
+        w.work(Unit::Decode, plan.members.len() as u64);
+        w.work(Unit::Probe, 2 * members);
+        if members > 0 {
+            self.groups.records += 1;
+            self.groups.members += members;
+            w.work(Unit::Encode, 1);
+            w.work(Unit::ChecksumByte, 2 * user_bytes as u64);
+            self.written(user_bytes);
+        }
+    }
+
+    /// A member of the record becomes the newest of its key.
+    fn enter_member(&mut self, p: &Planned<Key>, key: Key, (spot, stamp): Landed) {
+        let mut loc = member_loc(p, spot);
+        if p.role == Role::Tombstone {
+            let id = self.segment_at(loc.position());
+            self.log.add_until_checkpoint(id, u64::from(record_bytes(key.len() as u32, 0)));
+            loc = Loc::NONE;
+        }
+        self.enter(Entry { key, version: self.version, loc, stamp });
+    }
+
+    /// Delivers a value whose pages are here.
+    fn answer<M: Medium, W: Meter, A: Answers>(
+        &self,
+        key: &Key,
+        e: &Entry,
+        answers: &mut A,
+        m: &M,
+        w: &mut W,
+    ) {
+        let loc = e.loc;
+        w.work(Unit::Decode, 1);
+        w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
+        w.work(Unit::CopyByte, u64::from(loc.bytes()));
+        let checked = self.records().check(&key.padded()[..key.len()], loc, self.settings.owner, m);
+        match checked {
+            Err(e) => answers.done(Err(e)),
+            Ok((start, bytes)) => {
+                if answers.found(bytes) {
+                    let sink = &mut ToAnswers(answers);
+                    self.records().deliver(loc, start, bytes, sink, m).expect("answers take everything");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What a group finds before anything is done, and whether there is room for what it stores.
+
+use super::super::Store;
+use super::super::key::{Entry, Key};
+use super::super::structure::Structure;
+use crate::hash_store::group::seal::Role;
+use crate::hash_store::group::{Plan, Planned, counted_bytes};
+use crate::kv::KvError;
+use crate::kv_group::{GroupError, GroupOp};
+use saker_log::{Bytes, Spot};
+use saker_medium::{Medium, Reads, Stall, Step, ready};
+use saker_sim::Meter;
+
+/// What was found.
+pub struct Looked<S: Structure> {
+    /// The pair of each member that does not store, in their order.
+    pub found: Vec<Result<Option<Entry>, KvError>>,
+    /// What the searches looked at.
+    pub trails: Vec<S::Trail>,
+    /// All pages that were looked at, those of values included.
+    reads: Reads,
+}
+
+impl<S: Structure> Default for Looked<S> {
+    fn default() -> Self {
+        Self { found: Vec::new(), trails: Vec::new(), reads: Reads::new() }
+    }
+}
+
+impl<S: Structure> Looked<S> {
+    /// The pages that the next call looks at.
+    fn needed(&mut self) -> Reads {
+        self.reads.sort_unstable();
+        self.reads.dedup();
+        std::mem::take(&mut self.reads)
+    }
+}
+
+fn looks(p: &Planned<Key>) -> bool {
+    p.member.op != GroupOp::Store
+}
+
+impl<S: Structure> Store<S> {
+    /// Finds the pairs that the group reads or deletes. `Need` names the pages of all.
+    pub(super) fn look_up<M: Medium, W: Meter>(&self, plan: &Plan<Key>, m: &M, w: &mut W) -> Step<Looked<S>> {
+        let (mut looked, mut is_absent) = (Looked::default(), false);
+        for p in plan.members.iter().filter(|p| looks(p)) {
+            let Some(key) = p.place else {
+                looked.found.push(Ok(None));
+                continue;
+            };
+            match self.find_for_group(&key, &mut looked, m, w) {
+                Step::Done(mut found) => {
+                    if p.member.op == GroupOp::Retrieve
+                        && let Ok(Some(e)) = found
+                    {
+                        let range = Bytes::new(Spot(e.loc.position()), e.loc.bytes());
+                        looked.reads.extend(range.pages(&self.log));
+                        match range.resident(&self.log, m) {
+                            Step::Done(Ok(())) => {}
+                            Step::Done(Err(failed)) => found = Err(failed.into()),
+                            Step::Need(_) | Step::Blocked(_) => is_absent = true,
+                        }
+                    }
+                    looked.found.push(found);
+                }
+                Step::Need(_) => is_absent = true,
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            }
+        }
+        if is_absent { Step::Need(looked.needed()) } else { Step::Done(looked) }
+    }
+
+    /// The pair of a key. What was looked at, or must be, is noted.
+    fn find_for_group<M: Medium, W: Meter>(
+        &self,
+        key: &Key,
+        looked: &mut Looked<S>,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<Option<Entry>, KvError>> {
+        match S::find(self, key, None, m, w) {
+            Step::Done((found, trail)) => {
+                looked.reads.extend(trail.clone().into());
+                looked.trails.push(trail);
+                Step::Done(found.map(|e| e.filter(|e| !e.is_tombstone())))
+            }
+            Step::Need(pages) => {
+                looked.reads.extend(pages);
+                Step::Need(Reads::new())
+            }
+            Step::Blocked(stall) => Step::Blocked(stall),
+        }
+    }
+
+    /// Gives their roles to the members that do not store; and to all, once nothing is written any more.
+    pub(super) fn assign(&self, plan: &mut Plan<Key>, looked: &Looked<S>) {
+        for (p, found) in plan.members.iter_mut().filter(|p| looks(p)).zip(&looked.found) {
+            (p.role, p.result) = match (p.place, *found) {
+                (None, _) => (Role::Nothing, Err(KvError::KeySize)),
+                (_, Err(e)) => (Role::Nothing, Err(e)),
+                (_, Ok(None)) => (Role::Nothing, Err(KvError::NotFound)),
+                (_, Ok(Some(_))) if p.member.op == GroupOp::Delete => (Role::Tombstone, Ok(())),
+                (_, Ok(Some(_))) => (Role::Nothing, Ok(())),
+            };
+        }
+        let Some(e) = self.error else { return };
+        plan.pairs = 0;
+        for p in &mut plan.members {
+            p.role = match p.role {
+                Role::Pair => Role::RefusedPair,
+                Role::Tombstone => Role::Nothing,
+                _ => continue,
+            };
+            p.result = Err(e);
+        }
+    }
+
+    /// Whether what the group stores fits. Near the capacity what it replaces is looked up. It is admitted or refused as a
+    /// whole; `record`: bytes of its record.
+    pub(super) fn admit_group<M: Medium, W: Meter, E>(
+        &mut self,
+        plan: &Plan<Key>,
+        record: u32,
+        looked: &mut Looked<S>,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<(), GroupError<E>>> {
+        let longest = self.record_bytes_max.max(record);
+        let capacity = S::capacity_for(self, self.entries_at_most() + plan.pairs, longest, m);
+        let stores = || plan.members.iter().filter(|p| p.role == Role::Pair);
+        let new: u64 = stores().map(|p| u64::from(counted_bytes(&p.member))).sum();
+        if plan.pairs == 0 || self.value_log_bytes() + new <= capacity {
+            return Step::Done(Ok(()));
+        }
+        let replaced = ready!(self.replaced_bytes(stores(), looked, m, w));
+        let never_takes_room = replaced.is_some_and(|old| new <= old) && longest == self.record_bytes_max;
+        if never_takes_room {
+            return Step::Done(Ok(()));
+        }
+        if self.reveal.is_done_at(self.version) {
+            return Step::Done(Err(GroupError::CapacityExceeded));
+        }
+        self.reveal.want();
+        Step::Blocked(Stall::NoSegment)
+    }
+
+    /// Bytes of what is replaced; `None` if that cannot be read.
+    fn replaced_bytes<'p, M: Medium, W: Meter>(
+        &self,
+        stores: impl Iterator<Item = &'p Planned<Key>>,
+        looked: &mut Looked<S>,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Option<u64>> {
+        let (mut bytes, mut is_absent) = (Some(0), false);
+        for key in stores.filter_map(|p| p.place) {
+            match self.find_for_group(&key, looked, m, w) {
+                Step::Done(found) => {
+                    let old = found.ok().map(|e| e.map_or(0, |e| u64::from(e.loc.record_bytes())));
+                    bytes = bytes.zip(old).map(|(all, old)| all + old);
+                }
+                Step::Need(_) => is_absent = true,
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            }
+        }
+        if is_absent { Step::Need(looked.needed()) } else { Step::Done(bytes) }
+    }
+}

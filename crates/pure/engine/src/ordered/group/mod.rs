@@ -1,0 +1,268 @@
+//! Groups: many operations in one call, one record of the value log, one version.
+//!
+//! The payload is the record, as the hash store has it ([`crate::hash_store::group`]): entries point at its members, recovery
+//! and collections walk them like records of their own, and what a collection keeps becomes one. Recovery has the whole record
+//! or nothing of it. Members with one version enter the memtable together, so no snapshot sees a part of them.
+//!
+//! Stores alone land at once if there is plenty of room. Whatever else a group asks for is looked up first, all keys together,
+//! and its payload waits aside; `Need` names the pages of all of them.
+
+mod apply;
+mod look;
+
+use super::key::Key;
+use super::structure::Structure;
+use super::{Settings, Store};
+use crate::hash_store::group::{GROUP_BYTES_MAX, Placed, Plan, finish_header, seal_members};
+use crate::hash_store::record::{HEADER_BYTES, Header, Kind, record_bytes};
+use crate::kv_group::{Answers, GroupError, GroupSource};
+use look::Looked;
+use saker_log::append::Reserve;
+use saker_log::{Spot, Writer};
+use saker_medium::{Medium, Stall, Step, Stream, ready};
+use saker_sim::{Meter, Unit};
+
+/// The shortest member: a key of up to four bytes and an empty value behind their lengths.
+const MEMBER_BYTES_MIN: u32 = 12;
+/// How many times its bytes in a payload a member counts at most.
+const COUNTED_MAX: u32 = 3;
+const _: () = assert!((MEMBER_BYTES_MIN + 16).next_multiple_of(8) <= COUNTED_MAX * MEMBER_BYTES_MIN);
+
+type Refused<G> = GroupError<<G as GroupSource>::Malformed>;
+
+impl Placed for Key {
+    fn spread(self) -> usize {
+        self.hash() as usize
+    }
+}
+
+/// Where a record has landed: its position, and the stamp of its entries.
+type Landed = (Spot, u64);
+
+/// Groups that were carried out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct GroupStats {
+    /// Records of groups.
+    pub records: u64,
+    /// Pairs and tombstones in them.
+    pub members: u64,
+}
+
+impl<S: Structure> Store<S> {
+    /// Longest payload of a group that this store takes, in bytes.
+    pub fn group_bytes_max(&self) -> u32 {
+        GROUP_BYTES_MAX.min(Settings::value_bytes_most(&self.log.geometry()))
+    }
+
+    /// Carries out a group. The answers are given only when it is done, one for each member.
+    pub fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        source: &mut G,
+        answers: &mut A,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), Refused<G>>> {
+        let bytes = source.bytes();
+        if bytes > self.group_bytes_max() {
+            return Step::Done(Err(GroupError::TooLong));
+        }
+        let mut plan = std::mem::take(&mut self.plan);
+        let step = if source.only_stores() && self.error.is_none() && self.has_plenty(bytes, m) {
+            self.land_group(&mut plan, source, answers, m, w)
+        } else {
+            self.stage_group(&mut plan, source, answers, m, w)
+        };
+        self.plan = plan;
+        if matches!(step, Step::Done(Ok(()))) && source.is_copied_by_core() {
+            w.work(Unit::CopyByte, u64::from(bytes));
+        }
+        step
+    }
+
+    /// Whether any stores in so many bytes fit.
+    fn has_plenty<M: Medium>(&self, bytes: u32, m: &M) -> bool {
+        let longest = self.record_bytes_max.max(record_bytes(0, bytes));
+        let entries = self.entries_at_most() + u64::from(bytes / MEMBER_BYTES_MIN);
+        let live = self.value_log_bytes() + u64::from(COUNTED_MAX) * u64::from(bytes);
+        live <= S::capacity_for(self, entries, longest, m)
+    }
+
+    /// Whether the record of a group may be written now. What it leaves free is what a store or a delete leaves: the entries of
+    /// a group are no more than those of the records that could have filled its place.
+    fn may_write_group<M: Medium, E>(
+        &mut self,
+        record: u32,
+        is_delete: bool,
+        m: &M,
+    ) -> Step<Result<(), GroupError<E>>> {
+        if !S::lets_in(self, is_delete) {
+            return Step::Blocked(Stall::Debt);
+        }
+        let reserve = if is_delete {
+            Reserve { slots: 4, segments: S::for_deletes(self, m) }
+        } else {
+            Reserve { slots: 6, segments: self.for_pairs(m) }
+        };
+        self.room(record, reserve, m).map(|room| room.map_err(|_| GroupError::CapacityExceeded))
+    }
+
+    /// The short way, for stores: the payload is parsed where it has landed.
+    fn land_group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        plan: &mut Plan<Key>,
+        source: &mut G,
+        answers: &mut A,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), Refused<G>>> {
+        let record = record_bytes(0, source.bytes());
+        if let Err(refused) = ready!(self.may_write_group(record, false, m)) {
+            return Step::Done(Err(refused));
+        }
+        let (writer, stamp) = self.begin(Stream::User, record, m);
+        let landed = if self.log.chunk_mut(m, &writer, 0).len() == record as usize {
+            self.land_in_place(plan, source, &writer, m)
+        } else {
+            self.land_in_pieces(plan, source, &writer, m)
+        };
+        if let Err(refused) = landed {
+            self.log.abandon(m, writer);
+            return Step::Done(Err(refused));
+        }
+        let spot = writer.spot();
+        if plan.writes() {
+            self.log.commit(m, writer);
+            self.know_record(record);
+        } else {
+            self.log.abandon(m, writer);
+        }
+        self.apply(plan, &Looked::default(), (spot, stamp), answers, m, w);
+        Step::Done(Ok(()))
+    }
+
+    fn land_in_place<M: Medium, G: GroupSource>(
+        &self,
+        plan: &mut Plan<Key>,
+        source: &mut G,
+        writer: &Writer,
+        m: &mut M,
+    ) -> Result<(), Refused<G>> {
+        let header = self.group_header(source);
+        let used = (HEADER_BYTES + header.value_bytes) as usize;
+        let record = self.log.chunk_mut(m, writer, 0);
+        let payload = &mut record[HEADER_BYTES as usize..used];
+        source.read(payload).map_err(|_| GroupError::Transfer)?;
+        plan.read(source, payload, self.settings.value_bytes_max, Key::new)?;
+        seal_members(plan, payload);
+        record[used..].fill(0);
+        finish_header(header, &mut record[..used]);
+        Ok(())
+    }
+
+    /// The same for a record that crosses pages: it is put together aside.
+    #[cold]
+    fn land_in_pieces<M: Medium, G: GroupSource>(
+        &self,
+        plan: &mut Plan<Key>,
+        source: &mut G,
+        writer: &Writer,
+        m: &mut M,
+    ) -> Result<(), Refused<G>> {
+        let mut record = std::mem::take(&mut plan.payload);
+        record.clear();
+        record.resize((HEADER_BYTES + source.bytes()) as usize, 0);
+        let payload = &mut record[HEADER_BYTES as usize..];
+        let read = source.read(payload).map_err(|_| GroupError::Transfer);
+        let planned = read.and_then(|()| plan.read(source, payload, self.settings.value_bytes_max, Key::new));
+        if planned.is_ok() {
+            self.put_group(plan, source, &mut record, writer, m);
+        }
+        plan.payload = record;
+        planned
+    }
+
+    /// Seals a whole record and writes it to its place.
+    fn put_group<M: Medium, G: GroupSource>(
+        &self,
+        plan: &Plan<Key>,
+        source: &G,
+        record: &mut Vec<u8>,
+        writer: &Writer,
+        m: &mut M,
+    ) {
+        let header = self.group_header(source);
+        seal_members(plan, &mut record[HEADER_BYTES as usize..]);
+        finish_header(header, record);
+        record.resize(header.record_bytes() as usize, 0);
+        self.log.put(m, writer, 0, record);
+    }
+
+    /// The long way: the payload is looked at before it has a place.
+    fn stage_group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        plan: &mut Plan<Key>,
+        source: &mut G,
+        answers: &mut A,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), Refused<G>>> {
+        let mut record = std::mem::take(&mut plan.payload);
+        record.clear();
+        record.resize(HEADER_BYTES as usize, 0);
+        let staged = source.staged().map(|bytes| record.extend_from_slice(bytes));
+        let payload = &record[HEADER_BYTES as usize..];
+        let planned = match staged {
+            Err(_) => Err(GroupError::Transfer),
+            Ok(()) => plan.read(source, payload, self.settings.value_bytes_max, Key::new),
+        };
+        let step = match planned {
+            Err(refused) => Step::Done(Err(refused)),
+            Ok(()) => self.execute_staged(plan, source, &mut record, answers, m, w),
+        };
+        plan.payload = record;
+        step
+    }
+
+    fn execute_staged<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        plan: &mut Plan<Key>,
+        source: &G,
+        record: &mut Vec<u8>,
+        answers: &mut A,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), Refused<G>>> {
+        let mut looked = ready!(self.look_up(plan, m, w));
+        self.assign(plan, &looked);
+        let bytes = record_bytes(0, source.bytes());
+        let mut landed = (Spot(0), 0);
+        if plan.writes() {
+            if let Err(refused) = ready!(self.admit_group(plan, bytes, &mut looked, m, w)) {
+                return Step::Done(Err(refused));
+            }
+            if let Err(refused) = ready!(self.may_write_group(bytes, plan.pairs == 0, m)) {
+                return Step::Done(Err(refused));
+            }
+            let (writer, stamp) = self.begin(Stream::User, bytes, m);
+            self.put_group(plan, source, record, &writer, m);
+            landed = (writer.spot(), stamp);
+            self.log.commit(m, writer);
+            self.know_record(bytes);
+        }
+        looked.trails.iter().for_each(|trail| S::searched(self, trail, m, w));
+        self.apply(plan, &looked, landed, answers, m, w);
+        Step::Done(Ok(()))
+    }
+
+    fn group_header<G: GroupSource>(&self, source: &G) -> Header {
+        Header {
+            crc: 0,
+            value_bytes: source.bytes(),
+            version: self.version,
+            kind: Kind::Group,
+            key_bytes: 0,
+            owner: self.settings.owner,
+            lead_bytes: source.lead_bytes() as u8,
+        }
+    }
+}

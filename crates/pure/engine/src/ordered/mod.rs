@@ -1,0 +1,187 @@
+//! Stores that keep keys in order over a value log (WiscKey, FAST'16): what the LSM store and the tree store share.
+//!
+//! Values go into a log at addresses exact to the byte; a memtable and a [`Structure`] keep keys and addresses. Every write is in
+//! the log before it is acknowledged, so a memtable is only a sorted view of the log's tail, and recovery is the last manifest
+//! and a scan from its cut. Of two sources the younger one has the newer versions of a key; collections keep versions.
+
+pub(crate) mod background;
+pub(crate) mod block;
+mod engine;
+pub(crate) mod filter;
+mod gc;
+mod group;
+pub(crate) mod key;
+mod leaves;
+pub(crate) mod manifest;
+pub(crate) mod memtable;
+mod ops;
+pub mod recover;
+pub(crate) mod refs;
+mod report;
+mod retrieve;
+mod scan;
+pub(crate) mod space;
+pub(crate) mod structure;
+pub(crate) mod value;
+
+pub use key::Key;
+pub use recover::Recovery;
+pub use structure::Structure;
+
+use crate::hash_store::group::Plan;
+use crate::hash_store::record::HEADER_BYTES;
+use crate::kv::{KvError, StoreStats};
+use memtable::Memtable;
+use refs::Births;
+use saker_log::Log;
+use saker_medium::{Geometry, Medium, PageAddr, SegmentId};
+use std::sync::Arc;
+
+/// What both kinds of store are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The namespace it serves, 1-based; marks its segments.
+    pub owner: u16,
+    /// Whether the power-safe ring survives a power cut (a capacitor).
+    pub ring_lasts: bool,
+    /// Largest value in bytes.
+    pub value_bytes_max: u32,
+    /// A manifest is due when the log has grown by this many bytes.
+    pub checkpoint_bytes_min: u64,
+    /// Modelled bytes of a memtable that make it full.
+    pub write_buffer_size: u64,
+}
+
+/// Largest memtable by default, RocksDB's: two of them and what tables need fit a modelled 256 MiB.
+const WRITE_BUFFER_BYTES_MAX: u64 = 64 << 20;
+
+impl Settings {
+    /// The largest value whose record leaves half of a segment, in bytes.
+    fn value_bytes_most(geometry: &Geometry) -> u32 {
+        (2 << 20).min((geometry.segment_bytes() as u32 - HEADER_BYTES - 16) / 2)
+    }
+
+    /// Settings for a namespace on a medium of that shape. Both kinds of store have the same, so that what differs between them is
+    /// their structure.
+    pub fn new(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool) -> Self {
+        let segment = geometry.segment_bytes();
+        let bytes = segment * u64::from(quota_segments);
+        Self {
+            owner,
+            ring_lasts,
+            value_bytes_max: Self::value_bytes_most(geometry),
+            checkpoint_bytes_min: (bytes / 8).min(64 << 20),
+            write_buffer_size: (bytes / 64).clamp(16 << 10, WRITE_BUFFER_BYTES_MAX),
+        }
+    }
+}
+
+/// One shard of a store.
+#[derive(Clone, Debug)]
+pub struct Store<S: Structure> {
+    pub(crate) config: S::Config,
+    pub(crate) settings: Settings,
+    pub(crate) log: Log,
+    pub(crate) births: Births,
+    /// The version the next write gets.
+    pub(crate) version: u64,
+    pub(crate) mem: Memtable,
+    pub(crate) manifest: manifest::State,
+    pub(crate) gc: Option<gc::GcCursor>,
+    pub(crate) reveal: space::Reveal,
+    /// Bytes of the structure's pages that something needs.
+    pub(crate) structure_live: u64,
+    /// Whose turn it is: collections or the structure.
+    pub(crate) turn: bool,
+    /// The piece of background work that waits for pages.
+    asked: Option<u32>,
+    /// What made background work give up: nothing is written any more.
+    pub(crate) error: Option<KvError>,
+    pub(crate) record_bytes_max: u32,
+    pub(crate) kv: StoreStats,
+    groups: group::GroupStats,
+    /// Memory for planning groups.
+    plan: Plan<Key>,
+    /// What keeps the entries that memtables do not have.
+    pub(crate) own: S,
+}
+
+impl<S: Structure> Store<S> {
+    /// An empty store on an empty medium.
+    pub fn new<M: Medium>(config: S::Config, m: &M) -> Self {
+        let geometry = m.geometry();
+        let settings: Settings = config.into();
+        Self {
+            config,
+            settings,
+            log: Log::new(settings.owner, geometry, settings.ring_lasts),
+            births: Births::new(geometry.segments),
+            version: 1,
+            mem: S::memtable(&config),
+            manifest: manifest::State::default(),
+            gc: None,
+            reveal: space::Reveal::default(),
+            structure_live: 0,
+            turn: false,
+            asked: None,
+            error: None,
+            record_bytes_max: crate::hash_store::record::record_bytes(16, 256),
+            kv: StoreStats::default(),
+            groups: group::GroupStats::default(),
+            plan: Plan::default(),
+            own: S::new(&config, m),
+        }
+    }
+
+    /// Settings.
+    pub fn config(&self) -> &S::Config {
+        &self.config
+    }
+
+    /// Entries, replaced ones that the structure has not met included.
+    pub(crate) fn entries_at_most(&self) -> u64 {
+        self.own.entries() + self.buffered()
+    }
+
+    /// Entries of memtables.
+    pub(crate) fn buffered(&self) -> u64 {
+        (self.mem.len() + self.own.frozen().map(|table| table.len()).sum::<usize>()) as u64
+    }
+
+    /// Whether the memtable is full.
+    pub(crate) fn is_full(&self) -> bool {
+        self.mem.bytes() >= self.settings.write_buffer_size
+    }
+
+    /// The memtable, if there is anything in it; an empty one takes its place.
+    pub(crate) fn take_memtable(&mut self) -> Option<Arc<Memtable>> {
+        if self.mem.is_empty() {
+            return None;
+        }
+        assert!(S::may_freeze(self), "a memtable is taken in before the next is frozen");
+        Some(Arc::new(std::mem::replace(&mut self.mem, S::memtable(&self.config))))
+    }
+
+    /// A page of the structure is needed.
+    pub(crate) fn add_page(&mut self, page: PageAddr) {
+        let (segment, bytes) = (self.page_segment(page), self.page_bytes());
+        self.log.add_live(segment, bytes);
+        self.structure_live += bytes;
+    }
+
+    /// A page of the structure is not needed any more.
+    pub(crate) fn sub_page(&mut self, page: PageAddr) {
+        let (segment, bytes) = (self.page_segment(page), self.page_bytes());
+        self.log.sub_live(segment, bytes);
+        self.structure_live -= bytes;
+    }
+
+    /// The segment of a page.
+    pub(crate) fn page_segment(&self, page: PageAddr) -> SegmentId {
+        self.log.geometry().segment_of(page)
+    }
+
+    pub(crate) fn page_bytes(&self) -> u64 {
+        u64::from(self.log.geometry().page_bytes)
+    }
+}

@@ -1,0 +1,218 @@
+//! Recovery: the last complete manifest and what it names, then the value log from the cut on into the memtable.
+
+use super::Store;
+use super::key::{Entry, Key};
+use super::structure::Structure;
+use crate::hash_store::record::Kind;
+use crate::hash_store::walk::{Next, Walked, Walker};
+use crate::index::Loc;
+use saker_log::checkpoint::release_others;
+use saker_log::recover::{Damage, LogImage, Recovered, survey};
+use saker_log::{CheckpointSearch, Cut, Searched, Whole};
+use saker_medium::{Completion, Medium, PageAddr, Step, ready};
+
+/// Records a step looks at before it returns to the driver.
+const STEP_RECORDS: u32 = 4096;
+
+/// A recovery on its way. Call [`Recovery::step`] until it is done.
+#[derive(Clone, Debug)]
+pub struct Recovery<S: Structure> {
+    store: Store<S>,
+    phase: Phase,
+    image: LogImage,
+    search: CheckpointSearch,
+    cut: Option<Cut>,
+    named: S::Named,
+}
+
+#[derive(Clone, Debug)]
+enum Phase {
+    Survey,
+    /// Looking for a whole manifest.
+    Manifest,
+    /// Reading what the manifest names.
+    Named,
+    /// Scanning the log: segments left and the walker in the current one.
+    Scan {
+        left: Vec<Recovered>,
+        walker: Option<Walker>,
+    },
+    Finish,
+}
+
+impl<S: Structure> Recovery<S> {
+    /// Begins to recover a store.
+    pub fn new<M: Medium>(config: S::Config, m: &M) -> Self {
+        Self {
+            store: Store::new(config, m),
+            phase: Phase::Survey,
+            image: LogImage::default(),
+            search: CheckpointSearch::default(),
+            cut: None,
+            named: S::Named::default(),
+        }
+    }
+
+    /// Goes on. `Done(Ok(true))`: the store is ready.
+    pub fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        match std::mem::replace(&mut self.phase, Phase::Finish) {
+            Phase::Survey => self.survey(m),
+            Phase::Manifest => self.load(m),
+            Phase::Named => self.load_named(m),
+            Phase::Scan { left, walker } => self.scan(left, walker, m),
+            Phase::Finish => {
+                self.settle(m);
+                Step::Done(Ok(true))
+            }
+        }
+    }
+
+    /// Takes note of a finished I/O that recovery started.
+    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        self.store.log.completed(done, m);
+    }
+
+    /// The recovered store, after `step` said so. A manifest of which a page is only in the ring is replaced soon.
+    pub fn finish(mut self) -> Store<S> {
+        let Store { manifest, log, .. } = &mut self.store;
+        manifest.wanted |= manifest.segments.iter().any(|id| log.segment(*id).has_failed());
+        self.store
+    }
+
+    fn survey<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        self.phase = Phase::Survey;
+        self.image = match ready!(survey(&mut self.store.log, m)) {
+            Ok(image) => image,
+            Err(damage) => return Step::Done(Err(damage)),
+        };
+        for r in &self.image.segments {
+            self.store.births.set(r.id, r.first_sequence);
+        }
+        (self.phase, self.search) = (Phase::Manifest, CheckpointSearch::new(&self.image));
+        Step::Done(Ok(false))
+    }
+
+    fn damage(&self, what: &str) -> Damage {
+        Damage::Checkpoint { owner: self.store.settings.owner, what: what.into() }
+    }
+
+    fn load<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        self.phase = Phase::Manifest;
+        match ready!(self.search.step(&mut self.store.log, m)) {
+            Err(damage) => return Step::Done(Err(damage)),
+            Ok(Searched::Chunk(payload)) => {
+                if !S::enter_chunk(&mut self.store, &mut self.named, &payload) {
+                    self.search.refuse();
+                    self.named = S::Named::default();
+                }
+            }
+            Ok(Searched::Forget) => self.named = S::Named::default(),
+            Ok(Searched::Whole(whole)) => return Step::Done(self.adopt_manifest(whole).map(|()| false)),
+            // There is no structure, and everything must be scanned.
+            Ok(Searched::None) => self.start_scan(),
+        }
+        Step::Done(Ok(false))
+    }
+
+    fn adopt_manifest(&mut self, whole: Whole) -> Result<(), Damage> {
+        let state = &mut self.store.manifest;
+        (state.segments, state.generation) = (whole.segments, whole.generation);
+        (state.version, self.store.version) = (whole.cut.version, whole.cut.version);
+        self.cut = Some(whole.cut);
+        self.phase = Phase::Named;
+        S::adopt(&mut self.store, &mut self.named).map_err(|what| self.damage(what))
+    }
+
+    fn load_named<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        self.phase = Phase::Named;
+        match ready!(S::load(&mut self.store, &mut self.named, m)) {
+            Ok(true) => self.start_scan(),
+            Ok(false) => {}
+            Err(damage) => return Step::Done(Err(damage)),
+        }
+        Step::Done(Ok(false))
+    }
+
+    fn start_scan(&mut self) {
+        let mut left = self.image.tail(self.cut.as_ref());
+        left.retain(|r| r.stream.holds_records());
+        left.reverse();
+        self.phase = Phase::Scan { left, walker: None };
+    }
+
+    fn scan<M: Medium>(
+        &mut self,
+        mut left: Vec<Recovered>,
+        walker: Option<Walker>,
+        m: &mut M,
+    ) -> Step<Result<bool, Damage>> {
+        let Some(mut walker) = walker.or_else(|| left.pop().map(|r| Walker::new(r.id, r.pages))) else {
+            self.phase = Phase::Finish;
+            return Step::Done(Ok(false));
+        };
+        for _ in 0..STEP_RECORDS {
+            let next = match self.store.records().walk(&mut walker, m) {
+                Step::Done(Ok(next)) => next,
+                Step::Done(Err(damage)) => return Step::Done(Err(damage)),
+                Step::Need(reads) => {
+                    self.phase = Phase::Scan { left, walker: Some(walker) };
+                    return Step::Need(reads);
+                }
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            };
+            match next {
+                Next::End => {
+                    self.phase = Phase::Scan { left, walker: None };
+                    return Step::Done(Ok(false));
+                }
+                Next::Record(record) => self.replay(&record, &mut walker),
+                Next::Unfinished => {}
+                Next::Broken(spot) => {
+                    let geometry = self.store.log.geometry();
+                    let page = PageAddr(spot.0 / u64::from(geometry.page_bytes));
+                    let what = "a record in it does not match its checksum";
+                    return Step::Done(Err(Damage::page(&geometry, page, what)));
+                }
+            }
+        }
+        self.phase = Phase::Scan { left, walker: Some(walker) };
+        Step::Done(Ok(false))
+    }
+
+    /// Applies a record of the tail; records from before the cut are skipped.
+    fn replay(&mut self, r: &Walked, walker: &mut Walker) {
+        let geometry = self.store.log.geometry();
+        let offset = (r.spot.0 % u64::from(geometry.page_bytes)) as u32;
+        match self.cut.as_ref().map(|cut| (cut.scan_from(r.page.sequence), cut.version)) {
+            Some((None, _)) => return walker.leave_page(geometry.index_of(r.page.addr)),
+            Some((Some(from), _)) if offset < from => return,
+            // A copy of a tombstone from before the cut: the structure knows of it, and of what came after it.
+            Some((_, version)) if r.header.kind == Kind::Tombstone && r.header.version < version => return,
+            _ => {}
+        }
+        let Some(key) = Key::new(&r.key[..usize::from(r.header.key_bytes)]) else { return };
+        let version = r.header.version;
+        self.store.version = self.store.version.max(version + 1);
+        let is_tombstone = r.header.kind == Kind::Tombstone;
+        if is_tombstone {
+            // Every one of them, superseded or not: collection counts them the same way.
+            let id = geometry.segment_of(r.page.addr);
+            self.store.log.add_until_checkpoint(id, u64::from(r.header.record_bytes()));
+        }
+        let loc = if is_tombstone { Loc::NONE } else { r.loc };
+        let e = Entry { key, version, loc, stamp: r.page.sequence };
+        self.store.know_record(r.bytes);
+        let known = self.store.mem.newest(&key);
+        // Of a record and its copy the later one stays where it is for longer.
+        if known.is_none_or(|old| (old.version, old.stamp) <= (e.version, e.stamp)) {
+            self.store.enter(e);
+        }
+    }
+
+    /// Gives back what nothing needs.
+    fn settle<M: Medium>(&mut self, m: &mut M) {
+        let keep = self.store.manifest.segments.clone();
+        release_others(&mut self.store.log, m, &keep);
+        S::settle(&mut self.store, std::mem::take(&mut self.named), m);
+    }
+}

@@ -1,0 +1,97 @@
+//! Finding pairs, and delivering values.
+
+use super::Store;
+use super::key::{Entry, Key};
+use super::structure::Structure;
+use crate::kv::{KvError, Sink};
+use crate::scan::Snapshot;
+use saker_log::{Bytes, Spot};
+use saker_medium::{Medium, Reads, Step, ready};
+use saker_sim::{Meter, Unit};
+
+impl<S: Structure> Store<S> {
+    /// The pair of a key, if there is one now.
+    pub(super) fn find_pair<M: Medium, W: Meter>(
+        &mut self,
+        key: &Key,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<Option<Entry>, KvError>> {
+        let found = ready!(self.find_newest(key, m, w));
+        Step::Done(found.map(|e| e.filter(|e| !e.is_tombstone())))
+    }
+
+    /// The newest entry of a key, tombstones included.
+    pub(super) fn find_newest<M: Medium, W: Meter>(
+        &mut self,
+        key: &Key,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<Option<Entry>, KvError>> {
+        let (found, trail) = ready!(S::find(self, key, None, m, w));
+        S::searched(self, &trail, m, w);
+        Step::Done(found)
+    }
+
+    /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
+    /// Nothing is delivered that does not match the record's checksum.
+    pub fn retrieve<M: Medium, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        sink: &mut K,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<u32, KvError>> {
+        self.retrieve_at(key, None, sink, m, w)
+    }
+
+    /// The same at a snapshot.
+    pub fn retrieve_seen<M: Medium, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        snapshot: Snapshot,
+        sink: &mut K,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<u32, KvError>> {
+        self.retrieve_at(key, Some(snapshot), sink, m, w)
+    }
+
+    fn retrieve_at<M: Medium, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        at: Option<Snapshot>,
+        sink: &mut K,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<u32, KvError>> {
+        let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
+        let (found, trail) = ready!(S::find(self, &name, at, m, w));
+        let loc = match found {
+            Ok(Some(e)) if !e.is_tombstone() => e.loc,
+            found => {
+                S::searched(self, &trail, m, w);
+                return Step::Done(Err(found.err().unwrap_or(KvError::NotFound)));
+            }
+        };
+        match Bytes::new(Spot(loc.position()), loc.bytes()).resident(&self.log, m) {
+            Step::Done(Ok(())) => {}
+            Step::Done(Err(e)) => return Step::Done(Err(e.into())),
+            Step::Need(pages) => {
+                let mut looked: Reads = trail.into();
+                looked.extend(pages);
+                return Step::Need(looked);
+            }
+            Step::Blocked(stall) => return Step::Blocked(stall),
+        }
+        S::searched(self, &trail, m, w);
+        w.work(Unit::Decode, 1);
+        w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
+        let copied = if sink.is_copied_by_core() { loc.bytes().min(sink.room()) } else { 0 };
+        w.work(Unit::CopyByte, u64::from(copied));
+        let delivered = self.records().check(key, loc, self.settings.owner, m).and_then(|(start, bytes)| {
+            self.records().deliver(loc, start, bytes.min(sink.room()), sink, m).map(|()| bytes)
+        });
+        Step::Done(delivered)
+    }
+}

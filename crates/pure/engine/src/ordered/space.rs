@@ -1,0 +1,172 @@
+//! Room: what may be stored, what is kept back, and finding out what has been replaced.
+//!
+//! A store does not look for the pair it replaces, so the log counts replaced records as live until the structure meets them.
+//! When that would turn a store away, everything is merged and a manifest written, after which nothing is counted that is not
+//! needed.
+
+use super::Store;
+use super::key::Key;
+use super::structure::Structure;
+use crate::kv::KvError;
+use saker_medium::{Medium, Step, ready};
+use saker_sim::Meter;
+
+/// Part of the segments that remain that records may fill, so that collections always gain something.
+pub(crate) const FILL_PERCENT_MAX: u64 = 90;
+
+/// When a record may be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// There is room.
+    Now,
+    /// Background work will tell.
+    Later,
+}
+
+/// Finding out what is not needed any more.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reveal {
+    stage: Stage,
+    /// The version at the end of the last time.
+    done_at: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Idle,
+    /// The memtable must be frozen.
+    Wanted,
+    /// The structure takes everything in, where nothing counts that is not needed.
+    Merging,
+    /// A manifest must begin, and then end.
+    Manifest,
+    Ending,
+}
+
+impl Reveal {
+    /// Something is to be stored for which there may be no room.
+    pub fn want(&mut self) {
+        if self.stage == Stage::Idle {
+            self.stage = Stage::Wanted;
+        }
+    }
+
+    /// Whether all is known since a version.
+    pub fn is_done_at(&self, version: u64) -> bool {
+        self.done_at == Some(version) && !self.is_running()
+    }
+
+    /// Whether it is under way.
+    pub fn is_running(&self) -> bool {
+        self.stage != Stage::Idle
+    }
+
+    /// Whether the structure merges although nothing else asks for it.
+    pub fn merges(&self) -> bool {
+        self.stage == Stage::Merging
+    }
+}
+
+impl<S: Structure> Store<S> {
+    /// Live bytes of records, as far as is known.
+    pub(crate) fn value_log_bytes(&self) -> u64 {
+        self.log.live_bytes() - self.structure_live
+    }
+
+    /// Bytes of records that may live at once: what the segments hold, less the spare ones, manifests, the structure with room
+    /// for replacing it, what is lost in each segment, and a share that keeps collections cheap.
+    pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
+        S::capacity_for(self, self.entries_at_most(), self.record_bytes_max, m)
+    }
+
+    /// Bytes of records in the segments that are not kept for anything else.
+    pub(crate) fn fill<M: Medium>(&self, kept_segments: u32, longest: u32, m: &M) -> u64 {
+        let usable = u64::from(m.quota_segments().saturating_sub(kept_segments));
+        let segment_bytes = self.log.geometry().segment_bytes();
+        usable * (segment_bytes - self.lost_in_segment(longest)) * FILL_PERCENT_MAX / 100
+    }
+
+    /// A store that was opened knows of long records from the manifest, and from what it meets.
+    pub(crate) fn know_record(&mut self, bytes: u32) {
+        self.record_bytes_max = self.record_bytes_max.max(bytes);
+    }
+
+    /// Bytes of a segment that a collection can leave unused.
+    pub(crate) fn lost_in_segment(&self, longest: u32) -> u64 {
+        let geometry = self.log.geometry();
+        let sealed = if self.settings.ring_lasts { 0 } else { 2 * u64::from(geometry.page_bytes) };
+        (u64::from(longest) + sealed).min(geometry.segment_bytes() / 2)
+    }
+
+    /// Free segments that new pairs leave.
+    pub(crate) fn for_pairs<M: Medium>(&self, m: &M) -> u32 {
+        S::for_deletes(self, m) + 1
+    }
+
+    /// Free segments below which collections start.
+    pub(crate) fn free_low<M: Medium>(&self, m: &M) -> u32 {
+        self.for_pairs(m) + 2 + m.quota_segments() / 50
+    }
+
+    /// Whether writes are close to waiting for background work.
+    pub fn is_pressed<M: Medium>(&self, m: &M) -> bool {
+        m.free_segments() <= self.for_pairs(m)
+    }
+
+    /// Whether a record may be stored. Near the capacity what it replaces is looked up.
+    pub(crate) fn admit<M: Medium, W: Meter>(
+        &mut self,
+        key: &Key,
+        bytes: u32,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<Admission, KvError>> {
+        let longest = self.record_bytes_max.max(bytes);
+        let live = self.value_log_bytes();
+        if live + u64::from(bytes) <= S::capacity_for(self, self.entries_at_most() + 1, longest, m) {
+            return Step::Done(Ok(Admission::Now));
+        }
+        let old = match ready!(self.find_pair(key, m, w)) {
+            Ok(old) => old.map_or(0, |e| e.loc.record_bytes()),
+            Err(e) => return Step::Done(Err(e)),
+        };
+        // A pair may always be replaced by one that is not longer.
+        if bytes <= old {
+            return Step::Done(Ok(Admission::Now));
+        }
+        if self.reveal.is_done_at(self.version) {
+            return Step::Done(Err(KvError::CapacityExceeded));
+        }
+        self.reveal.want();
+        Step::Done(Ok(Admission::Later))
+    }
+
+    /// Goes on finding out what is not needed. True if anything happened.
+    pub(crate) fn reveal_step<M: Medium>(&mut self, m: &M) -> bool {
+        let next = match self.reveal.stage {
+            Stage::Idle => {
+                // Collections find nothing to gain, although writes wait: much must have been replaced.
+                let stuck = self.gc.is_none() && self.log.releasing() == 0 && self.is_pressed(m);
+                let news = self.reveal.done_at != Some(self.version) || S::has_unknown(self);
+                if stuck && news { Stage::Wanted } else { return false }
+            }
+            Stage::Wanted if self.own.frozen().next().is_none() && !self.manifest.is_running() => {
+                S::freeze(self);
+                Stage::Merging
+            }
+            Stage::Merging if self.own.frozen().next().is_none() && S::is_merged(self) => {
+                self.manifest.wanted = true;
+                Stage::Manifest
+            }
+            Stage::Manifest if self.manifest.is_running() => Stage::Ending,
+            Stage::Ending if !self.manifest.is_running() && !self.manifest.wanted => {
+                self.reveal.done_at = Some(self.version);
+                Stage::Idle
+            }
+            _ => return false,
+        };
+        self.reveal.stage = next;
+        true
+    }
+}

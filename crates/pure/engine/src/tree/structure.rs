@@ -1,0 +1,270 @@
+//! The tree as the structure of a store.
+
+use super::descend::Trail;
+use super::recover::Named;
+use super::{Cache, CowTree, Frozen, TreeConfig, TreeStore};
+use crate::kv::KvError;
+use crate::ordered::background::Piece;
+use crate::ordered::key::{Entry, Key};
+use crate::ordered::memtable::Memtable;
+use crate::ordered::structure::{Found, Structure};
+use crate::scan::Snapshot;
+use saker_log::SegmentState;
+use saker_medium::{Medium, PageAddr, SegmentId, Step, Tag, ready};
+use saker_sim::{Digest, Meter};
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
+
+impl Structure for CowTree {
+    type Config = TreeConfig;
+    type Trail = Trail;
+    type Named = Named;
+    const PIECES: u32 = 7;
+
+    fn new<M: Medium>(config: &TreeConfig, m: &M) -> Self {
+        let geometry = m.geometry();
+        let pages = config.node_cache_bytes / u64::from(geometry.page_bytes);
+        let nodes = vec![0; geometry.segments as usize];
+        Self { mem_first: 1, nodes, cache: Cache::new(pages as usize), ..Self::default() }
+    }
+
+    fn memtable(_: &TreeConfig) -> Memtable {
+        Memtable::default()
+    }
+
+    fn find<M: Medium, W: Meter>(
+        store: &TreeStore,
+        key: &Key,
+        at: Option<Snapshot>,
+        m: &M,
+        w: &mut W,
+    ) -> Found<Option<Entry>, Self> {
+        let mut trail = Trail::default();
+        let found = store.find(key, &store.view(at), &mut trail, m, w);
+        trail.told(found)
+    }
+
+    fn searched<M: Medium, W: Meter>(store: &mut TreeStore, trail: &Trail, m: &M, w: &mut W) {
+        store.remember(trail, m, w);
+    }
+
+    fn visit<M: Medium, W: Meter>(
+        store: &TreeStore,
+        (from, backwards): (Bound<Key>, bool),
+        at: Option<Snapshot>,
+        visit: impl FnMut(&Entry) -> bool,
+        m: &M,
+        w: &mut W,
+    ) -> Found<bool, Self> {
+        let (view, mut trail) = (store.view(at), Trail::default());
+        let stopped = if backwards {
+            store.visit_back(from, &view, visit, &mut trail, m, w)
+        } else {
+            store.visit(from, &view, visit, &mut trail, m, w)
+        };
+        trail.told(stopped)
+    }
+
+    fn snapshot(store: &mut TreeStore) -> Snapshot {
+        store.hold()
+    }
+
+    fn share(&mut self, snapshot: Snapshot) {
+        self.pins.share(snapshot);
+    }
+
+    fn release(store: &mut TreeStore, snapshot: Snapshot) {
+        store.let_go(snapshot);
+    }
+
+    fn sees(&self, old: u64, new: u64) -> bool {
+        self.pins.sees(old, new)
+    }
+
+    fn is_seen<M: Medium, W: Meter>(
+        store: &TreeStore,
+        (key, record): (Key, &Entry),
+        newest: Option<Entry>,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<bool, KvError>> {
+        let mut trail = Trail::default();
+        // A key without an entry was deleted, and the tree has forgotten when.
+        let replaced = newest.map_or(u64::MAX, |e| e.version);
+        let snapshots = store.own.pins.snapshots.iter();
+        for held in snapshots.filter(|s| record.version <= s.version && s.version < replaced) {
+            let found = store.find(&key, &held.view(), &mut trail, m, w);
+            match ready!(trail.step(found)) {
+                Ok(Some(e)) if e.loc == record.loc && e.version == record.version => {
+                    return Step::Done(Ok(true));
+                }
+                Ok(_) => {}
+                Err(e) => return Step::Done(Err(e)),
+            }
+        }
+        Step::Done(Ok(false))
+    }
+
+    fn frozen(&self) -> impl DoubleEndedIterator<Item = &Arc<Memtable>> {
+        self.imm.iter().map(|imm| &imm.updates)
+    }
+
+    fn may_freeze(store: &TreeStore) -> bool {
+        store.own.imm.is_none()
+    }
+
+    fn freeze(store: &mut TreeStore) {
+        if let Some(updates) = store.take_memtable() {
+            store.own.imm = Some(Frozen { updates, first: store.own.mem_first, last: store.version - 1 });
+        }
+        store.own.mem_first = store.version;
+    }
+
+    /// Not while the buffer is full and the one before it is not merged.
+    fn lets_in(store: &mut TreeStore, _: bool) -> bool {
+        let is_stuck = store.is_full() && store.own.imm.is_some();
+        let own = &mut store.own;
+        own.stats.stalls += u64::from(is_stuck && !own.is_stall_counted);
+        own.is_stall_counted |= is_stuck;
+        !is_stuck
+    }
+
+    fn wrote(&mut self) {
+        self.is_stall_counted = false;
+    }
+
+    fn entries(&self) -> u64 {
+        self.tree.entries
+    }
+
+    fn capacity_for<M: Medium>(store: &TreeStore, entries: u64, longest: u32, m: &M) -> u64 {
+        store.capacity_for(entries, longest, m)
+    }
+
+    fn for_deletes<M: Medium>(store: &TreeStore, m: &M) -> u32 {
+        4 + store.manifest_segments(m) + store.merge_segments()
+    }
+
+    fn is_exhausted<M: Medium>(store: &TreeStore, m: &M) -> bool {
+        store.is_exhausted(m)
+    }
+
+    fn has_unknown(store: &TreeStore) -> bool {
+        !store.mem.is_empty()
+    }
+
+    fn is_merged(_: &TreeStore) -> bool {
+        true
+    }
+
+    /// The segment with the fewest live bytes in which a snapshot does not hold anything, as far as is known; before that, one
+    /// in which a program failed.
+    fn victim(store: &TreeStore) -> Option<SegmentId> {
+        let (log, held) = (&store.log, &store.own.pins.held);
+        let first = log.victim()?;
+        if log.segment(first).evacuate || !held.contains(&first) {
+            return Some(first);
+        }
+        let is_settled = |id: &SegmentId| {
+            let s = log.segment(*id);
+            let closed = s.state == SegmentState::Closed && s.stream().holds_records() && s.in_flight == 0;
+            closed && !held.contains(id)
+        };
+        let all = (0..log.geometry().segments).map(SegmentId).filter(is_settled);
+        all.min_by_key(|id| log.segment(*id).live_bytes)
+    }
+
+    fn kept_from_copies<M: Medium>(store: &TreeStore, m: &M) -> u32 {
+        1 + store.manifest_segments(m) + store.merge_segments()
+    }
+
+    fn gives_up(&mut self, id: SegmentId) -> bool {
+        self.pins.held.push(id);
+        true
+    }
+
+    fn moved(store: &mut TreeStore, old: &Entry, new: &Entry) {
+        store.moved(old, new);
+    }
+
+    fn begin_background<M: Medium>(store: &mut TreeStore, m: &mut M) {
+        if store.own.pins.is_swept && store.error.is_none() {
+            store.release_dead_nodes(m);
+        }
+    }
+
+    fn piece<M: Medium, W: Meter>(
+        store: &mut TreeStore,
+        n: u32,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Piece {
+        store.piece(n, finished, m, w)
+    }
+
+    fn has_work(store: &TreeStore) -> bool {
+        let own = &store.own;
+        own.job.is_some() || own.clean.is_running() || own.pins.is_swept
+    }
+
+    fn page_failed<M: Medium>(store: &mut TreeStore, page: PageAddr, _: &mut M) {
+        store.own.job.iter_mut().for_each(|job| job.page_failed(page));
+    }
+
+    fn manifest_bytes(store: &TreeStore) -> u64 {
+        store.manifest_bytes()
+    }
+
+    /// What snapshots hold is not freed.
+    fn freed_by_manifest(store: &TreeStore, is_short: bool) -> u64 {
+        let pins = &store.own.pins;
+        let frees = if is_short { store.manifest_helps() } else { pins.snapshots.is_empty() };
+        if frees { pins.nodes() * store.page_bytes() } else { 0 }
+    }
+
+    fn has_cut(store: &TreeStore) -> bool {
+        store.own.imm.is_none()
+    }
+
+    fn describe(store: &mut TreeStore, most: u64) -> VecDeque<Vec<u8>> {
+        store.describe(most)
+    }
+
+    fn manifest_complete<M: Medium>(store: &mut TreeStore, m: &mut M) {
+        store.own.roots.complete = store.own.roots.running.take();
+        store.sweep();
+        store.release_dead_nodes(m);
+    }
+
+    fn manifest_failed(store: &mut TreeStore) {
+        store.own.roots.running = None;
+        store.sweep();
+    }
+
+    fn enter_chunk(store: &mut TreeStore, named: &mut Named, chunk: &[u8]) -> bool {
+        store.enter_chunk(named, chunk)
+    }
+
+    fn adopt(store: &mut TreeStore, named: &mut Named) -> Result<(), &'static str> {
+        store.adopt(named)
+    }
+
+    fn settle<M: Medium>(store: &mut TreeStore, named: Named, m: &mut M) {
+        store.settle(&named, m);
+    }
+
+    fn memory_bytes(store: &TreeStore) -> u64 {
+        store.own.cache.len() as u64 * store.page_bytes()
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.number(self.tree.root.map_or(0, |root| root.page.0));
+        digest.number(self.tree.seq);
+    }
+
+    fn counters(store: &TreeStore) -> Vec<(&'static str, u64)> {
+        store.counters()
+    }
+}
