@@ -9,6 +9,7 @@ mod args;
 mod backend;
 mod commands;
 mod context;
+mod device_use;
 mod error;
 mod input;
 mod key;

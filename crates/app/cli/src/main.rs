@@ -13,6 +13,7 @@ const OUTPUT_BUFFER_BYTES: usize = 64 << 10;
 
 fn main() -> ExitCode {
     size_limits_are_errors();
+    saker_realtime::use_huge_pages();
     let started = Instant::now();
     let mut streams = Streams {
         input: &mut io::stdin().lock(),

@@ -109,6 +109,17 @@ impl Comparison {
         metrics.into_iter().any(|metric| metric.name.ends_with("_errors") && metric.value > 0.0)
     }
 
+    /// The stores, in their order.
+    pub fn stores(&self) -> Vec<&str> {
+        let mut stores: Vec<&str> = Vec::new();
+        for run in &self.runs {
+            if !stores.contains(&run.store.as_str()) {
+                stores.push(&run.store);
+            }
+        }
+        stores
+    }
+
     /// The values of a run; in a grid with its place.
     pub fn label(&self, run: &TimedRun) -> String {
         let TimedRun { values, threads, qd, .. } = run;
@@ -121,6 +132,8 @@ impl Comparison {
 pub struct TimedRun {
     /// `off`, `real` or `virtual`.
     pub timing: String,
+    /// What keeps the pairs, such as `hash_store`.
+    pub store: String,
     /// The values it is about, such as `9 to 16 B`.
     pub values: String,
     /// Application threads.
@@ -133,7 +146,7 @@ pub struct TimedRun {
     pub late_events: Option<u64>,
     /// Why the numbers do not count, if they do not: such as events later than the limit in `real`.
     pub invalid: Option<String>,
-    /// HostKV, DiskKV, DiskKV+Saker.
+    /// HostKV, DiskKV, DiskKV with groups, DiskKV+SAKER.
     pub systems: Vec<System>,
 }
 
@@ -142,6 +155,10 @@ pub struct TimedRun {
 pub struct System {
     /// Its name.
     pub name: String,
+    /// What keeps its pairs: another than asked for where a host has no flash to manage.
+    pub store: String,
+    /// Operations of its group commands, if it sends groups.
+    pub group: Option<u16>,
     /// Its numbers. Systems of one run should have the same ones in the same order.
     pub metrics: Vec<Metric>,
 }

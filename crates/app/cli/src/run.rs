@@ -8,6 +8,7 @@ use crate::args::{self, Cli, Command};
 use crate::backend::Backend;
 use crate::commands as c;
 use crate::context::{Context, Exit, Streams};
+use crate::device_use;
 use crate::error::{CliError, one_line};
 
 /// Runs one command line, `arguments` beginning with the program's name, and returns the exit code: 0 when it did
@@ -19,7 +20,10 @@ pub fn run(
 ) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let result = match Cli::try_parse_from(&arguments) {
-        Ok(Cli { global, command }) => execute(command, &mut Context { streams, backend, global }),
+        Ok(line) => device_use::check(&line, &arguments).and_then(|()| {
+            let Cli { global, command } = line;
+            execute(command, &mut Context { streams, backend, global })
+        }),
         Err(refusal) => args::answer(&refusal, &arguments, streams.output),
     };
     let flushed = streams.output.flush().map_err(CliError::Output);

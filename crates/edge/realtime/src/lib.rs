@@ -27,6 +27,7 @@ pub use any::{AnyDevice, AnyTurn, DeviceThread};
 pub use block::Block;
 pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image, new_uuid};
 pub use error::{Error, PlanError};
+pub use huge_pages::install as use_huge_pages;
 pub use kv::Kv;
 pub use kv_cache::{KvCache, KvCacheStats};
 pub use linux::LinuxPlace;

@@ -39,6 +39,7 @@ use saker_host::transfer::Adaptive;
 use saker_host::{CacheOptions, CachePolicy, Method, Pacing, TransferOptions, TransferPolicy};
 use saker_nvme::vendor::PIGGYBACK_BYTES;
 use saker_sim::Chance;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -164,12 +165,15 @@ impl DeviceUrl {
             faults,
             profile: None,
         };
+        let mut names = BTreeSet::new();
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            if !names.insert(name) {
+                return Err(bad(format!("option `{name}` twice"), "give each option once"));
+            }
             parsed.set(name, value).map_err(|todo| bad(format!("option `{option}`"), &todo))?;
         }
-        let is_sized = options.split('&').any(|option| option.starts_with("cache="));
-        if parsed.cache.is_some() && !is_sized {
+        if parsed.cache.is_some() && !names.contains("cache") {
             return Err(bad("a cache without a size".into(), "add cache=64MiB"));
         }
         if parsed.timing == Timing::Real {
@@ -243,7 +247,10 @@ impl DeviceUrl {
             ("fault.read", _) => self.faults.read = parse_chance(value).ok_or("write it as 1/1000")?,
             ("fault.spike", _) => self.faults.spike = parse_chance(value).ok_or("write it as 1/1000")?,
             ("fault.spike_ns", _) => self.faults.spike_ns = number()?,
-            ("fault.cut", _) => self.faults.cut_at = number()?,
+            ("fault.cut", _) => {
+                let nth = Some(number()?).filter(|n| *n > 0);
+                self.faults.cut_at = nth.ok_or("write which program or erase, from 1")?;
+            }
             _ => return Err("see the README for the options there are".into()),
         }
         Ok(())
@@ -368,6 +375,8 @@ mod tests {
             "tcp://h:1/x?size=1GiB",
             "tcp://h:1/x?digest=sha",
             "mem:?size=lots",
+            "mem:?seed=1&seed=1",
+            "mem:?fault.cut=0",
             "mem:?prefault=true",
             "file:x?size=1",
             "mem:?engine=btree",

@@ -1,7 +1,7 @@
 //! HostKV and DiskKV with several application threads against the clock: every operation is done once, whoever does it.
 
 use saker_host::TransferOptions;
-use saker_realtime::bench::{RealRun, run_disk_kv_real, run_host_kv_real};
+use saker_realtime::bench::{RealRun, run_disk_groups_real, run_disk_kv_real, run_host_kv_real};
 use saker_realtime::url::Timing;
 use saker_sim::profile::Profile;
 use saker_world::{Build, Job, Side};
@@ -43,6 +43,20 @@ fn as_many_threads_as_asked_for_do_every_operation_once() {
         let host = run_host_kv_real(&block, Timing::Off, &jobs).expect("runs");
         check(&host, &format!("HostKV {threads}x{depth}"));
         assert!(host.results[0].commands < PAIRS, "it writes whole pages: {}", host.results[0].commands);
+    }
+}
+
+#[test]
+fn operations_in_groups_are_done_once_with_few_commands() {
+    let profile = Profile::builtin("default").expect("built in");
+    let kv = Build::kv(&profile, 1 << 30, 1).expect("large enough");
+    for (timing, threads, group) in [(Timing::Off, 1, 64), (Timing::Off, 3, 16), (Timing::Real, 2, 16)] {
+        let run = run_disk_groups_real(&kv, timing, &jobs(threads, 4), group).expect("runs");
+        check(&run, &format!("groups {threads}x{group}"));
+        // 6 KiB at most each: a payload of a MiB takes more of them than are asked for.
+        let share = |thread: usize| (PAIRS as usize - thread).div_ceil(threads).div_ceil(group) as u64;
+        let commands: u64 = (0..threads).map(share).sum();
+        assert_eq!([run.results[0].commands, run.results[1].commands], [commands + 1, commands]);
     }
 }
 

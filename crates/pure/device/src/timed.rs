@@ -4,6 +4,7 @@
 //! I/O core executes it (as often as it needs pages or room); data goes back; its completion is posted.
 //! Each resource is taken when the command is ready for it, never ahead (see [`saker_sim::server`]).
 
+mod ahead;
 mod background;
 mod command;
 mod cores;

@@ -300,6 +300,11 @@ impl Engine for AnyEngine {
         each!(self, e => Engine::background(&mut **e, finished, m, w))
     }
 
+    #[inline]
+    fn foresee<W: Meter>(&self, key: &[u8], w: &mut W) {
+        each!(self, e => Engine::foresee(&**e, key, w));
+    }
+
     fn reserve(&mut self, pairs: u64) {
         each!(self, e => Engine::reserve(&mut **e, pairs));
     }

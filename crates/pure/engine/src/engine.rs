@@ -135,6 +135,12 @@ pub trait Engine: Clone + Debug + Sized {
     /// One quantum of background work; all I/O up to `finished` has finished.
     fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background>;
 
+    /// A command about that key is on its way: what it will look up may be touched. Changes nothing.
+    #[inline]
+    fn foresee<W: Meter>(&self, key: &[u8], w: &mut W) {
+        let _ = (key, w);
+    }
+
     /// Memory for the index of so many pairs to come is brought in, so that the first touches of it cost nothing later. An
     /// engine may ignore it.
     fn reserve(&mut self, pairs: u64) {

@@ -44,7 +44,7 @@ pub enum HostError {
         bytes_max: usize,
     },
     /// What is stored under a device key with the mark of long keys is no envelope of ours.
-    #[error("the value of {key:?} is no envelope of long keys: {error}")]
+    #[error("the value of {key} is no envelope of long keys: {error}")]
     Envelope {
         /// The device key.
         key: Key,
@@ -63,7 +63,7 @@ pub enum HostError {
         error: Box<HostError>,
     },
     /// A queued write failed; reported by `drain`.
-    #[error("queued write of {key:?} failed: {error}")]
+    #[error("the queued write of {key} failed: {error}")]
     Queued {
         /// Key of the first write that failed.
         key: Key,

@@ -11,11 +11,13 @@ pub mod checkpoint;
 pub mod log;
 pub mod read;
 pub mod recover;
+pub mod search;
 pub mod segment;
 
 pub use append::{Spot, Writer};
-pub use checkpoint::{CheckpointReader, CheckpointWriter, Cut};
+pub use checkpoint::{CheckpointWriter, Cut};
 pub use log::{Log, LogStats};
 pub use read::{Bytes, page_of};
 pub use recover::{Damage, LogImage, Recovered, ScannedPage, survey};
+pub use search::{CheckpointSearch, Searched, Whole};
 pub use segment::{Segment, SegmentState};

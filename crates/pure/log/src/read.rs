@@ -57,6 +57,13 @@ impl Bytes {
         }
     }
 
+    /// The first byte of the range in a page that has to be read first, for [`Medium::ahead`]'s purpose.
+    #[inline]
+    pub fn ahead<'m, M: Medium>(&self, log: &Log, m: &'m M) -> Option<&'m u8> {
+        let page_bytes = u64::from(log.geometry().page_bytes);
+        m.ahead(PageAddr(self.spot.0 / page_bytes), (self.spot.0 % page_bytes) as u32)
+    }
+
     /// The bytes from `offset` to the end of the range or of their page; empty at the end or when not resident.
     #[inline]
     pub fn chunk<'m, M: Medium>(&self, log: &Log, m: &'m M, offset: u32) -> &'m [u8] {

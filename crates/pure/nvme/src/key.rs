@@ -143,6 +143,13 @@ impl fmt::Debug for Key {
     }
 }
 
+/// As text in quotes, with escapes for what is none: for messages.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.as_bytes().escape_ascii())
+    }
+}
+
 impl AsRef<[u8]> for Key {
     #[inline]
     fn as_ref(&self) -> &[u8] {

@@ -5,6 +5,7 @@ use saker_device::{
 };
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, Timings};
+use saker_host::host_kv::HOST_PAGE_BYTES;
 use saker_host::{CacheOptions, Port};
 use saker_link::{DmaSpace, Placement, TlpShape};
 use saker_medium::{Geometry, Ring};
@@ -124,6 +125,8 @@ pub struct Build {
     pub traces: bool,
     /// The read cache of sessions, or of HostKV.
     pub cache: CacheOptions,
+    /// Bytes of HostKV's pages.
+    pub host_page_bytes: u32,
     /// Operations are counted by intervals of this length ([`RunResult::timeline`](crate::RunResult::timeline)); 0: not.
     pub interval: Duration,
 }
@@ -167,6 +170,7 @@ impl Build {
             nand: true,
             traces: false,
             cache: CacheOptions::NONE,
+            host_page_bytes: HOST_PAGE_BYTES,
             interval: Duration::ZERO,
         }
     }

@@ -4,7 +4,7 @@ use crate::blocks::KvBlockQueue;
 use crate::build::{Build, port};
 use crate::disk_kv::{HostCosts, user_bytes};
 use crate::joined::Clocked;
-use crate::result::{Job, RunResult, Side};
+use crate::result::{Job, ReadPath, RunResult, Side};
 use saker_device::NamespaceKind;
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
@@ -81,6 +81,7 @@ struct HostRun {
     depth: usize,
     interval: Duration,
     cache_before: CacheStats,
+    reads_before: ReadPath,
     flights: BTreeMap<Ticket, Flight>,
     result: RunResult,
     read: Digest,
@@ -107,7 +108,8 @@ impl HostRun {
         let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
             return Err(HostError::from(saker_host::ProtocolError::Queues));
         };
-        let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
+        let blocks = KvBlockQueue::new(queue, block_bytes, blocks);
+        let mut medium = BlockMedium::with_pages(blocks, EXTENT_BYTES, build.host_page_bytes);
         medium.take_empty();
         let store = HostKv::over_tuned(build.engine, build.config.tree, medium).with_cache(build.cache);
         let begun = device.0.now();
@@ -122,6 +124,7 @@ impl HostRun {
             depth: usize::from(job.depth.max(1)),
             interval: build.interval,
             cache_before: CacheStats::default(),
+            reads_before: ReadPath::default(),
             flights: BTreeMap::new(),
             result: RunResult::new(),
             read: Digest::default(),
@@ -145,6 +148,14 @@ impl HostRun {
         (self.begun, self.result) = (begun, RunResult::new());
         (self.device_before, self.link_before, self.pages_before) = self.counters();
         self.cache_before = self.store.cache_stats();
+        self.reads_before = self.reads();
+        let _ = self.device.0.take_traces();
+    }
+
+    fn reads(&mut self) -> ReadPath {
+        let nand_pages = self.device.0.snapshot().flash.pages_read;
+        let (commands, waits) = (self.store.medium_stats().reads, self.store.waits());
+        ReadPath { commands, nand_pages, waits, ..ReadPath::default() }
     }
 
     fn counters(&mut self) -> (u64, Traffic, u64) {
@@ -281,6 +292,14 @@ impl HostRun {
         let (commands, link, pages) = self.counters();
         let mut r = std::mem::take(&mut self.result);
         r.commands = commands - self.device_before;
+        let (reads, before) = (self.reads(), self.reads_before);
+        r.reads = ReadPath {
+            commands: reads.commands - before.commands,
+            nand_pages: reads.nand_pages - before.nand_pages,
+            waits: reads.waits - before.waits,
+            ..reads
+        };
+        r.traces = self.device.0.take_traces();
         r.cache = self.store.cache_stats().since(&self.cache_before);
         r.note_traffic(link - self.link_before);
         r.nand_pages = pages - self.pages_before;

@@ -33,6 +33,21 @@ pub struct Job {
     pub transfer: TransferOptions,
 }
 
+/// What reads came to. Which fields count is said at each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadPath {
+    /// Read commands: reads of pages as blocks (HostKV), Retrieves (sessions).
+    pub commands: u64,
+    /// NAND pages read, for whatever reason.
+    pub nand_pages: u64,
+    /// Times that an operation could not go on before pages had come (HostKV).
+    pub waits: u64,
+    /// Reads that missed the cache and were answered by a write that the device did not have yet (sessions).
+    pub pending: u64,
+    /// Values that did not enter the cache: something of their key's stripe was written meanwhile (sessions).
+    pub unfilled: u64,
+}
+
 /// What a run measured.
 #[derive(Clone, Debug)]
 pub struct RunResult {
@@ -68,6 +83,8 @@ pub struct RunResult {
     pub traces: Vec<CommandTrace>,
     /// What the read cache did.
     pub cache: CacheStats,
+    /// What reads came to.
+    pub reads: ReadPath,
     /// Operations completed in each interval of [`Build::interval`](crate::Build::interval).
     pub timeline: Vec<u64>,
 }
@@ -92,6 +109,7 @@ impl RunResult {
             digest: 0,
             traces: Vec::new(),
             cache: CacheStats::default(),
+            reads: ReadPath::default(),
             timeline: Vec::new(),
         }
     }

@@ -5,7 +5,7 @@ use crate::build::{Build, port};
 use crate::disk_kv::HostCosts;
 use crate::joined::Clocked;
 use crate::layers::Layers;
-use crate::result::{Job, RunResult, Side};
+use crate::result::{Job, ReadPath, RunResult, Side};
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{CallId, Command, Cover, Hub, LaneStats, Options, Refusal, Sync};
@@ -25,6 +25,15 @@ enum State {
     Ringing,
     /// Needs a completion, or has nothing left to do.
     Waiting,
+}
+
+/// What the host knows of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Cached,
+    /// In a write that the device may not have.
+    Pending,
+    Deleted,
 }
 
 /// A Retrieve in flight: of what, since when, and the version of the key's stripe before it.
@@ -74,6 +83,7 @@ struct SakerRun {
     costs: HostCosts,
     depth: usize,
     interval: Duration,
+    has_cache: bool,
     cache_before: CacheStats,
     result: RunResult,
     read: Digest,
@@ -86,6 +96,7 @@ struct Counters {
     commands: u64,
     traffic: Traffic,
     pages: u64,
+    pages_read: u64,
     copied_bytes: u64,
     layers: Layers,
 }
@@ -123,6 +134,7 @@ impl SakerRun {
             costs: HostCosts::of(build),
             depth: usize::from(depth),
             interval: build.interval,
+            has_cache: build.cache.bytes > 0,
             cache_before: CacheStats::default(),
             result: RunResult::new(),
             read: Digest::default(),
@@ -162,6 +174,7 @@ impl SakerRun {
             commands: s.device.commands,
             traffic: host.fold(s.device.traffic, |sum, t| sum + t),
             pages: s.flash.pages_programmed,
+            pages_read: s.flash.pages_read,
             copied_bytes: s.device.copied_bytes,
             layers: Layers::of(&s),
         }
@@ -232,9 +245,10 @@ impl SakerRun {
         let version = match self.seen(&name) {
             Err(version) => version,
             Ok(found) => {
+                self.result.reads.pending += u64::from(found == Found::Pending);
                 let end = self.spend(n, at);
                 self.threads[n].next += stride;
-                return self.note(at, end, found);
+                return self.note(at, end, found != Found::Deleted);
             }
         };
         match self.hub.call(n, Command::Retrieve(&name, RETRIEVE_BYTES)) {
@@ -248,15 +262,15 @@ impl SakerRun {
         }
     }
 
-    /// Whether a key is there, if the host knows its newest value; otherwise the version of its stripe.
-    fn seen(&mut self, key: &Key) -> Result<bool, u64> {
+    /// Where the newest value of a key is, if the host knows it; otherwise the version of its stripe.
+    fn seen(&mut self, key: &Key) -> Result<Found, u64> {
         let Self { hub, meter, read, .. } = self;
         if hub.cached(key, meter, |value| read.bytes(value)).is_some() {
-            return Ok(true);
+            return Ok(Found::Cached);
         }
         hub.look(key, meter, |write| {
             read.bytes(write.unwrap_or_default());
-            write.is_some()
+            if write.is_some() { Found::Pending } else { Found::Deleted }
         })
     }
 
@@ -333,15 +347,17 @@ impl SakerRun {
 
     /// Whether a read was answered well, once it is; its value goes to the cache.
     fn take(&mut self, n: usize, call: &Read) -> Option<bool> {
-        let Self { hub, meter, read, .. } = self;
+        let Self { hub, meter, read, result, has_cache, .. } = self;
         let answer = hub.take_call(n, call.call, |reply| {
             read.bytes(&reply.data);
             let is_whole = reply.status.is_success() && reply.data.len() == reply.dw0 as usize;
             (reply.status.is_success(), is_whole.then(|| reply.data.clone()))
         })?;
         let Ok((ok, value)) = answer else { return Some(false) };
+        result.reads.commands += 1;
         if let Some(value) = value {
-            hub.fill(&call.key, &value, call.version, meter);
+            let is_entered = hub.fill(&call.key, &value, call.version, meter);
+            result.reads.unfilled += u64::from(!is_entered && *has_cache);
         }
         Some(ok)
     }
@@ -364,6 +380,7 @@ impl SakerRun {
         let after = self.counters();
         let mut r = std::mem::take(&mut self.result);
         r.cache = self.hub.cache_stats().since(&self.cache_before);
+        r.reads = ReadPath { nand_pages: after.pages_read - self.before.pages_read, ..r.reads };
         r.commands = after.commands - self.before.commands;
         r.note_traffic(after.traffic - self.before.traffic);
         r.nand_pages = after.pages - self.before.pages;

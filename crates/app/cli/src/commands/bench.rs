@@ -1,6 +1,7 @@
 //! `saker bench`
 
 pub mod db;
+mod refusals;
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -75,9 +76,9 @@ pub struct BenchArgs {
     /// Whether NAND pages are programmed (virtual time)
     #[arg(long, default_value = "on")]
     pub nand: Switch,
-    /// The timing profile, a name or a file (virtual time)
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    pub profile: String,
+    /// The timing profile, a name or a file (virtual time) [default: default]
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
     /// Replace a number of the profile: profile.KEY=VALUE
     #[arg(long, value_name = "SETTING")]
     pub set: Vec<String>,
@@ -102,6 +103,13 @@ pub struct BenchArgs {
     /// Parameters of db_bench
     #[command(flatten)]
     pub db: db::DbArgs,
+}
+
+impl BenchArgs {
+    /// The name of the profile in virtual time.
+    pub fn profile_name(&self) -> &str {
+        self.profile.as_deref().unwrap_or("default")
+    }
 }
 
 /// Phases of YCSB.
@@ -136,10 +144,7 @@ pub fn run(args: &BenchArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
             "leave out --device or --trace",
         ));
     }
-    if let (Some(_), Some(option)) = (&device, virtual_only(args)) {
-        let what = format!("{option} is for virtual time");
-        return Err(CliError::usage(what, format!("leave out --device or {option}")));
-    }
+    refusals::check(args, device.is_some())?;
     args.trace.iter().try_for_each(|path| keep_images(path))?;
     let is_timed = device.is_none() && Suite::named(&args.workload).is_some() && args.db.rate.is_none();
     let device = device
@@ -158,16 +163,6 @@ pub fn run(args: &BenchArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
         cx.print(head + &numbers(&report.point.values))?;
     }
     Ok(Exit::Good)
-}
-
-/// An option that changes nothing on a device.
-fn virtual_only(args: &BenchArgs) -> Option<&'static str> {
-    let given = [
-        (args.passthrough, "--passthrough"),
-        (args.nand == Switch::Off, "--nand off"),
-        (!args.set.is_empty(), "--set"),
-    ];
-    given.into_iter().find_map(|(given, name)| given.then_some(name))
 }
 
 fn write_trace(path: &Path, report: &BenchReport) -> Result<(), CliError> {

@@ -41,6 +41,7 @@ pub fn run(args: &CheckArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
 fn lines(report: &CheckReport) -> String {
     let verdict = match report.damage.len() as u64 {
         0 => "sound".to_owned(),
+        1 => "DAMAGED in 1 place".to_owned(),
         places => format!("DAMAGED in {} places", grouped(places)),
     };
     let image = report.image.display();
@@ -49,8 +50,12 @@ fn lines(report: &CheckReport) -> String {
     let repairable =
         report.repairable.iter().map(|d| one_line(&format!("repairable: {}: {}", d.place, d.what)) + "\n");
     let namespaces = report.namespaces.iter().filter(|_| report.namespaces.len() > 1).map(namespace);
-    format!("{image}: {verdict}; {records} records, {bytes} verified, {torn} unfinished writes\n")
-        + &namespaces.chain(damage).chain(repairable).collect::<String>()
+    // What lives is known of sound images only.
+    let found = match report.damage.is_empty() {
+        true => format!("{records} records, {bytes} verified, {torn} unfinished writes"),
+        false => format!("{bytes} read, live records not counted"),
+    };
+    format!("{image}: {verdict}; {found}\n") + &namespaces.chain(damage).chain(repairable).collect::<String>()
 }
 
 fn namespace(n: &CheckedNamespace) -> String {

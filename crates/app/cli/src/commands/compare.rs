@@ -22,7 +22,10 @@ const OPERATIONS_MAX: u64 = 1_000_000_000;
 HostKV keeps the index on the host over a block device; DiskKV keeps it in the device. Both run the same engine and \
 the same operations, dealt round to the same threads, each keeping --qd of them in flight. DiskKV+SAKER xN is DiskKV \
 with a session for each thread that gathers N writes in a container; it keeps --qd containers in flight, and a put is \
-complete when it is buffered. Several --threads and --qd give a grid.
+complete when it is buffered. DiskKV group xN is DiskKV with up to N puts, or gets, in one group command: what an \
+application that has them together sends; --qd of these are in flight, and each operation takes as long as its group. \
+Several --threads and --qd give a grid, several --store rows for each. A host over blocks has no flash to manage, so \
+hash_store stands in at the host for hash_original and hash_plus.
 
 Timings: virtual, deterministic events, the same seed gives the same numbers on every machine; real, the profile's \
 latencies against this machine's clock, with threads of the operating system; off, as fast as this machine goes. A run \
@@ -33,6 +36,8 @@ Examples:
   saker compare
   saker compare --input UnicodeData.txt --timing all
   saker compare --profile saker-mid --threads 4 --sizes 64B,4KiB --operations 10000 --json
+  saker compare --store hash_store,tree,lsm --group 4,16,64 --sizes 64B,1KiB --operations 20000
+  saker compare --store tree,lsm --skew 0.99 --read-cache 1MiB --sizes 256B --operations 20000
   saker compare --profile saker-mid --threads 1,4,16 --qd 1,32 --batch 1,4,16,64 --sizes 16B --operations 20000
   saker compare --html compare.html")]
 pub struct CompareArgs {
@@ -58,6 +63,12 @@ pub struct CompareArgs {
     #[arg(long, visible_alias = "depth", value_name = "LIST", value_delimiter = ',', default_value = "32")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub qd: Vec<u32>,
+    /// What keeps the pairs, at the host and in the device, such as tree or hash_store,tree,lsm
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "hash_store")]
+    pub store: Vec<String>,
+    /// Operations of a group command, such as 64 or 4,16,64
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64", value_parser = clap::value_parser!(u16).range(2..=1024))]
+    pub group: Vec<u16>,
     /// Writes of a container of SAKER's host layer, such as 64 or 1,4,16,64
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub batch: Vec<u16>,
@@ -73,12 +84,27 @@ pub struct CompareArgs {
     /// Operations of each run
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=OPERATIONS_MAX))]
     pub operations: u64,
+    /// Get pairs by a zipfian choice with this exponent, as many as there are [default: each pair once]
+    #[arg(long, value_name = "EXPONENT", value_parser = skew)]
+    pub skew: Option<f64>,
+    /// Bytes of a read cache at the host, LRU: of HostKV and of SAKER's host layer
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub read_cache: Option<u64>,
+    /// Bytes of the store's own cache on both sides, of hash_original, hash_plus and tree [default: by size of the flash]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub store_cache: Option<u64>,
     /// The seed of the workload
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Write a page with charts to FILE as well
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+}
+
+/// An exponent above 0 of up to 10: beyond, one pair is all that is read.
+fn skew(text: &str) -> Result<f64, String> {
+    let exponent = text.parse().ok().filter(|n: &f64| *n > 0.0 && *n <= 10.0);
+    exponent.ok_or_else(|| "write a number above 0 of up to 10, such as 0.99".to_owned())
 }
 
 /// How records stand in the input.
@@ -156,10 +182,10 @@ fn text(report: &Comparison) -> String {
 
 /// Stores per second by threads and depth, for each timing and group of values.
 fn grids(runs: &[TimedRun]) -> String {
-    let mut shown: Vec<(&str, &str)> = Vec::new();
+    let mut shown: Vec<Place<'_>> = Vec::new();
     let mut text = String::new();
     for run in runs {
-        let place = (run.timing.as_str(), run.values.as_str());
+        let place = place(run);
         if !shown.contains(&place) {
             shown.push(place);
             text += &("\n".to_owned() + &grid(runs, place));
@@ -168,10 +194,17 @@ fn grids(runs: &[TimedRun]) -> String {
     text
 }
 
-fn grid(runs: &[TimedRun], place: (&str, &str)) -> String {
-    let mine = || runs.iter().filter(|run| (run.timing.as_str(), run.values.as_str()) == place);
+/// Timing, store and values.
+type Place<'r> = (&'r str, &'r str, &'r str);
+
+fn place(run: &TimedRun) -> Place<'_> {
+    (&run.timing, &run.store, &run.values)
+}
+
+fn grid(runs: &[TimedRun], here: Place<'_>) -> String {
+    let mine = || runs.iter().filter(|run| place(run) == here);
     let names = mine().next().into_iter().flat_map(|run| run.systems.iter().map(|s| s.name.clone()));
-    let head = format!("{}, values {}: puts per second", place.0, place.1);
+    let head = format!("{}, {}, values {}: puts per second", here.0, here.1, here.2);
     let mut rows = vec![[head].into_iter().chain(names).collect::<Vec<_>>()];
     rows.extend(mine().map(|run| {
         let rate = |s: &System| s.metrics.iter().find(|m| m.name == GRID_METRIC).map(|m| number(m.value));
@@ -189,8 +222,12 @@ fn side_by_side(run: &TimedRun, report: &Comparison) -> String {
     let values = report.label(run);
     let note = run.invalid.as_ref().map_or(String::new(), |why| format!(" (INVALID: {why})"));
     let names = run.systems.iter().map(|s| s.name.clone());
-    let mut rows =
-        vec![[format!("{}, values {values}{note}", run.timing)].into_iter().chain(names).collect::<Vec<_>>()];
+    let mut rows = vec![
+        [format!("{}, {}, values {values}{note}", run.timing, run.store)]
+            .into_iter()
+            .chain(names)
+            .collect::<Vec<_>>(),
+    ];
     let metrics = run.systems.first().map_or(&[][..], |s| &s.metrics);
     rows.extend(metrics.iter().map(|metric| row(metric, run)));
     table(&rows) + &lag(run)

@@ -29,12 +29,14 @@ pub fn render(report: &Comparison) -> String {
             timings.push(&run.timing);
         }
     }
-    let panels: Vec<Panel> = timings.into_iter().map(|timing| panel(timing, report)).collect();
+    let places =
+        timings.iter().flat_map(|timing| report.stores().into_iter().map(move |store| (*timing, store)));
+    let panels: Vec<Panel> = places.map(|place| panel(place, report)).collect();
     page::compare(&About { version: VERSION.to_owned() }, &facts, &panels)
 }
 
-fn panel(timing: &str, report: &Comparison) -> Panel {
-    let mine = || report.runs.iter().filter(|run| run.timing == timing);
+fn panel((timing, store): (&str, &str), report: &Comparison) -> Panel {
+    let mine = || report.runs.iter().filter(|run| run.timing == timing && run.store == store);
     let why = |run: &TimedRun| run.invalid.as_ref().map(|why| format!("{}: {why}", report.label(run)));
     let points = |run: &TimedRun| {
         let values = report.label(run);
@@ -42,13 +44,15 @@ fn panel(timing: &str, report: &Comparison) -> Panel {
     };
     Panel {
         timing: timing.to_owned(),
+        store: store.to_owned(),
         invalid: mine().filter_map(why).collect(),
         series: mine().flat_map(points).collect(),
     }
 }
 
 fn point(values: &str, system: &System) -> Point {
-    let mut point = Point::at([("values", json!(values)), ("system", json!(system.name))]);
+    let place = [("values", json!(values)), ("store", json!(system.store)), ("system", json!(system.name))];
+    let mut point = Point::at(place);
     system.metrics.iter().for_each(|metric| point.add(&metric.name, metric.value));
     point
 }
@@ -63,10 +67,13 @@ mod tests {
         let metric = |name: &str, value| Metric { name: name.to_owned(), value };
         let system = |name: &str, rate| System {
             name: name.to_owned(),
+            store: "tree".to_owned(),
+            group: None,
             metrics: vec![metric("put_operations_per_s", rate), metric("put_latency_ns_p99", 1500.0)],
         };
-        let run = |timing: &str, invalid: Option<&str>| TimedRun {
+        let run = |timing: &str, store: &str, invalid: Option<&str>| TimedRun {
             timing: timing.to_owned(),
+            store: store.to_owned(),
             values: "64 B".to_owned(),
             threads: 1,
             qd: 32,
@@ -79,14 +86,21 @@ mod tests {
             seed: 7,
             profile: "tiny".to_owned(),
             workload: "<b>12</b> records".to_owned(),
-            runs: vec![run("virtual", None), run("real", Some("late"))],
+            runs: vec![
+                run("virtual", "hash_store", None),
+                run("virtual", "tree", None),
+                run("real", "tree", Some("late")),
+            ],
         };
         let page = render(&report);
-        for part in
-            ["HostKV", "DiskKV", "2,000,000", "Timing virtual", "Timing real", "64 B: late", "&lt;b&gt;12"]
-        {
+        for part in ["HostKV", "DiskKV", "2,000,000", "64 B: late", "&lt;b&gt;12"] {
             assert!(page.contains(part), "{part}");
         }
-        assert!(!page.contains("<b>") && !page.contains("src=") && page.matches("<svg").count() == 4);
+        for head in
+            ["Timing virtual, store hash_store", "Timing virtual, store tree", "Timing real, store tree"]
+        {
+            assert_eq!(page.matches(head).count(), 1, "{head}");
+        }
+        assert!(!page.contains("<b>") && !page.contains("src=") && page.matches("<svg").count() == 6);
     }
 }

@@ -143,15 +143,15 @@ fn virtually(args: &BenchArgs, suite: Suite, value_bytes: u32) -> Result<BenchRe
         depth: args.qd as u16,
         traces: args.trace.is_some(),
     };
-    in_virtual(&args.profile, &settings, args.operations, bench::method(args), &cell)
+    in_virtual(args.profile_name(), &settings, args.operations, bench::method(args), &cell)
 }
 
 /// The profile of a run in virtual time, as changed for it.
 pub(super) fn profile_of(args: &BenchArgs) -> Result<Profile, LabError> {
     let profile = args.set.iter().map(|text| setting(text)).collect::<Result<_, _>>()?;
     let settings = Settings { seed: Some(args.seed), profile, ..Settings::default() };
-    settings.check(&args.profile)?;
-    Ok(settings.profile_named(&args.profile)?)
+    settings.check(args.profile_name())?;
+    Ok(settings.profile_named(args.profile_name())?)
 }
 
 /// What went wrong, and where to look.

@@ -99,9 +99,7 @@ fn image_advice(error: &ImageError) -> &'static str {
 
 fn host_advice(error: &HostError) -> &'static str {
     match error {
-        HostError::Kv(KvError::Full) => {
-            "delete keys, make a larger device, or make room on the file system of its image"
-        }
+        HostError::Kv(KvError::Full) => "delete keys, or make a larger device",
         HostError::Kv(KvError::Damaged) => "run `saker check` on the image",
         HostError::Kv(KvError::NotFound) => "see the keys with `saker list`",
         HostError::KeyLength(_) => "give a key of 1 to 255 bytes",
@@ -135,9 +133,30 @@ fn is_internal(error: &HostError) -> bool {
     }
 }
 
+/// Whether a write was refused for want of room, whichever.
+fn is_full(error: &HostError) -> bool {
+    match error {
+        HostError::Kv(KvError::Full) => true,
+        HostError::Queued { error, .. } => is_full(error),
+        _ => false,
+    }
+}
+
 impl Opened {
-    fn done<T>(&self, result: Result<T, HostError>) -> Answer<T> {
-        result.map_err(|error| failed_at(&self.url, &DeviceError::Host(error)))
+    fn done<T>(&mut self, result: Result<T, HostError>) -> Answer<T> {
+        result.map_err(|error| match is_full(&error) && self.has_no_room_at_host() {
+            true => CliError::failed(
+                "the HOST file system has no room for the image (full, quota, or a limit such as ulimit -f)",
+                "make room there; the device itself is not full",
+            ),
+            false => failed_at(&self.url, &DeviceError::Host(error)),
+        })
+    }
+
+    /// Whether writing the image failed. A device that is full refuses before it writes, and no faults are asked for.
+    fn has_no_room_at_host(&mut self) -> bool {
+        let is_plain = self.url.starts_with("file:") && !self.url.contains("fault.");
+        is_plain && self.kv.snapshot().is_some_and(|s| s.flash.failures > 0)
     }
 
     /// The device's own answer would not name the limit.

@@ -60,9 +60,19 @@ fn add_options(url: &mut String, args: &ServeArgs) {
     let timing = args.timing.iter().map(|timing| format!("timing={timing}"));
     let faults = args.fault.iter().map(|fault| format!("fault.{fault}"));
     for option in timing.chain(faults) {
+        leave_out(url, option.split_once('=').map_or(&option, |(name, _)| name));
         url.push(if url.contains('?') { '&' } else { '?' });
         url.push_str(&option);
     }
+}
+
+/// What is given on the command line comes on top of a URL of the configuration file.
+fn leave_out(url: &mut String, name: &str) {
+    let Some((head, options)) = url.split_once('?') else { return };
+    let others =
+        options.split('&').filter(|option| option.split_once('=').map_or(*option, |(n, _)| n) != name);
+    let others = others.collect::<Vec<_>>().join("&");
+    *url = if others.is_empty() { head.to_owned() } else { format!("{head}?{others}") };
 }
 
 fn usage(error: &ConfigError) -> CliError {
@@ -80,5 +90,22 @@ fn failed(error: &ServeError) -> CliError {
             let (what, todo) = text.split_once("; ").unwrap_or((&text, "see `saker serve --help`"));
             CliError::failed(what, todo)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_replaced_and_others_stay() {
+        let without = |url: &str| {
+            let mut url = url.to_owned();
+            leave_out(&mut url, "timing");
+            url
+        };
+        assert_eq!(without("mem:?size=1GiB&timing=off&seed=2"), "mem:?size=1GiB&seed=2");
+        assert_eq!((without("mem:?timing=off"), without("mem:")), ("mem:".into(), "mem:".into()));
+        assert_eq!(without("mem:?timings=1"), "mem:?timings=1");
     }
 }

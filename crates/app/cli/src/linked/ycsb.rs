@@ -56,5 +56,5 @@ pub(super) fn run(args: &BenchArgs, plan: &Plan, device: Option<&str>) -> Result
         None => profile_of(args).and_then(|profile| ycsb::in_virtual(&profile, plan, which)),
     };
     let found = found.map_err(|e| failed(&e, "bench"))?;
-    Ok(ycsb::report(&args.workload, device.unwrap_or(&args.profile), &found))
+    Ok(ycsb::report(&args.workload, device.unwrap_or(args.profile_name()), &found))
 }

@@ -216,8 +216,15 @@ impl Backend for Fake {
         let host = vec![metric("puts_per_s", 1000.0), metric("put_latency_us_mean", 12.5)];
         let mut disk = vec![metric("puts_per_s", 2_500_000.0)];
         disk.extend(self.put_errors.map(|count| metric("put_errors", f64::from(count))));
-        let system = |name: &str, metrics| System { name: name.to_owned(), metrics };
+        let store = args.store.join("+");
+        let system = |name: &str, metrics| System {
+            name: name.to_owned(),
+            store: store.clone(),
+            group: None,
+            metrics,
+        };
         let run = TimedRun {
+            store: store.clone(),
             values: "all".into(),
             threads: 1,
             qd: 32,

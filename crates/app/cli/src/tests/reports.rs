@@ -36,7 +36,7 @@ fn check_tells_damage_by_exit_code() {
     );
     fake.repairable.clear();
     fake.damage = vec![Finding { place: "page 7".to_owned(), what: "bad\nchecksum".to_owned() }];
-    let lines = "x.img: DAMAGED in 1 places; 1,234 records, 5.6 MB verified, 1 unfinished writes\npage 7: bad checksum\n";
+    let lines = "x.img: DAMAGED in 1 place; 5.6 MB read, live records not counted\npage 7: bad checksum\n";
     assert_eq!(fake.run(&["check", "x.img"]), ran(1, lines, ""));
     let found = fake.run(&["check", "x.img", "--json"]);
     assert_eq!(found.code, 1);
@@ -59,9 +59,9 @@ fn compare_puts_systems_side_by_side() {
     ]);
     let text = format!(
         "saker {VERSION}  seed 7  profile default\n10 operations, sizes [64, 1024]\n\n\
-         real, values all (INVALID: late events)  HostKV  DiskKV\n\
-         puts_per_s                               1,000   2,500,000\n\
-         put_latency_us_mean                      12.500  -\n\
+         real, hash_store, values all (INVALID: late events)  HostKV  DiskKV\n\
+         puts_per_s                                           1,000   2,500,000\n\
+         put_latency_us_mean                                  12.500  -\n\
          lag: 50 of 1,000 device events came more than 5 us late\n"
     );
     assert_eq!(found, ran(0, &text, "running\n"));
@@ -74,6 +74,7 @@ fn the_document_of_a_comparison_has_its_seed() {
     let document = parsed(&found.out);
     assert_eq!((&document["schema"], &document["seed"]), (&json!("saker.compare.v1"), &json!(9)));
     assert_eq!(document["runs"][0]["timing"], "virtual");
+    assert_eq!(document["runs"][0]["store"], "hash_store");
     let metric = json!({ "name": "puts_per_s", "value": 1000.0 });
     assert_eq!(document["runs"][0]["systems"][0]["metrics"][0], metric);
 }

@@ -5,6 +5,7 @@ use crate::support::Desk;
 #[test]
 fn nonsense_is_refused_in_one_line() {
     let desk = Desk::with_image();
+    desk.write("empty.csv", b"");
     let long = "k".repeat(256);
     let before = desk.read("disk.img");
     for (line, words) in [
@@ -33,6 +34,26 @@ fn nonsense_is_refused_in_one_line() {
         (&["put", "k", "v", "--device", "mem:?seed=x"], "write a whole number"),
         (&["put", "k", "v", "--device", "mem:?fault.read=2/1"], "write it as 1/1000"),
         (&["put", "k", "v", "--device", "mem:?fault.cut=x"], "write a whole number"),
+        (&["put", "k", "v", "--device", "mem:?fault.cut=0"], "from 1"),
+        (
+            &["put", "k", "v", "--device", "mem:?size=1GiB&size=2GiB"],
+            "option `size` twice; give each option once",
+        ),
+        (&["--device", "mem:", "put", "k", "v", "--device", "mem:"], "--device is given twice"),
+        (&["create", "x.img", "--size", "1GiB", "--device", "mem:"], "leave it out: the image to make"),
+        (&["check", "disk.img", "--device", "mem:"], "the image is the first argument"),
+        (&["compare", "--device", "mem:"], "--store and --profile"),
+        (&["reproduce", "list", "--device", "mem:"], "leave it out"),
+        (&["profile", "list", "--device", "mem:"], "leave it out"),
+        (&["serve", "--url", "mem:", "--device", "mem:"], "--image or --url"),
+        (&["conform", "mem:", "--device", "mem:"], "name the device once"),
+        (&["bench", "a", "--profile", "tiny", "--device", "mem:"], "leave out --device or --profile"),
+        (&["bench", "a", "--transfer", "prp", "--device", "mem:?transfer=inline"], "option `transfer` twice"),
+        (&["bench", "a", "--warehouses", "3"], "--warehouses is for tpcc"),
+        (&["bench", "a", "--phase", "load"], "--phase is for YCSB's"),
+        (&["bench", "a", "--threads", "2", "--device", "mem:"], "leave out --threads"),
+        (&["bench", "tpcc", "--qd", "4", "--device", "mem:"], "leave out --qd"),
+        (&["bench", "replay", "--input", "empty.csv", "--device", "mem:"], "empty.csv has no operations"),
         (&["put", "k", "v", "--device", "tcp://host"], "write tcp://127.0.0.1:4420 or tcp://HOST:PORT/NQN"),
         (
             &["put", "k", "v", "--device", "disk.img"],

@@ -1,6 +1,7 @@
 //! The program as a user meets it: processes, images on a disk, what they print and what they leave.
 
 mod blocks;
+mod compare;
 mod conform;
 mod errors;
 mod images;

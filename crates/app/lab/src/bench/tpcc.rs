@@ -26,7 +26,7 @@ pub fn on_url(kv: &mut Kv, url: &str, tpcc: &Tpcc, transactions: usize) -> Resul
             match step {
                 Step::Read(row) => {
                     let found = kv.get(&row.key_bytes())?;
-                    found.ok_or_else(|| LabError::Missing(format!("{row:?}")))?;
+                    found.ok_or_else(|| LabError::Missing(format!("{:?} {:016x}", row.table, row.key)))?;
                     reads += 1;
                 }
                 Step::Write(row) => {

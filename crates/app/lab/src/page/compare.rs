@@ -8,11 +8,13 @@ use crate::report::Point;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-/// One timing of a comparison: its points are at `system` and `values`.
+/// One timing and store of a comparison: its points are at `system` and `values`.
 #[derive(Clone, Debug)]
 pub struct Panel {
     /// The timing.
     pub timing: String,
+    /// What keeps the pairs.
+    pub store: String,
     /// Why groups of values do not count, if some do not.
     pub invalid: Vec<String>,
     /// The points.
@@ -39,7 +41,7 @@ pub fn compare(about: &About, facts: &[(&str, String)], panels: &[Panel]) -> Str
 fn section(charts: &[ChartPlan], panel: &Panel) -> Markup {
     let figures: Vec<Figure> = charts.iter().filter_map(|c| Figure::of(c, &panel.series)).collect();
     html! { section {
-        h2 { "Timing " (panel.timing) }
+        h2 { "Timing " (panel.timing) ", store " (panel.store) }
         @for why in &panel.invalid { p { span class="badge fail" { "does not count" } " " (why) } }
         div.charts { @for figure in &figures { (drawing(figure)) } }
         (points(&panel.series))

@@ -54,6 +54,7 @@ pub fn run_host_kv_real(build: &Build, how: impl Into<How>, jobs: &[Job]) -> Res
     running.count(Traffic::default());
     let mut run = RealRun::default();
     for job in jobs {
+        let cache = lock(&shared).store.cache_stats();
         let begun = Clock::now();
         let work = |n, flights: &mut _, begun| Ok(worker(&shared, flights, job, n, threads, begun));
         let mut result = on_threads(&mut workers, &how.cpus, work)?;
@@ -62,6 +63,7 @@ pub fn run_host_kv_real(build: &Build, how: impl Into<How>, jobs: &[Job]) -> Res
             result.elapsed = since(begun).since(Instant::ZERO);
         }
         let stats = lock(&shared).store.queue_mut().queue().stats();
+        result.cache = lock(&shared).store.cache_stats().since(&cache);
         running.fill(&mut result, stats.traffic(), build.shape.geometry.page_bytes);
         run.results.push(result);
     }
@@ -80,7 +82,8 @@ fn store(
     let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
         return Err(refused());
     };
-    let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
+    let blocks = KvBlockQueue::new(queue, block_bytes, blocks);
+    let mut medium = BlockMedium::with_pages(blocks, EXTENT_BYTES, build.host_page_bytes);
     medium.take_empty();
     Ok(HostKv::over_tuned(build.engine, build.config.tree, medium).with_cache(build.cache))
 }

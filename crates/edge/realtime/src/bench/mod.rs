@@ -11,7 +11,7 @@ mod host;
 mod saker;
 
 pub use cpus::{Cpus, How};
-pub use disk::run_disk_kv_real;
+pub use disk::{run_disk_groups_real, run_disk_kv_real};
 pub use host::run_host_kv_real;
 pub use saker::run_saker_real;
 
@@ -124,7 +124,7 @@ fn on_threads<T: Send>(
 }
 
 /// The operations of thread `n` of `threads`.
-fn share(job: &Job, n: usize, threads: usize) -> impl Iterator<Item = &Side> {
+fn share(job: &Job, n: usize, threads: usize) -> impl Iterator<Item = &Side> + Clone {
     job.operations.iter().skip(n).step_by(threads)
 }
 

@@ -50,6 +50,7 @@ pub fn run_saker_real(
     let mut run = RealRun::default();
     for job in jobs {
         let begun = Clock::now();
+        let cache = hub.cache_stats();
         let work = |n, session: &mut _, begun| worker(session, job, n, threads, begun);
         let mut result = on_threads(&mut sessions, &how.cpus, work)?;
         if job.flush {
@@ -58,6 +59,7 @@ pub fn run_saker_real(
         }
         let traffic = |n| hub.with_wire(n, |queue: &mut KvQueue| queue.stats().traffic());
         let host = (0..threads).fold(Traffic::default(), |sum, n| sum + traffic(n));
+        result.cache = hub.cache_stats().since(&cache);
         running.fill(&mut result, host, build.shape.geometry.page_bytes);
         run.results.push(result);
     }

@@ -1,5 +1,6 @@
 //! The way of one command through the stages.
 
+use super::ahead::Ahead;
 use super::cores::Work;
 use super::{Event, Id, Stage, Timed, Token};
 use crate::device::{Device, FLUSH};
@@ -28,6 +29,7 @@ impl<M: Media> Device<M, Timed> {
     }
 
     pub(super) fn begin(&mut self, qid: u16, sqe: Sqe) {
+        self.foresee(&sqe);
         let head = if sqe.opcode == opcode::STORE_INLINE { self.queues.take_inline(qid, &sqe) } else { None };
         let slots = head.as_ref().map_or(0, |h| u64::from(h.slots()));
         let held = head.as_ref().map_or(0, |h| h.bytes().len() as u32);
@@ -255,7 +257,7 @@ impl<M: Media> Device<M, Timed> {
         let t = &mut self.tempo;
         let token = t.tokens[id as usize].as_mut().expect("a command on its way");
         let namespace = &mut self.namespaces[token.namespace];
-        let mut meter = CpuMeter::new(t.costs.prices);
+        let mut meter = Ahead(CpuMeter::new(t.costs.prices));
         let mut view = self.flash.view(namespace.owner(), Class::Foreground);
         let waited = if matches!(token.stage, Stage::Waiting) { Part::Flash } else { Part::Queue };
         token.clock.lap(t.now, waited, ALL);
@@ -265,8 +267,8 @@ impl<M: Media> Device<M, Timed> {
         if let Some(batch) = token.batch.take() {
             self.flash.unpin(batch);
         }
-        self.stats.copied_bytes += meter.copied_bytes();
-        (outcome, meter.take())
+        self.stats.copied_bytes += meter.0.copied_bytes();
+        (outcome, meter.0.take())
     }
 
     /// A write without a write cache is complete when a Flush would be.

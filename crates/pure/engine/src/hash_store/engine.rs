@@ -102,6 +102,13 @@ impl Engine for HashStore {
         Self::background(self, finished, m, w)
     }
 
+    #[inline]
+    fn foresee<W: Meter>(&self, key: &[u8], w: &mut W) {
+        if let Some(place) = self.index.place(key) {
+            self.index.touch(place, w);
+        }
+    }
+
     fn reserve(&mut self, pairs: u64) {
         self.index.reserve(pairs as usize);
     }

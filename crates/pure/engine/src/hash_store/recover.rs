@@ -10,10 +10,10 @@ use super::walk::{Next, Walked, Walker};
 use super::{HashStore, HashStoreConfig};
 use crate::index::{Index, Loc, Place};
 use saker_log::SegmentState;
-use saker_log::checkpoint::{Found, release_others};
+use saker_log::checkpoint::release_others;
 use saker_log::recover::{Damage, LogImage, Recovered, survey};
-use saker_log::{CheckpointReader, Cut};
-use saker_medium::{Completion, Medium, SegmentId, Step, Stream, ready};
+use saker_log::{CheckpointSearch, Cut, Searched, Whole};
+use saker_medium::{Completion, Medium, SegmentId, Step, ready};
 
 /// A recovery on its way. Call [`Recovery::step`] until it is done.
 #[derive(Clone, Debug)]
@@ -21,21 +21,17 @@ pub struct Recovery {
     store: HashStore,
     phase: Phase,
     image: LogImage,
+    search: CheckpointSearch,
     cut: Option<Cut>,
     /// Versions of the keys found in the tail, as words of a second index.
     versions: Index,
-    generation: u64,
 }
 
 #[derive(Clone, Debug)]
 enum Phase {
     Survey,
-    /// Looking for a whole checkpoint: it begins at the first page of one of the checkpoint segments, tried from
-    /// the youngest back.
-    Checkpoint {
-        start: usize,
-        reader: Option<Box<CheckpointReader>>,
-    },
+    /// Looking for a whole checkpoint.
+    Checkpoint,
     /// Scanning: tail segments left (youngest last) and the walker in the current one.
     Scan {
         left: Vec<Recovered>,
@@ -64,9 +60,9 @@ impl Recovery {
             store: HashStore::new(config, m),
             phase: Phase::Survey,
             image: LogImage::default(),
+            search: CheckpointSearch::default(),
             cut: None,
             versions: Index::new(config.seed),
-            generation: 0,
         }
     }
 
@@ -75,7 +71,7 @@ impl Recovery {
         let phase = std::mem::replace(&mut self.phase, Phase::Count);
         match phase {
             Phase::Survey => self.survey(m),
-            Phase::Checkpoint { start, reader } => self.load(start, reader, m),
+            Phase::Checkpoint => self.load(m),
             Phase::Scan { left, walker } => self.scan(left, walker, m),
             Phase::Count => Step::Done(self.count().map(|()| true)),
         }
@@ -101,66 +97,28 @@ impl Recovery {
             Ok(image) => image,
             Err(damage) => return Step::Done(Err(damage)),
         };
-        self.phase = Phase::Checkpoint { start: self.checkpoint_segments().len(), reader: None };
+        (self.phase, self.search) = (Phase::Checkpoint, CheckpointSearch::new(&self.image));
         Step::Done(Ok(false))
     }
 
-    fn checkpoint_segments(&self) -> Vec<Recovered> {
-        self.image.segments.iter().filter(|r| r.stream == Stream::Checkpoint).copied().collect()
-    }
-
-    /// One record of a checkpoint, or the next older place where one could begin.
-    fn load<M: Medium>(
-        &mut self,
-        start: usize,
-        reader: Option<Box<CheckpointReader>>,
-        m: &mut M,
-    ) -> Step<Result<bool, Damage>> {
-        let Some(mut reader) = reader else { return self.open_checkpoint(start, m) };
-        let found = match reader.step(&self.store.log, m) {
-            Step::Done(found) => found,
-            Step::Need(reads) => {
-                self.phase = Phase::Checkpoint { start, reader: Some(reader) };
-                return Step::Need(reads);
+    /// One record of a checkpoint.
+    fn load<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        self.phase = Phase::Checkpoint;
+        match ready!(self.search.step(&mut self.store.log, m)) {
+            Err(damage) => return Step::Done(Err(damage)),
+            Ok(Searched::Chunk(payload)) => {
+                if !self.enter_chunk(&payload) {
+                    self.search.refuse();
+                    self.forget_checkpoint();
+                }
             }
-            Step::Blocked(stall) => return Step::Blocked(stall),
-        };
-        let more = match found {
-            Found::Begin(generation, cut) if self.cut.is_none() => {
-                self.generation = generation;
-                self.cut = Some(cut);
-                true
-            }
-            Found::Chunk(payload) if self.cut.is_some() => self.enter_chunk(&payload),
-            Found::End if self.cut.is_some() => {
-                self.adopt_checkpoint(start, &reader);
+            Ok(Searched::Forget) => self.forget_checkpoint(),
+            Ok(Searched::Whole(whole)) => {
+                self.adopt_checkpoint(whole);
                 self.start_scan();
-                return Step::Done(Ok(false));
             }
-            Found::Broken => {
-                let what = "a record of it does not match its checksum".into();
-                return Step::Done(Err(Damage::Checkpoint { owner: self.store.config.owner, what }));
-            }
-            _ => false,
-        };
-        if !more {
-            self.forget_checkpoint();
+            Ok(Searched::None) => self.start_scan(),
         }
-        self.phase = Phase::Checkpoint { start, reader: more.then_some(reader) };
-        Step::Done(Ok(false))
-    }
-
-    fn open_checkpoint<M: Medium>(&mut self, start: usize, m: &mut M) -> Step<Result<bool, Damage>> {
-        let Some(start) = start.checked_sub(1) else {
-            // None is whole: everything must be scanned, and what there is of checkpoints can go.
-            release_others(&mut self.store.log, m, &[]);
-            self.start_scan();
-            return Step::Done(Ok(false));
-        };
-        let geometry = self.store.log.geometry();
-        let runs =
-            self.checkpoint_segments()[start..].iter().map(|r| (geometry.page(r.id, 0), r.pages)).collect();
-        self.phase = Phase::Checkpoint { start, reader: Some(Box::new(CheckpointReader::new(runs))) };
         Step::Done(Ok(false))
     }
 
@@ -174,28 +132,18 @@ impl Recovery {
     }
 
     fn forget_checkpoint(&mut self) {
-        self.cut = None;
-        self.generation = 0;
         self.store.index = Index::new(self.store.config.seed);
     }
 
-    fn adopt_checkpoint(&mut self, start: usize, reader: &CheckpointReader) {
-        let all = self.checkpoint_segments();
-        let used = reader.runs_used();
+    fn adopt_checkpoint(&mut self, whole: Whole) {
         let state = &mut self.store.checkpoint;
-        state.segments = all[start..start + used].iter().map(|r| r.id).collect();
-        state.generation = self.generation;
-        if let Some(cut) = &self.cut {
-            state.version = cut.version;
-            self.store.version = cut.version;
-        }
+        (state.segments, state.generation) = (whole.segments, whole.generation);
+        (state.version, self.store.version) = (whole.cut.version, whole.cut.version);
+        self.cut = Some(whole.cut);
     }
 
-    /// The segments that hold pages from the cut on.
     fn start_scan(&mut self) {
-        let first = self.cut.as_ref().map_or(0, Cut::first_sequence);
-        let mut left: Vec<_> = self.image.segments.clone();
-        left.retain(|r| r.stream != Stream::Checkpoint && r.last_sequence >= first);
+        let mut left = self.image.tail(self.cut.as_ref());
         left.reverse();
         self.phase = Phase::Scan { left, walker: None };
     }

@@ -31,10 +31,11 @@ impl HashStore {
         }
         let range = Bytes::new(Spot(loc.position()), loc.bytes());
         let whole = range.whole(&self.log, m);
-        if whole.is_none()
-            && let Err(e) = ready!(range.resident(&self.log, m))
-        {
-            return Step::Done(Err(e.into()));
+        if whole.is_none() {
+            range.ahead(&self.log, m).into_iter().for_each(|byte| w.touch(byte));
+            if let Err(e) = ready!(range.resident(&self.log, m)) {
+                return Step::Done(Err(e.into()));
+            }
         }
         w.work(Unit::Decode, 1);
         w.work(Unit::Compare, 1);

@@ -6,10 +6,10 @@ use super::structure::Structure;
 use crate::hash_store::record::Kind;
 use crate::hash_store::walk::{Next, Walked, Walker};
 use crate::index::Loc;
-use saker_log::checkpoint::{Found, release_others};
+use saker_log::checkpoint::release_others;
 use saker_log::recover::{Damage, LogImage, Recovered, survey};
-use saker_log::{CheckpointReader, Cut};
-use saker_medium::{Completion, Medium, PageAddr, Step, Stream, ready};
+use saker_log::{CheckpointSearch, Cut, Searched, Whole};
+use saker_medium::{Completion, Medium, PageAddr, Step, ready};
 
 /// Records a step looks at before it returns to the driver.
 const STEP_RECORDS: u32 = 4096;
@@ -20,19 +20,16 @@ pub struct Recovery<S: Structure> {
     store: Store<S>,
     phase: Phase,
     image: LogImage,
+    search: CheckpointSearch,
     cut: Option<Cut>,
     named: S::Named,
-    generation: u64,
 }
 
 #[derive(Clone, Debug)]
 enum Phase {
     Survey,
-    /// Looking for a whole manifest, from the youngest segment of one back.
-    Manifest {
-        start: usize,
-        reader: Option<Box<CheckpointReader>>,
-    },
+    /// Looking for a whole manifest.
+    Manifest,
     /// Reading what the manifest names.
     Named,
     /// Scanning the log: segments left and the walker in the current one.
@@ -50,9 +47,9 @@ impl<S: Structure> Recovery<S> {
             store: Store::new(config, m),
             phase: Phase::Survey,
             image: LogImage::default(),
+            search: CheckpointSearch::default(),
             cut: None,
             named: S::Named::default(),
-            generation: 0,
         }
     }
 
@@ -60,7 +57,7 @@ impl<S: Structure> Recovery<S> {
     pub fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         match std::mem::replace(&mut self.phase, Phase::Finish) {
             Phase::Survey => self.survey(m),
-            Phase::Manifest { start, reader } => self.load(start, reader, m),
+            Phase::Manifest => self.load(m),
             Phase::Named => self.load_named(m),
             Phase::Scan { left, walker } => self.scan(left, walker, m),
             Phase::Finish => {
@@ -91,79 +88,37 @@ impl<S: Structure> Recovery<S> {
         for r in &self.image.segments {
             self.store.births.set(r.id, r.first_sequence);
         }
-        self.phase = Phase::Manifest { start: self.manifest_segments().len(), reader: None };
+        (self.phase, self.search) = (Phase::Manifest, CheckpointSearch::new(&self.image));
         Step::Done(Ok(false))
-    }
-
-    fn manifest_segments(&self) -> Vec<Recovered> {
-        self.image.segments.iter().filter(|r| r.stream == Stream::Checkpoint).copied().collect()
     }
 
     fn damage(&self, what: &str) -> Damage {
         Damage::Checkpoint { owner: self.store.settings.owner, what: what.into() }
     }
 
-    fn load<M: Medium>(
-        &mut self,
-        start: usize,
-        reader: Option<Box<CheckpointReader>>,
-        m: &mut M,
-    ) -> Step<Result<bool, Damage>> {
-        let Some(mut reader) = reader else { return self.open_manifest(start, m) };
-        let found = match reader.step(&self.store.log, m) {
-            Step::Done(found) => found,
-            Step::Need(reads) => {
-                self.phase = Phase::Manifest { start, reader: Some(reader) };
-                return Step::Need(reads);
+    fn load<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        self.phase = Phase::Manifest;
+        match ready!(self.search.step(&mut self.store.log, m)) {
+            Err(damage) => return Step::Done(Err(damage)),
+            Ok(Searched::Chunk(payload)) => {
+                if !S::enter_chunk(&mut self.store, &mut self.named, &payload) {
+                    self.search.refuse();
+                    self.named = S::Named::default();
+                }
             }
-            Step::Blocked(stall) => return Step::Blocked(stall),
-        };
-        let more = match found {
-            Found::Begin(generation, cut) if self.cut.is_none() => {
-                (self.generation, self.cut) = (generation, Some(cut));
-                true
-            }
-            Found::Chunk(payload) if self.cut.is_some() => {
-                S::enter_chunk(&mut self.store, &mut self.named, &payload)
-            }
-            Found::End if self.cut.is_some() => {
-                return Step::Done(self.adopt_manifest(start, &reader).map(|()| false));
-            }
-            Found::Broken => {
-                return Step::Done(Err(self.damage("a record of it does not match its checksum")));
-            }
-            _ => false,
-        };
-        if !more {
-            (self.cut, self.generation, self.named) = (None, 0, S::Named::default());
+            Ok(Searched::Forget) => self.named = S::Named::default(),
+            Ok(Searched::Whole(whole)) => return Step::Done(self.adopt_manifest(whole).map(|()| false)),
+            // There is no structure, and everything must be scanned.
+            Ok(Searched::None) => self.start_scan(),
         }
-        self.phase = Phase::Manifest { start, reader: more.then_some(reader) };
         Step::Done(Ok(false))
     }
 
-    fn open_manifest<M: Medium>(&mut self, start: usize, m: &mut M) -> Step<Result<bool, Damage>> {
-        let Some(start) = start.checked_sub(1) else {
-            // None is whole: there is no structure, and everything must be scanned.
-            release_others(&mut self.store.log, m, &[]);
-            self.start_scan();
-            return Step::Done(Ok(false));
-        };
-        let geometry = self.store.log.geometry();
-        let runs =
-            self.manifest_segments()[start..].iter().map(|r| (geometry.page(r.id, 0), r.pages)).collect();
-        self.phase = Phase::Manifest { start, reader: Some(Box::new(CheckpointReader::new(runs))) };
-        Step::Done(Ok(false))
-    }
-
-    fn adopt_manifest(&mut self, start: usize, reader: &CheckpointReader) -> Result<(), Damage> {
-        let all = self.manifest_segments();
+    fn adopt_manifest(&mut self, whole: Whole) -> Result<(), Damage> {
         let state = &mut self.store.manifest;
-        state.segments = all[start..start + reader.runs_used()].iter().map(|r| r.id).collect();
-        state.generation = self.generation;
-        if let Some(cut) = &self.cut {
-            state.version = cut.version;
-            self.store.version = cut.version;
-        }
+        (state.segments, state.generation) = (whole.segments, whole.generation);
+        (state.version, self.store.version) = (whole.cut.version, whole.cut.version);
+        self.cut = Some(whole.cut);
         self.phase = Phase::Named;
         S::adopt(&mut self.store, &mut self.named).map_err(|what| self.damage(what))
     }
@@ -178,11 +133,9 @@ impl<S: Structure> Recovery<S> {
         Step::Done(Ok(false))
     }
 
-    /// The segments that hold pages from the cut on.
     fn start_scan(&mut self) {
-        let first = self.cut.as_ref().map_or(0, Cut::first_sequence);
-        let mut left: Vec<_> = self.image.segments.clone();
-        left.retain(|r| r.stream.holds_records() && r.last_sequence >= first);
+        let mut left = self.image.tail(self.cut.as_ref());
+        left.retain(|r| r.stream.holds_records());
         left.reverse();
         self.phase = Phase::Scan { left, walker: None };
     }

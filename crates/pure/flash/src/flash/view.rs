@@ -53,6 +53,14 @@ impl<M: Media> Medium for NamespaceMedium<'_, M> {
         }
     }
 
+    #[inline]
+    fn ahead(&self, at: PageAddr, offset: u32) -> Option<&u8> {
+        match self.flash.media.cell(at) {
+            Cell::Programmed { data, .. } => data.get(offset as usize),
+            Cell::Erased | Cell::Torn => None,
+        }
+    }
+
     fn allocate(&mut self) -> Option<SegmentId> {
         self.flash.pool.lease(self.owner)
     }

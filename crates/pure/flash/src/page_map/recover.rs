@@ -3,11 +3,11 @@
 
 use super::entry::{ENTRY_BYTES, Entry, EntryKind, decode_trim};
 use super::{PageMap, PageMapConfig};
-use saker_log::checkpoint::{Found, release_others};
+use saker_log::checkpoint::release_others;
 use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
-use saker_log::{CheckpointReader, Cut, SegmentState, page_of};
+use saker_log::{CheckpointSearch, Cut, Searched, SegmentState, Whole, page_of};
 use saker_medium::header::HEADER_BYTES;
-use saker_medium::{Completion, Medium, Page, PageAddr, Step, Stream, ready};
+use saker_medium::{Completion, Medium, Page, PageAddr, Step, ready};
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -18,7 +18,7 @@ enum Event {
 #[derive(Clone, Debug)]
 enum Phase {
     Survey,
-    Checkpoint { start: usize, reader: Option<Box<CheckpointReader>> },
+    Checkpoint,
     Scan { left: Vec<Recovered>, page: u32 },
     Apply,
 }
@@ -29,8 +29,8 @@ pub struct Recovery {
     map: PageMap,
     phase: Phase,
     image: LogImage,
+    search: CheckpointSearch,
     cut: Option<Cut>,
-    generation: u64,
     events: Vec<(u64, Event)>,
 }
 
@@ -41,8 +41,8 @@ impl Recovery {
             map: PageMap::new(config, m),
             phase: Phase::Survey,
             image: LogImage::default(),
+            search: CheckpointSearch::default(),
             cut: None,
-            generation: 0,
             events: Vec::new(),
         }
     }
@@ -52,7 +52,7 @@ impl Recovery {
         let phase = std::mem::replace(&mut self.phase, Phase::Apply);
         match phase {
             Phase::Survey => self.survey(m),
-            Phase::Checkpoint { start, reader } => self.load(start, reader, m),
+            Phase::Checkpoint => self.load(m),
             Phase::Scan { left, page } => self.scan(left, page, m),
             Phase::Apply => Step::Done(self.apply().map(|()| true)),
         }
@@ -78,83 +78,39 @@ impl Recovery {
             Ok(image) => image,
             Err(damage) => return Step::Done(Err(damage)),
         };
-        self.phase = Phase::Checkpoint { start: self.checkpoint_segments().len(), reader: None };
+        (self.phase, self.search) = (Phase::Checkpoint, CheckpointSearch::new(&self.image));
         Step::Done(Ok(false))
     }
 
-    fn checkpoint_segments(&self) -> Vec<Recovered> {
-        self.image.segments.iter().filter(|r| r.stream == Stream::Checkpoint).copied().collect()
-    }
-
-    fn load<M: Medium>(
-        &mut self,
-        start: usize,
-        reader: Option<Box<CheckpointReader>>,
-        m: &mut M,
-    ) -> Step<Result<bool, Damage>> {
-        let Some(mut reader) = reader else { return self.open_checkpoint(start, m) };
-        let found = match reader.step(&self.map.log, m) {
-            Step::Done(found) => found,
-            Step::Need(reads) => {
-                self.phase = Phase::Checkpoint { start, reader: Some(reader) };
-                return Step::Need(reads);
+    fn load<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        self.phase = Phase::Checkpoint;
+        match ready!(self.search.step(&mut self.map.log, m)) {
+            Err(damage) => return Step::Done(Err(damage)),
+            Ok(Searched::Chunk(payload)) => {
+                if !self.map.enter_chunk(&payload) {
+                    self.search.refuse();
+                    self.map.map.fill(0);
+                }
             }
-            Step::Blocked(stall) => return Step::Blocked(stall),
-        };
-        let more = match found {
-            Found::Begin(generation, cut) if self.cut.is_none() => {
-                (self.generation, self.cut) = (generation, Some(cut));
-                true
-            }
-            Found::Chunk(payload) if self.cut.is_some() => self.map.enter_chunk(&payload),
-            Found::End if self.cut.is_some() => {
-                self.adopt_checkpoint(start, &reader);
+            Ok(Searched::Forget) => self.map.map.fill(0),
+            Ok(Searched::Whole(whole)) => {
+                self.adopt_checkpoint(whole);
                 self.start_scan();
-                return Step::Done(Ok(false));
             }
-            Found::Broken => {
-                let what = "a record of it does not match its checksum".into();
-                return Step::Done(Err(Damage::Checkpoint { owner: self.map.config.owner, what }));
-            }
-            _ => false,
-        };
-        if !more {
-            self.cut = None;
-            self.map.map.fill(0);
+            Ok(Searched::None) => self.start_scan(),
         }
-        self.phase = Phase::Checkpoint { start, reader: more.then_some(reader) };
         Step::Done(Ok(false))
     }
 
-    fn open_checkpoint<M: Medium>(&mut self, start: usize, m: &mut M) -> Step<Result<bool, Damage>> {
-        let Some(start) = start.checked_sub(1) else {
-            release_others(&mut self.map.log, m, &[]);
-            self.start_scan();
-            return Step::Done(Ok(false));
-        };
-        let geometry = self.map.log.geometry();
-        let runs =
-            self.checkpoint_segments()[start..].iter().map(|r| (geometry.page(r.id, 0), r.pages)).collect();
-        self.phase = Phase::Checkpoint { start, reader: Some(Box::new(CheckpointReader::new(runs))) };
-        Step::Done(Ok(false))
-    }
-
-    fn adopt_checkpoint(&mut self, start: usize, reader: &CheckpointReader) {
-        let all = self.checkpoint_segments();
+    fn adopt_checkpoint(&mut self, whole: Whole) {
         let state = &mut self.map.checkpoint;
-        state.segments = all[start..start + reader.runs_used()].iter().map(|r| r.id).collect();
-        state.generation = self.generation;
-        if let Some(cut) = &self.cut {
-            state.version = cut.version;
-            self.map.version = cut.version;
-        }
+        (state.segments, state.generation) = (whole.segments, whole.generation);
+        (state.version, self.map.version) = (whole.cut.version, whole.cut.version);
+        self.cut = Some(whole.cut);
     }
 
     fn start_scan(&mut self) {
-        let first = self.cut.as_ref().map_or(0, Cut::first_sequence);
-        let mut left = self.image.segments.clone();
-        left.retain(|r| r.stream != Stream::Checkpoint && r.last_sequence >= first);
-        self.phase = Phase::Scan { left, page: 0 };
+        self.phase = Phase::Scan { left: self.image.tail(self.cut.as_ref()), page: 0 };
     }
 
     fn scan<M: Medium>(

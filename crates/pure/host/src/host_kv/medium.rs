@@ -12,8 +12,8 @@ use saker_medium::{
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Bytes of a page on the device.
-const PAGE_BYTES: u32 = 16 << 10;
+/// Bytes of a page on the device, unless other pages are asked for.
+pub const HOST_PAGE_BYTES: u32 = 16 << 10;
 const OOB_BYTES: u32 = 64;
 /// Slots of the write buffer (16 MiB).
 const SLOTS: u16 = 1024;
@@ -76,7 +76,12 @@ pub struct BlockMedium<Q> {
 impl<Q: BlockQueue> BlockMedium<Q> {
     /// A medium over all blocks of a namespace, in extents of about `segment_bytes`.
     pub fn new(queue: Q, segment_bytes: u64) -> Self {
-        let page_bytes = PAGE_BYTES.max(queue.block_bytes());
+        Self::with_pages(queue, segment_bytes, HOST_PAGE_BYTES)
+    }
+
+    /// The same with pages of `page_bytes` bytes, a multiple of the block's: what one command reads or writes.
+    pub fn with_pages(queue: Q, segment_bytes: u64, page_bytes: u32) -> Self {
+        let page_bytes = page_bytes.max(queue.block_bytes());
         let segment_pages = (segment_bytes / u64::from(page_bytes)).max(4) as u32;
         let pages = queue.blocks() * u64::from(queue.block_bytes()) / u64::from(page_bytes);
         let segments = (pages / u64::from(segment_pages)) as u32;

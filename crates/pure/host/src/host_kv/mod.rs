@@ -10,7 +10,7 @@ mod blocks;
 mod medium;
 
 pub use blocks::{BlockDone, BlockQueue};
-pub use medium::{BlockMedium, MediumStats};
+pub use medium::{BlockMedium, HOST_PAGE_BYTES, MediumStats};
 
 use saker_engine::{
     AnyEngine, AnyRecovery, Background, Condition, Engine, EngineConfig, EngineKind, KvError, Recover,
@@ -65,6 +65,8 @@ pub struct HostKv<Q> {
     /// Pages the background work waits for.
     background_pages: Vec<PageAddr>,
     background_idle: bool,
+    /// Times that an operation had to wait for pages.
+    waits: u64,
 }
 
 impl<Q: BlockQueue> HostKv<Q> {
@@ -120,7 +122,8 @@ impl<Q: BlockQueue> HostKv<Q> {
 
     fn of(store: AnyEngine, medium: BlockMedium<Q>) -> Self {
         let (parked, background_pages) = (VecDeque::new(), Vec::new());
-        Self { store, medium, cache: None, parked, next_ticket: 0, background_pages, background_idle: true }
+        let (next_ticket, background_idle, waits) = (0, true, 0);
+        Self { store, medium, cache: None, parked, next_ticket, background_pages, background_idle, waits }
     }
 
     /// The same with an empty read cache: that of sessions ([`crate::cache`]), for keys of up to 16 bytes.
@@ -142,6 +145,11 @@ impl<Q: BlockQueue> HostKv<Q> {
     /// Modelled memory of the engine.
     pub fn memory(&self) -> saker_engine::Memory {
         self.store.memory()
+    }
+
+    /// Times that an operation could not go on before pages had come.
+    pub fn waits(&self) -> u64 {
+        self.waits
     }
 
     /// Block commands so far.
@@ -248,6 +256,7 @@ impl<Q: BlockQueue> HostKv<Q> {
                 Some(outcome)
             }
             Step::Need(pages) => {
+                self.waits += 1;
                 self.medium.bring(&pages);
                 parked.pages = pages;
                 None

@@ -22,7 +22,7 @@ use crate::turn::{Patience, Turn};
 pub enum SyncError {
     /// These writes were refused; what readers see of their keys is what was stored before, or later. All others are
     /// durable.
-    #[error("{} writes failed, the first of key {:?}: {}", .0.len(), .0[0].0, .0[0].1)]
+    #[error("{} writes failed, the first of key {}: {}", .0.len(), .0[0].0, .0[0].1)]
     Failed(Vec<(Key, HostError)>),
     /// It is not known which writes are durable.
     #[error(transparent)]

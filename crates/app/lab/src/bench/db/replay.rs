@@ -175,6 +175,10 @@ impl Job for Replay {
                 return Ok(Some(next));
             }
         }
+        // Another thread's operation would have set it.
+        if self.first.is_none() {
+            return Err(LabError::Trace(format!("{} has no operations", self.path.display())));
+        }
         Ok(None)
     }
 }

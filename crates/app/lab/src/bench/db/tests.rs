@@ -154,4 +154,8 @@ fn traces_are_replayed_at_their_times() {
         let error = replayed(wrong, 1).expect_err("wrong").to_string();
         assert!(error.contains(what) && error.contains("line 1"), "{error}");
     }
+    for nothing in ["", "\n", "op,time,value_size,key,key_size\n"] {
+        let error = replayed(nothing, 2).expect_err("no operations").to_string();
+        assert!(error.contains("has no operations"), "{error}");
+    }
 }

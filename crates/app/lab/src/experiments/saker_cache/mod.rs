@@ -1,6 +1,8 @@
 //! The read cache at the host (SAKER, SYSTOR'25, Figs. 5 and 6): zipfian reads, and TPC-C.
 
+mod misses;
 pub mod read;
+mod time;
 pub mod tpcc;
 
 use crate::error::LabError;

@@ -1,6 +1,6 @@
 //! Zipfian reads with caches of three sizes (SAKER, SYSTOR'25, Fig. 5).
 
-use super::{cache, on_disk, on_host, with_cores};
+use super::{cache, on_disk, on_host, time, with_cores};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::{Check, Point};
@@ -36,7 +36,7 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
             points(cx, &plan, *value_bytes, *cache_mib, &mut series)?;
         }
     }
-    let checks = judge(cx, &plan, &series);
+    let checks = judge(cx, &plan, &series, &made_of(cx, &plan)?);
     Ok(Outcome { series, checks })
 }
 
@@ -92,7 +92,7 @@ fn jobs(cx: &Context<'_>, plan: &Parameters, value_bytes: usize) -> Result<Vec<J
     Ok(jobs)
 }
 
-fn judge(cx: &Context<'_>, plan: &Parameters, series: &[Point]) -> Vec<Check> {
+fn judge(cx: &Context<'_>, plan: &Parameters, series: &[Point], made_of: &str) -> Vec<Check> {
     let at = |size: &usize, cache: &usize, skew: &f64, name: &str| {
         let place = [("value_bytes", json!(size)), ("cache_mib", json!(cache)), ("skew", json!(skew))];
         let place: Vec<_> = place.iter().map(|(name, value)| (*name, value)).collect();
@@ -110,7 +110,7 @@ fn judge(cx: &Context<'_>, plan: &Parameters, series: &[Point]) -> Vec<Check> {
     };
     let (without, with): (Vec<usize>, Vec<usize>) = plan.cache_mib.iter().partition(|mib| **mib == 0);
     let mut book = cx.book();
-    book.order("AC-saker-read-cache-1", &parts(&without, 0.14, 0.28), made_of(series));
+    book.order("AC-saker-read-cache-1", &parts(&without, 0.14, 0.28), made_of);
     book.order("AC-saker-read-cache-2", &parts(&with, -0.07, 0.07), "");
     let mean = |size: &usize| {
         plan.skews.iter().map(|skew| at(size, &0, skew, "gap")).sum::<f64>() / plan.skews.len() as f64
@@ -127,14 +127,32 @@ fn judge(cx: &Context<'_>, plan: &Parameters, series: &[Point]) -> Vec<Check> {
     book.finish()
 }
 
-/// What a read without a cache is made of.
-fn made_of(series: &[Point]) -> String {
-    let Some(point) = series.first() else { return String::new() };
-    let get = |name: &str| point.get(name).unwrap_or(f64::NAN);
-    format!(
-        "A 16-byte read without a cache takes {:.1} us in HostKV (a 4-KiB block read) and {:.1} us in DiskKV (one command, \
-         and a page read inside).",
-        get("host_kv_latency_us_mean"),
-        get("disk_kv_latency_us_mean"),
-    )
+/// What a read without a cache is made of, with the shortest and the longest values and the middle exponent.
+fn made_of(cx: &Context<'_>, plan: &Parameters) -> Result<String, LabError> {
+    let (first, last) = (plan.value_bytes[0], plan.value_bytes[plan.value_bytes.len() - 1]);
+    let of = |value_bytes| -> Result<String, LabError> {
+        let [host, small, disk] = traced(cx, plan, value_bytes)?;
+        let ratio = |host: &RunResult| 1.0 - disk.rate() / host.rate();
+        Ok(format!(
+            "{value_bytes} B without a cache: {} {} The gap is {:.2}, and {:.2} with pages of 4 KiB at the host.",
+            time::of_reads("HostKV", &host),
+            time::of_reads("DiskKV", &disk),
+            ratio(&host),
+            ratio(&small),
+        ))
+    };
+    Ok(format!("{} {}", of(first)?, of(last)?))
+}
+
+/// HostKV as it is, HostKV with the smallest pages a block device takes, and DiskKV.
+fn traced(cx: &Context<'_>, plan: &Parameters, value_bytes: usize) -> Result<[RunResult; 3], LabError> {
+    let mut jobs = jobs(cx, plan, value_bytes)?;
+    jobs.truncate(3);
+    let profile = with_cores(cx.profile()?, plan.io_cores)?;
+    let build = |build: Build| Build { traces: true, ..build.with_engine(EngineKind::Lsm) };
+    let block = build(Build::block(&profile, 1 << 30, cx.seed)?);
+    let mut host = on_host(block.clone(), &jobs)?;
+    let mut small = on_host(Build { host_page_bytes: 4096, ..block }, &jobs)?;
+    let mut disk = on_disk(build(Build::kv(&profile, 1 << 30, cx.seed)?), &jobs)?;
+    Ok([host.swap_remove(2), small.swap_remove(2), disk.swap_remove(2)])
 }

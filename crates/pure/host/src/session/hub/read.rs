@@ -23,14 +23,16 @@ impl<W: Wire> Hub<W> {
     }
 
     /// Enters what the device answered into the read cache, unless anything has changed in the key's stripe since
-    /// [`look`](Self::look) gave `version`.
-    pub fn fill(&self, key: &Key, value: &[u8], version: u64, meter: &mut impl Meter) {
-        let Some(cache) = &self.shared.cache else { return };
+    /// [`look`](Self::look) gave `version`. False if it had, or there is no cache.
+    pub fn fill(&self, key: &Key, value: &[u8], version: u64, meter: &mut impl Meter) -> bool {
+        let Some(cache) = &self.shared.cache else { return false };
         meter.work(Unit::Lock, 1);
         let stripe = self.shared.index.lock(self.shared.index.stripe_of(key));
-        if stripe.version() == version {
+        let is_current = stripe.version() == version;
+        if is_current {
             cache.insert(key, value, meter);
         }
+        is_current
     }
 
     /// Counters of the read cache; zeros without one.

@@ -1,15 +1,20 @@
-//! HostKV against DiskKV, and against DiskKV with SAKER's host layer, on the same pairs, by size of value.
+//! HostKV against DiskKV, with operations alone, in groups, and gathered by SAKER's host layer, on the same pairs, by size of
+//! value and store.
 
-use saker_host::{HostError, TransferOptions};
-use saker_realtime::bench::{Cpus, How, RealRun, run_disk_kv_real, run_host_kv_real, run_saker_real};
-use saker_realtime::url::Timing as RealTiming;
+mod pairs;
+mod runs;
+
+use pairs::{Pair, classes, jobs};
+use runs::Runs;
+use saker_device::EngineKind;
+use saker_host::{CacheOptions, HostError};
+use saker_realtime::bench::Cpus;
 use saker_realtime::{NamespaceConfig, NamespaceKind, profile_named};
-use saker_sim::Seed;
 use saker_sim::profile::{Profile, ProfileError};
+use saker_workload::WorkloadError;
 use saker_workload::records::RecordSet;
-use saker_world::{Build, BuildError, Job, RunResult, Side, run_disk_kv, run_host_kv, run_saker};
+use saker_world::{Build, BuildError, RunResult};
 use thiserror::Error;
-use xxhash_rust::xxh3::xxh3_128;
 
 /// Which clock latencies are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +65,18 @@ pub struct Plan {
     pub threads: usize,
     /// Operations in flight for each thread, on either side; with the host layer containers and reads.
     pub depth: u16,
+    /// What keeps the pairs, on both sides: rows for each.
+    pub stores: Vec<EngineKind>,
+    /// Operations of a group command: a column for each.
+    pub groups: Vec<u16>,
     /// Writes of a container of the host layer: a column for each.
     pub batches: Vec<u16>,
+    /// Exponent of a zipfian choice of what is read; `None`: each pair is read once.
+    pub skew: Option<f64>,
+    /// The read cache at the host: of HostKV, and of the host layer.
+    pub cache: CacheOptions,
+    /// Bytes of the store's own cache, of stores that have one ([`has_cache`]).
+    pub store_cache: Option<u64>,
     /// Where threads run in `real` and `off`.
     pub cpus: Cpus,
     /// Seed of keys, values and order.
@@ -73,24 +88,30 @@ pub struct Plan {
 pub struct Cell {
     /// Its name.
     pub system: String,
+    /// What keeps its pairs.
+    pub store: EngineKind,
+    /// Operations of its group commands, if it sends groups.
+    pub group: Option<u16>,
     /// Storing.
     pub put: RunResult,
     /// Retrieving.
     pub get: RunResult,
 }
 
-/// The systems side by side on one group of values in one timing.
+/// The systems side by side on one group of values with one store in one timing.
 #[derive(Debug)]
 pub struct Row {
     /// The timing.
     pub timing: Timing,
+    /// The store asked for.
+    pub store: EngineKind,
     /// The values.
     pub values: String,
     /// In `real`: the device's events, and how many of them came more than 5 us late.
     pub lag: Option<(u64, u64)>,
     /// Why it does not count, if it does not.
     pub invalid: Option<String>,
-    /// HostKV, DiskKV, DiskKV with the host layer.
+    /// HostKV, DiskKV, DiskKV with groups, DiskKV with the host layer.
     pub cells: Vec<Cell>,
 }
 
@@ -106,6 +127,9 @@ pub enum CompareError {
     /// A device could not be used.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// There is no such choice of pairs.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
     /// Nothing to compare on.
     #[error("the input has no records")]
     Empty,
@@ -142,15 +166,18 @@ const LATE_PERCENT_MAX: u64 = 1;
 pub fn compare(plan: &Plan, note: &mut dyn FnMut(&str)) -> Result<Vec<Row>, CompareError> {
     let profile = profile_named(&plan.profile)?;
     ensure_possible(plan, &profile)?;
-    let groups = groups(plan);
-    if groups.is_empty() {
+    let classes = classes(plan);
+    if classes.is_empty() {
         return Err(CompareError::Empty);
     }
     let mut rows = Vec::new();
     for timing in &plan.timings {
-        for (values, pairs) in &groups {
-            note(&format!("{}: values of {values}, {} pairs", timing.name(), pairs.len()));
-            rows.push(row(plan, &profile, *timing, values, pairs)?);
+        for store in &plan.stores {
+            for (values, pairs) in &classes {
+                let (name, count) = (store.name(), pairs.len());
+                note(&format!("{}, {name}: values of {values}, {count} pairs", timing.name()));
+                rows.push(row(plan, &profile, (*timing, *store), values, pairs)?);
+            }
         }
     }
     Ok(rows)
@@ -182,68 +209,6 @@ fn value_bytes_max(build: &Build) -> u32 {
     build.config.namespaces.first().map_or(0, of)
 }
 
-type Pair = (Vec<u8>, Vec<u8>);
-
-fn groups(plan: &Plan) -> Vec<(String, Vec<Pair>)> {
-    match &plan.input {
-        Input::Made { sizes, pairs } => {
-            let group = |size: &usize| (format!("{size} B"), made(plan.seed, *size, *pairs));
-            sizes.iter().map(group).collect()
-        }
-        Input::Records(records) => by_size(records),
-    }
-}
-
-fn by_size(records: &RecordSet) -> Vec<(String, Vec<Pair>)> {
-    let mut groups: Vec<_> = records
-        .size_classes()
-        .iter()
-        .map(|c| ((c.bytes_min, c.bytes_max), format!("{} to {} B", c.bytes_min, c.bytes_max), Vec::new()))
-        .collect();
-    for record in records.iter() {
-        let n = record.value.len();
-        let group = groups.iter_mut().find(|((min, max), ..)| (*min..=*max).contains(&n));
-        if let Some((.., pairs)) = group {
-            pairs.push((native_key(record.key), record.value.to_vec()));
-        }
-    }
-    groups.into_iter().map(|(_, name, pairs)| (name, pairs)).collect()
-}
-
-/// Both systems index keys of up to 16 bytes; longer ones are compared by their digest.
-fn native_key(key: &[u8]) -> Vec<u8> {
-    if key.len() <= 16 { key.to_vec() } else { xxh3_128(key).to_le_bytes().to_vec() }
-}
-
-fn made(seed: u64, size: usize, pairs: usize) -> Vec<Pair> {
-    let mut rng = Seed(seed).child("compare").index(size as u64).rng();
-    let mut pair = || {
-        let (mut key, mut value) = (vec![0; 16], vec![0; size]);
-        rng.fill(&mut key);
-        rng.fill(&mut value);
-        (key, value)
-    };
-    (0..pairs).map(|_| pair()).collect()
-}
-
-fn jobs(plan: &Plan, pairs: &[Pair]) -> Vec<Job> {
-    let puts = pairs.iter().map(|(k, v)| Side::Put(k.clone(), v.clone())).collect();
-    let mut order: Vec<usize> = (0..pairs.len()).collect();
-    let mut rng = Seed(plan.seed).child("order").rng();
-    for n in (1..order.len()).rev() {
-        order.swap(n, rng.below(n as u64 + 1) as usize);
-    }
-    let gets = order.iter().map(|n| Side::Get(pairs[*n].0.clone())).collect();
-    let job = |operations, flush| Job {
-        threads: plan.threads,
-        depth: plan.depth,
-        operations,
-        flush,
-        transfer: TransferOptions::default(),
-    };
-    vec![job(puts, true), job(gets, false)]
-}
-
 /// Flash at least.
 const FLASH_BYTES_MIN: u64 = 2 << 30;
 
@@ -253,64 +218,45 @@ fn flash_bytes(pairs: &[Pair]) -> u64 {
     (bytes * 3).max(FLASH_BYTES_MIN)
 }
 
+/// Whether a store has a cache of its own in its memory, whose size can be set: pages of the hash table, or nodes.
+pub const fn has_cache(store: EngineKind) -> bool {
+    match store {
+        EngineKind::HashOriginal | EngineKind::HashPlus | EngineKind::Tree => true,
+        EngineKind::HashStore | EngineKind::Lsm => false,
+    }
+}
+
+fn with_store(plan: &Plan, store: EngineKind, build: Build) -> Build {
+    let mut build = Build { cache: plan.cache, ..build.with_engine(store) };
+    build.config.tree.node_cache_bytes = plan.store_cache;
+    build.config.hash_ftl.cache_bytes = plan.store_cache;
+    build
+}
+
 fn row(
     plan: &Plan,
     profile: &Profile,
-    timing: Timing,
+    (timing, store): (Timing, EngineKind),
     values: &str,
     pairs: &[Pair],
 ) -> Result<Row, CompareError> {
     let bytes = flash_bytes(pairs);
-    let (block, kv) = (Build::block(profile, bytes, plan.seed)?, Build::kv(profile, bytes, plan.seed)?);
-    let jobs = jobs(plan, pairs);
+    let block = with_store(plan, store, Build::block(profile, bytes, plan.seed)?);
+    let kv = with_store(plan, store, Build::kv(profile, bytes, plan.seed)?);
+    let jobs = jobs(plan, pairs)?;
     let mut runs = Runs { timing, cpus: &plan.cpus, lag: (0, 0) };
-    let mut cells = vec![cell("HostKV".into(), runs.host_kv(&block, &jobs)?)];
-    cells.push(cell("DiskKV".into(), runs.disk_kv(&kv, &jobs)?));
+    let mut cells = vec![cell("HostKV".into(), store.over_blocks(), runs.host_kv(&block, &jobs)?)];
+    cells.push(cell("DiskKV".into(), store, runs.disk_kv(&kv, &jobs)?));
+    for group in &plan.groups {
+        let results = runs.groups(&kv, &jobs, usize::from(*group))?;
+        let name = format!("DiskKV group x{group}");
+        cells.push(Cell { group: Some(*group), ..cell(name, store, results) });
+    }
     for batch in &plan.batches {
-        cells.push(cell(format!("DiskKV+SAKER x{batch}"), runs.saker(&kv, &jobs, *batch)?));
+        cells.push(cell(format!("DiskKV+SAKER x{batch}"), store, runs.saker(&kv, &jobs, *batch)?));
     }
     let lag = (timing == Timing::Real).then_some(runs.lag);
-    Ok(Row { timing, values: values.into(), lag, invalid: lag.and_then(verdict), cells })
-}
-
-/// Runs systems in one timing; adds up how far devices lag behind the clock.
-struct Runs<'p> {
-    timing: Timing,
-    cpus: &'p Cpus,
-    lag: (u64, u64),
-}
-
-impl Runs<'_> {
-    fn how(&self) -> How {
-        let timing = if self.timing == Timing::Real { RealTiming::Real } else { RealTiming::Off };
-        How { timing, cpus: self.cpus.clone() }
-    }
-
-    fn note(&mut self, run: RealRun) -> Vec<RunResult> {
-        self.lag = (self.lag.0 + run.events, self.lag.1 + run.late);
-        run.results
-    }
-
-    fn host_kv(&mut self, build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
-        match self.timing {
-            Timing::Virtual => run_host_kv(build, jobs),
-            _ => run_host_kv_real(build, self.how(), jobs).map(|run| self.note(run)),
-        }
-    }
-
-    fn disk_kv(&mut self, build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
-        match self.timing {
-            Timing::Virtual => run_disk_kv(build, jobs),
-            _ => run_disk_kv_real(build, self.how(), jobs).map(|run| self.note(run)),
-        }
-    }
-
-    fn saker(&mut self, build: &Build, jobs: &[Job], batch: u16) -> Result<Vec<RunResult>, HostError> {
-        match self.timing {
-            Timing::Virtual => run_saker(build, jobs, batch),
-            _ => run_saker_real(build, self.how(), jobs, batch).map(|run| self.note(run)),
-        }
-    }
+    Ok(Row { timing, store, values: values.into(), lag, invalid: lag.and_then(verdict), cells })
 }
 
 /// Why a run against the clock does not count.
@@ -319,10 +265,10 @@ fn verdict((events, late): (u64, u64)) -> Option<String> {
     too_many.then(|| format!("{late} of {events} device events came more than 5 us late"))
 }
 
-fn cell(system: String, mut results: Vec<RunResult>) -> Cell {
+fn cell(system: String, store: EngineKind, mut results: Vec<RunResult>) -> Cell {
     let get = results.pop().unwrap_or_default();
     let put = results.pop().unwrap_or_default();
-    Cell { system, put, get }
+    Cell { system, store, group: None, put, get }
 }
 
 #[cfg(test)]
@@ -336,7 +282,12 @@ mod tests {
             profile: "default".into(),
             threads: 1,
             depth: 1,
+            stores: vec![EngineKind::HashStore],
+            groups: Vec::new(),
             batches: Vec::new(),
+            skew: None,
+            cache: CacheOptions::NONE,
+            store_cache: None,
             cpus: Cpus::default(),
             seed: 1,
         }
@@ -353,6 +304,34 @@ mod tests {
         let much = "the pairs take 144000000000000 bytes of memory: the most is 17179869184";
         assert_eq!(refused(&[16], 1_000_000_000_000), much);
         assert!(refused(&[16, 64], usize::MAX).contains("18446744073709551615"));
+    }
+
+    /// What is read again is in the host's cache, in HostKV and in the host layer and nowhere else.
+    #[test]
+    fn skewed_reads_hit_the_cache_at_the_host_on_every_store() {
+        let stores = vec![EngineKind::HashPlus, EngineKind::Tree, EngineKind::Lsm];
+        let cache = CacheOptions::sized(1 << 20);
+        let plan = Plan {
+            stores,
+            groups: vec![8],
+            batches: vec![8],
+            skew: Some(1.2),
+            cache,
+            store_cache: Some(1 << 20),
+            ..plan(&[100], 400)
+        };
+        let rows = compare(&plan, &mut |_| {}).expect("runs");
+        assert_eq!(rows.iter().map(|row| row.store.name()).collect::<Vec<_>>(), ["hash_plus", "tree", "lsm"]);
+        for row in &rows {
+            assert_eq!(row.cells[0].store, row.store.over_blocks());
+            for cell in &row.cells {
+                assert_eq!((cell.put.errors, cell.get.errors, cell.get.operations), (0, 0, 400));
+                let hits = cell.get.cache.hits;
+                let has_cache = matches!(cell.system.as_str(), "HostKV" | "DiskKV+SAKER x8");
+                assert!(if has_cache { hits > 200 } else { hits == 0 }, "{}: {hits} hits", cell.system);
+            }
+            assert_eq!(row.cells[2].put.commands, 51, "eight a command, and a Flush");
+        }
     }
 
     #[test]

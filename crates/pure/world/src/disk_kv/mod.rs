@@ -1,6 +1,9 @@
 //! DiskKV in virtual time: modelled application threads, each with a queue pair, on a KV namespace.
 
+mod submit;
+
 use crate::build::{Build, port};
+use crate::groups::GroupLimits;
 use crate::joined::Clocked;
 use crate::layers::Layers;
 use crate::result::{Job, RunResult, Side};
@@ -10,9 +13,11 @@ use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, QueueStats, SubmitError, TransferOptions};
 use saker_link::{PAGE_BYTES, Traffic};
-use saker_nvme::Key;
-use saker_nvme::kv::StoreOptions;
-use saker_sim::{Digest, Duration, Instant};
+use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant, Meter as _, Unit};
+use submit::{Sending, Sent, queue_entries};
+
+pub(crate) use submit::user_bytes;
+pub use submit::{STAGED_BYTES, retrieve_bytes};
 
 /// The host's costs per command.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +59,8 @@ struct Thread {
     busy: Instant,
     state: State,
     next: usize,
-    started: Vec<Instant>,
+    /// By slot: since when its command is on its way, and how many operations are in it.
+    started: Vec<(Instant, usize)>,
 }
 
 /// Runs jobs one after the other on one device; all have the threads and the depth of the first. The same
@@ -63,10 +69,23 @@ struct Thread {
 /// # Errors
 /// [`HostError`] if the device cannot be connected to.
 pub fn run_disk_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
+    run_disk(build, jobs, None)
+}
+
+/// As [`run_disk_kv`], with up to `operations` puts or gets in one group command: what an application that has them together
+/// sends. A job's depth counts commands; an operation takes as long as its group.
+///
+/// # Errors
+/// [`HostError`] if the device cannot be connected to.
+pub fn run_disk_groups(build: &Build, jobs: &[Job], operations: usize) -> Result<Vec<RunResult>, HostError> {
+    run_disk(build, jobs, Some(GroupLimits::of(build, jobs, operations)))
+}
+
+fn run_disk(build: &Build, jobs: &[Job], groups: Option<GroupLimits>) -> Result<Vec<RunResult>, HostError> {
     let Some(first) = jobs.first() else { return Ok(Vec::new()) };
     let by_methods = jobs.iter().any(|job| job.transfer != TransferOptions::default());
     let mut run = DiskRun::start(build, first, by_methods)?;
-    run.retrieve_bytes = retrieve_bytes(jobs);
+    run.sending = Sending { groups, retrieve_bytes: retrieve_bytes(jobs, STAGED_BYTES), ..run.sending };
     Ok(jobs.iter().map(|job| run.run(build, job)).collect())
 }
 
@@ -77,7 +96,9 @@ pub(crate) struct DiskRun {
     costs: HostCosts,
     stride: usize,
     depth: usize,
-    retrieve_bytes: u32,
+    sending: Sending,
+    /// What packing groups costs the host.
+    meter: CpuMeter,
     result: RunResult,
     read: Digest,
     begun: Instant,
@@ -130,7 +151,7 @@ impl DiskRun {
         let mut all = Vec::new();
         for n in 0..threads {
             let queue = connection.create_kv_queue(&mut device, 1, queue_options)?;
-            let started = vec![Instant::ZERO; usize::from(depth)];
+            let started = vec![(Instant::ZERO, 0); usize::from(depth)];
             all.push(Thread { queue, busy: Instant::ZERO, state: State::Ready, next: n, started });
         }
         let available = match all.first() {
@@ -147,7 +168,8 @@ impl DiskRun {
             costs: HostCosts::of(build),
             stride: threads,
             depth: usize::from(depth),
-            retrieve_bytes: STAGED_BYTES,
+            sending: Sending { small: 0, retrieve_bytes: STAGED_BYTES, groups: None },
+            meter: CpuMeter::new(CpuPrices::from_picos(build.profile.host.cpu.picos())),
             result: RunResult::new(),
             read: Digest::default(),
             begun: Instant::ZERO,
@@ -162,6 +184,7 @@ impl DiskRun {
             (t.busy, t.state, t.next) = (begun, State::Ready, n);
             t.queue.set_transfer(job.transfer.clone(), self.available);
         }
+        self.sending.small = job.transfer.small_reads;
         (self.begun, self.result) = (begun, RunResult::new());
         self.before = self.counters();
     }
@@ -254,8 +277,9 @@ impl DiskRun {
             t.state = State::Waiting;
             return;
         };
-        let slot = match submit(&mut t.queue, operation, job.transfer.small_reads, self.retrieve_bytes) {
-            Ok(slot) => slot,
+        let next = job.operations.iter().skip(t.next).step_by(self.stride);
+        let sent = match self.sending.submit(&mut t.queue, operation, next) {
+            Ok(sent) => sent,
             // Entries or the BAR are full: a completion makes room.
             Err(Some(SubmitError::Full)) if t.queue.in_flight() > 0 => {
                 t.state = State::Waiting;
@@ -267,10 +291,19 @@ impl DiskRun {
                 return;
             }
         };
-        t.next += self.stride;
-        t.started[usize::from(slot)] = at;
+        t.next += self.stride * sent.operations;
+        t.started[usize::from(sent.slot)] = (at, sent.operations);
+        self.result.user_bytes += sent.user_bytes;
+        self.pack(&sent);
         self.submitted(n, at, before);
-        self.result.user_bytes += user_bytes(operation);
+    }
+
+    /// A group is written into its payload: key and value of each operation.
+    fn pack(&mut self, sent: &Sent) {
+        if sent.packed_bytes > 0 {
+            self.meter.work(Unit::Encode, sent.operations as u64);
+            self.meter.work(Unit::CopyByte, sent.packed_bytes as u64);
+        }
     }
 
     /// Commands were put into the queue: the thread's core is busy with them, then rings.
@@ -278,7 +311,8 @@ impl DiskRun {
         let (t, costs) = (&mut self.threads[n], self.costs);
         let now = t.queue.stats();
         let pages = (now.page_bytes_to_device - before.page_bytes_to_device) / PAGE_BYTES as u64;
-        let work = costs.submit * (now.commands - before.commands)
+        let work = self.meter.take()
+            + costs.submit * (now.commands - before.commands)
             + costs.page_map * pages
             + costs.mmio_store * (now.mmio_stores - before.mmio_stores);
         t.busy = at + work + costs.doorbell;
@@ -305,14 +339,15 @@ impl DiskRun {
             if !done.data().is_empty() {
                 read.bytes(done.data());
             }
-            (done.ticket.slot(), done.status.is_success())
+            (done.ticket.slot(), done.status.is_success(), done.result)
         }) {
-            let Ok((slot, ok)) = done else { continue };
+            let Ok((slot, ok, dw0)) = done else { continue };
             // Parts of a value cost as much as any completion.
             let completions = t.queue.stats().completions;
             busy = busy + costs.complete * (completions - seen);
             seen = completions;
-            result.note(t.started[usize::from(slot)], busy, ok);
+            let (started, operations) = t.started[usize::from(slot)];
+            note(result, (started, busy), operations, if ok { failed(operations, dw0) } else { operations });
         }
         let completions = t.queue.stats().completions;
         busy = busy + costs.complete * (completions - seen);
@@ -351,50 +386,11 @@ impl DiskRun {
     }
 }
 
-pub(crate) fn user_bytes(operation: &Side) -> u64 {
-    match operation {
-        Side::Put(key, value) => (key.len() + value.len()) as u64,
-        Side::Get(_) | Side::Wait => 0,
-    }
+/// Operations of a command that failed although it did not: a group tells how many in DW0.
+fn failed(operations: usize, dw0: u32) -> usize {
+    if operations > 1 { dw0 as usize } else { 0 }
 }
 
-/// Largest value that is read into a slot's own page; larger ones take a buffer.
-const STAGED_BYTES: u32 = 4096;
-
-/// Bytes that a retrieve asks for: a page, or the longest value that the jobs store.
-pub fn retrieve_bytes(jobs: &[Job]) -> u32 {
-    let stored = jobs.iter().flat_map(|job| &job.operations).map(|operation| match operation {
-        Side::Put(_, value) => value.len() as u32,
-        Side::Get(_) | Side::Wait => 0,
-    });
-    stored.max().unwrap_or(0).max(STAGED_BYTES)
-}
-
-/// Entries for values that travel in the queue itself.
-const PAYLOAD_ENTRIES: u32 = 512;
-
-fn queue_entries(by_methods: bool, depth: u16) -> u32 {
-    let least = u32::from(depth) + 1;
-    if by_methods { least.max(PAYLOAD_ENTRIES) } else { least }
-}
-
-/// The slot of the command; `None` as the error of a key that no command takes.
-fn submit(
-    queue: &mut KvQueue,
-    operation: &Side,
-    small: u32,
-    retrieve_bytes: u32,
-) -> Result<u16, Option<SubmitError>> {
-    let ticket = match operation {
-        Side::Put(key, value) => {
-            let key = Key::new(key).map_err(|_| None)?;
-            queue.store(&key, value, StoreOptions::NONE)
-        }
-        Side::Get(key) => {
-            let key = Key::new(key).map_err(|_| None)?;
-            if small > 0 { queue.retrieve_small(&key, small) } else { queue.retrieve(&key, retrieve_bytes) }
-        }
-        Side::Wait => unreachable!("a wait is no command"),
-    };
-    ticket.map(|t| t.slot()).map_err(Some)
+fn note(result: &mut RunResult, (from, to): (Instant, Instant), operations: usize, failed: usize) {
+    (0..operations).for_each(|n| result.note(from, to, n >= failed));
 }

@@ -1,0 +1,165 @@
+//! Comparisons: from arguments to the lab, and from its rows to a report.
+
+use saker_host::CacheOptions;
+use saker_lab::compare::{self, Cell, Input, Plan, Row, Timing};
+use saker_realtime::EngineKind;
+use saker_realtime::bench::Cpus;
+use saker_workload::RecordSet;
+use saker_world::RunResult;
+
+use crate::commands::compare::{CompareArgs, TimingChoice};
+use crate::error::CliError;
+use crate::report::{Comparison, Metric, System, TimedRun};
+
+/// Sizes of values when neither an input nor sizes are given.
+const SIZES: [usize; 5] = [16, 64, 256, 1024, 4096];
+
+/// Runs what the arguments ask for.
+pub(super) fn compare(
+    args: &CompareArgs,
+    records: Option<RecordSet>,
+    note: &mut dyn FnMut(&str),
+) -> Result<Comparison, CliError> {
+    let (mut plan, workload) = plan(args, records)?;
+    let mut runs = Vec::new();
+    for threads in &args.threads {
+        warn_of_few_cores(args, *threads, note);
+        for qd in &args.qd {
+            (plan.threads, plan.depth) = (*threads as usize, (*qd).min(4095) as u16);
+            let rows = compare::compare(&plan, note).map_err(|e| not_compared(&e))?;
+            runs.extend(rows.into_iter().map(|row| timed_run(row, *threads, *qd)));
+        }
+    }
+    Ok(Comparison { seed: args.seed, profile: args.profile.clone(), workload, runs })
+}
+
+fn plan(args: &CompareArgs, records: Option<RecordSet>) -> Result<(Plan, String), CliError> {
+    let (input, workload) = input(args, records);
+    let timings = match args.timing {
+        TimingChoice::Virtual => vec![Timing::Virtual],
+        TimingChoice::Real => vec![Timing::Real],
+        TimingChoice::Off => vec![Timing::Off],
+        TimingChoice::All => vec![Timing::Virtual, Timing::Real, Timing::Off],
+    };
+    let plan = Plan {
+        input,
+        timings,
+        profile: args.profile.clone(),
+        threads: 1,
+        depth: 1,
+        stores: stores(args)?,
+        groups: args.group.clone(),
+        batches: args.batch.clone(),
+        skew: args.skew,
+        cache: CacheOptions::sized(args.read_cache.unwrap_or(0) as usize),
+        store_cache: args.store_cache,
+        cpus: Cpus { host: args.host_cpus.clone(), device: args.device_cpus.clone() },
+        seed: args.seed,
+    };
+    Ok((plan, workload))
+}
+
+/// A device that failed is no fault of the command line.
+fn not_compared(error: &compare::CompareError) -> CliError {
+    let todo = "change the arguments; see `saker compare --help`";
+    match error {
+        compare::CompareError::Host(_) => CliError::failed(error.to_string(), todo),
+        _ => CliError::usage(error.to_string(), todo),
+    }
+}
+
+fn input(args: &CompareArgs, records: Option<RecordSet>) -> (Input, String) {
+    if let (Some(path), Some(records)) = (&args.input, records) {
+        let (count, path) = (records.len(), path.display());
+        let workload = format!("{count} records of {path}; {}", steps(args));
+        return (Input::Records(records), workload);
+    }
+    let sizes: Vec<usize> =
+        if args.sizes.is_empty() { SIZES.to_vec() } else { args.sizes.iter().map(|s| *s as usize).collect() };
+    let pairs = args.operations as usize;
+    let workload = format!("{pairs} random pairs of each size, 16-byte keys; {}", steps(args));
+    (Input::Made { sizes, pairs }, workload)
+}
+
+fn steps(args: &CompareArgs) -> String {
+    match args.skew {
+        None => "put all, flush, get all in another order".to_owned(),
+        Some(skew) => format!("put all, flush, get as many by a zipfian choice with exponent {skew}"),
+    }
+}
+
+/// The stores of the names, each once.
+fn stores(args: &CompareArgs) -> Result<Vec<EngineKind>, CliError> {
+    let mut stores = Vec::new();
+    for name in &args.store {
+        let there = || format!("the stores there are: {}", EngineKind::names());
+        let store = EngineKind::named(name)
+            .ok_or_else(|| CliError::usage(format!("there is no store `{name}`"), there()))?;
+        if stores.contains(&store) {
+            return Err(CliError::usage(format!("store `{name}` is named twice"), "name each store once"));
+        }
+        stores.push(store);
+    }
+    if args.store_cache.is_some() && !stores.iter().any(|store| compare::has_cache(*store)) {
+        let todo = "leave --store-cache out, or add --store tree";
+        return Err(CliError::usage("no store that is asked for has a cache of its own", todo));
+    }
+    Ok(stores)
+}
+
+/// Threads of the operating system that share cores measure the scheduler.
+fn warn_of_few_cores(args: &CompareArgs, threads: u32, note: &mut dyn FnMut(&str)) {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let needed = threads as usize + 1;
+    if args.timing != TimingChoice::Virtual && needed > cores {
+        note(&format!(
+            "warning: {threads} application threads and the device need {needed} cores, this machine has {cores}: \
+             rates in real and off are the scheduler's, too"
+        ));
+    }
+}
+
+fn timed_run(row: Row, threads: u32, qd: u32) -> TimedRun {
+    let system = |c: &Cell| System {
+        name: c.system.clone(),
+        store: c.store.name().into(),
+        group: c.group,
+        metrics: metrics(c),
+    };
+    TimedRun {
+        timing: row.timing.name().into(),
+        store: row.store.name().into(),
+        values: row.values.clone(),
+        threads,
+        qd,
+        events: row.lag.map(|(events, _)| events),
+        late_events: row.lag.map(|(_, late)| late),
+        invalid: row.invalid.clone(),
+        systems: row.cells.iter().map(system).collect(),
+    }
+}
+
+fn metrics(cell: &Cell) -> Vec<Metric> {
+    let mut all = Vec::new();
+    for (phase, r) in [("put", &cell.put), ("get", &cell.get)] {
+        let mut add = |name: &str, value: f64| all.push(Metric { name: format!("{phase}_{name}"), value });
+        let per_op = |n: u64| n as f64 / r.operations.max(1) as f64;
+        add("operations_per_s", r.rate().round());
+        add("latency_ns_p50", quantile(r, 0.5));
+        add("latency_ns_p99", quantile(r, 0.99));
+        add("latency_ns_p999", quantile(r, 0.999));
+        add("commands_per_operation", per_op(r.commands));
+        add("link_bytes_per_operation", per_op(r.link_bytes));
+        add("nand_pages_programmed", r.nand_pages as f64);
+        add("errors", r.errors as f64);
+        match phase {
+            "put" => add("write_amplification", r.write_amplification()),
+            _ => add("cache_hit_ratio", r.cache.hits as f64 / r.operations.max(1) as f64),
+        }
+    }
+    all
+}
+
+fn quantile(r: &RunResult, q: f64) -> f64 {
+    r.latency.value_at_quantile(q) as f64
+}
