@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | `size` | mem | bytes of flash (default 4GiB) |
 //! | `profile` | both | a built-in profile (default `default`) or a file; an image needs the file of its own for `timing=real` |
-//! | `engine` | mem | `hash_store` (default), `hash_original`, `hash_doubling` (the same with a table that doubles), `hash_plus`, `lsm` or `tree`; an image has its own |
+//! | `engine` | mem | `hash_store` (default), `hash_original`, `hash_doubling`, `hash_plus`, `lsm` or `tree`; an image has its own |
 //! | `shards` | mem | devices that share the flash, the keys divided by a hash (default 1); `threads=1` gives each a thread |
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |

@@ -42,7 +42,8 @@ pub struct CreateArgs {
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub profile: String,
     /// What keeps the pairs: hash_store (an index of all keys in memory), hash_original or hash_plus (a hash table on flash),
-    /// hash_doubling (hash_original with a table that starts small and doubles), lsm (a log-structured merge tree) or tree (a B+tree that is never written in place)
+    /// hash_doubling (hash_original with a table that doubles), lsm (a log-structured merge tree) or tree (a B+tree that is never
+    /// written in place)
     #[arg(long, value_name = "NAME", default_value = "hash_store")]
     pub engine: String,
     /// The seed of serial number and key order [default: a serial number of its own, key order of seed 1]
