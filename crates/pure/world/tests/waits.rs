@@ -9,6 +9,10 @@ use saker_sim::{Rng, Seed};
 use saker_world::{Build, Job, Prepared, Running, Side};
 
 const CLIENTS: usize = 8;
+/// How often the soak tier overwrites as much as there is flash.
+const FILLS: u64 = 10;
+/// Flash of the devices that are nearly full: 64 superblocks of 64 pages.
+const DEVICE_BYTES: u64 = 64 * 64 * 4096;
 const VALUE_BYTES: usize = 1000;
 /// A record of that value takes a KiB.
 const RECORD_BYTES: u64 = 1024;
@@ -17,7 +21,11 @@ const ENTRY_BYTES: u64 = 17;
 
 #[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
 fn operations() -> u64 {
-    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { 200_000 } else { 3000 }
+    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") {
+        FILLS * DEVICE_BYTES / RECORD_BYTES
+    } else {
+        3000
+    }
 }
 
 fn profile() -> Profile {
@@ -114,7 +122,7 @@ fn reported_pages_are_the_pages_programmed() {
     for engine in [EngineKind::HashOriginal, EngineKind::HashPlus] {
         let mut rng = Seed(9).rng();
         let (mut running, pairs) = nearly_full(engine, &mut rng);
-        let result = running.run(&job((0..2000).map(|_| put(rng.below(pairs))).collect()));
+        let result = running.run(&job((0..operations()).map(|_| put(rng.below(pairs))).collect()));
         running.settle();
         let s = running.snapshot();
         let log = s.namespaces[0].log;
@@ -133,6 +141,6 @@ fn reported_pages_are_the_pages_programmed() {
         // Pages that are not full yet are not programmed; records' ends at the ends of superblocks are unused.
         let programmed = s.flash.pages_programmed * 4096;
         assert!(programmed <= appended + appended / 100 && programmed + 8 * 4096 >= appended, "{engine:?}");
-        assert!(result.nand_pages > 2000 / 4, "at least what was stored");
+        assert!(result.nand_pages > operations() / 4, "at least what was stored");
     }
 }
