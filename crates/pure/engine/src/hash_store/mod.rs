@@ -9,6 +9,7 @@ mod credit;
 mod engine;
 pub mod gc;
 pub mod group;
+pub(crate) mod land;
 pub mod list;
 pub mod ops;
 pub mod pending;

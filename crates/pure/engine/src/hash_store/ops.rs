@@ -1,11 +1,12 @@
 //! Store, Delete, Exist, Flush.
 
 use super::HashStore;
+use super::land::{land, land_whole};
 use super::record::{HEADER_BYTES, Header, Kind, record_bytes};
 use crate::index::{Loc, Place};
-use crate::kv::{Condition, KvError, Source, copy_short};
+use crate::kv::{Condition, KvError, Source};
+use saker_log::Spot;
 use saker_log::append::Reserve;
-use saker_log::{Spot, Writer};
 use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 
@@ -89,7 +90,7 @@ impl HashStore {
         }
         let writer = self.log.begin(m, Stream::User, bytes);
         let spot = writer.spot();
-        if self.land(&writer, header, key, value, m).is_err() {
+        if land(&self.log, &writer, header, key, value, m).is_err() {
             self.log.abandon(m, writer);
             return Step::Done(Err(KvError::Transfer));
         }
@@ -172,60 +173,6 @@ impl HashStore {
         Header { crc: 0, value_bytes, version: self.version, kind, key_bytes, owner, lead_bytes: 0 }
     }
 
-    /// Writes header, key and value into the writer's room.
-    fn land<M: Medium, S: Source>(
-        &mut self,
-        writer: &Writer,
-        header: Header,
-        key: &[u8],
-        value: &mut S,
-        m: &mut M,
-    ) -> Result<(), crate::SourceError> {
-        let record = self.log.chunk_mut(m, writer, 0);
-        if record.len() >= header.record_bytes() as usize {
-            return land_whole(record, header, key, value);
-        }
-        self.land_pages(writer, header, key, value, m)
-    }
-
-    /// The same across pages.
-    fn land_pages<M: Medium, S: Source>(
-        &mut self,
-        writer: &Writer,
-        mut header: Header,
-        key: &[u8],
-        value: &mut S,
-        m: &mut M,
-    ) -> Result<(), crate::SourceError> {
-        let start = HEADER_BYTES + key.len() as u32;
-        self.log.put(m, writer, HEADER_BYTES, key);
-        let mut done = 0;
-        while done < header.value_bytes {
-            let chunk = self.log.chunk_mut(m, writer, start + done);
-            let n = chunk.len().min((header.value_bytes - done) as usize);
-            value.read(done, &mut chunk[..n])?;
-            done += n as u32;
-        }
-        let padding = header.record_bytes() - start - header.value_bytes;
-        self.log.put(m, writer, start + header.value_bytes, &[0; 8][..padding as usize]);
-        self.log.put(m, writer, 0, &header.encode());
-        header.crc = self.landed_crc(writer, start + header.value_bytes, m);
-        self.log.put(m, writer, 0, &header.crc.to_le_bytes());
-        Ok(())
-    }
-
-    fn landed_crc<M: Medium>(&self, writer: &Writer, used: u32, m: &mut M) -> u32 {
-        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
-        let mut at = 4;
-        while at < used {
-            let chunk = self.log.chunk_mut(m, writer, at);
-            let n = chunk.len().min((used - at) as usize);
-            digest.update(&chunk[..n]);
-            at += n as u32;
-        }
-        digest.finalize() as u32
-    }
-
     /// Enters a pair that is in the log.
     #[inline]
     pub(super) fn enter(&mut self, place: Place, loc: Loc) {
@@ -268,7 +215,7 @@ impl HashStore {
         let writer = self.log.begin(m, Stream::User, bytes);
         let spot = writer.spot();
         let header = self.header(Kind::Tombstone, key.len(), 0);
-        self.land(&writer, header, key, &mut &[][..], m).expect("nothing is fetched for a tombstone");
+        land(&self.log, &writer, header, key, &mut &[][..], m).expect("nothing is fetched for a tombstone");
         self.log.commit(m, writer);
         self.version += 1;
         self.log.add_until_checkpoint(self.segment_of(spot.0), u64::from(bytes));
@@ -305,25 +252,4 @@ impl HashStore {
     pub fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
         self.log.is_safe(tag, finished)
     }
-}
-
-/// Writes a record that lies in one piece.
-#[inline]
-fn land_whole<S: Source>(
-    record: &mut [u8],
-    mut header: Header,
-    key: &[u8],
-    value: &mut S,
-) -> Result<(), crate::SourceError> {
-    let start = HEADER_BYTES as usize + key.len();
-    let used = start + header.value_bytes as usize;
-    // The padding first, and more than it: fixed sizes need no call.
-    let end = record.len();
-    record[end - 8..].copy_from_slice(&[0; 8]);
-    copy_short(&mut record[HEADER_BYTES as usize..start], key);
-    value.read(0, &mut record[start..used])?;
-    record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
-    header.crc = super::record::record_crc(&record[4..used]);
-    record[..4].copy_from_slice(&header.crc.to_le_bytes());
-    Ok(())
 }

@@ -1,12 +1,11 @@
 //! The value log's records: those of the hash store, at addresses that are exact to the byte.
 
 use super::refs::Births;
-use crate::SourceError;
 use crate::hash_store::group::seal::{Role, WORD_BYTES};
-use crate::hash_store::record::{HEADER_BYTES, Header, Kind, record_bytes, record_crc};
+use crate::hash_store::record::{HEADER_BYTES, Header, Kind, record_crc};
 use crate::hash_store::view::Records;
 use crate::index::Loc;
-use crate::kv::{KvError, Sink, Source};
+use crate::kv::{KvError, Sink};
 use saker_log::{Bytes, Log, Spot, Writer};
 use saker_medium::{Medium, SegmentId, Stream};
 
@@ -103,47 +102,4 @@ pub(crate) fn begin<M: Medium>(
     }
     let stamp = log.next_sequence() - 1;
     (writer, stamp)
-}
-
-/// Writes header, key and value into the writer's room. The value is read once.
-pub(crate) fn land<M: Medium, S: Source>(
-    log: &Log,
-    writer: &Writer,
-    mut header: Header,
-    key: &[u8],
-    value: &mut S,
-    m: &mut M,
-) -> Result<(), SourceError> {
-    let start = HEADER_BYTES + key.len() as u32;
-    let used = start + header.value_bytes;
-    log.put(m, writer, HEADER_BYTES, key);
-    let mut done = 0;
-    while done < header.value_bytes {
-        let chunk = log.chunk_mut(m, writer, start + done);
-        let n = chunk.len().min((header.value_bytes - done) as usize);
-        value.read(done, &mut chunk[..n])?;
-        done += n as u32;
-    }
-    let padding = record_bytes(key.len() as u32, header.value_bytes) - used;
-    log.put(m, writer, used, &[0; 8][..padding as usize]);
-    log.put(m, writer, 0, &header.encode());
-    header.crc = landed_crc(log, writer, used, m);
-    log.put(m, writer, 0, &header.crc.to_le_bytes());
-    Ok(())
-}
-
-fn landed_crc<M: Medium>(log: &Log, writer: &Writer, used: u32, m: &mut M) -> u32 {
-    let chunk = log.chunk_mut(m, writer, 4);
-    if chunk.len() >= used as usize - 4 {
-        return record_crc(&chunk[..used as usize - 4]);
-    }
-    let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
-    let mut at = 4;
-    while at < used {
-        let chunk = log.chunk_mut(m, writer, at);
-        let n = chunk.len().min((used - at) as usize);
-        digest.update(&chunk[..n]);
-        at += n as u32;
-    }
-    digest.finalize() as u32
 }

@@ -1,0 +1,73 @@
+//! Writing a record of one pair into its room in the log. The value is read once, and summed while it is still near.
+
+use super::record::{HEADER_BYTES, Header, record_crc};
+use crate::SourceError;
+use crate::kv::{Source, copy_short};
+use saker_log::{Log, Writer};
+use saker_medium::Medium;
+
+/// Writes header, key and value into the writer's room.
+pub(crate) fn land<M: Medium, S: Source>(
+    log: &Log,
+    writer: &Writer,
+    header: Header,
+    key: &[u8],
+    value: &mut S,
+    m: &mut M,
+) -> Result<(), SourceError> {
+    let bytes = header.record_bytes() as usize;
+    match log.chunk_mut(m, writer, 0).get_mut(..bytes) {
+        Some(record) => land_whole(record, header, key, value),
+        None => land_pages(log, writer, header, key, value, m),
+    }
+}
+
+/// Writes a record that lies in one piece.
+#[inline]
+pub(crate) fn land_whole<S: Source>(
+    record: &mut [u8],
+    mut header: Header,
+    key: &[u8],
+    value: &mut S,
+) -> Result<(), SourceError> {
+    let start = HEADER_BYTES as usize + key.len();
+    let used = start + header.value_bytes as usize;
+    // The padding first, and more than it: fixed sizes need no call.
+    let end = record.len();
+    record[end - 8..].copy_from_slice(&[0; 8]);
+    copy_short(&mut record[HEADER_BYTES as usize..start], key);
+    value.read(0, &mut record[start..used])?;
+    record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
+    header.crc = record_crc(&record[4..used]);
+    record[..4].copy_from_slice(&header.crc.to_le_bytes());
+    Ok(())
+}
+
+/// Writes a record across pages.
+fn land_pages<M: Medium, S: Source>(
+    log: &Log,
+    writer: &Writer,
+    mut header: Header,
+    key: &[u8],
+    value: &mut S,
+    m: &mut M,
+) -> Result<(), SourceError> {
+    let start = HEADER_BYTES + key.len() as u32;
+    let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+    digest.update(&header.encode()[4..]);
+    digest.update(key);
+    log.put(m, writer, HEADER_BYTES, key);
+    let mut done = 0;
+    while done < header.value_bytes {
+        let chunk = log.chunk_mut(m, writer, start + done);
+        let n = chunk.len().min((header.value_bytes - done) as usize);
+        value.read(done, &mut chunk[..n])?;
+        digest.update(&chunk[..n]);
+        done += n as u32;
+    }
+    let used = start + header.value_bytes;
+    log.put(m, writer, used, &[0; 8][..(header.record_bytes() - used) as usize]);
+    header.crc = digest.finalize() as u32;
+    log.put(m, writer, 0, &header.encode());
+    Ok(())
+}
