@@ -7,6 +7,7 @@ pub mod histories;
 #[path = "../groups/layout.rs"]
 pub mod layout;
 pub mod nearly_full;
+pub mod pinned;
 pub mod space;
 pub mod strict;
 
@@ -89,6 +90,7 @@ macro_rules! ordered_suite {
                 kills_between_groups power_cuts_between_groups a_lost_ring_loses_whole_groups
                 collections_take_groups_apart
             }
+            pinned { a_snapshot_reads_from_failed_pages_and_holds_up_no_flush }
             strict { every_need_names_all_pages }
             space { a_full_store_still_reads_deletes_and_then_stores churn_leaks_no_space }
             nearly_full {
