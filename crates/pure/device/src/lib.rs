@@ -27,7 +27,7 @@ pub mod vendor;
 pub use config::{DeviceConfig, NamespaceConfig, NamespaceKind};
 pub use device::{Attachment, Device};
 pub use immediate::{Quick, Untimed};
-pub use saker_engine::{EngineKind, LsmTuning, TreeTuning};
+pub use saker_engine::{EngineKind, LsmTuning, Packing, TreeTuning};
 pub use stats::{DeviceStats, Snapshot};
 pub use timed::{Costs, Timed, timings};
 pub use trace::{CommandTrace, Part};

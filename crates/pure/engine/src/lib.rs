@@ -15,6 +15,7 @@ pub mod kv;
 pub mod kv_group;
 pub mod lsm;
 pub mod ordered;
+pub mod packing;
 mod scan;
 pub mod tree;
 
@@ -25,5 +26,6 @@ pub use kind::EngineKind;
 pub use kv::{Background, Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};
 pub use kv_group::{Answers, GroupError, GroupOp, GroupSource, Member, Single};
 pub use lsm::{LsmConfig, LsmStats, LsmStore, LsmTuning};
+pub use packing::Packing;
 pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Snapshot};
 pub use tree::{TreeConfig, TreeStats, TreeStore, TreeTuning};

@@ -15,12 +15,12 @@ pub struct Spot(pub u64);
 #[derive(Debug)]
 #[must_use = "commit or abandon"]
 pub struct Writer {
-    stream: Stream,
-    spot: Spot,
-    bytes: u32,
-    first: (SlotId, u32),
+    pub(crate) stream: Stream,
+    pub(crate) spot: Spot,
+    pub(crate) bytes: u32,
+    pub(crate) first: (SlotId, u32),
     /// Whether the whole record is in one page.
-    single: bool,
+    pub(crate) single: bool,
 }
 
 impl Writer {
@@ -101,7 +101,7 @@ impl Log {
     }
 
     /// The byte position of the append point within its segment.
-    fn position(&self, stream: Stream, id: SegmentId) -> u64 {
+    pub(crate) fn position(&self, stream: Stream, id: SegmentId) -> u64 {
         let append = &self.streams[stream as usize];
         let next = u64::from(self.segment(id).next_page) * u64::from(self.geometry.page_bytes);
         if append.open.is_some() { next - u64::from(self.geometry.page_bytes - append.offset) } else { next }
@@ -117,10 +117,15 @@ impl Log {
             let spot = Spot(page.0 * u64::from(self.geometry.page_bytes) + u64::from(append.offset));
             return Writer { stream, spot, bytes, first: (slot, append.offset), single: true };
         }
-        self.begin_slow(m, stream, bytes)
+        self.begin_slow(m, stream, 0, bytes)
     }
 
-    fn begin_slow<M: Medium>(&mut self, m: &mut M, stream: Stream, bytes: u32) -> Writer {
+    /// The same for a record behind `gap` bytes that come with it: whoever looks for the first record of a page finds this one.
+    pub fn begin_behind<M: Medium>(&mut self, m: &mut M, stream: Stream, gap: u32, bytes: u32) -> Writer {
+        if gap == 0 { self.begin(m, stream, bytes) } else { self.begin_slow(m, stream, gap, gap + bytes) }
+    }
+
+    fn begin_slow<M: Medium>(&mut self, m: &mut M, stream: Stream, gap: u32, bytes: u32) -> Writer {
         if !self.fits_segment(stream, bytes) {
             self.close_segment(stream, m);
             self.open_segment(stream, m);
@@ -133,10 +138,13 @@ impl Log {
         }
         let append = self.streams[stream as usize];
         let (slot, page) = append.open.expect("opened above");
-        let mut rest = (append.offset + bytes).saturating_sub(page_bytes);
-        while rest > 0 {
-            self.open_page(stream, m, rest.min(page_bytes));
-            rest = rest.saturating_sub(page_bytes);
+        let (mut before, mut rest) = (append.offset + gap, append.offset + bytes);
+        while rest > page_bytes {
+            rest -= page_bytes;
+            let starts_before = gap == 0 || before < page_bytes;
+            before = before.saturating_sub(page_bytes);
+            let first_record = if starts_before { rest } else { before };
+            self.open_page(stream, m, first_record.min(page_bytes));
         }
         let spot = Spot(page.0 * u64::from(page_bytes) + u64::from(append.offset));
         let single = append.offset + bytes <= page_bytes;
@@ -207,8 +215,10 @@ impl Log {
         let full = end / page_bytes;
         for n in 0..full {
             let page = PageAddr(first.0 + u64::from(n));
-            let slot = self.slot_of(page).expect("in the ring");
-            self.program(w.stream, m, slot);
+            if !self.keeps(w.stream, page) {
+                let slot = self.slot_of(page).expect("in the ring");
+                self.program(w.stream, m, slot);
+            }
         }
         let append = &mut self.streams[w.stream as usize];
         append.offset = end % page_bytes;
@@ -238,6 +248,7 @@ impl Log {
 
     /// Programs the open page of a stream as it is, padded. Nothing happens when it is empty.
     pub fn seal_stream<M: Medium>(&mut self, stream: Stream, m: &mut M) {
+        self.hold_from(stream, None, m);
         let append = &mut self.streams[stream as usize];
         let Some((slot, _)) = append.open else { return };
         if append.offset == 0 {
@@ -248,7 +259,7 @@ impl Log {
         self.program(stream, m, slot);
     }
 
-    fn program<M: Medium>(&mut self, stream: Stream, m: &mut M, slot: SlotId) {
+    pub(crate) fn program<M: Medium>(&mut self, stream: Stream, m: &mut M, slot: SlotId) {
         let at = m.ring_mut().seal(slot, true);
         let id = self.geometry.segment_of(at);
         self.segment_mut(id).in_flight += 1;

@@ -8,6 +8,7 @@
 
 pub mod append;
 pub mod checkpoint;
+pub mod hold;
 pub mod log;
 pub mod read;
 pub mod recover;

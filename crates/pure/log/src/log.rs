@@ -25,6 +25,10 @@ pub(crate) struct Append {
     pub(crate) open: Option<(SlotId, PageAddr)>,
     /// Bytes used in the open page.
     pub(crate) offset: u32,
+    /// Full pages from here on stay in the ring (see [`crate::hold`]).
+    pub(crate) hold: Option<PageAddr>,
+    /// The first full page that has stayed.
+    pub(crate) held: Option<PageAddr>,
 }
 
 /// An append-only log of one owner.

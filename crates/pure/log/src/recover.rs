@@ -261,8 +261,12 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, p
     log.segment_mut(id).set_slot(index, slot, pages);
     let blank = matches!(m.page(v.addr), Page::Erased) && !passed;
     if v.state == SlotState::Open && v.published < log.geometry.page_bytes && blank {
-        log.streams[v.stream as usize] =
-            Append { segment: Some(id), open: Some((slot, v.addr)), offset: v.published };
+        log.streams[v.stream as usize] = Append {
+            segment: Some(id),
+            open: Some((slot, v.addr)),
+            offset: v.published,
+            ..Append::default()
+        };
         log.segment_mut(id).state = SegmentState::Open;
         return;
     }
@@ -297,7 +301,7 @@ fn resume<M: Medium>(log: &mut Log, _m: &mut M, stream: Stream, image: &LogImage
     let Some(r) = youngest else { return };
     if r.pages < log.geometry.segment_pages && !log.segment(r.id).evacuate {
         log.segment_mut(r.id).state = SegmentState::Open;
-        log.streams[stream as usize] = Append { segment: Some(r.id), open: None, offset: 0 };
+        log.streams[stream as usize] = Append { segment: Some(r.id), ..Append::default() };
     }
 }
 

@@ -140,7 +140,8 @@ impl Ring {
         &self.memory[at..at + self.page_bytes]
     }
 
-    /// The data of a slot. Bytes below the published length must not change.
+    /// The data of a slot. Bytes below the published length must not change, but for room in them that no sync has vouched for
+    /// and that [`Ring::store_word`] lets count later.
     #[inline]
     pub fn data_mut(&mut self, slot: SlotId) -> &mut [u8] {
         let at = self.at(slot) + CONTROL_BYTES + self.oob_bytes;
@@ -165,6 +166,20 @@ impl Ring {
         let at = self.at(slot);
         let word = publish_word(bytes, slot);
         store_release(&mut self.memory[at..at + 8], word);
+    }
+
+    /// Stores a word of the data at a multiple of 8, as a whole and after everything that was written before.
+    ///
+    /// # Panics
+    /// When the out-of-band part is no multiple of 8 bytes long.
+    pub fn store_word(&mut self, slot: SlotId, offset: u32, word: u64) {
+        let at = self.at(slot) + CONTROL_BYTES + self.oob_bytes + offset as usize;
+        store_release(&mut self.memory[at..at + 8], word);
+    }
+
+    /// Bytes from the start of a slot's data that a sync may rely on.
+    pub fn vouched_bytes(&self, slot: SlotId) -> u32 {
+        self.marks(slot).iter().map(|mark| mark.bytes).max().unwrap_or(0)
     }
 
     /// Bytes that count, or `None` if the word is damaged.

@@ -6,19 +6,19 @@ use crate::kv::{Source, copy_short};
 use saker_log::{Log, Writer};
 use saker_medium::Medium;
 
-/// Writes header, key and value into the writer's room.
+/// Writes header, key and value into the writer's room, from a byte of it on.
 pub(crate) fn land<M: Medium, S: Source>(
     log: &Log,
-    writer: &Writer,
+    (writer, from): (&Writer, u32),
     header: Header,
     key: &[u8],
     value: &mut S,
     m: &mut M,
 ) -> Result<(), SourceError> {
     let bytes = header.record_bytes() as usize;
-    match log.chunk_mut(m, writer, 0).get_mut(..bytes) {
+    match log.chunk_mut(m, writer, from).get_mut(..bytes) {
         Some(record) => land_whole(record, header, key, value),
-        None => land_pages(log, writer, header, key, value, m),
+        None => land_pages(log, (writer, from), header, key, value, m),
     }
 }
 
@@ -30,12 +30,15 @@ pub(crate) fn land_whole<S: Source>(
     key: &[u8],
     value: &mut S,
 ) -> Result<(), SourceError> {
-    let start = HEADER_BYTES as usize + key.len();
+    let (key_end, start) = (HEADER_BYTES as usize + key.len(), header.value_at() as usize);
     let used = start + header.value_bytes as usize;
     // The padding first, and more than it: fixed sizes need no call.
     let end = record.len();
     record[end - 8..].copy_from_slice(&[0; 8]);
-    copy_short(&mut record[HEADER_BYTES as usize..start], key);
+    copy_short(&mut record[HEADER_BYTES as usize..key_end], key);
+    if start > key_end {
+        record[key_end..start].fill(0);
+    }
     value.read(0, &mut record[start..used])?;
     record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
     header.crc = record_crc(&record[4..used]);
@@ -46,17 +49,20 @@ pub(crate) fn land_whole<S: Source>(
 /// Writes a record across pages.
 fn land_pages<M: Medium, S: Source>(
     log: &Log,
-    writer: &Writer,
+    (writer, from): (&Writer, u32),
     mut header: Header,
     key: &[u8],
     value: &mut S,
     m: &mut M,
 ) -> Result<(), SourceError> {
-    let start = HEADER_BYTES + key.len() as u32;
+    let start = from + header.value_at();
+    let pad = &[0; 8][..usize::from(header.pad_bytes)];
     let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
     digest.update(&header.encode()[4..]);
     digest.update(key);
-    log.put(m, writer, HEADER_BYTES, key);
+    digest.update(pad);
+    log.put(m, writer, from + HEADER_BYTES, key);
+    log.put(m, writer, start - pad.len() as u32, pad);
     let mut done = 0;
     while done < header.value_bytes {
         let chunk = log.chunk_mut(m, writer, start + done);
@@ -66,8 +72,8 @@ fn land_pages<M: Medium, S: Source>(
         done += n as u32;
     }
     let used = start + header.value_bytes;
-    log.put(m, writer, used, &[0; 8][..(header.record_bytes() - used) as usize]);
+    log.put(m, writer, used, &[0; 8][..(from + header.record_bytes() - used) as usize]);
     header.crc = digest.finalize() as u32;
-    log.put(m, writer, 0, &header.encode());
+    log.put(m, writer, from, &header.encode());
     Ok(())
 }

@@ -90,7 +90,7 @@ impl HashStore {
         }
         let writer = self.log.begin(m, Stream::User, bytes);
         let spot = writer.spot();
-        if land(&self.log, &writer, header, key, value, m).is_err() {
+        if land(&self.log, (&writer, 0), header, key, value, m).is_err() {
             self.log.abandon(m, writer);
             return Step::Done(Err(KvError::Transfer));
         }
@@ -170,7 +170,16 @@ impl HashStore {
     fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {
         let owner = self.config.owner;
         let key_bytes = key_bytes as u8;
-        Header { crc: 0, value_bytes, version: self.version, kind, key_bytes, owner, lead_bytes: 0 }
+        Header {
+            crc: 0,
+            value_bytes,
+            version: self.version,
+            kind,
+            key_bytes,
+            owner,
+            lead_bytes: 0,
+            pad_bytes: 0,
+        }
     }
 
     /// Enters a pair that is in the log.
@@ -215,7 +224,8 @@ impl HashStore {
         let writer = self.log.begin(m, Stream::User, bytes);
         let spot = writer.spot();
         let header = self.header(Kind::Tombstone, key.len(), 0);
-        land(&self.log, &writer, header, key, &mut &[][..], m).expect("nothing is fetched for a tombstone");
+        land(&self.log, (&writer, 0), header, key, &mut &[][..], m)
+            .expect("nothing is fetched for a tombstone");
         self.log.commit(m, writer);
         self.version += 1;
         self.log.add_until_checkpoint(self.segment_of(spot.0), u64::from(bytes));

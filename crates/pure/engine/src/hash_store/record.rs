@@ -7,11 +7,12 @@
 //! | 8-14 | version: the order of writes of one store, 56 bits |
 //! | 15 | kind: 1 pair, 2 tombstone, 3 group |
 //! | 16 | key length (1-255; more than 16 reserved for native long keys); 0 of a group |
-//! | 17 | format of the record: 1 |
+//! | 17 | format of the record: 1; 2 with zeros between key and value |
 //! | 18-19 | namespace |
 //! | 20 | group: bytes before the key length of each member, 0 or 4 |
-//! | 21-23 | reserved (transactions, time to live) |
-//! | 24- | key, value, zeros to a multiple of 8 |
+//! | 21 | zeros between key and value, which let a value begin where DMA puts it: 0 to 7 |
+//! | 22-23 | reserved (transactions, time to live) |
+//! | 24- | key, zeros, value, zeros to a multiple of 8 |
 //!
 //! All little-endian. The value of a group is its payload: see [`super::group`].
 
@@ -20,6 +21,9 @@ use saker_medium::header::crc32c;
 /// Bytes before the key.
 pub const HEADER_BYTES: u32 = 24;
 const FORMAT: u8 = 1;
+const FORMAT_PADDED: u8 = 2;
+/// Most zeros between key and value.
+const PAD_BYTES_MAX: u8 = 7;
 const VERSION_MASK: u64 = (1 << 56) - 1;
 
 /// What a record says.
@@ -50,6 +54,8 @@ pub struct Header {
     pub owner: u16,
     /// Of a group: bytes before the key length of each member.
     pub lead_bytes: u8,
+    /// Of a pair: zeros between key and value.
+    pub pad_bytes: u8,
 }
 
 /// Length of a record in the log, padding included.
@@ -61,7 +67,13 @@ pub const fn record_bytes(key_bytes: u32, value_bytes: u32) -> u32 {
 impl Header {
     /// Length in the log.
     pub fn record_bytes(&self) -> u32 {
-        record_bytes(u32::from(self.key_bytes), self.value_bytes)
+        record_bytes(u32::from(self.key_bytes) + u32::from(self.pad_bytes), self.value_bytes)
+    }
+
+    /// Where in the record the value begins.
+    #[inline]
+    pub fn value_at(&self) -> u32 {
+        HEADER_BYTES + u32::from(self.key_bytes) + u32::from(self.pad_bytes)
     }
 
     /// The header's bytes, checksum as given.
@@ -73,9 +85,10 @@ impl Header {
         let word = (self.version & VERSION_MASK) | ((self.kind as u64) << 56);
         out[8..16].copy_from_slice(&word.to_le_bytes());
         out[16] = self.key_bytes;
-        out[17] = FORMAT;
+        out[17] = if self.pad_bytes == 0 { FORMAT } else { FORMAT_PADDED };
         out[18..20].copy_from_slice(&self.owner.to_le_bytes());
         out[20] = self.lead_bytes;
+        out[21] = self.pad_bytes;
         out
     }
 
@@ -91,7 +104,12 @@ impl Header {
         };
         let is_group = kind == Kind::Group;
         let whole = is_group == (bytes[16] == 0) && (bytes[20] == 0 || is_group && bytes[20] == 4);
-        (whole && bytes[17] == FORMAT).then_some(Self {
+        let format = match bytes[21] {
+            0 => FORMAT,
+            1..=PAD_BYTES_MAX if kind == Kind::Pair => FORMAT_PADDED,
+            _ => return None,
+        };
+        (whole && bytes[17] == format).then_some(Self {
             crc: u32::from_le_bytes(bytes[..4].try_into().ok()?),
             value_bytes: u32::from_le_bytes(bytes[4..8].try_into().ok()?),
             version: word & VERSION_MASK,
@@ -99,6 +117,7 @@ impl Header {
             key_bytes: bytes[16],
             owner: u16::from_le_bytes(bytes[18..20].try_into().ok()?),
             lead_bytes: bytes[20],
+            pad_bytes: bytes[21],
         })
     }
 }
@@ -123,6 +142,7 @@ mod tests {
             key_bytes: 16,
             owner: 0x0a0b,
             lead_bytes: 0,
+            pad_bytes: 0,
         };
         let bytes = h.encode();
         assert_eq!(
@@ -146,6 +166,7 @@ mod tests {
             key_bytes: 0,
             owner: 1,
             lead_bytes: 4,
+            pad_bytes: 0,
         };
         let bytes = h.encode();
         assert_eq!(bytes[4..], [44, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 3, 0, 1, 1, 0, 4, 0, 0, 0]);
@@ -154,6 +175,29 @@ mod tests {
             let mut bytes = bytes;
             bytes[at] = wrong;
             assert_eq!(Header::decode(&bytes), None);
+        }
+    }
+
+    #[test]
+    fn a_value_may_begin_behind_zeros() {
+        let h = Header {
+            crc: 0,
+            value_bytes: 16,
+            version: 7,
+            kind: Kind::Pair,
+            key_bytes: 13,
+            owner: 1,
+            lead_bytes: 0,
+            pad_bytes: 3,
+        };
+        let bytes = h.encode();
+        assert_eq!(bytes[16..], [13, 2, 1, 0, 0, 3, 0, 0]);
+        assert_eq!(Header::decode(&bytes), Some(h));
+        assert_eq!((h.value_at(), h.record_bytes()), (40, 56));
+        for (at, wrong) in [(17, 1), (21, 0), (21, 8), (15, 2)] {
+            let mut bytes = bytes;
+            bytes[at] = wrong;
+            assert_eq!(Header::decode(&bytes), None, "{at}");
         }
     }
 

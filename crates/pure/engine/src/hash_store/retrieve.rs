@@ -72,9 +72,9 @@ impl HashStore {
     #[inline]
     fn value_in<'r>(&self, key: &[u8], loc: Loc, record: &'r [u8]) -> Option<&'r [u8]> {
         let header = self.pair_header(loc, record.first_chunk()?)?;
-        let start = HEADER_BYTES as usize + key.len();
+        let start = header.value_at() as usize;
         let used = start + header.value_bytes as usize;
-        let found = record.get(HEADER_BYTES as usize..start)?;
+        let found = record.get(HEADER_BYTES as usize..)?.get(..key.len())?;
         let same = usize::from(header.key_bytes) == key.len() && found == key;
         let intact = same && super::record::record_crc(record.get(4..used)?) == header.crc;
         if intact { record.get(start..used) } else { None }
@@ -139,11 +139,11 @@ impl HashStore {
         let header = self.pair_header(loc, head.first_chunk().expect("longer than a header"));
         let header = header.ok_or(KvError::Corrupt)?;
         let same = usize::from(header.key_bytes) == key.len() && &head[HEADER_BYTES as usize..known] == key;
-        let used = HEADER_BYTES + u32::from(header.key_bytes) + header.value_bytes;
+        let used = header.value_at() + header.value_bytes;
         if !same || self.records().range_crc(range, used, m) != header.crc {
             return Err(KvError::Corrupt);
         }
-        Ok((known as u32, header.value_bytes))
+        Ok((header.value_at(), header.value_bytes))
     }
 
     /// The same for a member of a group.

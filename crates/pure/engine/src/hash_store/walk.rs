@@ -1,5 +1,6 @@
 //! Walking the records of a segment: garbage collection and recovery share it.
 
+use super::gap::{GAP_WORD_BYTES, Gap};
 use super::group::seal::{Role, Seal, WORD_BYTES};
 use super::record::{HEADER_BYTES, Header, Kind};
 use super::view::Records;
@@ -23,6 +24,19 @@ pub struct Walker {
     pub(super) checked: Option<ScannedPage>,
     /// The group whose members come next. `page` and `offset` are behind it already.
     inside: Option<Inside>,
+    /// The gap whose records come next. `page` and `offset` are in it.
+    gap: Option<InGap>,
+}
+
+/// A gap between records, as positions in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct InGap {
+    /// Its word.
+    at: u64,
+    /// Behind the last record in it.
+    filled_end: u64,
+    /// Behind the gap.
+    end: u64,
 }
 
 /// A place among the members of a group.
@@ -53,6 +67,8 @@ pub struct Walked {
     pub loc: Loc,
     /// Where its value is.
     pub value: Spot,
+    /// What leads to it: the word of the gap that it is in, or itself.
+    pub from: Spot,
 }
 
 /// What comes next in a segment.
@@ -72,14 +88,19 @@ impl Walker {
     /// Goes to the next page in which a record starts, unless it is there already.
     pub fn leave_page(&mut self, index: u32) {
         if self.offset.is_some() && self.page == index {
-            (self.page, self.offset) = (self.page + 1, None);
+            *self = self.next_page();
         }
         self.inside = None;
     }
 
+    /// At the first record of the page after this one.
+    fn next_page(self) -> Self {
+        Self { page: self.page + 1, offset: None, gap: None, ..self }
+    }
+
     /// From the beginning of a segment.
     pub fn new(segment: SegmentId, pages: u32) -> Self {
-        Self { segment, pages, page: 0, offset: None, checked: None, inside: None }
+        Self { segment, pages, page: 0, offset: None, checked: None, inside: None, gap: None }
     }
 }
 
@@ -105,7 +126,7 @@ impl Records<'_> {
                 None => match ready!(scan_page(self.log, m, addr)) {
                     Ok(Some(page)) => page,
                     Ok(None) => {
-                        here = Walker { page: here.page + 1, offset: None, ..here };
+                        here = here.next_page();
                         *at = here;
                         continue;
                     }
@@ -115,12 +136,25 @@ impl Records<'_> {
             here.checked = Some(scanned);
             let (offset, used) = (here.offset.unwrap_or(scanned.first_record), scanned.used_bytes);
             if offset + HEADER_BYTES > used && !self.crosses(offset, used) {
-                here = Walker { page: here.page + 1, offset: None, ..here };
+                here = here.next_page();
                 *at = here;
                 continue;
             }
             let spot = Spot(addr.0 * u64::from(geometry.page_bytes) + u64::from(offset));
-            return self.walk_record(at, here, spot, scanned, m);
+            if here.gap.is_some_and(|gap| spot.0 >= gap.filled_end) {
+                here = self.behind_gap(here);
+                *at = here;
+                continue;
+            }
+            match ready!(self.enter_gap(here, spot, scanned, m)) {
+                Ok(None) => return self.walk_record(at, here, spot, scanned, m),
+                Ok(Some(entered)) => here = entered,
+                Err(next) => {
+                    *at = here.next_page();
+                    return Step::Done(Ok(next));
+                }
+            }
+            *at = here;
         }
     }
 
@@ -139,12 +173,13 @@ impl Records<'_> {
     ) -> Step<Result<Next, Damage>> {
         let geometry = self.log.geometry();
         let left = u64::from(here.pages) * u64::from(geometry.page_bytes) - spot.0 % geometry.segment_bytes();
-        let skip = Walker { page: here.page + 1, offset: None, ..here };
         let give_up = |at: &mut Walker, next| {
-            *at = skip;
+            *at = here.next_page();
             Step::Done(Ok(next))
         };
-        if left < u64::from(HEADER_BYTES) || !ready!(self.goes_on(spot, HEADER_BYTES, None, m)) {
+        // Pages that carry on a gap say where that ends.
+        let gap_left = here.gap.map(|gap| (gap.end - spot.0) as u32);
+        if left < u64::from(HEADER_BYTES) || !ready!(self.goes_on(spot, HEADER_BYTES, gap_left, m)) {
             return give_up(at, Next::Unfinished);
         }
         let mut head = [0; HEADER_BYTES as usize];
@@ -163,22 +198,26 @@ impl Records<'_> {
         if page.used_bytes < geometry.page_bytes && bytes > page.used_bytes - offset {
             return give_up(at, Next::Broken(spot));
         }
-        if u64::from(bytes) > left || !ready!(self.goes_on(spot, bytes, Some(bytes), m)) {
+        if here.gap.is_some_and(|gap| spot.0 + u64::from(bytes) > gap.filled_end) {
+            return give_up(at, Next::Broken(spot));
+        }
+        let total = gap_left.unwrap_or(bytes);
+        if u64::from(bytes) > left || !ready!(self.goes_on(spot, bytes, Some(total), m)) {
             return give_up(at, Next::Unfinished);
         }
         let range = Bytes::new(spot, bytes);
         if ready!(range.resident(self.log, m)).is_err() {
             return give_up(at, Next::Broken(spot));
         }
-        let used = HEADER_BYTES + u32::from(header.key_bytes) + header.value_bytes;
+        let used = header.value_at() + header.value_bytes;
         if self.range_crc(range, used, m) != header.crc {
             return give_up(at, Next::Broken(spot));
         }
         let end = spot.0 % geometry.segment_bytes() + u64::from(bytes);
         let (end_page, end_offset) =
             (end / u64::from(geometry.page_bytes), end % u64::from(geometry.page_bytes));
-        let offset = (end_offset != 0 || end_page as u32 == here.page).then_some(end_offset as u32);
-        *at = Walker { page: end_page as u32, offset, ..here };
+        let stays = end_offset != 0 || gap_left.is_some() || end_page as u32 == here.page;
+        *at = Walker { page: end_page as u32, offset: stays.then_some(end_offset as u32), ..here };
         if header.kind == Kind::Group {
             let next = HEADER_BYTES + WORD_BYTES + u32::from(header.lead_bytes);
             at.inside = Some(Inside { spot, header, page, next });
@@ -188,8 +227,55 @@ impl Records<'_> {
         let mut key = [0; 16];
         range.copy_to(self.log, m, HEADER_BYTES, &mut key[..usize::from(header.key_bytes)]);
         let loc = Loc::new(spot.0, bytes, header.key_bytes);
-        let value = Spot(spot.0 + u64::from(HEADER_BYTES) + u64::from(header.key_bytes));
-        Step::Done(Ok(Next::Record(Walked { spot, header, key, page, bytes, loc, value })))
+        let value = Spot(spot.0 + u64::from(header.value_at()));
+        let from = here.gap.map_or(spot, |gap| Spot(gap.at));
+        Step::Done(Ok(Next::Record(Walked { spot, header, key, page, bytes, loc, value, from })))
+    }
+
+    /// If a gap begins here: the walker at the first record in it.
+    fn enter_gap<M: Medium>(
+        &self,
+        here: Walker,
+        spot: Spot,
+        page: ScannedPage,
+        m: &M,
+    ) -> Step<Result<Option<Walker>, Next>> {
+        if here.gap.is_some() {
+            return Step::Done(Ok(None));
+        }
+        let mut word = [0; GAP_WORD_BYTES as usize];
+        let range = Bytes::new(spot, GAP_WORD_BYTES);
+        if ready!(range.resident(self.log, m)).is_err() {
+            return Step::Done(Err(Next::Broken(spot)));
+        }
+        range.copy_to(self.log, m, 0, &mut word);
+        let word = u64::from_le_bytes(word);
+        if !Gap::is_meant(word) {
+            return Step::Done(Ok(None));
+        }
+        let geometry = self.log.geometry();
+        let left = geometry.segment_bytes() - spot.0 % geometry.segment_bytes();
+        let offset = (spot.0 % u64::from(geometry.page_bytes)) as u32;
+        let is_cut =
+            |gap: &Gap| page.used_bytes < geometry.page_bytes && gap.bytes > page.used_bytes - offset;
+        let gap = Gap::decode(word, spot.0).filter(|gap| u64::from(gap.bytes) < left && !is_cut(gap));
+        let Some(gap) = gap else { return Step::Done(Err(Next::Broken(spot))) };
+        let (at, first) = (spot.0, spot.0 + u64::from(GAP_WORD_BYTES));
+        let (filled_end, end) = (first + u64::from(gap.filled), spot.0 + u64::from(gap.bytes));
+        Step::Done(Ok(Some(self.moved(Walker { gap: Some(InGap { at, filled_end, end }), ..here }, first))))
+    }
+
+    /// The walker at the record behind its gap. In a later page that is the first one.
+    fn behind_gap(&self, here: Walker) -> Walker {
+        let end = here.gap.map_or(0, |gap| gap.end);
+        let there = self.moved(Walker { gap: None, ..here }, end);
+        if there.page == here.page { there } else { here.next_page() }
+    }
+
+    fn moved(&self, here: Walker, to: u64) -> Walker {
+        let geometry = self.log.geometry();
+        let (page_bytes, within) = (u64::from(geometry.page_bytes), to % geometry.segment_bytes());
+        Walker { page: (within / page_bytes) as u32, offset: Some((within % page_bytes) as u32), ..here }
     }
 
     /// The next member of the group the walker is in that is a pair or a tombstone. `None`: there is none left.
@@ -249,7 +335,8 @@ impl Records<'_> {
         let loc = Loc::member(spot.0, seal.bytes(), seal.key_bytes.min(16));
         let value = Spot(spot.0 + u64::from(seal.value_at()));
         let bytes = inside.header.record_bytes();
-        Walked { spot: inside.spot, header, key, page: inside.page, bytes, loc, value }
+        let from = inside.spot;
+        Walked { spot: inside.spot, header, key, page: inside.page, bytes, loc, value, from }
     }
 
     /// Whether the pages after the first one carry on a record of `bytes` from `spot`. A page that was lost or

@@ -3,6 +3,7 @@
 use super::LsmStore;
 use super::levels::LEVELS;
 use super::stall::Reason;
+use saker_medium::Stream;
 
 /// Tables by level.
 const LEVEL_TABLES: [&str; LEVELS] =
@@ -34,6 +35,14 @@ impl LsmStore {
             ("table_description_bytes", self.description_bytes()),
             ("pinned_level_bytes", self.memory().directory_bytes - self.description_bytes()),
         ];
+        let packing = self.packing_stats();
+        counters.extend([
+            ("value_log_pages_programmed", self.log_stats().pages_programmed[Stream::User as usize]),
+            ("memcpy_bytes", packing.memcpy_bytes),
+            ("gap_bytes", packing.gap_bytes),
+            ("landed_values", packing.landed_values),
+            ("backfilled_values", packing.backfilled_values),
+        ]);
         counters.extend(self.tables_by_level().iter().zip(LEVEL_TABLES).map(|(n, name)| (name, *n as u64)));
         counters
     }

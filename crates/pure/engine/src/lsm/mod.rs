@@ -67,6 +67,8 @@ pub struct Lsm {
     next_table: u64,
     /// Versions that snapshots see, rising.
     snapshots: Vec<u64>,
+    /// Segments of records in which something is only held by snapshots.
+    held: Vec<saker_medium::SegmentId>,
     flush: Option<Job>,
     /// Compactions on their way, at most one for each thread.
     compactions: Vec<Job>,
@@ -81,7 +83,8 @@ impl From<LsmConfig> for Settings {
     fn from(config: LsmConfig) -> Self {
         let LsmConfig { owner, ring_lasts, value_bytes_max, checkpoint_bytes_min, write_buffer_size, .. } =
             config;
-        Self { owner, ring_lasts, value_bytes_max, checkpoint_bytes_min, write_buffer_size }
+        let packing = config.packing;
+        Self { owner, ring_lasts, value_bytes_max, checkpoint_bytes_min, write_buffer_size, packing }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Settings of the tree. Names and meaning follow RocksDB's options where it has them.
 
 use crate::ordered::Settings;
+use crate::packing::Packing;
 use saker_medium::Geometry;
 
 /// Settings of an LSM store.
@@ -42,6 +43,8 @@ pub struct LsmConfig {
     pub bloom_bits_per_key: u32,
     /// Levels, from level 0 on, whose tables stay in memory (PinK, ATC'20, section 3.2); usual without filters.
     pub pinned_levels: u32,
+    /// Where values go in the value log; `None`: DMA reaches any byte.
+    pub packing: Option<Packing>,
 }
 
 impl LsmConfig {
@@ -71,6 +74,7 @@ impl LsmConfig {
             max_bytes_for_level_multiplier: 10,
             bloom_bits_per_key: 10,
             pinned_levels: 0,
+            packing: None,
         }
     }
 }

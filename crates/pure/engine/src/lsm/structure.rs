@@ -7,10 +7,11 @@ use crate::kv::KvError;
 use crate::ordered::background::Piece;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
+use crate::ordered::space::victim_but;
 use crate::ordered::structure::{Found, Structure};
 use crate::scan::Snapshot;
 use saker_log::recover::Damage;
-use saker_medium::{Medium, PageAddr, Reads, Step, Tag, ready};
+use saker_medium::{Medium, PageAddr, Reads, SegmentId, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -74,6 +75,7 @@ impl Structure for Lsm {
     fn release(store: &mut LsmStore, snapshot: Snapshot) {
         if let Some(at) = store.own.snapshots.iter().position(|s| *s == snapshot.0) {
             store.own.snapshots.remove(at);
+            store.own.held.clear();
         }
     }
 
@@ -129,6 +131,23 @@ impl Structure for Lsm {
 
     fn for_deletes<M: Medium>(store: &LsmStore, m: &M) -> u32 {
         store.for_deletes(m)
+    }
+
+    fn is_exhausted<M: Medium>(store: &LsmStore, m: &M) -> bool {
+        store.is_exhausted(m)
+    }
+
+    fn has_unknown(store: &LsmStore) -> bool {
+        !store.own.snapshots.is_empty() && !store.mem.is_empty()
+    }
+
+    fn victim(store: &LsmStore) -> Option<SegmentId> {
+        victim_but(&store.log, &store.own.held)
+    }
+
+    fn gives_up(&mut self, id: SegmentId) -> bool {
+        self.held.push(id);
+        true
     }
 
     fn is_merged(store: &LsmStore) -> bool {

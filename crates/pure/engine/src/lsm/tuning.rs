@@ -2,6 +2,7 @@
 //! RocksDB's options where it has them (its `include/rocksdb/options.h` and `advanced_options.h`).
 
 use super::options::{LsmConfig, table_pages};
+use crate::packing::Packing;
 use saker_medium::Geometry;
 
 /// A setting: its name, the least and the most it takes, and where it goes.
@@ -17,6 +18,10 @@ const BYTES: u64 = 1 << 48;
 
 /// Fewer pages of a table, and its description, which takes whole pages too, would be a large part of it.
 const PAGES_MIN: u32 = 4;
+
+/// The one whose values are words: none and the policies, numbered in that order.
+const PACKING: &str = "packing";
+const NO_PACKING: &str = "none";
 
 const fn setting(name: &'static str, range: (u64, u64), put: fn(&mut LsmConfig, &Geometry, u64)) -> Setting {
     Setting { name, range, put }
@@ -47,6 +52,9 @@ const SETTINGS: [Setting; LsmTuning::COUNT] = [
     setting("max_bytes_for_level_multiplier", (2, 1000), |c, _, n| c.max_bytes_for_level_multiplier = n),
     setting("bloom_bits_per_key", (0, 64), |c, _, n| c.bloom_bits_per_key = n as u32),
     setting("pinned_levels", (0, 7), |c, _, n| c.pinned_levels = n as u32),
+    setting(PACKING, (0, Packing::ALL.len() as u64), |c, _, n| {
+        c.packing = n.checked_sub(1).and_then(|n| Packing::ALL.get(n as usize)).copied();
+    }),
 ];
 
 /// What is set; all else is as the namespace's size has it.
@@ -55,7 +63,7 @@ pub struct LsmTuning([Option<u64>; LsmTuning::COUNT]);
 
 impl LsmTuning {
     /// Settings.
-    const COUNT: usize = 14;
+    const COUNT: usize = 15;
 
     /// Their names.
     pub fn names() -> impl Iterator<Item = &'static str> {
@@ -76,6 +84,42 @@ impl LsmTuning {
         }
         self.0[n] = Some(value);
         Ok(())
+    }
+
+    /// The number that a word stands for: of switches `on` and `off`, of `packing` its policies.
+    ///
+    /// # Errors
+    /// What to write instead, if the setting takes only words.
+    pub fn number_of(name: &str, word: &str) -> Result<Option<u64>, String> {
+        match (name, word) {
+            (PACKING, NO_PACKING) => Ok(Some(0)),
+            (PACKING, word) => {
+                let n = Packing::ALL.iter().position(|p| p.name() == word).map(|n| n as u64 + 1);
+                let names = Packing::ALL.map(Packing::name).join(", ");
+                n.map(Some).ok_or_else(|| format!("write one of {NO_PACKING}, {names}"))
+            }
+            (_, "on" | "true") => Ok(Some(1)),
+            (_, "off" | "false") => Ok(Some(0)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The packing policy that was asked for.
+    pub fn packing(&self) -> Option<Packing> {
+        self.get(PACKING)?.checked_sub(1).and_then(|n| Packing::ALL.get(n as usize)).copied()
+    }
+
+    /// These settings, and those of `base` where they say nothing.
+    #[must_use]
+    pub fn over(&self, base: &Self) -> Self {
+        Self(std::array::from_fn(|n| self.0[n].or(base.0[n])))
+    }
+
+    /// Asks for a packing policy.
+    pub fn set_packing(&mut self, packing: Option<Packing>) {
+        let n = packing.and_then(|asked| Packing::ALL.iter().position(|p| *p == asked));
+        let at = Self::names().position(|name| name == PACKING).expect("a setting");
+        self.0[at] = Some(n.map_or(0, |n| n as u64 + 1));
     }
 
     /// What a setting was set to.
@@ -136,6 +180,29 @@ mod tests {
         );
         assert_eq!(tuning, LsmTuning::default());
         assert_eq!(tuning.get("slowdown"), None);
+    }
+
+    #[test]
+    fn packing_is_asked_for_by_name() {
+        assert_eq!(LsmTuning::number_of("packing", "none"), Ok(Some(0)));
+        assert_eq!(LsmTuning::number_of("packing", "block"), Ok(Some(1)));
+        let refused = "write one of none, block, all, selective, backfill, auto";
+        assert_eq!(LsmTuning::number_of("packing", "tight"), Err(refused.into()));
+        assert_eq!(LsmTuning::number_of("packing", "on"), Err(refused.into()));
+        assert_eq!(LsmTuning::number_of("slowdown", "off"), Ok(Some(0)));
+        assert_eq!(LsmTuning::number_of("slowdown", "7"), Ok(None));
+        assert_eq!(config(&[("packing", 5)]).packing, Some(Packing::Auto));
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_it_was() {
+        let (mut base, mut said) = (LsmTuning::default(), LsmTuning::default());
+        base.set_packing(Some(Packing::Block));
+        base.set("slowdown", 0).unwrap();
+        assert_eq!(said.over(&base), base);
+        said.set_packing(None);
+        let both = said.over(&base);
+        assert_eq!((both.packing(), both.get("slowdown")), (None, Some(0)));
     }
 
     #[test]

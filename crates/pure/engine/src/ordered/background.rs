@@ -54,6 +54,10 @@ impl<S: Structure> Store<S> {
                 }
             }
         }
+        if waits && finished >= m.last_tag() {
+            // No I/O is on its way, so it may be slots of the ring that are waited for.
+            self.close_gaps(m);
+        }
         let outstanding = self.log.releasing() > 0 || self.log.has_failures() || self.manifest.is_running();
         Step::Done(if waits || outstanding { Background::Waiting } else { Background::Idle })
     }

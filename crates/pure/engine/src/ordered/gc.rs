@@ -5,7 +5,7 @@ use super::Store;
 use super::key::{Entry, Key};
 use super::refs::referred;
 use super::structure::Structure;
-use crate::hash_store::record::{HEADER_BYTES, Kind, record_bytes, record_crc};
+use crate::hash_store::record::{HEADER_BYTES, Header, Kind, record_bytes, record_crc};
 use crate::hash_store::walk::{Next, Walked, Walker};
 use crate::index::Loc;
 use crate::kv::{Background, KvError};
@@ -47,7 +47,7 @@ enum Moved {
 /// A record that the walker saw, as it is written anew.
 fn record_of<M: Medium>(log: &Log, r: &Walked, bytes: u32, m: &M) -> Vec<u8> {
     let mut record = vec![0; bytes as usize];
-    if r.loc.is_member() {
+    if r.loc.is_member() || r.header.pad_bytes > 0 {
         take_out(log, r, &mut record, m);
     } else {
         let copied = Bytes::new(r.spot, bytes).copy_to(log, m, 0, &mut record);
@@ -56,13 +56,14 @@ fn record_of<M: Medium>(log: &Log, r: &Walked, bytes: u32, m: &M) -> Vec<u8> {
     record
 }
 
-/// A member of a group becomes a record of its own, of the same version.
+/// A member of a group, or a record that had landed, becomes a packed record of its own, of the same version.
 fn take_out<M: Medium>(log: &Log, r: &Walked, record: &mut [u8], m: &M) {
     let (start, key_bytes) = (HEADER_BYTES as usize, usize::from(r.header.key_bytes));
     let used = start + key_bytes + r.header.value_bytes as usize;
     record[start..start + key_bytes].copy_from_slice(&r.key[..key_bytes]);
     Bytes::new(r.value, r.header.value_bytes).copy_to(log, m, 0, &mut record[start + key_bytes..used]);
-    record[..start].copy_from_slice(&r.header.encode());
+    let header = Header { pad_bytes: 0, ..r.header };
+    record[..start].copy_from_slice(&header.encode());
     let crc = record_crc(&record[4..used]);
     record[..4].copy_from_slice(&crc.to_le_bytes());
 }
@@ -71,7 +72,9 @@ fn take_out<M: Medium>(log: &Log, r: &Walked, record: &mut [u8], m: &M) {
 fn is_on_failed_page(log: &Log, r: &Walked) -> bool {
     let geometry = log.geometry();
     let failed = log.segment(geometry.segment_of(r.page.addr)).failed_pages();
-    let mut pages = Bytes::new(r.spot, r.bytes).pages(log);
+    // A record in a gap is found by the gap's word.
+    let bytes = (r.spot.0 - r.from.0) as u32 + r.bytes;
+    let mut pages = Bytes::new(r.from, bytes).pages(log);
     pages.any(|page| failed.contains(&geometry.index_of(page)))
 }
 
@@ -246,7 +249,7 @@ impl<S: Structure> Store<S> {
     fn copy<M: Medium>(&mut self, r: &Walked, key: Key, known: Option<Entry>, bytes: u32, m: &mut M) {
         self.know_record(bytes);
         let record = record_of(&self.log, r, bytes, m);
-        let (writer, stamp) = self.begin(Stream::Gc, bytes, m);
+        let (writer, stamp) = self.begin(Stream::Gc, (0, bytes), m);
         let spot = writer.spot();
         self.log.put(m, &writer, 0, &record);
         self.log.commit(m, writer);

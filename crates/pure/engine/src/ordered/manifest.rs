@@ -97,6 +97,7 @@ impl<S: Structure> Store<S> {
     }
 
     fn begin_manifest<M: Medium>(&mut self, m: &mut M) -> Background {
+        self.close_gaps(m);
         let (generation, bytes) = (self.manifest.generation + 1, S::manifest_bytes(self));
         match CheckpointWriter::begin(&mut self.log, m, generation, self.version, bytes, 0) {
             Ok(writer) => {

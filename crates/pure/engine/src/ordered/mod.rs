@@ -11,6 +11,7 @@ pub(crate) mod filter;
 mod gc;
 mod group;
 pub(crate) mod key;
+mod landing;
 mod leaves;
 pub(crate) mod manifest;
 pub(crate) mod memtable;
@@ -25,12 +26,14 @@ pub(crate) mod structure;
 pub(crate) mod value;
 
 pub use key::Key;
+pub use landing::PackingStats;
 pub use recover::Recovery;
 pub use structure::Structure;
 
 use crate::hash_store::group::Plan;
 use crate::hash_store::record::HEADER_BYTES;
 use crate::kv::{KvError, StoreStats};
+use crate::packing::Packing;
 use memtable::Memtable;
 use refs::Births;
 use saker_log::Log;
@@ -50,6 +53,8 @@ pub struct Settings {
     pub checkpoint_bytes_min: u64,
     /// Modelled bytes of a memtable that make it full.
     pub write_buffer_size: u64,
+    /// Where values go in the value log; `None`: DMA reaches any byte.
+    pub packing: Option<Packing>,
 }
 
 /// Largest memtable by default, RocksDB's: two of them and what tables need fit a modelled 256 MiB.
@@ -72,6 +77,7 @@ impl Settings {
             value_bytes_max: Self::value_bytes_most(geometry),
             checkpoint_bytes_min: (bytes / 8).min(64 << 20),
             write_buffer_size: (bytes / 64).clamp(16 << 10, WRITE_BUFFER_BYTES_MAX),
+            packing: None,
         }
     }
 }
@@ -100,6 +106,7 @@ pub struct Store<S: Structure> {
     pub(crate) record_bytes_max: u32,
     pub(crate) kv: StoreStats,
     groups: group::GroupStats,
+    landing: landing::Landing,
     /// Memory for planning groups.
     plan: Plan<Key>,
     /// What keeps the entries that memtables do not have.
@@ -128,6 +135,7 @@ impl<S: Structure> Store<S> {
             record_bytes_max: crate::hash_store::record::record_bytes(16, 256),
             kv: StoreStats::default(),
             groups: group::GroupStats::default(),
+            landing: landing::Landing::default(),
             plan: Plan::default(),
             own: S::new(&config, m),
         }

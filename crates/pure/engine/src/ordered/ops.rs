@@ -2,11 +2,12 @@
 
 use super::Store;
 use super::key::{Entry, Key};
+use super::landing::{Incoming, Plan};
 use super::space::Admission;
 use super::structure::Structure;
 use super::value::begin;
 use crate::hash_store::land::land;
-use crate::hash_store::record::{Header, Kind, record_bytes};
+use crate::hash_store::record::{Header, Kind};
 use crate::hash_store::view::Records;
 use crate::index::Loc;
 use crate::kv::{Condition, KvError, Source};
@@ -20,14 +21,28 @@ impl<S: Structure> Store<S> {
         Records { log: &self.log }
     }
 
-    /// Takes room in the log. The second part is the stamp of what is written there.
-    pub(super) fn begin<M: Medium>(&mut self, stream: Stream, bytes: u32, m: &mut M) -> (Writer, u64) {
-        begin(&mut self.log, &mut self.births, stream, bytes, m)
+    /// Takes room in the log for a record behind a gap. The second part is the stamp of what is written there.
+    pub(super) fn begin<M: Medium>(
+        &mut self,
+        stream: Stream,
+        (gap, bytes): (u32, u32),
+        m: &mut M,
+    ) -> (Writer, u64) {
+        begin(&mut self.log, &mut self.births, stream, (gap, bytes), m)
     }
 
     fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {
         let (version, owner) = (self.version, self.settings.owner);
-        Header { crc: 0, value_bytes, version, kind, key_bytes: key_bytes as u8, owner, lead_bytes: 0 }
+        Header {
+            crc: 0,
+            value_bytes,
+            version,
+            kind,
+            key_bytes: key_bytes as u8,
+            owner,
+            lead_bytes: 0,
+            pad_bytes: 0,
+        }
     }
 
     /// Stores a pair. The value is read once, into the log.
@@ -47,23 +62,24 @@ impl<S: Structure> Store<S> {
         if let Err(refused) = ready!(self.meets(&name, condition, m, w)) {
             return Step::Done(Err(refused));
         }
-        let bytes = record_bytes(key.len() as u32, value_bytes);
-        if let Err(refused) = ready!(self.may_store(&name, bytes, m, w)) {
+        let by_core = value.bytes_by_core();
+        let plan = self.plan_record(Incoming { key_bytes: key.len() as u32, value_bytes, by_core }, m);
+        if let Err(refused) = ready!(self.may_store(&name, plan, m, w)) {
             return Step::Done(Err(refused));
         }
-        let (writer, stamp) = self.begin(Stream::User, bytes, m);
-        let loc = Loc::new(writer.spot().0, bytes, key.len() as u8);
-        let header = self.header(Kind::Pair, key.len(), value_bytes);
-        if land(&self.log, &writer, header, key, value, m).is_err() {
-            self.log.abandon(m, writer);
+        let (bytes, room) = (plan.bytes, self.take_room(plan, m));
+        let (loc, stamp) = (Loc::new(room.position(), bytes, key.len() as u8), room.stamp);
+        let header = Header { pad_bytes: plan.pad_bytes, ..self.header(Kind::Pair, key.len(), value_bytes) };
+        if land(&self.log, (&room.writer, room.from), header, key, value, m).is_err() {
+            self.abandon_record(room, m);
             return Step::Done(Err(KvError::Transfer));
         }
-        self.log.commit(m, writer);
+        self.commit_record(room, m);
         self.know_record(bytes);
         self.enter(Entry { key: name, version: self.version, loc, stamp });
         self.written(key.len() + value_bytes as usize);
         w.work(Unit::Encode, 1);
-        w.work(Unit::CopyByte, u64::from(bytes - value_bytes + value.bytes_by_core()));
+        w.work(Unit::CopyByte, u64::from(bytes - value_bytes + plan.copied));
         w.work(Unit::ChecksumByte, u64::from(bytes));
         w.work(Unit::Probe, 2);
         Step::Done(Ok(()))
@@ -103,14 +119,14 @@ impl<S: Structure> Store<S> {
     fn may_store<M: Medium, W: Meter>(
         &mut self,
         key: &Key,
-        bytes: u32,
-        m: &M,
+        plan: Plan,
+        m: &mut M,
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
         if let Some(e) = self.error {
             return Step::Done(Err(e));
         }
-        match ready!(self.admit(key, bytes, m, w)) {
+        match ready!(self.admit(key, plan.bytes, m, w)) {
             Ok(Admission::Now) => {}
             Ok(Admission::Later) => return Step::Blocked(Stall::NoSegment),
             Err(refused) => return Step::Done(Err(refused)),
@@ -118,7 +134,17 @@ impl<S: Structure> Store<S> {
         if !S::lets_in(self, false) {
             return Step::Blocked(Stall::Debt);
         }
-        self.room(bytes, Reserve { slots: 6, segments: self.for_pairs(m) }, m)
+        self.room_for(plan, Reserve { slots: 6, segments: self.for_pairs(m) }, m)
+    }
+
+    /// Whether there is room for what a plan appends. Pages that only wait to be filled make room for it.
+    fn room_for<M: Medium>(&mut self, plan: Plan, reserve: Reserve, m: &mut M) -> Step<Result<(), KvError>> {
+        let Some(bytes) = plan.appended() else { return Step::Done(Ok(())) };
+        let room = self.room(bytes, reserve, m);
+        if matches!(room, Step::Blocked(Stall::NoSlot)) {
+            self.close_gaps(m);
+        }
+        room
     }
 
     /// Whether the log has room for a record.
@@ -149,16 +175,18 @@ impl<S: Structure> Store<S> {
         if !S::lets_in(self, true) {
             return Step::Blocked(Stall::Debt);
         }
-        let bytes = record_bytes(key.len() as u32, 0);
         let reserve = Reserve { slots: 4, segments: S::for_deletes(self, m) };
-        if let Err(refused) = ready!(self.room(bytes, reserve, m)) {
+        let record = Incoming { key_bytes: key.len() as u32, value_bytes: 0, by_core: 0 };
+        let plan = self.plan_record(record, m);
+        if let Err(refused) = ready!(self.room_for(plan, reserve, m)) {
             return Step::Done(Err(refused));
         }
-        let (writer, stamp) = self.begin(Stream::User, bytes, m);
+        let (bytes, room) = (plan.bytes, self.take_room(plan, m));
         let header = self.header(Kind::Tombstone, key.len(), 0);
-        let id = self.segment_at(writer.spot().0);
-        land(&self.log, &writer, header, key, &mut &[][..], m).expect("nothing is fetched for a tombstone");
-        self.log.commit(m, writer);
+        let (id, stamp) = (self.segment_at(room.position()), room.stamp);
+        land(&self.log, (&room.writer, room.from), header, key, &mut &[][..], m)
+            .expect("nothing is fetched for a tombstone");
+        self.commit_record(room, m);
         self.log.add_until_checkpoint(id, u64::from(bytes));
         self.enter(Entry { key: name, version: self.version, loc: Loc::NONE, stamp });
         self.written(key.len());

@@ -8,7 +8,8 @@ use super::Store;
 use super::key::Key;
 use super::structure::Structure;
 use crate::kv::KvError;
-use saker_medium::{Medium, Step, ready};
+use saker_log::{Log, SegmentState};
+use saker_medium::{Medium, SegmentId, Step, ready};
 use saker_sim::Meter;
 
 /// Part of the segments that remain that records may fill, so that collections always gain something.
@@ -66,6 +67,22 @@ impl Reveal {
     pub fn merges(&self) -> bool {
         self.stage == Stage::Merging
     }
+}
+
+/// The segment with the fewest live bytes in which a snapshot does not hold anything, as far as is known; before that, one
+/// in which a program failed.
+pub(crate) fn victim_but(log: &Log, held: &[SegmentId]) -> Option<SegmentId> {
+    let first = log.victim()?;
+    if log.segment(first).evacuate || !held.contains(&first) {
+        return Some(first);
+    }
+    let is_settled = |id: &SegmentId| {
+        let s = log.segment(*id);
+        let closed = s.state == SegmentState::Closed && s.stream().holds_records() && s.in_flight == 0;
+        closed && !held.contains(id)
+    };
+    let all = (0..log.geometry().segments).map(SegmentId).filter(is_settled);
+    all.min_by_key(|id| log.segment(*id).live_bytes)
 }
 
 impl<S: Structure> Store<S> {

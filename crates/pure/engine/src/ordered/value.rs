@@ -33,11 +33,11 @@ impl Records<'_> {
         let header = header.filter(|h| h.kind == Kind::Pair && h.record_bytes() == loc.record_bytes());
         let header = header.ok_or(KvError::Corrupt)?;
         let same = usize::from(header.key_bytes) == key.len() && head[HEADER_BYTES as usize..known] == *key;
-        let used = known as u32 + header.value_bytes;
+        let used = header.value_at() + header.value_bytes;
         if !same || header.owner != owner || self.range_crc(range, used, m) != header.crc {
             return Err(KvError::Corrupt);
         }
-        Ok((known as u32, header.value_bytes))
+        Ok((header.value_at(), header.value_bytes))
     }
 
     fn check_member<M: Medium>(&self, key: &[u8], loc: Loc, m: &M) -> Result<(u32, u32), KvError> {
@@ -76,26 +76,26 @@ impl Records<'_> {
 #[inline]
 pub(crate) fn check_whole(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, u32)> {
     let header = Header::decode(record.first_chunk()?)?;
-    let start = HEADER_BYTES as usize + key.len();
+    let start = header.value_at() as usize;
     let used = start + header.value_bytes as usize;
     let right = header.kind == Kind::Pair
         && header.owner == owner
         && header.record_bytes() == loc.record_bytes()
         && usize::from(header.key_bytes) == key.len()
-        && record.get(HEADER_BYTES as usize..start)? == key;
+        && record.get(HEADER_BYTES as usize..)?.get(..key.len())? == key;
     (right && record_crc(record.get(4..used)?) == header.crc).then_some((start as u32, header.value_bytes))
 }
 
-/// Takes room in a log of records, and notes when a segment begins. The second part is the stamp of what is written there.
+/// Takes room in a log of records, for one behind a gap, and notes when a segment begins. The second part is the stamp of what is written there.
 pub(crate) fn begin<M: Medium>(
     log: &mut Log,
     births: &mut Births,
     stream: Stream,
-    bytes: u32,
+    (gap, bytes): (u32, u32),
     m: &mut M,
 ) -> (Writer, u64) {
     let before = log.next_sequence();
-    let writer = log.begin(m, stream, bytes);
+    let writer = log.begin_behind(m, stream, gap, bytes);
     let segment_bytes = log.geometry().segment_bytes();
     if writer.spot().0.is_multiple_of(segment_bytes) && log.next_sequence() > before {
         births.set(SegmentId((writer.spot().0 / segment_bytes) as u32), before);

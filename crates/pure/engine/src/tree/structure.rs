@@ -7,9 +7,9 @@ use crate::kv::KvError;
 use crate::ordered::background::Piece;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
+use crate::ordered::space::victim_but;
 use crate::ordered::structure::{Found, Structure};
 use crate::scan::Snapshot;
-use saker_log::SegmentState;
 use saker_medium::{Medium, PageAddr, SegmentId, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
 use std::collections::VecDeque;
@@ -158,21 +158,8 @@ impl Structure for CowTree {
         true
     }
 
-    /// The segment with the fewest live bytes in which a snapshot does not hold anything, as far as is known; before that, one
-    /// in which a program failed.
     fn victim(store: &TreeStore) -> Option<SegmentId> {
-        let (log, held) = (&store.log, &store.own.pins.held);
-        let first = log.victim()?;
-        if log.segment(first).evacuate || !held.contains(&first) {
-            return Some(first);
-        }
-        let is_settled = |id: &SegmentId| {
-            let s = log.segment(*id);
-            let closed = s.state == SegmentState::Closed && s.stream().holds_records() && s.in_flight == 0;
-            closed && !held.contains(id)
-        };
-        let all = (0..log.geometry().segments).map(SegmentId).filter(is_settled);
-        all.min_by_key(|id| log.segment(*id).live_bytes)
+        victim_but(&store.log, &store.own.pins.held)
     }
 
     fn kept_from_copies<M: Medium>(store: &TreeStore, m: &M) -> u32 {

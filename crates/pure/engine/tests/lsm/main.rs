@@ -3,6 +3,9 @@
 mod memory;
 #[path = "../ordered/mod.rs"]
 mod ordered;
+mod packing;
+mod packing_counts;
+mod packing_oracle;
 mod threads;
 
 use ordered::Ordered;
@@ -37,7 +40,8 @@ impl Ordered for LsmStore {
     }
 
     fn defaults(geometry: &Geometry, ring_lasts: bool) -> LsmConfig {
-        LsmConfig::new(OWNER, geometry, geometry.segments, ring_lasts)
+        let packing = packing::asked_for();
+        LsmConfig { packing, ..LsmConfig::new(OWNER, geometry, geometry.segments, ring_lasts) }
     }
 
     fn ring_lasts(config: &LsmConfig) -> bool {

@@ -3,7 +3,8 @@
 use crate::ordered::Ordered;
 use crate::ordered::layout::{Answered, Entry, Payload, Refusal, Told};
 use saker_engine::{
-    Background, Condition, GroupError, GroupOp, KvError, Pairs, Recover, Scan, Scanned, Snapshot,
+    Background, Condition, GroupError, GroupOp, KvError, Pairs, Recover, Scan, Scanned, Snapshot, Source,
+    SourceError,
 };
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
@@ -14,6 +15,26 @@ use std::ops::Bound;
 
 pub const OWNER: u16 = 1;
 const SLOTS: u16 = 24;
+
+/// A value as hosts send it: a long one comes by DMA.
+pub struct Sent<'a>(pub &'a [u8]);
+
+/// Values of so many bytes and longer ones come by DMA.
+pub const DMA_BYTES_MIN: usize = 64;
+
+impl Source for Sent<'_> {
+    fn bytes(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    fn bytes_by_core(&self) -> u32 {
+        if self.0.len() < DMA_BYTES_MIN { self.bytes() } else { 0 }
+    }
+
+    fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError> {
+        (&mut &*self.0).read(offset, out)
+    }
+}
 
 /// What the store should hold.
 pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -126,7 +147,7 @@ impl<S: Ordered> Bench<S> {
 
     pub fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
         let result = self.until_done(|s, f| {
-            s.store(key, &mut &value[..], condition, &mut f.view(OWNER, Class::Foreground), &mut Free)
+            s.store(key, &mut Sent(value), condition, &mut f.view(OWNER, Class::Foreground), &mut Free)
         });
         if result.is_ok() {
             self.model.insert(key.to_vec(), value.to_vec());

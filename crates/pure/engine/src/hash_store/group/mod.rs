@@ -293,6 +293,7 @@ impl HashStore {
             key_bytes: 0,
             owner: self.config.owner,
             lead_bytes: source.lead_bytes() as u8,
+            pad_bytes: 0,
         }
     }
 

@@ -66,6 +66,7 @@ impl<S: Structure> Store<S> {
         if bytes > self.group_bytes_max() {
             return Step::Done(Err(GroupError::TooLong));
         }
+        self.close_gaps(m);
         let mut plan = std::mem::take(&mut self.plan);
         let step = if source.only_stores() && self.error.is_none() && self.has_plenty(bytes, m) {
             self.land_group(&mut plan, source, answers, m, w)
@@ -73,8 +74,11 @@ impl<S: Structure> Store<S> {
             self.stage_group(&mut plan, source, answers, m, w)
         };
         self.plan = plan;
-        if matches!(step, Step::Done(Ok(()))) && source.is_copied_by_core() {
+        // With a packing policy DMA reaches memory pages only, and groups are packed.
+        let is_copied = source.is_copied_by_core() || self.settings.packing.is_some();
+        if matches!(step, Step::Done(Ok(()))) && is_copied {
             w.work(Unit::CopyByte, u64::from(bytes));
+            self.landing.stats.memcpy_bytes += u64::from(bytes);
         }
         step
     }
@@ -119,7 +123,7 @@ impl<S: Structure> Store<S> {
         if let Err(refused) = ready!(self.may_write_group(record, false, m)) {
             return Step::Done(Err(refused));
         }
-        let (writer, stamp) = self.begin(Stream::User, record, m);
+        let (writer, stamp) = self.begin(Stream::User, (0, record), m);
         let landed = if self.log.chunk_mut(m, &writer, 0).len() == record as usize {
             self.land_in_place(plan, source, &writer, m)
         } else {
@@ -243,7 +247,7 @@ impl<S: Structure> Store<S> {
             if let Err(refused) = ready!(self.may_write_group(bytes, plan.pairs == 0, m)) {
                 return Step::Done(Err(refused));
             }
-            let (writer, stamp) = self.begin(Stream::User, bytes, m);
+            let (writer, stamp) = self.begin(Stream::User, (0, bytes), m);
             self.put_group(plan, source, record, &writer, m);
             landed = (writer.spot(), stamp);
             self.log.commit(m, writer);
@@ -263,6 +267,7 @@ impl<S: Structure> Store<S> {
             key_bytes: 0,
             owner: self.settings.owner,
             lead_bytes: source.lead_bytes() as u8,
+            pad_bytes: 0,
         }
     }
 }

@@ -1,0 +1,357 @@
+//! Landing records as the packing policy has it: at the end of the value log, behind a gap, or in a gap.
+//!
+//! A gap and the record behind it are appended as one, so recovery has both or neither. Pages from the oldest open gap on stay
+//! in the ring. A record that fills a gap counts when the gap's word says so; what a sync has vouched for is not written into
+//! any more, and before a manifest's cut every gap is given up, so that nothing younger lies before it.
+
+use super::Store;
+use super::structure::Structure;
+use crate::hash_store::gap::{GAP_WORD_BYTES, Gap};
+use crate::hash_store::record::{HEADER_BYTES, record_bytes};
+use crate::packing::{Arriving, End, Packing, Place, UNIT_BYTES};
+use saker_log::{Log, Spot, Writer};
+use saker_medium::{Medium, PageAddr, Stream};
+use std::collections::VecDeque;
+
+/// Part of the ring that pages with open gaps may take: others need the rest.
+const HELD_PART: u64 = 4;
+/// Part of the capacity that must be free for values to land.
+const SPARE_PART: u64 = 16;
+/// Entries of the table of gaps at most (BandSlim, section 3.3.3).
+const GAPS_MAX: usize = 512;
+
+/// What packing came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PackingStats {
+    /// Bytes of values and groups that a core copied into the value log.
+    pub memcpy_bytes: u64,
+    /// Bytes of gaps that nothing fills.
+    pub gap_bytes: u64,
+    /// Values that stayed where DMA put them.
+    pub landed_values: u64,
+    /// Records in gaps.
+    pub backfilled_values: u64,
+}
+
+/// Gaps that can still be filled, the oldest first, and counters.
+#[derive(Clone, Debug, Default)]
+pub struct Landing {
+    gaps: VecDeque<OpenGap>,
+    /// Bytes by which records and gaps have lengthened the log.
+    appended_bytes: u64,
+    pub(crate) stats: PackingStats,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenGap {
+    at: u64,
+    gap: Gap,
+}
+
+impl OpenGap {
+    fn word(&self) -> Spot {
+        Spot(self.at)
+    }
+
+    /// Where the next record in it begins.
+    fn next(&self) -> u64 {
+        self.at + u64::from(GAP_WORD_BYTES + self.gap.filled)
+    }
+
+    fn left(&self) -> u32 {
+        self.gap.bytes - GAP_WORD_BYTES - self.gap.filled
+    }
+
+    fn page(&self, log: &Log) -> PageAddr {
+        PageAddr(self.at / u64::from(log.geometry().page_bytes))
+    }
+}
+
+/// Where a record will be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// Its bytes.
+    pub bytes: u32,
+    /// Zeros between key and value.
+    pub pad_bytes: u8,
+    /// Bytes of the value that a core copies.
+    pub copied: u32,
+    place: Planned,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Planned {
+    /// In the open gap of that number. Those before it are given up.
+    Inside(usize),
+    /// At the end, behind a gap of so many bytes. `spent`: no open gap had room.
+    End { gap: u32, stays_open: bool, is_landed: bool, spent: bool },
+}
+
+impl Plan {
+    /// Bytes to append: a gap counts, a record in one does not.
+    pub fn appended(&self) -> Option<u32> {
+        match self.place {
+            Planned::Inside(_) => None,
+            Planned::End { gap, .. } => Some(gap + self.bytes),
+        }
+    }
+}
+
+/// Room that was taken.
+#[derive(Debug)]
+pub(super) struct Room {
+    pub writer: Writer,
+    /// Where in the writer's room the record begins.
+    pub from: u32,
+    /// What is written there has this stamp.
+    pub stamp: u64,
+    plan: Plan,
+}
+
+impl Room {
+    /// Where the record is.
+    pub fn position(&self) -> u64 {
+        self.writer.spot().0 + u64::from(self.from)
+    }
+}
+
+/// What comes with a record's value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Incoming {
+    pub key_bytes: u32,
+    pub value_bytes: u32,
+    /// Bytes of it that a core brings.
+    pub by_core: u32,
+}
+
+impl Incoming {
+    fn arriving(&self) -> Arriving {
+        let head_bytes = HEADER_BYTES + self.key_bytes.next_multiple_of(8);
+        Arriving { bytes: self.value_bytes, head_bytes, by_dma: self.by_core < self.value_bytes }
+    }
+
+    fn packed_bytes(&self) -> u32 {
+        record_bytes(self.key_bytes, self.value_bytes)
+    }
+
+    fn landed_bytes(&self) -> u32 {
+        record_bytes(self.key_bytes.next_multiple_of(8), self.value_bytes)
+    }
+}
+
+impl<S: Structure> Store<S> {
+    /// Finds a place for a record. Changes nothing but what is known of gaps.
+    pub(super) fn plan_record<M: Medium>(&mut self, record: Incoming, m: &M) -> Plan {
+        let (bytes, copied) = (record.packed_bytes(), record.by_core);
+        let end = Planned::End { gap: 0, stays_open: false, is_landed: false, spent: false };
+        let packed = Plan { bytes, pad_bytes: 0, copied, place: end };
+        let Some(packing) = self.settings.packing else { return packed };
+        self.forget_closed_gaps();
+        let arriving = record.arriving();
+        if packing.fills_gaps() && !arriving.by_dma && !self.landing.gaps.is_empty() {
+            return match self.gap_for(bytes, m) {
+                Some(n) => Plan { place: Planned::Inside(n), ..packed },
+                None => {
+                    let place = Planned::End { gap: 0, stays_open: false, is_landed: false, spent: true };
+                    Plan { place, ..packed }
+                }
+            };
+        }
+        self.plan_end(packing, &record, &arriving, packed, m)
+    }
+
+    fn plan_end<M: Medium>(
+        &self,
+        packing: Packing,
+        record: &Incoming,
+        arriving: &Arriving,
+        packed: Plan,
+        m: &M,
+    ) -> Plan {
+        let here = self.log.end(Stream::User, 0).map_or(0, |spot| spot.0);
+        let landed = |at, is_new| self.landed(packing, record, arriving, (at, is_new), m);
+        let fits = |plan: &Plan| {
+            let bytes = plan.appended().unwrap_or(0);
+            self.log.end(Stream::User, bytes).is_some()
+        };
+        let fits_anew =
+            |plan: &Plan| u64::from(plan.appended().unwrap_or(0)) <= self.log.geometry().segment_bytes();
+        let lands = || {
+            let plan = landed(here, false)?;
+            if fits(&plan) { Some(plan) } else { landed(0, true).filter(fits_anew) }
+        };
+        let plan = if self.is_nearly_full(record.landed_bytes(), m) { None } else { lands() };
+        plan.unwrap_or_else(|| {
+            let at = self.log.end(Stream::User, packed.bytes).map_or(0, |spot| spot.0);
+            let value_at = at + u64::from(HEADER_BYTES + record.key_bytes);
+            let is_there = arriving.by_dma && value_at.is_multiple_of(self.unit_bytes());
+            Plan { copied: if is_there { record.by_core } else { record.value_bytes }, ..packed }
+        })
+    }
+
+    /// Whether gaps would cost collections that gain little.
+    fn is_nearly_full<M: Medium>(&self, bytes: u32, m: &M) -> bool {
+        let longest = self.record_bytes_max.max(bytes);
+        let capacity = S::capacity_for(self, self.entries_at_most() + 1, longest, m);
+        self.value_log_bytes() + u64::from(bytes) + capacity / SPARE_PART > capacity
+    }
+
+    fn unit_bytes(&self) -> u64 {
+        u64::from(UNIT_BYTES.min(self.log.geometry().page_bytes))
+    }
+
+    /// The plan of a value that lands behind `at`, if the policy has it so. `is_new`: a segment begins there.
+    fn landed<M: Medium>(
+        &self,
+        packing: Packing,
+        record: &Incoming,
+        arriving: &Arriving,
+        (at, is_new): (u64, bool),
+        m: &M,
+    ) -> Option<Plan> {
+        let end = self.end_at(at, is_new, m);
+        let Place::Landed { value_at, stays_open } = packing.place(arriving, &end) else { return None };
+        let gap = end.gap(arriving, value_at) as u32;
+        let own = End { buffer_end: self.buffer_end(at, m), ..end };
+        let ends_at = value_at + u64::from(arriving.bytes);
+        let can_fill = self.log.geometry().oob_bytes.is_multiple_of(8) && ends_at <= own.buffer_end;
+        let place = Planned::End {
+            gap,
+            stays_open: stays_open && can_fill && gap > GAP_WORD_BYTES,
+            is_landed: true,
+            spent: false,
+        };
+        let pad_bytes = (record.key_bytes.next_multiple_of(8) - record.key_bytes) as u8;
+        Some(Plan { bytes: record.landed_bytes(), pad_bytes, copied: record.by_core, place })
+    }
+
+    fn end_at<M: Medium>(&self, at: u64, is_new: bool, m: &M) -> End {
+        let oldest = self.landing.gaps.front().filter(|_| !is_new).map_or(at, |gap| gap.at);
+        let open = self.landing.gaps.iter().filter(|_| !is_new).map(|gap| u64::from(gap.left())).sum();
+        End {
+            at,
+            page_bytes: self.log.geometry().page_bytes,
+            open_bytes: open,
+            appended_bytes: self.landing.appended_bytes,
+            gap_bytes: self.landing.stats.gap_bytes,
+            buffer_end: self.buffer_end(oldest, m),
+        }
+    }
+
+    /// How far the log may go if pages from that of `at` on stay.
+    fn buffer_end<M: Medium>(&self, at: u64, m: &M) -> u64 {
+        let page_bytes = u64::from(self.log.geometry().page_bytes);
+        (at / page_bytes + (u64::from(m.ring().slots()) / HELD_PART).max(1)) * page_bytes
+    }
+
+    /// The first open gap that has room.
+    fn gap_for<M: Medium>(&self, bytes: u32, m: &M) -> Option<usize> {
+        let inside = |g: &OpenGap| self.log.inside(m, Stream::User, g.word(), (Spot(g.next()), bytes));
+        self.landing.gaps.iter().position(|g| bytes <= g.left() && inside(g).is_some())
+    }
+
+    /// Gaps whose pages do not stay any more: the stream was sealed.
+    fn forget_closed_gaps(&mut self) {
+        let log = &self.log;
+        if self.landing.gaps.front().is_some_and(|g| !log.is_held(Stream::User, g.page(log))) {
+            self.landing.gaps.clear();
+        }
+    }
+
+    /// Takes the room of a plan.
+    pub(super) fn take_room<M: Medium>(&mut self, plan: Plan, m: &mut M) -> Room {
+        match plan.place {
+            Planned::Inside(n) => {
+                self.give_up_gaps(n, m);
+                let gap = self.landing.gaps.front().expect("planned in it");
+                let at = (Spot(gap.next()), plan.bytes);
+                let writer = self.log.inside(m, Stream::User, gap.word(), at).expect("looked at");
+                Room { writer, from: 0, stamp: self.log.next_sequence() - 1, plan }
+            }
+            Planned::End { gap, spent, .. } => {
+                if spent {
+                    self.close_gaps(m);
+                }
+                let (writer, stamp) = self.begin(Stream::User, (gap, plan.bytes), m);
+                if gap > 0 {
+                    let word = Gap::new(gap).encode(writer.spot().0);
+                    self.log.put(m, &writer, 0, &word.to_le_bytes());
+                }
+                Room { writer, from: gap, stamp, plan }
+            }
+        }
+    }
+
+    /// Makes a record count that is written.
+    pub(super) fn commit_record<M: Medium>(&mut self, room: Room, m: &mut M) {
+        self.landing.stats.memcpy_bytes += u64::from(room.plan.copied);
+        match room.plan.place {
+            Planned::Inside(_) => self.fill_gap(room.writer, room.plan.bytes, m),
+            Planned::End { gap, stays_open, is_landed, .. } => {
+                self.landing.stats.gap_bytes += u64::from(gap);
+                self.landing.appended_bytes += u64::from(gap + room.plan.bytes);
+                self.landing.stats.landed_values += u64::from(is_landed);
+                let end = room.position() + u64::from(room.plan.bytes);
+                let open = OpenGap { at: room.writer.spot().0, gap: Gap::new(gap) };
+                self.hold_to_buffer(stays_open.then_some(open), end, m);
+                self.log.commit(m, room.writer);
+            }
+        }
+    }
+
+    /// Gives the room of a record back: nothing happened.
+    pub(super) fn abandon_record<M: Medium>(&mut self, room: Room, m: &mut M) {
+        if room.plan.appended().is_some() {
+            self.log.abandon(m, room.writer);
+        }
+    }
+
+    fn fill_gap<M: Medium>(&mut self, writer: Writer, bytes: u32, m: &mut M) {
+        let open = self.landing.gaps.front_mut().expect("its room was taken");
+        open.gap.filled += bytes;
+        let (at, word) = (open.word(), open.gap.encode(open.at));
+        self.log.commit_inside(m, writer, at, word);
+        self.landing.stats.gap_bytes -= u64::from(bytes);
+        self.landing.stats.backfilled_values += 1;
+    }
+
+    /// The log goes on to `end`, maybe behind a gap that can be filled. The oldest gaps are given up if the buffer cannot hold
+    /// all.
+    fn hold_to_buffer<M: Medium>(&mut self, gap: Option<OpenGap>, end: u64, m: &mut M) {
+        self.forget_closed_gaps();
+        if gap.is_none() && self.landing.gaps.is_empty() {
+            return;
+        }
+        let is_over = |g: &&OpenGap| self.buffer_end(g.at, m) < end;
+        let over = self.landing.gaps.iter().take_while(is_over).count();
+        let full = usize::from(gap.is_some() && self.landing.gaps.len() == GAPS_MAX);
+        self.landing.gaps.drain(..over.max(full));
+        self.landing.gaps.extend(gap);
+        self.hold_pages(m);
+    }
+
+    fn give_up_gaps<M: Medium>(&mut self, count: usize, m: &mut M) {
+        if count > 0 {
+            self.landing.gaps.drain(..count);
+            self.hold_pages(m);
+        }
+    }
+
+    fn hold_pages<M: Medium>(&mut self, m: &mut M) {
+        let first = self.landing.gaps.front().map(|gap| gap.page(&self.log));
+        self.log.hold_from(Stream::User, first, m);
+    }
+
+    /// Gives up every gap: the pages that stayed are programmed.
+    pub(super) fn close_gaps<M: Medium>(&mut self, m: &mut M) {
+        if !self.landing.gaps.is_empty() {
+            self.landing.gaps.clear();
+            self.hold_pages(m);
+        }
+    }
+
+    /// What packing came to.
+    pub fn packing_stats(&self) -> PackingStats {
+        self.landing.stats
+    }
+}

@@ -1,0 +1,131 @@
+//! Where a value goes in the value log, and what is copied for it (BandSlim, ICPP'24, section 3.3).
+//!
+//! A DMA engine writes to addresses that are aligned to memory pages. A value that comes by DMA is copied by a core, or stays
+//! where it lands: its record then begins so that the value is aligned, and leaves a gap behind the record before it. A
+//! policy decides; what it decides is done in [`crate::ordered`]'s value log. Records of collections, deletes and groups are
+//! packed whatever the policy.
+
+mod all;
+mod auto;
+mod backfill;
+mod block;
+mod selective;
+
+/// Bytes of a memory page: the unit of DMA.
+pub const UNIT_BYTES: u32 = 4096;
+
+/// A packing policy. Without one, DMA reaches any byte: values are packed and nothing that comes by DMA is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Every value begins at a memory page, and none that fits one straddles NAND pages (section 2.3).
+    Block,
+    /// Every value follows the one before it (section 3.3.1).
+    All,
+    /// Values that come by DMA stay where they land (section 3.3.2).
+    Selective,
+    /// The same, and others fill the gaps (section 3.3.3).
+    Backfill,
+    /// Our own: values stay where they land as long as others fill the gaps.
+    Auto,
+}
+
+impl Packing {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Block, Self::All, Self::Selective, Self::Backfill, Self::Auto];
+
+    /// Its name for users.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Block => "block",
+            Self::All => "all",
+            Self::Selective => "selective",
+            Self::Backfill => "backfill",
+            Self::Auto => "auto",
+        }
+    }
+
+    /// The policy of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|packing| packing.name() == name)
+    }
+
+    /// Whether values that do not come by DMA fill gaps.
+    pub fn fills_gaps(self) -> bool {
+        matches!(self, Self::Backfill | Self::Auto)
+    }
+
+    /// Finds a place at the end of the log.
+    pub fn place(self, value: &Arriving, end: &End) -> Place {
+        if value.bytes == 0 {
+            return Place::Packed;
+        }
+        match self {
+            Self::Block => block::place(value, end),
+            Self::All => all::place(),
+            Self::Selective => selective::place(value, end),
+            Self::Backfill => backfill::place(value, end),
+            Self::Auto => auto::place(value, end),
+        }
+    }
+}
+
+/// A value that is to be placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arriving {
+    /// Its length in bytes.
+    pub bytes: u32,
+    /// Bytes of its record before it, a multiple of 8.
+    pub head_bytes: u32,
+    /// Whether it comes by DMA, wholly or in part.
+    pub by_dma: bool,
+}
+
+/// The end of the value log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Its position, within its segment at least.
+    pub at: u64,
+    /// Bytes of a NAND page.
+    pub page_bytes: u32,
+    /// Bytes of gaps that can still be filled.
+    pub open_bytes: u64,
+    /// Bytes that were ever appended, gaps included.
+    pub appended_bytes: u64,
+    /// Bytes of them in gaps that nothing fills, open ones included.
+    pub gap_bytes: u64,
+    /// How far the log may go before a gap is given up.
+    pub buffer_end: u64,
+}
+
+impl End {
+    /// The first place for a value where DMA can put it, behind its head.
+    pub fn aligned(&self, value: &Arriving) -> u64 {
+        (self.at + u64::from(value.head_bytes)).next_multiple_of(self.unit())
+    }
+
+    /// Bytes between the end and a record whose value is there.
+    pub fn gap(&self, value: &Arriving, value_at: u64) -> u64 {
+        value_at - u64::from(value.head_bytes) - self.at
+    }
+
+    fn unit(&self) -> u64 {
+        u64::from(UNIT_BYTES.min(self.page_bytes))
+    }
+}
+
+/// Where a value goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Its record follows the last one.
+    Packed,
+    /// DMA puts the value there.
+    Landed {
+        /// Its position.
+        value_at: u64,
+        /// Whether others may fill the gap before its record.
+        stays_open: bool,
+    },
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+use super::*;
+
+const PAGE: u32 = 16_384;
+const HEAD: u32 = 40;
+
+fn by_dma(bytes: u32) -> Arriving {
+    Arriving { bytes, head_bytes: HEAD, by_dma: true }
+}
+
+fn small(bytes: u32) -> Arriving {
+    Arriving { by_dma: false, ..by_dma(bytes) }
+}
+
+fn end(at: u64) -> End {
+    End { at, page_bytes: PAGE, open_bytes: 0, appended_bytes: 0, gap_bytes: 0, buffer_end: u64::MAX }
+}
+
+fn value_at(place: Place) -> Option<u64> {
+    match place {
+        Place::Landed { value_at, .. } => Some(value_at),
+        Place::Packed => None,
+    }
+}
+
+#[test]
+fn names_lead_back() {
+    for packing in Packing::ALL {
+        assert_eq!(Packing::named(packing.name()), Some(packing));
+    }
+    assert_eq!(Packing::named("none"), None);
+}
+
+#[test]
+fn block_gives_every_value_memory_pages_of_its_own() {
+    let at = |value, from| value_at(Packing::Block.place(&value, &end(from))).expect("it lands");
+    assert_eq!((at(small(8), 0), at(small(8), 4104), at(by_dma(2048), 4056)), (4096, 8192, 4096));
+    // A head that does not fit any more, a value that would straddle, one that must.
+    assert_eq!((at(by_dma(8), 4064), at(by_dma(8192), 8000), at(by_dma(20_000), 8000)), (8192, 8192, 16_384));
+    assert_eq!(at(by_dma(8192), 12_000), 16_384);
+}
+
+#[test]
+fn selective_lands_what_dma_brings() {
+    let place = |value, from| Packing::Selective.place(&value, &end(from));
+    assert_eq!(place(small(100), 96), Place::Packed);
+    assert_eq!(place(by_dma(100), 96), Place::Landed { value_at: 4096, stays_open: false });
+    assert_eq!(place(by_dma(100), 4056), Place::Landed { value_at: 4096, stays_open: false });
+    assert_eq!(place(by_dma(0), 96), Place::Packed, "there is nothing to copy");
+}
+
+#[test]
+fn backfilling_leaves_gaps_open() {
+    let place = |value, from| Packing::Backfill.place(&value, &end(from));
+    assert_eq!(place(by_dma(100), 96), Place::Landed { value_at: 4096, stays_open: true });
+    assert_eq!(place(small(100), 96), Place::Packed);
+}
+
+#[test]
+fn auto_leaves_a_page_of_gaps_open() {
+    let lands = |end: End| Packing::Auto.place(&by_dma(2048), &end) != Place::Packed;
+    let gap = 4096 - 40 - 96;
+    let open = |open_bytes| End { open_bytes, ..end(96) };
+    assert!(lands(open(u64::from(PAGE) - gap)) && !lands(open(u64::from(PAGE) - gap + 8)));
+    assert!(lands(End { at: 4056, ..open(u64::MAX) }), "there is no gap");
+    let unfilled = |gap_bytes| End { gap_bytes, appended_bytes: 6400, ..end(96) };
+    let most = u64::from(PAGE) + 100 - gap;
+    assert!(lands(unfilled(most)) && !lands(unfilled(most + 1)));
+    assert!(lands(End { buffer_end: 6144, ..end(96) }) && !lands(End { buffer_end: 6143, ..end(96) }));
+}
+
+#[test]
+fn all_copies_everything() {
+    assert_eq!(Packing::All.place(&by_dma(4096), &end(8)), Place::Packed);
+}

@@ -1,0 +1,146 @@
+//! The engine's pages and copies against the oracle's, on the value sizes of BandSlim's workloads (ICPP'24, section 4.1) in
+//! shuffled order: exactly equal, since the value log of a run is one segment here.
+
+use crate::ordered::bench::{OWNER, scale};
+use crate::packing_oracle::{Count, PAGE, Value, count};
+use saker_engine::{Condition, LsmConfig, LsmStore, Packing, Source, SourceError};
+use saker_flash::nand::Shape;
+use saker_flash::{FaultPlan, Flash, MemMedia};
+use saker_medium::{Geometry, Ring, Step, Stream};
+use saker_sim::{Class, Free, Rng, Seed};
+
+/// Shorter values come in commands (section 4.1: threshold1).
+const DMA_BYTES_MIN: u32 = 128;
+const SLOTS: u16 = 64;
+
+fn geometry(pages: u64) -> Geometry {
+    Geometry { page_bytes: PAGE as u32, oob_bytes: 64, segment_pages: pages as u32, segments: 24 }
+}
+
+struct Sent(u32);
+
+impl Source for Sent {
+    fn bytes(&self) -> u32 {
+        self.0
+    }
+
+    fn bytes_by_core(&self) -> u32 {
+        if self.0 < DMA_BYTES_MIN { self.0 } else { 0 }
+    }
+
+    fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError> {
+        out.iter_mut().zip(offset..).for_each(|(byte, n)| *byte = n as u8);
+        Ok(())
+    }
+}
+
+fn shuffled(mut sizes: Vec<u32>, rng: &mut Rng) -> Vec<u32> {
+    for n in (1..sizes.len()).rev() {
+        sizes.swap(n, rng.below(n as u64 + 1) as usize);
+    }
+    sizes
+}
+
+/// So many of ten values are of 8 bytes, the others of 2 KiB.
+fn mixed(values: u64, small_of_ten: u64) -> Vec<u32> {
+    (0..values).map(|n| if n % 10 < small_of_ten { 8 } else { 2048 }).collect()
+}
+
+fn workloads(values: u64) -> [(&'static str, Vec<u32>); 5] {
+    let rng = &mut Seed(9).rng();
+    // Lengths of all kinds, most of them short.
+    let short = |rng: &mut Rng| [(); 2].iter().fold(1024, |most, ()| 1 + rng.below(most)) as u32;
+    let m = (0..values).map(|_| short(rng)).collect();
+    let rare = (0..values).map(|n| if n % 200 == 0 { 2048 } else { 8 << (n % 3) }).collect();
+    let d = (0..values).map(|n| 8 << (n % 9)).collect();
+    [("B", mixed(values, 9)), ("C", mixed(values, 1)), ("D", d), ("M", m), ("rare", rare)]
+        .map(|(name, sizes)| (name, shuffled(sizes, rng)))
+}
+
+fn key(n: usize) -> [u8; 16] {
+    let mut key = *b"packing-00000000";
+    key[8..].copy_from_slice(&(n as u64).to_be_bytes());
+    key
+}
+
+/// Stores values and reads them back; what the engine counted.
+fn run(packing: Option<Packing>, sizes: &[u32]) -> Count {
+    let geometry = geometry(sizes.len() as u64 / 2 + 64);
+    let ring = Ring::heap(SLOTS, geometry.page_bytes, geometry.oob_bytes);
+    let media = MemMedia::new(Shape { geometry, channels: 2, luns: 4 });
+    let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
+    flash.pool_mut().set_quota(OWNER, geometry.segments);
+    let config = LsmConfig {
+        packing,
+        write_buffer_size: 1 << 40,
+        checkpoint_bytes_min: u64::MAX,
+        ..LsmConfig::new(OWNER, &geometry, geometry.segments, false)
+    };
+    let mut store = LsmStore::new(config, &flash.view(OWNER, Class::Foreground));
+    for (n, bytes) in sizes.iter().enumerate() {
+        let view = &mut flash.view(OWNER, Class::Foreground);
+        let stored = store.store(&key(n), &mut Sent(*bytes), Condition::Always, view, &mut Free);
+        assert!(matches!(stored, Step::Done(Ok(()))), "{stored:?}");
+        settle(&mut store, &mut flash);
+    }
+    store.flush(&mut flash.view(OWNER, Class::Foreground));
+    settle(&mut store, &mut flash);
+    for (n, bytes) in sizes.iter().enumerate().step_by(7) {
+        let mut read = Vec::new();
+        let found = store.retrieve(&key(n), &mut read, &flash.view(OWNER, Class::Foreground), &mut Free);
+        assert!(matches!(found, Step::Done(Ok(length)) if length == *bytes), "{found:?}");
+        assert!(read.iter().enumerate().all(|(at, byte)| *byte == at as u8), "value {n}");
+    }
+    let stats = store.packing_stats();
+    Count {
+        pages: store.log_stats().pages_programmed[Stream::User as usize],
+        copied: stats.memcpy_bytes,
+        landed: stats.landed_values,
+        backfilled: stats.backfilled_values,
+    }
+}
+
+fn settle(store: &mut LsmStore, flash: &mut Flash<MemMedia>) {
+    while let Some((_, done)) = flash.take_completion() {
+        store.completed(&done, &mut flash.view(OWNER, Class::Background));
+    }
+}
+
+fn sent(sizes: &[u32]) -> Vec<Value> {
+    sizes.iter().map(|bytes| (u64::from(*bytes), *bytes >= DMA_BYTES_MIN)).collect()
+}
+
+#[test]
+fn pages_and_copies_are_the_oracles() {
+    for (name, sizes) in workloads(scale(2000)) {
+        for packing in Packing::ALL {
+            let expected = count(packing, &sent(&sizes), u64::from(SLOTS) / 4);
+            assert_eq!(run(Some(packing), &sizes), expected, "{} on {name}", packing.name());
+        }
+    }
+}
+
+/// In pages at most 2 % more than the best of the others, and never worse than any one in pages and copies.
+#[test]
+fn auto_is_never_worse_in_both() {
+    for (name, sizes) in workloads(scale(2000)) {
+        let auto = run(Some(Packing::Auto), &sizes);
+        let others = [Packing::Block, Packing::All, Packing::Selective, Packing::Backfill]
+            .map(|packing| run(Some(packing), &sizes));
+        let best = others.iter().map(|other| other.pages).min().expect("four");
+        assert!(auto.pages * 100 <= best * 102 + 100, "{name}: {auto:?} {others:?}");
+        for other in others {
+            let worse = auto.pages > other.pages && auto.copied > other.copied;
+            assert!(!worse, "{name}: {auto:?} {other:?}");
+        }
+    }
+}
+
+#[test]
+fn without_a_policy_only_what_comes_in_commands_is_copied() {
+    let (_, sizes) = &workloads(500)[0];
+    let found = run(None, sizes);
+    let small: u64 = sizes.iter().filter(|n| **n < DMA_BYTES_MIN).map(|n| u64::from(*n)).sum();
+    let all = count(Packing::All, &sent(sizes), 1);
+    assert_eq!(found, Count { copied: small, ..all });
+}
