@@ -116,7 +116,10 @@ impl Settings {
         let mut tuning = LsmTuning::default();
         for (path, value) in &self.profile {
             let Some(name) = path.strip_prefix(LSM) else { continue };
-            let number = value.parse::<u64>().map_err(|_| "write a whole number".to_owned());
+            let number = LsmTuning::number_of(name, value).and_then(|word| match word {
+                Some(number) => Ok(number),
+                None => value.parse::<u64>().map_err(|_| "write a whole number".to_owned()),
+            });
             number.and_then(|number| tuning.set(name, number)).map_err(|todo| SettingError::Lsm {
                 name: name.to_owned(),
                 value: value.clone(),

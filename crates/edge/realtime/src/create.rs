@@ -5,8 +5,8 @@ use crate::divide::divide;
 use crate::error::{Error, PlanError};
 use crate::image::{self, ImageConfig};
 use crate::profiles::profile_for_image;
-use crate::records::{record, seeded_uuid};
-use saker_device::{EngineKind, NamespaceConfig};
+use crate::records::{records, seeded_uuid};
+use saker_device::{EngineKind, NamespaceConfig, Packing};
 use saker_flash::nand::Shape;
 use saker_sim::profile::Profile;
 use saker_world::Build;
@@ -29,6 +29,8 @@ pub struct ImagePlan {
     pub uuid: Option<[u8; 16]>,
     /// The engine of namespaces of pairs.
     pub engine: EngineKind,
+    /// Where the LSM engine puts values in its value log; `None`: DMA reaches any byte.
+    pub packing: Option<Packing>,
     /// Namespaces 1, 2, ...
     pub namespaces: Vec<NamespacePlan>,
 }
@@ -54,6 +56,7 @@ impl ImagePlan {
             seed,
             uuid: None,
             engine: EngineKind::default(),
+            packing: None,
             namespaces,
         }
     }
@@ -65,7 +68,8 @@ impl ImagePlan {
     pub fn create(&self, path: &Path) -> Result<CreatedImage, Error> {
         let profile = profile_for_image(&self.profile)?;
         let (shape, namespaces) = self.divide(&profile)?;
-        let build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
+        let mut build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
+        build.config.lsm.set_packing(self.packing);
         image::create(path, &header(&build, self.seed, self.uuid))?;
         let segment_bytes = shape.geometry.segment_bytes();
         Ok(CreatedImage {
@@ -110,7 +114,7 @@ fn header(build: &Build, seed: u64, uuid: Option<[u8; 16]>) -> ImageConfig {
         seed,
         shards: 1,
         profile: build.profile.name.clone(),
-        namespaces: build.config.namespaces.iter().map(record).collect(),
+        namespaces: records(&build.config),
         uuid: uuid.unwrap_or_else(|| seeded_uuid(seed)),
     }
 }

@@ -5,11 +5,11 @@ use crate::error::Error;
 use crate::image::{self, Access};
 use crate::linux;
 use crate::profiles::profile_named;
-use crate::records::{device_config, record};
+use crate::records::{device_config, records};
 use crate::remote;
 use crate::shards;
 use crate::url::{DeviceUrl, Place, Timing};
-use saker_device::{Attachment, Costs, Device, DeviceConfig, timings};
+use saker_device::{Attachment, Costs, Device, timings};
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
 use saker_link::DmaSpace;
@@ -142,7 +142,7 @@ pub fn close_device(device: AnyDevice) -> Result<(), Error> {
 }
 
 fn close_image<T>(device: Device<image::FileMedia, T>) -> Result<(), Error> {
-    let records = device.config().namespaces.iter().map(record).collect();
+    let records = records(&device.config());
     let mut flash = device.into_flash();
     let cut = !flash.is_powered();
     let media = flash.media_mut();
@@ -178,7 +178,8 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
 fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     let faults = url.faults;
     let opened = image::open(path, Access::Write)?;
-    let config = DeviceConfig { lsm: url.lsm, ..device_config(&opened.config) };
+    let mut config = device_config(&opened.config);
+    config.lsm = url.lsm.over(&config.lsm);
     let g = opened.config.geometry;
     let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
     let host = attach(url.depth, config.queue_pairs_max);

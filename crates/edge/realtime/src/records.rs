@@ -1,7 +1,7 @@
 //! Namespaces as the device is configured with them, and as an image's header records them.
 
 use crate::image::{ImageConfig, NamespaceKind as RecordKind, NamespaceRecord};
-use saker_device::{DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind};
+use saker_device::{DeviceConfig, EngineKind, LsmTuning, NamespaceConfig, NamespaceKind};
 use saker_sim::Seed;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -22,7 +22,11 @@ pub fn device_config(image: &ImageConfig) -> DeviceConfig {
     };
     let config =
         DeviceConfig::with(image.namespaces.iter().map(namespace).collect(), image.capacitor, image.seed);
-    DeviceConfig { identity: identity(image), ..config }
+    let mut lsm = LsmTuning::default();
+    if let Some(packing) = image.namespaces.iter().find_map(NamespaceRecord::packing) {
+        lsm.set_packing(Some(packing));
+    }
+    DeviceConfig { identity: identity(image), lsm, ..config }
 }
 
 /// The UUID of an image whose identity is its seed's.
@@ -37,8 +41,16 @@ fn identity(image: &ImageConfig) -> u64 {
     if image.uuid == seeded_uuid(image.seed) { image.seed } else { xxh3_64(&image.uuid) }
 }
 
-/// The record of a namespace.
-pub(crate) fn record(ns: &NamespaceConfig) -> NamespaceRecord {
+/// The records of a device's namespaces.
+pub(crate) fn records(config: &DeviceConfig) -> Vec<NamespaceRecord> {
+    let with_packing = |ns: &NamespaceConfig| match ns.kind {
+        NamespaceKind::Kv { engine: EngineKind::Lsm, .. } => record(ns).with_packing(config.lsm.packing()),
+        _ => record(ns),
+    };
+    config.namespaces.iter().map(with_packing).collect()
+}
+
+fn record(ns: &NamespaceConfig) -> NamespaceRecord {
     let blank = NamespaceRecord {
         nsid: ns.nsid,
         kind: RecordKind::Kv,

@@ -15,6 +15,7 @@
 //! | `prefault` | both | a number of pairs: memory for their index, and with `mem` for all flash, is brought in at opening |
 //! | `seed` | mem | seed of key order and identifiers (default 1) |
 //! | `pinned_levels`, `compaction_threads`, `level0_stop_writes_trigger`, ... | both | settings of the LSM engine, all of them in [`LsmTuning`] |
+//! | `packing` | both | where the LSM engine puts values: none, block, all, selective, backfill or auto; an image remembers it |
 //! | `cache` | all | bytes of a read cache at the host (default 0) |
 //! | `cache_policy` | all | what leaves it: `lru` (default) or `s3fifo` |
 //! | `cache_value_max` | all | longest value that it admits (default 4KiB) |
@@ -234,11 +235,7 @@ impl DeviceUrl {
                 }
             }
             (name, _) if LsmTuning::names().any(|known| known == name) => {
-                let value = match value {
-                    "on" | "true" => Some(1),
-                    "off" | "false" => Some(0),
-                    _ => parse_size(value),
-                };
+                let value = LsmTuning::number_of(name, value)?.or_else(|| parse_size(value));
                 self.lsm.set(name, value.ok_or("write a number, a size such as 16MiB, or on or off")?)?;
             }
             ("fault.seed", _) => self.faults.seed = number()?,

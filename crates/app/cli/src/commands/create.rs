@@ -27,6 +27,7 @@ Examples:
   saker create disk.img --size 1GiB
   saker create disk.img --size 100GB --profile saker-mid --engine hash_store
   saker create disk.img --size 1GiB --namespace kv:512MiB --namespace block:256MiB,4096
+  saker create disk.img --size 1GiB --engine lsm --packing backfill
   saker put --device 'file:disk.img?nsid=1' key value
   saker block read --device 'file:disk.img?nsid=2' 0 1")]
 pub struct CreateArgs {
@@ -45,6 +46,10 @@ pub struct CreateArgs {
     /// hash_doubling (hash_original with a table that doubles), lsm (a log-structured merge tree) or tree (a B+tree that is never written in place)
     #[arg(long, value_name = "NAME", default_value = "hash_store")]
     pub engine: String,
+    /// Where the lsm engine puts values in its value log: none (packed; DMA reaches any byte), block, all, selective, backfill
+    /// or auto. The image remembers it, and what a device URL asks for
+    #[arg(long, value_name = "POLICY", default_value = "none")]
+    pub packing: String,
     /// The seed of serial number and key order [default: a serial number of its own, key order of seed 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

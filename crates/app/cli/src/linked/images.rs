@@ -4,7 +4,7 @@ use std::path::Path;
 
 use saker_realtime::{
     CreatedImage, EngineKind, Error as DeviceError, ImagePlan, NamespaceKind, NamespacePlan,
-    NamespaceSnapshot, new_uuid, verify_image,
+    NamespaceSnapshot, Packing, new_uuid, verify_image,
 };
 
 use saker_realtime::image::Severity;
@@ -20,7 +20,8 @@ pub(super) fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
         let there = format!("the engines there are: {}", EngineKind::names());
         CliError::usage(format!("there is no engine `{}`", args.engine), there)
     })?;
-    let plan = plan(args, engine).map_err(|e| refused(&e))?;
+    let packing = packing(args, engine)?;
+    let plan = plan(args, engine, packing).map_err(|e| refused(&e))?;
     let made = if args.force && args.image.is_file() {
         replace(&plan, &args.image)
     } else {
@@ -38,7 +39,26 @@ pub(super) fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
     })
 }
 
-fn plan(args: &CreateArgs, engine: EngineKind) -> Result<ImagePlan, DeviceError> {
+/// The packing policy that was asked for, of an engine that has one.
+fn packing(args: &CreateArgs, engine: EngineKind) -> Result<Option<Packing>, CliError> {
+    if args.packing == "none" {
+        return Ok(None);
+    }
+    let packing = Packing::named(&args.packing).ok_or_else(|| {
+        let names = Packing::ALL.map(Packing::name).join(", ");
+        CliError::usage(
+            format!("there is no packing policy `{}`", args.packing),
+            format!("write none, {names}"),
+        )
+    })?;
+    if engine != EngineKind::Lsm {
+        let what = format!("the engine {} has no packing policies", engine.name());
+        return Err(CliError::usage(what, "add --engine lsm"));
+    }
+    Ok(Some(packing))
+}
+
+fn plan(args: &CreateArgs, engine: EngineKind, packing: Option<Packing>) -> Result<ImagePlan, DeviceError> {
     let choice = |choice: &NamespaceChoice| match *choice {
         NamespaceChoice::Kv { flash_bytes } => NamespacePlan::Kv { flash_bytes },
         NamespaceChoice::Block { bytes, block_bytes } => NamespacePlan::Block { bytes, block_bytes },
@@ -50,7 +70,7 @@ fn plan(args: &CreateArgs, engine: EngineKind) -> Result<ImagePlan, DeviceError>
     // Whoever gives a seed wants the same image again; others want one that hosts tell from all others.
     let uuid = if args.seed.is_some() { None } else { Some(new_uuid()?) };
     let (seed, profile) = (args.key_seed(), args.profile.clone());
-    Ok(ImagePlan { bytes: args.size, profile, seed, uuid, engine, namespaces })
+    Ok(ImagePlan { bytes: args.size, profile, seed, uuid, engine, packing, namespaces })
 }
 
 /// Makes the image under another name first, so that a refusal leaves the old one.

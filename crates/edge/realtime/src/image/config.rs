@@ -1,7 +1,7 @@
 //! What an image is made for; all of it is kept in the header.
 
 use super::ImageError;
-use saker_engine::EngineKind;
+use saker_engine::{EngineKind, Packing};
 use saker_flash::nand::Shape;
 use saker_medium::Geometry;
 use saker_medium::header::HEADER_BYTES;
@@ -65,7 +65,7 @@ pub struct NamespaceRecord {
     pub block_bytes: u32,
     /// Logical blocks; 0 for KV.
     pub blocks: u64,
-    /// See [`NamespaceRecord::EDNEK`].
+    /// See [`NamespaceRecord::EDNEK`] and [`NamespaceRecord::packing`].
     pub flags: u32,
     /// Longest value in bytes; 0 for block.
     pub value_bytes_max: u32,
@@ -76,6 +76,23 @@ pub struct NamespaceRecord {
 impl NamespaceRecord {
     /// Flag: deleting a key that does not exist is an error (NVM Express KV Command Set, feature EDNEK).
     pub const EDNEK: u32 = 1;
+    /// Where in the flags the packing policy is: its number from 1, or 0.
+    const PACKING_SHIFT: u32 = 8;
+    const PACKING_MASK: u32 = 0xf << Self::PACKING_SHIFT;
+
+    /// The packing policy of its value log.
+    pub fn packing(&self) -> Option<Packing> {
+        let n = (self.flags & Self::PACKING_MASK) >> Self::PACKING_SHIFT;
+        n.checked_sub(1).and_then(|n| Packing::ALL.get(n as usize)).copied()
+    }
+
+    /// The same record with that policy.
+    #[must_use]
+    pub fn with_packing(self, packing: Option<Packing>) -> Self {
+        let n = packing.and_then(|asked| Packing::ALL.iter().position(|p| *p == asked));
+        let bits = n.map_or(0, |n| (n as u32 + 1) << Self::PACKING_SHIFT);
+        Self { flags: self.flags & !Self::PACKING_MASK | bits, ..self }
+    }
 }
 
 impl ImageConfig {
