@@ -274,12 +274,24 @@ impl<S: Structure> Store<S> {
                 }
                 let (writer, stamp) = self.begin(Stream::User, (gap, plan.bytes), m);
                 if gap > 0 {
-                    let word = Gap::new(gap).encode(writer.spot().0);
-                    self.log.put(m, &writer, 0, &word.to_le_bytes());
+                    self.write_gap(&writer, gap, m);
                 }
                 Room { writer, from: gap, stamp, plan }
             }
         }
+    }
+
+    /// Writes a gap that nothing fills: nothing of an earlier page leaves the slot.
+    fn write_gap<M: Medium>(&self, writer: &Writer, bytes: u32, m: &mut M) {
+        let mut at = 0;
+        while at < bytes {
+            let chunk = self.log.chunk_mut(m, writer, at);
+            let n = chunk.len().min((bytes - at) as usize);
+            chunk[..n].fill(0);
+            at += n as u32;
+        }
+        let word = Gap::new(bytes).encode(writer.spot().0);
+        self.log.put(m, writer, 0, &word.to_le_bytes());
     }
 
     /// Makes a record count that is written.

@@ -5,6 +5,7 @@ mod memory;
 mod ordered;
 mod packing;
 mod packing_counts;
+mod packing_crash;
 mod packing_oracle;
 mod threads;
 
