@@ -243,6 +243,11 @@ impl Source for OnePiece<'_> {
     }
 
     #[inline]
+    fn bytes_held(&self) -> u32 {
+        0
+    }
+
+    #[inline]
     fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError> {
         if out.is_empty() {
             return Ok(());
@@ -287,6 +292,11 @@ impl Source for HostData<'_> {
     #[inline]
     fn bytes_by_core(&self) -> u32 {
         if self.dma_engine { self.pieces.held_bytes() } else { self.bytes }
+    }
+
+    #[inline]
+    fn bytes_held(&self) -> u32 {
+        self.pieces.held_bytes()
     }
 
     #[inline]

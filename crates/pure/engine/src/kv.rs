@@ -60,6 +60,11 @@ pub trait Source {
     fn bytes_by_core(&self) -> u32 {
         self.bytes()
     }
+    /// How many of them are in the device already, because they came in commands; DMA brings the others.
+    #[inline]
+    fn bytes_held(&self) -> u32 {
+        self.bytes()
+    }
     /// Fills `out` with the bytes from `offset` on.
     fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError>;
 }

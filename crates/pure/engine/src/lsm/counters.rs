@@ -3,7 +3,6 @@
 use super::LsmStore;
 use super::levels::LEVELS;
 use super::stall::Reason;
-use saker_medium::Stream;
 
 /// Tables by level.
 const LEVEL_TABLES: [&str; LEVELS] =
@@ -37,7 +36,6 @@ impl LsmStore {
         ];
         let packing = self.packing_stats();
         counters.extend([
-            ("value_log_pages_programmed", self.log_stats().pages_programmed[Stream::User as usize]),
             ("memcpy_bytes", packing.memcpy_bytes),
             ("gap_bytes", packing.gap_bytes),
             ("landed_values", packing.landed_values),

@@ -120,14 +120,14 @@ impl Room {
 pub(super) struct Incoming {
     pub key_bytes: u32,
     pub value_bytes: u32,
-    /// Bytes of it that a core brings.
-    pub by_core: u32,
+    /// Bytes of it that came in commands.
+    pub held: u32,
 }
 
 impl Incoming {
     fn arriving(&self) -> Arriving {
         let head_bytes = HEADER_BYTES + self.key_bytes.next_multiple_of(8);
-        Arriving { bytes: self.value_bytes, head_bytes, by_dma: self.by_core < self.value_bytes }
+        Arriving { bytes: self.value_bytes, head_bytes, by_dma: self.held < self.value_bytes }
     }
 
     fn packed_bytes(&self) -> u32 {
@@ -142,7 +142,7 @@ impl Incoming {
 impl<S: Structure> Store<S> {
     /// Finds a place for a record. Changes nothing but what is known of gaps.
     pub(super) fn plan_record<M: Medium>(&mut self, record: Incoming, m: &M) -> Plan {
-        let (bytes, copied) = (record.packed_bytes(), record.by_core);
+        let (bytes, copied) = (record.packed_bytes(), record.held);
         let end = Planned::End { gap: 0, stays_open: false, is_landed: false, spent: false };
         let packed = Plan { bytes, pad_bytes: 0, copied, place: end };
         let Some(packing) = self.settings.packing else { return packed };
@@ -185,7 +185,7 @@ impl<S: Structure> Store<S> {
             let at = self.log.end(Stream::User, packed.bytes).map_or(0, |spot| spot.0);
             let value_at = at + u64::from(HEADER_BYTES + record.key_bytes);
             let is_there = arriving.by_dma && value_at.is_multiple_of(self.unit_bytes());
-            Plan { copied: if is_there { record.by_core } else { record.value_bytes }, ..packed }
+            Plan { copied: if is_there { record.held } else { record.value_bytes }, ..packed }
         })
     }
 
@@ -194,6 +194,11 @@ impl<S: Structure> Store<S> {
         let longest = self.record_bytes_max.max(bytes);
         let capacity = S::capacity_for(self, self.entries_at_most() + 1, longest, m);
         self.value_log_bytes() + u64::from(bytes) + capacity / SPARE_PART > capacity
+    }
+
+    /// Bytes of a value that a core copies, if so many are no engine's work.
+    pub(super) fn copied_by_core(&self, plan: &Plan, by_core: u32) -> u32 {
+        if self.settings.packing.is_some() { plan.copied.max(by_core) } else { by_core }
     }
 
     fn unit_bytes(&self) -> u64 {
@@ -222,7 +227,7 @@ impl<S: Structure> Store<S> {
             spent: false,
         };
         let pad_bytes = (record.key_bytes.next_multiple_of(8) - record.key_bytes) as u8;
-        Some(Plan { bytes: record.landed_bytes(), pad_bytes, copied: record.by_core, place })
+        Some(Plan { bytes: record.landed_bytes(), pad_bytes, copied: record.held, place })
     }
 
     fn end_at<M: Medium>(&self, at: u64, is_new: bool, m: &M) -> End {

@@ -62,8 +62,8 @@ impl<S: Structure> Store<S> {
         if let Err(refused) = ready!(self.meets(&name, condition, m, w)) {
             return Step::Done(Err(refused));
         }
-        let by_core = value.bytes_by_core();
-        let plan = self.plan_record(Incoming { key_bytes: key.len() as u32, value_bytes, by_core }, m);
+        let held = value.bytes_held();
+        let plan = self.plan_record(Incoming { key_bytes: key.len() as u32, value_bytes, held }, m);
         if let Err(refused) = ready!(self.may_store(&name, plan, m, w)) {
             return Step::Done(Err(refused));
         }
@@ -79,7 +79,10 @@ impl<S: Structure> Store<S> {
         self.enter(Entry { key: name, version: self.version, loc, stamp });
         self.written(key.len() + value_bytes as usize);
         w.work(Unit::Encode, 1);
-        w.work(Unit::CopyByte, u64::from(bytes - value_bytes + plan.copied));
+        w.work(
+            Unit::CopyByte,
+            u64::from(bytes - value_bytes + self.copied_by_core(&plan, value.bytes_by_core())),
+        );
         w.work(Unit::ChecksumByte, u64::from(bytes));
         w.work(Unit::Probe, 2);
         Step::Done(Ok(()))
@@ -176,7 +179,7 @@ impl<S: Structure> Store<S> {
             return Step::Blocked(Stall::Debt);
         }
         let reserve = Reserve { slots: 4, segments: S::for_deletes(self, m) };
-        let record = Incoming { key_bytes: key.len() as u32, value_bytes: 0, by_core: 0 };
+        let record = Incoming { key_bytes: key.len() as u32, value_bytes: 0, held: 0 };
         let plan = self.plan_record(record, m);
         if let Err(refused) = ready!(self.room_for(plan, reserve, m)) {
             return Step::Done(Err(refused));

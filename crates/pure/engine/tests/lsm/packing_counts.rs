@@ -24,7 +24,7 @@ impl Source for Sent {
         self.0
     }
 
-    fn bytes_by_core(&self) -> u32 {
+    fn bytes_held(&self) -> u32 {
         if self.0 < DMA_BYTES_MIN { self.0 } else { 0 }
     }
 

@@ -27,7 +27,7 @@ impl Source for Sent<'_> {
         self.0.len() as u32
     }
 
-    fn bytes_by_core(&self) -> u32 {
+    fn bytes_held(&self) -> u32 {
         if self.0.len() < DMA_BYTES_MIN { self.bytes() } else { 0 }
     }
 
