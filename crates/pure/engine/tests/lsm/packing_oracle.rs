@@ -38,7 +38,7 @@ fn record(bytes: u64) -> u64 {
 impl Taken {
     /// At the end, copied unless DMA happens to reach that byte.
     fn append(&mut self, (bytes, dma): Value) {
-        let in_place = dma && (self.end + HEAD) % UNIT == 0;
+        let in_place = dma && (self.end + HEAD).is_multiple_of(UNIT);
         self.count.copied += if in_place { 0 } else { bytes };
         self.end += record(bytes);
     }
@@ -96,7 +96,7 @@ pub fn count(packing: Packing, values: &[Value], buffer_pages: u64) -> Count {
             Packing::All => taken.append(value),
             Packing::Block => {
                 let units = value.0.div_ceil(UNIT);
-                let fits = |at: &u64| at % PAGE == 0 || (at % PAGE) / UNIT + units <= PAGE / UNIT;
+                let fits = |at: &u64| at.is_multiple_of(PAGE) || (at % PAGE) / UNIT + units <= PAGE / UNIT;
                 let at = (0..).map(|n| taken.unit() + n * UNIT).find(fits).expect("there is one");
                 taken.land(at, value);
             }
