@@ -335,6 +335,8 @@ mod tests {
         let url = DeviceUrl::parse("tcp://h:1?cache=64MiB&cache_policy=s3fifo&cache_value_max=1KiB");
         let cache = CacheOptions { bytes: 64 << 20, policy: CachePolicy::S3Fifo, value_bytes_max: 1024 };
         assert_eq!(url.expect("sound").cache, Some(cache));
+        let url = DeviceUrl::parse("mem:?engine=lsm&packing=backfill").expect("sound");
+        assert_eq!(url.lsm.packing().map(|packing| packing.name()), Some("backfill"));
         let url = DeviceUrl::parse("file:a/b.img?timing=real").expect("sound");
         assert_eq!(url.cache, None);
         assert_eq!((url.place, url.timing, url.threads), (Place::File("a/b.img".into()), Timing::Real, 1));
@@ -377,6 +379,7 @@ mod tests {
             "mem:?prefault=true",
             "file:x?size=1",
             "mem:?engine=btree",
+            "mem:?engine=lsm&packing=tight",
             "mem:?shards=0",
             "file:x?shards=2",
             "mem:?cache=much",
