@@ -14,7 +14,6 @@ const SUITES: [Suite; 4] = [Suite::B, Suite::C, Suite::D, Suite::M];
 const DEVICE: &str = "mem:?engine=lsm&profile=cosmos-plus&size=8GiB&write_buffer_size=1GiB&packing=";
 
 /// What a policy came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Packed {
     pages: u64,
     memcpy_bytes: u64,
@@ -44,11 +43,6 @@ fn run(suite: Suite, policy: &str, stores: u64) -> Outcome<Packed> {
 
 fn main() -> Outcome {
     let stores = std::env::args().nth(1).map_or(Ok(50_000), |n| n.parse())?;
-    table(stores).map(|_| ())
-}
-
-fn table(stores: u64) -> Outcome<Vec<Packed>> {
-    let mut all = Vec::new();
     for suite in SUITES {
         for policy in ["none"].into_iter().chain(Packing::ALL.map(Packing::name)) {
             let packed = run(suite, policy, stores)?;
@@ -60,21 +54,7 @@ fn table(stores: u64) -> Outcome<Vec<Packed>> {
                 packed.gap_bytes as f64 / stores as f64,
                 packed.backfilled,
             );
-            all.push(packed);
         }
     }
-    Ok(all)
-}
-
-#[test]
-fn policies_reach_the_value_log() {
-    let all = table(500).unwrap();
-    for of in all.chunks(6) {
-        let [none, block, all, selective, backfill, auto] = of else { unreachable!("six to a workload") };
-        assert!(none.gap_bytes == 0 && none.pages == all.pages && none.memcpy_bytes < all.memcpy_bytes);
-        assert!(block.pages > all.pages && block.memcpy_bytes == selective.memcpy_bytes);
-        assert!(selective.gap_bytes >= backfill.gap_bytes && backfill.pages <= selective.pages);
-        assert!(auto.pages <= block.pages && auto.memcpy_bytes <= all.memcpy_bytes);
-    }
-    assert!(all.iter().any(|packed| packed.backfilled > 0));
+    Ok(())
 }
