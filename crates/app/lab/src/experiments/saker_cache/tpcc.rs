@@ -192,14 +192,13 @@ fn variation_of_neighbours(timeline: &[u64]) -> f64 {
 /// What the throughput's variation is made of.
 fn fluctuations(plan: &Parameters, cells: &[Cell]) -> String {
     let of = |threads: &usize| {
-        let cell = find(cells, *threads, DISK);
-        let timeline = &cell.result.timeline;
-        let operations = cell.rate() * plan.interval_us as f64 / 1e6;
-        let left = variation_of_neighbours(timeline);
+        let result = find(cells, *threads, DISK);
+        let operations = result.rate() * plan.interval_us as f64 / 1e6;
+        let left = variation_of_neighbours(&result.timeline);
         format!(
             "{threads} threads: {operations:.0} operations an interval, variation {:.4}, {left:.4} of it without the trend, {:.2} \
              times the square root of their number",
-            variation(timeline),
+            variation(&result.timeline),
             left * operations.sqrt()
         )
     };
