@@ -193,7 +193,7 @@ fn variation_of_neighbours(timeline: &[u64]) -> f64 {
 fn fluctuations(plan: &Parameters, cells: &[Cell]) -> String {
     let of = |threads: &usize| {
         let cell = find(cells, *threads, DISK);
-        let timeline = &cell.result.timeline;
+        let timeline = &cell.timeline;
         let operations = cell.rate() * plan.interval_us as f64 / 1e6;
         let left = variation_of_neighbours(timeline);
         format!(
