@@ -49,7 +49,7 @@ fn is_asked_for(step: &Step, only: &[String]) -> bool {
 fn loom(workspace: &Workspace, package: &str) -> Step {
     let target = workspace.metadata.target_directory.join("loom");
     let target = target.to_string_lossy();
-    let args = ["test", "--package", package, "--release", "--test", "loom", "--target-dir", &target];
+    let args = ["test", "--package", package, "--profile", "soak", "--test", "loom", "--target-dir", &target];
     steps::cargo(&format!("loom {package}"), &args, &[("RUSTFLAGS", "--cfg loom")])
 }
 

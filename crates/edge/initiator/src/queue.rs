@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use saker_link::{DmaSpace, RelayPair, gather, prp_pieces, scatter};
+use saker_link::{DmaSpace, RelayPair, gather_into, prp_pieces, scatter};
 use saker_nvme::transfer::Transfer;
 use saker_nvme::{Sqe, Status};
 use saker_nvme_tcp::initiator::{Answer, Data};
@@ -78,13 +78,21 @@ impl Queue {
         self.in_flight += 1;
     }
 
-    fn data_of(&self, flight: &Flight) -> Result<Data, Status> {
+    fn data_of(&mut self, flight: &Flight) -> Result<Data, Status> {
         match flight.transfer {
             _ if flight.transfer.bytes() == 0 => Ok(Data::None),
-            Transfer::ToDevice(_) => gather(&flight.pieces, &self.space).map(Data::Send),
+            Transfer::ToDevice(bytes) => self.fetch_data(flight, bytes as usize).map(Data::Send),
             Transfer::ToHost(bytes) => Ok(Data::Receive(bytes as u32)),
             Transfer::None => Ok(Data::None),
         }
+    }
+
+    fn fetch_data(&mut self, flight: &Flight, bytes: usize) -> Result<Vec<u8>, Status> {
+        let mut data = self.wire.as_mut().map(|wire| wire.memory_for(bytes)).unwrap_or_default();
+        if !data.is_empty() {
+            gather_into(&flight.pieces, &self.space, &mut data)?;
+        }
+        Ok(data)
     }
 
     /// Takes the answers that have come; `seen` is shown each with its entry. True if there was any.
@@ -96,6 +104,9 @@ impl Queue {
             self.in_flight -= 1;
             seen(&flight.sqe, &answer);
             self.deliver(&flight, &answer);
+            if let Some(wire) = &mut self.wire {
+                wire.give_back(answer.data);
+            }
             any = true;
         }
         any

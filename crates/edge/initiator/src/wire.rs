@@ -48,6 +48,16 @@ impl Wire {
         self.protocol.next_answer()
     }
 
+    /// Memory for data to send: `bytes` bytes, whatever they are.
+    pub fn memory_for(&mut self, bytes: usize) -> Vec<u8> {
+        self.protocol.memory_for(bytes)
+    }
+
+    /// The memory of an answer's data is free again.
+    pub fn give_back(&mut self, data: Vec<u8>) {
+        self.protocol.give_back(data);
+    }
+
     /// Commands without an answer.
     pub fn in_flight(&self) -> usize {
         self.protocol.in_flight()

@@ -1,5 +1,6 @@
 //! Huge pages for what the pure crates say they will use at random, and pages brought in ahead of use.
 
+use crate::far_copy;
 use rustix::mm::{Advice, madvise};
 use saker_medium::advice;
 use std::sync::OnceLock;
@@ -12,7 +13,7 @@ const PAGE_BYTES: usize = 4096;
 
 /// Installs the advice for this process; calling it again does nothing.
 pub fn install() {
-    advice::install(advice::Advice { huge, bring, soon });
+    advice::install(advice::Advice { huge, bring, soon, append_far: far_copy::append });
 }
 
 fn huge(start: *const u8, bytes: usize) {

@@ -7,6 +7,7 @@ pub mod block;
 pub mod create;
 mod divide;
 pub mod error;
+mod far_copy;
 mod huge_pages;
 pub mod image;
 pub mod kv;

@@ -4,8 +4,9 @@ use std::time::Instant as Clock;
 
 use saker_device::controller::NamespaceFacts;
 use saker_host::connect::KvQueueOptions;
+use saker_host::kv_queue::Returned;
 use saker_host::transfer::Available;
-use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Port, RawData, SubmitError, Turn};
+use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Port, RawData, SubmitError, Ticket, Turn};
 use saker_link::STAGING_BYTES;
 use saker_nvme::vendor::{Capabilities, Methods};
 use saker_nvme::{Sqe, Status};
@@ -96,15 +97,19 @@ impl Local {
     pub fn submit(&mut self, mut command: IoCommand) -> Result<u16, (SubmitError, IoCommand)> {
         let ticket = match (command.data.len(), command.room) {
             (0, 0) => self.queue.raw(command.sqe, RawData::Untouched),
-            (0, room) if command.is_value => self.queue.raw(command.sqe, RawData::ValueFromDevice(room)),
-            (0, room) => self.queue.raw(command.sqe, RawData::FromDevice(room)),
+            (memory, room @ 1..) if command.is_value && memory >= room as usize => {
+                command.data.truncate(room as usize);
+                let buffer = std::mem::take(&mut command.data);
+                kept(self.queue.raw_value_into(command.sqe, buffer), &mut command)
+            }
+            (_, room @ 1..) if command.is_value => {
+                self.queue.raw(command.sqe, RawData::ValueFromDevice(room))
+            }
+            (_, room @ 1..) => self.queue.raw(command.sqe, RawData::FromDevice(room)),
             (1..=STAGING_BYTES, _) => self.queue.raw(command.sqe, RawData::ToDevice(&command.data)),
             _ => {
                 let data = std::mem::take(&mut command.data);
-                self.queue.raw_owned(command.sqe, data).map_err(|returned| {
-                    command.data = returned.buffer;
-                    returned.error
-                })
+                kept(self.queue.raw_owned(command.sqe, data), &mut command)
             }
         };
         ticket.map(|ticket| ticket.slot()).map_err(|error| (error, command))
@@ -139,6 +144,14 @@ impl Local {
             }
         }
     }
+}
+
+/// A command that cannot be submitted now keeps its buffer.
+fn kept(submitted: Result<Ticket, Returned>, command: &mut IoCommand) -> Result<Ticket, SubmitError> {
+    submitted.map_err(|returned| {
+        command.data = returned.buffer;
+        returned.error
+    })
 }
 
 /// What of a device's methods works where data is moved by commands, one way each.

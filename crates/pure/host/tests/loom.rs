@@ -1,5 +1,5 @@
 //! Sessions on two threads in every interleaving (up to loom's bounds):
-//! `RUSTFLAGS="--cfg loom" cargo test -p saker-host --release --test loom`
+//! `RUSTFLAGS="--cfg loom" cargo test -p saker-host --profile soak --test loom`
 #![cfg(loom)]
 
 use std::collections::{BTreeMap, VecDeque};

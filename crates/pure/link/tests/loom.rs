@@ -1,5 +1,5 @@
 //! Every interleaving (up to loom's bounds) of the hand-overs between host and device:
-//! `RUSTFLAGS="--cfg loom" cargo test -p saker-link --release --test loom`
+//! `RUSTFLAGS="--cfg loom" cargo test -p saker-link --profile soak --test loom`
 #![cfg(loom)]
 
 use std::sync::Arc;

@@ -83,6 +83,12 @@ impl Log {
         Ok(())
     }
 
+    /// Bytes left in the segment that a stream appends to.
+    pub fn left_in_segment(&self, stream: Stream) -> u64 {
+        let open = self.streams[stream as usize].segment;
+        open.map_or(0, |id| self.geometry.segment_bytes() - self.position(stream, id))
+    }
+
     /// Segments that copies must leave for the repair of failed pages, unless they are such a repair.
     pub fn kept_for_repairs(&self, repairs: bool) -> u32 {
         u32::from(!repairs && !self.ring_lasts && self.failed_segments > 0)

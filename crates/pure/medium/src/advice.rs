@@ -1,4 +1,5 @@
-//! A word to the operating system about large allocations that will be used at random.
+//! What only the owner of the process can do for large memory: a word to the operating system about allocations that will be
+//! used at random, and copies that pass the processor's caches by.
 //!
 //! First touches and address translation of small pages cost more than all the rest of a put (measured: half of it; on a
 //! virtual machine whose host backs memory at its first touch, huge pages do not help: only asking ahead does).
@@ -20,6 +21,21 @@ pub struct Advice {
     pub bring: Advise,
     /// The same beside the caller, who does not wait.
     pub soon: Advise,
+    /// Appends bytes that will not be read soon.
+    pub append_far: AppendFar,
+}
+
+/// What `extend_from_slice` does, without bringing the destination into the processor's caches.
+pub type AppendFar = fn(memory: &mut Vec<u8>, bytes: &[u8]);
+
+/// Appends bytes that will not be read soon: the cells of a page. A copy through the caches reads every line of the
+/// destination before it writes it, and drives out what is needed.
+#[inline]
+pub fn append_far(memory: &mut Vec<u8>, bytes: &[u8]) {
+    match INSTALLED.get() {
+        Some(advice) => (advice.append_far)(memory, bytes),
+        None => memory.extend_from_slice(bytes),
+    }
 }
 
 static INSTALLED: OnceLock<Advice> = OnceLock::new();
@@ -103,7 +119,7 @@ mod tests {
 
     #[test]
     fn memory_is_asked_for_once_in_order_and_not_far_ahead() {
-        install(Advice { huge: nothing, bring: nothing, soon: note });
+        install(Advice { huge: nothing, bring: nothing, soon: note, append_far: Vec::extend_from_slice });
         let memory = Vec::<u64>::with_capacity((21 << 20) / 8);
         let (begin, end) = (memory.as_ptr().addr(), memory.capacity() * 8);
         let mut ahead = Ahead::default();

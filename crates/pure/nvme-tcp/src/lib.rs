@@ -20,6 +20,7 @@
     reason = "everything here is fed bytes from outside"
 )]
 
+mod buffers;
 mod digest;
 mod frame;
 pub mod initiator;

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::buffers::Buffers;
+
 /// Data of at least this length keeps its buffer; shorter data is copied behind what is there.
 const OWN_CHUNK_BYTES: usize = 8 << 10;
 
@@ -38,26 +40,29 @@ impl Output {
         self.chunks.iter().map(move |chunk| chunk.get(std::mem::take(&mut skip)..).unwrap_or_default())
     }
 
-    /// The first `bytes` bytes have been sent.
-    ///
-    /// # Panics
-    /// Never: more than wait are taken as all.
-    pub fn consume(&mut self, bytes: usize) {
+    /// The first `bytes` bytes have been sent; more than wait are taken as all.
+    pub(crate) fn consume(&mut self, bytes: usize, buffers: &mut Buffers) {
         self.pending = self.pending.saturating_sub(bytes);
         self.sent += bytes;
         while let Some(first) = self.chunks.front()
             && self.sent >= first.len()
         {
             self.sent -= first.len();
-            if let Some(mut chunk) = self.chunks.pop_front()
-                && chunk.capacity() <= 2 * CHUNK_BYTES
-            {
-                chunk.clear();
-                self.spare = chunk;
+            if let Some(chunk) = self.chunks.pop_front() {
+                self.spent(chunk, buffers);
             }
         }
         if self.chunks.is_empty() {
             self.sent = 0;
+        }
+    }
+
+    fn spent(&mut self, mut chunk: Vec<u8>, buffers: &mut Buffers) {
+        if chunk.capacity() <= 2 * CHUNK_BYTES {
+            chunk.clear();
+            self.spare = chunk;
+        } else {
+            buffers.give(chunk);
         }
     }
 
@@ -103,7 +108,7 @@ mod tests {
             let piece = output.pieces().find(|piece| !piece.is_empty()).unwrap_or_default();
             let take = piece.len().min(7_001);
             sent.extend_from_slice(piece.get(..take).unwrap_or_default());
-            output.consume(take);
+            output.consume(take, &mut Buffers::default());
         }
         assert!(sent == expected, "the same bytes");
         assert_eq!(output.pieces().count(), 0, "no chunk is kept");

@@ -9,7 +9,8 @@ use saker_nvme::{Sqe, Status, kv, vendor};
 pub struct IoCommand {
     /// The entry with PSDT 00b.
     pub sqe: Sqe,
-    /// Data from the host, exactly what the command uses.
+    /// Data from the host, exactly what the command uses. Of a command that asks for data, memory for it: at least `room` bytes
+    /// that mean nothing, or none.
     pub data: Vec<u8>,
     /// Bytes that the device may write.
     pub room: u32,
@@ -17,7 +18,8 @@ pub struct IoCommand {
     pub is_value: bool,
 }
 
-/// Checks a command that came with `data`, or with room for `room` bytes at the host. A descriptor may be longer than the
+/// Checks a command that came with `data`, or with room for `room` bytes at the host: `data` is then memory for them, or empty. A
+/// descriptor may be longer than the
 /// command needs (SGLS bit 18), not shorter.
 ///
 /// # Errors
@@ -47,9 +49,12 @@ pub fn check(sqe: &Sqe, mut data: Vec<u8>, room: u32, facts: &[NamespaceFacts]) 
     if to_device.max(to_host) > u64::from(crate::TRANSFER_BYTES_MAX) {
         return Err(Status::INVALID_FIELD);
     }
-    if to_device > data.len() as u64 || to_host > u64::from(room) {
+    let brought = if room > 0 { 0 } else { data.len() as u64 };
+    if to_device > brought || to_host > u64::from(room) {
         return Err(Status::DATA_SGL_LENGTH_INVALID);
     }
-    data.truncate(to_device as usize);
+    if to_host == 0 {
+        data.truncate(to_device as usize);
+    }
     Ok(IoCommand { sqe: sqe.with_prp(0, 0), data, room: to_host as u32, is_value })
 }

@@ -1,11 +1,12 @@
 //! The target's speed over loopback, beside Redis, memcached and a plain TCP copy on the same machine.
 //!
 //! ```text
-//! cargo run --release -p saker-tcp --example network [-- --seconds 1 --rounds 3 --poll]
+//! cargo run --release -p saker-tcp --example network [-- --seconds 1 --rounds 3 --poll --only large]
 //! ```
 //!
 //! Every measure is repeated in turn with those it is compared with, and the median is told. Redis and memcached are used
-//! where they are installed (`apt-get install redis-server memcached`); they keep nothing on disk, as `mem:` does.
+//! where they are installed (`apt-get install redis-server memcached`); they keep nothing on disk, as `mem:` does. `--only pairs`,
+//! `others`, `large` or `copy` measures just those, for a profiler.
 
 mod copy;
 mod others;
@@ -22,6 +23,34 @@ pub struct Plan {
     pub rounds: usize,
     /// Whether the target polls.
     pub polls: bool,
+    /// What is measured, if not all.
+    only: Option<Only>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Only {
+    Pairs,
+    Others,
+    Large,
+    Copy,
+}
+
+impl Only {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "pairs" => Some(Self::Pairs),
+            "others" => Some(Self::Others),
+            "large" => Some(Self::Large),
+            "copy" => Some(Self::Copy),
+            _ => None,
+        }
+    }
+}
+
+impl Plan {
+    fn has(&self, what: Only) -> bool {
+        self.only.is_none_or(|only| only == what)
+    }
 }
 
 fn plan() -> Plan {
@@ -34,6 +63,7 @@ fn plan() -> Plan {
         duration: Duration::from_secs_f64(after("--seconds").unwrap_or(1.0)),
         rounds: after("--rounds").unwrap_or(3.0) as usize,
         polls: arguments.iter().any(|argument| argument == "--poll"),
+        only: arguments.iter().find_map(|argument| Only::named(argument)),
     }
 }
 
@@ -74,19 +104,16 @@ fn main() {
     let redis = others::Redis::start();
     let memcached = others::Memcached::start();
     for _ in 0..plan.rounds {
-        for (name, value) in server.pairs(plan) {
+        let pairs = plan.has(Only::Pairs).then(|| server.pairs(plan));
+        let redis = redis.iter().filter(|_| plan.has(Only::Others)).map(|redis| redis.measure(plan));
+        let memcached = memcached.iter().filter(|_| plan.has(Only::Others)).map(|it| it.measure(plan));
+        let large = plan.has(Only::Large).then(|| server.large(plan));
+        let copy = plan.has(Only::Copy).then(|| vec![(copy::NAME.to_owned(), copy::measure(plan))]);
+        for (name, value) in
+            pairs.into_iter().chain(redis).chain(memcached).chain(large).chain(copy).flatten()
+        {
             note(&mut rows, &name, value);
         }
-        for (name, value) in redis.iter().flat_map(|redis| redis.measure(plan)) {
-            note(&mut rows, &name, value);
-        }
-        for (name, value) in memcached.iter().flat_map(|memcached| memcached.measure(plan)) {
-            note(&mut rows, &name, value);
-        }
-        for (name, value) in server.large(plan) {
-            note(&mut rows, &name, value);
-        }
-        note(&mut rows, copy::NAME, copy::measure(plan));
     }
     println!("\n{:<40}{:>14}   rounds", "64-byte values: pairs/s; 1 MiB: MB/s", "median");
     for (name, values) in &rows {

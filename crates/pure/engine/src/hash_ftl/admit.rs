@@ -15,16 +15,26 @@ const LIVE_PAIR_BYTES: u64 = 17;
 
 impl HashFtl {
     /// Bytes of grains that pairs may take, given the longest record so far: what the segments hold, less the spare ones, what
-    /// a segment can lose at its end, the table, and the over-provisioning.
+    /// a segment can lose at its end, the table, and the over-provisioning with the invalid mappings that it comes with.
     pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
-        self.capacity_for(self.stats.pairs, self.record_bytes_max, m)
+        self.capacity_for(self.stats.pairs, self.data_bytes, self.record_bytes_max, m)
     }
 
-    fn capacity_for<M: Medium>(&self, pairs: u64, longest: u32, m: &M) -> u64 {
+    fn capacity_for<M: Medium>(&self, pairs: u64, data_bytes: u64, longest: u32, m: &M) -> u64 {
         let usable = u64::from(m.quota_segments().saturating_sub(SPARE_SEGMENTS));
         let segment = self.log.geometry().segment_bytes() - self.lost_in_segment(longest);
-        let bytes = usable * segment * (100 - self.config.over_provisioning_percent) / 100;
-        bytes.saturating_sub(self.table_bytes_max(pairs))
+        let bytes = usable * segment;
+        let spare = bytes * self.config.over_provisioning_percent / 100;
+        let taken = spare + self.mapping_bytes(spare, pairs, data_bytes) + self.table_bytes_max(pairs);
+        bytes.saturating_sub(taken)
+    }
+
+    /// Bytes of invalid mappings on flash while `dead` bytes of records are invalid, as large as those that are needed.
+    fn mapping_bytes(&self, dead: u64, pairs: u64, data_bytes: u64) -> u64 {
+        let (Some(invalid), true) = (self.validity.invalid(), pairs > 0) else { return 0 };
+        let record_bytes = (data_bytes / pairs).max(u64::from(self.config.grain_bytes));
+        let mappings = invalid.page_mappings() as u64;
+        (dead / record_bytes).div_ceil(mappings) * u64::from(self.log.geometry().page_bytes)
     }
 
     /// Bytes of the table on flash at most.
@@ -59,8 +69,8 @@ impl HashFtl {
             return Step::Done(Ok(()));
         }
         let pairs = self.stats.pairs + u64::from(found.pair.is_none());
-        let capacity = self.capacity_for(pairs, self.record_bytes_max.max(new as u32), m);
         let needed = self.data_bytes - old + new;
+        let capacity = self.capacity_for(pairs, needed, self.record_bytes_max.max(new as u32), m);
         if needed <= capacity {
             return Step::Done(Ok(()));
         }

@@ -13,8 +13,7 @@ use saker_sim::{Meter, Unit};
 
 /// What sections written for commands leave to collections.
 const FOR_USER: Reserve = Reserve { slots: 3, segments: 3 };
-/// What those written by collections of records leave: a segment to which collections of sections copy, or nothing would ever be free
-/// again.
+/// What those written by collections of records leave.
 const FOR_GC: Reserve = Reserve { slots: 1, segments: 1 };
 /// Sections that are looked at for others to share a page with.
 const COMPANIONS_MAX: usize = 1024;
@@ -22,7 +21,17 @@ const COMPANIONS_MAX: usize = 1024;
 impl HashFtl {
     fn map_room<M: Medium>(&self, cause: Cause, m: &M) -> Result<(), Stall> {
         let reserve = if cause == Cause::User { FOR_USER } else { FOR_GC };
-        self.log.room(m, Stream::Map, self.log.geometry().page_bytes, reserve)
+        let page_bytes = self.log.geometry().page_bytes;
+        self.log.room(m, Stream::Map, page_bytes, reserve)?;
+        // A collection of sections copies up to a segment, part of it behind these: without that nothing would ever be free again.
+        let kept = self.log.geometry().segment_bytes() + u64::from(page_bytes);
+        if self.left_for_sections(m) < kept { Err(Stall::NoSegment) } else { Ok(()) }
+    }
+
+    /// Bytes that could be appended to pages of sections.
+    pub(super) fn left_for_sections<M: Medium>(&self, m: &M) -> u64 {
+        let segment_bytes = self.log.geometry().segment_bytes();
+        self.log.left_in_segment(Stream::Map) + u64::from(m.free_segments()) * segment_bytes
     }
 
     /// Makes room for another section.

@@ -18,6 +18,7 @@ pub mod prefetch;
 pub mod record;
 pub mod recover;
 mod retrieve;
+pub(crate) mod tail;
 pub(crate) mod view;
 pub mod walk;
 

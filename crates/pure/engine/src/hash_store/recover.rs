@@ -6,12 +6,13 @@
 
 use super::checkpoint::decode_chunk;
 use super::record::{HEADER_BYTES, Kind};
-use super::walk::{Next, Walked, Walker};
+use super::tail::{Found, Tail};
+use super::walk::Walked;
 use super::{HashStore, HashStoreConfig};
 use crate::index::{Index, Loc, Place};
 use saker_log::SegmentState;
 use saker_log::checkpoint::release_others;
-use saker_log::recover::{Damage, LogImage, Recovered, survey};
+use saker_log::recover::{Damage, LogImage, survey};
 use saker_log::{CheckpointSearch, Cut, Searched, Whole};
 use saker_medium::{Completion, Medium, SegmentId, Step, ready};
 
@@ -23,6 +24,7 @@ pub struct Recovery {
     image: LogImage,
     search: CheckpointSearch,
     cut: Option<Cut>,
+    tail: Tail,
     /// Versions of the keys found in the tail, as words of a second index.
     versions: Index,
 }
@@ -32,11 +34,8 @@ enum Phase {
     Survey,
     /// Looking for a whole checkpoint.
     Checkpoint,
-    /// Scanning: tail segments left (youngest last) and the walker in the current one.
-    Scan {
-        left: Vec<Recovered>,
-        walker: Option<Walker>,
-    },
+    /// Scanning the log.
+    Scan,
     Count,
 }
 
@@ -62,6 +61,7 @@ impl Recovery {
             image: LogImage::default(),
             search: CheckpointSearch::default(),
             cut: None,
+            tail: Tail::default(),
             versions: Index::new(config.seed),
         }
     }
@@ -72,7 +72,7 @@ impl Recovery {
         match phase {
             Phase::Survey => self.survey(m),
             Phase::Checkpoint => self.load(m),
-            Phase::Scan { left, walker } => self.scan(left, walker, m),
+            Phase::Scan => self.scan(m),
             Phase::Count => Step::Done(self.count().map(|()| true)),
         }
     }
@@ -143,51 +143,24 @@ impl Recovery {
     }
 
     fn start_scan(&mut self) {
-        let mut left = self.image.tail(self.cut.as_ref());
-        left.reverse();
-        self.phase = Phase::Scan { left, walker: None };
+        self.tail = Tail::new(&self.image, self.cut.take());
+        self.phase = Phase::Scan;
     }
 
-    fn scan<M: Medium>(
-        &mut self,
-        mut left: Vec<Recovered>,
-        walker: Option<Walker>,
-        m: &mut M,
-    ) -> Step<Result<bool, Damage>> {
-        let Some(mut walker) = walker.or_else(|| left.pop().map(|r| Walker::new(r.id, r.pages))) else {
-            self.drop_other_checkpoints(m);
-            self.phase = Phase::Count;
-            return Step::Done(Ok(false));
-        };
+    fn scan<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        self.phase = Phase::Scan;
         for _ in 0..STEP_RECORDS {
-            let next = match self.store.records().walk(&mut walker, m) {
-                Step::Done(Ok(next)) => next,
-                Step::Done(Err(damage)) => return Step::Done(Err(damage)),
-                Step::Need(reads) => {
-                    self.phase = Phase::Scan { left, walker: Some(walker) };
-                    return Step::Need(reads);
+            match ready!(self.tail.next(&self.store.records(), m)) {
+                Ok(Found::Record(record)) => self.replay(&record),
+                Ok(Found::Nothing) => {}
+                Ok(Found::End) => {
+                    self.drop_other_checkpoints(m);
+                    self.phase = Phase::Count;
+                    break;
                 }
-                Step::Blocked(stall) => return Step::Blocked(stall),
-            };
-            match next {
-                Next::End => {
-                    self.phase = Phase::Scan { left, walker: None };
-                    return Step::Done(Ok(false));
-                }
-                Next::Record(record) => self.replay(&record, &mut walker),
-                Next::Unfinished => {}
-                Next::Broken(spot) => {
-                    let geometry = self.store.log.geometry();
-                    let page = saker_medium::PageAddr(spot.0 / u64::from(geometry.page_bytes));
-                    return Step::Done(Err(Damage::page(
-                        &geometry,
-                        page,
-                        "a record in it does not match its checksum",
-                    )));
-                }
+                Err(damage) => return Step::Done(Err(damage)),
             }
         }
-        self.phase = Phase::Scan { left, walker: Some(walker) };
         Step::Done(Ok(false))
     }
 
@@ -196,27 +169,9 @@ impl Recovery {
         release_others(&mut self.store.log, m, &keep);
     }
 
-    /// Applies a record of the tail; records from before the cut are skipped.
-    fn replay(&mut self, r: &Walked, walker: &mut Walker) {
+    /// Applies a record of the tail.
+    fn replay(&mut self, r: &Walked) {
         let geometry = self.store.log.geometry();
-        let offset = (r.spot.0 % u64::from(geometry.page_bytes)) as u32;
-        if let Some(cut) = &self.cut {
-            match cut.scan_from(r.page.sequence) {
-                None => {
-                    // The whole page is older; go to the next one that starts a record.
-                    walker.leave_page(geometry.index_of(r.page.addr));
-                    return;
-                }
-                Some(from) if offset < from => return,
-                Some(_) => {}
-            }
-        }
-        // A copy of a tombstone from before the cut: the checkpoint knows of it, and of what came after it.
-        if r.header.kind == Kind::Tombstone
-            && self.cut.as_ref().is_some_and(|cut| r.header.version < cut.version)
-        {
-            return;
-        }
         let key = &r.key[..usize::from(r.header.key_bytes)];
         let Some(place) = self.store.index.place(key) else { return };
         self.store.version = self.store.version.max(r.header.version + 1);

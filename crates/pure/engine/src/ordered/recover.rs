@@ -4,12 +4,13 @@ use super::Store;
 use super::key::{Entry, Key};
 use super::structure::Structure;
 use crate::hash_store::record::Kind;
-use crate::hash_store::walk::{Next, Walked, Walker};
+use crate::hash_store::tail::{Found, Tail};
+use crate::hash_store::walk::Walked;
 use crate::index::Loc;
 use saker_log::checkpoint::release_others;
-use saker_log::recover::{Damage, LogImage, Recovered, survey};
+use saker_log::recover::{Damage, LogImage, survey};
 use saker_log::{CheckpointSearch, Cut, Searched, Whole};
-use saker_medium::{Completion, Medium, PageAddr, Step, ready};
+use saker_medium::{Completion, Medium, Step, ready};
 
 /// Records a step looks at before it returns to the driver.
 const STEP_RECORDS: u32 = 4096;
@@ -22,6 +23,7 @@ pub struct Recovery<S: Structure> {
     image: LogImage,
     search: CheckpointSearch,
     cut: Option<Cut>,
+    tail: Tail,
     named: S::Named,
 }
 
@@ -32,11 +34,8 @@ enum Phase {
     Manifest,
     /// Reading what the manifest names.
     Named,
-    /// Scanning the log: segments left and the walker in the current one.
-    Scan {
-        left: Vec<Recovered>,
-        walker: Option<Walker>,
-    },
+    /// Scanning the log.
+    Scan,
     Finish,
 }
 
@@ -49,6 +48,7 @@ impl<S: Structure> Recovery<S> {
             image: LogImage::default(),
             search: CheckpointSearch::default(),
             cut: None,
+            tail: Tail::default(),
             named: S::Named::default(),
         }
     }
@@ -59,7 +59,7 @@ impl<S: Structure> Recovery<S> {
             Phase::Survey => self.survey(m),
             Phase::Manifest => self.load(m),
             Phase::Named => self.load_named(m),
-            Phase::Scan { left, walker } => self.scan(left, walker, m),
+            Phase::Scan => self.scan(m),
             Phase::Finish => {
                 self.settle(m);
                 Step::Done(Ok(true))
@@ -134,62 +134,29 @@ impl<S: Structure> Recovery<S> {
     }
 
     fn start_scan(&mut self) {
-        let mut left = self.image.tail(self.cut.as_ref());
-        left.retain(|r| r.stream.holds_records());
-        left.reverse();
-        self.phase = Phase::Scan { left, walker: None };
+        self.tail = Tail::new(&self.image, self.cut.take());
+        self.phase = Phase::Scan;
     }
 
-    fn scan<M: Medium>(
-        &mut self,
-        mut left: Vec<Recovered>,
-        walker: Option<Walker>,
-        m: &mut M,
-    ) -> Step<Result<bool, Damage>> {
-        let Some(mut walker) = walker.or_else(|| left.pop().map(|r| Walker::new(r.id, r.pages))) else {
-            self.phase = Phase::Finish;
-            return Step::Done(Ok(false));
-        };
+    fn scan<M: Medium>(&mut self, m: &M) -> Step<Result<bool, Damage>> {
+        self.phase = Phase::Scan;
         for _ in 0..STEP_RECORDS {
-            let next = match self.store.records().walk(&mut walker, m) {
-                Step::Done(Ok(next)) => next,
-                Step::Done(Err(damage)) => return Step::Done(Err(damage)),
-                Step::Need(reads) => {
-                    self.phase = Phase::Scan { left, walker: Some(walker) };
-                    return Step::Need(reads);
+            match ready!(self.tail.next(&self.store.records(), m)) {
+                Ok(Found::Record(record)) => self.replay(&record),
+                Ok(Found::Nothing) => {}
+                Ok(Found::End) => {
+                    self.phase = Phase::Finish;
+                    break;
                 }
-                Step::Blocked(stall) => return Step::Blocked(stall),
-            };
-            match next {
-                Next::End => {
-                    self.phase = Phase::Scan { left, walker: None };
-                    return Step::Done(Ok(false));
-                }
-                Next::Record(record) => self.replay(&record, &mut walker),
-                Next::Unfinished => {}
-                Next::Broken(spot) => {
-                    let geometry = self.store.log.geometry();
-                    let page = PageAddr(spot.0 / u64::from(geometry.page_bytes));
-                    let what = "a record in it does not match its checksum";
-                    return Step::Done(Err(Damage::page(&geometry, page, what)));
-                }
+                Err(damage) => return Step::Done(Err(damage)),
             }
         }
-        self.phase = Phase::Scan { left, walker: Some(walker) };
         Step::Done(Ok(false))
     }
 
-    /// Applies a record of the tail; records from before the cut are skipped.
-    fn replay(&mut self, r: &Walked, walker: &mut Walker) {
+    /// Applies a record of the tail.
+    fn replay(&mut self, r: &Walked) {
         let geometry = self.store.log.geometry();
-        let offset = (r.spot.0 % u64::from(geometry.page_bytes)) as u32;
-        match self.cut.as_ref().map(|cut| (cut.scan_from(r.page.sequence), cut.version)) {
-            Some((None, _)) => return walker.leave_page(geometry.index_of(r.page.addr)),
-            Some((Some(from), _)) if offset < from => return,
-            // A copy of a tombstone from before the cut: the structure knows of it, and of what came after it.
-            Some((_, version)) if r.header.kind == Kind::Tombstone && r.header.version < version => return,
-            _ => {}
-        }
         let Some(key) = Key::new(&r.key[..usize::from(r.header.key_bytes)]) else { return };
         let version = r.header.version;
         self.store.version = self.store.version.max(version + 1);

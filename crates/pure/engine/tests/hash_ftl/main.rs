@@ -6,5 +6,6 @@ mod doubling;
 mod fills;
 mod histories;
 mod memory;
+mod nine_tenths;
 mod rest;
 mod rig;

@@ -51,3 +51,29 @@ fn a_full_device_comes_to_rest_with_a_cache_of_few_sections() {
         }
     }
 }
+
+/// Reads change nothing, so what they find half collected stays so: without that collections of records and of sections take turns for
+/// ever where few segments are free and the cache is small.
+#[test]
+fn collections_rest_while_a_device_is_only_read() {
+    // A table that doubles has less room beside it.
+    for config in variants(256, true).into_iter().filter(|c| c.doubles_at_percent.is_none()) {
+        let g = shape(256).geometry;
+        let device = u64::from(g.segments) * g.segment_bytes();
+        let config = HashFtlConfig { cache_bytes: 8 * u64::from(g.page_bytes), ..config };
+        let mut bench = Bench::new(config, 256, FaultPlan::default());
+        let mut rng = Seed(11).rng();
+        let pairs = device * 3 / 4 / 512;
+        for n in 0..2 * pairs {
+            let key = if n < pairs { n } else { rng.below(pairs) };
+            assert_eq!(bench.put(&key.to_be_bytes(), &[4; 480], Condition::Always), Ok(()));
+        }
+        let before = bench.store.stats().gc_segments;
+        for _ in 0..pairs {
+            assert!(bench.get(&rng.below(pairs).to_be_bytes()).is_ok());
+            bench.background();
+        }
+        let collected = bench.store.stats().gc_segments - before;
+        assert!(collected < 40, "{collected} segments collected for {pairs} reads: {config:?}");
+    }
+}

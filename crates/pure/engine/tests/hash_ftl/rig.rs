@@ -29,13 +29,17 @@ pub fn live_only(first_level: FirstLevel, offsets_when_full: bool) -> Layout {
 
 /// Original and Plus, and what lies between them.
 pub fn variants(segments: u32, ring_lasts: bool) -> Vec<HashFtlConfig> {
-    let g = shape(segments).geometry;
+    variants_on(&shape(segments).geometry, ring_lasts)
+}
+
+/// The same on another device, whose pages are whole multiples of 256 bytes.
+pub fn variants_on(g: &Geometry, ring_lasts: bool) -> Vec<HashFtlConfig> {
     let cache_bytes = 3 * u64::from(g.page_bytes);
     let original = |grain| HashFtlConfig {
         cache_bytes,
-        ..HashFtlConfig::original(OWNER, &g, segments, ring_lasts, grain)
+        ..HashFtlConfig::original(OWNER, g, g.segments, ring_lasts, grain)
     };
-    let plus = HashFtlConfig { cache_bytes, ..HashFtlConfig::plus(OWNER, &g, segments, ring_lasts) };
+    let plus = HashFtlConfig { cache_bytes, ..HashFtlConfig::plus(OWNER, g, g.segments, ring_lasts) };
     vec![
         original(256),
         HashFtlConfig { validity: Validity::InvalidPages, ..original(128) },
@@ -63,26 +67,37 @@ fn power_on(media: MemMedia, ring: Ring, faults: FaultPlan, segments: u32) -> Fl
 
 impl Bench {
     pub fn new(config: HashFtlConfig, segments: u32, faults: FaultPlan) -> Self {
-        let g = shape(segments).geometry;
+        Self::on(shape(segments), config, faults)
+    }
+
+    /// On a device of that shape.
+    pub fn on(shape: Shape, config: HashFtlConfig, faults: FaultPlan) -> Self {
+        let g = shape.geometry;
         let ring = Ring::heap(RING_SLOTS, g.page_bytes, g.oob_bytes);
-        let mut flash = power_on(MemMedia::new(shape(segments)), ring, faults, segments);
+        let mut flash = power_on(MemMedia::new(shape), ring, faults, g.segments);
         let store = HashFtl::new(config, &flash.view(OWNER, Class::Foreground));
         Self { flash, store, config }
     }
 
-    pub fn settle(&mut self) {
+    /// Takes completions; whether there were any.
+    pub fn settle(&mut self) -> bool {
+        let mut any = false;
         while let Some((_, done)) = self.flash.take_completion() {
             self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
+            any = true;
         }
+        any
     }
 
     pub fn background(&mut self) -> bool {
         let finished = self.flash.finished();
         let mut view = self.flash.view(OWNER, Class::Background);
         let step = self.store.background(finished, &mut view, &mut Free);
-        self.settle();
+        let settled = self.settle();
         match step {
             Step::Done(did) => did == Background::Worked,
+            // An erase that it began has ended by now.
+            Step::Blocked(_) if settled => true,
             Step::Blocked(stall) => panic!("background blocked: {stall:?}"),
             Step::Need(_) => panic!("untimed flash is always resident"),
         }
@@ -156,7 +171,7 @@ impl Bench {
         let ring_kept = !matches!(history, PowerHistory::Cut { ring_kept: false });
         let (mut media, ring) = self.flash.cut(PowerCut { seed, ring_kept });
         media.set_history(history);
-        let g = shape(0).geometry;
+        let g = self.flash.shape().geometry;
         (media, Ring::new(RingMemory::from_bytes(ring.memory()), RING_SLOTS, g.page_bytes, g.oob_bytes))
     }
 

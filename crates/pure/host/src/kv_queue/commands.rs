@@ -208,6 +208,14 @@ impl KvQueue {
         self.lend_and_launch(sqe, Shape::ToDevice, data)
     }
 
+    /// Any entry whose answer tells its length, with an owned buffer of up to 2 MiB for the device to write.
+    ///
+    /// # Errors
+    /// [`Returned`] gives the buffer back.
+    pub fn raw_value_into(&mut self, sqe: Sqe, buffer: Vec<u8>) -> Result<Ticket, Returned> {
+        self.lend_and_launch(sqe, Shape::Value, buffer)
+    }
+
     #[inline(always)]
     fn send_plain(&mut self, sqe: Sqe) -> Result<Ticket, SubmitError> {
         let slot = self.take_slot()?;

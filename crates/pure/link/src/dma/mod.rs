@@ -13,7 +13,7 @@ mod space;
 mod window;
 
 pub use error::{ArenaFull, DmaError, DmaFault, MapError};
-pub use pieces::{gather, scatter};
+pub use pieces::{gather, gather_into, scatter};
 pub use prps::prp_pieces;
 pub use region::DmaRegion;
 pub use space::DmaSpace;

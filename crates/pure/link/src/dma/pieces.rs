@@ -10,13 +10,22 @@ use super::DmaSpace;
 /// [`Status::DATA_TRANSFER_ERROR`] for memory that is not there.
 pub fn gather(pieces: &[(u64, u32)], space: &DmaSpace) -> Result<Vec<u8>, Status> {
     let mut data = vec![0; pieces.iter().map(|(_, bytes)| *bytes as usize).sum()];
-    let mut rest = data.as_mut_slice();
+    gather_into(pieces, space, &mut data)?;
+    Ok(data)
+}
+
+/// The same, into memory that is at least as long as all pieces.
+///
+/// # Errors
+/// As [`gather`].
+pub fn gather_into(pieces: &[(u64, u32)], space: &DmaSpace, data: &mut [u8]) -> Result<(), Status> {
+    let mut rest = data;
     for (at, bytes) in pieces {
         let (piece, after) = rest.split_at_mut(*bytes as usize);
         space.read(*at, piece).map_err(|_| Status::DATA_TRANSFER_ERROR)?;
         rest = after;
     }
-    Ok(data)
+    Ok(())
 }
 
 /// Copies into host memory, as much as there is.

@@ -12,6 +12,7 @@ use saker_nvme::{Cqe, Sqe};
 use thiserror::Error;
 use zerocopy::FromBytes;
 
+use crate::buffers::Buffers;
 use crate::frame::{Digests, Framer};
 use crate::output::Output;
 use crate::send::{self, Payload};
@@ -91,6 +92,8 @@ struct Link {
     in_flight: usize,
     answers: VecDeque<Answer>,
     output: Output,
+    /// Memory of transfers that are over.
+    buffers: Buffers,
     current: receive::Current,
 }
 
@@ -113,6 +116,7 @@ impl Initiator {
             in_flight: 0,
             answers: VecDeque::new(),
             output,
+            buffers: Buffers::default(),
             current: receive::Current::default(),
         };
         Self { framer: Framer::default(), link }
@@ -173,7 +177,21 @@ impl Initiator {
 
     /// So many bytes of the output have been sent.
     pub fn sent(&mut self, bytes: usize) {
-        self.link.output.consume(bytes);
+        self.link.output.consume(bytes, &mut self.link.buffers);
+    }
+
+    /// Memory for [`Data::Send`]: `bytes` bytes, whatever they are. It comes back when they are sent.
+    pub fn memory_for(&mut self, bytes: usize) -> Vec<u8> {
+        self.link.buffers.take_full(bytes)
+    }
+
+    /// The memory of an answer's data is free again. Nothing is kept when no command is in flight.
+    pub fn give_back(&mut self, data: Vec<u8>) {
+        if self.link.in_flight > 0 {
+            self.link.buffers.give(data);
+        } else {
+            self.link.buffers.clear();
+        }
     }
 
     /// Commands without an answer.

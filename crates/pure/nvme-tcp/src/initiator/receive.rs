@@ -114,7 +114,11 @@ impl Link {
         if pdu.datao.get() as usize != from || from + data_bytes > room as usize {
             return Err(FatalError::OutOfRange);
         }
-        flight.received.reserve_exact(data_bytes);
+        if from == 0 {
+            flight.received = self.buffers.take_empty(data_bytes);
+        } else {
+            flight.received.reserve_exact(data_bytes);
+        }
         self.current = Current::Data { cid, from };
         Ok(())
     }

@@ -14,6 +14,7 @@ use saker_nvme::tcp::{CapsuleResp, DataPdu, FatalError, IcReq, IcResp, R2t, flag
 use saker_nvme::{Cqe, Sqe, Status};
 use zerocopy::FromBytes;
 
+use crate::buffers::Buffers;
 use crate::frame::{Digests, Framer};
 use crate::output::Output;
 use crate::send::{self, Payload};
@@ -46,7 +47,7 @@ pub struct Command {
     pub token: u16,
     /// The entry; its CID is the host's.
     pub sqe: Sqe,
-    /// Data from the host.
+    /// Data from the host. Of a command that asks for data, memory for it: `room` bytes that mean nothing, or none.
     pub data: Vec<u8>,
     /// Bytes that the host takes.
     pub room: u32,
@@ -85,6 +86,8 @@ struct Link {
     granted: usize,
     ready: VecDeque<Command>,
     output: Output,
+    /// Memory of transfers that are over.
+    buffers: Buffers,
     /// The PDU that is being received.
     current: receive::Current,
     error: Option<FatalError>,
@@ -114,6 +117,7 @@ impl Target {
             granted: 0,
             ready: VecDeque::new(),
             output: Output::default(),
+            buffers: Buffers::default(),
             current: receive::Current::default(),
             error: None,
         };
@@ -170,7 +174,7 @@ impl Target {
 
     /// So many bytes of the output have been sent.
     pub fn sent(&mut self, bytes: usize) {
-        self.link.output.consume(bytes);
+        self.link.output.consume(bytes, &mut self.link.buffers);
         self.link.admit_waiting();
     }
 
@@ -204,10 +208,10 @@ impl Target {
         self.link.flights.len()
     }
 
-    /// Bytes of data held for commands and for sending.
+    /// Bytes of data held for commands, for sending, and for transfers to come.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.link.granted + self.link.output.pending()
+        self.link.held() + self.link.buffers.bytes()
     }
 
     /// The digests agreed on.
@@ -250,20 +254,31 @@ impl Link {
         Ok(())
     }
 
-    /// Lets commands go on that wait for memory. The first always may when nothing else holds any.
+    /// Lets commands go on that wait for memory, then gives back what is kept without need: beyond the limit, and when nothing is
+    /// going on.
     fn admit_waiting(&mut self) {
         while let Some(token) = self.waiting.front().copied() {
-            let Some(bytes) = self.flights.get(token).map(|flight| flight.bytes as usize) else {
-                self.waiting.pop_front();
-                continue;
-            };
-            let held = self.granted + self.output.pending();
-            if held > 0 && held + bytes > self.limits.memory_max {
-                return;
+            let bytes = self.flights.get(token).map(|flight| flight.bytes as usize);
+            if bytes.is_some_and(|bytes| !self.has_room(bytes)) {
+                break;
             }
             self.waiting.pop_front();
             self.admit(token);
         }
+        let held = self.held();
+        if held == 0 || held + self.buffers.bytes() > self.limits.memory_max {
+            self.buffers.clear();
+        }
+    }
+
+    /// Whether a command may hold so many bytes more. The first always may when nothing else holds any.
+    fn has_room(&self, bytes: usize) -> bool {
+        self.held() == 0 || self.held() + bytes <= self.limits.memory_max
+    }
+
+    /// Bytes of commands and of what waits to be sent.
+    fn held(&self) -> usize {
+        self.granted + self.output.pending()
     }
 
     fn admit(&mut self, token: u16) {
@@ -271,12 +286,13 @@ impl Link {
         self.granted += flight.bytes as usize;
         if flight.stage == Stage::WaitsToSend {
             flight.stage = Stage::Executing;
-            let command = Command { token, sqe: flight.sqe, data: Vec::new(), room: flight.bytes };
+            let data = self.buffers.take_for_answer(flight.bytes);
+            let command = Command { token, sqe: flight.sqe, data, room: flight.bytes };
             self.ready.push_back(command);
             return;
         }
         flight.stage = Stage::Receiving;
-        flight.data.reserve_exact(flight.bytes as usize);
+        flight.data = self.buffers.take_empty(flight.bytes as usize);
         let ready = R2t::new(flight.sqe.cid.get(), token, 0, flight.bytes);
         send::pdu(&mut self.output, &ready, Payload::None, self.digests, 4);
     }
@@ -286,7 +302,9 @@ impl Link {
         self.granted -= flight.bytes as usize;
         data.truncate(if status.is_success() && flight.is_read { flight.bytes as usize } else { 0 });
         let cid = flight.sqe.cid.get();
-        if !data.is_empty() {
+        if data.is_empty() {
+            self.buffers.give(data);
+        } else {
             let mut header = DataPdu::c2h(cid, 0, data.len() as u32);
             header.ch.flags = flag::LAST;
             send::pdu(&mut self.output, &header, Payload::Owned(data), self.digests, self.align);

@@ -36,7 +36,7 @@ impl<W: Meter> Device<W> {
         let geometry =
             Geometry { page_bytes, oob_bytes, segment_pages: superblock_pages, segments: superblocks };
         let config = HashFtlConfig::original(OWNER, &geometry, superblocks, true, GRAIN_BYTES);
-        let config = size.tune(HashFtlTuning::default()).apply(config);
+        let config = size.tune(HashFtlTuning::default(), VALUE_BYTES as u64).apply(config);
         let ring = Ring::heap(RING_SLOTS, page_bytes, oob_bytes);
         let media = MemMedia::new(Shape { geometry, channels: 8, luns: LUNS.min(superblock_pages) });
         let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());

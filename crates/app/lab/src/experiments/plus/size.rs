@@ -2,8 +2,9 @@
 //!
 //! Superblocks keep their size and become fewer, as long as enough are left: those that are kept free must be a small part of
 //! the device, or collections meet a fuller one than published. Below that they shrink, and with them the room
-//! of a page of invalid mappings: a superblock fills its buffer as often as before. Pairs, operations and the cache follow the
-//! bytes, so that occupancy and the cache's part of the table stay.
+//! of a page of invalid mappings: a superblock fills its buffer as often as before, or [`FILLS_ENOUGH`] times if that is less, since
+//! pages of few mappings take room that the published device has. Pairs, operations and the cache follow the bytes, so that
+//! occupancy and the cache's part of the table stay.
 
 use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_ftl::validity::invalid::MAPPING_BYTES;
@@ -20,6 +21,8 @@ const TABLE_TO_CACHE: u64 = 16;
 const TABLE_PART: u64 = 64;
 /// Commands in flight must not drive out each other's sections, in pages.
 const CACHE_PAGES_MIN: u64 = 32;
+/// A superblock that fills its buffer so often has hardly a mapping that is never written.
+pub const FILLS_ENOUGH: u64 = 16;
 
 /// A device and a run on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,15 +69,20 @@ impl Size {
         u64::from(self.superblocks) * u64::from(self.superblock_pages) * u64::from(self.page_bytes)
     }
 
-    /// The cache and the room of a page of invalid mappings; the rest as in `tuning`.
-    pub fn tune(&self, tuning: HashFtlTuning) -> HashFtlTuning {
+    /// The cache and the room of a page of invalid mappings, for records of so many bytes; the rest as in `tuning`.
+    pub fn tune(&self, tuning: HashFtlTuning, record_bytes: u64) -> HashFtlTuning {
         let least = CACHE_PAGES_MIN * u64::from(self.page_bytes);
-        let page_mappings = self.page_bytes / MAPPING_BYTES as u32;
         HashFtlTuning {
             cache_bytes: Some((self.bytes() / TABLE_PART / TABLE_TO_CACHE).max(least)),
-            page_mappings: (self.shrunk > 1).then_some((page_mappings / self.shrunk).max(1)),
+            page_mappings: (self.shrunk > 1).then(|| self.page_mappings(record_bytes)),
             ..tuning
         }
+    }
+
+    fn page_mappings(&self, record_bytes: u64) -> u32 {
+        let room = self.page_bytes / MAPPING_BYTES as u32;
+        let records = u64::from(self.superblock_pages) * u64::from(self.page_bytes) / record_bytes.max(1);
+        (room / self.shrunk).max((records / FILLS_ENOUGH) as u32).clamp(1, room)
     }
 }
 
@@ -115,11 +123,19 @@ mod tests {
         for size in [fewer, smaller] {
             let occupied = |s: &Size| s.pairs as f64 / s.bytes() as f64;
             assert!((occupied(&size) / occupied(&whole) - 1.0).abs() < 1e-3);
-            let tuning = size.tune(HashFtlTuning::default());
+            let tuning = size.tune(HashFtlTuning::default(), 1088);
             assert_eq!(tuning.cache_bytes.map(|c| c * 1024), Some(size.bytes()));
             let fills = size.superblock_pages / tuning.page_mappings.unwrap_or(512);
             assert_eq!(fills, 2048 / 512, "a superblock fills its buffer as often");
         }
         assert_eq!(at(u32::MAX).bytes(), 8 << 20);
+    }
+
+    #[test]
+    fn pages_of_invalid_mappings_take_no_more_room_than_they_must() {
+        // 512 KiB: 8192 records of a grain, which fill 16 pages of mappings; the published superblock fills 256.
+        let small = Size { superblock_pages: 128, shrunk: 16, ..Size::of(&PAPER, 256) };
+        let mappings = |record| small.tune(HashFtlTuning::default(), record).page_mappings;
+        assert_eq!((mappings(64), mappings(128), mappings(1088)), (Some(512), Some(256), Some(32)));
     }
 }

@@ -5,6 +5,8 @@ use crate::error::LabError;
 use crate::rig::complete;
 use saker_engine::EngineKind;
 use saker_engine::hash_ftl::HashFtlTuning;
+use saker_engine::hash_ftl::config::PLUS_GRAIN_BYTES;
+use saker_engine::hash_ftl::record::HEAD_BYTES;
 use saker_flash::nand::Shape;
 use saker_host::TransferOptions;
 use saker_medium::Geometry;
@@ -14,8 +16,9 @@ use saker_world::{Build, Job, Prepared, RunResult, Running, Side};
 
 /// As in the public runs of the papers' code: clients that wait for each answer.
 const CLIENTS: usize = 20;
-/// Operations that are in memory at once.
-const CHUNK: usize = 10_000;
+/// Operations that are in memory at once. Behind them the device comes to rest, which no rate counts: where each ten thousand ended
+/// so, collections had done their work between them.
+const CHUNK: usize = 100_000;
 const KEY_BYTES: usize = 8;
 
 /// An FTL and how large a run is.
@@ -42,8 +45,13 @@ impl Case {
         let shape = Shape { geometry, channels: g.channels.get(), luns: g.luns().min(segment_pages) };
         let namespace = saker_device::NamespaceConfig::kv(1, &geometry, segments, self.seed);
         let mut build = Build::with(profile, shape, vec![namespace], self.seed).with_engine(self.kind);
-        build.config.hash_ftl = self.size.tune(self.tuning);
+        build.config.hash_ftl = self.size.tune(self.tuning, self.record_bytes());
         build
+    }
+
+    /// Bytes of a record in grains of Plus.
+    fn record_bytes(&self) -> u64 {
+        u64::from((HEAD_BYTES + KEY_BYTES as u32 + self.value_bytes).next_multiple_of(PLUS_GRAIN_BYTES))
     }
 
     fn plan(&self, suite: Suite, phase: u16) -> Result<Plan, LabError> {

@@ -2,6 +2,7 @@
 
 pub mod data;
 pub mod mappings;
+pub mod rest;
 pub mod sections;
 pub mod victim;
 
@@ -91,7 +92,7 @@ impl HashFtl {
         self.collection.is_some()
             || self.log.releasing() > 0
             || self.log.has_failures()
-            || m.free_segments() <= self.free_low(m)
+            || m.free_segments() <= self.free_low(m) && !self.rests(m)
             || self.validity.invalid().is_some_and(|i| i.next_full().is_some())
             || self.tombstones_press(m)
             || self.doubling_is_due()
@@ -108,6 +109,16 @@ impl HashFtl {
         FREE_SEGMENTS_LOW + m.quota_segments() / 50 + self.log.held_up(Stream::User)
     }
 
+    /// Free segments, with those that are on their way to be.
+    fn free_soon<M: Medium>(&self, m: &M) -> u32 {
+        m.free_segments() + self.log.releasing() as u32
+    }
+
+    /// Whether collections wait until something is written.
+    fn rests<M: Medium>(&self, m: &M) -> bool {
+        self.rest.is_resting(self.version) && !self.is_pressed(m)
+    }
+
     /// Whether sections should be written for the room of the tombstones in them.
     fn tombstones_press<M: Medium>(&self, m: &M) -> bool {
         let many = self.tombstone_bytes > self.log.geometry().segment_bytes() / 2;
@@ -115,8 +126,8 @@ impl HashFtl {
     }
 
     fn start_collection<M: Medium>(&mut self, m: &mut M) {
-        let short = m.free_segments() + self.log.releasing() as u32 <= self.free_low(m);
-        if !short && !self.log.must_evacuate() {
+        let short = self.free_soon(m) <= self.free_low(m);
+        if !self.log.must_evacuate() && (!short || self.rests(m)) {
             return;
         }
         if let Some(segment) = self.choose_victim(m) {
@@ -166,7 +177,7 @@ impl HashFtl {
                 Step::Done(Background::Worked)
             }
             Step::Need(reads) => Step::Need(reads),
-            Step::Blocked(Stall::NoSegment) if self.turn_to_sections(segment) => {
+            Step::Blocked(Stall::NoSegment) if self.turn_from_records(segment, m) => {
                 Step::Done(Background::Worked)
             }
             Step::Blocked(stall) => Step::Blocked(stall),
@@ -174,12 +185,12 @@ impl HashFtl {
     }
 
     /// Copying a segment's records changes so many sections that no segment is left to write them to: their old pages are
-    /// collected first. False if nothing can be gained there.
-    fn turn_to_sections(&mut self, from: SegmentId) -> bool {
-        if self.log.must_evacuate() || self.log.segment(from).stream() == Stream::Map {
+    /// collected first, or invalid mappings. False if nothing can be gained there.
+    fn turn_from_records<M: Medium>(&mut self, from: SegmentId, m: &M) -> bool {
+        if self.log.must_evacuate() || !self.log.segment(from).stream().holds_records() {
             return false;
         }
-        let Some(segment) = self.most_gainful_of(Stream::Map) else { return false };
+        let Some(segment) = self.most_gainful_beside_records(m) else { return false };
         self.give_up_collection();
         self.begin_collection(segment);
         true
@@ -204,6 +215,7 @@ impl HashFtl {
         }
         self.stats.gc_segments += 1;
         self.log.release(segment, m);
+        self.rest.ended(self.version, self.free_soon(m));
     }
 
     /// The next pages of the segment that a quantum looks at: not those in which nothing is needed.

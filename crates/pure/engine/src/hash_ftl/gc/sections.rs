@@ -71,6 +71,35 @@ impl HashFtl {
         needed
     }
 
+    /// Bytes that the copies of a segment's sections take at most, as they are now.
+    pub(super) fn copies_of_sections(&self, segment: SegmentId) -> u64 {
+        let geometry = self.log.geometry();
+        let mut pages = vec![0; geometry.segment_pages as usize];
+        for (id, place) in (0..).zip(&self.table.places) {
+            if let Some(page) = place.page().filter(|page| geometry.segment_of(*page) == segment) {
+                pages[geometry.index_of(page) as usize] += u64::from(self.bytes_now(id));
+            }
+        }
+        let copies = |bytes| match self.config.layout {
+            Layout::Fixed => bytes / u64::from(geometry.page_bytes),
+            Layout::LiveOnly { .. } => image::pages_max(bytes, geometry.page_bytes),
+        };
+        pages.into_iter().map(copies).sum::<u64>() * u64::from(geometry.page_bytes)
+    }
+
+    /// Bytes that a section takes on flash as it is now; one of a smaller table becomes two.
+    fn bytes_now(&self, id: u32) -> u32 {
+        let (place, page_bytes) = (self.table.places[id as usize], self.log.geometry().page_bytes);
+        let is_old = || self.probe.levels().is_some_and(|levels| levels.is_old(id));
+        match (self.config.layout, place.cached.checked_sub(1)) {
+            (Layout::Fixed, _) => page_bytes << u32::from(is_old()),
+            (Layout::LiveOnly { .. }, None) => place.bytes,
+            (Layout::LiveOnly { .. }, Some(at)) => {
+                image::live_bytes(self.table.cache.get(at).section.entries())
+            }
+        }
+    }
+
     /// Copies the section of a page, if it is still there, as it is now. On a stall nothing happened.
     fn move_fixed<M: Medium, W: Meter>(
         &mut self,

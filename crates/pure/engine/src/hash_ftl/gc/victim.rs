@@ -48,14 +48,27 @@ impl HashFtl {
         }
         let is_greedy = self.is_pressed(m);
         let least = self.lost_in_segment(self.record_bytes_max) + 1;
-        let gainful = self.closed().filter(|(id, _)| self.log.gain(*id) >= least);
-        gainful.max_by_key(|(id, s)| (self.score(*id, s, is_greedy), u32::MAX - id.0)).map(|(id, _)| id)
+        let best = |but: Option<Stream>| {
+            let gainful =
+                self.closed().filter(|(id, s)| Some(s.stream()) != but && self.log.gain(*id) >= least);
+            gainful.max_by_key(|(id, s)| (self.score(*id, s, is_greedy), u32::MAX - id.0)).map(|(id, _)| id)
+        };
+        let chosen = best(None)?;
+        if self.fits(chosen, m) { Some(chosen) } else { best(Some(Stream::Map)) }
     }
 
-    /// The segment of a stream whose collection gains most, if one does.
-    pub(super) fn most_gainful_of(&self, stream: Stream) -> Option<SegmentId> {
+    /// Whether the copies of a segment of sections have room: sections can have grown since they were written.
+    fn fits<M: Medium>(&self, id: SegmentId, m: &M) -> bool {
+        self.log.segment(id).stream() != Stream::Map
+            || self.copies_of_sections(id) <= self.left_for_sections(m)
+    }
+
+    /// The segment of sections or of invalid mappings whose collection gains most, if one gains a page.
+    pub(super) fn most_gainful_beside_records<M: Medium>(&self, m: &M) -> Option<SegmentId> {
         let page_bytes = u64::from(self.log.geometry().page_bytes);
-        let all = self.closed().filter(|(id, s)| s.stream() == stream && self.log.gain(*id) >= page_bytes);
+        let all =
+            self.closed().filter(|(id, s)| !s.stream().holds_records() && self.log.gain(*id) >= page_bytes);
+        let all = all.filter(|(id, _)| self.fits(*id, m));
         all.max_by_key(|(id, _)| (self.log.gain(*id), u32::MAX - id.0)).map(|(id, _)| id)
     }
 

@@ -44,6 +44,13 @@ pub fn fits(layout: Layout, used: u32, bytes: u32, page_bytes: u32) -> bool {
     }
 }
 
+/// Pages that sections of so many bytes take at most, one packed behind the other: of two pages that follow each other, one is more
+/// than half full.
+pub fn pages_max(bytes: u64, page_bytes: u32) -> u64 {
+    let pages = bytes.div_ceil(u64::from(page_bytes) - HEAD as u64);
+    if pages <= 1 { pages } else { 2 * pages }
+}
+
 /// What each section on a page counts for in its segment. A section that shares a page with nobody takes all of it, however
 /// few its bytes are: if only those counted, collections would gain room that they cannot gain, again and again.
 ///
@@ -197,6 +204,12 @@ mod tests {
         assert_eq!(charges(LIVE, &of(&[24, 24, 24]), true, 4096), [1366, 1365, 1365]);
         assert_eq!(charges(LIVE, &of(&[300, 100]), false, 4096), [2408 + 440, 808 + 440]);
         assert_eq!(charges(Layout::Fixed, &of(&[24]), false, 4096), [4096]);
+    }
+
+    #[test]
+    fn sections_that_outgrew_a_page_take_more_of_them() {
+        let taken = [0, 8, 4088, 4089, 8176, 8177].map(|bytes| pages_max(bytes, 4096));
+        assert_eq!(taken, [0, 1, 1, 4, 4, 6]);
     }
 
     #[test]

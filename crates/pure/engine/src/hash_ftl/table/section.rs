@@ -71,6 +71,14 @@ impl Section {
         }
     }
 
+    /// How many entries say something.
+    pub fn entries(&self) -> usize {
+        match self {
+            Self::Offsets(all) => all.iter().filter(|e| !e.is_blank()).count(),
+            Self::Live(section) => section.len() as usize,
+        }
+    }
+
     /// Entries that say something, by rising offset.
     pub fn sorted(&self) -> Vec<Entry> {
         match self {
