@@ -23,15 +23,11 @@ const COMMAND_BYTES_MAX: usize = 64 << 10;
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("disk.img");
 /// saker_realtime::ImagePlan {
-///     bytes: Some(64 << 20),
-///     profile: "tiny".into(),
-///     seed: 1,
-///     uuid: None,
-///     engine: saker_realtime::EngineKind::HashStore,
 ///     namespaces: vec![
 ///         saker_realtime::NamespacePlan::Kv { flash_bytes: None },
 ///         saker_realtime::NamespacePlan::Block { bytes: Some(16 << 20), block_bytes: 512 },
 ///     ],
+///     ..saker_realtime::ImagePlan::kv(64 << 20, "tiny", 1)
 /// }
 /// .create(&path)?;
 /// let mut disk = saker_realtime::Block::open(&format!("file:{}?nsid=2", path.display()))?;

@@ -14,11 +14,13 @@ pub mod read;
 pub mod recover;
 pub mod search;
 pub mod segment;
+pub mod stats;
 
 pub use append::{Spot, Writer};
 pub use checkpoint::{CheckpointWriter, Cut};
-pub use log::{Log, LogStats};
+pub use log::Log;
 pub use read::{Bytes, page_of};
 pub use recover::{Damage, LogImage, Recovered, ScannedPage, survey};
 pub use search::{CheckpointSearch, Searched, Whole};
 pub use segment::{Segment, SegmentState};
+pub use stats::LogStats;

@@ -1,21 +1,8 @@
 //! The log itself: segments, append points, live bytes, release.
 
-use crate::{Segment, SegmentState};
+use crate::{LogStats, Segment, SegmentState};
 use saker_medium::{Completion, Geometry, Io, Medium, PageAddr, SegmentId, SlotId, Stream, Tag};
 use std::collections::VecDeque;
-
-/// Counters of a log, by layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LogStats {
-    /// Pages submitted for programming, by stream.
-    pub pages_programmed: [u64; Stream::COUNT],
-    /// Bytes of records appended, by stream.
-    pub bytes_appended: [u64; Stream::COUNT],
-    /// Segments erased.
-    pub segments_erased: u64,
-    /// Programs that failed and were rescued.
-    pub programs_failed: u64,
-}
 
 /// The append point of a stream.
 #[derive(Clone, Copy, Debug, Default)]

@@ -42,6 +42,18 @@ impl Stream {
         matches!(self, Self::User | Self::Gc)
     }
 
+    /// What statistics call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Gc => "gc",
+            Self::Checkpoint => "checkpoint",
+            Self::Table => "table",
+            Self::Map => "map",
+            Self::Invalid => "invalid",
+        }
+    }
+
     /// The stream with that number.
     pub fn from_u8(n: u8) -> Option<Self> {
         Self::ALL.get(usize::from(n)).copied()

@@ -289,6 +289,8 @@ fn namespace(n: &saker_realtime::NamespaceSnapshot) -> Value {
     }
     let counters: serde_json::Map<_, _> =
         n.counters.iter().map(|(name, n)| ((*name).into(), (*n).into())).collect();
+    let pages_by_stream: serde_json::Map<_, _> =
+        n.log.pages_by_stream().map(|(stream, n)| (stream.into(), n.into())).collect();
     json!({
             "nsid": n.nsid, "kind": n.kind, "engine": n.engine, "engine_counters": counters, "pairs": n.store.pairs, "pair_bytes": n.store.pair_bytes,
             "live_bytes": n.live_bytes, "capacity_bytes": n.capacity_bytes,
@@ -298,10 +300,7 @@ fn namespace(n: &saker_realtime::NamespaceSnapshot) -> Value {
             },
             "gc_flash_records_copied": n.store.gc_records_copied, "gc_flash_bytes_copied": n.store.gc_bytes_copied,
             "log_pages_programmed": n.log.pages_programmed.iter().sum::<u64>(),
-            "log_pages_programmed_by_stream": {
-                "user": n.log.pages_programmed[0], "gc": n.log.pages_programmed[1], "checkpoint": n.log.pages_programmed[2],
-                "map": n.log.pages_programmed[3], "invalid": n.log.pages_programmed[4],
-            },
+            "log_pages_programmed_by_stream": pages_by_stream,
             "user_bytes_written": n.store.user_bytes_written,
             "gc_flash_segments": n.store.gc_segments, "checkpoints": n.store.checkpoints,
             "checkpoint_bytes": n.store.checkpoint_bytes,

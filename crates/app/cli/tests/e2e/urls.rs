@@ -166,6 +166,28 @@ fn settings_of_the_tree_change_no_answer_and_wrong_ones_are_refused() {
 }
 
 #[test]
+fn values_go_where_the_packing_policy_says_and_come_back() {
+    let desk = Desk::new();
+    let create = ["create", "disk.img", "--engine", "lsm", "--packing"];
+    let unknown = desk.saker(&[&create[..], &["tight"], &crate::support::TINY[..]].concat()).refused(2);
+    assert!(unknown.contains("backfill"), "it names those there are: {unknown}");
+    let create_hash = ["create", "disk.img", "--engine", "hash_store", "--packing", "block"];
+    let refused = desk.saker(&[&create_hash[..], &crate::support::TINY[..]].concat()).refused(2);
+    assert!(refused.contains("hash_store has no packing policies"), "{refused}");
+    desk.saker(&[&create[..], &["block"], &crate::support::TINY[..]].concat()).good();
+    for packing in ["none", "block", "all", "selective", "backfill", "auto"] {
+        let device = format!("file:disk.img?packing={packing}");
+        let value = packing.repeat(1000);
+        desk.saker(&["put", "k", &value, "--device", &device]).good();
+        desk.saker(&["put", packing, "small", "--device", &device]).good();
+        assert_eq!(desk.disk(&["get", "k"]).good(), value);
+        assert_eq!(desk.disk(&["get", packing]).good(), "small");
+    }
+    assert_eq!(desk.disk(&["get", "none"]).good(), "small", "all before are still there");
+    desk.saker(&["check", "disk.img"]).good();
+}
+
+#[test]
 fn shards_serve_as_one_device() {
     let desk = Desk::new();
     let bench = |device| ["bench", "readrandom", "--operations", "300", "--device", device, "--json"];

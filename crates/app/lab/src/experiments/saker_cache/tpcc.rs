@@ -186,7 +186,7 @@ fn variation_of_neighbours(timeline: &[u64]) -> f64 {
     let inner: Vec<f64> = timeline.iter().skip(1).rev().skip(1).map(|n| *n as f64).collect();
     let mean = inner.iter().sum::<f64>() / inner.len() as f64;
     let square = inner.windows(2).map(|w| (w[1] - w[0]) * (w[1] - w[0]) / 2.0).sum::<f64>();
-    (square / (inner.len() - 1) as f64).sqrt() / mean
+    (square / (inner.len() as f64 - 1.0)).sqrt() / mean
 }
 
 /// What the throughput's variation is made of.
