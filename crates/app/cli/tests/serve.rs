@@ -182,3 +182,60 @@ fn a_host_goes_on_after_the_target_came_back() {
     assert_eq!(kv.reconnects(), 1);
     drop(again.join().expect("the target came back"));
 }
+
+/// What an allocator keeps of a crowd, and pages of the image that the first hosts had not touched.
+const MEMORY_SLACK_BYTES: usize = 16 << 20;
+
+/// Resident memory and open descriptors of a target.
+fn footprint(target: &Target) -> (usize, usize) {
+    let process = format!("/proc/{}", target.child.id());
+    let statm = std::fs::read_to_string(format!("{process}/statm")).unwrap();
+    let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
+    (pages * 4096, std::fs::read_dir(format!("{process}/fd")).unwrap().count())
+}
+
+/// Once the hosts that are gone are gone for the target too.
+fn settled(target: &Target, descriptors: usize) -> (usize, usize) {
+    for _ in 0..500 {
+        if footprint(target).1 == descriptors {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    footprint(target)
+}
+
+fn connect_and_leave(url: &str) {
+    let mut kv = Kv::open(url).unwrap();
+    kv.put(b"key", &[7; 10_000]).unwrap();
+    assert_eq!(kv.get(b"key").unwrap().map(|value| value.len()), Some(10_000));
+}
+
+/// 64 connections, half of them with 32 commands under way.
+fn crowd(url: &str) {
+    let mut hosts: Vec<Kv> = (0..32).map(|_| Kv::open(url).unwrap()).collect();
+    for (n, kv) in hosts.iter_mut().enumerate() {
+        (0..32_u8).for_each(|at| kv.put_queued(&[n as u8, at], &[at; 4_000]).unwrap());
+    }
+    hosts.iter_mut().for_each(|kv| kv.drain().unwrap());
+}
+
+#[test]
+fn descriptors_and_memory_of_a_target_return_to_the_start() {
+    let is_soak = std::env::var("SAKER_TIER").is_ok_and(|tier| tier == "soak");
+    let directory = tempfile::tempdir().unwrap();
+    let image = directory.path().join("disk.img").display().to_string();
+    run(&["create", &image, "--size", "16MiB", "--profile", "tiny"]);
+    let target = Target::start(&["--image", &image, "--listen", "127.0.0.1:0"]);
+    let url = format!("{}?depth=32", target.url);
+    let descriptors = footprint(&target).1;
+    // So small a device that it is written over: what is mapped of the image is resident before memory is looked at.
+    (0..100).for_each(|_| connect_and_leave(&url));
+    let (memory, open) = settled(&target, descriptors);
+    assert_eq!(open, descriptors);
+    (0..if is_soak { 5_000 } else { 500 }).for_each(|_| connect_and_leave(&url));
+    crowd(&url);
+    let (after, open) = settled(&target, descriptors);
+    assert_eq!(open, descriptors);
+    assert!(after < memory + MEMORY_SLACK_BYTES, "{memory} bytes before, {after} after");
+}

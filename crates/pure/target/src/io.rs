@@ -18,9 +18,8 @@ pub struct IoCommand {
     pub is_value: bool,
 }
 
-/// Checks a command that came with `data`, or with room for `room` bytes at the host: `data` is then memory for them, or empty. A
-/// descriptor may be longer than the
-/// command needs (SGLS bit 18), not shorter.
+/// Checks a command that came with `data`, or with room for `room` bytes at the host: `data` is then memory for them, or
+/// empty. A descriptor may be longer than the command needs (SGLS bit 18), not shorter.
 ///
 /// # Errors
 /// 01h for vendor commands that need memory of a local host, 02h for more data than MDTS, 0Fh for a descriptor that is too short.

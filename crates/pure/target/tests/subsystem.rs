@@ -285,6 +285,11 @@ fn io_commands_need_the_data_they_name() {
     assert_eq!((value.room, value.is_value), (3, true));
     let list = check_io(&command(kv::opcode::LIST, 8), vec![], 8, &facts()).unwrap();
     assert_eq!((list.room, list.is_value), (8, false));
+    let memory = vec![9; 64];
+    let stored = check_io(&command(kv::opcode::STORE, 9), memory.clone(), 64, &facts());
+    assert_eq!(stored, short, "memory for an answer is no data of the host");
+    let value = check_io(&command(kv::opcode::RETRIEVE, 3), memory, 8, &facts()).unwrap();
+    assert_eq!((value.data.len(), value.room), (64, 3), "the memory goes to the device");
     let huge = check_io(&command(kv::opcode::RETRIEVE, u32::MAX), vec![], 8, &facts());
     assert_eq!(huge, Err(Status::INVALID_FIELD));
     assert_eq!(check_io(&command(0xC1, 0), vec![], 0, &facts()), Err(Status::INVALID_OPCODE));

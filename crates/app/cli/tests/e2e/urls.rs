@@ -166,7 +166,7 @@ fn settings_of_the_tree_change_no_answer_and_wrong_ones_are_refused() {
 }
 
 #[test]
-fn values_go_where_the_packing_policy_says_and_come_back() {
+fn packing_policies_have_names_and_read_what_others_have_written() {
     let desk = Desk::new();
     let create = ["create", "disk.img", "--engine", "lsm", "--packing"];
     let unknown = desk.saker(&[&create[..], &["tight"], &crate::support::TINY[..]].concat()).refused(2);

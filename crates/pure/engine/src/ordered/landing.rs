@@ -8,7 +8,7 @@ use super::Store;
 use super::structure::Structure;
 use crate::hash_store::gap::{GAP_WORD_BYTES, Gap};
 use crate::hash_store::record::{HEADER_BYTES, record_bytes};
-use crate::packing::{Arriving, End, Packing, Place, UNIT_BYTES};
+use crate::packing::{Arriving, End, Packing, Place, dma_unit};
 use saker_log::{Log, Spot, Writer};
 use saker_medium::{Medium, PageAddr, Stream};
 use std::collections::VecDeque;
@@ -184,7 +184,8 @@ impl<S: Structure> Store<S> {
         plan.unwrap_or_else(|| {
             let at = self.log.end(Stream::User, packed.bytes).map_or(0, |spot| spot.0);
             let value_at = at + u64::from(HEADER_BYTES + record.key_bytes);
-            let is_there = arriving.by_dma && value_at.is_multiple_of(self.unit_bytes());
+            let is_there =
+                arriving.by_dma && value_at.is_multiple_of(dma_unit(self.log.geometry().page_bytes));
             Plan { copied: if is_there { record.held } else { record.value_bytes }, ..packed }
         })
     }
@@ -201,10 +202,6 @@ impl<S: Structure> Store<S> {
         if self.settings.packing.is_some() { plan.copied.max(by_core) } else { by_core }
     }
 
-    fn unit_bytes(&self) -> u64 {
-        u64::from(UNIT_BYTES.min(self.log.geometry().page_bytes))
-    }
-
     /// The plan of a value that lands behind `at`, if the policy has it so. `is_new`: a segment begins there.
     fn landed<M: Medium>(
         &self,
@@ -217,9 +214,8 @@ impl<S: Structure> Store<S> {
         let end = self.end_at(at, is_new, m);
         let Place::Landed { value_at, stays_open } = packing.place(arriving, &end) else { return None };
         let gap = end.gap(arriving, value_at) as u32;
-        let own = End { buffer_end: self.buffer_end(at, m), ..end };
         let ends_at = value_at + u64::from(arriving.bytes);
-        let can_fill = self.log.geometry().oob_bytes.is_multiple_of(8) && ends_at <= own.buffer_end;
+        let can_fill = self.log.geometry().oob_bytes.is_multiple_of(8) && ends_at <= self.buffer_end(at, m);
         let place = Planned::End {
             gap,
             stays_open: stays_open && can_fill && gap > GAP_WORD_BYTES,

@@ -14,6 +14,11 @@ mod selective;
 /// Bytes of a memory page: the unit of DMA.
 pub const UNIT_BYTES: u32 = 4096;
 
+/// The unit of DMA where NAND pages have so many bytes.
+pub(crate) fn dma_unit(page_bytes: u32) -> u64 {
+    u64::from(UNIT_BYTES.min(page_bytes))
+}
+
 /// A packing policy. Without one, DMA reaches any byte: values are packed and nothing that comes by DMA is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
@@ -108,8 +113,9 @@ impl End {
         value_at - u64::from(value.head_bytes) - self.at
     }
 
+    /// Bytes of the unit of DMA.
     fn unit(&self) -> u64 {
-        u64::from(UNIT_BYTES.min(self.page_bytes))
+        dma_unit(self.page_bytes)
     }
 }
 
