@@ -31,32 +31,39 @@ fn connect_and_leave(url: &str) {
     assert_eq!(kv.get(b"key").expect("read").map(|value| value.len()), Some(10_000));
 }
 
-/// Allocator slack and pages of the device's own that the first rounds had not touched.
+/// 64 connections, all with commands under way.
+fn crowd(url: &str, at_rest: usize) {
+    let mut many: Vec<Kv> = (0..32).map(|_| Kv::open(url).expect("open")).collect();
+    for (n, kv) in many.iter_mut().enumerate() {
+        (0..32_u8).for_each(|at| kv.put_queued(&[n as u8, at], &[at; 4_000]).expect("queued"));
+    }
+    let open = descriptors();
+    assert!(open >= at_rest + 2 * 64, "32 hosts with an admin and an I/O queue, seen from both ends");
+    many.iter_mut().for_each(|kv| kv.drain().expect("stored"));
+}
+
+/// What an allocator does not find again at once.
 const MEMORY_SLACK_BYTES: usize = 32 << 20;
 
 #[test]
-fn descriptors_and_memory_return_to_the_start() {
+fn descriptors_return_to_the_start_and_later_hosts_need_no_more_memory() {
     let is_soak = std::env::var("SAKER_TIER").is_ok_and(|tier| tier == "soak");
-    let mut config = ServerConfig::new("mem:?size=512MiB");
+    // So small a device that all of it is written before memory is looked at.
+    let mut config = ServerConfig::new("mem:?profile=tiny&size=16MiB");
     config.listen = vec!["127.0.0.1:0".parse().expect("an address")];
     let server = Server::start(config).expect("the server starts");
     let url = format!("tcp://{}/{}?depth=32", server.addresses()[0], server.names()[0]);
     let at_rest = descriptors();
-    (0..50).for_each(|_| connect_and_leave(&url));
-    assert_eq!(settled(at_rest), at_rest);
+    let round = |hosts: usize| {
+        (0..hosts).for_each(|_| connect_and_leave(&url));
+        crowd(&url, at_rest);
+        assert_eq!(settled(at_rest), at_rest, "descriptors");
+    };
+    // The allocator maps large blocks until it has seen some freed, and keeps them then: the third crowd finds what the
+    // second has left. `serve.rs` looks at a target alone.
+    (0..2).for_each(|_| round(100));
     let memory = resident();
-    (0..if is_soak { 5_000 } else { 500 }).for_each(|_| connect_and_leave(&url));
-    let mut many: Vec<Kv> = (0..32).map(|_| Kv::open(&url).expect("open")).collect();
-    for (n, kv) in many.iter_mut().enumerate() {
-        (0..32_u8).for_each(|at| kv.put_queued(&[n as u8, at], &[at; 4_000]).expect("queued"));
-    }
-    assert!(
-        descriptors() >= at_rest + 2 * 64,
-        "32 hosts with an admin and an I/O queue, seen from both ends"
-    );
-    many.iter_mut().for_each(|kv| kv.drain().expect("stored"));
-    drop(many);
-    assert_eq!(settled(at_rest), at_rest, "descriptors");
+    round(if is_soak { 5_000 } else { 500 });
     let after = resident();
     assert!(after < memory + MEMORY_SLACK_BYTES, "{memory} bytes before, {after} after");
     server.stop().expect("stopped");
