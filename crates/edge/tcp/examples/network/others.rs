@@ -11,7 +11,7 @@ use crate::ours::KEYS;
 pub const REDIS_SET: &str = "Redis SET, pipeline 64";
 pub const REDIS_GET: &str = "Redis GET, pipeline 64";
 pub const MEMCACHED_SET: &str = "memcached set, pipeline 64";
-const MEMCACHED_GET: &str = "memcached get, pipeline 64";
+pub const MEMCACHED_GET: &str = "memcached get, pipeline 64";
 
 const PIPELINE: usize = 64;
 

@@ -13,8 +13,10 @@ use saker_tcp::{Server, ServerConfig};
 
 use crate::Plan;
 
-pub const PUT: &str = "stores, depth 64";
-pub const GET: &str = "retrieves, depth 64";
+pub const PUT: &str = "stores, 64 at a time";
+pub const GET: &str = "retrieves, 64 at a time";
+pub const PUT_ROLLING: &str = "stores, always 64 in flight";
+pub const GET_ROLLING: &str = "retrieves, always 64 in flight";
 pub const GROUP: &str = "stores in groups of 4 KiB";
 pub const LARGE_PUT: &str = "1-MiB stores, depth 8, MB/s";
 pub const LARGE_GET: &str = "1-MiB retrieves, depth 8, MB/s";
@@ -22,6 +24,10 @@ pub const LARGE_GET: &str = "1-MiB retrieves, depth 8, MB/s";
 /// As many keys as redis-benchmark is told to use.
 pub const KEYS: u64 = 100_000;
 const VALUE: [u8; 64] = [b'x'; 64];
+const DEPTH: usize = 64;
+/// Answers that are waited for before more commands are sent: all of them, as redis-benchmark does, or any.
+const AT_A_TIME: usize = DEPTH;
+const ROLLING: usize = 1;
 const LARGE_BYTES: usize = 1 << 20;
 const LARGE_KEYS: u64 = 64;
 /// Values of that length in flight.
@@ -57,12 +63,15 @@ impl Target {
         Self { server: Server::start(config).expect("the server starts"), keys: (0..KEYS).map(key).collect() }
     }
 
-    /// Writes the whole flash once, so that its memory has been touched before anything is measured.
+    /// Writes the whole flash once, so that its memory has been touched before anything is measured, and every pair.
     pub fn warm_up(&self) {
         let mut kv = self.open(LARGE_DEPTH);
         let value = vec![9; LARGE_BYTES];
         for n in 0..2048_u64 {
             kv.put_queued(&(n % LARGE_KEYS).to_le_bytes(), &value).expect("queued");
+        }
+        for key in &self.keys {
+            kv.put_queued(key.as_bytes(), &VALUE).expect("queued");
         }
         kv.drain().expect("stored");
     }
@@ -86,18 +95,23 @@ impl Target {
 
     /// Pairs a second.
     pub fn pairs(&self, plan: Plan) -> Vec<(String, f64)> {
-        let (store, retrieve) = (self.stores(plan), self.retrieves(plan));
-        vec![(PUT.into(), store), (GET.into(), retrieve), (GROUP.into(), self.groups(plan))]
+        let mut rows = Vec::new();
+        for (put, get, awaited) in [(PUT, GET, AT_A_TIME), (PUT_ROLLING, GET_ROLLING, ROLLING)] {
+            rows.push((put.into(), self.stores(plan, awaited)));
+            rows.push((get.into(), self.retrieves(plan, awaited)));
+        }
+        rows.push((GROUP.into(), self.groups(plan)));
+        rows
     }
 
-    fn stores(&self, plan: Plan) -> f64 {
+    fn stores(&self, plan: Plan, awaited: usize) -> f64 {
         let store = |queue: &mut KvQueue, key: &Key| queue.store(key, &VALUE, StoreOptions::NONE);
-        commands(self.open(64).client(), plan, &self.keys, store, |_| ())
+        commands(self.open(DEPTH).client(), (plan, awaited), &self.keys, store, |_| ())
     }
 
-    fn retrieves(&self, plan: Plan) -> f64 {
+    fn retrieves(&self, plan: Plan, awaited: usize) -> f64 {
         let retrieve = |queue: &mut KvQueue, key: &Key| queue.retrieve(key, 64);
-        commands(self.open(64).client(), plan, &self.keys, retrieve, |_| ())
+        commands(self.open(DEPTH).client(), (plan, awaited), &self.keys, retrieve, |_| ())
     }
 
     fn open(&self, depth: usize) -> Kv {
@@ -142,7 +156,7 @@ impl Target {
         let stores = window.with_mapped_read(&value, |iova| {
             let value = Mapped { iova, bytes: LARGE_BYTES as u32 };
             let store = |queue: &mut KvQueue, key: &Key| queue.store_mapped(key, value, StoreOptions::NONE);
-            commands(client, plan, names, store, |_| ())
+            commands(client, (plan, ROLLING), names, store, |_| ())
         });
         stores.expect("1 MiB can be mapped")
     }
@@ -158,16 +172,16 @@ impl Target {
             assert_eq!(done.data().len(), LARGE_BYTES, "the whole value");
             spare.borrow_mut().push(done.into_vec());
         };
-        commands(self.open(LARGE_DEPTH).client(), plan, names, retrieve, taken)
+        commands(self.open(LARGE_DEPTH).client(), (plan, ROLLING), names, retrieve, taken)
     }
 }
 
 type Client = KvClient<AnyTurn>;
 
-/// Commands a second of one kind, as many in flight as there are slots, the keys round and round.
+/// Commands a second of one kind, the keys round and round: whenever `awaited` answers have come, as many as slots are free.
 fn commands(
     client: &mut Client,
-    plan: Plan,
+    (plan, awaited): (Plan, usize),
     keys: &[Key],
     mut submit: impl FnMut(&mut KvQueue, &Key) -> Result<Ticket, SubmitError>,
     mut taken: impl FnMut(Done<'_>),
@@ -178,7 +192,7 @@ fn commands(
             submit(client.queue_mut(), &keys[n % keys.len()]).expect("a slot is free");
             n += 1;
         }
-        finish(client, 1, &mut taken);
+        finish(client, awaited, &mut taken);
     }
     let left = client.queue_mut().in_flight();
     finish(client, left, &mut taken);
