@@ -2,7 +2,7 @@
 
 use saker_host::session::SyncError;
 use saker_host::{HostError, KvError};
-use saker_realtime::{Error, Saker, SakerOptions, create_image};
+use saker_realtime::{Error, KeyRange, Saker, SakerOptions, create_image};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::mpsc::channel;
@@ -72,6 +72,43 @@ fn four_threads_write_read_each_other_and_sync() {
         session.scan(&[2], |_, _| count += 1).expect("scanned");
         assert_eq!(count, 500, "{url}");
         drop(session);
+        saker.close().expect("closes");
+    }
+}
+
+/// From a snapshot of the device, or from its list; buffered writes of another session are merged in.
+#[test]
+fn ranges_come_in_the_order_of_keys_with_what_is_buffered() {
+    let urls = ["mem:?engine=lsm&size=256MiB&profile=tiny", "mem:?engine=tree&size=256MiB&profile=tiny", MEM];
+    for url in urls {
+        let saker = open(url);
+        let (mut writer, mut reader) = (saker.session().expect("free"), saker.session().expect("free"));
+        let key = |n: u16| n.to_be_bytes();
+        (0..2000_u16).filter(|n| n % 2 == 0).for_each(|n| writer.put(&key(n), &[1; 100]).expect("takes it"));
+        writer.sync().expect("stored");
+        // So few that they stay in the open container.
+        [501, 503, 504].iter().for_each(|n| writer.put(&key(*n), &[2; 5]).expect("buffered"));
+        writer.delete(&key(502)).expect("buffered");
+        let (from, to) = (key(499), key(1800));
+        let range = KeyRange { from: &from, to: &to, ..KeyRange::default() };
+        let mut found = Vec::new();
+        let visit = |key: &[u8], value: &[u8]| {
+            found.push((u16::from_be_bytes([key[0], key[1]]), value.len()));
+            found.len() < 600
+        };
+        reader.scan_range(&range, visit).expect("scanned");
+        let mut expected = vec![(500, 100), (501, 5), (503, 5), (504, 5)];
+        expected.extend((506..).step_by(2).map(|n| (n, 100)).take(596));
+        assert_eq!(found, expected, "{url}");
+        let mut count = 0;
+        let visit = |_: &[u8], _: &[u8]| {
+            count += 1;
+            true
+        };
+        reader.scan_range(&range, visit).expect("scanned");
+        // The even ones from 500 to 1798, two more, one less.
+        assert_eq!(count, 650 + 2 - 1, "{url}: up to the end of the range");
+        drop((writer, reader));
         saker.close().expect("closes");
     }
 }

@@ -34,6 +34,10 @@ impl Wire for MapWire {
         1 << 16
     }
 
+    fn has_iterators(&self) -> bool {
+        false
+    }
+
     fn name(&self) -> u16 {
         1
     }

@@ -4,7 +4,7 @@ use super::Inner;
 use super::wait::{Durable, Synced};
 use crate::pause::SharedTurn;
 use saker_host::session::{self, SyncError};
-use saker_host::{HostError, KvQueue, Patience};
+use saker_host::{HostError, KeyRange, KvQueue, Patience};
 use saker_nvme::Key;
 use std::sync::Arc;
 
@@ -112,6 +112,20 @@ impl Session {
     pub fn scan(&mut self, prefix: &[u8], mut visit: impl FnMut(&[u8], Vec<u8>)) -> Result<(), HostError> {
         let wanted = |key: &Key| key.as_bytes().starts_with(prefix);
         self.session.scan(wanted, |key, value| visit(key.as_bytes(), value))
+    }
+
+    /// Shows the pairs of a range, buffered or stored, to `visit` in the order of the bytes of their keys, until it returns
+    /// false. Engines that keep keys in order have it read from a snapshot in the device; with others all pairs of the
+    /// range are in memory first.
+    ///
+    /// # Errors
+    /// [`HostError`]; pairs may have been shown before.
+    pub fn scan_range(
+        &mut self,
+        range: &KeyRange<'_>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), HostError> {
+        self.session.scan_range(range, |key, value| visit(key.as_bytes(), value))
     }
 
     /// Returns when everything this session has written survives a cut.

@@ -29,7 +29,7 @@ impl KeyRange<'_> {
     }
 
     /// The range of device keys that holds at least all keys of 1 to 16 bytes of this one.
-    fn on_wire(&self) -> IteratorRange {
+    pub(crate) fn on_wire(&self) -> IteratorRange {
         let cut = |key: &[u8]| key.len() > Key::MAX_LEN;
         let start = |key: &[u8]| key.len().min(Key::MAX_LEN);
         // A longer bound is cut: the first key behind it is then not known exactly, and is left out.
@@ -40,7 +40,7 @@ impl KeyRange<'_> {
 }
 
 /// Bytes of a batch: more than a page is worth its transfer, much more is not.
-const BATCH_BYTES: u32 = 64 << 10;
+pub(crate) const BATCH_BYTES: u32 = 64 << 10;
 
 /// An open iterator of the client that opened it. It is known to the device until it is [closed](KvClient::close_iterator).
 #[derive(Debug)]
@@ -59,6 +59,16 @@ pub struct PairBatch {
 }
 
 impl PairBatch {
+    /// The pairs of a payload; `ended`: nothing is left behind them.
+    pub(crate) fn new(bytes: Vec<u8>, ended: bool) -> Result<Self, HostError> {
+        let mut pairs = Vec::new();
+        if !bytes.is_empty() {
+            parse(Form::All(Op::Store), &bytes, |e| pairs.push((e.key, e.value)))
+                .map_err(|_| ProtocolError::Group)?;
+        }
+        Ok(Self { bytes, pairs, ended })
+    }
+
     /// The pairs in the order of the iterator.
     pub fn pairs(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> + DoubleEndedIterator {
         let part = |range: &std::ops::Range<u32>| &self.bytes[range.start as usize..range.end as usize];
@@ -104,7 +114,7 @@ impl<T: Turn> KvClient<T> {
         if status.is(Status::INVALID_OPCODE) {
             return Ok(None);
         }
-        check(status)?;
+        check_iterator(status)?;
         Ok(Some(DeviceIterator { number, batch_bytes: BATCH_BYTES }))
     }
 
@@ -121,18 +131,12 @@ impl<T: Turn> KvClient<T> {
         seek: Option<Key>,
     ) -> Result<PairBatch, HostError> {
         loop {
-            let bytes = iterator.batch_bytes;
-            let (status, answer, payload) =
-                self.ask_next(iterator.number, (bytes, pairs_max), backwards, seek)?;
-            check(status)?;
-            let needed = answer.bytes_needed();
-            if needed == 0 {
-                return batch(payload, answer.ended());
+            let limits = (iterator.batch_bytes, pairs_max);
+            let (status, answer, payload) = self.ask_next(iterator.number, limits, backwards, seek)?;
+            check_iterator(status)?;
+            if has_pairs(answer, &mut iterator.batch_bytes)? {
+                return PairBatch::new(payload, answer.ended());
             }
-            if needed <= bytes || needed as usize > WINDOW_BYTES_MAX {
-                return Err(ProtocolError::Group.into());
-            }
-            iterator.batch_bytes = needed;
         }
     }
 
@@ -155,7 +159,7 @@ impl<T: Turn> KvClient<T> {
     pub fn close_iterator(&mut self, iterator: DeviceIterator) -> Result<(), HostError> {
         self.make_room()?;
         let ticket = submitted(self.queue.iterator_close(iterator.number))?;
-        match check(self.wait(ticket, |done| done.status)?) {
+        match check_iterator(self.wait(ticket, |done| done.status)?) {
             Err(HostError::Kv(KvError::NotFound)) => Ok(()),
             closed => closed,
         }
@@ -163,18 +167,22 @@ impl<T: Turn> KvClient<T> {
 }
 
 /// Success, or what the status of an iterator's command means.
-fn check(status: Status) -> Result<(), HostError> {
+pub(crate) fn check_iterator(status: Status) -> Result<(), HostError> {
     match crate::error::check(status) {
         Err(HostError::Kv(KvError::OutcomeUnknown)) => Err(KvError::IteratorLost.into()),
         checked => checked,
     }
 }
 
-fn batch(bytes: Vec<u8>, ended: bool) -> Result<PairBatch, HostError> {
-    let mut pairs = Vec::new();
-    if !bytes.is_empty() {
-        parse(Form::All(Op::Store), &bytes, |e| pairs.push((e.key, e.value)))
-            .map_err(|_| ProtocolError::Group)?;
+/// Whether Next has brought what there is; otherwise its buffer has to have the `bytes` that are set.
+pub(crate) fn has_pairs(answer: NextAnswer, bytes: &mut u32) -> Result<bool, HostError> {
+    let needed = answer.bytes_needed();
+    if needed == 0 {
+        return Ok(true);
     }
-    Ok(PairBatch { bytes, pairs, ended })
+    if needed <= *bytes || needed as usize > WINDOW_BYTES_MAX {
+        return Err(ProtocolError::Group.into());
+    }
+    *bytes = needed;
+    Ok(false)
 }

@@ -1,6 +1,7 @@
 //! A session whose calls wait, by letting the device make progress.
 
 mod many;
+mod range;
 mod reads;
 mod scan;
 

@@ -51,6 +51,7 @@ pub enum Cover<'a> {
 #[derive(Debug)]
 pub struct Hub<W> {
     lanes: Box<[ShortLock<Lane<W>>]>,
+    has_iterators: bool,
     shared: Shared,
 }
 
@@ -68,13 +69,19 @@ impl<W: Wire> Hub<W> {
             cache: ReadCache::new(options.cache),
             options,
         };
+        let has_iterators = wires.iter().all(Wire::has_iterators);
         let lane = |(n, wire)| ShortLock::new(Lane::new(wire, n as u16, &shared));
-        Self { lanes: wires.into_iter().enumerate().map(lane).collect(), shared }
+        Self { lanes: wires.into_iter().enumerate().map(lane).collect(), has_iterators, shared }
     }
 
     /// Lanes.
     pub fn lanes(&self) -> usize {
         self.lanes.len()
+    }
+
+    /// Whether the device knows iterators.
+    pub fn has_iterators(&self) -> bool {
+        self.has_iterators
     }
 
     /// How writes are gathered.

@@ -1,6 +1,7 @@
 //! What sessions need of a queue pair.
 
 use saker_nvme::group::Form;
+use saker_nvme::vendor::IteratorRange;
 use saker_nvme::{Key, Status};
 
 use crate::error::HostError;
@@ -35,6 +36,17 @@ pub enum Command<'a> {
     Exist(&'a Key),
     /// List from a key on, or from the beginning, into so many bytes.
     List(Option<&'a Key>, u32),
+    /// Iterator Open over a range, as of now.
+    IteratorOpen(&'a IteratorRange),
+    /// Iterator Next: pairs in rising order, into so many bytes.
+    IteratorNext {
+        /// Its number.
+        iterator: u32,
+        /// Bytes of the buffer.
+        bytes: u32,
+    },
+    /// Iterator Close.
+    IteratorClose(u32),
     /// Flush.
     Flush,
 }
@@ -60,6 +72,8 @@ pub trait Wire {
     fn slots(&self) -> usize;
     /// Longest payload of a group in bytes; 0 without groups.
     fn group_bytes_max(&self) -> usize;
+    /// Whether the device knows iterators.
+    fn has_iterators(&self) -> bool;
     /// A number that no other queue pair of the device has at this time.
     fn name(&self) -> u16;
     /// Submits a command; its slot is below [`slots`](Self::slots) and no other command's until its completion is taken.
@@ -86,6 +100,10 @@ impl Wire for KvQueue {
         if available.methods.groups() { available.group_bytes_max as usize } else { 0 }
     }
 
+    fn has_iterators(&self) -> bool {
+        self.available().methods.iterators()
+    }
+
     fn name(&self) -> u16 {
         self.pair().queue()
     }
@@ -100,6 +118,11 @@ impl Wire for KvQueue {
             Command::Retrieve(key, bytes) => self.retrieve(key, bytes),
             Command::Exist(key) => self.exist(key),
             Command::List(from, bytes) => self.list(from, bytes),
+            Command::IteratorOpen(range) => self.iterator_open(range, false, None),
+            Command::IteratorNext { iterator, bytes } => {
+                self.iterator_next(iterator, (bytes, 0), false, None)
+            }
+            Command::IteratorClose(iterator) => self.iterator_close(iterator),
             Command::Flush => self.flush(),
         };
         ticket.map(|ticket| ticket.slot())

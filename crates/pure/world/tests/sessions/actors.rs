@@ -4,7 +4,7 @@
 use crate::checker::Act;
 use crate::log::{KEYS, Log, Written};
 use saker_host::session::{Hub, Pump, Session, SyncError, Wire};
-use saker_host::{Patience, Turn};
+use saker_host::{KeyRange, Patience, Turn};
 use saker_nvme::Key;
 use saker_sim::{Free, Rng, Seed};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -137,8 +137,9 @@ impl<W: Wire> Client<'_, W> {
             68..71 => self.exists(key),
             71..75 => self.put_if_absent(key),
             75..77 => self.multi_put_if_absent(),
-            77..80 => self.scan(),
-            80..90 => self.sync(),
+            77..79 => self.scan(),
+            79..82 => self.range(),
+            82..90 => self.sync(),
             _ => self.durable(key),
         }
     }
@@ -249,6 +250,30 @@ impl<W: Wire> Client<'_, W> {
         self.session.scan(|_| true, visit).expect("a scan comes to its end");
         for (key, number) in found.into_iter().enumerate() {
             self.log.read(key, from, Act::Read(number));
+        }
+    }
+
+    /// Keys from one on, or all, in order, and not more than so many.
+    fn range(&mut self) {
+        let (from, most) = (self.log.now(), 1 + self.rng.below(2 * KEYS as u64) as usize);
+        let least = name(self.key());
+        let least = if self.rng.below(2) == 0 { least.as_bytes() } else { &[] };
+        let range = KeyRange { from: least, ..KeyRange::default() };
+        let mut found: Vec<(Key, u16)> = Vec::new();
+        let visit = |key: &Key, value: &[u8]| {
+            found.push((*key, number_of(value)));
+            found.len() < most
+        };
+        self.session.scan_range(&range, visit).expect("a scan comes to its end");
+        assert!(found.is_sorted_by(|(a, _), (b, _)| a < b), "in order, each once");
+        assert!(found.iter().all(|(key, _)| range.contains(key.as_bytes())));
+        let last = found.last().filter(|_| found.len() == most).map(|(key, _)| *key);
+        for key in 0..KEYS {
+            let is_seen = range.contains(name(key).as_bytes()) && last.is_none_or(|last| name(key) <= last);
+            if is_seen {
+                let number = found.iter().find(|(at, _)| *at == name(key)).map(|(_, number)| *number);
+                self.log.read(key, from, Act::Read(number));
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 use crate::actors::{self, Plan, read_all};
 use crate::log::Log;
 use crate::tier;
-use saker_device::{Costs, Device, DeviceConfig, NamespaceConfig, NamespaceKind, timings};
+use saker_device::{Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind, timings};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
 use saker_host::connect::KvQueueOptions;
@@ -89,8 +89,8 @@ fn reborn(build: &Build, media: MemMedia, ring: &Ring) -> (Clocked<MemMedia>, Ve
     connect(build, |host| Device::timed(flash, build.config.clone(), host, Costs::of(&build.profile)))
 }
 
-fn history(capacitor: bool, end: End, program: Chance, seed: u64) -> (Log, u64) {
-    let build = build(capacitor, seed, program);
+fn history(engine: EngineKind, capacitor: bool, end: End, program: Chance, seed: u64) -> (Log, u64) {
+    let build = build(capacitor, seed, program).with_engine(engine);
     let log = Log::new();
     let (mut device, queues, volatile) = connect(&build, |host| build.timed(host));
     assert_eq!(volatile, !capacitor);
@@ -116,16 +116,58 @@ fn history(capacitor: bool, end: End, program: Chance, seed: u64) -> (Log, u64) 
 }
 
 fn hold(capacitor: bool, end: End, program: Chance) {
+    let count = tier(13, 130);
+    let groups = hold_engine((EngineKind::HashStore, count), capacitor, end, program);
+    assert!(groups > count, "{groups} groups");
+}
+
+/// So many histories on an engine; groups sent.
+fn hold_engine((engine, count): (EngineKind, u64), capacitor: bool, end: End, program: Chance) -> u64 {
     let (mut events, mut groups) = (0, 0);
-    for n in 0..tier(13, 130) {
+    for n in 0..count {
         let seed = Seed(n).child(&format!("{capacitor} {end:?} {}", program.one_in)).0;
-        let (log, sent) = history(capacitor, end, program, seed);
+        let (log, sent) = history(engine, capacitor, end, program, seed);
         let violations = log.violations();
-        assert!(violations.is_empty(), "history {n}: {}", violations.concat());
+        assert!(violations.is_empty(), "{engine:?}, history {n}: {}", violations.concat());
         (events, groups) = (events + log.len(), groups + sent);
     }
-    println!("{events} events, {groups} groups");
-    assert!(events > tier(13, 130) as usize * 100 && groups > tier(13, 130));
+    println!("{engine:?}: {events} events, {groups} groups");
+    assert!(events > count as usize * 100, "{events} events");
+    groups
+}
+
+/// Cuts with and without a capacitor and after failed programs, and kills, on another store.
+fn hold_store(engine: EngineKind) {
+    let (count, mut groups) = (tier(3, 130), 0);
+    for (capacitor, end, program) in [
+        (true, End::Cut, Chance::NEVER),
+        (false, End::Cut, Chance::NEVER),
+        (true, End::Killed, Chance::NEVER),
+        (false, End::Cut, Chance::one_in(30)),
+    ] {
+        groups += hold_engine((engine, count), capacitor, end, program);
+    }
+    assert!(groups > count, "{groups} groups");
+}
+
+#[test]
+fn the_lsm_store() {
+    hold_store(EngineKind::Lsm);
+}
+
+#[test]
+fn the_tree_store() {
+    hold_store(EngineKind::Tree);
+}
+
+#[test]
+fn the_original_hash_ftl() {
+    hold_store(EngineKind::HashOriginal);
+}
+
+#[test]
+fn the_plus_hash_ftl() {
+    hold_store(EngineKind::HashPlus);
 }
 
 #[test]

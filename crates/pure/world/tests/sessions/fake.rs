@@ -4,8 +4,9 @@
 use saker_host::session::{Answer, Command, Wire};
 use saker_host::{HostError, ProtocolError, SubmitError};
 use saker_nvme::group::results::ResultsWriter;
-use saker_nvme::group::{Form, Op, parse};
+use saker_nvme::group::{Form, Op, Packer, parse};
 use saker_nvme::kv_list::ListWriter;
+use saker_nvme::vendor::{IteratorRange, NextAnswer};
 use saker_nvme::{Key, Status};
 use saker_sim::{Chance, Rng};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -55,6 +56,9 @@ enum Owned {
     Retrieve(Key, u32),
     Exist(Key),
     List(Option<Key>, u32),
+    Open(IteratorRange),
+    Next(u32, u32),
+    Close(u32),
     Flush,
 }
 
@@ -77,7 +81,11 @@ pub struct Fake {
     in_flight: Vec<Vec<(u16, Owned)>>,
     done: Vec<VecDeque<Done>>,
     writing: BTreeSet<Key>,
+    /// By number: what is left of a snapshot.
+    iterators: BTreeMap<u32, Vec<(Key, Vec<u8>)>>,
     pub gone: bool,
+    /// Opened so far.
+    pub snapshots: u32,
     pub groups: u64,
     pub refused: u64,
     pub read_groups: u64,
@@ -94,7 +102,9 @@ impl Fake {
             in_flight: (0..queues).map(|_| Vec::new()).collect(),
             done: (0..queues).map(|_| VecDeque::new()).collect(),
             writing: BTreeSet::new(),
+            iterators: BTreeMap::new(),
             gone: false,
+            snapshots: 0,
             groups: 0,
             refused: 0,
             read_groups: 0,
@@ -155,12 +165,47 @@ impl Fake {
                 }
                 (Status::SUCCESS, 0, 0, page)
             }
+            Owned::Open(range) => self.open(&range),
+            Owned::Next(iterator, room) => self.next(iterator, room),
+            Owned::Close(iterator) => {
+                assert!(self.iterators.remove(&iterator).is_some(), "it is open");
+                plain(Status::SUCCESS)
+            }
             Owned::Flush if self.rng.happens(self.faults.flush) => plain(Status::INTERNAL_ERROR),
             Owned::Flush => {
                 self.durable.clone_from(&self.pairs);
                 plain(Status::SUCCESS)
             }
         }
+    }
+
+    /// Iterators hold what they will read, the first pair last.
+    fn open(&mut self, range: &IteratorRange) -> (Status, u32, u32, Vec<u8>) {
+        let range = range.parts().expect("hosts send good ranges");
+        let is_in = |key: &[u8]| key >= range.from && (range.to.is_empty() || key < range.to);
+        let snapshot = self.pairs.iter().rev().filter(|(key, _)| is_in(key.as_bytes()));
+        self.snapshots += 1;
+        self.iterators.insert(self.snapshots, snapshot.map(|(key, value)| (*key, value.clone())).collect());
+        (Status::SUCCESS, self.snapshots, 0, Vec::new())
+    }
+
+    /// A pair or two, or a demand for more room now and then.
+    fn next(&mut self, iterator: u32, room: u32) -> (Status, u32, u32, Vec<u8>) {
+        if self.rng.below(8) == 0 {
+            return (Status::SUCCESS, 0, NextAnswer(0).with_bytes_needed(room + 1).0, Vec::new());
+        }
+        let count = 1 + self.rng.below(2);
+        let left = self.iterators.get_mut(&iterator).expect("it is open");
+        let mut payload = vec![0; room as usize];
+        let mut packer = Packer::new(Form::All(Op::Store), &mut payload).expect("room for a count");
+        for (key, value) in (0..count).map_while(|_| left.pop()) {
+            packer.push(Op::Store, key.as_bytes(), &value).expect("room for two pairs");
+        }
+        let ended = left.is_empty();
+        let (_, pairs) = packer.parts();
+        let bytes = packer.finish();
+        payload.truncate(if pairs > 0 { bytes } else { 0 });
+        (Status::SUCCESS, payload.len() as u32, NextAnswer(0).with_ended(ended).0, payload)
     }
 
     fn write(&mut self, key: &Key, value: Option<Vec<u8>>) -> Status {
@@ -263,6 +308,9 @@ impl Fake {
             Command::Retrieve(key, bytes) => Owned::Retrieve(**key, *bytes),
             Command::Exist(key) => Owned::Exist(**key),
             Command::List(from, bytes) => Owned::List(from.copied(), *bytes),
+            Command::IteratorOpen(range) => Owned::Open(**range),
+            Command::IteratorNext { iterator, bytes } => Owned::Next(*iterator, *bytes),
+            Command::IteratorClose(iterator) => Owned::Close(*iterator),
             Command::Flush => Owned::Flush,
         }
     }
@@ -300,6 +348,7 @@ pub struct FakeWire {
     pub queue: usize,
     pub slots: usize,
     pub groups: bool,
+    pub iterators: bool,
     pub taken: BTreeSet<u16>,
 }
 
@@ -310,6 +359,10 @@ impl Wire for FakeWire {
 
     fn group_bytes_max(&self) -> usize {
         if self.groups { 1 << 20 } else { 0 }
+    }
+
+    fn has_iterators(&self) -> bool {
+        self.iterators
     }
 
     fn name(&self) -> u16 {

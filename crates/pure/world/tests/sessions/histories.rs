@@ -42,8 +42,16 @@ pub fn cache(seed: u64) -> CacheOptions {
 
 fn hub(seed: u64, device: &Arc<Mutex<Fake>>) -> Arc<Hub<FakeWire>> {
     let mut rng = Seed(seed).child("wires").rng();
-    let (slots, groups) = (1 + rng.below(4) as usize, rng.below(4) > 0);
-    let wire = |queue| FakeWire { device: Arc::clone(device), queue, slots, groups, taken: BTreeSet::new() };
+    let (slots, groups, iterators) = (1 + rng.below(4) as usize, rng.below(4) > 0, rng.below(2) > 0);
+    let taken = BTreeSet::new();
+    let wire = |queue| FakeWire {
+        device: Arc::clone(device),
+        queue,
+        slots,
+        groups,
+        iterators,
+        taken: taken.clone(),
+    };
     Arc::new(Hub::new((0..=CLIENTS).map(wire).collect(), options(seed)))
 }
 
@@ -51,6 +59,7 @@ fn hub(seed: u64, device: &Arc<Mutex<Fake>>) -> Arc<Hub<FakeWire>> {
 struct Seen {
     refused: u64,
     read_groups: u64,
+    snapshots: u32,
     hits: u64,
 }
 
@@ -65,6 +74,7 @@ fn history(seed: u64, faults: Faults, cut: bool) -> (Log, Seen) {
         lock(&device).step();
     });
     let refused = lock(&device).refused;
+    let snapshots = lock(&device).snapshots;
     let read_groups = lock(&device).read_groups;
     if was_cut {
         log.cut();
@@ -77,7 +87,7 @@ fn history(seed: u64, faults: Faults, cut: bool) -> (Log, Seen) {
         assert_eq!(hub.parked_bytes(), 0);
         read_back(seed, &device, &log);
     }
-    (log, Seen { refused, read_groups, hits: hub.cache_stats().hits })
+    (log, Seen { refused, read_groups, snapshots, hits: hub.cache_stats().hits })
 }
 
 fn read_back(seed: u64, device: &Arc<Mutex<Fake>>, log: &Log) {
@@ -90,10 +100,11 @@ fn read_back(seed: u64, device: &Arc<Mutex<Fake>>, log: &Log) {
 }
 
 fn hold(name: u64, faults: Faults, cut: bool) {
-    let (mut events, mut refused, mut hits, mut read_groups) = (0, 0, 0, 0);
+    let (mut events, mut refused, mut hits, mut read_groups, mut snapshots) = (0, 0, 0, 0, 0);
     for seed in 0..tier(40, 500) {
         let (log, seen) = history(name << 32 | seed, faults, cut);
         (hits, read_groups) = (hits + seen.hits, read_groups + seen.read_groups);
+        snapshots += seen.snapshots;
         let violations = log.violations();
         assert!(violations.is_empty(), "seed {seed}: {}", violations.concat());
         (events, refused) = (events + log.len(), refused + seen.refused);
@@ -101,6 +112,7 @@ fn hold(name: u64, faults: Faults, cut: bool) {
     println!("{events} events, {refused} refusals, {hits} reads from the cache");
     assert!(hits > tier(40, 500) * 5);
     assert!(events > tier(40, 500) as usize * 100);
+    assert!(snapshots > tier(40, 500), "{snapshots} snapshots");
     assert_eq!(refused > 0, faults.write.one_in > 0);
     assert_eq!(read_groups > 0, !faults.no_groups, "many keys are asked for in groups");
 }
@@ -116,6 +128,7 @@ fn a_device_that_disappears_ends_every_wait_with_an_error() {
             queue,
             slots: 2,
             groups: true,
+            iterators: true,
             taken: BTreeSet::new(),
         };
         let hub = Arc::new(Hub::new((0..2).map(wire).collect(), options(seed)));

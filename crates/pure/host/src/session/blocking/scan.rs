@@ -2,8 +2,8 @@
 //!
 //! First the keys of all writes that have not come to their end are copied, then the device's pages are read, then values
 //! are got one by one. A key that is there all the time is in the copy or, if its write had come to its end by then, on a
-//! page; its value is one that was current while the scan went on. Devices with snapshots would allow more; List is what
-//! they have, and its order is the device's own.
+//! page; its value is one that was current while the scan went on. List is what
+//! every device has, and its order is the device's own; `range` asks those with snapshots for more.
 
 use std::collections::BTreeSet;
 
