@@ -204,9 +204,17 @@ impl<S: Ordered> Bench<S> {
         Ok(out)
     }
 
+    /// What a program fails to write is safe once background work has copied it.
     pub fn flush(&mut self) {
-        let _ = self.store.flush(&mut self.flash.view(OWNER, Class::Foreground));
+        let tag = self.store.flush(&mut self.flash.view(OWNER, Class::Foreground));
         self.settle();
+        for _ in 0..100_000 {
+            if self.store.is_flushed(tag, self.flash.finished()) {
+                return;
+            }
+            self.background();
+        }
+        panic!("a flush never ends");
     }
 
     pub fn keys_from(&mut self, from: &[u8]) -> Vec<Vec<u8>> {
