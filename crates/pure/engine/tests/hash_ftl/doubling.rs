@@ -80,7 +80,7 @@ fn a_fixed_table_counts_no_rehash() {
 
 /// Cuts power after every operation while sections are divided, and now and then otherwise. What is left must be all that was
 /// stored, and go on doubling.
-fn cut_while_doubling(seed: u64, config: HashFtlConfig, faults: FaultPlan) -> u32 {
+fn cut_while_doubling(seed: u64, config: HashFtlConfig, faults: FaultPlan) -> Happened {
     let mut bench = Bench::new(config, SEGMENTS, faults);
     let (mut model, mut rng, mut cuts) = (Model::new(), Seed(seed).rng(), 0);
     for n in 0..1700 {
@@ -110,26 +110,39 @@ fn cut_while_doubling(seed: u64, config: HashFtlConfig, faults: FaultPlan) -> u3
         }
     }
     bench.check(&model);
-    let epochs: u32 = (0..SEGMENTS).map(|n| bench.flash.media().epoch(saker_medium::SegmentId(n))).sum();
-    assert!(epochs > SEGMENTS / 2, "segments must have been collected: {epochs}");
-    cuts
+    let erased = (0..SEGMENTS).map(|n| bench.flash.media().epoch(saker_medium::SegmentId(n))).sum();
+    Happened { cuts, erased }
+}
+
+/// What has happened in some histories.
+struct Happened {
+    cuts: u32,
+    erased: u32,
+}
+
+/// What happened in so many histories: segments must have been collected.
+fn histories(count: u64, run: impl Fn(u64) -> Happened) -> u32 {
+    let all: Vec<Happened> = (0..count).map(run).collect();
+    let erased: u32 = all.iter().map(|h| h.erased).sum();
+    assert!(erased > count as u32 * SEGMENTS / 2, "{erased} erased in {count} histories");
+    all.iter().map(|h| h.cuts).sum()
 }
 
 #[test]
 fn cuts_while_a_table_doubles_lose_nothing() {
-    let cuts: u32 = (0..scale(2)).map(|s| cut_while_doubling(s, config(true), FaultPlan::default())).sum();
+    let cuts = histories(scale(2), |s| cut_while_doubling(s, config(true), FaultPlan::default()));
     assert!(cuts > 20, "{cuts}");
 }
 
 #[test]
 fn cuts_while_a_table_doubles_lose_nothing_flushed_without_a_capacitor() {
-    let cuts: u32 = (0..scale(2)).map(|s| cut_while_doubling(s, config(false), FaultPlan::default())).sum();
+    let cuts = histories(scale(2), |s| cut_while_doubling(s, config(false), FaultPlan::default()));
     assert!(cuts > 20, "{cuts}");
 }
 
 #[test]
 fn failing_programs_while_a_table_doubles_lose_nothing() {
     let faults = |seed| FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
-    let cuts: u32 = (0..scale(1)).map(|s| cut_while_doubling(s, config(true), faults(s))).sum();
+    let cuts = histories(scale(1), |s| cut_while_doubling(s, config(true), faults(s)));
     assert!(cuts > 10, "{cuts}");
 }
