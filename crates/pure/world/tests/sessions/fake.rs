@@ -82,7 +82,7 @@ pub struct Fake {
     done: Vec<VecDeque<Done>>,
     writing: BTreeSet<Key>,
     /// By number: what is left of a snapshot.
-    iterators: BTreeMap<u32, Vec<(Key, Vec<u8>)>>,
+    pub iterators: BTreeMap<u32, Vec<(Key, Vec<u8>)>>,
     pub gone: bool,
     /// Opened so far.
     pub snapshots: u32,

@@ -85,6 +85,7 @@ fn history(seed: u64, faults: Faults, cut: bool) -> (Log, Seen) {
     } else {
         assert_eq!(hub.pending(), [], "everything has come to its end");
         assert_eq!(hub.parked_bytes(), 0);
+        assert!(lock(&device).iterators.is_empty(), "scans close what they open");
         read_back(seed, &device, &log);
     }
     (log, Seen { refused, read_groups, snapshots, hits: hub.cache_stats().hits })
