@@ -146,11 +146,6 @@ impl<S: Structure> Store<S> {
         &self.config
     }
 
-    /// Entries, replaced ones that the structure has not met included.
-    pub(crate) fn entries_at_most(&self) -> u64 {
-        self.own.entries() + self.buffered()
-    }
-
     /// Entries of memtables.
     pub(crate) fn buffered(&self) -> u64 {
         (self.mem.len() + self.own.frozen().map(|table| table.len()).sum::<usize>()) as u64

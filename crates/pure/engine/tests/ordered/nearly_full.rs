@@ -36,6 +36,19 @@ fn fill<S: Ordered>(bench: &mut Bench<S>, from: u64, mut value: impl FnMut() -> 
     unreachable!("no device holds so many")
 }
 
+/// What may be stored falls as pairs come, whether a manifest is being written or not.
+pub fn new_pairs_gain_no_capacity<S: Ordered>() {
+    let mut bench = bench::<S>(true);
+    let mut capacity = u64::MAX;
+    for n in 0..4000 {
+        assert_eq!(bench.put(&key(n), &[n as u8; 1000], Condition::Always), Ok(()));
+        let now = bench.store.capacity_bytes(&bench.flash.view(OWNER, Class::Foreground));
+        assert!(now <= capacity, "pair {n}: {capacity} and then {now}");
+        capacity = now;
+    }
+    assert!(bench.done()[3] > 1, "manifests were written: {:?}", bench.done());
+}
+
 fn reopen<S: Ordered>(bench: &mut Bench<S>) {
     bench.restart(PowerHistory::Killed, 1);
 }
