@@ -30,6 +30,8 @@ pub struct Reveal {
     stage: Stage,
     /// The version at the end of the last time.
     done_at: Option<u64>,
+    /// The version when the memtable was frozen.
+    frozen_at: u64,
     /// Entries there were at most when all was merged, and those written since. What collections enter anew is not more.
     entries: Option<u64>,
 }
@@ -186,10 +188,13 @@ impl<S: Structure> Store<S> {
             }
             Stage::Wanted if self.own.frozen().next().is_none() && !self.manifest.is_running() => {
                 S::freeze(self);
+                self.reveal.frozen_at = self.version;
                 Stage::Merging
             }
             Stage::Merging if self.own.frozen().next().is_none() && S::is_merged(self) => {
-                self.reveal.entries = Some(self.own.entries() + self.buffered());
+                // Without writes since, memtables have nothing but what collections entered anew.
+                let new = if self.version == self.reveal.frozen_at { 0 } else { self.buffered() };
+                self.reveal.entries = Some(self.own.entries() + new);
                 self.manifest.wanted = true;
                 Stage::Manifest
             }

@@ -49,6 +49,26 @@ pub fn new_pairs_gain_no_capacity<S: Ordered>() {
     assert!(bench.done()[3] > 1, "manifests were written: {:?}", bench.done());
 }
 
+/// However much collections have moved: the device that refuses a pair has the capacity that it had when it first did.
+pub fn refusals_find_the_same_capacity<S: Ordered>() {
+    let mut bench = bench::<S>(true);
+    bench.digests = false;
+    let value = |n: u64| vec![n as u8; 1000];
+    let pairs = fill(&mut bench, 0, || value(0));
+    let capacity = |b: &mut Bench<S>| b.store.capacity_bytes(&b.flash.view(OWNER, Class::Foreground));
+    let first = capacity(&mut bench);
+    let (mut rng, moved) = (Seed(3).rng(), bench.done()[2]);
+    for round in 0..10 {
+        for _ in 0..50 {
+            let k = key(rng.below(pairs));
+            assert_eq!(bench.put(&k, &value(round), Condition::Always), Ok(()));
+        }
+        assert_eq!(bench.put(&key(pairs), &value(0), Condition::Always), Err(KvError::CapacityExceeded));
+        assert_eq!(capacity(&mut bench), first, "round {round}");
+    }
+    assert!(bench.done()[2] > moved, "segments were collected meanwhile");
+}
+
 fn reopen<S: Ordered>(bench: &mut Bench<S>) {
     bench.restart(PowerHistory::Killed, 1);
 }
