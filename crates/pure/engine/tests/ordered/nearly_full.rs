@@ -12,18 +12,19 @@ use saker_sim::{Class, Rng, Seed};
 /// 8 MiB and a quarter more in segments of 64 KiB.
 const SEGMENTS: u32 = 160;
 
-fn bench<S: Ordered>(ring_lasts: bool) -> Bench<S> {
+/// An empty store on it.
+pub fn bench<S: Ordered>(ring_lasts: bool) -> Bench<S> {
     let geometry = Geometry { page_bytes: 2048, oob_bytes: 64, segment_pages: 32, segments: SEGMENTS };
     let shape = Shape { geometry, channels: 2, luns: 4 };
     Bench::shaped(shape, S::defaults(&geometry, ring_lasts), FaultPlan::default())
 }
 
-fn key(n: u64) -> Vec<u8> {
+pub fn key(n: u64) -> Vec<u8> {
     format!("k{n:07}").into_bytes()
 }
 
 /// Stores pairs from number `from` on until one is refused, whose number it returns.
-fn fill<S: Ordered>(bench: &mut Bench<S>, from: u64, mut value: impl FnMut() -> Vec<u8>) -> u64 {
+pub fn fill<S: Ordered>(bench: &mut Bench<S>, from: u64, mut value: impl FnMut() -> Vec<u8>) -> u64 {
     for n in from.. {
         match bench.put(&key(n), &value(), Condition::Always) {
             Ok(()) => {}
@@ -47,26 +48,6 @@ pub fn new_pairs_gain_no_capacity<S: Ordered>() {
         capacity = now;
     }
     assert!(bench.done()[3] > 1, "manifests were written: {:?}", bench.done());
-}
-
-/// However much collections have moved: the device that refuses a pair has the capacity that it had when it first did.
-pub fn refusals_find_the_same_capacity<S: Ordered>() {
-    let mut bench = bench::<S>(true);
-    bench.digests = false;
-    let value = |n: u64| vec![n as u8; 1000];
-    let pairs = fill(&mut bench, 0, || value(0));
-    let capacity = |b: &mut Bench<S>| b.store.capacity_bytes(&b.flash.view(OWNER, Class::Foreground));
-    let first = capacity(&mut bench);
-    let (mut rng, moved) = (Seed(3).rng(), bench.done()[2]);
-    for round in 0..10 {
-        for _ in 0..50 {
-            let k = key(rng.below(pairs));
-            assert_eq!(bench.put(&k, &value(round), Condition::Always), Ok(()));
-        }
-        assert_eq!(bench.put(&key(pairs), &value(0), Condition::Always), Err(KvError::CapacityExceeded));
-        assert_eq!(capacity(&mut bench), first, "round {round}");
-    }
-    assert!(bench.done()[2] > moved, "segments were collected meanwhile");
 }
 
 fn reopen<S: Ordered>(bench: &mut Bench<S>) {
