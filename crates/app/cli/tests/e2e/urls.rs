@@ -175,7 +175,7 @@ fn values_go_where_the_packing_policy_says_and_come_back() {
     let refused = desk.saker(&[&create_hash[..], &crate::support::TINY[..]].concat()).refused(2);
     assert!(refused.contains("hash_store has no packing policies"), "{refused}");
     desk.saker(&[&create[..], &["block"], &crate::support::TINY[..]].concat()).good();
-    for packing in ["none", "block", "all", "selective", "backfill", "auto"] {
+    for packing in ["none", "block", "all", "selective", "backfill", "auto", "auto-time"] {
         let device = format!("file:disk.img?packing={packing}");
         let value = packing.repeat(1000);
         desk.saker(&["put", "k", &value, "--device", &device]).good();
