@@ -9,7 +9,7 @@ use crate::records::{device_config, records};
 use crate::remote;
 use crate::shards;
 use crate::url::{DeviceUrl, Place, Timing};
-use saker_device::{Attachment, Costs, Device, timings};
+use saker_device::{Attachment, Costs, Device, LsmTuning, PRICED_BYTES, Packing, timings};
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
 use saker_link::DmaSpace;
@@ -162,7 +162,7 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
         Place::Memory { bytes, profile, seed, engine, .. } => {
             let profile = profile_named(profile)?;
             let mut build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
-            (build.faults, build.config.lsm) = (url.faults, url.lsm);
+            (build.faults, build.config.lsm) = (url.faults, url.lsm.over(&build.config.lsm));
             let host = attach(url.depth, build.config.queue_pairs_max);
             let device = match url.timing {
                 Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),
@@ -179,18 +179,27 @@ fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, Str
     let faults = url.faults;
     let opened = image::open(path, Access::Write)?;
     let mut config = device_config(&opened.config);
+    let profile = opened.config.profile.clone();
+    let parsed = || profile_of_image(&profile, url.profile.as_deref());
     config.lsm = url.lsm.over(&config.lsm);
+    // Without timing an image opens without its profile; a byte's copy then counts as much as its program.
+    if config.lsm.packing() == Some(Packing::AutoTime)
+        && let Ok(known) = parsed()
+    {
+        let mut priced = LsmTuning::default();
+        priced.set_program_price(known.copied_while_programmed(PRICED_BYTES));
+        config.lsm = config.lsm.over(&priced);
+    }
     let g = opened.config.geometry;
     let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
     let host = attach(url.depth, config.queue_pairs_max);
-    let profile = opened.config.profile.clone();
     let device = match url.timing {
         Timing::Off => {
             let flash = Flash::power_on(opened.media, ring, None, faults);
             AnyDevice::File(Box::new(Device::new(flash, config, host.clone())))
         }
         Timing::Real => {
-            let parsed = profile_of_image(&profile, url.profile.as_deref())?;
+            let parsed = parsed()?;
             let flash = Flash::power_on(opened.media, ring, Some(timings(&parsed)), faults);
             AnyDevice::FileTimed(Box::new(Device::timed(flash, config, host.clone(), Costs::of(&parsed))))
         }

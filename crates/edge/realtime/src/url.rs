@@ -15,7 +15,8 @@
 //! | `prefault` | both | a number of pairs: memory for their index, and with `mem` for all flash, is brought in at opening |
 //! | `seed` | mem | seed of key order and identifiers (default 1) |
 //! | `pinned_levels`, `compaction_threads`, `level0_stop_writes_trigger`, ... | both | settings of the LSM engine, all of them in [`LsmTuning`] |
-//! | `packing` | both | where the LSM engine puts values: none, block, all, selective, backfill or auto; an image remembers it |
+//! | `packing` | both | where the LSM engine puts values: none, block, all, selective, backfill, auto or auto-time; an image remembers it |
+//! | `program_price` | both | for `auto-time`: bytes that a core copies while 1024 are programmed (default: as the profile has it) |
 //! | `cache` | all | bytes of a read cache at the host (default 0) |
 //! | `cache_policy` | all | what leaves it: `lru` (default) or `s3fifo` |
 //! | `cache_value_max` | all | longest value that it admits (default 4KiB) |

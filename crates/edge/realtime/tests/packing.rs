@@ -49,7 +49,7 @@ fn an_image_remembers_its_policy_and_what_a_url_asks_for() {
 #[test]
 fn gaps_are_filled_on_the_real_path() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    for packing in [Packing::Backfill, Packing::Auto] {
+    for packing in [Packing::Backfill, Packing::Auto, Packing::AutoTime] {
         let url = image(&dir.path().join(packing.name()), Some(packing));
         let [_, landed, backfilled] = store(&url, 0..200);
         assert!(landed > 0 && backfilled > 80, "{packing:?}: {landed} {backfilled}");

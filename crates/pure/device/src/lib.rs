@@ -27,6 +27,7 @@ pub mod vendor;
 pub use config::{DeviceConfig, NamespaceConfig, NamespaceKind};
 pub use device::{Attachment, Device};
 pub use immediate::{Quick, Untimed};
+pub use saker_engine::packing::PRICED_BYTES;
 pub use saker_engine::{EngineKind, LsmTuning, Packing, TreeTuning};
 pub use stats::{DeviceStats, Snapshot};
 pub use timed::{Costs, Timed, timings};

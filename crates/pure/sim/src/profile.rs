@@ -12,6 +12,7 @@ mod limits;
 mod link;
 mod media;
 mod overrides;
+mod price;
 mod sourced;
 mod transfer;
 mod write;

@@ -1,7 +1,8 @@
 //! From a profile and a size to flash and a device.
 
 use saker_device::{
-    Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, Timed, Untimed, timings,
+    Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, PRICED_BYTES, Timed, Untimed,
+    timings,
 };
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, Timings};
@@ -159,7 +160,8 @@ impl Build {
     }
 
     /// Without faults or traces, the NAND on.
-    fn of(profile: &Profile, shape: Shape, config: DeviceConfig) -> Self {
+    fn of(profile: &Profile, shape: Shape, mut config: DeviceConfig) -> Self {
+        config.lsm.set_program_price(profile.copied_while_programmed(PRICED_BYTES));
         let faults = FaultPlan::default();
         Self {
             profile: profile.clone(),

@@ -46,8 +46,8 @@ pub struct CreateArgs {
     /// hash_doubling (hash_original with a table that doubles), lsm (a log-structured merge tree) or tree (a B+tree that is never written in place)
     #[arg(long, value_name = "NAME", default_value = "hash_store")]
     pub engine: String,
-    /// Where the lsm engine puts values in its value log: none (packed; DMA reaches any byte), block, all, selective, backfill
-    /// or auto. The image remembers it, and what a device URL asks for
+    /// Where the lsm engine puts values in its value log: none (packed; DMA reaches any byte), block, all, selective, backfill,
+    /// auto (saves pages) or auto-time (saves time). The image remembers it, and what a device URL asks for
     #[arg(long, value_name = "POLICY", default_value = "none")]
     pub packing: String,
     /// The seed of serial number and key order [default: a serial number of its own, key order of seed 1]

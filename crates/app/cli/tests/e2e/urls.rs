@@ -175,7 +175,7 @@ fn packing_policies_have_names_and_read_what_others_have_written() {
     let refused = desk.saker(&[&create_hash[..], &crate::support::TINY[..]].concat()).refused(2);
     assert!(refused.contains("hash_store has no packing policies"), "{refused}");
     desk.saker(&[&create[..], &["block"], &crate::support::TINY[..]].concat()).good();
-    for packing in ["none", "block", "all", "selective", "backfill", "auto"] {
+    for packing in ["none", "block", "all", "selective", "backfill", "auto", "auto-time"] {
         let device = format!("file:disk.img?packing={packing}");
         let value = packing.repeat(1000);
         desk.saker(&["put", "k", &value, "--device", &device]).good();

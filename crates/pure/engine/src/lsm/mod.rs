@@ -83,8 +83,16 @@ impl From<LsmConfig> for Settings {
     fn from(config: LsmConfig) -> Self {
         let LsmConfig { owner, ring_lasts, value_bytes_max, checkpoint_bytes_min, write_buffer_size, .. } =
             config;
-        let packing = config.packing;
-        Self { owner, ring_lasts, value_bytes_max, checkpoint_bytes_min, write_buffer_size, packing }
+        let LsmConfig { packing, program_price, .. } = config;
+        Self {
+            owner,
+            ring_lasts,
+            value_bytes_max,
+            checkpoint_bytes_min,
+            write_buffer_size,
+            packing,
+            program_price,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Settings of the tree. Names and meaning follow RocksDB's options where it has them.
 
 use crate::ordered::Settings;
-use crate::packing::Packing;
+use crate::packing::{PRICED_BYTES, Packing};
 use saker_medium::Geometry;
 
 /// Settings of an LSM store.
@@ -45,6 +45,8 @@ pub struct LsmConfig {
     pub pinned_levels: u32,
     /// Where values go in the value log; `None`: DMA reaches any byte.
     pub packing: Option<Packing>,
+    /// For packing that saves time: bytes that a core copies while [`PRICED_BYTES`] are programmed, all dies at work.
+    pub program_price: u32,
 }
 
 impl LsmConfig {
@@ -75,6 +77,7 @@ impl LsmConfig {
             bloom_bits_per_key: 10,
             pinned_levels: 0,
             packing: None,
+            program_price: PRICED_BYTES,
         }
     }
 }

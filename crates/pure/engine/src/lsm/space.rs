@@ -40,12 +40,18 @@ impl LsmStore {
         self.own.sizes = Sizes { tables, pages, entries: levels.entries(), pending_bytes };
     }
 
+    /// Bytes of tables of so many entries: their last pages, and those of their descriptions, are half full on the average.
+    fn expected_table_bytes(&self, entries: u64) -> u64 {
+        let (bytes, page_bytes) = (entries * ENTRY_BYTES, self.page_bytes());
+        let tables = 1 + bytes / (u64::from(self.config.target_file_pages) * page_bytes);
+        (bytes * 5 / 4).max(bytes + tables * page_bytes * 3 / 2)
+    }
+
     /// Kept back: the spare segments, two manifests, and tables with room to merge them.
     pub(super) fn capacity_for<M: Medium>(&self, entries: u64, longest: u32, m: &M) -> u64 {
-        let tables = (entries * ENTRY_BYTES * 5 / 4).max(self.table_bytes());
+        let tables = self.expected_table_bytes(entries).max(self.table_bytes());
         let merged = tables.min(MERGED_BYTES_MAX);
-        let segments = (tables + merged).div_ceil(self.log.geometry().segment_bytes()) as u32;
-        self.fill(SPARE_SEGMENTS + segments + 2 * self.manifest_segments(m), longest, m)
+        self.fill(SPARE_SEGMENTS + 2 * (1 + self.whole_manifest_segments()), tables + merged, longest, m)
     }
 
     /// Bytes in tables for the records of a segment that is full of live ones, but no more than half of what a segment has

@@ -19,6 +19,9 @@ const BYTES: u64 = 1 << 48;
 /// Fewer pages of a table, and its description, which takes whole pages too, would be a large part of it.
 const PAGES_MIN: u32 = 4;
 
+/// The one that a profile sets unless a user does.
+const PROGRAM_PRICE: &str = "program_price";
+
 /// The one whose values are words: none and the policies, numbered in that order.
 const PACKING: &str = "packing";
 const NO_PACKING: &str = "none";
@@ -55,6 +58,7 @@ const SETTINGS: [Setting; LsmTuning::COUNT] = [
     setting(PACKING, (0, Packing::ALL.len() as u64), |c, _, n| {
         c.packing = n.checked_sub(1).and_then(|n| Packing::ALL.get(n as usize)).copied();
     }),
+    setting(PROGRAM_PRICE, (0, U32), |c, _, n| c.program_price = n as u32),
 ];
 
 /// What is set; all else is as the namespace's size has it.
@@ -63,7 +67,7 @@ pub struct LsmTuning([Option<u64>; LsmTuning::COUNT]);
 
 impl LsmTuning {
     /// Settings.
-    const COUNT: usize = 15;
+    const COUNT: usize = 16;
 
     /// Their names.
     pub fn names() -> impl Iterator<Item = &'static str> {
@@ -120,6 +124,12 @@ impl LsmTuning {
         let n = packing.and_then(|asked| Packing::ALL.iter().position(|p| *p == asked));
         let at = Self::names().position(|name| name == PACKING).expect("a setting");
         self.0[at] = Some(n.map_or(0, |n| n as u64 + 1));
+    }
+
+    /// Says what programming costs: bytes that a core copies while [`PRICED_BYTES`](crate::packing::PRICED_BYTES) are programmed.
+    pub fn set_program_price(&mut self, price: u32) {
+        let at = Self::names().position(|name| name == PROGRAM_PRICE).expect("a setting");
+        self.0[at] = Some(u64::from(price));
     }
 
     /// What a setting was set to.
@@ -186,12 +196,13 @@ mod tests {
     fn packing_is_asked_for_by_name() {
         assert_eq!(LsmTuning::number_of("packing", "none"), Ok(Some(0)));
         assert_eq!(LsmTuning::number_of("packing", "block"), Ok(Some(1)));
-        let refused = "write one of none, block, all, selective, backfill, auto";
+        let refused = "write one of none, block, all, selective, backfill, auto, auto-time";
         assert_eq!(LsmTuning::number_of("packing", "tight"), Err(refused.into()));
         assert_eq!(LsmTuning::number_of("packing", "on"), Err(refused.into()));
         assert_eq!(LsmTuning::number_of("slowdown", "off"), Ok(Some(0)));
         assert_eq!(LsmTuning::number_of("slowdown", "7"), Ok(None));
         assert_eq!(config(&[("packing", 5)]).packing, Some(Packing::Auto));
+        assert_eq!(config(&[("packing", 6)]).packing, Some(Packing::AutoTime));
     }
 
     #[test]
@@ -201,7 +212,9 @@ mod tests {
         base.set("slowdown", 0).unwrap();
         assert_eq!(said.over(&base), base);
         said.set_packing(None);
+        base.set_program_price(7);
         let both = said.over(&base);
+        assert_eq!(both.apply(LsmConfig::new(1, &GEOMETRY, 64, true), &GEOMETRY).program_price, 7);
         assert_eq!((both.packing(), both.get("slowdown")), (None, Some(0)));
     }
 

@@ -258,23 +258,32 @@ impl<S: Structure> Store<S> {
         };
         let loc = Loc::new(spot.0, bytes, r.header.key_bytes);
         let new = Entry { key, version: r.header.version, loc, stamp };
-        self.enter(new);
+        self.enter_anew(new);
         S::moved(self, &old, &new);
     }
 
     /// Enters a write in the memtable. What a snapshot sees of the one it replaces stays.
     pub(super) fn enter(&mut self, e: Entry) {
+        if self.enter_anew(e) {
+            self.reveal.added();
+        }
+    }
+
+    /// The same with an entry that is in already, for another place. Whether the memtable has one more now.
+    fn enter_anew(&mut self, e: Entry) -> bool {
         if let Some((id, bytes)) = referred(&self.log, &self.births, &e) {
             self.log.add_live(id, bytes);
             self.mem.refs.add(id, e.stamp, bytes, &self.births);
         }
-        let Some(old) = self.mem.insert(e) else { return };
+        let Some(old) = self.mem.insert(e) else { return true };
         if self.own.sees(old.version, e.version) {
-            return self.mem.keep(old);
+            self.mem.keep(old);
+            return true;
         }
         if let Some((id, bytes)) = referred(&self.log, &self.births, &old) {
             self.log.sub_live(id, bytes);
             self.mem.refs.sub(id, bytes);
         }
+        false
     }
 }

@@ -39,6 +39,8 @@ pub struct Landing {
     gaps: VecDeque<OpenGap>,
     /// Bytes by which records and gaps have lengthened the log.
     appended_bytes: u64,
+    /// Bytes of values that were not copied because they landed.
+    spared_bytes: u64,
     pub(crate) stats: PackingStats,
 }
 
@@ -76,6 +78,8 @@ pub(super) struct Plan {
     pub pad_bytes: u8,
     /// Bytes of the value that a core copies.
     pub copied: u32,
+    /// Bytes of it that a core would copy elsewhere.
+    spared: u32,
     place: Planned,
 }
 
@@ -144,7 +148,7 @@ impl<S: Structure> Store<S> {
     pub(super) fn plan_record<M: Medium>(&mut self, record: Incoming, m: &M) -> Plan {
         let (bytes, copied) = (record.packed_bytes(), record.held);
         let end = Planned::End { gap: 0, stays_open: false, is_landed: false, spent: false };
-        let packed = Plan { bytes, pad_bytes: 0, copied, place: end };
+        let packed = Plan { bytes, pad_bytes: 0, copied, spared: 0, place: end };
         let Some(packing) = self.settings.packing else { return packed };
         self.forget_closed_gaps();
         let arriving = record.arriving();
@@ -223,7 +227,8 @@ impl<S: Structure> Store<S> {
             spent: false,
         };
         let pad_bytes = (record.key_bytes.next_multiple_of(8) - record.key_bytes) as u8;
-        Some(Plan { bytes: record.landed_bytes(), pad_bytes, copied: record.held, place })
+        let spared = record.value_bytes - record.held;
+        Some(Plan { bytes: record.landed_bytes(), pad_bytes, copied: record.held, spared, place })
     }
 
     fn end_at<M: Medium>(&self, at: u64, is_new: bool, m: &M) -> End {
@@ -236,6 +241,8 @@ impl<S: Structure> Store<S> {
             appended_bytes: self.landing.appended_bytes,
             gap_bytes: self.landing.stats.gap_bytes,
             buffer_end: self.buffer_end(oldest, m),
+            spared_bytes: self.landing.spared_bytes,
+            program_price: self.settings.program_price,
         }
     }
 
@@ -298,6 +305,7 @@ impl<S: Structure> Store<S> {
     /// Makes a record count that is written.
     pub(super) fn commit_record<M: Medium>(&mut self, room: Room, m: &mut M) {
         self.landing.stats.memcpy_bytes += u64::from(room.plan.copied);
+        self.landing.spared_bytes += u64::from(room.plan.spared);
         match room.plan.place {
             Planned::Inside(_) => self.fill_gap(room.writer, room.plan.bytes, m),
             Planned::End { gap, stays_open, is_landed, .. } => {

@@ -45,8 +45,13 @@ fn appended(log: &Log) -> u64 {
 impl<S: Structure> Store<S> {
     /// Free segments that everybody leaves to manifests.
     pub(crate) fn manifest_segments<M: Medium>(&self, _: &M) -> u32 {
-        let needed = saker_log::checkpoint::segments_for(&self.log, S::manifest_bytes(self));
-        1 + self.manifest.running.as_ref().map_or(needed, CheckpointWriter::segments_left)
+        let left = self.manifest.running.as_ref().map(CheckpointWriter::segments_left);
+        1 + left.unwrap_or_else(|| self.whole_manifest_segments())
+    }
+
+    /// Segments of a manifest, whether one is half written or not: what may be stored does not depend on that.
+    pub(crate) fn whole_manifest_segments(&self) -> u32 {
+        saker_log::checkpoint::segments_for(&self.log, S::manifest_bytes(self))
     }
 
     fn is_manifest_due<M: Medium>(&self, m: &M) -> bool {

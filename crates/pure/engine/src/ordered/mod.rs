@@ -33,7 +33,7 @@ pub use structure::Structure;
 use crate::hash_store::group::Plan;
 use crate::hash_store::record::HEADER_BYTES;
 use crate::kv::{KvError, StoreStats};
-use crate::packing::Packing;
+use crate::packing::{PRICED_BYTES, Packing};
 use memtable::Memtable;
 use refs::Births;
 use saker_log::Log;
@@ -55,6 +55,8 @@ pub struct Settings {
     pub write_buffer_size: u64,
     /// Where values go in the value log; `None`: DMA reaches any byte.
     pub packing: Option<Packing>,
+    /// Bytes that a core copies while [`PRICED_BYTES`] are programmed, all dies at work.
+    pub program_price: u32,
 }
 
 /// Largest memtable by default, RocksDB's: two of them and what tables need fit a modelled 256 MiB.
@@ -78,6 +80,7 @@ impl Settings {
             checkpoint_bytes_min: (bytes / 8).min(64 << 20),
             write_buffer_size: (bytes / 64).clamp(16 << 10, WRITE_BUFFER_BYTES_MAX),
             packing: None,
+            program_price: PRICED_BYTES,
         }
     }
 }
@@ -144,11 +147,6 @@ impl<S: Structure> Store<S> {
     /// Settings.
     pub fn config(&self) -> &S::Config {
         &self.config
-    }
-
-    /// Entries, replaced ones that the structure has not met included.
-    pub(crate) fn entries_at_most(&self) -> u64 {
-        self.own.entries() + self.buffered()
     }
 
     /// Entries of memtables.

@@ -30,6 +30,10 @@ pub struct Reveal {
     stage: Stage,
     /// The version at the end of the last time.
     done_at: Option<u64>,
+    /// The version when the memtable was frozen.
+    frozen_at: u64,
+    /// Entries there were at most when all was merged, and those written since. What collections enter anew is not more.
+    entries: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +60,11 @@ impl Reveal {
     /// Whether all is known since a version.
     pub fn is_done_at(&self, version: u64) -> bool {
         self.done_at == Some(version) && !self.is_running()
+    }
+
+    /// A write has added an entry.
+    pub fn added(&mut self) {
+        self.entries = self.entries.map(|n| n + 1);
     }
 
     /// Whether it is under way.
@@ -91,17 +100,26 @@ impl<S: Structure> Store<S> {
         self.log.live_bytes() - self.structure_live
     }
 
+    /// Entries, those included that the structure does not know to be replaced.
+    pub(crate) fn entries_at_most(&self) -> u64 {
+        let found = self.own.entries() + self.buffered();
+        self.reveal.entries.map_or(found, |known| known.min(found))
+    }
+
     /// Bytes of records that may live at once: what the segments hold, less the spare ones, manifests, the structure with room
     /// for replacing it, what is lost in each segment, and a share that keeps collections cheap.
     pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
         S::capacity_for(self, self.entries_at_most(), self.record_bytes_max, m)
     }
 
-    /// Bytes of records in the segments that are not kept for anything else.
-    pub(crate) fn fill<M: Medium>(&self, kept_segments: u32, longest: u32, m: &M) -> u64 {
-        let usable = u64::from(m.quota_segments().saturating_sub(kept_segments));
+    /// Bytes of records in what is not kept for anything else: whole segments, and bytes of pages. Pages are counted as they are,
+    /// or one more could cost a segment of records, and what may be stored would depend on how the structure came about.
+    pub(crate) fn fill<M: Medium>(&self, kept_segments: u32, kept_bytes: u64, longest: u32, m: &M) -> u64 {
         let segment_bytes = self.log.geometry().segment_bytes();
-        usable * (segment_bytes - self.lost_in_segment(longest)) * FILL_PERCENT_MAX / 100
+        let segments = u64::from(m.quota_segments().saturating_sub(kept_segments));
+        let usable = (segments * segment_bytes).saturating_sub(kept_bytes);
+        let held = segment_bytes - self.lost_in_segment(longest);
+        (u128::from(usable) * u128::from(held) / u128::from(segment_bytes)) as u64 * FILL_PERCENT_MAX / 100
     }
 
     /// A store that was opened knows of long records from the manifest, and from what it meets.
@@ -170,9 +188,13 @@ impl<S: Structure> Store<S> {
             }
             Stage::Wanted if self.own.frozen().next().is_none() && !self.manifest.is_running() => {
                 S::freeze(self);
+                self.reveal.frozen_at = self.version;
                 Stage::Merging
             }
             Stage::Merging if self.own.frozen().next().is_none() && S::is_merged(self) => {
+                // Without writes since, memtables have nothing but what collections entered anew.
+                let new = if self.version == self.reveal.frozen_at { 0 } else { self.buffered() };
+                self.reveal.entries = Some(self.own.entries() + new);
                 self.manifest.wanted = true;
                 Stage::Manifest
             }

@@ -7,12 +7,18 @@
 
 mod all;
 mod auto;
+mod auto_time;
 mod backfill;
 mod block;
 mod selective;
 
 /// Bytes of a memory page: the unit of DMA.
 pub const UNIT_BYTES: u32 = 4096;
+/// A price of programming is one of so many bytes.
+pub const PRICED_BYTES: u32 = 1024;
+/// Part of the log that may be gaps.
+const GAP_PART: u64 = 64;
+const _: () = assert!(100 / GAP_PART < 2);
 
 /// The unit of DMA where NAND pages have so many bytes.
 pub(crate) fn dma_unit(page_bytes: u32) -> u64 {
@@ -32,11 +38,14 @@ pub enum Packing {
     Backfill,
     /// Our own: values stay where they land as long as others fill the gaps.
     Auto,
+    /// The same for time: they also stay where programming the gap costs less than their copy.
+    AutoTime,
 }
 
 impl Packing {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Block, Self::All, Self::Selective, Self::Backfill, Self::Auto];
+    pub const ALL: [Self; 6] =
+        [Self::Block, Self::All, Self::Selective, Self::Backfill, Self::Auto, Self::AutoTime];
 
     /// Its name for users.
     pub fn name(self) -> &'static str {
@@ -46,6 +55,7 @@ impl Packing {
             Self::Selective => "selective",
             Self::Backfill => "backfill",
             Self::Auto => "auto",
+            Self::AutoTime => "auto-time",
         }
     }
 
@@ -56,7 +66,7 @@ impl Packing {
 
     /// Whether values that do not come by DMA fill gaps.
     pub fn fills_gaps(self) -> bool {
-        matches!(self, Self::Backfill | Self::Auto)
+        matches!(self, Self::Backfill | Self::Auto | Self::AutoTime)
     }
 
     /// Finds a place at the end of the log.
@@ -70,6 +80,7 @@ impl Packing {
             Self::Selective => selective::place(value, end),
             Self::Backfill => backfill::place(value, end),
             Self::Auto => auto::place(value, end),
+            Self::AutoTime => auto_time::place(value, end),
         }
     }
 }
@@ -98,8 +109,12 @@ pub struct End {
     pub appended_bytes: u64,
     /// Bytes of them in gaps that nothing fills, open ones included.
     pub gap_bytes: u64,
+    /// Bytes of values that were not copied because they landed.
+    pub spared_bytes: u64,
     /// How far the log may go before a gap is given up.
     pub buffer_end: u64,
+    /// Bytes that a core copies while [`PRICED_BYTES`] are programmed.
+    pub program_price: u32,
 }
 
 impl End {
@@ -111,6 +126,27 @@ impl End {
     /// Bytes between the end and a record whose value is there.
     pub fn gap(&self, value: &Arriving, value_at: u64) -> u64 {
         value_at - u64::from(value.head_bytes) - self.at
+    }
+
+    /// Whether a gap before a value may count on others to fill it. The buffer has to hold all open gaps, these come to no more than
+    /// a page, and the past has to bear it out: gaps that stayed empty are a small part of the log, and to program them took at
+    /// most half of the time that copies were spared. One page of gaps is free, to find out.
+    fn may_be_filled(&self, value: &Arriving, value_at: u64, gap: u64) -> bool {
+        let (page, unfilled) = (u64::from(self.page_bytes), self.gap_bytes + gap);
+        let fits = value_at + u64::from(value.bytes) <= self.buffer_end;
+        let is_little = unfilled <= self.appended_bytes / GAP_PART + page;
+        let spared = self.spared_bytes + u64::from(value.bytes);
+        let has_paid = 2 * self.program_time(unfilled.saturating_sub(page)) <= self.copy_time(spared);
+        fits && is_little && has_paid && self.open_bytes + gap <= page
+    }
+
+    /// Time of programming bytes, in the unit of [`Self::copy_time`].
+    fn program_time(&self, bytes: u64) -> u128 {
+        u128::from(bytes) * u128::from(self.program_price)
+    }
+
+    fn copy_time(&self, bytes: u64) -> u128 {
+        u128::from(bytes) * u128::from(PRICED_BYTES)
     }
 
     /// Bytes of the unit of DMA.

@@ -12,7 +12,16 @@ fn small(bytes: u32) -> Arriving {
 }
 
 fn end(at: u64) -> End {
-    End { at, page_bytes: PAGE, open_bytes: 0, appended_bytes: 0, gap_bytes: 0, buffer_end: u64::MAX }
+    End {
+        at,
+        page_bytes: PAGE,
+        open_bytes: 0,
+        appended_bytes: 0,
+        gap_bytes: 0,
+        spared_bytes: 0,
+        buffer_end: u64::MAX,
+        program_price: 0,
+    }
 }
 
 fn value_at(place: Place) -> Option<u64> {
@@ -66,6 +75,36 @@ fn auto_leaves_a_page_of_gaps_open() {
     let most = u64::from(PAGE) + 100 - gap;
     assert!(lands(unfilled(most)) && !lands(unfilled(most + 1)));
     assert!(lands(End { buffer_end: 6144, ..end(96) }) && !lands(End { buffer_end: 6143, ..end(96) }));
+}
+
+#[test]
+fn auto_for_time_weighs_a_gap_against_the_copy() {
+    let lands = |end: End| Packing::AutoTime.place(&by_dma(2048), &end) != Place::Packed;
+    // More than a page is open, so nothing fills this gap of 3960 bytes; 529 of a price of 1024 cost as much as the copy.
+    let priced = |program_price| End { program_price, open_bytes: u64::from(PAGE), ..end(96) };
+    assert!(lands(priced(529)) && !lands(priced(530)));
+    assert!(lands(End { open_bytes: 0, ..priced(u32::MAX) }), "others fill the gap");
+    assert!(!lands(End { open_bytes: 0, buffer_end: 6143, ..priced(530) }), "the buffer does not hold it");
+    assert!(lands(End { at: 4056, ..priced(u32::MAX) }), "there is no gap");
+    assert!(!matches!(Packing::AutoTime.place(&small(8), &end(96)), Place::Landed { .. }));
+}
+
+#[test]
+fn gaps_that_stay_empty_must_have_paid() {
+    let gap = 4096 - 40 - 96;
+    for packing in [Packing::Auto, Packing::AutoTime] {
+        let lands = |end: End| packing.place(&by_dma(2048), &end) != Place::Packed;
+        // 1000 bytes beyond the free page, at twice the price of a copy: to be spared twice that, this value included.
+        let gap_bytes = u64::from(PAGE) + 1000 - gap;
+        let spared = |spared_bytes| End {
+            gap_bytes,
+            spared_bytes,
+            appended_bytes: 1 << 20,
+            program_price: 2048,
+            ..end(96)
+        };
+        assert!(lands(spared(4000 - 2048)) && !lands(spared(4000 - 2049)), "{packing:?}");
+    }
 }
 
 #[test]

@@ -103,7 +103,15 @@ impl From<TreeConfig> for Settings {
         let TreeConfig {
             owner, ring_lasts, value_bytes_max, checkpoint_bytes_min, write_buffer_size, ..
         } = config;
-        Self { owner, ring_lasts, value_bytes_max, checkpoint_bytes_min, write_buffer_size, packing: None }
+        Self {
+            owner,
+            ring_lasts,
+            value_bytes_max,
+            checkpoint_bytes_min,
+            write_buffer_size,
+            packing: None,
+            program_price: 0,
+        }
     }
 }
 

@@ -17,8 +17,12 @@ impl TreeStore {
         let nodes = (entries * ENTRY_BYTES * 3 / 2).max(self.own.tree.pages * self.page_bytes());
         let replaced = nodes.min(self.most_merged() * self.page_bytes());
         let held = self.own.pins.nodes() * self.page_bytes();
-        let segments = (nodes + replaced.max(held)).div_ceil(self.log.geometry().segment_bytes()) as u32;
-        self.fill(SPARE_SEGMENTS + segments + 2 * self.manifest_segments(m), longest, m)
+        self.fill(
+            SPARE_SEGMENTS + 2 * (1 + self.whole_manifest_segments()),
+            nodes + replaced.max(held),
+            longest,
+            m,
+        )
     }
 
     /// Pages that merging two full buffers writes at most, if the tree is large.

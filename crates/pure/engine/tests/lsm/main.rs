@@ -7,6 +7,7 @@ mod packing;
 mod packing_counts;
 mod packing_crash;
 mod packing_oracle;
+mod refusals;
 mod threads;
 
 use ordered::Ordered;

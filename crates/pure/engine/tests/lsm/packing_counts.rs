@@ -2,11 +2,12 @@
 //! shuffled order: exactly equal, since the value log of a run is one segment here.
 
 use crate::ordered::bench::{OWNER, scale};
-use crate::packing_oracle::{Count, PAGE, Value, count};
+use crate::packing_oracle::{Count, PAGE, PROGRAM_PRICE, Value, count};
 use saker_engine::{Condition, LsmConfig, LsmStore, Packing, Source, SourceError};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_medium::{Geometry, Ring, Step, Stream};
+use saker_sim::profile::Profile;
 use saker_sim::{Class, Free, Rng, Seed};
 
 /// Shorter values come in commands (section 4.1: threshold1).
@@ -72,6 +73,7 @@ fn run(packing: Option<Packing>, sizes: &[u32]) -> Count {
     flash.pool_mut().set_quota(OWNER, geometry.segments);
     let config = LsmConfig {
         packing,
+        program_price: PROGRAM_PRICE as u32,
         write_buffer_size: 1 << 40,
         checkpoint_bytes_min: u64::MAX,
         ..LsmConfig::new(OWNER, &geometry, geometry.segments, false)
@@ -120,18 +122,34 @@ fn pages_and_copies_are_the_oracles() {
     }
 }
 
-/// In pages at most 2 % more than the best of the others, and never worse than any one in pages and copies.
+/// What a run takes in copied bytes at the prices of the board: copies, and pages as the price of programming has them.
+fn time(run: &Count) -> u64 {
+    run.copied + run.pages * PAGE * PROGRAM_PRICE / 1024
+}
+
+#[test]
+fn the_price_is_the_boards() {
+    let board = Profile::builtin("cosmos-plus").expect("built in");
+    assert_eq!(u64::from(board.copied_while_programmed(1024)), PROGRAM_PRICE);
+}
+
+/// At most 2 % more than the best of the others, in pages or in time, and never worse than any one in both: but for the time of
+/// the page that may be spent on trying.
 #[test]
 fn auto_is_never_worse_in_both() {
     for (name, sizes) in workloads(scale(2000)) {
-        let auto = run(Some(Packing::Auto), &sizes);
-        let others = [Packing::Block, Packing::All, Packing::Selective, Packing::Backfill]
-            .map(|packing| run(Some(packing), &sizes));
+        let of = |packing| run(Some(packing), &sizes);
+        let others = [Packing::Block, Packing::All, Packing::Selective, Packing::Backfill].map(of);
+        let [pages, quick] = [Packing::Auto, Packing::AutoTime].map(of);
         let best = others.iter().map(|other| other.pages).min().expect("four");
-        assert!(auto.pages * 100 <= best * 102 + 100, "{name}: {auto:?} {others:?}");
-        for other in others {
-            let worse = auto.pages > other.pages && auto.copied > other.copied;
-            assert!(!worse, "{name}: {auto:?} {other:?}");
+        assert!(pages.pages * 100 <= best * 102 + 100, "{name}: {pages:?} {others:?}");
+        let best = others.iter().map(time).min().expect("four");
+        assert!(time(&quick) * 100 <= best * 102, "{name}: {quick:?} {others:?}");
+        assert!(time(&quick) <= time(&pages), "{name}: {quick:?} {pages:?}");
+        for (ours, other) in [pages, quick].iter().flat_map(|ours| others.map(|other| (*ours, other))) {
+            let tried = time(&Count { pages: 1, ..Count::default() });
+            let worse = ours.pages > other.pages && time(&ours) > time(&other) + tried;
+            assert!(!worse, "{name}: {ours:?} {other:?}");
         }
     }
 }

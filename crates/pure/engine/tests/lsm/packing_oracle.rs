@@ -6,6 +6,8 @@ pub const PAGE: u64 = 16_384;
 const UNIT: u64 = 4096;
 /// A header and a key of 16 bytes.
 const HEAD: u64 = 24 + 16;
+/// Bytes that a core copies while 1024 bytes are programmed.
+pub const PROGRAM_PRICE: u64 = 2699;
 /// What says how long a gap is.
 const WORD: u64 = 8;
 
@@ -28,6 +30,8 @@ struct Taken {
     gaps: Vec<(u64, u64, u64)>,
     /// Bytes of gaps that nothing fills, their words included.
     unfilled: u64,
+    /// Bytes by DMA that landed.
+    spared: u64,
     count: Count,
 }
 
@@ -46,6 +50,7 @@ impl Taken {
     /// With its value at `at`.
     fn land(&mut self, at: u64, (bytes, dma): Value) {
         self.count.copied += if dma { 0 } else { bytes };
+        self.spared += if dma { bytes } else { 0 };
         self.count.landed += 1;
         self.end = at - HEAD + record(bytes);
     }
@@ -83,6 +88,25 @@ impl Taken {
         }
     }
 
+    /// Whether a gap before a value by DMA may be filled: the buffer reaches from the first open gap to the value's end, a page at
+    /// most is open, and beyond one page what stayed empty so far is little and cost half of the copies that it spared.
+    fn may_be_filled(&self, bytes: u64, buffer_pages: u64) -> bool {
+        let at = self.unit();
+        let gap = at - HEAD - self.end;
+        let first = self.gaps.first().map_or(self.end / PAGE, |(_, _, first)| *first);
+        let is_held = (at + bytes).div_ceil(PAGE) - first <= buffer_pages;
+        let empty = (self.unfilled + gap).saturating_sub(PAGE);
+        let has_paid = 2 * empty * PROGRAM_PRICE <= (self.spared + bytes) * 1024;
+        is_held && has_paid && empty <= self.end / 64 && self.open_bytes() + gap <= PAGE
+    }
+
+    /// At the end, copied; gaps beyond the buffer are given up.
+    fn append_within(&mut self, value: Value, buffer_pages: u64) {
+        self.append(value);
+        let end = self.end;
+        self.gaps.retain(|(_, _, first)| end.div_ceil(PAGE) - first <= buffer_pages);
+    }
+
     fn open_bytes(&self) -> u64 {
         self.gaps.iter().map(|(free, end, _)| end - free).sum()
     }
@@ -103,21 +127,16 @@ pub fn count(packing: Packing, values: &[Value], buffer_pages: u64) -> Count {
             Packing::Selective if value.1 => taken.land(taken.unit(), value),
             Packing::Selective => taken.append(value),
             Packing::Backfill if value.1 => taken.land_open(value, buffer_pages),
-            Packing::Auto if value.1 => {
-                let at = taken.unit();
-                let gap = at - HEAD - taken.end;
-                let first = taken.gaps.first().map_or(taken.end / PAGE, |(_, _, first)| *first);
-                let held = (at + value.0).div_ceil(PAGE) - first;
-                let is_little = taken.unfilled + gap <= taken.end / 64 + PAGE;
-                if gap == 0 || is_little && taken.open_bytes() + gap <= PAGE && held <= buffer_pages {
+            Packing::Auto | Packing::AutoTime if value.1 => {
+                let gap = taken.unit() - HEAD - taken.end;
+                let is_quicker = packing == Packing::AutoTime && gap * PROGRAM_PRICE <= value.0 * 1024;
+                if gap == 0 || is_quicker || taken.may_be_filled(value.0, buffer_pages) {
                     taken.land_open(value, buffer_pages);
                 } else {
-                    taken.append(value);
-                    let end = taken.end;
-                    taken.gaps.retain(|(_, _, first)| end.div_ceil(PAGE) - first <= buffer_pages);
+                    taken.append_within(value, buffer_pages);
                 }
             }
-            Packing::Backfill | Packing::Auto => taken.fill(value.0),
+            Packing::Backfill | Packing::Auto | Packing::AutoTime => taken.fill(value.0),
         }
     }
     Count { pages: taken.end.div_ceil(PAGE), ..taken.count }

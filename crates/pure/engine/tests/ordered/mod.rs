@@ -95,7 +95,7 @@ macro_rules! ordered_suite {
             space { a_full_store_still_reads_deletes_and_then_stores churn_leaks_no_space }
             nearly_full {
                 a_store_that_is_opened_knows_its_longest_record long_pairs_make_room_for_others
-                short_pairs_make_room_for_others every_write_on_the_brink_ends
+                short_pairs_make_room_for_others every_write_on_the_brink_ends new_pairs_gain_no_capacity
                 every_group_on_the_brink_ends
             }
         }

@@ -12,18 +12,19 @@ use saker_sim::{Class, Rng, Seed};
 /// 8 MiB and a quarter more in segments of 64 KiB.
 const SEGMENTS: u32 = 160;
 
-fn bench<S: Ordered>(ring_lasts: bool) -> Bench<S> {
+/// An empty store on it.
+pub fn bench<S: Ordered>(ring_lasts: bool) -> Bench<S> {
     let geometry = Geometry { page_bytes: 2048, oob_bytes: 64, segment_pages: 32, segments: SEGMENTS };
     let shape = Shape { geometry, channels: 2, luns: 4 };
     Bench::shaped(shape, S::defaults(&geometry, ring_lasts), FaultPlan::default())
 }
 
-fn key(n: u64) -> Vec<u8> {
+pub fn key(n: u64) -> Vec<u8> {
     format!("k{n:07}").into_bytes()
 }
 
 /// Stores pairs from number `from` on until one is refused, whose number it returns.
-fn fill<S: Ordered>(bench: &mut Bench<S>, from: u64, mut value: impl FnMut() -> Vec<u8>) -> u64 {
+pub fn fill<S: Ordered>(bench: &mut Bench<S>, from: u64, mut value: impl FnMut() -> Vec<u8>) -> u64 {
     for n in from.. {
         match bench.put(&key(n), &value(), Condition::Always) {
             Ok(()) => {}
@@ -34,6 +35,19 @@ fn fill<S: Ordered>(bench: &mut Bench<S>, from: u64, mut value: impl FnMut() -> 
         }
     }
     unreachable!("no device holds so many")
+}
+
+/// What may be stored falls as pairs come, whether a manifest is being written or not.
+pub fn new_pairs_gain_no_capacity<S: Ordered>() {
+    let mut bench = bench::<S>(true);
+    let mut capacity = u64::MAX;
+    for n in 0..4000 {
+        assert_eq!(bench.put(&key(n), &[n as u8; 1000], Condition::Always), Ok(()));
+        let now = bench.store.capacity_bytes(&bench.flash.view(OWNER, Class::Foreground));
+        assert!(now <= capacity, "pair {n}: {capacity} and then {now}");
+        capacity = now;
+    }
+    assert!(bench.done()[3] > 1, "manifests were written: {:?}", bench.done());
 }
 
 fn reopen<S: Ordered>(bench: &mut Bench<S>) {

@@ -1,0 +1,86 @@
+//! Packing policies on the real path: BandSlim's workloads (ICPP'24, section 4.1), and 2-KiB values among small ones, through the
+//! client, the commands and the LSM engine of a device in memory; NAND pages of the value log, what a core copied into it,
+//! gaps, and the time of both by the profile's prices, all dies at work.
+//!
+//! `cargo run --release -p saker-realtime --example packing -- [STORES]`: 50,000 stores of each workload unless told otherwise.
+//! Values of up to 35 bytes come in their command, others by PRPs. All but the time are counts: they are the same on any machine.
+
+use saker_realtime::{Kv, Packing};
+use saker_sim::profile::Profile;
+use saker_workload::{Suite, SuiteOptions};
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+const SUITES: [Suite; 4] = [Suite::B, Suite::C, Suite::D, Suite::M];
+const PROFILE: &str = "cosmos-plus";
+/// One manifest or none: the value log alone is compared.
+const OPTIONS: &str = "size=8GiB&write_buffer_size=1GiB";
+/// Of so many values one is large.
+const RARE: u64 = 200;
+
+/// What a policy came to.
+struct Packed {
+    pages: u64,
+    memcpy_bytes: u64,
+    gap_bytes: u64,
+}
+
+impl Packed {
+    /// Nanoseconds of copies and programs.
+    fn ns(&self, profile: &Profile) -> f64 {
+        let page_bytes = profile.geometry.page_bytes.value;
+        let programmed = self.pages * u64::from(profile.copied_while_programmed(page_bytes));
+        (self.memcpy_bytes + programmed) as f64 * profile.firmware.cpu.copy_byte_ps.value as f64 / 1000.0
+    }
+}
+
+/// Sizes of a workload's values.
+fn sizes(suite: Suite, stores: u64) -> Outcome<Vec<u32>> {
+    let plan = suite.plan(&SuiteOptions { operations: stores, value_bytes: 0, key_bytes: None, seed: 1 })?;
+    Ok(plan.operations()?.map(|operation| operation.size).collect())
+}
+
+fn rare(stores: u64) -> Vec<u32> {
+    (0..stores).map(|n| if n % RARE == 0 { 2048 } else { 8 << (n % 3) }).collect()
+}
+
+fn run(sizes: &[u32], policy: &str) -> Outcome<Packed> {
+    let mut kv = Kv::open(&format!("mem:?engine=lsm&profile={PROFILE}&{OPTIONS}&packing={policy}"))?;
+    let value = vec![7; 1 << 20];
+    for (n, bytes) in (0_u64..).zip(sizes) {
+        kv.put(&n.to_be_bytes(), &value[..*bytes as usize])?;
+    }
+    let snapshot = kv.snapshot().ok_or("a device of this process has counters")?;
+    let namespace = &snapshot.namespaces[0];
+    let named = |name| namespace.counters.iter().find(|(n, _)| *n == name).map_or(0, |(_, n)| *n);
+    Ok(Packed {
+        pages: namespace.log.pages_programmed[0],
+        memcpy_bytes: named("memcpy_bytes"),
+        gap_bytes: named("gap_bytes"),
+    })
+}
+
+fn main() -> Outcome {
+    let stores = std::env::args().nth(1).map_or(Ok(50_000), |n| n.parse())?;
+    let profile = Profile::builtin(PROFILE)?;
+    let mut workloads = vec![("rare".to_owned(), rare(stores))];
+    for suite in SUITES {
+        workloads.push((suite.name().to_uppercase(), sizes(suite, stores)?));
+    }
+    println!("| workload | policy | pages | copied B a store | gaps, B a store | ns a store |");
+    println!("|---|---|---|---|---|---|");
+    for (name, sizes) in &workloads {
+        for policy in ["none"].into_iter().chain(Packing::ALL.map(Packing::name)) {
+            let packed = run(sizes, policy)?;
+            let each = |n: u64| n as f64 / stores as f64;
+            println!(
+                "| {name} | {policy} | {} | {:.1} | {:.1} | {:.0} |",
+                packed.pages,
+                each(packed.memcpy_bytes),
+                each(packed.gap_bytes),
+                packed.ns(&profile) / stores as f64,
+            );
+        }
+    }
+    Ok(())
+}

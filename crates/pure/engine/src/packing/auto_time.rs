@@ -1,0 +1,19 @@
+//! Our own, for time: a value stays where it lands if others fill its gap, or if to program the gap takes less time than the copy.
+//!
+//! What things take is known to the profile alone; the engine is told one ratio of two of them.
+
+use super::{Arriving, End, Place};
+
+pub(super) fn place(value: &Arriving, end: &End) -> Place {
+    if !value.by_dma {
+        return Place::Packed;
+    }
+    let value_at = end.aligned(value);
+    let gap = end.gap(value, value_at);
+    let is_quicker = end.program_time(gap) <= end.copy_time(u64::from(value.bytes));
+    if is_quicker || end.may_be_filled(value, value_at, gap) {
+        Place::Landed { value_at, stays_open: true }
+    } else {
+        Place::Packed
+    }
+}
