@@ -77,11 +77,19 @@ impl HashFtl {
         if !matches!(step, Step::Done(_)) {
             self.ftl_stats.undo_search(&before);
         }
+        if let Step::Blocked(stall) = step {
+            self.ftl_stats.blocked(stall);
+        }
         step
     }
 
     fn head(&self, kind: Kind, key: &[u8], value_bytes: u32) -> Head {
         Head { crc: 0, version: self.version, kind, key_bytes: key.len() as u8, value_bytes }
+    }
+
+    /// Whether so many buffers of invalid mappings are full that writes wait.
+    pub(super) fn mappings_hold_up_writes(&self) -> bool {
+        self.validity.invalid().is_some_and(|i| i.full() > FULL_BUFFERS_MAX)
     }
 
     /// Writes a record; its grain.
@@ -95,8 +103,8 @@ impl HashFtl {
         m: &mut M,
     ) -> Step<Result<u64, KvError>> {
         let bytes = self.grains_of(&head) * self.config.grain_bytes;
-        if self.validity.invalid().is_some_and(|i| i.full() > FULL_BUFFERS_MAX) {
-            return Step::Blocked(Stall::NoSlot);
+        if self.mappings_hold_up_writes() {
+            return Step::Blocked(Stall::Debt);
         }
         if let Err(stall) = self.log.room(m, Stream::User, bytes, reserve) {
             return Step::Blocked(stall);

@@ -1,5 +1,7 @@
 //! Counters of the mechanisms (Plus, sections III to V).
 
+use saker_medium::{Stall, Stream};
+
 /// On whose behalf something was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
@@ -54,6 +56,18 @@ pub struct FtlStats {
     pub evictions_foreground: u64,
     /// Sections written in the background.
     pub evictions_background: u64,
+    /// Attempts of commands that found no erased superblock.
+    pub blocked_no_segment: u64,
+    /// Attempts of commands that found no slot of the ring.
+    pub blocked_no_slot: u64,
+    /// Attempts of commands that found too many buffers of invalid mappings full.
+    pub blocked_mappings: u64,
+    /// Superblocks of records collected.
+    pub collected_records: u64,
+    /// Superblocks of sections collected.
+    pub collected_sections: u64,
+    /// Superblocks of invalid mappings collected.
+    pub collected_mappings: u64,
     /// Times that the table has doubled.
     pub doublings: u64,
     /// Sections divided for that.
@@ -71,6 +85,24 @@ impl FtlStats {
         self.kv_pages_read = before.kv_pages_read;
         (self.lookups, self.probes, self.collisions) = (before.lookups, before.probes, before.collisions);
         (self.section_searches, self.comparisons) = (before.section_searches, before.comparisons);
+    }
+
+    /// A command cannot go on for now.
+    pub(super) fn blocked(&mut self, stall: Stall) {
+        match stall {
+            Stall::NoSegment => self.blocked_no_segment += 1,
+            Stall::NoSlot | Stall::Busy => self.blocked_no_slot += 1,
+            Stall::Debt => self.blocked_mappings += 1,
+        }
+    }
+
+    /// A superblock of that stream was collected.
+    pub(super) fn collected(&mut self, stream: Stream) {
+        match stream {
+            Stream::Map => self.collected_sections += 1,
+            Stream::Invalid => self.collected_mappings += 1,
+            _ => self.collected_records += 1,
+        }
     }
 
     /// What has happened since `before`.
@@ -98,6 +130,12 @@ impl FtlStats {
             gc_pages_skipped: self.gc_pages_skipped - before.gc_pages_skipped,
             evictions_foreground: self.evictions_foreground - before.evictions_foreground,
             evictions_background: self.evictions_background - before.evictions_background,
+            blocked_no_segment: self.blocked_no_segment - before.blocked_no_segment,
+            blocked_no_slot: self.blocked_no_slot - before.blocked_no_slot,
+            blocked_mappings: self.blocked_mappings - before.blocked_mappings,
+            collected_records: self.collected_records - before.collected_records,
+            collected_sections: self.collected_sections - before.collected_sections,
+            collected_mappings: self.collected_mappings - before.collected_mappings,
             doublings: self.doublings - before.doublings,
             sections_divided: self.sections_divided - before.sections_divided,
         }
@@ -136,6 +174,12 @@ impl FtlStats {
             ("gc_pages_skipped", self.gc_pages_skipped),
             ("evictions_foreground", self.evictions_foreground),
             ("evictions_background", self.evictions_background),
+            ("blocked_no_segment", self.blocked_no_segment),
+            ("blocked_no_slot", self.blocked_no_slot),
+            ("blocked_mappings", self.blocked_mappings),
+            ("collected_records", self.collected_records),
+            ("collected_sections", self.collected_sections),
+            ("collected_mappings", self.collected_mappings),
             ("doublings", self.doublings),
             ("sections_divided", self.sections_divided),
         ]

@@ -25,6 +25,11 @@ fn every_page_has_a_cause() {
         assert_eq!(map, ftl.table_pages_written.iter().sum::<u64>() * 1024);
         assert_eq!(invalid, ftl.invalid_bytes_written + ftl.invalid_pages_moved * 1024);
         assert!(gc > 0 && map > 0, "{ftl:?}");
+        assert_eq!(
+            ftl.collected_records + ftl.collected_sections + ftl.collected_mappings,
+            stats.gc_segments
+        );
+        assert!(ftl.collected_records > 0, "{ftl:?}");
         assert_eq!(ftl.lookups, 6000);
         assert!(ftl.probes - ftl.lookups >= ftl.collisions && ftl.collisions > 0);
     }

@@ -5,6 +5,7 @@ mod counters;
 mod doubling;
 mod fills;
 mod histories;
+mod mappings;
 mod memory;
 mod nine_tenths;
 mod rest;

@@ -55,6 +55,10 @@ impl HashFtl {
         if self.collection.is_none() {
             self.start_collection(m);
         }
+        // A page, for which writes wait; a collection is hundreds.
+        if self.mappings_hold_up_writes() && self.write_mappings(m).is_ok() {
+            return Step::Done(Background::Worked);
+        }
         if self.collection.is_some() && self.is_pressed(m) {
             return self.collect(m, w);
         }
@@ -214,6 +218,7 @@ impl HashFtl {
             self.log.sub_live(self.log.geometry().segment_of(page), page_bytes);
         }
         self.stats.gc_segments += 1;
+        self.ftl_stats.collected(self.log.segment(segment).stream());
         self.log.release(segment, m);
         self.rest.ended(self.version, self.free_soon(m));
     }
