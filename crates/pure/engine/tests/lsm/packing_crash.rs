@@ -6,7 +6,7 @@ use saker_engine::lsm::Recovery;
 use saker_engine::{Condition, LsmConfig, LsmStore, Packing};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
-use saker_medium::{Geometry, Medium, Ring, RingMemory, Step};
+use saker_medium::{Geometry, Medium, Page, PageAddr, Ring, RingMemory, Step};
 use saker_sim::{Class, Free, Rng, Seed};
 use std::ops::{Deref, DerefMut};
 use zerocopy::IntoBytes;
@@ -151,4 +151,26 @@ fn what_a_sync_saw_survives_whatever_part_of_the_rest_is_there() {
             }
         }
     }
+}
+
+/// Nothing of an earlier page comes out of a slot with a gap.
+#[test]
+fn a_gap_holds_zeros() {
+    let (old, new) = (0xEE, 0x11);
+    let mut bench = Bench::new(Packing::Selective);
+    // Each slot has held a page of these.
+    (0..2 * SLOTS).for_each(|_| bench.put(vec![old; 4000]));
+    (0..2 * SLOTS).for_each(|_| bench.put(vec![new; 1500]));
+    bench.sync();
+    let view = bench.flash.view(OWNER, Class::Foreground);
+    let mut pages = 0;
+    let geometry = SHAPE.geometry;
+    for page in 0..u64::from(geometry.segments * geometry.segment_pages) {
+        let Page::Resident { data, .. } = view.page(PageAddr(page)) else { continue };
+        if data.windows(1000).any(|run| run.iter().all(|byte| *byte == new)) {
+            pages += 1;
+            assert!(!data.windows(16).any(|run| run.iter().all(|byte| *byte == old)), "page {page}");
+        }
+    }
+    assert!(pages > SLOTS, "{pages} pages with gaps");
 }
