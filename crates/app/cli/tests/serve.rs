@@ -211,9 +211,9 @@ fn connect_and_leave(url: &str) {
     assert_eq!(kv.get(b"key").unwrap().map(|value| value.len()), Some(10_000));
 }
 
-/// 64 connections, half of them with 32 commands under way.
+/// 64 hosts with 32 commands under way each.
 fn crowd(url: &str) {
-    let mut hosts: Vec<Kv> = (0..32).map(|_| Kv::open(url).unwrap()).collect();
+    let mut hosts: Vec<Kv> = (0..64).map(|_| Kv::open(url).unwrap()).collect();
     for (n, kv) in hosts.iter_mut().enumerate() {
         (0..32_u8).for_each(|at| kv.put_queued(&[n as u8, at], &[at; 4_000]).unwrap());
     }

@@ -31,14 +31,14 @@ fn connect_and_leave(url: &str) {
     assert_eq!(kv.get(b"key").expect("read").map(|value| value.len()), Some(10_000));
 }
 
-/// 64 connections, all with commands under way.
+/// 64 hosts with 32 commands under way each.
 fn crowd(url: &str, at_rest: usize) {
-    let mut many: Vec<Kv> = (0..32).map(|_| Kv::open(url).expect("open")).collect();
+    let mut many: Vec<Kv> = (0..64).map(|_| Kv::open(url).expect("open")).collect();
     for (n, kv) in many.iter_mut().enumerate() {
         (0..32_u8).for_each(|at| kv.put_queued(&[n as u8, at], &[at; 4_000]).expect("queued"));
     }
     let open = descriptors();
-    assert!(open >= at_rest + 2 * 64, "32 hosts with an admin and an I/O queue, seen from both ends");
+    assert!(open >= at_rest + 2 * 128, "64 hosts with an admin and an I/O queue, seen from both ends");
     many.iter_mut().for_each(|kv| kv.drain().expect("stored"));
 }
 
