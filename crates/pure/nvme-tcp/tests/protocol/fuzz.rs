@@ -16,7 +16,7 @@ const LIMITS: TargetLimits =
     TargetLimits { capsule_data_max: 8192, h2c_data_max: 4096, transfer_max: 65_536, memory_max: 131_072 };
 const ENTRIES: u16 = 32;
 const CASES_CHECK: u64 = 60_000;
-const CASES_SOAK: u64 = 100_000_000;
+const CASES_SOAK: u64 = 400_000_000;
 
 /// A small generator: the same stream of cases everywhere.
 struct Rng(u64);
