@@ -79,7 +79,12 @@ fn four_threads_write_read_each_other_and_sync() {
 /// From a snapshot of the device, or from its list; buffered writes of another session are merged in.
 #[test]
 fn ranges_come_in_the_order_of_keys_with_what_is_buffered() {
-    let urls = ["mem:?engine=lsm&size=256MiB&profile=tiny", "mem:?engine=tree&size=256MiB&profile=tiny", MEM];
+    let urls = [
+        "mem:?engine=lsm&size=256MiB&profile=tiny",
+        "mem:?engine=tree&size=256MiB&profile=tiny",
+        MEM,
+        "mem:?engine=lsm&profile=tiny&size=256MiB&shards=3",
+    ];
     for url in urls {
         let saker = open(url);
         let (mut writer, mut reader) = (saker.session().expect("free"), saker.session().expect("free"));

@@ -118,7 +118,7 @@ impl Table {
         let kind = if store == "hash_store" { EngineKind::HashStore } else { EngineKind::Lsm };
         let profile = cx.profile()?;
         let mut build = Build::kv(&profile, FLASH_BYTES, cx.seed)?.with_engine(kind);
-        build.config.lsm = tuning(plan, store, cx.lsm()?);
+        build.config.lsm = tuning(plan, store, cx.lsm()?).over(&build.config.lsm);
         let rng = Seed(cx.seed).child("lsm-ranges").rng();
         let mut it = Self { store, flash: profile.name, plan: plan.clone(), disk: Serial::of(build)?, rng };
         let order = Permutation::new(Seed(cx.seed).child("order").0, plan.pairs);

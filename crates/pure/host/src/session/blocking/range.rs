@@ -85,31 +85,27 @@ impl<W: Wire, T: Turn> Session<W, T> {
             for (key, value) in batch.pairs().filter(|(key, _)| range.contains(key)) {
                 let key = Key::new(key).map_err(|_| ProtocolError::Group)?;
                 let is_pending = pending.contains(&key);
-                let behind = pending.split_off(&key);
-                let before = std::mem::replace(&mut pending, behind);
-                if is_pending {
-                    pending.remove(&key);
-                }
-                let goes_on = self.show(before.into_iter().chain(is_pending.then_some(key)), visit)?;
+                let goes_on = self.show_pending(&mut pending, Some(&key), visit)?;
                 if !goes_on || !is_pending && !visit(&key, value) {
                     return Ok(());
                 }
             }
             if batch.is_last() {
-                return self.show(pending.into_iter(), visit).map(drop);
+                return self.show_pending(&mut pending, None, visit).map(drop);
             }
         }
     }
 
-    /// Shows the pairs of keys as they are now; false if no more are wanted.
-    fn show(
+    /// Shows the pairs of pending keys up to one, or of all, as they are now; false if no more are wanted.
+    fn show_pending(
         &mut self,
-        keys: impl Iterator<Item = Key>,
+        pending: &mut BTreeSet<Key>,
+        last: Option<&Key>,
         visit: &mut impl FnMut(&Key, &[u8]) -> bool,
     ) -> Result<bool, HostError> {
-        for key in keys {
-            let value = self.get(&key)?;
-            if value.is_some_and(|value| !visit(&key, &value)) {
+        while let Some(key) = pending.first().copied().filter(|key| last.is_none_or(|last| key <= last)) {
+            pending.remove(&key);
+            if self.get(&key)?.is_some_and(|value| !visit(&key, &value)) {
                 return Ok(false);
             }
         }
