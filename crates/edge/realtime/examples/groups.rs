@@ -1,8 +1,8 @@
 //! How fast groups are on this machine, timing `off`: keys of 8 bytes, values of 20, 64 pairs a command, depth 8.
 //!
 //! `cargo run --release -p saker-realtime --example groups -- [PAIRS] [PHASES]` (default 16,000,000 pairs and the phases
-//! `queue,ready,bare,single`). `queue`: host, queue pair, device, hash store; `ready`: the same in memory that was brought in
-//! before. `bare`: the same payloads packed, parsed and given to
+//! `queue,ready,thread,bare,single`). `queue`: host, queue pair, device, hash store; `ready`: the same in memory that was
+//! brought in before; `thread`: so, with a thread of its own for the device. `bare`: the same payloads packed, parsed and given to
 //! a hash store of the same kind in one loop, without host, queue or device. `single`: one command a pair. On a shared
 //! machine times say little; count instructions of a phase with `valgrind --tool=callgrind`.
 
@@ -149,11 +149,14 @@ fn main() -> Outcome {
     let mut arguments = std::env::args().skip(1);
     let pairs: u64 = arguments.next().map_or(Ok(16_000_000), |n| n.parse())?;
     let pairs = pairs.next_multiple_of(PAIRS);
-    let phases = arguments.next().unwrap_or("queue,ready,bare,single".into());
+    let phases = arguments.next().unwrap_or("queue,ready,thread,bare,single".into());
     let has = |name| phases.split(',').any(|p| p == name);
     let through_queue = if has("queue") { Some(queue(pairs, "queue", "mem:?size=4GiB")?) } else { None };
     if has("ready") {
         queue(pairs, "ready", &format!("mem:?size=4GiB&prefault={pairs}"))?;
+    }
+    if has("thread") {
+        queue(pairs, "thread", &format!("mem:?size=4GiB&threads=1&prefault={pairs}"))?;
     }
     let without = if has("bare") { Some(bare(pairs)?) } else { None };
     if let (Some(q), Some(b)) = (through_queue, without) {

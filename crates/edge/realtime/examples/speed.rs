@@ -1,7 +1,7 @@
-//! How fast the whole path is on this machine, timing `off`: 16-byte keys and values, distinct keys.
+//! How fast the whole path is on this machine, timing `off`: values of 16 bytes, distinct keys.
 //!
-//! `cargo run --release -p saker-realtime --example speed -- [PAIRS] [URL] [PHASES]`: 10,000,000 pairs, a few URLs, and the
-//! phases `none,put,queue,get` unless told otherwise. With a device thread, round trips are also given as a ratio to
+//! `cargo run --release -p saker-realtime --example speed -- [PAIRS] [URL] [PHASES] [KEY_BYTES]`: 10,000,000 pairs, a few
+//! URLs, the phases `none,put,queue,get`, keys of 8 and of 16 bytes unless told otherwise. With a device thread, round trips are also given as a ratio to
 //! the barest ring two threads can share, measured before and after: on virtual machines the two move between near and
 //! far cores, and absolute figures with them. `prefault` takes the kernel's work of bringing memory in out of the run.
 
@@ -92,7 +92,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn measure(url: &str, pairs: u64, phases: &str) -> Outcome {
+fn measure(url: &str, pairs: u64, phases: &str, key_bytes: usize) -> Outcome {
+    println!("{url}: keys of {key_bytes} bytes");
     let has = |name| phases.split(',').any(|p| p == name);
     let mut kv = Kv::open(url)?;
     if has("none") {
@@ -104,11 +105,13 @@ fn measure(url: &str, pairs: u64, phases: &str) -> Outcome {
     }
     let half = if has("put") && has("queue") { pairs / 2 } else { pairs };
     if has("put") {
-        phase(url, "put, depth 1", half, || Ok((0..half).try_for_each(|n| kv.put(&key(n), &[7; 16]))?))?;
+        phase(url, "put, depth 1", half, || {
+            Ok((0..half).try_for_each(|n| kv.put(&key(n)[..key_bytes], &[7; 16]))?)
+        })?;
     }
     if has("queue") {
         phase(url, "put, pipelined", half, || {
-            (pairs - half..pairs).try_for_each(|n| kv.put_queued(&key(n), &[7; 16]))?;
+            (pairs - half..pairs).try_for_each(|n| kv.put_queued(&key(n)[..key_bytes], &[7; 16]))?;
             Ok(kv.drain()?)
         })?;
     }
@@ -117,7 +120,7 @@ fn measure(url: &str, pairs: u64, phases: &str) -> Outcome {
         phase(url, "get, depth 1", gets, || {
             let mut value = [0; 16];
             for n in 0..gets {
-                assert_eq!(kv.get_into(&key(n * (pairs / gets)), &mut value)?, Some(16));
+                assert_eq!(kv.get_into(&key(n * (pairs / gets))[..key_bytes], &mut value)?, Some(16));
             }
             Ok(())
         })?;
@@ -135,16 +138,21 @@ fn main() -> Outcome {
     let pairs = arguments.next().map_or(Ok(10_000_000), |n| n.parse())?;
     let url = arguments.next();
     let phases = arguments.next().unwrap_or("none,put,queue,get".into());
+    let sizes =
+        arguments.next().map_or(Ok(vec![8, 16]), |n| n.parse().map(|n: usize| vec![n.clamp(8, 16)]))?;
     if let Some(url) = url {
-        return measure(&url, pairs, &phases);
+        return sizes.into_iter().try_for_each(|key_bytes| measure(&url, pairs, &phases, key_bytes));
     }
     round_trips("mem:?size=1GiB&threads=1")?;
-    measure("mem:?size=4GiB", pairs, &phases)?;
-    measure(&format!("mem:?size=4GiB&prefault={pairs}"), pairs, &phases)?;
-    measure("mem:?size=4GiB&threads=1&depth=256", pairs, &phases)?;
-    let image = std::env::temp_dir().join(format!("saker-speed-{}.img", std::process::id()));
-    create_image(&image, 4 << 30, "default", 1)?;
-    let outcome = measure(&format!("file:{}", image.display()), pairs, &phases);
-    std::fs::remove_file(&image)?;
-    outcome
+    for key_bytes in sizes {
+        measure("mem:?size=4GiB", pairs, &phases, key_bytes)?;
+        measure(&format!("mem:?size=4GiB&prefault={pairs}"), pairs, &phases, key_bytes)?;
+        measure("mem:?size=4GiB&threads=1&depth=256", pairs, &phases, key_bytes)?;
+        let image = std::env::temp_dir().join(format!("saker-speed-{}.img", std::process::id()));
+        create_image(&image, 4 << 30, "default", 1)?;
+        let outcome = measure(&format!("file:{}", image.display()), pairs, &phases, key_bytes);
+        std::fs::remove_file(&image)?;
+        outcome?;
+    }
+    Ok(())
 }

@@ -34,7 +34,7 @@ impl Meter for Quick {
     fn work(&mut self, _: Unit, _: u64) {}
     #[inline(always)]
     fn touch<T>(&mut self, at: &T) {
-        saker_link::prefetch(at);
+        saker_link::prefetch_early(at);
     }
 }
 

@@ -42,7 +42,7 @@ pub use dma::{
     WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window, gather, gather_into, prp_pieces, scatter,
 };
 pub use entry::{Cqe, Sqe};
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_early};
 pub use registers::{REGISTER_BYTES, RegisterError, Registers, offset};
 pub use ring::{
     DeviceCq, DeviceSq, DoorbellError, DoorbellKind, Doorbells, HostQueuePair, PairPlace, PostError,

@@ -13,3 +13,17 @@ pub fn prefetch<T>(at: &T) {
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = at;
 }
+
+/// Asks for the cache line of `at` a while ahead of its use, one of many: into the second level, where more lines can be on
+/// their way at once than in the first. Changes nothing but time.
+#[inline(always)]
+pub fn prefetch_early<T>(at: &T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: as above.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(core::ptr::from_ref(at).cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = at;
+}

@@ -4,7 +4,7 @@
 //! memory access of its own. Freed extents join their neighbours.
 
 use super::Loc;
-use super::leaf::Entry;
+use super::leaf::{Entry, LINE_BYTES};
 use saker_medium::advice::{self, Ahead};
 use std::collections::{BTreeMap, BTreeSet};
 use zerocopy::FromZeros;
@@ -29,6 +29,14 @@ impl Extent {
         self.slots as usize
     }
 
+    /// Without its first `slots` slots, which it has.
+    #[inline]
+    pub fn behind(self, slots: usize) -> Self {
+        let skipped = slots as u32;
+        Self { chunk: self.chunk, start: self.start + skipped, slots: self.slots - skipped }
+    }
+
+    #[inline]
     fn end(self) -> u32 {
         self.start + self.slots
     }
@@ -93,7 +101,7 @@ impl<K: Copy + FromZeros> Arena<K> {
 
     /// New slots at the end of the last chunk, or in a new one.
     fn extend(&mut self, slots: usize) -> Extent {
-        if self.chunks.last().is_none_or(|c| c.len() - self.used < slots) {
+        if self.chunks.last().is_none_or(|c| c.len() - SLACK_SLOTS + before_line(c) < self.used + slots) {
             self.add_chunk(slots);
         }
         let extent =
@@ -106,10 +114,10 @@ impl<K: Copy + FromZeros> Arena<K> {
     /// A chunk as the allocator clears it, which for large ones is at the first touch.
     fn add_chunk(&mut self, slots: usize) {
         let slots = self.next_chunk_slots().max(slots);
-        let ready = self.ready.0.pop().filter(|chunk| chunk.len() >= slots);
-        let chunk = ready.or_else(|| new_chunk(slots, advice::will_use));
-        self.chunks.push(chunk.expect("memory for the index"));
-        (self.used, self.ahead) = (0, Ahead::default());
+        let ready = self.ready.0.pop().filter(|chunk| chunk.len() >= slots + SLACK_SLOTS);
+        let chunk = ready.or_else(|| new_chunk(slots, advice::will_use)).expect("memory for the index");
+        (self.used, self.ahead) = (before_line(&chunk), Ahead::default());
+        self.chunks.push(chunk);
     }
 
     fn next_chunk_slots(&self) -> usize {
@@ -166,19 +174,48 @@ impl<K: Copy + FromZeros> Arena<K> {
     /// The slots of an extent.
     #[inline]
     pub fn slots(&self, e: Extent) -> &[Entry<K>] {
-        &self.chunks[e.chunk as usize][e.start as usize..][..e.slots as usize]
+        &self.chunks[e.chunk as usize][e.start as usize..e.end() as usize]
     }
 
     /// The slots of an extent.
     #[inline]
     pub fn slots_mut(&mut self, e: Extent) -> &mut [Entry<K>] {
-        &mut self.chunks[e.chunk as usize][e.start as usize..][..e.slots as usize]
+        &mut self.chunks[e.chunk as usize][e.start as usize..e.end() as usize]
     }
+
+    /// The slots of one extent to read and of another one to write.
+    ///
+    /// # Panics
+    /// If they overlap.
+    pub fn both_mut(&mut self, read: Extent, write: Extent) -> (&[Entry<K>], &mut [Entry<K>]) {
+        let part = |e: Extent| e.start as usize..e.end() as usize;
+        let (r, w) = (read.chunk as usize, write.chunk as usize);
+        let parts = if r == w {
+            self.chunks[r].get_disjoint_mut([part(read), part(write)])
+        } else {
+            let chunks = self.chunks.get_disjoint_mut([r, w]).expect("two chunks");
+            let [r, w] = chunks;
+            return (&r[part(read)], &mut w[part(write)]);
+        };
+        let [r, w] = parts.expect("extents of leaves are apart");
+        (r, w)
+    }
+}
+
+/// Slots of a chunk before its first line, at most: what the allocator gives begins somewhere in a line.
+const SLACK_SLOTS: usize = 8;
+
+/// Slots before the first one that begins a line.
+#[inline]
+fn before_line<K>(chunk: &[Entry<K>]) -> usize {
+    let start = chunk.as_ptr().addr();
+    let begins_line = |n: &usize| (start + n * size_of::<Entry<K>>()).is_multiple_of(LINE_BYTES);
+    (0..SLACK_SLOTS).find(begins_line).unwrap_or(0)
 }
 
 /// `None`: there is no memory.
 fn new_chunk<K: FromZeros>(slots: usize, advise: fn(&Vec<Entry<K>>)) -> Option<Vec<Entry<K>>> {
-    let chunk = Entry::new_vec_zeroed(slots).ok()?;
+    let chunk = Entry::new_vec_zeroed(slots + SLACK_SLOTS).ok()?;
     advise(&chunk);
     Some(chunk)
 }

@@ -1,20 +1,27 @@
-//! A leaf of the index: an open-addressed array whose clusters are in order.
+//! A leaf of the index: an open-addressed array of buckets whose clusters are in order.
 //!
-//! An entry's home is its mixed key scaled to the array. Entries stand at or after their home with no gap between, so
-//! everything between two gaps (a cluster) belongs before everything behind it, and a walk in order sorts one
-//! cluster at a time. Within a cluster entries stand as they came: entering one moves no other.
+//! An entry's home is its mixed key scaled to the buckets, each of which is a whole number of cache lines. Entries stand in
+//! their home or behind it with only full buckets between, so everything up to a bucket that is not full belongs before
+//! everything behind it (a cluster), and a walk in order sorts one cluster at a time. Within a bucket entries stand as
+//! they came, without gaps: entering one moves no other.
 
 use super::Loc;
 use super::arena::{Arena, Extent};
+use super::growth::Room;
+use super::moves::{Half, Mover};
 use zerocopy::FromZeros;
 
 /// A mixed key: ordered, with 64 leading bits that spread evenly.
 pub trait Mixed: Copy + Ord + FromZeros {
+    /// Slots of a bucket: as many as fill cache lines.
+    const BUCKET: usize;
     /// The leading bits.
     fn prefix(self) -> u64;
 }
 
 impl Mixed for u64 {
+    const BUCKET: usize = 4;
+
     #[inline]
     fn prefix(self) -> u64 {
         self
@@ -22,6 +29,8 @@ impl Mixed for u64 {
 }
 
 impl Mixed for [u64; 2] {
+    const BUCKET: usize = 8;
+
     #[inline]
     fn prefix(self) -> u64 {
         self[0]
@@ -43,67 +52,75 @@ impl<K: Mixed> Entry<K> {
     pub fn order(&self) -> (K, u8) {
         (self.key, self.loc.key_bytes())
     }
+
+    #[inline]
+    fn is_of(&self, key: K, key_bytes: u8) -> bool {
+        !self.loc.is_none() && self.order() == (key, key_bytes)
+    }
 }
 
 /// Slots at the end that are nobody's home, for entries pushed beyond the last one.
 const TAIL: usize = 16;
-/// Bytes from its home on that a key is likely to need.
-const AHEAD_BYTES: usize = 192;
+/// A cache line.
+pub(super) const LINE_BYTES: usize = 64;
+const _: () = assert!(4 * size_of::<Entry<u64>>() == LINE_BYTES);
+const _: () = assert!(8 * size_of::<Entry<[u64; 2]>>() == 3 * LINE_BYTES);
 
 /// A leaf: entries whose mixed keys share their first `depth` bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaf {
     extent: Extent,
+    /// Buckets that are homes.
+    homes: u32,
     len: u32,
     /// Entries at which it is to be given more room.
     limit: u32,
     depth: u8,
 }
 
-/// Where a search ended.
-pub enum Search {
-    /// The entry is in this slot.
-    Found(usize),
-    /// It is not there; this is where it can be put, or the end if there is no gap.
-    Missing(usize),
+/// Where a search for a place ended.
+pub enum Search<'a, K> {
+    /// At the entry.
+    Found(&'a mut Entry<K>),
+    /// At an empty slot, where it can be put.
+    Missing(&'a mut Entry<K>),
+    /// At the end.
+    Crowded,
 }
 
 impl Leaf {
-    /// An empty leaf with room for at least `capacity` slots, of which `limit` may be used.
-    pub fn new<K: Mixed>(arena: &mut Arena<K>, depth: u8, capacity: usize, limit: usize) -> Self {
-        let extent = arena.allocate(capacity.max(2 * TAIL));
-        Self { extent, len: 0, limit: limit.min(extent.slots() - TAIL) as u32, depth }
+    /// An empty leaf.
+    pub fn new<K: Mixed>(arena: &mut Arena<K>, depth: u8, room: Room) -> Self {
+        let extent = arena.allocate(room.slots.max(2 * TAIL));
+        let limit = room.limit.min(extent.slots() - TAIL) as u32;
+        Self { extent, homes: Self::homes::<K>(extent), len: 0, limit, depth }
     }
 
-    /// A leaf filled with the entries of another one, in the order in which they stood there.
+    fn homes<K: Mixed>(extent: Extent) -> u32 {
+        ((extent.slots() - TAIL) / K::BUCKET) as u32
+    }
+
+    /// A leaf of entries that a mover has found in an extent of the arena.
     pub fn build<K: Mixed>(
         arena: &mut Arena<K>,
         depth: u8,
-        capacity: usize,
-        limit: usize,
-        entries: &[Entry<K>],
+        room: Room,
+        from: (Extent, Half, usize),
+        mover: &mut Mover,
     ) -> Self {
-        let mut leaf = Self::new(arena, depth, capacity.max(entries.len() + TAIL), limit);
-        while !leaf.fill(arena.slots_mut(leaf.extent), entries) {
+        let (old, half, entries) = from;
+        let room = Room { slots: room.slots.max(entries + TAIL), ..room };
+        let mut leaf = Self::new(arena, depth, room);
+        loop {
+            let (old, new) = arena.both_mut(old, leaf.extent);
+            if mover.fill(half, old, &leaf, new) {
+                leaf.len = entries as u32;
+                return leaf;
+            }
             // A crowded end (nearly impossible with mixed keys): a longer tail takes what homes cannot.
             arena.release(leaf.extent);
-            leaf.extent = arena.allocate(leaf.extent.slots() + entries.len());
+            leaf.extent = arena.allocate(leaf.extent.slots() + entries);
         }
-        leaf.len = entries.len() as u32;
-        leaf
-    }
-
-    fn fill<K: Mixed>(&self, slots: &mut [Entry<K>], entries: &[Entry<K>]) -> bool {
-        entries.iter().all(|entry| {
-            // The first steps without a branch: whether a slot is a gap cannot be foreseen.
-            let mut at = self.home(entry.key);
-            at += usize::from(!slots[at].loc.is_none());
-            at += usize::from(!slots[at].loc.is_none());
-            while slots.get(at).is_some_and(|slot| !slot.loc.is_none()) {
-                at += 1;
-            }
-            slots.get_mut(at).map(|slot| *slot = *entry).is_some()
-        })
     }
 
     /// Where its slots are.
@@ -133,71 +150,121 @@ impl Leaf {
         self.extent.slots()
     }
 
+    /// The bucket that is the key's home.
     #[inline]
-    fn home<K: Mixed>(&self, key: K) -> usize {
+    pub fn home<K: Mixed>(&self, key: K) -> usize {
         let bits = key.prefix() << self.depth;
-        ((u128::from(bits) * (self.extent.slots() - TAIL) as u128) >> 64) as usize
+        ((u128::from(bits) * u128::from(self.homes)) >> 64) as usize
     }
 
-    /// Finds an entry in the leaf's slots, or a gap for it.
+    /// The slots from the key's home on.
     #[inline]
-    pub fn search<K: Mixed>(&self, slots: &[Entry<K>], key: K, key_bytes: u8) -> Search {
-        let home = self.home(key);
-        for (n, entry) in slots[home..].iter().enumerate() {
-            if entry.loc.is_none() {
-                return Search::Missing(home + n);
-            }
-            // The leading bits decide nearly always.
-            if entry.key.prefix() == key.prefix() && entry.order() == (key, key_bytes) {
-                return Search::Found(home + n);
-            }
-        }
-        Search::Missing(slots.len())
+    pub fn extent_from<K: Mixed>(&self, key: K) -> Extent {
+        self.extent.behind(self.home(key) * K::BUCKET)
     }
 
-    /// Puts a missing entry into the gap that `search` gave. False if there was none.
+    /// Notes that an empty slot has been filled.
     #[inline]
-    pub fn insert<K: Mixed>(&mut self, slots: &mut [Entry<K>], at: usize, entry: Entry<K>) -> bool {
-        let Some(slot) = slots.get_mut(at) else { return false };
-        *slot = entry;
+    pub fn add(&mut self) {
         self.len += 1;
-        true
     }
 
-    /// Removes a found entry; those behind it move up where the gap would part them from their homes.
-    pub fn remove<K: Mixed>(&mut self, slots: &mut [Entry<K>], at: usize) -> Loc {
+    /// Removes an entry. Buckets that are no longer full draw back what had to pass them.
+    pub fn remove<K: Mixed>(&mut self, slots: &mut [Entry<K>], key: K, key_bytes: u8) -> Option<Loc> {
+        let home = self.home(key) * K::BUCKET;
+        let behind = &slots[home..];
+        let entry = find(behind, key, key_bytes)?;
+        let at = home + behind.iter().position(|e| std::ptr::eq(e, entry))?;
         let loc = slots[at].loc;
-        let mut gap = at;
-        for next in at + 1..slots.len() {
-            if slots[next].loc.is_none() {
-                break;
-            }
-            if self.home(slots[next].key) <= gap {
-                slots[gap] = slots[next];
-                gap = next;
-            }
-        }
-        slots[gap].loc = Loc::NONE;
         self.len -= 1;
-        loc
+        let mut here = at - at % K::BUCKET;
+        let mut was_full = take_out(&mut slots[here..here + K::BUCKET], at - here);
+        let mut next = here + K::BUCKET;
+        while was_full && next < slots.len() {
+            let bucket = &slots[next..next + K::BUCKET];
+            was_full = used(bucket) == K::BUCKET;
+            let passed = |e: &Entry<K>| !e.loc.is_none() && self.home(e.key) * K::BUCKET <= here;
+            if let Some(n) = bucket.iter().position(passed) {
+                let gap = here + used(&slots[here..here + K::BUCKET]);
+                slots[gap] = slots[next + n];
+                take_out(&mut slots[next..next + K::BUCKET], n);
+                here = next;
+            }
+            next += K::BUCKET;
+        }
+        Some(loc)
     }
 
     /// Where the first cluster begins that can hold the key or greater ones.
     pub fn cluster<K: Mixed>(&self, slots: &[Entry<K>], key: K) -> usize {
-        let before = &slots[..self.home(key)];
-        before.iter().rposition(|slot| slot.loc.is_none()).map_or(0, |gap| gap + 1)
+        let before = slots[..self.home(key) * K::BUCKET].chunks_exact(K::BUCKET);
+        before.into_iter().rposition(|bucket| used(bucket) < K::BUCKET).map_or(0, |n| (n + 1) * K::BUCKET)
     }
 
-    /// The slots that entering the key will look at: its home, and some on the lines that follow.
-    #[inline]
-    pub fn neighbourhood<'a, K: Mixed>(
-        &self,
-        slots: &'a [Entry<K>],
-        key: K,
-    ) -> impl Iterator<Item = &'a Entry<K>> {
-        let step = 64 / size_of::<Entry<K>>();
-        let count = AHEAD_BYTES / (step * size_of::<Entry<K>>());
-        // The tail keeps these slots behind every home.
-        slots[self.home(key)..].iter().step_by(step).take(count)
+    /// The first cluster of these slots.
+    pub fn first_cluster<K: Mixed>(slots: &[Entry<K>]) -> &[Entry<K>] {
+        let end = slots.chunks_exact(K::BUCKET).position(|bucket| used(bucket) < K::BUCKET);
+        &slots[..end.map_or(slots.len(), |n| (n + 1) * K::BUCKET)]
     }
+}
+
+/// The entry of a key in the slots from its home on.
+#[inline]
+pub fn find<K: Mixed>(slots: &[Entry<K>], key: K, key_bytes: u8) -> Option<&Entry<K>> {
+    for bucket in slots.chunks_exact(K::BUCKET) {
+        if has_alike(bucket, key)
+            && let Some(entry) = bucket.iter().find(|e| e.is_of(key, key_bytes))
+        {
+            return Some(entry);
+        }
+        if used(bucket) < K::BUCKET {
+            break;
+        }
+    }
+    None
+}
+
+/// The entry of a key in the slots from its home on, or an empty slot for it.
+#[inline]
+pub fn place<K: Mixed>(slots: &mut [Entry<K>], key: K, key_bytes: u8) -> Search<'_, K> {
+    for bucket in slots.chunks_exact_mut(K::BUCKET) {
+        if has_alike(bucket, key)
+            && let Some(n) = bucket.iter().position(|e| e.is_of(key, key_bytes))
+        {
+            return Search::Found(&mut bucket[n]);
+        }
+        let used = used(bucket);
+        if let Some(slot) = bucket.get_mut(used) {
+            return Search::Missing(slot);
+        }
+    }
+    Search::Crowded
+}
+
+/// Slots on the lines that a key is likely to need whose slots from its home on are these.
+#[inline]
+pub fn lines<K: Mixed>(slots: &[Entry<K>]) -> impl Iterator<Item = &Entry<K>> {
+    // At least one slot begins on each line. The tail keeps these slots behind every home.
+    slots[..TAIL].iter().step_by(const { LINE_BYTES.div_ceil(size_of::<Entry<K>>()) })
+}
+
+/// Whether the leading bits of an entry are the key's. No branch for a slot: they decide nearly always, and how many slots
+/// are in use cannot be foreseen.
+#[inline]
+fn has_alike<K: Mixed>(bucket: &[Entry<K>], key: K) -> bool {
+    bucket.iter().fold(false, |any, e| any | (e.key.prefix() == key.prefix()))
+}
+
+/// Slots of a bucket that are in use: the first ones.
+#[inline]
+fn used<K>(bucket: &[Entry<K>]) -> usize {
+    bucket.iter().map(|e| usize::from(!e.loc.is_none())).sum()
+}
+
+/// Takes an entry out of a bucket; the last one closes the gap. Whether the bucket was full.
+fn take_out<K: Copy>(bucket: &mut [Entry<K>], at: usize) -> bool {
+    let used = used(bucket);
+    bucket[at] = bucket[used - 1];
+    bucket[used - 1].loc = Loc::NONE;
+    used == bucket.len()
 }

@@ -6,9 +6,11 @@
 //! which List goes through the pairs.
 
 mod arena;
+mod growth;
 mod leaf;
 pub mod loc;
 pub mod mix;
+mod moves;
 mod table;
 
 pub use loc::Loc;

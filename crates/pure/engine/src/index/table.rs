@@ -2,21 +2,12 @@
 //! rehashed as a whole, so no operation takes long.
 
 use super::Loc;
-use super::arena::Arena;
-use super::leaf::{Entry, Leaf, Mixed, Search};
+use super::arena::{Arena, Extent};
+use super::growth::{self, Growth, Room};
+use super::leaf::{self, Entry, Leaf, Mixed, Search};
+use super::moves::{Half, Mover};
 use saker_sim::Meter;
 
-/// Entries at which a leaf may split. Each leaf has a limit of its own between this and twice as much, so that the
-/// leaves do not all outgrow their extents at the same time: what one gives back, the next one takes.
-const LEAF_ENTRIES_MIN: usize = 1024;
-/// A leaf is rebuilt larger when about this part of its slots is in use, in percent: sparser where the budget allows it,
-/// because entering a pair looks at 6 slots at 70 %, and at 50 at 90 %.
-const LOAD_MIN: usize = 70;
-const LOAD_MAX: usize = 90;
-/// Most slots that a rebuilt leaf has for 100 entries.
-const ROOMY: usize = 190;
-/// Deepest split. Beyond it (only with keys made for it) a leaf grows without bound.
-const DEPTH_MAX: u8 = 40;
 /// Modelled memory budget of a pair beyond its key, in bytes; growth steps are chosen to stay below it.
 const PAIR_BYTES_MAX: usize = 24;
 
@@ -31,8 +22,7 @@ pub struct Table<K> {
     slots: u64,
     /// Sum of key lengths, which decides how roomy leaves may be.
     key_bytes: u64,
-    /// Memory for the entries of a leaf that is rebuilt.
-    moving: Vec<Entry<K>>,
+    mover: Mover,
 }
 
 impl<K: Mixed> Default for Table<K> {
@@ -45,7 +35,7 @@ impl<K: Mixed> Default for Table<K> {
             len: 0,
             slots: 0,
             key_bytes: 0,
-            moving: Vec::new(),
+            mover: Mover::default(),
         }
     }
 }
@@ -72,44 +62,40 @@ impl<K: Mixed> Table<K> {
         (key.prefix() >> 1 >> (63 - self.depth)) as usize
     }
 
-    /// The leaf of a key and its slots.
+    /// The slots of a key's leaf, from its home on.
     #[inline]
-    fn leaf_of(&self, key: K) -> Option<(&Leaf, &[Entry<K>])> {
+    fn slots_of(&self, key: K) -> Option<&[Entry<K>]> {
         let n = *self.directory.get(self.directory_at(key))?;
-        let leaf = &self.leaves[n as usize];
-        Some((leaf, self.arena.slots(leaf.extent())))
+        Some(self.arena.slots(self.leaves[n as usize].extent_from(key)))
     }
 
     /// The place of a key.
     #[inline]
     pub fn get(&self, key: K, key_bytes: u8) -> Option<Loc> {
-        let (leaf, slots) = self.leaf_of(key)?;
-        match leaf.search(slots, key, key_bytes) {
-            Search::Found(at) => Some(slots[at].loc),
-            Search::Missing(_) => None,
-        }
+        leaf::find(self.slots_of(key)?, key, key_bytes).map(|entry| entry.loc)
     }
 
     /// Enters a key; returns its previous place.
     #[inline]
     pub fn insert(&mut self, key: K, loc: Loc) -> Option<Loc> {
-        if self.directory.is_empty() {
-            self.start();
-        }
         loop {
-            let n = self.directory[self.directory_at(key)] as usize;
-            let leaf = &mut self.leaves[n];
-            let slots = self.arena.slots_mut(leaf.extent());
-            let at = match leaf.search(slots, key, loc.key_bytes()) {
-                Search::Found(at) => return Some(std::mem::replace(&mut slots[at].loc, loc)),
-                Search::Missing(at) => at,
+            let Some(n) = self.directory.get(self.directory_at(key)) else {
+                self.start();
+                continue;
             };
-            if !leaf.is_full() && leaf.insert(slots, at, Entry { key, loc }) {
-                self.len += 1;
-                self.key_bytes += u64::from(loc.key_bytes());
-                return None;
+            let leaf = &mut self.leaves[*n as usize];
+            let slots = self.arena.slots_mut(leaf.extent_from(key));
+            match leaf::place(slots, key, loc.key_bytes()) {
+                Search::Found(entry) => return Some(std::mem::replace(&mut entry.loc, loc)),
+                Search::Missing(slot) if !leaf.is_full() => {
+                    *slot = Entry { key, loc };
+                    leaf.add();
+                    self.len += 1;
+                    self.key_bytes += u64::from(loc.key_bytes());
+                    return None;
+                }
+                Search::Missing(_) | Search::Crowded => self.grow(key),
             }
-            self.grow(key);
         }
     }
 
@@ -117,17 +103,11 @@ impl<K: Mixed> Table<K> {
     pub fn remove(&mut self, key: K, key_bytes: u8) -> Option<Loc> {
         let n = *self.directory.get(self.directory_at(key))? as usize;
         let leaf = &mut self.leaves[n];
-        let slots = self.arena.slots_mut(leaf.extent());
-        match leaf.search(slots, key, key_bytes) {
-            Search::Missing(_) => None,
-            Search::Found(at) => {
-                self.len -= 1;
-                self.key_bytes -= u64::from(key_bytes);
-                let loc = leaf.remove(slots, at);
-                self.shrink(n);
-                Some(loc)
-            }
-        }
+        let loc = leaf.remove(self.arena.slots_mut(leaf.extent()), key, key_bytes)?;
+        self.len -= 1;
+        self.key_bytes -= u64::from(key_bytes);
+        self.shrink(n, key);
+        Some(loc)
     }
 
     /// Visits the entries in order, from the first one at or after `from` on (or from the very first one), until `visit`
@@ -139,9 +119,13 @@ impl<K: Mixed> Table<K> {
             let leaf = &self.leaves[n as usize];
             let slots = self.arena.slots(leaf.extent());
             let begin = from.map_or(0, |(key, _)| leaf.cluster(slots, key));
-            for cluster in slots[begin..].split(|slot| slot.loc.is_none()).filter(|c| !c.is_empty()) {
+            let mut rest = &slots[begin..];
+            while !rest.is_empty() {
+                let cluster = Leaf::first_cluster(rest);
+                rest = &rest[cluster.len()..];
                 sorted.clear();
-                sorted.extend(cluster.iter().filter(|e| from.is_none_or(|from| e.order() >= from)));
+                let wanted = |e: &&Entry<K>| !e.loc.is_none() && from.is_none_or(|from| e.order() >= from);
+                sorted.extend(cluster.iter().filter(wanted));
                 sorted.sort_unstable_by_key(Entry::order);
                 if !sorted.iter().all(|e| visit(e.key, e.loc)) {
                     return false;
@@ -162,13 +146,13 @@ impl<K: Mixed> Table<K> {
     /// Asks for the lines a key will need.
     #[inline]
     pub fn touch<W: Meter>(&self, key: K, w: &mut W) {
-        if let Some((leaf, slots)) = self.leaf_of(key) {
-            leaf.neighbourhood(slots, key).for_each(|slot| w.touch(slot));
+        if let Some(slots) = self.slots_of(key) {
+            leaf::lines(slots).for_each(|slot| w.touch(slot));
         }
     }
 
     fn start(&mut self) {
-        self.leaves.push(Leaf::new(&mut self.arena, 0, 0, usize::MAX));
+        self.leaves.push(Leaf::new(&mut self.arena, 0, Room { slots: 0, limit: usize::MAX }));
         self.directory.push(0);
         self.slots = self.leaves[0].capacity() as u64;
     }
@@ -180,101 +164,72 @@ impl<K: Mixed> Table<K> {
         (PAIR_BYTES_MAX + mean_key) * 96 / size_of::<Entry<K>>()
     }
 
-    /// Slots for a leaf of `n` entries, and the entries at which it is full, when all the others have `others` slots. A
-    /// leaf may take half of what the others leave of their share: leaves are between two rebuilds, so most of them do.
-    fn room_for(&self, n: usize, others: u64) -> (usize, usize) {
+    /// Room for a leaf of `n` entries whose least prefix is `least`, when all the others have `others` slots.
+    fn room_for(&self, n: usize, (least, depth): (u64, u8), others: u64) -> Room {
         let share = self.share();
-        let load = (100 * 120 / share).clamp(LOAD_MIN, LOAD_MAX);
-        let (fair, left) =
-            (n * share / 100, (self.len as usize * share / 100).saturating_sub(others as usize));
-        let wanted = if left > fair { fair.midpoint(left) } else { left };
-        let capacity = wanted.clamp(n * 106 / load + 2, n * ROOMY / 100 + 8).next_multiple_of(16);
-        (capacity, capacity * load / 100)
-    }
-
-    /// The number of entries at which the leaf of a key splits.
-    fn limit(key: K, depth: u8) -> usize {
-        let leaf = (key.prefix() >> 1 >> (63 - depth)) + (1 << depth);
-        let spread = leaf.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        LEAF_ENTRIES_MIN + ((spread * LEAF_ENTRIES_MIN as u64) >> 32) as usize
+        let left = (self.len as usize * share / 100).saturating_sub(others as usize);
+        Growth::within(share).room(n, growth::split_at(least, depth), left)
     }
 
     fn grow(&mut self, key: K) {
         let n = self.directory[self.directory_at(key)] as usize;
         let leaf = &self.leaves[n];
-        if leaf.len() >= Self::limit(key, leaf.depth()) && leaf.depth() < DEPTH_MAX {
-            return self.split(n, key);
+        let (least, depth) = (growth::least(key.prefix(), leaf.depth()), leaf.depth());
+        if leaf.len() >= growth::split_at(least, depth) {
+            return self.split(n, least);
         }
         // Larger in any case: a crowded end can ask for room before the leaf is full.
-        let least = leaf.capacity() + leaf.capacity() / 16 + 1;
-        self.rebuild(n, least);
+        let slots = leaf.capacity() + leaf.capacity() / 16 + 1;
+        self.rebuild(n, least, slots);
     }
 
-    fn rebuild(&mut self, n: usize, least: usize) {
-        let leaf = self.take(n);
-        let (capacity, limit) = self.room_for(leaf.len() + 1, self.slots);
-        self.leaves[n] = self.build(leaf.depth(), (capacity.max(least), limit), 0..leaf.len());
+    /// Gives a leaf other slots: at least so many.
+    fn rebuild(&mut self, n: usize, least: u64, slots: usize) {
+        let old = self.leaves[n];
+        self.slots -= old.capacity() as u64;
+        let (entries, _) = self.mover.part(self.arena.slots(old.extent()), None);
+        let room = self.room_for(entries + 1, (least, old.depth()), self.slots);
+        let room = Room { slots: room.slots.max(slots), ..room };
+        self.leaves[n] = self.build(old.depth(), room, (old.extent(), Half::Low, entries));
+        self.arena.release(old.extent());
     }
 
-    /// Takes the entries of a leaf, which gives its slots back.
-    fn take(&mut self, n: usize) -> Leaf {
-        let leaf = self.leaves[n];
-        let slots = self.arena.slots(leaf.extent());
-        self.moving.resize(slots.len() + 1, Entry { key: K::new_zeroed(), loc: Loc::NONE });
-        let mut taken = 0;
-        for slot in slots {
-            // No branch: which slots are gaps cannot be foreseen.
-            self.moving[taken] = *slot;
-            taken += usize::from(!slot.loc.is_none());
-        }
-        self.arena.release(leaf.extent());
-        self.slots -= leaf.capacity() as u64;
-        leaf
-    }
-
-    /// A leaf of some of the entries taken.
-    fn build(&mut self, depth: u8, room: (usize, usize), entries: std::ops::Range<usize>) -> Leaf {
-        let leaf = Leaf::build(&mut self.arena, depth, room.0, room.1, &self.moving[entries]);
+    /// A leaf of some entries that the mover has found.
+    fn build(&mut self, depth: u8, room: Room, from: (Extent, Half, usize)) -> Leaf {
+        let leaf = Leaf::build(&mut self.arena, depth, room, from, &mut self.mover);
         self.slots += leaf.capacity() as u64;
         leaf
     }
 
-    fn split(&mut self, n: usize, key: K) {
-        let leaf = self.take(n);
-        let depth = leaf.depth();
+    /// Splits a leaf whose least prefix is `least`.
+    fn split(&mut self, n: usize, least: u64) {
+        let old = self.leaves[n];
+        let depth = old.depth();
         if depth == self.depth {
             self.directory = self.directory.iter().flat_map(|n| [*n, *n]).collect();
             self.depth += 1;
         }
-        let middle = self.part(leaf.len(), 63 - u32::from(depth));
-        let high = leaf.len() - middle;
+        self.slots -= old.capacity() as u64;
+        let bit = 63 - u32::from(depth);
+        let (low, high) = self.mover.part(self.arena.slots(old.extent()), Some(bit));
         let others = self.slots + (high * self.share() / 100) as u64;
-        self.leaves[n] = self.build(depth + 1, self.room_for(middle + 1, others), 0..middle);
-        let upper = self.build(depth + 1, self.room_for(high + 1, self.slots), middle..leaf.len());
+        let room = self.room_for(low + 1, (least, depth + 1), others);
+        self.leaves[n] = self.build(depth + 1, room, (old.extent(), Half::Low, low));
+        let room = self.room_for(high + 1, (least | 1 << bit, depth + 1), self.slots);
+        let upper = self.build(depth + 1, room, (old.extent(), Half::High, high));
+        self.arena.release(old.extent());
         let span = 1usize << (self.depth - depth);
-        let first = self.directory_at(key) / span * span;
+        let first = (least >> 1 >> (63 - self.depth)) as usize;
         self.directory[first + span / 2..first + span].fill(self.leaves.len() as u32);
         self.leaves.push(upper);
     }
 
-    /// Parts the first `n` entries taken by a bit of their prefix; returns how many have none. Only those of one cluster
-    /// can be out of order.
-    fn part(&mut self, n: usize, bit: u32) -> usize {
-        let is_low = |e: &Entry<K>| e.key.prefix() >> bit & 1 == 0;
-        let moving = &mut self.moving[..n];
-        let first = moving.iter().position(|e| !is_low(e)).unwrap_or(n);
-        let last = moving.iter().rposition(is_low).map_or(0, |at| at + 1);
-        if first < last {
-            moving[first..last].sort_unstable_by_key(|e| !is_low(e));
-        }
-        moving.iter().filter(|e| is_low(e)).count()
-    }
-
     /// A leaf that has become nearly empty gives its slots back.
-    fn shrink(&mut self, n: usize) {
+    fn shrink(&mut self, n: usize, key: K) {
         let leaf = &self.leaves[n];
         if leaf.capacity() > 64 && leaf.len() * 4 < leaf.capacity() {
-            self.rebuild(n, 0);
+            let least = growth::least(key.prefix(), leaf.depth());
+            self.rebuild(n, least, 0);
         }
     }
 }

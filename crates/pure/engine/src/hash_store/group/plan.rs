@@ -63,7 +63,8 @@ impl<P> Default for Plan<P> {
 impl<P: Placed> Plan<P> {
     /// Offset of the key length of a member whose key appeared before, if any.
     fn duplicate(&mut self) -> Option<u32> {
-        let slots = (self.members.len() * 2).next_power_of_two();
+        // Sparse: a slot that is taken is seldom foreseen.
+        let slots = (self.members.len() * 8).next_power_of_two();
         self.seen.clear();
         self.seen.resize(slots, 0);
         for (n, planned) in self.members.iter().enumerate() {
