@@ -1,4 +1,4 @@
-//! Where write amplification comes from: bytes by layer.
+//! Where write amplification comes from: bytes by layer, and what packing values came to.
 
 use saker_device::Snapshot;
 use saker_medium::Stream;
@@ -34,6 +34,32 @@ impl Sub for Layers {
             records: self.records - other.records,
             collected: self.collected - other.collected,
             checkpoints: self.checkpoints - other.checkpoints,
+        }
+    }
+}
+
+/// What packing values into a value log came to (the engine `lsm`; of others the pages of records alone).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ValueLog {
+    /// NAND pages of new records.
+    pub pages: u64,
+    /// Bytes of values that a core copied into them.
+    pub copied_bytes: u64,
+    /// Bytes of gaps that nothing fills.
+    pub gap_bytes: u64,
+}
+
+impl ValueLog {
+    /// The sum over all namespaces of a device.
+    pub fn of(snapshot: &Snapshot) -> Self {
+        let named = |name: &str| -> u64 {
+            let all = snapshot.namespaces.iter().flat_map(|n| &n.counters);
+            all.filter(|(known, _)| *known == name).map(|(_, count)| count).sum()
+        };
+        Self {
+            pages: snapshot.namespaces.iter().map(|n| n.log.pages_programmed[Stream::User as usize]).sum(),
+            copied_bytes: named("memcpy_bytes"),
+            gap_bytes: named("gap_bytes"),
         }
     }
 }

@@ -22,7 +22,7 @@ pub use disk_kv::{retrieve_bytes, run_disk_groups, run_disk_kv};
 pub use groups::{Group, GroupLimits};
 pub use host_side::{block_depth, run_host_kv};
 pub use joined::{Clocked, Inline};
-pub use layers::Layers;
+pub use layers::{Layers, ValueLog};
 pub use prepared::Prepared;
 pub use result::{Job, ReadPath, RunResult, Side};
 pub use running::Running;

@@ -1,6 +1,6 @@
 //! What a run is asked to do and what it measured.
 
-use crate::layers::Layers;
+use crate::layers::{Layers, ValueLog};
 use hdrhistogram::Histogram;
 use saker_device::CommandTrace;
 use saker_host::{CacheStats, TransferOptions};
@@ -77,6 +77,9 @@ pub struct RunResult {
     pub copied_bytes: u64,
     /// Bytes that the device's store wrote, by layer (DiskKV).
     pub layers: Layers,
+    /// The value log at the end, jobs before included (DiskKV). A last page that is not full counts if a Flush programs it: where
+    /// the ring can be lost.
+    pub value_log: ValueLog,
     /// Digest of all values read and of the final state.
     pub digest: u64,
     /// The times of each I/O command in the device, if [`Build::traces`](crate::Build::traces) asks for them.
@@ -106,6 +109,7 @@ impl RunResult {
             host_busy: Duration::ZERO,
             copied_bytes: 0,
             layers: Layers::default(),
+            value_log: ValueLog::default(),
             digest: 0,
             traces: Vec::new(),
             cache: CacheStats::default(),

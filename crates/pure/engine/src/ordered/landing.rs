@@ -243,7 +243,15 @@ impl<S: Structure> Store<S> {
             buffer_end: self.buffer_end(oldest, m),
             spared_bytes: self.landing.spared_bytes,
             program_price: self.settings.program_price,
+            is_behind: self.is_behind(m),
         }
+    }
+
+    /// Whether half of the ring or more is on its way to the flash. Pages that wait to be filled are not.
+    fn is_behind<M: Medium>(&self, m: &M) -> bool {
+        let slots = u64::from(m.ring().slots());
+        let taken = slots - m.ring().free_slots() as u64;
+        2 * taken.saturating_sub(self.log.pages_held(Stream::User)) >= slots
     }
 
     /// How far the log may go if pages from that of `at` on stay.

@@ -115,6 +115,8 @@ pub struct End {
     pub buffer_end: u64,
     /// Bytes that a core copies while [`PRICED_BYTES`] are programmed.
     pub program_price: u32,
+    /// Whether programs do not keep up: half of the ring or more is on its way to the flash. Until then nobody waits for a page.
+    pub is_behind: bool,
 }
 
 impl End {

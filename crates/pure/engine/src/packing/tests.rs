@@ -21,6 +21,7 @@ fn end(at: u64) -> End {
         spared_bytes: 0,
         buffer_end: u64::MAX,
         program_price: 0,
+        is_behind: true,
     }
 }
 
@@ -85,6 +86,7 @@ fn auto_for_time_weighs_a_gap_against_the_copy() {
     assert!(lands(priced(529)) && !lands(priced(530)));
     assert!(lands(End { open_bytes: 0, ..priced(u32::MAX) }), "others fill the gap");
     assert!(!lands(End { open_bytes: 0, buffer_end: 6143, ..priced(530) }), "the buffer does not hold it");
+    assert!(lands(End { is_behind: false, ..priced(u32::MAX) }), "nobody waits for the page");
     assert!(lands(End { at: 4056, ..priced(u32::MAX) }), "there is no gap");
     assert!(!matches!(Packing::AutoTime.place(&small(8), &end(96)), Place::Landed { .. }));
 }

@@ -6,6 +6,7 @@ mod ordered;
 mod packing;
 mod packing_counts;
 mod packing_crash;
+mod packing_liveness;
 mod packing_oracle;
 mod refusals;
 mod threads;

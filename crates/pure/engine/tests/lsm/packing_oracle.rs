@@ -112,8 +112,8 @@ impl Taken {
     }
 }
 
-/// What a policy comes to on values that are stored one after the other.
-pub fn count(packing: Packing, values: &[Value], buffer_pages: u64) -> Count {
+/// What a policy comes to on values that are stored one after the other. `is_behind`: programs never keep up; else they do.
+pub fn count(packing: Packing, values: &[Value], buffer_pages: u64, is_behind: bool) -> Count {
     let mut taken = Taken::default();
     for value in values.iter().copied() {
         match packing {
@@ -129,7 +129,8 @@ pub fn count(packing: Packing, values: &[Value], buffer_pages: u64) -> Count {
             Packing::Backfill if value.1 => taken.land_open(value, buffer_pages),
             Packing::Auto | Packing::AutoTime if value.1 => {
                 let gap = taken.unit() - HEAD - taken.end;
-                let is_quicker = packing == Packing::AutoTime && gap * PROGRAM_PRICE <= value.0 * 1024;
+                let is_free = !is_behind || gap * PROGRAM_PRICE <= value.0 * 1024;
+                let is_quicker = packing == Packing::AutoTime && is_free;
                 if gap == 0 || is_quicker || taken.may_be_filled(value.0, buffer_pages) {
                     taken.land_open(value, buffer_pages);
                 } else {
@@ -146,13 +147,13 @@ pub fn count(packing: Packing, values: &[Value], buffer_pages: u64) -> Count {
 #[test]
 fn by_hand() {
     let values = [(104, false), (2048, true), (8, false), (3864, false), (2048, true)];
-    let all = count(Packing::All, &values, 4);
+    let all = count(Packing::All, &values, 4, true);
     assert_eq!(all, Count { pages: 1, copied: 104 + 2048 + 8 + 3864 + 2048, landed: 0, backfilled: 0 });
-    let selective = count(Packing::Selective, &values, 4);
+    let selective = count(Packing::Selective, &values, 4, true);
     assert_eq!(selective, Count { pages: 1, copied: 104 + 8 + 3864, landed: 2, backfilled: 0 });
-    let backfill = count(Packing::Backfill, &values, 4);
+    let backfill = count(Packing::Backfill, &values, 4, true);
     assert_eq!(backfill, Count { pages: 1, copied: 104 + 8 + 3864, landed: 2, backfilled: 1 });
     // Memory pages 1, 2, 3; the fourth value goes to that behind the first of the next NAND page.
-    let block = count(Packing::Block, &values, 4);
+    let block = count(Packing::Block, &values, 4, true);
     assert_eq!(block, Count { pages: 2, copied: 104 + 8 + 3864, landed: 5, backfilled: 0 });
 }

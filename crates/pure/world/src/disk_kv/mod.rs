@@ -5,7 +5,7 @@ mod submit;
 use crate::build::{Build, port};
 use crate::groups::GroupLimits;
 use crate::joined::Clocked;
-use crate::layers::Layers;
+use crate::layers::{Layers, ValueLog};
 use crate::result::{Job, RunResult, Side};
 use saker_device::{Device, Timed};
 use saker_flash::MemMedia;
@@ -377,6 +377,7 @@ impl DiskRun {
         r.nand_pages = after.pages - self.before.pages;
         r.copied_bytes = after.copied_bytes - self.before.copied_bytes;
         r.layers = after.layers - self.before.layers;
+        r.value_log = ValueLog::of(&self.device.0.snapshot());
         r.nand_bytes = r.nand_pages * u64::from(build.shape.geometry.page_bytes);
         r.traces = self.device.0.take_traces();
         self.read.number(self.device.0.digest());

@@ -1,12 +1,14 @@
 //! All policies and our own, also where large values are rare among small ones.
 
-use super::clock::Times;
+use super::path::Path;
 use super::workload::{adaptive, rare, sizes};
-use super::{Packed, Policy, buffer};
+use super::{Packed, Policy};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::run::{Context, Outcome};
 use saker_flash::packing::Arrival;
+use saker_host::TransferPolicy;
+use saker_host::transfer::Adaptive;
 use saker_workload::Suite;
 use serde::Deserialize;
 use serde_json::json;
@@ -47,8 +49,7 @@ fn time(p: &Packed) -> f64 {
 pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: Parameters = cx.plan.parameters();
     let profile = cx.profile()?;
-    let shape = buffer(&profile);
-    let operations = cx.operations(10_000);
+    let operations = cx.operations(1000);
     let mut workloads: Vec<(String, Vec<u32>)> = Vec::new();
     for suite in [Suite::B, Suite::C, Suite::D, Suite::M] {
         workloads.push((suite.name().to_uppercase(), sizes(suite, operations, 0, cx.seed)?));
@@ -61,9 +62,12 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     for (name, sizes) in workloads {
         cx.note(name.clone());
         let values: Vec<Arrival> = adaptive(&sizes, plan.threshold1_bytes);
-        let times = Times::measure(&profile, cx.seed, &values)?;
-        let run = |policy| (policy, Packed::run(shape, policy, &values, &times));
-        let runs = Policy::PAPER.into_iter().chain(Policy::OURS).map(run).collect();
+        let transfer = TransferPolicy::Adaptive(Adaptive::new(plan.threshold1_bytes, 0));
+        let path = Path::new(&profile, cx.seed, transfer, &values)?;
+        let mut runs = Vec::new();
+        for policy in Policy::PAPER.into_iter().chain(Policy::OURS) {
+            runs.push((policy, path.run(policy)?));
+        }
         rows.push(Row { name, runs });
     }
     let mut book = cx.book();

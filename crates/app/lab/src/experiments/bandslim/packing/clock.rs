@@ -1,5 +1,5 @@
-//! Times of stores that go one after the other: the transfer as the device takes it without NAND, the copies, and waiting
-//! while every entry of the page buffer is full or being programmed.
+//! Times of stores that go one after the other: the transfer as the device takes it without NAND, and waiting while every entry of
+//! the page buffer is full or being programmed.
 
 use crate::error::LabError;
 use crate::report::Point;
@@ -20,8 +20,6 @@ pub struct Times {
     /// Of a piggybacked value by its commands, of others by their memory pages; in nanoseconds.
     piggybacked: BTreeMap<u64, f64>,
     dma: BTreeMap<u64, f64>,
-    /// Picoseconds to copy a byte.
-    pub copy_byte_ps: u64,
     /// Nanoseconds to program a page, its transfer to the die included.
     pub program_ns: f64,
     /// Dies that work at once.
@@ -47,7 +45,6 @@ impl Times {
         let mut times = Self {
             piggybacked: BTreeMap::new(),
             dma: BTreeMap::new(),
-            copy_byte_ps: profile.firmware.cpu.copy_byte_ps.value,
             program_ns: nand.program_ns.value as f64 + page_bytes * 1e9 / channel,
             dies: profile.geometry.channels.value * profile.geometry.ways_per_channel.value,
         };
@@ -70,11 +67,6 @@ impl Times {
             Arrival::Dma(_) => &self.dma,
         };
         *known.get(&class(value)).expect("every kind of the workload was measured")
-    }
-
-    /// Picoseconds of a page when all dies work.
-    pub fn page_ps(&self) -> u64 {
-        (self.program_ns * 1000.0 / f64::from(self.dies)) as u64
     }
 
     /// The same with programs one after the other.
@@ -115,17 +107,9 @@ impl<'a> Clock<'a> {
         Self { times, now: 0, dies, programs: BinaryHeap::new(), entries: shape.pages as usize, sent: 0 }
     }
 
-    /// Entries of the buffer that are being programmed.
-    pub fn buffered(&mut self) -> u32 {
-        while self.programs.peek().is_some_and(|Reverse(done)| *done <= self.now) {
-            self.programs.pop();
-        }
-        self.programs.len() as u32
-    }
-
     /// A store; pages below `settled` are full.
-    pub fn store(&mut self, value: Arrival, copied_dma: u64, settled: u64) {
-        self.now += self.times.transfer_ns(value) as u64 + copied_dma * self.times.copy_byte_ps / 1000;
+    pub fn store(&mut self, value: Arrival, settled: u64) {
+        self.now += self.times.transfer_ns(value) as u64;
         while self.sent < settled {
             self.program();
         }

@@ -42,14 +42,13 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
         let values: Vec<_> =
             sizes(Suite::A, operations, *bytes, cx.seed)?.into_iter().map(Arrival::Dma).collect();
         let times = Times::measure(&profile, cx.seed, &values[..1])?;
-        let packed = Packed::run(shape, Policy::Block, &values, &times);
+        let packed = Packed::block(shape, &values, &times);
         let mut point = packed.point([("value_bytes", json!(bytes))], Policy::Block);
         let waf = (packed.pages * page_bytes) as f64 / packed.bytes as f64;
         point.add("write_amplification", waf);
         series.push(point);
         if plan.judged_bytes.contains(bytes) {
-            let oracle =
-                Policy::Block.oracle(&values, u64::from(shape.pages)).expect("a policy of the paper");
+            let oracle = Policy::Block.bare(&values, u64::from(shape.pages)).expect("a policy of the paper");
             counts.push((packed.pages, oracle.pages));
         }
         if plan.amplification_bytes.contains(bytes) {
@@ -59,7 +58,7 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
             near.push(Part::within(format!("{bytes} B: distance of WAF from TAF (%)"), off, 0.0, 10.0));
             let ratio = packed.us * 1000.0 / times.transfer_ns(values[0]);
             slow.push(Part::new(format!("{bytes} B: write over transfer time"), ratio, ratio > 10.0));
-            let alone = Packed::run(shape, Policy::Block, &values, &times.serial());
+            let alone = Packed::block(shape, &values, &times.serial());
             serial = format!("{:.1}", alone.us * 1000.0 / times.transfer_ns(values[0]));
         }
     }

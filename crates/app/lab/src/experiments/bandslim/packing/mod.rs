@@ -1,5 +1,6 @@
-//! Packing in the NAND page buffer: sections 2.4 and 4.3. Every workload goes through the policies of `saker_flash`;
-//! counts are judged by an oracle, times by a model of one store after another.
+//! Packing in the NAND page buffer: sections 2.4 and 4.3. Section 4.3's workloads go the path of the engine `lsm` in virtual time;
+//! pages and copies are judged by an oracle of records, and told beside those of bare values, which section 3.3 places. Section
+//! 2.4 is about values alone: it is counted without an engine, by a model of one store after another.
 
 pub mod all;
 mod clock;
@@ -8,11 +9,13 @@ pub mod fig12;
 pub mod fig4;
 mod index;
 mod oracle;
+mod path;
+mod records;
 mod workload;
 
 use crate::report::Point;
 use clock::{Clock, Times};
-use saker_flash::packing::{All, Arrival, Auto, Backfill, Block, BufferShape, Goal, Packing, Selective};
+use saker_flash::packing::{Arrival, Block, BufferShape, Packing};
 use saker_sim::profile::Profile;
 use serde_json::{Value, json};
 
@@ -47,24 +50,21 @@ impl Policy {
         }
     }
 
-    fn make(self, shape: BufferShape, times: &Times) -> Box<dyn Packing> {
+    /// As the engine has it.
+    fn of_engine(self) -> saker_device::Packing {
         match self {
-            Self::Block => Box::new(Block::new(shape)),
-            Self::All => Box::new(All::new(shape)),
-            Self::Selective => Box::new(Selective::new(shape)),
-            Self::Backfill => Box::new(Backfill::new(shape)),
-            Self::Auto => Box::new(Auto::new(shape, Goal::Pages)),
-            Self::AutoTime => Box::new(Auto::new(
-                shape,
-                Goal::Time { copy_byte_ps: times.copy_byte_ps, page_ps: times.page_ps() },
-            )),
+            Self::Block => saker_device::Packing::Block,
+            Self::All => saker_device::Packing::All,
+            Self::Selective => saker_device::Packing::Selective,
+            Self::Backfill => saker_device::Packing::Backfill,
+            Self::Auto => saker_device::Packing::Auto,
+            Self::AutoTime => saker_device::Packing::AutoTime,
         }
     }
 
-    /// The oracle's count, of a policy of the paper.
-    fn oracle(self, values: &[Arrival], buffer_pages: u64) -> Option<oracle::Count> {
-        let values: Vec<oracle::Value> =
-            values.iter().map(|v| (u64::from(v.bytes()), matches!(v, Arrival::Dma(_)))).collect();
+    /// An oracle's count of values without heads, as the paper places them; of a policy of the paper.
+    fn bare(self, values: &[Arrival], buffer_pages: u64) -> Option<oracle::Count> {
+        let values = plain(values);
         match self {
             Self::Block => Some(oracle::block(&values)),
             Self::All => Some(oracle::all(&values)),
@@ -73,6 +73,11 @@ impl Policy {
             Self::Auto | Self::AutoTime => None,
         }
     }
+}
+
+/// Values as the oracles have them.
+fn plain(values: &[Arrival]) -> Vec<oracle::Value> {
+    values.iter().map(|v| (u64::from(v.bytes()), matches!(v, Arrival::Dma(_)))).collect()
 }
 
 /// The page buffer of a profile.
@@ -93,29 +98,28 @@ pub struct Packed {
     pub pages: u64,
     /// Bytes copied by a core.
     pub copied: u64,
-    /// Of them for values that came by DMA.
-    pub copied_dma: u64,
     /// Mean time of a store in microseconds.
     pub us: f64,
 }
 
 impl Packed {
-    /// Packs a workload and keeps time.
-    pub fn run(shape: BufferShape, policy: Policy, values: &[Arrival], times: &Times) -> Self {
-        let mut packing = policy.make(shape, times);
-        let mut clock = Clock::new(shape, times);
+    /// Packs bare values by Block, as the paper's section 2.3 has it, and keeps time.
+    pub fn block(shape: BufferShape, values: &[Arrival], times: &Times) -> Self {
+        let (mut packing, mut clock) = (Block::new(shape), Clock::new(shape, times));
         let mut packed = Self { stores: values.len() as u64, ..Self::default() };
         for value in values {
-            packing.note_buffered(clock.buffered());
-            let copied = u64::from(packing.place(*value).copied_bytes);
-            let copied_dma = if matches!(value, Arrival::Dma(_)) { copied } else { 0 };
+            packed.copied += u64::from(packing.place(*value).copied_bytes);
             packed.bytes += u64::from(value.bytes());
-            (packed.copied, packed.copied_dma) = (packed.copied + copied, packed.copied_dma + copied_dma);
-            clock.store(*value, copied_dma, shape.page_of(packing.settled()));
+            clock.store(*value, shape.page_of(packing.settled()));
         }
         packed.pages = shape.pages_to(packing.end());
         packed.us = clock.now_ns() / 1000.0 / packed.stores.max(1) as f64;
         packed
+    }
+
+    /// Whether pages and copies are those of an oracle.
+    fn is(&self, count: Option<oracle::Count>) -> bool {
+        count == Some(oracle::Count { pages: self.pages, copied: self.copied })
     }
 
     /// Pages of a store.
