@@ -195,12 +195,6 @@ impl Leaf {
         Some(loc)
     }
 
-    /// Where the first cluster begins that can hold the key or greater ones.
-    pub fn cluster<K: Mixed>(&self, slots: &[Entry<K>], key: K) -> usize {
-        let before = slots[..self.home(key) * K::BUCKET].chunks_exact(K::BUCKET);
-        before.into_iter().rposition(|bucket| used(bucket) < K::BUCKET).map_or(0, |n| (n + 1) * K::BUCKET)
-    }
-
     /// The first cluster of these slots.
     pub fn first_cluster<K: Mixed>(slots: &[Entry<K>]) -> &[Entry<K>] {
         let end = slots.chunks_exact(K::BUCKET).position(|bucket| used(bucket) < K::BUCKET);

@@ -118,7 +118,8 @@ impl<K: Mixed> Table<K> {
         while let Some(&n) = self.directory.get(at) {
             let leaf = &self.leaves[n as usize];
             let slots = self.arena.slots(leaf.extent());
-            let begin = from.map_or(0, |(key, _)| leaf.cluster(slots, key));
+            // Nothing before its home belongs behind a key.
+            let begin = from.map_or(0, |(key, _)| leaf.home(key) * K::BUCKET);
             let mut rest = &slots[begin..];
             while !rest.is_empty() {
                 let cluster = Leaf::first_cluster(rest);
@@ -244,13 +245,13 @@ mod tests {
         Loc::new(n % 1000 * 8, 24, key_bytes)
     }
 
-    /// Keys in few clusters as well as spread ones, against a sorted map.
-    fn against_model(spread: bool) {
+    /// Keys, made of random numbers, against a sorted map.
+    fn against_model(spread: bool, key_of: impl Fn(u64) -> u64) {
         let mut rng = Seed(5).rng();
         let (mut table, mut model) = (Table::<u64>::default(), BTreeMap::new());
         for n in 0..60_000u64 {
             let r = rng.next_u64();
-            let key = if spread { r & !0xffff_ffff } else { ((r % 3) << 62) | ((r >> 8) % 5000) };
+            let key = key_of(r);
             let len = 1 + (r % 8) as u8;
             if rng.below(3) > 0 {
                 assert_eq!(table.insert(key, loc(n, len)), model.insert((key, len), loc(n, len)));
@@ -259,6 +260,7 @@ mod tests {
             }
         }
         assert_eq!(table.len(), model.len() as u64);
+        assert_eq!(table.key_bytes, model.keys().map(|(_, len)| u64::from(*len)).sum::<u64>());
         let after = |from: Option<(u64, u8)>, most: usize| {
             let mut found = Vec::new();
             table.visit(from, |k, l| {
@@ -282,12 +284,17 @@ mod tests {
 
     #[test]
     fn spread_keys() {
-        against_model(true);
+        against_model(true, |r| r & !0xffff_ffff);
     }
 
     #[test]
     fn clustered_keys() {
-        against_model(false);
+        against_model(false, |r| ((r % 3) << 62) | ((r >> 8) % 5000));
+    }
+
+    #[test]
+    fn spread_keys_that_come_and_go() {
+        against_model(true, |r| (r >> 8) % 2000 * 0x20_c49b_a5e3_53f7);
     }
 
     #[test]
