@@ -19,14 +19,22 @@ impl LsmStore {
         match n {
             0 => self.repair_tables(finished, m, w),
             1 if self.gc.is_some_and(|gc| gc.is_repair()) => self.collect(m, w),
-            2 => self.flush_step(m, w),
-            3 => Step::Done(Ok(self.manifest_step(finished, m, w))),
-            4 if first => self.collect_step(m, w),
-            5 => self.compaction_step(m, w),
-            6 if !first => self.collect_step(m, w),
-            7 if self.gc.is_none() && self.is_pressed(m) => self.collect_tables(m, w),
+            2 if self.is_short_of_segments(m) => self.collect_tables(m, w),
+            3 => self.flush_step(m, w),
+            4 => Step::Done(Ok(self.manifest_step(finished, m, w))),
+            5 if first => self.collect_step(m, w),
+            6 => self.compaction_step(m, w),
+            7 if !first => self.collect_step(m, w),
+            8 if self.gc.is_none() && self.is_pressed(m) => self.collect_tables(m, w),
             _ => Step::Done(Ok(Background::Idle)),
         }
+    }
+
+    /// Whether collections and compactions, which leave as many segments, are about to wait for one. Many may hold a page or two of
+    /// tables then: these are emptied while there is room for that, and for the flush before the manifest that frees them.
+    fn is_short_of_segments<M: Medium>(&self, m: &M) -> bool {
+        let is_repair = self.gc.is_some_and(|gc| gc.is_repair());
+        !is_repair && m.free_segments() <= self.kept_from_merges(m) + self.flush_segments()
     }
 
     /// Whether collections go before compactions. Under pressure they do, but not while entries wait to be merged: what

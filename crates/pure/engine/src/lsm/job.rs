@@ -139,7 +139,7 @@ impl LsmStore {
     }
 
     fn write_page<M: Medium, W: Meter>(&mut self, job: &mut Job, m: &mut M, w: &mut W) -> Background {
-        let segments = self.manifest_segments(m) + u32::from(!job.is_flush());
+        let segments = if job.is_flush() { self.manifest_segments(m) } else { self.kept_from_merges(m) };
         let bytes = self.log.geometry().page_bytes;
         if self.log.room(m, Stream::Table, bytes, Reserve { slots: 2, segments }).is_err() {
             return Background::Waiting;

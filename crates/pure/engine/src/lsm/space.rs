@@ -84,6 +84,17 @@ impl LsmStore {
         merged.div_ceil(self.log.geometry().segment_bytes()) as u32
     }
 
+    /// Segments that flushing what memtables hold takes.
+    pub(super) fn flush_segments(&self) -> u32 {
+        let bytes = self.expected_table_bytes(self.buffered());
+        bytes.div_ceil(self.log.geometry().segment_bytes()) as u32
+    }
+
+    /// Free segments that compactions and collections leave.
+    pub(super) fn kept_from_merges<M: Medium>(&self, m: &M) -> u32 {
+        1 + self.manifest_segments(m)
+    }
+
     /// Free segments that deletes leave.
     pub(super) fn for_deletes<M: Medium>(&self, m: &M) -> u32 {
         3 + self.manifest_segments(m) + self.merge_segments()

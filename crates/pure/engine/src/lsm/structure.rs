@@ -26,7 +26,7 @@ impl Structure for Lsm {
     type Config = LsmConfig;
     type Trail = Reads;
     type Named = Tables;
-    const PIECES: u32 = 8;
+    const PIECES: u32 = 9;
 
     fn new<M: Medium>(_: &LsmConfig, _: &M) -> Self {
         Self { next_table: 1, ..Self::default() }
@@ -138,7 +138,8 @@ impl Structure for Lsm {
     }
 
     fn has_unknown(store: &LsmStore) -> bool {
-        !store.own.snapshots.is_empty() && !store.mem.is_empty()
+        let has_copies = store.own.entries() + store.buffered() > store.entries_at_most();
+        has_copies || !store.own.snapshots.is_empty() && !store.mem.is_empty()
     }
 
     fn victim(store: &LsmStore) -> Option<SegmentId> {
@@ -160,7 +161,7 @@ impl Structure for Lsm {
     }
 
     fn kept_from_copies<M: Medium>(store: &LsmStore, m: &M) -> u32 {
-        1 + store.manifest_segments(m)
+        store.kept_from_merges(m)
     }
 
     fn begin_background<M: Medium>(store: &mut LsmStore, _: &mut M) {

@@ -110,7 +110,7 @@ impl LsmStore {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<Background, KvError>> {
-        let Some(victim) = self.table_victim() else { return Step::Done(Ok(Background::Idle)) };
+        let Some(victim) = self.table_victim(m) else { return Step::Done(Ok(Background::Idle)) };
         let geometry = self.log.geometry();
         let pages = (0..self.log.segment(victim).next_page).map(|n| geometry.page(victim, n));
         let used: Vec<_> = pages.filter(|page| self.is_used(*page)).collect();
@@ -126,15 +126,31 @@ impl LsmStore {
         }
     }
 
-    /// A closed segment at least half of which is not used, and not only waiting for a manifest.
-    fn table_victim(&self) -> Option<SegmentId> {
-        let half = self.log.geometry().segment_bytes() / 2;
+    /// The closed segment with the fewest pages in use, and not only waiting for a manifest: at least half of it is not used, or
+    /// there is nothing else to do and a segment less would do for all tables.
+    pub(super) fn table_victim<M: Medium>(&self, m: &M) -> Option<SegmentId> {
         let is_victim = |id: &SegmentId| {
             let s = self.log.segment(*id);
             let closed = s.state == SegmentState::Closed && s.stream() == Stream::Table;
-            closed && s.live_bytes > 0 && s.live_bytes <= half && s.in_flight == 0 && !s.has_failed()
+            closed && s.live_bytes > 0 && s.in_flight == 0 && !s.has_failed()
         };
         let all = (0..self.log.geometry().segments).map(SegmentId).filter(is_victim);
-        all.min_by_key(|id| self.log.segment(*id).live_bytes)
+        let live = |id: &SegmentId| self.log.segment(*id).live_bytes;
+        let half = self.log.geometry().segment_bytes() / 2;
+        all.min_by_key(live).filter(|id| live(id) <= half || self.must_pack_tables(m))
+    }
+
+    /// Whether tables must lie closer, and can: all else is done or waits for segments.
+    fn must_pack_tables<M: Medium>(&self, m: &M) -> bool {
+        let is_done = self.reveal.is_done_at(self.version) && self.own.compactions.is_empty();
+        (is_done || m.free_segments() <= self.kept_from_merges(m)) && self.unused_in_tables() > 0
+    }
+
+    /// Whole segments that tables would not need if they lay one behind the other.
+    fn unused_in_tables(&self) -> u64 {
+        let segments = (0..self.log.geometry().segments).map(|n| self.log.segment(SegmentId(n)));
+        let is_held = |state| matches!(state, SegmentState::Open | SegmentState::Closed);
+        let held = segments.filter(|s| is_held(s.state) && s.stream() == Stream::Table).count() as u64;
+        held - self.structure_live.div_ceil(self.log.geometry().segment_bytes()).min(held)
     }
 }

@@ -18,6 +18,7 @@ impl<S: Structure> Store<S> {
         m: &mut M,
         w: &mut W,
     ) -> Step<Background> {
+        self.is_stuck = false;
         self.log.pump(finished, m);
         S::begin_background(self, m);
         if self.error.is_some() {
@@ -54,12 +55,20 @@ impl<S: Structure> Store<S> {
                 }
             }
         }
-        if waits && finished >= m.last_tag() {
+        if finished >= m.last_tag() {
             // No I/O is on its way, so it may be slots of the ring that are waited for.
-            self.close_gaps(m);
+            let held = if waits { self.close_gaps(m) } else { false };
+            self.is_stuck = !held && self.lacks_only_segments(m);
         }
         let outstanding = self.log.releasing() > 0 || self.log.has_failures() || self.manifest.is_running();
         Step::Done(if waits || outstanding { Background::Waiting } else { Background::Idle })
+    }
+
+    /// Whether nothing else than segments is waited for: none is on its way to be free, nothing is to be repaired, and the ring, of
+    /// which others may hold pages, has slots for any piece of work.
+    fn lacks_only_segments<M: Medium>(&self, m: &M) -> bool {
+        let has_slots = 4 * m.ring().free_slots() >= usize::from(m.ring().slots());
+        has_slots && self.log.releasing() == 0 && !self.log.has_failures()
     }
 
     /// Whether background work is due. Cheap: asked after every command.

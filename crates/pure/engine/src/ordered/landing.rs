@@ -371,12 +371,14 @@ impl<S: Structure> Store<S> {
         self.log.hold_from(Stream::User, first, m);
     }
 
-    /// Gives up every gap: the pages that stayed are programmed.
-    pub(super) fn close_gaps<M: Medium>(&mut self, m: &mut M) {
-        if !self.landing.gaps.is_empty() {
+    /// Gives up every gap: the pages that stayed are programmed. Whether there was any.
+    pub(super) fn close_gaps<M: Medium>(&mut self, m: &mut M) -> bool {
+        let any = !self.landing.gaps.is_empty();
+        if any {
             self.landing.gaps.clear();
             self.hold_pages(m);
         }
+        any
     }
 
     /// What packing came to.

@@ -104,6 +104,8 @@ pub struct Store<S: Structure> {
     pub(crate) turn: bool,
     /// The piece of background work that waits for pages.
     asked: Option<u32>,
+    /// Background work has nothing to do that could be done: what waits for room waits for ever.
+    is_stuck: bool,
     /// What made background work give up: nothing is written any more.
     pub(crate) error: Option<KvError>,
     pub(crate) record_bytes_max: u32,
@@ -134,6 +136,7 @@ impl<S: Structure> Store<S> {
             structure_live: 0,
             turn: false,
             asked: None,
+            is_stuck: false,
             error: None,
             record_bytes_max: crate::hash_store::record::record_bytes(16, 256),
             kv: StoreStats::default(),

@@ -91,6 +91,7 @@ impl<S: Structure> Store<S> {
     /// All entries of a write are in.
     pub(super) fn written(&mut self, user_bytes: usize) {
         self.version += 1;
+        self.is_stuck = false;
         self.own.wrote();
         self.kv.user_bytes_written += user_bytes as u64;
         if self.is_full() && S::may_freeze(self) {
@@ -131,11 +132,11 @@ impl<S: Structure> Store<S> {
         }
         match ready!(self.admit(key, plan.bytes, m, w)) {
             Ok(Admission::Now) => {}
-            Ok(Admission::Later) => return Step::Blocked(Stall::NoSegment),
+            Ok(Admission::Later) => return self.later(Stall::NoSegment, KvError::CapacityExceeded),
             Err(refused) => return Step::Done(Err(refused)),
         }
         if !S::lets_in(self, false) {
-            return Step::Blocked(Stall::Debt);
+            return self.later(Stall::Debt, KvError::CapacityExceeded);
         }
         self.room_for(plan, Reserve { slots: 6, segments: self.for_pairs(m) }, m)
     }
@@ -155,8 +156,15 @@ impl<S: Structure> Store<S> {
         match self.log.room(m, Stream::User, bytes, reserve) {
             Ok(()) => Step::Done(Ok(())),
             Err(Stall::NoSegment) if S::is_exhausted(self, m) => Step::Done(Err(KvError::CapacityExceeded)),
+            Err(Stall::NoSegment) => self.later(Stall::NoSegment, KvError::CapacityExceeded),
             Err(stall) => Step::Blocked(stall),
         }
+    }
+
+    /// What waits for background work waits, unless that waits itself: the store is above its capacity then, since what it holds
+    /// takes more room than when it was let in, and only deletes can help.
+    pub(super) fn later<T, E>(&self, stall: Stall, refused: E) -> Step<Result<T, E>> {
+        if self.is_stuck { Step::Done(Err(refused)) } else { Step::Blocked(stall) }
     }
 
     /// Deletes a pair: its tombstone is in the log before the answer.
@@ -176,7 +184,7 @@ impl<S: Structure> Store<S> {
             return Step::Done(Err(e));
         }
         if !S::lets_in(self, true) {
-            return Step::Blocked(Stall::Debt);
+            return self.later(Stall::Debt, KvError::CapacityExceeded);
         }
         let reserve = Reserve { slots: 4, segments: S::for_deletes(self, m) };
         let record = Incoming { key_bytes: key.len() as u32, value_bytes: 0, held: 0 };

@@ -16,6 +16,7 @@ impl<S: Structure> Store<S> {
     /// Ends a snapshot.
     pub fn release(&mut self, snapshot: Snapshot) {
         S::release(self, snapshot);
+        self.is_stuck = false;
         self.log.unpin_repairs();
     }
 

@@ -173,8 +173,14 @@ impl<S: Structure> Store<S> {
         if self.reveal.is_done_at(self.version) {
             return Step::Done(Err(KvError::CapacityExceeded));
         }
-        self.reveal.want();
+        self.want_reveal();
         Step::Done(Ok(Admission::Later))
+    }
+
+    /// Something is to be stored for which there may be no room: background work that had nothing to do has this to do now.
+    pub(crate) fn want_reveal(&mut self) {
+        self.is_stuck &= self.reveal.is_running();
+        self.reveal.want();
     }
 
     /// Goes on finding out what is not needed. True if anything happened.

@@ -119,7 +119,8 @@ pub trait Structure: Clone + Debug + Sized {
         false
     }
 
-    /// Whether there is something to find out although nothing has been written since that was last done.
+    /// Whether there is something to find out although nothing has been written since that was last done: collections have moved
+    /// what is now there twice, or a snapshot sees what memtables replaced.
     fn has_unknown(store: &Store<Self>) -> bool {
         let _ = store;
         false

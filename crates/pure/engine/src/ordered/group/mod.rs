@@ -100,7 +100,7 @@ impl<S: Structure> Store<S> {
         m: &M,
     ) -> Step<Result<(), GroupError<E>>> {
         if !S::lets_in(self, is_delete) {
-            return Step::Blocked(Stall::Debt);
+            return self.later(Stall::Debt, GroupError::CapacityExceeded);
         }
         let reserve = if is_delete {
             Reserve { slots: 4, segments: S::for_deletes(self, m) }

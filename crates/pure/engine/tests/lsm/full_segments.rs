@@ -1,0 +1,118 @@
+//! Stores of few small segments, full: every write ends, whatever waits for a segment.
+
+use crate::ordered::bench::{OWNER, Sent, scale};
+use saker_engine::{Condition, KvError, LsmConfig, LsmStore, Packing};
+use saker_flash::nand::Shape;
+use saker_flash::{FaultPlan, Flash, MemMedia};
+use saker_medium::{Geometry, Ring, Step};
+use saker_sim::{Class, Free, Rng, Seed};
+
+const PAGE_BYTES: u32 = 16 << 10;
+/// A write that does not end within so many calls for background work never does: all segments were written anew several times.
+const TRIES: usize = 5000;
+
+type Answer = Step<Result<(), KvError>>;
+type View<'a> = saker_flash::NamespaceMedium<'a, MemMedia>;
+
+struct Full {
+    flash: Flash<MemMedia>,
+    store: LsmStore,
+}
+
+impl Full {
+    fn new(segment_pages: u32, segments: u32, packing: Option<Packing>, ring_lasts: bool) -> Self {
+        let geometry = Geometry { page_bytes: PAGE_BYTES, oob_bytes: 64, segment_pages, segments };
+        let media = MemMedia::new(Shape { geometry, channels: 2, luns: 4 });
+        let ring = Ring::heap(64, PAGE_BYTES, geometry.oob_bytes);
+        let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        flash.pool_mut().set_quota(OWNER, segments);
+        let config = LsmConfig { packing, ..LsmConfig::new(OWNER, &geometry, segments, ring_lasts) };
+        let store = LsmStore::new(config, &flash.view(OWNER, Class::Foreground));
+        Self { flash, store }
+    }
+
+    fn background(&mut self) {
+        let finished = self.flash.finished();
+        let view = &mut self.flash.view(OWNER, Class::Background);
+        assert!(
+            !matches!(self.store.background(finished, view, &mut Free), Step::Need(_)),
+            "all is resident"
+        );
+        while let Some((_, done)) = self.flash.take_completion() {
+            self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
+        }
+    }
+
+    fn put(&mut self, key: u64, bytes: usize) -> Result<(), KvError> {
+        let value = [key as u8; 2048];
+        self.until_done(|store, view| {
+            let source = &mut Sent(&value[..bytes]);
+            store.store(&key.to_be_bytes(), source, Condition::Always, view, &mut Free)
+        })
+    }
+
+    fn delete(&mut self, key: u64) -> Result<(), KvError> {
+        self.until_done(|store, view| store.delete(&key.to_be_bytes(), view, &mut Free))
+    }
+
+    fn until_done(
+        &mut self,
+        mut write: impl FnMut(&mut LsmStore, &mut View<'_>) -> Answer,
+    ) -> Result<(), KvError> {
+        for _ in 0..TRIES {
+            let step = write(&mut self.store, &mut self.flash.view(OWNER, Class::Foreground));
+            self.background();
+            if let Step::Done(done) = step {
+                return done;
+            }
+        }
+        panic!("a write waits for ever: tables {:?}", self.store.tables_by_level());
+    }
+}
+
+/// Most values are short, one of `rare` is long: tables need as many segments as values, or more.
+fn length(rng: &mut Rng, rare: u64) -> usize {
+    if rng.below(rare) == 0 { 2048 } else { 8 << rng.below(3) }
+}
+
+/// Tables are spread over so many segments that neither the collection under way nor a compaction finds one to go on in.
+#[test]
+fn a_collection_that_waits_finds_the_segments_of_sparse_tables() {
+    let mut full = Full::new(16, 30, Some(Packing::All), true);
+    let (seed, pairs) = (Seed(1), 10_000);
+    let lengths = &mut seed.rng();
+    let mut length = || if lengths.below(10) == 0 { 2048 } else { 8 };
+    for key in 0..pairs {
+        assert_eq!(full.put(key, length()), Ok(()), "it has room for all");
+    }
+    for n in 0..4 * pairs {
+        let key = seed.child("c").child(&n.to_string()).rng().below(pairs);
+        assert_eq!(full.put(key, length()), Ok(()), "replacement {n}");
+    }
+}
+
+/// Filled until a pair is refused, and then replaced by pairs of other lengths: each is stored or refused, and what is deleted
+/// makes room. Where segments have 8 pages and tables two, tables take more than was expected when the last pairs came.
+#[test]
+fn every_write_of_a_full_store_ends() {
+    for seed in 0..scale(4) {
+        let rng = &mut Seed(seed).child("full").rng();
+        let packing = [None, Some(Packing::All), Some(Packing::Backfill)][rng.below(3) as usize];
+        let (pages, segments) =
+            if seed < 4 { (8, 20) } else { (8 << rng.below(3), 18 + rng.below(24) as u32) };
+        let rare = if seed < 4 { 200 } else { [2, 10, 200][rng.below(3) as usize] };
+        let mut full = Full::new(pages, segments, packing, seed % 2 == 0);
+        let mut pairs = 0;
+        while full.put(pairs, length(rng, rare)).is_ok() {
+            pairs += 1;
+        }
+        for _ in 0..2 * pairs {
+            let (key, bytes) = (rng.below(pairs), length(rng, rare));
+            assert!(matches!(full.put(key, bytes), Ok(()) | Err(KvError::CapacityExceeded)));
+        }
+        for key in 0..pairs / 4 {
+            assert_eq!(full.delete(key), Ok(()), "seed {seed}, {pages} pages, {segments} segments");
+        }
+        assert_eq!(full.put(0, 2048), Ok(()), "seed {seed}, {pages} pages, {segments} segments");
+    }
+}
