@@ -11,7 +11,7 @@ use saker_engine::{Answers, GroupOp, GroupSource, HashStore, HashStoreConfig, Kv
 use saker_flash::{Flash, MemMedia};
 use saker_host::group::{Form, Op};
 use saker_medium::{Medium, Step};
-use saker_nvme::group::{Malformed, Packer, parse};
+use saker_nvme::group::{Malformed, Packer, parse, parse_mut};
 use saker_realtime::Kv;
 use saker_sim::profile::Profile;
 use saker_sim::{Class, Free};
@@ -85,6 +85,9 @@ impl GroupSource for Packed<'_> {
     fn only_writes(&self) -> bool {
         true
     }
+    fn only_stores(&self) -> bool {
+        true
+    }
     fn read(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
         out.copy_from_slice(self.0);
         Ok(())
@@ -97,6 +100,16 @@ impl GroupSource for Packed<'_> {
             visit(Member { op: GroupOp::Store, key: e.key, value: e.value });
         };
         parse(Form::All(Op::Store), payload, store).map(|_| ())
+    }
+    fn parse_mut(
+        &self,
+        payload: &mut [u8],
+        visit: &mut impl FnMut(Member, &mut [u8]),
+    ) -> Result<(), Malformed> {
+        let store = |e: saker_nvme::group::Entry, bytes: &mut [u8]| {
+            visit(Member { op: GroupOp::Store, key: e.key, value: e.value }, bytes);
+        };
+        parse_mut(Form::All(Op::Store), payload, store).map(|_| ())
     }
 }
 

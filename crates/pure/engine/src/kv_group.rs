@@ -21,6 +21,20 @@ pub enum GroupOp {
     Exist,
 }
 
+impl Member {
+    /// Length of its key in bytes.
+    #[inline]
+    pub fn key_bytes(&self) -> u32 {
+        self.key.end - self.key.start
+    }
+
+    /// Length of its value in bytes.
+    #[inline]
+    pub fn value_bytes(&self) -> u32 {
+        self.value.end - self.value.start
+    }
+}
+
 impl GroupOp {
     /// Whether it changes what is stored.
     #[inline]
@@ -66,6 +80,21 @@ pub trait GroupSource {
     fn staged(&mut self) -> Result<&[u8], SourceError>;
     /// Checks the whole payload and shows its members. Some may have been seen before an error is found.
     fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Self::Malformed>;
+    /// The same, with the bytes of each member from its key length on, which the engine may change when it is shown them.
+    fn parse_mut(
+        &self,
+        payload: &mut [u8],
+        visit: &mut impl FnMut(Member, &mut [u8]),
+    ) -> Result<(), Self::Malformed> {
+        let mut members = Vec::new();
+        self.parse(payload, &mut |member| members.push(member))?;
+        for member in members {
+            let end = member.key.end.max(member.value.end).next_multiple_of(4);
+            let bytes = member.key.start as usize - 4..end as usize;
+            visit(member, &mut payload[bytes]);
+        }
+        Ok(())
+    }
 }
 
 /// Takes what became of each member, in their order.

@@ -5,7 +5,7 @@ use crate::transfer::Pieces;
 use saker_engine::{GroupError, GroupOp, GroupSource, Member, SourceError};
 use saker_long_keys::NarrowDigest;
 use saker_nvme::Key;
-use saker_nvme::group::{Form, Malformed, Op, parse};
+use saker_nvme::group::{Entry, Form, Malformed, Op, parse, parse_mut};
 
 /// The host's memory, and whether long keys are taken.
 #[derive(Clone, Copy, Debug)]
@@ -83,15 +83,41 @@ impl GroupSource for HostGroup<'_> {
     fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Fault> {
         let mut key_bytes_max = 0;
         let parsed = parse(self.form, payload, |e| {
-            key_bytes_max = key_bytes_max.max(e.key.len());
-            visit(Member { op: op(e.op), key: e.key, value: e.value });
+            let member = member(e);
+            key_bytes_max = key_bytes_max.max(member.key_bytes());
+            visit(member);
         });
+        self.judge(parsed, key_bytes_max)
+    }
+
+    fn parse_mut(&self, payload: &mut [u8], visit: &mut impl FnMut(Member, &mut [u8])) -> Result<(), Fault> {
+        let mut key_bytes_max = 0;
+        let parsed = parse_mut(self.form, payload, |e, bytes| {
+            let member = member(e);
+            key_bytes_max = key_bytes_max.max(member.key_bytes());
+            visit(member, bytes);
+        });
+        self.judge(parsed, key_bytes_max)
+    }
+}
+
+impl HostGroup<'_> {
+    /// Whether the device takes a payload that was read, given its longest key.
+    #[inline]
+    fn judge(&self, parsed: Result<u32, Malformed>, key_bytes_max: u32) -> Result<(), Fault> {
         match parsed {
             Err(malformed) => Err(Fault::Malformed(malformed)),
-            Ok(_) if key_bytes_max > Key::MAX_LEN && self.reach.long_keys.is_some() => Err(Fault::LongKey),
+            Ok(_) if key_bytes_max > Key::MAX_LEN as u32 && self.reach.long_keys.is_some() => {
+                Err(Fault::LongKey)
+            }
             Ok(_) => Ok(()),
         }
     }
+}
+
+#[inline]
+fn member(e: Entry) -> Member {
+    Member { op: op(e.op), key: e.key, value: e.value }
 }
 
 #[inline]

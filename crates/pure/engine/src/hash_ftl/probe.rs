@@ -1,7 +1,7 @@
 //! From a key to its hash indexes.
 
 use super::table::levels::Levels;
-use crate::index::{Mixer, Place};
+use crate::index::{MixedKey, Mixer};
 
 /// Hash indexes a key may be at. Longer chains do not arise below the fill that capacity allows.
 const PROBES_MAX: u64 = 4096;
@@ -80,9 +80,11 @@ impl Probe {
     /// `None` if the key is empty or longer than 16 bytes.
     #[inline]
     pub fn home(&self, key: &[u8]) -> Option<u64> {
-        let hash = match self.mixer.place(key)? {
-            Place::Short(k, bytes) => spread(k ^ u64::from(bytes)),
-            Place::Long((a, b), bytes) => spread(a ^ spread(b ^ u64::from(bytes))),
+        let place = self.mixer.place(key)?;
+        let bytes = u64::from(place.key_bytes());
+        let hash = match place.mixed() {
+            MixedKey::Short(k) => spread(k ^ bytes),
+            MixedKey::Long([a, b]) => spread(a ^ spread(b ^ bytes)),
         };
         let of = |hash: u64, n: u64| ((u128::from(hash) * u128::from(n)) >> 64) as u64;
         Some(match self.doubling {

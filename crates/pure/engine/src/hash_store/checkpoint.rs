@@ -4,7 +4,7 @@
 //! (8 or 16 bytes) and the place word (8 bytes).
 
 use super::{HashStore, RunningCheckpoint};
-use crate::index::{Loc, Place};
+use crate::index::{Loc, MixedKey, Place};
 use crate::kv::Background;
 use saker_log::checkpoint::release_others;
 use saker_log::{CheckpointWriter, Log};
@@ -158,18 +158,13 @@ impl HashStore {
             if next.is_none() {
                 wrote = running.finish(&mut self.log, m, finished);
                 // The chunks are written; come back for the end only.
-                self.checkpoint.next = self.last_place();
+                self.checkpoint.next = Some(Place::LAST);
             }
         }
         payload.clear();
         self.checkpoint.scratch = payload;
         self.checkpoint.running = Some(running);
         if wrote.is_ok() { Background::Worked } else { Background::Waiting }
-    }
-
-    /// A place behind every pair.
-    fn last_place(&self) -> Option<Place> {
-        Some(Place::Long((u64::MAX, u64::MAX), 17))
     }
 
     /// Fills a chunk with the entries from `next` on. Returns the place to go on at, and the entries taken.
@@ -180,7 +175,8 @@ impl HashStore {
             .max(4);
         let (mut next, mut entries) = (None, 0);
         self.index.visit(self.checkpoint.next, |place, loc| {
-            let class = u8::from(matches!(place, Place::Long(..)));
+            let mixed = place.mixed();
+            let class = u8::from(matches!(mixed, MixedKey::Long(_)));
             if entries == most || (entries > 0 && out[0] != class) {
                 next = Some(place);
                 return false;
@@ -188,12 +184,9 @@ impl HashStore {
             if entries == 0 {
                 out.extend([class, 0, 0, 0, 0, 0, 0, 0]);
             }
-            match place {
-                Place::Short(k, _) => out.extend(k.to_le_bytes()),
-                Place::Long((a, b), _) => {
-                    out.extend(a.to_le_bytes());
-                    out.extend(b.to_le_bytes());
-                }
+            match mixed {
+                MixedKey::Short(k) => out.extend(k.to_le_bytes()),
+                MixedKey::Long(k) => k.iter().for_each(|word| out.extend(word.to_le_bytes())),
             }
             out.extend(loc.word().to_le_bytes());
             entries += 1;
@@ -244,10 +237,9 @@ pub fn decode_chunk(payload: &[u8]) -> Option<impl Iterator<Item = Option<(Place
         body.chunks_exact(entry_bytes).map(move |e| {
             let word = |n: usize| u64::from_le_bytes(e[n * 8..n * 8 + 8].try_into().expect("8 bytes"));
             let loc = Loc::from_word(word(e.len() / 8 - 1))?;
-            Some(match class {
-                0 => (Place::Short(word(0), loc.key_bytes()), loc),
-                _ => (Place::Long((word(0), word(1)), loc.key_bytes()), loc),
-            })
+            let mixed =
+                if class == 0 { MixedKey::Short(word(0)) } else { MixedKey::Long([word(0), word(1)]) };
+            Some((Place::new(mixed, loc.key_bytes()), loc))
         })
     })
 }

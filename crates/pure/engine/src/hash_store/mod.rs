@@ -89,6 +89,7 @@ pub struct HashStore {
     pending: pending::Pending,
     credit: credit::Credit,
     plan: group::Plan<crate::index::Place>,
+    pairs: group::Pairs,
     prefetch: prefetch::Prefetch,
 }
 
@@ -107,6 +108,7 @@ impl HashStore {
             pending: pending::Pending::default(),
             credit: credit::Credit::default(),
             plan: group::Plan::default(),
+            pairs: group::Pairs::default(),
             prefetch: prefetch::Prefetch::default(),
         }
     }

@@ -28,7 +28,7 @@ pub struct Pending {
 
 impl Default for Pending {
     fn default() -> Self {
-        Self { entries: [(Place::Short(0, 1), Loc::NONE); 2 * BATCH], len: 0, bytes: 0 }
+        Self { entries: [(Place::LAST, Loc::NONE); 2 * BATCH], len: 0, bytes: 0 }
     }
 }
 
@@ -67,6 +67,14 @@ impl HashStore {
         p.bytes += u64::from(bytes);
         if p.len.is_multiple_of(BATCH) {
             self.turn_over(w);
+        }
+    }
+
+    /// Enters the pairs of one record now or soon.
+    #[inline]
+    pub(super) fn enter_all_soon<W: Meter>(&mut self, entries: &[(Place, Loc)], w: &mut W) {
+        for (place, loc) in entries {
+            self.enter_soon(*place, *loc, w);
         }
     }
 

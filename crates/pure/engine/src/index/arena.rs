@@ -13,7 +13,7 @@ use zerocopy::FromZeros;
 const FIRST_CHUNK_SLOTS: usize = 1 << 12;
 const CHUNK_SLOTS_MAX: usize = 1 << 21;
 /// Extents are multiples of this many slots, so that what is left over remains useful.
-const UNIT_SLOTS: usize = 16;
+pub const UNIT_SLOTS: usize = 16;
 
 /// A run of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,9 +24,15 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Number of slots.
-    pub fn slots(self) -> usize {
-        self.slots as usize
+    /// The extent of these [parts](Self::parts).
+    #[inline]
+    pub fn new(chunk: u32, start: u32, slots: u32) -> Self {
+        Self { chunk, start, slots }
+    }
+
+    /// Its chunk, where it begins there, and its slots.
+    pub fn parts(self) -> (u32, u32, usize) {
+        (self.chunk, self.start, self.slots as usize)
     }
 
     /// Without its first `slots` slots, which it has.

@@ -6,7 +6,7 @@
 //! they came, without gaps: entering one moves no other.
 
 use super::Loc;
-use super::arena::{Arena, Extent};
+use super::arena::{Arena, Extent, UNIT_SLOTS};
 use super::growth::Room;
 use super::moves::{Half, Mover};
 use zerocopy::FromZeros;
@@ -66,17 +66,22 @@ pub(super) const LINE_BYTES: usize = 64;
 const _: () = assert!(4 * size_of::<Entry<u64>>() == LINE_BYTES);
 const _: () = assert!(8 * size_of::<Entry<[u64; 2]>>() == 3 * LINE_BYTES);
 
-/// A leaf: entries whose mixed keys share their first `depth` bits.
+/// A leaf: entries whose mixed keys share their first `depth` bits. Its header is narrow, since the headers of all leaves compete for
+/// the near caches.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaf {
-    extent: Extent,
-    /// Buckets that are homes.
-    homes: u32,
+    start: u32,
+    chunk: u16,
+    /// Entries that can come before it is to be given more room, or as many as fit here.
+    left: u16,
     len: u32,
-    /// Entries at which it is to be given more room.
-    limit: u32,
-    depth: u8,
+    /// Bits 31:8: slots in units of 16. Bit 7: the second half of them is nobody's home. Bits 6:0: the depth.
+    size: u32,
 }
+
+const _: () = assert!(size_of::<Leaf>() == 16);
+const UNITS_SHIFT: u32 = 8;
+const LONG_TAIL: u32 = 1 << 7;
 
 /// Where a search for a place ended.
 pub enum Search<'a, K> {
@@ -91,47 +96,73 @@ pub enum Search<'a, K> {
 impl Leaf {
     /// An empty leaf.
     pub fn new<K: Mixed>(arena: &mut Arena<K>, depth: u8, room: Room) -> Self {
-        let extent = arena.allocate(room.slots.max(2 * TAIL));
-        let limit = room.limit.min(extent.slots() - TAIL) as u32;
-        Self { extent, homes: Self::homes::<K>(extent), len: 0, limit, depth }
+        Self::of(arena.allocate(room.slots.max(2 * TAIL)), u32::from(depth)).with(0, room.limit)
     }
 
-    fn homes<K: Mixed>(extent: Extent) -> u32 {
-        ((extent.slots() - TAIL) / K::BUCKET) as u32
+    /// An empty leaf in an extent.
+    fn of(extent: Extent, depth_and_tail: u32) -> Self {
+        let (chunk, start, slots) = extent.parts();
+        let (units, rest) = (slots / UNIT_SLOTS, slots % UNIT_SLOTS);
+        assert!(rest == 0 && units < 1 << (32 - UNITS_SHIFT), "a leaf of {slots} slots");
+        let chunk = u16::try_from(chunk).expect("chunks of 2 M slots");
+        Self { start, chunk, left: 0, len: 0, size: (units as u32) << UNITS_SHIFT | depth_and_tail }
     }
 
-    /// A leaf of entries that a mover has found in an extent of the arena.
+    /// With so many entries, of at most `limit`.
+    fn with(mut self, entries: usize, limit: usize) -> Self {
+        let left = limit.min(self.capacity() - TAIL).saturating_sub(entries);
+        (self.len, self.left) = (entries as u32, left.min(usize::from(u16::MAX)) as u16);
+        self
+    }
+
+    /// Buckets that are homes.
+    #[inline]
+    fn homes<K: Mixed>(&self) -> usize {
+        (self.asked() - TAIL) / K::BUCKET
+    }
+
+    /// Slots that were asked for: half of them in a leaf that had to have a long tail.
+    #[inline]
+    pub fn asked(&self) -> usize {
+        self.capacity() >> ((self.size / LONG_TAIL) & 1)
+    }
+
+    /// A leaf of entries that a mover has found in an extent of the arena; with a long tail if one more cannot do without.
     pub fn build<K: Mixed>(
         arena: &mut Arena<K>,
         depth: u8,
-        room: Room,
-        from: (Extent, Half, usize),
+        (room, is_crowded): (Room, bool),
+        (old, half, entries): (Extent, Half, usize),
         mover: &mut Mover,
     ) -> Self {
-        let (old, half, entries) = from;
-        let room = Room { slots: room.slots.max(entries + TAIL), ..room };
-        let mut leaf = Self::new(arena, depth, room);
-        loop {
-            let (old, new) = arena.both_mut(old, leaf.extent);
-            if mover.fill(half, old, &leaf, new) {
-                leaf.len = entries as u32;
-                return leaf;
+        let slots = room.slots.max(entries + TAIL);
+        let mut fill = |leaf: &Self, arena: &mut Arena<K>| {
+            let (old, new) = arena.both_mut(old, leaf.extent());
+            mover.fill(half, old, leaf, new)
+        };
+        if !is_crowded {
+            let leaf = Self::new(arena, depth, Room { slots, ..room });
+            if fill(&leaf, arena) {
+                return leaf.with(entries, room.limit);
             }
-            // A crowded end (nearly impossible with mixed keys): a longer tail takes what homes cannot.
-            arena.release(leaf.extent);
-            leaf.extent = arena.allocate(leaf.extent.slots() + entries);
+            arena.release(leaf.extent());
         }
+        // A crowded end (nearly impossible with mixed keys): the tail has room for all of them and more.
+        let leaf = Self::of(arena.allocate(2 * slots), u32::from(depth) | LONG_TAIL);
+        assert!(fill(&leaf, arena), "half of the slots are more than all entries");
+        leaf.with(entries, room.limit)
     }
 
     /// Where its slots are.
     #[inline]
     pub fn extent(&self) -> Extent {
-        self.extent
+        Extent::new(u32::from(self.chunk), self.start, self.capacity() as u32)
     }
 
     /// Bits shared by all entries.
+    #[inline]
     pub fn depth(&self) -> u8 {
-        self.depth
+        (self.size % LONG_TAIL) as u8
     }
 
     /// Entries.
@@ -142,31 +173,33 @@ impl Leaf {
     /// Whether it is to be given more room before the next entry.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.len >= self.limit
+        self.left == 0
     }
 
     /// Slots.
+    #[inline]
     pub fn capacity(&self) -> usize {
-        self.extent.slots()
+        (self.size >> UNITS_SHIFT) as usize * UNIT_SLOTS
     }
 
     /// The bucket that is the key's home.
     #[inline]
     pub fn home<K: Mixed>(&self, key: K) -> usize {
-        let bits = key.prefix() << self.depth;
-        ((u128::from(bits) * u128::from(self.homes)) >> 64) as usize
+        let bits = key.prefix() << self.depth();
+        ((u128::from(bits) * self.homes::<K>() as u128) >> 64) as usize
     }
 
     /// The slots from the key's home on.
     #[inline]
     pub fn extent_from<K: Mixed>(&self, key: K) -> Extent {
-        self.extent.behind(self.home(key) * K::BUCKET)
+        self.extent().behind(self.home(key) * K::BUCKET)
     }
 
-    /// Notes that an empty slot has been filled.
+    /// Notes that an empty slot has been filled; the leaf was not full.
     #[inline]
     pub fn add(&mut self) {
         self.len += 1;
+        self.left -= 1;
     }
 
     /// Removes an entry. Buckets that are no longer full draw back what had to pass them.
@@ -177,6 +210,7 @@ impl Leaf {
         let at = home + behind.iter().position(|e| std::ptr::eq(e, entry))?;
         let loc = slots[at].loc;
         self.len -= 1;
+        self.left = self.left.saturating_add(1);
         let mut here = at - at % K::BUCKET;
         let mut was_full = take_out(&mut slots[here..here + K::BUCKET], at - here);
         let mut next = here + K::BUCKET;
@@ -239,7 +273,8 @@ pub fn place<K: Mixed>(slots: &mut [Entry<K>], key: K, key_bytes: u8) -> Search<
 #[inline]
 pub fn lines<K: Mixed>(slots: &[Entry<K>]) -> impl Iterator<Item = &Entry<K>> {
     // At least one slot begins on each line. The tail keeps these slots behind every home.
-    slots[..TAIL].iter().step_by(const { LINE_BYTES.div_ceil(size_of::<Entry<K>>()) })
+    let slots = slots.first_chunk::<TAIL>().map_or(&[][..], |slots| slots);
+    slots.iter().step_by(const { LINE_BYTES.div_ceil(size_of::<Entry<K>>()) })
 }
 
 /// Whether the leading bits of an entry are the key's. No branch for a slot: they decide nearly always, and how many slots

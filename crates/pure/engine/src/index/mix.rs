@@ -1,12 +1,76 @@
 //! Keys become places by a seeded bijection: well spread, and the key can be had back.
 
-/// A key's place in the order of the index: its mixed bytes and its length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// A key of 1..=8 bytes.
-    Short(u64, u8),
-    /// A key of 9..=16 bytes.
-    Long((u64, u64), u8),
+use std::cmp::Ordering;
+use std::num::NonZero;
+
+/// A key's place in the order of the index: its mixed bytes and its length. Three whole words, so that it is copied by whole words: an
+/// enum would have its parts written apart and read together, which a processor waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    head: u64,
+    /// Of keys of 9..=16 bytes; 0 for shorter ones.
+    tail: u64,
+    key_bytes: NonZero<u64>,
+}
+
+/// Mixed bytes by class of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MixedKey {
+    /// Of a key of 1..=8 bytes.
+    Short(u64),
+    /// Of a key of 9..=16 bytes.
+    Long([u64; 2]),
+}
+
+impl Place {
+    /// Behind every key's.
+    pub const LAST: Self = Self { head: u64::MAX, tail: u64::MAX, key_bytes: NonZero::new(17).unwrap() };
+
+    /// The place of mixed bytes of a key of 1..=16 bytes.
+    #[inline]
+    pub fn new(mixed: MixedKey, key_bytes: u8) -> Self {
+        let key_bytes = NonZero::new(u64::from(key_bytes)).expect("no key is empty");
+        match mixed {
+            MixedKey::Short(head) => Self { head, tail: 0, key_bytes },
+            MixedKey::Long([head, tail]) => Self { head, tail, key_bytes },
+        }
+    }
+
+    /// The mixed bytes.
+    #[inline]
+    pub fn mixed(self) -> MixedKey {
+        if self.key_bytes.get() <= 8 {
+            MixedKey::Short(self.head)
+        } else {
+            MixedKey::Long([self.head, self.tail])
+        }
+    }
+
+    /// Length of the key.
+    #[inline]
+    pub fn key_bytes(self) -> u8 {
+        self.key_bytes.get() as u8
+    }
+
+    /// The leading bits, which spread evenly.
+    #[inline]
+    pub fn head(self) -> u64 {
+        self.head
+    }
+}
+
+impl Ord for Place {
+    /// Short keys first, then by mixed bytes, then by length.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let order = |p: &Self| (p.key_bytes.get() > 8, p.head, p.tail, p.key_bytes);
+        order(self).cmp(&order(other))
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// The bijection of one image.
@@ -44,10 +108,11 @@ impl Mixer {
     #[inline]
     pub fn place(&self, key: &[u8]) -> Option<Place> {
         match key.len() {
-            1..=8 => Some(Place::Short(self.mix(load(key)), key.len() as u8)),
+            1..=8 => Some(Place::new(MixedKey::Short(self.mix(load(key))), key.len() as u8)),
             9..=16 => {
                 let (head, tail) = key.split_at(8);
-                Some(Place::Long(self.mix_pair(load(head), load(tail)), key.len() as u8))
+                let mixed = MixedKey::Long(self.mix_pair(load(head), load(tail)));
+                Some(Place::new(mixed, key.len() as u8))
             }
             _ => None,
         }
@@ -56,18 +121,15 @@ impl Mixer {
     /// The key of a place: its bytes and their number.
     pub fn key(&self, place: Place) -> ([u8; 16], usize) {
         let mut out = [0; 16];
-        match place {
-            Place::Short(k, len) => {
-                out[..8].copy_from_slice(&self.unmix(k).to_le_bytes());
-                (out, usize::from(len))
-            }
-            Place::Long(k, len) => {
+        match place.mixed() {
+            MixedKey::Short(k) => out[..8].copy_from_slice(&self.unmix(k).to_le_bytes()),
+            MixedKey::Long(k) => {
                 let (a, b) = self.unmix_pair(k);
                 out[..8].copy_from_slice(&a.to_le_bytes());
                 out[8..].copy_from_slice(&b.to_le_bytes());
-                (out, usize::from(len))
             }
         }
+        (out, usize::from(place.key_bytes()))
     }
 
     #[inline]
@@ -91,14 +153,14 @@ impl Mixer {
 
     /// A Feistel network of three rounds; the round function need not be invertible.
     #[inline]
-    fn mix_pair(&self, mut a: u64, mut b: u64) -> (u64, u64) {
+    fn mix_pair(&self, mut a: u64, mut b: u64) -> [u64; 2] {
         a ^= self.round(b, A);
         b ^= self.round(a, B);
         a ^= self.round(b, C);
-        (a, b)
+        [a, b]
     }
 
-    fn unmix_pair(&self, (mut a, mut b): (u64, u64)) -> (u64, u64) {
+    fn unmix_pair(&self, [mut a, mut b]: [u64; 2]) -> (u64, u64) {
         a ^= self.round(b, C);
         b ^= self.round(a, B);
         a ^= self.round(b, A);
@@ -148,10 +210,7 @@ mod tests {
         let mut counts = [0u32; 64];
         for n in 0..64_000u64 {
             for key in [&n.to_be_bytes()[..], &[&n.to_le_bytes()[..], b"suffix"].concat()] {
-                let prefix = match mixer.place(key) {
-                    Some(Place::Short(k, _) | Place::Long((k, _), _)) => k,
-                    None => unreachable!(),
-                };
+                let prefix = mixer.place(key).expect("1..=16 bytes").head();
                 counts[(prefix >> 58) as usize] += 1;
             }
         }

@@ -14,7 +14,7 @@ mod moves;
 mod table;
 
 pub use loc::Loc;
-pub use mix::{Mixer, Place};
+pub use mix::{MixedKey, Mixer, Place};
 
 use crate::kv::Memory;
 use saker_sim::Meter;
@@ -48,26 +48,26 @@ impl Index {
     /// The pair's place in the log.
     #[inline]
     pub fn get(&self, place: Place) -> Option<Loc> {
-        match place {
-            Place::Short(k, len) => self.short.get(k, len),
-            Place::Long((a, b), len) => self.long.get([a, b], len),
+        match place.mixed() {
+            MixedKey::Short(k) => self.short.get(k, place.key_bytes()),
+            MixedKey::Long(k) => self.long.get(k, place.key_bytes()),
         }
     }
 
     /// Enters a pair; returns where its previous version is.
     #[inline]
     pub fn insert(&mut self, place: Place, loc: Loc) -> Option<Loc> {
-        match place {
-            Place::Short(k, _) => self.short.insert(k, loc),
-            Place::Long((a, b), _) => self.long.insert([a, b], loc),
+        match place.mixed() {
+            MixedKey::Short(k) => self.short.insert(k, loc),
+            MixedKey::Long(k) => self.long.insert(k, loc),
         }
     }
 
     /// Removes a pair; returns where it was.
     pub fn remove(&mut self, place: Place) -> Option<Loc> {
-        match place {
-            Place::Short(k, len) => self.short.remove(k, len),
-            Place::Long((a, b), len) => self.long.remove([a, b], len),
+        match place.mixed() {
+            MixedKey::Short(k) => self.short.remove(k, place.key_bytes()),
+            MixedKey::Long(k) => self.long.remove(k, place.key_bytes()),
         }
     }
 
@@ -85,15 +85,16 @@ impl Index {
     /// says stop (false). The order is total over all possible keys: short ones first, then by mixed key,
     /// then by length.
     pub fn visit(&self, from: Option<Place>, mut visit: impl FnMut(Place, Loc) -> bool) {
-        let (short, long) = match from {
+        let (short, long) = match from.map(|place| (place.mixed(), place.key_bytes())) {
             None => (Some(None), None),
-            Some(Place::Short(k, len)) => (Some(Some((k, len))), None),
-            Some(Place::Long((a, b), len)) => (None, Some(([a, b], len))),
+            Some((MixedKey::Short(k), len)) => (Some(Some((k, len))), None),
+            Some((MixedKey::Long(k), len)) => (None, Some((k, len))),
         };
-        let all_short = short
-            .is_none_or(|from| self.short.visit(from, |k, loc| visit(Place::Short(k, loc.key_bytes()), loc)));
+        let all_short = short.is_none_or(|from| {
+            self.short.visit(from, |k, loc| visit(Place::new(MixedKey::Short(k), loc.key_bytes()), loc))
+        });
         if all_short {
-            self.long.visit(long, |[a, b], loc| visit(Place::Long((a, b), loc.key_bytes()), loc));
+            self.long.visit(long, |k, loc| visit(Place::new(MixedKey::Long(k), loc.key_bytes()), loc));
         }
     }
 
@@ -106,9 +107,9 @@ impl Index {
     /// Asks the processor to fetch the lines of a place that will soon be looked up.
     #[inline]
     pub fn touch<W: Meter>(&self, place: Place, w: &mut W) {
-        match place {
-            Place::Short(k, _) => self.short.touch(k, w),
-            Place::Long((a, b), _) => self.long.touch([a, b], w),
+        match place.mixed() {
+            MixedKey::Short(k) => self.short.touch(k, w),
+            MixedKey::Long(k) => self.long.touch(k, w),
         }
     }
 

@@ -37,5 +37,5 @@ mod vector;
 pub use command::{GroupCommand, GroupId, ID_BYTES_MAX, is_group};
 pub use layout::{COUNT_BYTES, Form, KEY_BYTES_MAX, LENGTH_BYTES, Op, entry_bytes, padded, payload_bytes};
 pub use pack::{Packer, Refused};
-pub use parse::{Entry, Malformed, Reason, parse};
+pub use parse::{Entry, Malformed, Reason, parse, parse_mut};
 pub use vector::{PairAddress, VECTOR_HEAD_BYTES, VECTOR_PAIR_BYTES, parse_vector, write_vector};

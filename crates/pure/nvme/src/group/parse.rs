@@ -61,90 +61,115 @@ impl Malformed {
 /// [`Malformed`]: the first thing that is wrong.
 #[inline]
 pub fn parse(form: Form, payload: &[u8], mut visit: impl FnMut(Entry)) -> Result<u32, Malformed> {
-    let mut cursor = Cursor { bytes: payload.len(), rest: payload };
-    let count = cursor.number()?;
-    if count == 0 {
-        return Err(Malformed { at: 0, reason: Reason::Empty });
+    let mut left = count(payload)?;
+    let mut at = COUNT_BYTES;
+    while left.take() {
+        let (entry, end) = entry_at(form, payload, at)?;
+        visit(entry);
+        at = end;
     }
-    for _ in 0..count {
-        visit(cursor.entry(form)?);
-    }
-    if cursor.rest.is_empty() { Ok(count) } else { Err(cursor.wrong(cursor.at(), Reason::Trailing)) }
+    left.ends(payload, at)
 }
 
-struct Cursor<'a> {
-    /// Of the whole payload.
-    bytes: usize,
-    /// What has not been read.
-    rest: &'a [u8],
+/// The same for a payload whose reader marks it as it goes: `visit` gets the bytes of the entry from its key length on, too, and may
+/// change them.
+///
+/// # Errors
+/// As [`parse`].
+#[inline]
+pub fn parse_mut(
+    form: Form,
+    payload: &mut [u8],
+    mut visit: impl FnMut(Entry, &mut [u8]),
+) -> Result<u32, Malformed> {
+    let mut left = count(payload)?;
+    let mut at = COUNT_BYTES;
+    while left.take() {
+        let (entry, end) = entry_at(form, payload, at)?;
+        if let Some(bytes) = payload.get_mut(at + form.lead_bytes()..end) {
+            visit(entry, bytes);
+        }
+        at = end;
+    }
+    left.ends(payload, at)
 }
 
-impl Cursor<'_> {
-    #[inline]
-    fn at(&self) -> usize {
-        self.bytes - self.rest.len()
-    }
+/// How many entries are still to come, of how many.
+struct Left {
+    count: u32,
+    taken: u32,
+}
 
-    #[cold]
-    fn wrong(&self, at: usize, reason: Reason) -> Malformed {
-        Malformed { at: at as u32, reason }
-    }
-
-    /// The four bytes at the cursor, which moves behind them.
+impl Left {
+    /// Whether there is another one.
     #[inline]
-    fn number(&mut self) -> Result<u32, Malformed> {
-        let Some((bytes, rest)) = self.rest.split_first_chunk() else {
-            return Err(self.wrong(self.at(), Reason::Truncated));
-        };
-        self.rest = rest;
-        Ok(u32::from_le_bytes(*bytes))
+    fn take(&mut self) -> bool {
+        let more = self.taken < self.count;
+        self.taken += u32::from(more);
+        more
     }
 
     #[inline]
-    fn entry(&mut self, form: Form) -> Result<Entry, Malformed> {
-        let op = match form {
-            Form::All(op) => op,
-            Form::Mixed => self.op()?,
-        };
-        let at = self.at();
-        let key_bytes = self.number()? as usize;
-        if key_bytes == 0 || key_bytes > KEY_BYTES_MAX {
-            return Err(self.wrong(at, Reason::KeySize));
-        }
-        let key = self.padded_bytes(at, key_bytes)?;
-        let value = if op == Op::Store { self.value()? } else { 0..0 };
-        Ok(Entry { op, key, value })
+    fn ends(&self, payload: &[u8], at: usize) -> Result<u32, Malformed> {
+        if at == payload.len() { Ok(self.count) } else { Err(wrong(at, Reason::Trailing)) }
     }
+}
 
-    /// A type: the bits above its number are reserved.
-    #[inline]
-    fn op(&mut self) -> Result<Op, Malformed> {
-        let at = self.at();
-        let number = self.number()?;
-        Op::from_number(number).ok_or_else(|| self.wrong(at, Reason::Type))
+#[inline]
+fn count(payload: &[u8]) -> Result<Left, Malformed> {
+    match number(payload, 0)? {
+        0 => Err(wrong(0, Reason::Empty)),
+        count => Ok(Left { count, taken: 0 }),
     }
+}
 
-    #[inline]
-    fn value(&mut self) -> Result<Range<u32>, Malformed> {
-        let at = self.at();
-        let bytes = self.number()? as usize;
-        self.padded_bytes(at, bytes)
-    }
+#[cold]
+fn wrong(at: usize, reason: Reason) -> Malformed {
+    Malformed { at: at as u32, reason }
+}
 
-    /// `bytes` bytes at the cursor, and the zeros behind them. `told_at`: where their number is.
-    #[inline]
-    fn padded_bytes(&mut self, told_at: usize, bytes: usize) -> Result<Range<u32>, Malformed> {
-        let start = self.at();
-        // A length is below 2^32 and a payload is in memory: no sum of the two overflows 64 bits.
-        let Some((here, rest)) = self.rest.split_at_checked(padded(bytes)) else {
-            return Err(self.wrong(told_at, Reason::Truncated));
-        };
-        if !bytes.is_multiple_of(LENGTH_BYTES) && here.iter().skip(bytes).any(|b| *b != 0) {
-            return Err(self.wrong(start + bytes, Reason::Padding));
-        }
-        self.rest = rest;
-        Ok(start as u32..(start + bytes) as u32)
+/// The four bytes at `at`.
+#[inline]
+fn number(payload: &[u8], at: usize) -> Result<u32, Malformed> {
+    match payload.get(at..).and_then(|rest| rest.first_chunk()) {
+        Some(bytes) => Ok(u32::from_le_bytes(*bytes)),
+        None => Err(wrong(at, Reason::Truncated)),
     }
+}
+
+/// The entry at `at`, and where it ends.
+#[inline(always)]
+fn entry_at(form: Form, payload: &[u8], at: usize) -> Result<(Entry, usize), Malformed> {
+    let op = match form {
+        Form::All(op) => op,
+        // The bits above its number are reserved.
+        Form::Mixed => Op::from_number(number(payload, at)?).ok_or_else(|| wrong(at, Reason::Type))?,
+    };
+    let at = at + form.lead_bytes();
+    let key_bytes = number(payload, at)? as usize;
+    if key_bytes == 0 || key_bytes > KEY_BYTES_MAX {
+        return Err(wrong(at, Reason::KeySize));
+    }
+    let (key, end) = padded_bytes(payload, at, key_bytes)?;
+    if op != Op::Store {
+        return Ok((Entry { op, key, value: 0..0 }, end));
+    }
+    let value_bytes = number(payload, end)? as usize;
+    let (value, end) = padded_bytes(payload, end, value_bytes)?;
+    Ok((Entry { op, key, value }, end))
+}
+
+/// The `bytes` bytes behind their length, which is at `at`, and where the zeros behind them end.
+#[inline]
+fn padded_bytes(payload: &[u8], at: usize, bytes: usize) -> Result<(Range<u32>, usize), Malformed> {
+    let start = at + LENGTH_BYTES;
+    // A length is below 2^32 and a payload is in memory: no sum of the two overflows 64 bits.
+    let (stop, end) = (start + bytes, start + padded(bytes));
+    let Some(zeros) = payload.get(stop..end) else { return Err(wrong(at, Reason::Truncated)) };
+    if stop != end && zeros.iter().any(|b| *b != 0) {
+        return Err(wrong(stop, Reason::Padding));
+    }
+    Ok((start as u32..stop as u32, end))
 }
 
 // Offsets are 32 bits wide and sums of two lengths must not overflow.

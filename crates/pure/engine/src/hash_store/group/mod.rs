@@ -9,10 +9,12 @@
 //! how the group leaves those keys: no other member may write them.
 
 mod apply;
+mod pairs;
 mod plan;
 pub mod seal;
 
 pub(crate) use apply::{ToAnswers, member_loc};
+pub use pairs::Pairs;
 pub use plan::{Placed, Plan};
 pub(crate) use plan::{Planned, counted_bytes};
 
@@ -99,9 +101,17 @@ impl HashStore {
         } else {
             self.land_in_pieces(source, &writer, m, w)
         };
-        if let Err(refused) = landed {
-            self.log.abandon(m, writer);
-            return Step::Done(Err(refused));
+        let are_pairs = match landed {
+            Ok(are_pairs) => are_pairs,
+            Err(refused) => {
+                self.log.abandon(m, writer);
+                return Step::Done(Err(refused));
+            }
+        };
+        if are_pairs {
+            self.log.commit(m, writer);
+            self.apply_pairs(answers, w);
+            return Step::Done(Ok(()));
         }
         let spot = writer.spot();
         if self.plan.writes() {
@@ -113,24 +123,23 @@ impl HashStore {
         Step::Done(Ok(()))
     }
 
+    /// Whether all members are pairs that will be stored.
     fn land_in_place<M: Medium, W: Meter, G: GroupSource>(
         &mut self,
         source: &mut G,
         writer: &Writer,
         m: &mut M,
         w: &mut W,
-    ) -> Result<(), Refused<G>> {
+    ) -> Result<bool, Refused<G>> {
         let header = self.group_header(source);
         let used = (HEADER_BYTES + header.value_bytes) as usize;
         let record = self.log.chunk_mut(m, writer, 0);
         let payload = &mut record[HEADER_BYTES as usize..used];
         source.read(payload).map_err(|_| GroupError::Transfer)?;
-        self.plan(source, payload, w)?;
-        self.prepare_writes();
-        seal_members(&self.plan, payload);
+        let are_pairs = self.plan_and_seal(source, payload, writer.spot(), w)?;
         record[used..].fill(0);
         finish_header(header, &mut record[..used]);
-        Ok(())
+        Ok(are_pairs)
     }
 
     /// The same for a record that crosses pages: it is put together aside.
@@ -141,23 +150,40 @@ impl HashStore {
         writer: &Writer,
         m: &mut M,
         w: &mut W,
-    ) -> Result<(), Refused<G>> {
+    ) -> Result<bool, Refused<G>> {
         let mut record = std::mem::take(&mut self.plan.payload);
         record.clear();
         record.resize(record_bytes(0, source.bytes()) as usize, 0);
         let end = (HEADER_BYTES + source.bytes()) as usize;
         let payload = &mut record[HEADER_BYTES as usize..end];
         let read = source.read(payload).map_err(|_| GroupError::Transfer);
-        let planned = read.and_then(|()| self.plan(source, payload, w));
+        let planned = read.and_then(|()| self.plan_and_seal(source, payload, writer.spot(), w));
         if planned.is_ok() {
-            self.prepare_writes();
             self.put_record(source, &mut record, writer, m);
         }
         self.plan.payload = record;
         planned
     }
 
-    /// Seals a whole record and writes it to its place.
+    /// Reads a payload that is to lie at `spot`, and seals it. Whether all its members are pairs that will be stored.
+    #[inline]
+    fn plan_and_seal<W: Meter, G: GroupSource>(
+        &mut self,
+        source: &G,
+        payload: &mut [u8],
+        spot: Spot,
+        w: &mut W,
+    ) -> Result<bool, Refused<G>> {
+        let are_pairs = source.only_stores() && self.plan_pairs(source, payload, spot)?;
+        if !are_pairs {
+            self.plan(source, payload, w)?;
+            self.prepare_writes();
+            seal_members(&self.plan, payload);
+        }
+        Ok(are_pairs)
+    }
+
+    /// Writes a whole record, sealed, to its place.
     fn put_record<M: Medium, G: GroupSource>(
         &self,
         source: &G,
@@ -167,7 +193,6 @@ impl HashStore {
     ) {
         let header = self.group_header(source);
         let end = (HEADER_BYTES + header.value_bytes) as usize;
-        seal_members(&self.plan, &mut record[HEADER_BYTES as usize..end]);
         finish_header(header, &mut record[..end]);
         self.log.put(m, writer, 0, record);
     }
@@ -226,6 +251,7 @@ impl HashStore {
         if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_PAIRS) {
             return Step::Blocked(stall);
         }
+        seal_members(&self.plan, &mut record[HEADER_BYTES as usize..]);
         record.resize(bytes as usize, 0);
         let writer = self.log.begin(m, Stream::User, bytes);
         self.put_record(source, record, &writer, m);

@@ -17,10 +17,7 @@ impl Placed for Place {
     /// Places are mixed already: any bits of them will do.
     #[inline]
     fn spread(self) -> usize {
-        match self {
-            Self::Short(k, len) => k as usize ^ usize::from(len),
-            Self::Long((a, _), len) => a as usize ^ usize::from(len),
-        }
+        self.head() as usize ^ usize::from(self.key_bytes())
     }
 }
 

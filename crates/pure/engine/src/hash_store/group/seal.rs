@@ -68,11 +68,13 @@ pub const fn padded(bytes: u32) -> u32 {
 
 impl Seal {
     /// The seal of a member whose bytes, lengths included, are still as they came.
+    #[inline]
     pub fn of(role: Role, key_bytes: u8, value_bytes: u32, came: &[u8]) -> Self {
         Self { role, key_bytes, value_bytes, sum: Sum::default().bytes(came).value() }
     }
 
     /// Writes the words over the lengths.
+    #[inline]
     pub fn write(&self, member: &mut [u8]) {
         let low = self.sum & ((1 << SUM_LOW_BITS) - 1);
         let key = u32::from(self.key_bytes) | (self.role as u32) << KEY_BITS | low << SUM_SHIFT;
@@ -82,6 +84,27 @@ impl Seal {
             let at = self.value_word_at() as usize;
             member[at..at + 4].copy_from_slice(&value.to_le_bytes());
         }
+    }
+
+    /// Writes the lengths over the words of a member that is sealed: it is as it came.
+    pub fn unseal(member: &mut [u8]) {
+        let word = |member: &[u8], at: usize| {
+            member.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_le_bytes)
+        };
+        let mut seal = Self::of_key_word(word(member, 0));
+        seal.value_bytes = word(member, seal.value_word_at() as usize) & ((1 << VALUE_BITS) - 1);
+        seal.plain(member);
+    }
+
+    /// What the first word says.
+    fn of_key_word(key: u32) -> Self {
+        let role = match key >> KEY_BITS & ((1 << ROLE_BITS) - 1) {
+            0 => Role::Nothing,
+            1 => Role::Pair,
+            2 => Role::Tombstone,
+            _ => Role::RefusedPair,
+        };
+        Self { role, key_bytes: key as u8, value_bytes: 0, sum: key >> SUM_SHIFT }
     }
 
     fn value_word_at(&self) -> u32 {
@@ -126,15 +149,8 @@ impl Records<'_> {
             (fits && Bytes::new(spot, bytes).copy_to(self.log, m, at, &mut word) == 4)
                 .then_some(u32::from_le_bytes(word))
         };
-        let key = word(0)?;
-        let role = match key >> KEY_BITS & ((1 << ROLE_BITS) - 1) {
-            0 => Role::Nothing,
-            1 => Role::Pair,
-            2 => Role::Tombstone,
-            _ => Role::RefusedPair,
-        };
-        let mut seal = Seal { role, key_bytes: key as u8, value_bytes: 0, sum: key >> SUM_SHIFT };
-        if role.has_value() {
+        let mut seal = Seal::of_key_word(word(0)?);
+        if seal.role.has_value() {
             let value = word(seal.value_word_at())?;
             seal.value_bytes = value & ((1 << VALUE_BITS) - 1);
             seal.sum |= value >> VALUE_BITS << VALUE_BITS;
@@ -227,6 +243,9 @@ mod tests {
         assert_eq!(member[4..8], came[4..8]);
         assert_eq!(member[8..12], value.to_le_bytes());
         assert_eq!((seal.bytes(), seal.value_at()), (16, 12));
+        let mut unsealed = member;
+        Seal::unseal(&mut unsealed);
+        assert_eq!(unsealed, came);
         seal.plain(&mut member);
         assert_eq!(member, came);
     }

@@ -1,0 +1,113 @@
+//! A group of nothing but pairs that are stored, the usual one: what becomes of it depends on nothing, so one look at each member seals
+//! it and says where it belongs.
+
+use super::super::HashStore;
+use super::super::record::HEADER_BYTES;
+use super::seal::{Role, Seal, WORD_BYTES};
+use crate::index::{Loc, Place};
+use crate::kv_group::{Answers, GroupError, GroupSource};
+use saker_log::Spot;
+use saker_sim::Meter;
+
+/// The pairs of a group, and memory for them that is used again and again.
+#[derive(Clone, Debug, Default)]
+pub struct Pairs {
+    /// Where each belongs, and where it lies.
+    entries: Vec<(Place, Loc)>,
+    /// Bytes that they count with.
+    counted: u64,
+    /// Bytes of their keys and values.
+    user_bytes: u64,
+    /// Places that have been seen: see [`Pairs::duplicate`].
+    seen: Vec<u32>,
+}
+
+impl Pairs {
+    fn clear(&mut self) {
+        self.entries.clear();
+        (self.counted, self.user_bytes) = (0, 0);
+    }
+
+    #[inline]
+    fn take(&mut self, place: Place, loc: Loc, user_bytes: u32) {
+        self.entries.push((place, loc));
+        self.counted += u64::from(loc.record_bytes());
+        self.user_bytes += u64::from(user_bytes);
+    }
+
+    /// Position of a pair whose key appeared before, if any.
+    fn duplicate(&mut self) -> Option<u64> {
+        // Sparse: a slot that is taken is seldom foreseen.
+        let slots = (self.entries.len() * 8).next_power_of_two();
+        self.seen.clear();
+        self.seen.resize(slots, 0);
+        for (n, (place, loc)) in self.entries.iter().enumerate() {
+            // Places are mixed already: any bits of them will do.
+            let mut at = place.head() as usize & (slots - 1);
+            while self.seen[at] != 0 {
+                if self.entries[self.seen[at] as usize - 1].0 == *place {
+                    return Some(loc.position());
+                }
+                at = (at + 1) & (slots - 1);
+            }
+            self.seen[at] = n as u32 + 1;
+        }
+        None
+    }
+}
+
+impl HashStore {
+    /// Reads and seals a payload that has landed at `spot`. False if there is a member that cannot be stored: the payload is as it came
+    /// then.
+    #[inline]
+    pub(super) fn plan_pairs<G: GroupSource>(
+        &mut self,
+        source: &G,
+        payload: &mut [u8],
+        spot: Spot,
+    ) -> Result<bool, GroupError<G::Malformed>> {
+        let Self { pairs, index, config, .. } = self;
+        let begin = spot.0 + u64::from(HEADER_BYTES);
+        let mut are_pairs = true;
+        pairs.clear();
+        let parsed = source.parse_mut(payload, &mut |member, bytes| {
+            let (key_bytes, value_bytes) = (member.key_bytes(), member.value_bytes());
+            let key = &bytes[WORD_BYTES as usize..(WORD_BYTES + key_bytes) as usize];
+            match index.place(key) {
+                Some(place) if value_bytes <= config.value_bytes_max => {
+                    let position = begin + u64::from(member.key.start - WORD_BYTES);
+                    let loc = Loc::member(position, bytes.len() as u32, place.key_bytes());
+                    Seal::of(Role::Pair, place.key_bytes(), value_bytes, bytes).write(bytes);
+                    pairs.take(place, loc, key_bytes + value_bytes);
+                }
+                _ => are_pairs = false,
+            }
+        });
+        parsed.map_err(GroupError::Malformed)?;
+        if !are_pairs {
+            for (_, loc) in &pairs.entries {
+                let at = (loc.position() - begin) as usize;
+                Seal::unseal(&mut payload[at..at + loc.bytes() as usize]);
+            }
+            return Ok(false);
+        }
+        if let Some(position) = pairs.duplicate() {
+            return Err(GroupError::Duplicate((position - begin) as u32));
+        }
+        self.credit.pay_group(self.pairs.entries.len() as u64, self.pairs.counted);
+        Ok(true)
+    }
+
+    /// Enters the pairs of a group that is in the log.
+    pub(super) fn apply_pairs<W: Meter, A: Answers>(&mut self, answers: &mut A, w: &mut W) {
+        let pairs = std::mem::take(&mut self.pairs);
+        let members = pairs.entries.len();
+        answers.begin(members as u32);
+        self.enter_all_soon(&pairs.entries, w);
+        (0..members).for_each(|_| answers.done(Ok(())));
+        self.stats.user_bytes_written += pairs.user_bytes;
+        self.version += 1;
+        self.charge(members as u64, pairs.user_bytes, w);
+        self.pairs = pairs;
+    }
+}
