@@ -1,7 +1,8 @@
 //! How fast sessions write on this machine, timing `off`: 16-byte values, containers of 64, one application thread and one
 //! device thread; HostKV and DiskKV alone in the same run.
 //!
-//! `cargo run --release -p saker-realtime --example sessions -- [PAIRS]` (2,000,000)
+//! `cargo run --release -p saker-realtime --example sessions -- [PAIRS] [KEY_BYTES] [ROUNDS]`: 2,000,000 pairs, keys of 8 and then of 16
+//! bytes, five rounds unless told otherwise; `ROUNDS` of 0 is one of sessions alone, for a profiler.
 
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
@@ -22,10 +23,10 @@ const VALUE: [u8; 16] = [7; 16];
 /// Bytes of an extent of HostKV's flash.
 const EXTENT_BYTES: u64 = 8 << 20;
 
-fn key(n: u64) -> [u8; 16] {
-    let mut key = [0; 16];
-    key[..8].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
-    key[8..].copy_from_slice(&n.to_le_bytes());
+fn key<const K: usize>(n: u64) -> [u8; K] {
+    let mut key = [0; K];
+    let words = [n.wrapping_mul(0x9e37_79b9_7f4a_7c15), n];
+    key.iter_mut().zip(words.iter().flat_map(|word| word.to_le_bytes())).for_each(|(to, from)| *to = from);
     key
 }
 
@@ -34,11 +35,11 @@ fn rate(pairs: u64, begun: Instant) -> f64 {
     pairs as f64 / begun.elapsed().as_secs_f64() / 1e6
 }
 
-fn sessions(pairs: u64) -> Outcome<f64> {
+fn sessions<const K: usize>(pairs: u64) -> Outcome<f64> {
     let saker = Saker::open(URL, SakerOptions { sessions: 1, ..SakerOptions::default() })?;
     let mut session = saker.session()?;
     let begun = Instant::now();
-    (0..pairs).try_for_each(|n| session.put(&key(n), &VALUE))?;
+    (0..pairs).try_for_each(|n| session.put(&key::<K>(n), &VALUE))?;
     session.sync()?;
     let rate = rate(pairs, begun);
     drop(session);
@@ -46,17 +47,17 @@ fn sessions(pairs: u64) -> Outcome<f64> {
     Ok(rate)
 }
 
-fn disk_kv(pairs: u64) -> Outcome<f64> {
+fn disk_kv<const K: usize>(pairs: u64) -> Outcome<f64> {
     let mut kv = Kv::open(URL)?;
     let begun = Instant::now();
-    (0..pairs).try_for_each(|n| kv.put_queued(&key(n), &VALUE))?;
+    (0..pairs).try_for_each(|n| kv.put_queued(&key::<K>(n), &VALUE))?;
     kv.drain()?;
     let rate = rate(pairs, begun);
     kv.close()?;
     Ok(rate)
 }
 
-fn host_kv(pairs: u64) -> Outcome<f64> {
+fn host_kv<const K: usize>(pairs: u64) -> Outcome<f64> {
     let build = Build::block(&Profile::builtin("default")?, 4 << 30, 1)?;
     let host = build.attach(1, 256);
     let device = AnyDevice::Memory(Box::new(build.untimed(host.clone())));
@@ -72,7 +73,7 @@ fn host_kv(pairs: u64) -> Outcome<f64> {
     let begun = Instant::now();
     let mut open = 0u64;
     for n in 0..pairs {
-        if store.submit(Op::Put(key(n).to_vec(), VALUE.to_vec()), &mut Free).is_err() {
+        if store.submit(Op::Put(key::<K>(n).to_vec(), VALUE.to_vec()), &mut Free).is_err() {
             open += 1;
         }
         if n % 64 == 63 {
@@ -94,19 +95,36 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn main() -> Outcome<()> {
-    let pairs = std::env::args().nth(1).map_or(Ok(2_000_000), |n| n.parse())?;
+fn compare<const K: usize>(pairs: u64, count: usize) -> Outcome<()> {
+    println!("keys of {K} bytes");
     let mut rounds = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
-    for _ in 0..5 {
-        let (host, disk, saker) = (host_kv(pairs)?, disk_kv(pairs)?, sessions(pairs)?);
+    for _ in 0..count {
+        let (host, disk, saker) = (host_kv::<K>(pairs)?, disk_kv::<K>(pairs)?, sessions::<K>(pairs)?);
         println!("HostKV {host:.2} M/s, DiskKV {disk:.2} M/s, DiskKV with sessions {saker:.2} M/s");
         for (values, value) in rounds.iter_mut().zip([host, disk, saker, saker / host]) {
             values.push(value);
         }
     }
+    if count == 0 {
+        println!("DiskKV with sessions {:.2} M/s", sessions::<K>(pairs)?);
+        return Ok(());
+    }
     let [host, disk, saker, ratio] = rounds.map(median);
     println!(
         "medians: HostKV {host:.2}, DiskKV {disk:.2}, with sessions {saker:.2} M/s, {ratio:.2} times HostKV"
     );
+    Ok(())
+}
+
+fn main() -> Outcome<()> {
+    let number = |n: usize| std::env::args().nth(n).map(|arg| arg.parse::<u64>()).transpose();
+    let (pairs, rounds) = (number(1)?.unwrap_or(2_000_000), number(3)?.unwrap_or(5) as usize);
+    let key_bytes = number(2)?;
+    if key_bytes != Some(16) {
+        compare::<8>(pairs, rounds)?;
+    }
+    if key_bytes != Some(8) {
+        compare::<16>(pairs, rounds)?;
+    }
     Ok(())
 }
