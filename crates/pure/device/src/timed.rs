@@ -32,7 +32,7 @@ pub use costs::{Costs, timings};
 /// Commands on their way are numbered.
 type Id = u32;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The entry has arrived.
     Fetched,
@@ -44,18 +44,18 @@ enum Stage {
     Ready,
     /// It waits for pages or room.
     Waiting,
-    /// The core is done with it.
-    Executed(Reply),
+    /// The core is done with it. From here on the token's reply counts.
+    Executed,
     /// It waits for programs, then a sync.
-    Flushing(Reply),
+    Flushing,
     /// The engine for its answer is set up.
-    SetUpOut(Reply),
+    SetUpOut,
     /// Its data is with the host.
-    Sent(Reply),
-    /// A part of a value was taken; DW0 of its completion.
-    Part(u32),
+    Sent,
+    /// A part of a value was taken.
+    Part,
     /// The completion arrives.
-    Posting(Reply),
+    Posting,
 }
 
 #[derive(Debug)]
@@ -65,6 +65,8 @@ struct Token {
     namespace: usize,
     request: Option<Request>,
     stage: Stage,
+    /// How it ended, once it has.
+    reply: Reply,
     batch: Option<ReadBatch>,
     /// The value of an inline store.
     head: Option<Box<InlineHead>>,
@@ -86,7 +88,7 @@ enum Event {
     /// A queue may be looked at again.
     Look,
     /// A quantum of background work is over.
-    Quantum(usize),
+    Quantum(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +153,7 @@ impl Timed {
     /// Work that is ready waits for its core.
     fn enqueue(&mut self, work: Work) {
         let lane = match work {
+            _ if self.cores.is_shared() => 0,
             Work::Command(id) => self.tokens[id as usize].as_ref().map_or(0, |token| token.lane),
             Work::Background(n) => n as u64,
         };
@@ -200,10 +203,14 @@ impl<M: Media> Device<M, Timed> {
             return None;
         }
         let (own, media) = (self.tempo.events.next_at(), self.flash.next_at());
-        let at = earliest(own, media).filter(|at| *at <= until)?;
+        let (own, media) = (own.unwrap_or(Instant::FAR), media.unwrap_or(Instant::FAR));
+        let at = own.min(media);
+        if at > until || at == Instant::FAR {
+            return None;
+        }
         self.tempo.now = at;
         self.tempo.steps += 1;
-        if media == Some(at) {
+        if media == at {
             self.flash.step(at);
             self.after_media();
         } else {
@@ -261,7 +268,7 @@ impl<M: Media> Device<M, Timed> {
     fn on_event(&mut self, event: Event) {
         match event {
             Event::Core => self.start_on_cores(),
-            Event::Quantum(n) => self.after_quantum(n),
+            Event::Quantum(n) => self.after_quantum(n as usize),
             Event::Look => self.look_at_host(),
             Event::Step(id) => self.on_stage(id),
         }

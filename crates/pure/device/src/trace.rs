@@ -85,6 +85,7 @@ impl Clockwork {
     }
 
     /// What has passed since the last mark was `part`, of which at most `service`; before that it waited.
+    #[inline]
     pub fn lap(&mut self, now: Instant, part: Part, service: Duration) {
         let Some(spans) = &mut self.spans else { return };
         let passed = now.since(self.marked);
@@ -97,7 +98,8 @@ impl Clockwork {
         self.marked = now;
     }
 
-    pub fn finish(self, qid: u16, cid: u16, opcode: u8, status: Status) -> Option<CommandTrace> {
-        Some(CommandTrace { qid, cid, opcode, status, begun: self.begun, spans: self.spans? })
+    /// The trace of a command that has ended, if it is traced.
+    pub fn finish(&mut self, qid: u16, cid: u16, opcode: u8, status: Status) -> Option<CommandTrace> {
+        Some(CommandTrace { qid, cid, opcode, status, begun: self.begun, spans: self.spans.take()? })
     }
 }

@@ -228,6 +228,13 @@ impl<M: Media> Flash<M> {
         Tag(self.next_tag)
     }
 
+    /// Whether a fault keeps a page from being read.
+    #[inline]
+    fn is_unreadable(&self, at: PageAddr) -> bool {
+        let epoch = || self.media.epoch(self.shape.geometry.segment_of(at));
+        self.faults.reads_fail() && self.faults.is_unreadable(at, epoch())
+    }
+
     /// Counts a media operation; a planned cut happens here.
     fn count_operation(&mut self) -> bool {
         if self.powered && self.faults.is_cut() {

@@ -1,7 +1,12 @@
 //! Reading back: from the ring while a page is there, from the medium afterwards.
 
 use crate::{Log, Spot};
-use saker_medium::{MediaError, Medium, Page, PageAddr, Reads, Step};
+use saker_medium::{MediaError, Medium, Page, PageAddr, Step};
+
+/// A cache line.
+const LINE_BYTES: usize = 64;
+/// Longer ranges are read in order, which the processor foresees.
+const AHEAD_BYTES_MAX: usize = 4 * LINE_BYTES;
 
 /// A page of the log, wherever it is now.
 #[inline]
@@ -10,6 +15,17 @@ pub fn page_of<'m, M: Medium>(log: &Log, m: &'m M, page: PageAddr) -> Page<'m> {
         Some(slot) => Page::Resident { data: m.ring().data(slot), oob: m.ring().oob(slot) },
         None => m.page(page),
     }
+}
+
+/// What one look at a range tells.
+#[derive(Clone, Copy, Debug)]
+pub enum Look<'m> {
+    /// It lies in one page, which is resident.
+    Whole(&'m [u8]),
+    /// It lies in one page, which has to be read first.
+    Absent(PageAddr),
+    /// It lies in several pages, or in one that cannot be read: [`Bytes::resident`] tells.
+    Elsewhere,
 }
 
 /// Access to a range of bytes of the log.
@@ -35,33 +51,57 @@ impl Bytes {
     /// Whether all of it can be looked at: `Need` lists every page that is not resident.
     #[inline]
     pub fn resident<M: Medium>(&self, log: &Log, m: &M) -> Step<Result<(), MediaError>> {
-        let mut reads = Reads::new();
+        let mut is_absent = false;
         for page in self.pages(log) {
             match page_of(log, m, page) {
                 Page::Resident { .. } => {}
-                Page::Absent => reads.push(page),
+                Page::Absent => is_absent = true,
                 Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(MediaError::Read)),
             }
         }
-        if reads.is_empty() { Step::Done(Ok(())) } else { Step::Need(self.pages(log).collect()) }
+        if is_absent { Step::Need(self.pages(log).collect()) } else { Step::Done(Ok(())) }
     }
 
-    /// All of it in one piece, if it lies in one page that is resident: one look instead of one for each part.
+    /// The page where the range begins, and the byte in it.
     #[inline]
-    pub fn whole<'m, M: Medium>(&self, log: &Log, m: &'m M) -> Option<&'m [u8]> {
+    fn begin(&self, log: &Log) -> (PageAddr, u32) {
         let page_bytes = u64::from(log.geometry().page_bytes);
-        let (page, start) = (self.spot.0 / page_bytes, (self.spot.0 % page_bytes) as usize);
-        match page_of(log, m, PageAddr(page)) {
-            Page::Resident { data, .. } => data.get(start..start + self.bytes as usize),
-            _ => None,
+        (PageAddr(self.spot.0 / page_bytes), (self.spot.0 % page_bytes) as u32)
+    }
+
+    /// One look at all of it, instead of one for each part.
+    #[inline]
+    pub fn look<'m, M: Medium>(&self, log: &Log, m: &'m M) -> Look<'m> {
+        let (page, start) = self.begin(log);
+        let (start, end) = (start as usize, start as usize + self.bytes as usize);
+        if end > log.geometry().page_bytes as usize {
+            return Look::Elsewhere;
+        }
+        match page_of(log, m, page) {
+            Page::Resident { data, .. } => data.get(start..end).map_or(Look::Elsewhere, Look::Whole),
+            Page::Absent => Look::Absent(page),
+            Page::Erased | Page::Torn | Page::Failed => Look::Elsewhere,
         }
     }
 
-    /// The first byte of the range in a page that has to be read first, for [`Medium::ahead`]'s purpose.
+    /// All of it in one piece, if it lies in one page that is resident.
     #[inline]
-    pub fn ahead<'m, M: Medium>(&self, log: &Log, m: &'m M) -> Option<&'m u8> {
-        let page_bytes = u64::from(log.geometry().page_bytes);
-        m.ahead(PageAddr(self.spot.0 / page_bytes), (self.spot.0 % page_bytes) as u32)
+    pub fn whole<'m, M: Medium>(&self, log: &Log, m: &'m M) -> Option<&'m [u8]> {
+        match self.look(log, m) {
+            Look::Whole(bytes) => Some(bytes),
+            Look::Absent(_) | Look::Elsewhere => None,
+        }
+    }
+
+    /// Memory of the range's first bytes in a page that has to be read first, for [`Medium::ahead`]'s purpose: a byte of
+    /// each cache line, as far as a hint for each is worth it.
+    #[inline]
+    pub fn ahead<'m, M: Medium>(&self, log: &Log, m: &'m M) -> impl Iterator<Item = &'m u8> + use<'m, M> {
+        let (page, start) = self.begin(log);
+        let bytes = (self.bytes as usize).min(AHEAD_BYTES_MAX);
+        let memory = m.ahead(page, start).unwrap_or_default();
+        let memory = &memory[..bytes.min(memory.len())];
+        memory.iter().step_by(LINE_BYTES).chain(memory.last())
     }
 
     /// The bytes from `offset` to the end of the range or of their page; empty at the end or when not resident.

@@ -107,10 +107,10 @@ pub trait Medium {
     fn ring_mut(&mut self) -> &mut Ring;
     /// A page as it is now; pages in slots are not looked up here.
     fn page(&self, at: PageAddr) -> Page<'_>;
-    /// Memory of a byte of a page that has to be read first, where the medium has it in memory: only to be touched
+    /// Memory of a page that has to be read first, from a byte on, where the medium has it in memory: only to be touched
     /// ([`saker_sim::Meter::touch`]), for what is there counts when the page is here.
     #[inline]
-    fn ahead(&self, at: PageAddr, offset: u32) -> Option<&u8> {
+    fn ahead(&self, at: PageAddr, offset: u32) -> Option<&[u8]> {
         let _ = (at, offset);
         None
     }

@@ -2,7 +2,7 @@
 
 mod near;
 
-use crate::{Instant, earliest};
+use crate::Instant;
 use near::Near;
 use std::collections::BinaryHeap;
 
@@ -12,8 +12,8 @@ pub struct EventQueue<E> {
     near: Near<E>,
     /// Events that the wheel of the near ones did not reach when they were scheduled.
     far: BinaryHeap<Entry<E>>,
-    /// When the first event happens.
-    next: Option<Instant>,
+    /// When the first event happens; [`Instant::FAR`], which is later than any, if there is none.
+    next: Instant,
     sequence: u64,
     len: usize,
 }
@@ -65,44 +65,61 @@ impl<E> Ord for Entry<E> {
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        Self { near: Near::default(), far: BinaryHeap::new(), next: None, sequence: 0, len: 0 }
+        Self { near: Near::default(), far: BinaryHeap::new(), next: Instant::FAR, sequence: 0, len: 0 }
     }
 }
 
 impl<E> EventQueue<E> {
-    /// Schedules `event` for `at`.
+    /// Schedules `event` for `at`, which is before [`Instant::FAR`].
     #[inline]
     pub fn push(&mut self, at: Instant, event: E) {
-        if self.near.reaches(at) {
-            self.near.push(at, self.sequence, event);
-        } else {
-            self.far.push(Entry::new(at, self.sequence, event));
-        }
+        debug_assert!(at < Instant::FAR, "nothing happens that late");
+        let sequence = self.sequence;
         self.sequence += 1;
         self.len += 1;
-        self.next = Some(self.next.map_or(at, |next| next.min(at)));
+        self.next = self.next.min(at);
+        if self.near.reaches(at) {
+            self.near.push(at, sequence, event);
+        } else {
+            self.push_far(at, sequence, event);
+        }
+    }
+
+    #[inline(never)]
+    fn push_far(&mut self, at: Instant, sequence: u64, event: E) {
+        self.far.push(Entry::new(at, sequence, event));
     }
 
     /// When the next event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Instant> {
-        self.next
+        (self.next < Instant::FAR).then_some(self.next)
     }
 
     /// Takes the next event if it happens at or before `now`.
     #[inline]
     pub fn pop_until(&mut self, now: Instant) -> Option<(Instant, E)> {
-        if self.next? > now {
+        if self.next > now || self.len == 0 {
             return None;
         }
-        let (at, event) = if self.is_far_next() { self.pop_far() } else { self.near.pop() }?;
-        self.near.turn_to(at);
         self.len -= 1;
-        let near = self.near.peek().map(|(at, _)| at);
-        self.next = earliest(near, self.far.peek().map(Entry::at));
-        Some((at, event))
+        if !self.far.is_empty() {
+            return self.pop_first();
+        }
+        let taken = self.near.pop();
+        self.next = self.near.next_at();
+        taken
     }
 
+    /// Takes the first event of the near and the far ones.
+    #[inline(never)]
+    fn pop_first(&mut self) -> Option<(Instant, E)> {
+        let taken = if self.is_far_next() { self.pop_far() } else { self.near.pop() };
+        self.next = self.near.next_at().min(self.far.peek().map_or(Instant::FAR, Entry::at));
+        taken
+    }
+
+    /// Whether the first of all events is a far one; there are some.
     #[inline]
     fn is_far_next(&self) -> bool {
         let Some(far) = self.far.peek() else { return false };
@@ -110,7 +127,10 @@ impl<E> EventQueue<E> {
     }
 
     fn pop_far(&mut self) -> Option<(Instant, E)> {
-        self.far.pop().map(|e| (e.at(), e.event))
+        let Entry { key, event } = self.far.pop()?;
+        let at = Instant::from_nanos((!key >> 64) as u64);
+        self.near.turn_to(at);
+        Some((at, event))
     }
 
     /// Number of events that have not happened yet.

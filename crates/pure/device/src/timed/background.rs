@@ -3,8 +3,7 @@
 use super::cores::Work;
 use super::{Event, Id, Stage, Timed, Worker};
 use crate::device::Device;
-use crate::execute::{Reply, Request};
-use crate::immediate::failed;
+use crate::execute::Request;
 use saker_engine::Background;
 use saker_flash::Media;
 use saker_medium::Step;
@@ -44,7 +43,7 @@ impl<M: Media> Device<M, Timed> {
             Step::Need(reads) => {
                 self.tempo.background_batches[n] = self.bring(Work::Background(n), &reads, Class::Background);
             }
-            Step::Done(Background::Worked) => self.tempo.events.push(at, Event::Quantum(n)),
+            Step::Done(Background::Worked) => self.tempo.events.push(at, Event::Quantum(n as u32)),
             Step::Done(Background::Idle | Background::Waiting) | Step::Blocked(_) => {
                 self.tempo.workers[n] = Worker::Idle;
                 self.note_boot();
@@ -92,7 +91,7 @@ impl<M: Media> Device<M, Timed> {
                 let at = self.tempo.now;
                 self.tempo.events.push(at, Event::Core);
             } else {
-                self.post(id, failed(Status::CAPACITY_EXCEEDED));
+                self.refuse(id, Status::CAPACITY_EXCEEDED);
             }
         }
         let all_idle = self.tempo.workers.iter().all(|w| *w == Worker::Idle);
@@ -106,7 +105,7 @@ impl<M: Media> Device<M, Timed> {
                 // Background work made failed programs good without another operation.
                 self.on_stage(id);
             } else {
-                self.post(id, failed(Status::INTERNAL_ERROR));
+                self.refuse(id, Status::INTERNAL_ERROR);
             }
         }
     }
@@ -114,7 +113,7 @@ impl<M: Media> Device<M, Timed> {
     fn is_flushed(&mut self, id: Id) -> bool {
         let finished = self.flash.finished();
         let token = self.token(id);
-        let Stage::Flushing(Reply { flush: Some(tag), .. }) = token.stage else { return false };
+        let (Stage::Flushing, Some(tag)) = (token.stage, token.reply.flush) else { return false };
         let n = token.namespace;
         self.namespaces[n].is_flushed(tag, finished)
     }

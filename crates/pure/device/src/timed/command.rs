@@ -36,13 +36,13 @@ impl<M: Media> Device<M, Timed> {
         self.queues.hold(qid, held);
         let t = &mut self.tempo;
         let clock = Clockwork::new(t.now, t.traces.is_some());
-        let stage = Stage::Fetched;
         let token = Token {
             qid,
             sqe,
             namespace: 0,
             request: None,
-            stage,
+            stage: Stage::Fetched,
+            reply: failed(Status::SUCCESS),
             batch: None,
             head,
             held,
@@ -83,15 +83,23 @@ impl<M: Media> Device<M, Timed> {
         t.dispatcher.request(t.now, (length, Duration::ZERO), Event::Step(id), &mut t.events);
     }
 
+    /// Notes for traces that a command's stage is over.
+    #[inline]
     fn lap(&mut self, id: Id, part: Part) {
+        if self.tempo.traces.is_some() {
+            self.trace(id, part);
+        }
+    }
+
+    #[inline(never)]
+    fn trace(&mut self, id: Id, part: Part) {
         let now = self.tempo.now;
         let token = self.token(id);
         token.clock.lap(now, part, token.service);
     }
 
     pub(super) fn on_stage(&mut self, id: Id) {
-        let stage = self.token(id).stage.clone();
-        match stage {
+        match self.token(id).stage {
             Stage::Fetched => {
                 self.lap(id, Part::Fetch);
                 let length = self.dispatch_time(id);
@@ -109,25 +117,25 @@ impl<M: Media> Device<M, Timed> {
                 self.lap(id, Part::Transfer);
                 self.ready(id);
             }
-            Stage::Executed(reply) => {
+            Stage::Executed => {
                 self.lap(id, Part::Firmware);
-                self.after_execution(id, reply);
+                self.after_execution(id);
                 self.start_on_cores();
             }
-            Stage::Flushing(reply) => self.sync(id, reply),
-            Stage::SetUpOut(reply) => {
+            Stage::Flushing => self.sync(id),
+            Stage::SetUpOut => {
                 self.lap(id, Part::Firmware);
-                self.send_data(id, reply);
+                self.send_data(id);
             }
-            Stage::Sent(reply) => {
+            Stage::Sent => {
                 self.lap(id, Part::Transfer);
-                self.post(id, reply);
+                self.post(id);
             }
-            Stage::Part(dw0) => {
+            Stage::Part => {
                 self.lap(id, Part::Firmware);
-                self.post(id, Reply { dw0, ..failed(Status::SUCCESS) });
+                self.post(id);
             }
-            Stage::Posting(reply) => self.finish(id, reply),
+            Stage::Posting => self.finish(id),
             Stage::Waiting => unreachable!("whoever waits is woken by a core"),
         }
     }
@@ -151,13 +159,14 @@ impl<M: Media> Device<M, Timed> {
         let (n, request) = match self.decode(id) {
             Ok((n, Routed::Request(request))) => (n, request),
             Ok((_, Routed::More(dw0))) => {
+                self.token(id).reply.dw0 = dw0;
                 let length = self.tempo.costs.complete;
-                return self.through_dispatcher(id, length, Stage::Part(dw0));
+                return self.through_dispatcher(id, length, Stage::Part);
             }
-            Err(status) => return self.post(id, failed(status)),
+            Err(status) => return self.refuse(id, status),
         };
-        let sqe = self.token(id).sqe;
-        request.count_in(&sqe, &mut self.stats.traffic);
+        let token = self.tempo.tokens[id as usize].as_ref().expect("a command on its way");
+        request.count_in(&token.sqe, &mut self.stats.traffic);
         let costs = &self.tempo.costs;
         let setup = costs.setup(request.pieces(), request.bytes_in()) + costs.setup_aside(&request.aside());
         self.hold(id, request.pieces().held_bytes());
@@ -227,7 +236,7 @@ impl<M: Media> Device<M, Timed> {
                 self.make_way(id);
                 let reply = self.written_through(id, reply);
                 let token = self.token(id);
-                (token.stage, token.service) = (Stage::Executed(reply), length);
+                (token.stage, token.reply, token.service) = (Stage::Executed, reply, length);
                 let at = self.tempo.now + length;
                 self.tempo.events.push(at, Event::Step(id));
                 has_end = true;
@@ -259,7 +268,7 @@ impl<M: Media> Device<M, Timed> {
         let namespace = &mut self.namespaces[token.namespace];
         let mut meter = Ahead(CpuMeter::new(t.costs.prices));
         let mut view = self.flash.view(namespace.owner(), Class::Foreground);
-        let waited = if matches!(token.stage, Stage::Waiting) { Part::Flash } else { Part::Queue };
+        let waited = if token.stage == Stage::Waiting { Part::Flash } else { Part::Queue };
         token.clock.lap(t.now, waited, ALL);
         let request = token.request.as_mut().expect("decoded");
         let reach = Reach { space: &self.host.space, dma_engine: t.costs.dma_engine };
@@ -282,38 +291,38 @@ impl<M: Media> Device<M, Timed> {
         reply
     }
 
-    fn after_execution(&mut self, id: Id, reply: Reply) {
-        if reply.flush.is_some() {
-            self.token(id).stage = Stage::Flushing(reply);
-            return self.sync(id, reply);
+    fn after_execution(&mut self, id: Id) {
+        let token = self.tempo.tokens[id as usize].as_mut().expect("a command on its way");
+        if token.reply.flush.is_some() {
+            token.stage = Stage::Flushing;
+            return self.sync(id);
         }
-        if reply.bytes_out == 0 {
-            return self.post(id, reply);
+        if token.reply.bytes_out == 0 {
+            return self.post(id);
         }
-        let token = self.tempo.tokens[id as usize].as_ref().expect("a command on its way");
         let pieces = token.request.as_ref().expect("decoded").pieces();
-        let setup = self.tempo.costs.setup(pieces, reply.bytes_out);
+        let setup = self.tempo.costs.setup(pieces, token.reply.bytes_out);
         if setup > Duration::ZERO {
-            return self.through_dispatcher(id, setup, Stage::SetUpOut(reply));
+            return self.through_dispatcher(id, setup, Stage::SetUpOut);
         }
-        self.send_data(id, reply);
+        self.send_data(id);
     }
 
-    fn send_data(&mut self, id: Id, reply: Reply) {
+    fn send_data(&mut self, id: Id) {
         let token = self.tempo.tokens[id as usize].as_mut().expect("a command on its way");
-        let request = token.request.as_ref().expect("decoded");
-        request.pieces().count(reply.bytes_out, &mut self.stats.traffic.to_host);
-        request.count_list(&token.sqe, reply.bytes_out, &mut self.stats.traffic);
-        let (bytes, _) = request.pieces().link_bytes(reply.bytes_out);
-        token.stage = Stage::Sent(reply);
+        let (request, bytes_out) = (token.request.as_ref().expect("decoded"), token.reply.bytes_out);
+        request.pieces().count(bytes_out, &mut self.stats.traffic.to_host);
+        request.count_list(&token.sqe, bytes_out, &mut self.stats.traffic);
+        let (bytes, _) = request.pieces().link_bytes(bytes_out);
+        token.stage = Stage::Sent;
         let (length, latency) = (self.tempo.costs.link_time(bytes), self.tempo.costs.link_latency);
         self.through_link_out(id, length, latency);
     }
 
     /// A Flush: once its programs are done, the sync.
-    fn sync(&mut self, id: Id, reply: Reply) {
-        let tag = reply.flush.expect("a Flush names its tag");
-        let n = self.token(id).namespace;
+    fn sync(&mut self, id: Id) {
+        let token = self.token(id);
+        let (tag, n) = (token.reply.flush.expect("a Flush names its tag"), token.namespace);
         let finished = self.flash.finished();
         if !self.namespaces[n].is_flushed(tag, finished) {
             if tag <= finished {
@@ -332,21 +341,32 @@ impl<M: Media> Device<M, Timed> {
             let kind = &self.namespaces[next].config.kind;
             let request = match Request::decode(&sqe, kind, &self.host.space, rule) {
                 Ok(request) => request,
-                Err(status) => return self.post(id, failed(status)),
+                Err(status) => return self.refuse(id, status),
             };
             let token = self.token(id);
             (token.namespace, token.request, token.stage) = (next, Some(request), Stage::Ready);
             return self.want_core(Work::Command(id));
         }
-        let ok = self.sync_all();
-        self.post(id, if ok { Reply { flush: None, ..reply } } else { failed(Status::INTERNAL_ERROR) });
+        if !self.sync_all() {
+            return self.refuse(id, Status::INTERNAL_ERROR);
+        }
+        self.token(id).reply.flush = None;
+        self.post(id);
     }
 
-    pub(super) fn post(&mut self, id: Id, reply: Reply) {
+    /// The command ends with an error.
+    pub(super) fn refuse(&mut self, id: Id, status: Status) {
+        self.token(id).reply = failed(status);
+        self.post(id);
+    }
+
+    /// The token's reply goes to the host.
+    fn post(&mut self, id: Id) {
         self.make_way(id);
-        self.token(id).stage = Stage::Posting(reply);
-        let slots = match &self.token(id).request {
-            Some(Request::Small(_, found)) if reply.status.is_success() => cq_slots(found.len() as u32),
+        let token = self.token(id);
+        token.stage = Stage::Posting;
+        let slots = match &token.request {
+            Some(Request::Small(_, found)) if token.reply.status.is_success() => cq_slots(found.len() as u32),
             _ => 0,
         };
         self.stats.traffic.cqes += 1;
@@ -356,26 +376,32 @@ impl<M: Media> Device<M, Timed> {
         self.through_link_out(id, length, latency);
     }
 
-    fn finish(&mut self, id: Id, reply: Reply) {
+    fn finish(&mut self, id: Id) {
         self.lap(id, Part::Completion);
-        let token = self.tempo.tokens[id as usize].take().expect("a command on its way");
-        self.tempo.free.push(id);
-        self.stats.commands += 1;
-        self.stats.errors += u64::from(!reply.status.is_success());
-        let (qid, cid) = (token.qid, token.sqe.cid.get());
-        if let Some(trace) = token.clock.finish(qid, cid, token.sqe.opcode, reply.status)
-            && let Some(traces) = &mut self.tempo.traces
+        let slot = &mut self.tempo.tokens[id as usize];
+        let token = slot.as_mut().expect("a command on its way");
+        let (reply, qid, cid, held) = (token.reply, token.qid, token.sqe.cid.get(), token.held);
+        if let Some(traces) = &mut self.tempo.traces
+            && let Some(trace) = token.clock.finish(qid, cid, token.sqe.opcode, reply.status)
         {
             traces.push(trace);
         }
+        let found = match &mut token.request {
+            Some(Request::Small(_, found)) if reply.status.is_success() => std::mem::take(found),
+            _ => Vec::new(),
+        };
+        // Dropped where it is: moving it out would copy some hundred bytes.
+        *slot = None;
+        self.tempo.free.push(id);
+        self.stats.commands += 1;
+        self.stats.errors += u64::from(!reply.status.is_success());
         let result = u64::from(reply.dw0) | u64::from(reply.dw1) << 32;
-        match token.request {
-            Some(Request::Small(_, found)) if reply.status.is_success() && !found.is_empty() => {
-                self.queues.complete_with(qid, cid, reply.status, result, found);
-            }
-            _ => self.queues.complete(qid, cid, reply.status, result),
+        if found.is_empty() {
+            self.queues.complete(qid, cid, reply.status, result);
+        } else {
+            self.queues.complete_with(qid, cid, reply.status, result, found);
         }
-        if self.queues.release(qid, token.held) {
+        if self.queues.release(qid, held) {
             let at = self.tempo.now;
             self.tempo.events.push(at, Event::Look);
         }

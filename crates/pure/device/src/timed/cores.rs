@@ -66,6 +66,8 @@ impl Pool {
 pub struct Cores {
     /// Pools for commands, and behind them the one for background work.
     pools: Vec<Pool>,
+    /// Work that waits in all of them.
+    waiting: usize,
     /// The core that took work last: its pool and its number there.
     chosen: (usize, usize),
     /// The instant for which a wake-up is scheduled.
@@ -81,30 +83,45 @@ impl Cores {
             Dispatch::RoundRobin | Dispatch::ByKey => vec![Pool::new(1); count as usize],
         };
         pools.push(Pool::new(background));
-        Self { pools, chosen: (0, 0), wake: None }
+        Self { pools, waiting: 0, chosen: (0, 0), wake: None }
+    }
+
+    /// Whether all commands wait in one place: lanes decide nothing then.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        self.pools.len() == 2
     }
 
     /// Where work belongs. Which pool of several is `lane`, counted round.
     fn pool_of(&self, work: Work, lane: u64) -> usize {
         let apart = self.pools.len() - 1;
-        let has_own = !self.pools[apart].cores.is_empty();
-        if work.class() == Class::Background && has_own { apart } else { (lane % apart as u64) as usize }
+        if work.class() == Class::Background && !self.pools[apart].cores.is_empty() {
+            return apart;
+        }
+        if apart == 1 { 0 } else { (lane % apart as u64) as usize }
     }
 
     /// Work that is ready, for the core of that lane.
     pub fn enqueue(&mut self, work: Work, lane: u64) {
         let pool = self.pool_of(work, lane);
         self.pools[pool].waiting.push(work, work.class());
+        self.waiting += 1;
     }
 
     /// The next work, if a core is free for it now. [`Cores::occupy`] follows.
+    #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Work> {
         if self.wake.is_some_and(|at| at <= now) {
             self.wake = None;
         }
+        if self.waiting == 0 { None } else { self.take_waiting(now) }
+    }
+
+    fn take_waiting(&mut self, now: Instant) -> Option<Work> {
         let (pool, (core, work)) =
             self.pools.iter_mut().enumerate().find_map(|(n, pool)| Some((n, pool.take(now)?)))?;
         self.chosen = (pool, core);
+        self.waiting -= 1;
         Some(work)
     }
 
@@ -115,7 +132,12 @@ impl Cores {
     }
 
     /// When waiting work should be looked at again, if nobody has been told yet.
+    #[inline]
     pub fn wake_at(&mut self) -> Option<Instant> {
+        if self.waiting == 0 { None } else { self.wake_for_waiting() }
+    }
+
+    fn wake_for_waiting(&mut self) -> Option<Instant> {
         let at = self.pools.iter().filter_map(Pool::ready_at).min()?;
         if self.wake.is_some_and(|w| w <= at) {
             return None;

@@ -5,10 +5,13 @@ use crate::transfer::{Aside, Pieces};
 use saker_engine::hash_store::group::KeyCost;
 use saker_flash::Timings;
 use saker_flash::nand::{FourParameter, NandModel};
-use saker_link::DmaSpace;
+use saker_link::{Cqe, DmaSpace, PAGE_BYTES, Sqe};
 use saker_sim::profile::{Dispatch, Media, Profile};
 use saker_sim::{CpuPrices, Duration, OpTimes};
 use std::sync::Arc;
+
+/// Bytes of an entry, of a completion and of a page.
+const USUAL_BYTES: [u64; 3] = [Sqe::BYTES as u64, Cqe::BYTES as u64, PAGE_BYTES as u64];
 
 /// The device's costs.
 #[derive(Clone, Debug)]
@@ -42,7 +45,9 @@ pub struct Costs {
     /// One way over the link.
     pub link_latency: Duration,
     /// Bytes per second, each way.
-    pub link_bandwidth: u64,
+    link_bandwidth: u64,
+    /// What the lengths that nearly every command has take: a division less for each.
+    link_usual: [(u64, Duration); 3],
     read_delay: Duration,
     write_delay: Duration,
     write_delay_per_4kib: Duration,
@@ -53,6 +58,7 @@ impl Costs {
     pub fn of(profile: &Profile) -> Self {
         let ns = Duration::from_nanos;
         let f = &profile.firmware;
+        let bandwidth = profile.link.bandwidth_bytes_per_s.get();
         let slowed = |n: u64| n * u64::from(f.cpu_factor_percent.get()) / 100;
         Self {
             operations: operations(&profile.media).map(Arc::new),
@@ -70,7 +76,8 @@ impl Costs {
             page_dma: ns(profile.transfer.page_dma_ns.get()),
             sgl_setup: ns(profile.transfer.sgl_setup_ns.get()),
             link_latency: ns(profile.link.latency_ns.get()),
-            link_bandwidth: profile.link.bandwidth_bytes_per_s.get(),
+            link_bandwidth: bandwidth,
+            link_usual: USUAL_BYTES.map(|bytes| (bytes, Duration::of_transfer(bytes, bandwidth))),
             read_delay: ns(f.read_delay_ns.get()),
             write_delay: ns(f.write_delay_ns.get()),
             write_delay_per_4kib: ns(f.write_delay_per_4kib_ns.get()),
@@ -91,8 +98,12 @@ impl Costs {
     }
 
     /// Time on the link.
+    #[inline]
     pub fn link_time(&self, bytes: u64) -> Duration {
-        Duration::of_transfer(bytes, self.link_bandwidth)
+        match self.link_usual.iter().find(|(usual, _)| *usual == bytes) {
+            Some((_, time)) => *time,
+            None => Duration::of_transfer(bytes, self.link_bandwidth),
+        }
     }
 
     /// Dispatcher time to set up the transfer of `bytes` bytes.

@@ -24,6 +24,9 @@ impl<M: Media> Device<M, Timed> {
 
     /// Its data has come: it executes when it is its turn.
     pub(super) fn ready(&mut self, id: Id) {
+        if self.tempo.costs.dispatch_by != Dispatch::ByKey {
+            return self.want_core(Work::Command(id));
+        }
         if self.tempo.order.is_unknown(id) {
             self.learn_keys(id);
         }

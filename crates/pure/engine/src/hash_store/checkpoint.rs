@@ -76,10 +76,10 @@ impl HashStore {
     #[inline]
     pub(super) fn checkpoint_due(&self) -> bool {
         let grown = appended(&self.log) - self.checkpoint.bytes_at_cut;
-        let wanted = self
-            .config
-            .checkpoint_bytes_min
-            .max(self.config.checkpoint_index_ratio * self.checkpoint_payload());
+        if grown <= self.config.checkpoint_bytes_min {
+            return false;
+        }
+        let wanted = self.config.checkpoint_index_ratio * self.checkpoint_payload();
         let retry = self.checkpoint.postponed_at.unwrap_or(0) + self.config.checkpoint_bytes_min / 8;
         grown > wanted && appended(&self.log) >= retry
     }

@@ -180,8 +180,10 @@ impl HashStore {
         let mut digest = saker_sim::Digest::default();
         self.index.visit(None, |place, loc| {
             let (key, len) = self.index.key(place);
-            digest.bytes(&key[..len]);
-            digest.number(loc.word());
+            let mut entry = [0; 24];
+            entry[..16].copy_from_slice(&key);
+            entry[len..len + 8].copy_from_slice(&loc.word().to_le_bytes());
+            digest.bytes(&entry[..len + 8]);
             true
         });
         digest.number(self.version);

@@ -5,7 +5,7 @@ use super::group::seal::{Role, WORD_BYTES};
 use super::record::{HEADER_BYTES, Header, Kind};
 use crate::index::Loc;
 use crate::kv::{KvError, Sink};
-use saker_log::{Bytes, Spot};
+use saker_log::{Bytes, Look, Spot};
 use saker_medium::{Medium, Step, ready};
 use saker_sim::{Meter, Unit};
 
@@ -30,13 +30,17 @@ impl HashStore {
             return Step::Done(delivered);
         }
         let range = Bytes::new(Spot(loc.position()), loc.bytes());
-        let whole = range.whole(&self.log, m);
-        if whole.is_none() {
-            range.ahead(&self.log, m).into_iter().for_each(|byte| w.touch(byte));
-            if let Err(e) = ready!(range.resident(&self.log, m)) {
-                return Step::Done(Err(e.into()));
+        let whole = match range.look(&self.log, m) {
+            Look::Whole(record) => Some(record),
+            Look::Absent(page) => {
+                range.ahead(&self.log, m).for_each(|byte| w.touch(byte));
+                return Step::Need(vec![page]);
             }
-        }
+            Look::Elsewhere => match ready!(range.resident(&self.log, m)) {
+                Ok(()) => None,
+                Err(e) => return Step::Done(Err(e.into())),
+            },
+        };
         w.work(Unit::Decode, 1);
         w.work(Unit::Compare, 1);
         w.work(Unit::ChecksumByte, u64::from(loc.bytes()));

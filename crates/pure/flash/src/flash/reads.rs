@@ -71,47 +71,52 @@ impl ReadPins {
         self.pins.get(at).is_some_and(|pin| pin.here)
     }
 
-    /// Holds pages for a new batch; `read` is told each that must be read now.
-    fn hold(&mut self, pages: &[PageAddr], mut read: impl FnMut(PageAddr)) -> ReadBatch {
+    /// A new batch, of no pages yet.
+    fn open(&mut self) -> ReadBatch {
         let place = self.free.pop().unwrap_or_else(|| {
             self.batches.push(Batch::default());
             self.batches.len() - 1
         });
         let batch = &mut self.batches[place];
-        let id = ReadBatch::new(place, batch.generation);
         batch.missing = 0;
-        batch.pages.extend_from_slice(pages);
-        for page in pages {
-            let pin = self.pins.entry(*page);
-            pin.holders += 1;
-            if pin.here {
-                continue;
-            }
-            batch.missing += 1;
-            pin.wait(id);
-            if pin.holders == 1 {
-                read(*page);
-            }
+        ReadBatch::new(place, batch.generation)
+    }
+
+    /// Holds a page for an open batch. True if it must be read now.
+    fn hold(&mut self, id: ReadBatch, page: PageAddr) -> bool {
+        let batch = &mut self.batches[id.place()];
+        batch.pages.push(page);
+        let pin = self.pins.entry(page);
+        pin.holders += 1;
+        if pin.here {
+            return false;
         }
-        if batch.missing == 0 {
+        batch.missing += 1;
+        pin.wait(id);
+        pin.holders == 1
+    }
+
+    /// A batch has all its pages.
+    fn close(&mut self, id: ReadBatch) {
+        if self.batches[id.place()].missing == 0 {
             self.ready.push_back(id);
         }
-        id
     }
 
     /// A page has been read.
     pub fn arrive(&mut self, page: PageAddr) {
         let pin = self.pins.get_mut(page).expect("a page is read for its pins");
         pin.here = true;
-        let others = std::mem::take(&mut pin.others);
-        for id in pin.waiting.take().into_iter().chain(others) {
-            let batch = &mut self.batches[id.place()];
-            assert_eq!(batch.generation, id.generation(), "waiting batches exist");
-            batch.missing -= 1;
-            if batch.missing == 0 {
-                self.ready.push_back(id);
-            }
-        }
+        let (first, others) = (pin.waiting.take(), std::mem::take(&mut pin.others));
+        first.into_iter().chain(others).for_each(|id| self.come(id));
+    }
+
+    /// A page has come for a batch that waits.
+    fn come(&mut self, id: ReadBatch) {
+        let batch = &mut self.batches[id.place()];
+        assert_eq!(batch.generation, id.generation(), "waiting batches exist");
+        batch.missing -= 1;
+        self.close(id);
     }
 
     fn release(&mut self, id: ReadBatch) {
@@ -135,9 +140,13 @@ impl<M: Media> Flash<M> {
     /// Asks for pages; they are pinned until [`Flash::unpin`]. `None`: they are all here (always without a model).
     pub fn bring(&mut self, pages: &[PageAddr], class: Class) -> Option<ReadBatch> {
         self.model.as_ref()?;
-        let mut reads = std::mem::take(&mut self.reads);
-        let id = reads.hold(pages, |page| self.start(JobKind::Read(page), Work::Read(page), class));
-        self.reads = reads;
+        let id = self.reads.open();
+        for page in pages {
+            if self.reads.hold(id, *page) {
+                self.start(JobKind::Read(*page), Work::Read(*page), class);
+            }
+        }
+        self.reads.close(id);
         Some(id)
     }
 
@@ -160,11 +169,19 @@ mod tests {
         pages.iter().copied().map(PageAddr).collect()
     }
 
+    /// A batch of those pages; what must be read for it goes to `asked`.
+    fn hold(reads: &mut ReadPins, pages: &[PageAddr], asked: &mut Vec<PageAddr>) -> ReadBatch {
+        let id = reads.open();
+        asked.extend(pages.iter().filter(|page| reads.hold(id, **page)));
+        reads.close(id);
+        id
+    }
+
     #[test]
     fn a_page_is_read_once_and_held_until_the_last_has_let_go() {
         let (mut reads, mut asked) = (ReadPins::default(), Vec::new());
-        let one = reads.hold(&pages(&[1, 2]), |page| asked.push(page));
-        let two = reads.hold(&pages(&[2]), |page| asked.push(page));
+        let one = hold(&mut reads, &pages(&[1, 2]), &mut asked);
+        let two = hold(&mut reads, &pages(&[2]), &mut asked);
         assert_eq!(asked, pages(&[1, 2]));
         reads.arrive(PageAddr(2));
         assert_eq!((reads.ready.pop_front(), reads.ready.pop_front()), (Some(two), None));
@@ -180,10 +197,10 @@ mod tests {
     #[test]
     fn the_name_of_a_batch_that_went_means_nothing_to_its_successor() {
         let mut reads = ReadPins::default();
-        let old = reads.hold(&pages(&[1]), |_| {});
+        let old = hold(&mut reads, &pages(&[1]), &mut Vec::new());
         reads.arrive(PageAddr(1));
         reads.release(old);
-        let new = reads.hold(&pages(&[1]), |_| {});
+        let new = hold(&mut reads, &pages(&[1]), &mut Vec::new());
         assert_eq!(old.place(), new.place(), "places are used again");
         reads.arrive(PageAddr(1));
         reads.release(old);

@@ -44,19 +44,18 @@ impl<M: Media> Medium for NamespaceMedium<'_, M> {
         if self.flash.model.is_some() && !self.flash.reads.is_here(at) {
             return Page::Absent;
         }
-        let epoch = self.flash.media.epoch(self.flash.shape.geometry.segment_of(at));
         match self.flash.media.cell(at) {
             Cell::Erased => Page::Erased,
             Cell::Torn => Page::Torn,
-            Cell::Programmed { .. } if self.flash.faults.is_unreadable(at, epoch) => Page::Failed,
+            Cell::Programmed { .. } if self.flash.is_unreadable(at) => Page::Failed,
             Cell::Programmed { data, oob } => Page::Resident { data, oob },
         }
     }
 
     #[inline]
-    fn ahead(&self, at: PageAddr, offset: u32) -> Option<&u8> {
+    fn ahead(&self, at: PageAddr, offset: u32) -> Option<&[u8]> {
         match self.flash.media.cell(at) {
-            Cell::Programmed { data, .. } => data.get(offset as usize),
+            Cell::Programmed { data, .. } => data.get(offset as usize..),
             Cell::Erased | Cell::Torn => None,
         }
     }

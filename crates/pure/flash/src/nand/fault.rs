@@ -56,6 +56,12 @@ impl Faults {
         self.rng.happens(self.plan.erase)
     }
 
+    /// Whether any page may be unreadable.
+    #[inline]
+    pub fn reads_fail(&self) -> bool {
+        self.plan.read.one_in != 0
+    }
+
     /// Whether a page of that erase cycle is unreadable.
     #[inline]
     pub fn is_unreadable(&self, at: PageAddr, epoch: u32) -> bool {

@@ -154,6 +154,12 @@ impl Watched {
         self.good
     }
 
+    /// Whether the register has the value that was kept last: nothing has happened since.
+    #[inline]
+    pub(super) fn is_unchanged(&self) -> bool {
+        self.doorbell.read() == self.good
+    }
+
     /// Reads the register and keeps its value if `valid` says so.
     #[inline]
     pub(super) fn refresh(&mut self, valid: impl FnOnce(u32) -> bool) -> Result<u32, DoorbellError> {

@@ -70,7 +70,7 @@ impl DeviceSq {
     /// [`DoorbellError`] once for each bad value of the tail doorbell.
     #[inline(always)]
     pub fn fetch_into(&mut self, sqe: &mut Sqe) -> Result<bool, DoorbellError> {
-        if self.known == 0 && self.look_for_entries()? == 0 {
+        if self.known == 0 && (self.tail.is_unchanged() || self.look_for_entries()? == 0) {
             return Ok(false);
         }
         *sqe = sqe_from_words(self.ring.load(self.head));

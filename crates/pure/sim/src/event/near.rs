@@ -32,8 +32,8 @@ struct List {
 /// Events from the current span on, for a turn of the wheel.
 #[derive(Clone, Debug)]
 pub(super) struct Near<E> {
-    /// `None` until the first event.
-    spans: Option<Box<[List; SPANS]>>,
+    /// Empty until the first event.
+    spans: Box<[List]>,
     /// Which spans have events, and which words of this have any.
     used: [u64; WORDS],
     used_words: u64,
@@ -41,20 +41,22 @@ pub(super) struct Near<E> {
     current: u64,
     nodes: Vec<Node<E>>,
     free: u32,
-    /// The first node of all.
+    /// The first node of all, and its time; [`NONE`] and [`Instant::FAR`] if there is none.
     head: u32,
+    head_at: Instant,
 }
 
 impl<E> Default for Near<E> {
     fn default() -> Self {
         Self {
-            spans: None,
+            spans: Box::default(),
             used: [0; WORDS],
             used_words: 0,
             current: 0,
             nodes: Vec::new(),
             free: NONE,
             head: NONE,
+            head_at: Instant::FAR,
         }
     }
 }
@@ -75,11 +77,10 @@ impl<E> Near<E> {
     pub fn push(&mut self, at: Instant, sequence: u64, event: E) {
         let span = span_of(at) as usize % SPANS;
         let node = self.node(Node { at, sequence, next: NONE, event: Some(event) });
-        if self.nodes.get(self.head as usize).is_none_or(|head| at < head.at) {
-            self.head = node;
+        if at < self.head_at {
+            (self.head, self.head_at) = (node, at);
         }
-        let spans = self.spans.get_or_insert_with(|| Box::new([List { first: NONE, last: NONE }; SPANS]));
-        let list = &mut spans[span];
+        let Some(list) = self.spans.get_mut(span) else { return self.begin(span, node) };
         let Some(last) = self.nodes.get_mut(list.last as usize) else {
             *list = List { first: node, last: node };
             self.used[span / WORD_BITS] |= 1 << (span % WORD_BITS);
@@ -94,14 +95,27 @@ impl<E> Near<E> {
         }
     }
 
+    /// Makes the spans, with the first node of all.
+    #[cold]
+    fn begin(&mut self, span: usize, node: u32) {
+        self.spans = vec![List { first: NONE, last: NONE }; SPANS].into();
+        self.spans[span] = List { first: node, last: node };
+        self.used[span / WORD_BITS] |= 1 << (span % WORD_BITS);
+        self.used_words |= 1 << (span / WORD_BITS);
+    }
+
     #[inline]
     fn node(&mut self, node: Node<E>) -> u32 {
         let free = self.free;
-        if let Some(place) = self.nodes.get_mut(free as usize) {
-            self.free = place.next;
-            *place = node;
-            return free;
-        }
+        let Some(place) = self.nodes.get_mut(free as usize) else { return self.add_node(node) };
+        self.free = place.next;
+        *place = node;
+        free
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_node(&mut self, node: Node<E>) -> u32 {
         self.nodes.push(node);
         self.nodes.len() as u32 - 1
     }
@@ -125,40 +139,52 @@ impl<E> Near<E> {
         Some(word * WORD_BITS + self.used[word].trailing_zeros() as usize)
     }
 
+    /// The time of the first event; [`Instant::FAR`] if there is none.
+    #[inline]
+    pub fn next_at(&self) -> Instant {
+        self.head_at
+    }
+
     /// Time and sequence of the first event.
     #[inline]
     pub fn peek(&self) -> Option<(Instant, u64)> {
         self.nodes.get(self.head as usize).map(|node| (node.at, node.sequence))
     }
 
-    /// Takes the first event.
+    /// Takes the first event; the wheel turns to its time.
     #[inline]
     pub fn pop(&mut self) -> Option<(Instant, E)> {
         let taken = self.head;
         let node = self.nodes.get_mut(taken as usize)?;
         let (at, event) = (node.at, node.event.take());
-        self.head = std::mem::replace(&mut node.next, self.free);
+        let behind = std::mem::replace(&mut node.next, self.free);
         self.free = taken;
-        self.leave_span(span_of(at) as usize % SPANS);
+        self.turn_to(at);
+        let span = span_of(at) as usize % SPANS;
+        if behind == NONE {
+            self.empty(span);
+        } else {
+            self.spans[span].first = behind;
+            (self.head, self.head_at) = (behind, self.nodes[behind as usize].at);
+        }
         Some((at, event.expect("a node in a list has an event")))
     }
 
-    /// The first node of a span has gone, and `head` is the one behind it.
+    /// The last node of a span has gone, which was the first of all.
     #[inline]
-    fn leave_span(&mut self, span: usize) {
-        let Some(spans) = &mut self.spans else { return };
-        if self.head != NONE {
-            spans[span].first = self.head;
-            return;
-        }
-        spans[span] = List { first: NONE, last: NONE };
-        self.used[span / WORD_BITS] &= !(1 << (span % WORD_BITS));
-        if self.used[span / WORD_BITS] == 0 {
+    fn empty(&mut self, span: usize) {
+        self.spans[span] = List { first: NONE, last: NONE };
+        let word = &mut self.used[span / WORD_BITS];
+        *word &= !(1 << (span % WORD_BITS));
+        if *word == 0 {
             self.used_words &= !(1 << (span / WORD_BITS));
         }
-        if let Some(first) = self.first_span() {
-            self.head = self.spans.as_ref().map_or(NONE, |spans| spans[first].first);
-        }
+        let Some(first) = self.first_span() else {
+            (self.head, self.head_at) = (NONE, Instant::FAR);
+            return;
+        };
+        self.head = self.spans[first].first;
+        self.head_at = self.nodes[self.head as usize].at;
     }
 
     /// Time has come to `at`, which is no later than any event here: the wheel turns.
@@ -169,6 +195,7 @@ impl<E> Near<E> {
 }
 
 /// Enters a node that is earlier than the last of its list, which begins with `first`. Returns the new first one.
+#[inline(never)]
 fn push_before<E>(nodes: &mut [Node<E>], first: u32, node: u32) -> u32 {
     let at = nodes[node as usize].at;
     let (mut before, mut behind) = (NONE, first);

@@ -10,9 +10,9 @@ pub(super) struct Op {
     kind: Kind,
     lun: u32,
     class: Class,
-    extra: Duration,
     /// Which page of its cells it reads.
-    level: usize,
+    level: u8,
+    extra: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub(super) enum NandEvent {
 pub struct NandClock {
     p: NandModel,
     shape: Shape,
+    /// A page with its out-of-band part on a channel.
+    transfer: Duration,
     luns: Vec<Gate<Op>>,
     channels: Vec<Gate<Op>>,
     pub(super) events: EventQueue<NandEvent>,
@@ -45,9 +47,11 @@ pub struct NandClock {
 
 impl NandClock {
     pub(super) fn new(p: NandModel, shape: Shape) -> Self {
+        let bytes = u64::from(shape.geometry.page_bytes + shape.geometry.oob_bytes);
         Self {
             p,
             shape,
+            transfer: Duration::of_transfer(bytes, p.channel_bandwidth),
             luns: vec![Gate::default(); shape.luns as usize],
             channels: vec![Gate::default(); shape.channels as usize],
             events: EventQueue::default(),
@@ -61,30 +65,34 @@ impl NandClock {
         self.remaining.resize(self.remaining.len().max(n + 1), 0);
         self.started.resize(self.started.len().max(n + 1), false);
         self.started[n] = false;
-        let (kind, luns) = match work {
-            Work::Read(at) => (Kind::Read, self.shape.lun(at)..self.shape.lun(at) + 1),
-            Work::Program(at) => (Kind::Program, self.shape.lun(at)..self.shape.lun(at) + 1),
-            Work::Erase(_) => (Kind::Erase, 0..self.shape.luns),
-        };
-        self.remaining[n] = luns.len() as u32;
-        let level = match work {
-            Work::Read(at) => {
-                (self.shape.geometry.index_of(at) / self.shape.luns) as usize % self.p.reads.len()
+        let (kind, at) = match work {
+            Work::Read(at) => (Kind::Read, at),
+            Work::Program(at) => (Kind::Program, at),
+            Work::Erase(_) => {
+                self.remaining[n] = self.shape.luns;
+                let of = |lun| Op { job, kind: Kind::Erase, lun, class, extra, level: 0 };
+                return (0..self.shape.luns).for_each(|lun| self.want_lun(now, of(lun)));
             }
-            Work::Program(_) | Work::Erase(_) => 0,
         };
-        for lun in luns {
-            let op = Op { job, kind, lun, class, extra, level };
-            if let Some(op) = self.luns[lun as usize].acquire(op, class) {
-                self.on_lun(now, op);
-            }
+        self.remaining[n] = 1;
+        let index = self.shape.geometry.index_of(at);
+        let (row, lun) = (index / self.shape.luns, index % self.shape.luns);
+        let level = if kind == Kind::Read { (row as usize % self.p.reads.len()) as u8 } else { 0 };
+        self.want_lun(now, Op { job, kind, lun, class, extra, level });
+    }
+
+    fn want_lun(&mut self, now: Instant, op: Op) {
+        if let Some(op) = self.luns[op.lun as usize].acquire(op, op.class) {
+            self.on_lun(now, op);
         }
     }
 
     /// The operation has its LUN: reads and erases begin in the array, programs on the channel.
     fn on_lun(&mut self, now: Instant, op: Op) {
         match op.kind {
-            Kind::Read => self.events.push(now + self.p.reads[op.level] + op.extra, NandEvent::Array(op)),
+            Kind::Read => {
+                self.events.push(now + self.p.reads[usize::from(op.level)] + op.extra, NandEvent::Array(op))
+            }
             Kind::Erase => {
                 self.started[op.job as usize] = true;
                 self.events.push(now + self.p.erase + op.extra, NandEvent::Array(op));
@@ -101,10 +109,7 @@ impl NandClock {
     }
 
     fn on_channel(&mut self, now: Instant, op: Op) {
-        let g = &self.shape.geometry;
-        let bytes = u64::from(g.page_bytes + g.oob_bytes);
-        self.events
-            .push(now + Duration::of_transfer(bytes, self.p.channel_bandwidth), NandEvent::Channel(op));
+        self.events.push(now + self.transfer, NandEvent::Channel(op));
     }
 
     pub(super) fn step(&mut self, now: Instant) -> Option<(Instant, Option<Job>)> {
