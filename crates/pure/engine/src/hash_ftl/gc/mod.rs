@@ -118,9 +118,14 @@ impl HashFtl {
         m.free_segments() + self.log.releasing() as u32
     }
 
-    /// Whether collections wait until something is written.
+    /// Segments' worth of records that commands have written.
+    fn segments_written(&self) -> u64 {
+        self.ftl_stats.kv_bytes_written / self.log.geometry().segment_bytes()
+    }
+
+    /// Whether collections wait until more is written.
     fn rests<M: Medium>(&self, m: &M) -> bool {
-        self.rest.is_resting(self.version) && !self.is_pressed(m)
+        self.rest.is_resting(self.segments_written()) && !self.is_pressed(m)
     }
 
     /// Whether sections should be written for the room of the tombstones in them.
@@ -220,7 +225,7 @@ impl HashFtl {
         self.stats.gc_segments += 1;
         self.ftl_stats.collected(self.log.segment(segment).stream());
         self.log.release(segment, m);
-        self.rest.ended(self.version, self.free_soon(m));
+        self.rest.ended(self.segments_written(), self.free_soon(m));
     }
 
     /// The next pages of the segment that a quantum looks at: not those in which nothing is needed.
