@@ -11,6 +11,7 @@ use super::table::image::Image;
 use crate::kv::Background;
 use saker_medium::{Completion, Medium, PageAddr, SegmentId, Stall, Step, Stream, Tag};
 use saker_sim::Meter;
+use victim::Victim;
 
 /// Free segments below which collection starts; a share of the quota is added.
 const FREE_SEGMENTS_LOW: u32 = 8;
@@ -26,8 +27,8 @@ pub struct Collection {
     pub(super) repair: Option<usize>,
     /// Sections that wait for a page of their own, and where they are.
     pub(super) pack: Vec<(Image, PageAddr)>,
-    /// The pages with sections that were needed when it began, if it is one of sections.
-    pub(super) needed: Option<Box<[bool]>>,
+    /// Bytes of the sections that were on each page when it began, if it is one of sections: 0 where none is needed.
+    pub(super) needed: Option<Box<[u32]>>,
 }
 
 /// How a quantum of a collection ended.
@@ -139,16 +140,15 @@ impl HashFtl {
         if !self.log.must_evacuate() && (!short || self.rests(m)) {
             return;
         }
-        if let Some(segment) = self.choose_victim(m) {
-            self.begin_collection(segment);
+        if let Some(victim) = self.choose_victim(m) {
+            self.begin_collection(victim);
         }
     }
 
-    fn begin_collection(&mut self, segment: SegmentId) {
+    fn begin_collection(&mut self, Victim { segment, sections }: Victim) {
         let s = self.log.segment(segment);
         let repair = s.evacuate.then(|| s.failed_pages().len());
-        let needed =
-            (s.stream() == Stream::Map && repair.is_none()).then(|| self.pages_with_sections(segment));
+        let needed = sections.filter(|_| repair.is_none());
         self.collection = Some(Collection { segment, next_page: 0, repair, pack: Vec::new(), needed });
     }
 
@@ -199,9 +199,9 @@ impl HashFtl {
         if self.log.must_evacuate() || !self.log.segment(from).stream().holds_records() {
             return false;
         }
-        let Some(segment) = self.most_gainful_beside_records(m) else { return false };
+        let Some(victim) = self.most_gainful_beside_records(m) else { return false };
         self.give_up_collection();
-        self.begin_collection(segment);
+        self.begin_collection(victim);
         true
     }
 
