@@ -122,7 +122,12 @@ fn reported_pages_are_the_pages_programmed() {
     for engine in [EngineKind::HashOriginal, EngineKind::HashPlus] {
         let mut rng = Seed(9).rng();
         let (mut running, pairs) = nearly_full(engine, &mut rng);
+        let before = running.snapshot().flash.pages_programmed;
         let result = running.run(&job((0..operations()).map(|_| put(rng.below(pairs))).collect()));
+        let programmed = running.snapshot().flash.pages_programmed - before;
+        let stored = operations() * (8 + VALUE_BYTES as u64);
+        assert_eq!(result.nand_pages, programmed, "{engine:?}");
+        assert_eq!(result.write_amplification(), (programmed * 4096) as f64 / stored as f64, "{engine:?}");
         running.settle();
         let s = running.snapshot();
         let log = s.namespaces[0].log;
