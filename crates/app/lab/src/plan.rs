@@ -145,7 +145,7 @@ pub struct Settings {
     pub scale: Option<u32>,
     /// The seed; otherwise 1.
     pub seed: Option<u64>,
-    /// Numbers of the profile to replace, path and TOML text, and settings of the LSM engine as `lsm.NAME` and a number.
+    /// Numbers of the profile to replace, path and TOML text, and settings of engines as `lsm.NAME` or `hash_ftl.NAME` and a number.
     pub profile: Vec<(String, String)>,
 }
 

@@ -79,6 +79,14 @@ impl<'a> Context<'a> {
         Ok(self.settings.lsm()?)
     }
 
+    /// Original's table over the cache of the hash FTLs, if it was changed for this run.
+    ///
+    /// # Errors
+    /// A change that cannot be made.
+    pub fn table_to_cache(&self) -> Result<Option<u64>, LabError> {
+        Ok(self.settings.table_to_cache()?)
+    }
+
     /// A book for the plan's claims.
     pub fn book(&self) -> Book<'a> {
         Book::new(self.plan)

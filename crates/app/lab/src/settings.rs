@@ -1,4 +1,4 @@
-//! What a user changes for a run: `profile.KEY=VALUE`, `lsm.NAME=VALUE`, and sweeps over several values.
+//! What a user changes for a run: `profile.KEY=VALUE`, `lsm.NAME=VALUE`, `hash_ftl.NAME=VALUE`, and sweeps over several values.
 
 use crate::plan::Settings;
 use saker_device::LsmTuning;
@@ -11,9 +11,12 @@ use thiserror::Error;
 pub enum SettingError {
     /// Not of the form.
     #[error(
-        "`{0}` is no setting: write profile.KEY=VALUE, such as profile.firmware.fetch_ns=500, or lsm.NAME=VALUE"
+        "`{0}` is no setting: write profile.KEY=VALUE, such as profile.firmware.fetch_ns=500, lsm.NAME=VALUE, or hash_ftl.NAME=VALUE"
     )]
     Form(String),
+    /// No setting of the hash FTLs, or a value that it does not take.
+    #[error("`{0}`: the hash FTLs have hash_ftl.table_to_cache, a whole number above 0")]
+    HashFtl(String),
     /// No setting of the LSM engine, or a value that it does not take.
     #[error("`lsm.{name}={value}`: {todo}")]
     Lsm {
@@ -50,13 +53,19 @@ pub struct Sweep {
 
 /// What settings of the LSM engine begin with; paths of profiles do not.
 const LSM: &str = "lsm.";
+/// The same of the hash FTLs.
+const HASH_FTL: &str = "hash_ftl.";
 
-/// Reads `profile.KEY=VALUE` or `lsm.NAME=VALUE`; the latter keeps its prefix.
+fn is_of_an_engine(path: &str) -> bool {
+    path.starts_with(LSM) || path.starts_with(HASH_FTL)
+}
+
+/// Reads `profile.KEY=VALUE`, `lsm.NAME=VALUE` or `hash_ftl.NAME=VALUE`; the latter two keep their prefix.
 ///
 /// # Errors
 /// `Form`.
 pub fn setting(text: &str) -> Result<(String, String), SettingError> {
-    let rest = text.strip_prefix("profile.").or_else(|| text.starts_with(LSM).then_some(text));
+    let rest = text.strip_prefix("profile.").or_else(|| is_of_an_engine(text).then_some(text));
     let parts = rest.and_then(|rest| rest.split_once('='));
     let good = parts.filter(|(path, value)| !path.trim().is_empty() && !value.trim().is_empty());
     let (path, value) = good.ok_or_else(|| SettingError::Form(text.to_owned()))?;
@@ -105,7 +114,7 @@ impl Settings {
 
     /// Changes of the profile.
     pub fn of_profile(&self) -> impl Iterator<Item = &(String, String)> {
-        self.profile.iter().filter(|(path, _)| !path.starts_with(LSM))
+        self.profile.iter().filter(|(path, _)| !is_of_an_engine(path))
     }
 
     /// Changes of the LSM engine; of several of one name the last counts.
@@ -129,12 +138,27 @@ impl Settings {
         Ok(tuning)
     }
 
+    /// Original's table over the cache of the hash FTLs, if it is to be another than the experiment's; of several the
+    /// last counts.
+    ///
+    /// # Errors
+    /// `HashFtl`.
+    pub fn table_to_cache(&self) -> Result<Option<u64>, SettingError> {
+        let mut found = None;
+        for (path, value) in self.profile.iter().filter(|(path, _)| path.starts_with(HASH_FTL)) {
+            let number = value.parse::<u64>().ok().filter(|n| *n > 0 && path == "hash_ftl.table_to_cache");
+            found = Some(number.ok_or_else(|| SettingError::HashFtl(format!("{path}={value}")))?);
+        }
+        Ok(found)
+    }
+
     /// Whether the changes can be made, those of the profile in the one of that name.
     ///
     /// # Errors
     /// `Unknown` with the closest name there is, `Value` or `Lsm`.
     pub fn check(&self, profile: &str) -> Result<(), SettingError> {
         self.lsm()?;
+        self.table_to_cache()?;
         self.profile_named(profile).map(|_| ()).map_err(|error| match error {
             ProfileError::UnknownSetting { path } => unknown(profile, path),
             other => SettingError::Value(other),
@@ -175,6 +199,28 @@ mod tests {
         let wrong = set(&["lsm.level0_trigger=3"]).check("tiny").unwrap_err();
         assert!(wrong.to_string().contains("level0_stop_writes_trigger"), "{wrong}");
         assert!(set(&["lsm.compaction_threads=many"]).check("tiny").is_err());
+    }
+
+    #[test]
+    fn the_cache_of_the_hash_ftls_is_a_setting() {
+        let set = |texts: &[&str]| Settings {
+            profile: texts.iter().map(|text| setting(text).unwrap()).collect(),
+            ..Settings::default()
+        };
+        assert_eq!(set(&["profile.firmware.fetch_ns=5"]).table_to_cache(), Ok(None));
+        let both = set(&["hash_ftl.table_to_cache=4", "hash_ftl.table_to_cache=2"]);
+        assert_eq!(
+            (both.table_to_cache(), both.check("tiny"), both.of_profile().count()),
+            (Ok(Some(2)), Ok(()), 0)
+        );
+        for bad in [
+            "hash_ftl.table_to_cache=0",
+            "hash_ftl.table_to_cache=x",
+            "hash_ftl.cache=4",
+            "hash_ftl.x.table=1",
+        ] {
+            assert!(set(&[bad]).check("tiny").unwrap_err().to_string().contains("hash_ftl.table_to_cache"));
+        }
     }
 
     #[test]

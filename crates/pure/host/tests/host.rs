@@ -10,5 +10,7 @@ mod fake;
 mod long;
 #[path = "host/model.rs"]
 mod model;
+#[path = "host/pages.rs"]
+mod pages;
 #[path = "host/queue.rs"]
 mod queue;

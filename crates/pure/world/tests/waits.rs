@@ -122,7 +122,12 @@ fn reported_pages_are_the_pages_programmed() {
     for engine in [EngineKind::HashOriginal, EngineKind::HashPlus] {
         let mut rng = Seed(9).rng();
         let (mut running, pairs) = nearly_full(engine, &mut rng);
+        let before = running.snapshot().flash.pages_programmed;
         let result = running.run(&job((0..operations()).map(|_| put(rng.below(pairs))).collect()));
+        let programmed = running.snapshot().flash.pages_programmed - before;
+        let stored = operations() * (8 + VALUE_BYTES as u64);
+        assert_eq!(result.nand_pages, programmed, "{engine:?}");
+        assert_eq!(result.write_amplification(), (programmed * 4096) as f64 / stored as f64, "{engine:?}");
         running.settle();
         let s = running.snapshot();
         let log = s.namespaces[0].log;
@@ -142,5 +147,38 @@ fn reported_pages_are_the_pages_programmed() {
         let programmed = s.flash.pages_programmed * 4096;
         assert!(programmed <= appended + appended / 100 && programmed + 8 * 4096 >= appended, "{engine:?}");
         assert!(result.nand_pages > operations() / 4, "at least what was stored");
+    }
+}
+
+/// Pages that commands and collections have looked at, pages that were read, and attempts that were blocked.
+fn looked_read_blocked(running: &mut Running) -> [u64; 3] {
+    let s = running.snapshot();
+    let count = |name: &str| s.namespaces[0].counters.iter().find(|(n, _)| *n == name).map_or(0, |(_, n)| *n);
+    let sum = |names: &[&str]| names.iter().map(|name| count(name)).sum();
+    let looked = sum(&["table_pages_read_user", "table_pages_read_gc", "kv_pages_read", "gc_pages_read"]);
+    let blocked = sum(&["blocked_no_segment", "blocked_no_slot", "blocked_mappings"]);
+    [looked, s.flash.pages_read, blocked]
+}
+
+/// A command that has to ask again, for the pair behind its section or because it was blocked, goes on holding what it has read.
+#[test]
+fn commands_read_no_page_twice() {
+    for (engine, writes) in
+        [EngineKind::HashOriginal, EngineKind::HashPlus].map(|e| [(e, 0), (e, 2), (e, 4)]).concat()
+    {
+        let mut rng = Seed(10).rng();
+        let (mut running, pairs) = nearly_full(engine, &mut rng);
+        running.settle();
+        let side = |n: u64, key: u64| {
+            if writes > n % 4 { put(key) } else { Side::Get(key.to_be_bytes().to_vec()) }
+        };
+        let before = looked_read_blocked(&mut running);
+        let result = running.run(&job((0..operations()).map(|n| side(n, rng.below(pairs))).collect()));
+        assert_eq!(result.errors, 0, "{engine:?}");
+        let after = looked_read_blocked(&mut running);
+        let [looked, read, blocked] = [0, 1, 2].map(|n| after[n] - before[n]);
+        println!("{engine:?} {writes} in 4: {read} read, {looked} looked at, {blocked} blocked");
+        assert!(read > operations() / 4 && read <= looked, "{engine:?}: {read} read, {looked} looked at");
+        assert!(blocked > 100 || writes < 4, "{engine:?}: {blocked} attempts were blocked");
     }
 }

@@ -32,9 +32,9 @@ impl<M: Media> Device<M, Timed> {
         } else {
             self.namespaces[n].background(&mut view, &mut meter)
         };
-        if let Some(batch) = self.tempo.background_batches[n].take() {
-            self.flash.unpin(batch);
-        }
+        // Held until what is needed now is held, and as long as the work is blocked: nothing is read twice for it.
+        let held = self.tempo.background_batches[n].take();
+        let is_blocked = matches!(step, Step::Blocked(_));
         let length = meter.take();
         self.stats.copied_bytes += meter.copied_bytes();
         let at = self.tempo.now + length;
@@ -49,6 +49,11 @@ impl<M: Media> Device<M, Timed> {
                 self.note_boot();
                 self.give_up_if_stuck(n);
             }
+        }
+        match held {
+            Some(batch) if is_blocked => self.tempo.background_batches[n] = Some(batch),
+            Some(batch) => self.flash.unpin(batch),
+            None => {}
         }
         self.settle();
         (length, has_end)

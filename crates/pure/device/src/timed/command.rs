@@ -235,6 +235,7 @@ impl<M: Media> Device<M, Timed> {
                 length += self.tempo.costs.complete;
                 self.make_way(id);
                 let reply = self.written_through(id, reply);
+                self.let_go(id);
                 let token = self.token(id);
                 (token.stage, token.reply, token.service) = (Stage::Executed, reply, length);
                 let at = self.tempo.now + length;
@@ -242,11 +243,14 @@ impl<M: Media> Device<M, Timed> {
                 has_end = true;
             }
             Outcome::Need(reads) => {
+                // What it looked at before is held until it holds that again: nothing is read twice for it.
                 let batch = self.bring(Work::Command(id), &reads, Class::Foreground);
+                self.let_go(id);
                 let token = self.token(id);
                 (token.stage, token.batch) = (Stage::Waiting, batch);
             }
             Outcome::Blocked => {
+                // It goes on holding its pages: it is to try again.
                 self.token(id).stage = Stage::Waiting;
                 self.tempo.blocked[n].push_back(id);
                 is_blocked = true;
@@ -273,11 +277,15 @@ impl<M: Media> Device<M, Timed> {
         let request = token.request.as_mut().expect("decoded");
         let reach = Reach { space: &self.host.space, dma_engine: t.costs.dma_engine };
         let outcome = request.execute(namespace, reach, &mut view, &mut meter);
-        if let Some(batch) = token.batch.take() {
-            self.flash.unpin(batch);
-        }
         self.stats.copied_bytes += meter.0.copied_bytes();
         (outcome, meter.0.take())
+    }
+
+    /// A command needs the pages that it holds no longer.
+    fn let_go(&mut self, id: Id) {
+        if let Some(batch) = self.token(id).batch.take() {
+            self.flash.unpin(batch);
+        }
     }
 
     /// A write without a write cache is complete when a Flush would be.
@@ -363,6 +371,7 @@ impl<M: Media> Device<M, Timed> {
     /// The token's reply goes to the host.
     fn post(&mut self, id: Id) {
         self.make_way(id);
+        self.let_go(id);
         let token = self.token(id);
         token.stage = Stage::Posting;
         let slots = match &token.request {

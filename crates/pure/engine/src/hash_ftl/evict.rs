@@ -104,13 +104,12 @@ impl HashFtl {
             if !cached.is_dirty {
                 continue;
             }
-            let image = Image { id: cached.id, entries: cached.section.sorted() };
-            let bytes = image.bytes(layout, page_bytes);
+            let bytes = image::live_bytes(cached.section.entries());
             if !fits(layout, used, bytes, page_bytes) {
                 break;
             }
             used += bytes;
-            images.push(image);
+            images.push(Image { id: cached.id, entries: cached.section.sorted() });
         }
         let written = images.len() as u64;
         self.write_images(images, false, m, w);

@@ -9,6 +9,8 @@
 //! written: what is older and not on it was deleted. So a tombstone is needed until its section has been written.
 
 pub mod admit;
+#[cfg(test)]
+mod bench;
 pub mod config;
 mod doubling;
 mod engine;

@@ -1,10 +1,14 @@
 //! Modelled memory by structure against the formulae it is accounted by, while a device is overwritten.
 
-use crate::rig::{Bench, shape, variants};
+use crate::rig::{Bench, OWNER, shape, variants};
 use saker_engine::Condition;
-use saker_engine::hash_ftl::{Layout, Validity};
+use saker_engine::hash_ftl::validity::invalid::{PAGE_ADDRESS_BYTES, read_page};
+use saker_engine::hash_ftl::{HashFtlConfig, Layout, Validity};
 use saker_flash::FaultPlan;
-use saker_sim::Seed;
+use saker_medium::header::HEADER_BYTES;
+use saker_medium::{Medium, Page, PageAddr, PageHeader, Stream};
+use saker_sim::{Class, Seed};
+use std::collections::BTreeSet;
 
 const SEGMENTS: u32 = 48;
 
@@ -58,5 +62,46 @@ fn structures_take_what_the_formulae_say() {
         near("directory", memory.directory_bytes, sections * 4);
         let held = u64::from(bench.store.log_stats().segments_erased > 0);
         assert!(held == 1 && memory.segment_bytes <= u64::from(g.segments) * 16, "{memory:?}");
+    }
+}
+
+/// Pages of invalid mappings on the flash that speak of superblocks as they are now, each once: one that was copied can be there twice.
+fn pages_of_mappings(bench: &mut Bench) -> u64 {
+    let g = bench.flash.shape().geometry;
+    let view = bench.flash.view(OWNER, Class::Foreground);
+    let mut found = BTreeSet::new();
+    for at in (0..u64::from(g.segments * g.segment_pages)).map(PageAddr) {
+        let Page::Resident { data, oob } = view.page(at) else { continue };
+        let header = PageHeader::decode(oob, at).expect("a sound page");
+        if header.is_none_or(|h| h.stream != Stream::Invalid) {
+            continue;
+        }
+        let (of, epoch, _) = read_page(data, &oob[HEADER_BYTES..]).expect("a page of mappings");
+        if view.epoch(of) == epoch {
+            found.insert((of, data.to_vec()));
+        }
+    }
+    found.len() as u64
+}
+
+/// The list has an address for each page of invalid mappings that is needed (section IV-A, footnote 2).
+#[test]
+fn lists_take_an_address_for_each_page_of_mappings_on_flash() {
+    for config in variants(SEGMENTS, true).into_iter().filter(|c| c.validity == Validity::InvalidPages) {
+        let config = HashFtlConfig { page_mappings: Some(8), ..config };
+        let mut bench = Bench::new(config, SEGMENTS, FaultPlan::default());
+        let (mut rng, mut compared) = (Seed(12).rng(), 0);
+        for n in 0..4000 {
+            let key = rng.below(600).to_be_bytes();
+            assert_eq!(bench.put(&key, &[1; 150], Condition::Always), Ok(()));
+            if n % 500 == 499 {
+                while bench.background() {}
+                let (listed, on_flash) =
+                    (bench.store.ftl_memory().invalid_list_bytes, pages_of_mappings(&mut bench));
+                near("list", listed, on_flash * PAGE_ADDRESS_BYTES);
+                compared += on_flash;
+            }
+        }
+        assert!(compared > 100, "{compared} pages of mappings: {config:?}");
     }
 }

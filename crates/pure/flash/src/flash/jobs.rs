@@ -70,6 +70,7 @@ impl<M: Media> Flash<M> {
 
     fn program_cells(&mut self, at: PageAddr, slot: SlotId) -> Result<(), MediaError> {
         self.stats.pages_programmed += u64::from(self.nand);
+        self.reads.outdate(at);
         if self.faults.program_fails() {
             self.media.tear(at);
             self.stats.failures += 1;
@@ -85,7 +86,8 @@ impl<M: Media> Flash<M> {
 
     pub(super) fn erase_cells(&mut self, segment: SegmentId) -> Result<(), MediaError> {
         self.stats.segments_erased += u64::from(self.nand);
-        let luns = self.shape.luns as usize;
+        let (luns, geometry) = (self.shape.luns as usize, self.shape.geometry);
+        (0..geometry.segment_pages).for_each(|index| self.reads.outdate(geometry.page(segment, index)));
         self.programmed[segment.0 as usize * luns..][..luns].fill(0);
         let result =
             if self.faults.erase_fails() { Err(MediaError::Erase) } else { self.erase_after_sync(segment) };

@@ -28,10 +28,20 @@ impl ReadBatch {
     }
 }
 
+/// Where a page is that somebody asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// Not here: nobody has asked, or it was programmed or erased since it was read.
+    #[default]
+    Away,
+    OnWay,
+    Here,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Pin {
     holders: u32,
-    here: bool,
+    state: State,
     /// Who waits, the first apart: nearly always there is no other.
     waiting: Option<ReadBatch>,
     others: Vec<ReadBatch>,
@@ -68,7 +78,7 @@ impl ReadPins {
     /// Whether a page has been read and is held.
     #[inline]
     pub fn is_here(&self, at: PageAddr) -> bool {
-        self.pins.get(at).is_some_and(|pin| pin.here)
+        self.pins.get(at).is_some_and(|pin| pin.state == State::Here)
     }
 
     /// A new batch, of no pages yet.
@@ -88,12 +98,12 @@ impl ReadPins {
         batch.pages.push(page);
         let pin = self.pins.entry(page);
         pin.holders += 1;
-        if pin.here {
+        if pin.state == State::Here {
             return false;
         }
         batch.missing += 1;
         pin.wait(id);
-        pin.holders == 1
+        std::mem::replace(&mut pin.state, State::OnWay) == State::Away
     }
 
     /// A batch has all its pages.
@@ -106,7 +116,7 @@ impl ReadPins {
     /// A page has been read.
     pub fn arrive(&mut self, page: PageAddr) {
         let pin = self.pins.get_mut(page).expect("a page is read for its pins");
-        pin.here = true;
+        pin.state = State::Here;
         let (first, others) = (pin.waiting.take(), std::mem::take(&mut pin.others));
         first.into_iter().chain(others).for_each(|id| self.come(id));
     }
@@ -117,6 +127,14 @@ impl ReadPins {
         assert_eq!(batch.generation, id.generation(), "waiting batches exist");
         batch.missing -= 1;
         self.close(id);
+    }
+
+    /// A page has been programmed or erased: what was read of it is worth nothing, and whoever holds it asks again. A read that
+    /// is on its way gives what there is at its end.
+    pub fn outdate(&mut self, page: PageAddr) {
+        if let Some(pin) = self.pins.get_mut(page).filter(|pin| pin.state == State::Here) {
+            pin.state = State::Away;
+        }
     }
 
     fn release(&mut self, id: ReadBatch) {
@@ -164,6 +182,9 @@ impl<M: Media> Flash<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nand::{Shape, Timings};
+    use crate::{FaultPlan, MemMedia};
+    use saker_medium::{Geometry, Medium, Page, PageHeader, Ring, SegmentId, Stream};
 
     fn pages(pages: &[u64]) -> Vec<PageAddr> {
         pages.iter().copied().map(PageAddr).collect()
@@ -194,6 +215,30 @@ mod tests {
         assert!(!reads.is_here(PageAddr(2)) && reads.pins.is_empty());
     }
 
+    /// A page that changed under its holders is read again, once, for whoever asks next, and is there for all of them.
+    #[test]
+    fn a_held_page_that_changes_is_read_again() {
+        let (mut reads, mut asked) = (ReadPins::default(), Vec::new());
+        let old = hold(&mut reads, &pages(&[1, 2]), &mut asked);
+        reads.arrive(PageAddr(1));
+        reads.outdate(PageAddr(2));
+        reads.arrive(PageAddr(2));
+        assert_eq!(reads.ready.pop_front(), Some(old), "the read on its way goes on");
+        reads.outdate(PageAddr(1));
+        reads.outdate(PageAddr(3));
+        assert!(!reads.is_here(PageAddr(1)) && reads.is_here(PageAddr(2)));
+        let one = hold(&mut reads, &pages(&[1]), &mut asked);
+        let two = hold(&mut reads, &pages(&[1, 2]), &mut asked);
+        assert_eq!(asked, pages(&[1, 2, 1]));
+        reads.release(old);
+        reads.arrive(PageAddr(1));
+        assert_eq!((reads.ready.pop_front(), reads.ready.pop_front()), (Some(one), Some(two)));
+        assert!(reads.is_here(PageAddr(1)) && reads.is_here(PageAddr(2)));
+        reads.release(one);
+        reads.release(two);
+        assert!(reads.pins.is_empty());
+    }
+
     #[test]
     fn the_name_of_a_batch_that_went_means_nothing_to_its_successor() {
         let mut reads = ReadPins::default();
@@ -207,5 +252,76 @@ mod tests {
         assert!(reads.is_here(PageAddr(1)), "it is the new batch's");
         reads.release(new);
         assert!(!reads.is_here(PageAddr(1)));
+    }
+
+    const OWNER: u16 = 1;
+    const AT: PageAddr = PageAddr(0);
+
+    /// Programs the first page anew, full of `byte`, and lets that end.
+    fn program(flash: &mut Flash<MemMedia>, byte: u8) {
+        let mut view = flash.view(OWNER, Class::Background);
+        let header = PageHeader {
+            owner: OWNER,
+            shard: 0,
+            stream: Stream::User,
+            epoch: view.epoch(SegmentId(0)),
+            sequence: u64::from(byte),
+            addr: AT,
+            used_bytes: 512,
+            first_record: 0,
+            data_crc: 0,
+        };
+        let slot = view.ring_mut().open(&header).expect("a free slot");
+        view.ring_mut().data_mut(slot).fill(byte);
+        view.ring_mut().publish(slot, 512);
+        view.ring_mut().seal(slot, false);
+        view.program(AT, slot);
+        run(flash);
+        flash.ring.release(slot);
+    }
+
+    fn run(flash: &mut Flash<MemMedia>) {
+        while let Some(at) = flash.next_at() {
+            flash.step(at);
+        }
+        while flash.take_completion().is_some() {}
+    }
+
+    /// The first byte of the first page, if it is here.
+    fn seen(flash: &mut Flash<MemMedia>) -> Option<u8> {
+        match flash.view(OWNER, Class::Foreground).page(AT) {
+            Page::Resident { data, .. } => Some(data[0]),
+            _ => None,
+        }
+    }
+
+    /// A command holds a page while its superblock is erased and programmed again: it must not see it without a read, and the read
+    /// brings what is there now.
+    #[test]
+    fn who_holds_a_page_that_was_rewritten_reads_the_new_one() {
+        let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 4 };
+        let media = MemMedia::new(Shape { geometry, channels: 1, luns: 1 });
+        let ring = Ring::heap(4, 512, 64);
+        let mut flash = Flash::power_on(media, ring, Some(Timings::FREE), FaultPlan::default());
+        flash.pool_mut().set_quota(OWNER, 4);
+        assert_eq!(flash.view(OWNER, Class::Foreground).allocate(), Some(SegmentId(0)));
+        program(&mut flash, 1);
+        let held = flash.bring(&[AT], Class::Foreground).expect("timed");
+        run(&mut flash);
+        assert_eq!((flash.take_ready(), seen(&mut flash)), (Some(held), Some(1)));
+        flash.view(OWNER, Class::Background).erase(SegmentId(0));
+        assert_eq!(seen(&mut flash), Some(1), "the erase has not ended");
+        run(&mut flash);
+        assert!(matches!(flash.view(OWNER, Class::Foreground).page(AT), Page::Absent));
+        program(&mut flash, 2);
+        assert_eq!(seen(&mut flash), None);
+        let read = flash.stats().pages_read;
+        let again = flash.bring(&[AT], Class::Foreground).expect("timed");
+        flash.unpin(held);
+        run(&mut flash);
+        assert_eq!((flash.take_ready(), seen(&mut flash)), (Some(again), Some(2)));
+        assert_eq!(flash.stats().pages_read, read + 1);
+        flash.unpin(again);
+        assert_eq!(seen(&mut flash), None, "nobody holds it");
     }
 }

@@ -5,6 +5,7 @@
 //! Deallocated blocks read as zeros, also after a power cut, so an all-zero page is an erased one.
 
 use super::blocks::BlockQueue;
+use super::held::HeldPages;
 use saker_medium::header::{HEADER_BYTES, page_crc};
 use saker_medium::{
     Completion, Geometry, Io, MediaError, Medium, Page, PageAddr, PageHeader, PowerHistory, Ring, SegmentId,
@@ -43,13 +44,7 @@ enum Request {
     Program { tag: Tag, at: PageAddr, slot: SlotId },
     Erase { tag: Tag, segment: SegmentId },
     Sync { tag: Tag },
-    Read { at: PageAddr },
-}
-
-#[derive(Debug, Default)]
-struct Cached {
-    holders: u32,
-    page: Option<Result<Vec<u8>, MediaError>>,
+    Read { at: PageAddr, reader: u64 },
 }
 
 /// A block namespace as a medium.
@@ -64,7 +59,7 @@ pub struct BlockMedium<Q> {
     torn: BTreeSet<PageAddr>,
     /// Pages programmed in each segment since it was allocated or found.
     written: Vec<u32>,
-    pages: BTreeMap<PageAddr, Cached>,
+    pages: HeldPages,
     on_way: BTreeMap<u64, Request>,
     backlog: VecDeque<Request>,
     outstanding: BTreeSet<Tag>,
@@ -96,7 +91,7 @@ impl<Q: BlockQueue> BlockMedium<Q> {
             found: Vec::new(),
             torn: BTreeSet::new(),
             written: vec![0; segments as usize],
-            pages: BTreeMap::new(),
+            pages: HeldPages::default(),
             on_way: BTreeMap::new(),
             backlog: VecDeque::new(),
             outstanding: BTreeSet::new(),
@@ -168,34 +163,31 @@ impl<Q: BlockQueue> BlockMedium<Q> {
     /// Asks for pages and holds them until they are released.
     pub fn bring(&mut self, pages: &[PageAddr]) {
         for at in pages {
-            let cached = self.pages.entry(*at).or_default();
-            cached.holders += 1;
-            if cached.holders == 1 {
-                self.start(Request::Read { at: *at });
+            if let Some(reader) = self.pages.hold(*at) {
+                self.start(Request::Read { at: *at, reader });
             }
         }
+    }
+
+    /// The same, and lets go of those that were held before: what is asked for again is not read again.
+    pub fn bring_instead(&mut self, pages: &[PageAddr], before: &[PageAddr]) {
+        self.bring(pages);
+        self.release_pages(before);
     }
 
     /// Whether all of these pages are here.
     pub fn all_here(&self, pages: &[PageAddr]) -> bool {
-        pages.iter().all(|at| self.pages.get(at).is_some_and(|c| c.page.is_some()))
+        pages.iter().all(|at| self.pages.get(*at).is_some())
     }
 
     /// Lets go of pages.
     pub fn release_pages(&mut self, pages: &[PageAddr]) {
-        for at in pages {
-            if let Some(cached) = self.pages.get_mut(at) {
-                cached.holders -= 1;
-                if cached.holders == 0 {
-                    self.pages.remove(at);
-                }
-            }
-        }
+        pages.iter().for_each(|at| self.pages.release(*at));
     }
 
     /// Lets go of all pages but these.
     pub fn keep_only(&mut self, pages: &[PageAddr]) {
-        self.pages.retain(|at, _| pages.contains(at));
+        self.pages.keep_only(pages);
     }
 
     /// Everything up to this tag has completed.
@@ -225,10 +217,8 @@ impl<Q: BlockQueue> BlockMedium<Q> {
             let Some(request) = self.on_way.remove(&done.ticket) else { continue };
             let ok = done.status.is_success();
             match request {
-                Request::Read { at } => {
-                    if let Some(cached) = self.pages.get_mut(&at) {
-                        cached.page = Some(done.data.filter(|_| ok).ok_or(MediaError::Read));
-                    }
+                Request::Read { at, reader } => {
+                    self.pages.arrive(at, reader, done.data.filter(|_| ok).ok_or(MediaError::Read));
                 }
                 Request::Program { tag, at, slot } => {
                     self.complete(tag, Io::Program { at, slot }, ok, MediaError::Program)
@@ -262,12 +252,9 @@ impl<Q: BlockQueue> BlockMedium<Q> {
     fn submit(&mut self, request: Request) -> bool {
         let blocks = u64::from(self.page_blocks);
         let ticket = match request {
-            Request::Read { at } => self.queue.read(at.0 * blocks, self.page_blocks),
+            Request::Read { at, .. } => self.queue.read(at.0 * blocks, self.page_blocks),
             Request::Program { at, slot, .. } => {
-                let mut data = Vec::with_capacity((self.geometry.page_bytes + OOB_BYTES) as usize);
-                data.extend(self.ring.data(slot));
-                data.extend(self.ring.oob(slot));
-                self.queue.write(at.0 * blocks, data).ok()
+                self.queue.write(at.0 * blocks, bytes_of(&self.ring, slot)).ok()
             }
             Request::Erase { segment, .. } => {
                 let first = self.geometry.page(segment, 0).0 * blocks;
@@ -291,6 +278,11 @@ impl<Q: BlockQueue> BlockMedium<Q> {
         self.outstanding.insert(Tag(self.next_tag));
         Tag(self.next_tag)
     }
+}
+
+/// A page as it is written: data and out-of-band bytes.
+fn bytes_of(ring: &Ring, slot: SlotId) -> Vec<u8> {
+    [ring.data(slot), ring.oob(slot)].concat()
 }
 
 fn is_whole(at: PageAddr, data: &[u8], oob: &[u8]) -> bool {
@@ -318,7 +310,7 @@ impl<Q: BlockQueue> Medium for BlockMedium<Q> {
         if self.torn.contains(&at) {
             return Page::Torn;
         }
-        match self.pages.get(&at).and_then(|c| c.page.as_ref()) {
+        match self.pages.get(at) {
             None => Page::Absent,
             Some(Err(_)) => Page::Failed,
             Some(Ok(bytes)) => {
@@ -349,12 +341,17 @@ impl<Q: BlockQueue> Medium for BlockMedium<Q> {
         let tag = self.tag();
         let written = &mut self.written[self.geometry.segment_of(at).0 as usize];
         *written = (*written).max(self.geometry.index_of(at) + 1);
+        let (ring, pages) = (&self.ring, &mut self.pages);
+        pages.renew(at..=at, || bytes_of(ring, slot));
         self.start(Request::Program { tag, at, slot });
         tag
     }
 
     fn erase(&mut self, segment: SegmentId) -> Tag {
         let tag = self.tag();
+        let g = self.geometry;
+        let pages = g.page(segment, 0)..=g.page(segment, g.segment_pages - 1);
+        self.pages.renew(pages, || vec![0; (g.page_bytes + OOB_BYTES) as usize]);
         self.start(Request::Erase { tag, segment });
         tag
     }

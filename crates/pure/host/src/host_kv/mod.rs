@@ -7,6 +7,7 @@
 //! real time, an actor in `virtual`.
 
 mod blocks;
+mod held;
 mod medium;
 
 pub use blocks::{BlockDone, BlockQueue};
@@ -249,18 +250,19 @@ impl<Q: BlockQueue> HostKv<Q> {
             Op::Exists(key) => self.store.exist(key, m, w).map(|r| r.map(|()| None)),
             Op::Flush => return self.run_flush(parked),
         };
-        self.medium.release_pages(&std::mem::take(&mut parked.pages));
         match step {
             Step::Done(outcome) => {
+                self.medium.release_pages(&parked.pages);
                 self.note(&parked.op, &outcome, w);
                 Some(outcome)
             }
             Step::Need(pages) => {
                 self.waits += 1;
-                self.medium.bring(&pages);
+                self.medium.bring_instead(&pages, &parked.pages);
                 parked.pages = pages;
                 None
             }
+            // It goes on holding its pages: it is to try again.
             Step::Blocked(_) => None,
         }
     }
@@ -285,15 +287,23 @@ impl<Q: BlockQueue> HostKv<Q> {
             }
             let finished = self.medium.finished();
             let step = self.store.background(finished, &mut self.medium, w);
-            self.medium.release_pages(&std::mem::take(&mut self.background_pages));
+            let before = std::mem::take(&mut self.background_pages);
             match step {
-                Step::Done(Background::Worked) => self.background_idle = false,
-                Step::Done(Background::Idle | Background::Waiting) | Step::Blocked(_) => {
+                Step::Blocked(_) => {
+                    (self.background_pages, self.background_idle) = (before, true);
+                    return;
+                }
+                Step::Done(Background::Worked) => {
+                    self.medium.release_pages(&before);
+                    self.background_idle = false;
+                }
+                Step::Done(Background::Idle | Background::Waiting) => {
+                    self.medium.release_pages(&before);
                     self.background_idle = true;
                     return;
                 }
                 Step::Need(pages) => {
-                    self.medium.bring(&pages);
+                    self.medium.bring_instead(&pages, &before);
                     self.background_pages = pages;
                     return;
                 }

@@ -68,7 +68,7 @@ struct Options {
     /// The seed; otherwise 1
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Replace a number of the profile, profile.KEY=VALUE (see `saker profile show`), or a setting of the LSM engine, lsm.NAME=VALUE
+    /// Replace a number of the profile, profile.KEY=VALUE (see `saker profile show`), or a setting of an engine: lsm.NAME=VALUE, hash_ftl.table_to_cache=N
     #[arg(long, value_name = "SETTING")]
     set: Vec<String>,
     /// Run with each of several values: profile.KEY=A,B,C; several sweeps combine

@@ -64,7 +64,7 @@ fn measured(all: &[Variant], run: Run, cx: &Context<'_>) -> Result<Vec<Measured>
 impl Variant {
     fn measured(&self, run: Run, cx: &Context<'_>) -> Result<Measured, LabError> {
         cx.note(self.name.clone());
-        let ran = runs(&cx.profile()?, run.case(self.kind, self.tuning, cx), &CELLS[..1])?.swap_remove(0);
+        let ran = runs(&cx.profile()?, run.case(self.kind, self.tuning, cx)?, &CELLS[..1])?.swap_remove(0);
         Ok(Measured::of(self.name.clone(), ran))
     }
 }

@@ -22,7 +22,7 @@ struct Both {
 fn both(cx: &Context<'_>) -> Result<Both, LabError> {
     let run: Run = cx.plan.parameters();
     let [mut original, mut plus] = ycsb::both(run, &CELLS[..1], cx)?;
-    let size = run.size(cx);
+    let size = run.size(cx)?;
     let loads = GRAINS_BYTES.map(|grain| size.pairs as f64 * grain / size.bytes() as f64);
     Ok(Both { original: original.swap_remove(0), plus: plus.swap_remove(0), loads })
 }
@@ -92,7 +92,7 @@ pub fn table_data(cx: &Context<'_>) -> Result<Outcome, LabError> {
 /// Runs plus-invmap-io.
 pub fn invalid_mappings(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let both = both(cx)?;
-    let (ran, size) = (&both.plus, cx.plan.parameters::<Run>().size(cx));
+    let (ran, size) = (&both.plus, cx.plan.parameters::<Run>().size(cx)?);
     // A page holds fewer mappings where superblocks are smaller than published, and counts for what it holds.
     let mapped = ran.count("invalid_bytes_written") / f64::from(size.shrunk);
     let per_update = mapped / ran.updates as f64;

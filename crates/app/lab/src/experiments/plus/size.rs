@@ -2,7 +2,7 @@
 //!
 //! Superblocks keep their size and become fewer, as long as enough are left: those that are kept free must be a small part of
 //! the device, or collections meet a fuller one than published. Below that they shrink, and with them the room
-//! of a page of invalid mappings: a superblock fills its buffer as often as before, or [`FILLS_ENOUGH`] times if that is less, since
+//! of a page of invalid mappings and the time of an erase: a superblock fills its buffer as often as before, or [`FILLS_ENOUGH`] times if that is less, since
 //! pages of few mappings take room that the published device has. Pairs, operations and the cache follow the bytes, so that
 //! occupancy and the cache's part of the table stay.
 
@@ -15,7 +15,7 @@ const SUPERBLOCKS: u64 = 256;
 const SUPERBLOCKS_MIN: u64 = 64;
 /// Superblocks of fewer pages have no room for a pair in each LUN.
 const SUPERBLOCK_PAGES_MIN: u32 = 32;
-/// Cache to table of Original, as public runs of the papers' code have it: 128 MB for 2 GiB.
+/// Table of Original to cache, as public runs of the papers' code have it: 2 GiB for 128 MB.
 const TABLE_TO_CACHE: u64 = 16;
 /// Original's table has 8 bytes for 512.
 const TABLE_PART: u64 = 64;
@@ -39,6 +39,8 @@ pub struct Size {
     pub pairs: u64,
     /// Operations of each workload.
     pub operations: u64,
+    /// Table of Original to cache.
+    pub table_to_cache: u64,
 }
 
 impl Size {
@@ -61,6 +63,7 @@ impl Size {
             shrunk: superblock_pages / pages,
             pairs: of(pairs),
             operations: of(operations).max(300),
+            table_to_cache: TABLE_TO_CACHE,
         }
     }
 
@@ -73,10 +76,16 @@ impl Size {
     pub fn tune(&self, tuning: HashFtlTuning, record_bytes: u64) -> HashFtlTuning {
         let least = CACHE_PAGES_MIN * u64::from(self.page_bytes);
         HashFtlTuning {
-            cache_bytes: Some((self.bytes() / TABLE_PART / TABLE_TO_CACHE).max(least)),
+            cache_bytes: Some((self.bytes() / TABLE_PART / self.table_to_cache).max(least)),
             page_mappings: (self.shrunk > 1).then(|| self.page_mappings(record_bytes)),
             ..tuning
         }
+    }
+
+    /// An erase of a block that has shrunk, in nanoseconds: as long for a byte as published, or short blocks would cost more
+    /// time to erase than to program.
+    pub fn erase_ns(&self, published: u64) -> u64 {
+        published / u64::from(self.shrunk)
     }
 
     fn page_mappings(&self, record_bytes: u64) -> u32 {
@@ -127,6 +136,8 @@ mod tests {
             assert_eq!(tuning.cache_bytes.map(|c| c * 1024), Some(size.bytes()));
             let fills = size.superblock_pages / tuning.page_mappings.unwrap_or(512);
             assert_eq!(fills, 2048 / 512, "a superblock fills its buffer as often");
+            let erase = |s: &Size| s.erase_ns(3_000_000) as f64 / f64::from(s.superblock_pages);
+            assert_eq!(erase(&size), erase(&whole), "a byte is erased as fast");
         }
         assert_eq!(at(u32::MAX).bytes(), 8 << 20);
     }

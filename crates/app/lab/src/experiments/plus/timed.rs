@@ -10,7 +10,7 @@ use saker_engine::hash_ftl::record::HEAD_BYTES;
 use saker_flash::nand::Shape;
 use saker_host::TransferOptions;
 use saker_medium::Geometry;
-use saker_sim::profile::Profile;
+use saker_sim::profile::{Media, Profile};
 use saker_workload::{Distribution, KeySpace, Operation, Plan, Suite, SuiteOptions, ValueSource};
 use saker_world::{Build, Job, Prepared, RunResult, Running, Side};
 
@@ -38,6 +38,7 @@ pub struct Case {
 
 impl Case {
     fn build(&self, profile: &Profile) -> Build {
+        let profile = &self.scaled(profile);
         let g = &profile.geometry;
         let (segments, segment_pages) = (self.size.superblocks, self.size.superblock_pages);
         let page_bytes = self.size.page_bytes;
@@ -47,6 +48,15 @@ impl Case {
         let mut build = Build::with(profile, shape, vec![namespace], self.seed).with_engine(self.kind);
         build.config.hash_ftl = self.size.tune(self.tuning, self.record_bytes());
         build
+    }
+
+    /// The profile, with erases of blocks that are as much smaller as superblocks are.
+    fn scaled(&self, profile: &Profile) -> Profile {
+        let mut scaled = profile.clone();
+        if let Media::Nand(nand) = &mut scaled.media {
+            nand.erase_ns.value = self.size.erase_ns(nand.erase_ns.value);
+        }
+        scaled
     }
 
     /// Bytes of a record in grains of Plus.

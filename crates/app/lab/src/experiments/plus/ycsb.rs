@@ -26,15 +26,23 @@ pub struct Run {
 
 impl Run {
     /// It by the scale.
-    pub fn size(&self, cx: &Context<'_>) -> Size {
+    ///
+    /// # Errors
+    /// A setting that cannot be made.
+    pub fn size(&self, cx: &Context<'_>) -> Result<Size, LabError> {
         let Self { disk_bytes, superblock_pages, page_bytes, pairs, .. } = *self;
         let operations = cx.plan.operations;
-        Size::of(&Published { disk_bytes, superblock_pages, page_bytes, pairs, operations }, cx.scale)
+        let published = Published { disk_bytes, superblock_pages, page_bytes, pairs, operations };
+        let size = Size::of(&published, cx.scale);
+        Ok(Size { table_to_cache: cx.table_to_cache()?.unwrap_or(size.table_to_cache), ..size })
     }
 
     /// It on an FTL, by the scale.
-    pub fn case(&self, kind: EngineKind, tuning: HashFtlTuning, cx: &Context<'_>) -> Case {
-        Case { kind, tuning, size: self.size(cx), value_bytes: self.value_bytes, seed: cx.seed }
+    ///
+    /// # Errors
+    /// A setting that cannot be made.
+    pub fn case(&self, kind: EngineKind, tuning: HashFtlTuning, cx: &Context<'_>) -> Result<Case, LabError> {
+        Ok(Case { kind, tuning, size: self.size(cx)?, value_bytes: self.value_bytes, seed: cx.seed })
     }
 
     /// Workloads on the FTL as published.
@@ -43,7 +51,7 @@ impl Run {
     /// [`LabError`].
     pub fn on(&self, kind: EngineKind, cells: &[Cell], cx: &Context<'_>) -> Result<Vec<Arc<Ran>>, LabError> {
         cx.note(format!("{} with values of {} B", kind.name(), self.value_bytes));
-        runs(&cx.profile()?, self.case(kind, HashFtlTuning::default(), cx), cells)
+        runs(&cx.profile()?, self.case(kind, HashFtlTuning::default(), cx)?, cells)
     }
 }
 

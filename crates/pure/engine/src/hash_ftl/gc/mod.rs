@@ -11,6 +11,7 @@ use super::table::image::Image;
 use crate::kv::Background;
 use saker_medium::{Completion, Medium, PageAddr, SegmentId, Stall, Step, Stream, Tag};
 use saker_sim::Meter;
+use victim::Victim;
 
 /// Free segments below which collection starts; a share of the quota is added.
 const FREE_SEGMENTS_LOW: u32 = 8;
@@ -26,8 +27,8 @@ pub struct Collection {
     pub(super) repair: Option<usize>,
     /// Sections that wait for a page of their own, and where they are.
     pub(super) pack: Vec<(Image, PageAddr)>,
-    /// The pages with sections that were needed when it began, if it is one of sections.
-    pub(super) needed: Option<Box<[bool]>>,
+    /// Bytes of the sections that were on each page when it began, if it is one of sections: 0 where none is needed.
+    pub(super) needed: Option<Box<[u32]>>,
 }
 
 /// How a quantum of a collection ended.
@@ -118,9 +119,14 @@ impl HashFtl {
         m.free_segments() + self.log.releasing() as u32
     }
 
-    /// Whether collections wait until something is written.
+    /// Segments' worth of records that commands have written.
+    fn segments_written(&self) -> u64 {
+        self.ftl_stats.kv_bytes_written / self.log.geometry().segment_bytes()
+    }
+
+    /// Whether collections wait until more is written.
     fn rests<M: Medium>(&self, m: &M) -> bool {
-        self.rest.is_resting(self.version) && !self.is_pressed(m)
+        self.rest.is_resting(self.segments_written()) && !self.is_pressed(m)
     }
 
     /// Whether sections should be written for the room of the tombstones in them.
@@ -134,16 +140,15 @@ impl HashFtl {
         if !self.log.must_evacuate() && (!short || self.rests(m)) {
             return;
         }
-        if let Some(segment) = self.choose_victim(m) {
-            self.begin_collection(segment);
+        if let Some(victim) = self.choose_victim(m) {
+            self.begin_collection(victim);
         }
     }
 
-    fn begin_collection(&mut self, segment: SegmentId) {
+    fn begin_collection(&mut self, Victim { segment, sections }: Victim) {
         let s = self.log.segment(segment);
         let repair = s.evacuate.then(|| s.failed_pages().len());
-        let needed =
-            (s.stream() == Stream::Map && repair.is_none()).then(|| self.pages_with_sections(segment));
+        let needed = sections.filter(|_| repair.is_none());
         self.collection = Some(Collection { segment, next_page: 0, repair, pack: Vec::new(), needed });
     }
 
@@ -194,9 +199,9 @@ impl HashFtl {
         if self.log.must_evacuate() || !self.log.segment(from).stream().holds_records() {
             return false;
         }
-        let Some(segment) = self.most_gainful_beside_records(m) else { return false };
+        let Some(victim) = self.most_gainful_beside_records(m) else { return false };
         self.give_up_collection();
-        self.begin_collection(segment);
+        self.begin_collection(victim);
         true
     }
 
@@ -220,7 +225,7 @@ impl HashFtl {
         self.stats.gc_segments += 1;
         self.ftl_stats.collected(self.log.segment(segment).stream());
         self.log.release(segment, m);
-        self.rest.ended(self.version, self.free_soon(m));
+        self.rest.ended(self.segments_written(), self.free_soon(m));
     }
 
     /// The next pages of the segment that a quantum looks at: not those in which nothing is needed.

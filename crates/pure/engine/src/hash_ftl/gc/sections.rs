@@ -55,36 +55,33 @@ impl HashFtl {
     fn is_not_to_collect(&self, page: PageAddr) -> bool {
         let needed = self.collection.as_ref().and_then(|c| c.needed.as_ref());
         match needed {
-            Some(needed) => !needed[self.log.geometry().index_of(page) as usize],
+            Some(needed) => needed[self.log.geometry().index_of(page) as usize] == 0,
             None => self.is_not_to_repair(page),
         }
     }
 
-    /// The pages of a segment on which there are sections, as the directory knows.
-    pub(super) fn pages_with_sections(&self, segment: SegmentId) -> Box<[bool]> {
+    /// Bytes of the sections on each page of a segment, as they are now and as the directory knows; 0: there are none.
+    pub(super) fn sections_on(&self, segment: SegmentId) -> Box<[u32]> {
         let geometry = self.log.geometry();
-        let mut needed = vec![false; geometry.segment_pages as usize].into_boxed_slice();
-        let pages = self.table.places.iter().filter_map(|place| place.page());
-        for page in pages.filter(|page| geometry.segment_of(*page) == segment) {
-            needed[geometry.index_of(page) as usize] = true;
-        }
-        needed
-    }
-
-    /// Bytes that the copies of a segment's sections take at most, as they are now.
-    pub(super) fn copies_of_sections(&self, segment: SegmentId) -> u64 {
-        let geometry = self.log.geometry();
-        let mut pages = vec![0; geometry.segment_pages as usize];
+        let (first, end) =
+            (geometry.page(segment, 0).0, geometry.page(segment, geometry.segment_pages - 1).0);
+        let mut pages = vec![0; geometry.segment_pages as usize].into_boxed_slice();
         for (id, place) in (0..).zip(&self.table.places) {
-            if let Some(page) = place.page().filter(|page| geometry.segment_of(*page) == segment) {
-                pages[geometry.index_of(page) as usize] += u64::from(self.bytes_now(id));
+            if let Some(page) = place.page().filter(|page| (first..=end).contains(&page.0)) {
+                pages[(page.0 - first) as usize] += self.bytes_now(id);
             }
         }
-        let copies = |bytes| match self.config.layout {
-            Layout::Fixed => bytes / u64::from(geometry.page_bytes),
-            Layout::LiveOnly { .. } => image::pages_max(bytes, geometry.page_bytes),
+        pages
+    }
+
+    /// Bytes that the copies of such sections take at most.
+    pub(super) fn copies_of(&self, pages: &[u32]) -> u64 {
+        let page_bytes = self.log.geometry().page_bytes;
+        let copies = |bytes: &u32| match self.config.layout {
+            Layout::Fixed => u64::from(bytes / page_bytes),
+            Layout::LiveOnly { .. } => image::pages_max(u64::from(*bytes), page_bytes),
         };
-        pages.into_iter().map(copies).sum::<u64>() * u64::from(geometry.page_bytes)
+        pages.iter().map(copies).sum::<u64>() * u64::from(page_bytes)
     }
 
     /// Bytes that a section takes on flash as it is now; one of a smaller table becomes two.

@@ -146,14 +146,14 @@ pub fn decode(layout: Layout, page: &[u8], owner_oob: &[u8]) -> Option<Vec<Image
 }
 
 /// The entries of one live-only section on a page, as [`decode`] would give them; `None` if it is not there.
-pub fn entries_of(page: &[u8], id: u32) -> Option<Vec<Entry>> {
+pub fn entries_of(page: &[u8], id: u32) -> Option<impl ExactSizeIterator<Item = Entry> + use<'_>> {
     let sections = usize::from(u16::from_le_bytes(page.get(..2)?.try_into().ok()?));
     let mut at = HEAD + sections * ITEM;
     for item in page.get(HEAD..at)?.chunks_exact(ITEM) {
         let count = usize::from(u16::from_le_bytes(item[4..6].try_into().ok()?));
         if item[..4] == id.to_le_bytes() {
             let words = page.get(at..at + count * 8)?.chunks_exact(8);
-            return Some(words.map(|w| Entry(u64::from_le_bytes(w.try_into().expect("8 bytes")))).collect());
+            return Some(words.map(|w| Entry(u64::from_le_bytes(w.try_into().expect("8 bytes")))));
         }
         at += count * 8;
     }
@@ -184,9 +184,9 @@ mod tests {
         assert_eq!(page[32..40], [4, 0, 0, 0, 0, 1, 0, 0]);
         assert_eq!((stamp(&oob), oob[8..].to_vec()), (0x0102, vec![0; 8]));
         for image in &images {
-            assert_eq!(entries_of(&page, image.id).as_ref(), Some(&image.entries));
+            assert_eq!(entries_of(&page, image.id).map(Vec::from_iter).as_ref(), Some(&image.entries));
         }
-        assert_eq!(entries_of(&page, 9), None);
+        assert!(entries_of(&page, 9).is_none());
         assert_eq!(decode(LIVE, &page, &oob), Some(images));
         page[0] = 60;
         assert_eq!(decode(LIVE, &page, &oob), None);

@@ -19,14 +19,18 @@ impl Section {
     pub fn new(layout: Layout, slots: u32, sorted: &[Entry]) -> Self {
         match layout {
             Layout::Fixed => Self::Offsets(by_offset(slots, sorted)),
-            Layout::LiveOnly { .. } => Self::Live(TwoLevel::from_sorted(sorted)).settled(layout, slots),
+            Layout::LiveOnly { .. } => Self::live(sorted.iter().copied(), layout, slots),
         }
+    }
+
+    fn live(sorted: impl ExactSizeIterator<Item = Entry>, layout: Layout, slots: u32) -> Self {
+        Self::Live(TwoLevel::from_sorted(sorted)).settled(layout, slots)
     }
 
     /// The section of that number on a page of sections; `None` if it is not there.
     pub fn read(layout: Layout, slots: u32, page: &[u8], owner_oob: &[u8], id: u32) -> Option<Self> {
         if layout != Layout::Fixed {
-            return Some(Self::new(layout, slots, &image::entries_of(page, id)?));
+            return Some(Self::live(image::entries_of(page, id)?, layout, slots));
         }
         let words = page.get(..slots as usize * 8)?.chunks_exact(8);
         let entries = words.map(|w| Entry(u64::from_le_bytes(w.try_into().expect("8 bytes"))));
@@ -67,7 +71,7 @@ impl Section {
             std::cmp::Ordering::Less => Self::Live(section),
             _ if wished => Self::Offsets(by_offset(slots, &section.sorted())),
             std::cmp::Ordering::Equal => Self::Live(section),
-            std::cmp::Ordering::Greater => Self::Live(TwoLevel::from_sorted(&section.sorted())),
+            std::cmp::Ordering::Greater => Self::Live(TwoLevel::from_sorted(section.sorted().into_iter())),
         }
     }
 

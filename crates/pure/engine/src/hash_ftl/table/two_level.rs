@@ -61,13 +61,18 @@ pub struct TwoLevel {
 
 impl TwoLevel {
     /// From entries by rising offset: as few parts as hold them.
-    pub fn from_sorted(entries: &[Entry]) -> Self {
-        let parts = entries.chunks(PART_ENTRIES).map(|chunk| {
-            let mut part = Part { separator: chunk[chunk.len() - 1].offset(), ..Part::default() };
-            chunk.iter().for_each(|e| part.push(*e));
-            part
-        });
-        Self { parts: parts.collect(), len: entries.len() as u32 }
+    pub fn from_sorted(entries: impl ExactSizeIterator<Item = Entry>) -> Self {
+        let len = entries.len();
+        let mut parts: Vec<Part> = Vec::with_capacity(len.div_ceil(PART_ENTRIES));
+        for entry in entries {
+            if parts.last().is_none_or(Part::is_full) {
+                parts.push(Part::default());
+            }
+            let part = parts.last_mut().expect("a part with room");
+            part.separator = entry.offset();
+            part.push(entry);
+        }
+        Self { parts, len: len as u32 }
     }
 
     /// The part in which an offset is or would be, and how many separators were compared.
@@ -192,10 +197,14 @@ impl TwoLevel {
         self.parts.len()
     }
 
-    /// All entries by rising offset.
+    /// All entries by rising offset. Parts follow each other by their offsets, so each is sorted by itself.
     pub fn sorted(&self) -> Vec<Entry> {
-        let mut all: Vec<_> = self.parts.iter().flat_map(|p| p.entries()).copied().collect();
-        all.sort_unstable_by_key(|e| e.offset());
+        let mut all = Vec::with_capacity(self.len as usize);
+        for part in &self.parts {
+            let first = all.len();
+            all.extend_from_slice(part.entries());
+            all[first..].sort_unstable_by_key(|e: &Entry| e.offset());
+        }
         all
     }
 
@@ -257,7 +266,7 @@ mod tests {
     #[test]
     fn a_full_section_takes_ten_comparisons() {
         let all: Vec<_> = (0..480).map(|n| Entry::new(n, Some(u64::from(n)), false)).collect();
-        let section = TwoLevel::from_sorted(&all);
+        let section = TwoLevel::from_sorted(all.into_iter());
         assert_eq!(section.parts(), 60);
         let sum: u64 = (0..480).map(|n| section.get(n).1).sum();
         let mean = sum as f64 / 480.0;
@@ -273,7 +282,7 @@ mod tests {
             assert!(section.parts() >= least && section.parts() <= 2 * least + 1, "{n}: {}", section.parts());
         }
         assert_eq!(section.bytes(FirstLevel::Reserved, 4096), 256 + 64 * section.parts() as u64);
-        let few = TwoLevel::from_sorted(&section.sorted()[..22]);
+        let few = TwoLevel::from_sorted(section.sorted().into_iter().take(22));
         assert_eq!((few.bytes(FirstLevel::Growing, 4096), few.bytes(FirstLevel::Reserved, 4096)), (256, 448));
     }
 }
