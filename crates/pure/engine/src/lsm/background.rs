@@ -32,7 +32,7 @@ impl LsmStore {
 
     /// Whether collections and compactions, which leave as many segments, are about to wait for one. Many may hold a page or two of
     /// tables then: these are emptied while there is room for that, and for the flush before the manifest that frees them.
-    fn is_short_of_segments<M: Medium>(&self, m: &M) -> bool {
+    pub(super) fn is_short_of_segments<M: Medium>(&self, m: &M) -> bool {
         let is_repair = self.gc.is_some_and(|gc| gc.is_repair());
         !is_repair && m.free_segments() <= self.kept_from_merges(m) + self.flush_segments()
     }

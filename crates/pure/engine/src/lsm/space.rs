@@ -84,10 +84,14 @@ impl LsmStore {
         merged.div_ceil(self.log.geometry().segment_bytes()) as u32
     }
 
+    /// Bytes of the tables that flushing so many entries makes.
+    pub(super) fn flush_bytes(&self, entries: u64) -> u64 {
+        if entries == 0 { 0 } else { self.expected_table_bytes(entries) }
+    }
+
     /// Segments that flushing what memtables hold takes.
     pub(super) fn flush_segments(&self) -> u32 {
-        let bytes = self.expected_table_bytes(self.buffered());
-        bytes.div_ceil(self.log.geometry().segment_bytes()) as u32
+        self.flush_bytes(self.buffered()).div_ceil(self.log.geometry().segment_bytes()) as u32
     }
 
     /// Free segments that compactions and collections leave.

@@ -133,6 +133,10 @@ impl Structure for Lsm {
         store.for_deletes(m)
     }
 
+    fn is_short<M: Medium>(store: &LsmStore, m: &M) -> bool {
+        store.is_short_of_segments(m)
+    }
+
     fn is_exhausted<M: Medium>(store: &LsmStore, m: &M) -> bool {
         store.is_exhausted(m)
     }
@@ -193,8 +197,11 @@ impl Structure for Lsm {
         store.manifest_bytes()
     }
 
-    fn freed_by_manifest(store: &LsmStore, _: bool) -> u64 {
-        store.own.leaving.pages() * store.page_bytes()
+    /// A manifest freezes the memtable, whose few entries become a table of two pages: where room is short that counts.
+    fn freed_by_manifest(store: &LsmStore, is_short: bool) -> u64 {
+        let freed = store.own.leaving.pages() * store.page_bytes();
+        let flushed = if is_short { store.flush_bytes(store.mem.len() as u64) } else { 0 };
+        freed.saturating_sub(flushed)
     }
 
     fn manifest_begun(store: &mut LsmStore) {

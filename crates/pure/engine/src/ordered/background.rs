@@ -18,7 +18,7 @@ impl<S: Structure> Store<S> {
         m: &mut M,
         w: &mut W,
     ) -> Step<Background> {
-        self.is_stuck = false;
+        (self.is_stuck, self.is_short) = (false, S::is_short(self, m));
         self.log.pump(finished, m);
         S::begin_background(self, m);
         if self.error.is_some() {
@@ -59,6 +59,7 @@ impl<S: Structure> Store<S> {
             // No I/O is on its way, so it may be slots of the ring that are waited for.
             let held = if waits { self.close_gaps(m) } else { false };
             self.is_stuck = !held && self.lacks_only_segments(m);
+            self.is_short &= !self.is_stuck;
         }
         let outstanding = self.log.releasing() > 0 || self.log.has_failures() || self.manifest.is_running();
         Step::Done(if waits || outstanding { Background::Waiting } else { Background::Idle })

@@ -106,6 +106,8 @@ pub struct Store<S: Structure> {
     asked: Option<u32>,
     /// Background work has nothing to do that could be done: what waits for room waits for ever.
     is_stuck: bool,
+    /// Background work needs the segments that are free: writes wait until it has some more, or is stuck.
+    is_short: bool,
     /// What made background work give up: nothing is written any more.
     pub(crate) error: Option<KvError>,
     pub(crate) record_bytes_max: u32,
@@ -137,6 +139,7 @@ impl<S: Structure> Store<S> {
             turn: false,
             asked: None,
             is_stuck: false,
+            is_short: false,
             error: None,
             record_bytes_max: crate::hash_store::record::record_bytes(16, 256),
             kv: StoreStats::default(),

@@ -151,8 +151,12 @@ impl<S: Structure> Store<S> {
         room
     }
 
-    /// Whether the log has room for a record.
+    /// Whether the log has room for a record, and tables for its entry: where segments are short a record may fit the open one, but
+    /// not what its entry makes flushes write.
     pub(super) fn room<M: Medium>(&self, bytes: u32, reserve: Reserve, m: &M) -> Step<Result<(), KvError>> {
+        if self.is_short {
+            return self.later(Stall::NoSegment, KvError::CapacityExceeded);
+        }
         match self.log.room(m, Stream::User, bytes, reserve) {
             Ok(()) => Step::Done(Ok(())),
             Err(Stall::NoSegment) if S::is_exhausted(self, m) => Step::Done(Err(KvError::CapacityExceeded)),
@@ -186,7 +190,7 @@ impl<S: Structure> Store<S> {
         if !S::lets_in(self, true) {
             return self.later(Stall::Debt, KvError::CapacityExceeded);
         }
-        let reserve = Reserve { slots: 4, segments: S::for_deletes(self, m) };
+        let reserve = Reserve { slots: 4, segments: self.for_delete(m) };
         let record = Incoming { key_bytes: key.len() as u32, value_bytes: 0, held: 0 };
         let plan = self.plan_record(record, m);
         if let Err(refused) = ready!(self.room_for(plan, reserve, m)) {

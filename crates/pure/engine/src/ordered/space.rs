@@ -15,6 +15,9 @@ use saker_sim::Meter;
 /// Part of the segments that remain that records may fill, so that collections always gain something.
 pub(crate) const FILL_PERCENT_MAX: u64 = 90;
 
+/// Segments for deletes that would be refused: one for tombstones, and one for the tables that these go to.
+const LAST_RESORT_SEGMENTS: u32 = 2;
+
 /// When a record may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
@@ -137,6 +140,11 @@ impl<S: Structure> Store<S> {
     /// Free segments that new pairs leave.
     pub(crate) fn for_pairs<M: Medium>(&self, m: &M) -> u32 {
         S::for_deletes(self, m) + 1
+    }
+
+    /// Free segments that a delete leaves: fewer if background work is stuck, since only deletes make room then.
+    pub(crate) fn for_delete<M: Medium>(&self, m: &M) -> u32 {
+        S::for_deletes(self, m).saturating_sub(if self.is_stuck { LAST_RESORT_SEGMENTS } else { 0 })
     }
 
     /// Free segments below which collections start.

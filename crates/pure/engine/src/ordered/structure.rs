@@ -113,6 +113,11 @@ pub trait Structure: Clone + Debug + Sized {
     /// Free segments that deletes leave.
     fn for_deletes<M: Medium>(store: &Store<Self>, m: &M) -> u32;
 
+    /// Whether so few segments are free that taking in what memtables hold comes before anything that adds to it.
+    fn is_short<M: Medium>(_: &Store<Self>, _: &M) -> bool {
+        false
+    }
+
     /// Whether nothing that goes on in the background will make room.
     fn is_exhausted<M: Medium>(store: &Store<Self>, m: &M) -> bool {
         let _ = (store, m);

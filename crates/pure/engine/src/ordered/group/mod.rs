@@ -103,7 +103,7 @@ impl<S: Structure> Store<S> {
             return self.later(Stall::Debt, GroupError::CapacityExceeded);
         }
         let reserve = if is_delete {
-            Reserve { slots: 4, segments: S::for_deletes(self, m) }
+            Reserve { slots: 4, segments: self.for_delete(m) }
         } else {
             Reserve { slots: 6, segments: self.for_pairs(m) }
         };
