@@ -12,6 +12,7 @@ mod costs;
 mod dispatch;
 mod order;
 mod pipe;
+mod traces;
 
 use crate::config::DeviceConfig;
 use crate::device::{Attachment, Device};

@@ -6,7 +6,7 @@ use super::{Event, Id, Stage, Timed, Token};
 use crate::device::{Device, FLUSH};
 use crate::execute::{Outcome, Reach, Reply, Request};
 use crate::immediate::failed;
-use crate::trace::{Clockwork, CommandTrace, Part};
+use crate::trace::{Clockwork, Part};
 use crate::vendor::{self, Routed};
 use saker_flash::Media;
 use saker_link::Sqe;
@@ -18,16 +18,6 @@ use saker_sim::{Class, CpuMeter, Duration};
 const ALL: Duration = Duration::from_nanos(u64::MAX);
 
 impl<M: Media> Device<M, Timed> {
-    /// From now on the times of commands are collected, until [`take_traces`](Self::take_traces).
-    pub fn start_traces(&mut self) {
-        self.tempo.traces.get_or_insert_default();
-    }
-
-    /// The traces of the commands that completed since the last call, in the order of their completion.
-    pub fn take_traces(&mut self) -> Vec<CommandTrace> {
-        self.tempo.traces.as_mut().map(std::mem::take).unwrap_or_default()
-    }
-
     pub(super) fn begin(&mut self, qid: u16, sqe: Sqe) {
         self.foresee(&sqe);
         let head = if sqe.opcode == opcode::STORE_INLINE { self.queues.take_inline(qid, &sqe) } else { None };
@@ -81,21 +71,6 @@ impl<M: Media> Device<M, Timed> {
         (token.stage, token.service) = (next, length);
         let t = &mut self.tempo;
         t.dispatcher.request(t.now, (length, Duration::ZERO), Event::Step(id), &mut t.events);
-    }
-
-    /// Notes for traces that a command's stage is over.
-    #[inline]
-    fn lap(&mut self, id: Id, part: Part) {
-        if self.tempo.traces.is_some() {
-            self.trace(id, part);
-        }
-    }
-
-    #[inline(never)]
-    fn trace(&mut self, id: Id, part: Part) {
-        let now = self.tempo.now;
-        let token = self.token(id);
-        token.clock.lap(now, part, token.service);
     }
 
     pub(super) fn on_stage(&mut self, id: Id) {

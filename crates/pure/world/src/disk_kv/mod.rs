@@ -1,5 +1,6 @@
 //! DiskKV in virtual time: modelled application threads, each with a queue pair, on a KV namespace.
 
+mod ahead;
 mod submit;
 
 use crate::build::{Build, port};
@@ -7,20 +8,18 @@ use crate::groups::GroupLimits;
 use crate::joined::Clocked;
 use crate::layers::{Layers, ValueLog};
 use crate::result::{Job, RunResult, Side};
+use ahead::foresee;
 use saker_device::{Device, Timed};
 use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, QueueStats, SubmitError, TransferOptions};
-use saker_link::{PAGE_BYTES, Traffic, prefetch};
+use saker_link::{PAGE_BYTES, Traffic};
 use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant, Meter as _, Unit};
 use submit::{Sending, Sent, queue_entries};
 
 pub(crate) use submit::user_bytes;
 pub use submit::{STAGED_BYTES, retrieve_bytes};
-
-/// Operations of a thread between the one that is submitted and the one whose memory is asked for.
-const OPERATIONS_AHEAD: usize = 4;
 
 /// The host's costs per command.
 #[derive(Clone, Copy, Debug)]
@@ -388,19 +387,6 @@ impl DiskRun {
         self.read.number(r.elapsed.as_nanos());
         r.digest = self.read.value();
         r
-    }
-}
-
-/// Asks for the memory of a thread's next operation, and of the ones after it: jobs are longer than caches, and threads take
-/// turns with the device.
-fn foresee(operations: &[Side], next: usize, stride: usize) {
-    if let Some(Side::Put(key, _) | Side::Get(key)) = operations.get(next)
-        && let Some(first) = key.first()
-    {
-        prefetch(first);
-    }
-    if let Some(later) = operations.get(next + OPERATIONS_AHEAD * stride) {
-        prefetch(later);
     }
 }
 
