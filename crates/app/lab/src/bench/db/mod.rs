@@ -3,6 +3,7 @@
 //! Threads share one device handle, which they take in turn: what a thread waits for its turn is in its latencies. With a
 //! rate, an operation's latency counts from when it was meant to begin, whatever kept it from that (no coordinated omission).
 
+mod csv;
 mod jobs;
 mod mixgraph;
 mod pace;

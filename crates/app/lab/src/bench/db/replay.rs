@@ -1,7 +1,9 @@
 //! Traces as CSV: time, key, key size, value size, operation; more columns are passed over.
 
+use super::csv::cells;
 use super::jobs::{Act, Job};
 use crate::error::LabError;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -89,7 +91,7 @@ impl Replay {
     }
 
     /// A header names the columns; without one, seven of them are Twitter's.
-    fn look_at_first(&mut self, cells: &[&str]) -> bool {
+    fn look_at_first(&mut self, cells: &[Cow<'_, str>]) -> bool {
         let is_header = cells.first().is_some_and(|cell| cell.parse::<f64>().is_err());
         if !is_header {
             if cells.len() == TWITTER.0 {
@@ -98,7 +100,7 @@ impl Replay {
             return false;
         }
         for (n, names) in COLUMNS.iter().enumerate() {
-            let named = |cell: &&str| names.contains(&cell.to_ascii_lowercase().as_str());
+            let named = |cell: &Cow<'_, str>| names.contains(&cell.to_ascii_lowercase().as_str());
             self.columns[n] = cells.iter().position(named).unwrap_or(usize::MAX);
         }
         true
@@ -111,12 +113,15 @@ impl Replay {
         key: &mut Vec<u8>,
         value: &mut Vec<u8>,
     ) -> Result<Option<(Act, Option<u64>)>, LabError> {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let cells = cells(line);
         if line.trim().is_empty() || (self.line == 1 && self.look_at_first(&cells)) {
             return Ok(None);
         }
         let cell = |n: usize, what: &str| {
-            cells.get(self.columns[n]).copied().ok_or_else(|| self.wrong(&format!("it has no {what}")))
+            cells
+                .get(self.columns[n])
+                .map(AsRef::<str>::as_ref)
+                .ok_or_else(|| self.wrong(&format!("it has no {what}")))
         };
         let (time, text, operation) = (cell(0, "time")?, cell(1, "key")?, cell(4, "operation")?);
         let number = |text: &str, what: &str| {
@@ -124,7 +129,8 @@ impl Replay {
         };
         let (key_bytes, value_bytes) =
             (number(cell(2, "key size")?, "key size")?, number(cell(3, "value size")?, "value size")?);
-        let at: f64 = time.parse().map_err(|_| self.wrong(&format!("`{time}` is no time")))?;
+        let at = time.parse::<f64>().ok().filter(|at| at.is_finite());
+        let at = at.ok_or_else(|| self.wrong(&format!("`{time}` is no time")))?;
         let act = act(operation, value_bytes)
             .ok_or_else(|| self.wrong(&format!("`{operation}` is no operation that is known")))?;
         let length = text.len().max(key_bytes as usize);

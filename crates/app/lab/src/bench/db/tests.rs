@@ -145,7 +145,13 @@ fn traces_are_replayed_at_their_times() {
     assert_eq!(replayed(named, 3).expect("sound").1["operations"], 1.0);
     let twitter = "0,key,3,7,client,set,60\n0,key,3,0,client,get,0\n";
     assert_eq!(replayed(twitter, 4).expect("sound").1["found"], 1.0);
+    let exported = "\u{feff}\"time\",\"key\",\"size\",\"key size\",\"op\"\r\n0,\"a,b\",7,3,\"set\"\r\n1e-3,\"a,b\",0,3,get\r\n";
+    let (mut kv, found) = replayed(exported, 5).expect("sound");
+    assert_eq!((found["operations"], found["found"]), (2.0, 1.0));
+    assert_eq!(kv.get(b"a,b").expect("sound").map(|v| v.len()), Some(7));
     for (wrong, what) in [
+        ("nan,k,1,1,get\n", "`nan` is no time"),
+        ("inf,k,1,1,get\n", "`inf` is no time"),
         ("0,k,1,1,jump\n", "jump"),
         ("0,k,1\n", "no operation"),
         ("0,k,x,1,get\n", "no key size"),
