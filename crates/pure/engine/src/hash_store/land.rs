@@ -1,6 +1,6 @@
 //! Writing a record of one pair into its room in the log. The value is read once, and summed while it is still near.
 
-use super::record::{HEADER_BYTES, Header, record_crc};
+use super::record::{self, HEADER_BYTES, Header};
 use crate::SourceError;
 use crate::kv::{Source, copy_short};
 use saker_log::{Log, Writer};
@@ -26,7 +26,7 @@ pub(crate) fn land<M: Medium, S: Source>(
 #[inline]
 pub(crate) fn land_whole<S: Source>(
     record: &mut [u8],
-    mut header: Header,
+    header: Header,
     key: &[u8],
     value: &mut S,
 ) -> Result<(), SourceError> {
@@ -41,8 +41,7 @@ pub(crate) fn land_whole<S: Source>(
     }
     value.read(0, &mut record[start..used])?;
     record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
-    header.crc = record_crc(&record[4..used]);
-    record[..4].copy_from_slice(&header.crc.to_le_bytes());
+    record::seal(&mut record[..used]);
     Ok(())
 }
 

@@ -67,8 +67,10 @@ impl<const N: usize> RingMemory<N> {
     /// Copies an entry in; a later release publishes it.
     #[inline]
     pub(crate) fn store(&self, index: u32, words: [u64; N]) {
-        for (word, value) in self.entry(index).iter().zip(words) {
-            word.store(value, Ordering::Relaxed);
+        let entry = self.entry(index);
+        // By number: an iterator over both is not unrolled.
+        for n in 0..N {
+            entry[n].store(words[n], Ordering::Relaxed);
         }
     }
 

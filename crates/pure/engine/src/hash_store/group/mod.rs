@@ -355,8 +355,7 @@ pub(crate) fn seal_members<P>(plan: &Plan<P>, payload: &mut [u8]) {
 }
 
 /// Writes the header before a payload, with the checksum of both.
-pub(crate) fn finish_header(mut header: Header, record: &mut [u8]) {
+pub(crate) fn finish_header(header: Header, record: &mut [u8]) {
     record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
-    header.crc = super::record::record_crc(&record[4..]);
-    record[..4].copy_from_slice(&header.crc.to_le_bytes());
+    super::record::seal(record);
 }
