@@ -1,11 +1,19 @@
 //! The examples of this crate, one for each kind of URL, as their users run them.
 
+#[path = "../examples/engines.rs"]
+mod engines;
 #[path = "../examples/url_file.rs"]
 mod url_file;
 #[path = "../examples/url_linux.rs"]
 mod url_linux;
 #[path = "../examples/url_mem.rs"]
 mod url_mem;
+
+#[test]
+fn every_engine_has_its_row() {
+    let rows = engines::run(500, "512MiB").expect("all pairs come back");
+    assert_eq!(rows.len(), 6);
+}
 
 #[test]
 fn memory() {
