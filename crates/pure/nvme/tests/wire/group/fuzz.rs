@@ -7,7 +7,9 @@ use super::{pack, unpack};
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use saker_nvme::group::results::ResultsReader;
-use saker_nvme::group::{Form, Op, PairAddress, parse, parse_vector, write_vector};
+use saker_nvme::group::{
+    Entry, Form, Malformed, Op, PairAddress, parse, parse_mut, parse_vector, write_vector,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -58,16 +60,30 @@ fn take(reader: Reader, bytes: &[u8]) -> Taken {
         return read.map_or_else(|m| (0, Some(wrong(m))), |pairs| (pairs.len() as u32, None));
     };
     let form = Form::from_number(form).unwrap();
-    let mut seen = 0;
+    let mut seen = Vec::new();
     let read = parse(form, bytes, |e| {
         assert!(e.key.end as usize <= bytes.len() && !e.key.is_empty());
         assert!(e.value.end as usize <= bytes.len() && e.value.start <= e.value.end);
-        seen += 1;
+        seen.push(e);
     });
     if read.is_ok() {
         assert_eq!(pack(form, &unpack(form, bytes)), bytes, "two spellings of one group");
     }
-    (seen, read.err().map(wrong))
+    assert_eq!(take_marking(form, bytes, &seen), read, "readers that mark what they have read see the same");
+    (seen.len() as u32, read.err().map(wrong))
+}
+
+/// Reads a payload and overwrites each entry as soon as it is shown: those behind it are read as they came.
+fn take_marking(form: Form, bytes: &[u8], entries: &[Entry]) -> Result<u32, Malformed> {
+    let (mut payload, mut expected) = (bytes.to_vec(), entries.iter());
+    let read = parse_mut(form, &mut payload, |e, shown| {
+        let end = e.key.end.max(e.value.end).next_multiple_of(4);
+        assert_eq!(shown, &bytes[e.key.start as usize - 4..end as usize]);
+        assert_eq!(expected.next(), Some(&e));
+        shown.fill(0xFF);
+    });
+    assert_eq!(expected.next(), None);
+    read
 }
 
 /// Payloads to begin with, one of each form, and a vector.
