@@ -48,7 +48,7 @@ type Taken = (u32, Option<(String, u32)>);
 fn take(reader: Reader, bytes: &[u8]) -> Taken {
     // Whatever comes back from a device is read the same way.
     assert!(ResultsReader::new(bytes).into_iter().flatten().count() <= bytes.len());
-    let wrong = |m: saker_nvme::group::Malformed| {
+    let wrong = |m: Malformed| {
         assert!(m.at as usize <= bytes.len() && !m.status().is_success());
         (format!("{:?}", m.reason), m.at)
     };
