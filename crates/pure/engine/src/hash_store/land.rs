@@ -40,8 +40,7 @@ pub(crate) fn land_whole<S: Source>(
         record[key_end..start].fill(0);
     }
     value.read(0, &mut record[start..used])?;
-    record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
-    record::seal(&mut record[..used]);
+    record::seal(header, &mut record[..used]);
     Ok(())
 }
 

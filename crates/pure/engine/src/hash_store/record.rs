@@ -79,17 +79,16 @@ impl Header {
     /// The header's bytes, checksum as given.
     #[inline]
     pub fn encode(&self) -> [u8; HEADER_BYTES as usize] {
-        let mut out = [0; HEADER_BYTES as usize];
-        out[..4].copy_from_slice(&self.crc.to_le_bytes());
-        out[4..8].copy_from_slice(&self.value_bytes.to_le_bytes());
-        let word = (self.version & VERSION_MASK) | ((self.kind as u64) << 56);
-        out[8..16].copy_from_slice(&word.to_le_bytes());
-        out[16] = self.key_bytes;
-        out[17] = if self.pad_bytes == 0 { FORMAT } else { FORMAT_PADDED };
-        out[18..20].copy_from_slice(&self.owner.to_le_bytes());
-        out[20] = self.lead_bytes;
-        out[21] = self.pad_bytes;
-        out
+        // Whole words, as they are read again at once: parts would have to reach memory first.
+        let format = if self.pad_bytes == 0 { FORMAT } else { FORMAT_PADDED };
+        let words = [
+            u64::from(self.crc) | (u64::from(self.value_bytes) << 32),
+            (self.version & VERSION_MASK) | ((self.kind as u64) << 56),
+            u64::from(u16::from_le_bytes([self.key_bytes, format]))
+                | (u64::from(self.owner) << 16)
+                | (u64::from(u16::from_le_bytes([self.lead_bytes, self.pad_bytes])) << 32),
+        ];
+        zerocopy::transmute!(words.map(u64::to_le_bytes))
     }
 
     /// Reads a header; `None` if these bytes are not one.
@@ -128,11 +127,12 @@ pub fn record_crc(after_crc: &[u8]) -> u32 {
     crc32c(after_crc)
 }
 
-/// Writes the checksum of a whole record, without padding, into it.
+/// Writes the header of a record, without padding, that is whole but for it, with the checksum of both.
 #[inline]
-pub fn seal(record: &mut [u8]) {
-    // Taken from the first byte on: most records are whole words, and bytes behind the last word cost as much as all words.
-    record[..4].copy_from_slice(&NEUTRAL);
+pub fn seal(header: Header, record: &mut [u8]) {
+    // The checksum is taken from the first byte on: most records are whole words, and bytes beside words cost as much as all words.
+    let header = Header { crc: u32::from_le_bytes(NEUTRAL), ..header };
+    record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
     let crc = crc32c(record);
     record[..4].copy_from_slice(&crc.to_le_bytes());
 }
@@ -156,11 +156,21 @@ mod tests {
 
     #[test]
     fn a_seal_is_the_checksum_of_what_is_behind_it() {
-        for bytes in 4..100u8 {
+        for bytes in HEADER_BYTES as u8..100 {
             let mut record: Vec<u8> = (0..bytes).map(|n| n.wrapping_mul(37)).collect();
+            let header = Header {
+                crc: 0,
+                value_bytes: u32::from(bytes),
+                version: 77,
+                kind: Kind::Pair,
+                key_bytes: 5,
+                owner: 3,
+                lead_bytes: 0,
+                pad_bytes: 0,
+            };
+            seal(header, &mut record);
             let crc = record_crc(&record[4..]);
-            seal(&mut record);
-            assert_eq!(record[..4], crc.to_le_bytes(), "{bytes} bytes");
+            assert_eq!(record[..24], Header { crc, ..header }.encode(), "{bytes} bytes");
         }
     }
 

@@ -138,7 +138,7 @@ impl HashStore {
         source.read(payload).map_err(|_| GroupError::Transfer)?;
         let are_pairs = self.plan_and_seal(source, payload, writer.spot(), w)?;
         record[used..].fill(0);
-        finish_header(header, &mut record[..used]);
+        super::record::seal(header, &mut record[..used]);
         Ok(are_pairs)
     }
 
@@ -193,7 +193,7 @@ impl HashStore {
     ) {
         let header = self.group_header(source);
         let end = (HEADER_BYTES + header.value_bytes) as usize;
-        finish_header(header, &mut record[..end]);
+        super::record::seal(header, &mut record[..end]);
         self.log.put(m, writer, 0, record);
     }
 
@@ -352,10 +352,4 @@ pub(crate) fn seal_members<P>(plan: &Plan<P>, payload: &mut [u8]) {
         let member = &mut payload[key.start as usize - 4..end as usize];
         Seal::of(p.role, (key.end - key.start) as u8, value.end - value.start, member).write(member);
     }
-}
-
-/// Writes the header before a payload, with the checksum of both.
-pub(crate) fn finish_header(header: Header, record: &mut [u8]) {
-    record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
-    super::record::seal(record);
 }

@@ -13,7 +13,7 @@ mod look;
 use super::key::Key;
 use super::structure::Structure;
 use super::{Settings, Store};
-use crate::hash_store::group::{GROUP_BYTES_MAX, Placed, Plan, finish_header, seal_members};
+use crate::hash_store::group::{GROUP_BYTES_MAX, Placed, Plan, seal_members};
 use crate::hash_store::record::{HEADER_BYTES, Header, Kind, record_bytes};
 use crate::kv_group::{Answers, GroupError, GroupSource};
 use look::Looked;
@@ -159,7 +159,7 @@ impl<S: Structure> Store<S> {
         plan.read(source, payload, self.settings.value_bytes_max, Key::new)?;
         seal_members(plan, payload);
         record[used..].fill(0);
-        finish_header(header, &mut record[..used]);
+        crate::hash_store::record::seal(header, &mut record[..used]);
         Ok(())
     }
 
@@ -196,7 +196,7 @@ impl<S: Structure> Store<S> {
     ) {
         let header = self.group_header(source);
         seal_members(plan, &mut record[HEADER_BYTES as usize..]);
-        finish_header(header, record);
+        crate::hash_store::record::seal(header, record);
         record.resize(header.record_bytes() as usize, 0);
         self.log.put(m, writer, 0, record);
     }
