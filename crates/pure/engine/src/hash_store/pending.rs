@@ -70,14 +70,6 @@ impl HashStore {
         }
     }
 
-    /// Enters the pairs of one record now or soon.
-    #[inline]
-    pub(super) fn enter_all_soon<W: Meter>(&mut self, entries: &[(Place, Loc)], w: &mut W) {
-        for (place, loc) in entries {
-            self.enter_soon(*place, *loc, w);
-        }
-    }
-
     /// The newest batch asks for its lines; the one before it is entered.
     #[inline(never)]
     fn turn_over<W: Meter>(&mut self, w: &mut W) {

@@ -4,10 +4,11 @@
 //! modelled memory allows depends on the length of the keys.
 
 /// Entries at which a leaf splits: from this many at the low end of the hashes to twice as many at the high end, so that the
-/// leaves do not all split at the same time. What becomes free when one splits, the next one takes. Larger leaves have fewer headers, which
-/// stay in the near caches; moving one of them takes some tens of microseconds.
+/// leaves do not all split at the same time. What becomes free when one splits, the next one takes. Larger leaves have fewer
+/// headers, which stay in the near caches; moving one takes some tens of microseconds.
 const LEAF_ENTRIES_MIN: usize = 4096;
-/// Deepest split: a directory of 256 MiB, for 100 thousand million keys. Beyond it (or with keys made for it) a leaf grows without bound.
+/// Deepest split: a directory of 256 MiB, for 100 thousand million keys. Beyond it, or with keys made for it, a leaf grows with
+/// what is entered.
 const DEPTH_MAX: u8 = 24;
 /// The load in percent of a leaf that gets less room than its way of growing asks for.
 const LOAD_MAX: usize = 90;

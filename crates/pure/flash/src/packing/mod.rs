@@ -6,14 +6,12 @@
 //! buffer's size bounds how far apart its write pointer and the end of the log may be.
 
 mod all;
-mod auto;
 mod backfill;
 mod block;
 mod dlt;
 mod selective;
 
 pub use all::All;
-pub use auto::{Auto, Goal};
 pub use backfill::Backfill;
 pub use block::Block;
 pub use dlt::{Dlt, DltEntry};
@@ -78,8 +76,6 @@ pub struct Placed {
 pub trait Packing {
     /// Finds a place for a value.
     fn place(&mut self, value: Arrival) -> Placed;
-    /// So many entries of the buffer wait to be programmed: whether NAND keeps up.
-    fn note_buffered(&mut self, _pages: u32) {}
     /// The first address behind everything placed.
     fn end(&self) -> u64;
     /// Nothing will be placed below this address any more: the pages before it can be programmed.

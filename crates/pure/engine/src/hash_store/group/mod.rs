@@ -12,6 +12,7 @@ mod apply;
 mod pairs;
 mod plan;
 pub mod seal;
+mod seen;
 
 pub(crate) use apply::{ToAnswers, member_loc};
 pub use pairs::Pairs;

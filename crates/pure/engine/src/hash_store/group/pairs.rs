@@ -1,9 +1,11 @@
-//! A group of nothing but pairs that are stored, the usual one: what becomes of it depends on nothing, so one look at each member seals
-//! it and says where it belongs.
+//! A group of nothing but pairs that are stored, the usual one: what becomes of it depends on nothing, so one look at each member
+//! seals it and says where it belongs.
 
 use super::super::HashStore;
 use super::super::record::HEADER_BYTES;
+use super::plan::Placed;
 use super::seal::{Role, Seal, WORD_BYTES};
+use super::seen::Seen;
 use crate::index::{Loc, Place};
 use crate::kv_group::{Answers, GroupError, GroupSource};
 use saker_log::Spot;
@@ -18,8 +20,7 @@ pub struct Pairs {
     counted: u64,
     /// Bytes of their keys and values.
     user_bytes: u64,
-    /// Places that have been seen: see [`Pairs::duplicate`].
-    seen: Vec<u32>,
+    seen: Seen,
 }
 
 impl Pairs {
@@ -37,28 +38,15 @@ impl Pairs {
 
     /// Position of a pair whose key appeared before, if any.
     fn duplicate(&mut self) -> Option<u64> {
-        // Sparse: a slot that is taken is seldom foreseen.
-        let slots = (self.entries.len() * 8).next_power_of_two();
-        self.seen.clear();
-        self.seen.resize(slots, 0);
-        for (n, (place, loc)) in self.entries.iter().enumerate() {
-            // Places are mixed already: any bits of them will do.
-            let mut at = place.head() as usize & (slots - 1);
-            while self.seen[at] != 0 {
-                if self.entries[self.seen[at] as usize - 1].0 == *place {
-                    return Some(loc.position());
-                }
-                at = (at + 1) & (slots - 1);
-            }
-            self.seen[at] = n as u32 + 1;
-        }
-        None
+        // Places are mixed already: any bits of them will do.
+        let n = self.seen.repeated(&self.entries, |(place, _)| Some(place.spread()), |a, b| a.0 == b.0)?;
+        Some(self.entries[n].1.position())
     }
 }
 
 impl HashStore {
-    /// Reads and seals a payload that has landed at `spot`. False if there is a member that cannot be stored: the payload is as it came
-    /// then.
+    /// Reads and seals a payload that has landed at `spot`. False if there is a member that cannot be stored: the payload is as it
+    /// came then.
     #[inline]
     pub(super) fn plan_pairs<G: GroupSource>(
         &mut self,
@@ -103,7 +91,9 @@ impl HashStore {
         let pairs = std::mem::take(&mut self.pairs);
         let members = pairs.entries.len();
         answers.begin(members as u32);
-        self.enter_all_soon(&pairs.entries, w);
+        for (place, loc) in &pairs.entries {
+            self.enter_soon(*place, *loc, w);
+        }
         (0..members).for_each(|_| answers.done(Ok(())));
         self.stats.user_bytes_written += pairs.user_bytes;
         self.version += 1;

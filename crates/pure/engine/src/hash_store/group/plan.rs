@@ -2,6 +2,7 @@
 
 use super::super::HashStore;
 use super::seal::Role;
+use super::seen::Seen;
 use crate::index::Place;
 use crate::kv_group::{GroupError, GroupOp, GroupSource, Member};
 use crate::{KvError, hash_store::record::record_bytes};
@@ -45,14 +46,14 @@ pub struct Plan<P> {
     pub pair_bytes: u64,
     /// Members that do not store: what becomes of them depends on the store.
     pub others: u64,
-    seen: Vec<u32>,
+    seen: Seen,
     /// A payload that does not land in one piece.
     pub payload: Vec<u8>,
 }
 
 impl<P> Default for Plan<P> {
     fn default() -> Self {
-        let (members, seen, payload) = (Vec::new(), Vec::new(), Vec::new());
+        let (members, seen, payload) = (Vec::new(), Seen::default(), Vec::new());
         Self { members, pairs: 0, pair_bytes: 0, others: 0, seen, payload }
     }
 }
@@ -60,24 +61,11 @@ impl<P> Default for Plan<P> {
 impl<P: Placed> Plan<P> {
     /// Offset of the key length of a member whose key appeared before, if any.
     fn duplicate(&mut self) -> Option<u32> {
-        // Sparse: a slot that is taken is seldom foreseen.
-        let slots = (self.members.len() * 8).next_power_of_two();
-        self.seen.clear();
-        self.seen.resize(slots, 0);
-        for (n, planned) in self.members.iter().enumerate() {
-            let Some(place) = planned.place else { continue };
-            let mut at = place.spread() & (slots - 1);
-            while self.seen[at] != 0 {
-                let other = &self.members[self.seen[at] as usize - 1];
-                let writes = planned.member.op.is_write() || other.member.op.is_write();
-                if writes && other.place == Some(place) {
-                    return Some(planned.member.key.start - 4);
-                }
-                at = (at + 1) & (slots - 1);
-            }
-            self.seen[at] = n as u32 + 1;
-        }
-        None
+        let is_same = |a: &Planned<P>, b: &Planned<P>| {
+            (a.member.op.is_write() || b.member.op.is_write()) && a.place == b.place
+        };
+        let n = self.seen.repeated(&self.members, |p| Some(p.place?.spread()), is_same)?;
+        Some(self.members[n].member.key.start - 4)
     }
 
     fn clear(&mut self) {
