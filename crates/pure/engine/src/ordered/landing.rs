@@ -5,20 +5,18 @@
 //! any more, and before a manifest's cut every gap is given up, so that nothing younger lies before it.
 
 use super::Store;
+use super::gaps::{Gaps, OpenGap};
 use super::structure::Structure;
 use crate::hash_store::gap::{GAP_WORD_BYTES, Gap};
 use crate::hash_store::record::{HEADER_BYTES, record_bytes};
-use crate::packing::{Arriving, End, Packing, Place, dma_unit};
-use saker_log::{Log, Spot, Writer};
-use saker_medium::{Medium, PageAddr, Stream};
-use std::collections::VecDeque;
+use crate::packing::{Arriving, DltEntry, End, Packing, Place, dma_unit};
+use saker_log::{Spot, Writer};
+use saker_medium::{Medium, Stream};
 
 /// Part of the ring that pages with open gaps may take: others need the rest.
 const HELD_PART: u64 = 4;
 /// Part of the capacity that must be free for values to land.
 const SPARE_PART: u64 = 16;
-/// Entries of the table of gaps at most (BandSlim, section 3.3.3).
-const GAPS_MAX: usize = 512;
 
 /// What packing came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,10 +31,10 @@ pub struct PackingStats {
     pub backfilled_values: u64,
 }
 
-/// Gaps that can still be filled, the oldest first, and counters.
-#[derive(Clone, Debug, Default)]
+/// Gaps that can still be filled, and counters.
+#[derive(Clone, Debug)]
 pub struct Landing {
-    gaps: VecDeque<OpenGap>,
+    gaps: Gaps,
     /// Bytes by which records and gaps have lengthened the log.
     appended_bytes: u64,
     /// Bytes of values that were not copied because they landed.
@@ -44,28 +42,16 @@ pub struct Landing {
     pub(crate) stats: PackingStats,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct OpenGap {
-    at: u64,
-    gap: Gap,
-}
-
-impl OpenGap {
-    fn word(&self) -> Spot {
-        Spot(self.at)
+impl Landing {
+    /// Nothing has landed. The page buffer has so many NAND pages of that length.
+    pub(super) fn new(page_bytes: u32, buffer_pages: usize) -> Self {
+        let gaps = Gaps::new(page_bytes, buffer_pages);
+        Self { gaps, appended_bytes: 0, spared_bytes: 0, stats: PackingStats::default() }
     }
 
-    /// Where the next record in it begins.
-    fn next(&self) -> u64 {
-        self.at + u64::from(GAP_WORD_BYTES + self.gap.filled)
-    }
-
-    fn left(&self) -> u32 {
-        self.gap.bytes - GAP_WORD_BYTES - self.gap.filled
-    }
-
-    fn page(&self, log: &Log) -> PageAddr {
-        PageAddr(self.at / u64::from(log.geometry().page_bytes))
+    /// Bytes of what it keeps in the device's memory.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.gaps.table_bytes()
     }
 }
 
@@ -87,8 +73,18 @@ pub(super) struct Plan {
 enum Planned {
     /// In the open gap of that number. Those before it are given up.
     Inside(usize),
-    /// At the end, behind a gap of so many bytes. `spent`: no open gap had room.
-    End { gap: u32, stays_open: bool, is_landed: bool, spent: bool },
+    /// At the end, behind a gap of so many bytes.
+    End(AtEnd),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct AtEnd {
+    gap: u32,
+    /// Bytes of the record before its value, if the gap can be filled.
+    open_before: Option<u32>,
+    is_landed: bool,
+    /// No open gap had room.
+    spent: bool,
 }
 
 impl Plan {
@@ -96,7 +92,7 @@ impl Plan {
     pub fn appended(&self) -> Option<u32> {
         match self.place {
             Planned::Inside(_) => None,
-            Planned::End { gap, .. } => Some(gap + self.bytes),
+            Planned::End(end) => Some(end.gap + self.bytes),
         }
     }
 }
@@ -116,6 +112,18 @@ impl Room {
     /// Where the record is.
     pub fn position(&self) -> u64 {
         self.writer.spot().0 + u64::from(self.from)
+    }
+
+    /// Behind the record.
+    fn end(&self) -> u64 {
+        self.position() + u64::from(self.plan.bytes)
+    }
+
+    /// The gap before the record, and the value that landed behind `head_bytes` of it.
+    fn opened(&self, place: &AtEnd, head_bytes: u32) -> (OpenGap, DltEntry) {
+        let gap = OpenGap { at: self.writer.spot().0, gap: Gap::new(place.gap) };
+        let at = self.position() + u64::from(head_bytes);
+        (gap, DltEntry { at, bytes: (self.end() - at) as u32 })
     }
 }
 
@@ -147,19 +155,14 @@ impl<S: Structure> Store<S> {
     /// Finds a place for a record. Changes nothing but what is known of gaps.
     pub(super) fn plan_record<M: Medium>(&mut self, record: Incoming, m: &M) -> Plan {
         let (bytes, copied) = (record.packed_bytes(), record.held);
-        let end = Planned::End { gap: 0, stays_open: false, is_landed: false, spent: false };
-        let packed = Plan { bytes, pad_bytes: 0, copied, spared: 0, place: end };
+        let end = |spent| Planned::End(AtEnd { spent, ..AtEnd::default() });
+        let packed = Plan { bytes, pad_bytes: 0, copied, spared: 0, place: end(false) };
         let Some(packing) = self.settings.packing else { return packed };
         self.forget_closed_gaps();
         let arriving = record.arriving();
         if packing.fills_gaps() && !arriving.by_dma && !self.landing.gaps.is_empty() {
-            return match self.gap_for(bytes, m) {
-                Some(n) => Plan { place: Planned::Inside(n), ..packed },
-                None => {
-                    let place = Planned::End { gap: 0, stays_open: false, is_landed: false, spent: true };
-                    Plan { place, ..packed }
-                }
-            };
+            let place = self.gap_for(bytes, m).map_or(end(true), Planned::Inside);
+            return Plan { place, ..packed };
         }
         self.plan_end(packing, &record, &arriving, packed, m)
     }
@@ -220,20 +223,19 @@ impl<S: Structure> Store<S> {
         let gap = end.gap(arriving, value_at) as u32;
         let ends_at = value_at + u64::from(arriving.bytes);
         let can_fill = self.log.geometry().oob_bytes.is_multiple_of(8) && ends_at <= self.buffer_end(at, m);
-        let place = Planned::End {
-            gap,
-            stays_open: stays_open && can_fill && gap > GAP_WORD_BYTES,
-            is_landed: true,
-            spent: false,
-        };
+        let stays_open =
+            stays_open && can_fill && gap > GAP_WORD_BYTES && self.landing.gaps.reaches(value_at);
+        let open_before = stays_open.then_some(arriving.head_bytes);
+        let place = Planned::End(AtEnd { gap, open_before, is_landed: true, spent: false });
         let pad_bytes = (record.key_bytes.next_multiple_of(8) - record.key_bytes) as u8;
         let spared = record.value_bytes - record.held;
         Some(Plan { bytes: record.landed_bytes(), pad_bytes, copied: record.held, spared, place })
     }
 
     fn end_at<M: Medium>(&self, at: u64, is_new: bool, m: &M) -> End {
-        let oldest = self.landing.gaps.front().filter(|_| !is_new).map_or(at, |gap| gap.at);
-        let open = self.landing.gaps.iter().filter(|_| !is_new).map(|gap| u64::from(gap.left())).sum();
+        let gaps = &self.landing.gaps;
+        let oldest = gaps.first().filter(|_| !is_new).map_or(at, |gap| gap.at);
+        let open = if is_new { 0 } else { gaps.open_bytes() };
         End {
             at,
             page_bytes: self.log.geometry().page_bytes,
@@ -263,13 +265,13 @@ impl<S: Structure> Store<S> {
     /// The first open gap that has room.
     fn gap_for<M: Medium>(&self, bytes: u32, m: &M) -> Option<usize> {
         let inside = |g: &OpenGap| self.log.inside(m, Stream::User, g.word(), (Spot(g.next()), bytes));
-        self.landing.gaps.iter().position(|g| bytes <= g.left() && inside(g).is_some())
+        self.landing.gaps.all(&self.log, m).position(|g| bytes <= g.left() && inside(&g).is_some())
     }
 
     /// Gaps whose pages do not stay any more: the stream was sealed.
     fn forget_closed_gaps(&mut self) {
         let log = &self.log;
-        if self.landing.gaps.front().is_some_and(|g| !log.is_held(Stream::User, g.page(log))) {
+        if self.landing.gaps.first().is_some_and(|g| !log.is_held(Stream::User, g.page(log))) {
             self.landing.gaps.clear();
         }
     }
@@ -279,12 +281,12 @@ impl<S: Structure> Store<S> {
         match plan.place {
             Planned::Inside(n) => {
                 self.give_up_gaps(n, m);
-                let gap = self.landing.gaps.front().expect("planned in it");
+                let gap = self.landing.gaps.first().expect("planned in it");
                 let at = (Spot(gap.next()), plan.bytes);
                 let writer = self.log.inside(m, Stream::User, gap.word(), at).expect("looked at");
                 Room { writer, from: 0, stamp: self.log.next_sequence() - 1, plan }
             }
-            Planned::End { gap, spent, .. } => {
+            Planned::End(AtEnd { gap, spent, .. }) => {
                 if spent {
                     self.close_gaps(m);
                 }
@@ -316,13 +318,12 @@ impl<S: Structure> Store<S> {
         self.landing.spared_bytes += u64::from(room.plan.spared);
         match room.plan.place {
             Planned::Inside(_) => self.fill_gap(room.writer, room.plan.bytes, m),
-            Planned::End { gap, stays_open, is_landed, .. } => {
-                self.landing.stats.gap_bytes += u64::from(gap);
-                self.landing.appended_bytes += u64::from(gap + room.plan.bytes);
-                self.landing.stats.landed_values += u64::from(is_landed);
-                let end = room.position() + u64::from(room.plan.bytes);
-                let open = OpenGap { at: room.writer.spot().0, gap: Gap::new(gap) };
-                self.hold_to_buffer(stays_open.then_some(open), end, m);
+            Planned::End(place) => {
+                self.landing.stats.gap_bytes += u64::from(place.gap);
+                self.landing.appended_bytes += u64::from(place.gap + room.plan.bytes);
+                self.landing.stats.landed_values += u64::from(place.is_landed);
+                let opened = place.open_before.map(|head| room.opened(&place, head));
+                self.hold_to_buffer(opened, room.end(), m);
                 self.log.commit(m, room.writer);
             }
         }
@@ -336,38 +337,38 @@ impl<S: Structure> Store<S> {
     }
 
     fn fill_gap<M: Medium>(&mut self, writer: Writer, bytes: u32, m: &mut M) {
-        let open = self.landing.gaps.front_mut().expect("its room was taken");
-        open.gap.filled += bytes;
-        let (at, word) = (open.word(), open.gap.encode(open.at));
-        self.log.commit_inside(m, writer, at, word);
+        let open = self.landing.gaps.fill(bytes);
+        self.log.commit_inside(m, writer, open.word(), open.gap.encode(open.at));
         self.landing.stats.gap_bytes -= u64::from(bytes);
         self.landing.stats.backfilled_values += 1;
     }
 
     /// The log goes on to `end`, maybe behind a gap that can be filled. The oldest gaps are given up if the buffer cannot hold
     /// all.
-    fn hold_to_buffer<M: Medium>(&mut self, gap: Option<OpenGap>, end: u64, m: &mut M) {
+    fn hold_to_buffer<M: Medium>(&mut self, opened: Option<(OpenGap, DltEntry)>, end: u64, m: &mut M) {
         self.forget_closed_gaps();
-        if gap.is_none() && self.landing.gaps.is_empty() {
+        let gaps = &self.landing.gaps;
+        if opened.is_none() && gaps.is_empty() {
             return;
         }
-        let is_over = |g: &&OpenGap| self.buffer_end(g.at, m) < end;
-        let over = self.landing.gaps.iter().take_while(is_over).count();
-        let full = usize::from(gap.is_some() && self.landing.gaps.len() == GAPS_MAX);
-        self.landing.gaps.drain(..over.max(full));
-        self.landing.gaps.extend(gap);
+        let over = gaps.all(&self.log, m).take_while(|g| self.buffer_end(g.at, m) < end).count();
+        let full = usize::from(opened.is_some() && gaps.is_full());
+        self.landing.gaps.jump(over.max(full), &self.log, m);
+        if let Some((gap, landed)) = opened {
+            self.landing.gaps.push(gap, landed);
+        }
         self.hold_pages(m);
     }
 
     fn give_up_gaps<M: Medium>(&mut self, count: usize, m: &mut M) {
         if count > 0 {
-            self.landing.gaps.drain(..count);
+            self.landing.gaps.jump(count, &self.log, m);
             self.hold_pages(m);
         }
     }
 
     fn hold_pages<M: Medium>(&mut self, m: &mut M) {
-        let first = self.landing.gaps.front().map(|gap| gap.page(&self.log));
+        let first = self.landing.gaps.first().map(|gap| gap.page(&self.log));
         self.log.hold_from(Stream::User, first, m);
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod background;
 pub(crate) mod block;
 mod engine;
 pub(crate) mod filter;
+mod gaps;
 mod gc;
 mod group;
 pub(crate) mod key;
@@ -144,7 +145,7 @@ impl<S: Structure> Store<S> {
             record_bytes_max: crate::hash_store::record::record_bytes(16, 256),
             kv: StoreStats::default(),
             groups: group::GroupStats::default(),
-            landing: landing::Landing::default(),
+            landing: landing::Landing::new(geometry.page_bytes, usize::from(m.ring().slots())),
             plan: Plan::default(),
             own: S::new(&config, m),
         }

@@ -4,6 +4,7 @@ use super::Store;
 use super::memtable::Position;
 use super::structure::Structure;
 use crate::kv::{Memory, StoreStats};
+use crate::packing::Packing;
 use crate::scan::Snapshot;
 use saker_log::{LogStats, Segment};
 
@@ -30,11 +31,14 @@ impl<S: Structure> Store<S> {
         self.log.stats()
     }
 
-    /// Modelled controller memory: memtables as the index, what the structure keeps as its directory.
+    /// Modelled controller memory: memtables as the index, what the structure keeps and the DMA log table
+    /// as its directory.
     pub fn memory(&self) -> Memory {
         let held = u64::from(self.log.segments_held()) * size_of::<Segment>() as u64;
         let frozen: u64 = self.own.frozen().map(|table| table.bytes()).sum();
-        let directory_bytes = S::memory_bytes(self);
+        let fills_gaps = self.settings.packing.is_some_and(Packing::fills_gaps);
+        let table = if fills_gaps { self.landing.memory_bytes() } else { 0 };
+        let directory_bytes = S::memory_bytes(self) + table;
         Memory { index_bytes: self.mem.bytes() + frozen, directory_bytes, segment_bytes: held }
     }
 

@@ -10,7 +10,10 @@ mod auto;
 mod auto_time;
 mod backfill;
 mod block;
+mod dlt;
 mod selective;
+
+pub(crate) use dlt::{Dlt, DltEntry};
 
 /// Bytes of a memory page: the unit of DMA.
 pub const UNIT_BYTES: u32 = 4096;

@@ -89,8 +89,12 @@ fn fall_behind(flash: &mut Flash<MemMedia>, slots: u16) {
 
 /// Stores values and reads them back; what the engine counted.
 fn run(packing: Option<Packing>, sizes: &[u32], is_behind: bool) -> Count {
+    run_with(SLOTS, packing, sizes, is_behind)
+}
+
+fn run_with(slots: u16, packing: Option<Packing>, sizes: &[u32], is_behind: bool) -> Count {
     let geometry = geometry(sizes.len() as u64 / 2 + 64);
-    let ring = Ring::heap(SLOTS, geometry.page_bytes, geometry.oob_bytes);
+    let ring = Ring::heap(slots, geometry.page_bytes, geometry.oob_bytes);
     let media = MemMedia::new(Shape { geometry, channels: 2, luns: 4 });
     let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
     flash.pool_mut().set_quota(OWNER, geometry.segments);
@@ -103,7 +107,7 @@ fn run(packing: Option<Packing>, sizes: &[u32], is_behind: bool) -> Count {
     };
     let mut store = LsmStore::new(config, &flash.view(OWNER, Class::Foreground));
     if is_behind {
-        fall_behind(&mut flash, SLOTS / 2);
+        fall_behind(&mut flash, slots / 2);
     }
     for (n, bytes) in sizes.iter().enumerate() {
         let view = &mut flash.view(OWNER, Class::Foreground);
@@ -147,6 +151,17 @@ fn pages_and_copies_are_the_oracles() {
             assert_eq!(found, expected, "{} on {name}, behind: {is_behind}", packing.name());
         }
     }
+}
+
+/// 700 gaps that the buffer could hold, of which the table names the last 512. Each takes thirteen records of 144 bytes.
+#[test]
+fn the_table_names_so_many_values_and_no_more() {
+    const LARGE: u16 = 4096;
+    let sizes: Vec<u32> =
+        std::iter::repeat_n(2048, 700).chain(std::iter::repeat_n(100, 512 * 13 + 9)).collect();
+    let expected = count(Packing::Backfill, &sent(&sizes), u64::from(LARGE) / 4, false);
+    assert_eq!((expected.landed, expected.backfilled), (700, 512 * 13));
+    assert_eq!(run_with(LARGE, Some(Packing::Backfill), &sizes, false), expected);
 }
 
 /// What a run takes in copied bytes at the prices of the board: copies, and pages as the price of programming has them.

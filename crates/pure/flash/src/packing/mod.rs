@@ -6,15 +6,11 @@
 //! buffer's size bounds how far apart its write pointer and the end of the log may be.
 
 mod all;
-mod backfill;
 mod block;
-mod dlt;
 mod selective;
 
 pub use all::All;
-pub use backfill::Backfill;
 pub use block::Block;
-pub use dlt::{Dlt, DltEntry};
 pub use selective::Selective;
 
 /// The page buffer's shape.

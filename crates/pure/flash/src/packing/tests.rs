@@ -8,7 +8,6 @@ fn policies(shape: BufferShape) -> Vec<(&'static str, Box<dyn Packing>)> {
         ("block", Box::new(Block::new(shape))),
         ("all", Box::new(All::new(shape))),
         ("selective", Box::new(Selective::new(shape))),
-        ("backfill", Box::new(Backfill::new(shape))),
     ]
 }
 
@@ -24,20 +23,6 @@ fn the_papers_example() {
     assert_eq!(places(&mut Block::new(SHAPE), &values), [(0, 30), (4096, 20), (8192, 0), (12_288, 40)]);
     assert_eq!(places(&mut All::new(SHAPE), &values), [(0, 30), (30, 20), (50, 2048), (2098, 40)]);
     assert_eq!(places(&mut Selective::new(SHAPE), &values), [(0, 30), (30, 20), (4096, 0), (6144, 40)]);
-    assert_eq!(places(&mut Backfill::new(SHAPE), &values), [(0, 30), (30, 20), (4096, 0), (50, 40)]);
-}
-
-#[test]
-fn the_write_pointer_jumps_when_the_next_value_does_not_fit() {
-    use Arrival::{Dma, Piggybacked};
-    let values = [Piggybacked(4000), Dma(100), Dma(5000), Piggybacked(97), Piggybacked(3996), Piggybacked(1)];
-    let mut backfill = Backfill::new(SHAPE);
-    // 96 bytes are left before the first, 3996 between both.
-    assert_eq!(
-        places(&mut backfill, &values),
-        [(0, 4000), (4096, 0), (8192, 0), (4196, 97), (13_192, 3996), (17_188, 1)]
-    );
-    assert_eq!((backfill.settled(), backfill.end()), (17_189, 17_189));
 }
 
 #[test]
@@ -48,16 +33,6 @@ fn values_of_a_block_never_straddle() {
         places(&mut Block::new(SHAPE), &values).iter().map(|(at, _)| *at).collect::<Vec<_>>(),
         [0, 16_384, 28_672, 32_768]
     );
-}
-
-/// A buffer of two pages cannot keep a gap open behind more than that.
-#[test]
-fn a_small_buffer_gives_gaps_up() {
-    use Arrival::{Dma, Piggybacked};
-    let mut backfill = Backfill::new(BufferShape { pages: 2, ..SHAPE });
-    let values = [Piggybacked(10), Dma(9000), Dma(9000), Dma(9000), Piggybacked(10)];
-    let at: Vec<_> = places(&mut backfill, &values).iter().map(|(at, _)| *at).collect();
-    assert_eq!(at, [0, 4096, 16_384, 28_672, 25_384]);
 }
 
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
