@@ -1,14 +1,17 @@
 //! How fast groups are on this machine, timing `off`: keys of 8 bytes, values of 20, 64 pairs a command, depth 8.
 //!
 //! `cargo run --release -p saker-realtime --example groups -- [PAIRS] [PHASES]` (default 16,000,000 pairs and the phases
-//! `queue,ready,thread,bare,single`). `queue`: host, queue pair, device, hash store; `ready`: the same in memory that was
-//! brought in before; `thread`: so, with a thread of its own for the device. `bare`: the same payloads packed, parsed and given to
-//! a hash store of the same kind in one loop, without host, queue or device. `single`: one command a pair. On a shared
-//! machine times say little; count instructions of a phase with `valgrind --tool=callgrind`.
+//! `queue,bare,ready,thread,bare-ready,single`). `queue`: host, queue pair, device, hash store; `bare`: the same payloads packed,
+//! parsed and given to a hash store of the same kind in one loop, without host, queue or device. `ready` and `bare-ready`: the
+//! same where the store is told how many pairs will come (`prefault`); `thread`: so, with a thread of its own for the device.
+//! `single`: one command a pair. On a shared machine times say little; count instructions of a phase with `valgrind
+//! --tool=callgrind`.
 
 use saker_device::Quick;
-use saker_engine::{Answers, GroupOp, GroupSource, HashStore, HashStoreConfig, KvError, Member, SourceError};
-use saker_flash::{Flash, MemMedia};
+use saker_engine::{
+    Answers, Engine, GroupOp, GroupSource, HashStore, HashStoreConfig, KvError, Member, SourceError,
+};
+use saker_flash::{Flash, Media, MemMedia};
 use saker_host::group::{Form, Op};
 use saker_medium::{Medium, Step};
 use saker_nvme::group::{Malformed, Packer, parse, parse_mut};
@@ -126,13 +129,17 @@ impl Answers for Count {
     fn value(&mut self, _: &[u8]) {}
 }
 
-fn bare(pairs: u64) -> Result<f64, Box<dyn std::error::Error>> {
+fn bare(pairs: u64, is_told: bool) -> Result<f64, Box<dyn std::error::Error>> {
     let build = Build::kv(&Profile::builtin("default")?, 4 << 30, 1)?;
     let mut flash: Flash<MemMedia> = build.flash_untimed();
     let g = build.shape.geometry;
     flash.pool_mut().set_quota(1, g.segments);
     let config = HashStoreConfig::new(1, &g, g.segments, true);
     let mut store = HashStore::new(config, &flash.view(1, Class::Foreground));
+    if is_told {
+        flash.media_mut().bring_in();
+        Engine::reserve(&mut store, pairs);
+    }
     let mut buffer = vec![0; 4096];
     let begun = Instant::now();
     for first in (0..pairs).step_by(PAIRS as usize) {
@@ -155,26 +162,31 @@ fn bare(pairs: u64) -> Result<f64, Box<dyn std::error::Error>> {
         }
         debug_assert!(flash.view(1, Class::Background).free_segments() > 0);
     }
-    Ok(report("bare", pairs, begun))
+    Ok(report(if is_told { "bare-ready" } else { "bare" }, pairs, begun))
+}
+
+fn tell(what: &str, rate: Option<f64>, bare: Option<f64>) {
+    if let (Some(rate), Some(bare)) = (rate, bare) {
+        println!("{what}: {:.0} %", 100.0 * rate / bare);
+    }
 }
 
 fn main() -> Outcome {
     let mut arguments = std::env::args().skip(1);
     let pairs: u64 = arguments.next().map_or(Ok(16_000_000), |n| n.parse())?;
     let pairs = pairs.next_multiple_of(PAIRS);
-    let phases = arguments.next().unwrap_or("queue,ready,thread,bare,single".into());
+    let phases = arguments.next().unwrap_or("queue,bare,ready,thread,bare-ready,single".into());
     let has = |name| phases.split(',').any(|p| p == name);
     let through_queue = if has("queue") { Some(queue(pairs, "queue", "mem:?size=4GiB")?) } else { None };
-    if has("ready") {
-        queue(pairs, "ready", &format!("mem:?size=4GiB&prefault={pairs}"))?;
-    }
-    if has("thread") {
-        queue(pairs, "thread", &format!("mem:?size=4GiB&threads=1&prefault={pairs}"))?;
-    }
-    let without = if has("bare") { Some(bare(pairs)?) } else { None };
-    if let (Some(q), Some(b)) = (through_queue, without) {
-        println!("queue/bare: {:.0} %", 100.0 * q / b);
-    }
+    let without = if has("bare") { Some(bare(pairs, false)?) } else { None };
+    tell("queue/bare", through_queue, without);
+    let told = format!("mem:?size=4GiB&prefault={pairs}");
+    let ready = if has("ready") { Some(queue(pairs, "ready", &told)?) } else { None };
+    let thread =
+        if has("thread") { Some(queue(pairs, "thread", &format!("{told}&threads=1"))?) } else { None };
+    let without = if has("bare-ready") { Some(bare(pairs, true)?) } else { None };
+    tell("ready/bare-ready", ready, without);
+    tell("thread/bare-ready", thread, without);
     if has("single") {
         single(pairs)?;
     }

@@ -1,8 +1,9 @@
 //! How fast sessions write on this machine, timing `off`: 16-byte values, containers of 64, one application thread and one
 //! device thread; HostKV and DiskKV alone in the same run.
 //!
-//! `cargo run --release -p saker-realtime --example sessions -- [PAIRS] [KEY_BYTES] [ROUNDS]`: 2,000,000 pairs, keys of 8 and then of 16
-//! bytes, five rounds unless told otherwise; `ROUNDS` of 0 is one of sessions alone, for a profiler.
+//! `cargo run --release -p saker-realtime --example sessions -- [PAIRS] [KEY_BYTES] [ROUNDS] [TOLD]`: 2,000,000 pairs, keys of 8 and then
+//! of 16 bytes, five rounds unless told otherwise; `ROUNDS` of 0 is one of sessions alone, for a profiler. With 1 for `TOLD` all
+//! three stores are told how many pairs will come (`prefault`).
 
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
@@ -18,7 +19,21 @@ use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-const URL: &str = "mem:?size=4GiB&threads=1&depth=256";
+/// What is stored.
+#[derive(Clone, Copy)]
+struct Load {
+    pairs: u64,
+    /// Stores know how many pairs will come.
+    is_told: bool,
+}
+
+impl Load {
+    fn url(self) -> String {
+        let told = if self.is_told { self.pairs } else { 0 };
+        format!("mem:?size=4GiB&threads=1&depth=256&prefault={told}")
+    }
+}
+
 const VALUE: [u8; 16] = [7; 16];
 /// Bytes of an extent of HostKV's flash.
 const EXTENT_BYTES: u64 = 8 << 20;
@@ -35,32 +50,35 @@ fn rate(pairs: u64, begun: Instant) -> f64 {
     pairs as f64 / begun.elapsed().as_secs_f64() / 1e6
 }
 
-fn sessions<const K: usize>(pairs: u64) -> Outcome<f64> {
-    let saker = Saker::open(URL, SakerOptions { sessions: 1, ..SakerOptions::default() })?;
+fn sessions<const K: usize>(load: Load) -> Outcome<f64> {
+    let saker = Saker::open(&load.url(), SakerOptions { sessions: 1, ..SakerOptions::default() })?;
     let mut session = saker.session()?;
     let begun = Instant::now();
-    (0..pairs).try_for_each(|n| session.put(&key::<K>(n), &VALUE))?;
+    (0..load.pairs).try_for_each(|n| session.put(&key::<K>(n), &VALUE))?;
     session.sync()?;
-    let rate = rate(pairs, begun);
+    let rate = rate(load.pairs, begun);
     drop(session);
     saker.close()?;
     Ok(rate)
 }
 
-fn disk_kv<const K: usize>(pairs: u64) -> Outcome<f64> {
-    let mut kv = Kv::open(URL)?;
+fn disk_kv<const K: usize>(load: Load) -> Outcome<f64> {
+    let mut kv = Kv::open(&load.url())?;
     let begun = Instant::now();
-    (0..pairs).try_for_each(|n| kv.put_queued(&key::<K>(n), &VALUE))?;
+    (0..load.pairs).try_for_each(|n| kv.put_queued(&key::<K>(n), &VALUE))?;
     kv.drain()?;
-    let rate = rate(pairs, begun);
+    let rate = rate(load.pairs, begun);
     kv.close()?;
     Ok(rate)
 }
 
-fn host_kv<const K: usize>(pairs: u64) -> Outcome<f64> {
+fn host_kv<const K: usize>(load: Load) -> Outcome<f64> {
     let build = Build::block(&Profile::builtin("default")?, 4 << 30, 1)?;
     let host = build.attach(1, 256);
-    let device = AnyDevice::Memory(Box::new(build.untimed(host.clone())));
+    let mut device = AnyDevice::Memory(Box::new(build.untimed(host.clone())));
+    if load.is_told {
+        device.bring_in(0);
+    }
     let thread = DeviceThread::start(device);
     let mut connection = Connection::connect(port(&host), &mut Spin, ConnectOptions::default())?;
     let queue = connection.create_kv_queue(&mut Spin, 1, KvQueueOptions { entries: 257, slots: 256 })?;
@@ -70,9 +88,12 @@ fn host_kv<const K: usize>(pairs: u64) -> Outcome<f64> {
     let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
     medium.take_empty();
     let mut store = HostKv::over(EngineKind::HashStore, medium);
+    if load.is_told {
+        store.reserve(load.pairs);
+    }
     let begun = Instant::now();
     let mut open = 0u64;
-    for n in 0..pairs {
+    for n in 0..load.pairs {
         if store.submit(Op::Put(key::<K>(n).to_vec(), VALUE.to_vec()), &mut Free).is_err() {
             open += 1;
         }
@@ -85,7 +106,7 @@ fn host_kv<const K: usize>(pairs: u64) -> Outcome<f64> {
         store.queue_mut().ring();
         store.advance(&mut Free, |_, _| open -= 1);
     }
-    let rate = rate(pairs, begun);
+    let rate = rate(load.pairs, begun);
     drop(thread.stop());
     Ok(rate)
 }
@@ -95,18 +116,18 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn compare<const K: usize>(pairs: u64, count: usize) -> Outcome<()> {
+fn compare<const K: usize>(load: Load, count: usize) -> Outcome<()> {
     println!("keys of {K} bytes");
     let mut rounds = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..count {
-        let (host, disk, saker) = (host_kv::<K>(pairs)?, disk_kv::<K>(pairs)?, sessions::<K>(pairs)?);
+        let (host, disk, saker) = (host_kv::<K>(load)?, disk_kv::<K>(load)?, sessions::<K>(load)?);
         println!("HostKV {host:.2} M/s, DiskKV {disk:.2} M/s, DiskKV with sessions {saker:.2} M/s");
         for (values, value) in rounds.iter_mut().zip([host, disk, saker, saker / host]) {
             values.push(value);
         }
     }
     if count == 0 {
-        println!("DiskKV with sessions {:.2} M/s", sessions::<K>(pairs)?);
+        println!("DiskKV with sessions {:.2} M/s", sessions::<K>(load)?);
         return Ok(());
     }
     let [host, disk, saker, ratio] = rounds.map(median);
@@ -120,11 +141,12 @@ fn main() -> Outcome<()> {
     let number = |n: usize| std::env::args().nth(n).map(|arg| arg.parse::<u64>()).transpose();
     let (pairs, rounds) = (number(1)?.unwrap_or(2_000_000), number(3)?.unwrap_or(5) as usize);
     let key_bytes = number(2)?;
+    let load = Load { pairs, is_told: number(4)? == Some(1) };
     if key_bytes != Some(16) {
-        compare::<8>(pairs, rounds)?;
+        compare::<8>(load, rounds)?;
     }
     if key_bytes != Some(8) {
-        compare::<16>(pairs, rounds)?;
+        compare::<16>(load, rounds)?;
     }
     Ok(())
 }

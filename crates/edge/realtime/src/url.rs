@@ -12,7 +12,7 @@
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
 //! | `depth` | both | commands in flight (default 64) |
 //! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), `prp`, `piggyback`, `hybrid`, `inline`, `mmio` |
-//! | `prefault` | both | a number of pairs: memory for their index, and with `mem` for all flash, is brought in at opening |
+//! | `prefault` | both | a number of pairs to come: memory for their index, and with `mem` for all flash, is brought in at opening; an empty `hash_store` lays its index out for them |
 //! | `seed` | mem | seed of key order and identifiers (default 1) |
 //! | `pinned_levels`, `compaction_threads`, `level0_stop_writes_trigger`, ... | both | settings of the LSM engine, all of them in [`LsmTuning`] |
 //! | `packing` | both | where the LSM engine puts values: none, block, all, selective, backfill, auto or auto-time; an image remembers it |
@@ -102,7 +102,8 @@ pub struct DeviceUrl {
     pub transfer: TransferOptions,
     /// The namespace; `None`: the first that suits.
     pub nsid: Option<u32>,
-    /// Pairs for whose index memory is brought in at opening, with that of flash in memory; 0: memory comes as it is used.
+    /// Pairs to come, for whose index memory is brought in at opening and leaves are laid out, with memory for flash that is kept there;
+    /// 0: memory comes as it is used.
     pub prefault: u64,
     /// The read cache for pairs; `None`: not said.
     pub cache: Option<CacheOptions>,

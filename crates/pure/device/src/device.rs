@@ -216,7 +216,7 @@ impl<M: Media, T> Device<M, T> {
     }
 
     /// Memory that would be touched for the first time later is brought in now: that of cells kept in memory, and of each
-    /// namespace's index of so many pairs. It changes time and resident memory only.
+    /// namespace's index of so many pairs, which is laid out for them if it is empty. It changes time and memory only.
     pub fn bring_in(&mut self, pairs: u64) {
         self.flash.media_mut().bring_in();
         for ns in &mut self.namespaces {

@@ -141,8 +141,8 @@ pub trait Engine: Clone + Debug + Sized {
         let _ = (key, w);
     }
 
-    /// Memory for the index of so many pairs to come is brought in, so that the first touches of it cost nothing later. An
-    /// engine may ignore it.
+    /// So many pairs will come: memory for their index is brought in, so that the first touches of it cost nothing later, and it may
+    /// be laid out for all of them. An engine may ignore it.
     fn reserve(&mut self, pairs: u64) {
         let _ = pairs;
     }

@@ -98,7 +98,8 @@ impl Index {
         }
     }
 
-    /// Brings in memory for so many pairs to come, whatever the length of their keys. Changes nothing else.
+    /// Brings in memory for so many pairs to come, whatever the length of their keys. The first pair of a class then lays out the
+    /// leaves for all of them, so that none is moved later. Nothing else changes.
     pub fn reserve(&mut self, pairs: usize) {
         self.short.reserve(pairs);
         self.long.reserve(pairs);

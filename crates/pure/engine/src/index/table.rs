@@ -24,6 +24,8 @@ pub struct Table<K> {
     slots: u64,
     /// Sum of key lengths, which decides how roomy leaves may be.
     key_bytes: u64,
+    /// Entries to come for which the first one lays out leaves.
+    expected: usize,
     mover: Mover,
 }
 
@@ -36,6 +38,7 @@ impl<K: Mixed> Default for Table<K> {
             len: 0,
             slots: 0,
             key_bytes: 0,
+            expected: 0,
             mover: Mover::default(),
         }
     }
@@ -101,7 +104,7 @@ impl<K: Mixed> Table<K> {
     pub fn insert(&mut self, key: K, loc: Loc) -> Option<Loc> {
         loop {
             let Some(first) = self.first_at(key) else {
-                self.start();
+                self.start(loc.key_bytes());
                 continue;
             };
             let leaf = &mut self.directory[first];
@@ -160,8 +163,10 @@ impl<K: Mixed> Table<K> {
         true
     }
 
-    /// Brings in memory for so many entries to come: what the budget allows them at most.
+    /// Brings in memory for so many entries to come: what the budget allows them at most. If there are none yet, the first one lays
+    /// out leaves for all, which none has to leave again.
     pub fn reserve(&mut self, entries: usize) {
+        self.expected = entries;
         self.arena.reserve(entries * (PAIR_BYTES_MAX + size_of::<K>()) / size_of::<Entry<K>>());
     }
 
@@ -173,18 +178,24 @@ impl<K: Mixed> Table<K> {
         }
     }
 
+    /// The first leaves.
     #[cold]
-    fn start(&mut self) {
-        let leaf = Leaf::new(&mut self.arena, 0, Room { slots: 0, limit: usize::MAX });
-        self.slots = leaf.capacity() as u64;
-        self.directory.push(leaf);
+    fn start(&mut self, key_bytes: u8) {
+        let (depth, room) = growth::laid_out(self.expected, Self::share_of(usize::from(key_bytes)));
+        self.depth = depth;
+        let leaves = (0..1 << depth).map(|_| Leaf::new(&mut self.arena, depth, room));
+        self.directory = leaves.collect();
+        self.slots = self.directory.iter().map(|leaf| leaf.capacity() as u64).sum();
     }
 
-    /// Slots that 100 entries may take, so that a pair costs at most its key and the budget. 96 %: directory and leaf
-    /// headers need their part.
+    /// Slots that 100 entries may take, so that a pair costs at most its key and the budget.
     fn share(&self) -> usize {
-        let mean_key = (self.key_bytes / self.len.max(1)) as usize;
-        (PAIR_BYTES_MAX + mean_key) * 96 / size_of::<Entry<K>>()
+        Self::share_of((self.key_bytes / self.len.max(1)) as usize)
+    }
+
+    /// The same for keys of so many bytes. 96 %: directory and leaf headers need their part.
+    fn share_of(key_bytes: usize) -> usize {
+        (PAIR_BYTES_MAX + key_bytes) * 96 / size_of::<Entry<K>>()
     }
 
     /// Room for a leaf of `n` entries whose least prefix is `least`, when all the others have `others` slots.
@@ -272,8 +283,16 @@ mod tests {
 
     /// Keys, made of random numbers, against a sorted map.
     fn against_model(spread: bool, key_of: impl Fn(u64) -> u64) {
-        let mut rng = Seed(5).rng();
-        let (mut table, mut model) = (Table::<u64>::default(), BTreeMap::new());
+        // Not told what comes, told of a part, of all and of too much.
+        for expected in [0, 500, 20_000, 100_000] {
+            let mut table = Table::<u64>::default();
+            table.reserve(expected);
+            check_against_model(table, spread, &key_of);
+        }
+    }
+
+    fn check_against_model(mut table: Table<u64>, spread: bool, key_of: impl Fn(u64) -> u64) {
+        let (mut rng, mut model) = (Seed(5).rng(), BTreeMap::new());
         for n in 0..60_000u64 {
             let r = rng.next_u64();
             let key = key_of(r);
@@ -355,6 +374,28 @@ mod tests {
                     assert!(bytes <= table.len() * (24 + u64::from(key_bytes)), "{n}: {bytes}");
                 }
             }
+        }
+    }
+
+    /// Those that were expected are never moved; more may come then. They cost what others cost.
+    #[test]
+    fn expected_entries_stay_where_they_are() {
+        const EXPECTED: u64 = 50_000;
+        for key_bytes in [1u8, 4, 8] {
+            let (mut table, mut rng) = (Table::<u64>::default(), Seed(7).rng());
+            table.reserve(EXPECTED as usize);
+            assert_eq!(table.entry_bytes(), 0, "laid out when the first one comes");
+            let mut cost = None;
+            for n in 1..=4 * EXPECTED {
+                table.insert(rng.next_u64(), loc(n, key_bytes));
+                let bytes = table.entry_bytes() + table.directory_bytes();
+                if n <= EXPECTED {
+                    assert_eq!(*cost.get_or_insert(bytes), bytes, "a leaf grew for entry {n}");
+                } else if n % 9_973 == 0 {
+                    assert!(bytes <= table.len() * (24 + u64::from(key_bytes)), "{n}: {bytes}");
+                }
+            }
+            assert!(cost.is_some_and(|bytes| bytes <= EXPECTED * (24 + u64::from(key_bytes))));
         }
     }
 

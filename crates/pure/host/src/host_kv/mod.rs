@@ -138,6 +138,11 @@ impl<Q: BlockQueue> HostKv<Q> {
         self.cache.as_ref().map_or_else(CacheStats::default, ReadCache::stats)
     }
 
+    /// So many pairs will come: memory for their index is brought in, and laid out for them if there are none yet.
+    pub fn reserve(&mut self, pairs: u64) {
+        self.store.reserve(pairs);
+    }
+
     /// Counters of the engine.
     pub fn stats(&self) -> StoreStats {
         self.store.stats()
