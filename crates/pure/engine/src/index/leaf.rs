@@ -61,6 +61,10 @@ impl<K: Mixed> Entry<K> {
 
 /// Slots at the end that are nobody's home, for entries pushed beyond the last one.
 const TAIL: usize = 16;
+/// Slots from a key's home on that are asked for ahead: two lines of short keys, three of long ones. Twice as many cost more time than
+/// they save, half as many are better only while leaves have much room (`docs/figures.md`).
+const NEAR_SLOTS: usize = 8;
+const _: () = assert!(NEAR_SLOTS <= TAIL);
 /// A cache line.
 pub(super) const LINE_BYTES: usize = 64;
 const _: () = assert!(4 * size_of::<Entry<u64>>() == LINE_BYTES);
@@ -273,7 +277,7 @@ pub fn place<K: Mixed>(slots: &mut [Entry<K>], key: K, key_bytes: u8) -> Search<
 #[inline]
 pub fn lines<K: Mixed>(slots: &[Entry<K>]) -> impl Iterator<Item = &Entry<K>> {
     // At least one slot begins on each line. The tail keeps these slots behind every home.
-    let slots = slots.first_chunk::<TAIL>().map_or(&[][..], |slots| slots);
+    let slots = slots.first_chunk::<NEAR_SLOTS>().map_or(&[][..], |slots| slots);
     slots.iter().step_by(const { LINE_BYTES.div_ceil(size_of::<Entry<K>>()) })
 }
 
