@@ -41,6 +41,11 @@ pub trait Store {
     /// The value of `key`; nothing when there is no such key.
     fn get(&mut self, key: &[u8]) -> Answer<Option<Vec<u8>>>;
 
+    /// The values of several keys, in their order; nothing where there is no such key. All values are in memory at once.
+    fn get_many(&mut self, keys: &[&[u8]]) -> Answer<Vec<Option<Vec<u8>>>> {
+        keys.iter().map(|key| self.get(key)).collect()
+    }
+
     /// Removes `key`; whether it was there.
     fn delete(&mut self, key: &[u8]) -> Answer<bool>;
 

@@ -114,16 +114,63 @@ pub fn records(
     limit: Option<u64>,
     show: Show<'_>,
 ) -> Result<(), CliError> {
-    let (mut left, mut page) = (limit.unwrap_or(u64::MAX), Vec::new());
+    let (mut left, mut page, mut values) = (limit.unwrap_or(u64::MAX), Vec::new(), Values::default());
     while left > 0 && walk.next(store, &mut page)? {
-        for key in page.iter() {
-            let Some(value) = store.get(key)? else { continue };
-            show(key, &value)?;
-            left -= 1;
-            if left == 0 {
-                break;
+        let mut rest = &page[..];
+        while left > 0 && !rest.is_empty() {
+            let (now, later) = rest.split_at(values.count(rest.len(), left));
+            for (key, value) in now.iter().zip(values.of(store, now)?) {
+                let Some(value) = value else { continue };
+                show(key, &value)?;
+                left -= 1;
             }
+            rest = later;
         }
     }
     Ok(())
+}
+
+/// Values asked for at once: as many as a group has.
+const VALUES_MAX: usize = 64;
+/// What they may come to, if they are no longer than those before; the first ones are few.
+const VALUES_BYTES: usize = 4 << 20;
+const FIRST_VALUES: usize = 8;
+
+/// Reads values of keys in groups, whose misses overlap, and of which the next is as large as the last one's values allow.
+#[derive(Default)]
+struct Values {
+    /// The longest value of the last group.
+    longest: Option<usize>,
+}
+
+impl Values {
+    /// How many of `listed` keys are asked for next, when `wanted` records are.
+    fn count(&self, listed: usize, wanted: u64) -> usize {
+        let most = self.longest.map_or(FIRST_VALUES, |n| (VALUES_BYTES / n.max(1)).clamp(1, VALUES_MAX));
+        most.min(listed).min(usize::try_from(wanted).unwrap_or(usize::MAX))
+    }
+
+    fn of(&mut self, store: &mut dyn Store, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CliError> {
+        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let values = store.get_many(&keys)?;
+        self.longest = values.iter().flatten().map(Vec::len).max().or(self.longest);
+        Ok(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_read_by_few() {
+        let after = |longest| Values { longest };
+        assert_eq!(after(None).count(1000, u64::MAX), FIRST_VALUES);
+        assert_eq!(after(Some(100)).count(1000, u64::MAX), 64);
+        assert_eq!(after(Some(0)).count(1000, u64::MAX), 64);
+        assert_eq!(after(Some(1 << 20)).count(1000, u64::MAX), 4);
+        assert_eq!(after(Some(2 << 20)).count(1000, u64::MAX), 2);
+        // No more than are listed, nor than are wanted.
+        assert_eq!((after(Some(100)).count(5, 9), after(Some(100)).count(9, 5)), (5, 5));
+    }
 }

@@ -179,6 +179,11 @@ impl Store for Opened {
         self.done(value)
     }
 
+    fn get_many(&mut self, keys: &[&[u8]]) -> Answer<Vec<Option<Vec<u8>>>> {
+        let values = self.kv.multi_get(keys);
+        self.done(values)
+    }
+
     fn delete(&mut self, key: &[u8]) -> Answer<bool> {
         let deleted = self.kv.delete(key);
         self.done(deleted)
