@@ -324,4 +324,24 @@ mod tests {
         flash.unpin(again);
         assert_eq!(seen(&mut flash), None, "nobody holds it");
     }
+
+    /// Who held a page before it was programmed does not go on seeing it erased.
+    #[test]
+    fn who_holds_an_erased_page_reads_what_is_programmed() {
+        let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 4 };
+        let media = MemMedia::new(Shape { geometry, channels: 1, luns: 1 });
+        let ring = Ring::heap(4, 512, 64);
+        let mut flash = Flash::power_on(media, ring, Some(Timings::FREE), FaultPlan::default());
+        flash.pool_mut().set_quota(OWNER, 4);
+        assert_eq!(flash.view(OWNER, Class::Foreground).allocate(), Some(SegmentId(0)));
+        let held = flash.bring(&[AT], Class::Foreground).expect("timed");
+        run(&mut flash);
+        assert_eq!(flash.take_ready(), Some(held));
+        assert!(matches!(flash.view(OWNER, Class::Foreground).page(AT), Page::Erased));
+        program(&mut flash, 1);
+        assert!(matches!(flash.view(OWNER, Class::Foreground).page(AT), Page::Absent));
+        let again = flash.bring(&[AT], Class::Foreground).expect("timed");
+        run(&mut flash);
+        assert_eq!((flash.take_ready(), seen(&mut flash)), (Some(again), Some(1)));
+    }
 }
