@@ -12,7 +12,7 @@
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
 //! | `depth` | both | commands in flight (default 64) |
 //! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), `prp`, `piggyback`, `hybrid`, `inline`, `mmio` |
-//! | `prefault` | both | a number of pairs to come: memory for their index, and with `mem` for all flash, is brought in at opening; an empty `hash_store` lays its index out for them |
+//! | `prefault` | both | pairs to come: memory of their index, with `mem` of all flash, is brought in; an empty index is laid out for them |
 //! | `seed` | mem | seed of key order and identifiers (default 1) |
 //! | `pinned_levels`, `compaction_threads`, `level0_stop_writes_trigger`, ... | both | settings of the LSM engine, all of them in [`LsmTuning`] |
 //! | `packing` | both | where the LSM engine puts values: none, block, all, selective, backfill, auto or auto-time; an image remembers it |
