@@ -295,16 +295,22 @@ mod tests {
         }
     }
 
-    /// A command holds a page while its superblock is erased and programmed again: it must not see it without a read, and the read
-    /// brings what is there now.
-    #[test]
-    fn who_holds_a_page_that_was_rewritten_reads_the_new_one() {
+    /// A flash whose first segment is the owner's.
+    fn with_a_segment() -> Flash<MemMedia> {
         let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 4 };
         let media = MemMedia::new(Shape { geometry, channels: 1, luns: 1 });
         let ring = Ring::heap(4, 512, 64);
         let mut flash = Flash::power_on(media, ring, Some(Timings::FREE), FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, 4);
         assert_eq!(flash.view(OWNER, Class::Foreground).allocate(), Some(SegmentId(0)));
+        flash
+    }
+
+    /// A command holds a page while its superblock is erased and programmed again: it must not see it without a read, and the read
+    /// brings what is there now.
+    #[test]
+    fn who_holds_a_page_that_was_rewritten_reads_the_new_one() {
+        let mut flash = with_a_segment();
         program(&mut flash, 1);
         let held = flash.bring(&[AT], Class::Foreground).expect("timed");
         run(&mut flash);
@@ -328,12 +334,7 @@ mod tests {
     /// Who held a page before it was programmed does not go on seeing it erased.
     #[test]
     fn who_holds_an_erased_page_reads_what_is_programmed() {
-        let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 4 };
-        let media = MemMedia::new(Shape { geometry, channels: 1, luns: 1 });
-        let ring = Ring::heap(4, 512, 64);
-        let mut flash = Flash::power_on(media, ring, Some(Timings::FREE), FaultPlan::default());
-        flash.pool_mut().set_quota(OWNER, 4);
-        assert_eq!(flash.view(OWNER, Class::Foreground).allocate(), Some(SegmentId(0)));
+        let mut flash = with_a_segment();
         let held = flash.bring(&[AT], Class::Foreground).expect("timed");
         run(&mut flash);
         assert_eq!(flash.take_ready(), Some(held));
