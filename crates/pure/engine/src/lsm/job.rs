@@ -193,7 +193,7 @@ impl LsmStore {
         for _ in 0..QUANTUM_ENTRIES {
             let Some(n) = job.least() else { break };
             let e = *job.inputs[n].head().expect("it has an entry");
-            if job.last.is_none_or(|(key, _)| key != e.key) && self.seal_if_full(job) {
+            if job.last.is_none_or(|(key, _)| key != e.key) && self.seal_if_full(job, &e.key) {
                 return;
             }
             job.inputs[n].advance();
@@ -214,8 +214,8 @@ impl LsmStore {
         }
     }
 
-    fn seal_if_full(&self, job: &mut Job) -> bool {
-        let full = |b: &&mut Builder| b.pages() >= self.config.target_file_pages;
+    fn seal_if_full(&self, job: &mut Job, next: &Key) -> bool {
+        let full = |b: &&mut Builder| b.is_full(next, self.config.target_file_pages);
         let Some(builder) = job.builder.as_mut().filter(full) else { return false };
         builder.seal();
         true

@@ -217,9 +217,7 @@ impl Builder {
 
     /// Adds the next entry.
     pub fn push(&mut self, e: Entry) {
-        let width = self.width.max(e.key.len());
-        let bytes = block::HEAD + (self.open.len() + 1) * (width + Entry::FIXED_BYTES);
-        if bytes > self.block_bytes() {
+        if !self.fits_open_block(&e.key) {
             self.close_block();
         }
         self.width = self.width.max(e.key.len());
@@ -233,6 +231,19 @@ impl Builder {
         self.table.entries += 1;
         self.table.last = e.key;
         self.table.version_max = self.table.version_max.max(e.version);
+    }
+
+    fn fits_open_block(&self, key: &Key) -> bool {
+        let width = self.width.max(key.len());
+        block::HEAD + (self.open.len() + 1) * (width + Entry::FIXED_BYTES) <= self.block_bytes()
+    }
+
+    /// Whether an entry of `key` would begin a page of blocks behind so many.
+    pub fn is_full(&self, key: &Key, pages: u32) -> bool {
+        let closed = self.table.pages.len() + self.out.len();
+        let last_is_full = self.page.len() + self.block_bytes() >= self.page_bytes;
+        let full = closed + usize::from(last_is_full && !self.fits_open_block(key));
+        full >= pages as usize
     }
 
     fn close_block(&mut self) {
@@ -260,11 +271,6 @@ impl Builder {
     fn close_page(&mut self) {
         self.page.resize(self.page_bytes, 0);
         self.out.push(std::mem::take(&mut self.page));
-    }
-
-    /// Pages so far, the open one included.
-    pub fn pages(&self) -> u32 {
-        self.out_pages() as u32
     }
 
     /// There are no more entries: the description follows.
@@ -323,5 +329,46 @@ impl Builder {
     pub fn finish(self) -> Table {
         debug_assert!(self.is_sealed && self.out.is_empty());
         self.table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Loc;
+
+    /// Pages of blocks of the fullest table of so many pages.
+    fn filled(page_bytes: u32, pages: u32) -> (Table, u64) {
+        let entry = |n: u64| Entry {
+            key: Key::new(&n.to_be_bytes()).unwrap(),
+            version: n,
+            loc: Loc::new(64, 32, 8),
+            stamp: 1,
+        };
+        let mut builder = Builder::new(1, entry(0).key, page_bytes, 10);
+        let full = (0..).find(|n| {
+            let is_full = builder.is_full(&entry(*n).key, pages);
+            if !is_full {
+                builder.push(entry(*n));
+            }
+            is_full
+        });
+        builder.seal();
+        while builder.next_page().is_some() {
+            builder.page_written(PageAddr(7), false);
+        }
+        (builder.finish(), full.unwrap())
+    }
+
+    #[test]
+    fn a_table_fills_all_blocks_of_its_pages() {
+        let in_block = |bytes: usize| (bytes - block::HEAD) / (8 + Entry::FIXED_BYTES);
+        for (page_bytes, pages, blocks, block_bytes) in
+            [(16 << 10, 1, 4, 4096), (16 << 10, 3, 12, 4096), (4096, 2, 2, 4096), (512, 3, 3, 512)]
+        {
+            let (table, entries) = filled(page_bytes, pages);
+            assert_eq!((table.pages.len(), table.index.len()), (pages as usize, blocks));
+            assert_eq!((entries, table.entries), ((blocks * in_block(block_bytes)) as u64, entries));
+        }
     }
 }
