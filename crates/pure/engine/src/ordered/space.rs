@@ -31,12 +31,16 @@ pub(crate) enum Admission {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reveal {
     stage: Stage,
-    /// The version at the end of the last time.
+    /// The version when the memtable was frozen the last time: what was written meanwhile may have replaced something too.
     done_at: Option<u64>,
     /// The version when the memtable was frozen.
     frozen_at: u64,
     /// Entries there were at most when all was merged, and those written since. What collections enter anew is not more.
     entries: Option<u64>,
+    /// Bytes that collections had copied when the memtable was frozen.
+    copied: u64,
+    /// Bytes of a record that could be stored at most when all was merged. Collections do not change that.
+    room: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -178,11 +182,30 @@ impl<S: Structure> Store<S> {
         if bytes <= old {
             return Step::Done(Ok(Admission::Now));
         }
-        if self.reveal.is_done_at(self.version) {
+        if self.knows_that_none_is_left(u64::from(bytes)) {
             return Step::Done(Err(KvError::CapacityExceeded));
         }
         self.want_reveal();
         Step::Done(Ok(Admission::Later))
+    }
+
+    /// Whether nothing is counted that is not needed. What collections entered anew since then is, with its tables.
+    fn knows_all(&self) -> bool {
+        self.reveal.is_done_at(self.version) && !S::has_unknown(self)
+    }
+
+    /// Whether so many bytes for which there is no room now will not have any when all is merged: if they had none when it was, they
+    /// do not wait until collections, which go on where a store is full, give it time to be merged again.
+    pub(super) fn knows_that_none_is_left(&self, bytes: u64) -> bool {
+        self.knows_all() || self.reveal.is_done_at(self.version) && bytes > self.reveal.room
+    }
+
+    /// Bytes that can be stored at most now that all is merged: tombstones go with the manifest, and what was copied meanwhile may be
+    /// counted twice.
+    fn room_at_most<M: Medium>(&self, m: &M) -> u64 {
+        let copied = self.kv.gc_bytes_copied - self.reveal.copied;
+        let capacity = S::capacity_for(self, self.entries_at_most() + 1, self.record_bytes_max, m);
+        (capacity + self.log.tombstone_bytes() + copied).saturating_sub(self.value_log_bytes())
     }
 
     /// Something is to be stored for which there may be no room: background work that had nothing to do has this to do now.
@@ -191,30 +214,37 @@ impl<S: Structure> Store<S> {
         self.reveal.want();
     }
 
+    /// Whether all can be merged. If only what collections entered anew is not known, they end first: a manifest for each piece of one
+    /// would seal so many of its pages that there is always one that gains something.
+    fn may_merge(&self) -> bool {
+        let is_known = self.reveal.done_at == Some(self.version);
+        self.own.frozen().next().is_none() && (self.gc.is_none() || !is_known)
+    }
+
     /// Goes on finding out what is not needed. True if anything happened.
     pub(crate) fn reveal_step<M: Medium>(&mut self, m: &M) -> bool {
         let next = match self.reveal.stage {
             Stage::Idle => {
                 // Collections find nothing to gain, although writes wait: much must have been replaced.
                 let stuck = self.gc.is_none() && self.log.releasing() == 0 && self.is_pressed(m);
-                let news = self.reveal.done_at != Some(self.version) || S::has_unknown(self);
-                if stuck && news { Stage::Wanted } else { return false }
+                if stuck && !self.knows_all() { Stage::Wanted } else { return false }
             }
-            Stage::Wanted if self.own.frozen().next().is_none() && !self.manifest.is_running() => {
+            Stage::Wanted if self.may_merge() && !self.manifest.is_running() => {
                 S::freeze(self);
-                self.reveal.frozen_at = self.version;
+                (self.reveal.frozen_at, self.reveal.copied) = (self.version, self.kv.gc_bytes_copied);
                 Stage::Merging
             }
             Stage::Merging if self.own.frozen().next().is_none() && S::is_merged(self) => {
                 // Without writes since, memtables have nothing but what collections entered anew.
                 let new = if self.version == self.reveal.frozen_at { 0 } else { self.buffered() };
                 self.reveal.entries = Some(self.own.entries() + new);
+                self.reveal.room = self.room_at_most(m);
                 self.manifest.wanted = true;
                 Stage::Manifest
             }
             Stage::Manifest if self.manifest.is_running() => Stage::Ending,
             Stage::Ending if !self.manifest.is_running() && !self.manifest.wanted => {
-                self.reveal.done_at = Some(self.version);
+                self.reveal.done_at = Some(self.reveal.frozen_at);
                 Stage::Idle
             }
             _ => return false,

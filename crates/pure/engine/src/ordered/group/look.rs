@@ -138,7 +138,7 @@ impl<S: Structure> Store<S> {
         if never_takes_room {
             return Step::Done(Ok(()));
         }
-        if self.reveal.is_done_at(self.version) {
+        if self.knows_that_none_is_left(new) {
             return Step::Done(Err(GroupError::CapacityExceeded));
         }
         self.want_reveal();
