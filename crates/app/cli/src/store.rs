@@ -14,6 +14,9 @@ pub enum ListOrder {
     Engine,
 }
 
+/// Asked before each batch of a scan, whether the last one had pairs of the range or not: whether to go on.
+pub type GoesOn<'a> = &'a mut dyn FnMut() -> bool;
+
 /// Sees the pairs of a scan; whether to go on.
 pub type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Answer<bool>;
 
@@ -28,6 +31,8 @@ pub struct Range<'a> {
     pub prefix: &'a [u8],
     /// Pairs at most; 0: all.
     pub limit: u64,
+    /// The greatest key first.
+    pub reverse: bool,
 }
 
 /// A key-value device, opened.
@@ -61,10 +66,10 @@ pub trait Store {
         ListOrder::Engine
     }
 
-    /// Shows each pair of a range once until `visit` answers `false`, as the device reads ranges. `false`: it has no way of
-    /// its own, and nothing was shown.
-    fn scan(&mut self, range: &Range<'_>, visit: Visit<'_>) -> Answer<bool> {
-        let _ = (range, visit);
+    /// Shows each pair of a range once until `visit` or `goes_on` answers `false`, as the device reads ranges. `false`: it has no
+    /// way of its own, and nothing was shown.
+    fn scan(&mut self, range: &Range<'_>, goes_on: GoesOn<'_>, visit: Visit<'_>) -> Answer<bool> {
+        let _ = (range, goes_on, visit);
         Ok(false)
     }
 

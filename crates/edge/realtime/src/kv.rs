@@ -230,6 +230,19 @@ impl Kv {
         self.store.scan(options, visit)
     }
 
+    /// The same while `goes_on`, which is asked before each batch, whether it has pairs of the range or not, says so as well.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn scan_while(
+        &mut self,
+        options: &ScanOptions<'_>,
+        goes_on: impl FnMut() -> bool,
+        visit: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<ScanOrder, HostError> {
+        self.store.scan_while(options, goes_on, visit)
+    }
+
     /// Opens an iterator of the device over keys of up to 16 bytes, as of now: [`Kv::next_pairs`] goes forwards, backwards, or
     /// to a key. `None`: this engine has none.
     ///

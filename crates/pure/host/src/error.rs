@@ -51,6 +51,9 @@ pub enum HostError {
         /// What is wrong with it.
         error: EnvelopeError,
     },
+    /// Falling order was asked of a device that has no iterators.
+    #[error("the device keeps no order of keys to go back in")]
+    NoOrder,
     /// An operation cannot be added to a group.
     #[error(transparent)]
     Group(#[from] saker_nvme::group::Refused),

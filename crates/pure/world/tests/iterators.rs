@@ -283,6 +283,7 @@ fn scans_show_every_pair_of_a_range_once() {
             found.sort();
             assert_eq!(found, pairs(model.iter().filter(|(k, _)| range.contains(k))), "{engine:?} {range:?}");
         }
+        backwards_on(*engine, &mut store, &model);
         let mut left = 3;
         let few = store.scan(&ScanOptions { pairs_max: 3, ..ScanOptions::default() }, |_, _| {
             left -= 1;
@@ -290,4 +291,44 @@ fn scans_show_every_pair_of_a_range_once() {
         });
         assert!(few.is_ok() && left == 0);
     }
+}
+
+fn backwards_on<T: Turn>(
+    engine: EngineKind,
+    store: &mut KvStoreClient<T, impl saker_long_keys::KeyDigest>,
+    model: &Model,
+) {
+    let (from, to) = (key(100), b"k0300xxxxxxxxxxxxxxxxxxxxxxx".to_vec());
+    for range in [
+        KeyRange::default(),
+        KeyRange { from: &from, to: &to, prefix: b"" },
+        KeyRange { from: b"", to: b"", prefix: b"k04" },
+    ] {
+        let mut found = Pairs::new();
+        let order = store.scan(&ScanOptions { range, backwards: true, ..ScanOptions::default() }, |k, v| {
+            found.push((k.to_vec(), v.to_vec()));
+            true
+        });
+        if !ORDERED.contains(&engine) {
+            assert_eq!((order, found.len()), (Err(HostError::NoOrder), 0));
+            continue;
+        }
+        assert_eq!(order, Ok(ScanOrder::Bytes));
+        let short = found.iter().map(|(k, _)| k).filter(|k| k.len() <= 16);
+        assert!(short.is_sorted_by(|a, b| a > b));
+        found.sort();
+        assert_eq!(found, pairs(model.iter().filter(|(k, _)| range.contains(k))), "{engine:?} {range:?}");
+    }
+    // Asked before each batch, of which there are several, whatever they have.
+    let mut batches = 0;
+    let range = KeyRange { from: b"", to: b"", prefix: b"none" };
+    let ended = store.scan_while(
+        &ScanOptions { range, pairs_max: 1, ..ScanOptions::default() },
+        || {
+            batches += 1;
+            false
+        },
+        |_, _| panic!("it was not to go on"),
+    );
+    assert!(ended.is_ok() && batches > 0, "{ended:?}");
 }

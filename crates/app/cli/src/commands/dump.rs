@@ -93,7 +93,7 @@ fn records<W: Write>(
     let mut writer = Writer::new(output, format);
     let mut totals = Totals::default();
     let walk = Walk::new(store, Wanted::default());
-    scan::records(store, walk, None, &mut |key, value| {
+    scan::records(store, walk, None, &mut || true, &mut |key, value| {
         writer.write(key, value).map_err(&failed)?;
         totals.add(key, value);
         progress.set(writer.bytes_written());

@@ -1,5 +1,8 @@
 //! `saker scan`
 
+use std::cell::RefCell;
+use std::time::Duration;
+
 use clap::Args;
 
 use super::walk::{Walk, Wanted};
@@ -10,7 +13,7 @@ use crate::key;
 use crate::output::ArrayDocument;
 use crate::records::jsonl::Written;
 use crate::records::{Format, Writer};
-use crate::store::{Range, Store};
+use crate::store::{GoesOn, Range, Store};
 
 const EXAMPLES: &str = "\
 Keys and values, one record a line with a tab between; bytes that cannot be shown are written \
@@ -21,7 +24,8 @@ their own order.
 Examples:
   saker scan --device file:disk.img
   saker scan --device file:disk.img user:1 user:9 --limit 100
-  saker scan --device 'mem:?engine=lsm' --prefix user: --from user:1 --to user:9
+  saker scan --device 'file:ordered.img' --prefix user: --from user:1 --to user:9
+  saker scan --device 'file:ordered.img' --reverse --limit 10 --timeout 2
   saker scan --device file:disk.img --json user:1";
 
 /// Arguments of `saker scan`.
@@ -44,6 +48,17 @@ pub struct ScanArgs {
     /// At most N records
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<u64>,
+    /// The greatest key first: of the lsm and tree engines
+    #[arg(long)]
+    reverse: bool,
+    /// End after S seconds, with an error that says how far it came
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    timeout: Option<Duration>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+    seconds.filter(|time| !time.is_zero()).ok_or_else(|| "write seconds above 0, such as 2 or 0.5".to_owned())
 }
 
 fn help() -> String {
@@ -53,22 +68,63 @@ fn help() -> String {
 /// Prints records.
 ///
 /// # Errors
-/// `Usage` for a bad key or an empty range, `Output`, and those of the device.
+/// `Usage` for a bad key or an empty range, `Output`, `Failed` when its time is over, and those of the device.
 pub fn run(args: &ScanArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     let wanted = wanted(args)?;
     cx.with_store(|store, cx| {
+        let clock = cx.streams.clock;
+        let mut limits = Limits::new(args, clock());
         if cx.global.json {
             let mut array = ArrayDocument::begin(cx.streams.output, "saker.scan.v1", "records")?;
-            pairs(store, wanted, args.limit, &mut |key, value| array.item(&Written::new(key, Some(value))))?;
-            array.end()
+            pairs(store, wanted, &mut limits, clock, &mut |key, value| {
+                array.item(&Written::new(key, Some(value)))
+            })?;
+            array.end()?;
         } else {
             let mut writer = Writer::new(&mut *cx.streams.output, Format::Tsv);
-            pairs(store, wanted, args.limit, &mut |key, value| {
+            pairs(store, wanted, &mut limits, clock, &mut |key, value| {
                 writer.write(key, value).map_err(CliError::Output)
-            })
+            })?;
         }
+        limits.end(args)
     })?;
     Ok(Exit::Good)
+}
+
+/// What ends a scan early, and what has become of it.
+struct Limits {
+    records: Option<u64>,
+    reverse: bool,
+    /// When its time is over, by the clock.
+    until: Option<Duration>,
+    shown: u64,
+    is_over: bool,
+}
+
+impl Limits {
+    fn new(args: &ScanArgs, now: Duration) -> Self {
+        let until = args.timeout.map(|time| now.saturating_add(time));
+        Self { records: args.limit, reverse: args.reverse, until, shown: 0, is_over: false }
+    }
+
+    /// Looks at the clock: whether there is time left.
+    fn has_time(&mut self, clock: &dyn Fn() -> Duration) -> bool {
+        self.is_over = self.until.is_some_and(|until| clock() >= until);
+        !self.is_over
+    }
+
+    fn left(&self) -> u64 {
+        self.records.unwrap_or(u64::MAX) - self.shown
+    }
+
+    fn end(&self, args: &ScanArgs) -> Result<(), CliError> {
+        let Some(time) = args.timeout.filter(|_| self.is_over) else { return Ok(()) };
+        let behind = if args.reverse { "--to" } else { "--from" };
+        Err(CliError::failed(
+            format!("the scan ended with its time, {} s, after {} records", time.as_secs_f64(), self.shown),
+            format!("give it more, or go on at the last key with {behind}"),
+        ))
+    }
 }
 
 fn wanted(args: &ScanArgs) -> Result<Wanted, CliError> {
@@ -83,27 +139,39 @@ fn wanted(args: &ScanArgs) -> Result<Wanted, CliError> {
 type Show<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<(), CliError>;
 
 /// Shows the pairs that are wanted: as the device reads ranges, else by a walk over its keys.
-fn pairs(store: &mut dyn Store, wanted: Wanted, limit: Option<u64>, show: Show<'_>) -> Result<(), CliError> {
-    if limit == Some(0) {
+fn pairs(
+    store: &mut dyn Store,
+    wanted: Wanted,
+    limits: &mut Limits,
+    clock: &dyn Fn() -> Duration,
+    show: Show<'_>,
+) -> Result<(), CliError> {
+    if limits.left() == 0 {
         return Ok(());
     }
     let range = Range {
         from: wanted.from.as_deref().unwrap_or_default(),
         to: wanted.to.as_deref().unwrap_or_default(),
         prefix: &wanted.prefix,
-        limit: limit.unwrap_or(0),
+        limit: limits.records.unwrap_or(0),
+        reverse: limits.reverse,
     };
-    let mut left = limit.unwrap_or(u64::MAX);
-    let shown = store.scan(&range, &mut |key, value| {
+    let (most, reverse) = (limits.records, limits.reverse);
+    let cell = RefCell::new(limits);
+    let mut goes_on = || cell.borrow_mut().has_time(clock);
+    let mut show = |key: &[u8], value: &[u8]| {
         show(key, value)?;
-        left -= 1;
-        Ok(left > 0)
-    })?;
-    if shown {
+        cell.borrow_mut().shown += 1;
+        Ok(cell.borrow().left() > 0)
+    };
+    if store.scan(&range, &mut goes_on, &mut show)? {
         return Ok(());
     }
+    if reverse {
+        return Err(CliError::failed("the device reads no ranges in order", "leave --reverse out"));
+    }
     let walk = Walk::new(store, wanted);
-    records(store, walk, limit, show)
+    records(store, walk, most, &mut goes_on, &mut |key, value| show(key, value).map(drop))
 }
 
 /// Shows every record of the walk. A key that has gone since its page was listed is passed over, which is why the
@@ -112,10 +180,11 @@ pub fn records(
     store: &mut dyn Store,
     mut walk: Walk,
     limit: Option<u64>,
+    goes_on: GoesOn<'_>,
     show: Show<'_>,
 ) -> Result<(), CliError> {
     let (mut left, mut page, mut values) = (limit.unwrap_or(u64::MAX), Vec::new(), Values::default());
-    while left > 0 && walk.next(store, &mut page)? {
+    while left > 0 && goes_on() && walk.next(store, &mut page)? {
         let mut rest = &page[..];
         while left > 0 && !rest.is_empty() {
             let (now, later) = rest.split_at(values.count(rest.len(), left));

@@ -8,7 +8,7 @@ use saker_realtime::{DeviceUrl, Error as DeviceError, KeyRange, Kv, ScanOptions}
 use serde_json::{Value, json};
 
 use crate::error::CliError;
-use crate::store::{Answer, Range, Store, Visit};
+use crate::store::{Answer, GoesOn, Range, Store, Visit};
 
 /// A device of `Kv::open` as the commands see it.
 struct Opened {
@@ -104,6 +104,7 @@ fn host_advice(error: &HostError) -> &'static str {
         HostError::Kv(KvError::NotFound) => "see the keys with `saker list`",
         HostError::KeyLength(_) => "give a key of 1 to 255 bytes",
         HostError::ValueLength { .. } => "split the value over several keys",
+        HostError::NoOrder => "leave --reverse out, or use an engine that keeps one (lsm, tree)",
         HostError::Kv(KvError::Unreachable) => "see whether the target is still running there",
         HostError::Timeout { .. } => "run `saker check` on the image, then try again",
         HostError::Queued { error, .. } => host_advice(error),
@@ -202,12 +203,12 @@ impl Store for Opened {
         Ok(())
     }
 
-    fn scan(&mut self, range: &Range<'_>, visit: Visit<'_>) -> Answer<bool> {
+    fn scan(&mut self, range: &Range<'_>, goes_on: GoesOn<'_>, visit: Visit<'_>) -> Answer<bool> {
         let mut failed = None;
         let keys = KeyRange { from: range.from, to: range.to, prefix: range.prefix };
         let pairs_max = u32::try_from(range.limit).unwrap_or(0);
-        let options = ScanOptions { range: keys, keys_only: false, pairs_max };
-        let scanned = self.kv.scan(&options, |key, value| match visit(key, value) {
+        let options = ScanOptions { range: keys, keys_only: false, backwards: range.reverse, pairs_max };
+        let scanned = self.kv.scan_while(&options, goes_on, |key, value| match visit(key, value) {
             Ok(goes_on) => goes_on,
             Err(error) => {
                 failed = Some(error);

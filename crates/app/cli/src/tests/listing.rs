@@ -70,6 +70,34 @@ fn scan_shows_a_range_by_bytes_in_either_order() {
 }
 
 #[test]
+fn a_scan_ends_with_its_time() {
+    // The clock goes on by a second whenever it is looked at: before each page of 1024 keys.
+    let late = |seconds: &str, shown: usize| {
+        let fake = many();
+        let ran = fake.run(&["scan", "--timeout", seconds]);
+        let error = format!(
+            "saker: error: the scan ended with its time, {seconds} s, after {shown} records; give it more, or go on at the last key with --from\n"
+        );
+        assert_eq!((ran.code, ran.out.lines().count(), ran.err), (1, shown, error));
+        assert_eq!(fake.device.borrow().closed, 1);
+    };
+    late("0.5", 0);
+    late("3", 2048);
+    assert_eq!(many().run(&["scan", "--timeout", "100"]).code, 0);
+    let json = many().run(&["scan", "--timeout", "2", "--json"]);
+    assert_eq!((json.code, json.out.ends_with(",\"count\":1024}\n")), (1, true), "the document is whole");
+    for wrong in ["0", "-1", "soon", "nan", "1e30"] {
+        assert_eq!(many().run(&["scan", "--timeout", wrong]).code, 2, "{wrong}");
+    }
+}
+
+#[test]
+fn only_devices_with_an_order_go_back() {
+    let error = "saker: error: the device reads no ranges in order; leave --reverse out\n";
+    assert_eq!(alphabet().run(&["scan", "--reverse"]), ran(1, "", error));
+}
+
+#[test]
 fn every_key_comes_once_over_many_pages() {
     for fake in [many(), backwards(many())] {
         let lines = fake.run(&["list"]).out;

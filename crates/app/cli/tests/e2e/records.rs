@@ -1,6 +1,6 @@
 //! Any bytes go in and come out, by arguments, files and pipes.
 
-use crate::support::Desk;
+use crate::support::{Desk, TINY};
 
 fn hex(bytes: &[u8]) -> String {
     "hex:".to_owned() + &bytes.iter().map(|b| format!("{b:02x}")).collect::<String>()
@@ -51,6 +51,34 @@ fn keys_of_every_length_and_binary_values_round_trip() {
         };
         assert_eq!(sorted(&file).len(), 7);
         assert_eq!(sorted(&file), sorted(&again));
+    }
+}
+
+#[test]
+fn ordered_engines_scan_backwards() {
+    let desk = Desk::with_image();
+    let refused = desk.disk(&["scan", "--reverse"]).refused(1);
+    assert!(refused.contains("no order") && refused.contains("lsm"), "{refused}");
+    for engine in ["lsm", "tree"] {
+        let image = format!("{engine}.img");
+        desk.saker(&[&["create", &image, "--engine", engine], &TINY[..]].concat()).good();
+        let device = format!("file:{image}");
+        let lines: String = (0..3000).map(|n| format!("key{n:04}\t{}\n", "v".repeat(100))).collect();
+        desk.write("some.tsv", lines.as_bytes());
+        desk.saker(&["load", "some.tsv", "--device", &device]).good();
+        let keys = |more: &[&str]| -> Vec<String> {
+            let lines = desk.saker(&[&["scan", "--device", &device], more].concat()).good();
+            lines.lines().map(|line| line[..7].to_owned()).collect()
+        };
+        let mut forwards = keys(&[]);
+        assert!(forwards.len() == 3000 && forwards.is_sorted());
+        forwards.reverse();
+        assert_eq!(keys(&["--reverse"]), forwards);
+        assert_eq!(keys(&["--reverse", "--limit", "2"]), ["key2999", "key2998"]);
+        assert_eq!(keys(&["--reverse", "key0003", "key0006"]), ["key0005", "key0004", "key0003"]);
+        assert_eq!(keys(&["--reverse", "--prefix", "key011", "-n", "1"]), ["key0119"]);
+        let late = desk.saker(&["scan", "--device", &device, "--timeout", "0.000000001"]).refused(1);
+        assert!(late.contains("after 0 records") && late.contains("--from"), "{late}");
     }
 }
 

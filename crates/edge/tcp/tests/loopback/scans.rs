@@ -39,7 +39,7 @@ fn restart(server: Server, config: &mut ServerConfig) -> Server {
 }
 
 /// What a scan shows while the server is restarted at those pairs, and how it ends.
-fn scan_with_restarts(at: &[usize]) -> (Vec<Vec<u8>>, ScanOrder) {
+fn scan_with_restarts(at: &[usize], backwards: bool) -> (Vec<Vec<u8>>, ScanOrder) {
     let directory = tempfile::tempdir().expect("a directory");
     let image_path = directory.path().join("disk.img");
     image(&image_path);
@@ -47,7 +47,7 @@ fn scan_with_restarts(at: &[usize]) -> (Vec<Vec<u8>>, ScanOrder) {
     let mut server = Some(Server::start(config.clone()).expect("the server starts"));
     let mut kv = fill(server.as_ref().expect("it runs"));
     let mut seen = Vec::new();
-    let order = kv.scan(&ScanOptions::default(), |key, value| {
+    let order = kv.scan(&ScanOptions { backwards, ..ScanOptions::default() }, |key, value| {
         if at.contains(&seen.len()) {
             server = server.take().map(|running| restart(running, &mut config));
         }
@@ -62,12 +62,17 @@ fn scan_with_restarts(at: &[usize]) -> (Vec<Vec<u8>>, ScanOrder) {
 
 #[test]
 fn they_go_on_behind_the_last_key() {
-    assert_eq!(scan_with_restarts(&[]).1, ScanOrder::Bytes);
+    assert_eq!(scan_with_restarts(&[], false).1, ScanOrder::Bytes);
     // At the first pair, amid short keys, at the last of them, amid the long ones.
     let last = SHORT as usize - 1;
     for at in [&[0_usize][..], &[1500], &[last], &[last + 20], &[10, 1500, last, last + 5]] {
-        let (mut seen, order) = scan_with_restarts(at);
-        assert!(seen[..SHORT as usize].is_sorted(), "{at:?}");
+        let backwards = at.contains(&1500);
+        let (mut seen, order) = scan_with_restarts(at, backwards);
+        let short = &mut seen[..SHORT as usize];
+        if backwards {
+            short.reverse();
+        }
+        assert!(short.is_sorted(), "{at:?}");
         seen.sort_unstable();
         let mut expected = keys();
         expected.sort_unstable();

@@ -25,7 +25,7 @@ pub(crate) use iterate::{BATCH_BYTES, check_iterator, has_pairs};
 pub use iterate::{DeviceIterator, KeyRange, PairBatch};
 pub(crate) use keys::KeyCursor;
 pub use keys::Keys;
-pub(crate) use walk::Walk;
+pub(crate) use walk::{Course, Walk};
 
 use saker_link::WINDOW_BYTES_MAX;
 use saker_nvme::Key;

@@ -1,5 +1,7 @@
 //! A walk over a range by iterators: it survives the loss of the connection to a device on the network.
 
+use saker_nvme::Key;
+
 use super::{DeviceIterator, KeyRange, KvClient, PairBatch};
 use crate::error::{HostError, KvError};
 use crate::turn::Turn;
@@ -7,14 +9,26 @@ use crate::turn::Turn;
 /// Connections that a walk loses, without a pair in between, before it gives up.
 const LOSSES_MAX: u32 = 8;
 
-/// A walk forwards, over the pairs as of the moment of its iterator. With its connection an iterator is lost: another one
-/// is opened behind the last key, and the rest is as of then.
+/// What a walk goes over, and which way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Course<'a> {
+    /// Its keys.
+    pub range: KeyRange<'a>,
+    /// Values are left out.
+    pub keys_only: bool,
+    /// In falling order.
+    pub backwards: bool,
+}
+
+/// A walk over the pairs as of the moment of its iterator. With its connection an iterator is lost: another one is opened
+/// behind the last key, and the rest is as of then.
 #[derive(Debug)]
 pub(crate) struct Walk<'a> {
-    range: KeyRange<'a>,
-    keys_only: bool,
+    course: Course<'a>,
     /// `None` after a loss.
     iterator: Option<DeviceIterator>,
+    /// Whether the iterator stands where it was opened, before the first pair.
+    is_fresh: bool,
     /// The last key that was seen.
     last: Vec<u8>,
     losses: u32,
@@ -42,18 +56,18 @@ impl<T: Turn> KvClient<T> {
     /// Begins a walk, at the moment of `beside` if there is one. `None`: the device has no iterators.
     pub(crate) fn open_walk<'a>(
         &mut self,
-        range: KeyRange<'a>,
-        keys_only: bool,
+        course: Course<'a>,
         beside: Option<&Walk<'_>>,
     ) -> Result<Option<Walk<'a>>, HostError> {
         // What is still to be written is not the walk's: its failures are told as such.
         self.settle_all()?;
         let has_resumed = beside.is_some_and(|other| other.has_resumed);
-        let mut walk = Walk { range, keys_only, iterator: None, last: Vec::new(), losses: 0, has_resumed };
+        let mut walk =
+            Walk { course, iterator: None, is_fresh: true, last: Vec::new(), losses: 0, has_resumed };
         loop {
             // An iterator that was lost with its connection has no moment to share.
             let beside = beside.filter(|_| walk.losses == 0).and_then(|other| other.iterator.as_ref());
-            match self.open_iterator(&range, keys_only, beside) {
+            match self.open_iterator(&course.range, course.keys_only, beside) {
                 Ok(iterator) => {
                     walk.iterator = iterator;
                     return Ok(walk.iterator.is_some().then_some(walk));
@@ -75,11 +89,16 @@ impl<T: Turn> KvClient<T> {
 
     fn try_walk(&mut self, walk: &mut Walk<'_>, pairs_max: u32) -> Result<PairBatch, HostError> {
         if walk.iterator.is_none() {
-            walk.iterator = self.open_behind(walk)?;
+            (walk.iterator, walk.is_fresh) = (self.open_behind(walk)?, true);
         }
         let Some(iterator) = &mut walk.iterator else { return Err(KvError::Unreachable.into()) };
-        let mut batch = self.next_pairs(iterator, pairs_max, false, None)?;
-        batch.drop_up_to(&walk.last);
+        let backwards = walk.course.backwards;
+        let last_key = Key::new(&[0xFF; Key::MAX_LEN]).ok().filter(|_| backwards && walk.is_fresh);
+        let mut batch = self.next_pairs(iterator, pairs_max, backwards, last_key)?;
+        walk.is_fresh = false;
+        if !backwards {
+            batch.drop_up_to(&walk.last);
+        }
         if let Some((key, _)) = batch.pairs().next_back() {
             walk.last = key.to_vec();
             walk.losses = 0;
@@ -87,10 +106,16 @@ impl<T: Turn> KvClient<T> {
         Ok(batch)
     }
 
-    /// Another iterator, from the last key on.
+    /// Another iterator, from the last key on, or backwards before it.
     fn open_behind(&mut self, walk: &Walk<'_>) -> Result<Option<DeviceIterator>, HostError> {
-        let from = walk.range.from.max(walk.last.as_slice());
-        self.open_iterator(&KeyRange { from, ..walk.range }, walk.keys_only, None)
+        let Course { range, keys_only, backwards } = walk.course;
+        let last = walk.last.as_slice();
+        let left = match backwards {
+            true if last.is_empty() => range,
+            true => KeyRange { to: last, ..range },
+            false => KeyRange { from: range.from.max(last), ..range },
+        };
+        self.open_iterator(&left, keys_only, None)
     }
 
     /// Ends it. A connection that is lost meanwhile has ended it.

@@ -5,7 +5,7 @@ use saker_long_keys::{DEVICE_KEY_BYTES, KeyDigest, MARK, is_marked};
 use saker_nvme::Key;
 
 use super::store::KvStoreClient;
-use crate::client::{KeyRange, Walk};
+use crate::client::{Course, KeyRange, Walk};
 use crate::error::HostError;
 use crate::turn::Turn;
 
@@ -19,6 +19,8 @@ pub struct ScanOptions<'a> {
     pub range: KeyRange<'a>,
     /// Values are left out: they are shown empty.
     pub keys_only: bool,
+    /// In falling order: of devices that have iterators.
+    pub backwards: bool,
     /// Pairs that are wanted at most, as far as is known: batches are not larger. 0: all.
     pub pairs_max: u32,
 }
@@ -27,6 +29,7 @@ pub struct ScanOptions<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanOrder {
     /// By the device's iterator: short keys in the order of their bytes, then long ones by their digests, all as of one moment.
+    /// Backwards both in falling order.
     Bytes,
     /// So, but the connection to the device was lost on the way: what came behind is as of a later moment.
     Resumed,
@@ -34,7 +37,13 @@ pub enum ScanOrder {
     Device,
 }
 
-type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> bool;
+/// Who sees the pairs of a scan, and may end it.
+struct Visit<'a> {
+    /// Asked before each batch: whether to go on.
+    goes_on: &'a mut dyn FnMut() -> bool,
+    /// Sees a pair: whether to go on.
+    pair: &'a mut dyn FnMut(&[u8], &[u8]) -> bool,
+}
 
 impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     /// Shows each pair of a range once, while `visit` says so. Where the device has iterators, all as of one moment, with
@@ -42,13 +51,32 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     /// connection to a device on the network was lost and made again.
     ///
     /// # Errors
-    /// [`HostError`]; [`Unreachable`](crate::KvError::Unreachable) if it could not be made again.
+    /// [`HostError`]; [`Unreachable`](crate::KvError::Unreachable) if it could not be made again;
+    /// [`NoOrder`](HostError::NoOrder) backwards on a device without iterators.
     pub fn scan(
         &mut self,
         options: &ScanOptions<'_>,
-        mut visit: impl FnMut(&[u8], &[u8]) -> bool,
+        visit: impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<ScanOrder, HostError> {
-        let Some(mut short) = self.client.open_walk(options.range, options.keys_only, None)? else {
+        self.scan_while(options, || true, visit)
+    }
+
+    /// The same while `goes_on`, which is asked before each batch, whether it has pairs of the range or not, says so as well.
+    ///
+    /// # Errors
+    /// As [`scan`](Self::scan).
+    pub fn scan_while(
+        &mut self,
+        options: &ScanOptions<'_>,
+        mut goes_on: impl FnMut() -> bool,
+        mut pair: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<ScanOrder, HostError> {
+        let mut visit = Visit { goes_on: &mut goes_on, pair: &mut pair };
+        let ScanOptions { range, keys_only, backwards, .. } = *options;
+        let Some(mut short) = self.client.open_walk(Course { range, keys_only, backwards }, None)? else {
+            if backwards {
+                return Err(HostError::NoOrder);
+            }
             return self.scan_listed(options, &mut visit).map(|()| ScanOrder::Device);
         };
         let scanned = self.scan_walked(&mut short, options, &mut visit);
@@ -62,7 +90,7 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
         &mut self,
         short: &mut Walk<'_>,
         options: &ScanOptions<'_>,
-        visit: Visit<'_>,
+        visit: &mut Visit<'_>,
     ) -> Result<bool, HostError> {
         let goes_on = self.scan_short(short, options, visit)?;
         if goes_on { self.scan_long(short, options, visit) } else { Ok(short.has_resumed()) }
@@ -73,12 +101,12 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
         &mut self,
         walk: &mut Walk<'_>,
         options: &ScanOptions<'_>,
-        visit: Visit<'_>,
+        visit: &mut Visit<'_>,
     ) -> Result<bool, HostError> {
-        loop {
+        while (visit.goes_on)() {
             let batch = self.client.walk_on(walk, options.pairs_max)?;
             for (key, value) in batch.pairs() {
-                if !is_marked(key) && options.range.contains(key) && !visit(key, value) {
+                if !is_marked(key) && options.range.contains(key) && !(visit.pair)(key, value) {
                     return Ok(false);
                 }
             }
@@ -86,6 +114,7 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
                 return Ok(true);
             }
         }
+        Ok(false)
     }
 
     /// The pairs in envelopes, as of the same moment. Whether a connection was lost up to their end.
@@ -93,10 +122,11 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
         &mut self,
         beside: &Walk<'_>,
         options: &ScanOptions<'_>,
-        visit: Visit<'_>,
+        visit: &mut Visit<'_>,
     ) -> Result<bool, HostError> {
         let envelopes = KeyRange { prefix: &MARK, ..KeyRange::default() };
-        let Some(mut walk) = self.client.open_walk(envelopes, false, Some(beside))? else {
+        let course = Course { range: envelopes, keys_only: false, backwards: options.backwards };
+        let Some(mut walk) = self.client.open_walk(course, Some(beside))? else {
             return Ok(beside.has_resumed());
         };
         let scanned = self.scan_envelopes(&mut walk, options, visit);
@@ -108,9 +138,9 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
         &mut self,
         walk: &mut Walk<'_>,
         options: &ScanOptions<'_>,
-        visit: Visit<'_>,
+        visit: &mut Visit<'_>,
     ) -> Result<(), HostError> {
-        loop {
+        while (visit.goes_on)() {
             let batch = self.client.walk_on(walk, options.pairs_max)?;
             for (at, envelope) in batch.pairs().filter(|(at, _)| at.len() == DEVICE_KEY_BYTES) {
                 if !open_envelope(at, envelope, &self.digest, options, visit)? {
@@ -118,15 +148,16 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
                 }
             }
             if batch.is_last() {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 
     /// Every key of the device, and the value of those that are wanted.
-    fn scan_listed(&mut self, options: &ScanOptions<'_>, visit: Visit<'_>) -> Result<(), HostError> {
+    fn scan_listed(&mut self, options: &ScanOptions<'_>, visit: &mut Visit<'_>) -> Result<(), HostError> {
         let mut from: Option<Vec<u8>> = None;
-        loop {
+        while (visit.goes_on)() {
             let mut page = Vec::with_capacity(PAGE_KEYS + 1);
             for key in self.list(from.as_deref()).take(PAGE_KEYS + 1) {
                 page.push(key?);
@@ -137,14 +168,15 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
             for key in page.iter().filter(|key| options.range.contains(key)) {
                 // Deleted meanwhile: passed over.
                 let value = if options.keys_only { Some(Vec::new()) } else { self.get(key)? };
-                if value.is_some_and(|value| !visit(key, &value)) {
+                if value.is_some_and(|value| !(visit.pair)(key, &value)) {
                     return Ok(());
                 }
             }
             if is_last {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 }
 
@@ -154,7 +186,7 @@ fn open_envelope(
     bytes: &[u8],
     digest: &impl KeyDigest,
     options: &ScanOptions<'_>,
-    visit: Visit<'_>,
+    visit: &mut Visit<'_>,
 ) -> Result<bool, HostError> {
     let key = Key::new(at).map_err(|error| HostError::KeyLength(error.0))?;
     let broken = |error| HostError::Envelope { key, error };
@@ -164,7 +196,7 @@ fn open_envelope(
     check_digests(&entries, key.as_bytes(), digest).map_err(broken)?;
     for entry in entries.iter().filter(|entry| options.range.contains(entry.key)) {
         let value = bytes.get(entry.value.clone()).ok_or_else(|| broken(EnvelopeError::Length))?;
-        if !visit(entry.key, if options.keys_only { &[] } else { value }) {
+        if !(visit.pair)(entry.key, if options.keys_only { &[] } else { value }) {
             return Ok(false);
         }
     }
