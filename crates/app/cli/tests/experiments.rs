@@ -83,6 +83,11 @@ fn benches_take_the_parameters_of_db_bench() {
     let device = found["at"]["device"].as_str().expect("a URL");
     assert!(device.starts_with("mem:?engine=lsm&size="), "{device}");
     assert_eq!((&found["operations"], &found["found"]), (&Value::from(100), &Value::from(100)));
+    let back = document(&saker(&[&seeks[..], &["--reverse_iterator", "--json"]].concat()));
+    assert_eq!(back["found"], Value::from(50));
+    let unordered = saker(&[&seeks[..], &["--reverse_iterator=1", "--device", "mem:"]].concat());
+    assert_eq!(unordered.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&unordered.stderr).contains("no order"), "{unordered:?}");
     let mixed = ["bench", "mixgraph", "--num=300", "--mix_get_ratio=0.5", "--mix_put_ratio=0.5", "--json"];
     let found = document(&saker(&mixed));
     let kinds = ["get_operations", "put_operations"].map(|kind| found[kind].as_u64().expect("a count"));

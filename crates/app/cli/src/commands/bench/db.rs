@@ -25,6 +25,10 @@ pub struct DbArgs {
     /// Pairs behind the one that a seek goes to
     #[arg(long = "seek_nexts", alias = "seek-nexts", value_name = "N", default_value_t = 0)]
     pub seek_nexts: u32,
+    /// Seeks go over the pairs before instead: of the lsm and tree engines
+    #[arg(long = "reverse_iterator", alias = "reverse-iterator", value_name = "0|1", num_args = 0..=1)]
+    #[arg(default_missing_value = "1", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub reverse_iterator: u8,
     /// Writes of a batch
     #[arg(long = "batch_size", alias = "batch-size", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub batch_size: u32,
@@ -326,6 +330,7 @@ pub fn options(args: &BenchArgs, value_size: u32) -> Result<Option<DbOptions>, C
         key_size: args.key_size.unwrap_or(KEY_BYTES),
         threads: args.threads,
         seek_nexts: db.seek_nexts,
+        reverse_iterator: db.reverse_iterator == 1,
         batch_size: db.batch_size,
         queued: args.qd > 1,
         rate: db.rate(bench)?,

@@ -12,8 +12,22 @@ pub(super) enum Act {
     Get,
     Delete,
     Exist,
-    /// To the key, and over so many pairs behind it.
-    Seek(u32),
+    /// To the key, and on from there.
+    Seek(Sought),
+}
+
+/// Pairs that a seek goes over, besides the one of its key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sought {
+    pub pairs: u32,
+    /// Those before it, in falling order.
+    pub backwards: bool,
+}
+
+impl Sought {
+    pub fn behind(pairs: u32) -> Self {
+        Self { pairs, backwards: false }
+    }
 }
 
 /// Operations of a thread, in order.

@@ -3,7 +3,7 @@
 //! values and lengths of scans are generalised Pareto.
 
 use super::DbOptions;
-use super::jobs::{Act, Job, Picks};
+use super::jobs::{Act, Job, Picks, Sought};
 use crate::error::LabError;
 use saker_sim::{Rng, Seed};
 use saker_workload::Permutation;
@@ -143,7 +143,7 @@ impl Job for MixGraph {
                 self.picks.value(number, self.left, bytes.max(1), value);
                 Act::Put
             }
-            _ => Act::Seek(self.below(self.options.iter, self.options.mix_max_scan_len)),
+            _ => Act::Seek(Sought::behind(self.below(self.options.iter, self.options.mix_max_scan_len))),
         };
         Ok(Some((act, None)))
     }

@@ -110,6 +110,8 @@ pub struct DbOptions {
     pub threads: u32,
     /// Pairs behind the one that a seek goes to.
     pub seek_nexts: u32,
+    /// Those before it, in falling order.
+    pub reverse_iterator: bool,
     /// Writes of a batch.
     pub batch_size: u32,
     /// Writes are queued up to the device's depth, and awaited together.
@@ -162,7 +164,10 @@ fn job(options: &DbOptions, picks: &Picks, thread: u64) -> Result<Box<dyn Job>, 
         DbBench::FillRandom => picks.fill(thread, writes, true),
         DbBench::Overwrite => picks.random(thread, writes, jobs::Act::Put),
         DbBench::ReadRandom | DbBench::ReadWhileWriting => picks.random(thread, reads, jobs::Act::Get),
-        DbBench::SeekRandom => picks.random(thread, reads, jobs::Act::Seek(options.seek_nexts)),
+        DbBench::SeekRandom => {
+            let sought = jobs::Sought { pairs: options.seek_nexts, backwards: options.reverse_iterator };
+            picks.random(thread, reads, jobs::Act::Seek(sought))
+        }
         DbBench::MixGraph => Box::new(mixgraph::MixGraph::new(options, picks.clone(), thread, reads)?),
         DbBench::Replay => {
             let path =

@@ -1,7 +1,7 @@
 //! Traces as CSV: time, key, key size, value size, operation; more columns are passed over.
 
 use super::csv::cells;
-use super::jobs::{Act, Job};
+use super::jobs::{Act, Job, Sought};
 use crate::error::LabError;
 use std::borrow::Cow;
 use std::fs::File;
@@ -163,7 +163,7 @@ fn act(name: &str, size: u32) -> Option<Act> {
         "get" | "gets" | "retrieve" | "read" => Act::Get,
         "delete" | "del" | "remove" => Act::Delete,
         "exist" | "exists" => Act::Exist,
-        "seek" | "scan" => Act::Seek(size.saturating_sub(1)),
+        "seek" | "scan" => Act::Seek(Sought::behind(size.saturating_sub(1))),
         _ => return None,
     })
 }

@@ -1,7 +1,7 @@
 //! Threads that carry jobs out, and what they measured.
 
 use super::DbOptions;
-use super::jobs::{Act, Job};
+use super::jobs::{Act, Job, Sought};
 use super::pace::Pace;
 use super::turnstile::Turnstile;
 use crate::error::LabError;
@@ -68,7 +68,7 @@ impl Measured {
         point.add("elapsed_s", seconds);
         point.add("operations_per_s", operations / seconds);
         point.add("bytes_per_s", self.bytes as f64 / seconds);
-        let reads = [Act::Get, Act::Exist, Act::Seek(0)];
+        let reads = [Act::Get, Act::Exist, Act::Seek(Sought::default())];
         if reads.into_iter().any(|act| !self.kinds[kind(act)].is_empty()) {
             point.add("found", self.found as f64);
             point.add("missing", self.missing as f64);
@@ -276,15 +276,20 @@ fn carry_out(kv: &mut Kv, act: Act, key: &[u8], value: &[u8], queued: bool) -> R
         Act::Get => kv.get(key)?.map(|value| (1, value.len() as u64)),
         Act::Delete => kv.delete(key)?.then_some((1, 0)),
         Act::Exist => kv.exists(key)?.then_some((1, 0)),
-        Act::Seek(nexts) => seek(kv, key, nexts.saturating_add(1))?,
+        Act::Seek(sought) => seek(kv, key, sought)?,
     })
 }
 
 /// By an iterator of the device, as of one moment; on devices without, by List and Retrieve in their order.
-fn seek(kv: &mut Kv, from: &[u8], pairs: u32) -> Result<Found, LabError> {
-    let range = KeyRange { from, ..KeyRange::default() };
+fn seek(kv: &mut Kv, from: &[u8], sought: Sought) -> Result<Found, LabError> {
+    let Sought { pairs, backwards } = sought;
+    let (pairs, range) = (pairs.saturating_add(1), KeyRange { from, ..KeyRange::default() });
     let (mut found, mut bytes) = (0, 0);
+    let range = if backwards { KeyRange::default() } else { range };
     let Some(mut iterator) = kv.open_iterator(&range)? else {
+        if backwards {
+            return Err(saker_host::HostError::NoOrder.into());
+        }
         let keys: Vec<_> = kv.list(Some(from)).take(pairs as usize).collect::<Result<_, _>>()?;
         for key in keys {
             bytes += kv.get(&key)?.map_or(0, |value| (key.len() + value.len()) as u64);
@@ -293,7 +298,8 @@ fn seek(kv: &mut Kv, from: &[u8], pairs: u32) -> Result<Found, LabError> {
         return Ok((found > 0).then_some((found, bytes)));
     };
     while found < u64::from(pairs) {
-        let batch = kv.next_pairs(&mut iterator, pairs - found as u32, false, None)?;
+        let start = Some(from).filter(|_| backwards && found == 0);
+        let batch = kv.next_pairs(&mut iterator, pairs - found as u32, backwards, start)?;
         found += batch.pairs().len() as u64;
         bytes += batch.pairs().map(|(key, value)| (key.len() + value.len()) as u64).sum::<u64>();
         if batch.is_last() {

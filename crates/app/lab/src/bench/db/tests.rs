@@ -12,6 +12,7 @@ fn options(bench: DbBench) -> DbOptions {
         key_size: 16,
         threads: 1,
         seek_nexts: 9,
+        reverse_iterator: false,
         batch_size: 1,
         queued: false,
         rate: None,
@@ -53,6 +54,12 @@ fn fills_reads_and_seeks() {
     let (_, seeks) = run(LSM, &DbOptions { reads: Some(50), ..options(DbBench::SeekRandom) });
     // Random keys of 400: few are among the last nine.
     assert!((440.0..=500.0).contains(&seeks["pairs_sought"]) && seeks["found"] == 50.0, "{seeks:?}");
+    // Of 400 pairs those from a key on, and those up to it.
+    let to_the_ends = |reverse_iterator| {
+        let all = DbOptions { seek_nexts: 400, reads: Some(50), ..options(DbBench::SeekRandom) };
+        run(LSM, &DbOptions { reverse_iterator, ..all }).1["pairs_sought"]
+    };
+    assert_eq!(to_the_ends(false) + to_the_ends(true), 50.0 * 401.0);
     let (_, both) = run(LSM, &DbOptions { threads: 2, ..options(DbBench::ReadWhileWriting) });
     assert!(both["found"] == 800.0 && both["writes_meanwhile"] > 0.0, "{both:?}");
 }
