@@ -4,7 +4,7 @@
 //! are brought for all of them together, and before any goes on, so that a call that says `Need` has changed nothing.
 
 use super::job::Job;
-use super::policy;
+use super::policy::{self, Pick};
 use super::{Lsm, LsmStore};
 use crate::kv::Background;
 use crate::ordered::background::Piece;
@@ -117,17 +117,18 @@ impl LsmStore {
         Step::Done(Ok(outcome))
     }
 
+    /// The next step towards one level.
+    pub(super) fn next_to_one_level(&self) -> Option<Pick> {
+        policy::pick_all(&self.config, &self.own.levels, &self.own.cursors, self.page_bytes())
+    }
+
     /// Starts what is due while threads are free. True if tables went down a level, which is all a call does.
     fn start_compactions(&mut self) -> bool {
         let page_bytes = u64::from(self.log.geometry().page_bytes);
         while self.own.compactions.len() < self.config.compaction_threads.max(1) as usize {
             let pick = if self.reveal.merges() {
                 // Towards one level one goes on alone.
-                self.own
-                    .compactions
-                    .is_empty()
-                    .then(|| policy::pick_all(&self.own.levels, &self.own.cursors))
-                    .flatten()
+                self.own.compactions.is_empty().then(|| self.next_to_one_level()).flatten()
             } else {
                 policy::pick(
                     &self.config,

@@ -4,7 +4,7 @@ use super::LsmStore;
 use super::input::Input;
 use super::levels::LEVELS;
 use super::lookup::Seen;
-use super::policy::Pick;
+use super::policy::{self, Pick};
 use super::table::{Builder, Table};
 use crate::kv::{Background, KvError};
 use crate::ordered::key::{Entry, Key};
@@ -288,7 +288,12 @@ impl LsmStore {
         let apart =
             |a: &Arc<Table>| pick.upper.iter().all(|b| a.id == b.id || !a.overlaps(&b.first, &b.last));
         let pinned = pick.level + 1 == self.config.pinned_levels as usize;
-        if pinned || !pick.lower.is_empty() || !pick.upper.iter().all(apart) {
+        let full = policy::blocks_of_full(&self.config, self.page_bytes());
+        if pinned
+            || !pick.lower.is_empty()
+            || !pick.upper.iter().all(apart)
+            || policy::are_small(&pick.upper, full)
+        {
             return false;
         }
         for table in &pick.upper {

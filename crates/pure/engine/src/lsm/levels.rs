@@ -62,11 +62,6 @@ impl Levels {
         self.levels[n].get(self.before(n, key)).filter(|t| t.first <= *key)
     }
 
-    /// The tables of a level that share keys with a range.
-    pub fn overlapping(&self, n: usize, first: &Key, last: &Key) -> Vec<Arc<Table>> {
-        self.levels[n].iter().filter(|t| t.overlaps(first, last)).cloned().collect()
-    }
-
     /// Whether a level behind `n` could have a key.
     pub fn deeper_has(&self, n: usize, key: &Key) -> bool {
         (n + 1..LEVELS).any(|level| self.covering(level, key).is_some())

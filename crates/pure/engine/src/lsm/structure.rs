@@ -157,7 +157,7 @@ impl Structure for Lsm {
 
     fn is_merged(store: &LsmStore) -> bool {
         let own = &store.own;
-        own.compactions.is_empty() && super::policy::pick_all(&own.levels, &own.cursors).is_none()
+        own.compactions.is_empty() && store.next_to_one_level().is_none()
     }
 
     fn least_gain(store: &LsmStore, lost: u64) -> u64 {
