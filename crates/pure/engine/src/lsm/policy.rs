@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn tables_that_make_less_than_half_as_many_are_small() {
-        let are_small = |blocks: &[usize]| super::are_small(&tables(blocks), 8);
+        let are_small = |blocks: &[usize]| are_small(&tables(blocks), 8);
         assert!(are_small(&[1, 1, 1]) && are_small(&[1, 8, 1, 1, 1]));
         assert!(!are_small(&[1]) && !are_small(&[1, 1]) && !are_small(&[8, 1, 8, 1]));
     }

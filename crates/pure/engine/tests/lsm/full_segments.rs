@@ -1,13 +1,15 @@
 //! Stores of few small segments, full: every write ends, whatever waits for a segment.
 
 use crate::ordered::bench::{OWNER, Sent, scale};
+use saker_engine::lsm::Recovery;
 use saker_engine::{Condition, KvError, LsmConfig, LsmStore, Packing};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia};
-use saker_medium::{Geometry, Medium, Ring, Step};
+use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
+use saker_medium::{Geometry, Medium, PowerHistory, Ring, RingMemory, Step};
 use saker_sim::{Class, Free, Rng, Seed};
 
 const PAGE_BYTES: u32 = 16 << 10;
+const SLOTS: u16 = 64;
 /// A write that does not end within so many calls for background work for each segment never does: all records were moved several
 /// times, at 64 a call, and all tables merged.
 const TRIES: usize = 500;
@@ -16,6 +18,7 @@ type Answer = Step<Result<(), KvError>>;
 type View<'a> = saker_flash::NamespaceMedium<'a, MemMedia>;
 
 struct Full {
+    config: LsmConfig,
     flash: Flash<MemMedia>,
     store: LsmStore,
 }
@@ -24,12 +27,25 @@ impl Full {
     fn new(segment_pages: u32, segments: u32, packing: Option<Packing>, ring_lasts: bool) -> Self {
         let geometry = Geometry { page_bytes: PAGE_BYTES, oob_bytes: 64, segment_pages, segments };
         let media = MemMedia::new(Shape { geometry, channels: 2, luns: 4 });
-        let ring = Ring::heap(64, PAGE_BYTES, geometry.oob_bytes);
+        let ring = Ring::heap(SLOTS, PAGE_BYTES, geometry.oob_bytes);
         let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, segments);
         let config = LsmConfig { packing, ..LsmConfig::new(OWNER, &geometry, segments, ring_lasts) };
         let store = LsmStore::new(config, &flash.view(OWNER, Class::Foreground));
-        Self { flash, store }
+        Self { config, flash, store }
+    }
+
+    /// The process ends and the store is opened again.
+    fn restart(&mut self, seed: u64) {
+        let (mut media, ring) = self.flash.cut(PowerCut { seed, ring_kept: true });
+        media.set_history(PowerHistory::Killed);
+        let g = self.flash.view(OWNER, Class::Foreground).geometry();
+        let ring = Ring::new(RingMemory::from_bytes(ring.memory()), SLOTS, g.page_bytes, g.oob_bytes);
+        self.flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        self.flash.pool_mut().set_quota(OWNER, g.segments);
+        let mut recovery = Recovery::new(self.config, &self.flash.view(OWNER, Class::Foreground));
+        while recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) != Step::Done(Ok(true)) {}
+        self.store = recovery.finish();
     }
 
     fn background(&mut self) {
@@ -101,7 +117,7 @@ fn every_write_of_a_full_store_ends() {
     // quarter of the pairs was deleted: tables of one page had a quarter of it in use (81). Or that waited while collections and
     // manifests, each of which sealed a page that was not full, went on for ever (267).
     for seed in (0..scale(4)).chain([11, 31, 76, 81, 116, 267]) {
-        ends(seed, false);
+        ends(seed, Store::default());
     }
 }
 
@@ -110,17 +126,33 @@ fn every_write_of_a_full_store_ends() {
 #[test]
 fn every_write_of_a_full_store_of_few_segments_ends() {
     for seed in (0..scale(4)).chain([10, 222, 326, 536]) {
-        ends(seed, true);
+        ends(seed, Store { has_few: true, ..Store::default() });
     }
 }
 
-fn ends(seed: u64, has_few: bool) {
+/// What collections and merges had found out is not known any more then.
+#[test]
+fn every_write_of_a_full_store_that_was_opened_ends() {
+    for seed in 0..scale(8) {
+        ends(seed, Store { has_few: seed.is_multiple_of(2), is_opened: true });
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Store {
+    /// Of 14 to 25 segments.
+    has_few: bool,
+    /// Again, when it is full.
+    is_opened: bool,
+}
+
+fn ends(seed: u64, Store { has_few, is_opened }: Store) {
     let rng = &mut Seed(seed).child("full").rng();
     let packing = [None, Some(Packing::All), Some(Packing::Backfill)][rng.below(3) as usize];
     let (pages, segments) = if seed < 4 { (8, 20) } else { (8 << rng.below(3), 18 + rng.below(24) as u32) };
     let (pages, segments) = if has_few { (8, 14 + segments % 12) } else { (pages, segments) };
     let rare = if seed < 4 { 200 } else { [2, 10, 200][rng.below(3) as usize] };
-    let mut full = Full::new(pages, segments, packing, seed % 2 == 0);
+    let mut full = Full::new(pages, segments, packing, seed.is_multiple_of(2));
     let mut pairs = 0;
     while full.put(pairs, length(rng, rare)).is_ok() {
         pairs += 1;
@@ -128,6 +160,9 @@ fn ends(seed: u64, has_few: bool) {
     for _ in 0..2 * pairs {
         let (key, bytes) = (rng.below(pairs), length(rng, rare));
         assert!(matches!(full.put(key, bytes), Ok(()) | Err(KvError::CapacityExceeded)));
+    }
+    if is_opened {
+        full.restart(seed);
     }
     for key in 0..pairs / 4 {
         assert_eq!(full.delete(key), Ok(()), "seed {seed}, {pages} pages, {segments} segments");
