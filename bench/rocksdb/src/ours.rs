@@ -59,7 +59,7 @@ impl Store for Ours {
     fn scan(&mut self, from: &[u8; 16], pairs: u32) -> Result<(u32, usize), Fault> {
         let (mut seen, mut bytes) = (0, 0);
         let range = KeyRange { from, ..KeyRange::default() };
-        let options = ScanOptions { range, keys_only: false, pairs_max: pairs };
+        let options = ScanOptions { range, pairs_max: pairs, ..ScanOptions::default() };
         self.kv.scan(&options, |key, value| {
             seen += 1;
             bytes += key.len() + value.len();
