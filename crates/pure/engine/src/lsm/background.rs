@@ -37,10 +37,10 @@ impl LsmStore {
         !is_repair && m.free_segments() <= self.kept_from_merges(m) + self.flush_segments()
     }
 
-    /// Whether collections go before compactions. Under pressure they do, but not while entries wait to be merged: what
-    /// they move is entered anew, so they would fill the tables faster than anything takes out what they replaced.
+    /// Whether collections go before compactions: under pressure they do, else they take turns, but not while entries wait to be
+    /// merged. What they move is entered anew, so they would fill the tables faster than anything takes out what they replaced.
     fn collects_first<M: Medium>(&self, m: &M) -> bool {
-        if self.is_pressed(m) { !self.must_merge() } else { self.turn }
+        !self.must_merge() && (self.is_pressed(m) || self.turn)
     }
 
     fn must_merge(&self) -> bool {
