@@ -119,10 +119,11 @@ impl Limits {
 
     fn end(&self, args: &ScanArgs) -> Result<(), CliError> {
         let Some(time) = args.timeout.filter(|_| self.is_over) else { return Ok(()) };
-        let behind = if args.reverse { "--to" } else { "--from" };
+        let (seconds, shown) = (time.as_secs_f64(), self.shown);
+        // Where to go on cannot be said: hash engines have no order, and long keys come behind all others.
         Err(CliError::failed(
-            format!("the scan ended with its time, {} s, after {} records", time.as_secs_f64(), self.shown),
-            format!("give it more, or go on at the last key with {behind}"),
+            format!("the scan ended with its time, {seconds} s, after {shown} records"),
+            "give it more, or ask for fewer with --limit, --from or --prefix",
         ))
     }
 }

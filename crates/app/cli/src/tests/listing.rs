@@ -76,7 +76,7 @@ fn a_scan_ends_with_its_time() {
         let fake = many();
         let ran = fake.run(&["scan", "--timeout", seconds]);
         let error = format!(
-            "saker: error: the scan ended with its time, {seconds} s, after {shown} records; give it more, or go on at the last key with --from\n"
+            "saker: error: the scan ended with its time, {seconds} s, after {shown} records; give it more, or ask for fewer with --limit, --from or --prefix\n"
         );
         assert_eq!((ran.code, ran.out.lines().count(), ran.err), (1, shown, error));
         assert_eq!(fake.device.borrow().closed, 1);

@@ -282,10 +282,9 @@ fn carry_out(kv: &mut Kv, act: Act, key: &[u8], value: &[u8], queued: bool) -> R
 
 /// By an iterator of the device, as of one moment; on devices without, by List and Retrieve in their order.
 fn seek(kv: &mut Kv, from: &[u8], sought: Sought) -> Result<Found, LabError> {
-    let Sought { pairs, backwards } = sought;
-    let (pairs, range) = (pairs.saturating_add(1), KeyRange { from, ..KeyRange::default() });
+    let (pairs, backwards) = (sought.pairs.saturating_add(1), sought.backwards);
+    let range = KeyRange { from: if backwards { b"" } else { from }, ..KeyRange::default() };
     let (mut found, mut bytes) = (0, 0);
-    let range = if backwards { KeyRange::default() } else { range };
     let Some(mut iterator) = kv.open_iterator(&range)? else {
         if backwards {
             return Err(saker_host::HostError::NoOrder.into());
