@@ -18,6 +18,8 @@ pub struct Config {
     pub machine_paths: MachinePaths,
     /// What the lock file may name.
     pub lock: Lock,
+    /// Modules that read bytes from outside.
+    pub parsers: Parsers,
     /// Exceptions for binary files.
     pub binary: Binary,
     /// Banned words.
@@ -60,6 +62,16 @@ pub struct MachinePaths {
 pub struct Lock {
     /// Allowed values of `source` in Cargo.lock.
     pub sources: Vec<String>,
+}
+
+/// Modules that read bytes from outside, and what they deny.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parsers {
+    /// Lints that each of them denies by an inner attribute.
+    pub lints: Vec<String>,
+    /// Their paths.
+    pub modules: Vec<String>,
 }
 
 /// Exceptions for binary files.
@@ -128,6 +140,7 @@ pub mod tests {
             unsafe_code = { allowed_in = ["crates/pure/link/"], forbid_in = ["crates/pure/"] }
             machine_paths = { folders = ["planted"] }
             lock = { sources = ["registry"] }
+            parsers = { lints = ["a::b", "c::d"], modules = ["x/parse.rs"] }
             binary = { allowed = ["pictures/"] }
             [[words]]
             banned = ["bad!", "a::b"]

@@ -7,6 +7,7 @@ mod lengths;
 mod lexer;
 mod lock;
 mod machine_paths;
+mod parsers;
 mod source;
 mod unsafe_code;
 mod words;
@@ -22,12 +23,13 @@ use source::Source;
 /// A rule reads one text file.
 type Rule = fn(&Source, &Config) -> Vec<Finding>;
 
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     attributes::check,
     crate_root::check,
     lengths::check,
     lock::check,
     machine_paths::check,
+    parsers::check,
     unsafe_code::check,
     words::check,
 ];
@@ -38,8 +40,9 @@ const RULES: [Rule; 7] = [
 /// When the rules do not parse, git fails or a file cannot be read.
 pub fn check(workspace: &Workspace) -> Result<Vec<Finding>, Fault> {
     let config = Config::load()?;
-    let mut findings = Vec::new();
-    for path in workspace.tracked_files()? {
+    let paths = workspace.tracked_files()?;
+    let mut findings = parsers::check_list(&paths, &config);
+    for path in paths {
         let bytes = fs::read(workspace.root.join(&path)).map_err(|error| format!("{path}: {error}"))?;
         findings.extend(judge(&path, bytes, &config));
     }

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::image::{self, Access};
 use crate::linux;
 use crate::profiles::profile_named;
-use crate::records::{device_config, records};
+use crate::records::{config_of, records};
 use crate::remote;
 use crate::shards;
 use crate::url::{DeviceUrl, Place, Timing};
@@ -178,7 +178,7 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
 fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     let faults = url.faults;
     let opened = image::open(path, Access::Write)?;
-    let mut config = device_config(&opened.config);
+    let mut config = config_of(path, &opened.config)?;
     let profile = opened.config.profile.clone();
     let parsed = || profile_of_image(&profile, url.profile.as_deref());
     config.lsm = url.lsm.over(&config.lsm);

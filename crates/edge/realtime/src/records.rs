@@ -1,9 +1,19 @@
 //! Namespaces as the device is configured with them, and as an image's header records them.
 
-use crate::image::{ImageConfig, NamespaceKind as RecordKind, NamespaceRecord};
+use crate::image::{ImageConfig, ImageError, NamespaceKind as RecordKind, NamespaceRecord};
 use saker_device::{DeviceConfig, EngineKind, LsmTuning, NamespaceConfig, NamespaceKind};
 use saker_sim::Seed;
+use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
+
+/// The configuration of the device in an open image.
+///
+/// # Errors
+/// The header tells of namespaces that cannot be on its flash.
+pub(crate) fn config_of(path: &Path, image: &ImageConfig) -> Result<DeviceConfig, ImageError> {
+    image.check_fit().map_err(|what| ImageError::damaged(path, format!("its header is wrong: {what}")))?;
+    Ok(device_config(image))
+}
 
 /// What an image's header says, as a device's configuration.
 pub fn device_config(image: &ImageConfig) -> DeviceConfig {

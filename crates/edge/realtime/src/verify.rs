@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::image::{self, Access};
 use crate::open::attach;
-use crate::records::device_config;
+use crate::records::config_of;
 use saker_device::Device;
 use saker_device::stats::NamespaceSnapshot;
 use saker_flash::{FaultPlan, Flash};
@@ -29,7 +29,7 @@ pub fn verify_image(path: &Path, mut progress: impl FnMut(image::Progress)) -> R
         return Ok(Verified { report, namespaces: Vec::new() });
     }
     let opened = image::open(path, Access::Read)?;
-    let config = device_config(&opened.config);
+    let config = config_of(path, &opened.config)?;
     let g = opened.config.geometry;
     let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
     let flash = Flash::power_on(opened.media, ring, None, FaultPlan::default());

@@ -7,10 +7,13 @@
 //! Chunk record: `crc u32 | payload bytes u32 | generation u64 | index u32 | kind u8, 3 reserved | payload`,
 //! little-endian, padded to 8 bytes.
 
+mod reader;
+
 use crate::append::Reserve;
-use crate::recover::scan_page;
-use crate::{Bytes, Log, SegmentState, Spot};
-use saker_medium::{Medium, Page, PageAddr, SegmentId, Stall, Step, Stream, Tag};
+use crate::{Log, SegmentState};
+use saker_medium::{Medium, SegmentId, Stall, Stream, Tag};
+
+pub use reader::{CheckpointReader, Found};
 
 const HEAD: usize = 24;
 const KIND_BEGIN: u8 = 1;
@@ -43,14 +46,6 @@ impl Cut {
             out.extend(offset.to_le_bytes());
         }
         out
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let u64_at = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-        let u32_at = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        let count = u32_at(16)?.min(Stream::COUNT as u32) as usize;
-        let open = (0..count).map(|n| Some((u64_at(20 + n * 12)?, u32_at(28 + n * 12)?)));
-        Some(Self { sequence: u64_at(0)?, version: u64_at(8)?, open: open.collect::<Option<_>>()? })
     }
 
     /// The offset in a page from which its records must be scanned; `None` if the page is before the cut.
@@ -255,145 +250,4 @@ pub fn release_others<M: Medium>(log: &mut Log, m: &mut M, keep: &[SegmentId]) {
             log.release(id, m);
         }
     }
-}
-
-/// What a reader found in the next record.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Found {
-    /// The cut of a checkpoint of that generation.
-    Begin(u64, Cut),
-    /// A chunk of the owner's index.
-    Chunk(Vec<u8>),
-    /// The checkpoint ends here and is whole.
-    End,
-    /// The records end before the checkpoint does: it was never finished.
-    Incomplete,
-    /// A record is not as it was written.
-    Broken,
-}
-
-/// Reads one checkpoint: the pages of its segments in the order of their sequence numbers.
-#[derive(Clone, Debug)]
-pub struct CheckpointReader {
-    /// Page runs: first page of each segment and its written pages, in order.
-    runs: Vec<(PageAddr, u32)>,
-    run: usize,
-    /// Byte position in the run.
-    at: u64,
-    generation: u64,
-    chunks: u32,
-    payload_bytes: u64,
-}
-
-impl CheckpointReader {
-    /// A reader over segments (first page, written pages) in sequence order.
-    pub fn new(runs: Vec<(PageAddr, u32)>) -> Self {
-        Self { runs, run: 0, at: 0, generation: 0, chunks: 0, payload_bytes: 0 }
-    }
-
-    /// Segments read so far, the current one included.
-    pub fn runs_used(&self) -> usize {
-        self.run + 1
-    }
-
-    /// The next record.
-    pub fn step<M: Medium>(&mut self, log: &Log, m: &M) -> Step<Found> {
-        loop {
-            let Some((first, pages)) = self.runs.get(self.run).copied() else {
-                return Step::Done(Found::Incomplete);
-            };
-            let page_bytes = u64::from(log.geometry().page_bytes);
-            let left = u64::from(pages) * page_bytes - self.at.min(u64::from(pages) * page_bytes);
-            if left < HEAD as u64 {
-                (self.run, self.at) = (self.run + 1, 0);
-                continue;
-            }
-            let spot = Spot(first.0 * page_bytes + self.at);
-            let mut head = [0; HEAD];
-            match read(log, m, spot, &mut head) {
-                Step::Done(None) => {}
-                Step::Done(Some(found)) => return Step::Done(found),
-                Step::Need(reads) => return Step::Need(reads),
-                Step::Blocked(stall) => return Step::Blocked(stall),
-            }
-            if head == [0; HEAD] {
-                // Padding after the last record of a segment.
-                (self.run, self.at) = (self.run + 1, 0);
-                continue;
-            }
-            let len = u32::from_le_bytes(head[4..8].try_into().expect("4 bytes"));
-            let bytes = (HEAD as u64 + u64::from(len)).next_multiple_of(8);
-            if bytes > left {
-                return cut_short(log, m, PageAddr(spot.0 / page_bytes));
-            }
-            let mut record = vec![0; bytes as usize];
-            match read(log, m, spot, &mut record) {
-                Step::Done(None) => {}
-                Step::Done(Some(found)) => return Step::Done(found),
-                Step::Need(reads) => return Step::Need(reads),
-                Step::Blocked(stall) => return Step::Blocked(stall),
-            }
-            let found = self.accept(&record, len as usize);
-            if found == Found::Incomplete {
-                return cut_short(log, m, PageAddr(spot.0 / page_bytes));
-            }
-            self.at += bytes;
-            return Step::Done(found);
-        }
-    }
-
-    fn accept(&mut self, record: &[u8], len: usize) -> Found {
-        let word = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().expect("4 bytes"));
-        if word(0) != saker_medium::header::crc32c(&record[4..]) {
-            return Found::Broken;
-        }
-        let generation = u64::from_le_bytes(record[8..16].try_into().expect("8 bytes"));
-        let payload = &record[HEAD..HEAD + len];
-        let (index, kind) = (word(16), record[20]);
-        if kind == KIND_BEGIN {
-            let Some(cut) = Cut::decode(payload) else { return Found::Broken };
-            (self.generation, self.chunks, self.payload_bytes) = (generation, 0, 0);
-            return Found::Begin(generation, cut);
-        }
-        if generation != self.generation || index != self.chunks {
-            return Found::Incomplete;
-        }
-        match kind {
-            KIND_CHUNK => {
-                self.chunks += 1;
-                self.payload_bytes += len as u64;
-                Found::Chunk(payload.to_vec())
-            }
-            KIND_END if payload == self.payload_bytes.to_le_bytes() => Found::End,
-            _ => Found::Broken,
-        }
-    }
-}
-
-/// A record that cannot be part of a whole checkpoint: one that was never finished, if its page is sound.
-fn cut_short<M: Medium>(log: &Log, m: &M, page: PageAddr) -> Step<Found> {
-    scan_page(log, m, page).map(|scanned| if scanned.is_ok() { Found::Incomplete } else { Found::Broken })
-}
-
-/// Reads bytes of a checkpoint; `Some` says why there are none.
-fn read<M: Medium>(log: &Log, m: &M, spot: Spot, out: &mut [u8]) -> Step<Option<Found>> {
-    let range = Bytes::new(spot, out.len() as u32);
-    let page_bytes = u64::from(log.geometry().page_bytes);
-    for page in range.pages(log) {
-        let wanted = (spot.0 + out.len() as u64 - page.0 * page_bytes).min(page_bytes) as u32;
-        if log.slot_of(page).is_some_and(|slot| m.ring().published(slot).is_none_or(|n| n < wanted)) {
-            // The last page of a checkpoint that was being written; what is behind its end is not ours.
-            return Step::Done(Some(Found::Incomplete));
-        }
-        match crate::page_of(log, m, page) {
-            // Lost with the ring, or cut short: this checkpoint was being written.
-            Page::Erased | Page::Torn => return Step::Done(Some(Found::Incomplete)),
-            Page::Failed => return Step::Done(Some(Found::Broken)),
-            Page::Absent | Page::Resident { .. } => {}
-        }
-    }
-    range.resident(log, m).map(|_| {
-        range.copy_to(log, m, 0, out);
-        None
-    })
 }

@@ -79,6 +79,12 @@ impl Log {
         self.held
     }
 
+    /// A segment of this log; `None` if there is none of that number.
+    #[inline]
+    pub fn find_segment(&self, id: SegmentId) -> Option<&Segment> {
+        self.segments.get(id.0 as usize)
+    }
+
     /// A segment of this log.
     #[inline]
     pub fn segment(&self, id: SegmentId) -> &Segment {
@@ -88,6 +94,10 @@ impl Log {
     #[inline]
     pub(crate) fn segment_mut(&mut self, id: SegmentId) -> &mut Segment {
         &mut self.segments[id.0 as usize]
+    }
+
+    pub(crate) fn append_point(&mut self, stream: Stream) -> &mut Append {
+        &mut self.streams[stream as usize]
     }
 
     /// The sequence number the next opened page will get.

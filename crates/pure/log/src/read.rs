@@ -1,4 +1,14 @@
 //! Reading back: from the ring while a page is there, from the medium afterwards.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use crate::{Log, Spot};
 use saker_medium::{MediaError, Medium, Page, PageAddr, Step};
@@ -8,10 +18,13 @@ const LINE_BYTES: usize = 64;
 /// Longer ranges are read in order, which the processor foresees.
 const AHEAD_BYTES_MAX: usize = 4 * LINE_BYTES;
 
-/// A page of the log, wherever it is now.
+/// A page of the log, wherever it is now; one that does not exist cannot be read.
 #[inline]
 pub fn page_of<'m, M: Medium>(log: &Log, m: &'m M, page: PageAddr) -> Page<'m> {
-    match log.slot_of(page) {
+    let geometry = log.geometry();
+    // Places that images tell of can be anywhere.
+    let Some(segment) = log.find_segment(geometry.segment_of(page)) else { return Page::Failed };
+    match segment.slot(geometry.index_of(page)) {
         Some(slot) => Page::Resident { data: m.ring().data(slot), oob: m.ring().oob(slot) },
         None => m.page(page),
     }
@@ -100,7 +113,7 @@ impl Bytes {
         let (page, start) = self.begin(log);
         let bytes = (self.bytes as usize).min(AHEAD_BYTES_MAX);
         let memory = m.ahead(page, start).unwrap_or_default();
-        let memory = &memory[..bytes.min(memory.len())];
+        let memory = memory.get(..bytes).unwrap_or(memory);
         memory.iter().step_by(LINE_BYTES).chain(memory.last())
     }
 
@@ -115,22 +128,21 @@ impl Bytes {
         let start = (at % page_bytes) as usize;
         let end = (start + (self.bytes - offset) as usize).min(page_bytes as usize);
         match page_of(log, m, PageAddr(at / page_bytes)) {
-            Page::Resident { data, .. } => &data[start..end],
+            Page::Resident { data, .. } => data.get(start..end).unwrap_or_default(),
             _ => &[],
         }
     }
 
     /// Copies the range from `offset` on into `out`; returns how many bytes there were.
     pub fn copy_to<M: Medium>(&self, log: &Log, m: &M, offset: u32, out: &mut [u8]) -> usize {
-        let mut done = 0;
-        while done < out.len() {
+        let (mut done, mut rest) = (0, out);
+        while !rest.is_empty() {
             let chunk = self.chunk(log, m, offset + done as u32);
-            if chunk.is_empty() {
-                break;
-            }
-            let n = chunk.len().min(out.len() - done);
-            out[done..done + n].copy_from_slice(&chunk[..n]);
-            done += n;
+            let n = chunk.len().min(rest.len());
+            let Some(from) = chunk.get(..n).filter(|from| !from.is_empty()) else { break };
+            let Some((to, left)) = std::mem::take(&mut rest).split_at_mut_checked(n) else { break };
+            to.copy_from_slice(from);
+            (done, rest) = (done + n, left);
         }
         done
     }

@@ -1,4 +1,14 @@
 //! Finding a log again after power-on: which segments there are, what the ring still holds, where to go on.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use crate::log::Append;
 use crate::segment::SegmentState;
@@ -6,9 +16,10 @@ use crate::{Log, page_of};
 use saker_medium::header::page_crc;
 use saker_medium::planted::{self, Fault};
 use saker_medium::{
-    Geometry, HeaderError, Medium, Page, PageAddr, PageHeader, Reads, SegmentId, SlotError, SlotId,
-    SlotState, SlotView, Step, Stream,
+    Geometry, HeaderError, Medium, Page, PageAddr, PageHeader, Reads, SegmentId, SegmentView, SlotError,
+    SlotId, SlotState, SlotView, Step, Stream,
 };
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Damage found where a torn program cannot explain it. The store is not opened.
@@ -46,6 +57,9 @@ impl Damage {
         Self::Page { page: at.0, segment, index, what: what.into() }
     }
 }
+
+/// Slots in use and what they say.
+type Slots = Vec<(SlotId, SlotView)>;
 
 /// A segment found after power-on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +111,7 @@ pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Dama
     let looked: Reads = mine.iter().filter(|(_, v)| exists(v)).map(|(_, v)| v.addr).collect();
     let missing = looked.iter().any(|at| matches!(m.page(*at), Page::Absent));
     // A number is never given twice, not even that of a page that came to nothing: a crash can bring its slot back.
-    let newest = mine.iter().map(|(_, v)| v.sequence + 1).max().unwrap_or(0);
+    let newest = mine.iter().map(|(_, v)| v.sequence.saturating_add(1)).max().unwrap_or(0);
     let mine = mine.into_iter();
     // A mapped slot waits for a sync before it is overwritten: its segment may have been erased meanwhile. After
     // a crash of the operating system an open slot may be older than its page, which was programmed later.
@@ -107,10 +121,14 @@ pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Dama
             && !is_overtaken(m, v)
     };
     let (mine, stale): (Vec<_>, Vec<_>) = mine.partition(|(_, v)| is_current(v));
+    let (mine, doubled) = newest_of_each_page(mine);
     let (kept, mut orphans) = split_orphans(&mine, log.geometry.page_bytes);
-    orphans.extend(stale.iter().map(|(slot, _)| *slot));
+    orphans.extend(stale.iter().chain(&doubled).map(|(slot, _)| *slot));
+    let views = m.survey();
+    if let Some(foreign) = foreign_slot(log, &kept, &views) {
+        return Step::Done(Err(foreign.into()));
+    }
     let mut probe = Probe { log, m, kept: &kept, looked, missing, damage: None };
-    let views = probe.m.survey();
     let found: Vec<_> = views.iter().filter_map(|v| probe.segment(v.id, v.written_pages)).collect();
     let (looked, missing, damage) = (probe.looked, probe.missing, probe.damage);
     if let Some(damage) = damage {
@@ -138,8 +156,23 @@ fn is_overtaken<M: Medium>(m: &M, v: &SlotView) -> bool {
     v.state == SlotState::Open
         && header.is_some_and(|h| {
             h.sequence == v.sequence
-                && h.data_crc == page_crc(data, &oob[saker_medium::header::HEADER_BYTES..])
+                && h.data_crc == page_crc(data, PageHeader::owner_oob(oob))
         })
+}
+
+/// Of several slots of one page the one that was opened last.
+fn newest_of_each_page(mut mine: Slots) -> (Slots, Slots) {
+    mine.sort_by_key(|(slot, v)| (v.addr, v.sequence, *slot));
+    let last: BTreeMap<PageAddr, SlotId> = mine.iter().map(|(slot, v)| (v.addr, *slot)).collect();
+    mine.sort_by_key(|(slot, _)| *slot);
+    mine.into_iter().partition(|(slot, v)| last.get(&v.addr) == Some(slot))
+}
+
+/// A slot of a page in a segment that is another's by the headers there.
+fn foreign_slot(log: &Log, kept: &[(SlotId, SlotView)], views: &[SegmentView]) -> Option<SlotError> {
+    let is_mine = |v: &SlotView| views.iter().any(|view| view.id == log.geometry.segment_of(v.addr));
+    let (slot, _) = kept.iter().find(|(_, v)| !is_mine(v))?;
+    Some(SlotError { slot: slot.0, what: "it is for a page in a segment of another namespace" })
 }
 
 /// Slots of records that were never committed: everything of a stream after its first page that is not full.
@@ -151,8 +184,8 @@ fn split_orphans(mine: &[(SlotId, SlotView)], page_bytes: u32) -> (Vec<(SlotId, 
         let tail = of.iter().position(|(_, v)| v.state == SlotState::Open && v.published < page_bytes);
         let forgotten = planted::is(Fault::OpenPageForgotten);
         let end = tail.map_or(of.len(), |t| t + usize::from(!forgotten));
-        kept.extend(&of[..end]);
-        orphans.extend(of[end..].iter().map(|(s, _)| *s));
+        kept.extend(of.iter().take(end));
+        orphans.extend(of.iter().skip(end).map(|(s, _)| *s));
     }
     (kept, orphans)
 }
@@ -232,11 +265,14 @@ fn adopt<M: Medium>(
         segment.stream = r.stream as u8;
         segment.next_page = r.pages;
         log.held += 1;
-        log.next_sequence = log.next_sequence.max(r.last_sequence + 1);
+        log.next_sequence = log.next_sequence.max(r.last_sequence.saturating_add(1));
     }
     let written: Vec<_> = m.survey();
-    for (slot, v) in kept {
-        log.next_sequence = log.next_sequence.max(v.sequence + 1);
+    // Pages of a segment are programmed in order, whatever their sequence numbers say.
+    let mut kept = kept.to_vec();
+    kept.sort_by_key(|(_, v)| v.addr);
+    for (slot, v) in &kept {
+        log.next_sequence = log.next_sequence.max(v.sequence.saturating_add(1));
         let segment = log.geometry.segment_of(v.addr);
         let pages = written.iter().find(|w| w.id == segment).map_or(0, |w| w.written_pages);
         adopt_slot(log, m, *slot, v, pages > log.geometry.index_of(v.addr) + 1);
@@ -260,8 +296,9 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, p
     let pages = log.geometry.segment_pages;
     log.segment_mut(id).set_slot(index, slot, pages);
     let blank = matches!(m.page(v.addr), Page::Erased) && !passed;
-    if v.state == SlotState::Open && v.published < log.geometry.page_bytes && blank {
-        log.streams[v.stream as usize] = Append {
+    let is_last = log.segment(id).next_page == index + 1;
+    if v.state == SlotState::Open && v.published < log.geometry.page_bytes && blank && is_last {
+        *log.append_point(v.stream) = Append {
             segment: Some(id),
             open: Some((slot, v.addr)),
             offset: v.published,
@@ -286,7 +323,7 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, p
 /// An append point in a segment that must be evacuated stops there: only closed segments are collected.
 fn close_evacuated<M: Medium>(log: &mut Log, m: &mut M) {
     for stream in Stream::ALL {
-        if log.streams[stream as usize].segment.is_some_and(|id| log.segment(id).evacuate) {
+        if log.append_point(stream).segment.is_some_and(|id| log.segment(id).evacuate) {
             log.close_segment(stream, m);
         }
     }
@@ -294,23 +331,27 @@ fn close_evacuated<M: Medium>(log: &mut Log, m: &mut M) {
 
 /// A stream goes on in its youngest segment if that has pages left and is sound.
 fn resume<M: Medium>(log: &mut Log, _m: &mut M, stream: Stream, image: &LogImage) {
-    if log.streams[stream as usize].segment.is_some() || stream == Stream::Checkpoint {
+    if log.append_point(stream).segment.is_some() || stream == Stream::Checkpoint {
         return;
     }
     let youngest = image.segments.iter().filter(|r| r.stream == stream).max_by_key(|r| r.last_sequence);
     let Some(r) = youngest else { return };
     if r.pages < log.geometry.segment_pages && !log.segment(r.id).evacuate {
         log.segment_mut(r.id).state = SegmentState::Open;
-        log.streams[stream as usize] = Append { segment: Some(r.id), ..Append::default() };
+        *log.append_point(stream) = Append { segment: Some(r.id), ..Append::default() };
     }
 }
 
 /// Reads one page for a scan: sound pages give their header, erased and torn ones `None`.
 pub fn scan_page<M: Medium>(log: &Log, m: &M, at: PageAddr) -> Step<Result<Option<ScannedPage>, Damage>> {
+    let bad = |what: String| Err(Damage::page(&log.geometry, at, what));
+    if !log.geometry.contains(at) {
+        return Step::Done(bad("there is no such page".into()));
+    }
     if let Some(slot) = log.slot_of(at) {
         return Step::Done(slot_page(m, slot, at).map_err(Damage::Ring));
     }
-    let bad = |what: String| Err(Damage::page(&log.geometry, at, what));
+    let page_bytes = log.geometry.page_bytes;
     match page_of(log, m, at) {
         Page::Absent => Step::Need(vec![at]),
         Page::Erased | Page::Torn => Step::Done(Ok(None)),
@@ -320,8 +361,11 @@ pub fn scan_page<M: Medium>(log: &Log, m: &M, at: PageAddr) -> Step<Result<Optio
             Err(e @ (HeaderError::Damaged | HeaderError::Misdirected | HeaderError::Version(_))) => {
                 bad(e.to_string())
             }
-            Ok(Some(h)) if h.data_crc != page_crc(data, &oob[saker_medium::header::HEADER_BYTES..]) => {
+            Ok(Some(h)) if h.data_crc != page_crc(data, PageHeader::owner_oob(oob)) => {
                 bad("its data does not match its checksum".into())
+            }
+            Ok(Some(h)) if h.used_bytes > page_bytes || !is_start(h.first_record, page_bytes) => {
+                bad("its header points to what cannot be".into())
             }
             Ok(Some(h)) => Ok(Some(ScannedPage {
                 addr: at,
@@ -332,6 +376,11 @@ pub fn scan_page<M: Medium>(log: &Log, m: &M, at: PageAddr) -> Step<Result<Optio
             })),
         }),
     }
+}
+
+/// Whether a record can start there, or none does.
+fn is_start(first_record: u32, page_bytes: u32) -> bool {
+    first_record <= page_bytes && first_record.is_multiple_of(8)
 }
 
 fn slot_page<M: Medium>(m: &M, slot: SlotId, at: PageAddr) -> Result<Option<ScannedPage>, SlotError> {

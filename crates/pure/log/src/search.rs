@@ -1,5 +1,15 @@
 //! Finding the last whole checkpoint after power-on: it begins at the first page of one of the checkpoint segments, tried from
 //! the youngest back. What its chunks mean is the owner's affair.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use crate::checkpoint::{CheckpointReader, Cut, Found};
 use crate::recover::{Damage, LogImage, Recovered};
@@ -72,7 +82,7 @@ impl CheckpointSearch {
                     Searched::Chunk(payload)
                 }
                 (Found::End, Some((generation, cut))) => {
-                    let used = self.segments[self.start..].iter().take(reader.runs_used());
+                    let used = self.segments.iter().skip(self.start).take(reader.runs_used());
                     Searched::Whole(Whole { generation, cut, segments: used.map(|r| r.id).collect() })
                 }
                 (Found::Broken, _) => {
@@ -97,7 +107,7 @@ impl CheckpointSearch {
     fn open(&mut self, log: &Log) -> bool {
         let Some(start) = self.start.checked_sub(1) else { return false };
         self.start = start;
-        let runs = self.segments[start..].iter().map(|r| (log.geometry().page(r.id, 0), r.pages));
+        let runs = self.segments.iter().skip(start).map(|r| (log.geometry().page(r.id, 0), r.pages));
         self.reader = Some(Box::new(CheckpointReader::new(runs.collect())));
         true
     }

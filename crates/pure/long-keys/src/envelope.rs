@@ -10,6 +10,16 @@
 //! | 6-7 | count of pairs, at least 1 |
 //! | then, per pair | key length (1 byte), value length (4 bytes), key; in ascending order of keys |
 //! | then, per pair | value |
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use std::ops::Range;
 
@@ -217,8 +227,8 @@ pub fn rewrite(
     into: &mut Vec<u8>,
 ) -> Option<Result<(), EnvelopeError>> {
     let (before, after) = match place {
-        Ok(at) => (&entries[..at], &entries[at + 1..]),
-        Err(at) => entries.split_at(at),
+        Ok(at) => (entries.get(..at)?, entries.get(at + 1..)?),
+        Err(at) => entries.split_at_checked(at)?,
     };
     let mut pairs = Vec::with_capacity(entries.len() + 1);
     for entry in before {

@@ -4,6 +4,16 @@
 //! saw is still there; only what was added later can be there or not. What it saw is vouched for by the page's checksum
 //! if the slot was sealed, and by its mark (see `mark.rs`) if it was filling. A slot without either was opened after
 //! the last sync: nobody relies on it, and its bytes may be those of an earlier use.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use crate::PageHeader;
 use crate::header::{HEADER_BYTES, page_crc};
@@ -25,7 +35,7 @@ impl Ring {
     }
 
     fn mark_slot(&mut self, slot: SlotId) {
-        let view = self.view(slot).ok().flatten().expect("a slot we opened is sound");
+        let Ok(Some(view)) = self.view(slot) else { return };
         let oob_bytes = self.owner_oob_used(slot);
         let mark = Mark {
             bytes: view.published,
@@ -34,14 +44,15 @@ impl Ring {
         };
         let marks = self.marks(slot);
         if view.published > 0 && !marks.iter().any(|m| m.agrees(mark)) {
-            let shorter = usize::from(marks[1].bytes < marks[0].bytes);
+            let [first, second] = marks;
+            let shorter = usize::from(second.bytes < first.bytes);
             self.set_mark(slot, shorter, mark);
         }
     }
 
     /// Bytes up to the last one that is not zero, in whole words: a slot's out-of-band bytes are zero when it is opened.
     fn owner_oob_used(&self, slot: SlotId) -> u32 {
-        let owner = &self.oob(slot)[HEADER_BYTES..];
+        let owner = PageHeader::owner_oob(self.oob(slot));
         let used = owner.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
         used.next_multiple_of(8).min(owner.len()) as u32
     }
@@ -49,8 +60,8 @@ impl Ring {
     fn check(&self, slot: SlotId, view: &SlotView, bytes: u32, oob_bytes: u32) -> u32 {
         let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
         digest.update(&view.sequence.to_le_bytes());
-        digest.update(&self.data(slot)[..bytes as usize]);
-        digest.update(&self.oob(slot)[HEADER_BYTES..][..oob_bytes as usize]);
+        digest.update(self.data(slot).get(..bytes as usize).unwrap_or_default());
+        digest.update(PageHeader::owner_oob(self.oob(slot)).get(..oob_bytes as usize).unwrap_or_default());
         digest.finalize() as u32
     }
 
@@ -80,7 +91,7 @@ impl Ring {
         let header = PageHeader::decode(self.oob(slot), view.addr).ok().flatten();
         header.is_some_and(|h| {
             (h.sequence, h.epoch, h.owner) == (view.sequence, view.epoch, view.owner)
-                && h.data_crc == page_crc(self.data(slot), &self.oob(slot)[HEADER_BYTES..])
+                && h.data_crc == page_crc(self.data(slot), PageHeader::owner_oob(self.oob(slot)))
         })
     }
 
@@ -88,7 +99,7 @@ impl Ring {
         let marks = self.marks(slot);
         let fits = |m: &Mark| {
             m.bytes as usize <= self.data(slot).len()
-                && m.oob_bytes as usize <= self.oob(slot).len() - HEADER_BYTES
+                && m.oob_bytes as usize <= PageHeader::owner_oob(self.oob(slot)).len()
         };
         let holds = |m: &&Mark| {
             m.bytes > 0
@@ -110,10 +121,10 @@ impl Ring {
 
     /// The slot fills again from where the mark ends.
     fn cut_back(&mut self, slot: SlotId, mark: Mark) {
-        self.data_mut(slot)[mark.bytes as usize..].fill(0);
-        let oob = self.oob_mut(slot);
-        oob[..HEADER_BYTES].fill(0);
-        oob[HEADER_BYTES + mark.oob_bytes as usize..].fill(0);
+        self.data_mut(slot).iter_mut().skip(mark.bytes as usize).for_each(|byte| *byte = 0);
+        let kept = HEADER_BYTES..HEADER_BYTES + mark.oob_bytes as usize;
+        let oob = self.oob_mut(slot).iter_mut().enumerate();
+        oob.filter(|(n, _)| !kept.contains(n)).for_each(|(_, byte)| *byte = 0);
         self.publish(slot, mark.bytes);
         self.set_mark(slot, 0, mark);
         self.set_mark(slot, 1, Mark::default());

@@ -1,5 +1,16 @@
 //! The out-of-band header that makes a page self-describing: whose it is, where it should be, which
 //! erase cycle it belongs to, and a checksum of its data. Recovery and `saker check` rely on it alone.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::arithmetic_side_effects,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use crate::PageAddr;
 use crate::planted::{self, Fault};
@@ -11,6 +22,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub const HEADER_BYTES: usize = 64;
 const MAGIC: [u8; 4] = *b"SKPG";
 const VERSION: u8 = 1;
+/// Sequence numbers end here: nobody writes as many pages, and who counts on from one does not come to the end of numbers.
+pub(crate) const SEQUENCE_MAX: u64 = 1 << 56;
 
 /// Which of a store's append points a page belongs to. Streams have segments of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,7 +131,21 @@ struct Wire {
 
 const _: () = assert!(size_of::<Wire>() == HEADER_BYTES);
 
+impl Wire {
+    /// The checksum of everything before it.
+    fn crc(&self) -> u32 {
+        let (covered, _) = self.as_bytes().split_at(std::mem::offset_of!(Self, header_crc));
+        crc32c(covered)
+    }
+}
+
 impl PageHeader {
+    /// The owner's out-of-band bytes: those behind the header.
+    #[inline]
+    pub fn owner_oob(oob: &[u8]) -> &[u8] {
+        oob.get(HEADER_BYTES..).unwrap_or_default()
+    }
+
     /// Writes the header into the first 64 bytes of `oob`.
     pub fn encode(&self, oob: &mut [u8]) {
         let mut wire = Wire {
@@ -137,8 +164,9 @@ impl PageHeader {
             reserved2: [0; 16],
             header_crc: 0.into(),
         };
-        wire.header_crc = crc32c(&wire.as_bytes()[..HEADER_BYTES - 4]).into();
-        oob[..HEADER_BYTES].copy_from_slice(wire.as_bytes());
+        wire.header_crc = wire.crc().into();
+        let written = wire.write_to_prefix(oob);
+        debug_assert!(written.is_ok(), "the out-of-band area holds a header");
     }
 
     /// Reads a header that should be at `addr`. All zero bytes, an erased page, give `None`.
@@ -147,7 +175,7 @@ impl PageHeader {
         if wire.as_bytes() == [0; HEADER_BYTES] {
             return Ok(None);
         }
-        if wire.header_crc.get() != crc32c(&wire.as_bytes()[..HEADER_BYTES - 4]) || wire.magic != MAGIC {
+        if wire.header_crc.get() != wire.crc() || wire.magic != MAGIC {
             return Err(HeaderError::Damaged);
         }
         if wire.version != VERSION {
@@ -155,6 +183,9 @@ impl PageHeader {
         }
         if wire.addr.get() != addr.0 {
             return Err(HeaderError::Misdirected);
+        }
+        if wire.sequence.get() > SEQUENCE_MAX {
+            return Err(HeaderError::Damaged);
         }
         Ok(Some(Self {
             owner: wire.owner.get(),

@@ -9,6 +9,16 @@
 //!
 //! A slot has two. The shorter one is replaced before each sync, so the longer one, which the sync before made last,
 //! is still there if this sync never ends. Zero says nothing.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 const BYTES_BITS: u32 = 21;
 const OOB_BITS: u32 = 14;
@@ -53,7 +63,7 @@ impl Mark {
 }
 
 fn parity(word: u64) -> u8 {
-    word.to_le_bytes()[..7].iter().fold(0, |sum, byte| sum ^ byte)
+    word.to_le_bytes().iter().take(7).fold(0, |sum, byte| sum ^ byte)
 }
 
 #[cfg(test)]

@@ -1,4 +1,14 @@
 //! Looking an image over without changing it.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::header::{self, Copies, Fault, Header, State};
 use super::layout::Layout;
@@ -8,7 +18,7 @@ use super::open::{bad_copies, bad_epoch, compare_copies, refuse, wrong_length};
 use super::report::{Report, Severity};
 use super::table::late_page;
 use super::{Access, BootId, ImageError, epochs, scan};
-use saker_medium::header::{HEADER_BYTES, page_crc};
+use saker_medium::header::page_crc;
 use saker_medium::{PageAddr, PageHeader, PowerHistory, Ring, RingMemory, SlotId, SlotState, SlotView};
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
@@ -263,7 +273,7 @@ fn sealed_fault(ring: &Ring, slot: SlotId, view: &SlotView) -> Option<String> {
 
 /// What contradicts a sound header.
 fn header_fault(header: &PageHeader, data: &[u8], oob: &[u8]) -> Option<String> {
-    if header.data_crc != page_crc(data, &oob[HEADER_BYTES..]) {
+    if header.data_crc != page_crc(data, PageHeader::owner_oob(oob)) {
         return Some("its data do not match their checksum".to_string());
     }
     let is_inside = |bytes: u32| bytes as usize <= data.len();

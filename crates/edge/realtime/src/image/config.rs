@@ -1,4 +1,14 @@
 //! What an image is made for; all of it is kept in the header.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::ImageError;
 use saker_engine::{EngineKind, Packing};
@@ -11,6 +21,8 @@ pub const NAMESPACES_MAX: usize = 16;
 /// Bytes of a profile's name.
 pub const PROFILE_BYTES_MAX: usize = 64;
 const PAGE_BYTES_MAX: u32 = 1 << 20;
+/// Out-of-band bytes that a page has for each of its blocks.
+const SECTOR_ENTRY_BYTES: u32 = saker_flash::page_map::entry::ENTRY_BYTES as u32;
 const OOB_BYTES_MAX: u32 = 1 << 16;
 const SEGMENTS_MAX: u32 = 1 << 24;
 /// Two bits of state a page: 1 GiB of (lazily touched) memory at the limit.
@@ -129,6 +141,37 @@ impl ImageConfig {
         Ok(())
     }
 
+    /// Refuses namespaces that cannot be on this flash. Only headers that somebody has forged say so.
+    pub(crate) fn check_fit(&self) -> Result<(), String> {
+        self.namespaces.iter().try_for_each(|record| {
+            within("a quota of segments", record.quota_segments, 1, self.geometry.segments)?;
+            match record.kind {
+                NamespaceKind::Kv => self.check_engine(record.engine),
+                NamespaceKind::Block => self.check_blocks(record),
+            }
+        })
+    }
+
+    fn check_engine(&self, engine: EngineKind) -> Result<(), String> {
+        let needed = engine.oob_bytes(self.geometry.page_bytes);
+        let what = || format!("{} needs {needed} out-of-band bytes", engine.name());
+        if self.geometry.oob_bytes < needed { Err(what()) } else { Ok(()) }
+    }
+
+    fn check_blocks(&self, record: &NamespaceRecord) -> Result<(), String> {
+        let g = &self.geometry;
+        within("the length of a block", record.block_bytes, 1, g.page_bytes)?;
+        let entries = g.oob_bytes.saturating_sub(HEADER_BYTES as u32) / SECTOR_ENTRY_BYTES;
+        if !g.page_bytes.is_multiple_of(record.block_bytes) || g.page_bytes / record.block_bytes > entries {
+            return Err(format!("blocks of {} bytes do not fit its pages", record.block_bytes));
+        }
+        let bytes = u64::from(record.quota_segments) * g.segment_bytes();
+        if record.blocks > bytes / u64::from(record.block_bytes) {
+            return Err(format!("{} blocks do not fit {} segments", record.blocks, record.quota_segments));
+        }
+        Ok(())
+    }
+
     fn check_names(&self) -> Result<(), String> {
         if self.profile.len() > PROFILE_BYTES_MAX || self.profile.contains('\0') {
             return Err(format!(
@@ -149,7 +192,7 @@ pub(super) fn check_namespaces(records: &[NamespaceRecord]) -> Result<(), String
     }
     for (n, record) in records.iter().enumerate() {
         within("a namespace identifier", record.nsid, 1, u32::from(u16::MAX))?;
-        if records[..n].iter().any(|other| other.nsid == record.nsid) {
+        if records.iter().take(n).any(|other| other.nsid == record.nsid) {
             return Err(format!("namespace {} is there twice", record.nsid));
         }
     }

@@ -1,5 +1,15 @@
 //! The epoch table: how often each segment was erased. An entry is eight bytes at an aligned place, so it is
 //! replaced as a whole, and raising it erases the whole segment in one step.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::layout::{EPOCH_BYTES, EPOCHS_AT, Layout};
 use saker_medium::SegmentId;
@@ -12,10 +22,7 @@ const ENTRY: usize = EPOCH_BYTES as usize;
 
 /// The epoch and a check over epoch and segment. No entry is all zero, so a lost table is seen too.
 pub(super) fn encode(segment: SegmentId, epoch: u32) -> [u8; ENTRY] {
-    let mut entry = [0; ENTRY];
-    entry[..4].copy_from_slice(&epoch.to_le_bytes());
-    entry[4..].copy_from_slice(&check_of(segment, epoch).to_le_bytes());
-    entry
+    (u64::from(epoch) | u64::from(check_of(segment, epoch)) << 32).to_le_bytes()
 }
 
 fn check_of(segment: SegmentId, epoch: u32) -> u32 {

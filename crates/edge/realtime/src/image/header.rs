@@ -3,6 +3,16 @@
 //! Both copies are written at every change, one after the other with a sync between. So one is whole at any
 //! instant, the greater generation is the newer, and after the change either alone tells the same: a copy
 //! that goes bad later cannot bring an older state back.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 mod copies;
 mod namespaces;
@@ -14,7 +24,7 @@ use namespaces::{WireNamespace, decode_namespaces, put_namespaces};
 use saker_medium::header::crc32c;
 use saker_medium::{Geometry, PowerHistory, Stream};
 use zerocopy::little_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub(super) use copies::{Copies, choose, read_copies, write_copies};
 
@@ -28,6 +38,8 @@ const FLAG_CAPACITOR: u32 = 1;
 /// Opened after a power cut and not closed since: torn pages may still be about.
 const FLAG_UNSETTLED: u32 = 2;
 const BLOCK: usize = BLOCK_BYTES as usize;
+/// Nobody opens an image as often, and who counts on from here does not come to the end of numbers.
+const GENERATION_MAX: u64 = 1 << 56;
 
 /// The bytes of a block.
 pub(super) type Block = [u8; BLOCK];
@@ -149,6 +161,9 @@ impl Header {
     pub fn decode(block: &Block) -> Result<Self, Fault> {
         let wire = Wire::read_from_bytes(block).map_err(|_| Fault::Foreign)?;
         check_frame(&wire)?;
+        if wire.generation.get() > GENERATION_MAX {
+            return Err(Fault::Bad(format!("generation {} cannot be", wire.generation)));
+        }
         let life = decode_life(&wire)?;
         let config = decode_config(&wire)?;
         let layout = Layout::of(&config).map_err(|e| Fault::Bad(e.to_string()))?;
@@ -180,9 +195,9 @@ impl Header {
     }
 
     fn patch(&mut self, change: impl FnOnce(&mut Wire)) {
-        let wire = Wire::mut_from_bytes(&mut self.block[..]).expect("a block is a header in size");
+        let wire: &mut Wire = zerocopy::transmute_mut!(&mut *self.block);
         change(wire);
-        wire.crc = crc32c(&wire.as_bytes()[..BLOCK - 4]).into();
+        wire.crc = wire.checksum().into();
     }
 
     /// The bytes of the block.
@@ -219,7 +234,7 @@ fn encode(config: &ImageConfig, layout: &Layout) -> Wire {
     wire.checksum = CHECKSUM_CRC32C.into();
     wire.streams = (Stream::COUNT as u16).into();
     wire.seed = config.seed.into();
-    wire.profile[..config.profile.len()].copy_from_slice(config.profile.as_bytes());
+    wire.profile.iter_mut().zip(config.profile.bytes()).for_each(|(to, byte)| *to = byte);
     wire.epochs_at = super::layout::EPOCHS_AT.into();
     wire.ring_at = layout.ring_at.into();
     wire.oob_at = layout.oob_at.into();
@@ -231,7 +246,13 @@ fn encode(config: &ImageConfig, layout: &Layout) -> Wire {
 
 impl Wire {
     fn new_zeroed_block() -> Self {
-        Self::read_from_bytes(&[0; BLOCK]).expect("sizes match")
+        Self::new_zeroed()
+    }
+
+    /// The checksum of everything before it.
+    fn checksum(&self) -> u32 {
+        let (covered, _) = self.as_bytes().split_at(BLOCK - 4);
+        crc32c(covered)
     }
 }
 
@@ -240,7 +261,7 @@ const STREAMS: std::ops::RangeInclusive<u16> = 3..=Stream::COUNT as u16;
 
 /// Magic, checksum, version and features, in that order: each is meaningful only if the ones before it hold.
 fn check_frame(wire: &Wire) -> Result<(), Fault> {
-    let whole = wire.crc.get() == crc32c(&wire.as_bytes()[..BLOCK - 4]);
+    let whole = wire.crc.get() == wire.checksum();
     let unknown = wire.incompatible.get() & !INCOMPATIBLE_KNOWN;
     if wire.magic != MAGIC && !whole {
         Err(Fault::Foreign)

@@ -1,4 +1,14 @@
 //! Where the regions of an image lie, computed from its configuration alone.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::{ImageConfig, ImageError};
 use saker_medium::{Geometry, PageAddr, Ring, SegmentId};

@@ -1,11 +1,35 @@
 //! What a page's out-of-band bytes in the file say about its cells.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use saker_medium::header::crc32c;
 use saker_medium::{HeaderError, PageAddr, PageHeader};
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{Immutable, IntoBytes, Unaligned};
 
 /// Bytes of a torn marker.
 pub(super) const TORN_BYTES: usize = 32;
 const TORN_MAGIC: [u8; 4] = *b"SKTN";
+
+#[derive(IntoBytes, Immutable, Unaligned)]
+#[repr(C)]
+struct Marker {
+    magic: [u8; 4],
+    epoch: U32,
+    page: U64,
+    reserved: [u8; 12],
+    crc: U32,
+}
+
+const _: () = assert!(size_of::<Marker>() == TORN_BYTES);
 
 /// The reading of out-of-band bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,18 +71,22 @@ fn of_cycle(found: u32, current: u32, now: Oob) -> Oob {
 
 /// The marker of a page that an interrupted program or erase left unreadable.
 pub(super) fn torn_marker(at: PageAddr, epoch: u32) -> [u8; TORN_BYTES] {
-    let mut marker = [0; TORN_BYTES];
-    marker[..4].copy_from_slice(&TORN_MAGIC);
-    marker[4..8].copy_from_slice(&epoch.to_le_bytes());
-    marker[8..16].copy_from_slice(&at.0.to_le_bytes());
-    let crc = crc32c(&marker[..TORN_BYTES - 4]);
-    marker[TORN_BYTES - 4..].copy_from_slice(&crc.to_le_bytes());
-    marker
+    let mut marker = Marker {
+        magic: TORN_MAGIC,
+        epoch: epoch.into(),
+        page: at.0.into(),
+        reserved: [0; 12],
+        crc: 0.into(),
+    };
+    let (covered, _) = marker.as_bytes().split_at(TORN_BYTES - 4);
+    marker.crc = crc32c(covered).into();
+    zerocopy::transmute!(marker)
 }
 
 fn torn_epoch(oob: &[u8], at: PageAddr) -> Option<u32> {
     let marker: &[u8; TORN_BYTES] = oob.first_chunk()?;
-    let epoch = u32::from_le_bytes([marker[4], marker[5], marker[6], marker[7]]);
+    let [_, _, _, _, e0, e1, e2, e3, ..] = *marker;
+    let epoch = u32::from_le_bytes([e0, e1, e2, e3]);
     (*marker == torn_marker(at, epoch)).then_some(epoch)
 }
 

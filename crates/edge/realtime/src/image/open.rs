@@ -1,4 +1,14 @@
 //! Opening an image: lock, header, epochs, pages, ring, and how the last run ended.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::header::{self, Copies, Fault, Header, Life, State};
 use super::layout::Layout;
@@ -8,7 +18,7 @@ use super::table::PageTable;
 use super::{BootId, FileMedia, ImageConfig, ImageError, epochs};
 use memmap2::MmapMut;
 use saker_flash::nand::{Cell, Media};
-use saker_medium::header::{HEADER_BYTES, page_crc};
+use saker_medium::header::page_crc;
 use saker_medium::{PageHeader, PowerHistory, Ring, RingMemory, SegmentId, SlotView};
 use std::fs::File;
 use std::io;
@@ -105,8 +115,7 @@ impl FileMedia {
         let mut ring = Ring::new(RingMemory::from_bytes(map), config.ring_slots, g.page_bytes, g.oob_bytes);
         let settled = ring.settle_after_crash(|view| is_programmed(self, view));
         settled.map_err(|error| ImageError::damaged(&self.path, error.to_string()))?;
-        let bytes = map.len();
-        map.copy_from_slice(&ring.memory()[..bytes]);
+        map.iter_mut().zip(ring.memory()).for_each(|(to, from)| *to = *from);
         Ok(())
     }
 
@@ -134,7 +143,7 @@ fn is_programmed(media: &FileMedia, view: &SlotView) -> bool {
     }
     let Cell::Programmed { data, oob } = media.cell(view.addr) else { return false };
     let header = PageHeader::decode(oob, view.addr).ok().flatten();
-    header.is_some_and(|h| h.sequence == view.sequence && h.data_crc == page_crc(data, &oob[HEADER_BYTES..]))
+    header.is_some_and(|h| h.sequence == view.sequence && h.data_crc == page_crc(data, PageHeader::owner_oob(oob)))
 }
 
 /// The error of an image without a header.

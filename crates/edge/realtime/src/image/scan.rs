@@ -1,5 +1,15 @@
 //! Walks the out-of-band bytes of everything that is not a hole, without touching holes: a hundred gigabytes
 //! with little in them are looked through in no time.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::host::next_extent;
 use super::layout::Layout;
@@ -42,7 +52,7 @@ fn extent(
     let mut slot = slots.start;
     while slot < slots.end {
         let count = per_chunk.min(slots.end - slot);
-        let bytes = &mut buffer[..(count * stride) as usize];
+        let Some(bytes) = buffer.get_mut(..(count * stride) as usize) else { return Ok(()) };
         file.read_exact_at(bytes, layout.oob_at + slot * stride)?;
         chunk(layout, slot, bytes, see);
         slot += count;
@@ -53,7 +63,7 @@ fn extent(
 fn chunk(layout: &Layout, first: u64, bytes: &[u8], see: &mut dyn FnMut(PageAddr, &[u8])) {
     for (oob, slot) in bytes.chunks_exact(layout.oob_stride as usize).zip(first..) {
         if let Some(at) = layout.page_of_slot(slot) {
-            see(at, &oob[..layout.geometry.oob_bytes as usize]);
+            see(at, oob.get(..layout.geometry.oob_bytes as usize).unwrap_or(oob));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Finding a key: section by section, grain by grain, comparing whole keys (Original, section III, steps 2 to 4).
 
 use super::HashFtl;
-use super::record::{HEAD_BYTES, Head};
+use super::record::Head;
 use super::stats::Cause;
 use crate::kv::KvError;
 use saker_log::page_of;
@@ -128,24 +128,24 @@ impl HashFtl {
     fn candidate<M: Medium>(&self, grain: u64, key: &[u8], m: &M) -> Step<Result<Candidate, KvError>> {
         let (page, at) = self.page_of_grain(grain);
         let data = match page_of(&self.log, m, page) {
-            Page::Resident { data, .. } => &data[at as usize..],
+            Page::Resident { data, .. } => data.get(at as usize..).unwrap_or_default(),
             Page::Absent => return Step::Need(vec![page]),
             Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(MediaError::Read.into())),
         };
-        let Some(head) = Head::decode(data) else { return Step::Done(Err(KvError::Corrupt)) };
-        let known = &data[HEAD_BYTES as usize..][..usize::from(head.key_bytes)];
-        Step::Done(Ok(Candidate { head, is_it: known == key }))
+        let found = Head::decode(data).and_then(|head| Some((head, head.key_in(data)?)));
+        let found = found.map(|(head, known)| Candidate { head, is_it: known == key });
+        Step::Done(found.ok_or(KvError::Corrupt))
     }
 
     /// The key of the record at a grain, if its page is here.
     pub(super) fn key_at<M: Medium>(&self, grain: u64, m: &M) -> Step<Result<Vec<u8>, KvError>> {
         let (page, at) = self.page_of_grain(grain);
         let data = match page_of(&self.log, m, page) {
-            Page::Resident { data, .. } => &data[at as usize..],
+            Page::Resident { data, .. } => data.get(at as usize..).unwrap_or_default(),
             Page::Absent => return Step::Need(vec![page]),
             Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(MediaError::Read.into())),
         };
-        let Some(head) = Head::decode(data) else { return Step::Done(Err(KvError::Corrupt)) };
-        Step::Done(Ok(data[HEAD_BYTES as usize..][..usize::from(head.key_bytes)].to_vec()))
+        let key = Head::decode(data).and_then(|head| head.key_in(data).map(<[u8]>::to_vec));
+        Step::Done(key.ok_or(KvError::Corrupt))
     }
 }

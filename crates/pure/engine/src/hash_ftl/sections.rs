@@ -4,13 +4,13 @@ use super::HashFtl;
 use super::config::Layout;
 use super::stats::Cause;
 use super::table::entry::Entry;
-use super::table::image::{self, Image};
+use super::table::image::Image;
+use super::table::parse;
 use super::table::section::Section;
 use crate::kv::KvError;
 use saker_log::page_of;
 use saker_log::recover::scan_page;
-use saker_medium::header::HEADER_BYTES;
-use saker_medium::{MediaError, Medium, Page, PageAddr, Step, ready};
+use saker_medium::{MediaError, Medium, Page, PageAddr, PageHeader, Step, ready};
 use saker_sim::{Meter, Unit};
 
 impl HashFtl {
@@ -77,7 +77,7 @@ impl HashFtl {
 
     /// The sections on a page.
     pub(super) fn read_images<M: Medium>(&self, page: PageAddr, m: &M) -> Step<Result<Vec<Image>, KvError>> {
-        self.read_table(page, m, image::decode)
+        self.read_table(page, m, parse::decode)
     }
 
     /// One of them.
@@ -102,7 +102,7 @@ impl HashFtl {
         let Page::Resident { data, oob } = page_of(&self.log, m, page) else {
             return Step::Done(Err(MediaError::Read.into()));
         };
-        let found = read(self.config.layout, data, &oob[HEADER_BYTES..]);
+        let found = read(self.config.layout, data, PageHeader::owner_oob(oob));
         Step::Done(found.filter(|_| sound).ok_or(KvError::Corrupt))
     }
 

@@ -1,10 +1,19 @@
 //! The records of a page: garbage collection and recovery share it.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::HashFtl;
-use super::record::{HEAD_BYTES, Head, Mark};
+use super::record::{Head, Mark};
 use saker_log::recover::{Damage, scan_page};
 use saker_log::{Bytes, Spot, page_of};
-use saker_medium::header::HEADER_BYTES;
 use saker_medium::{Medium, Page, PageAddr, PageHeader, Reads, Step, ready};
 
 /// A whole record as it was found.
@@ -44,22 +53,29 @@ impl HashFtl {
             return Step::Done(Ok(Vec::new()));
         };
         let (grain_bytes, mut found) = (self.config.grain_bytes, Vec::new());
-        let mut at = 0;
+        let (words, _) = PageHeader::owner_oob(oob).as_chunks::<8>();
+        // What is before the first record belongs to one that began in an earlier page.
+        let mut at = scanned.first_record;
+        if !at.is_multiple_of(grain_bytes) {
+            return Step::Done(Err(self.broken(page)));
+        }
         while at < scanned.used_bytes {
             let n = at / grain_bytes;
-            let word = oob[HEADER_BYTES + n as usize * 8..][..8].try_into().expect("8 bytes");
-            let Some(mark) = Mark::decode(word) else {
+            let Some(word) = words.get(n as usize) else { return Step::Done(Err(self.broken(page))) };
+            let Some(mark) = Mark::decode(*word) else {
                 at += grain_bytes;
                 continue;
             };
             let grain = page.0 * self.page_grains() + u64::from(n);
-            let head = Head::decode(&data[at as usize..]).filter(|h| {
+            let record = data.get(at as usize..).unwrap_or_default();
+            let head = Head::decode(record).filter(|h| {
                 h.kind == mark.kind
                     && self.grains_of(h) == u32::from(mark.grains)
                     && u64::from(mark.slot) < self.slots_max()
             });
-            let Some(head) = head else { return Step::Done(Err(self.broken(page))) };
-            let key = &data[(at + HEAD_BYTES) as usize..][..usize::from(head.key_bytes)];
+            let Some((head, key)) = head.and_then(|head| Some((head, head.key_in(record)?))) else {
+                return Step::Done(Err(self.broken(page)));
+            };
             let written = u64::from(mark.slot);
             let Some(slot) = self.probe.now(written, || self.probe.home(key)) else {
                 return Step::Done(Err(self.broken(page)));
@@ -107,7 +123,7 @@ impl HashFtl {
         let total = r.grains * self.config.grain_bytes;
         let spot = Spot(r.grain * u64::from(self.config.grain_bytes));
         let range = Bytes::new(spot, total);
-        if at + total > used && used < geometry.page_bytes {
+        if at.saturating_add(total) > used && used < geometry.page_bytes {
             return Step::Done(Err(self.broken(page)));
         }
         let last = spot.0 + u64::from(total) - 1;

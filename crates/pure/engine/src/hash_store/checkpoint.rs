@@ -4,7 +4,7 @@
 //! (8 or 16 bytes) and the place word (8 bytes).
 
 use super::{HashStore, RunningCheckpoint};
-use crate::index::{Loc, MixedKey, Place};
+use crate::index::{MixedKey, Place};
 use crate::kv::Background;
 use saker_log::checkpoint::release_others;
 use saker_log::{CheckpointWriter, Log};
@@ -14,7 +14,7 @@ use saker_sim::{Meter, Unit};
 /// Bytes of the largest entry in a chunk.
 pub const ENTRY_BYTES_MAX: u64 = 24;
 const CHUNK_ENTRIES_MAX: usize = 320;
-const CHUNK_HEAD: usize = 8;
+pub(super) const CHUNK_HEAD: usize = 8;
 
 /// Where checkpoints stand.
 #[derive(Clone, Debug, Default)]
@@ -222,24 +222,4 @@ impl HashStore {
         }
         self.checkpoint.postponed_at = Some(appended(&self.log));
     }
-}
-
-/// The entries of a chunk; `None` if it is not one.
-pub fn decode_chunk(payload: &[u8]) -> Option<impl Iterator<Item = Option<(Place, Loc)>> + '_> {
-    let class = *payload.first()?;
-    let entry_bytes = match class {
-        0 => 16,
-        1 => 24,
-        _ => return None,
-    };
-    let body = payload.get(CHUNK_HEAD..)?;
-    body.len().is_multiple_of(entry_bytes).then(|| {
-        body.chunks_exact(entry_bytes).map(move |e| {
-            let word = |n: usize| u64::from_le_bytes(e[n * 8..n * 8 + 8].try_into().expect("8 bytes"));
-            let loc = Loc::from_word(word(e.len() / 8 - 1))?;
-            let mixed =
-                if class == 0 { MixedKey::Short(word(0)) } else { MixedKey::Long([word(0), word(1)]) };
-            Some((Place::new(mixed, loc.key_bytes()), loc))
-        })
-    })
 }

@@ -9,6 +9,16 @@
 //! | 20-37 | filled bytes, in units of 8 |
 //! | 38-55 | length, the word included, in units of 8 |
 //! | 56-63 | FFh, which no record has there: it is the highest byte of a value's length |
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use saker_medium::header::crc32c;
 
@@ -56,10 +66,8 @@ impl Gap {
     }
 
     fn check(self, position: u64) -> u64 {
-        let mut said = [0; 16];
-        said[..8].copy_from_slice(&position.to_le_bytes());
-        said[8..12].copy_from_slice(&self.bytes.to_le_bytes());
-        said[12..].copy_from_slice(&self.filled.to_le_bytes());
+        let said = [position, u64::from(self.bytes) | u64::from(self.filled) << 32];
+        let said: [u8; 16] = zerocopy::transmute!(said.map(u64::to_le_bytes));
         u64::from(crc32c(&said)) & ((1 << CHECK_BITS) - 1)
     }
 }

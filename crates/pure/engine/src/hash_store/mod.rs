@@ -5,6 +5,7 @@
 //! recovery, and an order for List.
 
 pub mod checkpoint;
+mod chunk;
 mod credit;
 mod engine;
 pub(crate) mod gap;

@@ -15,6 +15,16 @@
 //! | 24- | key, zeros, value, zeros to a multiple of 8 |
 //!
 //! All little-endian. The value of a group is its payload: see [`super::group`].
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use saker_medium::header::crc32c;
 
@@ -25,6 +35,10 @@ const FORMAT_PADDED: u8 = 2;
 /// Most zeros between key and value.
 const PAD_BYTES_MAX: u8 = 7;
 const VERSION_MASK: u64 = (1 << 56) - 1;
+/// Versions end here: nobody writes as often, and who counts on from one does not come to the end of numbers.
+const VERSION_MAX: u64 = 1 << 55;
+/// Values end here, far above all limits, so that lengths can be added up.
+const VALUE_BYTES_MAX: u32 = 1 << 28;
 
 /// What a record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +108,9 @@ impl Header {
     /// Reads a header; `None` if these bytes are not one.
     #[inline]
     pub fn decode(bytes: &[u8; HEADER_BYTES as usize]) -> Option<Self> {
-        let word = u64::from_le_bytes(bytes[8..16].try_into().ok()?);
+        let [first, word, third]: [[u8; 8]; 3] = zerocopy::transmute!(*bytes);
+        let (first, word) = (u64::from_le_bytes(first), u64::from_le_bytes(word));
+        let [key_bytes, said_format, owner @ .., lead_bytes, pad_bytes, _, _] = third;
         let kind = match word >> 56 {
             1 => Kind::Pair,
             2 => Kind::Tombstone,
@@ -102,21 +118,23 @@ impl Header {
             _ => return None,
         };
         let is_group = kind == Kind::Group;
-        let whole = is_group == (bytes[16] == 0) && (bytes[20] == 0 || is_group && bytes[20] == 4);
-        let format = match bytes[21] {
+        let whole = is_group == (key_bytes == 0) && (lead_bytes == 0 || is_group && lead_bytes == 4);
+        let format = match pad_bytes {
             0 => FORMAT,
             1..=PAD_BYTES_MAX if kind == Kind::Pair => FORMAT_PADDED,
             _ => return None,
         };
-        (whole && bytes[17] == format).then_some(Self {
-            crc: u32::from_le_bytes(bytes[..4].try_into().ok()?),
-            value_bytes: u32::from_le_bytes(bytes[4..8].try_into().ok()?),
-            version: word & VERSION_MASK,
+        let (value_bytes, version) = ((first >> 32) as u32, word & VERSION_MASK);
+        let counts = value_bytes <= VALUE_BYTES_MAX && version <= VERSION_MAX;
+        (whole && counts && said_format == format).then_some(Self {
+            crc: first as u32,
+            value_bytes,
+            version,
             kind,
-            key_bytes: bytes[16],
-            owner: u16::from_le_bytes(bytes[18..20].try_into().ok()?),
-            lead_bytes: bytes[20],
-            pad_bytes: bytes[21],
+            key_bytes,
+            owner: u16::from_le_bytes(owner),
+            lead_bytes,
+            pad_bytes,
         })
     }
 }
@@ -132,9 +150,13 @@ pub fn record_crc(after_crc: &[u8]) -> u32 {
 pub fn seal(header: Header, record: &mut [u8]) {
     // The checksum is taken from the first byte on: most records are whole words, and bytes beside words cost as much as all words.
     let header = Header { crc: u32::from_le_bytes(NEUTRAL), ..header };
-    record[..HEADER_BYTES as usize].copy_from_slice(&header.encode());
+    if let Some(head) = record.first_chunk_mut() {
+        *head = header.encode();
+    }
     let crc = crc32c(record);
-    record[..4].copy_from_slice(&crc.to_le_bytes());
+    if let Some(head) = record.first_chunk_mut() {
+        *head = crc.to_le_bytes();
+    }
 }
 
 /// Four bytes that a CRC32C may begin with: its register is afterwards what it was before.

@@ -4,7 +4,7 @@
 //! key among the scanned records is the truth, in whatever order they are found; a key that is not among
 //! them is as the checkpoint says (see [`saker_log::Cut`]).
 
-use super::checkpoint::decode_chunk;
+use super::chunk::decode_chunk;
 use super::record::{HEADER_BYTES, Kind};
 use super::tail::{Found, Tail};
 use super::walk::Walked;
@@ -172,7 +172,7 @@ impl Recovery {
     /// Applies a record of the tail.
     fn replay(&mut self, r: &Walked) {
         let geometry = self.store.log.geometry();
-        let key = &r.key[..usize::from(r.header.key_bytes)];
+        let Some(key) = r.key.get(..usize::from(r.header.key_bytes)) else { return };
         let Some(place) = self.store.index.place(key) else { return };
         self.store.version = self.store.version.max(r.header.version + 1);
         let bytes = r.header.record_bytes();
@@ -199,13 +199,15 @@ impl Recovery {
         let mut lost = None;
         index.visit(None, |_: Place, loc| {
             let n = loc.position() / segment_bytes;
-            let id = SegmentId(n as u32);
-            if n >= u64::from(log.geometry().segments) || log.segment(id).state == SegmentState::Absent {
+            let last = (loc.position() + u64::from(loc.bytes()) - 1) / segment_bytes;
+            let id = SegmentId(u32::try_from(n).unwrap_or(u32::MAX));
+            let is_held = log.find_segment(id).is_some_and(|s| s.state != SegmentState::Absent);
+            if !is_held || last != n {
                 lost = Some(n);
                 return false;
             }
             log.add_live(id, u64::from(loc.record_bytes()));
-            stats.pair_bytes += u64::from(loc.record_bytes() - HEADER_BYTES);
+            stats.pair_bytes += u64::from(loc.record_bytes().saturating_sub(HEADER_BYTES));
             *record_bytes_max = (*record_bytes_max).max(loc.record_bytes());
             true
         });

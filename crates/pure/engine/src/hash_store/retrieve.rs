@@ -1,4 +1,14 @@
 //! Retrieve: a record is found, checked, and its value delivered.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::HashStore;
 use super::group::seal::{Role, WORD_BYTES};
@@ -67,7 +77,7 @@ impl HashStore {
         let value = self.value_in(key, loc, record).ok_or(KvError::Corrupt)?;
         let wanted = value.len().min(sink.room() as usize);
         if wanted > 0 {
-            sink.write(0, &value[..wanted]).map_err(|_| KvError::Transfer)?;
+            sink.write(0, value.get(..wanted).unwrap_or(value)).map_err(|_| KvError::Transfer)?;
         }
         Ok(value.len() as u32)
     }
@@ -117,9 +127,12 @@ impl HashStore {
         let mut done = 0;
         while done < wanted {
             let chunk = range.chunk(&self.log, m, start + done);
-            let n = chunk.len().min((wanted - done) as usize);
-            sink.write(done, &chunk[..n]).map_err(|_| KvError::Transfer)?;
-            done += n as u32;
+            let chunk = chunk.get(..(wanted - done) as usize).unwrap_or(chunk);
+            if chunk.is_empty() {
+                return Err(KvError::Corrupt);
+            }
+            sink.write(done, chunk).map_err(|_| KvError::Transfer)?;
+            done += chunk.len() as u32;
         }
         Ok(())
     }
@@ -139,10 +152,11 @@ impl HashStore {
         }
         let mut head = [0; HEADER_BYTES as usize + 16];
         let known = HEADER_BYTES as usize + key.len();
-        range.copy_to(&self.log, m, 0, &mut head[..known]);
-        let header = self.pair_header(loc, head.first_chunk().expect("longer than a header"));
-        let header = header.ok_or(KvError::Corrupt)?;
-        let same = usize::from(header.key_bytes) == key.len() && &head[HEADER_BYTES as usize..known] == key;
+        let head = head.get_mut(..known).ok_or(KvError::KeySize)?;
+        range.copy_to(&self.log, m, 0, head);
+        let (first, found) = head.split_first_chunk().ok_or(KvError::Corrupt)?;
+        let header = self.pair_header(loc, first).ok_or(KvError::Corrupt)?;
+        let same = usize::from(header.key_bytes) == key.len() && found == key;
         let used = header.value_at() + header.value_bytes;
         if !same || self.records().range_crc(range, used, m) != header.crc {
             return Err(KvError::Corrupt);
@@ -157,8 +171,9 @@ impl HashStore {
         let seal = seal.filter(|s| s.role == Role::Pair && usize::from(s.key_bytes) == key.len());
         let seal = seal.ok_or(KvError::Corrupt)?;
         let mut found = [0; 16];
-        Bytes::new(spot, loc.bytes()).copy_to(&self.log, m, WORD_BYTES, &mut found[..key.len()]);
-        if found[..key.len()] != *key || !self.records().is_intact(spot, &seal, m) {
+        let found = found.get_mut(..key.len()).ok_or(KvError::KeySize)?;
+        Bytes::new(spot, loc.bytes()).copy_to(&self.log, m, WORD_BYTES, found);
+        if *found != *key || !self.records().is_intact(spot, &seal, m) {
             return Err(KvError::Corrupt);
         }
         Ok((seal.value_at(), seal.value_bytes))

@@ -1,4 +1,14 @@
 //! The tail of a log at recovery: the records behind the cut of a checkpoint, segment by segment.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::record::Kind;
 use super::view::Records;

@@ -1,4 +1,14 @@
 //! Reading records where they lie: what every store whose values are in a log shares.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use saker_log::{Bytes, Log};
 use saker_medium::Medium;
@@ -13,9 +23,8 @@ pub(crate) struct Records<'a> {
 impl Records<'_> {
     /// Checksum of bytes 4..used of a resident record.
     pub(crate) fn range_crc<M: Medium>(&self, range: Bytes, used: u32, m: &M) -> u32 {
-        let chunk = range.chunk(self.log, m, 4);
-        if chunk.len() >= used as usize - 4 {
-            return super::record::record_crc(&chunk[..used as usize - 4]);
+        if let Some(whole) = range.chunk(self.log, m, 4).get(..(used as usize).saturating_sub(4)) {
+            return super::record::record_crc(whole);
         }
         let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
         let mut at = 4;
@@ -24,9 +33,9 @@ impl Records<'_> {
             if chunk.is_empty() {
                 break;
             }
-            let n = chunk.len().min((used - at) as usize);
-            digest.update(&chunk[..n]);
-            at += n as u32;
+            let covered = chunk.get(..(used - at) as usize).unwrap_or(chunk);
+            digest.update(covered);
+            at += covered.len() as u32;
         }
         digest.finalize() as u32
     }

@@ -1,10 +1,21 @@
 //! Walking the records of a segment: garbage collection and recovery share it.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::gap::{GAP_WORD_BYTES, Gap};
 use super::group::seal::{Role, Seal, WORD_BYTES};
 use super::record::{HEADER_BYTES, Header, Kind};
 use super::view::Records;
 use crate::index::Loc;
+use crate::index::loc::{MEMBER_BYTES_MAX, RECORD_BYTES_MAX};
 use saker_log::recover::{Damage, ScannedPage, scan_page};
 use saker_log::{Bytes, Spot, page_of};
 use saker_medium::{Medium, Page, PageHeader, SegmentId, Step, ready};
@@ -109,15 +120,26 @@ impl Records<'_> {
     /// record starts, and no further: only the needed pages are here next time, so what was skipped must not be
     /// asked for again.
     pub(crate) fn walk<M: Medium>(&self, at: &mut Walker, m: &M) -> Step<Result<Next, Damage>> {
-        let geometry = self.log.geometry();
-        if let Some(next) = ready!(self.walk_members(at, m)) {
-            return Step::Done(Ok(next));
+        loop {
+            if let Some(next) = ready!(self.walk_members(at, m)) {
+                return Step::Done(Ok(next));
+            }
+            match ready!(self.walk_on(at, m)) {
+                Ok(None) => {}
+                Ok(Some(next)) => return Step::Done(Ok(next)),
+                Err(damage) => return Step::Done(Err(damage)),
+            }
         }
+    }
+
+    /// The next record that is no member; `None`: it is a group, and the walker is at its members.
+    fn walk_on<M: Medium>(&self, at: &mut Walker, m: &M) -> Step<Result<Option<Next>, Damage>> {
+        let geometry = self.log.geometry();
         let mut here = *at;
         loop {
             if here.page >= here.pages {
                 *at = here;
-                return Step::Done(Ok(Next::End));
+                return Step::Done(Ok(Some(Next::End)));
             }
             let addr = geometry.page(here.segment, here.page);
             let checked = here.checked.filter(|page| page.addr == addr);
@@ -151,7 +173,7 @@ impl Records<'_> {
                 Ok(Some(entered)) => here = entered,
                 Err(next) => {
                     *at = here.next_page();
-                    return Step::Done(Ok(next));
+                    return Step::Done(Ok(Some(next)));
                 }
             }
             *at = here;
@@ -170,12 +192,12 @@ impl Records<'_> {
         spot: Spot,
         page: ScannedPage,
         m: &M,
-    ) -> Step<Result<Next, Damage>> {
+    ) -> Step<Result<Option<Next>, Damage>> {
         let geometry = self.log.geometry();
         let left = u64::from(here.pages) * u64::from(geometry.page_bytes) - spot.0 % geometry.segment_bytes();
         let give_up = |at: &mut Walker, next| {
             *at = here.next_page();
-            Step::Done(Ok(next))
+            Step::Done(Ok(Some(next)))
         };
         // Pages that carry on a gap say where that ends.
         let gap_left = here.gap.map(|gap| (gap.end - spot.0) as u32);
@@ -192,6 +214,9 @@ impl Records<'_> {
             return give_up(at, Next::Broken(spot));
         };
         let bytes = header.record_bytes();
+        if bytes > RECORD_BYTES_MAX {
+            return give_up(at, Next::Broken(spot));
+        }
         // Only the end of a full page is that of a record's first part. In the ring nothing but the record's own
         // checksum covers its length: one that leads out of what counts is damage, not a record cut short.
         let offset = (spot.0 % u64::from(geometry.page_bytes)) as u32;
@@ -221,15 +246,22 @@ impl Records<'_> {
         if header.kind == Kind::Group {
             let next = HEADER_BYTES + WORD_BYTES + u32::from(header.lead_bytes);
             at.inside = Some(Inside { spot, header, page, next });
-            // It has a member at least, or it had not been written.
-            return self.walk(at, m);
+            return Step::Done(Ok(None));
         }
-        let mut key = [0; 16];
-        range.copy_to(self.log, m, HEADER_BYTES, &mut key[..usize::from(header.key_bytes)]);
+        let key = self.key_of(spot, HEADER_BYTES, header.key_bytes, m);
         let loc = Loc::new(spot.0, bytes, header.key_bytes);
         let value = Spot(spot.0 + u64::from(header.value_at()));
         let from = here.gap.map_or(spot, |gap| Spot(gap.at));
-        Step::Done(Ok(Next::Record(Walked { spot, header, key, page, bytes, loc, value, from })))
+        Step::Done(Ok(Some(Next::Record(Walked { spot, header, key, page, bytes, loc, value, from }))))
+    }
+
+    /// The key of up to 16 bytes at `offset` behind a spot, padded.
+    fn key_of<M: Medium>(&self, spot: Spot, offset: u32, bytes: u8, m: &M) -> [u8; 16] {
+        let (mut key, bytes) = ([0; 16], u32::from(bytes.min(16)));
+        if let Some(known) = key.get_mut(..bytes as usize) {
+            Bytes::new(spot, offset + bytes).copy_to(self.log, m, offset, known);
+        }
+        key
     }
 
     /// If a gap begins here: the walker at the first record in it.
@@ -290,7 +322,11 @@ impl Records<'_> {
         while inside.next < end {
             let spot = Spot(inside.spot.0 + u64::from(inside.next));
             let seal = self.seal_at(spot, end - inside.next, m);
-            let Some(seal) = seal.filter(|seal| self.is_intact(spot, seal, m)) else {
+            let is_sound = |seal: &Seal| {
+                let fits = seal.key_bytes <= 16 && seal.bytes() <= MEMBER_BYTES_MAX;
+                (fits || !seal.role.is_kept()) && self.is_intact(spot, seal, m)
+            };
+            let Some(seal) = seal.filter(is_sound) else {
                 at.inside = None;
                 return Step::Done(Some(Next::Broken(inside.spot)));
             };
@@ -321,9 +357,7 @@ impl Records<'_> {
     }
 
     fn walked_member<M: Medium>(&self, inside: &Inside, spot: Spot, seal: Seal, m: &M) -> Walked {
-        let mut key = [0; 16];
-        let known = usize::from(seal.key_bytes.min(16));
-        Bytes::new(spot, seal.bytes()).copy_to(self.log, m, WORD_BYTES, &mut key[..known]);
+        let key = self.key_of(spot, WORD_BYTES, seal.key_bytes, m);
         let is_pair = seal.role == Role::Pair;
         let header = Header {
             kind: if is_pair { Kind::Pair } else { Kind::Tombstone },
@@ -332,7 +366,7 @@ impl Records<'_> {
             lead_bytes: 0,
             ..inside.header
         };
-        let loc = Loc::member(spot.0, seal.bytes(), seal.key_bytes.min(16));
+        let loc = Loc::member(spot.0, seal.bytes(), seal.key_bytes);
         let value = Spot(spot.0 + u64::from(seal.value_at()));
         let bytes = inside.header.record_bytes();
         let from = inside.spot;

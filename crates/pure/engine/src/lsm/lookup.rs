@@ -1,4 +1,14 @@
 //! Finding the entry of a key: memtables, level 0 from the youngest table, then one table of each level.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::LsmStore;
 use super::levels::LEVELS;
@@ -92,8 +102,9 @@ impl LsmStore {
     /// The pages that the next call will look at, too.
     pub(super) fn note_page(&self, table: &Table, n: usize, looked: &mut Reads) {
         let page = n / self.blocks_per_page();
-        if table.pinned.is_empty() && !looked.contains(&table.pages[page]) {
-            looked.push(table.pages[page]);
+        let Some(at) = table.pages.get(page) else { return };
+        if table.pinned.is_empty() && !looked.contains(at) {
+            looked.push(*at);
         }
     }
 
@@ -107,14 +118,15 @@ impl LsmStore {
         let (page, part) = (n / self.blocks_per_page(), n % self.blocks_per_page());
         let data = match table.pinned.get(page) {
             Some(bytes) => bytes.as_slice(),
-            None => match page_of(&self.log, m, table.pages[page]) {
-                Page::Resident { data, .. } => data,
-                Page::Absent => return Seen::Absent,
-                Page::Erased | Page::Torn | Page::Failed => return Seen::Bad(MediaError::Read.into()),
+            None => match table.pages.get(page).map(|page| page_of(&self.log, m, *page)) {
+                Some(Page::Resident { data, .. }) => data,
+                Some(Page::Absent) => return Seen::Absent,
+                _ => return Seen::Bad(MediaError::Read.into()),
             },
         };
         let bytes = block_bytes(self.log.geometry().page_bytes) as usize;
-        match Block::open(&data[part * bytes..(part + 1) * bytes], table.id, n as u32) {
+        let block = data.get(part * bytes..(part + 1) * bytes);
+        match block.and_then(|block| Block::open(block, table.id, n as u32)) {
             Some(block) => Seen::Here(block),
             None => Seen::Bad(KvError::Corrupt),
         }

@@ -5,18 +5,14 @@
 //! pages, pages of the description `u32`, and the addresses of all pages `u64`.
 
 use super::LsmStore;
-use super::block_index::BlockIndex;
-use super::levels::LEVELS;
-use super::table::{Cursor, Table};
-use crate::ordered::filter::Filter;
-use crate::ordered::refs::Refs;
+use super::table::Table;
 use saker_medium::PageAddr;
 use std::collections::VecDeque;
 
 /// Bytes of a table's entry before its addresses.
 pub const TABLE_BYTES: u64 = 1 + 3 * 8 + 2 * 17 + 3 * 4;
-const KIND_HEAD: u8 = 1;
-const KIND_TABLES: u8 = 2;
+pub(super) const KIND_HEAD: u8 = 1;
+pub(super) const KIND_TABLES: u8 = 2;
 
 /// What manifests keep from going.
 #[derive(Clone, Debug, Default)]
@@ -88,53 +84,4 @@ fn encode_table(level: usize, table: &Table) -> Vec<u8> {
     }
     table.all_pages().for_each(|p| out.extend(p.0.to_le_bytes()));
     out
-}
-
-/// What a chunk says.
-#[derive(Debug)]
-pub enum Chunk {
-    /// The next table's number and the bytes of the longest record; earlier manifests did not tell, 0.
-    Head(u64, u32),
-    /// Tables with their level, without their descriptions.
-    Tables(Vec<(usize, Table)>),
-}
-
-/// Reads a chunk; `None` if it is not one.
-pub fn decode_chunk(payload: &[u8]) -> Option<Chunk> {
-    let mut at = Cursor(payload);
-    match at.take(1)?[0] {
-        KIND_HEAD => at.u64().map(|next_table| Chunk::Head(next_table, at.u32().unwrap_or(0))),
-        KIND_TABLES => {
-            let mut tables = Vec::new();
-            while !at.0.is_empty() {
-                tables.push(decode_table(&mut at)?);
-            }
-            Some(Chunk::Tables(tables))
-        }
-        _ => None,
-    }
-}
-
-fn decode_table(at: &mut Cursor<'_>) -> Option<(usize, Table)> {
-    let level = usize::from(at.take(1)?[0]);
-    let (id, entries, version_max) = (at.u64()?, at.u64()?, at.u64()?);
-    let (first, last) = (at.key()?, at.key()?);
-    let (meta_bytes, pages, meta_pages) = (at.u32()?, at.u32()?, at.u32()?);
-    let mut addresses = |n: u32| (0..n).map(|_| at.u64().map(PageAddr)).collect::<Option<Vec<_>>>();
-    let (pages, meta_pages) = (addresses(pages)?, addresses(meta_pages)?);
-    let table = Table {
-        id,
-        entries,
-        first,
-        last,
-        version_max,
-        pages,
-        meta_pages,
-        meta_bytes,
-        index: BlockIndex::default(),
-        filter: Filter::default(),
-        refs: Refs::default(),
-        pinned: Vec::new(),
-    };
-    (level < LEVELS && first <= last).then_some((level, table))
 }

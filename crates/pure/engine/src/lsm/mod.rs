@@ -12,6 +12,7 @@ mod levels;
 mod lookup;
 mod manifest;
 mod options;
+mod parse;
 mod policy;
 mod recover;
 mod scan;

@@ -1,13 +1,23 @@
 //! Recovery of the tables that a manifest names: their descriptions are read.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::LsmStore;
-use super::manifest::{Chunk, decode_chunk};
+use super::parse::{Chunk, contradiction, decode_chunk};
 use super::table::Table;
 use crate::ordered::block::{self, Kind as BlockKind, block_bytes};
 use crate::ordered::refs;
 use saker_log::recover::Damage;
-use saker_log::{SegmentState, page_of};
-use saker_medium::{Medium, Page, PageAddr, Reads, Step};
+use saker_log::{Segment, SegmentState, page_of};
+use saker_medium::{Medium, Page, PageAddr, Reads, Step, Stream};
 use std::sync::Arc;
 
 /// Tables with their level, the next one last.
@@ -31,16 +41,17 @@ impl LsmStore {
     pub(super) fn load_table<M: Medium>(&mut self, named: &mut Tables, m: &M) -> Step<Result<bool, Damage>> {
         let Some((level, mut table)) = named.pop() else {
             self.measure();
-            return Step::Done(Ok(true));
+            let named_twice = contradiction(&self.own.levels).map(|what| self.contradicted(what));
+            return Step::Done(named_twice.map_or(Ok(true), Err));
         };
         let geometry = self.log.geometry();
-        let held = |page: &PageAddr| {
-            geometry.contains(*page)
-                && self.log.segment(geometry.segment_of(*page)).state != SegmentState::Absent
+        let is_of_tables = |s: &Segment| s.state != SegmentState::Absent && s.stream() == Stream::Table;
+        let held = |page: PageAddr| {
+            geometry.contains(page)
+                && self.log.find_segment(geometry.segment_of(page)).is_some_and(is_of_tables)
         };
-        if !table.all_pages().all(|page| held(&page)) {
-            let what = "it names a page that this namespace does not hold".into();
-            return Step::Done(Err(Damage::Checkpoint { owner: self.settings.owner, what }));
+        if !table.all_pages().all(held) {
+            return Step::Done(Err(self.contradicted("it names a page that this namespace does not hold")));
         }
         let pinned = level < self.config.pinned_levels as usize;
         let wanted: Reads = if pinned { table.all_pages().collect() } else { table.meta_pages.clone() };
@@ -57,15 +68,21 @@ impl LsmStore {
             data.push(bytes.to_vec());
         }
         if pinned {
-            table.pinned = data.drain(..table.pages.len()).collect();
+            let described = data.split_off(table.pages.len().min(data.len()));
+            table.pinned = std::mem::replace(&mut data, described);
         }
         if read_meta(&mut table, &data, geometry.page_bytes, geometry.segments).is_none() {
             let at = table.meta_pages.first().copied().unwrap_or(PageAddr(0));
             return Step::Done(Err(Damage::page(&geometry, at, "it does not describe its table")));
         }
         self.version = self.version.max(table.version_max + 1);
+        self.own.next_table = self.own.next_table.max(table.id + 1);
         self.own.levels.add(level, Arc::new(table));
         Step::Done(Ok(false))
+    }
+
+    fn contradicted(&self, what: &str) -> Damage {
+        Damage::Checkpoint { owner: self.settings.owner, what: what.into() }
     }
 
     /// Counts what tables need and refer to, and gives back what nothing does.

@@ -8,8 +8,8 @@ use super::block_index::BlockIndex;
 use crate::ordered::block::{self, Kind};
 use crate::ordered::filter::Filter;
 use crate::ordered::key::{Entry, Key};
-use crate::ordered::refs::{Births, Refs};
-use saker_medium::{PageAddr, SegmentId};
+use crate::ordered::refs::Refs;
+use saker_medium::PageAddr;
 
 /// A table. Its pages may be moved; what they hold never changes.
 #[derive(Clone, Debug)]
@@ -104,57 +104,6 @@ impl Table {
         }
         self.filter.words().iter().for_each(|w| out.extend(w.to_le_bytes()));
         out
-    }
-
-    /// Takes the description over; `None` if it is not one.
-    pub fn decode_meta(&mut self, bytes: &[u8], segments: u32) -> Option<()> {
-        let mut at = Cursor(bytes);
-        let (refs, blocks, words) = (at.u32()?, at.u32()?, at.u32()?);
-        let probes = at.take(1)?[0];
-        for _ in 0..refs {
-            let (id, stamp, bytes) = (at.u32()?, at.u64()?, at.u64()?);
-            if id >= segments {
-                return None;
-            }
-            self.refs.add(SegmentId(id), stamp, bytes, &Births::new(segments));
-        }
-        for _ in 0..blocks {
-            let (key, version) = (at.key()?, at.u64()?);
-            self.index.push(key, version);
-        }
-        let words = (0..words).map(|_| at.u64()).collect::<Option<Vec<_>>>()?;
-        self.filter = Filter::from_parts(words, probes)?;
-        (at.0.is_empty() && !self.index.is_empty()).then_some(())
-    }
-}
-
-/// Reads little-endian fields.
-#[derive(Clone, Copy, Debug)]
-pub struct Cursor<'a>(pub &'a [u8]);
-
-impl<'a> Cursor<'a> {
-    /// The next bytes.
-    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(n)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    /// Four bytes.
-    pub fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(*self.take(4)?.first_chunk()?))
-    }
-
-    /// Eight bytes.
-    pub fn u64(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(*self.take(8)?.first_chunk()?))
-    }
-
-    /// Sixteen bytes and a length.
-    pub fn key(&mut self) -> Option<Key> {
-        let padded = self.take(16)?;
-        let len = usize::from(self.take(1)?[0]);
-        Key::new(padded.get(..len)?)
     }
 }
 

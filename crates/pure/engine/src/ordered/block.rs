@@ -12,9 +12,21 @@
 //! | 24- | entries in order, or bytes |
 //!
 //! All little-endian. Entries of a block have one length, so that a search needs no restart points.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::key::{Entry, Key};
 use saker_medium::header::crc32c;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Bytes before the content.
 pub const HEAD: usize = 24;
@@ -37,32 +49,60 @@ pub fn block_bytes(page_bytes: u32) -> u32 {
 
 /// Writes a block: head, content, zeros.
 pub fn put(kind: Kind, table: u64, index: u32, count: u16, width: u8, content: &[u8], out: &mut [u8]) {
-    out[HEAD..HEAD + content.len()].copy_from_slice(content);
-    out[HEAD + content.len()..].fill(0);
-    out[4..12].copy_from_slice(&table.to_le_bytes());
-    out[12..16].copy_from_slice(&index.to_le_bytes());
-    out[16..20].copy_from_slice(&(content.len() as u32).to_le_bytes());
-    out[20..22].copy_from_slice(&count.to_le_bytes());
-    (out[22], out[23]) = (width, kind as u8);
-    let crc = crc32c(&out[4..HEAD + content.len()]);
-    out[..4].copy_from_slice(&crc.to_le_bytes());
+    let used = content.len() as u32;
+    let (crc, table, index) = (U32::ZERO, table.into(), index.into());
+    let mut head = Head { crc, table, index, used: used.into(), count: count.into(), width, kind: kind as u8 };
+    let (first, rest) = out.split_at_mut(HEAD);
+    let (to, zeros) = rest.split_at_mut(content.len());
+    to.copy_from_slice(content);
+    zeros.fill(0);
+    first.copy_from_slice(head.as_bytes());
+    head.crc = crc32c(out.get(4..HEAD + content.len()).unwrap_or_default()).into();
+    let (first, _) = out.split_at_mut(HEAD);
+    first.copy_from_slice(head.as_bytes());
 }
 
 /// The content of a sound block: entries, width of a key field, bytes.
 pub fn open(bytes: &[u8], kind: Kind, table: u64, index: u32) -> Option<(u16, u8, &[u8])> {
-    let head: &[u8; HEAD] = bytes.first_chunk()?;
-    let used = u32::from_le_bytes(*head[16..].first_chunk()?) as usize;
-    let covered = bytes.get(4..HEAD.checked_add(used)?)?;
-    let sound = head[..4] == crc32c(covered).to_le_bytes();
-    let right = head[4..12] == table.to_le_bytes() && head[12..16] == index.to_le_bytes();
-    let count = u16::from_le_bytes(*head[20..].first_chunk()?);
-    (sound && right && head[23] == kind as u8).then_some((count, head[22], &bytes[HEAD..HEAD + used]))
+    let (head, content) = Head::of(bytes)?;
+    let covered = bytes.get(4..HEAD.checked_add(content.len())?)?;
+    let right = head.crc.get() == crc32c(covered) && head.is(table, index) && head.kind == kind as u8;
+    right.then_some((head.count.get(), head.width, content))
 }
 
 /// What the head of a block says: its table and its index.
 pub fn name_of(bytes: &[u8]) -> Option<(u64, u32)> {
-    let head: &[u8; HEAD] = bytes.first_chunk()?;
-    Some((u64::from_le_bytes(*head[4..].first_chunk()?), u32::from_le_bytes(*head[12..].first_chunk()?)))
+    let (head, _) = Head::ref_from_prefix(bytes).ok()?;
+    Some((head.table.get(), head.index.get()))
+}
+
+/// The bytes before the content.
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Clone, Copy)]
+#[repr(C)]
+struct Head {
+    crc: U32,
+    table: U64,
+    index: U32,
+    used: U32,
+    count: U16,
+    width: u8,
+    kind: u8,
+}
+
+const _: () = assert!(size_of::<Head>() == HEAD);
+
+impl Head {
+    /// The head and the content of a block.
+    #[inline]
+    fn of(bytes: &[u8]) -> Option<(&Self, &[u8])> {
+        let (head, rest) = Self::ref_from_prefix(bytes).ok()?;
+        Some((head, rest.get(..head.used.get() as usize)?))
+    }
+
+    #[inline]
+    fn is(&self, table: u64, index: u32) -> bool {
+        self.table.get() == table && self.index.get() == index
+    }
 }
 
 /// Entries of a block.
@@ -77,17 +117,19 @@ impl<'a> Block<'a> {
     /// A block of entries; `None` if it is not as it was written.
     pub fn open(bytes: &'a [u8], table: u64, index: u32) -> Option<Self> {
         let (count, width, content) = open(bytes, Kind::Entries, table, index)?;
+        Self::of(content, count, width)
+    }
+
+    #[inline]
+    fn of(content: &'a [u8], count: u16, width: u8) -> Option<Self> {
         let block = Self { content, count: usize::from(count), width: usize::from(width) };
         (block.width <= 16 && block.count * block.stride() == content.len()).then_some(block)
     }
 
     /// The same for bytes that were checked when they were read.
     pub fn trusted(bytes: &'a [u8], table: u64, index: u32) -> Option<Self> {
-        let head: &[u8; HEAD] = bytes.first_chunk()?;
-        let used = u32::from_le_bytes(*head[16..].first_chunk()?) as usize;
-        let count = usize::from(u16::from_le_bytes(*head[20..].first_chunk()?));
-        let content = bytes.get(HEAD..HEAD.checked_add(used)?)?;
-        (name_of(bytes)? == (table, index)).then_some(Self { content, count, width: usize::from(head[22]) })
+        let (head, content) = Head::of(bytes)?;
+        Self::of(content, head.count.get(), head.width).filter(|_| head.is(table, index))
     }
 
     fn stride(&self) -> usize {
@@ -108,7 +150,7 @@ impl<'a> Block<'a> {
     /// Whether an entry is before `key` at `version`. Most are told by their first eight bytes.
     #[inline]
     fn is_before(&self, n: usize, key: &Key, version: u64) -> bool {
-        let bytes = &self.content[n * self.stride()..(n + 1) * self.stride()];
+        let Some(bytes) = self.content.get(n * self.stride()..(n + 1) * self.stride()) else { return false };
         if self.width >= 8
             && let Some(word) = bytes.first_chunk().map(|word| u64::from_be_bytes(*word))
             && word != key.word()

@@ -1,5 +1,15 @@
 //! Bloom filters (Bloom, CACM 1970) with the two-hash scheme of Kirsch and Mitzenmacher (2006), all bits of a key in
 //! one cache line.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use saker_sim::Meter;
 
@@ -42,7 +52,9 @@ impl Filter {
         if !self.words.is_empty() {
             let line = self.line(hash);
             for bit in bits(hash, self.probes) {
-                self.words[line + (bit / 64) as usize] |= 1 << (bit % 64);
+                if let Some(word) = self.words.get_mut(line + (bit / 64) as usize) {
+                    *word |= 1 << (bit % 64);
+                }
             }
         }
     }
@@ -58,8 +70,9 @@ impl Filter {
     pub fn touch<W: Meter>(&self, hash: u64, w: &mut W) {
         if !self.words.is_empty() {
             let line = self.line(hash);
-            w.touch(&self.words[line]);
-            w.touch(&self.words[line + LINE_WORDS - 1]);
+            for at in [line, line + LINE_WORDS - 1] {
+                self.words.get(at).into_iter().for_each(|word| w.touch(word));
+            }
         }
     }
 
@@ -69,8 +82,8 @@ impl Filter {
         if self.words.is_empty() {
             return true;
         }
-        let line = self.line(hash);
-        bits(hash, self.probes).all(|bit| self.words[line + (bit / 64) as usize] >> (bit % 64) & 1 == 1)
+        let line = self.words.get(self.line(hash)..).and_then(<[u64]>::first_chunk::<LINE_WORDS>);
+        line.is_some_and(|line| bits(hash, self.probes).all(|bit| has_bit(line, bit)))
     }
 
     /// Its words.
@@ -89,6 +102,11 @@ impl Filter {
             words.len().is_multiple_of(LINE_WORDS) && (words.is_empty() || (1..=12).contains(&probes));
         whole.then_some(Self { words, probes })
     }
+}
+
+#[inline]
+fn has_bit(line: &[u64; LINE_WORDS], bit: u64) -> bool {
+    line.get((bit / 64) as usize).is_some_and(|word| word >> (bit % 64) & 1 == 1)
 }
 
 #[inline]

@@ -1,4 +1,14 @@
 //! Keys and entries in the order of bytes.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use crate::index::Loc;
 use crate::kv::KEY_BYTES_MAX;
@@ -19,7 +29,7 @@ impl Key {
             return None;
         }
         let mut padded = [0; KEY_BYTES_MAX];
-        padded[..key.len()].copy_from_slice(key);
+        padded.get_mut(..key.len())?.copy_from_slice(key);
         Some(Self::from_padded(&padded, key.len() as u8))
     }
 
@@ -31,13 +41,15 @@ impl Key {
     /// The bytes, padded with zeros.
     #[inline]
     pub fn padded(&self) -> [u8; KEY_BYTES_MAX] {
-        (u128::from(self.words[0]) << 64 | u128::from(self.words[1])).to_be_bytes()
+        let [high, low] = self.words;
+        (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
     }
 
     /// Its first eight bytes as a number: keys in order have them in order.
     #[inline]
     pub fn word(&self) -> u64 {
-        self.words[0]
+        let [word, _] = self.words;
+        word
     }
 
     /// Length in bytes.
@@ -53,7 +65,7 @@ impl Key {
 
     /// The bytes.
     pub fn to_vec(&self) -> Vec<u8> {
-        self.padded()[..self.len()].to_vec()
+        self.padded().iter().take(self.len()).copied().collect()
     }
 
     /// A hash for filters.
@@ -63,7 +75,8 @@ impl Key {
             let x = (x ^ x >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             (x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9)
         };
-        let hash = mix(mix(self.words[0]) ^ self.words[1] ^ u64::from(self.bytes) << 56);
+        let [high, low] = self.words;
+        let hash = mix(mix(high) ^ low ^ u64::from(self.bytes) << 56);
         hash ^ hash >> 32
     }
 }
@@ -103,10 +116,12 @@ impl Entry {
 
     /// Encodes the entry with a key field of `width` bytes: key, version and key length, place, stamp.
     pub fn encode(&self, width: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.key.padded()[..width]);
+        let padded = self.key.padded();
+        out.extend_from_slice(padded.get(..width).unwrap_or(&padded));
         out.extend_from_slice(&(self.version & VERSION_MASK | (self.key.bytes as u64) << 56).to_le_bytes());
         out.extend_from_slice(&self.loc.word().to_le_bytes());
-        out.extend_from_slice(&self.stamp.to_le_bytes()[..STAMP_BYTES]);
+        let [s0, s1, s2, s3, s4, ..] = self.stamp.to_le_bytes();
+        out.extend_from_slice(&[s0, s1, s2, s3, s4]);
     }
 
     /// Reads an entry; `None` if these bytes are not one.
@@ -114,13 +129,13 @@ impl Entry {
     pub fn decode(bytes: &[u8], width: usize) -> Option<Self> {
         let word = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
         let key = Self::decode_key(bytes, width)?;
-        let mut stamp = [0; 8];
-        stamp[..STAMP_BYTES].copy_from_slice(bytes.get(width + 16..width + 16 + STAMP_BYTES)?);
+        let [s0, s1, s2, s3, s4] = *bytes.get(width + 16..)?.first_chunk::<STAMP_BYTES>()?;
+        let stamp = u64::from_le_bytes([s0, s1, s2, s3, s4, 0, 0, 0]);
         let loc = match word(width + 8)? {
             0 => Loc::NONE,
             word => Loc::from_word(word)?,
         };
-        Some(Self { key, version: word(width)? & VERSION_MASK, loc, stamp: u64::from_le_bytes(stamp) })
+        Some(Self { key, version: word(width)? & VERSION_MASK, loc, stamp })
     }
 
     /// Reads the key and the version alone.

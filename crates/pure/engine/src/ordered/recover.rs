@@ -157,7 +157,7 @@ impl<S: Structure> Recovery<S> {
     /// Applies a record of the tail.
     fn replay(&mut self, r: &Walked) {
         let geometry = self.store.log.geometry();
-        let Some(key) = Key::new(&r.key[..usize::from(r.header.key_bytes)]) else { return };
+        let Some(key) = r.key.get(..usize::from(r.header.key_bytes)).and_then(Key::new) else { return };
         let version = r.header.version;
         self.store.version = self.store.version.max(version + 1);
         let is_tombstone = r.header.kind == Kind::Tombstone;

@@ -78,7 +78,8 @@ impl Births {
     /// Whether a segment still holds what was written into it at `stamp`: it may be one of tables by now.
     #[inline]
     pub fn is_alive(&self, log: &Log, id: SegmentId, stamp: u64) -> bool {
-        let s = log.segment(id);
+        // Entries of an image can tell of any segment.
+        let Some(s) = log.find_segment(id) else { return false };
         let held = matches!(s.state, SegmentState::Open | SegmentState::Closed | SegmentState::Damaged);
         held && s.stream().holds_records() && stamp >= self.of(id)
     }
@@ -87,7 +88,7 @@ impl Births {
 /// The segment an entry's record is in.
 #[inline]
 pub fn segment_of(log: &Log, e: &Entry) -> SegmentId {
-    SegmentId((e.loc.position() / log.geometry().segment_bytes()) as u32)
+    SegmentId(u32::try_from(e.loc.position() / log.geometry().segment_bytes()).unwrap_or(u32::MAX))
 }
 
 /// The segment and the bytes that an entry refers to, if it does and they are still there.

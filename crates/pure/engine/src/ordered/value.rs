@@ -1,4 +1,14 @@
 //! The value log's records: those of the hash store, at addresses that are exact to the byte.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::refs::Births;
 use crate::hash_store::group::seal::{Role, WORD_BYTES};
@@ -28,11 +38,12 @@ impl Records<'_> {
         }
         let mut head = [0; HEADER_BYTES as usize + 16];
         let known = HEADER_BYTES as usize + key.len();
-        range.copy_to(self.log, m, 0, &mut head[..known]);
-        let header = Header::decode(head.first_chunk().expect("24 bytes"));
-        let header = header.filter(|h| h.kind == Kind::Pair && h.record_bytes() == loc.record_bytes());
+        let head = head.get_mut(..known).ok_or(KvError::KeySize)?;
+        range.copy_to(self.log, m, 0, head);
+        let (first, found) = head.split_first_chunk().ok_or(KvError::Corrupt)?;
+        let header = Header::decode(first).filter(|h| h.kind == Kind::Pair && h.record_bytes() == loc.record_bytes());
         let header = header.ok_or(KvError::Corrupt)?;
-        let same = usize::from(header.key_bytes) == key.len() && head[HEADER_BYTES as usize..known] == *key;
+        let same = usize::from(header.key_bytes) == key.len() && found == key;
         let used = header.value_at() + header.value_bytes;
         if !same || header.owner != owner || self.range_crc(range, used, m) != header.crc {
             return Err(KvError::Corrupt);
@@ -46,8 +57,9 @@ impl Records<'_> {
         let seal = seal.filter(|s| s.role == Role::Pair && usize::from(s.key_bytes) == key.len());
         let seal = seal.ok_or(KvError::Corrupt)?;
         let mut found = [0; 16];
-        Bytes::new(spot, loc.bytes()).copy_to(self.log, m, WORD_BYTES, &mut found[..key.len()]);
-        let intact = found[..key.len()] == *key && self.is_intact(spot, &seal, m);
+        let found = found.get_mut(..key.len()).ok_or(KvError::KeySize)?;
+        Bytes::new(spot, loc.bytes()).copy_to(self.log, m, WORD_BYTES, found);
+        let intact = *found == *key && self.is_intact(spot, &seal, m);
         if intact { Ok((seal.value_at(), seal.value_bytes)) } else { Err(KvError::Corrupt) }
     }
 
@@ -64,9 +76,12 @@ impl Records<'_> {
         let mut done = 0;
         while done < wanted {
             let chunk = range.chunk(self.log, m, start + done);
-            let n = chunk.len().min((wanted - done) as usize);
-            sink.write(done, &chunk[..n]).map_err(|_| KvError::Transfer)?;
-            done += n as u32;
+            let chunk = chunk.get(..(wanted - done) as usize).unwrap_or(chunk);
+            if chunk.is_empty() {
+                return Err(KvError::Corrupt);
+            }
+            sink.write(done, chunk).map_err(|_| KvError::Transfer)?;
+            done += chunk.len() as u32;
         }
         Ok(())
     }

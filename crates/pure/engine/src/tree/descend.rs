@@ -1,4 +1,14 @@
 //! From a root to a node, and to the entry of a key.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::node::Child;
 use super::{Tree, TreeStore};
@@ -102,16 +112,18 @@ impl TreeStore {
             Trail::note(&mut trail.cached, child.page);
             return Ok(block);
         }
-        if !self.log.geometry().contains(child.page) {
-            return Err(KvError::Corrupt.into());
-        }
-        Trail::note(&mut trail.read, child.page);
         match page_of(&self.log, m, child.page) {
             Page::Resident { data, .. } => {
                 w.work(Unit::ChecksumByte, data.len() as u64);
-                Block::open(data, child.birth, level).ok_or(Stop::Failed(KvError::Corrupt))
+                let block = Block::open(data, child.birth, level).ok_or(KvError::Corrupt)?;
+                // One that does not match its checksum is not to be remembered.
+                Trail::note(&mut trail.read, child.page);
+                Ok(block)
             }
-            Page::Absent => Err(Stop::Absent),
+            Page::Absent => {
+                Trail::note(&mut trail.read, child.page);
+                Err(Stop::Absent)
+            }
             Page::Erased | Page::Torn | Page::Failed => Err(Stop::Failed(MediaError::Read.into())),
         }
     }

@@ -10,13 +10,13 @@ use crate::ordered::refs::Ref;
 use saker_medium::{PageAddr, SegmentId};
 use std::collections::VecDeque;
 
-const KIND_ROOT: u8 = 1;
-const KIND_REFS: u8 = 2;
-const KIND_NODES: u8 = 3;
-const KIND_LONGEST: u8 = 4;
-const ROOT_BYTES: usize = 5 + 5 * 8;
-const REF_BYTES: usize = 20;
-const NODES_BYTES: usize = 8;
+pub(super) const KIND_ROOT: u8 = 1;
+pub(super) const KIND_REFS: u8 = 2;
+pub(super) const KIND_NODES: u8 = 3;
+pub(super) const KIND_LONGEST: u8 = 4;
+pub(super) const ROOT_BYTES: usize = 5 + 5 * 8;
+pub(super) const REF_BYTES: usize = 20;
+pub(super) const NODES_BYTES: usize = 8;
 
 /// The moments of the roots that manifests name.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,47 +92,9 @@ fn fill(chunks: &mut VecDeque<Vec<u8>>, kind: u8, items: impl Iterator<Item = Ve
     }
 }
 
-/// What a chunk says.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Chunk {
-    /// The root.
-    Root(Tree),
-    /// What the tree refers to.
-    Refs(Vec<(SegmentId, Ref)>),
-    /// Nodes in segments.
-    Nodes(Vec<(SegmentId, u32)>),
-    /// Bytes of the longest record; earlier manifests did not tell.
-    Longest(u32),
-}
-
-/// Reads a chunk about so many segments; `None` if it is not one.
-pub(super) fn decode_chunk(payload: &[u8], segments: u32) -> Option<Chunk> {
-    let (kind, body) = payload.split_first()?;
-    let word = |at: &[u8]| at.first_chunk().map(|b| u64::from_le_bytes(*b));
-    let half = |at: &[u8]| at.first_chunk().map(|b| u32::from_le_bytes(*b));
-    let id = |at: &[u8]| half(at).filter(|n| *n < segments).map(SegmentId);
-    match *kind {
-        KIND_ROOT if body.len() + 1 == ROOT_BYTES => {
-            let at = |n: usize| word(&body[4 + 8 * n..]);
-            let (height, child) = (half(body)?, Child { page: PageAddr(at(0)?), birth: at(1)? });
-            let root = (height > 0).then_some(child);
-            Some(Chunk::Root(Tree { root, height, seq: at(2)?, entries: at(3)?, pages: at(4)? }))
-        }
-        KIND_REFS if body.len().is_multiple_of(REF_BYTES) => {
-            let read = |b: &[u8]| Some((id(b)?, Ref { stamp: word(&b[4..])?, bytes: word(&b[12..])? }));
-            body.chunks_exact(REF_BYTES).map(read).collect::<Option<_>>().map(Chunk::Refs)
-        }
-        KIND_NODES if body.len().is_multiple_of(NODES_BYTES) => {
-            let read = |b: &[u8]| Some((id(b)?, half(&b[4..])?));
-            body.chunks_exact(NODES_BYTES).map(read).collect::<Option<_>>().map(Chunk::Nodes)
-        }
-        KIND_LONGEST if body.len() == 4 => half(body).map(Chunk::Longest),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::parse::{Chunk, decode_chunk};
     use super::*;
 
     #[test]

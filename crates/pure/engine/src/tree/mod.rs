@@ -15,6 +15,7 @@ mod descend;
 mod manifest;
 mod merge;
 mod node;
+mod parse;
 mod pins;
 mod recover;
 mod scan;

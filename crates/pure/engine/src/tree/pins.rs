@@ -142,7 +142,9 @@ impl TreeStore {
     pub(super) fn bury(&mut self, nodes: Vec<Child>, death: u64) {
         for child in nodes {
             let segment = self.page_segment(child.page);
-            self.own.nodes[segment.0 as usize] -= 1;
+            // An image can tell of fewer nodes than a tree has.
+            let Some(left) = self.own.nodes[segment.0 as usize].checked_sub(1) else { continue };
+            self.own.nodes[segment.0 as usize] = left;
             self.own.pins.dead.push(Dead { child, death });
         }
     }

@@ -1,9 +1,19 @@
 //! Recovery of the tree that a manifest names. No node is read.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
-use super::manifest::{Chunk, decode_chunk};
+use super::parse::{Chunk, decode_chunk};
 use super::{Tree, TreeStore};
 use crate::ordered::refs::{Ref, count};
-use saker_log::SegmentState;
+use saker_log::{Segment, SegmentState};
 use saker_medium::{Medium, PageAddr, SegmentId, Stream};
 
 /// What a manifest names.
@@ -31,8 +41,8 @@ impl TreeStore {
     pub(super) fn adopt(&mut self, named: &Named) -> Result<(), &'static str> {
         let geometry = self.log.geometry();
         let holds = |id: SegmentId| {
-            let s = self.log.segment(id);
-            s.state != SegmentState::Absent && s.stream() == Stream::Table
+            let is_of_nodes = |s: &Segment| s.state != SegmentState::Absent && s.stream() == Stream::Table;
+            self.log.find_segment(id).is_some_and(is_of_nodes)
         };
         let is_held = |page: PageAddr| geometry.contains(page) && holds(geometry.segment_of(page));
         if !named.root.root.is_none_or(|root| is_held(root.page))
@@ -54,7 +64,7 @@ impl TreeStore {
         }
         count(&mut self.log, &self.births, &self.own.refs, true);
         for (id, n) in &named.nodes {
-            self.own.nodes[id.0 as usize] = *n;
+            self.own.nodes.get_mut(id.0 as usize).into_iter().for_each(|nodes| *nodes = *n);
             self.log.add_live(*id, u64::from(*n) * page_bytes);
             self.structure_live += u64::from(*n) * page_bytes;
         }

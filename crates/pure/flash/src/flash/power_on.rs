@@ -5,7 +5,7 @@ use super::reads::ReadPins;
 use super::{Flash, FlashStats};
 use crate::ftl::Superblocks;
 use crate::nand::{Cell, FaultPlan, Faults, Media, TimingModel, Timings};
-use saker_medium::header::{HEADER_BYTES, page_crc};
+use saker_medium::header::page_crc;
 use saker_medium::{PageAddr, PageHeader, PowerHistory, Ring, SegmentId, SlotState};
 use saker_sim::{Class, Instant};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -25,7 +25,7 @@ impl<M: Media> Flash<M> {
             completions: VecDeque::new(),
             jobs: Jobs::default(),
             reads: ReadPins::default(),
-            programmed: vec![0; (shape.geometry.segments * shape.luns) as usize],
+            programmed: vec![0; shape.geometry.segments as usize * shape.luns as usize],
             powered: true,
             nand: true,
             class: Class::Foreground,
@@ -71,7 +71,7 @@ impl<M: Media> Flash<M> {
             for index in 0..self.media.written_pages(SegmentId(n)) {
                 let at = geometry.page(SegmentId(n), index);
                 let Cell::Programmed { data, oob } = self.media.cell(at) else { continue };
-                let whole = |h: PageHeader| h.data_crc == page_crc(data, &oob[HEADER_BYTES..]);
+                let whole = |h: PageHeader| h.data_crc == page_crc(data, PageHeader::owner_oob(oob));
                 if !PageHeader::decode(oob, at).is_ok_and(|h| h.is_some_and(whole)) {
                     self.media.tear(at);
                 }

@@ -167,18 +167,4 @@ impl PageMap {
         }
         self.checkpoint.postponed_at = Some(self.appended());
     }
-
-    /// Enters a chunk; false if it is not one of this map.
-    pub(super) fn enter_chunk(&mut self, payload: &[u8]) -> bool {
-        let Some((first, words)) = payload.split_first_chunk::<8>() else { return false };
-        let first = u64::from_le_bytes(*first) as usize;
-        let end = first.saturating_add(words.len() / 4);
-        if !words.len().is_multiple_of(4) || end > self.map.len() {
-            return false;
-        }
-        for (slot, word) in self.map[first..end].iter_mut().zip(words.chunks_exact(4)) {
-            *slot = u32::from_le_bytes(word.try_into().expect("4 bytes"));
-        }
-        true
-    }
 }

@@ -2,8 +2,19 @@
 //! `lba 5 bytes | kind u8 | version 6 bytes | crc32c of the sector 4 bytes`.
 //!
 //! A trim record is a sector whose data lists ranges: `count u32, 12 reserved, then (first u64, blocks u64)`.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::BlockError;
+use saker_medium::PageHeader;
 
 /// Bytes of an entry.
 pub const ENTRY_BYTES: usize = 16;
@@ -33,44 +44,54 @@ pub struct Entry {
 impl Entry {
     /// The entry's bytes.
     pub fn encode(&self) -> [u8; ENTRY_BYTES] {
-        let mut out = [0; ENTRY_BYTES];
-        out[..5].copy_from_slice(&self.lba.to_le_bytes()[..5]);
-        out[5] = self.kind as u8;
-        out[6..12].copy_from_slice(&self.version.to_le_bytes()[..6]);
-        out[12..].copy_from_slice(&self.crc.to_le_bytes());
-        out
+        let [l0, l1, l2, l3, l4, ..] = self.lba.to_le_bytes();
+        let [v0, v1, v2, v3, v4, v5, ..] = self.version.to_le_bytes();
+        let [c0, c1, c2, c3] = self.crc.to_le_bytes();
+        [l0, l1, l2, l3, l4, self.kind as u8, v0, v1, v2, v3, v4, v5, c0, c1, c2, c3]
     }
 
     /// Reads an entry; `None` for sectors that were never filled.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..ENTRY_BYTES)?;
-        let number = |b: &[u8]| b.iter().rev().fold(0u64, |n, b| n << 8 | u64::from(*b));
-        let kind = match bytes[5] {
+        let [l0, l1, l2, l3, l4, kind, v0, v1, v2, v3, v4, v5, crc @ ..] = *bytes.first_chunk::<ENTRY_BYTES>()?;
+        let kind = match kind {
             1 => EntryKind::Data,
             2 => EntryKind::Trim,
             _ => return None,
         };
-        let crc = u32::from_le_bytes(bytes[12..].try_into().ok()?);
-        Some(Self { lba: number(&bytes[..5]), kind, version: number(&bytes[6..12]), crc })
+        let lba = u64::from_le_bytes([l0, l1, l2, l3, l4, 0, 0, 0]);
+        let version = u64::from_le_bytes([v0, v1, v2, v3, v4, v5, 0, 0]);
+        Some(Self { lba, kind, version, crc: u32::from_le_bytes(crc) })
     }
+}
+
+/// The bytes and the entry of a sector of a page; `None` if it has none.
+pub fn sector<'p>(data: &'p [u8], oob: &[u8], index: usize, block_bytes: usize) -> Option<(&'p [u8], Entry)> {
+    let entry = Entry::decode(PageHeader::owner_oob(oob).get(index.checked_mul(ENTRY_BYTES)?..)?)?;
+    let bytes = data.get(index.checked_mul(block_bytes)?..)?.get(..block_bytes)?;
+    Some((bytes, entry))
 }
 
 /// Writes a trim record's data.
 pub fn encode_trim(ranges: &[(u64, u64)], out: &mut [u8]) -> Result<(), BlockError> {
     out.fill(0);
-    out[..4].copy_from_slice(&(ranges.len() as u32).to_le_bytes());
-    for (n, (first, blocks)) in ranges.iter().enumerate() {
-        out[16 + n * 16..24 + n * 16].copy_from_slice(&first.to_le_bytes());
-        out[24 + n * 16..32 + n * 16].copy_from_slice(&blocks.to_le_bytes());
+    let (head, rest) = out.split_first_chunk_mut::<16>().ok_or(BlockError::OutOfRange)?;
+    *head = u128::from(ranges.len() as u32).to_le_bytes();
+    let (places, _) = rest.as_chunks_mut::<16>();
+    for (place, (first, blocks)) in places.iter_mut().zip(ranges) {
+        *place = (u128::from(*first) | u128::from(*blocks) << 64).to_le_bytes();
     }
     Ok(())
 }
 
 /// Reads a trim record's data; ranges that do not fit are left out.
 pub fn decode_trim(data: &[u8]) -> Vec<(u64, u64)> {
-    let word = |at: usize| data.get(at..at + 8).map(|b| u64::from_le_bytes(b.try_into().expect("8 bytes")));
-    let count = data.get(..4).map_or(0, |b| u32::from_le_bytes(b.try_into().expect("4 bytes"))) as usize;
-    (0..count.min(data.len() / 16)).filter_map(|n| Some((word(16 + n * 16)?, word(24 + n * 16)?))).collect()
+    let Some((head, rest)) = data.split_first_chunk::<16>() else { return Vec::new() };
+    let count = u128::from_le_bytes(*head) as u32 as usize;
+    let range = |place: &[u8; 16]| {
+        let both = u128::from_le_bytes(*place);
+        (both as u64, (both >> 64) as u64)
+    };
+    rest.as_chunks().0.iter().take(count).map(range).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! Garbage collection of a block namespace, and its background work as a whole.
 
-use super::entry::{ENTRY_BYTES, Entry, EntryKind};
+use super::entry::{EntryKind, sector};
 use super::{BlockError, PageMap, lost_in_segment};
 use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_log::recover::scan_page;
-use saker_medium::header::HEADER_BYTES;
 use saker_medium::{Completion, Io, Medium, Page, SegmentId, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 
@@ -166,8 +165,8 @@ impl PageMap {
         let Page::Resident { data, oob } = page_of(&self.log, m, self.page_of_sector(position)) else {
             return;
         };
-        let Some(e) = Entry::decode(&oob[HEADER_BYTES + index * ENTRY_BYTES..]) else { return };
-        let bytes = self.config.block_bytes as usize;
+        let found = sector(data, oob, index, self.config.block_bytes as usize);
+        let Some((bytes, e)) = found else { return };
         let needed = match e.kind {
             EntryKind::Data => self.map.get(e.lba as usize) == Some(&(position as u32 + 1)),
             EntryKind::Trim => e.version >= self.checkpoint.version,
@@ -175,7 +174,7 @@ impl PageMap {
         if !needed {
             return;
         }
-        let copy = data[index * bytes..][..bytes].to_vec();
+        let copy = bytes.to_vec();
         let filled =
             self.append_version(Stream::Gc, e.lba, e.kind, e.version, |out| fill_from(out, &copy), m);
         filled.expect("a copy comes from memory");

@@ -5,6 +5,7 @@
 //! the hash store uses too.
 
 pub mod checkpoint;
+mod chunk;
 pub mod entry;
 pub mod gc;
 pub mod recover;
@@ -321,10 +322,8 @@ impl PageMap {
         let Page::Resident { data, oob } = page_of(&self.log, m, self.page_of_sector(position)) else {
             return Err(MediaError::Read.into());
         };
-        let bytes = &data[index * self.config.block_bytes as usize..][..self.config.block_bytes as usize];
-        let entry = Entry::decode(&oob[HEADER_BYTES + index * entry::ENTRY_BYTES..]);
-        match entry {
-            Some(e) if e.lba == lba && e.kind == EntryKind::Data && e.crc == crc32c(bytes) => Ok(bytes),
+        match entry::sector(data, oob, index, self.config.block_bytes as usize) {
+            Some((bytes, e)) if e.lba == lba && e.kind == EntryKind::Data && e.crc == crc32c(bytes) => Ok(bytes),
             _ => Err(BlockError::Corrupt),
         }
     }

@@ -1,12 +1,21 @@
 //! Recovery of a block namespace: the last complete checkpoint, then the out-of-band entries of the log's
 //! tail, applied in the order of their versions.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
-use super::entry::{ENTRY_BYTES, Entry, EntryKind, decode_trim};
+use super::entry::{EntryKind, decode_trim, sector};
 use super::{PageMap, PageMapConfig};
 use saker_log::checkpoint::release_others;
 use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
 use saker_log::{CheckpointSearch, Cut, Searched, SegmentState, Whole, page_of};
-use saker_medium::header::HEADER_BYTES;
 use saker_medium::{Completion, Medium, Page, PageAddr, Step, ready};
 
 #[derive(Clone, Debug)]
@@ -157,9 +166,7 @@ impl Recovery {
         let bytes = self.map.config.block_bytes;
         let Page::Resident { data, oob } = page_of(&self.map.log, m, addr) else { return };
         for index in from / bytes..used / bytes {
-            let Some(e) = Entry::decode(&oob[HEADER_BYTES + index as usize * ENTRY_BYTES..]) else {
-                continue;
-            };
+            let Some((sector, e)) = sector(data, oob, index as usize, bytes as usize) else { continue };
             let position = addr.0 * self.map.sectors_per_page() + u64::from(index);
             if e.kind == EntryKind::Trim && self.cut.as_ref().is_some_and(|cut| e.version < cut.version) {
                 // A copy from before the cut: the checkpoint knows of it, and of what came after it.
@@ -171,7 +178,7 @@ impl Recovery {
                 EntryKind::Trim => {
                     let id = self.map.segment_of(position);
                     self.map.log.add_until_checkpoint(id, u64::from(bytes));
-                    Event::Trim(decode_trim(&data[(index * bytes) as usize..][..bytes as usize]))
+                    Event::Trim(decode_trim(sector))
                 }
             };
             self.events.push((e.version, event));
@@ -190,7 +197,8 @@ impl Recovery {
                 Event::Trim(ranges) => {
                     for (first, blocks) in ranges {
                         let end = first.saturating_add(blocks).min(self.map.map.len() as u64);
-                        self.map.map[first.min(end) as usize..end as usize].fill(0);
+                        let trimmed = self.map.map.get_mut(first.min(end) as usize..end as usize);
+                        trimmed.into_iter().for_each(|words| words.fill(0));
                     }
                 }
             }
@@ -200,17 +208,17 @@ impl Recovery {
 
     fn count(&mut self) -> Result<(), Damage> {
         let bytes = u64::from(self.map.config.block_bytes);
-        for n in 0..self.map.map.len() {
-            let Some(position) = self.map.map[n].checked_sub(1) else { continue };
+        let words = std::mem::take(&mut self.map.map);
+        for position in words.iter().filter_map(|word| word.checked_sub(1)) {
             let id = self.map.segment_of(u64::from(position));
-            let known = id.0 < self.map.log.geometry().segments
-                && self.map.log.segment(id).state != SegmentState::Absent;
+            let known = self.map.log.find_segment(id).is_some_and(|s| s.state != SegmentState::Absent);
             if !known {
                 let what = format!("it names segment {}, which this namespace does not hold", id.0);
                 return Err(Damage::Checkpoint { owner: self.map.config.owner, what });
             }
             self.map.log.add_live(id, bytes);
         }
+        self.map.map = words;
         Ok(())
     }
 }

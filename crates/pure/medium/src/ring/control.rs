@@ -1,7 +1,18 @@
 //! The control of a slot: what it says, how it is checked, and how its words are stored.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::arithmetic_side_effects,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::SlotId;
-use crate::header::crc32c;
+use crate::header::{SEQUENCE_MAX, crc32c};
 use crate::mark::Mark;
 use crate::{PageAddr, Stream};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,6 +83,17 @@ pub(super) struct Control {
     pub(super) marks: [U64; 2],
 }
 
+/// All of a control.
+#[derive(FromBytes, Immutable, KnownLayout, Unaligned, Clone, Copy)]
+#[repr(C)]
+struct Words {
+    published: U64,
+    state: U64,
+    control: Control,
+}
+
+const _: () = assert!(size_of::<Words>() == CONTROL_BYTES);
+
 /// Bytes of the control that its checksum covers: those before it.
 const CHECKED_BYTES: usize = std::mem::offset_of!(Control, crc);
 const _: () = assert!(16 + size_of::<Control>() == CONTROL_BYTES);
@@ -80,20 +102,21 @@ const _: () = assert!((16 + std::mem::offset_of!(Control, marks)).is_multiple_of
 
 /// Bytes that count, or `None` if the word is damaged.
 pub(super) fn published(slot: SlotId, bytes: &[u8], page_bytes: usize) -> Option<u32> {
-    let word = u64::from_le_bytes(bytes[..8].try_into().expect("8 bytes"));
+    let word = u64::from_le_bytes(*bytes.first_chunk()?);
     (publish_word(word as u32, slot) == word && word as u32 as usize <= page_bytes).then_some(word as u32)
 }
 
 /// What the control of a slot says; `None` when it is free.
 pub(super) fn decode(slot: SlotId, bytes: &[u8], page_bytes: usize) -> Result<Option<SlotView>, SlotError> {
     let bad = |what| SlotError { slot: slot.0, what };
-    let state = match u64::from_le_bytes(bytes[8..16].try_into().expect("8 bytes")) {
+    let Ok((words, _)) = Words::read_from_prefix(bytes) else { return Err(bad("it is too short")) };
+    let state = match words.state.get() {
         0 => return Ok(None),
         OPEN => SlotState::Open,
         SEALED => SlotState::Sealed,
         _ => return Err(bad("its state word is neither free, open nor sealed")),
     };
-    let control = Control::read_from_bytes(&bytes[16..CONTROL_BYTES]).expect("sizes match");
+    let control = words.control;
     if control.crc.get() != control_crc(&control) {
         return Err(bad("its control does not match its checksum"));
     }
@@ -103,6 +126,13 @@ pub(super) fn decode(slot: SlotId, bytes: &[u8], page_bytes: usize) -> Result<Op
     let published =
         published(slot, bytes, page_bytes).ok_or_else(|| bad("its published length is not valid"))?;
     let stream = Stream::from_u8(control.stream).ok_or_else(|| bad("it names no stream"))?;
+    let first_record = control.first_record.get();
+    if first_record as usize > page_bytes || !first_record.is_multiple_of(8) {
+        return Err(bad("its first record begins where none can"));
+    }
+    if control.sequence.get() > SEQUENCE_MAX {
+        return Err(bad("its sequence number is too large"));
+    }
     Ok(Some(SlotView {
         state,
         addr: PageAddr(control.addr.get()),
@@ -118,17 +148,19 @@ pub(super) fn decode(slot: SlotId, bytes: &[u8], page_bytes: usize) -> Result<Op
 /// The length with a check over length and slot, so that no single flip passes for another length.
 #[inline]
 pub(super) fn publish_word(bytes: u32, slot: SlotId) -> u64 {
-    let mixed = (u64::from(bytes) + 1).wrapping_mul(PUBLISH_SALT) ^ (u64::from(slot.0) << 40);
+    let mixed = u64::from(bytes).wrapping_add(1).wrapping_mul(PUBLISH_SALT) ^ (u64::from(slot.0) << 40);
     (mixed & 0xffff_ffff_0000_0000) | u64::from(bytes)
 }
 
 fn control_crc(control: &Control) -> u32 {
-    crc32c(&control.as_bytes()[..CHECKED_BYTES])
+    let (covered, _) = control.as_bytes().split_at(CHECKED_BYTES);
+    crc32c(covered)
 }
 
 pub(super) fn write_control(out: &mut [u8], mut control: Control) {
     control.crc = control_crc(&control).into();
-    out[16..].copy_from_slice(control.as_bytes());
+    let written = control.write_to_suffix(out);
+    debug_assert!(written.is_ok(), "a control's bytes are given");
 }
 
 /// One aligned 8-byte store that no earlier store can pass: what a killed process leaves behind is a

@@ -1,4 +1,14 @@
 //! The two copies of the header block in the file.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::{BLOCK, Fault, Header};
 use crate::image::layout::BLOCK_BYTES;
@@ -29,9 +39,10 @@ pub(in crate::image) fn choose(copies: &Copies) -> Result<(Header, u64), Fault> 
     if let Some(Err(newer)) = copies.iter().find(|c| matches!(c, Err(Fault::Unsupported(_)))) {
         return Err(newer.clone());
     }
-    let generation = |n: usize| copies[n].as_ref().ok().map(|h| h.generation);
-    let place = usize::from(generation(1) > generation(0));
-    match (&copies[place], &copies[1 - place]) {
+    let generation = |copy: &Result<Header, Fault>| copy.as_ref().ok().map(|h| h.generation);
+    let [first, second] = copies;
+    let place = usize::from(generation(second) > generation(first));
+    match if place == 0 { (first, second) } else { (second, first) } {
         (Ok(header), _) => Ok((header.clone(), place as u64)),
         (Err(Fault::Foreign), Err(Fault::Foreign)) => Err(Fault::Foreign),
         (Err(Fault::Foreign), Err(other)) => Err(other.clone()),

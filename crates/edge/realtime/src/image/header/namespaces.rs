@@ -1,4 +1,14 @@
 //! The records of namespaces in the header block.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::{Fault, Wire};
 use crate::image::config::{NAMESPACES_MAX, NamespaceKind, NamespaceRecord, check_namespaces};

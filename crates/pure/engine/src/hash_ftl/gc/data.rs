@@ -4,15 +4,14 @@
 use super::super::HashFtl;
 use super::super::record::Kind;
 use super::super::stats::Cause;
-use super::super::validity::invalid::read_page;
+use super::super::validity::parse::read_page;
 use super::super::walk::Walked;
 use super::{Progress, stalled};
 use crate::kv::KvError;
 use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_log::recover::scan_page;
-use saker_medium::header::HEADER_BYTES;
-use saker_medium::{Medium, Page, PageAddr, Reads, Step, Stream, ready};
+use saker_medium::{Medium, Page, PageAddr, PageHeader, Reads, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 
 /// Pages a quantum looks at.
@@ -79,7 +78,7 @@ impl HashFtl {
             let Page::Resident { data, oob } = page_of(&self.log, m, *page) else {
                 return Step::Done(Err(KvError::Corrupt));
             };
-            match read_page(data, &oob[HEADER_BYTES..]) {
+            match read_page(data, PageHeader::owner_oob(oob)) {
                 Some((of, _, mappings)) if sound && of == segment => listed.extend(mappings.map(|(_, g)| g)),
                 _ => return Step::Done(Err(KvError::Corrupt)),
             }

@@ -2,13 +2,13 @@
 //! their own is collected, which the paper leaves out.
 
 use super::super::HashFtl;
-use super::super::validity::invalid::{OOB_BYTES, read_page};
+use super::super::validity::invalid::OOB_BYTES;
+use super::super::validity::parse::read_page;
 use super::{Progress, stalled};
 use crate::kv::KvError;
 use saker_log::append::Reserve;
 use saker_log::page_of;
-use saker_medium::header::HEADER_BYTES;
-use saker_medium::{Medium, Page, PageAddr, SegmentId, Stall, Step, Stream};
+use saker_medium::{Medium, Page, PageAddr, PageHeader, SegmentId, Stall, Step, Stream};
 
 /// Pages a quantum looks at.
 const WINDOW_PAGES: usize = 16;
@@ -68,7 +68,7 @@ impl HashFtl {
     /// The superblock of which a page speaks, if it is on that one's list.
     fn counts_for<M: Medium>(&self, page: PageAddr, m: &M) -> Option<SegmentId> {
         let Page::Resident { data, oob } = page_of(&self.log, m, page) else { return None };
-        let (of, _, _) = read_page(data, &oob[HEADER_BYTES..])?;
+        let (of, _, _) = read_page(data, PageHeader::owner_oob(oob))?;
         let known = of.0 < self.log.geometry().segments;
         (known && self.validity.invalid()?.pages(of).contains(&page)).then_some(of)
     }
@@ -78,7 +78,8 @@ impl HashFtl {
         let reserve = Reserve { slots: 1, segments: self.copies_leave() };
         self.log.room(m, Stream::Invalid, page_bytes, reserve)?;
         let Page::Resident { data, oob } = page_of(&self.log, m, from) else { return Ok(()) };
-        let (page, oob) = (data.to_vec(), oob[HEADER_BYTES..HEADER_BYTES + OOB_BYTES].to_vec());
+        let own = PageHeader::owner_oob(oob);
+        let (page, oob) = (data.to_vec(), own.get(..OOB_BYTES).unwrap_or(own).to_vec());
         let to = self.append_mappings(&page, &oob, m);
         self.log.sub_live(self.log.geometry().segment_of(from), u64::from(page_bytes));
         if let Some(invalid) = self.validity.invalid_mut() {

@@ -5,6 +5,7 @@ use super::super::HashFtl;
 use super::super::config::Layout;
 use super::super::stats::Cause;
 use super::super::table::image::{self, Image, fits};
+use super::super::table::parse;
 use super::{Progress, stalled};
 use crate::kv::KvError;
 use saker_log::append::Reserve;
@@ -104,7 +105,7 @@ impl HashFtl {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
-        let found = self.read_table(page, m, |_, data, oob| Some((image::fixed_id(oob)?, data.to_vec())));
+        let found = self.read_table(page, m, |_, data, oob| Some((parse::fixed_id(oob)?, data.to_vec())));
         let (id, data) = match ready!(found) {
             Ok(found) => found,
             Err(e) => return Step::Done(Err(e)),

@@ -10,13 +10,12 @@ mod winners;
 
 use super::record::Kind;
 use super::table::entry::Entry;
-use super::table::image;
+use super::table::{image, parse};
 use super::walk::Walked;
 use super::{HashFtl, HashFtlConfig};
 use saker_log::page_of;
 use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
-use saker_medium::header::HEADER_BYTES;
-use saker_medium::{Completion, Medium, Page, PageAddr, Reads, Step, Stream, ready};
+use saker_medium::{Completion, Medium, Page, PageAddr, PageHeader, Reads, Step, Stream, ready};
 use winners::{Displaced, Winner, Winners};
 
 /// Pages a step reads.
@@ -203,11 +202,11 @@ impl Recovery {
         let Page::Resident { data, oob } = page_of(&self.store.log, m, page) else {
             return Step::Done(Ok(()));
         };
-        let owner_oob = &oob[HEADER_BYTES..];
-        let stamp = image::stamp(owner_oob);
+        let owner_oob = PageHeader::owner_oob(oob);
         let geometry = self.store.log.geometry();
         let bad = || Damage::page(&geometry, page, "it is not a page of sections");
-        let Some(images) = image::decode(self.store.config.layout, data, owner_oob) else {
+        let images = parse::decode(self.store.config.layout, data, owner_oob);
+        let Some((images, stamp)) = images.zip(parse::stamp(owner_oob)) else {
             return Step::Done(Err(bad()));
         };
         let (layout, page_bytes) = (self.store.config.layout, self.store.log.geometry().page_bytes);

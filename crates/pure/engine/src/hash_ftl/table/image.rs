@@ -7,8 +7,8 @@
 use super::entry::Entry;
 use crate::hash_ftl::config::Layout;
 
-const HEAD: usize = 8;
-const ITEM: usize = 8;
+pub(super) const HEAD: usize = 8;
+pub(super) const ITEM: usize = 8;
 /// The owner's out-of-band bytes of a page of sections.
 pub const OOB_BYTES: usize = 16;
 
@@ -109,61 +109,15 @@ pub fn fixed_oob(id: u32, stamp: u64) -> [u8; OOB_BYTES] {
     oob
 }
 
-/// Which fixed section a page holds.
-pub fn fixed_id(owner_oob: &[u8]) -> Option<u32> {
-    let id = u64::from_le_bytes(owner_oob.get(8..16)?.try_into().ok()?).checked_sub(1)?;
-    u32::try_from(id).ok()
-}
-
 fn put(page: &mut [u8], at: usize, entry: Entry) {
     page[at..at + 8].copy_from_slice(&entry.0.to_le_bytes());
-}
-
-/// The version of the next write when a page was written.
-pub fn stamp(owner_oob: &[u8]) -> u64 {
-    u64::from_le_bytes(owner_oob[..8].try_into().expect("8 bytes"))
-}
-
-/// The sections on a page, whose checksum is right; `None` if it is not a page of sections.
-pub fn decode(layout: Layout, page: &[u8], owner_oob: &[u8]) -> Option<Vec<Image>> {
-    let word = |at: usize| Some(Entry(u64::from_le_bytes(page.get(at..at + 8)?.try_into().ok()?)));
-    if layout == Layout::Fixed {
-        let all = (0..page.len() / 8).filter_map(|n| word(n * 8)).filter(|e| !e.is_blank());
-        return Some(vec![Image { id: fixed_id(owner_oob)?, entries: all.collect() }]);
-    }
-    let sections = usize::from(u16::from_le_bytes(page.get(..2)?.try_into().ok()?));
-    let mut at = HEAD + sections * ITEM;
-    let mut images = Vec::with_capacity(sections);
-    for n in 0..sections {
-        let item = page.get(HEAD + n * ITEM..HEAD + (n + 1) * ITEM)?;
-        let id = u32::from_le_bytes(item[..4].try_into().ok()?);
-        let count = usize::from(u16::from_le_bytes(item[4..6].try_into().ok()?));
-        let entries = (0..count).map(|e| word(at + e * 8)).collect::<Option<_>>()?;
-        at += count * 8;
-        images.push(Image { id, entries });
-    }
-    Some(images)
-}
-
-/// The entries of one live-only section on a page, as [`decode`] would give them; `None` if it is not there.
-pub fn entries_of(page: &[u8], id: u32) -> Option<impl ExactSizeIterator<Item = Entry> + use<'_>> {
-    let sections = usize::from(u16::from_le_bytes(page.get(..2)?.try_into().ok()?));
-    let mut at = HEAD + sections * ITEM;
-    for item in page.get(HEAD..at)?.chunks_exact(ITEM) {
-        let count = usize::from(u16::from_le_bytes(item[4..6].try_into().ok()?));
-        if item[..4] == id.to_le_bytes() {
-            let words = page.get(at..at + count * 8)?.chunks_exact(8);
-            return Some(words.map(|w| Entry(u64::from_le_bytes(w.try_into().expect("8 bytes")))));
-        }
-        at += count * 8;
-    }
-    None
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::hash_ftl::config::FirstLevel;
+    use crate::hash_ftl::table::parse::{decode, entries_of, fixed_id, stamp};
 
     const LIVE: Layout = Layout::LiveOnly { first_level: FirstLevel::Growing, offsets_when_full: false };
 
@@ -182,7 +136,7 @@ mod tests {
         let oob = encode(LIVE, &images, 0x0102, &mut page);
         assert_eq!(page[..16], [3, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 0]);
         assert_eq!(page[32..40], [4, 0, 0, 0, 0, 1, 0, 0]);
-        assert_eq!((stamp(&oob), oob[8..].to_vec()), (0x0102, vec![0; 8]));
+        assert_eq!((stamp(&oob), oob[8..].to_vec()), (Some(0x0102), vec![0; 8]));
         for image in &images {
             assert_eq!(entries_of(&page, image.id).map(Vec::from_iter).as_ref(), Some(&image.entries));
         }

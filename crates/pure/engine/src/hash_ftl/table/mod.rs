@@ -4,6 +4,7 @@ pub mod cache;
 pub mod entry;
 pub mod image;
 pub mod levels;
+pub mod parse;
 pub mod section;
 pub mod two_level;
 

@@ -1,7 +1,7 @@
 //! A section in memory, in one of its layouts.
 
 use super::entry::Entry;
-use super::image;
+use super::parse;
 use super::two_level::{PART_ENTRIES, TwoLevel};
 use crate::hash_ftl::config::{FirstLevel, Layout};
 
@@ -30,11 +30,10 @@ impl Section {
     /// The section of that number on a page of sections; `None` if it is not there.
     pub fn read(layout: Layout, slots: u32, page: &[u8], owner_oob: &[u8], id: u32) -> Option<Self> {
         if layout != Layout::Fixed {
-            return Some(Self::live(image::entries_of(page, id)?, layout, slots));
+            return Some(Self::live(parse::entries_of(page, id)?, layout, slots));
         }
-        let words = page.get(..slots as usize * 8)?.chunks_exact(8);
-        let entries = words.map(|w| Entry(u64::from_le_bytes(w.try_into().expect("8 bytes"))));
-        (image::fixed_id(owner_oob)? == id).then(|| Self::Offsets(entries.collect()))
+        let entries = parse::words(page.get(..slots as usize * 8)?);
+        (parse::fixed_id(owner_oob)? == id).then(|| Self::Offsets(entries.collect()))
     }
 
     /// The entry at an offset, and how many comparisons that took.
@@ -107,7 +106,9 @@ impl Section {
 fn by_offset(slots: u32, sorted: &[Entry]) -> Box<[Entry]> {
     let mut all = vec![Entry::NONE; slots as usize].into_boxed_slice();
     for entry in sorted {
-        all[entry.offset() as usize] = *entry;
+        if let Some(to) = all.get_mut(entry.offset() as usize) {
+            *to = *entry;
+        }
     }
     all
 }

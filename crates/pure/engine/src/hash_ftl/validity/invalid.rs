@@ -260,24 +260,10 @@ pub struct InvalidMemory {
     pub list_bytes: u64,
 }
 
-/// A page of mappings as read: of which superblock and epoch it speaks, and its mappings. `None` if it is not one.
-pub fn read_page<'a>(
-    page: &'a [u8],
-    owner_oob: &[u8],
-) -> Option<(SegmentId, u32, impl Iterator<Item = (u32, u32)> + use<'a>)> {
-    let word = |at: usize| Some(u32::from_le_bytes(owner_oob.get(at..at + 4)?.try_into().ok()?));
-    let count = word(8)? as usize;
-    let mappings = page.get(..count.checked_mul(MAPPING_BYTES)?)?.chunks_exact(MAPPING_BYTES);
-    let split = |m: &[u8]| {
-        let mapping = u64::from_le_bytes(m.try_into().expect("8 bytes"));
-        (mapping as u32, (mapping >> 32) as u32)
-    };
-    Some((SegmentId(word(0)?), word(4)?, mappings.map(split)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash_ftl::validity::parse::read_page;
 
     fn geometry() -> Geometry {
         Geometry { page_bytes: 512, oob_bytes: 128, segment_pages: 16, segments: 4 }

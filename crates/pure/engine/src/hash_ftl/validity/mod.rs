@@ -2,6 +2,7 @@
 
 pub mod bitmap;
 pub mod invalid;
+pub mod parse;
 
 use super::HashFtlConfig;
 use super::config::Validity as Kind;

@@ -11,6 +11,16 @@
 //!
 //! The sum lets a member be read without the rest of its record, whose CRC32C recovery and collections check as well. It
 //! takes one multiplication for eight bytes: a checksum of general use takes longer for a small pair than all else.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::super::view::Records;
 use saker_log::{Bytes, Spot};
@@ -78,11 +88,9 @@ impl Seal {
     pub fn write(&self, member: &mut [u8]) {
         let low = self.sum & ((1 << SUM_LOW_BITS) - 1);
         let key = u32::from(self.key_bytes) | (self.role as u32) << KEY_BITS | low << SUM_SHIFT;
-        member[..4].copy_from_slice(&key.to_le_bytes());
+        put_word(member, 0, key);
         if self.role.has_value() {
-            let value = self.value_bytes | self.sum >> VALUE_BITS << VALUE_BITS;
-            let at = self.value_word_at() as usize;
-            member[at..at + 4].copy_from_slice(&value.to_le_bytes());
+            put_word(member, self.value_word_at(), self.value_bytes | self.sum >> VALUE_BITS << VALUE_BITS);
         }
     }
 
@@ -129,11 +137,17 @@ impl Seal {
 
     /// The lengths as they came.
     fn plain(&self, member: &mut [u8]) {
-        member[..4].copy_from_slice(&u32::from(self.key_bytes).to_le_bytes());
+        put_word(member, 0, u32::from(self.key_bytes));
         if self.role.has_value() {
-            let at = self.value_word_at() as usize;
-            member[at..at + 4].copy_from_slice(&self.value_bytes.to_le_bytes());
+            put_word(member, self.value_word_at(), self.value_bytes);
         }
+    }
+}
+
+#[inline]
+fn put_word(member: &mut [u8], at: u32, word: u32) {
+    if let Some(to) = member.get_mut(at as usize..).and_then(<[u8]>::first_chunk_mut) {
+        *to = word.to_le_bytes();
     }
 }
 
@@ -163,7 +177,7 @@ impl Records<'_> {
         let bytes = seal.bytes();
         let range = Bytes::new(spot, bytes);
         let mut head = [0; HEAD_BYTES];
-        let head = &mut head[..(bytes as usize).min(HEAD_BYTES)];
+        let Some(head) = head.get_mut(..(bytes as usize).min(HEAD_BYTES)) else { return false };
         if range.copy_to(self.log, m, 0, head) < head.len() {
             return false;
         }
@@ -172,7 +186,7 @@ impl Records<'_> {
         let mut at = HEAD_BYTES as u32;
         let mut block = [0; HEAD_BYTES];
         while at < bytes {
-            let block = &mut block[..((bytes - at) as usize).min(HEAD_BYTES)];
+            let Some(block) = block.get_mut(..((bytes - at) as usize).min(HEAD_BYTES)) else { return false };
             if range.copy_to(self.log, m, at, block) < block.len() {
                 return false;
             }
