@@ -75,7 +75,7 @@ impl ImageError {
         move |source| Self::Io { path, doing, source }
     }
 
-    pub(super) fn damaged(path: &Path, what: impl Into<String>) -> Self {
+    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Self {
         Self::Damaged { path: path.to_path_buf(), what: what.into() }
     }
 }
