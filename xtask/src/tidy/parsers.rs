@@ -56,7 +56,8 @@ mod tests {
         assert_eq!(found("x/parse.rs", "// #![deny(a::b, c::d)]\nfn f() {}"), missing);
         assert_eq!(found("x/parse.rs", "fn f() {}\n#![deny(a::b, c::d)]"), missing);
         assert_eq!(found("x/parse.rs", "//! P.\n#![deny(\n    a::b,\n)]\nfn f() {}"), missing[1..]);
-        let all = "//! P.\n#![forbid(x)]\n#![cfg_attr(not(test), deny(a::b, c::d, reason = \"y\"))]\nfn f() {}";
+        let all =
+            "//! P.\n#![forbid(x)]\n#![cfg_attr(not(test), deny(a::b, c::d, reason = \"y\"))]\nfn f() {}";
         assert_eq!(found("x/parse.rs", all), [""; 0]);
         assert_eq!(found("x/other.rs", "fn f() {}"), [""; 0]);
     }

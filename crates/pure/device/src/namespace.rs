@@ -99,8 +99,7 @@ impl Namespace {
             unreachable!("asked for a KV namespace only")
         };
         // A value is landed in the ring as a whole: with too few slots it never could be.
-        let landing =
-            u32::from(m.ring().slots().saturating_sub(12)).saturating_mul(m.geometry().page_bytes);
+        let landing = u32::from(m.ring().slots().saturating_sub(12)).saturating_mul(m.geometry().page_bytes);
         EngineConfig { seed: Some(seed), value_bytes_max: value_bytes_max.min(landing), ..common }
     }
 

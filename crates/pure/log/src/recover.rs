@@ -155,8 +155,7 @@ fn is_overtaken<M: Medium>(m: &M, v: &SlotView) -> bool {
     let header = PageHeader::decode(oob, v.addr).ok().flatten();
     v.state == SlotState::Open
         && header.is_some_and(|h| {
-            h.sequence == v.sequence
-                && h.data_crc == page_crc(data, PageHeader::owner_oob(oob))
+            h.sequence == v.sequence && h.data_crc == page_crc(data, PageHeader::owner_oob(oob))
         })
 }
 

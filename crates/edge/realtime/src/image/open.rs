@@ -143,7 +143,9 @@ fn is_programmed(media: &FileMedia, view: &SlotView) -> bool {
     }
     let Cell::Programmed { data, oob } = media.cell(view.addr) else { return false };
     let header = PageHeader::decode(oob, view.addr).ok().flatten();
-    header.is_some_and(|h| h.sequence == view.sequence && h.data_crc == page_crc(data, PageHeader::owner_oob(oob)))
+    header.is_some_and(|h| {
+        h.sequence == view.sequence && h.data_crc == page_crc(data, PageHeader::owner_oob(oob))
+    })
 }
 
 /// The error of an image without a header.

@@ -108,7 +108,8 @@ impl Layout {
             self.seal_sectors(bytes, frame, block);
         }
         if &bytes[frame.oob..frame.oob + 4] == b"SKPG" {
-            let crc = page_crc(&bytes[frame.data..][..self.page], &bytes[frame.oob + HEADER..frame.oob + self.oob]);
+            let crc =
+                page_crc(&bytes[frame.data..][..self.page], &bytes[frame.oob + HEADER..frame.oob + self.oob]);
             put(bytes, frame.oob + 40, 4, crc.into());
             let crc = crc32c(&bytes[frame.oob..frame.oob + 60]);
             put(bytes, frame.oob + 60, 4, crc.into());

@@ -1,6 +1,8 @@
-//! Forged images: fields of every structure in an image get other values, and every checksum that covers them is made right
-//! again. Such an image is refused, or opens and answers; wrong answers are allowed, for they are what the forger wrote. Never a
-//! panic, a step that does not end, memory without bound.
+//! Forged images: fields of every structure in an image get other values, and every checksum that covers them is
+//! made right again. Such an image is refused, or opens and answers; wrong answers are allowed, for they are what the
+//! forger wrote. Never a panic, a step that does not end, memory without bound.
+//!
+//! `SAKER_SEED` replays a run, `SAKER_CASE` one case of it, with the places of its panics; `SAKER_CASES` is how many.
 
 mod layout;
 mod mutate;
@@ -52,7 +54,8 @@ pub struct Image {
 
 impl Image {
     fn new(recipe: Recipe) -> Self {
-        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a temporary directory");
+        let dir =
+            tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a temporary directory");
         let path = dir.path().join("disk.img");
         let options = usage::make(&path, &recipe);
         let bytes = std::fs::read(&path).expect("reads");
@@ -83,7 +86,7 @@ fn number(name: &str) -> Option<u64> {
 fn run(name: &str, recipe: Recipe) {
     let image = Image::new(recipe);
     let seed = number("SAKER_SEED").unwrap_or(1);
-    let cases = number("SAKER_CASES").unwrap_or(if is_soak() { 12_500 } else { 60 });
+    let cases = number("SAKER_CASES").unwrap_or(if is_soak() { 12_500 } else { 80 });
     let only = number("SAKER_CASE");
     let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut counts: BTreeMap<Outcome, u32> = BTreeMap::new();
@@ -109,8 +112,7 @@ fn run(name: &str, recipe: Recipe) {
     assert!(only.is_some() || cases < 50 || counts.len() >= 2, "the forgeries hit nothing: {counts:?}");
 }
 
-const PLAIN: Recipe =
-    Recipe { engine: EngineKind::HashStore, packing: None, closed: true, capacitor: true };
+const PLAIN: Recipe = Recipe { engine: EngineKind::HashStore, packing: None, closed: true, capacitor: true };
 
 macro_rules! forged {
     ($($name:ident: $recipe:expr;)*) => { $(

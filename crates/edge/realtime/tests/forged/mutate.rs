@@ -9,14 +9,51 @@ use saker_sim::Rng;
 const PAGE: &[(usize, usize)] =
     &[(4, 1), (5, 1), (6, 2), (8, 2), (12, 4), (16, 8), (24, 8), (32, 4), (36, 4), (32, 4), (36, 4)];
 /// Fields of a slot's control.
-const CONTROL: &[(usize, usize)] =
-    &[(0, 4), (8, 8), (16, 8), (24, 8), (32, 4), (36, 4), (40, 2), (42, 1), (48, 3), (50, 2), (56, 3), (56, 7)];
+const CONTROL: &[(usize, usize)] = &[
+    (0, 4),
+    (8, 8),
+    (16, 8),
+    (24, 8),
+    (32, 4),
+    (36, 4),
+    (40, 2),
+    (42, 1),
+    (48, 3),
+    (50, 2),
+    (56, 3),
+    (56, 7),
+];
 /// Fields of the image's header that open more than a check of the magic.
 const IMAGE: &[(usize, usize)] = &[
-    (16, 8), (24, 8), (32, 8), (40, 4), (44, 4), (48, 8), (72, 4), (76, 4), (80, 4), (84, 4), (88, 4), (92, 4), (96, 2), (98, 2),
-    (100, 2), (102, 2), (104, 8), (112, 8), (176, 4), (180, 4), (184, 8), (192, 8), (200, 8), (208, 8), (216, 8), (224, 8),
+    (16, 8),
+    (24, 8),
+    (32, 8),
+    (40, 4),
+    (44, 4),
+    (48, 8),
+    (72, 4),
+    (76, 4),
+    (80, 4),
+    (84, 4),
+    (88, 4),
+    (92, 4),
+    (96, 2),
+    (98, 2),
+    (100, 2),
+    (102, 2),
+    (104, 8),
+    (112, 8),
+    (176, 4),
+    (180, 4),
+    (184, 8),
+    (192, 8),
+    (200, 8),
+    (208, 8),
+    (216, 8),
+    (224, 8),
 ];
-const NAMESPACE: &[(usize, usize)] = &[(0, 4), (4, 1), (5, 1), (8, 4), (12, 4), (16, 8), (24, 4), (28, 4), (32, 8)];
+const NAMESPACE: &[(usize, usize)] =
+    &[(0, 4), (4, 1), (5, 1), (8, 4), (12, 4), (16, 8), (24, 4), (28, 4), (32, 8)];
 
 /// Forges fields of `bytes`; says which.
 pub fn forge(image: &Image, bytes: &mut [u8], rng: &mut Rng) -> String {
@@ -48,9 +85,31 @@ fn value(image: &Image, old: u64, size: usize, here: u64, rng: &mut Rng) -> u64 
     let l = &image.layout;
     let segment = (l.page * l.segment_pages) as u64;
     let known = [
-        0, 1, 2, 3, 7, 8, 255, max, max - 1, max / 2, max / 2 + 1, l.page as u64, l.page as u64 - 1, l.page as u64 + 1, segment,
-        segment - 8, segment + 8, l.pages() as u64, l.pages() as u64 - 1, l.segments as u64, l.segments as u64 - 1,
-        l.segment_pages as u64, here, here + 1, here * l.page as u64,
+        0,
+        1,
+        2,
+        3,
+        7,
+        8,
+        255,
+        max,
+        max - 1,
+        max / 2,
+        max / 2 + 1,
+        l.page as u64,
+        l.page as u64 - 1,
+        l.page as u64 + 1,
+        segment,
+        segment - 8,
+        segment + 8,
+        l.pages() as u64,
+        l.pages() as u64 - 1,
+        l.segments as u64,
+        l.segments as u64 - 1,
+        l.segment_pages as u64,
+        here,
+        here + 1,
+        here * l.page as u64,
     ];
     let new = match rng.below(8) {
         0 => rng.next_u64(),
@@ -105,7 +164,8 @@ fn namespace(bytes: &mut [u8], rng: &mut Rng) -> String {
 fn epoch(image: &Image, bytes: &mut [u8], rng: &mut Rng) -> String {
     let segment = rng.below(image.layout.segments as u64) as usize;
     let old = get(bytes, 8192 + 8 * segment, 4) as u32;
-    let new = [0, 1, old.wrapping_add(1), old.wrapping_sub(1), u32::MAX, rng.next_u64() as u32][rng.below(6) as usize];
+    let new = [0, 1, old.wrapping_add(1), old.wrapping_sub(1), u32::MAX, rng.next_u64() as u32]
+        [rng.below(6) as usize];
     layout::set_epoch(bytes, segment, new);
     format!("epoch of segment {segment}: {old} -> {new}")
 }
@@ -144,7 +204,9 @@ fn slot(image: &Image, bytes: &mut [u8], rng: &mut Rng) -> String {
 }
 
 fn page(image: &Image, bytes: &mut [u8], rng: &mut Rng) -> String {
-    let Some(frame) = frame(image, rng, |f| &image.bytes[f.oob..f.oob + 4] == b"SKPG") else { return "no page".into() };
+    let Some(frame) = frame(image, rng, |f| &image.bytes[f.oob..f.oob + 4] == b"SKPG") else {
+        return "no page".into();
+    };
     let (at, size) = *pick(PAGE, rng).expect("fields");
     let here = frame.position / image.layout.page as u64;
     let said = change(image, bytes, frame.oob + at, size, here, rng);
@@ -216,7 +278,9 @@ fn any_data(image: &Image, bytes: &mut [u8], rng: &mut Rng) -> String {
 fn copy_page(image: &Image, bytes: &mut [u8], rng: &mut Rng) -> String {
     let l = image.layout;
     let Some(from) = frame(image, rng, |_| true) else { return "no page".into() };
-    let Some(to) = frame(image, rng, |f| f.control.is_some() == from.control.is_some()) else { return "no page".into() };
+    let Some(to) = frame(image, rng, |f| f.control.is_some() == from.control.is_some()) else {
+        return "no page".into();
+    };
     bytes.copy_within(from.data..from.data + l.page, to.data);
     bytes.copy_within(from.oob..from.oob + l.oob, to.oob);
     let keeps = rng.below(2) == 0;

@@ -1,4 +1,5 @@
-//! What has a checksum of its own inside pages: records, members of groups, words of gaps, chunks of checkpoints, blocks.
+//! What has a checksum of its own inside pages: records, members of groups, words of gaps, chunks of checkpoints,
+//! blocks.
 
 use crate::layout::{Layout, get, put, u16_at, u32_at, u64_at};
 use saker_medium::header::crc32c;
@@ -28,14 +29,31 @@ pub struct Part {
 }
 
 /// Fields (offset, bytes) before the content.
-const RECORD: &[(usize, usize)] = &[(4, 4), (7, 1), (8, 7), (15, 1), (16, 1), (17, 1), (18, 2), (20, 1), (21, 1)];
+const RECORD: &[(usize, usize)] =
+    &[(4, 4), (7, 1), (8, 7), (15, 1), (16, 1), (17, 1), (18, 2), (20, 1), (21, 1)];
 const MEMBER: &[(usize, usize)] = &[(0, 1), (1, 1), (0, 4)];
 const FTL: &[(usize, usize)] = &[(4, 7), (11, 1), (12, 3), (15, 1)];
 const CHUNK: &[(usize, usize)] = &[
-    (4, 4), (8, 8), (16, 4), (20, 1), (24, 1), (24, 8), (25, 4), (25, 8), (29, 8), (32, 8), (37, 8), (40, 4), (44, 8), (45, 8),
-    (49, 4), (53, 4), (57, 8),
+    (4, 4),
+    (8, 8),
+    (16, 4),
+    (20, 1),
+    (24, 1),
+    (24, 8),
+    (25, 4),
+    (25, 8),
+    (29, 8),
+    (32, 8),
+    (37, 8),
+    (40, 4),
+    (44, 8),
+    (45, 8),
+    (49, 4),
+    (53, 4),
+    (57, 8),
 ];
-const BLOCK: &[(usize, usize)] = &[(4, 8), (12, 4), (16, 4), (20, 2), (22, 1), (23, 1), (24, 4), (28, 4), (32, 4), (36, 1)];
+const BLOCK: &[(usize, usize)] =
+    &[(4, 8), (12, 4), (16, 4), (20, 2), (22, 1), (23, 1), (24, 4), (28, 4), (32, 4), (36, 1)];
 const GAP: &[(usize, usize)] = &[(0, 8)];
 
 impl Part {

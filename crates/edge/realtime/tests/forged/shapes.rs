@@ -12,7 +12,24 @@ fn used(image: &Image, bytes: &[u8], length: u64, what: &str) {
 fn truncated_and_longer_files_are_refused() {
     let image = Image::new(PLAIN);
     let whole = image.bytes.len() as u64;
-    for length in [0, 1, 511, 4095, 4096, 4097, 8191, 8192, 8200, 12288, 1 << 20, whole / 2, whole - 4096, whole - 1, whole + 1, 2 * whole] {
+    for length in [
+        0,
+        1,
+        511,
+        4095,
+        4096,
+        4097,
+        8191,
+        8192,
+        8200,
+        12288,
+        1 << 20,
+        whole / 2,
+        whole - 4096,
+        whole - 1,
+        whole + 1,
+        2 * whole,
+    ] {
         image.write(&image.bytes, length);
         let found = watch::guarded("a length", || usage::use_image(&image)).expect("no panic");
         assert_eq!(found, usage::Outcome::Refused, "{length} bytes");
@@ -42,7 +59,9 @@ fn headers_of_another_shape() {
     for recipe in [PLAIN, Recipe { engine: saker_realtime::EngineKind::HashPlus, closed: false, ..PLAIN }] {
         let image = Image::new(recipe);
         for (at, size) in [(72, 4), (76, 4), (80, 4), (84, 4), (88, 4), (92, 4), (96, 2), (98, 2)] {
-            for value in [0, 1, 2, 3, 5, 8, 64, 72, 80, 96, 128, 512, 1024, 4096, 16384, 65535, 65536, 1 << 20] {
+            for value in
+                [0, 1, 2, 3, 5, 8, 64, 72, 80, 96, 128, 512, 1024, 4096, 16384, 65535, 65536, 1 << 20]
+            {
                 let mut bytes = image.bytes.clone();
                 put(&mut bytes, at, size, value);
                 let end = lay_out(&mut bytes);
@@ -61,9 +80,26 @@ fn headers_of_another_shape() {
 #[test]
 fn absurd_namespaces() {
     let image = Image::new(PLAIN);
-    for (at, size) in [(180, 4), (256, 4), (260, 1), (261, 1), (264, 4), (268, 4), (272, 8), (280, 4), (284, 4), (288, 8)] {
+    for (at, size) in
+        [(180, 4), (256, 4), (260, 1), (261, 1), (264, 4), (268, 4), (272, 8), (280, 4), (284, 4), (288, 8)]
+    {
         for record in [0, 1, 2] {
-            for value in [0, 1, 2, 3, 7, 16, 17, 511, 512, 2048, 4096, u64::from(u16::MAX), u64::from(u32::MAX), u64::MAX] {
+            for value in [
+                0,
+                1,
+                2,
+                3,
+                7,
+                16,
+                17,
+                511,
+                512,
+                2048,
+                4096,
+                u64::from(u16::MAX),
+                u64::from(u32::MAX),
+                u64::MAX,
+            ] {
                 let mut bytes = image.bytes.clone();
                 let at = if at == 180 { 180 } else { at + 64 * record };
                 put(&mut bytes, at, size, value);

@@ -35,7 +35,12 @@ pub fn make(path: &Path, recipe: &Recipe) -> String {
         NamespacePlan::Block { bytes: Some(128 << 10), block_bytes: BLOCK_BYTES },
         NamespacePlan::Kv { flash_bytes: Some(3 << 19) },
     ];
-    let plan = ImagePlan { engine: recipe.engine, packing: recipe.packing, namespaces, ..ImagePlan::kv(6 << 20, &profile, 3) };
+    let plan = ImagePlan {
+        engine: recipe.engine,
+        packing: recipe.packing,
+        namespaces,
+        ..ImagePlan::kv(6 << 20, &profile, 3)
+    };
     plan.create(path).expect("creates");
     let options = if recipe.capacitor { String::new() } else { format!("&profile={profile}") };
     let mut rng = Seed(11).rng();
@@ -55,7 +60,8 @@ pub fn make(path: &Path, recipe: &Recipe) -> String {
             if rng.below(6) == 0 {
                 disk.trim(first, 1 + rng.below(4)).expect("trims");
             } else {
-                disk.write(first, &value(1, rng.next_u64(), BLOCK_BYTES * (1 + rng.below(4) as u32))).expect("writes");
+                disk.write(first, &value(1, rng.next_u64(), BLOCK_BYTES * (1 + rng.below(4) as u32)))
+                    .expect("writes");
             }
         }
         if recipe.closed {

@@ -84,7 +84,6 @@ impl<'a> Cursor<'a> {
     }
 }
 
-
 /// What a chunk says.
 #[derive(Debug)]
 pub enum Chunk {
@@ -135,7 +134,8 @@ fn decode_table(at: &mut Cursor<'_>) -> Option<(usize, Table)> {
         pinned: Vec::new(),
     };
     let pages_of_blocks = table.pages.len() as u64;
-    let counts = id <= NUMBER_MAX && version_max <= NUMBER_MAX && entries <= PAGE_ENTRIES_MAX * pages_of_blocks;
+    let counts =
+        id <= NUMBER_MAX && version_max <= NUMBER_MAX && entries <= PAGE_ENTRIES_MAX * pages_of_blocks;
     (level < LEVELS && first <= last && counts && !table.pages.is_empty()).then_some((level, table))
 }
 

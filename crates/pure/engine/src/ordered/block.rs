@@ -51,7 +51,8 @@ pub fn block_bytes(page_bytes: u32) -> u32 {
 pub fn put(kind: Kind, table: u64, index: u32, count: u16, width: u8, content: &[u8], out: &mut [u8]) {
     let used = content.len() as u32;
     let (crc, table, index) = (U32::ZERO, table.into(), index.into());
-    let mut head = Head { crc, table, index, used: used.into(), count: count.into(), width, kind: kind as u8 };
+    let mut head =
+        Head { crc, table, index, used: used.into(), count: count.into(), width, kind: kind as u8 };
     let (first, rest) = out.split_at_mut(HEAD);
     let (to, zeros) = rest.split_at_mut(content.len());
     to.copy_from_slice(content);

@@ -41,7 +41,8 @@ impl Records<'_> {
         let head = head.get_mut(..known).ok_or(KvError::KeySize)?;
         range.copy_to(self.log, m, 0, head);
         let (first, found) = head.split_first_chunk().ok_or(KvError::Corrupt)?;
-        let header = Header::decode(first).filter(|h| h.kind == Kind::Pair && h.record_bytes() == loc.record_bytes());
+        let header =
+            Header::decode(first).filter(|h| h.kind == Kind::Pair && h.record_bytes() == loc.record_bytes());
         let header = header.ok_or(KvError::Corrupt)?;
         let same = usize::from(header.key_bytes) == key.len() && found == key;
         let used = header.value_at() + header.value_bytes;

@@ -88,7 +88,12 @@ pub(super) fn decode_chunk(payload: &[u8], segments: u32) -> Option<Chunk> {
         }
         KIND_NODES => {
             let read = |n: &WireNodes| Some((id(n.segment)?, n.nodes.get()));
-            <[WireNodes]>::ref_from_bytes(body).ok()?.iter().map(read).collect::<Option<_>>().map(Chunk::Nodes)
+            <[WireNodes]>::ref_from_bytes(body)
+                .ok()?
+                .iter()
+                .map(read)
+                .collect::<Option<_>>()
+                .map(Chunk::Nodes)
         }
         KIND_LONGEST => U32::read_from_bytes(body).ok().map(|bytes| Chunk::Longest(bytes.get())),
         _ => None,

@@ -52,7 +52,8 @@ impl Entry {
 
     /// Reads an entry; `None` for sectors that were never filled.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let [l0, l1, l2, l3, l4, kind, v0, v1, v2, v3, v4, v5, crc @ ..] = *bytes.first_chunk::<ENTRY_BYTES>()?;
+        let [l0, l1, l2, l3, l4, kind, v0, v1, v2, v3, v4, v5, crc @ ..] =
+            *bytes.first_chunk::<ENTRY_BYTES>()?;
         let kind = match kind {
             1 => EntryKind::Data,
             2 => EntryKind::Trim,

@@ -323,7 +323,9 @@ impl PageMap {
             return Err(MediaError::Read.into());
         };
         match entry::sector(data, oob, index, self.config.block_bytes as usize) {
-            Some((bytes, e)) if e.lba == lba && e.kind == EntryKind::Data && e.crc == crc32c(bytes) => Ok(bytes),
+            Some((bytes, e)) if e.lba == lba && e.kind == EntryKind::Data && e.crc == crc32c(bytes) => {
+                Ok(bytes)
+            }
             _ => Err(BlockError::Corrupt),
         }
     }
