@@ -147,7 +147,7 @@ pub fn contradiction(levels: &Levels) -> Option<&'static str> {
         if !ids.insert(table.id) || !table.all_pages().all(|page| pages.insert(page)) {
             return Some("it names a table or a page twice");
         }
-        if level > 0 && before.is_some_and(|(of, last)| of == level && table.first <= last) {
+        if level > 0 && before.is_some_and(|(of, last)| of == level && table.first < last) {
             return Some("it names tables of a level that overlap");
         }
         before = Some((level, table.last));
