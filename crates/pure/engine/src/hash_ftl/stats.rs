@@ -32,7 +32,8 @@ pub struct FtlStats {
     pub comparisons: u64,
     /// Sections asked for, by [`Cause`].
     pub sections_wanted: [u64; 3],
-    /// Of these, those found in memory or never used before.
+    /// Of these, those found in memory or never used before. What an attempt has read for an operation that had to wait is no
+    /// find of the attempt that ends it.
     pub sections_found: [u64; 3],
     /// Bytes of sections read from flash, by [`Cause`].
     pub table_bytes_read: [u64; 3],
@@ -75,13 +76,17 @@ pub struct FtlStats {
 }
 
 impl FtlStats {
+    /// The part of the sections asked for on behalf of `cause` that was found, 0 to 1; nothing if none was asked for.
+    #[must_use]
+    pub fn section_hit_ratio(&self, cause: Cause) -> Option<f64> {
+        let (wanted, found) = (self.sections_wanted[cause as usize], self.sections_found[cause as usize]);
+        (wanted > 0).then(|| found as f64 / wanted as f64)
+    }
+
     /// An attempt that began with `before` must be made again: what its search looked at counts when it succeeds. Reads of
-    /// sections count at once; the next attempt finds those in memory, which is not a hit.
+    /// sections count at once.
     pub(super) fn undo_search(&mut self, before: &Self) {
-        const USER: usize = Cause::User as usize;
-        let read = self.table_pages_read[USER] - before.table_pages_read[USER];
-        self.sections_wanted[USER] = before.sections_wanted[USER];
-        self.sections_found[USER] = before.sections_found[USER].saturating_sub(read);
+        (self.sections_wanted, self.sections_found) = (before.sections_wanted, before.sections_found);
         self.kv_pages_read = before.kv_pages_read;
         (self.lookups, self.probes, self.collisions) = (before.lookups, before.probes, before.collisions);
         (self.section_searches, self.comparisons) = (before.section_searches, before.comparisons);
