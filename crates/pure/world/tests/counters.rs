@@ -33,11 +33,11 @@ fn side(rng: &mut Rng, reads_in_ten: u64) -> Side {
     }
 }
 
-fn jobs(seed: u64) -> Vec<Job> {
+fn jobs(seed: u64, threads: usize, depth: u16) -> Vec<Job> {
     let mut rng = Seed(seed).rng();
     let mut job = |reads_in_ten| Job {
-        threads: 4,
-        depth: 8,
+        threads,
+        depth,
         operations: (0..3000).map(|_| side(&mut rng, reads_in_ten)).collect(),
         flush: false,
         transfer: TransferOptions::default(),
@@ -69,7 +69,7 @@ fn what_is_looked_up_counts_once() {
     for engine in EngineKind::ALL.iter().copied() {
         for seed in 0..histories() {
             let at = format!("{} with seed {seed}", engine.name());
-            let runs = run_disk_kv(&build(engine), &jobs(seed)).expect("runs");
+            let runs = run_disk_kv(&build(engine), &jobs(seed, 4, 8)).expect("runs");
             for cause in ["user", "gc"] {
                 let names = ["wanted", "found"].map(|what| format!("sections_{what}_{cause}"));
                 ratios_hold(&runs, &names[0], &names[1], &at);
@@ -77,24 +77,26 @@ fn what_is_looked_up_counts_once() {
             let operations: u64 = runs.iter().map(|run| run.operations).sum();
             if let Some(lookups) = counter(&runs[3], "lookups") {
                 assert_eq!(lookups, operations, "{at}");
+                // A table that has not doubled often fits the cache.
+                let reads = counter(&runs[3], "table_pages_read_user");
                 assert!(
-                    counter(&runs[3], "table_pages_read_user") > Some(500),
-                    "{at}: the cache is too small for all"
+                    engine == EngineKind::HashDoubling || reads > Some(500),
+                    "{at}: {reads:?} sections were read"
                 );
             }
         }
     }
 }
 
-/// A section that was read for an operation is no hit of the same operation: the misses are at most the pages read, and some reads
-/// are made twice for one miss.
+/// A section that was read for an operation is no hit of the same operation: where operations follow each other, nearly every page
+/// that is read is a miss, and some are read twice for one.
 #[test]
 fn a_section_that_was_read_is_no_hit() {
     for engine in [EngineKind::HashOriginal, EngineKind::HashPlus] {
-        let runs = run_disk_kv(&build(engine), &jobs(1)).expect("runs");
+        let runs = run_disk_kv(&build(engine), &jobs(1, 1, 1)).expect("runs");
         let of = |name| counter(&runs[3], name).expect("a counter of hash FTLs");
         let missed = of("sections_wanted_user") - of("sections_found_user");
         let read = of("table_pages_read_user");
-        assert!(missed <= read && 10 * missed >= 9 * read, "{}: {missed} of {read}", engine.name());
+        assert!(missed <= read && 20 * missed >= 19 * read, "{}: {missed} of {read}", engine.name());
     }
 }
