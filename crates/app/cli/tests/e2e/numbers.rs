@@ -53,8 +53,8 @@ fn flags() -> Vec<(Vec<&'static str>, &'static [&'static str])> {
         (vec!["reproduce", "run", "bandslim-arithmetic", "--threads"], &[]),
         (vec!["block", "read", "--device", "file:both.img?nsid=2"], &["0"]),
         (vec!["block", "trim", "--device", "file:both.img?nsid=2"], &["0"]),
-        (vec!["block", "read", "--device", "file:both.img?nsid=2", "0"], &[]),
-        (vec!["block", "trim", "--device", "file:both.img?nsid=2", "0"], &[]),
+        (vec!["block", "read", "--device", "file:both.img?nsid=2", "0"], &["0"]),
+        (vec!["block", "trim", "--device", "file:both.img?nsid=2", "0"], &["0"]),
     ];
     for flag in [
         "--operations",

@@ -47,7 +47,7 @@ fn namespaces_that_are_too_small_say_what_they_need() {
     let desk = Desk::new();
     let line = ["create", "x.img", "--size", "1GiB", "--namespace", "kv:16MiB", "--namespace", "kv"];
     let message = desk.saker(&line).refused(2);
-    assert!(message.contains("namespace 1 would have 16MiB of flash and needs at least"), "{message}");
+    assert!(message.contains("namespace 1 would have 12MiB of flash and needs at least 288MiB"), "{message}");
     for profile in fitting(&message) {
         desk.saker(&[&["--quiet"], &line[..], &["--profile", profile, "--force"]].concat()).good();
     }
