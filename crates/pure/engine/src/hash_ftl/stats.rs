@@ -76,13 +76,6 @@ pub struct FtlStats {
 }
 
 impl FtlStats {
-    /// The part of the sections asked for on behalf of `cause` that was found, 0 to 1; nothing if none was asked for.
-    #[must_use]
-    pub fn section_hit_ratio(&self, cause: Cause) -> Option<f64> {
-        let (wanted, found) = (self.sections_wanted[cause as usize], self.sections_found[cause as usize]);
-        (wanted > 0).then(|| found as f64 / wanted as f64)
-    }
-
     /// An attempt that began with `before` must be made again: what its search looked at counts when it succeeds. Reads of
     /// sections count at once.
     pub(super) fn undo_search(&mut self, before: &Self) {
