@@ -99,7 +99,7 @@ fn desk() -> Desk {
 fn absurd_numbers_are_refused_at_once() {
     let desk = desk();
     for (head, taken) in flags() {
-        for number in ["0", "-1", U64_MAX, BEYOND_U64, "999EiB", "", "x", "1e99x"] {
+        for number in ["0", "-1", U64_MAX, BEYOND_U64, "999EiB", "x"] {
             let line = [head.as_slice(), &[number]].concat();
             let begun = Instant::now();
             let ran = desk.saker(&line);
