@@ -14,9 +14,11 @@ struct Target {
 
 impl Target {
     fn start(args: &[&str]) -> Self {
-        let mut child = saker()
-            .arg("serve")
-            .args(args)
+        Self::begin(saker().arg("serve").args(args))
+    }
+
+    fn begin(command: &mut Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .spawn()
             .unwrap_or_else(|error| panic!("the program starts: {error}"));
@@ -63,6 +65,29 @@ fn image(directory: &Path, profile: &str) -> std::path::PathBuf {
     let image = directory.join("disk.img");
     run(&["create", &image.display().to_string(), "--size", "512MiB", "--profile", profile]);
     image
+}
+
+#[test]
+fn the_variable_names_what_is_served() {
+    let directory = tempfile::tempdir().unwrap();
+    let image = image(directory.path(), "default").display().to_string();
+    let serve = |device: &str, more: &[&str]| {
+        let listen = ["--listen", "127.0.0.1:0"];
+        Target::begin(saker().arg("serve").args(listen).args(more).env("SAKER_DEVICE", device))
+    };
+    let target = serve(&format!("file:{image}"), &["--timing", "off"]);
+    run(&["put", "--device", &target.url, "k", "v"]);
+    target.signal("-TERM");
+    drop(target);
+    assert_eq!(run(&["get", "--device", &format!("file:{image}"), "k"]), "v");
+    // What is named comes first.
+    let target = serve("mem:", &["--image", &image]);
+    assert_eq!(run(&["get", "--device", &target.url, "k"]), "v");
+    drop(target);
+    let config = directory.path().join("saker.toml");
+    std::fs::write(&config, "listen = [\"127.0.0.1:0\"]\n").unwrap();
+    let target = serve("mem:?size=64MiB&profile=tiny", &["--config", &config.display().to_string()]);
+    run(&["put", "--device", &target.url, "k", "v"]);
 }
 
 #[test]

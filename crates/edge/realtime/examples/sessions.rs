@@ -100,11 +100,13 @@ fn host_kv<const K: usize>(load: Load) -> Outcome<f64> {
         if n % 64 == 63 {
             store.queue_mut().ring();
             store.advance(&mut Free, |_, _| open -= 1);
+            store.background(64, &mut Free);
         }
     }
     while open > 0 {
         store.queue_mut().ring();
         store.advance(&mut Free, |_, _| open -= 1);
+        store.background(64, &mut Free);
     }
     let rate = rate(load.pairs, begun);
     drop(thread.stop());

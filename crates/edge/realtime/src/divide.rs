@@ -8,7 +8,8 @@ use saker_flash::page_map::PageMapConfig;
 use saker_medium::Geometry;
 use saker_medium::header::HEADER_BYTES;
 use saker_sim::profile::Profile;
-use saker_world::build::{SEGMENTS_MIN, shape_for};
+use saker_world::BuildError;
+use saker_world::build::{SEGMENTS_MIN, profiles_where, shape_for};
 
 /// A namespace as it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,22 @@ pub(crate) fn divide(
     plans: &[NamespacePlan],
 ) -> Result<(Shape, Vec<NamespaceConfig>), Error> {
     check(plans)?;
+    cut(profile, bytes, seed, plans).map_err(|mut error| {
+        if let Error::Plan(PlanError::TooSmall { fitting, .. })
+        | Error::Build(BuildError::TooSmall { fitting, .. }) = &mut error
+        {
+            *fitting = profiles_where(|profile| cut(profile, bytes, seed, plans).is_ok());
+        }
+        error
+    })
+}
+
+fn cut(
+    profile: &Profile,
+    bytes: u64,
+    seed: u64,
+    plans: &[NamespacePlan],
+) -> Result<(Shape, Vec<NamespaceConfig>), Error> {
     let shape = shape_for(profile, bytes, smallest(bytes, plans))?;
     let division = Division { profile, geometry: shape.geometry, seed };
     let quotas = division.quotas(plans)?;
@@ -93,6 +110,7 @@ impl Division<'_> {
                 nsid,
                 there: u64::from(*quota) * segment,
                 least: u64::from(SEGMENTS_MIN) * segment,
+                fitting: Vec::new(),
             }),
         }
     }

@@ -7,6 +7,7 @@ use saker_initiator::RemoteError;
 use saker_linux::LinuxError;
 use saker_sim::profile::ProfileError;
 use saker_world::BuildError;
+use saker_world::build::{or_profile, written};
 use thiserror::Error;
 
 /// Why a device cannot be opened or used.
@@ -114,7 +115,8 @@ pub enum PlanError {
     },
     /// A namespace that is too small to work.
     #[error(
-        "namespace {nsid} would have {there} bytes of flash; it needs at least {least}: give it more, or a larger --size"
+        "namespace {nsid} would have {} of flash and needs at least {}; give it more, or a larger --size{}",
+        written(*there), written(*least), or_profile(fitting)
     )]
     TooSmall {
         /// Which.
@@ -123,6 +125,8 @@ pub enum PlanError {
         there: u64,
         /// The least.
         least: u64,
+        /// Built-in profiles on which the namespaces have enough.
+        fitting: Vec<&'static str>,
     },
     /// Neither the flash nor every namespace has a size.
     #[error("nothing says how large the image is; give --size, or every namespace a size")]

@@ -264,7 +264,7 @@ impl Kv {
         backwards: bool,
         seek: Option<&[u8]>,
     ) -> Result<PairBatch, HostError> {
-        let seek = seek.map(Key::new).transpose().map_err(|error| HostError::KeyLength(error.0))?;
+        let seek = seek.map(Key::new).transpose()?;
         self.store.native().next_pairs(iterator, pairs_max, backwards, seek)
     }
 

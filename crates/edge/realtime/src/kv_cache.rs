@@ -207,7 +207,7 @@ impl KvCache {
 }
 
 fn name(key: &[u8]) -> Result<Key, HostError> {
-    Key::new(key).map_err(|error| HostError::KeyLength(error.0))
+    Key::new(key).map_err(HostError::from)
 }
 
 const fn pair_bytes(key: &Key, value_bytes: usize) -> u64 {

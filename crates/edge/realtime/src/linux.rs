@@ -39,7 +39,7 @@ impl LinuxPlace {
                 }
             }
             "reconnect" => {
-                self.reconnect_s = value.parse().map_err(|_| "write a whole number of seconds")?;
+                self.reconnect_s = crate::remote::seconds(value)?;
             }
             _ => return Err("the device has its own; options here are depth, nsid, io and reconnect"),
         }

@@ -50,7 +50,7 @@ impl TcpPlace {
     }
 
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
-        let number = || value.parse::<u64>().map_err(|_| "write a whole number of seconds");
+        let number = || seconds(value);
         match name {
             "digest" => {
                 (self.header_digest, self.data_digest) = match value {
@@ -61,6 +61,7 @@ impl TcpPlace {
                     _ => return Err("write none, header, data or both"),
                 }
             }
+            "hostnqn" if value.is_empty() => return Err("write this host's name"),
             "hostnqn" => self.hostnqn = value.into(),
             "timeout" => self.timeout_s = number()?.max(1),
             "reconnect" => self.reconnect_s = number()?,
@@ -68,6 +69,18 @@ impl TcpPlace {
         }
         Ok(())
     }
+}
+
+/// Most seconds to wait for anything: a year. Clocks do not count without end.
+const SECONDS_MAX: u64 = 31_536_000;
+
+/// A number of seconds.
+///
+/// # Errors
+/// What to write instead.
+pub(crate) fn seconds(text: &str) -> Result<u64, &'static str> {
+    let number = text.parse().ok().filter(|n| *n <= SECONDS_MAX);
+    number.ok_or("write a whole number of seconds, at most 31536000")
 }
 
 /// Connects to the target of a URL.

@@ -33,6 +33,8 @@
 //! "Both" are `mem` and `file`; a `tcp` or `/dev` device has its own settings, which `saker serve` was given. `depth`
 //! and the cache are for all: they are this host's. Another client's writes do not reach a cache.
 
+mod names;
+
 use crate::linux::LinuxPlace;
 use crate::remote::TcpPlace;
 use saker_device::{EngineKind, LsmTuning};
@@ -41,6 +43,7 @@ use saker_host::transfer::Adaptive;
 use saker_host::{CacheOptions, CachePolicy, Method, Pacing, TransferOptions, TransferPolicy};
 use saker_nvme::vendor::PIGGYBACK_BYTES;
 use saker_sim::Chance;
+use saker_sim::profile::Profile;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -198,8 +201,19 @@ impl DeviceUrl {
                 self.nsid = Some(nsid.ok_or("write its number, from 1")?);
             }
             ("cache" | "cache_policy" | "cache_value_max", _) => self.set_cache(name, value)?,
+            (name, place @ (Place::Tcp(_) | Place::Linux(_)))
+                if !names::of(place).any(|known| known == name) =>
+            {
+                return Err(names::instead_of(name, place));
+            }
             (_, Place::Tcp(place)) => place.set(name, value)?,
             (_, Place::Linux(place)) => place.set(name, value)?,
+            ("profile", Place::Memory { .. } | Place::File(_)) if value.is_empty() => {
+                return Err(format!(
+                    "write one of {}",
+                    Profile::builtin_names().collect::<Vec<_>>().join(", ")
+                ));
+            }
             ("size", Place::Memory { bytes, .. }) => {
                 *bytes = parse_size(value).ok_or("write a size such as 512MiB")?
             }
@@ -250,7 +264,7 @@ impl DeviceUrl {
                 let nth = Some(number()?).filter(|n| *n > 0);
                 self.faults.cut_at = nth.ok_or("write which program or erase, from 1")?;
             }
-            _ => return Err("see the README for the options there are".into()),
+            _ => return Err(names::instead_of(name, &self.place)),
         }
         Ok(())
     }
@@ -259,15 +273,21 @@ impl DeviceUrl {
 impl DeviceUrl {
     fn set_cache(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
         let cache = self.cache.get_or_insert(CacheOptions::NONE);
-        let bytes = || parse_size(value).and_then(|bytes| usize::try_from(bytes).ok());
+        let bytes =
+            || parse_size(value).filter(|bytes| *bytes <= CACHE_BYTES_MAX).map(|bytes| bytes as usize);
         match name {
-            "cache" => cache.bytes = bytes().ok_or("write a size such as 64MiB")?,
-            "cache_value_max" => cache.value_bytes_max = bytes().ok_or("write a size such as 4KiB")?,
+            "cache" => cache.bytes = bytes().ok_or("write a size such as 64MiB, at most 1TiB")?,
+            "cache_value_max" => {
+                cache.value_bytes_max = bytes().ok_or("write a size such as 4KiB, at most 1TiB")?
+            }
             _ => cache.policy = CachePolicy::named(value).ok_or("write lru or s3fifo")?,
         }
         Ok(())
     }
 }
+
+/// Most bytes of a cache: more than any machine's memory is a slip of the pen.
+const CACHE_BYTES_MAX: u64 = 1 << 40;
 
 /// Most shards of a device.
 const SHARDS_MAX: u16 = 64;
@@ -362,6 +382,57 @@ mod tests {
         let Place::Linux(place) = url.place else { panic!("a device file") };
         assert_eq!((place.path.to_str(), place.reconnect_s, url.depth), (Some("/dev/ng3n2"), 5, 8));
         assert_eq!(place.submission, saker_linux::Submission::Ioctl);
+    }
+
+    /// An option that is mistyped: the nearest that this kind of device has; one of another kind: where it belongs.
+    #[test]
+    fn an_unknown_option_names_the_nearest() {
+        for (url, todo) in [
+            ("mem:?sise=1GiB", "write size"),
+            ("mem:?prefil=1", "write prefault"),
+            ("mem:?writebuffersize=1MiB", "write write_buffer_size"),
+            ("mem:?SEED=1", "write seed"),
+            ("mem:?fault_cut=1", "write fault.cut"),
+            ("file:x?thread=1", "write threads"),
+            ("file:x?cachepolicy=lru&cache=1MiB", "write cache_policy"),
+            ("tcp://h:1/x?digst=both", "write digest"),
+            ("tcp://h:1/x?time-out=1", "write timeout"),
+            ("/dev/ng0n1?reconect=3", "write reconnect"),
+            ("/dev/ng0n1?deph=3", "write depth"),
+            ("mem:?colour=red", "write one of depth, nsid, cache"),
+            ("mem:?=red", "write one of depth, nsid, cache"),
+            (
+                "tcp://h:1/x?colour=red",
+                "write one of depth, nsid, cache, cache_policy, cache_value_max, digest, hostnqn",
+            ),
+            ("mem:?digest=both", "digest is for tcp: devices"),
+            ("mem:?io=uring", "io is for /dev devices"),
+            ("file:x?reconnect=1", "reconnect is for tcp: and /dev devices"),
+            ("tcp://h:1/x?engine=lsm", "engine is the target's: give it to `saker serve`"),
+            ("tcp://h:1/x?io=uring", "io is for /dev devices"),
+            ("/dev/ng0n1?timing=real", "the device has its own timing"),
+            ("/dev/ng0n1?digest=both", "digest is for tcp: devices"),
+            ("tcp://h:1/x?hostnqn=", "write this host's name"),
+            ("mem:?profile=", "write one of default, saker-low"),
+        ] {
+            let error = DeviceUrl::parse(url).expect_err(url).to_string();
+            assert!(error.ends_with(todo) || error.contains(&format!("; {todo}")), "{error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
+        }
+    }
+
+    /// What is suggested is taken: every name that a kind of device is said to have, it has.
+    #[test]
+    fn every_name_is_an_option_of_its_device() {
+        for url in ["mem:", "file:x", "tcp://h:1/x", "/dev/ng0n1"] {
+            let place = DeviceUrl::parse(url).expect("sound").place;
+            for name in names::of(&place) {
+                let error = DeviceUrl::parse(&format!("{url}?{name}=\u{1}"))
+                    .map_or_else(|e| e.to_string(), |_| String::new());
+                let unknown = names::instead_of(name, &place);
+                assert!(!error.ends_with(&unknown), "{url}: {name}: {error}");
+            }
+        }
     }
 
     #[test]

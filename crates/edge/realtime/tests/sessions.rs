@@ -271,7 +271,13 @@ fn there_are_as_many_sessions_as_were_asked_for() {
     assert!(matches!(saker.session(), Err(Error::NoSession)));
     drop(first);
     let mut again = saker.session().expect("free again");
-    assert!(matches!(again.put(b"", b"no key"), Err(HostError::KeyLength(0))));
+    let refused = |outcome: Result<(), HostError>| outcome.expect_err("no key of sessions").to_string();
+    assert_eq!(refused(again.put(b"", b"no key")), "a key has 1 to 16 bytes, not 0");
+    let long = [7; 17];
+    assert_eq!(refused(again.put(&long, b"v")), "a key has 1 to 16 bytes, not 17");
+    assert_eq!(refused(again.get(&long).map(drop)), "a key has 1 to 16 bytes, not 17");
+    assert_eq!(refused(again.delete(&long)), "a key has 1 to 16 bytes, not 17");
+    again.put(&long[..16], b"v").expect("as long as can be");
     drop(again);
     saker.close().expect("closes");
 }

@@ -131,7 +131,10 @@ impl ServerConfig {
     /// [`ConfigError`].
     pub fn check(&self, hosts_stated: bool) -> Result<(), ConfigError> {
         if self.subsystems.is_empty() {
-            return Err(ConfigError::new("there is nothing to serve", "name a device with --image or --url"));
+            return Err(ConfigError::new(
+                "there is nothing to serve",
+                "name a device with --image, --url or SAKER_DEVICE",
+            ));
         }
         self.check_names()?;
         if self.connections_max == 0 || self.handshakes_max == 0 {

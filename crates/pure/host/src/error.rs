@@ -2,7 +2,7 @@
 
 use saker_link::{ArenaFull, CompletionError, MapError, PoolError, RegisterError, RingError};
 use saker_nvme::kv_list::ListError;
-use saker_nvme::{Key, Status};
+use saker_nvme::{Key, KeyLengthError, Status};
 use thiserror::Error;
 
 use crate::kv_queue::SubmitError;
@@ -35,6 +35,9 @@ pub enum HostError {
     /// A key of no bytes, or of more than 255.
     #[error("a key has 1 to 255 bytes, not {0}")]
     KeyLength(usize),
+    /// A key of no bytes, or of more than 16, where long keys are not taken: by sessions, caches, and names of groups.
+    #[error(transparent)]
+    NativeKeyLength(#[from] KeyLengthError),
     /// The value does not fit, whatever the device's free space.
     #[error("a value of {bytes} bytes is too long: the limit here is {bytes_max}")]
     ValueLength {

@@ -14,7 +14,7 @@ pub mod time;
 
 pub use digest::Digest;
 pub use event::EventQueue;
-pub use lanes::Lanes;
+pub use lanes::{Lanes, OVERTAKERS_MAX};
 pub use latency::{OpTimes, TimedOp};
 pub use meter::{CpuMeter, CpuPrices, Free, Meter, Unit};
 pub use seed::{Chance, Rng, Seed};

@@ -195,6 +195,12 @@ impl Suite {
         plan.operations().map(|_| plan)
     }
 
+    /// Whether all of its values have the one size that is asked for, each key is stored, and there are as many keys as operations.
+    pub const fn value_bytes_fixed(self) -> bool {
+        use Suite::{A, FillRandom, FillSeq, Overwrite, ReadRandom, ReadWrite};
+        matches!(self, A | FillRandom | FillSeq | Overwrite | ReadRandom | ReadWrite)
+    }
+
     /// Whether it is one of YCSB's.
     pub const fn is_ycsb(self) -> bool {
         matches!(self, Self::YcsbA | Self::YcsbB | Self::YcsbC | Self::YcsbD | Self::YcsbE | Self::YcsbF)

@@ -4,6 +4,7 @@ use saker_device::{
     Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, PRICED_BYTES, Timed, Untimed,
     timings,
 };
+use saker_engine::{EngineConfig, LsmConfig, LsmTuning, TreeConfig, TreeTuning};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, Timings};
 use saker_host::host_kv::HOST_PAGE_BYTES;
@@ -19,7 +20,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum BuildError {
     /// The flash would be too small to work.
-    #[error("{asked} bytes are too few for profile {profile}: it needs at least {least}")]
+    #[error("{asked} bytes are too few for profile {profile}: it needs at least {}", written(*.least))]
     TooSmall {
         /// Bytes asked for.
         asked: u64,
@@ -27,6 +28,8 @@ pub enum BuildError {
         profile: String,
         /// Bytes needed.
         least: u64,
+        /// Built-in profiles that need no more than was asked for.
+        fitting: Vec<&'static str>,
     },
     /// More superblocks than a device keeps account of.
     #[error("{asked} bytes are too many for profile {profile}: it takes at most {most}")]
@@ -42,11 +45,38 @@ pub enum BuildError {
 
 impl BuildError {
     /// What to do about it.
-    pub const fn remedy(&self) -> &'static str {
+    pub fn remedy(&self) -> String {
         match self {
-            Self::TooSmall { .. } => "give a larger size",
-            Self::TooLarge { .. } => "give a smaller size",
+            Self::TooSmall { fitting, .. } => format!("give a larger size{}", or_profile(fitting)),
+            Self::TooLarge { .. } => "give a smaller size".to_owned(),
         }
+    }
+}
+
+/// The other way out: a profile of smaller devices, or none where even the smallest is larger.
+pub fn or_profile(fitting: &[&str]) -> String {
+    if !fitting.is_empty() {
+        return format!(", or a profile that fits: {}", fitting.join(", "));
+    }
+    let all = Profile::builtin_names().filter_map(|name| Profile::builtin(name).ok());
+    let smallest = all.map(|profile| (least_bytes(&profile), profile.name)).min();
+    smallest.map_or(String::new(), |(least, name)| {
+        format!("; the smallest device has {}, of profile {name}", written(least))
+    })
+}
+
+/// Bytes as sizes are written: `192MiB`.
+pub fn written(bytes: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let exact = units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
+    exact.map_or_else(|| format!("{bytes}B"), |(unit, name)| format!("{}{name}", bytes / unit))
+}
+
+/// The smallest device of a profile, in bytes of flash.
+pub fn least_bytes(profile: &Profile) -> u64 {
+    match cut(profile, 0, 0) {
+        Err(BuildError::TooSmall { least, .. }) => least,
+        Ok(_) | Err(BuildError::TooLarge { .. }) => 0,
     }
 }
 
@@ -74,6 +104,22 @@ pub fn shape_of(profile: &Profile, bytes: u64) -> Result<Shape, BuildError> {
 /// # Errors
 /// [`BuildError`].
 pub fn shape_for(profile: &Profile, bytes: u64, smallest: u64) -> Result<Shape, BuildError> {
+    cut(profile, bytes, smallest).map_err(|mut error| {
+        if let BuildError::TooSmall { fitting, .. } = &mut error {
+            *fitting = profiles_where(|profile| cut(profile, bytes, smallest).is_ok());
+        }
+        error
+    })
+}
+
+/// The built-in profiles of which that is true.
+pub fn profiles_where(mut fits: impl FnMut(&Profile) -> bool) -> Vec<&'static str> {
+    Profile::builtin_names()
+        .filter(|name| Profile::builtin(name).is_ok_and(|profile| fits(&profile)))
+        .collect()
+}
+
+fn cut(profile: &Profile, bytes: u64, smallest: u64) -> Result<Shape, BuildError> {
     let g = &profile.geometry;
     let page_bytes = g.page_bytes.get();
     let oob_bytes = g
@@ -92,7 +138,8 @@ pub fn shape_for(profile: &Profile, bytes: u64, smallest: u64) -> Result<Shape, 
     let count = segments(bytes, luns, pages);
     if count < u64::from(SEGMENTS_MIN) {
         let least = u64::from(SEGMENTS_MIN) * u64::from(luns * pages) * page;
-        return Err(BuildError::TooSmall { asked: bytes, profile: profile.name.clone(), least });
+        let (profile, fitting) = (profile.name.clone(), Vec::new());
+        return Err(BuildError::TooSmall { asked: bytes, profile, least, fitting });
     }
     let segments = u32::try_from(count).ok().filter(|count| *count <= SEGMENTS_MAX).ok_or_else(|| {
         let most = u64::from(SEGMENTS_MAX) * u64::from(luns * pages) * page;
@@ -184,6 +231,37 @@ impl Build {
         let geometry = &mut self.shape.geometry;
         geometry.oob_bytes = geometry.oob_bytes.max(engine.oob_bytes(geometry.page_bytes));
         Self { engine, ..self }
+    }
+
+    /// Settings of a store at the host over this device's blocks: its memory is that of the same store in the device, where it
+    /// has all of the flash (SAKER, SYSTOR'25, section 3.2: both sides have the same parameters). Blocks are fewer than the
+    /// flash, so what follows from their number would make a memtable smaller, and be flushed sooner.
+    pub fn host_engine(&self) -> EngineConfig {
+        let (lsm, tree) = (self.host_lsm(), self.host_tree());
+        EngineConfig { lsm, tree, ..EngineConfig::new(1, false) }
+    }
+
+    fn host_lsm(&self) -> LsmTuning {
+        let geometry = &self.shape.geometry;
+        let config = LsmConfig::new(1, geometry, geometry.segments, false);
+        let mut same = LsmTuning::default();
+        for (name, bytes) in [
+            ("write_buffer_size", config.write_buffer_size),
+            ("max_bytes_for_level_base", config.max_bytes_for_level_base),
+        ] {
+            same.set(name, bytes).expect("a default is in its range");
+        }
+        self.config.lsm.over(&same)
+    }
+
+    fn host_tree(&self) -> TreeTuning {
+        let geometry = &self.shape.geometry;
+        let config = TreeConfig::new(1, geometry, geometry.segments, false);
+        let asked = self.config.tree;
+        TreeTuning {
+            node_cache_bytes: asked.node_cache_bytes.or(Some(config.node_cache_bytes)),
+            write_buffer_bytes: asked.write_buffer_bytes.or(Some(config.write_buffer_size)),
+        }
     }
 
     /// Slots of the power-safe ring.

@@ -1,4 +1,6 @@
-//! HostKV in virtual time: modelled application threads share the engine at the host, over a block namespace.
+//! HostKV in virtual time: modelled application threads share the engine at the host, over a block namespace. Each has a core.
+
+mod worker;
 
 use crate::blocks::KvBlockQueue;
 use crate::build::{Build, port};
@@ -13,6 +15,7 @@ use saker_host::{CacheStats, ConnectOptions, Connection, HostError};
 use saker_link::Traffic;
 use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant, earliest};
 use std::collections::BTreeMap;
+use worker::Worker;
 
 /// Block commands HostKV keeps in flight at least.
 const BLOCK_DEPTH_MIN: usize = 128;
@@ -83,6 +86,7 @@ struct HostRun {
     cache_before: CacheStats,
     reads_before: ReadPath,
     flights: BTreeMap<Ticket, Flight>,
+    worker: Worker,
     result: RunResult,
     read: Digest,
     begun: Instant,
@@ -111,7 +115,7 @@ impl HostRun {
         let blocks = KvBlockQueue::new(queue, block_bytes, blocks);
         let mut medium = BlockMedium::with_pages(blocks, EXTENT_BYTES, build.host_page_bytes);
         medium.take_empty();
-        let store = HostKv::over_tuned(build.engine, build.config.tree, medium).with_cache(build.cache);
+        let store = HostKv::over_tuned(build.engine, &build.host_engine(), medium).with_cache(build.cache);
         let begun = device.0.now();
         let threads = job.threads.max(1);
         let thread = |n| Thread { busy: begun, state: State::Ready, next: n, in_flight: 0 };
@@ -126,6 +130,7 @@ impl HostRun {
             cache_before: CacheStats::default(),
             reads_before: ReadPath::default(),
             flights: BTreeMap::new(),
+            worker: Worker::Idle,
             result: RunResult::new(),
             read: Digest::default(),
             begun,
@@ -146,6 +151,7 @@ impl HostRun {
             *t = Thread { busy: begun, state: State::Ready, next: n, in_flight: 0 };
         }
         (self.begun, self.result) = (begun, RunResult::new());
+        self.worker = Worker::Idle;
         (self.device_before, self.link_before, self.pages_before) = self.counters();
         self.cache_before = self.store.cache_stats();
         self.reads_before = self.reads();
@@ -167,9 +173,10 @@ impl HostRun {
     fn step(&mut self, job: &Job) -> bool {
         let ready = self.threads.iter().enumerate().filter(|(_, t)| t.state == State::Ready);
         let first = ready.map(|(n, t)| (t.busy, n)).min();
-        let deadline = earliest(self.device.0.next_deadline(), self.doorbell);
-        match (first, deadline) {
+        let (work, device) = (self.work_at(), earliest(self.device.0.next_deadline(), self.doorbell));
+        match (first, earliest(device, work)) {
             (Some((at, n)), deadline) if deadline.is_none_or(|d| at <= d) => self.act(n, at, job),
+            (_, Some(deadline)) if Some(deadline) == work => self.work(deadline),
             (_, Some(deadline)) => self.device_event(deadline),
             (None, None) => return false,
             (Some(_), None) => unreachable!("the guard above takes threads without a deadline"),
@@ -188,6 +195,9 @@ impl HostRun {
             t.state = State::Waiting;
             return;
         }
+        if self.worker.has_waited_enough() {
+            return self.quantum(n, at);
+        }
         t.next += self.stride;
         self.result.user_bytes += user_bytes(operation);
         let op = match operation {
@@ -196,12 +206,14 @@ impl HostRun {
             Side::Wait => return,
         };
         let outcome = self.store.submit(op, &mut self.meter);
-        let end = at + self.spent();
+        let end = at + self.spent(at);
         self.threads[n].busy = end;
+        self.worker.was_overtaken();
         match outcome {
             Ok(outcome) => self.note(at, end, &outcome),
             Err(ticket) => self.wait(n, ticket, at),
         }
+        self.wake_worker(end);
     }
 
     fn wait(&mut self, n: usize, ticket: Ticket, started: Instant) {
@@ -213,8 +225,8 @@ impl HostRun {
         }
     }
 
-    /// CPU time since the last call: the engine's, and the host's for block commands.
-    fn spent(&mut self) -> Duration {
+    /// CPU time since the last call, spent from `at` on: the engine's, and the host's for block commands.
+    fn spent(&mut self, at: Instant) -> Duration {
         let commands = self.store.medium_stats().commands();
         let new = commands - std::mem::replace(&mut self.commands_seen, commands);
         let spent = self.meter.take() + self.costs.submit * new + std::mem::take(&mut self.debt);
@@ -224,7 +236,7 @@ impl HostRun {
         }
         // One doorbell for what was submitted together, when the thread has got there.
         let spent = spent + self.costs.doorbell;
-        self.doorbell.get_or_insert(self.device.0.now().max(self.begun) + spent);
+        self.doorbell.get_or_insert(at + spent);
         spent
     }
 
@@ -262,9 +274,15 @@ impl HostRun {
             return;
         }
         self.debt += self.costs.complete * completed;
+        self.go_on(at);
+        self.wake_worker(at);
+    }
+
+    /// What waited is tried again: commands have completed, or background work has.
+    fn go_on(&mut self, at: Instant) {
         let mut over = Vec::new();
         self.store.advance(&mut self.meter, |ticket, outcome| over.push((ticket, outcome)));
-        let spent = self.spent();
+        let spent = self.spent(at);
         if over.is_empty() {
             self.debt = spent;
             return;
@@ -284,7 +302,10 @@ impl HostRun {
             self.store.queue_mut().ring();
             saker_host::Turn::turn(&mut self.device);
             self.store.advance(&mut self.meter, |_, _| open = false);
+            self.store.background(1, &mut self.meter);
         }
+        // A core that nothing else needs did it.
+        self.meter.take();
         self.result.elapsed += self.device.0.now().since(begun);
     }
 
@@ -300,6 +321,7 @@ impl HostRun {
             ..reads
         };
         r.traces = self.device.0.take_traces();
+        r.counters = self.store.counters();
         r.cache = self.store.cache_stats().since(&self.cache_before);
         r.note_traffic(link - self.link_before);
         r.nand_pages = pages - self.pages_before;

@@ -63,5 +63,5 @@ impl Prepared {
 }
 
 fn checked(key: &[u8]) -> Result<Key, HostError> {
-    Key::new(key).map_err(|error| HostError::KeyLength(error.0))
+    Key::new(key).map_err(HostError::from)
 }

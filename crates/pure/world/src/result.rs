@@ -73,6 +73,10 @@ pub struct RunResult {
     pub user_bytes: u64,
     /// Time that the host's cores were busy (DiskKV).
     pub host_busy: Duration,
+    /// Time that the host's cores were busy with background work of the store (HostKV).
+    pub background_busy: Duration,
+    /// Counters of the engine at the end, jobs before included.
+    pub counters: Vec<(&'static str, u64)>,
     /// Bytes that the device's cores copied (DiskKV).
     pub copied_bytes: u64,
     /// Bytes that the device's store wrote, by layer (DiskKV).
@@ -107,6 +111,8 @@ impl RunResult {
             nand_bytes: 0,
             user_bytes: 0,
             host_busy: Duration::ZERO,
+            background_busy: Duration::ZERO,
+            counters: Vec::new(),
             copied_bytes: 0,
             layers: Layers::default(),
             value_log: ValueLog::default(),

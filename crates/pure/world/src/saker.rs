@@ -388,6 +388,7 @@ impl SakerRun {
         r.layers = after.layers - self.before.layers;
         r.nand_bytes = r.nand_pages * u64::from(build.shape.geometry.page_bytes);
         r.traces = self.device.0.take_traces();
+        r.counters = self.device.0.snapshot().namespaces.into_iter().flat_map(|n| n.counters).collect();
         self.read.number(self.device.0.digest());
         self.read.number(r.elapsed.as_nanos());
         r.digest = self.read.value();

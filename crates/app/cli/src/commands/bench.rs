@@ -1,6 +1,7 @@
 //! `saker bench`
 
 pub mod db;
+mod limits;
 mod refusals;
 
 use std::io::{BufWriter, Write};
@@ -13,7 +14,7 @@ use saker_workload::Suite;
 use saker_workload::tpcc::Lines;
 use serde_json::{Map, Value};
 
-use super::target::{Target, keep_images};
+use super::target::{Target, can_be_made};
 use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::output::{self, VERSION, table};
@@ -56,7 +57,7 @@ pub struct BenchArgs {
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
     /// Operations; db_bench's name is --num: keys, and operations of each thread
-    #[arg(long, alias = "num", value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, alias = "num", value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=limits::OPERATIONS_MAX))]
     pub operations: u64,
     /// Warehouses of tpcc
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -145,7 +146,8 @@ pub fn run(args: &BenchArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
         ));
     }
     refusals::check(args, device.is_some())?;
-    args.trace.iter().try_for_each(|path| keep_images(path))?;
+    limits::check(args, device.is_some())?;
+    args.trace.iter().try_for_each(|path| can_be_made(path))?;
     let is_timed = device.is_none() && Suite::named(&args.workload).is_some() && args.db.rate.is_none();
     let device = device
         .or_else(|| (!is_timed && DbBench::named(&args.workload).is_some()).then(|| db::device_for(args)));

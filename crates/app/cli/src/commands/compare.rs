@@ -1,11 +1,11 @@
 //! `saker compare`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use crate::commands::compare_html;
-use crate::commands::target::keep_images;
+use crate::commands::target::can_be_made;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::output::{self, VERSION, table};
@@ -73,10 +73,10 @@ pub struct CompareArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub batch: Vec<u16>,
     /// Cores for application threads in real and off, such as 0,1
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = core)]
     pub host_cpus: Vec<usize>,
     /// Cores for the device's thread in real and off
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = core)]
     pub device_cpus: Vec<usize>,
     /// Value sizes to run, such as 64B,1KiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size::parse)]
@@ -88,10 +88,10 @@ pub struct CompareArgs {
     #[arg(long, value_name = "EXPONENT", value_parser = skew)]
     pub skew: Option<f64>,
     /// Bytes of a read cache at the host, LRU: of HostKV and of SAKER's host layer
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = cache_size)]
     pub read_cache: Option<u64>,
     /// Bytes of the store's own cache on both sides, of hash_original, hash_plus and tree [default: by size of the flash]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = cache_size)]
     pub store_cache: Option<u64>,
     /// The seed of the workload
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -99,6 +99,24 @@ pub struct CompareArgs {
     /// Write a page with charts to FILE as well
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+}
+
+/// Most bytes of a cache: more than any machine's memory is a slip of the pen.
+const CACHE_BYTES_MAX: u64 = 1 << 40;
+
+fn cache_size(text: &str) -> Result<u64, String> {
+    size::parse(text).and_then(|bytes| {
+        let fits = bytes <= CACHE_BYTES_MAX;
+        if fits { Ok(bytes) } else { Err("a cache has at most 1TiB".to_owned()) }
+    })
+}
+
+/// A core of this machine, as Linux numbers them (sysfs: /sys/devices/system/cpu/cpuN).
+fn core(text: &str) -> Result<usize, String> {
+    let cores = Path::new("/sys/devices/system/cpu");
+    let number = text.parse().map_err(|_| "write the numbers of cores, such as 0,1".to_owned())?;
+    let is_there = !cores.is_dir() || cores.join(format!("cpu{number}")).is_dir();
+    if is_there { Ok(number) } else { Err("this machine has no core of that number".to_owned()) }
 }
 
 /// An exponent above 0 of up to 10: beyond, one pair is all that is read.
@@ -159,7 +177,7 @@ pub fn run(args: &CompareArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliErro
         (Some(path), Some(format)) => Some(set::read(path, format, args.raw, cx)?),
         _ => None,
     };
-    args.html.iter().try_for_each(|path| keep_images(path))?;
+    args.html.iter().try_for_each(|path| can_be_made(path))?;
     let backend = cx.backend;
     let report = backend.compare(args, records, &mut |line| cx.note(line))?;
     if let Some(path) = &args.html {

@@ -24,7 +24,7 @@ pub struct ServeArgs {
     /// An image file to serve
     #[arg(long, value_name = "FILE")]
     pub image: Vec<PathBuf>,
-    /// A device to serve: mem: or file:IMAGE, with options
+    /// A device to serve: mem: or file:IMAGE, with options; otherwise the variable SAKER_DEVICE
     #[arg(long, value_name = "URL")]
     pub url: Vec<String>,
     /// The subsystem's name; the device has one of its own
@@ -51,6 +51,9 @@ pub struct ServeArgs {
     /// Poll instead of sleeping: lower latency for a core's time
     #[arg(long, visible_alias = "poll")]
     pub busy_poll: bool,
+    /// The device of the variable SAKER_DEVICE, if nothing else is named
+    #[arg(skip)]
+    pub device: Option<String>,
 }
 
 /// What is served where.
@@ -68,6 +71,8 @@ pub struct Serving {
 /// Those of the backend.
 pub fn run(args: &ServeArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     let backend = cx.backend;
+    let device = cx.streams.device.clone().filter(|url| !url.is_empty());
+    let args = &ServeArgs { device, ..args.clone() };
     let mut written = Ok(());
     backend.serve(args, &mut |serving| written = announce(serving, cx))?;
     written.map(|()| Exit::Good)

@@ -1,7 +1,7 @@
 //! Files that a command writes. A file under its final name is complete.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::CliError;
@@ -69,6 +69,22 @@ impl Drop for Target {
 
 /// How images begin.
 const IMAGE_MAGIC: &[u8; 8] = b"SAKERIMG";
+
+/// Whether a file can be made under that name, for commands that have long work before they write it.
+///
+/// # Errors
+/// `File` for a directory, or where there is none to make it in; `Failed` for an image.
+pub fn can_be_made(path: &Path) -> Result<(), CliError> {
+    let fault = |kind: ErrorKind| Err(CliError::file("create", path)(kind.into()));
+    if path.is_dir() {
+        return fault(ErrorKind::IsADirectory);
+    }
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) if !parent.exists() => fault(ErrorKind::NotFound),
+        Some(parent) if !parent.is_dir() => fault(ErrorKind::NotADirectory),
+        _ => keep_images(path),
+    }
+}
 
 /// Refuses to write over an image: it may be the one that is read, under whatever name.
 ///

@@ -53,6 +53,9 @@ pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchRepor
         Some(url) => {
             let url = &with_transfer(url, args.transfer.as_deref());
             let mut kv = Kv::open(url).map_err(|e| refused(&e))?;
+            if suite.value_bytes_fixed() {
+                check_room(&mut kv, args)?;
+            }
             on_url(&mut kv, url, &RealOptions { suite, options, queued: args.qd > 1 })
         }
         None => virtually(args, suite, value_bytes),
@@ -99,11 +102,34 @@ fn on_device(
 
 /// One of db_bench's benchmarks.
 fn database(args: &BenchArgs, url: &str, options: &DbOptions) -> Result<BenchReport, CliError> {
-    let kv = Kv::open(&with_transfer(url, args.transfer.as_deref())).map_err(|e| refused(&e))?;
+    let mut kv = Kv::open(&with_transfer(url, args.transfer.as_deref())).map_err(|e| refused(&e))?;
+    if options.bench.stores_num() && !options.use_existing_db {
+        check_room(&mut kv, args)?;
+    }
     let (kv, report) = db_on_url(kv, url, options).map_err(|e| failed(&e, "bench"))?;
     kv.close().map_err(|e| refused(&e))?;
     Ok(report)
 }
+
+/// Refuses pairs that the device cannot hold, before the first is stored: those of a device that can be asked.
+fn check_room(kv: &mut Kv, args: &BenchArgs) -> Result<(), CliError> {
+    let Some(device) = kv.snapshot() else { return Ok(()) };
+    let capacity = device.namespaces.iter().filter(|n| n.kind == "kv").map(|n| n.capacity_bytes).max();
+    let pair = args.value_size + args.key_size.unwrap_or(KEY_BYTES_MIN) as u64;
+    match capacity.map(|bytes| bytes / pair.max(1)) {
+        Some(most) if args.operations > most => Err(CliError::usage(
+            format!(
+                "{} pairs of {pair} bytes do not fit the device: it holds at most {most}",
+                args.operations
+            ),
+            "give fewer --operations, shorter values or a larger device",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Keys of workloads have so many bytes at least.
+const KEY_BYTES_MIN: usize = 4;
 
 /// The URL of a device whose values are sent by that method, if one is asked for.
 pub(super) fn with_transfer(url: &str, method: Option<&str>) -> String {

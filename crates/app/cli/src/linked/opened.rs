@@ -103,6 +103,7 @@ fn host_advice(error: &HostError) -> &'static str {
         HostError::Kv(KvError::Damaged) => "run `saker check` on the image",
         HostError::Kv(KvError::NotFound) => "see the keys with `saker list`",
         HostError::KeyLength(_) => "give a key of 1 to 255 bytes",
+        HostError::NativeKeyLength(_) => "give a key of 1 to 16 bytes",
         HostError::ValueLength { .. } => "split the value over several keys",
         HostError::NoOrder => "leave --reverse out, or use an engine that keeps one (lsm, tree)",
         HostError::Kv(KvError::Unreachable) => "see whether the target is still running there",

@@ -31,6 +31,9 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
     let urls =
         args.image.iter().map(|image| format!("file:{}", image.display())).chain(args.url.iter().cloned());
     config.subsystems.extend(urls.map(|url| Served { url, nqn: None }));
+    if config.subsystems.is_empty() {
+        config.subsystems.extend(args.device.iter().map(|url| Served { url: url.clone(), nqn: None }));
+    }
     for served in &mut config.subsystems {
         add_options(&mut served.url, args);
     }

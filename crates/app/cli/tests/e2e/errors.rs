@@ -23,7 +23,7 @@ fn nonsense_is_refused_in_one_line() {
         (&["put", "", "v", "--device", "file:disk.img"], "give a key of 1 to 255 bytes"),
         (&["put", "hex:0", "v", "--device", "file:disk.img"], "pairs of digits"),
         (&["put", "k", "v", "--colour", "red", "--device", "file:disk.img"], "--colour"),
-        (&["put", "k", "v", "--device", "file:disk.img?colour=red"], "see the README"),
+        (&["put", "k", "v", "--device", "file:disk.img?colour=red"], "write one of depth, nsid"),
         (&["put", "k", "v", "--device", "file:disk.img?nsid=0"], "write its number, from 1"),
         (&["put", "k", "v", "--device", "file:disk.img?size=1GiB"], "give it to `saker create`"),
         (&["put", "k", "v", "--device", "mem:?size=lots"], "write a size such as 512MiB"),

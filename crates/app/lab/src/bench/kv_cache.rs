@@ -28,7 +28,14 @@ impl Moved {
     }
 
     fn bytes_per_s(&self) -> f64 {
-        if self.calls == 0 { 0.0 } else { self.bytes as f64 / self.time.as_secs_f64() }
+        self.bytes as f64 / self.time.as_secs_f64()
+    }
+
+    /// Adds the rate to a point, unless nothing was moved.
+    fn add_rate(&self, point: &mut Point, name: &str) {
+        if self.calls > 0 {
+            point.add(name, self.bytes_per_s() / 1e9);
+        }
     }
 }
 
@@ -63,10 +70,12 @@ pub fn on_url(cache: &mut KvCache, url: &str, load: &KvCacheLoad) -> Result<Benc
     point.add("gets", gets.calls as f64);
     point.add("puts", puts.calls as f64);
     point.add("evicted", stats.evicted as f64);
-    point.add("get_gb_per_s", gets.bytes_per_s() / 1e9);
-    point.add("put_gb_per_s", puts.bytes_per_s() / 1e9);
-    point.add("memcpy_gb_per_s", copies.bytes_per_s() / 1e9);
-    point.add("exists_us_mean", asked.time.as_secs_f64() * 1e6 / asked.calls.max(1) as f64);
+    gets.add_rate(&mut point, "get_gb_per_s");
+    puts.add_rate(&mut point, "put_gb_per_s");
+    copies.add_rate(&mut point, "memcpy_gb_per_s");
+    if asked.calls > 0 {
+        point.add("exists_us_mean", asked.time.as_secs_f64() * 1e6 / asked.calls as f64);
+    }
     Ok(BenchReport { point, traces: Vec::new(), lines: Vec::new() })
 }
 

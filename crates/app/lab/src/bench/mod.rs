@@ -105,6 +105,7 @@ fn add_numbers(point: &mut Point, run: &Stored) {
     let result = &run.result;
     point.add("operations", result.operations as f64);
     point.add("elapsed_s", result.elapsed.as_secs_f64());
+    point.add("latency_us_mean", result.latency.mean() / 1e3);
     for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
         point.add(&format!("latency_us_{name}"), result.latency.value_at_quantile(quantile) as f64 / 1e3);
     }

@@ -3,7 +3,7 @@
 use crate::bench::{BenchReport, latencies};
 use crate::error::LabError;
 use crate::report::Point;
-use saker_realtime::Kv;
+use saker_realtime::{CacheStats, Kv};
 use saker_workload::tpcc::{Row, Step, Tpcc};
 use serde_json::json;
 use std::time::Instant;
@@ -49,7 +49,9 @@ pub fn on_url(kv: &mut Kv, url: &str, tpcc: &Tpcc, transactions: usize) -> Resul
     point.add("transactions_per_s", transactions as f64 / elapsed);
     point.add("reads", reads as f64);
     point.add("writes", writes as f64);
-    point.add("cache_hit_ratio", kv.cache_stats().hit_ratio());
+    if kv.cache_stats() != CacheStats::default() {
+        point.add("cache_hit_ratio", kv.cache_stats().hit_ratio());
+    }
     for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
         point.add(&format!("latency_us_{name}"), latency.value_at_quantile(quantile) as f64 / 1e3);
     }

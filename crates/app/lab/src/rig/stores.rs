@@ -128,6 +128,11 @@ fn sides(plan: &Plan) -> Result<(Vec<Side>, Vec<u32>), LabError> {
 }
 
 impl Stored {
+    /// Whether every operation wrote a value.
+    pub fn only_writes(&self) -> bool {
+        self.result.operations > 0 && self.sizes.len() as u64 == self.result.operations
+    }
+
     /// Bytes of values written.
     pub fn value_bytes(&self) -> u64 {
         self.sizes.iter().map(|size| u64::from(*size)).sum()

@@ -14,6 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant as Clock;
 
 const EXTENT_BYTES: u64 = 8 << 20;
+/// Quanta of background work that a thread does for the store each time it looks at it.
+const QUANTA: u32 = 4;
 
 /// The store, and what has completed and not been fetched by its thread: whether it went well.
 struct Shared {
@@ -29,6 +31,7 @@ impl Shared {
         self.store.advance(&mut Free, |ticket, outcome| {
             done.insert(ticket, outcome.is_ok());
         });
+        self.store.background(QUANTA, &mut Free);
         self.store.queue_mut().ring();
     }
 }
@@ -85,7 +88,7 @@ fn store(
     let blocks = KvBlockQueue::new(queue, block_bytes, blocks);
     let mut medium = BlockMedium::with_pages(blocks, EXTENT_BYTES, build.host_page_bytes);
     medium.take_empty();
-    Ok(HostKv::over_tuned(build.engine, build.config.tree, medium).with_cache(build.cache))
+    Ok(HostKv::over_tuned(build.engine, &build.host_engine(), medium).with_cache(build.cache))
 }
 
 fn worker(

@@ -176,7 +176,7 @@ impl Drop for Session {
 }
 
 fn native(key: &[u8]) -> Result<Key, HostError> {
-    Key::new(key).map_err(|error| HostError::KeyLength(error.0))
+    Key::new(key).map_err(HostError::from)
 }
 
 fn natives(keys: &[&[u8]]) -> Result<Vec<Key>, HostError> {

@@ -34,6 +34,16 @@ impl HashFtl {
     pub fn list<M: Medium, W: Meter>(
         &mut self,
         from: &[u8],
+        visit: impl FnMut(&[u8]) -> bool,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        self.attempt(|this| this.list_once(from, visit, m, w))
+    }
+
+    fn list_once<M: Medium, W: Meter>(
+        &mut self,
+        from: &[u8],
         mut visit: impl FnMut(&[u8]) -> bool,
         m: &mut M,
         w: &mut W,

@@ -95,6 +95,7 @@ impl HashFtl {
                 found.to_pass.push(slot);
             }
         }
+        self.count_lookup(self.probe.probes_max(), collisions);
         Step::Done(Ok(found))
     }
 

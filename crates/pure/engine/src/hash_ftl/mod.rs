@@ -55,6 +55,8 @@ pub struct HashFtl {
     version: u64,
     /// Counts operations, so that none drives out the sections it uses.
     operation: u64,
+    /// Sections that were read for the attempt that is being made, or for one before it.
+    awaited: Vec<u32>,
     record_bytes_max: u32,
     /// Bytes of grains that pairs and tombstones take.
     data_bytes: u64,
@@ -99,6 +101,7 @@ impl HashFtl {
             validity: validity::Validity::new(&config, &geometry),
             version: 1,
             operation: 0,
+            awaited: Vec::new(),
             record_bytes_max: 1024.min(geometry.page_bytes),
             data_bytes: 0,
             tombstone_bytes: 0,

@@ -70,13 +70,9 @@ impl HashFtl {
         Step::Done(Ok(()))
     }
 
-    /// One attempt at an operation. Its search counts once, however many attempts it takes.
+    /// One attempt at an operation.
     fn counted<T>(&mut self, attempt: impl FnOnce(&mut Self) -> Step<T>) -> Step<T> {
-        let before = self.ftl_stats;
-        let step = attempt(self);
-        if !matches!(step, Step::Done(_)) {
-            self.ftl_stats.undo_search(&before);
-        }
+        let step = self.attempt(attempt);
         if let Step::Blocked(stall) = step {
             self.ftl_stats.blocked(stall);
         }

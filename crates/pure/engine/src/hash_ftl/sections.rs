@@ -24,7 +24,7 @@ impl HashFtl {
     ) -> Step<Result<u32, KvError>> {
         let place = self.table.places[id as usize];
         if let Some(at) = place.cached.checked_sub(1) {
-            self.found(cause);
+            self.count_cached(id, at, cause);
             self.table.cache.touch(at, self.operation);
             return Step::Done(Ok(at));
         }
@@ -44,6 +44,7 @@ impl HashFtl {
                     Ok(section) => section,
                     Err(e) => return Step::Done(Err(e)),
                 };
+                self.awaited.push(id);
                 self.count_read(place.bytes, cause);
                 w.work(Unit::CopyByte, u64::from(place.bytes));
                 section
@@ -52,7 +53,40 @@ impl HashFtl {
         if let Err(stall) = self.shrink(cause, m, w) {
             return Step::Blocked(stall);
         }
-        Step::Done(Ok(self.cache_section(id, section)))
+        let at = self.cache_section(id, section);
+        self.table.cache.get_mut(at).is_awaited = place.page().is_some();
+        Step::Done(Ok(at))
+    }
+
+    /// One attempt at something that needs sections. What it counts of its search counts once, however many attempts it takes.
+    pub(super) fn attempt<T>(&mut self, attempt: impl FnOnce(&mut Self) -> Step<T>) -> Step<T> {
+        let before = self.ftl_stats;
+        self.awaited.clear();
+        let step = attempt(self);
+        if matches!(step, Step::Done(_)) {
+            self.end_wait();
+        } else {
+            self.ftl_stats.undo_search(&before);
+        }
+        step
+    }
+
+    /// The sections that were read for what has ended now are like all others.
+    fn end_wait(&mut self) {
+        while let Some(id) = self.awaited.pop() {
+            if let Some(at) = self.table.places[id as usize].cached.checked_sub(1) {
+                self.table.cache.get_mut(at).is_awaited = false;
+            }
+        }
+    }
+
+    /// A section is here. If an attempt before this one has read it, the first look at it is the miss.
+    fn count_cached(&mut self, id: u32, at: u32, cause: Cause) {
+        if !self.table.cache.get(at).is_awaited || self.awaited.contains(&id) {
+            return self.found(cause);
+        }
+        self.awaited.push(id);
+        self.ftl_stats.sections_wanted[cause as usize] += 1;
     }
 
     fn found(&mut self, cause: Cause) {

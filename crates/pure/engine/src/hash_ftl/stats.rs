@@ -32,7 +32,8 @@ pub struct FtlStats {
     pub comparisons: u64,
     /// Sections asked for, by [`Cause`].
     pub sections_wanted: [u64; 3],
-    /// Of these, those found in memory or never used before.
+    /// Of these, those found in memory or never used before. What an attempt has read for an operation that had to wait is no
+    /// find of the attempt that ends it.
     pub sections_found: [u64; 3],
     /// Bytes of sections read from flash, by [`Cause`].
     pub table_bytes_read: [u64; 3],
@@ -76,12 +77,9 @@ pub struct FtlStats {
 
 impl FtlStats {
     /// An attempt that began with `before` must be made again: what its search looked at counts when it succeeds. Reads of
-    /// sections count at once; the next attempt finds those in memory, which is not a hit.
+    /// sections count at once.
     pub(super) fn undo_search(&mut self, before: &Self) {
-        const USER: usize = Cause::User as usize;
-        let read = self.table_pages_read[USER] - before.table_pages_read[USER];
-        self.sections_wanted[USER] = before.sections_wanted[USER];
-        self.sections_found[USER] = before.sections_found[USER].saturating_sub(read);
+        (self.sections_wanted, self.sections_found) = (before.sections_wanted, before.sections_found);
         self.kv_pages_read = before.kv_pages_read;
         (self.lookups, self.probes, self.collisions) = (before.lookups, before.probes, before.collisions);
         (self.section_searches, self.comparisons) = (before.section_searches, before.comparisons);

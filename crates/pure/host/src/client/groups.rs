@@ -324,7 +324,7 @@ impl<T: Turn> KvClient<T> {
         if key.len() > Key::MAX_LEN {
             return self.get_indirect(key)?.map(Some).ok_or(HostError::Kv(crate::KvError::NotFound));
         }
-        let key = Key::new(key).map_err(|error| HostError::KeyLength(error.0))?;
+        let key = Key::new(key)?;
         self.get(&key)?.map(Some).ok_or(HostError::Kv(crate::KvError::NotFound))
     }
 }

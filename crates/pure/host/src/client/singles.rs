@@ -1,9 +1,9 @@
 //! The operations of a group one by one, as many in flight as the queue takes.
 
 use saker_link::STAGING_BYTES;
-use saker_nvme::Key;
 use saker_nvme::group::Op;
 use saker_nvme::kv::StoreOptions;
+use saker_nvme::{Key, KeyLengthError};
 
 use super::groups::{Entry, OpOutcome};
 use super::{Condition, DeleteMissing, KvClient};
@@ -107,7 +107,7 @@ impl<T: Turn> KvClient<T> {
     }
 
     fn check_indirect(&self, e: &Entry<'_>) -> Result<(), HostError> {
-        if self.has_indirect_keys() { Ok(()) } else { Err(HostError::KeyLength(e.key.len())) }
+        if self.has_indirect_keys() { Ok(()) } else { Err(KeyLengthError(e.key.len()).into()) }
     }
 
     fn launch_indirect(&mut self, e: &Entry<'_>) -> Result<Ticket, HostError> {
@@ -179,5 +179,5 @@ impl<T: Turn> KvClient<T> {
 }
 
 fn key_of(e: &Entry<'_>) -> Result<Key, HostError> {
-    Key::new(e.key).map_err(|error| HostError::KeyLength(error.0))
+    Key::new(e.key).map_err(HostError::from)
 }

@@ -3,9 +3,10 @@
 //!
 //! How it waits for a block command: it does not. An operation that needs pages is parked with the list of
 //! them; [`HostKv::advance`] takes completions from the queue pair, hands them to the engine, and executes
-//! parked operations again. Who calls `advance`, and when, is the driver's business: the caller itself in
-//! real time, an actor in `virtual`.
+//! parked operations again. Background work goes on in quanta ([`HostKv::quantum`]). Who calls these, and when, is the
+//! driver's business: the caller itself in real time, an actor in `virtual`, where each quantum takes its time on a core.
 
+mod background;
 mod blocks;
 mod held;
 mod medium;
@@ -14,8 +15,7 @@ pub use blocks::{BlockDone, BlockQueue};
 pub use medium::{BlockMedium, HOST_PAGE_BYTES, MediumStats};
 
 use saker_engine::{
-    AnyEngine, AnyRecovery, Background, Condition, Engine, EngineConfig, EngineKind, KvError, Recover,
-    StoreStats, TreeTuning,
+    AnyEngine, AnyRecovery, Condition, Engine, EngineConfig, EngineKind, KvError, Recover, StoreStats,
 };
 use saker_log::recover::Damage;
 use saker_medium::{Medium, PageAddr, Step, Tag};
@@ -112,13 +112,12 @@ impl<Q: BlockQueue> HostKv<Q> {
 
     /// A new store over an empty medium.
     pub fn over(kind: EngineKind, medium: BlockMedium<Q>) -> Self {
-        Self::over_tuned(kind, TreeTuning::default(), medium)
+        Self::over_tuned(kind, &EngineConfig::new(1, false), medium)
     }
 
-    /// The same with settings for a tree store.
-    pub fn over_tuned(kind: EngineKind, tree: TreeTuning, medium: BlockMedium<Q>) -> Self {
-        let config = EngineConfig { tree, ..EngineConfig::new(1, false) };
-        Self::of(AnyEngine::new(kind.over_blocks(), &config, &medium), medium)
+    /// The same with settings. The write buffer is host memory, so `ring_lasts` is to be false.
+    pub fn over_tuned(kind: EngineKind, config: &EngineConfig, medium: BlockMedium<Q>) -> Self {
+        Self::of(AnyEngine::new(kind.over_blocks(), config, &medium), medium)
     }
 
     fn of(store: AnyEngine, medium: BlockMedium<Q>) -> Self {
@@ -146,6 +145,11 @@ impl<Q: BlockQueue> HostKv<Q> {
     /// Counters of the engine.
     pub fn stats(&self) -> StoreStats {
         self.store.stats()
+    }
+
+    /// Counters of the engine's own mechanisms, by name.
+    pub fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.store.counters()
     }
 
     /// Modelled memory of the engine.
@@ -181,15 +185,11 @@ impl<Q: BlockQueue> HostKv<Q> {
         let mut parked =
             Parked { ticket: Ticket(self.next_ticket), op, pages: Vec::new(), after: None, synced: None };
         match self.run(&mut parked, w) {
-            Some(outcome) => {
-                self.background(w);
-                Ok(outcome)
-            }
+            Some(outcome) => Ok(outcome),
             None => {
                 self.next_ticket += 1;
                 let ticket = parked.ticket;
                 self.parked.push_back(parked);
-                self.background(w);
                 Err(ticket)
             }
         }
@@ -217,7 +217,6 @@ impl<Q: BlockQueue> HostKv<Q> {
                 None => self.parked.push_back(parked),
             }
         }
-        self.background(w);
         any
     }
 
@@ -280,40 +279,6 @@ impl<Q: BlockQueue> HostKv<Q> {
         }
         let synced = *parked.synced.get_or_insert_with(|| m.sync());
         (m.finished() >= synced).then_some(Ok(None))
-    }
-
-    /// Background work while it progresses, in bounded measure.
-    fn background<W: Meter>(&mut self, w: &mut W) {
-        const QUANTA: u32 = 4;
-        for _ in 0..QUANTA {
-            let stuck = !self.medium.all_here(&self.background_pages);
-            if stuck || self.background_idle && !self.store.has_debt(&self.medium) {
-                return;
-            }
-            let finished = self.medium.finished();
-            let step = self.store.background(finished, &mut self.medium, w);
-            let before = std::mem::take(&mut self.background_pages);
-            match step {
-                Step::Blocked(_) => {
-                    (self.background_pages, self.background_idle) = (before, true);
-                    return;
-                }
-                Step::Done(Background::Worked) => {
-                    self.medium.release_pages(&before);
-                    self.background_idle = false;
-                }
-                Step::Done(Background::Idle | Background::Waiting) => {
-                    self.medium.release_pages(&before);
-                    self.background_idle = true;
-                    return;
-                }
-                Step::Need(pages) => {
-                    self.medium.bring_instead(&pages, &before);
-                    self.background_pages = pages;
-                    return;
-                }
-            }
-        }
     }
 
     /// The parts, for closing.

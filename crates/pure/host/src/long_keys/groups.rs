@@ -69,7 +69,7 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     /// # Errors
     /// [`HostError`].
     pub fn prefetch_group(&mut self, name: &[u8], keys: &[&[u8]]) -> Result<bool, HostError> {
-        let name = Key::new(name).map_err(|error| HostError::KeyLength(error.0))?;
+        let name = Key::new(name)?;
         let stored_under = |key: &&[u8]| match route(key, &self.digest)? {
             Route::Envelope(at) => Ok(at),
             Route::Native(key) => Ok(key),

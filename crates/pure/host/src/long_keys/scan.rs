@@ -188,7 +188,7 @@ fn open_envelope(
     options: &ScanOptions<'_>,
     visit: &mut Visit<'_>,
 ) -> Result<bool, HostError> {
-    let key = Key::new(at).map_err(|error| HostError::KeyLength(error.0))?;
+    let key = Key::new(at)?;
     let broken = |error| HostError::Envelope { key, error };
     let Directory::Complete(entries) = Directory::parse(bytes, bytes.len()).map_err(broken)? else {
         return Err(broken(EnvelopeError::Length));

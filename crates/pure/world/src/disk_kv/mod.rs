@@ -380,7 +380,9 @@ impl DiskRun {
         r.nand_pages = after.pages - self.before.pages;
         r.copied_bytes = after.copied_bytes - self.before.copied_bytes;
         r.layers = after.layers - self.before.layers;
-        r.value_log = ValueLog::of(&self.device.0.snapshot());
+        let snapshot = self.device.0.snapshot();
+        r.value_log = ValueLog::of(&snapshot);
+        r.counters = snapshot.namespaces.into_iter().flat_map(|n| n.counters).collect();
         r.nand_bytes = r.nand_pages * u64::from(build.shape.geometry.page_bytes);
         r.traces = self.device.0.take_traces();
         self.read.number(self.device.0.digest());

@@ -6,7 +6,9 @@ use clap::{Args, ValueEnum};
 use saker_lab::bench::db::{DbBench, DbOptions, MixOptions, Rate, ReplayOptions, Sine, TimeUnit};
 
 use super::BenchArgs;
+use super::limits::{BATCH_MAX, DAY_MS, KEY_RANGES_MAX, OPERATIONS_MAX, PAIRS_SOUGHT_MAX};
 use crate::error::CliError;
+use crate::limits::VALUE_BYTES_MAX;
 use crate::size;
 
 /// Key size without `--key_size`: db_bench's.
@@ -17,20 +19,20 @@ const KEY_BYTES: usize = 16;
 #[command(next_help_heading = "db_bench's parameters (on a device)")]
 pub struct DbArgs {
     /// Reads of each thread [default: --num]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=OPERATIONS_MAX))]
     pub reads: Option<u64>,
     /// Writes of each thread [default: --num]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=OPERATIONS_MAX))]
     pub writes: Option<u64>,
     /// Pairs behind the one that a seek goes to
-    #[arg(long = "seek_nexts", alias = "seek-nexts", value_name = "N", default_value_t = 0)]
+    #[arg(long = "seek_nexts", alias = "seek-nexts", value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=PAIRS_SOUGHT_MAX))]
     pub seek_nexts: u32,
     /// Seeks go over the pairs before instead: of the lsm and tree engines
     #[arg(long = "reverse_iterator", alias = "reverse-iterator", value_name = "0|1", num_args = 0..=1)]
     #[arg(default_missing_value = "1", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=1))]
     pub reverse_iterator: u8,
     /// Writes of a batch
-    #[arg(long = "batch_size", alias = "batch-size", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long = "batch_size", alias = "batch-size", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=BATCH_MAX))]
     pub batch_size: u32,
     /// Seconds after which it ends
     #[arg(long, value_name = "S")]
@@ -72,6 +74,7 @@ pub struct MixArgs {
     #[arg(
         long = "mix_max_scan_len",
         default_value_t = 10_000,
+        value_parser = clap::value_parser!(u32).range(1..=PAIRS_SOUGHT_MAX),
         hide_short_help = true,
         help = "Scans are shorter"
     )]
@@ -79,11 +82,13 @@ pub struct MixArgs {
     #[arg(
         long = "mix_max_value_size",
         default_value_t = 1024,
+        value_parser = clap::value_parser!(u32).range(1..=VALUE_BYTES_MAX as i64),
         hide_short_help = true,
         help = "Values are shorter"
     )]
     mix_max_value_size: u32,
-    #[arg(long = "keyrange_num", default_value_t = 1, hide_short_help = true, help = "Ranges of keys")]
+    #[arg(long = "keyrange_num", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=KEY_RANGES_MAX))]
+    #[arg(hide_short_help = true, help = "Ranges of keys")]
     keyrange_num: u64,
     #[arg(
         long = "keyrange_dist_a",
@@ -218,6 +223,7 @@ pub struct MixArgs {
     #[arg(
         long = "sine_mix_rate_interval_milliseconds",
         default_value_t = 10_000,
+        value_parser = clap::value_parser!(u64).range(1..=DAY_MS),
         hide_short_help = true,
         help = "How often the rate is looked at"
     )]
@@ -315,11 +321,14 @@ pub fn options(args: &BenchArgs, value_size: u32) -> Result<Option<DbOptions>, C
     if bench == DbBench::Replay && db.input.is_none() {
         return Err(CliError::usage("there is no trace to replay", "name one with --input FILE"));
     }
-    if db.duration.is_some_and(|s| !(s > 0.0 && s < 1e9)) || !(db.speed >= 0.0 && db.speed.is_finite()) {
+    if db.duration.is_some_and(|s| !(s > 0.0 && s < 1e9)) {
         return Err(CliError::usage(
-            "a time or speed is below 0",
-            "give --duration in seconds, --speed as a factor",
+            "a duration is above 0 and below 1000000000 seconds",
+            "give --duration in seconds",
         ));
+    }
+    if !(db.speed >= 0.0 && db.speed.is_finite()) {
+        return Err(CliError::usage("a speed is 0 or more", "give --speed as a factor"));
     }
     Ok(Some(DbOptions {
         bench,

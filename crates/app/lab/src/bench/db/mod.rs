@@ -78,6 +78,11 @@ impl DbBench {
         Self::ALL.into_iter().find(|bench| bench.name().eq_ignore_ascii_case(name))
     }
 
+    /// Whether `num` pairs of the one value size are there at the end.
+    pub const fn stores_num(self) -> bool {
+        !matches!(self, Self::Replay | Self::MixGraph)
+    }
+
     const fn is_fill(self) -> bool {
         matches!(self, Self::FillSeq | Self::FillRandom)
     }

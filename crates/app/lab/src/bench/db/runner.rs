@@ -92,6 +92,9 @@ impl Measured {
 }
 
 fn add_latency(point: &mut Point, name: &str, latency: &Histogram<u64>) {
+    if latency.is_empty() {
+        return;
+    }
     if name != "latency" {
         point.add(&format!("{name}_operations"), latency.len() as f64);
     }
@@ -183,8 +186,11 @@ impl Worker<'_> {
                 break;
             }
             let due = self.pace.as_mut().map(Pace::next_due).or(due);
-            let start =
-                due.map_or_else(|| self.begun.elapsed(), |due| self.wait(Duration::from_nanos(due), stop));
+            let start = due
+                .map_or_else(|| self.begun.elapsed(), |due| self.wait(Duration::from_nanos(due), end, stop));
+            if end.is_some_and(|end| start >= end) {
+                break;
+            }
             self.perform(act, &key, &value, start, &mut batch)?;
             has_begun = true;
         }
@@ -193,10 +199,11 @@ impl Worker<'_> {
         Ok(self.measured)
     }
 
-    /// Returns when an operation is meant to begin, or later; when that was.
-    fn wait(&self, due: Duration, stop: Option<&AtomicBool>) -> Duration {
+    /// Returns when an operation is meant to begin, or later; when that was. One that would begin behind the end is not waited for.
+    fn wait(&self, due: Duration, end: Option<Duration>, stop: Option<&AtomicBool>) -> Duration {
+        let until = end.map_or(due, |end| due.min(end));
         loop {
-            let left = due.saturating_sub(self.begun.elapsed());
+            let left = until.saturating_sub(self.begun.elapsed());
             if left.is_zero() || stop.is_some_and(|stop| stop.load(Ordering::Acquire)) {
                 return due;
             }

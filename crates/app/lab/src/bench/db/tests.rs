@@ -64,6 +64,24 @@ fn fills_reads_and_seeks() {
     assert!(both["found"] == 800.0 && both["writes_meanwhile"] > 0.0, "{both:?}");
 }
 
+/// A run ends with its duration, also if the next operation is meant to begin an age later.
+#[test]
+fn a_slow_rate_ends_with_the_duration() {
+    let slow =
+        DbOptions { rate: Some(Rate::Fixed(1e-9)), duration: Some(0.05), ..options(DbBench::ReadRandom) };
+    let begun = std::time::Instant::now();
+    let (_, found) = run(LSM, &slow);
+    assert!(begun.elapsed().as_secs() < 20 && found["operations"] <= 1.0, "{found:?}");
+}
+
+/// No operations have no latencies.
+#[test]
+fn nothing_takes_no_time() {
+    let (_, found) = run(LSM, &DbOptions { reads: Some(0), ..options(DbBench::ReadRandom) });
+    assert_eq!(found["operations"], 0.0);
+    assert!(found.keys().all(|name| !name.contains("_us_")), "{found:?}");
+}
+
 #[test]
 fn latencies_count_from_the_intended_start() {
     // Far more than any device does: the last operation begins late by nearly all of the run.

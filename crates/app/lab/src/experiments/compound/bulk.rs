@@ -113,7 +113,7 @@ fn one_cut(
 }
 
 fn pair(plan: &Parameters, n: u32) -> Result<(Key, Vec<u8>), LabError> {
-    let key = Key::new(&key(n, plan.key_bytes)).map_err(|e| HostError::KeyLength(e.0))?;
+    let key = Key::new(&key(n, plan.key_bytes)).map_err(HostError::from)?;
     Ok((key, vec![n as u8; plan.value_bytes]))
 }
 

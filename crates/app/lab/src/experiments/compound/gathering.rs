@@ -138,7 +138,7 @@ impl Run {
             Way::Singles => {
                 for n in 0..self.pairs {
                     let (key, value) = self.pair(command, n);
-                    let key = Key::new(&key).map_err(|e| HostError::KeyLength(e.0))?;
+                    let key = Key::new(&key).map_err(HostError::from)?;
                     tickets.push(queue.store(&key, &value, StoreOptions::NONE));
                 }
             }

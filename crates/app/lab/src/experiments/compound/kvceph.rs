@@ -6,7 +6,6 @@ use super::{group, key, open, single, us};
 use crate::error::LabError;
 use crate::report::Point;
 use crate::run::{Context, Outcome};
-use saker_host::HostError;
 use saker_host::group::Op;
 use saker_nvme::Key;
 use saker_nvme::group::payload_bytes;
@@ -64,7 +63,7 @@ fn write_ahead(profile: &Profile, seed: u64, plan: &Parameters, pairs: u32) -> R
     let mut serial = open(profile, seed)?;
     let pair = (plan.key_bytes, plan.value_bytes);
     let bytes = payload_bytes(Op::Store, std::iter::repeat_n(pair, pairs as usize));
-    let log = Key::new(&key(u32::MAX, 16)).map_err(|e| LabError::Host(HostError::KeyLength(e.0)))?;
+    let log = Key::new(&key(u32::MAX, 16)).map_err(|e| LabError::Host(e.into()))?;
     Ok(us(serial.time(|client| Ok(client.put(&log, &vec![1; bytes])?))?))
 }
 

@@ -43,7 +43,7 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
 
 fn store(profile: &Profile, seed: u64, plan: &Parameters) -> Result<f64, LabError> {
     let mut serial = open(profile, seed)?;
-    let key = Key::new(&key(1, plan.key_bytes)).map_err(|e| LabError::Host(HostError::KeyLength(e.0)))?;
+    let key = Key::new(&key(1, plan.key_bytes)).map_err(|e| LabError::Host(e.into()))?;
     let value = vec![0x5A; plan.value_bytes];
     Ok(us(serial.time(|client| Ok(client.put(&key, &value)?))?))
 }

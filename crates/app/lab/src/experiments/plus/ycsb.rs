@@ -83,8 +83,7 @@ pub fn point(ftl: &str, ran: &Ran) -> Point {
         point.add(&format!("latency_us_{name}"), ran.result.latency.value_at_quantile(quantile) as f64 / 1e3);
     }
     point.add("nand_pages_per_operation", ran.result.nand_pages as f64 / ran.result.operations as f64);
-    let wanted = ran.count("sections_wanted_user").max(1.0);
-    point.add("section_hit_ratio", ran.count("sections_found_user") / wanted);
+    point.add("section_hit_ratio", ran.count("sections_found_user") / ran.count("sections_wanted_user"));
     for name in [
         "table_pages_read_user",
         "table_pages_read_gc",

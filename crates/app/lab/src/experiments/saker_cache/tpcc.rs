@@ -33,6 +33,16 @@ struct Cell {
     threads: usize,
     system: &'static str,
     result: RunResult,
+    /// Counters of the store when the transactions that count began.
+    before: Vec<(&'static str, u64)>,
+}
+
+impl Cell {
+    /// How often the store did something in the time that counts.
+    fn store_did(&self, name: &str) -> u64 {
+        let of = |counters: &[(&str, u64)]| counters.iter().find(|(n, _)| *n == name).map_or(0, |(_, n)| *n);
+        of(&self.result.counters) - of(&self.before)
+    }
 }
 
 const HOST: &str = "HostKV";
@@ -50,7 +60,7 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
         Part::new("gap with 1 thread", gap(1), gap(1) >= 0.05 && gap(1) > gap(2)),
         Part::new("gap with 2 threads", gap(2), gap(2) <= 0.05),
     ];
-    book.order("AC-saker-tpcc-2", &parts, made_of(&cells));
+    book.order("AC-saker-tpcc-2", &parts, made_of(&plan, &cells));
     let more: Vec<Part> = plan
         .threads
         .iter()
@@ -88,7 +98,7 @@ pub fn run_small(cx: &Context<'_>) -> Result<Outcome, LabError> {
         Part::within("gap with 2 threads", two, 0.10, 0.20),
         Part::new("gap with 8 threads", eight, eight < 0.03),
     ];
-    book.order("AC-saker-tpcc-5", &parts, made_of(&cells));
+    book.order("AC-saker-tpcc-5", &parts, made_of(&plan, &cells));
     let checks: Vec<Check> = book.finish();
     Ok(Outcome { series: series(&plan, &cells), checks })
 }
@@ -114,7 +124,8 @@ fn cells(cx: &Context<'_>, plan: &Parameters) -> Result<Vec<Cell>, LabError> {
             };
             let mut results = if system == HOST { on_host(build, &jobs)? } else { on_disk(build, &jobs)? };
             let result = results.pop().expect("three jobs have three results");
-            cells.push(Cell { threads: *threads, system, result });
+            let before = results.pop().expect("three jobs have three results").counters;
+            cells.push(Cell { threads: *threads, system, result, before });
         }
     }
     Ok(cells)
@@ -159,9 +170,13 @@ fn dealt(transactions: impl Iterator<Item = Transaction>, threads: usize) -> Vec
     (0..longest * threads).map(place).collect()
 }
 
-fn find<'c>(cells: &'c [Cell], threads: usize, system: &str) -> &'c RunResult {
+fn cell<'c>(cells: &'c [Cell], threads: usize, system: &str) -> &'c Cell {
     let cell = cells.iter().find(|cell| cell.threads == threads && cell.system == system);
-    &cell.expect("every system runs with the threads of the plan").result
+    cell.expect("every system runs with the threads of the plan")
+}
+
+fn find<'c>(cells: &'c [Cell], threads: usize, system: &str) -> &'c RunResult {
+    &cell(cells, threads, system).result
 }
 
 fn rate(cells: &[Cell], threads: usize, system: &str) -> f64 {
@@ -180,7 +195,13 @@ fn variation(timeline: &[u64]) -> f64 {
     square.sqrt() / mean
 }
 
-/// The same of neighbours' differences: what is left without a trend. Independent events in the intervals leave half as much in
+/// What the slowest interval has, but for the first and the last tenth, in which threads run out of work.
+fn slowest(timeline: &[u64]) -> f64 {
+    let counts = timeline.len().saturating_sub(timeline.len().div_ceil(10));
+    timeline.iter().take(counts).skip(1).min().map_or(f64::NAN, |n| *n as f64)
+}
+
+/// [`variation`] of neighbours' differences: what is left without a trend. Independent events in the intervals leave half as much in
 /// intervals that hold four times as many.
 fn variation_of_neighbours(timeline: &[u64]) -> f64 {
     let inner: Vec<f64> = timeline.iter().skip(1).rev().skip(1).map(|n| *n as f64).collect();
@@ -223,6 +244,11 @@ fn series(plan: &Parameters, cells: &[Cell]) -> Vec<Point> {
         point.add("latency_us_mean", cell.result.latency.mean() / 1e3);
         point.add("commands_per_operation", cell.result.commands as f64 / cell.result.operations as f64);
         point.add("variation", variation(&cell.result.timeline));
+        point.add("slowest_interval_per_s", slowest(&cell.result.timeline) * 1e6 / plan.interval_us as f64);
+        for name in ["flushes", "compactions", "table_pages_written"] {
+            point.add(name, cell.store_did(name) as f64);
+        }
+        point.add("background_ms", cell.result.background_busy.as_secs_f64() * 1e3);
         series.push(point);
     }
     series
@@ -283,7 +309,7 @@ fn misses(cx: &Context<'_>, plan: &Parameters, cells: &[Cell]) -> String {
     )
 }
 
-fn made_of(cells: &[Cell]) -> String {
+fn made_of(plan: &Parameters, cells: &[Cell]) -> String {
     let text = |system| {
         let r = find(cells, TRACED_THREADS, system);
         let (rate, hits) = (r.rate() / 1e3, 100.0 * r.cache.hit_ratio());
@@ -291,7 +317,30 @@ fn made_of(cells: &[Cell]) -> String {
             format!("{system} with {TRACED_THREADS} threads, {rate:.0} k operations/s, {hits:.1} % hits");
         time::of_reads(&name, r)
     };
-    [HOST, DISK].map(text).join(" ")
+    [HOST, DISK].map(text).join(" ") + " " + &time_lines(plan, cells)
+}
+
+/// What the stores did in the time that counts, and how much less than the mean the slowest interval has.
+fn time_lines(plan: &Parameters, cells: &[Cell]) -> String {
+    let of = |cell: &Cell| {
+        let mean = cell.result.rate() * plan.interval_us as f64 / 1e6;
+        let busy = match cell.system {
+            HOST => format!(", {:.1} ms of its cores", cell.result.background_busy.as_secs_f64() * 1e3),
+            _ => String::new(),
+        };
+        format!(
+            "{} with {}: {} flushes and {} compactions{busy}, the slowest interval has {:.2} of the mean",
+            cell.system,
+            cell.threads,
+            cell.store_did("flushes"),
+            cell.store_did("compactions"),
+            slowest(&cell.result.timeline) / mean,
+        )
+    };
+    format!(
+        "Over time: {}.",
+        cells.iter().filter(|c| c.system != DISK_FIXED).map(of).collect::<Vec<_>>().join("; ")
+    )
 }
 
 #[cfg(test)]
@@ -320,6 +369,14 @@ mod tests {
         let jumping: Vec<u64> = (0..1000).map(|n| 900 + 200 * (n % 2)).collect();
         assert!((variation(&jumping) - 0.1).abs() < 0.001);
         assert!(variation_of_neighbours(&jumping) > 0.1);
+    }
+
+    #[test]
+    fn the_slowest_interval_is_none_of_the_ends() {
+        let timeline: Vec<u64> = (0..40).map(|n| if n % 39 == 0 { 0 } else { 100 - n }).collect();
+        assert_eq!(slowest(&timeline), 65.0);
+        assert_eq!(slowest(&[1, 7, 8, 2]), 7.0);
+        assert!(slowest(&[]).is_nan());
     }
 
     #[test]

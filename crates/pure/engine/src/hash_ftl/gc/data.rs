@@ -38,7 +38,7 @@ impl HashFtl {
         ready!(self.sections_here(&window, &needed, m));
         let evicted = self.ftl_stats.evictions_foreground;
         for (n, r) in needed.iter().enumerate() {
-            match self.move_record(r, m, w) {
+            match self.attempt(|this| this.move_record(r, m, w)) {
                 Step::Done(Ok(())) => {}
                 Step::Done(Err(e)) => return Step::Done(Err(e)),
                 Step::Need(reads) => return Step::Need(with_window(reads, &window, &needed, self)),

@@ -28,6 +28,8 @@ pub struct Cached {
     pub by_user: bool,
     /// Whether it is written because the table doubles.
     pub by_rehash: bool,
+    /// Whether it was read for an operation that has not ended: to find it here is no hit yet.
+    pub is_awaited: bool,
     /// Tombstones in it.
     pub tombstones: Vec<Tombstone>,
     /// Memory it takes.
@@ -109,6 +111,7 @@ impl Cache {
             is_dirty: false,
             by_user: false,
             by_rehash: false,
+            is_awaited: false,
             tombstones: Vec::new(),
             bytes,
             used_by,

@@ -1,0 +1,69 @@
+//! Names of URL options by kind of device, and what is said to one that is none.
+
+use super::Place;
+use saker_device::LsmTuning;
+
+/// This host's own, whatever the device.
+const ALL: [&str; 5] = ["depth", "nsid", "cache", "cache_policy", "cache_value_max"];
+/// Of devices in this process.
+const LOCAL: [&str; 12] = [
+    "profile",
+    "timing",
+    "threads",
+    "transfer",
+    "prefault",
+    "fault.seed",
+    "fault.program",
+    "fault.erase",
+    "fault.read",
+    "fault.spike",
+    "fault.spike_ns",
+    "fault.cut",
+];
+const MEMORY: [&str; 4] = ["size", "seed", "engine", "shards"];
+const TCP: [&str; 4] = ["digest", "hostnqn", "timeout", "reconnect"];
+const LINUX: [&str; 2] = ["io", "reconnect"];
+
+/// How alike a name must be to be meant, as strsim's Jaro-Winkler similarity: one or two letters off.
+const ALIKE_MIN: f64 = 0.84;
+
+/// The options of a kind of device.
+pub(super) fn of(place: &Place) -> impl Iterator<Item = &'static str> {
+    let is_local = matches!(place, Place::Memory { .. } | Place::File(_));
+    let local = LOCAL.into_iter().chain(LsmTuning::names()).filter(move |_| is_local);
+    let own: &[&str] = match place {
+        Place::Memory { .. } => &MEMORY,
+        Place::File(_) => &[],
+        Place::Tcp(_) => &TCP,
+        Place::Linux(_) => &LINUX,
+    };
+    ALL.into_iter().chain(local).chain(own.iter().copied())
+}
+
+/// What to write instead of an option that the device does not have: that of another kind is told whose it is, else the most
+/// alike is meant.
+pub(super) fn instead_of(name: &str, place: &Place) -> String {
+    if let Some(whose) = whose(name, place) {
+        return whose;
+    }
+    let alike = |known: &&'static str| strsim::jaro_winkler(&name.to_ascii_lowercase(), known);
+    let nearest = of(place).max_by(|a, b| alike(a).total_cmp(&alike(b)));
+    match nearest.filter(|known| alike(known) >= ALIKE_MIN) {
+        Some(known) => format!("write {known}"),
+        None => format!("write one of {}", of(place).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn whose(name: &str, place: &Place) -> Option<String> {
+    let (is_tcp, is_linux) = (TCP.contains(&name), LINUX.contains(&name));
+    let is_local =
+        LOCAL.contains(&name) || MEMORY.contains(&name) || LsmTuning::names().any(|known| known == name);
+    match place {
+        Place::Tcp(_) if is_local => Some(format!("{name} is the target's: give it to `saker serve`")),
+        Place::Linux(_) if is_local => Some(format!("the device has its own {name}")),
+        _ if is_tcp && is_linux => Some(format!("{name} is for tcp: and /dev devices")),
+        _ if is_tcp => Some(format!("{name} is for tcp: devices")),
+        _ if is_linux => Some(format!("{name} is for /dev devices")),
+        _ => None,
+    }
+}

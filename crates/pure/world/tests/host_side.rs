@@ -1,0 +1,105 @@
+//! HostKV's time: background work takes it piece by piece, and nothing happens before the thread that does it gets there.
+
+use saker_device::EngineKind;
+use saker_engine::{LsmConfig, TreeConfig};
+use saker_host::TransferOptions;
+use saker_sim::Duration;
+use saker_sim::profile::Profile;
+use saker_world::{Build, Job, RunResult, Side, run_host_kv};
+
+fn build(write_buffer_bytes: u64) -> Build {
+    let profile = Profile::builtin("saker-mid").expect("built in");
+    let mut build = Build::block(&profile, 1 << 30, 7).expect("large enough").with_engine(EngineKind::Lsm);
+    build.config.lsm.set("write_buffer_size", write_buffer_bytes).expect("in range");
+    Build { interval: Duration::from_nanos(250_000), ..build }
+}
+
+fn key(n: u64) -> Vec<u8> {
+    n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes().to_vec()
+}
+
+fn put(n: u64) -> Side {
+    Side::Put(key(n), vec![7; 64])
+}
+
+fn job(threads: usize, operations: Vec<Side>) -> Job {
+    Job { threads, depth: 32, operations, flush: false, transfer: TransferOptions::default() }
+}
+
+/// Stores that fill the memtable but for a few entries, then reads that are awaited, with stores between them that fill it.
+fn reads_over_a_flush(threads: usize) -> RunResult {
+    const ENTRIES: u64 = (4 << 20) / 72;
+    let filled = ENTRIES - 300;
+    let fill = (0..filled).map(put).collect();
+    let mixed = |n: u64| {
+        let round = [Side::Get(key(n * 7919 % 1000)), Side::Wait, put(filled + n)];
+        // All threads have the same round, each with its own keys.
+        (0..round.len()).flat_map(move |i| {
+            let round = round.clone();
+            (0..threads as u64).map(move |t| match &round[i] {
+                Side::Put(..) => put(filled + n * 64 + t),
+                other => other.clone(),
+            })
+        })
+    };
+    let mixed = (0..1200).flat_map(mixed).collect();
+    run_host_kv(&build(4 << 20), &[job(threads, fill), job(threads, mixed)]).expect("runs").remove(1)
+}
+
+/// Writing a memtable of 58,000 entries takes 5 ms of a core. It takes turns with operations, and the time that a thread waits.
+#[test]
+fn a_flush_of_the_memtable_stalls_nobody() {
+    for threads in [1, 2, 4] {
+        let run = reads_over_a_flush(threads);
+        let flushes = run.counters.iter().find(|(name, _)| *name == "flushes").map(|(_, n)| *n);
+        assert_eq!((run.errors, flushes), (0, Some(1)), "{threads} threads");
+        assert!(run.background_busy > Duration::from_nanos(4_000_000), "{:?}", run.background_busy);
+        let inner = &run.timeline[1..run.timeline.len() - 1];
+        let (mean, least) =
+            (inner.iter().sum::<u64>() / inner.len() as u64, *inner.iter().min().expect("some"));
+        assert!(3 * least >= mean, "{threads} threads: {least} of {mean} in the slowest 250 us: {inner:?}");
+        let longest = run.latency.max();
+        assert!(longest < 500_000, "{threads} threads: an operation took {longest} ns");
+    }
+}
+
+/// Reads begin when their thread asks for them: what the thread did before does not make them shorter.
+#[test]
+fn a_command_is_not_sent_before_its_thread_gets_there() {
+    let fill: Vec<Side> = (0..4000).map(put).collect();
+    let get = |n: u64| [Side::Get(key(n * 7919 % 2000)), Side::Wait];
+    let alone: Vec<Side> = (0..300).flat_map(get).collect();
+    let behind_stores = (0..300).flat_map(|n| (0..60).map(move |i| put(5000 + n * 60 + i)).chain(get(n)));
+    let jobs = [job(1, fill), job(1, alone), job(1, behind_stores.collect())];
+    let runs = run_host_kv(&build(64 << 20), &jobs).expect("runs");
+    let (alone, behind) = (&runs[1], &runs[2]);
+    let cpu = behind.elapsed - alone.elapsed;
+    // 18,000 stores of about 200 ns each.
+    assert!(cpu > Duration::from_nanos(3_000_000), "{cpu:?}");
+    let read = |run: &RunResult, part| run.latency.value_at_quantile(1.0 - part / run.operations as f64);
+    let (alone, behind) = (read(alone, 150.0), read(behind, 150.0));
+    assert!(100 * behind >= 97 * alone, "a read takes {alone} ns, and {behind} ns behind stores");
+}
+
+/// The blocks of a device are fewer than its flash, yet a store over them has as much memory as in the device.
+#[test]
+fn stores_have_as_much_memory_at_the_host_as_in_the_device() {
+    let profile = Profile::builtin("saker-mid").expect("built in");
+    let block = Build::block(&profile, 1 << 30, 7).expect("large enough");
+    let kv = Build::kv(&profile, 1 << 30, 7).expect("large enough");
+    let (host, g) = (block.host_engine(), kv.shape.geometry);
+    let (lsm, tree) = (LsmConfig::new(1, &g, g.segments, true), TreeConfig::new(1, &g, g.segments, true));
+    assert_eq!(host.lsm.get("write_buffer_size"), Some(lsm.write_buffer_size));
+    assert_eq!(host.tree.write_buffer_bytes, Some(tree.write_buffer_size));
+    assert_eq!(host.tree.node_cache_bytes, Some(tree.node_cache_bytes));
+    assert!(!host.ring_lasts, "the buffer is host memory");
+    let mut asked = block;
+    asked.config.lsm.set("write_buffer_size", 1 << 20).expect("in range");
+    asked.config.tree.node_cache_bytes = Some(4096);
+    assert_eq!(
+        asked.host_engine().lsm.get("write_buffer_size"),
+        Some(1 << 20),
+        "who asks for another gets it"
+    );
+    assert_eq!(asked.host_engine().tree.node_cache_bytes, Some(4096));
+}
