@@ -1,4 +1,5 @@
-//! Stock Linux kernels against `saker serve`, in QEMU: `interop/run`, a test for each kernel.
+//! Stock Linux kernels against `saker serve`, in QEMU: `interop/run`, a test for each kernel. And SPDK: `interop/spdk`,
+//! where the variable `SAKER_SPDK` names its source tree.
 //!
 //! Tests that cannot run here are counted as ignored, unless the variable `SAKER_INTEROP` is `require`. libtest decides
 //! before a test runs whether it is ignored; so this program speaks its language without it.
@@ -6,11 +7,15 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Kernels: name of the test, Debian's meta package, and whether `require` requires it.
-const KERNELS: [(&str, &str, bool); 2] =
-    [("linux_6_1", "linux-image-cloud-amd64", true), ("linux_6_12", "linux-image-6.12-cloud-amd64", false)];
+/// Name of the test, script and what it is given behind the program (of kernels Debian's meta package), and whether
+/// `require` requires it.
+const HOSTS: [(&str, &str, &[&str], bool); 3] = [
+    ("linux_6_1", "run", &["linux-image-cloud-amd64"], true),
+    ("linux_6_12", "run", &["linux-image-6.12-cloud-amd64"], false),
+    ("spdk", "spdk", &[], false),
+];
 
-/// Exit code of `interop/run` where something is missing.
+/// Exit code of the scripts where something is missing.
 const SKIPPED: i32 = 77;
 
 enum Verdict {
@@ -22,19 +27,19 @@ enum Verdict {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.iter().any(|argument| argument == "--list") {
-        KERNELS.iter().for_each(|(name, ..)| println!("{name}: test"));
+        HOSTS.iter().for_each(|(name, ..)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
     let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let chosen: Vec<_> = KERNELS
+    let chosen: Vec<_> = HOSTS
         .iter()
         .filter(|(name, ..)| filter.is_none_or(|filter| name.contains(filter.as_str())))
         .collect();
     println!("\nrunning {} tests", chosen.len());
     let is_required = std::env::var("SAKER_INTEROP").is_ok_and(|value| value == "require");
     let (mut passed, mut failed, mut ignored) = (0, 0, 0);
-    for (name, package, gates) in chosen {
-        match run(package, is_required && *gates) {
+    for (name, script, arguments, gates) in chosen {
+        match run(script, arguments, is_required && *gates) {
             Verdict::Passed => {
                 passed += 1;
                 println!("test {name} ... ok");
@@ -56,16 +61,16 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(failed > 0) * 101)
 }
 
-fn run(package: &str, is_required: bool) -> Verdict {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../interop/run");
-    let output = match Command::new(script).args([env!("CARGO_BIN_EXE_saker"), package]).output() {
+fn run(script: &str, arguments: &[&str], is_required: bool) -> Verdict {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../interop").join(script);
+    let output = match Command::new(path).arg(env!("CARGO_BIN_EXE_saker")).args(arguments).output() {
         Ok(output) => output,
-        Err(error) => return Verdict::Failed(format!("interop/run: {error}")),
+        Err(error) => return Verdict::Failed(format!("interop/{script}: {error}")),
     };
     let said =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     match output.status.code() {
-        Some(0) if said.contains("interop: passed on") => Verdict::Passed,
+        Some(0) if said.contains(": passed") => Verdict::Passed,
         Some(SKIPPED) if !is_required => Verdict::Ignored(said.lines().last().unwrap_or_default().to_owned()),
         _ => Verdict::Failed(said),
     }

@@ -5,7 +5,7 @@ use saker_nvme::admin::feature::fid;
 use saker_nvme::admin::{self, AdminCommand};
 use saker_nvme::identify::{Controller, cns};
 use saker_nvme::regs::{Aqa, Cc, Csts};
-use saker_nvme::transfer::{Contents, admin_only_reads, blocks_told, of_admin};
+use saker_nvme::transfer::{Contents, admin_only_reads, contents_told, of_admin};
 use saker_nvme::{Sqe, Status};
 use saker_nvme_tcp::initiator::{Answer, Data};
 use zerocopy::FromBytes;
@@ -182,7 +182,8 @@ impl Remote {
             queue.take_answers(|sqe, answer| {
                 if n == 0 {
                     inline_max = inline_max.or(capsule_room(sqe, answer));
-                    contents.extend(blocks_told(sqe, &answer.data));
+                    let known = |nsid| contents.get(&nsid).copied();
+                    contents.extend(contents_told(sqe, &answer.data, known));
                 }
             });
         }

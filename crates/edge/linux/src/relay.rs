@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use saker_link::{PairPlace, Registers, RelayPair, offset, prp_pieces, scatter};
+use saker_link::{PairPlace, Registers, RelayPair, gather, offset, prp_pieces, scatter};
 use saker_nvme::regs::{Aqa, Cap, Cc, Csts};
-use saker_nvme::transfer::{admin_only_reads, blocks_told, of_admin};
+use saker_nvme::transfer::{Transfer, admin_only_reads, contents_told, of_admin};
 use saker_nvme::{Sqe, Status};
 
 use crate::admin::{Decision, decide};
@@ -109,12 +109,24 @@ impl Passthrough {
         let Some(transfer) = of_admin(sqe) else { return (Status::INVALID_OPCODE, 0) };
         let Ok(bytes) = u32::try_from(transfer.bytes()) else { return (Status::INVALID_FIELD, 0) };
         let mut data = vec![0; bytes as usize];
+        if let Transfer::ToDevice(_) = transfer {
+            let brought = prp_pieces(sqe, bytes, &self.space);
+            data = match brought.and_then(|pieces| gather(&pieces, &self.space)) {
+                Ok(data) => data,
+                Err(status) => return (status, 0),
+            };
+        }
         let outcome = self.ask(sqe, &mut data);
         if !outcome.status.is_success() {
             return (outcome.status, outcome.result);
         }
-        self.contents.extend(blocks_told(sqe, &data));
-        (self.give(sqe, &data), outcome.result)
+        let told = contents_told(sqe, &data, |nsid| self.contents.get(&nsid).copied());
+        self.contents.extend(told);
+        let given = match transfer {
+            Transfer::ToHost(_) => self.give(sqe, &data),
+            Transfer::None | Transfer::ToDevice(_) => Status::SUCCESS,
+        };
+        (given, outcome.result)
     }
 
     /// Asks the kernel, again and again if it has no connection and the command only reads.

@@ -1,7 +1,7 @@
 //! A device whatever its flash is kept in, and the thread it may run on.
 
 use crate::image::FileMedia;
-use saker_device::controller::NamespaceFacts;
+use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_device::{Device, Snapshot, Timed, Untimed};
 use saker_flash::MemMedia;
 use saker_host::Turn;
@@ -103,6 +103,16 @@ impl AnyDevice {
             Self::File(d) => d.facts(),
             Self::MemoryTimed(d) => d.facts(),
             Self::FileTimed(d) => d.facts(),
+        }
+    }
+
+    /// What the device has done for its hosts since it was opened.
+    pub fn health(&self) -> HealthCounters {
+        match self {
+            Self::Memory(d) => d.health(),
+            Self::File(d) => d.health(),
+            Self::MemoryTimed(d) => d.health(),
+            Self::FileTimed(d) => d.health(),
         }
     }
 

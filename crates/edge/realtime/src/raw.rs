@@ -11,7 +11,7 @@ use saker_nvme::{Sqe, Status};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// A key-value namespace to which any entry can be sent, malformed ones too.
+/// A namespace to which any entry can be sent, malformed ones too.
 #[derive(Debug)]
 pub struct Raw {
     connection: Connection,
@@ -28,9 +28,21 @@ impl Raw {
     /// # Errors
     /// [`enum@Error`].
     pub fn open(url: &str) -> Result<Self, Error> {
+        Self::open_kind(url, Wanted::Kv)
+    }
+
+    /// Opens the block namespace of a URL.
+    ///
+    /// # Errors
+    /// [`enum@Error`].
+    pub fn open_blocks(url: &str) -> Result<Self, Error> {
+        Self::open_kind(url, Wanted::Block)
+    }
+
+    fn open_kind(url: &str, wanted: Wanted) -> Result<Self, Error> {
         let url = DeviceUrl::parse(url)?;
         let mut opened = Opened::open(&url)?;
-        let nsid = opened.namespace(Wanted::Kv, url.nsid)?;
+        let nsid = opened.namespace(wanted, url.nsid)?;
         let Opened { mut connection, mut turn, .. } = opened;
         let options = KvQueueOptions { entries: u32::from(url.depth) + 1, slots: url.depth };
         let queue = connection.create_kv_queue(&mut turn, nsid, options)?;

@@ -33,6 +33,12 @@ struct Flight {
     connection: ConnectionId,
     token: u16,
     purpose: Purpose,
+    /// What the error log tells of it if it fails: opcode, NSID, CID.
+    entry: (u8, u32, u16),
+}
+
+const fn entry(sqe: &Sqe) -> (u8, u32, u16) {
+    (sqe.opcode, sqe.nsid.get(), sqe.cid.get())
 }
 
 #[derive(Debug)]
@@ -220,9 +226,15 @@ impl Engine {
         if Subsystem::is_for_controller(bound, &sqe) {
             return self.for_controller(id, token, &sqe, now);
         }
+        let entry = entry(&sqe);
         match self.checked(bound, &sqe, data, room, now) {
-            Err(status) => self.answer(id, token, Answer::status(status)),
-            Ok(command) => self.enqueue(Flight { connection: id, token, purpose: Purpose::Io }, command),
+            Err(status) => {
+                self.note_failure(id, entry, status);
+                self.answer(id, token, Answer::status(status));
+            }
+            Ok(command) => {
+                self.enqueue(Flight { connection: id, token, purpose: Purpose::Io, entry }, command);
+            }
         }
     }
 
@@ -239,6 +251,13 @@ impl Engine {
         check_io(sqe, data, room, facts)
     }
 
+    /// An I/O command failed, here or in the device.
+    #[cold]
+    fn note_failure(&mut self, id: ConnectionId, (opcode, nsid, cid): (u8, u32, u16), status: Status) {
+        let facts = self.local.as_ref().map_or(&[][..], |local| &local.facts);
+        self.subsystem.io_failed(id, &Sqe::new(opcode, nsid).with_cid(cid), facts, status);
+    }
+
     fn enqueue(&mut self, flight: Flight, command: IoCommand) {
         if self.local.is_none() {
             return self.answer(flight.connection, flight.token, Answer::status(Status::INVALID_OPCODE));
@@ -253,6 +272,7 @@ impl Engine {
     fn for_controller(&mut self, id: ConnectionId, token: u16, sqe: &Sqe, now: Instant) {
         if let Some(local) = &mut self.local {
             local.refresh_facts();
+            self.subsystem.note_counters(local.health());
         }
         let facts = self.local.as_ref().map_or(&[][..], |local| &local.facts);
         match self.subsystem.command(id, token, sqe, facts, now) {
@@ -272,7 +292,8 @@ impl Engine {
             Reaction::FlushThenShutdown => {
                 let sqe = Sqe::new(kv::opcode::FLUSH, NSID_ALL);
                 let flush = IoCommand { sqe, data: Vec::new(), room: 0, is_value: false };
-                self.enqueue(Flight { connection: id, token, purpose: Purpose::Shutdown }, flush);
+                let entry = entry(&sqe);
+                self.enqueue(Flight { connection: id, token, purpose: Purpose::Shutdown, entry }, flush);
             }
         }
         self.follow_write_cache();
@@ -330,8 +351,12 @@ impl Engine {
     }
 
     fn finished(&mut self, flight: Flight, answer: Answer) {
-        if let Purpose::Shutdown = flight.purpose {
-            self.subsystem.shutdown_done(flight.connection);
+        match flight.purpose {
+            Purpose::Shutdown => self.subsystem.shutdown_done(flight.connection),
+            Purpose::Io if !answer.status.is_success() => {
+                self.note_failure(flight.connection, flight.entry, answer.status);
+            }
+            Purpose::Io => {}
         }
         self.answer(flight.connection, flight.token, answer);
         if let Some(peer) = self.peers.get_mut(&flight.connection) {

@@ -2,7 +2,7 @@
 
 use std::time::Instant as Clock;
 
-use saker_device::controller::NamespaceFacts;
+use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_host::connect::KvQueueOptions;
 use saker_host::kv_queue::Returned;
 use saker_host::transfer::Available;
@@ -91,6 +91,11 @@ impl Local {
     /// Looks at the namespaces again.
     pub fn refresh_facts(&mut self) {
         self.facts = self.clocked.device.facts();
+    }
+
+    /// What the device has done for all hosts.
+    pub fn health(&self) -> HealthCounters {
+        self.clocked.device.health()
     }
 
     /// Submits a command; the doorbell is the caller's. Returns its slot.

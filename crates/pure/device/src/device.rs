@@ -4,7 +4,7 @@ mod admin;
 mod facts;
 
 use crate::config::{DeviceConfig, NamespaceKind};
-use crate::controller::{Controller, NamespaceFacts};
+use crate::controller::{Controller, HealthCounters, NamespaceFacts};
 use crate::drain::Drain;
 use crate::namespace::{Namespace, Store};
 use crate::queues::Queues;
@@ -12,9 +12,9 @@ use crate::stats::{DeviceStats, Snapshot};
 use facts::{facts, identity, namespace_snapshot};
 use saker_engine::Engine;
 use saker_flash::{Flash, Media};
-use saker_link::{BarBuffer, DmaSpace, Doorbells, Registers};
+use saker_link::{BarBuffer, DmaSpace, Doorbells, Registers, Sqe};
 use saker_log::recover::Damage;
-use saker_nvme::PointerRule;
+use saker_nvme::{PointerRule, Status, csi};
 use saker_sim::Class;
 use std::sync::Arc;
 
@@ -224,6 +224,23 @@ impl<M: Media, T> Device<M, T> {
                 s.reserve(pairs);
             }
         }
+    }
+
+    /// What it did for its hosts since it was opened, for the health log of a controller over Fabrics.
+    pub fn health(&self) -> HealthCounters {
+        self.stats.work
+    }
+
+    /// Counts an I/O command of queue `qid` that failed, and notes it in the error log.
+    #[cold]
+    pub(crate) fn note_failure(&mut self, qid: u16, sqe: &Sqe, status: Status) {
+        self.stats.errors += 1;
+        if status.is(Status::UNRECOVERED_ERROR) || status.is(Status::UNRECOVERED_READ_ERROR) {
+            self.stats.work.media_errors += 1;
+        }
+        let of = self.index_of(sqe.nsid.get()).map(|n| &self.namespaces[n].config.kind);
+        let csi = if matches!(of, Some(NamespaceKind::Kv { .. })) { csi::KV } else { csi::NVM };
+        self.controller.note_failure(qid, sqe, csi, status);
     }
 
     /// What Identify tells of the namespaces.

@@ -1,9 +1,12 @@
 //! One command against its namespace: decode, check, call the engine, turn its answer into a status.
 
 mod block;
+mod inner;
 mod kv;
+mod work;
 
 pub use block::block_status;
+pub use inner::{COPY_BYTES_MAX, COPY_RANGES_MAX, Inner};
 pub(crate) use kv::condition;
 pub use kv::kv_status;
 
@@ -32,6 +35,8 @@ pub enum Request {
     Block(NvmCommand, Pieces),
     /// A retrieve into the completion queue, and what it found.
     Small(InlineRetrieve, Vec<u8>),
+    /// For a block namespace, with data that stays in the device.
+    Inner(Box<Inner>),
     /// Many operations.
     Group(Box<GroupRequest>),
     /// With a key of more than 16 bytes.
@@ -125,6 +130,9 @@ impl Request {
             }
             NamespaceKind::Block { block_bytes, blocks } => {
                 let command = NvmCommand::decode_with(sqe, rule)?;
+                if let Some(inner) = Inner::decode(&command, sqe, (*block_bytes, *blocks), space)? {
+                    return Ok(Self::Inner(Box::new(inner)));
+                }
                 let bytes = block_data_bytes(&command, *block_bytes, *blocks)?;
                 Ok(Self::Block(command, Pieces::of(sqe, bytes, space)?))
             }
@@ -136,9 +144,11 @@ impl Request {
     pub fn bytes_in(&self) -> u32 {
         match self {
             Self::Kv(KvCommand::Store { value_bytes, .. }, _) => *value_bytes,
-            Self::Block(NvmCommand::Write { .. } | NvmCommand::DatasetManagement { .. }, pieces) => {
-                pieces.bytes()
-            }
+            Self::Block(
+                NvmCommand::Write { .. } | NvmCommand::Compare { .. } | NvmCommand::DatasetManagement { .. },
+                pieces,
+            ) => pieces.bytes(),
+            Self::Inner(inner) => inner.pieces().bytes(),
             Self::Group(group) => group.bytes_in(),
             Self::Indirect(indirect) => indirect.bytes_in(),
             Self::Iterator(iterator) => iterator.bytes_in(),
@@ -149,12 +159,18 @@ impl Request {
     /// Whether it changes or reads stored data on behalf of the host, for the delays of a profile.
     pub fn is_write(&self) -> bool {
         match self {
-            Self::Group(group) => return group.is_write(),
-            Self::Indirect(indirect) => return indirect.is_write(),
-            Self::Iterator(_) => return false,
-            _ => {}
+            Self::Group(group) => group.is_write(),
+            Self::Indirect(indirect) => indirect.is_write(),
+            Self::Inner(inner) => inner.is_write(),
+            Self::Kv(command, _) => matches!(command, KvCommand::Delete { .. } | KvCommand::Store { .. }),
+            Self::Block(command, _) => matches!(
+                command,
+                NvmCommand::Write { .. }
+                    | NvmCommand::WriteZeroes { .. }
+                    | NvmCommand::DatasetManagement { .. }
+            ),
+            Self::Small(..) | Self::Iterator(_) => false,
         }
-        self.bytes_in() > 0 || matches!(self, Self::Kv(KvCommand::Delete { .. } | KvCommand::Store { .. }, _))
     }
 
     /// What is blocked will never go on: true if executing it once more ends it with the answers of what was done.
@@ -175,7 +191,7 @@ impl Request {
             Self::Small(command, _) => command.key.as_bytes(),
             Self::Indirect(indirect) => indirect.key(),
             Self::Group(group) => return if group.names_keys() { None } else { Some(Vec::new()) },
-            Self::Kv(..) | Self::Block(..) | Self::Iterator(_) => return Some(Vec::new()),
+            Self::Kv(..) | Self::Block(..) | Self::Inner(_) | Self::Iterator(_) => return Some(Vec::new()),
         };
         Some(vec![key_hash(key)])
     }
@@ -200,7 +216,8 @@ impl Request {
             Self::Kv(KvCommand::Exist { key }, _) => single(TimedOp::Exist, key, 0),
             Self::Group(group) => group.timing(space),
             Self::Indirect(indirect) => indirect.timing(),
-            Self::Block(NvmCommand::Read { .. }, pieces) => {
+            Self::Inner(inner) => inner.timing(space),
+            Self::Block(NvmCommand::Read { .. } | NvmCommand::Compare { .. }, pieces) => {
                 Timing::Single(TimedOp::BlockRead, 0, pieces.bytes())
             }
             Self::Block(NvmCommand::Write { .. }, pieces) => {
@@ -214,6 +231,7 @@ impl Request {
     pub fn pieces(&self) -> &Pieces {
         match self {
             Self::Kv(_, pieces) | Self::Block(_, pieces) => pieces,
+            Self::Inner(inner) => inner.pieces(),
             Self::Group(group) => group.pieces(),
             Self::Indirect(indirect) => indirect.pieces(),
             Self::Iterator(iterator) => iterator.pieces(),
@@ -261,9 +279,7 @@ impl Request {
     pub fn into_buffer(self) -> Option<Vec<u8>> {
         match self {
             Self::Kv(_, pieces) => pieces.into_buffer(),
-            Self::Block(..) | Self::Small(..) | Self::Group(_) | Self::Indirect(_) | Self::Iterator(_) => {
-                None
-            }
+            _ => None,
         }
     }
 
@@ -285,6 +301,7 @@ impl Request {
             (Self::Block(command, pieces), Store::Block(map)) => {
                 block(command, pieces, map, reach.space, m, w)
             }
+            (Self::Inner(inner), Store::Block(map)) => inner.execute(map, reach.space, m, w),
             (Self::Small(command, found), Store::Kv(store)) => small(command, found, store, m, w),
             (Self::Group(group), Store::Kv(store)) => {
                 group.execute(store, &mut namespace.kept, namespace.long_keys, reach, m, w)

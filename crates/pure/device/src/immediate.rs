@@ -113,16 +113,18 @@ impl<M: Media> Device<M, Untimed> {
             self.queues.close_value(qid);
         }
         let reply = if self.flash.is_powered() { self.reply(sqe) } else { failed(Status::INTERNAL_ERROR) };
-        self.count(reply.status);
+        self.count(qid, sqe, reply.status);
         self.queues.complete_later(qid, sqe.cid.get(), reply.status, u64::from(reply.dw0));
     }
 
-    #[inline]
-    fn count(&mut self, status: Status) {
+    #[inline(always)]
+    fn count(&mut self, qid: u16, sqe: &Sqe, status: Status) {
         self.stats.commands += 1;
         self.stats.traffic.sqe_fetches += 1;
         self.stats.traffic.cqes += 1;
-        self.stats.errors += u64::from(!status.is_success());
+        if !status.is_success() {
+            self.note_failure(qid, sqe, status);
+        }
     }
 
     #[inline]
@@ -155,6 +157,7 @@ impl<M: Media> Device<M, Untimed> {
         request.count_in(sqe, &mut self.stats.traffic);
         let reply = self.run(n, &mut request);
         self.count_out(&request, sqe, reply.bytes_out);
+        request.count_work(&reply, &mut self.stats.work);
         reply
     }
 

@@ -3,6 +3,7 @@
 //! same pairs. The device changes an envelope in one step, which two hosts could not.
 
 use crate::config::TRANSFER_BYTES_MAX;
+use crate::controller::HealthCounters;
 use crate::execute::{Outcome, Reach, Reply, Timing, condition, kv_status};
 use crate::transfer::{Aside, Pieces};
 use saker_engine::kv_group::Value;
@@ -119,6 +120,15 @@ impl IndirectRequest {
     /// Whether it changes what is stored.
     pub fn is_write(&self) -> bool {
         matches!(self.command.op, IndirectOp::Store { .. } | IndirectOp::Delete)
+    }
+
+    /// Counts it for the health log: it succeeded, and `bytes_out` bytes went to the host.
+    pub fn count_work(&self, bytes_out: u32, work: &mut HealthCounters) {
+        match self.command.op {
+            IndirectOp::Store { value_bytes, .. } => work.wrote(value_bytes),
+            IndirectOp::Retrieve { .. } => work.read(bytes_out),
+            IndirectOp::Delete | IndirectOp::Exist => {}
+        }
     }
 
     /// Where its value is in host memory.

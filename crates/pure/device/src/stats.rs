@@ -1,5 +1,6 @@
 //! What the device counts.
 
+use crate::controller::HealthCounters;
 use saker_engine::{Memory, StoreStats};
 use saker_flash::FlashStats;
 use saker_link::Traffic;
@@ -12,6 +13,8 @@ pub struct DeviceStats {
     pub commands: u64,
     /// Of these, with an error status.
     pub errors: u64,
+    /// What hosts read and wrote, as the health log counts it.
+    pub work: HealthCounters,
     /// Bytes that the device's cores copied, for commands and in the background (timed devices).
     pub copied_bytes: u64,
     /// What crossed the link for them, but for doorbells and stores, which the host counts.

@@ -18,6 +18,7 @@
 //! | NSID FFFFFFFFh | 02h, but Flush accepts it: all namespaces | KV Figure 5 for the former, Base "Flush command" for the latter |
 //! | FUSE not 0 | 02h | the command set has no fused operations |
 //! | PSDT not 00b | 02h, unless the device decodes with another [`PointerRule`] | SGLs depend on the transport |
+//! | Identify CNS 00h, of logical blocks | room in blocks of 512 bytes: [`identify`](crate::identify::pairs_as_blocks) | SPDK drops a namespace that has none |
 //! | opcode unknown, Reservation commands | 01h Invalid Command Opcode | reservations are optional (ONCS bit 5 clear) |
 //!
 //! # In which order a command is judged

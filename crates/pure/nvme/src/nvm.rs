@@ -1,5 +1,9 @@
 //! The NVM command set, CSI 00h, as far as the block namespaces need it (NVM, section 3).
 
+mod copy;
+
+pub use copy::{CopyCommand, CopyRange, copy};
+
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -16,11 +20,19 @@ pub mod opcode {
     pub const WRITE: u8 = 0x01;
     /// Read: data to the host.
     pub const READ: u8 = 0x02;
+    /// Compare: data from the host.
+    pub const COMPARE: u8 = 0x05;
+    /// Write Zeroes: no data.
+    pub const WRITE_ZEROES: u8 = 0x08;
     /// Dataset Management: ranges from the host.
     pub const DATASET_MANAGEMENT: u8 = 0x09;
+    /// Verify: no data.
+    pub const VERIFY: u8 = 0x0C;
+    /// Copy: source ranges from the host.
+    pub const COPY: u8 = 0x19;
 }
 
-/// Logical blocks of a Read or Write.
+/// Logical blocks of a command that names one range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockRange {
     /// SLBA, CDW10-11: the first logical block.
@@ -48,6 +60,31 @@ pub enum NvmCommand {
         /// FUA, CDW12 bit 30.
         force_unit_access: bool,
     },
+    /// Compare logical blocks with data of the host.
+    Compare {
+        /// The blocks.
+        range: BlockRange,
+        /// FUA, CDW12 bit 30.
+        force_unit_access: bool,
+    },
+    /// Make logical blocks zeros.
+    WriteZeroes {
+        /// The blocks.
+        range: BlockRange,
+        /// FUA, CDW12 bit 30: non-volatile before the completion.
+        force_unit_access: bool,
+        /// DEAC, CDW12 bit 25: the host asks for the blocks to be deallocated.
+        deallocate: bool,
+    },
+    /// Read logical blocks without giving them to the host, to see whether they can be read.
+    Verify {
+        /// The blocks.
+        range: BlockRange,
+        /// FUA, CDW12 bit 30.
+        force_unit_access: bool,
+    },
+    /// Copy logical blocks.
+    Copy(CopyCommand),
     /// Dataset Management.
     DatasetManagement {
         /// Number of [`DsmRange`]s in the data, 1 to 256 (NR, CDW10 bits 7:0, is one less).
@@ -76,6 +113,14 @@ impl NvmCommand {
             opcode::FLUSH => Self::Flush,
             opcode::WRITE => Self::Write { range: range_of(sqe), force_unit_access: fua },
             opcode::READ => Self::Read { range: range_of(sqe), force_unit_access: fua },
+            opcode::COMPARE => Self::Compare { range: range_of(sqe), force_unit_access: fua },
+            opcode::WRITE_ZEROES => Self::WriteZeroes {
+                range: range_of(sqe),
+                force_unit_access: fua,
+                deallocate: flag(sqe.cdw12.get(), DEAC_BIT),
+            },
+            opcode::VERIFY => Self::Verify { range: range_of(sqe), force_unit_access: fua },
+            opcode::COPY => Self::Copy(CopyCommand::decode(sqe)),
             opcode::DATASET_MANAGEMENT => Self::DatasetManagement {
                 ranges: field(sqe.cdw10.get(), 0, 8) + 1,
                 deallocate: flag(sqe.cdw11.get(), DEALLOCATE_BIT),
@@ -91,6 +136,7 @@ impl NvmCommand {
 }
 
 const FUA_BIT: u32 = 30;
+const DEAC_BIT: u32 = 25;
 const DEALLOCATE_BIT: u32 = 2;
 
 #[inline]
@@ -135,6 +181,31 @@ pub fn write(nsid: u32, range: BlockRange, force_unit_access: bool) -> Result<Sq
 #[inline]
 pub fn read(nsid: u32, range: BlockRange, force_unit_access: bool) -> Result<Sqe, CountError> {
     transfer(opcode::READ, nsid, range, force_unit_access)
+}
+
+/// Compare `range` with the data; an error unless it has 1 to 65,536 blocks.
+#[inline]
+pub fn compare(nsid: u32, range: BlockRange, force_unit_access: bool) -> Result<Sqe, CountError> {
+    transfer(opcode::COMPARE, nsid, range, force_unit_access)
+}
+
+/// Verify `range`; an error unless it has 1 to 65,536 blocks.
+#[inline]
+pub fn verify(nsid: u32, range: BlockRange) -> Result<Sqe, CountError> {
+    transfer(opcode::VERIFY, nsid, range, false)
+}
+
+/// Make `range` zeros; an error unless it has 1 to 65,536 blocks.
+#[inline]
+pub fn write_zeroes(
+    nsid: u32,
+    range: BlockRange,
+    force_unit_access: bool,
+    deallocate: bool,
+) -> Result<Sqe, CountError> {
+    let mut sqe = transfer(opcode::WRITE_ZEROES, nsid, range, force_unit_access)?;
+    sqe.cdw12 |= u32::from(deallocate) << DEAC_BIT;
+    Ok(sqe)
 }
 
 /// Flush a namespace, or all with [`NSID_ALL`].

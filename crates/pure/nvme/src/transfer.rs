@@ -2,10 +2,11 @@
 
 use zerocopy::FromBytes;
 
-use crate::identify::{NvmNamespace, cns};
-use crate::nvm::DsmRange;
+use crate::admin::feature::{HostIdentifier, fid};
+use crate::identify::{Descriptor, DescriptorReader, NvmNamespace, cns};
+use crate::nvm::{CopyRange, DsmRange};
 use crate::vendor::opcode as vendor;
-use crate::{IDENTIFY_BYTES, Sqe, admin, kv, nvm};
+use crate::{IDENTIFY_BYTES, Sqe, admin, csi, kv, nvm};
 
 /// Data of a command, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +58,9 @@ impl Contents {
     pub const fn only_reads(self, sqe: &Sqe) -> bool {
         match self {
             Self::Kv => matches!(sqe.opcode, kv::opcode::RETRIEVE | kv::opcode::LIST | kv::opcode::EXIST),
-            Self::Blocks { .. } => matches!(sqe.opcode, nvm::opcode::READ),
+            Self::Blocks { .. } => {
+                matches!(sqe.opcode, nvm::opcode::READ | nvm::opcode::COMPARE | nvm::opcode::VERIFY)
+            }
         }
     }
 }
@@ -78,10 +81,13 @@ const fn of_kv(sqe: &Sqe) -> Transfer {
 const fn of_blocks(sqe: &Sqe, block_bytes: u32) -> Transfer {
     let bytes = ((sqe.cdw12.get() & 0xFFFF) as u64 + 1) * block_bytes as u64;
     match sqe.opcode {
-        nvm::opcode::WRITE => Transfer::ToDevice(bytes),
+        nvm::opcode::WRITE | nvm::opcode::COMPARE => Transfer::ToDevice(bytes),
         nvm::opcode::READ => Transfer::ToHost(bytes),
         nvm::opcode::DATASET_MANAGEMENT => {
             Transfer::ToDevice(((sqe.cdw10.get() & 0xFF) as u64 + 1) * size_of::<DsmRange>() as u64)
+        }
+        nvm::opcode::COPY => {
+            Transfer::ToDevice(((sqe.cdw12.get() & 0xFF) as u64 + 1) * size_of::<CopyRange>() as u64)
         }
         _ => Transfer::None,
     }
@@ -96,6 +102,13 @@ pub const fn of_admin(sqe: &Sqe) -> Option<Transfer> {
             let numd = (sqe.cdw10.get() >> 16) as u64 | ((sqe.cdw11.get() & 0xFFFF) as u64) << 16;
             Some(Transfer::ToHost((numd + 1) * 4))
         }
+        admin::opcode::SET_FEATURES if sqe.cdw10.get() as u8 == fid::HOST_IDENTIFIER => {
+            Some(Transfer::ToDevice(HostIdentifier(sqe.cdw11.get()).bytes() as u64))
+        }
+        // Capabilities have no data; whatever the host's buffer is, it stays as it was.
+        admin::opcode::GET_FEATURES if sqe.cdw10.get() as u8 == fid::HOST_IDENTIFIER => {
+            Some(Transfer::ToHost(HostIdentifier(sqe.cdw11.get()).bytes() as u64))
+        }
         admin::opcode::SET_FEATURES
         | admin::opcode::GET_FEATURES
         | admin::opcode::ABORT
@@ -106,14 +119,30 @@ pub const fn of_admin(sqe: &Sqe) -> Option<Transfer> {
     }
 }
 
-/// What the answer to an Identify Namespace (CNS 00h) tells of the namespace: NSID and blocks.
+/// What the answer to an Identify tells of a namespace: NSID and contents. CNS 03h tells its command set; CNS 00h the
+/// size of blocks, where `known`, what was told of it before, is not [`Contents::Kv`]: namespaces of pairs answer it
+/// too.
 #[must_use]
-pub fn blocks_told(sqe: &Sqe, data: &[u8]) -> Option<(u32, Contents)> {
-    if sqe.opcode != admin::opcode::IDENTIFY || sqe.cdw10.get() as u8 != cns::NAMESPACE {
-        return None;
+pub fn contents_told(
+    sqe: &Sqe,
+    data: &[u8],
+    known: impl FnOnce(u32) -> Option<Contents>,
+) -> Option<(u32, Contents)> {
+    let (nsid, cns) = (sqe.nsid.get(), sqe.cdw10.get() as u8);
+    match (sqe.opcode, cns) {
+        (admin::opcode::IDENTIFY, cns::NAMESPACE_DESCRIPTORS) => {
+            let set = DescriptorReader::new(data).filter_map(|descriptor| match descriptor {
+                Ok(Descriptor::Csi(csi)) => Some(csi),
+                _ => None,
+            });
+            (set.last() == Some(csi::KV)).then_some((nsid, Contents::Kv))
+        }
+        (admin::opcode::IDENTIFY, cns::NAMESPACE) if known(nsid) != Some(Contents::Kv) => {
+            let (page, _) = NvmNamespace::read_from_prefix(data).ok()?;
+            Some((nsid, Contents::Blocks { block_bytes: page.block_bytes()? }))
+        }
+        _ => None,
     }
-    let (page, _) = NvmNamespace::read_from_prefix(data).ok()?;
-    Some((sqe.nsid.get(), Contents::Blocks { block_bytes: page.block_bytes()? }))
 }
 
 /// As [`Contents::only_reads`], of an admin command.
@@ -158,8 +187,16 @@ mod tests {
         assert_eq!(blocks.transfer(&sqe(0x01, 9, 0, 0xABCD_0007)), Transfer::ToDevice(8 * 512));
         assert_eq!(blocks.transfer(&sqe(0x02, 9, 0, 0)), Transfer::ToHost(512));
         assert_eq!(blocks.transfer(&sqe(0x09, 0xFF01, 4, 0)), Transfer::ToDevice(32));
-        assert_eq!(blocks.transfer(&sqe(0x00, 9, 0, 7)), Transfer::None);
-        assert!(blocks.only_reads(&sqe(0x02, 0, 0, 0)) && !blocks.only_reads(&sqe(0x06, 0, 0, 0)));
+        assert_eq!(blocks.transfer(&sqe(0x05, 9, 0, 7)), Transfer::ToDevice(8 * 512));
+        assert_eq!(blocks.transfer(&sqe(0x19, 9, 0, 0x4000_0F02)), Transfer::ToDevice(3 * 32));
+        for opcode in [0x00, 0x08, 0x0C] {
+            assert_eq!(blocks.transfer(&sqe(opcode, 9, 0, 7)), Transfer::None);
+        }
+        for (opcode, only_reads) in
+            [(0x02, true), (0x05, true), (0x0C, true), (0x06, false), (0x08, false), (0x19, false)]
+        {
+            assert_eq!(blocks.only_reads(&sqe(opcode, 0, 0, 0)), only_reads, "{opcode:02x}");
+        }
     }
 
     #[test]
@@ -168,6 +205,29 @@ mod tests {
         assert_eq!(of_admin(&sqe(0x02, 0x0000_0005, 1, 0)), Some(Transfer::ToHost(4 * 65_537)));
         assert_eq!(of_admin(&sqe(0x06, 1, 0, 0)), Some(Transfer::ToHost(4096)));
         assert_eq!(of_admin(&sqe(0x81, 1, 0, 0)), None);
+    }
+
+    #[test]
+    fn a_host_identifier_is_data_of_its_feature() {
+        assert_eq!(of_admin(&sqe(0x0A, 0x81, 1, 0)), Some(Transfer::ToHost(16)));
+        assert_eq!(of_admin(&sqe(0x0A, 0x81, 0, 0)), Some(Transfer::ToHost(8)));
+        assert_eq!(of_admin(&sqe(0x09, 0x81, 1, 0)), Some(Transfer::ToDevice(16)));
+        assert_eq!([0x09, 0x0A].map(|opcode| of_admin(&sqe(opcode, 0x0F, 1, 0))), [Some(Transfer::None); 2]);
+    }
+
+    /// A namespace of pairs answers CNS 00h too: what CNS 03h said of it holds, whichever came first.
+    #[test]
+    fn pairs_are_not_taken_for_blocks() {
+        let ask = |cns| sqe(0x06, cns, 0, 0);
+        let mut page = [0; IDENTIFY_BYTES];
+        page[130] = 9;
+        let blocks = Contents::Blocks { block_bytes: 512 };
+        assert_eq!(contents_told(&ask(0), &page, |_| None), Some((1, blocks)));
+        assert_eq!(contents_told(&ask(0), &page, |_| Some(Contents::Kv)), None);
+        let (pairs, others) = ([4, 1, 0, 0, 1], [4, 1, 0, 0, 0]);
+        assert_eq!(contents_told(&ask(3), &pairs, |_| Some(blocks)), Some((1, Contents::Kv)));
+        assert_eq!(contents_told(&ask(3), &others, |_| None), None);
+        assert_eq!(contents_told(&ask(1), &page, |_| None), None);
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! Admin commands: queues are the dispatcher's; what is set is set in all shards, and what is asked the first tells, but for
-//! sizes, which add up.
+//! sizes and the counters of the health log, which add up.
 
 use crate::Sharded;
 use crate::front::QUEUE_PAIRS;
 use saker_host::Turn;
 use saker_link::{PairPlace, RelayPair, gather, prp_pieces, scatter};
 use saker_nvme::admin::feature::{NumberOfQueues, fid};
-use saker_nvme::admin::{self, AdminCommand, Identify};
-use saker_nvme::identify::{KvNamespace, cns};
+use saker_nvme::admin::{self, AdminCommand, GetLogPage, Identify};
+use saker_nvme::identify::{KvNamespace, NvmNamespace, cns};
+use saker_nvme::log::{Smart, lid};
 use saker_nvme::{Sqe, Status, csi};
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 impl<T: Turn> Sharded<T> {
     pub(crate) fn admin(&mut self, sqe: &Sqe) {
@@ -22,6 +23,7 @@ impl<T: Turn> Sharded<T> {
             Ok(AdminCommand::DeleteSq { qid }) => (self.delete_queue(qid), 0),
             Ok(AdminCommand::DeleteCq { .. }) => (Status::SUCCESS, 0),
             Ok(AdminCommand::Identify(identify)) => (self.identify(sqe, &identify), 0),
+            Ok(AdminCommand::GetLogPage(log)) if log.lid == lid::SMART => self.health(sqe, &log),
             _ => match self.by_opcode(sqe) {
                 Some(answer) => answer,
                 // It waits for an event that never comes.
@@ -60,28 +62,58 @@ impl<T: Turn> Sharded<T> {
     }
 
     fn identify(&mut self, sqe: &Sqe, identify: &Identify) -> Status {
-        if identify.cns != cns::CSI_NAMESPACE || identify.csi != csi::KV {
-            return self.shards[0].admin(sqe).0;
-        }
-        self.sizes(sqe).err().unwrap_or(Status::SUCCESS)
+        let added = match (identify.cns, identify.csi) {
+            (cns::CSI_NAMESPACE, csi::KV) => self.added(sqe, |sum: &mut KvNamespace, told| {
+                sum.nsze += told.nsze;
+                sum.nuse += told.nuse;
+            }),
+            (cns::NAMESPACE, _) => self.added(sqe, |sum: &mut NvmNamespace, told| {
+                sum.nsze += told.nsze;
+                sum.ncap += told.ncap;
+                sum.nuse += told.nuse;
+                sum.nvmcap += told.nvmcap;
+            }),
+            _ => return self.shards[0].admin(sqe).0,
+        };
+        added.err().unwrap_or(Status::SUCCESS)
     }
 
-    /// Identify Namespace of all shards in turn, added up where the host wants it.
-    fn sizes(&mut self, sqe: &Sqe) -> Result<(), Status> {
-        let pieces = prp_pieces(sqe, size_of::<KvNamespace>() as u32, &self.front.space)?;
-        let mut sum: Option<KvNamespace> = None;
+    /// The health log: what hosts had done, and errors, are all shards'. Data units are rounded up in each.
+    fn health(&mut self, sqe: &Sqe, log: &GetLogPage) -> (Status, u64) {
+        if (log.offset, log.bytes) != (0, size_of::<Smart>() as u64) {
+            return self.shards[0].admin(sqe);
+        }
+        let added = self.added(sqe, |sum: &mut Smart, told| {
+            sum.data_units_read += told.data_units_read;
+            sum.data_units_written += told.data_units_written;
+            sum.read_commands += told.read_commands;
+            sum.write_commands += told.write_commands;
+            sum.media_errors += told.media_errors;
+            sum.error_entries += told.error_entries;
+        });
+        (added.err().unwrap_or(Status::SUCCESS), 0)
+    }
+
+    /// A structure that all shards tell in turn, added up where the host wants it.
+    fn added<D>(&mut self, sqe: &Sqe, mut add: impl FnMut(&mut D, &D)) -> Result<(), Status>
+    where
+        D: FromBytes + IntoBytes + Immutable,
+    {
+        let pieces = prp_pieces(sqe, size_of::<D>() as u32, &self.front.space)?;
+        let mut sum: Option<D> = None;
         for shard in &mut self.shards {
             let (status, _) = shard.admin(sqe);
             if !status.is_success() {
                 return Err(status);
             }
             let data = gather(&pieces, &self.front.space)?;
-            let told = KvNamespace::read_from_bytes(&data).map_err(|_| Status::INTERNAL_ERROR)?;
-            let sum = sum.get_or_insert(KvNamespace { nsze: 0.into(), nuse: 0.into(), ..told });
-            sum.nsze += told.nsze;
-            sum.nuse += told.nuse;
+            let told = D::read_from_bytes(&data).map_err(|_| Status::INTERNAL_ERROR)?;
+            match &mut sum {
+                Some(sum) => add(sum, &told),
+                None => sum = Some(told),
+            }
         }
-        let Some(sum) = sum else { return Err(Status::INTERNAL_ERROR) };
+        let sum = sum.ok_or(Status::INTERNAL_ERROR)?;
         scatter(&pieces, &self.front.space, sum.as_bytes())
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use saker_device::controller::{Action, Controller, Identity, NamespaceFacts, Outcome, RegisterAction};
+use saker_device::controller::{
+    Action, Controller, HealthCounters, Identity, NamespaceFacts, Outcome, RegisterAction,
+};
 use saker_link::{Registers, offset};
 use saker_nvme::admin::feature::fid;
 use saker_nvme::admin::{self, AdminCommand};
@@ -34,8 +36,6 @@ pub(crate) struct Association {
     held: VecDeque<(u16, u16)>,
     /// Tokens of those that were aborted and are not answered yet.
     aborted: Vec<u16>,
-    /// Keep alive as Connect set it; the feature overrides it.
-    keep_alive_ms: u32,
 }
 
 impl Association {
@@ -47,7 +47,9 @@ impl Association {
         now: Instant,
         keep_alive_ms: u32,
     ) -> Self {
-        let controller = Controller::new(identity).expect("the identity was checked with the subsystem");
+        let mut controller = Controller::new(identity).expect("the identity was checked with the subsystem");
+        controller.connect_keep_alive(keep_alive_ms);
+        controller.note_host_identifier(hostid, true);
         let registers = Registers::new();
         controller.publish(&registers);
         Self {
@@ -61,7 +63,6 @@ impl Association {
             registers,
             held: VecDeque::new(),
             aborted: Vec::new(),
-            keep_alive_ms,
         }
     }
 
@@ -83,11 +84,14 @@ impl Association {
 
     /// Whether no command has come for the keep alive time-out.
     pub fn is_expired(&self, now: Instant) -> bool {
-        let ms = match self.controller.keep_alive_ms() {
-            0 => self.keep_alive_ms,
-            set => set,
-        };
+        let ms = self.controller.keep_alive_ms();
         ms > 0 && now.since(self.last_seen).as_nanos() / 1_000_000 > u64::from(ms)
+    }
+
+    /// A command of the admin queue has this CID: a request for events that is held with it has been given up, and is
+    /// answered to nobody.
+    pub fn give_up_event_request(&mut self, cid: u16) {
+        self.abort_held(cid);
     }
 
     /// A Fabrics command of a connected queue.
@@ -151,6 +155,17 @@ impl Association {
         let _ = self.follow_registers();
     }
 
+    /// What the next command may ask for: what the device has done, and the controllers of the subsystem.
+    pub fn note_subsystem(&mut self, counters: HealthCounters, cntlids: &[u16]) {
+        self.controller.note_counters(counters);
+        self.controller.note_controllers(cntlids.to_vec());
+    }
+
+    /// An I/O command of queue `qid` has failed.
+    pub fn note_failure(&mut self, qid: u16, sqe: &Sqe, csi: u8, status: Status) {
+        self.controller.note_failure(qid, sqe, csi, status);
+    }
+
     /// An admin command. `others_write_through`: another host has switched the write cache off.
     pub fn admin(
         &mut self,
@@ -164,6 +179,9 @@ impl Association {
             return Reaction::Complete(Answer::status(Status::COMMAND_SEQUENCE_ERROR));
         }
         if let Some(answer) = self.fabrics_only(sqe, portals) {
+            if !answer.status.is_success() {
+                self.controller.note_refusal(sqe, answer.status);
+            }
             return Reaction::Complete(answer);
         }
         let local = sqe.with_prp(0, 0);
@@ -173,13 +191,7 @@ impl Association {
 
     /// Admin commands that a controller over Fabrics answers otherwise than one with rings.
     fn fabrics_only(&mut self, sqe: &Sqe, portals: &[Portal]) -> Option<Answer> {
-        let ring_commands = [
-            admin::opcode::CREATE_SQ,
-            admin::opcode::CREATE_CQ,
-            admin::opcode::DELETE_SQ,
-            admin::opcode::DELETE_CQ,
-        ];
-        if ring_commands.contains(&sqe.opcode) {
+        if admin::QUEUE_OPCODES.contains(&sqe.opcode) {
             return Some(Answer::status(Status::INVALID_OPCODE));
         }
         let command = AdminCommand::decode_with(sqe, PointerRule::Sgl);

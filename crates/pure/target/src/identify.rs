@@ -40,7 +40,7 @@ pub(crate) fn for_fabrics(page: &mut [u8], kind: Kind) {
             // The log does not change while the target runs, so there is no event for it.
             data.oaes = 0.into();
             (data.nn, data.ioccsz, data.iorcsz) = (0.into(), 0.into(), 0.into());
-            (data.oncs, data.oacs, data.vwc) = (0.into(), 0.into(), 0);
+            (data.oncs, data.ocfs, data.oacs, data.vwc) = (0.into(), 0.into(), 0.into(), 0);
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use saker_device::controller::{Identity, NamespaceFacts};
+use saker_device::controller::{HealthCounters, Identity, NamespaceFacts, Transport};
 use saker_nvme::fabrics::{Connect, ConnectData, InvalidParameter, nqn_of};
 use saker_nvme::vendor::Capabilities;
-use saker_nvme::{Sqe, Status, admin, fabrics};
+use saker_nvme::{Sqe, Status, admin, csi, fabrics};
 use saker_sim::Instant;
 
 use crate::association::Association;
@@ -103,6 +103,8 @@ pub struct Subsystem {
     associations: BTreeMap<u16, Association>,
     bound: BTreeMap<ConnectionId, Bound>,
     last_cntlid: u16,
+    /// What the device has done, as last told.
+    counters: HealthCounters,
 }
 
 /// CNTLIDs above are reserved.
@@ -115,7 +117,13 @@ impl Subsystem {
     /// Names that do not fit their fields.
     pub fn new(config: SubsystemConfig) -> Result<Self, saker_device::controller::IdentityError> {
         identity(&config, 1).check()?;
-        Ok(Self { config, associations: BTreeMap::new(), bound: BTreeMap::new(), last_cntlid: 0 })
+        Ok(Self {
+            config,
+            associations: BTreeMap::new(),
+            bound: BTreeMap::new(),
+            last_cntlid: 0,
+            counters: HealthCounters::default(),
+        })
     }
 
     /// SUBNQN.
@@ -233,6 +241,26 @@ impl Subsystem {
         bound.qid == 0 || sqe.opcode == fabrics::OPCODE
     }
 
+    /// What the device has done by now: the health log of every controller tells it, whichever host asked for it.
+    pub const fn note_counters(&mut self, counters: HealthCounters) {
+        self.counters = counters;
+    }
+
+    /// An I/O command of a connected queue has failed, here or in the device: for the error log of its controller.
+    pub fn io_failed(
+        &mut self,
+        connection: ConnectionId,
+        sqe: &Sqe,
+        facts: &[NamespaceFacts],
+        status: Status,
+    ) {
+        let Some(bound) = self.bound(connection) else { return };
+        let of = facts.iter().find(|facts| facts.nsid == sqe.nsid.get());
+        if let Some(association) = self.associations.get_mut(&bound.cntlid) {
+            association.note_failure(bound.qid, sqe, of.map_or(csi::NVM, NamespaceFacts::csi), status);
+        }
+    }
+
     /// A command of an admin queue, or a Fabrics command.
     pub fn command(
         &mut self,
@@ -246,11 +274,16 @@ impl Subsystem {
             return Reaction::Complete(Answer::status(Status::COMMAND_SEQUENCE_ERROR));
         };
         let others_write_through = self.has_write_through(Some(bound.cntlid));
+        let cntlids: Vec<u16> = self.associations.keys().copied().collect();
         let association = self.associations.get_mut(&bound.cntlid).expect("a bound queue has its controller");
         association.last_seen = now;
+        if bound.qid == 0 {
+            association.give_up_event_request(sqe.cid.get());
+        }
         if sqe.opcode == fabrics::OPCODE {
             return association.fabrics(sqe, bound.qid == 0);
         }
+        association.note_subsystem(self.counters, &cntlids);
         association.admin(token, sqe, facts, &self.config.portals, others_write_through)
     }
 
@@ -354,6 +387,10 @@ fn identity(config: &SubsystemConfig, cntlid: u16) -> Identity {
         max_transfer_bytes: TRANSFER_BYTES_MAX,
         volatile_write_cache: config.volatile_write_cache,
         sgl: false,
+        transport: match config.kind {
+            Kind::Nvm => Transport::Fabrics,
+            Kind::Discovery => Transport::Discovery,
+        },
         vendor: config.vendor,
     }
 }

@@ -1,10 +1,11 @@
 //! A subsystem without sockets: what two hosts see of one device.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use saker_device::controller::{NamespaceFacts, NamespaceKind};
+use saker_device::controller::{HealthCounters, NamespaceFacts, NamespaceKind};
 use saker_nvme::admin::{self, GetLogPage, Identify, SetFeatures, build, feature::fid};
 use saker_nvme::fabrics::{self, Connect, ConnectData, DISCOVERY_NQN, DiscoveryEntry, property};
-use saker_nvme::identify::{Controller, cns};
+use saker_nvme::identify::{Controller, ControllerList, cns};
+use saker_nvme::log::{EffectsLog, ErrorEntry, Smart, SupportedLogs, lid};
 use saker_nvme::regs::Cc;
 use saker_nvme::sgl::{SglDescriptor, kind};
 use saker_nvme::{Sqe, Status, csi, kv};
@@ -202,7 +203,7 @@ fn a_format_is_told_to_every_host_that_listens() {
     for (id, name) in [(1, "nqn.a"), (2, "nqn.b")] {
         rig.host(id, name);
         rig.answer(id, set_feature(fid::ASYNC_EVENT_CONFIG, 1 << 8, 0));
-        assert_eq!(rig.react(id, build::async_event_request()), Reaction::Hold);
+        assert_eq!(rig.react(id, build::async_event_request().with_cid(9)), Reaction::Hold);
     }
     assert!(rig.subsystem.events().is_empty());
     let format = admin::FormatNvm { nsid: 1, format_index: 0, secure_erase: 0 };
@@ -223,8 +224,151 @@ fn silence_ends_an_association_and_any_command_keeps_it() {
     let alive = build::keep_alive().with_sgl(&SglDescriptor::new(kind::TRANSPORT_DATA_BLOCK, 0, 0));
     rig.subsystem.command(1, 0, &alive, &facts(), at(900));
     assert!(rig.subsystem.expired(at(1900)).is_empty());
+    let told = build::get_features(&admin::GetFeatures {
+        nsid: 0,
+        fid: fid::KEEP_ALIVE_TIMER,
+        select: admin::FeatureSelect::Current,
+        cdw11: 0,
+    });
+    assert_eq!(rig.answer(1, told), Answer::result(1000), "as Connect said");
     assert_eq!(rig.answer(1, set_feature(fid::KEEP_ALIVE_TIMER, 5000, 0)), Answer::result(0));
+    assert_eq!(rig.answer(1, told), Answer::result(5000));
     assert!(rig.subsystem.expired(at(5000)).is_empty());
+    assert_eq!(rig.subsystem.expired(at(5001)), [1]);
+    assert_eq!(rig.answer(1, set_feature(fid::KEEP_ALIVE_TIMER, 0, 0)), Answer::result(0));
+    assert!(rig.subsystem.expired(at(1_000_000)).is_empty(), "switched off");
+}
+
+fn log_page(lid: u8, bytes: u64) -> Sqe {
+    build::get_log_page(&GetLogPage {
+        nsid: 0,
+        lid,
+        lsp: 0,
+        retain_event: false,
+        bytes,
+        lsi: 0,
+        offset: 0,
+        offset_is_index: false,
+        uuid_index: 0,
+        csi: csi::KV,
+    })
+}
+
+#[test]
+fn controllers_of_all_hosts_are_listed() {
+    let mut rig = Rig::new(Kind::Nvm);
+    let first = rig.host(1, "nqn.a").cntlid;
+    let second = rig.host(2, "nqn.b").cntlid;
+    let list = |rig: &mut Rig, id, cns| {
+        let data = rig.answer(id, identify(cns)).data;
+        ControllerList::read_from_bytes(&data).unwrap().iter().collect::<Vec<_>>()
+    };
+    for cns in [cns::CONTROLLERS, cns::ATTACHED_CONTROLLERS] {
+        assert_eq!(list(&mut rig, 1, cns), [first, second]);
+    }
+    rig.subsystem.disconnected(1);
+    assert_eq!(list(&mut rig, 2, cns::CONTROLLERS), [second], "the other is gone");
+    rig.host(3, "nqn.a");
+    assert_eq!(list(&mut rig, 2, cns::CONTROLLERS).len(), 2);
+}
+
+#[test]
+fn each_host_has_its_errors_and_its_features_and_all_have_one_health() {
+    let mut rig = Rig::new(Kind::Nvm);
+    rig.host(1, "nqn.a");
+    rig.host(2, "nqn.b");
+    rig.connect(5, 3, 1, "nqn.a").unwrap();
+    let mut counters = HealthCounters::default();
+    counters.wrote(512_000);
+    counters.read(1);
+    rig.subsystem.note_counters(counters);
+    let failed = Sqe::new(kv::opcode::STORE, 1).with_cid(77);
+    rig.subsystem.io_failed(5, &failed, &facts(), Status::INVALID_VALUE_SIZE);
+    rig.subsystem.io_failed(5, &failed, &facts(), Status::KEY_EXISTS);
+    rig.answer(1, Sqe::new(admin::opcode::CREATE_SQ, 0).with_cid(4));
+    let entries = |rig: &mut Rig, id| {
+        let page = rig.answer(id, log_page(lid::ERROR, 1024)).data;
+        let all = page.chunks_exact(64).map(|entry| ErrorEntry::read_from_bytes(entry).unwrap());
+        let there = all.filter(|entry| entry.error_count.get() > 0);
+        there.map(|e| (e.sqid.get(), e.cid.get(), e.opcode, e.csi)).collect::<Vec<_>>()
+    };
+    assert_eq!(entries(&mut rig, 1), [(0, 4, 1, 0), (3, 77, 1, 1)], "the latest first");
+    assert_eq!(entries(&mut rig, 2), []);
+    for (id, errors) in [(1, 2), (2, 0)] {
+        let smart = Smart::read_from_bytes(&rig.answer(id, log_page(lid::SMART, 512)).data).unwrap();
+        assert_eq!((smart.data_units_written.get(), smart.data_units_read.get()), (1, 1));
+        assert_eq!((smart.write_commands.get(), smart.read_commands.get()), (1, 1));
+        assert_eq!(smart.error_entries.get(), errors);
+    }
+    rig.answer(1, set_feature(fid::WRITE_ATOMICITY, 1, 0));
+    let get = build::get_features(&admin::GetFeatures {
+        nsid: 0,
+        fid: fid::WRITE_ATOMICITY,
+        select: admin::FeatureSelect::Current,
+        cdw11: 0,
+    });
+    assert_eq!((rig.answer(1, get).result, rig.answer(2, get).result), (1, 0));
+}
+
+#[test]
+fn the_host_identifier_is_that_of_connect() {
+    let mut rig = Rig::new(Kind::Nvm);
+    rig.host(1, "nqn.a");
+    let of = |cdw11| {
+        let select = admin::FeatureSelect::Current;
+        build::get_features(&admin::GetFeatures { nsid: 0, fid: fid::HOST_IDENTIFIER, select, cdw11 })
+    };
+    assert_eq!(rig.answer(1, of(1)).data, [0; 16], "what the rig's Connect says");
+    assert_eq!(rig.answer(1, of(0)).status, Status::INVALID_FIELD, "128 bits over Fabrics");
+    let set = set_feature(fid::HOST_IDENTIFIER, 1, 0);
+    assert_eq!(rig.answer(1, set).status, Status::COMMAND_SEQUENCE_ERROR);
+    let data = Controller::read_from_bytes(&rig.answer(1, identify(cns::CONTROLLER)).data).unwrap();
+    assert_eq!(data.ctratt.get() & 1, 1);
+}
+
+#[test]
+fn effects_name_no_queue_commands() {
+    for (kind, format) in [(Kind::Nvm, true), (Kind::Discovery, false)] {
+        let mut rig = Rig::new(kind);
+        rig.host(1, "nqn.a");
+        let log = EffectsLog::read_from_bytes(&rig.answer(1, log_page(lid::EFFECTS, 4096)).data).unwrap();
+        for opcode in 0..=255_u8 {
+            let sqe = Sqe::new(opcode, 0);
+            let known = match rig.react(1, sqe) {
+                Reaction::Complete(answer) => !answer.status.is(Status::INVALID_OPCODE),
+                _ => true,
+            };
+            assert_eq!(log.admin(opcode).supported(), known, "{kind:?}, {opcode:#x}");
+        }
+        assert_eq!(log.admin(admin::opcode::FORMAT_NVM).supported(), format);
+        assert_eq!(log.io(kv::opcode::STORE).supported(), kind == Kind::Nvm);
+    }
+}
+
+/// The log of a running target never changes, so there is no event for it: OAES says so, and the bit of feature 0Bh is
+/// dropped.
+#[test]
+fn a_persistent_discovery_connection_is_kept_and_told_nothing() {
+    let mut rig = Rig::new(Kind::Discovery);
+    rig.host(1, "nqn.a");
+    let data = Controller::read_from_bytes(&rig.answer(1, identify(cns::CONTROLLER)).data).unwrap();
+    assert_eq!(data.oaes.get() >> 31, 0);
+    assert_eq!(rig.answer(1, set_feature(fid::ASYNC_EVENT_CONFIG, 1 << 31, 0)), Answer::result(0));
+    let get = build::get_features(&admin::GetFeatures {
+        nsid: 0,
+        fid: fid::ASYNC_EVENT_CONFIG,
+        select: admin::FeatureSelect::Current,
+        cdw11: 0,
+    });
+    assert_eq!(rig.answer(1, get), Answer::result(0));
+    assert_eq!(rig.react(1, build::async_event_request()), Reaction::Hold);
+    assert!(rig.subsystem.events().is_empty());
+    let supported =
+        SupportedLogs::read_from_bytes(&rig.answer(1, log_page(lid::SUPPORTED, 1024)).data).unwrap();
+    assert!(supported.contains(lid::DISCOVERY));
+    let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+    assert!(rig.subsystem.expired(at(1000)).is_empty());
+    assert_eq!(rig.subsystem.expired(at(1001)), [1], "for as long as Connect said");
 }
 
 #[test]
@@ -311,4 +455,25 @@ fn only_held_event_requests_can_be_aborted() {
     for cid in 0..4 {
         assert_eq!(rig.react(1, request(cid)), Reaction::Hold);
     }
+}
+
+/// SPDK uses the identifiers of its requests again before it shuts a controller down.
+#[test]
+fn a_command_with_the_identifier_of_an_event_request_ends_that() {
+    let mut rig = Rig::new(Kind::Nvm);
+    rig.host(1, "nqn.a");
+    rig.answer(1, set_feature(fid::ASYNC_EVENT_CONFIG, 1 << 8, 0));
+    for cid in 70..74 {
+        assert_eq!(rig.react(1, build::async_event_request().with_cid(cid)), Reaction::Hold);
+    }
+    let get = fabrics::property_get(property::CC, false).with_cid(71);
+    assert_eq!(rig.answer(1, get).status, Status::SUCCESS);
+    assert_eq!(rig.subsystem.events(), [(1, 7, Answer::status(Status::ABORT_REQUESTED))]);
+    assert_eq!(
+        rig.react(1, build::async_event_request().with_cid(75)),
+        Reaction::Hold,
+        "there is room again"
+    );
+    let full = rig.answer(1, build::async_event_request().with_cid(76)).status;
+    assert_eq!(full, Status::AER_LIMIT_EXCEEDED);
 }

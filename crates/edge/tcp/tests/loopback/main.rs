@@ -10,4 +10,5 @@ mod power;
 mod raw;
 mod scans;
 mod sessions;
+mod standard;
 mod support;

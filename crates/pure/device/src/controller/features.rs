@@ -5,19 +5,24 @@
 //! | 01h Arbitration | kept; arbitration is round robin |
 //! | 02h Power Management | power state 0 only (NPSS = 0) |
 //! | 04h Temperature Threshold | kept, of the composite temperature only |
+//! | 05h Error Recovery | per block namespace: TLER is kept, nothing being retried; DULBE is 02h (NSFEAT bit 2 clear) |
 //! | 06h Volatile Write Cache | where there is one |
 //! | 07h Number of Queues | set only while no I/O queue exists, else 0Ch |
 //! | 08h, 09h interrupts | kept; the rings are polled |
+//! | 0Ah Write Atomicity Normal | DN is kept, AWUN being no more than AWUPF |
 //! | 0Bh Asynchronous Event Configuration | bits outside OAES and the critical warnings are dropped |
-//! | 0Fh Keep Alive Timer | kept; the device watches the time |
+//! | 0Fh Keep Alive Timer | kept; the device watches the time. Over Fabrics Connect sets it first |
 //! | 19h I/O Command Set Profile | combination 0, else 2Bh |
 //! | 20h Key Value Configuration | per namespace; kept by the device over power cycles |
+//! | 81h Host Identifier | 64 or 128 bits of data; over Fabrics 128 of Connect (64: 02h), not set (0Ch) |
 //!
-//! Any other identifier is 02h. All but 20h belong to the controller: Set Features with an NSID other than 0 and
-//! FFFFFFFFh is 0Fh, while Get Features ignores the NSID. All but 20h return to their defaults with a reset and cannot be
-//! saved (0Dh): their saved value is the default. 20h is always saved, whatever SV says; its NSID must name one active Key
-//! Value namespace, else 0Bh.
+//! Any other identifier is 02h. All but 05h and 20h belong to the controller: Set Features with an NSID other than 0
+//! and FFFFFFFFh is 0Fh, while Get Features ignores the NSID. All but 20h return to their defaults with a reset and
+//! cannot be saved (0Dh): their saved value is the default. 20h is always saved, whatever SV says; its NSID must name
+//! one active Key Value namespace, else 0Bh; so with 05h and block namespaces, of which FFFFFFFFh sets all.
 
+mod error_recovery;
+mod host_identifier;
 mod kv;
 mod temperature;
 mod values;
@@ -26,9 +31,10 @@ use saker_nvme::admin::feature::{Capabilities, fid};
 use saker_nvme::admin::{FeatureSelect, GetFeatures, SetFeatures};
 use saker_nvme::{NSID_ALL, Status};
 
-use super::identity::Identity;
+use super::identity::{Identity, Transport};
 use super::namespace::Visible;
 use super::outcome::{Action, Decision, Outcome};
+use host_identifier::HostIdentifiers;
 pub(super) use values::{EVENTS_SUPPORTED, Values};
 
 /// The controller's features, and what they may become.
@@ -38,6 +44,7 @@ pub(super) struct Features {
     defaults: Values,
     write_cache_present: bool,
     queue_pairs_max: u16,
+    host: HostIdentifiers,
 }
 
 impl Features {
@@ -48,12 +55,24 @@ impl Features {
             defaults,
             write_cache_present: identity.volatile_write_cache,
             queue_pairs_max: identity.max_queue_pairs,
+            host: HostIdentifiers::new(identity.transport != Transport::Memory),
         }
+    }
+
+    /// What Connect said of feature 0Fh: its default.
+    pub const fn connect_keep_alive(&mut self, ms: u32) {
+        (self.values.keep_alive_ms, self.defaults.keep_alive_ms) = (ms, ms);
+    }
+
+    /// The host's identifier is known.
+    pub const fn note_host_identifier(&mut self, identifier: [u8; 16], extended: bool) {
+        self.host.note(identifier, extended);
     }
 
     /// A controller level reset.
     pub fn reset(&mut self) {
         self.values = self.defaults.clone();
+        self.host.reset();
     }
 
     pub const fn values(&self) -> &Values {
@@ -66,8 +85,11 @@ impl Features {
     }
 
     pub fn get(&self, command: &GetFeatures, namespaces: Visible<'_>) -> Decision {
-        if command.fid == fid::KV_CONFIG {
-            return kv::get(command, namespaces);
+        match command.fid {
+            fid::KV_CONFIG => return kv::get(command, namespaces),
+            fid::ERROR_RECOVERY => return error_recovery::get(command, &self.values.retry_times, namespaces),
+            fid::HOST_IDENTIFIER => return self.host.get(command),
+            _ => {}
         }
         // Even capabilities are told only of features, and of sub-features, that exist.
         let current = self.read(&self.values, command)?;
@@ -87,6 +109,7 @@ impl Features {
             fid::NUMBER_OF_QUEUES => Ok(values.queues.0),
             fid::INTERRUPT_COALESCING => Ok(values.interrupt_coalescing),
             fid::INTERRUPT_VECTOR => values.interrupt_vector(command.cdw11, self.queue_pairs_max),
+            fid::WRITE_ATOMICITY => Ok(values.atomicity.0),
             fid::ASYNC_EVENT_CONFIG => Ok(values.events.0),
             fid::KEEP_ALIVE_TIMER => Ok(values.keep_alive_ms),
             fid::COMMAND_SET_PROFILE => Ok(0),
@@ -96,8 +119,13 @@ impl Features {
 
     /// `queues_exist`: whether an I/O queue has been created.
     pub fn set(&mut self, command: &SetFeatures, queues_exist: bool, namespaces: Visible<'_>) -> Decision {
-        if command.fid == fid::KV_CONFIG {
-            return kv::set(command, namespaces);
+        match command.fid {
+            fid::KV_CONFIG => return kv::set(command, namespaces),
+            fid::ERROR_RECOVERY => {
+                return error_recovery::set(command, &mut self.values.retry_times, namespaces);
+            }
+            fid::HOST_IDENTIFIER => return self.host.set(command),
+            _ => {}
         }
         self.check_scope(command)?;
         let value = command.cdw11;

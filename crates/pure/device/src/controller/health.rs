@@ -19,17 +19,44 @@ const TEMPERATURE_KELVIN: u16 = 313;
 /// Version of an error entry whose CSI and opcode are valid.
 const ENTRY_VERSION: u8 = 1;
 
+/// What a device did for all its hosts since it was opened. Lasting counters would have to be kept on the medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HealthCounters {
+    /// Commands that read user data.
+    pub reads: u64,
+    /// Bytes of user data that they, and Verify, read.
+    pub bytes_read: u64,
+    /// Commands that wrote user data.
+    pub writes: u64,
+    /// Bytes of user data that they wrote.
+    pub bytes_written: u64,
+    /// Commands that ended because data could not be read, or was not what had been written.
+    pub media_errors: u64,
+}
+
+impl HealthCounters {
+    /// Counts a command that read `bytes`.
+    #[inline(always)]
+    pub fn read(&mut self, bytes: u32) {
+        self.reads += 1;
+        self.bytes_read += u64::from(bytes);
+    }
+
+    /// Counts a command that wrote `bytes`.
+    #[inline(always)]
+    pub fn wrote(&mut self, bytes: u32) {
+        self.writes += 1;
+        self.bytes_written += u64::from(bytes);
+    }
+}
+
 /// What has happened since the controller was made. Resets leave it alone.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     /// The latest first.
     errors: VecDeque<ErrorEntry>,
     error_count: u64,
-    bytes_read: u128,
-    bytes_written: u128,
-    reads: u128,
-    writes: u128,
-    media_errors: u128,
+    counters: HealthCounters,
 }
 
 impl Health {
@@ -43,18 +70,9 @@ impl Health {
         self.errors.push_front(entry);
     }
 
-    pub fn count_read(&mut self, bytes: u64) {
-        self.reads += 1;
-        self.bytes_read += u128::from(bytes);
-    }
-
-    pub fn count_write(&mut self, bytes: u64) {
-        self.writes += 1;
-        self.bytes_written += u128::from(bytes);
-    }
-
-    pub fn note_media_error(&mut self) {
-        self.media_errors += 1;
+    /// What the device has done by now.
+    pub const fn note_counters(&mut self, counters: HealthCounters) {
+        self.counters = counters;
     }
 
     /// Log page 01h: as many entries as ELPE says, zeros where there was no error yet.
@@ -70,11 +88,12 @@ impl Health {
         smart.temperature_kelvin = TEMPERATURE_KELVIN.into();
         smart.spare_percent = 100;
         smart.spare_threshold_percent = 10;
-        smart.data_units_read = Smart::data_units(self.bytes_read).into();
-        smart.data_units_written = Smart::data_units(self.bytes_written).into();
-        smart.read_commands = self.reads.into();
-        smart.write_commands = self.writes.into();
-        smart.media_errors = self.media_errors.into();
+        let counters = &self.counters;
+        smart.data_units_read = Smart::data_units(counters.bytes_read.into()).into();
+        smart.data_units_written = Smart::data_units(counters.bytes_written.into()).into();
+        smart.read_commands = u128::from(counters.reads).into();
+        smart.write_commands = u128::from(counters.writes).into();
+        smart.media_errors = u128::from(counters.media_errors).into();
         smart.error_entries = u128::from(self.error_count).into();
         smart
     }

@@ -13,6 +13,18 @@ const NQN_BYTES_MAX: usize = 223;
 /// CAP.TO in units of 500 ms: the longest a host waits for CSTS.RDY. 30 s leave room for the recovery of a large image.
 const READY_TIMEOUT: u8 = 60;
 
+/// How hosts reach a controller, and what for: it decides which commands there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Transport {
+    /// Queues in memory, made by admin commands.
+    #[default]
+    Memory,
+    /// Fabrics: queues are connections.
+    Fabrics,
+    /// Fabrics, to a discovery controller: no I/O, no namespaces.
+    Discovery,
+}
+
 /// The constant properties of a controller.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Identity {
@@ -38,6 +50,8 @@ pub struct Identity {
     pub volatile_write_cache: bool,
     /// Whether data pointers may be SGLs.
     pub sgl: bool,
+    /// How hosts reach it.
+    pub transport: Transport,
     /// Log page C0h; `None` for a device without vendor commands.
     pub vendor: Option<Capabilities>,
 }

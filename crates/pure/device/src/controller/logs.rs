@@ -8,10 +8,11 @@
 use saker_nvme::admin::GetLogPage;
 use saker_nvme::log::{CommandEffects, EffectsLog, FirmwareSlots, SupportedLogs, lid};
 use saker_nvme::vendor::{COMMANDS, LID_CAPABILITIES, Methods};
-use saker_nvme::{NSID_ALL, Status, csi, identify::fill_text};
+use saker_nvme::{NSID_ALL, Status, admin, csi, identify::fill_text};
 use zerocopy::IntoBytes;
 
 use super::Controller;
+use super::identity::Transport;
 use super::namespace::CommandSets;
 use super::outcome::{Decision, Outcome};
 use crate::vendor::is_known;
@@ -40,7 +41,9 @@ impl Controller {
             lid::SMART => Ok(self.health.smart_page().as_bytes().to_vec()),
             lid::FIRMWARE => Ok(firmware_page(&self.identity.firmware)),
             lid::CHANGED_NAMESPACES => Ok(self.events.changed_page()),
-            lid::EFFECTS => effects_page(command.csi, self.command_sets(), self.methods()),
+            lid::EFFECTS => {
+                effects_page(command.csi, self.command_sets(), self.identity.transport, self.methods())
+            }
             LID_CAPABILITIES => match &self.identity.vendor {
                 Some(page) => Ok(page.as_bytes().to_vec()),
                 None => Err(Status::INVALID_LOG_PAGE),
@@ -50,8 +53,10 @@ impl Controller {
     }
 
     fn supported_page(&self) -> SupportedLogs {
+        let discovery: &[u8] =
+            if self.identity.transport == Transport::Discovery { &[lid::DISCOVERY] } else { &[] };
         let vendor: &[u8] = if self.identity.vendor.is_some() { &[LID_CAPABILITIES] } else { &[] };
-        SupportedLogs::new(&[SUPPORTED, vendor].concat())
+        SupportedLogs::new(&[SUPPORTED, discovery, vendor].concat())
     }
 
     fn methods(&self) -> Methods {
@@ -78,16 +83,28 @@ fn firmware_page(revision: &str) -> Vec<u8> {
 }
 
 /// CSI counts only where CC.CSS lets the host use several command sets.
-fn effects_page(csi: u8, sets: CommandSets, methods: Methods) -> Result<Vec<u8>, Status> {
+fn effects_page(
+    csi: u8,
+    sets: CommandSets,
+    transport: Transport,
+    methods: Methods,
+) -> Result<Vec<u8>, Status> {
     let csi = match sets {
+        _ if transport == Transport::Discovery => CSI_NONE,
         CommandSets::Nvm => csi::NVM,
         CommandSets::AdminOnly => CSI_NONE,
         CommandSets::All => csi,
     };
-    if sets == CommandSets::All && !sets.contains(csi) {
+    if sets == CommandSets::All && transport != Transport::Discovery && !sets.contains(csi) {
         return Err(Status::INVALID_FIELD);
     }
     let mut log = EffectsLog::for_csi(csi);
+    if transport != Transport::Memory {
+        log = log.over_fabrics();
+    }
+    if transport == Transport::Discovery {
+        log.set_admin(admin::opcode::FORMAT_NVM, CommandEffects::default());
+    }
     if csi == csi::KV {
         for (opcode, _, changes) in COMMANDS.into_iter().filter(|(opcode, ..)| is_known(methods, *opcode)) {
             let effects = if changes { CommandEffects::CHANGES_CONTENT } else { CommandEffects::PLAIN };

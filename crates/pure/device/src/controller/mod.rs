@@ -37,7 +37,8 @@ use aborts::Aborts;
 use events::Events;
 use features::Features;
 use health::Health;
-pub use identity::{Identity, IdentityError, PAGE_BYTES};
+pub use health::HealthCounters;
+pub use identity::{Identity, IdentityError, PAGE_BYTES, Transport};
 use namespace::Visible;
 pub use namespace::{CommandSets, NSID_MAX, NamespaceFacts, NamespaceKind};
 use outcome::Decision;
@@ -59,6 +60,8 @@ pub struct Controller {
     aborts: Aborts,
     events: Events,
     health: Health,
+    /// CNTLIDs of the subsystem, ascending.
+    controllers: Vec<u16>,
 }
 
 impl Controller {
@@ -71,6 +74,7 @@ impl Controller {
         Ok(Self {
             registers: RegisterBlock::new(identity.caps()),
             features: Features::new(&identity),
+            controllers: vec![identity.controller_id],
             identity,
             queues: QueueTable::default(),
             aborts: Aborts::default(),
@@ -169,7 +173,9 @@ impl Controller {
             AdminCommand::GetLogPage(command) => self.log_page(&command),
             AdminCommand::DeleteCq { qid } => self.queues.delete_cq(qid),
             AdminCommand::CreateCq(command) => self.queues.create_cq(&command, self.queue_limits()),
-            AdminCommand::Identify(command) => identify::decide(&command, &self.identity, namespaces),
+            AdminCommand::Identify(command) => {
+                identify::decide(&command, &self.identity, namespaces, &self.controllers)
+            }
             AdminCommand::Abort { sqid, cid } => {
                 self.aborts.begin(sqid, cid, self.queues.has_submission(sqid))
             }
@@ -242,24 +248,40 @@ impl Controller {
         self.identity.volatile_write_cache && self.features.values().write_cache
     }
 
-    /// Notes a failed command of submission queue `sqid` in the error log, which keeps the last 16. Refusals of
+    /// Notes a failed I/O command of submission queue `sqid` in the error log, which keeps the last 16, unless its
+    /// status is but an answer: of a key that is not there, or is, of blocks that differ. Refusals of
     /// [`Controller::admin`] are noted already.
-    pub fn note_error(&mut self, sqid: u16, sqe: &Sqe, csi: u8, status: Status) {
-        self.health.note_error(sqid, sqe, csi, status);
+    pub fn note_failure(&mut self, sqid: u16, sqe: &Sqe, csi: u8, status: Status) {
+        let answers = [Status::KEY_DOES_NOT_EXIST, Status::KEY_EXISTS, Status::COMPARE_FAILURE];
+        if !answers.iter().any(|answer| status.is(*answer)) {
+            self.health.note_error(sqid, sqe, csi, status);
+        }
     }
 
-    /// Counts a Retrieve or Read that returned `bytes`.
-    pub fn count_read(&mut self, bytes: u64) {
-        self.health.count_read(bytes);
+    /// Notes an admin command that was refused before [`Controller::admin`] saw it.
+    pub fn note_refusal(&mut self, sqe: &Sqe, status: Status) {
+        self.health.note_error(ADMIN_QUEUE, sqe, csi::NVM, status);
     }
 
-    /// Counts a Store or Write of `bytes`.
-    pub fn count_write(&mut self, bytes: u64) {
-        self.health.count_write(bytes);
+    /// What the device has done by now for all its hosts: the health log tells it. To be called before a command that
+    /// may read the log.
+    pub const fn note_counters(&mut self, counters: HealthCounters) {
+        self.health.note_counters(counters);
     }
 
-    /// Counts an unrecovered error of the medium.
-    pub fn note_media_error(&mut self) {
-        self.health.note_media_error();
+    /// The controllers of the subsystem in ascending order, this one among them. Without a call it is the only one.
+    pub fn note_controllers(&mut self, cntlids: Vec<u16>) {
+        self.controllers = cntlids;
+    }
+
+    /// The keep alive time-out that Connect set, in milliseconds: what feature 0Fh is until the host sets another, and
+    /// again after a reset.
+    pub const fn connect_keep_alive(&mut self, ms: u32) {
+        self.features.connect_keep_alive(ms);
+    }
+
+    /// The host identifier: that of Connect over Fabrics, else the data of [`Action::SetHostIdentifier`].
+    pub const fn note_host_identifier(&mut self, identifier: [u8; 16], extended: bool) {
+        self.features.note_host_identifier(identifier, extended);
     }
 }

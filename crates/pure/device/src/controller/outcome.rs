@@ -78,6 +78,12 @@ pub enum Action {
         /// The new value.
         value: bool,
     },
+    /// Fetch the host identifier, 16 bytes or 8, and call
+    /// [`Controller::note_host_identifier`](super::Controller::note_host_identifier).
+    SetHostIdentifier {
+        /// Whether it has 128 bits.
+        extended: bool,
+    },
     /// Switch the volatile write cache; switching off writes it back first.
     SetWriteCache(bool),
 }

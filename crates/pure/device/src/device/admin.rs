@@ -9,6 +9,7 @@ use crate::transfer::Pieces;
 use saker_flash::Media;
 use saker_link::{DeviceCq, DeviceSq, Sqe};
 use saker_nvme::Status;
+use saker_nvme::admin::feature::HostIdentifier;
 use saker_sim::Class;
 
 impl<M: Media, T> Device<M, T> {
@@ -76,6 +77,7 @@ impl<M: Media, T> Device<M, T> {
             return false;
         }
         let facts = self.facts();
+        self.controller.note_counters(self.stats.work);
         let outcome = self.controller.admin(&sqe, &facts);
         let cid = sqe.cid.get();
         let mut status = outcome.status;
@@ -88,7 +90,7 @@ impl<M: Media, T> Device<M, T> {
             self.queues.complete(0, cid, status, u64::from(outcome.dw0));
             return true;
         };
-        match self.perform(&action, cid) {
+        match self.perform(&action, &sqe) {
             Some(Ok(())) => self.queues.complete(0, cid, status, u64::from(outcome.dw0)),
             Some(Err(failed)) => {
                 self.controller.undo(&action);
@@ -109,7 +111,8 @@ impl<M: Media, T> Device<M, T> {
     }
 
     /// Does what an admin command asks of the device. `None`: it completes later.
-    fn perform(&mut self, action: &Action, cid: u16) -> Option<Result<(), Status>> {
+    fn perform(&mut self, action: &Action, sqe: &Sqe) -> Option<Result<(), Status>> {
+        let cid = sqe.cid.get();
         let Attachment { space, doorbells, .. } = &self.host;
         match *action {
             Action::CreateCq { qid, entries, iova } => {
@@ -154,6 +157,7 @@ impl<M: Media, T> Device<M, T> {
                 self.end_drains();
                 None
             }
+            Action::SetHostIdentifier { extended } => Some(self.fetch_host_identifier(sqe, extended)),
             Action::HoldAsyncEvent => {
                 self.async_events.push(cid);
                 None
@@ -171,6 +175,16 @@ impl<M: Media, T> Device<M, T> {
                 None
             }
         }
+    }
+
+    fn fetch_host_identifier(&mut self, sqe: &Sqe, extended: bool) -> Result<(), Status> {
+        let mut identifier = [0; 16];
+        let bytes = HostIdentifier::default().with_extended(extended).bytes();
+        let pieces = Pieces::of(sqe, bytes as u32, &self.host.space)?;
+        let fetched = pieces.read(&self.host.space, 0, &mut identifier[..bytes]);
+        fetched.map_err(|_| Status::DATA_TRANSFER_ERROR)?;
+        self.controller.note_host_identifier(identifier, extended);
+        Ok(())
     }
 
     fn note_aborted(&mut self) {

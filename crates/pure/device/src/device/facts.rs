@@ -1,7 +1,7 @@
 //! What the device tells of itself and its namespaces.
 
 use crate::config::{DeviceConfig, NamespaceKind, TRANSFER_BYTES_MAX};
-use crate::controller::{Identity, NamespaceFacts, NamespaceKind as FactsKind};
+use crate::controller::{Identity, NamespaceFacts, NamespaceKind as FactsKind, Transport};
 use crate::namespace::{Namespace, Store};
 use crate::stats::NamespaceSnapshot;
 use crate::vendor;
@@ -27,6 +27,7 @@ pub(super) fn identity(config: &DeviceConfig) -> Identity {
         max_transfer_bytes: TRANSFER_BYTES_MAX,
         volatile_write_cache: !config.capacitor,
         sgl: config.sgl,
+        transport: Transport::Memory,
         vendor: (config.methods != Methods::default()).then(|| vendor::capabilities(config.methods)),
     }
 }

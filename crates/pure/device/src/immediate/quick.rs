@@ -37,7 +37,7 @@ impl<M: Media> Device<M, Untimed> {
         };
         let Some((status, dw0)) = answer else { return false };
         self.after_command(n);
-        self.count(status);
+        self.count(qid, sqe, status);
         self.queues.complete_later(qid, sqe.cid.get(), status, u64::from(dw0));
         true
     }
@@ -78,7 +78,9 @@ impl<M: Media> Device<M, Untimed> {
         let mut view = self.flash.view(owner, Class::Foreground);
         match store.retrieve(key.as_bytes(), &mut room, &mut view, &mut Quick) {
             Step::Done(Ok(bytes)) => {
-                self.stats.traffic.to_host.add_pages(Pieces::pages(bytes.min(buffer_bytes)));
+                let given = bytes.min(buffer_bytes);
+                self.stats.traffic.to_host.add_pages(Pieces::pages(given));
+                self.stats.work.read(given);
                 Some((Status::SUCCESS, bytes))
             }
             Step::Done(Err(error)) => told(Some(kv_status(error))),
@@ -94,7 +96,7 @@ impl<M: Media> Device<M, Untimed> {
         let mut value = OnePiece { space: &self.host.space, at, bytes: value_bytes };
         let status = store(&mut self.namespaces[n], &mut self.flash, &key, &mut value, options)?;
         self.stats.traffic.to_device.add_pages(Pieces::pages(value_bytes));
-        Some(status)
+        Some(self.stored(value_bytes, status))
     }
 
     /// A value in the entry.
@@ -107,7 +109,8 @@ impl<M: Media> Device<M, Untimed> {
             return None;
         }
         let mut value = InEntry { payload: &payload, bytes: value_bytes };
-        store(&mut self.namespaces[n], &mut self.flash, &key, &mut value, options)
+        let status = store(&mut self.namespaces[n], &mut self.flash, &key, &mut value, options)?;
+        Some(self.stored(value_bytes, status))
     }
 
     /// A value in the entries behind, all of which are there.
@@ -122,7 +125,16 @@ impl<M: Media> Device<M, Untimed> {
         let status = store(&mut self.namespaces[n], &mut self.flash, &key, &mut value, options)?;
         self.queues.pass_value_behind(qid);
         self.stats.traffic.inline_slots += u64::from(slots);
-        Some(status)
+        Some(self.stored(value_bytes, status))
+    }
+
+    /// Counts a store for the health log.
+    #[inline(always)]
+    fn stored(&mut self, value_bytes: u32, status: Status) -> Status {
+        if status.is_success() {
+            self.stats.work.wrote(value_bytes);
+        }
+        status
     }
 }
 

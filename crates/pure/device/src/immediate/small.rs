@@ -24,6 +24,7 @@ impl<M: Media> Device<M, Untimed> {
                 request.count_in(sqe, &mut self.stats.traffic);
                 let reply = self.run(n, &mut request);
                 self.count_out(&request, sqe, reply.bytes_out);
+                request.count_work(&reply, &mut self.stats.work);
                 match request {
                     Request::Small(_, bytes) => found = bytes,
                     request => self.recycle(qid, request),
@@ -31,7 +32,7 @@ impl<M: Media> Device<M, Untimed> {
                 reply
             }
         };
-        self.count(reply.status);
+        self.count(qid, sqe, reply.status);
         let result = u64::from(reply.dw0) | u64::from(reply.dw1) << 32;
         if found.is_empty() || !reply.status.is_success() {
             return self.queues.complete_later(qid, cid, reply.status, result);

@@ -370,6 +370,10 @@ impl<M: Media> Device<M, Timed> {
         {
             traces.push(trace);
         }
+        if let Some(request) = &token.request {
+            request.count_work(&reply, &mut self.stats.work);
+        }
+        let sqe = token.sqe;
         let found = match &mut token.request {
             Some(Request::Small(_, found)) if reply.status.is_success() => std::mem::take(found),
             _ => Vec::new(),
@@ -378,7 +382,9 @@ impl<M: Media> Device<M, Timed> {
         *slot = None;
         self.tempo.free.push(id);
         self.stats.commands += 1;
-        self.stats.errors += u64::from(!reply.status.is_success());
+        if !reply.status.is_success() {
+            self.note_failure(qid, &sqe, reply.status);
+        }
         let result = u64::from(reply.dw0) | u64::from(reply.dw1) << 32;
         if found.is_empty() {
             self.queues.complete(qid, cid, reply.status, result);

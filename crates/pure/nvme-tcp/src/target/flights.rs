@@ -1,6 +1,7 @@
 //! Commands that are not answered.
 
 use saker_nvme::Sqe;
+use saker_nvme::admin::opcode;
 use saker_nvme::tcp::FatalError;
 
 /// Where a command stands.
@@ -28,6 +29,15 @@ pub(super) struct Flight {
     pub data: Vec<u8>,
     /// A data digest was wrong.
     pub is_spoilt: bool,
+    /// The host uses its CID for another command: nobody waits for its answer.
+    pub is_given_up: bool,
+}
+
+impl Flight {
+    /// An Asynchronous Event Request: an admin command without a namespace. Opcode 0Ch of an I/O queue names one.
+    fn is_event_request(&self) -> bool {
+        self.sqe.opcode == opcode::ASYNC_EVENT_REQUEST && self.sqe.nsid.get() == 0
+    }
 }
 
 const CID_WORDS: usize = (1 << 16) / 64;
@@ -46,9 +56,24 @@ impl Flights {
         self.slots.len() - self.free.len()
     }
 
-    pub fn has_cid(&self, cid: u16) -> bool {
+    fn has_cid(&self, cid: u16) -> bool {
         let word = self.cids.get(usize::from(cid / 64)).copied().unwrap_or(0);
         word & (1 << (cid % 64)) != 0
+    }
+
+    /// Whether a command with that CID must be refused. A request for events that is held with it is given up instead:
+    /// SPDK forgets its requests before it shuts a controller down, and uses their CIDs again (spdk/spdk,
+    /// lib/nvme/nvme_tcp.c).
+    pub fn conflicts(&mut self, cid: u16) -> bool {
+        if !self.has_cid(cid) {
+            return false;
+        }
+        let mut with_cid =
+            self.slots.iter_mut().flatten().filter(|f| f.sqe.cid.get() == cid && !f.is_given_up);
+        let Some(flight) = with_cid.find(|flight| flight.is_event_request()) else { return true };
+        flight.is_given_up = true;
+        self.mark(cid, false);
+        false
     }
 
     pub fn insert(&mut self, flight: Flight) -> Result<u16, FatalError> {
@@ -75,7 +100,9 @@ impl Flights {
     pub fn remove(&mut self, token: u16) -> Option<Flight> {
         let flight = self.slots.get_mut(usize::from(token))?.take()?;
         self.free.push(token);
-        self.mark(flight.sqe.cid.get(), false);
+        if !flight.is_given_up {
+            self.mark(flight.sqe.cid.get(), false);
+        }
         Some(flight)
     }
 

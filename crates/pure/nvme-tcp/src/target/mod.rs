@@ -300,6 +300,9 @@ impl Link {
     fn complete(&mut self, token: u16, status: Status, result: u64, mut data: Vec<u8>) {
         let Some(flight) = self.flights.remove(token) else { return };
         self.granted -= flight.bytes as usize;
+        if flight.is_given_up {
+            return;
+        }
         data.truncate(if status.is_success() && flight.is_read { flight.bytes as usize } else { 0 });
         let cid = flight.sqe.cid.get();
         if data.is_empty() {

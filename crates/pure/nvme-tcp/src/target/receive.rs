@@ -105,7 +105,7 @@ impl Link {
     fn capsule_complete(&mut self, sqe: Sqe, data: Vec<u8>, digest: Option<u32>) -> Result<(), FatalError> {
         self.head = if self.head + 1 >= self.entries { 0 } else { self.head + 1 };
         let cid = sqe.cid.get();
-        let refused = if self.flights.has_cid(cid) {
+        let refused = if self.flights.conflicts(cid) {
             Some(Status::COMMAND_ID_CONFLICT)
         } else if digest.is_some_and(|digest| !data_matches(&data, digest)) {
             Some(Status::TRANSIENT_TRANSPORT_ERROR)
@@ -126,8 +126,15 @@ impl Link {
     }
 
     fn begin(&mut self, sqe: Sqe, data: Vec<u8>, transfer: Transfer) -> Result<(), FatalError> {
-        let flight =
-            Flight { sqe, stage: Stage::Executing, is_read: false, bytes: 0, data, is_spoilt: false };
+        let flight = Flight {
+            sqe,
+            stage: Stage::Executing,
+            is_read: false,
+            bytes: 0,
+            data,
+            is_spoilt: false,
+            is_given_up: false,
+        };
         let flight = match transfer {
             Transfer::Receive(bytes) => Flight { stage: Stage::WaitsToReceive, bytes, ..flight },
             Transfer::Send(bytes) => Flight { stage: Stage::WaitsToSend, bytes, is_read: true, ..flight },

@@ -183,6 +183,34 @@ fn an_identifier_in_use_is_refused_and_its_command_goes_on() {
     assert_eq!(target.next_command().unwrap().data.len(), 100);
 }
 
+/// As SPDK does when it shuts a controller down: the identifier of a held request for events names another command.
+#[test]
+fn a_request_for_events_makes_way_for_a_command_with_its_identifier() {
+    let mut target = open_target(0, 8);
+    let request = Sqe::new(0x0C, 0).with_cid(5);
+    target.feed(&capsule(request, transport(0), &[]));
+    let held = target.next_command().unwrap();
+    let alive = Sqe::new(0x18, 0).with_cid(5);
+    target.feed(&capsule(alive, transport(0), &[]));
+    let command = target.next_command().unwrap();
+    assert_eq!((command.sqe.opcode, target.in_flight()), (0x18, 2));
+    target.feed(&capsule(alive, transport(0), &[]));
+    assert_eq!(refused(&target), Status::COMMAND_ID_CONFLICT, "that one is waited for");
+    let sent = |target: &Target| drain(target.output(), usize::MAX).len();
+    let before = sent(&target);
+    target.complete(held.token, Status::ABORT_REQUESTED, 0, Vec::new());
+    assert_eq!((sent(&target), target.in_flight()), (before, 1), "nobody waits for the request");
+    target.complete(command.token, Status::SUCCESS, 0, Vec::new());
+    assert!(sent(&target) > before && target.in_flight() == 0);
+    target.feed(&capsule(request, transport(0), &[]));
+    assert_eq!(target.next_command().unwrap().sqe.opcode, 0x0C, "its identifier is free again");
+    // Verify of an I/O queue has the same opcode, and a namespace.
+    let mut target = open_target(0, 8);
+    let verify = Sqe::new(0x0C, 1).with_cid(5);
+    target.feed(&[capsule(verify, transport(0), &[]), capsule(verify, transport(0), &[])].concat());
+    assert_eq!(refused(&target), Status::COMMAND_ID_CONFLICT);
+}
+
 #[test]
 fn wrong_data_digests_end_only_their_command() {
     let mut target = open_target(2, 8);

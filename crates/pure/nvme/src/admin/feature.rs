@@ -8,6 +8,8 @@ pub mod fid {
     pub const POWER_MANAGEMENT: u8 = 0x02;
     /// Temperature Threshold.
     pub const TEMPERATURE_THRESHOLD: u8 = 0x04;
+    /// Error Recovery, per namespace of logical blocks.
+    pub const ERROR_RECOVERY: u8 = 0x05;
     /// Volatile Write Cache.
     pub const VOLATILE_WRITE_CACHE: u8 = 0x06;
     /// Number of Queues.
@@ -16,6 +18,8 @@ pub mod fid {
     pub const INTERRUPT_COALESCING: u8 = 0x08;
     /// Interrupt Vector Configuration.
     pub const INTERRUPT_VECTOR: u8 = 0x09;
+    /// Write Atomicity Normal.
+    pub const WRITE_ATOMICITY: u8 = 0x0A;
     /// Asynchronous Event Configuration.
     pub const ASYNC_EVENT_CONFIG: u8 = 0x0B;
     /// Timestamp.
@@ -110,6 +114,44 @@ bitfields!(AsyncEventConfig(u32) {
     /// Discovery log page change notices.
     discovery_change / with_discovery_change: 31;
 });
+
+/// Error Recovery, 05h (NVM, Set Features command): per namespace of logical blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ErrorRecovery(pub u32);
+
+bitfields!(ErrorRecovery(u32) {
+    /// TLER: how long a read or write may be retried, in units of 100 ms; 0 without limit.
+    retry_time / with_retry_time: 0, 16 => u16;
+} flags {
+    /// DULBE: reading a deallocated or unwritten block is an error.
+    deallocated_is_error / with_deallocated_is_error: 16;
+});
+
+/// Write Atomicity Normal, 0Ah (NVM, Set Features command).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WriteAtomicity(pub u32);
+
+bitfields!(WriteAtomicity(u32) {} flags {
+    /// DN: AWUN need not be kept, AWUPF must.
+    disable_normal / with_disable_normal: 0;
+});
+
+/// Host Identifier, 81h: CDW11. The identifier itself is data, 16 bytes or 8.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HostIdentifier(pub u32);
+
+bitfields!(HostIdentifier(u32) {} flags {
+    /// EXHID: 128 bits instead of 64.
+    extended / with_extended: 0;
+});
+
+impl HostIdentifier {
+    /// Bytes of the identifier.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        if self.extended() { 16 } else { 8 }
+    }
+}
 
 /// I/O Command Set Profile, 19h.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

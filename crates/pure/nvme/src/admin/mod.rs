@@ -35,6 +35,10 @@ pub mod opcode {
     pub const FORMAT_NVM: u8 = 0x80;
 }
 
+/// The commands that make and remove queues in memory: none over Fabrics, where Connect does (Base, section 3.1.2).
+pub const QUEUE_OPCODES: [u8; 4] =
+    [opcode::DELETE_SQ, opcode::CREATE_SQ, opcode::DELETE_CQ, opcode::CREATE_CQ];
+
 /// A decoded admin command. Fields that no device of ours looks at are left in the entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AdminCommand {

@@ -33,6 +33,7 @@ pub struct Controller {
     pub rtd3e: U32,
     /// Bits as in [`AsyncEventConfig`](crate::admin::feature::AsyncEventConfig).
     pub oaes: U32,
+    /// Bit 0: host identifiers of 128 bits.
     pub ctratt: U32,
     pub rrls: U16,
     pub reserved_102: [u8; 9],
@@ -94,7 +95,8 @@ pub struct Controller {
     pub cqes: u8,
     pub maxcmd: U16,
     pub nn: U32,
-    /// Bit 2 Dataset Management, 5 reservations, 6 timestamp.
+    /// Bit 0 Compare, 2 Dataset Management, 3 Write Zeroes, 4 Save and Select, 5 reservations, 6 timestamp, 7 Verify,
+    /// 8 Copy.
     pub oncs: U16,
     pub fuses: U16,
     pub fna: u8,
@@ -105,7 +107,8 @@ pub struct Controller {
     pub icsvscc: u8,
     pub nwpc: u8,
     pub acwu: U16,
-    pub reserved_534: [u8; 2],
+    /// Bit n: Copy takes source ranges of format n.
+    pub ocfs: U16,
     /// Bits 1:0 SGL support, 20 offsets (in capsule), 21 transport data blocks.
     pub sgls: U32,
     pub mnan: U32,
@@ -133,7 +136,7 @@ layout!(
     cntlid @ 78, ver @ 80, rtd3r @ 84, rtd3e @ 88, oaes @ 92, ctratt @ 96, cntrltype @ 111, fguid @ 112, crdt @ 128,
     oacs @ 256, acl @ 258, aerl @ 259, frmw @ 260, lpa @ 261, elpe @ 262, npss @ 263, wctemp @ 266, cctemp @ 268,
     tnvmcap @ 280, kas @ 320, sanicap @ 328, anatt @ 342, anagrpmax @ 344, nanagrpid @ 348, sqes @ 512, cqes @ 513,
-    maxcmd @ 514, nn @ 516, oncs @ 520, fuses @ 522, fna @ 524, vwc @ 525, nwpc @ 531, sgls @ 536, mnan @ 540,
+    maxcmd @ 514, nn @ 516, oncs @ 520, fuses @ 522, fna @ 524, vwc @ 525, nwpc @ 531, ocfs @ 534, sgls @ 536, mnan @ 540,
     subnqn @ 768, ioccsz @ 1792, iorcsz @ 1796, icdoff @ 1800, fcatt @ 1802, msdbd @ 1803, ofcs @ 1804,
     dctype @ 1806, psd @ 2048, vendor @ 3072,
 );

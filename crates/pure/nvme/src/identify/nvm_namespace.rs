@@ -29,7 +29,7 @@ pub struct NvmNamespace {
     pub nmic: u8,
     pub rescap: u8,
     pub fpi: u8,
-    /// Bits 2:0: 1, deallocated blocks read as zeros.
+    /// Bits 2:0: 1, deallocated blocks read as zeros. Bit 3: Write Zeroes takes DEAC.
     pub dlfeat: u8,
     pub nawun: U16,
     pub nawupf: U16,
@@ -46,8 +46,11 @@ pub struct NvmNamespace {
     pub npdg: U16,
     pub npda: U16,
     pub nows: U16,
+    /// The most logical blocks of one source range of Copy.
     pub mssrl: U16,
+    /// The most logical blocks of one Copy.
     pub mcl: U32,
+    /// The most source ranges of one Copy, 0's based.
     pub msrc: u8,
     pub reserved_81: [u8; 11],
     pub anagrpid: U32,
@@ -65,6 +68,7 @@ pub struct NvmNamespace {
 layout!(
     NvmNamespace, 4096, nsze @ 0, ncap @ 8, nuse @ 16, nsfeat @ 24, nlbaf @ 25, flbas @ 26, mc @ 27, dpc @ 28,
     dps @ 29, nmic @ 30, rescap @ 31, fpi @ 32, dlfeat @ 33, nawun @ 34, nvmcap @ 48, npwg @ 64, nows @ 72,
+    mssrl @ 74, mcl @ 76, msrc @ 80,
     anagrpid @ 92, nsattr @ 99, nvmsetid @ 100, endgid @ 102, nguid @ 104, eui64 @ 120, lbaf @ 128, vendor @ 384,
 );
 

@@ -3,7 +3,7 @@
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::{admin, csi, kv, nvm};
+use crate::{admin, csi, fabrics, kv, nvm};
 
 /// What one opcode does: 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -83,7 +83,11 @@ const NVM: &[(u8, CommandEffects)] = &[
     (nvm::opcode::FLUSH, CommandEffects::PLAIN),
     (nvm::opcode::WRITE, CommandEffects::CHANGES_CONTENT),
     (nvm::opcode::READ, CommandEffects::PLAIN),
+    (nvm::opcode::COMPARE, CommandEffects::PLAIN),
+    (nvm::opcode::WRITE_ZEROES, CommandEffects::CHANGES_CONTENT),
     (nvm::opcode::DATASET_MANAGEMENT, CommandEffects::CHANGES_CONTENT),
+    (nvm::opcode::VERIFY, CommandEffects::PLAIN),
+    (nvm::opcode::COPY, CommandEffects::CHANGES_CONTENT),
 ];
 
 impl EffectsLog {
@@ -100,6 +104,18 @@ impl EffectsLog {
         ADMIN.iter().for_each(|(opcode, effects)| log.set_admin(*opcode, *effects));
         io.iter().for_each(|(opcode, effects)| log.set_io(*opcode, *effects));
         log
+    }
+
+    /// The same of a controller over Fabrics: its queues are made by Connect, not by admin commands, and any queue
+    /// takes Fabrics commands.
+    #[must_use]
+    pub fn over_fabrics(mut self) -> Self {
+        for opcode in admin::QUEUE_OPCODES {
+            self.set_admin(opcode, CommandEffects::default());
+        }
+        self.set_admin(fabrics::OPCODE, CommandEffects::PLAIN);
+        self.set_io(fabrics::OPCODE, CommandEffects::PLAIN);
+        self
     }
 
     /// Sets the effects of an admin opcode; the default value takes the command away.

@@ -16,6 +16,12 @@ macro_rules! codes {
     (@ final) => { DNR };
 }
 
+impl Status {
+    /// Command Size Limit Exceeded (NVM): a Copy of more than MSRC, MSSRL or MCL allow. Its number is also Connect
+    /// Restart Discovery's; which of the two is meant, the command tells.
+    pub const COMMAND_SIZE_LIMIT_EXCEEDED: Self = Self::CONNECT_RESTART_DISCOVERY;
+}
+
 codes! {
     // Base, "Generic Command Status Values".
     SUCCESS = GENERIC 0x00 retry "Successful Completion";
@@ -80,13 +86,15 @@ codes! {
     CONNECT_INCOMPATIBLE_FORMAT = COMMAND_SPECIFIC 0x80 final "Connect Incompatible Format";
     CONNECT_CONTROLLER_BUSY = COMMAND_SPECIFIC 0x81 retry "Connect Controller Busy";
     CONNECT_INVALID_PARAMETERS = COMMAND_SPECIFIC 0x82 final "Connect Invalid Parameters";
-    CONNECT_RESTART_DISCOVERY = COMMAND_SPECIFIC 0x83 final "Connect Restart Discovery";
+    // With Copy: see COMMAND_SIZE_LIMIT_EXCEEDED.
+    CONNECT_RESTART_DISCOVERY = COMMAND_SPECIFIC 0x83 final "Connect Restart Discovery, or Command Size Limit Exceeded";
     CONNECT_INVALID_HOST = COMMAND_SPECIFIC 0x84 final "Connect Invalid Host";
     DISCOVERY_RESTART = COMMAND_SPECIFIC 0x90 final "Discovery Restart";
     AUTHENTICATION_REQUIRED = COMMAND_SPECIFIC 0x91 final "Authentication Required";
     // Base, "Media and Data Integrity Error Values"; for the block namespaces.
     WRITE_FAULT = MEDIA 0x80 final "Write Fault";
     UNRECOVERED_READ_ERROR = MEDIA 0x81 final "Unrecovered Read Error";
+    COMPARE_FAILURE = MEDIA 0x85 final "Compare Failure";
     // Base, "Path Related Status Values": made by the host's side of a transport, never by a controller.
     HOST_PATHING_ERROR = PATH 0x70 retry "Host Pathing Error";
     ABORTED_BY_HOST = PATH 0x71 retry "Command Aborted By Host";

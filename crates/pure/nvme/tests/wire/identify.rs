@@ -69,7 +69,7 @@ fn controller_golden() {
     id.awupf = 0xEFF0.into();
     (id.icsvscc, id.nwpc) = (0xF1, 0xF2);
     id.acwu = 0xF3F4.into();
-    id.reserved_534 = [0x04; 2];
+    id.ocfs = 0x0404.into();
     id.sgls = 0xF5F6_F7F8.into();
     id.mnan = 0xF9FA_FBFC.into();
     id.reserved_544 = [0x05; 224];

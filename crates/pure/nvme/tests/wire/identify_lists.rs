@@ -4,9 +4,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use saker_nvme::Status;
 use saker_nvme::identify::{
-    ActiveNamespaces, CommandSetCombinations, Controller, Descriptor, DescriptorError, DescriptorReader,
-    DescriptorWriter, DescriptorsFull, IndependentNamespace, KvController, KvNamespace, NvmController,
-    NvmNamespace,
+    ActiveNamespaces, CommandSetCombinations, Controller, ControllerList, Descriptor, DescriptorError,
+    DescriptorReader, DescriptorWriter, DescriptorsFull, IndependentNamespace, KvController, KvNamespace,
+    NvmController, NvmNamespace, pairs_as_blocks,
 };
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
@@ -48,6 +48,25 @@ fn active_list_golden() {
     }
     let full = ActiveNamespaces::after(10, 1..5000).unwrap();
     assert!(full.iter().eq(11..11 + 1024));
+}
+
+#[test]
+fn controller_list_golden() {
+    let list = ControllerList::from(2, [1, 2, 0x0403]);
+    assert_image(list.as_bytes(), &[(0, &[2, 0, 2, 0, 3, 4])]);
+    assert_eq!(list.iter().collect::<Vec<_>>(), [2, 0x0403]);
+    let full = ControllerList::from(10, 1..5000);
+    assert!(full.iter().eq(10..10 + 2047) && full.count.get() == 2047);
+    let hostile = ControllerList { count: u16::MAX.into(), ..full };
+    assert_eq!(hostile.iter().count(), 2047);
+}
+
+#[test]
+fn pairs_as_blocks_golden() {
+    let pairs = pairs_as_blocks((3 << 9) + 511, 513);
+    assert_image(pairs.as_bytes(), &[(0, &[3]), (8, &[3]), (16, &[2]), (48, &[0xFF, 7]), (130, &[9])]);
+    assert_eq!(pairs.block_bytes(), Some(512));
+    assert_image(pairs_as_blocks(0, 9).as_bytes(), &[(0, &[1]), (8, &[1]), (16, &[1]), (130, &[9])]);
 }
 
 #[test]

@@ -29,9 +29,22 @@ fn effects_of_the_command_sets_golden() {
     let kv: [(usize, &[u8]); 6] =
         [(1024, &[1]), (1028, &[3]), (1032, &[1]), (1048, &[1]), (1088, &[3]), (1104, &[1])];
     assert_image(EffectsLog::for_csi(csi::KV).as_bytes(), &[&ADMIN[..], &kv].concat());
-    let nvm: [(usize, &[u8]); 4] = [(1024, &[1]), (1028, &[3]), (1032, &[1]), (1060, &[3])];
+    let nvm: [(usize, &[u8]); 8] = [
+        (1024, &[1]),
+        (1028, &[3]),
+        (1032, &[1]),
+        (1044, &[1]),
+        (1056, &[3]),
+        (1060, &[3]),
+        (1072, &[1]),
+        (1124, &[3]),
+    ];
     assert_image(EffectsLog::for_csi(csi::NVM).as_bytes(), &[&ADMIN[..], &nvm].concat());
     assert_image(EffectsLog::for_csi(0x77).as_bytes(), &ADMIN);
+    let fabrics: [(usize, &[u8]); 2] = [(0x7F * 4, &[1]), (1024 + 0x7F * 4, &[1])];
+    let queues = [0x00, 0x04, 0x10, 0x14];
+    let admin: Vec<_> = ADMIN.into_iter().filter(|(at, _)| !queues.contains(at)).collect();
+    assert_image(EffectsLog::for_csi(0x77).over_fabrics().as_bytes(), &[&admin[..], &fabrics].concat());
 }
 
 #[test]

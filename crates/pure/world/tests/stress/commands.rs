@@ -65,8 +65,11 @@ impl<D: Machine> Fuzz<D> {
             1..13 => KV,
             _ => BLOCK,
         };
-        let known: &[u8] =
-            if nsid == BLOCK { &[1, 1, 2, 2, 9, 0] } else { &[1, 1, 1, 2, 2, 6, 0x10, 0x14, 0] };
+        let known: &[u8] = if nsid == BLOCK {
+            &[1, 1, 1, 2, 2, 9, 0, 5, 8, 0x0C, 0x19, 0x19]
+        } else {
+            &[1, 1, 1, 2, 2, 6, 0x10, 0x14, 0]
+        };
         let opcode = if self.rarely() { self.noise() as u8 } else { self.one_of(known) };
         let mut sqe = Sqe::new(opcode, nsid);
         if self.rarely() {
@@ -109,6 +112,9 @@ impl<D: Machine> Fuzz<D> {
         sqe.cdw11.set((first >> 32) as u32);
         let count = if self.rarely() { 0xFFFF } else { self.rng.below(12) as u32 };
         sqe.cdw12.set(self.noise() & 0xFFFF_0000 | count);
+        if sqe.opcode == 0x19 && !self.rarely() {
+            sqe.cdw12.set(self.noise() & 0xFFFF_0000 | self.rng.below(6) as u32);
+        }
         if sqe.opcode == 9 {
             sqe.cdw10.set(self.noise() & !0xFF | self.rng.below(6) as u32);
             sqe.cdw11.set(self.noise());
@@ -171,6 +177,13 @@ impl<D: Machine> Fuzz<D> {
                 }
             }
             Op::Read { first, blocks } => self.read(sqe, before, &place, first, blocks),
+            Op::Compare { first, blocks } => self.compare_blocks(sqe, before, &place, first, blocks),
+            Op::Zero { first, blocks } => {
+                self.expect(sqe, &before, Status::SUCCESS, 0);
+                self.blocks.retain(|block, _| !(first..first + u64::from(blocks)).contains(block));
+            }
+            Op::Verify => self.expect(sqe, &before, Status::SUCCESS, 0),
+            Op::Copy { to, count } => self.copy(sqe, &place, to, count),
             Op::Ranges { count, deallocate } => self.ranges(sqe, &place, count, deallocate),
         }
     }
@@ -229,10 +242,64 @@ impl<D: Machine> Fuzz<D> {
     }
 
     fn read(&mut self, sqe: Sqe, before: Vec<u8>, place: &Placement, first: u64, blocks: u32) {
+        let data = self.content(first, blocks);
+        self.deliver(sqe, before, place, &data, 0);
+    }
+
+    fn content(&self, first: u64, blocks: u32) -> Vec<u8> {
         let zeros = vec![0; BLOCK_BYTES as usize];
         let block = |n| self.blocks.get(&n).unwrap_or(&zeros).clone();
-        let data: Vec<u8> = (first..first + u64::from(blocks)).flat_map(block).collect();
-        self.deliver(sqe, before, place, &data, 0);
+        (first..first + u64::from(blocks)).flat_map(block).collect()
+    }
+
+    /// Compares with what is there, or with noise.
+    fn compare_blocks(&mut self, sqe: Sqe, before: Vec<u8>, place: &Placement, first: u64, blocks: u32) {
+        let ours = self.content(first, blocks);
+        let equal = self.rng.below(2) == 0;
+        if equal {
+            self.memory.put(place, &ours);
+        }
+        let status = match () {
+            () if place.reachable < blocks * BLOCK_BYTES => Status::DATA_TRANSFER_ERROR,
+            () if equal => Status::SUCCESS,
+            () => Status::COMPARE_FAILURE,
+        };
+        let before = if equal { self.memory.image() } else { before };
+        self.expect(sqe, &before, status, 0);
+    }
+
+    fn copy(&mut self, sqe: Sqe, place: &Placement, to: u64, count: u32) {
+        let limit = self.limits.blocks;
+        let range = |rng: &mut Rng| match rng.below(40) {
+            0 => (limit - 1, 1 + rng.below(2) as u32),
+            1 => (0, 1 << 16),
+            _ => (rng.below(40), 1 + rng.below(6) as u32),
+        };
+        let ranges: Vec<_> = (0..count).map(|_| range(&mut self.rng)).collect();
+        let encode = |(first, n): &(u64, u32)| {
+            [&[0xAA; 8][..], &first.to_le_bytes(), &(n - 1).to_le_bytes()[..2], &[0xAA; 14]].concat()
+        };
+        let bytes: Vec<u8> = ranges.iter().flat_map(encode).collect();
+        self.memory.put(place, &bytes);
+        let total: u64 = ranges.iter().map(|(_, n)| u64::from(*n)).sum();
+        let inside = |first: u64, n: u64| first.checked_add(n).is_some_and(|end| end <= limit);
+        let status = match () {
+            () if place.reachable < count * 32 => Status::DATA_TRANSFER_ERROR,
+            // MCL: 1 MiB.
+            () if total * u64::from(BLOCK_BYTES) > 1 << 20 => Status::COMMAND_SIZE_LIMIT_EXCEEDED,
+            () if !ranges.iter().all(|(first, n)| inside(*first, u64::from(*n))) => Status::LBA_OUT_OF_RANGE,
+            () if !inside(to, total) => Status::LBA_OUT_OF_RANGE,
+            () => Status::SUCCESS,
+        };
+        let before = self.memory.image();
+        self.expect(sqe, &before, status, 0);
+        if status.is_success() {
+            // All sources as they were before: ranges may overlap.
+            let data: Vec<u8> = ranges.iter().flat_map(|(first, n)| self.content(*first, *n)).collect();
+            for (n, block) in data.chunks_exact(BLOCK_BYTES as usize).enumerate() {
+                self.blocks.insert(to + n as u64, block.to_vec());
+            }
+        }
     }
 
     fn ranges(&mut self, sqe: Sqe, place: &Placement, count: u32, deallocate: bool) {

@@ -21,7 +21,7 @@ fn trace(seed: u64, capacitor: bool, faults: FaultPlan) -> Trace {
     let mut build = rig::small(capacitor, seed);
     build.faults = faults;
     let mut rig = Rig::<Clocked<MemMedia>>::new(&build);
-    let mut history = History::new(Plan { seed, operations: 1500, faults: true });
+    let mut history = History::new(Plan { seed, operations: 1500, faults: true, block_commands: false });
     history.run(&mut rig, |_, _| true);
     let device = &rig.machine.0;
     let (state, end, steps) = (device.digest(), device.now(), device.steps());

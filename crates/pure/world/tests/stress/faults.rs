@@ -38,7 +38,7 @@ fn run(seed: u64, capacitor: bool, faults: FaultPlan, operations: u32) -> Tally 
     let mut rig = Rig::<Clocked<MemMedia>>::new(&build);
     let capacity = |rig: &mut Rig<Clocked<MemMedia>>| rig.machine.snapshot().namespaces[0].capacity_bytes;
     let before = capacity(&mut rig);
-    let mut history = History::new(Plan { seed, operations, faults: true });
+    let mut history = History::new(Plan { seed, operations, faults: true, block_commands: false });
     history.run(&mut rig, |_, _| true);
     assert_eq!(history.violations, [""; 0], "seed {seed}, {faults:?}");
     // Everything is still there at the end, or says that it cannot be read.
@@ -135,7 +135,7 @@ fn wear(seed: u64, capacitor: bool, one_in: u64, sum: &mut Worn) {
     let mut build = rig::small(capacitor, seed);
     build.faults = FaultPlan { seed, program: Chance::one_in(one_in), ..FaultPlan::default() };
     let mut rig = Rig::<Clocked<MemMedia>>::new(&build);
-    let mut history = History::new(Plan { seed, operations: 3000, faults: true });
+    let mut history = History::new(Plan { seed, operations: 3000, faults: true, block_commands: false });
     history.run(&mut rig, |_, _| true);
     assert_eq!((&history.violations[..], history.unreadable), (&[][..], 0), "seed {seed}, 1 in {one_in}");
     let found = read_all(&mut rig);

@@ -6,7 +6,7 @@ use saker_flash::MemMedia;
 use saker_host::RawData;
 use saker_link::Sqe;
 use saker_nvme::kv::{self, StoreOptions};
-use saker_nvme::nvm::{self, BlockRange, DsmRange};
+use saker_nvme::nvm::{self, BlockRange, CopyCommand, CopyRange, DsmRange};
 use saker_nvme::{Key, NSID_ALL, Status};
 use saker_sim::{Digest, Instant, Rng, Seed};
 use saker_world::Clocked;
@@ -19,6 +19,8 @@ use zerocopy::IntoBytes;
 enum Pending {
     /// The cells' last versions; durable at completion if the flag is set (FUA).
     Write(Range<usize>, bool),
+    /// The cells that a Copy reads, and those that it writes.
+    Copy(Range<usize>, Range<usize>),
     /// The cells, and the versions that were acknowledged when it was submitted.
     Read(Range<usize>, Vec<usize>),
     /// Cells and versions that were acknowledged when it was submitted.
@@ -32,6 +34,8 @@ pub struct Plan {
     pub operations: u32,
     /// Whether reads and writes may fail with Unrecovered Error.
     pub faults: bool,
+    /// Whether blocks are copied, and made zeros, by commands of their own too.
+    pub block_commands: bool,
 }
 
 /// Driver and model.
@@ -138,12 +142,36 @@ impl History {
         }
     }
 
+    /// A Copy of as many blocks as the cells are, from somewhere else; `None` if a write is on its way in either. No
+    /// write of the sources begins before it has ended.
+    fn copy(&mut self, cells: &Range<usize>) -> Option<(Sqe, Pending, Vec<u8>)> {
+        let first = KEYS + (cells.start - KEYS + LBAS / 2) % (LBAS - cells.len());
+        let sources = first..first + cells.len();
+        let overlaps = sources.start < cells.end && cells.start < sources.end;
+        if overlaps || sources.clone().any(|c| self.cells[c].busy) {
+            return None;
+        }
+        let content = |c: usize| self.cells[c].versions.last().cloned().flatten();
+        let contents: Vec<_> = sources.clone().map(content).collect();
+        let Pending::Write(to, _) = self.write(cells.clone(), |c| contents[c - cells.start].clone())? else {
+            unreachable!()
+        };
+        sources.clone().for_each(|c| self.cells[c].busy = true);
+        let source = BlockRange { slba: (first - KEYS) as u64, blocks: cells.len() as u32 };
+        let command =
+            CopyCommand { to: (cells.start - KEYS) as u64, ranges: 1, format: 0, force_unit_access: false };
+        let sqe = nvm::copy(BLOCK, command).expect("one range");
+        let data = CopyRange::new(source).expect("a few blocks").as_bytes().to_vec();
+        Some((sqe, Pending::Copy(sources, to), data))
+    }
+
     fn block_operation(&mut self) -> Option<(Sqe, Pending, Vec<u8>)> {
         let hot = self.rng.below(3) > 0;
         let (first, blocks) = (self.rng.below(if hot { 12 } else { LBAS as u64 - 3 }), 1 + self.rng.below(4));
         let cells = KEYS + first as usize..KEYS + (first + blocks) as usize;
         let range = BlockRange { slba: first, blocks: blocks as u32 };
         match self.rng.below(100) {
+            0..60 if self.plan.block_commands && self.left.is_multiple_of(5) => self.copy(&cells),
             0..60 => {
                 let forced = self.rng.below(10) == 0;
                 let versions: Vec<_> = cells.clone().map(|c| self.cells[c].versions.len()).collect();
@@ -154,6 +182,12 @@ impl History {
                 let pending = self.write(cells, |c| Some(contents[c - from].clone()))?;
                 let Pending::Write(cells, _) = pending else { unreachable!() };
                 Some((sqe, Pending::Write(cells, forced), contents.concat()))
+            }
+            60..70 if self.plan.block_commands => {
+                let forced = self.left.is_multiple_of(4);
+                let sqe = nvm::write_zeroes(BLOCK, range, forced, true).expect("a few blocks");
+                let Pending::Write(cells, _) = self.write(cells, |_| None)? else { unreachable!() };
+                Some((sqe, Pending::Write(cells, forced), Vec::new()))
             }
             60..70 => {
                 let sqe = nvm::deallocate(BLOCK, 1).expect("one range");
@@ -219,6 +253,10 @@ impl History {
     fn complete(&mut self, nsid: u32, pending: Pending, status: Status, size: u32, data: &[u8]) {
         match pending {
             Pending::Write(cells, forced) => self.written(cells, forced, status),
+            Pending::Copy(sources, cells) => {
+                sources.for_each(|c| self.cells[c].busy = false);
+                self.written(cells, false, status);
+            }
             Pending::Flush(covered) => {
                 self.expect_durable("Flush", status);
                 for (c, version) in covered.into_iter().filter(|_| status.is_success()) {

@@ -2,6 +2,7 @@
 //!
 //! Counts grow with the environment variable `SAKER_TIER`: `check` (the default) or `soak`.
 
+mod block_commands;
 mod blocks;
 mod cells;
 mod commands;

@@ -17,16 +17,23 @@ pub enum Op {
     Write { first: u64, blocks: u32 },
     Read { first: u64, blocks: u32 },
     Ranges { count: u32, deallocate: bool },
+    Compare { first: u64, blocks: u32 },
+    Zero { first: u64, blocks: u32 },
+    Verify,
+    Copy { to: u64, count: u32 },
 }
 
 impl Op {
     /// Bytes of data that the pointers must name.
     pub fn bytes(&self) -> u32 {
         match self {
-            Self::Flush | Self::Delete { .. } | Self::Exist { .. } => 0,
+            Self::Flush | Self::Delete { .. } | Self::Exist { .. } | Self::Zero { .. } | Self::Verify => 0,
             Self::Store { bytes, .. } => *bytes,
             Self::Retrieve { room, .. } | Self::List { room, .. } => *room,
-            Self::Write { blocks, .. } | Self::Read { blocks, .. } => blocks * BLOCK_BYTES,
+            Self::Write { blocks, .. } | Self::Read { blocks, .. } | Self::Compare { blocks, .. } => {
+                blocks * BLOCK_BYTES
+            }
+            Self::Copy { count, .. } => count * 32,
             Self::Ranges { count, .. } => count * 16,
         }
     }
@@ -108,7 +115,7 @@ fn kv(sqe: &Sqe, limits: Limits) -> Result<Op, Status> {
 }
 
 fn block(sqe: &Sqe, limits: Limits) -> Result<Op, Status> {
-    if !matches!(sqe.opcode, 0x00 | 0x01 | 0x02 | 0x09) {
+    if !matches!(sqe.opcode, 0x00 | 0x01 | 0x02 | 0x05 | 0x08 | 0x09 | 0x0C | 0x19) {
         return Err(Status::INVALID_OPCODE);
     }
     flags(sqe)?;
@@ -118,7 +125,14 @@ fn block(sqe: &Sqe, limits: Limits) -> Result<Op, Status> {
     match sqe.opcode {
         0x00 => Ok(Op::Flush),
         0x09 => Ok(Op::Ranges { count: (sqe.cdw10.get() & 0xFF) + 1, deallocate: sqe.cdw11.get() & 4 != 0 }),
+        // Descriptor format 0 only, and as many ranges as MSRC says.
+        0x19 if sqe.cdw12.get() & 0xF00 != 0 => Err(Status::INVALID_FIELD),
+        0x19 if sqe.cdw12.get() & 0xFF > 127 => Err(Status::COMMAND_SIZE_LIMIT_EXCEEDED),
+        0x19 => Ok(Op::Copy { to: first, count: (sqe.cdw12.get() & 0xFF) + 1 }),
         _ if !inside => Err(Status::LBA_OUT_OF_RANGE),
+        0x05 => Ok(Op::Compare { first, blocks }),
+        0x08 => Ok(Op::Zero { first, blocks }),
+        0x0C => Ok(Op::Verify),
         0x01 => Ok(Op::Write { first, blocks }),
         _ => Ok(Op::Read { first, blocks }),
     }

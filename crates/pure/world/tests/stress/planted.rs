@@ -27,7 +27,7 @@ const HISTORIES: u64 = 6;
 /// whatever way.
 fn campaign_with(fault: Fault, capacitor: bool, end: End, kind: &str) {
     let build = rig::small(capacitor, 0);
-    let plan = Campaign { end, stride: 7, recut: 500, recut_stride: 1 };
+    let plan = Campaign { end, stride: 7, recut: 500, recut_stride: 1, block_commands: false };
     let mut shown = Vec::new();
     let found_by = |seed| {
         let _planted = Planted::new(fault);

@@ -92,6 +92,8 @@ pub struct Campaign {
     pub recut: u64,
     /// Every how many events of such a recovery.
     pub recut_stride: u64,
+    /// Whether blocks are copied, and made zeros, by commands of their own too.
+    pub block_commands: bool,
 }
 
 fn cut_here(
@@ -147,7 +149,7 @@ pub const SHOWING: u64 = 7;
 pub fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Tally {
     let mut rig = Rig::<Clocked<MemMedia>>::new(build);
     let faults = build.faults.program != Chance::NEVER;
-    let mut history = History::new(Plan { seed, operations, faults });
+    let mut history = History::new(Plan { seed, operations, faults, block_commands: plan.block_commands });
     let mut tally = Tally::default();
     history.run(&mut rig, |history, rig| {
         tally.events += 1;
@@ -178,6 +180,7 @@ fn hold_engine(engine: EngineKind, stride: u64, capacitor: bool, end: End, fault
             stride: tier(stride, 1),
             recut: tier(recut, 300),
             recut_stride: tier(recut_stride, 1),
+            block_commands: false,
         };
         let faults = FaultPlan { seed: faults.seed + seed, ..faults };
         let build = Build { faults, ..rig::small_with(engine, capacitor, seed) };
@@ -203,6 +206,24 @@ fn a_power_cut_with_a_capacitor_loses_nothing_that_completed() {
 #[test]
 fn a_power_cut_without_a_capacitor_loses_nothing_that_was_flushed() {
     hold(false, End::Cut, FaultPlan::default());
+}
+
+/// A cut in the middle of Copies leaves each block as it was or as it was to be, and what was acknowledged.
+#[test]
+fn copies_lose_nothing_at_a_cut() {
+    for capacitor in [true, false] {
+        let plan = Campaign {
+            end: End::Cut,
+            stride: tier(23, 1),
+            recut: tier(100, 300),
+            recut_stride: 7,
+            block_commands: true,
+        };
+        let tally = campaign(&rig::small(capacitor, 5), 5, 1600, plan);
+        println!("copies, capacitor {capacitor}: {} events, {} cuts", tally.events, tally.cuts);
+        assert_eq!(tally.violations, [""; 0], "capacitor {capacitor}");
+        assert!(tally.cuts > 100, "{tally:?}");
+    }
 }
 
 #[test]
@@ -238,7 +259,8 @@ fn failed_programs_lose_nothing_flushed_at_a_cut_without_a_capacitor() {
 
 /// The same for the LSM and the tree store: cuts through flushes, compactions, merges, collections and manifests.
 fn hold_ordered(engine: EngineKind, capacitor: bool, end: End) {
-    let plan = Campaign { end, stride: tier(89, 3), recut: tier(50, 300), recut_stride: 1 };
+    let plan =
+        Campaign { end, stride: tier(89, 3), recut: tier(50, 300), recut_stride: 1, block_commands: false };
     let mut build = rig::roomy(capacitor, 3);
     build.config = build.config.with_engine(engine);
     build.engine = engine;

@@ -1,9 +1,9 @@
 //! The values of the controller's features.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use saker_nvme::Status;
-use saker_nvme::admin::feature::{AsyncEventConfig, CommandSetProfile, NumberOfQueues, fid};
+use saker_nvme::admin::feature::{AsyncEventConfig, CommandSetProfile, NumberOfQueues, WriteAtomicity, fid};
 
 use super::temperature::Thresholds;
 
@@ -34,6 +34,9 @@ pub(in crate::controller) struct Values {
     pub interrupt_coalescing: u32,
     /// Vectors without coalescing.
     uncoalesced: BTreeSet<u16>,
+    pub atomicity: WriteAtomicity,
+    /// TLER of each block namespace that has one.
+    pub retry_times: BTreeMap<u32, u16>,
     pub events: AsyncEventConfig,
     pub keep_alive_ms: u32,
 }
@@ -49,6 +52,8 @@ impl Values {
             queues: NumberOfQueues::default().with_submission(most).with_completion(most),
             interrupt_coalescing: 0,
             uncoalesced: BTreeSet::new(),
+            atomicity: WriteAtomicity::default(),
+            retry_times: BTreeMap::new(),
             events: AsyncEventConfig::default(),
             keep_alive_ms: 0,
         }
@@ -75,6 +80,10 @@ impl Values {
             fid::TEMPERATURE_THRESHOLD => self.temperature.set(value)?,
             fid::INTERRUPT_COALESCING => self.interrupt_coalescing = value & COALESCING,
             fid::INTERRUPT_VECTOR => self.set_interrupt_vector(value, queue_pairs_max)?,
+            fid::WRITE_ATOMICITY => {
+                let disabled = WriteAtomicity(value).disable_normal();
+                self.atomicity = WriteAtomicity::default().with_disable_normal(disabled);
+            }
             fid::ASYNC_EVENT_CONFIG => {
                 self.events = AsyncEventConfig(value & (EVENTS_SUPPORTED.0 | CRITICAL_WARNINGS));
             }

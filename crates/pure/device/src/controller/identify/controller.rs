@@ -15,8 +15,13 @@ const OACS_FORMAT: u16 = 1 << 1;
 const ONE_FIXED_SLOT: u8 = 1 << 1 | 1;
 /// LPA bits 1 and 2: the effects log, and lengths and offsets of 32 bits and more.
 const LPA: u8 = 1 << 1 | 1 << 2;
-/// ONCS bit 2: Dataset Management.
-const ONCS_DATASET_MANAGEMENT: u16 = 1 << 2;
+/// CTRATT bit 0: host identifiers of 128 bits.
+const LONG_HOST_IDENTIFIERS: u32 = 1;
+/// ONCS: Compare (bit 0), Dataset Management (2), Write Zeroes (3), Save and Select of features (4), Verify (7), Copy
+/// (8). FUSES is 0: Compare and Write are not fused.
+const ONCS: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 7 | 1 << 8;
+/// OCFS bit 0: Copy takes source ranges of format 0.
+const COPY_FORMATS: u16 = 1;
 /// VWC bits 2:1, 11b: Flush accepts NSID FFFFFFFFh.
 const FLUSH_BROADCAST: u8 = 0b11 << 1;
 /// SGLS bits 1:0, 01b: SGLs without alignment.
@@ -30,7 +35,9 @@ pub(super) fn data(identity: &Identity) -> Controller {
     limits(&mut data, identity);
     data.oacs = OACS_FORMAT.into();
     data.oaes = EVENTS_SUPPORTED.0.into();
-    data.oncs = ONCS_DATASET_MANAGEMENT.into();
+    data.oncs = ONCS.into();
+    data.ocfs = COPY_FORMATS.into();
+    data.ctratt = LONG_HOST_IDENTIFIERS.into();
     data.frmw = ONE_FIXED_SLOT;
     data.lpa = LPA;
     data.vwc = FLUSH_BROADCAST | u8::from(identity.volatile_write_cache);

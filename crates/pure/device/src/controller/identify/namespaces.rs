@@ -2,7 +2,7 @@
 
 use saker_nvme::admin::Identify;
 use saker_nvme::identify::{
-    Descriptor, DescriptorWriter, IndependentNamespace, KvFormat, KvNamespace, NvmNamespace,
+    Descriptor, DescriptorWriter, IndependentNamespace, KvFormat, KvNamespace, NvmNamespace, pairs_as_blocks,
 };
 use saker_nvme::{IDENTIFY_BYTES, Status};
 
@@ -10,12 +10,18 @@ use super::{check_csi, zeros};
 use crate::controller::identity::Identity;
 use crate::controller::namespace::{NSID_MAX, NamespaceFacts, NamespaceKind, Visible};
 use crate::controller::outcome::{Decision, Outcome};
+use crate::execute::{COPY_BYTES_MAX, COPY_RANGES_MAX};
+
+/// DLFEAT bits 2:0, 001b: deallocated blocks read as zeros, also after a power cut. Bit 3, DEAC of Write Zeroes, is
+/// clear although it is taken: Write Zeroes deallocates without it, and Linux 5.19 to 6.9 take a disk with that bit for
+/// one with metadata (torvalds/linux, drivers/nvme/host/nvme.h, before commit 9570a48847e3).
+const DEALLOCATED_ARE_ZEROS: u8 = 0b001;
 
 /// NSFEAT of CNS 08h, bit 5 VWCNP: no volatile write cache.
 const NO_WRITE_CACHE: u8 = 1 << 5;
 
 /// The namespace, or `None` for a valid NSID that is not active.
-fn find(nsid: u32, namespaces: Visible<'_>) -> Result<Option<&NamespaceFacts>, Status> {
+pub(super) fn find(nsid: u32, namespaces: Visible<'_>) -> Result<Option<&NamespaceFacts>, Status> {
     if !(1..=NSID_MAX).contains(&nsid) {
         return Err(Status::INVALID_NAMESPACE_OR_FORMAT);
     }
@@ -25,20 +31,39 @@ fn find(nsid: u32, namespaces: Visible<'_>) -> Result<Option<&NamespaceFacts>, S
 pub(super) fn logical_blocks(command: &Identify, namespaces: Visible<'_>) -> Decision {
     match find(command.nsid, namespaces)? {
         None => Ok(zeros()),
-        Some(facts) => block(facts).ok_or(Status::INVALID_NAMESPACE_OR_FORMAT),
+        Some(facts) => Ok(blocks(facts)),
     }
 }
 
-/// CNS 00h of a block namespace.
-fn block(facts: &NamespaceFacts) -> Option<Outcome> {
-    let NamespaceKind::Block { block_bytes, blocks, used_blocks } = facts.kind else { return None };
+/// CNS 00h. Kinds are told apart by CSI: a Key Value namespace answers too, for hosts that take no answer for no
+/// namespace.
+fn blocks(facts: &NamespaceFacts) -> Outcome {
+    let mut data = match facts.kind {
+        NamespaceKind::Kv { size_bytes, used_bytes, .. } => pairs_as_blocks(size_bytes, used_bytes),
+        NamespaceKind::Block { block_bytes, blocks, used_blocks } => block(block_bytes, blocks, used_blocks),
+    };
+    data.nguid = facts.nguid;
+    data.eui64 = facts.eui64;
+    Outcome::structure(&data)
+}
+
+/// A block namespace.
+fn block(block_bytes: u32, blocks: u64, used_blocks: u64) -> NvmNamespace {
     assert!(block_bytes.is_power_of_two() && block_bytes >= 512, "blocks of {block_bytes} bytes");
     let mut data = NvmNamespace::new(blocks, block_bytes.trailing_zeros() as u8);
     data.nuse = used_blocks.min(blocks).into();
     data.nvmcap = (u128::from(blocks) * u128::from(block_bytes)).into();
-    data.nguid = facts.nguid;
-    data.eui64 = facts.eui64;
-    Some(Outcome::structure(&data))
+    set_capabilities(&mut data, block_bytes);
+    data
+}
+
+/// What blocks of that size can do. NSFEAT has no bit 1: only a block by itself is atomic, as AWUN and AWUPF say.
+pub(super) fn set_capabilities(data: &mut NvmNamespace, block_bytes: u32) {
+    let copied = COPY_BYTES_MAX / block_bytes;
+    data.mssrl = u16::try_from(copied).unwrap_or(u16::MAX).into();
+    data.mcl = copied.into();
+    data.msrc = (COPY_RANGES_MAX - 1) as u8;
+    data.dlfeat = DEALLOCATED_ARE_ZEROS;
 }
 
 pub(super) fn of_command_set(command: &Identify, namespaces: Visible<'_>) -> Decision {

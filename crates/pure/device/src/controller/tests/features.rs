@@ -5,7 +5,7 @@ use saker_nvme::admin::{FeatureSelect, SetFeatures, build};
 use saker_nvme::{NSID_ALL, Status};
 
 use super::support::*;
-use crate::controller::{Action, Identity, NamespaceKind, Outcome};
+use crate::controller::{Action, Identity, NamespaceKind, Outcome, Transport};
 
 use FeatureSelect::{Current, Default, Saved, Supported};
 
@@ -20,6 +20,7 @@ fn features_are_kept_beside_their_defaults() {
         (fid::POWER_MANAGEMENT, 0x20, 0, 0),
         (fid::TEMPERATURE_THRESHOLD, 350, 350, 343),
         (fid::INTERRUPT_COALESCING, 0xABCD_1234, 0x1234, 0),
+        (fid::WRITE_ATOMICITY, 0xFFFF_FFFF, 1, 0),
         (fid::ASYNC_EVENT_CONFIG, 0xFFFF_FFFF, 0x11F, 0),
         (fid::KEEP_ALIVE_TIMER, 5000, 5000, 0),
         (fid::COMMAND_SET_PROFILE, 0, 0, 0),
@@ -36,7 +37,7 @@ fn features_are_kept_beside_their_defaults() {
 #[test]
 fn unknown_features_are_refused() {
     let mut bench = Bench::enabled(CC_ALL);
-    let known = [1, 2, 4, 6, 7, 8, 9, 0x0B, 0x0F, 0x19, 0x20];
+    let known = [1, 2, 4, 5, 6, 7, 8, 9, 0x0A, 0x0B, 0x0F, 0x19, 0x20, 0x81];
     let before = bench.features();
     for fid in (0..=255).filter(|fid| !known.contains(fid)) {
         assert_eq!(bench.refusal(&set(0, fid, 1)), Status::INVALID_FIELD, "{fid:#x}");
@@ -158,4 +159,77 @@ fn ednek_belongs_to_a_key_value_namespace() {
     let mut bench = Bench::enabled(CC_NVM);
     let hidden = bench.refusal(&set(KV, fid::KV_CONFIG, 1));
     assert_eq!(hidden, Status::INVALID_NAMESPACE_OR_FORMAT);
+}
+
+#[test]
+fn error_recovery_belongs_to_each_block_namespace() {
+    let mut bench = Bench::enabled(CC_ALL);
+    let of = |select| get(BLOCK, fid::ERROR_RECOVERY, select, 0);
+    assert_eq!([Current, Default, Saved, Supported].map(|s| bench.result(&of(s))), [0, 0, 0, 0b110]);
+    assert_eq!(bench.result(&set(BLOCK, fid::ERROR_RECOVERY, 0x0001_2345 & 0xFFFF)), 0);
+    assert_eq!((bench.result(&of(Current)), bench.result(&of(Default))), (0x2345, 0));
+    assert_eq!(bench.result(&set(NSID_ALL, fid::ERROR_RECOVERY, 7)), 0);
+    assert_eq!(bench.result(&of(Current)), 7);
+    let dulbe = set(BLOCK, fid::ERROR_RECOVERY, 1 << 16 | 9);
+    assert_eq!(bench.refusal(&dulbe), Status::INVALID_FIELD, "NSFEAT says that there is no such error");
+    let save = SetFeatures { nsid: BLOCK, fid: fid::ERROR_RECOVERY, save: true, cdw11: 9 };
+    assert_eq!(bench.refusal(&build::set_features(&save)), Status::FEATURE_NOT_SAVEABLE);
+    for nsid in [0, KV, INACTIVE, 1025] {
+        let status = Status::INVALID_NAMESPACE_OR_FORMAT;
+        assert_eq!(bench.refusal(&set(nsid, fid::ERROR_RECOVERY, 1)), status, "{nsid:#x}");
+        assert_eq!(bench.refusal(&get(nsid, fid::ERROR_RECOVERY, Current, 0)), status, "{nsid:#x}");
+    }
+    assert_eq!(bench.result(&of(Current)), 7, "refusals change nothing");
+    reset(&mut bench);
+    assert_eq!(bench.result(&of(Current)), 0, "a reset does");
+}
+
+/// CC.EN to 0 and back.
+fn reset(bench: &mut Bench) {
+    bench.write_cc(0);
+    bench.controller.disabled(&bench.regs);
+    bench.write_cc(CC_ALL);
+    bench.controller.ready(&bench.regs);
+}
+
+const HOST: [u8; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+
+#[test]
+fn a_host_identifier_is_fetched_and_told() {
+    let mut bench = Bench::enabled(CC_ALL);
+    let of = |exhid| get(0, fid::HOST_IDENTIFIER, Current, exhid);
+    assert_eq!((bench.data(&of(0)), bench.data(&of(1))), (vec![0; 8], vec![0; 16]));
+    assert_eq!(bench.get(fid::HOST_IDENTIFIER, Supported), CHANGEABLE);
+    for (exhid, extended) in [(0, false), (1, true)] {
+        let action = bench.action(&set(0, fid::HOST_IDENTIFIER, exhid));
+        assert_eq!(action, Action::SetHostIdentifier { extended });
+        bench.controller.note_host_identifier(HOST, extended);
+        assert_eq!(bench.data(&of(exhid)), HOST[..if extended { 16 } else { 8 }]);
+        assert_eq!(bench.refusal(&of(1 - exhid)), Status::HOST_ID_INCONSISTENT_FORMAT);
+    }
+    assert_eq!(bench.data(&get(0, fid::HOST_IDENTIFIER, Default, 1)), vec![0; 16]);
+    assert_eq!(bench.refusal(&set(KV, fid::HOST_IDENTIFIER, 1)), Status::FEATURE_NOT_NAMESPACE_SPECIFIC);
+    reset(&mut bench);
+    assert_eq!(bench.data(&of(1)), vec![0; 16]);
+}
+
+#[test]
+fn over_fabrics_connect_names_the_host_and_the_keep_alive_time() {
+    let mut bench = Bench::of(Identity { transport: Transport::Fabrics, ..identity() }, CC_ALL);
+    bench.controller.note_host_identifier(HOST, true);
+    bench.controller.connect_keep_alive(15_000);
+    for _ in 0..2 {
+        assert_eq!(bench.data(&get(0, fid::HOST_IDENTIFIER, Current, 1)), HOST);
+        assert_eq!(bench.refusal(&get(0, fid::HOST_IDENTIFIER, Current, 0)), Status::INVALID_FIELD);
+        assert_eq!(bench.refusal(&set(0, fid::HOST_IDENTIFIER, 1)), Status::COMMAND_SEQUENCE_ERROR);
+        assert_eq!(bench.get(fid::HOST_IDENTIFIER, Supported), 0);
+        assert_eq!(
+            (bench.get(fid::KEEP_ALIVE_TIMER, Current), bench.controller.keep_alive_ms()),
+            (15_000, 15_000)
+        );
+        assert_eq!(bench.get(fid::KEEP_ALIVE_TIMER, Default), 15_000);
+        bench.result(&set(0, fid::KEEP_ALIVE_TIMER, 0));
+        assert_eq!(bench.controller.keep_alive_ms(), 0, "switched off");
+        reset(&mut bench);
+    }
 }

@@ -4,7 +4,7 @@ use saker_nvme::admin::{Identify, build};
 use saker_nvme::{NSID_ALL, Status};
 
 use super::support::*;
-use crate::controller::Identity;
+use crate::controller::{Identity, NamespaceKind};
 
 #[test]
 fn the_controller_says_what_it_is() {
@@ -28,7 +28,8 @@ fn the_controller_says_what_it_is() {
         "WCTEMP, CCTEMP, KAS"
     );
     assert_eq!((data[512], data[513], u16_at(&data, 514)), (0x66, 0x44, 1024), "SQES, CQES, MAXCMD");
-    assert_eq!((u32_at(&data, 516), u16_at(&data, 520), data[525]), (1024, 0b100, 0b111), "NN, ONCS, VWC");
+    assert_eq!((u32_at(&data, 516), u16_at(&data, 520), data[525]), (1024, 0x19D, 0b111), "NN, ONCS, VWC");
+    assert_eq!((u32_at(&data, 96), u16_at(&data, 522), u16_at(&data, 534)), (1, 0, 1), "CTRATT, FUSES, OCFS");
     assert_eq!(u32_at(&data, 536), 0, "SGLS");
     assert_eq!(&data[768..783], b"nqn.2014-08.org");
     assert_eq!(data[768 + identity().subnqn.len()..1024].iter().max(), Some(&0));
@@ -81,8 +82,25 @@ fn a_key_value_namespace_is_described() {
     assert_eq!((&data[48..64], &data[64..72]), (&[0xA1; 16][..], &[0xE1; 8][..]));
     assert_eq!((u16_at(&data, 72), u32_at(&data, 76)), (16, 2 << 20), "KVKML, KVVML");
     assert_eq!(bench.refusal(&identify(0x05, KV, 0)), Status::INVALID_COMMAND_SET);
-    let not_blocks = bench.refusal(&identify(0x00, KV, 0));
-    assert_eq!(not_blocks, Status::INVALID_NAMESPACE_OR_FORMAT);
+}
+
+/// SPDK and `nvme id-ns` ask every namespace for the structure of blocks.
+#[test]
+fn a_key_value_namespace_answers_who_asks_for_blocks() {
+    let mut bench = Bench::enabled(CC_ALL);
+    let data = bench.data(&identify(0x00, KV, 0));
+    let sizes = [0, 8, 16, 48].map(|at| u64_at(&data, at));
+    assert_eq!(sizes, [(1 << 30) / 512, (1 << 30) / 512, 0x1234_u64.div_ceil(512), 1 << 30]);
+    assert_eq!((data[25], data[26], &data[128..136]), (0, 0, &[0, 0, 9, 0, 0, 0, 0, 0][..]), "one format");
+    assert_eq!((&data[104..120], &data[120..128]), (&[0xA1; 16][..], &[0xE1; 8][..]));
+    // Smaller than a block: there all the same.
+    for facts in &mut bench.namespaces {
+        if let NamespaceKind::Kv { size_bytes, used_bytes, .. } = &mut facts.kind {
+            (*size_bytes, *used_bytes) = (100, 600);
+        }
+    }
+    let data = bench.data(&identify(0x00, KV, 0));
+    assert_eq!([0, 8, 16].map(|at| u64_at(&data, at)), [1, 1, 1]);
 }
 
 #[test]
@@ -93,6 +111,12 @@ fn a_block_namespace_is_described() {
     assert_eq!((data[25], data[26], u64_at(&data, 48)), (0, 0, 1 << 28), "NLBAF, FLBAS, NVMCAP");
     assert_eq!((&data[104..120], &data[120..128]), (&[0xB2; 16][..], &[0; 8][..]));
     assert_eq!(data[128..132], [0, 0, 12, 0], "LBAF0");
+    assert_eq!(
+        (data[24], data[33]),
+        (0, 0b001),
+        "NSFEAT; DLFEAT: zeros, and nothing that older kernels of Linux misread"
+    );
+    assert_eq!((u16_at(&data, 74), u32_at(&data, 76), data[80]), (256, 256, 127), "MSSRL, MCL, MSRC");
     assert_eq!(bench.data(&identify(0x05, BLOCK, 0)), vec![0; 4096]);
     assert_eq!(bench.refusal(&identify(0x05, BLOCK, 1)), Status::INVALID_COMMAND_SET);
 }
@@ -182,8 +206,52 @@ fn command_sets_not_chosen_are_hidden() {
 #[test]
 fn other_structures_do_not_exist() {
     let mut bench = Bench::enabled(CC_ALL);
-    let known = [0x00, 0x01, 0x02, 0x03, 0x05, 0x06, 0x07, 0x08, 0x1C];
+    let known = [0x00, 0x01, 0x02, 0x03, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x12, 0x13, 0x1C];
     for cns in (0..=255).filter(|cns| !known.contains(cns)) {
         assert_eq!(bench.refusal(&identify(cns, KV, 1)), Status::INVALID_FIELD, "CNS {cns:#x}");
     }
+}
+
+fn of_format(cns: u8, csi: u8, index: u16) -> saker_nvme::Sqe {
+    build::identify(&Identify { nsid: 0, cns, cntid: 0, specific_id: index, csi, uuid_index: 0 })
+}
+
+#[test]
+fn formats_are_described_without_a_namespace() {
+    let mut bench = Bench::enabled(CC_ALL);
+    let data = bench.data(&of_format(0x09, 0, 0));
+    assert_eq!((u64_at(&data, 0), u64_at(&data, 8), data[25]), (0, 0, 0), "no sizes");
+    assert_eq!((&data[128..132], data[33], u32_at(&data, 76)), (&[0, 0, 12, 0][..], 0b001, 256));
+    assert_eq!(bench.data(&of_format(0x0A, 0, 0)), vec![0; 4096]);
+    let pairs = bench.data(&of_format(0x0A, 1, 0));
+    assert_eq!((u64_at(&pairs, 0), u16_at(&pairs, 72), u32_at(&pairs, 76)), (0, 16, 2 << 20));
+    for other in [of_format(0x09, 0, 1), of_format(0x0A, 0, 1), of_format(0x0A, 1, 63), of_format(0x0A, 2, 0)]
+    {
+        assert_eq!(bench.refusal(&other), Status::INVALID_FIELD);
+    }
+    let mut bench = Bench::enabled(CC_NVM);
+    assert_eq!(bench.refusal(&of_format(0x0A, 1, 0)), Status::INVALID_FIELD, "no pairs to be seen");
+}
+
+#[test]
+fn controllers_are_listed_from_the_one_asked_for() {
+    let mut bench = Bench::enabled(CC_ALL);
+    let of = |cns, nsid, cntid| {
+        build::identify(&Identify { nsid, cns, cntid, specific_id: 0, csi: 0, uuid_index: 0 })
+    };
+    let list = |bench: &mut Bench, cns, nsid, cntid| {
+        let data = bench.data(&of(cns, nsid, cntid));
+        let count = usize::from(u16_at(&data, 0));
+        assert!(data[2 + 2 * count..].iter().all(|byte| *byte == 0), "zeros behind the last");
+        (0..count).map(|n| u16_at(&data, 2 + 2 * n)).collect::<Vec<_>>()
+    };
+    assert_eq!(list(&mut bench, 0x13, 0, 0), [5], "alone");
+    bench.controller.note_controllers(vec![2, 5, 9]);
+    for (cntid, expected) in [(0, vec![2, 5, 9]), (3, vec![5, 9]), (9, vec![9]), (10, vec![])] {
+        assert_eq!(list(&mut bench, 0x13, 0, cntid), expected);
+        assert_eq!(list(&mut bench, 0x12, KV, cntid), expected);
+    }
+    assert_eq!(list(&mut bench, 0x12, INACTIVE, 0), [0; 0], "attached to none");
+    assert_eq!(bench.refusal(&of(0x12, NSID_ALL, 0)), Status::INVALID_FIELD);
+    assert_eq!(bench.refusal(&of(0x12, 0, 0)), Status::INVALID_NAMESPACE_OR_FORMAT);
 }

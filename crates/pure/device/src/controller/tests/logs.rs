@@ -6,6 +6,7 @@ use saker_nvme::{NSID_ALL, Sqe, Status, csi};
 use zerocopy::IntoBytes;
 
 use super::support::*;
+use crate::controller::{HealthCounters, Identity, Transport};
 
 fn page(bench: &mut Bench, lid: u8, bytes: u64, csi: u8) -> Vec<u8> {
     let data = bench.data(&build::get_log_page(&log(lid, bytes, csi)));
@@ -31,7 +32,11 @@ fn errors_are_logged_the_latest_first() {
     let mut bench = Bench::enabled(CC_ALL);
     assert_eq!(page(&mut bench, 0x01, 1024, 0), vec![0; 1024]);
     bench.refusal(&Sqe::new(0x7F, 3).with_cid(0x1234));
-    bench.controller.note_error(2, &Sqe::new(0x02, KV).with_cid(9), csi::KV, Status::UNRECOVERED_ERROR);
+    let retrieve = Sqe::new(0x02, KV).with_cid(9);
+    bench.controller.note_failure(2, &retrieve, csi::KV, Status::UNRECOVERED_ERROR);
+    for answer in [Status::KEY_DOES_NOT_EXIST, Status::KEY_EXISTS, Status::COMPARE_FAILURE] {
+        bench.controller.note_failure(2, &retrieve, csi::KV, answer);
+    }
     let data = page(&mut bench, 0x01, 1024, 0);
     let status = Status::UNRECOVERED_ERROR.to_word(false);
     assert_eq!((u64_at(&data, 0), u16_at(&data, 8), u16_at(&data, 10), u16_at(&data, 12)), (2, 2, 9, status));
@@ -57,10 +62,12 @@ fn the_error_log_keeps_the_last_sixteen() {
 #[test]
 fn health_counts_commands_and_data() {
     let mut bench = Bench::enabled(CC_ALL);
-    bench.controller.count_read(512_000);
-    bench.controller.count_read(1);
-    bench.controller.count_write(512);
-    bench.controller.note_media_error();
+    let mut counters = HealthCounters::default();
+    counters.read(512_000);
+    counters.read(1);
+    counters.wrote(512);
+    counters.media_errors = 1;
+    bench.controller.note_counters(counters);
     let data = page(&mut bench, 0x02, 512, 0);
     assert_eq!((data[0], u16_at(&data, 1), data[3], data[4], data[5]), (0, 313, 100, 10, 0));
     let counters = [32, 48, 64, 80, 160, 176].map(|at| u64_at(&data, at));
@@ -84,7 +91,7 @@ fn effects_depend_on_the_command_set() {
         all.filter(|(_, effects)| *effects != 0).collect()
     };
     let kv = [(0x00, 1), (0x01, 3), (0x02, 1), (0x06, 1), (0x10, 3), (0x14, 1)];
-    let nvm = [(0x00, 1), (0x01, 3), (0x02, 1), (0x09, 3)];
+    let nvm = [(0, 1), (1, 3), (2, 1), (5, 1), (8, 3), (9, 3), (0x0C, 1), (0x19, 3)];
     let mut bench = Bench::enabled(CC_ALL);
     assert_eq!(io(&page(&mut bench, 0x05, 4096, 1)), kv);
     assert_eq!(io(&page(&mut bench, 0x05, 4096, 0)), nvm);
@@ -105,6 +112,24 @@ fn every_admin_command_with_effects_is_decided() {
         let known = bench.admin(&Sqe::new(opcode, 0)).status != Status::INVALID_OPCODE;
         assert_eq!(listed, known, "{opcode:#x}");
     }
+}
+
+#[test]
+fn effects_name_what_the_transport_offers() {
+    let of = |transport, csi| {
+        let mut bench = Bench::of(Identity { transport, ..identity() }, CC_ALL);
+        let data = page(&mut bench, 0x05, 4096, csi);
+        let named =
+            |from: usize| (0..256).filter(|n| u32_at(&data, from + n * 4) & 1 != 0).collect::<Vec<_>>();
+        (named(0), named(1024))
+    };
+    let memory = [0, 1, 2, 4, 5, 6, 8, 9, 0x0A, 0x0C, 0x18, 0x80];
+    assert_eq!(of(Transport::Memory, 1), (memory.to_vec(), vec![0, 1, 2, 6, 0x10, 0x14]));
+    // Queues are connections; 7Fh is the Fabrics commands.
+    let fabrics = vec![2, 6, 8, 9, 0x0A, 0x0C, 0x18, 0x7F, 0x80];
+    assert_eq!(of(Transport::Fabrics, 1), (fabrics, vec![0, 1, 2, 6, 0x10, 0x14, 0x7F]));
+    let discovery = vec![2, 6, 8, 9, 0x0A, 0x0C, 0x18, 0x7F];
+    assert_eq!(of(Transport::Discovery, 0), (discovery, vec![0x7F]));
 }
 
 #[test]
@@ -131,7 +156,7 @@ fn pages_are_cut_to_offset_and_length() {
 fn vendor_commands_are_told_in_three_pages() {
     let methods = Methods::default().with_piggyback(true).with_retrieve_tiny(true);
     let page_of = Capabilities::new(methods, 1000, 2000, 3000);
-    let mut bench = Bench::of(crate::controller::Identity { vendor: Some(page_of), ..identity() }, CC_ALL);
+    let mut bench = Bench::of(Identity { vendor: Some(page_of), ..identity() }, CC_ALL);
     let data = page(&mut bench, 0x00, 1024, 0);
     let supported: Vec<_> = (0..256).filter(|lid| u32_at(&data, lid * 4) == 1).collect();
     assert_eq!(supported, [0, 1, 2, 3, 4, 5, 0xC0]);

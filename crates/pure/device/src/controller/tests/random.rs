@@ -30,6 +30,8 @@ fn dword() -> impl Strategy<Value = u32> {
         0_u32..40,
         (0_u32..40, 0_u32..40).prop_map(|(low, high)| low | high << 16),
         (0_u32..3).prop_map(|csi| csi << 24),
+        // Features of namespaces and of the host, and the structures of Identify that have lists.
+        prop::sample::select(vec![0x05_u32, 0x0A, 0x81, 0x181, 0x281, 0x381, 0x09, 0x12, 0x13, 0x1_0012]),
         any::<u32>(),
     ]
 }
@@ -55,6 +57,10 @@ fn data_bytes(sqe: &Sqe) -> Option<u64> {
     match sqe.opcode {
         opcode::IDENTIFY => Some(4096),
         opcode::GET_LOG_PAGE => Some((numd + 1) * 4),
+        // Host Identifier, but its capabilities: 16 bytes with EXHID.
+        opcode::GET_FEATURES if sqe.cdw10.get() & 0x7FF & !0x300 == 0x81 && sqe.cdw10.get() >> 8 & 7 != 3 => {
+            Some(if sqe.cdw11.get() & 1 == 1 { 16 } else { 8 })
+        }
         _ => None,
     }
 }

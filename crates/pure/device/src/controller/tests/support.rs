@@ -6,7 +6,7 @@ use saker_nvme::admin::{FeatureSelect, GetFeatures, GetLogPage, Identify, SetFea
 use saker_nvme::{Sqe, Status};
 
 use crate::controller::{
-    Action, Controller, Identity, NamespaceFacts, NamespaceKind, Outcome, RegisterAction,
+    Action, Controller, Identity, NamespaceFacts, NamespaceKind, Outcome, RegisterAction, Transport,
 };
 
 /// CC as Linux enables a controller of all command sets (`nvme_enable_ctrl`).
@@ -38,6 +38,7 @@ pub fn identity() -> Identity {
         max_transfer_bytes: 4 << 20,
         volatile_write_cache: true,
         sgl: false,
+        transport: Transport::Memory,
         vendor: None,
     }
 }
@@ -158,11 +159,15 @@ impl Bench {
             fid::NUMBER_OF_QUEUES,
             fid::INTERRUPT_COALESCING,
             fid::INTERRUPT_VECTOR,
+            fid::WRITE_ATOMICITY,
             fid::ASYNC_EVENT_CONFIG,
             fid::KEEP_ALIVE_TIMER,
             fid::COMMAND_SET_PROFILE,
         ];
-        fids.into_iter().map(|fid| self.get(fid, FeatureSelect::Current)).collect()
+        let mut told: Vec<u32> = fids.into_iter().map(|fid| self.get(fid, FeatureSelect::Current)).collect();
+        let recovery = self.admin(&get(BLOCK, fid::ERROR_RECOVERY, FeatureSelect::Current, 0));
+        told.extend(recovery.status.is_success().then_some(recovery.dw0));
+        told
     }
 }
 
