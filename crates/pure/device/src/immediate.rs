@@ -5,7 +5,7 @@ mod small;
 
 use crate::config::DeviceConfig;
 use crate::device::{Attachment, Device, FLUSH};
-use crate::execute::{Outcome, Reach, Reply, Request};
+use crate::execute::{Outcome, Reach, Reply, Request, kv_status};
 use crate::namespace::Namespace;
 use crate::vendor;
 use saker_engine::Background;
@@ -101,7 +101,7 @@ impl<M: Media> Device<M, Untimed> {
         if self.queues.has_waiting() {
             self.queues.drain_waiting();
         }
-        self.serve_admin() || self.format_when_quiet() || self.drain()
+        self.serve_admin() || self.format_when_quiet() || self.drain() || self.resume_if_due()
     }
 
     #[inline(never)]
@@ -169,15 +169,25 @@ impl<M: Media> Device<M, Untimed> {
     #[inline(always)]
     fn run(&mut self, n: usize, request: &mut Request) -> Reply {
         let reply = self.run_once(n, request);
-        if reply.status.is(Status::CAPACITY_EXCEEDED) && request.give_up() {
+        if !reply.status.is_success() { self.run_again(n, request, reply) } else { reply }
+    }
+
+    /// Of a group that was done in part, what was done is told.
+    #[cold]
+    fn run_again(&mut self, n: usize, request: &mut Request, reply: Reply) -> Reply {
+        let no_room = self.no_room();
+        if reply.status.is(kv_status(no_room)) && request.give_up(no_room) {
             return self.run_once(n, request);
         }
-        reply
+        Reply { status: self.truthful(reply.status), ..reply }
     }
 
     #[inline(always)]
     fn run_once(&mut self, n: usize, request: &mut Request) -> Reply {
         let is_write = request.is_write();
+        if is_write && self.flash.is_read_only() {
+            return failed(Status::WRITE_FAULT);
+        }
         self.run_with(n, is_write, |namespace, space, view| {
             request.execute(namespace, Reach { space, dma_engine: false }, view, &mut Quick)
         })
@@ -206,10 +216,12 @@ impl<M: Media> Device<M, Untimed> {
                 }
                 Outcome::Need(_) => unreachable!("untimed pages are resident"),
                 Outcome::Blocked => {
-                    fruitless = if self.make_room(n) { 0 } else { fruitless + 1 };
+                    fruitless = if self.make_room(n) || self.resume() { 0 } else { fruitless + 1 };
                     quanta += 1;
-                    if fruitless > FRUITLESS_MAX || quanta > self.quanta_max(n) {
-                        return failed(Status::CAPACITY_EXCEEDED);
+                    // What the host has just refused again it need not be asked for once more.
+                    let is_refused = fruitless > 0 && self.flash.is_held();
+                    if is_refused || fruitless > FRUITLESS_MAX || quanta > self.quanta_max(n) {
+                        return failed(kv_status(self.no_room()));
                     }
                 }
             }
@@ -265,12 +277,12 @@ impl<M: Media> Device<M, Untimed> {
     fn finish_flush(&mut self, n: usize, reply: Reply) -> Reply {
         let is_flushed =
             |d: &Self| reply.flush.is_none_or(|tag| d.namespaces[n].is_flushed(tag, d.flash.finished()));
-        while !is_flushed(self) && self.make_room(n) {}
-        if !is_flushed(self) {
-            return failed(Status::INTERNAL_ERROR);
+        while !is_flushed(self) && (self.make_room(n) || self.resume()) {}
+        if !is_flushed(self) && !self.is_kept_by_ring() {
+            return failed(self.not_flushed());
         }
         let synced = self.sync_all();
-        if synced && self.flash.is_powered() { reply } else { failed(Status::INTERNAL_ERROR) }
+        if synced && self.flash.is_powered() { reply } else { failed(self.not_flushed()) }
     }
 
     /// Programs are done at submission; what a drain can still wait for is failed ones.
@@ -282,7 +294,7 @@ impl<M: Media> Device<M, Untimed> {
         for n in 0..self.namespaces.len() {
             any |= self.make_room(n);
         }
-        if !any {
+        if !any && !self.resume() {
             self.give_up_drains();
         }
         true

@@ -189,6 +189,9 @@ impl<M: Media> Device<M, Timed> {
         if self.flash.is_powered() {
             self.look_at_host();
             while self.step(now) {}
+            if self.flash.resume_if_due() {
+                self.after_media();
+            }
         }
     }
 

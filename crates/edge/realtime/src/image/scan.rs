@@ -1,12 +1,11 @@
 //! Walks the out-of-band bytes of everything that is not a hole, without touching holes: a hundred gigabytes
 //! with little in them are looked through in no time.
 
-use super::host::next_extent;
+use super::host::{next_extent, read_at};
 use super::layout::Layout;
 use saker_medium::PageAddr;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 /// Bytes read at once, at least one slot.
 const CHUNK_BYTES: u64 = 256 << 10;
@@ -43,7 +42,7 @@ fn extent(
     while slot < slots.end {
         let count = per_chunk.min(slots.end - slot);
         let bytes = &mut buffer[..(count * stride) as usize];
-        file.read_exact_at(bytes, layout.oob_at + slot * stride)?;
+        read_at(file, bytes, layout.oob_at + slot * stride)?;
         chunk(layout, slot, bytes, see);
         slot += count;
     }

@@ -3,11 +3,10 @@
 use super::cores::Work;
 use super::{Event, Id, Stage, Timed, Worker};
 use crate::device::Device;
-use crate::execute::Request;
+use crate::execute::kv_status;
 use saker_engine::Background;
 use saker_flash::Media;
 use saker_medium::Step;
-use saker_nvme::Status;
 use saker_sim::{Class, CpuMeter, Duration};
 
 impl<M: Media> Device<M, Timed> {
@@ -89,14 +88,20 @@ impl<M: Media> Device<M, Timed> {
         if !self.tempo.blocked[n].is_empty() && self.flash.cool() {
             return self.retry_blocked(n);
         }
+        let waits =
+            !(self.tempo.blocked[n].is_empty() && self.tempo.flushing.is_empty() && self.drains.is_empty());
+        if waits && self.flash.resume() {
+            return self.after_media();
+        }
+        let no_room = self.no_room();
         for id in std::mem::take(&mut self.tempo.blocked[n]) {
             let request = self.token(id).request.as_mut();
-            if request.is_some_and(Request::give_up) {
+            if request.is_some_and(|request| request.give_up(no_room)) {
                 self.tempo.enqueue(Work::Command(id));
                 let at = self.tempo.now;
                 self.tempo.events.push(at, Event::Core);
             } else {
-                self.refuse(id, Status::CAPACITY_EXCEEDED);
+                self.refuse(id, kv_status(no_room));
             }
         }
         let all_idle = self.tempo.workers.iter().all(|w| *w == Worker::Idle);
@@ -106,11 +111,12 @@ impl<M: Media> Device<M, Timed> {
         for id in std::mem::take(&mut self.tempo.flushing) {
             if self.token(id).namespace != n {
                 self.tempo.flushing.push(id);
-            } else if self.is_flushed(id) {
+            } else if self.is_flushed(id) || self.is_kept_by_ring() {
                 // Background work made failed programs good without another operation.
                 self.on_stage(id);
             } else {
-                self.refuse(id, Status::INTERNAL_ERROR);
+                let status = self.not_flushed();
+                self.refuse(id, status);
             }
         }
     }
