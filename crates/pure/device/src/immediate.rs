@@ -250,6 +250,7 @@ impl<M: Media> Device<M, Untimed> {
 
     fn look_after(&mut self, n: usize) {
         self.settle();
+        self.resume_if_due();
         let due = (n..self.namespaces.len()).chain(0..n).find(|k| self.has_debt(*k));
         self.tempo = Untimed { looked_at: self.flash.submitted(), is_due: due.is_some() };
         if let Some(n) = due {

@@ -333,7 +333,7 @@ impl<M: Media> Device<M, Timed> {
             self.start_on_cores();
         }
         if !any {
-            return;
+            return self.look_at_held();
         }
         for n in 0..self.namespaces.len() {
             if !self.tempo.blocked[n].is_empty() {

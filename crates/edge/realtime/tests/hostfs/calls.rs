@@ -10,7 +10,9 @@ use saker_sim::{Rng, Seed};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-const OPERATIONS: u32 = 260;
+/// Writes before anything fails.
+const CHURN: u32 = 1500;
+const OPERATIONS: u32 = 200;
 const KEYS: u64 = 60;
 /// Operations after which a failure that does not end by itself is over.
 const EPISODE: u32 = 30;
@@ -35,6 +37,8 @@ struct Run {
     /// The plan, and the operation at whose beginning it was first seen to have struck.
     plan: HostPlan,
     struck: Option<u32>,
+    /// The failure is over: there is no reason for errors any more.
+    is_over: bool,
     sync_lost: bool,
 }
 
@@ -71,7 +75,7 @@ impl Run {
         faults::plan(None);
         let dir = directory();
         let path = dir.path().join("disk.img");
-        let made = ImagePlan::kv(3 << 20, &profile(dir.path(), case.capacitor), 3);
+        let made = ImagePlan::kv(4 << 20, &profile(dir.path(), case.capacitor), 3);
         ImagePlan { engine: case.engine, ..made }.create(&path).expect("creates");
         let rng = Seed(7).child("host calls").rng();
         let mut run = Self {
@@ -84,10 +88,15 @@ impl Run {
             version: 0,
             plan,
             struck: None,
+            is_over: false,
             sync_lost: false,
         };
-        faults::plan(Some(plan));
         run.open();
+        run.churn();
+        run.kv().flush().expect("flushes");
+        run.model.flushed();
+        faults::plan(Some(plan));
+        run.reopen(true);
         run
     }
 
@@ -108,14 +117,23 @@ impl Run {
         });
     }
 
+    /// Writes until segments have been collected: from then on there is always something to collect.
+    fn churn(&mut self) {
+        for _ in 0..CHURN {
+            let (n, bytes) = (self.rng.below(KEYS) as u32, 2000 + self.rng.below(4000) as u32);
+            self.put(n, bytes).expect("nothing fails yet");
+        }
+        let erased = self.kv().snapshot().expect("inline").flash.segments_erased;
+        assert!(erased > 0, "{:?}", self.case);
+    }
+
     fn end_episode(&mut self) {
         faults::plan(None);
-        self.struck.get_or_insert(0);
-        self.plan.at = u64::MAX;
+        self.is_over = true;
     }
 
     fn has_struck(&self) -> bool {
-        self.plan.at == u64::MAX || faults::calls() >= self.plan.at
+        self.is_over || faults::calls() >= self.plan.at
     }
 
     fn kv(&mut self) -> &mut Kv {
@@ -123,7 +141,7 @@ impl Run {
     }
 
     fn fails(&self, error: &HostError, what: &str) {
-        let explained = self.has_struck() && is_explained(error, self.case.fault);
+        let explained = self.has_struck() && !self.is_over && is_explained(error, self.case.fault);
         assert!(explained, "{what}: {error:?}, {} calls", faults::calls());
     }
 
@@ -149,19 +167,18 @@ impl Run {
         }
     }
 
-    fn put(&mut self, n: u32, bytes: u32) -> bool {
+    fn put(&mut self, n: u32, bytes: u32) -> Result<(), HostError> {
         self.version += 1;
         let version = self.version;
-        match self.kv().put(&key(n), &value(n, version, bytes)) {
-            Ok(()) => {
-                self.model.acknowledged(n, Some((version, bytes)));
-                true
-            }
-            Err(error) => {
-                self.fails(&error, "put");
-                self.check_key(n);
-                false
-            }
+        self.kv().put(&key(n), &value(n, version, bytes))?;
+        self.model.acknowledged(n, Some((version, bytes)));
+        Ok(())
+    }
+
+    fn try_put(&mut self, n: u32, bytes: u32) {
+        if let Err(error) = self.put(n, bytes) {
+            self.fails(&error, "put");
+            self.check_key(n);
         }
     }
 
@@ -214,14 +231,15 @@ impl Run {
             match kv.close() {
                 Ok(()) => self.model.flushed(),
                 Err(Error::Host(error)) => self.fails(&error, "close"),
-                Err(Error::Image(error)) => assert!(self.has_struck(), "{error}"),
+                Err(Error::Image(error)) => assert!(self.has_struck() && !self.is_over, "{error}"),
                 Err(error) => panic!("{error}"),
             }
         } else {
             drop(kv);
         }
-        self.sync_lost |=
-            self.has_struck() && matches!(self.case.fault, HostFault::Io | HostFault::SyncFails);
+        self.sync_lost |= !self.is_over
+            && self.has_struck()
+            && matches!(self.case.fault, HostFault::Io | HostFault::SyncFails);
         self.open();
         self.check_all();
     }
@@ -231,11 +249,9 @@ impl Run {
         match self.rng.below(40) {
             0..=21 => {
                 let bytes = self.rng.below(3000) as u32;
-                self.put(n, bytes);
+                self.try_put(n, bytes);
             }
-            22 => {
-                self.put(n, 20_000);
-            }
+            22 => self.try_put(n, 20_000),
             23..=27 => self.delete(n),
             28..=31 => self.check_key(n),
             32..=35 => self.batch(n),
@@ -248,15 +264,14 @@ impl Run {
     /// The failure is over: what failed for good is cured by opening again, anything else by itself.
     fn recover(&mut self) {
         self.end_episode();
+        let Err(error) = self.put(1_000, 1000) else { return };
         let failed = matches!(self.case.fault, HostFault::Io | HostFault::SyncFails);
-        if !self.put(1_000, 1000) {
-            assert!(failed, "writes go on by themselves");
-            self.sync_lost = true;
-            drop(self.kv.take());
-            self.open();
-            self.check_all();
-            assert!(self.put(1_000, 1000), "writes go on after opening again");
-        }
+        assert!(failed && error == HostError::Kv(KvError::WriteFault), "writes go on by themselves: {error}");
+        self.sync_lost = true;
+        drop(self.kv.take());
+        self.open();
+        self.check_all();
+        self.put(1_000, 1000).expect("writes go on after opening again");
     }
 
     fn go(&mut self) {
@@ -264,7 +279,7 @@ impl Run {
             if self.struck.is_none() && self.has_struck() {
                 self.struck = Some(n);
             }
-            if self.struck.is_some_and(|at| at + EPISODE == n) && self.plan.at != u64::MAX {
+            if self.struck.is_some_and(|at| at + EPISODE == n) && !self.is_over {
                 self.recover();
             }
             self.operation();
@@ -324,12 +339,14 @@ fn every_call(engine: EngineKind) {
     for capacitor in [true, false] {
         for (fault, calls) in kinds {
             let case = Case { engine, capacitor, fault, calls };
-            let all = run(Case { calls: 0, ..case }, 1);
+            let all = run(case, u64::MAX);
             assert!(all > 10, "{case:?}: {all} calls");
             // Prime steps, so that the calls of all kinds have their turn.
             let step = if is_soak() { 1 } else { (all / 6).max(1) };
             let first = 1 + (u64::from(capacitor) + calls % 3) % step;
-            (first..=all).step_by(step as usize).for_each(|at| drop(run(case, at)));
+            for at in (first..=all).step_by(step as usize) {
+                run(case, at);
+            }
         }
     }
 }

@@ -2,8 +2,12 @@
 
 use crate::support::{key, value};
 use crate::tiny::{give_space, image, on_a_tiny_file_system, take_space};
-use saker_host::{HostError, KvError, WriteBatch};
-use saker_realtime::{Block, EngineKind, Error, Kv, NamespacePlan, Saker, SakerOptions, check_image};
+use saker_host::{ConnectOptions, Connection, HostError, KvError, Port, Turn, WriteBatch};
+use saker_nvme::admin::{FormatNvm, build};
+use saker_realtime::{
+    AnyDevice, Block, DeviceUrl, EngineKind, Error, Kv, NamespacePlan, Saker, SakerOptions, build_device,
+    check_image, close_device,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -55,10 +59,12 @@ fn while_full(kv: &mut Kv, model: &mut Model, refused: u32) {
         }
     }
     let mut batch = WriteBatch::new();
-    (0..40).for_each(|n| drop(batch.put(&key(1_000_000 + n), &value(n, 3, VALUE_BYTES))));
+    for n in 0..40 {
+        batch.put(&key(1_000_000 + n), &value(n, 3, VALUE_BYTES));
+    }
     match kv.write(&batch) {
         Err(HostError::Batch { error, .. }) if *error == HostError::Kv(KvError::NotReady) => {}
-        Err(HostError::Kv(KvError::NotReady)) => {}
+        Ok(()) | Err(HostError::Kv(KvError::NotReady)) => {}
         other => panic!("{other:?}"),
     }
     verify(kv, model, "while it is full");
@@ -240,4 +246,40 @@ fn sessions_report_by_key() {
             assert!(kv.get(&name(n)).expect("reads") == Some(value(n, 1, 900)), "pair {n}");
         }
     });
+}
+
+/// A Format does not wait for what it throws away, and what it erases makes room.
+#[test]
+fn a_format_goes_through_while_it_is_full() {
+    on_a_tiny_file_system("full::a_format_goes_through_while_it_is_full", |dir| {
+        let path = image(dir, EngineKind::HashStore, &[NamespacePlan::Kv { flash_bytes: None }]);
+        let mut kv = Kv::open(&url(&path, "")).expect("opens");
+        take_space(dir);
+        fill(&mut kv, &mut Model::new());
+        drop(kv);
+        let parsed = DeviceUrl::parse(&url(&path, "")).expect("a URL");
+        let (device, host, _) = build_device(&parsed).expect("opens while it is full");
+        let port =
+            Port { space: host.space, registers: host.registers, doorbells: host.doorbells, bar: host.bar };
+        let mut turn = Inline(device);
+        let mut connection =
+            Connection::connect(port, &mut turn, ConnectOptions::default()).expect("connects");
+        let format = build::format_nvm(&FormatNvm { nsid: 1, format_index: 0, secure_erase: 0 });
+        connection.execute_admin(&mut turn, format).expect("formats");
+        let Inline(device) = turn;
+        close_device(device).expect("closes");
+        let mut kv = Kv::open(&url(&path, "")).expect("opens");
+        assert_eq!(kv.list(None).count(), 0);
+        (0..1000).for_each(|n| kv.put(&key(n), &value(n, 1, VALUE_BYTES)).expect("there is room"));
+        kv.close().expect("closes");
+    });
+}
+
+/// A device on the caller's thread.
+struct Inline(AnyDevice);
+
+impl Turn for Inline {
+    fn turn(&mut self) {
+        self.0.advance(saker_sim::Instant::ZERO);
+    }
 }

@@ -59,44 +59,6 @@ fn a_page_that_fails_alone_is_spent() {
     kv.close().expect("closes");
 }
 
-/// A Format on a full file system does not wait for what it throws away.
-#[test]
-fn a_format_goes_through_while_it_is_full() {
-    use saker_host::{ConnectOptions, Connection, Port, Turn};
-    use saker_nvme::admin::{FormatNvm, build};
-    use saker_realtime::{AnyDevice, DeviceUrl, build_device};
-    struct Inline(AnyDevice);
-    impl Turn for Inline {
-        fn turn(&mut self) {
-            self.0.advance(saker_sim::Instant::ZERO);
-        }
-    }
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let path = dir.path().join("disk.img");
-    ImagePlan::kv(8 << 20, "tiny", 3).create(&path).expect("creates");
-    let url = format!("file:{}?depth=4", path.display());
-    let mut kv = Kv::open(&url).expect("opens");
-    full();
-    let refused = (0..400).find(|n| kv.put(&key(*n), &value(*n, 2, 1000)).is_err());
-    assert!(refused.is_some());
-    drop(kv);
-    let (device, host, _) =
-        build_device(&DeviceUrl::parse(&url).expect("a URL")).expect("opens while it is full");
-    let port =
-        Port { space: host.space, registers: host.registers, doorbells: host.doorbells, bar: host.bar };
-    let mut turn = Inline(device);
-    let mut connection = Connection::connect(port, &mut turn, ConnectOptions::default()).expect("connects");
-    let format = build::format_nvm(&FormatNvm { nsid: 1, format_index: 0, secure_erase: 0 });
-    connection.execute_admin(&mut turn, format).expect("formats");
-    faults::plan(None);
-    let Inline(device) = turn;
-    saker_realtime::close_device(device).expect("closes");
-    let mut kv = Kv::open(&url).expect("opens");
-    assert_eq!(kv.list(None).count(), 0);
-    kv.put(b"key", b"value").expect("there is room");
-    kv.close().expect("closes");
-}
-
 /// Deletes work as far as the page buffer takes them, and then are refused like stores; the space that they free is used.
 #[test]
 fn deletes_free_space_or_are_refused_alike() {

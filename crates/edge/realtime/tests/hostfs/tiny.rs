@@ -8,8 +8,8 @@ use std::process::Command;
 
 /// Bytes of the file system.
 pub const BYTES: u64 = 26 << 20;
-/// Bytes that are taken by another file, and given back.
-pub const FILLER_BYTES: usize = 20 << 20;
+/// Bytes that are left when another file has taken the rest.
+const LEFT_BYTES: u64 = 3 << 20;
 
 const DIRECTORY: &str = "SAKER_TEST_TINY_DIR";
 
@@ -34,13 +34,15 @@ pub fn on_a_tiny_file_system(name: &str, test: impl FnOnce(&Path)) {
     }
 }
 
-/// Takes [`FILLER_BYTES`].
+/// Another file takes nearly all that is free.
 pub fn take_space(dir: &Path) {
     let mut file = File::create(dir.join("filler")).expect("creates");
-    file.write_all(&vec![1; FILLER_BYTES]).expect("there is room");
+    let stat = rustix::fs::statvfs(dir).expect("there is a file system");
+    let bytes = (stat.f_bavail * stat.f_frsize).saturating_sub(LEFT_BYTES);
+    file.write_all(&vec![1; bytes as usize]).expect("there is room");
 }
 
-/// Gives them back.
+/// Gives it back.
 pub fn give_space(dir: &Path) {
     std::fs::remove_file(dir.join("filler")).expect("it is there");
 }

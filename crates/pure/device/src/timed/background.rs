@@ -121,6 +121,19 @@ impl<M: Media> Device<M, Timed> {
         }
     }
 
+    /// Nothing has completed. If that is because the host's file refused it, whoever waits must be told.
+    pub(super) fn look_at_held(&mut self) {
+        if !self.flash.is_held() {
+            return;
+        }
+        for n in 0..self.namespaces.len() {
+            if !(self.tempo.blocked[n].is_empty() && self.tempo.flushing.is_empty() && self.drains.is_empty())
+            {
+                self.start_worker(n);
+            }
+        }
+    }
+
     fn is_flushed(&mut self, id: Id) -> bool {
         let finished = self.flash.finished();
         let token = self.token(id);

@@ -195,3 +195,6 @@ impl<M: Media> Flash<M> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;
