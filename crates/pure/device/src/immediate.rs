@@ -45,6 +45,8 @@ const FRUITLESS_MAX: u32 = 4;
 /// Quanta for each page of a namespace after which a blocked command is given up although they did something: more than
 /// moving every record and merging every table through all levels takes.
 const QUANTA_PER_PAGE: u64 = 64;
+/// The same for what waits for the host's file: work that needs pages comes to nothing, other work makes room soon or never.
+pub(crate) const QUANTA_WHILE_HELD: u64 = 64;
 
 impl<M: Media> Device<M, Untimed> {
     /// A device that keeps no time. It recovers at once.
@@ -216,11 +218,9 @@ impl<M: Media> Device<M, Untimed> {
                 }
                 Outcome::Need(_) => unreachable!("untimed pages are resident"),
                 Outcome::Blocked => {
-                    fruitless = if self.make_room(n) || self.resume() { 0 } else { fruitless + 1 };
+                    fruitless = if self.make_room(n) { 0 } else { fruitless + 1 };
                     quanta += 1;
-                    // What the host has just refused again it need not be asked for once more.
-                    let is_refused = fruitless > 0 && self.flash.is_held();
-                    if is_refused || fruitless > FRUITLESS_MAX || quanta > self.quanta_max(n) {
+                    if self.gives_up(n, fruitless, quanta) {
                         return failed(kv_status(self.no_room()));
                     }
                 }
@@ -229,6 +229,15 @@ impl<M: Media> Device<M, Untimed> {
                 return failed(Status::INTERNAL_ERROR);
             }
         }
+    }
+
+    /// Whether a blocked command waits no longer. While the host's file refuses pages it has to refuse once more for that.
+    #[cold]
+    fn gives_up(&mut self, n: usize, fruitless: u32, quanta: u64) -> bool {
+        if self.flash.is_held() {
+            return (fruitless > 0 || quanta > QUANTA_WHILE_HELD) && !self.resume();
+        }
+        fruitless > FRUITLESS_MAX || quanta > self.quanta_max(n)
     }
 
     /// Background work that a command waits for at most.
@@ -278,9 +287,15 @@ impl<M: Media> Device<M, Untimed> {
     fn finish_flush(&mut self, n: usize, reply: Reply) -> Reply {
         let is_flushed =
             |d: &Self| reply.flush.is_none_or(|tag| d.namespaces[n].is_flushed(tag, d.flash.finished()));
-        while !is_flushed(self) && (self.make_room(n) || self.resume()) {}
-        if !is_flushed(self) && !self.is_kept_by_ring() {
-            return failed(self.not_flushed());
+        let mut quanta = 0;
+        while !is_flushed(self) && !self.is_kept_by_ring() {
+            let worked = self.make_room(n);
+            quanta += 1;
+            let is_refused =
+                self.flash.is_held() && (!worked || quanta > QUANTA_WHILE_HELD) && !self.resume();
+            if is_refused || !worked && !self.flash.is_held() && !is_flushed(self) {
+                return failed(self.not_flushed());
+            }
         }
         let synced = self.sync_all();
         if synced && self.flash.is_powered() { reply } else { failed(self.not_flushed()) }
@@ -295,7 +310,7 @@ impl<M: Media> Device<M, Untimed> {
         for n in 0..self.namespaces.len() {
             any |= self.make_room(n);
         }
-        if !any && !self.resume() {
+        if (!any || self.flash.is_held()) && !self.resume() {
             self.give_up_drains();
         }
         true

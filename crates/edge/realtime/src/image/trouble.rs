@@ -113,22 +113,22 @@ fn unescape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const MOUNTS: &str = "22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/root rw\n\
-        30 22 0:26 / /mnt rw - tmpfs tmpfs rw\n\
-        31 30 0:27 / /mnt/a\\040b rw shared:9 master:2 - xfs /dev/sdb rw\n\
-        32 30 0:28 / /mnt rw - ext4 /dev/sdc rw\n";
+    const MOUNTS: &str = "22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda rw\n\
+        30 22 0:26 / /srv rw - tmpfs tmpfs rw\n\
+        31 30 0:27 / /srv/a\\040b rw shared:9 master:2 - xfs /dev/sdb rw\n\
+        32 30 0:28 / /srv rw - ext4 /dev/sdc rw\n";
 
     #[test]
     fn a_file_is_on_the_nearest_mount() {
         let of = |path: &str| mount_of(Path::new(path), MOUNTS);
-        assert_eq!(of("/home/x.img"), Some(("/".into(), "ext4".into())));
+        assert_eq!(of("/opt/x.img"), Some(("/".into(), "ext4".into())));
         assert_eq!(
-            of("/mnt/x.img"),
-            Some(("/mnt".into(), "ext4".into())),
+            of("/srv/x.img"),
+            Some(("/srv".into(), "ext4".into())),
             "the later mount hides the earlier one"
         );
-        assert_eq!(of("/mnt/a b/x.img"), Some(("/mnt/a b".into(), "xfs".into())));
-        assert_eq!(of("/mntx/x.img"), Some(("/".into(), "ext4".into())));
+        assert_eq!(of("/srv/a b/x.img"), Some(("/srv/a b".into(), "xfs".into())));
+        assert_eq!(of("/srvx/x.img"), Some(("/".into(), "ext4".into())));
         assert_eq!(mount_of(Path::new("/x"), "no such line"), None);
     }
 

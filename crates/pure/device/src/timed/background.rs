@@ -4,6 +4,7 @@ use super::cores::Work;
 use super::{Event, Id, Stage, Timed, Worker};
 use crate::device::Device;
 use crate::execute::kv_status;
+use crate::immediate::QUANTA_WHILE_HELD;
 use saker_engine::Background;
 use saker_flash::Media;
 use saker_medium::Step;
@@ -61,6 +62,13 @@ impl<M: Media> Device<M, Timed> {
     /// A quantum is over: its effects count now. Go on, and let blocked commands try again.
     pub(super) fn after_quantum(&mut self, n: usize) {
         self.tempo.workers[n] = Worker::Idle;
+        if self.flash.is_held() && self.flash.is_quiet() {
+            self.tempo.quanta_while_held += 1;
+            if self.tempo.quanta_while_held > QUANTA_WHILE_HELD {
+                self.tempo.quanta_while_held = 0;
+                return self.give_up_if_stuck(n);
+            }
+        }
         self.retry_blocked(n);
         let owner = self.namespaces[n].owner();
         if self.namespaces[n].is_recovering()
