@@ -2,6 +2,7 @@
 //!
 //! Without the feature `planted` nothing can be asked for. Plans are per thread.
 
+#[cfg(not(feature = "planted"))]
 use std::io;
 
 /// A kind of call.

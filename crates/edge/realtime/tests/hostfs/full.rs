@@ -146,7 +146,7 @@ fn so_does_a_device_that_keeps_time() {
 /// Long values take many pages at once, or none.
 #[test]
 fn long_values_are_stored_whole_or_not_at_all() {
-    const BYTES: u32 = 40_000;
+    const BYTES: u32 = 30_000;
     on_a_tiny_file_system("full::long_values_are_stored_whole_or_not_at_all", |dir| {
         for engine in EngineKind::ALL {
             let path = image(dir, *engine, &[NamespacePlan::Kv { flash_bytes: None }]);
