@@ -152,8 +152,6 @@ impl Run {
                 let met = self.model.meet(n, found.as_deref(), false);
                 met.unwrap_or_else(|what| panic!("{what}"));
             }
-            // A table that doubles can have to write a section before it can look into it.
-            Err(error) if self.case.engine == EngineKind::HashDoubling => self.fails(&error, "get"),
             Err(error) => panic!("reads go on: key {n}: {error:?}"),
         }
     }
