@@ -1,4 +1,5 @@
-//! A host file system that is full, at the program: what `create`, `put` and `serve` say, and that writing goes on by itself.
+//! A host file system that is full, at the program: what `create`, `put` and `serve` say, and that writing goes on by
+//! itself.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -158,7 +158,8 @@ impl Request {
         self.bytes_in() > 0 || matches!(self, Self::Kv(KvCommand::Delete { .. } | KvCommand::Store { .. }, _))
     }
 
-    /// What is blocked does not go on, for that reason: true if executing it once more ends it with the answers of what was done.
+    /// What is blocked does not go on, for that reason: true if executing it once more ends it with the answers of what
+    /// was done.
     pub fn give_up(&mut self, why: KvError) -> bool {
         if let Self::Group(group) = self { group.give_up(why) } else { false }
     }

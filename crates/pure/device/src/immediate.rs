@@ -45,7 +45,8 @@ const FRUITLESS_MAX: u32 = 4;
 /// Quanta for each page of a namespace after which a blocked command is given up although they did something: more than
 /// moving every record and merging every table through all levels takes.
 const QUANTA_PER_PAGE: u64 = 64;
-/// The same for what waits for the host's file: work that needs pages comes to nothing, other work makes room soon or never.
+/// The same for what waits for the host's file: work that needs pages comes to nothing, other work makes room soon or
+/// never.
 pub(crate) const QUANTA_WHILE_HELD: u64 = 64;
 
 impl<M: Media> Device<M, Untimed> {
@@ -231,7 +232,8 @@ impl<M: Media> Device<M, Untimed> {
         }
     }
 
-    /// Whether a blocked command waits no longer. While the host's file refuses pages it has to refuse once more for that.
+    /// Whether a blocked command waits no longer. While the host's file refuses pages it has to refuse once more for
+    /// that.
     #[cold]
     fn gives_up(&mut self, n: usize, fruitless: u32, quanta: u64) -> bool {
         if self.flash.is_held() {

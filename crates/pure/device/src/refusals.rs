@@ -1,5 +1,5 @@
-//! What commands are told that cannot go on: because the device is full, because the host's file has no room or fails, or because
-//! a sync of it failed.
+//! What commands are told that cannot go on: because the device is full, because the host's file has no room or fails,
+//! or because a sync of it failed.
 
 use crate::device::Device;
 use crate::execute::kv_status;
@@ -19,8 +19,8 @@ impl<M: Media, T> Device<M, T> {
         if status.is(Status::CAPACITY_EXCEEDED) { kv_status(self.no_room()) } else { status }
     }
 
-    /// Whether everything that is not on the flash yet is in a ring that lasts, and stays there until the host's file takes it.
-    /// A sync then makes it proof against all that a Flush promises.
+    /// Whether everything that is not on the flash yet is in a ring that lasts, and stays there until the host's file
+    /// takes it. A sync then makes it proof against all that a Flush promises.
     pub(crate) fn is_kept_by_ring(&self) -> bool {
         self.config.capacitor && self.flash.is_held() && self.flash.is_quiet()
     }

@@ -120,7 +120,8 @@ pub struct Timed {
     blocked: Vec<VecDeque<Id>>,
     workers: Vec<Worker>,
     flushing: Vec<Id>,
-    /// Quanta of background work since the last command was given up or something completed, while the host's file refuses pages.
+    /// Quanta of background work since the last command was given up or something completed, while the host's file
+    /// refuses pages.
     quanta_while_held: u64,
     steps: u64,
     traces: Option<Vec<CommandTrace>>,

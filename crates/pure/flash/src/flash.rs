@@ -148,7 +148,8 @@ impl<M: Media> Flash<M> {
         self.now = now;
     }
 
-    /// Whether no operation is on its way and no completion waits to be taken. What the host's file refused is not on its way.
+    /// Whether no operation is on its way and no completion waits to be taken. What the host's file refused is not on
+    /// its way.
     pub fn is_quiet(&self) -> bool {
         self.outstanding.len() == self.held.len() && self.completions.is_empty()
     }

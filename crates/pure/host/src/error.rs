@@ -95,14 +95,14 @@ pub enum KvError {
     KeyLength,
     /// 82h: nothing was changed, and what is stored stays; reads work once the device has started. Try again later.
     #[error(
-        "the device cannot take this now: the file system of its image is full, or it is still starting; make room on the file \
-         system that the device's log names, then try again"
+        "the device cannot take this now: the file system of its image is full, or it is still starting; make room on \
+         the file system that the device's log names, then try again"
     )]
     NotReady,
     /// SCT 2, 80h: the device's storage failed. With DNR it stays so until the device is opened again.
     #[error(
-        "the device could not write to its storage: what no flush has confirmed may be lost; see to what the device's log \
-         names, then open it again"
+        "the device could not write to its storage: what no flush has confirmed may be lost; see to what the device's \
+         log names, then open it again"
     )]
     WriteFault,
     /// 84h: try again later.

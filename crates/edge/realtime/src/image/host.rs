@@ -1,5 +1,5 @@
-//! Calls to the host file system, and what their failures mean for the device. Every call that an image makes passes here,
-//! where tests can have it fail ([`super::faults`]).
+//! Calls to the host file system, and what their failures mean for the device. Every call that an image makes passes
+//! here, where tests can have it fail ([`super::faults`]).
 
 use super::faults::{self, Call};
 use rustix::fs::{FallocateFlags, SeekFrom};
@@ -50,7 +50,8 @@ pub(super) fn read_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Res
     Ok(())
 }
 
-/// fdatasync. It is made again only if it was interrupted: after any other failure the kernel has forgotten what it lost.
+/// fdatasync. It is made again only if it was interrupted: after any other failure the kernel has forgotten what it
+/// lost.
 pub(super) fn sync_data(file: &File) -> io::Result<()> {
     again_if_interrupted(|| faults::ask(Call::Sync).and_then(|()| file.sync_data()))
 }

@@ -151,8 +151,8 @@ impl FileMedia {
         }
     }
 
-    /// A sync failed. What was written since the last one may be lost, as after a crash of the operating system: the header
-    /// says so to the next open, as far as it can still be written.
+    /// A sync failed. What was written since the last one may be lost, as after a crash of the operating system: the
+    /// header says so to the next open, as far as it can still be written.
     #[cold]
     fn fail(&mut self, error: &io::Error) {
         self.sync_failed = Some(host::media_error(error));

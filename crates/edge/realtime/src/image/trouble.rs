@@ -5,11 +5,13 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The first pause before something refused is tried again without anybody waiting for it. Each further one is twice as long.
+/// The first pause before something refused is tried again without anybody waiting for it. Each further one is twice as
+/// long.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 /// The longest.
 const PAUSE_MAX: Duration = Duration::from_millis(200);
-/// So long after the last line no other episode is told of: a file system at its brim is full and not full many times a second.
+/// So long after the last line no other episode is told of: a file system at its brim is full and not full many times a
+/// second.
 const QUIET: Duration = Duration::from_secs(5);
 
 /// Refusals of the host file system, in episodes.

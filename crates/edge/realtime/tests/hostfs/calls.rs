@@ -1,5 +1,5 @@
-//! Each call that an image makes to the host file system fails in turn, in each way: nothing panics, no value is wrong, what was
-//! acknowledged is kept, errors are of a kind, and with the failure over everything goes on.
+//! Each call that an image makes to the host file system fails in turn, in each way: nothing panics, no value is wrong,
+//! what was acknowledged is kept, errors are of a kind, and with the failure over everything goes on.
 
 use crate::model::{Model, State};
 use crate::support::{is_soak, key, value};

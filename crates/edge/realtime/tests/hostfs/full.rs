@@ -116,7 +116,8 @@ fn scenario(dir: &Path, engine: EngineKind, options: &str) {
     std::fs::remove_file(path).expect("it is there");
 }
 
-/// Without the repair every store after the first ENOSPC is refused with Capacity Exceeded until the image is opened again.
+/// Without the repair every store after the first ENOSPC is refused with Capacity Exceeded until the image is opened
+/// again.
 #[test]
 fn every_engine_goes_on_when_there_is_room() {
     on_a_tiny_file_system("full::every_engine_goes_on_when_there_is_room", |dir| {

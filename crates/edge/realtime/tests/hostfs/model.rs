@@ -48,7 +48,8 @@ impl Model {
         self.keys.get(&n).and_then(|known| *known.states.last().expect("never empty"))
     }
 
-    /// What is found must be what was acknowledged, or, after a lost sync, what was since the last Flush. It is known then.
+    /// What is found must be what was acknowledged, or, after a lost sync, what was since the last Flush. It is known
+    /// then.
     pub fn meet(&mut self, n: u32, found: Option<&[u8]>, sync_lost: bool) -> Result<(), String> {
         let known = self.known(n);
         let is = |state: &State| match (state, found) {

@@ -59,7 +59,8 @@ fn a_page_that_fails_alone_is_spent() {
     kv.close().expect("closes");
 }
 
-/// Deletes work as far as the page buffer takes them, and then are refused like stores; the space that they free is used.
+/// Deletes work as far as the page buffer takes them, and then are refused like stores; the space that they free is
+/// used.
 #[test]
 fn deletes_free_space_or_are_refused_alike() {
     for engine in EngineKind::ALL {

@@ -1,13 +1,13 @@
-//! A sync that fails: the kernel reports lost writes once, so nothing is confirmed any more, and nothing written, until the image
-//! is opened again.
+//! A sync that fails: the kernel reports lost writes once, so nothing is confirmed any more, and nothing written, until
+//! the image is opened again.
 
 use crate::support::{key, value};
 use saker_host::{HostError, KvError, WriteBatch};
 use saker_realtime::image::faults::{self, HostFault, HostPlan};
 use saker_realtime::{EngineKind, ImagePlan, Kv};
 
-/// Without the repair a Flush is answered Internal Error, stores are acknowledged as if nothing had happened until the page buffer
-/// is full, and then get Capacity Exceeded; and the next open takes the pages for whole.
+/// Without the repair a Flush is answered Internal Error, stores are acknowledged as if nothing had happened until the
+/// page buffer is full, and then get Capacity Exceeded; and the next open takes the pages for whole.
 #[test]
 fn nothing_is_confirmed_after_a_sync_that_failed() {
     for engine in EngineKind::ALL {
@@ -41,8 +41,8 @@ fn nothing_is_confirmed_after_a_sync_that_failed() {
     }
 }
 
-/// What a failed writeback leaves is what a crash of the operating system leaves, and the header says so: pages that are not whole
-/// are torn then, no damage.
+/// What a failed writeback leaves is what a crash of the operating system leaves, and the header says so: pages that
+/// are not whole are torn then, no damage.
 #[test]
 fn the_next_open_takes_it_for_a_crash_of_the_operating_system() {
     use saker_medium::PowerHistory;

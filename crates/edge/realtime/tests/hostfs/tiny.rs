@@ -13,7 +13,8 @@ const LEFT_BYTES: u64 = 3 << 20;
 
 const DIRECTORY: &str = "SAKER_TEST_TINY_DIR";
 
-/// Runs the test of that name again, in a mount namespace of its own, over a file system of [`BYTES`]; `test` gets its directory.
+/// Runs the test of that name again, in a mount namespace of its own, over a file system of [`BYTES`]; `test` gets its
+/// directory.
 pub fn on_a_tiny_file_system(name: &str, test: impl FnOnce(&Path)) {
     if let Some(dir) = std::env::var_os(DIRECTORY) {
         return test(&PathBuf::from(dir));

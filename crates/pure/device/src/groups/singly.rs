@@ -76,7 +76,8 @@ impl GroupRequest {
         }
     }
 
-    /// What is blocked does not go on, for that reason. True if that ends a group that was done in part, by executing it again.
+    /// What is blocked does not go on, for that reason. True if that ends a group that was done in part, by executing
+    /// it again.
     pub fn give_up(&mut self, why: KvError) -> bool {
         let Some(progress) = &mut self.singly else { return false };
         progress.group.give_up(why);

@@ -158,8 +158,8 @@ impl HashFtl {
             Section::new(layout, slots, &own)
         };
         if let Err(stall) = room {
-            // Pages cannot be made now. The half that is needed is in memory meanwhile, so that reads go on; whoever divides the
-            // section later finds it there.
+            // Pages cannot be made now. The half that is needed is in memory meanwhile, so that reads go on; whoever
+            // divides the section later finds it there.
             let needed =
                 children.iter().position(|child| Some(*child) == keep).filter(|_| m.refusal().is_some());
             let Some(half) = needed else { return Step::Blocked(stall) };

@@ -1,8 +1,9 @@
 //! Programs and erases that the host's file refused, because its file system is full or failed.
 //!
-//! That says nothing of a page: none is spent. A held program keeps its slot, so what it was to write stays readable and
-//! power-safe; to its owner it is on its way. It is tried again when somebody waits for it, when an erase has given space back,
-//! and now and then ([`Media::is_worth_trying`]). Programs are held in order: later ones wait behind the first.
+//! That says nothing of a page: none is spent. A held program keeps its slot, so what it was to write stays readable
+//! and power-safe; to its owner it is on its way. It is tried again when somebody waits for it, when an erase has given
+//! space back, and now and then ([`Media::is_worth_trying`]). Programs are held in order: later ones wait behind the
+//! first.
 
 use super::Flash;
 use super::jobs::JobKind;

@@ -51,7 +51,8 @@ pub trait Media {
     fn cell(&self, at: PageAddr) -> Cell<'_>;
     /// Brings in the memory that all pages will need, where they are kept in memory.
     fn bring_in(&mut self) {}
-    /// Programs an erased page. An error of the host ([`MediaError::is_of_host`]) leaves the page erased: it can be tried again.
+    /// Programs an erased page. An error of the host ([`MediaError::is_of_host`]) leaves the page erased: it can be
+    /// tried again.
     fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError>;
     /// Erases a segment and raises its epoch. An error of the host leaves the segment as it was.
     fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError>;
@@ -72,8 +73,8 @@ pub trait Media {
     fn erase_needs_sync(&self) -> bool {
         false
     }
-    /// Whether what the host refused is worth trying again now, without anybody waiting for it. Cells in a file say no for a
-    /// while after each refusal.
+    /// Whether what the host refused is worth trying again now, without anybody waiting for it. Cells in a file say no
+    /// for a while after each refusal.
     fn is_worth_trying(&self) -> bool {
         true
     }
