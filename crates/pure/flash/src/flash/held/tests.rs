@@ -61,7 +61,7 @@ impl Media for Refusing {
 }
 
 /// A flash whose first segment is the owner's.
-fn flash(all: Option<MediaError>, bad: Option<PageAddr>) -> Flash<Refusing> {
+fn refusing(all: Option<MediaError>, bad: Option<PageAddr>) -> Flash<Refusing> {
     let cells = MemMedia::new(Shape { geometry: GEOMETRY, channels: 1, luns: 1 });
     let media = Refusing { cells, all, bad, is_due: false, tries: 0 };
     let mut flash = Flash::power_on(media, Ring::heap(8, 512, 64), None, FaultPlan::default());
@@ -111,7 +111,7 @@ fn completed(flash: &mut Flash<Refusing>) -> Vec<(u64, Result<(), MediaError>)> 
 
 #[test]
 fn what_a_full_host_refused_is_programmed_in_order_when_there_is_room() {
-    let mut flash = flash(Some(MediaError::HostFull), None);
+    let mut flash = refusing(Some(MediaError::HostFull), None);
     let first = program(&mut flash, 0);
     program(&mut flash, 1);
     assert_eq!((flash.refusal(), flash.finished()), (Some(MediaError::HostFull), Tag(first.0 - 1)));
@@ -131,7 +131,7 @@ fn what_a_full_host_refused_is_programmed_in_order_when_there_is_room() {
 
 #[test]
 fn only_a_page_that_fails_while_others_do_not_is_spent() {
-    let mut flash = flash(None, Some(PageAddr(1)));
+    let mut flash = refusing(None, Some(PageAddr(1)));
     for page in 0..2 {
         program(&mut flash, page);
     }
@@ -141,7 +141,7 @@ fn only_a_page_that_fails_while_others_do_not_is_spent() {
     assert!(flash.resume());
     assert_eq!(completed(&mut flash), [(2, Ok(())), (1, Err(MediaError::HostIo))]);
     assert!(matches!(flash.media().cell(PageAddr(1)), Cell::Torn) && !flash.is_held());
-    let mut flash = super::tests::flash(Some(MediaError::HostIo), None);
+    let mut flash = refusing(Some(MediaError::HostIo), None);
     for page in 0..4 {
         program(&mut flash, page);
     }
@@ -159,7 +159,7 @@ fn only_a_page_that_fails_while_others_do_not_is_spent() {
 
 #[test]
 fn an_erase_makes_room_for_what_waits() {
-    let mut flash = flash(None, None);
+    let mut flash = refusing(None, None);
     program(&mut flash, 0);
     let other = flash.view(OWNER, Class::Foreground).allocate().expect("a free segment");
     assert_eq!(completed(&mut flash).len(), 1);
@@ -175,7 +175,7 @@ fn an_erase_makes_room_for_what_waits() {
 
 #[test]
 fn a_format_drops_what_waits() {
-    let mut flash = flash(Some(MediaError::HostFull), None);
+    let mut flash = refusing(Some(MediaError::HostFull), None);
     program(&mut flash, 0);
     assert!(flash.is_quiet());
     assert_eq!(flash.format(OWNER), Err(MediaError::HostFull), "not even an erase is possible");
