@@ -177,7 +177,7 @@ fn an_image_that_cannot_grow_says_so() {
     let load = limited(&desk, "load some.tsv --device file:disk.img");
     let said: Vec<_> = load.err.lines().collect();
     let [told, refused] = said[..] else { panic!("the device's line, and the error: {said:?}") };
-    assert!(told.starts_with("saker: disk.img: ") && told.contains("is full"), "{told}");
+    assert!(told.starts_with("saker: disk.img: ") && told.contains("lets it grow no more"), "{told}");
     assert!(refused.starts_with("saker: error: the host file system has no room for disk.img"), "{refused}");
     assert_eq!((load.code, load.out.len()), (Some(1), 0));
     let check = desk.saker(&["check", "disk.img"]).good();

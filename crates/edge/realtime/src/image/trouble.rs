@@ -74,10 +74,15 @@ pub(super) fn sync_failed(path: &Path, error: &io::Error) {
 
 fn refusal(path: &Path, error: &io::Error) -> String {
     let (path, at) = (path.display(), file_system(path.as_ref()));
-    if host::is_full(error) {
-        return format!("{path}: {at} is full ({error}): writes wait; make room there and they go on");
-    }
-    format!("{path}: {at} refuses writes ({error}): they wait and are tried again")
+    let what = match error.kind() {
+        _ if !host::is_full(error) => {
+            return format!("{path}: {at} refuses writes ({error}): they wait and are tried again");
+        }
+        io::ErrorKind::QuotaExceeded => "has no quota left for it",
+        io::ErrorKind::FileTooLarge => "or a limit of the process lets it grow no more",
+        _ => "is full",
+    };
+    format!("{path}: {at} {what} ({error}): writes wait; make room there and they go on")
 }
 
 /// One line on standard error. That nobody reads it is no reason to fail.
