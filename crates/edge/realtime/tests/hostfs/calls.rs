@@ -43,7 +43,7 @@ struct Run {
 }
 
 /// The profile `tiny`, or the same without a capacitor.
-fn profile(dir: &Path, capacitor: bool) -> String {
+pub fn profile(dir: &Path, capacitor: bool) -> String {
     if capacitor {
         return "tiny".into();
     }

@@ -1,5 +1,6 @@
 //! What is done while a full file system is waited for: no page is spent, tries are few, and a format goes through.
 
+use crate::calls::profile;
 use crate::support::{key, value};
 use saker_flash::Media;
 use saker_flash::nand::Cell;
@@ -88,5 +89,26 @@ fn deletes_free_space_or_are_refused_alike() {
         gone.iter().for_each(|n| assert_eq!(kv.exists(&key(*n)), Ok(false), "{engine:?} {n}"));
         kv.put(b"key", b"value").expect("there is room");
         kv.close().expect("closes");
+    }
+}
+
+/// What a Flush confirms is on the disk: in a page buffer that lasts, or on flash, which has no room for it.
+#[test]
+fn a_flush_confirms_only_what_lasts() {
+    for engine in EngineKind::ALL {
+        for capacitor in [true, false] {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let path = dir.path().join("disk.img");
+            let plan = ImagePlan::kv(8 << 20, &profile(dir.path(), capacitor), 3);
+            ImagePlan { engine: *engine, ..plan }.create(&path).expect("creates");
+            let mut kv = Kv::open(&format!("file:{}?depth=4", path.display())).expect("opens");
+            full();
+            (0..6).for_each(|n| kv.put(&key(n), &value(n, 1, 1000)).expect("the page buffer has room"));
+            let expected = if capacitor { Ok(()) } else { Err(HostError::Kv(KvError::NotReady)) };
+            assert_eq!(kv.flush(), expected, "{engine:?}, capacitor {capacitor}");
+            faults::plan(None);
+            assert_eq!(kv.flush(), Ok(()), "{engine:?}, capacitor {capacitor}");
+            kv.close().expect("closes");
+        }
     }
 }
