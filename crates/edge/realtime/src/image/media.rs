@@ -161,11 +161,9 @@ impl FileMedia {
             return;
         }
         self.header.advance(Life { boot: BootId::UNKNOWN, ..self.header.life });
-        for place in [1, 0] {
-            let _ = header::write_copy(&self.file, &self.header, place);
-            // Whether the disk has it is not known, but a process that is killed now leaves it to the next.
-            let _ = host::sync_data(&self.file);
-        }
+        // One copy is whole at any instant: the other is left alone unless the first is on the disk. That is enough for
+        // the next process; after a crash of the operating system the boot is another one anyway.
+        let _ = header::write_copies(&self.file, &self.header, 0);
     }
 
     fn sync_media(&mut self) -> Result<(), MediaError> {
@@ -217,7 +215,10 @@ impl FileMedia {
         }
         self.unsynced = true;
         let raised = epochs::write(&self.file, self.layout(), segment, epoch);
-        self.trouble.note(&self.path, &raised);
+        if raised.is_err() {
+            // That it succeeds says nothing of pages: the table is allocated.
+            self.trouble.note(&self.path, &raised);
+        }
         raised.map_err(|e| host::media_error(&e))?;
         self.free_space(segment);
         Ok(())
