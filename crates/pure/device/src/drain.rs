@@ -57,7 +57,7 @@ impl<M: Media, T> Device<M, T> {
         let is_flushed = |(n, tag): (usize, &Option<Tag>)| {
             tag.is_none_or(|tag| self.namespaces[n].is_flushed(tag, finished))
         };
-        drain.tags.iter().enumerate().all(is_flushed)
+        self.is_kept_by_ring() || drain.tags.iter().enumerate().all(is_flushed)
     }
 
     /// A sync of the medium and the ring. False if it failed.
@@ -85,7 +85,7 @@ impl<M: Media, T> Device<M, T> {
             Waiter::CacheOff(cid) => {
                 self.write_through = false;
                 self.controller.undo(&crate::controller::Action::SetWriteCache(false));
-                self.queues.complete(0, cid, Status::INTERNAL_ERROR, 0);
+                self.queues.complete(0, cid, self.not_flushed(), 0);
             }
             // CSTS has no word for a shutdown that could not save everything.
             Waiter::Shutdown => self.controller.shutdown_done(&self.host.registers),

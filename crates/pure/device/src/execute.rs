@@ -18,6 +18,7 @@ use crate::namespace::{Namespace, Store};
 use crate::transfer::{Aside, Pieces};
 use block::{block, block_data_bytes};
 use kv::{kv, kv_data_bytes, small};
+use saker_engine::KvError;
 use saker_flash::{Media, NamespaceMedium};
 use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
 use saker_medium::{Reads, Tag};
@@ -173,9 +174,10 @@ impl Request {
         }
     }
 
-    /// What is blocked will never go on: true if executing it once more ends it with the answers of what was done.
-    pub fn give_up(&mut self) -> bool {
-        if let Self::Group(group) = self { group.give_up() } else { false }
+    /// What is blocked does not go on, for that reason: true if executing it once more ends it with the answers of what
+    /// was done.
+    pub fn give_up(&mut self, why: KvError) -> bool {
+        if let Self::Group(group) = self { group.give_up(why) } else { false }
     }
 
     /// The keys that it names, hashed; `None`: they are in data that is still to come.

@@ -5,7 +5,7 @@ mod small;
 
 use crate::config::DeviceConfig;
 use crate::device::{Attachment, Device, FLUSH};
-use crate::execute::{Outcome, Reach, Reply, Request};
+use crate::execute::{Outcome, Reach, Reply, Request, kv_status};
 use crate::namespace::Namespace;
 use crate::vendor;
 use saker_engine::Background;
@@ -45,6 +45,9 @@ const FRUITLESS_MAX: u32 = 4;
 /// Quanta for each page of a namespace after which a blocked command is given up although they did something: more than
 /// moving every record and merging every table through all levels takes.
 const QUANTA_PER_PAGE: u64 = 64;
+/// The same for what waits for the host's file: work that needs pages comes to nothing, other work makes room soon or
+/// never.
+pub(crate) const QUANTA_WHILE_HELD: u64 = 64;
 
 impl<M: Media> Device<M, Untimed> {
     /// A device that keeps no time. It recovers at once.
@@ -101,7 +104,7 @@ impl<M: Media> Device<M, Untimed> {
         if self.queues.has_waiting() {
             self.queues.drain_waiting();
         }
-        self.serve_admin() || self.format_when_quiet() || self.drain()
+        self.serve_admin() || self.format_when_quiet() || self.drain() || self.resume_if_due()
     }
 
     #[inline(never)]
@@ -172,15 +175,25 @@ impl<M: Media> Device<M, Untimed> {
     #[inline(always)]
     fn run(&mut self, n: usize, request: &mut Request) -> Reply {
         let reply = self.run_once(n, request);
-        if reply.status.is(Status::CAPACITY_EXCEEDED) && request.give_up() {
+        if !reply.status.is_success() { self.run_again(n, request, reply) } else { reply }
+    }
+
+    /// Of a group that was done in part, what was done is told.
+    #[cold]
+    fn run_again(&mut self, n: usize, request: &mut Request, reply: Reply) -> Reply {
+        let no_room = self.no_room();
+        if reply.status.is(kv_status(no_room)) && request.give_up(no_room) {
             return self.run_once(n, request);
         }
-        reply
+        Reply { status: self.truthful(reply.status), ..reply }
     }
 
     #[inline(always)]
     fn run_once(&mut self, n: usize, request: &mut Request) -> Reply {
         let is_write = request.is_write();
+        if is_write && self.flash.is_read_only() {
+            return failed(Status::WRITE_FAULT);
+        }
         self.run_with(n, is_write, |namespace, space, view| {
             request.execute(namespace, Reach { space, dma_engine: false }, view, &mut Quick)
         })
@@ -211,8 +224,8 @@ impl<M: Media> Device<M, Untimed> {
                 Outcome::Blocked => {
                     fruitless = if self.make_room(n) { 0 } else { fruitless + 1 };
                     quanta += 1;
-                    if fruitless > FRUITLESS_MAX || quanta > self.quanta_max(n) {
-                        return failed(Status::CAPACITY_EXCEEDED);
+                    if self.gives_up(n, fruitless, quanta) {
+                        return failed(kv_status(self.no_room()));
                     }
                 }
             }
@@ -220,6 +233,16 @@ impl<M: Media> Device<M, Untimed> {
                 return failed(Status::INTERNAL_ERROR);
             }
         }
+    }
+
+    /// Whether a blocked command waits no longer. While the host's file refuses pages it has to refuse once more for
+    /// that.
+    #[cold]
+    fn gives_up(&mut self, n: usize, fruitless: u32, quanta: u64) -> bool {
+        if self.flash.is_held() {
+            return (fruitless > 0 || quanta > QUANTA_WHILE_HELD) && !self.resume();
+        }
+        fruitless > FRUITLESS_MAX || quanta > self.quanta_max(n)
     }
 
     /// Background work that a command waits for at most.
@@ -241,6 +264,7 @@ impl<M: Media> Device<M, Untimed> {
 
     fn look_after(&mut self, n: usize) {
         self.settle();
+        self.resume_if_due();
         let due = (n..self.namespaces.len()).chain(0..n).find(|k| self.has_debt(*k));
         self.tempo = Untimed { looked_at: self.flash.submitted(), is_due: due.is_some() };
         if let Some(n) = due {
@@ -268,12 +292,18 @@ impl<M: Media> Device<M, Untimed> {
     fn finish_flush(&mut self, n: usize, reply: Reply) -> Reply {
         let is_flushed =
             |d: &Self| reply.flush.is_none_or(|tag| d.namespaces[n].is_flushed(tag, d.flash.finished()));
-        while !is_flushed(self) && self.make_room(n) {}
-        if !is_flushed(self) {
-            return failed(Status::INTERNAL_ERROR);
+        let mut quanta = 0;
+        while !is_flushed(self) && !self.is_kept_by_ring() {
+            let worked = self.make_room(n);
+            quanta += 1;
+            let is_refused =
+                self.flash.is_held() && (!worked || quanta > QUANTA_WHILE_HELD) && !self.resume();
+            if is_refused || !worked && !self.flash.is_held() && !is_flushed(self) {
+                return failed(self.not_flushed());
+            }
         }
         let synced = self.sync_all();
-        if synced && self.flash.is_powered() { reply } else { failed(Status::INTERNAL_ERROR) }
+        if synced && self.flash.is_powered() { reply } else { failed(self.not_flushed()) }
     }
 
     /// Programs are done at submission; what a drain can still wait for is failed ones.
@@ -285,7 +315,7 @@ impl<M: Media> Device<M, Untimed> {
         for n in 0..self.namespaces.len() {
             any |= self.make_room(n);
         }
-        if !any {
+        if (!any || self.flash.is_held()) && !self.resume() {
             self.give_up_drains();
         }
         true

@@ -18,6 +18,7 @@ mod iterators;
 mod long_keys;
 pub mod namespace;
 pub mod queues;
+mod refusals;
 pub mod stats;
 pub mod timed;
 pub mod trace;

@@ -120,6 +120,9 @@ pub struct Timed {
     blocked: Vec<VecDeque<Id>>,
     workers: Vec<Worker>,
     flushing: Vec<Id>,
+    /// Quanta of background work since the last command was given up or something completed, while the host's file
+    /// refuses pages.
+    quanta_while_held: u64,
     steps: u64,
     traces: Option<Vec<CommandTrace>>,
 }
@@ -143,6 +146,7 @@ impl Timed {
             blocked: vec![VecDeque::new(); namespaces],
             workers: vec![Worker::Idle; namespaces],
             flushing: Vec::new(),
+            quanta_while_held: 0,
             steps: 0,
             traces: None,
             costs,
@@ -189,6 +193,9 @@ impl<M: Media> Device<M, Timed> {
         if self.flash.is_powered() {
             self.look_at_host();
             while self.step(now) {}
+            if self.flash.resume_if_due() {
+                self.after_media();
+            }
         }
     }
 
@@ -330,8 +337,9 @@ impl<M: Media> Device<M, Timed> {
             self.start_on_cores();
         }
         if !any {
-            return;
+            return self.look_at_held();
         }
+        self.tempo.quanta_while_held = 0;
         for n in 0..self.namespaces.len() {
             if !self.tempo.blocked[n].is_empty() {
                 self.retry_blocked(n);

@@ -6,6 +6,7 @@
 
 mod cut;
 mod fork;
+mod held;
 mod jobs;
 mod pin_table;
 mod power_on;
@@ -17,6 +18,7 @@ pub use view::NamespaceMedium;
 
 use crate::ftl::Superblocks;
 use crate::nand::{Cell, Faults, Media, Shape, TimingModel, Timings};
+use held::Held;
 use jobs::Jobs;
 use reads::ReadPins;
 use saker_medium::{Completion, Io, MediaError, PageAddr, Ring, SegmentId, SlotId, Tag};
@@ -50,6 +52,7 @@ pub struct Flash<M> {
     outstanding: BTreeSet<Tag>,
     completions: VecDeque<(u16, Completion)>,
     jobs: Jobs,
+    held: Held,
     reads: ReadPins,
     /// The last page programmed in each LUN of each segment, plus one: the order rule.
     programmed: Vec<u16>,
@@ -145,14 +148,16 @@ impl<M: Media> Flash<M> {
         self.now = now;
     }
 
-    /// Whether no operation is outstanding and no completion waits to be taken.
+    /// Whether no operation is on its way and no completion waits to be taken. What the host's file refused is not on
+    /// its way.
     pub fn is_quiet(&self) -> bool {
-        self.outstanding.is_empty() && self.completions.is_empty()
+        self.outstanding.len() == self.held.len() && self.completions.is_empty()
     }
 
     /// Erases everything of an owner. Only when quiet.
     pub fn format(&mut self, owner: u16) -> Result<(), MediaError> {
         assert!(self.is_quiet(), "a namespace is formatted when nothing of it is outstanding");
+        self.drop_held(owner);
         for slot in (0..self.ring.slots()).map(SlotId) {
             if self.ring.view(slot).is_ok_and(|v| v.is_some_and(|v| v.owner == owner)) {
                 self.ring.release(slot);
@@ -197,6 +202,7 @@ impl<M: Media> Flash<M> {
     fn settle_erase(&mut self, segment: SegmentId, result: Result<(), MediaError>) {
         match result {
             Ok(()) => self.pool.add_free(segment, self.media.epoch(segment)),
+            Err(error) if error.is_of_host() => self.erase_later(segment, error),
             Err(_) => self.pool.retire(segment),
         }
     }

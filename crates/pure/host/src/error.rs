@@ -96,9 +96,18 @@ pub enum KvError {
     /// 86h: the key is empty or longer than the namespace's format allows.
     #[error("the key's length does not suit the namespace")]
     KeyLength,
-    /// 82h: try again later.
-    #[error("the namespace is not ready")]
+    /// 82h: nothing was changed, and what is stored stays; reads work once the device has started. Try again later.
+    #[error(
+        "the device cannot take this now: the file system of its image is full, or it is still starting; make room on \
+         the file system that the device's log names, then try again"
+    )]
     NotReady,
+    /// SCT 2, 80h: the device's storage failed. With DNR it stays so until the device is opened again.
+    #[error(
+        "the device could not write to its storage: what no flush has confirmed may be lost; see to what the device's \
+         log names, then open it again"
+    )]
+    WriteFault,
     /// 84h: try again later.
     #[error("the namespace is being formatted")]
     Formatting,
@@ -126,13 +135,14 @@ pub enum KvError {
 }
 
 /// Status (SCT and SC) to meaning. Every other status stays [`HostError::Status`].
-const MEANINGS: [(Status, KvError); 13] = [
+const MEANINGS: [(Status, KvError); 14] = [
     (Status::KEY_DOES_NOT_EXIST, KvError::NotFound),
     (Status::KEY_EXISTS, KvError::Exists),
     (Status::CAPACITY_EXCEEDED, KvError::Full),
     (Status::INVALID_VALUE_SIZE, KvError::ValueLength),
     (Status::INVALID_KEY_SIZE, KvError::KeyLength),
     (Status::NAMESPACE_NOT_READY, KvError::NotReady),
+    (Status::WRITE_FAULT, KvError::WriteFault),
     (Status::FORMAT_IN_PROGRESS, KvError::Formatting),
     (Status::RESERVATION_CONFLICT, KvError::Reserved),
     (Status::UNRECOVERED_ERROR, KvError::Damaged),

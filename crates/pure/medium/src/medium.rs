@@ -54,6 +54,13 @@ pub enum MediaError {
     HostIo,
 }
 
+impl MediaError {
+    /// Whether the file below refused: that says nothing of the page or segment, and may pass.
+    pub const fn is_of_host(self) -> bool {
+        matches!(self, Self::HostFull | Self::HostIo)
+    }
+}
+
 /// A page as seen now. Looking never waits.
 #[derive(Clone, Copy, Debug)]
 pub enum Page<'a> {
@@ -134,4 +141,8 @@ pub trait Medium {
     fn survey(&self) -> Vec<SegmentView>;
     /// How the last power cycle ended.
     fn history(&self) -> PowerHistory;
+    /// Why programs and erases wait for the host's file, if they do. What cannot go on is then no want of segments.
+    fn refusal(&self) -> Option<MediaError> {
+        None
+    }
 }

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 
 use saker_host::{HostError, KvError};
 use saker_realtime::image::ImageError;
+use saker_realtime::url::Place;
 use saker_realtime::{DeviceUrl, Error as DeviceError, KeyRange, Kv, ScanOptions};
 use serde_json::{Value, json};
 
@@ -135,30 +136,34 @@ fn is_internal(error: &HostError) -> bool {
     }
 }
 
-/// Whether a write was refused for want of room, whichever.
-fn is_full(error: &HostError) -> bool {
+/// Whether a write was refused because the device's host had no room.
+fn waits_for_host(error: &HostError) -> bool {
     match error {
-        HostError::Kv(KvError::Full) => true,
-        HostError::Queued { error, .. } => is_full(error),
+        HostError::Kv(KvError::NotReady) => true,
+        HostError::Queued { error, .. } | HostError::Batch { error, .. } => waits_for_host(error),
         _ => false,
     }
 }
 
 impl Opened {
     fn done<T>(&mut self, result: Result<T, HostError>) -> Answer<T> {
-        result.map_err(|error| match is_full(&error) && self.has_no_room_at_host() {
-            true => CliError::failed(
-                "the HOST file system has no room for the image (full, quota, or a limit such as ulimit -f)",
-                "make room there; the device itself is not full",
+        result.map_err(|error| match self.image().filter(|_| waits_for_host(&error)) {
+            Some(image) => CliError::failed(
+                format!(
+                    "the host file system has no room for {image} (full, quota, or a limit such as ulimit -f)"
+                ),
+                "make room there, then try again: the device itself is not full",
             ),
-            false => failed_at(&self.url, &DeviceError::Host(error)),
+            None => failed_at(&self.url, &DeviceError::Host(error)),
         })
     }
 
-    /// Whether writing the image failed. A device that is full refuses before it writes, and no faults are asked for.
-    fn has_no_room_at_host(&mut self) -> bool {
-        let is_plain = self.url.starts_with("file:") && !self.url.contains("fault.");
-        is_plain && self.kv.snapshot().is_some_and(|s| s.flash.failures > 0)
+    /// The image of a device in this process.
+    fn image(&self) -> Option<String> {
+        match DeviceUrl::parse(&self.url).ok()?.place {
+            Place::File(path) => Some(path.display().to_string()),
+            _ => None,
+        }
     }
 
     /// The device's own answer would not name the limit.

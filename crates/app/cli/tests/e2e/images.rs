@@ -170,12 +170,16 @@ fn a_limit_on_file_sizes_is_an_error_and_no_signal() {
 
 /// As in a file system that takes no more from one moment to the next.
 #[test]
-fn an_image_that_cannot_grow_answers_full() {
+fn an_image_that_cannot_grow_says_so() {
     let desk = Desk::with_image();
     let lines: String = (0..3000).map(|n| format!("key{n}\t{}\n", "v".repeat(700))).collect();
     desk.write("some.tsv", lines.as_bytes());
-    let refused = limited(&desk, "load some.tsv --device file:disk.img").refused(1);
-    assert!(refused.contains("the HOST file system has no room"), "{refused}");
+    let load = limited(&desk, "load some.tsv --device file:disk.img");
+    let said: Vec<_> = load.err.lines().collect();
+    let [told, refused] = said[..] else { panic!("the device's line, and the error: {said:?}") };
+    assert!(told.starts_with("saker: disk.img: ") && told.contains("lets it grow no more"), "{told}");
+    assert!(refused.starts_with("saker: error: the host file system has no room for disk.img"), "{refused}");
+    assert_eq!((load.code, load.out.len()), (Some(1), 0));
     let check = desk.saker(&["check", "disk.img"]).good();
     assert!(check.starts_with("disk.img: sound"), "{check}");
     desk.disk(&["put", "k", "v"]).good();

@@ -42,10 +42,10 @@ fn explain(path: &Path, layout: &Layout, error: io::Error) -> ImageError {
 }
 
 fn fill(file: &File, path: &Path, config: &ImageConfig, layout: &Layout) -> io::Result<()> {
-    file.set_len(layout.file_bytes)?;
+    host::set_len(file, layout.file_bytes)?;
     host::preallocate(file, layout.oob_at)?;
     epochs::write_all(file, layout)?;
-    file.sync_all()?;
+    host::sync_all(file)?;
     header::write_copies(file, &Header::new(config, layout), 0)?;
     host::sync_parent(path)
 }

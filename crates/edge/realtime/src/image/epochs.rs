@@ -11,12 +11,12 @@
     )
 )]
 
+use super::host;
 use super::layout::{EPOCH_BYTES, EPOCHS_AT, Layout};
 use saker_medium::SegmentId;
 use saker_medium::header::crc32c;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 const ENTRY: usize = EPOCH_BYTES as usize;
 
@@ -39,18 +39,18 @@ pub(super) fn decode(segment: SegmentId, entry: [u8; ENTRY]) -> Option<u32> {
 /// Writes the table of a new image.
 pub(super) fn write_all(file: &File, layout: &Layout) -> io::Result<()> {
     let table: Vec<u8> = (0..layout.geometry.segments).flat_map(|n| encode(SegmentId(n), 0)).collect();
-    file.write_all_at(&table, EPOCHS_AT)
+    host::write_at(file, &table, EPOCHS_AT)
 }
 
 /// Writes one entry.
 pub(super) fn write(file: &File, layout: &Layout, segment: SegmentId, epoch: u32) -> io::Result<()> {
-    file.write_all_at(&encode(segment, epoch), layout.epoch_of(segment))
+    host::write_at(file, &encode(segment, epoch), layout.epoch_of(segment))
 }
 
 /// Reads the table; damaged entries are `None`.
 pub(super) fn read_all(file: &File, layout: &Layout) -> io::Result<Vec<Option<u32>>> {
     let mut table = vec![0; layout.geometry.segments as usize * ENTRY];
-    file.read_exact_at(&mut table, EPOCHS_AT)?;
+    host::read_at(file, &mut table, EPOCHS_AT)?;
     let (entries, _) = table.as_chunks::<ENTRY>();
     Ok(entries.iter().zip(0..).map(|(entry, n)| decode(SegmentId(n), *entry)).collect())
 }

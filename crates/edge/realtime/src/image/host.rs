@@ -1,5 +1,7 @@
-//! Calls to the host file system, and what their failures mean for the device.
+//! Calls to the host file system, and what their failures mean for the device. Every call that an image makes passes
+//! here, where tests can have it fail ([`super::faults`]).
 
+use super::faults::{self, Call};
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 use saker_medium::MediaError;
@@ -20,28 +22,77 @@ pub(super) fn media_error(error: &io::Error) -> MediaError {
     if is_full(error) { MediaError::HostFull } else { MediaError::HostIo }
 }
 
+/// Writes all of it. A part that was written is followed by the rest; an interrupted call is made again.
+pub(super) fn write_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let most = faults::bytes_of(Call::Write, bytes.len());
+        match most.and_then(|most| file.write_at(&bytes[..most], at)) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => (bytes, at) = (&bytes[written..], at + written as u64),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads all of it, as [`write_at`] writes.
+pub(super) fn read_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let most = faults::bytes_of(Call::Read, bytes.len());
+        match most.and_then(|most| file.read_at(&mut bytes[..most], at)) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => (bytes, at) = (&mut bytes[read..], at + read as u64),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// fdatasync. It is made again only if it was interrupted: after any other failure the kernel has forgotten what it
+/// lost.
+pub(super) fn sync_data(file: &File) -> io::Result<()> {
+    again_if_interrupted(|| faults::ask(Call::Sync).and_then(|()| file.sync_data()))
+}
+
+/// fsync.
+pub(super) fn sync_all(file: &File) -> io::Result<()> {
+    again_if_interrupted(|| faults::ask(Call::Sync).and_then(|()| file.sync_all()))
+}
+
+/// ftruncate.
+pub(super) fn set_len(file: &File, bytes: u64) -> io::Result<()> {
+    again_if_interrupted(|| faults::ask(Call::Resize).and_then(|()| file.set_len(bytes)))
+}
+
+fn again_if_interrupted(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+fn fallocate(file: &File, flags: FallocateFlags, at: u64, bytes: u64) -> io::Result<()> {
+    again_if_interrupted(|| {
+        faults::ask(Call::Allocate)?;
+        Ok(rustix::fs::fallocate(file, flags, at, bytes)?)
+    })
+}
+
 /// Allocates the first bytes of a file, so that writing them can no longer fail for lack of space.
 pub(super) fn preallocate(file: &File, bytes: u64) -> io::Result<()> {
-    loop {
-        match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
-            Ok(()) => return Ok(()),
-            Err(Errno::INTR) => {}
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return write_zeros(file, 0, bytes),
-            Err(errno) => return Err(errno.into()),
-        }
+    match fallocate(file, FallocateFlags::empty(), 0, bytes) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => write_zeros(file, 0, bytes),
+        result => result,
     }
 }
 
 /// Gives the space of a range back. Whether that worked; the bytes are zero then.
 pub(super) fn punch_hole(file: &File, at: u64, bytes: u64) -> bool {
-    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    loop {
-        match rustix::fs::fallocate(file, flags, at, bytes) {
-            Ok(()) => return true,
-            Err(Errno::INTR) => {}
-            Err(_) => return false,
-        }
-    }
+    fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes).is_ok()
 }
 
 pub(super) fn write_zeros(file: &File, at: u64, bytes: u64) -> io::Result<()> {
@@ -49,7 +100,7 @@ pub(super) fn write_zeros(file: &File, at: u64, bytes: u64) -> io::Result<()> {
     let mut done = 0;
     while done < bytes {
         let part = (bytes - done).min(zeros.len() as u64);
-        file.write_all_at(&zeros[..part as usize], at + done)?;
+        write_at(file, &zeros[..part as usize], at + done)?;
         done += part;
     }
     Ok(())
@@ -77,5 +128,5 @@ pub(super) fn next_extent(file: &File, from: u64, end: u64) -> io::Result<Option
 /// Makes a new directory entry last.
 pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(parent)?.sync_all()
+    sync_all(&File::open(parent)?)
 }

@@ -21,11 +21,11 @@ use super::lock::Locked;
 use super::map::Cells;
 use super::states::PageState;
 use super::table::PageTable;
-use super::{ImageError, NamespaceRecord, epochs, host, oob};
+use super::trouble::{self, Trouble};
+use super::{BootId, ImageError, NamespaceRecord, epochs, host, oob};
 use saker_flash::nand::{Cell, Media, Shape};
 use saker_medium::{MediaError, PageAddr, PowerHistory, SegmentId};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -49,6 +49,8 @@ pub struct FileMedia {
     /// A sync failed. The kernel drops what it could not write and reports that once, so no later sync
     /// can vouch for it.
     pub(super) sync_failed: Option<MediaError>,
+    /// What the host file system refused.
+    pub(super) trouble: Trouble,
 }
 
 impl FileMedia {
@@ -114,9 +116,13 @@ impl FileMedia {
         if !self.is_writable() {
             return Err(self.io_error("write")(io::ErrorKind::ReadOnlyFilesystem.into()));
         }
+        self.refuse_if_failed().map_err(self.io_error("write the header of"))?;
         next.advance(life);
         // Both copies are alike since the open, so either may go first.
-        header::write_copies(&self.file, &next, 0).map_err(self.io_error("write the header of"))?;
+        for place in [1, 0] {
+            let written = header::write_copy(&self.file, &next, place).and_then(|()| self.sync_file());
+            written.map_err(self.io_error("write the header of"))?;
+        }
         self.header = next;
         Ok(())
     }
@@ -131,13 +137,33 @@ impl FileMedia {
 
     /// fdatasync. On Linux that writes dirty pages of shared mappings as well, so it covers the ring.
     fn sync_file(&mut self) -> io::Result<()> {
-        if self.sync_failed.is_some() {
-            return Err(io::Error::other("an earlier sync failed"));
-        }
-        self.file.sync_data().inspect_err(|error| self.sync_failed = Some(host::media_error(error)))?;
+        self.refuse_if_failed()?;
+        host::sync_data(&self.file).inspect_err(|error| self.fail(error))?;
         self.unsynced = false;
         self.syncs += 1;
         Ok(())
+    }
+
+    fn refuse_if_failed(&self) -> io::Result<()> {
+        match self.sync_failed {
+            None => Ok(()),
+            Some(_) => Err(io::Error::other("an earlier sync failed; open the image again")),
+        }
+    }
+
+    /// A sync failed. What was written since the last one may be lost, as after a crash of the operating system: the
+    /// header says so to the next open, as far as it can still be written.
+    #[cold]
+    fn fail(&mut self, error: &io::Error) {
+        self.sync_failed = Some(host::media_error(error));
+        trouble::sync_failed(&self.path, error);
+        if self.header.life.state == State::Clean {
+            return;
+        }
+        self.header.advance(Life { boot: BootId::UNKNOWN, ..self.header.life });
+        // One copy is whole at any instant: the other is left alone unless the first is on the disk. That is enough for
+        // the next process; after a crash of the operating system the boot is another one anyway.
+        let _ = header::write_copies(&self.file, &self.header, 0);
     }
 
     fn sync_media(&mut self) -> Result<(), MediaError> {
@@ -153,8 +179,11 @@ impl FileMedia {
         }
         let (data_at, oob_at) = (self.layout().data_of(at), self.layout().oob_of(at));
         self.refuse_if_finished()?;
-        self.file.write_all_at(data, data_at)?;
-        self.file.write_all_at(oob, oob_at)
+        self.refuse_if_failed()?;
+        let written =
+            host::write_at(&self.file, data, data_at).and_then(|()| host::write_at(&self.file, oob, oob_at));
+        self.trouble.note(&self.path, &written);
+        written
     }
 
     /// A write behind the orderly end would make the header lie.
@@ -185,7 +214,12 @@ impl FileMedia {
             self.sync_media()?;
         }
         self.unsynced = true;
-        epochs::write(&self.file, self.layout(), segment, epoch).map_err(|e| host::media_error(&e))?;
+        let raised = epochs::write(&self.file, self.layout(), segment, epoch);
+        if raised.is_err() {
+            // That it succeeds says nothing of pages: the table is allocated.
+            self.trouble.note(&self.path, &raised);
+        }
+        raised.map_err(|e| host::media_error(&e))?;
         self.free_space(segment);
         Ok(())
     }
@@ -244,7 +278,7 @@ impl Media for FileMedia {
         if self.is_writable() && self.refuse_if_finished().is_ok() {
             let epoch = self.epoch(self.layout().geometry.segment_of(at));
             self.unsynced = true;
-            let _ = self.file.write_all_at(&oob::torn_marker(at, epoch), self.layout().oob_of(at));
+            let _ = host::write_at(&self.file, &oob::torn_marker(at, epoch), self.layout().oob_of(at));
         }
         self.table.set(at, PageState::Torn);
     }
@@ -268,6 +302,15 @@ impl Media for FileMedia {
 
     fn erase_needs_sync(&self) -> bool {
         self.promised && self.is_writable()
+    }
+
+    fn is_worth_trying(&self) -> bool {
+        self.sync_failed.is_none() && self.trouble.is_worth_trying()
+    }
+
+    #[inline]
+    fn is_read_only(&self) -> bool {
+        self.sync_failed.is_some()
     }
 
     fn history(&self) -> PowerHistory {

@@ -24,6 +24,10 @@ mod config;
 mod create;
 mod epochs;
 mod error;
+#[cfg(feature = "planted")]
+pub mod faults;
+#[cfg(not(feature = "planted"))]
+mod faults;
 mod header;
 mod host;
 mod layout;
@@ -36,6 +40,7 @@ mod report;
 mod scan;
 mod states;
 mod table;
+mod trouble;
 
 pub use boot::BootId;
 pub use check::{Progress, check};

@@ -15,7 +15,8 @@ use super::layout::Layout;
 use super::lock::Locked;
 use super::map::{self, Cells};
 use super::table::PageTable;
-use super::{BootId, FileMedia, ImageConfig, ImageError, epochs};
+use super::trouble::Trouble;
+use super::{BootId, FileMedia, ImageConfig, ImageError, epochs, host};
 use memmap2::MmapMut;
 use saker_flash::nand::{Cell, Media};
 use saker_medium::header::page_crc;
@@ -82,6 +83,7 @@ pub fn open_as(path: &Path, access: Access, boot: BootId) -> Result<OpenImage, I
         promised: header.generation > 1,
         header,
         sync_failed: None,
+        trouble: Trouble::default(),
     };
     let ring = media.begin(ring, &raised, kept, boot)?;
     Ok(OpenImage { config: media.header.config.clone(), media, ring, history })
@@ -125,7 +127,7 @@ impl FileMedia {
         for segment in raised {
             epochs::write(&self.file, &self.header.layout, *segment, self.table.epoch(*segment))?;
         }
-        self.file.sync_data()?;
+        host::sync_data(&self.file)?;
         self.header.advance(Life {
             state: State::Dirty,
             unsettled: matches!(self.history, PowerHistory::Cut { .. }),

@@ -11,12 +11,11 @@
     )
 )]
 
-use super::host::next_extent;
+use super::host::{next_extent, read_at};
 use super::layout::Layout;
 use saker_medium::PageAddr;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 /// Bytes read at once, at least one slot.
 const CHUNK_BYTES: u64 = 256 << 10;
@@ -53,7 +52,7 @@ fn extent(
     while slot < slots.end {
         let count = per_chunk.min(slots.end - slot);
         let Some(bytes) = buffer.get_mut(..(count * stride) as usize) else { return Ok(()) };
-        file.read_exact_at(bytes, layout.oob_at + slot * stride)?;
+        read_at(file, bytes, layout.oob_at + slot * stride)?;
         chunk(layout, slot, bytes, see);
         slot += count;
     }

@@ -201,6 +201,11 @@ impl<M: Media, T> Device<M, T> {
         }
         self.settle();
         let (n, cid) = self.formats.remove(0);
+        if self.flash.is_read_only() {
+            self.formats.retain(|(_, other)| *other != cid);
+            self.queues.complete(0, cid, Status::WRITE_FAULT, 0);
+            return true;
+        }
         let owner = self.namespaces[n].owner();
         let erased = self.flash.format(owner);
         self.namespaces[n].format(&self.flash.view(owner, Class::Foreground));

@@ -133,7 +133,9 @@ pub fn kv_status(e: KvError) -> Status {
         KvError::Exists => Status::KEY_EXISTS,
         KvError::KeySize => Status::INVALID_KEY_SIZE,
         KvError::ValueSize => Status::INVALID_VALUE_SIZE,
-        KvError::Unrecovered(MediaError::HostFull) => Status::CAPACITY_EXCEEDED,
+        // The device is not full, its host is: that passes, and what is stored stays readable.
+        KvError::Unrecovered(MediaError::HostFull) => Status::NAMESPACE_NOT_READY,
+        KvError::Unrecovered(MediaError::HostIo) => Status::WRITE_FAULT.with_do_not_retry(false),
         KvError::Unrecovered(_) | KvError::Corrupt => Status::UNRECOVERED_ERROR,
         KvError::Transfer => Status::DATA_TRANSFER_ERROR,
     }

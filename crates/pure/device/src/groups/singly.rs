@@ -30,10 +30,17 @@ pub(super) fn single<M: Medium, W: Meter>(
     m: &mut M,
     w: &mut W,
 ) -> Step<Result<(), KvError>> {
-    match digest.filter(|_| single.key.len() > Key::MAX_LEN) {
+    let step = match digest.filter(|_| single.key.len() > Key::MAX_LEN) {
         Some(digest) => long_keys::single(single, found, digest, store, m, w),
         None => single.execute(found, store, m, w),
-    }
+    };
+    step.map(|done| done.map_err(|error| truthful(error, m)))
+}
+
+/// As for whole commands: while the host's file refuses pages, nobody knows whether there would be room.
+fn truthful<M: Medium>(error: KvError, m: &M) -> KvError {
+    let why = m.refusal().filter(|_| error == KvError::CapacityExceeded);
+    why.map_or(error, KvError::Unrecovered)
 }
 
 impl GroupRequest {
@@ -69,10 +76,11 @@ impl GroupRequest {
         }
     }
 
-    /// What is blocked will never go on. True if that ends a group that was done in part, by executing it again.
-    pub fn give_up(&mut self) -> bool {
+    /// What is blocked does not go on, for that reason. True if that ends a group that was done in part, by executing
+    /// it again.
+    pub fn give_up(&mut self, why: KvError) -> bool {
         let Some(progress) = &mut self.singly else { return false };
-        progress.group.give_up();
+        progress.group.give_up(why);
         true
     }
 

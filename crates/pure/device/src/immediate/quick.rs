@@ -36,6 +36,7 @@ impl<M: Media> Device<M, Untimed> {
             _ => told(self.store_inline(qid, n, value_bytes_max, sqe)),
         };
         let Some((status, dw0)) = answer else { return false };
+        let status = self.truthful(status);
         self.after_command(n);
         self.count(qid, sqe, status);
         self.queues.complete_later(qid, sqe.cid.get(), status, u64::from(dw0));
@@ -45,7 +46,8 @@ impl<M: Media> Device<M, Untimed> {
     /// The KV namespace of a command and its largest value, if a command to it is nothing but that now.
     #[inline(always)]
     fn plain_namespace(&self, sqe: &Sqe) -> Option<(usize, u32)> {
-        let is_plain = self.flash.is_powered() && !self.write_through && self.formats.is_empty();
+        let is_writable = self.flash.is_powered() && !self.flash.is_read_only();
+        let is_plain = is_writable && !self.write_through && self.formats.is_empty();
         let n = self.namespace_index(sqe.nsid.get())?;
         match self.namespaces.get(n)?.config.kind {
             NamespaceKind::Kv { value_bytes_max, .. } if is_plain && !self.queues.has_open_values() => {

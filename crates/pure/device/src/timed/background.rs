@@ -3,11 +3,11 @@
 use super::cores::Work;
 use super::{Event, Id, Stage, Timed, Worker};
 use crate::device::Device;
-use crate::execute::Request;
+use crate::execute::kv_status;
+use crate::immediate::QUANTA_WHILE_HELD;
 use saker_engine::Background;
 use saker_flash::Media;
 use saker_medium::Step;
-use saker_nvme::Status;
 use saker_sim::{Class, CpuMeter, Duration};
 
 impl<M: Media> Device<M, Timed> {
@@ -62,6 +62,13 @@ impl<M: Media> Device<M, Timed> {
     /// A quantum is over: its effects count now. Go on, and let blocked commands try again.
     pub(super) fn after_quantum(&mut self, n: usize) {
         self.tempo.workers[n] = Worker::Idle;
+        if self.flash.is_held() && self.flash.is_quiet() {
+            self.tempo.quanta_while_held += 1;
+            if self.tempo.quanta_while_held > QUANTA_WHILE_HELD {
+                self.tempo.quanta_while_held = 0;
+                return self.give_up_if_stuck(n);
+            }
+        }
         self.retry_blocked(n);
         let owner = self.namespaces[n].owner();
         if self.namespaces[n].is_recovering()
@@ -89,14 +96,20 @@ impl<M: Media> Device<M, Timed> {
         if !self.tempo.blocked[n].is_empty() && self.flash.cool() {
             return self.retry_blocked(n);
         }
+        let waits =
+            !(self.tempo.blocked[n].is_empty() && self.tempo.flushing.is_empty() && self.drains.is_empty());
+        if waits && self.flash.resume() {
+            return self.after_media();
+        }
+        let no_room = self.no_room();
         for id in std::mem::take(&mut self.tempo.blocked[n]) {
             let request = self.token(id).request.as_mut();
-            if request.is_some_and(Request::give_up) {
+            if request.is_some_and(|request| request.give_up(no_room)) {
                 self.tempo.enqueue(Work::Command(id));
                 let at = self.tempo.now;
                 self.tempo.events.push(at, Event::Core);
             } else {
-                self.refuse(id, Status::CAPACITY_EXCEEDED);
+                self.refuse(id, kv_status(no_room));
             }
         }
         let all_idle = self.tempo.workers.iter().all(|w| *w == Worker::Idle);
@@ -106,11 +119,25 @@ impl<M: Media> Device<M, Timed> {
         for id in std::mem::take(&mut self.tempo.flushing) {
             if self.token(id).namespace != n {
                 self.tempo.flushing.push(id);
-            } else if self.is_flushed(id) {
+            } else if self.is_flushed(id) || self.is_kept_by_ring() {
                 // Background work made failed programs good without another operation.
                 self.on_stage(id);
             } else {
-                self.refuse(id, Status::INTERNAL_ERROR);
+                let status = self.not_flushed();
+                self.refuse(id, status);
+            }
+        }
+    }
+
+    /// Nothing has completed. If that is because the host's file refused it, whoever waits must be told.
+    pub(super) fn look_at_held(&mut self) {
+        if !self.flash.is_held() {
+            return;
+        }
+        for n in 0..self.namespaces.len() {
+            if !(self.tempo.blocked[n].is_empty() && self.tempo.flushing.is_empty() && self.drains.is_empty())
+            {
+                self.start_worker(n);
             }
         }
     }

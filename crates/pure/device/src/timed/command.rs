@@ -207,6 +207,7 @@ impl<M: Media> Device<M, Timed> {
         let (mut is_blocked, mut has_end) = (false, false);
         match outcome {
             Outcome::Done(reply) => {
+                let reply = Reply { status: self.truthful(reply.status), ..reply };
                 length += self.tempo.costs.complete;
                 self.make_way(id);
                 let reply = self.written_through(id, reply);
@@ -244,6 +245,9 @@ impl<M: Media> Device<M, Timed> {
     fn call_engine(&mut self, id: Id) -> (Outcome, Duration) {
         let t = &mut self.tempo;
         let token = t.tokens[id as usize].as_mut().expect("a command on its way");
+        if self.flash.is_read_only() && token.request.as_ref().is_some_and(Request::is_write) {
+            return (Outcome::Done(Reply::status(Status::WRITE_FAULT)), Duration::ZERO);
+        }
         let namespace = &mut self.namespaces[token.namespace];
         let mut meter = Ahead(CpuMeter::new(t.costs.prices));
         let mut view = self.flash.view(namespace.owner(), Class::Foreground);
@@ -307,9 +311,9 @@ impl<M: Media> Device<M, Timed> {
         let token = self.token(id);
         let (tag, n) = (token.reply.flush.expect("a Flush names its tag"), token.namespace);
         let finished = self.flash.finished();
-        if !self.namespaces[n].is_flushed(tag, finished) {
-            if tag <= finished {
-                // Programs failed; the worker makes that good.
+        if !self.namespaces[n].is_flushed(tag, finished) && !self.is_kept_by_ring() {
+            if tag <= finished || self.flash.is_held() {
+                // Programs failed, and the worker makes that good; or it finds that they cannot be made now.
                 self.start_worker(n);
             }
             return self.tempo.flushing.push(id);
@@ -331,7 +335,8 @@ impl<M: Media> Device<M, Timed> {
             return self.want_core(Work::Command(id));
         }
         if !self.sync_all() {
-            return self.refuse(id, Status::INTERNAL_ERROR);
+            let status = self.not_flushed();
+            return self.refuse(id, status);
         }
         self.token(id).reply.flush = None;
         self.post(id);

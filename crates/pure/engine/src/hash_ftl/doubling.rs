@@ -148,19 +148,29 @@ impl HashFtl {
             Err(e) => return Step::Done(Err(e)),
         };
         let page_bytes = self.log.geometry().page_bytes;
-        if let Err(stall) = self.log.room(m, Stream::Map, 2 * page_bytes, reserve) {
-            return Step::Blocked(stall);
-        }
+        let room = self.log.room(m, Stream::Map, 2 * page_bytes, reserve);
         let Some(levels) = self.probe.levels() else { return Step::Done(Ok(())) };
         let Some(children) = levels.children(old) else { return Step::Done(Ok(())) };
+        let (layout, slots) = (self.config.layout, self.table.section_slots);
+        let part = |half: usize| {
+            let is_here = |e: &Entry| levels.half(levels.level_of(old), e.tag()) == half;
+            let own: Vec<Entry> = entries.iter().filter_map(|e| e.for_half(is_here(e))).collect();
+            Section::new(layout, slots, &own)
+        };
+        if let Err(stall) = room {
+            // Pages cannot be made now. The half that is needed is in memory meanwhile, so that reads go on; whoever
+            // divides the section later finds it there.
+            let needed =
+                children.iter().position(|child| Some(*child) == keep).filter(|_| m.refusal().is_some());
+            let Some(half) = needed else { return Step::Blocked(stall) };
+            self.cache_section(children[half], part(half));
+            return Step::Done(Ok(()));
+        }
         w.work(Unit::Move, entries.len() as u64);
         for (half, child) in children.into_iter().enumerate() {
             let place = self.table.places[child as usize];
             if place.is_absent() {
-                let is_here = |e: &Entry| levels.half(levels.level_of(old), e.tag()) == half;
-                let own: Vec<Entry> = entries.iter().filter_map(|e| e.for_half(is_here(e))).collect();
-                let section = Section::new(self.config.layout, self.table.section_slots, &own);
-                self.cache_section(child, section);
+                self.cache_section(child, part(half));
             }
             self.write_half(child, m, w);
         }

@@ -44,8 +44,12 @@ impl HashFtl {
         while self.table.cache.is_over() {
             let Some(at) = self.table.cache.oldest(self.operation) else { return Ok(()) };
             if self.table.cache.get(at).is_dirty {
-                let written = self.write_dirty(at, cause, m, w)?;
-                self.ftl_stats.evictions_foreground += written;
+                match self.write_dirty(at, cause, m, w) {
+                    Ok(written) => self.ftl_stats.evictions_foreground += written,
+                    // Pages cannot be made now. The cache outgrows its size meanwhile, so that reads go on.
+                    Err(_) if cause == Cause::User && m.refusal().is_some() => return Ok(()),
+                    Err(stall) => return Err(stall),
+                }
             }
             let gone = self.table.cache.remove(at);
             self.table.places[gone.id as usize].cached = 0;

@@ -76,8 +76,8 @@ pub struct Singly {
     answered: usize,
     /// The members behind them, as far as they were looked at.
     window: VecDeque<Option<Ended>>,
-    /// What is blocked will never go on.
-    given_up: bool,
+    /// What is blocked does not go on, for that reason.
+    given_up: Option<KvError>,
 }
 
 impl Singly {
@@ -103,9 +103,9 @@ impl Singly {
         Ok(Self { members, ..Self::default() })
     }
 
-    /// From now on what is blocked is refused for want of room. What was done is still answered as it was.
-    pub fn give_up(&mut self) {
-        self.given_up = true;
+    /// From now on what is blocked is refused for that reason. What was done is still answered as it was.
+    pub fn give_up(&mut self, why: KvError) {
+        self.given_up = Some(why);
     }
 
     /// Goes on, with `each` for the operations. `Need` and `Blocked` leave what was done so far; answers are given in order, as
@@ -149,12 +149,12 @@ impl Singly {
             match each(single(payload, member), &mut found) {
                 Step::Done(result) => *ended = Some((result, found)),
                 Step::Need(reads) => absent.extend(reads),
-                Step::Blocked(_) if given_up => {
-                    *ended = Some((Err(KvError::CapacityExceeded), found));
-                }
-                // What the others need can be brought meanwhile.
-                Step::Blocked(_) if !absent.is_empty() => break,
-                Step::Blocked(stall) => return Step::Blocked(stall),
+                Step::Blocked(stall) => match given_up {
+                    Some(why) => *ended = Some((Err(why), found)),
+                    // What the others need can be brought meanwhile.
+                    None if !absent.is_empty() => break,
+                    None => return Step::Blocked(stall),
+                },
             }
         }
         absent.sort_unstable();
@@ -299,7 +299,7 @@ mod tests {
             _ => Step::Done(Ok(())),
         };
         assert!(matches!(group.step(&keys.0, &mut told, each), Step::Blocked(Stall::NoSegment)));
-        group.give_up();
+        group.give_up(KvError::CapacityExceeded);
         assert!(matches!(group.step(&keys.0, &mut told, each), Step::Done(())));
         assert_eq!(told.0, [(true, vec![]), (false, vec![]), (true, vec![])]);
     }

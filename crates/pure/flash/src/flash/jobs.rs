@@ -57,41 +57,43 @@ impl<M: Media> Flash<M> {
                 self.stats.pages_read += u64::from(self.nand);
                 self.reads.arrive(page);
             }
-            JobKind::Program { tag, at, slot, owner } => {
-                let result = self.program_cells(at, slot);
-                self.complete(owner, tag, Io::Program { at, slot }, result);
-            }
-            JobKind::Erase { tag, segment, owner } => {
-                let result = self.erase_cells(segment);
-                self.complete(owner, tag, Io::Erase(segment), result);
-            }
+            JobKind::Program { .. } | JobKind::Erase { .. } => self.finish_or_hold(kind),
         }
     }
 
-    fn program_cells(&mut self, at: PageAddr, slot: SlotId) -> Result<(), MediaError> {
-        self.stats.pages_programmed += u64::from(self.nand);
+    /// Programs a slot's content. Only an error of the cells themselves spends the page.
+    pub(super) fn program_cells(&mut self, at: PageAddr, slot: SlotId) -> Result<(), MediaError> {
         self.reads.outdate(at);
         if self.faults.program_fails() {
-            self.media.tear(at);
-            self.stats.failures += 1;
+            self.spend_page(at);
             return Err(MediaError::Program);
         }
         let result = self.media.program(at, self.ring.data(slot), self.ring.oob(slot));
-        if result.is_err() {
-            self.media.tear(at);
-            self.stats.failures += 1;
+        match result {
+            Ok(()) => self.stats.pages_programmed += u64::from(self.nand),
+            Err(error) if error.is_of_host() => {}
+            Err(_) => self.spend_page(at),
         }
         result
     }
 
+    /// The program of a page failed for good.
+    pub(super) fn spend_page(&mut self, at: PageAddr) {
+        self.stats.pages_programmed += u64::from(self.nand);
+        self.media.tear(at);
+        self.stats.failures += 1;
+    }
+
     pub(super) fn erase_cells(&mut self, segment: SegmentId) -> Result<(), MediaError> {
-        self.stats.segments_erased += u64::from(self.nand);
         let (luns, geometry) = (self.shape.luns as usize, self.shape.geometry);
         (0..geometry.segment_pages).for_each(|index| self.reads.outdate(geometry.page(segment, index)));
         self.programmed[segment.0 as usize * luns..][..luns].fill(0);
         let result =
             if self.faults.erase_fails() { Err(MediaError::Erase) } else { self.erase_after_sync(segment) };
-        self.stats.failures += u64::from(result.is_err());
+        if !result.is_err_and(MediaError::is_of_host) {
+            self.stats.segments_erased += u64::from(self.nand);
+            self.stats.failures += u64::from(result.is_err());
+        }
         result
     }
 

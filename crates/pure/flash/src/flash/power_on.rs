@@ -1,5 +1,6 @@
 //! Powering on: what is in the cells, whose it is, and what an earlier end left to do.
 
+use super::held::Held;
 use super::jobs::Jobs;
 use super::reads::ReadPins;
 use super::{Flash, FlashStats};
@@ -24,6 +25,7 @@ impl<M: Media> Flash<M> {
             outstanding: BTreeSet::new(),
             completions: VecDeque::new(),
             jobs: Jobs::default(),
+            held: Held::default(),
             reads: ReadPins::default(),
             programmed: vec![0; shape.geometry.segments as usize * shape.luns as usize],
             powered: true,
@@ -110,6 +112,7 @@ impl<M: Media> Flash<M> {
     fn erase_again(&mut self, id: SegmentId) {
         match self.media.erase(id) {
             Ok(()) => self.pool.add_free(id, self.media.epoch(id)),
+            Err(error) if error.is_of_host() => self.erase_later(id, error),
             Err(_) => self.pool.retire(id),
         }
     }

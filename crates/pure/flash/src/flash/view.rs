@@ -5,7 +5,7 @@ use super::jobs::JobKind;
 use crate::nand::timing::Work;
 use crate::nand::{Cell, Media};
 use saker_medium::{
-    Geometry, Io, Medium, Page, PageAddr, PowerHistory, Ring, SegmentId, SegmentView, SlotId, Tag,
+    Geometry, Io, MediaError, Medium, Page, PageAddr, PowerHistory, Ring, SegmentId, SegmentView, SlotId, Tag,
 };
 use saker_sim::Class;
 
@@ -127,5 +127,9 @@ impl<M: Media> Medium for NamespaceMedium<'_, M> {
 
     fn history(&self) -> PowerHistory {
         self.flash.media.history()
+    }
+
+    fn refusal(&self) -> Option<MediaError> {
+        self.flash.refusal()
     }
 }

@@ -51,9 +51,10 @@ pub trait Media {
     fn cell(&self, at: PageAddr) -> Cell<'_>;
     /// Brings in the memory that all pages will need, where they are kept in memory.
     fn bring_in(&mut self) {}
-    /// Programs an erased page.
+    /// Programs an erased page. An error of the host ([`MediaError::is_of_host`]) leaves the page erased: it can be
+    /// tried again.
     fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError>;
-    /// Erases a segment and raises its epoch.
+    /// Erases a segment and raises its epoch. An error of the host leaves the segment as it was.
     fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError>;
     /// Leaves a page unreadable, as an interrupted program or erase does.
     fn tear(&mut self, at: PageAddr);
@@ -70,6 +71,16 @@ pub trait Media {
     /// Whether somebody relies on what is on the disk: an erase then needs a sync before it, the ring included, so that
     /// the copies last before the originals go.
     fn erase_needs_sync(&self) -> bool {
+        false
+    }
+    /// Whether what the host refused is worth trying again now, without anybody waiting for it. Cells in a file say no
+    /// for a while after each refusal.
+    fn is_worth_trying(&self) -> bool {
+        true
+    }
+    /// Whether a sync failed: what the disk holds is not known any more, so nothing is written until the next power-on.
+    #[inline]
+    fn is_read_only(&self) -> bool {
         false
     }
     /// How the last run ended.

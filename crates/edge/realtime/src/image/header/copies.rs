@@ -11,10 +11,10 @@
 )]
 
 use super::{BLOCK, Fault, Header};
+use crate::image::host;
 use crate::image::layout::BLOCK_BYTES;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 /// Both copies as they are in the file.
 pub(in crate::image) type Copies = [Result<Header, Fault>; 2];
@@ -26,7 +26,7 @@ pub(in crate::image) fn read_copies(file: &File) -> io::Result<Copies> {
 
 fn read_copy(file: &File, copy: u64) -> io::Result<Result<Header, Fault>> {
     let mut block = [0; BLOCK];
-    match file.read_exact_at(&mut block, copy * BLOCK_BYTES) {
+    match host::read_at(file, &mut block, copy * BLOCK_BYTES) {
         Ok(()) => Ok(Header::decode(&block)),
         Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(Err(Fault::Foreign)),
         Err(e) => Err(e),
@@ -54,8 +54,13 @@ pub(in crate::image) fn choose(copies: &Copies) -> Result<(Header, u64), Fault> 
 /// already be in the file, because each copy is synced.
 pub(in crate::image) fn write_copies(file: &File, header: &Header, kept: u64) -> io::Result<()> {
     for place in [1 - kept, kept] {
-        file.write_all_at(header.block(), place * BLOCK_BYTES)?;
-        file.sync_data()?;
+        write_copy(file, header, place)?;
+        host::sync_data(file)?;
     }
     Ok(())
+}
+
+/// Writes one copy, which must be on the disk before the other is written.
+pub(in crate::image) fn write_copy(file: &File, header: &Header, place: u64) -> io::Result<()> {
+    host::write_at(file, header.block(), place * BLOCK_BYTES)
 }
