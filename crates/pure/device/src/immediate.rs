@@ -56,6 +56,8 @@ impl<M: Media> Device<M, Untimed> {
     }
 
     fn boot(&mut self) {
+        self.advance_formats();
+        self.fail_formats_without_power();
         for n in 0..self.namespaces.len() {
             let owner = self.namespaces[n].owner();
             loop {
@@ -101,7 +103,16 @@ impl<M: Media> Device<M, Untimed> {
         if self.queues.has_waiting() {
             self.queues.drain_waiting();
         }
-        self.serve_admin() || self.format_when_quiet() || self.drain()
+        self.serve_admin() || self.format() || self.drain()
+    }
+
+    /// Formats are over in one step here; a namespace that was damaged recovers then.
+    fn format(&mut self) -> bool {
+        let any = self.advance_formats();
+        if any {
+            self.boot();
+        }
+        any || self.give_up_formats()
     }
 
     #[inline(never)]
@@ -139,7 +150,7 @@ impl<M: Media> Device<M, Untimed> {
                 Status::INVALID_NAMESPACE_OR_FORMAT
             });
         };
-        if !self.formats.is_empty() && self.formats.iter().any(|(f, _)| *f == n) {
+        if self.is_formatting(n) {
             return failed(Status::FORMAT_IN_PROGRESS);
         }
         self.execute(n, sqe)

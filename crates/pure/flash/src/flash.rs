@@ -5,6 +5,7 @@
 //! (read and pinned) before an engine can look at it.
 
 mod cut;
+mod erasure;
 mod fork;
 mod jobs;
 mod pin_table;
@@ -19,7 +20,7 @@ use crate::ftl::Superblocks;
 use crate::nand::{Cell, Faults, Media, Shape, TimingModel, Timings};
 use jobs::Jobs;
 use reads::ReadPins;
-use saker_medium::{Completion, Io, MediaError, PageAddr, Ring, SegmentId, SlotId, Tag};
+use saker_medium::{Completion, Io, MediaError, PageAddr, Ring, SegmentId, Tag};
 use saker_sim::{Class, Instant};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -148,24 +149,6 @@ impl<M: Media> Flash<M> {
     /// Whether no operation is outstanding and no completion waits to be taken.
     pub fn is_quiet(&self) -> bool {
         self.outstanding.is_empty() && self.completions.is_empty()
-    }
-
-    /// Erases everything of an owner. Only when quiet.
-    pub fn format(&mut self, owner: u16) -> Result<(), MediaError> {
-        assert!(self.is_quiet(), "a namespace is formatted when nothing of it is outstanding");
-        for slot in (0..self.ring.slots()).map(SlotId) {
-            if self.ring.view(slot).is_ok_and(|v| v.is_some_and(|v| v.owner == owner)) {
-                self.ring.release(slot);
-            }
-        }
-        let held: Vec<_> = self.pool.of(owner).collect();
-        let mut result = Ok(());
-        for id in held {
-            let erased = self.erase_cells(id);
-            self.settle_erase(id, erased);
-            result = result.and(erased);
-        }
-        result
     }
 
     /// The last operation submitted.
