@@ -17,6 +17,7 @@ mod open;
 mod pause;
 mod profiles;
 mod raw;
+pub mod panics;
 mod records;
 mod remote;
 pub mod saker;

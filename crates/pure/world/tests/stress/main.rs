@@ -8,6 +8,7 @@ mod commands;
 mod cycles;
 mod determinism;
 mod faults;
+mod format;
 mod full;
 mod groups;
 mod history;
