@@ -288,5 +288,8 @@ fn expect_panic(mut child: Child, kind: &str) {
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(saker_realtime::panics::PANIC_EXIT_CODE), "{kind}: {text}");
-    assert!(text.lines().count() == 1 && text.contains("internal error") && text.contains(kind), "{kind}: {text}");
+    assert!(
+        text.lines().count() == 1 && text.contains("internal error") && text.contains(kind),
+        "{kind}: {text}"
+    );
 }

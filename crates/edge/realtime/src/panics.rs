@@ -64,5 +64,7 @@ fn line(panic: &PanicHookInfo<'_>) -> String {
     let thread = current.name().unwrap_or("without a name");
     let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
     let message = panic.payload_as_str().unwrap_or("no message").replace('\n', " ");
-    format!("saker: internal error in thread {thread} at {place}: {message}; the process ends, please report this")
+    format!(
+        "saker: internal error in thread {thread} at {place}: {message}; the process ends, please report this"
+    )
 }

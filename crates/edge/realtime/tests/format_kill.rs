@@ -126,6 +126,8 @@ fn killed_in_formats_and_saves() {
         round(&dir.path().join("disk.img"), engine, &mut rng, &mut tally);
     }
     let Tally { kills, in_formats, whole, gone } = tally;
-    println!("{kills} kills, {in_formats} in a Format: {whole} times everything was left, {gone} times nothing");
+    println!(
+        "{kills} kills, {in_formats} in a Format: {whole} times everything was left, {gone} times nothing"
+    );
     assert!(in_formats > 2, "{in_formats} of {kills} kills came in a Format");
 }

@@ -25,7 +25,8 @@ fn child() {
     let server = Server::start(config).expect("the server starts");
     // The harness prints to standard output; standard input is the parent's pipe.
     let pipe = std::io::stdin().as_fd().try_clone_to_owned().expect("duplicates");
-    writeln!(File::from(pipe), "tcp://{}/{}", server.addresses()[0], server.names()[0]).expect("the parent reads");
+    writeln!(File::from(pipe), "tcp://{}/{}", server.addresses()[0], server.names()[0])
+        .expect("the parent reads");
     std::thread::sleep(Duration::from_secs(60));
 }
 

@@ -13,7 +13,9 @@ fn profile(dir: &Path, capacitor: bool) -> String {
         return "tiny".to_owned();
     }
     let tiny = include_str!("../../../../../profiles/tiny.toml");
-    let text = tiny.replace("\"tiny\"", "\"tiny-volatile\"").replace("capacitor = { value = true", "capacitor = { value = false");
+    let text = tiny
+        .replace("\"tiny\"", "\"tiny-volatile\"")
+        .replace("capacitor = { value = true", "capacitor = { value = false");
     let path = dir.join("tiny-volatile.toml");
     std::fs::write(&path, text).expect("writes");
     path.display().to_string()
@@ -83,12 +85,19 @@ fn every_operation(engine: EngineKind, capacitor: bool) {
         let all = holds(&format!("file:{}", path.display()));
         gone += u32::from(!all);
         if formatted == Some(true) {
-            assert!(!all, "{}: a Format that was acknowledged is undone after {at} operations", engine.name());
+            assert!(
+                !all,
+                "{}: a Format that was acknowledged is undone after {at} operations",
+                engine.name()
+            );
             break;
         }
         cuts += 1;
     }
-    println!("{}, capacitor {capacitor}: {cuts} cuts, {gone} times nothing left, {seconds} second cuts", engine.name());
+    println!(
+        "{}, capacitor {capacitor}: {cuts} cuts, {gone} times nothing left, {seconds} second cuts",
+        engine.name()
+    );
     // The first is before anything is begun; all later ones find the Format begun.
     assert!(cuts >= 4 && gone >= cuts - 2 && seconds >= 3, "{cuts} cuts, {gone}, {seconds}");
 }

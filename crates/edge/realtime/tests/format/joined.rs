@@ -4,7 +4,7 @@ use crate::rig::{directory, everywhere, fill, in_memory, is_empty, is_filled, on
 use crate::support::{key, value};
 use saker_nvme::NSID_ALL;
 use saker_nvme::admin::{FormatNvm, build};
-use saker_realtime::{Block, EngineKind, ImagePlan, Kv, KeyRange, NamespacePlan, Raw};
+use saker_realtime::{Block, EngineKind, ImagePlan, KeyRange, Kv, NamespacePlan, Raw};
 
 /// A Flush vouches for slots of the ring; stores fill them, and they wait for a sync when the Format comes.
 #[test]
@@ -58,7 +58,8 @@ fn an_iterator_ends_and_long_keys_go() {
         for place in [in_memory(engine), on_image(engine)] {
             let mut kv = open(&place.url);
             (0..200).for_each(|n| kv.put(&key(n), &value(n, 1, 500)).expect("puts"));
-            let mut iterator = kv.open_iterator(&KeyRange::default()).expect("opens").expect("it has iterators");
+            let mut iterator =
+                kv.open_iterator(&KeyRange::default()).expect("opens").expect("it has iterators");
             assert!(kv.next_pairs(&mut iterator, 10, false, None).is_ok());
             kv.format().expect("formats");
             assert!(kv.next_pairs(&mut iterator, 10, false, None).is_err(), "what it saw is no more");
@@ -88,7 +89,11 @@ fn several(dir: &tempfile::TempDir, engine: EngineKind) -> String {
     let path = dir.path().join("disk.img");
     let kv = |bytes| NamespacePlan::Kv { flash_bytes: bytes };
     let block = NamespacePlan::Block { bytes: Some(2 << 20), block_bytes: 512 };
-    let plan = ImagePlan { engine, namespaces: vec![kv(None), block, kv(Some(12 << 20))], ..ImagePlan::kv(0, "tiny", 1) };
+    let plan = ImagePlan {
+        engine,
+        namespaces: vec![kv(None), block, kv(Some(12 << 20))],
+        ..ImagePlan::kv(0, "tiny", 1)
+    };
     ImagePlan { bytes: Some(32 << 20), ..plan }.create(&path).expect("creates");
     format!("file:{}", path.display())
 }
@@ -186,7 +191,8 @@ fn blocks_that_wait_for_a_sync() {
 #[test]
 fn shards_on_their_threads() {
     for threads in [0, 1] {
-        let mut kv = Kv::open(&format!("mem:?profile=tiny&size=64MiB&shards=3&threads={threads}")).expect("opens");
+        let mut kv =
+            Kv::open(&format!("mem:?profile=tiny&size=64MiB&shards=3&threads={threads}")).expect("opens");
         (0..100).for_each(|n| kv.put(&key(n), &value(n, 1, 900)).expect("puts"));
         kv.format().expect("formats");
         assert!(is_empty(&mut kv, (0..100).map(key)));

@@ -36,7 +36,8 @@ pub fn on_image(engine: EngineKind) -> Place {
 pub fn everywhere(test: impl Fn(&Place, &str)) {
     for engine in EngineKind::ALL {
         for place in [in_memory(*engine), on_image(*engine)] {
-            let what = format!("{} {}", engine.name(), if place.is_image { "on an image" } else { "in memory" });
+            let what =
+                format!("{} {}", engine.name(), if place.is_image { "on an image" } else { "in memory" });
             test(&place, &what);
         }
     }
@@ -52,7 +53,8 @@ pub fn short(n: u32) -> [u8; 8] {
 }
 
 pub fn is_empty(kv: &mut Kv, keys: impl Iterator<Item = Vec<u8>>) -> bool {
-    kv.list(None).count() == 0 && keys.into_iter().all(|key| kv.get(&key) == Ok(None) && kv.exists(&key) == Ok(false))
+    kv.list(None).count() == 0
+        && keys.into_iter().all(|key| kv.get(&key) == Ok(None) && kv.exists(&key) == Ok(false))
 }
 
 /// Stores pairs until the device is full; how many.

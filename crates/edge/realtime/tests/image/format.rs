@@ -28,8 +28,8 @@ struct Host<M: Media> {
 }
 
 fn connect<M: Media>(path: &Path, boot: u64, over: impl FnOnce(FileMedia) -> M) -> Host<M> {
-    let OpenImage { config, media, ring, .. } =
-        open_as(path, Access::Write, BootId::of(&boot.to_string())).unwrap_or_else(|e| panic!("boot {boot}: {e}"));
+    let OpenImage { config, media, ring, .. } = open_as(path, Access::Write, BootId::of(&boot.to_string()))
+        .unwrap_or_else(|e| panic!("boot {boot}: {e}"));
     let g = config.geometry;
     let ring = Ring::new(ring, config.ring_slots, g.page_bytes, g.oob_bytes);
     let flash = Flash::power_on(over(media), ring, None, FaultPlan::default());
@@ -37,7 +37,8 @@ fn connect<M: Media>(path: &Path, boot: u64, over: impl FnOnce(FileMedia) -> M) 
     let device: Device<M, Untimed> = Device::new(flash, device_config(&config), host.clone());
     assert_eq!(device.damage(), [], "boot {boot}");
     let mut turn = Inline(device);
-    let mut connection = Connection::connect(port(&host), &mut turn, ConnectOptions::default()).expect("connects");
+    let mut connection =
+        Connection::connect(port(&host), &mut turn, ConnectOptions::default()).expect("connects");
     let client = KvClient::open(&mut connection, turn, 1, ClientOptions::default()).expect("opens");
     Host { connection, client }
 }

@@ -31,7 +31,14 @@ impl Watched {
 
     /// After a kill: the disk holds for certain what it held before.
     pub fn with_durable(inner: FileMedia, path: &Path, durable: Vec<u8>, seed: u64) -> Self {
-        Self { inner, path: path.to_path_buf(), durable, moments: Vec::new(), rng: Seed(seed).rng(), crashes: None }
+        Self {
+            inner,
+            path: path.to_path_buf(),
+            durable,
+            moments: Vec::new(),
+            rng: Seed(seed).rng(),
+            crashes: None,
+        }
     }
 
     /// From now on every operation is a moment at which the system could crash: before it, and after it.

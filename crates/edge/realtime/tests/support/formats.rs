@@ -75,14 +75,18 @@ fn store(raw: &mut Raw, version: u64) -> bool {
 /// When that cannot be.
 pub fn verify(raw: &mut Raw, ended: u64) -> bool {
     let ((part, round), nsid) = (Part::of(ended), raw.nsid());
-    let reads = (0..PAIRS).map(|n| (kv::retrieve(nsid, &key(n), VALUE_BYTES), RawData::FromDevice(VALUE_BYTES)));
+    let reads =
+        (0..PAIRS).map(|n| (kv::retrieve(nsid, &key(n), VALUE_BYTES), RawData::FromDevice(VALUE_BYTES)));
     let found = raw.io(reads, |done| (done.status, done.into_vec())).expect("reads");
-    let versions: Vec<Option<u64>> = (0..).zip(found).map(|(n, (status, bytes))| version(n, status, &bytes)).collect();
+    let versions: Vec<Option<u64>> =
+        (0..).zip(found).map(|(n, (status, bytes))| version(n, status, &bytes)).collect();
     let newest = Some(round + 1);
     let (all, none) = (versions.iter().all(|v| *v == newest), versions.iter().all(Option::is_none));
     match part {
         // The Format before is acknowledged: nothing of an earlier version is left.
-        Part::Store => assert!(versions.iter().all(|v| v.is_none() || *v == newest), "{ended} parts: {versions:?}"),
+        Part::Store => {
+            assert!(versions.iter().all(|v| v.is_none() || *v == newest), "{ended} parts: {versions:?}")
+        }
         Part::Save => assert!(all, "{ended} parts: {versions:?}"),
         Part::Format => assert!(all || none, "{ended} parts, a mixture: {versions:?}"),
     }

@@ -13,7 +13,8 @@ fn image(dir: &tempfile::TempDir, engine: EngineKind) -> String {
 fn after_a_flush_on_every_engine_with_restarts() {
     for engine in EngineKind::ALL {
         let dir = tempfile::tempdir().expect("a directory");
-        for device in [image(&dir, *engine), format!("mem:?profile=tiny&size=16MiB&engine={}", engine.name())] {
+        for device in [image(&dir, *engine), format!("mem:?profile=tiny&size=16MiB&engine={}", engine.name())]
+        {
             let server = serve(&device);
             let mut kv = open(&server, "");
             kv.put(b"first", b"one").expect("stored");
@@ -70,7 +71,8 @@ fn store_for_a_while(at: &str, host: u32) {
             0 => drop(kv.put_queued(&key, &value(host, n, 3000))),
             1 => {
                 let mut batch = saker_realtime::WriteBatch::new();
-                (0..8_u32).for_each(|k| drop(batch.put(&(host << 16 | k).to_le_bytes(), &value(host, n, 300))));
+                (0..8_u32)
+                    .for_each(|k| drop(batch.put(&(host << 16 | k).to_le_bytes(), &value(host, n, 300))));
                 let _ = kv.write(&batch);
             }
             2 => drop(kv.open_iterator(&KeyRange::default())),

@@ -54,9 +54,13 @@ impl<M: Media, T> Device<M, T> {
     /// An erase of a namespace that is erased as a whole has ended. One that failed costs its segment, no more, unless what is
     /// in that is still there.
     pub(super) fn note_erased(&mut self, n: usize, done: &Completion) {
-        let Some(format) = self.formats.front_mut().filter(|format| format.namespaces.contains(&n)) else { return };
-        if let (Io::Erase(_), Err(error @ (MediaError::HostFull | MediaError::HostIo | MediaError::Program))) =
-            (done.io, done.result)
+        let Some(format) = self.formats.front_mut().filter(|format| format.namespaces.contains(&n)) else {
+            return;
+        };
+        if let (
+            Io::Erase(_),
+            Err(error @ (MediaError::HostFull | MediaError::HostIo | MediaError::Program)),
+        ) = (done.io, done.result)
         {
             format.failed.get_or_insert(error);
         }

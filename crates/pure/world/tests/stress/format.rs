@@ -54,7 +54,8 @@ fn write_blocks(rig: &mut Rig<Machine>, version: u8) {
     for first in (0..BLOCKS).step_by(8) {
         let range = BlockRange { slba: first.into(), blocks: 8 };
         let data = vec![version; 8 * BLOCK_BYTES as usize];
-        let answer = rig.call(BLOCK, nvm::write(BLOCK, range, true).expect("8 blocks"), RawData::ToDevice(&data));
+        let answer =
+            rig.call(BLOCK, nvm::write(BLOCK, range, true).expect("8 blocks"), RawData::ToDevice(&data));
         assert!(answer.status.is_success(), "{answer:?}");
     }
 }
@@ -137,7 +138,8 @@ fn format(rig: &mut Rig<Machine>, build: &Build, nsid: u32, end: End, stride: u6
     };
     let command = FormatNvm { nsid, format_index: 0, secure_erase: 0 };
     let mut watched = Watched { machine: &mut rig.machine, see };
-    let (status, ..) = rig.connection.raw_admin(&mut watched, build::format_nvm(&command), 0).expect("an answer");
+    let (status, ..) =
+        rig.connection.raw_admin(&mut watched, build::format_nvm(&command), 0).expect("an answer");
     assert!(status.is_success(), "{status:?}");
     (lefts, events)
 }
@@ -219,7 +221,10 @@ fn campaign(engine: EngineKind, capacitor: bool, end: End, nsid: u32, faults: Fa
     assert!(all.judge(&mut rig, "when it was answered"), "{}", all.what);
     let gone = all.recover(end.leaves(&build, &rig.machine.0, 1), events, true);
     assert!(gone, "{}: what was acknowledged is undone", all.what);
-    println!("{}: {events} events, {} times all, {} nothing, {} cut again", all.what, all.whole, all.gone, all.seconds);
+    println!(
+        "{}: {events} events, {} times all, {} nothing, {} cut again",
+        all.what, all.whole, all.gone, all.seconds
+    );
     assert!(all.gone > 3 && all.seconds > 3, "{} times nothing was left", all.gone);
     takes_new_content(rig, &build, end);
 }
@@ -253,7 +258,9 @@ fn a_kill_at_any_event_leaves_all_or_nothing() {
 
 #[test]
 fn blocks_and_all_namespaces_at_once() {
-    for (engine, nsid) in [(EngineKind::HashStore, BLOCK), (EngineKind::HashPlus, NSID_ALL), (EngineKind::Lsm, NSID_ALL)] {
+    for (engine, nsid) in
+        [(EngineKind::HashStore, BLOCK), (EngineKind::HashPlus, NSID_ALL), (EngineKind::Lsm, NSID_ALL)]
+    {
         for capacitor in [true, false] {
             campaign(engine, capacitor, End::Cut, nsid, FaultPlan::default());
         }

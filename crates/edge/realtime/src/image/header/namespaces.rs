@@ -65,7 +65,8 @@ pub(super) fn put_erasing(wire: &mut Wire, namespaces: &BTreeSet<u16>) {
 }
 
 pub(super) fn decode_erasing(wire: &Wire, config: &ImageConfig) -> Result<BTreeSet<u16>, Fault> {
-    let named: BTreeSet<u16> = wire.erasing.iter().map(|nsid| U16::get(*nsid)).filter(|nsid| *nsid != 0).collect();
+    let named: BTreeSet<u16> =
+        wire.erasing.iter().map(|nsid| U16::get(*nsid)).filter(|nsid| *nsid != 0).collect();
     let exists = |nsid: &u16| config.namespaces.iter().any(|record| record.nsid == u32::from(*nsid));
     if let Some(stranger) = named.iter().find(|nsid| !exists(nsid)) {
         return Err(Fault::Bad(format!("namespace {stranger}, which is being erased, does not exist")));
