@@ -63,6 +63,7 @@ fn live_and_die(path: &Path, last: u64, moment: Duration) -> u64 {
         }
         ended += 1;
     }
+    drop(begins);
     killer.join().expect("kills");
     assert!(ended >= last, "part {ended} failed before the kill");
     ended

@@ -71,8 +71,9 @@ fn store_for_a_while(at: &str, host: u32) {
             0 => drop(kv.put_queued(&key, &value(host, n, 3000))),
             1 => {
                 let mut batch = saker_realtime::WriteBatch::new();
-                (0..8_u32)
-                    .for_each(|k| drop(batch.put(&(host << 16 | k).to_le_bytes(), &value(host, n, 300))));
+                for k in 0..8_u32 {
+                    batch.put(&(host << 16 | k).to_le_bytes(), &value(host, n, 300));
+                }
                 let _ = kv.write(&batch);
             }
             2 => drop(kv.open_iterator(&KeyRange::default())),

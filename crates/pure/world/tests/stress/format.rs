@@ -20,6 +20,8 @@ type Left = (MemMedia, Ring);
 
 const PAIRS: u8 = 24;
 const BLOCKS: u32 = 32;
+/// Stores on their way when the Format comes: executed before it, or refused.
+const IN_FLIGHT: u8 = 6;
 const VALUE_BYTES: usize = 700;
 
 /// The device, and who wants to see it after each event.
@@ -119,7 +121,7 @@ fn prepare(build: &Build) -> Rig<Machine> {
     write_blocks(&mut rig, 5);
     flush(&mut rig);
     (0..PAIRS / 2).for_each(|n| put(&mut rig, n, 6));
-    for n in 100..106 {
+    for n in 100..100 + IN_FLIGHT {
         let sqe = kv::store(KV, &key(n), VALUE_BYTES as u32, StoreOptions::NONE);
         rig.kv.raw(sqe, RawData::ToDevice(&[9; VALUE_BYTES])).expect("the queue has room");
     }
@@ -141,6 +143,11 @@ fn format(rig: &mut Rig<Machine>, build: &Build, nsid: u32, end: End, stride: u6
     let (status, ..) =
         rig.connection.raw_admin(&mut watched, build::format_nvm(&command), 0).expect("an answer");
     assert!(status.is_success(), "{status:?}");
+    let mut answered = 0;
+    while answered < IN_FLIGHT {
+        answered += u8::from(rig.kv.poll(|done| done.status.is_success()).is_some());
+        rig.machine.turn();
+    }
     (lefts, events)
 }
 
