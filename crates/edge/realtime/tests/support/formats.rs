@@ -50,11 +50,11 @@ pub fn perform(raw: &mut Raw, n: u64) -> bool {
         Part::Save => {
             let cdw11 = KvConfig::default().with_delete_missing_is_error(is_error(round)).0;
             let command = SetFeatures { nsid, fid: fid::KV_CONFIG, save: true, cdw11 };
-            matches!(raw.admin(build::set_features(&command), 0), Ok((Status::SUCCESS, ..)))
+            raw.admin(build::set_features(&command), 0).is_ok_and(|(status, ..)| status.is_success())
         }
         Part::Format => {
             let command = FormatNvm { nsid, format_index: 0, secure_erase: 1 };
-            matches!(raw.admin(build::format_nvm(&command), 0), Ok((Status::SUCCESS, ..)))
+            raw.admin(build::format_nvm(&command), 0).is_ok_and(|(status, ..)| status.is_success())
         }
     }
 }
@@ -104,7 +104,7 @@ pub fn verify(raw: &mut Raw, ended: u64) -> bool {
 }
 
 fn version(n: u32, status: Status, bytes: &[u8]) -> Option<u64> {
-    if status == Status::KEY_DOES_NOT_EXIST {
+    if status.is(Status::KEY_DOES_NOT_EXIST) {
         return None;
     }
     assert!(status.is_success(), "pair {n}: {status:?}");

@@ -89,7 +89,7 @@ impl Held {
 fn pairs(rig: &mut Rig<Machine>) -> Held {
     let get = |n| {
         let answer = rig.call(KV, kv::retrieve(KV, &key(n), 1024), RawData::FromDevice(1024));
-        if answer.status == Status::KEY_DOES_NOT_EXIST {
+        if answer.status.is(Status::KEY_DOES_NOT_EXIST) {
             return None;
         }
         assert!(answer.status.is_success() && answer.dw0 as usize == VALUE_BYTES, "{answer:?}");

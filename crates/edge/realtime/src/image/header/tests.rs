@@ -186,9 +186,9 @@ fn erasures_that_make_no_sense_are_refused() {
         header.patch(change);
         Header::decode(header.block())
     };
-    let stranger = patched(|wire| (wire.incompatible, wire.erasing[0]) = (1.into(), 3.into()));
+    let stranger = patched(|wire| (wire.incompatible, wire.erasing[0]) = (1u64.into(), 3u16.into()));
     assert_eq!(stranger, Err(Fault::Bad("namespace 3, which is being erased, does not exist".into())));
     let contradiction = Err(Fault::Bad("what it says of erasures contradicts itself".into()));
-    assert_eq!(patched(|wire| wire.erasing[5] = 2.into()), contradiction);
-    assert_eq!(patched(|wire| wire.incompatible = 1.into()), contradiction);
+    assert_eq!(patched(|wire| wire.erasing[5] = 2u16.into()), contradiction.clone());
+    assert_eq!(patched(|wire| wire.incompatible = 1u64.into()), contradiction);
 }
