@@ -140,6 +140,9 @@ impl<M: Media, T> Device<M, T> {
     pub fn damage(&self) -> Vec<(u32, String)> {
         let damaged = |ns: &Namespace| match &ns.store {
             Store::Damaged(d) => Some((ns.config.nsid, d.to_string())),
+            Store::KvRecovery(_) | Store::BlockRecovery(_) if !self.flash.is_powered() => {
+                Some((ns.config.nsid, "power was cut while it recovered".to_owned()))
+            }
             Store::Erasing(_, Some(e)) => {
                 Some((ns.config.nsid, format!("its erasure was interrupted and cannot be ended: {e}")))
             }

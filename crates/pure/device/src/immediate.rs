@@ -64,6 +64,8 @@ impl<M: Media> Device<M, Untimed> {
                 let step = self.namespaces[n].recover(&mut self.flash.view(owner, Class::Foreground));
                 match step {
                     Step::Done(true) => break,
+                    // Nothing is programmed any more: recovery would wait for that for ever.
+                    Step::Done(false) if !self.flash.is_powered() => break,
                     Step::Done(false) => {}
                     Step::Need(_) | Step::Blocked(_) => unreachable!("untimed pages are resident"),
                 }
