@@ -105,7 +105,7 @@ impl<M: Media, T> Device<M, T> {
         }
         let Some(mut format) = self.formats.pop_front() else { return false };
         if format.has_begun {
-            self.end_format(&format, &owners);
+            self.end_format(format, &owners);
         } else {
             self.begin_format(&mut format, &owners);
             self.formats.push_front(format);
@@ -119,10 +119,11 @@ impl<M: Media, T> Device<M, T> {
         format.failed = self.flash.begin_erasure(owners).err();
     }
 
-    fn end_format(&mut self, format: &Format, owners: &[u16]) {
+    fn end_format(&mut self, format: Format, owners: &[u16]) {
         let ended = format.failed.map_or_else(|| self.flash.end_erasure(owners), Err);
         if !self.flash.is_powered() {
-            return;
+            // Whether it has ended, the next run knows.
+            return self.formats.push_front(format);
         }
         for n in &format.namespaces {
             match ended {
