@@ -22,7 +22,8 @@ Devices (--device, or the variable SAKER_DEVICE):
   tcp://127.0.0.1:4420/NQN    an NVMe/TCP target
   /dev/ng0n1                  a namespace behind the Linux kernel's driver
 
-Exit codes: 0 done, 1 failed or the answer is no, 2 the command line makes no sense.
+Exit codes: 0 done, 1 failed or the answer is no, 2 the command line makes no sense, 70 an internal error (a panic, on
+whatever thread: one line on standard error).
 
 Examples:
   saker create disk.img --size 1GiB

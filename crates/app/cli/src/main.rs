@@ -12,6 +12,7 @@ use saker_cli::{Linked, Streams, run};
 const OUTPUT_BUFFER_BYTES: usize = 64 << 10;
 
 fn main() -> ExitCode {
+    saker_realtime::panics::end_process_at_any();
     size_limits_are_errors();
     saker_realtime::use_huge_pages();
     let started = Instant::now();

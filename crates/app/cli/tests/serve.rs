@@ -264,3 +264,57 @@ fn descriptors_and_memory_of_a_target_return_to_the_start() {
     assert_eq!(open, descriptors);
     assert!(after < memory + MEMORY_SLACK_BYTES, "{memory} bytes before, {after} after");
 }
+
+/// Every kind of thread and task of a target, told to panic at its first work.
+#[test]
+fn a_panic_of_any_thread_ends_the_process_with_a_line_and_a_code_of_its_own() {
+    for kind in ["subsystem", "guest", "stranger", "acceptor", "listener"] {
+        let mut child = saker()
+            .args(["serve", "--url", "mem:?profile=tiny&size=16MiB", "--listen", "127.0.0.1:0"])
+            .env(saker_realtime::panics::PANIC_VARIABLE, kind)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        if let Some(url) = line.trim_end().strip_prefix("serving ") {
+            let error = Kv::open(&format!("{url}?reconnect=0&timeout=5"));
+            assert!(error.is_err(), "{kind}: a target that dies serves nobody");
+        }
+        expect_panic(child, kind);
+    }
+}
+
+/// Threads that are not the target's.
+#[test]
+fn a_panic_of_a_device_thread_ends_the_process_too() {
+    for url in ["mem:?profile=tiny&size=16MiB&threads=1", "mem:?profile=tiny&size=64MiB&threads=1&shards=2"] {
+        let child = saker()
+            .args(["put", "--device", url, "key", "value"])
+            .env(saker_realtime::panics::PANIC_VARIABLE, "device")
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        expect_panic(child, "device");
+    }
+}
+
+/// The process ends by itself, soon.
+fn expect_panic(mut child: Child, kind: &str) {
+    let begun = std::time::Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > std::time::Duration::from_secs(20) {
+            let _ = child.kill();
+            panic!("{kind}: the process lives on");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(saker_realtime::panics::PANIC_EXIT_CODE), "{kind}: {text}");
+    assert!(
+        text.lines().count() == 1 && text.contains("internal error") && text.contains(kind),
+        "{kind}: {text}"
+    );
+}

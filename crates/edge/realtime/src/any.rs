@@ -1,6 +1,7 @@
 //! A device whatever its flash is kept in, and the thread it may run on.
 
 use crate::image::FileMedia;
+use crate::panics::{EndsProcess, ends_process};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_device::{Device, Snapshot, Timed, Untimed};
 use saker_flash::MemMedia;
@@ -116,6 +117,16 @@ impl AnyDevice {
         }
     }
 
+    /// The page that keeps the pair of a key from being read, or the first one that it is in; in words.
+    pub fn page_of(&mut self, nsid: u32, key: &[u8]) -> Option<String> {
+        match self {
+            Self::Memory(d) => d.page_of(nsid, key),
+            Self::File(d) => d.page_of(nsid, key),
+            Self::MemoryTimed(d) => d.page_of(nsid, key),
+            Self::FileTimed(d) => d.page_of(nsid, key),
+        }
+    }
+
     /// Damage that keeps namespaces from being opened.
     pub fn damage(&self) -> Vec<(u32, String)> {
         match self {
@@ -174,8 +185,9 @@ impl DeviceThread {
         let handle = std::thread::Builder::new().name("saker-device".into());
         let handle = handle
             .spawn(move || {
+                let ends_process = ends_process("device");
                 first();
-                run(device, &stop2, &lag2)
+                run(device, &stop2, &lag2, &ends_process)
             })
             .expect("the system starts a thread");
         Self { stop, handle: Some(handle), lag }
@@ -190,7 +202,7 @@ impl DeviceThread {
     pub fn stop(mut self) -> AnyDevice {
         self.stop.store(true, Ordering::Release);
         let handle = self.handle.take().expect("stopped once");
-        handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        handle.join().unwrap_or_else(|_| unreachable!("a panic there ends the process"))
     }
 }
 
@@ -198,13 +210,13 @@ impl Drop for DeviceThread {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         if let Some(handle) = self.handle.take() {
-            // A panic of the device thread has been printed; dropping must not panic again.
+            // A panic there ends the process.
             let _ = handle.join();
         }
     }
 }
 
-fn run(mut device: AnyDevice, stop: &AtomicBool, lag: &Lag) -> AnyDevice {
+fn run(mut device: AnyDevice, stop: &AtomicBool, lag: &Lag, ends_process: &EndsProcess) -> AnyDevice {
     let begun = std::time::Instant::now();
     let (timed, base) = (device.is_timed(), device.now().as_nanos());
     let clock = || {
@@ -215,6 +227,7 @@ fn run(mut device: AnyDevice, stop: &AtomicBool, lag: &Lag) -> AnyDevice {
         catch_up(&mut device, &clock, lag);
         if device.advance(clock()) || device.next_deadline().is_some() {
             idle = 0;
+            ends_process.at_work();
             continue;
         }
         idle += 1;

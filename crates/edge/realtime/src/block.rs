@@ -140,6 +140,15 @@ impl Block {
         Ok(())
     }
 
+    /// Erases the namespace, wholly or not at all, as [`crate::Kv::format`] does.
+    ///
+    /// # Errors
+    /// [`Error::Host`]: whether it took place is not known if the answer is missing.
+    pub fn format(&mut self) -> Result<(), Error> {
+        let nsid = self.nsid();
+        Ok(self.connection.format(&mut self.turn, nsid)?)
+    }
+
     /// Returns when everything written so far survives a power cut.
     ///
     /// # Errors

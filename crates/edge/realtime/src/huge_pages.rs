@@ -56,7 +56,9 @@ fn start_helper() -> Option<SyncSender<Wanted>> {
 /// A huge page at a time: whoever changes the address space meanwhile waits no longer than for one. Memory that was given
 /// back before its turn came is refused, or is somebody else's and comes early.
 fn help(wanted: &Receiver<Wanted>) {
+    let ends_process = crate::panics::ends_process("memory");
     while let Ok((start, bytes)) = wanted.recv() {
+        ends_process.at_work();
         for at in (start..start + bytes).step_by(HUGE_BYTES) {
             bring(std::ptr::without_provenance(at), HUGE_BYTES.min(start + bytes - at));
         }

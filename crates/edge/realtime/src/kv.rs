@@ -276,6 +276,21 @@ impl Kv {
         self.store.native().close_iterator(iterator)
     }
 
+    /// Erases the namespace: everything is gone or, if power fails before that is certain, everything is there. When this
+    /// returns `Ok` it is gone for good, without a flush. Puts that are queued end first. The read cache of this host begins
+    /// anew; other hosts' caches are told nothing.
+    ///
+    /// # Errors
+    /// [`HostError`]: whether it took place is not known if the answer is missing.
+    pub fn format(&mut self) -> Result<(), HostError> {
+        let drained = self.store.drain();
+        let client = self.store.native();
+        let nsid = client.queue_mut().nsid();
+        let formatted = self.connection.format(client.turn_mut(), nsid);
+        self.cache.clear();
+        drained.and(formatted)
+    }
+
     /// Returns when everything completed so far survives a power cut.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ pub mod kv;
 pub mod kv_cache;
 mod linux;
 mod open;
+pub mod panics;
 mod pause;
 mod profiles;
 mod raw;

@@ -8,6 +8,7 @@ pub use wait::{Durable, Synced};
 
 use crate::error::Error;
 use crate::open::{self, Opened, Wanted};
+use crate::panics::ends_process;
 use crate::pause::SharedTurn;
 use crate::url::DeviceUrl;
 use saker_host::connect::KvQueueOptions;
@@ -189,7 +190,7 @@ impl Saker {
         self.inner.stop.store(true, Ordering::Release);
         if let Some(pump) = self.pump.take() {
             pump.thread().unpark();
-            // A panic of the pump has been printed.
+            // A panic there ends the process.
             let _ = pump.join();
         }
     }
@@ -230,8 +231,10 @@ fn make_hub(
 
 /// The pump: what lingers is sent, and what completes for threads that are elsewhere is taken.
 fn run_pump(inner: &Inner, linger: Duration) {
+    let ends_process = ends_process("pump");
     let (mut seen, mut turn) = (Pump::default(), inner.turn.clone());
     while !inner.stop.load(Ordering::Acquire) {
+        ends_process.at_work();
         inner.hub.pump(&mut seen, &mut Free);
         turn.turn();
         std::thread::park_timeout(linger.max(Duration::from_micros(50)));

@@ -3,7 +3,7 @@
 use saker_host::group::{Form, Op};
 use saker_host::{HostError, KvError, WriteBatch};
 use saker_nvme::Key;
-use saker_realtime::Kv;
+use saker_realtime::{EngineKind, Kv};
 use std::collections::BTreeMap;
 
 fn long(n: u32) -> Vec<u8> {
@@ -140,4 +140,22 @@ fn long_keys_and_prefetch_groups() {
     let listed: Result<Vec<_>, _> = kv.list(None).collect();
     assert_eq!(listed.expect("lists").len(), 40);
     kv.close().expect("closes");
+}
+
+/// What does not fit as a group is stored one by one: small values many at a time, large ones alone, in any order.
+#[test]
+fn a_batch_for_which_there_is_no_room_is_answered() {
+    for engine in EngineKind::ALL {
+        let mut kv =
+            Kv::open(&format!("mem:?profile=tiny&size=8MiB&engine={}", engine.name())).expect("opens");
+        let full =
+            (0..10_000u32).find(|n| kv.put(&n.to_le_bytes(), &[7; 3000]).is_err()).expect("it has an end");
+        let mut batch = WriteBatch::new();
+        for n in 0..20u8 {
+            batch.put(&[n, 1, 2, 3, 4], &vec![n; if n % 3 == 2 { 9000 } else { 20 }]);
+        }
+        let answer = kv.write(&batch);
+        assert!(!matches!(answer, Err(HostError::Timeout { .. })), "{}: after {full} pairs", engine.name());
+        assert!(kv.get(&0u32.to_le_bytes()).expect("reads").is_some());
+    }
 }

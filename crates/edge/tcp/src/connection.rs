@@ -14,6 +14,7 @@ use saker_nvme::Status;
 use saker_nvme::fabrics::{self, Connect, ConnectData, FabricsCommand, nqn_of};
 use saker_nvme_tcp::Target;
 use saker_nvme_tcp::target::Command;
+use saker_realtime::panics::ends_process;
 use saker_target::{Bound, ConnectionId, Refusal};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
@@ -98,6 +99,8 @@ pub(crate) async fn serve_stranger(
     permits: Permits,
     stopping: watch::Receiver<bool>,
 ) {
+    let ends_process = ends_process("stranger");
+    ends_process.at_work();
     let (replies, received) = unbounded_channel();
     let core = Core {
         id,
@@ -119,6 +122,8 @@ pub(crate) async fn serve_stranger(
 
 /// Serves it on the thread of its subsystem.
 pub(crate) async fn serve_guest(guest: Guest) {
+    let ends_process = ends_process("guest");
+    ends_process.at_work();
     let Ok(stream) = TcpStream::from_std(guest.stream) else { return };
     let mut connection = Connection { stream, core: guest.core };
     connection.core.ask();

@@ -10,6 +10,7 @@ use saker_nvme::fabrics::{Connect, ConnectData};
 use saker_nvme::{NSID_ALL, Sqe, Status, kv};
 use saker_nvme_tcp::target::Command;
 use saker_realtime::Error;
+use saker_realtime::panics::ends_process;
 use saker_sim::Instant;
 use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Subsystem, check_io};
 use tokio::sync::mpsc::error::TryRecvError;
@@ -94,6 +95,7 @@ pub(crate) fn start(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("saker-subsystem".into());
     thread.spawn(move || {
+        let _ends_process = ends_process("subsystem");
         LocalSet::new().block_on(&runtime, engine.run(&mut requests));
         engine.finish()
     })
@@ -147,7 +149,10 @@ impl Engine {
     fn take(&mut self, request: Request) {
         match request {
             Request::Adopt(guest) => drop(spawn_local(connection::serve_guest(*guest))),
-            Request::Connect(id, connect, data, replies) => self.connect(id, &connect, &data, replies),
+            Request::Connect(id, connect, data, replies) => {
+                self.connect(id, &connect, &data, replies);
+                ends_process("subsystem").at_work();
+            }
             Request::Commands(id, commands) => {
                 let now = self.now();
                 commands.into_iter().for_each(|command| self.command(id, command, now));

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use saker_nvme::fabrics::DISCOVERY_NQN;
+use saker_realtime::panics::ends_process;
 use saker_target::{ConnectionId, Hosts, Kind, Portal, Subsystem, SubsystemConfig};
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -118,7 +119,7 @@ impl Server {
         self.stop_sockets();
         self.shared.subsystems.values().for_each(|subsystem| drop(subsystem.send(Request::Stop)));
         for engine in self.engines.drain(..) {
-            engine.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            engine.join().unwrap_or_else(|_| unreachable!("a panic there ends the process"))?;
         }
         Ok(())
     }
@@ -127,7 +128,7 @@ impl Server {
         // The thread may have ended already.
         let _ = self.stop.send(true);
         if let Some(sockets) = self.sockets.take() {
-            // A panic there has been printed; the devices are to be closed all the same.
+            // A panic there ends the process.
             let _ = sockets.join();
         }
     }
@@ -223,6 +224,7 @@ fn portals(names: &[String], at: &[SocketAddr]) -> Vec<Portal> {
 }
 
 async fn accept_all(listeners: Vec<TcpListener>, shared: Arc<Shared>, mut stopping: watch::Receiver<bool>) {
+    let ends_process = ends_process("listener");
     let mut accepting = JoinSet::new();
     let connections = Arc::new(Semaphore::new(shared.config.connections_max));
     let strangers = Strangers::new(shared.config.handshakes_max);
@@ -237,6 +239,7 @@ async fn accept_all(listeners: Vec<TcpListener>, shared: Arc<Shared>, mut stoppi
         };
         accepting.spawn(acceptor.run(listener));
     }
+    ends_process.at_work();
     // Only the sender's end of life or the word to stop ends the wait.
     let _ = stopping.changed().await;
     while accepting.join_next().await.is_some() {}
@@ -254,10 +257,12 @@ struct Acceptor {
 
 impl Acceptor {
     async fn run(mut self, listener: TcpListener) {
+        let ends_process = ends_process("acceptor");
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => {
+                        ends_process.at_work();
                         self.take(stream).await;
                         // What has been accepted gets its turn before it can be cut for the next.
                         yield_now().await;

@@ -2,6 +2,7 @@
 
 mod admin;
 mod facts;
+mod format;
 
 use crate::config::{DeviceConfig, NamespaceKind};
 use crate::controller::{Controller, HealthCounters, NamespaceFacts};
@@ -10,12 +11,14 @@ use crate::namespace::{Namespace, Store};
 use crate::queues::Queues;
 use crate::stats::{DeviceStats, Snapshot};
 use facts::{facts, identity, namespace_snapshot};
+use format::Format;
 use saker_engine::Engine;
 use saker_flash::{Flash, Media};
 use saker_link::{BarBuffer, DmaSpace, Doorbells, Registers, Sqe};
 use saker_log::recover::Damage;
 use saker_nvme::{PointerRule, Status, csi};
 use saker_sim::Class;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What host and device share: the registers, the doorbells and the host's memory.
@@ -55,8 +58,8 @@ pub struct Device<M, T> {
     pub(crate) tempo: T,
     pub(crate) config: DeviceConfig,
     changes_seen: u32,
-    /// Namespaces to format once nothing of theirs is outstanding, and the admin command that waits for it.
-    pub(crate) formats: Vec<(usize, u16)>,
+    /// Namespaces to erase, one after the other.
+    pub(crate) formats: VecDeque<Format>,
     /// Who waits for the cache to be written.
     pub(crate) drains: Vec<Drain>,
     async_events: Vec<u16>,
@@ -80,6 +83,7 @@ impl<M: Media, T> Device<M, T> {
             let damage = Damage::page(&flash.shape().geometry, *at, what);
             namespaces.iter_mut().for_each(|ns| ns.store = Store::Damaged(damage.clone()));
         }
+        let formats = Format::left_behind(&flash, &mut namespaces);
         let controller = Controller::new(identity(&config)).expect("our own identity fits its fields");
         controller.publish(&host.registers);
         Self {
@@ -92,7 +96,7 @@ impl<M: Media, T> Device<M, T> {
             tempo,
             config,
             changes_seen: 0,
-            formats: Vec::new(),
+            formats,
             drains: Vec::new(),
             async_events: Vec::new(),
             booted: false,
@@ -103,6 +107,12 @@ impl<M: Media, T> Device<M, T> {
     /// The flash.
     pub fn flash(&self) -> &Flash<M> {
         &self.flash
+    }
+
+    /// The flash, for tests that look at what its media keep.
+    #[doc(hidden)]
+    pub fn flash_mut(&mut self) -> &mut Flash<M> {
+        &mut self.flash
     }
 
     /// The flash, for closing an image.
@@ -130,6 +140,12 @@ impl<M: Media, T> Device<M, T> {
     pub fn damage(&self) -> Vec<(u32, String)> {
         let damaged = |ns: &Namespace| match &ns.store {
             Store::Damaged(d) => Some((ns.config.nsid, d.to_string())),
+            Store::KvRecovery(_) | Store::BlockRecovery(_) if !self.flash.is_powered() => {
+                Some((ns.config.nsid, "power was cut while it recovered".to_owned()))
+            }
+            Store::Erasing(_, Some(e)) => {
+                Some((ns.config.nsid, format!("its erasure was interrupted and cannot be ended: {e}")))
+            }
             _ => None,
         };
         self.namespaces.iter().filter_map(damaged).collect()
@@ -141,7 +157,7 @@ impl<M: Media, T> Device<M, T> {
     }
 
     pub(crate) fn note_boot(&mut self) {
-        self.booted = !self.namespaces.iter().any(Namespace::is_recovering);
+        self.booted |= self.formats.is_empty() && !self.namespaces.iter().any(Namespace::is_recovering);
     }
 
     /// Digest of everything that commands can observe.
@@ -203,6 +219,7 @@ impl<M: Media, T> Device<M, T> {
     pub(crate) fn deliver(&mut self, owner: u16, done: &saker_medium::Completion) {
         if let Some(n) = self.index_of(u32::from(owner)) {
             self.namespaces[n].completed(done, &mut self.flash.view(owner, Class::Background));
+            self.note_erased(n, done);
         }
     }
 

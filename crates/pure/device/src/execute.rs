@@ -315,6 +315,8 @@ impl Request {
             (Self::Iterator(iterator), Store::Kv(store)) => {
                 iterator.execute(store, &mut namespace.iterators, reach, m, w)
             }
+            (_, Store::Erasing(_, None)) => Outcome::Done(Reply::status(Status::FORMAT_IN_PROGRESS)),
+            (_, Store::Erasing(_, Some(_))) => Outcome::Done(Reply::status(Status::INTERNAL_ERROR)),
             (_, Store::Damaged(_)) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
             _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),
         }

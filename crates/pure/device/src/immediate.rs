@@ -59,12 +59,16 @@ impl<M: Media> Device<M, Untimed> {
     }
 
     fn boot(&mut self) {
+        self.advance_formats();
+        self.fail_formats_without_power();
         for n in 0..self.namespaces.len() {
             let owner = self.namespaces[n].owner();
             loop {
                 let step = self.namespaces[n].recover(&mut self.flash.view(owner, Class::Foreground));
                 match step {
                     Step::Done(true) => break,
+                    // Nothing is programmed any more: recovery would wait for that for ever.
+                    Step::Done(false) if !self.flash.is_powered() => break,
                     Step::Done(false) => {}
                     Step::Need(_) | Step::Blocked(_) => unreachable!("untimed pages are resident"),
                 }
@@ -104,7 +108,16 @@ impl<M: Media> Device<M, Untimed> {
         if self.queues.has_waiting() {
             self.queues.drain_waiting();
         }
-        self.serve_admin() || self.format_when_quiet() || self.drain() || self.resume_if_due()
+        self.serve_admin() || self.format() || self.drain() || self.resume_if_due()
+    }
+
+    /// Formats are over in one step here; a namespace that was damaged recovers then.
+    fn format(&mut self) -> bool {
+        let any = self.advance_formats();
+        if any {
+            self.boot();
+        }
+        any || self.give_up_formats()
     }
 
     #[inline(never)]
@@ -144,7 +157,7 @@ impl<M: Media> Device<M, Untimed> {
                 Status::INVALID_NAMESPACE_OR_FORMAT
             });
         };
-        if !self.formats.is_empty() && self.formats.iter().any(|(f, _)| *f == n) {
+        if self.is_formatting(n) {
             return failed(Status::FORMAT_IN_PROGRESS);
         }
         self.execute(n, sqe)
@@ -190,6 +203,9 @@ impl<M: Media> Device<M, Untimed> {
 
     #[inline(always)]
     fn run_once(&mut self, n: usize, request: &mut Request) -> Reply {
+        if let Some(status) = self.refusal(n, request) {
+            return failed(status);
+        }
         let is_write = request.is_write();
         if is_write && self.flash.is_read_only() {
             return failed(Status::WRITE_FAULT);

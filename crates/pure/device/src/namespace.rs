@@ -10,7 +10,7 @@ use saker_flash::page_map::{PageMap, PageMapConfig};
 use saker_flash::{Flash, Media, NamespaceMedium};
 use saker_log::recover::Damage;
 use saker_long_keys::NarrowDigest;
-use saker_medium::{Completion, Medium, Step, Tag};
+use saker_medium::{Completion, MediaError, Medium, Step, Tag};
 use saker_sim::{Class, Meter};
 
 /// What a namespace holds, or on its way there.
@@ -26,6 +26,9 @@ pub enum Store {
     Block(Box<PageMap>),
     /// It cannot be opened.
     Damaged(Damage),
+    /// It is being erased, with what it was before. `Some`: that has failed, and nothing can be read or written before it
+    /// succeeds.
+    Erasing(Box<Store>, Option<MediaError>),
 }
 
 /// A namespace of a running device.
@@ -43,6 +46,8 @@ pub struct Namespace {
     pub kept: Kept,
     /// Iterators over its pairs.
     pub iterators: Iterators,
+    /// How often it was erased in this run.
+    pub erasures: u32,
     /// The digest of long keys, if the device takes them.
     pub long_keys: Option<NarrowDigest>,
 }
@@ -59,13 +64,21 @@ impl Namespace {
             usable: true,
             kept: Kept::default(),
             iterators: Iterators::default(),
+            erasures: 0,
             long_keys: None,
         };
         if let NamespaceKind::Kv { error_on_delete, .. } = config.kind {
-            namespace.error_on_delete = error_on_delete;
+            namespace.error_on_delete = flash.media().saved(owner).unwrap_or(error_on_delete);
         }
+        namespace.store = namespace.recovery(device, flash);
+        namespace
+    }
+
+    /// Its store, to be recovered from what its flash holds.
+    pub(crate) fn recovery<M: Media>(&self, device: &DeviceConfig, flash: &mut Flash<M>) -> Store {
+        let (config, owner) = (self.config, self.owner());
         let view = flash.view(owner, Class::Foreground);
-        namespace.store = match config.kind {
+        match config.kind {
             NamespaceKind::Kv { engine, .. } => {
                 let common = EngineConfig {
                     checkpoint_bytes: device.checkpoint_bytes,
@@ -75,7 +88,7 @@ impl Namespace {
                     tree: device.tree,
                     ..EngineConfig::new(owner, device.capacitor)
                 };
-                let config = namespace.engine_config(common, &view);
+                let config = self.engine_config(common, &view);
                 Store::KvRecovery(AnyRecovery::new(engine, &config, &view))
             }
             NamespaceKind::Block { block_bytes, blocks } => {
@@ -90,8 +103,7 @@ impl Namespace {
                 let config = PageMapConfig { blocks, checkpoint_bytes, ..defaults };
                 Store::BlockRecovery(Box::new(BlockRecovery::new(config, &view)))
             }
-        };
-        namespace
+        }
     }
 
     fn engine_config<M: Medium>(&self, common: EngineConfig, m: &M) -> EngineConfig {
@@ -139,24 +151,49 @@ impl Namespace {
     }
 
     fn finish_recovery(&mut self) {
-        let owner = self.owner();
-        let placeholder = Store::Damaged(Damage::Checkpoint { owner, what: String::new() });
-        self.store = match std::mem::replace(&mut self.store, placeholder) {
+        self.store = match self.take_store() {
             Store::KvRecovery(r) => Store::Kv(r.finish()),
             Store::BlockRecovery(r) => Store::Block(Box::new(r.finish())),
             other => other,
         };
     }
 
-    /// Forgets everything: the flash of this namespace was erased.
-    pub fn format<M: Medium>(&mut self, m: &M) {
+    /// Nothing of it counts from here on: its flash is being erased.
+    pub fn begin_erasure(&mut self) {
         self.kept.clear();
         self.iterators.clear();
-        self.store = match &self.store {
-            Store::Kv(s) => Store::Kv(s.emptied(m)),
-            Store::Block(s) => Store::Block(Box::new(PageMap::new(*s.config(), m))),
-            other => other.clone(),
+        self.erasures += 1;
+        let before = self.take_store();
+        self.store = match before {
+            Store::Erasing(before, _) => Store::Erasing(before, None),
+            before => Store::Erasing(Box::new(before), None),
         };
+    }
+
+    /// Its erasure has failed: nobody knows what it holds.
+    pub fn fail_erasure(&mut self, error: MediaError) {
+        self.begin_erasure();
+        if let Store::Erasing(_, failed) = &mut self.store {
+            *failed = Some(error);
+        }
+    }
+
+    /// Its flash was erased: it is empty, or finds that out by recovering.
+    pub fn end_erasure<M: Media>(&mut self, device: &DeviceConfig, flash: &mut Flash<M>) {
+        let view = flash.view(self.owner(), Class::Foreground);
+        self.store = match self.take_store() {
+            Store::Erasing(before, _) => match *before {
+                Store::Kv(s) => Store::Kv(s.emptied(&view)),
+                Store::Block(s) => Store::Block(Box::new(PageMap::new(*s.config(), &view))),
+                _ => self.recovery(device, flash),
+            },
+            other => other,
+        };
+    }
+
+    fn take_store(&mut self) -> Store {
+        let damage = Damage::Checkpoint { owner: self.owner(), what: String::new() };
+        std::mem::replace(&mut self.store, Store::Damaged(damage))
     }
 
     /// Ends the iterators of a queue that is no more; `None`: of all queues.
@@ -193,7 +230,7 @@ impl Namespace {
             // What recovery completes from the ring can finish before recovery does.
             Store::KvRecovery(r) => r.completed(done, m),
             Store::BlockRecovery(r) => r.completed(done, m),
-            Store::Damaged(_) => {}
+            Store::Damaged(_) | Store::Erasing(..) => {}
         }
     }
 

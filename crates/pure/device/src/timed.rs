@@ -64,6 +64,8 @@ struct Token {
     qid: u16,
     sqe: Sqe,
     namespace: usize,
+    /// How often the namespace had been erased when the command came to it.
+    erasures: u32,
     request: Option<Request>,
     stage: Stage,
     /// How it ended, once it has.
@@ -172,6 +174,7 @@ impl<M: Media> Device<M, Timed> {
         let namespaces = config.namespaces.len();
         let config = DeviceConfig { group_keys: costs.group_keys, ..config };
         let mut device = Self::with_tempo(flash, config, host, Timed::new(costs, namespaces));
+        device.format();
         for n in 0..namespaces {
             device.start_worker(n);
         }
@@ -263,7 +266,7 @@ impl<M: Media> Device<M, Timed> {
             self.queues.drain_waiting();
         }
         while self.serve_admin() {}
-        self.format_when_quiet();
+        self.format();
         self.wake_drains();
         let mut sqe = Sqe::new(0, 0);
         for qid in 1..self.queues.sq_count() {
@@ -271,6 +274,23 @@ impl<M: Media> Device<M, Timed> {
                 self.begin(qid, sqe);
             }
         }
+    }
+
+    /// Begins and ends formats. Commands that are blocked are told of a beginning; a namespace that must recover after the
+    /// end, because it was damaged before or this is the beginning of a run, does so.
+    fn format(&mut self) {
+        if self.formats.is_empty() || !self.advance_formats() {
+            return;
+        }
+        for n in 0..self.namespaces.len() {
+            if !self.tempo.blocked[n].is_empty() {
+                self.retry_blocked(n);
+            }
+            if self.namespaces[n].is_recovering() {
+                self.start_worker(n);
+            }
+        }
+        self.note_boot();
     }
 
     fn on_event(&mut self, event: Event) {
@@ -352,7 +372,7 @@ impl<M: Media> Device<M, Timed> {
         for id in std::mem::take(&mut self.tempo.flushing) {
             self.on_stage(id);
         }
-        self.format_when_quiet();
+        self.format();
         self.wake_drains();
     }
 }

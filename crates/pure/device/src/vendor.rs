@@ -191,7 +191,7 @@ impl<M: Media, T> Device<M, T> {
             let broadcast = nsid == saker_nvme::NSID_ALL;
             return Err(if broadcast { Status::INVALID_FIELD } else { Status::INVALID_NAMESPACE_OR_FORMAT });
         };
-        if self.formats.iter().any(|(f, _)| *f == n) { Err(Status::FORMAT_IN_PROGRESS) } else { Ok(n) }
+        if self.is_formatting(n) { Err(Status::FORMAT_IN_PROGRESS) } else { Ok(n) }
     }
 
     /// Bytes of values that are gathered or wait for their execution: bounded for each queue.

@@ -5,6 +5,7 @@
 //! (read and pinned) before an engine can look at it.
 
 mod cut;
+mod erasure;
 mod fork;
 mod held;
 mod jobs;
@@ -21,7 +22,7 @@ use crate::nand::{Cell, Faults, Media, Shape, TimingModel, Timings};
 use held::Held;
 use jobs::Jobs;
 use reads::ReadPins;
-use saker_medium::{Completion, Io, MediaError, PageAddr, Ring, SegmentId, SlotId, Tag};
+use saker_medium::{Completion, Io, MediaError, PageAddr, Ring, SegmentId, Tag};
 use saker_sim::{Class, Instant};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -154,25 +155,6 @@ impl<M: Media> Flash<M> {
         self.outstanding.len() == self.held.len() && self.completions.is_empty()
     }
 
-    /// Erases everything of an owner. Only when quiet.
-    pub fn format(&mut self, owner: u16) -> Result<(), MediaError> {
-        assert!(self.is_quiet(), "a namespace is formatted when nothing of it is outstanding");
-        self.drop_held(owner);
-        for slot in (0..self.ring.slots()).map(SlotId) {
-            if self.ring.view(slot).is_ok_and(|v| v.is_some_and(|v| v.owner == owner)) {
-                self.ring.release(slot);
-            }
-        }
-        let held: Vec<_> = self.pool.of(owner).collect();
-        let mut result = Ok(());
-        for id in held {
-            let erased = self.erase_cells(id);
-            self.settle_erase(id, erased);
-            result = result.and(erased);
-        }
-        result
-    }
-
     /// The last operation submitted.
     #[inline]
     pub fn submitted(&self) -> Tag {
@@ -202,7 +184,8 @@ impl<M: Media> Flash<M> {
     fn settle_erase(&mut self, segment: SegmentId, result: Result<(), MediaError>) {
         match result {
             Ok(()) => self.pool.add_free(segment, self.media.epoch(segment)),
-            Err(error) if error.is_of_host() => self.erase_later(segment, error),
+            // Its owner is erased as a whole, and will be again: until then the segment stays the owner's.
+            Err(error) if error.is_of_host() => {}
             Err(_) => self.pool.retire(segment),
         }
     }

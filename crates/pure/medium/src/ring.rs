@@ -65,7 +65,7 @@ impl Ring {
             cooling: Vec::new(),
         };
         for slot in (0..slots).rev() {
-            match ring.view(SlotId(slot)) {
+            match ring.found(SlotId(slot)) {
                 Ok(None) => ring.free.push(slot),
                 Ok(Some(view)) => ring.states[usize::from(slot)] = view.state,
                 Err(_) => ring.states[usize::from(slot)] = SlotState::Sealed,
@@ -285,8 +285,15 @@ impl Ring {
         self.cooling.len()
     }
 
-    /// The control of a slot; `None` when it is free.
+    /// The control of a slot; `None` when it is free, and from its release on. The bytes of a slot that waits for a sync
+    /// still say what it held: that is for whoever finds the ring later ([`Ring::new`]), not for this run.
+    #[inline]
     pub fn view(&self, slot: SlotId) -> Result<Option<SlotView>, SlotError> {
+        if self.state(slot) == SlotState::Free { Ok(None) } else { self.found(slot) }
+    }
+
+    /// What the bytes of a slot say.
+    fn found(&self, slot: SlotId) -> Result<Option<SlotView>, SlotError> {
         let at = self.at(slot);
         control::decode(slot, &self.memory[at..at + CONTROL_BYTES], self.page_bytes)
     }

@@ -53,6 +53,10 @@ pub fn check(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Report, 
         Err(fault) => return Err(refuse(path, fault)),
     };
     note_copies(&copies, Severity::Repairable, &mut report);
+    for nsid in header.erasing() {
+        let what = format!("namespace {nsid}: its erasure was interrupted; the next opening ends it");
+        report.add(Severity::Repairable, what);
+    }
     let found = file.metadata().map_err(ImageError::io(path, "examine"))?.len();
     let mut check = Check::new(file, header, report);
     match wrong_length(found, &check.header.layout) {

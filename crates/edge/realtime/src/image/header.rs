@@ -20,9 +20,10 @@ mod namespaces;
 use super::config::{NAMESPACES_MAX, NamespaceRecord, PROFILE_BYTES_MAX};
 use super::layout::{BLOCK_BYTES, Layout};
 use super::{BootId, ImageConfig};
-use namespaces::{WireNamespace, decode_namespaces, put_namespaces};
+use namespaces::{WireNamespace, decode_erasing, decode_namespaces, put_erasing, put_namespaces};
 use saker_medium::header::crc32c;
 use saker_medium::{Geometry, PowerHistory, Stream};
+use std::collections::BTreeSet;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -30,8 +31,10 @@ pub(super) use copies::{Copies, choose, read_copies, write_copies, write_copy};
 
 const MAGIC: [u8; 8] = *b"SAKERIMG";
 const VERSION: u32 = 1;
-/// Incompatible features this program knows: none yet.
-const INCOMPATIBLE_KNOWN: u64 = 0;
+/// Incompatible features this program knows.
+const INCOMPATIBLE_KNOWN: u64 = ERASING;
+/// Incompatible feature: the erasure of namespaces has begun and has not ended. Who does not know it would show what is left.
+const ERASING: u64 = 1;
 /// CRC-32C.
 const CHECKSUM_CRC32C: u16 = 1;
 const FLAG_CAPACITOR: u32 = 1;
@@ -79,7 +82,9 @@ struct Wire {
     file_bytes: U64,
     reserved: [u8; 24],
     records: [WireNamespace; NAMESPACES_MAX],
-    reserved2: [u8; 2812],
+    /// Namespaces whose erasure has begun, 0: none.
+    erasing: [U16; NAMESPACES_MAX],
+    reserved2: [u8; 2780],
     crc: U32,
 }
 
@@ -143,6 +148,8 @@ pub(super) struct Header {
     pub life: Life,
     pub config: ImageConfig,
     pub layout: Layout,
+    /// Namespaces whose erasure has begun.
+    erasing: BTreeSet<u16>,
 }
 
 impl Header {
@@ -152,7 +159,8 @@ impl Header {
         let wire = encode(config, layout);
         let mut block = Box::new([0; BLOCK]);
         block.copy_from_slice(wire.as_bytes());
-        let mut header = Self { block, generation: 0, life, config: config.clone(), layout: *layout };
+        let (config, erasing) = (config.clone(), BTreeSet::new());
+        let mut header = Self { block, generation: 0, life, config, layout: *layout, erasing };
         header.advance(life);
         header
     }
@@ -166,13 +174,14 @@ impl Header {
         }
         let life = decode_life(&wire)?;
         let config = decode_config(&wire)?;
+        let erasing = decode_erasing(&wire, &config)?;
         let layout = Layout::of(&config).map_err(|e| Fault::Bad(e.to_string()))?;
         if regions(&wire)
             != [super::layout::EPOCHS_AT, layout.ring_at, layout.oob_at, layout.data_at, layout.file_bytes]
         {
             return Err(Fault::Bad("its regions do not follow from its shape".into()));
         }
-        Ok(Self { block: Box::new(*block), generation: wire.generation.get(), life, config, layout })
+        Ok(Self { block: Box::new(*block), generation: wire.generation.get(), life, config, layout, erasing })
     }
 
     /// The next generation, with another life.
@@ -194,6 +203,17 @@ impl Header {
         self.config.namespaces = records;
     }
 
+    /// Namespaces whose erasure has begun and has not ended.
+    pub fn erasing(&self) -> &BTreeSet<u16> {
+        &self.erasing
+    }
+
+    /// Other namespaces are being erased; takes effect with the next [`Header::advance`].
+    pub fn set_erasing(&mut self, namespaces: BTreeSet<u16>) {
+        self.patch(|wire| put_erasing(wire, &namespaces));
+        self.erasing = namespaces;
+    }
+
     fn patch(&mut self, change: impl FnOnce(&mut Wire)) {
         let wire: &mut Wire = zerocopy::transmute_mut!(&mut *self.block);
         change(wire);
@@ -207,7 +227,7 @@ impl Header {
 
     /// Whether both describe the same device.
     pub fn agrees_with(&self, other: &Self) -> bool {
-        self.config == other.config && self.life == other.life
+        self.config == other.config && self.life == other.life && self.erasing == other.erasing
     }
 }
 
@@ -221,7 +241,6 @@ fn encode(config: &ImageConfig, layout: &Layout) -> Wire {
     wire.magic = MAGIC;
     wire.version = VERSION.into();
     wire.header_bytes = (BLOCK as u32).into();
-    wire.incompatible = INCOMPATIBLE_KNOWN.into();
     wire.uuid = config.uuid;
     wire.page_bytes = g.page_bytes.into();
     wire.oob_bytes = g.oob_bytes.into();

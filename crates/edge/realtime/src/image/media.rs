@@ -25,6 +25,7 @@ use super::trouble::{self, Trouble};
 use super::{BootId, ImageError, NamespaceRecord, epochs, host, oob};
 use saker_flash::nand::{Cell, Media, Shape};
 use saker_medium::{MediaError, PageAddr, PowerHistory, SegmentId};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -110,6 +111,19 @@ impl FileMedia {
 
     pub(super) fn write_life(&mut self, life: Life) -> Result<(), ImageError> {
         self.write_header(self.header.clone(), life)
+    }
+
+    /// As [`FileMedia::write_header`], for the device above.
+    fn write_header_block(&mut self, mut next: Header) -> Result<(), MediaError> {
+        self.refuse_if_finished().map_err(|e| host::media_error(&e))?;
+        next.advance(self.header.life);
+        let written = header::write_copies(&self.file, &next, 0);
+        match written {
+            Ok(()) => self.header = next,
+            // Its generation may be on the disk: no other header may have it.
+            Err(_) => self.header.advance(self.header.life),
+        }
+        written.map_err(|e| host::media_error(&e))
     }
 
     fn write_header(&mut self, mut next: Header, life: Life) -> Result<(), ImageError> {
@@ -210,9 +224,6 @@ impl FileMedia {
 
     fn write_erase(&mut self, segment: SegmentId, epoch: u32) -> Result<(), MediaError> {
         self.refuse_if_finished().map_err(|e| host::media_error(&e))?;
-        if self.promised && self.unsynced {
-            self.sync_media()?;
-        }
         self.unsynced = true;
         let raised = epochs::write(&self.file, self.layout(), segment, epoch);
         if raised.is_err() {
@@ -264,11 +275,59 @@ impl Media for FileMedia {
     }
 
     fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+        if self.promised && self.unsynced && self.is_writable() {
+            self.sync_media()?;
+        }
+        self.erase_unordered(segment)
+    }
+
+    fn erase_unordered(&mut self, segment: SegmentId) -> Result<(), MediaError> {
         let epoch = self.epoch(segment).checked_add(1).ok_or(MediaError::Erase)?;
         if self.is_writable() {
             self.write_erase(segment, epoch)?;
         }
         self.table.clear(segment, epoch);
+        Ok(())
+    }
+
+    /// The epoch does it at once, and failures are seen.
+    fn scrap(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+        self.erase_unordered(segment)
+    }
+
+    fn erasing(&self) -> &BTreeSet<u16> {
+        self.header.erasing()
+    }
+
+    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), MediaError> {
+        let mut next = self.header.clone();
+        let grows = owners.iter().any(|owner| !self.header.erasing().contains(owner));
+        next.set_erasing(owners);
+        if !self.is_writable() {
+            self.header = next;
+            return Ok(());
+        }
+        let written = self.write_header_block(next.clone());
+        if grows && written.is_err() {
+            // One copy may say so already: then the next opening erases, and nothing here may say otherwise.
+            next.advance(self.header.life);
+            self.header = next;
+        }
+        written
+    }
+
+    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), MediaError> {
+        let mut records = self.header.config.namespaces.clone();
+        for record in records.iter_mut().filter(|record| record.nsid == u32::from(owner)) {
+            let others = record.flags & !NamespaceRecord::EDNEK;
+            record.flags = others | if error_on_delete { NamespaceRecord::EDNEK } else { 0 };
+        }
+        let mut next = self.header.clone();
+        next.set_namespaces(records);
+        if self.is_writable() {
+            return self.write_header_block(next);
+        }
+        self.header = next;
         Ok(())
     }
 

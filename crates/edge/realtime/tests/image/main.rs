@@ -6,6 +6,7 @@ mod crash_pages;
 mod cycles;
 mod damage;
 mod equal;
+mod format;
 mod kill;
 mod landing;
 mod space;

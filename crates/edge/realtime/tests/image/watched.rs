@@ -5,6 +5,7 @@ use saker_flash::nand::{Cell, Shape};
 use saker_medium::{MediaError, PageAddr, PowerHistory, SegmentId};
 use saker_realtime::image::FileMedia;
 use saker_sim::{Rng, Seed};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Contents of the file between two syncs that are remembered at most.
@@ -18,6 +19,8 @@ pub struct Watched {
     /// The file at some moments since.
     moments: Vec<Vec<u8>>,
     rng: Rng,
+    /// What crashes could leave at each operation, if somebody wants to know.
+    crashes: Option<Vec<Vec<u8>>>,
 }
 
 impl Watched {
@@ -28,7 +31,32 @@ impl Watched {
 
     /// After a kill: the disk holds for certain what it held before.
     pub fn with_durable(inner: FileMedia, path: &Path, durable: Vec<u8>, seed: u64) -> Self {
-        Self { inner, path: path.to_path_buf(), durable, moments: Vec::new(), rng: Seed(seed).rng() }
+        Self {
+            inner,
+            path: path.to_path_buf(),
+            durable,
+            moments: Vec::new(),
+            rng: Seed(seed).rng(),
+            crashes: None,
+        }
+    }
+
+    /// From now on every operation is a moment at which the system could crash: before it, and after it.
+    pub fn watch(&mut self) {
+        self.crashes = Some(Vec::new());
+    }
+
+    /// What such crashes would leave.
+    pub fn crashes(&mut self) -> Vec<Vec<u8>> {
+        self.crashes.take().unwrap_or_default()
+    }
+
+    fn could_crash(&mut self) {
+        if self.crashes.is_some() {
+            let mut rng = Seed(self.rng.next_u64()).rng();
+            let left = self.after_crash(&mut rng);
+            self.crashes.get_or_insert_default().push(left);
+        }
     }
 
     /// The file at its last sync.
@@ -87,6 +115,35 @@ impl Media for Watched {
         }
         Ok(())
     }
+    fn erase_unordered(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+        self.could_crash();
+        self.remember();
+        self.inner.erase_unordered(segment)?;
+        self.could_crash();
+        Ok(())
+    }
+    fn scrap(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+        self.inner.scrap(segment)
+    }
+    fn erasing(&self) -> &BTreeSet<u16> {
+        self.inner.erasing()
+    }
+    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), MediaError> {
+        self.could_crash();
+        self.remember();
+        // Each copy is synced, and everything with it.
+        self.inner.set_erasing(owners)?;
+        let now = self.now();
+        self.synced(now);
+        self.could_crash();
+        Ok(())
+    }
+    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), MediaError> {
+        self.inner.save(owner, error_on_delete)?;
+        let now = self.now();
+        self.synced(now);
+        Ok(())
+    }
     fn tear(&mut self, at: PageAddr) {
         self.inner.tear(at);
     }
@@ -97,6 +154,7 @@ impl Media for Watched {
         self.inner.written_pages(segment)
     }
     fn sync(&mut self) -> Result<(), MediaError> {
+        self.could_crash();
         self.inner.sync()?;
         let now = self.now();
         self.synced(now);

@@ -3,6 +3,7 @@
 mod blocks;
 mod commands;
 mod flood;
+mod format;
 mod groups;
 mod limits;
 mod malformed;

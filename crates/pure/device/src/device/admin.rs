@@ -1,5 +1,6 @@
 //! What the host asks of the device as a whole: its registers and its admin queue.
 
+use super::format::Format;
 use super::{Attachment, Device};
 use crate::config::NamespaceKind;
 use crate::controller::{Action, RegisterAction};
@@ -10,7 +11,6 @@ use saker_flash::Media;
 use saker_link::{DeviceCq, DeviceSq, Sqe};
 use saker_nvme::Status;
 use saker_nvme::admin::feature::HostIdentifier;
-use saker_sim::Class;
 
 impl<M: Media, T> Device<M, T> {
     /// Looks at the registers if they changed. Before the namespaces are recovered nothing is enabled.
@@ -41,7 +41,7 @@ impl<M: Media, T> Device<M, T> {
         self.queues.clear();
         self.namespaces.iter_mut().for_each(|ns| ns.close_iterators(None));
         self.async_events.clear();
-        self.formats.clear();
+        self.disown_formats();
         self.drains.clear();
         self.write_through = false;
         self.controller.disabled(&self.host.registers);
@@ -162,16 +162,11 @@ impl<M: Media, T> Device<M, T> {
                 self.async_events.push(cid);
                 None
             }
-            Action::SetEdnek { nsid, value } => {
-                self.namespaces
-                    .iter_mut()
-                    .filter(|ns| ns.config.nsid == nsid)
-                    .for_each(|ns| ns.error_on_delete = value);
-                Some(Ok(()))
-            }
+            Action::SetEdnek { nsid, value } => Some(self.save_ednek(nsid, value)),
+            Action::Format { .. } if self.config.read_only => Some(Err(Status::NAMESPACE_WRITE_PROTECTED)),
             Action::Format { ref nsids, .. } => {
-                let chosen: Vec<_> = nsids.iter().filter_map(|nsid| self.index_of(*nsid)).collect();
-                self.formats.extend(chosen.into_iter().map(|n| (n, cid)));
+                let chosen = nsids.iter().filter_map(|nsid| self.index_of(*nsid)).collect();
+                self.formats.push_back(Format::of(chosen, cid));
                 None
             }
         }
@@ -187,32 +182,19 @@ impl<M: Media, T> Device<M, T> {
         Ok(())
     }
 
+    /// Feature 20h is saved before it is acknowledged, and counts from then on.
+    fn save_ednek(&mut self, nsid: u32, value: bool) -> Result<(), Status> {
+        let Some(n) = self.index_of(nsid) else { return Ok(()) };
+        let owner = self.namespaces[n].owner();
+        self.flash.media_mut().save(owner, value).map_err(|_| Status::INTERNAL_ERROR)?;
+        self.namespaces[n].error_on_delete = value;
+        Ok(())
+    }
+
     fn note_aborted(&mut self) {
         self.stats.commands += 1;
         self.stats.errors += 1;
         self.stats.traffic.sqe_fetches += 1;
         self.stats.traffic.cqes += 1;
-    }
-
-    /// Carries formats out once no media operation is outstanding. True if one was.
-    pub(crate) fn format_when_quiet(&mut self) -> bool {
-        if self.formats.is_empty() || !self.flash.is_quiet() {
-            return false;
-        }
-        self.settle();
-        let (n, cid) = self.formats.remove(0);
-        if self.flash.is_read_only() {
-            self.formats.retain(|(_, other)| *other != cid);
-            self.queues.complete(0, cid, Status::WRITE_FAULT, 0);
-            return true;
-        }
-        let owner = self.namespaces[n].owner();
-        let erased = self.flash.format(owner);
-        self.namespaces[n].format(&self.flash.view(owner, Class::Foreground));
-        if !self.formats.iter().any(|(_, other)| *other == cid) {
-            let status = if erased.is_ok() { Status::SUCCESS } else { Status::INTERNAL_ERROR };
-            self.queues.complete(0, cid, status, 0);
-        }
-        true
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn namespace_snapshot<M: Media>(ns: &Namespace, flash: &mut Flash<M>)
                 (s.blocks_in_use() * bytes, s.config().blocks * bytes);
         }
         Store::Damaged(d) => snapshot.damage = Some(d.to_string()),
-        Store::KvRecovery(_) | Store::BlockRecovery(_) => {}
+        Store::KvRecovery(_) | Store::BlockRecovery(_) | Store::Erasing(..) => {}
     }
     snapshot
 }

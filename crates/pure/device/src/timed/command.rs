@@ -30,6 +30,7 @@ impl<M: Media> Device<M, Timed> {
             qid,
             sqe,
             namespace: 0,
+            erasures: 0,
             request: None,
             stage: Stage::Fetched,
             reply: failed(Status::SUCCESS),
@@ -145,8 +146,9 @@ impl<M: Media> Device<M, Timed> {
         let costs = &self.tempo.costs;
         let setup = costs.setup(request.pieces(), request.bytes_in()) + costs.setup_aside(&request.aside());
         self.hold(id, request.pieces().held_bytes());
+        let erasures = self.namespaces[n].erasures;
         let token = self.token(id);
-        (token.namespace, token.request) = (n, Some(request));
+        (token.namespace, token.erasures, token.request) = (n, erasures, Some(request));
         self.deal(id);
         if setup > Duration::ZERO {
             return self.through_dispatcher(id, setup, Stage::SetUp);
@@ -255,7 +257,12 @@ impl<M: Media> Device<M, Timed> {
         token.clock.lap(t.now, waited, ALL);
         let request = token.request.as_mut().expect("decoded");
         let reach = Reach { space: &self.host.space, dma_engine: t.costs.dma_engine };
-        let outcome = request.execute(namespace, reach, &mut view, &mut meter);
+        let outcome = if token.erasures == namespace.erasures {
+            request.execute(namespace, reach, &mut view, &mut meter)
+        } else {
+            // What it has found out, and perhaps done, so far was of what is no more.
+            Outcome::Done(failed(Status::FORMAT_IN_PROGRESS))
+        };
         self.stats.copied_bytes += meter.0.copied_bytes();
         (outcome, meter.0.take())
     }
@@ -330,8 +337,10 @@ impl<M: Media> Device<M, Timed> {
                 Ok(request) => request,
                 Err(status) => return self.refuse(id, status),
             };
+            let erasures = self.namespaces[next].erasures;
             let token = self.token(id);
-            (token.namespace, token.request, token.stage) = (next, Some(request), Stage::Ready);
+            (token.namespace, token.erasures) = (next, erasures);
+            (token.request, token.stage) = (Some(request), Stage::Ready);
             return self.want_core(Work::Command(id));
         }
         if !self.sync_all() {

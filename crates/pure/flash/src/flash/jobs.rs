@@ -84,17 +84,22 @@ impl<M: Media> Flash<M> {
         self.stats.failures += 1;
     }
 
-    pub(super) fn erase_cells(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+    pub(super) fn erase_cells(&mut self, segment: SegmentId, owner: u16) -> Result<(), MediaError> {
         let (luns, geometry) = (self.shape.luns as usize, self.shape.geometry);
         (0..geometry.segment_pages).for_each(|index| self.reads.outdate(geometry.page(segment, index)));
         self.programmed[segment.0 as usize * luns..][..luns].fill(0);
-        let result =
-            if self.faults.erase_fails() { Err(MediaError::Erase) } else { self.erase_after_sync(segment) };
+        let result = if self.faults.erase_fails() {
+            Err(MediaError::Erase)
+        } else if self.media.erasing().contains(&owner) {
+            self.media.erase_unordered(segment)
+        } else {
+            self.erase_after_sync(segment)
+        };
         if !result.is_err_and(MediaError::is_of_host) {
             self.stats.segments_erased += u64::from(self.nand);
             self.stats.failures += u64::from(result.is_err());
         }
-        result
+        self.or_scrapped(segment, owner, result)
     }
 
     fn erase_after_sync(&mut self, segment: SegmentId) -> Result<(), MediaError> {

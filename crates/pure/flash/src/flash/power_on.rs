@@ -123,7 +123,7 @@ impl<M: Media> Flash<M> {
     }
 
     /// The owner named by the first readable page of a segment.
-    fn header_owner(&self, id: SegmentId, written: u32) -> Option<u16> {
+    pub(super) fn header_owner(&self, id: SegmentId, written: u32) -> Option<u16> {
         (0..written).find_map(|n| {
             let at = self.shape.geometry.page(id, n);
             let Cell::Programmed { oob, .. } = self.media.cell(at) else { return None };

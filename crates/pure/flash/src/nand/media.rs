@@ -1,6 +1,7 @@
 //! The state of the cells, wherever it is kept: in memory or in an image file.
 
 use saker_medium::{Geometry, MediaError, PageAddr, PowerHistory, SegmentId};
+use std::collections::BTreeSet;
 
 /// The shape of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,35 @@ pub trait Media {
     fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError>;
     /// Erases a segment and raises its epoch. An error of the host leaves the segment as it was.
     fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError>;
+    /// [`Media::erase`] of a segment whose owner is erased as a whole: nobody relies on what was in it, so it is in no order
+    /// with anything else.
+    fn erase_unordered(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+        self.erase(segment)
+    }
+    /// Makes what is in a segment unreadable for good although its cells cannot be erased, as programming over them does.
+    fn scrap(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+        let geometry = self.shape().geometry;
+        (0..self.written_pages(segment)).for_each(|index| self.tear(geometry.page(segment, index)));
+        Ok(())
+    }
+    /// Owners whose erasure has begun and has not ended, whatever has happened since.
+    fn erasing(&self) -> &BTreeSet<u16>;
+    /// Replaces [`Media::erasing`], all at once, and proof against whatever happens from here on. What was done to the cells
+    /// before is to be synced first.
+    ///
+    /// # Errors
+    /// Whether it was replaced is not known then; it counts as replaced if that names more owners.
+    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), MediaError>;
+    /// What [`Media::save`] has kept for an owner, where that is not kept with the owner's configuration.
+    fn saved(&self, owner: u16) -> Option<bool> {
+        let _ = owner;
+        None
+    }
+    /// Keeps whether deleting a missing key is an error for an owner (feature 20h), as lasting as [`Media::set_erasing`].
+    ///
+    /// # Errors
+    /// Whether it is kept is not known then.
+    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), MediaError>;
     /// Leaves a page unreadable, as an interrupted program or erase does.
     fn tear(&mut self, at: PageAddr);
     /// How often a segment was erased.

@@ -4,6 +4,7 @@
 use super::{Cell, Media, Shape};
 use saker_medium::advice::{self, Ahead};
 use saker_medium::{Geometry, MediaError, PageAddr, PowerHistory, SegmentId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Memory of erased segments that is kept for the next ones: giving it back and taking it again would zero it twice.
@@ -62,6 +63,9 @@ pub struct MemMedia {
     segments: Vec<Arc<Segment>>,
     history: PowerHistory,
     programmed: u64,
+    /// What a device keeps in its system area.
+    erasing: BTreeSet<u16>,
+    saved: BTreeMap<u16, bool>,
 }
 
 impl MemMedia {
@@ -69,7 +73,16 @@ impl MemMedia {
     pub fn new(shape: Shape) -> Self {
         let blank = Arc::new(Segment::default());
         let segments = (0..shape.geometry.segments).map(|_| Arc::clone(&blank)).collect();
-        Self { shape, ready: Vec::new(), keeps: false, segments, history: PowerHistory::Clean, programmed: 0 }
+        Self {
+            shape,
+            ready: Vec::new(),
+            keeps: false,
+            segments,
+            history: PowerHistory::Clean,
+            programmed: 0,
+            erasing: BTreeSet::new(),
+            saved: BTreeMap::new(),
+        }
     }
 
     /// Says how the last run ended; the next power-on sees it.
@@ -160,6 +173,24 @@ impl Media for MemMedia {
             memory.clear();
             self.ready.push(memory);
         }
+        Ok(())
+    }
+
+    fn erasing(&self) -> &BTreeSet<u16> {
+        &self.erasing
+    }
+
+    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), MediaError> {
+        self.erasing = owners;
+        Ok(())
+    }
+
+    fn saved(&self, owner: u16) -> Option<bool> {
+        self.saved.get(&owner).copied()
+    }
+
+    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), MediaError> {
+        self.saved.insert(owner, error_on_delete);
         Ok(())
     }
 

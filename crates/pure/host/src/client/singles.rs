@@ -32,6 +32,10 @@ impl<T: Turn> KvClient<T> {
             left: 0,
         };
         for (n, e) in entries.iter().enumerate() {
+            if self.is_slow(e) || self.queue.is_amid_value() {
+                // They wait by themselves, and would take the answers of the others.
+                self.land_all(&mut flying)?;
+            }
             if self.is_slow(e) {
                 // More than one command each.
                 flying.outcomes[n] = Some(self.alone(e));
@@ -52,9 +56,7 @@ impl<T: Turn> KvClient<T> {
                 }
             }
         }
-        while flying.left > 0 {
-            self.land(&mut flying)?;
-        }
+        self.land_all(&mut flying)?;
         self.finish_long(entries, &mut flying);
         outcomes.extend(flying.outcomes.into_iter().map(|o| o.unwrap_or(Ok(None))));
         Ok(())
@@ -136,6 +138,13 @@ impl<T: Turn> KvClient<T> {
             Op::Exist => self.queue.exist(&key),
         };
         ticket.map_err(HostError::Submit)
+    }
+
+    fn land_all(&mut self, flying: &mut Flying) -> Result<(), HostError> {
+        while flying.left > 0 {
+            self.land(flying)?;
+        }
+        Ok(())
     }
 
     /// Takes at least one completion.

@@ -59,3 +59,38 @@ fn any_flip_in_the_control_is_seen() {
         assert!(bad.view(slot).is_err(), "bit {bit} must be an error, not another slot");
     }
 }
+
+/// Bytes that stand for a mapping of a file.
+struct Mapped(Vec<u64>);
+
+impl std::ops::Deref for Mapped {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        zerocopy::IntoBytes::as_bytes(&self.0[..])
+    }
+}
+
+impl std::ops::DerefMut for Mapped {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        zerocopy::IntoBytes::as_mut_bytes(&mut self.0[..])
+    }
+}
+
+/// Its bytes tell of it for whoever finds them after a kill; in this run it has been released, and nobody is to do so again.
+#[test]
+fn a_slot_that_waits_for_a_sync_is_not_in_use() {
+    let words = vec![0; Ring::bytes_for(2, 512, 64).div_ceil(8)];
+    let mut ring = Ring::new(RingMemory::Mapped(Box::new(Mapped(words))), 2, 512, 64);
+    let slot = ring.open(&header(5)).expect("a slot");
+    ring.publish(slot, 512);
+    ring.cover();
+    ring.seal(slot, false);
+    assert_eq!(ring.survey().expect("sound").len(), 1);
+    ring.release(slot);
+    assert_eq!((ring.cooling(), ring.free_slots()), (1, 1));
+    assert_eq!((ring.view(slot), ring.survey()), (Ok(None), Ok(Vec::new())));
+    let found = Ring::new(RingMemory::from_bytes(ring.memory()), 2, 512, 64);
+    assert_eq!(found.survey().expect("sound").len(), 1, "a kill brings it back");
+    ring.cooled();
+    assert_eq!((ring.view(slot), ring.free_slots()), (Ok(None), 2));
+}

@@ -9,6 +9,7 @@ mod commands;
 mod cycles;
 mod determinism;
 mod faults;
+mod format;
 mod full;
 mod groups;
 mod history;

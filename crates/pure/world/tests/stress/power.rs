@@ -20,7 +20,7 @@ pub enum End {
 }
 
 impl End {
-    fn leaves(self, build: &Build, device: &Device<MemMedia, Timed>, seed: u64) -> (MemMedia, Ring) {
+    pub fn leaves(self, build: &Build, device: &Device<MemMedia, Timed>, seed: u64) -> (MemMedia, Ring) {
         let (history, (mut media, ring)) = match self {
             Self::Cut => (PowerHistory::Cut { ring_kept: build.config.capacitor }, device.cut(seed)),
             Self::Killed => (PowerHistory::Killed, device.flash().cut(PowerCut { seed, ring_kept: true })),

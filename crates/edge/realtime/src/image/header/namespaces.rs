@@ -10,10 +10,12 @@
     )
 )]
 
-use super::{Fault, Wire};
+use super::{ERASING, Fault, Wire};
+use crate::image::ImageConfig;
 use crate::image::config::{NAMESPACES_MAX, NamespaceKind, NamespaceRecord, check_namespaces};
 use saker_engine::EngineKind;
-use zerocopy::little_endian::{U32, U64};
+use std::collections::BTreeSet;
+use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Clone, Copy)]
@@ -61,6 +63,28 @@ pub(super) fn decode_namespaces(wire: &Wire) -> Result<Vec<NamespaceRecord>, Fau
     let records: Vec<_> = records.iter().map(decode_namespace).collect::<Result<_, _>>()?;
     check_namespaces(&records).map_err(Fault::Bad)?;
     Ok(records)
+}
+
+/// Names the namespaces whose erasure has begun; programs that do not know of that must not open the image until it ends.
+pub(super) fn put_erasing(wire: &mut Wire, namespaces: &BTreeSet<u16>) {
+    assert!(namespaces.len() <= NAMESPACES_MAX, "namespaces of this image");
+    wire.erasing.as_mut_bytes().fill(0);
+    wire.erasing.iter_mut().zip(namespaces).for_each(|(out, nsid)| *out = (*nsid).into());
+    let others = wire.incompatible.get() & !ERASING;
+    wire.incompatible = (others | if namespaces.is_empty() { 0 } else { ERASING }).into();
+}
+
+pub(super) fn decode_erasing(wire: &Wire, config: &ImageConfig) -> Result<BTreeSet<u16>, Fault> {
+    let named: BTreeSet<u16> =
+        wire.erasing.iter().map(|nsid| U16::get(*nsid)).filter(|nsid| *nsid != 0).collect();
+    let exists = |nsid: &u16| config.namespaces.iter().any(|record| record.nsid == u32::from(*nsid));
+    if let Some(stranger) = named.iter().find(|nsid| !exists(nsid)) {
+        return Err(Fault::Bad(format!("namespace {stranger}, which is being erased, does not exist")));
+    }
+    if named.is_empty() != (wire.incompatible.get() & ERASING == 0) {
+        return Err(Fault::Bad("what it says of erasures contradicts itself".into()));
+    }
+    Ok(named)
 }
 
 fn decode_namespace(wire: &WireNamespace) -> Result<NamespaceRecord, Fault> {

@@ -159,3 +159,36 @@ fn histories() {
     let unknown = Life { boot: BootId::UNKNOWN, ..life(State::Dirty, false) };
     assert_eq!(unknown.history(BootId::UNKNOWN, true), cut(true), "an unknown boot is not the same boot");
 }
+
+#[test]
+fn erasures_are_named_and_keep_earlier_programs_away() {
+    let mut header = header();
+    header.set_erasing(BTreeSet::from([2]));
+    header.advance(header.life);
+    let b = header.block();
+    assert_eq!(b[16..24], [1, 0, 0, 0, 0, 0, 0, 0], "an incompatible feature");
+    assert_eq!((&b[1280..1284], b[1284..4092].iter().all(|b| *b == 0)), (&[2, 0, 0, 0][..], true));
+    let again = Header::decode(b).expect("sound");
+    assert_eq!(again, header);
+    assert_eq!(again.erasing(), &BTreeSet::from([2]));
+    // The namespaces as they are written at an orderly end leave it alone.
+    header.set_namespaces(header.config.namespaces.clone());
+    assert_eq!(Header::decode(header.block()).expect("sound").erasing(), &BTreeSet::from([2]));
+    header.set_erasing(BTreeSet::new());
+    let b = header.block();
+    assert!(b[16..24] == [0; 8] && b[1280..4092].iter().all(|b| *b == 0), "as before");
+}
+
+#[test]
+fn erasures_that_make_no_sense_are_refused() {
+    let patched = |change: fn(&mut Wire)| {
+        let mut header = header();
+        header.patch(change);
+        Header::decode(header.block())
+    };
+    let stranger = patched(|wire| (wire.incompatible, wire.erasing[0]) = (1u64.into(), 3u16.into()));
+    assert_eq!(stranger, Err(Fault::Bad("namespace 3, which is being erased, does not exist".into())));
+    let contradiction = Err(Fault::Bad("what it says of erasures contradicts itself".into()));
+    assert_eq!(patched(|wire| wire.erasing[5] = 2u16.into()), contradiction.clone());
+    assert_eq!(patched(|wire| wire.incompatible = 1u64.into()), contradiction);
+}

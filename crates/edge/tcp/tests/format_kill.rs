@@ -1,0 +1,100 @@
+//! A target is killed (SIGKILL) while a host formats its namespace and saves a feature: what was formatted is gone as a whole,
+//! or there as a whole, and what was saved stays. `crates/edge/realtime/tests/format_kill.rs` kills users of images.
+
+#[path = "../../realtime/tests/support/formats.rs"]
+mod formats;
+
+use formats::{Part, perform, verify};
+use saker_realtime::{EngineKind, ImagePlan, Raw};
+use saker_sim::{Rng, Seed};
+use saker_tcp::{Server, ServerConfig};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+#[test]
+#[ignore = "the parent starts it and kills it"]
+fn child() {
+    let Ok(url) = std::env::var("SAKER_FORMATS_URL") else { return };
+    let mut config = ServerConfig::new(&url);
+    config.listen = vec!["127.0.0.1:0".parse().expect("an address")];
+    let server = Server::start(config).expect("the server starts");
+    // The harness prints to standard output; standard input is the parent's pipe.
+    let pipe = std::io::stdin().as_fd().try_clone_to_owned().expect("duplicates");
+    writeln!(File::from(pipe), "tcp://{}/{}", server.addresses()[0], server.names()[0])
+        .expect("the parent reads");
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+fn start(path: &Path) -> (Child, String) {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["child", "--exact", "--ignored", "--nocapture"]).stdin(writer).stdout(Stdio::null());
+    command.env("SAKER_FORMATS_URL", format!("file:{}", path.display()));
+    let child = command.spawn().expect("starts");
+    drop(command);
+    let mut url = String::new();
+    BufReader::new(reader).read_line(&mut url).expect("reads");
+    (child, url.trim_end().to_owned())
+}
+
+/// Works until the target is killed in part `last` or soon afterwards; how many parts were acknowledged.
+fn live_and_die(path: &Path, last: u64, moment: Duration) -> u64 {
+    let (mut child, url) = start(path);
+    let mut raw = Raw::open(&format!("{url}?reconnect=0&timeout=10")).expect("opens");
+    let (begins, begun) = channel();
+    let killer = std::thread::spawn(move || {
+        begun.recv().expect("it begins");
+        std::thread::sleep(moment);
+        child.kill().expect("kills");
+        child.wait().expect("ends");
+    });
+    let mut ended = 0;
+    loop {
+        if ended == last {
+            begins.send(()).expect("the killer waits");
+        }
+        if !perform(&mut raw, ended) {
+            break;
+        }
+        ended += 1;
+    }
+    drop(begins);
+    killer.join().expect("kills");
+    assert!(ended >= last, "part {ended} failed before the kill");
+    ended
+}
+
+fn round(engine: EngineKind, rng: &mut Rng) -> bool {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("disk.img");
+    ImagePlan { engine, ..ImagePlan::kv(4 << 20, "tiny", 1) }.create(&path).expect("creates");
+    let last = rng.below(4) * 3 + [2, 2, 1][rng.below(3) as usize];
+    let ended = live_and_die(&path, last, Duration::from_micros(rng.below(3000 >> rng.below(4))));
+    // Whoever looks comes over the network, too.
+    let (mut child, url) = start(&path);
+    let mut raw = Raw::open(&url).expect("opens");
+    verify(&mut raw, ended);
+    let _ = child.kill();
+    child.wait().expect("ends");
+    Part::of(ended).0 == Part::Format
+}
+
+#[test]
+fn a_target_is_killed_in_formats_and_saves() {
+    let is_soak = std::env::var("SAKER_TIER").is_ok_and(|tier| tier == "soak");
+    let seed = std::env::var("SAKER_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let mut rng = Seed(seed).child("format kill").rng();
+    let (kills, mut in_formats) = (if is_soak { 200 } else { 12 }, 0);
+    for n in 0..kills {
+        let engine = EngineKind::ALL[n % EngineKind::ALL.len()];
+        println!("kill {n}, {}, seed {seed}", engine.name());
+        in_formats += u32::from(round(engine, &mut rng));
+    }
+    println!("{kills} kills, {in_formats} in a Format");
+    assert!(in_formats > 1, "{in_formats} of {kills} kills came in a Format");
+}
