@@ -7,7 +7,7 @@ use clap::Args;
 use super::namespaces::{self, NamespaceChoice};
 use crate::context::{Context, Exit};
 use crate::error::CliError;
-use crate::report::CreatedNamespace;
+use crate::report::{CreatedNamespace, Holds};
 use crate::size;
 
 /// Arguments of `saker create`.
@@ -77,10 +77,21 @@ pub fn run(args: &CreateArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError
     }
     let (image, flash) = (report.image.display(), size::show(report.flash_bytes));
     cx.note(&format!("created {image}: {flash}, profile {}, engine {}", report.profile, report.engine));
-    for namespace in report.namespaces.iter().filter(|_| report.namespaces.len() > 1) {
-        cx.note(&line(namespace));
+    for namespace in &report.namespaces {
+        if report.namespaces.len() > 1 {
+            cx.note(&line(namespace));
+        }
+        namespace.holds.iter().for_each(|holds| cx.note(&held(holds)));
     }
     Ok(Exit::Good)
+}
+
+/// What a namespace of pairs holds, in words.
+fn held(holds: &Holds) -> String {
+    let mut fits: Vec<_> = holds.fits.iter().collect();
+    fits.sort_by_key(|(_, pairs)| std::cmp::Reverse(**pairs));
+    let fits: Vec<_> = fits.iter().map(|(name, pairs)| format!("{pairs} {}", name.replace('_', " "))).collect();
+    format!("it holds {} of records: {}", size::show(holds.capacity_bytes), fits.join(", or "))
 }
 
 fn line(n: &CreatedNamespace) -> String {

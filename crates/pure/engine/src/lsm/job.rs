@@ -2,15 +2,14 @@
 
 use super::LsmStore;
 use super::input::Input;
-use super::levels::LEVELS;
 use super::lookup::Seen;
+use super::marked::Reason;
 use super::policy::{self, Pick};
 use super::table::{Builder, Table};
 use crate::kv::{Background, KvError};
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::refs;
-use crate::ordered::structure::Structure;
 use saker_log::append::Reserve;
 use saker_medium::{Medium, Reads, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
@@ -26,6 +25,8 @@ pub struct Job {
     inputs: Vec<Input>,
     /// Tables that go when it is done; none of a flush.
     replaces: Vec<u64>,
+    /// The level of the upper ones among them, and the level that the new ones go to: the same if they are only written anew.
+    from: usize,
     to: usize,
     /// Its first and last key; of compactions.
     span: Option<(Key, Key)>,
@@ -38,7 +39,7 @@ pub struct Job {
 impl Job {
     /// Writes a memtable to level 0.
     pub fn flush(table: Arc<Memtable>) -> Self {
-        Self::new(vec![Input::memtable(table)], Vec::new(), 0)
+        Self::new(vec![Input::memtable(table)], Vec::new(), (0, 0))
     }
 
     /// Merges tables into the next level.
@@ -51,11 +52,18 @@ impl Job {
         };
         inputs.push(Input::tables(pick.lower.clone()));
         let replaces = tables.map(|t| t.id).collect();
-        Self { span: pick.span(), ..Self::new(inputs, replaces, pick.level + 1) }
+        Self { span: pick.span(), ..Self::new(inputs, replaces, (pick.level, pick.level + 1)) }
     }
 
-    fn new(inputs: Vec<Input>, replaces: Vec<u64>, to: usize) -> Self {
-        Self { inputs, replaces, to, span: None, builder: None, done: Vec::new(), last: None }
+    /// Writes tables of a level that follow each other anew, without what is not needed.
+    pub fn rewriting(level: usize, tables: &[Arc<Table>]) -> Self {
+        let replaces = tables.iter().map(|t| t.id).collect();
+        let span = tables.first().zip(tables.last()).map(|(first, last)| (first.first, last.last));
+        Self { span, ..Self::new(vec![Input::tables(tables.to_vec())], replaces, (level, level)) }
+    }
+
+    fn new(inputs: Vec<Input>, replaces: Vec<u64>, (from, to): (usize, usize)) -> Self {
+        Self { inputs, replaces, from, to, span: None, builder: None, done: Vec::new(), last: None }
     }
 
     /// Whether it has a page to write or a table to end before it reads on.
@@ -199,8 +207,9 @@ impl LsmStore {
             job.inputs[n].advance();
             w.work(Unit::Compare, job.inputs.len() as u64);
             w.work(Unit::Move, 1);
-            if self.is_kept(job, &e) {
+            if let Some(reason) = self.judge(job, &e) {
                 self.push(job, e);
+                job.builder.as_mut().expect("it has an entry").kept_mut().add(reason);
             }
             let has_page = job.builder.as_ref().is_some_and(|b| b.next_page().is_some());
             if has_page || job.inputs[n].wants().is_some() {
@@ -234,19 +243,24 @@ impl LsmStore {
         builder.push(e);
     }
 
-    /// Whether an entry is still wanted: the newest of its key, one that a snapshot sees, and tombstones while anything
+    /// Why an entry is still wanted: the newest of its key, one that a snapshot sees, and tombstones while anything
     /// could be below them.
-    fn is_kept(&self, job: &mut Job, e: &Entry) -> bool {
+    fn judge(&mut self, job: &mut Job, e: &Entry) -> Option<Reason> {
         let newer = job.last.filter(|(key, _)| *key == e.key).map(|(_, version)| version);
         job.last = Some((e.key, e.version));
         if let Some(newer) = newer {
-            return newer != e.version && self.own.sees(e.version, newer);
+            self.forget_record(e);
+            return self.own.snapshot_within(e.version, newer).map(Reason::Snapshot);
+        }
+        if !e.is_tombstone() {
+            return Some(Reason::Newest);
+        }
+        if let Some(snapshot) = self.own.snapshot_within(0, e.version) {
+            return Some(Reason::Snapshot(snapshot));
         }
         let above = job.is_flush() && self.own.levels.level(0).iter().any(|t| t.covers(&e.key));
-        !e.is_tombstone()
-            || !self.own.snapshots.is_empty()
-            || above
-            || self.own.levels.deeper_has(job.to, &e.key)
+        let hides = above || self.own.levels.deeper_has(job.to, &e.key);
+        hides.then_some(Reason::Hides(e.version))
     }
 
     /// Puts the new tables in the place of the old ones.
@@ -262,10 +276,10 @@ impl LsmStore {
             return self.measure();
         }
         self.own.stats.compactions += 1;
-        let from = job.to - 1;
+        let from = job.from;
         for id in &job.replaces {
             let table = self.own.levels.remove(*id).expect("the job's inputs stay until it is done");
-            if from < LEVELS && self.own.cursors[from].is_none_or(|last| table.last > last) {
+            if from < job.to && self.own.cursors[from].is_none_or(|last| table.last > last) {
                 self.own.cursors[from] = Some(table.last);
             }
             refs::count(&mut self.log, &self.births, &table.refs, false);

@@ -1,12 +1,13 @@
 //! What a manifest says of an LSM tree: which tables there are.
 //!
-//! Chunks (little-endian): kind `u8`; 1, first: next table's number `u64`, bytes of the longest record `u32`; 2: tables, each level
-//! `u8`, number, entries, newest version `u64`, first and last key (16 bytes and length `u8` each), bytes of the description,
+//! Chunks (little-endian): kind `u8`; 1, first: next table's number `u64`, bytes of the longest record `u32`, and 1 if a table of the
+//! deepest level keeps what only a snapshot needs, else 0 `u8`; 2: tables, each level `u8`, number, entries, newest version `u64`, first and last key (16 bytes and length `u8` each), bytes of the description,
 //! pages, pages of the description `u32`, and the addresses of all pages `u64`.
 
 use super::LsmStore;
 use super::block_index::BlockIndex;
 use super::levels::LEVELS;
+use super::marked::Kept;
 use super::table::{Cursor, Table};
 use crate::ordered::filter::Filter;
 use crate::ordered::refs::Refs;
@@ -52,7 +53,10 @@ impl LsmStore {
 
     /// The tables as they are now.
     pub(super) fn describe(&mut self, most: u64) -> VecDeque<Vec<u8>> {
-        let mut chunks = VecDeque::from([encode_head(self.own.next_table, self.record_bytes_max)]);
+        let levels = &self.own.levels;
+        let keeps = levels.level(levels.deepest()).iter().any(|t| !t.kept.is_nothing());
+        let head = Head { next_table: self.own.next_table, longest: self.longest.at_cut(), keeps };
+        let mut chunks = VecDeque::from([encode_head(&head)]);
         let mut open = vec![KIND_TABLES];
         for (level, table) in self.own.levels.all() {
             let entry = encode_table(level, table);
@@ -70,8 +74,26 @@ impl LsmStore {
     }
 }
 
-fn encode_head(next_table: u64, longest: u32) -> Vec<u8> {
-    [&[KIND_HEAD][..], &next_table.to_le_bytes(), &longest.to_le_bytes()].concat()
+/// What the first chunk says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The next table's number.
+    pub next_table: u64,
+    /// Bytes of the longest record at most; earlier manifests did not tell, 0.
+    pub longest: u32,
+    /// Whether a table of the deepest level keeps what only a snapshot needs; earlier manifests did not tell, so it may.
+    pub keeps: bool,
+}
+
+fn encode_head(head: &Head) -> Vec<u8> {
+    let (next_table, longest) = (head.next_table.to_le_bytes(), head.longest.to_le_bytes());
+    [&[KIND_HEAD][..], &next_table, &longest, &[u8::from(head.keeps)]].concat()
+}
+
+fn decode_head(at: &mut Cursor<'_>) -> Option<Head> {
+    let (next_table, longest) = (at.u64()?, at.u32().unwrap_or(0));
+    let keeps = at.take(1).is_none_or(|told| told[0] != 0);
+    Some(Head { next_table, longest, keeps })
 }
 
 fn encode_table(level: usize, table: &Table) -> Vec<u8> {
@@ -93,8 +115,8 @@ fn encode_table(level: usize, table: &Table) -> Vec<u8> {
 /// What a chunk says.
 #[derive(Debug)]
 pub enum Chunk {
-    /// The next table's number and the bytes of the longest record; earlier manifests did not tell, 0.
-    Head(u64, u32),
+    /// The first one.
+    Head(Head),
     /// Tables with their level, without their descriptions.
     Tables(Vec<(usize, Table)>),
 }
@@ -103,7 +125,7 @@ pub enum Chunk {
 pub fn decode_chunk(payload: &[u8]) -> Option<Chunk> {
     let mut at = Cursor(payload);
     match at.take(1)?[0] {
-        KIND_HEAD => at.u64().map(|next_table| Chunk::Head(next_table, at.u32().unwrap_or(0))),
+        KIND_HEAD => decode_head(&mut at).map(Chunk::Head),
         KIND_TABLES => {
             let mut tables = Vec::new();
             while !at.0.is_empty() {
@@ -134,6 +156,7 @@ fn decode_table(at: &mut Cursor<'_>) -> Option<(usize, Table)> {
         index: BlockIndex::default(),
         filter: Filter::default(),
         refs: Refs::default(),
+        kept: Kept::unknown(),
         pinned: Vec::new(),
     };
     (level < LEVELS && first <= last).then_some((level, table))
