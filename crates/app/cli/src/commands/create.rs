@@ -77,11 +77,9 @@ pub fn run(args: &CreateArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError
     }
     let (image, flash) = (report.image.display(), size::show(report.flash_bytes));
     cx.note(&format!("created {image}: {flash}, profile {}, engine {}", report.profile, report.engine));
-    for namespace in &report.namespaces {
-        if report.namespaces.len() > 1 {
-            cx.note(&line(namespace));
-        }
-        namespace.holds.iter().for_each(|holds| cx.note(&held(holds)));
+    match report.namespaces.as_slice() {
+        [only] => only.holds.iter().for_each(|holds| cx.note(&held(holds))),
+        several => several.iter().for_each(|namespace| cx.note(&line(namespace))),
     }
     Ok(Exit::Good)
 }
@@ -97,5 +95,6 @@ fn held(holds: &Holds) -> String {
 fn line(n: &CreatedNamespace) -> String {
     let blocks =
         n.blocks.map_or(String::new(), |b| format!(", {} blocks of {} bytes", b.blocks, b.block_bytes));
-    format!("namespace {}: {}, {} of flash{blocks}", n.nsid, n.kind, size::show(n.flash_bytes))
+    let holds = n.holds.as_ref().map_or(String::new(), |holds| format!("; {}", held(holds)));
+    format!("namespace {}: {}, {} of flash{blocks}{holds}", n.nsid, n.kind, size::show(n.flash_bytes))
 }

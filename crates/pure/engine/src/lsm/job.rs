@@ -34,6 +34,8 @@ pub struct Job {
     done: Vec<Table>,
     /// The last entry that came along.
     last: Option<(Key, u64)>,
+    /// Tombstones of its key that hide nothing yet.
+    tombstones: Vec<(Entry, Reason)>,
 }
 
 impl Job {
@@ -63,7 +65,7 @@ impl Job {
     }
 
     fn new(inputs: Vec<Input>, replaces: Vec<u64>, (from, to): (usize, usize)) -> Self {
-        Self { inputs, replaces, from, to, span: None, builder: None, done: Vec::new(), last: None }
+        Self { inputs, replaces, from, to, span: None, builder: None, done: Vec::new(), last: None, tombstones: Vec::new() }
     }
 
     /// Whether it has a page to write or a table to end before it reads on.
@@ -207,10 +209,7 @@ impl LsmStore {
             job.inputs[n].advance();
             w.work(Unit::Compare, job.inputs.len() as u64);
             w.work(Unit::Move, 1);
-            if let Some(reason) = self.judge(job, &e) {
-                self.push(job, e);
-                job.builder.as_mut().expect("it has an entry").kept_mut().add(reason);
-            }
+            self.take_along(job, e);
             let has_page = job.builder.as_ref().is_some_and(|b| b.next_page().is_some());
             if has_page || job.inputs[n].wants().is_some() {
                 return;
@@ -230,7 +229,22 @@ impl LsmStore {
         true
     }
 
-    fn push(&mut self, job: &mut Job, e: Entry) {
+    /// Takes an entry along if it is wanted. A tombstone that hides nothing outside of the job waits for what it hides in it.
+    fn take_along(&mut self, job: &mut Job, e: Entry) {
+        if job.last.is_some_and(|(key, _)| key != e.key) {
+            job.tombstones.clear();
+        }
+        let Some(reason) = self.judge(job, &e) else { return };
+        if e.is_tombstone() && !self.hides_others(job, &e) {
+            return job.tombstones.push((e, reason));
+        }
+        for (tombstone, reason) in std::mem::take(&mut job.tombstones) {
+            self.push(job, tombstone, reason);
+        }
+        self.push(job, e, reason);
+    }
+
+    fn push(&mut self, job: &mut Job, e: Entry, reason: Reason) {
         let (page_bytes, bits) = (self.log.geometry().page_bytes, self.config.bloom_bits_per_key);
         if job.builder.is_none() {
             job.builder = Some(Builder::new(self.own.next_table, e.key, page_bytes, bits));
@@ -241,6 +255,7 @@ impl LsmStore {
             builder.refs_mut().add(segment, e.stamp, bytes, &self.births);
         }
         builder.push(e);
+        builder.kept_mut().add(reason);
     }
 
     /// Why an entry is still wanted: the newest of its key, one that a snapshot sees, and tombstones while anything
@@ -258,9 +273,13 @@ impl LsmStore {
         if let Some(snapshot) = self.own.snapshot_within(0, e.version) {
             return Some(Reason::Snapshot(snapshot));
         }
+        self.hides_others(job, e).then_some(Reason::Hides(e.version))
+    }
+
+    /// Whether a tombstone may hide something that is not merged with it.
+    fn hides_others(&self, job: &Job, e: &Entry) -> bool {
         let above = job.is_flush() && self.own.levels.level(0).iter().any(|t| t.covers(&e.key));
-        let hides = above || self.own.levels.deeper_has(job.to, &e.key);
-        hides.then_some(Reason::Hides(e.version))
+        above || self.own.levels.deeper_has(job.to, &e.key)
     }
 
     /// Puts the new tables in the place of the old ones.
