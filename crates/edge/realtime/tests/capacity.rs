@@ -1,5 +1,5 @@
-//! What a device holds does not depend on what was in it: long values, groups with long payloads and what iterators saw make room
-//! when they are gone. Every engine, in memory and in an image.
+//! What a device holds does not depend on what was in it: long values, groups with long payloads and what iterators saw
+//! make room when they are gone. Every engine, in memory and in an image.
 
 use saker_host::{HostError, KeyRange, KvError};
 use saker_realtime::{EngineKind, ImagePlan, Kv, WriteBatch};
@@ -162,7 +162,10 @@ fn beside_an_iterator(engine: EngineKind, end: End, seed: u64) {
         }
     }
     let again = fill(&mut kv, 1 << 24, value_bytes);
-    assert!(again * 100 >= pairs / 2 * 95, "{engine:?} {end:?} {seed}: {again} fit after half of {pairs} went");
+    assert!(
+        again * 100 >= pairs / 2 * 95,
+        "{engine:?} {end:?} {seed}: {again} fit after half of {pairs} went"
+    );
 }
 
 #[test]

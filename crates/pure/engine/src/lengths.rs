@@ -1,5 +1,5 @@
-//! How long the records are that live: what a segment can lose at its end follows from the longest of them, and the capacity from
-//! that. What was deleted or replaced does not count any more.
+//! How long the records are that live: what a segment can lose at its end follows from the longest of them, and the
+//! capacity from that. What was deleted or replaced does not count any more.
 
 /// Classes of lengths: sixteen between a power of two and the next.
 const CLASSES: usize = 464;

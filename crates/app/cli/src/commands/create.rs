@@ -88,7 +88,8 @@ pub fn run(args: &CreateArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError
 fn held(holds: &Holds) -> String {
     let mut fits: Vec<_> = holds.fits.iter().collect();
     fits.sort_by_key(|(_, pairs)| std::cmp::Reverse(**pairs));
-    let fits: Vec<_> = fits.iter().map(|(name, pairs)| format!("{pairs} {}", name.replace('_', " "))).collect();
+    let fits: Vec<_> =
+        fits.iter().map(|(name, pairs)| format!("{pairs} {}", name.replace('_', " "))).collect();
     format!("it holds {} of records: {}", size::show(holds.capacity_bytes), fits.join(", or "))
 }
 

@@ -226,7 +226,10 @@ fn create_and_info_say_what_an_image_holds() {
         let made: serde_json::Value = serde_json::from_str(&made.good()).expect("JSON");
         let namespace = &made["namespaces"][0];
         let pairs = namespace["fits"]["pairs_of_4096_bytes"].as_u64().expect("a number");
-        assert!(pairs > 0 && pairs * 4096 < namespace["capacity_bytes"].as_u64().expect("a number"), "{made}");
+        assert!(
+            pairs > 0 && pairs * 4096 < namespace["capacity_bytes"].as_u64().expect("a number"),
+            "{made}"
+        );
         let info = || {
             let text = desk.disk(&["info", "--json"]).good();
             serde_json::from_str::<serde_json::Value>(&text).expect("JSON")["info"]["namespaces"][0].clone()

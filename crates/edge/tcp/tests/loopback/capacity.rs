@@ -49,7 +49,8 @@ fn what_an_iterator_saw_makes_room_when_its_connection_is_lost() {
             let server = serve(&format!("mem:?size=64MiB&profile=tiny&engine={engine}"));
             let (mut kv, mut other) = (open(&server, ""), open(&server, ""));
             let pairs = fill(&mut kv, 0, 2000);
-            let iterator = other.open_iterator(&KeyRange::default()).expect("opens").expect("it has iterators");
+            let iterator =
+                other.open_iterator(&KeyRange::default()).expect("opens").expect("it has iterators");
             for n in (0..pairs).step_by(2) {
                 assert!(kv.delete(&key(n)).expect("a full device deletes"));
             }
@@ -59,7 +60,10 @@ fn what_an_iterator_saw_makes_room_when_its_connection_is_lost() {
                 other.close_iterator(iterator).expect("closes");
             }
             let again = fill(&mut kv, 1 << 24, 2000);
-            assert!(again * 100 >= pairs / 2 * 95, "{engine} {is_lost}: {again} fit after half of {pairs} went");
+            assert!(
+                again * 100 >= pairs / 2 * 95,
+                "{engine} {is_lost}: {again} fit after half of {pairs} went"
+            );
             server.stop().expect("stopped");
         }
     }

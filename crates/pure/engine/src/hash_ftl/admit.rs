@@ -16,8 +16,9 @@ pub(super) const SPARE_SEGMENTS: u32 = 9;
 const LIVE_PAIR_BYTES: u64 = 17;
 
 impl HashFtl {
-    /// Bytes of grains that pairs may take, given the longest of them: what the segments hold, less the spare ones, what
-    /// a segment can lose at its end, the table, and the over-provisioning with the invalid mappings that it comes with.
+    /// Bytes of grains that pairs may take, given the longest of them: what the segments hold, less the spare ones,
+    /// what a segment can lose at its end, the table, and the over-provisioning with the invalid mappings that it comes
+    /// with.
     pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
         self.capacity_for(self.stats.pairs, self.data_bytes, self.lengths.longest(), m)
     }

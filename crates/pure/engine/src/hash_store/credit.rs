@@ -37,8 +37,7 @@ impl Credit {
     /// none counts for more than three times as many.
     #[inline]
     pub fn covers_group(&self, bytes: u32) -> bool {
-        bytes <= self.longest
-            && self.bytes >= u64::from(bytes) * (3 + 4 * checkpoint::ENTRY_BYTES_MAX / 12)
+        bytes <= self.longest && self.bytes >= u64::from(bytes) * (3 + 4 * checkpoint::ENTRY_BYTES_MAX / 12)
     }
 
     /// Pays for `pairs` of a group that count for `bytes` bytes.

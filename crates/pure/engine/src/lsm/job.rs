@@ -25,7 +25,8 @@ pub struct Job {
     inputs: Vec<Input>,
     /// Tables that go when it is done; none of a flush.
     replaces: Vec<u64>,
-    /// The level of the upper ones among them, and the level that the new ones go to: the same if they are only written anew.
+    /// The level of the upper ones among them, and the level that the new ones go to: the same if they are only written
+    /// anew.
     from: usize,
     to: usize,
     /// Its first and last key; of compactions.
@@ -65,7 +66,17 @@ impl Job {
     }
 
     fn new(inputs: Vec<Input>, replaces: Vec<u64>, (from, to): (usize, usize)) -> Self {
-        Self { inputs, replaces, from, to, span: None, builder: None, done: Vec::new(), last: None, tombstones: Vec::new() }
+        Self {
+            inputs,
+            replaces,
+            from,
+            to,
+            span: None,
+            builder: None,
+            done: Vec::new(),
+            last: None,
+            tombstones: Vec::new(),
+        }
     }
 
     /// Whether it has a page to write or a table to end before it reads on.
@@ -229,7 +240,8 @@ impl LsmStore {
         true
     }
 
-    /// Takes an entry along if it is wanted. A tombstone that hides nothing outside of the job waits for what it hides in it.
+    /// Takes an entry along if it is wanted. A tombstone that hides nothing outside of the job waits for what it hides
+    /// in it.
     fn take_along(&mut self, job: &mut Job, e: Entry) {
         if job.last.is_some_and(|(key, _)| key != e.key) {
             job.tombstones.clear();

@@ -1,8 +1,9 @@
 //! What a manifest says of an LSM tree: which tables there are.
 //!
-//! Chunks (little-endian): kind `u8`; 1, first: next table's number `u64`, bytes of the longest record `u32`, and 1 if a table of the
-//! deepest level keeps what only a snapshot needs, else 0 `u8`; 2: tables, each level `u8`, number, entries, newest version `u64`, first and last key (16 bytes and length `u8` each), bytes of the description,
-//! pages, pages of the description `u32`, and the addresses of all pages `u64`.
+//! Chunks (little-endian): kind `u8`; 1, first: next table's number `u64`, bytes of the longest record `u32`, and 1 if
+//! a table of the deepest level keeps what only a snapshot needs, else 0 `u8`; 2: tables, each level `u8`, number,
+//! entries, newest version `u64`, first and last key (16 bytes and length `u8` each), bytes of the description, pages,
+//! pages of the description `u32`, and the addresses of all pages `u64`.
 
 use super::LsmStore;
 use super::block_index::BlockIndex;
@@ -81,7 +82,8 @@ pub struct Head {
     pub next_table: u64,
     /// Bytes of the longest record at most; earlier manifests did not tell, 0.
     pub longest: u32,
-    /// Whether a table of the deepest level keeps what only a snapshot needs; earlier manifests did not tell, so it may.
+    /// Whether a table of the deepest level keeps what only a snapshot needs; earlier manifests did not tell, so it
+    /// may.
     pub keeps: bool,
 }
 
@@ -160,4 +162,29 @@ fn decode_table(at: &mut Cursor<'_>) -> Option<(usize, Table)> {
         pinned: Vec::new(),
     };
     (level < LEVELS && first <= last).then_some((level, table))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head_of(chunk: &[u8]) -> Head {
+        match decode_chunk(chunk) {
+            Some(Chunk::Head(head)) => head,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What earlier manifests did not tell may be.
+    #[test]
+    fn heads_of_all_ages_are_read() {
+        let head = Head { next_table: 0x0201, longest: 0x0403, keeps: false };
+        let chunk = encode_head(&head);
+        assert_eq!(chunk, [1, 1, 2, 0, 0, 0, 0, 0, 0, 3, 4, 0, 0, 0]);
+        assert_eq!(head_of(&chunk), head);
+        assert_eq!(head_of(&encode_head(&Head { keeps: true, ..head })), Head { keeps: true, ..head });
+        assert_eq!(head_of(&chunk[..13]), Head { keeps: true, ..head });
+        assert_eq!(head_of(&chunk[..9]), Head { keeps: true, longest: 0, ..head });
+        assert!(decode_chunk(&chunk[..8]).is_none());
+    }
 }

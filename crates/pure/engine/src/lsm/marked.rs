@@ -1,11 +1,12 @@
 //! Tables of the deepest level that keep what only snapshots needed: versions that newer ones replaced, and tombstones.
 //!
-//! Nothing is below them, so no compaction would take them along; they are written anew in their level when room is needed and
-//! the snapshot has been released: RocksDB's "bottommost files marked for compaction" (its pull request 3009). What an entry is kept
-//! for is noted where it is kept, so a table that is written anew never names again what made it be: that always ends.
+//! Nothing is below them, so no compaction would take them along; they are written anew in their level when room is
+//! needed and the snapshot has been released: RocksDB's "bottommost files marked for compaction" (its pull request
+//! 3009). What an entry is kept for is noted where it is kept, so a table that is written anew never names again what
+//! made it be: that always ends.
 
-use super::LsmStore;
 use super::Lsm;
+use super::LsmStore;
 use super::job::Job;
 use super::table::Table;
 use std::sync::Arc;
@@ -96,10 +97,36 @@ impl LsmStore {
         self.own.compactions.push(job);
     }
 
-    /// What tables that a manifest names keep is not known, unless it says that those of the deepest level keep nothing.
+    /// What tables that a manifest names keep is not known, unless it says that those of the deepest level keep
+    /// nothing.
     pub(super) fn mark_recovered(&mut self) {
         if self.own.was_clean {
             self.own.levels.unmark_deepest();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_sees_what_was_there_and_not_replaced_yet() {
+        let own = Lsm { snapshots: vec![3, 5, 5, 9], ..Lsm::default() };
+        let seen = [(1, 2), (1, 3), (1, 4), (4, 6), (6, 9), (6, 10), (10, 20), (7, 7)];
+        let expected = [None, None, Some(3), Some(5), None, Some(9), None, None];
+        assert_eq!(seen.map(|(old, new)| own.snapshot_within(old, new)), expected);
+    }
+
+    #[test]
+    fn what_is_kept_names_each_snapshot_once_and_the_oldest_tombstone() {
+        let mut kept = Kept::default();
+        assert!(kept.is_nothing());
+        kept.add(Reason::Newest);
+        assert!(kept.is_nothing());
+        [5, 3, 5].into_iter().for_each(|s| kept.add(Reason::Snapshot(s)));
+        [7, 9].into_iter().for_each(|version| kept.add(Reason::Hides(version)));
+        assert_eq!(kept, Kept { snapshots: vec![3, 5], tombstone: Some(7) });
+        assert!(!Kept::unknown().is_nothing());
     }
 }

@@ -1,10 +1,11 @@
-//! The longest record that a collection may have to copy: what a segment can lose at its end follows from it, and the capacity
-//! from that.
+//! The longest record that a collection may have to copy: what a segment can lose at its end follows from it, and the
+//! capacity from that.
 //!
-//! Entries are not counted by their length: a bound is kept, which what is written raises. When something as long was replaced or
-//! deleted, or the store was opened, the bound may be too high. It is found out before a pair is refused, once all is merged: the
-//! pairs are walked over, as a scan does, until one is met that is as long as the bound. What only a snapshot sees is not copied and
-//! does not count. Manifests tell the bound as it was at their cut, so that what is missing of the log behind it cannot matter.
+//! Entries are not counted by their length: a bound is kept, which what is written raises. When something as long was
+//! replaced or deleted, or the store was opened, the bound may be too high. It is found out before a pair is refused,
+//! once all is merged: the pairs are walked over, as a scan does, until one is met that is as long as the bound. What
+//! only a snapshot sees is not copied and does not count. Manifests tell the bound as it was at their cut, so that what
+//! is missing of the log behind it cannot matter.
 
 use super::Store;
 use super::background::Piece;
@@ -135,7 +136,9 @@ impl<S: Structure> Store<S> {
 
     /// A piece of the walk over all pairs.
     pub(super) fn walk_step<M: Medium, W: Meter>(&mut self, m: &M, w: &mut W) -> Piece {
-        let Some(Walk { from, mut found }) = self.longest.walk else { return Step::Done(Ok(Background::Idle)) };
+        let Some(Walk { from, mut found }) = self.longest.walk else {
+            return Step::Done(Ok(Background::Idle));
+        };
         let (bound, mut left, mut last) = (self.longest.bytes, QUANTUM_ENTRIES, None);
         let visit = |e: &Entry| {
             found = found.max(e.loc.record_bytes());

@@ -92,11 +92,7 @@ impl Reveal {
 
 /// The segment with the fewest live bytes in which a snapshot does not hold anything, as far as is known; before that, one
 /// in which a program failed.
-pub(crate) fn victim_but(
-    log: &Log,
-    held: &[SegmentId],
-    lost: impl Fn(&Segment) -> u64,
-) -> Option<SegmentId> {
+pub(crate) fn victim_but(log: &Log, held: &[SegmentId], lost: impl Fn(&Segment) -> u64) -> Option<SegmentId> {
     let first = log.victim_that_loses(&lost)?;
     if log.segment(first).evacuate || !held.contains(&first) {
         return Some(first);

@@ -134,7 +134,8 @@ impl Bench {
         self.flash.pool_mut().set_quota(OWNER, g.segments);
         let view = self.flash.view(OWNER, Class::Foreground);
         let mut recovery = AnyRecovery::new(self.kind, &self.config, &view);
-        while !matches!(recovery.step(&mut self.flash.view(OWNER, Class::Foreground)), Step::Done(Ok(true))) {}
+        while !matches!(recovery.step(&mut self.flash.view(OWNER, Class::Foreground)), Step::Done(Ok(true))) {
+        }
         self.store = recovery.finish();
         self.settle();
     }

@@ -37,7 +37,8 @@ impl Terms {
     /// What ordered stores have left when so many segments and bytes are kept back.
     fn ordered(self, segments: u64, bytes: u64) -> u64 {
         let usable = (self.segments.saturating_sub(segments) * self.segment).saturating_sub(bytes);
-        (u128::from(usable) * u128::from(self.segment - self.record().max(296)) / u128::from(self.segment)) as u64
+        (u128::from(usable) * u128::from(self.segment - self.record().max(296)) / u128::from(self.segment))
+            as u64
             * 90
             / 100
     }
@@ -53,7 +54,8 @@ impl Terms {
         self.ordered(8 + 2 * (1 + self.checkpoint(28 * self.segments)), 2 * nodes)
     }
 
-    /// A hash FTL of that grain with a table of so many bytes, and so many bytes of it for a pair if it grows with them.
+    /// A hash FTL of that grain with a table of so many bytes, and so many bytes of it for a pair if it grows with
+    /// them.
     fn hash_ftl(self, grain: u64, table: u64, mappings: u64) -> u64 {
         let record = (16 + KEY_BYTES + self.value).next_multiple_of(grain);
         let longest = record.max(self.page.min(1024));
@@ -109,8 +111,8 @@ fn predicted(kind: EngineKind, size: Size, value: u64) -> u64 {
     low
 }
 
-/// How far the count may be from the formula, in percent: collections of the hash stores are exact, tables and nodes are as full as
-/// they happen to be.
+/// How far the count may be from the formula, in percent: collections of the hash stores are exact, tables and nodes
+/// are as full as they happen to be.
 fn tolerance(kind: EngineKind) -> u64 {
     match kind {
         EngineKind::Lsm | EngineKind::Tree => 8,
@@ -132,7 +134,10 @@ fn holds_what_is_said(kind: EngineKind, size: Size, value: u64) {
     let formula = predicted(kind, size, value);
     let percent = tolerance(kind);
     let is_so = is_near(stored, formula, percent) && is_near(stored, said, percent);
-    assert!(is_so, "{kind:?} {size:?} {value} bytes: {stored} stored, {formula} by the formula, {said} it says");
+    assert!(
+        is_so,
+        "{kind:?} {size:?} {value} bytes: {stored} stored, {formula} by the formula, {said} it says"
+    );
 }
 
 #[test]

@@ -89,7 +89,10 @@ fn long_values_leave_no_trace(kind: EngineKind, size: Size, small_bytes: usize) 
             let mut bench = Bench::new(kind, size, true);
             goes(&mut bench, way, longest(size) / part, small_bytes);
             let after = bench.fill(1 << 30, small_bytes) - (1 << 30);
-            assert!(after * 100 >= fresh * 98, "{kind:?} {size:?} {way:?} {part}: {after} of {fresh} pairs fit");
+            assert!(
+                after * 100 >= fresh * 98,
+                "{kind:?} {size:?} {way:?} {part}: {after} of {fresh} pairs fit"
+            );
         }
     }
 }
@@ -119,12 +122,14 @@ fn on_the_tree_store() {
 
 #[test]
 fn on_hash_ftls() {
-    let all = EngineKind::ALL.iter().filter(|k| !matches!(k, EngineKind::HashStore | EngineKind::Lsm | EngineKind::Tree));
+    let all = EngineKind::ALL
+        .iter()
+        .filter(|k| !matches!(k, EngineKind::HashStore | EngineKind::Lsm | EngineKind::Tree));
     all.copied().for_each(on_all_sizes);
 }
 
-/// Without a capacitor a cut can bring a long value back whose delete was not flushed. The store is above its capacity then: it goes
-/// on reading and deleting, and what is deleted makes room.
+/// Without a capacitor a cut can bring a long value back whose delete was not flushed. The store is above its capacity
+/// then: it goes on reading and deleting, and what is deleted makes room.
 fn a_long_value_comes_back(kind: EngineKind, size: Size) {
     let mut bench = Bench::new(kind, size, false);
     store_long(&mut bench, longest(size));
@@ -144,5 +149,7 @@ fn a_long_value_comes_back(kind: EngineKind, size: Size) {
 
 #[test]
 fn a_cut_that_brings_a_long_value_back_leaves_a_store_that_deletes() {
-    EngineKind::ALL.iter().for_each(|kind| SIZES.iter().for_each(|size| a_long_value_comes_back(*kind, *size)));
+    EngineKind::ALL
+        .iter()
+        .for_each(|kind| SIZES.iter().for_each(|size| a_long_value_comes_back(*kind, *size)));
 }

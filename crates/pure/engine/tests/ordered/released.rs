@@ -75,7 +75,12 @@ fn half_goes<S: Ordered>(mut bench: Bench<S>, seed: u64, end: End, watch: Option
     for n in 0..deleted * 4 / 5 {
         bench.watch = watch.filter(|_| n < 3);
         let stored = bench.put(&key(3 * pairs + n), &value(&mut rng), Condition::Always);
-        assert_eq!(stored, Ok(()), "seed {seed} {end:?}: {n} of {deleted} deleted ones, {:?}", bench.store.counters());
+        assert_eq!(
+            stored,
+            Ok(()),
+            "seed {seed} {end:?}: {n} of {deleted} deleted ones, {:?}",
+            bench.store.counters()
+        );
     }
     bench.watch = None;
     older.into_iter().for_each(|snapshot| bench.store.release(snapshot));
@@ -104,7 +109,8 @@ pub fn makes_room_in_larger_segments<S: Ordered>() {
 pub fn makes_room_with_default_settings<S: Ordered>() {
     for seed in 0..scale(4) {
         let config = S::defaults(&crate::ordered::bench::shape().geometry, seed % 2 == 0);
-        ENDS.iter().for_each(|end| half_goes(Bench::<S>::new(config, FaultPlan::default()), seed, *end, None));
+        ENDS.iter()
+            .for_each(|end| half_goes(Bench::<S>::new(config, FaultPlan::default()), seed, *end, None));
     }
 }
 

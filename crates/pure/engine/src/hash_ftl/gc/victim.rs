@@ -56,8 +56,7 @@ impl HashFtl {
         let is_greedy = self.is_pressed(m);
         let is_gainful = |id: SegmentId, s: &Segment| self.log.gain(id) > self.lost_by(s);
         let best = |but: Option<Stream>| {
-            let gainful =
-                self.closed().filter(|(id, s)| Some(s.stream()) != but && is_gainful(*id, s));
+            let gainful = self.closed().filter(|(id, s)| Some(s.stream()) != but && is_gainful(*id, s));
             gainful.max_by_key(|(id, s)| (self.score(*id, s, is_greedy), u32::MAX - id.0)).map(|(id, _)| id)
         };
         let chosen = self.victim(best(None)?);
