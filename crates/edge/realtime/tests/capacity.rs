@@ -142,37 +142,34 @@ fn beside_an_iterator(engine: EngineKind, end: End, seed: u64) {
     let mut kv = Kv::open(&url).expect("opens");
     let value_bytes = 1000 + seed as usize * 100;
     let pairs = fill(&mut kv, 0, value_bytes);
+    let mut gone = 0;
+    // An iterator that nobody uses times out when more than an eighth of the capacity has been written.
+    if matches!(end, End::TimedOut) {
+        (0..pairs).step_by(4).for_each(|n| delete(&mut kv, n, 1));
+        gone += pairs / 4;
+    }
     let iterator = kv.open_iterator(&KeyRange::default()).expect("opens").expect("it has iterators");
-    (0..pairs).step_by(2).for_each(|n| delete(&mut kv, n, 1));
+    (1..pairs).step_by(2).for_each(|n| delete(&mut kv, n, 1));
+    gone += pairs / 2;
     match end {
         End::Closed => kv.close_iterator(iterator).expect("closes"),
-        // Replacing goes on until the iterator, which nobody uses, has timed out.
-        End::TimedOut => {
-            let value = vec![b'w'; value_bytes];
-            for n in (1..pairs).step_by(2).cycle().take(pairs as usize) {
-                match kv.put(&key(n), &value) {
-                    Ok(()) | Err(HostError::Kv(KvError::Full)) => {}
-                    Err(e) => panic!("{e}"),
-                }
-            }
-        }
+        End::TimedOut => {}
         End::Reopened => {
             drop(kv);
             kv = Kv::open(&url).expect("opens");
         }
     }
     let again = fill(&mut kv, 1 << 24, value_bytes);
-    assert!(
-        again * 100 >= pairs / 2 * 95,
-        "{engine:?} {end:?} {seed}: {again} fit after half of {pairs} went"
-    );
+    assert!(again * 100 >= gone * 95, "{engine:?} {end:?} {seed}: {again} fit after {gone} of {pairs} went");
 }
 
 #[test]
 fn what_an_iterator_saw_makes_room_when_it_ends() {
     for seed in 0..if is_soak() { 10 } else { 1 } {
         for engine in [EngineKind::Lsm, EngineKind::Tree] {
-            [End::Closed, End::TimedOut, End::Reopened].map(|end| beside_an_iterator(engine, end, seed));
+            for end in [End::Closed, End::TimedOut, End::Reopened] {
+                beside_an_iterator(engine, end, seed);
+            }
         }
     }
 }
