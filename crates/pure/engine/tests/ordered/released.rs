@@ -102,7 +102,10 @@ pub fn makes_room_in_small_segments<S: Ordered>() {
 
 pub fn makes_room_in_larger_segments<S: Ordered>() {
     for seed in 0..scale(1) {
-        ENDS.iter().for_each(|end| half_goes(nearly_full::bench::<S>(seed % 2 == 0), seed, *end, None));
+        let mut bench = nearly_full::bench::<S>(seed % 2 == 0);
+        // A digest of so many pairs takes long.
+        bench.digests = false;
+        half_goes(bench, seed, ENDS[seed as usize % ENDS.len()], None);
     }
 }
 
