@@ -1,5 +1,6 @@
 //! What the long commands find, as data: the commands render it for people or as JSON.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -31,6 +32,18 @@ pub struct CreatedNamespace {
     /// Its blocks, if it has any.
     #[serde(flatten)]
     pub blocks: Option<Blocks>,
+    /// What it holds, if it keeps pairs.
+    #[serde(flatten)]
+    pub holds: Option<Holds>,
+}
+
+/// What a namespace of pairs holds, empty as it is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Holds {
+    /// Bytes of records.
+    pub capacity_bytes: u64,
+    /// Pairs with keys of 16 bytes, if all have values of that many bytes.
+    pub fits: BTreeMap<String, u64>,
 }
 
 /// The blocks of a namespace.

@@ -39,7 +39,7 @@ pub use raw::Raw;
 pub use records::device_config;
 pub use remote::TcpPlace;
 pub use saker::{Saker, SakerOptions};
-pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
+pub use saker_device::stats::{Fits, NamespaceSnapshot, Snapshot};
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind, Packing};
 pub use saker_host::retention::{RetentionOptions, RetentionOrder};
 pub use saker_host::{
@@ -48,7 +48,7 @@ pub use saker_host::{
 };
 pub use saker_linux::Submission;
 pub use url::DeviceUrl;
-pub use verify::{Verified, check_image, verify_image};
+pub use verify::{Verified, check_image, image_namespaces, verify_image};
 
 /// The README's example is a test.
 #[cfg(doctest)]

@@ -28,6 +28,14 @@ pub fn verify_image(path: &Path, mut progress: impl FnMut(image::Progress)) -> R
     if !report.is_sound() {
         return Ok(Verified { report, namespaces: Vec::new() });
     }
+    Ok(Verified { report, namespaces: image_namespaces(path)? })
+}
+
+/// What recovery makes of the namespaces of an image, without changing the file.
+///
+/// # Errors
+/// As [`verify_image`]; [`Error::Damaged`] if a namespace is.
+pub fn image_namespaces(path: &Path) -> Result<Vec<NamespaceSnapshot>, Error> {
     let opened = image::open(path, Access::Read)?;
     let config = config_of(path, &opened.config)?;
     let g = opened.config.geometry;
@@ -37,7 +45,7 @@ pub fn verify_image(path: &Path, mut progress: impl FnMut(image::Progress)) -> R
     if let Some((nsid, what)) = device.damage().into_iter().next() {
         return Err(Error::Damaged { nsid, what });
     }
-    Ok(Verified { report, namespaces: device.snapshot().namespaces })
+    Ok(device.snapshot().namespaces)
 }
 
 /// [`verify_image`], with the number of pairs instead of the namespaces.

@@ -36,6 +36,15 @@ pub struct Snapshot {
     pub namespaces: Vec<NamespaceSnapshot>,
 }
 
+/// Pairs of one size that a namespace holds if it has no others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fits {
+    /// Bytes of a value; its key has 16.
+    pub value_bytes: u32,
+    /// So many of them.
+    pub pairs: u64,
+}
+
 /// Everything countable of a namespace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamespaceSnapshot {
@@ -53,6 +62,8 @@ pub struct NamespaceSnapshot {
     pub live_bytes: u64,
     /// Bytes of records that may live at once.
     pub capacity_bytes: u64,
+    /// Pairs that fit if there are no others, by the length of their values; empty for blocks.
+    pub fits: Vec<Fits>,
     /// Bytes of a logical block; 0 for KV.
     pub block_bytes: u32,
     /// Blocks written (block namespaces).

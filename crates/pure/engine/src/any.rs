@@ -335,6 +335,10 @@ impl Engine for AnyEngine {
         each!(self, e => Engine::capacity_bytes(&**e, m))
     }
 
+    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
+        each!(self, e => Engine::pairs_that_fit(&**e, key_bytes, value_bytes, m))
+    }
+
     fn counters(&self) -> Vec<(&'static str, u64)> {
         each!(self, e => Engine::counters(&**e))
     }

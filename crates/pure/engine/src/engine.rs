@@ -165,6 +165,11 @@ pub trait Engine: Clone + Debug + Sized {
     /// Bytes that may live at once.
     fn capacity_bytes<M: Medium>(&self, m: &M) -> u64;
 
+    /// Pairs of so long keys and values that fit if there are no others, by the formula of [`Engine::capacity_bytes`];
+    /// 0 if none of that length is taken. What a structure that is there takes beyond what so many pairs need counts as
+    /// it is.
+    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64;
+
     /// Counters of its own mechanisms, and what its structures take of modelled memory in bytes, by name.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()

@@ -13,6 +13,7 @@ pub mod index;
 mod kind;
 pub mod kv;
 pub mod kv_group;
+mod lengths;
 pub mod lsm;
 pub mod ordered;
 pub mod packing;

@@ -121,6 +121,13 @@ impl Log {
         self.live_bytes -= bytes;
     }
 
+    /// Notes a record of so many bytes that a collection of its segment may have to copy.
+    #[inline]
+    pub fn note_length(&mut self, id: SegmentId, bytes: u32) {
+        let segment = self.segment_mut(id);
+        segment.longest = segment.longest.max(bytes);
+    }
+
     /// Notes live bytes that the next checkpoint begun from now on will free.
     pub fn add_until_checkpoint(&mut self, id: SegmentId, bytes: u64) {
         self.segment_mut(id).until_checkpoint[0] += bytes;
@@ -161,13 +168,18 @@ impl Log {
     /// The cheapest segment to collect: one that must be evacuated, else the closed one with the fewest live
     /// bytes (greedy), as long as collecting it gains something.
     pub fn victim(&self) -> Option<SegmentId> {
+        self.victim_that_loses(|_| 0)
+    }
+
+    /// The same where the copies of a segment's records can leave bytes unused: those count as if they lived.
+    pub fn victim_that_loses(&self, lost: impl Fn(&Segment) -> u64) -> Option<SegmentId> {
         let most = self.geometry.segment_bytes();
         let records = self.segments.iter().enumerate().filter(|(_, s)| s.stream().holds_records());
         let repaired = self.segments.iter().enumerate().find(|(_, s)| s.is_repaired_by_collections());
         let greedy = || {
             let settled =
                 |s: &Segment| s.state == SegmentState::Closed && s.in_flight == 0 && s.live_bytes < most;
-            records.filter(|(_, s)| settled(s)).min_by_key(|(n, s)| (s.live_bytes, *n))
+            records.filter(|(_, s)| settled(s)).min_by_key(|(n, s)| (s.live_bytes + lost(s), *n))
         };
         repaired.or_else(greedy).map(|(n, _)| SegmentId(n as u32))
     }

@@ -39,6 +39,8 @@ pub struct Segment {
     pub live_bytes: u64,
     /// Live bytes that only the next checkpoint frees (tombstones), by age: since / before the running cut.
     pub until_checkpoint: [u64; 2],
+    /// Bytes of the longest record in it that its owner told of and that a collection may have to copy.
+    pub longest: u32,
     /// Slot + 1 of each page that is in the ring; empty when none is.
     slots: Vec<u16>,
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use super::namespaces::{self, NamespaceChoice};
 use crate::context::{Context, Exit};
 use crate::error::CliError;
-use crate::report::CreatedNamespace;
+use crate::report::{CreatedNamespace, Holds};
 use crate::size;
 
 /// Arguments of `saker create`.
@@ -77,14 +77,25 @@ pub fn run(args: &CreateArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError
     }
     let (image, flash) = (report.image.display(), size::show(report.flash_bytes));
     cx.note(&format!("created {image}: {flash}, profile {}, engine {}", report.profile, report.engine));
-    for namespace in report.namespaces.iter().filter(|_| report.namespaces.len() > 1) {
-        cx.note(&line(namespace));
+    match report.namespaces.as_slice() {
+        [only] => only.holds.iter().for_each(|holds| cx.note(&held(holds))),
+        several => several.iter().for_each(|namespace| cx.note(&line(namespace))),
     }
     Ok(Exit::Good)
+}
+
+/// What a namespace of pairs holds, in words.
+fn held(holds: &Holds) -> String {
+    let mut fits: Vec<_> = holds.fits.iter().collect();
+    fits.sort_by_key(|(_, pairs)| std::cmp::Reverse(**pairs));
+    let fits: Vec<_> =
+        fits.iter().map(|(name, pairs)| format!("{pairs} {}", name.replace('_', " "))).collect();
+    format!("it holds {} of records: {}", size::show(holds.capacity_bytes), fits.join(", or "))
 }
 
 fn line(n: &CreatedNamespace) -> String {
     let blocks =
         n.blocks.map_or(String::new(), |b| format!(", {} blocks of {} bytes", b.blocks, b.block_bytes));
-    format!("namespace {}: {}, {} of flash{blocks}", n.nsid, n.kind, size::show(n.flash_bytes))
+    let holds = n.holds.as_ref().map_or(String::new(), |holds| format!("; {}", held(holds)));
+    format!("namespace {}: {}, {} of flash{blocks}{holds}", n.nsid, n.kind, size::show(n.flash_bytes))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use saker_realtime::{
     CreatedImage, EngineKind, Error as DeviceError, ImagePlan, NamespaceKind, NamespacePlan,
-    NamespaceSnapshot, Packing, new_uuid, verify_image,
+    NamespaceSnapshot, Packing, image_namespaces, new_uuid, verify_image,
 };
 
 use saker_realtime::image::Severity;
@@ -13,7 +13,7 @@ use super::opened::{failed, refused};
 use crate::commands::create::CreateArgs;
 use crate::commands::namespaces::NamespaceChoice;
 use crate::error::CliError;
-use crate::report::{Blocks, CheckReport, CheckedNamespace, CreateReport, CreatedNamespace, Finding};
+use crate::report::{Blocks, CheckReport, CheckedNamespace, CreateReport, CreatedNamespace, Finding, Holds};
 
 pub(super) fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
     let engine = EngineKind::named(&args.engine).ok_or_else(|| {
@@ -28,7 +28,8 @@ pub(super) fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
         plan.create(&args.image)
     };
     let made = made.map_err(|e| refused(&e))?;
-    let namespaces = made.namespaces.iter().map(|n| created(n, &made)).collect();
+    let there = image_namespaces(&args.image).map_err(|e| failed(&e))?;
+    let namespaces = made.namespaces.iter().map(|n| created(n, &made, &there)).collect();
     let (image, profile) = (args.image.clone(), args.profile.clone());
     Ok(CreateReport {
         image,
@@ -94,13 +95,22 @@ fn replace(plan: &ImagePlan, image: &Path) -> Result<CreatedImage, DeviceError> 
     moved
 }
 
-fn created(n: &saker_realtime::NamespaceConfig, made: &CreatedImage) -> CreatedNamespace {
+fn created(
+    n: &saker_realtime::NamespaceConfig,
+    made: &CreatedImage,
+    there: &[NamespaceSnapshot],
+) -> CreatedNamespace {
     let (kind, blocks) = match n.kind {
         NamespaceKind::Kv { .. } => ("kv", None),
         NamespaceKind::Block { block_bytes, blocks } => ("block", Some(Blocks { block_bytes, blocks })),
     };
     let flash_bytes = u64::from(n.quota_segments) * made.segment_bytes;
-    CreatedNamespace { nsid: n.nsid, kind, flash_bytes, blocks }
+    let is_it = |s: &&NamespaceSnapshot| s.nsid == n.nsid && s.kind == "kv";
+    let holds = there.iter().find(is_it).map(|s| Holds {
+        capacity_bytes: s.capacity_bytes,
+        fits: s.fits.iter().map(|f| (format!("pairs_of_{}_bytes", f.value_bytes), f.pairs)).collect(),
+    });
+    CreatedNamespace { nsid: n.nsid, kind, flash_bytes, blocks, holds }
 }
 
 pub(super) fn check(image: &Path) -> Result<CheckReport, CliError> {

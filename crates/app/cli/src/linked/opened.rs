@@ -291,6 +291,12 @@ fn with_counters(mut head: Value, s: &saker_realtime::Snapshot) -> Value {
     head
 }
 
+/// How many pairs a namespace holds if all have values of that many bytes.
+fn fits(fits: &[saker_realtime::Fits]) -> Value {
+    let all = fits.iter().map(|f| (format!("pairs_of_{}_bytes", f.value_bytes), f.pairs.into()));
+    Value::Object(all.collect())
+}
+
 fn namespace(n: &saker_realtime::NamespaceSnapshot) -> Value {
     if n.kind == "block" {
         return json!({
@@ -306,6 +312,7 @@ fn namespace(n: &saker_realtime::NamespaceSnapshot) -> Value {
     json!({
             "nsid": n.nsid, "kind": n.kind, "engine": n.engine, "engine_counters": counters, "pairs": n.store.pairs, "pair_bytes": n.store.pair_bytes,
             "live_bytes": n.live_bytes, "capacity_bytes": n.capacity_bytes,
+            "free_bytes": n.capacity_bytes.saturating_sub(n.live_bytes), "fits": fits(&n.fits),
             "modelled_dram_bytes": {
                 "index": n.memory.index_bytes, "directory": n.memory.directory_bytes,
                 "segments": n.memory.segment_bytes, "total": n.memory.total(),

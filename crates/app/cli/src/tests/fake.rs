@@ -188,7 +188,8 @@ impl Backend for Fake {
     fn create(&self, args: &CreateArgs) -> Result<CreateReport, CliError> {
         let (profile, engine) = (args.profile.clone(), args.engine.clone());
         let flash_bytes = args.size.unwrap_or(0);
-        let namespaces = vec![CreatedNamespace { nsid: 1, kind: "kv", flash_bytes, blocks: None }];
+        let namespaces =
+            vec![CreatedNamespace { nsid: 1, kind: "kv", flash_bytes, blocks: None, holds: None }];
         Ok(CreateReport { image: args.image.clone(), flash_bytes, profile, engine, namespaces })
     }
 

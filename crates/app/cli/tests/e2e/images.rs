@@ -219,3 +219,31 @@ fn a_full_device_serves_reads_and_deletes_and_deleting_makes_room() {
     assert_eq!(desk.disk(&["get", "new"]).good(), "w".repeat(1000));
     assert!(desk.saker(&["check", "disk.img"]).good().starts_with("disk.img: sound"));
 }
+
+/// What `create` and `info` say that an image holds, and that it does.
+#[test]
+fn create_and_info_say_what_an_image_holds() {
+    for engine in ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"] {
+        let desk = Desk::new();
+        let create = ["create", "disk.img", "--engine", engine, "--json"];
+        let made = desk.saker(&[&create[..], &TINY[..]].concat());
+        let made: serde_json::Value = serde_json::from_str(&made.good()).expect("JSON");
+        let namespace = &made["namespaces"][0];
+        let pairs = namespace["fits"]["pairs_of_4096_bytes"].as_u64().expect("a number");
+        assert!(
+            pairs > 0 && pairs * 4096 < namespace["capacity_bytes"].as_u64().expect("a number"),
+            "{made}"
+        );
+        let info = || {
+            let text = desk.disk(&["info", "--json"]).good();
+            serde_json::from_str::<serde_json::Value>(&text).expect("JSON")["info"]["namespaces"][0].clone()
+        };
+        assert_eq!(info()["fits"], namespace["fits"], "{engine}");
+        let free = || info()["free_bytes"].as_u64().expect("a number");
+        let before = free();
+        desk.disk(&["put", "key", &"v".repeat(3000)]).good();
+        assert!(free() < before, "{engine}");
+        let lines = desk.disk(&["info"]).good();
+        assert!(lines.contains("fits.pairs_of_4096_bytes"), "{lines}");
+    }
+}

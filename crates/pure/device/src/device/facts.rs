@@ -3,12 +3,15 @@
 use crate::config::{DeviceConfig, NamespaceKind, TRANSFER_BYTES_MAX};
 use crate::controller::{Identity, NamespaceFacts, NamespaceKind as FactsKind, Transport};
 use crate::namespace::{Namespace, Store};
-use crate::stats::NamespaceSnapshot;
+use crate::stats::{Fits, NamespaceSnapshot};
 use crate::vendor;
 use saker_engine::Engine;
 use saker_flash::{Flash, Media};
 use saker_nvme::vendor::Methods;
 use saker_sim::{Class, Seed};
+
+/// Lengths of values of which a namespace says how many it holds, in bytes.
+const FITTING_VALUES: [u32; 4] = [100, 4 << 10, 64 << 10, 1 << 20];
 
 pub(super) fn identity(config: &DeviceConfig) -> Identity {
     let seed = Seed(config.identity).child("identity");
@@ -69,6 +72,8 @@ pub(super) fn namespace_snapshot<M: Media>(ns: &Namespace, flash: &mut Flash<M>)
             (snapshot.store, snapshot.log, snapshot.memory) = (s.stats(), s.log_stats(), s.memory());
             (snapshot.live_bytes, snapshot.capacity_bytes) = (s.live_bytes(), s.capacity_bytes(&view));
             (snapshot.engine, snapshot.counters) = (s.kind().name(), s.counters());
+            let fits = |value_bytes| Fits { value_bytes, pairs: s.pairs_that_fit(16, value_bytes, &view) };
+            snapshot.fits = FITTING_VALUES.map(fits).into_iter().filter(|fits| fits.pairs > 0).collect();
         }
         Store::Block(s) => {
             let stats = s.stats();

@@ -3,8 +3,10 @@
 use super::HashFtl;
 use super::config::Layout;
 use super::lookup::Found;
-use super::record::Head;
+use super::record::{HEAD_BYTES, Head};
 use crate::kv::KvError;
+use crate::lengths::most_pairs;
+use saker_log::Segment;
 use saker_medium::{Medium, Stall, Step};
 
 /// Segments that pairs never fill: the append points, and what collections and evictions need.
@@ -14,10 +16,23 @@ pub(super) const SPARE_SEGMENTS: u32 = 9;
 const LIVE_PAIR_BYTES: u64 = 17;
 
 impl HashFtl {
-    /// Bytes of grains that pairs may take, given the longest record so far: what the segments hold, less the spare ones, what
-    /// a segment can lose at its end, the table, and the over-provisioning with the invalid mappings that it comes with.
+    /// Bytes of grains that pairs may take, given the longest of them: what the segments hold, less the spare ones,
+    /// what a segment can lose at its end, the table, and the over-provisioning with the invalid mappings that it comes
+    /// with.
     pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
-        self.capacity_for(self.stats.pairs, self.data_bytes, self.record_bytes_max, m)
+        self.capacity_for(self.stats.pairs, self.data_bytes, self.lengths.longest(), m)
+    }
+
+    /// Pairs of so long keys and values that fit if there are no others.
+    pub fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
+        if value_bytes > self.config.value_bytes_max {
+            return 0;
+        }
+        let grains = self.config.grains(HEAD_BYTES + key_bytes + value_bytes);
+        let bytes = self.grain_bytes_of(grains);
+        let longest = self.lengths.floor().max(bytes as u32);
+        let fit = most_pairs(bytes, |pairs| self.capacity_for(pairs, pairs * bytes, longest, m));
+        fit.min(self.config.slots)
     }
 
     fn capacity_for<M: Medium>(&self, pairs: u64, data_bytes: u64, longest: u32, m: &M) -> u64 {
@@ -55,6 +70,12 @@ impl HashFtl {
             .min(geometry.segment_bytes() / 2)
     }
 
+    /// The same of a certain one: no record in it is longer than the longest that was written there.
+    pub(super) fn lost_by(&self, segment: &Segment) -> u64 {
+        let longest = segment.longest.max(self.lengths.floor());
+        self.lost_in_segment(longest.min(self.lengths.longest()))
+    }
+
     /// Whether a pair may be stored. One may always be replaced by one that is not longer. What only tombstones keep out
     /// waits until their sections are written.
     pub(super) fn admit<M: Medium>(
@@ -70,7 +91,7 @@ impl HashFtl {
         }
         let pairs = self.stats.pairs + u64::from(found.pair.is_none());
         let needed = self.data_bytes - old + new;
-        let capacity = self.capacity_for(pairs, needed, self.record_bytes_max.max(new as u32), m);
+        let capacity = self.capacity_for(pairs, needed, self.lengths.longest().max(new as u32), m);
         if needed <= capacity {
             return Step::Done(Ok(()));
         }

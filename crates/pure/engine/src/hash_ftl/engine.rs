@@ -95,6 +95,10 @@ impl Engine for HashFtl {
         self.capacity_bytes(m)
     }
 
+    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
+        self.pairs_that_fit(key_bytes, value_bytes, m)
+    }
+
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let mut all = self.ftl_stats().named();
         all.extend(self.ftl_memory().named());

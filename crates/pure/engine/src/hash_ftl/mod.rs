@@ -15,6 +15,7 @@ pub mod config;
 mod doubling;
 mod engine;
 mod evict;
+mod explain;
 pub mod gc;
 mod land;
 pub mod list;
@@ -34,6 +35,7 @@ pub use config::{FirstLevel, HashFtlConfig, HashFtlTuning, Layout, Validity};
 pub use stats::FtlStats;
 
 use crate::kv::StoreStats;
+use crate::lengths::Lengths;
 use gc::Collection;
 use probe::Probe;
 use saker_log::{Log, LogStats};
@@ -57,7 +59,7 @@ pub struct HashFtl {
     operation: u64,
     /// Sections that were read for the attempt that is being made, or for one before it.
     awaited: Vec<u32>,
-    record_bytes_max: u32,
+    lengths: Lengths,
     /// Bytes of grains that pairs and tombstones take.
     data_bytes: u64,
     /// Those of tombstones.
@@ -102,7 +104,7 @@ impl HashFtl {
             version: 1,
             operation: 0,
             awaited: Vec::new(),
-            record_bytes_max: 1024.min(geometry.page_bytes),
+            lengths: Lengths::new(1024.min(geometry.page_bytes)),
             data_bytes: 0,
             tombstone_bytes: 0,
             with_tombstones: BTreeSet::new(),
@@ -174,7 +176,10 @@ impl HashFtl {
         self.validity.validate(grain, grains);
         let bytes = self.grain_bytes_of(grains);
         self.data_bytes += bytes;
-        self.log.add_live(self.segment_of_grain(grain), bytes);
+        let segment = self.segment_of_grain(grain);
+        self.log.add_live(segment, bytes);
+        self.lengths.add(bytes as u32);
+        self.log.note_length(segment, bytes as u32);
     }
 
     /// A record is not needed any more.
@@ -184,6 +189,7 @@ impl HashFtl {
         self.data_bytes -= bytes;
         let segment = self.segment_of_grain(grain);
         self.log.sub_live(segment, bytes);
+        self.lengths.sub(bytes as u32);
         self.victims.touched(segment, self.version);
     }
 }

@@ -113,7 +113,6 @@ impl HashFtl {
         }
         self.log.commit(m, writer);
         self.version += 1;
-        self.record_bytes_max = self.record_bytes_max.max(bytes);
         self.ftl_stats.kv_bytes_written += u64::from(bytes);
         Step::Done(Ok(grain))
     }

@@ -4,21 +4,31 @@ use super::{HashStore, checkpoint};
 use saker_medium::Medium;
 
 /// Bytes that may be stored before the capacity has to be looked at again. Part of what was free at the last look: what
-/// a record adds to checkpoints is in its price, a longer record than any before or a lost segment ends the credit.
+/// a record adds to checkpoints is in its price, a lost segment ends the credit.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Credit(u64);
+pub struct Credit {
+    bytes: u64,
+    /// The longest record that it pays for: the look took it for one that lives.
+    longest: u32,
+}
 
 /// Segments that must be free beyond twice the credit: checkpoints grow by whole ones.
 const MARGIN_SEGMENTS: u64 = 8;
 
 impl Credit {
-    /// Pays for a record; false if the capacity has to be looked at.
+    /// Pays for a pair's record; false if the capacity has to be looked at.
+    #[inline]
+    pub fn pay_record(&mut self, bytes: u32) -> bool {
+        bytes <= self.longest && self.pay(bytes)
+    }
+
+    /// Pays for a tombstone; false if the capacity has to be looked at.
     #[inline]
     pub fn pay(&mut self, bytes: u32) -> bool {
         let price = u64::from(bytes) + 4 * checkpoint::ENTRY_BYTES_MAX;
-        let paid = self.0 >= price;
+        let paid = self.bytes >= price;
         if paid {
-            self.0 -= price;
+            self.bytes -= price;
         }
         paid
     }
@@ -27,26 +37,27 @@ impl Credit {
     /// none counts for more than three times as many.
     #[inline]
     pub fn covers_group(&self, bytes: u32) -> bool {
-        self.0 >= u64::from(bytes) * (3 + 4 * checkpoint::ENTRY_BYTES_MAX / 12)
+        bytes <= self.longest && self.bytes >= u64::from(bytes) * (3 + 4 * checkpoint::ENTRY_BYTES_MAX / 12)
     }
 
     /// Pays for `pairs` of a group that count for `bytes` bytes.
     #[inline]
     pub fn pay_group(&mut self, pairs: u64, bytes: u64) {
-        self.0 = self.0.saturating_sub(bytes + pairs * 4 * checkpoint::ENTRY_BYTES_MAX);
+        self.bytes = self.bytes.saturating_sub(bytes + pairs * 4 * checkpoint::ENTRY_BYTES_MAX);
     }
 
     /// Nothing is known any more.
     pub fn end(&mut self) {
-        self.0 = 0;
+        self.bytes = 0;
     }
 }
 
 impl HashStore {
-    /// Takes credit for what is free now.
-    pub(super) fn take_credit<M: Medium>(&mut self, m: &M) {
-        let free = self.capacity_bytes(m).saturating_sub(self.log.live_bytes() + self.pending.bytes());
+    /// Takes credit for what is free now if records of up to `longest` bytes come.
+    pub(super) fn take_credit<M: Medium>(&mut self, longest: u32, m: &M) {
+        let capacity = self.capacity_for(self.pairs_at_most(), longest, m);
+        let free = capacity.saturating_sub(self.log.live_bytes() + self.pending.bytes());
         let margin = MARGIN_SEGMENTS * self.log.geometry().segment_bytes();
-        self.credit = Credit(free.saturating_sub(margin) / 2);
+        self.credit = Credit { bytes: free.saturating_sub(margin) / 2, longest };
     }
 }

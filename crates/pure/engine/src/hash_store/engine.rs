@@ -137,6 +137,10 @@ impl Engine for HashStore {
         Self::capacity_bytes(self, m)
     }
 
+    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
+        self.pairs_that_fit(key_bytes, value_bytes, m)
+    }
+
     fn digest(&self) -> u64 {
         Self::digest(self)
     }

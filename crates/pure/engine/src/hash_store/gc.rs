@@ -88,8 +88,8 @@ impl HashStore {
         if !short && !self.log.must_evacuate() {
             return;
         }
-        let Some(victim) = self.log.victim() else { return };
-        if !self.log.segment(victim).evacuate && self.log.gain(victim) < self.least_gain() {
+        let Some(victim) = self.log.victim_that_loses(|s| self.lost_by(s)) else { return };
+        if !self.log.segment(victim).evacuate && self.log.gain(victim) < self.least_gain(victim) {
             return;
         }
         let segment = self.log.segment(victim);
@@ -98,8 +98,8 @@ impl HashStore {
     }
 
     /// A collection must free more than it can lose, or collections would never come to an end.
-    fn least_gain(&self) -> u64 {
-        self.lost_in_segment(self.record_bytes_max) + 1
+    fn least_gain(&self, victim: SegmentId) -> u64 {
+        self.lost_by(self.log.segment(victim)) + 1
     }
 
     fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
@@ -213,6 +213,8 @@ impl HashStore {
             self.log.add_live(self.log_segment(to), u64::from(bytes));
             self.log.sub_live(old, u64::from(from.record_bytes()));
             self.stats.pair_bytes -= u64::from(from.record_bytes() - bytes);
+            self.lengthen(to);
+            self.lengths.sub(from.record_bytes());
         }
         self.stats.gc_records_copied += 1;
         self.stats.gc_bytes_copied += u64::from(bytes);

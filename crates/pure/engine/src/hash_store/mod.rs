@@ -25,9 +25,10 @@ pub mod walk;
 
 use crate::index::Index;
 use crate::kv::{Memory, StoreStats};
+use crate::lengths::{Lengths, most_pairs};
 use gc::GcCursor;
 use record::{HEADER_BYTES, record_bytes};
-use saker_log::{CheckpointWriter, Log, LogStats};
+use saker_log::{CheckpointWriter, Log, LogStats, Segment};
 use saker_medium::{Geometry, Medium, SegmentId};
 
 /// Segments the log never gives to new pairs: the append points, a collection and a checkpoint need them.
@@ -83,7 +84,7 @@ pub struct HashStore {
     index: Index,
     /// The version the next write gets.
     version: u64,
-    record_bytes_max: u32,
+    lengths: Lengths,
     stats: StoreStats,
     gc: Option<GcCursor>,
     checkpoint: checkpoint::State,
@@ -102,7 +103,7 @@ impl HashStore {
             log: Log::new(config.owner, m.geometry(), config.ring_lasts),
             index: Index::new(config.seed),
             version: 1,
-            record_bytes_max: record_bytes(16, 256),
+            lengths: Lengths::new(record_bytes(16, 256)),
             stats: StoreStats::default(),
             gc: None,
             checkpoint: checkpoint::State::default(),
@@ -131,15 +132,15 @@ impl HashStore {
 
     /// Modelled controller memory.
     pub fn memory(&self) -> Memory {
-        let held = u64::from(self.log.segments_held()) * size_of::<saker_log::Segment>() as u64;
+        let held = u64::from(self.log.segments_held()) * size_of::<Segment>() as u64;
         Memory { segment_bytes: held, ..self.index.memory() }
     }
 
-    /// Bytes of records that may live at once, given the number of pairs and the longest record so far: what the
+    /// Bytes of records that may live at once, given the number of pairs and the longest of them: what the
     /// segments hold, less the spare ones, what is lost in each, two checkpoints, and a share that keeps
     /// collections cheap.
     pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
-        self.capacity_for(self.pairs_at_most(), self.record_bytes_max, m)
+        self.capacity_for(self.pairs_at_most(), self.lengths.longest(), m)
     }
 
     #[inline]
@@ -151,6 +152,16 @@ impl HashStore {
         usable.saturating_sub(checkpoints) * segment * FILL_PERCENT_MAX / 100
     }
 
+    /// Pairs of so long keys and values that fit if there are no others.
+    pub fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
+        if value_bytes > self.config.value_bytes_max {
+            return 0;
+        }
+        let bytes = record_bytes(key_bytes, value_bytes);
+        let longest = bytes.max(self.lengths.floor());
+        most_pairs(u64::from(bytes), |pairs| self.capacity_for(pairs, longest, m))
+    }
+
     /// Bytes of a segment that a collection can leave unused: the end, where the next record did not fit, and,
     /// where the ring can be lost, the rest of the pages that are sealed before a segment is released.
     #[inline]
@@ -158,6 +169,12 @@ impl HashStore {
         let geometry = self.log.geometry();
         let sealed = if self.config.ring_lasts { 0 } else { 2 * u64::from(geometry.page_bytes) };
         (u64::from(longest) + sealed).min(geometry.segment_bytes() / 2)
+    }
+
+    /// The same of a certain one: no record in it is longer than the longest that was written there.
+    fn lost_by(&self, segment: &Segment) -> u64 {
+        let longest = segment.longest.max(self.lengths.floor());
+        self.lost_in_segment(longest.min(self.lengths.longest()))
     }
 
     /// Pairs, those on their way counted as new ones.

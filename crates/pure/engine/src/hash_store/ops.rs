@@ -64,7 +64,6 @@ impl HashStore {
         };
         let loc = Loc::new(spot.0, bytes, key.len() as u8);
         self.version += 1;
-        self.record_bytes_max = self.record_bytes_max.max(bytes);
         self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
         self.enter_soon(place, loc, w);
         w.work(Unit::Encode, 1);
@@ -118,7 +117,7 @@ impl HashStore {
             }
         }
         // Far from full, which is nearly always, one comparison decides.
-        if bytes <= self.record_bytes_max && self.credit.pay(bytes) {
+        if self.credit.pay_record(bytes) {
             return Ok(Admission::Now);
         }
         self.admit_slowly(place, bytes, m)
@@ -126,15 +125,12 @@ impl HashStore {
 
     #[cold]
     fn admit_slowly<M: Medium>(&mut self, place: Place, bytes: u32, m: &M) -> Result<Admission, KvError> {
-        if bytes > self.record_bytes_max {
-            // Longer than any before: if it is stored, segments hold less from then on.
-            self.credit.end();
-        } else {
-            self.take_credit(m);
-        }
+        // If it is longer than any that lives and is stored, segments hold less as long as it lives.
+        let longest = self.lengths.longest().max(bytes);
+        self.take_credit(longest, m);
         let needed = self.log.live_bytes() + self.pending.bytes() + u64::from(bytes);
         let pairs = self.pairs_at_most() + 1;
-        if needed <= self.capacity_for(pairs, self.record_bytes_max.max(bytes), m) {
+        if needed <= self.capacity_for(pairs, longest, m) {
             return Ok(Admission::Now);
         }
         self.admit_nearly_full(place, bytes, m)
@@ -156,7 +152,7 @@ impl HashStore {
             return Ok(Admission::Now);
         }
         let pairs = self.index.len() + u64::from(old.is_none());
-        let capacity = self.capacity_for(pairs, self.record_bytes_max.max(bytes), m);
+        let capacity = self.capacity_for(pairs, self.lengths.longest().max(bytes), m);
         let needed = self.log.live_bytes() - u64::from(old.unwrap_or(0)) + u64::from(bytes);
         if needed <= capacity {
             Ok(Admission::Now)
@@ -188,9 +184,20 @@ impl HashStore {
         self.stats.pair_bytes += u64::from(loc.record_bytes() - HEADER_BYTES);
         let old = self.index.insert(place, loc);
         self.log.add_live(self.segment_of(loc.position()), u64::from(loc.record_bytes()));
+        self.lengthen(loc);
         if let Some(old) = old {
             self.forget(old);
             self.prefetch.drop_value(place);
+        }
+    }
+
+    /// A collection of its segment copies the record at `loc` as long as it lives.
+    #[inline]
+    pub(super) fn lengthen(&mut self, loc: Loc) {
+        let bytes = loc.record_bytes();
+        if bytes > self.lengths.floor() {
+            self.lengths.add(bytes);
+            self.log.note_length(self.segment_of(loc.position()), bytes);
         }
     }
 
@@ -198,6 +205,7 @@ impl HashStore {
     pub(super) fn forget(&mut self, loc: Loc) {
         let bytes = loc.record_bytes();
         self.log.sub_live(self.segment_of(loc.position()), u64::from(bytes));
+        self.lengths.sub(bytes);
         self.stats.pair_bytes -= u64::from(bytes - HEADER_BYTES);
     }
 

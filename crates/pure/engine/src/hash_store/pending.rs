@@ -61,6 +61,7 @@ impl HashStore {
             self.enter_pending();
             return self.enter(place, loc);
         }
+        self.lengthen(loc);
         let p = &mut self.pending;
         p.entries[p.len] = (place, loc);
         p.len += 1;

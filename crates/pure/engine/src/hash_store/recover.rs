@@ -194,7 +194,7 @@ impl Recovery {
     /// Live bytes of every segment, from the index.
     fn count(&mut self) -> Result<(), Damage> {
         self.versions = Index::new(0);
-        let HashStore { index, log, stats, record_bytes_max, config, .. } = &mut self.store;
+        let HashStore { index, log, stats, lengths, config, .. } = &mut self.store;
         let segment_bytes = log.geometry().segment_bytes();
         let mut lost = None;
         index.visit(None, |_: Place, loc| {
@@ -208,7 +208,8 @@ impl Recovery {
             }
             log.add_live(id, u64::from(loc.record_bytes()));
             stats.pair_bytes += u64::from(loc.record_bytes().saturating_sub(HEADER_BYTES));
-            *record_bytes_max = (*record_bytes_max).max(loc.record_bytes());
+            lengths.add(loc.record_bytes());
+            log.note_length(id, loc.record_bytes());
             true
         });
         match lost {

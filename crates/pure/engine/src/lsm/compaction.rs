@@ -128,7 +128,12 @@ impl LsmStore {
         while self.own.compactions.len() < self.config.compaction_threads.max(1) as usize {
             let pick = if self.reveal.merges() {
                 // Towards one level one goes on alone.
-                self.own.compactions.is_empty().then(|| self.next_to_one_level()).flatten()
+                let pick = self.own.compactions.is_empty().then(|| self.next_to_one_level()).flatten();
+                if pick.is_none() {
+                    self.start_rewriting();
+                    return false;
+                }
+                pick
             } else {
                 policy::pick(
                     &self.config,

@@ -2,15 +2,14 @@
 
 use super::LsmStore;
 use super::input::Input;
-use super::levels::LEVELS;
 use super::lookup::Seen;
+use super::marked::Reason;
 use super::policy::{self, Pick};
 use super::table::{Builder, Table};
 use crate::kv::{Background, KvError};
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::refs;
-use crate::ordered::structure::Structure;
 use saker_log::append::Reserve;
 use saker_medium::{Medium, Reads, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
@@ -26,6 +25,9 @@ pub struct Job {
     inputs: Vec<Input>,
     /// Tables that go when it is done; none of a flush.
     replaces: Vec<u64>,
+    /// The level of the upper ones among them, and the level that the new ones go to: the same if they are only written
+    /// anew.
+    from: usize,
     to: usize,
     /// Its first and last key; of compactions.
     span: Option<(Key, Key)>,
@@ -33,12 +35,14 @@ pub struct Job {
     done: Vec<Table>,
     /// The last entry that came along.
     last: Option<(Key, u64)>,
+    /// Tombstones of its key that hide nothing yet.
+    tombstones: Vec<(Entry, Reason)>,
 }
 
 impl Job {
     /// Writes a memtable to level 0.
     pub fn flush(table: Arc<Memtable>) -> Self {
-        Self::new(vec![Input::memtable(table)], Vec::new(), 0)
+        Self::new(vec![Input::memtable(table)], Vec::new(), (0, 0))
     }
 
     /// Merges tables into the next level.
@@ -51,11 +55,28 @@ impl Job {
         };
         inputs.push(Input::tables(pick.lower.clone()));
         let replaces = tables.map(|t| t.id).collect();
-        Self { span: pick.span(), ..Self::new(inputs, replaces, pick.level + 1) }
+        Self { span: pick.span(), ..Self::new(inputs, replaces, (pick.level, pick.level + 1)) }
     }
 
-    fn new(inputs: Vec<Input>, replaces: Vec<u64>, to: usize) -> Self {
-        Self { inputs, replaces, to, span: None, builder: None, done: Vec::new(), last: None }
+    /// Writes tables of a level that follow each other anew, without what is not needed.
+    pub fn rewriting(level: usize, tables: &[Arc<Table>]) -> Self {
+        let replaces = tables.iter().map(|t| t.id).collect();
+        let span = tables.first().zip(tables.last()).map(|(first, last)| (first.first, last.last));
+        Self { span, ..Self::new(vec![Input::tables(tables.to_vec())], replaces, (level, level)) }
+    }
+
+    fn new(inputs: Vec<Input>, replaces: Vec<u64>, (from, to): (usize, usize)) -> Self {
+        Self {
+            inputs,
+            replaces,
+            from,
+            to,
+            span: None,
+            builder: None,
+            done: Vec::new(),
+            last: None,
+            tombstones: Vec::new(),
+        }
     }
 
     /// Whether it has a page to write or a table to end before it reads on.
@@ -199,9 +220,7 @@ impl LsmStore {
             job.inputs[n].advance();
             w.work(Unit::Compare, job.inputs.len() as u64);
             w.work(Unit::Move, 1);
-            if self.is_kept(job, &e) {
-                self.push(job, e);
-            }
+            self.take_along(job, e);
             let has_page = job.builder.as_ref().is_some_and(|b| b.next_page().is_some());
             if has_page || job.inputs[n].wants().is_some() {
                 return;
@@ -221,7 +240,23 @@ impl LsmStore {
         true
     }
 
-    fn push(&mut self, job: &mut Job, e: Entry) {
+    /// Takes an entry along if it is wanted. A tombstone that hides nothing outside of the job waits for what it hides
+    /// in it.
+    fn take_along(&mut self, job: &mut Job, e: Entry) {
+        if job.last.is_some_and(|(key, _)| key != e.key) {
+            job.tombstones.clear();
+        }
+        let Some(reason) = self.judge(job, &e) else { return };
+        if e.is_tombstone() && !self.hides_others(job, &e) {
+            return job.tombstones.push((e, reason));
+        }
+        for (tombstone, reason) in std::mem::take(&mut job.tombstones) {
+            self.push(job, tombstone, reason);
+        }
+        self.push(job, e, reason);
+    }
+
+    fn push(&mut self, job: &mut Job, e: Entry, reason: Reason) {
         let (page_bytes, bits) = (self.log.geometry().page_bytes, self.config.bloom_bits_per_key);
         if job.builder.is_none() {
             job.builder = Some(Builder::new(self.own.next_table, e.key, page_bytes, bits));
@@ -232,21 +267,31 @@ impl LsmStore {
             builder.refs_mut().add(segment, e.stamp, bytes, &self.births);
         }
         builder.push(e);
+        builder.kept_mut().add(reason);
     }
 
-    /// Whether an entry is still wanted: the newest of its key, one that a snapshot sees, and tombstones while anything
+    /// Why an entry is still wanted: the newest of its key, one that a snapshot sees, and tombstones while anything
     /// could be below them.
-    fn is_kept(&self, job: &mut Job, e: &Entry) -> bool {
+    fn judge(&mut self, job: &mut Job, e: &Entry) -> Option<Reason> {
         let newer = job.last.filter(|(key, _)| *key == e.key).map(|(_, version)| version);
         job.last = Some((e.key, e.version));
         if let Some(newer) = newer {
-            return newer != e.version && self.own.sees(e.version, newer);
+            self.forget_record(e);
+            return self.own.snapshot_within(e.version, newer).map(Reason::Snapshot);
         }
+        if !e.is_tombstone() {
+            return Some(Reason::Newest);
+        }
+        if let Some(snapshot) = self.own.snapshot_within(0, e.version) {
+            return Some(Reason::Snapshot(snapshot));
+        }
+        self.hides_others(job, e).then_some(Reason::Hides(e.version))
+    }
+
+    /// Whether a tombstone may hide something that is not merged with it.
+    fn hides_others(&self, job: &Job, e: &Entry) -> bool {
         let above = job.is_flush() && self.own.levels.level(0).iter().any(|t| t.covers(&e.key));
-        !e.is_tombstone()
-            || !self.own.snapshots.is_empty()
-            || above
-            || self.own.levels.deeper_has(job.to, &e.key)
+        above || self.own.levels.deeper_has(job.to, &e.key)
     }
 
     /// Puts the new tables in the place of the old ones.
@@ -262,10 +307,10 @@ impl LsmStore {
             return self.measure();
         }
         self.own.stats.compactions += 1;
-        let from = job.to - 1;
+        let from = job.from;
         for id in &job.replaces {
             let table = self.own.levels.remove(*id).expect("the job's inputs stay until it is done");
-            if from < LEVELS && self.own.cursors[from].is_none_or(|last| table.last > last) {
+            if from < job.to && self.own.cursors[from].is_none_or(|last| table.last > last) {
                 self.own.cursors[from] = Some(table.last);
             }
             refs::count(&mut self.log, &self.births, &table.refs, false);

@@ -1,5 +1,6 @@
 //! The tables by level.
 
+use super::marked::Kept;
 use super::table::Table;
 use crate::ordered::key::Key;
 use saker_medium::PageAddr;
@@ -75,6 +76,12 @@ impl Levels {
     /// The deepest level with tables.
     pub fn deepest(&self) -> usize {
         self.levels.iter().rposition(|tables| !tables.is_empty()).unwrap_or(0)
+    }
+
+    /// The tables of the deepest level keep nothing for snapshots.
+    pub fn unmark_deepest(&mut self) {
+        let deepest = self.deepest();
+        self.levels[deepest].iter_mut().for_each(|table| Arc::make_mut(table).kept = Kept::default());
     }
 
     /// Entries of all tables.

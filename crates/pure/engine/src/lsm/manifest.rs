@@ -1,8 +1,9 @@
 //! What a manifest says of an LSM tree: which tables there are.
 //!
-//! Chunks (little-endian): kind `u8`; 1, first: next table's number `u64`, bytes of the longest record `u32`; 2: tables, each level
-//! `u8`, number, entries, newest version `u64`, first and last key (16 bytes and length `u8` each), bytes of the description,
-//! pages, pages of the description `u32`, and the addresses of all pages `u64`.
+//! Chunks (little-endian): kind `u8`; 1, first: next table's number `u64`, bytes of the longest record `u32`, and 1 if
+//! a table of the deepest level keeps what only a snapshot needs, else 0 `u8`; 2: tables, each level `u8`, number,
+//! entries, newest version `u64`, first and last key (16 bytes and length `u8` each), bytes of the description, pages,
+//! pages of the description `u32`, and the addresses of all pages `u64`.
 
 use super::LsmStore;
 use super::table::Table;
@@ -48,7 +49,10 @@ impl LsmStore {
 
     /// The tables as they are now.
     pub(super) fn describe(&mut self, most: u64) -> VecDeque<Vec<u8>> {
-        let mut chunks = VecDeque::from([encode_head(self.own.next_table, self.record_bytes_max)]);
+        let levels = &self.own.levels;
+        let keeps = levels.level(levels.deepest()).iter().any(|t| !t.kept.is_nothing());
+        let head = Head { next_table: self.own.next_table, longest: self.longest.at_cut(), keeps };
+        let mut chunks = VecDeque::from([encode_head(&head)]);
         let mut open = vec![KIND_TABLES];
         for (level, table) in self.own.levels.all() {
             let entry = encode_table(level, table);
@@ -66,8 +70,21 @@ impl LsmStore {
     }
 }
 
-fn encode_head(next_table: u64, longest: u32) -> Vec<u8> {
-    [&[KIND_HEAD][..], &next_table.to_le_bytes(), &longest.to_le_bytes()].concat()
+/// What the first chunk says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The next table's number.
+    pub next_table: u64,
+    /// Bytes of the longest record at most; earlier manifests did not tell, 0.
+    pub longest: u32,
+    /// Whether a table of the deepest level keeps what only a snapshot needs; earlier manifests did not tell, so it
+    /// may.
+    pub keeps: bool,
+}
+
+fn encode_head(head: &Head) -> Vec<u8> {
+    let (next_table, longest) = (head.next_table.to_le_bytes(), head.longest.to_le_bytes());
+    [&[KIND_HEAD][..], &next_table, &longest, &[u8::from(head.keeps)]].concat()
 }
 
 fn encode_table(level: usize, table: &Table) -> Vec<u8> {
@@ -84,4 +101,30 @@ fn encode_table(level: usize, table: &Table) -> Vec<u8> {
     }
     table.all_pages().for_each(|p| out.extend(p.0.to_le_bytes()));
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::{Chunk, decode_chunk};
+    use super::*;
+
+    fn head_of(chunk: &[u8]) -> Head {
+        match decode_chunk(chunk) {
+            Some(Chunk::Head(head)) => head,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What earlier manifests did not tell may be.
+    #[test]
+    fn heads_of_all_ages_are_read() {
+        let head = Head { next_table: 0x0201, longest: 0x0403, keeps: false };
+        let chunk = encode_head(&head);
+        assert_eq!(chunk, [1, 1, 2, 0, 0, 0, 0, 0, 0, 3, 4, 0, 0, 0]);
+        assert_eq!(head_of(&chunk), head);
+        assert_eq!(head_of(&encode_head(&Head { keeps: true, ..head })), Head { keeps: true, ..head });
+        assert_eq!(head_of(&chunk[..13]), Head { keeps: true, ..head });
+        assert_eq!(head_of(&chunk[..9]), Head { keeps: true, longest: 0, ..head });
+        assert!(decode_chunk(&chunk[..8]).is_none());
+    }
 }

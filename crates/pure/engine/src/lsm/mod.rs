@@ -11,6 +11,7 @@ mod job;
 mod levels;
 mod lookup;
 mod manifest;
+mod marked;
 mod options;
 mod parse;
 mod policy;
@@ -66,6 +67,8 @@ pub struct Lsm {
     frozen: VecDeque<Arc<Memtable>>,
     levels: Levels,
     next_table: u64,
+    /// The manifest said that no table of the deepest level kept anything for snapshots.
+    was_clean: bool,
     /// Versions that snapshots see, rising.
     snapshots: Vec<u64>,
     /// Segments of records in which something is only held by snapshots.

@@ -27,9 +27,9 @@ impl LsmStore {
     /// Takes a chunk of a manifest.
     pub(super) fn enter_chunk(&mut self, tables: &mut Tables, chunk: &[u8]) -> bool {
         match decode_chunk(chunk) {
-            Some(Chunk::Head(next_table, longest)) => {
-                self.own.next_table = next_table;
-                self.know_record(longest);
+            Some(Chunk::Head(head)) => {
+                (self.own.next_table, self.own.was_clean) = (head.next_table, !head.keeps);
+                self.longest.know(head.longest);
             }
             Some(Chunk::Tables(more)) => tables.extend(more),
             None => return false,
@@ -40,6 +40,7 @@ impl LsmStore {
     /// Reads the description of the next table.
     pub(super) fn load_table<M: Medium>(&mut self, named: &mut Tables, m: &M) -> Step<Result<bool, Damage>> {
         let Some((level, mut table)) = named.pop() else {
+            self.mark_recovered();
             self.measure();
             let named_twice = contradiction(&self.own.levels).map(|what| self.contradicted(what));
             return Step::Done(named_twice.map_or(Ok(true), Err));

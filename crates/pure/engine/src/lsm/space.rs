@@ -73,6 +73,7 @@ impl LsmStore {
             && own.frozen.is_empty()
             && self.mem.is_empty()
             && !own.snapshots.is_empty()
+            && self.next_marked().is_empty()
             && self.log.releasing() == 0
             && !self.log.must_evacuate()
             && !self.manifest_has_work(m)

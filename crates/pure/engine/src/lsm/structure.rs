@@ -80,7 +80,7 @@ impl Structure for Lsm {
     }
 
     fn sees(&self, old: u64, new: u64) -> bool {
-        self.snapshots.iter().any(|s| old <= *s && *s < new)
+        self.snapshot_within(old, new).is_some()
     }
 
     fn is_seen<M: Medium, W: Meter>(
@@ -146,8 +146,12 @@ impl Structure for Lsm {
         has_copies || !store.own.snapshots.is_empty() && !store.mem.is_empty()
     }
 
+    fn keeps_for_released(store: &LsmStore) -> bool {
+        !store.next_marked().is_empty()
+    }
+
     fn victim(store: &LsmStore) -> Option<SegmentId> {
-        victim_but(&store.log, &store.own.held)
+        victim_but(&store.log, &store.own.held, |s| store.lost_by(s))
     }
 
     fn gives_up(&mut self, id: SegmentId) -> bool {
@@ -157,7 +161,7 @@ impl Structure for Lsm {
 
     fn is_merged(store: &LsmStore) -> bool {
         let own = &store.own;
-        own.compactions.is_empty() && store.next_to_one_level().is_none()
+        own.compactions.is_empty() && store.next_to_one_level().is_none() && store.next_marked().is_empty()
     }
 
     fn least_gain(store: &LsmStore, lost: u64) -> u64 {

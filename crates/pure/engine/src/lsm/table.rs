@@ -5,6 +5,7 @@
 //! filter's words.
 
 use super::block_index::BlockIndex;
+use super::marked::Kept;
 use crate::ordered::block::{self, Kind};
 use crate::ordered::filter::Filter;
 use crate::ordered::key::{Entry, Key};
@@ -36,6 +37,8 @@ pub struct Table {
     pub filter: Filter,
     /// What its entries refer to.
     pub refs: Refs,
+    /// What something in it is kept for, if its level is the deepest.
+    pub kept: Kept,
     /// Its pages, if its level is pinned.
     pub pinned: Vec<Vec<u8>>,
 }
@@ -139,6 +142,7 @@ impl Builder {
             index: BlockIndex::default(),
             filter: Filter::default(),
             refs: Refs::default(),
+            kept: Kept::default(),
             pinned: Vec::new(),
         };
         Self {
@@ -162,6 +166,11 @@ impl Builder {
     /// The references of the table so far.
     pub fn refs_mut(&mut self) -> &mut Refs {
         &mut self.table.refs
+    }
+
+    /// What its entries are kept for.
+    pub fn kept_mut(&mut self) -> &mut Kept {
+        &mut self.table.kept
     }
 
     /// Adds the next entry.

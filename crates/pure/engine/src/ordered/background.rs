@@ -37,8 +37,8 @@ impl<S: Structure> Store<S> {
         let mut waits = false;
         // Who asked for pages goes on first: others would ask for theirs, and so send these away.
         let asked = self.asked.take();
-        for piece in asked.into_iter().chain(0..S::PIECES) {
-            match S::piece(self, piece, finished, m, w) {
+        for piece in asked.into_iter().chain(0..=S::PIECES) {
+            match self.own_or_structures(piece, finished, m, w) {
                 Step::Done(Ok(Background::Worked)) => {
                     self.turn = !self.turn;
                     return Step::Done(Background::Worked);
@@ -63,6 +63,17 @@ impl<S: Structure> Store<S> {
         }
         let outstanding = self.log.releasing() > 0 || self.log.has_failures() || self.manifest.is_running();
         Step::Done(if waits || outstanding { Background::Waiting } else { Background::Idle })
+    }
+
+    /// One of the structure's pieces; the last one is the store's own.
+    fn own_or_structures<M: Medium, W: Meter>(
+        &mut self,
+        n: u32,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Piece {
+        if n < S::PIECES { S::piece(self, n, finished, m, w) } else { self.walk_step(m, w) }
     }
 
     /// Whether nothing else than segments is waited for: none is on its way to be free, nothing is to be repaired, and the ring, of

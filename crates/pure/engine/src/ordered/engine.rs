@@ -138,6 +138,10 @@ impl<S: Structure> Engine for Store<S> {
         self.capacity_bytes(m)
     }
 
+    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
+        self.pairs_that_fit(key_bytes, value_bytes, m)
+    }
+
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let mut counters = S::counters(self);
         counters.push(("group_records", self.groups.records));

@@ -11,7 +11,7 @@ use crate::index::Loc;
 use crate::kv::{Background, KvError};
 use saker_log::append::Reserve;
 use saker_log::{Bytes, Log};
-use saker_medium::{Medium, Reads, Step, Stream, ready};
+use saker_medium::{Medium, Reads, SegmentId, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 
 /// Records a quantum handles.
@@ -109,7 +109,7 @@ impl<S: Structure> Store<S> {
         }
         let Some(victim) = S::victim(self) else { return };
         let segment = self.log.segment(victim);
-        if !segment.evacuate && self.log.gain(victim) < self.least_gain() {
+        if !segment.evacuate && self.log.gain(victim) < self.least_gain(victim) {
             return;
         }
         let repair = segment.evacuate.then(|| segment.failed_pages().len());
@@ -118,8 +118,8 @@ impl<S: Structure> Store<S> {
     }
 
     /// A collection must free more than it can lose, or collections would never come to an end.
-    fn least_gain(&self) -> u64 {
-        let lost = self.lost_in_segment(self.record_bytes_max);
+    fn least_gain(&self, victim: SegmentId) -> u64 {
+        let lost = self.lost_by(self.log.segment(victim));
         lost + 1 + S::least_gain(self, lost)
     }
 
@@ -247,7 +247,6 @@ impl<S: Structure> Store<S> {
     }
 
     fn copy<M: Medium>(&mut self, r: &Walked, key: Key, known: Option<Entry>, bytes: u32, m: &mut M) {
-        self.know_record(bytes);
         let record = record_of(&self.log, r, bytes, m);
         let (writer, stamp) = self.begin(Stream::Gc, (0, bytes), m);
         let spot = writer.spot();
@@ -274,8 +273,10 @@ impl<S: Structure> Store<S> {
         if let Some((id, bytes)) = referred(&self.log, &self.births, &e) {
             self.log.add_live(id, bytes);
             self.mem.refs.add(id, e.stamp, bytes, &self.births);
+            self.know_record(id, &e);
         }
         let Some(old) = self.mem.insert(e) else { return true };
+        self.forget_record(&old);
         if self.own.sees(old.version, e.version) {
             self.mem.keep(old);
             return true;

@@ -199,7 +199,7 @@ impl<S: Structure> Store<S> {
 
     /// Whether gaps would cost collections that gain little.
     fn is_nearly_full<M: Medium>(&self, bytes: u32, m: &M) -> bool {
-        let longest = self.record_bytes_max.max(bytes);
+        let longest = self.longest.bytes().max(bytes);
         let capacity = S::capacity_for(self, self.entries_at_most() + 1, longest, m);
         self.value_log_bytes() + u64::from(bytes) + capacity / SPARE_PART > capacity
     }

@@ -107,6 +107,7 @@ impl<S: Structure> Store<S> {
         match CheckpointWriter::begin(&mut self.log, m, generation, self.version, bytes, 0) {
             Ok(writer) => {
                 S::freeze(self);
+                self.longest.cut();
                 S::manifest_begun(self);
                 let state = &mut self.manifest;
                 (state.running, state.generation, state.chunks) = (Some(writer), generation, None);

@@ -14,6 +14,7 @@ mod group;
 pub(crate) mod key;
 mod landing;
 mod leaves;
+mod longest;
 pub(crate) mod manifest;
 pub(crate) mod memtable;
 mod ops;
@@ -111,7 +112,7 @@ pub struct Store<S: Structure> {
     is_short: bool,
     /// What made background work give up: nothing is written any more.
     pub(crate) error: Option<KvError>,
-    pub(crate) record_bytes_max: u32,
+    pub(crate) longest: longest::Longest,
     pub(crate) kv: StoreStats,
     groups: group::GroupStats,
     landing: landing::Landing,
@@ -142,7 +143,7 @@ impl<S: Structure> Store<S> {
             is_stuck: false,
             is_short: false,
             error: None,
-            record_bytes_max: crate::hash_store::record::record_bytes(16, 256),
+            longest: longest::Longest::default(),
             kv: StoreStats::default(),
             groups: group::GroupStats::default(),
             landing: landing::Landing::new(geometry.page_bytes, usize::from(m.ring().slots())),

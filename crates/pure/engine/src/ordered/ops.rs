@@ -75,7 +75,6 @@ impl<S: Structure> Store<S> {
             return Step::Done(Err(KvError::Transfer));
         }
         self.commit_record(room, m);
-        self.know_record(bytes);
         self.enter(Entry { key: name, version: self.version, loc, stamp });
         self.written(key.len() + value_bytes as usize);
         w.work(Unit::Encode, 1);

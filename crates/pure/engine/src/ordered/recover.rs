@@ -74,6 +74,7 @@ impl<S: Structure> Recovery<S> {
 
     /// The recovered store, after `step` said so. A manifest of which a page is only in the ring is replaced soon.
     pub fn finish(mut self) -> Store<S> {
+        self.store.longest.is_told();
         let Store { manifest, log, .. } = &mut self.store;
         manifest.wanted |= manifest.segments.iter().any(|id| log.segment(*id).has_failed());
         self.store
@@ -87,6 +88,8 @@ impl<S: Structure> Recovery<S> {
         };
         for r in &self.image.segments {
             self.store.births.set(r.id, r.first_sequence);
+            // Of what was written before the cut only the longest of all is known.
+            self.store.log.note_length(r.id, u32::MAX);
         }
         (self.phase, self.search) = (Phase::Manifest, CheckpointSearch::new(&self.image));
         Step::Done(Ok(false))
@@ -168,7 +171,6 @@ impl<S: Structure> Recovery<S> {
         }
         let loc = if is_tombstone { Loc::NONE } else { r.loc };
         let e = Entry { key, version, loc, stamp: r.page.sequence };
-        self.store.know_record(r.bytes);
         let known = self.store.mem.newest(&key);
         // Of a record and its copy the later one stays where it is for longer.
         if known.is_none_or(|old| (old.version, old.stamp) <= (e.version, e.stamp)) {

@@ -6,9 +6,12 @@
 
 use super::Store;
 use super::key::Key;
+use super::longest::Longest;
 use super::structure::Structure;
+use crate::hash_store::record::record_bytes;
 use crate::kv::KvError;
-use saker_log::{Log, SegmentState};
+use crate::lengths::most_pairs;
+use saker_log::{Log, Segment, SegmentState};
 use saker_medium::{Medium, SegmentId, Step, ready};
 use saker_sim::Meter;
 
@@ -51,6 +54,8 @@ enum Stage {
     Wanted,
     /// The structure takes everything in, where nothing counts that is not needed.
     Merging,
+    /// The longest record is looked for.
+    Measuring,
     /// A manifest must begin, and then end.
     Manifest,
     Ending,
@@ -87,8 +92,8 @@ impl Reveal {
 
 /// The segment with the fewest live bytes in which a snapshot does not hold anything, as far as is known; before that, one
 /// in which a program failed.
-pub(crate) fn victim_but(log: &Log, held: &[SegmentId]) -> Option<SegmentId> {
-    let first = log.victim()?;
+pub(crate) fn victim_but(log: &Log, held: &[SegmentId], lost: impl Fn(&Segment) -> u64) -> Option<SegmentId> {
+    let first = log.victim_that_loses(&lost)?;
     if log.segment(first).evacuate || !held.contains(&first) {
         return Some(first);
     }
@@ -98,7 +103,7 @@ pub(crate) fn victim_but(log: &Log, held: &[SegmentId]) -> Option<SegmentId> {
         closed && !held.contains(id)
     };
     let all = (0..log.geometry().segments).map(SegmentId).filter(is_settled);
-    all.min_by_key(|id| log.segment(*id).live_bytes)
+    all.min_by_key(|id| log.segment(*id).live_bytes + lost(log.segment(*id)))
 }
 
 impl<S: Structure> Store<S> {
@@ -116,7 +121,17 @@ impl<S: Structure> Store<S> {
     /// Bytes of records that may live at once: what the segments hold, less the spare ones, manifests, the structure with room
     /// for replacing it, what is lost in each segment, and a share that keeps collections cheap.
     pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
-        S::capacity_for(self, self.entries_at_most(), self.record_bytes_max, m)
+        S::capacity_for(self, self.entries_at_most(), self.longest.bytes(), m)
+    }
+
+    /// Pairs of so long keys and values that fit if there are no others.
+    pub fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
+        if value_bytes > self.settings.value_bytes_max {
+            return 0;
+        }
+        let bytes = record_bytes(key_bytes, value_bytes);
+        let longest = bytes.max(Longest::default().bytes());
+        most_pairs(u64::from(bytes), |pairs| S::capacity_for(self, pairs, longest, m))
     }
 
     /// Bytes of records in what is not kept for anything else: whole segments, and bytes of pages. Pages are counted as they are,
@@ -127,11 +142,6 @@ impl<S: Structure> Store<S> {
         let usable = (segments * segment_bytes).saturating_sub(kept_bytes);
         let held = segment_bytes - self.lost_in_segment(longest);
         (u128::from(usable) * u128::from(held) / u128::from(segment_bytes)) as u64 * FILL_PERCENT_MAX / 100
-    }
-
-    /// A store that was opened knows of long records from the manifest, and from what it meets.
-    pub(crate) fn know_record(&mut self, bytes: u32) {
-        self.record_bytes_max = self.record_bytes_max.max(bytes);
     }
 
     /// Bytes of a segment that a collection can leave unused.
@@ -169,7 +179,7 @@ impl<S: Structure> Store<S> {
         m: &M,
         w: &mut W,
     ) -> Step<Result<Admission, KvError>> {
-        let longest = self.record_bytes_max.max(bytes);
+        let longest = self.longest.bytes().max(bytes);
         let live = self.value_log_bytes();
         if live + u64::from(bytes) <= S::capacity_for(self, self.entries_at_most() + 1, longest, m) {
             return Step::Done(Ok(Admission::Now));
@@ -191,20 +201,21 @@ impl<S: Structure> Store<S> {
 
     /// Whether nothing is counted that is not needed. What collections entered anew since then is, with its tables.
     fn knows_all(&self) -> bool {
-        self.reveal.is_done_at(self.version) && !S::has_unknown(self)
+        self.reveal.is_done_at(self.version) && !S::has_unknown(self) && !S::keeps_for_released(self)
     }
 
     /// Whether so many bytes for which there is no room now will not have any when all is merged: if they had none when it was, they
     /// do not wait until collections, which go on where a store is full, give it time to be merged again.
     pub(super) fn knows_that_none_is_left(&self, bytes: u64) -> bool {
-        self.knows_all() || self.reveal.is_done_at(self.version) && bytes > self.reveal.room
+        let had_none = || bytes > self.reveal.room && !S::keeps_for_released(self);
+        self.knows_all() || self.reveal.is_done_at(self.version) && had_none()
     }
 
     /// Bytes that can be stored at most now that all is merged: tombstones go with the manifest, and what was copied meanwhile may be
     /// counted twice.
     fn room_at_most<M: Medium>(&self, m: &M) -> u64 {
         let copied = self.kv.gc_bytes_copied - self.reveal.copied;
-        let capacity = S::capacity_for(self, self.entries_at_most() + 1, self.record_bytes_max, m);
+        let capacity = S::capacity_for(self, self.entries_at_most() + 1, self.longest.bytes(), m);
         (capacity + self.log.tombstone_bytes() + copied).saturating_sub(self.value_log_bytes())
     }
 
@@ -238,6 +249,10 @@ impl<S: Structure> Store<S> {
                 // Without writes since, memtables have nothing but what collections entered anew.
                 let new = if self.version == self.reveal.frozen_at { 0 } else { self.buffered() };
                 self.reveal.entries = Some(self.own.entries() + new);
+                self.look_for_longest(m);
+                Stage::Measuring
+            }
+            Stage::Measuring if !self.longest.is_walking() => {
                 self.reveal.room = self.room_at_most(m);
                 self.manifest.wanted = true;
                 Stage::Manifest

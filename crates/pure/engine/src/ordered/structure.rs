@@ -131,15 +131,19 @@ pub trait Structure: Clone + Debug + Sized {
         false
     }
 
+    /// Whether it keeps something that only released snapshots saw.
+    fn keeps_for_released(store: &Store<Self>) -> bool {
+        let _ = store;
+        false
+    }
+
     /// Whether everything is where nothing counts that is not needed.
     fn is_merged(store: &Store<Self>) -> bool;
 
     // Collections of the value log.
 
     /// The segment to collect.
-    fn victim(store: &Store<Self>) -> Option<SegmentId> {
-        store.log.victim()
-    }
+    fn victim(store: &Store<Self>) -> Option<SegmentId>;
 
     /// Bytes that a collection must gain beyond the `lost` ones that it may leave unused.
     fn least_gain(store: &Store<Self>, lost: u64) -> u64 {

@@ -52,7 +52,7 @@ impl TreeStore {
         let refs = refs.map(|(id, r)| encode_ref(id, r));
         let nodes = self.own.nodes.iter().enumerate().filter(|(_, n)| **n > 0);
         let nodes = nodes.map(|(id, n)| [(id as u32).to_le_bytes(), n.to_le_bytes()].concat());
-        let mut chunks = VecDeque::from([encode_root(&self.own.tree), encode_longest(self.record_bytes_max)]);
+        let mut chunks = VecDeque::from([encode_root(&self.own.tree), encode_longest(self.longest.at_cut())]);
         fill(&mut chunks, KIND_REFS, refs, most as usize);
         fill(&mut chunks, KIND_NODES, nodes, most as usize);
         self.own.roots.running = Some(self.own.tree.seq);

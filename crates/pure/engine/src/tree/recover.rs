@@ -31,7 +31,7 @@ impl TreeStore {
             Some(Chunk::Root(root)) => named.root = root,
             Some(Chunk::Refs(refs)) => named.refs.extend(refs),
             Some(Chunk::Nodes(nodes)) => named.nodes.extend(nodes),
-            Some(Chunk::Longest(bytes)) => self.know_record(bytes),
+            Some(Chunk::Longest(bytes)) => self.longest.know(bytes),
             None => return false,
         }
         true

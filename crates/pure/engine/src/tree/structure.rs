@@ -159,7 +159,7 @@ impl Structure for CowTree {
     }
 
     fn victim(store: &TreeStore) -> Option<SegmentId> {
-        victim_but(&store.log, &store.own.pins.held)
+        victim_but(&store.log, &store.own.pins.held, |s| store.lost_by(s))
     }
 
     fn kept_from_copies<M: Medium>(store: &TreeStore, m: &M) -> u32 {

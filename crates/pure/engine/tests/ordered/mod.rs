@@ -8,6 +8,7 @@ pub mod histories;
 pub mod layout;
 pub mod nearly_full;
 pub mod pinned;
+pub mod released;
 pub mod space;
 pub mod strict;
 
@@ -93,6 +94,10 @@ macro_rules! ordered_suite {
             pinned { a_snapshot_reads_from_failed_pages_and_holds_up_no_flush }
             strict { every_need_names_all_pages }
             space { a_full_store_still_reads_deletes_and_then_stores churn_leaks_no_space }
+            released {
+                makes_room_in_small_segments makes_room_in_larger_segments makes_room_with_default_settings
+                is_cut_at_every_event scans_that_come_and_go_hold_up_no_verdict
+            }
             nearly_full {
                 a_store_that_is_opened_knows_its_longest_record long_pairs_make_room_for_others
                 short_pairs_make_room_for_others every_write_on_the_brink_ends new_pairs_gain_no_capacity

@@ -180,12 +180,12 @@ fn groups_on_the_brink<S: Ordered>(seed: u64, most: u64, longest: u64, ring_last
             bench.flush();
             reopen(&mut bench);
         }
-        let deletes = rng.below(3) == 0;
+        let deletes = rng.below(6) == 0;
         let one = |n: u64, rng: &mut Rng| match deletes {
             true => Entry { op: GroupOp::Delete, key: key(n), value: Vec::new() },
             false => Entry { op: GroupOp::Store, key: key(n), value: value(rng, longest) },
         };
-        let first = if deletes || rng.below(2) == 0 { rng.below(pairs) } else { pairs };
+        let first = if deletes || rng.below(3) == 0 { rng.below(pairs) } else { pairs };
         let entries: Vec<_> = (first..first + 1 + rng.below(most)).map(|n| one(n, &mut rng)).collect();
         pairs = pairs.max(first + entries.len() as u64);
         let before = bench.model.clone();

@@ -54,10 +54,9 @@ impl HashFtl {
             return Some(self.victim(rested));
         }
         let is_greedy = self.is_pressed(m);
-        let least = self.lost_in_segment(self.record_bytes_max) + 1;
+        let is_gainful = |id: SegmentId, s: &Segment| self.log.gain(id) > self.lost_by(s);
         let best = |but: Option<Stream>| {
-            let gainful =
-                self.closed().filter(|(id, s)| Some(s.stream()) != but && self.log.gain(*id) >= least);
+            let gainful = self.closed().filter(|(id, s)| Some(s.stream()) != but && is_gainful(*id, s));
             gainful.max_by_key(|(id, s)| (self.score(*id, s, is_greedy), u32::MAX - id.0)).map(|(id, _)| id)
         };
         let chosen = self.victim(best(None)?);

@@ -177,8 +177,6 @@ impl Recovery {
 
     fn see_record(&mut self, r: &Walked) {
         self.store.version = self.store.version.max(r.head.version + 1);
-        let bytes = r.grains * self.store.config.grain_bytes;
-        self.store.record_bytes_max = self.store.record_bytes_max.max(bytes);
         let new = Winner::new(r);
         let (id, offset) = self.store.table.split(r.slot);
         let old = self.winners.get(id as usize, offset);

@@ -63,9 +63,7 @@ impl HashStore {
         if bytes > self.group_bytes_max() {
             return Step::Done(Err(GroupError::TooLong));
         }
-        // A record longer than any before lets segments end earlier, so its store looks at the capacity.
-        let is_known = record_bytes(0, bytes) <= self.record_bytes_max;
-        let step = if source.only_writes() && is_known && self.has_credit_for(bytes, m) {
+        let step = if source.only_writes() && self.has_credit_for(bytes, m) {
             self.land_group(source, answers, m, w)
         } else {
             self.stage_group(source, answers, m, w)
@@ -78,7 +76,9 @@ impl HashStore {
 
     fn has_credit_for<M: Medium>(&mut self, bytes: u32, m: &M) -> bool {
         if !self.credit.covers_group(bytes) {
-            self.take_credit(m);
+            // No member is longer: it is members that collections copy.
+            let longest = self.lengths.longest().max(record_bytes(0, bytes));
+            self.take_credit(longest, m);
         }
         self.credit.covers_group(bytes)
     }
@@ -246,7 +246,7 @@ impl HashStore {
             return Step::Done(Ok(()));
         }
         let bytes = record_bytes(0, source.bytes());
-        if let Err(refused) = ready!(self.admit_group(bytes, m)) {
+        if let Err(refused) = ready!(self.admit_group(m)) {
             return Step::Done(Err(refused));
         }
         if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_PAIRS) {
@@ -258,7 +258,6 @@ impl HashStore {
         self.put_record(source, record, &writer, m);
         let spot = writer.spot();
         self.log.commit(m, writer);
-        self.note_record_bytes(bytes);
         self.apply(spot, answers, m, w);
         Step::Done(Ok(()))
     }
@@ -284,23 +283,25 @@ impl HashStore {
         self.plan.members.iter().filter(reads).filter_map(|p| self.index.get(p.place?))
     }
 
-    /// Whether what the group stores fits, given what it replaces and that its record has `record` bytes. It is admitted
-    /// or refused as a whole.
-    fn admit_group<M: Medium, E>(&mut self, record: u32, m: &M) -> Step<Result<(), GroupError<E>>> {
+    /// Whether what the group stores fits, given what it replaces. It is admitted or refused as a whole. Collections
+    /// copy members, so it is the longest of these that counts and not the group's record.
+    fn admit_group<M: Medium, E>(&mut self, m: &M) -> Step<Result<(), GroupError<E>>> {
         self.credit.end();
         let stored = self.plan.members.iter().filter(|p| p.role == Role::Pair);
-        let (mut new, mut old, mut added) = (0, 0, 0);
+        let (mut new, mut old, mut added, mut longest_member) = (0, 0, 0, 0);
         for p in stored {
-            new += u64::from(counted_bytes(&p.member));
+            let bytes = counted_bytes(&p.member);
+            new += u64::from(bytes);
+            longest_member = longest_member.max(bytes);
             let replaced = p.place.and_then(|place| self.index.get(place));
             old += replaced.map_or(0, |loc| u64::from(loc.record_bytes()));
             added += u64::from(replaced.is_none());
         }
         // As it is after the group.
-        let longest = self.record_bytes_max.max(record);
+        let longest = self.lengths.longest().max(longest_member);
         let capacity = self.capacity_for(self.pairs_at_most() + added, longest, m);
         let live = self.log.live_bytes();
-        let never_takes_room = new <= old && longest == self.record_bytes_max;
+        let never_takes_room = new <= old && longest == self.lengths.longest();
         if never_takes_room || live + new - old <= capacity {
             return Step::Done(Ok(()));
         }
@@ -321,13 +322,6 @@ impl HashStore {
             owner: self.config.owner,
             lead_bytes: source.lead_bytes() as u8,
             pad_bytes: 0,
-        }
-    }
-
-    fn note_record_bytes(&mut self, bytes: u32) {
-        if bytes > self.record_bytes_max {
-            self.record_bytes_max = bytes;
-            self.credit.end();
         }
     }
 

@@ -117,24 +117,24 @@ impl<S: Structure> Store<S> {
     }
 
     /// Whether what the group stores fits. Near the capacity what it replaces is looked up. It is admitted or refused as a
-    /// whole; `record`: bytes of its record.
+    /// whole. Collections copy members, so it is the longest of these that counts and not the group's record.
     pub(super) fn admit_group<M: Medium, W: Meter, E>(
         &mut self,
         plan: &Plan<Key>,
-        record: u32,
         looked: &mut Looked<S>,
         m: &M,
         w: &mut W,
     ) -> Step<Result<(), GroupError<E>>> {
-        let longest = self.record_bytes_max.max(record);
-        let capacity = S::capacity_for(self, self.entries_at_most() + plan.pairs, longest, m);
         let stores = || plan.members.iter().filter(|p| p.role == Role::Pair);
-        let new: u64 = stores().map(|p| u64::from(counted_bytes(&p.member))).sum();
+        let lengths = || stores().map(|p| counted_bytes(&p.member));
+        let longest = self.longest.bytes().max(lengths().max().unwrap_or(0));
+        let capacity = S::capacity_for(self, self.entries_at_most() + plan.pairs, longest, m);
+        let new: u64 = lengths().map(u64::from).sum();
         if plan.pairs == 0 || self.value_log_bytes() + new <= capacity {
             return Step::Done(Ok(()));
         }
         let replaced = ready!(self.replaced_bytes(stores(), looked, m, w));
-        let never_takes_room = replaced.is_some_and(|old| new <= old) && longest == self.record_bytes_max;
+        let never_takes_room = replaced.is_some_and(|old| new <= old) && longest == self.longest.bytes();
         if never_takes_room {
             return Step::Done(Ok(()));
         }

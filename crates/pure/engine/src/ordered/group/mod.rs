@@ -85,7 +85,7 @@ impl<S: Structure> Store<S> {
 
     /// Whether any stores in so many bytes fit.
     fn has_plenty<M: Medium>(&self, bytes: u32, m: &M) -> bool {
-        let longest = self.record_bytes_max.max(record_bytes(0, bytes));
+        let longest = self.longest.bytes().max(record_bytes(0, bytes));
         let entries = self.entries_at_most() + u64::from(bytes / MEMBER_BYTES_MIN);
         let live = self.value_log_bytes() + u64::from(COUNTED_MAX) * u64::from(bytes);
         live <= S::capacity_for(self, entries, longest, m)
@@ -136,7 +136,6 @@ impl<S: Structure> Store<S> {
         let spot = writer.spot();
         if plan.writes() {
             self.log.commit(m, writer);
-            self.know_record(record);
         } else {
             self.log.abandon(m, writer);
         }
@@ -241,7 +240,7 @@ impl<S: Structure> Store<S> {
         let bytes = record_bytes(0, source.bytes());
         let mut landed = (Spot(0), 0);
         if plan.writes() {
-            if let Err(refused) = ready!(self.admit_group(plan, bytes, &mut looked, m, w)) {
+            if let Err(refused) = ready!(self.admit_group(plan, &mut looked, m, w)) {
                 return Step::Done(Err(refused));
             }
             if let Err(refused) = ready!(self.may_write_group(bytes, plan.pairs == 0, m)) {
@@ -251,7 +250,6 @@ impl<S: Structure> Store<S> {
             self.put_group(plan, source, record, &writer, m);
             landed = (writer.spot(), stamp);
             self.log.commit(m, writer);
-            self.know_record(bytes);
         }
         looked.trails.iter().for_each(|trail| S::searched(self, trail, m, w));
         self.apply(plan, &looked, landed, answers, m, w);

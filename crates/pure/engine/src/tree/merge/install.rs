@@ -44,6 +44,7 @@ impl TreeStore {
             }
         }
         for old in &job.lost {
+            self.forget_record(old);
             self.lose(old, job.seq);
         }
         self.own.stats.roots += 1;
