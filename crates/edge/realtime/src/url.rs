@@ -109,6 +109,10 @@ pub struct DeviceUrl {
     pub cache: Option<CacheOptions>,
     /// Settings of the LSM engine.
     pub lsm: LsmTuning,
+    /// Whether `seed=` is given: the device is the same one each time. Otherwise each opening is a device of its own.
+    pub is_seeded: bool,
+    /// The name that a device in memory is served under, which then belongs to its identity.
+    pub nqn: Option<String>,
     /// Faults.
     pub faults: FaultPlan,
     /// The file of the profile that an image was made with, if it is none that is built in.
@@ -165,6 +169,8 @@ impl DeviceUrl {
             prefault: 0,
             cache: None,
             lsm: LsmTuning::default(),
+            is_seeded: false,
+            nqn: None,
             faults,
             profile: None,
         };
@@ -204,7 +210,10 @@ impl DeviceUrl {
                 *bytes = parse_size(value).ok_or("write a size such as 512MiB")?
             }
             ("profile", Place::Memory { profile, .. }) => *profile = value.into(),
-            ("seed", Place::Memory { seed, .. }) => *seed = number()?,
+            ("seed", Place::Memory { seed, .. }) => {
+                *seed = number()?;
+                self.is_seeded = true;
+            }
             ("engine", Place::Memory { engine, .. }) => {
                 *engine = EngineKind::named(value)
                     .ok_or_else(|| format!("write one of {}", EngineKind::names()))?;

@@ -15,19 +15,21 @@ use saker_nvme::fabrics::{self, Connect, ConnectData, FabricsCommand, nqn_of};
 use saker_nvme_tcp::Target;
 use saker_nvme_tcp::target::Command;
 use saker_target::{Bound, ConnectionId, Refusal};
-use tokio::io::Interest;
+use tokio::io::{Interest, Ready};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use zerocopy::FromBytes;
 
+use crate::memory::Seat;
 use crate::messages::{Reply, Request};
 use crate::server::Shared;
 use crate::strangers::Permits;
 
-/// Bytes read at once.
+/// Bytes read at once, and as many at least where memory is short.
 const READ_BYTES: usize = 256 << 10;
+const READ_BYTES_MIN: usize = 16 << 10;
 /// Data of at least this length goes from the socket to where it belongs.
 const DIRECT_BYTES_MIN: usize = 16 << 10;
 /// Pieces written at once.
@@ -71,6 +73,8 @@ struct Asked {
 #[derive(Debug)]
 struct Core {
     id: ConnectionId,
+    /// Which of the addresses it came by.
+    port: u16,
     target: Target,
     state: State,
     shared: Arc<Shared>,
@@ -82,7 +86,10 @@ struct Core {
     is_closing: bool,
     /// By when a queue must be connected.
     deadline: Instant,
+    /// By when a host must have taken the last words: one that does not read would keep the connection for ever.
+    over_by: Option<Instant>,
     permits: Permits,
+    seat: Seat,
 }
 
 struct Connection {
@@ -92,16 +99,20 @@ struct Connection {
 
 /// Serves a socket until it closes, fails, asks to be connected, or the server stops.
 pub(crate) async fn serve_stranger(
-    id: ConnectionId,
+    (id, port): (ConnectionId, u16),
     stream: TcpStream,
     shared: Arc<Shared>,
     permits: Permits,
     stopping: watch::Receiver<bool>,
 ) {
     let (replies, received) = unbounded_channel();
+    let seat = shared.memory.seat(id);
+    let mut target = Target::new(shared.config.limits);
+    target.allow(seat.allowed());
     let core = Core {
         id,
-        target: Target::new(shared.config.limits),
+        port,
+        target,
         state: State::Strange,
         replies,
         received,
@@ -109,7 +120,9 @@ pub(crate) async fn serve_stranger(
         told_to_stop: false,
         is_closing: false,
         deadline: Instant::now() + shared.config.handshake_timeout,
+        over_by: None,
         permits,
+        seat,
         shared,
     };
     let mut connection = Connection { stream, core };
@@ -131,27 +144,26 @@ impl Connection {
     async fn run(&mut self) {
         let mut late = pin!(sleep_until(self.core.deadline));
         loop {
-            if self.write().is_err() || self.core.has_left() {
+            self.core.settle();
+            if self.write().is_err() {
                 return;
             }
-            let Some(interest) = self.core.interest() else {
-                // All that can happen is an answer.
-                tokio::select! {
-                    reply = self.core.received.recv() => match reply {
-                        Some(reply) => self.core.take_replies(reply),
-                        None => return,
-                    },
-                    () = self.core.permits.cut() => return,
-                }
-                continue;
-            };
+            // What was sent may be what the next command waits for.
+            self.core.settle();
+            if self.core.has_left() {
+                return;
+            }
+            let interest = self.core.interest();
             let is_connected = matches!(self.core.state, State::Connected(_));
+            let over_by = self.core.over_by();
             tokio::select! {
                 reply = self.core.received.recv() => match reply {
                     Some(reply) => self.core.take_replies(reply),
                     None => return,
                 },
-                ready = self.stream.ready(interest) => match ready {
+                ready = ready(&self.stream, interest) => match ready {
+                    // Who has closed will ask again elsewhere what was not answered; an older write must not come behind that.
+                    Ok(ready) if ready.is_read_closed() && is_connected => return,
                     Ok(ready) if ready.is_readable() || ready.is_read_closed() => {
                         if self.read().is_err() {
                             return;
@@ -160,6 +172,9 @@ impl Connection {
                     Ok(_) => {}
                     Err(_) => return,
                 },
+                () = self.core.seat.turn() => {}
+                () = self.core.seat.cut() => return,
+                () = sleep_until(over_by.unwrap_or(self.core.deadline)), if over_by.is_some() => return,
                 () = &mut late, if !is_connected => return,
                 () = self.core.permits.cut() => return,
                 _ = self.core.stopping.changed(), if !self.core.told_to_stop => self.core.stop(),
@@ -178,7 +193,10 @@ impl Connection {
                 used += 1;
             }
             match self.stream.try_write_vectored(&pieces[..used]) {
-                Ok(bytes) => target.sent(bytes),
+                Ok(bytes) => {
+                    self.core.seat.moved(bytes);
+                    target.sent(bytes);
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             }
@@ -191,7 +209,8 @@ impl Connection {
     fn read(&mut self) -> std::io::Result<()> {
         match self.read_some() {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
-            Ok(_) => {
+            Ok(bytes) => {
+                self.core.seat.moved(bytes);
                 if self.core.target.is_open() {
                     self.core.permits.shaken();
                 }
@@ -211,8 +230,9 @@ impl Connection {
             core.target.placed(bytes);
             return Ok(bytes);
         }
+        let most = core.readable_bytes();
         BUFFER.with_borrow_mut(|buffer| {
-            let bytes = stream.try_read(buffer)?;
+            let bytes = stream.try_read(&mut buffer[..most])?;
             core.target.feed(&buffer[..bytes]);
             Ok(bytes)
         })
@@ -231,17 +251,29 @@ impl Connection {
     /// Tells the subsystem, and lets a host read the last words before the socket closes.
     async fn finish(self) {
         let Self { stream, core } = self;
-        if let State::Connected(subsystem) | State::Connecting(_, subsystem) = &core.state {
+        let Core { id, target, state, permits, seat, .. } = core;
+        let is_broken = target.error().is_some();
+        // What is not sent by now never will be.
+        drop(target);
+        if let State::Connected(subsystem) | State::Connecting(_, subsystem) = state {
             // A subsystem that is gone does not need to know.
-            let _ = subsystem.send(Request::Closed(core.id));
+            let _ = subsystem.send(Request::Closed(id, seat));
         }
-        if core.target.error().is_none() {
+        if !is_broken {
             return;
         }
         tokio::select! {
             _ = timeout(LINGER, linger(&stream)) => {}
-            () = core.permits.cut() => {}
+            () = permits.cut() => {}
         }
+    }
+}
+
+/// What the socket is ready for; never, where nothing is of interest.
+async fn ready(stream: &TcpStream, interest: Option<Interest>) -> std::io::Result<Ready> {
+    match interest {
+        Some(interest) => stream.ready(interest).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -272,8 +304,43 @@ impl Core {
         self.is_closing || self.target.has_ended()
     }
 
+    /// When to close although the host has not taken everything: it has as long as a server that stops gives.
+    fn over_by(&mut self) -> Option<Instant> {
+        if self.is_over() && self.over_by.is_none() {
+            self.over_by = Some(Instant::now() + self.shared.config.stop_timeout);
+        }
+        self.over_by
+    }
+
+    /// Keeps the books of memory: takes the turn that has come, gives back what is not needed, asks for what the next command
+    /// needs.
+    fn settle(&mut self) {
+        if self.seat.waits() && self.seat.refresh() {
+            self.target.allow(self.seat.allowed());
+        }
+        self.seat.keep(self.target.memory());
+        self.target.allow(self.seat.allowed());
+        while let Some(bytes) = self.target.wanted() {
+            if !self.seat.raise(self.target.held(), bytes) {
+                break;
+            }
+            self.target.allow(self.seat.allowed());
+        }
+        self.pass_commands();
+    }
+
+    /// Whether there is room for what the host may say next. If not, commands under way make room, or the host by reading.
+    fn has_room(&self) -> bool {
+        self.target.undrained() < self.seat.share()
+    }
+
+    /// How much may be read at once: data in capsules cannot be refused any more once it is read.
+    fn readable_bytes(&self) -> usize {
+        self.seat.share().saturating_sub(self.target.undrained()).clamp(READ_BYTES_MIN, READ_BYTES)
+    }
+
     fn interest(&self) -> Option<Interest> {
-        let reads = !self.is_over() && self.target.wants_input();
+        let reads = !self.is_over() && self.target.wants_input() && self.has_room();
         let writes = !self.target.output().is_empty();
         match (reads, writes) {
             (true, true) => Some(Interest::READABLE | Interest::WRITABLE),
@@ -324,7 +391,7 @@ impl Core {
             return;
         };
         let Asked { token, connect, data } = *asked;
-        let request = Request::Connect(self.id, connect, Box::new(data), self.replies.clone());
+        let request = Request::Connect(self.id, self.port, connect, Box::new(data), self.replies.clone());
         if subsystem.send(request).is_err() {
             self.is_closing = true;
         }
@@ -344,6 +411,7 @@ impl Core {
     }
 
     fn take_reply(&mut self, reply: Reply) {
+        self.seat.answered();
         match reply {
             Reply::Connected(result) => self.connected(result),
             Reply::Completed(answers) => {

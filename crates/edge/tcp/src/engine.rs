@@ -19,6 +19,7 @@ use tokio::time::timeout;
 
 use crate::connection;
 use crate::local::Local;
+use crate::memory::Seat;
 use crate::messages::{Reply, Request};
 
 /// What a command in flight is for.
@@ -54,6 +55,8 @@ pub(crate) struct Engine {
     flights: Vec<Option<Flight>>,
     in_flight: usize,
     waiting: VecDeque<(Flight, IoCommand)>,
+    /// Connections that are gone while the device works for them: its commands, and the memory these hold.
+    leaving: BTreeMap<ConnectionId, (usize, Seat)>,
     /// Connections with answers to send.
     answered: Vec<ConnectionId>,
     begun: Clock,
@@ -79,6 +82,7 @@ pub(crate) fn start(
         peers: BTreeMap::new(),
         in_flight: 0,
         waiting: VecDeque::new(),
+        leaving: BTreeMap::new(),
         answered: Vec::new(),
         begun: Clock::now(),
         looked_at: Instant::ZERO,
@@ -141,7 +145,9 @@ impl Engine {
     fn take(&mut self, request: Request) {
         match request {
             Request::Adopt(guest) => drop(spawn_local(connection::serve_guest(*guest))),
-            Request::Connect(id, connect, data, replies) => self.connect(id, &connect, &data, replies),
+            Request::Connect(id, port, connect, data, replies) => {
+                self.connect((id, port), &connect, &data, replies);
+            }
             Request::Commands(id, commands) => {
                 let now = self.now();
                 commands.into_iter().for_each(|command| self.command(id, command, now));
@@ -152,20 +158,25 @@ impl Engine {
                 }
                 self.close_drained(id);
             }
-            Request::Closed(id) => self.closed(id),
+            Request::Closed(id, seat) => self.closed(id, seat),
+            Request::Access(port, access) => {
+                self.subsystem.set_access(port, access);
+                self.tell_events();
+            }
             Request::Stop => {}
         }
     }
 
     fn connect(
         &mut self,
-        id: ConnectionId,
+        (id, port): (ConnectionId, u16),
         connect: &Connect,
         data: &ConnectData,
         replies: UnboundedSender<Reply>,
     ) {
         let now = self.now();
         let result = self.subsystem.connect(id, connect, data, now);
+        self.subsystem.came_by(id, port);
         // A connection that is gone has nobody to tell; `Closed` follows.
         let _ = replies.send(Reply::Connected(result));
         if result.is_ok() {
@@ -174,8 +185,16 @@ impl Engine {
         }
     }
 
-    fn closed(&mut self, id: ConnectionId) {
-        self.peers.remove(&id);
+    /// A host that has lost a connection asks again over another what was not answered. So commands that the device has not begun
+    /// are dropped: carried out later, an older write would replace a newer one.
+    fn closed(&mut self, id: ConnectionId, seat: Seat) {
+        let outstanding = self.peers.remove(&id).map_or(0, |peer| peer.outstanding);
+        let before = self.waiting.len();
+        self.waiting.retain(|(flight, _)| flight.connection != id);
+        let with_device = outstanding - (before - self.waiting.len());
+        if with_device > 0 {
+            self.leaving.insert(id, (with_device, seat));
+        }
         for queue in self.subsystem.disconnected(id) {
             self.close(queue);
         }
@@ -276,6 +295,10 @@ impl Engine {
             }
         }
         self.follow_write_cache();
+        self.tell_events();
+    }
+
+    fn tell_events(&mut self) {
         for (connection, token, answer) in self.subsystem.events() {
             self.answer(connection, token, answer);
         }
@@ -291,7 +314,11 @@ impl Engine {
         self.answer(id, token, Answer { status, result, data: Vec::new() });
     }
 
+    /// Commands of connections that are gone end first, for the same reason as in [`Self::closed`].
     fn submit_waiting(&mut self) {
+        if !self.leaving.is_empty() {
+            return;
+        }
         let Some(local) = &mut self.local else { return };
         while let Some((flight, command)) = self.waiting.pop_front() {
             match local.submit(command) {
@@ -334,10 +361,21 @@ impl Engine {
             self.subsystem.shutdown_done(flight.connection);
         }
         self.answer(flight.connection, flight.token, answer);
+        self.left(flight.connection);
         if let Some(peer) = self.peers.get_mut(&flight.connection) {
             peer.outstanding = peer.outstanding.saturating_sub(1);
             if peer.is_draining {
                 self.close_drained(flight.connection);
+            }
+        }
+    }
+
+    /// A command has ended; its connection may be gone.
+    fn left(&mut self, id: ConnectionId) {
+        if let Some((commands, _)) = self.leaving.get_mut(&id) {
+            *commands -= 1;
+            if *commands == 0 {
+                self.leaving.remove(&id);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use saker_device::controller::{Identity, NamespaceFacts};
+use saker_device::controller::{Access, Identity, NamespaceFacts};
 use saker_nvme::fabrics::{Connect, ConnectData, InvalidParameter, nqn_of};
 use saker_nvme::vendor::Capabilities;
 use saker_nvme::{Sqe, Status, admin, fabrics};
@@ -103,6 +103,8 @@ pub struct Subsystem {
     associations: BTreeMap<u16, Association>,
     bound: BTreeMap<ConnectionId, Bound>,
     last_cntlid: u16,
+    /// How well namespaces are reached by a port, where it is not as well as can be.
+    access: BTreeMap<u16, Access>,
 }
 
 /// CNTLIDs above are reserved.
@@ -115,7 +117,8 @@ impl Subsystem {
     /// Names that do not fit their fields.
     pub fn new(config: SubsystemConfig) -> Result<Self, saker_device::controller::IdentityError> {
         identity(&config, 1).check()?;
-        Ok(Self { config, associations: BTreeMap::new(), bound: BTreeMap::new(), last_cntlid: 0 })
+        let (associations, bound, access) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Ok(Self { config, associations, bound, last_cntlid: 0, access })
     }
 
     /// SUBNQN.
@@ -162,6 +165,22 @@ impl Subsystem {
         let bound = Bound { cntlid, qid: connect.qid, entries: connect.sqsize + 1 };
         self.bound.insert(connection, bound);
         Ok(bound)
+    }
+
+    /// Says by which port a connection came: its controller reaches the namespaces as well as the port does. To be called right
+    /// after [`Subsystem::connect`]; of no effect on I/O queues.
+    pub fn came_by(&mut self, connection: ConnectionId, port: u16) {
+        let access = self.access.get(&port).copied().unwrap_or_default();
+        if let Some(association) = self.association(connection).filter(|a| a.admin == connection) {
+            association.port = port;
+            association.set_access(access);
+        }
+    }
+
+    /// Changes how well namespaces are reached by a port. Hosts that asked to be told have [`Subsystem::events`].
+    pub fn set_access(&mut self, port: u16, access: Access) {
+        self.access.insert(port, access);
+        self.associations.values_mut().filter(|a| a.port == port).for_each(|a| a.set_access(access));
     }
 
     fn connect_admin(
@@ -268,7 +287,7 @@ impl Subsystem {
     /// Checks whether an I/O command may use the namespace, and notes that the host lives.
     ///
     /// # Errors
-    /// 0Ch before the controller is ready, 0Bh for a namespace of a command set that is not enabled.
+    /// 0Ch before the controller is ready, 302h where this way is closed, 0Bh for a namespace of a command set that is not enabled.
     pub fn admit_io(
         &mut self,
         bound: Bound,
@@ -281,6 +300,7 @@ impl Subsystem {
         if !association.is_ready() {
             return Err(Status::COMMAND_SEQUENCE_ERROR);
         }
+        association.access().check()?;
         match facts.iter().find(|ns| ns.nsid == sqe.nsid.get()) {
             Some(ns) if !association.is_usable(ns) => Err(Status::INVALID_NAMESPACE_OR_FORMAT),
             _ => Ok(()),

@@ -22,7 +22,7 @@ mod kv;
 mod temperature;
 mod values;
 
-use saker_nvme::admin::feature::{Capabilities, fid};
+use saker_nvme::admin::feature::{AsyncEventConfig, Capabilities, fid};
 use saker_nvme::admin::{FeatureSelect, GetFeatures, SetFeatures};
 use saker_nvme::{NSID_ALL, Status};
 
@@ -49,6 +49,12 @@ impl Features {
             write_cache_present: identity.volatile_write_cache,
             queue_pairs_max: identity.max_queue_pairs,
         }
+    }
+
+    /// The host can switch this event on too.
+    pub const fn support_event(&mut self, event: AsyncEventConfig) {
+        let supported = AsyncEventConfig(self.defaults.events_supported.0 | event.0);
+        (self.values.events_supported, self.defaults.events_supported) = (supported, supported);
     }
 
     /// A controller level reset.

@@ -11,6 +11,7 @@
 //! | `features` | Get and Set Features |
 //! | `queues` | which I/O queues exist |
 //! | `format`, `aborts`, `events` | Format NVM, Abort, Asynchronous Event Request |
+//! | `paths` | what it tells when it is one of several controllers: sharing and asymmetric access |
 //! | `health` | error log and health counters |
 
 mod aborts;
@@ -23,6 +24,7 @@ mod identity;
 mod logs;
 mod namespace;
 mod outcome;
+mod paths;
 mod queues;
 mod register_block;
 #[cfg(test)]
@@ -30,6 +32,7 @@ mod tests;
 
 use saker_link::Registers;
 use saker_nvme::admin::AdminCommand;
+use saker_nvme::log::lid;
 use saker_nvme::regs::{Cap, Csts, Vs};
 use saker_nvme::{PointerRule, Sqe, Status, csi};
 
@@ -42,6 +45,8 @@ use namespace::Visible;
 pub use namespace::{CommandSets, NSID_MAX, NamespaceFacts, NamespaceKind};
 use outcome::Decision;
 pub use outcome::{Action, Outcome};
+pub use paths::Access;
+use paths::Paths;
 use queues::{QueueLimits, QueueTable};
 use register_block::RegisterBlock;
 pub use register_block::{RegisterAction, ShutdownKind};
@@ -59,6 +64,8 @@ pub struct Controller {
     aborts: Aborts,
     events: Events,
     health: Health,
+    /// Of a controller that is one of several.
+    paths: Option<Paths>,
 }
 
 impl Controller {
@@ -76,6 +83,7 @@ impl Controller {
             aborts: Aborts::default(),
             events: Events::default(),
             health: Health::default(),
+            paths: None,
         })
     }
 
@@ -166,10 +174,14 @@ impl Controller {
         match AdminCommand::decode_with(sqe, self.pointer_rule())? {
             AdminCommand::DeleteSq { qid } => self.queues.delete_sq(qid),
             AdminCommand::CreateSq(command) => self.queues.create_sq(&command, self.queue_limits()),
+            AdminCommand::GetLogPage(command) if command.lid == lid::ASYMMETRIC_ACCESS => {
+                self.access_log(&command, namespaces)
+            }
             AdminCommand::GetLogPage(command) => self.log_page(&command),
             AdminCommand::DeleteCq { qid } => self.queues.delete_cq(qid),
             AdminCommand::CreateCq(command) => self.queues.create_cq(&command, self.queue_limits()),
-            AdminCommand::Identify(command) => identify::decide(&command, &self.identity, namespaces),
+            AdminCommand::Identify(command) => identify::decide(&command, &self.identity, namespaces)
+                .map(|outcome| self.tell_paths(&command, outcome)),
             AdminCommand::Abort { sqid, cid } => {
                 self.aborts.begin(sqid, cid, self.queues.has_submission(sqid))
             }

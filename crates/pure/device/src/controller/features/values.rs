@@ -7,7 +7,7 @@ use saker_nvme::admin::feature::{AsyncEventConfig, CommandSetProfile, NumberOfQu
 
 use super::temperature::Thresholds;
 
-/// OAES: the events that can be switched on beside the critical warnings.
+/// OAES of any controller: the events that can be switched on beside the critical warnings.
 pub(in crate::controller) const EVENTS_SUPPORTED: AsyncEventConfig =
     AsyncEventConfig(0).with_namespace_attribute(true);
 
@@ -35,6 +35,8 @@ pub(in crate::controller) struct Values {
     /// Vectors without coalescing.
     uncoalesced: BTreeSet<u16>,
     pub events: AsyncEventConfig,
+    /// What [`events`](Self::events) may be beside the critical warnings.
+    pub events_supported: AsyncEventConfig,
     pub keep_alive_ms: u32,
 }
 
@@ -50,6 +52,7 @@ impl Values {
             interrupt_coalescing: 0,
             uncoalesced: BTreeSet::new(),
             events: AsyncEventConfig::default(),
+            events_supported: EVENTS_SUPPORTED,
             keep_alive_ms: 0,
         }
     }
@@ -76,7 +79,7 @@ impl Values {
             fid::INTERRUPT_COALESCING => self.interrupt_coalescing = value & COALESCING,
             fid::INTERRUPT_VECTOR => self.set_interrupt_vector(value, queue_pairs_max)?,
             fid::ASYNC_EVENT_CONFIG => {
-                self.events = AsyncEventConfig(value & (EVENTS_SUPPORTED.0 | CRITICAL_WARNINGS));
+                self.events = AsyncEventConfig(value & (self.events_supported.0 | CRITICAL_WARNINGS));
             }
             fid::KEEP_ALIVE_TIMER => self.keep_alive_ms = value,
             fid::COMMAND_SET_PROFILE if CommandSetProfile(value).combination() == 0 => {}
