@@ -13,7 +13,7 @@
 //! | `depth` | both | commands in flight (default 64) |
 //! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), `prp`, `piggyback`, `hybrid`, `inline`, `mmio` |
 //! | `prefault` | both | pairs to come: memory of their index, with `mem` of all flash, is brought in; an empty index is laid out for them |
-//! | `seed` | mem | seed of key order and identifiers (default 1) |
+//! | `seed` | mem | seed of key order (default 1); where it is given, of the device's identity too, which is a new one each time otherwise |
 //! | `pinned_levels`, `compaction_threads`, `level0_stop_writes_trigger`, ... | both | settings of the LSM engine, all of them in [`LsmTuning`] |
 //! | `packing` | both | where the LSM engine puts values: none, block, all, selective, backfill, auto or auto-time; an image remembers it |
 //! | `program_price` | both | for `auto-time`: bytes that a core copies while 1024 are programmed (default: as the profile has it) |
