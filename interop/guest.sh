@@ -229,26 +229,32 @@ multipath() {
     relay_signal KILL 4500; relay_signal KILL 4501
 }
 
-# What administrators look at. `nvme` prints numbers in the C locale.
+# seen COMMAND PATTERN...: `nvme COMMAND` succeeds, and tells what the patterns say (blanks stand for any white space).
+seen() {
+    command=$1; shift
+    # shellcheck disable=SC2086
+    nvme $command > /tmp/out 2>&1 || fail "$command: $(cat /tmp/out)"
+    tr -s ' \t' ' ' < /tmp/out > /tmp/plain
+    for pattern in "$@"; do
+        grep -qi -e "$pattern" /tmp/plain || fail "$command does not say '$pattern': $(head -60 /tmp/plain)"
+    done
+}
+
+# What administrators look at.
 logs() {
     for controller in $(controllers live); do
-        nvme id-ctrl "/dev/$controller" > /tmp/out 2>&1 || fail "id-ctrl: $(cat /tmp/out)"
-        grep -q "^cmic *: 0xb" /tmp/out || fail "CMIC: $(grep cmic /tmp/out)"
-        nvme ana-log "/dev/$controller" > /tmp/out 2>&1 || fail "ana-log: $(cat /tmp/out)"
-        grep -q "nnsids *: *2" /tmp/out && grep -q "state *: *optimized" /tmp/out || fail "ana-log: $(cat /tmp/out)"
-        nvme smart-log "/dev/$controller" > /tmp/out 2>&1 || fail "smart-log: $(cat /tmp/out)"
-        grep -qi "available_spare *: 100%" /tmp/out || fail "smart-log: $(cat /tmp/out)"
-        nvme error-log "/dev/$controller" > /tmp/out 2>&1 || fail "error-log: $(cat /tmp/out)"
-        grep -q "Entry\[ 0\]" /tmp/out || fail "error-log: $(cat /tmp/out)"
-        nvme effects-log "/dev/$controller" > /tmp/out 2>&1 || fail "effects-log: $(cat /tmp/out)"
-        grep -qi "identify" /tmp/out || fail "effects-log: $(cat /tmp/out)"
+        seen "id-ctrl /dev/$controller" "^cmic : 0xb" "^anacap : 71" "^anagrpmax : 1" "^nanagrpid : 1" "^mnan : 1024"
+        seen "ana-log /dev/$controller" "^ngrps : 1" "^grpid : 1" "^nnsids : 2" "^state : optimized"
+        nsids=$(nvme get-log "/dev/$controller" --log-id=12 --log-len=56 -b 2> /dev/null | od -An -tu4 -j48 | tr -s ' ')
+        [ "$nsids" = " 1 2" ] || fail "the ANA log names the namespaces '$nsids'"
+        seen "smart-log /dev/$controller" "^critical_warning : 0" "^available_spare : 100%" "^media_errors : 0"
+        seen "error-log /dev/$controller" "^error Log Entries for device:$controller entries:16"
+        seen "effects-log /dev/$controller -c 0" "identify" "format nvm" "flush"
     done
-    nvme id-ns "/dev/$DISK" > /tmp/out 2>&1 || fail "id-ns of the disk: $(cat /tmp/out)"
-    grep -q "^nmic *: 0x1" /tmp/out && grep -q "^anagrpid *: *1" /tmp/out || fail "id-ns: $(cat /tmp/out)"
-    nvme cmdset-ind-id-ns "/dev/$controller" -n 1 > /tmp/out 2>&1 || fail "cmdset-ind-id-ns: $(cat /tmp/out)"
-    grep -q "^nmic *: 0x1" /tmp/out || fail "cmdset-ind-id-ns: $(cat /tmp/out)"
-    nvme id-ns "/dev/$KV" -n 1 > /tmp/out 2>&1 && kv="$(grep nsze /tmp/out)" || kv="$(tail -1 /tmp/out)"
-    echo "interop: id-ctrl, ana-log, smart-log, error-log, effects-log and id-ns are as they should be; id-ns of pairs: $kv"
+    seen "id-ns /dev/$DISK" "^nsze : 0x2000" "^nmic : 0x1" "^anagrpid *: 1"
+    seen "cmdset-ind-id-ns /dev/$controller -n 1" "^nmic : 0x1" "^anagrpid *: 1"
+    if nvme id-ns "/dev/$KV" -n 1 > /tmp/out 2>&1; then pairs=$(grep nsze /tmp/out); else pairs=$(tail -1 /tmp/out); fi
+    echo "interop: id-ctrl, ana-log, smart-log, error-log, effects-log and id-ns say what is true; id-ns of pairs: $pairs"
 }
 
 # Two subsystems in memory at once: neither is taken for the other.

@@ -356,7 +356,7 @@ mod tests {
         let mut seats: Vec<Seat> = (0..7).map(|id| memory.seat(id)).collect();
         let got: Vec<bool> = seats.iter_mut().map(|seat| seat.raise(0, VALUE)).collect();
         assert_eq!(got, [true, true, true, true, false, false, false]);
-        assert!(!seats[0].raise(VALUE, 4096), "nothing more while others wait");
+        assert!(!seats[0].raise(VALUE, VALUE), "nothing more while others wait");
         // A small command at the end does not overtake, although it would fit.
         let mut small = memory.seat(7);
         assert!(!small.raise(0, 4096) && small.waits());

@@ -38,7 +38,7 @@ impl Stuck {
     fn new(address: SocketAddr, nqn: &str) -> Self {
         let (admin, cntlid) = RawQueue::admin(address, nqn);
         let (mut queue, _) = RawQueue::connect(address, nqn, cntlid, (1, 32)).expect("connected");
-        rustix::net::sockopt::set_socket_recv_buffer_size(queue.stream(), 4096).expect("an option");
+        rustix::net::sockopt::set_socket_recv_buffer_size(queue.stream(), 256 << 10).expect("an option");
         for cid in 0..ASKED {
             assert!(queue.protocol.submit(retrieve(cid), Data::Receive(VALUE as u32), 8192));
         }
