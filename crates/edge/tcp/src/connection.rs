@@ -3,6 +3,8 @@
 //! A socket begins with the thread that listens. When a host asks to be connected, the socket goes to the thread of its
 //! subsystem and stays there.
 
+mod books;
+
 use std::cell::RefCell;
 use std::io::{ErrorKind, IoSlice};
 use std::pin::pin;
@@ -26,10 +28,8 @@ use crate::memory::Seat;
 use crate::messages::{Reply, Request};
 use crate::server::Shared;
 use crate::strangers::Permits;
+use books::READ_BYTES;
 
-/// Bytes read at once, and as many at least where memory is short.
-const READ_BYTES: usize = 256 << 10;
-const READ_BYTES_MIN: usize = 16 << 10;
 /// Data of at least this length goes from the socket to where it belongs.
 const DIRECT_BYTES_MIN: usize = 16 << 10;
 /// Pieces written at once.
@@ -172,7 +172,7 @@ impl Connection {
                     Ok(_) => {}
                     Err(_) => return,
                 },
-                () = self.core.seat.turn() => {}
+                () = self.core.seat.turn(), if self.core.seat.waits() => {}
                 () = self.core.seat.cut() => return,
                 () = sleep_until(over_by.unwrap_or(self.core.deadline)), if over_by.is_some() => return,
                 () = &mut late, if !is_connected => return,
@@ -302,41 +302,6 @@ impl Core {
 
     fn is_over(&self) -> bool {
         self.is_closing || self.target.has_ended()
-    }
-
-    /// When to close although the host has not taken everything: it has as long as a server that stops gives.
-    fn over_by(&mut self) -> Option<Instant> {
-        if self.is_over() && self.over_by.is_none() {
-            self.over_by = Some(Instant::now() + self.shared.config.stop_timeout);
-        }
-        self.over_by
-    }
-
-    /// Keeps the books of memory: takes the turn that has come, gives back what is not needed, asks for what the next command
-    /// needs.
-    fn settle(&mut self) {
-        if self.seat.waits() && self.seat.refresh() {
-            self.target.allow(self.seat.allowed());
-        }
-        self.seat.keep(self.target.memory());
-        self.target.allow(self.seat.allowed());
-        while let Some(bytes) = self.target.wanted() {
-            if !self.seat.raise(self.target.held(), bytes) {
-                break;
-            }
-            self.target.allow(self.seat.allowed());
-        }
-        self.pass_commands();
-    }
-
-    /// Whether there is room for what the host may say next. If not, commands under way make room, or the host by reading.
-    fn has_room(&self) -> bool {
-        self.target.undrained() < self.seat.share()
-    }
-
-    /// How much may be read at once: data in capsules cannot be refused any more once it is read.
-    fn readable_bytes(&self) -> usize {
-        self.seat.share().saturating_sub(self.target.undrained()).clamp(READ_BYTES_MIN, READ_BYTES)
     }
 
     fn interest(&self) -> Option<Interest> {

@@ -1,6 +1,8 @@
 //! The thread of a subsystem: its controllers, its device, and the sockets of its hosts. So a command meets no other
 //! thread on its way to the device and back; a device that waits for its image holds up its own hosts only.
 
+mod leaving;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Clock};
@@ -185,22 +187,6 @@ impl Engine {
         }
     }
 
-    /// A host that has lost a connection asks again over another what was not answered. So commands that the device has not begun
-    /// are dropped: carried out later, an older write would replace a newer one.
-    fn closed(&mut self, id: ConnectionId, seat: Seat) {
-        let outstanding = self.peers.remove(&id).map_or(0, |peer| peer.outstanding);
-        let before = self.waiting.len();
-        self.waiting.retain(|(flight, _)| flight.connection != id);
-        let with_device = outstanding - (before - self.waiting.len());
-        if with_device > 0 {
-            self.leaving.insert(id, (with_device, seat));
-        }
-        for queue in self.subsystem.disconnected(id) {
-            self.close(queue);
-        }
-        self.follow_write_cache();
-    }
-
     /// A host that wanted every write flushed may be gone.
     fn follow_write_cache(&mut self) {
         if self.is_written_through && !self.subsystem.wants_write_through() {
@@ -366,16 +352,6 @@ impl Engine {
             peer.outstanding = peer.outstanding.saturating_sub(1);
             if peer.is_draining {
                 self.close_drained(flight.connection);
-            }
-        }
-    }
-
-    /// A command has ended; its connection may be gone.
-    fn left(&mut self, id: ConnectionId) {
-        if let Some((commands, _)) = self.leaving.get_mut(&id) {
-            *commands -= 1;
-            if *commands == 0 {
-                self.leaving.remove(&id);
             }
         }
     }
