@@ -21,13 +21,13 @@ fn identity(url: &str) -> [Vec<u8>; 3] {
 
 /// Every engine, and shards.
 const KINDS: [&str; 7] = [
-    "size=512MiB",
-    "size=512MiB&engine=hash_original",
-    "size=512MiB&engine=hash_doubling",
-    "size=512MiB&engine=hash_plus",
-    "size=512MiB&engine=lsm",
-    "size=512MiB&engine=tree",
-    "size=1GiB&shards=2",
+    "profile=tiny&size=32MiB&engine=hash_store",
+    "profile=tiny&size=32MiB&engine=hash_original",
+    "profile=tiny&size=32MiB&engine=hash_doubling",
+    "profile=tiny&size=32MiB&engine=hash_plus",
+    "profile=tiny&size=32MiB&engine=lsm",
+    "profile=tiny&size=32MiB&engine=tree",
+    "profile=tiny&size=256MiB&engine=lsm&shards=3",
 ];
 
 #[test]
