@@ -148,6 +148,29 @@ fn strangers_are_refused_unless_somebody_says_so() {
     Kv::open(&format!("{}?hostnqn={host}", target.url)).expect("the friend");
 }
 
+#[test]
+fn too_little_memory_for_the_connections_is_refused_with_what_is_enough() {
+    for memory in ["0", "64MiB"] {
+        let mut command = saker();
+        command.args([
+            "serve",
+            "--url",
+            "mem:?size=512MiB",
+            "--listen",
+            "127.0.0.1:0",
+            "--connections-memory-max",
+            memory,
+        ]);
+        let refused = command.output().unwrap();
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(
+            said.lines().count() == 1 && said.contains("1024 connections need at least 75497472"),
+            "{said}"
+        );
+    }
+}
+
 /// Writes until the target dies; what was acknowledged by then.
 fn write_until_killed(url: &str, target: &Target, kill_at: u32) -> (u32, u32) {
     let mut kv = Kv::open(&format!("{url}?reconnect=0&timeout=5")).expect("open");

@@ -81,8 +81,11 @@ impl Passthrough {
     }
 
     fn landed(&mut self, flight: Flight, outcome: std::io::Result<Outcome>) {
-        let outcome = Outcome::of(outcome);
-        if flight.only_reads && outcome.is_without_path() && flight.begun.elapsed() < self.patience {
+        // What has gone nowhere may be repeated even if it writes.
+        let went_nowhere = outcome.as_ref().is_err_and(|error| self.node.is_without_ways(error));
+        let outcome = if went_nowhere { Outcome::WITHOUT_PATH } else { Outcome::of(outcome) };
+        let may_repeat = went_nowhere || flight.only_reads && outcome.is_without_path();
+        if may_repeat && flight.begun.elapsed() < self.patience {
             self.repeated += 1;
             return self.retries.push((Instant::now() + RETRY_PAUSE, flight));
         }

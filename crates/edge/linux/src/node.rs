@@ -5,11 +5,13 @@ use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind};
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl};
 use saker_nvme::{Sqe, Status};
 
 use crate::abi::{IOCTL_ADMIN64, IOCTL_ID, IOCTL_IO64, PassthroughCommand, UringCommand};
+use crate::passthrough::RETRY_PAUSE;
 
 /// What became of a command that the kernel has carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +22,9 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// The kernel has no connection to a controller.
+    pub const WITHOUT_PATH: Self = Self { status: Status::HOST_PATHING_ERROR, result: 0 };
+
     /// What the kernel says, errors told as a status.
     pub fn of(answer: std::io::Result<Self>) -> Self {
         answer.unwrap_or_else(|error| Self { status: status_of_error(&error), result: 0 })
@@ -39,16 +44,32 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Opens the file and asks for its NSID.
-    pub fn open(path: &Path) -> std::io::Result<Self> {
+    /// Opens the file and asks for its NSID, for up to `patience` if no controller of the namespace is connected now.
+    pub fn open(path: &Path, patience: Duration) -> std::io::Result<Self> {
         let file = match OpenOptions::new().read(true).write(true).open(path) {
             // Reading commands need no more (Linux 6.2 and later).
             Err(error) if error.kind() == ErrorKind::PermissionDenied => File::open(path)?,
             other => other?,
         };
-        // SAFETY: NVME_IOCTL_ID takes no argument and returns a number; other devices refuse it.
-        let nsid = unsafe { ioctl(&file, NamespaceId) }?;
-        Ok(Self { file, nsid })
+        let begun = Instant::now();
+        loop {
+            match namespace_id(&file) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && begun.elapsed() < patience => {
+                    std::thread::sleep(RETRY_PAUSE);
+                }
+                nsid => return Ok(Self { nsid: nsid?, file }),
+            }
+        }
+    }
+
+    /// Whether the kernel has refused a command with this error because no controller of the namespace is connected: the command
+    /// has gone nowhere. Of a namespace with several ways the kernel says so with EAGAIN, by io_uring with EINVAL, which can also
+    /// mean the command.
+    pub fn is_without_ways(&self, error: &Error) -> bool {
+        let blocks = |error: &Error| error.kind() == ErrorKind::WouldBlock;
+        blocks(error)
+            || error.kind() == ErrorKind::InvalidInput
+                && namespace_id(&self.file).is_err_and(|error| blocks(&error))
     }
 
     pub fn raw(&self) -> RawFd {
@@ -88,6 +109,11 @@ fn status_of_error(error: &Error) -> Status {
         Some(rustix::io::Errno::INVAL | rustix::io::Errno::FAULT) => Status::INVALID_FIELD,
         _ => Status::HOST_PATHING_ERROR,
     }
+}
+
+fn namespace_id(file: &File) -> std::io::Result<u32> {
+    // SAFETY: NVME_IOCTL_ID takes no argument and returns a number; other devices refuse it.
+    unsafe { ioctl(file, NamespaceId) }.map_err(Into::into)
 }
 
 struct NamespaceId;
@@ -138,7 +164,7 @@ mod tests {
     #[test]
     fn files_that_are_no_namespaces_are_refused() {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let error = Node::open(file.path()).expect_err("no namespace");
+        let error = Node::open(file.path(), Duration::ZERO).expect_err("no namespace");
         assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::NOTTY.raw_os_error()));
         assert_eq!(Node::open(Path::new("/dev/null")).expect_err("none either").kind(), error.kind());
     }

@@ -92,7 +92,8 @@ impl Passthrough {
     /// # Errors
     /// [`LinuxError`].
     pub fn open(options: Options, space: Arc<DmaSpace>) -> Result<Self, LinuxError> {
-        let node = Node::open(&options.path).map_err(|error| node_error(&options.path, error))?;
+        let node =
+            Node::open(&options.path, options.patience).map_err(|error| node_error(&options.path, error))?;
         let ring = match options.submission {
             Submission::Ioctl => None,
             Submission::Any => Ring::new(u32::from(options.depth)).ok(),

@@ -9,6 +9,7 @@ mod divide;
 pub mod error;
 mod far_copy;
 mod huge_pages;
+mod identity;
 pub mod image;
 pub mod kv;
 pub mod kv_cache;

@@ -2,6 +2,7 @@
 
 use crate::any::{AnyDevice, AnyTurn, DeviceThread};
 use crate::error::Error;
+use crate::identity;
 use crate::image::{self, Access};
 use crate::linux;
 use crate::profiles::profile_named;
@@ -163,6 +164,7 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
             let profile = profile_named(profile)?;
             let mut build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
             (build.faults, build.config.lsm) = (url.faults, url.lsm.over(&build.config.lsm));
+            build.config.identity = identity::in_memory(url, *seed)?;
             let host = attach(url.depth, build.config.queue_pairs_max);
             let device = match url.timing {
                 Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),

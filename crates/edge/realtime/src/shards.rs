@@ -2,6 +2,7 @@
 
 use crate::any::{AnyDevice, AnyTurn, DeviceThread};
 use crate::error::Error;
+use crate::identity;
 use crate::profiles::profile_named;
 use crate::url::{DeviceUrl, Place, Timing};
 use saker_device::Attachment;
@@ -23,9 +24,11 @@ pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
     };
     let profile = profile_named(profile)?;
     let space = space(url.depth, *shards);
+    let identity = identity::in_memory(url, *seed)?;
     let shard = |n: u16| {
         let seed = seed.wrapping_add(u64::from(n));
-        let build = Build::kv(&profile, *bytes / u64::from(*shards), seed)?.with_engine(*engine);
+        let mut build = Build::kv(&profile, *bytes / u64::from(*shards), seed)?.with_engine(*engine);
+        build.config.identity = identity.wrapping_add(u64::from(n));
         let host = Attachment::new(Arc::clone(&space), QUEUE_PAIRS);
         let turn = running(build, &host, url, u64::from(*shards));
         Ok::<_, Error>(Shard::open(port(&host), turn, 1, url.depth)?)

@@ -13,7 +13,7 @@
 //! | `depth` | both | commands in flight (default 64) |
 //! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), `prp`, `piggyback`, `hybrid`, `inline`, `mmio` |
 //! | `prefault` | both | pairs to come: memory of their index, with `mem` of all flash, is brought in; an empty index is laid out for them |
-//! | `seed` | mem | seed of key order and identifiers (default 1) |
+//! | `seed` | mem | seed of key order (default 1); where it is given, of the device's identity too, which is a new one each time otherwise |
 //! | `pinned_levels`, `compaction_threads`, `level0_stop_writes_trigger`, ... | both | settings of the LSM engine, all of them in [`LsmTuning`] |
 //! | `packing` | both | where the LSM engine puts values: none, block, all, selective, backfill, auto or auto-time; an image remembers it |
 //! | `program_price` | both | for `auto-time`: bytes that a core copies while 1024 are programmed (default: as the profile has it) |
@@ -112,6 +112,10 @@ pub struct DeviceUrl {
     pub cache: Option<CacheOptions>,
     /// Settings of the LSM engine.
     pub lsm: LsmTuning,
+    /// Whether `seed=` is given: the device is the same one each time. Otherwise each opening is a device of its own.
+    pub is_seeded: bool,
+    /// The name that a device in memory is served under, which then belongs to its identity.
+    pub nqn: Option<String>,
     /// Faults.
     pub faults: FaultPlan,
     /// The file of the profile that an image was made with, if it is none that is built in.
@@ -168,6 +172,8 @@ impl DeviceUrl {
             prefault: 0,
             cache: None,
             lsm: LsmTuning::default(),
+            is_seeded: false,
+            nqn: None,
             faults,
             profile: None,
         };
@@ -218,7 +224,10 @@ impl DeviceUrl {
                 *bytes = parse_size(value).ok_or("write a size such as 512MiB")?
             }
             ("profile", Place::Memory { profile, .. }) => *profile = value.into(),
-            ("seed", Place::Memory { seed, .. }) => *seed = number()?,
+            ("seed", Place::Memory { seed, .. }) => {
+                *seed = number()?;
+                self.is_seeded = true;
+            }
             ("engine", Place::Memory { engine, .. }) => {
                 *engine = EngineKind::named(value)
                     .ok_or_else(|| format!("write one of {}", EngineKind::names()))?;

@@ -18,6 +18,7 @@ use saker_target::Hosts;
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::memory::FLOOR_BYTES;
 use crate::names;
 
 /// A device and the name it is served under.
@@ -41,6 +42,8 @@ pub struct ServerConfig {
     pub hosts: Hosts,
     /// Connections at most.
     pub connections_max: usize,
+    /// Bytes of memory of all connections together: data of commands under way, and answers that hosts have not read.
+    pub connections_memory_max: usize,
     /// Connections that have not connected a queue, at most; the oldest make room for newcomers.
     pub handshakes_max: usize,
     /// How long a connection may take to connect a queue.
@@ -67,6 +70,9 @@ impl ConfigError {
     }
 }
 
+/// The longest transfers that the memory of all connections has room for at least, above what each connection has for itself.
+const TRANSFERS_MIN: usize = 4;
+
 /// The address that is listened on unless another is given.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:4420";
 
@@ -89,6 +95,7 @@ impl ServerConfig {
             subsystems: Vec::new(),
             hosts: Hosts::Any,
             connections_max: 1024,
+            connections_memory_max: 768 << 20,
             handshakes_max: 128,
             handshake_timeout: Duration::from_secs(10),
             stop_timeout: Duration::from_secs(5),
@@ -119,6 +126,7 @@ impl ServerConfig {
         }
         set(&mut config.connections_max, file.connections_max);
         set(&mut config.handshakes_max, file.handshakes_max);
+        set(&mut config.connections_memory_max, file.connections_memory_max);
         set(&mut config.limits.memory_max, file.connection_memory_max);
         set(&mut config.busy_poll, file.busy_poll);
         Ok((config, stated))
@@ -146,6 +154,7 @@ impl ServerConfig {
                 format!("a value needs {}", self.limits.transfer_max),
             ));
         }
+        self.check_memory()?;
         match self.listen.iter().find(|address| !address.ip().is_loopback()) {
             Some(address) if !hosts_stated => Err(ConfigError::new(
                 format!("{address} can be reached by other machines"),
@@ -153,6 +162,23 @@ impl ServerConfig {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the floors of all connections leave room for the longest values of a few.
+    fn check_memory(&self) -> Result<(), ConfigError> {
+        let least = self.connections_memory_min();
+        if self.connections_memory_max >= least {
+            return Ok(());
+        }
+        let (max, places) = (self.connections_memory_max, self.connections_max);
+        let needs = format!("{places} connections need at least {least}");
+        let todo = format!("{needs}: write that, or a smaller connections_max");
+        Err(ConfigError::new(format!("connections_memory_max is {max}"), todo))
+    }
+
+    fn connections_memory_min(&self) -> usize {
+        let floors = self.connections_max.saturating_mul(FLOOR_BYTES);
+        floors.saturating_add(TRANSFERS_MIN * self.limits.transfer_max as usize)
     }
 
     /// Whether hosts can use the names.
@@ -181,6 +207,7 @@ struct File {
     allow_any_host: bool,
     connections_max: Option<usize>,
     handshakes_max: Option<usize>,
+    connections_memory_max: Option<usize>,
     connection_memory_max: Option<usize>,
     busy_poll: Option<bool>,
     subsystem: Vec<Served>,
@@ -197,6 +224,7 @@ mod tests {
             allow_hosts = ["nqn.2014-08.org.example:a"]
             connections_max = 7
             connection_memory_max = 4194304
+            connections_memory_max = 33554432
             [[subsystem]]
             url = "mem:"
             nqn = "nqn.2026-11.dev.saker:m"
@@ -206,7 +234,7 @@ mod tests {
         let (config, stated) = ServerConfig::parse(text).expect("sound");
         assert!(stated);
         assert_eq!((config.listen.len(), config.subsystems.len(), config.connections_max), (2, 2, 7));
-        assert_eq!(config.limits.memory_max, 4 << 20);
+        assert_eq!((config.limits.memory_max, config.connections_memory_max), (4 << 20, 32 << 20));
         assert_eq!(config.hosts, Hosts::Named(vec!["nqn.2014-08.org.example:a".into()]));
         assert_eq!(config.check(false), Ok(()));
     }
@@ -218,6 +246,7 @@ mod tests {
         let (config, stated) = ServerConfig::parse(example.expect("there is one")).expect("sound");
         assert_eq!(config.check(stated), Ok(()));
         assert_eq!((config.connections_max, config.handshakes_max, config.subsystems.len()), (1024, 128, 1));
+        assert_eq!(config.connections_memory_max, ServerConfig::empty().connections_memory_max);
         assert!(matches!(config.hosts, Hosts::Named(names) if names.len() == 1));
     }
 
@@ -244,6 +273,23 @@ mod tests {
             spoil(&mut config);
             assert!(config.check(true).is_err(), "case {n}");
         }
+    }
+
+    #[test]
+    fn too_little_memory_is_refused_with_what_is_enough() {
+        let mut config = ServerConfig::new("mem:");
+        let least = config.connections_memory_min();
+        for (memory, is_enough) in [(0, false), (least - 1, false), (least, true)] {
+            config.connections_memory_max = memory;
+            let checked = config.check(true);
+            assert_eq!(checked.is_ok(), is_enough, "{memory}");
+            if let Err(error) = checked {
+                let text = error.to_string();
+                assert!(text.contains(&least.to_string()) && text.lines().count() == 1, "{text}");
+            }
+        }
+        (config.connections_max, config.connections_memory_max) = (usize::MAX, usize::MAX - 1);
+        assert!(config.check(true).is_err());
     }
 
     #[test]

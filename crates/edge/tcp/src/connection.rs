@@ -3,6 +3,8 @@
 //! A socket begins with the thread that listens. When a host asks to be connected, the socket goes to the thread of its
 //! subsystem and stays there.
 
+mod books;
+
 use std::cell::RefCell;
 use std::io::{ErrorKind, IoSlice};
 use std::pin::pin;
@@ -16,19 +18,19 @@ use saker_nvme_tcp::Target;
 use saker_nvme_tcp::target::Command;
 use saker_realtime::panics::ends_process;
 use saker_target::{Bound, ConnectionId, Refusal};
-use tokio::io::Interest;
+use tokio::io::{Interest, Ready};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use zerocopy::FromBytes;
 
+use crate::memory::Seat;
 use crate::messages::{Reply, Request};
 use crate::server::Shared;
 use crate::strangers::Permits;
+use books::READ_BYTES;
 
-/// Bytes read at once.
-const READ_BYTES: usize = 256 << 10;
 /// Data of at least this length goes from the socket to where it belongs.
 const DIRECT_BYTES_MIN: usize = 16 << 10;
 /// Pieces written at once.
@@ -72,6 +74,8 @@ struct Asked {
 #[derive(Debug)]
 struct Core {
     id: ConnectionId,
+    /// Which of the addresses it came by.
+    port: u16,
     target: Target,
     state: State,
     shared: Arc<Shared>,
@@ -83,7 +87,10 @@ struct Core {
     is_closing: bool,
     /// By when a queue must be connected.
     deadline: Instant,
+    /// By when a host must have taken the last words: one that does not read would keep the connection for ever.
+    over_by: Option<Instant>,
     permits: Permits,
+    seat: Seat,
 }
 
 struct Connection {
@@ -93,7 +100,7 @@ struct Connection {
 
 /// Serves a socket until it closes, fails, asks to be connected, or the server stops.
 pub(crate) async fn serve_stranger(
-    id: ConnectionId,
+    (id, port): (ConnectionId, u16),
     stream: TcpStream,
     shared: Arc<Shared>,
     permits: Permits,
@@ -102,9 +109,13 @@ pub(crate) async fn serve_stranger(
     let ends_process = ends_process("stranger");
     ends_process.at_work();
     let (replies, received) = unbounded_channel();
+    let seat = shared.memory.seat(id);
+    let mut target = Target::new(shared.config.limits);
+    target.allow(seat.allowed());
     let core = Core {
         id,
-        target: Target::new(shared.config.limits),
+        port,
+        target,
         state: State::Strange,
         replies,
         received,
@@ -112,7 +123,9 @@ pub(crate) async fn serve_stranger(
         told_to_stop: false,
         is_closing: false,
         deadline: Instant::now() + shared.config.handshake_timeout,
+        over_by: None,
         permits,
+        seat,
         shared,
     };
     let mut connection = Connection { stream, core };
@@ -136,27 +149,26 @@ impl Connection {
     async fn run(&mut self) {
         let mut late = pin!(sleep_until(self.core.deadline));
         loop {
-            if self.write().is_err() || self.core.has_left() {
+            self.core.settle();
+            if self.write().is_err() {
                 return;
             }
-            let Some(interest) = self.core.interest() else {
-                // All that can happen is an answer.
-                tokio::select! {
-                    reply = self.core.received.recv() => match reply {
-                        Some(reply) => self.core.take_replies(reply),
-                        None => return,
-                    },
-                    () = self.core.permits.cut() => return,
-                }
-                continue;
-            };
+            // What was sent may be what the next command waits for.
+            self.core.settle();
+            if self.core.has_left() {
+                return;
+            }
+            let interest = self.core.interest();
             let is_connected = matches!(self.core.state, State::Connected(_));
+            let over_by = self.core.over_by();
             tokio::select! {
                 reply = self.core.received.recv() => match reply {
                     Some(reply) => self.core.take_replies(reply),
                     None => return,
                 },
-                ready = self.stream.ready(interest) => match ready {
+                ready = ready(&self.stream, interest) => match ready {
+                    // Who has closed will ask again elsewhere what was not answered; an older write must not come behind that.
+                    Ok(ready) if ready.is_read_closed() && is_connected => return,
                     Ok(ready) if ready.is_readable() || ready.is_read_closed() => {
                         if self.read().is_err() {
                             return;
@@ -165,6 +177,9 @@ impl Connection {
                     Ok(_) => {}
                     Err(_) => return,
                 },
+                () = self.core.seat.turn(), if self.core.seat.waits() => {}
+                () = self.core.seat.cut() => return,
+                () = sleep_until(over_by.unwrap_or(self.core.deadline)), if over_by.is_some() => return,
                 () = &mut late, if !is_connected => return,
                 () = self.core.permits.cut() => return,
                 _ = self.core.stopping.changed(), if !self.core.told_to_stop => self.core.stop(),
@@ -183,7 +198,10 @@ impl Connection {
                 used += 1;
             }
             match self.stream.try_write_vectored(&pieces[..used]) {
-                Ok(bytes) => target.sent(bytes),
+                Ok(bytes) => {
+                    self.core.seat.moved(bytes);
+                    target.sent(bytes);
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             }
@@ -196,7 +214,8 @@ impl Connection {
     fn read(&mut self) -> std::io::Result<()> {
         match self.read_some() {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
-            Ok(_) => {
+            Ok(bytes) => {
+                self.core.seat.moved(bytes);
                 if self.core.target.is_open() {
                     self.core.permits.shaken();
                 }
@@ -216,8 +235,9 @@ impl Connection {
             core.target.placed(bytes);
             return Ok(bytes);
         }
+        let most = core.readable_bytes();
         BUFFER.with_borrow_mut(|buffer| {
-            let bytes = stream.try_read(buffer)?;
+            let bytes = stream.try_read(&mut buffer[..most])?;
             core.target.feed(&buffer[..bytes]);
             Ok(bytes)
         })
@@ -236,17 +256,29 @@ impl Connection {
     /// Tells the subsystem, and lets a host read the last words before the socket closes.
     async fn finish(self) {
         let Self { stream, core } = self;
-        if let State::Connected(subsystem) | State::Connecting(_, subsystem) = &core.state {
+        let Core { id, target, state, permits, seat, .. } = core;
+        let is_broken = target.error().is_some();
+        // What is not sent by now never will be.
+        drop(target);
+        if let State::Connected(subsystem) | State::Connecting(_, subsystem) = state {
             // A subsystem that is gone does not need to know.
-            let _ = subsystem.send(Request::Closed(core.id));
+            let _ = subsystem.send(Request::Closed(id, seat));
         }
-        if core.target.error().is_none() {
+        if !is_broken {
             return;
         }
         tokio::select! {
             _ = timeout(LINGER, linger(&stream)) => {}
-            () = core.permits.cut() => {}
+            () = permits.cut() => {}
         }
+    }
+}
+
+/// What the socket is ready for; never, where nothing is of interest.
+async fn ready(stream: &TcpStream, interest: Option<Interest>) -> std::io::Result<Ready> {
+    match interest {
+        Some(interest) => stream.ready(interest).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -278,7 +310,7 @@ impl Core {
     }
 
     fn interest(&self) -> Option<Interest> {
-        let reads = !self.is_over() && self.target.wants_input();
+        let reads = !self.is_over() && self.target.wants_input() && self.has_room();
         let writes = !self.target.output().is_empty();
         match (reads, writes) {
             (true, true) => Some(Interest::READABLE | Interest::WRITABLE),
@@ -329,7 +361,7 @@ impl Core {
             return;
         };
         let Asked { token, connect, data } = *asked;
-        let request = Request::Connect(self.id, connect, Box::new(data), self.replies.clone());
+        let request = Request::Connect(self.id, self.port, connect, Box::new(data), self.replies.clone());
         if subsystem.send(request).is_err() {
             self.is_closing = true;
         }
@@ -349,6 +381,7 @@ impl Core {
     }
 
     fn take_reply(&mut self, reply: Reply) {
+        self.seat.answered();
         match reply {
             Reply::Connected(result) => self.connected(result),
             Reply::Completed(answers) => {

@@ -1,6 +1,9 @@
 //! The thread of a subsystem: its controllers, its device, and the sockets of its hosts. So a command meets no other
 //! thread on its way to the device and back; a device that waits for its image holds up its own hosts only.
 
+mod iterators;
+mod leaving;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Clock};
@@ -20,13 +23,17 @@ use tokio::time::timeout;
 
 use crate::connection;
 use crate::local::Local;
+use crate::memory::Seat;
 use crate::messages::{Reply, Request};
+use iterators::Iterators;
 
 /// What a command in flight is for.
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
     Io,
     Shutdown,
+    /// Of the target's own: nobody is told.
+    Cleanup,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +68,9 @@ pub(crate) struct Engine {
     flights: Vec<Option<Flight>>,
     in_flight: usize,
     waiting: VecDeque<(Flight, IoCommand)>,
+    /// Connections that are gone while the device works for them: its commands, and the memory these hold.
+    leaving: BTreeMap<ConnectionId, (usize, Seat)>,
+    iterators: Iterators,
     /// Connections with answers to send.
     answered: Vec<ConnectionId>,
     begun: Clock,
@@ -86,6 +96,8 @@ pub(crate) fn start(
         peers: BTreeMap::new(),
         in_flight: 0,
         waiting: VecDeque::new(),
+        leaving: BTreeMap::new(),
+        iterators: Iterators::default(),
         answered: Vec::new(),
         begun: Clock::now(),
         looked_at: Instant::ZERO,
@@ -149,8 +161,8 @@ impl Engine {
     fn take(&mut self, request: Request) {
         match request {
             Request::Adopt(guest) => drop(spawn_local(connection::serve_guest(*guest))),
-            Request::Connect(id, connect, data, replies) => {
-                self.connect(id, &connect, &data, replies);
+            Request::Connect(id, port, connect, data, replies) => {
+                self.connect((id, port), &connect, &data, replies);
                 ends_process("subsystem").at_work();
             }
             Request::Commands(id, commands) => {
@@ -163,34 +175,31 @@ impl Engine {
                 }
                 self.close_drained(id);
             }
-            Request::Closed(id) => self.closed(id),
+            Request::Closed(id, seat) => self.closed(id, seat),
+            Request::Access(port, access) => {
+                self.subsystem.set_access(port, access);
+                self.tell_events();
+            }
             Request::Stop => {}
         }
     }
 
     fn connect(
         &mut self,
-        id: ConnectionId,
+        (id, port): (ConnectionId, u16),
         connect: &Connect,
         data: &ConnectData,
         replies: UnboundedSender<Reply>,
     ) {
         let now = self.now();
         let result = self.subsystem.connect(id, connect, data, now);
+        self.subsystem.came_by(id, port);
         // A connection that is gone has nobody to tell; `Closed` follows.
         let _ = replies.send(Reply::Connected(result));
         if result.is_ok() {
             let peer = Peer { replies, answers: Vec::new(), outstanding: 0, is_draining: false };
             self.peers.insert(id, peer);
         }
-    }
-
-    fn closed(&mut self, id: ConnectionId) {
-        self.peers.remove(&id);
-        for queue in self.subsystem.disconnected(id) {
-            self.close(queue);
-        }
-        self.follow_write_cache();
     }
 
     /// A host that wanted every write flushed may be gone.
@@ -238,6 +247,7 @@ impl Engine {
                 self.answer(id, token, Answer::status(status));
             }
             Ok(command) => {
+                self.iterators.submitted(id, &command.sqe);
                 self.enqueue(Flight { connection: id, token, purpose: Purpose::Io, entry }, command);
             }
         }
@@ -302,6 +312,10 @@ impl Engine {
             }
         }
         self.follow_write_cache();
+        self.tell_events();
+    }
+
+    fn tell_events(&mut self) {
         for (connection, token, answer) in self.subsystem.events() {
             self.answer(connection, token, answer);
         }
@@ -317,7 +331,11 @@ impl Engine {
         self.answer(id, token, Answer { status, result, data: Vec::new() });
     }
 
+    /// Commands of connections that are gone end first, for the same reason as in [`Self::closed`].
     fn submit_waiting(&mut self) {
+        if !self.leaving.is_empty() {
+            return;
+        }
         let Some(local) = &mut self.local else { return };
         while let Some((flight, command)) = self.waiting.pop_front() {
             match local.submit(command) {
@@ -357,13 +375,16 @@ impl Engine {
 
     fn finished(&mut self, flight: Flight, answer: Answer) {
         match flight.purpose {
+            Purpose::Cleanup => return,
             Purpose::Shutdown => self.subsystem.shutdown_done(flight.connection),
             Purpose::Io if !answer.status.is_success() => {
                 self.note_failure(flight.connection, flight.entry, answer.status);
             }
             Purpose::Io => {}
         }
+        self.note_iterator(&flight, answer.status, answer.result);
         self.answer(flight.connection, flight.token, answer);
+        self.left(flight.connection);
         if let Some(peer) = self.peers.get_mut(&flight.connection) {
             peer.outstanding = peer.outstanding.saturating_sub(1);
             if peer.is_draining {

@@ -10,13 +10,16 @@
 //! | [`server`] | listening, limits, start and stop |
 //! | `connection` | one socket |
 //! | `strangers` | sockets that have not connected a queue |
+//! | `memory`, `heap` | what all connections may hold together, and its way back to the system |
 //! | `engine`, `local` | the thread of a subsystem, its device |
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod config;
 mod connection;
 mod engine;
+mod heap;
 mod local;
+mod memory;
 mod messages;
 mod names;
 pub mod server;
@@ -24,6 +27,6 @@ mod stop;
 mod strangers;
 
 pub use config::{ConfigError, Served, ServerConfig};
-pub use saker_target::Hosts;
+pub use saker_target::{Access, Hosts};
 pub use server::{ServeError, Server};
 pub use stop::StopSignal;

@@ -57,10 +57,10 @@ pub(crate) struct Local {
 }
 
 impl Local {
-    /// Opens the device of a URL.
-    pub fn open(url: &str) -> Result<Self, Error> {
+    /// Opens the device of a URL, to be served under `nqn` if there is one.
+    pub fn open(url: &str, nqn: Option<&str>) -> Result<Self, Error> {
         let mut url = DeviceUrl::parse(url)?;
-        url.depth = DEPTH;
+        (url.depth, url.nqn) = (DEPTH, nqn.map(str::to_owned));
         let (device, host, _) = build_device(&url)?;
         if let Some((nsid, what)) = device.damage().into_iter().next() {
             return Err(Error::Damaged { nsid, what });

@@ -2,24 +2,27 @@
 
 use saker_nvme::fabrics::{Connect, ConnectData};
 use saker_nvme_tcp::target::Command;
-use saker_target::{Answer, Bound, ConnectionId, Refusal};
+use saker_target::{Access, Answer, Bound, ConnectionId, Refusal};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::connection::Guest;
+use crate::memory::Seat;
 
 /// What a connection asks of its subsystem.
 #[derive(Debug)]
 pub(crate) enum Request {
     /// Serve this connection from now on: it has asked to be connected here.
     Adopt(Box<Guest>),
-    /// Connect, and where the answers go.
-    Connect(ConnectionId, Connect, Box<ConnectData>, UnboundedSender<Reply>),
+    /// Connect: by which port, and where the answers go.
+    Connect(ConnectionId, u16, Connect, Box<ConnectData>, UnboundedSender<Reply>),
     /// Commands of a connected queue.
     Commands(ConnectionId, Vec<Command>),
     /// Close once what was asked before has been answered.
     Drain(ConnectionId),
-    /// The connection is gone.
-    Closed(ConnectionId),
+    /// The connection is gone. What it held stays counted while the device works for it.
+    Closed(ConnectionId, Seat),
+    /// Namespaces are reached by a port as well as this from now on.
+    Access(u16, Access),
     /// The server stops.
     Stop,
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use saker_nvme::fabrics::DISCOVERY_NQN;
 use saker_realtime::panics::ends_process;
-use saker_target::{ConnectionId, Hosts, Kind, Portal, Subsystem, SubsystemConfig};
+use saker_target::{Access, ConnectionId, Hosts, Kind, Portal, Subsystem, SubsystemConfig};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -21,7 +21,9 @@ use tokio::time::timeout;
 use crate::config::{ConfigError, Served, ServerConfig};
 use crate::connection;
 use crate::engine;
+use crate::heap::Heap;
 use crate::local::Local;
+use crate::memory::{Memory, STANDSTILL};
 use crate::messages::Request;
 use crate::strangers::{Permits, Strangers};
 
@@ -51,6 +53,10 @@ const DISCOVERY_CONTROLLERS_MAX: usize = 256;
 const CONTROLLERS_MAX: usize = 256;
 /// After a failure to accept, such as of too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How often it is looked whether hosts stand still while others wait for memory.
+const MEMORY_PAUSE: Duration = Duration::from_millis(250);
+/// So many looks lie between two looks at what can be given back.
+const LOOKS_FOR_EACH_RETURN: usize = 4;
 /// The longest that a newcomer waits for the place of a connection that is being closed for it.
 const CLOSING_PAUSE: Duration = Duration::from_millis(50);
 
@@ -58,6 +64,7 @@ const CLOSING_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub config: ServerConfig,
+    pub memory: Arc<Memory>,
     subsystems: BTreeMap<String, UnboundedSender<Request>>,
 }
 
@@ -91,7 +98,8 @@ impl Server {
         let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
         let mut starting = Starting { subsystems: BTreeMap::new(), engines: Vec::new() };
         let names = starting.start_all(&config, &addresses)?;
-        let shared = Arc::new(Shared { config, subsystems: starting.subsystems });
+        let memory = Memory::new(config.connections_memory_max, config.connections_max);
+        let shared = Arc::new(Shared { config, memory, subsystems: starting.subsystems });
         let (stop, stopping) = watch::channel(false);
         let thread = std::thread::Builder::new().name("saker-sockets".into());
         let for_thread = Arc::clone(&shared);
@@ -109,6 +117,24 @@ impl Server {
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Bytes of memory that connections hold beyond the 64 KiB that each has for itself; at most `connections_memory_max` together with
+    /// these.
+    #[must_use]
+    pub fn memory_in_use(&self) -> usize {
+        self.shared.memory.used()
+    }
+
+    /// Tells hosts how well namespaces are reached by an address from now on: the others of its listeners, if there are any, are to
+    /// be preferred, or are the only ones that carry out commands. False for an address that is not listened on.
+    pub fn set_access(&self, address: SocketAddr, access: Access) -> bool {
+        let Some((port, _)) = (1..).zip(&self.addresses).find(|(_, at)| **at == address) else {
+            return false;
+        };
+        // A subsystem that is gone has no hosts to tell.
+        self.shared.subsystems.values().for_each(|s| drop(s.send(Request::Access(port, access))));
+        true
     }
 
     /// Answers what was asked, closes every connection, flushes and closes the devices.
@@ -157,7 +183,7 @@ impl Starting {
     fn start_all(&mut self, config: &ServerConfig, at: &[SocketAddr]) -> Result<Vec<String>, ServeError> {
         let mut names = Vec::new();
         for served in &config.subsystems {
-            let local = Local::open(&served.url)?;
+            let local = Local::open(&served.url, served.nqn.as_deref())?;
             let described = describe(&local, served, &config.hosts);
             if self.subsystems.contains_key(&described.nqn) {
                 let what = format!("two subsystems have the name {}", described.nqn);
@@ -219,8 +245,13 @@ fn discovery(portals: Vec<Portal>) -> SubsystemConfig {
 }
 
 fn portals(names: &[String], at: &[SocketAddr]) -> Vec<Portal> {
-    let each = |nqn: &String, at: &SocketAddr| Portal { nqn: nqn.clone(), address: at.ip(), port: at.port() };
-    names.iter().flat_map(|nqn| at.iter().map(move |at| each(nqn, at))).collect()
+    let each = |nqn: &String, (id, at): (u16, &SocketAddr)| Portal {
+        nqn: nqn.clone(),
+        address: at.ip(),
+        port: at.port(),
+        id,
+    };
+    names.iter().flat_map(|nqn| (1..).zip(at).map(move |at| each(nqn, at))).collect()
 }
 
 async fn accept_all(listeners: Vec<TcpListener>, shared: Arc<Shared>, mut stopping: watch::Receiver<bool>) {
@@ -229,8 +260,9 @@ async fn accept_all(listeners: Vec<TcpListener>, shared: Arc<Shared>, mut stoppi
     let connections = Arc::new(Semaphore::new(shared.config.connections_max));
     let strangers = Strangers::new(shared.config.handshakes_max);
     let next_id = Arc::new(AtomicU64::new(1));
-    for listener in listeners {
+    for (port, listener) in (1..).zip(listeners) {
         let acceptor = Acceptor {
+            port,
             shared: Arc::clone(&shared),
             connections: Arc::clone(&connections),
             strangers: Arc::clone(&strangers),
@@ -241,13 +273,29 @@ async fn accept_all(listeners: Vec<TcpListener>, shared: Arc<Shared>, mut stoppi
     }
     ends_process.at_work();
     // Only the sender's end of life or the word to stop ends the wait.
-    let _ = stopping.changed().await;
+    tokio::select! {
+        _ = stopping.changed() => {}
+        () = look_after_memory(&shared.memory) => {}
+    }
     while accepting.join_next().await.is_some() {}
     let everyone = shared.config.connections_max as u32;
     let _ = timeout(shared.config.stop_timeout, connections.acquire_many(everyone)).await;
 }
 
+/// Sees that memory does not stay with hosts that stand still, nor with the allocator.
+async fn look_after_memory(memory: &Memory) {
+    let mut heap = Heap::default();
+    loop {
+        for _ in 0..LOOKS_FOR_EACH_RETURN {
+            tokio::time::sleep(MEMORY_PAUSE).await;
+            memory.cut(STANDSTILL);
+        }
+        heap.settle(memory);
+    }
+}
+
 struct Acceptor {
+    port: u16,
     shared: Arc<Shared>,
     connections: Arc<Semaphore>,
     strangers: Arc<Strangers>,
@@ -285,7 +333,7 @@ impl Acceptor {
         let id: ConnectionId = self.next_id.fetch_add(1, Ordering::Relaxed);
         let permits = Permits::new(connection, self.strangers.admit(id));
         let (shared, stopping) = (Arc::clone(&self.shared), self.stopping.clone());
-        tokio::spawn(connection::serve_stranger(id, stream, shared, permits, stopping));
+        tokio::spawn(connection::serve_stranger((id, self.port), stream, shared, permits, stopping));
     }
 
     /// A place among all connections; if all are taken, that of one without a queue.

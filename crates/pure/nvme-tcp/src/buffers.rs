@@ -56,6 +56,17 @@ impl Buffers {
         }
     }
 
+    /// A buffer that is about as long as what is in it. A short answer in a long buffer would hold much more memory than
+    /// it counts while a host does not read it.
+    pub fn fitted(&mut self, data: Vec<u8>) -> Vec<u8> {
+        if data.capacity() < BUFFER_BYTES_MIN || data.capacity() <= 2 * data.len() {
+            return data;
+        }
+        let exact = data.as_slice().to_vec();
+        self.give(data);
+        exact
+    }
+
     /// Gives all memory back.
     pub fn clear(&mut self) {
         *self = Self::default();
@@ -88,5 +99,18 @@ mod tests {
         assert_eq!(buffers.bytes(), KEPT_BYTES_MAX);
         buffers.clear();
         assert_eq!(buffers.take_full(5), [0; 5]);
+    }
+
+    #[test]
+    fn a_short_answer_does_not_hold_a_long_buffer() {
+        let mut buffers = Buffers::default();
+        let mut long = vec![7; 1 << 20];
+        long.truncate(9_000);
+        let fitted = buffers.fitted(long);
+        assert_eq!((fitted.len(), fitted.capacity() < 20_000, buffers.bytes()), (9_000, true, 1 << 20));
+        let half = Vec::from_iter(std::iter::repeat_n(7, 600_000));
+        let place = half.as_ptr();
+        let same = buffers.fitted(half);
+        assert_eq!(same.as_ptr(), place, "not worth a copy");
     }
 }

@@ -28,6 +28,12 @@ impl Output {
         self.pending
     }
 
+    /// Bytes of memory: those that wait, and those of the first piece that are sent, for a piece goes as a whole.
+    #[must_use]
+    pub const fn held(&self) -> usize {
+        self.pending + self.sent
+    }
+
     /// Whether nothing waits.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use saker_device::controller::{
-    Action, Controller, HealthCounters, Identity, NamespaceFacts, Outcome, RegisterAction,
+    Access, Action, Controller, HealthCounters, Identity, NamespaceFacts, Outcome, RegisterAction,
 };
 use saker_link::{Registers, offset};
 use saker_nvme::admin::feature::fid;
@@ -26,6 +26,8 @@ pub(crate) struct Association {
     pub hostnqn: String,
     pub hostid: [u8; 16],
     pub admin: ConnectionId,
+    /// The port that the host came by.
+    pub port: u16,
     /// I/O queues by QID.
     pub queues: BTreeMap<u16, ConnectionId>,
     pub last_seen: Instant,
@@ -50,12 +52,16 @@ impl Association {
         let mut controller = Controller::new(identity).expect("the identity was checked with the subsystem");
         controller.connect_keep_alive(keep_alive_ms);
         controller.note_host_identifier(hostid, true);
+        if kind == Kind::Nvm {
+            controller.share(Access::Optimized);
+        }
         let registers = Registers::new();
         controller.publish(&registers);
         Self {
             hostnqn,
             hostid,
             admin,
+            port: 0,
             queues: BTreeMap::new(),
             last_seen: now,
             kind,
@@ -253,6 +259,15 @@ impl Association {
         if sqe.opcode == admin::opcode::SET_FEATURES && sqe.cdw10.get() as u8 == fid::VOLATILE_WRITE_CACHE {
             self.controller.undo(&Action::SetWriteCache(sqe.cdw11.get() & 1 != 0));
         }
+    }
+
+    /// How well the host reaches the namespaces this way.
+    pub fn access(&self) -> Access {
+        self.controller.access()
+    }
+
+    pub fn set_access(&mut self, access: Access) {
+        self.controller.set_access(access);
     }
 
     pub fn namespace_changed(&mut self, nsid: u32) {

@@ -16,6 +16,8 @@ pub struct Portal {
     pub address: IpAddr,
     /// Port.
     pub port: u16,
+    /// PORTID: the same for all subsystems that are reached there.
+    pub id: u16,
 }
 
 /// The log never changes while the target runs.
@@ -38,8 +40,9 @@ fn page(portals: &[Portal]) -> Vec<u8> {
     let mut page = DiscoveryHeader::new(GENERATION, portals.len() as u64).as_bytes().to_vec();
     for portal in portals {
         let nqn = nqn_field(&portal.nqn).expect("a portal's name was checked when its subsystem was made");
-        let entry =
+        let mut entry =
             DiscoveryEntry::tcp(nqn, portal.address.is_ipv6(), &portal.address.to_string(), portal.port);
+        entry.portid = portal.id.into();
         page.extend_from_slice(entry.as_bytes());
     }
     page

@@ -6,8 +6,6 @@ use zerocopy::FromBytes;
 use crate::CAPSULE_DATA_BYTES;
 use crate::subsystem::Kind;
 
-/// CMIC bit 1: the subsystem may have several controllers.
-const MULTIPLE_CONTROLLERS: u8 = 1 << 1;
 /// SGLS: byte granular (bits 1:0), descriptors may be too long (18), offsets into the capsule (20), transport data blocks
 /// (21).
 const SGLS: u32 = 0b01 | 1 << 18 | 1 << 20 | 1 << 21;
@@ -31,10 +29,7 @@ pub(crate) fn for_fabrics(page: &mut [u8], kind: Kind) {
     data.msdbd = 1;
     data.ofcs = DISCONNECT.into();
     match kind {
-        Kind::Nvm => {
-            data.cntrltype = IO_CONTROLLER;
-            data.cmic = MULTIPLE_CONTROLLERS;
-        }
+        Kind::Nvm => data.cntrltype = IO_CONTROLLER,
         Kind::Discovery => {
             data.cntrltype = DISCOVERY_CONTROLLER;
             // The log does not change while the target runs, so there is no event for it.

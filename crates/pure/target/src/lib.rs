@@ -22,6 +22,7 @@ mod subsystem;
 
 pub use discovery::Portal;
 pub use io::{IoCommand, check as check_io};
+pub use saker_device::controller::Access;
 pub use subsystem::{Bound, Hosts, Kind, Refusal, Subsystem, SubsystemConfig};
 
 use saker_nvme::Sqe;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use saker_device::controller::{HealthCounters, Identity, NamespaceFacts, Transport};
+use saker_device::controller::{Access, HealthCounters, Identity, NamespaceFacts, Transport};
 use saker_nvme::fabrics::{Connect, ConnectData, InvalidParameter, nqn_of};
 use saker_nvme::vendor::Capabilities;
 use saker_nvme::{Sqe, Status, admin, csi, fabrics};
@@ -105,6 +105,8 @@ pub struct Subsystem {
     last_cntlid: u16,
     /// What the device has done, as last told.
     counters: HealthCounters,
+    /// How well namespaces are reached by a port, where it is not as well as can be.
+    access: BTreeMap<u16, Access>,
 }
 
 /// CNTLIDs above are reserved.
@@ -123,6 +125,7 @@ impl Subsystem {
             bound: BTreeMap::new(),
             last_cntlid: 0,
             counters: HealthCounters::default(),
+            access: BTreeMap::new(),
         })
     }
 
@@ -170,6 +173,22 @@ impl Subsystem {
         let bound = Bound { cntlid, qid: connect.qid, entries: connect.sqsize + 1 };
         self.bound.insert(connection, bound);
         Ok(bound)
+    }
+
+    /// Says by which port a connection came: its controller reaches the namespaces as well as the port does. To be called right
+    /// after [`Subsystem::connect`]; of no effect on I/O queues.
+    pub fn came_by(&mut self, connection: ConnectionId, port: u16) {
+        let access = self.access.get(&port).copied().unwrap_or_default();
+        if let Some(association) = self.association(connection).filter(|a| a.admin == connection) {
+            association.port = port;
+            association.set_access(access);
+        }
+    }
+
+    /// Changes how well namespaces are reached by a port. Hosts that asked to be told have [`Subsystem::events`].
+    pub fn set_access(&mut self, port: u16, access: Access) {
+        self.access.insert(port, access);
+        self.associations.values_mut().filter(|a| a.port == port).for_each(|a| a.set_access(access));
     }
 
     fn connect_admin(
@@ -301,7 +320,7 @@ impl Subsystem {
     /// Checks whether an I/O command may use the namespace, and notes that the host lives.
     ///
     /// # Errors
-    /// 0Ch before the controller is ready, 0Bh for a namespace of a command set that is not enabled.
+    /// 0Ch before the controller is ready, 302h where this way is closed, 0Bh for a namespace of a command set that is not enabled.
     pub fn admit_io(
         &mut self,
         bound: Bound,
@@ -314,6 +333,7 @@ impl Subsystem {
         if !association.is_ready() {
             return Err(Status::COMMAND_SEQUENCE_ERROR);
         }
+        association.access().check()?;
         match facts.iter().find(|ns| ns.nsid == sqe.nsid.get()) {
             Some(ns) if !association.is_usable(ns) => Err(Status::INVALID_NAMESPACE_OR_FORMAT),
             _ => Ok(()),

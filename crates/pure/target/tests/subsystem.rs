@@ -20,7 +20,7 @@ const START: Instant = Instant::ZERO;
 
 fn config(kind: Kind) -> SubsystemConfig {
     let address = "127.0.0.1".parse().unwrap();
-    let portals = vec![Portal { nqn: NQN.into(), address, port: 4420 }];
+    let portals = vec![Portal { nqn: NQN.into(), address, port: 4420, id: 1 }];
     SubsystemConfig {
         nqn: if kind == Kind::Nvm { NQN.into() } else { DISCOVERY_NQN.into() },
         serial: "S".into(),
@@ -123,7 +123,7 @@ fn identify_is_what_linux_checks() {
     let mut rig = Rig::new(Kind::Nvm);
     let bound = rig.host(1, "nqn.h");
     let data = Controller::read_from_bytes(&rig.answer(1, identify(cns::CONTROLLER)).data).unwrap();
-    assert_eq!((data.cntlid.get(), data.cntrltype, data.cmic), (bound.cntlid, 1, 2));
+    assert_eq!((data.cntlid.get(), data.cntrltype, data.cmic), (bound.cntlid, 1, 0b1011));
     assert_eq!(data.sgls.get() & 0b11, 1);
     assert_eq!(data.sgls.get() >> 20 & 0b11, 0b11, "offsets and transport data blocks");
     assert_eq!((data.ioccsz.get(), data.iorcsz.get(), data.icdoff.get()), ((64 + 8192) / 16, 1, 0));

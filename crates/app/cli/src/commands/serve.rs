@@ -45,6 +45,9 @@ pub struct ServeArgs {
     /// A seeded fault, such as seed=7 or program=1/1000
     #[arg(long, value_name = "NAME=VALUE")]
     pub fault: Vec<String>,
+    /// Memory of all connections together, such as 768MiB: data under way, and answers that hosts have not read
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
+    pub connections_memory_max: Option<u64>,
     /// A configuration file; what is given here comes on top
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

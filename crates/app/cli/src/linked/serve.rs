@@ -55,6 +55,9 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
     }
     hosts_stated |= args.allow_any_host || !args.allow_host.is_empty();
     config.busy_poll |= args.busy_poll;
+    if let Some(bytes) = args.connections_memory_max {
+        config.connections_memory_max = usize::try_from(bytes).unwrap_or(usize::MAX);
+    }
     config.check(hosts_stated).map_err(|error| usage(&error))?;
     Ok(config)
 }

@@ -94,6 +94,29 @@ impl RawQueue {
     /// Sends a command and waits for its answer; nothing else is in flight.
     pub fn execute(&mut self, sqe: Sqe, data: Data) -> Answer {
         assert!(self.protocol.submit(sqe, data, 8192));
+        self.answer()
+    }
+
+    /// Sends what waits, without reading.
+    pub fn send(&mut self) {
+        while !self.protocol.output().is_empty() {
+            let piece = self.protocol.output().pieces().find(|piece| !piece.is_empty()).expect("waits");
+            let bytes = self.stream.write(piece).expect("the server reads");
+            self.protocol.sent(bytes);
+        }
+    }
+
+    /// Sends what waits and reads once.
+    pub fn step(&mut self) {
+        self.send();
+        let bytes = self.stream.read(&mut self.buffer).expect("the server answers");
+        assert_ne!(bytes, 0, "the server closed the connection");
+        self.protocol.feed(&self.buffer[..bytes]);
+        assert_eq!(self.protocol.ended(), None);
+    }
+
+    /// The next answer.
+    pub fn answer(&mut self) -> Answer {
         loop {
             if let Some(answer) = self.protocol.next_answer() {
                 return answer;
@@ -102,17 +125,9 @@ impl RawQueue {
         }
     }
 
-    /// Sends what waits and reads once.
-    pub fn step(&mut self) {
-        while !self.protocol.output().is_empty() {
-            let piece = self.protocol.output().pieces().find(|piece| !piece.is_empty()).expect("waits");
-            let bytes = self.stream.write(piece).expect("the server reads");
-            self.protocol.sent(bytes);
-        }
-        let bytes = self.stream.read(&mut self.buffer).expect("the server answers");
-        assert_ne!(bytes, 0, "the server closed the connection");
-        self.protocol.feed(&self.buffer[..bytes]);
-        assert_eq!(self.protocol.ended(), None);
+    /// The socket, to look at.
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
     }
 
     /// The socket alone.

@@ -1,9 +1,9 @@
-//! Asynchronous events (Base 2.0, section 5.2): so far the change of a namespace.
+//! Asynchronous events (Base 2.0, section 5.2): a namespace changed, the access to namespaces changed.
 
 use std::collections::BTreeSet;
 
 use saker_nvme::Status;
-use saker_nvme::admin::event::{EventType, NOTICE_NAMESPACE_CHANGED, dw0};
+use saker_nvme::admin::event::{EventType, NOTICE_ACCESS_CHANGED, NOTICE_NAMESPACE_CHANGED, dw0};
 use saker_nvme::log::lid;
 
 use super::outcome::{Action, Decision, Outcome};
@@ -16,16 +16,40 @@ const CHANGED_MAX: usize = 1024;
 
 const NAMESPACE_CHANGED: u32 = dw0(EventType::Notice, NOTICE_NAMESPACE_CHANGED, lid::CHANGED_NAMESPACES);
 
-/// Requests held by the device, and the event to tell.
+const ACCESS_CHANGED: u32 = dw0(EventType::Notice, NOTICE_ACCESS_CHANGED, lid::ASYMMETRIC_ACCESS);
+
+/// One kind of event.
+#[derive(Debug, Default)]
+struct Notice {
+    /// An event waits for a request.
+    pending: bool,
+    /// An event has been told; until the host reads the log page it is not told again.
+    masked: bool,
+}
+
+impl Notice {
+    const fn note(&mut self, enabled: bool) {
+        self.pending |= enabled && !self.masked;
+    }
+
+    /// Whether there is one to tell, which it is then.
+    const fn take(&mut self) -> bool {
+        let is_told = self.pending;
+        if is_told {
+            *self = Self { pending: false, masked: true };
+        }
+        is_told
+    }
+}
+
+/// Requests held by the device, and the events to tell.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     held: u8,
     /// Namespaces changed since the host last read log page 04h.
     changed: BTreeSet<u32>,
-    /// An event waits for a request.
-    pending: bool,
-    /// An event has been told; until the host reads the log page it is not told again.
-    masked: bool,
+    namespaces: Notice,
+    access: Notice,
 }
 
 impl Events {
@@ -46,18 +70,29 @@ impl Events {
     /// Notes a changed namespace; `enabled` is what the host configured.
     pub fn namespace_changed(&mut self, nsid: u32, enabled: bool) {
         self.changed.insert(nsid);
-        self.pending |= enabled && !self.masked;
+        self.namespaces.note(enabled);
+    }
+
+    /// Notes that the access to namespaces changed.
+    pub const fn access_changed(&mut self, enabled: bool) {
+        self.access.note(enabled);
     }
 
     /// DW0 of the event to complete a held request with, if there are both.
     pub fn next(&mut self) -> Option<u32> {
-        if !self.pending || self.held == 0 {
+        if self.held == 0 {
             return None;
         }
+        // The access first: a host that knows of it can still ask about namespaces.
+        let event = if self.access.take() {
+            ACCESS_CHANGED
+        } else if self.namespaces.take() {
+            NAMESPACE_CHANGED
+        } else {
+            return None;
+        };
         self.held -= 1;
-        self.pending = false;
-        self.masked = true;
-        Some(NAMESPACE_CHANGED)
+        Some(event)
     }
 
     /// Log page 04h: the changed namespaces, or FFFFFFFFh alone if they are too many.
@@ -72,6 +107,11 @@ impl Events {
     /// The host has read log page 04h without RAE.
     pub fn changes_read(&mut self) {
         self.changed.clear();
-        (self.pending, self.masked) = (false, false);
+        self.namespaces = Notice::default();
+    }
+
+    /// The host has read log page 0Ch without RAE.
+    pub fn access_read(&mut self) {
+        self.access = Notice::default();
     }
 }

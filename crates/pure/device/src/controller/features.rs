@@ -27,7 +27,7 @@ mod kv;
 mod temperature;
 mod values;
 
-use saker_nvme::admin::feature::{Capabilities, fid};
+use saker_nvme::admin::feature::{AsyncEventConfig, Capabilities, fid};
 use saker_nvme::admin::{FeatureSelect, GetFeatures, SetFeatures};
 use saker_nvme::{NSID_ALL, Status};
 
@@ -62,6 +62,12 @@ impl Features {
     /// What Connect said of feature 0Fh: its default.
     pub const fn connect_keep_alive(&mut self, ms: u32) {
         (self.values.keep_alive_ms, self.defaults.keep_alive_ms) = (ms, ms);
+    }
+
+    /// The host can switch this event on too.
+    pub const fn support_event(&mut self, event: AsyncEventConfig) {
+        let supported = AsyncEventConfig(self.defaults.events_supported.0 | event.0);
+        (self.values.events_supported, self.defaults.events_supported) = (supported, supported);
     }
 
     /// The host's identifier is known.

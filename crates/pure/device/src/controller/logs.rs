@@ -1,6 +1,7 @@
 //! Get Log Page (Base 2.0, section 5.16).
 //!
-//! Pages 00h to 05h, and C0h of a device with vendor commands; any other is 09h. An offset at or beyond the end of a page, and a length above MDTS, are 02h; a
+//! Pages 00h to 05h, 0Ch of a controller that is one of several, and C0h of a device with vendor commands; any other is 09h.
+//! An offset at or beyond the end of a page, and a length above MDTS, are 02h; a
 //! length that passes the end is filled with zeros, which the specification leaves open. Offsets by index are 02h: no
 //! page here has them. The health log is the controller's: an NSID other than 0 and FFFFFFFFh is 02h (LPA bit 0 clear).
 //! The other pages ignore the NSID.
@@ -55,8 +56,9 @@ impl Controller {
     fn supported_page(&self) -> SupportedLogs {
         let discovery: &[u8] =
             if self.identity.transport == Transport::Discovery { &[lid::DISCOVERY] } else { &[] };
+        let paths: &[u8] = if self.paths.is_some() { &[lid::ASYMMETRIC_ACCESS] } else { &[] };
         let vendor: &[u8] = if self.identity.vendor.is_some() { &[LID_CAPABILITIES] } else { &[] };
-        SupportedLogs::new(&[SUPPORTED, discovery, vendor].concat())
+        SupportedLogs::new(&[SUPPORTED, paths, discovery, vendor].concat())
     }
 
     fn methods(&self) -> Methods {
@@ -65,7 +67,7 @@ impl Controller {
 }
 
 /// The part of a page that the command asks for.
-fn cut(page: &[u8], command: &GetLogPage, bytes_max: u32) -> Result<Vec<u8>, Status> {
+pub(super) fn cut(page: &[u8], command: &GetLogPage, bytes_max: u32) -> Result<Vec<u8>, Status> {
     if command.offset_is_index || command.bytes > u64::from(bytes_max) {
         return Err(Status::INVALID_FIELD);
     }

@@ -11,6 +11,7 @@
 //! | `features` | Get and Set Features |
 //! | `queues` | which I/O queues exist |
 //! | `format`, `aborts`, `events` | Format NVM, Abort, Asynchronous Event Request |
+//! | `paths` | what it tells when it is one of several controllers: sharing and asymmetric access |
 //! | `health` | error log and health counters |
 
 mod aborts;
@@ -23,6 +24,7 @@ mod identity;
 mod logs;
 mod namespace;
 mod outcome;
+mod paths;
 mod queues;
 mod register_block;
 #[cfg(test)]
@@ -30,6 +32,7 @@ mod tests;
 
 use saker_link::Registers;
 use saker_nvme::admin::AdminCommand;
+use saker_nvme::log::lid;
 use saker_nvme::regs::{Cap, Csts, Vs};
 use saker_nvme::{PointerRule, Sqe, Status, csi};
 
@@ -43,6 +46,8 @@ use namespace::Visible;
 pub use namespace::{CommandSets, NSID_MAX, NamespaceFacts, NamespaceKind};
 use outcome::Decision;
 pub use outcome::{Action, Outcome};
+pub use paths::Access;
+use paths::Paths;
 use queues::{QueueLimits, QueueTable};
 use register_block::RegisterBlock;
 pub use register_block::{RegisterAction, ShutdownKind};
@@ -62,6 +67,8 @@ pub struct Controller {
     health: Health,
     /// CNTLIDs of the subsystem, ascending.
     controllers: Vec<u16>,
+    /// Of a controller that is one of several.
+    paths: Option<Paths>,
 }
 
 impl Controller {
@@ -80,6 +87,7 @@ impl Controller {
             aborts: Aborts::default(),
             events: Events::default(),
             health: Health::default(),
+            paths: None,
         })
     }
 
@@ -170,11 +178,15 @@ impl Controller {
         match AdminCommand::decode_with(sqe, self.pointer_rule())? {
             AdminCommand::DeleteSq { qid } => self.queues.delete_sq(qid),
             AdminCommand::CreateSq(command) => self.queues.create_sq(&command, self.queue_limits()),
+            AdminCommand::GetLogPage(command) if command.lid == lid::ASYMMETRIC_ACCESS => {
+                self.access_log(&command, namespaces)
+            }
             AdminCommand::GetLogPage(command) => self.log_page(&command),
             AdminCommand::DeleteCq { qid } => self.queues.delete_cq(qid),
             AdminCommand::CreateCq(command) => self.queues.create_cq(&command, self.queue_limits()),
             AdminCommand::Identify(command) => {
                 identify::decide(&command, &self.identity, namespaces, &self.controllers)
+                    .map(|outcome| self.tell_paths(&command, outcome))
             }
             AdminCommand::Abort { sqid, cid } => {
                 self.aborts.begin(sqid, cid, self.queues.has_submission(sqid))

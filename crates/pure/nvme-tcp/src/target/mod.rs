@@ -3,7 +3,8 @@
 //! A command becomes a [`Command`] once its data is here, and is answered by [`Target::complete`]. Memory is bounded: a
 //! command that brings or asks for data waits, in order, until the data of those before it has been sent; its R2T is
 //! sent only then. In-capsule data cannot be kept waiting, so it counts without limit of its own: there are at most as
-//! many commands as the queue has entries.
+//! many commands as the queue has entries. Who shares memory out among connections says by [`Target::allow`] what this one
+//! may hold, and finds in [`Target::wanted`] what it waits for.
 
 mod flights;
 mod receive;
@@ -84,6 +85,10 @@ struct Link {
     waiting: VecDeque<u16>,
     /// Memory of commands that do not wait.
     granted: usize,
+    /// The part of it whose data the host still has to send.
+    receiving: usize,
+    /// Memory that commands and what waits to be sent may take now.
+    allowed: usize,
     ready: VecDeque<Command>,
     output: Output,
     /// Memory of transfers that are over.
@@ -115,6 +120,8 @@ impl Target {
             flights: Flights::default(),
             waiting: VecDeque::new(),
             granted: 0,
+            receiving: 0,
+            allowed: limits.memory_max,
             ready: VecDeque::new(),
             output: Output::default(),
             buffers: Buffers::default(),
@@ -178,10 +185,33 @@ impl Target {
         self.link.admit_waiting();
     }
 
-    /// Whether more input may be fed: while much waits to be sent, a host that does not read is not read from.
+    /// Whether more input may be fed: while much waits to be executed or sent, the host is not read from.
     #[must_use]
     pub fn wants_input(&self) -> bool {
-        self.link.phase != Phase::Ended && self.link.output.pending() < self.link.limits.memory_max
+        self.link.phase != Phase::Ended && self.undrained() < self.link.limits.memory_max
+    }
+
+    /// Bytes of commands that are executed and of what waits to be sent. They become fewer without any input, unlike those
+    /// that are to be received.
+    #[must_use]
+    pub const fn undrained(&self) -> usize {
+        self.link.held() - self.link.receiving
+    }
+
+    /// What commands and answers may take from now on, in bytes; `memory_max` until something else is said. Commands that wait
+    /// for no more than that go on. What is held already stays.
+    pub fn allow(&mut self, bytes: usize) {
+        self.link.allowed = bytes;
+        self.link.admit_waiting();
+    }
+
+    /// Bytes of the first command that waits for more than is allowed; `None` if none does, or if it waits for this connection's own
+    /// limit.
+    #[must_use]
+    pub fn wanted(&self) -> Option<usize> {
+        let first = self.link.waiting.front()?;
+        let bytes = self.link.flights.get(*first)?.bytes as usize;
+        self.link.fits_limit(bytes).then_some(bytes)
     }
 
     /// Whether the handshake is over and the connection has not ended.
@@ -208,6 +238,12 @@ impl Target {
         self.link.flights.len()
     }
 
+    /// Bytes of data held for commands and for sending.
+    #[must_use]
+    pub const fn held(&self) -> usize {
+        self.link.held()
+    }
+
     /// Bytes of data held for commands, for sending, and for transfers to come.
     #[must_use]
     pub fn memory(&self) -> usize {
@@ -231,7 +267,8 @@ impl Link {
     /// Forgets all commands; answers that still come are ignored.
     fn close(&mut self) {
         self.phase = Phase::Ended;
-        (self.flights, self.granted) = (Flights::default(), 0);
+        (self.flights, self.granted, self.receiving) = (Flights::default(), 0, 0);
+        self.buffers.clear();
         self.ready.clear();
         self.waiting.clear();
     }
@@ -266,19 +303,24 @@ impl Link {
             self.admit(token);
         }
         let held = self.held();
-        if held == 0 || held + self.buffers.bytes() > self.limits.memory_max {
+        if held == 0 || held + self.buffers.bytes() > self.allowed.min(self.limits.memory_max) {
             self.buffers.clear();
         }
     }
 
-    /// Whether a command may hold so many bytes more. The first always may when nothing else holds any.
+    /// Whether a command may hold so many bytes more.
     fn has_room(&self, bytes: usize) -> bool {
+        self.held() + bytes <= self.allowed && self.fits_limit(bytes)
+    }
+
+    /// The connection's own limit. The first always fits when nothing else holds any.
+    fn fits_limit(&self, bytes: usize) -> bool {
         self.held() == 0 || self.held() + bytes <= self.limits.memory_max
     }
 
     /// Bytes of commands and of what waits to be sent.
-    fn held(&self) -> usize {
-        self.granted + self.output.pending()
+    const fn held(&self) -> usize {
+        self.granted + self.output.held()
     }
 
     fn admit(&mut self, token: u16) {
@@ -292,6 +334,7 @@ impl Link {
             return;
         }
         flight.stage = Stage::Receiving;
+        self.receiving += flight.bytes as usize;
         flight.data = self.buffers.take_empty(flight.bytes as usize);
         let ready = R2t::new(flight.sqe.cid.get(), token, 0, flight.bytes);
         send::pdu(&mut self.output, &ready, Payload::None, self.digests, 4);
@@ -300,6 +343,9 @@ impl Link {
     fn complete(&mut self, token: u16, status: Status, result: u64, mut data: Vec<u8>) {
         let Some(flight) = self.flights.remove(token) else { return };
         self.granted -= flight.bytes as usize;
+        if flight.stage == Stage::Receiving {
+            self.receiving -= flight.bytes as usize;
+        }
         if flight.is_given_up {
             return;
         }
@@ -308,6 +354,7 @@ impl Link {
         if data.is_empty() {
             self.buffers.give(data);
         } else {
+            let data = self.buffers.fitted(data);
             let mut header = DataPdu::c2h(cid, 0, data.len() as u32);
             header.ch.flags = flag::LAST;
             send::pdu(&mut self.output, &header, Payload::Owned(data), self.digests, self.align);

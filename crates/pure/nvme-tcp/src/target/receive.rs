@@ -212,6 +212,7 @@ impl Link {
             return Ok(());
         }
         flight.stage = Stage::Executing;
+        self.receiving -= flight.bytes as usize;
         let data = std::mem::take(&mut flight.data);
         let command = super::Command { token, sqe: flight.sqe, data, room: 0 };
         self.ready.push_back(command);

@@ -14,6 +14,9 @@ pub enum EventType {
 /// Notice 00h: a namespace attribute changed.
 pub const NOTICE_NAMESPACE_CHANGED: u8 = 0x00;
 
+/// Notice 03h: the access to namespaces changed.
+pub const NOTICE_ACCESS_CHANGED: u8 = 0x03;
+
 /// DW0: the event's type, its information (bits 15:8), and the log page that tells more (bits 23:16).
 #[must_use]
 pub const fn dw0(kind: EventType, information: u8, lid: u8) -> u32 {

@@ -1,8 +1,10 @@
 //! Log pages (Base, Get Log Page command).
 
+mod access;
 mod effects;
 mod pages;
 
+pub use access::{AccessGroup, AccessHeader, GROUPS_ONLY, access_state};
 pub use effects::{CommandEffects, EffectsLog};
 pub use pages::{ErrorEntry, FirmwareSlots, Smart, SupportedLogs};
 
@@ -20,6 +22,8 @@ pub mod lid {
     pub const CHANGED_NAMESPACES: u8 = 0x04;
     /// [`EffectsLog`](super::EffectsLog) of the command's CSI.
     pub const EFFECTS: u8 = 0x05;
+    /// [`AccessHeader`](super::AccessHeader) and [`AccessGroup`](super::AccessGroup)s.
+    pub const ASYMMETRIC_ACCESS: u8 = 0x0C;
     /// [`DiscoveryHeader`](crate::fabrics::DiscoveryHeader) and its records.
     pub const DISCOVERY: u8 = 0x70;
 }

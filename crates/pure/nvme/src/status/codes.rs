@@ -95,7 +95,8 @@ codes! {
     WRITE_FAULT = MEDIA 0x80 final "Write Fault";
     UNRECOVERED_READ_ERROR = MEDIA 0x81 final "Unrecovered Read Error";
     COMPARE_FAILURE = MEDIA 0x85 final "Compare Failure";
-    // Base, "Path Related Status Values": made by the host's side of a transport, never by a controller.
+    // Base, "Path Related Status Values": from 70h on made by the host's side of a transport, never by a controller.
+    ASYMMETRIC_ACCESS_INACCESSIBLE = PATH 0x02 retry "Asymmetric Access Inaccessible";
     HOST_PATHING_ERROR = PATH 0x70 retry "Host Pathing Error";
     ABORTED_BY_HOST = PATH 0x71 retry "Command Aborted By Host";
 }

@@ -7,7 +7,7 @@ use saker_nvme::admin::feature::{AsyncEventConfig, CommandSetProfile, NumberOfQu
 
 use super::temperature::Thresholds;
 
-/// OAES: the events that can be switched on beside the critical warnings.
+/// OAES of any controller: the events that can be switched on beside the critical warnings.
 pub(in crate::controller) const EVENTS_SUPPORTED: AsyncEventConfig =
     AsyncEventConfig(0).with_namespace_attribute(true);
 
@@ -38,6 +38,8 @@ pub(in crate::controller) struct Values {
     /// TLER of each block namespace that has one.
     pub retry_times: BTreeMap<u32, u16>,
     pub events: AsyncEventConfig,
+    /// What [`events`](Self::events) may be beside the critical warnings.
+    pub events_supported: AsyncEventConfig,
     pub keep_alive_ms: u32,
 }
 
@@ -55,6 +57,7 @@ impl Values {
             atomicity: WriteAtomicity::default(),
             retry_times: BTreeMap::new(),
             events: AsyncEventConfig::default(),
+            events_supported: EVENTS_SUPPORTED,
             keep_alive_ms: 0,
         }
     }
@@ -85,7 +88,7 @@ impl Values {
                 self.atomicity = WriteAtomicity::default().with_disable_normal(disabled);
             }
             fid::ASYNC_EVENT_CONFIG => {
-                self.events = AsyncEventConfig(value & (EVENTS_SUPPORTED.0 | CRITICAL_WARNINGS));
+                self.events = AsyncEventConfig(value & (self.events_supported.0 | CRITICAL_WARNINGS));
             }
             fid::KEEP_ALIVE_TIMER => self.keep_alive_ms = value,
             fid::COMMAND_SET_PROFILE if CommandSetProfile(value).combination() == 0 => {}

@@ -6,6 +6,7 @@ mod format;
 mod identify;
 mod linux;
 mod logs;
+mod paths;
 mod queues;
 mod random;
 mod registers;

@@ -1,0 +1,46 @@
+//! What a connection holds and may hold: the books of its seat.
+
+use tokio::time::Instant;
+
+use super::Core;
+
+/// Bytes read at once, and as many at least where memory is short.
+pub(super) const READ_BYTES: usize = 256 << 10;
+const READ_BYTES_MIN: usize = 16 << 10;
+
+impl Core {
+    /// When to close although the host has not taken everything: it has as long as a server that stops gives.
+    pub(super) fn over_by(&mut self) -> Option<Instant> {
+        if self.is_over() && self.over_by.is_none() {
+            self.over_by = Some(Instant::now() + self.shared.config.stop_timeout);
+        }
+        self.over_by
+    }
+
+    /// Keeps the books of memory: takes the turn that has come, gives back what is not needed, asks for what the next command
+    /// needs.
+    pub(super) fn settle(&mut self) {
+        if self.seat.waits() && self.seat.refresh() {
+            self.target.allow(self.seat.allowed());
+        }
+        self.seat.keep(self.target.memory());
+        self.target.allow(self.seat.allowed());
+        while let Some(bytes) = self.target.wanted() {
+            if !self.seat.raise(self.target.held(), bytes) {
+                break;
+            }
+            self.target.allow(self.seat.allowed());
+        }
+        self.pass_commands();
+    }
+
+    /// Whether there is room for what the host may say next. If not, commands under way make room, or the host by reading.
+    pub(super) fn has_room(&self) -> bool {
+        self.target.undrained() < self.seat.share()
+    }
+
+    /// How much may be read at once: data in capsules cannot be refused any more once it is read.
+    pub(super) fn readable_bytes(&self) -> usize {
+        self.seat.share().saturating_sub(self.target.undrained()).clamp(READ_BYTES_MIN, READ_BYTES)
+    }
+}

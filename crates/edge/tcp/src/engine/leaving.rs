@@ -1,0 +1,34 @@
+//! Connections that are gone while the device works for them.
+
+use saker_target::ConnectionId;
+
+use super::Engine;
+use crate::memory::Seat;
+
+impl Engine {
+    /// A host that has lost a connection asks again over another what was not answered. So commands that the device has not begun
+    /// are dropped: carried out later, an older write would replace a newer one.
+    pub(super) fn closed(&mut self, id: ConnectionId, seat: Seat) {
+        let outstanding = self.peers.remove(&id).map_or(0, |peer| peer.outstanding);
+        let before = self.waiting.len();
+        self.waiting.retain(|(flight, _)| flight.connection != id);
+        let with_device = outstanding - (before - self.waiting.len());
+        if with_device > 0 {
+            self.leaving.insert(id, (with_device, seat));
+        }
+        for queue in self.subsystem.disconnected(id) {
+            self.close(queue);
+        }
+        self.follow_write_cache();
+    }
+
+    /// A command has ended; its connection may be gone.
+    pub(super) fn left(&mut self, id: ConnectionId) {
+        if let Some((commands, _)) = self.leaving.get_mut(&id) {
+            *commands -= 1;
+            if *commands == 0 {
+                self.leaving.remove(&id);
+            }
+        }
+    }
+}
