@@ -45,15 +45,18 @@ impl Kv {
     /// [`enum@Error`], each a line that says what to do.
     pub fn open(url: &str) -> Result<Self, Error> {
         crate::huge_pages::install();
-        let url = DeviceUrl::parse(url)?;
-        let mut opened = Opened::open(&url)?;
+        Self::open_url(&DeviceUrl::parse(url)?)
+    }
+
+    pub(crate) fn open_url(url: &DeviceUrl) -> Result<Self, Error> {
+        let mut opened = Opened::open(url)?;
         let nsid = opened.namespace(Wanted::Kv, url.nsid)?;
         let Opened { mut connection, mut turn, profile } = opened;
         let patience = Patience::default();
         let options = ClientOptions { depth: url.depth, patience, ..ClientOptions::default() };
         let methods = connection.transfer_methods(&mut turn, u32::from(url.depth) + 1)?;
         let mut client = KvClient::open(&mut connection, turn, nsid, options)?;
-        client.queue_mut().set_transfer(url.transfer, methods);
+        client.queue_mut().set_transfer(url.transfer.clone(), methods);
         client.set_group_salt(remote::salt());
         let cache = KvCache::new(url.cache.unwrap_or_default());
         Ok(Self { store: KvStoreClient::new(client), cache, connection, profile })

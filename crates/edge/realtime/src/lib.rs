@@ -20,6 +20,7 @@ mod raw;
 mod records;
 mod remote;
 pub mod saker;
+pub mod salvage;
 mod shards;
 pub mod url;
 pub mod verify;
@@ -38,6 +39,7 @@ pub use raw::Raw;
 pub use records::device_config;
 pub use remote::TcpPlace;
 pub use saker::{Saker, SakerOptions};
+pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
 pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind, Packing};
 pub use saker_host::retention::{RetentionOptions, RetentionOrder};
@@ -46,7 +48,7 @@ pub use saker_host::{
     ScanOrder, WriteBatch,
 };
 pub use saker_linux::Submission;
-pub use url::DeviceUrl;
+pub use url::{DeviceUrl, Salvage};
 pub use verify::{Verified, check_image, verify_image};
 
 /// The README's example is a test.

@@ -20,6 +20,8 @@
 //! | `cache` | all | bytes of a read cache at the host (default 0) |
 //! | `cache_policy` | all | what leaves it: `lru` (default) or `s3fifo` |
 //! | `cache_value_max` | all | longest value that it admits (default 4KiB) |
+//! | `readonly` | file | the image is only read, beside other readers; writes are refused and nothing of it changes |
+//! | `salvage` | file | with `readonly`: a damaged image is opened, and what is damaged is an error of its own; `salvage=uncertain`: also what may be older than something lost is given out |
 //! | `fault.seed` | both | seed of the faults below |
 //! | `fault.program`, `fault.erase`, `fault.read`, `fault.spike` | both | how often, as `1/1000` |
 //! | `fault.spike_ns` | both | length of a latency spike |
@@ -87,6 +89,15 @@ pub enum Timing {
     Real,
 }
 
+/// What is given out of a damaged image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Salvage {
+    /// What is known to be the newest.
+    Certain,
+    /// Also what may be older than something that was lost.
+    Uncertain,
+}
+
 /// A device URL, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceUrl {
@@ -113,6 +124,10 @@ pub struct DeviceUrl {
     pub faults: FaultPlan,
     /// The file of the profile that an image was made with, if it is none that is built in.
     pub profile: Option<String>,
+    /// An image is only read: other readers can have it open as well, writes are refused, and nothing of it changes.
+    pub readonly: bool,
+    /// A damaged image is opened as far as that goes.
+    pub salvage: Option<Salvage>,
 }
 
 const NO_TIMING: &str = "write off or real; virtual time is for `saker compare` and `saker reproduce`";
@@ -153,21 +168,7 @@ impl DeviceUrl {
                 ));
             }
         };
-        let faults = FaultPlan::default();
-        let transfer = in_one_command();
-        let mut parsed = Self {
-            place,
-            timing: Timing::Off,
-            threads: 0,
-            depth: 64,
-            transfer,
-            nsid: None,
-            prefault: 0,
-            cache: None,
-            lsm: LsmTuning::default(),
-            faults,
-            profile: None,
-        };
+        let mut parsed = Self::of_place(place);
         let mut names = BTreeSet::new();
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
@@ -182,7 +183,40 @@ impl DeviceUrl {
         if parsed.timing == Timing::Real {
             parsed.threads = 1;
         }
+        if let Some((what, todo)) = parsed.contradiction() {
+            return Err(bad(what.into(), todo));
+        }
         Ok(parsed)
+    }
+
+    /// A place without options.
+    pub(crate) fn of_place(place: Place) -> Self {
+        Self {
+            place,
+            timing: Timing::Off,
+            threads: 0,
+            depth: 64,
+            transfer: in_one_command(),
+            nsid: None,
+            prefault: 0,
+            cache: None,
+            lsm: LsmTuning::default(),
+            faults: FaultPlan::default(),
+            profile: None,
+            readonly: false,
+            salvage: None,
+        }
+    }
+
+    /// Options that do not go together, and what to write instead.
+    fn contradiction(&self) -> Option<(&'static str, &'static str)> {
+        let reads_only = "leave the faults out, or open it to write";
+        match self.salvage {
+            Some(_) if !self.readonly => Some(("salvage without readonly", "write ?readonly&salvage")),
+            Some(_) if self.timing == Timing::Real => Some(("salvage with timing=real", "leave timing out")),
+            _ if self.readonly && self.faults != FaultPlan::default() => Some(("readonly with faults", reads_only)),
+            _ => None,
+        }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
@@ -216,6 +250,18 @@ impl DeviceUrl {
             ("shards", Place::File(_)) => return Err("an image has one shard; shards are for mem:".into()),
             ("profile", Place::File(_)) => self.profile = Some(value.into()),
             ("size" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
+            ("readonly", Place::File(_)) => {
+                is_alone(value)?;
+                self.readonly = true;
+            }
+            ("salvage", Place::File(_)) => {
+                self.salvage = Some(match value {
+                    "" => Salvage::Certain,
+                    "uncertain" => Salvage::Uncertain,
+                    _ => return Err("write salvage, or salvage=uncertain for what may be old as well".into()),
+                });
+            }
+            ("readonly" | "salvage", Place::Memory { .. }) => return Err("it is for file:".into()),
             ("timing", _) => {
                 self.timing = match value {
                     "off" => Timing::Off,
@@ -269,6 +315,11 @@ impl DeviceUrl {
     }
 }
 
+/// An option that takes no value.
+fn is_alone(value: &str) -> Result<(), &'static str> {
+    if value.is_empty() { Ok(()) } else { Err("write it without a value") }
+}
+
 /// Most shards of a device.
 const SHARDS_MAX: u16 = 64;
 
@@ -317,6 +368,25 @@ fn parse_size(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn images_that_are_only_read() {
+        let url = DeviceUrl::parse("file:disk.img?readonly&salvage").expect("sound");
+        assert_eq!((url.readonly, url.salvage), (true, Some(Salvage::Certain)));
+        let url = DeviceUrl::parse("file:disk.img?salvage=uncertain&readonly&nsid=2").expect("sound");
+        assert_eq!((url.salvage, url.nsid), (Some(Salvage::Uncertain), Some(2)));
+        for (options, todo) in [
+            ("file:d?salvage", "write ?readonly&salvage"),
+            ("file:d?readonly=1", "write it without a value"),
+            ("file:d?readonly&salvage=all", "salvage=uncertain"),
+            ("file:d?readonly&salvage&timing=real", "leave timing out"),
+            ("file:d?readonly&fault.cut=3", "leave the faults out"),
+            ("mem:?readonly", "it is for file:"),
+        ] {
+            let error = DeviceUrl::parse(options).expect_err("makes no sense").to_string();
+            assert!(error.contains(todo), "{options}: {error}");
+        }
+    }
 
     #[test]
     fn parts() {

@@ -2,6 +2,7 @@
 
 mod admin;
 mod facts;
+mod salvage;
 
 use crate::config::{DeviceConfig, NamespaceKind};
 use crate::controller::{Controller, NamespaceFacts};

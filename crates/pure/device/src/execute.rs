@@ -157,6 +157,11 @@ impl Request {
         self.bytes_in() > 0 || matches!(self, Self::Kv(KvCommand::Delete { .. } | KvCommand::Store { .. }, _))
     }
 
+    /// Whether it only asks that what was written lasts.
+    pub fn is_flush(&self) -> bool {
+        matches!(self, Self::Kv(KvCommand::Flush, _) | Self::Block(NvmCommand::Flush, _))
+    }
+
     /// What is blocked will never go on: true if executing it once more ends it with the answers of what was done.
     pub fn give_up(&mut self) -> bool {
         if let Self::Group(group) = self { group.give_up() } else { false }

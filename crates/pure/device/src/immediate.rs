@@ -177,6 +177,9 @@ impl<M: Media> Device<M, Untimed> {
 
     #[inline(always)]
     fn run_once(&mut self, n: usize, request: &mut Request) -> Reply {
+        if let Some(status) = self.refusal(n, request) {
+            return failed(status);
+        }
         let is_write = request.is_write();
         self.run_with(n, is_write, |namespace, space, view| {
             request.execute(namespace, Reach { space, dma_engine: false }, view, &mut Quick)

@@ -165,6 +165,7 @@ impl<M: Media, T> Device<M, T> {
                     .for_each(|ns| ns.error_on_delete = value);
                 Some(Ok(()))
             }
+            Action::Format { .. } if self.config.read_only => Some(Err(Status::NAMESPACE_WRITE_PROTECTED)),
             Action::Format { ref nsids, .. } => {
                 let chosen: Vec<_> = nsids.iter().filter_map(|nsid| self.index_of(*nsid)).collect();
                 self.formats.extend(chosen.into_iter().map(|n| (n, cid)));

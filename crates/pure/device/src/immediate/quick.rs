@@ -45,7 +45,10 @@ impl<M: Media> Device<M, Untimed> {
     /// The KV namespace of a command and its largest value, if a command to it is nothing but that now.
     #[inline(always)]
     fn plain_namespace(&self, sqe: &Sqe) -> Option<(usize, u32)> {
-        let is_plain = self.flash.is_powered() && !self.write_through && self.formats.is_empty();
+        let is_plain = self.flash.is_powered()
+            && !self.write_through
+            && !self.config.read_only
+            && self.formats.is_empty();
         let n = self.namespace_index(sqe.nsid.get())?;
         match self.namespaces.get(n)?.config.kind {
             NamespaceKind::Kv { value_bytes_max, .. } if is_plain && !self.queues.has_open_values() => {

@@ -15,6 +15,7 @@ pub mod config;
 mod doubling;
 mod engine;
 mod evict;
+mod explain;
 pub mod gc;
 mod land;
 pub mod list;

@@ -7,6 +7,7 @@
 pub mod checkpoint;
 mod credit;
 mod engine;
+mod explain;
 pub(crate) mod gap;
 pub mod gc;
 pub mod group;
