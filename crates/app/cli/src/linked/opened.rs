@@ -88,7 +88,7 @@ fn image_advice(error: &ImageError) -> &'static str {
         ImageError::Io { source, .. }
             if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
         {
-            "an image is opened for writing, even to read pairs: make it writable or copy it; `saker check` only reads"
+            "an image is opened for writing, even to read pairs, unless its URL ends in ?readonly; `saker check` only reads"
         }
         ImageError::Io { .. } => "check the path and the file system",
         ImageError::NotImage { .. } => "name an image, or make one with `saker create`",
@@ -102,6 +102,7 @@ fn host_advice(error: &HostError) -> &'static str {
         HostError::Kv(KvError::Full) => "delete keys, or make a larger device",
         HostError::Kv(KvError::Damaged) => "run `saker check` on the image",
         HostError::Kv(KvError::NotFound) => "see the keys with `saker list`",
+        HostError::Kv(KvError::WriteProtected) => "leave readonly out of the device's URL to write",
         HostError::KeyLength(_) => "give a key of 1 to 255 bytes",
         HostError::ValueLength { .. } => "split the value over several keys",
         HostError::NoOrder => "leave --reverse out, or use an engine that keeps one (lsm, tree)",

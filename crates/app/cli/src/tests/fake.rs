@@ -202,6 +202,8 @@ impl Backend for Fake {
             namespaces: Vec::new(),
             damage,
             repairable: self.repairable.clone(),
+            losses: None,
+            next: Vec::new(),
         })
     }
 

@@ -33,7 +33,7 @@ pub struct PageFlip {
 }
 
 /// What is known of the damage beyond what an opening finds out by itself.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patches {
     /// Bytes to put right.
     pub flips: BTreeSet<PageFlip>,
@@ -41,6 +41,8 @@ pub struct Patches {
     pub torn: BTreeSet<PageAddr>,
     /// Slots of the ring that count as free.
     pub freed: BTreeSet<u16>,
+    /// Owners whose checkpoint that was being written does not count. Until it is whole, the one before it is there.
+    pub without_open_checkpoint: BTreeSet<u16>,
     /// Owners whose checkpoints do not count.
     pub without_checkpoint: BTreeSet<u16>,
 }
@@ -337,8 +339,9 @@ impl Opening {
         }
         let ring = self.slots();
         for (slot, view) in ring.survey().unwrap_or_default() {
-            let is_checkpoint =
-                view.stream == Stream::Checkpoint && patches.without_checkpoint.contains(&view.owner);
+            let is_open = view.state == SlotState::Open && patches.without_open_checkpoint.contains(&view.owner);
+            let is_checkpoint = view.stream == Stream::Checkpoint
+                && (is_open || patches.without_checkpoint.contains(&view.owner));
             if patches.freed.contains(&slot.0) || torn.contains(&view.addr) || is_checkpoint {
                 Ring::free_in(&mut self.ring, slot, g.page_bytes, g.oob_bytes);
             }

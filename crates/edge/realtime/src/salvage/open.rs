@@ -61,10 +61,12 @@ pub(crate) fn open(path: &Path, wishes: Wishes<'_>) -> Result<Opened, Error> {
             }
             return Ok(Opened { device: Box::new(device), host, config, findings });
         }
-        for (nsid, damage) in &damages {
-            if !learn(&mut patches, *nsid, damage, &mut unknown) {
-                return Err(Error::Damaged { nsid: *nsid, what: damage.to_string() });
-            }
+        let known = patches.clone();
+        damages.iter().for_each(|(nsid, damage)| learn(&mut patches, *nsid, damage, &mut unknown));
+        if patches == known {
+            // What was known did not help.
+            let (nsid, damage) = &damages[0];
+            return Err(Error::Damaged { nsid: *nsid, what: damage.to_string() });
         }
     }
     Err(Error::Damaged { nsid: 0, what: format!("more than {ROUNDS_MAX} places are damaged") })
@@ -81,33 +83,23 @@ fn power_on(opened: image::OpenImage, wishes: Wishes<'_>) -> (Device<image::File
     (Device::new(flash, config, host.clone()), host)
 }
 
-/// Takes note of what recovery could not get over. False if that is known already, and did not help.
-fn learn(
-    patches: &mut Patches,
-    nsid: u32,
-    damage: &Damage,
-    unknown: &mut BTreeMap<u32, Vec<String>>,
-) -> bool {
-    let mut lose = || unknown.entry(nsid).or_default().push(damage.to_string());
+/// Takes note of what recovery could not get over.
+fn learn(patches: &mut Patches, nsid: u32, damage: &Damage, unknown: &mut BTreeMap<u32, Vec<String>>) {
+    let is_explained = match damage {
+        Damage::Record { flip: Some(LogFlip { page, flip }), .. } => {
+            patches.flips.insert(PageFlip { at: *page, flip: *flip })
+        }
+        Damage::Checkpoint { owner, .. } => patches.without_open_checkpoint.insert(*owner),
+        Damage::Page { .. } | Damage::Record { .. } | Damage::Ring(_) => false,
+    };
+    if is_explained {
+        return;
+    }
+    unknown.entry(nsid).or_default().push(damage.to_string());
     match damage {
-        Damage::Record { flip: Some(LogFlip { page, flip }), .. }
-            if patches.flips.insert(PageFlip { at: *page, flip: *flip }) =>
-        {
-            true
-        }
-        Damage::Page { page, .. } | Damage::Record { page, .. } => {
-            lose();
-            // Several namespaces can be damaged by the same page.
-            patches.torn.insert(PageAddr(*page)) || unknown.len() > 1
-        }
-        Damage::Ring(error) => {
-            lose();
-            patches.freed.insert(error.slot) || unknown.len() > 1
-        }
-        Damage::Checkpoint { owner, .. } => {
-            lose();
-            patches.without_checkpoint.insert(*owner)
-        }
+        Damage::Page { page, .. } | Damage::Record { page, .. } => drop(patches.torn.insert(PageAddr(*page))),
+        Damage::Ring(error) => drop(patches.freed.insert(error.slot)),
+        Damage::Checkpoint { owner, .. } => drop(patches.without_checkpoint.insert(*owner)),
     }
 }
 
