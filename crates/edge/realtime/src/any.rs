@@ -106,6 +106,16 @@ impl AnyDevice {
         }
     }
 
+    /// The page that keeps the pair of a key from being read, or the first one that it is in; in words.
+    pub fn page_of(&mut self, nsid: u32, key: &[u8]) -> Option<String> {
+        match self {
+            Self::Memory(d) => d.page_of(nsid, key),
+            Self::File(d) => d.page_of(nsid, key),
+            Self::MemoryTimed(d) => d.page_of(nsid, key),
+            Self::FileTimed(d) => d.page_of(nsid, key),
+        }
+    }
+
     /// Damage that keeps namespaces from being opened.
     pub fn damage(&self) -> Vec<(u32, String)> {
         match self {

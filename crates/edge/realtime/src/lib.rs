@@ -39,7 +39,6 @@ pub use raw::Raw;
 pub use records::device_config;
 pub use remote::TcpPlace;
 pub use saker::{Saker, SakerOptions};
-pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
 pub use saker_device::stats::{NamespaceSnapshot, Snapshot};
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind, Packing};
 pub use saker_host::retention::{RetentionOptions, RetentionOrder};
@@ -48,6 +47,7 @@ pub use saker_host::{
     ScanOrder, WriteBatch,
 };
 pub use saker_linux::Submission;
+pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
 pub use url::{DeviceUrl, Salvage};
 pub use verify::{Verified, check_image, verify_image};
 

@@ -27,7 +27,9 @@ pub enum Damage {
         what: String,
     },
     /// A record in a page is not as it was written.
-    #[error("page {page} (segment {segment}, index {index}) is damaged: a record in it does not match its checksum")]
+    #[error(
+        "page {page} (segment {segment}, index {index}) is damaged: a record in it does not match its checksum"
+    )]
     Record {
         /// Linear page number.
         page: u64,

@@ -14,8 +14,8 @@ use crate::context::{Context, Exit};
 use crate::error::{CliError, one_line};
 use crate::progress::{Progress, Totals};
 use crate::records::format::is_stream;
-use crate::report::LossReport;
 use crate::records::{BUFFER_BYTES, Format, Writer};
+use crate::report::LossReport;
 
 /// Arguments of `saker dump`.
 #[derive(Args, Debug)]

@@ -178,6 +178,15 @@ impl Store for Opened {
 
     fn get(&mut self, key: &[u8]) -> Answer<Option<Vec<u8>>> {
         let value = self.kv.get(key);
+        if let Err(HostError::Kv(KvError::Damaged)) = value
+            && let Some(page) = self.kv.page_of(key)
+        {
+            let what = format!("the value cannot be read: {page} is damaged");
+            return Err(CliError::failed(
+                what,
+                "`saker check` on the image says what is lost and what to do",
+            ));
+        }
         self.done(value)
     }
 

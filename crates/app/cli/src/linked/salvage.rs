@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use saker_realtime::url::Place;
-use saker_realtime::{
-    DeviceUrl, Error as DeviceError, Losses, Lost, Piece, Salvage, Salvaged, repair_image,
-};
+use saker_realtime::{DeviceUrl, Error as DeviceError, Losses, Lost, Piece, Salvage, Salvaged, repair_image};
 
 use super::opened::{failed, refused};
 use crate::error::CliError;
@@ -49,11 +47,7 @@ pub(super) fn salvage(
     }
 }
 
-pub(super) fn repair(
-    old: &Path,
-    new: &Path,
-    progress: &mut dyn FnMut(u64),
-) -> Result<LossReport, CliError> {
+pub(super) fn repair(old: &Path, new: &Path, progress: &mut dyn FnMut(u64)) -> Result<LossReport, CliError> {
     let repaired = repair_image(old, new, progress).map_err(|e| failed(&e))?;
     Ok(report(&repaired.mends, &repaired.namespaces))
 }
@@ -64,9 +58,12 @@ pub(super) fn add_losses(found: CheckReport) -> CheckReport {
         return found;
     }
     let looked = Salvaged::open(&found.image).and_then(|s| Ok(report(s.mends(), &s.losses()?)));
-    let Ok(losses) = looked else {
-        let next = vec!["restore the image from a copy: nothing of it can be read".to_owned()];
-        return CheckReport { next, ..found };
+    let losses = match looked {
+        Ok(losses) => losses,
+        Err(error) => {
+            let next = vec![format!("restore the image from a copy, nothing of it can be read: {error}")];
+            return CheckReport { next, ..found };
+        }
     };
     let image = found.image.display();
     let next = vec![

@@ -20,7 +20,9 @@ fn desk_with(engine: &str) -> Desk {
     let desk = Desk::new();
     desk.saker(&[&["create", "disk.img", "--engine", engine], &TINY[..]].concat()).good();
     let long = "k".repeat(60);
-    for (key, value) in [("a", "a sound value"), ("b", "this one is damaged"), (long.as_str(), "of a long key")] {
+    for (key, value) in
+        [("a", "a sound value"), ("b", "this one is damaged"), (long.as_str(), "of a long key")]
+    {
         desk.saker(&["put", "--device", "file:disk.img", key, value]).good();
     }
     desk
@@ -43,6 +45,15 @@ fn one_damaged_pair_is_named_and_all_others_are_saved() {
         assert!(said.contains("2 pairs can be saved"), "{engine}: {said}");
         assert!(said.contains("saker dump --salvage") && said.contains("saker repair"), "{engine}: {said}");
 
+        // Who opens it strictly, and who reads the pair, name the page that the check names.
+        for url in ["file:disk.img", "file:disk.img?readonly&salvage"] {
+            let refused = desk.saker(&["get", "--device", url, "b"]).refused(1);
+            let page =
+                refused.split("page ").nth(1).and_then(|rest| rest.split_once(')')).map(|(page, _)| page);
+            let page = page.unwrap_or_else(|| panic!("{engine}: no page in {refused}"));
+            assert!(said.contains(&format!("page {page})")), "{engine}: page {page} is not in {said}");
+        }
+
         let dumped = desk.saker(&["dump", "--salvage", "--device", "file:disk.img", "saved.tsv"]);
         assert_eq!(dumped.code, Some(1), "{}", dumped.err);
         assert!(dumped.err.contains("lost: namespace 1: the pair of key b\n"), "{engine}: {}", dumped.err);
@@ -63,7 +74,10 @@ fn one_damaged_pair_is_named_and_all_others_are_saved() {
         assert_eq!(document["namespaces"][0]["lost"][0]["key"], "b", "{engine}: {document}");
         assert!(before == desk.read("disk.img"), "{engine}: the damaged image is only read");
         desk.saker(&["check", "new.img"]).good();
-        assert_eq!(desk.saker(&["get", "--device", "file:new.img", &"k".repeat(60)]).good().trim_end(), "of a long key");
+        assert_eq!(
+            desk.saker(&["get", "--device", "file:new.img", &"k".repeat(60)]).good().trim_end(),
+            "of a long key"
+        );
         let exists = desk.saker(&["repair", "disk.img", "new.img"]).refused(1);
         assert!(exists.contains("exists already"), "{exists}");
     }

@@ -97,7 +97,8 @@ impl Salvaged {
         see: &mut dyn FnMut(Piece<'_>) -> Result<(), E>,
     ) -> Result<Losses, E> {
         let unknown = self.findings.unknown.get(&nsid).cloned().unwrap_or_default();
-        let kind = self.namespaces.iter().find(|ns| ns.nsid == nsid).map_or("kv", |ns| open::kind_of(&ns.kind));
+        let kind =
+            self.namespaces.iter().find(|ns| ns.nsid == nsid).map_or("kv", |ns| open::kind_of(&ns.kind));
         let mut losses = Losses { nsid, kind, unknown, ..Losses::default() };
         if !losses.unknown.is_empty() && self.salvage == Salvage::Certain {
             return Ok(losses);

@@ -9,6 +9,9 @@ use saker_host::{HostError, KvError};
 /// Bytes of blocks that are read at once while they are sound.
 const READ_BYTES: usize = 256 << 10;
 
+/// Keys that are held at a time.
+const KEYS_MAX: usize = 256;
+
 /// Something sound.
 #[derive(Clone, Copy, Debug)]
 pub enum Piece<'a> {
@@ -45,40 +48,65 @@ pub(super) fn pairs<E: From<Error>>(
     losses: &mut Losses,
     see: &mut dyn FnMut(Piece<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    for key in keys(kv, losses)? {
-        match kv.get(&key) {
-            Ok(Some(value)) => {
-                losses.sound += 1;
-                see(Piece::Pair(&key, &value))?;
-            }
-            Ok(None) => {}
-            Err(error) if is_damage(&error) => losses.lost.push(Lost::Pair(key)),
-            Err(error) => return Err(Error::from(error).into()),
+    let mut from: Option<Vec<u8>> = None;
+    loop {
+        let Listed { keys, is_last } = keys(kv, from.as_deref(), losses)?;
+        keys.iter().try_for_each(|key| pair(kv, key, losses, see))?;
+        from = keys.into_iter().next_back();
+        if is_last || from.is_none() {
+            return Ok(());
         }
+    }
+}
+
+fn pair<E: From<Error>>(
+    kv: &mut Kv,
+    key: &[u8],
+    losses: &mut Losses,
+    see: &mut dyn FnMut(Piece<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    match kv.get(key) {
+        Ok(Some(value)) => {
+            losses.sound += 1;
+            see(Piece::Pair(key, &value))?;
+        }
+        Ok(None) => {}
+        Err(error) if is_damage(&error) => losses.lost.push(Lost::Pair(key.to_vec())),
+        Err(error) => return Err(Error::from(error).into()),
     }
     Ok(())
 }
 
-/// All keys, in the device's order.
-fn keys(kv: &mut Kv, losses: &mut Losses) -> Result<Vec<Vec<u8>>, Error> {
+/// Keys that follow each other in the device's order.
+struct Listed {
+    keys: Vec<Vec<u8>>,
+    /// There are no more.
+    is_last: bool,
+}
+
+/// Keys behind one, as many as are held at a time. What is damaged before the last of them is told once.
+fn keys(kv: &mut Kv, behind: Option<&[u8]>, losses: &mut Losses) -> Result<Listed, Error> {
     let (mut keys, mut failed_at) = (Vec::new(), None);
-    let mut list = kv.list(None);
-    while let Some(next) = list.next() {
-        match next {
-            Ok(key) => keys.push(key),
-            Err(error) if !is_damage(&error) => return Err(error.into()),
-            Err(_) => {
+    let mut list = kv.list(behind);
+    while keys.len() < KEYS_MAX {
+        match list.next() {
+            None => return Ok(Listed { keys, is_last: true }),
+            Some(Ok(key)) if behind == Some(&key[..]) => {}
+            Some(Ok(key)) => keys.push(key),
+            Some(Err(error)) if !is_damage(&error) => return Err(error.into()),
+            Some(Err(_)) => {
                 let place = list.place().map(|key| key.as_bytes().to_vec());
-                if place == failed_at || place.as_deref().is_none_or(|key| !saker_host::is_long_key_mark(key)) {
-                    losses.lost.push(Lost::Listing(place));
-                    break;
+                let is_envelope = place.as_deref().is_some_and(saker_host::is_long_key_mark);
+                if place == failed_at || !is_envelope {
+                    losses.lost.push(Lost::Listing(keys.last().cloned()));
+                    return Ok(Listed { keys, is_last: true });
                 }
                 losses.lost.extend(place.clone().map(Lost::LongKeys));
                 failed_at = place;
             }
         }
     }
-    Ok(keys)
+    Ok(Listed { keys, is_last: false })
 }
 
 pub(super) fn blocks<E: From<Error>>(

@@ -11,7 +11,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const REPAIRED: u32 = 25;
 
 struct Tally {
-    flips: u32,
     /// Pairs saved, of those there were.
     saved: f64,
     /// Flips after which something was lost.
@@ -37,13 +36,13 @@ fn flip(image: &Image, at: u64, mask: u8, with_repair: bool) -> Result<Saved, St
     tried.unwrap_or_else(|panic| Err(format!("panic: {}", text(&*panic))))
 }
 
-fn run(recipe: &Recipe, flips_check: u32, flips_soak: u32) -> Tally {
+fn run(recipe: &Recipe, flips_check: u32, flips_soak: u32) {
     let seed = std::env::var("SAKER_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
     let (image, mut rng) = (Image::new(recipe), Seed(seed).rng());
     let whole = salvage(&image.path, &image.model);
     assert_eq!(whole, Ok(Saved { right: image.live(), ..Saved::default() }), "unharmed");
     let flips = if is_soak() { flips_soak } else { flips_check };
-    let mut tally = Tally { flips, saved: 0.0, lossy: 0, uncertain: 0, most_lost: 0 };
+    let mut tally = Tally { saved: 0.0, lossy: 0, uncertain: 0, most_lost: 0 };
     let mut wrong = Vec::new();
     for n in 0..flips {
         let (at, mask) = (image.aim(&mut rng), rng.below(255) as u8 + 1);
@@ -72,7 +71,6 @@ fn run(recipe: &Recipe, flips_check: u32, flips_soak: u32) -> Tally {
     assert!(tally.most_lost <= 4, "{} pairs were lost by one byte", tally.most_lost);
     // Another byte that explains a page's checksum as well: once in some thousand pages.
     assert!(tally.uncertain * 200 <= flips.max(200), "{} flips left nothing certain", tally.uncertain);
-    tally
 }
 
 fn of(engine: EngineKind) -> Recipe {
@@ -123,6 +121,7 @@ engines! {
 /// Records in gaps, and gaps.
 #[test]
 fn packed_by_backfilling() {
-    let recipe = Recipe { packing: Some(Packing::Backfill), value_bytes_max: 9000, ..killed(EngineKind::Lsm) };
+    let recipe =
+        Recipe { packing: Some(Packing::Backfill), value_bytes_max: 9000, ..killed(EngineKind::Lsm) };
     run(&Recipe { image_bytes: 8 << 20, ..recipe }, 80, 8_000);
 }

@@ -5,6 +5,7 @@ mod support;
 
 mod blocks;
 mod flips;
+mod full;
 mod readonly;
 mod rig;
 mod sectors;

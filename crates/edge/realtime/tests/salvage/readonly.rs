@@ -9,7 +9,8 @@ fn readers_share_an_image_and_change_nothing() {
         for closed in [true, false] {
             let image = Image::new(&Recipe { engine, closed, writes: 300, ..TINY });
             let before = std::fs::read(&image.path).expect("reads");
-            for options in ["&readonly", "&readonly&threads=1", "&readonly&timing=real", "&readonly&salvage"] {
+            for options in ["&readonly", "&readonly&threads=1", "&readonly&timing=real", "&readonly&salvage"]
+            {
                 let mut first = Kv::open(&url(&image.path, options)).expect("opens");
                 let mut second = Kv::open(&url(&image.path, "&readonly")).expect("opens beside it");
                 assert_eq!(answers(&mut first, &image.model), Ok(image.live()), "{engine:?} {options}");

@@ -144,6 +144,12 @@ impl Image {
         self.file.write_all_at(&good, at).expect("writes");
     }
 
+    /// Where epoch table, ring, out-of-band bytes and data begin, and where the file ends (`docs/image-format.md`).
+    pub fn regions(&self) -> [u64; 5] {
+        let number = |at: u64| u64::from_le_bytes(std::array::from_fn(|n| self.byte(at + n as u64)));
+        [192, 200, 208, 216, 224].map(number)
+    }
+
     pub fn live(&self) -> usize {
         self.model.values().filter(|value| value.is_some()).count()
     }
@@ -257,7 +263,8 @@ pub fn repair(path: &Path, expected: &Saved, model: &Model) -> Result<(), String
     let dir = directory();
     let new = dir.path().join("new.img");
     let before = std::fs::metadata(path).and_then(|m| m.modified()).ok();
-    let repaired = saker_realtime::repair_image(path, &new, &mut |_| {}).map_err(|e| format!("repair: {e}"))?;
+    let repaired =
+        saker_realtime::repair_image(path, &new, &mut |_| {}).map_err(|e| format!("repair: {e}"))?;
     assert_eq!(before, std::fs::metadata(path).and_then(|m| m.modified()).ok(), "the old one is only read");
     let (report, pairs) = saker_realtime::check_image(&new, |_| {}).map_err(|e| format!("new: {e}"))?;
     if !report.is_sound() {
@@ -282,5 +289,3 @@ pub fn text(panic: &(dyn std::any::Any + Send)) -> &str {
     let owned = panic.downcast_ref::<String>().map(String::as_str);
     owned.or(panic.downcast_ref::<&str>().copied()).unwrap_or("of another kind")
 }
-
-

@@ -3,12 +3,14 @@
 use super::Device;
 use crate::execute::Request;
 use crate::namespace::{Namespace, Store};
-use saker_engine::AnyEngine;
+use saker_engine::{AnyEngine, Engine};
 use saker_flash::Media;
 use saker_flash::nand::Cell;
 use saker_log::LogFlip;
 use saker_log::recover::Damage;
-use saker_medium::{Medium, PageHeader, Ring, SlotId, SlotView};
+use saker_long_keys::device_key;
+use saker_medium::header::{HEADER_BYTES, page_crc};
+use saker_medium::{Medium, PageAddr, PageHeader, Ring, SlotId, SlotView};
 use saker_nvme::Status;
 use saker_sim::Class;
 
@@ -20,6 +22,25 @@ impl<M: Media, T> Device<M, T> {
             _ => None,
         };
         self.namespaces.iter().filter_map(damaged).collect()
+    }
+
+    /// The page that keeps the pair of a key from being read, or the first one that it is in; in words.
+    pub fn page_of(&mut self, nsid: u32, key: &[u8]) -> Option<String> {
+        let n = self.index_of(nsid)?;
+        let namespace = &mut self.namespaces[n];
+        let enveloped = namespace.long_keys.filter(|_| key.len() > 16).map(|digest| device_key(key, &digest));
+        let key = enveloped.as_ref().map_or(key, |key| &key[..]);
+        let owner = namespace.owner();
+        let Store::Kv(store) = &mut namespace.store else { return None };
+        let mut view = self.flash.view(owner, Class::Foreground);
+        let (position, bytes) = store.place_of(key, &mut view)?;
+        let geometry = view.geometry();
+        let page_bytes = u64::from(geometry.page_bytes);
+        let pages = position / page_bytes..=(position + u64::from(bytes.max(1)) - 1) / page_bytes;
+        let damaged = pages.clone().map(PageAddr).find(|at| is_damaged(self.flash.media(), *at));
+        let at = damaged.unwrap_or(PageAddr(*pages.start()));
+        let (segment, index) = (geometry.segment_of(at).0, geometry.index_of(at));
+        Some(format!("page {} (segment {segment}, index {index})", at.0))
     }
 
     /// From here on nothing of a namespace is given out: every read of it is answered with an error.
@@ -70,7 +91,10 @@ impl<M: Media, T> Device<M, T> {
             // Searches look at keys in records, so the key stays, and the checksum does not match instead.
             Store::Kv(AnyEngine::HashFtl(_, store)) => {
                 let around = store.record_around(wrong.page, wrong.flip.at as u32, &view);
-                around.map(|(page, at)| LogFlip { page, flip: saker_medium::Flip { at: u64::from(at), mask: 0xff } })
+                around.map(|(page, at)| LogFlip {
+                    page,
+                    flip: saker_medium::Flip { at: u64::from(at), mask: 0xff },
+                })
             }
             _ => Some(wrong),
         };
@@ -93,6 +117,13 @@ impl<M: Media, T> Device<M, T> {
         // In memory, or over a file that is only read: it cannot fail.
         let _ = self.flash.media_mut().program(page, &data, &oob);
     }
+}
+
+/// Whether a page does not match its header.
+fn is_damaged<M: Media>(media: &M, at: PageAddr) -> bool {
+    let Cell::Programmed { data, oob } = media.cell(at) else { return false };
+    let header = PageHeader::decode(oob, at).ok().flatten();
+    header.is_none_or(|h| h.data_crc != page_crc(data, &oob[HEADER_BYTES..]))
 }
 
 /// The slot of the ring that a page is in.

@@ -23,8 +23,7 @@ impl HashFtl {
         let mut seen = Seen { word: self.word_at(page, at, m)?, data: self.data_from(page, at, m) };
         let geometry = self.log.geometry();
         let position = page.0 * u64::from(geometry.page_bytes) + u64::from(at);
-        let in_data =
-            |flip: Flip| LogFlip::at_position(&geometry, position + flip.at, flip.mask);
+        let in_data = |flip: Flip| LogFlip::at_position(&geometry, position + flip.at, flip.mask);
         let mut found: Vec<LogFlip> = self.value_flips(&seen).into_iter().map(in_data).collect();
         found.extend(self.head_flips(&mut seen).into_iter().map(in_data));
         let word_at = u64::from(geometry.page_bytes) + (HEADER_BYTES + self.word_of(at)) as u64;
@@ -100,7 +99,8 @@ impl HashFtl {
     /// Changes that leave head and word in agreement.
     fn value_flips(&self, seen: &Seen) -> Vec<Flip> {
         // A changed key can lead elsewhere, so only the lengths have to agree.
-        let lengths = |mark: Mark| Head::decode(&seen.data).filter(|h| self.grains_of(h) == u32::from(mark.grains));
+        let lengths =
+            |mark: Mark| Head::decode(&seen.data).filter(|h| self.grains_of(h) == u32::from(mark.grains));
         let Some(head) = Mark::decode(seen.word).and_then(lengths) else { return Vec::new() };
         let Some(covered) = seen.data.get(4..head.bytes() as usize) else { return Vec::new() };
         let flips = explain_with_sum(record_crc(covered), head.crc, 4, covered.len(), 0);

@@ -80,5 +80,6 @@ fn gap_word(bytes: &[u8], position: u64) -> Vec<Flip> {
     let Some(found) = bytes.first_chunk().map(|word| u64::from_le_bytes(*word)) else { return Vec::new() };
     let places = if Gap::is_meant(found) { 0..TAG_AT } else { TAG_AT..TAG_AT + 1 };
     let all = places.flat_map(|at| (1..=u8::MAX).map(move |mask| Flip { at, mask }));
-    all.filter(|flip| Gap::decode(found ^ u64::from(flip.mask) << (8 * flip.at), position).is_some()).collect()
+    all.filter(|flip| Gap::decode(found ^ u64::from(flip.mask) << (8 * flip.at), position).is_some())
+        .collect()
 }

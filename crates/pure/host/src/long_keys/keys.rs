@@ -37,7 +37,14 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
             Ok(Some((start, from))) => (Some(start), from, None),
             Err(error) => (None, None, Some(error)),
         };
-        StoreKeys { store: self, cursor: KeyCursor::new(start), expanded: Vec::new(), from, failed, place: None }
+        StoreKeys {
+            store: self,
+            cursor: KeyCursor::new(start),
+            expanded: Vec::new(),
+            from,
+            failed,
+            place: None,
+        }
     }
 
     /// The keys of the envelope under `at`, in descending order. None if it has just been deleted.

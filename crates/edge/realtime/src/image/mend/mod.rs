@@ -5,22 +5,24 @@
 //! header has to name its own page, an epoch has to be the only one that fits, and of a record the value is never given out
 //! (`docs/damage.md`).
 
+mod explain;
+
 use super::header;
-use super::layout::Layout;
 use super::lock::Locked;
 use super::map::Cells;
-use super::oob::{self, Oob};
-use super::open::{bad_epoch, check_length, is_programmed, map_regions, media_of, refuse};
+use super::open::{check_length, is_programmed, map_regions, media_of, refuse};
 use super::states::PageState;
 use super::table::PageTable;
-use super::{Access, BootId, FileMedia, ImageError, OpenImage, epochs, scan};
+use super::{Access, BootId, FileMedia, ImageError, OpenImage, host};
+use explain::{explained, mend_epochs, mend_headers, mend_oob, page_place};
 use memmap2::MmapMut;
 use saker_flash::nand::{Cell, Media};
-use saker_medium::flip::{explain, explain_with_sum};
-use saker_medium::header::{HEADER_BYTES, crc32c, page_crc};
-use saker_medium::{Flip, PageAddr, PageHeader, PowerHistory, Ring, RingMemory, SegmentId, SlotState, Stream};
+use saker_medium::{
+    Flip, PageAddr, PageHeader, PowerHistory, Ring, RingMemory, SegmentId, SlotState, Stream,
+};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// A changed byte of a page, wherever the page is: in its place or in a slot of the ring.
@@ -97,6 +99,7 @@ pub fn open_mended(path: &Path, patches: &Patches) -> Result<MendedImage, ImageE
     opening.enter_headers(mended);
     opening.mend_ring(boot);
     opening.mend_pages();
+    opening.find_headless().map_err(ImageError::io(path, "read"))?;
     opening.apply(patches);
     let Opening { mut media, ring, mends, flips, .. } = opening;
     let ring = media.begin(ring, &raised, kept, boot)?;
@@ -110,90 +113,6 @@ fn lost(place: String) -> Mended {
 
 fn whole(place: String) -> Mended {
     Mended { place, is_whole: true }
-}
-
-fn mend_epochs(
-    file: &File,
-    path: &Path,
-    layout: &Layout,
-    mends: &mut Vec<Mended>,
-) -> Result<Vec<u32>, ImageError> {
-    let failed = |e| ImageError::io(path, "read")(e);
-    let entries = epochs::read_all(file, layout).map_err(failed)?;
-    let mut found = Vec::with_capacity(entries.len());
-    for (segment, entry) in (0..).map(SegmentId).zip(entries) {
-        let Some(epoch) = entry else {
-            let bytes = epochs::read(file, layout, segment).map_err(failed)?;
-            let explained = epochs::mend(segment, bytes);
-            let place = bad_epoch(segment.0 as usize);
-            mends.push(Mended { place, is_whole: explained.is_some() });
-            found.push(explained.map_or_else(|| newest_epoch(file, path, layout, segment), Ok)?);
-            continue;
-        };
-        found.push(epoch);
-    }
-    Ok(found)
-}
-
-/// The newest erase cycle of which a segment has a page.
-fn newest_epoch(file: &File, path: &Path, layout: &Layout, wanted: SegmentId) -> Result<u32, ImageError> {
-    let mut newest = 0;
-    scan::written_oob(file, layout, &mut |at, oob| {
-        if layout.geometry.segment_of(at) == wanted
-            && let Ok(Some(header)) = PageHeader::decode(oob, at)
-        {
-            newest = newest.max(header.epoch);
-        }
-    })
-    .map_err(ImageError::io(path, "read"))?;
-    Ok(newest)
-}
-
-/// Out-of-band bytes that differ in one byte from sound ones, as they were.
-fn mend_headers(
-    file: &File,
-    path: &Path,
-    layout: &Layout,
-    epochs: &[u32],
-    mends: &mut Vec<Mended>,
-) -> Result<BTreeMap<PageAddr, Vec<u8>>, ImageError> {
-    let mut mended = BTreeMap::new();
-    scan::written_oob(file, layout, &mut |at, oob| {
-        let epoch = epochs[layout.geometry.segment_of(at).0 as usize];
-        if let Oob::Damaged(_) = oob::read(oob, at, epoch)
-            && let Some(bytes) = mend_oob(oob, at)
-        {
-            mends.push(whole(page_place(layout, at, "its header")));
-            mended.insert(at, bytes);
-        }
-    })
-    .map_err(ImageError::io(path, "read"))?;
-    Ok(mended)
-}
-
-fn page_place(layout: &Layout, at: PageAddr, what: &str) -> String {
-    let g = &layout.geometry;
-    format!("page {} (segment {}, index {}): {what}", at.0, g.segment_of(at).0, g.index_of(at))
-}
-
-/// Sound out-of-band bytes that these differ from in one byte of the header's place.
-fn mend_oob(oob: &[u8], at: PageAddr) -> Option<Vec<u8>> {
-    let mut bytes = oob.to_vec();
-    if oob.iter().filter(|b| **b != 0).count() == 1 {
-        bytes.fill(0);
-        return Some(bytes);
-    }
-    let is_sound = |bytes: &[u8]| !matches!(oob::read(bytes, at, 0), Oob::Damaged(_) | Oob::Erased);
-    let mut try_sum = |covered: usize| {
-        let noted = u32::from_le_bytes(oob.get(covered..covered + 4)?.try_into().ok()?);
-        let flips = explain_with_sum(crc32c(&oob[..covered]), noted, 0, covered, covered as u64);
-        let [flip] = flips[..] else { return None };
-        bytes[flip.at as usize] ^= flip.mask;
-        let sound = is_sound(&bytes).then(|| bytes.clone());
-        bytes[flip.at as usize] ^= flip.mask;
-        sound
-    };
-    try_sum(HEADER_BYTES - 4).or_else(|| try_sum(oob::TORN_BYTES - 4))
 }
 
 struct Opening {
@@ -298,12 +217,48 @@ impl Opening {
                 }
             }
         }
-        let ring = self.slots();
-        let in_ring: BTreeSet<PageAddr> =
-            ring.survey().unwrap_or_default().iter().map(|(_, view)| view.addr).collect();
+        let in_ring = self.in_ring();
         for flip in found.into_iter().filter(|f| !in_ring.contains(&f.at)) {
             self.flip(flip);
         }
+    }
+
+    /// Pages with data and without a header were written and lost it: zeros there look as if nothing had been written. One byte
+    /// alone is no data.
+    fn find_headless(&mut self) -> io::Result<()> {
+        if !self.is_settled {
+            return Ok(());
+        }
+        let layout = self.media.header.layout;
+        let in_ring = self.in_ring();
+        let page_bytes = u64::from(layout.geometry.page_bytes);
+        let pages = u64::from(layout.geometry.segments) * u64::from(layout.geometry.segment_pages);
+        let (mut from, end) = (layout.data_at, layout.data_at + pages * page_bytes);
+        while let Some((start, stop)) = host::next_extent(&self.media.file, from, end)? {
+            let last = (stop - 1 - layout.data_at) / page_bytes;
+            for at in ((start - layout.data_at) / page_bytes..=last).map(PageAddr) {
+                let is_blank = self.media.table.state(at) == PageState::Erased && !in_ring.contains(&at);
+                if is_blank && self.is_headless(at)? {
+                    self.mends.push(lost(page_place(&layout, at, "there are data and no header")));
+                }
+            }
+            from = layout.data_at + (last + 1) * page_bytes;
+        }
+        Ok(())
+    }
+
+    fn is_headless(&self, at: PageAddr) -> io::Result<bool> {
+        let layout = &self.media.header.layout;
+        let mut oob = vec![0; layout.geometry.oob_bytes as usize];
+        let mut data = vec![0; layout.geometry.page_bytes as usize];
+        self.media.file.read_exact_at(&mut oob, layout.oob_of(at))?;
+        self.media.file.read_exact_at(&mut data, layout.data_of(at))?;
+        Ok(oob.iter().all(|b| *b == 0) && data.iter().filter(|b| **b != 0).count() > 1)
+    }
+
+    fn in_ring(&self) -> BTreeSet<PageAddr> {
+        let ring = self.slots();
+        ring.survey().unwrap_or_default().iter().map(|(_, view)| view.addr).collect()
     }
 
     /// Puts a byte right wherever the page is.
@@ -339,7 +294,8 @@ impl Opening {
         }
         let ring = self.slots();
         for (slot, view) in ring.survey().unwrap_or_default() {
-            let is_open = view.state == SlotState::Open && patches.without_open_checkpoint.contains(&view.owner);
+            let is_open =
+                view.state == SlotState::Open && patches.without_open_checkpoint.contains(&view.owner);
             let is_checkpoint = view.stream == Stream::Checkpoint
                 && (is_open || patches.without_checkpoint.contains(&view.owner));
             if patches.freed.contains(&slot.0) || torn.contains(&view.addr) || is_checkpoint {
@@ -358,15 +314,4 @@ impl Opening {
         let header = PageHeader::decode(oob, at).ok().flatten();
         header.is_some_and(|h| h.stream == Stream::Checkpoint && owners.contains(&h.owner))
     }
-}
-
-/// The changed byte of a page whose header is sound, if there is one and no other explains it.
-fn explained(data: &[u8], oob: &[u8], at: PageAddr) -> Option<Flip> {
-    let header = PageHeader::decode(oob, at).ok().flatten()?;
-    let owners = &oob[HEADER_BYTES..];
-    let flips = explain(page_crc(data, owners), header.data_crc, data.len() + owners.len());
-    let [flip] = flips[..] else { return None };
-    // The header lies between both parts.
-    let behind = if flip.at < data.len() as u64 { 0 } else { HEADER_BYTES as u64 };
-    Some(Flip { at: flip.at + behind, ..flip })
 }
