@@ -125,3 +125,10 @@ fn packed_by_backfilling() {
         Recipe { packing: Some(Packing::Backfill), value_bytes_max: 9000, ..killed(EngineKind::Lsm) };
     run(&Recipe { image_bytes: 8 << 20, ..recipe }, 80, 8_000);
 }
+
+/// Every flush of a device without a capacitor programs what there is, so that segments have a page or two.
+#[test]
+fn without_a_capacitor() {
+    let recipe = Recipe { profile: "nvmevirt-970pro", image_bytes: 256 << 20, writes: 300, ..TINY };
+    run(&Recipe { closed: false, life_writes: 100, ..recipe }, 40, 2_000);
+}
