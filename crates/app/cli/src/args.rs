@@ -71,6 +71,8 @@ pub enum Command {
     Create(c::create::CreateArgs),
     /// Verify an image file
     Check(c::check::CheckArgs),
+    /// Make a sound image of what can be saved of a damaged one
+    Repair(c::repair::RepairArgs),
     /// Store a value under a key
     Put(c::put::PutArgs),
     /// Write the value of a key to standard output or a file

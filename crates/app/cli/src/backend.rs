@@ -14,7 +14,7 @@ use crate::commands::compare::CompareArgs;
 use crate::commands::create::CreateArgs;
 use crate::commands::serve::{ServeArgs, Serving};
 use crate::error::CliError;
-use crate::report::{Calibrated, CheckReport, Comparison, CreateReport, Listed};
+use crate::report::{Calibrated, CheckReport, Comparison, CreateReport, Listed, LossReport};
 use crate::store::{BlockStore, Store};
 
 /// Devices, images and experiments. The commands do the arguments and the output, this does the work.
@@ -64,6 +64,30 @@ pub trait Backend {
     /// # Errors
     /// `File` or `Failed` when it cannot be read at all.
     fn check(&self, image: &Path) -> Result<CheckReport, CliError>;
+
+    /// Reads what is sound of the key-value namespace of a damaged image, and tells what is lost. `uncertain`: also what may
+    /// be older than something that was lost.
+    ///
+    /// # Errors
+    /// `Usage` for a URL that is no image's, `Failed` when it cannot be read at all, and those of `see`.
+    fn salvage(
+        &self,
+        url: &str,
+        uncertain: bool,
+        see: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), CliError>,
+    ) -> Result<LossReport, CliError> {
+        let _ = (uncertain, see);
+        Err(CliError::usage(format!("`{url}` is no image"), "name one with --device file:disk.img"))
+    }
+
+    /// Makes image `new` of what is sound in image `old`; `progress` hears of pairs and blocks copied.
+    ///
+    /// # Errors
+    /// `File` or `Failed` when one cannot be read or the other not be made.
+    fn repair(&self, old: &Path, new: &Path, progress: &mut dyn FnMut(u64)) -> Result<LossReport, CliError> {
+        let _ = (new, progress);
+        Err(CliError::usage(format!("`{}` is no image", old.display()), "name one"))
+    }
 
     /// Runs one workload on HostKV, DiskKV and DiskKV+Saker: the records of `args.input`, or pairs that it makes. `note` takes
     /// one line of progress.

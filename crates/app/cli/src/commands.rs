@@ -17,6 +17,7 @@ pub mod load;
 pub mod namespaces;
 pub mod profile;
 pub mod put;
+pub mod repair;
 pub mod reproduce;
 pub mod scan;
 pub mod serve;

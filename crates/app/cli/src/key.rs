@@ -62,6 +62,18 @@ pub fn show(key: &[u8]) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
+/// A key as the commands take it: text where it is some that one line can show, else `hex:`.
+pub fn argument(key: &[u8]) -> String {
+    let is_plain = |text: &&str| !text.is_empty() && !text.chars().any(char::is_control);
+    match std::str::from_utf8(key).ok().filter(is_plain) {
+        Some(text) if ["hex:", "base64:", "str:"].iter().any(|form| text.starts_with(form)) => {
+            format!("str:{text}")
+        }
+        Some(text) => text.to_owned(),
+        None => key.iter().fold("hex:".to_owned(), |text, byte| text + &format!("{byte:02x}")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +105,14 @@ mod tests {
             message(&"a".repeat(256)),
             "the key has 256 bytes, the most is 255; give a key of 1 to 255 bytes"
         );
+    }
+
+    #[test]
+    fn arguments_are_read_back() {
+        for key in [&b"user:1"[..], b"hex:00", b"str:a", b"\xff\x00", b"a\nb", "\u{e9}".as_bytes()] {
+            assert_eq!(parse(&argument(key)).unwrap(), key);
+        }
+        assert_eq!((argument(b"k1"), argument(b"\xff")), ("k1".into(), "hex:ff".into()));
     }
 
     #[test]

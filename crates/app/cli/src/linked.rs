@@ -6,6 +6,7 @@ mod conform;
 mod experiments;
 mod images;
 mod opened;
+mod salvage;
 mod serve;
 mod ycsb;
 
@@ -23,7 +24,7 @@ use crate::commands::compare::CompareArgs;
 use crate::commands::create::CreateArgs;
 use crate::commands::serve::{ServeArgs, Serving};
 use crate::error::CliError;
-use crate::report::{Calibrated, CheckReport, Comparison, CreateReport, Listed};
+use crate::report::{Calibrated, CheckReport, Comparison, CreateReport, Listed, LossReport};
 use crate::store::{BlockStore, Store};
 
 /// The devices and experiments that this build contains.
@@ -61,6 +62,19 @@ impl Backend for Linked {
 
     fn check(&self, image: &Path) -> Result<CheckReport, CliError> {
         images::check(image)
+    }
+
+    fn salvage(
+        &self,
+        url: &str,
+        uncertain: bool,
+        see: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), CliError>,
+    ) -> Result<LossReport, CliError> {
+        salvage::salvage(url, uncertain, see)
+    }
+
+    fn repair(&self, old: &Path, new: &Path, progress: &mut dyn FnMut(u64)) -> Result<LossReport, CliError> {
+        salvage::repair(old, new, progress)
     }
 
     fn compare(

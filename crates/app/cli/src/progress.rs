@@ -11,6 +11,8 @@ use crate::size;
 const WITH_TOTAL: &str = "{spinner} {bytes} of {total_bytes} {wide_bar} {bytes_per_sec} {eta}";
 const WITHOUT_TOTAL: &str = "{spinner} {bytes} {bytes_per_sec} {elapsed}";
 
+const COUNTED: &str = "{spinner} {human_pos} copied {per_sec} {elapsed}";
+
 /// A bar on the terminal, or nothing.
 pub struct Progress(Option<ProgressBar>);
 
@@ -18,6 +20,12 @@ impl Progress {
     /// A bar of bytes when `shown`; without a total, a counter.
     pub fn new(shown: bool, total_bytes: Option<u64>) -> Self {
         Self(shown.then(|| bar(total_bytes)))
+    }
+
+    /// A counter of things when `shown`.
+    pub fn counter(shown: bool) -> Self {
+        let style = ProgressStyle::with_template(COUNTED).expect("a constant template");
+        Self(shown.then(|| ProgressBar::new_spinner().with_style(style)))
     }
 
     /// Sets the bytes done so far.

@@ -72,6 +72,92 @@ pub struct CheckReport {
     pub damage: Vec<Finding>,
     /// What the next writer puts right by itself; an image with nothing worse is sound.
     pub repairable: Vec<Finding>,
+    /// Of a damaged image: what is lost, by key where that can be known, and what is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub losses: Option<LossReport>,
+    /// Of a damaged image: the commands that save what is sound.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<String>,
+}
+
+/// What came of saving what can be saved of a damaged image.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct LossReport {
+    /// Places that were put right without loss.
+    pub mended: Vec<String>,
+    /// What is sound and what is lost of each namespace.
+    pub namespaces: Vec<NamespaceLoss>,
+}
+
+/// What is sound and what is lost of a namespace.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct NamespaceLoss {
+    /// Its number.
+    pub nsid: u32,
+    /// `kv` or `block`.
+    pub kind: &'static str,
+    /// Pairs that are sound; of blocks, those that are not all zero.
+    pub sound: u64,
+    /// What is lost.
+    pub lost: Vec<LostPiece>,
+    /// What was lost of which nobody knows what it said. Then what is found may be older than that, and is not given out.
+    pub unknown: Vec<String>,
+}
+
+/// One thing that is lost.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum LostPiece {
+    /// A pair.
+    Pair {
+        /// Its key, as the commands take it.
+        key: String,
+    },
+    /// The pairs of the long keys that are kept under one key of the device.
+    LongKeys {
+        /// That key, `hex:`.
+        device_key: String,
+    },
+    /// A logical block.
+    Block {
+        /// Its number.
+        block: u64,
+    },
+    /// The rest of the list of keys.
+    List {
+        /// The key behind which it cannot be read.
+        behind: Option<String>,
+    },
+}
+
+impl LossReport {
+    /// Whether something is lost, or may be.
+    pub fn is_lossy(&self) -> bool {
+        self.namespaces.iter().any(|n| !n.lost.is_empty() || !n.unknown.is_empty())
+    }
+
+    /// One line for each thing that is lost.
+    pub fn lines(&self) -> Vec<String> {
+        self.namespaces.iter().flat_map(NamespaceLoss::lines).collect()
+    }
+}
+
+impl NamespaceLoss {
+    fn lines(&self) -> Vec<String> {
+        let place = format!("lost: namespace {}: ", self.nsid);
+        let lost = self.lost.iter().map(|piece| match piece {
+            LostPiece::Pair { key } => format!("{place}the pair of key {key}"),
+            LostPiece::LongKeys { device_key } => {
+                format!("{place}the pairs of the long keys under device key {device_key}")
+            }
+            LostPiece::Block { block } => format!("{place}block {block}"),
+            LostPiece::List { behind: None } => format!("{place}the list of keys cannot be read"),
+            LostPiece::List { behind: Some(key) } => format!("{place}keys behind {key} cannot be listed"),
+        });
+        let what = "what it held is not known, so what is found may be older than that and is not given out";
+        let unknown = self.unknown.iter().map(|unknown| format!("{place}{unknown}: {what}"));
+        lost.chain(unknown).collect()
+    }
 }
 
 /// A namespace of a sound image.

@@ -47,6 +47,7 @@ fn execute(command: Command, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
         Command::Profile(a) => c::profile::run(&a, cx),
         Command::Create(a) => c::create::run(&a, cx),
         Command::Check(a) => c::check::run(&a, cx),
+        Command::Repair(a) => c::repair::run(&a, cx),
         Command::Compare(a) => c::compare::run(&a, cx),
         Command::Bench(a) => c::bench::run(&a, cx),
         Command::Reproduce(a) => c::reproduce::run(&a, cx),

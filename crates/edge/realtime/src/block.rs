@@ -53,8 +53,11 @@ impl Block {
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
     pub fn open(url: &str) -> Result<Self, Error> {
-        let url = DeviceUrl::parse(url)?;
-        let mut opened = Opened::open(&url)?;
+        Self::open_url(&DeviceUrl::parse(url)?)
+    }
+
+    pub(crate) fn open_url(url: &DeviceUrl) -> Result<Self, Error> {
+        let mut opened = Opened::open(url)?;
         let nsid = opened.namespace(Wanted::Block, url.nsid)?;
         let Opened { mut connection, mut turn, profile } = opened;
         let what =

@@ -36,6 +36,7 @@ pub struct Kv {
     cache: KvCache,
     connection: Connection,
     profile: String,
+    nsid: u32,
 }
 
 impl Kv {
@@ -45,18 +46,21 @@ impl Kv {
     /// [`enum@Error`], each a line that says what to do.
     pub fn open(url: &str) -> Result<Self, Error> {
         crate::huge_pages::install();
-        let url = DeviceUrl::parse(url)?;
-        let mut opened = Opened::open(&url)?;
+        Self::open_url(&DeviceUrl::parse(url)?)
+    }
+
+    pub(crate) fn open_url(url: &DeviceUrl) -> Result<Self, Error> {
+        let mut opened = Opened::open(url)?;
         let nsid = opened.namespace(Wanted::Kv, url.nsid)?;
         let Opened { mut connection, mut turn, profile } = opened;
         let patience = Patience::default();
         let options = ClientOptions { depth: url.depth, patience, ..ClientOptions::default() };
         let methods = connection.transfer_methods(&mut turn, u32::from(url.depth) + 1)?;
         let mut client = KvClient::open(&mut connection, turn, nsid, options)?;
-        client.queue_mut().set_transfer(url.transfer, methods);
+        client.queue_mut().set_transfer(url.transfer.clone(), methods);
         client.set_group_salt(remote::salt());
         let cache = KvCache::new(url.cache.unwrap_or_default());
-        Ok(Self { store: KvStoreClient::new(client), cache, connection, profile })
+        Ok(Self { store: KvStoreClient::new(client), cache, connection, profile, nsid })
     }
 
     /// Stores a pair. Keys have 1 to 255 bytes.
@@ -315,6 +319,15 @@ impl Kv {
     pub fn snapshot(&mut self) -> Option<Snapshot> {
         match self.store.native().turn_mut() {
             AnyTurn::Inline(device) => Some(device.snapshot()),
+            AnyTurn::Thread(_) | AnyTurn::Sharded(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
+        }
+    }
+
+    /// The page that keeps the value of a key from being read, or the first one that it is in; in words, as `saker check` names
+    /// it. `None` where the device is not on this thread, or the key not there.
+    pub fn page_of(&mut self, key: &[u8]) -> Option<String> {
+        match self.store.native().turn_mut() {
+            AnyTurn::Inline(device) => device.page_of(self.nsid, key),
             AnyTurn::Thread(_) | AnyTurn::Sharded(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
         }
     }

@@ -22,6 +22,7 @@ mod raw;
 mod records;
 mod remote;
 pub mod saker;
+pub mod salvage;
 mod shards;
 pub mod url;
 pub mod verify;
@@ -48,7 +49,8 @@ pub use saker_host::{
     ScanOrder, WriteBatch,
 };
 pub use saker_linux::Submission;
-pub use url::DeviceUrl;
+pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
+pub use url::{DeviceUrl, Salvage};
 pub use verify::{Verified, check_image, image_namespaces, verify_image};
 
 /// The README's example is a test.

@@ -8,8 +8,9 @@ use crate::linux;
 use crate::profiles::profile_named;
 use crate::records::{config_of, records};
 use crate::remote;
+use crate::salvage::open::Wishes;
 use crate::shards;
-use crate::url::{DeviceUrl, Place, Timing};
+use crate::url::{DeviceUrl, Place, Salvage, Timing};
 use saker_device::{Attachment, Costs, Device, LsmTuning, PRICED_BYTES, Packing, timings};
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
@@ -147,6 +148,9 @@ fn close_image<T>(device: Device<image::FileMedia, T>) -> Result<(), Error> {
     let mut flash = device.into_flash();
     let cut = !flash.is_powered();
     let media = flash.media_mut();
+    if !media.is_writable() {
+        return Ok(());
+    }
     if cut {
         return Ok(media.set_cut()?);
     }
@@ -178,9 +182,16 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
 }
 
 fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
+    if let Some(salvage) = url.salvage {
+        let with_uncertain = salvage == Salvage::Uncertain;
+        let wishes = Wishes { depth: url.depth, lsm: &url.lsm, with_uncertain };
+        let opened = crate::salvage::open::open(path, wishes)?;
+        return Ok((AnyDevice::File(opened.device), opened.host, opened.config.profile));
+    }
     let faults = url.faults;
-    let opened = image::open(path, Access::Write)?;
+    let opened = image::open(path, if url.readonly { Access::Read } else { Access::Write })?;
     let mut config = config_of(path, &opened.config)?;
+    config.read_only = url.readonly;
     let profile = opened.config.profile.clone();
     let parsed = || profile_of_image(&profile, url.profile.as_deref());
     config.lsm = url.lsm.over(&config.lsm);

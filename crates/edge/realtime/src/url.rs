@@ -90,6 +90,15 @@ pub enum Timing {
     Real,
 }
 
+/// What is given out of a damaged image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Salvage {
+    /// What is known to be the newest.
+    Certain,
+    /// Also what may be older than something that was lost.
+    Uncertain,
+}
+
 /// A device URL, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceUrl {
@@ -120,6 +129,10 @@ pub struct DeviceUrl {
     pub faults: FaultPlan,
     /// The file of the profile that an image was made with, if it is none that is built in.
     pub profile: Option<String>,
+    /// An image is only read: other readers can have it open as well, writes are refused, and nothing of it changes.
+    pub readonly: bool,
+    /// A damaged image is opened as far as that goes.
+    pub salvage: Option<Salvage>,
 }
 
 const NO_TIMING: &str = "write off or real; virtual time is for `saker compare` and `saker reproduce`";
@@ -160,23 +173,7 @@ impl DeviceUrl {
                 ));
             }
         };
-        let faults = FaultPlan::default();
-        let transfer = in_one_command();
-        let mut parsed = Self {
-            place,
-            timing: Timing::Off,
-            threads: 0,
-            depth: 64,
-            transfer,
-            nsid: None,
-            prefault: 0,
-            cache: None,
-            lsm: LsmTuning::default(),
-            is_seeded: false,
-            nqn: None,
-            faults,
-            profile: None,
-        };
+        let mut parsed = Self::of_place(place);
         let mut names = BTreeSet::new();
         for option in options.split('&').filter(|o| !o.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
@@ -191,7 +188,44 @@ impl DeviceUrl {
         if parsed.timing == Timing::Real {
             parsed.threads = 1;
         }
+        if let Some((what, todo)) = parsed.contradiction() {
+            return Err(bad(what.into(), todo));
+        }
         Ok(parsed)
+    }
+
+    /// A place without options.
+    pub(crate) fn of_place(place: Place) -> Self {
+        Self {
+            place,
+            timing: Timing::Off,
+            threads: 0,
+            depth: 64,
+            transfer: in_one_command(),
+            nsid: None,
+            prefault: 0,
+            cache: None,
+            lsm: LsmTuning::default(),
+            is_seeded: false,
+            nqn: None,
+            faults: FaultPlan::default(),
+            profile: None,
+            readonly: false,
+            salvage: None,
+        }
+    }
+
+    /// Options that do not go together, and what to write instead.
+    fn contradiction(&self) -> Option<(&'static str, &'static str)> {
+        let reads_only = "leave the faults out, or open it to write";
+        match self.salvage {
+            Some(_) if !self.readonly => Some(("salvage without readonly", "write ?readonly&salvage")),
+            Some(_) if self.timing == Timing::Real => Some(("salvage with timing=real", "leave timing out")),
+            _ if self.readonly && self.faults != FaultPlan::default() => {
+                Some(("readonly with faults", reads_only))
+            }
+            _ => None,
+        }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
@@ -239,6 +273,18 @@ impl DeviceUrl {
             ("shards", Place::File(_)) => return Err("an image has one shard; shards are for mem:".into()),
             ("profile", Place::File(_)) => self.profile = Some(value.into()),
             ("size" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
+            ("readonly", Place::File(_)) => {
+                is_alone(value)?;
+                self.readonly = true;
+            }
+            ("salvage", Place::File(_)) => {
+                self.salvage = Some(match value {
+                    "" => Salvage::Certain,
+                    "uncertain" => Salvage::Uncertain,
+                    _ => return Err("write salvage, or salvage=uncertain for what may be old as well".into()),
+                });
+            }
+            ("readonly" | "salvage", Place::Memory { .. }) => return Err("it is for file:".into()),
             ("timing", _) => {
                 self.timing = match value {
                     "off" => Timing::Off,
@@ -343,138 +389,10 @@ fn parse_size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts() {
-        let url =
-            DeviceUrl::parse("mem:?size=2GiB&profile=saker-mid&threads=1&fault.program=1/50").expect("sound");
-        assert_eq!(
-            url.place,
-            Place::Memory {
-                bytes: 2 << 30,
-                profile: "saker-mid".into(),
-                seed: 1,
-                engine: EngineKind::HashStore,
-                shards: 1,
-            }
-        );
-        assert_eq!(DeviceUrl::parse("mem:?prefault=1000").expect("sound").prefault, 1000);
-        assert_eq!((url.threads, url.faults.program), (1, Chance::one_in(50)));
-        let url = DeviceUrl::parse("tcp://h:1?cache=64MiB&cache_policy=s3fifo&cache_value_max=1KiB");
-        let cache = CacheOptions { bytes: 64 << 20, policy: CachePolicy::S3Fifo, value_bytes_max: 1024 };
-        assert_eq!(url.expect("sound").cache, Some(cache));
-        let url = DeviceUrl::parse("mem:?engine=lsm&packing=backfill").expect("sound");
-        assert_eq!(url.lsm.packing().map(|packing| packing.name()), Some("backfill"));
-        let url = DeviceUrl::parse("file:a/b.img?timing=real").expect("sound");
-        assert_eq!(url.cache, None);
-        assert_eq!((url.place, url.timing, url.threads), (Place::File("a/b.img".into()), Timing::Real, 1));
-    }
-
-    #[test]
-    fn parts_of_a_target() {
-        let url =
-            DeviceUrl::parse("tcp://[::1]:4420/nqn.2026-11.dev.saker:x?digest=both&depth=8").expect("sound");
-        let Place::Tcp(place) = url.place else { panic!("a target") };
-        assert_eq!((place.address.as_str(), url.depth), ("[::1]:4420", 8));
-        assert_eq!(place.nqn.as_deref(), Some("nqn.2026-11.dev.saker:x"));
-        assert!(place.header_digest && place.data_digest);
-        let url = DeviceUrl::parse("tcp://127.0.0.1:4420").expect("sound");
-        assert!(matches!(url.place, Place::Tcp(TcpPlace { nqn: None, .. })));
-    }
-
-    #[test]
-    fn parts_of_a_kernel_device() {
-        let url = DeviceUrl::parse("/dev/ng3n2?io=ioctl&depth=8&reconnect=5").expect("sound");
-        let Place::Linux(place) = url.place else { panic!("a device file") };
-        assert_eq!((place.path.to_str(), place.reconnect_s, url.depth), (Some("/dev/ng3n2"), 5, 8));
-        assert_eq!(place.submission, saker_linux::Submission::Ioctl);
-    }
-
-    /// An option that is mistyped: the nearest that this kind of device has; one of another kind: where it belongs.
-    #[test]
-    fn an_unknown_option_names_the_nearest() {
-        for (url, todo) in [
-            ("mem:?sise=1GiB", "write size"),
-            ("mem:?prefil=1", "write prefault"),
-            ("mem:?writebuffersize=1MiB", "write write_buffer_size"),
-            ("mem:?SEED=1", "write seed"),
-            ("mem:?fault_cut=1", "write fault.cut"),
-            ("file:x?thread=1", "write threads"),
-            ("file:x?cachepolicy=lru&cache=1MiB", "write cache_policy"),
-            ("tcp://h:1/x?digst=both", "write digest"),
-            ("tcp://h:1/x?time-out=1", "write timeout"),
-            ("/dev/ng0n1?reconect=3", "write reconnect"),
-            ("/dev/ng0n1?deph=3", "write depth"),
-            ("mem:?colour=red", "write one of depth, nsid, cache"),
-            ("mem:?=red", "write one of depth, nsid, cache"),
-            (
-                "tcp://h:1/x?colour=red",
-                "write one of depth, nsid, cache, cache_policy, cache_value_max, digest, hostnqn",
-            ),
-            ("mem:?digest=both", "digest is for tcp: devices"),
-            ("mem:?io=uring", "io is for /dev devices"),
-            ("file:x?reconnect=1", "reconnect is for tcp: and /dev devices"),
-            ("tcp://h:1/x?engine=lsm", "engine is the target's: give it to `saker serve`"),
-            ("tcp://h:1/x?io=uring", "io is for /dev devices"),
-            ("/dev/ng0n1?timing=real", "the device has its own timing"),
-            ("/dev/ng0n1?digest=both", "digest is for tcp: devices"),
-            ("tcp://h:1/x?hostnqn=", "write this host's name"),
-            ("mem:?profile=", "write one of default, saker-low"),
-        ] {
-            let error = DeviceUrl::parse(url).expect_err(url).to_string();
-            assert!(error.ends_with(todo) || error.contains(&format!("; {todo}")), "{error}");
-            assert_eq!(error.lines().count(), 1, "{error}");
-        }
-    }
-
-    /// What is suggested is taken: every name that a kind of device is said to have, it has.
-    #[test]
-    fn every_name_is_an_option_of_its_device() {
-        for url in ["mem:", "file:x", "tcp://h:1/x", "/dev/ng0n1"] {
-            let place = DeviceUrl::parse(url).expect("sound").place;
-            for name in names::of(&place) {
-                let error = DeviceUrl::parse(&format!("{url}?{name}=\u{1}"))
-                    .map_or_else(|e| e.to_string(), |_| String::new());
-                let unknown = names::instead_of(name, &place);
-                assert!(!error.ends_with(&unknown), "{url}: {name}: {error}");
-            }
-        }
-    }
-
-    #[test]
-    fn nonsense_is_named() {
-        for url in [
-            "",
-            "mem",
-            "mem:x",
-            "file:",
-            "tcp://h",
-            "tcp:127.0.0.1:4420",
-            "tcp://h:1/x?size=1GiB",
-            "tcp://h:1/x?digest=sha",
-            "mem:?size=lots",
-            "mem:?seed=1&seed=1",
-            "mem:?fault.cut=0",
-            "mem:?prefault=true",
-            "file:x?size=1",
-            "mem:?engine=btree",
-            "mem:?engine=lsm&packing=tight",
-            "mem:?shards=0",
-            "file:x?shards=2",
-            "mem:?cache=much",
-            "mem:?cache=1MiB&cache_policy=fifo",
-            "mem:?cache_policy=lru",
-            "file:x?engine=hash_store",
-            "mem:?fault.read=2/1",
-            "mem:?transfer=sgl",
-            "/dev/ng0n1?io=dma",
-            "/dev/ng0n1?size=1GiB",
-        ] {
-            let error = DeviceUrl::parse(url).expect_err(url).to_string();
-            assert!(error.contains(';') && !error.contains('\n'), "{error}");
-        }
-    }
+/// An option that takes no value.
+fn is_alone(value: &str) -> Result<(), &'static str> {
+    if value.is_empty() { Ok(()) } else { Err("write it without a value") }
 }
+
+#[cfg(test)]
+mod tests;

@@ -72,6 +72,8 @@ pub struct DeviceConfig {
     pub lsm: LsmTuning,
     /// Settings of tree stores.
     pub tree: TreeTuning,
+    /// Writes are refused, and nothing is collected or merged.
+    pub read_only: bool,
 }
 
 /// Bytes that one command can move.
@@ -112,6 +114,7 @@ impl DeviceConfig {
             hash_ftl: HashFtlTuning::default(),
             lsm: LsmTuning::default(),
             tree: TreeTuning::default(),
+            read_only: false,
         }
     }
 }

@@ -3,6 +3,7 @@
 mod admin;
 mod facts;
 mod format;
+mod salvage;
 
 use crate::config::{DeviceConfig, NamespaceKind};
 use crate::controller::{Controller, HealthCounters, NamespaceFacts};

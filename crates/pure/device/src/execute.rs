@@ -174,6 +174,11 @@ impl Request {
         }
     }
 
+    /// Whether it only asks that what was written lasts.
+    pub fn is_flush(&self) -> bool {
+        matches!(self, Self::Kv(KvCommand::Flush, _) | Self::Block(NvmCommand::Flush, _))
+    }
+
     /// What is blocked does not go on, for that reason: true if executing it once more ends it with the answers of what
     /// was done.
     pub fn give_up(&mut self, why: KvError) -> bool {

@@ -30,6 +30,8 @@ pub use device::{Attachment, Device};
 pub use immediate::{Quick, Untimed};
 pub use saker_engine::packing::PRICED_BYTES;
 pub use saker_engine::{EngineKind, LsmTuning, Packing, TreeTuning};
+pub use saker_log::LogFlip;
+pub use saker_log::recover::Damage;
 pub use stats::{DeviceStats, Snapshot};
 pub use timed::{Costs, Timed, timings};
 pub use trace::{CommandTrace, Part};

@@ -50,6 +50,10 @@ pub struct Namespace {
     pub erasures: u32,
     /// The digest of long keys, if the device takes them.
     pub long_keys: Option<NarrowDigest>,
+    /// Nothing is written, nor moved.
+    pub read_only: bool,
+    /// Something was lost that may have been newer than what there is, so nothing is given out.
+    pub uncertain: bool,
 }
 
 impl Namespace {
@@ -66,6 +70,8 @@ impl Namespace {
             iterators: Iterators::default(),
             erasures: 0,
             long_keys: None,
+            read_only: device.read_only,
+            uncertain: false,
         };
         if let NamespaceKind::Kv { error_on_delete, .. } = config.kind {
             namespace.error_on_delete = flash.media().saved(owner).unwrap_or(error_on_delete);
@@ -238,6 +244,7 @@ impl Namespace {
     #[inline]
     pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
         match &self.store {
+            _ if self.read_only => false,
             Store::Kv(s) => s.has_debt(m),
             Store::Block(s) => s.has_debt(m),
             _ => false,
@@ -255,6 +262,7 @@ impl Namespace {
             self.iterators.expire(store, m);
         }
         match &mut self.store {
+            _ if self.read_only => Step::Done(Background::Idle),
             Store::Kv(s) => s.background(finished, m, w),
             Store::Block(s) => s.background(finished, m, w).map(|progress| match progress {
                 Progress::Idle => Background::Idle,

@@ -307,6 +307,10 @@ impl Engine for AnyEngine {
         each!(self, e => Engine::foresee(&**e, key, w));
     }
 
+    fn place_of<M: Medium>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
+        each!(self, e => Engine::place_of(&mut **e, key, m))
+    }
+
     fn reserve(&mut self, pairs: u64) {
         each!(self, e => Engine::reserve(&mut **e, pairs));
     }

@@ -141,6 +141,13 @@ pub trait Engine: Clone + Debug + Sized {
         let _ = (key, w);
     }
 
+    /// Where in the log the record of a key's pair begins, and its length, both in bytes, as far as that is known without more
+    /// pages than are here. For messages about damage.
+    fn place_of<M: Medium>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
+        let _ = (key, m);
+        None
+    }
+
     /// So many pairs will come: memory for their index is brought in, so that the first touches of it cost nothing later, and it may
     /// be laid out for all of them. An engine may ignore it.
     fn reserve(&mut self, pairs: u64) {

@@ -39,6 +39,7 @@ pub use connect::{ConnectOptions, Connection, Port};
 pub use error::{HostError, KvError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};
 pub use long_keys::{EnvelopeError, KeyDigest, KvStoreClient, ScanOptions, ScanOrder, StoreKeys, Xxh3Digest};
+pub use saker_long_keys::is_marked as is_long_key_mark;
 pub use transfer::{Method, Pacing, TransferOptions, TransferPolicy};
 /// Forms and types of groups.
 pub mod group {

@@ -20,7 +20,7 @@ pub use append::{Spot, Writer};
 pub use checkpoint::{CheckpointWriter, Cut};
 pub use log::Log;
 pub use read::{Bytes, Look, page_of};
-pub use recover::{Damage, LogImage, Recovered, ScannedPage, survey};
+pub use recover::{Damage, LogFlip, LogImage, Recovered, ScannedPage, survey};
 pub use search::{CheckpointSearch, Searched, Whole};
 pub use segment::{Segment, SegmentState};
 pub use stats::LogStats;

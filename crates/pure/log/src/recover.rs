@@ -16,8 +16,8 @@ use crate::{Log, page_of};
 use saker_medium::header::page_crc;
 use saker_medium::planted::{self, Fault};
 use saker_medium::{
-    Geometry, HeaderError, Medium, Page, PageAddr, PageHeader, Reads, SegmentId, SegmentView, SlotError,
-    SlotId, SlotState, SlotView, Step, Stream,
+    Flip, Geometry, HeaderError, Medium, Page, PageAddr, PageHeader, Reads, SegmentId, SegmentView,
+    SlotError, SlotId, SlotState, SlotView, Step, Stream,
 };
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -37,6 +37,20 @@ pub enum Damage {
         /// What is wrong.
         what: String,
     },
+    /// A record in a page is not as it was written.
+    #[error(
+        "page {page} (segment {segment}, index {index}) is damaged: a record in it does not match its checksum"
+    )]
+    Record {
+        /// Linear page number.
+        page: u64,
+        /// Its segment.
+        segment: u32,
+        /// Its index in the segment.
+        index: u32,
+        /// The one changed byte that explains it, if one does.
+        flip: Option<LogFlip>,
+    },
     /// The power-safe ring is damaged.
     #[error(transparent)]
     Ring(#[from] SlotError),
@@ -50,7 +64,30 @@ pub enum Damage {
     },
 }
 
+/// A changed byte of a log's page: first come the data, then the out-of-band bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogFlip {
+    /// The page.
+    pub page: PageAddr,
+    /// The byte of it.
+    pub flip: Flip,
+}
+
+impl LogFlip {
+    /// The byte at a position of the log.
+    pub fn at_position(geometry: &Geometry, position: u64, mask: u8) -> Self {
+        let page_bytes = u64::from(geometry.page_bytes);
+        Self { page: PageAddr(position / page_bytes), flip: Flip { at: position % page_bytes, mask } }
+    }
+}
+
 impl Damage {
+    /// Damage of a record that begins in a page.
+    pub fn record(geometry: &Geometry, at: PageAddr, flip: Option<LogFlip>) -> Self {
+        let (segment, index) = (geometry.segment_of(at).0, geometry.index_of(at));
+        Self::Record { page: at.0, segment, index, flip }
+    }
+
     /// Damage of one page.
     pub fn page(geometry: &Geometry, at: PageAddr, what: impl Into<String>) -> Self {
         let (segment, index) = (geometry.segment_of(at).0, geometry.index_of(at));

@@ -12,7 +12,7 @@
 )]
 
 use crate::checkpoint::{CheckpointReader, Cut, Found};
-use crate::recover::{Damage, LogImage, Recovered};
+use crate::recover::{Damage, LogImage, Recovered, scan_page};
 use crate::{Log, checkpoint};
 use saker_medium::{Medium, SegmentId, Step, Stream, ready};
 
@@ -86,8 +86,7 @@ impl CheckpointSearch {
                     Searched::Whole(Whole { generation, cut, segments: used.map(|r| r.id).collect() })
                 }
                 (Found::Broken, _) => {
-                    let what = "a record of it does not match its checksum".into();
-                    return Step::Done(Err(Damage::Checkpoint { owner: log.owner, what }));
+                    return Step::Done(Err(self.damage(log, m)));
                 }
                 _ => {
                     self.reader = None;
@@ -96,6 +95,19 @@ impl CheckpointSearch {
             };
             return Step::Done(Ok(news));
         }
+    }
+
+    /// What is wrong with the checkpoint that is being read: its first damaged page, if that is the reason.
+    fn damage<M: Medium>(&self, log: &Log, m: &M) -> Damage {
+        let geometry = log.geometry();
+        let mut pages =
+            self.segments[self.start..].iter().flat_map(|r| (0..r.pages).map(|n| geometry.page(r.id, n)));
+        let damaged = pages.find_map(|at| match scan_page(log, m, at) {
+            Step::Done(Err(damage)) => Some(damage),
+            _ => None,
+        });
+        let what = "a record of it does not match its checksum".into();
+        damaged.unwrap_or(Damage::Checkpoint { owner: log.owner, what })
     }
 
     /// A chunk makes no sense: an older checkpoint is looked for. The owner forgets what it was told.

@@ -9,6 +9,7 @@
 pub mod addr;
 pub mod advice;
 pub mod crash;
+pub mod flip;
 pub mod header;
 mod mark;
 pub mod medium;
@@ -17,7 +18,8 @@ pub mod ring;
 pub mod step;
 
 pub use addr::{Geometry, PageAddr, SegmentId};
+pub use flip::Flip;
 pub use header::{HeaderError, PageHeader, Stream};
 pub use medium::{Completion, Io, MediaError, Medium, Page, PowerHistory, SegmentView, Tag};
-pub use ring::{Ring, RingMemory, SlotError, SlotId, SlotState, SlotView};
+pub use ring::{Ring, RingMemory, SlotError, SlotId, SlotMend, SlotState, SlotView};
 pub use step::{Reads, Stall, Step};

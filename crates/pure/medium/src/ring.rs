@@ -7,6 +7,7 @@
 
 mod control;
 mod memory;
+mod mend;
 
 use crate::header::page_crc;
 use crate::mark::Mark;
@@ -15,6 +16,7 @@ use control::{CONTROL_BYTES, Control, OPEN, SEALED, publish_word, store_release,
 
 pub use control::{SlotError, SlotState, SlotView};
 pub use memory::RingMemory;
+pub use mend::SlotMend;
 
 /// A slot of the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

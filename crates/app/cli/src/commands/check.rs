@@ -14,7 +14,8 @@ use crate::size::{grouped, show};
 #[command(after_help = "\
 Reads every page and record of an image and verifies checksums and sequences; changes nothing. Unfinished writes at \
 the tail are what a power cut leaves and no damage; what the next writer repairs by itself is told and no damage either. \
-The exit code is 1 when there is damage.
+The exit code is 1 when there is damage. Then it is told what is lost, by key where that can be known, and which commands \
+save the rest: `saker dump --salvage` writes the sound pairs to a file, `saker repair` makes a sound image of them.
 
 Examples:
   saker check disk.img
@@ -55,7 +56,20 @@ fn lines(report: &CheckReport) -> String {
         true => format!("{records} records, {bytes} verified, {torn} unfinished writes"),
         false => format!("{bytes} read, live records not counted"),
     };
-    format!("{image}: {verdict}; {found}\n") + &namespaces.chain(damage).chain(repairable).collect::<String>()
+    let text = format!("{image}: {verdict}; {found}\n");
+    text + &namespaces.chain(damage).chain(repairable).chain(losses(report)).collect::<String>()
+}
+
+fn losses(report: &CheckReport) -> Vec<String> {
+    let Some(losses) = &report.losses else { return Vec::new() };
+    let mended = losses.mended.iter().map(|place| format!("can be put right without loss: {place}"));
+    let sound = losses.namespaces.iter().map(|n| {
+        let what = if n.kind == "block" { "blocks" } else { "pairs" };
+        format!("namespace {}: {}, {} {what} can be saved", n.nsid, n.kind, grouped(n.sound))
+    });
+    let next = report.next.iter().map(|command| format!("next: {command}"));
+    let lines = mended.chain(sound).chain(losses.lines()).chain(next);
+    lines.map(|line| one_line(&line) + "\n").collect()
 }
 
 fn namespace(n: &CheckedNamespace) -> String {

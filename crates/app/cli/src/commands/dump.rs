@@ -2,19 +2,20 @@
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
 
-use super::scan;
+use super::scan::{self, Show};
 use super::target::Target;
 use super::walk::{Walk, Wanted};
 use crate::context::{Context, Exit};
-use crate::error::CliError;
+use crate::error::{CliError, one_line};
 use crate::progress::{Progress, Totals};
 use crate::records::format::is_stream;
 use crate::records::{BUFFER_BYTES, Format, Writer};
-use crate::store::Store;
+use crate::report::LossReport;
 
 /// Arguments of `saker dump`.
 #[derive(Args, Debug)]
@@ -23,15 +24,26 @@ The format follows from the name: .tsv .tab, .jsonl .ndjson, .txt (semicolon); s
 the device's list order; `saker load` restores them byte for byte from every format. A file is written as FILE.part and \
 renamed when complete. Keys written during the dump may be in it or not.
 
+With --salvage a damaged image is only read: all sound pairs are written, what is lost is listed on standard error (or in \
+the document of --json), and the exit code is 1 if something is. A pair that may be older than one that was lost is not \
+written, unless --uncertain asks for it.
+
 Examples:
   saker dump --device file:disk.img backup.jsonl
-  saker dump --device file:disk.img - | sort > sorted.tsv")]
+  saker dump --device file:disk.img - | sort > sorted.tsv
+  saker dump --salvage --device file:damaged.img saved.jsonl")]
 pub struct DumpArgs {
     /// The file; - is standard output
     file: PathBuf,
     /// How records stand in it
     #[arg(long)]
     format: Option<Format>,
+    /// Write what is sound of a damaged image, and list what is lost
+    #[arg(long)]
+    salvage: bool,
+    /// With --salvage: also write pairs that may be older than ones that were lost
+    #[arg(long, requires = "salvage")]
+    uncertain: bool,
 }
 
 /// What was dumped.
@@ -41,6 +53,8 @@ struct Report<'a> {
     format: Format,
     #[serde(flatten)]
     totals: Totals,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    losses: Option<&'a LossReport>,
 }
 
 /// Writes every record to a file.
@@ -53,52 +67,93 @@ pub fn run(args: &DumpArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> 
         return Err(CliError::usage("records and --json cannot both go to standard output", "give a FILE"));
     }
     let started = (cx.streams.clock)();
+    if args.salvage {
+        return salvage(args, format, started, cx);
+    }
     let mut totals = cx.with_store(|store, cx| {
         let progress = Progress::new(cx.shows_progress(), None);
+        let every = |see: Show<'_>| {
+            let walk = Walk::new(store, Wanted::default());
+            scan::records(store, walk, None, &mut || true, see)
+        };
         if is_stream(&args.file) {
-            records(store, &mut *cx.streams.output, format, &progress, CliError::Output)
+            records(every, &mut *cx.streams.output, format, &progress, CliError::Output)
         } else {
-            to_file(store, &args.file, format, &progress)
+            to_file(every, &args.file, format, &progress)
         }
     })?;
-    totals.finish((cx.streams.clock)().saturating_sub(started));
-    if cx.global.json {
-        cx.document("saker.dump.v1", &Report { file: &args.file, format, totals })?;
-    } else {
-        cx.note(&format!("dumped {}", totals.summary()));
-    }
+    totals.0.finish((cx.streams.clock)().saturating_sub(started));
+    tell(args, format, totals.0, None, cx)?;
     Ok(Exit::Good)
 }
 
-fn to_file(
-    store: &mut dyn Store,
+fn tell(
+    args: &DumpArgs,
+    format: Format,
+    totals: Totals,
+    losses: Option<&LossReport>,
+    cx: &mut Context<'_, '_>,
+) -> Result<(), CliError> {
+    if cx.global.json {
+        return cx.document("saker.dump.v1", &Report { file: &args.file, format, totals, losses });
+    }
+    cx.note(&format!("dumped {}", totals.summary()));
+    Ok(())
+}
+
+/// Writes what is sound of a damaged image.
+fn salvage(
+    args: &DumpArgs,
+    format: Format,
+    started: Duration,
+    cx: &mut Context<'_, '_>,
+) -> Result<Exit, CliError> {
+    let (url, backend) = (cx.device()?, cx.backend);
+    let progress = Progress::new(cx.shows_progress(), None);
+    let sound = |see: Show<'_>| backend.salvage(&url, args.uncertain, see);
+    let (mut totals, losses) = if is_stream(&args.file) {
+        records(sound, &mut *cx.streams.output, format, &progress, CliError::Output)?
+    } else {
+        to_file(sound, &args.file, format, &progress)?
+    };
+    progress.finish();
+    totals.finish((cx.streams.clock)().saturating_sub(started));
+    // What is lost is told whatever else is not.
+    for line in losses.lines().iter().filter(|_| !cx.global.json) {
+        let _ = writeln!(cx.streams.errors, "{}", one_line(line));
+    }
+    tell(args, format, totals, Some(&losses), cx)?;
+    Ok(if losses.is_lossy() { Exit::No } else { Exit::Good })
+}
+
+fn to_file<T>(
+    every: impl FnOnce(Show<'_>) -> Result<T, CliError>,
     path: &Path,
     format: Format,
     progress: &Progress,
-) -> Result<Totals, CliError> {
+) -> Result<(Totals, T), CliError> {
     let mut target = Target::create(path)?;
     let output = BufWriter::with_capacity(BUFFER_BYTES, target.file());
-    let totals = records(store, output, format, progress, |e| CliError::file("write", path)(e))?;
-    target.commit().map(|()| totals)
+    let written = records(every, output, format, progress, |e| CliError::file("write", path)(e))?;
+    target.commit().map(|()| written)
 }
 
-/// Writes every record to `output` and flushes it.
-fn records<W: Write>(
-    store: &mut dyn Store,
+/// Writes every record that `every` shows to `output` and flushes it.
+fn records<W: Write, T>(
+    every: impl FnOnce(Show<'_>) -> Result<T, CliError>,
     output: W,
     format: Format,
     progress: &Progress,
     failed: impl Fn(std::io::Error) -> CliError,
-) -> Result<Totals, CliError> {
+) -> Result<(Totals, T), CliError> {
     let mut writer = Writer::new(output, format);
     let mut totals = Totals::default();
-    let walk = Walk::new(store, Wanted::default());
-    scan::records(store, walk, None, &mut || true, &mut |key, value| {
+    let shown = every(&mut |key, value| {
         writer.write(key, value).map_err(&failed)?;
         totals.add(key, value);
         progress.set(writer.bytes_written());
         Ok(())
     })?;
     totals.file_bytes = writer.bytes_written();
-    writer.into_inner().flush().map_err(failed).map(|()| totals)
+    writer.into_inner().flush().map_err(failed).map(|()| (totals, shown))
 }

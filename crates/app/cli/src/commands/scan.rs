@@ -137,7 +137,8 @@ fn wanted(args: &ScanArgs) -> Result<Wanted, CliError> {
     Ok(Wanted { from, to, prefix: key::bytes(&args.prefix)?, ..Wanted::default() })
 }
 
-type Show<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<(), CliError>;
+/// Takes a record.
+pub(super) type Show<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<(), CliError>;
 
 /// Shows the pairs that are wanted: as the device reads ranges, else by a walk over its keys.
 fn pairs(

@@ -122,12 +122,14 @@ pub(super) fn check(image: &Path) -> Result<CheckReport, CliError> {
         namespaces: Vec::new(),
         damage: Vec::new(),
         repairable: Vec::new(),
+        losses: None,
+        next: Vec::new(),
     };
     let found = match verify_image(image, |_| {}) {
         Ok(found) => found,
         Err(DeviceError::Damaged { nsid, what }) => {
             let damage = vec![Finding { place: format!("namespace {nsid}"), what }];
-            return Ok(CheckReport { damage, ..blank });
+            return Ok(super::salvage::add_losses(CheckReport { damage, ..blank }));
         }
         Err(e) => return Err(failed(&e)),
     };
@@ -135,7 +137,7 @@ pub(super) fn check(image: &Path) -> Result<CheckReport, CliError> {
         let wanted = found.report.findings.iter().filter(move |f| f.severity == severity);
         wanted.map(|f| finding(&f.what)).collect()
     };
-    Ok(CheckReport {
+    Ok(super::salvage::add_losses(CheckReport {
         records: found.namespaces.iter().map(|n| n.store.pairs).sum(),
         bytes: found.report.counts.bytes_in_use,
         torn: found.report.counts.pages_torn,
@@ -143,7 +145,7 @@ pub(super) fn check(image: &Path) -> Result<CheckReport, CliError> {
         damage: of(Severity::Damage),
         repairable: of(Severity::Repairable),
         ..blank
-    })
+    }))
 }
 
 /// A finding's words begin with the place.

@@ -89,7 +89,7 @@ fn image_advice(error: &ImageError) -> &'static str {
         ImageError::Io { source, .. }
             if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
         {
-            "an image is opened for writing, even to read pairs: make it writable or copy it; `saker check` only reads"
+            "an image is opened for writing, even to read pairs, unless its URL ends in ?readonly; `saker check` only reads"
         }
         ImageError::Io { .. } => "check the path and the file system",
         ImageError::NotImage { .. } => "name an image, or make one with `saker create`",
@@ -103,6 +103,7 @@ fn host_advice(error: &HostError) -> &'static str {
         HostError::Kv(KvError::Full) => "delete keys, or make a larger device",
         HostError::Kv(KvError::Damaged) => "run `saker check` on the image",
         HostError::Kv(KvError::NotFound) => "see the keys with `saker list`",
+        HostError::Kv(KvError::WriteProtected) => "leave readonly out of the device's URL to write",
         HostError::KeyLength(_) => "give a key of 1 to 255 bytes",
         HostError::NativeKeyLength(_) => "give a key of 1 to 16 bytes",
         HostError::ValueLength { .. } => "split the value over several keys",
@@ -183,6 +184,15 @@ impl Store for Opened {
 
     fn get(&mut self, key: &[u8]) -> Answer<Option<Vec<u8>>> {
         let value = self.kv.get(key);
+        if let Err(HostError::Kv(KvError::Damaged)) = value
+            && let Some(page) = self.kv.page_of(key)
+        {
+            let what = format!("the value cannot be read: {page} is damaged");
+            return Err(CliError::failed(
+                what,
+                "`saker check` on the image says what is lost and what to do",
+            ));
+        }
         self.done(value)
     }
 

@@ -203,6 +203,8 @@ impl Backend for Fake {
             namespaces: Vec::new(),
             damage,
             repairable: self.repairable.clone(),
+            losses: None,
+            next: Vec::new(),
         })
     }
 

@@ -3,6 +3,7 @@
 mod blocks;
 mod compare;
 mod conform;
+mod damage;
 mod errors;
 mod images;
 mod json;

@@ -36,6 +36,26 @@ pub(super) fn decode(segment: SegmentId, entry: [u8; ENTRY]) -> Option<u32> {
     (encode(segment, epoch) == entry).then_some(epoch)
 }
 
+/// The epoch of a damaged entry, if one changed byte explains it.
+pub(super) fn mend(segment: SegmentId, entry: [u8; ENTRY]) -> Option<u32> {
+    let mut sound = Vec::new();
+    for at in 0..ENTRY {
+        for mask in 1..=u8::MAX {
+            let mut other = entry;
+            other[at] ^= mask;
+            sound.extend(decode(segment, other));
+        }
+    }
+    if let [epoch] = sound[..] { Some(epoch) } else { None }
+}
+
+/// Reads one entry as it is.
+pub(super) fn read(file: &File, layout: &Layout, segment: SegmentId) -> io::Result<[u8; ENTRY]> {
+    let mut entry = [0; ENTRY];
+    file.read_exact_at(&mut entry, layout.epoch_of(segment))?;
+    Ok(entry)
+}
+
 /// Writes the table of a new image.
 pub(super) fn write_all(file: &File, layout: &Layout) -> io::Result<()> {
     let table: Vec<u8> = (0..layout.geometry.segments).flat_map(|n| encode(SegmentId(n), 0)).collect();
@@ -71,6 +91,19 @@ mod tests {
             }
         }
         assert_eq!(decode(SegmentId(0), [0; 8]), None);
+    }
+
+    #[test]
+    fn every_changed_byte_of_an_entry_is_put_right() {
+        for (segment, epoch) in [(0, 0), (7, 1), (300, 0x1234_5678)] {
+            let good = encode(SegmentId(segment), epoch);
+            for (at, mask) in (0..8).flat_map(|at| [1, 0x80, 0xff].map(|mask| (at, mask))) {
+                let mut bad = good;
+                bad[at] ^= mask;
+                assert_eq!(mend(SegmentId(segment), bad), Some(epoch), "byte {at} ^ {mask:#x}");
+            }
+        }
+        assert_eq!(mend(SegmentId(3), [0; 8]), None);
     }
 
     #[test]

@@ -215,11 +215,12 @@ impl FileMedia {
         let layout = self.layout();
         let (oob_at, data_at) =
             (layout.oob_of_segment(segment), layout.data_of(layout.geometry.page(segment, 0)));
+        // The data first: where there are data without a header, a header was lost.
+        host::punch_hole(&self.file, data_at, layout.geometry.segment_bytes());
         if !host::punch_hole(&self.file, oob_at, layout.oob_segment) {
             // If that fails too, headers of the earlier cycle stay, and they do not count.
             let _ = host::write_zeros(&self.file, oob_at, layout.oob_segment);
         }
-        host::punch_hole(&self.file, data_at, layout.geometry.segment_bytes());
     }
 
     fn write_erase(&mut self, segment: SegmentId, epoch: u32) -> Result<(), MediaError> {

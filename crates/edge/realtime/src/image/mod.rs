@@ -34,6 +34,7 @@ mod layout;
 mod lock;
 mod map;
 mod media;
+mod mend;
 mod oob;
 mod open;
 mod report;
@@ -48,5 +49,6 @@ pub use config::{ImageConfig, NAMESPACES_MAX, NamespaceKind, NamespaceRecord, PR
 pub use create::create;
 pub use error::ImageError;
 pub use media::FileMedia;
+pub use mend::{Mended, MendedImage, PageFlip, Patches, open_mended};
 pub use open::{Access, OpenImage, open, open_as};
 pub use report::{Counts, Finding, Report, Severity};

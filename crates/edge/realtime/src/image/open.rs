@@ -71,7 +71,21 @@ pub fn open_as(path: &Path, access: Access, boot: BootId) -> Result<OpenImage, I
     let (table, raised) =
         PageTable::load(&file, path, &header.layout, epochs, matches!(history, PowerHistory::Cut { .. }))?;
     let (cells, ring) = map_regions(&file, &header.layout, access).map_err(ImageError::io(path, "map"))?;
-    let mut media = FileMedia {
+    let mut media = media_of(file, path, cells, table, history, header);
+    let ring = media.begin(ring, &raised, kept, boot)?;
+    Ok(OpenImage { config: media.header.config.clone(), media, ring, history })
+}
+
+/// Media over the parts of an image.
+pub(super) fn media_of(
+    file: Locked,
+    path: &Path,
+    cells: Cells,
+    table: PageTable,
+    history: PowerHistory,
+    header: Header,
+) -> FileMedia {
+    FileMedia {
         file: Arc::new(file),
         path: path.to_path_buf(),
         cells,
@@ -84,14 +98,12 @@ pub fn open_as(path: &Path, access: Access, boot: BootId) -> Result<OpenImage, I
         header,
         sync_failed: None,
         trouble: Trouble::default(),
-    };
-    let ring = media.begin(ring, &raised, kept, boot)?;
-    Ok(OpenImage { config: media.header.config.clone(), media, ring, history })
+    }
 }
 
 impl FileMedia {
     /// Settles what the last run left and marks the image as in use.
-    fn begin(
+    pub(super) fn begin(
         &mut self,
         mut ring: MmapMut,
         raised: &[SegmentId],
@@ -138,7 +150,7 @@ impl FileMedia {
 }
 
 /// Whether the page of a slot is in its place as a whole.
-fn is_programmed(media: &FileMedia, view: &SlotView) -> bool {
+pub(super) fn is_programmed(media: &FileMedia, view: &SlotView) -> bool {
     let geometry = media.header.layout.geometry;
     if !geometry.contains(view.addr) || media.epoch(geometry.segment_of(view.addr)) != view.epoch {
         return false;
@@ -164,7 +176,7 @@ pub(super) fn wrong_length(found: u64, layout: &Layout) -> Option<String> {
     (found != layout.file_bytes).then(|| format!("the file has {found} bytes, not {}", layout.file_bytes))
 }
 
-fn check_length(file: &File, path: &Path, layout: &Layout) -> Result<(), ImageError> {
+pub(super) fn check_length(file: &File, path: &Path, layout: &Layout) -> Result<(), ImageError> {
     let found = file.metadata().map_err(ImageError::io(path, "examine"))?.len();
     wrong_length(found, layout).map_or(Ok(()), |what| Err(ImageError::damaged(path, what)))
 }
@@ -182,7 +194,7 @@ pub(super) fn bad_epoch(segment: usize) -> String {
     format!("epoch table, segment {segment}: the entry does not match its check")
 }
 
-fn map_regions(file: &File, layout: &Layout, access: Access) -> io::Result<(Cells, MmapMut)> {
+pub(super) fn map_regions(file: &File, layout: &Layout, access: Access) -> io::Result<(Cells, MmapMut)> {
     match access {
         Access::Write => Ok((Cells::shared(file, layout)?, map::shared_ring(file, layout)?)),
         Access::Read => Ok((Cells::overlaid(file, layout)?, map::private_ring(file, layout)?)),

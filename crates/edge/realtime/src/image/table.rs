@@ -5,6 +5,7 @@ use super::oob::{self, Oob};
 use super::states::{PageState, PageStates};
 use super::{ImageError, scan};
 use saker_medium::{Geometry, PageAddr, SegmentId};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 
@@ -30,17 +31,32 @@ impl PageTable {
     /// The table of a file. `raise`: whether an epoch may be behind, as after a crash of the operating system;
     /// a sound header of a later cycle proves the erase that the table forgot. Such segments are returned too.
     pub fn load(file: &File, path: &Path, layout: &Layout, epochs: Vec<u32>, raise: bool) -> Loaded {
+        Self::load_mended(file, path, layout, epochs, raise, &BTreeMap::new())
+    }
+
+    /// The same with other out-of-band bytes for some pages.
+    pub fn load_mended(
+        file: &File,
+        path: &Path,
+        layout: &Layout,
+        epochs: Vec<u32>,
+        raise: bool,
+        mended: &BTreeMap<PageAddr, Vec<u8>>,
+    ) -> Loaded {
         let mut table = Self::new(layout.geometry, epochs);
         let (mut raised, mut late) = (Vec::new(), None);
-        let see = &mut |at, oob: &[u8]| match table.enter(at, oob) {
-            Some(epoch) if raise => {
-                let segment = layout.geometry.segment_of(at);
-                table.clear(segment, epoch);
-                raised.push(segment);
-                table.enter(at, oob);
+        let see = &mut |at, oob: &[u8]| {
+            let oob = mended.get(&at).map_or(oob, Vec::as_slice);
+            match table.enter(at, oob) {
+                Some(epoch) if raise => {
+                    let segment = layout.geometry.segment_of(at);
+                    table.clear(segment, epoch);
+                    raised.push(segment);
+                    table.enter(at, oob);
+                }
+                Some(_) => late = late.or(Some(at)),
+                None => {}
             }
-            Some(_) => late = late.or(Some(at)),
-            None => {}
         };
         scan::written_oob(file, layout, see).map_err(ImageError::io(path, "read"))?;
         match late {

@@ -46,7 +46,7 @@ impl<M: Media> Device<M, Untimed> {
     /// The KV namespace of a command and its largest value, if a command to it is nothing but that now.
     #[inline(always)]
     fn plain_namespace(&self, sqe: &Sqe) -> Option<(usize, u32)> {
-        let is_writable = self.flash.is_powered() && !self.flash.is_read_only();
+        let is_writable = self.flash.is_powered() && !self.flash.is_read_only() && !self.config.read_only;
         let is_plain = is_writable && !self.write_through && self.formats.is_empty();
         let n = self.namespace_index(sqe.nsid.get())?;
         match self.namespaces.get(n)?.config.kind {

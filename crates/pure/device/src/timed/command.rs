@@ -141,6 +141,9 @@ impl<M: Media> Device<M, Timed> {
             }
             Err(status) => return self.refuse(id, status),
         };
+        if let Some(status) = self.refusal(n, &request) {
+            return self.refuse(id, status);
+        }
         let token = self.tempo.tokens[id as usize].as_ref().expect("a command on its way");
         request.count_in(&token.sqe, &mut self.stats.traffic);
         let costs = &self.tempo.costs;

@@ -7,7 +7,7 @@ use crate::{Engine, Recover};
 use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_medium::{Completion, Medium, Step, Tag};
-use saker_sim::Meter;
+use saker_sim::{Free, Meter};
 
 impl Engine for HashFtl {
     type Recovery = Recovery;
@@ -73,6 +73,12 @@ impl Engine for HashFtl {
 
     fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background> {
         self.background(finished, m, w)
+    }
+
+    fn place_of<M: Medium>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
+        let Step::Done(Ok(found)) = self.find(key, m, &mut Free) else { return None };
+        let pair = found.pair?;
+        Some((pair.grain * u64::from(self.config().grain_bytes), pair.head.bytes()))
     }
 
     fn stats(&self) -> StoreStats {

@@ -54,15 +54,20 @@ impl HashFtl {
         };
         let (grain_bytes, mut found) = (self.config.grain_bytes, Vec::new());
         let (words, _) = PageHeader::owner_oob(oob).as_chunks::<8>();
+        // What still fills in the ring has no checksum but those of its records, so each has to begin where the last one ends.
+        let fills = self.log.slot_of(page).is_some();
         // What is before the first record belongs to one that began in an earlier page.
-        let mut at = scanned.first_record;
+        let (mut at, mut next) = (scanned.first_record, scanned.first_record);
         if !at.is_multiple_of(grain_bytes) {
-            return Step::Done(Err(self.broken(page)));
+            return Step::Done(Err(self.broken(page, at, m)));
         }
         while at < scanned.used_bytes {
             let n = at / grain_bytes;
-            let Some(word) = words.get(n as usize) else { return Step::Done(Err(self.broken(page))) };
+            let Some(word) = words.get(n as usize) else { return Step::Done(Err(self.broken(page, at, m))) };
             let Some(mark) = Mark::decode(*word) else {
+                if fills && at == next {
+                    return Step::Done(Err(self.broken(page, at, m)));
+                }
                 at += grain_bytes;
                 continue;
             };
@@ -74,12 +79,15 @@ impl HashFtl {
                     && u64::from(mark.slot) < self.slots_max()
             });
             let Some((head, key)) = head.and_then(|head| Some((head, head.key_in(record)?))) else {
-                return Step::Done(Err(self.broken(page)));
+                return Step::Done(Err(self.broken(page, at, m)));
             };
             let written = u64::from(mark.slot);
             let Some(slot) = self.probe.now(written, || self.probe.home(key)) else {
-                return Step::Done(Err(self.broken(page)));
+                return Step::Done(Err(self.broken(page, at, m)));
             };
+            if fills && !self.is_on_way(written, key) {
+                return Step::Done(Err(self.broken(page, at, m)));
+            }
             let walked = Walked {
                 slot,
                 written,
@@ -97,6 +105,7 @@ impl HashFtl {
                 }
             }
             at += u32::from(mark.grains) * grain_bytes;
+            next = at;
         }
         Step::Done(Ok(found))
     }
@@ -107,13 +116,14 @@ impl HashFtl {
     }
 
     /// Hash indexes, with those of all the table's sizes if it doubles.
-    fn slots_max(&self) -> u64 {
+    pub(super) fn slots_max(&self) -> u64 {
         let of = |sections: u32| u64::from(sections) * u64::from(self.table.section_slots);
         self.probe.levels().map_or(self.config.slots, |levels| of(levels.ids()))
     }
 
-    fn broken(&self, page: PageAddr) -> Damage {
-        Damage::page(&self.log.geometry(), page, "a record in it does not match its checksum")
+    /// `at`: where in the page the record begins.
+    fn broken<M: Medium>(&self, page: PageAddr, at: u32, m: &M) -> Damage {
+        Damage::record(&self.log.geometry(), page, self.explain(page, at, m))
     }
 
     /// Whether a record is there to its end, and as it was written.
@@ -124,20 +134,20 @@ impl HashFtl {
         let spot = Spot(r.grain * u64::from(self.config.grain_bytes));
         let range = Bytes::new(spot, total);
         if at.saturating_add(total) > used && used < geometry.page_bytes {
-            return Step::Done(Err(self.broken(page)));
+            return Step::Done(Err(self.broken(page, at, m)));
         }
         let last = spot.0 + u64::from(total) - 1;
         if last / geometry.segment_bytes() != spot.0 / geometry.segment_bytes() {
-            return Step::Done(Err(self.broken(page)));
+            return Step::Done(Err(self.broken(page, at, m)));
         }
         if !ready!(self.goes_on(range, spot, total, m)) {
             return Step::Done(Ok(false));
         }
         if ready!(range.resident(&self.log, m)).is_err() {
-            return Step::Done(Err(self.broken(page)));
+            return Step::Done(Err(self.broken(page, at, m)));
         }
         let sound = self.range_crc(range, r.head.bytes(), m) == r.head.crc;
-        Step::Done(if sound { Ok(true) } else { Err(self.broken(page)) })
+        Step::Done(if sound { Ok(true) } else { Err(self.broken(page, at, m)) })
     }
 
     /// Whether the pages after the first one carry the record on. One that was lost or torn does not; nor does one that was

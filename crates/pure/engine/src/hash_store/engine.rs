@@ -113,6 +113,12 @@ impl Engine for HashStore {
         self.index.reserve(pairs as usize);
     }
 
+    fn place_of<M: Medium>(&mut self, key: &[u8], _: &mut M) -> Option<(u64, u32)> {
+        self.enter_pending();
+        let loc = self.index.get(self.index.place(key)?)?;
+        Some((loc.position(), loc.bytes()))
+    }
+
     fn settle(&mut self) {
         self.enter_pending();
     }

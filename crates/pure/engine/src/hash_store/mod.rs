@@ -8,6 +8,7 @@ pub mod checkpoint;
 mod chunk;
 mod credit;
 mod engine;
+mod explain;
 pub(crate) mod gap;
 pub mod gc;
 pub mod group;

@@ -65,7 +65,7 @@ impl Tail {
             }
             Next::Broken(spot) => {
                 let page = PageAddr(spot.0 / u64::from(m.geometry().page_bytes));
-                Err(Damage::page(&m.geometry(), page, "a record in it does not match its checksum"))
+                Err(Damage::record(&m.geometry(), page, records.explain(spot, m)))
             }
         })
     }

@@ -1,7 +1,7 @@
 //! The store behind the contract of engines.
 
 use super::structure::Structure;
-use super::{Recovery, Store};
+use super::{Key, Recovery, Store};
 use crate::kv_group::{Answers, GroupError, GroupSource};
 use crate::{
     Background, Condition, Engine, KvError, Memory, Pairs, Recover, Scan, Scanned, Sink, Snapshot, Source,
@@ -10,7 +10,7 @@ use crate::{
 use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_medium::{Completion, Medium, Step, Tag};
-use saker_sim::Meter;
+use saker_sim::{Free, Meter};
 
 impl<S: Structure> Engine for Store<S> {
     type Recovery = Recovery<S>;
@@ -116,6 +116,13 @@ impl<S: Structure> Engine for Store<S> {
 
     fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background> {
         self.background(finished, m, w)
+    }
+
+    fn place_of<M: Medium>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
+        let Step::Done(Ok(Some(entry))) = self.find_pair(&Key::new(key)?, &*m, &mut Free) else {
+            return None;
+        };
+        Some((entry.loc.position(), entry.loc.bytes()))
     }
 
     fn stats(&self) -> StoreStats {

@@ -21,6 +21,8 @@ pub struct StoreKeys<'c, T, D> {
     /// Where to begin within the first envelope.
     from: Option<(Key, Vec<u8>)>,
     failed: Option<HostError>,
+    /// The device key that was looked at last.
+    place: Option<Key>,
 }
 
 impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
@@ -35,7 +37,14 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
             Ok(Some((start, from))) => (Some(start), from, None),
             Err(error) => (None, None, Some(error)),
         };
-        StoreKeys { store: self, cursor: KeyCursor::new(start), expanded: Vec::new(), from, failed }
+        StoreKeys {
+            store: self,
+            cursor: KeyCursor::new(start),
+            expanded: Vec::new(),
+            from,
+            failed,
+            place: None,
+        }
     }
 
     /// The keys of the envelope under `at`, in descending order. None if it has just been deleted.
@@ -50,6 +59,12 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
 }
 
 impl<T: Turn, D: KeyDigest> StoreKeys<'_, T, D> {
+    /// The device key that was looked at last: after an error, that of the envelope which could not be read, whose keys are
+    /// passed over when the list goes on.
+    pub fn place(&self) -> Option<Key> {
+        self.place
+    }
+
     fn advance(&mut self) -> Result<Option<Vec<u8>>, HostError> {
         if let Some(error) = self.failed.take() {
             self.cursor.end();
@@ -62,6 +77,7 @@ impl<T: Turn, D: KeyDigest> StoreKeys<'_, T, D> {
             let Some(key) = self.cursor.next(&mut self.store.client)? else {
                 return Ok(None);
             };
+            self.place = Some(key);
             if !is_marked(key.as_bytes()) {
                 return Ok(Some(key.as_bytes().to_vec()));
             }

@@ -152,6 +152,12 @@ pub(super) fn publish_word(bytes: u32, slot: SlotId) -> u64 {
     (mixed & 0xffff_ffff_0000_0000) | u64::from(bytes)
 }
 
+/// Of a control: the bytes that its checksum covers, which begin behind the state, their sum, and the one that is noted.
+pub(super) fn checked_sum(bytes: &[u8]) -> (usize, u32, u32) {
+    let control = Control::read_from_bytes(&bytes[16..CONTROL_BYTES]).expect("sizes match");
+    (CHECKED_BYTES, control_crc(&control), control.crc.get())
+}
+
 fn control_crc(control: &Control) -> u32 {
     let (covered, _) = control.as_bytes().split_at(CHECKED_BYTES);
     crc32c(covered)

@@ -1,0 +1,95 @@
+//! Damaged images: what can be saved, what is lost, and what to do.
+
+use std::path::Path;
+
+use saker_realtime::url::Place;
+use saker_realtime::{DeviceUrl, Error as DeviceError, Losses, Lost, Piece, Salvage, Salvaged, repair_image};
+
+use super::opened::{failed, refused};
+use crate::error::CliError;
+use crate::key;
+use crate::report::{CheckReport, LossReport, LostPiece, NamespaceLoss};
+
+/// Why a walk stopped.
+enum Stop {
+    Device(DeviceError),
+    Reader(CliError),
+}
+
+impl From<DeviceError> for Stop {
+    fn from(error: DeviceError) -> Self {
+        Self::Device(error)
+    }
+}
+
+pub(super) fn salvage(
+    url: &str,
+    uncertain: bool,
+    see: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), CliError>,
+) -> Result<LossReport, CliError> {
+    let parsed = DeviceUrl::parse(url).map_err(|e| refused(&e.into()))?;
+    let Place::File(path) = &parsed.place else {
+        return Err(CliError::usage(format!("`{url}` is no image"), "name one with --device file:disk.img"));
+    };
+    let wanted = if uncertain { Salvage::Uncertain } else { Salvage::Certain };
+    let salvaged = Salvaged::open_as(path, wanted).map_err(|e| failed(&e))?;
+    let nsid = salvaged.kv_namespace(parsed.nsid).ok_or_else(|| {
+        CliError::usage("there is no such key-value namespace", "see the namespaces with `saker check`")
+    })?;
+    let losses = salvaged.walk(nsid, &mut |piece| match piece {
+        Piece::Pair(key, value) => see(key, value).map_err(Stop::Reader),
+        Piece::Blocks(..) => Ok(()),
+    });
+    match losses {
+        Ok(losses) => Ok(report(salvaged.mends(), &[losses])),
+        Err(Stop::Device(error)) => Err(failed(&error)),
+        Err(Stop::Reader(error)) => Err(error),
+    }
+}
+
+pub(super) fn repair(old: &Path, new: &Path, progress: &mut dyn FnMut(u64)) -> Result<LossReport, CliError> {
+    let repaired = repair_image(old, new, progress).map_err(|e| failed(&e))?;
+    Ok(report(&repaired.mends, &repaired.namespaces))
+}
+
+/// What is lost of an image that a check found to be damaged, and what to do about it.
+pub(super) fn add_losses(found: CheckReport) -> CheckReport {
+    if found.damage.is_empty() {
+        return found;
+    }
+    let looked = Salvaged::open(&found.image).and_then(|s| Ok(report(s.mends(), &s.losses()?)));
+    let losses = match looked {
+        Ok(losses) => losses,
+        Err(error) => {
+            let next = vec![format!("restore the image from a copy, nothing of it can be read: {error}")];
+            return CheckReport { next, ..found };
+        }
+    };
+    let image = found.image.display();
+    let next = vec![
+        format!("saker dump --salvage --device 'file:{image}' saved.jsonl (writes the sound pairs)"),
+        format!("saker repair '{image}' NEW (makes a sound image of what is sound)"),
+    ];
+    CheckReport { losses: Some(losses), next, ..found }
+}
+
+fn report(mends: &[String], losses: &[Losses]) -> LossReport {
+    let namespaces = losses.iter().map(|of| NamespaceLoss {
+        nsid: of.nsid,
+        kind: of.kind,
+        sound: of.sound,
+        lost: of.lost.iter().map(piece).collect(),
+        unknown: of.unknown.clone(),
+    });
+    LossReport { mended: mends.to_vec(), namespaces: namespaces.collect() }
+}
+
+fn piece(lost: &Lost) -> LostPiece {
+    let hex = |bytes: &[u8]| bytes.iter().fold("hex:".to_owned(), |text, b| text + &format!("{b:02x}"));
+    match lost {
+        Lost::Pair(key) => LostPiece::Pair { key: key::argument(key) },
+        Lost::LongKeys(device_key) => LostPiece::LongKeys { device_key: hex(device_key) },
+        Lost::Block(block) => LostPiece::Block { block: *block },
+        Lost::Listing(behind) => LostPiece::List { behind: behind.as_deref().map(key::argument) },
+    }
+}

@@ -1,0 +1,125 @@
+//! Making a sound image of what can be saved of a damaged one.
+
+use super::{Losses, Piece, Salvaged};
+use crate::block::Block;
+use crate::error::Error;
+use crate::image::{self, ImageError};
+use crate::kv::Kv;
+use crate::url::{DeviceUrl, Salvage};
+use std::path::{Path, PathBuf};
+
+/// A repaired image.
+#[derive(Clone, Debug)]
+pub struct Repaired {
+    /// What was put right without loss.
+    pub mends: Vec<String>,
+    /// What came over of each namespace, and what is lost.
+    pub namespaces: Vec<Losses>,
+}
+
+/// Makes image `new` of what is sound in `old`, which is only read. It has the identity, the shape and all settings of the
+/// old one, whose place it is to take: the two must not be served at once. `progress` hears of pairs and blocks copied.
+///
+/// # Errors
+/// [`ImageError::Exists`] if there is a `new`; otherwise as [`Salvaged::open`], or when `new` cannot be written. Then no
+/// file is left.
+pub fn repair_image(old: &Path, new: &Path, progress: &mut dyn FnMut(u64)) -> Result<Repaired, Error> {
+    if new.symlink_metadata().is_ok() {
+        return Err(ImageError::Exists { path: new.to_path_buf() }.into());
+    }
+    let salvaged = Salvaged::open(old)?;
+    let config = config_of(old)?;
+    let part = part_of(new);
+    image::create(&part, &config)?;
+    let repaired = copy_all(&salvaged, &part, progress).and_then(|namespaces| {
+        put_in_place(&part, new)?;
+        Ok(Repaired { mends: salvaged.mends().to_vec(), namespaces })
+    });
+    if repaired.is_err() {
+        // Why it failed matters more than a left-over.
+        let _ = std::fs::remove_file(&part);
+    }
+    repaired
+}
+
+fn config_of(old: &Path) -> Result<image::ImageConfig, Error> {
+    Ok(image::open_mended(old, &image::Patches::default())?.opened.config)
+}
+
+/// Until all is copied the image has another name, so that nobody takes a part for the whole.
+fn part_of(new: &Path) -> PathBuf {
+    let mut name = new.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
+}
+
+fn copy_all(salvaged: &Salvaged, to: &Path, progress: &mut dyn FnMut(u64)) -> Result<Vec<Losses>, Error> {
+    let (mut losses, mut copied) = (Vec::new(), 0);
+    for namespace in salvaged.namespaces() {
+        let url = DeviceUrl { nsid: Some(namespace.nsid), ..DeviceUrl::file(to) };
+        let mut count = || {
+            copied += 1;
+            progress(copied);
+        };
+        losses.push(match super::open::kind_of(&namespace.kind) {
+            "kv" => copy_pairs(salvaged, namespace.nsid, Kv::open_url(&url)?, &mut count)?,
+            _ => copy_blocks(salvaged, namespace.nsid, Block::open_url(&url)?, &mut count)?,
+        });
+    }
+    Ok(losses)
+}
+
+fn copy_pairs(salvaged: &Salvaged, nsid: u32, mut to: Kv, count: &mut dyn FnMut()) -> Result<Losses, Error> {
+    let losses = salvaged.walk(nsid, &mut |piece| {
+        if let Piece::Pair(key, value) = piece {
+            to.put(key, value)?;
+            count();
+        }
+        Ok::<_, Error>(())
+    })?;
+    to.close()?;
+    Ok(losses)
+}
+
+fn copy_blocks(
+    salvaged: &Salvaged,
+    nsid: u32,
+    mut to: Block,
+    count: &mut dyn FnMut(),
+) -> Result<Losses, Error> {
+    let losses = salvaged.walk(nsid, &mut |piece| {
+        if let Piece::Blocks(first, bytes) = piece {
+            to.write(first, bytes)?;
+            count();
+        }
+        Ok::<_, Error>(())
+    })?;
+    to.close()?;
+    Ok(losses)
+}
+
+/// A file that came there meanwhile is not overwritten where the file system has links.
+fn put_in_place(part: &Path, new: &Path) -> Result<(), Error> {
+    let failed = |source: std::io::Error| match source.kind() {
+        std::io::ErrorKind::AlreadyExists => ImageError::Exists { path: new.to_path_buf() },
+        _ => ImageError::Io { path: new.to_path_buf(), doing: "rename the repaired image to", source },
+    };
+    match std::fs::hard_link(part, new) {
+        Ok(()) => Ok(std::fs::remove_file(part).map_err(failed)?),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(failed(error).into()),
+        Err(_) => Ok(std::fs::rename(part, new).map_err(failed)?),
+    }
+}
+
+/// For whoever reads: what a URL of a salvaged image says.
+impl DeviceUrl {
+    /// An image, to be used.
+    pub(crate) fn file(path: &Path) -> Self {
+        Self::of_place(crate::url::Place::File(path.to_path_buf()))
+    }
+
+    /// A damaged image, to be read.
+    pub(crate) fn salvage(path: &Path, salvage: Salvage) -> Self {
+        Self { readonly: true, salvage: Some(salvage), ..Self::file(path) }
+    }
+}

@@ -1,0 +1,102 @@
+//! Device URLs: what they mean, and what is said of those that make no sense.
+
+use super::*;
+
+#[test]
+fn images_that_are_only_read() {
+    let url = DeviceUrl::parse("file:disk.img?readonly&salvage").expect("sound");
+    assert_eq!((url.readonly, url.salvage), (true, Some(Salvage::Certain)));
+    let url = DeviceUrl::parse("file:disk.img?salvage=uncertain&readonly&nsid=2").expect("sound");
+    assert_eq!((url.salvage, url.nsid), (Some(Salvage::Uncertain), Some(2)));
+    for (options, todo) in [
+        ("file:d?salvage", "write ?readonly&salvage"),
+        ("file:d?readonly=1", "write it without a value"),
+        ("file:d?readonly&salvage=all", "salvage=uncertain"),
+        ("file:d?readonly&salvage&timing=real", "leave timing out"),
+        ("file:d?readonly&fault.cut=3", "leave the faults out"),
+        ("mem:?readonly", "it is for file:"),
+    ] {
+        let error = DeviceUrl::parse(options).expect_err("makes no sense").to_string();
+        assert!(error.contains(todo), "{options}: {error}");
+    }
+}
+
+#[test]
+fn parts() {
+    let url =
+        DeviceUrl::parse("mem:?size=2GiB&profile=saker-mid&threads=1&fault.program=1/50").expect("sound");
+    assert_eq!(
+        url.place,
+        Place::Memory {
+            bytes: 2 << 30,
+            profile: "saker-mid".into(),
+            seed: 1,
+            engine: EngineKind::HashStore,
+            shards: 1,
+        }
+    );
+    assert_eq!(DeviceUrl::parse("mem:?prefault=1000").expect("sound").prefault, 1000);
+    assert_eq!((url.threads, url.faults.program), (1, Chance::one_in(50)));
+    let url = DeviceUrl::parse("tcp://h:1?cache=64MiB&cache_policy=s3fifo&cache_value_max=1KiB");
+    let cache = CacheOptions { bytes: 64 << 20, policy: CachePolicy::S3Fifo, value_bytes_max: 1024 };
+    assert_eq!(url.expect("sound").cache, Some(cache));
+    let url = DeviceUrl::parse("mem:?engine=lsm&packing=backfill").expect("sound");
+    assert_eq!(url.lsm.packing().map(|packing| packing.name()), Some("backfill"));
+    let url = DeviceUrl::parse("file:a/b.img?timing=real").expect("sound");
+    assert_eq!(url.cache, None);
+    assert_eq!((url.place, url.timing, url.threads), (Place::File("a/b.img".into()), Timing::Real, 1));
+}
+
+#[test]
+fn parts_of_a_target() {
+    let url =
+        DeviceUrl::parse("tcp://[::1]:4420/nqn.2026-11.dev.saker:x?digest=both&depth=8").expect("sound");
+    let Place::Tcp(place) = url.place else { panic!("a target") };
+    assert_eq!((place.address.as_str(), url.depth), ("[::1]:4420", 8));
+    assert_eq!(place.nqn.as_deref(), Some("nqn.2026-11.dev.saker:x"));
+    assert!(place.header_digest && place.data_digest);
+    let url = DeviceUrl::parse("tcp://127.0.0.1:4420").expect("sound");
+    assert!(matches!(url.place, Place::Tcp(TcpPlace { nqn: None, .. })));
+}
+
+#[test]
+fn parts_of_a_kernel_device() {
+    let url = DeviceUrl::parse("/dev/ng3n2?io=ioctl&depth=8&reconnect=5").expect("sound");
+    let Place::Linux(place) = url.place else { panic!("a device file") };
+    assert_eq!((place.path.to_str(), place.reconnect_s, url.depth), (Some("/dev/ng3n2"), 5, 8));
+    assert_eq!(place.submission, saker_linux::Submission::Ioctl);
+}
+
+#[test]
+fn nonsense_is_named() {
+    for url in [
+        "",
+        "mem",
+        "mem:x",
+        "file:",
+        "tcp://h",
+        "tcp:127.0.0.1:4420",
+        "tcp://h:1/x?size=1GiB",
+        "tcp://h:1/x?digest=sha",
+        "mem:?size=lots",
+        "mem:?seed=1&seed=1",
+        "mem:?fault.cut=0",
+        "mem:?prefault=true",
+        "file:x?size=1",
+        "mem:?engine=btree",
+        "mem:?engine=lsm&packing=tight",
+        "mem:?shards=0",
+        "file:x?shards=2",
+        "mem:?cache=much",
+        "mem:?cache=1MiB&cache_policy=fifo",
+        "mem:?cache_policy=lru",
+        "file:x?engine=hash_store",
+        "mem:?fault.read=2/1",
+        "mem:?transfer=sgl",
+        "/dev/ng0n1?io=dma",
+        "/dev/ng0n1?size=1GiB",
+    ] {
+        let error = DeviceUrl::parse(url).expect_err(url).to_string();
+        assert!(error.contains(';') && !error.contains('\n'), "{error}");
+    }
+}

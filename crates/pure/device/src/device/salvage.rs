@@ -1,0 +1,132 @@
+//! A device that is read to save what can be saved: what is damaged, what is refused, what is lost.
+
+use super::Device;
+use crate::execute::Request;
+use crate::namespace::{Namespace, Store};
+use saker_engine::{AnyEngine, Engine};
+use saker_flash::Media;
+use saker_flash::nand::Cell;
+use saker_log::LogFlip;
+use saker_log::recover::Damage;
+use saker_long_keys::device_key;
+use saker_medium::header::{HEADER_BYTES, page_crc};
+use saker_medium::{Medium, PageAddr, PageHeader, Ring, SlotId, SlotView};
+use saker_nvme::Status;
+use saker_sim::Class;
+
+impl<M: Media, T> Device<M, T> {
+    /// Damage that keeps namespaces from being opened, by namespace.
+    pub fn damages(&self) -> Vec<(u32, Damage)> {
+        let damaged = |ns: &Namespace| match &ns.store {
+            Store::Damaged(damage) => Some((ns.config.nsid, damage.clone())),
+            _ => None,
+        };
+        self.namespaces.iter().filter_map(damaged).collect()
+    }
+
+    /// The page that keeps the pair of a key from being read, or the first one that it is in; in words.
+    pub fn page_of(&mut self, nsid: u32, key: &[u8]) -> Option<String> {
+        let n = self.index_of(nsid)?;
+        let namespace = &mut self.namespaces[n];
+        let enveloped = namespace.long_keys.filter(|_| key.len() > 16).map(|digest| device_key(key, &digest));
+        let key = enveloped.as_ref().map_or(key, |key| &key[..]);
+        let owner = namespace.owner();
+        let Store::Kv(store) = &mut namespace.store else { return None };
+        let mut view = self.flash.view(owner, Class::Foreground);
+        let (position, bytes) = store.place_of(key, &mut view)?;
+        let geometry = view.geometry();
+        let page_bytes = u64::from(geometry.page_bytes);
+        let pages = position / page_bytes..=(position + u64::from(bytes.max(1)) - 1) / page_bytes;
+        let damaged = pages.clone().map(PageAddr).find(|at| is_damaged(self.flash.media(), *at));
+        let at = damaged.unwrap_or(PageAddr(*pages.start()));
+        let (segment, index) = (geometry.segment_of(at).0, geometry.index_of(at));
+        Some(format!("page {} (segment {segment}, index {index})", at.0))
+    }
+
+    /// From here on nothing of a namespace is given out: every read of it is answered with an error.
+    pub fn withhold(&mut self, nsid: u32) {
+        self.namespaces.iter_mut().filter(|ns| ns.config.nsid == nsid).for_each(|ns| ns.uncertain = true);
+    }
+
+    /// Why a command is refused that names no fault of its own.
+    #[inline]
+    pub(crate) fn refusal(&self, n: usize, request: &Request) -> Option<Status> {
+        if !self.config.read_only {
+            return None;
+        }
+        if request.is_write() {
+            return Some(Status::NAMESPACE_WRITE_PROTECTED);
+        }
+        let namespace = &self.namespaces[n];
+        let is_block = matches!(namespace.store, Store::Block(_));
+        let unread = if is_block { Status::UNRECOVERED_READ_ERROR } else { Status::UNRECOVERED_ERROR };
+        (namespace.uncertain && !request.is_flush()).then_some(unread)
+    }
+
+    /// Makes what a changed byte belongs to unreadable again, after recovery was helped over it: the byte was only guessed.
+    /// What recovery made of pages that lead to records stays, because the records vouch for it.
+    pub fn spoil(&mut self, wrong: LogFlip) {
+        let LogFlip { page, flip } = wrong;
+        if flip.at >= u64::from(self.flash.shape().geometry.page_bytes) {
+            return;
+        }
+        let slot = slot_of(self.flash.ring(), wrong);
+        let header = match self.flash.media().cell(page) {
+            Cell::Programmed { oob, .. } => PageHeader::decode(oob, page).ok().flatten(),
+            Cell::Erased | Cell::Torn => None,
+        };
+        let of_slot = slot.map(|(_, view)| (view.owner, view.stream));
+        let of_page = header.map(|h| (h.owner, h.stream));
+        let Some((owner, stream)) = of_slot.or(of_page) else { return };
+        if stream.holds_records()
+            && let Some(n) = self.index_of(u32::from(owner))
+        {
+            self.spoil_record(n, wrong);
+        }
+    }
+
+    fn spoil_record(&mut self, n: usize, wrong: LogFlip) {
+        let view = self.flash.view(self.namespaces[n].owner(), Class::Foreground);
+        let spoilt = match &self.namespaces[n].store {
+            // Searches look at keys in records, so the key stays, and the checksum does not match instead.
+            Store::Kv(AnyEngine::HashFtl(_, store)) => {
+                let around = store.record_around(wrong.page, wrong.flip.at as u32, &view);
+                around.map(|(page, at)| LogFlip {
+                    page,
+                    flip: saker_medium::Flip { at: u64::from(at), mask: 0xff },
+                })
+            }
+            _ => Some(wrong),
+        };
+        if let Some(spoilt) = spoilt {
+            self.change(spoilt);
+        }
+    }
+
+    /// Changes a byte wherever its page is.
+    fn change(&mut self, LogFlip { page, flip }: LogFlip) {
+        let (at, mask) = (flip.at as usize, flip.mask);
+        if let Some((slot, _)) = slot_of(self.flash.ring(), LogFlip { page, flip }) {
+            let owner = self.namespaces.first().map_or(0, Namespace::owner);
+            let mut view = self.flash.view(owner, Class::Foreground);
+            view.ring_mut().data_mut(slot)[at] ^= mask;
+        }
+        let Cell::Programmed { data, oob } = self.flash.media().cell(page) else { return };
+        let (mut data, oob) = (data.to_vec(), oob.to_vec());
+        data[at] ^= mask;
+        // In memory, or over a file that is only read: it cannot fail.
+        let _ = self.flash.media_mut().program(page, &data, &oob);
+    }
+}
+
+/// Whether a page does not match its header.
+fn is_damaged<M: Media>(media: &M, at: PageAddr) -> bool {
+    let Cell::Programmed { data, oob } = media.cell(at) else { return false };
+    let header = PageHeader::decode(oob, at).ok().flatten();
+    header.is_none_or(|h| h.data_crc != page_crc(data, &oob[HEADER_BYTES..]))
+}
+
+/// The slot of the ring that a page is in.
+fn slot_of(ring: &Ring, wrong: LogFlip) -> Option<(SlotId, SlotView)> {
+    ring.survey().unwrap_or_default().into_iter().find(|(_, view)| view.addr == wrong.page)
+}

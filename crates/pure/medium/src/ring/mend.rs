@@ -1,0 +1,158 @@
+//! Putting the controls of damaged slots right, in a copy of a ring that is read to save what can be saved.
+
+use super::control::{self, CONTROL_BYTES, OPEN, SEALED, checked_sum};
+use super::{Ring, SlotId};
+use crate::flip::explain_with_sum;
+use crate::mark::Mark;
+
+/// What became of a slot whose control contradicted itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotMend {
+    /// Which.
+    pub slot: SlotId,
+    /// Whether one changed byte explained it, and was put right. Otherwise the slot counts as free, and what it held is lost.
+    pub is_mended: bool,
+    /// What was wrong.
+    pub what: &'static str,
+}
+
+impl Ring {
+    /// Puts right what one changed byte explains in the controls of a ring's memory, and frees the other damaged slots.
+    pub fn mend(memory: &mut [u8], slots: u16, page_bytes: u32, oob_bytes: u32) -> Vec<SlotMend> {
+        let stride = Self::stride_for(page_bytes, oob_bytes);
+        let slots = (0..slots).map(SlotId).zip(memory.chunks_exact_mut(stride));
+        slots.filter_map(|(slot, bytes)| mend_slot(slot, &mut bytes[..CONTROL_BYTES], page_bytes)).collect()
+    }
+
+    /// Frees a slot in a ring's memory, whatever it holds.
+    pub fn free_in(memory: &mut [u8], slot: SlotId, page_bytes: u32, oob_bytes: u32) {
+        let at = usize::from(slot.0) * Self::stride_for(page_bytes, oob_bytes);
+        if let Some(state) = memory.get_mut(at + 8..at + 16) {
+            state.fill(0);
+        }
+    }
+
+    /// Where a slot's out-of-band bytes are in a ring's memory, and behind them its data.
+    pub fn content_at(slot: SlotId, page_bytes: u32, oob_bytes: u32) -> (usize, usize) {
+        let oob = usize::from(slot.0) * Self::stride_for(page_bytes, oob_bytes) + CONTROL_BYTES;
+        (oob, oob + oob_bytes as usize)
+    }
+}
+
+fn mend_slot(slot: SlotId, control: &mut [u8], page_bytes: u32) -> Option<SlotMend> {
+    let what = control::decode(slot, control, page_bytes as usize).err()?.what;
+    mend_state(control);
+    mend_checked(control);
+    mend_marks(control);
+    mend_published(slot, control, page_bytes);
+    let is_mended = control::decode(slot, control, page_bytes as usize).is_ok();
+    if !is_mended {
+        control[8..16].fill(0);
+    }
+    Some(SlotMend { slot, is_mended, what })
+}
+
+/// A state that differs from one of the three in one byte is that one.
+fn mend_state(control: &mut [u8]) {
+    let found: [u8; 8] = control[8..16].try_into().expect("8 bytes");
+    let differs = |word: u64| word.to_le_bytes().iter().zip(found).filter(|(a, b)| **a != *b).count();
+    if let Some(word) = [0, OPEN, SEALED].into_iter().find(|word| differs(*word) == 1) {
+        control[8..16].copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+fn mend_checked(control: &mut [u8]) {
+    let (bytes, found, wanted) = checked_sum(control);
+    if let [flip] = explain_with_sum(found, wanted, 0, bytes, bytes as u64)[..] {
+        control[16 + flip.at as usize] ^= flip.mask;
+    }
+}
+
+/// A mark that is not valid says nothing: then only what another mark says is relied on after a crash of the operating system.
+fn mend_marks(control: &mut [u8]) {
+    for word in control[CONTROL_BYTES - 16..].chunks_exact_mut(8) {
+        if Mark::decode(u64::from_le_bytes((&*word).try_into().expect("8 bytes"))).is_none() {
+            word.fill(0);
+        }
+    }
+}
+
+fn mend_published(slot: SlotId, control: &mut [u8], page_bytes: u32) {
+    if control::published(slot, control, page_bytes as usize).is_some() {
+        return;
+    }
+    let mut sound = Vec::new();
+    for at in 0..8 {
+        for mask in 1..=u8::MAX {
+            control[at] ^= mask;
+            if control::published(slot, control, page_bytes as usize).is_some() {
+                sound.push((at, mask));
+            }
+            control[at] ^= mask;
+        }
+    }
+    if let [(at, mask)] = sound[..] {
+        control[at] ^= mask;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PageAddr, PageHeader, SlotState, Stream};
+
+    const PAGE: u32 = 512;
+    const OOB: u32 = 96;
+
+    fn ring() -> Ring {
+        let mut ring = Ring::heap(3, PAGE, OOB);
+        let header = PageHeader {
+            owner: 1,
+            shard: 0,
+            stream: Stream::Gc,
+            epoch: 3,
+            sequence: 9,
+            addr: PageAddr(77),
+            used_bytes: 0,
+            first_record: 24,
+            data_crc: 0,
+        };
+        let slot = ring.open(&header).expect("a slot");
+        ring.publish(slot, 200);
+        let slot = ring.open(&PageHeader { sequence: 10, ..header }).expect("a slot");
+        ring.publish(slot, 512);
+        ring.seal(slot, true);
+        ring
+    }
+
+    #[test]
+    fn every_changed_byte_of_a_control_is_put_right() {
+        let good = ring().memory().to_vec();
+        let stride = Ring::stride_for(PAGE, OOB);
+        let views = |bytes: &[u8]| {
+            let ring = Ring::new(crate::RingMemory::from_bytes(bytes), 3, PAGE, OOB);
+            ring.survey().expect("sound")
+        };
+        for at in (0..3).flat_map(|n| n * stride..n * stride + CONTROL_BYTES) {
+            for mask in [1, 0x40, 0xff] {
+                let mut bad = good.clone();
+                bad[at] ^= mask;
+                let mends = Ring::mend(&mut bad, 3, PAGE, OOB);
+                assert!(mends.iter().all(|m| m.is_mended), "byte {at}: {mends:?}");
+                assert_eq!(views(&bad), views(&good), "byte {at} ^ {mask:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_explained_is_freed() {
+        let mut bad = ring().memory().to_vec();
+        let used = ring().survey().expect("sound")[0].0;
+        let at = usize::from(used.0) * Ring::stride_for(PAGE, OOB);
+        bad[at + 16..at + 40].fill(0xa5);
+        let mends = Ring::mend(&mut bad, 3, PAGE, OOB);
+        assert_eq!(mends.iter().map(|m| (m.slot, m.is_mended)).collect::<Vec<_>>(), [(used, false)]);
+        let left = Ring::new(crate::RingMemory::from_bytes(&bad), 3, PAGE, OOB);
+        assert_eq!(left.state(used), SlotState::Free);
+    }
+}
