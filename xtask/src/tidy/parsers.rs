@@ -12,7 +12,7 @@ pub fn check(source: &Source, config: &Config) -> Vec<Finding> {
         return Vec::new();
     }
     let denied = source.code.as_deref().map(denied).unwrap_or_default();
-    let missing = config.parsers.lints.iter().filter(|lint| !denied.iter().any(|d| d == lint));
+    let missing = config.parsers.lints.iter().filter(|lint| !denied.iter().any(|d| d == *lint));
     let fault = |lint| Finding::fail(RULE, &source.path, format!("it reads bytes from outside: deny {lint}"));
     missing.map(fault).collect()
 }

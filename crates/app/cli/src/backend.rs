@@ -17,6 +17,9 @@ use crate::error::CliError;
 use crate::report::{Calibrated, CheckReport, Comparison, CreateReport, Listed, LossReport};
 use crate::store::{BlockStore, Store};
 
+/// Takes a key and its value; an error ends what calls it.
+pub type SeePair<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<(), CliError>;
+
 /// Devices, images and experiments. The commands do the arguments and the output, this does the work.
 pub trait Backend {
     /// Opens the device of a URL.
@@ -70,12 +73,7 @@ pub trait Backend {
     ///
     /// # Errors
     /// `Usage` for a URL that is no image's, `Failed` when it cannot be read at all, and those of `see`.
-    fn salvage(
-        &self,
-        url: &str,
-        uncertain: bool,
-        see: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), CliError>,
-    ) -> Result<LossReport, CliError> {
+    fn salvage(&self, url: &str, uncertain: bool, see: SeePair<'_>) -> Result<LossReport, CliError> {
         let _ = (uncertain, see);
         Err(CliError::usage(format!("`{url}` is no image"), "name one with --device file:disk.img"))
     }

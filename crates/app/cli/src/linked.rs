@@ -18,7 +18,7 @@ use saker_lab::{Experiment, Settings};
 use saker_sim::profile::Profile;
 use saker_workload::RecordSet;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, SeePair};
 use crate::commands::bench::BenchArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::create::CreateArgs;
@@ -64,12 +64,7 @@ impl Backend for Linked {
         images::check(image)
     }
 
-    fn salvage(
-        &self,
-        url: &str,
-        uncertain: bool,
-        see: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), CliError>,
-    ) -> Result<LossReport, CliError> {
+    fn salvage(&self, url: &str, uncertain: bool, see: SeePair<'_>) -> Result<LossReport, CliError> {
         salvage::salvage(url, uncertain, see)
     }
 

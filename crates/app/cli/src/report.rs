@@ -301,5 +301,5 @@ pub struct CalibratedSize {
     /// The quickest method.
     pub quickest: &'static str,
     /// Nanoseconds by method; none where it does not carry the value.
-    pub ns: std::collections::BTreeMap<&'static str, Option<u64>>,
+    pub ns: BTreeMap<&'static str, Option<u64>>,
 }

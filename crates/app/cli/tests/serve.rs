@@ -51,7 +51,8 @@ impl Drop for Target {
 
 fn saker() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_saker"));
-    command.env_remove("SAKER_DEVICE");
+    // A panic is one line without a backtrace.
+    command.env_remove("SAKER_DEVICE").env_remove("RUST_BACKTRACE");
     command
 }
 

@@ -166,7 +166,10 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let error = Node::open(file.path(), Duration::ZERO).expect_err("no namespace");
         assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::NOTTY.raw_os_error()));
-        assert_eq!(Node::open(Path::new("/dev/null")).expect_err("none either").kind(), error.kind());
+        assert_eq!(
+            Node::open(Path::new("/dev/null"), Duration::ZERO).expect_err("none either").kind(),
+            error.kind()
+        );
     }
 
     #[test]

@@ -47,6 +47,11 @@ pub struct Block {
     profile: String,
 }
 
+/// The question for a namespace of blocks: their size and number.
+pub(crate) const fn identify_blocks(nsid: u32) -> Identify {
+    Identify { nsid, cns: cns::NAMESPACE, cntid: 0, specific_id: 0, csi: csi::NVM, uuid_index: 0 }
+}
+
 impl Block {
     /// Opens the device of a URL (see [`crate::url`]): namespace `nsid`, or the first block namespace.
     ///
@@ -60,9 +65,7 @@ impl Block {
         let mut opened = Opened::open(url)?;
         let nsid = opened.namespace(Wanted::Block, url.nsid)?;
         let Opened { mut connection, mut turn, profile } = opened;
-        let what =
-            Identify { nsid, cns: cns::NAMESPACE, cntid: 0, specific_id: 0, csi: csi::NVM, uuid_index: 0 };
-        let found: Box<NvmNamespace> = connection.identify(&mut turn, &what)?;
+        let found: Box<NvmNamespace> = connection.identify(&mut turn, &identify_blocks(nsid))?;
         let block_bytes = found.block_bytes().ok_or(HostError::from(ProtocolError::Format))?;
         let options = KvQueueOptions { entries: u32::from(url.depth) + 1, slots: url.depth };
         let queue = connection.create_kv_queue(&mut turn, nsid, options)?;

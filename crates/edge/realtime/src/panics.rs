@@ -47,12 +47,12 @@ impl Drop for EndsProcess {
 }
 
 /// For a program of our own: any panic, on whatever thread, is one line on standard error and the end of the process. With
-/// `RUST_BACKTRACE` what Rust prints follows.
+/// `RUST_BACKTRACE`, unless it is 0, what Rust prints follows.
 pub fn end_process_at_any() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         eprintln!("{}", line(panic));
-        if std::env::var_os("RUST_BACKTRACE").is_some() {
+        if std::env::var_os("RUST_BACKTRACE").is_some_and(|wanted| wanted != "0") {
             usual(panic);
         }
         std::process::exit(PANIC_EXIT_CODE);

@@ -1,12 +1,14 @@
 //! The door for those who speak in queue entries: `Raw::open(url)`.
 
 use crate::any::AnyTurn;
+use crate::block::identify_blocks;
 use crate::error::Error;
 use crate::open::{self, Opened, Wanted};
 use crate::url::DeviceUrl;
 use saker_host::connect::KvQueueOptions;
 use saker_host::{Connection, Done, HostError, KvQueue, RawData, SubmitError, Turn};
 use saker_link::WINDOW_BYTES_MAX;
+use saker_nvme::identify::NvmNamespace;
 use saker_nvme::{Sqe, Status};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -44,6 +46,10 @@ impl Raw {
         let mut opened = Opened::open(&url)?;
         let nsid = opened.namespace(wanted, url.nsid)?;
         let Opened { mut connection, mut turn, .. } = opened;
+        if wanted == Wanted::Block {
+            // Over a network the size of a block says how much data a command moves.
+            let _: Box<NvmNamespace> = connection.identify(&mut turn, &identify_blocks(nsid))?;
+        }
         let options = KvQueueOptions { entries: u32::from(url.depth) + 1, slots: url.depth };
         let queue = connection.create_kv_queue(&mut turn, nsid, options)?;
         Ok(Self { connection, queue, turn })

@@ -89,7 +89,8 @@ fn round(path: &Path, engine: EngineKind, rng: &mut Rng, tally: &mut Tally) {
     // Two of three in a Format.
     let last = rng.below(6) * 3 + [2, 2, 1][rng.below(3) as usize];
     // Short ones end early in it, long ones in its erases, or behind it.
-    let moment = Duration::from_micros(rng.below(1500 >> rng.below(5)));
+    let shift = rng.below(5);
+    let moment = Duration::from_micros(rng.below(1500 >> shift));
     let (ended, in_part) = live_and_die(&url, last, moment);
     let in_format = in_part && Part::of(ended).0 == Part::Format;
     if in_format && rng.below(2) == 0 {

@@ -119,7 +119,7 @@ fn plans_that_make_no_sense_leave_no_file() {
         (Some(32 << 20), vec![KV, KV], "more than one namespace has no size"),
         (None, vec![KV, kv(1 << 20)], "give --size"),
         (Some(32 << 20), vec![kv(20 << 20), kv(20 << 20)], "larger --size or smaller namespaces"),
-        (Some(32 << 20), vec![kv(10_000), KV], "namespace 1 would have 0 bytes of flash; it needs at least"),
+        (Some(32 << 20), vec![kv(10_000), KV], "namespace 1 would have 0B of flash and needs at least"),
         (
             Some(32 << 20),
             vec![block(4 << 20, 4096), KV],

@@ -54,7 +54,7 @@ fn urls_without_sense_are_explained() {
         ("mem:?threads=2", ["option `threads=2`", "write 0 or 1"]),
         ("mem:?depth=0", ["option `depth=0`", "write 1 to 4095"]),
         ("mem:?timing=virtual", ["option `timing=virtual`", "write off or real"]),
-        ("mem:?colour=red", ["option `colour=red`", "README"]),
+        ("mem:?colour=red", ["option `colour=red`", "write one of depth, nsid, cache"]),
         ("file:x?size=1MiB", ["option `size=1MiB`", "saker create"]),
         ("mem:?profile=none-such", ["none-such", "tiny"]),
         ("mem:?size=1MiB", ["1048576 bytes are too few for profile default", "give a larger size"]),

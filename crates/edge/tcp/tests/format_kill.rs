@@ -74,7 +74,8 @@ fn round(engine: EngineKind, rng: &mut Rng) -> bool {
     let path = dir.path().join("disk.img");
     ImagePlan { engine, ..ImagePlan::kv(4 << 20, "tiny", 1) }.create(&path).expect("creates");
     let last = rng.below(4) * 3 + [2, 2, 1][rng.below(3) as usize];
-    let ended = live_and_die(&path, last, Duration::from_micros(rng.below(3000 >> rng.below(4))));
+    let shift = rng.below(4);
+    let ended = live_and_die(&path, last, Duration::from_micros(rng.below(3000 >> shift)));
     // Whoever looks comes over the network, too.
     let (mut child, url) = start(&path);
     let mut raw = Raw::open(&url).expect("opens");

@@ -101,7 +101,7 @@ impl CheckpointSearch {
     fn damage<M: Medium>(&self, log: &Log, m: &M) -> Damage {
         let geometry = log.geometry();
         let mut pages =
-            self.segments[self.start..].iter().flat_map(|r| (0..r.pages).map(|n| geometry.page(r.id, n)));
+            self.segments.iter().skip(self.start).flat_map(|r| (0..r.pages).map(|n| geometry.page(r.id, n)));
         let damaged = pages.find_map(|at| match scan_page(log, m, at) {
             Step::Done(Err(damage)) => Some(damage),
             _ => None,

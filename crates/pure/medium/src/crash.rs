@@ -196,12 +196,12 @@ mod tests {
     fn what_a_sync_saw_survives_whatever_part_of_the_rest_is_there() {
         let mut ring = new_ring();
         let slot = ring.open(&header(5)).expect("a slot");
-        fill(&mut ring, slot, 0, 100, 1);
+        fill(&mut ring, slot, 0, 104, 1);
         ring.mark();
         let synced = ring.memory().to_vec();
-        fill(&mut ring, slot, 100, 300, 2);
+        fill(&mut ring, slot, 104, 304, 2);
         ring.mark();
-        fill(&mut ring, slot, 300, 400, 3);
+        fill(&mut ring, slot, 304, 400, 3);
         for sealed in [false, true] {
             if sealed {
                 ring.seal(slot, true);
@@ -212,7 +212,7 @@ mod tests {
                 let view = left.view(slot).expect("sound").expect("in use");
                 let long = view.published;
                 let kept = |n: u32| left.data(slot)[..n as usize] == ring.data(slot)[..n as usize];
-                assert!([100, 300, 400].contains(&long) && kept(long), "{picked:b}: {long} bytes");
+                assert!([104, 304, 400].contains(&long) && kept(long), "{picked:b}: {long} bytes");
                 assert!(
                     long < 400 || (sealed && view.state == SlotState::Sealed),
                     "400 bytes were never synced"
@@ -225,7 +225,7 @@ mod tests {
     fn a_slot_that_no_sync_saw_is_free() {
         let mut ring = new_ring();
         let slot = ring.open(&header(5)).expect("a slot");
-        fill(&mut ring, slot, 0, 100, 1);
+        fill(&mut ring, slot, 0, 104, 1);
         ring.settle_after_crash(|_| false).expect("no damage");
         assert_eq!((ring.view(slot), ring.free_slots()), (Ok(None), 2));
     }
@@ -251,9 +251,9 @@ mod tests {
     fn a_flip_in_what_a_sync_saw_is_damage() {
         let mut ring = new_ring();
         let slot = ring.open(&header(5)).expect("a slot");
-        fill(&mut ring, slot, 0, 100, 1);
+        fill(&mut ring, slot, 0, 104, 1);
         ring.mark();
-        for at in 0..100 {
+        for at in 0..104 {
             let mut left = mapped(ring.memory());
             left.data_mut(slot)[at] ^= 0x10;
             assert!(left.settle_after_crash(|_| false).is_err(), "byte {at}");

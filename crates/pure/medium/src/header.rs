@@ -231,7 +231,7 @@ mod tests {
             shard: 0,
             stream: Stream::Gc,
             epoch: 7,
-            sequence: 0x0807_0605_0403_0201,
+            sequence: 0x0017_0605_0403_0201,
             addr: PageAddr(99),
             used_bytes: 4000,
             first_record: 48,
@@ -250,7 +250,7 @@ mod tests {
         header().encode(&mut oob);
         assert_eq!(&oob[..4], b"SKPG");
         assert_eq!(oob[4..12], [1, 1, 1, 2, 0, 0, 0, 0]);
-        assert_eq!(oob[12..24], [7, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(oob[12..24], [7, 0, 0, 0, 1, 2, 3, 4, 5, 6, 0x17, 0]);
         assert_eq!(oob[24..32], [99, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(oob[32..44], [0xa0, 0x0f, 0, 0, 48, 0, 0, 0, 0xdd, 0xcc, 0xbb, 0xaa]);
         assert_eq!(oob[44..60], [0; 16]);

@@ -1,6 +1,5 @@
 //! `saker repair`
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;

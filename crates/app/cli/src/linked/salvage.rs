@@ -6,6 +6,7 @@ use saker_realtime::url::Place;
 use saker_realtime::{DeviceUrl, Error as DeviceError, Losses, Lost, Piece, Salvage, Salvaged, repair_image};
 
 use super::opened::{failed, refused};
+use crate::backend::SeePair;
 use crate::error::CliError;
 use crate::key;
 use crate::report::{CheckReport, LossReport, LostPiece, NamespaceLoss};
@@ -22,11 +23,7 @@ impl From<DeviceError> for Stop {
     }
 }
 
-pub(super) fn salvage(
-    url: &str,
-    uncertain: bool,
-    see: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), CliError>,
-) -> Result<LossReport, CliError> {
+pub(super) fn salvage(url: &str, uncertain: bool, see: SeePair<'_>) -> Result<LossReport, CliError> {
     let parsed = DeviceUrl::parse(url).map_err(|e| refused(&e.into()))?;
     let Place::File(path) = &parsed.place else {
         return Err(CliError::usage(format!("`{url}` is no image"), "name one with --device file:disk.img"));

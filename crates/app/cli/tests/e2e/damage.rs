@@ -41,6 +41,7 @@ fn one_damaged_pair_is_named_and_all_others_are_saved() {
         let checked = desk.saker(&["check", "disk.img"]);
         let said = String::from_utf8(checked.out.clone()).expect("text");
         assert_eq!(checked.code, Some(1), "{engine}: {said}");
+        assert!(before == desk.read("disk.img"), "{engine}: a check only reads");
         assert!(said.contains("lost: namespace 1: the pair of key b\n"), "{engine}: {said}");
         assert!(said.contains("2 pairs can be saved"), "{engine}: {said}");
         assert!(said.contains("saker dump --salvage") && said.contains("saker repair"), "{engine}: {said}");
@@ -54,6 +55,8 @@ fn one_damaged_pair_is_named_and_all_others_are_saved() {
             assert!(said.contains(&format!("page {page})")), "{engine}: page {page} is not in {said}");
         }
 
+        // Who opens it to write marks it as in use; whoever saves only reads.
+        let before = desk.read("disk.img");
         let dumped = desk.saker(&["dump", "--salvage", "--device", "file:disk.img", "saved.tsv"]);
         assert_eq!(dumped.code, Some(1), "{}", dumped.err);
         assert!(dumped.err.contains("lost: namespace 1: the pair of key b\n"), "{engine}: {}", dumped.err);

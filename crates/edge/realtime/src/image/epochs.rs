@@ -38,21 +38,17 @@ pub(super) fn decode(segment: SegmentId, entry: [u8; ENTRY]) -> Option<u32> {
 
 /// The epoch of a damaged entry, if one changed byte explains it.
 pub(super) fn mend(segment: SegmentId, entry: [u8; ENTRY]) -> Option<u32> {
-    let mut sound = Vec::new();
-    for at in 0..ENTRY {
-        for mask in 1..=u8::MAX {
-            let mut other = entry;
-            other[at] ^= mask;
-            sound.extend(decode(segment, other));
-        }
-    }
+    let word = u64::from_le_bytes(entry);
+    let changes = (0..ENTRY).flat_map(|at| (1..=u8::MAX).map(move |mask| u64::from(mask) << (8 * at)));
+    let sound: Vec<u32> =
+        changes.filter_map(|change| decode(segment, (word ^ change).to_le_bytes())).collect();
     if let [epoch] = sound[..] { Some(epoch) } else { None }
 }
 
 /// Reads one entry as it is.
 pub(super) fn read(file: &File, layout: &Layout, segment: SegmentId) -> io::Result<[u8; ENTRY]> {
     let mut entry = [0; ENTRY];
-    file.read_exact_at(&mut entry, layout.epoch_of(segment))?;
+    host::read_at(file, &mut entry, layout.epoch_of(segment))?;
     Ok(entry)
 }
 

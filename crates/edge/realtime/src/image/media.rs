@@ -115,9 +115,12 @@ impl FileMedia {
 
     /// As [`FileMedia::write_header`], for the device above.
     fn write_header_block(&mut self, mut next: Header) -> Result<(), MediaError> {
-        self.refuse_if_finished().map_err(|e| host::media_error(&e))?;
+        self.refuse_if_finished()
+            .and_then(|()| self.refuse_if_failed())
+            .map_err(|e| host::media_error(&e))?;
         next.advance(self.header.life);
-        let written = header::write_copies(&self.file, &next, 0);
+        let mut write = |place| header::write_copy(&self.file, &next, place).and_then(|()| self.sync_file());
+        let written = [1, 0].into_iter().try_for_each(&mut write);
         match written {
             Ok(()) => self.header = next,
             // Its generation may be on the disk: no other header may have it.
@@ -308,13 +311,11 @@ impl Media for FileMedia {
             self.header = next;
             return Ok(());
         }
-        let written = self.write_header_block(next.clone());
-        if grows && written.is_err() {
-            // One copy may say so already: then the next opening erases, and nothing here may say otherwise.
-            next.advance(self.header.life);
-            self.header = next;
+        if grows {
+            // If this fails, one copy may say so already: then the next opening erases, and nothing here may say otherwise.
+            self.header = next.clone();
         }
-        written
+        self.write_header_block(next)
     }
 
     fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), MediaError> {

@@ -73,7 +73,7 @@ pub(super) fn sync_failed(path: &Path, error: &io::Error) {
 }
 
 fn refusal(path: &Path, error: &io::Error) -> String {
-    let (path, at) = (path.display(), file_system(path.as_ref()));
+    let (path, at) = (path.display(), file_system(path));
     let what = match error.kind() {
         _ if !host::is_full(error) => {
             return format!("{path}: {at} refuses writes ({error}): they wait and are tried again");

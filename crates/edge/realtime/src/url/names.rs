@@ -21,6 +21,7 @@ const LOCAL: [&str; 12] = [
     "fault.cut",
 ];
 const MEMORY: [&str; 4] = ["size", "seed", "engine", "shards"];
+const FILE: [&str; 2] = ["readonly", "salvage"];
 const TCP: [&str; 4] = ["digest", "hostnqn", "timeout", "reconnect"];
 const LINUX: [&str; 2] = ["io", "reconnect"];
 
@@ -33,7 +34,7 @@ pub(super) fn of(place: &Place) -> impl Iterator<Item = &'static str> {
     let local = LOCAL.into_iter().chain(LsmTuning::names()).filter(move |_| is_local);
     let own: &[&str] = match place {
         Place::Memory { .. } => &MEMORY,
-        Place::File(_) => &[],
+        Place::File(_) => &FILE,
         Place::Tcp(_) => &TCP,
         Place::Linux(_) => &LINUX,
     };
@@ -56,8 +57,8 @@ pub(super) fn instead_of(name: &str, place: &Place) -> String {
 
 fn whose(name: &str, place: &Place) -> Option<String> {
     let (is_tcp, is_linux) = (TCP.contains(&name), LINUX.contains(&name));
-    let is_local =
-        LOCAL.contains(&name) || MEMORY.contains(&name) || LsmTuning::names().any(|known| known == name);
+    let is_local = [&LOCAL[..], &MEMORY, &FILE].concat().contains(&name)
+        || LsmTuning::names().any(|known| known == name);
     match place {
         Place::Tcp(_) if is_local => Some(format!("{name} is the target's: give it to `saker serve`")),
         Place::Linux(_) if is_local => Some(format!("the device has its own {name}")),

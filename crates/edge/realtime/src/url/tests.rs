@@ -67,6 +67,57 @@ fn parts_of_a_kernel_device() {
     assert_eq!(place.submission, saker_linux::Submission::Ioctl);
 }
 
+/// An option that is mistyped: the nearest that this kind of device has; one of another kind: where it belongs.
+#[test]
+fn an_unknown_option_names_the_nearest() {
+    for (url, todo) in [
+        ("mem:?sise=1GiB", "write size"),
+        ("mem:?prefil=1", "write prefault"),
+        ("mem:?writebuffersize=1MiB", "write write_buffer_size"),
+        ("mem:?SEED=1", "write seed"),
+        ("mem:?fault_cut=1", "write fault.cut"),
+        ("file:x?thread=1", "write threads"),
+        ("file:x?cachepolicy=lru&cache=1MiB", "write cache_policy"),
+        ("tcp://h:1/x?digst=both", "write digest"),
+        ("tcp://h:1/x?time-out=1", "write timeout"),
+        ("/dev/ng0n1?reconect=3", "write reconnect"),
+        ("/dev/ng0n1?deph=3", "write depth"),
+        ("mem:?colour=red", "write one of depth, nsid, cache"),
+        ("mem:?=red", "write one of depth, nsid, cache"),
+        (
+            "tcp://h:1/x?colour=red",
+            "write one of depth, nsid, cache, cache_policy, cache_value_max, digest, hostnqn",
+        ),
+        ("mem:?digest=both", "digest is for tcp: devices"),
+        ("mem:?io=uring", "io is for /dev devices"),
+        ("file:x?reconnect=1", "reconnect is for tcp: and /dev devices"),
+        ("tcp://h:1/x?engine=lsm", "engine is the target's: give it to `saker serve`"),
+        ("tcp://h:1/x?io=uring", "io is for /dev devices"),
+        ("/dev/ng0n1?timing=real", "the device has its own timing"),
+        ("/dev/ng0n1?digest=both", "digest is for tcp: devices"),
+        ("tcp://h:1/x?hostnqn=", "write this host's name"),
+        ("mem:?profile=", "write one of default, saker-low"),
+    ] {
+        let error = DeviceUrl::parse(url).expect_err(url).to_string();
+        assert!(error.ends_with(todo) || error.contains(&format!("; {todo}")), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
+/// What is suggested is taken: every name that a kind of device is said to have, it has.
+#[test]
+fn every_name_is_an_option_of_its_device() {
+    for url in ["mem:", "file:x", "tcp://h:1/x", "/dev/ng0n1"] {
+        let place = DeviceUrl::parse(url).expect("sound").place;
+        for name in names::of(&place) {
+            let error = DeviceUrl::parse(&format!("{url}?{name}=\u{1}"))
+                .map_or_else(|e| e.to_string(), |_| String::new());
+            let unknown = names::instead_of(name, &place);
+            assert!(!error.ends_with(&unknown), "{url}: {name}: {error}");
+        }
+    }
+}
+
 #[test]
 fn nonsense_is_named() {
     for url in [

@@ -30,7 +30,9 @@ const BLOCK: usize = 4096;
 /// How the image was left.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
+    /// What keeps its pairs.
     pub engine: EngineKind,
+    /// Where its values go, for the LSM engine.
     pub packing: Option<Packing>,
     /// Closed in order, or its process was killed.
     pub closed: bool,
@@ -41,12 +43,16 @@ pub struct Recipe {
 /// An image, and what is in it.
 pub struct Image {
     _dir: TempDir,
+    /// The file.
     pub path: PathBuf,
     file: File,
+    /// Its bytes before anything is forged.
     pub bytes: Vec<u8>,
+    /// Where its regions are.
     pub layout: Layout,
     /// Everything with a checksum of its own.
     pub parts: Vec<Part>,
+    /// How it was made.
     pub recipe: Recipe,
     /// Options that URLs of it need.
     pub options: String,

@@ -38,8 +38,8 @@ fn segments_that_had_left_before_bring_nothing_back() {
         if !place.is_image {
             return;
         }
-        let mut kv = open(&format!("{}&fault.erase=1/30&fault.seed=5", place.url));
-        for version in 0..6 {
+        let mut kv = open(&format!("{}&fault.erase=1/8&fault.seed=5", place.url));
+        for version in 0..40 {
             for n in 0..300 {
                 // Replaced again and again: collections come to all segments.
                 kv.put(&short(n), &value(n, version, 3000)).unwrap_or_else(|e| panic!("{what}: {e}"));

@@ -157,7 +157,7 @@ fn damaged_ring_slots_are_named() {
     };
     let slot = ring.open(&header).expect("a free slot");
     ring.data_mut(slot).fill(4);
-    ring.publish(slot, 100);
+    ring.publish(slot, 104);
     ring.seal(slot, false);
     one.media.close().expect("closes");
     drop(ring);

@@ -16,6 +16,7 @@ impl Engine {
         if with_device > 0 {
             self.leaving.insert(id, (with_device, seat));
         }
+        self.end_iterators(id);
         for queue in self.subsystem.disconnected(id) {
             self.close(queue);
         }

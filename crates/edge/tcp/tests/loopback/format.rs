@@ -65,7 +65,7 @@ fn beside_hosts_that_store() {
 fn store_for_a_while(at: &str, host: u32) {
     let mut kv = Kv::open(at).expect("the target is there");
     for n in 0..count(5000) as u32 {
-        let key = (host << 16 | n % 64).to_le_bytes();
+        let key = ((host << 16) | (n % 64)).to_le_bytes();
         // Refused while a Format is in progress.
         match n % 4 {
             0 => drop(kv.put_queued(&key, &value(host, n, 3000))),

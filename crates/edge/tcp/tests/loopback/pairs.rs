@@ -85,7 +85,7 @@ fn hosts_leave_and_one_formats() {
                         return;
                     }
                     kv.put(
-                        &(host << 16 | n % 50).to_le_bytes(),
+                        &((host << 16) | (n % 50)).to_le_bytes(),
                         &value(n, host, (n as usize * 997) % 40_000),
                     )
                     .expect("stored");

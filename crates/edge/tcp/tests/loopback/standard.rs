@@ -126,7 +126,7 @@ fn blocks(device: &str) {
     let range = |slba, blocks| BlockRange { slba, blocks };
     let data: Vec<u8> = (0..16_u32 << 12).map(|n| (n / 4096 * 17 + n % 253) as u8).collect();
     let write = nvm::write(nsid, range(4, 16), false).expect("a range");
-    assert!(io(&mut raw, write, RawData::ToDevice(&data)).0.is_success(), "{device}");
+    assert_eq!(io(&mut raw, write, RawData::ToDevice(&data)).0, Status::SUCCESS, "{device}");
     let compare = |raw: &mut Raw, slba, data: &[u8]| {
         let sqe = nvm::compare(nsid, range(slba, data.len() as u32 / 4096), false).expect("a range");
         io(raw, sqe, RawData::ToDevice(data)).0
@@ -160,12 +160,12 @@ fn blocks(device: &str) {
 
 #[test]
 fn pairs_are_described_to_hosts_that_ask_for_blocks() {
-    for device in ["mem:?size=256MiB", "mem:?size=256MiB&timing=real", "mem:?size=512MiB&shards=2"] {
+    for device in ["mem:?size=320MiB", "mem:?size=320MiB&timing=real", "mem:?size=640MiB&shards=2"] {
         pairs(device, false);
     }
     for engine in ["hash_store", "hash_plus", "lsm", "tree"] {
-        pairs(&format!("mem:?size=256MiB&engine={engine}"), false);
-        let server = serve(&format!("mem:?size=256MiB&engine={engine}"));
+        pairs(&format!("mem:?size=320MiB&engine={engine}"), false);
+        let server = serve(&format!("mem:?size=320MiB&engine={engine}"));
         pairs(&url(&server, ""), true);
         server.stop().expect("stopped");
     }

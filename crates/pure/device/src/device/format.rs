@@ -104,13 +104,26 @@ impl<M: Media, T> Device<M, T> {
             return false;
         }
         let Some(mut format) = self.formats.pop_front() else { return false };
-        if format.has_begun {
+        if !format.has_begun && self.flash.is_read_only() {
+            self.refuse_format(&format);
+        } else if format.has_begun {
             self.end_format(format, &owners);
         } else {
             self.begin_format(&mut format, &owners);
             self.formats.push_front(format);
         }
         true
+    }
+
+    /// Nothing is written any more: what an earlier run has begun cannot be ended, and the rest does not begin.
+    fn refuse_format(&mut self, format: &Format) {
+        for n in &format.namespaces {
+            let namespace = &mut self.namespaces[*n];
+            if self.flash.erasing().contains(&namespace.owner()) {
+                namespace.fail_erasure(MediaError::HostIo);
+            }
+        }
+        format.cid.into_iter().for_each(|cid| self.queues.complete(0, cid, Status::WRITE_FAULT, 0));
     }
 
     fn begin_format(&mut self, format: &mut Format, owners: &[u16]) {

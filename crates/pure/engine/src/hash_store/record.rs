@@ -201,7 +201,7 @@ mod tests {
         let h = Header {
             crc: 0x0403_0201,
             value_bytes: 0x0001_0203,
-            version: 0x0099_8877_6655_4433,
+            version: 0x0019_8877_6655_4433,
             kind: Kind::Pair,
             key_bytes: 16,
             owner: 0x0a0b,
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(
             bytes,
             [
-                1, 2, 3, 4, 3, 2, 1, 0, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 1, 16, 1, 0x0b, 0x0a, 0, 0,
+                1, 2, 3, 4, 3, 2, 1, 0, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x19, 1, 16, 1, 0x0b, 0x0a, 0, 0,
                 0, 0
             ]
         );

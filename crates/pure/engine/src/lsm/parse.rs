@@ -12,7 +12,8 @@
 
 use super::block_index::BlockIndex;
 use super::levels::{LEVELS, Levels};
-use super::manifest::{KIND_HEAD, KIND_TABLES};
+use super::manifest::{Head, KIND_HEAD, KIND_TABLES};
+use super::marked::Kept;
 use super::table::Table;
 use crate::ordered::filter::Filter;
 use crate::ordered::key::Key;
@@ -87,8 +88,8 @@ impl<'a> Cursor<'a> {
 /// What a chunk says.
 #[derive(Debug)]
 pub enum Chunk {
-    /// The next table's number and the bytes of the longest record; earlier manifests did not tell, 0.
-    Head(u64, u32),
+    /// The first one.
+    Head(Head),
     /// Tables with their level, without their descriptions.
     Tables(Vec<(usize, Table)>),
 }
@@ -97,10 +98,7 @@ pub enum Chunk {
 pub fn decode_chunk(payload: &[u8]) -> Option<Chunk> {
     let mut at = Cursor(payload);
     match at.u8()? {
-        KIND_HEAD => {
-            let next_table = at.u64().filter(|n| *n <= NUMBER_MAX)?;
-            Some(Chunk::Head(next_table, at.u32().unwrap_or(0)))
-        }
+        KIND_HEAD => decode_head(&mut at).map(Chunk::Head),
         KIND_TABLES => {
             let mut tables = Vec::new();
             while !at.0.is_empty() {
@@ -110,6 +108,12 @@ pub fn decode_chunk(payload: &[u8]) -> Option<Chunk> {
         }
         _ => None,
     }
+}
+
+fn decode_head(at: &mut Cursor<'_>) -> Option<Head> {
+    let next_table = at.u64().filter(|n| *n <= NUMBER_MAX)?;
+    let (longest, keeps) = (at.u32().unwrap_or(0), at.u8().is_none_or(|told| told != 0));
+    Some(Head { next_table, longest, keeps })
 }
 
 fn decode_table(at: &mut Cursor<'_>) -> Option<(usize, Table)> {
@@ -131,6 +135,7 @@ fn decode_table(at: &mut Cursor<'_>) -> Option<(usize, Table)> {
         index: BlockIndex::default(),
         filter: Filter::default(),
         refs: Refs::default(),
+        kept: Kept::unknown(),
         pinned: Vec::new(),
     };
     let pages_of_blocks = table.pages.len() as u64;

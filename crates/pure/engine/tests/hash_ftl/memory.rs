@@ -2,7 +2,8 @@
 
 use crate::rig::{Bench, OWNER, shape, variants};
 use saker_engine::Condition;
-use saker_engine::hash_ftl::validity::invalid::{PAGE_ADDRESS_BYTES, read_page};
+use saker_engine::hash_ftl::validity::invalid::PAGE_ADDRESS_BYTES;
+use saker_engine::hash_ftl::validity::parse::read_page;
 use saker_engine::hash_ftl::{HashFtlConfig, Layout, Validity};
 use saker_flash::FaultPlan;
 use saker_medium::header::HEADER_BYTES;

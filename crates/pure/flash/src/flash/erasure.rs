@@ -17,7 +17,8 @@ impl<M: Media> Flash<M> {
         self.media.erasing()
     }
 
-    /// Whether nothing of an owner is on its way: no program, no erase, no completion that it has not been told of.
+    /// Whether nothing of an owner is on its way: no program, no erase, no completion that it has not been told of. What the
+    /// host's file refused is not on its way.
     pub fn is_quiet_for(&self, owner: u16) -> bool {
         let is_running = |kind: &JobKind| match *kind {
             JobKind::Read(_) => false,
@@ -45,6 +46,7 @@ impl<M: Media> Flash<M> {
     }
 
     fn erase_all_of(&mut self, owner: u16) -> Result<(), MediaError> {
+        self.drop_held(owner);
         for slot in (0..self.ring.slots()).map(SlotId) {
             if self.ring.view(slot).is_ok_and(|v| v.is_some_and(|v| v.owner == owner)) {
                 self.ring.release(slot);

@@ -137,11 +137,21 @@ impl<M: Media> Flash<M> {
             return;
         }
         match self.attempt(job) {
-            Err(error) => self.hold(job, error),
+            Err(error) => self.fail_or_hold(job, error),
             Ok(()) if matches!(job, JobKind::Erase { .. }) && self.is_held() => {
                 self.resume();
             }
             Ok(()) => {}
+        }
+    }
+
+    /// Whoever erases an owner as a whole is told of the failure: the next power-on goes on with it.
+    fn fail_or_hold(&mut self, job: JobKind, error: MediaError) {
+        match job {
+            JobKind::Erase { tag, segment, owner } if self.media.erasing().contains(&owner) => {
+                self.complete(owner, tag, Io::Erase(segment), Err(error));
+            }
+            _ => self.hold(job, error),
         }
     }
 
@@ -171,7 +181,7 @@ impl<M: Media> Flash<M> {
                 (owner, tag, Io::Program { at, slot }, self.program_cells(at, slot))
             }
             JobKind::Erase { tag, segment, owner } => {
-                (owner, tag, Io::Erase(segment), self.erase_cells(segment))
+                (owner, tag, Io::Erase(segment), self.erase_cells(segment, owner))
             }
             JobKind::Read(_) => unreachable!("reads are not held"),
         };
@@ -184,7 +194,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// An owner's programs are not needed any more; its slots are given back elsewhere.
+    /// What is held of an owner is not needed any more; its slots are given back elsewhere, its segments erased.
     pub(super) fn drop_held(&mut self, dropped: u16) {
         let outstanding = &mut self.outstanding;
         self.held.jobs.retain(|job| match job {

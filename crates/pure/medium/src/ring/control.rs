@@ -103,7 +103,9 @@ const _: () = assert!((16 + std::mem::offset_of!(Control, marks)).is_multiple_of
 /// Bytes that count, or `None` if the word is damaged.
 pub(super) fn published(slot: SlotId, bytes: &[u8], page_bytes: usize) -> Option<u32> {
     let word = u64::from_le_bytes(*bytes.first_chunk()?);
-    (publish_word(word as u32, slot) == word && word as u32 as usize <= page_bytes).then_some(word as u32)
+    let bytes = word as u32;
+    let can_be = bytes as usize <= page_bytes && bytes.is_multiple_of(8);
+    (publish_word(bytes, slot) == word && can_be).then_some(bytes)
 }
 
 /// What the control of a slot says; `None` when it is free.
@@ -153,9 +155,10 @@ pub(super) fn publish_word(bytes: u32, slot: SlotId) -> u64 {
 }
 
 /// Of a control: the bytes that its checksum covers, which begin behind the state, their sum, and the one that is noted.
-pub(super) fn checked_sum(bytes: &[u8]) -> (usize, u32, u32) {
-    let control = Control::read_from_bytes(&bytes[16..CONTROL_BYTES]).expect("sizes match");
-    (CHECKED_BYTES, control_crc(&control), control.crc.get())
+/// `None` if it is too short.
+pub(super) fn checked_sum(bytes: &[u8]) -> Option<(usize, u32, u32)> {
+    let (Words { control, .. }, _) = Words::read_from_prefix(bytes).ok()?;
+    Some((CHECKED_BYTES, control_crc(&control), control.crc.get()))
 }
 
 fn control_crc(control: &Control) -> u32 {

@@ -62,7 +62,7 @@ fn mend_state(control: &mut [u8]) {
 }
 
 fn mend_checked(control: &mut [u8]) {
-    let (bytes, found, wanted) = checked_sum(control);
+    let Some((bytes, found, wanted)) = checked_sum(control) else { return };
     if let [flip] = explain_with_sum(found, wanted, 0, bytes, bytes as u64)[..] {
         control[16 + flip.at as usize] ^= flip.mask;
     }

@@ -21,12 +21,12 @@ fn a_slot_lives_and_is_found_again() {
     let mut ring = Ring::heap(4, 512, 64);
     let slot = ring.open(&header(5)).expect("free slots");
     ring.data_mut(slot)[..3].copy_from_slice(b"abc");
-    ring.publish(slot, 3);
+    ring.publish(slot, 8);
     let memory = RingMemory::from_bytes(ring.memory());
     let again = Ring::new(memory, 4, 512, 64);
     let found = again.survey().expect("sound");
     assert_eq!(found.len(), 1);
-    assert_eq!((found[0].1.addr, found[0].1.published, found[0].1.state), (PageAddr(5), 3, SlotState::Open));
+    assert_eq!((found[0].1.addr, found[0].1.published, found[0].1.state), (PageAddr(5), 8, SlotState::Open));
     assert_eq!(&again.data(slot)[..3], b"abc");
     assert_eq!(again.free_slots(), 3);
 }
@@ -36,11 +36,11 @@ fn sealing_writes_a_header_that_matches() {
     let mut ring = Ring::heap(2, 512, 64);
     let slot = ring.open(&header(7)).expect("free slots");
     ring.data_mut(slot).fill(9);
-    ring.publish(slot, 100);
+    ring.publish(slot, 104);
     assert_eq!(ring.seal(slot, false), PageAddr(7));
     let h = PageHeader::decode(ring.oob(slot), PageAddr(7)).expect("sound").expect("not erased");
-    assert_eq!((h.used_bytes, h.epoch, h.data_crc), (100, 3, page_crc(ring.data(slot), &[])));
-    assert!(ring.data(slot)[100..].iter().all(|b| *b == 0), "nothing unpublished leaves the slot");
+    assert_eq!((h.used_bytes, h.epoch, h.data_crc), (104, 3, page_crc(ring.data(slot), &[])));
+    assert!(ring.data(slot)[104..].iter().all(|b| *b == 0), "nothing unpublished leaves the slot");
     ring.release(slot);
     assert_eq!(ring.free_slots(), 2);
 }

@@ -71,6 +71,7 @@ fn retry_is_forbidden_only_where_it_is_useless() {
         (0, 0x84),
         (1, 0x03),
         (1, 0x81),
+        (3, 0x02),
         (3, 0x70),
         (3, 0x71),
     ];

@@ -1,8 +1,8 @@
 //! A controller that is one of several, and one that is alone.
 
 use saker_nvme::Status;
-use saker_nvme::admin::build;
 use saker_nvme::admin::feature::fid;
+use saker_nvme::admin::{FeatureSelect, build};
 
 use super::support::*;
 use crate::controller::Access;
@@ -58,7 +58,8 @@ fn the_only_one_says_nothing_of_others() {
     assert_eq!(bench.refusal(&build::get_log_page(&log(0x0C, 56, 0))), Status::INVALID_LOG_PAGE);
     bench.result(&set(0, fid::ASYNC_EVENT_CONFIG, 1 << 8 | 1 << 11));
     bench.controller.set_access(Access::Inaccessible);
-    assert_eq!((bench.controller.access(), bench.features()[7]), (Access::Optimized, 1 << 8));
+    let events = bench.get(fid::ASYNC_EVENT_CONFIG, FeatureSelect::Current);
+    assert_eq!((bench.controller.access(), events), (Access::Optimized, 1 << 8));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use saker_medium::{
     Completion, Geometry, Medium, PageAddr, PageHeader, PowerHistory, Ring, SlotState, Stream, Tag,
 };
 use saker_sim::Class;
+use std::collections::BTreeSet;
 
 const OWNER: u16 = 1;
 const GEOMETRY: Geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 4 };
@@ -57,6 +58,15 @@ impl Media for Refusing {
     }
     fn bytes_in_use(&self) -> u64 {
         self.cells.bytes_in_use()
+    }
+    fn erasing(&self) -> &BTreeSet<u16> {
+        self.cells.erasing()
+    }
+    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), MediaError> {
+        self.cells.set_erasing(owners)
+    }
+    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), MediaError> {
+        self.cells.save(owner, error_on_delete)
     }
 }
 
@@ -174,16 +184,22 @@ fn an_erase_makes_room_for_what_waits() {
 }
 
 #[test]
-fn a_format_drops_what_waits() {
+fn an_erasure_of_an_owner_drops_what_waits_and_is_told_of_refusals() {
     let mut flash = refusing(Some(MediaError::HostFull), None);
     program(&mut flash, 0);
     assert!(flash.is_quiet());
-    assert_eq!(flash.format(OWNER), Err(MediaError::HostFull), "not even an erase is possible");
+    assert_eq!(flash.begin_erasure(&[OWNER]), Ok(()));
+    assert_eq!(completed(&mut flash), [(0, Err(MediaError::HostFull))], "not even an erase is possible");
     assert_eq!(flash.ring().free_slots(), 8);
     assert_eq!(flash.view(OWNER, Class::Foreground).free_segments(), 3, "that segment is not free yet");
+    assert!(!flash.is_held(), "nobody erases what the owner may have written by then");
     flash.media_mut().all = None;
-    assert!(flash.resume());
-    completed(&mut flash);
-    assert!(!flash.is_held() && flash.finished() == flash.submitted());
+    assert_eq!(flash.begin_erasure(&[OWNER]), Ok(()));
+    assert_eq!(completed(&mut flash), [(0, Ok(()))]);
+    assert_eq!(flash.end_erasure(&[OWNER]), Ok(()));
     assert_eq!((flash.view(OWNER, Class::Foreground).free_segments(), flash.pool().retired()), (4, 0));
+    while flash.view(OWNER, Class::Foreground).allocate() != Some(SegmentId(0)) {}
+    program(&mut flash, 0);
+    assert!(!flash.resume());
+    assert_eq!((completed(&mut flash), flash.media().written_pages(SegmentId(0))), (vec![(0, Ok(()))], 1));
 }
