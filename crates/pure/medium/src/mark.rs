@@ -46,14 +46,15 @@ impl Mark {
         low | u64::from(parity(low)) << 56
     }
 
-    /// `None` if a bit of it is wrong.
+    /// `None` if a bit of it is wrong, or if no record ends where it does.
     pub fn decode(word: u64) -> Option<Self> {
         let field = |at: u32, bits: u32| (word >> at) as u32 & ((1 << bits) - 1);
-        (parity(word) == (word >> 56) as u8).then_some(Self {
+        let mark = Self {
             bytes: field(0, BYTES_BITS),
             oob_bytes: field(BYTES_BITS, OOB_BITS) * 8,
             check: field(BYTES_BITS + OOB_BITS, CHECK_BITS),
-        })
+        };
+        (parity(word) == (word >> 56) as u8 && mark.bytes.is_multiple_of(8)).then_some(mark)
     }
 
     /// Whether it vouches for the same bytes.
@@ -74,12 +75,13 @@ mod tests {
     fn golden_words() {
         assert_eq!(Mark::default().encode(), 0);
         assert_eq!(Mark::decode(0), Some(Mark::default()));
-        // 0x030201 bytes; 16 of the out-of-band part (2 << 21); check 1 << 35.
-        let mark = Mark { bytes: 0x0003_0201, oob_bytes: 16, check: 1 };
-        let low = 0x0003_0201_u64 | 0x0040_0000 | 0x0008_0000_0000;
-        let parity = 0x01 ^ 0x02 ^ 0x43 ^ 0x08;
+        // 0x030208 bytes; 16 of the out-of-band part (2 << 21); check 1 << 35.
+        let mark = Mark { bytes: 0x0003_0208, oob_bytes: 16, check: 1 };
+        let low = 0x0003_0208_u64 | 0x0040_0000 | 0x0008_0000_0000;
+        let parity = 0x08 ^ 0x02 ^ 0x43 ^ 0x08;
         assert_eq!(mark.encode(), low | parity << 56);
         assert_eq!(Mark::decode(mark.encode()), Some(mark));
+        assert_eq!(Mark::decode(Mark { bytes: 12, ..mark }.encode()), None, "records end at multiples of 8");
     }
 
     #[test]

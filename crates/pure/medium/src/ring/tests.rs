@@ -45,6 +45,19 @@ fn sealing_writes_a_header_that_matches() {
     assert_eq!(ring.free_slots(), 2);
 }
 
+/// Records end at multiples of 8; who forges another length makes its check right.
+#[test]
+fn a_length_that_no_record_ends_at_is_damage() {
+    let mut ring = Ring::heap(1, 512, 64);
+    let slot = ring.open(&header(1)).expect("free slots");
+    for bytes in [1, 4, 12, 511] {
+        ring.publish(slot, bytes);
+        assert!(ring.view(slot).is_err() && ring.published(slot).is_none(), "{bytes}");
+    }
+    ring.publish(slot, 16);
+    assert_eq!(ring.published(slot), Some(16));
+}
+
 #[test]
 fn any_flip_in_the_control_is_seen() {
     let mut ring = Ring::heap(1, 64, 64);
