@@ -244,7 +244,25 @@ impl<M: Medium> Probe<'_, M> {
         let pages = written.max(slot_pages);
         let first = (0..pages).find_map(|n| self.header(geometry.page(id, n)))?;
         let last = (0..pages).rev().find_map(|n| self.header(geometry.page(id, n)))?;
+        self.check_streams(id, first.1, last.1);
         Some(Recovered { id, stream: first.1, pages, first_sequence: first.0, last_sequence: last.0 })
+    }
+
+    /// A segment is written by one append point. Two of them in it would program its pages out of order.
+    fn check_streams(&mut self, id: SegmentId, first: Stream, last: Stream) {
+        if self.missing {
+            return;
+        }
+        let geometry = self.log.geometry;
+        let mut slots = self.kept.iter().filter(|(_, v)| geometry.segment_of(v.addr) == id);
+        if let Some((slot, _)) = slots.find(|(_, v)| v.stream != first) {
+            let what = "it is for a page in a segment of another append point";
+            self.damage.get_or_insert(SlotError { slot: slot.0, what }.into());
+        } else if first != last {
+            let what = "its segment was begun by another append point";
+            let at = geometry.page(id, 0);
+            self.damage.get_or_insert(Damage::page(&geometry, at, what));
+        }
     }
 
     /// Sequence and stream of a page; notes what is missing or damaged.
@@ -411,6 +429,44 @@ pub fn scan_page<M: Medium>(log: &Log, m: &M, at: PageAddr) -> Step<Result<Optio
                 used_bytes: h.used_bytes,
             })),
         }),
+    }
+}
+
+/// What is known of a page that should carry on a record which began in an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// Not here: to be brought.
+    Absent,
+    /// Lost or torn: it carries nothing.
+    Lost,
+    /// It cannot be read, or its header cannot.
+    Unreadable,
+    /// Here.
+    Here {
+        /// Where the first record starts.
+        first_record: u32,
+        /// Bytes that count.
+        used_bytes: u32,
+    },
+}
+
+/// Looks at a page that should carry on a record.
+pub fn carried<M: Medium>(log: &Log, m: &M, at: PageAddr) -> Carried {
+    let here = |(first_record, used_bytes)| Carried::Here { first_record, used_bytes };
+    match page_of(log, m, at) {
+        Page::Absent => Carried::Absent,
+        Page::Erased | Page::Torn => Carried::Lost,
+        Page::Failed => Carried::Unreadable,
+        Page::Resident { oob, .. } => match log.slot_of(at) {
+            Some(slot) => {
+                let view = m.ring().view(slot).ok().flatten();
+                view.map_or(Carried::Unreadable, |v| here((v.first_record, v.published)))
+            }
+            None => {
+                let header = PageHeader::decode(oob, at).ok().flatten();
+                header.map_or(Carried::Unreadable, |h| here((h.first_record, h.used_bytes)))
+            }
+        },
     }
 }
 

@@ -8,6 +8,7 @@ mod layout;
 mod mutate;
 mod parts;
 mod shapes;
+mod slots;
 #[path = "../support/mod.rs"]
 mod support;
 mod usage;

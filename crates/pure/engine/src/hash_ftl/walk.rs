@@ -12,7 +12,7 @@
 
 use super::HashFtl;
 use super::record::{Head, Mark};
-use saker_log::recover::{Damage, scan_page};
+use saker_log::recover::{Carried, Damage, carried, scan_page};
 use saker_log::{Bytes, Spot, page_of};
 use saker_medium::{Medium, Page, PageAddr, PageHeader, Reads, Step, ready};
 
@@ -156,20 +156,18 @@ impl HashFtl {
         let page_bytes = u64::from(self.log.geometry().page_bytes);
         let mut absent = false;
         for page in range.pages(&self.log).skip(1) {
-            let first_record = match page_of(&self.log, m, page) {
-                Page::Erased | Page::Torn => return Step::Done(false),
-                Page::Absent => {
+            let (first_record, used_bytes) = match carried(&self.log, m, page) {
+                Carried::Absent => {
                     absent = true;
                     continue;
                 }
-                Page::Failed => continue,
-                Page::Resident { oob, .. } => match self.log.slot_of(page) {
-                    Some(slot) => m.ring().view(slot).ok().flatten().map(|v| v.first_record),
-                    None => PageHeader::decode(oob, page).ok().flatten().map(|h| h.first_record),
-                },
+                Carried::Lost => return Step::Done(false),
+                Carried::Unreadable => continue,
+                Carried::Here { first_record, used_bytes } => (first_record, used_bytes),
             };
             let end = (spot.0 + u64::from(total) - page.0 * page_bytes).min(page_bytes) as u32;
-            if first_record.is_some_and(|first| first != end) {
+            // What does not count any more is written over.
+            if first_record != end || used_bytes < end {
                 return Step::Done(false);
             }
         }

@@ -16,9 +16,9 @@ use super::record::{HEADER_BYTES, Header, Kind};
 use super::view::Records;
 use crate::index::Loc;
 use crate::index::loc::{MEMBER_BYTES_MAX, RECORD_BYTES_MAX};
-use saker_log::recover::{Damage, ScannedPage, scan_page};
-use saker_log::{Bytes, Spot, page_of};
-use saker_medium::{Medium, Page, PageHeader, SegmentId, Step, ready};
+use saker_log::recover::{Carried, Damage, ScannedPage, carried, scan_page};
+use saker_log::{Bytes, Spot};
+use saker_medium::{Medium, SegmentId, Step, ready};
 
 /// A position in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -384,21 +384,21 @@ impl Records<'_> {
         }
         let mut absent = false;
         for page in range.pages(self.log).skip(1) {
-            let first_record = match page_of(self.log, m, page) {
-                Page::Absent => {
+            let (first_record, used_bytes) = match carried(self.log, m, page) {
+                Carried::Absent => {
                     absent = true;
                     continue;
                 }
-                Page::Erased | Page::Torn => return Step::Done(false),
-                Page::Failed => continue,
-                Page::Resident { oob, .. } => match self.log.slot_of(page) {
-                    Some(slot) => m.ring().view(slot).ok().flatten().map(|v| v.first_record),
-                    None => PageHeader::decode(oob, page).ok().flatten().map(|h| h.first_record),
-                },
+                Carried::Lost => return Step::Done(false),
+                Carried::Unreadable => continue,
+                Carried::Here { first_record, used_bytes } => (first_record, used_bytes),
             };
-            let Some(first_record) = first_record else { continue };
-            let expected =
-                total.map(|n| (spot.0 + u64::from(n) - page.0 * page_bytes).min(page_bytes) as u32);
+            let ends = |n: u32| (spot.0 + u64::from(n) - page.0 * page_bytes).min(page_bytes) as u32;
+            // What does not count any more is written over.
+            if used_bytes < ends(bytes) {
+                return Step::Done(false);
+            }
+            let expected = total.map(ends);
             if expected.map_or(first_record == 0, |e| e != first_record) {
                 return Step::Done(false);
             }
