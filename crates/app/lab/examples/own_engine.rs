@@ -107,7 +107,7 @@ impl PageStore {
 }
 
 /// What the driver does: hands completions to the engine.
-fn settle(flash: &mut Flash<MemMedia>, engine: &mut PageStore) {
+fn settle(flash: &mut Flash, engine: &mut PageStore) {
     while let Some((_, done)) = flash.take_completion() {
         engine.completed(done.io, &mut flash.view(OWNER, Class::Foreground));
     }

@@ -11,7 +11,7 @@ use saker_device::Quick;
 use saker_engine::{
     Answers, Engine, GroupOp, GroupSource, HashStore, HashStoreConfig, KvError, Member, SourceError,
 };
-use saker_flash::{Flash, Media, MemMedia};
+use saker_flash::{Flash, Media};
 use saker_host::group::{Form, Op};
 use saker_medium::{Medium, Step};
 use saker_nvme::group::{Malformed, Packer, parse, parse_mut};
@@ -131,7 +131,7 @@ impl Answers for Count {
 
 fn bare(pairs: u64, is_told: bool) -> Result<f64, Box<dyn std::error::Error>> {
     let build = Build::kv(&Profile::builtin("default")?, 4 << 30, 1)?;
-    let mut flash: Flash<MemMedia> = build.flash_untimed();
+    let mut flash: Flash = build.flash_untimed();
     let g = build.shape.geometry;
     flash.pool_mut().set_quota(1, g.segments);
     let config = HashStoreConfig::new(1, &g, g.segments, true);

@@ -19,7 +19,7 @@ const OPERATIONS: u64 = 100_000;
 const WARM_BYTES: u64 = 380 << 20;
 
 struct Bench {
-    client: KvClient<Inline<saker_flash::MemMedia>>,
+    client: KvClient<Inline>,
     connection: Connection,
 }
 

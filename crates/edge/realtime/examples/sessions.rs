@@ -75,7 +75,7 @@ fn disk_kv<const K: usize>(load: Load) -> Outcome<f64> {
 fn host_kv<const K: usize>(load: Load) -> Outcome<f64> {
     let build = Build::block(&Profile::builtin("default")?, 4 << 30, 1)?;
     let host = build.attach(1, 256);
-    let mut device = AnyDevice::Memory(Box::new(build.untimed(host.clone())));
+    let mut device = AnyDevice::Untimed(Box::new(build.untimed(host.clone())));
     if load.is_told {
         device.bring_in(0);
     }

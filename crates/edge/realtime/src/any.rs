@@ -1,10 +1,8 @@
-//! A device whatever its flash is kept in, and the thread it may run on.
+//! A device with or without time, and the thread it may run on.
 
-use crate::image::FileMedia;
 use crate::panics::{EndsProcess, ends_process};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_device::{Device, Snapshot, Timed, Untimed};
-use saker_flash::MemMedia;
 use saker_host::Turn;
 use saker_initiator::Remote;
 use saker_linux::Passthrough;
@@ -14,17 +12,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
-/// A device in memory or on an image, with or without time.
+/// A device with or without time.
 #[derive(Debug)]
 pub enum AnyDevice {
-    /// In memory, no time.
-    Memory(Box<Device<MemMedia, Untimed>>),
-    /// On an image, no time.
-    File(Box<Device<FileMedia, Untimed>>),
-    /// In memory, the profile's times.
-    MemoryTimed(Box<Device<MemMedia, Timed>>),
-    /// On an image, the profile's times.
-    FileTimed(Box<Device<FileMedia, Timed>>),
+    /// It answers at once.
+    Untimed(Box<Device<Untimed>>),
+    /// It keeps its profile's times.
+    Timed(Box<Device<Timed>>),
+}
+
+/// The same call of either kind.
+macro_rules! each {
+    ($self:expr, $device:ident => $call:expr) => {
+        match $self {
+            AnyDevice::Untimed($device) => $call,
+            AnyDevice::Timed($device) => $call,
+        }
+    };
 }
 
 impl AnyDevice {
@@ -32,13 +36,8 @@ impl AnyDevice {
     #[inline]
     pub fn advance(&mut self, now: Instant) -> bool {
         match self {
-            Self::Memory(d) => d.advance(),
-            Self::File(d) => d.advance(),
-            Self::MemoryTimed(d) => {
-                d.advance(now);
-                false
-            }
-            Self::FileTimed(d) => {
+            Self::Untimed(d) => d.advance(),
+            Self::Timed(d) => {
                 d.advance(now);
                 false
             }
@@ -48,93 +47,60 @@ impl AnyDevice {
     /// Handles one event of a timed device at or before `now`. False if there is none.
     pub fn step(&mut self, now: Instant) -> bool {
         match self {
-            Self::Memory(_) | Self::File(_) => false,
-            Self::MemoryTimed(d) => d.step(now),
-            Self::FileTimed(d) => d.step(now),
+            Self::Untimed(_) => false,
+            Self::Timed(d) => d.step(now),
         }
     }
 
     /// When a timed device has something to do next.
     pub fn next_deadline(&self) -> Option<Instant> {
         match self {
-            Self::Memory(_) | Self::File(_) => None,
-            Self::MemoryTimed(d) => d.next_deadline(),
-            Self::FileTimed(d) => d.next_deadline(),
+            Self::Untimed(_) => None,
+            Self::Timed(d) => d.next_deadline(),
         }
     }
 
     /// The device's time.
     pub fn now(&self) -> Instant {
         match self {
-            Self::Memory(_) | Self::File(_) => Instant::ZERO,
-            Self::MemoryTimed(d) => d.now(),
-            Self::FileTimed(d) => d.now(),
+            Self::Untimed(_) => Instant::ZERO,
+            Self::Timed(d) => d.now(),
         }
     }
 
     /// Whether operations take time.
     pub fn is_timed(&self) -> bool {
-        matches!(self, Self::MemoryTimed(_) | Self::FileTimed(_))
+        matches!(self, Self::Timed(_))
     }
 
     /// Brings in the memory of all cells kept in memory, and of the index of so many pairs a namespace.
     pub fn bring_in(&mut self, pairs: u64) {
-        match self {
-            Self::Memory(d) => d.bring_in(pairs),
-            Self::File(d) => d.bring_in(pairs),
-            Self::MemoryTimed(d) => d.bring_in(pairs),
-            Self::FileTimed(d) => d.bring_in(pairs),
-        }
+        each!(self, d => d.bring_in(pairs));
     }
 
     /// Everything countable.
     pub fn snapshot(&mut self) -> Snapshot {
-        match self {
-            Self::Memory(d) => d.snapshot(),
-            Self::File(d) => d.snapshot(),
-            Self::MemoryTimed(d) => d.snapshot(),
-            Self::FileTimed(d) => d.snapshot(),
-        }
+        each!(self, d => d.snapshot())
     }
 
     /// What Identify tells of the namespaces.
     pub fn facts(&mut self) -> Vec<NamespaceFacts> {
-        match self {
-            Self::Memory(d) => d.facts(),
-            Self::File(d) => d.facts(),
-            Self::MemoryTimed(d) => d.facts(),
-            Self::FileTimed(d) => d.facts(),
-        }
+        each!(self, d => d.facts())
     }
 
     /// What the device has done for its hosts since it was opened.
     pub fn health(&self) -> HealthCounters {
-        match self {
-            Self::Memory(d) => d.health(),
-            Self::File(d) => d.health(),
-            Self::MemoryTimed(d) => d.health(),
-            Self::FileTimed(d) => d.health(),
-        }
+        each!(self, d => d.health())
     }
 
     /// The page that keeps the pair of a key from being read, or the first one that it is in; in words.
     pub fn page_of(&mut self, nsid: u32, key: &[u8]) -> Option<String> {
-        match self {
-            Self::Memory(d) => d.page_of(nsid, key),
-            Self::File(d) => d.page_of(nsid, key),
-            Self::MemoryTimed(d) => d.page_of(nsid, key),
-            Self::FileTimed(d) => d.page_of(nsid, key),
-        }
+        each!(self, d => d.page_of(nsid, key))
     }
 
     /// Damage that keeps namespaces from being opened.
     pub fn damage(&self) -> Vec<(u32, String)> {
-        match self {
-            Self::Memory(d) => d.damage(),
-            Self::File(d) => d.damage(),
-            Self::MemoryTimed(d) => d.damage(),
-            Self::FileTimed(d) => d.damage(),
-        }
+        each!(self, d => d.damage())
     }
 }
 

@@ -137,17 +137,17 @@ pub(crate) fn close(turn: AnyTurn) -> Result<(), Error> {
 /// [`enum@Error`]: the image stays marked as in use, and recovers at the next opening.
 pub fn close_device(device: AnyDevice) -> Result<(), Error> {
     match device {
-        AnyDevice::File(d) => close_image(*d),
-        AnyDevice::FileTimed(d) => close_image(*d),
-        AnyDevice::Memory(_) | AnyDevice::MemoryTimed(_) => Ok(()),
+        AnyDevice::Untimed(d) => close_cells(*d),
+        AnyDevice::Timed(d) => close_cells(*d),
     }
 }
 
-fn close_image<T>(device: Device<image::FileMedia, T>) -> Result<(), Error> {
+/// Nothing is left of cells in memory.
+fn close_cells<T>(device: Device<T>) -> Result<(), Error> {
     let records = records(&device.config());
     let mut flash = device.into_flash();
     let cut = !flash.is_powered();
-    let media = flash.media_mut();
+    let Some(media) = flash.media_mut().get_mut::<image::FileMedia>() else { return Ok(()) };
     if !media.is_writable() {
         return Ok(());
     }
@@ -171,8 +171,8 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
             build.config.identity = identity::in_memory(url, *seed)?;
             let host = attach(url.depth, build.config.queue_pairs_max);
             let device = match url.timing {
-                Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),
-                Timing::Real => AnyDevice::MemoryTimed(Box::new(build.timed(host.clone()))),
+                Timing::Off => AnyDevice::Untimed(Box::new(build.untimed(host.clone()))),
+                Timing::Real => AnyDevice::Timed(Box::new(build.timed(host.clone()))),
             };
             Ok((device, host, profile.name))
         }
@@ -186,7 +186,7 @@ fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, Str
         let with_uncertain = salvage == Salvage::Uncertain;
         let wishes = Wishes { depth: url.depth, lsm: &url.lsm, with_uncertain };
         let opened = crate::salvage::open::open(path, wishes)?;
-        return Ok((AnyDevice::File(opened.device), opened.host, opened.config.profile));
+        return Ok((AnyDevice::Untimed(opened.device), opened.host, opened.config.profile));
     }
     let faults = url.faults;
     let opened = image::open(path, if url.readonly { Access::Read } else { Access::Write })?;
@@ -208,13 +208,13 @@ fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, Str
     let host = attach(url.depth, config.queue_pairs_max);
     let device = match url.timing {
         Timing::Off => {
-            let flash = Flash::power_on(opened.media, ring, None, faults);
-            AnyDevice::File(Box::new(Device::new(flash, config, host.clone())))
+            let flash = Flash::power_on(Box::new(opened.media), ring, None, faults);
+            AnyDevice::Untimed(Box::new(Device::new(flash, config, host.clone())))
         }
         Timing::Real => {
             let parsed = parsed()?;
-            let flash = Flash::power_on(opened.media, ring, Some(timings(&parsed)), faults);
-            AnyDevice::FileTimed(Box::new(Device::timed(flash, config, host.clone(), Costs::of(&parsed))))
+            let flash = Flash::power_on(Box::new(opened.media), ring, Some(timings(&parsed)), faults);
+            AnyDevice::Timed(Box::new(Device::timed(flash, config, host.clone(), Costs::of(&parsed))))
         }
     };
     Ok((device, host, profile))

@@ -45,8 +45,8 @@ fn running(mut build: Build, host: &Attachment, url: &DeviceUrl, shards: u64) ->
     // The dispatcher takes whole commands with a key in the entry, and groups.
     build.config.methods = Methods::default().with_groups(true).with_groups_both_ways(true);
     let mut device = match url.timing {
-        Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),
-        Timing::Real => AnyDevice::MemoryTimed(Box::new(build.timed(host.clone()))),
+        Timing::Off => AnyDevice::Untimed(Box::new(build.untimed(host.clone()))),
+        Timing::Real => AnyDevice::Timed(Box::new(build.timed(host.clone()))),
     };
     if url.prefault > 0 {
         device.bring_in(url.prefault.div_ceil(shards));

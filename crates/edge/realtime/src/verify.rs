@@ -40,8 +40,8 @@ pub fn image_namespaces(path: &Path) -> Result<Vec<NamespaceSnapshot>, Error> {
     let config = config_of(path, &opened.config)?;
     let g = opened.config.geometry;
     let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
-    let flash = Flash::power_on(opened.media, ring, None, FaultPlan::default());
-    let mut device: Device<image::FileMedia, _> = Device::new(flash, config, attach(1, 1));
+    let flash = Flash::power_on(Box::new(opened.media), ring, None, FaultPlan::default());
+    let mut device = Device::new(flash, config, attach(1, 1));
     if let Some((nsid, what)) = device.damage().into_iter().next() {
         return Err(Error::Damaged { nsid, what });
     }

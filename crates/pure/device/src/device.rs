@@ -49,11 +49,11 @@ impl Attachment {
 
 /// An NVMe device. `T` says whether it keeps time.
 #[derive(Debug)]
-pub struct Device<M, T> {
+pub struct Device<T> {
     pub(crate) host: Attachment,
     pub(crate) controller: Controller,
     pub(crate) queues: Queues,
-    pub(crate) flash: Flash<M>,
+    pub(crate) flash: Flash,
     pub(crate) namespaces: Vec<Namespace>,
     pub(crate) stats: DeviceStats,
     pub(crate) tempo: T,
@@ -69,10 +69,10 @@ pub struct Device<M, T> {
     pub(crate) write_through: bool,
 }
 
-impl<M: Media, T> Device<M, T> {
+impl<T> Device<T> {
     /// Puts a device together. It recovers its namespaces as it is advanced, and becomes ready after that.
-    pub fn with_tempo(mut flash: Flash<M>, config: DeviceConfig, host: Attachment, tempo: T) -> Self {
-        let boot = |ns: &crate::NamespaceConfig, flash: &mut Flash<M>| {
+    pub fn with_tempo(mut flash: Flash, config: DeviceConfig, host: Attachment, tempo: T) -> Self {
+        let boot = |ns: &crate::NamespaceConfig, flash: &mut Flash| {
             let namespace = Namespace::boot(*ns, &config, flash);
             let long_keys = config.methods.indirect_keys().then_some(config.long_key_digest);
             Namespace { long_keys, ..namespace }
@@ -106,18 +106,18 @@ impl<M: Media, T> Device<M, T> {
     }
 
     /// The flash.
-    pub fn flash(&self) -> &Flash<M> {
+    pub fn flash(&self) -> &Flash {
         &self.flash
     }
 
     /// The flash, for tests that look at what its media keep.
     #[doc(hidden)]
-    pub fn flash_mut(&mut self) -> &mut Flash<M> {
+    pub fn flash_mut(&mut self) -> &mut Flash {
         &mut self.flash
     }
 
     /// The flash, for closing an image.
-    pub fn into_flash(self) -> Flash<M> {
+    pub fn into_flash(self) -> Flash {
         self.flash
     }
 

@@ -2,7 +2,6 @@
 //! (NVMe Base 2.0, feature 06h), and a shutdown (section 3.6).
 
 use crate::device::Device;
-use saker_flash::Media;
 use saker_medium::Tag;
 use saker_nvme::Status;
 use saker_sim::Class;
@@ -24,7 +23,7 @@ pub(crate) struct Drain {
     tags: Vec<Option<Tag>>,
 }
 
-impl<M: Media, T> Device<M, T> {
+impl<T> Device<T> {
     /// Everything acknowledged leaves the ring for flash; the waiter is told when it is there.
     pub(crate) fn begin_drain(&mut self, waiter: Waiter) {
         let mut tags = Vec::with_capacity(self.namespaces.len());

@@ -19,7 +19,7 @@ use crate::transfer::{Aside, Pieces};
 use block::{block, block_data_bytes};
 use kv::{kv, kv_data_bytes, small};
 use saker_engine::KvError;
-use saker_flash::{Media, NamespaceMedium};
+use saker_flash::NamespaceMedium;
 use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
 use saker_medium::{Reads, Tag};
 use saker_nvme::nvm::NvmCommand;
@@ -292,11 +292,11 @@ impl Request {
 
     /// Executes the command.
     #[inline]
-    pub fn execute<M: Media, W: Meter>(
+    pub fn execute<W: Meter>(
         &mut self,
         namespace: &mut Namespace,
         reach: Reach<'_>,
-        m: &mut NamespaceMedium<'_, M>,
+        m: &mut NamespaceMedium<'_>,
         w: &mut W,
     ) -> Outcome {
         w.work(Unit::Decode, 1);

@@ -9,7 +9,7 @@ use crate::execute::{Outcome, Reach, Reply, Request, kv_status};
 use crate::namespace::Namespace;
 use crate::vendor;
 use saker_engine::Background;
-use saker_flash::{Flash, Media, NamespaceMedium};
+use saker_flash::{Flash, NamespaceMedium};
 use saker_link::{DmaSpace, Sqe};
 use saker_medium::{Medium, Step, Tag};
 use saker_nvme::{NSID_ALL, Status};
@@ -49,9 +49,9 @@ const QUANTA_PER_PAGE: u64 = 64;
 /// never.
 pub(crate) const QUANTA_WHILE_HELD: u64 = 64;
 
-impl<M: Media> Device<M, Untimed> {
+impl Device<Untimed> {
     /// A device that keeps no time. It recovers at once.
-    pub fn new(flash: Flash<M>, config: DeviceConfig, host: Attachment) -> Self {
+    pub fn new(flash: Flash, config: DeviceConfig, host: Attachment) -> Self {
         assert!(!flash.is_timed(), "flash with a timing model needs a timed device");
         let mut device = Self::with_tempo(flash, config, host, Untimed::default());
         device.boot();
@@ -221,7 +221,7 @@ impl<M: Media> Device<M, Untimed> {
         &mut self,
         n: usize,
         is_write: bool,
-        mut execute: impl FnMut(&mut Namespace, &DmaSpace, &mut NamespaceMedium<'_, M>) -> Outcome,
+        mut execute: impl FnMut(&mut Namespace, &DmaSpace, &mut NamespaceMedium<'_>) -> Outcome,
     ) -> Reply {
         let owner = self.namespaces[n].owner();
         let (mut fruitless, mut quanta) = (0, 0);

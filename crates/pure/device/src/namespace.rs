@@ -58,7 +58,7 @@ pub struct Namespace {
 
 impl Namespace {
     /// A namespace that must still recover.
-    pub fn boot<M: Media>(config: NamespaceConfig, device: &DeviceConfig, flash: &mut Flash<M>) -> Self {
+    pub fn boot(config: NamespaceConfig, device: &DeviceConfig, flash: &mut Flash) -> Self {
         let owner = config.nsid as u16;
         flash.pool_mut().set_quota(owner, config.quota_segments);
         let mut namespace = Self {
@@ -81,7 +81,7 @@ impl Namespace {
     }
 
     /// Its store, to be recovered from what its flash holds.
-    pub(crate) fn recovery<M: Media>(&self, device: &DeviceConfig, flash: &mut Flash<M>) -> Store {
+    pub(crate) fn recovery(&self, device: &DeviceConfig, flash: &mut Flash) -> Store {
         let (config, owner) = (self.config, self.owner());
         let view = flash.view(owner, Class::Foreground);
         match config.kind {
@@ -137,7 +137,7 @@ impl Namespace {
     }
 
     /// Goes on recovering. `Done(true)` when it is over (recovered or damaged).
-    pub fn recover<M: Media>(&mut self, m: &mut NamespaceMedium<'_, M>) -> Step<bool> {
+    pub fn recover(&mut self, m: &mut NamespaceMedium<'_>) -> Step<bool> {
         let step = match &mut self.store {
             Store::KvRecovery(r) => r.step(m),
             Store::BlockRecovery(r) => r.step(m),
@@ -185,7 +185,7 @@ impl Namespace {
     }
 
     /// Its flash was erased: it is empty, or finds that out by recovering.
-    pub fn end_erasure<M: Media>(&mut self, device: &DeviceConfig, flash: &mut Flash<M>) {
+    pub fn end_erasure(&mut self, device: &DeviceConfig, flash: &mut Flash) {
         let view = flash.view(self.owner(), Class::Foreground);
         self.store = match self.take_store() {
             Store::Erasing(before, _) => match *before {
@@ -252,11 +252,7 @@ impl Namespace {
     }
 
     /// One quantum of background work.
-    pub fn background<M: Media, W: Meter>(
-        &mut self,
-        m: &mut NamespaceMedium<'_, M>,
-        w: &mut W,
-    ) -> Step<Background> {
+    pub fn background<W: Meter>(&mut self, m: &mut NamespaceMedium<'_>, w: &mut W) -> Step<Background> {
         let finished = m.finished();
         if let (Store::Kv(store), false) = (&mut self.store, self.iterators.is_empty()) {
             self.iterators.expire(store, m);

@@ -4,10 +4,9 @@
 use crate::device::Device;
 use crate::execute::kv_status;
 use saker_engine::KvError;
-use saker_flash::Media;
 use saker_nvme::Status;
 
-impl<M: Media, T> Device<M, T> {
+impl<T> Device<T> {
     /// Why what is blocked does not go on.
     pub(crate) fn no_room(&self) -> KvError {
         self.flash.refusal().map_or(KvError::CapacityExceeded, KvError::Unrecovered)
@@ -34,7 +33,7 @@ impl<M: Media, T> Device<M, T> {
     }
 }
 
-impl<M: Media> Device<M, crate::immediate::Untimed> {
+impl Device<crate::immediate::Untimed> {
     /// Tries what the host's file refused. True if something of it ended.
     pub(crate) fn resume(&mut self) -> bool {
         let resumed = self.flash.resume();

@@ -22,7 +22,7 @@ use crate::trace::{Clockwork, CommandTrace};
 use cores::{Cores, Work};
 use order::Order;
 use pipe::Pipe;
-use saker_flash::{Flash, Media, PowerCut, ReadBatch};
+use saker_flash::{Flash, MemMedia, PowerCut, ReadBatch};
 use saker_link::Sqe;
 use saker_medium::{Reads, Ring};
 use saker_sim::{Class, Duration, EventQueue, Instant, earliest};
@@ -168,9 +168,9 @@ impl Timed {
     }
 }
 
-impl<M: Media> Device<M, Timed> {
+impl Device<Timed> {
     /// A device that keeps time. Its namespaces recover as it is advanced.
-    pub fn timed(flash: Flash<M>, config: DeviceConfig, host: Attachment, costs: Costs) -> Self {
+    pub fn timed(flash: Flash, config: DeviceConfig, host: Attachment, costs: Costs) -> Self {
         let namespaces = config.namespaces.len();
         let config = DeviceConfig { group_keys: costs.group_keys, ..config };
         let mut device = Self::with_tempo(flash, config, host, Timed::new(costs, namespaces));
@@ -253,10 +253,10 @@ impl<M: Media> Device<M, Timed> {
     }
 
     /// What is left when power is cut now.
-    pub fn cut(&self, seed: u64) -> (M, Ring)
-    where
-        M: Clone,
-    {
+    ///
+    /// # Panics
+    /// When the cells are not in memory ([`saker_flash::Flash::cut`]).
+    pub fn cut(&self, seed: u64) -> (MemMedia, Ring) {
         self.flash.cut(PowerCut { seed, ring_kept: self.config.capacitor })
     }
 

@@ -8,7 +8,6 @@ use crate::groups::GroupRequest;
 use crate::iterators::IteratorRequest;
 use crate::long_keys::IndirectRequest;
 use saker_engine::hash_store::group::GROUP_BYTES_MAX;
-use saker_flash::Media;
 use saker_link::{REGION_BYTES, Sqe};
 use saker_nvme::Status;
 use saker_nvme::group::is_group;
@@ -66,7 +65,7 @@ fn is_part(sqe: &Sqe) -> bool {
     }
 }
 
-impl<M: Media, T> Device<M, T> {
+impl<T> Device<T> {
     /// Decodes a command of queue `qid` for namespace `n`; `head` is its value if it is an inline store.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ fn scale(n: u64) -> u64 {
 }
 
 struct Bench {
-    flash: Flash<MemMedia>,
+    flash: Flash,
     store: AnyEngine,
     kind: EngineKind,
     config: EngineConfig,
@@ -70,12 +70,12 @@ impl Bench {
         }
     }
 
-    fn run<T>(&mut self, mut op: impl FnMut(&mut AnyEngine, &mut Flash<MemMedia>) -> Step<T>) -> T {
+    fn run<T>(&mut self, mut op: impl FnMut(&mut AnyEngine, &mut Flash) -> Step<T>) -> T {
         self.run_in_parts(|s, f| blocked_changes_nothing(s, |s| op(s, f)))
     }
 
     /// An operation that may be done in part when it is blocked.
-    fn run_in_parts<T>(&mut self, mut op: impl FnMut(&mut AnyEngine, &mut Flash<MemMedia>) -> Step<T>) -> T {
+    fn run_in_parts<T>(&mut self, mut op: impl FnMut(&mut AnyEngine, &mut Flash) -> Step<T>) -> T {
         for _ in 0..100_000 {
             match op(&mut self.store, &mut self.flash) {
                 Step::Done(t) => {

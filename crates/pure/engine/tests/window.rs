@@ -24,7 +24,7 @@ fn shape() -> Shape {
 }
 
 struct Bench {
-    flash: Flash<MemMedia>,
+    flash: Flash,
     store: HashStore,
 }
 

@@ -18,7 +18,7 @@ pub use reads::ReadBatch;
 pub use view::NamespaceMedium;
 
 use crate::ftl::Superblocks;
-use crate::nand::{Cell, Faults, Media, Shape, TimingModel, Timings};
+use crate::nand::{Cell, Cells, Faults, Media, Shape, TimingModel, Timings};
 use held::Held;
 use jobs::Jobs;
 use reads::ReadPins;
@@ -41,8 +41,8 @@ pub struct FlashStats {
 
 /// All flash of a device.
 #[derive(Clone, Debug)]
-pub struct Flash<M> {
-    media: M,
+pub struct Flash {
+    media: Cells,
     ring: Ring,
     shape: Shape,
     pool: Superblocks,
@@ -66,7 +66,7 @@ pub struct Flash<M> {
     unclaimed: Vec<PageAddr>,
 }
 
-impl<M: Media> Flash<M> {
+impl Flash {
     /// The flash with its NAND switched off: pages stay in the controller's memory, programs, reads and erases take no
     /// time and are not counted. Stores and retrieves still work. For transfers alone (BandSlim, ICPP'24, section 4.2).
     #[must_use]
@@ -102,12 +102,12 @@ impl<M: Media> Flash<M> {
     }
 
     /// The cells.
-    pub fn media(&self) -> &M {
+    pub fn media(&self) -> &Cells {
         &self.media
     }
 
     /// The cells.
-    pub fn media_mut(&mut self) -> &mut M {
+    pub fn media_mut(&mut self) -> &mut Cells {
         &mut self.media
     }
 
@@ -138,7 +138,7 @@ impl<M: Media> Flash<M> {
 
     /// An owner's view, at the current time. `class`: who waits for what is submitted through it.
     #[inline]
-    pub fn view(&mut self, owner: u16, class: Class) -> NamespaceMedium<'_, M> {
+    pub fn view(&mut self, owner: u16, class: Class) -> NamespaceMedium<'_> {
         self.class = class;
         NamespaceMedium { flash: self, owner }
     }

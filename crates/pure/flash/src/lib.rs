@@ -10,5 +10,5 @@ pub mod page_map;
 
 pub use flash::{Flash, FlashStats, NamespaceMedium, ReadBatch};
 pub use ftl::Superblocks;
-pub use nand::{Cell, FaultPlan, Media, MemMedia, NandModel, PowerCut, TimingModel, Timings};
+pub use nand::{Cell, Cells, FaultPlan, Media, MemMedia, NandModel, PowerCut, TimingModel, Timings};
 pub use page_map::{BlockError, PageMap};

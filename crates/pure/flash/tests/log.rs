@@ -13,7 +13,7 @@ const GEOMETRY: Geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pa
 const NO_RESERVE: Reserve = Reserve { slots: 0, segments: 0 };
 
 struct Bench {
-    flash: Flash<MemMedia>,
+    flash: Flash,
     log: Log,
 }
 

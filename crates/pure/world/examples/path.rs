@@ -7,7 +7,6 @@
 //! containers of 64; `virtual`: a put and then a get of each pair in virtual time, 4 modelled threads of depth 32.
 
 use saker_device::{Device, Untimed};
-use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::group::{Form, Op};
 use saker_host::session::{Hub, Options, Session};
@@ -30,7 +29,7 @@ const GROUP: u64 = 64;
 const GROUPS_IN_FLIGHT: usize = 8;
 
 /// The device runs whenever the host waits.
-struct Inline(Device<MemMedia, Untimed>);
+struct Inline(Device<Untimed>);
 
 impl Turn for Inline {
     #[inline]

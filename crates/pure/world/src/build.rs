@@ -277,18 +277,18 @@ impl Build {
         Ring::heap(self.ring_slots(), g.page_bytes, g.oob_bytes)
     }
 
-    fn flash(&self, timings: Option<Timings>) -> Flash<MemMedia> {
+    fn flash(&self, timings: Option<Timings>) -> Flash {
         let flash = Flash::power_on(MemMedia::new(self.shape), self.ring(), timings, self.faults);
         if self.nand { flash } else { flash.without_nand() }
     }
 
     /// Flash in memory that keeps no time, for a store without a device.
-    pub fn flash_untimed(&self) -> Flash<MemMedia> {
+    pub fn flash_untimed(&self) -> Flash {
         self.flash(None)
     }
 
     /// Flash in memory with the profile's times, for a device with other costs than the profile's.
-    pub fn flash_timed(&self) -> Flash<MemMedia> {
+    pub fn flash_timed(&self) -> Flash {
         self.flash(Some(timings(&self.profile)))
     }
 
@@ -312,13 +312,13 @@ impl Build {
     }
 
     /// A device in memory that keeps no time.
-    pub fn untimed(&self, host: Attachment) -> Device<MemMedia, Untimed> {
+    pub fn untimed(&self, host: Attachment) -> Device<Untimed> {
         let flash = self.flash(None);
         Device::new(flash, self.config.clone(), host)
     }
 
     /// A device in memory with the profile's times.
-    pub fn timed(&self, host: Attachment) -> Device<MemMedia, Timed> {
+    pub fn timed(&self, host: Attachment) -> Device<Timed> {
         let flash = self.flash(Some(timings(&self.profile)));
         let mut device = Device::timed(flash, self.config.clone(), host, Costs::of(&self.profile));
         if self.traces {

@@ -8,7 +8,6 @@ use crate::disk_kv::{HostCosts, user_bytes};
 use crate::joined::Clocked;
 use crate::result::{Job, ReadPath, RunResult, Side};
 use saker_device::NamespaceKind;
-use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, Op, Outcome, Ticket};
 use saker_host::{CacheStats, ConnectOptions, Connection, HostError};
@@ -75,7 +74,7 @@ pub fn run_host_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostEr
 }
 
 struct HostRun {
-    device: Clocked<MemMedia>,
+    device: Clocked,
     store: HostKv<KvBlockQueue>,
     threads: Vec<Thread>,
     meter: CpuMeter,

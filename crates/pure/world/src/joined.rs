@@ -1,14 +1,13 @@
 //! A device on the host's own thread: whenever the host waits, the device makes progress.
 
 use saker_device::{Device, Timed, Untimed};
-use saker_flash::Media;
 use saker_host::Turn;
 
 /// A device that keeps no time.
 #[derive(Debug)]
-pub struct Inline<M>(pub Device<M, Untimed>);
+pub struct Inline(pub Device<Untimed>);
 
-impl<M: Media> Turn for Inline<M> {
+impl Turn for Inline {
     #[inline]
     fn turn(&mut self) {
         self.0.advance();
@@ -17,9 +16,9 @@ impl<M: Media> Turn for Inline<M> {
 
 /// A device in virtual time: a turn goes to its next event.
 #[derive(Debug)]
-pub struct Clocked<M>(pub Device<M, Timed>);
+pub struct Clocked(pub Device<Timed>);
 
-impl<M: Media> Turn for Clocked<M> {
+impl Turn for Clocked {
     fn turn(&mut self) {
         let now = self.0.now();
         // First what the host has just done, at the current time; then the next event.

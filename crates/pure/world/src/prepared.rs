@@ -5,7 +5,6 @@ use crate::joined::Inline;
 use crate::result::{Job, Side};
 use crate::running::Running;
 use saker_device::{Costs, Snapshot, timings};
-use saker_flash::MemMedia;
 use saker_host::{ClientOptions, ConnectOptions, Connection, HostError, KvClient};
 use saker_nvme::Key;
 
@@ -15,7 +14,7 @@ const DEPTH: u16 = 32;
 /// A device without time, and its client.
 pub struct Prepared {
     build: Build,
-    client: KvClient<Inline<MemMedia>>,
+    client: KvClient<Inline>,
 }
 
 impl Prepared {

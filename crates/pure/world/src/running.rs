@@ -4,7 +4,6 @@ use crate::build::Build;
 use crate::disk_kv::DiskRun;
 use crate::result::{Job, RunResult};
 use saker_device::{Device, Snapshot, Timed};
-use saker_flash::MemMedia;
 use saker_host::{HostError, TransferOptions};
 
 /// A device in virtual time with its application threads. The same jobs give the same results on any machine.
@@ -23,7 +22,7 @@ impl Running {
         Ok(Self { build: build.clone(), run: DiskRun::start(build, like, by_methods)? })
     }
 
-    pub(crate) fn on(device: Device<MemMedia, Timed>, build: &Build, like: &Job) -> Result<Self, HostError> {
+    pub(crate) fn on(device: Device<Timed>, build: &Build, like: &Job) -> Result<Self, HostError> {
         let by_methods = like.transfer != TransferOptions::default();
         Ok(Self { build: build.clone(), run: DiskRun::on(device, build, like, by_methods)? })
     }

@@ -6,7 +6,6 @@ use crate::disk_kv::HostCosts;
 use crate::joined::Clocked;
 use crate::layers::Layers;
 use crate::result::{Job, ReadPath, RunResult, Side};
-use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{CallId, Command, Cover, Hub, LaneStats, Options, Refusal, Sync};
 use saker_host::{CacheStats, ConnectOptions, Connection, HostError, KvQueue, TransferOptions};
@@ -76,7 +75,7 @@ pub fn run_saker(build: &Build, jobs: &[Job], batch: u16) -> Result<Vec<RunResul
 }
 
 struct SakerRun {
-    device: Clocked<MemMedia>,
+    device: Clocked,
     hub: Hub<KvQueue>,
     threads: Vec<Thread>,
     meter: CpuMeter,

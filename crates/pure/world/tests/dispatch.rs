@@ -1,7 +1,6 @@
 //! How the dispatcher hands commands to the modelled cores: in turn, commands on one key overtake each other; by key they do
 //! not, whatever they are, and other keys do not wait.
 
-use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::{ConnectOptions, Connection, KvQueue, TransferOptions, Turn};
 use saker_nvme::Key;
@@ -16,7 +15,7 @@ use std::collections::BTreeMap;
 const SLOTS: u16 = 32;
 
 struct Rig {
-    device: Clocked<MemMedia>,
+    device: Clocked,
     kv: KvQueue,
     _connection: Connection,
 }

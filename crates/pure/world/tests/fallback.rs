@@ -2,7 +2,6 @@
 
 use saker_device::Attachment;
 use saker_engine::EngineKind;
-use saker_flash::MemMedia;
 use saker_host::group::{Form, Op};
 use saker_host::transfer::{Available, TransferOptions};
 use saker_host::{
@@ -17,14 +16,14 @@ use saker_world::{Build, Inline};
 
 const PATIENCE: Patience = Patience { turns_max: 100_000 };
 
-fn open(methods: Methods) -> (Connection, KvClient<Inline<MemMedia>>) {
+fn open(methods: Methods) -> (Connection, KvClient<Inline>) {
     let profile = Profile::builtin("default").expect("built in");
     let mut build = Build::kv(&profile, 512 << 20, 1).expect("large enough");
     build.config.methods = methods;
     open_on(&build)
 }
 
-fn open_on(build: &Build) -> (Connection, KvClient<Inline<MemMedia>>) {
+fn open_on(build: &Build) -> (Connection, KvClient<Inline>) {
     let host: Attachment = build.attach(2, 8);
     let mut device = Inline(build.untimed(host.clone()));
     let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
@@ -39,7 +38,7 @@ fn key(n: u32) -> Key {
 }
 
 /// Runs through every call; returns everything that was answered.
-fn run(client: &mut KvClient<Inline<MemMedia>>) -> Vec<OpOutcome> {
+fn run(client: &mut KvClient<Inline>) -> Vec<OpOutcome> {
     let mut told = Vec::new();
     let mut stores = client.begin(Form::All(Op::Store));
     for n in 0..100 {
@@ -99,7 +98,7 @@ fn long_keys_go_beside_a_group_that_cannot_take_them() {
 }
 
 /// Runs groups through a client and returns what they answered.
-fn stores_and_reads(client: &mut KvClient<Inline<MemMedia>>) -> [Vec<OpOutcome>; 2] {
+fn stores_and_reads(client: &mut KvClient<Inline>) -> [Vec<OpOutcome>; 2] {
     let mut stores = client.begin(Form::All(Op::Store));
     for n in 0..20 {
         stores.store(key(n), b"value").expect("a store");

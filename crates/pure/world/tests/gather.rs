@@ -1,7 +1,6 @@
 //! Group Vector and Bulk Put: what they store is what a group of the same pairs stores, and what is wrong with them has its
 //! status and changes nothing.
 
-use saker_flash::MemMedia;
 use saker_host::{
     BulkBuffer, ClientOptions, ConnectOptions, Connection, HostError, KvClient, Patience, RawData, Turn,
 };
@@ -15,7 +14,7 @@ use saker_world::{Build, Inline};
 
 const PATIENCE: Patience = Patience { turns_max: 100_000 };
 
-type Client = KvClient<Inline<MemMedia>>;
+type Client = KvClient<Inline>;
 
 fn open(methods: Methods) -> (Connection, Client) {
     let profile = Profile::builtin("tiny").expect("built in");

@@ -14,7 +14,7 @@ use saker_medium::{Geometry, Ring};
 use saker_nvme::Key;
 
 /// The device runs on the thread that waits for it.
-struct Inline(Device<MemMedia, Untimed>);
+struct Inline(Device<Untimed>);
 
 impl Turn for Inline {
     fn turn(&mut self) {

@@ -1,7 +1,6 @@
 //! Iterators of the device: in both directions, while it is written, compacted and collected; their bounds and ends.
 
 use saker_device::{Attachment, EngineKind};
-use saker_flash::MemMedia;
 use saker_host::{
     ClientOptions, ConnectOptions, Connection, DeviceIterator, HostError, KeyRange, KvClient, KvError,
     KvStoreClient, Patience, ScanOptions, ScanOrder, Turn,
@@ -34,13 +33,13 @@ fn connect<T: Turn>(host: &Attachment, mut device: T) -> (Connection, KvClient<T
     (connection, client)
 }
 
-fn open_on(build: &Build) -> (Connection, KvClient<Inline<MemMedia>>) {
+fn open_on(build: &Build) -> (Connection, KvClient<Inline>) {
     let host = build.attach(2, 8);
     let device = Inline(build.untimed(host.clone()));
     connect(&host, device)
 }
 
-fn open(engine: EngineKind) -> (Connection, KvClient<Inline<MemMedia>>) {
+fn open(engine: EngineKind) -> (Connection, KvClient<Inline>) {
     open_on(&build("tiny", 32 << 20, engine))
 }
 
@@ -229,7 +228,7 @@ fn sixteen_on(engine: EngineKind) {
     assert_eq!(late.err(), Some(HostError::Kv(KvError::NotFound)));
     client.close_iterator(idle_again).expect("ended already");
     client.next_pairs(&mut used, 1, false, None).expect("it is there");
-    let snapshots = |client: &mut KvClient<Inline<MemMedia>>| {
+    let snapshots = |client: &mut KvClient<Inline>| {
         let counters = client.turn_mut().0.snapshot().namespaces[0].counters.clone();
         counters.into_iter().find(|(name, _)| *name == "num_snapshots").map(|(_, n)| n)
     };

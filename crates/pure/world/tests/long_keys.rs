@@ -1,7 +1,6 @@
 //! Keys of 17 to 255 bytes: by pointer, in groups, through envelopes, side by side on one device; with digests that collide.
 
 use saker_engine::EngineKind;
-use saker_flash::MemMedia;
 use saker_host::group::{Form, Op};
 use saker_host::long_keys::Xxh3Digest;
 use saker_host::{
@@ -20,7 +19,7 @@ use std::collections::BTreeMap;
 
 const PATIENCE: Patience = Patience { turns_max: 1_000_000 };
 
-type Client = KvClient<Inline<MemMedia>>;
+type Client = KvClient<Inline>;
 
 fn build(methods: Methods, bits: u32) -> Build {
     let profile = Profile::builtin("tiny").expect("built in");

@@ -1,6 +1,5 @@
 //! Prefetch groups in virtual time: how many pages are read, how long it takes, and that nothing stale is delivered.
 
-use saker_flash::MemMedia;
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience};
 use saker_nvme::Key;
 use saker_sim::profile::Profile;
@@ -13,7 +12,7 @@ const PATIENCE: Patience = Patience { turns_max: 1_000_000 };
 const TOGETHER: u64 = 12;
 const GROUPS: u64 = 40;
 
-fn open() -> (Connection, KvClient<Clocked<MemMedia>>) {
+fn open() -> (Connection, KvClient<Clocked>) {
     let profile = Profile::builtin("cosmos-plus").expect("built in");
     let build = Build::kv(&profile, 1 << 30, 1).expect("large enough");
     let host = build.attach(2, 8);

@@ -2,7 +2,6 @@
 
 use saker_device::Attachment;
 use saker_engine::EngineKind;
-use saker_flash::MemMedia;
 use saker_host::group::{Form, Op};
 use saker_host::{
     ClientOptions, ConnectOptions, Connection, HostError, KvClient, KvError, Patience, RawData, Turn,
@@ -21,7 +20,7 @@ use std::sync::Arc;
 
 const PATIENCE: Patience = Patience { turns_max: 100_000 };
 
-type Device = Sharded<Inline<MemMedia>>;
+type Device = Sharded<Inline>;
 type Client = KvClient<Device>;
 
 fn open(shards: u64, engine: EngineKind) -> (Connection, Client) {

@@ -1,6 +1,5 @@
 //! A device told by a latency table: Samsung's KV SSD as compound commands (HotStorage'19) measured it.
 
-use saker_flash::MemMedia;
 use saker_host::group::{Form, Op};
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience};
 use saker_nvme::Key;
@@ -10,7 +9,7 @@ use saker_world::{Build, Clocked};
 
 const PATIENCE: Patience = Patience { turns_max: 1_000_000 };
 
-fn open(profile: &Profile) -> (Connection, KvClient<Clocked<MemMedia>>) {
+fn open(profile: &Profile) -> (Connection, KvClient<Clocked>) {
     let build = Build::kv(profile, 512 << 20, 1).expect("large enough");
     let host = build.attach(2, 8);
     let mut device = Clocked(build.timed(host.clone()));
@@ -21,17 +20,14 @@ fn open(profile: &Profile) -> (Connection, KvClient<Clocked<MemMedia>>) {
     (connection, client)
 }
 
-fn samsung(batched: bool) -> (Connection, KvClient<Clocked<MemMedia>>) {
+fn samsung(batched: bool) -> (Connection, KvClient<Clocked>) {
     let mut profile = Profile::builtin("samsung-kvssd").expect("built in");
     profile.set("firmware.batched_group_keys", &batched.to_string()).expect("a switch");
     open(&profile)
 }
 
 /// Nanoseconds that `work` takes in virtual time.
-fn time<R>(
-    client: &mut KvClient<Clocked<MemMedia>>,
-    work: impl FnOnce(&mut KvClient<Clocked<MemMedia>>) -> R,
-) -> u64 {
+fn time<R>(client: &mut KvClient<Clocked>, work: impl FnOnce(&mut KvClient<Clocked>) -> R) -> u64 {
     let begun = client.turn_mut().0.now();
     work(client);
     client.turn_mut().0.now().since(begun).as_nanos()
@@ -41,7 +37,7 @@ fn key(n: u32) -> Key {
     Key::new(&[&[7; 12][..], &n.to_be_bytes()].concat()).expect("16 bytes")
 }
 
-fn group(client: &mut KvClient<Clocked<MemMedia>>, pairs: u32) {
+fn group(client: &mut KvClient<Clocked>, pairs: u32) {
     let mut group = client.begin(Form::All(Op::Store));
     for n in 0..pairs {
         // 32-byte keys are not the device's own: the value has the 16 bytes that the key lacks.

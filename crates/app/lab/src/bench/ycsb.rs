@@ -4,7 +4,6 @@ use crate::error::LabError;
 use crate::report::Point;
 use crate::rig::Serial;
 use hdrhistogram::Histogram;
-use saker_flash::MemMedia;
 use saker_host::KvClient;
 use saker_nvme::Key;
 use saker_realtime::Kv;
@@ -91,7 +90,7 @@ impl Client for OnUrl<'_> {
 struct Virtual(Serial);
 
 impl Virtual {
-    fn client(&mut self) -> &mut KvClient<Clocked<MemMedia>> {
+    fn client(&mut self) -> &mut KvClient<Clocked> {
         &mut self.0.client
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use saker_device::{Attachment, Costs, Device, timings};
-use saker_flash::{Flash, MemMedia};
+use saker_flash::Flash;
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience, TransferOptions};
 use saker_link::Traffic;
 use saker_medium::{Ring, RingMemory};
@@ -19,7 +19,7 @@ const DEPTH: u16 = 64;
 pub struct Serial {
     build: Build,
     /// The client; its turn is the device.
-    pub client: KvClient<Clocked<MemMedia>>,
+    pub client: KvClient<Clocked>,
     connection: Connection,
 }
 
@@ -55,11 +55,7 @@ impl Serial {
         Self::join(build, host, device)
     }
 
-    fn join(
-        build: Build,
-        host: Attachment,
-        device: Device<MemMedia, saker_device::Timed>,
-    ) -> Result<Self, LabError> {
+    fn join(build: Build, host: Attachment, device: Device<saker_device::Timed>) -> Result<Self, LabError> {
         let mut device = Clocked(device);
         let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
         let mut connection = Connection::connect(port(&host), &mut device, options)?;
@@ -101,7 +97,7 @@ impl Serial {
     /// As `work`.
     pub fn time(
         &mut self,
-        work: impl FnOnce(&mut KvClient<Clocked<MemMedia>>) -> Result<(), LabError>,
+        work: impl FnOnce(&mut KvClient<Clocked>) -> Result<(), LabError>,
     ) -> Result<Took, LabError> {
         let before = self.counted();
         work(&mut self.client)?;

@@ -47,8 +47,8 @@ struct Running {
 impl Running {
     fn start(build: &Build, how: &How, host: &Attachment) -> Self {
         let device = match how.timing {
-            Timing::Off => AnyDevice::Memory(Box::new(build.untimed(host.clone()))),
-            Timing::Real => AnyDevice::MemoryTimed(Box::new(build.timed(host.clone()))),
+            Timing::Off => AnyDevice::Untimed(Box::new(build.untimed(host.clone()))),
+            Timing::Real => AnyDevice::Timed(Box::new(build.timed(host.clone()))),
         };
         Self {
             thread: Some(start_on(device, &how.cpus.device)),

@@ -26,7 +26,7 @@ pub(crate) struct Wishes<'a> {
 
 /// A damaged image, opened.
 pub(crate) struct Opened {
-    pub device: Box<Device<image::FileMedia, Untimed>>,
+    pub device: Box<Device<Untimed>>,
     pub host: Attachment,
     pub config: image::ImageConfig,
     pub findings: Findings,
@@ -72,14 +72,14 @@ pub(crate) fn open(path: &Path, wishes: Wishes<'_>) -> Result<Opened, Error> {
     Err(Error::Damaged { nsid: 0, what: format!("more than {ROUNDS_MAX} places are damaged") })
 }
 
-fn power_on(opened: image::OpenImage, wishes: Wishes<'_>) -> (Device<image::FileMedia, Untimed>, Attachment) {
+fn power_on(opened: image::OpenImage, wishes: Wishes<'_>) -> (Device<Untimed>, Attachment) {
     let mut config = device_config(&opened.config);
     config.lsm = wishes.lsm.over(&config.lsm);
     config.read_only = true;
     let g = opened.config.geometry;
     let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
     let host = attach(wishes.depth, config.queue_pairs_max);
-    let flash = Flash::power_on(opened.media, ring, None, FaultPlan::default());
+    let flash = Flash::power_on(Box::new(opened.media), ring, None, FaultPlan::default());
     (Device::new(flash, config, host.clone()), host)
 }
 

@@ -9,20 +9,20 @@ use saker_sim::{Class, Free};
 
 const OWNER: u16 = 1;
 
-pub struct Blocks<M> {
-    pub flash: Flash<M>,
+pub struct Blocks {
+    pub flash: Flash,
     map: PageMap,
 }
 
-impl<M: Media> Blocks<M> {
+impl Blocks {
     pub const BLOCK_BYTES: usize = 512;
 
     /// Powers on and recovers; says what is damaged.
-    pub fn open(media: M, ring: RingMemory, ring_lasts: bool) -> Result<Self, String> {
+    pub fn open(media: impl Media, ring: RingMemory, ring_lasts: bool) -> Result<Self, String> {
         let g = media.shape().geometry;
         let is_new = media.history() == PowerHistory::Clean && media.bytes_in_use() == 0;
         let ring = Ring::new(ring, RING_SLOTS, g.page_bytes, g.oob_bytes);
-        let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        let mut flash = Flash::power_on(Box::new(media), ring, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, g.segments);
         let config = PageMapConfig::new(OWNER, &g, g.segments, ring_lasts, Self::BLOCK_BYTES as u32);
         let map = if is_new {
@@ -47,7 +47,7 @@ impl<M: Media> Blocks<M> {
         self.settle();
     }
 
-    fn run<T>(&mut self, mut op: impl FnMut(&mut PageMap, &mut Flash<M>) -> Step<T>) -> T {
+    fn run<T>(&mut self, mut op: impl FnMut(&mut PageMap, &mut Flash) -> Step<T>) -> T {
         for _ in 0..100_000 {
             let step = op(&mut self.map, &mut self.flash);
             self.settle();
@@ -105,7 +105,7 @@ impl<M: Media> Blocks<M> {
     }
 }
 
-fn recover<M: Media>(config: PageMapConfig, flash: &mut Flash<M>) -> Result<PageMap, String> {
+fn recover(config: PageMapConfig, flash: &mut Flash) -> Result<PageMap, String> {
     let mut recovery = Recovery::new(config, &flash.view(OWNER, Class::Foreground));
     loop {
         match recovery.step(&mut flash.view(OWNER, Class::Foreground)) {

@@ -15,6 +15,10 @@ use std::path::{Path, PathBuf};
 const CELLS: usize = 40;
 
 /// A store over an image, as far as this test is concerned.
+fn watched<K: Keeper>(store: &K) -> &Watched {
+    store.flash().media().get().expect("watched cells")
+}
+
 trait Keeper: Sized {
     fn image(capacitor: bool) -> ImageConfig;
     fn open(media: Watched, ring: saker_medium::RingMemory, capacitor: bool) -> Result<Self, String>;
@@ -24,14 +28,14 @@ trait Keeper: Sized {
     fn flush(&mut self);
     /// Copies the image, if it can in the middle of a change that never happens.
     fn copy_in_the_middle(&mut self, from: &Path, to: &Path, rng: &mut Rng);
-    fn flash(&self) -> &Flash<Watched>;
+    fn flash(&self) -> &Flash;
 }
 
 fn key(cell: usize) -> Vec<u8> {
     format!("k{cell}").into_bytes()
 }
 
-impl Keeper for Store<Watched> {
+impl Keeper for Store {
     fn image(capacitor: bool) -> ImageConfig {
         config(capacitor)
     }
@@ -66,12 +70,12 @@ impl Keeper for Store<Watched> {
         self.put_from(&key(0), &mut source).expect_err("its transfer fails");
     }
 
-    fn flash(&self) -> &Flash<Watched> {
+    fn flash(&self) -> &Flash {
         &self.flash
     }
 }
 
-impl Keeper for Blocks<Watched> {
+impl Keeper for Blocks {
     fn image(capacitor: bool) -> ImageConfig {
         block_config(capacitor)
     }
@@ -106,7 +110,7 @@ impl Keeper for Blocks<Watched> {
         std::fs::copy(from, to).expect("copies");
     }
 
-    fn flash(&self) -> &Flash<Watched> {
+    fn flash(&self) -> &Flash {
         &self.flash
     }
 }
@@ -153,7 +157,7 @@ impl Run {
 
     /// Writes what a crash leaves, and begins the next boot.
     fn crash<K: Keeper>(&mut self, store: K) {
-        let left = store.flash().media().after_crash(&mut self.rng);
+        let left = watched(&store).after_crash(&mut self.rng);
         drop(store);
         std::fs::write(&self.path, left).expect("writes");
         self.boot += 1;
@@ -163,7 +167,7 @@ impl Run {
     fn kill<K: Keeper>(&mut self, mut store: K) -> K {
         let copy = self.path.with_extension("copy");
         store.copy_in_the_middle(&self.path, &copy, &mut self.rng);
-        let durable = store.flash().media().durable();
+        let durable = watched(&store).durable();
         drop(store);
         std::fs::rename(&copy, &self.path).expect("renames");
         let OpenImage { media, ring, .. } =
@@ -226,20 +230,20 @@ fn hold<K: Keeper>(capacitor: bool) {
 
 #[test]
 fn a_system_crash_loses_nothing_that_was_flushed() {
-    hold::<Store<Watched>>(true);
+    hold::<Store>(true);
 }
 
 #[test]
 fn a_system_crash_loses_no_flushed_pairs_without_a_capacitor() {
-    hold::<Store<Watched>>(false);
+    hold::<Store>(false);
 }
 
 #[test]
 fn a_system_crash_loses_no_flushed_blocks() {
-    hold::<Blocks<Watched>>(true);
+    hold::<Blocks>(true);
 }
 
 #[test]
 fn a_system_crash_loses_no_flushed_blocks_without_a_capacitor() {
-    hold::<Blocks<Watched>>(false);
+    hold::<Blocks>(false);
 }

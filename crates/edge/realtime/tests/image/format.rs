@@ -22,19 +22,19 @@ fn key(n: u8) -> Key {
     Key::new(&[n, 1]).expect("two bytes")
 }
 
-struct Host<M: Media> {
+struct Host {
     connection: Connection,
-    client: KvClient<Inline<M>>,
+    client: KvClient<Inline>,
 }
 
-fn connect<M: Media>(path: &Path, boot: u64, over: impl FnOnce(FileMedia) -> M) -> Host<M> {
+fn connect<M: Media>(path: &Path, boot: u64, over: impl FnOnce(FileMedia) -> M) -> Host {
     let OpenImage { config, media, ring, .. } = open_as(path, Access::Write, BootId::of(&boot.to_string()))
         .unwrap_or_else(|e| panic!("boot {boot}: {e}"));
     let g = config.geometry;
     let ring = Ring::new(ring, config.ring_slots, g.page_bytes, g.oob_bytes);
-    let flash = Flash::power_on(over(media), ring, None, FaultPlan::default());
+    let flash = Flash::power_on(Box::new(over(media)), ring, None, FaultPlan::default());
     let host = Attachment::new(DmaSpace::new(1024, 256), 2);
-    let device: Device<M, Untimed> = Device::new(flash, device_config(&config), host.clone());
+    let device: Device<Untimed> = Device::new(flash, device_config(&config), host.clone());
     assert!(device.damage().is_empty(), "boot {boot}: {:?}", device.damage());
     let mut turn = Inline(device);
     let mut connection =
@@ -43,7 +43,7 @@ fn connect<M: Media>(path: &Path, boot: u64, over: impl FnOnce(FileMedia) -> M) 
     Host { connection, client }
 }
 
-impl<M: Media> Host<M> {
+impl Host {
     fn put_all(&mut self, version: u8) {
         (0..PAIRS).for_each(|n| self.client.put(&key(n), &[version; 5000]).expect("stores"));
     }
@@ -55,6 +55,10 @@ impl<M: Media> Host<M> {
         let expected = version.map(|version| vec![version; 5000]);
         assert!(found.iter().all(|value| *value == expected), "a mixture");
         version
+    }
+
+    fn watched(&mut self) -> &mut Watched {
+        self.client.turn_mut().0.flash_mut().media_mut().get_mut().expect("watched cells")
     }
 
     fn format(&mut self) {
@@ -69,16 +73,15 @@ fn crashes(path: &Path, seed: u64) -> (Vec<Vec<u8>>, Vec<u8>) {
     host.client.flush().expect("flushes");
     host.put_all(2);
     host.client.flush().expect("flushes");
-    host.client.turn_mut().0.flash_mut().media_mut().watch();
+    host.watched().watch();
     host.format();
-    let media = host.client.turn_mut().0.flash_mut().media_mut();
+    let media = host.watched();
     let crashes = media.crashes();
     let after = media.after_crash(&mut Seed(seed).child("after").rng());
     // What is stored now and flushed must not go with what is to be erased.
     host.put_all(3);
     host.client.flush().expect("flushes");
-    let media = host.client.turn_mut().0.flash_mut().media_mut();
-    let last = media.after_crash(&mut Seed(seed).child("last").rng());
+    let last = host.watched().after_crash(&mut Seed(seed).child("last").rng());
     drop(host);
     std::fs::write(path, last).expect("writes");
     let mut host = connect(path, 2, |media| media);

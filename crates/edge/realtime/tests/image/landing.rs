@@ -5,7 +5,7 @@
 use crate::store::Store;
 use crate::support::{config, directory, is_soak};
 use saker_engine::{Source, SourceError};
-use saker_realtime::image::{Access, FileMedia, OpenImage, create, open};
+use saker_realtime::image::{Access, OpenImage, create, open};
 use saker_sim::{Rng, Seed};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl Source for Interrupted<'_> {
     }
 }
 
-fn open_store(path: &Path) -> Store<FileMedia> {
+fn open_store(path: &Path) -> Store {
     let OpenImage { media, ring, .. } = open(path, Access::Write).expect("opens");
     Store::open(media, ring, true).expect("recovers")
 }
@@ -57,7 +57,7 @@ fn value(rng: &mut Rng) -> Vec<u8> {
 }
 
 /// Some operations; transfers that fail among them.
-fn live(store: &mut Store<FileMedia>, model: &mut Model, rng: &mut Rng) {
+fn live(store: &mut Store, model: &mut Model, rng: &mut Rng) {
     for _ in 0..rng.below(40) {
         let key = key(rng);
         match rng.below(20) {
@@ -77,7 +77,7 @@ fn live(store: &mut Store<FileMedia>, model: &mut Model, rng: &mut Rng) {
 }
 
 /// Ends a life in the middle of a put; the image as it was then.
-fn die(mut store: Store<FileMedia>, path: &Path, model: &mut Model, rng: &mut Rng) -> PathBuf {
+fn die(mut store: Store, path: &Path, model: &mut Model, rng: &mut Rng) -> PathBuf {
     let copy = path.with_extension(if path.extension().is_some_and(|e| e == "a") { "b" } else { "a" });
     let bytes = 1 + rng.below(VALUE_BYTES_MAX) as u32;
     let reads_first = rng.below(u64::from(bytes.div_ceil(512)));

@@ -9,18 +9,18 @@ use saker_sim::{Class, Free};
 
 const OWNER: u16 = 1;
 
-pub struct Store<M> {
-    pub flash: Flash<M>,
+pub struct Store {
+    pub flash: Flash,
     store: HashStore,
 }
 
-impl<M: Media> Store<M> {
+impl Store {
     /// Powers on and recovers; says what is damaged.
-    pub fn open(media: M, ring: RingMemory, ring_lasts: bool) -> Result<Self, String> {
+    pub fn open(media: impl Media, ring: RingMemory, ring_lasts: bool) -> Result<Self, String> {
         let g = media.shape().geometry;
         let is_new = media.history() == PowerHistory::Clean && media.bytes_in_use() == 0;
         let ring = Ring::new(ring, RING_SLOTS, g.page_bytes, g.oob_bytes);
-        let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        let mut flash = Flash::power_on(Box::new(media), ring, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, g.segments);
         let config = HashStoreConfig::new(OWNER, &g, g.segments, ring_lasts);
         let store = if is_new {
@@ -45,7 +45,7 @@ impl<M: Media> Store<M> {
         self.settle();
     }
 
-    fn run<T>(&mut self, mut op: impl FnMut(&mut HashStore, &mut Flash<M>) -> Step<T>) -> T {
+    fn run<T>(&mut self, mut op: impl FnMut(&mut HashStore, &mut Flash) -> Step<T>) -> T {
         for _ in 0..100_000 {
             let step = op(&mut self.store, &mut self.flash);
             self.settle();
@@ -106,7 +106,7 @@ impl<M: Media> Store<M> {
     }
 }
 
-fn recover<M: Media>(config: HashStoreConfig, flash: &mut Flash<M>) -> Result<HashStore, String> {
+fn recover(config: HashStoreConfig, flash: &mut Flash) -> Result<HashStore, String> {
     let mut recovery = Recovery::new(config, &flash.view(OWNER, Class::Foreground));
     loop {
         match recovery.step(&mut flash.view(OWNER, Class::Foreground)) {

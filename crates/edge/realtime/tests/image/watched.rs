@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 /// Contents of the file between two syncs that are remembered at most.
 const MOMENTS: usize = 3;
 
+#[derive(Debug)]
 pub struct Watched {
     pub inner: FileMedia,
     path: PathBuf,

@@ -12,7 +12,7 @@ use saker_link::{DeviceCq, DeviceSq, Sqe};
 use saker_nvme::Status;
 use saker_nvme::admin::feature::HostIdentifier;
 
-impl<M: Media, T> Device<M, T> {
+impl<T> Device<T> {
     /// Looks at the registers if they changed. Before the namespaces are recovered nothing is enabled.
     #[inline]
     pub(crate) fn watch_registers(&mut self) {

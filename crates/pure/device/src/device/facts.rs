@@ -6,7 +6,7 @@ use crate::namespace::{Namespace, Store};
 use crate::stats::{Fits, NamespaceSnapshot};
 use crate::vendor;
 use saker_engine::Engine;
-use saker_flash::{Flash, Media};
+use saker_flash::Flash;
 use saker_nvme::vendor::Methods;
 use saker_sim::{Class, Seed};
 
@@ -35,7 +35,7 @@ pub(super) fn identity(config: &DeviceConfig) -> Identity {
     }
 }
 
-pub(super) fn facts<M: Media>(ns: &Namespace, identity: u64, flash: &mut Flash<M>) -> NamespaceFacts {
+pub(super) fn facts(ns: &Namespace, identity: u64, flash: &mut Flash) -> NamespaceFacts {
     let id = Seed(identity).child("namespace").index(u64::from(ns.config.nsid));
     let (mut nguid, mut eui64) = ([0; 16], [0; 8]);
     id.child("nguid").rng().fill(&mut nguid);
@@ -63,7 +63,7 @@ pub(super) fn facts<M: Media>(ns: &Namespace, identity: u64, flash: &mut Flash<M
     NamespaceFacts { nsid: ns.config.nsid, kind, nguid, eui64 }
 }
 
-pub(super) fn namespace_snapshot<M: Media>(ns: &Namespace, flash: &mut Flash<M>) -> NamespaceSnapshot {
+pub(super) fn namespace_snapshot(ns: &Namespace, flash: &mut Flash) -> NamespaceSnapshot {
     let view = flash.view(ns.owner(), Class::Foreground);
     let mut snapshot = NamespaceSnapshot { nsid: ns.config.nsid, ..NamespaceSnapshot::default() };
     snapshot.kind = if matches!(ns.config.kind, NamespaceKind::Kv { .. }) { "kv" } else { "block" };

@@ -3,7 +3,7 @@
 
 use super::Device;
 use crate::namespace::Namespace;
-use saker_flash::{Flash, Media};
+use saker_flash::Flash;
 use saker_medium::{Completion, Io, MediaError};
 use saker_nvme::Status;
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ impl Format {
     }
 
     /// What an earlier run has begun: until it is over the namespaces hold nothing that anybody may see.
-    pub fn left_behind<M: Media>(flash: &Flash<M>, namespaces: &mut [Namespace]) -> VecDeque<Self> {
+    pub fn left_behind(flash: &Flash, namespaces: &mut [Namespace]) -> VecDeque<Self> {
         let is_left = |ns: &Namespace| flash.erasing().contains(&ns.owner());
         let left: Vec<_> = (0..namespaces.len()).filter(|n| is_left(&namespaces[*n])).collect();
         if left.is_empty() || !flash.unclaimed().is_empty() {
@@ -38,7 +38,7 @@ impl Format {
     }
 }
 
-impl<M: Media, T> Device<M, T> {
+impl<T> Device<T> {
     /// Whether a namespace is being erased, or is going to be.
     #[inline]
     pub(crate) fn is_formatting(&self, n: usize) -> bool {

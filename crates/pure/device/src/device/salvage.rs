@@ -4,8 +4,8 @@ use super::Device;
 use crate::execute::Request;
 use crate::namespace::{Namespace, Store};
 use saker_engine::{AnyEngine, Engine};
-use saker_flash::Media;
 use saker_flash::nand::Cell;
+use saker_flash::{Cells, Media};
 use saker_log::LogFlip;
 use saker_log::recover::Damage;
 use saker_long_keys::device_key;
@@ -14,7 +14,7 @@ use saker_medium::{Medium, PageAddr, PageHeader, Ring, SlotId, SlotView};
 use saker_nvme::Status;
 use saker_sim::Class;
 
-impl<M: Media, T> Device<M, T> {
+impl<T> Device<T> {
     /// Damage that keeps namespaces from being opened, by namespace.
     pub fn damages(&self) -> Vec<(u32, Damage)> {
         let damaged = |ns: &Namespace| match &ns.store {
@@ -120,7 +120,7 @@ impl<M: Media, T> Device<M, T> {
 }
 
 /// Whether a page does not match its header.
-fn is_damaged<M: Media>(media: &M, at: PageAddr) -> bool {
+fn is_damaged(media: &Cells, at: PageAddr) -> bool {
     let Cell::Programmed { data, oob } = media.cell(at) else { return false };
     let header = PageHeader::decode(oob, at).ok().flatten();
     header.is_none_or(|h| h.data_crc != page_crc(data, &oob[HEADER_BYTES..]))

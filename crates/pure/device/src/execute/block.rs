@@ -3,8 +3,8 @@
 use super::{Outcome, Reply};
 use crate::config::TRANSFER_BYTES_MAX;
 use crate::transfer::Pieces;
+use saker_flash::NamespaceMedium;
 use saker_flash::page_map::{BlockError, PageMap};
-use saker_flash::{Media, NamespaceMedium};
 use saker_link::DmaSpace;
 use saker_medium::Step;
 use saker_nvme::Status;
@@ -54,11 +54,11 @@ pub(super) fn done(step: Step<Result<(), BlockError>>, bytes_out: u32) -> Outcom
 }
 
 /// A write that succeeded is complete when a Flush would be, if its command says so.
-pub(super) fn forced<M: Media>(
+pub(super) fn forced(
     outcome: Outcome,
     force_unit_access: bool,
     map: &mut PageMap,
-    m: &mut NamespaceMedium<'_, M>,
+    m: &mut NamespaceMedium<'_>,
 ) -> Outcome {
     match outcome {
         Outcome::Done(r) if force_unit_access && r.status.is_success() => {
@@ -68,12 +68,12 @@ pub(super) fn forced<M: Media>(
     }
 }
 
-pub(super) fn block<M: Media, W: Meter>(
+pub(super) fn block<W: Meter>(
     command: &mut NvmCommand,
     pieces: &Pieces,
     map: &mut PageMap,
     space: &DmaSpace,
-    m: &mut NamespaceMedium<'_, M>,
+    m: &mut NamespaceMedium<'_>,
     w: &mut W,
 ) -> Outcome {
     let block_bytes = map.config().block_bytes;
@@ -119,12 +119,12 @@ pub(super) fn block<M: Media, W: Meter>(
 }
 
 /// All blocks are read before a difference is told: what cannot be read is an error, equal or not.
-fn compare<M: Media, W: Meter>(
+fn compare<W: Meter>(
     range: &BlockRange,
     pieces: &Pieces,
     map: &PageMap,
     space: &DmaSpace,
-    m: &NamespaceMedium<'_, M>,
+    m: &NamespaceMedium<'_>,
     w: &mut W,
 ) -> Outcome {
     let block_bytes = map.config().block_bytes;
@@ -146,12 +146,12 @@ fn compare<M: Media, W: Meter>(
 /// Writes what is left of a range of `total` blocks, as much at once as the ring takes; `range` shrinks as blocks are
 /// written. So a command may be longer than the ring, and none is atomic beyond a block (NVM command set, AWUN). `fill`
 /// gives block `n` of the command.
-pub(super) fn write_blocks<M: Media, W: Meter>(
+pub(super) fn write_blocks<W: Meter>(
     range: &mut BlockRange,
     total: u32,
     fill: impl Fn(u32, &mut [u8]) -> Result<(), BlockError>,
     map: &mut PageMap,
-    m: &mut NamespaceMedium<'_, M>,
+    m: &mut NamespaceMedium<'_>,
     w: &mut W,
 ) -> Step<Result<(), BlockError>> {
     while range.blocks > 0 {

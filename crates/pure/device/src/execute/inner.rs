@@ -7,8 +7,8 @@ use super::{Outcome, Timing};
 use crate::transfer::Pieces;
 use copy::CopyRequest;
 pub use copy::{COPY_BYTES_MAX, COPY_RANGES_MAX};
+use saker_flash::NamespaceMedium;
 use saker_flash::page_map::PageMap;
-use saker_flash::{Media, NamespaceMedium};
 use saker_link::{DmaSpace, Sqe};
 use saker_medium::Step;
 use saker_nvme::Status;
@@ -74,11 +74,11 @@ impl Inner {
     }
 
     /// Goes on with it.
-    pub fn execute<M: Media, W: Meter>(
+    pub fn execute<W: Meter>(
         &mut self,
         map: &mut PageMap,
         space: &DmaSpace,
-        m: &mut NamespaceMedium<'_, M>,
+        m: &mut NamespaceMedium<'_>,
         w: &mut W,
     ) -> Outcome {
         match self {
@@ -89,10 +89,10 @@ impl Inner {
 }
 
 /// Reads what is left of a range, and checks it; `range` shrinks.
-fn verify<M: Media, W: Meter>(
+fn verify<W: Meter>(
     range: &mut BlockRange,
     map: &PageMap,
-    m: &NamespaceMedium<'_, M>,
+    m: &NamespaceMedium<'_>,
     w: &mut W,
 ) -> Step<Result<(), saker_flash::page_map::BlockError>> {
     while range.blocks > 0 {

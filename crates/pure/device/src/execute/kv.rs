@@ -3,7 +3,7 @@
 use super::{Outcome, Reach, Reply};
 use crate::transfer::{HostData, Pieces};
 use saker_engine::{AnyEngine, Condition, Engine, KvError, Sink, SourceError};
-use saker_flash::{Media, NamespaceMedium};
+use saker_flash::NamespaceMedium;
 use saker_link::DmaSpace;
 use saker_medium::{MediaError, Step};
 use saker_nvme::kv::StoreOptions;
@@ -22,13 +22,13 @@ pub(super) fn kv_data_bytes(command: &KvCommand) -> u32 {
 }
 
 #[inline]
-pub(super) fn kv<M: Media, W: Meter>(
+pub(super) fn kv<W: Meter>(
     command: &KvCommand,
     pieces: &Pieces,
     store: &mut AnyEngine,
     error_on_delete: bool,
     Reach { space, dma_engine }: Reach<'_>,
-    m: &mut NamespaceMedium<'_, M>,
+    m: &mut NamespaceMedium<'_>,
     w: &mut W,
 ) -> Outcome {
     match command {
@@ -78,11 +78,11 @@ impl Sink for Few<'_> {
     }
 }
 
-pub(super) fn small<M: Media, W: Meter>(
+pub(super) fn small<W: Meter>(
     command: &InlineRetrieve,
     found: &mut Vec<u8>,
     store: &mut AnyEngine,
-    m: &mut NamespaceMedium<'_, M>,
+    m: &mut NamespaceMedium<'_>,
     w: &mut W,
 ) -> Outcome {
     found.clear();
@@ -141,13 +141,13 @@ pub fn kv_status(e: KvError) -> Status {
     }
 }
 
-fn list<M: Media, W: Meter>(
+fn list<W: Meter>(
     start: Option<&Key>,
     buffer_bytes: u32,
     pieces: &Pieces,
     store: &mut AnyEngine,
     space: &DmaSpace,
-    m: &mut NamespaceMedium<'_, M>,
+    m: &mut NamespaceMedium<'_>,
     w: &mut W,
 ) -> Outcome {
     let mut buffer = vec![0; buffer_bytes as usize];

@@ -10,7 +10,7 @@ use crate::namespace::{Namespace, Store};
 use crate::transfer::{OnePiece, Pieces};
 use crate::{NamespaceKind, vendor};
 use saker_engine::{Engine, Source, SourceError};
-use saker_flash::{Flash, Media};
+use saker_flash::Flash;
 use saker_link::{DeviceSq, Sqe};
 use saker_medium::Step;
 use saker_nvme::kv::StoreOptions;
@@ -20,7 +20,7 @@ use saker_nvme::vendor::{InlineStore, PIGGYBACK_BYTES, PiggybackStore};
 use saker_nvme::{Key, KvCommand, Status};
 use saker_sim::Class;
 
-impl<M: Media> Device<M, Untimed> {
+impl Device<Untimed> {
     /// Carries out and answers a plain command. False for anything else: nothing has happened then.
     #[inline(always)]
     pub(super) fn serve_quickly(&mut self, qid: u16, sqe: &Sqe) -> bool {
@@ -148,9 +148,9 @@ fn told(status: Option<Status>) -> Option<(Status, u32)> {
 
 /// `None`: the engine has to be asked again, and nothing has changed.
 #[inline(always)]
-fn store<M: Media, S: Source>(
+fn store<S: Source>(
     namespace: &mut Namespace,
-    flash: &mut Flash<M>,
+    flash: &mut Flash,
     key: &Key,
     value: &mut S,
     options: StoreOptions,

@@ -4,12 +4,11 @@ use super::{Untimed, failed};
 use crate::device::Device;
 use crate::execute::{Reply, Request};
 use crate::vendor::Routed;
-use saker_flash::Media;
 use saker_link::Sqe;
 use saker_nvme::Status;
 use saker_nvme::vendor::{cq_slots, opcode};
 
-impl<M: Media> Device<M, Untimed> {
+impl Device<Untimed> {
     pub(super) fn serve_vendor(&mut self, qid: u16, sqe: &Sqe) {
         let head = if sqe.opcode == opcode::STORE_INLINE { self.queues.take_inline(qid, sqe) } else { None };
         self.stats.traffic.inline_slots += head.as_ref().map_or(0, |head| u64::from(head.slots()));

@@ -5,7 +5,6 @@ use super::Timed;
 use crate::device::Device;
 use crate::namespace::Store;
 use saker_engine::Engine;
-use saker_flash::Media;
 use saker_link::Sqe;
 use saker_nvme::kv::opcode::{DELETE, EXIST, RETRIEVE, STORE};
 use saker_sim::{CpuMeter, Meter, Unit};
@@ -27,7 +26,7 @@ impl Meter for Ahead {
     }
 }
 
-impl<M: Media> Device<M, Timed> {
+impl Device<Timed> {
     /// A command has been seen in its queue.
     pub(super) fn foresee(&self, sqe: &Sqe) {
         if !matches!(sqe.opcode, STORE | RETRIEVE | EXIST | DELETE) {

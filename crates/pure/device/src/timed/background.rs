@@ -6,11 +6,10 @@ use crate::device::Device;
 use crate::execute::kv_status;
 use crate::immediate::QUANTA_WHILE_HELD;
 use saker_engine::Background;
-use saker_flash::Media;
 use saker_medium::Step;
 use saker_sim::{Class, CpuMeter, Duration};
 
-impl<M: Media> Device<M, Timed> {
+impl Device<Timed> {
     pub(super) fn start_worker(&mut self, n: usize) {
         if std::mem::replace(&mut self.tempo.workers[n], Worker::Busy) == Worker::Idle {
             self.tempo.enqueue(Work::Background(n));

@@ -8,7 +8,6 @@ use crate::execute::{Outcome, Reach, Reply, Request};
 use crate::immediate::failed;
 use crate::trace::{Clockwork, Part};
 use crate::vendor::{self, Routed};
-use saker_flash::Media;
 use saker_link::Sqe;
 use saker_nvme::vendor::{cq_slots, opcode};
 use saker_nvme::{Cqe, NSID_ALL, Status};
@@ -17,7 +16,7 @@ use saker_sim::{Class, CpuMeter, Duration};
 /// Longer than anything: all that has passed was service.
 const ALL: Duration = Duration::from_nanos(u64::MAX);
 
-impl<M: Media> Device<M, Timed> {
+impl Device<Timed> {
     pub(super) fn begin(&mut self, qid: u16, sqe: Sqe) {
         self.foresee(&sqe);
         let head = if sqe.opcode == opcode::STORE_INLINE { self.queues.take_inline(qid, &sqe) } else { None };

@@ -3,10 +3,9 @@
 use super::cores::Work;
 use super::{Event, Id, Timed};
 use crate::device::Device;
-use saker_flash::Media;
 use saker_sim::profile::Dispatch;
 
-impl<M: Media> Device<M, Timed> {
+impl Device<Timed> {
     /// The dispatcher hands a command out. What it names counts from now on, though its data is still to come.
     pub(super) fn deal(&mut self, id: Id) {
         let t = &mut self.tempo;

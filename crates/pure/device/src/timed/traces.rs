@@ -3,9 +3,8 @@
 use super::{Id, Timed};
 use crate::device::Device;
 use crate::trace::{CommandTrace, Part};
-use saker_flash::Media;
 
-impl<M: Media> Device<M, Timed> {
+impl Device<Timed> {
     /// From now on the times of commands are collected, until [`take_traces`](Self::take_traces).
     pub fn start_traces(&mut self) {
         self.tempo.traces.get_or_insert_default();

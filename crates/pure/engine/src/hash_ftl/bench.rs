@@ -15,7 +15,7 @@ pub const OWNER: u16 = 1;
 /// A store, and the flash below it.
 pub struct Bench {
     pub store: HashFtl,
-    pub flash: Flash<MemMedia>,
+    pub flash: Flash,
 }
 
 impl Bench {

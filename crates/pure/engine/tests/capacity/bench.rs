@@ -35,7 +35,7 @@ impl Size {
 }
 
 pub struct Bench {
-    pub flash: Flash<MemMedia>,
+    pub flash: Flash,
     pub store: AnyEngine,
     pub kind: EngineKind,
     size: Size,
@@ -67,7 +67,7 @@ impl Bench {
         matches!(step, Step::Done(Background::Worked))
     }
 
-    fn run<T>(&mut self, mut op: impl FnMut(&mut AnyEngine, &mut Flash<MemMedia>) -> Step<T>) -> T {
+    fn run<T>(&mut self, mut op: impl FnMut(&mut AnyEngine, &mut Flash) -> Step<T>) -> T {
         for _ in 0..1_000_000 {
             let step = op(&mut self.store, &mut self.flash);
             self.settle();

@@ -54,12 +54,12 @@ pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 #[derive(Clone)]
 pub struct Bench {
-    pub flash: Flash<MemMedia>,
+    pub flash: Flash,
     pub store: HashFtl,
     pub config: HashFtlConfig,
 }
 
-fn power_on(media: MemMedia, ring: Ring, faults: FaultPlan, segments: u32) -> Flash<MemMedia> {
+fn power_on(media: MemMedia, ring: Ring, faults: FaultPlan, segments: u32) -> Flash {
     let mut flash = Flash::power_on(media, ring, None, faults);
     flash.pool_mut().set_quota(OWNER, segments);
     flash
@@ -103,7 +103,7 @@ impl Bench {
         }
     }
 
-    pub fn run<T>(&mut self, mut op: impl FnMut(&mut HashFtl, &mut Flash<MemMedia>) -> Step<T>) -> T {
+    pub fn run<T>(&mut self, mut op: impl FnMut(&mut HashFtl, &mut Flash) -> Step<T>) -> T {
         for _ in 0..100_000 {
             let before = self.store.digest();
             match op(&mut self.store, &mut self.flash) {

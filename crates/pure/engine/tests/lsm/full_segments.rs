@@ -15,11 +15,11 @@ const SLOTS: u16 = 64;
 const TRIES: usize = 500;
 
 type Answer = Step<Result<(), KvError>>;
-type View<'a> = saker_flash::NamespaceMedium<'a, MemMedia>;
+type View<'a> = saker_flash::NamespaceMedium<'a>;
 
 struct Full {
     config: LsmConfig,
-    flash: Flash<MemMedia>,
+    flash: Flash,
     store: LsmStore,
 }
 

@@ -69,7 +69,7 @@ fn key(n: usize) -> [u8; 16] {
 
 /// So much of the ring is taken by pages of another owner that are never programmed: with half of it, what this one programs has
 /// to wait.
-fn fall_behind(flash: &mut Flash<MemMedia>, slots: u16) {
+fn fall_behind(flash: &mut Flash, slots: u16) {
     let view = &mut flash.view(OTHER, Class::Foreground);
     for page in 0..u64::from(slots) {
         let header = PageHeader {
@@ -132,7 +132,7 @@ fn run_with(slots: u16, packing: Option<Packing>, sizes: &[u32], is_behind: bool
     }
 }
 
-fn settle(store: &mut LsmStore, flash: &mut Flash<MemMedia>) {
+fn settle(store: &mut LsmStore, flash: &mut Flash) {
     while let Some((_, done)) = flash.take_completion() {
         store.completed(&done, &mut flash.view(OWNER, Class::Background));
     }

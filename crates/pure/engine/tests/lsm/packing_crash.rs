@@ -44,7 +44,7 @@ fn ring(bytes: &[u8]) -> Ring {
 }
 
 struct Bench {
-    flash: Flash<MemMedia>,
+    flash: Flash,
     store: LsmStore,
     config: LsmConfig,
     stored: Vec<(String, Vec<u8>)>,

@@ -52,7 +52,7 @@ pub fn shape() -> Shape {
 
 #[derive(Clone)]
 pub struct Bench<S: Ordered> {
-    pub flash: Flash<MemMedia>,
+    pub flash: Flash,
     pub store: S,
     pub config: S::Config,
     /// Called after every event, if the test cuts there.
@@ -121,7 +121,7 @@ impl<S: Ordered> Bench<S> {
     }
 
     /// Tries as often as it takes. The model follows before background work is seen again.
-    fn until_done<T>(&mut self, mut op: impl FnMut(&mut S, &mut Flash<MemMedia>) -> Step<T>) -> T {
+    fn until_done<T>(&mut self, mut op: impl FnMut(&mut S, &mut Flash) -> Step<T>) -> T {
         for _ in 0..100_000 {
             let before = self.digest();
             match op(&mut self.store, &mut self.flash) {

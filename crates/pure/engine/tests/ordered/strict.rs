@@ -6,7 +6,7 @@ use crate::ordered::bench::{Bench, OWNER, scale};
 use crate::ordered::groups::{expected, random};
 use crate::ordered::layout::{Answered, Payload};
 use saker_engine::{Background, Condition};
-use saker_flash::{FaultPlan, MemMedia, NamespaceMedium};
+use saker_flash::{FaultPlan, NamespaceMedium};
 use saker_medium::{
     Geometry, Medium, Page, PageAddr, PowerHistory, Reads, Ring, SegmentId, SegmentView, SlotId, Step, Tag,
 };
@@ -14,7 +14,7 @@ use saker_sim::{Class, Free, Seed};
 
 /// A medium of which only some pages are here.
 struct Strict<'a> {
-    view: NamespaceMedium<'a, MemMedia>,
+    view: NamespaceMedium<'a>,
     here: &'a Reads,
 }
 

@@ -2,19 +2,21 @@
 
 use super::Flash;
 use super::jobs::JobKind;
-use crate::nand::{Media, PowerCut};
+use crate::nand::{Media, MemMedia, PowerCut};
 use saker_medium::planted::{self, Fault};
 use saker_medium::{PageAddr, Ring, SegmentId, SlotId};
 use saker_sim::Seed;
 
-impl<M: Media> Flash<M> {
+impl Flash {
     /// What is left after power is cut now: each operation in flight is, independently, done, torn or undone;
     /// the ring is there only with a capacitor.
-    pub fn cut(&self, cut: PowerCut) -> (M, Ring)
-    where
-        M: Clone,
-    {
-        let (mut media, mut ring) = (self.media.clone(), self.ring.clone());
+    ///
+    /// # Panics
+    /// When the cells are not in memory: power is cut there in earnest only.
+    pub fn cut(&self, cut: PowerCut) -> (MemMedia, Ring) {
+        let cells: Option<&MemMedia> = self.media.get();
+        let mut media = cells.expect("cells in memory, as planned cuts need them").clone();
+        let mut ring = self.ring.clone();
         let mut rng = Seed(cut.seed).child("cut").rng();
         for (job, kind) in self.jobs.iter() {
             let started = self.model.as_ref().is_some_and(|m| m.has_started(job));
@@ -42,7 +44,7 @@ impl<M: Media> Flash<M> {
     }
 }
 
-fn tear<M: Media>(media: &mut M, at: PageAddr, ring: &Ring, slot: SlotId) {
+fn tear(media: &mut MemMedia, at: PageAddr, ring: &Ring, slot: SlotId) {
     if planted::is(Fault::TornPagesPass) {
         let mut data = ring.data(slot).to_vec();
         let middle = data.len() / 2;
@@ -54,7 +56,7 @@ fn tear<M: Media>(media: &mut M, at: PageAddr, ring: &Ring, slot: SlotId) {
 }
 
 /// An interrupted erase leaves each page as it was or unreadable.
-fn tear_some<M: Media>(media: &mut M, segment: SegmentId, rng: &mut saker_sim::Rng) {
+fn tear_some(media: &mut MemMedia, segment: SegmentId, rng: &mut saker_sim::Rng) {
     let geometry = media.shape().geometry;
     for index in 0..media.written_pages(segment) {
         if rng.below(2) == 0 {

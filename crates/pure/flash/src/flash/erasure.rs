@@ -11,7 +11,7 @@ use saker_medium::{MediaError, Medium, SegmentId, SlotId};
 use saker_sim::Class;
 use std::collections::BTreeSet;
 
-impl<M: Media> Flash<M> {
+impl Flash {
     /// Owners whose erasure has begun, perhaps in an earlier run, and has not ended.
     pub fn erasing(&self) -> &BTreeSet<u16> {
         self.media.erasing()

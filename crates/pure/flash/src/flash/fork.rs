@@ -1,10 +1,10 @@
 //! A copy of the flash with other times.
 
 use super::Flash;
-use crate::nand::{Media, TimingModel, Timings};
+use crate::nand::{TimingModel, Timings};
 use saker_sim::Instant;
 
-impl<M: Media + Clone> Flash<M> {
+impl Flash {
     /// A copy, powered on at the beginning of time; `None`: operations take no time. Cells, ring, pool and counters are as here.
     ///
     /// # Panics

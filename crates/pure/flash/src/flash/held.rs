@@ -63,7 +63,7 @@ impl Round {
     }
 }
 
-impl<M: Media> Flash<M> {
+impl Flash {
     /// Why operations are held, if any is.
     #[inline]
     pub fn refusal(&self) -> Option<MediaError> {

@@ -43,7 +43,7 @@ impl Jobs {
     }
 }
 
-impl<M: Media> Flash<M> {
+impl Flash {
     pub(super) fn start(&mut self, kind: JobKind, work: Work, class: Class) {
         let extra = self.faults.spike();
         let job = self.jobs.add(kind);

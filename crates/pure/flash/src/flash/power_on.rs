@@ -5,16 +5,25 @@ use super::jobs::Jobs;
 use super::reads::ReadPins;
 use super::{Flash, FlashStats};
 use crate::ftl::Superblocks;
-use crate::nand::{Cell, FaultPlan, Faults, Media, TimingModel, Timings};
+use crate::nand::{Cell, Cells, FaultPlan, Faults, Media, TimingModel, Timings};
 use saker_medium::header::page_crc;
 use saker_medium::{PageAddr, PageHeader, PowerHistory, Ring, SegmentId, SlotState};
 use saker_sim::{Class, Instant};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-impl<M: Media> Flash<M> {
+impl Flash {
     /// Powers flash on: looks at every superblock, gives it to its owner or to the pool, and completes from the
     /// ring what a killed process left unfinished.
-    pub fn power_on(media: M, ring: Ring, timings: Option<Timings>, faults: FaultPlan) -> Self {
+    pub fn power_on(
+        media: impl Into<Cells>,
+        ring: Ring,
+        timings: Option<Timings>,
+        faults: FaultPlan,
+    ) -> Self {
+        Self::with_cells(media.into(), ring, timings, faults)
+    }
+
+    fn with_cells(media: Cells, ring: Ring, timings: Option<Timings>, faults: FaultPlan) -> Self {
         let shape = media.shape();
         let mut flash = Self {
             pool: Superblocks::new(shape.geometry.segments),

@@ -3,7 +3,6 @@
 use super::Flash;
 use super::jobs::JobKind;
 use super::pin_table::PinTable;
-use crate::nand::Media;
 use crate::nand::timing::Work;
 use saker_medium::PageAddr;
 use saker_sim::Class;
@@ -154,7 +153,7 @@ impl ReadPins {
     }
 }
 
-impl<M: Media> Flash<M> {
+impl Flash {
     /// Asks for pages; they are pinned until [`Flash::unpin`]. `None`: they are all here (always without a model).
     pub fn bring(&mut self, pages: &[PageAddr], class: Class) -> Option<ReadBatch> {
         self.model.as_ref()?;
@@ -258,7 +257,7 @@ mod tests {
     const AT: PageAddr = PageAddr(0);
 
     /// Programs the first page anew, full of `byte`, and lets that end.
-    fn program(flash: &mut Flash<MemMedia>, byte: u8) {
+    fn program(flash: &mut Flash, byte: u8) {
         let mut view = flash.view(OWNER, Class::Background);
         let header = PageHeader {
             owner: OWNER,
@@ -280,7 +279,7 @@ mod tests {
         flash.ring.release(slot);
     }
 
-    fn run(flash: &mut Flash<MemMedia>) {
+    fn run(flash: &mut Flash) {
         while let Some(at) = flash.next_at() {
             flash.step(at);
         }
@@ -288,7 +287,7 @@ mod tests {
     }
 
     /// The first byte of the first page, if it is here.
-    fn seen(flash: &mut Flash<MemMedia>) -> Option<u8> {
+    fn seen(flash: &mut Flash) -> Option<u8> {
         match flash.view(OWNER, Class::Foreground).page(AT) {
             Page::Resident { data, .. } => Some(data[0]),
             _ => None,
@@ -296,7 +295,7 @@ mod tests {
     }
 
     /// A flash whose first segment is the owner's.
-    fn with_a_segment() -> Flash<MemMedia> {
+    fn with_a_segment() -> Flash {
         let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 4 };
         let media = MemMedia::new(Shape { geometry, channels: 1, luns: 1 });
         let ring = Ring::heap(4, 512, 64);

@@ -11,19 +11,19 @@ use saker_sim::Class;
 
 /// One owner's view of the flash.
 #[derive(Debug)]
-pub struct NamespaceMedium<'a, M> {
-    pub(super) flash: &'a mut Flash<M>,
+pub struct NamespaceMedium<'a> {
+    pub(super) flash: &'a mut Flash,
     pub(super) owner: u16,
 }
 
-impl<M: Media> NamespaceMedium<'_, M> {
+impl NamespaceMedium<'_> {
     /// Everything up to this tag has completed.
     pub fn finished(&self) -> Tag {
         self.flash.finished()
     }
 }
 
-impl<M: Media> Medium for NamespaceMedium<'_, M> {
+impl Medium for NamespaceMedium<'_> {
     #[inline]
     fn geometry(&self) -> Geometry {
         self.flash.shape.geometry

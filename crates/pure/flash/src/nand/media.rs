@@ -1,7 +1,9 @@
 //! The state of the cells, wherever it is kept: in memory or in an image file.
 
 use saker_medium::{Geometry, MediaError, PageAddr, PowerHistory, SegmentId};
+use std::any::Any;
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 
 /// The shape of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +47,7 @@ pub enum Cell<'a> {
 }
 
 /// Keeps cells. Rules (erase before program, order) are enforced by the flash above, not here.
-pub trait Media {
+pub trait Media: Any + Debug + Send {
     /// The shape.
     fn shape(&self) -> Shape;
     /// A page.

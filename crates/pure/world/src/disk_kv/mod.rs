@@ -10,7 +10,6 @@ use crate::layers::{Layers, ValueLog};
 use crate::result::{Job, RunResult, Side};
 use ahead::foresee;
 use saker_device::{Device, Timed};
-use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, QueueStats, SubmitError, TransferOptions};
@@ -92,7 +91,7 @@ fn run_disk(build: &Build, jobs: &[Job], groups: Option<GroupLimits>) -> Result<
 }
 
 pub(crate) struct DiskRun {
-    device: Clocked<MemMedia>,
+    device: Clocked,
     threads: Vec<Thread>,
     available: Available,
     costs: HostCosts,
@@ -127,7 +126,7 @@ impl DiskRun {
         self.finish(build)
     }
 
-    pub(crate) fn device(&mut self) -> &mut Device<MemMedia, Timed> {
+    pub(crate) fn device(&mut self) -> &mut Device<Timed> {
         &mut self.device.0
     }
 
@@ -139,7 +138,7 @@ impl DiskRun {
 
     /// On a device whose host has room for the threads and the depth of the job.
     pub(crate) fn on(
-        device: Device<MemMedia, Timed>,
+        device: Device<Timed>,
         build: &Build,
         job: &Job,
         by_methods: bool,

@@ -100,12 +100,12 @@ proptest! {
 
     #[test]
     fn without_time(ops in ops()) {
-        hold::<saker_world::Inline<saker_flash::MemMedia>>(&ops)?;
+        hold::<saker_world::Inline>(&ops)?;
     }
 
     #[test]
     fn in_virtual_time(ops in ops()) {
-        hold::<saker_world::Clocked<saker_flash::MemMedia>>(&ops)?;
+        hold::<saker_world::Clocked>(&ops)?;
     }
 }
 
@@ -124,8 +124,8 @@ fn largest<D: Machine>() {
 
 #[test]
 fn two_mebibytes() {
-    largest::<saker_world::Inline<saker_flash::MemMedia>>();
-    largest::<saker_world::Clocked<saker_flash::MemMedia>>();
+    largest::<saker_world::Inline>();
+    largest::<saker_world::Clocked>();
 }
 
 /// A key of any length leaves the same room in a piggyback store.

@@ -4,7 +4,6 @@
 use crate::rig::{Answer, Machine, Rig, build, key, value};
 use crate::tier;
 use proptest::prelude::*;
-use saker_flash::MemMedia;
 use saker_host::{Pacing, RawData};
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::{Key, Sqe, Status, vendor};
@@ -199,19 +198,19 @@ proptest! {
 
     #[test]
     fn a_model_without_time(steps in steps()) {
-        hold::<Inline<MemMedia>>(&steps)?;
+        hold::<Inline>(&steps)?;
     }
 
     #[test]
     fn a_model_in_virtual_time(steps in steps()) {
-        hold::<Clocked<MemMedia>>(&steps)?;
+        hold::<Clocked>(&steps)?;
     }
 }
 
 /// An error that only the store itself shows is the value's answer, however many commands carried it.
 #[test]
 fn the_first_error_of_a_part_is_the_answer() {
-    let mut rig = Rig::<Clocked<MemMedia>>::new(&build(), &[(200, 100)]);
+    let mut rig = Rig::<Clocked>::new(&build(), &[(200, 100)]);
     for pacing in [Pacing::Pipelined, Pacing::Passthrough] {
         rig.choose(0, saker_host::Method::Piggyback, pacing);
         let options = StoreOptions::MUST_EXIST;

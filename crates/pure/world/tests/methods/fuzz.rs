@@ -6,7 +6,6 @@
 
 use crate::rig::{Machine, Rig, build};
 use crate::tier;
-use saker_flash::MemMedia;
 use saker_link::{HostQueuePair, Sqe};
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::{Key, Status, vendor};
@@ -179,10 +178,10 @@ fn history<D: Machine>(seed: u64) {
 
 #[test]
 fn spoiled_entries_without_time() {
-    (0..tier(300, 60_000)).for_each(history::<Inline<MemMedia>>);
+    (0..tier(300, 60_000)).for_each(history::<Inline>);
 }
 
 #[test]
 fn spoiled_entries_in_virtual_time() {
-    (0..tier(150, 30_000)).for_each(history::<Clocked<MemMedia>>);
+    (0..tier(150, 30_000)).for_each(history::<Clocked>);
 }

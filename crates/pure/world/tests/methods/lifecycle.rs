@@ -2,7 +2,6 @@
 
 use crate::rig::{Machine, Rig, build, key, value};
 use saker_device::{DeviceConfig, NamespaceConfig};
-use saker_flash::MemMedia;
 use saker_link::{HostQueuePair, Sqe, offset};
 use saker_nvme::admin::build as admin;
 use saker_nvme::kv::{self, StoreOptions};
@@ -226,11 +225,11 @@ macro_rules! on_both_drivers {
         mod $name {
             #[test]
             fn without_time() {
-                super::$name::<super::Inline<super::MemMedia>>();
+                super::$name::<super::Inline>();
             }
             #[test]
             fn in_virtual_time() {
-                super::$name::<super::Clocked<super::MemMedia>>();
+                super::$name::<super::Clocked>();
             }
         }
     )+ };

@@ -1,7 +1,6 @@
 //! Values that come back in the completion queue.
 
 use crate::rig::{Machine, Rig, build, key, value};
-use saker_flash::MemMedia;
 use saker_host::{Method, Pacing};
 use saker_link::Rule;
 use saker_nvme::Status;
@@ -37,18 +36,18 @@ fn hold<D: Machine>() {
 
 #[test]
 fn without_time() {
-    hold::<Inline<MemMedia>>();
+    hold::<Inline>();
 }
 
 #[test]
 fn in_virtual_time() {
-    hold::<Clocked<MemMedia>>();
+    hold::<Clocked>();
 }
 
 /// Bytes of a read by the rule `protocol`: 88 and the entries of payload, where a page would be 4184.
 #[test]
 fn small_reads_move_no_page() {
-    let mut rig = Rig::<Inline<MemMedia>>::new(&build(), &[(200, 1)]);
+    let mut rig = Rig::<Inline>::new(&build(), &[(200, 1)]);
     rig.choose(0, Method::Prp, Pacing::Pipelined);
     for (bytes, expected) in [(4, 88), (14, 88 + 16), (32, 88 + 3 * 16), (1024, 88 + 74 * 16)] {
         assert_eq!(rig.put(0, &key(1), &value(1, bytes)), Status::SUCCESS);
@@ -68,7 +67,7 @@ fn small_reads_move_no_page() {
 /// Several at once, with completions of other commands between them, on a queue that is nearly full.
 #[test]
 fn payload_and_completions_mix() {
-    let mut rig = Rig::<Clocked<MemMedia>>::new(&build(), &[(64, 8)]);
+    let mut rig = Rig::<Clocked>::new(&build(), &[(64, 8)]);
     rig.choose(0, Method::Prp, Pacing::Pipelined);
     for n in 0..8 {
         assert_eq!(rig.put(0, &key(n), &value(n, 40 + 30 * n as usize)), Status::SUCCESS);

@@ -1,7 +1,6 @@
 //! A host with several queues on a device of either driver.
 
 use saker_device::{Attachment, DeviceStats};
-use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;
 use saker_host::{
@@ -23,7 +22,7 @@ pub trait Machine: Turn {
     fn stats(&mut self) -> DeviceStats;
 }
 
-impl Machine for Inline<MemMedia> {
+impl Machine for Inline {
     fn build(build: &Build, host: Attachment) -> Self {
         Self(build.untimed(host))
     }
@@ -35,7 +34,7 @@ impl Machine for Inline<MemMedia> {
     }
 }
 
-impl Machine for Clocked<MemMedia> {
+impl Machine for Clocked {
     fn build(build: &Build, host: Attachment) -> Self {
         Self(build.timed(host))
     }
@@ -203,6 +202,6 @@ impl<D: Machine> Rig<D> {
 }
 
 /// The device without time.
-pub type Quick = Rig<Inline<MemMedia>>;
+pub type Quick = Rig<Inline>;
 /// The device in virtual time.
-pub type Timed = Rig<Clocked<MemMedia>>;
+pub type Timed = Rig<Clocked>;

@@ -1,7 +1,6 @@
 //! SGL data blocks at any address, and descriptors that are refused.
 
 use crate::rig::{Machine, Rig, build, key, value};
-use saker_flash::MemMedia;
 use saker_link::{HostQueuePair, Sqe};
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::sgl::{SglDescriptor, kind};
@@ -77,10 +76,10 @@ fn hold<D: Machine>() {
 
 #[test]
 fn without_time() {
-    hold::<Inline<MemMedia>>();
+    hold::<Inline>();
 }
 
 #[test]
 fn in_virtual_time() {
-    hold::<Clocked<MemMedia>>();
+    hold::<Clocked>();
 }

@@ -1,7 +1,6 @@
 //! The bytes that both drivers count are those of arithmetic.
 
 use crate::rig::{Machine, Quick, Rig, Timed, build, key, value};
-use saker_flash::MemMedia;
 use saker_host::{Method, Pacing};
 use saker_link::Rule;
 use saker_nvme::Status;
@@ -51,12 +50,12 @@ fn table<D: Machine>() {
 
 #[test]
 fn the_table_without_time() {
-    table::<Inline<MemMedia>>();
+    table::<Inline>();
 }
 
 #[test]
 fn the_table_in_virtual_time() {
-    table::<Clocked<MemMedia>>();
+    table::<Clocked>();
 }
 
 /// A value inline is one command: one completion, one ring of the doorbell.

@@ -50,8 +50,8 @@ pub fn build(capacitor: bool, seed: u64, program: Chance) -> Build {
 /// Host memory for the sessions, small because many are made.
 fn connect(
     build: &Build,
-    device: impl FnOnce(saker_device::Attachment) -> Device<MemMedia, saker_device::Timed>,
-) -> (Clocked<MemMedia>, Vec<KvQueue>, bool) {
+    device: impl FnOnce(saker_device::Attachment) -> Device<saker_device::Timed>,
+) -> (Clocked, Vec<KvQueue>, bool) {
     let queues = CLIENTS as u16 + 1;
     let host = build.attach(queues, SLOTS);
     let mut device = Clocked(device(host.clone()));
@@ -81,7 +81,7 @@ pub fn hub(seed: u64, queues: Vec<KvQueue>, volatile: bool) -> Arc<Hub<KvQueue>>
 }
 
 /// Power comes back over what a cut left.
-fn reborn(build: &Build, media: MemMedia, ring: &Ring) -> (Clocked<MemMedia>, Vec<KvQueue>, bool) {
+fn reborn(build: &Build, media: MemMedia, ring: &Ring) -> (Clocked, Vec<KvQueue>, bool) {
     let g = &build.shape.geometry;
     let memory = RingMemory::from_bytes(ring.memory());
     let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 const SHARDS: u64 = 3;
 
-type Dispatcher = Sharded<Clocked<MemMedia>>;
+type Dispatcher = Sharded<Clocked>;
 
 fn builds(capacitor: bool, seed: u64, program: Chance) -> Vec<Build> {
     let of = |n| {
@@ -32,9 +32,7 @@ fn builds(capacitor: bool, seed: u64, program: Chance) -> Vec<Build> {
 }
 
 /// Connects to shards made by `device`, by number.
-fn connect(
-    device: impl Fn(usize, Attachment) -> Device<MemMedia, Timed>,
-) -> (Dispatcher, Vec<KvQueue>, bool) {
+fn connect(device: impl Fn(usize, Attachment) -> Device<Timed>) -> (Dispatcher, Vec<KvQueue>, bool) {
     let space = DmaSpace::new(2000, 500);
     let shard = |n| {
         let host = Attachment::new(Arc::clone(&space), 1);
@@ -55,7 +53,7 @@ fn connect(
     (device, queues, volatile)
 }
 
-fn reborn(build: &Build, media: MemMedia, ring: &Ring, host: Attachment) -> Device<MemMedia, Timed> {
+fn reborn(build: &Build, media: MemMedia, ring: &Ring, host: Attachment) -> Device<Timed> {
     let g = &build.shape.geometry;
     let memory = RingMemory::from_bytes(ring.memory());
     let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);

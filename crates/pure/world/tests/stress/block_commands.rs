@@ -3,7 +3,7 @@
 
 use crate::pairs::{get, name, put};
 use crate::rig::{self, BLOCK, BLOCK_BYTES, KV, Machine, Rig, blocks};
-use saker_flash::{FaultPlan, MemMedia};
+use saker_flash::FaultPlan;
 use saker_host::{RawData, Turn};
 use saker_nvme::admin::{GetLogPage, Identify, build};
 use saker_nvme::identify::{KvNamespace, NvmNamespace, cns};
@@ -109,8 +109,8 @@ fn copies_on_a_full_namespace<D: Machine>(capacitor: bool) {
 #[test]
 fn copies_on_a_full_namespace_go_on() {
     for capacitor in [true, false] {
-        copies_on_a_full_namespace::<Inline<MemMedia>>(capacitor);
-        copies_on_a_full_namespace::<Clocked<MemMedia>>(capacitor);
+        copies_on_a_full_namespace::<Inline>(capacitor);
+        copies_on_a_full_namespace::<Clocked>(capacitor);
     }
 }
 
@@ -149,8 +149,8 @@ fn limits<D: Machine>() {
 
 #[test]
 fn ranges_and_sizes_beyond_the_limits_are_refused() {
-    limits::<Inline<MemMedia>>();
-    limits::<Clocked<MemMedia>>();
+    limits::<Inline>();
+    limits::<Clocked>();
 }
 
 /// Pages that cannot be read: nothing is called sound or equal, and a Copy of them writes nothing.
@@ -158,7 +158,7 @@ fn ranges_and_sizes_beyond_the_limits_are_refused() {
 fn blocks_that_cannot_be_read_are_told() {
     let mut build = rig::small(false, 6);
     build.faults = FaultPlan { seed: 3, read: Chance::one_in(3), ..FaultPlan::default() };
-    let mut rig = Rig::<Clocked<MemMedia>>::new(&build);
+    let mut rig = Rig::<Clocked>::new(&build);
     let data = content(0, 192, 5);
     assert_eq!(write(&mut rig, 0, &data), Status::SUCCESS);
     assert_eq!(write(&mut rig, 200, &content(200, 8, 5)), Status::SUCCESS);
@@ -191,7 +191,7 @@ fn blocks_that_cannot_be_read_are_told() {
 /// differ.
 #[test]
 fn a_compare_beside_a_write_finds_a_difference_or_none() {
-    let mut rig = Rig::<Clocked<MemMedia>>::new(&rig::small(true, 8));
+    let mut rig = Rig::<Clocked>::new(&rig::small(true, 8));
     let mut equal = [0, 0];
     for round in 0..40_u8 {
         let (before, after) = (content(0, 16, round), content(0, 16, round ^ 0x40));
@@ -249,8 +249,8 @@ fn formatted<D: Machine>() {
 
 #[test]
 fn a_formatted_namespace_is_empty_by_every_structure() {
-    formatted::<Inline<MemMedia>>();
-    formatted::<Clocked<MemMedia>>();
+    formatted::<Inline>();
+    formatted::<Clocked>();
 }
 
 /// Data units of 512,000 bytes, and commands, of pairs and blocks together.
@@ -291,6 +291,6 @@ fn counted<D: Machine>() {
 
 #[test]
 fn the_health_log_counts_data_and_commands() {
-    counted::<Inline<MemMedia>>();
-    counted::<Clocked<MemMedia>>();
+    counted::<Inline>();
+    counted::<Clocked>();
 }

@@ -2,7 +2,6 @@
 
 use crate::rig::{self, BLOCK, BLOCK_BYTES, Machine, Rig};
 use saker_device::NamespaceConfig;
-use saker_flash::MemMedia;
 use saker_host::RawData;
 use saker_nvme::Status;
 use saker_nvme::nvm::{self, BlockRange};
@@ -57,8 +56,8 @@ fn around_the_ring<D: Machine>(capacitor: bool) {
 #[test]
 fn a_write_may_be_longer_than_the_ring() {
     for capacitor in [true, false] {
-        around_the_ring::<Inline<MemMedia>>(capacitor);
-        around_the_ring::<Clocked<MemMedia>>(capacitor);
+        around_the_ring::<Inline>(capacitor);
+        around_the_ring::<Clocked>(capacitor);
     }
 }
 
@@ -73,7 +72,7 @@ fn the_longest_writes_are_taken_or_refused_whole() {
         let block_bytes = geometry.page_bytes.min(4096);
         let block = NamespaceConfig::block(BLOCK, &geometry, half, capacitor, block_bytes);
         build.config.namespaces = vec![NamespaceConfig::kv(rig::KV, &geometry, half, 3), block];
-        let mut rig = Rig::<Inline<MemMedia>>::with_pages(&build, 4096);
+        let mut rig = Rig::<Inline>::with_pages(&build, 4096);
         let blocks = LENT_BYTES / block_bytes;
         let data = content(blocks, block_bytes, 1);
         assert_eq!(write(&mut rig, 5, &data, block_bytes), Status::SUCCESS, "{name}");

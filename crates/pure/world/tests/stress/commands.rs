@@ -5,7 +5,6 @@ use crate::memory::{Memory, Placement};
 use crate::oracle::{Limits, Op, judge, list_answer, set_key};
 use crate::rig::{self, BLOCK, BLOCK_BYTES, KV, Machine, Rig, blocks, value_bytes_max};
 use crate::tier;
-use saker_flash::MemMedia;
 use saker_host::RawData;
 use saker_link::Sqe;
 use saker_nvme::admin::feature::fid;
@@ -385,10 +384,10 @@ fn fuzz<D: Machine>(seed: u64, commands: u32) {
 
 #[test]
 fn any_command_without_time() {
-    (0..tier(6, 120)).for_each(|seed| fuzz::<Inline<MemMedia>>(seed, 2000));
+    (0..tier(6, 120)).for_each(|seed| fuzz::<Inline>(seed, 2000));
 }
 
 #[test]
 fn any_command_in_virtual_time() {
-    (0..tier(6, 120)).for_each(|seed| fuzz::<Clocked<MemMedia>>(seed, 2000));
+    (0..tier(6, 120)).for_each(|seed| fuzz::<Clocked>(seed, 2000));
 }

@@ -3,7 +3,7 @@
 use crate::pairs::{get, put, remove};
 use crate::rig::{self, BLOCK, BLOCK_BYTES, KV, Machine, Rig, power_on};
 use crate::tier;
-use saker_flash::{MemMedia, PowerCut};
+use saker_flash::PowerCut;
 use saker_host::RawData;
 use saker_medium::PowerHistory;
 use saker_nvme::nvm::{self, BlockRange, DsmRange};
@@ -145,7 +145,7 @@ impl<D: Machine> Full<D> {
     }
 }
 
-impl Full<Clocked<MemMedia>> {
+impl Full<Clocked> {
     /// Power is cut, or the process is killed; then it goes on.
     fn reopen(&mut self, seed: u64) {
         let status = self.rig.call(KV, nvm::flush(NSID_ALL), RawData::Untouched).status;
@@ -179,16 +179,14 @@ fn all_shapes(run: impl Fn(Build, Sizes, u64)) {
 
 #[test]
 fn what_was_deleted_can_be_stored_again_inline() {
-    all_shapes(|build, sizes, seed| {
-        Full::<Inline<MemMedia>>::new(build, sizes, seed).cycles(tier(6, 20), |_| {})
-    });
+    all_shapes(|build, sizes, seed| Full::<Inline>::new(build, sizes, seed).cycles(tier(6, 20), |_| {}));
 }
 
 #[test]
 fn what_was_deleted_can_be_stored_again_in_virtual_time_and_after_a_cut() {
     all_shapes(|build, sizes, seed| {
         let mut cuts = 0;
-        Full::<Clocked<MemMedia>>::new(build, sizes, seed).cycles(tier(4, 12), |full| {
+        Full::<Clocked>::new(build, sizes, seed).cycles(tier(4, 12), |full| {
             cuts += 1;
             full.reopen(seed ^ cuts);
         });
@@ -282,8 +280,8 @@ fn a_full_block_namespace_is_written_and_trimmed_for_ever() {
     for seed in 0..tier(2, 20) {
         for capacitor in [true, false] {
             let build = rig::small(capacitor, seed);
-            Blocks::<Inline<MemMedia>>::new(&build, seed).wear(3000);
-            Blocks::<Clocked<MemMedia>>::new(&build, seed).wear(1500);
+            Blocks::<Inline>::new(&build, seed).wear(3000);
+            Blocks::<Clocked>::new(&build, seed).wear(1500);
         }
     }
 }

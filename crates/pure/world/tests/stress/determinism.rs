@@ -4,7 +4,7 @@ use crate::history::{History, Plan};
 use crate::rig::{self, Machine, Rig};
 use crate::tier;
 use saker_device::Snapshot;
-use saker_flash::{FaultPlan, MemMedia};
+use saker_flash::FaultPlan;
 use saker_sim::{Chance, Instant};
 use saker_world::Clocked;
 
@@ -20,7 +20,7 @@ struct Trace {
 fn trace(seed: u64, capacitor: bool, faults: FaultPlan) -> Trace {
     let mut build = rig::small(capacitor, seed);
     build.faults = faults;
-    let mut rig = Rig::<Clocked<MemMedia>>::new(&build);
+    let mut rig = Rig::<Clocked>::new(&build);
     let mut history = History::new(Plan { seed, operations: 1500, faults: true, block_commands: false });
     history.run(&mut rig, |_, _| true);
     let device = &rig.machine.0;

@@ -4,7 +4,7 @@
 use crate::history::{History, Plan, read_all};
 use crate::rig::{self, Machine, Rig};
 use crate::tier;
-use saker_flash::{FaultPlan, MemMedia};
+use saker_flash::FaultPlan;
 use saker_nvme::Status;
 use saker_sim::Chance;
 use saker_world::Clocked;
@@ -35,8 +35,8 @@ struct Tally {
 fn run(seed: u64, capacitor: bool, faults: FaultPlan, operations: u32) -> Tally {
     let mut build = rig::small(capacitor, seed);
     build.faults = faults;
-    let mut rig = Rig::<Clocked<MemMedia>>::new(&build);
-    let capacity = |rig: &mut Rig<Clocked<MemMedia>>| rig.machine.snapshot().namespaces[0].capacity_bytes;
+    let mut rig = Rig::<Clocked>::new(&build);
+    let capacity = |rig: &mut Rig<Clocked>| rig.machine.snapshot().namespaces[0].capacity_bytes;
     let before = capacity(&mut rig);
     let mut history = History::new(Plan { seed, operations, faults: true, block_commands: false });
     history.run(&mut rig, |_, _| true);
@@ -134,7 +134,7 @@ struct Worn {
 fn wear(seed: u64, capacitor: bool, one_in: u64, sum: &mut Worn) {
     let mut build = rig::small(capacitor, seed);
     build.faults = FaultPlan { seed, program: Chance::one_in(one_in), ..FaultPlan::default() };
-    let mut rig = Rig::<Clocked<MemMedia>>::new(&build);
+    let mut rig = Rig::<Clocked>::new(&build);
     let mut history = History::new(Plan { seed, operations: 3000, faults: true, block_commands: false });
     history.run(&mut rig, |_, _| true);
     assert_eq!((&history.violations[..], history.unreadable), (&[][..], 0), "seed {seed}, 1 in {one_in}");
@@ -163,7 +163,7 @@ fn wear(seed: u64, capacitor: bool, one_in: u64, sum: &mut Worn) {
 }
 
 /// What was durable is there after a cut.
-fn cut(build: &saker_world::Build, history: &History, rig: &Rig<Clocked<MemMedia>>, capacitor: bool) {
+fn cut(build: &saker_world::Build, history: &History, rig: &Rig<Clocked>, capacitor: bool) {
     let (mut media, ring) = rig.machine.0.cut(1);
     media.set_history(saker_medium::PowerHistory::Cut { ring_kept: capacitor });
     let mut rig = rig::power_on(build, media, &ring, |_| {});

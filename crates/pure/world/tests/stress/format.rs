@@ -15,7 +15,7 @@ use saker_nvme::{Key, NSID_ALL, Status};
 use saker_sim::Chance;
 use saker_world::{Build, Clocked};
 
-type Machine = Clocked<MemMedia>;
+type Machine = Clocked;
 type Left = (MemMedia, Ring);
 
 const PAIRS: u8 = 24;
@@ -30,7 +30,7 @@ struct Watched<'a, F> {
     see: F,
 }
 
-impl<F: FnMut(&Device<MemMedia, Timed>)> Turn for Watched<'_, F> {
+impl<F: FnMut(&Device<Timed>)> Turn for Watched<'_, F> {
     fn turn(&mut self) {
         let device = &mut self.machine.0;
         device.advance(device.now());
@@ -132,7 +132,7 @@ fn prepare(build: &Build) -> Rig<Machine> {
 /// What a cut leaves after each `stride`th event of a Format, and how many events it had.
 fn format(rig: &mut Rig<Machine>, build: &Build, nsid: u32, end: End, stride: u64) -> (Vec<Left>, u64) {
     let (mut lefts, mut events) = (Vec::new(), 0);
-    let see = |device: &Device<MemMedia, Timed>| {
+    let see = |device: &Device<Timed>| {
         events += 1;
         if events % stride == 0 {
             lefts.push(end.leaves(build, device, events));

@@ -2,7 +2,6 @@
 
 use crate::pairs::{get, name, put, remove};
 use crate::rig::{self, Machine, Rig};
-use saker_flash::MemMedia;
 use saker_nvme::admin::feature::fid;
 use saker_nvme::{Key, Status};
 use saker_world::{Clocked, Inline};
@@ -43,8 +42,8 @@ fn fill<D: Machine>(capacitor: bool, bytes: usize) {
 fn a_full_device_reads_deletes_and_then_stores_again() {
     for bytes in [40, 700, 3000] {
         for capacitor in [true, false] {
-            fill::<Inline<MemMedia>>(capacitor, bytes);
-            fill::<Clocked<MemMedia>>(capacitor, bytes);
+            fill::<Inline>(capacitor, bytes);
+            fill::<Clocked>(capacitor, bytes);
         }
     }
 }
@@ -79,6 +78,6 @@ fn a_write_cache_that_is_off<D: Machine>() {
 
 #[test]
 fn without_write_cache_a_completed_write_is_programmed() {
-    a_write_cache_that_is_off::<Inline<MemMedia>>();
-    a_write_cache_that_is_off::<Clocked<MemMedia>>();
+    a_write_cache_that_is_off::<Inline>();
+    a_write_cache_that_is_off::<Clocked>();
 }

@@ -2,7 +2,6 @@
 
 use crate::cells::{self, Cell, KEYS, LBAS, content, key};
 use crate::rig::{BLOCK, BLOCK_BYTES, DEPTH, KV, Machine, Rig};
-use saker_flash::MemMedia;
 use saker_host::RawData;
 use saker_link::Sqe;
 use saker_nvme::kv::{self, StoreOptions};
@@ -74,11 +73,7 @@ impl History {
     }
 
     /// Runs to the end. `each` is called after every event, with what completed by then in the model.
-    pub fn run(
-        &mut self,
-        rig: &mut Rig<Clocked<MemMedia>>,
-        mut each: impl FnMut(&Self, &Rig<Clocked<MemMedia>>) -> bool,
-    ) {
+    pub fn run(&mut self, rig: &mut Rig<Clocked>, mut each: impl FnMut(&Self, &Rig<Clocked>) -> bool) {
         loop {
             self.submit(rig);
             let now = rig.machine.0.now();
@@ -97,7 +92,7 @@ impl History {
         }
     }
 
-    fn submit(&mut self, rig: &mut Rig<Clocked<MemMedia>>) {
+    fn submit(&mut self, rig: &mut Rig<Clocked>) {
         let mut any = [false; 2];
         while self.left > 0 && self.pending.len() < usize::from(DEPTH) {
             self.left -= 1;
@@ -227,7 +222,7 @@ impl History {
         Pending::Flush(cells.map(|c| (c, self.cells[c].acked)).collect())
     }
 
-    fn reap(&mut self, rig: &mut Rig<Clocked<MemMedia>>, at: Instant) {
+    fn reap(&mut self, rig: &mut Rig<Clocked>, at: Instant) {
         for nsid in [KV, BLOCK] {
             loop {
                 let done = rig.queue(nsid).poll(|d| (d.ticket.slot(), d.status, d.result, d.data().to_vec()));
@@ -346,7 +341,7 @@ pub fn found_block(block: &[u8]) -> Option<&[u8]> {
 }
 
 /// Reads every cell through the host. An error is a read that failed, with its status.
-pub fn read_all(rig: &mut Rig<Clocked<MemMedia>>) -> Vec<Result<Option<Vec<u8>>, Status>> {
+pub fn read_all(rig: &mut Rig<Clocked>) -> Vec<Result<Option<Vec<u8>>, Status>> {
     let mut found = Vec::new();
     for cell in 0..KEYS {
         let sqe = kv::retrieve(KV, &Key::new(&key(cell)).expect("1 to 16 bytes"), 4096);

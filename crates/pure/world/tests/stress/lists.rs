@@ -3,7 +3,6 @@
 use crate::oracle::list_answer;
 use crate::pairs::{name, put, remove};
 use crate::rig::{self, KV, Machine, Rig};
-use saker_flash::MemMedia;
 use saker_host::RawData;
 use saker_nvme::{Key, kv};
 use saker_world::{Clocked, Inline};
@@ -68,8 +67,8 @@ fn pages_of_every_size<D: Machine>() {
 
 #[test]
 fn list_pages_of_every_size() {
-    pages_of_every_size::<Inline<MemMedia>>();
-    pages_of_every_size::<Clocked<MemMedia>>();
+    pages_of_every_size::<Inline>();
+    pages_of_every_size::<Clocked>();
 }
 
 fn list_while_deleting<D: Machine>(room: u32) {
@@ -97,9 +96,9 @@ fn list_while_deleting<D: Machine>(room: u32) {
 #[test]
 fn list_goes_on_after_deletes() {
     for room in 44..=100 {
-        list_while_deleting::<Inline<MemMedia>>(room);
+        list_while_deleting::<Inline>(room);
     }
-    list_while_deleting::<Clocked<MemMedia>>(64);
+    list_while_deleting::<Clocked>(64);
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use crate::rig::{self, KV, Machine, Rig};
 use crate::tier;
-use saker_flash::MemMedia;
 use saker_host::RawData;
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::{Key, Sqe};
@@ -27,7 +26,7 @@ fn saturated() -> Build {
 }
 
 /// One store or retrieve of a few keys.
-fn submit(rig: &mut Rig<Clocked<MemMedia>>, rng: &mut saker_sim::Rng, reads: u64) {
+fn submit(rig: &mut Rig<Clocked>, rng: &mut saker_sim::Rng, reads: u64) {
     let key = Key::new(&rng.below(KEYS).to_le_bytes()).expect("8 bytes");
     let value = [7; VALUE_BYTES as usize];
     let (sqe, data): (Sqe, _) = if rng.below(100) < reads {
@@ -39,7 +38,7 @@ fn submit(rig: &mut Rig<Clocked<MemMedia>>, rng: &mut saker_sim::Rng, reads: u64
 }
 
 /// Keeps the queue full for that many commands; how many checkpoints were completed meanwhile.
-fn load(rig: &mut Rig<Clocked<MemMedia>>, commands: u32, reads: u64) -> u64 {
+fn load(rig: &mut Rig<Clocked>, commands: u32, reads: u64) -> u64 {
     let checkpoints = |rig: &mut Rig<_>| Machine::snapshot(&mut rig.machine).namespaces[0].store.checkpoints;
     let before = checkpoints(rig);
     let mut rng = Seed(u64::from(commands)).child("load").rng();
@@ -64,7 +63,7 @@ fn load(rig: &mut Rig<Clocked<MemMedia>>, commands: u32, reads: u64) -> u64 {
 #[test]
 fn checkpoints_complete_while_the_medium_is_saturated() {
     for reads in [0, 50, 90] {
-        let mut rig = Rig::<Clocked<MemMedia>>::new(&saturated());
+        let mut rig = Rig::<Clocked>::new(&saturated());
         let completed = load(&mut rig, tier(4_000, 40_000), reads);
         assert!(completed >= tier(4, 40), "{completed} checkpoints with {reads} % reads");
     }

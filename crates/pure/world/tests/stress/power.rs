@@ -20,7 +20,7 @@ pub enum End {
 }
 
 impl End {
-    pub fn leaves(self, build: &Build, device: &Device<MemMedia, Timed>, seed: u64) -> (MemMedia, Ring) {
+    pub fn leaves(self, build: &Build, device: &Device<Timed>, seed: u64) -> (MemMedia, Ring) {
         let (history, (mut media, ring)) = match self {
             Self::Cut => (PowerHistory::Cut { ring_kept: build.config.capacitor }, device.cut(seed)),
             Self::Killed => (PowerHistory::Killed, device.flash().cut(PowerCut { seed, ring_kept: true })),
@@ -37,12 +37,7 @@ impl End {
 
 /// Compares what a recovered device holds with what it must hold. Nothing here damages an image, but a fault that is planted can
 /// leave behind what recovery takes for damage.
-fn check(
-    history: &History,
-    rig: Result<Rig<Clocked<MemMedia>>, String>,
-    forgets: bool,
-    violations: &mut Vec<String>,
-) {
+fn check(history: &History, rig: Result<Rig<Clocked>, String>, forgets: bool, violations: &mut Vec<String>) {
     let rig = &mut match rig {
         Ok(rig) => rig,
         Err(damage) => return violations.push(damage),
@@ -96,13 +91,7 @@ pub struct Campaign {
     pub block_commands: bool,
 }
 
-fn cut_here(
-    build: &Build,
-    plan: Campaign,
-    history: &History,
-    device: &Device<MemMedia, Timed>,
-    tally: &mut Tally,
-) {
+fn cut_here(build: &Build, plan: Campaign, history: &History, device: &Device<Timed>, tally: &mut Tally) {
     let seed = Seed(tally.events).child("cut").0;
     let again = tally.cuts.is_multiple_of(plan.recut);
     tally.cuts += 1;
@@ -147,7 +136,7 @@ pub const SHOWING: u64 = 7;
 
 /// Runs a history to its end, or until there are violations enough.
 pub fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Tally {
-    let mut rig = Rig::<Clocked<MemMedia>>::new(build);
+    let mut rig = Rig::<Clocked>::new(build);
     let faults = build.faults.program != Chance::NEVER;
     let mut history = History::new(Plan { seed, operations, faults, block_commands: plan.block_commands });
     let mut tally = Tally::default();

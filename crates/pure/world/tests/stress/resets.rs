@@ -3,7 +3,6 @@
 use crate::pairs::{get, name, put};
 use crate::rig::{self, KV, Machine, Rig};
 use saker_device::Attachment;
-use saker_flash::MemMedia;
 use saker_host::{RawData, Turn};
 use saker_link::offset;
 use saker_nvme::kv::{self, StoreOptions};
@@ -21,13 +20,13 @@ fn a_shutdown_empties_the_cache<D: Machine>() {
 
 #[test]
 fn a_shutdown_is_complete_when_the_cache_is_written() {
-    a_shutdown_empties_the_cache::<Inline<MemMedia>>();
-    a_shutdown_empties_the_cache::<Clocked<MemMedia>>();
+    a_shutdown_empties_the_cache::<Inline>();
+    a_shutdown_empties_the_cache::<Clocked>();
 }
 
 #[test]
 fn a_reset_and_a_shutdown_in_one_write_are_both_followed() {
-    let mut rig = Rig::<Inline<MemMedia>>::new(&rig::roomy(true, 8));
+    let mut rig = Rig::<Inline>::new(&rig::roomy(true, 8));
     let host: Attachment = rig.machine.0.attachment().clone();
     // CC: EN 0 and SHN 01b.
     host.registers.store_u32(offset::CC, 0x4000).expect("a register");
@@ -38,7 +37,7 @@ fn a_reset_and_a_shutdown_in_one_write_are_both_followed() {
 
 /// Looks at the host once, then the controller is disabled; time stands still.
 struct DisabledAfterOneLook<'a> {
-    machine: &'a mut Clocked<MemMedia>,
+    machine: &'a mut Clocked,
     host: Attachment,
     looks: u32,
 }
@@ -58,7 +57,7 @@ impl Turn for DisabledAfterOneLook<'_> {
 
 #[test]
 fn a_format_that_waited_when_the_controller_was_disabled_is_forgotten() {
-    let mut rig = Rig::<Clocked<MemMedia>>::new(&rig::roomy(true, 8));
+    let mut rig = Rig::<Clocked>::new(&rig::roomy(true, 8));
     assert!(put(&mut rig, &name(1), b"kept").is_success());
     let value = vec![7; 8000];
     rig.kv.raw(kv::store(KV, &name(2), 8000, StoreOptions::NONE), RawData::ToDevice(&value)).expect("room");

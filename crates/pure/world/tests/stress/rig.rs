@@ -130,7 +130,7 @@ pub trait Machine: Turn {
     fn rest(&mut self);
 }
 
-impl Machine for Inline<MemMedia> {
+impl Machine for Inline {
     fn build(build: &Build, host: Attachment) -> Self {
         Self(build.untimed(host))
     }
@@ -148,7 +148,7 @@ impl Machine for Inline<MemMedia> {
     }
 }
 
-impl Machine for Clocked<MemMedia> {
+impl Machine for Clocked {
     fn build(build: &Build, host: Attachment) -> Self {
         Self(build.timed(host))
     }
@@ -243,8 +243,8 @@ pub fn power_on(
     build: &Build,
     media: MemMedia,
     ring: &Ring,
-    each: impl FnMut(&Device<MemMedia, Timed>),
-) -> Rig<Clocked<MemMedia>> {
+    each: impl FnMut(&Device<Timed>),
+) -> Rig<Clocked> {
     power_on_or_damage(build, media, ring, each)
         .unwrap_or_else(|found| panic!("nothing here damages an image: {found}"))
 }
@@ -254,8 +254,8 @@ pub fn power_on_or_damage(
     build: &Build,
     media: MemMedia,
     ring: &Ring,
-    mut each: impl FnMut(&Device<MemMedia, Timed>),
-) -> Result<Rig<Clocked<MemMedia>>, String> {
+    mut each: impl FnMut(&Device<Timed>),
+) -> Result<Rig<Clocked>, String> {
     let g = &build.shape.geometry;
     // Only bytes survive: what the ring knows it must find in its memory.
     let memory = RingMemory::from_bytes(ring.memory());

@@ -2,7 +2,6 @@
 
 use crate::oracle::set_key;
 use crate::rig::{self, KV, Machine, Rig};
-use saker_flash::MemMedia;
 use saker_host::RawData;
 use saker_link::Sqe;
 use saker_nvme::{NSID_ALL, Status, kv};
@@ -65,6 +64,6 @@ fn silent<D: Machine>() {
 
 #[test]
 fn where_the_specification_is_silent() {
-    silent::<Inline<MemMedia>>();
-    silent::<Clocked<MemMedia>>();
+    silent::<Inline>();
+    silent::<Clocked>();
 }

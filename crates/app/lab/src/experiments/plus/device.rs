@@ -21,7 +21,7 @@ const TRIES_MAX: u32 = 100_000;
 /// A store over untimed flash.
 #[derive(Clone)]
 pub struct Device<W> {
-    flash: Flash<MemMedia>,
+    flash: Flash,
     store: HashFtl,
     value: Vec<u8>,
     /// Takes note of its work.

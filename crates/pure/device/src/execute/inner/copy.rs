@@ -4,8 +4,8 @@
 use crate::execute::block::{check_range, done, forced, write_blocks};
 use crate::execute::{Outcome, Reply};
 use crate::transfer::Pieces;
+use saker_flash::NamespaceMedium;
 use saker_flash::page_map::{BlockError, PageMap};
-use saker_flash::{Media, NamespaceMedium};
 use saker_link::{DmaSpace, Sqe};
 use saker_medium::Step;
 use saker_nvme::Status;
@@ -98,11 +98,11 @@ impl CopyRequest {
     }
 
     /// Goes on with it.
-    pub fn execute<M: Media, W: Meter>(
+    pub fn execute<W: Meter>(
         &mut self,
         map: &mut PageMap,
         space: &DmaSpace,
-        m: &mut NamespaceMedium<'_, M>,
+        m: &mut NamespaceMedium<'_>,
         w: &mut W,
     ) -> Outcome {
         if self.sources.is_none()
@@ -125,10 +125,10 @@ impl CopyRequest {
     }
 
     /// Reads the sources that are left.
-    fn read<M: Media, W: Meter>(
+    fn read<W: Meter>(
         &mut self,
         map: &PageMap,
-        m: &NamespaceMedium<'_, M>,
+        m: &NamespaceMedium<'_>,
         w: &mut W,
     ) -> Step<Result<(), BlockError>> {
         let zeros = vec![0; map.config().block_bytes as usize];

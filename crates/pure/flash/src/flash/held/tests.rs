@@ -11,6 +11,7 @@ const OWNER: u16 = 1;
 const GEOMETRY: Geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 4 };
 
 /// Cells in memory behind a host that refuses as it is told.
+#[derive(Debug)]
 struct Refusing {
     cells: MemMedia,
     /// Programs and erases are refused so.
@@ -71,17 +72,21 @@ impl Media for Refusing {
 }
 
 /// A flash whose first segment is the owner's.
-fn refusing(all: Option<MediaError>, bad: Option<PageAddr>) -> Flash<Refusing> {
+fn refusing(all: Option<MediaError>, bad: Option<PageAddr>) -> Flash {
     let cells = MemMedia::new(Shape { geometry: GEOMETRY, channels: 1, luns: 1 });
     let media = Refusing { cells, all, bad, is_due: false, tries: 0 };
-    let mut flash = Flash::power_on(media, Ring::heap(8, 512, 64), None, FaultPlan::default());
+    let mut flash = Flash::power_on(Box::new(media), Ring::heap(8, 512, 64), None, FaultPlan::default());
     flash.pool_mut().set_quota(OWNER, 4);
     assert_eq!(flash.view(OWNER, Class::Foreground).allocate(), Some(SegmentId(0)));
     flash
 }
 
 /// Submits the program of a page full of its number.
-fn program(flash: &mut Flash<Refusing>, page: u64) -> Tag {
+fn cells(flash: &mut Flash) -> &mut Refusing {
+    flash.media_mut().get_mut().expect("cells that refuse")
+}
+
+fn program(flash: &mut Flash, page: u64) -> Tag {
     let at = PageAddr(page);
     let header = PageHeader {
         owner: OWNER,
@@ -103,7 +108,7 @@ fn program(flash: &mut Flash<Refusing>, page: u64) -> Tag {
 }
 
 /// What has completed, by page or segment; slots of programs are given back.
-fn completed(flash: &mut Flash<Refusing>) -> Vec<(u64, Result<(), MediaError>)> {
+fn completed(flash: &mut Flash) -> Vec<(u64, Result<(), MediaError>)> {
     let mut all = Vec::new();
     while let Some((_, Completion { io, result, .. })) = flash.take_completion() {
         all.push(match io {
@@ -127,12 +132,12 @@ fn what_a_full_host_refused_is_programmed_in_order_when_there_is_room() {
     assert_eq!((flash.refusal(), flash.finished()), (Some(MediaError::HostFull), Tag(first.0 - 1)));
     assert!(flash.is_quiet() && completed(&mut flash).is_empty());
     assert!(!flash.resume() && !flash.resume_if_due(), "there is no room yet");
-    assert_eq!(flash.media().tries, 2, "a program at its submission, one when somebody waited");
+    assert_eq!(cells(&mut flash).tries, 2, "a program at its submission, one when somebody waited");
     assert!(matches!(flash.media().cell(PageAddr(0)), Cell::Erased), "no page is spent");
-    flash.media_mut().all = None;
+    cells(&mut flash).all = None;
     program(&mut flash, 2);
     assert!(completed(&mut flash).is_empty(), "it waits behind the others, and nobody has waited for them");
-    flash.media_mut().is_due = true;
+    cells(&mut flash).is_due = true;
     let last = program(&mut flash, 3);
     assert_eq!(completed(&mut flash), [(0, Ok(())), (1, Ok(())), (2, Ok(())), (3, Ok(()))]);
     assert_eq!((flash.refusal(), flash.finished(), flash.stats().failures), (None, last, 0));
@@ -155,14 +160,14 @@ fn only_a_page_that_fails_while_others_do_not_is_spent() {
     for page in 0..4 {
         program(&mut flash, page);
     }
-    flash.media_mut().tries = 0;
+    cells(&mut flash).tries = 0;
     assert!(!flash.resume());
     assert_eq!(
-        (flash.media().tries, completed(&mut flash).len()),
+        (cells(&mut flash).tries, completed(&mut flash).len()),
         (FAILED_MAX, 0),
         "all fail: none is spent"
     );
-    flash.media_mut().all = None;
+    cells(&mut flash).all = None;
     assert!(flash.resume());
     assert_eq!(completed(&mut flash), [(0, Ok(())), (1, Ok(())), (2, Ok(())), (3, Ok(()))]);
 }
@@ -173,11 +178,11 @@ fn an_erase_makes_room_for_what_waits() {
     program(&mut flash, 0);
     let other = flash.view(OWNER, Class::Foreground).allocate().expect("a free segment");
     assert_eq!(completed(&mut flash).len(), 1);
-    flash.media_mut().all = Some(MediaError::HostFull);
+    cells(&mut flash).all = Some(MediaError::HostFull);
     program(&mut flash, u64::from(other.0) * 4);
     flash.view(OWNER, Class::Background).erase(SegmentId(0));
     assert!(completed(&mut flash).is_empty(), "an erase can need room as well; the segment is not retired");
-    flash.media_mut().all = None;
+    cells(&mut flash).all = None;
     assert!(flash.resume());
     assert_eq!(completed(&mut flash), [(u64::from(other.0) * 4, Ok(())), (0, Ok(()))]);
     assert_eq!((flash.pool().retired(), flash.stats().segments_erased), (0, 1));
@@ -193,7 +198,7 @@ fn an_erasure_of_an_owner_drops_what_waits_and_is_told_of_refusals() {
     assert_eq!(flash.ring().free_slots(), 8);
     assert_eq!(flash.view(OWNER, Class::Foreground).free_segments(), 3, "that segment is not free yet");
     assert!(!flash.is_held(), "nobody erases what the owner may have written by then");
-    flash.media_mut().all = None;
+    cells(&mut flash).all = None;
     assert_eq!(flash.begin_erasure(&[OWNER]), Ok(()));
     assert_eq!(completed(&mut flash), [(0, Ok(()))]);
     assert_eq!(flash.end_erasure(&[OWNER]), Ok(()));

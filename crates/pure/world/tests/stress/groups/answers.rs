@@ -2,7 +2,6 @@
 
 use super::{Entry, end, pack, results, roomy};
 use crate::rig::{Machine, Rig};
-use saker_flash::MemMedia;
 use saker_nvme::group::{Form, Op};
 use saker_nvme::{Key, Status};
 use saker_world::{Clocked, Inline};
@@ -50,17 +49,17 @@ fn stores_then_reads<D: Machine>() {
 
 #[test]
 fn stores_then_reads_without_time() {
-    stores_then_reads::<Inline<MemMedia>>();
+    stores_then_reads::<Inline>();
 }
 
 #[test]
 fn stores_then_reads_in_virtual_time() {
-    stores_then_reads::<Clocked<MemMedia>>();
+    stores_then_reads::<Clocked>();
 }
 
 #[test]
 fn a_mixed_group_answers_in_its_order() {
-    let mut rig = Rig::<Clocked<MemMedia>>::new(&roomy(true, 2));
+    let mut rig = Rig::<Clocked>::new(&roomy(true, 2));
     rig_put(&mut rig, b"there", b"12345");
     rig_put(&mut rig, b"going", b"x");
     let entries = [
@@ -96,7 +95,7 @@ fn rig_put<D: Machine>(rig: &mut Rig<D>, key: &[u8], value: &[u8]) {
 
 #[test]
 fn results_are_kept_for_the_last_groups_only() {
-    let mut rig = Rig::<Inline<MemMedia>>::new(&roomy(true, 3));
+    let mut rig = Rig::<Inline>::new(&roomy(true, 3));
     let payload = pack(Form::All(Op::Exist), &[(Op::Exist, b"nowhere".to_vec(), vec![])]);
     for n in 0..300_u16 {
         let ticket = rig.kv.group(Form::All(Op::Exist), Some(id(&n.to_le_bytes())), &payload).expect("room");
@@ -114,11 +113,11 @@ fn results_are_kept_for_the_last_groups_only() {
 /// A group that retrieves pages that are not in DRAM reads them all at once.
 #[test]
 fn a_group_waits_for_its_pages_together() {
-    let mut rig = Rig::<Clocked<MemMedia>>::new(&roomy(true, 4));
+    let mut rig = Rig::<Clocked>::new(&roomy(true, 4));
     for n in 0..32_u8 {
         rig_put(&mut rig, &[b'k', n], &[n; 900]);
     }
-    let duration = |rig: &mut Rig<Clocked<MemMedia>>, n: u8| {
+    let duration = |rig: &mut Rig<Clocked>, n: u8| {
         let begun = rig.machine.0.now();
         let payload = pack(Form::All(Op::Retrieve), &keys(Op::Retrieve, n));
         let ticket = rig.kv.group_both_ways(Form::All(Op::Retrieve), &payload, 64 << 10).expect("room");

@@ -6,7 +6,7 @@ use crate::cells::{self, Cell, KEYS, all, content};
 use crate::rig::{Machine, Rig, power_on};
 use crate::tier;
 use saker_engine::EngineKind;
-use saker_flash::{FaultPlan, MemMedia, PowerCut};
+use saker_flash::{FaultPlan, PowerCut};
 use saker_host::{Ticket, Turn};
 use saker_long_keys::NarrowDigest;
 use saker_medium::PowerHistory;
@@ -16,7 +16,7 @@ use saker_nvme::group::{Form, Op};
 use saker_sim::{Chance, Rng, Seed};
 use saker_world::{Build, Clocked};
 
-type Timed = Rig<Clocked<MemMedia>>;
+type Timed = Rig<Clocked>;
 
 /// A group in flight: the cells it writes with the version each then has, and those it reads.
 struct Flight {

@@ -2,7 +2,6 @@
 
 use super::{end, pack, roomy};
 use crate::rig::{Machine, Rig};
-use saker_flash::MemMedia;
 use saker_nvme::Status;
 use saker_nvme::group::{Form, Op};
 use saker_world::{Clocked, Inline};
@@ -58,10 +57,10 @@ fn refused<D: Machine>() {
 
 #[test]
 fn refused_without_time() {
-    refused::<Inline<MemMedia>>();
+    refused::<Inline>();
 }
 
 #[test]
 fn refused_in_virtual_time() {
-    refused::<Clocked<MemMedia>>();
+    refused::<Clocked>();
 }

@@ -32,7 +32,7 @@ pub fn bytes_per_pair(pairs: u64, memtables: u64, seed: u64) -> f64 {
     pages as f64 * f64::from(geometry.page_bytes) / pairs as f64
 }
 
-fn put(store: &mut LsmStore, flash: &mut Flash<MemMedia>, key: &[u8]) {
+fn put(store: &mut LsmStore, flash: &mut Flash, key: &[u8]) {
     let mut stored = false;
     while !stored {
         let value = &mut &[0u8; 8][..];
