@@ -7,14 +7,14 @@
 
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockMedium, HostKv, Op};
+use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op};
 use saker_host::{ConnectOptions, Connection, Spin};
 use saker_realtime::EngineKind;
 use saker_realtime::{AnyDevice, DeviceThread, Kv, Saker, SakerOptions};
 use saker_sim::Free;
 use saker_sim::profile::Profile;
+use saker_world::Build;
 use saker_world::build::port;
-use saker_world::{Build, KvBlockQueue};
 use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -98,13 +98,13 @@ fn host_kv<const K: usize>(load: Load) -> Outcome<f64> {
             open += 1;
         }
         if n % 64 == 63 {
-            store.queue_mut().ring();
+            store.ring();
             store.advance(&mut Free, |_, _| open -= 1);
             store.background(64, &mut Free);
         }
     }
     while open > 0 {
-        store.queue_mut().ring();
+        store.ring();
         store.advance(&mut Free, |_, _| open -= 1);
         store.background(64, &mut Free);
     }

@@ -6,12 +6,11 @@ use crate::open::{self, Opened, Wanted};
 use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockDone, BlockQueue};
+use saker_host::host_kv::{BlockDone, BlockQueue, KvBlockQueue};
 use saker_host::{Connection, HostError, Patience, ProtocolError, Turn};
 use saker_nvme::admin::Identify;
 use saker_nvme::csi;
 use saker_nvme::identify::{NvmNamespace, cns};
-use saker_world::KvBlockQueue;
 
 /// Bytes that one command moves at most, so that little memory is lent at a time. The device takes more (MDTS).
 const COMMAND_BYTES_MAX: usize = 64 << 10;

@@ -2,14 +2,13 @@
 
 mod worker;
 
-use crate::blocks::KvBlockQueue;
 use crate::build::{Build, port};
 use crate::disk_kv::{HostCosts, user_bytes};
 use crate::joined::Clocked;
 use crate::result::{Job, ReadPath, RunResult, Side};
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockMedium, HostKv, Op, Outcome, Ticket};
+use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Outcome, Ticket};
 use saker_host::{CacheStats, ConnectOptions, Connection, HostError};
 use saker_link::Traffic;
 use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant, earliest};
@@ -75,7 +74,7 @@ pub fn run_host_kv(build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostEr
 
 struct HostRun {
     device: Clocked,
-    store: HostKv<KvBlockQueue>,
+    store: HostKv,
     threads: Vec<Thread>,
     meter: CpuMeter,
     costs: HostCosts,
@@ -165,7 +164,7 @@ impl HostRun {
 
     fn counters(&mut self) -> (u64, Traffic, u64) {
         let s = self.device.0.snapshot();
-        let link = s.device.traffic + self.store.queue_mut().queue().stats().traffic();
+        let link = s.device.traffic + self.store.queue().stats().traffic();
         (s.device.commands, link, s.flash.pages_programmed)
     }
 
@@ -229,7 +228,7 @@ impl HostRun {
         let commands = self.store.medium_stats().commands();
         let new = commands - std::mem::replace(&mut self.commands_seen, commands);
         let spent = self.meter.take() + self.costs.submit * new + std::mem::take(&mut self.debt);
-        let unrung = self.store.queue_mut().unrung();
+        let unrung = self.store.queue().unrung();
         if unrung == 0 {
             return spent;
         }
@@ -264,7 +263,7 @@ impl HostRun {
     fn device_event(&mut self, at: Instant) {
         if self.doorbell.is_some_and(|d| d <= at) {
             self.doorbell = None;
-            self.store.queue_mut().ring();
+            self.store.ring();
         }
         let before = self.device.0.stats_commands();
         self.device.0.advance(at);
@@ -298,7 +297,7 @@ impl HostRun {
         let begun = self.device.0.now();
         let mut open = self.store.submit(Op::Flush, &mut self.meter).is_err();
         while open {
-            self.store.queue_mut().ring();
+            self.store.ring();
             saker_host::Turn::turn(&mut self.device);
             self.store.advance(&mut self.meter, |_, _| open = false);
             self.store.background(1, &mut self.meter);

@@ -3,12 +3,12 @@
 use super::{How, Pause, RealRun, Running, on_threads, refused, share, since, user_bytes};
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockMedium, HostKv, Op, Ticket};
+use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Ticket};
 use saker_host::{ConnectOptions, Connection, HostError, Spin};
 use saker_link::Traffic;
 use saker_sim::{Free, Instant};
 use saker_world::build::port;
-use saker_world::{Build, Job, KvBlockQueue, RunResult, Side, block_depth};
+use saker_world::{Build, Job, RunResult, Side, block_depth};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant as Clock;
@@ -19,20 +19,20 @@ const QUANTA: u32 = 4;
 
 /// The store, and what has completed and not been fetched by its thread: whether it went well.
 struct Shared {
-    store: HostKv<KvBlockQueue>,
+    store: HostKv,
     done: BTreeMap<Ticket, bool>,
 }
 
 impl Shared {
     /// Sends what was submitted and takes what has completed, whoever waits for it.
     fn advance(&mut self) {
-        self.store.queue_mut().ring();
+        self.store.ring();
         let done = &mut self.done;
         self.store.advance(&mut Free, |ticket, outcome| {
             done.insert(ticket, outcome.is_ok());
         });
         self.store.background(QUANTA, &mut Free);
-        self.store.queue_mut().ring();
+        self.store.ring();
     }
 }
 
@@ -65,7 +65,7 @@ pub fn run_host_kv_real(build: &Build, how: impl Into<How>, jobs: &[Job]) -> Res
             flush(&shared);
             result.elapsed = since(begun).since(Instant::ZERO);
         }
-        let stats = lock(&shared).store.queue_mut().queue().stats();
+        let stats = lock(&shared).store.queue().stats();
         result.cache = lock(&shared).store.cache_stats().since(&cache);
         running.fill(&mut result, stats.traffic(), build.shape.geometry.page_bytes);
         run.results.push(result);
@@ -74,11 +74,7 @@ pub fn run_host_kv_real(build: &Build, how: impl Into<How>, jobs: &[Job]) -> Res
     Ok(run)
 }
 
-fn store(
-    build: &Build,
-    host: &saker_device::Attachment,
-    depth: u16,
-) -> Result<HostKv<KvBlockQueue>, HostError> {
+fn store(build: &Build, host: &saker_device::Attachment, depth: u16) -> Result<HostKv, HostError> {
     let mut connection = Connection::connect(port(host), &mut Spin, ConnectOptions::default())?;
     let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
     let queue = connection.create_kv_queue(&mut Spin, 1, options)?;

@@ -1,11 +1,11 @@
 //! Background work of the store at the host, one quantum at a time.
 
-use super::{BlockQueue, HostKv};
+use super::HostKv;
 use saker_engine::{Background, Engine};
 use saker_medium::Step;
 use saker_sim::Meter;
 
-impl<Q: BlockQueue> HostKv<Q> {
+impl HostKv {
     /// Whether a quantum is due, and what it waits for is here.
     pub fn has_background(&self) -> bool {
         let is_due = !self.background_idle || self.store.has_debt(&self.medium);

@@ -1,6 +1,8 @@
 //! What HostKV needs of a queue of block commands.
 
+use crate::QueueStats;
 use saker_nvme::Status;
+use std::any::Any;
 
 /// A block command that has completed.
 #[derive(Debug)]
@@ -14,7 +16,7 @@ pub struct BlockDone {
 }
 
 /// A queue of block commands. Submissions never wait; `Err` gives the buffer back when the queue is full.
-pub trait BlockQueue {
+pub trait BlockQueue: Any + Send {
     /// Bytes of a block.
     fn block_bytes(&self) -> u32;
     /// Blocks of the namespace.
@@ -29,4 +31,14 @@ pub trait BlockQueue {
     fn flush(&mut self) -> Option<u64>;
     /// The next completion.
     fn poll(&mut self) -> Option<BlockDone>;
+    /// Commands submitted since the last doorbell.
+    fn unrung(&self) -> u32 {
+        0
+    }
+    /// Rings the doorbell if anything was submitted.
+    fn ring(&mut self) {}
+    /// Counters of the queue.
+    fn stats(&self) -> QueueStats {
+        QueueStats::default()
+    }
 }

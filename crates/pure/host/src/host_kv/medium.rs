@@ -48,8 +48,8 @@ enum Request {
 }
 
 /// A block namespace as a medium.
-pub struct BlockMedium<Q> {
-    queue: Q,
+pub struct BlockMedium {
+    queue: Box<dyn BlockQueue>,
     geometry: Geometry,
     page_blocks: u32,
     ring: Ring,
@@ -68,14 +68,18 @@ pub struct BlockMedium<Q> {
     stats: MediumStats,
 }
 
-impl<Q: BlockQueue> BlockMedium<Q> {
+impl BlockMedium {
     /// A medium over all blocks of a namespace, in extents of about `segment_bytes`.
-    pub fn new(queue: Q, segment_bytes: u64) -> Self {
+    pub fn new(queue: impl BlockQueue, segment_bytes: u64) -> Self {
         Self::with_pages(queue, segment_bytes, HOST_PAGE_BYTES)
     }
 
     /// The same with pages of `page_bytes` bytes, a multiple of the block's: what one command reads or writes.
-    pub fn with_pages(queue: Q, segment_bytes: u64, page_bytes: u32) -> Self {
+    pub fn with_pages(queue: impl BlockQueue, segment_bytes: u64, page_bytes: u32) -> Self {
+        Self::over(Box::new(queue), segment_bytes, page_bytes)
+    }
+
+    fn over(queue: Box<dyn BlockQueue>, segment_bytes: u64, page_bytes: u32) -> Self {
         let page_bytes = page_bytes.max(queue.block_bytes());
         let segment_pages = (segment_bytes / u64::from(page_bytes)).max(4) as u32;
         let pages = queue.blocks() * u64::from(queue.block_bytes()) / u64::from(page_bytes);
@@ -107,13 +111,13 @@ impl<Q: BlockQueue> BlockMedium<Q> {
     }
 
     /// The queue below.
-    pub fn queue_mut(&mut self) -> &mut Q {
-        &mut self.queue
+    pub fn queue(&self) -> &dyn BlockQueue {
+        &*self.queue
     }
 
     /// The queue below.
-    pub fn into_queue(self) -> Q {
-        self.queue
+    pub fn queue_mut(&mut self) -> &mut dyn BlockQueue {
+        &mut *self.queue
     }
 
     /// Takes a namespace that is known to be empty, such as a new one.
@@ -293,7 +297,7 @@ fn is_whole(at: PageAddr, data: &[u8], oob: &[u8]) -> bool {
 /// Empty pages after which the rest of a segment counts as empty: more than can be in flight at once.
 const SURVEY_GAP: u32 = 64;
 
-impl<Q: BlockQueue> Medium for BlockMedium<Q> {
+impl Medium for BlockMedium {
     fn geometry(&self) -> Geometry {
         self.geometry
     }

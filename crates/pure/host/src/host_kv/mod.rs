@@ -10,9 +10,11 @@ mod background;
 mod blocks;
 mod held;
 mod medium;
+mod queue_pair;
 
 pub use blocks::{BlockDone, BlockQueue};
 pub use medium::{BlockMedium, HOST_PAGE_BYTES, MediumStats};
+pub use queue_pair::KvBlockQueue;
 
 use saker_engine::{
     AnyEngine, AnyRecovery, Condition, Engine, EngineConfig, EngineKind, KvError, Recover, StoreStats,
@@ -57,9 +59,9 @@ struct Parked {
 }
 
 /// A key-value store at the host.
-pub struct HostKv<Q> {
+pub struct HostKv {
     store: AnyEngine,
-    medium: BlockMedium<Q>,
+    medium: BlockMedium,
     cache: Option<ReadCache>,
     parked: VecDeque<Parked>,
     next_ticket: u64,
@@ -70,16 +72,12 @@ pub struct HostKv<Q> {
     waits: u64,
 }
 
-impl<Q: BlockQueue> HostKv<Q> {
+impl HostKv {
     /// Opens a store on a block namespace: recovers what is there. `wait` lets the device make progress.
     ///
     /// # Errors
     /// Damage that keeps the store from being opened.
-    pub fn open(
-        kind: EngineKind,
-        mut medium: BlockMedium<Q>,
-        mut wait: impl FnMut(),
-    ) -> Result<Self, Damage> {
+    pub fn open(kind: EngineKind, mut medium: BlockMedium, mut wait: impl FnMut()) -> Result<Self, Damage> {
         medium.survey_device(&mut wait);
         let mut recovery = AnyRecovery::new(kind, &EngineConfig::new(1, false), &medium);
         loop {
@@ -111,16 +109,16 @@ impl<Q: BlockQueue> HostKv<Q> {
     }
 
     /// A new store over an empty medium.
-    pub fn over(kind: EngineKind, medium: BlockMedium<Q>) -> Self {
+    pub fn over(kind: EngineKind, medium: BlockMedium) -> Self {
         Self::over_tuned(kind, &EngineConfig::new(1, false), medium)
     }
 
     /// The same with settings. The write buffer is host memory, so `ring_lasts` is to be false.
-    pub fn over_tuned(kind: EngineKind, config: &EngineConfig, medium: BlockMedium<Q>) -> Self {
+    pub fn over_tuned(kind: EngineKind, config: &EngineConfig, medium: BlockMedium) -> Self {
         Self::of(AnyEngine::new(kind.over_blocks(), config, &medium), medium)
     }
 
-    fn of(store: AnyEngine, medium: BlockMedium<Q>) -> Self {
+    fn of(store: AnyEngine, medium: BlockMedium) -> Self {
         let (parked, background_pages) = (VecDeque::new(), Vec::new());
         let (next_ticket, background_idle, waits) = (0, true, 0);
         Self { store, medium, cache: None, parked, next_ticket, background_pages, background_idle, waits }
@@ -168,8 +166,13 @@ impl<Q: BlockQueue> HostKv<Q> {
     }
 
     /// The queue below, for its counters.
-    pub fn queue_mut(&mut self) -> &mut Q {
-        self.medium.queue_mut()
+    pub fn queue(&self) -> &dyn BlockQueue {
+        self.medium.queue()
+    }
+
+    /// Rings the doorbell if anything was submitted.
+    pub fn ring(&mut self) {
+        self.medium.queue_mut().ring();
     }
 
     /// Operations that have not completed.
@@ -279,10 +282,5 @@ impl<Q: BlockQueue> HostKv<Q> {
         }
         let synced = *parked.synced.get_or_insert_with(|| m.sync());
         (m.finished() >= synced).then_some(Ok(None))
-    }
-
-    /// The parts, for closing.
-    pub fn into_queue(self) -> Q {
-        self.medium.into_queue()
     }
 }

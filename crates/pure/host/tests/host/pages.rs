@@ -3,6 +3,7 @@
 use saker_host::host_kv::{BlockDone, BlockMedium, BlockQueue};
 use saker_medium::{Medium, Page, PageAddr, PageHeader, SegmentId, Stream};
 use saker_nvme::Status;
+use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 
 const BLOCK_BYTES: u32 = 512;
@@ -73,7 +74,7 @@ impl BlockQueue for SlowReads {
 }
 
 /// Four pages of a block each are an extent.
-fn medium() -> BlockMedium<SlowReads> {
+fn medium() -> BlockMedium {
     let mut medium = BlockMedium::with_pages(SlowReads::default(), 4 * u64::from(BLOCK_BYTES), BLOCK_BYTES);
     medium.take_empty();
     assert_eq!(medium.allocate(), Some(SegmentId(0)));
@@ -81,7 +82,7 @@ fn medium() -> BlockMedium<SlowReads> {
 }
 
 /// Writes the first page, full of `byte`.
-fn program(m: &mut BlockMedium<SlowReads>, byte: u8) {
+fn program(m: &mut BlockMedium, byte: u8) {
     let used_bytes = m.geometry().page_bytes;
     let header = PageHeader {
         owner: 1,
@@ -103,15 +104,16 @@ fn program(m: &mut BlockMedium<SlowReads>, byte: u8) {
     m.ring_mut().release(slot);
 }
 
-fn seen(m: &BlockMedium<SlowReads>) -> Option<u8> {
+fn seen(m: &BlockMedium) -> Option<u8> {
     match m.page(AT) {
         Page::Resident { data, .. } => Some(data[0]),
         _ => None,
     }
 }
 
-fn answer(m: &mut BlockMedium<SlowReads>) {
-    m.queue_mut().answer();
+fn answer(m: &mut BlockMedium) {
+    let queue: &mut dyn Any = m.queue_mut();
+    queue.downcast_mut::<SlowReads>().expect("slow reads").answer();
     m.poll();
 }
 

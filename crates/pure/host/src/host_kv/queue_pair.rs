@@ -1,7 +1,7 @@
 //! HostKV's block commands over a queue pair.
 
-use saker_host::host_kv::{BlockDone, BlockQueue};
-use saker_host::{KvQueue, RawData, Ticket};
+use super::{BlockDone, BlockQueue};
+use crate::{KvQueue, QueueStats, RawData, Ticket};
 use saker_nvme::nvm::{self, BlockRange, DsmRange};
 use zerocopy::IntoBytes;
 
@@ -28,18 +28,6 @@ impl KvBlockQueue {
     /// The queue.
     pub fn queue(&self) -> &KvQueue {
         &self.queue
-    }
-
-    /// Commands submitted since the last doorbell.
-    pub fn unrung(&self) -> u32 {
-        self.unrung
-    }
-
-    /// Rings the doorbell if anything was submitted.
-    pub fn ring(&mut self) {
-        if std::mem::take(&mut self.unrung) > 0 {
-            self.queue.ring();
-        }
     }
 
     fn note(&mut self, ticket: Ticket, wants_data: bool) -> u64 {
@@ -95,5 +83,19 @@ impl BlockQueue for KvBlockQueue {
             BlockDone { ticket, status: done.status, data }
         });
         taken?.ok()
+    }
+
+    fn unrung(&self) -> u32 {
+        self.unrung
+    }
+
+    fn ring(&mut self) {
+        if std::mem::take(&mut self.unrung) > 0 {
+            self.queue.ring();
+        }
+    }
+
+    fn stats(&self) -> QueueStats {
+        self.queue.stats()
     }
 }
