@@ -282,6 +282,9 @@ impl Opening {
     fn flip(&mut self, wrong: PageFlip) {
         let g = self.media.header.config.geometry;
         let PageFlip { at, flip } = wrong;
+        if !g.contains(at) {
+            return;
+        }
         let data_bytes = u64::from(g.page_bytes);
         let in_oob = flip.at.checked_sub(data_bytes).map(|byte| Flip { at: byte, ..flip });
         self.flips.insert(wrong);
@@ -321,7 +324,7 @@ impl Opening {
                 Ring::free_in(&mut self.ring, slot, g.page_bytes, g.oob_bytes);
             }
         }
-        for at in torn {
+        for at in torn.into_iter().filter(|at| g.contains(*at)) {
             if self.media.table.state(at) != PageState::Erased {
                 self.media.table.set(at, PageState::Torn);
             }
