@@ -22,7 +22,7 @@ const AT_WORK: [(&str, &[&str]); 6] = [
     ("hash_store", &["store.gc_records_copied", "store.checkpoints", "store.checkpoint_bytes"]),
     ("hash_original", HASH_FTL),
     ("hash_plus", HASH_FTL),
-    ("hash_doubling", HASH_FTL),
+    ("hash_doubling", DOUBLING),
     (
         "lsm",
         &[
@@ -50,6 +50,14 @@ const HASH_FTL: &[&str] = &[
     "engine.evictions_background",
     "engine.table_pages_written_gc",
     "engine.table_pages_read_user",
+];
+
+const DOUBLING: &[&str] = &[
+    "engine.collected_records",
+    "engine.evictions_background",
+    "engine.table_pages_written_gc",
+    "engine.doublings",
+    "engine.sections_divided",
 ];
 
 /// What a document says of itself, beside what it measured.

@@ -79,7 +79,11 @@ fn file(image: &str) -> Result<Vec<u8>, Fault> {
 
 fn blank(image: &mut [u8]) {
     for header in image.chunks_mut(HEADER_BYTES).take(2) {
-        BLANKED.into_iter().filter_map(|range| header.get_mut(range)).for_each(|part| part.fill(0));
+        for range in BLANKED {
+            if let Some(part) = header.get_mut(range) {
+                part.fill(0);
+            }
+        }
     }
 }
 
