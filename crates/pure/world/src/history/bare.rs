@@ -267,7 +267,12 @@ impl Pairs for Found {
 
 impl Subject for Bare {
     fn offers(&self, what: &str) -> bool {
-        what != "scans under a snapshot" || self.store.has_snapshots()
+        match what {
+            "scans under a snapshot" => self.store.has_snapshots(),
+            // They are the device's, or the host's.
+            "long keys" => false,
+            _ => true,
+        }
     }
 
     fn take(&mut self, step: Step) {
@@ -299,6 +304,7 @@ impl Subject for Bare {
                 let bound = self.store.bind(b"bound", keys.iter().map(|key| &key[..]));
                 self.note(Some(bound), &[]);
             }
+            Step::PutLong(..) | Step::GetLong(_) | Step::DeleteLong(_) => unreachable!("it is not offered"),
         }
         self.taken += 1;
         if self.taken.is_multiple_of(LOOK_EVERY) {

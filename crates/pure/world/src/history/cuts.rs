@@ -43,7 +43,7 @@ pub fn cut_points(setup: &Setup, count: u64) -> Result<Vec<u64>, HistoryError> {
 /// [`HistoryError`].
 pub fn tell_cut(setup: &Setup, at: u64) -> Result<CutTale, HistoryError> {
     let mut build = setup.build();
-    build.faults = FaultPlan { seed: setup.seed, cut_at: at, ..FaultPlan::default() };
+    build.faults = FaultPlan { seed: setup.seed, cut_at: at, ..build.faults };
     match setup.side {
         Side::Host => Err(HistoryError::NoCuts),
         Side::Device => of_device(setup, &build, at),

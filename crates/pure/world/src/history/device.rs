@@ -39,6 +39,7 @@ pub(super) struct DiskKv {
     opens: Option<u64>,
     has_groups: bool,
     has_iterators: bool,
+    has_long_keys: bool,
     engine: &'static str,
 }
 
@@ -73,6 +74,7 @@ impl DiskKv {
             opens: None,
             has_groups: methods.groups(),
             has_iterators: methods.iterators() && is_ordered,
+            has_long_keys: methods.indirect_keys(),
             engine: build.engine.name(),
         })
     }
@@ -197,6 +199,7 @@ impl Subject for DiskKv {
         match what {
             "groups" | "keys bound together" => self.has_groups,
             "scans under a snapshot" => self.has_iterators,
+            "long keys" => self.has_long_keys,
             _ => true,
         }
     }
@@ -229,6 +232,11 @@ impl Subject for DiskKv {
                     self.submit(|queue| queue.iterator_close(iterator));
                 }
             }
+            Step::PutLong(key, value) => {
+                self.submit(|queue| queue.store_indirect(&key, &value, StoreOptions::NONE));
+            }
+            Step::GetLong(key) => self.submit(|queue| queue.retrieve_indirect(&key, RETRIEVE_BYTES)),
+            Step::DeleteLong(key) => self.submit(|queue| queue.delete_indirect(&key)),
             Step::Group(members) => self.group(&Payload::of(&members)),
             Step::Bind(keys) => {
                 let payload = Payload::of_keys(&keys);

@@ -25,6 +25,10 @@ pub(super) enum Step {
     Group(Vec<Member>),
     /// These keys belong together.
     Bind(Vec<Vec<u8>>),
+    /// The same with a key of 17 bytes or more.
+    PutLong(Vec<u8>, Vec<u8>),
+    GetLong(Vec<u8>),
+    DeleteLong(Vec<u8>),
 }
 
 /// An operation of a group.
@@ -45,6 +49,7 @@ impl Step {
             Self::OpenScan | Self::ScanOn | Self::CloseScan => Some("scans under a snapshot"),
             Self::Group(_) => Some("groups"),
             Self::Bind(_) => Some("keys bound together"),
+            Self::PutLong(..) | Self::GetLong(_) | Self::DeleteLong(_) => Some("long keys"),
             _ => None,
         }
     }
@@ -79,6 +84,7 @@ pub(super) fn play(subject: &mut impl Subject, setup: &Setup) -> BTreeSet<&'stat
     script.delete(keys);
     script.scan(keys);
     script.groups(keys);
+    script.long_keys();
     script.close(keys);
     script.missing
 }
@@ -242,6 +248,20 @@ impl<S: Subject> Script<'_, S> {
         let mut value = vec![0; self.rng.below(self.value_bytes_max / 12 + 1) as usize];
         self.rng.fill(&mut value);
         value
+    }
+
+    /// Pairs under long keys come, change, are read and go.
+    fn long_keys(&mut self) {
+        for _ in 0..120 {
+            let (n, value) = (self.rng.below(40), self.value_of_group());
+            let key = format!("a long key, number {n}, ").repeat(1 + n as usize % 9).into_bytes();
+            let step = match self.rng.below(10) {
+                0..5 => Step::PutLong(key, value),
+                5..8 => Step::GetLong(key),
+                _ => Step::DeleteLong(key),
+            };
+            self.take(step);
+        }
     }
 
     /// Everything is read once more.

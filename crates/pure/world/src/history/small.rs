@@ -4,8 +4,10 @@ use super::Side;
 use crate::build::Build;
 use saker_device::{EngineKind, NamespaceConfig};
 use saker_engine::{EngineConfig, LsmTuning};
+use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
 use saker_medium::Geometry;
+use saker_sim::Chance;
 use saker_sim::profile::Profile;
 
 /// What a history is told of.
@@ -15,7 +17,7 @@ pub struct Setup {
     pub engine: EngineKind,
     /// Where it runs.
     pub side: Side,
-    /// The seed of the script, of key order and of what cuts leave.
+    /// The seed of the script, of key order and of what cuts leave. With every fourth one some programs fail.
     pub seed: u64,
     /// Whether a capacitor keeps the power-safe ring.
     pub capacitor: bool,
@@ -28,6 +30,8 @@ pub struct Setup {
 /// Flash pages, in bytes.
 const PAGE_BYTES: u32 = 2048;
 const SHORT_PAGE_BYTES: u32 = 1024;
+/// With a seed that is a multiple of it, some programs fail.
+const FAULTS_EVERY: u64 = 4;
 /// Extents of HostKV's log, in bytes.
 pub(super) const EXTENT_BYTES: u64 = 256 << 10;
 /// Logical blocks, and HostKV's pages.
@@ -65,6 +69,10 @@ impl Setup {
         let shape = Shape { geometry, channels: 2, luns: 4 };
         let mut build = Build::with(&profile, shape, vec![namespace], self.seed).with_engine(self.engine);
         build.host_page_bytes = BLOCK_BYTES;
+        if self.seed.is_multiple_of(FAULTS_EVERY) {
+            build.faults =
+                FaultPlan { seed: self.seed, program: Chance::one_in(250), ..FaultPlan::default() };
+        }
         let config = &mut build.config;
         config.capacitor = self.capacitor;
         config.checkpoint_bytes = Some(u64::from(geometry.segment_pages * geometry.page_bytes) * 3);
