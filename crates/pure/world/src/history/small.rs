@@ -75,7 +75,7 @@ impl Setup {
         }
         let config = &mut build.config;
         config.capacitor = self.capacitor;
-        config.checkpoint_bytes = Some(u64::from(geometry.segment_pages * geometry.page_bytes) * 3);
+        config.checkpoint_bytes = Some(u64::from(geometry.segment_pages * geometry.page_bytes));
         config.lsm = self.lsm().over(&config.lsm);
         config.tree.node_cache_bytes = Some(16 * u64::from(geometry.page_bytes));
         config.tree.write_buffer_bytes = Some(self.write_buffer_bytes);
