@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod baseline;
 mod finding;
 mod layers;
 mod rocksdb;
@@ -43,6 +44,8 @@ enum Command {
     Layers,
     /// Apply the text rules of xtask/tidy.toml to all tracked files.
     Tidy,
+    /// Take digests of what a `saker` binary does, and compare them with those of another one.
+    Baseline(baseline::BaselineArgs),
     /// Compare our LSM engine with RocksDB: installs libclang if it is missing, builds RocksDB (10 to 20 minutes), runs.
     #[command(disable_help_flag = true)]
     Rocksdb {
@@ -72,6 +75,7 @@ fn run(command: Command) -> Result<bool, Fault> {
         Command::Soak { steps } => soak::soak(&workspace, &steps),
         Command::Layers => Ok(finding::report(&layers::check(&workspace)?)),
         Command::Tidy => Ok(finding::report(&tidy::check(&workspace)?)),
+        Command::Baseline(args) => baseline::run(&workspace, &args),
         Command::Rocksdb { args } => rocksdb::run(&workspace, &args),
     }
 }

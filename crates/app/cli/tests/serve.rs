@@ -68,6 +68,19 @@ fn image(directory: &Path, profile: &str) -> std::path::PathBuf {
     image
 }
 
+/// Every engine over the network. `tests/e2e/conform.rs` has them in memory and in an image.
+#[test]
+fn every_engine_conforms_over_the_network() {
+    for engine in ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"] {
+        let device = format!("mem:?size=64MiB&profile=tiny&engine={engine}");
+        let listen = ["--listen", "127.0.0.1:0"];
+        let target = Target::begin(saker().arg("serve").args(listen).env("SAKER_DEVICE", device));
+        let report = run(&["conform", &target.url]);
+        let counts = report.lines().last().unwrap_or_default();
+        assert!(counts.contains(" 0 failed, "), "{engine}: {report}");
+    }
+}
+
 #[test]
 fn the_variable_names_what_is_served() {
     let directory = tempfile::tempdir().unwrap();

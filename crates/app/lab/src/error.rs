@@ -6,6 +6,7 @@ use saker_sim::profile::ProfileError;
 use saker_workload::WorkloadError;
 use saker_world::BuildError;
 use saker_world::calibrate::CalibrationError;
+use saker_world::history::HistoryError;
 use thiserror::Error;
 
 /// An experiment that cannot be run. A claim that does not hold is no error.
@@ -32,6 +33,9 @@ pub enum LabError {
     /// A device that could not be used.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// A history that could not be told.
+    #[error(transparent)]
+    History(#[from] HistoryError),
     /// A key that was stored is not there.
     #[error("{0} is not there: the device lost it")]
     Missing(String),

@@ -4,6 +4,18 @@
 //! changed, if it was one, is found by running the difference backwards over the bytes, one step each, until it is what a
 //! byte alone makes. Damage of another kind looks like one byte's in `255 * bytes` of 2^32 cases: whoever uses an answer
 //! has to know more than the sum (`docs/damage.md`).
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
+
+use std::ops::Range;
 
 /// A byte that was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,10 +26,26 @@ pub struct Flip {
     pub mask: u8,
 }
 
+impl Flip {
+    /// All changes of a byte in a range.
+    pub fn all(range: Range<u64>) -> impl Iterator<Item = Self> {
+        range.flat_map(|at| (1..=u8::MAX).map(move |mask| Self { at, mask }))
+    }
+
+    /// Changes the byte, if there are so many, and changes it back when it is called again.
+    pub fn apply(self, bytes: &mut [u8]) {
+        let byte = usize::try_from(self.at).ok().and_then(|at| bytes.get_mut(at));
+        if let Some(byte) = byte {
+            *byte ^= self.mask;
+        }
+    }
+}
+
 /// The polynomial of CRC-32C, lowest power in the highest bit.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
 /// What a byte adds to the sum, if no byte follows.
+#[cfg_attr(not(test), expect(clippy::indexing_slicing, reason = "evaluated by the compiler"))]
 const ADDS: [u32; 256] = {
     let mut table = [0; 256];
     let mut n = 0;
@@ -34,6 +62,7 @@ const ADDS: [u32; 256] = {
 };
 
 /// The byte whose addition has that highest byte. No two have the same.
+#[cfg_attr(not(test), expect(clippy::indexing_slicing, reason = "evaluated by the compiler"))]
 const BY_TOP: [u8; 256] = {
     let mut table = [0; 256];
     let mut n = 0;
@@ -44,6 +73,11 @@ const BY_TOP: [u8; 256] = {
     table
 };
 
+/// What a table that has something for each byte has for that one.
+fn entry<T: Copy + Default>(table: &[T; 256], byte: u8) -> T {
+    table.get(usize::from(byte)).copied().unwrap_or_default()
+}
+
 /// The changes of one byte in `bytes` bytes that make their CRC-32C `wanted`, which is `found` now: usually none or one.
 /// None if the sums are equal.
 pub fn explain(found: u32, wanted: u32, bytes: usize) -> Vec<Flip> {
@@ -53,11 +87,12 @@ pub fn explain(found: u32, wanted: u32, bytes: usize) -> Vec<Flip> {
         return flips;
     }
     for at in (0..bytes as u64).rev() {
-        let byte = BY_TOP[(difference >> 24) as usize];
-        if ADDS[usize::from(byte)] == difference {
+        let byte = entry(&BY_TOP, (difference >> 24) as u8);
+        let added = entry(&ADDS, byte);
+        if added == difference {
             flips.push(Flip { at, mask: byte });
         }
-        difference = (difference ^ ADDS[usize::from(byte)]) << 8 | u32::from(byte);
+        difference = (difference ^ added) << 8 | u32::from(byte);
     }
     flips
 }

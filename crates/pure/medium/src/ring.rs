@@ -4,6 +4,9 @@
 //! A slot is `[control 64 B][out-of-band][data]`. Everything a process writes before it is killed stays
 //! in the (mapped) memory, so the order of stores is the protocol: bytes first, then one release store of
 //! the *published* word. The control words carry checks, so that a flipped byte is seen.
+//!
+//! Nothing here is indexed by what bytes of a slot say: slots are counted, their places follow from the ring's shape, and
+//! `control.rs`, which reads the bytes, bounds the one length that is used.
 
 mod control;
 mod memory;

@@ -6,6 +6,7 @@ pub mod build;
 pub mod calibrate;
 pub mod disk_kv;
 pub mod groups;
+pub mod history;
 pub mod host_side;
 pub mod joined;
 pub mod layers;

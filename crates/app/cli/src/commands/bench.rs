@@ -1,6 +1,7 @@
 //! `saker bench`
 
 pub mod db;
+pub mod history;
 mod limits;
 mod refusals;
 
@@ -31,7 +32,8 @@ property file as YCSB writes them: one client loads the records, runs, and repor
 --trace or --transfer in virtual time: without the load phase, as the other workloads); readzipfian and readzipfian:1.2 (any \
 exponent); twitter-1 to twitter-54 (production caches; long keys and deletes need --device). With --device also: tpcc \
 (New-Order and Payment; lines write ORDER-LINE, tpcc-standard: STOCK, too), kvcache (blocks of language models, asked for by \
-prefix, stored if absent, the least recently used go).
+prefix, stored if absent, the least recently used go). In virtual time also: history, a seeded history of one engine in digests and \
+counters, to check that a change of code changes no behaviour.
 Transfer: prp, sgl, piggyback, hybrid, inline, mmio, adaptive (BandSlim's threshold of 128 B), auto-bytes, auto-time.
 
 Without --device the workload runs in virtual time: the same seed gives the same numbers on every machine. With it, on \
@@ -51,6 +53,7 @@ Examples:
   saker bench seekrandom --num 100000 --seek_nexts 100 --device 'mem:?engine=lsm'
   saker bench readrandom --num 100000 --threads 2 --rate 50000 --device file:disk.img
   saker bench mixgraph --num 100000 --mix_get_ratio 0.83 --mix_put_ratio 0.14 --mix_seek_ratio 0.03
+  saker bench history --engine lsm --side host --seed 3 --json
   saker bench replay --input trace.csv --device file:disk.img --speed 10")]
 pub struct BenchArgs {
     /// The workload
@@ -101,6 +104,9 @@ pub struct BenchArgs {
     /// Write where each command's time went to FILE (virtual time)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Parameters of history
+    #[command(flatten)]
+    pub history: history::HistoryArgs,
     /// Parameters of db_bench
     #[command(flatten)]
     pub db: db::DbArgs,
@@ -232,6 +238,13 @@ pub fn suite(args: &BenchArgs) -> Result<Suite, CliError> {
     }
     let mut names = Suite::ALL.map(Suite::name).to_vec();
     names.extend(DbBench::ALL.map(DbBench::name).into_iter().filter(|name| Suite::named(name).is_none()));
-    names.extend(["readzipfian:1.2", "twitter-1 to twitter-54", "tpcc", "tpcc-standard", "kvcache"]);
+    names.extend([
+        "readzipfian:1.2",
+        "twitter-1 to twitter-54",
+        "tpcc",
+        "tpcc-standard",
+        "kvcache",
+        history::NAME,
+    ]);
     Suite::named(&args.workload).ok_or_else(|| choose("workload", &args.workload, &names))
 }

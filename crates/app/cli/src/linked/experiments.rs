@@ -7,11 +7,12 @@ use saker_lab::bench::{BenchReport, RealOptions, in_virtual, on_url};
 use saker_lab::rig::Cell;
 use saker_lab::settings::setting;
 use saker_lab::{LabError, Settings};
-use saker_realtime::{Kv, KvCache, RetentionOptions};
+use saker_realtime::{EngineKind, Kv, KvCache, RetentionOptions};
 use saker_sim::profile::Profile;
 use saker_workload::kv_cache::KvCacheLoad;
 use saker_workload::tpcc::Tpcc;
 use saker_workload::{Suite, SuiteOptions};
+use saker_world::history::Setup;
 
 use super::opened::refused;
 use super::ycsb;
@@ -22,6 +23,9 @@ use crate::report::{Calibrated, CalibratedSize};
 
 /// Runs a workload on the device of a URL, or in virtual time.
 pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
+    if args.workload == bench::history::NAME {
+        return history(args);
+    }
     let is_own = args.workload.eq_ignore_ascii_case("ycsb");
     if is_own || args.properties.is_some() {
         return ycsb::of_properties(args, is_own, device);
@@ -61,6 +65,21 @@ pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchRepor
         None => virtually(args, suite, value_bytes),
     };
     result.map_err(|e| failed(&e, "bench"))
+}
+
+/// A history of an engine, or where it is cut.
+fn history(args: &BenchArgs) -> Result<BenchReport, CliError> {
+    let asked = &args.history;
+    let engine = EngineKind::named(asked.engine()).ok_or_else(|| {
+        let todo = format!("choose one of {}", EngineKind::names());
+        CliError::usage(format!("there is no engine `{}`", asked.engine()), todo)
+    })?;
+    let setup = Setup::new(engine, asked.side(), args.seed);
+    let told = match asked.cuts {
+        Some(cuts) => saker_lab::bench::history::of_cuts(&setup, u64::from(cuts)),
+        None => saker_lab::bench::history::whole(&setup),
+    };
+    told.map_err(|e| failed(&e, "bench"))
 }
 
 /// How much smaller than the standard's a warehouse is.

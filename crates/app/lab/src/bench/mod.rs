@@ -1,6 +1,7 @@
 //! One workload on one device: in virtual time, or on whatever a device URL opens.
 
 pub mod db;
+pub mod history;
 pub mod kv_cache;
 mod real;
 pub mod tpcc;

@@ -14,6 +14,16 @@
 //! After the erase the epoch may be on the disk or not when pages of the new cycle overwrite the old ones.
 //! If it is not, pages of the old cycle may fail their checksum, which recovery takes for torn after such a
 //! crash; and a sound page of the new cycle raises the epoch when the image is opened.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::header::{self, Header, Life, State};
 use super::layout::Layout;

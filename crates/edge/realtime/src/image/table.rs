@@ -1,4 +1,6 @@
 //! What is known in memory about cells: epochs and page states, found at open and kept up to date.
+//!
+//! Pages and segments are counted, or were held against the geometry by who read their numbers somewhere.
 
 use super::layout::Layout;
 use super::oob::{self, Oob};

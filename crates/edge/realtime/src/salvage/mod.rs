@@ -1,5 +1,15 @@
 //! What can be saved of a damaged image: all that is sound is read, what is lost is named, and a sound image is made of it.
 //! `docs/damage.md` tells what can be known and what cannot.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 pub(crate) mod open;
 mod repair;

@@ -1,4 +1,14 @@
 //! Opening a damaged image as a device that is read: recovery is helped over what is damaged, one place after the other.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use crate::error::Error;
 use crate::image::{self, Mended, MendedImage, PageFlip, Patches};
@@ -63,9 +73,10 @@ pub(crate) fn open(path: &Path, wishes: Wishes<'_>) -> Result<Opened, Error> {
         }
         let known = patches.clone();
         damages.iter().for_each(|(nsid, damage)| learn(&mut patches, *nsid, damage, &mut unknown));
-        if patches == known {
-            // What was known did not help.
-            let (nsid, damage) = &damages[0];
+        // What was known did not help.
+        if patches == known
+            && let Some((nsid, damage)) = damages.first()
+        {
             return Err(Error::Damaged { nsid: *nsid, what: damage.to_string() });
         }
     }

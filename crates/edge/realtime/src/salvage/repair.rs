@@ -1,4 +1,14 @@
 //! Making a sound image of what can be saved of a damaged one.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::{Losses, Piece, Salvaged};
 use crate::block::Block;

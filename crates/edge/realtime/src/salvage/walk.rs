@@ -1,4 +1,14 @@
 //! Reading all there is of a namespace, past what cannot be read.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::Losses;
 use crate::block::Block;
@@ -120,9 +130,9 @@ pub(super) fn blocks<E: From<Error>>(
     let mut first = 0;
     while first < disk.blocks() {
         let count = at_once.min(disk.blocks() - first);
-        let bytes = &mut buffer[..count as usize * block_bytes];
-        match disk.read(first, bytes) {
-            Ok(()) => show(first, bytes, block_bytes, losses, see)?,
+        buffer.truncate(count as usize * block_bytes);
+        match disk.read(first, &mut buffer) {
+            Ok(()) => show(first, &buffer, block_bytes, losses, see)?,
             Err(_) => singly(disk, first, count, losses, see)?,
         }
         first += count;

@@ -1,6 +1,8 @@
 //! Images that are opened to read: nothing of them changes, several can read, and writes are refused.
 
 use crate::rig::{Image, Recipe, TINY, answers, url};
+use saker_medium::{Flip, PageAddr};
+use saker_realtime::image::{PageFlip, Patches, open_mended};
 use saker_realtime::{Block, EngineKind, Kv};
 
 #[test]
@@ -46,4 +48,17 @@ fn blocks_are_not_written_either() {
     let mut block = [1; 512];
     disk.read(0, &mut block).expect("reads");
     assert_eq!(block, [0; 512]);
+}
+
+/// Recovery can name any page that somebody wrote into an image.
+#[test]
+fn patches_of_pages_that_there_are_not_change_nothing() {
+    let image = Image::new(&Recipe { writes: 50, ..TINY });
+    let mut patches = Patches::default();
+    for at in [PageAddr(1 << 20), PageAddr(u64::MAX)] {
+        patches.torn.insert(at);
+        patches.flips.insert(PageFlip { at, flip: Flip { at: 0, mask: 1 } });
+    }
+    let opened = open_mended(&image.path, &patches).expect("opens");
+    assert_eq!((opened.mends.len(), opened.flips.len()), (0, 0));
 }

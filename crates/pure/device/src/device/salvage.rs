@@ -1,4 +1,14 @@
 //! A device that is read to save what can be saved: what is damaged, what is refused, what is lost.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::Device;
 use crate::execute::Request;
@@ -9,7 +19,7 @@ use saker_flash::{Cells, Media};
 use saker_log::LogFlip;
 use saker_log::recover::Damage;
 use saker_long_keys::device_key;
-use saker_medium::header::{HEADER_BYTES, page_crc};
+use saker_medium::header::page_crc;
 use saker_medium::{Medium, PageAddr, PageHeader, Ring, SlotId, SlotView};
 use saker_nvme::Status;
 use saker_sim::Class;
@@ -27,7 +37,7 @@ impl<T> Device<T> {
     /// The page that keeps the pair of a key from being read, or the first one that it is in; in words.
     pub fn page_of(&mut self, nsid: u32, key: &[u8]) -> Option<String> {
         let n = self.index_of(nsid)?;
-        let namespace = &mut self.namespaces[n];
+        let namespace = self.namespaces.get_mut(n)?;
         let enveloped = namespace.long_keys.filter(|_| key.len() > 16).map(|digest| device_key(key, &digest));
         let key = enveloped.as_ref().map_or(key, |key| &key[..]);
         let owner = namespace.owner();
@@ -57,7 +67,7 @@ impl<T> Device<T> {
         if request.is_write() {
             return Some(Status::NAMESPACE_WRITE_PROTECTED);
         }
-        let namespace = &self.namespaces[n];
+        let namespace = self.namespaces.get(n)?;
         let is_block = matches!(namespace.store, Store::Block(_));
         let unread = if is_block { Status::UNRECOVERED_READ_ERROR } else { Status::UNRECOVERED_ERROR };
         (namespace.uncertain && !request.is_flush()).then_some(unread)
@@ -81,15 +91,15 @@ impl<T> Device<T> {
         if stream.holds_records()
             && let Some(n) = self.index_of(u32::from(owner))
         {
-            self.spoil_record(n, wrong);
+            self.spoil_record(n, owner, wrong);
         }
     }
 
-    fn spoil_record(&mut self, n: usize, wrong: LogFlip) {
-        let view = self.flash.view(self.namespaces[n].owner(), Class::Foreground);
-        let spoilt = match &self.namespaces[n].store {
+    fn spoil_record(&mut self, n: usize, owner: u16, wrong: LogFlip) {
+        let view = self.flash.view(owner, Class::Foreground);
+        let spoilt = match self.namespaces.get(n).map(|ns| &ns.store) {
             // Searches look at keys in records, so the key stays, and the checksum does not match instead.
-            Store::Kv(AnyEngine::HashFtl(_, store)) => {
+            Some(Store::Kv(AnyEngine::HashFtl(_, store))) => {
                 let around = store.record_around(wrong.page, wrong.flip.at as u32, &view);
                 around.map(|(page, at)| LogFlip {
                     page,
@@ -105,15 +115,14 @@ impl<T> Device<T> {
 
     /// Changes a byte wherever its page is.
     fn change(&mut self, LogFlip { page, flip }: LogFlip) {
-        let (at, mask) = (flip.at as usize, flip.mask);
         if let Some((slot, _)) = slot_of(self.flash.ring(), LogFlip { page, flip }) {
             let owner = self.namespaces.first().map_or(0, Namespace::owner);
             let mut view = self.flash.view(owner, Class::Foreground);
-            view.ring_mut().data_mut(slot)[at] ^= mask;
+            flip.apply(view.ring_mut().data_mut(slot));
         }
         let Cell::Programmed { data, oob } = self.flash.media().cell(page) else { return };
         let (mut data, oob) = (data.to_vec(), oob.to_vec());
-        data[at] ^= mask;
+        flip.apply(&mut data);
         // In memory, or over a file that is only read: it cannot fail.
         let _ = self.flash.media_mut().program(page, &data, &oob);
     }
@@ -123,7 +132,7 @@ impl<T> Device<T> {
 fn is_damaged(media: &Cells, at: PageAddr) -> bool {
     let Cell::Programmed { data, oob } = media.cell(at) else { return false };
     let header = PageHeader::decode(oob, at).ok().flatten();
-    header.is_none_or(|h| h.data_crc != page_crc(data, &oob[HEADER_BYTES..]))
+    header.is_none_or(|h| h.data_crc != page_crc(data, PageHeader::owner_oob(oob)))
 }
 
 /// The slot of the ring that a page is in.

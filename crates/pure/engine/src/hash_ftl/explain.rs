@@ -1,5 +1,15 @@
 //! Which one changed byte explains that a record is not as it was written, and whose record a byte is. Pages on flash have a
 //! checksum that tells the former; a page that still fills in the ring has none but those of its records.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::HashFtl;
 use super::record::{HEAD_BYTES, Head, Mark, record_crc};
@@ -93,7 +103,9 @@ impl HashFtl {
     }
 
     fn is_sound(&self, seen: &Seen) -> bool {
-        self.agreed(seen).is_some_and(|head| record_crc(&seen.data[4..head.bytes() as usize]) == head.crc)
+        let covered = |head: &Head| seen.data.get(4..head.bytes() as usize);
+        self.agreed(seen)
+            .is_some_and(|head| covered(&head).is_some_and(|bytes| record_crc(bytes) == head.crc))
     }
 
     /// Changes that leave head and word in agreement.
@@ -111,15 +123,13 @@ impl HashFtl {
     fn head_flips(&self, seen: &mut Seen) -> Vec<Flip> {
         let mut flips = Vec::new();
         let as_it_is = Head::decode(&seen.data).map(|head| head.bytes());
-        for at in 4..(HEAD_BYTES as usize).min(seen.data.len()) {
-            for mask in 1..=u8::MAX {
-                seen.data[at] ^= mask;
-                let is_other = Head::decode(&seen.data).is_some_and(|head| as_it_is != Some(head.bytes()));
-                if is_other && self.is_sound(seen) {
-                    flips.push(Flip { at: at as u64, mask });
-                }
-                seen.data[at] ^= mask;
+        for flip in Flip::all(4..u64::from(HEAD_BYTES).min(seen.data.len() as u64)) {
+            flip.apply(&mut seen.data);
+            let is_other = Head::decode(&seen.data).is_some_and(|head| as_it_is != Some(head.bytes()));
+            if is_other && self.is_sound(seen) {
+                flips.push(flip);
             }
+            flip.apply(&mut seen.data);
         }
         flips
     }
@@ -127,14 +137,12 @@ impl HashFtl {
     /// Changes of the word, which can also have been zero where no record begins.
     fn word_flips(&self, seen: &mut Seen) -> Vec<Flip> {
         let mut flips = Vec::new();
-        for at in 0..WORD {
-            for mask in 1..=u8::MAX {
-                seen.word[at] ^= mask;
-                if seen.word == [0; WORD] || self.is_sound(seen) {
-                    flips.push(Flip { at: at as u64, mask });
-                }
-                seen.word[at] ^= mask;
+        for flip in Flip::all(0..WORD as u64) {
+            flip.apply(&mut seen.word);
+            if seen.word == [0; WORD] || self.is_sound(seen) {
+                flips.push(flip);
             }
+            flip.apply(&mut seen.word);
         }
         flips
     }
@@ -142,8 +150,6 @@ impl HashFtl {
 
 fn flipped(seen: &Seen, flip: Flip) -> Seen {
     let mut data = seen.data.clone();
-    if let Some(byte) = data.get_mut(flip.at as usize) {
-        *byte ^= flip.mask;
-    }
+    flip.apply(&mut data);
     Seen { word: seen.word, data }
 }

@@ -1,4 +1,14 @@
 //! Finding a key: section by section, grain by grain, comparing whole keys (Original, section III, steps 2 to 4).
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::HashFtl;
 use super::record::Head;
@@ -116,8 +126,8 @@ impl HashFtl {
         m: &M,
     ) -> Step<T> {
         let sections = (0..=probes).map(|n| self.table.split(self.probe.slot(home, n)).0);
-        let pages =
-            sections.filter_map(|id| self.table.places[self.undivided(id).unwrap_or(id) as usize].page());
+        let place_of = |id| self.table.places.get(self.undivided(id).unwrap_or(id) as usize);
+        let pages = sections.filter_map(|id| place_of(id)?.page());
         reads.extend(pages.filter(|page| matches!(page_of(&self.log, m, *page), Page::Resident { .. })));
         reads.extend(looked);
         reads.sort_unstable();

@@ -1,5 +1,15 @@
 //! Which one changed byte explains that a record is not as it was written. Pages on flash have a checksum that tells it; a
 //! page that still fills in the ring has none but those of its records.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::gap::{GAP_WORD_BYTES, Gap};
 use super::record::{HEADER_BYTES, Header, record_crc};
@@ -39,37 +49,31 @@ impl Records<'_> {
     }
 }
 
-/// The header that bytes begin with, if what it tells of is there, and where its record's value ends.
-fn header(bytes: &[u8]) -> Option<(Header, usize)> {
+/// The header that bytes begin with, and what its checksum covers, if that is there: from byte 4 to the end of the value.
+fn header(bytes: &[u8]) -> Option<(Header, &[u8])> {
     let header = Header::decode(bytes.first_chunk()?).filter(|h| h.key_bytes <= 16)?;
     let used = header.value_at() as usize + header.value_bytes as usize;
-    (used <= bytes.len()).then_some((header, used))
+    Some((header, bytes.get(4..used)?))
 }
 
 /// Changes that leave the record's lengths as they are.
 fn lengths_kept(bytes: &[u8]) -> Vec<Flip> {
-    let Some((header, used)) = header(bytes) else { return Vec::new() };
-    let covered = &bytes[4..used];
+    let Some((header, covered)) = header(bytes) else { return Vec::new() };
     explain_with_sum(record_crc(covered), header.crc, 4, covered.len(), 0)
 }
 
 /// Changes of the header after which the record had another length, or no header at all.
 fn lengths_changed(bytes: &mut [u8]) -> Vec<Flip> {
-    let (as_it_is, mut flips) = (header(bytes).map(|(_, used)| used), Vec::new());
-    if bytes.len() < HEADER_BYTES as usize {
-        return flips;
-    }
-    for at in 4..HEADER_BYTES as usize {
-        for mask in 1..=u8::MAX {
-            bytes[at] ^= mask;
-            if let Some((header, used)) = header(bytes)
-                && as_it_is != Some(used)
-                && record_crc(&bytes[4..used]) == header.crc
-            {
-                flips.push(Flip { at: at as u64, mask });
-            }
-            bytes[at] ^= mask;
+    let (as_it_is, mut flips) = (header(bytes).map(|(_, covered)| covered.len()), Vec::new());
+    for flip in Flip::all(4..u64::from(HEADER_BYTES)) {
+        flip.apply(bytes);
+        if let Some((header, covered)) = header(bytes)
+            && as_it_is != Some(covered.len())
+            && record_crc(covered) == header.crc
+        {
+            flips.push(flip);
         }
+        flip.apply(bytes);
     }
     flips
 }
@@ -79,7 +83,6 @@ fn gap_word(bytes: &[u8], position: u64) -> Vec<Flip> {
     const TAG_AT: u64 = GAP_WORD_BYTES as u64 - 1;
     let Some(found) = bytes.first_chunk().map(|word| u64::from_le_bytes(*word)) else { return Vec::new() };
     let places = if Gap::is_meant(found) { 0..TAG_AT } else { TAG_AT..TAG_AT + 1 };
-    let all = places.flat_map(|at| (1..=u8::MAX).map(move |mask| Flip { at, mask }));
-    all.filter(|flip| Gap::decode(found ^ u64::from(flip.mask) << (8 * flip.at), position).is_some())
-        .collect()
+    let is_gap = |flip: &Flip| Gap::decode(found ^ u64::from(flip.mask) << (8 * flip.at), position).is_some();
+    Flip::all(places).filter(is_gap).collect()
 }

@@ -3,6 +3,16 @@
 //! Every record carries the version of the write it stems from; copies keep it. So the newest version of a
 //! key among the scanned records is the truth, in whatever order they are found; a key that is not among
 //! them is as the checkpoint says (see [`saker_log::Cut`]).
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::chunk::decode_chunk;
 use super::record::{HEADER_BYTES, Kind};

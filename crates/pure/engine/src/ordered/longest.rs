@@ -6,6 +6,16 @@
 //! once all is merged: the pairs are walked over, as a scan does, until one is met that is as long as the bound. What
 //! only a snapshot sees is not copied and does not count. Manifests tell the bound as it was at their cut, so that what
 //! is missing of the log behind it cannot matter.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::Store;
 use super::background::Piece;

@@ -1,4 +1,14 @@
 //! Recovery: the last complete manifest and what it names, then the value log from the cut on into the memtable.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::Store;
 use super::key::{Entry, Key};

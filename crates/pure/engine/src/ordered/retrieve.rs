@@ -1,4 +1,14 @@
 //! Finding pairs, and delivering values.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::Store;
 use super::key::{Entry, Key};

@@ -1,4 +1,14 @@
 //! Powering on: what is in the cells, whose it is, and what an earlier end left to do.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::held::Held;
 use super::jobs::Jobs;
@@ -146,7 +156,9 @@ impl Flash {
             if !matches!(self.media.cell(at), Cell::Erased) {
                 let row = (index / self.shape.luns) as u16 + 1;
                 let n = self.order_index(at);
-                self.programmed[n] = self.programmed[n].max(row);
+                if let Some(last) = self.programmed.get_mut(n) {
+                    *last = row.max(*last);
+                }
             }
         }
     }

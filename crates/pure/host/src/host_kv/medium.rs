@@ -3,10 +3,20 @@
 //! A page's out-of-band part is the last bytes of its last block. The "ring" is ordinary host memory: what is
 //! in it is lost with the process, which is why HostKV acknowledges volatile writes and flushes on demand.
 //! Deallocated blocks read as zeros, also after a power cut, so an all-zero page is an erased one.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::blocks::BlockQueue;
 use super::held::HeldPages;
-use saker_medium::header::{HEADER_BYTES, page_crc};
+use saker_medium::header::page_crc;
 use saker_medium::{
     Completion, Geometry, Io, MediaError, Medium, Page, PageAddr, PageHeader, PowerHistory, Ring, SegmentId,
     SegmentView, SlotId, Tag,
@@ -155,12 +165,18 @@ impl BlockMedium {
                     break;
                 }
             }
-            self.written[n as usize] = last;
+            self.note_written(id, last);
             if last == 0 {
                 self.free.insert(id);
             } else {
                 self.found.push(SegmentView { id, written_pages: last });
             }
+        }
+    }
+
+    fn note_written(&mut self, segment: SegmentId, pages: u32) {
+        if let Some(written) = self.written.get_mut(segment.0 as usize) {
+            *written = pages;
         }
     }
 
@@ -207,7 +223,7 @@ impl BlockMedium {
         let done = self.completions.pop_front()?;
         if let (Io::Erase(segment), Ok(())) = (done.io, done.result) {
             self.free.insert(segment);
-            self.written[segment.0 as usize] = 0;
+            self.note_written(segment, 0);
             self.torn.retain(|at| self.geometry.segment_of(*at) != segment);
         }
         Some(done)
@@ -291,7 +307,7 @@ fn bytes_of(ring: &Ring, slot: SlotId) -> Vec<u8> {
 
 fn is_whole(at: PageAddr, data: &[u8], oob: &[u8]) -> bool {
     let header = PageHeader::decode(oob, at).ok().flatten();
-    header.is_some_and(|h| h.data_crc == page_crc(data, &oob[HEADER_BYTES..]))
+    header.is_some_and(|h| h.data_crc == page_crc(data, PageHeader::owner_oob(oob)))
 }
 
 /// Empty pages after which the rest of a segment counts as empty: more than can be in flight at once.
@@ -343,8 +359,9 @@ impl Medium for BlockMedium {
 
     fn program(&mut self, at: PageAddr, slot: SlotId) -> Tag {
         let tag = self.tag();
-        let written = &mut self.written[self.geometry.segment_of(at).0 as usize];
-        *written = (*written).max(self.geometry.index_of(at) + 1);
+        if let Some(written) = self.written.get_mut(self.geometry.segment_of(at).0 as usize) {
+            *written = (*written).max(self.geometry.index_of(at) + 1);
+        }
         let (ring, pages) = (&self.ring, &mut self.pages);
         pages.renew(at..=at, || bytes_of(ring, slot));
         self.start(Request::Program { tag, at, slot });

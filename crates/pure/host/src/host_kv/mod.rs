@@ -19,6 +19,7 @@ pub use queue_pair::KvBlockQueue;
 use saker_engine::{
     AnyEngine, AnyRecovery, Condition, Engine, EngineConfig, EngineKind, KvError, Recover, StoreStats,
 };
+use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_medium::{Medium, PageAddr, Step, Tag};
 use saker_nvme::Key;
@@ -148,6 +149,26 @@ impl HostKv {
     /// Counters of the engine's own mechanisms, by name.
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
         self.store.counters()
+    }
+
+    /// Which engine it is.
+    pub fn kind(&self) -> EngineKind {
+        self.store.kind()
+    }
+
+    /// The engine's digest of everything that operations can observe.
+    pub fn digest(&self) -> u64 {
+        self.store.digest()
+    }
+
+    /// Counters of the engine's log.
+    pub fn log_stats(&self) -> LogStats {
+        self.store.log_stats()
+    }
+
+    /// Bytes that live, and that may live at once.
+    pub fn fill_bytes(&self) -> (u64, u64) {
+        (self.store.live_bytes(), self.store.capacity_bytes(&self.medium))
     }
 
     /// Modelled memory of the engine.

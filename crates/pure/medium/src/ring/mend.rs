@@ -1,8 +1,18 @@
 //! Putting the controls of damaged slots right, in a copy of a ring that is read to save what can be saved.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::control::{self, CONTROL_BYTES, OPEN, SEALED, checked_sum};
 use super::{Ring, SlotId};
-use crate::flip::explain_with_sum;
+use crate::flip::{Flip, explain_with_sum};
 use crate::mark::Mark;
 
 /// What became of a slot whose control contradicted itself.
@@ -21,7 +31,7 @@ impl Ring {
     pub fn mend(memory: &mut [u8], slots: u16, page_bytes: u32, oob_bytes: u32) -> Vec<SlotMend> {
         let stride = Self::stride_for(page_bytes, oob_bytes);
         let slots = (0..slots).map(SlotId).zip(memory.chunks_exact_mut(stride));
-        slots.filter_map(|(slot, bytes)| mend_slot(slot, &mut bytes[..CONTROL_BYTES], page_bytes)).collect()
+        slots.filter_map(|(slot, bytes)| mend_slot(slot, bytes.first_chunk_mut()?, page_bytes)).collect()
     }
 
     /// Frees a slot in a ring's memory, whatever it holds.
@@ -39,7 +49,9 @@ impl Ring {
     }
 }
 
-fn mend_slot(slot: SlotId, control: &mut [u8], page_bytes: u32) -> Option<SlotMend> {
+type ControlBytes = [u8; CONTROL_BYTES];
+
+fn mend_slot(slot: SlotId, control: &mut ControlBytes, page_bytes: u32) -> Option<SlotMend> {
     let what = control::decode(slot, control, page_bytes as usize).err()?.what;
     mend_state(control);
     mend_checked(control);
@@ -53,46 +65,45 @@ fn mend_slot(slot: SlotId, control: &mut [u8], page_bytes: u32) -> Option<SlotMe
 }
 
 /// A state that differs from one of the three in one byte is that one.
-fn mend_state(control: &mut [u8]) {
-    let found: [u8; 8] = control[8..16].try_into().expect("8 bytes");
-    let differs = |word: u64| word.to_le_bytes().iter().zip(found).filter(|(a, b)| **a != *b).count();
+fn mend_state(control: &mut ControlBytes) {
+    let found = &control[8..16];
+    let differs = |word: u64| word.to_le_bytes().iter().zip(found).filter(|(a, b)| a != b).count();
     if let Some(word) = [0, OPEN, SEALED].into_iter().find(|word| differs(*word) == 1) {
         control[8..16].copy_from_slice(&word.to_le_bytes());
     }
 }
 
-fn mend_checked(control: &mut [u8]) {
+fn mend_checked(control: &mut ControlBytes) {
     let Some((bytes, found, wanted)) = checked_sum(control) else { return };
     if let [flip] = explain_with_sum(found, wanted, 0, bytes, bytes as u64)[..] {
-        control[16 + flip.at as usize] ^= flip.mask;
+        flip.apply(&mut control[16..]);
     }
 }
 
 /// A mark that is not valid says nothing: then only what another mark says is relied on after a crash of the operating system.
-fn mend_marks(control: &mut [u8]) {
-    for word in control[CONTROL_BYTES - 16..].chunks_exact_mut(8) {
-        if Mark::decode(u64::from_le_bytes((&*word).try_into().expect("8 bytes"))).is_none() {
+fn mend_marks(control: &mut ControlBytes) {
+    let (words, _) = control[CONTROL_BYTES - 16..].as_chunks_mut();
+    for word in words {
+        if Mark::decode(u64::from_le_bytes(*word)).is_none() {
             word.fill(0);
         }
     }
 }
 
-fn mend_published(slot: SlotId, control: &mut [u8], page_bytes: u32) {
+fn mend_published(slot: SlotId, control: &mut ControlBytes, page_bytes: u32) {
     if control::published(slot, control, page_bytes as usize).is_some() {
         return;
     }
     let mut sound = Vec::new();
-    for at in 0..8 {
-        for mask in 1..=u8::MAX {
-            control[at] ^= mask;
-            if control::published(slot, control, page_bytes as usize).is_some() {
-                sound.push((at, mask));
-            }
-            control[at] ^= mask;
+    for flip in Flip::all(0..8) {
+        flip.apply(control);
+        if control::published(slot, control, page_bytes as usize).is_some() {
+            sound.push(flip);
         }
+        flip.apply(control);
     }
-    if let [(at, mask)] = sound[..] {
-        control[at] ^= mask;
+    if let [flip] = sound[..] {
+        flip.apply(control);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use saker_lab::bench::db::DbBench;
 
-use super::{BenchArgs, OnDevice, PhaseChoice, Switch};
+use super::{BenchArgs, OnDevice, PhaseChoice, Switch, history};
 use crate::error::CliError;
 
 /// Looks for an option that the workload has no use for.
@@ -16,6 +16,12 @@ pub fn check(args: &BenchArgs, on_device: bool) -> Result<(), CliError> {
     }
     if let Some((option, whose)) = of_others(args) {
         return Err(CliError::usage(format!("{option} is for {whose}"), format!("leave out {option}")));
+    }
+    if let Some(option) = history::unused(args, on_device) {
+        return Err(CliError::usage(
+            format!("a history has operations and a device of its own, and no use for {option}"),
+            format!("leave out {option}"),
+        ));
     }
     match alone(args).filter(|_| on_device) {
         Some(option) => {
@@ -41,6 +47,10 @@ fn of_others(args: &BenchArgs) -> Option<(&'static str, &'static str)> {
     let is_tpcc = matches!(OnDevice::named(&args.workload), Some(OnDevice::Tpcc(_)));
     let is_ycsb = args.workload.to_ascii_lowercase().starts_with("ycsb");
     first([
+        (
+            args.history.is_given() && args.workload != history::NAME,
+            ("--engine, --side or --cuts", "history"),
+        ),
         (args.warehouses != 1 && !is_tpcc, ("--warehouses", "tpcc")),
         (args.phase != PhaseChoice::Both && !is_ycsb, ("--phase", "YCSB's workloads")),
     ])

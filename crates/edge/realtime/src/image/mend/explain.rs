@@ -1,4 +1,14 @@
 //! What one changed byte explains in epoch table, page headers and pages.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::{Mended, whole};
 use crate::image::layout::Layout;
@@ -60,8 +70,8 @@ pub(super) fn mend_headers(
 ) -> Result<BTreeMap<PageAddr, Vec<u8>>, ImageError> {
     let mut mended = BTreeMap::new();
     scan::written_oob(file, layout, &mut |at, oob| {
-        let epoch = epochs[layout.geometry.segment_of(at).0 as usize];
-        if let Oob::Damaged(_) = oob::read(oob, at, epoch)
+        if let Some(epoch) = epochs.get(layout.geometry.segment_of(at).0 as usize)
+            && let Oob::Damaged(_) = oob::read(oob, at, *epoch)
             && let Some(bytes) = mend_oob(oob, at)
         {
             mends.push(whole(page_place(layout, at, "its header")));
@@ -80,20 +90,18 @@ pub(super) fn page_place(layout: &Layout, at: PageAddr, what: &str) -> String {
 
 /// Sound out-of-band bytes that these differ from in one byte of the header's place.
 pub(super) fn mend_oob(oob: &[u8], at: PageAddr) -> Option<Vec<u8>> {
-    let mut bytes = oob.to_vec();
     if oob.iter().filter(|b| **b != 0).count() == 1 {
-        bytes.fill(0);
-        return Some(bytes);
+        return Some(vec![0; oob.len()]);
     }
     let is_sound = |bytes: &[u8]| !matches!(oob::read(bytes, at, 0), Oob::Damaged(_) | Oob::Erased);
-    let mut try_sum = |covered: usize| {
-        let noted = u32::from_le_bytes(oob.get(covered..covered + 4)?.try_into().ok()?);
-        let flips = explain_with_sum(crc32c(&oob[..covered]), noted, 0, covered, covered as u64);
+    let try_sum = |bytes: usize| {
+        let (covered, behind) = oob.split_at_checked(bytes)?;
+        let noted = u32::from_le_bytes(*behind.first_chunk()?);
+        let flips = explain_with_sum(crc32c(covered), noted, 0, bytes, bytes as u64);
         let [flip] = flips[..] else { return None };
-        bytes[flip.at as usize] ^= flip.mask;
-        let sound = is_sound(&bytes).then(|| bytes.clone());
-        bytes[flip.at as usize] ^= flip.mask;
-        sound
+        let mut mended = oob.to_vec();
+        flip.apply(&mut mended);
+        is_sound(&mended).then_some(mended)
     };
     try_sum(HEADER_BYTES - 4).or_else(|| try_sum(oob::TORN_BYTES - 4))
 }
@@ -101,7 +109,7 @@ pub(super) fn mend_oob(oob: &[u8], at: PageAddr) -> Option<Vec<u8>> {
 /// The changed byte of a page whose header is sound, if there is one and no other explains it.
 pub(super) fn explained(data: &[u8], oob: &[u8], at: PageAddr) -> Option<Flip> {
     let header = PageHeader::decode(oob, at).ok().flatten()?;
-    let owners = &oob[HEADER_BYTES..];
+    let owners = PageHeader::owner_oob(oob);
     let flips = explain(page_crc(data, owners), header.data_crc, data.len() + owners.len());
     let [flip] = flips[..] else { return None };
     // The header lies between both parts.

@@ -4,6 +4,16 @@
 //! A changed byte is looked for where a checksum covers it, and taken for right only where something else agrees: a page
 //! header has to name its own page, an epoch has to be the only one that fits, and of a record the value is never given out
 //! (`docs/damage.md`).
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 mod explain;
 
@@ -22,7 +32,6 @@ use saker_medium::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// A changed byte of a page, wherever the page is: in its place or in a slot of the ring.
@@ -111,6 +120,14 @@ fn lost(place: String) -> Mended {
     Mended { place, is_whole: false }
 }
 
+/// Bytes of a ring, if there is such a place.
+fn put_at(ring: &mut [u8], at: usize, bytes: &[u8]) {
+    let place = ring.get_mut(at..).and_then(|rest| rest.get_mut(..bytes.len()));
+    if let Some(place) = place {
+        place.copy_from_slice(bytes);
+    }
+}
+
 fn whole(place: String) -> Mended {
     Mended { place, is_whole: true }
 }
@@ -183,8 +200,8 @@ impl Opening {
             if is_programmed(&self.media, &view)
                 && let Cell::Programmed { data, oob } = self.media.cell(view.addr)
             {
-                self.ring[oob_at..data_at].copy_from_slice(oob);
-                self.ring[data_at..][..data.len()].copy_from_slice(data);
+                put_at(&mut self.ring, oob_at, oob);
+                put_at(&mut self.ring, data_at, data);
                 self.mends.push(whole(place));
                 continue;
             }
@@ -193,7 +210,7 @@ impl Opening {
                 && let Some(mended) = mend_oob(&oob, view.addr)
             {
                 oob = mended;
-                self.ring[oob_at..data_at].copy_from_slice(&oob);
+                put_at(&mut self.ring, oob_at, &oob);
                 self.mends.push(whole(place));
             }
             if let Some(flip) = explained(ring.data(slot), &oob, view.addr) {
@@ -251,8 +268,8 @@ impl Opening {
         let layout = &self.media.header.layout;
         let mut oob = vec![0; layout.geometry.oob_bytes as usize];
         let mut data = vec![0; layout.geometry.page_bytes as usize];
-        self.media.file.read_exact_at(&mut oob, layout.oob_of(at))?;
-        self.media.file.read_exact_at(&mut data, layout.data_of(at))?;
+        host::read_at(&self.media.file, &mut oob, layout.oob_of(at))?;
+        host::read_at(&self.media.file, &mut data, layout.data_of(at))?;
         Ok(oob.iter().all(|b| *b == 0) && data.iter().filter(|b| **b != 0).count() > 1)
     }
 
@@ -264,23 +281,28 @@ impl Opening {
     /// Puts a byte right wherever the page is.
     fn flip(&mut self, wrong: PageFlip) {
         let g = self.media.header.config.geometry;
-        let PageFlip { at, flip: Flip { at: byte, mask } } = wrong;
-        let (byte, data_bytes) = (byte as usize, g.page_bytes as usize);
+        let PageFlip { at, flip } = wrong;
+        if !g.contains(at) {
+            return;
+        }
+        let data_bytes = u64::from(g.page_bytes);
+        let in_oob = flip.at.checked_sub(data_bytes).map(|byte| Flip { at: byte, ..flip });
         self.flips.insert(wrong);
         if self.media.table.state(at) == PageState::Programmed {
             let (data, oob) = self.media.cells.page(at, &self.media.header.layout);
             let (mut data, mut oob) = (data.to_vec(), oob.to_vec());
-            if let Some(b) = data.get_mut(byte) {
-                *b ^= mask;
-            } else if let Some(b) = oob.get_mut(byte - data_bytes) {
-                *b ^= mask;
+            match in_oob {
+                None => flip.apply(&mut data),
+                Some(flip) => flip.apply(&mut oob),
             }
             self.put(at, &data, &oob);
         }
         for (slot, _) in self.slots().survey().unwrap_or_default().iter().filter(|(_, v)| v.addr == at) {
             let (oob_at, data_at) = Ring::content_at(*slot, g.page_bytes, g.oob_bytes);
-            let place = if byte < data_bytes { data_at + byte } else { oob_at + byte - data_bytes };
-            self.ring[place] ^= mask;
+            let (flip, part) = in_oob.map_or((flip, data_at), |flip| (flip, oob_at));
+            if let Some(bytes) = self.ring.get_mut(part..) {
+                flip.apply(bytes);
+            }
         }
     }
 
@@ -302,7 +324,7 @@ impl Opening {
                 Ring::free_in(&mut self.ring, slot, g.page_bytes, g.oob_bytes);
             }
         }
-        for at in torn {
+        for at in torn.into_iter().filter(|at| g.contains(*at)) {
             if self.media.table.state(at) != PageState::Erased {
                 self.media.table.set(at, PageState::Torn);
             }

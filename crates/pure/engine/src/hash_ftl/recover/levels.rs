@@ -1,5 +1,15 @@
 //! Recovery of a table that doubles. Records are told apart as in the largest table, in which each of them has its own section
 //! whatever the table's size was when it was written; the sections of the size that was reached are made of those.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::{Recovery, Written, is_pair};
 use crate::hash_ftl::table::levels::Levels;
@@ -37,9 +47,9 @@ impl Recovery {
 
     /// What flash has of a section: the newest page of it, or of those that it came from.
     pub(super) fn covering(&self, id: u32) -> Option<&Written> {
-        let Some(levels) = self.store.probe.levels() else { return self.written[id as usize].as_deref() };
+        let Some(levels) = self.store.probe.levels() else { return self.written(id) };
         let from = std::iter::successors(Some(id), |id| levels.parent(*id));
-        from.filter_map(|id| self.written[id as usize].as_deref()).max_by_key(|written| written.sequence)
+        from.filter_map(|id| self.written(id)).max_by_key(|written| written.sequence)
     }
 
     pub(super) fn settle(&mut self, id: u32) {
@@ -55,7 +65,7 @@ impl Recovery {
     fn settle_family(&mut self, id: u32, levels: Levels) {
         let children = levels.children(id).filter(|_| levels.level() > 0);
         let Some(children) = children else { return self.settle_section(id, false) };
-        let on_flash = children.map(|child| self.written[child as usize].is_some());
+        let on_flash = children.map(|child| self.written(child).is_some());
         if on_flash == [false; 2] && !self.needs_halves(id) {
             return self.settle_section(id, false);
         }
@@ -63,7 +73,7 @@ impl Recovery {
             self.settle_section(child, !is_on_flash);
         }
         if on_flash != [true; 2]
-            && let Some(whole) = self.written[id as usize].take()
+            && let Some(whole) = self.take_written(id)
         {
             self.adopt(id, &whole);
         }

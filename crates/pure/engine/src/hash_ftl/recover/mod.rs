@@ -3,6 +3,16 @@
 //!
 //! Pages of invalid mappings are not trusted: where the ring can be lost, a record can come back that they call invalid. They
 //! are begun anew.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 mod levels;
 mod settle;
@@ -155,6 +165,15 @@ impl Recovery {
         }
         self.phase = Phase::Scan(left, page);
         Step::Done(Ok(false))
+    }
+
+    /// What flash has of a section by itself.
+    fn written(&self, id: u32) -> Option<&Written> {
+        self.written.get(id as usize)?.as_deref()
+    }
+
+    fn take_written(&mut self, id: u32) -> Option<Box<Written>> {
+        self.written.get_mut(id as usize)?.take()
     }
 
     fn see_records<M: Medium>(&mut self, page: PageAddr, m: &M) -> Step<Result<(), Damage>> {

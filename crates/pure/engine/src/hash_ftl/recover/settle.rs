@@ -1,4 +1,14 @@
 //! From what was found to the store.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use super::{Phase, Recovery, STEP_SECTIONS, Winner, Written, is_pair};
 use crate::hash_ftl::table::cache::Tombstone;
@@ -67,7 +77,7 @@ impl Recovery {
     pub(super) fn settle_section(&mut self, id: u32, in_memory: bool) {
         let (entries, tombstones) = self.entries_of(id);
         self.parts(id).for_each(|part| self.winners.free(part as usize));
-        let written = self.written[id as usize].take();
+        let written = self.take_written(id);
         let is_same = match &written {
             Some(written) => written.entries == entries,
             None => entries.is_empty(),
@@ -99,7 +109,8 @@ impl Recovery {
             let first = u64::from(part) * u64::from(slots);
             let from = self.passed.partition_point(|slot| *slot < first);
             let to = self.passed.partition_point(|slot| *slot < first + u64::from(slots));
-            passed.extend(self.passed[from..to].iter().map(|slot| (slot - first) as u32));
+            let of_part = self.passed.get(from..to).unwrap_or_default();
+            passed.extend(of_part.iter().map(|slot| (slot - first) as u32));
             if self.winners.is_empty(part as usize) {
                 continue;
             }
@@ -123,7 +134,8 @@ impl Recovery {
         let geometry = self.store.log.geometry();
         let image = Image { id, entries: written.entries.clone() };
         let bytes = image.bytes(self.store.config.layout, geometry.page_bytes);
-        self.store.table.places[id as usize].set_page(written.page, bytes, written.charge);
+        let Some(place) = self.store.table.places.get_mut(id as usize) else { return };
+        place.set_page(written.page, bytes, written.charge);
         self.store.log.add_live(geometry.segment_of(written.page), u64::from(written.charge));
     }
 }
@@ -147,7 +159,7 @@ fn entries(found: &mut [(u32, u64, u8)], passed: &mut Vec<u32>) -> Vec<Entry> {
 /// The newest record of a hash index is needed if the section was not written since, or was with a pair of its half there.
 fn is_needed(winner: Winner, offset: u32, tag: u8, written: Option<&Written>) -> bool {
     let Some(written) = written.filter(|w| winner.version() < w.stamp) else { return true };
-    let at = written.entries.binary_search_by_key(&offset, |e| e.offset());
-    let is_there = |entry: Entry| entry.grain().is_some() && entry.tag() == tag;
-    is_pair(winner) && at.is_ok_and(|at| is_there(written.entries[at]))
+    let at = written.entries.binary_search_by_key(&offset, |e| e.offset()).ok();
+    let is_there = |entry: &Entry| entry.grain().is_some() && entry.tag() == tag;
+    is_pair(winner) && at.and_then(|at| written.entries.get(at)).is_some_and(is_there)
 }

@@ -1,4 +1,14 @@
 //! The newest record of each hash index.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "it reads bytes of images"
+    )
+)]
 
 use crate::hash_ftl::ops::pair_bytes;
 use crate::hash_ftl::record::Kind;
@@ -76,15 +86,18 @@ impl Winners {
 
     /// The newest record found of a hash index.
     pub fn get(&self, section: usize, offset: u32) -> Option<Winner> {
-        let winner = self.sections[section].as_ref()?[offset as usize];
-        (winner.version != 0).then_some(winner)
+        let winners = self.sections.get(section)?.as_ref()?;
+        winners.get(offset as usize).copied().filter(|winner| winner.version != 0)
     }
 
     /// A newer one was found.
     pub fn set(&mut self, section: usize, offset: u32, winner: Winner) {
         let slots = self.section_slots as usize;
-        let section = self.sections[section].get_or_insert_with(|| vec![Winner::default(); slots].into());
-        section[offset as usize] = winner;
+        let Some(section) = self.sections.get_mut(section) else { return };
+        let winners = section.get_or_insert_with(|| vec![Winner::default(); slots].into());
+        if let Some(known) = winners.get_mut(offset as usize) {
+            *known = winner;
+        }
     }
 
     /// It is not needed after all.
@@ -94,11 +107,13 @@ impl Winners {
 
     /// Whether nothing was found of a section.
     pub fn is_empty(&self, section: usize) -> bool {
-        self.sections[section].is_none()
+        self.sections.get(section).is_none_or(Option::is_none)
     }
 
     /// The section is settled.
     pub fn free(&mut self, section: usize) {
-        self.sections[section] = None;
+        if let Some(winners) = self.sections.get_mut(section) {
+            *winners = None;
+        }
     }
 }

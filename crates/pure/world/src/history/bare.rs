@@ -1,0 +1,326 @@
+//! A history at the engine alone, over flash that keeps no time: as the contract suites drive it. Its work is metered by unit.
+
+use super::HistoryError;
+use super::payload::{Answered, Payload};
+use super::script::{Step, Subject};
+use super::small::Setup;
+use super::tale::{Counters, Counting, Media, Outcomes, Tale};
+use crate::build::Build;
+use saker_engine::kv_group::Singly;
+use saker_engine::{AnyEngine, AnyRecovery, Condition, Engine, KvError, Pairs, Recover, Scan, Snapshot};
+use saker_flash::{Flash, MemMedia, NamespaceMedium};
+use saker_medium::Step as Turn;
+use saker_sim::{Class, CpuPrices, Digest, Instant};
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+const OWNER: u16 = 1;
+/// Tries of an operation after which it counts as stuck.
+const TRIES_MAX: u32 = 100_000;
+/// Operations between two digests of the engine's state.
+const LOOK_EVERY: u64 = 256;
+/// Pairs of a step of a scan.
+const SCANNED: usize = 12;
+
+/// The engine and its flash.
+pub(super) struct Bare {
+    pub flash: Flash<MemMedia>,
+    store: AnyEngine,
+    meter: Counting,
+    outcomes: Outcomes,
+    taken: u64,
+    blocked: u64,
+    scan: Option<(Snapshot, Vec<u8>)>,
+}
+
+impl Bare {
+    /// A new engine on new flash.
+    pub fn new(build: &Build) -> Self {
+        let mut flash = build.flash_untimed();
+        flash.pool_mut().set_quota(OWNER, build.shape.geometry.segments);
+        let config = Setup::engine_config(build);
+        let store = AnyEngine::new(build.engine, &config, &flash.view(OWNER, Class::Foreground));
+        Self::with(flash, store, build)
+    }
+
+    fn with(flash: Flash<MemMedia>, store: AnyEngine, build: &Build) -> Self {
+        let meter = Counting::new(CpuPrices::from_picos(build.profile.host.cpu.picos()));
+        let (outcomes, taken, blocked, scan) = (Outcomes::default(), 0, 0, None);
+        Self { flash, store, meter, outcomes, taken, blocked, scan }
+    }
+
+    /// The engine that recovers from what is on the flash.
+    pub fn recover(mut flash: Flash<MemMedia>, build: &Build) -> Result<Self, HistoryError> {
+        flash.pool_mut().set_quota(OWNER, build.shape.geometry.segments);
+        let config = Setup::engine_config(build);
+        let mut recovery = AnyRecovery::new(build.engine, &config, &flash.view(OWNER, Class::Foreground));
+        for _ in 0..TRIES_MAX {
+            match recovery.step(&mut flash.view(OWNER, Class::Foreground)) {
+                Turn::Done(Ok(true)) => {
+                    let mut bare = Self::with(flash, recovery.finish(), build);
+                    bare.take_completions();
+                    return Ok(bare);
+                }
+                Turn::Done(Ok(false)) => {}
+                Turn::Done(Err(damage)) => return Err(HistoryError::Damaged(damage.to_string())),
+                Turn::Need(_) | Turn::Blocked(_) => {
+                    while let Some((_, done)) = flash.take_completion() {
+                        recovery.completed(&done, &mut flash.view(OWNER, Class::Background));
+                    }
+                }
+            }
+        }
+        Err(HistoryError::Stuck(0))
+    }
+
+    pub fn outcomes(&self) -> &Outcomes {
+        &self.outcomes
+    }
+
+    /// What came of it.
+    pub fn tale(&mut self, missing: BTreeSet<&'static str>) -> Result<Tale, HistoryError> {
+        let (operations, outcomes) = self.outcomes.told()?;
+        self.store.settle();
+        let mut counters = Counters::default();
+        counters.add_flash(&self.flash.stats());
+        counters.add_store(&self.store.stats());
+        counters.add_log(&self.store.log_stats());
+        counters.add_all("engine", self.store.counters());
+        counters.add("engine", "blocked", self.blocked);
+        let (live, most) = self.fill_bytes();
+        counters.add_all("store", [("live_bytes", live), ("capacity_bytes", most)]);
+        Ok(Tale {
+            engine: self.store.kind().name(),
+            operations,
+            outcomes,
+            state: self.store.digest(),
+            media: Media::of(&self.flash.stats()),
+            units: Some(self.meter.units),
+            counters: counters.0,
+            end_ns: 0,
+            missing,
+        })
+    }
+
+    fn take_completions(&mut self) {
+        while let Some((_, done)) = self.flash.take_completion() {
+            self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
+        }
+    }
+
+    /// One quantum of background work.
+    fn background(&mut self) {
+        let finished = self.flash.finished();
+        let mut view = self.flash.view(OWNER, Class::Background);
+        let did = self.store.background(finished, &mut view, &mut self.meter);
+        let told = match did {
+            Turn::Done(did) => did as u64,
+            Turn::Need(_) => 10,
+            Turn::Blocked(_) => 11,
+        };
+        self.outcomes.mark(told);
+        self.take_completions();
+    }
+
+    /// Executes an operation until it is done; nothing if power goes meanwhile.
+    fn run<T>(
+        &mut self,
+        mut op: impl FnMut(&mut AnyEngine, &mut NamespaceMedium<'_, MemMedia>, &mut Counting) -> Turn<T>,
+    ) -> Option<T> {
+        for _ in 0..TRIES_MAX {
+            let Self { store, flash, meter, .. } = self;
+            let step = op(store, &mut flash.view(OWNER, Class::Foreground), meter);
+            self.take_completions();
+            if !self.flash.is_powered() {
+                return None;
+            }
+            match step {
+                Turn::Done(done) => {
+                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                        self.background();
+                    }
+                    return Some(done);
+                }
+                Turn::Need(_) | Turn::Blocked(_) => {
+                    self.blocked += 1;
+                    self.background();
+                }
+            }
+        }
+        self.outcomes.is_stuck(self.taken);
+        None
+    }
+
+    fn note<T: std::fmt::Debug>(&mut self, result: Option<Result<T, KvError>>, data: &[u8]) {
+        let Some(result) = result else { return };
+        let mut digest = Digest::default();
+        digest.bytes(format!("{result:?}").as_bytes());
+        self.outcomes.note(self.taken, Instant::ZERO, &[digest.value()], data);
+    }
+
+    fn store(&mut self, key: &[u8], value: &[u8], condition: Condition) {
+        let done = self.run(|store, m, w| store.store(key, &mut &*value, condition, m, w));
+        self.note(done, &[]);
+    }
+
+    fn get(&mut self, key: &[u8]) {
+        let mut value = Vec::new();
+        let done = self.run(|store, m, w| {
+            value.clear();
+            store.retrieve(key, &mut value, m, w)
+        });
+        self.note(done, &value);
+    }
+
+    /// All keys from one on, as long as the list is short; the first ones otherwise.
+    pub fn keys_from(&mut self, from: &[u8], most: usize) -> Vec<Vec<u8>> {
+        let mut keys = Vec::new();
+        let done = self.run(|store, m, w| {
+            keys.clear();
+            let visit = |key: &[u8]| {
+                keys.push(key.to_vec());
+                keys.len() < most
+            };
+            store.list(from, visit, m, w)
+        });
+        self.note(done, &keys.concat());
+        keys
+    }
+
+    fn flush(&mut self) {
+        let tag = self.store.flush(&mut self.flash.view(OWNER, Class::Foreground));
+        self.take_completions();
+        let is_flushed = self.store.is_flushed(tag, self.flash.finished());
+        self.outcomes.note(self.taken, Instant::ZERO, &[tag.0, u64::from(is_flushed)], &[]);
+    }
+
+    fn scan_on(&mut self) {
+        let Some((snapshot, last)) = self.scan.clone() else { return };
+        let from = if last.is_empty() { Bound::Unbounded } else { Bound::Excluded(&last[..]) };
+        let scan = Scan { snapshot, from, backwards: false, values: true };
+        let mut found = Found::default();
+        let done = self.run(|store, m, w| {
+            found = Found::default();
+            store.scan(&scan, &mut found, m, w)
+        });
+        self.note(done, &found.bytes);
+        if !found.last.is_empty() {
+            self.scan = Some((snapshot, found.last));
+        }
+    }
+
+    fn group(&mut self, mut payload: Payload) {
+        if self.store.group_bytes_max() == 0 {
+            return self.singly(&payload);
+        }
+        let mut answers = Answered::default();
+        let done = self.run(|store, m, w| {
+            answers = Answered::default();
+            store.group(&mut payload, &mut answers, m, w)
+        });
+        let told = format!("{done:?}");
+        self.outcomes.note(self.taken, Instant::ZERO, &[answers.0.value()], told.as_bytes());
+    }
+
+    /// A group at an engine that has none, as the device carries it out.
+    fn singly(&mut self, payload: &Payload) {
+        let mut answers = Answered::default();
+        let told = match Singly::new(payload, &payload.bytes, &mut self.meter) {
+            Err(refused) => format!("{refused:?}"),
+            Ok(mut group) => {
+                let done = self.run(|store, m, w| {
+                    group.step(&payload.bytes, &mut answers, |single, found| {
+                        single.execute(found, store, m, w)
+                    })
+                });
+                format!("{done:?}")
+            }
+        };
+        self.outcomes.note(self.taken, Instant::ZERO, &[answers.0.value()], told.as_bytes());
+    }
+}
+
+/// Pairs of a scan.
+#[derive(Debug, Default)]
+struct Found {
+    count: usize,
+    last: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+impl Pairs for Found {
+    fn wants(&mut self, _: &[u8], _: u32) -> bool {
+        self.count += 1;
+        self.count <= SCANNED
+    }
+
+    fn pair(&mut self, key: &[u8], value_bytes: u32) {
+        self.last = key.to_vec();
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(&value_bytes.to_le_bytes());
+    }
+
+    fn value(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+impl Subject for Bare {
+    fn offers(&self, what: &str) -> bool {
+        match what {
+            "scans under a snapshot" => self.store.has_snapshots(),
+            // They are the device's, or the host's.
+            "long keys" => false,
+            _ => true,
+        }
+    }
+
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Put(key, value) => self.store(&key, &value, Condition::Always),
+            Step::PutNew(key, value) => self.store(&key, &value, Condition::MustNotExist),
+            Step::Get(key) => self.get(&key),
+            Step::Delete(key) => {
+                let done = self.run(|store, m, w| store.delete(&key, m, w));
+                self.note(done, &[]);
+            }
+            Step::Exists(key) => {
+                let done = self.run(|store, m, w| store.exist(&key, m, w));
+                self.note(done, &[]);
+            }
+            Step::Flush => self.flush(),
+            Step::List(from) => {
+                self.keys_from(&from, 64);
+            }
+            Step::OpenScan => self.scan = self.store.snapshot().map(|snapshot| (snapshot, Vec::new())),
+            Step::ScanOn => self.scan_on(),
+            Step::CloseScan => {
+                if let Some((snapshot, _)) = self.scan.take() {
+                    self.store.release(snapshot);
+                }
+            }
+            Step::Group(members) => self.group(Payload::of(&members)),
+            Step::Bind(keys) => {
+                let bound = self.store.bind(b"bound", keys.iter().map(|key| &key[..]));
+                self.note(Some(bound), &[]);
+            }
+            Step::PutLong(..) | Step::GetLong(_) | Step::DeleteLong(_) => unreachable!("it is not offered"),
+        }
+        self.taken += 1;
+        if self.taken.is_multiple_of(LOOK_EVERY) {
+            self.outcomes.mark(self.store.digest());
+        }
+    }
+
+    fn settle(&mut self) {}
+
+    fn fill_bytes(&mut self) -> (u64, u64) {
+        self.store.settle();
+        let view = self.flash.view(OWNER, Class::Foreground);
+        (self.store.live_bytes(), self.store.capacity_bytes(&view))
+    }
+
+    fn is_over(&self) -> bool {
+        self.outcomes.has_stuck() || !self.flash.is_powered()
+    }
+}

@@ -1,0 +1,105 @@
+//! Histories that end in a power cut: what went before, and what recovery finds.
+
+use super::bare::Bare;
+use super::device::{DiskKv, attachment};
+use super::script::{self, Step};
+use super::small::Setup;
+use super::tale::{Media, Tale};
+use super::{HistoryError, Side, tell};
+use crate::build::Build;
+use saker_device::{Costs, Device, timings};
+use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut, Timings};
+use saker_medium::{PowerHistory, Ring, RingMemory};
+use std::collections::BTreeSet;
+
+/// A history that was cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CutTale {
+    /// The program or erase at which power was cut, counted from 1.
+    pub at: u64,
+    /// Operations that ended before.
+    pub operations: u64,
+    /// Digest of what became of them, as of [`Tale::outcomes`].
+    pub outcomes: u64,
+    /// Media operations before the cut.
+    pub media: Media,
+    /// Recovery, and a read of everything after it: its outcomes, state, media operations, metered units and time.
+    pub recovered: Tale,
+}
+
+/// Numbers of the programs and erases at which a history is cut: so many, all over it.
+///
+/// # Errors
+/// [`HistoryError`].
+pub fn cut_points(setup: &Setup, count: u64) -> Result<Vec<u64>, HistoryError> {
+    let Media { programs, erases, .. } = tell(setup)?.media;
+    // Steps of an odd length, so that cuts meet different work.
+    Ok((1..=count).map(|n| (programs + erases) * n / (count + 1) + n % 7).collect())
+}
+
+/// Runs the history with power cut at program or erase number `at`, and recovers.
+///
+/// # Errors
+/// [`HistoryError`].
+pub fn tell_cut(setup: &Setup, at: u64) -> Result<CutTale, HistoryError> {
+    let mut build = setup.build();
+    build.faults = FaultPlan { seed: setup.seed, cut_at: at, ..build.faults };
+    match setup.side {
+        Side::Host => Err(HistoryError::NoCuts),
+        Side::Device => of_device(setup, &build, at),
+        Side::Engine => of_engine(setup, &build, at),
+    }
+}
+
+fn of_device(setup: &Setup, build: &Build, at: u64) -> Result<CutTale, HistoryError> {
+    let mut subject = DiskKv::new(build)?;
+    script::play(&mut subject, setup);
+    let (operations, outcomes) = subject.outcomes().told()?;
+    let media = Media::of(&subject.device().flash().stats());
+    let flash = cut(subject.device().flash(), build, setup.seed, Some(timings(&build.profile)));
+    let mut device = Device::timed(flash, build.config.clone(), attachment(), Costs::of(&build.profile));
+    while !device.is_booted() {
+        let Some(next) = device.next_deadline() else { return Err(HistoryError::Stuck(operations)) };
+        device.step(next);
+    }
+    if let Some((_, damage)) = device.damage().first() {
+        return Err(HistoryError::Damaged(damage.clone()));
+    }
+    let mut subject = DiskKv::over(device, build)?;
+    read_all(&mut subject);
+    Ok(CutTale { at, operations, outcomes, media, recovered: subject.tale(BTreeSet::new())? })
+}
+
+fn of_engine(setup: &Setup, build: &Build, at: u64) -> Result<CutTale, HistoryError> {
+    let mut subject = Bare::new(build);
+    script::play(&mut subject, setup);
+    let (operations, outcomes) = subject.outcomes().told()?;
+    let media = Media::of(&subject.flash.stats());
+    let mut subject = Bare::recover(cut(&subject.flash, build, setup.seed, None), build)?;
+    read_all(&mut subject);
+    subject.keys_from(&[], usize::MAX);
+    Ok(CutTale { at, operations, outcomes, media, recovered: subject.tale(BTreeSet::new())? })
+}
+
+/// The flash as it is when power comes back.
+fn cut(flash: &Flash<MemMedia>, build: &Build, seed: u64, timings: Option<Timings>) -> Flash<MemMedia> {
+    let ring_kept = build.config.capacitor;
+    let (mut media, ring) = flash.cut(PowerCut { seed, ring_kept });
+    media.set_history(PowerHistory::Cut { ring_kept });
+    // Only bytes survive: what the ring knows it must find in its memory.
+    let geometry = &build.shape.geometry;
+    let memory = RingMemory::from_bytes(ring.memory());
+    let ring = Ring::new(memory, build.ring_slots(), geometry.page_bytes, geometry.oob_bytes);
+    Flash::power_on(media, ring, timings, FaultPlan::default())
+}
+
+/// Keys that a short history may have stored.
+const KEYS: u64 = 1500;
+
+fn read_all(subject: &mut impl script::Subject) {
+    for n in 0..KEYS {
+        subject.take(Step::Get(script::key(n)));
+    }
+    subject.take(Step::List(Vec::new()));
+    subject.settle();
+}
