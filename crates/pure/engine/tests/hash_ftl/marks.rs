@@ -1,21 +1,21 @@
 //! Words out of band of a page that still fills in the ring: no checksum but those of its records covers them.
 
-use crate::rig::{Bench, Model, OWNER, shape, variants};
+use crate::rig::{Bench, Model, OWNER, variants};
 use saker_engine::Condition;
 use saker_engine::hash_ftl::recover::Recovery;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_medium::header::HEADER_BYTES;
-use saker_medium::{PowerHistory, Ring, Step};
+use saker_medium::{PowerHistory, Ring, SlotId, Step};
 use saker_sim::Class;
 
-/// A table so large that most of its places are not on the way of a key.
-const SEGMENTS: u32 = 512;
+/// Tables of which every place is on the way of every key, and of which most are not.
+const SIZES: [u32; 2] = [64, 512];
 const WORD: usize = 8;
 
 /// A store some records of which are in a page that fills.
-fn filling(variant: usize) -> (Bench, Model) {
-    let config = variants(SEGMENTS, true).swap_remove(variant);
-    let (mut bench, mut model) = (Bench::new(config, SEGMENTS, FaultPlan::default()), Model::new());
+fn filling(variant: usize, segments: u32) -> (Bench, Model) {
+    let config = variants(segments, true).swap_remove(variant);
+    let (mut bench, mut model) = (Bench::new(config, segments, FaultPlan::default()), Model::new());
     for n in 0..11_u8 {
         let (key, value) = ([n, 7, n], [n; 90]);
         bench.put(&key, &value, Condition::Always).expect("there is room");
@@ -29,7 +29,8 @@ fn opens_whole(bench: &Bench, model: &Model, change: impl Fn(&mut Ring)) -> bool
     let (media, mut ring) = bench.cut(PowerHistory::Killed, 1);
     change(&mut ring);
     let mut flash: Flash<MemMedia> = Flash::power_on(media, ring, None, FaultPlan::default());
-    flash.pool_mut().set_quota(OWNER, SEGMENTS);
+    let segments = flash.shape().geometry.segments;
+    flash.pool_mut().set_quota(OWNER, segments);
     let mut recovery = Recovery::new(bench.config, &flash.view(OWNER, Class::Foreground));
     loop {
         match recovery.step(&mut flash.view(OWNER, Class::Foreground)) {
@@ -45,30 +46,51 @@ fn opens_whole(bench: &Bench, model: &Model, change: impl Fn(&mut Ring)) -> bool
     true
 }
 
-/// A changed word is damage, unless every pair is still found. That does not hold for tables so small that every place is on the
-/// way of every key (4096 places, 64 segments): there one changed bit can hide a pair.
+/// The words of the page that fills: its slot, and where they are in the owner's out-of-band bytes.
+fn words(bench: &Bench) -> (SlotId, Vec<usize>) {
+    let oob_bytes = bench.flash.shape().geometry.oob_bytes as usize;
+    let (slot, view) = *bench.flash.ring().survey().expect("sound").last().expect("a page fills");
+    let words = &bench.flash.ring().oob(slot)[HEADER_BYTES..oob_bytes];
+    let used = (0..words.len()).step_by(WORD).filter(|at| words[*at..][..WORD] != [0; WORD]);
+    let used: Vec<usize> = used.collect();
+    assert!(used.len() > 1, "records in page {}", view.addr.0);
+    (slot, used)
+}
+
+/// A changed word is damage, unless every pair is still found.
 #[test]
 fn changed_words_of_a_page_that_fills_lose_no_pair_in_silence() {
-    let oob_bytes = shape(SEGMENTS).geometry.oob_bytes as usize;
-    for variant in 0..variants(SEGMENTS, true).len() {
-        let (bench, model) = filling(variant);
+    for (variant, segments) in (0..variants(64, true).len()).flat_map(|v| SIZES.map(|n| (v, n))) {
+        let (bench, model) = filling(variant, segments);
         assert!(opens_whole(&bench, &model, |_| {}), "as it was left");
-        let (slot, view) = *bench.flash.ring().survey().expect("sound").last().expect("a page fills");
-        let words = bench.flash.ring().oob(slot)[HEADER_BYTES..oob_bytes].to_vec();
-        let used: Vec<usize> =
-            (0..words.len() / WORD).filter(|n| words[n * WORD..][..WORD] != [0; WORD]).collect();
-        assert!(used.len() > 1, "records in page {}", view.addr.0);
+        let (slot, used) = words(&bench);
         for at in used {
             let gone = opens_whole(&bench, &model, |ring| {
-                ring.owner_oob_mut(slot)[at * WORD..][..WORD].fill(0);
+                ring.owner_oob_mut(slot)[at..][..WORD].fill(0);
             });
-            assert!(!gone, "variant {variant}: the word {at} is zero");
+            assert!(!gone, "variant {variant}, {segments} segments: the word at {at} is zero");
             for bit in 0..8 * WORD {
-                println!("variant {variant}, word {at}, bit {bit}");
+                println!("variant {variant}, {segments} segments, word at {at}, bit {bit}");
                 opens_whole(&bench, &model, |ring| {
-                    ring.owner_oob_mut(slot)[at * WORD + bit / 8] ^= 1 << (bit % 8);
+                    ring.owner_oob_mut(slot)[at + bit / 8] ^= 1 << (bit % 8);
                 });
             }
         }
+    }
+}
+
+/// Earlier programs wrote no check.
+#[test]
+fn words_without_a_check_are_read() {
+    for variant in 0..variants(64, true).len() {
+        let (bench, model) = filling(variant, 64);
+        let (slot, used) = words(&bench);
+        let whole = opens_whole(&bench, &model, |ring| {
+            for at in &used {
+                let word = &mut ring.owner_oob_mut(slot)[*at..][..WORD];
+                (word[6], word[7]) = (word[6] & 3, 0);
+            }
+        });
+        assert!(whole, "variant {variant}");
     }
 }
