@@ -72,6 +72,14 @@ impl EngineKind {
         }
     }
 
+    /// Whether this is one of the hash FTLs.
+    pub fn is_hash_ftl(self) -> bool {
+        match self {
+            Self::HashOriginal | Self::HashPlus | Self::HashDoubling => true,
+            Self::HashStore | Self::Lsm | Self::Tree => false,
+        }
+    }
+
     /// The engine of this kind for a host over logical blocks. Hash FTLs manage pages of flash, which a host has not: the hash
     /// store stands in for them.
     #[must_use]

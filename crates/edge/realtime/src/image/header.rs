@@ -32,9 +32,11 @@ pub(super) use copies::{Copies, choose, read_copies, write_copies, write_copy};
 const MAGIC: [u8; 8] = *b"SAKERIMG";
 const VERSION: u32 = 1;
 /// Incompatible features this program knows.
-const INCOMPATIBLE_KNOWN: u64 = ERASING;
+const INCOMPATIBLE_KNOWN: u64 = ERASING | CHECKED_WORDS;
 /// Incompatible feature: the erasure of namespaces has begun and has not ended. Who does not know it would show what is left.
 const ERASING: u64 = 1;
+/// Incompatible feature: words of a hash FTL's grains have a check. Who does not know it would take them for no records.
+const CHECKED_WORDS: u64 = 2;
 /// CRC-32C.
 const CHECKSUM_CRC32C: u16 = 1;
 const FLAG_CAPACITOR: u32 = 1;
@@ -189,7 +191,11 @@ impl Header {
         self.life = life;
         self.generation += 1;
         let (generation, capacitor) = (self.generation, self.config.capacitor);
+        let writes_words = life.state == State::Dirty && self.config.has_hash_ftl();
         self.patch(|wire| {
+            if writes_words {
+                wire.incompatible = (wire.incompatible.get() | CHECKED_WORDS).into();
+            }
             wire.generation = generation.into();
             wire.state = (life.state as u32).into();
             wire.flags = (flag(capacitor, FLAG_CAPACITOR) | flag(life.unsettled, FLAG_UNSETTLED)).into();

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Contents of the file between two syncs that are remembered at most.
 const MOMENTS: usize = 3;
+/// A copy of the image's header; two begin the file.
+const HEADER_BYTES: usize = 4096;
 
 #[derive(Debug)]
 pub struct Watched {
@@ -57,6 +59,19 @@ impl Watched {
             let mut rng = Seed(self.rng.next_u64()).rng();
             let left = self.after_crash(&mut rng);
             self.crashes.get_or_insert_default().push(left);
+        }
+    }
+
+    /// The system could crash while a header is written that was another one `before`: its second copy is not written yet, and
+    /// the sync behind the first copy has not ended.
+    fn could_crash_in_header(&mut self, before: &[u8]) {
+        let mut between = self.now();
+        between[..HEADER_BYTES].copy_from_slice(&before[..HEADER_BYTES]);
+        if self.crashes.is_some() {
+            // The first copy is on the disk, and nothing else that was not there for certain.
+            let mut left = self.durable.clone();
+            left[..2 * HEADER_BYTES].copy_from_slice(&between[..2 * HEADER_BYTES]);
+            self.crashes.get_or_insert_default().extend([left, between]);
         }
     }
 
@@ -132,8 +147,10 @@ impl Media for Watched {
     fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), MediaError> {
         self.could_crash();
         self.remember();
+        let before = self.now();
         // Each copy is synced, and everything with it.
         self.inner.set_erasing(owners)?;
+        self.could_crash_in_header(&before);
         let now = self.now();
         self.synced(now);
         self.could_crash();

@@ -9,8 +9,10 @@
 //! | 15 | format of the record: 1 |
 //!
 //! All little-endian. With a key of 8 bytes, a value of 1000 takes two grains of 512, and one of 40 a grain of 64. The
-//! word of a record's first grain in the page's out-of-band area says: hash index (4 bytes), grains (2), kind (1), 0;
-//! the words of its other grains are zero.
+//! word of a record's first grain in the page's out-of-band area says: hash index (4 bytes), grains (2), kind and 4 (1), and a
+//! check (1): all eight bytes give 0 by exclusive or. The words of its other grains are zero. While a page fills in the page
+//! buffer no checksum but this covers the word, and a wrong hash index would hide the pair. Earlier programs wrote the kind
+//! without 4, and no check.
 #![cfg_attr(
     not(test),
     deny(
@@ -120,23 +122,37 @@ pub struct Mark {
     pub kind: Kind,
 }
 
+/// Of a word's kind: there is a check.
+const CHECKED: u64 = 4;
+
 impl Mark {
     /// The word's bytes.
+    #[inline]
     pub fn encode(self) -> [u8; 8] {
-        let word = u64::from(self.slot) | u64::from(self.grains) << 32 | (self.kind as u64) << 48;
-        word.to_le_bytes()
+        let word = u64::from(self.slot) | u64::from(self.grains) << 32 | (self.kind as u64 | CHECKED) << 48;
+        (word | u64::from(folded(word)) << 56).to_le_bytes()
     }
 
     /// Reads a word; `None` where no record starts.
+    #[inline]
     pub fn decode(bytes: [u8; 8]) -> Option<Self> {
         let word = u64::from_le_bytes(bytes);
-        let kind = match word >> 48 {
+        let sound = if word >> 48 & CHECKED == 0 { word >> 56 == 0 } else { folded(word) == 0 };
+        let kind = match word >> 48 & 0xff & !CHECKED {
             1 => Kind::Pair,
             2 => Kind::Tombstone,
             _ => return None,
         };
-        Some(Self { slot: word as u32, grains: (word >> 32) as u16, kind })
+        sound.then_some(Self { slot: word as u32, grains: (word >> 32) as u16, kind })
     }
+}
+
+/// All bytes of a word by exclusive or.
+#[inline]
+fn folded(word: u64) -> u8 {
+    let word = word ^ word >> 32;
+    let word = word ^ word >> 16;
+    (word ^ word >> 8) as u8
 }
 
 #[cfg(test)]
@@ -169,10 +185,24 @@ mod tests {
     #[test]
     fn marks_of_grains() {
         let mark = Mark { slot: 0x0a0b_0c0d, grains: 3, kind: Kind::Tombstone };
-        assert_eq!(mark.encode(), [0x0d, 0x0c, 0x0b, 0x0a, 3, 0, 2, 0]);
+        assert_eq!(mark.encode(), [0x0d, 0x0c, 0x0b, 0x0a, 3, 0, 6, 0x0d ^ 0x0c ^ 0x0b ^ 0x0a ^ 3 ^ 6]);
         assert_eq!(Mark::decode(mark.encode()), Some(mark));
+        assert_eq!(Mark::decode([0x0d, 0x0c, 0x0b, 0x0a, 3, 0, 2, 0]), Some(mark), "of earlier programs");
         assert_eq!(Mark::decode([0; 8]), None);
         assert_eq!(Mark::decode([1, 2, 3, 4, 5, 6, 0, 0]), None);
+    }
+
+    #[test]
+    fn no_changed_byte_of_a_word_passes() {
+        for (slot, grains) in [(0x0a0b_0c0d, 3), (0, 1), (5, 0), (6, 0)] {
+            let good = Mark { slot, grains, kind: Kind::Pair };
+            for (at, mask) in (0..8).flat_map(|at| (1..=u8::MAX).map(move |mask| (at, mask))) {
+                let mut bytes = good.encode();
+                bytes[at] ^= mask;
+                let found = Mark::decode(bytes);
+                assert!(found.is_none_or(|mark| mark == good), "{good:?}, byte {at} ^ {mask:#x}: {found:?}");
+            }
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod doubling;
 mod fills;
 mod histories;
 mod mappings;
+mod marks;
 mod memory;
 mod nine_tenths;
 mod rest;

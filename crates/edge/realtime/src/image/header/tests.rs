@@ -179,6 +179,22 @@ fn erasures_are_named_and_keep_earlier_programs_away() {
     assert!(b[16..24] == [0; 8] && b[1280..4092].iter().all(|b| *b == 0), "as before");
 }
 
+/// Earlier programs would take words with a check for no records: from the first opening on they refuse the image.
+#[test]
+fn images_of_hash_ftls_say_that_their_words_have_a_check() {
+    for engine in EngineKind::ALL {
+        let mut header = header();
+        header.config.namespaces[0].engine = *engine;
+        assert_eq!(header.block()[16], 0, "new");
+        header.advance(Life { state: State::Dirty, ..header.life });
+        assert_eq!(header.block()[16], if engine.is_hash_ftl() { 2 } else { 0 }, "{engine:?}");
+        header.set_erasing(BTreeSet::from([2]));
+        header.set_erasing(BTreeSet::new());
+        header.advance(Life { state: State::Clean, ..header.life });
+        assert_eq!(header.block()[16], if engine.is_hash_ftl() { 2 } else { 0 }, "{engine:?}, closed");
+    }
+}
+
 #[test]
 fn erasures_that_make_no_sense_are_refused() {
     let patched = |change: fn(&mut Wire)| {
