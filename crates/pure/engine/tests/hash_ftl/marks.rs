@@ -3,7 +3,7 @@
 use crate::rig::{Bench, Model, OWNER, variants};
 use saker_engine::Condition;
 use saker_engine::hash_ftl::recover::Recovery;
-use saker_flash::{FaultPlan, Flash, MemMedia};
+use saker_flash::{FaultPlan, Flash};
 use saker_medium::header::HEADER_BYTES;
 use saker_medium::{PowerHistory, Ring, SlotId, Step};
 use saker_sim::Class;
@@ -28,7 +28,7 @@ fn filling(variant: usize, segments: u32) -> (Bench, Model) {
 fn opens_whole(bench: &Bench, model: &Model, change: impl Fn(&mut Ring)) -> bool {
     let (media, mut ring) = bench.cut(PowerHistory::Killed, 1);
     change(&mut ring);
-    let mut flash: Flash<MemMedia> = Flash::power_on(media, ring, None, FaultPlan::default());
+    let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
     let segments = flash.shape().geometry.segments;
     flash.pool_mut().set_quota(OWNER, segments);
     let mut recovery = Recovery::new(bench.config, &flash.view(OWNER, Class::Foreground));

@@ -8,7 +8,7 @@ use super::tale::{Counters, Counting, Media, Outcomes, Tale};
 use crate::build::Build;
 use saker_engine::kv_group::Singly;
 use saker_engine::{AnyEngine, AnyRecovery, Condition, Engine, KvError, Pairs, Recover, Scan, Snapshot};
-use saker_flash::{Flash, MemMedia, NamespaceMedium};
+use saker_flash::{Flash, NamespaceMedium};
 use saker_medium::Step as Turn;
 use saker_sim::{Class, CpuPrices, Digest, Instant};
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ const SCANNED: usize = 12;
 
 /// The engine and its flash.
 pub(super) struct Bare {
-    pub flash: Flash<MemMedia>,
+    pub flash: Flash,
     store: AnyEngine,
     meter: Counting,
     outcomes: Outcomes,
@@ -43,14 +43,14 @@ impl Bare {
         Self::with(flash, store, build)
     }
 
-    fn with(flash: Flash<MemMedia>, store: AnyEngine, build: &Build) -> Self {
+    fn with(flash: Flash, store: AnyEngine, build: &Build) -> Self {
         let meter = Counting::new(CpuPrices::from_picos(build.profile.host.cpu.picos()));
         let (outcomes, taken, blocked, scan) = (Outcomes::default(), 0, 0, None);
         Self { flash, store, meter, outcomes, taken, blocked, scan }
     }
 
     /// The engine that recovers from what is on the flash.
-    pub fn recover(mut flash: Flash<MemMedia>, build: &Build) -> Result<Self, HistoryError> {
+    pub fn recover(mut flash: Flash, build: &Build) -> Result<Self, HistoryError> {
         flash.pool_mut().set_quota(OWNER, build.shape.geometry.segments);
         let config = Setup::engine_config(build);
         let mut recovery = AnyRecovery::new(build.engine, &config, &flash.view(OWNER, Class::Foreground));
@@ -125,7 +125,7 @@ impl Bare {
     /// Executes an operation until it is done; nothing if power goes meanwhile.
     fn run<T>(
         &mut self,
-        mut op: impl FnMut(&mut AnyEngine, &mut NamespaceMedium<'_, MemMedia>, &mut Counting) -> Turn<T>,
+        mut op: impl FnMut(&mut AnyEngine, &mut NamespaceMedium<'_>, &mut Counting) -> Turn<T>,
     ) -> Option<T> {
         for _ in 0..TRIES_MAX {
             let Self { store, flash, meter, .. } = self;

@@ -8,7 +8,7 @@ use super::tale::{Media, Tale};
 use super::{HistoryError, Side, tell};
 use crate::build::Build;
 use saker_device::{Costs, Device, timings};
-use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut, Timings};
+use saker_flash::{FaultPlan, Flash, PowerCut, Timings};
 use saker_medium::{PowerHistory, Ring, RingMemory};
 use std::collections::BTreeSet;
 
@@ -82,7 +82,7 @@ fn of_engine(setup: &Setup, build: &Build, at: u64) -> Result<CutTale, HistoryEr
 }
 
 /// The flash as it is when power comes back.
-fn cut(flash: &Flash<MemMedia>, build: &Build, seed: u64, timings: Option<Timings>) -> Flash<MemMedia> {
+fn cut(flash: &Flash, build: &Build, seed: u64, timings: Option<Timings>) -> Flash {
     let ring_kept = build.config.capacitor;
     let (mut media, ring) = flash.cut(PowerCut { seed, ring_kept });
     media.set_history(PowerHistory::Cut { ring_kept });

@@ -7,7 +7,6 @@ use super::tale::{Counters, Media, Outcomes, Tale};
 use crate::build::{Build, port};
 use crate::joined::Clocked;
 use saker_device::{Attachment, Device, Timed};
-use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
 use saker_host::{ConnectOptions, Connection, Done, KvQueue, SubmitError, Ticket, Turn as _};
 use saker_link::{DmaSpace, Placement};
@@ -28,7 +27,7 @@ const TURNS_MAX: u64 = 200_000;
 
 /// The device, and the host before it.
 pub(super) struct DiskKv {
-    device: Clocked<MemMedia>,
+    device: Clocked,
     queue: KvQueue,
     /// The numbers of the operations in flight, by slot.
     flights: [u64; DEPTH as usize],
@@ -55,7 +54,7 @@ impl DiskKv {
     }
 
     /// On a device that is there.
-    pub fn over(device: Device<MemMedia, Timed>, build: &Build) -> Result<Self, HistoryError> {
+    pub fn over(device: Device<Timed>, build: &Build) -> Result<Self, HistoryError> {
         let port = port(device.attachment());
         let mut device = Clocked(device);
         let mut connection = Connection::connect(port, &mut device, ConnectOptions::default())?;
@@ -79,7 +78,7 @@ impl DiskKv {
         })
     }
 
-    pub fn device(&mut self) -> &mut Device<MemMedia, Timed> {
+    pub fn device(&mut self) -> &mut Device<Timed> {
         &mut self.device.0
     }
 

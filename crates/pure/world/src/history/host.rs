@@ -5,14 +5,12 @@ use super::HistoryError;
 use super::script::{Step, Subject};
 use super::small::{EXTENT_BYTES, Setup};
 use super::tale::{Counters, Counting, Media, Outcomes, Tale};
-use crate::blocks::KvBlockQueue;
 use crate::build::port;
 use crate::joined::Clocked;
 use saker_device::NamespaceKind;
 use saker_engine::EngineConfig;
-use saker_flash::MemMedia;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockMedium, HostKv, Op, Outcome, Ticket};
+use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Outcome, Ticket};
 use saker_host::{ConnectOptions, Connection, ProtocolError, Turn as _};
 use saker_sim::{CpuPrices, Digest};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +26,8 @@ const TURNS_MAX: u64 = 200_000;
 
 /// The store at the host, and the device behind it.
 pub(super) struct HostSide {
-    device: Clocked<MemMedia>,
-    store: HostKv<KvBlockQueue>,
+    device: Clocked,
+    store: HostKv,
     meter: Counting,
     flights: BTreeMap<Ticket, u64>,
     submitted: u64,
@@ -123,7 +121,7 @@ impl HostSide {
         let busy = self.meter.take();
         let until = self.device.0.now() + busy;
         self.device.0.advance(until);
-        self.store.queue_mut().ring();
+        self.store.ring();
     }
 
     fn note(&mut self, number: u64, outcome: &Outcome) {
