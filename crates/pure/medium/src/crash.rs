@@ -16,6 +16,7 @@
 )]
 
 use crate::PageHeader;
+use crate::crc::Crc32c;
 use crate::header::{HEADER_BYTES, page_crc};
 use crate::mark::Mark;
 use crate::ring::{Ring, SlotError, SlotId, SlotState, SlotView};
@@ -58,11 +59,11 @@ impl Ring {
     }
 
     fn check(&self, slot: SlotId, view: &SlotView, bytes: u32, oob_bytes: u32) -> u32 {
-        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+        let mut digest = Crc32c::new();
         digest.update(&view.sequence.to_le_bytes());
         digest.update(self.data(slot).get(..bytes as usize).unwrap_or_default());
         digest.update(PageHeader::owner_oob(self.oob(slot)).get(..oob_bytes as usize).unwrap_or_default());
-        digest.finalize() as u32
+        digest.finish()
     }
 
     /// Brings every slot to what can be relied on. `is_programmed`: whether its page is on the medium as a whole; the slot

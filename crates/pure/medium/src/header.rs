@@ -13,6 +13,7 @@
 )]
 
 use crate::PageAddr;
+use crate::crc::{self, Crc32c};
 use crate::planted::{self, Fault};
 use thiserror::Error;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -207,7 +208,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     if planted::is(Fault::TornPagesPass) {
         return 0;
     }
-    crc_fast::crc32_iscsi(bytes)
+    crc::checksum(bytes)
 }
 
 /// The checksum of a page: its data, then the owner's out-of-band part.
@@ -215,10 +216,10 @@ pub fn page_crc(data: &[u8], owner_oob: &[u8]) -> u32 {
     if planted::is(Fault::TornPagesPass) {
         return 0;
     }
-    let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
-    digest.update(data);
-    digest.update(owner_oob);
-    digest.finalize() as u32
+    let mut sum = Crc32c::new();
+    sum.update(data);
+    sum.update(owner_oob);
+    sum.finish()
 }
 
 #[cfg(test)]

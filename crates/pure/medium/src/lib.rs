@@ -9,6 +9,7 @@
 pub mod addr;
 pub mod advice;
 pub mod crash;
+pub mod crc;
 pub mod flip;
 pub mod header;
 mod mark;

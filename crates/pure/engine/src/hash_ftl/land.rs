@@ -5,6 +5,7 @@ use super::record::{HEAD_BYTES, Head, Mark, record_crc};
 use crate::kv::Source;
 use saker_log::{Bytes, Writer};
 use saker_medium::Medium;
+use saker_medium::crc::Crc32c;
 
 impl HashFtl {
     /// Grains of a record with that head.
@@ -62,7 +63,7 @@ impl HashFtl {
         if first.len() >= bytes as usize {
             return record_crc(&first[4..bytes as usize]);
         }
-        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+        let mut digest = Crc32c::new();
         let mut at = 4;
         while at < bytes {
             let chunk = self.log.chunk_mut(m, writer, at);
@@ -70,7 +71,7 @@ impl HashFtl {
             digest.update(&chunk[..n]);
             at += n as u32;
         }
-        digest.finalize() as u32
+        digest.finish()
     }
 
     /// Checksum of bytes 4..`bytes` of a resident record.
@@ -79,7 +80,7 @@ impl HashFtl {
         if chunk.len() >= bytes as usize - 4 {
             return record_crc(&chunk[..bytes as usize - 4]);
         }
-        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+        let mut digest = Crc32c::new();
         let mut at = 4;
         while at < bytes {
             let chunk = range.chunk(&self.log, m, at);
@@ -90,6 +91,6 @@ impl HashFtl {
             digest.update(&chunk[..n]);
             at += n as u32;
         }
-        digest.finalize() as u32
+        digest.finish()
     }
 }

@@ -5,6 +5,7 @@ use crate::SourceError;
 use crate::kv::{Source, copy_short};
 use saker_log::{Log, Writer};
 use saker_medium::Medium;
+use saker_medium::crc::Crc32c;
 
 /// Writes header, key and value into the writer's room, from a byte of it on.
 pub(crate) fn land<M: Medium, S: Source>(
@@ -55,7 +56,7 @@ fn land_pages<M: Medium, S: Source>(
 ) -> Result<(), SourceError> {
     let start = from + header.value_at();
     let pad = &[0; 8][..usize::from(header.pad_bytes)];
-    let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+    let mut digest = Crc32c::new();
     digest.update(&header.encode()[4..]);
     digest.update(key);
     digest.update(pad);
@@ -71,7 +72,7 @@ fn land_pages<M: Medium, S: Source>(
     }
     let used = start + header.value_bytes;
     log.put(m, writer, used, &[0; 8][..(from + header.record_bytes() - used) as usize]);
-    header.crc = digest.finalize() as u32;
+    header.crc = digest.finish();
     log.put(m, writer, from, &header.encode());
     Ok(())
 }

@@ -12,6 +12,7 @@
 
 use saker_log::{Bytes, Log};
 use saker_medium::Medium;
+use saker_medium::crc::Crc32c;
 
 /// The records of a log.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,7 @@ impl Records<'_> {
         if let Some(whole) = range.chunk(self.log, m, 4).get(..(used as usize).saturating_sub(4)) {
             return super::record::record_crc(whole);
         }
-        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+        let mut digest = Crc32c::new();
         let mut at = 4;
         while at < used {
             let chunk = range.chunk(self.log, m, at);
@@ -37,7 +38,7 @@ impl Records<'_> {
             digest.update(covered);
             at += covered.len() as u32;
         }
-        digest.finalize() as u32
+        digest.finish()
     }
 }
 
