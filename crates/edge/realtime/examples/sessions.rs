@@ -7,7 +7,7 @@
 
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op};
+use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Work};
 use saker_host::{ConnectOptions, Connection, Spin};
 use saker_realtime::EngineKind;
 use saker_realtime::{AnyDevice, DeviceThread, Kv, Saker, SakerOptions};
@@ -94,19 +94,19 @@ fn host_kv<const K: usize>(load: Load) -> Outcome<f64> {
     let begun = Instant::now();
     let mut open = 0u64;
     for n in 0..load.pairs {
-        if store.submit(Op::Put(key::<K>(n).to_vec(), VALUE.to_vec()), &mut Free).is_err() {
+        if store.submit(Op::Put(key::<K>(n).to_vec(), VALUE.to_vec()), Work::Free).is_err() {
             open += 1;
         }
         if n % 64 == 63 {
             store.ring();
-            store.advance(&mut Free, |_, _| open -= 1);
-            store.background(64, &mut Free);
+            store.advance(Work::Free, &mut |_, _| open -= 1);
+            store.background(64, Work::Free);
         }
     }
     while open > 0 {
         store.ring();
-        store.advance(&mut Free, |_, _| open -= 1);
-        store.background(64, &mut Free);
+        store.advance(Work::Free, &mut |_, _| open -= 1);
+        store.background(64, Work::Free);
     }
     let rate = rate(load.pairs, begun);
     drop(thread.stop());

@@ -89,13 +89,13 @@ impl CpuPrices {
 pub struct CpuMeter {
     prices: CpuPrices,
     picos: u64,
-    copied: u64,
+    units: [u64; Unit::COUNT],
 }
 
 impl CpuMeter {
     /// An empty meter with those prices.
     pub const fn new(prices: CpuPrices) -> Self {
-        Self { prices, picos: 0, copied: 0 }
+        Self { prices, picos: 0, units: [0; Unit::COUNT] }
     }
 
     /// The time noted since the last call, rounded up to nanoseconds; the meter starts again at zero.
@@ -105,7 +105,12 @@ impl CpuMeter {
 
     /// Bytes that a core copied since the meter was made.
     pub const fn copied_bytes(&self) -> u64 {
-        self.copied
+        self.units[Unit::CopyByte as usize]
+    }
+
+    /// Work since the meter was made, in the order of [`Unit::ALL`].
+    pub const fn units(&self) -> [u64; Unit::COUNT] {
+        self.units
     }
 }
 
@@ -114,9 +119,7 @@ impl Meter for CpuMeter {
     #[inline]
     fn work(&mut self, unit: Unit, n: u64) {
         self.picos += self.prices.picos[unit as usize] * n;
-        if unit as usize == Unit::CopyByte as usize {
-            self.copied += n;
-        }
+        self.units[unit as usize] += n;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::joined::Clocked;
 use crate::result::{Job, ReadPath, RunResult, Side};
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Outcome, Ticket};
+use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Outcome, Ticket, Work};
 use saker_host::{CacheStats, ConnectOptions, Connection, HostError};
 use saker_link::Traffic;
 use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant, earliest};
@@ -203,7 +203,7 @@ impl HostRun {
             Side::Get(key) => Op::Get(key.clone()),
             Side::Wait => return,
         };
-        let outcome = self.store.submit(op, &mut self.meter);
+        let outcome = self.store.submit(op, Work::Counted(&mut self.meter));
         let end = at + self.spent(at);
         self.threads[n].busy = end;
         self.worker.was_overtaken();
@@ -279,7 +279,8 @@ impl HostRun {
     /// What waited is tried again: commands have completed, or background work has.
     fn go_on(&mut self, at: Instant) {
         let mut over = Vec::new();
-        self.store.advance(&mut self.meter, |ticket, outcome| over.push((ticket, outcome)));
+        self.store
+            .advance(Work::Counted(&mut self.meter), &mut |ticket, outcome| over.push((ticket, outcome)));
         let spent = self.spent(at);
         if over.is_empty() {
             self.debt = spent;
@@ -295,12 +296,12 @@ impl HostRun {
     /// Flushes what the host still buffers.
     fn flush(&mut self) {
         let begun = self.device.0.now();
-        let mut open = self.store.submit(Op::Flush, &mut self.meter).is_err();
+        let mut open = self.store.submit(Op::Flush, Work::Counted(&mut self.meter)).is_err();
         while open {
             self.store.ring();
             saker_host::Turn::turn(&mut self.device);
-            self.store.advance(&mut self.meter, |_, _| open = false);
-            self.store.background(1, &mut self.meter);
+            self.store.advance(Work::Counted(&mut self.meter), &mut |_, _| open = false);
+            self.store.background(1, Work::Counted(&mut self.meter));
         }
         // A core that nothing else needs did it.
         self.meter.take();

@@ -3,7 +3,7 @@
 use super::{How, Pause, RealRun, Running, on_threads, refused, share, since, user_bytes};
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Ticket};
+use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Ticket, Work};
 use saker_host::{ConnectOptions, Connection, HostError, Spin};
 use saker_link::Traffic;
 use saker_sim::{Free, Instant};
@@ -28,10 +28,10 @@ impl Shared {
     fn advance(&mut self) {
         self.store.ring();
         let done = &mut self.done;
-        self.store.advance(&mut Free, |ticket, outcome| {
+        self.store.advance(Work::Free, &mut |ticket, outcome| {
             done.insert(ticket, outcome.is_ok());
         });
-        self.store.background(QUANTA, &mut Free);
+        self.store.background(QUANTA, Work::Free);
         self.store.ring();
     }
 }
@@ -133,7 +133,7 @@ fn submit(
         Side::Get(key) => Op::Get(key.clone()),
         Side::Wait => return,
     };
-    match shared.store.submit(op, &mut Free) {
+    match shared.store.submit(op, Work::Free) {
         Ok(outcome) => result.note(from, since(begun), outcome.is_ok()),
         Err(ticket) => {
             flights.insert(ticket, from);
@@ -157,7 +157,7 @@ fn fetch(shared: &mut Shared, flights: &mut BTreeMap<Ticket, Instant>, result: &
 
 fn flush(shared: &Mutex<Shared>) {
     let mut shared = lock(shared);
-    let Err(ticket) = shared.store.submit(Op::Flush, &mut Free) else { return };
+    let Err(ticket) = shared.store.submit(Op::Flush, Work::Free) else { return };
     let mut pause = Pause::default();
     while shared.done.remove(&ticket).is_none() {
         shared.advance();

@@ -1,6 +1,7 @@
 //! Background work of the store at the host, one quantum at a time.
 
-use super::HostKv;
+use super::work::with_meter;
+use super::{HostKv, Work};
 use saker_engine::{Background, Engine};
 use saker_medium::Step;
 use saker_sim::Meter;
@@ -14,7 +15,11 @@ impl HostKv {
 
     /// One quantum of background work. Whether it worked: otherwise there is nothing to do before a block command completes or an
     /// operation comes.
-    pub fn quantum<W: Meter>(&mut self, w: &mut W) -> bool {
+    pub fn quantum(&mut self, work: Work<'_>) -> bool {
+        with_meter!(work, w => self.quantum_to(w))
+    }
+
+    fn quantum_to<W: Meter>(&mut self, w: &mut W) -> bool {
         let finished = self.medium.finished();
         let step = self.store.background(finished, &mut self.medium, w);
         let before = std::mem::take(&mut self.background_pages);
@@ -33,9 +38,13 @@ impl HostKv {
     }
 
     /// Quanta while they work, so many at most: for a caller who has no other core for them.
-    pub fn background<W: Meter>(&mut self, quanta: u32, w: &mut W) {
+    pub fn background(&mut self, quanta: u32, work: Work<'_>) {
+        with_meter!(work, w => self.background_to(quanta, w));
+    }
+
+    fn background_to<W: Meter>(&mut self, quanta: u32, w: &mut W) {
         for _ in 0..quanta {
-            if !self.has_background() || !self.quantum(w) {
+            if !self.has_background() || !self.quantum_to(w) {
                 return;
             }
         }

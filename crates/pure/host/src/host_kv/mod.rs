@@ -11,10 +11,12 @@ mod blocks;
 mod held;
 mod medium;
 mod queue_pair;
+mod work;
 
 pub use blocks::{BlockDone, BlockQueue};
 pub use medium::{BlockMedium, HOST_PAGE_BYTES, MediumStats};
 pub use queue_pair::KvBlockQueue;
+pub use work::Work;
 
 use saker_engine::{
     AnyEngine, AnyRecovery, Condition, Engine, EngineConfig, EngineKind, KvError, Recover, StoreStats,
@@ -25,6 +27,7 @@ use saker_medium::{Medium, PageAddr, Step, Tag};
 use saker_nvme::Key;
 use saker_sim::Meter;
 use std::collections::VecDeque;
+use work::with_meter;
 
 use crate::cache::{CacheOptions, CacheStats, ReadCache};
 
@@ -202,7 +205,11 @@ impl HostKv {
     }
 
     /// Starts an operation. `Ok`: it is complete already. `Err`: it is on its way; [`HostKv::advance`] will tell.
-    pub fn submit<W: Meter>(&mut self, op: Op, w: &mut W) -> Result<Outcome, Ticket> {
+    pub fn submit(&mut self, op: Op, work: Work<'_>) -> Result<Outcome, Ticket> {
+        with_meter!(work, w => self.submit_to(op, w))
+    }
+
+    fn submit_to<W: Meter>(&mut self, op: Op, w: &mut W) -> Result<Outcome, Ticket> {
         if let Some(value) = self.cached(&op, w) {
             return Ok(Ok(Some(value)));
         }
@@ -220,7 +227,11 @@ impl HostKv {
     }
 
     /// Takes completions and goes on with what waited. True if anything happened.
-    pub fn advance<W: Meter>(&mut self, w: &mut W, mut done: impl FnMut(Ticket, Outcome)) -> bool {
+    pub fn advance(&mut self, work: Work<'_>, done: &mut dyn FnMut(Ticket, Outcome)) -> bool {
+        with_meter!(work, w => self.advance_to(w, done))
+    }
+
+    fn advance_to<W: Meter>(&mut self, w: &mut W, done: &mut dyn FnMut(Ticket, Outcome)) -> bool {
         let mut any = self.medium.poll();
         while let Some(completion) = self.medium.take_completion() {
             self.store.completed(&completion, &mut self.medium);

@@ -4,13 +4,13 @@ use super::HistoryError;
 use super::payload::{Answered, Payload};
 use super::script::{Step, Subject};
 use super::small::Setup;
-use super::tale::{Counters, Counting, Media, Outcomes, Tale};
+use super::tale::{Counters, Media, Outcomes, Tale};
 use crate::build::Build;
 use saker_engine::kv_group::Singly;
 use saker_engine::{AnyEngine, AnyRecovery, Condition, Engine, KvError, Pairs, Recover, Scan, Snapshot};
 use saker_flash::{Flash, NamespaceMedium};
 use saker_medium::Step as Turn;
-use saker_sim::{Class, CpuPrices, Digest, Instant};
+use saker_sim::{Class, CpuMeter, CpuPrices, Digest, Instant};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
@@ -26,7 +26,7 @@ const SCANNED: usize = 12;
 pub(super) struct Bare {
     pub flash: Flash,
     store: AnyEngine,
-    meter: Counting,
+    meter: CpuMeter,
     outcomes: Outcomes,
     taken: u64,
     blocked: u64,
@@ -44,7 +44,7 @@ impl Bare {
     }
 
     fn with(flash: Flash, store: AnyEngine, build: &Build) -> Self {
-        let meter = Counting::new(CpuPrices::from_picos(build.profile.host.cpu.picos()));
+        let meter = CpuMeter::new(CpuPrices::from_picos(build.profile.host.cpu.picos()));
         let (outcomes, taken, blocked, scan) = (Outcomes::default(), 0, 0, None);
         Self { flash, store, meter, outcomes, taken, blocked, scan }
     }
@@ -95,7 +95,7 @@ impl Bare {
             outcomes,
             state: self.store.digest(),
             media: Media::of(&self.flash.stats()),
-            units: Some(self.meter.units),
+            units: Some(self.meter.units()),
             counters: counters.0,
             end_ns: 0,
             missing,
@@ -125,7 +125,7 @@ impl Bare {
     /// Executes an operation until it is done; nothing if power goes meanwhile.
     fn run<T>(
         &mut self,
-        mut op: impl FnMut(&mut AnyEngine, &mut NamespaceMedium<'_>, &mut Counting) -> Turn<T>,
+        mut op: impl FnMut(&mut AnyEngine, &mut NamespaceMedium<'_>, &mut CpuMeter) -> Turn<T>,
     ) -> Option<T> {
         for _ in 0..TRIES_MAX {
             let Self { store, flash, meter, .. } = self;

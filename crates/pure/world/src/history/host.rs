@@ -4,15 +4,15 @@
 use super::HistoryError;
 use super::script::{Step, Subject};
 use super::small::{EXTENT_BYTES, Setup};
-use super::tale::{Counters, Counting, Media, Outcomes, Tale};
+use super::tale::{Counters, Media, Outcomes, Tale};
 use crate::build::port;
 use crate::joined::Clocked;
 use saker_device::NamespaceKind;
 use saker_engine::EngineConfig;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Outcome, Ticket};
+use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Outcome, Ticket, Work};
 use saker_host::{ConnectOptions, Connection, ProtocolError, Turn as _};
-use saker_sim::{CpuPrices, Digest};
+use saker_sim::{CpuMeter, CpuPrices, Digest};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Operations in flight.
@@ -28,7 +28,7 @@ const TURNS_MAX: u64 = 200_000;
 pub(super) struct HostSide {
     device: Clocked,
     store: HostKv,
-    meter: Counting,
+    meter: CpuMeter,
     flights: BTreeMap<Ticket, u64>,
     submitted: u64,
     outcomes: Outcomes,
@@ -56,7 +56,7 @@ impl HostSide {
         Ok(Self {
             device,
             store: HostKv::over_tuned(build.engine, &config, medium),
-            meter: Counting::new(CpuPrices::from_picos(build.profile.host.cpu.picos())),
+            meter: CpuMeter::new(CpuPrices::from_picos(build.profile.host.cpu.picos())),
             flights: BTreeMap::new(),
             submitted: 0,
             outcomes: Outcomes::default(),
@@ -92,7 +92,7 @@ impl HostSide {
             outcomes,
             state: state.value(),
             media: Media::of(&snapshot.flash),
-            units: Some(self.meter.units),
+            units: Some(self.meter.units()),
             counters: counters.0,
             end_ns: self.device.0.now().as_nanos(),
             missing,
@@ -105,13 +105,13 @@ impl HostSide {
         }
         let number = self.submitted;
         self.submitted += 1;
-        let done = self.store.submit(op, &mut self.meter);
+        let done = self.store.submit(op, Work::Counted(&mut self.meter));
         self.spend();
         match done {
             Ok(outcome) => self.note(number, &outcome),
             Err(ticket) => _ = self.flights.insert(ticket, number),
         }
-        self.store.background(QUANTA, &mut self.meter);
+        self.store.background(QUANTA, Work::Counted(&mut self.meter));
         self.spend();
         self.go_on();
     }
@@ -138,7 +138,9 @@ impl HostSide {
     /// Takes completions; whether anything happened.
     fn go_on(&mut self) -> bool {
         let mut ended = Vec::new();
-        let any = self.store.advance(&mut self.meter, |ticket, outcome| ended.push((ticket, outcome)));
+        let any = self
+            .store
+            .advance(Work::Counted(&mut self.meter), &mut |ticket, outcome| ended.push((ticket, outcome)));
         self.spend();
         for (ticket, outcome) in ended {
             let number = self.flights.remove(&ticket).unwrap_or(u64::MAX);
@@ -153,7 +155,7 @@ impl HostSide {
         for _ in 0..TURNS_MAX {
             self.device.turn();
             self.go_on();
-            self.store.background(QUANTA, &mut self.meter);
+            self.store.background(QUANTA, Work::Counted(&mut self.meter));
             self.spend();
             if self.outcomes.ended() != before {
                 return;

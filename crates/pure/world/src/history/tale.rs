@@ -4,7 +4,7 @@ use super::HistoryError;
 use saker_engine::StoreStats;
 use saker_flash::FlashStats;
 use saker_log::LogStats;
-use saker_sim::{CpuMeter, CpuPrices, Digest, Duration, Instant, Meter, Unit};
+use saker_sim::{Digest, Instant, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Media operations.
@@ -106,32 +106,6 @@ impl Outcomes {
     /// Operations that ended, and the digest.
     pub fn told(&self) -> Result<(u64, u64), HistoryError> {
         self.stuck.map_or(Ok((self.ended, self.digest.value())), |n| Err(HistoryError::Stuck(n)))
-    }
-}
-
-/// Counts work by unit, and adds it up at a profile's prices.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Counting {
-    cpu: CpuMeter,
-    pub units: [u64; Unit::COUNT],
-}
-
-impl Counting {
-    pub fn new(prices: CpuPrices) -> Self {
-        Self { cpu: CpuMeter::new(prices), units: [0; Unit::COUNT] }
-    }
-
-    pub fn take(&mut self) -> Duration {
-        self.cpu.take()
-    }
-}
-
-impl Meter for Counting {
-    const TIMED: bool = true;
-
-    fn work(&mut self, unit: Unit, n: u64) {
-        self.cpu.work(unit, n);
-        self.units[unit as usize] += n;
     }
 }
 

@@ -3,6 +3,7 @@
 //! occupies its core, and nothing follows it before its time is over.
 
 use super::{HostRun, State};
+use saker_host::host_kv::Work;
 use saker_sim::{Instant, OVERTAKERS_MAX};
 
 /// What the worker is about.
@@ -67,7 +68,7 @@ impl HostRun {
 
     /// The core of a thread does a quantum.
     pub(super) fn quantum(&mut self, n: usize, at: Instant) {
-        let worked = self.store.quantum(&mut self.meter);
+        let worked = self.store.quantum(Work::Counted(&mut self.meter));
         let until = at + self.spent(at);
         self.result.background_busy += until.since(at);
         self.threads[n].busy = until;
