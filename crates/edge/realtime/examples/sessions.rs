@@ -11,7 +11,6 @@ use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Work};
 use saker_host::{ConnectOptions, Connection, Spin};
 use saker_realtime::EngineKind;
 use saker_realtime::{AnyDevice, DeviceThread, Kv, Saker, SakerOptions};
-use saker_sim::Free;
 use saker_sim::profile::Profile;
 use saker_world::Build;
 use saker_world::build::port;

@@ -6,7 +6,7 @@ use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Ticket, Work};
 use saker_host::{ConnectOptions, Connection, HostError, Spin};
 use saker_link::Traffic;
-use saker_sim::{Free, Instant};
+use saker_sim::Instant;
 use saker_world::build::port;
 use saker_world::{Build, Job, RunResult, Side, block_depth};
 use std::collections::BTreeMap;
