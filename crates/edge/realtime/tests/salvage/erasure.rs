@@ -31,8 +31,8 @@ struct Before {
 }
 
 fn before(engine: EngineKind) -> Before {
-    let recipe = Recipe { engine, image_bytes: 24 << 20, writes: 600, life_writes: 250, ..TINY };
-    let image = Image::with_two_others(&recipe, 1 << 20, 6 << 20);
+    let recipe = Recipe { engine, image_bytes: 16 << 20, writes: 600, life_writes: 250, ..TINY };
+    let image = Image::with_two_others(&recipe, 1 << 20, 5 << 20);
     let mut disk = Block::open(&url(&image.path, "&nsid=2")).expect("opens");
     let blocks = value(0, 77, (BLOCKS_WRITTEN * BLOCK_BYTES) as u32);
     disk.write(0, &value(0, 76, blocks.len() as u32)).expect("writes");
@@ -118,10 +118,10 @@ impl Before {
     }
 
     /// Everything that reads agrees, finds nothing of the one and all of the others, and changes no byte.
-    fn look(&self, is_gone: bool) {
+    fn look(&self, is_gone: bool, options: &[&str]) {
         let path = &self.image.path;
         let (bytes, is_named) = (std::fs::read(path).expect("reads"), moment_of(&self.image).is_named);
-        for options in ["&readonly", "&readonly&threads=1&timing=real", "&readonly&salvage"] {
+        for options in options {
             self.open_and_look(path, options, is_gone);
         }
         let found = verify_image(path, |_| {}).expect("is read");
@@ -213,29 +213,32 @@ fn moments(before: &mut Before, template: &Path) -> BTreeMap<Moment, End> {
     found
 }
 
+/// Those that differ in more than in how many erases are done, and one in the midst of them.
+fn looked_at(found: &BTreeMap<Moment, End>, first: u64) -> Vec<(Moment, End)> {
+    let last = found.keys().map(|moment| moment.erases).max().expect("there are some");
+    let is_middle = |moment: &Moment| moment.erases > first && moment.erases < last;
+    let middles: Vec<_> = found.keys().filter(|moment| is_middle(moment)).collect();
+    let middle = **middles.get(middles.len() / 2).expect("a Format of several segments");
+    let is_wanted = |moment: &Moment| is_soak() || *moment == middle || !is_middle(moment);
+    let wanted: Vec<_> = found.iter().map(|(at, end)| (*at, *end)).filter(|(at, _)| is_wanted(at)).collect();
+    assert!(wanted.len() >= 7, "{found:?}");
+    wanted
+}
+
 fn every_moment(engine: EngineKind) {
-    let mut before = before(engine);
-    let dir = directory();
+    let (mut before, dir) = (before(engine), directory());
     let template = dir.path().join("template.img");
     std::fs::copy(&before.image.path, &template).expect("copies");
     let first = moment_of(&before.image).erases;
-    let begun = std::time::Instant::now();
     let found = moments(&mut before, &template);
-    println!("{}: {found:?} {:?}", engine.name(), begun.elapsed());
-    let last = found.keys().map(|moment| moment.erases).max().expect("there are some");
-    let is_middle = |moment: &Moment| moment.erases > first && moment.erases < last;
-    assert!(found.keys().any(is_middle), "a Format of several segments");
-    let mut middles = 0;
-    for (moment, end) in &found {
-        middles += u32::from(is_middle(moment));
-        if is_middle(moment) && middles != 2 && !is_soak() {
-            continue;
-        }
-        before.end(&template, *end);
+    for (moment, end) in looked_at(&found, first) {
+        println!("{}: {end:?}: {moment:?}", engine.name());
+        before.end(&template, end);
         let is_gone = moment.is_named || moment.erases > first;
-        before.look(is_gone);
+        let is_begun = moment.naming == 2 && moment.erases == first;
+        let more: &[&str] = if is_begun { &["&readonly&threads=1", "&readonly&timing=real"] } else { &[] };
+        before.look(is_gone, &[&["&readonly", "&readonly&salvage"], more].concat());
         finish(&before, is_gone);
-        println!("{:?} {:?}", moment, begun.elapsed());
     }
 }
 
@@ -249,4 +252,165 @@ fn finish(before: &Before, is_gone: bool) {
 #[test]
 fn killed_at_any_moment_of_it() {
     EngineKind::ALL.iter().for_each(|engine| every_moment(*engine));
+}
+
+/// Power goes at each operation of the media: the ring is what lasts. The image says so, and not that its process was killed.
+#[test]
+fn cut_at_any_moment_of_it() {
+    for engine in EngineKind::ALL {
+        let (mut before, dir) = (before(*engine), directory());
+        let template = dir.path().join("template.img");
+        std::fs::copy(&before.image.path, &template).expect("copies");
+        let (mut named, mut at) = (0, 0);
+        loop {
+            at += 1;
+            before.end(&template, End::CutAt(at));
+            let moment = moment_of(&before.image);
+            if moment.is_named && (is_soak() || named % 3 == 0) {
+                println!("{}: cut at operation {at}: {moment:?}", engine.name());
+                before.look(true, &["&readonly", "&readonly&salvage"]);
+                finish(&before, true);
+            }
+            named += u32::from(moment.is_named);
+            if named > 0 && !moment.is_named {
+                break;
+            }
+        }
+        assert!(named >= 3, "{}: {named} cuts within it", engine.name());
+    }
+}
+
+/// What an opening shows of the formatted namespace: errors, or nothing of it, unless all of it may be there.
+fn shows_formatted(before: &Before, url: &str, may_be_there: bool) -> Result<(), String> {
+    let Ok(mut kv) = Kv::open(url) else { return Ok(()) };
+    let listed = kv.list(None).filter(Result::is_ok).count();
+    let gone = answers(&mut kv, &before.formatted(true));
+    if may_be_there && gone.is_err() {
+        return answers(&mut kv, &before.formatted(false)).map(drop);
+    }
+    gone?;
+    if listed > 0 { Err(format!("{listed} keys are listed")) } else { Ok(()) }
+}
+
+/// What an opening shows of the others: errors, or what is right.
+fn shows_others(before: &Before, path: &Path, options: &str) -> Result<(), String> {
+    if let Ok(mut kv) = Kv::open(&url(path, &format!("{options}&nsid={PAIRS}"))) {
+        answers(&mut kv, &before.pairs)?;
+    }
+    if let Ok(mut disk) = Block::open(&url(path, &format!("{options}&nsid={BLOCKS}"))) {
+        let mut found = vec![1; before.blocks.len()];
+        if disk.read(0, &mut found).is_ok() && found != before.blocks {
+            return Err("blocks are wrong".into());
+        }
+    }
+    Ok(())
+}
+
+/// Everything that reads an image with a changed byte. True: nothing is lost, and all is certain.
+fn read_all(before: &Before, may_be_there: bool) -> Result<bool, String> {
+    let path = &before.image.path;
+    for options in ["&readonly", "&readonly&salvage", "&readonly&salvage=uncertain"] {
+        let shown = shows_formatted(before, &url(path, options), may_be_there);
+        // What is uncertain may be older.
+        let is_certain = !options.ends_with("uncertain");
+        let others = if is_certain { shows_others(before, path, options) } else { Ok(()) };
+        shown.and(others).map_err(|e| format!("{options}: {e}"))?;
+    }
+    if let Ok(found) = verify_image(path, |_| {})
+        && !may_be_there
+        && found.namespaces.first().is_some_and(|namespace| namespace.store.pairs > 0)
+    {
+        return Err("a check finds pairs".into());
+    }
+    let salvaged = Salvaged::open(path).map_err(|e| format!("does not open: {e}"))?;
+    let gone = walk(&salvaged, FORMATTED, &before.formatted(true));
+    let there = |e| if may_be_there { walk(&salvaged, FORMATTED, &before.formatted(false)) } else { Err(e) };
+    let saved = [gone.or_else(there)?, walk(&salvaged, PAIRS, &before.pairs)?];
+    let is_whole = saved.iter().all(|saved| !saved.is_uncertain && saved.lost == 0);
+    Ok(!before.walk_blocks(&salvaged)? && is_whole)
+}
+
+/// What is made of an image with a changed byte, and what becomes of it when it is opened to write.
+fn write_all(before: &Before, may_be_there: bool, is_whole: bool) -> Result<(), String> {
+    let (path, dir) = (&before.image.path, directory());
+    let (new, written) = (dir.path().join("new.img"), dir.path().join("written.img"));
+    repair_image(path, &new, &mut |_| {}).map_err(|e| format!("repair: {e}"))?;
+    let (report, _) = check_image(&new, |_| {}).map_err(|e| format!("repaired: {e}"))?;
+    if !report.is_sound() || !report.findings.is_empty() {
+        return Err(format!("repaired: {:?}", report.findings));
+    }
+    shows_formatted(before, &url(&new, ""), may_be_there).map_err(|e| format!("repaired: {e}"))?;
+    if is_whole {
+        shows_others(before, &new, "").map_err(|e| format!("repaired: {e}"))?;
+    }
+    std::fs::copy(path, &written).map_err(|e| e.to_string())?;
+    let shown = shows_formatted(before, &url(&written, ""), may_be_there);
+    shown.and(shows_others(before, &written, "")).map_err(|e| format!("opened to write: {e}"))
+}
+
+/// Where to flip: often in the header.
+fn aim(image: &Image, rng: &mut Rng) -> u64 {
+    match rng.below(8) {
+        0 => rng.below(2) * 4096 + [16, 32, 40, 56, 1280, 4092][rng.below(6) as usize] + rng.below(4),
+        1 => rng.below(image.regions()[0]),
+        _ => image.aim(rng),
+    }
+}
+
+/// Changes a byte, tries everything, and changes it back.
+fn flip(
+    before: &Before,
+    (at, mask): (u64, u8),
+    may_be_there: bool,
+    is_written: bool,
+) -> Result<bool, String> {
+    before.image.put_byte(at, before.image.byte(at) ^ mask);
+    let bytes = std::fs::read(&before.image.path).expect("reads");
+    let tried = catch_unwind(AssertUnwindSafe(|| {
+        let is_whole = read_all(before, may_be_there)?;
+        if is_written {
+            write_all(before, may_be_there, is_whole)?;
+        }
+        Ok(is_whole)
+    }));
+    assert!(bytes == std::fs::read(&before.image.path).expect("reads"), "who reads has written");
+    before.image.put_byte(at, before.image.byte(at));
+    tried.unwrap_or_else(|panic| Err(format!("panic: {}", text(&*panic))))
+}
+
+fn flips(engine: EngineKind, rng: &mut Rng, count: u32) -> Vec<String> {
+    let (mut before, dir) = (before(engine), directory());
+    let template = dir.path().join("template.img");
+    std::fs::copy(&before.image.path, &template).expect("copies");
+    let first = moment_of(&before.image).erases;
+    let found = moments(&mut before, &template);
+    let (mut wrong, mut whole, mut all) = (Vec::new(), 0, 0);
+    for (moment, end) in looked_at(&found, first).into_iter().filter(|(moment, _)| moment.naming > 0) {
+        before.end(&template, end);
+        // The first copy of the header is written: the other alone does not know of the Format.
+        let may_be_there = moment.naming == 1 && moment.erases == first;
+        for n in 0..count {
+            let change = (aim(&before.image, rng), rng.below(255) as u8 + 1);
+            all += 1;
+            match flip(&before, change, may_be_there, n % 4 == 0) {
+                Ok(is_whole) => whole += u32::from(is_whole),
+                Err(what) => wrong.push(format!("{}, {end:?}, {change:#x?}: {what}", engine.name())),
+            }
+        }
+    }
+    println!("{}: of {all} flips {} are wrong, {whole} harmless", engine.name(), wrong.len());
+    assert!(whole * 2 > all, "most are in what is erased, or explained");
+    wrong
+}
+
+#[test]
+fn a_changed_byte_brings_nothing_back() {
+    let seed = std::env::var("SAKER_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let mut rng = Seed(seed).rng();
+    let count = if is_soak() { 40 } else { 4 };
+    let wrong: Vec<_> = EngineKind::ALL.iter().flat_map(|engine| flips(*engine, &mut rng, count)).collect();
+    assert!(
+        wrong.is_empty(),
+        "SAKER_SEED={seed} cargo test -p saker-realtime --test salvage erasure: {wrong:#?}"
+    );
 }
