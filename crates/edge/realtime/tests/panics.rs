@@ -2,8 +2,11 @@
 
 use saker_realtime::panics::{PANIC_EXIT_CODE, PANIC_VARIABLE};
 use saker_realtime::{Kv, Saker, SakerOptions};
-use std::process::{Command, Output};
-use std::time::Duration;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A child that takes longer waits for a thread that is gone: it is killed, and has no code.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const DEVICE: &str = "mem:?profile=tiny&size=16MiB&threads=1";
 
@@ -18,7 +21,7 @@ fn child() {
         session.put(b"key", b"value").expect("puts");
         std::thread::sleep(Duration::from_secs(20));
     } else {
-        // Without the device's thread this waits for ever.
+        // Without the device's thread this waits until the parent kills it.
         let mut kv = Kv::open(DEVICE).expect("opens");
         kv.put(b"key", b"value").expect("puts");
         kv.close().expect("closes");
@@ -28,7 +31,17 @@ fn child() {
 fn run(kind: &str) -> Output {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["child", "--exact", "--ignored", "--nocapture"]).env(PANIC_VARIABLE, kind);
-    command.output().expect("runs")
+    // The few lines that it prints fit into the pipes.
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let begun = Instant::now();
+    while child.try_wait().expect("is waited for").is_none() {
+        if begun.elapsed() > PATIENCE {
+            child.kill().expect("is killed");
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.wait_with_output().expect("runs")
 }
 
 #[test]

@@ -89,21 +89,7 @@ pub(crate) fn start(
     mut requests: UnboundedReceiver<Request>,
     busy_poll: bool,
 ) -> std::io::Result<JoinHandle<Result<(), Error>>> {
-    let mut engine = Engine {
-        subsystem,
-        flights: vec![None; local.as_ref().map_or(0, |local| local.queue.slots())],
-        local,
-        peers: BTreeMap::new(),
-        in_flight: 0,
-        waiting: VecDeque::new(),
-        leaving: BTreeMap::new(),
-        iterators: Iterators::default(),
-        answered: Vec::new(),
-        begun: Clock::now(),
-        looked_at: Instant::ZERO,
-        is_written_through: false,
-        busy_poll,
-    };
+    let mut engine = Engine::new(subsystem, local, busy_poll);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("saker-subsystem".into());
     thread.spawn(move || {
@@ -114,6 +100,24 @@ pub(crate) fn start(
 }
 
 impl Engine {
+    fn new(subsystem: Subsystem, local: Option<Local>, busy_poll: bool) -> Self {
+        Self {
+            subsystem,
+            flights: vec![None; local.as_ref().map_or(0, |local| local.queue.slots())],
+            local,
+            peers: BTreeMap::new(),
+            in_flight: 0,
+            waiting: VecDeque::new(),
+            leaving: BTreeMap::new(),
+            iterators: Iterators::default(),
+            answered: Vec::new(),
+            begun: Clock::now(),
+            looked_at: Instant::ZERO,
+            is_written_through: false,
+            busy_poll,
+        }
+    }
+
     async fn run(&mut self, requests: &mut UnboundedReceiver<Request>) {
         while self.take_requests(requests).await {
             self.submit_waiting();

@@ -4,6 +4,7 @@
 mod support;
 
 mod blocks;
+mod erasure;
 mod flips;
 mod full;
 mod readonly;

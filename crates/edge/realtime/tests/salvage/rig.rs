@@ -61,6 +61,10 @@ pub fn url(path: &Path, options: &str) -> String {
     format!("file:{}?depth=4{options}", path.display())
 }
 
+fn blocks(bytes: u64) -> NamespacePlan {
+    NamespacePlan::Block { bytes: Some(bytes), block_bytes: 512 }
+}
+
 impl Image {
     pub fn new(recipe: &Recipe) -> Self {
         let plan = ImagePlan::kv(recipe.image_bytes, recipe.profile, 3);
@@ -69,10 +73,16 @@ impl Image {
 
     /// The same with a namespace of blocks behind that of pairs.
     pub fn with_blocks(recipe: &Recipe, bytes: u64) -> Self {
-        let namespaces = vec![
-            NamespacePlan::Kv { flash_bytes: None },
-            NamespacePlan::Block { bytes: Some(bytes), block_bytes: 512 },
-        ];
+        Self::with(recipe, vec![NamespacePlan::Kv { flash_bytes: None }, blocks(bytes)])
+    }
+
+    /// The same with a namespace of blocks and another one of pairs, which both are empty.
+    pub fn with_two_others(recipe: &Recipe, bytes: u64, flash_bytes: u64) -> Self {
+        let pairs = |flash_bytes| NamespacePlan::Kv { flash_bytes };
+        Self::with(recipe, vec![pairs(None), blocks(bytes), pairs(Some(flash_bytes))])
+    }
+
+    fn with(recipe: &Recipe, namespaces: Vec<NamespacePlan>) -> Self {
         let plan = ImagePlan::kv(recipe.image_bytes, recipe.profile, 3);
         Self::of(&ImagePlan { engine: recipe.engine, namespaces, ..plan }, recipe)
     }
@@ -206,8 +216,13 @@ pub struct Saved {
 /// Whether all that is salvaged is right, and all that is not is named.
 pub fn salvage(path: &Path, model: &Model) -> Result<Saved, String> {
     let salvaged = Salvaged::open(path).map_err(|e| format!("does not open: {e}"))?;
+    walk(&salvaged, 1, model)
+}
+
+/// The same of a namespace of pairs.
+pub fn walk(salvaged: &Salvaged, nsid: u32, model: &Model) -> Result<Saved, String> {
     let mut found = BTreeMap::new();
-    let losses = salvaged.walk(1, &mut |piece| {
+    let losses = salvaged.walk(nsid, &mut |piece| {
         if let Piece::Pair(key, value) = piece {
             found.insert(key.to_vec(), value.to_vec());
         }

@@ -1,5 +1,8 @@
 //! Connections that are gone while the device works for them.
 
+#[cfg(test)]
+mod tests;
+
 use saker_target::ConnectionId;
 
 use super::Engine;

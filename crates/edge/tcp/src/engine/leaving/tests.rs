@@ -1,0 +1,139 @@
+//! An engine without sockets, whose device stands still until it is given a turn.
+
+use std::sync::Arc;
+
+use saker_nvme::kv::{self, StoreOptions};
+use saker_nvme::{Key, Sqe};
+use saker_target::{Answer, Hosts, IoCommand, Kind, Subsystem, SubsystemConfig};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::super::{Engine, Flight, Peer, Purpose, entry};
+use crate::local::Local;
+use crate::memory::Memory;
+use crate::messages::Reply;
+
+/// More turns than all of this takes.
+const TURNS_MAX: usize = 10_000;
+const VALUE_BYTES: u32 = 5;
+
+struct Rig {
+    engine: Engine,
+    memory: Arc<Memory>,
+    replies: Vec<UnboundedReceiver<Reply>>,
+}
+
+fn rig() -> Rig {
+    let local = Local::open("mem:?profile=tiny&size=16MiB", None).expect("a device");
+    let config = SubsystemConfig {
+        nqn: "nqn.2014-08.org.example:leaving".into(),
+        serial: "1".into(),
+        model: "tiny".into(),
+        firmware: "1".into(),
+        volatile_write_cache: false,
+        vendor: None,
+        hosts: Hosts::Any,
+        portals: Vec::new(),
+        kind: Kind::Nvm,
+        controllers_max: 1,
+    };
+    let engine = Engine::new(Subsystem::new(config).expect("names that fit"), Some(local), false);
+    Rig { engine, memory: Memory::new(64 << 20, 10), replies: Vec::new() }
+}
+
+fn key(name: &str) -> Key {
+    Key::new(name.as_bytes()).expect("a short key")
+}
+
+fn store(name: &str, value: &[u8; VALUE_BYTES as usize]) -> IoCommand {
+    let sqe = kv::store(1, &key(name), VALUE_BYTES, StoreOptions::NONE);
+    IoCommand { sqe, data: value.to_vec(), room: 0, is_value: false }
+}
+
+fn retrieve(name: &str) -> IoCommand {
+    let sqe = kv::retrieve(1, &key(name), VALUE_BYTES);
+    IoCommand { sqe, data: Vec::new(), room: VALUE_BYTES, is_value: true }
+}
+
+impl Rig {
+    fn join(&mut self, id: u64) {
+        let (replies, received) = unbounded_channel();
+        self.replies.push(received);
+        let peer = Peer { replies, answers: Vec::new(), outstanding: 0, is_draining: false };
+        self.engine.peers.insert(id, peer);
+    }
+
+    fn ask(&mut self, id: u64, token: u16, command: IoCommand) {
+        let entry = entry(&Sqe::new(command.sqe.opcode, 1));
+        self.engine.enqueue(Flight { connection: id, token, purpose: Purpose::Io, entry }, command);
+    }
+
+    fn lose(&mut self, id: u64) {
+        let seat = self.memory.seat(id);
+        self.engine.closed(id, seat);
+    }
+
+    /// Gives the device turns until nothing is left to do.
+    fn settle(&mut self) {
+        for _ in 0..TURNS_MAX {
+            if self.engine.in_flight == 0 && self.engine.waiting.is_empty() {
+                return;
+            }
+            self.engine.submit_waiting();
+            self.engine.turn();
+        }
+        panic!("{} commands wait for ever", self.engine.waiting.len());
+    }
+
+    fn answer(&mut self, id: u64, token: u16) -> Option<Answer> {
+        let peer = self.engine.peers.get_mut(&id)?;
+        let at = peer.answers.iter().position(|(of, _)| *of == token)?;
+        Some(peer.answers.swap_remove(at).1)
+    }
+
+    /// The value of a key, asked for on a connection.
+    fn value(&mut self, id: u64, name: &str) -> Option<Vec<u8>> {
+        self.ask(id, u16::MAX, retrieve(name));
+        self.settle();
+        let answer = self.answer(id, u16::MAX).expect("an answer");
+        answer.status.is_success().then_some(answer.data)
+    }
+}
+
+/// As many commands as the device takes stand in it; those of a host that is lost wait behind them, and are never begun.
+#[test]
+fn commands_that_wait_for_the_device_are_dropped_with_their_connection() {
+    let mut rig = rig();
+    (1..=3).for_each(|id| rig.join(id));
+    let slots = rig.engine.flights.len();
+    (0..slots).for_each(|token| rig.ask(1, token as u16, retrieve("none")));
+    assert_eq!((rig.engine.in_flight, rig.engine.waiting.len()), (slots, 0), "the device is full");
+    rig.ask(2, 0, store("lost", b"older"));
+    rig.ask(2, 1, store("both", b"older"));
+    rig.ask(3, 0, store("both", b"newer"));
+    assert_eq!(rig.engine.waiting.len(), 3);
+    rig.lose(2);
+    rig.settle();
+    assert!((0..slots).all(|token| rig.answer(1, token as u16).is_some()), "others are answered");
+    assert!(rig.answer(3, 0).is_some_and(|answer| answer.status.is_success()));
+    assert_eq!(rig.value(3, "lost"), None, "a command of a connection that is gone was carried out");
+    assert_eq!(rig.value(3, "both").as_deref(), Some(&b"newer"[..]));
+}
+
+/// One of its commands is with the device, one waits: the first ends before anything else begins, the second never does.
+#[test]
+fn what_the_device_has_begun_ends_before_others_begin() {
+    let mut rig = rig();
+    (1..=3).for_each(|id| rig.join(id));
+    let slots = rig.engine.flights.len();
+    (1..slots).for_each(|token| rig.ask(1, token as u16, retrieve("none")));
+    rig.ask(2, 0, store("begun", b"older"));
+    rig.ask(2, 1, store("lost", b"older"));
+    assert_eq!((rig.engine.in_flight, rig.engine.waiting.len()), (slots, 1));
+    rig.lose(2);
+    rig.ask(3, 0, store("begun", b"newer"));
+    assert_eq!(rig.engine.leaving.get(&2).map(|(commands, _)| *commands), Some(1));
+    rig.settle();
+    assert!(rig.engine.leaving.is_empty(), "nothing of it is with the device");
+    assert_eq!(rig.value(3, "begun").as_deref(), Some(&b"newer"[..]));
+    assert_eq!(rig.value(3, "lost"), None, "a command of a connection that is gone was carried out");
+}
