@@ -19,10 +19,9 @@ pub use tally::Tally;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
     /// Reduced counts. The dev profile (opt-level 1, optimised dependencies): it builds in a fraction of the time
-    /// that thin LTO takes, which the shorter test runs would not win back.
+    /// that optimised programs take, which the shorter test runs would not win back.
     Check,
-    /// Full counts, optimised, but without thin LTO, which would optimise the workspace anew for each of some hundred
-    /// programs: `[profile.soak]`.
+    /// Full counts, optimised, with assertions: `[profile.soak]`.
     Soak,
 }
 
