@@ -232,7 +232,9 @@ fn owner_oob(image: &Image, bytes: &mut [u8], rng: &mut Rng) -> String {
     let said = change(image, bytes, at + within, size, here, rng);
     // The word of a hash FTL's grain, made right more often than not.
     if image.recipe.engine.is_hash_ftl() && bytes[at + 6] & 4 != 0 && rng.below(4) > 0 {
-        bytes[at + 7] = bytes[at..at + 7].iter().fold(0, |sum, b| sum ^ b);
+        let kind = bytes[at + 6] & 3;
+        let check = bytes[at..at + 6].iter().fold(kind, |sum, b| sum ^ b);
+        (bytes[at + 6], bytes[at + 7]) = (kind | 4 | check >> 7 << 3, 0x80 | check & 0x7f);
     }
     l.seal(bytes, &frame);
     format!("owner's bytes of page {here} + {}: {said}", at + within - frame.oob)

@@ -9,10 +9,11 @@
 //! | 15 | format of the record: 1 |
 //!
 //! All little-endian. With a key of 8 bytes, a value of 1000 takes two grains of 512, and one of 40 a grain of 64. The
-//! word of a record's first grain in the page's out-of-band area says: hash index (4 bytes), grains (2), kind and 4 (1), and a
-//! check (1): all eight bytes give 0 by exclusive or. The words of its other grains are zero. While a page fills in the page
-//! buffer no checksum but this covers the word, and a wrong hash index would hide the pair. Earlier programs wrote the kind
-//! without 4, and no check.
+//! word of a record's first grain in the page's out-of-band area says: hash index (4 bytes), grains (2), kind (bits 48 and
+//! 49), 1 (bit 50), a check (8 bits: the highest is bit 51, the others are bits 56 to 62), 1 (bit 63). The check is bytes 0 to 5
+//! and the kind by exclusive or, and no word with one changed byte is one. The words of its other grains are zero. While a page
+//! fills in the page buffer nothing else covers the word, and a wrong hash index would hide the pair. Earlier programs wrote
+//! bits 0 to 49 alone.
 #![cfg_attr(
     not(test),
     deny(
@@ -122,28 +123,32 @@ pub struct Mark {
     pub kind: Kind,
 }
 
-/// Of a word's kind: there is a check.
-const CHECKED: u64 = 4;
+/// Of a word: there is a check.
+const CHECKED: u64 = 1 << 63 | 1 << 50;
+/// Where the highest bit of the check is, and where the others begin.
+const CHECK_AT: (u32, u32) = (51, 56);
 
 impl Mark {
     /// The word's bytes.
     #[inline]
     pub fn encode(self) -> [u8; 8] {
-        let word = u64::from(self.slot) | u64::from(self.grains) << 32 | (self.kind as u64 | CHECKED) << 48;
-        (word | u64::from(folded(word)) << 56).to_le_bytes()
+        let word = u64::from(self.slot) | u64::from(self.grains) << 32 | (self.kind as u64) << 48;
+        let check = u64::from(folded(word));
+        (word | CHECKED | (check >> 7) << CHECK_AT.0 | (check & 0x7f) << CHECK_AT.1).to_le_bytes()
     }
 
     /// Reads a word; `None` where no record starts.
     #[inline]
     pub fn decode(bytes: [u8; 8]) -> Option<Self> {
         let word = u64::from_le_bytes(bytes);
-        let sound = if word >> 48 & CHECKED == 0 { word >> 56 == 0 } else { folded(word) == 0 };
-        let kind = match word >> 48 & 0xff & !CHECKED {
+        let kind = match word >> 48 & 3 {
             1 => Kind::Pair,
             2 => Kind::Tombstone,
             _ => return None,
         };
-        sound.then_some(Self { slot: word as u32, grains: (word >> 32) as u16, kind })
+        let mark = Self { slot: word as u32, grains: (word >> 32) as u16, kind };
+        let sound = if word & CHECKED == 0 { word >> 50 == 0 } else { mark.encode() == bytes };
+        sound.then_some(mark)
     }
 }
 
@@ -185,7 +190,11 @@ mod tests {
     #[test]
     fn marks_of_grains() {
         let mark = Mark { slot: 0x0a0b_0c0d, grains: 3, kind: Kind::Tombstone };
-        assert_eq!(mark.encode(), [0x0d, 0x0c, 0x0b, 0x0a, 3, 0, 6, 0x0d ^ 0x0c ^ 0x0b ^ 0x0a ^ 3 ^ 6]);
+        assert_eq!(mark.encode(), [0x0d, 0x0c, 0x0b, 0x0a, 3, 0, 6, 0x81]);
+        assert_eq!(
+            Mark { slot: 0x82, grains: 1, kind: Kind::Pair }.encode(),
+            [0x82, 0, 0, 0, 1, 0, 13, 0x82]
+        );
         assert_eq!(Mark::decode(mark.encode()), Some(mark));
         assert_eq!(Mark::decode([0x0d, 0x0c, 0x0b, 0x0a, 3, 0, 2, 0]), Some(mark), "of earlier programs");
         assert_eq!(Mark::decode([0; 8]), None);

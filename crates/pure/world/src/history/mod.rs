@@ -1,7 +1,7 @@
 //! Seeded histories of operations, told in digests and counters: two programs that behave alike tell the same, so a change of
 //! code that is to change nothing is checked by them (`cargo xtask baseline`).
 //!
-//! One script ([`script`]) runs on three sides: DiskKV in virtual time, HostKV in virtual time, and the engine alone over
+//! One script (`history/script.rs`) runs on three sides: DiskKV in virtual time, HostKV in virtual time, and the engine alone over
 //! flash that keeps no time, as the contract suites drive it. Flash is so small that every mechanism of an engine is at work.
 
 mod bare;
