@@ -57,3 +57,8 @@ pub use verify::{Verified, check_image, image_namespaces, verify_image};
 #[cfg(doctest)]
 #[doc = include_str!("../../../../README.md")]
 struct Readme;
+
+/// The examples of the page about this crate are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/api.md")]
+struct Api;

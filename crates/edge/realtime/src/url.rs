@@ -7,6 +7,8 @@
 //! | `profile` | both | a built-in profile (default `default`) or a file; an image needs the file of its own for `timing=real` |
 //! | `engine` | mem | `hash_store` (default), `hash_original`, `hash_doubling` (its table doubles), `hash_plus`, `lsm` or `tree`; an image has its own |
 //! | `shards` | mem | devices that share the flash, the keys divided by a hash (default 1); `threads=1` gives each a thread |
+//! | `readonly` | file | only reads, beside other readers |
+//! | `salvage` | file | with `readonly`: opens a damaged image; `salvage=uncertain` gives out also what may be old |
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
@@ -31,7 +33,7 @@
 //! | `io` | /dev | `any` (default: `uring` where it can be had), `uring` or `ioctl` |
 //!
 //! "Both" are `mem` and `file`; a `tcp` or `/dev` device has its own settings, which `saker serve` was given. `depth`
-//! and the cache are for all: they are this host's. Another client's writes do not reach a cache.
+//! and the cache are for all: they are this host's. Another client's writes do not reach a cache. `docs/urls.md` is the page for users.
 
 mod names;
 

@@ -1,11 +1,15 @@
-//! Every command of the README, as it stands there, on a copy of its input.
+//! Every command of the README and of the pages that go on from it, as it stands there, on a copy of its input.
 
 use crate::support::{Desk, Ran, repository};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+/// The README, and the pages whose commands go on with its image, in this order.
+const PAGES: [&str; 3] = ["README.md", "docs/disk.md", "docs/measure.md"];
 /// The address that the README serves at; another one here, since this one may be taken.
 const ADDRESS: &str = "127.0.0.1:4420";
+/// What ends the command in the background, and waits for its end.
+const END: &str = "kill %1; wait";
 
 /// A command that goes on in the background until the README has been tried.
 struct Background(Child);
@@ -37,9 +41,9 @@ impl Drop for Background {
     }
 }
 
-/// Lines of the README's shell blocks without their comments.
-fn commands() -> Vec<String> {
-    let text = std::fs::read_to_string(repository("README.md")).expect("there is a README");
+/// Lines of the shell blocks of a page without their comments.
+fn commands(page: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(repository(page)).expect("there is the page");
     let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
     let lines = blocks.flat_map(str::lines).map(|line| line.split("  #").next().unwrap_or(line).trim());
     lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
@@ -60,7 +64,7 @@ fn run(desk: &Desk, line: &str) -> Option<Ran> {
     match words.as_slice() {
         ["saker", rest @ ..] | ["cargo", "run", "--release", "--", rest @ ..] => Some(desk.saker(rest)),
         ["cargo", "build", ..] | ["cargo", "xtask", ..] => None,
-        _ => panic!("a line of the README that is not tried: {line}"),
+        _ => panic!("a line that is not tried: {line}"),
     }
 }
 
@@ -70,7 +74,11 @@ fn every_command_runs_as_it_stands_and_prints_what_it_should() {
     std::fs::create_dir(desk.path("data")).expect("makes");
     std::fs::copy(repository("data/UnicodeData.txt"), desk.path("data/UnicodeData.txt")).expect("copies");
     let (mut tried, mut background, mut address) = (Vec::new(), Vec::new(), ADDRESS.to_owned());
-    for line in commands() {
+    for line in PAGES.into_iter().flat_map(commands) {
+        if line == END {
+            background.pop().expect("something in the background").end();
+            continue;
+        }
         if let Some(line) = line.strip_suffix('&') {
             let (server, at) = Background::serve(&desk, &words(line)[1..]);
             tried.push(words(line)[1].to_owned());
@@ -99,7 +107,7 @@ fn every_command_runs_as_it_stands_and_prints_what_it_should() {
         "reproduce",
         "profile",
     ] {
-        assert!(tried.iter().any(|t| t == command), "the README shows {command}: {tried:?}");
+        assert!(tried.iter().any(|t| t == command), "the pages show {command}: {tried:?}");
     }
 }
 

@@ -227,11 +227,11 @@ fn shards_share_the_flash_in_memory() {
 }
 
 #[test]
-fn every_option_of_the_readme_is_tried_here() {
-    let readme = std::fs::read_to_string(repository("README.md")).expect("reads");
+fn every_example_of_the_documentation_is_tried_here() {
+    let page = std::fs::read_to_string(repository("docs/urls.md")).expect("reads");
     let here = include_str!("urls.rs").to_owned() + include_str!("blocks.rs");
     let mut options = 0;
-    for row in readme.lines().filter(|l| l.starts_with("| `") && (l.contains(":?") || l.contains("...&"))) {
+    for row in page.lines().filter(|l| l.starts_with("| `") && (l.contains(":?") || l.contains("...&"))) {
         let url = row.split('`').nth(1).expect("in code");
         let (_, all) = url.split_once(['?', '&']).expect("options");
         for name in all.split('&').filter_map(|o| o.split('=').next()) {

@@ -118,6 +118,19 @@ fn every_name_is_an_option_of_its_device() {
     }
 }
 
+/// The page about URLs has a row for each option of each kind of device, and no other rows of options.
+#[test]
+fn the_page_has_every_option_and_no_other() {
+    let page = include_str!("../../../../../docs/urls.md");
+    let tables = page.split("| option |").skip(1).map(|rest| rest.split("\n\n").next().unwrap_or(rest));
+    let rows = tables.flat_map(str::lines).filter_map(|row| row.strip_prefix("| `")?.split('`').next());
+    let written: BTreeSet<&str> = rows.collect();
+    let known = ["mem:", "file:x", "tcp://h:1/x", "/dev/ng0n1"]
+        .map(|url| DeviceUrl::parse(url).expect("sound").place);
+    let known: BTreeSet<&str> = known.iter().flat_map(names::of).collect();
+    assert_eq!(written, known);
+}
+
 #[test]
 fn nonsense_is_named() {
     for url in [
