@@ -1,8 +1,9 @@
 //! NVMe/TCP on sockets: a target that serves devices of [`saker_realtime`] to hosts on the network.
 //!
-//! One thread has all sockets; each subsystem has a thread with its device and its controllers. A connection's protocol
-//! is [`saker_nvme_tcp::Target`], a subsystem's decisions are [`saker_target::Subsystem`]; here is what moves bytes
-//! between them, and the limits that keep strangers from using up the machine.
+//! One thread listens and has the sockets of hosts that have not connected. Each subsystem has a thread with its device, its
+//! controllers and the sockets of its hosts. A connection's protocol is [`saker_nvme_tcp::Target`], a subsystem's decisions
+//! are [`saker_target::Subsystem`]; here is what moves bytes between them, and the limits that keep strangers from using up
+//! the machine.
 //!
 //! | module | holds |
 //! |---|---|

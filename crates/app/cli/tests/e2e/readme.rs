@@ -73,7 +73,8 @@ fn every_command_runs_as_it_stands_and_prints_what_it_should() {
     let desk = Desk::new();
     std::fs::create_dir(desk.path("data")).expect("makes");
     std::fs::copy(repository("data/UnicodeData.txt"), desk.path("data/UnicodeData.txt")).expect("copies");
-    let (mut tried, mut background, mut address) = (Vec::new(), Vec::new(), ADDRESS.to_owned());
+    let (mut tried, mut address) = (Vec::new(), ADDRESS.to_owned());
+    let mut background: Vec<Background> = Vec::new();
     for line in PAGES.into_iter().flat_map(commands) {
         if line == END {
             background.pop().expect("something in the background").end();
