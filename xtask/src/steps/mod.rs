@@ -64,7 +64,7 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
     let profile: &[&str] = if tier == Tier::Soak { SOAK_PROFILE } else { &[] };
     let mut steps = vec![
         cargo("fmt", &["fmt", "--all", "--check"], &[]),
-        // A workspace of its own: nothing else of it is looked at here, because it builds RocksDB.
+        // A workspace of its own, because it builds RocksDB.
         cargo("fmt rocksdb", &["fmt", "--manifest-path", "bench/rocksdb/Cargo.toml", "--check"], &[]),
         rule("layers", layers::check),
         rule("tidy", tidy::check),
@@ -74,6 +74,9 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
             &[],
         ),
     ];
+    // Its side that needs no RocksDB: a changed field or call of ours is seen here.
+    let rocksdb = ["--manifest-path", "bench/rocksdb/Cargo.toml", "--no-default-features", "--locked"];
+    steps.push(cargo("check rocksdb", &[&["check"][..], &rocksdb].concat(), &[]));
     match tier {
         Tier::Check => steps.push(tests("tests", &["--lib", "--bins", "--tests"], profile)),
         Tier::Soak => steps.extend(tests_by_name(workspace, profile)),
