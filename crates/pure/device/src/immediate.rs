@@ -79,8 +79,7 @@ impl Device<Untimed> {
     }
 
     /// Serves what the host has submitted. True if there was anything.
-    // Not inlined: the device would be compiled into every program that calls it.
-    #[inline(never)]
+    // Not marked for inlining: the device would be compiled into every crate that calls it.
     pub fn advance(&mut self) -> bool {
         self.watch_registers();
         let mut any = false;
@@ -272,13 +271,14 @@ impl Device<Untimed> {
 
     /// Media completions and one quantum of background work, if any is due. Work becomes due as pages are programmed:
     /// most commands fill no page and pass by.
-    #[inline]
+    #[inline(always)]
     fn after_command(&mut self, n: usize) {
         if self.flash.submitted() != self.tempo.looked_at || self.tempo.is_due {
             self.look_after(n);
         }
     }
 
+    #[inline(never)]
     fn look_after(&mut self, n: usize) {
         self.settle();
         self.resume_if_due();

@@ -297,7 +297,8 @@ impl Queues {
 
     /// As [`complete`](Self::complete), but while more commands are known of the host may see it only after
     /// [`publish`](Self::publish).
-    #[inline]
+    // Always inlined: the end of every command, which was 15 instructions dearer as a call.
+    #[inline(always)]
     pub fn complete_later(&mut self, qid: u16, cid: u16, status: Status, result: u64) {
         let Some(Some(s)) = self.sqs.get(usize::from(qid)) else { return };
         let (sq_head, cqid, is_last) = (s.sq.head(), s.cqid, s.sq.known() == 0);

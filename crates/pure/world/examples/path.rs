@@ -1,7 +1,7 @@
 //! One kind of operation through the whole command path on one thread, for counting instructions: no clock is read. Host
 //! library, queue pair, device and hash store are those of `mem:` with timing `off`.
 //!
-//! `valgrind --tool=callgrind target/release/examples/path OP COUNT`, twice: the difference between two counts, divided by
+//! `valgrind --tool=callgrind target/dist/examples/path OP COUNT`, twice: the difference between two counts, divided by
 //! that of the operations, is one operation. OP: `exist` (of nothing), `flush`, `put`, `queue` (pipelined puts), `get`, of 16-byte
 //! keys and values; `group`: stores of 8 + 20 bytes, 64 a command, 8 commands in flight; `session`: puts over a session with
 //! containers of 64; `virtual`: a put and then a get of each pair in virtual time, 4 modelled threads of depth 32.
