@@ -84,10 +84,7 @@ impl EngineKind {
     /// store stands in for them.
     #[must_use]
     pub fn over_blocks(self) -> Self {
-        match self {
-            Self::HashStore | Self::HashOriginal | Self::HashPlus | Self::HashDoubling => Self::HashStore,
-            Self::Lsm | Self::Tree => self,
-        }
+        if self.is_hash_ftl() { Self::HashStore } else { self }
     }
 
     /// The names of all, for messages.

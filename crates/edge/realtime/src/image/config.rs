@@ -115,8 +115,7 @@ impl ImageConfig {
 
     /// Whether a namespace of pairs is kept by a hash FTL.
     pub fn has_hash_ftl(&self) -> bool {
-        let of_pairs = self.namespaces.iter().filter(|n| n.kind == NamespaceKind::Kv);
-        of_pairs.into_iter().any(|n| n.engine.is_hash_ftl())
+        self.namespaces.iter().any(|n| n.kind == NamespaceKind::Kv && n.engine.is_hash_ftl())
     }
 
     /// Refuses what has no layout. Headers read from a file pass through here too.

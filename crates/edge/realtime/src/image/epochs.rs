@@ -13,8 +13,8 @@
 
 use super::host;
 use super::layout::{EPOCH_BYTES, EPOCHS_AT, Layout};
-use saker_medium::SegmentId;
 use saker_medium::header::crc32c;
+use saker_medium::{Flip, SegmentId};
 use std::fs::File;
 use std::io;
 
@@ -38,10 +38,13 @@ pub(super) fn decode(segment: SegmentId, entry: [u8; ENTRY]) -> Option<u32> {
 
 /// The epoch of a damaged entry, if one changed byte explains it.
 pub(super) fn mend(segment: SegmentId, entry: [u8; ENTRY]) -> Option<u32> {
-    let word = u64::from_le_bytes(entry);
-    let changes = (0..ENTRY).flat_map(|at| (1..=u8::MAX).map(move |mask| u64::from(mask) << (8 * at)));
+    let changed = |flip: Flip| {
+        let mut other = entry;
+        flip.apply(&mut other);
+        other
+    };
     let sound: Vec<u32> =
-        changes.filter_map(|change| decode(segment, (word ^ change).to_le_bytes())).collect();
+        Flip::all(0..ENTRY as u64).filter_map(|flip| decode(segment, changed(flip))).collect();
     if let [epoch] = sound[..] { Some(epoch) } else { None }
 }
 

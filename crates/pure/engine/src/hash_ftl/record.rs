@@ -8,12 +8,24 @@
 //! | 12-14 | value length |
 //! | 15 | format of the record: 1 |
 //!
-//! All little-endian. With a key of 8 bytes, a value of 1000 takes two grains of 512, and one of 40 a grain of 64. The
-//! word of a record's first grain in the page's out-of-band area says: hash index (4 bytes), grains (2), kind (bits 48 and
-//! 49), 1 (bit 50), a check (8 bits: the highest is bit 51, the others are bits 56 to 62), 1 (bit 63). The check is bytes 0 to 5
-//! and the kind by exclusive or, and no word with one changed byte is one. The words of its other grains are zero. While a page
-//! fills in the page buffer nothing else covers the word, and a wrong hash index would hide the pair. Earlier programs wrote
-//! bits 0 to 49 alone.
+//! All little-endian. With a key of 8 bytes, a value of 1000 takes two grains of 512, and one of 40 a grain of 64.
+//!
+//! Each grain has a word in the page's out-of-band area. That of a record's first grain says:
+//!
+//! | bits | field |
+//! |---|---|
+//! | 0-31 | hash index |
+//! | 32-47 | grains of the record |
+//! | 48-49 | kind: 1 pair, 2 tombstone |
+//! | 50 | 1: there is a check |
+//! | 51 | the check's highest bit |
+//! | 52-55 | 0 |
+//! | 56-62 | the check's other bits |
+//! | 63 | 1: there is a check |
+//!
+//! The words of the other grains are zero. The check is the exclusive or of bytes 0 to 5 and the kind. A word of which one byte
+//! was changed is not valid. While a page fills in the page buffer nothing else covers its words, and a wrong hash index
+//! would hide a pair. Words of earlier programs have bits 0 to 49 only.
 #![cfg_attr(
     not(test),
     deny(

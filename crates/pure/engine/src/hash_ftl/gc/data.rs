@@ -205,3 +205,66 @@ fn with_window(mut reads: Reads, window: &[PageAddr], needed: &[Walked], store: 
     reads.dedup();
     reads
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash_ftl::HashFtlConfig;
+    use crate::hash_ftl::bench::{Bench, G, OWNER};
+    use crate::hash_ftl::gc::victim::Victim;
+    use saker_log::SegmentState;
+    use saker_medium::SegmentId;
+    use saker_sim::{Class, Free};
+
+    const PAIRS: u64 = 900;
+
+    fn filled() -> (Bench, SegmentId) {
+        let plus = HashFtlConfig::plus(OWNER, &G, G.segments, true);
+        let mut bench = Bench::new(HashFtlConfig { slots: 4800, cache_bytes: 1 << 20, ..plus });
+        (0..PAIRS).for_each(|key| bench.put(key, &[1; 40]));
+        let is_full = |id: &SegmentId| {
+            let segment = bench.store.log.segment(*id);
+            segment.state == SegmentState::Closed && segment.stream() == Stream::User
+        };
+        let full = (0..G.segments).map(SegmentId).find(is_full).expect("a full segment of records");
+        (bench, full)
+    }
+
+    /// What becomes of a segment that is collected.
+    fn collect(bench: &mut Bench, segment: SegmentId) -> SegmentState {
+        bench.store.begin_collection(Victim { segment, sections: None });
+        while bench.store.collection.is_some() {
+            let view = &mut bench.flash.view(OWNER, Class::Background);
+            let step = bench.store.collect(view, &mut Free);
+            assert!(matches!(step, Step::Done(_)), "{step:?}");
+            bench.settle();
+        }
+        bench.store.log.segment(segment).state
+    }
+
+    #[test]
+    fn a_segment_whose_records_and_sections_agree_is_given_back() {
+        let (mut bench, segment) = filled();
+        assert!(!matches!(collect(&mut bench, segment), SegmentState::Closed | SegmentState::Damaged));
+    }
+
+    /// Whoever forges a section can name any grain for a pair: what is there is not copied over what is right.
+    #[test]
+    fn a_segment_whose_records_and_sections_disagree_is_damaged() {
+        let (mut bench, segment) = filled();
+        let page = G.page(segment, 3);
+        let view = bench.flash.view(OWNER, Class::Background);
+        let Step::Done(Ok(found)) = bench.store.records_in(page, |_| true, &mut Reads::new(), &view) else {
+            panic!("records in page {}", page.0);
+        };
+        let r = found[0];
+        let (store, view) = (&mut bench.store, &mut bench.flash.view(OWNER, Class::Background));
+        let Step::Done(Ok(at)) = store.load(store.table.split(r.slot).0, Cause::Gc, view, &mut Free) else {
+            panic!("its section is in memory");
+        };
+        let entry = store.entry(at, r.slot, &mut Free);
+        assert_eq!(entry.grain(), Some(r.grain));
+        store.set_entry(r.slot, entry.moved_to(r.grain + 1), Cause::User);
+        assert_eq!(collect(&mut bench, segment), SegmentState::Damaged);
+    }
+}

@@ -81,11 +81,11 @@ fn refusing(all: Option<MediaError>, bad: Option<PageAddr>) -> Flash {
     flash
 }
 
-/// Submits the program of a page full of its number.
 fn cells(flash: &mut Flash) -> &mut Refusing {
     flash.media_mut().get_mut().expect("cells that refuse")
 }
 
+/// Submits the program of a page full of its number.
 fn program(flash: &mut Flash, page: u64) -> Tag {
     let at = PageAddr(page);
     let header = PageHeader {
