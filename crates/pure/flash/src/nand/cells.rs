@@ -165,3 +165,23 @@ impl Media for Cells {
         each!(self, c => c.bytes_in_use())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use saker_medium::Geometry;
+
+    /// A call that is not passed on would get the trait's default.
+    #[test]
+    fn what_is_kept_is_found_whichever_way_the_cells_are_known() {
+        let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 4 };
+        let memory = || MemMedia::new(Shape { geometry, channels: 1, luns: 1 });
+        for mut cells in [Cells::from(memory()), Cells::from(Box::new(memory()))] {
+            assert_eq!(cells.saved(3), None);
+            cells.save(3, true).expect("memory takes everything");
+            cells.set_erasing(BTreeSet::from([7])).expect("memory takes everything");
+            assert_eq!((cells.saved(3), cells.erasing()), (Some(true), &BTreeSet::from([7])));
+            assert_eq!(cells.get::<MemMedia>().and_then(|memory| memory.saved(3)), Some(true));
+        }
+    }
+}
