@@ -9,7 +9,9 @@
 mod baseline;
 mod finding;
 mod layers;
+mod modules;
 mod rocksdb;
+mod rust;
 mod soak;
 mod steps;
 mod tidy;
@@ -42,6 +44,8 @@ enum Command {
     },
     /// Compare the crates' dependencies with xtask/layers.toml.
     Layers,
+    /// Look for circles of imports inside crates, and compare them with xtask/modules.toml.
+    Modules,
     /// Apply the text rules of xtask/tidy.toml to all tracked files.
     Tidy,
     /// Take digests of what a `saker` binary does, and compare them with those of another one.
@@ -74,6 +78,7 @@ fn run(command: Command) -> Result<bool, Fault> {
         Command::Check => steps::check(&workspace),
         Command::Soak { steps } => soak::soak(&workspace, &steps),
         Command::Layers => Ok(finding::report(&layers::check(&workspace)?)),
+        Command::Modules => Ok(finding::report(&modules::check(&workspace)?)),
         Command::Tidy => Ok(finding::report(&tidy::check(&workspace)?)),
         Command::Baseline(args) => baseline::run(&workspace, &args),
         Command::Rocksdb { args } => rocksdb::run(&workspace, &args),

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::Fault;
 use crate::finding::Finding;
 use crate::workspace::Workspace;
-use crate::{layers, tidy};
+use crate::{layers, modules, tidy};
 pub use report::{Outcome, Report};
 pub use runner::{run, run_all};
 #[cfg(test)]
@@ -67,6 +67,7 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         // A workspace of its own, because it builds RocksDB.
         cargo("fmt rocksdb", &["fmt", "--manifest-path", "bench/rocksdb/Cargo.toml", "--check"], &[]),
         rule("layers", layers::check),
+        rule("modules", modules::check),
         rule("tidy", tidy::check),
         cargo(
             "clippy",

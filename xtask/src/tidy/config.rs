@@ -20,6 +20,8 @@ pub struct Config {
     pub lock: Lock,
     /// Modules that read bytes from outside.
     pub parsers: Parsers,
+    /// What users call.
+    pub doors: Doors,
     /// Exceptions for binary files.
     pub binary: Binary,
     /// Banned words.
@@ -36,6 +38,10 @@ pub struct Lengths {
     pub file_lines_max: usize,
     /// Most characters of a line.
     pub line_columns_max: usize,
+    /// Lines that nine of ten functions of crates do not exceed.
+    pub function_lines_p90: usize,
+    /// Lines that nine of ten source files of crates do not exceed, without their tests.
+    pub file_lines_p90: usize,
 }
 
 /// Prefixes of paths that may, and that must not, use `unsafe`.
@@ -70,6 +76,14 @@ pub struct Lock {
 pub struct Parsers {
     /// Lints that each of them denies by an inner attribute.
     pub lints: Vec<String>,
+    /// Their paths.
+    pub modules: Vec<String>,
+}
+
+/// Modules whose functions users call.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Doors {
     /// Their paths.
     pub modules: Vec<String>,
 }
@@ -136,11 +150,12 @@ pub mod tests {
     pub fn config() -> Config {
         toml::from_str(
             r#"
-            lengths = { file_lines_warn = 4, file_lines_max = 6, line_columns_max = 12 }
+            lengths = { file_lines_warn = 4, file_lines_max = 6, line_columns_max = 12, function_lines_p90 = 3, file_lines_p90 = 5 }
             unsafe_code = { allowed_in = ["crates/pure/link/"], forbid_in = ["crates/pure/"] }
             machine_paths = { folders = ["planted"] }
             lock = { sources = ["registry"] }
             parsers = { lints = ["a::b", "c::d"], modules = ["x/parse.rs"] }
+            doors = { modules = ["crates/pure/a/src/lib.rs"] }
             binary = { allowed = ["pictures/"] }
             [[words]]
             banned = ["bad!", "a::b"]

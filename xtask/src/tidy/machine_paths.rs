@@ -1,8 +1,9 @@
 //! No absolute path of somebody's machine.
 
 use super::config::Config;
-use super::source::{Source, is_identifier};
+use super::source::Source;
 use crate::finding::Finding;
+use crate::rust::is_identifier;
 
 /// Every absolute path below a folder of machines, in any text.
 pub fn check(source: &Source, config: &Config) -> Vec<Finding> {

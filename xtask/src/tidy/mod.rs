@@ -3,8 +3,9 @@
 mod attributes;
 mod config;
 mod crate_root;
+mod doors;
+mod functions;
 mod lengths;
-mod lexer;
 mod lock;
 mod machine_paths;
 mod parsers;
@@ -18,14 +19,16 @@ use crate::Fault;
 use crate::finding::Finding;
 use crate::workspace::Workspace;
 use config::Config;
+use functions::Sizes;
 use source::Source;
 
 /// A rule reads one text file.
 type Rule = fn(&Source, &Config) -> Vec<Finding>;
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     attributes::check,
     crate_root::check,
+    doors::check,
     lengths::check,
     lock::check,
     machine_paths::check,
@@ -42,18 +45,21 @@ pub fn check(workspace: &Workspace) -> Result<Vec<Finding>, Fault> {
     let config = Config::load()?;
     let paths = workspace.tracked_files()?;
     let mut findings = parsers::check_list(&paths, &config);
+    let mut sizes = Sizes::default();
     for path in paths {
         let bytes = fs::read(workspace.root.join(&path)).map_err(|error| format!("{path}: {error}"))?;
-        findings.extend(judge(&path, bytes, &config));
+        findings.extend(judge(&path, bytes, &config, &mut sizes));
     }
+    findings.extend(sizes.check(&config));
     Ok(findings)
 }
 
 /// All findings on one file.
-fn judge(path: &str, bytes: Vec<u8>, config: &Config) -> Vec<Finding> {
+fn judge(path: &str, bytes: Vec<u8>, config: &Config, sizes: &mut Sizes) -> Vec<Finding> {
     match text(bytes) {
         Some(text) => {
             let source = Source::new(path, text);
+            sizes.add(&source);
             RULES.iter().flat_map(|rule| rule(&source, config)).collect()
         }
         None if config::within(path, &config.binary.allowed) => Vec::new(),
@@ -72,7 +78,10 @@ mod tests {
     use super::*;
 
     fn rules(path: &str, bytes: &[u8]) -> Vec<&'static str> {
-        judge(path, bytes.to_vec(), &config()).iter().map(|finding| finding.rule).collect()
+        judge(path, bytes.to_vec(), &config(), &mut Sizes::default())
+            .iter()
+            .map(|finding| finding.rule)
+            .collect()
     }
 
     #[test]
@@ -85,12 +94,14 @@ mod tests {
 
     #[test]
     fn every_rule_is_in_the_list() {
-        let text = "unsafe {}\n#[allow(x)]\n/planted/x/\nlong long long line\n5\n6\nbad!()\n";
+        let text = "unsafe {}\n#[inline]\npub fn f() {}\n#[allow(x)]\n/planted/x/\nlong long long line\n5\n6\nbad!()\n";
         let found = rules("crates/pure/a/src/lib.rs", text.as_bytes());
         let expected = [
             "attributes",
             "crate_root",
             "crate_root",
+            "doors",
+            "lengths",
             "lengths",
             "lengths",
             "machine_paths",

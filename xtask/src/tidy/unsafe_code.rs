@@ -1,8 +1,9 @@
 //! `unsafe` is written only where its invariants are looked after.
 
 use super::config::{Config, within};
-use super::source::{Source, find_word};
+use super::source::Source;
 use crate::finding::Finding;
+use crate::rust::find_word;
 
 /// Every `unsafe` outside the allowed folders.
 pub fn check(source: &Source, config: &Config) -> Vec<Finding> {

@@ -1,8 +1,9 @@
 //! Banned words, each with its replacement.
 
 use super::config::{Config, Scan, Words, within};
-use super::source::{Source, find_word};
+use super::source::Source;
 use crate::finding::Finding;
+use crate::rust::find_word;
 
 /// Every banned word in a file.
 pub fn check(source: &Source, config: &Config) -> Vec<Finding> {

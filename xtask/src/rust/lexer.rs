@@ -1,6 +1,6 @@
 //! Rust without its comments and literals, so that a rule does not trip over prose.
 
-use super::source::is_identifier;
+use super::is_identifier;
 
 /// The code of a Rust text: comments and the insides of literals are dropped, line breaks stay.
 pub fn code_only(text: &str) -> String {
