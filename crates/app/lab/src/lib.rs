@@ -7,6 +7,7 @@
 pub mod bench;
 pub mod chart;
 pub mod compare;
+mod context;
 pub mod diff;
 pub mod error;
 pub mod experiments;
@@ -17,6 +18,7 @@ pub mod report;
 pub mod rig;
 pub mod run;
 pub mod settings;
+mod tolerance;
 
 pub use compare::{Cell, CompareError, Input, Plan, Row, Timing, compare};
 pub use error::LabError;

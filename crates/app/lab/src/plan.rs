@@ -1,8 +1,8 @@
 //! The committed plan of an experiment: what is run, what is drawn, what is claimed. Everything a paper leaves out is
 //! fixed there before the first run.
 
-use crate::judge::Tolerance;
 use crate::report::Evidence;
+use crate::tolerance::Tolerance;
 use saker_realtime::profile_named;
 use saker_sim::profile::{Profile, ProfileError};
 use serde::Deserialize;

@@ -1,105 +1,12 @@
 //! Runs experiments, several at a time, and gives their results in the order asked for.
 
+pub use crate::context::{Context, Outcome, Progress};
 use crate::error::LabError;
 use crate::experiments::{self, Entry};
-use crate::judge::Book;
 use crate::plan::{Plan, Settings};
-use crate::report::{Check, Experiment, Point};
-use saker_device::LsmTuning;
-use saker_sim::profile::Profile;
+use crate::report::Experiment;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-
-/// What an experiment is given.
-#[derive(Debug)]
-pub struct Context<'a> {
-    /// Its plan.
-    pub plan: &'a Plan,
-    /// The seed.
-    pub seed: u64,
-    /// How much smaller than published.
-    pub scale: u32,
-    settings: &'a Settings,
-    progress: Option<Sender<Progress>>,
-}
-
-/// What has happened meanwhile.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// An experiment has come to this step.
-    Step {
-        /// The experiment.
-        id: String,
-        /// The step.
-        text: String,
-    },
-    /// An experiment has ended.
-    Done {
-        /// The experiment.
-        id: String,
-    },
-}
-
-/// What an experiment gives back.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The points.
-    pub series: Vec<Point>,
-    /// The verdicts.
-    pub checks: Vec<Check>,
-}
-
-impl<'a> Context<'a> {
-    /// Operations of each run: the published number by the scale, but at least `least`.
-    pub fn operations(&self, least: u64) -> u64 {
-        (self.plan.operations / u64::from(self.scale.max(1))).max(least)
-    }
-
-    /// The plan's first profile, as changed for this run.
-    ///
-    /// # Errors
-    /// A change that cannot be made.
-    pub fn profile(&self) -> Result<Profile, LabError> {
-        self.profile_named(&self.plan.profiles[0])
-    }
-
-    /// A profile as changed for this run.
-    ///
-    /// # Errors
-    /// An unknown name, or a change that cannot be made.
-    pub fn profile_named(&self, name: &str) -> Result<Profile, LabError> {
-        Ok(self.settings.profile_named(name)?)
-    }
-
-    /// Settings of the LSM engine, as changed for this run.
-    ///
-    /// # Errors
-    /// A change that cannot be made.
-    pub fn lsm(&self) -> Result<LsmTuning, LabError> {
-        Ok(self.settings.lsm()?)
-    }
-
-    /// Original's table over the cache of the hash FTLs, if it was changed for this run.
-    ///
-    /// # Errors
-    /// A change that cannot be made.
-    pub fn table_to_cache(&self) -> Result<Option<u64>, LabError> {
-        Ok(self.settings.table_to_cache()?)
-    }
-
-    /// A book for the plan's claims.
-    pub fn book(&self) -> Book<'a> {
-        Book::new(self.plan)
-    }
-
-    /// Tells where the experiment is.
-    pub fn note(&self, text: impl Into<String>) {
-        if let Some(progress) = &self.progress {
-            // Nobody listening is no reason to stop.
-            let _ = progress.send(Progress::Step { id: self.plan.id.clone(), text: text.into() });
-        }
-    }
-}
 
 /// The plans of all experiments, in the order in which they are listed.
 pub fn plans() -> impl Iterator<Item = Plan> {

@@ -23,10 +23,12 @@ mod opened;
 mod report;
 mod session;
 mod subject;
+mod verdict;
 
 pub use opened::OpenedSubject;
-pub use report::{Finding, Report, Verdict};
+pub use report::{Finding, Report};
 pub use subject::{Answer, Broken, Data, Subject};
+pub use verdict::Verdict;
 
 /// Runs every clause. `heard` is told each finding as it comes.
 ///

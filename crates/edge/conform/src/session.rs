@@ -7,8 +7,8 @@ use saker_nvme::identify::{KvNamespace, cns};
 use saker_nvme::{IDENTIFY_BYTES, Sqe, Status, csi, kv};
 use zerocopy::FromBytes;
 
-use crate::report::Verdict;
 use crate::subject::{Answer, Broken, Data, Subject};
+use crate::verdict::Verdict;
 
 /// The state of a run.
 pub(crate) struct Session<'a> {
@@ -27,7 +27,7 @@ pub(crate) type Checked = Result<Verdict, Broken>;
 macro_rules! demand {
     ($holds:expr, $($seen:tt)*) => {
         if !$holds {
-            return Ok($crate::report::Verdict::Fail(format!($($seen)*)));
+            return Ok($crate::verdict::Verdict::Fail(format!($($seen)*)));
         }
     };
 }

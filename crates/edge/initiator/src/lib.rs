@@ -12,11 +12,13 @@
 
 mod back_off;
 mod connect;
+mod error;
 mod queue;
 mod relay;
 mod remote;
 mod wire;
 
-pub use connect::{Options, RemoteError};
+pub use connect::Options;
+pub use error::RemoteError;
 pub use remote::Remote;
 pub use saker_nvme_tcp::Digests;

@@ -10,7 +10,8 @@ use saker_nvme::{Sqe, Status};
 use saker_nvme_tcp::initiator::{Answer, Data};
 use zerocopy::FromBytes;
 
-use crate::connect::{self, RemoteError};
+use crate::connect;
+use crate::error::RemoteError;
 use crate::queue::Queue;
 use crate::remote::Remote;
 use crate::wire::{INLINE_ALWAYS, Wire};

@@ -11,7 +11,8 @@ use saker_nvme::regs::{Cap, Csts};
 use saker_nvme::transfer::Contents;
 
 use crate::back_off::{self, BackOff};
-use crate::connect::{self, ADMIN_ENTRIES, Options, RemoteError};
+use crate::connect::{self, ADMIN_ENTRIES, Options};
+use crate::error::RemoteError;
 use crate::queue::Queue;
 use crate::wire::{INLINE_ALWAYS, Wire, rest_on};
 

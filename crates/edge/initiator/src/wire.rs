@@ -9,7 +9,7 @@ use saker_nvme::Sqe;
 use saker_nvme_tcp::initiator::{Answer, Data};
 use saker_nvme_tcp::{Digests, Initiator, InitiatorOptions};
 
-use crate::connect::RemoteError;
+use crate::error::RemoteError;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 256 << 10;

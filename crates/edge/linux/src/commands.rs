@@ -8,7 +8,8 @@ use saker_nvme::{NSID_ALL, Sqe, Status};
 
 use crate::flights::Flight;
 use crate::node::Outcome;
-use crate::passthrough::{Passthrough, REST, RETRY_PAUSE};
+use crate::passthrough::Passthrough;
+use crate::pauses::{REST, RETRY_PAUSE};
 use crate::ring::Ring;
 
 impl Passthrough {

@@ -25,6 +25,8 @@ mod commands;
 mod flights;
 mod node;
 mod passthrough;
+mod pauses;
+mod registers;
 mod relay;
 mod ring;
 

@@ -11,7 +11,7 @@ use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl};
 use saker_nvme::{Sqe, Status};
 
 use crate::abi::{IOCTL_ADMIN64, IOCTL_ID, IOCTL_IO64, PassthroughCommand, UringCommand};
-use crate::passthrough::RETRY_PAUSE;
+use crate::pauses::RETRY_PAUSE;
 
 /// What became of a command that the kernel has carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,8 @@ use thiserror::Error;
 use crate::admin::QUEUE_PAIRS;
 use crate::flights::{Flight, Flights};
 use crate::node::Node;
-use crate::relay::publish;
+use crate::pauses::REST;
+use crate::registers::publish;
 use crate::ring::Ring;
 
 /// How I/O commands are handed to the kernel.
@@ -79,10 +80,6 @@ pub struct Passthrough {
 
 /// Turns without any completion before a turn waits for one.
 const SPINS: u32 = 64;
-/// The longest a turn waits.
-pub(crate) const REST: Duration = Duration::from_millis(10);
-/// Between two attempts of a command while the kernel has no connection.
-pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// How long the end waits for commands in flight.
 const FAREWELL: Duration = Duration::from_secs(5);
 

@@ -2,30 +2,15 @@
 
 use std::time::Instant;
 
-use saker_link::{PairPlace, Registers, RelayPair, gather, offset, prp_pieces, scatter};
-use saker_nvme::regs::{Aqa, Cap, Cc, Csts};
+use saker_link::{PairPlace, RelayPair, gather, offset, prp_pieces, scatter};
+use saker_nvme::regs::{Aqa, Cc, Csts};
 use saker_nvme::transfer::{Transfer, admin_only_reads, contents_told, of_admin};
 use saker_nvme::{Sqe, Status};
 
 use crate::admin::{Decision, decide};
 use crate::node::Outcome;
-use crate::passthrough::{Passthrough, RETRY_PAUSE};
-
-/// CAP.MQES, 0's based.
-const QUEUE_ENTRIES_MAX: u16 = 4095;
-/// NVMe 2.0.
-const VERSION: u32 = 0x0002_0000;
-
-/// Shows a controller that can be enabled at once and has all command sets.
-pub(crate) fn publish(registers: &Registers) {
-    let cap =
-        Cap::default().with_mqes(QUEUE_ENTRIES_MAX).with_cqr(true).with_css(Cap::CSS_NVM | Cap::CSS_IO_SETS);
-    let published = registers
-        .publish_u64(offset::CAP, cap.with_to(1).0)
-        .and_then(|()| registers.publish_u32(offset::VS, VERSION))
-        .and_then(|()| registers.publish_u32(offset::CSTS, Csts::default().0));
-    debug_assert!(published.is_ok(), "the block has these registers");
-}
+use crate::passthrough::Passthrough;
+use crate::pauses::RETRY_PAUSE;
 
 impl Passthrough {
     pub(crate) fn follow_registers(&mut self) {

@@ -10,6 +10,8 @@
 //! nqn = "nqn.2026-11.dev.saker:disk"
 //! ```
 
+mod names;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -19,7 +21,6 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::memory::FLOOR_BYTES;
-use crate::names;
 
 /// A device and the name it is served under.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

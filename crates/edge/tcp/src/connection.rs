@@ -4,6 +4,8 @@
 //! subsystem and stays there.
 
 mod books;
+pub(crate) mod messages;
+mod shared;
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, IoSlice};
@@ -26,10 +28,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 use zerocopy::FromBytes;
 
 use crate::memory::Seat;
-use crate::messages::{Reply, Request};
-use crate::server::Shared;
 use crate::strangers::Permits;
 use books::READ_BYTES;
+use messages::{Reply, Request};
+pub(crate) use shared::Shared;
 
 /// Data of at least this length goes from the socket to where it belongs.
 const DIRECT_BYTES_MIN: usize = 16 << 10;

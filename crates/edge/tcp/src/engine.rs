@@ -22,9 +22,9 @@ use tokio::task::{LocalSet, spawn_local, yield_now};
 use tokio::time::timeout;
 
 use crate::connection;
+use crate::connection::messages::{Reply, Request};
 use crate::local::Local;
 use crate::memory::Seat;
-use crate::messages::{Reply, Request};
 use iterators::Iterators;
 
 /// What a command in flight is for.

@@ -21,8 +21,6 @@ mod engine;
 mod heap;
 mod local;
 mod memory;
-mod messages;
-mod names;
 pub mod server;
 mod stop;
 mod strangers;

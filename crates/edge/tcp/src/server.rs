@@ -19,12 +19,12 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout;
 
 use crate::config::{ConfigError, Served, ServerConfig};
-use crate::connection;
+use crate::connection::messages::Request;
+use crate::connection::{self, Shared};
 use crate::engine;
 use crate::heap::Heap;
 use crate::local::Local;
 use crate::memory::{Memory, STANDSTILL};
-use crate::messages::Request;
 use crate::strangers::{Permits, Strangers};
 
 /// Why a server cannot start, or did not end well. One line, with what to do.
@@ -59,20 +59,6 @@ const MEMORY_PAUSE: Duration = Duration::from_millis(250);
 const LOOKS_FOR_EACH_RETURN: usize = 4;
 /// The longest that a newcomer waits for the place of a connection that is being closed for it.
 const CLOSING_PAUSE: Duration = Duration::from_millis(50);
-
-/// What connections share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub config: ServerConfig,
-    pub memory: Arc<Memory>,
-    subsystems: BTreeMap<String, UnboundedSender<Request>>,
-}
-
-impl Shared {
-    pub fn subsystem(&self, nqn: &str) -> Option<UnboundedSender<Request>> {
-        self.subsystems.get(nqn).cloned()
-    }
-}
 
 type EngineThread = JoinHandle<Result<(), saker_realtime::Error>>;
 

@@ -6,7 +6,7 @@ use saker_nvme::{Key, KeyLengthError, Status};
 use thiserror::Error;
 
 use crate::kv_queue::SubmitError;
-use crate::long_keys::EnvelopeError;
+use saker_long_keys::EnvelopeError;
 
 /// Everything a call of this crate can fail with.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -1,6 +1,7 @@
 //! I/O commands: to the shard of their key, or to all.
 
-use crate::flight::{Flight, Kind, Part};
+use crate::flight::{Flight, Kind};
+use crate::part::Part;
 use crate::shard::Ended;
 use crate::{Sharded, shard_of};
 use saker_host::{RawData, Turn};

@@ -1,15 +1,12 @@
 //! Commands of the host's on their way, in one shard or several.
 
-use crate::groups::GroupFlight;
-use crate::list::ListFlight;
-use saker_nvme::{Sqe, Status};
+mod group;
+mod list;
 
-/// A command of a shard belongs to a flight; `n` tells its parts apart.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
-    pub flight: u32,
-    pub n: u16,
-}
+pub(crate) use group::{GroupFlight, Results};
+pub(crate) use list::ListFlight;
+
+use saker_nvme::{Sqe, Status};
 
 /// A command of the host's.
 #[derive(Debug)]

@@ -1,78 +1,16 @@
 //! Groups: checked as a whole, split by shard, and their results put together again.
 
-use crate::flight::{Kind, Part};
-use crate::shard::Ended;
+use crate::flight::{GroupFlight, Kind, Results};
+use crate::part::Part;
 use crate::{Sharded, shard_of};
 use saker_host::Turn;
 use saker_link::{gather, prp_pieces, scatter};
-use saker_nvme::group::results::{ResultsReader, ResultsWriter};
-use saker_nvme::group::{Entry, Form, GroupCommand, Op, Packer, parse};
+use saker_nvme::group::{Entry, Form, GroupCommand, Packer, parse};
 use saker_nvme::{Key, Sqe, Status};
 use std::collections::BTreeMap;
 
 /// Longest buffer for values of one group without a buffer of the host's, in bytes.
 const VALUES_BYTES_MAX: u32 = 256 << 10;
-
-/// What became of an operation: its status, and of a value found its length and its bytes, if they had room.
-type Outcome = (Status, Option<(u32, Option<Vec<u8>>)>);
-
-/// Where results go.
-#[derive(Debug)]
-enum Results {
-    /// The host only learns how many failed.
-    Counted,
-    /// They are kept under a name.
-    Named(Key),
-    /// Over the payload.
-    Over(Vec<(u64, u32)>),
-}
-
-/// A group on its way.
-#[derive(Debug)]
-pub(crate) struct GroupFlight {
-    results: Results,
-    bytes_max: u32,
-    ops: Vec<Op>,
-    /// The members of each shard's part.
-    members: Vec<Vec<usize>>,
-    outcomes: Vec<Outcome>,
-}
-
-impl GroupFlight {
-    /// A shard's part has ended.
-    pub fn take(&mut self, shard: u16, ended: &Ended) {
-        let members = &self.members[usize::from(shard)];
-        if !ended.status.is_success() {
-            members.iter().for_each(|n| self.outcomes[*n] = (ended.status, None));
-            return;
-        }
-        let results = ResultsReader::new(&ended.data).into_iter().flatten();
-        for (n, result) in members.iter().zip(results) {
-            let found = self.ops[*n] == Op::Retrieve && result.status.is_success();
-            let value = found.then(|| (result.bytes, result.value.map(<[u8]>::to_vec)));
-            self.outcomes[*n] = (result.status, value);
-        }
-    }
-
-    /// The results of all, and whether some operation found a value.
-    fn write(self) -> (ResultsWriter, bool) {
-        let mut writer = ResultsWriter::new(self.outcomes.len() as u32, self.bytes_max as usize);
-        let mut reads = false;
-        for (status, found) in self.outcomes {
-            reads |= found.is_some();
-            match found {
-                None => writer.push(status),
-                Some((bytes, None)) => writer.leave_out(bytes),
-                Some((bytes, Some(value))) => {
-                    if writer.begin_value(bytes) {
-                        writer.value(&value);
-                    }
-                }
-            }
-        }
-        (writer, reads)
-    }
-}
 
 /// A refusal: its status, and DW0.
 type Refused = (Status, u32);

@@ -13,6 +13,7 @@ mod front;
 mod groups;
 mod kept;
 mod list;
+mod part;
 mod shard;
 
 pub use shard::Shard;

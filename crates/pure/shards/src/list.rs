@@ -1,6 +1,7 @@
 //! List through the shards, one behind the other.
 
-use crate::flight::{Kind, Part};
+use crate::flight::{Kind, ListFlight};
+use crate::part::Part;
 use crate::shard::Ended;
 use crate::{Sharded, shard_of};
 use saker_host::Turn;
@@ -10,17 +11,6 @@ use saker_nvme::{Key, KvCommand, Sqe, Status};
 
 /// Longest answer that is put together here, in bytes.
 const LIST_BYTES_MAX: u32 = 4 << 20;
-
-/// A List on its way.
-#[derive(Debug)]
-pub(crate) struct ListFlight {
-    pieces: Vec<(u64, u32)>,
-    from: Option<Key>,
-    bytes: u32,
-    /// The shard that is asked now.
-    shard: usize,
-    keys: Vec<Key>,
-}
 
 impl<T: Turn> Sharded<T> {
     pub(crate) fn begin_list(&mut self, queue: usize, sqe: &Sqe) {

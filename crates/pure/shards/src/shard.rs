@@ -1,6 +1,6 @@
 //! One shard: a device, this dispatcher's connection to it and a queue pair for all commands.
 
-use crate::flight::Part;
+use crate::part::Part;
 use saker_host::connect::KvQueueOptions;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Port, SubmitError, Ticket, Turn};
 use saker_nvme::{Sqe, Status};

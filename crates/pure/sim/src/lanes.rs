@@ -1,7 +1,15 @@
 //! Who goes first when work of both classes waits for the same resource.
 
-use crate::Class;
 use std::collections::VecDeque;
+
+/// Who goes first when a server becomes free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Work that a command waits for.
+    Foreground,
+    /// Work nobody waits for: GC, checkpoints, eviction.
+    Background,
+}
 
 /// Foreground jobs that may overtake one waiting background job: under any load, background work keeps at least
 /// one turn in eight, or collections and checkpoints would never end.

@@ -14,9 +14,9 @@ pub mod time;
 
 pub use digest::Digest;
 pub use event::EventQueue;
-pub use lanes::{Lanes, OVERTAKERS_MAX};
+pub use lanes::{Class, Lanes, OVERTAKERS_MAX};
 pub use latency::{OpTimes, TimedOp};
 pub use meter::{CpuMeter, CpuPrices, Free, Meter, Unit};
 pub use seed::{Chance, Rng, Seed};
-pub use server::{Class, Gate, Server};
+pub use server::{Gate, Server};
 pub use time::{Duration, Instant, earliest};

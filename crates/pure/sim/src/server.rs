@@ -4,16 +4,7 @@
 //! A job that finds it busy waits: foreground first, but not for ever ([`Lanes`]). Nothing is booked ahead, so a
 //! job that becomes ready later can never push out one that is ready earlier.
 
-use crate::{Duration, Instant, Lanes};
-
-/// Who goes first when a server becomes free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// Work that a command waits for.
-    Foreground,
-    /// Work nobody waits for: GC, checkpoints, eviction.
-    Background,
-}
+use crate::{Class, Duration, Instant, Lanes};
 
 /// A single server with waiting jobs of type `J`.
 #[derive(Clone, Debug)]

@@ -17,7 +17,7 @@ use saker_sim::Instant;
 
 use crate::discovery::{self, Portal};
 use crate::identify;
-use crate::subsystem::Kind;
+use crate::kind::Kind;
 use crate::{Answer, ConnectionId, Reaction};
 
 /// A host's controller and its queues.

@@ -4,7 +4,7 @@ use saker_nvme::identify::Controller;
 use zerocopy::FromBytes;
 
 use crate::CAPSULE_DATA_BYTES;
-use crate::subsystem::Kind;
+use crate::kind::Kind;
 
 /// SGLS: byte granular (bits 1:0), descriptors may be too long (18), offsets into the capsule (20), transport data blocks
 /// (21).

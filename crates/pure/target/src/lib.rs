@@ -18,12 +18,14 @@ mod association;
 mod discovery;
 mod identify;
 mod io;
+mod kind;
 mod subsystem;
 
 pub use discovery::Portal;
 pub use io::{IoCommand, check as check_io};
+pub use kind::Kind;
 pub use saker_device::controller::Access;
-pub use subsystem::{Bound, Hosts, Kind, Refusal, Subsystem, SubsystemConfig};
+pub use subsystem::{Bound, Hosts, Refusal, Subsystem, SubsystemConfig};
 
 use saker_nvme::Sqe;
 use saker_nvme::Status;

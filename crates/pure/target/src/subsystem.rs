@@ -10,16 +10,8 @@ use saker_sim::Instant;
 
 use crate::association::Association;
 use crate::discovery::Portal;
+use crate::kind::Kind;
 use crate::{Answer, ConnectionId, IO_QUEUES_MAX, QUEUE_ENTRIES_MAX, Reaction, TRANSFER_BYTES_MAX};
-
-/// What kind of controllers a subsystem has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// I/O controllers.
-    Nvm,
-    /// Discovery controllers.
-    Discovery,
-}
 
 /// Which hosts may connect.
 #[derive(Clone, PartialEq, Eq, Debug)]

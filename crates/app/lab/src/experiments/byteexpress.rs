@@ -1,9 +1,9 @@
 //! Payload in the submission queue against pages and piggybacking (ByteExpress).
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::experiments::bandslim::{Grid, sizes};
 use crate::judge::Part;
-use crate::run::{Context, Outcome};
 use saker_host::Method::{Inline, Piggyback, Prp, Sgl};
 use serde::Deserialize;
 

@@ -1,10 +1,10 @@
 //! Ranges and tails of the LSM tree, pinned or with filters, beside the hash store: one table. No paper has it.
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
 use crate::rig::Serial;
-use crate::run::{Context, Outcome};
 use saker_device::LsmTuning;
 use saker_engine::EngineKind;
 use saker_host::KeyRange;

@@ -10,9 +10,9 @@ mod saker_motiv;
 mod saker_write;
 mod transfer_all;
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::plan::Plan;
-use crate::run::{Context, Outcome};
 
 /// A plan and what runs it.
 pub struct Entry {

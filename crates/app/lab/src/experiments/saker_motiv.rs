@@ -1,10 +1,10 @@
 //! How far DiskKV falls behind HostKV without batching (SAKER, SYSTOR'25, Fig. 1).
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
 use crate::rig;
-use crate::run::{Context, Outcome};
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
 use saker_world::{Build, Job, RunResult, Side, run_disk_kv, run_host_kv};

@@ -1,10 +1,10 @@
 //! Containers at the host and I/O threads in the device (SAKER, SYSTOR'25, Fig. 4).
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::{Check, Point};
 use crate::rig;
-use crate::run::{Context, Outcome};
 use saker_device::{EngineKind, TreeTuning};
 use saker_nvme::group::{COUNT_BYTES, Op, entry_bytes};
 use saker_sim::Seed;

@@ -1,10 +1,10 @@
 //! Every method at every size: bytes, commands, times, host time. No paper has this table.
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::experiments::bandslim::{Common, Grid, link_bytes};
 use crate::judge::Part;
 use crate::report::Point;
-use crate::run::{Context, Outcome};
 use saker_host::{Method, Pacing};
 use serde::Deserialize;
 use serde_json::json;

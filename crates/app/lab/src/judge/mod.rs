@@ -1,13 +1,11 @@
 //! From measured numbers to verdicts. Claims are data of the plan; nothing here knows an experiment.
 
-mod tolerance;
-
 use crate::plan::{Claim, Plan};
 use crate::report::{Check, Verdict, number};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-pub use tolerance::{Tolerance, UnknownTolerance, drawn_exactly};
+pub use crate::tolerance::{Tolerance, UnknownTolerance, drawn_exactly};
 
 /// Collects the verdict on each claim of a plan.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use saker_nvme::log::{CommandEffects, EffectsLog, lid};
 use saker_nvme::{IDENTIFY_BYTES, Status, csi, kv};
 use zerocopy::FromBytes;
 
-use crate::report::Verdict;
 use crate::session::{Checked, Session, demand, value};
+use crate::verdict::Verdict;
 
 pub(super) fn descriptors(session: &mut Session<'_>) -> Checked {
     let nsid = session.subject().nsid();

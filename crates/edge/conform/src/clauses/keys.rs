@@ -3,9 +3,9 @@
 use saker_nvme::{Status, kv};
 
 use super::values::WITH_KEY;
-use crate::report::Verdict;
 use crate::session::{Checked, Session, demand, value};
 use crate::subject::{Broken, Data};
+use crate::verdict::Verdict;
 
 pub(super) fn lengths(session: &mut Session<'_>) -> Checked {
     let mut stored = Vec::new();

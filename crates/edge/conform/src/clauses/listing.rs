@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use saker_nvme::Status;
 
-use crate::report::Verdict;
 use crate::session::{Checked, Session, demand};
 use crate::subject::Broken;
+use crate::verdict::Verdict;
 
 /// Bytes of NRK.
 const HEAD_BYTES: usize = 4;

@@ -3,9 +3,9 @@
 use saker_nvme::{NSID_ALL, Sqe, Status, kv};
 
 use super::values::WITH_KEY;
-use crate::report::Verdict;
 use crate::session::{Checked, Session, demand, value};
 use crate::subject::{Broken, Data};
+use crate::verdict::Verdict;
 
 /// Runs `check` beside a pair that nothing of it may touch.
 fn beside(session: &mut Session<'_>, check: impl FnOnce(&mut Session<'_>, &[u8]) -> Checked) -> Checked {

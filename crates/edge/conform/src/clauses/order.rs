@@ -1,7 +1,7 @@
 //! Several commands in flight.
 
-use crate::report::Verdict;
 use crate::session::{Checked, Session, demand, value};
+use crate::verdict::Verdict;
 
 /// Commands at once.
 const AT_ONCE: u64 = 32;

@@ -4,9 +4,9 @@ use saker_nvme::Status;
 use saker_nvme::admin::feature::{FeatureSelect, fid};
 use saker_nvme::admin::{GetFeatures, SetFeatures, build};
 
-use crate::report::Verdict;
 use crate::session::{Checked, Session, demand};
 use crate::subject::Broken;
+use crate::verdict::Verdict;
 
 pub(super) fn exist(session: &mut Session<'_>) -> Checked {
     let key = session.key()?;

@@ -2,8 +2,8 @@
 
 use saker_nvme::{Status, kv};
 
-use crate::report::Verdict;
 use crate::session::{Checked, Session, demand, value};
+use crate::verdict::Verdict;
 
 /// Options as bits 15:8 of CDW11.
 const MUST_EXIST: u32 = 1;

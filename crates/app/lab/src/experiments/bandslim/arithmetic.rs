@@ -1,10 +1,10 @@
 //! The paper's own arithmetic, computed with the program's encoders, accountants and geometry.
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::experiments::bandslim::{dlt, sizes};
 use crate::judge::Part;
 use crate::report::Point;
-use crate::run::{Context, Outcome};
 use saker_host::Method;
 use saker_host::transfer::Adaptive;
 use saker_link::{Rule, Traffic};

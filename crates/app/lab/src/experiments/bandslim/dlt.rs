@@ -1,8 +1,8 @@
 //! The size of the DMA log table (section 3.3.3), from the profile's geometry.
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::report::Point;
-use crate::run::{Context, Outcome};
 use saker_sim::profile::Profile;
 use serde::Deserialize;
 use serde_json::json;

@@ -1,11 +1,11 @@
 //! Adaptive transfer on mixed workloads (section 4.2, Fig. 10), and the same comparison of the talk.
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::experiments::bandslim::piggyback_commands;
 use crate::judge::Part;
 use crate::report::Point;
 use crate::rig::{Cell, Stored, add_metrics, stores};
-use crate::run::{Context, Outcome};
 use saker_host::transfer::Adaptive;
 use saker_host::{Method, TransferPolicy};
 use saker_workload::Suite;

@@ -1,9 +1,9 @@
 //! What page-unit transfer costs (section 2.4, Fig. 3), and the same figure of the talk.
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::experiments::bandslim::{Grid, otherwise, sizes};
 use crate::judge::Part;
-use crate::run::{Context, Outcome};
 use saker_host::Method;
 use serde::Deserialize;
 

@@ -1,9 +1,9 @@
 //! Piggybacking against pages by value size (section 4.2, Fig. 8).
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::experiments::bandslim::{Grid, otherwise, sizes};
 use crate::judge::Part;
-use crate::run::{Context, Outcome};
 use saker_host::Method::{Piggyback, Prp};
 use serde::Deserialize;
 use std::fmt::Write as _;

@@ -1,9 +1,9 @@
 //! Hybrid transfer of values slightly above a page (section 4.2, Fig. 9).
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::experiments::bandslim::{Grid, link_bytes, sizes};
 use crate::judge::Part;
-use crate::run::{Context, Outcome};
 use saker_host::Method::{self, Hybrid, Piggyback, Prp};
 use serde::Deserialize;
 

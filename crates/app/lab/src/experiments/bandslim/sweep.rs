@@ -1,9 +1,9 @@
 //! Value sizes by methods.
 
+use crate::context::Context;
 use crate::error::LabError;
 use crate::report::Point;
 use crate::rig::{Cell, Stored, add_metrics, stores};
-use crate::run::Context;
 use saker_host::{Method, Pacing};
 use saker_sim::profile::Profile;
 use serde_json::json;

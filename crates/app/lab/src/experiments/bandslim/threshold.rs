@@ -1,9 +1,9 @@
 //! Finding the thresholds of adaptive transfer by measurement (section 3.2).
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::experiments::bandslim::sizes;
 use crate::judge::Part;
-use crate::run::{Context, Outcome};
 use saker_host::transfer::Adaptive;
 use saker_host::{Method, Pacing};
 use saker_world::calibrate;

@@ -1,11 +1,11 @@
 //! What a power cut takes of acknowledged pairs: single stores and groups against Bulk PUT, whose buffer is the host's.
 
 use super::{FLASH_BYTES, key};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
 use crate::rig::{Serial, Took};
-use crate::run::{Context, Outcome};
 use saker_host::group::{Form, Op};
 use saker_host::{BulkBuffer, HostError};
 use saker_link::Rule;

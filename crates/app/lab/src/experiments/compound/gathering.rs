@@ -2,11 +2,11 @@
 //! unpacked again; against one command each (sections 2.2 and 5: left to be measured).
 
 use super::{FLASH_BYTES, key};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
 use crate::rig::{Serial, Took};
-use crate::run::{Context, Outcome};
 use saker_host::{HostError, KvClient};
 use saker_link::{DmaRegion, PAGE_BYTES, Rule};
 use saker_nvme::group::{Form, Op, Packer, PairAddress, payload_bytes};

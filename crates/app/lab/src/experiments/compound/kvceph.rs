@@ -3,9 +3,9 @@
 //! The rest of the figure, that a transaction is whole after a crash, belongs to transactions.
 
 use super::{group, key, open, single, us};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::report::Point;
-use crate::run::{Context, Outcome};
 use saker_host::group::Op;
 use saker_nvme::Key;
 use saker_nvme::group::payload_bytes;

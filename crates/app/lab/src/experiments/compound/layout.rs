@@ -1,9 +1,9 @@
 //! The payload of Figure 1, by the program's own packer and parser.
 
 use super::key;
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::report::Point;
-use crate::run::{Context, Outcome};
 use saker_nvme::group::{Form, Op, Packer, parse, payload_bytes};
 use serde::Deserialize;
 use serde_json::json;

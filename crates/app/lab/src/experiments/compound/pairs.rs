@@ -1,10 +1,10 @@
 //! Latency per operation by the number of pairs (Figure 2).
 
 use super::{group, single};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
-use crate::run::{Context, Outcome};
 use saker_host::group::Op;
 use saker_sim::profile::Profile;
 use serde::Deserialize;

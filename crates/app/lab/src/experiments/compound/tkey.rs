@@ -1,9 +1,9 @@
 //! What the handling of a key is of a store (section 3.1), on the device that has the paper's table.
 
 use super::{FLASH_BYTES, key, open, us};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::report::Point;
-use crate::run::{Context, Outcome};
 use saker_device::DeviceConfig;
 use saker_host::connect::KvQueueOptions;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Patience, RawData, Turn};

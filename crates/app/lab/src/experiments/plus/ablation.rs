@@ -3,10 +3,10 @@
 use super::shared::runs;
 use super::timed::{CELLS, Ran};
 use super::ycsb::{Run, point};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
-use crate::run::{Context, Outcome};
 use saker_engine::EngineKind;
 use saker_engine::hash_ftl::{FirstLevel, HashFtlTuning, Layout, Validity};
 use serde::Deserialize;

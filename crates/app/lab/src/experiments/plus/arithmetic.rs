@@ -1,9 +1,9 @@
 //! What follows from sizes, computed with the program's own records, sections and accountants.
 
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
-use crate::run::{Context, Outcome};
 use saker_engine::hash_ftl::config::first_level_bytes;
 use saker_engine::hash_ftl::record::{Head, Kind};
 use saker_engine::hash_ftl::table::entry::Entry;

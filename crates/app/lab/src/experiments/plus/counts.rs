@@ -2,10 +2,10 @@
 
 use super::timed::{CELLS, Ran};
 use super::ycsb::{self, Run};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
-use crate::run::{Context, Outcome};
 use serde_json::json;
 use std::sync::Arc;
 

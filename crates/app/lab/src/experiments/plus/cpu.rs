@@ -2,10 +2,10 @@
 
 use super::device::Device;
 use super::size::{Published, Size};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
-use crate::run::{Context, Outcome};
 use saker_sim::{Meter, Seed, Unit};
 use saker_workload::{Distribution, Kind, Plan, Suite, SuiteOptions};
 use serde::Deserialize;

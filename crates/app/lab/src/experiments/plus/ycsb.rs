@@ -3,10 +3,10 @@
 use super::shared::runs;
 use super::size::{Published, Size};
 use super::timed::{CELLS, Case, Cell, Ran};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
-use crate::run::{Context, Outcome};
 use saker_engine::EngineKind;
 use saker_engine::hash_ftl::HashFtlTuning;
 use serde::Deserialize;

@@ -5,9 +5,9 @@ pub mod read;
 mod time;
 pub mod tpcc;
 
+use crate::context::Context;
 use crate::error::LabError;
 use crate::rig;
-use crate::run::Context;
 use saker_host::{CacheOptions, CachePolicy};
 use saker_sim::profile::Profile;
 use saker_world::{Build, Job, RunResult, run_host_kv, run_saker};

@@ -1,11 +1,11 @@
 //! Zipfian reads with caches of three sizes (SAKER, SYSTOR'25, Fig. 5).
 
 use super::{cache, on_disk, on_host, time, with_cores};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::{Check, Point};
 use crate::rig;
-use crate::run::{Context, Outcome};
 use saker_device::EngineKind;
 use saker_sim::Seed;
 use saker_workload::{Distribution, KeyForm, KeySpace};

@@ -2,11 +2,11 @@
 
 use super::misses::{Lru, Meets, Misses};
 use super::{cache, on_disk, on_host, time, with_cores};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::{Book, Part};
 use crate::report::{Check, Point};
 use crate::rig;
-use crate::run::{Context, Outcome};
 use saker_device::EngineKind;
 use saker_sim::Duration;
 use saker_workload::tpcc::{Lines, Row, Step, Tpcc, Transaction};

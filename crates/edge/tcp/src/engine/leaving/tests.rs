@@ -8,9 +8,9 @@ use saker_target::{Answer, Hosts, IoCommand, Kind, Subsystem, SubsystemConfig};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::super::{Engine, Flight, Peer, Purpose, entry};
+use crate::connection::messages::Reply;
 use crate::local::Local;
 use crate::memory::Memory;
-use crate::messages::Reply;
 
 /// More turns than all of this takes.
 const TURNS_MAX: usize = 10_000;

@@ -3,9 +3,9 @@
 use super::path::Path;
 use super::workload::{adaptive, rare, sizes};
 use super::{Packed, Policy};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
-use crate::run::{Context, Outcome};
 use saker_flash::packing::Arrival;
 use saker_host::TransferPolicy;
 use saker_host::transfer::Adaptive;

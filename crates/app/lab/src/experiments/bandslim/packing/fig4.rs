@@ -3,10 +3,10 @@
 use super::clock::Times;
 use super::workload::sizes;
 use super::{Packed, Policy, buffer};
+use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::experiments::bandslim::link_bytes;
 use crate::judge::Part;
-use crate::run::{Context, Outcome};
 use saker_flash::packing::Arrival;
 use saker_host::Method;
 use saker_workload::Suite;

@@ -2,7 +2,7 @@
 
 use saker_nvme::fabrics::{DISCOVERY_NQN, NQN_BYTES_MAX};
 
-use crate::config::ConfigError;
+use super::ConfigError;
 
 /// Whether a subsystem can have this name.
 pub(crate) fn check_subsystem(nqn: &str) -> Result<(), ConfigError> {

@@ -5,7 +5,7 @@ use saker_nvme_tcp::target::Command;
 use saker_target::{Access, Answer, Bound, ConnectionId, Refusal};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::connection::Guest;
+use super::Guest;
 use crate::memory::Seat;
 
 /// What a connection asks of its subsystem.

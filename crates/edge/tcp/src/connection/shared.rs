@@ -1,0 +1,26 @@
+//! What connections share.
+
+use super::messages::Request;
+use crate::config::ServerConfig;
+use crate::memory::Memory;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// The server's settings, its memory and its subsystems.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// The server's settings.
+    pub config: ServerConfig,
+    /// What all of them may hold.
+    pub memory: Arc<Memory>,
+    /// By SUBNQN, where their requests go.
+    pub subsystems: BTreeMap<String, UnboundedSender<Request>>,
+}
+
+impl Shared {
+    /// Where requests for a subsystem go, if there is one of that name.
+    pub fn subsystem(&self, nqn: &str) -> Option<UnboundedSender<Request>> {
+        self.subsystems.get(nqn).cloned()
+    }
+}

@@ -1,0 +1,14 @@
+//! A List on its way.
+
+use saker_nvme::Key;
+
+/// A List on its way.
+#[derive(Debug)]
+pub(crate) struct ListFlight {
+    pub pieces: Vec<(u64, u32)>,
+    pub from: Option<Key>,
+    pub bytes: u32,
+    /// The shard that is asked now.
+    pub shard: usize,
+    pub keys: Vec<Key>,
+}

@@ -1,0 +1,10 @@
+//! Kinds of controllers.
+
+/// What kind of controllers a subsystem has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// I/O controllers.
+    Nvm,
+    /// Discovery controllers.
+    Discovery,
+}
