@@ -4,9 +4,10 @@
 //! `cargo run --release -p saker-lab --example engines -- [PAIRS] [VALUE_BYTES] [ENGINES]`: 1,000,000 pairs of 40 B on all
 //! engines unless told otherwise. Flash is in memory and as large as lets the pairs take three quarters of it.
 
+use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_sim::profile::Profile;
-use saker_world::{Build, Prepared, Side};
+use saker_world::{Prepared, Side};
 use std::time::Instant;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;

@@ -1,10 +1,10 @@
 //! Why an experiment cannot be run.
 
 use crate::settings::SettingError;
+use saker_assembly::BuildError;
 use saker_host::HostError;
 use saker_sim::profile::ProfileError;
 use saker_workload::WorkloadError;
-use saker_world::BuildError;
 use saker_world::calibrate::CalibrationError;
 use saker_world::history::HistoryError;
 use thiserror::Error;

@@ -7,6 +7,7 @@
 //! `single`: one command a pair. On a shared machine times say little; count instructions of a phase with `valgrind
 //! --tool=callgrind`.
 
+use saker_assembly::Build;
 use saker_device::Quick;
 use saker_engine::{
     Answers, Engine, GroupOp, GroupSource, HashStore, HashStoreConfig, KvError, Member, SourceError,
@@ -18,7 +19,6 @@ use saker_nvme::group::{Malformed, Packer, parse, parse_mut};
 use saker_realtime::Kv;
 use saker_sim::profile::Profile;
 use saker_sim::{Class, Free};
-use saker_world::Build;
 use std::time::Instant;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;

@@ -4,12 +4,13 @@
 //! `cargo run --release -p saker-realtime --example methods -- [VALUE_BYTES] [ROUNDS] [METHOD]` (default 32 and 15). With a
 //! method only its rounds run, at depth 1: for counting instructions on a machine whose clock says little.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_host::transfer::{Method, Pacing, TransferOptions};
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient};
 use saker_nvme::Key;
 use saker_sim::profile::Profile;
-use saker_world::build::port;
-use saker_world::{Build, Inline};
+use saker_world::Inline;
 use std::time::Instant;
 
 type Failure = Box<dyn std::error::Error>;

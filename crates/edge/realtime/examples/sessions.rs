@@ -5,6 +5,8 @@
 //! of 16 bytes, five rounds unless told otherwise; `ROUNDS` of 0 is one of sessions alone, for a profiler. With 1 for `TOLD` all
 //! three stores are told how many pairs will come (`prefault`).
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Work};
@@ -12,8 +14,6 @@ use saker_host::{ConnectOptions, Connection, Spin};
 use saker_realtime::EngineKind;
 use saker_realtime::{AnyDevice, DeviceThread, Kv, Saker, SakerOptions};
 use saker_sim::profile::Profile;
-use saker_world::Build;
-use saker_world::build::port;
 use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;

@@ -6,10 +6,10 @@ use crate::error::{Error, PlanError};
 use crate::image::{self, ImageConfig};
 use crate::profiles::profile_for_image;
 use crate::records::{records, seeded_uuid};
+use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig, Packing};
 use saker_flash::nand::Shape;
 use saker_sim::profile::Profile;
-use saker_world::Build;
 use std::io::Read as _;
 use std::path::Path;
 

@@ -2,14 +2,14 @@
 
 use crate::error::{Error, PlanError};
 use crate::image::NAMESPACES_MAX;
+use saker_assembly::BuildError;
+use saker_assembly::{SEGMENTS_MIN, profiles_where, shape_for};
 use saker_device::NamespaceConfig;
 use saker_flash::nand::Shape;
 use saker_flash::page_map::PageMapConfig;
 use saker_medium::Geometry;
 use saker_medium::header::HEADER_BYTES;
 use saker_sim::profile::Profile;
-use saker_world::BuildError;
-use saker_world::build::{SEGMENTS_MIN, profiles_where, shape_for};
 
 /// A namespace as it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,12 +2,12 @@
 
 use crate::image::ImageError;
 use crate::url::UrlError;
+use saker_assembly::BuildError;
+use saker_assembly::{or_profile, written};
 use saker_host::HostError;
 use saker_initiator::RemoteError;
 use saker_linux::LinuxError;
 use saker_sim::profile::ProfileError;
-use saker_world::BuildError;
-use saker_world::build::{or_profile, written};
 use thiserror::Error;
 
 /// Why a device cannot be opened or used.

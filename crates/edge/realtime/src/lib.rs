@@ -1,22 +1,16 @@
 //! Where the pure crates meet the operating system: image files, threads, the clock, and the doors for
 //! applications, [`Kv::open`], [`Saker::open`] and [`Block::open`].
 
-pub mod any;
 pub mod bench;
 pub mod block;
 pub mod create;
 mod divide;
 pub mod error;
-mod far_copy;
-mod huge_pages;
 mod identity;
-pub mod image;
 pub mod kv;
 pub mod kv_cache;
 mod linux;
 mod open;
-pub mod panics;
-mod pause;
 mod profiles;
 mod raw;
 mod records;
@@ -27,11 +21,11 @@ mod shards;
 pub mod url;
 pub mod verify;
 
-pub use any::{AnyDevice, AnyTurn, DeviceThread};
+use saker_runtime::{huge_pages, pause};
+
 pub use block::Block;
 pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image, new_uuid};
 pub use error::{Error, PlanError};
-pub use huge_pages::install as use_huge_pages;
 pub use kv::Kv;
 pub use kv_cache::{KvCache, KvCacheStats};
 pub use linux::LinuxPlace;
@@ -48,7 +42,9 @@ pub use saker_host::{
     CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupStats, KeyRange, PairBatch, ScanOptions,
     ScanOrder, WriteBatch,
 };
+pub use saker_image as image;
 pub use saker_linux::Submission;
+pub use saker_runtime::{AnyDevice, AnyTurn, DeviceThread, any, panics, use_huge_pages};
 pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
 pub use url::{DeviceUrl, Salvage};
 pub use verify::{Verified, check_image, image_namespaces, verify_image};

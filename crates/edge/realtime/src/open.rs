@@ -11,6 +11,8 @@ use crate::remote;
 use crate::salvage::open::Wishes;
 use crate::shards;
 use crate::url::{DeviceUrl, Place, Salvage, Timing};
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::{Attachment, Costs, Device, LsmTuning, PRICED_BYTES, Packing, timings};
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
@@ -18,8 +20,6 @@ use saker_link::DmaSpace;
 use saker_medium::Ring;
 use saker_nvme::csi;
 use saker_sim::profile::{Profile, ProfileError};
-use saker_world::Build;
-use saker_world::build::port;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -5,13 +5,13 @@ use crate::error::Error;
 use crate::identity;
 use crate::profiles::profile_named;
 use crate::url::{DeviceUrl, Place, Timing};
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::Attachment;
 use saker_host::Port;
 use saker_link::DmaSpace;
 use saker_nvme::vendor::Methods;
 use saker_shards::{Shard, Sharded};
-use saker_world::Build;
-use saker_world::build::port;
 use std::sync::Arc;
 
 /// Queue pairs of a shard: the dispatcher needs one.

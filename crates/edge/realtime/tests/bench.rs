@@ -1,10 +1,11 @@
 //! HostKV and DiskKV with several application threads against the clock: every operation is done once, whoever does it.
 
+use saker_assembly::Build;
 use saker_host::TransferOptions;
 use saker_realtime::bench::{RealRun, run_disk_groups_real, run_disk_kv_real, run_host_kv_real};
 use saker_realtime::url::Timing;
 use saker_sim::profile::Profile;
-use saker_world::{Build, Job, Side};
+use saker_world::{Job, Side};
 
 const PAIRS: u64 = 3000;
 

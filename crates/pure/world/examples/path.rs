@@ -6,6 +6,8 @@
 //! keys and values; `group`: stores of 8 + 20 bytes, 64 a command, 8 commands in flight; `session`: puts over a session with
 //! containers of 64; `virtual`: a put and then a get of each pair in virtual time, 4 modelled threads of depth 32.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::{Device, Untimed};
 use saker_host::connect::KvQueueOptions;
 use saker_host::group::{Form, Op};
@@ -18,8 +20,7 @@ use saker_host::{
 use saker_nvme::Key;
 use saker_nvme::vendor::PIGGYBACK_BYTES;
 use saker_sim::profile::Profile;
-use saker_world::build::port;
-use saker_world::{Build, Job, Side, run_disk_kv};
+use saker_world::{Job, Side, run_disk_kv};
 use std::sync::Arc;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;

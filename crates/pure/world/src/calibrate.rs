@@ -5,9 +5,9 @@
 //! method's. With more in flight, the time per store counts: another resource may then be the one that all wait for, so the
 //! best method alone is not the best method under load.
 
-use crate::build::{Build, BuildError};
 use crate::disk_kv::run_disk_kv;
 use crate::result::{Job, RunResult, Side};
+use saker_assembly::{Build, BuildError};
 use saker_host::transfer::{Adaptive, CostTable, Method, Pacing, TransferOptions};
 use saker_host::{HostError, TransferPolicy};
 use saker_nvme::vendor::{HYBRID_PAGE_BYTES, PIGGYBACK_BYTES, TRANSFER_BYTES};

@@ -1,8 +1,8 @@
 //! Operations that an application sends together: one group command of them, in any timing.
 
-use crate::build::Build;
 use crate::disk_kv::{retrieve_bytes, user_bytes};
 use crate::result::{Job, Side};
+use saker_assembly::Build;
 use saker_device::NamespaceKind;
 use saker_engine::hash_store::group::GROUP_BYTES_MAX;
 use saker_host::{KvQueue, SubmitError, Ticket};

@@ -2,10 +2,10 @@
 
 mod worker;
 
-use crate::build::{Build, port};
 use crate::disk_kv::{HostCosts, user_bytes};
 use crate::joined::Clocked;
 use crate::result::{Job, ReadPath, RunResult, Side};
+use saker_assembly::{Build, port};
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Outcome, Ticket, Work};

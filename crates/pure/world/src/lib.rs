@@ -2,7 +2,6 @@
 //! gives the same bytes, times and digest on any machine.
 #![forbid(unsafe_code)]
 
-pub mod build;
 pub mod calibrate;
 pub mod disk_kv;
 pub mod groups;
@@ -15,7 +14,6 @@ pub mod result;
 pub mod running;
 pub mod saker;
 
-pub use build::{Build, BuildError, shape_of};
 pub use calibrate::{Calibration, Load, calibrate, calibrate_at};
 pub use disk_kv::{retrieve_bytes, run_disk_groups, run_disk_kv};
 pub use groups::{Group, GroupLimits};

@@ -1,9 +1,9 @@
 //! A device that was filled without time, to begin any number of timed runs from.
 
-use crate::build::{Build, port};
 use crate::joined::Inline;
 use crate::result::{Job, Side};
 use crate::running::Running;
+use saker_assembly::{Build, port};
 use saker_device::{Costs, Snapshot, timings};
 use saker_host::{ClientOptions, ConnectOptions, Connection, HostError, KvClient};
 use saker_nvme::Key;

@@ -86,13 +86,13 @@ pub struct RunResult {
     pub value_log: ValueLog,
     /// Digest of all values read and of the final state.
     pub digest: u64,
-    /// The times of each I/O command in the device, if [`Build::traces`](crate::Build::traces) asks for them.
+    /// The times of each I/O command in the device, if [`saker_assembly::Build::traces`](saker_assembly::Build::traces) asks for them.
     pub traces: Vec<CommandTrace>,
     /// What the read cache did.
     pub cache: CacheStats,
     /// What reads came to.
     pub reads: ReadPath,
-    /// Operations completed in each interval of [`Build::interval`](crate::Build::interval).
+    /// Operations completed in each interval of [`saker_assembly::Build::interval`](saker_assembly::Build::interval).
     pub timeline: Vec<u64>,
 }
 

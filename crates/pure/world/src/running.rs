@@ -1,8 +1,8 @@
 //! A device that is given one job after the other, so that long runs need not be in memory as a whole.
 
-use crate::build::Build;
 use crate::disk_kv::DiskRun;
 use crate::result::{Job, RunResult};
+use saker_assembly::Build;
 use saker_device::{Device, Snapshot, Timed};
 use saker_host::{HostError, TransferOptions};
 

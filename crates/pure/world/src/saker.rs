@@ -1,11 +1,11 @@
 //! DiskKV with SAKER's host layer in virtual time: modelled application threads, each with a session, gather their writes
 //! in containers (SYSTOR'25, section 3.3).
 
-use crate::build::{Build, port};
 use crate::disk_kv::HostCosts;
 use crate::joined::Clocked;
 use crate::layers::Layers;
 use crate::result::{Job, ReadPath, RunResult, Side};
+use saker_assembly::{Build, port};
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{CallId, Command, Cover, Hub, LaneStats, Options, Refusal, Sync};
 use saker_host::{CacheStats, ConnectOptions, Connection, HostError, KvQueue, TransferOptions};

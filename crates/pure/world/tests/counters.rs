@@ -1,10 +1,11 @@
 //! Counters of engines in a timed device, where operations wait for pages and are tried again.
 
+use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_host::TransferOptions;
 use saker_sim::profile::Profile;
 use saker_sim::{Rng, Seed};
-use saker_world::{Build, Job, RunResult, Side, run_disk_kv};
+use saker_world::{Job, RunResult, Side, run_disk_kv};
 
 /// Histories for each engine: 20 times as many in the soak tier.
 #[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]

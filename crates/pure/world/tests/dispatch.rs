@@ -1,6 +1,8 @@
 //! How the dispatcher hands commands to the modelled cores: in turn, commands on one key overtake each other; by key they do
 //! not, whatever they are, and other keys do not wait.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_host::connect::KvQueueOptions;
 use saker_host::{ConnectOptions, Connection, KvQueue, TransferOptions, Turn};
 use saker_nvme::Key;
@@ -8,8 +10,7 @@ use saker_nvme::group::{Form, Op, Packer};
 use saker_nvme::kv::StoreOptions;
 use saker_sim::profile::Profile;
 use saker_sim::{Duration, Rng, Seed};
-use saker_world::build::port;
-use saker_world::{Build, Clocked};
+use saker_world::Clocked;
 use std::collections::BTreeMap;
 
 const SLOTS: u16 = 32;

@@ -1,5 +1,7 @@
 //! The same calls on devices with all of groups, with one way only, and with none.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::Attachment;
 use saker_engine::EngineKind;
 use saker_host::group::{Form, Op};
@@ -11,8 +13,7 @@ use saker_host::{
 use saker_nvme::Key;
 use saker_nvme::vendor::Methods;
 use saker_sim::profile::Profile;
-use saker_world::build::port;
-use saker_world::{Build, Inline};
+use saker_world::Inline;
 
 const PATIENCE: Patience = Patience { turns_max: 100_000 };
 

@@ -1,6 +1,8 @@
 //! Group Vector and Bulk Put: what they store is what a group of the same pairs stores, and what is wrong with them has its
 //! status and changes nothing.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_host::{
     BulkBuffer, ClientOptions, ConnectOptions, Connection, HostError, KvClient, Patience, RawData, Turn,
 };
@@ -9,8 +11,7 @@ use saker_nvme::group::{Form, GroupCommand, Op, Packer, PairAddress, write_vecto
 use saker_nvme::vendor::Methods;
 use saker_nvme::{Key, Status};
 use saker_sim::profile::Profile;
-use saker_world::build::port;
-use saker_world::{Build, Inline};
+use saker_world::Inline;
 
 const PATIENCE: Patience = Patience { turns_max: 100_000 };
 

@@ -1,10 +1,11 @@
 //! DiskKV with several operations in a command.
 
+use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_host::TransferOptions;
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
-use saker_world::{Build, Job, RunResult, Side, run_disk_groups, run_disk_kv};
+use saker_world::{Job, RunResult, Side, run_disk_groups, run_disk_kv};
 
 fn key(n: u64) -> Vec<u8> {
     Seed(1).index(n).0.to_le_bytes().to_vec()

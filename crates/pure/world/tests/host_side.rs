@@ -1,11 +1,12 @@
 //! HostKV's time: background work takes it piece by piece, and nothing happens before the thread that does it gets there.
 
+use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_engine::{LsmConfig, TreeConfig};
 use saker_host::TransferOptions;
 use saker_sim::Duration;
 use saker_sim::profile::Profile;
-use saker_world::{Build, Job, RunResult, Side, run_host_kv};
+use saker_world::{Job, RunResult, Side, run_host_kv};
 
 fn build(write_buffer_bytes: u64) -> Build {
     let profile = Profile::builtin("saker-mid").expect("built in");

@@ -1,5 +1,7 @@
 //! Iterators of the device: in both directions, while it is written, compacted and collected; their bounds and ends.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::{Attachment, EngineKind};
 use saker_host::{
     ClientOptions, ConnectOptions, Connection, DeviceIterator, HostError, KeyRange, KvClient, KvError,
@@ -8,8 +10,7 @@ use saker_host::{
 use saker_nvme::{Key, Status};
 use saker_sim::profile::Profile;
 use saker_sim::{Rng, Seed};
-use saker_world::build::port;
-use saker_world::{Build, Clocked, Inline};
+use saker_world::{Clocked, Inline};
 use std::collections::BTreeMap;
 
 /// The engines that keep keys in order.

@@ -1,11 +1,12 @@
 //! Host and device joined: a whole path, without time and in virtual time.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_engine::EngineKind;
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, KvStoreClient, TransferOptions};
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
-use saker_world::build::port;
-use saker_world::{Build, Clocked, Inline, Job, Side, run_disk_kv, run_host_kv};
+use saker_world::{Clocked, Inline, Job, Side, run_disk_kv, run_host_kv};
 
 fn build(name: &str) -> Build {
     Build::kv(&Profile::builtin(name).expect("built in"), 1 << 30, 7).expect("large enough")

@@ -1,5 +1,7 @@
 //! Keys of 17 to 255 bytes: by pointer, in groups, through envelopes, side by side on one device; with digests that collide.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_engine::EngineKind;
 use saker_host::group::{Form, Op};
 use saker_host::long_keys::Xxh3Digest;
@@ -13,8 +15,7 @@ use saker_nvme::vendor::{IndirectCommand, IndirectOp, Methods};
 use saker_nvme::{Key, Status};
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
-use saker_world::build::port;
-use saker_world::{Build, Clocked, Inline};
+use saker_world::{Clocked, Inline};
 use std::collections::BTreeMap;
 
 const PATIENCE: Patience = Patience { turns_max: 1_000_000 };

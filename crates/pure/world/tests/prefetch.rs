@@ -1,11 +1,12 @@
 //! Prefetch groups in virtual time: how many pages are read, how long it takes, and that nothing stale is delivered.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience};
 use saker_nvme::Key;
 use saker_sim::profile::Profile;
 use saker_sim::{Rng, Seed};
-use saker_world::build::port;
-use saker_world::{Build, Clocked};
+use saker_world::Clocked;
 
 const PATIENCE: Patience = Patience { turns_max: 1_000_000 };
 /// Keys read together, and groups of them.

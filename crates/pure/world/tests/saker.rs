@@ -1,9 +1,10 @@
 //! Sessions as actors in virtual time.
 
+use saker_assembly::Build;
 use saker_host::{CacheOptions, CachePolicy, TransferOptions};
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
-use saker_world::{Build, Job, Side, run_disk_kv, run_host_kv, run_saker};
+use saker_world::{Job, Side, run_disk_kv, run_host_kv, run_saker};
 
 fn job(threads: usize, depth: u16, operations: Vec<Side>) -> Job {
     Job { threads, depth, operations, flush: false, transfer: TransferOptions::default() }

@@ -1,5 +1,7 @@
 //! A device of several shards does what one device does.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::Attachment;
 use saker_engine::EngineKind;
 use saker_host::group::{Form, Op};
@@ -13,8 +15,7 @@ use saker_nvme::{Key, Status};
 use saker_shards::{Shard, Sharded, shard_of};
 use saker_sim::profile::Profile;
 use saker_sim::{Rng, Seed};
-use saker_world::build::port;
-use saker_world::{Build, Inline};
+use saker_world::Inline;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
 //! A device told by a latency table: Samsung's KV SSD as compound commands (HotStorage'19) measured it.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_host::group::{Form, Op};
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience};
 use saker_nvme::Key;
 use saker_sim::profile::Profile;
-use saker_world::build::port;
-use saker_world::{Build, Clocked};
+use saker_world::Clocked;
 
 const PATIENCE: Patience = Patience { turns_max: 1_000_000 };
 

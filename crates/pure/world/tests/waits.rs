@@ -1,12 +1,13 @@
 //! The hash FTLs nearly full, in virtual time: how long a command waits at most, and whether counted pages are what is
 //! reported.
 
+use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig};
 use saker_flash::nand::Shape;
 use saker_medium::Geometry;
 use saker_sim::profile::{Media, Profile};
 use saker_sim::{Rng, Seed};
-use saker_world::{Build, Job, Prepared, Running, Side};
+use saker_world::{Job, Prepared, Running, Side};
 
 const CLIENTS: usize = 8;
 /// How often the soak tier overwrites as much as there is flash.

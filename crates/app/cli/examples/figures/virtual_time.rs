@@ -2,9 +2,10 @@
 
 use crate::pairs::key;
 use crate::{Outcome, verdict};
+use saker_assembly::Build;
 use saker_host::TransferOptions;
 use saker_sim::profile::Profile;
-use saker_world::{Build, Job, Side, run_disk_kv};
+use saker_world::{Job, Side, run_disk_kv};
 
 const PAIRS: u64 = 1_000_000;
 const RATE_MIN: f64 = 1e6;

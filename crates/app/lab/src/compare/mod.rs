@@ -6,6 +6,7 @@ mod runs;
 
 use pairs::{Pair, classes, jobs};
 use runs::Runs;
+use saker_assembly::{Build, BuildError};
 use saker_device::EngineKind;
 use saker_host::{CacheOptions, HostError};
 use saker_realtime::bench::Cpus;
@@ -13,7 +14,7 @@ use saker_realtime::{NamespaceConfig, NamespaceKind, profile_named};
 use saker_sim::profile::{Profile, ProfileError};
 use saker_workload::WorkloadError;
 use saker_workload::records::RecordSet;
-use saker_world::{Build, BuildError, RunResult};
+use saker_world::RunResult;
 use thiserror::Error;
 
 /// Which clock latencies are on.

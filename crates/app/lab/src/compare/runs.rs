@@ -1,12 +1,13 @@
 //! The systems, each in every timing.
 
 use super::Timing;
+use saker_assembly::Build;
 use saker_host::HostError;
 use saker_realtime::bench::{
     Cpus, How, RealRun, run_disk_groups_real, run_disk_kv_real, run_host_kv_real, run_saker_real,
 };
 use saker_realtime::url::Timing as RealTiming;
-use saker_world::{Build, Job, RunResult, run_disk_groups, run_disk_kv, run_host_kv, run_saker};
+use saker_world::{Job, RunResult, run_disk_groups, run_disk_kv, run_host_kv, run_saker};
 
 /// Runs systems in one timing; adds up how far devices lag behind the clock.
 pub(super) struct Runs<'p> {

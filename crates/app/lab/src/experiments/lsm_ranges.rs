@@ -5,13 +5,13 @@ use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
 use crate::rig::Serial;
+use saker_assembly::Build;
 use saker_device::LsmTuning;
 use saker_engine::EngineKind;
 use saker_host::KeyRange;
 use saker_nvme::Key;
 use saker_sim::{Rng, Seed};
 use saker_workload::Permutation;
-use saker_world::Build;
 use serde::Deserialize;
 use serde_json::json;
 

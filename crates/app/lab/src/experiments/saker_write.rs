@@ -5,10 +5,11 @@ use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::{Check, Point};
 use crate::rig;
+use saker_assembly::Build;
 use saker_device::{EngineKind, TreeTuning};
 use saker_nvme::group::{COUNT_BYTES, Op, entry_bytes};
 use saker_sim::Seed;
-use saker_world::{Build, Job, RunResult, Side, run_host_kv, run_saker};
+use saker_world::{Job, RunResult, Side, run_host_kv, run_saker};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -1,6 +1,8 @@
 //! One client on one device in virtual time, one command after the other.
 
 use crate::error::LabError;
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::{Attachment, Costs, Device, timings};
 use saker_flash::Flash;
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience, TransferOptions};
@@ -8,8 +10,7 @@ use saker_link::Traffic;
 use saker_medium::{Ring, RingMemory};
 use saker_sim::Duration;
 use saker_sim::profile::Profile;
-use saker_world::build::port;
-use saker_world::{Build, Clocked};
+use saker_world::Clocked;
 
 const PATIENCE: Patience = Patience { turns_max: 100_000_000 };
 /// Commands in flight at most; single operations that are to overlap do.

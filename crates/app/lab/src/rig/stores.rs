@@ -2,11 +2,12 @@
 
 use crate::error::LabError;
 use crate::rig::complete;
+use saker_assembly::Build;
 use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
 use saker_nvme::Key;
 use saker_sim::profile::Profile;
 use saker_workload::{Operation, Plan, Suite, SuiteOptions};
-use saker_world::{Build, Job, RunResult, Side, run_disk_kv};
+use saker_world::{Job, RunResult, Side, run_disk_kv};
 
 /// One run: a workload and how its values go.
 #[derive(Clone, Debug)]

@@ -1,15 +1,16 @@
 //! DiskKV: every thread has a queue pair on the key-value namespace.
 
 use super::{How, Pause, RealRun, Running, on_threads, refused, share, since, user_bytes};
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_host::connect::KvQueueOptions;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Spin};
 use saker_link::Traffic;
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
 use saker_sim::Instant;
-use saker_world::build::port;
 use saker_world::disk_kv::STAGED_BYTES;
-use saker_world::{Build, Group, GroupLimits, Job, RunResult, Side, retrieve_bytes};
+use saker_world::{Group, GroupLimits, Job, RunResult, Side, retrieve_bytes};
 use std::time::Instant as Clock;
 
 /// Bytes of a slot's own page: longer values are lent.

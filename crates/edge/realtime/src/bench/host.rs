@@ -1,14 +1,15 @@
 //! HostKV: the threads share one store, over one queue pair on the block namespace.
 
 use super::{How, Pause, RealRun, Running, on_threads, refused, share, since, user_bytes};
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Ticket, Work};
 use saker_host::{ConnectOptions, Connection, HostError, Spin};
 use saker_link::Traffic;
 use saker_sim::Instant;
-use saker_world::build::port;
-use saker_world::{Build, Job, RunResult, Side, block_depth};
+use saker_world::{Job, RunResult, Side, block_depth};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant as Clock;

@@ -17,11 +17,12 @@ pub use saker::run_saker_real;
 
 use crate::any::{AnyDevice, DeviceThread};
 use crate::url::Timing;
+use saker_assembly::Build;
 use saker_device::{Attachment, Snapshot};
 use saker_host::{HostError, ProtocolError};
 use saker_link::Traffic;
 use saker_sim::Instant;
-use saker_world::{Build, Job, RunResult, Side};
+use saker_world::{Job, RunResult, Side};
 use std::time::Instant as Clock;
 
 /// Results of several jobs, and the device's events and how many of them came later than 5 us.

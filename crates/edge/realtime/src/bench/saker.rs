@@ -2,14 +2,15 @@
 
 use super::{How, RealRun, Running, on_threads, refused, share, since, user_bytes};
 use crate::pause::Pausing;
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Hub, Options, Session, SyncError};
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Patience, Spin, TransferOptions};
 use saker_link::Traffic;
 use saker_nvme::Key;
 use saker_sim::Instant;
-use saker_world::build::port;
-use saker_world::{Build, Job, RunResult, Side};
+use saker_world::{Job, RunResult, Side};
 use std::sync::Arc;
 use std::time::Instant as Clock;
 

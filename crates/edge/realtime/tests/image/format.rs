@@ -3,6 +3,7 @@
 
 use crate::support::{directory, is_soak};
 use crate::watched::Watched;
+use saker_assembly::port;
 use saker_device::{Attachment, Device, Untimed};
 use saker_flash::{FaultPlan, Flash, Media};
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient};
@@ -13,7 +14,6 @@ use saker_realtime::image::{Access, BootId, FileMedia, OpenImage, open_as};
 use saker_realtime::{EngineKind, ImagePlan, device_config};
 use saker_sim::Seed;
 use saker_world::Inline;
-use saker_world::build::port;
 use std::path::Path;
 
 const PAIRS: u8 = 40;

@@ -3,12 +3,12 @@
 mod ahead;
 mod submit;
 
-use crate::build::{Build, port};
 use crate::groups::GroupLimits;
 use crate::joined::Clocked;
 use crate::layers::{Layers, ValueLog};
 use crate::result::{Job, RunResult, Side};
 use ahead::foresee;
+use saker_assembly::{Build, port};
 use saker_device::{Device, Timed};
 use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;

@@ -5,7 +5,7 @@ use super::payload::{Answered, Payload};
 use super::script::{Step, Subject};
 use super::small::Setup;
 use super::tale::{Counters, Media, Outcomes, Tale};
-use crate::build::Build;
+use saker_assembly::Build;
 use saker_engine::kv_group::Singly;
 use saker_engine::{AnyEngine, AnyRecovery, Condition, Engine, KvError, Pairs, Recover, Scan, Snapshot};
 use saker_flash::{Flash, NamespaceMedium};

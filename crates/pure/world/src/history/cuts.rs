@@ -6,7 +6,7 @@ use super::script::{self, Step};
 use super::small::Setup;
 use super::tale::{Media, Tale};
 use super::{HistoryError, Side, tell};
-use crate::build::Build;
+use saker_assembly::Build;
 use saker_device::{Costs, Device, timings};
 use saker_flash::{FaultPlan, Flash, PowerCut, Timings};
 use saker_medium::{PowerHistory, Ring, RingMemory};

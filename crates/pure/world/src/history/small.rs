@@ -1,7 +1,7 @@
 //! Devices so small, and settings so tight, that every mechanism of an engine is at work within some thousand operations.
 
 use super::Side;
-use crate::build::Build;
+use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig};
 use saker_engine::{EngineConfig, LsmTuning};
 use saker_flash::FaultPlan;

@@ -2,13 +2,14 @@
 
 use crate::rig::{Timed, build, key, value};
 use crate::tier;
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::{Costs, Device, timings};
 use saker_flash::Flash;
 use saker_host::{Method, Pacing};
 use saker_medium::{Ring, RingMemory};
 use saker_nvme::Status;
-use saker_world::build::port;
-use saker_world::{Build, Clocked};
+use saker_world::Clocked;
 use std::collections::BTreeMap;
 
 /// Names and versions: a value tells both.

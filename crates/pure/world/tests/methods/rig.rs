@@ -1,5 +1,7 @@
 //! A host with several queues on a device of either driver.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::{Attachment, DeviceStats};
 use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;
@@ -10,8 +12,7 @@ use saker_link::Traffic;
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::{Key, Sqe, Status};
 use saker_sim::profile::Profile;
-use saker_world::build::port;
-use saker_world::{Build, Clocked, Inline};
+use saker_world::{Clocked, Inline};
 
 const TURNS_MAX: u64 = 1_000_000;
 

@@ -1,12 +1,13 @@
 //! Runs of jobs: the traffic of papers' tables, NAND off, and where the time of commands goes.
 
 use crate::rig::{Timed, build, key, value};
+use saker_assembly::Build;
 use saker_device::Part;
 use saker_host::{Method, Pacing, TransferOptions};
 use saker_nvme::Status;
 use saker_sim::Duration;
 use saker_sim::profile::Profile;
-use saker_world::{Build, Job, RunResult, Side, run_disk_kv};
+use saker_world::{Job, RunResult, Side, run_disk_kv};
 
 fn job(bytes: usize, count: u32, transfer: TransferOptions) -> Job {
     let put = |n: u32| Side::Put(n.to_le_bytes().to_vec(), value(n, bytes));

@@ -2,13 +2,14 @@
 //! worse in what it is asked for.
 
 use crate::tier;
+use saker_assembly::Build;
 use saker_host::transfer::{Auto, Objective};
 use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
 use saker_link::Rule;
 use saker_sim::profile::Profile;
 use saker_workload::{Suite, SuiteOptions};
 use saker_world::calibrate::{Load, calibrate_at};
-use saker_world::{Build, Job, RunResult, Side, run_disk_kv};
+use saker_world::{Job, RunResult, Side, run_disk_kv};
 
 /// Workload A's sizes; the others have their own.
 const FIXED_BYTES: [u32; 12] = [4, 32, 35, 36, 64, 128, 200, 500, 1000, 2048, 4096, 4100];

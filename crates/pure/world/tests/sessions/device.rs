@@ -4,6 +4,8 @@
 use crate::actors::{self, Plan, read_all};
 use crate::log::Log;
 use crate::tier;
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::{Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind, timings};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
@@ -15,8 +17,7 @@ use saker_medium::{Geometry, PowerHistory, Ring, RingMemory};
 use saker_nvme::vendor::Methods;
 use saker_sim::profile::Profile;
 use saker_sim::{Chance, Seed};
-use saker_world::build::port;
-use saker_world::{Build, Clocked};
+use saker_world::Clocked;
 use std::sync::Arc;
 
 pub const CLIENTS: usize = 5;

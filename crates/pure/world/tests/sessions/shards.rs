@@ -4,6 +4,8 @@ use crate::actors::{self, Plan, read_all};
 use crate::device::{CLIENTS, SLOTS, build, hub};
 use crate::log::Log;
 use crate::tier;
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::{Attachment, Costs, Device, Timed, timings};
 use saker_flash::{Flash, MemMedia, PowerCut};
 use saker_host::connect::KvQueueOptions;
@@ -14,8 +16,7 @@ use saker_medium::{PowerHistory, Ring, RingMemory};
 use saker_nvme::vendor::Methods;
 use saker_shards::{Shard, Sharded};
 use saker_sim::{Chance, Seed};
-use saker_world::build::port;
-use saker_world::{Build, Clocked};
+use saker_world::Clocked;
 use std::sync::Arc;
 
 const SHARDS: u64 = 3;

@@ -1,12 +1,13 @@
 //! Writes of many blocks: as long as MDTS allows, however small the ring.
 
 use crate::rig::{self, BLOCK, BLOCK_BYTES, Machine, Rig};
+use saker_assembly::Build;
 use saker_device::NamespaceConfig;
 use saker_host::RawData;
 use saker_nvme::Status;
 use saker_nvme::nvm::{self, BlockRange};
 use saker_sim::profile::Profile;
-use saker_world::{Build, Clocked, Inline};
+use saker_world::{Clocked, Inline};
 
 /// Largest transfer that Identify Controller allows.
 const MDTS_BYTES: u32 = 4 << 20;

@@ -5,13 +5,14 @@ use crate::memory::{Memory, Placement};
 use crate::oracle::{Limits, Op, judge, list_answer, set_key};
 use crate::rig::{self, BLOCK, BLOCK_BYTES, KV, Machine, Rig, blocks, value_bytes_max};
 use crate::tier;
+use saker_assembly::Build;
 use saker_host::RawData;
 use saker_link::Sqe;
 use saker_nvme::admin::feature::fid;
 use saker_nvme::kv;
 use saker_nvme::{Key, NSID_ALL, Status};
 use saker_sim::{Rng, Seed};
-use saker_world::{Build, Clocked, Inline};
+use saker_world::{Clocked, Inline};
 use std::collections::BTreeMap;
 
 /// Device, model, and the dice.

@@ -3,13 +3,14 @@
 use crate::pairs::{get, put, remove};
 use crate::rig::{self, BLOCK, BLOCK_BYTES, KV, Machine, Rig, power_on};
 use crate::tier;
+use saker_assembly::Build;
 use saker_flash::PowerCut;
 use saker_host::RawData;
 use saker_medium::PowerHistory;
 use saker_nvme::nvm::{self, BlockRange, DsmRange};
 use saker_nvme::{Key, NSID_ALL, Status};
 use saker_sim::{Rng, Seed};
-use saker_world::{Build, Clocked, Inline};
+use saker_world::{Clocked, Inline};
 use std::collections::BTreeMap;
 use zerocopy::IntoBytes;
 

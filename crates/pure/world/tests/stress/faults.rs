@@ -163,7 +163,7 @@ fn wear(seed: u64, capacitor: bool, one_in: u64, sum: &mut Worn) {
 }
 
 /// What was durable is there after a cut.
-fn cut(build: &saker_world::Build, history: &History, rig: &Rig<Clocked>, capacitor: bool) {
+fn cut(build: &saker_assembly::Build, history: &History, rig: &Rig<Clocked>, capacitor: bool) {
     let (mut media, ring) = rig.machine.0.cut(1);
     media.set_history(saker_medium::PowerHistory::Cut { ring_kept: capacitor });
     let mut rig = rig::power_on(build, media, &ring, |_| {});

@@ -4,6 +4,7 @@
 use crate::power::End;
 use crate::rig::{self, BLOCK, BLOCK_BYTES, KV, Rig, power_on};
 use crate::tier;
+use saker_assembly::Build;
 use saker_device::{Device, EngineKind, Timed};
 use saker_flash::{FaultPlan, MemMedia};
 use saker_host::{RawData, Turn};
@@ -13,7 +14,7 @@ use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::nvm::{self, BlockRange};
 use saker_nvme::{Key, NSID_ALL, Status};
 use saker_sim::Chance;
-use saker_world::{Build, Clocked};
+use saker_world::Clocked;
 
 type Machine = Clocked;
 type Left = (MemMedia, Ring);

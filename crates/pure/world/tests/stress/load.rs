@@ -2,12 +2,13 @@
 
 use crate::rig::{self, KV, Machine, Rig};
 use crate::tier;
+use saker_assembly::Build;
 use saker_host::RawData;
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::{Key, Sqe};
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
-use saker_world::{Build, Clocked};
+use saker_world::Clocked;
 
 const IN_FLIGHT: usize = rig::DEPTH as usize;
 const VALUE_BYTES: u32 = 900;

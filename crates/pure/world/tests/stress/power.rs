@@ -4,11 +4,12 @@ use crate::cells::{KEYS, key};
 use crate::history::{History, Plan, list_all, read_all};
 use crate::rig::{self, BLOCK, KV, Rig, power_on_or_damage};
 use crate::tier;
+use saker_assembly::Build;
 use saker_device::{Device, EngineKind, Snapshot, Timed};
 use saker_flash::{FaultPlan, MemMedia, PowerCut};
 use saker_medium::{PowerHistory, Ring};
 use saker_sim::{Chance, Seed};
-use saker_world::{Build, Clocked};
+use saker_world::Clocked;
 
 /// How a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

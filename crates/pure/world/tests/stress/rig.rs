@@ -1,5 +1,7 @@
 //! A host on a device with one KV namespace (1) and one block namespace (2), one queue pair for each.
 
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::{
     Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind, Snapshot,
 };
@@ -13,8 +15,7 @@ use saker_medium::{Geometry, Ring, RingMemory};
 use saker_nvme::Status;
 use saker_nvme::vendor::Methods;
 use saker_sim::profile::Profile;
-use saker_world::build::port;
-use saker_world::{Build, Clocked, Inline};
+use saker_world::{Clocked, Inline};
 
 /// The KV namespace.
 pub const KV: u32 = 1;

@@ -4,13 +4,14 @@ use super::{FLASH_BYTES, key, open, us};
 use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::report::Point;
+use saker_assembly::Build;
+use saker_assembly::port;
 use saker_device::DeviceConfig;
 use saker_host::connect::KvQueueOptions;
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Patience, RawData, Turn};
 use saker_nvme::{Key, Status, nvm};
 use saker_sim::profile::Profile;
-use saker_world::build::port;
-use saker_world::{Build, Clocked};
+use saker_world::Clocked;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -3,6 +3,7 @@
 use super::size::Size;
 use crate::error::LabError;
 use crate::rig::complete;
+use saker_assembly::Build;
 use saker_engine::EngineKind;
 use saker_engine::hash_ftl::HashFtlTuning;
 use saker_engine::hash_ftl::config::PLUS_GRAIN_BYTES;
@@ -12,7 +13,7 @@ use saker_host::TransferOptions;
 use saker_medium::Geometry;
 use saker_sim::profile::{Media, Profile};
 use saker_workload::{Distribution, KeySpace, Operation, Plan, Suite, SuiteOptions, ValueSource};
-use saker_world::{Build, Job, Prepared, RunResult, Running, Side};
+use saker_world::{Job, Prepared, RunResult, Running, Side};
 
 /// As in the public runs of the papers' code: clients that wait for each answer.
 const CLIENTS: usize = 20;

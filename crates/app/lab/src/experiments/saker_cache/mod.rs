@@ -8,9 +8,10 @@ pub mod tpcc;
 use crate::context::Context;
 use crate::error::LabError;
 use crate::rig;
+use saker_assembly::Build;
 use saker_host::{CacheOptions, CachePolicy};
 use saker_sim::profile::Profile;
-use saker_world::{Build, Job, RunResult, run_host_kv, run_saker};
+use saker_world::{Job, RunResult, run_host_kv, run_saker};
 
 /// Writes of a container (section 4).
 const BATCH: u16 = 64;

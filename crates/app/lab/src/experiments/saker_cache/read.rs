@@ -6,10 +6,11 @@ use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::{Check, Point};
 use crate::rig;
+use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_sim::Seed;
 use saker_workload::{Distribution, KeyForm, KeySpace};
-use saker_world::{Build, Job, RunResult, Side};
+use saker_world::{Job, RunResult, Side};
 use serde::Deserialize;
 use serde_json::json;
 

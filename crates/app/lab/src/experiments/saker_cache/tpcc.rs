@@ -7,10 +7,11 @@ use crate::error::LabError;
 use crate::judge::{Book, Part};
 use crate::report::{Check, Point};
 use crate::rig;
+use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_sim::Duration;
 use saker_workload::tpcc::{Lines, Row, Step, Tpcc, Transaction};
-use saker_world::{Build, Job, RunResult, Side};
+use saker_world::{Job, RunResult, Side};
 use serde::Deserialize;
 use serde_json::json;
 

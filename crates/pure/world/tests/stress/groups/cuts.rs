@@ -5,6 +5,7 @@ use super::{pack, small_with};
 use crate::cells::{self, Cell, KEYS, all, content};
 use crate::rig::{Machine, Rig, power_on};
 use crate::tier;
+use saker_assembly::Build;
 use saker_engine::EngineKind;
 use saker_flash::{FaultPlan, PowerCut};
 use saker_host::{Ticket, Turn};
@@ -14,7 +15,7 @@ use saker_nvme::Status;
 use saker_nvme::group::results::ResultsReader;
 use saker_nvme::group::{Form, Op};
 use saker_sim::{Chance, Rng, Seed};
-use saker_world::{Build, Clocked};
+use saker_world::Clocked;
 
 type Timed = Rig<Clocked>;
 

@@ -5,13 +5,13 @@ mod cuts;
 mod malformed;
 
 use crate::rig::{Machine, Rig};
+use saker_assembly::Build;
 use saker_engine::EngineKind;
 use saker_host::Ticket;
 use saker_nvme::Status;
 use saker_nvme::group::results::ResultsReader;
 use saker_nvme::group::{Form, Op, Packer};
 use saker_nvme::vendor::Methods;
-use saker_world::Build;
 
 /// Some hundred KiB for pairs, on a device with groups.
 pub fn roomy(capacitor: bool, seed: u64) -> Build {

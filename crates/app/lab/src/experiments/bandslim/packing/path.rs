@@ -9,10 +9,11 @@ use super::records::{self, Ground};
 use super::{Arrival, Packed, Policy, buffer, plain};
 use crate::error::LabError;
 use crate::rig::complete;
+use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_host::{Pacing, TransferOptions, TransferPolicy};
 use saker_sim::profile::Profile;
-use saker_world::{Build, Job, Side, run_disk_kv};
+use saker_world::{Job, Side, run_disk_kv};
 
 /// Bytes of keys: BandSlim's.
 const KEY_BYTES: u32 = 4;

@@ -96,7 +96,7 @@ mod planting {
         })
     }
 
-    pub(in crate::image) fn ask(call: Call) -> io::Result<()> {
+    pub(crate) fn ask(call: Call) -> io::Result<()> {
         match hit(call) {
             None | Some(HostFault::Short) => Ok(()),
             Some(HostFault::Full) => Err(Errno::NOSPC.into()),
@@ -105,7 +105,7 @@ mod planting {
         }
     }
 
-    pub(in crate::image) fn bytes_of(call: Call, bytes: usize) -> io::Result<usize> {
+    pub(crate) fn bytes_of(call: Call, bytes: usize) -> io::Result<usize> {
         match hit(call) {
             None => Ok(bytes),
             Some(HostFault::Short) => Ok(bytes.div_ceil(2)),

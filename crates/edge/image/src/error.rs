@@ -75,7 +75,8 @@ impl ImageError {
         move |source| Self::Io { path, doing, source }
     }
 
-    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Self {
+    /// The image at a path is damaged: what of it.
+    pub fn damaged(path: &Path, what: impl Into<String>) -> Self {
         Self::Damaged { path: path.to_path_buf(), what: what.into() }
     }
 }

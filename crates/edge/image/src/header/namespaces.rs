@@ -11,8 +11,8 @@
 )]
 
 use super::{ERASING, Fault, Wire};
-use crate::image::ImageConfig;
-use crate::image::config::{NAMESPACES_MAX, NamespaceKind, NamespaceRecord, check_namespaces};
+use crate::ImageConfig;
+use crate::config::{NAMESPACES_MAX, NamespaceKind, NamespaceRecord, check_namespaces};
 use saker_engine::EngineKind;
 use std::collections::BTreeSet;
 use zerocopy::little_endian::{U16, U32, U64};

@@ -30,13 +30,14 @@ pub struct SharedTurn {
 }
 
 impl SharedTurn {
-    pub(crate) fn new(device: AnyTurn) -> Self {
+    /// For any number of waiting threads: clones share the device.
+    pub fn new(device: AnyTurn) -> Self {
         let has_thread = matches!(device, AnyTurn::Thread(_));
         Self { device: Arc::new(Mutex::new(Some(device))), has_thread, pause: Pausing::default() }
     }
 
     /// Takes the device out.
-    pub(crate) fn take(&self) -> Option<AnyTurn> {
+    pub fn take(&self) -> Option<AnyTurn> {
         self.device.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
     }
 }

@@ -1,7 +1,7 @@
 //! Golden bytes, flips, later versions, and which copy counts.
 
 use super::*;
-use crate::image::config::NamespaceKind;
+use crate::config::NamespaceKind;
 use saker_engine::EngineKind;
 
 fn config() -> ImageConfig {

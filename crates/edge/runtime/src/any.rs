@@ -145,7 +145,7 @@ impl DeviceThread {
     }
 
     /// Starts the thread; it does `first` before anything else.
-    pub(crate) fn start_with(device: AnyDevice, first: impl FnOnce() + Send + 'static) -> Self {
+    pub fn start_with(device: AnyDevice, first: impl FnOnce() + Send + 'static) -> Self {
         let (stop, lag) = (Arc::new(AtomicBool::new(false)), Arc::new(Lag::default()));
         let (stop2, lag2) = (Arc::clone(&stop), Arc::clone(&lag));
         let handle = std::thread::Builder::new().name("saker-device".into());

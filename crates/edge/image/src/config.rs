@@ -147,7 +147,10 @@ impl ImageConfig {
     }
 
     /// Refuses namespaces that cannot be on this flash. Only headers that somebody has forged say so.
-    pub(crate) fn check_fit(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// What does not fit, in words.
+    pub fn check_fit(&self) -> Result<(), String> {
         self.namespaces.iter().try_for_each(|record| {
             within("a quota of segments", record.quota_segments, 1, self.geometry.segments)?;
             match record.kind {

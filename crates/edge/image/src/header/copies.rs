@@ -11,16 +11,16 @@
 )]
 
 use super::{BLOCK, Fault, Header};
-use crate::image::host;
-use crate::image::layout::BLOCK_BYTES;
+use crate::host;
+use crate::layout::BLOCK_BYTES;
 use std::fs::File;
 use std::io;
 
 /// Both copies as they are in the file.
-pub(in crate::image) type Copies = [Result<Header, Fault>; 2];
+pub(crate) type Copies = [Result<Header, Fault>; 2];
 
 /// Reads both copies; bytes behind the end of a short file count as zero.
-pub(in crate::image) fn read_copies(file: &File) -> io::Result<Copies> {
+pub(crate) fn read_copies(file: &File) -> io::Result<Copies> {
     Ok([read_copy(file, 0)?, read_copy(file, 1)?])
 }
 
@@ -35,7 +35,7 @@ fn read_copy(file: &File, copy: u64) -> io::Result<Result<Header, Fault>> {
 
 /// The copy that counts and its place. A whole copy of a later version wins over everything: this program
 /// must not touch such an image even if the other copy is an old one that it understands.
-pub(in crate::image) fn choose(copies: &Copies) -> Result<(Header, u64), Fault> {
+pub(crate) fn choose(copies: &Copies) -> Result<(Header, u64), Fault> {
     if let Some(Err(newer)) = copies.iter().find(|c| matches!(c, Err(Fault::Unsupported(_)))) {
         return Err(newer.clone());
     }
@@ -52,7 +52,7 @@ pub(in crate::image) fn choose(copies: &Copies) -> Result<(Header, u64), Fault> 
 
 /// Writes both copies; the one at `kept` was good and is overwritten last. The state they tell of must
 /// already be in the file, because each copy is synced.
-pub(in crate::image) fn write_copies(file: &File, header: &Header, kept: u64) -> io::Result<()> {
+pub(crate) fn write_copies(file: &File, header: &Header, kept: u64) -> io::Result<()> {
     for place in [1 - kept, kept] {
         write_copy(file, header, place)?;
         host::sync_data(file)?;
@@ -61,6 +61,6 @@ pub(in crate::image) fn write_copies(file: &File, header: &Header, kept: u64) ->
 }
 
 /// Writes one copy, which must be on the disk before the other is written.
-pub(in crate::image) fn write_copy(file: &File, header: &Header, place: u64) -> io::Result<()> {
+pub(crate) fn write_copy(file: &File, header: &Header, place: u64) -> io::Result<()> {
     host::write_at(file, header.block(), place * BLOCK_BYTES)
 }

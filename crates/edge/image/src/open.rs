@@ -12,7 +12,7 @@
 
 use super::header::{self, Copies, Fault, Header, Life, State};
 use super::layout::Layout;
-use super::lock::Locked;
+use super::lock::{Access, Locked};
 use super::map::{self, Cells};
 use super::table::PageTable;
 use super::trouble::Trouble;
@@ -25,16 +25,6 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-
-/// What an image is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Alone, to use it.
-    Write,
-    /// Together with other readers. Programs, erases and ring stores work but stay in this process, so that
-    /// recovery can be tried without touching the file.
-    Read,
-}
 
 /// An open image.
 #[derive(Debug)]

@@ -4,10 +4,20 @@
 //! explicit unlock, which also counts for copies of the descriptor that a child process got by fork and
 //! has not closed yet.
 
-use super::{Access, ImageError};
+use super::ImageError;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::ops::Deref;
 use std::path::Path;
+
+/// What an image is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Alone, to use it.
+    Write,
+    /// Together with other readers. Programs, erases and ring stores work but stay in this process, so that
+    /// recovery can be tried without touching the file.
+    Read,
+}
 
 /// An open file with its lock.
 #[derive(Debug)]

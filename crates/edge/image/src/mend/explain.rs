@@ -11,10 +11,10 @@
 )]
 
 use super::{Mended, whole};
-use crate::image::layout::Layout;
-use crate::image::oob::{self, Oob};
-use crate::image::open::bad_epoch;
-use crate::image::{ImageError, epochs, scan};
+use crate::layout::Layout;
+use crate::oob::{self, Oob};
+use crate::open::bad_epoch;
+use crate::{ImageError, epochs, scan};
 use saker_medium::flip::{explain, explain_with_sum};
 use saker_medium::header::{HEADER_BYTES, crc32c, page_crc};
 use saker_medium::{Flip, PageAddr, PageHeader, SegmentId};

@@ -1,0 +1,10 @@
+//! Devices against the operating system: threads, the clock, waiting, panics, huge pages.
+
+pub mod any;
+mod far_copy;
+pub mod huge_pages;
+pub mod panics;
+pub mod pause;
+
+pub use any::{AnyDevice, AnyTurn, DeviceThread};
+pub use huge_pages::install as use_huge_pages;
