@@ -5,7 +5,7 @@
 //! bytes, 3 rounds). The first round pays for first touches of memory; look at the best one.
 
 use saker_device::Quick;
-use saker_engine::index::{Index, Loc, Place};
+use saker_engine::hash_store::index::{Index, Loc, Place};
 use std::time::Instant;
 
 const BATCH: usize = 8;

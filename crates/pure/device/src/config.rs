@@ -1,9 +1,7 @@
 //! What a device is made of, as its image says.
 
-use saker_engine::TreeTuning;
 use saker_engine::hash_ftl::HashFtlTuning;
-use saker_engine::hash_store::group::KeyCost;
-use saker_engine::{EngineKind, HashStoreConfig, LsmTuning};
+use saker_engine::{EngineKind, HashStoreConfig, KeyCost, LsmTuning, TreeTuning};
 use saker_flash::page_map::PageMapConfig;
 use saker_long_keys::NarrowDigest;
 use saker_medium::Geometry;

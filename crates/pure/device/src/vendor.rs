@@ -7,7 +7,7 @@ use crate::gather::{GATHER_BYTES_MAX, InlineHead, Taken};
 use crate::groups::GroupRequest;
 use crate::iterators::IteratorRequest;
 use crate::long_keys::IndirectRequest;
-use saker_engine::hash_store::group::GROUP_BYTES_MAX;
+use saker_engine::GROUP_BYTES_MAX;
 use saker_link::{REGION_BYTES, Sqe};
 use saker_nvme::Status;
 use saker_nvme::group::is_group;

@@ -3,19 +3,19 @@
 use crate::hash_ftl::config::{DOUBLES_AT_PERCENT, ORIGINAL_GRAIN_BYTES};
 use crate::hash_ftl::recover::Recovery as FtlRecovery;
 use crate::hash_ftl::{HashFtl, HashFtlConfig, HashFtlTuning};
-use crate::hash_store::group::KeyCost;
 use crate::hash_store::recover::Recovery as HashRecovery;
-use crate::kv_group::{Answers, GroupError, GroupSource};
 use crate::lsm::{LsmConfig, LsmStore, LsmTuning, Recovery as LsmRecovery};
 use crate::tree::{Recovery as TreeRecovery, TreeConfig, TreeStore, TreeTuning};
-use crate::{
-    Background, Condition, Engine, EngineKind, HashStore, HashStoreConfig, KvError, Memory, Pairs, Recover,
-    Scan, Scanned, Sink, Snapshot, Source, StoreStats,
+use crate::{EngineKind, HashStore, HashStoreConfig};
+use saker_engine_api::{
+    Answers, Background, Condition, Engine, GroupError, GroupSource, KvError, Memory, Pairs, Recover, Scan,
+    Scanned, Sink, Snapshot, Source, StoreStats,
 };
 use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_medium::{Completion, Medium, Step, Tag};
 use saker_sim::Meter;
+use saker_value_log::group::KeyCost;
 
 /// What every engine is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

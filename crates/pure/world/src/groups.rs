@@ -4,7 +4,7 @@ use crate::disk_kv::{retrieve_bytes, user_bytes};
 use crate::result::{Job, Side};
 use saker_assembly::Build;
 use saker_device::NamespaceKind;
-use saker_engine::hash_store::group::GROUP_BYTES_MAX;
+use saker_engine::GROUP_BYTES_MAX;
 use saker_host::{KvQueue, SubmitError, Ticket};
 use saker_nvme::group::results::RESULT_BYTES;
 use saker_nvme::group::{COUNT_BYTES, Form, Op, Packer, entry_bytes, padded};

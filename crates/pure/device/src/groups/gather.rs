@@ -26,7 +26,7 @@ impl Vector {
             pieces.read(space, 0, &mut list).map_err(|_| Status::DATA_TRANSFER_ERROR)?;
         }
         let vector = Self { pairs: parse_vector(&list), pages };
-        let limit = saker_engine::hash_store::group::GROUP_BYTES_MAX as usize;
+        let limit = saker_engine::GROUP_BYTES_MAX as usize;
         if vector.packed_bytes() > limit { Err(Status::INVALID_FIELD) } else { Ok(vector) }
     }
 

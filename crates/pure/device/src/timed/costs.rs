@@ -2,7 +2,7 @@
 
 use crate::execute::{Request, Timing};
 use crate::transfer::{Aside, Pieces};
-use saker_engine::hash_store::group::KeyCost;
+use saker_engine::KeyCost;
 use saker_flash::Timings;
 use saker_flash::nand::{FourParameter, NandModel};
 use saker_link::{Cqe, DmaSpace, PAGE_BYTES, Sqe};

@@ -4,10 +4,10 @@ use super::HashFtl;
 use super::config::Layout;
 use super::lookup::Found;
 use super::record::{HEAD_BYTES, Head};
-use crate::kv::KvError;
-use crate::lengths::most_pairs;
+use saker_engine_api::KvError;
 use saker_log::Segment;
 use saker_medium::{Medium, Stall, Step};
+use saker_value_log::lengths::most_pairs;
 
 /// Segments that pairs never fill: the append points, and what collections and evictions need.
 pub(super) const SPARE_SEGMENTS: u32 = 9;

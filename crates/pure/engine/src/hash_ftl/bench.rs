@@ -1,7 +1,7 @@
 //! A store over untimed flash, for tests that look inside.
 
 use super::{HashFtl, HashFtlConfig};
-use crate::kv::Condition;
+use saker_engine_api::Condition;
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_medium::{Geometry, Ring, Step};

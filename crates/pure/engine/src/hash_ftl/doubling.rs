@@ -10,7 +10,7 @@ use super::stats::Cause;
 use super::table::entry::Entry;
 use super::table::levels::Levels;
 use super::table::section::Section;
-use crate::kv::{Background, KvError};
+use saker_engine_api::{Background, KvError};
 use saker_log::append::Reserve;
 use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};

@@ -2,8 +2,7 @@
 
 use super::recover::Recovery;
 use super::{HashFtl, HashFtlConfig};
-use crate::kv::{Background, Condition, KvError, Memory, Sink, Source, StoreStats};
-use crate::{Engine, Recover};
+use saker_engine_api::{Background, Condition, Engine, KvError, Memory, Recover, Sink, Source, StoreStats};
 use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_medium::{Completion, Medium, Step, Tag};

@@ -6,7 +6,7 @@ use super::config::Layout;
 use super::stats::Cause;
 use super::table::image::{self, Image, fits};
 use super::table::section::Section;
-use crate::kv::Background;
+use saker_engine_api::Background;
 use saker_log::append::Reserve;
 use saker_medium::{Medium, PageAddr, SegmentId, Stall, Step, Stream};
 use saker_sim::{Meter, Unit};

@@ -2,7 +2,7 @@
 
 use super::HashFtl;
 use super::record::{HEAD_BYTES, Head, Mark, record_crc};
-use crate::kv::Source;
+use saker_engine_api::Source;
 use saker_log::{Bytes, Writer};
 use saker_medium::Medium;
 use saker_medium::crc::Crc32c;

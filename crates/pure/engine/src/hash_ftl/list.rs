@@ -4,7 +4,7 @@
 
 use super::HashFtl;
 use super::stats::Cause;
-use crate::kv::KvError;
+use saker_engine_api::KvError;
 use saker_medium::{Medium, PageAddr, Reads, Step, ready};
 use saker_sim::{Meter, Unit};
 

@@ -13,7 +13,7 @@
 use super::HashFtl;
 use super::record::Head;
 use super::stats::Cause;
-use crate::kv::KvError;
+use saker_engine_api::KvError;
 use saker_log::page_of;
 use saker_medium::{MediaError, Medium, Page, Reads, Step};
 use saker_sim::{Meter, Unit};

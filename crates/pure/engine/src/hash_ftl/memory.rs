@@ -3,7 +3,7 @@
 use super::HashFtl;
 use super::table::DIRECTORY_ENTRY_BYTES;
 use super::validity::Validity;
-use crate::kv::Memory;
+use saker_engine_api::Memory;
 
 /// Bytes of a segment in the segment table: live bytes, next page, state.
 const SEGMENT_ENTRY_BYTES: u64 = 16;

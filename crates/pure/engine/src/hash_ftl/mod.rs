@@ -34,12 +34,12 @@ pub mod walk;
 pub use config::{FirstLevel, HashFtlConfig, HashFtlTuning, Layout, Validity};
 pub use stats::FtlStats;
 
-use crate::kv::StoreStats;
-use crate::lengths::Lengths;
 use gc::Collection;
 use probe::Probe;
+use saker_engine_api::StoreStats;
 use saker_log::{Log, LogStats};
 use saker_medium::{Medium, PageAddr, SegmentId};
+use saker_value_log::lengths::Lengths;
 use std::collections::BTreeSet;
 use table::Table;
 use table::cache::Cache;

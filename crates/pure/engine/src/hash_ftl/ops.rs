@@ -6,7 +6,7 @@ use super::record::{HEAD_BYTES, Head, Kind};
 use super::stats::Cause;
 use super::table::cache::Tombstone;
 use super::table::entry::Entry;
-use crate::kv::{Condition, KvError, Sink, Source};
+use saker_engine_api::{Condition, KvError, Sink, Source};
 use saker_log::append::Reserve;
 use saker_log::{Bytes, Spot};
 use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};

@@ -1,7 +1,7 @@
 //! From a key to its hash indexes.
 
 use super::table::levels::Levels;
-use crate::index::{MixedKey, Mixer};
+use crate::mix::{MixedKey, Mixer};
 
 /// Hash indexes a key may be at. Longer chains do not arise below the fill that capacity allows.
 const PROBES_MAX: u64 = 4096;

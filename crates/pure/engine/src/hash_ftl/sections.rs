@@ -7,7 +7,7 @@ use super::table::entry::Entry;
 use super::table::image::Image;
 use super::table::parse;
 use super::table::section::Section;
-use crate::kv::KvError;
+use saker_engine_api::KvError;
 use saker_log::page_of;
 use saker_log::recover::scan_page;
 use saker_medium::{MediaError, Medium, Page, PageAddr, PageHeader, Step, ready};

@@ -4,8 +4,8 @@
 //! (8 or 16 bytes) and the place word (8 bytes).
 
 use super::{HashStore, RunningCheckpoint};
-use crate::index::{MixedKey, Place};
-use crate::kv::Background;
+use crate::mix::{MixedKey, Place};
+use saker_engine_api::Background;
 use saker_log::checkpoint::release_others;
 use saker_log::{CheckpointWriter, Log};
 use saker_medium::{Medium, SegmentId, Stream, Tag};

@@ -11,7 +11,8 @@
 )]
 
 use super::checkpoint::CHUNK_HEAD;
-use crate::index::{Loc, MixedKey, Place};
+use crate::mix::{MixedKey, Place};
+use saker_value_log::Loc;
 
 /// The entries of a chunk; `None` if it is not one.
 pub fn decode_chunk(payload: &[u8]) -> Option<impl Iterator<Item = Option<(Place, Loc)>> + '_> {

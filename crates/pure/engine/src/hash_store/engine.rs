@@ -1,8 +1,10 @@
 //! The hash store as an [`Engine`].
 
 use super::{HashStore, recover::Recovery};
-use crate::kv_group::{Answers, GroupError, GroupSource};
-use crate::{Background, Condition, Engine, KvError, Memory, Recover, Sink, Source, StoreStats};
+use saker_engine_api::{
+    Answers, Background, Condition, Engine, GroupError, GroupSource, KvError, Memory, Recover, Sink, Source,
+    StoreStats,
+};
 use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_medium::{Completion, Medium, Step, Tag};

@@ -1,15 +1,15 @@
 //! Garbage collection: the log proposes a segment, the store moves what is live out of it.
 
 use super::HashStore;
-use super::record::{HEADER_BYTES, Kind, record_bytes, record_crc};
-use super::walk::{Next, Walked, Walker};
-use crate::index::Loc;
-use crate::kv::Background;
+use saker_engine_api::Background;
 use saker_log::append::Reserve;
 use saker_log::{Bytes, SegmentState};
 use saker_medium::planted::{self, Fault};
 use saker_medium::{Completion, Io, Medium, SegmentId, Stall, Step, Stream, Tag};
 use saker_sim::{Meter, Unit};
+use saker_value_log::Loc;
+use saker_value_log::record::{HEADER_BYTES, Kind, record_bytes, record_crc};
+use saker_value_log::walk::{Next, Walked, Walker};
 
 /// Free segments (beyond the spare ones) below which collection starts; a share of the quota is added.
 const FREE_SEGMENTS_LOW: u32 = 5;

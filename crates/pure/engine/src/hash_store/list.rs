@@ -1,7 +1,7 @@
 //! List: pairs in the order of the index, from any possible key on.
 
 use super::HashStore;
-use crate::kv::KvError;
+use saker_engine_api::KvError;
 use saker_sim::{Meter, Unit};
 
 impl HashStore {

@@ -8,29 +8,26 @@ pub mod checkpoint;
 mod chunk;
 mod credit;
 mod engine;
-mod explain;
-pub(crate) mod gap;
 pub mod gc;
 pub mod group;
-pub(crate) mod land;
+pub mod index;
 pub mod list;
 pub mod ops;
 pub mod pending;
 pub mod prefetch;
-pub mod record;
 pub mod recover;
 mod retrieve;
-pub(crate) mod tail;
-pub(crate) mod view;
-pub mod walk;
 
-use crate::index::Index;
-use crate::kv::{Memory, StoreStats};
-use crate::lengths::{Lengths, most_pairs};
+use crate::mix::Place;
 use gc::GcCursor;
-use record::{HEADER_BYTES, record_bytes};
+use index::Index;
+use saker_engine_api::{Memory, StoreStats};
 use saker_log::{CheckpointWriter, Log, LogStats, Segment};
 use saker_medium::{Geometry, Medium, SegmentId};
+use saker_value_log::Records;
+use saker_value_log::group::{KeyCost, Plan};
+use saker_value_log::lengths::{Lengths, most_pairs};
+use saker_value_log::record::{HEADER_BYTES, record_bytes};
 
 /// Segments the log never gives to new pairs: the append points, a collection and a checkpoint need them.
 const SPARE_SEGMENTS: u32 = 5;
@@ -53,7 +50,7 @@ pub struct HashStoreConfig {
     /// ... but not before it has grown by this many bytes.
     pub checkpoint_bytes_min: u64,
     /// What the keys of a group cost.
-    pub group_keys: group::KeyCost,
+    pub group_keys: KeyCost,
     /// Most bytes of values that prefetch groups hold in memory.
     pub prefetch_bytes_max: usize,
 }
@@ -71,7 +68,7 @@ impl HashStoreConfig {
             value_bytes_max: (2 << 20).min(fits / 2),
             checkpoint_index_ratio: 8,
             checkpoint_bytes_min: (bytes / 8).min(64 << 20),
-            group_keys: group::KeyCost::default(),
+            group_keys: KeyCost::default(),
             prefetch_bytes_max: 1 << 20,
         }
     }
@@ -91,7 +88,7 @@ pub struct HashStore {
     checkpoint: checkpoint::State,
     pending: pending::Pending,
     credit: credit::Credit,
-    plan: group::Plan<crate::index::Place>,
+    plan: Plan<Place>,
     pairs: group::Pairs,
     prefetch: prefetch::Prefetch,
 }
@@ -110,10 +107,16 @@ impl HashStore {
             checkpoint: checkpoint::State::default(),
             pending: pending::Pending::default(),
             credit: credit::Credit::default(),
-            plan: group::Plan::default(),
+            plan: Plan::default(),
             pairs: group::Pairs::default(),
             prefetch: prefetch::Prefetch::default(),
         }
+    }
+
+    /// The records of this store.
+    #[inline]
+    fn records(&self) -> Records<'_> {
+        Records { log: &self.log }
     }
 
     /// Settings.

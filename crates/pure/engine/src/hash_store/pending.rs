@@ -7,9 +7,10 @@
 //! never see it.
 
 use super::HashStore;
-use super::record::HEADER_BYTES;
-use crate::index::{Loc, Place};
+use crate::mix::Place;
 use saker_sim::Meter;
+use saker_value_log::Loc;
+use saker_value_log::record::HEADER_BYTES;
 
 /// Entries that ask for their lines, or are entered, at once. More do not help: a processor has about as many
 /// lines on their way.

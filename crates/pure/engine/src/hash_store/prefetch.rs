@@ -6,11 +6,12 @@
 //! delivered. A group that is brought in vain is brought less and less often.
 
 use super::HashStore;
-use crate::index::{Loc, Place};
-use crate::kv::{Background, KvError, Sink};
+use crate::mix::Place;
+use saker_engine_api::{Background, KvError, Sink};
 use saker_log::{Bytes, Spot};
 use saker_medium::{Medium, Reads, Step};
 use saker_sim::{Meter, Unit};
+use saker_value_log::Loc;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Groups that are kept; the oldest is forgotten for a new one.

@@ -15,16 +15,18 @@
 )]
 
 use super::chunk::decode_chunk;
-use super::record::{HEADER_BYTES, Kind};
-use super::tail::{Found, Tail};
-use super::walk::Walked;
+use super::index::Index;
 use super::{HashStore, HashStoreConfig};
-use crate::index::{Index, Loc, Place};
+use crate::mix::Place;
 use saker_log::SegmentState;
 use saker_log::checkpoint::release_others;
 use saker_log::recover::{Damage, LogImage, survey};
 use saker_log::{CheckpointSearch, Cut, Searched, Whole};
 use saker_medium::{Completion, Medium, SegmentId, Step, ready};
+use saker_value_log::Loc;
+use saker_value_log::record::{HEADER_BYTES, Kind};
+use saker_value_log::tail::{Found, Tail};
+use saker_value_log::walk::Walked;
 
 /// A recovery on its way. Call [`Recovery::step`] until it is done.
 #[derive(Clone, Debug)]

@@ -11,13 +11,13 @@
 )]
 
 use super::HashStore;
-use super::group::seal::{Role, WORD_BYTES};
-use super::record::{HEADER_BYTES, Header, Kind};
-use crate::index::Loc;
-use crate::kv::{KvError, Sink};
+use saker_engine_api::{KvError, Sink};
 use saker_log::{Bytes, Look, Spot};
 use saker_medium::{Medium, Step, ready};
 use saker_sim::{Meter, Unit};
+use saker_value_log::Loc;
+use saker_value_log::group::seal::{Role, WORD_BYTES};
+use saker_value_log::record::{HEADER_BYTES, Header, Kind};
 
 impl HashStore {
     /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
@@ -90,7 +90,7 @@ impl HashStore {
         let used = start + header.value_bytes as usize;
         let found = record.get(HEADER_BYTES as usize..)?.get(..key.len())?;
         let same = usize::from(header.key_bytes) == key.len() && found == key;
-        let intact = same && super::record::record_crc(record.get(4..used)?) == header.crc;
+        let intact = same && saker_value_log::record::record_crc(record.get(4..used)?) == header.crc;
         if intact { record.get(start..used) } else { None }
     }
 

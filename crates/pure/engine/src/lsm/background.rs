@@ -1,8 +1,8 @@
 //! The order of background work: what must be made good first, then what writes wait for, then what is owed.
 
 use super::LsmStore;
-use crate::kv::Background;
 use crate::ordered::background::Piece;
+use saker_engine_api::Background;
 use saker_medium::{Medium, Step, Tag};
 use saker_sim::Meter;
 

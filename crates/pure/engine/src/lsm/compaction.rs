@@ -6,9 +6,9 @@
 use super::job::Job;
 use super::policy::{self, Pick};
 use super::{Lsm, LsmStore};
-use crate::kv::Background;
 use crate::ordered::background::Piece;
 use crate::ordered::structure::Structure;
+use saker_engine_api::Background;
 use saker_medium::{Medium, Reads, Step};
 use saker_sim::{Meter, Unit};
 use std::sync::Arc;

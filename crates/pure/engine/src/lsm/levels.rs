@@ -99,8 +99,8 @@ impl Levels {
 mod tests {
     use super::super::table::Builder;
     use super::*;
-    use crate::index::Loc;
     use crate::ordered::key::Entry;
+    use saker_value_log::Loc;
 
     fn table(id: u64, first: &str, last: &str) -> Arc<Table> {
         let entry = |key: &str| Entry {

@@ -13,9 +13,9 @@
 use super::LsmStore;
 use super::levels::LEVELS;
 use super::table::Table;
-use crate::kv::KvError;
 use crate::ordered::block::{Block, block_bytes};
 use crate::ordered::key::{Entry, Key};
+use saker_engine_api::KvError;
 use saker_log::page_of;
 use saker_medium::{MediaError, Medium, Page, Reads, Step, ready};
 use saker_sim::{Meter, Unit};

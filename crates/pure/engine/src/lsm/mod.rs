@@ -27,11 +27,11 @@ mod tuning;
 pub use options::LsmConfig;
 pub use tuning::LsmTuning;
 
-use crate::kv::StoreStats;
 use crate::ordered::memtable::Memtable;
 use crate::ordered::{self, Settings};
 use job::Job;
 use levels::Levels;
+use saker_engine_api::StoreStats;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

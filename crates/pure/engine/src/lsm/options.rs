@@ -1,8 +1,8 @@
 //! Settings of the tree. Names and meaning follow RocksDB's options where it has them.
 
 use crate::ordered::Settings;
-use crate::packing::{PRICED_BYTES, Packing};
 use saker_medium::Geometry;
+use saker_value_log::packing::{PRICED_BYTES, Packing};
 
 /// Settings of an LSM store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

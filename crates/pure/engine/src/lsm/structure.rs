@@ -3,13 +3,12 @@
 use super::recover::Tables;
 use super::stall::{Load, judge};
 use super::{Lsm, LsmConfig, LsmStore};
-use crate::kv::KvError;
 use crate::ordered::background::Piece;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::space::victim_but;
 use crate::ordered::structure::{Found, Structure};
-use crate::scan::Snapshot;
+use saker_engine_api::{KvError, Snapshot};
 use saker_log::recover::Damage;
 use saker_medium::{Medium, PageAddr, Reads, SegmentId, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
@@ -19,7 +18,7 @@ use std::sync::Arc;
 
 /// The newest version that is looked at.
 fn version(at: Option<Snapshot>) -> u64 {
-    at.map_or(u64::MAX, |snapshot| snapshot.0)
+    at.map_or(u64::MAX, |snapshot| snapshot.version())
 }
 
 impl Structure for Lsm {
@@ -64,16 +63,16 @@ impl Structure for Lsm {
     fn snapshot(store: &mut LsmStore) -> Snapshot {
         let version = store.version - 1;
         store.own.snapshots.push(version);
-        Snapshot(version)
+        Snapshot::at(version)
     }
 
     fn share(&mut self, snapshot: Snapshot) {
-        let at = self.snapshots.partition_point(|s| *s <= snapshot.0);
-        self.snapshots.insert(at, snapshot.0);
+        let at = self.snapshots.partition_point(|s| *s <= snapshot.version());
+        self.snapshots.insert(at, snapshot.version());
     }
 
     fn release(store: &mut LsmStore, snapshot: Snapshot) {
-        if let Some(at) = store.own.snapshots.iter().position(|s| *s == snapshot.0) {
+        if let Some(at) = store.own.snapshots.iter().position(|s| *s == snapshot.version()) {
             store.own.snapshots.remove(at);
             store.own.held.clear();
         }

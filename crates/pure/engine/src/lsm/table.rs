@@ -293,7 +293,7 @@ impl Builder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::Loc;
+    use saker_value_log::Loc;
 
     /// Pages of blocks of the fullest table of so many pages.
     fn filled(page_bytes: u32, pages: u32) -> (Table, u64) {

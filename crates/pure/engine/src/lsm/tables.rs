@@ -3,7 +3,7 @@
 
 use super::LsmStore;
 use super::table::Table;
-use crate::kv::{Background, KvError};
+use saker_engine_api::{Background, KvError};
 use saker_log::append::Reserve;
 use saker_log::{SegmentState, page_of};
 use saker_medium::{MediaError, Medium, Page, PageAddr, SegmentId, Step, Stream, Tag};

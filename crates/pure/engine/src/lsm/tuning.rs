@@ -2,8 +2,8 @@
 //! RocksDB's options where it has them (its `include/rocksdb/options.h` and `advanced_options.h`).
 
 use super::options::{LsmConfig, table_pages};
-use crate::packing::Packing;
 use saker_medium::Geometry;
+use saker_value_log::packing::Packing;
 
 /// A setting: its name, the least and the most it takes, and where it goes.
 struct Setting {
@@ -126,7 +126,7 @@ impl LsmTuning {
         self.0[at] = Some(n.map_or(0, |n| n as u64 + 1));
     }
 
-    /// Says what programming costs: bytes that a core copies while [`PRICED_BYTES`](crate::packing::PRICED_BYTES) are programmed.
+    /// Says what programming costs: bytes that a core copies while [`PRICED_BYTES`](saker_value_log::packing::PRICED_BYTES) are programmed.
     pub fn set_program_price(&mut self, price: u32) {
         let at = Self::names().position(|name| name == PROGRAM_PRICE).expect("a setting");
         self.0[at] = Some(u64::from(price));

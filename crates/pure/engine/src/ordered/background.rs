@@ -2,7 +2,7 @@
 
 use super::Store;
 use super::structure::Structure;
-use crate::kv::{Background, KvError};
+use saker_engine_api::{Background, KvError};
 use saker_log::SegmentState;
 use saker_medium::{Completion, Io, Medium, Step, Stream, Tag};
 use saker_sim::Meter;

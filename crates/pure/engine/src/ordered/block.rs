@@ -176,7 +176,7 @@ impl<'a> Block<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::Loc;
+    use saker_value_log::Loc;
 
     fn block(entries: &[Entry]) -> Vec<u8> {
         let mut content = Vec::new();

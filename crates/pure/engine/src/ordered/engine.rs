@@ -2,10 +2,9 @@
 
 use super::structure::Structure;
 use super::{Key, Recovery, Store};
-use crate::kv_group::{Answers, GroupError, GroupSource};
-use crate::{
-    Background, Condition, Engine, KvError, Memory, Pairs, Recover, Scan, Scanned, Sink, Snapshot, Source,
-    StoreStats,
+use saker_engine_api::{
+    Answers, Background, Condition, Engine, GroupError, GroupSource, KvError, Memory, Pairs, Recover, Scan,
+    Scanned, Sink, Snapshot, Source, StoreStats,
 };
 use saker_log::LogStats;
 use saker_log::recover::Damage;

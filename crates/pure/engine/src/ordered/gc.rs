@@ -5,14 +5,14 @@ use super::Store;
 use super::key::{Entry, Key};
 use super::refs::referred;
 use super::structure::Structure;
-use crate::hash_store::record::{HEADER_BYTES, Header, Kind, record_bytes, record_crc};
-use crate::hash_store::walk::{Next, Walked, Walker};
-use crate::index::Loc;
-use crate::kv::{Background, KvError};
+use saker_engine_api::{Background, KvError};
 use saker_log::append::Reserve;
 use saker_log::{Bytes, Log};
 use saker_medium::{Medium, Reads, SegmentId, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
+use saker_value_log::Loc;
+use saker_value_log::record::{HEADER_BYTES, Header, Kind, record_bytes, record_crc};
+use saker_value_log::walk::{Next, Walked, Walker};
 
 /// Records a quantum handles.
 const QUANTUM_RECORDS: u32 = 64;

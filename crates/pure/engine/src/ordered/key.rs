@@ -10,8 +10,8 @@
     )
 )]
 
-use crate::index::Loc;
-use crate::kv::KEY_BYTES_MAX;
+use saker_engine_api::kv::KEY_BYTES_MAX;
+use saker_value_log::Loc;
 use std::cmp::Ordering;
 
 /// A key of 1 to 16 bytes. Compared as two words and a length, which is the order of its bytes.

@@ -5,13 +5,12 @@
 //! any more, and before a manifest's cut every gap is given up, so that nothing younger lies before it.
 
 use super::Store;
-use super::gaps::{Gaps, OpenGap};
 use super::structure::Structure;
-use crate::hash_store::gap::{GAP_WORD_BYTES, Gap};
-use crate::hash_store::record::{HEADER_BYTES, record_bytes};
-use crate::packing::{Arriving, DltEntry, End, Packing, Place, dma_unit};
 use saker_log::{Spot, Writer};
 use saker_medium::{Medium, Stream};
+use saker_value_log::gap::{GAP_WORD_BYTES, Gap};
+use saker_value_log::packing::{Arriving, DltEntry, End, Gaps, OpenGap, Packing, Place, dma_unit};
+use saker_value_log::record::{HEADER_BYTES, record_bytes};
 
 /// Part of the ring that pages with open gaps may take: others need the rest.
 const HELD_PART: u64 = 4;

@@ -21,11 +21,11 @@ use super::Store;
 use super::background::Piece;
 use super::key::{Entry, Key};
 use super::structure::Structure;
-use crate::hash_store::record::record_bytes;
-use crate::kv::Background;
+use saker_engine_api::Background;
 use saker_log::Segment;
 use saker_medium::{Medium, SegmentId, Step, ready};
 use saker_sim::Meter;
+use saker_value_log::record::record_bytes;
 use std::ops::Bound;
 
 /// Entries that a piece of the walk looks at.

@@ -6,7 +6,7 @@
 
 use super::Store;
 use super::structure::Structure;
-use crate::kv::Background;
+use saker_engine_api::Background;
 use saker_log::checkpoint::release_others;
 use saker_log::{CheckpointWriter, Log};
 use saker_medium::{Medium, SegmentId, Stream, Tag};

@@ -5,7 +5,7 @@ use super::filter::Filter;
 use super::key::{Entry, Key};
 use super::leaves::{self, Leaves};
 use super::refs::Refs;
-use crate::index::Loc;
+use saker_value_log::Loc;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
 use std::iter::Peekable;

@@ -8,7 +8,6 @@ pub(crate) mod background;
 pub(crate) mod block;
 mod engine;
 pub(crate) mod filter;
-mod gaps;
 mod gc;
 mod group;
 pub(crate) mod key;
@@ -25,21 +24,20 @@ mod retrieve;
 mod scan;
 pub(crate) mod space;
 pub(crate) mod structure;
-pub(crate) mod value;
 
 pub use key::Key;
 pub use landing::PackingStats;
 pub use recover::Recovery;
 pub use structure::Structure;
 
-use crate::hash_store::group::Plan;
-use crate::hash_store::record::HEADER_BYTES;
-use crate::kv::{KvError, StoreStats};
-use crate::packing::{PRICED_BYTES, Packing};
 use memtable::Memtable;
 use refs::Births;
+use saker_engine_api::{KvError, StoreStats};
 use saker_log::Log;
 use saker_medium::{Geometry, Medium, PageAddr, SegmentId};
+use saker_value_log::group::Plan;
+use saker_value_log::packing::{PRICED_BYTES, Packing};
+use saker_value_log::record::HEADER_BYTES;
 use std::sync::Arc;
 
 /// What both kinds of store are told.

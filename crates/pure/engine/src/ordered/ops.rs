@@ -3,18 +3,17 @@
 use super::Store;
 use super::key::{Entry, Key};
 use super::landing::{Incoming, Plan};
+use super::refs::begin;
 use super::space::Admission;
 use super::structure::Structure;
-use super::value::begin;
-use crate::hash_store::land::land;
-use crate::hash_store::record::{Header, Kind};
-use crate::hash_store::view::Records;
-use crate::index::Loc;
-use crate::kv::{Condition, KvError, Source};
+use saker_engine_api::{Condition, KvError, Source};
 use saker_log::Writer;
 use saker_log::append::Reserve;
 use saker_medium::{Medium, SegmentId, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
+use saker_value_log::land::land;
+use saker_value_log::record::{Header, Kind};
+use saker_value_log::{Loc, Records};
 
 impl<S: Structure> Store<S> {
     pub(crate) fn records(&self) -> Records<'_> {

@@ -13,14 +13,14 @@
 use super::Store;
 use super::key::{Entry, Key};
 use super::structure::Structure;
-use crate::hash_store::record::Kind;
-use crate::hash_store::tail::{Found, Tail};
-use crate::hash_store::walk::Walked;
-use crate::index::Loc;
 use saker_log::checkpoint::release_others;
 use saker_log::recover::{Damage, LogImage, survey};
 use saker_log::{CheckpointSearch, Cut, Searched, Whole};
 use saker_medium::{Completion, Medium, Step, ready};
+use saker_value_log::Loc;
+use saker_value_log::record::Kind;
+use saker_value_log::tail::{Found, Tail};
+use saker_value_log::walk::Walked;
 
 /// Records a step looks at before it returns to the driver.
 const STEP_RECORDS: u32 = 4096;

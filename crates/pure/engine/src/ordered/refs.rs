@@ -5,8 +5,8 @@
 //! segment's birth means an earlier life of the segment, and does not count.
 
 use super::key::Entry;
-use saker_log::{Log, SegmentState};
-use saker_medium::SegmentId;
+use saker_log::{Log, SegmentState, Writer};
+use saker_medium::{Medium, SegmentId, Stream};
 
 /// A reference: stamp and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,4 +109,22 @@ pub fn count(log: &mut Log, births: &Births, refs: &Refs, add: bool) {
         }
         if add { log.add_live(id, r.bytes) } else { log.sub_live(id, r.bytes) }
     }
+}
+
+/// Takes room in a log of records, for one behind a gap, and notes when a segment begins. The second part is the stamp of what is written there.
+pub(crate) fn begin<M: Medium>(
+    log: &mut Log,
+    births: &mut Births,
+    stream: Stream,
+    (gap, bytes): (u32, u32),
+    m: &mut M,
+) -> (Writer, u64) {
+    let before = log.next_sequence();
+    let writer = log.begin_behind(m, stream, gap, bytes);
+    let segment_bytes = log.geometry().segment_bytes();
+    if writer.spot().0.is_multiple_of(segment_bytes) && log.next_sequence() > before {
+        births.set(SegmentId((writer.spot().0 / segment_bytes) as u32), before);
+    }
+    let stamp = log.next_sequence() - 1;
+    (writer, stamp)
 }

@@ -3,10 +3,9 @@
 use super::Store;
 use super::memtable::Position;
 use super::structure::Structure;
-use crate::kv::{Memory, StoreStats};
-use crate::packing::Packing;
-use crate::scan::Snapshot;
+use saker_engine_api::{Memory, Snapshot, StoreStats};
 use saker_log::{LogStats, Segment};
+use saker_value_log::packing::Packing;
 
 impl<S: Structure> Store<S> {
     /// A view of the store as it is now, until [`Store::release`].

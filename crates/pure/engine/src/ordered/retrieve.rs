@@ -13,8 +13,7 @@
 use super::Store;
 use super::key::{Entry, Key};
 use super::structure::Structure;
-use crate::kv::{KvError, Sink};
-use crate::scan::Snapshot;
+use saker_engine_api::{KvError, Sink, Snapshot};
 use saker_log::{Bytes, Spot};
 use saker_medium::{Medium, Reads, Step, ready};
 use saker_sim::{Meter, Unit};

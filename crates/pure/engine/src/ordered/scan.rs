@@ -3,15 +3,13 @@
 use super::Store;
 use super::key::{Entry, Key};
 use super::structure::Structure;
-use super::value::check_whole;
-use crate::SourceError;
-use crate::hash_store::group::seal::WORD_BYTES;
-use crate::hash_store::view::Records;
-use crate::kv::{KvError, Sink};
-use crate::scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned};
+use saker_engine_api::{KvError, Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Sink, SourceError};
 use saker_log::{Bytes, Log, Spot};
 use saker_medium::{Medium, Reads, Step, ready};
 use saker_sim::{Meter, Unit};
+use saker_value_log::Records;
+use saker_value_log::check::check_whole;
+use saker_value_log::group::seal::WORD_BYTES;
 use std::ops::Bound;
 
 const CACHE_LINE: usize = 64;

@@ -8,12 +8,12 @@ use super::Store;
 use super::key::Key;
 use super::longest::Longest;
 use super::structure::Structure;
-use crate::hash_store::record::record_bytes;
-use crate::kv::KvError;
-use crate::lengths::most_pairs;
+use saker_engine_api::KvError;
 use saker_log::{Log, Segment, SegmentState};
 use saker_medium::{Medium, SegmentId, Step, ready};
 use saker_sim::Meter;
+use saker_value_log::lengths::most_pairs;
+use saker_value_log::record::record_bytes;
 
 /// Part of the segments that remain that records may fill, so that collections always gain something.
 pub(crate) const FILL_PERCENT_MAX: u64 = 90;

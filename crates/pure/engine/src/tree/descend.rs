@@ -12,10 +12,9 @@
 
 use super::node::Child;
 use super::{Tree, TreeStore};
-use crate::kv::KvError;
 use crate::ordered::block::Block;
 use crate::ordered::key::{Entry, Key};
-use crate::scan::Snapshot;
+use saker_engine_api::{KvError, Snapshot};
 use saker_log::page_of;
 use saker_medium::{MediaError, Medium, Page, PageAddr, Reads, Step};
 use saker_sim::{Meter, Unit};

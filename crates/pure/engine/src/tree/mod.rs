@@ -24,12 +24,12 @@ mod structure;
 
 pub use config::{TreeConfig, TreeTuning};
 
-use crate::kv::StoreStats;
 use crate::ordered::memtable::Memtable;
 use crate::ordered::refs::Refs;
 use crate::ordered::{self, Settings};
 use cache::Cache;
 use node::Child;
+use saker_engine_api::StoreStats;
 use std::sync::Arc;
 
 /// A store over a tree that is never written in place.

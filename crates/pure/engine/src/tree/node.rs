@@ -2,10 +2,10 @@
 //! the node's level, so that a parent's link tells whether a page is what it was. Entries of a leaf are those of the LSM store; a
 //! link is an entry without a place, with the child's first key, its birth as version and its page as stamp.
 
-use crate::index::Loc;
 use crate::ordered::block::{HEAD, Kind, put};
 use crate::ordered::key::{Entry, Key};
 use saker_medium::PageAddr;
+use saker_value_log::Loc;
 
 /// A node as its parent names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

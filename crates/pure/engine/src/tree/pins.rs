@@ -5,9 +5,9 @@
 use super::descend::View;
 use super::node::Child;
 use super::{Tree, TreeStore};
-use crate::Snapshot;
 use crate::ordered::key::Entry;
 use crate::ordered::refs::{Refs, count, referred};
+use saker_engine_api::Snapshot;
 use std::collections::BTreeMap;
 
 /// A snapshot.
@@ -78,7 +78,7 @@ impl Pins {
 impl Pins {
     /// One more holder of a snapshot.
     pub(super) fn share(&mut self, snapshot: Snapshot) {
-        let held = self.snapshots.iter_mut().find(|held| held.version == snapshot.0);
+        let held = self.snapshots.iter_mut().find(|held| held.version == snapshot.version());
         held.into_iter().for_each(|held| held.holders += 1);
     }
 
@@ -117,13 +117,15 @@ impl TreeStore {
             Some(held) if held.version == version => held.holders += 1,
             _ => self.own.pins.snapshots.push(Held { version, holders: 1, tree }),
         }
-        Snapshot(version)
+        Snapshot::at(version)
     }
 
     /// One holder of a snapshot less.
     pub(super) fn let_go(&mut self, snapshot: Snapshot) {
         let pins = &mut self.own.pins;
-        let Some(n) = pins.snapshots.iter().position(|held| held.version == snapshot.0) else { return };
+        let Some(n) = pins.snapshots.iter().position(|held| held.version == snapshot.version()) else {
+            return;
+        };
         pins.snapshots[n].holders -= 1;
         if pins.snapshots[n].holders == 0 {
             pins.snapshots.remove(n);
@@ -134,8 +136,8 @@ impl TreeStore {
 
     /// What a snapshot sees.
     pub(super) fn seen_by(&self, snapshot: Snapshot) -> View {
-        let held = self.own.pins.snapshots.iter().find(|held| held.version == snapshot.0);
-        View { version: snapshot.0, tree: held.map_or(self.own.tree, |held| held.tree) }
+        let held = self.own.pins.snapshots.iter().find(|held| held.version == snapshot.version());
+        View { version: snapshot.version(), tree: held.map_or(self.own.tree, |held| held.tree) }
     }
 
     /// A merge replaced nodes.

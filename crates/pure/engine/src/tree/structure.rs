@@ -3,13 +3,12 @@
 use super::descend::Trail;
 use super::recover::Named;
 use super::{Cache, CowTree, Frozen, TreeConfig, TreeStore};
-use crate::kv::KvError;
 use crate::ordered::background::Piece;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::space::victim_but;
 use crate::ordered::structure::{Found, Structure};
-use crate::scan::Snapshot;
+use saker_engine_api::{KvError, Snapshot};
 use saker_medium::{Medium, PageAddr, SegmentId, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
 use std::collections::VecDeque;

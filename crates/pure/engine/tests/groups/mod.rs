@@ -6,8 +6,8 @@ use super::*;
 use layout::{Answered, Entry, Payload, Refusal, Told};
 use saker_engine::GroupError;
 use saker_engine::GroupOp::{self, Delete, Exist, Retrieve, Store};
-use saker_engine::hash_store::group::{GROUP_BYTES_MAX, KeyCost};
 use saker_engine::kv_group::Singly;
+use saker_engine::{GROUP_BYTES_MAX, KeyCost};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Outcome = Result<Vec<Told>, GroupError<Refusal>>;

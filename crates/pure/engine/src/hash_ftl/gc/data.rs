@@ -7,7 +7,7 @@ use super::super::stats::Cause;
 use super::super::validity::parse::read_page;
 use super::super::walk::Walked;
 use super::{Progress, stalled};
-use crate::kv::KvError;
+use saker_engine_api::KvError;
 use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_log::recover::scan_page;

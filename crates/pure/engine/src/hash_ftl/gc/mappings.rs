@@ -5,7 +5,7 @@ use super::super::HashFtl;
 use super::super::validity::invalid::OOB_BYTES;
 use super::super::validity::parse::read_page;
 use super::{Progress, stalled};
-use crate::kv::KvError;
+use saker_engine_api::KvError;
 use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_medium::{Medium, Page, PageAddr, PageHeader, SegmentId, Stall, Step, Stream};

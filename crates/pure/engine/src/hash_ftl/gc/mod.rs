@@ -8,7 +8,7 @@ pub mod victim;
 
 use super::HashFtl;
 use super::table::image::Image;
-use crate::kv::Background;
+use saker_engine_api::Background;
 use saker_medium::{Completion, Medium, PageAddr, SegmentId, Stall, Step, Stream, Tag};
 use saker_sim::Meter;
 use victim::Victim;

@@ -7,7 +7,7 @@ use super::super::stats::Cause;
 use super::super::table::image::{self, Image, fits};
 use super::super::table::parse;
 use super::{Progress, stalled};
-use crate::kv::KvError;
+use saker_engine_api::KvError;
 use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_medium::{Medium, Page, PageAddr, SegmentId, Step, Stream, ready};

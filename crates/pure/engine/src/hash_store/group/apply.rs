@@ -1,15 +1,14 @@
 //! Doing what a plan says, once it is in the log.
 
 use super::super::HashStore;
-use super::super::record::{HEADER_BYTES, record_bytes};
-use super::plan::Planned;
-use super::seal::{Role, WORD_BYTES, padded};
-use crate::index::{Loc, Place};
-use crate::kv::{KvError, Sink, SourceError};
-use crate::kv_group::{Answers, GroupOp};
+use crate::mix::Place;
+use saker_engine_api::{Answers, GroupOp, KvError};
 use saker_log::{Bytes, Spot};
 use saker_medium::Medium;
 use saker_sim::{Meter, Unit};
+use saker_value_log::group::seal::Role;
+use saker_value_log::group::{Planned, ToAnswers, member_loc};
+use saker_value_log::record::record_bytes;
 
 impl HashStore {
     /// Carries out the plan; `spot`: where its record is, if it wrote one.
@@ -83,28 +82,5 @@ impl HashStore {
             let mut sink = ToAnswers(answers);
             self.copy_value(range, start, value_bytes, &mut sink, m).expect("answers take everything");
         }
-    }
-}
-
-/// Where a member of the record at `spot` lies.
-pub(crate) fn member_loc<P>(p: &Planned<P>, spot: Spot) -> Loc {
-    let (key, value) = (&p.member.key, &p.member.value);
-    let begin = key.start - WORD_BYTES;
-    let end = padded(if p.role == Role::Pair { value.end } else { key.end });
-    let position = spot.0 + u64::from(HEADER_BYTES + begin);
-    Loc::member(position, end - begin, (key.end - key.start) as u8)
-}
-
-/// A value on its way to the answers.
-pub(crate) struct ToAnswers<'a, A>(pub &'a mut A);
-
-impl<A: Answers> Sink for ToAnswers<'_, A> {
-    fn room(&self) -> u32 {
-        u32::MAX
-    }
-
-    fn write(&mut self, _: u32, bytes: &[u8]) -> Result<(), SourceError> {
-        self.0.value(bytes);
-        Ok(())
     }
 }

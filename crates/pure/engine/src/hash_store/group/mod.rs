@@ -1,8 +1,6 @@
 //! Groups: many operations in one call, one record, one version.
 //!
-//! The payload is the record. It lands in the log, is parsed there, its members are sealed ([`seal`]), and index entries
-//! point at them. Recovery and collections walk its members like records of their own; what a collection keeps
-//! becomes one. Members count with what they take alone, so moving them out never needs more room than they had.
+//! The payload is the record ([`saker_value_log::group`]), and index entries point at its members.
 //!
 //! A group is carried out wholly or answers `Need` or `Blocked`, before anything is done. Each member then ends as it is
 //! reported, whatever became of the others. Reads are answered from the store as it is before the group, which is also
@@ -11,37 +9,19 @@
 mod apply;
 mod pairs;
 mod plan;
-pub mod seal;
-mod seen;
 
-pub(crate) use apply::{ToAnswers, member_loc};
 pub use pairs::Pairs;
-pub use plan::{Placed, Plan};
-pub(crate) use plan::{Planned, counted_bytes};
 
 use super::HashStore;
 use super::ops::FOR_PAIRS;
-use super::record::{HEADER_BYTES, Header, Kind, record_bytes};
-use crate::index::Loc;
-use crate::kv_group::{Answers, GroupError, GroupSource};
+use saker_engine_api::{Answers, GroupError, GroupOp, GroupSource};
 use saker_log::{Bytes, Spot, Writer};
 use saker_medium::{Medium, Stall, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
-use seal::{Role, Seal};
-
-/// Longest payload of a group, in bytes.
-pub const GROUP_BYTES_MAX: u32 = 1 << 20;
-const _: () = assert!(GROUP_BYTES_MAX <= crate::index::loc::MEMBER_BYTES_MAX + 4);
-
-/// What metering charges for the keys of a group (HotStorage'19, section 3.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum KeyCost {
-    /// Every pair its own index update.
-    #[default]
-    PerPair,
-    /// One for all of them, and the move of an entry each.
-    Batched,
-}
+use saker_value_log::Loc;
+use saker_value_log::group::seal::Role;
+use saker_value_log::group::{GROUP_BYTES_MAX, KeyCost, Planned, counted_bytes, seal_members};
+use saker_value_log::record::{self, HEADER_BYTES, Header, Kind, record_bytes};
 
 type Refused<G> = GroupError<<G as GroupSource>::Malformed>;
 
@@ -139,7 +119,7 @@ impl HashStore {
         source.read(payload).map_err(|_| GroupError::Transfer)?;
         let are_pairs = self.plan_and_seal(source, payload, writer.spot(), w)?;
         record[used..].fill(0);
-        super::record::seal(header, &mut record[..used]);
+        record::seal(header, &mut record[..used]);
         Ok(are_pairs)
     }
 
@@ -194,7 +174,7 @@ impl HashStore {
     ) {
         let header = self.group_header(source);
         let end = (HEADER_BYTES + header.value_bytes) as usize;
-        super::record::seal(header, &mut record[..end]);
+        record::seal(header, &mut record[..end]);
         self.log.put(m, writer, 0, record);
     }
 
@@ -279,7 +259,7 @@ impl HashStore {
     }
 
     fn retrieved(&self) -> impl Iterator<Item = Loc> {
-        let reads = |p: &&Planned<_>| p.member.op == crate::kv_group::GroupOp::Retrieve;
+        let reads = |p: &&Planned<_>| p.member.op == GroupOp::Retrieve;
         self.plan.members.iter().filter(reads).filter_map(|p| self.index.get(p.place?))
     }
 
@@ -336,15 +316,5 @@ impl HashStore {
                 w.work(Unit::Move, members);
             }
         }
-    }
-}
-
-/// Seals every member of a payload.
-pub(crate) fn seal_members<P>(plan: &Plan<P>, payload: &mut [u8]) {
-    for p in &plan.members {
-        let (key, value) = (&p.member.key, &p.member.value);
-        let end = seal::padded(if value.start == 0 { key.end } else { value.end });
-        let member = &mut payload[key.start as usize - 4..end as usize];
-        Seal::of(p.role, (key.end - key.start) as u8, value.end - value.start, member).write(member);
     }
 }

@@ -2,14 +2,14 @@
 //! seals it and says where it belongs.
 
 use super::super::HashStore;
-use super::super::record::HEADER_BYTES;
-use super::plan::Placed;
-use super::seal::{Role, Seal, WORD_BYTES};
-use super::seen::Seen;
-use crate::index::{Loc, Place};
-use crate::kv_group::{Answers, GroupError, GroupSource};
+use crate::mix::Place;
+use saker_engine_api::{Answers, GroupError, GroupSource};
 use saker_log::Spot;
 use saker_sim::Meter;
+use saker_value_log::Loc;
+use saker_value_log::group::seal::{Role, Seal, WORD_BYTES};
+use saker_value_log::group::{Placed, Seen};
+use saker_value_log::record::HEADER_BYTES;
 
 /// The pairs of a group, and memory for them that is used again and again.
 #[derive(Clone, Debug, Default)]

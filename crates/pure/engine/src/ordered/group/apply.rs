@@ -5,13 +5,13 @@ use super::super::key::{Entry, Key};
 use super::super::structure::Structure;
 use super::Landed;
 use super::look::Looked;
-use crate::hash_store::group::seal::Role;
-use crate::hash_store::group::{Plan, Planned, ToAnswers, member_loc};
-use crate::hash_store::record::record_bytes;
-use crate::index::Loc;
-use crate::kv_group::{Answers, GroupOp};
+use saker_engine_api::{Answers, GroupOp};
 use saker_medium::Medium;
 use saker_sim::{Meter, Unit};
+use saker_value_log::Loc;
+use saker_value_log::group::seal::Role;
+use saker_value_log::group::{Plan, Planned, ToAnswers, member_loc};
+use saker_value_log::record::record_bytes;
 
 impl<S: Structure> Store<S> {
     /// Carries out the plan.

@@ -3,13 +3,12 @@
 use super::super::Store;
 use super::super::key::{Entry, Key};
 use super::super::structure::Structure;
-use crate::hash_store::group::seal::Role;
-use crate::hash_store::group::{Plan, Planned, counted_bytes};
-use crate::kv::KvError;
-use crate::kv_group::{GroupError, GroupOp};
+use saker_engine_api::{GroupError, GroupOp, KvError};
 use saker_log::{Bytes, Spot};
 use saker_medium::{Medium, Reads, Stall, Step, ready};
 use saker_sim::Meter;
+use saker_value_log::group::seal::Role;
+use saker_value_log::group::{Plan, Planned, counted_bytes};
 
 /// What was found.
 pub struct Looked<S: Structure> {

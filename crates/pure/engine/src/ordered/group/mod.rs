@@ -1,6 +1,6 @@
 //! Groups: many operations in one call, one record of the value log, one version.
 //!
-//! The payload is the record, as the hash store has it ([`crate::hash_store::group`]): entries point at its members, recovery
+//! The payload is the record, as the hash store has it ([`saker_value_log::group`]): entries point at its members, recovery
 //! and collections walk them like records of their own, and what a collection keeps becomes one. Recovery has the whole record
 //! or nothing of it. Members with one version enter the memtable together, so no snapshot sees a part of them.
 //!
@@ -13,14 +13,14 @@ mod look;
 use super::key::Key;
 use super::structure::Structure;
 use super::{Settings, Store};
-use crate::hash_store::group::{GROUP_BYTES_MAX, Placed, Plan, seal_members};
-use crate::hash_store::record::{HEADER_BYTES, Header, Kind, record_bytes};
-use crate::kv_group::{Answers, GroupError, GroupSource};
 use look::Looked;
+use saker_engine_api::{Answers, GroupError, GroupSource};
 use saker_log::append::Reserve;
 use saker_log::{Spot, Writer};
 use saker_medium::{Medium, Stall, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
+use saker_value_log::group::{GROUP_BYTES_MAX, Placed, Plan, seal_members};
+use saker_value_log::record::{HEADER_BYTES, Header, Kind, record_bytes};
 
 /// The shortest member: a key of up to four bytes and an empty value behind their lengths.
 const MEMBER_BYTES_MIN: u32 = 12;
@@ -158,7 +158,7 @@ impl<S: Structure> Store<S> {
         plan.read(source, payload, self.settings.value_bytes_max, Key::new)?;
         seal_members(plan, payload);
         record[used..].fill(0);
-        crate::hash_store::record::seal(header, &mut record[..used]);
+        saker_value_log::record::seal(header, &mut record[..used]);
         Ok(())
     }
 
@@ -195,7 +195,7 @@ impl<S: Structure> Store<S> {
     ) {
         let header = self.group_header(source);
         seal_members(plan, &mut record[HEADER_BYTES as usize..]);
-        crate::hash_store::record::seal(header, record);
+        saker_value_log::record::seal(header, record);
         record.resize(header.record_bytes() as usize, 0);
         self.log.put(m, writer, 0, record);
     }

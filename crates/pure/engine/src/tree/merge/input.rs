@@ -2,9 +2,9 @@
 //! nodes are joined with.
 
 use super::{Change, Job};
-use crate::kv::KvError;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::{Memtable, Position};
+use saker_engine_api::KvError;
 
 impl Job {
     /// The first key, from `from` on, whose node of this level is to be made anew.

@@ -1,8 +1,8 @@
 //! Nodes on their way to the medium.
 
 use super::{Job, Out};
-use crate::kv::Background;
 use crate::tree::TreeStore;
+use saker_engine_api::Background;
 use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_medium::{Medium, Page, PageAddr, Stream};

@@ -17,11 +17,11 @@ const LENGTH_BITS: u32 = 19;
 /// The highest bit of a member's length field.
 const HALF: u64 = 1 << (LENGTH_BITS - 1);
 const KEY_SHIFT: u32 = LENGTH_SHIFT + LENGTH_BITS;
-/// Largest medium an index can address, in bytes.
+/// Largest medium that a place can address, in bytes.
 pub const MEDIUM_BYTES_MAX: u64 = 8 << POSITION_BITS;
-/// Longest record an index can describe, in bytes.
+/// Longest record that a place can describe, in bytes.
 pub const RECORD_BYTES_MAX: u32 = 8 * ((1 << LENGTH_BITS) - 1);
-/// Longest member of a group an index can describe, in bytes.
+/// Longest member of a group that a place can describe, in bytes.
 pub const MEMBER_BYTES_MAX: u32 = 4 * (HALF as u32 - 1);
 /// What a member takes more once it has a record of its own: a header of 24 bytes for two lengths of 4.
 const ALONE_BYTES: u32 = 16;
@@ -96,11 +96,13 @@ impl Loc {
     }
 
     /// The word, for checkpoints.
+    #[inline]
     pub fn word(self) -> u64 {
         self.0
     }
 
     /// A word from a checkpoint; `None` for words that no record has.
+    #[inline]
     pub fn from_word(word: u64) -> Option<Self> {
         (Self(word).bytes() != 0).then_some(Self(word))
     }

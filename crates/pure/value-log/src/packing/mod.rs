@@ -2,8 +2,8 @@
 //!
 //! A DMA engine writes to addresses that are aligned to memory pages. A value that comes by DMA is copied by a core, or stays
 //! where it lands: its record then begins so that the value is aligned, and leaves a gap behind the record before it. A
-//! policy decides; what it decides is done in [`crate::ordered`]'s value log. Records of collections, deletes and groups are
-//! packed whatever the policy.
+//! policy decides; the engine does what it decides, and keeps the gaps that can still be filled ([`Gaps`]). Records of collections,
+//! deletes and groups are packed whatever the policy.
 
 mod all;
 mod auto;
@@ -11,9 +11,11 @@ mod auto_time;
 mod backfill;
 mod block;
 mod dlt;
+mod gaps;
 mod selective;
 
-pub(crate) use dlt::{Dlt, DltEntry};
+pub use dlt::DltEntry;
+pub use gaps::{Gaps, OpenGap};
 
 /// Bytes of a memory page: the unit of DMA.
 pub const UNIT_BYTES: u32 = 4096;
@@ -23,8 +25,9 @@ pub const PRICED_BYTES: u32 = 1024;
 const GAP_PART: u64 = 64;
 const _: () = assert!(100 / GAP_PART < 2);
 
-/// The unit of DMA where NAND pages have so many bytes.
-pub(crate) fn dma_unit(page_bytes: u32) -> u64 {
+/// The unit of DMA where NAND pages have so many bytes, in bytes.
+#[inline]
+pub fn dma_unit(page_bytes: u32) -> u64 {
     u64::from(UNIT_BYTES.min(page_bytes))
 }
 

@@ -40,24 +40,28 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// Nothing fills it.
+    /// Nothing fills it. Panics for a gap that no word can tell of: pages are shorter.
+    #[inline]
     pub fn new(bytes: u32) -> Self {
         assert!(bytes <= GAP_BYTES_MAX, "pages are shorter");
         Self { bytes, filled: 0 }
     }
 
     /// Its word, for a gap at that byte of the log.
+    #[inline]
     pub fn encode(self, position: u64) -> u64 {
         let counts = u64::from(self.filled / 8) | u64::from(self.bytes / 8) << COUNT_BITS;
         TAG | counts << CHECK_BITS | self.check(position)
     }
 
     /// Whether the first word of something is that of a gap; it may still be a wrong one.
+    #[inline]
     pub fn is_meant(word: u64) -> bool {
         word & TAG == TAG
     }
 
     /// What a word says; `None` if it is wrong.
+    #[inline]
     pub fn decode(word: u64, position: u64) -> Option<Self> {
         let count = |at: u32| (word >> at) as u32 & ((1 << COUNT_BITS) - 1);
         let gap = Self { filled: 8 * count(CHECK_BITS), bytes: 8 * count(CHECK_BITS + COUNT_BITS) };
@@ -65,6 +69,7 @@ impl Gap {
         (fits && gap.encode(position) == word).then_some(gap)
     }
 
+    #[inline]
     fn check(self, position: u64) -> u64 {
         let said = [position, u64::from(self.bytes) | u64::from(self.filled) << 32];
         let said: [u8; 16] = zerocopy::transmute!(said.map(u64::to_le_bytes));

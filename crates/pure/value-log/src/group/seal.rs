@@ -22,7 +22,7 @@
     )
 )]
 
-use super::super::view::Records;
+use crate::view::Records;
 use saker_log::{Bytes, Spot};
 use saker_medium::Medium;
 
@@ -50,10 +50,12 @@ pub enum Role {
 
 impl Role {
     /// Whether recovery and collections make anything of it.
+    #[inline]
     pub fn is_kept(self) -> bool {
         matches!(self, Self::Pair | Self::Tombstone)
     }
 
+    #[inline]
     fn has_value(self) -> bool {
         matches!(self, Self::Pair | Self::RefusedPair)
     }
@@ -72,6 +74,7 @@ pub struct Seal {
 }
 
 /// Bytes of a key or value with its zeros.
+#[inline]
 pub const fn padded(bytes: u32) -> u32 {
     (bytes + 3) & !3
 }
@@ -95,6 +98,7 @@ impl Seal {
     }
 
     /// Writes the lengths over the words of a member that is sealed: it is as it came.
+    #[inline]
     pub fn unseal(member: &mut [u8]) {
         let word = |member: &[u8], at: usize| {
             member.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_le_bytes)
@@ -105,6 +109,7 @@ impl Seal {
     }
 
     /// What the first word says.
+    #[inline]
     fn of_key_word(key: u32) -> Self {
         let role = match key >> KEY_BITS & ((1 << ROLE_BITS) - 1) {
             0 => Role::Nothing,
@@ -115,27 +120,32 @@ impl Seal {
         Self { role, key_bytes: key as u8, value_bytes: 0, sum: key >> SUM_SHIFT }
     }
 
+    #[inline]
     fn value_word_at(&self) -> u32 {
         WORD_BYTES + padded(u32::from(self.key_bytes))
     }
 
     /// Where the value begins, from the beginning of the member.
+    #[inline]
     pub fn value_at(&self) -> u32 {
         self.value_word_at() + WORD_BYTES
     }
 
     /// Length of the member.
+    #[inline]
     pub fn bytes(&self) -> u32 {
         self.value_word_at() + if self.role.has_value() { WORD_BYTES + padded(self.value_bytes) } else { 0 }
     }
 
     /// The bits of a checksum that the words have room for.
+    #[inline]
     fn holds(&self, sum: u32) -> bool {
         let mask = if self.role.has_value() { u32::MAX } else { (1 << SUM_LOW_BITS) - 1 };
         (sum ^ self.sum) & mask == 0
     }
 
     /// The lengths as they came.
+    #[inline]
     fn plain(&self, member: &mut [u8]) {
         put_word(member, 0, u32::from(self.key_bytes));
         if self.role.has_value() {
@@ -156,7 +166,7 @@ const HEAD_BYTES: usize = 512;
 
 impl Records<'_> {
     /// Reads the words of the member at `spot`, which ends before `bytes` bytes. `None` if there is none.
-    pub(crate) fn seal_at<M: Medium>(&self, spot: Spot, bytes: u32, m: &M) -> Option<Seal> {
+    pub fn seal_at<M: Medium>(&self, spot: Spot, bytes: u32, m: &M) -> Option<Seal> {
         let word = |at: u32| {
             let mut word = [0; 4];
             let fits = at + WORD_BYTES <= bytes;
@@ -173,7 +183,7 @@ impl Records<'_> {
     }
 
     /// Whether the resident member at `spot` is as it came.
-    pub(crate) fn is_intact<M: Medium>(&self, spot: Spot, seal: &Seal, m: &M) -> bool {
+    pub fn is_intact<M: Medium>(&self, spot: Spot, seal: &Seal, m: &M) -> bool {
         let bytes = seal.bytes();
         let range = Bytes::new(spot, bytes);
         let mut head = [0; HEAD_BYTES];

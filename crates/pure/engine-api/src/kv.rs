@@ -1,4 +1,4 @@
-//! What every key-value engine speaks.
+//! What every key-value engine speaks: where values come from and go to, conditions, errors, counters.
 
 use saker_medium::MediaError;
 use thiserror::Error;
@@ -81,9 +81,9 @@ impl Source for &[u8] {
     }
 }
 
-/// Copies bytes; 8 to 32 of them by two copies of a fixed size, which may overlap and need no call.
+/// Copies bytes; 8 to 32 of them by two copies of a fixed size, which may overlap and need no call. Panics if the lengths differ.
 #[inline]
-pub(crate) fn copy_short(to: &mut [u8], from: &[u8]) {
+pub fn copy_short(to: &mut [u8], from: &[u8]) {
     match from.len() {
         8..16 => copy_ends::<8>(to, from),
         16..=32 => copy_ends::<16>(to, from),
@@ -150,6 +150,7 @@ pub struct Memory {
 
 impl Memory {
     /// All of it.
+    #[inline]
     pub fn total(&self) -> u64 {
         self.index_bytes + self.directory_bytes + self.segment_bytes
     }

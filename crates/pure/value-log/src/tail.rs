@@ -10,16 +10,16 @@
     )
 )]
 
-use super::record::Kind;
-use super::view::Records;
-use super::walk::{Next, Walked, Walker};
+use crate::record::Kind;
+use crate::view::Records;
+use crate::walk::{Next, Walked, Walker};
 use saker_log::Cut;
 use saker_log::recover::{Damage, LogImage, Recovered};
 use saker_medium::{Geometry, Medium, PageAddr, Step, ready};
 
 /// A scan of the tail on its way.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tail {
+pub struct Tail {
     /// Segments to come, the next one last.
     left: Vec<Recovered>,
     walker: Option<Walker>,
@@ -28,7 +28,7 @@ pub(crate) struct Tail {
 
 /// What a step of the scan came upon.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub enum Found {
     /// A record that the checkpoint does not know of.
     Record(Walked),
     /// Nothing that counts.

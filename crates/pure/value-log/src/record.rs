@@ -14,7 +14,7 @@
 //! | 22-23 | reserved (transactions, time to live) |
 //! | 24- | key, zeros, value, zeros to a multiple of 8 |
 //!
-//! All little-endian. The value of a group is its payload: see [`super::group`].
+//! All little-endian. The value of a group is its payload: see [`crate::group`].
 #![cfg_attr(
     not(test),
     deny(
@@ -80,6 +80,7 @@ pub const fn record_bytes(key_bytes: u32, value_bytes: u32) -> u32 {
 
 impl Header {
     /// Length in the log.
+    #[inline]
     pub fn record_bytes(&self) -> u32 {
         record_bytes(u32::from(self.key_bytes) + u32::from(self.pad_bytes), self.value_bytes)
     }

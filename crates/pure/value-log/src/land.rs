@@ -1,14 +1,17 @@
 //! Writing a record of one pair into its room in the log. The value is read once, and summed while it is still near.
 
-use super::record::{self, HEADER_BYTES, Header};
-use crate::SourceError;
-use crate::kv::{Source, copy_short};
+use crate::record::{self, HEADER_BYTES, Header};
+use saker_engine_api::kv::copy_short;
+use saker_engine_api::{Source, SourceError};
 use saker_log::{Log, Writer};
 use saker_medium::Medium;
 use saker_medium::crc::Crc32c;
 
 /// Writes header, key and value into the writer's room, from a byte of it on.
-pub(crate) fn land<M: Medium, S: Source>(
+///
+/// # Errors
+/// [`SourceError`] if the value could not be fetched. The room is to be abandoned then.
+pub fn land<M: Medium, S: Source>(
     log: &Log,
     (writer, from): (&Writer, u32),
     header: Header,
@@ -23,9 +26,12 @@ pub(crate) fn land<M: Medium, S: Source>(
     }
 }
 
-/// Writes a record that lies in one piece.
+/// Writes a record that lies in one piece, as long as its header says.
+///
+/// # Errors
+/// As [`land`].
 #[inline]
-pub(crate) fn land_whole<S: Source>(
+pub fn land_whole<S: Source>(
     record: &mut [u8],
     header: Header,
     key: &[u8],

@@ -1,4 +1,4 @@
-//! The value log's records: those of the hash store, at addresses that are exact to the byte.
+//! Checking a record that is looked up by its address, and delivering its value.
 #![cfg_attr(
     not(test),
     deny(
@@ -10,25 +10,21 @@
     )
 )]
 
-use super::refs::Births;
-use crate::hash_store::group::seal::{Role, WORD_BYTES};
-use crate::hash_store::record::{HEADER_BYTES, Header, Kind, record_crc};
-use crate::hash_store::view::Records;
-use crate::index::Loc;
-use crate::kv::{KvError, Sink};
-use saker_log::{Bytes, Log, Spot, Writer};
-use saker_medium::{Medium, SegmentId, Stream};
+use crate::group::seal::{Role, WORD_BYTES};
+use crate::loc::Loc;
+use crate::record::{HEADER_BYTES, Header, Kind, record_crc};
+use crate::view::Records;
+use saker_engine_api::{KvError, Sink};
+use saker_log::{Bytes, Spot};
+use saker_medium::Medium;
 
 impl Records<'_> {
     /// Checks a resident record against its checksum, its key and its place. Returns where in it the value begins, and
     /// the value's length.
-    pub(crate) fn check<M: Medium>(
-        &self,
-        key: &[u8],
-        loc: Loc,
-        owner: u16,
-        m: &M,
-    ) -> Result<(u32, u32), KvError> {
+    ///
+    /// # Errors
+    /// [`KvError::Corrupt`] for a record that does not match, [`KvError::KeySize`] for a key that no address can be of.
+    pub fn check<M: Medium>(&self, key: &[u8], loc: Loc, owner: u16, m: &M) -> Result<(u32, u32), KvError> {
         if loc.is_member() {
             return self.check_member(key, loc, m);
         }
@@ -65,7 +61,10 @@ impl Records<'_> {
     }
 
     /// Gives `wanted` bytes of a resident record from `start` on to the sink.
-    pub(crate) fn deliver<M: Medium, K: Sink>(
+    ///
+    /// # Errors
+    /// [`KvError::Corrupt`] if the record ends before, [`KvError::Transfer`] if the sink refuses them.
+    pub fn deliver<M: Medium, K: Sink>(
         &self,
         loc: Loc,
         start: u32,
@@ -88,10 +87,10 @@ impl Records<'_> {
     }
 }
 
-/// The same for a record that lies in one page. Not within the caller's loop: a scan of many pairs took 1.8 times as long so
-/// (`docs/figures.md`).
+/// The same as [`Records::check`] for a record that lies in one page; `None` if it does not match. Not within the caller's loop: a
+/// scan of many pairs took 1.8 times as long so (`docs/figures.md`).
 #[inline(never)]
-pub(crate) fn check_whole(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, u32)> {
+pub fn check_whole(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, u32)> {
     let header = Header::decode(record.first_chunk()?)?;
     let start = header.value_at() as usize;
     let used = start + header.value_bytes as usize;
@@ -101,22 +100,4 @@ pub(crate) fn check_whole(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Op
         && usize::from(header.key_bytes) == key.len()
         && record.get(HEADER_BYTES as usize..)?.get(..key.len())? == key;
     (right && record_crc(record.get(4..used)?) == header.crc).then_some((start as u32, header.value_bytes))
-}
-
-/// Takes room in a log of records, for one behind a gap, and notes when a segment begins. The second part is the stamp of what is written there.
-pub(crate) fn begin<M: Medium>(
-    log: &mut Log,
-    births: &mut Births,
-    stream: Stream,
-    (gap, bytes): (u32, u32),
-    m: &mut M,
-) -> (Writer, u64) {
-    let before = log.next_sequence();
-    let writer = log.begin_behind(m, stream, gap, bytes);
-    let segment_bytes = log.geometry().segment_bytes();
-    if writer.spot().0.is_multiple_of(segment_bytes) && log.next_sequence() > before {
-        births.set(SegmentId((writer.spot().0 / segment_bytes) as u32), before);
-    }
-    let stamp = log.next_sequence() - 1;
-    (writer, stamp)
 }

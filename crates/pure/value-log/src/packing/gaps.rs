@@ -5,35 +5,41 @@
 //! it jumps over that entry, and again, until it fits or the end of the log is reached. How long the gap is where it comes to
 //! says the gap's own word, in the ring.
 
-use crate::hash_store::gap::{GAP_WORD_BYTES, Gap};
-use crate::packing::{Dlt, DltEntry};
+use super::dlt::{Dlt, DltEntry};
+use crate::gap::{GAP_WORD_BYTES, Gap};
 use saker_log::{Log, Spot};
 use saker_medium::{Medium, PageAddr};
 
 /// A gap and where it begins.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OpenGap {
+pub struct OpenGap {
+    /// The byte of the log at which it begins.
     pub at: u64,
+    /// What its word says.
     pub gap: Gap,
 }
 
 impl OpenGap {
     /// Where its word is.
+    #[inline]
     pub fn word(&self) -> Spot {
         Spot(self.at)
     }
 
     /// Where the next record in it begins.
+    #[inline]
     pub fn next(&self) -> u64 {
         self.at + u64::from(GAP_WORD_BYTES + self.gap.filled)
     }
 
     /// Bytes for more records.
+    #[inline]
     pub fn left(&self) -> u32 {
         self.gap.bytes - GAP_WORD_BYTES - self.gap.filled
     }
 
     /// The page of its word.
+    #[inline]
     pub fn page(&self, log: &Log) -> PageAddr {
         PageAddr(self.at / u64::from(log.geometry().page_bytes))
     }
@@ -51,7 +57,7 @@ impl OpenGap {
 
 /// The gaps, the oldest first.
 #[derive(Clone, Debug)]
-pub(super) struct Gaps {
+pub struct Gaps {
     /// The gap that the write pointer is in: there is one while the table has an entry.
     pointer: Option<OpenGap>,
     dlt: Dlt,
@@ -65,16 +71,19 @@ impl Gaps {
     }
 
     /// The oldest gap.
+    #[inline]
     pub fn first(&self) -> Option<&OpenGap> {
         self.pointer.as_ref()
     }
 
     /// Whether there is none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.pointer.is_none()
     }
 
     /// Bytes that records may still fill.
+    #[inline]
     pub fn open_bytes(&self) -> u64 {
         self.open_bytes
     }
@@ -85,11 +94,13 @@ impl Gaps {
     }
 
     /// Whether the table can name a value there.
+    #[inline]
     pub fn reaches(&self, value_at: u64) -> bool {
         self.dlt.reaches(value_at)
     }
 
     /// Whether another gap needs the oldest to be given up.
+    #[inline]
     pub fn is_full(&self) -> bool {
         self.dlt.is_full()
     }
@@ -121,7 +132,7 @@ impl Gaps {
         }
     }
 
-    /// A record fills the oldest gap from the write pointer on. Returns that gap as it is now.
+    /// A record fills the oldest gap from the write pointer on. Returns that gap as it is now. Panics if there is none.
     pub fn fill(&mut self, bytes: u32) -> OpenGap {
         let open = self.pointer.as_mut().expect("its room was taken");
         open.gap.filled += bytes;

@@ -14,7 +14,7 @@ struct Class {
 
 /// Records by length, those that are longer than a floor.
 #[derive(Clone, Debug)]
-pub(crate) struct Lengths {
+pub struct Lengths {
     floor: u32,
     /// The longest class that is not empty, if any is not.
     top: usize,
@@ -22,6 +22,7 @@ pub(crate) struct Lengths {
 }
 
 /// The class of a length: its power of two and the four bits behind that.
+#[inline]
 fn class_of(bytes: u32) -> usize {
     let shift = (u32::BITS - bytes.leading_zeros()).saturating_sub(5);
     ((shift as usize) << 4) + (bytes >> shift) as usize
@@ -53,6 +54,7 @@ impl Lengths {
         }
     }
 
+    #[inline]
     fn add_long(&mut self, bytes: u32) {
         let at = class_of(bytes);
         let class = &mut self.classes[at];
@@ -60,7 +62,7 @@ impl Lengths {
         self.top = self.top.max(at);
     }
 
-    /// A record of that length does not live any more.
+    /// A record of that length does not live any more. Panics if none of its class did.
     #[inline]
     pub fn sub(&mut self, bytes: u32) {
         if bytes > self.floor {
@@ -68,6 +70,7 @@ impl Lengths {
         }
     }
 
+    #[inline]
     fn sub_long(&mut self, bytes: u32) {
         let class = &mut self.classes[class_of(bytes)];
         assert!(class.records > 0, "more records of a length died than lived");
@@ -83,7 +86,7 @@ impl Lengths {
 }
 
 /// The most pairs of that length whose records the capacity for so many holds: it falls as they become more.
-pub(crate) fn most_pairs(record_bytes: u64, capacity_for: impl Fn(u64) -> u64) -> u64 {
+pub fn most_pairs(record_bytes: u64, capacity_for: impl Fn(u64) -> u64) -> u64 {
     let (mut fit, mut too_many) = (0, capacity_for(0) / record_bytes.max(1) + 1);
     while too_many - fit > 1 {
         let n = fit + (too_many - fit) / 2;

@@ -1,4 +1,4 @@
-//! The in-memory index of the hash engines: key to place in the log.
+//! The in-memory index of the hash store: key to place in the log.
 //!
 //! Keys are mixed by a bijection, so an entry *is* its key: no second copy, no false hits, no flash read to
 //! decide whether a pair exists. Keys of up to 8 bytes take 16-byte entries, longer ones 24. Entries lie in
@@ -8,15 +8,13 @@
 mod arena;
 mod growth;
 mod leaf;
-pub mod loc;
-pub mod mix;
 mod moves;
 mod table;
 
-pub use loc::Loc;
-pub use mix::{MixedKey, Mixer, Place};
+pub use crate::mix::{MixedKey, Mixer, Place};
+pub use saker_value_log::Loc;
 
-use crate::kv::Memory;
+use saker_engine_api::Memory;
 use saker_sim::Meter;
 use table::Table;
 

@@ -15,7 +15,7 @@ const ENTRIES_MAX: usize = 512;
 
 /// A value that DMA put there, and what was appended right behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DltEntry {
+pub struct DltEntry {
     /// Its address in the value log: that of a memory page.
     pub at: u64,
     /// Its size in bytes.
@@ -24,6 +24,7 @@ pub(crate) struct DltEntry {
 
 impl DltEntry {
     /// The first address behind it.
+    #[inline]
     pub fn end(&self) -> u64 {
         self.at + u64::from(self.bytes)
     }
@@ -31,7 +32,7 @@ impl DltEntry {
 
 /// The table.
 #[derive(Clone, Debug)]
-pub(crate) struct Dlt {
+pub(super) struct Dlt {
     page_bytes: u32,
     unit_bytes: u64,
     entries_max: usize,

@@ -16,16 +16,16 @@ use saker_medium::crc::Crc32c;
 
 /// The records of a log.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Records<'a> {
+pub struct Records<'a> {
     /// Where they are.
     pub log: &'a Log,
 }
 
 impl Records<'_> {
     /// Checksum of bytes 4..used of a resident record.
-    pub(crate) fn range_crc<M: Medium>(&self, range: Bytes, used: u32, m: &M) -> u32 {
+    pub fn range_crc<M: Medium>(&self, range: Bytes, used: u32, m: &M) -> u32 {
         if let Some(whole) = range.chunk(self.log, m, 4).get(..(used as usize).saturating_sub(4)) {
-            return super::record::record_crc(whole);
+            return crate::record::record_crc(whole);
         }
         let mut digest = Crc32c::new();
         let mut at = 4;
@@ -39,13 +39,5 @@ impl Records<'_> {
             at += covered.len() as u32;
         }
         digest.finish()
-    }
-}
-
-impl super::HashStore {
-    /// The records of this store.
-    #[inline]
-    pub(super) fn records(&self) -> Records<'_> {
-        Records { log: &self.log }
     }
 }

@@ -4,7 +4,22 @@ use std::ops::Bound;
 
 /// A point in the order of writes at which reads can be repeated, until it is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Snapshot(pub(crate) u64);
+pub struct Snapshot(u64);
+
+impl Snapshot {
+    /// The point behind the write of that version, in the order of the engine's writes. Only the engine that keeps such points makes
+    /// them.
+    #[inline]
+    pub const fn at(version: u64) -> Self {
+        Self(version)
+    }
+
+    /// The version of the last write that it sees.
+    #[inline]
+    pub const fn version(self) -> u64 {
+        self.0
+    }
+}
 
 /// What is to be read, in the order of the bytes of keys.
 #[derive(Clone, Copy, Debug)]

@@ -10,12 +10,11 @@
     )
 )]
 
-use super::gap::{GAP_WORD_BYTES, Gap};
-use super::group::seal::{Role, Seal, WORD_BYTES};
-use super::record::{HEADER_BYTES, Header, Kind};
-use super::view::Records;
-use crate::index::Loc;
-use crate::index::loc::{MEMBER_BYTES_MAX, RECORD_BYTES_MAX};
+use crate::gap::{GAP_WORD_BYTES, Gap};
+use crate::group::seal::{Role, Seal, WORD_BYTES};
+use crate::loc::{Loc, MEMBER_BYTES_MAX, RECORD_BYTES_MAX};
+use crate::record::{HEADER_BYTES, Header, Kind};
+use crate::view::Records;
 use saker_log::recover::{Carried, Damage, ScannedPage, carried, scan_page};
 use saker_log::{Bytes, Spot};
 use saker_medium::{Medium, SegmentId, Step, ready};
@@ -32,7 +31,7 @@ pub struct Walker {
     /// Where in the page; `None`: at the page's first record.
     pub offset: Option<u32>,
     /// The page, once its checksum has been looked at: once for all its records.
-    pub(super) checked: Option<ScannedPage>,
+    checked: Option<ScannedPage>,
     /// The group whose members come next. `page` and `offset` are behind it already.
     inside: Option<Inside>,
     /// The gap whose records come next. `page` and `offset` are in it.
@@ -105,11 +104,13 @@ impl Walker {
     }
 
     /// At the first record of the page after this one.
+    #[inline]
     fn next_page(self) -> Self {
         Self { page: self.page + 1, offset: None, gap: None, ..self }
     }
 
     /// From the beginning of a segment.
+    #[inline]
     pub fn new(segment: SegmentId, pages: u32) -> Self {
         Self { segment, pages, page: 0, offset: None, checked: None, inside: None, gap: None }
     }
@@ -119,7 +120,7 @@ impl Records<'_> {
     /// The next record at the walker, which moves behind it. With `Need` it has moved over pages in which no
     /// record starts, and no further: only the needed pages are here next time, so what was skipped must not be
     /// asked for again.
-    pub(crate) fn walk<M: Medium>(&self, at: &mut Walker, m: &M) -> Step<Result<Next, Damage>> {
+    pub fn walk<M: Medium>(&self, at: &mut Walker, m: &M) -> Step<Result<Next, Damage>> {
         loop {
             if let Some(next) = ready!(self.walk_members(at, m)) {
                 return Step::Done(Ok(next));

@@ -11,9 +11,9 @@
     )
 )]
 
-use super::gap::{GAP_WORD_BYTES, Gap};
-use super::record::{HEADER_BYTES, Header, record_crc};
-use super::view::Records;
+use crate::gap::{GAP_WORD_BYTES, Gap};
+use crate::record::{HEADER_BYTES, Header, record_crc};
+use crate::view::Records;
 use saker_log::recover::scan_page;
 use saker_log::{LogFlip, Spot, page_of};
 use saker_medium::flip::explain_with_sum;
@@ -21,7 +21,7 @@ use saker_medium::{Flip, Medium, Page, PageAddr, Step};
 
 impl Records<'_> {
     /// The changed byte, if there is one and no other explains the record as well.
-    pub(crate) fn explain<M: Medium>(&self, spot: Spot, m: &M) -> Option<LogFlip> {
+    pub fn explain<M: Medium>(&self, spot: Spot, m: &M) -> Option<LogFlip> {
         let mut bytes = self.bytes_from(spot, m);
         let mut flips = lengths_kept(&bytes);
         flips.extend(lengths_changed(&mut bytes));
