@@ -192,6 +192,9 @@ pub struct Comparison {
     pub profile: String,
     /// The workload in one line.
     pub workload: String,
+    /// Puts of the run that has fewest.
+    #[serde(skip)]
+    pub operations: u64,
     /// One for each timing.
     pub runs: Vec<TimedRun>,
 }

@@ -24,9 +24,9 @@ fn key(n: u64) -> Vec<u8> {
 /// Bytes that a pair takes at most, what finds it included.
 fn pair_bytes(engine: EngineKind, value_bytes: u64) -> u64 {
     let record = 8 + 16 + value_bytes;
-    match engine {
-        EngineKind::HashOriginal | EngineKind::HashDoubling => record.next_multiple_of(512) + 8,
-        EngineKind::HashPlus => record.next_multiple_of(64) + 17,
+    match engine.name() {
+        "hash_original" | "hash_doubling" => record.next_multiple_of(512) + 8,
+        "hash_plus" => record.next_multiple_of(64) + 17,
         _ => record + 40,
     }
 }

@@ -4,7 +4,7 @@ use crate::error::LabError;
 use crate::judge::Book;
 use crate::plan::{Plan, Settings};
 use crate::report::{Check, Point};
-use saker_device::LsmTuning;
+use saker_device::{EngineKind, Settings as EngineSettings};
 use saker_sim::profile::Profile;
 use std::sync::mpsc::Sender;
 
@@ -69,12 +69,12 @@ impl<'a> Context<'a> {
         Ok(self.settings.profile_named(name)?)
     }
 
-    /// Settings of the LSM engine, as changed for this run.
+    /// Settings of an engine, as changed for this run.
     ///
     /// # Errors
     /// A change that cannot be made.
-    pub fn lsm(&self) -> Result<LsmTuning, LabError> {
-        Ok(self.settings.lsm()?)
+    pub fn settings_of(&self, engine: EngineKind) -> Result<EngineSettings, LabError> {
+        Ok(self.settings.of_engine(engine)?)
     }
 
     /// Original's table over the cache of the hash FTLs, if it was changed for this run.

@@ -1,8 +1,10 @@
-//! What a user changes for a run: `profile.KEY=VALUE`, `lsm.NAME=VALUE`, `hash_ftl.NAME=VALUE`, and sweeps over several values.
+//! What a user changes for a run: `profile.KEY=VALUE`, `ENGINE.NAME=VALUE` such as `lsm.packing=all`, `hash_ftl.table_to_cache=N`, and sweeps
+//! over several values.
 
 use crate::plan::Settings;
-use saker_device::LsmTuning;
-use saker_realtime::profile_named;
+use saker_device::{EngineKind, Settings as EngineSettings, Typed};
+use saker_engine::settings::find;
+use saker_realtime::{profile_named, url};
 use saker_sim::profile::ProfileError;
 use thiserror::Error;
 
@@ -11,19 +13,19 @@ use thiserror::Error;
 pub enum SettingError {
     /// Not of the form.
     #[error(
-        "`{0}` is no setting: write profile.KEY=VALUE, such as profile.firmware.fetch_ns=500, lsm.NAME=VALUE, or hash_ftl.NAME=VALUE"
+        "`{0}` is no setting: write profile.KEY=VALUE, such as profile.firmware.fetch_ns=500, or ENGINE.NAME=VALUE, such as lsm.packing=all"
     )]
     Form(String),
     /// No setting of the hash FTLs, or a value that it does not take.
     #[error("`{0}`: the hash FTLs have hash_ftl.table_to_cache, a whole number above 0")]
     HashFtl(String),
-    /// No setting of the LSM engine, or a value that it does not take.
-    #[error("`lsm.{name}={value}`: {todo}")]
-    Lsm {
+    /// No setting of an engine, or a value that it does not take.
+    #[error("`{engine}.{typed}`: {todo}")]
+    Engine {
+        /// The engine.
+        engine: &'static str,
         /// As asked for.
-        name: String,
-        /// As asked for.
-        value: String,
+        typed: String,
         /// What to write instead.
         todo: String,
     },
@@ -51,16 +53,20 @@ pub struct Sweep {
     pub values: Vec<String>,
 }
 
-/// What settings of the LSM engine begin with; paths of profiles do not.
-const LSM: &str = "lsm.";
-/// The same of the hash FTLs.
+/// What a setting of the experiments with hash FTLs begins with; paths of profiles do not.
 const HASH_FTL: &str = "hash_ftl.";
 
-fn is_of_an_engine(path: &str) -> bool {
-    path.starts_with(LSM) || path.starts_with(HASH_FTL)
+/// The engine whose setting that is, and the setting's name.
+fn engine_of(path: &str) -> Option<(EngineKind, &str)> {
+    let (engine, name) = path.split_once('.')?;
+    EngineKind::named(engine).map(|kind| (kind, name))
 }
 
-/// Reads `profile.KEY=VALUE`, `lsm.NAME=VALUE` or `hash_ftl.NAME=VALUE`; the latter two keep their prefix.
+fn is_of_an_engine(path: &str) -> bool {
+    path.starts_with(HASH_FTL) || engine_of(path).is_some()
+}
+
+/// Reads `profile.KEY=VALUE`, `ENGINE.NAME=VALUE` or `hash_ftl.NAME=VALUE`; the latter two keep their prefix.
 ///
 /// # Errors
 /// `Form`.
@@ -117,25 +123,24 @@ impl Settings {
         self.profile.iter().filter(|(path, _)| !is_of_an_engine(path))
     }
 
-    /// Changes of the LSM engine; of several of one name the last counts.
+    /// Changes of an engine; of several of one name the last counts.
     ///
     /// # Errors
-    /// `Lsm`.
-    pub fn lsm(&self) -> Result<LsmTuning, SettingError> {
-        let mut tuning = LsmTuning::default();
+    /// `Engine`.
+    pub fn of_engine(&self, engine: EngineKind) -> Result<EngineSettings, SettingError> {
+        let mut typed = Typed::default();
         for (path, value) in &self.profile {
-            let Some(name) = path.strip_prefix(LSM) else { continue };
-            let number = LsmTuning::number_of(name, value).and_then(|word| match word {
-                Some(number) => Ok(number),
-                None => value.parse::<u64>().map_err(|_| "write a whole number".to_owned()),
-            });
-            number.and_then(|number| tuning.set(name, number)).map_err(|todo| SettingError::Lsm {
-                name: name.to_owned(),
-                value: value.clone(),
-                todo,
-            })?;
+            if let Some((kind, name)) = engine_of(path)
+                && kind == engine
+            {
+                typed.push(name, value);
+            }
         }
-        Ok(tuning)
+        let fault = |typed, todo| SettingError::Engine { engine: engine.name(), typed, todo };
+        if let Some(name) = typed.unknown(&[engine.settings()]) {
+            return Err(fault(name.to_owned(), find(engine.settings(), name).err().unwrap_or_default()));
+        }
+        typed.of(engine.settings(), url::parse_size).map_err(|(typed, todo)| fault(typed, todo))
     }
 
     /// Original's table over the cache of the hash FTLs, if it is to be another than the experiment's; of several the
@@ -155,9 +160,9 @@ impl Settings {
     /// Whether the changes can be made, those of the profile in the one of that name.
     ///
     /// # Errors
-    /// `Unknown` with the closest name there is, `Value` or `Lsm`.
+    /// `Unknown` with the closest name there is, `Value` or `Engine`.
     pub fn check(&self, profile: &str) -> Result<(), SettingError> {
-        self.lsm()?;
+        EngineKind::ALL.iter().try_for_each(|engine| self.of_engine(*engine).map(drop))?;
         self.table_to_cache()?;
         self.profile_named(profile).map(|_| ()).map_err(|error| match error {
             ProfileError::UnknownSetting { path } => unknown(profile, path),
@@ -193,7 +198,7 @@ mod tests {
             ..Settings::default()
         };
         let both = set(&["lsm.compaction_threads=3", "profile.firmware.fetch_ns=5"]);
-        assert_eq!(both.lsm().unwrap().get("compaction_threads"), Some(3));
+        assert_eq!(both.of_engine(EngineKind::LSM).unwrap().get("compaction_threads"), Some(3));
         assert_eq!(both.check("tiny"), Ok(()));
         assert_eq!(both.of_profile().count(), 1);
         let wrong = set(&["lsm.level0_trigger=3"]).check("tiny").unwrap_err();

@@ -11,7 +11,7 @@
 )]
 
 use super::ImageError;
-use saker_engine::{EngineKind, Packing};
+use saker_engine::{EngineKind, Settings};
 use saker_flash::nand::Shape;
 use saker_medium::Geometry;
 use saker_medium::header::HEADER_BYTES;
@@ -77,7 +77,7 @@ pub struct NamespaceRecord {
     pub block_bytes: u32,
     /// Logical blocks; 0 for KV.
     pub blocks: u64,
-    /// See [`NamespaceRecord::EDNEK`] and [`NamespaceRecord::packing`].
+    /// See [`NamespaceRecord::EDNEK`] and [`NamespaceRecord::settings`].
     pub flags: u32,
     /// Longest value in bytes; 0 for block.
     pub value_bytes_max: u32,
@@ -88,22 +88,26 @@ pub struct NamespaceRecord {
 impl NamespaceRecord {
     /// Flag: deleting a key that does not exist is an error (NVM Express KV Command Set, feature EDNEK).
     pub const EDNEK: u32 = 1;
-    /// Where in the flags the packing policy is: its number from 1, or 0.
-    const PACKING_SHIFT: u32 = 8;
-    const PACKING_MASK: u32 = 0xf << Self::PACKING_SHIFT;
+    /// Where in the flags an engine's settings are.
+    const SETTINGS_MASK: u32 = !0 << 8;
+    /// The setting that programs know which do not know of others: packing of the LSM engine.
+    const FIRST_SETTING_MASK: u32 = 0xf << 8;
 
-    /// The packing policy of its value log.
-    pub fn packing(&self) -> Option<Packing> {
-        let n = (self.flags & Self::PACKING_MASK) >> Self::PACKING_SHIFT;
-        n.checked_sub(1).and_then(|n| Packing::ALL.get(n as usize)).copied()
+    /// What was asked of its engine and belongs to the image.
+    pub fn settings(&self) -> Settings {
+        Settings::of_image(self.engine.settings(), self.flags & Self::SETTINGS_MASK)
     }
 
-    /// The same record with that policy.
+    /// The same record with what of these settings belongs to the image.
     #[must_use]
-    pub fn with_packing(self, packing: Option<Packing>) -> Self {
-        let n = packing.and_then(|asked| Packing::ALL.iter().position(|p| *p == asked));
-        let bits = n.map_or(0, |n| (n as u32 + 1) << Self::PACKING_SHIFT);
-        Self { flags: self.flags & !Self::PACKING_MASK | bits, ..self }
+    pub fn with_settings(self, settings: &Settings) -> Self {
+        let kept = settings.stored(self.engine.settings());
+        Self { flags: self.flags & !Self::SETTINGS_MASK | kept, ..self }
+    }
+
+    /// Whether a program that knows only [`Self::FIRST_SETTING_MASK`] would open it otherwise than it was made.
+    pub(crate) fn has_later_settings(&self) -> bool {
+        self.kind == NamespaceKind::Kv && self.flags & Self::SETTINGS_MASK & !Self::FIRST_SETTING_MASK != 0
     }
 }
 
@@ -115,7 +119,7 @@ impl ImageConfig {
 
     /// Whether a namespace of pairs is kept by a hash FTL.
     pub fn has_hash_ftl(&self) -> bool {
-        self.namespaces.iter().any(|n| n.kind == NamespaceKind::Kv && n.engine.is_hash_ftl())
+        self.namespaces.iter().any(|n| n.kind == NamespaceKind::Kv && n.engine.has_grains())
     }
 
     /// Refuses what has no layout. Headers read from a file pass through here too.
@@ -154,15 +158,15 @@ impl ImageConfig {
         self.namespaces.iter().try_for_each(|record| {
             within("a quota of segments", record.quota_segments, 1, self.geometry.segments)?;
             match record.kind {
-                NamespaceKind::Kv => self.check_engine(record.engine),
+                NamespaceKind::Kv => self.check_engine(record),
                 NamespaceKind::Block => self.check_blocks(record),
             }
         })
     }
 
-    fn check_engine(&self, engine: EngineKind) -> Result<(), String> {
-        let needed = engine.oob_bytes(self.geometry.page_bytes);
-        let what = || format!("{} needs {needed} out-of-band bytes", engine.name());
+    fn check_engine(&self, record: &NamespaceRecord) -> Result<(), String> {
+        let needed = record.engine.oob_bytes(self.geometry.page_bytes, &record.settings());
+        let what = || format!("{} needs {needed} out-of-band bytes", record.engine.name());
         if self.geometry.oob_bytes < needed { Err(what()) } else { Ok(()) }
     }
 
@@ -202,6 +206,9 @@ pub(super) fn check_namespaces(records: &[NamespaceRecord]) -> Result<(), String
         within("a namespace identifier", record.nsid, 1, u32::from(u16::MAX))?;
         if records.iter().take(n).any(|other| other.nsid == record.nsid) {
             return Err(format!("namespace {} is there twice", record.nsid));
+        }
+        if record.engine.code().is_none() {
+            return Err(format!("engine {} is not for images", record.engine.name()));
         }
     }
     Ok(())

@@ -86,7 +86,7 @@ fn host_kv<const K: usize>(load: Load) -> Outcome<f64> {
     };
     let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
     medium.take_empty();
-    let mut store = HostKv::over(EngineKind::HashStore, medium);
+    let mut store = HostKv::over(EngineKind::HASH_STORE, medium);
     if load.is_told {
         store.reserve(load.pairs);
     }

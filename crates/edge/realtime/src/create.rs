@@ -7,7 +7,7 @@ use crate::image::{self, ImageConfig};
 use crate::profiles::profile_for_image;
 use crate::records::{records, seeded_uuid};
 use saker_assembly::Build;
-use saker_device::{EngineKind, NamespaceConfig, Packing};
+use saker_device::{EngineKind, NamespaceConfig, Settings};
 use saker_flash::nand::Shape;
 use saker_sim::profile::Profile;
 use std::io::Read as _;
@@ -29,8 +29,8 @@ pub struct ImagePlan {
     pub uuid: Option<[u8; 16]>,
     /// The engine of namespaces of pairs.
     pub engine: EngineKind,
-    /// Where the LSM engine puts values in its value log; `None`: DMA reaches any byte.
-    pub packing: Option<Packing>,
+    /// What is asked of it; what belongs to an image is kept there.
+    pub settings: Settings,
     /// Namespaces 1, 2, ...
     pub namespaces: Vec<NamespacePlan>,
 }
@@ -56,7 +56,7 @@ impl ImagePlan {
             seed,
             uuid: None,
             engine: EngineKind::default(),
-            packing: None,
+            settings: Settings::NONE,
             namespaces,
         }
     }
@@ -69,7 +69,7 @@ impl ImagePlan {
         let profile = profile_for_image(&self.profile)?;
         let (shape, namespaces) = self.divide(&profile)?;
         let mut build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
-        build.config.lsm.set_packing(self.packing);
+        build.ask(&self.settings);
         image::create(path, &header(&build, self.seed, self.uuid))?;
         let segment_bytes = shape.geometry.segment_bytes();
         Ok(CreatedImage {
@@ -114,7 +114,7 @@ fn header(build: &Build, seed: u64, uuid: Option<[u8; 16]>) -> ImageConfig {
         seed,
         shards: 1,
         profile: build.profile.name.clone(),
-        namespaces: records(&build.config),
+        namespaces: records(&build.device_config()),
         uuid: uuid.unwrap_or_else(|| seeded_uuid(seed)),
     }
 }

@@ -16,6 +16,14 @@ pub enum Error {
     /// The URL makes no sense.
     #[error(transparent)]
     Url(#[from] UrlError),
+    /// An option of the URL that the engines of an image do not take.
+    #[error("{what}; {todo}")]
+    Setting {
+        /// What does not fit.
+        what: String,
+        /// What to do.
+        todo: String,
+    },
     /// There is no such profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),

@@ -36,7 +36,7 @@ pub use records::device_config;
 pub use remote::TcpPlace;
 pub use saker::{Saker, SakerOptions};
 pub use saker_device::stats::{Fits, NamespaceSnapshot, Snapshot};
-pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind, Packing};
+pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind, Packing, Setting, Settings, Typed};
 pub use saker_host::retention::{RetentionOptions, RetentionOrder};
 pub use saker_host::{
     CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupStats, KeyRange, PairBatch, ScanOptions,

@@ -13,7 +13,12 @@ use crate::shards;
 use crate::url::{DeviceUrl, Place, Salvage, Timing};
 use saker_assembly::Build;
 use saker_assembly::port;
-use saker_device::{Attachment, Costs, Device, LsmTuning, PRICED_BYTES, Packing, timings};
+use saker_device::{
+    Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceKind, PRICED_BYTES, Packing, Settings,
+    timings,
+};
+use saker_engine::lsm::settings::{PROGRAM_PRICE, packing};
+use saker_engine::settings::Phase;
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
 use saker_link::DmaSpace;
@@ -167,7 +172,8 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
         Place::Memory { bytes, profile, seed, engine, .. } => {
             let profile = profile_named(profile)?;
             let mut build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
-            (build.faults, build.config.lsm) = (url.faults, url.lsm.over(&build.config.lsm));
+            build.faults = url.faults;
+            settings_of(url, &[*engine])?.iter().for_each(|settings| build.ask(settings));
             build.config.identity = identity::in_memory(url, *seed)?;
             let host = attach(url.depth, build.config.queue_pairs_max);
             let device = match url.timing {
@@ -184,7 +190,7 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
 fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     if let Some(salvage) = url.salvage {
         let with_uncertain = salvage == Salvage::Uncertain;
-        let wishes = Wishes { depth: url.depth, lsm: &url.lsm, with_uncertain };
+        let wishes = Wishes { depth: url.depth, url: Some(url), with_uncertain };
         let opened = crate::salvage::open::open(path, wishes)?;
         return Ok((AnyDevice::Untimed(opened.device), opened.host, opened.config.profile));
     }
@@ -194,14 +200,14 @@ fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, Str
     config.read_only = url.readonly;
     let profile = opened.config.profile.clone();
     let parsed = || profile_of_image(&profile, url.profile.as_deref());
-    config.lsm = url.lsm.over(&config.lsm);
+    ask(&mut config, url)?;
     // Without timing an image opens without its profile; a byte's copy then counts as much as its program.
-    if config.lsm.packing() == Some(Packing::AutoTime)
+    if config.namespaces.iter().any(|ns| packing(&ns.settings) == Some(Packing::AutoTime))
         && let Ok(known) = parsed()
     {
-        let mut priced = LsmTuning::default();
-        priced.set_program_price(known.copied_while_programmed(PRICED_BYTES));
-        config.lsm = config.lsm.over(&priced);
+        let price = known.copied_while_programmed(PRICED_BYTES);
+        let priced = Settings::told(&[(PROGRAM_PRICE, u64::from(price))]);
+        config.namespaces.iter_mut().for_each(|ns| ns.settings = ns.settings.over(&priced));
     }
     let g = opened.config.geometry;
     let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
@@ -218,6 +224,44 @@ fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, Str
         }
     };
     Ok((device, host, profile))
+}
+
+/// Asks the engines of a device for what its URL says, each for what it has.
+///
+/// # Errors
+/// [`Error::Setting`].
+pub(crate) fn ask(config: &mut DeviceConfig, url: &DeviceUrl) -> Result<(), Error> {
+    let engine_of = |kind: &NamespaceKind| match kind {
+        NamespaceKind::Kv { engine, .. } => Some(*engine),
+        NamespaceKind::Block { .. } => None,
+    };
+    let engines: Vec<_> = config.namespaces.iter().filter_map(|ns| engine_of(&ns.kind)).collect();
+    let with_pairs = config.namespaces.iter_mut().filter(|ns| engine_of(&ns.kind).is_some());
+    for (namespace, asked) in with_pairs.zip(settings_of(url, &engines)?) {
+        let stored = namespace.settings.clone();
+        namespace.settings = asked.over(&stored);
+        refuse_changes(&namespace.settings, &stored, engine_of(&namespace.kind))?;
+    }
+    Ok(())
+}
+
+/// What was chosen when a namespace was made stays.
+fn refuse_changes(asked: &Settings, stored: &Settings, engine: Option<EngineKind>) -> Result<(), Error> {
+    let fixed =
+        engine.into_iter().flat_map(EngineKind::settings).filter(|s| matches!(s.phase, Phase::Stored(_)));
+    for setting in fixed {
+        let (now, then) = (asked.get(setting.name).unwrap_or(0), stored.get(setting.name).unwrap_or(0));
+        if now != then {
+            let what =
+                format!("option `{}`: the image was made with {}", setting.name, setting.written(then));
+            return Err(Error::Setting { what, todo: "leave it out, or make another image".into() });
+        }
+    }
+    Ok(())
+}
+
+fn settings_of(url: &DeviceUrl, engines: &[EngineKind]) -> Result<Vec<Settings>, Error> {
+    url.settings_for(engines).map_err(|(what, todo)| Error::Setting { what, todo })
 }
 
 /// The profile of an image: the built-in one it names, or its own from the file that the URL names.

@@ -1,7 +1,7 @@
 //! Namespaces as the device is configured with them, and as an image's header records them.
 
 use crate::image::{ImageConfig, ImageError, NamespaceKind as RecordKind, NamespaceRecord};
-use saker_device::{DeviceConfig, EngineKind, LsmTuning, NamespaceConfig, NamespaceKind};
+use saker_device::{DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind};
 use saker_sim::Seed;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -29,14 +29,11 @@ pub fn device_config(image: &ImageConfig) -> DeviceConfig {
             },
             RecordKind::Block => NamespaceKind::Block { block_bytes: r.block_bytes, blocks: r.blocks },
         },
+        settings: r.settings(),
     };
     let config =
         DeviceConfig::with(image.namespaces.iter().map(namespace).collect(), image.capacitor, image.seed);
-    let mut lsm = LsmTuning::default();
-    if let Some(packing) = image.namespaces.iter().find_map(NamespaceRecord::packing) {
-        lsm.set_packing(Some(packing));
-    }
-    DeviceConfig { identity: identity(image), lsm, ..config }
+    DeviceConfig { identity: identity(image), ..config }
 }
 
 /// The UUID of an image whose identity is its seed's.
@@ -53,11 +50,7 @@ fn identity(image: &ImageConfig) -> u64 {
 
 /// The records of a device's namespaces.
 pub(crate) fn records(config: &DeviceConfig) -> Vec<NamespaceRecord> {
-    let with_packing = |ns: &NamespaceConfig| match ns.kind {
-        NamespaceKind::Kv { engine: EngineKind::Lsm, .. } => record(ns).with_packing(config.lsm.packing()),
-        _ => record(ns),
-    };
-    config.namespaces.iter().map(with_packing).collect()
+    config.namespaces.iter().map(|ns| record(ns).with_settings(&ns.settings)).collect()
 }
 
 fn record(ns: &NamespaceConfig) -> NamespaceRecord {

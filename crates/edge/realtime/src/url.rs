@@ -16,9 +16,7 @@
 //! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), `prp`, `piggyback`, `hybrid`, `inline`, `mmio` |
 //! | `prefault` | both | pairs to come: memory of their index, with `mem` of all flash, is brought in; an empty index is laid out for them |
 //! | `seed` | mem | seed of key order (default 1); where it is given, of the device's identity too, which is a new one each time otherwise |
-//! | `pinned_levels`, `compaction_threads`, `level0_stop_writes_trigger`, ... | both | settings of the LSM engine, all of them in [`LsmTuning`] |
-//! | `packing` | both | where the LSM engine puts values: none, block, all, selective, backfill, auto or auto-time; an image remembers it |
-//! | `program_price` | both | for `auto-time`: bytes that a core copies while 1024 are programmed (default: as the profile has it) |
+//! | `write_buffer_size`, `packing`, `cache_bytes`, ... | both | settings of the engine ([`EngineKind::settings`]); one that it does not have is refused |
 //! | `cache` | all | bytes of a read cache at the host (default 0) |
 //! | `cache_policy` | all | what leaves it: `lru` (default) or `s3fifo` |
 //! | `cache_value_max` | all | longest value that it admits (default 4KiB) |
@@ -39,7 +37,7 @@ mod names;
 
 use crate::linux::LinuxPlace;
 use crate::remote::TcpPlace;
-use saker_device::{EngineKind, LsmTuning};
+use saker_device::{EngineKind, Settings, Typed};
 use saker_flash::FaultPlan;
 use saker_host::transfer::Adaptive;
 use saker_host::{CacheOptions, CachePolicy, Method, Pacing, TransferOptions, TransferPolicy};
@@ -121,8 +119,8 @@ pub struct DeviceUrl {
     pub prefault: u64,
     /// The read cache for pairs; `None`: not said.
     pub cache: Option<CacheOptions>,
-    /// Settings of the LSM engine.
-    pub lsm: LsmTuning,
+    /// Settings of the engine.
+    pub settings: Typed,
     /// Whether `seed=` is given: the device is the same one each time. Otherwise each opening is a device of its own.
     pub is_seeded: bool,
     /// The name that a device in memory is served under, which then belongs to its identity.
@@ -190,6 +188,9 @@ impl DeviceUrl {
         if parsed.timing == Timing::Real {
             parsed.threads = 1;
         }
+        if let Place::Memory { engine, .. } = parsed.place {
+            parsed.settings_for(&[engine]).map_err(|(what, todo)| bad(what, &todo))?;
+        }
         if let Some((what, todo)) = parsed.contradiction() {
             return Err(bad(what.into(), todo));
         }
@@ -207,7 +208,7 @@ impl DeviceUrl {
             nsid: None,
             prefault: 0,
             cache: None,
-            lsm: LsmTuning::default(),
+            settings: Typed::default(),
             is_seeded: false,
             nqn: None,
             faults: FaultPlan::default(),
@@ -307,9 +308,8 @@ impl DeviceUrl {
                     return Err("write at most 1000000000 pairs".into());
                 }
             }
-            (name, _) if LsmTuning::names().any(|known| known == name) => {
-                let value = LsmTuning::number_of(name, value)?.or_else(|| parse_size(value));
-                self.lsm.set(name, value.ok_or("write a number, a size such as 16MiB, or on or off")?)?;
+            (name, _) if EngineKind::setting_names().any(|known| known == name) => {
+                self.settings.push(name, value)
             }
             ("fault.seed", _) => self.faults.seed = number()?,
             ("fault.program", _) => self.faults.program = parse_chance(value).ok_or("write it as 1/1000")?,
@@ -328,6 +328,21 @@ impl DeviceUrl {
 }
 
 impl DeviceUrl {
+    /// What is asked of namespaces with these engines: of each what it has.
+    ///
+    /// # Errors
+    /// An option that none of them has or that one does not take, and what to write instead.
+    pub(crate) fn settings_for(&self, engines: &[EngineKind]) -> Result<Vec<Settings>, (String, String)> {
+        let lists: Vec<_> = engines.iter().map(|engine| engine.settings()).collect();
+        if let Some(name) = self.settings.unknown(&lists) {
+            let names: Vec<_> = engines.iter().map(|engine| engine.name()).collect();
+            let what = format!("option `{name}` and engine {}", names.join(", "));
+            return Err((what, format!("it is a setting of {}", EngineKind::names_with(name))));
+        }
+        let typed = |(option, todo)| (format!("option `{option}`"), todo);
+        lists.iter().map(|list| self.settings.of(list, parse_size).map_err(typed)).collect()
+    }
+
     fn set_cache(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
         let cache = self.cache.get_or_insert(CacheOptions::NONE);
         let bytes =
@@ -374,7 +389,7 @@ fn parse_chance(text: &str) -> Option<Chance> {
 }
 
 /// `4096`, `64KiB`, `1GB` ... in bytes.
-fn parse_size(text: &str) -> Option<u64> {
+pub fn parse_size(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit: u64 = match &text[digits.len()..] {
         "" | "B" => 1,

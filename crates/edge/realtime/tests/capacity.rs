@@ -116,12 +116,12 @@ macro_rules! on_each_engine {
 }
 
 on_each_engine! {
-    HashStore hash_store_in_memory hash_store_in_an_image
-    HashOriginal hash_original_in_memory hash_original_in_an_image
-    HashDoubling hash_doubling_in_memory hash_doubling_in_an_image
-    HashPlus hash_plus_in_memory hash_plus_in_an_image
-    Lsm lsm_in_memory lsm_in_an_image
-    Tree tree_in_memory tree_in_an_image
+    HASH_STORE hash_store_in_memory hash_store_in_an_image
+    HASH_ORIGINAL hash_original_in_memory hash_original_in_an_image
+    HASH_DOUBLING hash_doubling_in_memory hash_doubling_in_an_image
+    HASH_PLUS hash_plus_in_memory hash_plus_in_an_image
+    LSM lsm_in_memory lsm_in_an_image
+    TREE tree_in_memory tree_in_an_image
 }
 
 /// How an iterator beside a full store ends.
@@ -166,7 +166,7 @@ fn beside_an_iterator(engine: EngineKind, end: End, seed: u64) {
 #[test]
 fn what_an_iterator_saw_makes_room_when_it_ends() {
     for seed in 0..if is_soak() { 10 } else { 1 } {
-        for engine in [EngineKind::Lsm, EngineKind::Tree] {
+        for engine in [EngineKind::LSM, EngineKind::TREE] {
             for end in [End::Closed, End::TimedOut, End::Reopened] {
                 beside_an_iterator(engine, end, seed);
             }

@@ -33,7 +33,7 @@ struct Recipe {
 }
 
 const TINY: Recipe = Recipe {
-    engine: EngineKind::HashStore,
+    engine: EngineKind::HASH_STORE,
     profile: "tiny",
     image_bytes: 4 << 20,
     writes: 700,
@@ -284,6 +284,6 @@ fn a_few_pages_only() {
 /// Merges and manifests: a damaged node is an error of the keys below it.
 #[test]
 fn nodes_of_a_tree() {
-    let writes = Recipe { engine: EngineKind::Tree, image_bytes: 8 << 20, writes: 3000, keys: 900, ..TINY };
+    let writes = Recipe { engine: EngineKind::TREE, image_bytes: 8 << 20, writes: 3000, keys: 900, ..TINY };
     run(&Recipe { closed: false, life_writes: 1499, ..writes }, 200, 5_000);
 }

@@ -1,5 +1,6 @@
 //! Packing policies of images: what an image remembers, what a URL changes, and that every pair is there.
 
+use saker_engine::lsm::settings::asking_for;
 use saker_realtime::{EngineKind, ImagePlan, Kv, Packing};
 use std::path::Path;
 
@@ -27,7 +28,9 @@ fn store(url: &str, keys: std::ops::Range<u32>) -> [u64; 3] {
 
 fn image(path: &Path, packing: Option<Packing>) -> String {
     let plan = ImagePlan::kv(32 << 20, "tiny", 3);
-    ImagePlan { engine: EngineKind::Lsm, packing, ..plan }.create(path).expect("creates");
+    ImagePlan { engine: EngineKind::LSM, settings: packing.map(asking_for).unwrap_or_default(), ..plan }
+        .create(path)
+        .expect("creates");
     format!("file:{}", path.display())
 }
 

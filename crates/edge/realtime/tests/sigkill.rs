@@ -45,7 +45,7 @@ const LARGE_BYTES: u32 = 1 << 20;
 const CASES: [Case; 4] = [
     // 64-KiB superblocks: collection, checkpoints and erases all the time.
     Case {
-        engine: EngineKind::HashStore,
+        engine: EngineKind::HASH_STORE,
         profile: "tiny",
         image_bytes: 4 << 20,
         keys: 120,
@@ -55,7 +55,7 @@ const CASES: [Case; 4] = [
         erases_min: 40,
     },
     Case {
-        engine: EngineKind::HashStore,
+        engine: EngineKind::HASH_STORE,
         profile: "default",
         image_bytes: 288 << 20,
         keys: 300,
@@ -66,7 +66,7 @@ const CASES: [Case; 4] = [
     },
     // Without a capacitor: a kill keeps the ring all the same.
     Case {
-        engine: EngineKind::HashStore,
+        engine: EngineKind::HASH_STORE,
         profile: "nvmevirt-970pro",
         image_bytes: 256 << 20,
         keys: 300,
@@ -77,7 +77,7 @@ const CASES: [Case; 4] = [
     },
     // Merges, manifests and collections of the tree store.
     Case {
-        engine: EngineKind::Tree,
+        engine: EngineKind::TREE,
         profile: "tiny",
         image_bytes: 8 << 20,
         keys: 400,

@@ -5,7 +5,8 @@ use saker_device::{
     Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, PRICED_BYTES, Timed, Untimed,
     timings,
 };
-use saker_engine::{EngineConfig, LsmConfig, LsmTuning, TreeConfig, TreeTuning};
+use saker_engine::lsm::settings::PROGRAM_PRICE;
+use saker_engine::{EngineConfig, Settings};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, Timings};
 use saker_host::host_kv::HOST_PAGE_BYTES;
@@ -30,6 +31,8 @@ pub struct Build {
     pub config: DeviceConfig,
     /// What keeps the pairs: in the device, or at the host over a block namespace.
     pub engine: EngineKind,
+    /// What is asked of that engine, wherever it is.
+    pub settings: Settings,
     /// Faults.
     pub faults: FaultPlan,
     /// Whether pages are programmed; false measures transfers alone ([`Flash::without_nand`]).
@@ -72,14 +75,15 @@ impl Build {
     }
 
     /// Without faults or traces, the NAND on.
-    fn of(profile: &Profile, shape: Shape, mut config: DeviceConfig) -> Self {
-        config.lsm.set_program_price(profile.copied_while_programmed(PRICED_BYTES));
+    fn of(profile: &Profile, shape: Shape, config: DeviceConfig) -> Self {
+        let price = profile.copied_while_programmed(PRICED_BYTES);
         let faults = FaultPlan::default();
         Self {
             profile: profile.clone(),
             shape,
             config,
             engine: EngineKind::default(),
+            settings: Settings::told(&[(PROGRAM_PRICE, u64::from(price))]),
             faults,
             nand: true,
             traces: false,
@@ -93,40 +97,49 @@ impl Build {
     #[must_use]
     pub fn with_engine(mut self, engine: EngineKind) -> Self {
         self.config = self.config.with_engine(engine);
-        let geometry = &mut self.shape.geometry;
-        geometry.oob_bytes = geometry.oob_bytes.max(engine.oob_bytes(geometry.page_bytes));
-        Self { engine, ..self }
+        self.engine = engine;
+        self.widen();
+        self
     }
 
-    /// Settings of a store at the host over this device's blocks: its memory is that of the same store in the device, where it
+    /// Asks the engine for a setting.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn set(&mut self, name: &str, number: u64) -> Result<(), String> {
+        self.settings.set(self.engine.settings(), name, number)?;
+        self.widen();
+        Ok(())
+    }
+
+    /// Asks for settings of the engine; others do not matter.
+    pub fn ask(&mut self, settings: &Settings) {
+        self.settings = settings.over(&self.settings);
+        self.widen();
+    }
+
+    /// Gives pages the out-of-band bytes that the engine needs.
+    fn widen(&mut self) {
+        let geometry = &mut self.shape.geometry;
+        let needed = self.engine.oob_bytes(geometry.page_bytes, &self.settings);
+        geometry.oob_bytes = geometry.oob_bytes.max(needed);
+    }
+
+    /// The device, with what is asked of its engine.
+    pub fn device_config(&self) -> DeviceConfig {
+        let mut config = self.config.clone();
+        config.ask(&self.settings);
+        config
+    }
+
+    /// What a store at the host over this device's blocks is told: its memory is that of the same store in the device, where it
     /// has all of the flash (SAKER, SYSTOR'25, section 3.2: both sides have the same parameters). Blocks are fewer than the
     /// flash, so what follows from their number would make a memtable smaller, and be flushed sooner.
     pub fn host_engine(&self) -> EngineConfig {
-        let (lsm, tree) = (self.host_lsm(), self.host_tree());
-        EngineConfig { lsm, tree, ..EngineConfig::new(1, false) }
-    }
-
-    fn host_lsm(&self) -> LsmTuning {
         let geometry = &self.shape.geometry;
-        let config = LsmConfig::new(1, geometry, geometry.segments, false);
-        let mut same = LsmTuning::default();
-        for (name, bytes) in [
-            ("write_buffer_size", config.write_buffer_size),
-            ("max_bytes_for_level_base", config.max_bytes_for_level_base),
-        ] {
-            same.set(name, bytes).expect("a default is in its range");
-        }
-        self.config.lsm.over(&same)
-    }
-
-    fn host_tree(&self) -> TreeTuning {
-        let geometry = &self.shape.geometry;
-        let config = TreeConfig::new(1, geometry, geometry.segments, false);
-        let asked = self.config.tree;
-        TreeTuning {
-            node_cache_bytes: asked.node_cache_bytes.or(Some(config.node_cache_bytes)),
-            write_buffer_bytes: asked.write_buffer_bytes.or(Some(config.write_buffer_size)),
-        }
+        let same = (self.engine.registration().sized)(geometry, geometry.segments);
+        let settings = self.settings.within(self.engine.settings()).over(&same);
+        EngineConfig { settings, ..EngineConfig::new(1, false) }
     }
 
     /// Slots of the power-safe ring.
@@ -179,13 +192,13 @@ impl Build {
     /// A device in memory that keeps no time.
     pub fn untimed(&self, host: Attachment) -> Device<Untimed> {
         let flash = self.flash(None);
-        Device::new(flash, self.config.clone(), host)
+        Device::new(flash, self.device_config(), host)
     }
 
     /// A device in memory with the profile's times.
     pub fn timed(&self, host: Attachment) -> Device<Timed> {
         let flash = self.flash(Some(timings(&self.profile)));
-        let mut device = Device::timed(flash, self.config.clone(), host, Costs::of(&self.profile));
+        let mut device = Device::timed(flash, self.device_config(), host, Costs::of(&self.profile));
         if self.traces {
             device.start_traces();
         }

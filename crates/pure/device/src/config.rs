@@ -1,7 +1,6 @@
 //! What a device is made of, as its image says.
 
-use saker_engine::hash_ftl::HashFtlTuning;
-use saker_engine::{EngineKind, HashStoreConfig, KeyCost, LsmTuning, TreeTuning};
+use saker_engine::{EngineKind, HashStoreConfig, KeyCost, Settings};
 use saker_flash::page_map::PageMapConfig;
 use saker_long_keys::NarrowDigest;
 use saker_medium::Geometry;
@@ -31,7 +30,7 @@ pub enum NamespaceKind {
 }
 
 /// A namespace of the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamespaceConfig {
     /// Its number, from 1.
     pub nsid: u32,
@@ -39,6 +38,8 @@ pub struct NamespaceConfig {
     pub quota_segments: u32,
     /// What it is.
     pub kind: NamespaceKind,
+    /// What was asked of its engine; nothing, if it has blocks.
+    pub settings: Settings,
 }
 
 /// The device.
@@ -64,12 +65,6 @@ pub struct DeviceConfig {
     pub group_keys: KeyCost,
     /// The digest under which keys of 17 to 255 bytes are kept. Anything but the default is for tests of collisions.
     pub long_key_digest: NarrowDigest,
-    /// Settings of hash FTLs.
-    pub hash_ftl: HashFtlTuning,
-    /// Settings of LSM stores.
-    pub lsm: LsmTuning,
-    /// Settings of tree stores.
-    pub tree: TreeTuning,
     /// Writes are refused, and nothing is collected or merged.
     pub read_only: bool,
 }
@@ -88,6 +83,15 @@ impl DeviceConfig {
     pub fn with_engine(mut self, kind: EngineKind) -> Self {
         self.namespaces = self.namespaces.into_iter().map(|n| n.with_engine(kind)).collect();
         self
+    }
+
+    /// Asks each engine for what it has of these settings; what is asked for here goes before what was.
+    pub fn ask(&mut self, settings: &Settings) {
+        for namespace in &mut self.namespaces {
+            if let NamespaceKind::Kv { engine, .. } = namespace.kind {
+                namespace.settings = settings.within(engine.settings()).over(&namespace.settings);
+            }
+        }
     }
 
     /// One block namespace over all of the flash.
@@ -109,9 +113,6 @@ impl DeviceConfig {
             checkpoint_bytes: None,
             group_keys: KeyCost::default(),
             long_key_digest: NarrowDigest::default(),
-            hash_ftl: HashFtlTuning::default(),
-            lsm: LsmTuning::default(),
-            tree: TreeTuning::default(),
             read_only: false,
         }
     }
@@ -127,7 +128,7 @@ impl NamespaceConfig {
             seed,
             error_on_delete: false,
         };
-        Self { nsid, quota_segments, kind }
+        Self { nsid, quota_segments, kind, settings: Settings::NONE }
     }
 
     /// The same with another engine, if it has pairs.
@@ -148,6 +149,7 @@ impl NamespaceConfig {
         block_bytes: u32,
     ) -> Self {
         let defaults = PageMapConfig::new(nsid as u16, geometry, quota_segments, capacitor, block_bytes);
-        Self { nsid, quota_segments, kind: NamespaceKind::Block { block_bytes, blocks: defaults.blocks } }
+        let kind = NamespaceKind::Block { block_bytes, blocks: defaults.blocks };
+        Self { nsid, quota_segments, kind, settings: Settings::NONE }
     }
 }

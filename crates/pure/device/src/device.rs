@@ -73,7 +73,7 @@ impl<T> Device<T> {
     /// Puts a device together. It recovers its namespaces as it is advanced, and becomes ready after that.
     pub fn with_tempo(mut flash: Flash, config: DeviceConfig, host: Attachment, tempo: T) -> Self {
         let boot = |ns: &crate::NamespaceConfig, flash: &mut Flash| {
-            let namespace = Namespace::boot(*ns, &config, flash);
+            let namespace = Namespace::boot(ns.clone(), &config, flash);
             let long_keys = config.methods.indirect_keys().then_some(config.long_key_digest);
             Namespace { long_keys, ..namespace }
         };

@@ -28,7 +28,7 @@ pub mod vendor;
 pub use config::{DeviceConfig, NamespaceConfig, NamespaceKind};
 pub use device::{Attachment, Device};
 pub use immediate::{Quick, Untimed};
-pub use saker_engine::{EngineKind, LsmTuning, PRICED_BYTES, Packing, TreeTuning};
+pub use saker_engine::{EngineKind, PRICED_BYTES, Packing, Setting, Settings, Typed};
 pub use saker_log::LogFlip;
 pub use saker_log::recover::Damage;
 pub use stats::{DeviceStats, Snapshot};

@@ -73,7 +73,7 @@ impl Namespace {
             read_only: device.read_only,
             uncertain: false,
         };
-        if let NamespaceKind::Kv { error_on_delete, .. } = config.kind {
+        if let NamespaceKind::Kv { error_on_delete, .. } = namespace.config.kind {
             namespace.error_on_delete = flash.media().saved(owner).unwrap_or(error_on_delete);
         }
         namespace.store = namespace.recovery(device, flash);
@@ -82,16 +82,14 @@ impl Namespace {
 
     /// Its store, to be recovered from what its flash holds.
     pub(crate) fn recovery(&self, device: &DeviceConfig, flash: &mut Flash) -> Store {
-        let (config, owner) = (self.config, self.owner());
+        let (config, owner) = (&self.config, self.owner());
         let view = flash.view(owner, Class::Foreground);
         match config.kind {
             NamespaceKind::Kv { engine, .. } => {
                 let common = EngineConfig {
                     checkpoint_bytes: device.checkpoint_bytes,
                     group_keys: device.group_keys,
-                    hash_ftl: device.hash_ftl,
-                    lsm: device.lsm,
-                    tree: device.tree,
+                    settings: config.settings.clone(),
                     ..EngineConfig::new(owner, device.capacitor)
                 };
                 let config = self.engine_config(common, &view);

@@ -6,24 +6,26 @@
 //! below all but the hash FTLs is [`saker_value_log`].
 #![forbid(unsafe_code)]
 
-mod any;
+mod config;
+pub mod factory;
 pub mod hash_ftl;
 pub mod hash_store;
-mod kind;
 pub mod lsm;
 pub mod mix;
 pub mod ordered;
+pub mod registry;
 pub mod tree;
 
-pub use any::{AnyEngine, AnyRecovery, EngineConfig};
+pub use config::EngineConfig;
+pub use factory::Factory;
 pub use hash_store::{HashStore, HashStoreConfig};
-pub use kind::EngineKind;
-pub use lsm::{LsmConfig, LsmStats, LsmStore, LsmTuning};
+pub use lsm::{LsmConfig, LsmStats, LsmStore};
+pub use registry::{AnyEngine, AnyRecovery, EngineKind, Registration};
 pub use saker_engine_api::{
     Answers, Background, Condition, Engine, GroupError, GroupOp, GroupSource, KvError, Member, Memory, Pairs,
-    Recover, SCAN_PAIRS_MAX, Scan, Scanned, Single, Sink, Snapshot, Source, SourceError, StoreStats, kv,
-    kv_group,
+    Recover, SCAN_PAIRS_MAX, Scan, Scanned, Setting, Settings, Single, Sink, Snapshot, Source, SourceError,
+    StoreStats, Typed, kv, kv_group, settings,
 };
 pub use saker_value_log::group::{GROUP_BYTES_MAX, KeyCost};
 pub use saker_value_log::packing::{PRICED_BYTES, Packing};
-pub use tree::{TreeConfig, TreeStats, TreeStore, TreeTuning};
+pub use tree::{TreeConfig, TreeStats, TreeStore};

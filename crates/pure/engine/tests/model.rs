@@ -1,7 +1,9 @@
 //! The contract of engines: each against a BTreeMap, over untimed flash so small that collections and checkpoints are
 //! always near, with power cycles of every kind in between.
 
-use saker_engine::{AnyEngine, AnyRecovery, Condition, Engine, EngineConfig, EngineKind, KvError, Recover};
+use saker_engine::{
+    AnyEngine, AnyRecovery, Condition, Engine, EngineConfig, EngineKind, KvError, Recover, Settings,
+};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, Media, MemMedia, PowerCut};
 use saker_medium::{Geometry, PowerHistory, Ring, SegmentId, Step};
@@ -32,8 +34,8 @@ fn each_engine(test: impl Fn(EngineKind)) {
 
 /// The hash FTLs keep more segments back: they write more streams.
 fn shape(kind: EngineKind) -> Shape {
-    let segments = if kind == EngineKind::HashStore { 20 } else { 40 };
-    let oob_bytes = kind.oob_bytes(512);
+    let segments = if kind == EngineKind::HASH_STORE { 20 } else { 40 };
+    let oob_bytes = kind.oob_bytes(512, &Settings::NONE);
     let geometry = Geometry { page_bytes: 512, oob_bytes, segment_pages: 16, segments };
     Shape { geometry, channels: 2, luns: 4 }
 }
@@ -197,9 +199,9 @@ fn check(bench: &mut Bench, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
     }
     bench.store.settle();
     let pairs = bench.store.stats().pairs;
-    match bench.kind {
+    match bench.kind.name() {
         // It does not look for what a store replaces, so it knows no more than how many there can be.
-        EngineKind::Lsm | EngineKind::Tree => {
+        "lsm" | "tree" => {
             assert!(pairs >= model.len() as u64, "{pairs} of {}", model.len())
         }
         _ => assert_eq!(pairs, model.len() as u64),
@@ -294,7 +296,7 @@ fn full_store(kind: EngineKind) {
         }
     }
     // Tables or nodes and the room to merge them take their share of 40 segments.
-    let least = if matches!(kind, EngineKind::Lsm | EngineKind::Tree) { 250 } else { 400 };
+    let least = if [EngineKind::LSM, EngineKind::TREE].contains(&kind) { 250 } else { 400 };
     assert!(stored.len() > least, "{}", stored.len());
     assert_eq!(bench.get(&stored[3]), Ok(vec![7; 100]));
     // Overwriting in place of itself works while full.

@@ -19,9 +19,13 @@ const PAIRS: u64 = 3000;
 fn build(engine: EngineKind) -> Build {
     let profile = Profile::builtin("kvvirt").expect("built in");
     let mut build = Build::kv(&profile, 1 << 28, 3).expect("large enough").with_engine(engine);
-    build.config.hash_ftl.cache_bytes = Some(64 << 10);
-    build.config.tree.node_cache_bytes = Some(32 << 10);
-    build.config.tree.write_buffer_bytes = Some(8 << 10);
+    let cache_bytes = if engine.has_grains() { 64 << 10 } else { 32 << 10 };
+    if engine.has_setting("cache_bytes") {
+        build.set("cache_bytes", cache_bytes).expect("in range");
+    }
+    if engine == EngineKind::TREE {
+        build.set("write_buffer_size", 8 << 10).expect("in range");
+    }
     build
 }
 
@@ -81,7 +85,7 @@ fn what_is_looked_up_counts_once() {
                 // A table that has not doubled often fits the cache.
                 let reads = counter(&runs[3], "table_pages_read_user");
                 assert!(
-                    engine == EngineKind::HashDoubling || reads > Some(500),
+                    engine == EngineKind::HASH_DOUBLING || reads > Some(500),
                     "{at}: {reads:?} sections were read"
                 );
             }
@@ -93,7 +97,7 @@ fn what_is_looked_up_counts_once() {
 /// that are read are misses, and some are read twice for one.
 #[test]
 fn a_section_that_was_read_is_no_hit() {
-    for engine in [EngineKind::HashOriginal, EngineKind::HashPlus] {
+    for engine in [EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS] {
         let runs = run_disk_kv(&build(engine), &jobs(1, 1, 1)).expect("runs");
         let of = |name| counter(&runs[3], name).expect("a counter of hash FTLs");
         let missed = of("sections_wanted_user") - of("sections_found_user");

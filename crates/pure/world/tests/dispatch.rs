@@ -126,7 +126,7 @@ fn in_turn_commands_on_one_key_overtake_each_other_and_by_key_they_do_not() {
 
 /// How long 64 stores take, under as many keys.
 fn duration(dispatch: &str, cores: u32, keys: u64) -> Duration {
-    let mut rig = Rig::new(dispatch, cores, saker_engine::EngineKind::HashStore);
+    let mut rig = Rig::new(dispatch, cores, saker_engine::EngineKind::HASH_STORE);
     let begun = rig.device.0.now();
     for _ in 0..4 {
         let tickets: Vec<_> = (0..u64::from(SLOTS))

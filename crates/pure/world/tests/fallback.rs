@@ -130,7 +130,7 @@ fn every_engine_takes_groups_and_answers_alike() {
 /// A device that promises groups and refuses them: its log page is of another device.
 #[test]
 fn a_namespace_that_takes_none_is_asked_once() {
-    let mut build = small(EngineKind::HashStore);
+    let mut build = small(EngineKind::HASH_STORE);
     build.config.methods = Methods::default();
     let (_connection, mut client) = open_on(&build);
     let honest = *client.queue_mut().available();
@@ -140,6 +140,6 @@ fn a_namespace_that_takes_none_is_asked_once() {
     let told = stores_and_reads(&mut client);
     assert!(!client.has_groups());
     assert_eq!(client.group_stats().singles, 20 + 25);
-    let (_connection, mut other) = open_on(&small(EngineKind::HashStore));
+    let (_connection, mut other) = open_on(&small(EngineKind::HASH_STORE));
     assert_eq!(told, stores_and_reads(&mut other));
 }

@@ -47,7 +47,7 @@ fn every_engine_carries_out_as_many_operations_a_command_as_asked_for() {
 /// Of values that fill a payload there are fewer; one that is alone goes as it would without groups.
 #[test]
 fn groups_are_no_longer_than_a_payload() {
-    let build = build(EngineKind::HashStore);
+    let build = build(EngineKind::HASH_STORE);
     let long = run_disk_groups(&build, &jobs(30, 300_000), 16).expect("runs");
     assert_eq!(counts(&long), [(30, 0, 12), (30, 0, 12)], "three a command: of ten each thread sends four");
     let alone = run_disk_groups(&build, &jobs(30, 900_000), 16).expect("runs");
@@ -58,13 +58,13 @@ fn groups_are_no_longer_than_a_payload() {
 fn a_key_that_is_not_there_is_an_error_of_its_own() {
     let mut jobs = jobs(64, 10);
     jobs[1].operations.extend((0..3).map(|n| Side::Get(key(1000 + n))));
-    let results = run_disk_groups(&build(EngineKind::HashStore), &jobs, 8).expect("runs");
+    let results = run_disk_groups(&build(EngineKind::HASH_STORE), &jobs, 8).expect("runs");
     assert_eq!((results[1].operations, results[1].errors), (67, 3));
 }
 
 #[test]
 fn small_pairs_are_stored_faster_in_groups_and_a_group_takes_longer_than_a_pair() {
-    let (build, jobs) = (build(EngineKind::HashStore), jobs(6000, 16));
+    let (build, jobs) = (build(EngineKind::HASH_STORE), jobs(6000, 16));
     let (alone, grouped) = (run_disk_kv(&build, &jobs).expect("runs"), run_disk_groups(&build, &jobs, 64));
     let grouped = grouped.expect("runs");
     assert!(grouped[0].rate() > 4.0 * alone[0].rate(), "{} {}", grouped[0].rate(), alone[0].rate());

@@ -10,8 +10,8 @@ use saker_world::{Job, RunResult, Side, run_host_kv};
 
 fn build(write_buffer_bytes: u64) -> Build {
     let profile = Profile::builtin("saker-mid").expect("built in");
-    let mut build = Build::block(&profile, 1 << 30, 7).expect("large enough").with_engine(EngineKind::Lsm);
-    build.config.lsm.set("write_buffer_size", write_buffer_bytes).expect("in range");
+    let mut build = Build::block(&profile, 1 << 30, 7).expect("large enough").with_engine(EngineKind::LSM);
+    build.set("write_buffer_size", write_buffer_bytes).expect("in range");
     Build { interval: Duration::from_nanos(250_000), ..build }
 }
 
@@ -88,19 +88,20 @@ fn stores_have_as_much_memory_at_the_host_as_in_the_device() {
     let profile = Profile::builtin("saker-mid").expect("built in");
     let block = Build::block(&profile, 1 << 30, 7).expect("large enough");
     let kv = Build::kv(&profile, 1 << 30, 7).expect("large enough");
-    let (host, g) = (block.host_engine(), kv.shape.geometry);
+    let g = kv.shape.geometry;
     let (lsm, tree) = (LsmConfig::new(1, &g, g.segments, true), TreeConfig::new(1, &g, g.segments, true));
-    assert_eq!(host.lsm.get("write_buffer_size"), Some(lsm.write_buffer_size));
-    assert_eq!(host.tree.write_buffer_bytes, Some(tree.write_buffer_size));
-    assert_eq!(host.tree.node_cache_bytes, Some(tree.node_cache_bytes));
-    assert!(!host.ring_lasts, "the buffer is host memory");
-    let mut asked = block;
-    asked.config.lsm.set("write_buffer_size", 1 << 20).expect("in range");
-    asked.config.tree.node_cache_bytes = Some(4096);
-    assert_eq!(
-        asked.host_engine().lsm.get("write_buffer_size"),
-        Some(1 << 20),
-        "who asks for another gets it"
-    );
-    assert_eq!(asked.host_engine().tree.node_cache_bytes, Some(4096));
+    let host = |engine| block.clone().with_engine(engine).host_engine();
+    let (of_lsm, of_tree) = (host(EngineKind::LSM), host(EngineKind::TREE));
+    assert_eq!(of_lsm.settings.get("write_buffer_size"), Some(lsm.write_buffer_size));
+    assert_eq!(of_tree.settings.get("write_buffer_size"), Some(tree.write_buffer_size));
+    assert_eq!(of_tree.settings.get("cache_bytes"), Some(tree.node_cache_bytes));
+    assert!(!of_lsm.ring_lasts, "the buffer is host memory");
+    let mut asked = block.with_engine(EngineKind::TREE);
+    asked.set("write_buffer_size", 1 << 20).expect("in range");
+    asked.set("cache_bytes", 4096).expect("in range");
+    let told = asked.host_engine().settings;
+    assert_eq!(told.get("write_buffer_size"), Some(1 << 20), "who asks for another gets it");
+    assert_eq!(told.get("cache_bytes"), Some(4096));
+    let refused = asked.set("compaction_threads", 2).expect_err("it is another engine's");
+    assert!(refused.contains("write one of cache_bytes, write_buffer_size"), "{refused}");
 }

@@ -14,7 +14,7 @@ use saker_world::{Clocked, Inline};
 use std::collections::BTreeMap;
 
 /// The engines that keep keys in order.
-const ORDERED: [EngineKind; 2] = [EngineKind::Lsm, EngineKind::Tree];
+const ORDERED: [EngineKind; 2] = [EngineKind::LSM, EngineKind::TREE];
 
 const PATIENCE: Patience = Patience { turns_max: 10_000_000 };
 
@@ -117,7 +117,7 @@ fn while_written<T: Turn>(client: &mut KvClient<T>, (keys, steps): (u64, u64), p
 
 #[test]
 fn scans_show_one_moment_while_compactions_and_collections_run() {
-    let (_connection, mut client) = open_on(&build("tiny", 16 << 20, EngineKind::Lsm));
+    let (_connection, mut client) = open_on(&build("tiny", 16 << 20, EngineKind::LSM));
     while_written(&mut client, (9000, 400), 100);
     let snapshot = client.turn_mut().0.snapshot();
     let counters: BTreeMap<_, _> = snapshot.namespaces[0].counters.iter().copied().collect();
@@ -128,7 +128,7 @@ fn scans_show_one_moment_while_compactions_and_collections_run() {
 
 #[test]
 fn scans_show_one_moment_while_merges_and_collections_run() {
-    let (_connection, mut client) = open_on(&build("tiny", 16 << 20, EngineKind::Tree));
+    let (_connection, mut client) = open_on(&build("tiny", 16 << 20, EngineKind::TREE));
     while_written(&mut client, (9000, 400), 100);
     let snapshot = client.turn_mut().0.snapshot();
     let counters: BTreeMap<_, _> = snapshot.namespaces[0].counters.iter().copied().collect();
@@ -238,7 +238,7 @@ fn sixteen_on(engine: EngineKind) {
 
 #[test]
 fn other_engines_say_that_they_have_none() {
-    for engine in [EngineKind::HashStore, EngineKind::HashPlus, EngineKind::HashOriginal] {
+    for engine in [EngineKind::HASH_STORE, EngineKind::HASH_PLUS, EngineKind::HASH_ORIGINAL] {
         let (_connection, mut client) = open(engine);
         assert!(client.open_iterator(&KeyRange::default(), false, None).expect("an answer").is_none());
         let queue = client.queue_mut();

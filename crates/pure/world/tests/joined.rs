@@ -126,13 +126,13 @@ fn values_of_more_than_a_page_are_read_whole() {
 /// The LSM store in the device and at the host: reads need pages of tables and of the value log.
 #[test]
 fn the_lsm_store_on_either_side() {
-    on_either_side(EngineKind::Lsm);
+    on_either_side(EngineKind::LSM);
 }
 
 /// The same for the tree store: reads and merges need nodes.
 #[test]
 fn the_tree_store_on_either_side() {
-    on_either_side(EngineKind::Tree);
+    on_either_side(EngineKind::TREE);
 }
 
 fn on_either_side(engine: EngineKind) {

@@ -31,7 +31,7 @@ fn build(methods: Methods, bits: u32) -> Build {
 }
 
 fn open(methods: Methods, bits: u32) -> (Connection, Client) {
-    open_on(EngineKind::HashStore, methods, bits)
+    open_on(EngineKind::HASH_STORE, methods, bits)
 }
 
 fn open_on(engine: EngineKind, methods: Methods, bits: u32) -> (Connection, Client) {
@@ -101,7 +101,7 @@ fn against_a_model(client: &mut Client, seed: u64, rounds: u32) {
 fn random_groups_do_what_single_operations_do() {
     for engine in EngineKind::ALL {
         let (_connection, mut client) = open_on(*engine, Methods::ALL, 128);
-        against_a_model(&mut client, 1, if *engine == EngineKind::HashStore { 400 } else { 100 });
+        against_a_model(&mut client, 1, if *engine == EngineKind::HASH_STORE { 400 } else { 100 });
         let stats = client.group_stats();
         assert!(stats.fetches == 0 && stats.groups > 0, "{}: {stats:?}", engine.name());
     }

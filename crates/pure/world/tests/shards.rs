@@ -100,7 +100,7 @@ fn listed(client: &mut Client, from: Option<&Key>) -> Vec<Key> {
 
 #[test]
 fn random_operations_and_groups_do_what_a_model_does() {
-    for (shards, engine) in [(1, EngineKind::HashStore), (3, EngineKind::HashStore), (4, EngineKind::Lsm)] {
+    for (shards, engine) in [(1, EngineKind::HASH_STORE), (3, EngineKind::HASH_STORE), (4, EngineKind::LSM)] {
         let (_connection, mut client) = open(shards, engine);
         let (mut model, mut rng) = (Model::new(), Seed(shards).rng());
         for round in 0..600 {
@@ -152,7 +152,7 @@ fn status_of(client: &mut Client, payload: &[u8]) -> (Status, u32) {
 /// What is wrong with a group anywhere keeps every shard from it.
 #[test]
 fn malformed_groups_change_nothing_in_any_shard() {
-    let (_connection, mut client) = open(3, EngineKind::HashStore);
+    let (_connection, mut client) = open(3, EngineKind::HASH_STORE);
     let mut payload = vec![0; 4096];
     let mut packer = Packer::new(Form::All(Op::Store), &mut payload).expect("room");
     for n in (0..50).chain([7]) {

@@ -59,9 +59,9 @@ fn job(operations: Vec<Side>) -> Job {
 /// write a page of sections for nearly each record they move, while twenty clients drive each other's sections out.
 #[test]
 fn collections_go_on_while_clients_drive_sections_out() {
-    for engine in [EngineKind::HashOriginal, EngineKind::HashPlus, EngineKind::HashDoubling] {
+    for engine in [EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS, EngineKind::HASH_DOUBLING] {
         let mut build = sized(engine, 256, 64);
-        build.config.hash_ftl.cache_bytes = Some(32 * 4096);
+        build.set("cache_bytes", 32 * 4096).expect("in range");
         let mut rng = Seed(7).rng();
         let pairs = 256 * 64 * 4096 * 3 / 4 / RECORD_BYTES;
         let mut device = Prepared::start(&build).expect("connects");
@@ -82,7 +82,7 @@ fn collections_go_on_while_clients_drive_sections_out() {
 fn nearly_full(engine: EngineKind, rng: &mut Rng) -> (Running, u64) {
     let mut device = Prepared::start(&build(engine)).expect("connects");
     let capacity = device.snapshot().namespaces[0].capacity_bytes;
-    let pair = RECORD_BYTES + if engine == EngineKind::HashPlus { ENTRY_BYTES } else { 0 };
+    let pair = RECORD_BYTES + if engine == EngineKind::HASH_PLUS { ENTRY_BYTES } else { 0 };
     let pairs = capacity / pair * 9 / 10;
     device.run((0..pairs).map(put)).expect("room");
     device.run((0..pairs).map(|_| put(rng.below(pairs)))).expect("room");
@@ -93,7 +93,7 @@ fn nearly_full(engine: EngineKind, rng: &mut Rng) -> (Running, u64) {
 /// each record is read, as many are programmed, the superblock is erased; then a page of sections is read and programmed.
 fn bound_ns() -> u64 {
     let Media::Nand(nand) = profile().media else { panic!("the disk has NAND") };
-    let geometry = build(EngineKind::HashPlus).shape.geometry;
+    let geometry = build(EngineKind::HASH_PLUS).shape.geometry;
     let records = geometry.segment_bytes() / RECORD_BYTES;
     let transfer = 4096 * 1_000_000_000 / nand.channel_bandwidth_bytes_per_s.value;
     let read = nand.read_ns.value.iter().copied().max().unwrap_or(0);
@@ -103,7 +103,7 @@ fn bound_ns() -> u64 {
 
 #[test]
 fn no_command_waits_longer_than_for_a_superblock() {
-    for engine in [EngineKind::HashOriginal, EngineKind::HashPlus] {
+    for engine in [EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS] {
         let mut rng = Seed(8).rng();
         let (mut running, pairs) = nearly_full(engine, &mut rng);
         let erased = running.snapshot().flash.segments_erased;
@@ -120,7 +120,7 @@ fn no_command_waits_longer_than_for_a_superblock() {
 
 #[test]
 fn reported_pages_are_the_pages_programmed() {
-    for engine in [EngineKind::HashOriginal, EngineKind::HashPlus] {
+    for engine in [EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS] {
         let mut rng = Seed(9).rng();
         let (mut running, pairs) = nearly_full(engine, &mut rng);
         let before = running.snapshot().flash.pages_programmed;
@@ -165,7 +165,7 @@ fn looked_read_blocked(running: &mut Running) -> [u64; 3] {
 #[test]
 fn commands_read_no_page_twice() {
     for (engine, writes) in
-        [EngineKind::HashOriginal, EngineKind::HashPlus].map(|e| [(e, 0), (e, 2), (e, 4)]).concat()
+        [EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS].map(|e| [(e, 0), (e, 2), (e, 4)]).concat()
     {
         let mut rng = Seed(10).rng();
         let (mut running, pairs) = nearly_full(engine, &mut rng);

@@ -1,5 +1,8 @@
 //! `saker compare`
 
+mod story;
+mod tables;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -8,10 +11,9 @@ use crate::commands::compare_html;
 use crate::commands::target::can_be_made;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
-use crate::output::{self, VERSION, table};
+use crate::output;
 use crate::records::{Format, set};
-use crate::report::{Comparison, Metric, System, TimedRun};
-use crate::size::{self, grouped};
+use crate::size;
 
 /// Most operations of a run: each pair is held in memory.
 const OPERATIONS_MAX: u64 = 1_000_000_000;
@@ -96,6 +98,9 @@ pub struct CompareArgs {
     /// The seed of the workload
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Show every number of every system: latencies, commands, link bytes, NAND pages
+    #[arg(long)]
+    pub verbose: bool,
     /// Write a page with charts to FILE as well
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -186,89 +191,8 @@ pub fn run(args: &CompareArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliErro
     if cx.global.json {
         output::document(cx.streams.output, "saker.compare.v1", Some(report.seed), &report)?;
     } else {
-        cx.print(text(&report))?;
+        let text = if args.verbose { tables::text(&report) } else { story::text(&report) };
+        cx.print(text)?;
     }
     Ok(if report.has_errors() { Exit::No } else { Exit::Good })
-}
-
-fn text(report: &Comparison) -> String {
-    let Comparison { seed, profile, workload, runs } = report;
-    let head = format!("saker {VERSION}  seed {seed}  profile {profile}\n{workload}\n");
-    let all = runs.iter().fold(head, |text, run| text + "\n" + &side_by_side(run, report));
-    if report.is_grid() { all + &grids(runs) } else { all }
-}
-
-/// Stores per second by threads and depth, for each timing and group of values.
-fn grids(runs: &[TimedRun]) -> String {
-    let mut shown: Vec<Place<'_>> = Vec::new();
-    let mut text = String::new();
-    for run in runs {
-        let place = place(run);
-        if !shown.contains(&place) {
-            shown.push(place);
-            text += &("\n".to_owned() + &grid(runs, place));
-        }
-    }
-    text
-}
-
-/// Timing, store and values.
-type Place<'r> = (&'r str, &'r str, &'r str);
-
-fn place(run: &TimedRun) -> Place<'_> {
-    (&run.timing, &run.store, &run.values)
-}
-
-fn grid(runs: &[TimedRun], here: Place<'_>) -> String {
-    let mine = || runs.iter().filter(|run| place(run) == here);
-    let names = mine().next().into_iter().flat_map(|run| run.systems.iter().map(|s| s.name.clone()));
-    let head = format!("{}, {}, values {}: puts per second", here.0, here.1, here.2);
-    let mut rows = vec![[head].into_iter().chain(names).collect::<Vec<_>>()];
-    rows.extend(mine().map(|run| {
-        let rate = |s: &System| s.metrics.iter().find(|m| m.name == GRID_METRIC).map(|m| number(m.value));
-        let cells = run.systems.iter().map(|s| rate(s).unwrap_or_else(|| "-".to_owned()));
-        [format!("threads {}, QD {}", run.threads, run.qd)].into_iter().chain(cells).collect()
-    }));
-    table(&rows)
-}
-
-/// The number that grids show.
-const GRID_METRIC: &str = "put_operations_per_s";
-
-/// A row for each number, a column for each system.
-fn side_by_side(run: &TimedRun, report: &Comparison) -> String {
-    let values = report.label(run);
-    let note = run.invalid.as_ref().map_or(String::new(), |why| format!(" (INVALID: {why})"));
-    let names = run.systems.iter().map(|s| s.name.clone());
-    let mut rows = vec![
-        [format!("{}, {}, values {values}{note}", run.timing, run.store)]
-            .into_iter()
-            .chain(names)
-            .collect::<Vec<_>>(),
-    ];
-    let metrics = run.systems.first().map_or(&[][..], |s| &s.metrics);
-    rows.extend(metrics.iter().map(|metric| row(metric, run)));
-    table(&rows) + &lag(run)
-}
-
-/// How far the device was behind the clock.
-fn lag(run: &TimedRun) -> String {
-    let (Some(events), Some(late)) = (run.events, run.late_events) else { return String::new() };
-    format!("lag: {} of {} device events came more than 5 us late\n", grouped(late), grouped(events))
-}
-
-/// One number of every system, found by name.
-fn row(metric: &Metric, run: &TimedRun) -> Vec<String> {
-    let of = |metrics: &[Metric]| metrics.iter().find(|m| m.name == metric.name).map(|m| number(m.value));
-    let cells = run.systems.iter().map(|s| of(&s.metrics).unwrap_or_else(|| "-".to_owned()));
-    [metric.name.clone()].into_iter().chain(cells).collect()
-}
-
-/// A number for people: whole ones with commas, others with three digits after the point.
-fn number(value: f64) -> String {
-    if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
-        grouped(value as u64)
-    } else {
-        format!("{value:.3}")
-    }
 }

@@ -21,7 +21,7 @@ pub fn write(path: &Path, report: &Comparison) -> Result<(), CliError> {
 
 /// The page.
 pub fn render(report: &Comparison) -> String {
-    let Comparison { seed, profile, workload, runs } = report;
+    let Comparison { seed, profile, workload, runs, .. } = report;
     let facts = [("seed", seed.to_string()), ("profile", profile.clone()), ("workload", workload.clone())];
     let mut timings: Vec<&str> = Vec::new();
     for run in runs {
@@ -86,6 +86,7 @@ mod tests {
             seed: 7,
             profile: "tiny".to_owned(),
             workload: "<b>12</b> records".to_owned(),
+            operations: 12,
             runs: vec![
                 run("virtual", "hash_store", None),
                 run("virtual", "tree", None),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use saker_realtime::EngineKind;
 
 use super::namespaces::{self, NamespaceChoice};
 use crate::context::{Context, Exit};
@@ -10,9 +11,7 @@ use crate::error::CliError;
 use crate::report::{CreatedNamespace, Holds};
 use crate::size;
 
-/// Arguments of `saker create`.
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "\
+const EXAMPLES: &str = "\
 Sizes are whole numbers with B, KiB, MiB, GiB, TiB (1024) or kB, MB, GB, TB (1000). The file is sparse: it takes room \
 as it is written.
 
@@ -29,7 +28,23 @@ Examples:
   saker create disk.img --size 1GiB --namespace kv:512MiB --namespace block:256MiB,4096
   saker create disk.img --size 1GiB --engine lsm --packing backfill
   saker put --device 'file:disk.img?nsid=1' key value
-  saker block read --device 'file:disk.img?nsid=2' 0 1")]
+  saker block read --device 'file:disk.img?nsid=2' 0 1";
+
+/// The engines and what an image keeps of their settings.
+fn engines() -> String {
+    let line = |engine: &EngineKind| {
+        let kept = engine.settings().iter().filter(|setting| setting.place().is_some());
+        let names: Vec<_> = kept.map(|setting| setting.name).collect();
+        let settings = if names.is_empty() { String::new() } else { format!("; --set {}", names.join(", ")) };
+        format!("  {:15} {}{settings}", engine.name(), engine.registration().summary)
+    };
+    let lines: Vec<_> = EngineKind::ALL.iter().map(line).collect();
+    format!("Engines:\n{}", lines.join("\n"))
+}
+
+/// Arguments of `saker create`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = format!("{EXAMPLES}\n\n{}", engines()))]
 pub struct CreateArgs {
     /// The image file to make
     pub image: PathBuf,
@@ -42,14 +57,15 @@ pub struct CreateArgs {
     /// The timing profile: a name of `saker profile list`, or a file (with a / or .toml in its name)
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub profile: String,
-    /// What keeps the pairs: hash_store (an index of all keys in memory), hash_original or hash_plus (a hash table on flash),
-    /// hash_doubling (hash_original with a table that doubles), lsm (a log-structured merge tree) or tree (a B+tree that is never written in place)
+    /// What keeps the pairs; `saker create --help` lists the engines and their settings below
     #[arg(long, value_name = "NAME", default_value = "hash_store")]
     pub engine: String,
-    /// Where the lsm engine puts values in its value log: none (packed; DMA reaches any byte), block, all, selective, backfill,
-    /// auto (saves pages) or auto-time (saves time). The image remembers it, and what a device URL asks for
-    #[arg(long, value_name = "POLICY", default_value = "none")]
-    pub packing: String,
+    /// A setting of the engine that the image keeps, such as packing=backfill; may be given several times
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub settings: Vec<(String, String)>,
+    /// Short for --set packing=POLICY
+    #[arg(long, value_name = "POLICY")]
+    pub packing: Option<String>,
     /// The seed of serial number and key order [default: a serial number of its own, key order of seed 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -63,6 +79,12 @@ impl CreateArgs {
     pub fn key_seed(&self) -> u64 {
         self.seed.unwrap_or(1)
     }
+}
+
+/// A setting as it is typed.
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// Makes an image file.

@@ -21,16 +21,19 @@ pub(super) fn compare(
     note: &mut dyn FnMut(&str),
 ) -> Result<Comparison, CliError> {
     let (mut plan, workload) = plan(args, records)?;
-    let mut runs = Vec::new();
+    let (mut runs, mut operations) = (Vec::new(), None::<u64>);
     for threads in &args.threads {
         warn_of_few_cores(args, *threads, note);
         for qd in &args.qd {
             (plan.threads, plan.depth) = (*threads as usize, (*qd).min(4095) as u16);
             let rows = compare::compare(&plan, note).map_err(|e| not_compared(&e))?;
+            let puts = rows.iter().flat_map(|row| &row.cells).map(|cell| cell.put.operations);
+            operations = operations.into_iter().chain(puts).min();
             runs.extend(rows.into_iter().map(|row| timed_run(row, *threads, *qd)));
         }
     }
-    Ok(Comparison { seed: args.seed, profile: args.profile.clone(), workload, runs })
+    let operations = operations.unwrap_or(0);
+    Ok(Comparison { seed: args.seed, profile: args.profile.clone(), workload, operations, runs })
 }
 
 fn plan(args: &CompareArgs, records: Option<RecordSet>) -> Result<(Plan, String), CliError> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use saker_realtime::{
     CreatedImage, EngineKind, Error as DeviceError, ImagePlan, NamespaceKind, NamespacePlan,
-    NamespaceSnapshot, Packing, image_namespaces, new_uuid, verify_image,
+    NamespaceSnapshot, Settings, Typed, image_namespaces, new_uuid, verify_image,
 };
 
 use saker_realtime::image::Severity;
@@ -14,14 +14,15 @@ use crate::commands::create::CreateArgs;
 use crate::commands::namespaces::NamespaceChoice;
 use crate::error::CliError;
 use crate::report::{Blocks, CheckReport, CheckedNamespace, CreateReport, CreatedNamespace, Finding, Holds};
+use crate::size;
 
 pub(super) fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
     let engine = EngineKind::named(&args.engine).ok_or_else(|| {
         let there = format!("the engines there are: {}", EngineKind::names());
         CliError::usage(format!("there is no engine `{}`", args.engine), there)
     })?;
-    let packing = packing(args, engine)?;
-    let plan = plan(args, engine, packing).map_err(|e| refused(&e))?;
+    let settings = settings(args, engine)?;
+    let plan = plan(args, engine, settings).map_err(|e| refused(&e))?;
     let made = if args.force && args.image.is_file() {
         replace(&plan, &args.image)
     } else {
@@ -40,26 +41,38 @@ pub(super) fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
     })
 }
 
-/// The packing policy that was asked for, of an engine that has one.
-fn packing(args: &CreateArgs, engine: EngineKind) -> Result<Option<Packing>, CliError> {
-    if args.packing == "none" {
-        return Ok(None);
+/// What is asked of the engine. All of it belongs to the image: the rest is for those who open it.
+fn settings(args: &CreateArgs, engine: EngineKind) -> Result<Settings, CliError> {
+    let mut typed = Typed::default();
+    args.settings.iter().for_each(|(name, value)| typed.push(name, value));
+    args.packing.iter().for_each(|policy| typed.push("packing", policy));
+    if let Some(name) = typed.unknown(&[engine.settings()]) {
+        let what = format!("the engine {} has no setting `{name}`", engine.name());
+        let todo = match EngineKind::names_with(name) {
+            with if with.is_empty() => format!("its settings for images are: {}", kept(engine)),
+            with => format!("it is a setting of {with}"),
+        };
+        return Err(CliError::usage(what, todo));
     }
-    let packing = Packing::named(&args.packing).ok_or_else(|| {
-        let names = Packing::ALL.map(Packing::name).join(", ");
-        CliError::usage(
-            format!("there is no packing policy `{}`", args.packing),
-            format!("write none, {names}"),
-        )
-    })?;
-    if engine != EngineKind::Lsm {
-        let what = format!("the engine {} has no packing policies", engine.name());
-        return Err(CliError::usage(what, "add --engine lsm"));
+    let asked = typed.of(engine.settings(), |text| size::parse(text).ok());
+    let asked = asked.map_err(|(what, todo)| CliError::usage(format!("--set {what}"), todo))?;
+    let passing = engine.settings().iter().find(|s| s.place().is_none() && asked.get(s.name).is_some());
+    match passing {
+        None => Ok(asked),
+        Some(setting) => {
+            let what = format!("an image does not keep `{}`", setting.name);
+            Err(CliError::usage(what, format!("write it in the device URL: file:IMAGE?{}=...", setting.name)))
+        }
     }
-    Ok(Some(packing))
 }
 
-fn plan(args: &CreateArgs, engine: EngineKind, packing: Option<Packing>) -> Result<ImagePlan, DeviceError> {
+/// The settings of an engine that an image keeps.
+fn kept(engine: EngineKind) -> String {
+    let kept: Vec<_> = engine.settings().iter().filter(|s| s.place().is_some()).map(|s| s.name).collect();
+    if kept.is_empty() { "none".to_owned() } else { kept.join(", ") }
+}
+
+fn plan(args: &CreateArgs, engine: EngineKind, settings: Settings) -> Result<ImagePlan, DeviceError> {
     let choice = |choice: &NamespaceChoice| match *choice {
         NamespaceChoice::Kv { flash_bytes } => NamespacePlan::Kv { flash_bytes },
         NamespaceChoice::Block { bytes, block_bytes } => NamespacePlan::Block { bytes, block_bytes },
@@ -71,7 +84,7 @@ fn plan(args: &CreateArgs, engine: EngineKind, packing: Option<Packing>) -> Resu
     // Whoever gives a seed wants the same image again; others want one that hosts tell from all others.
     let uuid = if args.seed.is_some() { None } else { Some(new_uuid()?) };
     let (seed, profile) = (args.key_seed(), args.profile.clone());
-    Ok(ImagePlan { bytes: args.size, profile, seed, uuid, engine, packing, namespaces })
+    Ok(ImagePlan { bytes: args.size, profile, seed, uuid, engine, settings, namespaces })
 }
 
 /// Makes the image under another name first, so that a refusal leaves the old one.

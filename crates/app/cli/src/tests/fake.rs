@@ -238,7 +238,13 @@ impl Backend for Fake {
             systems: vec![system("HostKV", host), system("DiskKV", disk)],
         };
         let workload = format!("{} operations, sizes {:?}", args.operations, args.sizes);
-        Ok(Comparison { seed: args.seed, profile: args.profile.clone(), workload, runs: vec![run] })
+        Ok(Comparison {
+            seed: args.seed,
+            profile: args.profile.clone(),
+            workload,
+            operations: args.operations,
+            runs: vec![run],
+        })
     }
 
     fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {

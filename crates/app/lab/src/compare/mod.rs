@@ -7,7 +7,7 @@ mod runs;
 use pairs::{Pair, classes, jobs};
 use runs::Runs;
 use saker_assembly::{Build, BuildError};
-use saker_device::EngineKind;
+use saker_device::{EngineKind, Settings};
 use saker_host::{CacheOptions, HostError};
 use saker_realtime::bench::Cpus;
 use saker_realtime::{NamespaceConfig, NamespaceKind, profile_named};
@@ -220,17 +220,18 @@ fn flash_bytes(pairs: &[Pair]) -> u64 {
 }
 
 /// Whether a store has a cache of its own in its memory, whose size can be set: pages of the hash table, or nodes.
-pub const fn has_cache(store: EngineKind) -> bool {
-    match store {
-        EngineKind::HashOriginal | EngineKind::HashDoubling | EngineKind::HashPlus | EngineKind::Tree => true,
-        EngineKind::HashStore | EngineKind::Lsm => false,
-    }
+pub fn has_cache(store: EngineKind) -> bool {
+    store.has_setting(CACHE)
 }
+
+/// The setting that is its size.
+const CACHE: &str = "cache_bytes";
 
 fn with_store(plan: &Plan, store: EngineKind, build: Build) -> Build {
     let mut build = Build { cache: plan.cache, ..build.with_engine(store) };
-    build.config.tree.node_cache_bytes = plan.store_cache;
-    build.config.hash_ftl.cache_bytes = plan.store_cache;
+    if let Some(bytes) = plan.store_cache {
+        build.ask(&Settings::told(&[(CACHE, bytes)]));
+    }
     build
 }
 
@@ -283,7 +284,7 @@ mod tests {
             profile: "default".into(),
             threads: 1,
             depth: 1,
-            stores: vec![EngineKind::HashStore],
+            stores: vec![EngineKind::HASH_STORE],
             groups: Vec::new(),
             batches: Vec::new(),
             skew: None,
@@ -310,7 +311,7 @@ mod tests {
     /// What is read again is in the host's cache, in HostKV and in the host layer and nowhere else.
     #[test]
     fn skewed_reads_hit_the_cache_at_the_host_on_every_store() {
-        let stores = vec![EngineKind::HashPlus, EngineKind::Tree, EngineKind::Lsm];
+        let stores = vec![EngineKind::HASH_PLUS, EngineKind::TREE, EngineKind::LSM];
         let cache = CacheOptions::sized(1 << 20);
         let plan = Plan {
             stores,

@@ -6,7 +6,7 @@ use crate::judge::Part;
 use crate::report::Point;
 use crate::rig::Serial;
 use saker_assembly::Build;
-use saker_device::LsmTuning;
+use saker_device::Settings;
 use saker_engine::EngineKind;
 use saker_host::KeyRange;
 use saker_nvme::Key;
@@ -115,10 +115,10 @@ struct Table {
 
 impl Table {
     fn open(cx: &Context<'_>, plan: &Parameters, store: &'static str) -> Result<Self, LabError> {
-        let kind = if store == "hash_store" { EngineKind::HashStore } else { EngineKind::Lsm };
+        let kind = if store == "hash_store" { EngineKind::HASH_STORE } else { EngineKind::LSM };
         let profile = cx.profile()?;
         let mut build = Build::kv(&profile, FLASH_BYTES, cx.seed)?.with_engine(kind);
-        build.config.lsm = tuning(plan, store, cx.lsm()?).over(&build.config.lsm);
+        build.ask(&tuning(plan, store, cx.settings_of(EngineKind::LSM)?));
         let rng = Seed(cx.seed).child("lsm-ranges").rng();
         let mut it = Self { store, flash: profile.name, plan: plan.clone(), disk: Serial::of(build)?, rng };
         let order = Permutation::new(Seed(cx.seed).child("order").0, plan.pairs);
@@ -216,18 +216,15 @@ impl Table {
 }
 
 /// The plan's settings, but for what was asked for.
-fn tuning(plan: &Parameters, store: &str, mut tuning: LsmTuning) -> LsmTuning {
-    let mut set = |name, value| {
-        if tuning.get(name).is_none() {
-            tuning.set(name, value).expect("a setting of the plan is one");
-        }
-    };
-    set("write_buffer_size", plan.write_buffer_bytes);
-    set("max_bytes_for_level_base", plan.level_base_bytes);
+fn tuning(plan: &Parameters, store: &str, asked: Settings) -> Settings {
+    let mut own = vec![
+        ("write_buffer_size", plan.write_buffer_bytes),
+        ("max_bytes_for_level_base", plan.level_base_bytes),
+    ];
     if store == "lsm-pinned" {
-        set("pinned_levels", plan.pinned_levels);
+        own.push(("pinned_levels", plan.pinned_levels));
     }
-    tuning
+    asked.over(&Settings::told(&own))
 }
 
 /// 16 bytes in the order of numbers.

@@ -6,7 +6,7 @@ use crate::judge::Part;
 use crate::report::{Check, Point};
 use crate::rig;
 use saker_assembly::Build;
-use saker_device::{EngineKind, TreeTuning};
+use saker_device::{EngineKind, Settings};
 use saker_nvme::group::{COUNT_BYTES, Op, entry_bytes};
 use saker_sim::Seed;
 use saker_world::{Job, RunResult, Side, run_host_kv, run_saker};
@@ -110,7 +110,9 @@ fn cells(
     let tuned = |build: Build| {
         let mut build = build.with_engine(panel.engine);
         let buffer = plan.tree_buffer_bytes / u64::from(cx.scale);
-        build.config.tree = TreeTuning { write_buffer_bytes: Some(buffer), ..TreeTuning::default() };
+        if panel.engine == EngineKind::TREE {
+            build.ask(&Settings::told(&[("write_buffer_size", buffer)]));
+        }
         build
     };
     let block = tuned(Build::block(&profile, bytes, cx.seed)?);

@@ -10,7 +10,7 @@
     )
 )]
 
-use super::{ERASING, Fault, Wire};
+use super::{ERASING, Fault, LATER_SETTINGS, Wire};
 use crate::ImageConfig;
 use crate::config::{NAMESPACES_MAX, NamespaceKind, NamespaceRecord, check_namespaces};
 use saker_engine::EngineKind;
@@ -39,6 +39,9 @@ const _: () = assert!(size_of::<WireNamespace>() == 64);
 pub(super) fn put_namespaces(wire: &mut Wire, records: &[NamespaceRecord]) {
     assert!(records.len() <= NAMESPACES_MAX, "the configuration was validated");
     wire.namespaces = (records.len() as u32).into();
+    let has_later = records.iter().any(NamespaceRecord::has_later_settings);
+    let others = wire.incompatible.get() & !LATER_SETTINGS;
+    wire.incompatible = (others | if has_later { LATER_SETTINGS } else { 0 }).into();
     wire.records.as_mut_bytes().fill(0);
     for (out, record) in wire.records.iter_mut().zip(records) {
         out.nsid = record.nsid.into();
@@ -46,7 +49,7 @@ pub(super) fn put_namespaces(wire: &mut Wire, records: &[NamespaceRecord]) {
             NamespaceKind::Kv => 1,
             NamespaceKind::Block => 2,
         };
-        out.engine = record.engine.code();
+        out.engine = record.engine.code().expect("the configuration was validated");
         out.quota_segments = record.quota_segments.into();
         out.block_bytes = record.block_bytes.into();
         out.blocks = record.blocks.into();

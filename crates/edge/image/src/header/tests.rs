@@ -187,11 +187,11 @@ fn images_of_hash_ftls_say_that_their_words_have_a_check() {
         header.config.namespaces[0].engine = *engine;
         assert_eq!(header.block()[16], 0, "new");
         header.advance(Life { state: State::Dirty, ..header.life });
-        assert_eq!(header.block()[16], if engine.is_hash_ftl() { 2 } else { 0 }, "{engine:?}");
+        assert_eq!(header.block()[16], if engine.has_grains() { 2 } else { 0 }, "{engine:?}");
         header.set_erasing(BTreeSet::from([2]));
         header.set_erasing(BTreeSet::new());
         header.advance(Life { state: State::Clean, ..header.life });
-        assert_eq!(header.block()[16], if engine.is_hash_ftl() { 2 } else { 0 }, "{engine:?}, closed");
+        assert_eq!(header.block()[16], if engine.has_grains() { 2 } else { 0 }, "{engine:?}, closed");
     }
 }
 

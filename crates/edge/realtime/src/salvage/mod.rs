@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::kv::Kv;
 use crate::url::{DeviceUrl, Salvage};
 use open::{Findings, Wishes};
-use saker_device::{LsmTuning, NamespaceConfig};
+use saker_device::NamespaceConfig;
 use std::path::{Path, PathBuf};
 
 /// A namespace of an image that is salvaged.
@@ -72,8 +72,7 @@ impl Salvaged {
     /// # Errors
     /// As [`Salvaged::open`].
     pub fn open_as(path: &Path, salvage: Salvage) -> Result<Self, Error> {
-        let lsm = LsmTuning::default();
-        let wishes = Wishes { depth: 1, lsm: &lsm, with_uncertain: salvage == Salvage::Uncertain };
+        let wishes = Wishes { depth: 1, url: None, with_uncertain: salvage == Salvage::Uncertain };
         let opened = open::open(path, wishes)?;
         let namespaces = opened.device.config().namespaces;
         Ok(Self { path: path.to_path_buf(), salvage, namespaces, findings: opened.findings })

@@ -12,9 +12,10 @@
 
 use crate::error::Error;
 use crate::image::{self, Mended, MendedImage, PageFlip, Patches};
-use crate::open::attach;
+use crate::open::{ask, attach};
 use crate::records::device_config;
-use saker_device::{Attachment, Damage, Device, LogFlip, LsmTuning, NamespaceKind, Untimed};
+use crate::url::DeviceUrl;
+use saker_device::{Attachment, Damage, Device, LogFlip, NamespaceKind, Untimed};
 use saker_flash::{FaultPlan, Flash};
 use saker_medium::{PageAddr, Ring};
 use std::collections::BTreeMap;
@@ -28,8 +29,8 @@ const ROUNDS_MAX: usize = 4096;
 pub(crate) struct Wishes<'a> {
     /// Commands in flight.
     pub depth: u16,
-    /// Settings of the LSM engine.
-    pub lsm: &'a LsmTuning,
+    /// What asks for settings of engines.
+    pub url: Option<&'a DeviceUrl>,
     /// Also what may be older than something that was lost is given out.
     pub with_uncertain: bool,
 }
@@ -60,7 +61,7 @@ pub(crate) fn open(path: &Path, wishes: Wishes<'_>) -> Result<Opened, Error> {
     for _ in 0..ROUNDS_MAX {
         let MendedImage { opened, mends, flips } = image::open_mended(path, &patches)?;
         let config = opened.config.clone();
-        let (mut device, host) = power_on(opened, wishes);
+        let (mut device, host) = power_on(opened, wishes)?;
         let damages = device.damages();
         if damages.is_empty() {
             let nsids: Vec<u32> = config.namespaces.iter().map(|ns| ns.nsid).collect();
@@ -83,15 +84,17 @@ pub(crate) fn open(path: &Path, wishes: Wishes<'_>) -> Result<Opened, Error> {
     Err(Error::Damaged { nsid: 0, what: format!("more than {ROUNDS_MAX} places are damaged") })
 }
 
-fn power_on(opened: image::OpenImage, wishes: Wishes<'_>) -> (Device<Untimed>, Attachment) {
+fn power_on(opened: image::OpenImage, wishes: Wishes<'_>) -> Result<(Device<Untimed>, Attachment), Error> {
     let mut config = device_config(&opened.config);
-    config.lsm = wishes.lsm.over(&config.lsm);
+    if let Some(url) = wishes.url {
+        ask(&mut config, url)?;
+    }
     config.read_only = true;
     let g = opened.config.geometry;
     let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
     let host = attach(wishes.depth, config.queue_pairs_max);
     let flash = Flash::power_on(Box::new(opened.media), ring, None, FaultPlan::default());
-    (Device::new(flash, config, host.clone()), host)
+    Ok((Device::new(flash, config, host.clone()), host))
 }
 
 /// Takes note of what recovery could not get over.

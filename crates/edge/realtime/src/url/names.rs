@@ -1,7 +1,7 @@
 //! Names of URL options by kind of device, and what is said to one that is none.
 
 use super::Place;
-use saker_device::LsmTuning;
+use saker_device::EngineKind;
 
 /// This host's own, whatever the device.
 const ALL: [&str; 5] = ["depth", "nsid", "cache", "cache_policy", "cache_value_max"];
@@ -31,7 +31,7 @@ const ALIKE_MIN: f64 = 0.84;
 /// The options of a kind of device.
 pub(super) fn of(place: &Place) -> impl Iterator<Item = &'static str> {
     let is_local = matches!(place, Place::Memory { .. } | Place::File(_));
-    let local = LOCAL.into_iter().chain(LsmTuning::names()).filter(move |_| is_local);
+    let local = LOCAL.into_iter().chain(EngineKind::setting_names()).filter(move |_| is_local);
     let own: &[&str] = match place {
         Place::Memory { .. } => &MEMORY,
         Place::File(_) => &FILE,
@@ -58,7 +58,7 @@ pub(super) fn instead_of(name: &str, place: &Place) -> String {
 fn whose(name: &str, place: &Place) -> Option<String> {
     let (is_tcp, is_linux) = (TCP.contains(&name), LINUX.contains(&name));
     let is_local = [&LOCAL[..], &MEMORY, &FILE].concat().contains(&name)
-        || LsmTuning::names().any(|known| known == name);
+        || EngineKind::setting_names().any(|known| known == name);
     match place {
         Place::Tcp(_) if is_local => Some(format!("{name} is the target's: give it to `saker serve`")),
         Place::Linux(_) if is_local => Some(format!("the device has its own {name}")),

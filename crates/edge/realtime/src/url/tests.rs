@@ -31,7 +31,7 @@ fn parts() {
             bytes: 2 << 30,
             profile: "saker-mid".into(),
             seed: 1,
-            engine: EngineKind::HashStore,
+            engine: EngineKind::HASH_STORE,
             shards: 1,
         }
     );
@@ -41,7 +41,7 @@ fn parts() {
     let cache = CacheOptions { bytes: 64 << 20, policy: CachePolicy::S3Fifo, value_bytes_max: 1024 };
     assert_eq!(url.expect("sound").cache, Some(cache));
     let url = DeviceUrl::parse("mem:?engine=lsm&packing=backfill").expect("sound");
-    assert_eq!(url.lsm.packing().map(|packing| packing.name()), Some("backfill"));
+    assert_eq!(url.settings_for(&[EngineKind::LSM]).expect("sound")[0].get("packing"), Some(4));
     let url = DeviceUrl::parse("file:a/b.img?timing=real").expect("sound");
     assert_eq!(url.cache, None);
     assert_eq!((url.place, url.timing, url.threads), (Place::File("a/b.img".into()), Timing::Real, 1));
@@ -129,6 +129,38 @@ fn the_page_has_every_option_and_no_other() {
         .map(|url| DeviceUrl::parse(url).expect("sound").place);
     let known: BTreeSet<&str> = known.iter().flat_map(names::of).collect();
     assert_eq!(written, known);
+}
+
+/// Each engine's settings stand there as the engine tells them.
+#[test]
+fn the_page_tells_settings_as_engines_do() {
+    let page = include_str!("../../../../../docs/urls.md");
+    for engine in EngineKind::ALL {
+        let place = page.find(&format!("`{}`", engine.name()));
+        assert!(place.is_some(), "{} is not on the page", engine.name());
+        for s in engine.settings() {
+            let row = format!("| `{}` | {} | {} | {} |", s.name, s.takes(), s.default, s.help);
+            assert!(page.contains(&row), "the page lacks this row of {}:\n{row}", engine.name());
+        }
+    }
+}
+
+#[test]
+fn settings_are_refused_by_engines_that_do_not_have_them() {
+    let error = |url| DeviceUrl::parse(url).expect_err(url).to_string();
+    let told = error("mem:?packing=block");
+    assert!(told.contains("option `packing` and engine hash_store; it is a setting of lsm"), "{told}");
+    let told = error("mem:?engine=tree&compaction_threads=2");
+    assert!(told.ends_with("it is a setting of lsm"), "{told}");
+    let told = error("mem:?engine=tree&write_buffer_size=1");
+    assert!(told.contains("option `write_buffer_size=1`; write 1024 to 4294967296"), "{told}");
+    let url = DeviceUrl::parse("mem:?cache_bytes=1MiB&engine=hash_plus").expect("in any order");
+    let asked = url.settings_for(&[EngineKind::HASH_PLUS]).expect("it takes it");
+    assert_eq!(asked[0].get("cache_bytes"), Some(1 << 20));
+    let several = DeviceUrl::parse("file:x?write_buffer_size=1MiB").expect("its engines are not known yet");
+    let asked = several.settings_for(&[EngineKind::HASH_STORE, EngineKind::LSM]).expect("one takes it");
+    assert_eq!((asked[0].is_empty(), asked[1].get("write_buffer_size")), (true, Some(1 << 20)));
+    assert!(several.settings_for(&[EngineKind::HASH_STORE]).is_err());
 }
 
 #[test]

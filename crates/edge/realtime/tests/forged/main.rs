@@ -119,7 +119,7 @@ fn run(name: &str, recipe: Recipe) {
     assert!(only.is_some() || cases < 50 || counts.len() >= 2, "the forgeries hit nothing: {counts:?}");
 }
 
-const PLAIN: Recipe = Recipe { engine: EngineKind::HashStore, packing: None, closed: true, capacitor: true };
+const PLAIN: Recipe = Recipe { engine: EngineKind::HASH_STORE, packing: None, closed: true, capacitor: true };
 
 macro_rules! forged {
     ($($name:ident: $recipe:expr;)*) => { $(
@@ -134,17 +134,17 @@ forged! {
     hash_store: PLAIN;
     hash_store_killed: Recipe { closed: false, ..PLAIN };
     hash_store_without_capacitor: Recipe { closed: false, capacitor: false, ..PLAIN };
-    hash_original: Recipe { engine: EngineKind::HashOriginal, ..PLAIN };
-    hash_original_killed: Recipe { engine: EngineKind::HashOriginal, closed: false, ..PLAIN };
-    hash_plus: Recipe { engine: EngineKind::HashPlus, ..PLAIN };
-    hash_plus_killed: Recipe { engine: EngineKind::HashPlus, closed: false, ..PLAIN };
-    hash_doubling: Recipe { engine: EngineKind::HashDoubling, ..PLAIN };
-    lsm: Recipe { engine: EngineKind::Lsm, ..PLAIN };
-    lsm_killed: Recipe { engine: EngineKind::Lsm, closed: false, ..PLAIN };
-    lsm_packed: Recipe { engine: EngineKind::Lsm, packing: Some(Packing::Backfill), ..PLAIN };
-    lsm_packed_killed: Recipe { engine: EngineKind::Lsm, packing: Some(Packing::Backfill), closed: false, ..PLAIN };
-    lsm_without_capacitor: Recipe { engine: EngineKind::Lsm, closed: false, capacitor: false, ..PLAIN };
-    tree: Recipe { engine: EngineKind::Tree, ..PLAIN };
-    tree_killed: Recipe { engine: EngineKind::Tree, closed: false, ..PLAIN };
-    tree_without_capacitor: Recipe { engine: EngineKind::Tree, closed: false, capacitor: false, ..PLAIN };
+    hash_original: Recipe { engine: EngineKind::HASH_ORIGINAL, ..PLAIN };
+    hash_original_killed: Recipe { engine: EngineKind::HASH_ORIGINAL, closed: false, ..PLAIN };
+    hash_plus: Recipe { engine: EngineKind::HASH_PLUS, ..PLAIN };
+    hash_plus_killed: Recipe { engine: EngineKind::HASH_PLUS, closed: false, ..PLAIN };
+    hash_doubling: Recipe { engine: EngineKind::HASH_DOUBLING, ..PLAIN };
+    lsm: Recipe { engine: EngineKind::LSM, ..PLAIN };
+    lsm_killed: Recipe { engine: EngineKind::LSM, closed: false, ..PLAIN };
+    lsm_packed: Recipe { engine: EngineKind::LSM, packing: Some(Packing::Backfill), ..PLAIN };
+    lsm_packed_killed: Recipe { engine: EngineKind::LSM, packing: Some(Packing::Backfill), closed: false, ..PLAIN };
+    lsm_without_capacitor: Recipe { engine: EngineKind::LSM, closed: false, capacitor: false, ..PLAIN };
+    tree: Recipe { engine: EngineKind::TREE, ..PLAIN };
+    tree_killed: Recipe { engine: EngineKind::TREE, closed: false, ..PLAIN };
+    tree_without_capacitor: Recipe { engine: EngineKind::TREE, closed: false, capacitor: false, ..PLAIN };
 }

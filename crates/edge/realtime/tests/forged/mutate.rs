@@ -231,7 +231,7 @@ fn owner_oob(image: &Image, bytes: &mut [u8], rng: &mut Rng) -> String {
     let here = frame.position / l.page as u64;
     let said = change(image, bytes, at + within, size, here, rng);
     // The word of a hash FTL's grain, made right more often than not.
-    if image.recipe.engine.is_hash_ftl() && bytes[at + 6] & 4 != 0 && rng.below(4) > 0 {
+    if image.recipe.engine.has_grains() && bytes[at + 6] & 4 != 0 && rng.below(4) > 0 {
         let kind = bytes[at + 6] & 3;
         let check = bytes[at..at + 6].iter().fold(kind, |sum, b| sum ^ b);
         (bytes[at + 6], bytes[at + 7]) = (kind | 4 | check >> 7 << 3, 0x80 | check & 0x7f);

@@ -56,7 +56,7 @@ fn lay_out(bytes: &mut [u8]) -> Option<u64> {
 /// The header tells of another shape, and its regions follow from that.
 #[test]
 fn headers_of_another_shape() {
-    for recipe in [PLAIN, Recipe { engine: saker_realtime::EngineKind::HashPlus, closed: false, ..PLAIN }] {
+    for recipe in [PLAIN, Recipe { engine: saker_realtime::EngineKind::HASH_PLUS, closed: false, ..PLAIN }] {
         let image = Image::new(recipe);
         for (at, size) in [(72, 4), (76, 4), (80, 4), (84, 4), (88, 4), (92, 4), (96, 2), (98, 2)] {
             for value in

@@ -2,6 +2,7 @@
 
 use crate::support::{key, value};
 use crate::{Image, Recipe};
+use saker_engine::lsm::settings::asking_for;
 use saker_realtime::{Block, ImagePlan, Kv, NamespacePlan, ScanOptions, WriteBatch, verify_image};
 use saker_sim::{Rng, Seed};
 use std::path::Path;
@@ -37,7 +38,7 @@ pub fn make(path: &Path, recipe: &Recipe) -> String {
     ];
     let plan = ImagePlan {
         engine: recipe.engine,
-        packing: recipe.packing,
+        settings: recipe.packing.map(asking_for).unwrap_or_default(),
         namespaces,
         ..ImagePlan::kv(6 << 20, &profile, 3)
     };

@@ -109,6 +109,6 @@ fn with_a_capacitor() {
 
 #[test]
 fn without_a_capacitor() {
-    let engines = if is_soak() { EngineKind::ALL } else { &[EngineKind::HashStore, EngineKind::Tree] };
+    let engines = if is_soak() { EngineKind::ALL } else { &[EngineKind::HASH_STORE, EngineKind::TREE] };
     engines.iter().for_each(|engine| every_operation(*engine, false));
 }

@@ -54,7 +54,7 @@ fn a_full_device_takes_as_much_again() {
 
 #[test]
 fn an_iterator_ends_and_long_keys_go() {
-    for engine in [EngineKind::Lsm, EngineKind::Tree] {
+    for engine in [EngineKind::LSM, EngineKind::TREE] {
         for place in [in_memory(engine), on_image(engine)] {
             let mut kv = open(&place.url);
             (0..200).for_each(|n| kv.put(&key(n), &value(n, 1, 500)).expect("puts"));
@@ -167,7 +167,7 @@ fn one_namespace_of_several_or_all_of_them() {
 #[test]
 fn blocks_that_wait_for_a_sync() {
     let dir = directory();
-    let url = format!("{}?nsid=2", several(&dir, EngineKind::HashStore));
+    let url = format!("{}?nsid=2", several(&dir, EngineKind::HASH_STORE));
     let mut disk = Block::open(&url).expect("opens");
     for version in 1..4 {
         disk.write(0, &value(0, version, 4096)).expect("writes");

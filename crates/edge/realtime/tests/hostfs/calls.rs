@@ -351,30 +351,30 @@ fn every_call(engine: EngineKind) {
 
 #[test]
 fn hash_store_survives_every_call() {
-    every_call(EngineKind::HashStore);
+    every_call(EngineKind::HASH_STORE);
 }
 
 #[test]
 fn hash_original_survives_every_call() {
-    every_call(EngineKind::HashOriginal);
+    every_call(EngineKind::HASH_ORIGINAL);
 }
 
 #[test]
 fn hash_doubling_survives_every_call() {
-    every_call(EngineKind::HashDoubling);
+    every_call(EngineKind::HASH_DOUBLING);
 }
 
 #[test]
 fn hash_plus_survives_every_call() {
-    every_call(EngineKind::HashPlus);
+    every_call(EngineKind::HASH_PLUS);
 }
 
 #[test]
 fn lsm_survives_every_call() {
-    every_call(EngineKind::Lsm);
+    every_call(EngineKind::LSM);
 }
 
 #[test]
 fn tree_survives_every_call() {
-    every_call(EngineKind::Tree);
+    every_call(EngineKind::TREE);
 }

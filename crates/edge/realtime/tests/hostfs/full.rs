@@ -131,16 +131,16 @@ fn every_engine_goes_on_when_there_is_room() {
 #[test]
 fn so_does_a_device_on_a_thread_of_its_own() {
     on_a_tiny_file_system("full::so_does_a_device_on_a_thread_of_its_own", |dir| {
-        scenario(dir, EngineKind::HashStore, "&threads=1");
-        scenario(dir, EngineKind::Lsm, "&threads=1");
+        scenario(dir, EngineKind::HASH_STORE, "&threads=1");
+        scenario(dir, EngineKind::LSM, "&threads=1");
     });
 }
 
 #[test]
 fn so_does_a_device_that_keeps_time() {
     on_a_tiny_file_system("full::so_does_a_device_that_keeps_time", |dir| {
-        scenario(dir, EngineKind::HashStore, "&timing=real");
-        scenario(dir, EngineKind::Tree, "&timing=real");
+        scenario(dir, EngineKind::HASH_STORE, "&timing=real");
+        scenario(dir, EngineKind::TREE, "&timing=real");
     });
 }
 
@@ -182,7 +182,7 @@ fn long_values_are_stored_whole_or_not_at_all() {
 fn blocks_go_on_when_there_is_room() {
     on_a_tiny_file_system("full::blocks_go_on_when_there_is_room", |dir| {
         let blocks = NamespacePlan::Block { bytes: Some(32 << 20), block_bytes: 512 };
-        let path = image(dir, EngineKind::HashStore, &[NamespacePlan::Kv { flash_bytes: None }, blocks]);
+        let path = image(dir, EngineKind::HASH_STORE, &[NamespacePlan::Kv { flash_bytes: None }, blocks]);
         let mut disk = Block::open(&url(&path, "&nsid=2")).expect("opens");
         let data = |at: u64| value(at as u32, 5, 4096);
         take_space(dir);
@@ -220,7 +220,7 @@ fn blocks_go_on_when_there_is_room() {
 #[test]
 fn sessions_report_by_key() {
     on_a_tiny_file_system("full::sessions_report_by_key", |dir| {
-        let path = image(dir, EngineKind::HashStore, &[NamespacePlan::Kv { flash_bytes: None }]);
+        let path = image(dir, EngineKind::HASH_STORE, &[NamespacePlan::Kv { flash_bytes: None }]);
         let store = Saker::open(&url(&path, ""), SakerOptions::default()).expect("opens");
         let mut session = store.session().expect("a session");
         let name = |n: u32| n.to_be_bytes();
@@ -253,7 +253,7 @@ fn sessions_report_by_key() {
 #[test]
 fn a_format_goes_through_while_it_is_full() {
     on_a_tiny_file_system("full::a_format_goes_through_while_it_is_full", |dir| {
-        let path = image(dir, EngineKind::HashStore, &[NamespacePlan::Kv { flash_bytes: None }]);
+        let path = image(dir, EngineKind::HASH_STORE, &[NamespacePlan::Kv { flash_bytes: None }]);
         let mut kv = Kv::open(&url(&path, "")).expect("opens");
         take_space(dir);
         fill(&mut kv, &mut Model::new());

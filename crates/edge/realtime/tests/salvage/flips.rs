@@ -110,19 +110,19 @@ macro_rules! engines {
 }
 
 engines! {
-    hash_store: EngineKind::HashStore;
-    hash_original: EngineKind::HashOriginal;
-    hash_doubling: EngineKind::HashDoubling;
-    hash_plus: EngineKind::HashPlus;
-    lsm: EngineKind::Lsm;
-    tree: EngineKind::Tree;
+    hash_store: EngineKind::HASH_STORE;
+    hash_original: EngineKind::HASH_ORIGINAL;
+    hash_doubling: EngineKind::HASH_DOUBLING;
+    hash_plus: EngineKind::HASH_PLUS;
+    lsm: EngineKind::LSM;
+    tree: EngineKind::TREE;
 }
 
 /// Records in gaps, and gaps.
 #[test]
 fn packed_by_backfilling() {
     let recipe =
-        Recipe { packing: Some(Packing::Backfill), value_bytes_max: 9000, ..killed(EngineKind::Lsm) };
+        Recipe { packing: Some(Packing::Backfill), value_bytes_max: 9000, ..killed(EngineKind::LSM) };
     run(&Recipe { image_bytes: 8 << 20, ..recipe }, 80, 8_000);
 }
 

@@ -1,6 +1,7 @@
 //! Images with everything in them, and what is made of them when they are damaged.
 
 use crate::support::{key, value};
+use saker_engine::lsm::settings::asking_for;
 use saker_realtime::{EngineKind, ImagePlan, Kv, Lost, NamespacePlan, Packing, Piece, Salvaged, WriteBatch};
 use saker_sim::{Rng, Seed};
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ pub struct Recipe {
 }
 
 pub const TINY: Recipe = Recipe {
-    engine: EngineKind::HashStore,
+    engine: EngineKind::HASH_STORE,
     packing: None,
     profile: "tiny",
     image_bytes: 4 << 20,
@@ -68,7 +69,14 @@ fn blocks(bytes: u64) -> NamespacePlan {
 impl Image {
     pub fn new(recipe: &Recipe) -> Self {
         let plan = ImagePlan::kv(recipe.image_bytes, recipe.profile, 3);
-        Self::of(&ImagePlan { engine: recipe.engine, packing: recipe.packing, ..plan }, recipe)
+        Self::of(
+            &ImagePlan {
+                engine: recipe.engine,
+                settings: recipe.packing.map(asking_for).unwrap_or_default(),
+                ..plan
+            },
+            recipe,
+        )
     }
 
     /// The same with a namespace of blocks behind that of pairs.

@@ -37,7 +37,7 @@ fn after_a_flush_on_every_engine_with_restarts() {
 /// One host formats again and again while others store, in groups and one by one, many commands in flight.
 #[test]
 fn beside_hosts_that_store() {
-    for engine in [EngineKind::HashStore, EngineKind::HashPlus, EngineKind::Lsm, EngineKind::Tree] {
+    for engine in [EngineKind::HASH_STORE, EngineKind::HASH_PLUS, EngineKind::LSM, EngineKind::TREE] {
         let dir = tempfile::tempdir().expect("a directory");
         let server = serve(&image(&dir, engine));
         let at = url(&server, "");

@@ -13,7 +13,7 @@ const SHORT: u32 = 3000;
 const LONG: u32 = 40;
 
 fn image(path: &Path) {
-    let plan = ImagePlan { engine: EngineKind::Lsm, ..ImagePlan::kv(64 << 20, "tiny", 1) };
+    let plan = ImagePlan { engine: EngineKind::LSM, ..ImagePlan::kv(64 << 20, "tiny", 1) };
     plan.create(path).expect("made");
 }
 

@@ -68,40 +68,6 @@ pub struct HashFtlConfig {
     pub over_provisioning_percent: u64,
 }
 
-/// What an experiment or a test sets otherwise. An image is opened with what it was made with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HashFtlTuning {
-    /// Memory for cached sections, in bytes.
-    pub cache_bytes: Option<u64>,
-    /// The grain, in bytes.
-    pub grain_bytes: Option<u32>,
-    /// How validity is known.
-    pub validity: Option<Validity>,
-    /// How sections are laid out.
-    pub layout: Option<Layout>,
-    /// Invalid mappings that a page of them takes at most.
-    pub page_mappings: Option<u32>,
-    /// The table starts small and doubles at that load, in percent.
-    pub doubles_at_percent: Option<u8>,
-}
-
-impl HashFtlTuning {
-    /// The settings with what is set here; there are as many hash indexes as grains.
-    pub fn apply(&self, config: HashFtlConfig) -> HashFtlConfig {
-        let grain_bytes = self.grain_bytes.unwrap_or(config.grain_bytes);
-        HashFtlConfig {
-            cache_bytes: self.cache_bytes.unwrap_or(config.cache_bytes),
-            grain_bytes,
-            slots: (config.slots * u64::from(config.grain_bytes) / u64::from(grain_bytes)).min(SLOTS_MAX),
-            validity: self.validity.unwrap_or(config.validity),
-            layout: self.layout.unwrap_or(config.layout),
-            page_mappings: self.page_mappings.or(config.page_mappings),
-            doubles_at_percent: self.doubles_at_percent.or(config.doubles_at_percent),
-            ..config
-        }
-    }
-}
-
 /// Most hash indexes: out-of-band words and invalid mappings have four bytes for one.
 pub const SLOTS_MAX: u64 = 1 << 32;
 

@@ -16,6 +16,7 @@ mod doubling;
 mod engine;
 mod evict;
 mod explain;
+mod factory;
 pub mod gc;
 mod land;
 pub mod list;
@@ -26,12 +27,14 @@ pub mod probe;
 pub mod record;
 pub mod recover;
 mod sections;
+pub mod settings;
 pub mod stats;
 pub mod table;
 pub mod validity;
 pub mod walk;
 
-pub use config::{FirstLevel, HashFtlConfig, HashFtlTuning, Layout, Validity};
+pub use config::{FirstLevel, HashFtlConfig, Layout, Validity};
+pub use factory::{Doubling, Original, Plus};
 pub use stats::FtlStats;
 
 use gc::Collection;
@@ -81,7 +84,7 @@ impl HashFtl {
     ///
     /// # Panics
     /// When the out-of-band area cannot hold a word for each grain ([`HashFtlConfig::oob_bytes`]).
-    pub fn new<M: Medium>(config: HashFtlConfig, m: &M) -> Self {
+    pub fn new(config: HashFtlConfig, m: &dyn Medium) -> Self {
         let geometry = m.geometry();
         let needed = HashFtlConfig::oob_bytes(geometry.page_bytes, config.grain_bytes);
         assert!(geometry.oob_bytes >= needed, "the out-of-band area holds a word for each grain");

@@ -8,6 +8,7 @@ pub mod checkpoint;
 mod chunk;
 mod credit;
 mod engine;
+mod factory;
 pub mod gc;
 pub mod group;
 pub mod index;
@@ -19,6 +20,8 @@ pub mod recover;
 mod retrieve;
 
 use crate::mix::Place;
+pub use factory::Factory;
+
 use gc::GcCursor;
 use index::Index;
 use saker_engine_api::{Memory, StoreStats};
@@ -95,7 +98,7 @@ pub struct HashStore {
 
 impl HashStore {
     /// An empty store on an empty medium.
-    pub fn new<M: Medium>(config: HashStoreConfig, m: &M) -> Self {
+    pub fn new(config: HashStoreConfig, m: &dyn Medium) -> Self {
         Self {
             config,
             log: Log::new(config.owner, m.geometry(), config.ring_lasts),

@@ -66,7 +66,7 @@ fn version_of(word: Loc) -> u64 {
 
 impl Recovery {
     /// Begins to recover a store.
-    pub fn new<M: Medium>(config: HashStoreConfig, m: &M) -> Self {
+    pub fn new(config: HashStoreConfig, m: &dyn Medium) -> Self {
         Self {
             store: HashStore::new(config, m),
             phase: Phase::Survey,

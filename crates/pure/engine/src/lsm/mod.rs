@@ -6,6 +6,7 @@ mod background;
 mod block_index;
 mod compaction;
 mod counters;
+mod factory;
 mod input;
 mod job;
 mod levels;
@@ -17,15 +18,15 @@ mod parse;
 mod policy;
 mod recover;
 mod scan;
+pub mod settings;
 mod space;
 pub mod stall;
 mod structure;
 mod table;
 mod tables;
-mod tuning;
 
+pub use factory::Factory;
 pub use options::LsmConfig;
-pub use tuning::LsmTuning;
 
 use crate::ordered::memtable::Memtable;
 use crate::ordered::{self, Settings};

@@ -27,7 +27,7 @@ impl Structure for Lsm {
     type Named = Tables;
     const PIECES: u32 = 9;
 
-    fn new<M: Medium>(_: &LsmConfig, _: &M) -> Self {
+    fn new(_: &LsmConfig, _: &dyn Medium) -> Self {
         Self { next_table: 1, ..Self::default() }
     }
 

@@ -122,7 +122,7 @@ pub struct Store<S: Structure> {
 
 impl<S: Structure> Store<S> {
     /// An empty store on an empty medium.
-    pub fn new<M: Medium>(config: S::Config, m: &M) -> Self {
+    pub fn new(config: S::Config, m: &dyn Medium) -> Self {
         let geometry = m.geometry();
         let settings: Settings = config.into();
         Self {

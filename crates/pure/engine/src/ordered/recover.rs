@@ -51,7 +51,7 @@ enum Phase {
 
 impl<S: Structure> Recovery<S> {
     /// Begins to recover a store.
-    pub fn new<M: Medium>(config: S::Config, m: &M) -> Self {
+    pub fn new(config: S::Config, m: &dyn Medium) -> Self {
         Self {
             store: Store::new(config, m),
             phase: Phase::Survey,

@@ -29,7 +29,7 @@ pub trait Structure: Clone + Debug + Sized {
     const PIECES: u32;
 
     /// An empty one.
-    fn new<M: Medium>(config: &Self::Config, m: &M) -> Self;
+    fn new(config: &Self::Config, m: &dyn Medium) -> Self;
 
     /// An empty memtable.
     fn memtable(config: &Self::Config) -> Memtable;

@@ -1,6 +1,7 @@
 //! Settings of the tree.
 
 use crate::ordered::Settings;
+use saker_engine_api::settings::{Phase, Setting, Settings as Asked, Values};
 use saker_medium::Geometry;
 
 /// Settings of a tree store.
@@ -22,29 +23,36 @@ pub struct TreeConfig {
     pub node_cache_bytes: u64,
 }
 
-/// What can be asked of a tree store; `None`: as the engine likes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TreeTuning {
-    /// Bytes of nodes kept in memory; 0: none.
-    pub node_cache_bytes: Option<u64>,
-    /// Modelled bytes of a buffer that make it full.
-    pub write_buffer_bytes: Option<u64>,
-}
-
 /// The smallest buffer: 64 updates.
 const BUFFER_BYTES_MIN: u64 = 64 * crate::ordered::memtable::ENTRY_BYTES;
 
-impl TreeTuning {
-    /// Settings with what was asked for.
-    pub fn apply(&self, config: TreeConfig) -> TreeConfig {
-        TreeConfig {
-            node_cache_bytes: self.node_cache_bytes.unwrap_or(config.node_cache_bytes),
-            write_buffer_size: self
-                .write_buffer_bytes
-                .unwrap_or(config.write_buffer_size)
-                .max(BUFFER_BYTES_MIN),
-            ..config
-        }
+/// All of them.
+pub static SETTINGS: [Setting; 2] = [
+    Setting {
+        name: "cache_bytes",
+        values: Values::Number(0, 1 << 48),
+        phase: Phase::AtOpen,
+        default: "S/256, at most 64MiB",
+        help: "memory for nodes; 0: none",
+    },
+    Setting {
+        name: "write_buffer_size",
+        values: Values::Number(1 << 10, 1 << 32),
+        phase: Phase::AtOpen,
+        default: "S/64, 16KiB to 64MiB",
+        help: "bytes that fill a buffer",
+    },
+];
+
+/// A store's settings with what was asked for.
+pub fn apply(settings: &Asked, config: TreeConfig) -> TreeConfig {
+    TreeConfig {
+        node_cache_bytes: settings.get("cache_bytes").unwrap_or(config.node_cache_bytes),
+        write_buffer_size: settings
+            .get("write_buffer_size")
+            .unwrap_or(config.write_buffer_size)
+            .max(BUFFER_BYTES_MIN),
+        ..config
     }
 }
 

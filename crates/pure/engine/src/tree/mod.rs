@@ -12,6 +12,7 @@ mod clean;
 mod config;
 mod counters;
 mod descend;
+mod factory;
 mod manifest;
 mod merge;
 mod node;
@@ -22,7 +23,8 @@ mod scan;
 mod space;
 mod structure;
 
-pub use config::{TreeConfig, TreeTuning};
+pub use config::TreeConfig;
+pub use factory::Factory;
 
 use crate::ordered::memtable::Memtable;
 use crate::ordered::refs::Refs;

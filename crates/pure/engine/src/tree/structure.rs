@@ -21,7 +21,7 @@ impl Structure for CowTree {
     type Named = Named;
     const PIECES: u32 = 7;
 
-    fn new<M: Medium>(config: &TreeConfig, m: &M) -> Self {
+    fn new(config: &TreeConfig, m: &dyn Medium) -> Self {
         let geometry = m.geometry();
         let pages = config.node_cache_bytes / u64::from(geometry.page_bytes);
         let nodes = vec![0; geometry.segments as usize];

@@ -2,7 +2,7 @@
 
 use saker_engine::{
     AnyEngine, AnyRecovery, Background, Condition, Engine, EngineConfig, EngineKind, KvError, Recover,
-    Snapshot,
+    Settings, Snapshot,
 };
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
@@ -29,7 +29,7 @@ impl Size {
 
     fn shape(self, kind: EngineKind) -> Shape {
         let Self(page_bytes, segment_pages, segments) = self;
-        let oob_bytes = kind.oob_bytes(page_bytes);
+        let oob_bytes = kind.oob_bytes(page_bytes, &Settings::NONE);
         Shape { geometry: Geometry { page_bytes, oob_bytes, segment_pages, segments }, channels: 2, luns: 4 }
     }
 }

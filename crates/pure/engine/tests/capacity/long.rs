@@ -107,24 +107,24 @@ fn on_all_sizes(kind: EngineKind) {
 
 #[test]
 fn on_hash_store() {
-    on_all_sizes(EngineKind::HashStore);
+    on_all_sizes(EngineKind::HASH_STORE);
 }
 
 #[test]
 fn on_the_lsm_store() {
-    on_all_sizes(EngineKind::Lsm);
+    on_all_sizes(EngineKind::LSM);
 }
 
 #[test]
 fn on_the_tree_store() {
-    on_all_sizes(EngineKind::Tree);
+    on_all_sizes(EngineKind::TREE);
 }
 
 #[test]
 fn on_hash_ftls() {
     let all = EngineKind::ALL
         .iter()
-        .filter(|k| !matches!(k, EngineKind::HashStore | EngineKind::Lsm | EngineKind::Tree));
+        .filter(|k| ![EngineKind::HASH_STORE, EngineKind::LSM, EngineKind::TREE].contains(&k));
     all.copied().for_each(on_all_sizes);
 }
 

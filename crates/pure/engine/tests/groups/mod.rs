@@ -260,7 +260,7 @@ fn a_store_without_groups_of_its_own_is_filled_pair_by_pair() {
 }
 
 /// The engines whose groups are records.
-const WHOLE: [EngineKind; 3] = [EngineKind::HashStore, EngineKind::Lsm, EngineKind::Tree];
+const WHOLE: [EngineKind; 3] = [EngineKind::HASH_STORE, EngineKind::LSM, EngineKind::TREE];
 
 #[test]
 fn engines_with_a_log_have_whole_groups() {
@@ -278,7 +278,7 @@ fn a_store_filled_by_groups() {
 /// Whatever fills the store, a group is refused as a whole, and what was there can be replaced and deleted by groups.
 fn filled_by_groups(kind: EngineKind) {
     // Others than the hash store find out what was replaced later, so what they count is at most so much.
-    let counts = kind == EngineKind::HashStore;
+    let counts = kind == EngineKind::HASH_STORE;
     let mut bench = Bench::new(kind, true, FaultPlan::default());
     let of = |n: u32, fill: u8| -> Vec<Entry> {
         (0..16).map(|i| entry(Store, format!("{:07}", n * 16 + i).as_bytes(), &[fill; 20])).collect()
@@ -312,7 +312,7 @@ fn filled_by_groups(kind: EngineKind) {
 #[test]
 fn a_long_group_that_is_refused_leaves_the_capacity_alone() {
     for (op, bytes) in [(Store, 3000), (Store, 700), (Delete, 0), (Store, 0)] {
-        let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
+        let mut bench = Bench::new(EngineKind::HASH_STORE, true, FaultPlan::default());
         let name = |n: u32| format!("{n:07}").into_bytes();
         let mut pairs = 0;
         while bench.put(&name(pairs), &[1; 20], Condition::Always).is_ok() {
@@ -380,7 +380,7 @@ fn keys_cost_as_the_profile_says() {
     (picos[Unit::Probe as usize], picos[Unit::Move as usize]) = (100_000, 1000);
     let entries: Vec<_> = (0..10).map(|n| entry(Store, &[n, 1], b"v")).collect();
     for (cost, nanos) in [(KeyCost::PerPair, 2000), (KeyCost::Batched, 210)] {
-        let mut bench = Bench::new(EngineKind::HashStore, true, FaultPlan::default());
+        let mut bench = Bench::new(EngineKind::HASH_STORE, true, FaultPlan::default());
         bench.config.group_keys = cost;
         bench.restart(PowerHistory::Killed, 1);
         let mut meter = CpuMeter::new(CpuPrices::from_picos(picos));

@@ -54,7 +54,7 @@ impl Packing {
         [Self::Block, Self::All, Self::Selective, Self::Backfill, Self::Auto, Self::AutoTime];
 
     /// Its name for users.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Block => "block",
             Self::All => "all",

@@ -62,7 +62,7 @@ impl DiskKv {
         let queue = connection.create_kv_queue(&mut device, 1, options)?;
         let methods = connection.transfer_methods(&mut device, queue.pair().sq_entries())?.methods;
         let is_ordered =
-            matches!(build.engine, saker_device::EngineKind::Lsm | saker_device::EngineKind::Tree);
+            [saker_device::EngineKind::LSM, saker_device::EngineKind::TREE].contains(&build.engine);
         Ok(Self {
             device,
             queue,

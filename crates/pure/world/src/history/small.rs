@@ -3,7 +3,7 @@
 use super::Side;
 use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig};
-use saker_engine::{EngineConfig, LsmTuning};
+use saker_engine::{EngineConfig, Settings};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
 use saker_medium::Geometry;
@@ -76,23 +76,19 @@ impl Setup {
         let config = &mut build.config;
         config.capacitor = self.capacitor;
         config.checkpoint_bytes = Some(u64::from(geometry.segment_pages * geometry.page_bytes));
-        config.lsm = self.lsm().over(&config.lsm);
-        config.tree.node_cache_bytes = Some(16 * u64::from(geometry.page_bytes));
-        config.tree.write_buffer_bytes = Some(self.write_buffer_bytes);
-        config.hash_ftl.cache_bytes = Some(3 * u64::from(geometry.page_bytes));
+        build.ask(&self.settings(u64::from(geometry.page_bytes)));
         build
     }
 
-    fn lsm(&self) -> LsmTuning {
-        let mut tuning = LsmTuning::default();
-        for (name, bytes) in [
+    /// Memory so small that it fills often.
+    fn settings(&self, page_bytes: u64) -> Settings {
+        let cache_pages = if self.engine.has_grains() { 3 } else { 16 };
+        Settings::told(&[
             ("write_buffer_size", self.write_buffer_bytes),
             ("target_file_size_base", 16 << 10),
             ("max_bytes_for_level_base", 4 * self.write_buffer_bytes),
-        ] {
-            tuning.set(name, bytes).expect("it is in its range");
-        }
-        tuning
+            ("cache_bytes", cache_pages * page_bytes),
+        ])
     }
 
     /// Settings of an engine that is no device's.
@@ -101,9 +97,7 @@ impl Setup {
         EngineConfig {
             seed: Some(config.identity),
             checkpoint_bytes: config.checkpoint_bytes,
-            hash_ftl: config.hash_ftl,
-            lsm: config.lsm,
-            tree: config.tree,
+            settings: build.settings.within(build.engine.settings()),
             ..EngineConfig::new(1, config.capacitor)
         }
     }

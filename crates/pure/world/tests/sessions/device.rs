@@ -118,7 +118,7 @@ fn history(engine: EngineKind, capacitor: bool, end: End, program: Chance, seed:
 
 fn hold(capacitor: bool, end: End, program: Chance) {
     let count = tier(13, 130);
-    let groups = hold_engine((EngineKind::HashStore, count), capacitor, end, program);
+    let groups = hold_engine((EngineKind::HASH_STORE, count), capacitor, end, program);
     assert!(groups > count, "{groups} groups");
 }
 
@@ -153,22 +153,22 @@ fn hold_store(engine: EngineKind) {
 
 #[test]
 fn the_lsm_store() {
-    hold_store(EngineKind::Lsm);
+    hold_store(EngineKind::LSM);
 }
 
 #[test]
 fn the_tree_store() {
-    hold_store(EngineKind::Tree);
+    hold_store(EngineKind::TREE);
 }
 
 #[test]
 fn the_original_hash_ftl() {
-    hold_store(EngineKind::HashOriginal);
+    hold_store(EngineKind::HASH_ORIGINAL);
 }
 
 #[test]
 fn the_plus_hash_ftl() {
-    hold_store(EngineKind::HashPlus);
+    hold_store(EngineKind::HASH_PLUS);
 }
 
 #[test]

@@ -267,7 +267,7 @@ fn a_kill_at_any_event_leaves_all_or_nothing() {
 #[test]
 fn blocks_and_all_namespaces_at_once() {
     for (engine, nsid) in
-        [(EngineKind::HashStore, BLOCK), (EngineKind::HashPlus, NSID_ALL), (EngineKind::Lsm, NSID_ALL)]
+        [(EngineKind::HASH_STORE, BLOCK), (EngineKind::HASH_PLUS, NSID_ALL), (EngineKind::LSM, NSID_ALL)]
     {
         for capacitor in [true, false] {
             campaign(engine, capacitor, End::Cut, nsid, FaultPlan::default());

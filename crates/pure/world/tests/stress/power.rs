@@ -125,7 +125,7 @@ fn is_rich(engine: EngineKind, s: &Snapshot) {
     let (kv, block) = (&s.namespaces[KV as usize - 1], &s.namespaces[BLOCK as usize - 1]);
     assert!(s.flash.pages_programmed >= 200, "{}", s.flash.pages_programmed);
     assert!(s.flash.segments_erased >= 10, "{}", s.flash.segments_erased);
-    assert!(engine != EngineKind::HashStore || kv.store.checkpoints >= 2, "{:?}", kv.store);
+    assert!(engine != EngineKind::HASH_STORE || kv.store.checkpoints >= 2, "{:?}", kv.store);
     assert!(kv.store.gc_segments >= 1, "{:?}", kv.store);
     assert!(kv.store.gc_records_copied >= 1, "{:?}", kv.store);
     assert!(block.store.checkpoints >= 2 && block.store.gc_segments >= 1, "{:?}", block.store);
@@ -157,14 +157,14 @@ pub fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Ta
 }
 
 fn hold(capacitor: bool, end: End, faults: FaultPlan) {
-    hold_engine(EngineKind::HashStore, 7, capacitor, end, faults);
+    hold_engine(EngineKind::HASH_STORE, 7, capacitor, end, faults);
 }
 
 /// `stride`: every how many events there is a cut in the check tier.
 fn hold_engine(engine: EngineKind, stride: u64, capacitor: bool, end: End, faults: FaultPlan) {
-    let first = if engine == EngineKind::HashStore { SHOWING } else { 0 };
+    let first = if engine == EngineKind::HASH_STORE { SHOWING } else { 0 };
     for seed in first..first + tier(1, 2) {
-        let (recut, recut_stride) = if engine == EngineKind::HashStore { (500, 1) } else { (6, 19) };
+        let (recut, recut_stride) = if engine == EngineKind::HASH_STORE { (500, 1) } else { (6, 19) };
         let plan = Campaign {
             end,
             stride: tier(stride, 1),
@@ -262,24 +262,24 @@ fn hold_ordered(engine: EngineKind, capacitor: bool, end: End) {
 
 #[test]
 fn lsm_with_a_capacitor() {
-    hold_ordered(EngineKind::Lsm, true, End::Cut);
+    hold_ordered(EngineKind::LSM, true, End::Cut);
 }
 
 #[test]
 fn lsm_without_a_capacitor() {
-    hold_ordered(EngineKind::Lsm, false, End::Cut);
-    hold_ordered(EngineKind::Lsm, false, End::Killed);
+    hold_ordered(EngineKind::LSM, false, End::Cut);
+    hold_ordered(EngineKind::LSM, false, End::Killed);
 }
 
 #[test]
 fn tree_with_a_capacitor() {
-    hold_ordered(EngineKind::Tree, true, End::Cut);
+    hold_ordered(EngineKind::TREE, true, End::Cut);
 }
 
 #[test]
 fn tree_without_a_capacitor() {
-    hold_ordered(EngineKind::Tree, false, End::Cut);
-    hold_ordered(EngineKind::Tree, false, End::Killed);
+    hold_ordered(EngineKind::TREE, false, End::Cut);
+    hold_ordered(EngineKind::TREE, false, End::Killed);
 }
 
 /// Every how many events of a hash FTL's history there is a cut in the check tier: recovery reads every page.
@@ -296,25 +296,25 @@ fn hold_ftl(engine: EngineKind, capacitor: bool) {
 
 #[test]
 fn the_original_hash_ftl_loses_nothing_at_a_cut() {
-    hold_ftl(EngineKind::HashOriginal, true);
+    hold_ftl(EngineKind::HASH_ORIGINAL, true);
 }
 
 #[test]
 fn the_original_hash_ftl_without_a_capacitor_loses_nothing_flushed() {
-    hold_ftl(EngineKind::HashOriginal, false);
+    hold_ftl(EngineKind::HASH_ORIGINAL, false);
 }
 
 #[test]
 fn the_plus_hash_ftl_loses_nothing_at_a_cut() {
-    hold_ftl(EngineKind::HashPlus, true);
+    hold_ftl(EngineKind::HASH_PLUS, true);
 }
 
 #[test]
 fn the_plus_hash_ftl_without_a_capacitor_loses_nothing_flushed() {
-    hold_ftl(EngineKind::HashPlus, false);
+    hold_ftl(EngineKind::HASH_PLUS, false);
 }
 
 #[test]
 fn failed_programs_under_a_hash_ftl_lose_nothing_at_a_cut() {
-    hold_engine(EngineKind::HashPlus, FTL_STRIDE, true, End::Cut, FAILING);
+    hold_engine(EngineKind::HASH_PLUS, FTL_STRIDE, true, End::Cut, FAILING);
 }

@@ -6,6 +6,8 @@ use saker_device::{
     Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind, Snapshot,
 };
 use saker_device::{Timed, timings};
+use saker_engine::Settings;
+use saker_engine::hash_ftl::settings::grain_choice;
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_host::connect::KvQueueOptions;
@@ -40,7 +42,7 @@ pub fn small(capacitor: bool, seed: u64) -> Build {
 /// The same with another engine. A hash FTL writes more streams, so it gets more and smaller superblocks; its cache holds few
 /// sections.
 pub fn small_with(engine: EngineKind, capacitor: bool, seed: u64) -> Build {
-    if engine == EngineKind::HashStore {
+    if engine == EngineKind::HASH_STORE {
         return small(capacitor, seed);
     }
     other_engine(engine, capacitor, seed, 18)
@@ -49,10 +51,12 @@ pub fn small_with(engine: EngineKind, capacitor: bool, seed: u64) -> Build {
 /// Another engine than the hash store on so many superblocks of 16 pages.
 pub fn other_engine(engine: EngineKind, capacitor: bool, seed: u64, segments: u32) -> Build {
     let mut build = of_segments(capacitor, seed, segments, 16).with_engine(engine);
-    let tuning = &mut build.config.hash_ftl;
-    tuning.cache_bytes = Some(if engine == EngineKind::HashPlus { 2048 } else { 4096 });
-    tuning.grain_bytes = Some(if engine == EngineKind::HashPlus { 64 } else { 256 });
-    build.shape.geometry.oob_bytes = 64 + 1024 / tuning.grain_bytes.unwrap_or(64) * 8;
+    let (cache, grain) = if engine == EngineKind::HASH_PLUS { (2048, 64) } else { (4096, 256) };
+    if engine.has_grains() {
+        let grain = grain_choice(grain).expect("a grain that there is");
+        build.ask(&Settings::told(&[("cache_bytes", cache), ("grain_bytes", grain)]));
+    }
+    build.shape.geometry.oob_bytes = 64 + 1024 / grain * 8;
     build
 }
 
@@ -91,6 +95,7 @@ fn of_segments(capacitor: bool, seed: u64, kv_segments: u32, segment_pages: u32)
         host_page_bytes: saker_host::host_kv::HOST_PAGE_BYTES,
         interval: saker_sim::Duration::ZERO,
         engine: EngineKind::default(),
+        settings: Settings::NONE,
     }
 }
 

@@ -8,7 +8,9 @@ use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
 use saker_engine::EngineKind;
-use saker_engine::hash_ftl::{FirstLevel, HashFtlTuning, Layout, Validity};
+use saker_engine::Settings;
+use saker_engine::hash_ftl::settings::SETTINGS;
+use saker_engine::settings::find;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -24,27 +26,35 @@ struct Parameters {
 struct Variant {
     name: String,
     kind: EngineKind,
-    tuning: HashFtlTuning,
+    settings: Settings,
 }
 
 fn variants(grains_bytes: &[u32]) -> Vec<Variant> {
-    let original =
-        |name: &str, tuning| Variant { name: name.to_owned(), kind: EngineKind::HashOriginal, tuning };
-    let none = HashFtlTuning::default();
-    let live = Layout::LiveOnly { first_level: FirstLevel::Growing, offsets_when_full: false };
+    let variant = |name: String, kind: EngineKind, asked: &[(&'static str, u64)]| Variant {
+        name,
+        kind,
+        settings: Settings::told(asked),
+    };
+    let original = |name: &str, asked: &[(&'static str, u64)]| {
+        variant(name.to_owned(), EngineKind::HASH_ORIGINAL, asked)
+    };
     let mut all = vec![
-        original("Original", none),
-        original("part 1 alone", HashFtlTuning { validity: Some(Validity::InvalidPages), ..none }),
-        original("part 2 alone", HashFtlTuning { layout: Some(live), ..none }),
+        original("Original", &[]),
+        original("part 1 alone", &[("validity", choice("validity", "invalid_pages"))]),
+        original("part 2 alone", &[("layout", choice("layout", "live_only"))]),
     ];
-    all.extend(grains_bytes.iter().map(|grain| Variant {
-        name: format!("Plus {grain}"),
-        kind: EngineKind::HashPlus,
-        tuning: HashFtlTuning { grain_bytes: Some(*grain), ..none },
+    all.extend(grains_bytes.iter().map(|grain| {
+        let asked = ("grain_bytes", choice("grain_bytes", &grain.to_string()));
+        variant(format!("Plus {grain}"), EngineKind::HASH_PLUS, &[asked])
     }));
-    let doubling = "Original, a table that doubles".to_owned();
-    all.push(Variant { name: doubling, kind: EngineKind::HashDoubling, tuning: none });
+    all.push(variant("Original, a table that doubles".to_owned(), EngineKind::HASH_DOUBLING, &[]));
     all
+}
+
+/// The number of a word of a setting of the hash FTLs.
+fn choice(setting: &str, word: &str) -> u64 {
+    let setting = find(&SETTINGS, setting).expect("a setting of the hash FTLs");
+    setting.parse(word, |_| None).expect("one of its words")
 }
 
 /// Runs the variants on two threads, each every other one.
@@ -64,7 +74,8 @@ fn measured(all: &[Variant], run: Run, cx: &Context<'_>) -> Result<Vec<Measured>
 impl Variant {
     fn measured(&self, run: Run, cx: &Context<'_>) -> Result<Measured, LabError> {
         cx.note(self.name.clone());
-        let ran = runs(&cx.profile()?, run.case(self.kind, self.tuning, cx)?, &CELLS[..1])?.swap_remove(0);
+        let ran = runs(&cx.profile()?, run.case(self.kind, self.settings.clone(), cx)?, &CELLS[..1])?
+            .swap_remove(0);
         Ok(Measured::of(self.name.clone(), ran))
     }
 }

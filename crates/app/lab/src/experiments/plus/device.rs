@@ -3,7 +3,8 @@
 use super::size::Size;
 use crate::error::LabError;
 use saker_engine::Condition;
-use saker_engine::hash_ftl::{HashFtl, HashFtlConfig, HashFtlTuning};
+use saker_engine::Settings;
+use saker_engine::hash_ftl::{HashFtl, HashFtlConfig, settings};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_medium::{Geometry, Ring, Step};
@@ -36,7 +37,7 @@ impl<W: Meter> Device<W> {
         let geometry =
             Geometry { page_bytes, oob_bytes, segment_pages: superblock_pages, segments: superblocks };
         let config = HashFtlConfig::original(OWNER, &geometry, superblocks, true, GRAIN_BYTES);
-        let config = size.tune(HashFtlTuning::default(), VALUE_BYTES as u64).apply(config);
+        let config = settings::apply(&size.tune(&Settings::NONE, VALUE_BYTES as u64), config);
         let ring = Ring::heap(RING_SLOTS, page_bytes, oob_bytes);
         let media = MemMedia::new(Shape { geometry, channels: 8, luns: LUNS.min(superblock_pages) });
         let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());

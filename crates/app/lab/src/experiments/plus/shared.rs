@@ -71,7 +71,7 @@ impl State {
         }
         let device = match &mut self.device {
             Some(device) => device,
-            none => none.insert(conditioned(&of.profile, of.case)?),
+            none => none.insert(conditioned(&of.profile, of.case.clone())?),
         };
         let ran = Arc::new(device.run(cell)?);
         self.runs.push(Arc::clone(&ran));

@@ -6,7 +6,7 @@
 //! pages of few mappings take room that the published device has. Pairs, operations and the cache follow the bytes, so that
 //! occupancy and the cache's part of the table stay.
 
-use saker_engine::hash_ftl::HashFtlTuning;
+use saker_engine::Settings;
 use saker_engine::hash_ftl::validity::invalid::MAPPING_BYTES;
 
 /// Of so many a twentieth is kept free.
@@ -72,14 +72,14 @@ impl Size {
         u64::from(self.superblocks) * u64::from(self.superblock_pages) * u64::from(self.page_bytes)
     }
 
-    /// The cache and the room of a page of invalid mappings, for records of so many bytes; the rest as in `tuning`.
-    pub fn tune(&self, tuning: HashFtlTuning, record_bytes: u64) -> HashFtlTuning {
+    /// The cache and the room of a page of invalid mappings, for records of so many bytes; the rest as in `settings`.
+    pub fn tune(&self, settings: &Settings, record_bytes: u64) -> Settings {
         let least = CACHE_PAGES_MIN * u64::from(self.page_bytes);
-        HashFtlTuning {
-            cache_bytes: Some((self.bytes() / TABLE_PART / self.table_to_cache).max(least)),
-            page_mappings: (self.shrunk > 1).then(|| self.page_mappings(record_bytes)),
-            ..tuning
+        let mut own = vec![("cache_bytes", (self.bytes() / TABLE_PART / self.table_to_cache).max(least))];
+        if self.shrunk > 1 {
+            own.push(("page_mappings", u64::from(self.page_mappings(record_bytes))));
         }
+        Settings::told(&own).over(settings)
     }
 
     /// An erase of a block that has shrunk, in nanoseconds: as long for a byte as published, or short blocks would cost more
@@ -132,9 +132,9 @@ mod tests {
         for size in [fewer, smaller] {
             let occupied = |s: &Size| s.pairs as f64 / s.bytes() as f64;
             assert!((occupied(&size) / occupied(&whole) - 1.0).abs() < 1e-3);
-            let tuning = size.tune(HashFtlTuning::default(), 1088);
-            assert_eq!(tuning.cache_bytes.map(|c| c * 1024), Some(size.bytes()));
-            let fills = size.superblock_pages / tuning.page_mappings.unwrap_or(512);
+            let tuning = size.tune(&Settings::NONE, 1088);
+            assert_eq!(tuning.get("cache_bytes").map(|c| c * 1024), Some(size.bytes()));
+            let fills = u64::from(size.superblock_pages) / tuning.get("page_mappings").unwrap_or(512);
             assert_eq!(fills, 2048 / 512, "a superblock fills its buffer as often");
             let erase = |s: &Size| s.erase_ns(3_000_000) as f64 / f64::from(s.superblock_pages);
             assert_eq!(erase(&size), erase(&whole), "a byte is erased as fast");
@@ -146,7 +146,7 @@ mod tests {
     fn pages_of_invalid_mappings_take_no_more_room_than_they_must() {
         // 512 KiB: 8192 records of a grain, which fill 16 pages of mappings; the published superblock fills 256.
         let small = Size { superblock_pages: 128, shrunk: 16, ..Size::of(&PAPER, 256) };
-        let mappings = |record| small.tune(HashFtlTuning::default(), record).page_mappings;
+        let mappings = |record| small.tune(&Settings::NONE, record).get("page_mappings");
         assert_eq!((mappings(64), mappings(128), mappings(1088)), (Some(512), Some(256), Some(32)));
     }
 }

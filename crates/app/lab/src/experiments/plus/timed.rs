@@ -5,7 +5,7 @@ use crate::error::LabError;
 use crate::rig::complete;
 use saker_assembly::Build;
 use saker_engine::EngineKind;
-use saker_engine::hash_ftl::HashFtlTuning;
+use saker_engine::Settings;
 use saker_engine::hash_ftl::config::PLUS_GRAIN_BYTES;
 use saker_engine::hash_ftl::record::HEAD_BYTES;
 use saker_flash::nand::Shape;
@@ -23,12 +23,12 @@ const CHUNK: usize = 100_000;
 const KEY_BYTES: usize = 8;
 
 /// An FTL and how large a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     /// Original or Plus, to begin with.
     pub kind: EngineKind,
     /// What is otherwise than there.
-    pub tuning: HashFtlTuning,
+    pub settings: Settings,
     /// The device and the run.
     pub size: Size,
     /// Bytes of a value.
@@ -47,7 +47,7 @@ impl Case {
         let shape = Shape { geometry, channels: g.channels.get(), luns: g.luns().min(segment_pages) };
         let namespace = saker_device::NamespaceConfig::kv(1, &geometry, segments, self.seed);
         let mut build = Build::with(profile, shape, vec![namespace], self.seed).with_engine(self.kind);
-        build.config.hash_ftl = self.size.tune(self.tuning, self.record_bytes());
+        build.ask(&self.size.tune(&self.settings, self.record_bytes()));
         build
     }
 

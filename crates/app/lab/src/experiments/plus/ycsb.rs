@@ -8,7 +8,7 @@ use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
 use saker_engine::EngineKind;
-use saker_engine::hash_ftl::HashFtlTuning;
+use saker_engine::Settings;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -41,8 +41,8 @@ impl Run {
     ///
     /// # Errors
     /// A setting that cannot be made.
-    pub fn case(&self, kind: EngineKind, tuning: HashFtlTuning, cx: &Context<'_>) -> Result<Case, LabError> {
-        Ok(Case { kind, tuning, size: self.size(cx)?, value_bytes: self.value_bytes, seed: cx.seed })
+    pub fn case(&self, kind: EngineKind, settings: Settings, cx: &Context<'_>) -> Result<Case, LabError> {
+        Ok(Case { kind, settings, size: self.size(cx)?, value_bytes: self.value_bytes, seed: cx.seed })
     }
 
     /// Workloads on the FTL as published.
@@ -51,7 +51,7 @@ impl Run {
     /// [`LabError`].
     pub fn on(&self, kind: EngineKind, cells: &[Cell], cx: &Context<'_>) -> Result<Vec<Arc<Ran>>, LabError> {
         cx.note(format!("{} with values of {} B", kind.name(), self.value_bytes));
-        runs(&cx.profile()?, self.case(kind, HashFtlTuning::default(), cx)?, cells)
+        runs(&cx.profile()?, self.case(kind, Settings::NONE, cx)?, cells)
     }
 }
 
@@ -61,8 +61,8 @@ impl Run {
 /// [`LabError`].
 pub fn both(run: Run, cells: &[Cell], cx: &Context<'_>) -> Result<[Vec<Arc<Ran>>; 2], LabError> {
     std::thread::scope(|scope| {
-        let plus = scope.spawn(|| run.on(EngineKind::HashPlus, cells, cx));
-        let original = run.on(EngineKind::HashOriginal, cells, cx)?;
+        let plus = scope.spawn(|| run.on(EngineKind::HASH_PLUS, cells, cx));
+        let original = run.on(EngineKind::HASH_ORIGINAL, cells, cx)?;
         let plus = plus.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         Ok([original, plus])
     })
@@ -168,8 +168,8 @@ struct SmallPlan {
 /// Runs plus-fig3-right.
 pub fn small_values(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: SmallPlan = cx.plan.parameters();
-    let small = plan.small.on(EngineKind::HashPlus, &CELLS, cx)?;
-    let large = plan.large.on(EngineKind::HashPlus, &CELLS, cx)?;
+    let small = plan.small.on(EngineKind::HASH_PLUS, &CELLS, cx)?;
+    let large = plan.large.on(EngineKind::HASH_PLUS, &CELLS, cx)?;
     let ratios: Vec<_> =
         small.iter().zip(&large).map(|(s, l)| (cell(s), s.result.rate() / l.result.rate())).collect();
     let least = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1));

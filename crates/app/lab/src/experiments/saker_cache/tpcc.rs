@@ -121,7 +121,7 @@ fn cells(cx: &Context<'_>, plan: &Parameters) -> Result<Vec<Cell>, LabError> {
                 cache: cache(cx, plan.cache_mib, plan.cache_value_bytes_max),
                 interval: Duration::from_nanos(plan.interval_us * 1000),
                 traces: *threads == TRACED_THREADS && system != DISK_FIXED,
-                ..build.with_engine(EngineKind::Lsm)
+                ..build.with_engine(EngineKind::LSM)
             };
             let mut results = if system == HOST { on_host(build, &jobs)? } else { on_disk(build, &jobs)? };
             let result = results.pop().expect("three jobs have three results");

@@ -71,7 +71,7 @@ pub struct Recovery {
 
 impl Recovery {
     /// Begins to recover a store.
-    pub fn new<M: Medium>(config: HashFtlConfig, m: &M) -> Self {
+    pub fn new(config: HashFtlConfig, m: &dyn Medium) -> Self {
         let mut store = HashFtl::new(config, m);
         if let Some(levels) = store.probe.levels() {
             store.probe.set_level(levels.last());

@@ -162,7 +162,7 @@ fn get(rig: &mut Timed, key: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn campaign(capacitor: bool, seed: u64, faults: FaultPlan, digest_bits: u32) {
-    campaign_on(EngineKind::HashStore, 3000, capacitor, seed, faults, digest_bits);
+    campaign_on(EngineKind::HASH_STORE, 3000, capacitor, seed, faults, digest_bits);
 }
 
 fn campaign_on(
@@ -173,7 +173,7 @@ fn campaign_on(
     faults: FaultPlan,
     digest_bits: u32,
 ) {
-    let is_whole = matches!(engine, EngineKind::HashStore | EngineKind::Lsm | EngineKind::Tree);
+    let is_whole = [EngineKind::HASH_STORE, EngineKind::LSM, EngineKind::TREE].contains(&engine);
     let mut build = Build { faults: FaultPlan { seed, ..faults }, ..small_with(engine, capacitor, seed) };
     build.config.long_key_digest = NarrowDigest { bits: digest_bits };
     let (mut rig, mut run) = (Timed::new(&build), Run::new(seed));
@@ -217,11 +217,11 @@ fn campaign_on(
     }
     let snapshot = rig.machine.0.snapshot();
     let store = snapshot.namespaces[0].store;
-    if engine != EngineKind::HashStore {
+    if engine != EngineKind::HASH_STORE {
         let records = snapshot.namespaces[0].counters.iter().find(|(name, _)| *name == "group_records");
         assert!(records.is_some_and(|(_, n)| *n > groups_max / 4), "{engine:?}: {records:?}");
     }
-    let copied = if engine == EngineKind::HashStore { 20 } else { 0 };
+    let copied = if engine == EngineKind::HASH_STORE { 20 } else { 0 };
     assert!(store.gc_records_copied > copied && store.checkpoints > 1, "{engine:?}: {store:?}");
 }
 
@@ -252,7 +252,7 @@ fn with_long_keys_that_collide() {
 #[test]
 fn on_every_engine() {
     let faults = FaultPlan { program: Chance::one_in(100), ..FaultPlan::default() };
-    for engine in EngineKind::ALL.iter().copied().filter(|e| *e != EngineKind::HashStore) {
+    for engine in EngineKind::ALL.iter().copied().filter(|e| *e != EngineKind::HASH_STORE) {
         for (seed, capacitor, bits) in [(80, true, 128), (81, false, 1)] {
             for seed in (0..tier(1, 10)).map(|n| seed + n * 2) {
                 campaign_on(engine, tier(500, 3000), capacitor, seed, faults, bits);

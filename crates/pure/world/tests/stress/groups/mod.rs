@@ -20,8 +20,8 @@ pub fn roomy(capacitor: bool, seed: u64) -> Build {
 
 /// So small that collections and checkpoints are always near.
 pub fn small_with(engine: EngineKind, capacitor: bool, seed: u64) -> Build {
-    with_groups(match engine {
-        EngineKind::HashStore => crate::rig::small(capacitor, seed),
+    with_groups(match engine.name() {
+        "hash_store" => crate::rig::small(capacitor, seed),
         _ => crate::rig::other_engine(engine, capacitor, seed, 48),
     })
 }

@@ -10,7 +10,8 @@ use super::{Arrival, Packed, Policy, buffer, plain};
 use crate::error::LabError;
 use crate::rig::complete;
 use saker_assembly::Build;
-use saker_device::EngineKind;
+use saker_device::{EngineKind, Settings};
+use saker_engine::lsm::settings::asking_for;
 use saker_host::{Pacing, TransferOptions, TransferPolicy};
 use saker_sim::profile::Profile;
 use saker_world::{Job, Side, run_disk_kv};
@@ -47,10 +48,9 @@ impl<'a> Path<'a> {
         let mut profile = profile.clone();
         profile.geometry.power_safe_ring_slots.value = buffer(&profile).pages;
         profile.power.capacitor.value = false;
-        let mut build = Build::kv(&profile, flash_bytes(values), seed)?.with_engine(EngineKind::Lsm);
+        let mut build = Build::kv(&profile, flash_bytes(values), seed)?.with_engine(EngineKind::LSM);
         build.config.checkpoint_bytes = Some(u64::MAX);
-        let size = build.config.lsm.set("write_buffer_size", WRITE_BUFFER_BYTES);
-        size.expect("a setting of the engine");
+        build.ask(&Settings::told(&[("write_buffer_size", WRITE_BUFFER_BYTES)]));
         Ok(Self { build, transfer, values })
     }
 
@@ -85,7 +85,7 @@ impl<'a> Path<'a> {
     /// [`LabError`], also when a store was refused.
     pub fn run(&self, policy: Policy) -> Result<Packed, LabError> {
         let mut build = self.build.clone();
-        build.config.lsm.set_packing(Some(policy.of_engine()));
+        build.ask(&asking_for(policy.of_engine()));
         let transfer = TransferOptions {
             policy: self.transfer.clone(),
             pacing: Pacing::Passthrough,

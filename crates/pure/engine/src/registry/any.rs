@@ -1,12 +1,12 @@
 //! The engines there are, behind one type, for drivers that learn from an image or a URL which one to run.
 
-use crate::hash_ftl::config::{DOUBLES_AT_PERCENT, ORIGINAL_GRAIN_BYTES};
+use super::EngineKind;
+use crate::hash_ftl::HashFtl;
 use crate::hash_ftl::recover::Recovery as FtlRecovery;
-use crate::hash_ftl::{HashFtl, HashFtlConfig, HashFtlTuning};
 use crate::hash_store::recover::Recovery as HashRecovery;
-use crate::lsm::{LsmConfig, LsmStore, LsmTuning, Recovery as LsmRecovery};
-use crate::tree::{Recovery as TreeRecovery, TreeConfig, TreeStore, TreeTuning};
-use crate::{EngineKind, HashStore, HashStoreConfig};
+use crate::lsm::{LsmStore, Recovery as LsmRecovery};
+use crate::tree::{Recovery as TreeRecovery, TreeStore};
+use crate::{EngineConfig, HashStore};
 use saker_engine_api::{
     Answers, Background, Condition, Engine, GroupError, GroupSource, KvError, Memory, Pairs, Recover, Scan,
     Scanned, Sink, Snapshot, Source, StoreStats,
@@ -15,152 +15,53 @@ use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_medium::{Completion, Medium, Step, Tag};
 use saker_sim::Meter;
-use saker_value_log::group::KeyCost;
-
-/// What every engine is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EngineConfig {
-    /// The namespace it serves, 1-based; marks its segments.
-    pub owner: u16,
-    /// Seed of its hash; belongs to the image. `None`: the engine's own.
-    pub seed: Option<u64>,
-    /// Whether the power-safe ring survives a power cut (a capacitor).
-    pub ring_lasts: bool,
-    /// Largest value in bytes, if less than the engine takes.
-    pub value_bytes_max: u32,
-    /// A checkpoint is due when so many bytes were written; `None`: as the engine likes.
-    pub checkpoint_bytes: Option<u64>,
-    /// What the keys of a group cost.
-    pub group_keys: KeyCost,
-    /// Settings of the tree store.
-    pub tree: TreeTuning,
-    /// Settings of a hash FTL.
-    pub hash_ftl: HashFtlTuning,
-    /// Settings of the LSM store.
-    pub lsm: LsmTuning,
-}
-
-impl EngineConfig {
-    /// Nothing asked for but what cannot be left out.
-    pub fn new(owner: u16, ring_lasts: bool) -> Self {
-        Self {
-            owner,
-            seed: None,
-            ring_lasts,
-            value_bytes_max: u32::MAX,
-            checkpoint_bytes: None,
-            group_keys: KeyCost::default(),
-            tree: TreeTuning::default(),
-            hash_ftl: HashFtlTuning::default(),
-            lsm: LsmTuning::default(),
-        }
-    }
-
-    /// As the hash store's settings, on that medium.
-    fn hash_store<M: Medium>(&self, m: &M) -> HashStoreConfig {
-        let mut config = HashStoreConfig::new(self.owner, &m.geometry(), m.quota_segments(), self.ring_lasts);
-        config.seed = self.seed.unwrap_or(config.seed);
-        config.value_bytes_max = config.value_bytes_max.min(self.value_bytes_max);
-        if let Some(bytes) = self.checkpoint_bytes {
-            (config.checkpoint_bytes_min, config.checkpoint_index_ratio) = (bytes, 0);
-        }
-        HashStoreConfig { group_keys: self.group_keys, ..config }
-    }
-
-    /// As the LSM store's settings, on that medium.
-    fn lsm<M: Medium>(&self, m: &M) -> LsmConfig {
-        let mut config = LsmConfig::new(self.owner, &m.geometry(), m.quota_segments(), self.ring_lasts);
-        config.value_bytes_max = config.value_bytes_max.min(self.value_bytes_max);
-        config.checkpoint_bytes_min = self.checkpoint_bytes.unwrap_or(config.checkpoint_bytes_min);
-        self.lsm.apply(config, &m.geometry())
-    }
-
-    /// As the tree store's settings, on that medium.
-    fn tree<M: Medium>(&self, m: &M) -> TreeConfig {
-        let mut config = TreeConfig::new(self.owner, &m.geometry(), m.quota_segments(), self.ring_lasts);
-        config.value_bytes_max = config.value_bytes_max.min(self.value_bytes_max);
-        config.checkpoint_bytes_min = self.checkpoint_bytes.unwrap_or(config.checkpoint_bytes_min);
-        self.tree.apply(config)
-    }
-
-    /// As a hash FTL's settings, on that medium.
-    fn hash_ftl<M: Medium>(&self, kind: EngineKind, m: &M) -> HashFtlConfig {
-        let (geometry, quota, lasts) = (m.geometry(), m.quota_segments(), self.ring_lasts);
-        let config = if kind == EngineKind::HashPlus {
-            HashFtlConfig::plus(self.owner, &geometry, quota, lasts)
-        } else {
-            HashFtlConfig::original(self.owner, &geometry, quota, lasts, ORIGINAL_GRAIN_BYTES)
-        };
-        let doubles_at_percent = (kind == EngineKind::HashDoubling).then_some(DOUBLES_AT_PERCENT);
-        self.hash_ftl.apply(HashFtlConfig {
-            doubles_at_percent,
-            seed: self.seed.unwrap_or(config.seed),
-            value_bytes_max: config.value_bytes_max.min(self.value_bytes_max),
-            ..config
-        })
-    }
-}
 
 /// Any engine.
 #[derive(Clone, Debug)]
 pub enum AnyEngine {
-    /// [`EngineKind::HashStore`].
+    /// [`EngineKind::HASH_STORE`].
     HashStore(Box<HashStore>),
-    /// [`EngineKind::HashOriginal`], [`EngineKind::HashPlus`] or [`EngineKind::HashDoubling`].
+    /// One of the hash FTLs, and which.
     HashFtl(EngineKind, Box<HashFtl>),
-    /// [`EngineKind::Lsm`].
+    /// [`EngineKind::LSM`].
     Lsm(Box<LsmStore>),
-    /// [`EngineKind::Tree`].
+    /// [`EngineKind::TREE`].
     Tree(Box<TreeStore>),
 }
 
 /// Any engine on its way back.
 #[derive(Clone, Debug)]
 pub enum AnyRecovery {
-    /// [`EngineKind::HashStore`].
+    /// [`EngineKind::HASH_STORE`].
     HashStore(Box<HashRecovery>),
-    /// [`EngineKind::HashOriginal`], [`EngineKind::HashPlus`] or [`EngineKind::HashDoubling`].
+    /// One of the hash FTLs, and which.
     HashFtl(EngineKind, Box<FtlRecovery>),
-    /// [`EngineKind::Lsm`].
+    /// [`EngineKind::LSM`].
     Lsm(Box<LsmRecovery>),
-    /// [`EngineKind::Tree`].
+    /// [`EngineKind::TREE`].
     Tree(Box<TreeRecovery>),
 }
 
 impl AnyRecovery {
     /// The engine of that kind, on a medium that may have something of it.
-    pub fn new<M: Medium>(kind: EngineKind, config: &EngineConfig, m: &M) -> Self {
-        match kind {
-            EngineKind::HashStore => Self::HashStore(Box::new(HashRecovery::new(config.hash_store(m), m))),
-            EngineKind::HashOriginal | EngineKind::HashPlus | EngineKind::HashDoubling => {
-                Self::HashFtl(kind, Box::new(FtlRecovery::new(config.hash_ftl(kind, m), m)))
-            }
-            EngineKind::Lsm => Self::Lsm(Box::new(LsmRecovery::new(config.lsm(m), m))),
-            EngineKind::Tree => Self::Tree(Box::new(TreeRecovery::new(config.tree(m), m))),
-        }
+    pub fn new(kind: EngineKind, config: &EngineConfig, m: &dyn Medium) -> Self {
+        (kind.registration().recover)(config, m)
     }
 }
 
 impl AnyEngine {
     /// An empty store of that kind on an empty medium.
-    pub fn new<M: Medium>(kind: EngineKind, config: &EngineConfig, m: &M) -> Self {
-        match kind {
-            EngineKind::HashStore => Self::HashStore(Box::new(HashStore::new(config.hash_store(m), m))),
-            EngineKind::HashOriginal | EngineKind::HashPlus | EngineKind::HashDoubling => {
-                Self::HashFtl(kind, Box::new(HashFtl::new(config.hash_ftl(kind, m), m)))
-            }
-            EngineKind::Lsm => Self::Lsm(Box::new(LsmStore::new(config.lsm(m), m))),
-            EngineKind::Tree => Self::Tree(Box::new(TreeStore::new(config.tree(m), m))),
-        }
+    pub fn new(kind: EngineKind, config: &EngineConfig, m: &dyn Medium) -> Self {
+        (kind.registration().create)(config, m)
     }
 
     /// Which it is.
     pub fn kind(&self) -> EngineKind {
         match self {
-            Self::HashStore(_) => EngineKind::HashStore,
+            Self::HashStore(_) => EngineKind::HASH_STORE,
             Self::HashFtl(kind, _) => *kind,
-            Self::Lsm(_) => EngineKind::Lsm,
-            Self::Tree(_) => EngineKind::Tree,
+            Self::Lsm(_) => EngineKind::LSM,
+            Self::Tree(_) => EngineKind::TREE,
         }
     }
 }

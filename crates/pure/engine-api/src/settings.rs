@@ -1,0 +1,367 @@
+//! Settings of engines by name: what a user, a URL, an image or an experiment asks of one.
+//!
+//! An engine lists its settings ([`Setting`]); command lines, URLs, images and their documents follow from the list. Names
+//! and meaning are RocksDB's where it has them (its `include/rocksdb/options.h` and `advanced_options.h`).
+
+use std::collections::BTreeMap;
+
+/// What a setting takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// A whole number, or a size such as `16MiB`, from the first to the second.
+    Number(u64, u64),
+    /// `on` or `off`: 1 or 0.
+    Switch,
+    /// One of these words: its place in the list.
+    Words(&'static [&'static str]),
+}
+
+/// When a setting can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// When a namespace is made. Its image keeps it.
+    Stored(Place),
+    /// When a namespace is made, and whenever it is opened. Its image keeps what was asked for last.
+    Kept(Place),
+    /// Whenever a namespace is opened, for as long as it is open.
+    AtOpen,
+}
+
+/// Where an image keeps a setting: in so many bits of the namespace's word from a bit on. They hold its number. Of such a
+/// setting 0 is what holds if nothing is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The lowest bit, from 8: those below are the namespace's own.
+    pub shift: u32,
+    /// How many bits.
+    pub bits: u32,
+}
+
+impl Place {
+    /// The bits of the word.
+    pub const fn mask(self) -> u32 {
+        ((1 << self.bits) - 1) << self.shift
+    }
+}
+
+/// A setting of an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub values: Values,
+    /// When it can be chosen.
+    pub phase: Phase,
+    /// What holds if nothing is asked for, in words.
+    pub default: &'static str,
+    /// What it does, in words.
+    pub help: &'static str,
+}
+
+impl Setting {
+    /// The number that a text stands for. `size` reads numbers and sizes.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn parse(&self, text: &str, size: impl Fn(&str) -> Option<u64>) -> Result<u64, String> {
+        match self.values {
+            Values::Words(words) => {
+                let at = words.iter().position(|word| *word == text);
+                at.map(|at| at as u64).ok_or_else(|| format!("write one of {}", words.join(", ")))
+            }
+            Values::Switch => match text {
+                "on" | "true" | "1" => Ok(1),
+                "off" | "false" | "0" => Ok(0),
+                _ => Err("write on or off".to_owned()),
+            },
+            Values::Number(..) => {
+                let number = size(text).ok_or("write a number, or a size such as 16MiB")?;
+                self.check(number).map(|()| number)
+            }
+        }
+    }
+
+    /// Whether it takes a number.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn check(&self, number: u64) -> Result<(), String> {
+        let (least, most) = self.range();
+        if (least..=most).contains(&number) { Ok(()) } else { Err(format!("write {least} to {most}")) }
+    }
+
+    /// The least and the most that it takes, as numbers.
+    pub const fn range(&self) -> (u64, u64) {
+        match self.values {
+            Values::Number(least, most) => (least, most),
+            Values::Switch => (0, 1),
+            Values::Words(words) => (0, words.len() as u64 - 1),
+        }
+    }
+
+    /// What it takes, in words.
+    pub fn takes(&self) -> String {
+        match self.values {
+            Values::Words(words) => {
+                words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+            }
+            Values::Switch => "`on`, `off`".to_owned(),
+            Values::Number(least, most) if most >= u64::from(u32::MAX) && most != 1 << 32 => {
+                format!("from {}", size_of(least))
+            }
+            Values::Number(least, most) => format!("{} to {}", size_of(least), size_of(most)),
+        }
+    }
+
+    /// A value as it is written.
+    pub fn written(&self, number: u64) -> String {
+        match self.values {
+            Values::Words(words) => {
+                words.get(number as usize).map_or_else(|| number.to_string(), |w| (*w).to_owned())
+            }
+            Values::Switch => if number == 0 { "off" } else { "on" }.to_owned(),
+            Values::Number(..) => number.to_string(),
+        }
+    }
+
+    /// Where images keep it.
+    pub const fn place(&self) -> Option<Place> {
+        match self.phase {
+            Phase::Stored(place) | Phase::Kept(place) => Some(place),
+            Phase::AtOpen => None,
+        }
+    }
+
+    /// Panics unless its place is in the word and has room for every value: to be called where it is declared.
+    #[must_use]
+    pub const fn checked(self) -> Self {
+        if let Some(place) = self.place() {
+            assert!(
+                place.shift >= 8 && place.shift + place.bits <= 32,
+                "it lies in the word, above what is the namespace's"
+            );
+            assert!(self.range().0 == 0, "0 is what holds if nothing is asked for");
+            assert!(self.range().1 < 1 << place.bits, "every value has room there");
+        }
+        self
+    }
+}
+
+/// A number of bytes as sizes are written, if it is a round one.
+fn size_of(number: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let round = units.into_iter().find(|(unit, _)| number > 0 && number.is_multiple_of(*unit));
+    round.map_or_else(|| number.to_string(), |(unit, name)| format!("{}{name}", number / unit))
+}
+
+/// What was asked for, by name. All else is as the engine likes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings(BTreeMap<&'static str, u64>);
+
+impl Settings {
+    /// Nothing was asked for.
+    pub const NONE: Self = Self(BTreeMap::new());
+
+    /// What an engine says of itself, or a program knows to be right: it is not checked.
+    pub fn told(pairs: &[(&'static str, u64)]) -> Self {
+        Self(pairs.iter().copied().collect())
+    }
+
+    /// Asks for a setting of the list.
+    ///
+    /// # Errors
+    /// What to write instead: the list has none of that name, or it does not take that.
+    pub fn set(&mut self, list: &'static [Setting], name: &str, number: u64) -> Result<(), String> {
+        let setting = find(list, name)?;
+        setting.check(number)?;
+        self.0.insert(setting.name, number);
+        Ok(())
+    }
+
+    /// The number that was asked for.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        self.0.get(name).copied()
+    }
+
+    /// Whether nothing was asked for.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What was asked for, in the order of names.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.0.iter().map(|(name, number)| (*name, *number))
+    }
+
+    /// These settings, and those of `base` where they say nothing.
+    #[must_use]
+    pub fn over(&self, base: &Self) -> Self {
+        Self(base.iter().chain(self.iter()).collect())
+    }
+
+    /// These settings as far as the list has them.
+    #[must_use]
+    pub fn within(&self, list: &[Setting]) -> Self {
+        Self(self.iter().filter(|(name, _)| list.iter().any(|setting| setting.name == *name)).collect())
+    }
+
+    /// The bits that an image keeps.
+    pub fn stored(&self, list: &[Setting]) -> u32 {
+        let bits = |setting: &Setting| {
+            let place = setting.place()?;
+            Some((self.get(setting.name)? as u32) << place.shift & place.mask())
+        };
+        list.iter().filter_map(bits).fold(0, |word, bits| word | bits)
+    }
+
+    /// What an image's word says. Numbers that a setting does not take count as not asked for: a damaged header has a
+    /// checksum, so only a later program has written them.
+    pub fn of_image(list: &[Setting], word: u32) -> Self {
+        let kept = |setting: &Setting| {
+            let place = setting.place()?;
+            let number = u64::from((word & place.mask()) >> place.shift);
+            (number > 0 && setting.check(number).is_ok()).then_some((setting.name, number))
+        };
+        Self(list.iter().filter_map(kept).collect())
+    }
+}
+
+/// Settings as somebody has typed them, before it is known which engine they are for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Typed(Vec<(String, String)>);
+
+impl Typed {
+    /// One more.
+    pub fn push(&mut self, name: &str, text: &str) {
+        self.0.push((name.to_owned(), text.to_owned()));
+    }
+
+    /// What they ask of an engine with that list; of several of one name the last counts. Names that it does not have are left
+    /// out: see [`Typed::unknown`]. `size` reads numbers and sizes.
+    ///
+    /// # Errors
+    /// The setting as it was typed, and what to write instead.
+    pub fn of(
+        &self,
+        list: &'static [Setting],
+        size: impl Fn(&str) -> Option<u64>,
+    ) -> Result<Settings, (String, String)> {
+        let mut settings = Settings::NONE;
+        for (name, text) in &self.0 {
+            let Ok(setting) = find(list, name) else { continue };
+            let number = setting.parse(text, &size).map_err(|todo| (format!("{name}={text}"), todo))?;
+            settings.0.insert(setting.name, number);
+        }
+        Ok(settings)
+    }
+
+    /// The first name that none of the lists has.
+    pub fn unknown<'t>(&'t self, lists: &[&'static [Setting]]) -> Option<&'t str> {
+        let is_known = |name: &str| lists.iter().any(|list| find(list, name).is_ok());
+        self.0.iter().map(|(name, _)| name.as_str()).find(|name| !is_known(name))
+    }
+}
+
+/// The setting of that name.
+///
+/// # Errors
+/// What to write instead.
+pub fn find(list: &'static [Setting], name: &str) -> Result<&'static Setting, String> {
+    list.iter().find(|setting| setting.name == name).ok_or_else(|| match list {
+        [] => "this engine has no settings".to_owned(),
+        _ => {
+            format!("write one of {}", list.iter().map(|setting| setting.name).collect::<Vec<_>>().join(", "))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn setting(name: &'static str, values: Values, phase: Phase) -> Setting {
+        Setting { name, values, phase, default: "", help: "" }.checked()
+    }
+
+    static LIST: [Setting; 3] = [
+        setting("colour", Values::Words(&["red", "blue"]), Phase::Kept(Place { shift: 8, bits: 4 })),
+        setting("speed", Values::Number(2, 64), Phase::AtOpen),
+        setting("lights", Values::Switch, Phase::Stored(Place { shift: 30, bits: 2 })),
+    ];
+
+    fn size(text: &str) -> Option<u64> {
+        text.parse().ok()
+    }
+
+    #[test]
+    fn texts_become_numbers_and_back() {
+        assert_eq!(LIST[0].parse("blue", size), Ok(1));
+        assert_eq!(LIST[0].parse("green", size), Err("write one of red, blue".into()));
+        assert_eq!(
+            (LIST[1].parse("64", size), LIST[1].parse("65", size)),
+            (Ok(64), Err("write 2 to 64".into()))
+        );
+        assert_eq!(LIST[1].parse("many", size), Err("write a number, or a size such as 16MiB".into()));
+        assert_eq!(
+            (LIST[2].parse("on", size), LIST[2].parse("2", size)),
+            (Ok(1), Err("write on or off".into()))
+        );
+        let takes = LIST.iter().map(Setting::takes).collect::<Vec<_>>();
+        assert_eq!(takes, ["`red`, `blue`", "2 to 64", "`on`, `off`"]);
+        assert_eq!(setting("a", Values::Number(1024, 1 << 32), Phase::AtOpen).takes(), "1KiB to 4GiB");
+        assert_eq!(setting("a", Values::Number(1, u64::from(u32::MAX)), Phase::AtOpen).takes(), "from 1");
+        assert_eq!([LIST[0].written(1), LIST[1].written(7), LIST[2].written(0)], ["blue", "7", "off"]);
+    }
+
+    #[test]
+    fn names_and_ranges_are_checked() {
+        let mut settings = Settings::NONE;
+        assert_eq!(settings.set(&LIST, "speed", 1), Err("write 2 to 64".into()));
+        assert_eq!(settings.set(&LIST, "weight", 1), Err("write one of colour, speed, lights".into()));
+        assert_eq!(settings.set(&[], "weight", 1), Err("this engine has no settings".into()));
+        assert!(settings.is_empty());
+        settings.set(&LIST, "speed", 3).unwrap();
+        assert_eq!((settings.get("speed"), settings.get("colour")), (Some(3), None));
+    }
+
+    #[test]
+    fn an_image_keeps_what_is_stored() {
+        let mut settings = Settings::NONE;
+        for (name, number) in [("colour", 1), ("speed", 5), ("lights", 1)] {
+            settings.set(&LIST, name, number).unwrap();
+        }
+        let word = settings.stored(&LIST);
+        assert_eq!(word, 1 << 8 | 1 << 30);
+        let back = Settings::of_image(&LIST, word | 1);
+        assert_eq!(back.iter().collect::<Vec<_>>(), [("colour", 1), ("lights", 1)]);
+        assert_eq!(Settings::of_image(&LIST, 7 << 8), Settings::NONE);
+    }
+
+    #[test]
+    fn typed_settings_wait_for_their_engine() {
+        let mut typed = Typed::default();
+        for (name, text) in [("speed", "9"), ("colour", "blue"), ("speed", "10")] {
+            typed.push(name, text);
+        }
+        assert_eq!(typed.of(&LIST[1..], size).unwrap().iter().collect::<Vec<_>>(), [("speed", 10)]);
+        assert_eq!(
+            (typed.unknown(&[&LIST[..1], &LIST[1..]]), typed.unknown(&[&LIST[1..]])),
+            (None, Some("colour"))
+        );
+        typed.push("speed", "1");
+        assert_eq!(typed.of(&LIST, size), Err(("speed=1".into(), "write 2 to 64".into())));
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_it_was() {
+        let of = |pairs: &[(&str, u64)]| {
+            let mut settings = Settings::NONE;
+            pairs.iter().for_each(|(name, number)| settings.set(&LIST, name, *number).unwrap());
+            settings
+        };
+        let both = of(&[("speed", 9)]).over(&of(&[("speed", 3), ("lights", 1)]));
+        assert_eq!(both, of(&[("speed", 9), ("lights", 1)]));
+        assert_eq!(both.within(&LIST[..2]), of(&[("speed", 9)]));
+    }
+}

@@ -1,0 +1,116 @@
+//! The hash FTLs as the registry has them: points among the settings of one store.
+
+use super::config::{DOUBLES_AT_PERCENT, ORIGINAL_GRAIN_BYTES, PLUS_GRAIN_BYTES};
+use super::recover::Recovery;
+use super::{HashFtl, HashFtlConfig, settings};
+use crate::factory::Pages;
+use crate::{EngineConfig, Factory};
+use saker_engine_api::{Setting, Settings};
+use saker_medium::Medium;
+
+/// Makes Original FTLs.
+#[derive(Clone, Copy, Debug)]
+pub struct Original;
+
+impl Factory for Original {
+    type Engine = HashFtl;
+    const NAME: &'static str = "hash_original";
+    const SUMMARY: &'static str = "grains of 512 bytes, and a hash table on flash";
+    const CODE: Option<u8> = Some(1);
+    const SETTINGS: &'static [Setting] = &settings::SETTINGS;
+    const PAGES: Pages = Pages::Grains;
+
+    fn oob_bytes(page_bytes: u32, asked: &Settings) -> u32 {
+        oob_bytes(page_bytes, asked, ORIGINAL_GRAIN_BYTES)
+    }
+
+    fn create(config: &EngineConfig, m: &dyn Medium) -> HashFtl {
+        HashFtl::new(original(config, m), m)
+    }
+
+    fn recover(config: &EngineConfig, m: &dyn Medium) -> Recovery {
+        Recovery::new(original(config, m), m)
+    }
+}
+
+/// Makes Plus FTLs.
+#[derive(Clone, Copy, Debug)]
+pub struct Plus;
+
+impl Factory for Plus {
+    type Engine = HashFtl;
+    const NAME: &'static str = "hash_plus";
+    const SUMMARY: &'static str = "grains of 64 bytes, and a hash table of live entries on flash";
+    const CODE: Option<u8> = Some(2);
+    const SETTINGS: &'static [Setting] = &settings::SETTINGS;
+    const PAGES: Pages = Pages::Grains;
+
+    fn oob_bytes(page_bytes: u32, asked: &Settings) -> u32 {
+        oob_bytes(page_bytes, asked, PLUS_GRAIN_BYTES)
+    }
+
+    fn create(config: &EngineConfig, m: &dyn Medium) -> HashFtl {
+        HashFtl::new(plus(config, m), m)
+    }
+
+    fn recover(config: &EngineConfig, m: &dyn Medium) -> Recovery {
+        Recovery::new(plus(config, m), m)
+    }
+}
+
+/// Makes Original FTLs with a table that doubles.
+#[derive(Clone, Copy, Debug)]
+pub struct Doubling;
+
+impl Factory for Doubling {
+    type Engine = HashFtl;
+    const NAME: &'static str = "hash_doubling";
+    const SUMMARY: &'static str = "hash_original with a table that starts small and doubles";
+    const CODE: Option<u8> = Some(5);
+    const SETTINGS: &'static [Setting] = &settings::SETTINGS;
+    const PAGES: Pages = Pages::Grains;
+
+    fn oob_bytes(page_bytes: u32, asked: &Settings) -> u32 {
+        oob_bytes(page_bytes, asked, ORIGINAL_GRAIN_BYTES)
+    }
+
+    fn create(config: &EngineConfig, m: &dyn Medium) -> HashFtl {
+        HashFtl::new(doubling(config, m), m)
+    }
+
+    fn recover(config: &EngineConfig, m: &dyn Medium) -> Recovery {
+        Recovery::new(doubling(config, m), m)
+    }
+}
+
+fn oob_bytes(page_bytes: u32, asked: &Settings, own: u32) -> u32 {
+    HashFtlConfig::oob_bytes(page_bytes, settings::grain_bytes(asked).unwrap_or(own))
+}
+
+fn original(config: &EngineConfig, m: &dyn Medium) -> HashFtlConfig {
+    let (geometry, quota) = (m.geometry(), m.quota_segments());
+    told(
+        config,
+        HashFtlConfig::original(config.owner, &geometry, quota, config.ring_lasts, ORIGINAL_GRAIN_BYTES),
+    )
+}
+
+fn plus(config: &EngineConfig, m: &dyn Medium) -> HashFtlConfig {
+    told(config, HashFtlConfig::plus(config.owner, &m.geometry(), m.quota_segments(), config.ring_lasts))
+}
+
+fn doubling(config: &EngineConfig, m: &dyn Medium) -> HashFtlConfig {
+    let original = original(config, m);
+    let percent = original.doubles_at_percent.or(Some(DOUBLES_AT_PERCENT));
+    HashFtlConfig { doubles_at_percent: percent, ..original }
+}
+
+/// What every engine is told, as such a store's settings.
+fn told(config: &EngineConfig, own: HashFtlConfig) -> HashFtlConfig {
+    let own = HashFtlConfig {
+        seed: config.seed.unwrap_or(own.seed),
+        value_bytes_max: own.value_bytes_max.min(config.value_bytes_max),
+        ..own
+    };
+    settings::apply(&config.settings, own)
+}

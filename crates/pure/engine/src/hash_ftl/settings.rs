@@ -1,0 +1,133 @@
+//! Settings by name. What decides how grains and sections lie on flash is chosen when a namespace is made.
+
+use super::config::{FirstLevel, HashFtlConfig, Layout, SLOTS_MAX, Validity};
+use saker_engine_api::settings::{Phase, Place, Setting, Settings, Values};
+
+/// How validity is known.
+const VALIDITY: &str = "validity";
+/// How sections are laid out.
+const LAYOUT: &str = "layout";
+/// The smallest unit that is written.
+const GRAIN: &str = "grain_bytes";
+
+/// What the engine itself has.
+const OWN: &str = "own";
+const GRAINS: [&str; 8] = [OWN, "64", "128", "256", "512", "1024", "2048", "4096"];
+const GRAIN_BYTES_MIN: u32 = 64;
+
+const fn stored(
+    name: &'static str,
+    values: Values,
+    (shift, bits): (u32, u32),
+    help: &'static str,
+) -> Setting {
+    Setting { name, values, phase: Phase::Stored(Place { shift, bits }), default: OWN, help }.checked()
+}
+
+/// All of them.
+pub static SETTINGS: [Setting; 6] = [
+    Setting {
+        name: "cache_bytes",
+        values: Values::Number(0, 1 << 48),
+        phase: Phase::AtOpen,
+        default: "a sixteenth of a table of 512-byte grains",
+        help: "memory for sections of the table",
+    },
+    Setting {
+        name: "page_mappings",
+        values: Values::Number(1, u32::MAX as u64),
+        phase: Phase::AtOpen,
+        default: "as many as fit",
+        help: "invalid mappings that a page of them takes at most",
+    },
+    stored(GRAIN, Values::Words(&GRAINS), (12, 4), "the smallest unit that is written"),
+    stored(
+        VALIDITY,
+        Values::Words(&[OWN, "grain_bitmap", "invalid_pages"]),
+        (16, 2),
+        "how valid grains are known",
+    ),
+    stored(
+        LAYOUT,
+        Values::Words(&[OWN, "fixed", "live_only"]),
+        (18, 2),
+        "how sections of the table are laid out",
+    ),
+    stored(
+        "doubles_at_percent",
+        Values::Number(0, 100),
+        (20, 7),
+        "a fixed table starts small and doubles at that load; 0: own",
+    ),
+];
+
+/// Asks for a grain of so many bytes, if there is such a choice.
+pub fn grain_choice(bytes: u32) -> Option<u64> {
+    GRAINS.iter().position(|word| word.parse() == Ok(bytes)).map(|at| at as u64)
+}
+
+/// Bytes of a grain, if they were asked for.
+pub fn grain_bytes(settings: &Settings) -> Option<u32> {
+    let choice = settings.get(GRAIN)?.checked_sub(1)?;
+    Some(GRAIN_BYTES_MIN << choice)
+}
+
+/// A store's settings with what was asked for; there are as many hash indexes as grains.
+pub fn apply(settings: &Settings, config: HashFtlConfig) -> HashFtlConfig {
+    let grain_bytes = grain_bytes(settings).unwrap_or(config.grain_bytes);
+    let doubles = settings.get("doubles_at_percent").filter(|percent| *percent > 0);
+    HashFtlConfig {
+        cache_bytes: settings.get("cache_bytes").unwrap_or(config.cache_bytes),
+        grain_bytes,
+        slots: (config.slots * u64::from(config.grain_bytes) / u64::from(grain_bytes)).min(SLOTS_MAX),
+        validity: match settings.get(VALIDITY) {
+            Some(1) => Validity::GrainBitmap,
+            Some(2) => Validity::InvalidPages,
+            _ => config.validity,
+        },
+        layout: match settings.get(LAYOUT) {
+            Some(1) => Layout::Fixed,
+            Some(2) => Layout::LiveOnly { first_level: FirstLevel::Growing, offsets_when_full: false },
+            _ => config.layout,
+        },
+        page_mappings: settings.get("page_mappings").map(|n| n as u32).or(config.page_mappings),
+        doubles_at_percent: doubles.map(|percent| percent as u8).or(config.doubles_at_percent),
+        ..config
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use saker_medium::Geometry;
+
+    const GEOMETRY: Geometry =
+        Geometry { page_bytes: 4096, oob_bytes: 640, segment_pages: 256, segments: 64 };
+
+    fn config(asked: &[(&str, u64)]) -> HashFtlConfig {
+        let mut settings = Settings::NONE;
+        asked.iter().for_each(|(name, value)| settings.set(&SETTINGS, name, *value).unwrap());
+        apply(&settings, HashFtlConfig::original(1, &GEOMETRY, 64, true, 512))
+    }
+
+    #[test]
+    fn every_setting_reaches_the_configuration() {
+        let plain = config(&[]);
+        assert_eq!(plain, HashFtlConfig::original(1, &GEOMETRY, 64, true, 512));
+        for setting in &SETTINGS {
+            assert!(config(&[(setting.name, setting.range().1)]) != plain, "{}", setting.name);
+        }
+        let own = SETTINGS.iter().filter(|setting| setting.place().is_some());
+        own.for_each(|setting| assert_eq!(config(&[(setting.name, 0)]), plain, "{}", setting.name));
+    }
+
+    #[test]
+    fn grains_are_chosen_by_their_bytes() {
+        for word in &GRAINS[1..] {
+            let bytes = word.parse().unwrap();
+            let asked = config(&[(GRAIN, grain_choice(bytes).unwrap())]);
+            assert_eq!((asked.grain_bytes, asked.slots), (bytes, 64 * 256 * 4096 / u64::from(bytes)));
+        }
+        assert_eq!(grain_choice(100), None);
+    }
+}

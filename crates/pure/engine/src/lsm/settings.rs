@@ -1,0 +1,182 @@
+//! Settings by name. Names and meaning are those of RocksDB's options where it has them (its `include/rocksdb/options.h` and
+//! `advanced_options.h`).
+
+use super::options::{LsmConfig, table_pages};
+use saker_engine_api::settings::{Phase, Place, Setting, Settings, Values};
+use saker_medium::Geometry;
+use saker_value_log::packing::Packing;
+
+const U32: u64 = u32::MAX as u64;
+/// More than any device holds.
+const BYTES: u64 = 1 << 48;
+
+/// Fewer pages of a table, and its description, which takes whole pages too, would be a large part of it.
+const PAGES_MIN: u32 = 4;
+
+/// What a profile says unless a user does: bytes that a core copies while
+/// [`PRICED_BYTES`](saker_value_log::packing::PRICED_BYTES) are programmed.
+pub const PROGRAM_PRICE: &str = "program_price";
+
+/// Where values go in the value log.
+pub const PACKING: &str = "packing";
+
+/// No policy, and then the policies: images have these numbers.
+const PACKINGS: [&str; 1 + Packing::ALL.len()] = {
+    let mut words = ["none"; 1 + Packing::ALL.len()];
+    let mut n = 0;
+    while n < Packing::ALL.len() {
+        words[n + 1] = Packing::ALL[n].name();
+        n += 1;
+    }
+    words
+};
+
+/// The namespace's word has these bits for it in all images.
+const PACKING_PLACE: Place = Place { shift: 8, bits: 4 };
+
+const fn number(name: &'static str, range: (u64, u64), default: &'static str, help: &'static str) -> Setting {
+    Setting { name, values: Values::Number(range.0, range.1), phase: Phase::AtOpen, default, help }.checked()
+}
+
+/// All of them.
+pub static SETTINGS: [Setting; 16] = [
+    number("write_buffer_size", (1 << 10, 1 << 32), "S/64, 16KiB to 64MiB", "bytes that fill a memtable"),
+    number("max_write_buffer_number", (2, 64), "2", "memtables, with the one that is written"),
+    number("compaction_threads", (1, 64), "1", "compactions at once"),
+    number("level0_file_num_compaction_trigger", (1, U32), "4", "tables in level 0 that start a compaction"),
+    number("level0_slowdown_writes_trigger", (1, U32), "20", "tables in level 0 that slow writes down"),
+    number("level0_stop_writes_trigger", (1, U32), "36", "tables in level 0 that stop writes"),
+    number(
+        "soft_pending_compaction_bytes_limit",
+        (1, BYTES),
+        "S/8",
+        "compaction debt that slows writes down",
+    ),
+    number("hard_pending_compaction_bytes_limit", (1, BYTES), "S/4", "compaction debt that stops writes"),
+    Setting {
+        name: "slowdown",
+        values: Values::Switch,
+        phase: Phase::AtOpen,
+        default: "on",
+        help: "whether writes slow down before they stop",
+    },
+    number(
+        "target_file_size_base",
+        (1 << 10, BYTES),
+        "half a memtable",
+        "bytes of a table, at most half a superblock",
+    ),
+    number("max_bytes_for_level_base", (1 << 10, BYTES), "two memtables", "bytes of level 1"),
+    number("max_bytes_for_level_multiplier", (2, 1000), "10", "growth from level to level"),
+    number("bloom_bits_per_key", (0, 64), "10", "bits of the Bloom filters for each key"),
+    number("pinned_levels", (0, 7), "0", "levels, from 0 on, whose tables stay in memory"),
+    Setting {
+        name: PACKING,
+        values: Values::Words(&PACKINGS),
+        phase: Phase::Kept(PACKING_PLACE),
+        default: "none",
+        help: "where values go in the value log",
+    }
+    .checked(),
+    number(
+        PROGRAM_PRICE,
+        (0, U32),
+        "the profile's",
+        "for `auto-time`: bytes copied while 1024 are programmed",
+    ),
+];
+
+/// The packing policy that was asked for.
+pub fn packing(settings: &Settings) -> Option<Packing> {
+    settings.get(PACKING)?.checked_sub(1).and_then(|n| Packing::ALL.get(n as usize)).copied()
+}
+
+/// What asks for a policy.
+pub fn asking_for(policy: Packing) -> Settings {
+    let at = Packing::ALL.iter().position(|known| *known == policy).map_or(0, |at| at as u64 + 1);
+    Settings::told(&[(PACKING, at)])
+}
+
+/// A store's settings with what was asked for. Pinned levels go without filters unless both are asked for (PinK, ATC'20, section
+/// 3.2), and triggers are raised to those before them, as RocksDB does, since writes would otherwise stop before anything is
+/// due.
+pub fn apply(settings: &Settings, mut config: LsmConfig, geometry: &Geometry) -> LsmConfig {
+    let c = &mut config;
+    for (name, n) in settings.iter() {
+        match name {
+            "write_buffer_size" => c.write_buffer_size = n,
+            "max_write_buffer_number" => c.max_write_buffer_number = n as u32,
+            "compaction_threads" => c.compaction_threads = n as u32,
+            "level0_file_num_compaction_trigger" => c.level0_file_num_compaction_trigger = n as u32,
+            "level0_slowdown_writes_trigger" => c.level0_slowdown_writes_trigger = n as u32,
+            "level0_stop_writes_trigger" => c.level0_stop_writes_trigger = n as u32,
+            "soft_pending_compaction_bytes_limit" => c.soft_pending_compaction_bytes_limit = n,
+            "hard_pending_compaction_bytes_limit" => c.hard_pending_compaction_bytes_limit = n,
+            "slowdown" => c.slowdown = n == 1,
+            "target_file_size_base" => c.target_file_pages = table_pages(geometry, n).max(PAGES_MIN),
+            "max_bytes_for_level_base" => c.max_bytes_for_level_base = n,
+            "max_bytes_for_level_multiplier" => c.max_bytes_for_level_multiplier = n,
+            "bloom_bits_per_key" => c.bloom_bits_per_key = n as u32,
+            "pinned_levels" => c.pinned_levels = n as u32,
+            PACKING => c.packing = packing(settings),
+            PROGRAM_PRICE => c.program_price = n as u32,
+            _ => {}
+        }
+    }
+    if c.pinned_levels > 0 && settings.get("bloom_bits_per_key").is_none() {
+        c.bloom_bits_per_key = 0;
+    }
+    c.level0_slowdown_writes_trigger =
+        c.level0_slowdown_writes_trigger.max(c.level0_file_num_compaction_trigger);
+    c.level0_stop_writes_trigger = c.level0_stop_writes_trigger.max(c.level0_slowdown_writes_trigger);
+    c.soft_pending_compaction_bytes_limit =
+        c.soft_pending_compaction_bytes_limit.min(c.hard_pending_compaction_bytes_limit);
+    config
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GEOMETRY: Geometry = Geometry { page_bytes: 4096, oob_bytes: 64, segment_pages: 256, segments: 64 };
+
+    fn config(asked: &[(&str, u64)]) -> LsmConfig {
+        let mut settings = Settings::NONE;
+        asked.iter().for_each(|(name, value)| settings.set(&SETTINGS, name, *value).unwrap());
+        apply(&settings, LsmConfig::new(1, &GEOMETRY, 64, true), &GEOMETRY)
+    }
+
+    #[test]
+    fn every_setting_reaches_the_configuration() {
+        let plain = config(&[]);
+        assert_eq!(plain, LsmConfig::new(1, &GEOMETRY, 64, true));
+        for setting in &SETTINGS {
+            let (least, most) = setting.range();
+            let changed = [least, most].map(|value| config(&[(setting.name, value)]));
+            assert!(changed[0] != plain || changed[1] != plain, "{}", setting.name);
+        }
+    }
+
+    #[test]
+    fn packing_has_the_numbers_of_images() {
+        let asked = |n| config(&[("packing", n)]).packing;
+        assert_eq!([asked(0), asked(5), asked(6)], [None, Some(Packing::Auto), Some(Packing::AutoTime)]);
+        assert_eq!(packing(&asking_for(Packing::Backfill)), Some(Packing::Backfill));
+        let words = ["none", "block", "all", "selective", "backfill", "auto", "auto-time"];
+        assert_eq!(PACKINGS, words);
+    }
+
+    #[test]
+    fn writes_never_stop_before_a_compaction_is_due() {
+        let c = config(&[("level0_file_num_compaction_trigger", 50), ("level0_stop_writes_trigger", 2)]);
+        assert_eq!((c.level0_slowdown_writes_trigger, c.level0_stop_writes_trigger), (50, 50));
+        let c = config(&[("hard_pending_compaction_bytes_limit", 1)]);
+        assert_eq!((c.soft_pending_compaction_bytes_limit, c.hard_pending_compaction_bytes_limit), (1, 1));
+    }
+
+    #[test]
+    fn pinned_levels_do_without_filters_unless_told() {
+        assert_eq!(config(&[("pinned_levels", 2)]).bloom_bits_per_key, 0);
+        assert_eq!(config(&[("pinned_levels", 2), ("bloom_bits_per_key", 5)]).bloom_bits_per_key, 5);
+    }
+}

@@ -1,0 +1,218 @@
+//! Which engines there are. An engine is a folder, and a line here; command lines, URLs, images, documents and the suites
+//! that every engine passes follow from its [`Registration`].
+
+mod any;
+
+pub use any::{AnyEngine, AnyRecovery};
+
+use crate::factory::{Factory, Pages};
+use crate::{EngineConfig, hash_ftl, hash_store, lsm, tree};
+use saker_engine_api::{Setting, Settings};
+use saker_medium::{Geometry, Medium};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The same, one line for each.
+macro_rules! engines {
+    ($($(#[$doc:meta])* $name:ident = $factory:ty => $make:expr, $recover:expr;)*) => {
+        $(static $name: Registration = Registration::of::<$factory>(
+            |config, m| $make(Box::new(<$factory>::create(config, m))),
+            |config, m| $recover(Box::new(<$factory>::recover(config, m))),
+        );)*
+
+        impl EngineKind {
+            /// All that this program has, in the order of their numbers.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            $($(#[$doc])* pub const $name: Self = Self(&$name);)*
+        }
+    };
+}
+
+engines! {
+    /// A log, and an index of all pairs in memory.
+    HASH_STORE = hash_store::Factory => AnyEngine::HashStore, AnyRecovery::HashStore;
+    /// Grains of 512 bytes, and a hash table on flash.
+    HASH_ORIGINAL = hash_ftl::Original => |e| AnyEngine::HashFtl(EngineKind::HASH_ORIGINAL, e), |r| AnyRecovery::HashFtl(EngineKind::HASH_ORIGINAL, r);
+    /// Grains of 64 bytes, and a hash table of live entries on flash.
+    HASH_PLUS = hash_ftl::Plus => |e| AnyEngine::HashFtl(EngineKind::HASH_PLUS, e), |r| AnyRecovery::HashFtl(EngineKind::HASH_PLUS, r);
+    /// An LSM-tree with its values in a log.
+    LSM = lsm::Factory => AnyEngine::Lsm, AnyRecovery::Lsm;
+    /// A copy-on-write B+tree with its values in a log.
+    TREE = tree::Factory => AnyEngine::Tree, AnyRecovery::Tree;
+    /// [`EngineKind::HASH_ORIGINAL`] with a table that starts small and doubles.
+    HASH_DOUBLING = hash_ftl::Doubling => |e| AnyEngine::HashFtl(EngineKind::HASH_DOUBLING, e), |r| AnyRecovery::HashFtl(EngineKind::HASH_DOUBLING, r);
+}
+
+/// Makes an empty store on an empty medium.
+pub type Create = fn(&EngineConfig, &dyn Medium) -> AnyEngine;
+/// Makes a store on its way back, on a medium that may have something of it.
+pub type Recover = fn(&EngineConfig, &dyn Medium) -> AnyRecovery;
+
+/// What the world knows of an engine.
+#[derive(Debug)]
+pub struct Registration {
+    /// See [`Factory::NAME`].
+    pub name: &'static str,
+    /// See [`Factory::SUMMARY`].
+    pub summary: &'static str,
+    /// See [`Factory::CODE`].
+    pub code: Option<u8>,
+    /// See [`Factory::SETTINGS`].
+    pub settings: &'static [Setting],
+    /// See [`Factory::PAGES`].
+    pub pages: Pages,
+    /// See [`Factory::oob_bytes`].
+    pub oob_bytes: fn(u32, &Settings) -> u32,
+    /// See [`Factory::sized`].
+    pub sized: fn(&Geometry, u32) -> Settings,
+    /// See [`Factory::create`].
+    pub create: Create,
+    /// See [`Factory::recover`].
+    pub recover: Recover,
+}
+
+impl Registration {
+    /// Of an engine that a factory makes.
+    pub const fn of<F: Factory>(create: Create, recover: Recover) -> Self {
+        Self {
+            name: F::NAME,
+            summary: F::SUMMARY,
+            code: F::CODE,
+            settings: F::SETTINGS,
+            pages: F::PAGES,
+            oob_bytes: F::oob_bytes,
+            sized: F::sized,
+            create,
+            recover,
+        }
+    }
+}
+
+/// Which engine a namespace of pairs has.
+#[derive(Clone, Copy)]
+pub struct EngineKind(&'static Registration);
+
+impl EngineKind {
+    /// An engine from outside: it need not be in the list.
+    pub const fn of(registration: &'static Registration) -> Self {
+        Self(registration)
+    }
+
+    /// What the world knows of it.
+    pub const fn registration(self) -> &'static Registration {
+        self.0
+    }
+
+    /// Its name on command lines, in URLs and in reports.
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// The engine of that name; `-` counts as `_`.
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name.replace('-', "_");
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// Its number in images; `None`: it is not for images.
+    pub const fn code(self) -> Option<u8> {
+        self.0.code
+    }
+
+    /// The engine of that number.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.code() == Some(code))
+    }
+
+    /// What can be asked of it.
+    pub const fn settings(self) -> &'static [Setting] {
+        self.0.settings
+    }
+
+    /// Whether that can be asked of it.
+    pub fn has_setting(self, name: &str) -> bool {
+        self.settings().iter().any(|setting| setting.name == name)
+    }
+
+    /// Out-of-band bytes that its pages must have, with those settings.
+    pub fn oob_bytes(self, page_bytes: u32, settings: &Settings) -> u32 {
+        (self.0.oob_bytes)(page_bytes, settings)
+    }
+
+    /// Whether its pages are grains with words out of band.
+    pub fn has_grains(self) -> bool {
+        self.0.pages == Pages::Grains
+    }
+
+    /// The engine of this kind for a host over logical blocks. Hash FTLs manage pages of flash, which a host has not: the hash
+    /// store stands in for them.
+    #[must_use]
+    pub fn over_blocks(self) -> Self {
+        if self.has_grains() { Self::HASH_STORE } else { self }
+    }
+
+    /// The names of settings of any engine, each once.
+    pub fn setting_names() -> impl Iterator<Item = &'static str> {
+        let all = Self::ALL.iter().flat_map(|kind| kind.settings()).map(|setting| setting.name);
+        all.collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// The names of the engines of which that can be asked, for messages.
+    pub fn names_with(setting: &str) -> String {
+        let with = Self::ALL.iter().filter(|kind| kind.has_setting(setting));
+        with.map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The names of all, for messages.
+    pub fn names() -> String {
+        Self::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Default for EngineKind {
+    fn default() -> Self {
+        Self::HASH_STORE
+    }
+}
+
+impl PartialEq for EngineKind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for EngineKind {}
+
+impl fmt::Debug for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_are_each_engines_own() {
+        let names: BTreeSet<_> = EngineKind::ALL.iter().map(|kind| kind.name()).collect();
+        assert_eq!(names.len(), EngineKind::ALL.len());
+        let codes: Vec<_> = EngineKind::ALL.iter().filter_map(|kind| kind.code()).collect();
+        assert!(codes.is_sorted_by(|a, b| a < b), "{codes:?}");
+        assert_eq!(EngineKind::names(), "hash_store, hash_original, hash_plus, lsm, tree, hash_doubling");
+    }
+
+    #[test]
+    fn settings_of_an_engine_share_neither_a_name_nor_a_bit() {
+        for kind in EngineKind::ALL {
+            let names: BTreeSet<_> = kind.settings().iter().map(|setting| setting.name).collect();
+            assert_eq!(names.len(), kind.settings().len(), "{kind:?}");
+            let mut taken = 0;
+            for place in kind.settings().iter().filter_map(Setting::place) {
+                assert_eq!(taken & place.mask(), 0, "{kind:?}");
+                taken |= place.mask();
+            }
+        }
+    }
+}
