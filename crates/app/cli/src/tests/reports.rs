@@ -56,6 +56,7 @@ fn compare_puts_systems_side_by_side() {
         "64B,1KiB",
         "--operations",
         "10",
+        "--verbose",
     ]);
     let text = format!(
         "saker {VERSION}  seed 7  profile default\n10 operations, sizes [64, 1024]\n\n\

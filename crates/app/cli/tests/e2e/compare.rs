@@ -75,7 +75,7 @@ fn reads_of_the_same_pairs_are_answered_by_a_cache_at_the_host() {
 fn the_page_has_every_chart_for_each_store() {
     let desk = Desk::new();
     let line = ["--store", "hash_store,lsm", "--html", "page.html"];
-    let text = desk.saker(&[&SMALL[..], &line].concat()).good();
+    let text = desk.saker(&[&SMALL[..], &line, &["--verbose"]].concat()).good();
     for head in ["virtual, hash_store, values 32 B", "virtual, lsm, values 32 B"] {
         assert!(text.contains(head), "{text}");
     }
@@ -93,6 +93,24 @@ fn the_page_has_every_chart_for_each_store() {
     ] {
         assert_eq!(page.matches(&format!("aria-label=\"{title}\"")).count(), 2, "{title}");
     }
+}
+
+/// One screen: each size, each system, what is worth a look, and what to try next.
+#[test]
+fn the_story_fits_a_screen_and_says_when_there_are_too_few() {
+    let desk = Desk::new();
+    let text = desk.saker(&["compare", "--operations", "2000", "-q"]).good();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() <= 24 && lines.iter().all(|line| line.chars().count() <= 100), "{text}");
+    for size in ["16 B", "64 B", "256 B", "1024 B", "4096 B"] {
+        assert_eq!(text.matches(&format!("\n  {size} ")).count(), 2, "puts and gets of {size}: {text}");
+    }
+    for part in ["HostKV", "group x64", "SAKER x64 : HostKV", "###", "Try next:", "--verbose"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.contains("Too few: 2000 operations") && text.contains("--operations 20480"), "{text}");
+    let enough = desk.saker(&["compare", "--operations", "20480", "--sizes", "16B", "-q"]).good();
+    assert!(!enough.contains("Too few"), "{enough}");
 }
 
 #[test]

@@ -15,12 +15,12 @@ pub fn text(report: &Comparison) -> String {
     let mut text = format!("saker {VERSION}  seed {seed}  profile {profile}\n{workload}\n");
     for section in sections(runs) {
         text += &format!("\n{}\n", title(section[0], report));
-        text += &rates(&section, "put", report);
-        text += &rates(&section, "get", report);
+        text += &rates(&section, "put");
+        text += &rates(&section, "get");
         section.iter().for_each(|run| text += &tables::lag(run));
         text += &finding(&section);
     }
-    text + "\n" + &few(report) + &next(report)
+    text + "\n" + &failures(report) + &few(report) + &next(report)
 }
 
 /// Runs that differ in nothing but their values.
@@ -47,7 +47,7 @@ fn title(run: &TimedRun, report: &Comparison) -> String {
 }
 
 /// One phase: a row for each size of value, a column for each system, and a bar for the last one.
-fn rates(section: &[&TimedRun], phase: &str, report: &Comparison) -> String {
+fn rates(section: &[&TimedRun], phase: &str) -> String {
     let names = section[0].systems.iter().map(|system| short(&system.name));
     let ratio_of = section[0].systems.last().map_or(String::new(), |s| short(&s.name));
     let mut rows = vec![
@@ -62,7 +62,6 @@ fn rates(section: &[&TimedRun], phase: &str, report: &Comparison) -> String {
         let note = if run.invalid.is_some() { " INVALID" } else { "" };
         let rates = run.systems.iter().map(|s| rate(s, phase).map_or_else(|| "-".to_owned(), short_number));
         let last = ratio(run, phase).map_or_else(String::new, |ratio| bar(ratio, best));
-        let _ = report;
         rows.push([format!("  {}{note}", run.values)].into_iter().chain(rates).chain([last]).collect());
     }
     table(&rows)
@@ -126,6 +125,18 @@ fn finding(section: &[&TimedRun]) -> String {
         commands(saker),
         saker_rate / host_rate,
     )
+}
+
+/// Says which operations failed: the numbers beside them are not what they say.
+fn failures(report: &Comparison) -> String {
+    let systems = report.runs.iter().flat_map(|run| run.systems.iter().map(move |system| (run, system)));
+    let line = |(run, system): (&TimedRun, &System)| {
+        let count = |phase| metric(system, &format!("{phase}_errors")).unwrap_or(0.0);
+        let all = count("put") + count("get");
+        let place = format!("{}, {} of {}", run.store, short(&system.name), run.values);
+        (all > 0.0).then(|| format!("{all} operations failed: {place}. Rates beside them do not count.\n"))
+    };
+    systems.filter_map(line).collect()
 }
 
 /// Says where there are too few operations for a rate.
@@ -239,6 +250,15 @@ mod tests {
             "{text}"
         );
         assert!(!super::text(&report(20_480)).contains("Too few"));
+    }
+
+    #[test]
+    fn failures_are_said() {
+        let mut report = report(100_000);
+        assert!(!text(&report).contains("failed"));
+        report.runs[1].systems[0].metrics.push(Metric { name: "get_errors".into(), value: 3.0 });
+        let told = text(&report);
+        assert!(told.contains("3 operations failed: hash_store, HostKV of 64 B."), "{told}");
     }
 
     #[test]
