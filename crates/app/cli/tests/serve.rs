@@ -284,7 +284,7 @@ fn crowd(url: &str) {
 
 #[test]
 fn descriptors_and_memory_of_a_target_return_to_the_start() {
-    let is_soak = std::env::var("SAKER_TIER").is_ok_and(|tier| tier == "soak");
+    let is_soak = saker_testing::is_soak();
     let directory = tempfile::tempdir().unwrap();
     let image = directory.path().join("disk.img").display().to_string();
     run(&["create", &image, "--size", "16MiB", "--profile", "tiny"]);

@@ -1,8 +1,7 @@
 //! The door to a block namespace: `Block::open(url)`.
 
-use crate::any::AnyTurn;
+use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
-use crate::open::{self, Opened, Wanted};
 use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::connect::KvQueueOptions;
@@ -11,6 +10,7 @@ use saker_host::{Connection, HostError, Patience, ProtocolError, Turn};
 use saker_nvme::admin::Identify;
 use saker_nvme::csi;
 use saker_nvme::identify::{NvmNamespace, cns};
+use saker_runtime::AnyTurn;
 
 /// Bytes that one command moves at most, so that little memory is lent at a time. The device takes more (MDTS).
 const COMMAND_BYTES_MAX: usize = 64 << 10;
@@ -177,7 +177,7 @@ impl Block {
     /// [`enum@Error`]: the image stays marked as in use, and recovers at the next opening.
     pub fn close(mut self) -> Result<(), Error> {
         let powered = self.flush();
-        open::close(self.turn)?;
+        device::close(self.turn)?;
         powered
     }
 

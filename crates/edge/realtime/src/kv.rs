@@ -4,10 +4,9 @@ mod cache;
 
 use cache::KvCache;
 
-use crate::any::AnyTurn;
+use crate::device::tcp;
+use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
-use crate::open::{self, Opened, Wanted};
-use crate::remote;
 use crate::url::DeviceUrl;
 use saker_device::Snapshot;
 use saker_host::{
@@ -16,6 +15,7 @@ use saker_host::{
     WriteBatch, Xxh3Digest, group::Form,
 };
 use saker_nvme::Key;
+use saker_runtime::AnyTurn;
 
 /// A key-value SSD, opened. One thread at a time uses it.
 ///
@@ -45,7 +45,7 @@ impl Kv {
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
     pub fn open(url: &str) -> Result<Self, Error> {
-        crate::huge_pages::install();
+        saker_runtime::huge_pages::install();
         Self::open_url(&DeviceUrl::parse(url)?)
     }
 
@@ -58,7 +58,7 @@ impl Kv {
         let methods = connection.transfer_methods(&mut turn, u32::from(url.depth) + 1)?;
         let mut client = KvClient::open(&mut connection, turn, nsid, options)?;
         client.queue_mut().set_transfer(url.transfer.clone(), methods);
-        client.set_group_salt(remote::salt());
+        client.set_group_salt(tcp::salt());
         let cache = KvCache::new(url.cache.unwrap_or_default());
         Ok(Self { store: KvStoreClient::new(client), cache, connection, profile, nsid })
     }
@@ -67,7 +67,6 @@ impl Kv {
     ///
     /// # Errors
     /// [`HostError`].
-    #[inline]
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
         let outcome = self.store.put(key, value);
         self.cache.wrote(key, Some(value), outcome.is_ok());
@@ -90,7 +89,6 @@ impl Kv {
     ///
     /// # Errors
     /// [`HostError`].
-    #[inline]
     pub fn put_queued(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
         // How it ends is not known before it is drained; reads settle that first.
         self.cache.wrote(key, None, false);
@@ -217,8 +215,8 @@ impl Kv {
     }
 
     /// The keys from `from` on, in the device's order.
-    pub fn list(&mut self, from: Option<&[u8]>) -> StoreKeys<'_, AnyTurn, Xxh3Digest> {
-        self.store.list(from)
+    pub fn list(&mut self, from: Option<&[u8]>) -> Keys<'_> {
+        Keys(self.store.list(from))
     }
 
     /// Shows each pair of a range of keys once, while `visit` says so. Engines that keep keys in order read it in the device,
@@ -229,7 +227,7 @@ impl Kv {
     pub fn scan(
         &mut self,
         options: &ScanOptions<'_>,
-        visit: impl FnMut(&[u8], &[u8]) -> bool,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<ScanOrder, HostError> {
         self.store.scan(options, visit)
     }
@@ -241,8 +239,8 @@ impl Kv {
     pub fn scan_while(
         &mut self,
         options: &ScanOptions<'_>,
-        goes_on: impl FnMut() -> bool,
-        visit: impl FnMut(&[u8], &[u8]) -> bool,
+        goes_on: &mut dyn FnMut() -> bool,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<ScanOrder, HostError> {
         self.store.scan_while(options, goes_on, visit)
     }
@@ -362,7 +360,27 @@ impl Kv {
         self.store.drain()?;
         let powered = self.store.flush();
         let (_, turn) = self.store.into_client().into_parts();
-        open::close(turn)?;
+        device::close(turn)?;
         Ok(powered?)
+    }
+}
+
+/// Keys of a device, in its order.
+#[derive(Debug)]
+pub struct Keys<'k>(StoreKeys<'k, AnyTurn, Xxh3Digest>);
+
+impl Keys<'_> {
+    /// The device key that was looked at last: after an error, that of the envelope which could not be read, whose keys are passed
+    /// over when the list goes on.
+    pub fn place(&self) -> Option<Key> {
+        self.0.place()
+    }
+}
+
+impl Iterator for Keys<'_> {
+    type Item = Result<Vec<u8>, HostError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next()
     }
 }

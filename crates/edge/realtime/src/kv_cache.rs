@@ -84,11 +84,10 @@ impl KvCache {
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn exists(&mut self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<bool>, HostError> {
+    pub fn exists(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>, HostError> {
         let now = self.now();
-        let names = keys.iter().map(|key| name(key.as_ref())).collect::<Result<Vec<_>, _>>()?;
-        let asked: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        let there = self.kv.multi_exist(&asked)?;
+        let names = keys.iter().map(|key| name(key)).collect::<Result<Vec<_>, _>>()?;
+        let there = self.kv.multi_exist(keys)?;
         Ok(names.iter().zip(there).map(|(key, there)| there && self.kept.holds(key, now)).collect())
     }
 
@@ -96,7 +95,7 @@ impl KvCache {
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn prefix(&mut self, keys: &[impl AsRef<[u8]>]) -> Result<usize, HostError> {
+    pub fn prefix(&mut self, keys: &[&[u8]]) -> Result<usize, HostError> {
         Ok(self.exists(keys)?.into_iter().take_while(|there| *there).count())
     }
 

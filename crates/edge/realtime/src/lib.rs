@@ -4,36 +4,26 @@
 pub mod bench;
 pub mod block;
 pub mod create;
-mod divide;
+mod device;
 pub mod error;
-mod identity;
 pub mod kv;
 pub mod kv_cache;
-mod linux;
-mod open;
 mod profiles;
 mod raw;
-mod records;
-mod remote;
 pub mod saker;
 pub mod salvage;
-mod shards;
 pub mod url;
 pub mod verify;
 
-use saker_runtime::{huge_pages, pause};
-
 pub use block::Block;
 pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image, new_uuid};
+pub use device::records::device_config;
+pub use device::{build_device, close_device};
 pub use error::{Error, PlanError};
 pub use kv::Kv;
 pub use kv_cache::{KvCache, KvCacheStats};
-pub use linux::LinuxPlace;
-pub use open::{build_device, close_device};
 pub use profiles::profile_named;
 pub use raw::Raw;
-pub use records::device_config;
-pub use remote::TcpPlace;
 pub use saker::{Saker, SakerOptions};
 pub use saker_device::stats::{Fits, NamespaceSnapshot, Snapshot};
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind, Packing, Setting, Settings, Typed};
@@ -46,7 +36,7 @@ pub use saker_image as image;
 pub use saker_linux::Submission;
 pub use saker_runtime::{AnyDevice, AnyTurn, DeviceThread, any, panics, use_huge_pages};
 pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
-pub use url::{DeviceUrl, Salvage};
+pub use url::{DeviceUrl, LinuxPlace, Salvage, TcpPlace};
 pub use verify::{Verified, check_image, image_namespaces, verify_image};
 
 /// The README's example is a test.

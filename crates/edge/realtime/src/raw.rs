@@ -1,15 +1,15 @@
 //! The door for those who speak in queue entries: `Raw::open(url)`.
 
-use crate::any::AnyTurn;
 use crate::block::identify_blocks;
+use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
-use crate::open::{self, Opened, Wanted};
 use crate::url::DeviceUrl;
 use saker_host::connect::KvQueueOptions;
 use saker_host::{Connection, Done, HostError, KvQueue, RawData, SubmitError, Turn};
 use saker_link::WINDOW_BYTES_MAX;
 use saker_nvme::identify::NvmNamespace;
 use saker_nvme::{Sqe, Status};
+use saker_runtime::AnyTurn;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -134,7 +134,7 @@ impl Raw {
     pub fn close(mut self) -> Result<(), Error> {
         let flush = saker_nvme::kv::flush(self.nsid());
         let flushed = self.io(std::iter::once((flush, RawData::Untouched)), |done| done.status)?;
-        open::close(self.turn)?;
+        device::close(self.turn)?;
         match flushed.first() {
             Some(status) if !status.is_success() => Err(HostError::Status(*status).into()),
             _ => Ok(()),

@@ -6,14 +6,14 @@ mod wait;
 pub use session::Session;
 pub use wait::{Durable, Synced};
 
+use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
-use crate::open::{self, Opened, Wanted};
-use crate::panics::ends_process;
-use crate::pause::SharedTurn;
 use crate::url::DeviceUrl;
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Hub, Options, Pump};
 use saker_host::{CacheOptions, CacheStats, Connection, KvError, KvQueue, Patience, TransferOptions, Turn};
+use saker_runtime::panics::ends_process;
+use saker_runtime::pause::SharedTurn;
 use saker_sim::Free;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -98,7 +98,7 @@ impl Saker {
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
     pub fn open(url: &str, mut options: SakerOptions) -> Result<Self, Error> {
-        crate::huge_pages::install();
+        saker_runtime::huge_pages::install();
         let mut url = DeviceUrl::parse(url)?;
         options.cache = url.cache.unwrap_or(options.cache);
         let lanes = options.sessions.max(1) + 1;
@@ -153,7 +153,7 @@ impl Saker {
         let stored = self.store_all();
         self.inner.hub.shut(&KvError::Unreachable.into());
         let Some(device) = self.inner.turn.take() else { return Ok(()) };
-        open::close(device)?;
+        device::close(device)?;
         stored
     }
 

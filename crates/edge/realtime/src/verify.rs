@@ -1,9 +1,9 @@
 //! Verifying images: what the file says, then what recovery makes of it.
 
+use crate::device::attach::attach;
+use crate::device::records::config_of;
 use crate::error::Error;
 use crate::image::{self, Access};
-use crate::open::attach;
-use crate::records::config_of;
 use saker_device::Device;
 use saker_device::stats::NamespaceSnapshot;
 use saker_flash::{FaultPlan, Flash};
@@ -23,8 +23,8 @@ pub struct Verified {
 ///
 /// # Errors
 /// [`enum@Error`] when it cannot be read at all.
-pub fn verify_image(path: &Path, mut progress: impl FnMut(image::Progress)) -> Result<Verified, Error> {
-    let report = image::check(path, &mut progress)?;
+pub fn verify_image(path: &Path, progress: &mut dyn FnMut(image::Progress)) -> Result<Verified, Error> {
+    let report = image::check(path, progress)?;
     if !report.is_sound() {
         return Ok(Verified { report, namespaces: Vec::new() });
     }
@@ -54,7 +54,7 @@ pub fn image_namespaces(path: &Path) -> Result<Vec<NamespaceSnapshot>, Error> {
 /// As [`verify_image`].
 pub fn check_image(
     path: &Path,
-    progress: impl FnMut(image::Progress),
+    progress: &mut dyn FnMut(image::Progress),
 ) -> Result<(image::Report, u64), Error> {
     let found = verify_image(path, progress)?;
     Ok((found.report, found.namespaces.iter().map(|n| n.store.pairs).sum()))

@@ -10,10 +10,6 @@ const BYTES: u64 = 320 << 20;
 /// Values of a fill.
 const VALUE_BYTES: usize = 64 << 10;
 
-fn is_soak() -> bool {
-    std::env::var("SAKER_TIER").as_deref() == Ok("soak")
-}
-
 fn key(n: u64) -> Vec<u8> {
     format!("pair{n:08}").into_bytes()
 }
@@ -165,7 +161,7 @@ fn beside_an_iterator(engine: EngineKind, end: End, seed: u64) {
 
 #[test]
 fn what_an_iterator_saw_makes_room_when_it_ends() {
-    for seed in 0..if is_soak() { 10 } else { 1 } {
+    for seed in saker_testing::seeds(saker_testing::tier(1, 10)) {
         for engine in [EngineKind::LSM, EngineKind::TREE] {
             for end in [End::Closed, End::TimedOut, End::Reopened] {
                 beside_an_iterator(engine, end, seed);

@@ -196,7 +196,7 @@ fn flip(image: &Image, at: u64, mask: u8, churn: bool) -> Result<Outcome, String
     let byte = image.byte(at) ^ mask;
     image.file.write_all_at(&[byte], at).expect("writes");
     let tried = catch_unwind(AssertUnwindSafe(|| {
-        let is_sound = check_image(&image.path, |_| {}).is_ok_and(|(report, _)| report.is_sound());
+        let is_sound = check_image(&image.path, &mut |_| {}).is_ok_and(|(report, _)| report.is_sound());
         (is_sound, use_image(image, churn))
     }));
     match tried {
@@ -216,7 +216,8 @@ fn text(panic: &(dyn std::any::Any + Send)) -> &str {
 }
 
 fn run(recipe: &Recipe, flips_check: u32, flips_soak: u32) -> BTreeMap<Outcome, u32> {
-    let seed = std::env::var("SAKER_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let replay = saker_testing::Replay::campaign();
+    let seed = replay.seed();
     let (image, mut rng) = (Image::new(recipe), Seed(seed).rng());
     image.restore();
     assert_eq!(use_image(&image, true), Ok(Outcome::Right), "unharmed");

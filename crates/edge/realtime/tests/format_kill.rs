@@ -115,8 +115,9 @@ fn check_and_note(url: &str, ended: u64, in_format: bool, tally: &mut Tally) {
 
 #[test]
 fn killed_in_formats_and_saves() {
-    let is_soak = std::env::var("SAKER_TIER").as_deref() == Ok("soak");
-    let seed = std::env::var("SAKER_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let is_soak = saker_testing::is_soak();
+    let replay = saker_testing::Replay::campaign();
+    let seed = replay.seed();
     let mut rng = Seed(seed).child("format kill").rng();
     let mut tally = Tally { kills: 0, in_formats: 0, whole: 0, gone: 0 };
     for n in 0..if is_soak { 200 } else { 18 } {

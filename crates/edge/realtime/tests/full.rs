@@ -3,12 +3,8 @@
 use saker_host::{HostError, KvError};
 use saker_realtime::{Kv, create_image};
 use saker_sim::{Rng, Seed};
+use saker_testing::is_soak;
 use std::collections::BTreeMap;
-
-/// Whether the full counts are asked for.
-fn is_soak() -> bool {
-    std::env::var("SAKER_TIER").as_deref() == Ok("soak")
-}
 
 /// Smallest size at which the default profile keeps its pages and values of 2 MiB.
 const BYTES: u64 = 320 << 20;

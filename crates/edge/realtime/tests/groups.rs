@@ -109,7 +109,7 @@ fn groups_survive_an_image() {
     let before = kv.multi_get(&keys).expect("reads");
     // Not closed: recovery reads the records.
     drop(kv);
-    let (report, pairs) = saker_realtime::check_image(&path, |_| {}).expect("an image");
+    let (report, pairs) = saker_realtime::check_image(&path, &mut |_| {}).expect("an image");
     assert!(report.is_sound(), "{:?}", report.findings);
     assert_eq!(pairs as usize, before.iter().flatten().count());
     let mut kv = Kv::open(&url).expect("recovers");

@@ -35,8 +35,12 @@ fn the_order_says_what_goes() {
         assert!(!cache.put_if_absent(&key(0), &value(9)).expect("answered"), "it is there");
         assert!(cache.put_if_absent(&key(3), &value(3)).expect("stored"));
         let expected: Vec<bool> = (0..4).map(|n| n != gone).collect();
-        assert_eq!(cache.exists(&[0, 1, 2, 3].map(key)).expect("answered"), expected, "{order:?}");
-        assert_eq!(cache.prefix(&[2, 3, gone].map(key)).expect("answered"), 2);
+        assert_eq!(
+            cache.exists(&[0, 1, 2, 3].map(key).each_ref().map(|key| &key[..])).expect("answered"),
+            expected,
+            "{order:?}"
+        );
+        assert_eq!(cache.prefix(&[2, 3, gone].map(key).each_ref().map(|key| &key[..])).expect("answered"), 2);
         let stats = cache.stats();
         assert_eq!((stats.stored, stats.present, stats.evicted, stats.hits), (4, 1, 1, 1));
         cache.close().expect("closes");
@@ -62,7 +66,7 @@ fn what_is_too_old_is_gone() {
     let options = RetentionOptions { ttl, ..RetentionOptions::default() };
     let mut cache = KvCache::open("mem:?size=64MiB&profile=tiny", options).expect("opens");
     assert!(cache.put_if_absent(&key(1), &value(1)).expect("stored"));
-    while cache.exists(&[key(1)]).expect("answered")[0] {}
+    while cache.exists(&[&key(1)]).expect("answered")[0] {}
     assert!(!there(&mut cache, 1));
     assert!(cache.put_if_absent(&key(1), &value(1)).expect("stored again"));
     assert_eq!(cache.stats().expired, 1);

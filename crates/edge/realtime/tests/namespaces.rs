@@ -59,7 +59,7 @@ fn pairs_and_blocks_keep_apart() {
     let expected: Vec<u8> = (0..3).flat_map(|round| value(0, round, 5120)).chain(vec![0; 512]).collect();
     assert!(all == expected, "blocks are as written, and zero where never written");
     disk.close().expect("closes");
-    let found = verify_image(&path, |_| {}).expect("checks");
+    let found = verify_image(&path, &mut |_| {}).expect("checks");
     assert!(found.report.is_sound());
     let of = |n: usize| (found.namespaces[n].nsid, found.namespaces[n].kind, found.namespaces[n].store.pairs);
     assert_eq!([of(0), of(1), of(2)], [(1, "kv", 200), (2, "block", 0), (3, "kv", 200)]);

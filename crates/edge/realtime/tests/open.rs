@@ -36,7 +36,7 @@ fn one_image_one_user() {
     for threads in ["threads=0", "threads=1"] {
         let mut kv = Kv::open(&url(&path, threads)).expect("opens");
         assert_eq!(refusal(&url(&path, "")), in_use);
-        assert_eq!(check_image(&path, |_| {}).expect_err("locked").to_string(), in_use);
+        assert_eq!(check_image(&path, &mut |_| {}).expect_err("locked").to_string(), in_use);
         kv.put(b"k", threads.as_bytes()).expect("the first user goes on");
         kv.close().expect("closes");
         let mut again = Kv::open(&url(&path, "")).expect("the lock is gone");
@@ -99,7 +99,7 @@ fn a_read_only_file_can_be_checked_but_not_used() {
     let mut permissions = std::fs::metadata(&path).expect("is there").permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(&path, permissions).expect("sets");
-    let (report, pairs) = check_image(&path, |_| {}).expect("checks");
+    let (report, pairs) = check_image(&path, &mut |_| {}).expect("checks");
     assert!(report.is_sound() && pairs == 1, "{:?}", report.findings);
     // The superuser may write all the same.
     if std::fs::File::options().write(true).open(&path).is_err() {

@@ -69,7 +69,7 @@ fn four_threads_write_read_each_other_and_sync() {
         });
         let mut session = saker.session().expect("free again");
         let mut count = 0;
-        session.scan(&[2], |_, _| count += 1).expect("scanned");
+        session.scan(&[2], &mut |_, _| count += 1).expect("scanned");
         assert_eq!(count, 500, "{url}");
         drop(session);
         saker.close().expect("closes");
@@ -97,20 +97,20 @@ fn ranges_come_in_the_order_of_keys_with_what_is_buffered() {
         let (from, to) = (key(499), key(1800));
         let range = KeyRange { from: &from, to: &to, ..KeyRange::default() };
         let mut found = Vec::new();
-        let visit = |key: &[u8], value: &[u8]| {
+        let mut visit = |key: &[u8], value: &[u8]| {
             found.push((u16::from_be_bytes([key[0], key[1]]), value.len()));
             found.len() < 600
         };
-        reader.scan_range(&range, visit).expect("scanned");
+        reader.scan_range(&range, &mut visit).expect("scanned");
         let mut expected = vec![(500, 100), (501, 5), (503, 5), (504, 5)];
         expected.extend((506..).step_by(2).map(|n| (n, 100)).take(596));
         assert_eq!(found, expected, "{url}");
         let mut count = 0;
-        let visit = |_: &[u8], _: &[u8]| {
+        let mut visit = |_: &[u8], _: &[u8]| {
             count += 1;
             true
         };
-        reader.scan_range(&range, visit).expect("scanned");
+        reader.scan_range(&range, &mut visit).expect("scanned");
         // The even ones from 500 to 1798, two more, one less.
         assert_eq!(count, 650 + 2 - 1, "{url}: up to the end of the range");
         drop((writer, reader));
@@ -362,7 +362,7 @@ fn shards_are_one_device() {
         });
         let mut session = saker.session().expect("free again");
         let mut count = 0;
-        session.scan(&[], |_, value| count += usize::from(value.len() == 20)).expect("all shards");
+        session.scan(&[], &mut |_, value| count += usize::from(value.len() == 20)).expect("all shards");
         assert_eq!(count, 600);
         drop(session);
         saker.close().expect("closes");

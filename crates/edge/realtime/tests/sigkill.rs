@@ -322,7 +322,7 @@ impl Run {
 
     /// Compares the image with the model, and enters what became of the operation in flight.
     fn verify(&mut self, in_flight: &BTreeMap<u32, Held>) {
-        let (report, _) = patiently(|| check_image(&self.path, |_| {}));
+        let (report, _) = patiently(|| check_image(&self.path, &mut |_| {}));
         assert!(report.is_sound(), "{:?}", report.findings);
         let url = self.url();
         let mut kv = patiently(|| Kv::open(&url));
@@ -352,7 +352,7 @@ fn decode(bytes: &[u8]) -> Vec<(u64, u64)> {
 }
 
 fn erases(path: &Path) -> u64 {
-    patiently(|| check_image(path, |_| {})).0.counts.erases
+    patiently(|| check_image(path, &mut |_| {})).0.counts.erases
 }
 
 fn run(n: usize, rounds_check: usize, rounds_soak: usize) {
@@ -360,7 +360,8 @@ fn run(n: usize, rounds_check: usize, rounds_soak: usize) {
     let path = dir.path().join("disk.img");
     let plan = ImagePlan::kv(CASES[n].image_bytes, CASES[n].profile, 1);
     ImagePlan { engine: CASES[n].engine, ..plan }.create(&path).expect("creates");
-    let rng = Seed(number("SAKER_SEED").unwrap_or(1)).index(n as u64).rng();
+    let replay = saker_testing::Replay::campaign();
+    let rng = Seed(replay.seed()).index(n as u64).rng();
     let mut run = Run { n, path, model: Model::default(), rng, acknowledged: 0 };
     for _ in 0..if is_soak() { rounds_soak } else { rounds_check } {
         run.round();

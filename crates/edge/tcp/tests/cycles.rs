@@ -47,7 +47,7 @@ const MEMORY_SLACK_BYTES: usize = 32 << 20;
 
 #[test]
 fn descriptors_return_to_the_start_and_later_hosts_need_no_more_memory() {
-    let is_soak = std::env::var("SAKER_TIER").is_ok_and(|tier| tier == "soak");
+    let is_soak = saker_testing::is_soak();
     // So small a device that all of it is written before memory is looked at.
     let mut config = ServerConfig::new("mem:?profile=tiny&size=16MiB");
     config.listen = vec!["127.0.0.1:0".parse().expect("an address")];

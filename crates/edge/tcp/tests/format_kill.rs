@@ -87,8 +87,9 @@ fn round(engine: EngineKind, rng: &mut Rng) -> bool {
 
 #[test]
 fn a_target_is_killed_in_formats_and_saves() {
-    let is_soak = std::env::var("SAKER_TIER").is_ok_and(|tier| tier == "soak");
-    let seed = std::env::var("SAKER_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let is_soak = saker_testing::is_soak();
+    let replay = saker_testing::Replay::campaign();
+    let seed = replay.seed();
     let mut rng = Seed(seed).child("format kill").rng();
     let (kills, mut in_formats) = (if is_soak { 200 } else { 12 }, 0);
     for n in 0..kills {

@@ -15,9 +15,8 @@ mod groups;
 const OWNER: u16 = 1;
 
 /// Histories per test: 20 times as many in the soak tier.
-#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
 fn scale(n: u64) -> u64 {
-    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { n * 20 } else { n }
+    saker_testing::tier(n, n * 20)
 }
 
 struct Bench {

@@ -8,9 +8,8 @@ use saker_sim::{Rng, Seed};
 use saker_world::{Job, RunResult, Side, run_disk_kv};
 
 /// Histories for each engine: 20 times as many in the soak tier.
-#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
 fn histories() -> u64 {
-    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { 40 } else { 2 }
+    saker_testing::tier(2, 40)
 }
 
 const PAIRS: u64 = 3000;
@@ -72,7 +71,7 @@ fn ratios_hold(runs: &[RunResult], wanted: &str, found: &str, at: &str) {
 #[test]
 fn what_is_looked_up_counts_once() {
     for engine in EngineKind::ALL.iter().copied() {
-        for seed in 0..histories() {
+        for seed in saker_testing::seeds(histories()) {
             let at = format!("{} with seed {seed}", engine.name());
             let runs = run_disk_kv(&build(engine), &jobs(seed, 4, 8)).expect("runs");
             for cause in ["user", "gc"] {

@@ -20,13 +20,8 @@ const RECORD_BYTES: u64 = 1024;
 /// Bytes of the table for a pair of Plus.
 const ENTRY_BYTES: u64 = 17;
 
-#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
 fn operations() -> u64 {
-    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") {
-        FILLS * DEVICE_BYTES / RECORD_BYTES
-    } else {
-        3000
-    }
+    if saker_testing::is_soak() { FILLS * DEVICE_BYTES / RECORD_BYTES } else { 3000 }
 }
 
 fn profile() -> Profile {

@@ -138,7 +138,7 @@ pub(super) fn check(image: &Path) -> Result<CheckReport, CliError> {
         losses: None,
         next: Vec::new(),
     };
-    let found = match verify_image(image, |_| {}) {
+    let found = match verify_image(image, &mut |_| {}) {
         Ok(found) => found,
         Err(DeviceError::Damaged { nsid, what }) => {
             let damage = vec![Finding { place: format!("namespace {nsid}"), what }];

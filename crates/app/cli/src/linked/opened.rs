@@ -224,7 +224,7 @@ impl Store for Opened {
         let keys = KeyRange { from: range.from, to: range.to, prefix: range.prefix };
         let pairs_max = u32::try_from(range.limit).unwrap_or(0);
         let options = ScanOptions { range: keys, keys_only: false, backwards: range.reverse, pairs_max };
-        let scanned = self.kv.scan_while(&options, goes_on, |key, value| match visit(key, value) {
+        let scanned = self.kv.scan_while(&options, goes_on, &mut |key, value| match visit(key, value) {
             Ok(goes_on) => goes_on,
             Err(error) => {
                 failed = Some(error);

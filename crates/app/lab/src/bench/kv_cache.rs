@@ -50,7 +50,8 @@ pub fn on_url(cache: &mut KvCache, url: &str, load: &KvCacheLoad) -> Result<Benc
         (Moved::default(), Moved::default(), Moved::default(), Moved::default());
     let begun = Instant::now();
     for request in load.requests()? {
-        let there = asked.timed(0, || cache.prefix(&request.blocks))?;
+        let blocks: Vec<&[u8]> = request.blocks.iter().map(AsRef::as_ref).collect();
+        let there = asked.timed(0, || cache.prefix(&blocks))?;
         for (n, key) in request.blocks.iter().enumerate() {
             if n < there {
                 let found = gets.timed(size, || cache.get_into(key, &mut buffer))?;

@@ -15,12 +15,12 @@ pub use disk::{run_disk_groups_real, run_disk_kv_real};
 pub use host::run_host_kv_real;
 pub use saker::run_saker_real;
 
-use crate::any::{AnyDevice, DeviceThread};
 use crate::url::Timing;
 use saker_assembly::Build;
 use saker_device::{Attachment, Snapshot};
 use saker_host::{HostError, ProtocolError};
 use saker_link::Traffic;
+use saker_runtime::{AnyDevice, DeviceThread};
 use saker_sim::Instant;
 use saker_world::{Job, RunResult, Side};
 use std::time::Instant as Clock;

@@ -1,7 +1,6 @@
 //! DiskKV with SAKER's host layer: every thread has a session.
 
 use super::{How, RealRun, Running, on_threads, refused, share, since, user_bytes};
-use crate::pause::Pausing;
 use saker_assembly::Build;
 use saker_assembly::port;
 use saker_host::connect::KvQueueOptions;
@@ -9,6 +8,7 @@ use saker_host::session::{Hub, Options, Session, SyncError};
 use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Patience, Spin, TransferOptions};
 use saker_link::Traffic;
 use saker_nvme::Key;
+use saker_runtime::pause::Pausing;
 use saker_sim::Instant;
 use saker_world::{Job, RunResult, Side};
 use std::sync::Arc;

@@ -2,10 +2,10 @@
 
 use super::Inner;
 use super::wait::{Durable, Synced};
-use crate::pause::SharedTurn;
 use saker_host::session::{self, SyncError};
 use saker_host::{HostError, KeyRange, KvQueue, Patience};
 use saker_nvme::Key;
+use saker_runtime::pause::SharedTurn;
 use std::sync::Arc;
 
 /// A session of a [`Saker`](super::Saker). Keys have 1 to 16 bytes. Calls that wait do so by polling; those that return
@@ -33,7 +33,6 @@ impl Session {
     ///
     /// # Errors
     /// [`HostError`]: nothing has happened. What the device says comes with the sync.
-    #[inline]
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
         self.session.put(&native(key)?, value)
     }
@@ -42,7 +41,6 @@ impl Session {
     ///
     /// # Errors
     /// [`HostError`]: nothing has happened.
-    #[inline]
     pub fn delete(&mut self, key: &[u8]) -> Result<(), HostError> {
         self.session.delete(&native(key)?)
     }
@@ -109,7 +107,7 @@ impl Session {
     ///
     /// # Errors
     /// [`HostError`]; pairs may have been shown before.
-    pub fn scan(&mut self, prefix: &[u8], mut visit: impl FnMut(&[u8], Vec<u8>)) -> Result<(), HostError> {
+    pub fn scan(&mut self, prefix: &[u8], visit: &mut dyn FnMut(&[u8], Vec<u8>)) -> Result<(), HostError> {
         let wanted = |key: &Key| key.as_bytes().starts_with(prefix);
         self.session.scan(wanted, |key, value| visit(key.as_bytes(), value))
     }
@@ -123,7 +121,7 @@ impl Session {
     pub fn scan_range(
         &mut self,
         range: &KeyRange<'_>,
-        mut visit: impl FnMut(&[u8], &[u8]) -> bool,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<(), HostError> {
         self.session.scan_range(range, |key, value| visit(key.as_bytes(), value))
     }

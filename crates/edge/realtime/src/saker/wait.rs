@@ -1,10 +1,10 @@
 //! Futures of syncs and durable writes. Who polls one makes progress for all; in between the pump does.
 
 use super::Inner;
-use crate::pause::SharedTurn;
 use saker_host::session::{Session, Sync, SyncError, Ticket};
 use saker_host::{HostError, KvQueue, Turn};
 use saker_nvme::Key;
+use saker_runtime::pause::SharedTurn;
 use saker_sim::Free;
 use std::future::Future;
 use std::pin::Pin;

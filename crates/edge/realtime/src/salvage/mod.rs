@@ -11,7 +11,6 @@
     )
 )]
 
-pub(crate) mod open;
 mod repair;
 mod walk;
 
@@ -19,10 +18,10 @@ pub use repair::{Repaired, repair_image};
 pub use walk::{Lost, Piece};
 
 use crate::block::Block;
+use crate::device::damaged::{self, Findings, Wishes};
 use crate::error::Error;
 use crate::kv::Kv;
 use crate::url::{DeviceUrl, Salvage};
-use open::{Findings, Wishes};
 use saker_device::NamespaceConfig;
 use std::path::{Path, PathBuf};
 
@@ -73,7 +72,7 @@ impl Salvaged {
     /// As [`Salvaged::open`].
     pub fn open_as(path: &Path, salvage: Salvage) -> Result<Self, Error> {
         let wishes = Wishes { depth: 1, url: None, with_uncertain: salvage == Salvage::Uncertain };
-        let opened = open::open(path, wishes)?;
+        let opened = damaged::open(path, wishes)?;
         let namespaces = opened.device.config().namespaces;
         Ok(Self { path: path.to_path_buf(), salvage, namespaces, findings: opened.findings })
     }
@@ -91,7 +90,7 @@ impl Salvaged {
     /// The namespace asked for, or the first of pairs.
     pub fn kv_namespace(&self, asked: Option<u32>) -> Option<u32> {
         let is_wanted = |ns: &&NamespaceConfig| {
-            open::kind_of(&ns.kind) == "kv" && asked.is_none_or(|asked| asked == ns.nsid)
+            damaged::kind_of(&ns.kind) == "kv" && asked.is_none_or(|asked| asked == ns.nsid)
         };
         self.namespaces.iter().find(is_wanted).map(|ns| ns.nsid)
     }
@@ -107,7 +106,7 @@ impl Salvaged {
     ) -> Result<Losses, E> {
         let unknown = self.findings.unknown.get(&nsid).cloned().unwrap_or_default();
         let kind =
-            self.namespaces.iter().find(|ns| ns.nsid == nsid).map_or("kv", |ns| open::kind_of(&ns.kind));
+            self.namespaces.iter().find(|ns| ns.nsid == nsid).map_or("kv", |ns| damaged::kind_of(&ns.kind));
         let mut losses = Losses { nsid, kind, unknown, ..Losses::default() };
         if !losses.unknown.is_empty() && self.salvage == Salvage::Certain {
             return Ok(losses);

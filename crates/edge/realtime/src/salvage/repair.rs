@@ -71,7 +71,7 @@ fn copy_all(salvaged: &Salvaged, to: &Path, progress: &mut dyn FnMut(u64)) -> Re
             copied += 1;
             progress(copied);
         };
-        losses.push(match super::open::kind_of(&namespace.kind) {
+        losses.push(match crate::device::damaged::kind_of(&namespace.kind) {
             "kv" => copy_pairs(salvaged, namespace.nsid, Kv::open_url(&url)?, &mut count)?,
             _ => copy_blocks(salvaged, namespace.nsid, Block::open_url(&url)?, &mut count)?,
         });

@@ -92,7 +92,8 @@ fn number(name: &str) -> Option<u64> {
 
 fn run(name: &str, recipe: Recipe) {
     let image = Image::new(recipe);
-    let seed = number("SAKER_SEED").unwrap_or(1);
+    let campaign = saker_testing::Replay::campaign();
+    let seed = campaign.seed();
     let cases = number("SAKER_CASES").unwrap_or(if is_soak() { 12_500 } else { 80 });
     let only = number("SAKER_CASE");
     let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();

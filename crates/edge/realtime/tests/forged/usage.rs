@@ -125,7 +125,7 @@ impl Calls {
 
 /// Checks, opens, reads, writes and closes.
 pub fn use_image(image: &Image) -> Outcome {
-    let verified = verify_image(&image.path, |_| {});
+    let verified = verify_image(&image.path, &mut |_| {});
     let mut calls = Calls::default();
     let mut opened = false;
     for nsid in PAIRS {
@@ -176,7 +176,7 @@ fn read_pairs(kv: &mut Kv, calls: &mut Calls) {
         }
     }
     let mut left = 2000;
-    calls.ok(kv.scan(&ScanOptions::default(), |_, _| {
+    calls.ok(kv.scan(&ScanOptions::default(), &mut |_, _| {
         left -= 1;
         left > 0
     }));

@@ -298,7 +298,7 @@ impl Run {
         self.open();
         self.check_all();
         self.kv.take().expect("it is open").close().expect("closes");
-        let (report, _) = check_image(&self.path, |_| {}).expect("checks");
+        let (report, _) = check_image(&self.path, &mut |_| {}).expect("checks");
         assert!(report.is_sound(), "{:?}", report.findings);
         calls
     }

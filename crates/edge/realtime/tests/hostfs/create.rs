@@ -29,7 +29,7 @@ fn a_creation_that_fails_at_any_call_leaves_nothing() {
             match said {
                 None => {
                     assert!(harmless || !struck, "{fault:?} at call {at} is an error");
-                    let (report, pairs) = check_image(&path, |_| {}).expect("checks");
+                    let (report, pairs) = check_image(&path, &mut |_| {}).expect("checks");
                     assert!(report.is_sound() && pairs == 0, "{:?}", report.findings);
                     std::fs::remove_file(&path).expect("it was made");
                 }

@@ -111,7 +111,7 @@ fn scenario(dir: &Path, engine: EngineKind, options: &str) {
     give_space(dir);
     kv.put(b"one", b"more").expect("there is room");
     kv.close().expect("closes");
-    let (report, _) = check_image(&path, |_| {}).expect("checks");
+    let (report, _) = check_image(&path, &mut |_| {}).expect("checks");
     assert!(report.is_sound(), "{:?}", report.findings);
     std::fs::remove_file(path).expect("it is there");
 }

@@ -3,7 +3,7 @@
 use crate::blocks::Blocks;
 use crate::landing::Interrupted;
 use crate::store::Store;
-use crate::support::{block_config, config, directory, is_soak};
+use crate::support::{block_config, config, directory};
 use crate::watched::Watched;
 use saker_flash::{Flash, Media};
 use saker_medium::SegmentId;
@@ -220,7 +220,7 @@ fn crashes<K: Keeper>(path: &Path, capacitor: bool, seed: u64) -> u64 {
 
 fn hold<K: Keeper>(capacitor: bool) {
     let dir = directory();
-    for seed in 0..if is_soak() { 600 } else { 30 } {
+    for seed in saker_testing::seeds(saker_testing::tier(30, 600)) {
         let path = dir.path().join(seed.to_string());
         let erases = crashes::<K>(&path, capacitor, seed);
         assert!(erases > 5, "seed {seed}: histories without erases prove little: {erases}");

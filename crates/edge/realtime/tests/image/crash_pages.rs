@@ -128,7 +128,7 @@ fn program_next(media: &mut Watched, segment: SegmentId, ever: &mut Programmed, 
 #[test]
 fn a_system_crash_keeps_synced_pages_and_invents_none() {
     let dir = crate::support::directory();
-    for seed in 0..12 {
+    for seed in saker_testing::seeds(12) {
         let erases = cell_history(&dir.path().join(seed.to_string()), seed);
         assert!(erases > 100, "seed {seed}: histories without erases prove little: {erases}");
     }

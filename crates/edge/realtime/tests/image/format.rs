@@ -1,7 +1,7 @@
 //! A crash of the operating system at any moment of a Format: all pairs are there, or none. After the Format has been
 //! answered none are, and what is flushed later stays.
 
-use crate::support::{directory, is_soak};
+use crate::support::directory;
 use crate::watched::Watched;
 use saker_assembly::port;
 use saker_device::{Attachment, Device, Untimed};
@@ -118,7 +118,7 @@ fn campaign(engine: EngineKind, seed: u64) {
 
 #[test]
 fn a_format_is_whole_after_a_crash_of_the_system() {
-    for seed in 0..if is_soak() { 20 } else { 1 } {
+    for seed in saker_testing::seeds(saker_testing::tier(1, 20)) {
         EngineKind::ALL.iter().for_each(|engine| campaign(*engine, seed));
     }
 }

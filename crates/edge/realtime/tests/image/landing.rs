@@ -3,7 +3,7 @@
 //! The source of the value takes a copy of the image when its bytes are asked for: what a process killed there leaves.
 
 use crate::store::Store;
-use crate::support::{config, directory, is_soak};
+use crate::support::{config, directory};
 use saker_engine::{Source, SourceError};
 use saker_realtime::image::{Access, OpenImage, create, open};
 use saker_sim::{Rng, Seed};
@@ -110,7 +110,7 @@ fn run(seed: u64, lives: u32) {
 
 #[test]
 fn killed_while_records_land() {
-    for seed in 0..if is_soak() { 400 } else { 40 } {
+    for seed in saker_testing::seeds(saker_testing::tier(40, 400)) {
         run(seed, 12);
     }
 }

@@ -36,11 +36,6 @@ pub fn directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a temporary directory")
 }
 
-/// Whether the full counts are asked for.
-pub fn is_soak() -> bool {
-    std::env::var("SAKER_TIER").as_deref() == Ok("soak")
-}
-
 /// A new image in a directory that goes away with the first value.
 pub fn image(capacitor: bool) -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a temporary directory");

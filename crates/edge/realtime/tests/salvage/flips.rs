@@ -37,7 +37,8 @@ fn flip(image: &Image, at: u64, mask: u8, with_repair: bool) -> Result<Saved, St
 }
 
 fn run(recipe: &Recipe, flips_check: u32, flips_soak: u32) {
-    let seed = std::env::var("SAKER_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let replay = saker_testing::Replay::campaign();
+    let seed = replay.seed();
     let (image, mut rng) = (Image::new(recipe), Seed(seed).rng());
     let whole = salvage(&image.path, &image.model);
     assert_eq!(whole, Ok(Saved { right: image.live(), ..Saved::default() }), "unharmed");

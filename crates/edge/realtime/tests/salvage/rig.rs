@@ -289,7 +289,7 @@ pub fn repair(path: &Path, expected: &Saved, model: &Model) -> Result<(), String
     let repaired =
         saker_realtime::repair_image(path, &new, &mut |_| {}).map_err(|e| format!("repair: {e}"))?;
     assert_eq!(before, std::fs::metadata(path).and_then(|m| m.modified()).ok(), "the old one is only read");
-    let (report, pairs) = saker_realtime::check_image(&new, |_| {}).map_err(|e| format!("new: {e}"))?;
+    let (report, pairs) = saker_realtime::check_image(&new, &mut |_| {}).map_err(|e| format!("new: {e}"))?;
     if !report.is_sound() {
         return Err(format!("the repaired image is not sound: {:?}", report.findings));
     }

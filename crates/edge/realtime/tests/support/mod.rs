@@ -1,11 +1,7 @@
 //! Keys and values that tell where they come from.
 
 use saker_sim::Seed;
-
-/// Whether the full counts are asked for.
-pub fn is_soak() -> bool {
-    std::env::var("SAKER_TIER").as_deref() == Ok("soak")
-}
+pub use saker_testing::is_soak;
 
 /// Key number `n`: of 2 to 16 bytes, every fourth one long.
 pub fn key(n: u32) -> Vec<u8> {

@@ -47,7 +47,7 @@ fn scan_with_restarts(at: &[usize], backwards: bool) -> (Vec<Vec<u8>>, ScanOrder
     let mut server = Some(Server::start(config.clone()).expect("the server starts"));
     let mut kv = fill(server.as_ref().expect("it runs"));
     let mut seen = Vec::new();
-    let order = kv.scan(&ScanOptions { backwards, ..ScanOptions::default() }, |key, value| {
+    let order = kv.scan(&ScanOptions { backwards, ..ScanOptions::default() }, &mut |key, value| {
         if at.contains(&seen.len()) {
             server = server.take().map(|running| restart(running, &mut config));
         }
@@ -89,7 +89,7 @@ fn a_target_that_is_gone_for_good_is_told_as_such() {
     drop(fill(server.as_ref().expect("it runs")));
     let mut kv = Kv::open(&url(server.as_ref().expect("it runs"), "reconnect=0&timeout=2")).expect("open");
     let mut seen = 0;
-    let scanned = kv.scan(&ScanOptions::default(), |_, _| {
+    let scanned = kv.scan(&ScanOptions::default(), &mut |_, _| {
         seen += 1;
         server.take().into_iter().for_each(|running| running.stop().expect("stopped"));
         true

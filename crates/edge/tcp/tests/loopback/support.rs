@@ -30,7 +30,7 @@ pub fn open(server: &Server, options: &str) -> Kv {
 
 /// `soak` in the long tier, a tenth of it otherwise.
 pub fn count(soak: usize) -> usize {
-    let is_soak = std::env::var("SAKER_TIER").is_ok_and(|tier| tier == "soak");
+    let is_soak = saker_testing::is_soak();
     if is_soak { soak } else { soak / 10 }
 }
 

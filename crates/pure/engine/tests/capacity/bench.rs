@@ -8,15 +8,10 @@ use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
 use saker_medium::{Geometry, PowerHistory, Ring, RingMemory, Step};
 use saker_sim::{Class, Free};
+pub use saker_testing::is_soak;
 
 pub const OWNER: u16 = 1;
 const SLOTS: u16 = 96;
-
-/// Whether the full counts are asked for.
-#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
-pub fn is_soak() -> bool {
-    std::env::var("SAKER_TIER").as_deref() == Ok("soak")
-}
 
 /// A shape of flash: bytes of a page, pages of a segment, segments.
 #[derive(Clone, Copy, Debug)]

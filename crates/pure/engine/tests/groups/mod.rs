@@ -140,7 +140,7 @@ fn group_history(kind: EngineKind, seed: u64, ring_lasts: bool, faults: FaultPla
 #[test]
 fn grouped_mixed_and_single_execution_leave_the_same_pairs() {
     each_engine(|kind| {
-        for seed in 0..scale(2) {
+        for seed in saker_testing::seeds(scale(2)) {
             let [all, singly, some, none] =
                 [(100, 0), (100, 100), (50, 50), (0, 0)].map(|(grouped, singly)| {
                     group_history(kind, seed, true, FaultPlan::default(), Share { grouped, singly })

@@ -94,7 +94,7 @@ fn random_histories_without_a_capacitor() {
 #[test]
 fn random_histories_with_failing_programs() {
     for (n, config) in variants(SEGMENTS, true).into_iter().enumerate() {
-        for seed in 0..scale(1) {
+        for seed in saker_testing::seeds(scale(1)) {
             let seed = 2000 + seed * 10 + n as u64;
             let plan = FaultPlan { seed, program: Chance::one_in(60), ..FaultPlan::default() };
             history(seed, config, plan);

@@ -40,7 +40,7 @@ fn writes_wait_for_a_page_of_mappings_and_not_for_collections() {
         cache_bytes: 3 * u64::from(g.page_bytes),
         ..HashFtlConfig::original(OWNER, &g, SEGMENTS, true, 128)
     };
-    for seed in 0..scale(1) {
+    for seed in saker_testing::seeds(scale(1)) {
         let mut bench = Bench::new(config, SEGMENTS, FaultPlan::default());
         let pairs = u64::from(SEGMENTS) * g.segment_bytes() / 3 / 128;
         for n in 0..pairs {

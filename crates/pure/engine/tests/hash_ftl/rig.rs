@@ -13,9 +13,8 @@ pub const OWNER: u16 = 1;
 const RING_SLOTS: u16 = 40;
 
 /// Histories per test: 20 times as many in the soak tier.
-#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
 pub fn scale(n: u64) -> u64 {
-    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { n * 20 } else { n }
+    saker_testing::tier(n, n * 20)
 }
 
 pub fn shape(segments: u32) -> Shape {

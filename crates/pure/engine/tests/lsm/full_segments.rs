@@ -133,7 +133,7 @@ fn every_write_of_a_full_store_of_few_segments_ends() {
 /// What collections and merges had found out is not known any more then.
 #[test]
 fn every_write_of_a_full_store_that_was_opened_ends() {
-    for seed in 0..scale(8) {
+    for seed in saker_testing::seeds(scale(8)) {
         ends(seed, Store { has_few: seed.is_multiple_of(2), is_opened: true });
     }
 }

@@ -136,7 +136,7 @@ fn a_gap_that_a_sync_saw_is_given_up() {
 #[test]
 fn what_a_sync_saw_survives_whatever_part_of_the_rest_is_there() {
     for packing in Packing::ALL {
-        for seed in 0..scale(6) {
+        for seed in saker_testing::seeds(scale(6)) {
             let rng = &mut Seed(seed).rng();
             let mut bench = Bench::new(packing);
             for _ in 0..rng.below(40) {

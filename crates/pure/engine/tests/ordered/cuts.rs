@@ -33,7 +33,7 @@ fn recovers<S: Ordered>(bench: &Bench<S>, model: &Model, history: PowerHistory) 
 }
 
 fn history<S: Ordered>(ring_lasts: bool, watch: fn(&Bench<S>, &Model)) {
-    for seed in 0..scale(1) {
+    for seed in saker_testing::seeds(scale(1)) {
         let bench = history_with(seed, S::small(ring_lasts), watch, 2500);
         assert!(bench.done().iter().all(|n| *n > 3), "{:?}", bench.done());
     }
@@ -79,7 +79,7 @@ pub fn power_cuts_at_every_event<S: Ordered>() {
 
 /// Where the ring is lost, what a completed Flush covered is there; of the writes after it a prefix of the log may be.
 pub fn lost_rings_keep_what_was_flushed<S: Ordered>() {
-    for seed in 0..scale(4) {
+    for seed in saker_testing::seeds(scale(4)) {
         let mut rng = Seed(seed).rng();
         let mut bench = Bench::<S>::new(S::small(false), FaultPlan::default());
         let mut flushed = Model::new();

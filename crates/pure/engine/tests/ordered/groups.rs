@@ -75,7 +75,7 @@ fn cut_in<S: Ordered>(seed: u64, ring_lasts: bool, watch: fn(&Bench<S>, &Model))
 }
 
 pub fn kills_between_groups<S: Ordered>() {
-    for seed in 0..scale(1) {
+    for seed in saker_testing::seeds(scale(1)) {
         cut_in::<S>(seed, true, recovers_killed);
         cut_in::<S>(seed, false, recovers_killed);
     }
@@ -116,7 +116,7 @@ fn of_set(rng: &mut Rng, set: u64, step: u64) -> Vec<Entry> {
 /// Where the ring is lost, every group since the last Flush is there as a whole or not at all.
 pub fn a_lost_ring_loses_whole_groups<S: Ordered>() {
     let mut done = [0; 4];
-    for seed in 0..scale(2) {
+    for seed in saker_testing::seeds(scale(2)) {
         let mut rng = Seed(seed).rng();
         let mut bench = Bench::<S>::new(S::small(false), FaultPlan::default());
         let mut states: Vec<Vec<Content>> = vec![vec![Content::new()]; SETS as usize];

@@ -106,7 +106,7 @@ pub fn history<S: Ordered>(seed: u64, config: S::Config, faults: FaultPlan) -> u
 }
 
 pub fn with_a_capacitor<S: Ordered>() {
-    for seed in 0..scale(S::HISTORIES) {
+    for seed in saker_testing::seeds(scale(S::HISTORIES)) {
         history::<S>(seed, S::small(true), FaultPlan::default());
     }
 }

@@ -161,7 +161,7 @@ fn writes_on_the_brink<S: Ordered>(seed: u64, longest: u64, ring_lasts: bool) {
 }
 
 pub fn every_write_on_the_brink_ends<S: Ordered>() {
-    for seed in 0..scale(2) {
+    for seed in saker_testing::seeds(scale(2)) {
         for longest in [300, 2000, 20_000] {
             writes_on_the_brink::<S>(seed, longest, seed % 2 == 0);
         }
@@ -204,7 +204,7 @@ fn groups_on_the_brink<S: Ordered>(seed: u64, most: u64, longest: u64, ring_last
 
 pub fn every_group_on_the_brink_ends<S: Ordered>() {
     let mut refused = 0;
-    for seed in 0..scale(1) {
+    for seed in saker_testing::seeds(scale(1)) {
         let long = groups_on_the_brink::<S>(seed, 40, 600, seed % 2 == 0);
         let short = groups_on_the_brink::<S>(seed, 1200, 8, seed % 2 == 1);
         assert!(long[0].min(short[0]) > 50, "{long:?} {short:?}");

@@ -23,7 +23,7 @@ fn key(n: u64) -> Vec<u8> {
 
 /// Repairs end while the snapshot is held, which goes on reading, and what they left behind goes with it.
 pub fn a_snapshot_reads_from_failed_pages_and_holds_up_no_flush<S: Ordered>() {
-    for seed in 0..scale(20) {
+    for seed in saker_testing::seeds(scale(20)) {
         let faults = FaultPlan { seed, program: Chance::one_in(4), ..FaultPlan::default() };
         let mut bench = Bench::<S>::new(S::small(false), faults);
         (0..30).for_each(|n| bench.put(&key(n), &[1; 100], Condition::Always).expect("there is room"));

@@ -95,13 +95,13 @@ fn small<S: Ordered>(ring_lasts: bool) -> Bench<S> {
 }
 
 pub fn makes_room_in_small_segments<S: Ordered>() {
-    for seed in 0..scale(8) {
+    for seed in saker_testing::seeds(scale(8)) {
         ENDS.iter().for_each(|end| half_goes(small::<S>(seed % 2 == 0), seed, *end, None));
     }
 }
 
 pub fn makes_room_in_larger_segments<S: Ordered>() {
-    for seed in 0..scale(1) {
+    for seed in saker_testing::seeds(scale(1)) {
         let mut bench = nearly_full::bench::<S>(seed % 2 == 0);
         // A digest of so many pairs takes long.
         bench.digests = false;
@@ -110,7 +110,7 @@ pub fn makes_room_in_larger_segments<S: Ordered>() {
 }
 
 pub fn makes_room_with_default_settings<S: Ordered>() {
-    for seed in 0..scale(4) {
+    for seed in saker_testing::seeds(scale(4)) {
         let config = S::defaults(&crate::ordered::bench::shape().geometry, seed % 2 == 0);
         ENDS.iter()
             .for_each(|end| half_goes(Bench::<S>::new(config, FaultPlan::default()), seed, *end, None));
@@ -119,7 +119,7 @@ pub fn makes_room_with_default_settings<S: Ordered>() {
 
 /// A cut at every event while the first pairs come after the release.
 pub fn is_cut_at_every_event<S: Ordered>() {
-    for seed in 0..scale(1) {
+    for seed in saker_testing::seeds(scale(1)) {
         half_goes(small::<S>(seed % 2 == 0), seed, End::Released, Some(recovers_killed));
         half_goes(small::<S>(true), seed, End::Released, Some(recovers_cut));
     }

@@ -115,7 +115,7 @@ fn background<S: Ordered>(bench: &mut Bench<S>) -> bool {
 
 /// Groups of every form, and single operations between them, with a snapshot held now and then.
 pub fn every_need_names_all_pages<S: Ordered>() {
-    for seed in 0..scale(1) {
+    for seed in saker_testing::seeds(scale(1)) {
         let mut rng = Seed(seed).rng();
         let mut bench = Bench::<S>::new(S::small(seed % 2 == 0), FaultPlan::default());
         let mut snapshots = Vec::new();

@@ -165,9 +165,7 @@ fn attack_host(stream: &[u8], rng: &mut Rng) {
 /// Whether there is another damaged stream after so many: the soak goes on for a time, since a case takes longer on one machine
 /// than on another.
 fn goes_on(begun: Instant, cases: u64) -> bool {
-    cases < CASES_CHECK
-        || std::env::var("SAKER_TIER").as_deref() == Ok("soak")
-            && (!cases.is_multiple_of(1024) || begun.elapsed() < SOAK)
+    cases < CASES_CHECK || saker_testing::is_soak() && (!cases.is_multiple_of(1024) || begun.elapsed() < SOAK)
 }
 
 #[test]

@@ -21,5 +21,5 @@ mod workloads;
     reason = "a test has no arguments; the tier decides only how often it runs"
 )]
 fn tier<T>(check: T, soak: T) -> T {
-    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { soak } else { check }
+    saker_testing::tier(check, soak)
 }

@@ -102,7 +102,7 @@ fn read_back(seed: u64, device: &Arc<Mutex<Fake>>, log: &Log) {
 
 fn hold(name: u64, faults: Faults, cut: bool) {
     let (mut events, mut refused, mut hits, mut read_groups, mut snapshots) = (0, 0, 0, 0, 0);
-    for seed in 0..tier(40, 500) {
+    for seed in saker_testing::seeds(tier(40, 500)) {
         let (log, seen) = history(name << 32 | seed, faults, cut);
         (hits, read_groups) = (hits + seen.hits, read_groups + seen.read_groups);
         snapshots += seen.snapshots;
@@ -122,7 +122,7 @@ fn hold(name: u64, faults: Faults, cut: bool) {
 /// then is right.
 #[test]
 fn a_device_that_disappears_ends_every_wait_with_an_error() {
-    for seed in 0..tier(40, 400) {
+    for seed in saker_testing::seeds(tier(40, 400)) {
         let device = Fake::new(2, Seed(seed).rng(), Faults::NONE);
         let wire = |queue| FakeWire {
             device: Arc::clone(&device),

@@ -164,7 +164,7 @@ impl Full<Clocked> {
 }
 
 fn all_shapes(run: impl Fn(Build, Sizes, u64)) {
-    for seed in 0..tier(2, 12) {
+    for seed in saker_testing::seeds(tier(2, 12)) {
         for capacitor in [true, false] {
             for (n, sizes) in
                 [Sizes::Empty, Sizes::UpTo(64), Sizes::UpTo(900), Sizes::UpTo(16_000)].into_iter().enumerate()
@@ -278,7 +278,7 @@ impl<D: Machine> Blocks<D> {
 
 #[test]
 fn a_full_block_namespace_is_written_and_trimmed_for_ever() {
-    for seed in 0..tier(2, 20) {
+    for seed in saker_testing::seeds(tier(2, 20)) {
         for capacitor in [true, false] {
             let build = rig::small(capacitor, seed);
             Blocks::<Inline>::new(&build, seed).wear(3000);

@@ -42,7 +42,7 @@ fn everything_fails(seed: u64) -> FaultPlan {
 
 #[test]
 fn a_seed_gives_one_history() {
-    for seed in 0..tier(4, 80) {
+    for seed in saker_testing::seeds(tier(4, 80)) {
         for faults in [FaultPlan::default(), everything_fails(seed)] {
             let capacitor = seed.is_multiple_of(2);
             let first = trace(seed, capacitor, faults);

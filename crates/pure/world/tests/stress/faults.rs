@@ -68,7 +68,7 @@ fn run(seed: u64, capacitor: bool, faults: FaultPlan, operations: u32) -> Tally 
 
 #[test]
 fn failing_programs_lose_nothing_with_a_capacitor() {
-    for seed in 0..tier(6, 120) {
+    for seed in saker_testing::seeds(tier(6, 120)) {
         let faults = FaultPlan { read: Chance::NEVER, erase: Chance::NEVER, ..all_faults(seed) };
         let tally = run(seed, true, faults, 5000);
         assert!(tally.failures > 0, "{tally:?}");
@@ -79,7 +79,7 @@ fn failing_programs_lose_nothing_with_a_capacitor() {
 #[test]
 fn failing_programs_lose_nothing_without_a_capacitor() {
     let (seeds, mut stuck) = (tier(6, 120), 0);
-    for seed in 0..seeds {
+    for seed in saker_testing::seeds(seeds) {
         let rare = Chance::one_in(200);
         let faults =
             FaultPlan { program: rare, read: Chance::NEVER, erase: Chance::NEVER, ..all_faults(seed) };
@@ -93,7 +93,7 @@ fn failing_programs_lose_nothing_without_a_capacitor() {
 #[test]
 fn failing_erases_cost_capacity_and_nothing_else() {
     let mut lost = 0;
-    for seed in 0..tier(6, 120) {
+    for seed in saker_testing::seeds(tier(6, 120)) {
         let faults = FaultPlan { seed, erase: Chance::one_in(50), ..FaultPlan::default() };
         let tally = run(seed, seed.is_multiple_of(2), faults, 5000);
         assert_eq!(u64::from(tally.retired), tally.failures, "{tally:?}");
@@ -106,7 +106,7 @@ fn failing_erases_cost_capacity_and_nothing_else() {
 #[test]
 fn with_every_fault_at_once_nothing_is_ever_wrong() {
     let mut sum = Tally::default();
-    for seed in 0..tier(12, 240) {
+    for seed in saker_testing::seeds(tier(12, 240)) {
         let tally = run(seed, seed.is_multiple_of(2), all_faults(seed), 6000);
         sum.unreadable += tally.unreadable;
         sum.failures += tally.failures;
@@ -179,7 +179,7 @@ fn very_many_failing_programs_lose_nothing_and_deletes_go_on() {
     for one_in in [50, 20, 8] {
         for capacitor in [true, false] {
             let mut sum = Worn::default();
-            for seed in 0..tier(6, 60) {
+            for seed in saker_testing::seeds(tier(6, 60)) {
                 wear(seed, capacitor, one_in, &mut sum);
             }
             println!("1 in {one_in}, capacitor {capacitor}: {sum:?}");

@@ -20,9 +20,8 @@ const SOAK_ROUNDS: u64 = 12_000;
 const POPULATION_MAX: usize = 2000;
 const INPUT_BYTES_MAX: usize = 4096;
 
-#[expect(clippy::disallowed_methods, reason = "the tier is a setting of the test run")]
 fn rounds() -> u64 {
-    if std::env::var("SAKER_TIER").as_deref() == Ok("soak") { SOAK_ROUNDS } else { 1 }
+    saker_testing::tier(1, SOAK_ROUNDS)
 }
 
 /// What reads the bytes: a payload of a form, or a vector of addresses.

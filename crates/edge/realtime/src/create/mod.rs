@@ -1,16 +1,19 @@
 //! Making images.
 
-pub use crate::divide::NamespacePlan;
-use crate::divide::divide;
+mod divide;
+
+pub use crate::device::identity::new_uuid;
+pub use divide::NamespacePlan;
+
+use crate::device::records::{records, seeded_uuid};
 use crate::error::{Error, PlanError};
 use crate::image::{self, ImageConfig};
 use crate::profiles::profile_for_image;
-use crate::records::{records, seeded_uuid};
+use divide::divide;
 use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig, Settings};
 use saker_flash::nand::Shape;
 use saker_sim::profile::Profile;
-use std::io::Read as _;
 use std::path::Path;
 
 /// Attempts at a size that holds all namespaces: more flash may mean larger superblocks.
@@ -117,20 +120,6 @@ fn header(build: &Build, seed: u64, uuid: Option<[u8; 16]>) -> ImageConfig {
         namespaces: records(&build.device_config()),
         uuid: uuid.unwrap_or_else(|| seeded_uuid(seed)),
     }
-}
-
-/// A UUID that no other image has: the kernel's random numbers (RFC 9562, version 4; random(4)).
-///
-/// # Errors
-/// [`enum@Error`] when the kernel's random numbers cannot be read.
-pub fn new_uuid() -> Result<[u8; 16], Error> {
-    let path = Path::new("/dev/urandom");
-    let mut uuid = [0; 16];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut uuid));
-    read.map_err(|source| image::ImageError::Io { path: path.to_path_buf(), doing: "read", source })?;
-    uuid[6] = uuid[6] & 0x0f | 0x40;
-    uuid[8] = uuid[8] & 0x3f | 0x80;
-    Ok(uuid)
 }
 
 /// Makes an image with one KV namespace over all of its flash. Returns its bytes of flash.

@@ -1,32 +1,33 @@
 //! From a URL to a connected device, and back: opening and orderly closing, whatever the flash is kept in.
 
-use crate::any::{AnyDevice, AnyTurn, DeviceThread};
+pub(crate) mod attach;
+pub(crate) mod damaged;
+pub(crate) mod identity;
+mod linux;
+pub(crate) mod records;
+mod settings;
+mod shards;
+pub(crate) mod tcp;
+
 use crate::error::Error;
-use crate::identity;
 use crate::image::{self, Access};
-use crate::linux;
 use crate::profiles::profile_named;
-use crate::records::{config_of, records};
-use crate::remote;
-use crate::salvage::open::Wishes;
-use crate::shards;
 use crate::url::{DeviceUrl, Place, Salvage, Timing};
+use attach::attach;
+use damaged::Wishes;
+use records::{config_of, records};
 use saker_assembly::Build;
 use saker_assembly::port;
-use saker_device::{
-    Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceKind, PRICED_BYTES, Packing, Settings,
-    timings,
-};
+use saker_device::{Attachment, Costs, Device, PRICED_BYTES, Packing, Settings, timings};
 use saker_engine::lsm::settings::{PROGRAM_PRICE, packing};
-use saker_engine::settings::Phase;
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
-use saker_link::DmaSpace;
 use saker_medium::Ring;
 use saker_nvme::csi;
+use saker_runtime::{AnyDevice, AnyTurn, DeviceThread};
 use saker_sim::profile::{Profile, ProfileError};
+use settings::{ask, settings_of};
 use std::path::Path;
-use std::sync::Arc;
 
 /// The kind of namespace that somebody wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +70,7 @@ impl Opened {
     pub fn open_for(url: &DeviceUrl, io_queues: u16) -> Result<Self, Error> {
         let (mut turn, port, profile) = match &url.place {
             Place::Tcp(place) => {
-                let (turn, port) = remote::open(place, url.depth)?;
+                let (turn, port) = tcp::open(place, url.depth)?;
                 (turn, port, REMOTE_PROFILE.to_owned())
             }
             Place::Linux(place) => {
@@ -191,7 +192,7 @@ fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, Str
     if let Some(salvage) = url.salvage {
         let with_uncertain = salvage == Salvage::Uncertain;
         let wishes = Wishes { depth: url.depth, url: Some(url), with_uncertain };
-        let opened = crate::salvage::open::open(path, wishes)?;
+        let opened = damaged::open(path, wishes)?;
         return Ok((AnyDevice::Untimed(opened.device), opened.host, opened.config.profile));
     }
     let faults = url.faults;
@@ -226,44 +227,6 @@ fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, Str
     Ok((device, host, profile))
 }
 
-/// Asks the engines of a device for what its URL says, each for what it has.
-///
-/// # Errors
-/// [`Error::Setting`].
-pub(crate) fn ask(config: &mut DeviceConfig, url: &DeviceUrl) -> Result<(), Error> {
-    let engine_of = |kind: &NamespaceKind| match kind {
-        NamespaceKind::Kv { engine, .. } => Some(*engine),
-        NamespaceKind::Block { .. } => None,
-    };
-    let engines: Vec<_> = config.namespaces.iter().filter_map(|ns| engine_of(&ns.kind)).collect();
-    let with_pairs = config.namespaces.iter_mut().filter(|ns| engine_of(&ns.kind).is_some());
-    for (namespace, asked) in with_pairs.zip(settings_of(url, &engines)?) {
-        let stored = namespace.settings.clone();
-        namespace.settings = asked.over(&stored);
-        refuse_changes(&namespace.settings, &stored, engine_of(&namespace.kind))?;
-    }
-    Ok(())
-}
-
-/// What was chosen when a namespace was made stays.
-fn refuse_changes(asked: &Settings, stored: &Settings, engine: Option<EngineKind>) -> Result<(), Error> {
-    let fixed =
-        engine.into_iter().flat_map(EngineKind::settings).filter(|s| matches!(s.phase, Phase::Stored(_)));
-    for setting in fixed {
-        let (now, then) = (asked.get(setting.name).unwrap_or(0), stored.get(setting.name).unwrap_or(0));
-        if now != then {
-            let what =
-                format!("option `{}`: the image was made with {}", setting.name, setting.written(then));
-            return Err(Error::Setting { what, todo: "leave it out, or make another image".into() });
-        }
-    }
-    Ok(())
-}
-
-fn settings_of(url: &DeviceUrl, engines: &[EngineKind]) -> Result<Vec<Settings>, Error> {
-    url.settings_for(engines).map_err(|(what, todo)| Error::Setting { what, todo })
-}
-
 /// The profile of an image: the built-in one it names, or its own from the file that the URL names.
 fn profile_of_image(name: &str, file: Option<&str>) -> Result<Profile, ProfileError> {
     let Some(file) = file else {
@@ -278,15 +241,4 @@ fn profile_of_image(name: &str, file: Option<&str>) -> Result<Profile, ProfileEr
     }
     let reason = format!("it is called `{}`, and the image was made with `{name}`", profile.name);
     Err(ProfileError::File { path: file.to_owned(), reason })
-}
-
-/// Host memory and BAR for one queue pair of `depth` slots.
-pub(crate) fn attach(depth: u16, queue_pairs: u16) -> Attachment {
-    Attachment::new(dma_space(depth), queue_pairs)
-}
-
-/// Host memory for a queue pair of that depth and an admin queue.
-pub(crate) fn dma_space(depth: u16) -> Arc<DmaSpace> {
-    let (windows, pages) = (u32::from(depth) * 2 + 64, u32::from(depth) * 4 + 512);
-    DmaSpace::new(pages, windows)
 }

@@ -33,10 +33,13 @@
 //! "Both" are `mem` and `file`; a `tcp` or `/dev` device has its own settings, which `saker serve` was given. `depth`
 //! and the cache are for all: they are this host's. Another client's writes do not reach a cache. `docs/urls.md` is the page for users.
 
+mod linux;
 mod names;
+mod tcp;
 
-use crate::linux::LinuxPlace;
-use crate::remote::TcpPlace;
+pub use linux::LinuxPlace;
+pub use tcp::TcpPlace;
+
 use saker_device::{EngineKind, Settings, Typed};
 use saker_flash::FaultPlan;
 use saker_host::transfer::Adaptive;

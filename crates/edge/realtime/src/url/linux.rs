@@ -1,13 +1,8 @@
-//! A namespace behind the Linux kernel's driver: the parts of its URL, and how it is opened.
+//! A namespace behind the Linux kernel's driver: the parts of its URL.
 
-use crate::any::AnyTurn;
-use crate::open::dma_space;
-use saker_host::Port;
-use saker_link::BarBuffer;
-use saker_linux::{LinuxError, Options, Passthrough, Submission};
+use super::tcp::seconds;
+use saker_linux::Submission;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
 /// A namespace's device file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,29 +34,10 @@ impl LinuxPlace {
                 }
             }
             "reconnect" => {
-                self.reconnect_s = crate::remote::seconds(value)?;
+                self.reconnect_s = seconds(value)?;
             }
             _ => return Err("the device has its own; options here are depth, nsid, io and reconnect"),
         }
         Ok(())
     }
-}
-
-/// Opens the namespace of a URL.
-pub(crate) fn open(place: &LinuxPlace, depth: u16) -> Result<(AnyTurn, Port), LinuxError> {
-    let options = Options {
-        path: place.path.clone(),
-        submission: place.submission,
-        depth,
-        patience: Duration::from_secs(place.reconnect_s),
-    };
-    let namespace = Passthrough::open(options, dma_space(depth))?;
-    let port = Port {
-        space: Arc::clone(namespace.space()),
-        registers: Arc::clone(namespace.registers()),
-        doorbells: Arc::clone(namespace.doorbells()),
-        // Nothing reads it: the kernel's queues are its own.
-        bar: BarBuffer::new(1),
-    };
-    Ok((AnyTurn::Linux(Box::new(namespace)), port))
 }

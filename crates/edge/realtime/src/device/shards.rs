@@ -1,8 +1,8 @@
 //! A device in memory that consists of several, each with its share of the flash and of the keys.
 
-use crate::any::{AnyDevice, AnyTurn, DeviceThread};
+use super::identity;
+use super::settings::settings_of;
 use crate::error::Error;
-use crate::identity;
 use crate::profiles::profile_named;
 use crate::url::{DeviceUrl, Place, Timing};
 use saker_assembly::Build;
@@ -11,6 +11,7 @@ use saker_device::Attachment;
 use saker_host::Port;
 use saker_link::DmaSpace;
 use saker_nvme::vendor::Methods;
+use saker_runtime::{AnyDevice, AnyTurn, DeviceThread};
 use saker_shards::{Shard, Sharded};
 use std::sync::Arc;
 
@@ -25,9 +26,11 @@ pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
     let profile = profile_named(profile)?;
     let space = space(url.depth, *shards);
     let identity = identity::in_memory(url, *seed)?;
+    let settings = settings_of(url, &[*engine])?;
     let shard = |n: u16| {
         let seed = seed.wrapping_add(u64::from(n));
         let mut build = Build::kv(&profile, *bytes / u64::from(*shards), seed)?.with_engine(*engine);
+        settings.iter().for_each(|asked| build.ask(asked));
         build.config.identity = identity.wrapping_add(u64::from(n));
         let host = Attachment::new(Arc::clone(&space), QUEUE_PAIRS);
         let turn = running(build, &host, url, u64::from(*shards));

@@ -10,10 +10,11 @@
     )
 )]
 
+use super::attach::attach;
+use super::records::device_config;
+use super::settings::ask;
 use crate::error::Error;
 use crate::image::{self, Mended, MendedImage, PageFlip, Patches};
-use crate::open::{ask, attach};
-use crate::records::device_config;
 use crate::url::DeviceUrl;
 use saker_device::{Attachment, Damage, Device, LogFlip, NamespaceKind, Untimed};
 use saker_flash::{FaultPlan, Flash};
