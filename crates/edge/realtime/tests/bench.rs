@@ -1,18 +1,18 @@
 //! HostKV and DiskKV with several application threads against the clock: every operation is done once, whoever does it.
 
 use saker_host::TransferOptions;
-use saker_realtime::bench::{RealRun, run_disk_groups_real, run_disk_kv_real, run_host_kv_real};
+use saker_realtime::bench::{RealRun, run_real};
 use saker_realtime::url::Timing;
 use saker_sim::profile::Profile;
-use saker_world::{Build, Job, Side};
+use saker_world::{Build, Job, Op, StoreKind};
 
 const PAIRS: u64 = 3000;
 
 /// Puts of distinct keys, then gets of all of them. Values of 0 to 5,996 bytes: some longer than a page.
 fn jobs(threads: usize, depth: u16) -> Vec<Job> {
     let key = |n: u64| n.to_le_bytes().to_vec();
-    let puts = (0..PAIRS).map(|n| Side::Put(key(n), vec![n as u8; n as usize % 1500 * 4])).collect();
-    let gets = (0..PAIRS).rev().map(|n| Side::Get(key(n))).collect();
+    let puts = (0..PAIRS).map(|n| Op::Put(key(n), vec![n as u8; n as usize % 1500 * 4])).collect();
+    let gets = (0..PAIRS).rev().map(|n| Op::Get(key(n))).collect();
     let job =
         |operations, flush| Job { threads, depth, operations, flush, transfer: TransferOptions::default() };
     vec![job(puts, true), job(gets, false)]
@@ -35,12 +35,12 @@ fn as_many_threads_as_asked_for_do_every_operation_once() {
     let block = Build::block(&profile, 1 << 30, 1).expect("large enough");
     for (threads, depth) in [(1, 1), (1, 32), (3, 4), (8, 1)] {
         let jobs = jobs(threads, depth);
-        let disk = run_disk_kv_real(&kv, Timing::Off, &jobs).expect("runs");
+        let disk = run_real(StoreKind::Disk, &kv, Timing::Off, &jobs).expect("runs");
         check(&disk, &format!("DiskKV {threads}x{depth}"));
         // A command an operation; the puts end with a Flush.
         assert_eq!([disk.results[0].commands, disk.results[1].commands], [PAIRS + 1, PAIRS]);
         assert_eq!(disk.events, 0, "nothing is due at a time when there are no latencies");
-        let host = run_host_kv_real(&block, Timing::Off, &jobs).expect("runs");
+        let host = run_real(StoreKind::Host, &block, Timing::Off, &jobs).expect("runs");
         check(&host, &format!("HostKV {threads}x{depth}"));
         assert!(host.results[0].commands < PAIRS, "it writes whole pages: {}", host.results[0].commands);
     }
@@ -51,7 +51,8 @@ fn operations_in_groups_are_done_once_with_few_commands() {
     let profile = Profile::builtin("default").expect("built in");
     let kv = Build::kv(&profile, 1 << 30, 1).expect("large enough");
     for (timing, threads, group) in [(Timing::Off, 1, 64), (Timing::Off, 3, 16), (Timing::Real, 2, 16)] {
-        let run = run_disk_groups_real(&kv, timing, &jobs(threads, 4), group).expect("runs");
+        let run =
+            run_real(StoreKind::Groups { operations: group }, &kv, timing, &jobs(threads, 4)).expect("runs");
         check(&run, &format!("groups {threads}x{group}"));
         // 6 KiB at most each: a payload of a MiB takes more of them than are asked for.
         let share = |thread: usize| (PAIRS as usize - thread).div_ceil(threads).div_ceil(group) as u64;
@@ -64,7 +65,7 @@ fn operations_in_groups_are_done_once_with_few_commands() {
 fn with_latencies_the_device_has_events_and_counts_late_ones() {
     let profile = Profile::builtin("default").expect("built in");
     let kv = Build::kv(&profile, 1 << 30, 1).expect("large enough");
-    let run = run_disk_kv_real(&kv, Timing::Real, &jobs(2, 8)).expect("runs");
+    let run = run_real(StoreKind::Disk, &kv, Timing::Real, &jobs(2, 8)).expect("runs");
     check(&run, "DiskKV real");
     assert!(run.events >= 2 * PAIRS, "each command has events: {}", run.events);
     assert!(run.late <= run.events);
