@@ -62,13 +62,19 @@ impl Op {
     }
 
     /// Bytes of keys and values that it writes.
+    #[inline]
     pub fn user_bytes(&self) -> u64 {
         match self {
             Self::Put(key, value) => (key.len() + value.len()) as u64,
-            Self::Batch(all) | Self::Group { operations: all, .. } => all.iter().map(Self::user_bytes).sum(),
+            Self::Batch(all) | Self::Group { operations: all, .. } => bytes_of(all),
             _ => 0,
         }
     }
+}
+
+#[cold]
+fn bytes_of(operations: &[Op]) -> u64 {
+    operations.iter().map(Op::user_bytes).sum()
 }
 
 /// What a lane still has to do of a job: each `stride`th operation from the next one on.
@@ -81,11 +87,13 @@ pub struct Share<'o> {
 
 impl<'o> Share<'o> {
     /// All that lane `n` of `lanes` does of these.
+    #[inline]
     pub const fn of(operations: &'o [Op], n: usize, lanes: usize) -> Self {
         Self { operations, next: n, stride: lanes }
     }
 
     /// One operation.
+    #[inline]
     pub const fn alone(operation: &'o Op) -> Self {
         Self { operations: std::slice::from_ref(operation), next: 0, stride: 1 }
     }

@@ -63,6 +63,7 @@ pub fn connect(
 ///
 /// # Errors
 /// [`Refusal::Unsupported`].
+#[inline]
 pub fn operation(op: Option<&Op>) -> Result<host_kv::Op, Refusal> {
     Ok(match op {
         Some(Op::Put(key, value)) => host_kv::Op::Put(key.clone(), value.clone()),
@@ -76,6 +77,7 @@ pub fn operation(op: Option<&Op>) -> Result<host_kv::Op, Refusal> {
 }
 
 /// How it ended.
+#[inline]
 pub fn outcome(outcome: &host_kv::Outcome) -> Outcome<'_> {
     match outcome {
         Ok(Some(value)) => Outcome::value(value),
