@@ -70,3 +70,34 @@ fn with_latencies_the_device_has_events_and_counts_late_ones() {
     assert!(run.events >= 2 * PAIRS, "each command has events: {}", run.events);
     assert!(run.late <= run.events);
 }
+
+#[test]
+fn sessions_write_containers_and_find_everything() {
+    let profile = Profile::builtin("default").expect("built in");
+    let kv = Build::kv(&profile, 1 << 30, 1).expect("large enough");
+    for (timing, threads, batch) in [(Timing::Off, 1, 64), (Timing::Off, 3, 16), (Timing::Real, 2, 16)] {
+        let run = run_real(StoreKind::Sessions { batch }, &kv, timing, &jobs(threads, 4)).expect("runs");
+        check(&run, &format!("sessions {threads}x{batch}"));
+        assert!(run.results[0].commands < PAIRS, "{} commands", run.results[0].commands);
+        assert!(run.results[1].commands <= PAIRS, "reads that are gathered go together");
+    }
+}
+
+/// What no store takes is an error in every timing, and the run goes on.
+#[test]
+fn keys_and_operations_that_no_store_takes_are_errors_of_their_own() {
+    let profile = Profile::builtin("default").expect("built in");
+    let kv = Build::kv(&profile, 1 << 30, 1).expect("large enough");
+    let mut job = jobs(2, 4).remove(0);
+    let good = job.operations.len() as u64;
+    job.operations.insert(3, Op::Put(Vec::new(), vec![1]));
+    job.operations.insert(7, Op::Scan { from: vec![1], entries: 3 });
+    for kind in [StoreKind::Disk, StoreKind::Groups { operations: 8 }, StoreKind::Sessions { batch: 8 }] {
+        let jobs = std::slice::from_ref(&job);
+        let real = run_real(kind, &kv, Timing::Off, jobs).expect("runs").results.remove(0);
+        let virtual_ = saker_world::run_virtual(kind, &kv, jobs).expect("runs").remove(0);
+        for result in [real, virtual_] {
+            assert_eq!((result.operations, result.errors), (good + 2, 2), "{}", kind.name());
+        }
+    }
+}

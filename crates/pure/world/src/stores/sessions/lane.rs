@@ -1,51 +1,19 @@
-//! DiskKV with SAKER's host layer in virtual time: lanes are sessions, which gather their writes in containers (SYSTOR'25,
-//! section 3.3).
+//! A session of a thread.
 
-use super::{Counters, Measured, prices};
-use crate::build::{Build, port};
-use crate::joined::{Below as _, Clocked};
-use crate::result::{Job, ReadPath, RunResult};
-use saker_host::connect::KvQueueOptions;
-use saker_host::session::{CallId, Command, Cover, Hub, LaneStats, Options, Refusal as NotNow, Sync, Write};
-use saker_host::{CacheStats, ConnectOptions, Connection, HostError, KvQueue, TransferOptions, Turn as _};
-use saker_link::{PAGE_BYTES, Traffic};
+use super::SharedMeter;
+use crate::result::ReadPath;
+use saker_host::session::{CallId, Command, Cover, Hub, LaneStats, Refusal as NotNow, Sync, Write};
+use saker_host::{HostError, KvQueue};
+use saker_link::PAGE_BYTES;
 use saker_nvme::{Key, Status};
-use saker_sim::{CpuMeter, CpuPrices, Instant, Meter, Unit};
+use saker_sim::Instant;
 use saker_store::{
-    Completed, Completions, Doorbells, Drain, Failure, KvStore, Lane, Op, Order, Outcome, Prices, Refusal,
-    Share, Stall, StallCause, Submitted, Ticket, Work,
+    Completed, Drain, Failure, Lane, Op, Outcome, Refusal, Share, Stall, StallCause, Submitted, Ticket, Work,
 };
-use std::cell::RefCell;
 use std::rc::Rc;
 
 /// What a Retrieve asks for.
 const RETRIEVE_BYTES: u32 = 4096;
-
-/// One meter for all sessions: what one does for another is paid by who pays next.
-#[derive(Clone, Debug)]
-struct SharedMeter(Rc<RefCell<CpuMeter>>);
-
-impl Meter for SharedMeter {
-    const TIMED: bool = true;
-
-    #[inline]
-    fn work(&mut self, unit: Unit, n: u64) {
-        self.0.borrow_mut().work(unit, n);
-    }
-}
-
-/// DiskKV behind sessions.
-pub struct SessionStore {
-    below: Clocked,
-    hub: Rc<Hub<KvQueue>>,
-    opened: usize,
-    meter: SharedMeter,
-    has_cache: bool,
-    prices: Prices,
-    page_bytes: u32,
-    before: Counters,
-    cache_before: CacheStats,
-}
 
 /// A session.
 pub struct SessionLane {
@@ -79,61 +47,19 @@ struct Call {
     reads: bool,
 }
 
-impl SessionStore {
-    /// Over a new device in virtual time, a session for each thread of the job, with containers of so many writes.
-    ///
-    /// # Errors
-    /// [`HostError`] if it cannot be connected to.
-    pub fn timed(build: &Build, job: &Job, batch: u16) -> Result<Self, HostError> {
-        let (threads, depth) = (job.threads.max(1), job.depth.max(1));
-        let host = build.attach(threads as u16, depth);
-        let mut below = Clocked(build.timed(host.clone()));
-        let options = ConnectOptions { io_queues: threads as u16, ..ConnectOptions::default() };
-        let mut connection = Connection::connect(port(&host), &mut below, options)?;
-        let queue_options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
-        let mut queues = Vec::new();
-        for _ in 0..threads {
-            let mut queue = connection.create_kv_queue(&mut below, 1, queue_options)?;
-            connection.set_transfer(&mut below, &mut queue, TransferOptions::default())?;
-            queues.push(queue);
-        }
-        let options =
-            Options { batch, eager: false, closed_max: 1, cache: build.cache, ..Options::default() };
-        let meter = CpuMeter::new(CpuPrices::from_picos(build.profile.host.cpu.picos()));
-        Ok(Self {
-            below,
-            hub: Rc::new(Hub::new(queues, options)),
-            opened: 0,
-            meter: SharedMeter(Rc::new(RefCell::new(meter))),
-            has_cache: build.cache.bytes > 0,
-            prices: prices(build),
-            page_bytes: build.shape.geometry.page_bytes,
-            before: Counters::default(),
-            cache_before: CacheStats::default(),
-        })
-    }
-
-    fn counters(&mut self) -> Counters {
-        let lanes = 0..self.hub.lanes();
-        let host = lanes.map(|n| self.hub.with_wire(n, |queue| queue.stats().traffic()));
-        let host = host.fold(Traffic::default(), |sum, t| sum + t);
-        Counters::of(&mut self.below.0, host)
-    }
+/// What the host knows of a key.
+enum Found {
+    Value,
+    Deleted,
 }
 
-impl KvStore for SessionStore {
-    type Lane = SessionLane;
-
-    fn open_lane(&mut self) -> Result<SessionLane, Refusal> {
-        if self.opened == self.hub.lanes() {
-            return Err(Refusal::Lanes);
-        }
-        self.opened += 1;
-        Ok(SessionLane {
-            hub: Rc::clone(&self.hub),
-            number: self.opened - 1,
-            meter: self.meter.clone(),
-            has_cache: self.has_cache,
+impl SessionLane {
+    pub(super) fn new(hub: Rc<Hub<KvQueue>>, number: usize, meter: SharedMeter, has_cache: bool) -> Self {
+        Self {
+            hub,
+            number,
+            meter,
+            has_cache,
             calls: Vec::new(),
             looked_at: 0,
             free: Vec::new(),
@@ -143,92 +69,19 @@ impl KvStore for SessionStore {
             before: LaneStats::default(),
             reads: ReadPath::default(),
             data: Vec::new(),
-        })
-    }
-
-    fn capabilities(&self) -> &'static [&'static str] {
-        &["put", "get", "delete", "exists", "flush"]
-    }
-
-    /// A lane rings before it looks at completions: what it sends then belongs to the next doorbell.
-    fn order(&self) -> Order {
-        Order { doorbells: Doorbells::OfLane { looks_first: false }, completions: Completions::AllEnd }
-    }
-
-    fn prices(&self) -> Prices {
-        self.prices
-    }
-
-    fn stats(&self) -> Vec<(&'static str, u64)> {
-        let all = (0..self.hub.lanes()).map(|n| self.hub.stats(n));
-        let sum = all.fold(LaneStats::default(), |sum, s| LaneStats {
-            packed: sum.packed + s.packed,
-            replaced: sum.replaced + s.replaced,
-            parked: sum.parked + s.parked,
-            ..sum
-        });
-        vec![("packed", sum.packed), ("replaced", sum.replaced), ("parked", sum.parked)]
-    }
-
-    fn now(&self) -> Instant {
-        self.below.now()
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        self.below.next_deadline()
-    }
-
-    fn advance(&mut self, now: Instant) -> bool {
-        self.below.advance(now) > 0
-    }
-
-    #[inline]
-    fn go_on(&mut self, until: Instant) -> Option<Instant> {
-        self.below.go_on(until)
-    }
-
-    fn turn(&mut self) {
-        self.below.turn();
-    }
-}
-
-impl Measured for SessionStore {
-    fn begin(&mut self, lanes: &mut [SessionLane], _: &Job) {
-        for lane in lanes {
-            (lane.sync, lane.reads) = (None, ReadPath::default());
         }
-        self.before = self.counters();
-        self.cache_before = self.hub.cache_stats();
     }
 
-    fn finish(&mut self, lanes: &mut [SessionLane], result: &mut RunResult) {
-        let after = self.counters();
-        result.cache = self.hub.cache_stats().since(&self.cache_before);
-        for lane in lanes {
-            result.reads.commands += lane.reads.commands;
-            result.reads.pending += lane.reads.pending;
-            result.reads.unfilled += lane.reads.unfilled;
-        }
-        result.reads.nand_pages = after.pages_read - self.before.pages_read;
-        after.note(&self.before, self.page_bytes, result);
-        after.note_device(&self.before, result);
-        result.traces = self.below.0.take_traces();
-        let snapshot = self.below.0.snapshot();
-        result.counters = snapshot.namespaces.into_iter().flat_map(|n| n.counters).collect();
+    /// A job begins.
+    pub(super) fn begin(&mut self) {
+        (self.sync, self.reads) = (None, ReadPath::default());
     }
 
-    fn digest(&self) -> u64 {
-        self.below.0.digest()
+    /// What reads came to since then.
+    pub(super) const fn reads(&self) -> &ReadPath {
+        &self.reads
     }
-}
 
-/// What the host knows of a key.
-enum Found {
-    Value,
-    Deleted,
-}
-
-impl SessionLane {
     fn write(&mut self, key: &[u8], write: Write<'_>) -> Submitted<'static> {
         let Ok(name) = Key::new(key) else { return refused_key(key) };
         match self.hub.write(self.number, &name, write, Cover::Session, &mut self.meter) {
