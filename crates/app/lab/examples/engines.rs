@@ -7,7 +7,7 @@
 use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_sim::profile::Profile;
-use saker_world::{Prepared, Side};
+use saker_world::{Op, Prepared};
 use std::time::Instant;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -36,7 +36,7 @@ fn flash(engine: EngineKind, pairs: u64, value_bytes: u64) -> u64 {
 }
 
 /// Nanoseconds that each of `n` operations took.
-fn time(n: u64, device: &mut Prepared, operation: impl Fn(u64) -> Side) -> Outcome<f64> {
+fn time(n: u64, device: &mut Prepared, operation: impl Fn(u64) -> Op) -> Outcome<f64> {
     let begun = Instant::now();
     device.run((0..n).map(operation))?;
     Ok(begun.elapsed().as_secs_f64() * 1e9 / n as f64)
@@ -58,9 +58,9 @@ fn measure(engine: EngineKind, pairs: u64, value_bytes: u64) -> Outcome {
         Build::kv(&Profile::builtin(PROFILE)?, flash(engine, pairs, value_bytes), 1)?.with_engine(engine);
     let mut device = Prepared::start(&build)?;
     let value = vec![7; value_bytes as usize];
-    let stores = time(pairs, &mut device, |n| Side::Put(key(n), value.clone()))?;
+    let stores = time(pairs, &mut device, |n| Op::Put(key(n), value.clone()))?;
     let gets = pairs.min(RETRIEVES_MAX);
-    let retrieves = time(gets, &mut device, |n| Side::Get(key(n * (pairs / gets))))?;
+    let retrieves = time(gets, &mut device, |n| Op::Get(key(n * (pairs / gets))))?;
     let snapshot = device.snapshot();
     let stored = snapshot.namespaces[0].store.pairs;
     let (now, most) = resident();

@@ -10,7 +10,7 @@ use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::{Device, Untimed};
 use saker_host::connect::KvQueueOptions;
-use saker_host::group::{Form, Op};
+use saker_host::group::{Form, Op as GroupOp};
 use saker_host::session::{Hub, Options, Session};
 use saker_host::transfer::Adaptive;
 use saker_host::{
@@ -20,7 +20,7 @@ use saker_host::{
 use saker_nvme::Key;
 use saker_nvme::vendor::PIGGYBACK_BYTES;
 use saker_sim::profile::Profile;
-use saker_world::{Job, Side, run_disk_kv};
+use saker_world::{Job, Op, StoreKind, run_virtual};
 use std::sync::Arc;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -91,9 +91,9 @@ fn singles(op: &str, count: u64) -> Outcome<()> {
 }
 
 fn fill(queue: &mut KvQueue, pairs: std::ops::Range<u64>) -> Outcome<()> {
-    let mut group = queue.open_group(Form::All(Op::Store))?;
+    let mut group = queue.open_group(Form::All(GroupOp::Store))?;
     for n in pairs {
-        group.push(Op::Store, &spread(n), &[7; 20])?;
+        group.push(GroupOp::Store, &spread(n), &[7; 20])?;
     }
     queue.send_group(group, None)?;
     Ok(())
@@ -131,8 +131,8 @@ fn sessions(count: u64) -> Outcome<()> {
 
 fn virtual_time(count: u64) -> Outcome<()> {
     let build = Build::kv(&Profile::builtin("default")?, 2 << 30, 1)?;
-    let put = |n| Side::Put(key(n).to_vec(), vec![7; 16]);
-    let get = |n: u64| Side::Get(key(n * 7919 % count).to_vec());
+    let put = |n| Op::Put(key(n).to_vec(), vec![7; 16]);
+    let get = |n: u64| Op::Get(key(n * 7919 % count).to_vec());
     let job = |operations, flush| Job {
         threads: 4,
         depth: 32,
@@ -141,7 +141,7 @@ fn virtual_time(count: u64) -> Outcome<()> {
         transfer: TransferOptions::default(),
     };
     let (puts, gets) = ((0..count).map(put).collect(), (0..count).map(get).collect());
-    let results = run_disk_kv(&build, &[job(puts, true), job(gets, false)])?;
+    let results = run_virtual(StoreKind::Disk, &build, &[job(puts, true), job(gets, false)])?;
     assert!(results.iter().all(|r| r.errors == 0));
     Ok(())
 }

@@ -5,13 +5,14 @@
 //! method's. With more in flight, the time per store counts: another resource may then be the one that all wait for, so the
 //! best method alone is not the best method under load.
 
-use crate::disk_kv::run_disk_kv;
-use crate::result::{Job, RunResult, Side};
+use crate::result::{Job, RunResult};
+use crate::stores::{StoreKind, run_virtual};
 use saker_assembly::{Build, BuildError};
 use saker_host::transfer::{Adaptive, CostTable, Method, Pacing, TransferOptions};
 use saker_host::{HostError, TransferPolicy};
 use saker_nvme::vendor::{HYBRID_PAGE_BYTES, PIGGYBACK_BYTES, TRANSFER_BYTES};
 use saker_sim::profile::Profile;
+use saker_store::Op;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -137,7 +138,7 @@ fn measure_with(
             jobs.push(job(*bytes, TransferOptions::fixed(*method, pacing), load, first..first + stores));
         }
     }
-    let mut results = run_disk_kv(&quiet(profile)?, &jobs)?.into_iter();
+    let mut results = run_virtual(StoreKind::Disk, &quiet(profile)?, &jobs)?.into_iter();
     let row = |(bytes, methods): &Row| {
         let mut costs = [None; Method::ALL.len()];
         for (method, result) in methods.iter().zip(results.by_ref()) {
@@ -173,7 +174,7 @@ pub fn response(
         .iter()
         .enumerate()
         .map(|(n, bytes)| job(*bytes, options(policy), Load::ONE, n * STORES..(n + 1) * STORES));
-    let results = run_disk_kv(&build, &jobs.collect::<Vec<_>>())?;
+    let results = run_virtual(StoreKind::Disk, &build, &jobs.collect::<Vec<_>>())?;
     Ok(results.iter().map(|r| r.latency.min()).collect())
 }
 
@@ -187,7 +188,7 @@ fn quiet(profile: &Profile) -> Result<Build, BuildError> {
 
 /// Stores of pairs with those numbers.
 fn job(bytes: u32, transfer: TransferOptions, load: Load, pairs: Range<usize>) -> Job {
-    let put = |n: usize| Side::Put((n as u32).to_le_bytes().to_vec(), vec![n as u8; bytes as usize]);
+    let put = |n: usize| Op::Put((n as u32).to_le_bytes().to_vec(), vec![n as u8; bytes as usize]);
     let operations = pairs.map(put).collect();
     Job { threads: load.threads, depth: load.depth, operations, flush: false, transfer }
 }

@@ -1,20 +1,24 @@
 //! A device that was filled without time, to begin any number of timed runs from.
 
 use crate::joined::Inline;
-use crate::result::{Job, Side};
+use crate::result::Job;
 use crate::running::Running;
-use saker_assembly::{Build, port};
+use crate::stores::{DiskLane, DiskStore};
+use saker_assembly::Build;
 use saker_device::{Costs, Snapshot, timings};
-use saker_host::{ClientOptions, ConnectOptions, Connection, HostError, KvClient};
-use saker_nvme::Key;
+use saker_host::{HostError, TransferOptions};
+use saker_nvme::KeyLengthError;
+use saker_sim::Instant;
+use saker_store::{Failure, KvStore as _, Lane as _, Op, Outcome, Refusal, Share, Submitted};
 
-/// Commands in flight while it is filled.
-const DEPTH: u16 = 32;
+/// Turns after which an operation will not be answered any more: a device without time answers in the first.
+const TURNS_MAX: u64 = 1 << 20;
 
-/// A device without time, and its client.
+/// A device without time, and a lane.
 pub struct Prepared {
     build: Build,
-    client: KvClient<Inline>,
+    store: DiskStore<Inline>,
+    lane: DiskLane,
 }
 
 impl Prepared {
@@ -23,25 +27,45 @@ impl Prepared {
     /// # Errors
     /// [`HostError`] if it cannot be connected to.
     pub fn start(build: &Build) -> Result<Self, HostError> {
-        let host = build.attach(1, DEPTH);
-        let port = port(&host);
-        let mut device = Inline(build.untimed(host));
-        let mut connection = Connection::connect(port, &mut device, ConnectOptions::default())?;
-        let options = ClientOptions { depth: DEPTH, ..ClientOptions::default() };
-        let client = KvClient::open(&mut connection, device, 1, options)?;
-        Ok(Self { build: build.clone(), client })
+        let job = Job {
+            threads: 1,
+            depth: 1,
+            operations: Vec::new(),
+            flush: false,
+            transfer: TransferOptions::default(),
+        };
+        let mut store = DiskStore::untimed(build, &job)?;
+        let lane = store.open_lane().map_err(|_| HostError::Protocol(saker_host::ProtocolError::Queues))?;
+        Ok(Self { build: build.clone(), store, lane })
     }
 
     /// Carries operations out, one after the other.
     ///
     /// # Errors
-    /// [`HostError`] of the first that fails.
-    pub fn run(&mut self, operations: impl IntoIterator<Item = Side>) -> Result<(), HostError> {
-        operations.into_iter().try_for_each(|operation| match operation {
-            Side::Put(key, value) => self.client.put(&checked(&key)?, &value),
-            Side::Get(key) => self.client.get(&checked(&key)?).map(drop),
-            Side::Wait => Ok(()),
-        })
+    /// [`HostError`] of the first that fails. A key that is not there is no failure.
+    pub fn run(&mut self, operations: impl IntoIterator<Item = Op>) -> Result<(), HostError> {
+        let mut operations = operations.into_iter().filter(|operation| *operation != Op::Wait);
+        operations.try_for_each(|operation| self.carry_out(&operation))
+    }
+
+    fn carry_out(&mut self, operation: &Op) -> Result<(), HostError> {
+        match self.lane.submit(Share::alone(operation), Instant::ZERO) {
+            Submitted::Done(outcome) => return ended(outcome),
+            Submitted::Pending(_) => {}
+            Submitted::Stalled(_) => return Err(HostError::Timeout { turns: 0 }),
+            Submitted::Refused(Refusal::KeyLength(bytes)) => {
+                return Err(HostError::NativeKeyLength(KeyLengthError(bytes)));
+            }
+            Submitted::Refused(_) => return Err(saker_host::ProtocolError::Queues.into()),
+        }
+        self.lane.ring();
+        for _ in 0..TURNS_MAX {
+            self.store.turn();
+            if let Some(outcome) = self.lane.poll(Instant::ZERO, |completed| ended(completed.outcome))? {
+                return outcome;
+            }
+        }
+        Err(HostError::Timeout { turns: TURNS_MAX })
     }
 
     /// A device in virtual time in this one's state, for jobs with the threads and the depth of `like`.
@@ -51,16 +75,20 @@ impl Prepared {
     pub fn fork(&mut self, like: &Job) -> Result<Running, HostError> {
         let host = self.build.attach(like.threads.max(1) as u16, like.depth.max(1));
         let profile = &self.build.profile;
-        let device = self.client.turn_mut().0.fork_timed(timings(profile), Costs::of(profile), host);
+        let device = self.store.device().fork_timed(timings(profile), Costs::of(profile), host);
         Running::on(device, &self.build, like)
     }
 
     /// The device's counters.
     pub fn snapshot(&mut self) -> Snapshot {
-        self.client.turn_mut().0.snapshot()
+        self.store.device().snapshot()
     }
 }
 
-fn checked(key: &[u8]) -> Result<Key, HostError> {
-    Key::new(key).map_err(HostError::from)
+fn ended(outcome: Outcome<'_>) -> Result<(), HostError> {
+    match outcome {
+        Outcome::Failed(Failure::Status(status)) => Err(status.into()),
+        Outcome::Failed(_) => Err(saker_host::KvError::OutcomeUnknown.into()),
+        _ => Ok(()),
+    }
 }

@@ -6,19 +6,10 @@ use saker_device::CommandTrace;
 use saker_host::{CacheStats, TransferOptions};
 use saker_link::{Rule, Traffic};
 use saker_sim::{Duration, Instant};
+use saker_store::Op;
 
-/// One operation of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Store a pair.
-    Put(Vec<u8>, Vec<u8>),
-    /// Retrieve a value.
-    Get(Vec<u8>),
-    /// Whatever the thread has asked for is answered before it goes on. No operation of its own.
-    Wait,
-}
-
-/// A job: operations dealt round to threads, each keeping `depth` in flight.
+/// A job: operations dealt round to threads, each keeping `depth` in flight. At an [`Op::Wait`] a thread goes on when all it has
+/// asked for is answered.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Application threads (modelled).
@@ -26,7 +17,7 @@ pub struct Job {
     /// Operations each thread keeps in flight.
     pub depth: u16,
     /// The operations.
-    pub operations: Vec<Side>,
+    pub operations: Vec<Op>,
     /// End with a Flush that counts.
     pub flush: bool,
     /// How values go to the device.
@@ -152,7 +143,7 @@ impl RunResult {
     }
 
     /// Notes that an operation completed so long after the beginning.
-    pub(crate) fn count(&mut self, after: Duration, interval: Duration) {
+    pub fn count(&mut self, after: Duration, interval: Duration) {
         if interval > Duration::ZERO {
             let n = (after.as_nanos() / interval.as_nanos()) as usize;
             self.timeline.resize(self.timeline.len().max(n + 1), 0);

@@ -1,15 +1,16 @@
 //! A device that is given one job after the other, so that long runs need not be in memory as a whole.
 
-use crate::disk_kv::DiskRun;
+use crate::driver::Driver;
+use crate::joined::Clocked;
 use crate::result::{Job, RunResult};
+use crate::stores::DiskStore;
 use saker_assembly::Build;
 use saker_device::{Device, Snapshot, Timed};
 use saker_host::{HostError, TransferOptions};
 
 /// A device in virtual time with its application threads. The same jobs give the same results on any machine.
 pub struct Running {
-    build: Build,
-    run: DiskRun,
+    driver: Driver<DiskStore<Clocked>>,
 }
 
 impl Running {
@@ -18,23 +19,24 @@ impl Running {
     /// # Errors
     /// [`HostError`] if the device cannot be connected to.
     pub fn start(build: &Build, like: &Job) -> Result<Self, HostError> {
-        let by_methods = like.transfer != TransferOptions::default();
-        Ok(Self { build: build.clone(), run: DiskRun::start(build, like, by_methods)? })
+        let host = build.attach(like.threads.max(1) as u16, like.depth.max(1));
+        Self::on(build.timed(host), build, like)
     }
 
     pub(crate) fn on(device: Device<Timed>, build: &Build, like: &Job) -> Result<Self, HostError> {
         let by_methods = like.transfer != TransferOptions::default();
-        Ok(Self { build: build.clone(), run: DiskRun::on(device, build, like, by_methods)? })
+        let store = DiskStore::on(device, build, like, by_methods)?;
+        Ok(Self { driver: Driver::new(store, build, like)? })
     }
 
     /// Runs a job to its end.
     pub fn run(&mut self, job: &Job) -> RunResult {
-        self.run.run(&self.build, job)
+        self.driver.run(job)
     }
 
     /// Lets the device do what it does without the host, until nothing is left.
     pub fn settle(&mut self) {
-        let device = self.run.device();
+        let device = self.driver.store.device();
         while let Some(at) = device.next_deadline() {
             device.advance(at);
         }
@@ -42,6 +44,6 @@ impl Running {
 
     /// The device's counters.
     pub fn snapshot(&mut self) -> Snapshot {
-        self.run.device().snapshot()
+        self.driver.store.device().snapshot()
     }
 }

@@ -5,7 +5,7 @@ use saker_device::EngineKind;
 use saker_host::TransferOptions;
 use saker_sim::profile::Profile;
 use saker_sim::{Rng, Seed};
-use saker_world::{Job, RunResult, Side, run_disk_kv};
+use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 
 /// Histories for each engine: 20 times as many in the soak tier.
 fn histories() -> u64 {
@@ -28,12 +28,12 @@ fn build(engine: EngineKind) -> Build {
     build
 }
 
-fn side(rng: &mut Rng, reads_in_ten: u64) -> Side {
+fn side(rng: &mut Rng, reads_in_ten: u64) -> Op {
     let key = rng.below(PAIRS).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes().to_vec();
     if rng.below(10) < reads_in_ten {
-        Side::Get(key)
+        Op::Get(key)
     } else {
-        Side::Put(key, vec![7; 20 + rng.below(600) as usize])
+        Op::Put(key, vec![7; 20 + rng.below(600) as usize])
     }
 }
 
@@ -73,7 +73,7 @@ fn what_is_looked_up_counts_once() {
     for engine in EngineKind::ALL.iter().copied() {
         for seed in saker_testing::seeds(histories()) {
             let at = format!("{} with seed {seed}", engine.name());
-            let runs = run_disk_kv(&build(engine), &jobs(seed, 4, 8)).expect("runs");
+            let runs = run_virtual(StoreKind::Disk, &build(engine), &jobs(seed, 4, 8)).expect("runs");
             for cause in ["user", "gc"] {
                 let names = ["wanted", "found"].map(|what| format!("sections_{what}_{cause}"));
                 ratios_hold(&runs, &names[0], &names[1], &at);
@@ -97,7 +97,7 @@ fn what_is_looked_up_counts_once() {
 #[test]
 fn a_section_that_was_read_is_no_hit() {
     for engine in [EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS] {
-        let runs = run_disk_kv(&build(engine), &jobs(1, 1, 1)).expect("runs");
+        let runs = run_virtual(StoreKind::Disk, &build(engine), &jobs(1, 1, 1)).expect("runs");
         let of = |name| counter(&runs[3], name).expect("a counter of hash FTLs");
         let missed = of("sections_wanted_user") - of("sections_found_user");
         let read = of("table_pages_read_user");

@@ -6,7 +6,7 @@ use saker_engine::{LsmConfig, TreeConfig};
 use saker_host::TransferOptions;
 use saker_sim::Duration;
 use saker_sim::profile::Profile;
-use saker_world::{Job, RunResult, Side, run_host_kv};
+use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 
 fn build(write_buffer_bytes: u64) -> Build {
     let profile = Profile::builtin("saker-mid").expect("built in");
@@ -19,11 +19,11 @@ fn key(n: u64) -> Vec<u8> {
     n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes().to_vec()
 }
 
-fn put(n: u64) -> Side {
-    Side::Put(key(n), vec![7; 64])
+fn put(n: u64) -> Op {
+    Op::Put(key(n), vec![7; 64])
 }
 
-fn job(threads: usize, operations: Vec<Side>) -> Job {
+fn job(threads: usize, operations: Vec<Op>) -> Job {
     Job { threads, depth: 32, operations, flush: false, transfer: TransferOptions::default() }
 }
 
@@ -33,18 +33,20 @@ fn reads_over_a_flush(threads: usize) -> RunResult {
     let filled = ENTRIES - 300;
     let fill = (0..filled).map(put).collect();
     let mixed = |n: u64| {
-        let round = [Side::Get(key(n * 7919 % 1000)), Side::Wait, put(filled + n)];
+        let round = [Op::Get(key(n * 7919 % 1000)), Op::Wait, put(filled + n)];
         // All threads have the same round, each with its own keys.
         (0..round.len()).flat_map(move |i| {
             let round = round.clone();
             (0..threads as u64).map(move |t| match &round[i] {
-                Side::Put(..) => put(filled + n * 64 + t),
+                Op::Put(..) => put(filled + n * 64 + t),
                 other => other.clone(),
             })
         })
     };
     let mixed = (0..1200).flat_map(mixed).collect();
-    run_host_kv(&build(4 << 20), &[job(threads, fill), job(threads, mixed)]).expect("runs").remove(1)
+    run_virtual(StoreKind::Host, &build(4 << 20), &[job(threads, fill), job(threads, mixed)])
+        .expect("runs")
+        .remove(1)
 }
 
 /// Writing a memtable of 58,000 entries takes 5 ms of a core. It takes turns with operations, and the time that a thread waits.
@@ -67,12 +69,12 @@ fn a_flush_of_the_memtable_stalls_nobody() {
 /// Reads begin when their thread asks for them: what the thread did before does not make them shorter.
 #[test]
 fn a_command_is_not_sent_before_its_thread_gets_there() {
-    let fill: Vec<Side> = (0..4000).map(put).collect();
-    let get = |n: u64| [Side::Get(key(n * 7919 % 2000)), Side::Wait];
-    let alone: Vec<Side> = (0..300).flat_map(get).collect();
+    let fill: Vec<Op> = (0..4000).map(put).collect();
+    let get = |n: u64| [Op::Get(key(n * 7919 % 2000)), Op::Wait];
+    let alone: Vec<Op> = (0..300).flat_map(get).collect();
     let behind_stores = (0..300).flat_map(|n| (0..60).map(move |i| put(5000 + n * 60 + i)).chain(get(n)));
     let jobs = [job(1, fill), job(1, alone), job(1, behind_stores.collect())];
-    let runs = run_host_kv(&build(64 << 20), &jobs).expect("runs");
+    let runs = run_virtual(StoreKind::Host, &build(64 << 20), &jobs).expect("runs");
     let (alone, behind) = (&runs[1], &runs[2]);
     let cpu = behind.elapsed - alone.elapsed;
     // 18,000 stores of about 200 ns each.

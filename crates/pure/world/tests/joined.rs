@@ -6,7 +6,7 @@ use saker_engine::EngineKind;
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, KvStoreClient, TransferOptions};
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
-use saker_world::{Clocked, Inline, Job, Side, run_disk_kv, run_host_kv};
+use saker_world::{Clocked, Inline, Job, Op, StoreKind, run_virtual};
 
 fn build(name: &str) -> Build {
     Build::kv(&Profile::builtin(name).expect("built in"), 1 << 30, 7).expect("large enough")
@@ -55,7 +55,7 @@ fn a_pair_goes_in_and_comes_out_in_virtual_time() {
 
 fn job(operations: usize, value_bytes: usize, threads: usize, depth: u16) -> Job {
     let mut rng = Seed(3).rng();
-    let put = |_| Side::Put(rng.next_u64().to_le_bytes().to_vec(), vec![5; value_bytes]);
+    let put = |_| Op::Put(rng.next_u64().to_le_bytes().to_vec(), vec![5; value_bytes]);
     Job {
         threads,
         depth,
@@ -72,11 +72,11 @@ fn the_same_job_gives_the_same_digest_and_time() {
     let block = Build::block(&profile, 1 << 30, 7).expect("large enough");
     let job = job(5_000, 64, 4, 8);
     let jobs = [job];
-    let once = || run_disk_kv(&kv, &jobs).expect("runs").remove(0);
+    let once = || run_virtual(StoreKind::Disk, &kv, &jobs).expect("runs").remove(0);
     let (a, b) = (once(), once());
     assert_eq!((a.digest, a.elapsed, a.operations, a.errors), (b.digest, b.elapsed, 5_000, 0));
     assert!(a.commands == 5_001 && a.link_bytes >= 5_000 * (4096 + 80), "{a:?}");
-    let once = || run_host_kv(&block, &jobs).expect("runs").remove(0);
+    let once = || run_virtual(StoreKind::Host, &block, &jobs).expect("runs").remove(0);
     let (a, b) = (once(), once());
     assert_eq!((a.digest, a.elapsed, a.operations, a.errors), (b.digest, b.elapsed, 5_000, 0));
     assert!(a.commands < 500, "HostKV writes whole pages: {}", a.commands);
@@ -90,13 +90,16 @@ fn a_deeper_queue_reads_faster_on_either_side_and_reads_the_same() {
     let runs = |depth: u16| {
         let put = job(4_000, 900, 2, depth);
         let gets = put.operations.iter().rev().map(|side| match side {
-            Side::Put(key, _) => Side::Get(key.clone()),
+            Op::Put(key, _) => Op::Get(key.clone()),
             other => other.clone(),
         });
         let get = Job { operations: gets.collect(), flush: false, ..put.clone() };
         let jobs = [put, get];
         let second = |mut results: Vec<saker_world::RunResult>| results.remove(1);
-        (second(run_host_kv(&block, &jobs).expect("runs")), second(run_disk_kv(&kv, &jobs).expect("runs")))
+        (
+            second(run_virtual(StoreKind::Host, &block, &jobs).expect("runs")),
+            second(run_virtual(StoreKind::Disk, &kv, &jobs).expect("runs")),
+        )
     };
     let (one, eight) = (runs(1), runs(8));
     for (name, one, eight) in [("HostKV", one.0, eight.0), ("DiskKV", one.1, eight.1)] {
@@ -114,11 +117,11 @@ fn a_deeper_queue_reads_faster_on_either_side_and_reads_the_same() {
 fn values_of_more_than_a_page_are_read_whole() {
     let put = job(200, 9000, 1, 4);
     let gets = put.operations.iter().map(|side| match side {
-        Side::Put(key, _) => Side::Get(key.clone()),
+        Op::Put(key, _) => Op::Get(key.clone()),
         other => other.clone(),
     });
     let get = Job { operations: gets.collect(), flush: false, ..put.clone() };
-    let run = run_disk_kv(&build("saker-mid"), &[put, get]).expect("runs").remove(1);
+    let run = run_virtual(StoreKind::Disk, &build("saker-mid"), &[put, get]).expect("runs").remove(1);
     assert_eq!((run.operations, run.errors), (200, 0));
     assert!(run.link_bytes >= 200 * 9000, "{} bytes over the link", run.link_bytes);
 }
@@ -141,14 +144,14 @@ fn on_either_side(engine: EngineKind) {
     let block = Build::block(&profile, 256 << 20, 7).expect("large enough").with_engine(engine);
     let put = job(80_000, 100, 2, 8);
     let gets = put.operations.iter().rev().step_by(29).map(|side| match side {
-        Side::Put(key, _) => Side::Get(key.clone()),
+        Op::Put(key, _) => Op::Get(key.clone()),
         other => other.clone(),
     });
     let get = Job { operations: gets.collect(), flush: false, ..put.clone() };
     let reads = get.operations.len() as u64;
     for (name, runs) in [
-        ("DiskKV", run_disk_kv(&kv, &[put.clone(), get.clone()])),
-        ("HostKV", run_host_kv(&block, &[put.clone(), get.clone()])),
+        ("DiskKV", run_virtual(StoreKind::Disk, &kv, &[put.clone(), get.clone()])),
+        ("HostKV", run_virtual(StoreKind::Host, &block, &[put.clone(), get.clone()])),
     ] {
         let runs = runs.expect("runs");
         assert_eq!((runs[0].operations, runs[0].errors), (80_000, 0), "{name}");

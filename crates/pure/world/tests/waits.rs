@@ -7,7 +7,7 @@ use saker_flash::nand::Shape;
 use saker_medium::Geometry;
 use saker_sim::profile::{Media, Profile};
 use saker_sim::{Rng, Seed};
-use saker_world::{Job, Prepared, Running, Side};
+use saker_world::{Job, Op, Prepared, Running};
 
 const CLIENTS: usize = 8;
 /// How often the soak tier overwrites as much as there is flash.
@@ -42,11 +42,11 @@ fn sized(engine: EngineKind, segments: u32, segment_pages: u32) -> Build {
     Build::with(&profile, shape, vec![namespace], 5).with_engine(engine)
 }
 
-fn put(key: u64) -> Side {
-    Side::Put(key.to_be_bytes().to_vec(), vec![key as u8; VALUE_BYTES])
+fn put(key: u64) -> Op {
+    Op::Put(key.to_be_bytes().to_vec(), vec![key as u8; VALUE_BYTES])
 }
 
-fn job(operations: Vec<Side>) -> Job {
+fn job(operations: Vec<Op>) -> Job {
     Job { threads: CLIENTS, depth: 1, operations, flush: false, transfer: Default::default() }
 }
 
@@ -64,7 +64,7 @@ fn collections_go_on_while_clients_drive_sections_out() {
         device.run((0..pairs).map(|_| put(rng.below(pairs)))).expect("room");
         let job = |operations| Job { threads: 20, ..job(operations) };
         let mut running = device.fork(&job(Vec::new())).expect("connects");
-        let get = |key: u64| Side::Get(key.to_be_bytes().to_vec());
+        let get = |key: u64| Op::Get(key.to_be_bytes().to_vec());
         let side = |n: u64, key| if n.is_multiple_of(2) { put(key) } else { get(key) };
         let before = running.snapshot().flash.segments_erased;
         let result = running.run(&job((0..operations()).map(|n| side(n, rng.below(pairs))).collect()));
@@ -166,7 +166,7 @@ fn commands_read_no_page_twice() {
         let (mut running, pairs) = nearly_full(engine, &mut rng);
         running.settle();
         let side = |n: u64, key: u64| {
-            if writes > n % 4 { put(key) } else { Side::Get(key.to_be_bytes().to_vec()) }
+            if writes > n % 4 { put(key) } else { Op::Get(key.to_be_bytes().to_vec()) }
         };
         let before = looked_read_blocked(&mut running);
         let result = running.run(&job((0..operations()).map(|n| side(n, rng.below(pairs))).collect()));

@@ -5,7 +5,7 @@ use crate::{Outcome, verdict};
 use saker_assembly::Build;
 use saker_host::TransferOptions;
 use saker_sim::profile::Profile;
-use saker_world::{Job, Side, run_disk_kv};
+use saker_world::{Job, Op, StoreKind, run_virtual};
 
 const PAIRS: u64 = 1_000_000;
 const RATE_MIN: f64 = 1e6;
@@ -14,8 +14,8 @@ const ROUNDS: usize = 3;
 pub fn run() -> Outcome {
     let profile = Profile::builtin("default")?;
     let build = Build::kv(&profile, 2 << 30, 1)?;
-    let put = |n| Side::Put(key(n).to_vec(), vec![7; 16]);
-    let get = |n: u64| Side::Get(key(n * 7919 % PAIRS).to_vec());
+    let put = |n| Op::Put(key(n).to_vec(), vec![7; 16]);
+    let get = |n: u64| Op::Get(key(n * 7919 % PAIRS).to_vec());
     let job = |operations, flush| Job {
         threads: 4,
         depth: 32,
@@ -44,7 +44,7 @@ fn seconds(build: &Build, jobs: &[Job]) -> Result<f64, Box<dyn std::error::Error
     let mut least = f64::MAX;
     for _ in 0..ROUNDS {
         let begun = processor_ns();
-        let results = run_disk_kv(build, jobs)?;
+        let results = run_virtual(StoreKind::Disk, build, jobs)?;
         least = least.min((processor_ns() - begun) as f64 / 1e9);
         assert!(results.iter().all(|r| r.errors == 0));
     }

@@ -14,7 +14,7 @@ use saker_realtime::{NamespaceConfig, NamespaceKind, profile_named};
 use saker_sim::profile::{Profile, ProfileError};
 use saker_workload::WorkloadError;
 use saker_workload::records::RecordSet;
-use saker_world::RunResult;
+use saker_world::{RunResult, StoreKind};
 use thiserror::Error;
 
 /// Which clock latencies are on.
@@ -247,15 +247,12 @@ fn row(
     let kv = with_store(plan, store, Build::kv(profile, bytes, plan.seed)?);
     let jobs = jobs(plan, pairs)?;
     let mut runs = Runs { timing, cpus: &plan.cpus, lag: (0, 0) };
-    let mut cells = vec![cell("HostKV".into(), store.over_blocks(), runs.host_kv(&block, &jobs)?)];
-    cells.push(cell("DiskKV".into(), store, runs.disk_kv(&kv, &jobs)?));
-    for group in &plan.groups {
-        let results = runs.groups(&kv, &jobs, usize::from(*group))?;
-        let name = format!("DiskKV group x{group}");
-        cells.push(Cell { group: Some(*group), ..cell(name, store, results) });
-    }
-    for batch in &plan.batches {
-        cells.push(cell(format!("DiskKV+SAKER x{batch}"), store, runs.saker(&kv, &jobs, *batch)?));
+    let host = runs.run(StoreKind::Host, &block, &jobs)?;
+    let mut cells = vec![cell(StoreKind::Host, store.over_blocks(), host)];
+    let groups = plan.groups.iter().map(|group| StoreKind::Groups { operations: usize::from(*group) });
+    let sessions = plan.batches.iter().map(|batch| StoreKind::Sessions { batch: *batch });
+    for kind in std::iter::once(StoreKind::Disk).chain(groups).chain(sessions) {
+        cells.push(cell(kind, store, runs.run(kind, &kv, &jobs)?));
     }
     let lag = (timing == Timing::Real).then_some(runs.lag);
     Ok(Row { timing, store, values: values.into(), lag, invalid: lag.and_then(verdict), cells })
@@ -267,10 +264,14 @@ fn verdict((events, late): (u64, u64)) -> Option<String> {
     too_many.then(|| format!("{late} of {events} device events came more than 5 us late"))
 }
 
-fn cell(system: String, store: EngineKind, mut results: Vec<RunResult>) -> Cell {
+fn cell(kind: StoreKind, store: EngineKind, mut results: Vec<RunResult>) -> Cell {
     let get = results.pop().unwrap_or_default();
     let put = results.pop().unwrap_or_default();
-    Cell { system, store, group: None, put, get }
+    let group = match kind {
+        StoreKind::Groups { operations } => u16::try_from(operations).ok(),
+        _ => None,
+    };
+    Cell { system: kind.name(), store, group, put, get }
 }
 
 #[cfg(test)]

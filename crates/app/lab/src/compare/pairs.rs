@@ -5,7 +5,7 @@ use saker_host::TransferOptions;
 use saker_sim::Seed;
 use saker_workload::records::RecordSet;
 use saker_workload::{Distribution, WorkloadError};
-use saker_world::{Job, Side};
+use saker_world::{Job, Op};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Key and value.
@@ -56,8 +56,8 @@ fn made(seed: u64, size: usize, pairs: usize) -> Vec<Pair> {
 
 /// Putting all pairs, and getting them.
 pub(super) fn jobs(plan: &Plan, pairs: &[Pair]) -> Result<Vec<Job>, WorkloadError> {
-    let puts = pairs.iter().map(|(k, v)| Side::Put(k.clone(), v.clone())).collect();
-    let gets = order(plan, pairs.len())?.into_iter().map(|n| Side::Get(pairs[n].0.clone())).collect();
+    let puts = pairs.iter().map(|(k, v)| Op::Put(k.clone(), v.clone())).collect();
+    let gets = order(plan, pairs.len())?.into_iter().map(|n| Op::Get(pairs[n].0.clone())).collect();
     let job = |operations, flush| Job {
         threads: plan.threads,
         depth: plan.depth,

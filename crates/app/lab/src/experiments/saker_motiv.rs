@@ -8,7 +8,7 @@ use crate::rig;
 use saker_assembly::Build;
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
-use saker_world::{Job, RunResult, Side, run_disk_kv, run_host_kv};
+use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 use serde::Deserialize;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -63,8 +63,11 @@ fn points(
                 ("depth", json!(depth)),
                 ("value_bytes", json!(value_bytes)),
             ];
-            let host = rig::complete(run_host_kv(&block, std::slice::from_ref(&job))?.remove(0), "HostKV")?;
-            let disk = rig::complete(run_disk_kv(&kv, &[job])?.remove(0), "DiskKV")?;
+            let host = rig::complete(
+                run_virtual(StoreKind::Host, &block, std::slice::from_ref(&job))?.remove(0),
+                "HostKV",
+            )?;
+            let disk = rig::complete(run_virtual(StoreKind::Disk, &kv, &[job])?.remove(0), "DiskKV")?;
             series.push(point(Point::at(place), &host, &disk));
         }
     }
@@ -94,7 +97,7 @@ fn job(
     let mut put = || {
         let mut key = vec![0; plan.key_bytes];
         rng.fill(&mut key);
-        Side::Put(key, value.clone())
+        Op::Put(key, value.clone())
     };
     rig::job(threads, depth, (0..operations).map(|_| put()).collect())
 }

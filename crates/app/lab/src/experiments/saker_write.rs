@@ -7,9 +7,9 @@ use crate::report::{Check, Point};
 use crate::rig;
 use saker_assembly::Build;
 use saker_device::{EngineKind, Settings};
-use saker_nvme::group::{COUNT_BYTES, Op, entry_bytes};
+use saker_nvme::group::{COUNT_BYTES, Op as GroupOp, entry_bytes};
 use saker_sim::Seed;
-use saker_world::{Job, RunResult, Side, run_host_kv, run_saker};
+use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -116,12 +116,14 @@ fn cells(
         build
     };
     let block = tuned(Build::block(&profile, bytes, cx.seed)?);
-    let host = rig::complete(run_host_kv(&block, std::slice::from_ref(&job))?.remove(0), "HostKV")?;
+    let host =
+        rig::complete(run_virtual(StoreKind::Host, &block, std::slice::from_ref(&job))?.remove(0), "HostKV")?;
     for io_cores in &plan.io_cores {
         profile.set("firmware.io_cores", &io_cores.to_string())?;
         let kv = tuned(Build::kv(&profile, bytes, cx.seed)?);
         for batch in panel.batches {
-            let disk = run_saker(&kv, std::slice::from_ref(&job), *batch)?.remove(0);
+            let disk = run_virtual(StoreKind::Sessions { batch: *batch }, &kv, std::slice::from_ref(&job))?
+                .remove(0);
             let disk = rig::complete(disk, "DiskKV")?;
             let place = [
                 ("store", json!(panel.store)),
@@ -152,7 +154,7 @@ fn job(cx: &Context<'_>, plan: &Parameters, value_bytes: usize, depth: u16) -> J
     let mut put = || {
         let mut key = vec![0; plan.key_bytes];
         rng.fill(&mut key);
-        Side::Put(key, value.clone())
+        Op::Put(key, value.clone())
     };
     let operations = cx.operations(2000) as usize;
     rig::job(plan.threads, depth, (0..operations).map(|_| put()).collect())
@@ -221,7 +223,7 @@ fn pairs_of(plan: &Parameters, series: &[Point], size: usize) -> f64 {
     let place = [("value_bytes", json!(size)), ("batch", json!(64)), ("depth", json!(plan.judged_depth))];
     let Some(point) = find(series, &place) else { return f64::NAN };
     let get = |name: &str| point.get(name).unwrap_or(0.0) as usize;
-    let room = (CONTAINER_BYTES - COUNT_BYTES) / entry_bytes(Op::Store, plan.key_bytes, size);
+    let room = (CONTAINER_BYTES - COUNT_BYTES) / entry_bytes(GroupOp::Store, plan.key_bytes, size);
     let pairs = room.clamp(1, 64);
     let operations = get("disk_kv_operations");
     let share = |thread: usize| operations / plan.threads + usize::from(thread < operations % plan.threads);

@@ -6,7 +6,7 @@ mod stores;
 
 use crate::error::LabError;
 use saker_host::TransferOptions;
-use saker_world::{Job, RunResult, Side};
+use saker_world::{Job, Op, RunResult};
 
 pub use metrics::add_metrics;
 pub use serial::{Serial, Took};
@@ -14,7 +14,7 @@ pub use stores::{Cell, Stored, stores};
 
 /// A job of these operations by PRPs. It ends with a Flush that counts: a scaled run would otherwise fit the buffers on
 /// the way and never meet the media.
-pub fn job(threads: usize, depth: u16, operations: Vec<Side>) -> Job {
+pub fn job(threads: usize, depth: u16, operations: Vec<Op>) -> Job {
     Job { threads, depth, operations, flush: true, transfer: TransferOptions::default() }
 }
 

@@ -7,7 +7,7 @@ use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
 use saker_nvme::Key;
 use saker_sim::profile::Profile;
 use saker_workload::{Operation, Plan, Suite, SuiteOptions};
-use saker_world::{Job, RunResult, Side, run_disk_kv};
+use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 
 /// One run: a workload and how its values go.
 #[derive(Clone, Debug)]
@@ -90,13 +90,13 @@ pub fn stores(profile: &Profile, seed: u64, operations: u64, cell: &Cell) -> Res
     let (sides, sizes) = sides(&plan)?;
     jobs.push(job(cell, sides));
     let mut result = None;
-    for done in run_disk_kv(&build, &jobs)? {
+    for done in run_virtual(StoreKind::Disk, &build, &jobs)? {
         result = Some(complete(done, cell.suite.name())?);
     }
     Ok(Stored { sizes, result: result.unwrap_or_default(), build })
 }
 
-fn job(cell: &Cell, operations: Vec<Side>) -> Job {
+fn job(cell: &Cell, operations: Vec<Op>) -> Job {
     let transfer =
         TransferOptions { policy: cell.policy.clone(), pacing: cell.pacing, ..TransferOptions::default() };
     Job { threads: cell.threads, depth: cell.depth, operations, flush: false, transfer }
@@ -111,18 +111,18 @@ fn flash_bytes(plan: &Plan) -> Result<u64, LabError> {
 }
 
 /// The operations of a plan, and the sizes of the values they write.
-fn sides(plan: &Plan) -> Result<(Vec<Side>, Vec<u32>), LabError> {
+fn sides(plan: &Plan) -> Result<(Vec<Op>, Vec<u32>), LabError> {
     let (keys, values) = (plan.key_space()?, plan.value_source());
     let mut sizes = Vec::new();
     let mut side = |operation: Operation| {
         let key = keys.key(operation.key);
         if !operation.kind.writes_value() {
-            return Side::Get(key);
+            return Op::Get(key);
         }
         let mut value = vec![0; operation.size as usize];
         values.fill(operation.key, operation.version, &mut value);
         sizes.push(operation.size);
-        Side::Put(key, value)
+        Op::Put(key, value)
     };
     let all = plan.operations()?.map(&mut side).collect();
     Ok((all, sizes))

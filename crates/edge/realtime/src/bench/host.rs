@@ -1,39 +1,47 @@
-//! HostKV: the threads share one store, over one queue pair on the block namespace.
+//! HostKV: lanes share one store behind a lock, over one queue pair on the block namespace. Whoever has the lock sends, takes what
+//! has completed, whosever it is, and does some of the store's background work.
 
-use super::{How, Pause, RealRun, Running, on_threads, refused, share, since, user_bytes};
+use super::driver::OnClock;
 use saker_assembly::Build;
-use saker_assembly::port;
-use saker_device::NamespaceKind;
-use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Ticket, Work};
-use saker_host::{ConnectOptions, Connection, HostError, Spin};
+use saker_device::Attachment;
+use saker_host::host_kv::{self, HostKv, Work as Metered};
+use saker_host::{CacheStats, HostError, Spin};
 use saker_link::Traffic;
 use saker_sim::Instant;
-use saker_world::{Job, RunResult, Side, block_depth};
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant as Clock;
+use saker_store::{
+    Completed, Completions, Doorbells, Drain, KvStore, Lane, Order, Prices, Refusal, Share, Submitted,
+    Ticket, Work,
+};
+use saker_world::Job;
+use saker_world::stores::host_kv::{CAPABILITIES, block_depth, connect, operation, outcome};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-const EXTENT_BYTES: u64 = 8 << 20;
 /// Quanta of background work that a thread does for the store each time it looks at it.
 const QUANTA: u32 = 4;
 
-/// The store, and what has completed and not been fetched by its thread: whether it went well.
+/// The slot of a ticket, and how its operation ended.
+type Ended = (u32, host_kv::Outcome);
+
+/// The store, whose operations are on their way, and by lane what has ended and was not taken.
 struct Shared {
     store: HostKv,
-    done: BTreeMap<Ticket, bool>,
+    flights: BTreeMap<host_kv::Ticket, (usize, u32)>,
+    ended: Vec<VecDeque<Ended>>,
 }
 
 impl Shared {
     /// Sends what was submitted and takes what has completed, whoever waits for it.
-    fn advance(&mut self) {
-        self.store.ring();
-        let done = &mut self.done;
-        self.store.advance(Work::Free, &mut |ticket, outcome| {
-            done.insert(ticket, outcome.is_ok());
+    fn round(&mut self) {
+        let Self { store, flights, ended } = self;
+        store.ring();
+        store.advance(Metered::Free, &mut |ticket, outcome| {
+            if let Some((lane, slot)) = flights.remove(&ticket) {
+                ended[lane].push_back((slot, outcome));
+            }
         });
-        self.store.background(QUANTA, Work::Free);
-        self.store.ring();
+        store.background(QUANTA, Metered::Free);
+        store.ring();
     }
 }
 
@@ -42,126 +50,170 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs jobs on HostKV, one after the other over one block namespace; all have the threads and the depth of the first.
-///
-/// # Errors
-/// [`HostError`].
-pub fn run_host_kv_real(build: &Build, how: impl Into<How>, jobs: &[Job]) -> Result<RealRun, HostError> {
-    let how = how.into();
-    let Some(first) = jobs.first() else { return Ok(RealRun::default()) };
-    let depth = block_depth(first);
-    let host = build.attach(1, depth);
-    let mut running = Running::start(build, &how, &host);
-    let shared = Mutex::new(Shared { store: store(build, &host, depth)?, done: BTreeMap::new() });
-    let mut workers: Vec<BTreeMap<Ticket, Instant>> = vec![BTreeMap::new(); first.threads.max(1)];
-    let threads = workers.len();
-    running.count(Traffic::default());
-    let mut run = RealRun::default();
-    for job in jobs {
-        let cache = lock(&shared).store.cache_stats();
-        let begun = Clock::now();
-        let work = |n, flights: &mut _, begun| Ok(worker(&shared, flights, job, n, threads, begun));
-        let mut result = on_threads(&mut workers, &how.cpus, work)?;
-        if job.flush {
-            flush(&shared);
-            result.elapsed = since(begun).since(Instant::ZERO);
-        }
-        let stats = lock(&shared).store.queue().stats();
-        result.cache = lock(&shared).store.cache_stats().since(&cache);
-        running.fill(&mut result, stats.traffic(), build.shape.geometry.page_bytes);
-        run.results.push(result);
+/// HostKV on a device that has a thread of its own.
+pub(super) struct HostOnClock {
+    shared: Arc<Mutex<Shared>>,
+    lanes_max: usize,
+}
+
+/// A thread's way into the store.
+pub(super) struct HostLane {
+    shared: Arc<Mutex<Shared>>,
+    number: usize,
+    /// Slots of tickets that nothing has, and how many there are.
+    free: Vec<u32>,
+    slots: u32,
+    ended: VecDeque<Ended>,
+    /// What came with the last operation has been taken: there is no need to ask again.
+    has_looked: bool,
+    /// How the last operation ended that was complete at once.
+    last: host_kv::Outcome,
+}
+
+impl HostOnClock {
+    /// Over a device with a block namespace 1, with a lane for each thread of the job.
+    pub fn connect(build: &Build, host: &Attachment, job: &Job) -> Result<Self, HostError> {
+        let store = connect(build, host, block_depth(job), &mut Spin)?;
+        let shared = Shared { store, flights: BTreeMap::new(), ended: Vec::new() };
+        Ok(Self { shared: Arc::new(Mutex::new(shared)), lanes_max: job.threads.max(1) })
     }
-    (run.events, run.late) = (running.events, running.late);
-    Ok(run)
 }
 
-fn store(build: &Build, host: &saker_device::Attachment, depth: u16) -> Result<HostKv, HostError> {
-    let mut connection = Connection::connect(port(host), &mut Spin, ConnectOptions::default())?;
-    let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
-    let queue = connection.create_kv_queue(&mut Spin, 1, options)?;
-    let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
-        return Err(refused());
-    };
-    let blocks = KvBlockQueue::new(queue, block_bytes, blocks);
-    let mut medium = BlockMedium::with_pages(blocks, EXTENT_BYTES, build.host_page_bytes);
-    medium.take_empty();
-    Ok(HostKv::over_tuned(build.engine, &build.host_engine(), medium).with_cache(build.cache))
-}
+impl KvStore for HostOnClock {
+    type Lane = HostLane;
 
-fn worker(
-    shared: &Mutex<Shared>,
-    flights: &mut BTreeMap<Ticket, Instant>,
-    job: &Job,
-    n: usize,
-    threads: usize,
-    begun: Clock,
-) -> RunResult {
-    let mut result = RunResult::new();
-    let mut operations = share(job, n, threads).peekable();
-    let (depth, mut pause) = (usize::from(job.depth.max(1)), Pause::default());
-    while operations.peek().is_some() || !flights.is_empty() {
-        let mut shared = lock(shared);
-        if flights.len() < depth
-            && let Some(operation) = operations.next_if(|op| **op != Side::Wait || flights.is_empty())
-        {
-            submit(&mut shared, operation, flights, &mut result, begun);
+    fn open_lane(&mut self) -> Result<HostLane, Refusal> {
+        let ended = &mut lock(&self.shared).ended;
+        if ended.len() == self.lanes_max {
+            return Err(Refusal::Lanes);
         }
-        shared.advance();
-        let before = result.operations;
-        fetch(&mut shared, flights, &mut result, begun);
+        ended.push(VecDeque::new());
+        Ok(HostLane {
+            shared: Arc::clone(&self.shared),
+            number: ended.len() - 1,
+            free: Vec::new(),
+            slots: 0,
+            ended: VecDeque::new(),
+            has_looked: false,
+            last: Ok(None),
+        })
+    }
+
+    fn capabilities(&self) -> &'static [&'static str] {
+        CAPABILITIES
+    }
+
+    fn order(&self) -> Order {
+        Order { doorbells: Doorbells::OfStore, completions: Completions::Shared }
+    }
+
+    fn prices(&self) -> Prices {
+        Prices::default()
+    }
+
+    fn stats(&self) -> Vec<(&'static str, u64)> {
+        lock(&self.shared).store.counters()
+    }
+
+    fn now(&self) -> Instant {
+        Instant::ZERO
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn advance(&mut self, _: Instant) -> bool {
+        false
+    }
+
+    fn go_on(&mut self, _: Instant) -> Option<Instant> {
+        None
+    }
+
+    fn turn(&mut self) {}
+}
+
+impl OnClock for HostOnClock {
+    fn traffic(&self, _: &[&HostLane]) -> Traffic {
+        lock(&self.shared).store.queue().stats().traffic()
+    }
+
+    fn cache(&self) -> CacheStats {
+        lock(&self.shared).store.cache_stats()
+    }
+}
+
+impl HostLane {
+    fn slot(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        })
+    }
+}
+
+impl Lane for HostLane {
+    type Error = HostError;
+
+    /// Submits, and looks around while the lock is held.
+    fn submit(&mut self, share: Share<'_>, _: Instant) -> Submitted<'_> {
+        let op = match operation(share.first()) {
+            Ok(op) => op,
+            Err(refusal) => return Submitted::Refused(refusal),
+        };
+        let slot = self.slot();
+        let mut shared = lock(&self.shared);
+        let submitted = shared.store.submit(op, Metered::Free);
+        if let Err(ticket) = submitted {
+            shared.flights.insert(ticket, (self.number, slot));
+        }
+        shared.round();
+        self.ended.append(&mut shared.ended[self.number]);
         drop(shared);
-        if result.operations != before || flights.len() < depth {
-            pause.reset();
-        } else {
-            pause.wait();
+        self.has_looked = true;
+        match submitted {
+            Ok(done) => {
+                self.free.push(slot);
+                self.last = done;
+                Submitted::Done(outcome(&self.last))
+            }
+            Err(_) => Submitted::Pending(Ticket { slot, operations: 1 }),
         }
     }
-    result.elapsed = since(begun).since(Instant::ZERO);
-    result
-}
 
-fn submit(
-    shared: &mut Shared,
-    operation: &Side,
-    flights: &mut BTreeMap<Ticket, Instant>,
-    result: &mut RunResult,
-    begun: Clock,
-) {
-    let from = since(begun);
-    result.user_bytes += user_bytes(operation);
-    let op = match operation {
-        Side::Put(key, value) => Op::Put(key.clone(), value.clone()),
-        Side::Get(key) => Op::Get(key.clone()),
-        Side::Wait => return,
-    };
-    match shared.store.submit(op, Work::Free) {
-        Ok(outcome) => result.note(from, since(begun), outcome.is_ok()),
-        Err(ticket) => {
-            flights.insert(ticket, from);
+    fn look(&mut self, _: Instant) -> bool {
+        if self.ended.is_empty() && !std::mem::take(&mut self.has_looked) {
+            let mut shared = lock(&self.shared);
+            shared.round();
+            self.ended.append(&mut shared.ended[self.number]);
         }
+        !self.ended.is_empty()
     }
-}
 
-/// Notes what has completed of a thread's operations.
-fn fetch(shared: &mut Shared, flights: &mut BTreeMap<Ticket, Instant>, result: &mut RunResult, begun: Clock) {
-    if shared.done.is_empty() {
-        return;
+    fn poll<R>(
+        &mut self,
+        _: Instant,
+        visit: impl FnOnce(Completed<'_>) -> R,
+    ) -> Result<Option<R>, HostError> {
+        let Some((slot, ended)) = self.ended.pop_front() else { return Ok(None) };
+        self.free.push(slot);
+        let ticket = Ticket { slot, operations: 1 };
+        Ok(Some(visit(Completed { lane: self.number, ticket, outcome: outcome(&ended) })))
     }
-    flights.retain(|ticket, from| match shared.done.remove(ticket) {
-        None => true,
-        Some(ok) => {
-            result.note(*from, since(begun), ok);
-            false
-        }
-    });
-}
 
-fn flush(shared: &Mutex<Shared>) {
-    let mut shared = lock(shared);
-    let Err(ticket) = shared.store.submit(Op::Flush, Work::Free) else { return };
-    let mut pause = Pause::default();
-    while shared.done.remove(&ticket).is_none() {
-        shared.advance();
-        pause.wait();
+    /// Whoever has the lock rings.
+    fn ring(&mut self) {}
+
+    fn work(&mut self) -> Work {
+        Work::default()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.slots as usize - self.free.len()
+    }
+
+    fn drain(&mut self, _: Instant) -> Result<Drain, HostError> {
+        Ok(Drain::Over)
     }
 }

@@ -1,28 +1,30 @@
-//! HostKV and DiskKV against the operating system's clock: application threads, and the device on a thread of its own.
+//! Stores against the operating system's clock: application threads, and the device on a thread of its own.
 //! What `saker compare` runs in timings `real` and `off`.
 //!
-//! Operations are dealt round to the threads as in virtual time, and each keeps as many in flight. DiskKV's threads have
-//! a queue pair each; HostKV's share the store behind a lock, so that its cost is in the numbers, other than in virtual
+//! Operations are dealt round to the threads as in virtual time, and each keeps as many in flight: one loop for all stores. DiskKV's
+//! threads have a queue pair each; HostKV's share the store behind a lock, so that its cost is in the numbers, other than in virtual
 //! time, where neither side has a lock.
 
 mod cpus;
-mod disk;
+mod driver;
 mod host;
-mod saker;
+mod sessions;
 
 pub use cpus::{Cpus, How};
-pub use disk::{run_disk_groups_real, run_disk_kv_real};
-pub use host::run_host_kv_real;
-pub use saker::run_saker_real;
 
 use crate::url::Timing;
+use driver::{OnClock, drive};
+use host::HostOnClock;
 use saker_assembly::Build;
 use saker_device::{Attachment, Snapshot};
-use saker_host::{HostError, ProtocolError};
+use saker_host::{HostError, ProtocolError, Spin};
 use saker_link::Traffic;
 use saker_runtime::{AnyDevice, DeviceThread};
 use saker_sim::Instant;
-use saker_world::{Job, RunResult, Side};
+use saker_world::stores::host_kv::block_depth;
+use saker_world::stores::{DiskLane, DiskStore};
+use saker_world::{GroupLimits, Job, RunResult, StoreKind};
+use sessions::SessionsOnClock;
 use std::time::Instant as Clock;
 
 /// Results of several jobs, and the device's events and how many of them came later than 5 us.
@@ -34,6 +36,46 @@ pub struct RealRun {
     pub events: u64,
     /// Events handled late.
     pub late: u64,
+}
+
+/// Runs jobs one after the other on one store of that kind; all have the threads and the depth of the first. A job's transfer
+/// options are not looked at: values go by PRPs.
+///
+/// # Errors
+/// [`HostError`].
+pub fn run_real(
+    kind: StoreKind,
+    build: &Build,
+    how: impl Into<How>,
+    jobs: &[Job],
+) -> Result<RealRun, HostError> {
+    let how = &how.into();
+    let Some(first) = jobs.first() else { return Ok(RealRun::default()) };
+    let pairs = u16::try_from(first.threads.max(1)).map_err(|_| refused())?;
+    let (pairs, depth) = match kind {
+        StoreKind::Host => (1, block_depth(first)),
+        _ => (pairs, first.depth.max(1)),
+    };
+    let host = build.attach(pairs, depth);
+    let running = Running::start(build, how, &host);
+    let run = (build, how, jobs);
+    let disk = |groups| DiskStore::over(Spin, &host, build, jobs, groups);
+    match kind {
+        StoreKind::Disk => drive(disk(None)?, running, run),
+        StoreKind::Groups { operations } => {
+            drive(disk(Some(GroupLimits::of(build, jobs, operations)))?, running, run)
+        }
+        StoreKind::Sessions { batch } => {
+            drive(SessionsOnClock::connect(build, &host, first, batch)?, running, run)
+        }
+        StoreKind::Host => drive(HostOnClock::connect(build, &host, first)?, running, run),
+    }
+}
+
+impl OnClock for DiskStore<Spin> {
+    fn traffic(&self, lanes: &[&DiskLane]) -> Traffic {
+        lanes.iter().fold(Traffic::default(), |sum, lane| sum + lane.traffic())
+    }
 }
 
 /// A device on its thread, stopped for a moment whenever somebody counts.
@@ -122,18 +164,6 @@ fn on_threads<T: Send>(
         all.join(&result?);
     }
     Ok(all)
-}
-
-/// The operations of thread `n` of `threads`.
-fn share(job: &Job, n: usize, threads: usize) -> impl Iterator<Item = &Side> + Clone {
-    job.operations.iter().skip(n).step_by(threads)
-}
-
-fn user_bytes(operation: &Side) -> u64 {
-    match operation {
-        Side::Put(key, value) => (key.len() + value.len()) as u64,
-        Side::Get(_) | Side::Wait => 0,
-    }
 }
 
 /// A wait that lets other threads run when it takes long: there may be more threads than cores.

@@ -7,15 +7,15 @@ use saker_host::{Method, Pacing, TransferOptions};
 use saker_nvme::Status;
 use saker_sim::Duration;
 use saker_sim::profile::Profile;
-use saker_world::{Job, RunResult, Side, run_disk_kv};
+use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 
 fn job(bytes: usize, count: u32, transfer: TransferOptions) -> Job {
-    let put = |n: u32| Side::Put(n.to_le_bytes().to_vec(), value(n, bytes));
+    let put = |n: u32| Op::Put(n.to_le_bytes().to_vec(), value(n, bytes));
     Job { threads: 1, depth: 1, operations: (0..count).map(put).collect(), flush: false, transfer }
 }
 
 fn run(build: &Build, jobs: &[Job]) -> Vec<RunResult> {
-    run_disk_kv(build, jobs).expect("runs")
+    run_virtual(StoreKind::Disk, build, jobs).expect("runs")
 }
 
 fn board() -> Build {
@@ -105,7 +105,7 @@ fn traces_tell_waiting_from_service() {
     let build = Build { traces: true, nand: true, ..board() };
     let mut write = job(8000, 2000, TransferOptions::default());
     (write.depth, write.flush) = (16, true);
-    let get = |n: u32| Side::Get(n.to_le_bytes().to_vec());
+    let get = |n: u32| Op::Get(n.to_le_bytes().to_vec());
     let read = Job { operations: (0..200).map(get).collect(), ..write.clone() };
     let results = run(&build, &[write, read]);
     let sum = |r: &RunResult, part| r.traces.iter().fold(Duration::ZERO, |sum, t| sum + t.total(part));

@@ -9,7 +9,7 @@ use saker_link::Rule;
 use saker_sim::profile::Profile;
 use saker_workload::{Suite, SuiteOptions};
 use saker_world::calibrate::{Load, calibrate_at};
-use saker_world::{Job, RunResult, Side, run_disk_kv};
+use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 
 /// Workload A's sizes; the others have their own.
 const FIXED_BYTES: [u32; 12] = [4, 32, 35, 36, 64, 128, 200, 500, 1000, 2048, 4096, 4100];
@@ -23,14 +23,14 @@ fn loads(profile: &str) -> Vec<(Pacing, u16)> {
     one.into_iter().chain(tier(deep, &all).iter().copied()).collect()
 }
 
-fn workloads() -> Vec<(String, Vec<Side>)> {
+fn workloads() -> Vec<(String, Vec<Op>)> {
     let mut all = Vec::new();
     let mut add = |suite: Suite, value_bytes: u32| {
         let number = all.len() as u64;
         let options = SuiteOptions { operations: tier(90, 600), value_bytes, key_bytes: None, seed: number };
         let plan = suite.plan(&options).expect("a plan");
         let keys = plan.key_space().expect("keys");
-        let put = |o: saker_workload::Operation| Side::Put(keys.key(o.key), vec![3; o.size as usize]);
+        let put = |o: saker_workload::Operation| Op::Put(keys.key(o.key), vec![3; o.size as usize]);
         all.push((
             format!("{} {value_bytes}", suite.name()),
             plan.operations().expect("a plan").map(put).collect(),
@@ -44,7 +44,7 @@ fn workloads() -> Vec<(String, Vec<Side>)> {
 /// What every workload costs under every option, workload by workload.
 fn runs(build: &Build, depth: u16, options: &[TransferOptions]) -> Vec<(String, Vec<RunResult>)> {
     let workloads = workloads();
-    let job = |operations: &Vec<Side>, transfer: &TransferOptions| Job {
+    let job = |operations: &Vec<Op>, transfer: &TransferOptions| Job {
         threads: 1,
         depth,
         operations: operations.clone(),
@@ -52,7 +52,7 @@ fn runs(build: &Build, depth: u16, options: &[TransferOptions]) -> Vec<(String, 
         transfer: transfer.clone(),
     };
     let jobs: Vec<_> = workloads.iter().flat_map(|(_, ops)| options.iter().map(|o| job(ops, o))).collect();
-    let results = run_disk_kv(build, &jobs).expect("runs");
+    let results = run_virtual(StoreKind::Disk, build, &jobs).expect("runs");
     assert!(results.iter().all(|r| r.errors == 0 || r.operations > r.errors));
     let by_workload = results.chunks(options.len()).map(<[_]>::to_vec);
     workloads.into_iter().map(|(name, _)| name).zip(by_workload).collect()

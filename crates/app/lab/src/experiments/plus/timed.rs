@@ -13,7 +13,7 @@ use saker_host::TransferOptions;
 use saker_medium::Geometry;
 use saker_sim::profile::{Media, Profile};
 use saker_workload::{Distribution, KeySpace, Operation, Plan, Suite, SuiteOptions, ValueSource};
-use saker_world::{Job, Prepared, RunResult, Running, Side};
+use saker_world::{Job, Op, Prepared, RunResult, Running};
 
 /// As in the public runs of the papers' code: clients that wait for each answer.
 const CLIENTS: usize = 20;
@@ -186,14 +186,14 @@ impl Sides {
         Ok(Self { keys: plan.key_space()?, values: plan.value_source() })
     }
 
-    fn of_operation(&self, operation: Operation) -> Side {
+    fn of_operation(&self, operation: Operation) -> Op {
         let key = self.keys.key(operation.key);
         if !operation.kind.writes_value() {
-            return Side::Get(key);
+            return Op::Get(key);
         }
         let mut value = vec![0; operation.size as usize];
         self.values.fill(operation.key, operation.version, &mut value);
-        Side::Put(key, value)
+        Op::Put(key, value)
     }
 }
 
@@ -218,6 +218,6 @@ fn run_plan(running: &mut Running, plan: &Plan, place: &str) -> Result<(RunResul
     Ok((if plan.mix.insert > 0 { sum } else { complete(sum, place)? }, updates))
 }
 
-fn job(operations: Vec<Side>) -> Job {
+fn job(operations: Vec<Op>) -> Job {
     Job { threads: CLIENTS, depth: 1, operations, flush: false, transfer: TransferOptions::default() }
 }

@@ -11,7 +11,7 @@ use crate::rig;
 use saker_assembly::Build;
 use saker_host::{CacheOptions, CachePolicy};
 use saker_sim::profile::Profile;
-use saker_world::{Job, RunResult, run_host_kv, run_saker};
+use saker_world::{Job, RunResult, StoreKind, run_virtual};
 
 /// Writes of a container (section 4).
 const BATCH: u16 = 64;
@@ -24,12 +24,18 @@ fn cache(cx: &Context<'_>, published_mib: usize, value_bytes_max: usize) -> Cach
 
 /// The LSM store at the host.
 fn on_host(block: Build, jobs: &[Job]) -> Result<Vec<RunResult>, LabError> {
-    run_host_kv(&block, jobs)?.into_iter().map(|result| rig::complete(result, "HostKV")).collect()
+    run_virtual(StoreKind::Host, &block, jobs)?
+        .into_iter()
+        .map(|result| rig::complete(result, "HostKV"))
+        .collect()
 }
 
 /// The LSM store in a device with so many I/O threads, behind sessions.
 fn on_disk(kv: Build, jobs: &[Job]) -> Result<Vec<RunResult>, LabError> {
-    run_saker(&kv, jobs, BATCH)?.into_iter().map(|result| rig::complete(result, "DiskKV")).collect()
+    run_virtual(StoreKind::Sessions { batch: BATCH }, &kv, jobs)?
+        .into_iter()
+        .map(|result| rig::complete(result, "DiskKV"))
+        .collect()
 }
 
 /// A profile with so many I/O threads in the device.

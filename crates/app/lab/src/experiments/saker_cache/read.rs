@@ -10,7 +10,7 @@ use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_sim::Seed;
 use saker_workload::{Distribution, KeyForm, KeySpace};
-use saker_world::{Job, RunResult, Side};
+use saker_world::{Job, Op, RunResult};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -79,14 +79,14 @@ fn jobs(cx: &Context<'_>, plan: &Parameters, value_bytes: usize) -> Result<Vec<J
     let pairs =
         (plan.data_mb * 1_000_000 / u64::from(cx.scale) / (plan.key_bytes + value_bytes) as u64).max(500);
     let keys = KeySpace::new(cx.seed, plan.key_bytes, KeyForm::Hashed)?;
-    let fill = (0..pairs).map(|n| Side::Put(keys.key(n), vec![n as u8; value_bytes])).collect();
+    let fill = (0..pairs).map(|n| Op::Put(keys.key(n), vec![n as u8; value_bytes])).collect();
     let mut jobs = vec![rig::job(plan.threads, plan.depth, fill)];
     let reads = cx.operations(300);
     for skew in &plan.skews {
         let mut picker = Distribution::Skewed { alpha: *skew }.picker(cx.seed, pairs)?;
         let mut rng = Seed(cx.seed).child("saker-read-cache").rng();
         for _ in 0..2 {
-            let operations = (0..reads).map(|_| Side::Get(keys.key(picker.pick(&mut rng)))).collect();
+            let operations = (0..reads).map(|_| Op::Get(keys.key(picker.pick(&mut rng)))).collect();
             jobs.push(Job { flush: false, ..rig::job(plan.threads, plan.depth, operations) });
         }
     }

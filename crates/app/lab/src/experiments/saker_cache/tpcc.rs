@@ -11,7 +11,7 @@ use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_sim::Duration;
 use saker_workload::tpcc::{Lines, Row, Step, Tpcc, Transaction};
-use saker_world::{Job, RunResult, Side};
+use saker_world::{Job, Op, RunResult};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -148,26 +148,24 @@ fn tpcc(cx: &Context<'_>, plan: &Parameters, lines: Lines) -> Tpcc {
     Tpcc::scaled(plan.warehouses, cx.scale, lines, cx.seed)
 }
 
-fn put(row: Row) -> Side {
-    Side::Put(row.key_bytes().to_vec(), vec![row.table as u8; row.value_bytes() as usize])
+fn put(row: Row) -> Op {
+    Op::Put(row.key_bytes().to_vec(), vec![row.table as u8; row.value_bytes() as usize])
 }
 
 /// Whole transactions in turn to threads; a thread waits for each of its reads. A job gives every thread its share in turn,
 /// so that who has less gets waits at the end, which take no time.
-fn dealt(transactions: impl Iterator<Item = Transaction>, threads: usize) -> Vec<Side> {
+fn dealt(transactions: impl Iterator<Item = Transaction>, threads: usize) -> Vec<Op> {
     let mut shares = vec![Vec::new(); threads];
     for (n, transaction) in transactions.enumerate() {
         for step in transaction.steps {
             match step {
-                Step::Read(row) => {
-                    shares[n % threads].extend([Side::Get(row.key_bytes().to_vec()), Side::Wait])
-                }
+                Step::Read(row) => shares[n % threads].extend([Op::Get(row.key_bytes().to_vec()), Op::Wait]),
                 Step::Write(row) => shares[n % threads].push(put(row)),
             }
         }
     }
     let longest = shares.iter().map(Vec::len).max().unwrap_or(0);
-    let place = |n: usize| shares[n % threads].get(n / threads).cloned().unwrap_or(Side::Wait);
+    let place = |n: usize| shares[n % threads].get(n / threads).cloned().unwrap_or(Op::Wait);
     (0..longest * threads).map(place).collect()
 }
 
@@ -354,12 +352,12 @@ mod tests {
         let all: Vec<Transaction> = tpcc.transactions().take(3).collect();
         let sides = dealt(all.clone().into_iter(), 2);
         let of = |thread: usize| sides.iter().skip(thread).step_by(2);
-        let count = |thread: usize| of(thread).filter(|side| **side != Side::Wait).count();
+        let count = |thread: usize| of(thread).filter(|side| **side != Op::Wait).count();
         assert_eq!(count(0), all[0].steps.len() + all[2].steps.len());
         assert_eq!(count(1), all[1].steps.len());
         for thread in 0..2 {
-            let mine: Vec<&Side> = of(thread).collect();
-            assert!(mine.windows(2).all(|w| !matches!(w[0], Side::Get(_)) || *w[1] == Side::Wait));
+            let mine: Vec<&Op> = of(thread).collect();
+            assert!(mine.windows(2).all(|w| !matches!(w[0], Op::Get(_)) || *w[1] == Op::Wait));
         }
     }
 

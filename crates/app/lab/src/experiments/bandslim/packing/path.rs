@@ -14,7 +14,7 @@ use saker_device::{EngineKind, Settings};
 use saker_engine::lsm::settings::asking_for;
 use saker_host::{Pacing, TransferOptions, TransferPolicy};
 use saker_sim::profile::Profile;
-use saker_world::{Job, Side, run_disk_kv};
+use saker_world::{Job, Op, StoreKind, run_virtual};
 
 /// Bytes of keys: BandSlim's.
 const KEY_BYTES: u32 = 4;
@@ -93,7 +93,7 @@ impl<'a> Path<'a> {
         };
         let operations = (0..).zip(self.values).map(|(n, value)| put(n, value.bytes())).collect();
         let job = Job { threads: 1, depth: 1, operations, flush: true, transfer };
-        let mut done = run_disk_kv(&build, &[job])?;
+        let mut done = run_virtual(StoreKind::Disk, &build, &[job])?;
         let done = complete(done.pop().unwrap_or_default(), policy.name())?;
         Ok(Packed {
             stores: self.values.len() as u64,
@@ -106,9 +106,9 @@ impl<'a> Path<'a> {
 }
 
 /// A store of a key of its own.
-fn put(number: u32, bytes: u32) -> Side {
+fn put(number: u32, bytes: u32) -> Op {
     // An odd factor permutes the numbers, so keys come in no order.
-    Side::Put(number.wrapping_mul(0x9E37_79B1).to_be_bytes().to_vec(), vec![number as u8; bytes as usize])
+    Op::Put(number.wrapping_mul(0x9E37_79B1).to_be_bytes().to_vec(), vec![number as u8; bytes as usize])
 }
 
 fn flash_bytes(values: &[Arrival]) -> u64 {

@@ -1,13 +1,14 @@
 //! Operations that an application sends together: one group command of them, in any timing.
 
-use crate::disk_kv::{retrieve_bytes, user_bytes};
-use crate::result::{Job, Side};
+use super::retrieve_bytes;
+use crate::result::Job;
 use saker_assembly::Build;
 use saker_device::NamespaceKind;
 use saker_engine::GROUP_BYTES_MAX;
 use saker_host::{KvQueue, SubmitError, Ticket};
 use saker_nvme::group::results::RESULT_BYTES;
-use saker_nvme::group::{COUNT_BYTES, Form, Op, Packer, entry_bytes, padded};
+use saker_nvme::group::{COUNT_BYTES, Form, Op as GroupOp, Packer, entry_bytes, padded};
+use saker_store::Op;
 use std::collections::BTreeSet;
 
 /// How large groups become.
@@ -36,13 +37,13 @@ impl GroupLimits {
     }
 
     /// Bytes of an operation in the payload, and in the results.
-    fn bytes_of(&self, operation: &Side) -> (usize, usize) {
+    fn bytes_of(&self, operation: &Op) -> (usize, usize) {
         match operation {
-            Side::Put(key, value) => (entry_bytes(Op::Store, key.len(), value.len()), 0),
-            Side::Get(key) => {
-                (entry_bytes(Op::Retrieve, key.len(), 0), RESULT_BYTES + padded(self.value_bytes))
+            Op::Put(key, value) => (entry_bytes(GroupOp::Store, key.len(), value.len()), 0),
+            Op::Get(key) => {
+                (entry_bytes(GroupOp::Retrieve, key.len(), 0), RESULT_BYTES + padded(self.value_bytes))
             }
-            Side::Wait => (0, 0),
+            _ => (0, 0),
         }
     }
 }
@@ -54,7 +55,7 @@ pub struct Group {
     pub count: usize,
     /// Bytes of keys and values that it writes.
     pub user_bytes: u64,
-    op: Op,
+    op: GroupOp,
     payload: Vec<u8>,
     buffer_bytes: usize,
 }
@@ -62,8 +63,8 @@ pub struct Group {
 impl Group {
     /// As many of the next operations as one command takes: of one kind, no key written twice. `None` if that would be
     /// fewer than two: such an operation goes alone.
-    pub fn gather<'s>(next: impl Iterator<Item = &'s Side>, limits: &GroupLimits) -> Option<Self> {
-        let (mut taken, mut keys): (Vec<&Side>, _) = (Vec::new(), BTreeSet::new());
+    pub fn gather<'s>(next: impl Iterator<Item = &'s Op>, limits: &GroupLimits) -> Option<Self> {
+        let (mut taken, mut keys): (Vec<&Op>, _) = (Vec::new(), BTreeSet::new());
         let (mut bytes, mut buffer_bytes) = (COUNT_BYTES, COUNT_BYTES);
         for operation in next.take(limits.operations) {
             let Some(key) = key_of(operation) else { break };
@@ -82,20 +83,20 @@ impl Group {
         Self::pack(&taken, bytes, buffer_bytes)
     }
 
-    fn pack(operations: &[&Side], bytes: usize, buffer_bytes: usize) -> Option<Self> {
+    fn pack(operations: &[&Op], bytes: usize, buffer_bytes: usize) -> Option<Self> {
         let op = kind_of(operations.first()?)?;
         let mut payload = vec![0; bytes];
         let mut packer = Packer::new(Form::All(op), &mut payload)?;
         for operation in operations {
             let (key, value): (&[u8], &[u8]) = match operation {
-                Side::Put(key, value) => (key, value),
-                Side::Get(key) => (key, &[]),
-                Side::Wait => return None,
+                Op::Put(key, value) => (key, value),
+                Op::Get(key) => (key, &[]),
+                _ => return None,
             };
             packer.push(op, key, value).ok()?;
         }
         packer.finish();
-        let user_bytes = operations.iter().map(|operation| user_bytes(operation)).sum();
+        let user_bytes = operations.iter().map(|operation| operation.user_bytes()).sum();
         Some(Self { count: operations.len(), user_bytes, op, payload, buffer_bytes })
     }
 
@@ -110,25 +111,25 @@ impl Group {
     /// [`SubmitError`].
     pub fn submit(&self, queue: &mut KvQueue) -> Result<Ticket, SubmitError> {
         let form = Form::All(self.op);
-        if self.op == Op::Store {
+        if self.op == GroupOp::Store {
             return queue.group(form, None, &self.payload);
         }
         queue.group_both_ways(form, &self.payload, self.buffer_bytes as u32)
     }
 }
 
-fn kind_of(operation: &Side) -> Option<Op> {
+fn kind_of(operation: &Op) -> Option<GroupOp> {
     match operation {
-        Side::Put(..) => Some(Op::Store),
-        Side::Get(_) => Some(Op::Retrieve),
-        Side::Wait => None,
+        Op::Put(..) => Some(GroupOp::Store),
+        Op::Get(_) => Some(GroupOp::Retrieve),
+        _ => None,
     }
 }
 
-fn key_of(operation: &Side) -> Option<&[u8]> {
+fn key_of(operation: &Op) -> Option<&[u8]> {
     match operation {
-        Side::Put(key, _) | Side::Get(key) => Some(key),
-        Side::Wait => None,
+        Op::Put(key, _) | Op::Get(key) => Some(key),
+        _ => None,
     }
 }
 
@@ -138,27 +139,27 @@ mod tests {
 
     const LIMITS: GroupLimits = GroupLimits { operations: 4, bytes: 200, value_bytes: 40 };
 
-    fn put(key: u8, bytes: usize) -> Side {
-        Side::Put(vec![key; 8], vec![key; bytes])
+    fn put(key: u8, bytes: usize) -> Op {
+        Op::Put(vec![key; 8], vec![key; bytes])
     }
 
-    fn gathered(operations: &[Side]) -> Option<(usize, u64)> {
+    fn gathered(operations: &[Op]) -> Option<(usize, u64)> {
         Group::gather(operations.iter(), &LIMITS).map(|group| (group.count, group.user_bytes))
     }
 
     #[test]
     fn a_group_ends_where_a_command_does() {
-        let puts: Vec<Side> = (0..6).map(|n| put(n, 16)).collect();
+        let puts: Vec<Op> = (0..6).map(|n| put(n, 16)).collect();
         assert_eq!(gathered(&puts), Some((4, 96)), "as many as asked for");
-        let mixed = [put(1, 4), put(2, 4), Side::Get(vec![1; 8]), put(3, 4)];
+        let mixed = [put(1, 4), put(2, 4), Op::Get(vec![1; 8]), put(3, 4)];
         assert_eq!(gathered(&mixed), Some((2, 24)), "of one kind");
         let twice = [put(1, 4), put(2, 4), put(1, 4)];
         assert_eq!(gathered(&twice), Some((2, 24)), "a key once");
-        let long: Vec<Side> = (0..4).map(|n| put(n, 60)).collect();
+        let long: Vec<Op> = (0..4).map(|n| put(n, 60)).collect();
         assert_eq!(gathered(&long), Some((2, 136)), "no more bytes than a payload has");
-        let gets: Vec<Side> = (0..4).map(|n| Side::Get(vec![n; 8])).collect();
+        let gets: Vec<Op> = (0..4).map(|n| Op::Get(vec![n; 8])).collect();
         assert_eq!(gathered(&gets), Some((4, 0)), "four times 8 and 40 bytes of results fit");
-        let wait = [put(1, 4), Side::Wait, put(2, 4)];
+        let wait = [put(1, 4), Op::Wait, put(2, 4)];
         assert_eq!((gathered(&wait), gathered(&[put(1, 190), put(2, 4)])), (None, None), "alone");
     }
 }

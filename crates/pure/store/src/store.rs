@@ -1,0 +1,115 @@
+//! A store as a whole.
+
+use crate::lane::Lane;
+use crate::outcome::Refusal;
+use crate::work::Prices;
+use saker_sim::Instant;
+
+/// Names a background job of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JobId(pub u32);
+
+/// What a background job is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JobKind {
+    /// All that the store's engine has to do: collections, flushes of memtables, merges, checkpoints.
+    Maintenance,
+}
+
+/// Work that a store has to do some time, in quanta. The driver picks the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackgroundJob {
+    /// Its name.
+    pub id: JobId,
+    /// What it is about.
+    pub kind: JobKind,
+}
+
+/// In which order a modelled core and what is below it meet. Everything else the loop decides alike for all stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Who rings.
+    pub doorbells: Doorbells,
+    /// Who takes completions, and what they cost whom.
+    pub completions: Completions,
+}
+
+/// Who rings doorbells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doorbells {
+    /// Each lane its own, when its core is through with submitting and before it does anything else.
+    OfLane {
+        /// It takes completions that are there before it rings, as well as afterwards.
+        looks_first: bool,
+    },
+    /// One for all lanes. It is an event of its own when the core that submitted first is through with it, after whatever lanes
+    /// do at that time.
+    OfStore,
+}
+
+/// Who takes completions, and what they cost whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completions {
+    /// A lane its own, when it acts, or when it waits and something has completed. An operation ends when the core is through
+    /// with its completion.
+    EachEnds,
+    /// The same, but the operations end when the core is through with all that came.
+    AllEnd,
+    /// Whoever looks takes everybody's, as soon as something has completed. The work is shared by those whose operations it
+    /// completed; where it completed none, the next core pays.
+    Shared,
+}
+
+/// A store.
+pub trait KvStore {
+    /// Its lanes.
+    type Lane: Lane;
+
+    /// Opens the next lane.
+    ///
+    /// # Errors
+    /// [`Refusal::Lanes`] when all have been opened that the store was made for.
+    fn open_lane(&mut self) -> Result<Self::Lane, Refusal>;
+
+    /// Names of the operations that it takes ([`Op::name`](crate::Op::name)). It refuses all others by name.
+    fn capabilities(&self) -> &'static [&'static str];
+
+    /// In which order cores and the store meet in virtual time.
+    fn order(&self) -> Order;
+
+    /// What it charges a core for in virtual time.
+    fn prices(&self) -> Prices;
+
+    /// Counters by name.
+    fn stats(&self) -> Vec<(&'static str, u64)>;
+
+    /// The background job that could do a quantum now.
+    fn background(&self) -> Option<BackgroundJob> {
+        None
+    }
+
+    /// One quantum of a background job. Whether it worked: otherwise there is nothing to do before something completes or an
+    /// operation comes.
+    fn quantum(&mut self, _: JobId, _: Instant) -> bool {
+        false
+    }
+
+    /// The time below the lanes.
+    fn now(&self) -> Instant;
+
+    /// When something happens below the lanes without them; `None`: nothing, or on a clock of its own.
+    fn next_deadline(&self) -> Option<Instant>;
+
+    /// Time is `now`: handles what lanes have announced, and everything that happens until then. Whether something completed.
+    fn advance(&mut self, now: Instant) -> bool;
+
+    /// Lets happen what happens up to `until`, but no further than to where something completes: then returns when that was.
+    fn go_on(&mut self, until: Instant) -> Option<Instant>;
+
+    /// For somebody who waits and has nothing else to do: what was announced is seen, and the next thing happens.
+    fn turn(&mut self);
+
+    /// A job is over. What the store does afterwards on its own and the job is to be charged with.
+    fn settle(&mut self) {}
+}

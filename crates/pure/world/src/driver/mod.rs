@@ -1,0 +1,349 @@
+//! The driver in virtual time: modelled application threads, each with a lane of the store and a core, take turns with what is
+//! below the lanes. There is one loop for all stores. What a core is charged for, and in which order cores and the store meet,
+//! the store says ([`Order`], [`Prices`]).
+//!
+//! What happens next is the earliest of three: a lane acts when its core is free; background work goes on; something happens
+//! below. At one time lanes go first, by their numbers, then background work.
+
+mod ahead;
+mod completions;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+use crate::result::{Job, RunResult};
+use crate::stores::Measured;
+use ahead::foresee;
+use saker_assembly::Build;
+use saker_host::{HostError, ProtocolError};
+use saker_sim::{Digest, Duration, Instant};
+use saker_store::{Doorbells, Drain, Lane, Op, Order, Prices, Share, Submitted};
+use worker::Worker;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// May act once its core is free.
+    Ready,
+    /// Has submitted; it rings when its core is free.
+    Ringing,
+    /// Needs a completion.
+    Waiting,
+    /// Has nothing left to submit, and nothing to bring to its end.
+    Over,
+}
+
+/// The core of a lane, and how far the lane is.
+struct Core {
+    /// It is busy until then.
+    busy: Instant,
+    state: State,
+    /// The lane's next operation in the job.
+    next: usize,
+    /// Tickets on their way.
+    in_flight: usize,
+    /// By slot: since when its ticket is on its way.
+    started: Vec<Instant>,
+}
+
+impl Core {
+    fn start(&mut self, slot: u32, at: Instant) {
+        let slot = slot as usize;
+        if slot >= self.started.len() {
+            self.started.resize(slot + 1, Instant::ZERO);
+        }
+        self.started[slot] = at;
+        self.in_flight += 1;
+    }
+}
+
+/// Operations that ended together.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    lane: usize,
+    started: Instant,
+    operations: u32,
+    failed: u32,
+}
+
+/// A store, its lanes, and their cores.
+pub(crate) struct Driver<S: Measured> {
+    pub(crate) store: S,
+    lanes: Vec<S::Lane>,
+    cores: Vec<Core>,
+    order: Order,
+    prices: Prices,
+    depth: usize,
+    interval: Duration,
+    worker: Worker,
+    /// The doorbell of all lanes is on its way: when it rings.
+    doorbell: Option<Instant>,
+    /// Work on behalf of nobody in particular; the next core to act pays.
+    debt: Duration,
+    /// Lanes that are not over.
+    open: usize,
+    /// Tickets on their way.
+    in_flight: usize,
+    /// Kept for its memory.
+    ended: Vec<Ended>,
+    result: RunResult,
+    read: Digest,
+    begun: Instant,
+}
+
+impl<S: Measured> Driver<S> {
+    /// A store with a lane for each of so many threads.
+    ///
+    /// # Errors
+    /// [`HostError`] if it has fewer.
+    pub fn new(mut store: S, build: &Build, like: &Job) -> Result<Self, HostError> {
+        let threads = like.threads.max(1);
+        let lanes = (0..threads).map(|_| store.open_lane()).collect::<Result<Vec<_>, _>>();
+        let lanes = lanes.map_err(|_| HostError::from(ProtocolError::Queues))?;
+        let core =
+            |n| Core { busy: Instant::ZERO, state: State::Ready, next: n, in_flight: 0, started: Vec::new() };
+        Ok(Self {
+            order: store.order(),
+            prices: store.prices(),
+            store,
+            lanes,
+            cores: (0..threads).map(core).collect(),
+            depth: usize::from(like.depth.max(1)),
+            interval: build.interval,
+            worker: Worker::Idle,
+            doorbell: None,
+            debt: Duration::ZERO,
+            open: 0,
+            in_flight: 0,
+            ended: Vec::new(),
+            result: RunResult::new(),
+            read: Digest::default(),
+            begun: Instant::ZERO,
+        })
+    }
+
+    /// One job from its begin to its end.
+    pub fn run(&mut self, job: &Job) -> RunResult {
+        self.begin(job);
+        while self.step(&job.operations) {}
+        self.store.settle();
+        if job.flush {
+            self.flush();
+        }
+        self.finish()
+    }
+
+    /// A job begins: everything counts from here.
+    fn begin(&mut self, job: &Job) {
+        let begun = self.store.now();
+        for (n, core) in self.cores.iter_mut().enumerate() {
+            (core.busy, core.state, core.next, core.in_flight) = (begun, State::Ready, n, 0);
+        }
+        (self.open, self.in_flight) = (self.cores.len(), 0);
+        (self.begun, self.result, self.worker) = (begun, RunResult::new(), Worker::Idle);
+        self.store.begin(&mut self.lanes, job);
+    }
+
+    /// A Flush that belongs to the job.
+    fn flush(&mut self) {
+        let begun = self.store.now();
+        let submitted = self.lanes[0].submit(Share::alone(&Op::Flush), begun);
+        let mut is_open = matches!(submitted, Submitted::Pending(_));
+        while is_open {
+            self.lanes[0].ring();
+            self.store.turn();
+            let (lane, now) = (&mut self.lanes[0], self.store.now());
+            if lane.look(now) {
+                // Nothing else is on its way.
+                is_open = !matches!(lane.poll(now, |_| ()), Ok(Some(())));
+            }
+            if let Some(job) = self.store.background() {
+                self.store.quantum(job.id, now);
+            }
+        }
+        self.store.flushed();
+        self.result.elapsed += self.store.now().since(begun);
+    }
+
+    fn finish(&mut self) -> RunResult {
+        let mut result = std::mem::take(&mut self.result);
+        self.store.finish(&mut self.lanes, &mut result);
+        self.read.number(self.store.digest());
+        self.read.number(result.elapsed.as_nanos());
+        result.digest = self.read.value();
+        result
+    }
+
+    /// The next thing that happens. False when the job is over, or nothing happens any more.
+    fn step(&mut self, operations: &[Op]) -> bool {
+        let acting = |core: &Core| matches!(core.state, State::Ready | State::Ringing);
+        let cores = self.cores.iter().enumerate().filter(|(_, core)| acting(core));
+        let first = cores.map(|(n, core)| (core.busy, n)).min();
+        let work = self.work_at();
+        let lane_at = first.map_or(Instant::FAR, |(at, _)| at);
+        let work_at = work.unwrap_or(Instant::FAR);
+        if let Some(at) = self.below(lane_at.min(work_at)) {
+            self.completed(at);
+        } else if let Some((at, n)) = first.filter(|_| lane_at <= work_at) {
+            self.act(n, at, operations);
+        } else if work.is_some() {
+            self.work(work_at);
+        } else {
+            return false;
+        }
+        self.open > 0 || self.in_flight > 0
+    }
+
+    /// What happens below the lanes before `until`, up to where something completes: until then no lane changes. When it did.
+    #[inline]
+    fn below(&mut self, until: Instant) -> Option<Instant> {
+        let last = Instant::from_nanos(until.as_nanos().checked_sub(1)?);
+        while let Some(at) = self.doorbell.filter(|at| *at <= last) {
+            let before = at.as_nanos().checked_sub(1).map(Instant::from_nanos);
+            if let Some(completed) = before.and_then(|before| self.store.go_on(before)) {
+                return Some(completed);
+            }
+            self.doorbell = None;
+            self.lanes[0].ring();
+            if self.store.advance(at) {
+                return Some(at);
+            }
+        }
+        self.store.go_on(last)
+    }
+
+    fn act(&mut self, n: usize, at: Instant, operations: &[Op]) {
+        if let Doorbells::OfLane { looks_first } = self.order.doorbells {
+            let is_ringing = self.cores[n].state == State::Ringing;
+            if !is_ringing || looks_first {
+                self.reap(n, at);
+            }
+            if is_ringing {
+                self.lanes[n].ring();
+                self.cores[n].state = State::Ready;
+                self.store.advance(at);
+                self.reap(n, at);
+            }
+            if self.cores[n].busy > at {
+                // Completions took the core meanwhile.
+                return;
+            }
+            if self.lanes[n].resume() {
+                self.cores[n].state = State::Waiting;
+                self.spend(n, at);
+                return;
+            }
+        }
+        let share = Share::of(operations, self.cores[n].next, self.cores.len());
+        let Some(operation) = share.first() else { return self.end(n, at) };
+        let must_wait = match operation {
+            Op::Wait => self.cores[n].in_flight > 0,
+            _ => self.lanes[n].counts(operation) && self.lanes[n].in_flight() >= self.depth,
+        };
+        if must_wait {
+            self.cores[n].state = State::Waiting;
+        } else if let Some(job) = self.worker.has_waited_enough() {
+            self.quantum(job, n, at);
+        } else if *operation == Op::Wait {
+            self.cores[n].next += self.cores.len();
+        } else {
+            self.submit(n, at, share);
+        }
+    }
+
+    /// The lane's next operation, on its free core.
+    fn submit(&mut self, n: usize, at: Instant, mut share: Share<'_>) {
+        let lanes = self.cores.len();
+        let (core, read) = (&mut self.cores[n], &mut self.read);
+        let (taken, failed) = match self.lanes[n].submit(share, at) {
+            Submitted::Done(outcome) => {
+                read.bytes(outcome.data());
+                (1, Some(outcome.failures(1)))
+            }
+            Submitted::Pending(ticket) => {
+                core.start(ticket.slot, at);
+                self.in_flight += 1;
+                (ticket.operations, None)
+            }
+            Submitted::Stalled(stall) => {
+                match stall.retry_at {
+                    Some(later) => core.busy = core.busy.max(later),
+                    None => core.state = State::Waiting,
+                }
+                return;
+            }
+            Submitted::Refused(_) => {
+                core.next += lanes;
+                self.result.note(at, at, false);
+                return;
+            }
+        };
+        let user_bytes: u64 = share.iter().take(taken as usize).map(Op::user_bytes).sum();
+        self.result.user_bytes += user_bytes;
+        core.next += lanes * taken as usize;
+        share.skip(taken as usize);
+        foresee(share);
+        let end = self.spend(n, at);
+        self.worker.was_overtaken();
+        if let Some(failed) = failed {
+            self.note(Ended { lane: n, started: at, operations: 1, failed }, end);
+        }
+        if failed.is_none() && self.cores[n].state == State::Ready && self.lanes[n].in_flight() >= self.depth
+        {
+            self.cores[n].state = State::Waiting;
+        }
+        self.wake_worker(end);
+    }
+
+    /// Nothing is left to submit: what the lane gathered goes, and is awaited.
+    fn end(&mut self, n: usize, at: Instant) {
+        match self.lanes[n].drain(at) {
+            Ok(Drain::Began) => _ = self.spend(n, at),
+            Ok(Drain::Waiting) => self.cores[n].state = State::Waiting,
+            Ok(Drain::Announced) => {
+                self.cores[n].state = State::Waiting;
+                self.store.advance(at);
+            }
+            Ok(Drain::Synced { failed }) => {
+                self.result.errors += failed;
+                self.result.elapsed = self.result.elapsed.max(at.since(self.begun));
+                self.close(n);
+            }
+            Ok(Drain::Over) | Err(_) => self.close(n),
+        }
+    }
+
+    fn close(&mut self, n: usize) {
+        self.cores[n].state = State::Over;
+        self.open -= 1;
+    }
+
+    /// The lane's core is busy with what was spent since the last time; returns when it is through with it.
+    fn spend(&mut self, n: usize, at: Instant) -> Instant {
+        let work = match self.order.doorbells {
+            Doorbells::OfStore => self.spent_by_store(n, at),
+            Doorbells::OfLane { .. } => {
+                let work = self.lanes[n].work();
+                if work.rings {
+                    self.cores[n].state = State::Ringing;
+                }
+                let work = self.prices.of(&work);
+                self.result.host_busy += work;
+                work
+            }
+        };
+        let core = &mut self.cores[n];
+        core.busy = core.busy.max(at) + work;
+        core.busy
+    }
+
+    /// The same where a core does the work of a store that lanes share: what nobody paid for so far, too. One doorbell rings for
+    /// what was submitted together, when the core has got there.
+    fn spent_by_store(&mut self, n: usize, at: Instant) -> Duration {
+        let work = self.lanes[n].work();
+        let spent = self.prices.of(&work) + std::mem::take(&mut self.debt);
+        if work.rings {
+            self.doorbell.get_or_insert(at + spent);
+        }
+        spent
+    }
+}

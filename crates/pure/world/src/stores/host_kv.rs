@@ -1,0 +1,362 @@
+//! HostKV in virtual time: the store is at the host, over a block namespace. Lanes share it; each has a core, and the store has no
+//! modelled lock.
+
+use super::{Counters, Measured, prices};
+use crate::joined::{Below as _, Clocked};
+use crate::result::{Job, ReadPath, RunResult};
+use saker_assembly::{Build, port};
+use saker_device::{Attachment, NamespaceKind};
+use saker_engine::KvError;
+use saker_host::connect::KvQueueOptions;
+use saker_host::host_kv::{self, BlockMedium, HostKv, KvBlockQueue, Work as Metered};
+use saker_host::{CacheStats, ConnectOptions, Connection, HostError, ProtocolError, Turn};
+use saker_sim::{CpuMeter, CpuPrices, Instant};
+use saker_store::{
+    BackgroundJob, Completed, Completions, Doorbells, Drain, Failure, JobId, JobKind, KvStore, Lane, Op,
+    Order, Outcome, Prices, Refusal, Share, Submitted, Ticket, Work,
+};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+/// Block commands HostKV keeps in flight at least.
+const BLOCK_DEPTH_MIN: usize = 128;
+const BLOCK_DEPTH_MAX: usize = 2048;
+/// Bytes of an extent.
+const EXTENT_BYTES: u64 = 8 << 20;
+
+/// All that the store's engine has to do.
+const MAINTENANCE: BackgroundJob = BackgroundJob { id: JobId(0), kind: JobKind::Maintenance };
+
+/// What HostKV takes.
+pub const CAPABILITIES: &[&str] = &["put", "get", "delete", "exists", "flush"];
+
+/// Block commands HostKV keeps in flight for a job: no fewer than the operations its threads may wait for.
+pub fn block_depth(job: &Job) -> u16 {
+    let operations = job.threads.max(1).saturating_mul(usize::from(job.depth.max(1)));
+    operations.clamp(BLOCK_DEPTH_MIN, BLOCK_DEPTH_MAX) as u16
+}
+
+/// A new HostKV over block namespace 1 of a device that is attached to `host`.
+///
+/// # Errors
+/// [`HostError`] if it cannot be connected to, or has no such namespace.
+pub fn connect(
+    build: &Build,
+    host: &Attachment,
+    depth: u16,
+    turn: &mut impl Turn,
+) -> Result<HostKv, HostError> {
+    let mut connection = Connection::connect(port(host), turn, ConnectOptions::default())?;
+    let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
+    let queue = connection.create_kv_queue(turn, 1, options)?;
+    let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
+        return Err(ProtocolError::Queues.into());
+    };
+    let blocks = KvBlockQueue::new(queue, block_bytes, blocks);
+    let mut medium = BlockMedium::with_pages(blocks, EXTENT_BYTES, build.host_page_bytes);
+    medium.take_empty();
+    Ok(HostKv::over_tuned(build.engine, &build.host_engine(), medium).with_cache(build.cache))
+}
+
+/// An operation as HostKV takes it.
+///
+/// # Errors
+/// [`Refusal::Unsupported`].
+#[inline]
+pub fn operation(op: Option<&Op>) -> Result<host_kv::Op, Refusal> {
+    Ok(match op {
+        Some(Op::Put(key, value)) => host_kv::Op::Put(key.clone(), value.clone()),
+        Some(Op::Get(key)) => host_kv::Op::Get(key.clone()),
+        Some(Op::Delete(key)) => host_kv::Op::Delete(key.clone()),
+        Some(Op::Exists(key)) => host_kv::Op::Exists(key.clone()),
+        Some(Op::Flush) => host_kv::Op::Flush,
+        Some(other) => return Err(Refusal::Unsupported(other.name())),
+        None => return Err(Refusal::Unsupported("nothing")),
+    })
+}
+
+/// How it ended.
+#[inline]
+pub fn outcome(outcome: &host_kv::Outcome) -> Outcome<'_> {
+    match outcome {
+        Ok(Some(value)) => Outcome::value(value),
+        Ok(None) => Outcome::DONE,
+        Err(KvError::NotFound) => Outcome::Absent,
+        Err(KvError::CapacityExceeded) => Outcome::Failed(Failure::Capacity),
+        Err(KvError::KeySize) => Outcome::Failed(Failure::Other("invalid key size")),
+        Err(KvError::ValueSize) => Outcome::Failed(Failure::Other("invalid value size")),
+        Err(_) => Outcome::Failed(Failure::Other("the pair cannot be read or written")),
+    }
+}
+
+/// What lanes share.
+struct Shared {
+    store: HostKv,
+    meter: CpuMeter,
+    /// Whose operation it is: the lane, and its ticket's slot there.
+    flights: BTreeMap<host_kv::Ticket, (usize, u32)>,
+    over: VecDeque<(host_kv::Ticket, host_kv::Outcome)>,
+    slots: Vec<Slots>,
+    /// Completions that nobody was charged for.
+    completions: u64,
+    commands_seen: u64,
+}
+
+/// Slots of a lane's tickets.
+#[derive(Clone, Debug, Default)]
+struct Slots {
+    free: Vec<u32>,
+    made: u32,
+}
+
+impl Slots {
+    fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.made += 1;
+            self.made - 1
+        })
+    }
+
+    fn in_use(&self) -> usize {
+        self.made as usize - self.free.len()
+    }
+}
+
+/// HostKV over a device in virtual time.
+pub struct HostStore {
+    below: Clocked,
+    shared: Rc<RefCell<Shared>>,
+    lanes_max: usize,
+    prices: Prices,
+    page_bytes: u32,
+    before: Counters,
+    cache_before: CacheStats,
+    reads_before: ReadPath,
+}
+
+/// A thread's way into the store.
+pub struct HostLane {
+    shared: Rc<RefCell<Shared>>,
+    number: usize,
+    /// How the last operation ended that was complete at once.
+    last: host_kv::Outcome,
+}
+
+impl HostStore {
+    /// Over a new device in virtual time that has a block namespace 1, with a lane for each thread of the job.
+    ///
+    /// # Errors
+    /// [`HostError`] if it cannot be connected to.
+    pub fn timed(build: &Build, job: &Job) -> Result<Self, HostError> {
+        let depth = block_depth(job);
+        let host = build.attach(1, depth);
+        let mut below = Clocked(build.timed(host.clone()));
+        let store = connect(build, &host, depth, &mut below)?;
+        let shared = Shared {
+            store,
+            meter: CpuMeter::new(CpuPrices::from_picos(build.profile.host.cpu.picos())),
+            flights: BTreeMap::new(),
+            over: VecDeque::new(),
+            slots: Vec::new(),
+            completions: 0,
+            commands_seen: 0,
+        };
+        Ok(Self {
+            below,
+            shared: Rc::new(RefCell::new(shared)),
+            lanes_max: job.threads.max(1),
+            prices: prices(build),
+            page_bytes: build.shape.geometry.page_bytes,
+            before: Counters::default(),
+            cache_before: CacheStats::default(),
+            reads_before: ReadPath::default(),
+        })
+    }
+
+    fn reads(&mut self) -> ReadPath {
+        let nand_pages = self.below.0.snapshot().flash.pages_read;
+        let store = &self.shared.borrow().store;
+        let (commands, waits) = (store.medium_stats().reads, store.waits());
+        ReadPath { commands, nand_pages, waits, ..ReadPath::default() }
+    }
+
+    fn counters(&mut self) -> Counters {
+        let host = self.shared.borrow().store.queue().stats().traffic();
+        Counters::of(&mut self.below.0, host)
+    }
+
+    fn note_completed(&self, commands: u64) -> bool {
+        self.shared.borrow_mut().completions += commands;
+        commands > 0
+    }
+}
+
+impl KvStore for HostStore {
+    type Lane = HostLane;
+
+    fn open_lane(&mut self) -> Result<HostLane, Refusal> {
+        let slots = &mut self.shared.borrow_mut().slots;
+        if slots.len() == self.lanes_max {
+            return Err(Refusal::Lanes);
+        }
+        slots.push(Slots::default());
+        Ok(HostLane { shared: Rc::clone(&self.shared), number: slots.len() - 1, last: Ok(None) })
+    }
+
+    fn capabilities(&self) -> &'static [&'static str] {
+        CAPABILITIES
+    }
+
+    /// One queue pair for all: its doorbell is an event, and a completion is nobody's in particular.
+    fn order(&self) -> Order {
+        Order { doorbells: Doorbells::OfStore, completions: Completions::Shared }
+    }
+
+    fn prices(&self) -> Prices {
+        // Values go to the device page by page, whose mapping is part of a command.
+        self.prices
+    }
+
+    fn stats(&self) -> Vec<(&'static str, u64)> {
+        self.shared.borrow().store.counters()
+    }
+
+    fn background(&self) -> Option<BackgroundJob> {
+        self.shared.borrow().store.has_background().then_some(MAINTENANCE)
+    }
+
+    fn quantum(&mut self, job: JobId, _: Instant) -> bool {
+        let Shared { store, meter, .. } = &mut *self.shared.borrow_mut();
+        job == MAINTENANCE.id && store.quantum(Metered::Counted(meter))
+    }
+
+    fn now(&self) -> Instant {
+        self.below.now()
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.below.next_deadline()
+    }
+
+    fn advance(&mut self, now: Instant) -> bool {
+        let completed = self.below.advance(now);
+        self.note_completed(completed)
+    }
+
+    /// All that happens at one time happens together.
+    fn go_on(&mut self, until: Instant) -> Option<Instant> {
+        while let Some(at) = self.below.next_deadline().filter(|at| *at <= until) {
+            if self.advance(at) {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    fn turn(&mut self) {
+        self.below.turn();
+    }
+}
+
+impl Measured for HostStore {
+    fn begin(&mut self, _: &mut [HostLane], _: &Job) {
+        self.before = self.counters();
+        self.cache_before = self.shared.borrow().store.cache_stats();
+        self.reads_before = self.reads();
+        let _ = self.below.0.take_traces();
+    }
+
+    /// A core that nothing else needs did it.
+    fn flushed(&mut self) {
+        self.shared.borrow_mut().meter.take();
+    }
+
+    fn finish(&mut self, _: &mut [HostLane], result: &mut RunResult) {
+        self.counters().note(&self.before, self.page_bytes, result);
+        let (reads, before) = (self.reads(), self.reads_before);
+        result.reads = ReadPath {
+            commands: reads.commands - before.commands,
+            nand_pages: reads.nand_pages - before.nand_pages,
+            waits: reads.waits - before.waits,
+            ..reads
+        };
+        result.traces = self.below.0.take_traces();
+        let store = &self.shared.borrow().store;
+        result.counters = store.counters();
+        result.cache = store.cache_stats().since(&self.cache_before);
+    }
+
+    fn digest(&self) -> u64 {
+        self.below.0.digest()
+    }
+}
+
+impl Lane for HostLane {
+    type Error = HostError;
+
+    fn submit(&mut self, share: Share<'_>, _: Instant) -> Submitted<'_> {
+        let op = match operation(share.first()) {
+            Ok(op) => op,
+            Err(refusal) => return Submitted::Refused(refusal),
+        };
+        let Shared { store, meter, flights, slots, .. } = &mut *self.shared.borrow_mut();
+        match store.submit(op, Metered::Counted(meter)) {
+            Ok(done) => {
+                self.last = done;
+                Submitted::Done(outcome(&self.last))
+            }
+            Err(ticket) => {
+                let slot = slots[self.number].take();
+                flights.insert(ticket, (self.number, slot));
+                Submitted::Pending(Ticket { slot, operations: 1 })
+            }
+        }
+    }
+
+    /// What waited is tried again: commands have completed, or background work has.
+    fn look(&mut self, _: Instant) -> bool {
+        let Shared { store, meter, over, .. } = &mut *self.shared.borrow_mut();
+        store.advance(Metered::Counted(meter), &mut |ticket, outcome| over.push_back((ticket, outcome)));
+        true
+    }
+
+    fn poll<R>(
+        &mut self,
+        _: Instant,
+        visit: impl FnOnce(Completed<'_>) -> R,
+    ) -> Result<Option<R>, HostError> {
+        let shared = &mut *self.shared.borrow_mut();
+        while let Some((ticket, ended)) = shared.over.pop_front() {
+            let Some((lane, slot)) = shared.flights.remove(&ticket) else { continue };
+            shared.slots[lane].free.push(slot);
+            let ticket = Ticket { slot, operations: 1 };
+            return Ok(Some(visit(Completed { lane, ticket, outcome: outcome(&ended) })));
+        }
+        Ok(None)
+    }
+
+    fn ring(&mut self) {
+        self.shared.borrow_mut().store.ring();
+    }
+
+    fn work(&mut self) -> Work {
+        let Shared { store, meter, completions, commands_seen, .. } = &mut *self.shared.borrow_mut();
+        let commands = store.medium_stats().commands();
+        Work {
+            cpu: meter.take(),
+            commands: commands - std::mem::replace(commands_seen, commands),
+            completions: std::mem::take(completions),
+            rings: store.queue().unrung() > 0,
+            ..Work::default()
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        self.shared.borrow().slots[self.number].in_use()
+    }
+
+    fn drain(&mut self, _: Instant) -> Result<Drain, HostError> {
+        Ok(Drain::Over)
+    }
+}

@@ -1,0 +1,162 @@
+//! Stores over a device, as [`KvStore`]s, and one entry that runs jobs on any of them in virtual time.
+
+pub mod disk;
+pub mod groups;
+pub mod host_kv;
+pub mod sessions;
+
+pub use disk::{DiskLane, DiskStore};
+pub use groups::{Group, GroupLimits};
+pub use host_kv::{HostLane, HostStore};
+pub use sessions::{SessionLane, SessionStore};
+
+use crate::driver::Driver;
+use crate::layers::Layers;
+use crate::result::{Job, RunResult};
+use saker_assembly::Build;
+use saker_device::{Device, Timed};
+use saker_host::HostError;
+use saker_link::Traffic;
+use saker_sim::Duration;
+use saker_store::{KvStore, Op, Prices};
+
+/// A store, and how it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreKind {
+    /// DiskKV: the store is in the device; each thread has a queue pair, and each operation is a command.
+    Disk,
+    /// The same with up to so many puts or gets in one group command: what an application that has them together sends. A job's
+    /// depth counts commands; an operation takes as long as its group.
+    Groups {
+        /// Operations of a group.
+        operations: usize,
+    },
+    /// DiskKV behind SAKER's host layer: each thread has a session, with containers of so many writes, and up to the depth of
+    /// containers and reads in flight. A put is complete when it is buffered; a job ends when all sessions have synced.
+    Sessions {
+        /// Writes of a container.
+        batch: u16,
+    },
+    /// HostKV: the store is at the host, over block namespace 1 of the device. A thread has up to the depth of operations in
+    /// flight: puts complete in the host's buffer, gets wait for their blocks.
+    Host,
+}
+
+impl StoreKind {
+    /// Its name.
+    pub fn name(self) -> String {
+        match self {
+            Self::Disk => "DiskKV".to_owned(),
+            Self::Groups { operations } => format!("DiskKV group x{operations}"),
+            Self::Sessions { batch } => format!("DiskKV+SAKER x{batch}"),
+            Self::Host => "HostKV".to_owned(),
+        }
+    }
+}
+
+/// Runs jobs one after the other on one store of that kind, in virtual time; all have the threads and the depth of the first.
+/// The same arguments give the same results on any machine.
+///
+/// # Errors
+/// [`HostError`] if the device cannot be connected to.
+pub fn run_virtual(kind: StoreKind, build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
+    let Some(first) = jobs.first() else { return Ok(Vec::new()) };
+    match kind {
+        StoreKind::Disk => run_on(DiskStore::timed(build, jobs, None)?, build, first, jobs),
+        StoreKind::Groups { operations } => {
+            let limits = GroupLimits::of(build, jobs, operations);
+            run_on(DiskStore::timed(build, jobs, Some(limits))?, build, first, jobs)
+        }
+        StoreKind::Sessions { batch } => {
+            run_on(SessionStore::timed(build, first, batch)?, build, first, jobs)
+        }
+        StoreKind::Host => run_on(HostStore::timed(build, first)?, build, first, jobs),
+    }
+}
+
+fn run_on<S: Measured>(
+    store: S,
+    build: &Build,
+    like: &Job,
+    jobs: &[Job],
+) -> Result<Vec<RunResult>, HostError> {
+    let mut driver = Driver::new(store, build, like)?;
+    Ok(jobs.iter().map(|job| driver.run(job)).collect())
+}
+
+/// A store over a device in virtual time, which can be measured.
+pub(crate) trait Measured: KvStore {
+    /// A job begins: everything counts from here.
+    fn begin(&mut self, lanes: &mut [Self::Lane], job: &Job);
+
+    /// A Flush that a job ended with is over.
+    fn flushed(&mut self) {}
+
+    /// What was counted since the job began.
+    fn finish(&mut self, lanes: &mut [Self::Lane], result: &mut RunResult);
+
+    /// The device's digest of what can be observed of it.
+    fn digest(&self) -> u64;
+}
+
+/// What is counted at the device, and on the way to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub commands: u64,
+    pub traffic: Traffic,
+    pub pages: u64,
+    pub pages_read: u64,
+    pub copied_bytes: u64,
+    pub layers: Layers,
+}
+
+impl Counters {
+    /// All of a device, and what the host counts.
+    pub fn of(device: &mut Device<Timed>, host: Traffic) -> Self {
+        let s = device.snapshot();
+        Self {
+            commands: s.device.commands,
+            traffic: s.device.traffic + host,
+            pages: s.flash.pages_programmed,
+            pages_read: s.flash.pages_read,
+            copied_bytes: s.device.copied_bytes,
+            layers: Layers::of(&s),
+        }
+    }
+
+    /// Notes what was counted since `before`.
+    pub fn note(&self, before: &Self, page_bytes: u32, result: &mut RunResult) {
+        result.commands = self.commands - before.commands;
+        result.note_traffic(self.traffic - before.traffic);
+        result.nand_pages = self.pages - before.pages;
+        result.nand_bytes = result.nand_pages * u64::from(page_bytes);
+    }
+
+    /// The same for what stores in the device count.
+    pub fn note_device(&self, before: &Self, result: &mut RunResult) {
+        result.copied_bytes = self.copied_bytes - before.copied_bytes;
+        result.layers = self.layers - before.layers;
+    }
+}
+
+/// The host's prices in a profile.
+pub fn prices(build: &Build) -> Prices {
+    let ns = Duration::from_nanos;
+    let (host, transfer) = (&build.profile.host, &build.profile.transfer);
+    Prices {
+        command: ns(host.submit_ns.get()),
+        doorbell: ns(build.profile.link.doorbell_write_ns.get()),
+        completion: ns(host.poll_ns.get() + host.complete_ns.get()),
+        page: ns(transfer.host_page_map_ns.get()),
+        mmio_store: ns(transfer.mmio_store_ns.get()),
+    }
+}
+
+/// Bytes that a retrieve asks for: `least`, or the longest value that the jobs store.
+pub fn retrieve_bytes(jobs: &[Job], least: u32) -> u32 {
+    let stored = jobs.iter().flat_map(|job| &job.operations).map(|operation| match operation {
+        Op::Put(_, value) => value.len() as u32,
+        _ => 0,
+    });
+    stored.max().unwrap_or(0).max(least)
+}

@@ -1,0 +1,61 @@
+//! The stores that there are, over devices in virtual time.
+
+use crate::suite::Terms;
+use crate::{DEPTH, LANES, judge};
+use saker_assembly::Build;
+use saker_device::EngineKind;
+use saker_host::TransferOptions;
+use saker_sim::profile::Profile;
+use saker_world::Job;
+use saker_world::stores::{DiskStore, GroupLimits, HostStore, SessionStore};
+
+fn job() -> Job {
+    Job {
+        threads: LANES,
+        depth: DEPTH as u16,
+        operations: Vec::new(),
+        flush: false,
+        transfer: TransferOptions::default(),
+    }
+}
+
+fn profile() -> Profile {
+    Profile::builtin("saker-mid").expect("built in")
+}
+
+fn kv(engine: EngineKind) -> Build {
+    Build::kv(&profile(), 256 << 20, 1).expect("large enough").with_engine(engine)
+}
+
+const STALLS: Terms = Terms { stalls: true };
+
+#[test]
+fn disk() {
+    for engine in EngineKind::ALL {
+        judge("disk", STALLS, || DiskStore::timed(&kv(*engine), &[job()], None).expect("connects"));
+    }
+}
+
+#[test]
+fn groups() {
+    let build = kv(EngineKind::HASH_STORE);
+    let limits = GroupLimits { value_bytes: 4096, ..GroupLimits::of(&build, &[job()], 4) };
+    judge("groups", STALLS, || DiskStore::timed(&build, &[job()], Some(limits)).expect("connects"));
+}
+
+#[test]
+fn sessions() {
+    for batch in [1, 8] {
+        let build = kv(EngineKind::HASH_STORE);
+        judge("sessions", STALLS, || SessionStore::timed(&build, &job(), batch).expect("connects"));
+    }
+}
+
+/// What cannot go on is parked inside: HostKV takes whatever comes.
+#[test]
+fn host() {
+    for engine in [EngineKind::HASH_STORE, EngineKind::LSM, EngineKind::TREE] {
+        let build = Build::block(&profile(), 256 << 20, 1).expect("large enough").with_engine(engine);
+        judge("host", Terms { stalls: false }, || HostStore::timed(&build, &job()).expect("connects"));
+    }
+}
