@@ -20,9 +20,10 @@ pub use hash_store::{HashStore, HashStoreConfig};
 pub use kind::EngineKind;
 pub use lsm::{LsmConfig, LsmStats, LsmStore, LsmTuning};
 pub use saker_engine_api::{
-    Answers, Background, Condition, Engine, GroupError, GroupOp, GroupSource, KvError, Member, Memory, Pairs,
-    Recover, SCAN_PAIRS_MAX, Scan, Scanned, Single, Sink, Snapshot, Source, SourceError, StoreStats, kv,
-    kv_group,
+    Answers, Background, Capabilities, Capability, Condition, Context, Engine, GroupError, GroupFlags,
+    GroupOp, GroupSource, Groups, Hints, Inspect, Job, KvError, List, Member, Memory, Outside,
+    OutsideRecovery, Pairs, Put, Recover, SCAN_PAIRS_MAX, Scan, Scanned, Scans, Single, Singly, Sink,
+    Snapshot, Source, SourceError, StoreStats, Unsupported, Value, Version, kv,
 };
 pub use saker_value_log::group::{GROUP_BYTES_MAX, KeyCost};
 pub use saker_value_log::packing::{PRICED_BYTES, Packing};

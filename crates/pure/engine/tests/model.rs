@@ -1,7 +1,10 @@
 //! The contract of engines: each against a BTreeMap, over untimed flash so small that collections and checkpoints are
 //! always near, with power cycles of every kind in between.
 
-use saker_engine::{AnyEngine, AnyRecovery, Condition, Engine, EngineConfig, EngineKind, KvError, Recover};
+use saker_engine::{
+    AnyEngine, AnyRecovery, Condition, Context, Engine, EngineConfig, EngineKind, Inspect, Job, KvError,
+    List, Put, Recover,
+};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, Media, MemMedia, PowerCut};
 use saker_medium::{Geometry, PowerHistory, Ring, SegmentId, Step};
@@ -9,6 +12,7 @@ use saker_sim::{Chance, Class, Free, Rng, Seed};
 use std::collections::BTreeMap;
 
 mod groups;
+mod outside;
 
 const OWNER: u16 = 1;
 
@@ -23,6 +27,8 @@ struct Bench {
     store: AnyEngine,
     kind: EngineKind,
     config: EngineConfig,
+    /// The engine is behind a trait object.
+    is_outside: bool,
 }
 
 /// Runs a test on every engine.
@@ -50,7 +56,7 @@ impl Bench {
         flash.pool_mut().set_quota(OWNER, g.segments);
         let config = EngineConfig::new(OWNER, ring_lasts);
         let store = AnyEngine::new(kind, &config, &flash.view(OWNER, Class::Foreground));
-        Self { flash, store, kind, config }
+        Self { flash, store, kind, config, is_outside: false }
     }
 
     fn settle(&mut self) {
@@ -61,7 +67,11 @@ impl Bench {
 
     fn background(&mut self) -> bool {
         let finished = self.flash.finished();
-        let step = self.store.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
+        let step = self.store.background(
+            Job::UPKEEP,
+            finished,
+            &mut Context::new(&mut self.flash.view(OWNER, Class::Background), &mut Free),
+        );
         self.settle();
         match step {
             Step::Done(did) => did == saker_engine::Background::Worked,
@@ -80,7 +90,7 @@ impl Bench {
             match op(&mut self.store, &mut self.flash) {
                 Step::Done(t) => {
                     self.settle();
-                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                    if self.store.job(&self.flash.view(OWNER, Class::Foreground)).is_some() {
                         self.background();
                     }
                     return t;
@@ -97,20 +107,30 @@ impl Bench {
 
     fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
         self.run(|s, f| {
-            s.store(key, &mut &value[..], condition, &mut f.view(OWNER, Class::Foreground), &mut Free)
+            s.store(
+                key,
+                &mut &value[..],
+                condition,
+                &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free),
+            )
+            .map(ended)
         })
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Vec<u8>, KvError> {
         let mut out = Vec::new();
-        let len =
-            self.run(|s, f| s.retrieve(key, &mut out, &mut f.view(OWNER, Class::Foreground), &mut Free))?;
+        let len = self.run(|s, f| {
+            s.retrieve(key, &mut out, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free))
+        })?;
         assert_eq!(len as usize, out.len());
         Ok(out)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
-        self.run(|s, f| s.delete(key, &mut f.view(OWNER, Class::Foreground), &mut Free))
+        self.run(|s, f| {
+            s.delete(key, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free))
+                .map(|deleted| deleted.map(|_| ()))
+        })
     }
 
     fn flush(&mut self) {
@@ -130,7 +150,7 @@ impl Bench {
                 keys.push(k.to_vec());
                 true
             };
-            s.list(from, visit, &mut f.view(OWNER, Class::Foreground), &mut Free)
+            s.list(from, visit, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free))
         })
         .expect("valid start");
         keys
@@ -150,6 +170,9 @@ impl Bench {
         self.flash.pool_mut().set_quota(OWNER, shape(self.kind).geometry.segments);
         let mut recovery =
             AnyRecovery::new(self.kind, &self.config, &self.flash.view(OWNER, Class::Foreground));
+        if self.is_outside {
+            recovery = outside::recovery(recovery);
+        }
         loop {
             match recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) {
                 Step::Done(Ok(true)) => break,
@@ -317,4 +340,9 @@ fn full_store(kind: EngineKind) {
     }
     assert_eq!(bench.get(&kept[0]), Ok(vec![8; 100]));
     assert!(bench.flash.media().epoch(SegmentId(0)) > 0 || bench.store.stats().gc_segments > 0);
+}
+
+/// What became of a put, without its version.
+fn ended(put: Result<Put, KvError>) -> Result<(), KvError> {
+    put.map(|put| _ = put.ended())
 }
