@@ -10,7 +10,8 @@
 use saker_assembly::Build;
 use saker_device::Quick;
 use saker_engine::{
-    Answers, Engine, GroupOp, GroupSource, HashStore, HashStoreConfig, KvError, Member, SourceError,
+    Answers, Context, Engine, GroupOp, GroupSource, Groups, HashStore, HashStoreConfig, Hints, Job, KvError,
+    Member, SourceError, Version,
 };
 use saker_flash::{Flash, Media};
 use saker_host::group::{Form, Op};
@@ -119,7 +120,7 @@ impl GroupSource for Packed<'_> {
 struct Count(u32);
 
 impl Answers for Count {
-    fn begin(&mut self, _: u32) {}
+    fn begin(&mut self, _: u32, _: Version) {}
     fn done(&mut self, result: Result<(), KvError>) {
         self.0 += u32::from(result.is_ok());
     }
@@ -138,7 +139,7 @@ fn bare(pairs: u64, is_told: bool) -> Result<f64, Box<dyn std::error::Error>> {
     let mut store = HashStore::new(config, &flash.view(1, Class::Foreground));
     if is_told {
         flash.media_mut().bring_in();
-        Engine::reserve(&mut store, pairs);
+        store.reserve(pairs);
     }
     let mut buffer = vec![0; 4096];
     let begun = Instant::now();
@@ -150,15 +151,15 @@ fn bare(pairs: u64, is_told: bool) -> Result<f64, Box<dyn std::error::Error>> {
         let bytes = packer.finish();
         let mut done = Count(0);
         let view = &mut flash.view(1, Class::Foreground);
-        let step = store.group(&mut Packed(&buffer[..bytes]), &mut done, view, &mut Quick);
+        let step = store.group(&mut Packed(&buffer[..bytes]), &mut done, &mut Context::new(view, &mut Quick));
         assert!(matches!(step, Step::Done(Ok(()))) && u64::from(done.0) == PAIRS);
         while let Some((_, completion)) = flash.take_completion() {
             store.completed(&completion, &mut flash.view(1, Class::Background));
         }
         let view = &mut flash.view(1, Class::Background);
-        if store.has_debt(view) {
+        if store.job(view).is_some() {
             let finished = view.finished();
-            let _ = store.background(finished, view, &mut Free);
+            let _ = store.background(Job::UPKEEP, finished, &mut Context::new(view, &mut Free));
         }
         debug_assert!(flash.view(1, Class::Background).free_segments() > 0);
     }

@@ -13,7 +13,7 @@ use crate::queues::Queues;
 use crate::stats::{DeviceStats, Snapshot};
 use facts::{facts, identity, namespace_snapshot};
 use format::Format;
-use saker_engine::Engine;
+use saker_engine::{Hints, Inspect};
 use saker_flash::{Flash, Media};
 use saker_link::{BarBuffer, DmaSpace, Doorbells, Registers, Sqe};
 use saker_log::recover::Damage;

@@ -18,7 +18,7 @@ use crate::namespace::{Namespace, Store};
 use crate::transfer::{Aside, Pieces};
 use block::{block, block_data_bytes};
 use kv::{kv, kv_data_bytes, small};
-use saker_engine::KvError;
+use saker_engine::{Context, KvError};
 use saker_flash::NamespaceMedium;
 use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
 use saker_medium::{Reads, Tag};
@@ -303,13 +303,15 @@ impl Request {
         let error_on_delete = namespace.error_on_delete;
         match (self, &mut namespace.store) {
             (Self::Kv(command, pieces), Store::Kv(store)) => {
-                kv(command, pieces, store, error_on_delete, reach, m, w)
+                kv(command, pieces, store, error_on_delete, reach, &mut Context::new(m, w))
             }
             (Self::Block(command, pieces), Store::Block(map)) => {
                 block(command, pieces, map, reach.space, m, w)
             }
             (Self::Inner(inner), Store::Block(map)) => inner.execute(map, reach.space, m, w),
-            (Self::Small(command, found), Store::Kv(store)) => small(command, found, store, m, w),
+            (Self::Small(command, found), Store::Kv(store)) => {
+                small(command, found, store, &mut Context::new(m, w))
+            }
             (Self::Group(group), Store::Kv(store)) => {
                 group.execute(store, &mut namespace.kept, namespace.long_keys, reach, m, w)
             }

@@ -13,7 +13,9 @@ use crate::execute::{Outcome, Reach, Reply, Timing, kv_status};
 use crate::transfer::{Aside, Pieces};
 use answers::{Failing, Failures, Told};
 use gather::Vector;
-use saker_engine::{Answers, AnyEngine, Engine, GroupError, GroupSource, SourceError};
+use saker_engine::{
+    Answers, AnyEngine, Capability, Context, Engine, GroupError, GroupSource, Groups, Hints, SourceError,
+};
 use saker_link::{Sqe, Traffic};
 use saker_long_keys::{NarrowDigest, device_key};
 use saker_medium::{Medium, Reads, Step};
@@ -214,7 +216,7 @@ impl GroupRequest {
         m: &mut M,
         w: &mut W,
     ) -> Outcome {
-        if store.group_bytes_max() == 0 {
+        if !store.capabilities().has(Capability::Groups) {
             return self.carry_out_singly((form, bytes), &mut Told::new(0), store, reach, m, w);
         }
         self.carry_out(form, bytes, &mut Failures::default(), store, reach, m, w)
@@ -231,7 +233,7 @@ impl GroupRequest {
         m: &mut M,
         w: &mut W,
     ) -> Outcome {
-        if store.group_bytes_max() == 0 {
+        if !store.capabilities().has(Capability::Groups) {
             return self.carry_out_singly((form, bytes), told, store, reach, m, w);
         }
         self.carry_out(form, bytes, told, store, reach, m, w)
@@ -251,7 +253,11 @@ impl GroupRequest {
         let Self { pieces, staged, has_long_keys, pages, .. } = self;
         let long_keys = reach.long_keys;
         let mut source = HostGroup { reach, pieces, bytes, form, staged };
-        let step = if *has_long_keys { None } else { Some(store.group(&mut source, answers, m, w)) };
+        let step = if *has_long_keys {
+            None
+        } else {
+            Some(store.group(&mut source, answers, &mut Context::new(m, w)))
+        };
         let step = match (step, long_keys) {
             (None | Some(Step::Done(Err(GroupError::Malformed(Fault::LongKey)))), Some(digest)) => {
                 *has_long_keys = true;
@@ -291,7 +297,11 @@ impl GroupRequest {
             }
         };
         let keys: Vec<_> = keys.into_iter().map(stored_under).collect();
-        let bound = store.bind(id.as_bytes(), keys.iter().map(Vec::as_slice));
+        if !store.capabilities().has(Capability::Bind) {
+            // A hint: it may be ignored.
+            return Reply::status(Status::SUCCESS);
+        }
+        let bound = store.bind(id.as_bytes(), &mut keys.iter().map(Vec::as_slice));
         Reply::status(bound.map_or_else(kv_status, |()| Status::SUCCESS))
     }
 
@@ -360,6 +370,7 @@ fn refusal(refused: GroupError<Malformed>) -> Reply {
         GroupError::TooLong => (Status::INVALID_FIELD, 0),
         GroupError::CapacityExceeded => (Status::CAPACITY_EXCEEDED, 0),
         GroupError::Transfer => (Status::DATA_TRANSFER_ERROR, 0),
+        GroupError::Unsupported(_) => (Status::INVALID_FIELD, 0),
     };
     Reply { dw0: at, ..Reply::status(status) }
 }

@@ -28,8 +28,10 @@ pub struct Untimed {
 pub struct Quick;
 
 impl Meter for Quick {
-    const TIMED: bool = false;
-    const TOUCHES: bool = true;
+    #[inline(always)]
+    fn touches(&self) -> bool {
+        true
+    }
     #[inline(always)]
     fn work(&mut self, _: Unit, _: u64) {}
     #[inline(always)]

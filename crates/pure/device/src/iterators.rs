@@ -5,7 +5,7 @@ mod request;
 
 pub use request::IteratorRequest;
 
-use saker_engine::{AnyEngine, Engine, Snapshot};
+use saker_engine::{AnyEngine, Engine, Scans, Snapshot};
 use saker_medium::Medium;
 use saker_nvme::Status;
 
@@ -111,7 +111,7 @@ impl Iterators {
             return Err(Status::CAPACITY_EXCEEDED);
         }
         let snapshot = match beside {
-            None => store.snapshot().ok_or(Status::INVALID_OPCODE)?,
+            None => store.snapshot().map_err(|_| Status::INVALID_OPCODE)?,
             Some(number) => {
                 let snapshot = self.find(queue, number)?.snapshot;
                 store.share(snapshot);

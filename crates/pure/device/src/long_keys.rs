@@ -6,8 +6,8 @@ use crate::config::TRANSFER_BYTES_MAX;
 use crate::controller::HealthCounters;
 use crate::execute::{Outcome, Reach, Reply, Timing, condition, kv_status};
 use crate::transfer::{Aside, Pieces};
-use saker_engine::kv_group::Value;
 use saker_engine::{AnyEngine, Condition, Engine, GroupOp, KvError, Single};
+use saker_engine::{Context, Value};
 use saker_link::{DmaSpace, Sqe, Traffic};
 use saker_long_keys::envelope::{self, Directory, check_digests, position, rewrite};
 use saker_long_keys::{DEVICE_KEY_BYTES, NarrowDigest, device_key};
@@ -47,8 +47,11 @@ impl Change {
     ) -> Step<Result<(), KvError>> {
         match self {
             Self::None => Step::Done(Ok(())),
-            Self::Remove => store.delete(at, m, w),
-            Self::Replace(bytes) => store.store(at, &mut &bytes[..], Condition::Always, m, w),
+            Self::Remove => store.delete(at, &mut Context::new(m, w)).map(|deleted| deleted.map(|_| ())),
+            Self::Replace(bytes) => {
+                let put = store.store(at, &mut &bytes[..], Condition::Always, &mut Context::new(m, w));
+                put.map(|put| put.map(|put| _ = put.ended()))
+            }
         }
     }
 }
@@ -320,7 +323,7 @@ pub fn look<M: Medium, W: Meter>(
     w: &mut W,
 ) -> Step<Result<Envelope, KvError>> {
     let mut bytes = Vec::new();
-    Step::Done(match ready!(store.retrieve(at, &mut bytes, m, w)) {
+    Step::Done(match ready!(store.retrieve(at, &mut bytes, &mut Context::new(m, w))) {
         Ok(_) => Envelope::parse(bytes, at, digest),
         Err(KvError::NotFound) => Ok(Envelope::default()),
         Err(e) => Err(e),

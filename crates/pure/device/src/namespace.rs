@@ -3,7 +3,9 @@
 use crate::config::{DeviceConfig, NamespaceConfig, NamespaceKind};
 use crate::groups::Kept;
 use crate::iterators::Iterators;
-use saker_engine::{AnyEngine, AnyRecovery, Background, Engine, EngineConfig, Recover};
+use saker_engine::{
+    AnyEngine, AnyRecovery, Background, Capability, Context, Engine, EngineConfig, Job, Recover, Unsupported,
+};
 use saker_flash::page_map::gc::Progress;
 use saker_flash::page_map::recover::Recovery as BlockRecovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
@@ -126,7 +128,11 @@ impl Namespace {
 
     /// Whether pairs can be iterated over. While it recovers nobody knows, and commands are told to come again.
     pub fn takes_iterators(&self) -> bool {
-        if let Store::Kv(store) = &self.store { store.has_snapshots() } else { true }
+        if let Store::Kv(store) = &self.store {
+            store.capabilities().has(Capability::Snapshots)
+        } else {
+            true
+        }
     }
 
     /// Whether it still recovers.
@@ -187,7 +193,11 @@ impl Namespace {
         let view = flash.view(self.owner(), Class::Foreground);
         self.store = match self.take_store() {
             Store::Erasing(before, _) => match *before {
-                Store::Kv(s) => Store::Kv(s.emptied(&view)),
+                Store::Kv(s) => match s.reset(&view) {
+                    Ok(empty) => Store::Kv(empty),
+                    // It finds out that nothing is there.
+                    Err(Unsupported(_)) => self.recovery(device, flash),
+                },
                 Store::Block(s) => Store::Block(Box::new(PageMap::new(*s.config(), &view))),
                 _ => self.recovery(device, flash),
             },
@@ -243,7 +253,7 @@ impl Namespace {
     pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
         match &self.store {
             _ if self.read_only => false,
-            Store::Kv(s) => s.has_debt(m),
+            Store::Kv(s) => s.job(m).is_some(),
             Store::Block(s) => s.has_debt(m),
             _ => false,
         }
@@ -257,7 +267,7 @@ impl Namespace {
         }
         match &mut self.store {
             _ if self.read_only => Step::Done(Background::Idle),
-            Store::Kv(s) => s.background(finished, m, w),
+            Store::Kv(s) => s.background(Job::UPKEEP, finished, &mut Context::new(m, w)),
             Store::Block(s) => s.background(finished, m, w).map(|progress| match progress {
                 Progress::Idle => Background::Idle,
                 Progress::Worked => Background::Worked,

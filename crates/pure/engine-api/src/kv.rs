@@ -1,5 +1,6 @@
 //! What every key-value engine speaks: where values come from and go to, conditions, errors, counters.
 
+use crate::capabilities::Unsupported;
 use saker_medium::MediaError;
 use thiserror::Error;
 
@@ -45,6 +46,9 @@ pub enum KvError {
     /// The value's bytes could not be fetched.
     #[error("data transfer error")]
     Transfer,
+    /// The engine cannot do that.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
 }
 
 /// The value's bytes could not be fetched from, or delivered to, the host.
@@ -124,17 +128,6 @@ impl Sink for Vec<u8> {
         self[offset as usize..end].copy_from_slice(bytes);
         Ok(())
     }
-}
-
-/// What a background quantum did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Background {
-    /// There is nothing to do now.
-    Idle,
-    /// Something was done; there is more.
-    Worked,
-    /// Nothing can be done until outstanding I/O completes.
-    Waiting,
 }
 
 /// Modelled controller memory, by structure, in bytes.

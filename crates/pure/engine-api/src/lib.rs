@@ -2,24 +2,50 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `engine` | the traits [`Engine`] and [`Recover`] |
+//! | `engine` | the traits [`Engine`] and [`Recover`]: what every engine does |
+//! | `capabilities` | what not every engine does, by name |
+//! | `list`, `scan`, `groups`, `hints`, `inspect` | the traits of those capabilities |
+//! | `context` | the medium and the meter of a call |
+//! | `answer`, `job` | what became of a write; background work |
 //! | [`kv`] | values on their way in and out, errors, counters |
-//! | [`kv_group`] | groups: many operations in one call |
-//! | `scan` | snapshots and scans |
 //! | [`settings`] | what is asked of an engine by name |
+//! | `singly` | groups for engines without them |
+//! | `dynamic` | engines, media, meters and all else as trait objects |
+//! | `forward` | the table by which one type is any of several engines |
 //!
 //! An engine never waits: an operation answers `Done`, `Need(pages)` or `Blocked(stall)`, and the last two
 //! leave its state as it was.
 #![forbid(unsafe_code)]
 
+mod answer;
+mod capabilities;
+mod context;
+mod dynamic;
 mod engine;
+mod forward;
+mod groups;
+mod hints;
+mod inspect;
+mod job;
 pub mod kv;
-pub mod kv_group;
+mod list;
 mod scan;
 pub mod settings;
+mod singly;
 
+pub use answer::{Put, Token, Version};
+pub use capabilities::{Capabilities, Capability, Unsupported};
+pub use context::Context;
+pub use dynamic::{DynContext, DynEngine, DynGroupSource, DynRecover, Outside, OutsideRecovery, Refused};
 pub use engine::{Engine, Recover};
-pub use kv::{Background, Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};
-pub use kv_group::{Answers, GroupError, GroupOp, GroupSource, Member, Single};
-pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Snapshot};
+#[doc(hidden)]
+pub use forward::forwarded;
+pub use groups::{Answers, GroupError, GroupFlags, GroupOp, GroupSource, Groups, Member};
+pub use hints::Hints;
+pub use inspect::Inspect;
+pub use job::{Background, Job, JobId, JobKind};
+pub use kv::{Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};
+pub use list::List;
+pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Scans, Snapshot};
 pub use settings::{Setting, Settings, Typed};
+pub use singly::{SINGLY_BYTES_MAX, Single, Singly, Value};

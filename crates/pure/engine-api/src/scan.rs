@@ -1,6 +1,47 @@
 //! Scans of engines that keep their keys in order and can look at a moment that has passed.
 
+use crate::capabilities::{Capability, Unsupported};
+use crate::context::Context;
+use crate::kv::KvError;
+use saker_medium::{Medium, Step};
+use saker_sim::Meter;
 use std::ops::Bound;
+
+/// Snapshots, and scans of them ([`Capability::Snapshots`] and [`Capability::Scan`]).
+pub trait Scans {
+    /// The store as it is now, until it is released as often as it was taken and shared.
+    ///
+    /// # Errors
+    /// [`Unsupported`] without the capability. The other functions are asked only about a snapshot that was taken.
+    fn snapshot(&mut self) -> Result<Snapshot, Unsupported> {
+        Err(Unsupported(Capability::Snapshots))
+    }
+
+    /// One more holder of a snapshot.
+    fn share(&mut self, snapshot: Snapshot) {
+        let _ = snapshot;
+    }
+
+    /// One holder of a snapshot less.
+    fn release(&mut self, snapshot: Snapshot) {
+        let _ = snapshot;
+    }
+
+    /// Shows the pairs of a snapshot in the order of their keys while `pairs` wants them.
+    ///
+    /// # Errors
+    /// [`KvError::KeySize`] for a bound that cannot be a key, [`KvError::Corrupt`] and [`KvError::Unrecovered`] for what cannot be
+    /// read; [`KvError::Unsupported`] without the capability.
+    fn scan<M: Medium, W: Meter, P: Pairs>(
+        &mut self,
+        scan: &Scan<'_>,
+        pairs: &mut P,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Scanned, KvError>> {
+        let _ = (scan, pairs, cx);
+        Step::Done(Err(Unsupported(Capability::Scan).into()))
+    }
+}
 
 /// A point in the order of writes at which reads can be repeated, until it is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

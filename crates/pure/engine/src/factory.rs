@@ -1,7 +1,7 @@
 //! How an engine is made: what its folder gives the registry.
 
 use crate::EngineConfig;
-use saker_engine_api::{Engine, Setting, Settings};
+use saker_engine_api::{Engine, Recover, Setting, Settings};
 use saker_medium::header::HEADER_BYTES;
 use saker_medium::{Geometry, Medium};
 
@@ -18,6 +18,8 @@ pub enum Pages {
 pub trait Factory {
     /// What it makes.
     type Engine: Engine;
+    /// The same on its way back.
+    type Recovery: Recover<Engine = Self::Engine>;
     /// The engine's name on command lines, in URLs and in reports: lower case, with `_` between words.
     const NAME: &'static str;
     /// What it is, in one line without a full stop.
@@ -45,5 +47,5 @@ pub trait Factory {
     fn create(config: &EngineConfig, m: &dyn Medium) -> Self::Engine;
 
     /// A store on its way back, on a medium that may have something of it.
-    fn recover(config: &EngineConfig, m: &dyn Medium) -> <Self::Engine as Engine>::Recovery;
+    fn recover(config: &EngineConfig, m: &dyn Medium) -> Self::Recovery;
 }

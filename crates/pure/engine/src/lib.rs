@@ -22,9 +22,11 @@ pub use hash_store::{HashStore, HashStoreConfig};
 pub use lsm::{LsmConfig, LsmStats, LsmStore};
 pub use registry::{AnyEngine, AnyRecovery, EngineKind, Registration};
 pub use saker_engine_api::{
-    Answers, Background, Condition, Engine, GroupError, GroupOp, GroupSource, KvError, Member, Memory, Pairs,
-    Recover, SCAN_PAIRS_MAX, Scan, Scanned, Setting, Settings, Single, Sink, Snapshot, Source, SourceError,
-    StoreStats, Typed, kv, kv_group, settings,
+    Answers, Background, Capabilities, Capability, Condition, Context, Engine, GroupError, GroupFlags,
+    GroupOp, GroupSource, Groups, Hints, Inspect, Job, KvError, List, Member, Memory, Outside,
+    OutsideRecovery, Pairs, Put, Recover, SCAN_PAIRS_MAX, Scan, Scanned, Scans, Setting, Settings, Single,
+    Singly, Sink, Snapshot, Source, SourceError, StoreStats, Typed, Unsupported, Value, Version, kv,
+    settings,
 };
 pub use saker_value_log::group::{GROUP_BYTES_MAX, KeyCost};
 pub use saker_value_log::packing::{PRICED_BYTES, Packing};

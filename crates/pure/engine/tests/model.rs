@@ -2,7 +2,8 @@
 //! always near, with power cycles of every kind in between.
 
 use saker_engine::{
-    AnyEngine, AnyRecovery, Condition, Engine, EngineConfig, EngineKind, KvError, Recover, Settings,
+    AnyEngine, AnyRecovery, Condition, Context, Engine, EngineConfig, EngineKind, Inspect, Job, KvError,
+    List, Put, Recover, Settings,
 };
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, Media, MemMedia, PowerCut};
@@ -11,6 +12,7 @@ use saker_sim::{Chance, Class, Free, Rng, Seed};
 use std::collections::BTreeMap;
 
 mod groups;
+mod outside;
 
 const OWNER: u16 = 1;
 
@@ -24,6 +26,8 @@ struct Bench {
     store: AnyEngine,
     kind: EngineKind,
     config: EngineConfig,
+    /// The engine is behind a trait object.
+    is_outside: bool,
 }
 
 /// Runs a test on every engine.
@@ -51,7 +55,7 @@ impl Bench {
         flash.pool_mut().set_quota(OWNER, g.segments);
         let config = EngineConfig::new(OWNER, ring_lasts);
         let store = AnyEngine::new(kind, &config, &flash.view(OWNER, Class::Foreground));
-        Self { flash, store, kind, config }
+        Self { flash, store, kind, config, is_outside: false }
     }
 
     fn settle(&mut self) {
@@ -62,7 +66,11 @@ impl Bench {
 
     fn background(&mut self) -> bool {
         let finished = self.flash.finished();
-        let step = self.store.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
+        let step = self.store.background(
+            Job::UPKEEP,
+            finished,
+            &mut Context::new(&mut self.flash.view(OWNER, Class::Background), &mut Free),
+        );
         self.settle();
         match step {
             Step::Done(did) => did == saker_engine::Background::Worked,
@@ -81,7 +89,7 @@ impl Bench {
             match op(&mut self.store, &mut self.flash) {
                 Step::Done(t) => {
                     self.settle();
-                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                    if self.store.job(&self.flash.view(OWNER, Class::Foreground)).is_some() {
                         self.background();
                     }
                     return t;
@@ -98,20 +106,30 @@ impl Bench {
 
     fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
         self.run(|s, f| {
-            s.store(key, &mut &value[..], condition, &mut f.view(OWNER, Class::Foreground), &mut Free)
+            s.store(
+                key,
+                &mut &value[..],
+                condition,
+                &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free),
+            )
+            .map(ended)
         })
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Vec<u8>, KvError> {
         let mut out = Vec::new();
-        let len =
-            self.run(|s, f| s.retrieve(key, &mut out, &mut f.view(OWNER, Class::Foreground), &mut Free))?;
+        let len = self.run(|s, f| {
+            s.retrieve(key, &mut out, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free))
+        })?;
         assert_eq!(len as usize, out.len());
         Ok(out)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
-        self.run(|s, f| s.delete(key, &mut f.view(OWNER, Class::Foreground), &mut Free))
+        self.run(|s, f| {
+            s.delete(key, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free))
+                .map(|deleted| deleted.map(|_| ()))
+        })
     }
 
     fn flush(&mut self) {
@@ -131,7 +149,7 @@ impl Bench {
                 keys.push(k.to_vec());
                 true
             };
-            s.list(from, visit, &mut f.view(OWNER, Class::Foreground), &mut Free)
+            s.list(from, visit, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free))
         })
         .expect("valid start");
         keys
@@ -151,6 +169,9 @@ impl Bench {
         self.flash.pool_mut().set_quota(OWNER, shape(self.kind).geometry.segments);
         let mut recovery =
             AnyRecovery::new(self.kind, &self.config, &self.flash.view(OWNER, Class::Foreground));
+        if self.is_outside {
+            recovery = outside::recovery(recovery);
+        }
         loop {
             match recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) {
                 Step::Done(Ok(true)) => break,
@@ -318,4 +339,9 @@ fn full_store(kind: EngineKind) {
     }
     assert_eq!(bench.get(&kept[0]), Ok(vec![8; 100]));
     assert!(bench.flash.media().epoch(SegmentId(0)) > 0 || bench.store.stats().gc_segments > 0);
+}
+
+/// What became of a put, without its version.
+fn ended(put: Result<Put, KvError>) -> Result<(), KvError> {
+    put.map(|put| _ = put.ended())
 }

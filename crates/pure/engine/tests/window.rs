@@ -1,6 +1,6 @@
 //! A store whose meter asks for memory ahead enters pairs a little later; nobody can tell.
 
-use saker_engine::{Condition, Engine, HashStore, HashStoreConfig};
+use saker_engine::{Condition, Context, Engine, HashStore, HashStoreConfig, Hints, Inspect};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_medium::{Geometry, Ring, Step};
@@ -12,8 +12,10 @@ const OWNER: u16 = 1;
 struct Touching;
 
 impl Meter for Touching {
-    const TIMED: bool = false;
-    const TOUCHES: bool = true;
+    #[inline(always)]
+    fn touches(&self) -> bool {
+        true
+    }
     fn work(&mut self, _: Unit, _: u64) {}
 }
 
@@ -41,15 +43,21 @@ impl Bench {
 
     fn store<W: Meter>(&mut self, key: &[u8], value: &[u8], w: &mut W) {
         let (mut value, mut view) = (value, self.flash.view(OWNER, Class::Foreground));
-        let step = self.store.store(key, &mut value, Condition::Always, &mut view, w);
-        assert_eq!(step, Step::Done(Ok(())));
+        let step = self.store.store(key, &mut value, Condition::Always, &mut Context::new(&mut view, w));
+        assert!(matches!(step, Step::Done(Ok(_))), "{step:?}");
         self.settle();
     }
 
     fn delete<W: Meter>(&mut self, key: &[u8], w: &mut W) -> bool {
-        let step = self.store.delete(key, &mut self.flash.view(OWNER, Class::Foreground), w);
+        let step =
+            self.store.delete(key, &mut Context::new(&mut self.flash.view(OWNER, Class::Foreground), w));
         self.settle();
-        step == Step::Done(Ok(()))
+        matches!(step, Step::Done(Ok(_)))
+    }
+
+    fn exists<W: Meter>(&mut self, key: &[u8], w: &mut W) -> bool {
+        let mut view = self.flash.view(OWNER, Class::Foreground);
+        matches!(self.store.exists(key, &mut Context::new(&mut view, w)), Step::Done(Ok(())))
     }
 
     fn settle(&mut self) {
@@ -76,15 +84,15 @@ fn pairs_that_wait_are_stored_pairs() {
         }
         if n % 97 == 0 {
             assert_eq!(now.store.digest(), soon.store.digest(), "operation {n}");
-            let found = soon.store.exist(&key, &mut Touching);
-            assert_eq!(now.store.exist(&key, &mut Free), found, "operation {n}");
+            let found = soon.exists(&key, &mut Touching);
+            assert_eq!(now.exists(&key, &mut Free), found, "operation {n}");
             // Exist has entered what waited.
             assert_eq!(now.store.live_bytes(), soon.store.live_bytes(), "operation {n}");
             assert_eq!(now.store.stats(), soon.store.stats(), "operation {n}");
         }
     }
     // Memory brought in ahead is used for what comes, and changes nothing.
-    Engine::reserve(&mut soon.store, 1000);
+    soon.store.reserve(1000);
     for n in 0..5000u64 {
         now.store(&n.to_le_bytes(), b"more", &mut Free);
         soon.store(&n.to_le_bytes(), b"more", &mut Touching);

@@ -50,15 +50,20 @@ impl Unit {
 
 /// Takes note of CPU work.
 pub trait Meter {
-    /// Whether anybody looks at the notes. Code may skip counting when it is false.
-    const TIMED: bool;
-    /// Whether [`Meter::touch`] does anything. Code may arrange its work for it when it is true.
-    const TOUCHES: bool = false;
     /// `n` units of work were done.
     fn work(&mut self, unit: Unit, n: u64);
-    /// This memory will be needed soon: a hint to the processor, without effect on any result.
+    /// Whether [`Meter::touch`] does anything. Code may arrange its work for it when it is true.
     #[inline(always)]
-    fn touch<T>(&mut self, _: &T) {}
+    fn touches(&self) -> bool {
+        false
+    }
+    /// This memory will be needed soon: a hint to the processor, without effect on any result. Trait objects touch nothing.
+    #[inline(always)]
+    fn touch<T>(&mut self, _: &T)
+    where
+        Self: Sized,
+    {
+    }
 }
 
 /// Counts nothing and costs nothing.
@@ -66,7 +71,6 @@ pub trait Meter {
 pub struct Free;
 
 impl Meter for Free {
-    const TIMED: bool = false;
     #[inline(always)]
     fn work(&mut self, _: Unit, _: u64) {}
 }
@@ -115,7 +119,6 @@ impl CpuMeter {
 }
 
 impl Meter for CpuMeter {
-    const TIMED: bool = true;
     #[inline]
     fn work(&mut self, unit: Unit, n: u64) {
         self.picos += self.prices.picos[unit as usize] * n;

@@ -2,7 +2,7 @@
 
 use crate::support::RING_SLOTS;
 use saker_engine::hash_store::recover::Recovery;
-use saker_engine::{Condition, HashStore, HashStoreConfig, KvError, Source};
+use saker_engine::{Condition, Context, Engine, HashStore, HashStoreConfig, Job, KvError, Recover, Source};
 use saker_flash::{FaultPlan, Flash, Media};
 use saker_medium::{Medium, PowerHistory, Ring, RingMemory, Step};
 use saker_sim::{Class, Free};
@@ -41,7 +41,11 @@ impl Store {
 
     fn background(&mut self) {
         let finished = self.flash.finished();
-        let _ = self.store.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
+        let _ = self.store.background(
+            Job::UPKEEP,
+            finished,
+            &mut Context::new(&mut self.flash.view(OWNER, Class::Background), &mut Free),
+        );
         self.settle();
     }
 
@@ -51,7 +55,7 @@ impl Store {
             self.settle();
             match step {
                 Step::Done(result) => {
-                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                    if self.store.job(&self.flash.view(OWNER, Class::Foreground)).is_some() {
                         self.background();
                     }
                     return result;
@@ -72,12 +76,17 @@ impl Store {
 
     pub fn put_from(&mut self, key: &[u8], value: &mut impl Source) -> Result<(), KvError> {
         let always = Condition::Always;
-        self.run(|s, f| s.store(key, value, always, &mut f.view(OWNER, Class::Foreground), &mut Free))
+        self.run(|s, f| {
+            s.store(key, value, always, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free))
+        })
+        .map(|put| _ = put.ended())
     }
 
     pub fn delete(&mut self, key: &[u8]) -> bool {
-        match self.run(|s, f| s.delete(key, &mut f.view(OWNER, Class::Foreground), &mut Free)) {
-            Ok(()) => true,
+        match self
+            .run(|s, f| s.delete(key, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free)))
+        {
+            Ok(_) => true,
             Err(KvError::NotFound) => false,
             Err(other) => panic!("{other}"),
         }
@@ -85,7 +94,9 @@ impl Store {
 
     pub fn get(&mut self, key: &[u8]) -> Option<Vec<u8>> {
         let mut out = Vec::new();
-        match self.run(|s, f| s.retrieve(key, &mut out, &f.view(OWNER, Class::Foreground), &mut Free)) {
+        match self.run(|s, f| {
+            s.retrieve(key, &mut out, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free))
+        }) {
             Ok(_) => Some(out),
             Err(KvError::NotFound) => None,
             Err(other) => panic!("{other}"),

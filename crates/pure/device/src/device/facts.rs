@@ -5,7 +5,7 @@ use crate::controller::{Identity, NamespaceFacts, NamespaceKind as FactsKind, Tr
 use crate::namespace::{Namespace, Store};
 use crate::stats::{Fits, NamespaceSnapshot};
 use crate::vendor;
-use saker_engine::Engine;
+use saker_engine::{Engine, Inspect};
 use saker_flash::Flash;
 use saker_nvme::vendor::Methods;
 use saker_sim::{Class, Seed};
@@ -71,7 +71,7 @@ pub(super) fn namespace_snapshot(ns: &Namespace, flash: &mut Flash) -> Namespace
         Store::Kv(s) => {
             (snapshot.store, snapshot.log, snapshot.memory) = (s.stats(), s.log_stats(), s.memory());
             (snapshot.live_bytes, snapshot.capacity_bytes) = (s.live_bytes(), s.capacity_bytes(&view));
-            (snapshot.engine, snapshot.counters) = (s.kind().name(), s.counters());
+            (snapshot.engine, snapshot.counters) = (s.name(), s.counters());
             let fits = |value_bytes| Fits { value_bytes, pairs: s.pairs_that_fit(16, value_bytes, &view) };
             snapshot.fits = FITTING_VALUES.map(fits).into_iter().filter(|fits| fits.pairs > 0).collect();
         }

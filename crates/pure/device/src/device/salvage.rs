@@ -13,7 +13,7 @@
 use super::Device;
 use crate::execute::Request;
 use crate::namespace::{Namespace, Store};
-use saker_engine::{AnyEngine, Engine};
+use saker_engine::{AnyEngine, Inspect};
 use saker_flash::nand::Cell;
 use saker_flash::{Cells, Media};
 use saker_log::LogFlip;

@@ -2,7 +2,7 @@
 
 use super::{Outcome, Reach, Reply};
 use crate::transfer::{HostData, Pieces};
-use saker_engine::{AnyEngine, Condition, Engine, KvError, Sink, SourceError};
+use saker_engine::{AnyEngine, Condition, Context, Engine, KvError, List, Sink, SourceError, Version};
 use saker_flash::NamespaceMedium;
 use saker_link::DmaSpace;
 use saker_medium::{MediaError, Step};
@@ -28,36 +28,33 @@ pub(super) fn kv<W: Meter>(
     store: &mut AnyEngine,
     error_on_delete: bool,
     Reach { space, dma_engine }: Reach<'_>,
-    m: &mut NamespaceMedium<'_>,
-    w: &mut W,
+    cx: &mut Context<'_, NamespaceMedium<'_>, W>,
 ) -> Outcome {
     match command {
         KvCommand::Store { key, value_bytes, options } => {
             let mut data = HostData { space, pieces, bytes: *value_bytes, dma_engine };
-            reply(
-                store.store(key.as_bytes(), &mut data, condition(*options), m, w).map(|r| r.map(|()| 0)),
-                false,
-            )
+            let put = store.store(key.as_bytes(), &mut data, condition(*options), cx);
+            reply(put.map(|put| put.map(|put| nothing(put.ended()))), false)
         }
         KvCommand::Retrieve { key, buffer_bytes, .. } => {
             let mut data = HostData { space, pieces, bytes: *buffer_bytes, dma_engine };
-            match reply(store.retrieve(key.as_bytes(), &mut data, m, w), true) {
+            match reply(store.retrieve(key.as_bytes(), &mut data, cx), true) {
                 Outcome::Done(r) => Outcome::Done(Reply { bytes_out: r.dw0.min(*buffer_bytes), ..r }),
                 other => other,
             }
         }
-        KvCommand::Delete { key } => match store.delete(key.as_bytes(), m, w) {
+        KvCommand::Delete { key } => match store.delete(key.as_bytes(), cx) {
             Step::Done(Err(KvError::NotFound)) if !error_on_delete => {
                 Outcome::Done(Reply::status(Status::SUCCESS))
             }
-            step => reply(step.map(|r| r.map(|()| 0)), false),
+            step => reply(step.map(|r| r.map(nothing)), false),
         },
-        KvCommand::Exist { key } => reply(store.exist(key.as_bytes(), m, w).map(|r| r.map(|()| 0)), false),
+        KvCommand::Exist { key } => reply(store.exists(key.as_bytes(), cx).map(|r| r.map(|()| 0)), false),
         KvCommand::List { start, buffer_bytes } => {
-            list(start.as_ref(), *buffer_bytes, pieces, store, space, m, w)
+            list(start.as_ref(), *buffer_bytes, pieces, store, space, cx)
         }
         KvCommand::Flush => {
-            Outcome::Done(Reply { flush: Some(store.flush(m)), ..Reply::status(Status::SUCCESS) })
+            Outcome::Done(Reply { flush: Some(store.flush(cx.medium)), ..Reply::status(Status::SUCCESS) })
         }
     }
 }
@@ -82,12 +79,11 @@ pub(super) fn small<W: Meter>(
     command: &InlineRetrieve,
     found: &mut Vec<u8>,
     store: &mut AnyEngine,
-    m: &mut NamespaceMedium<'_>,
-    w: &mut W,
+    cx: &mut Context<'_, NamespaceMedium<'_>, W>,
 ) -> Outcome {
     found.clear();
     let mut few = Few { found, room: command.bytes_max };
-    match reply(store.retrieve(command.key.as_bytes(), &mut few, m, w), true) {
+    match reply(store.retrieve(command.key.as_bytes(), &mut few, cx), true) {
         Outcome::Done(r) if !command.is_tiny => Outcome::Done(r),
         Outcome::Done(r) => {
             let mut word = [0; TINY_BYTES];
@@ -110,6 +106,12 @@ pub(crate) fn condition(options: StoreOptions) -> Condition {
     } else {
         Condition::Always
     }
+}
+
+/// A write's answer has no number.
+#[inline]
+fn nothing(_: Version) -> u32 {
+    0
 }
 
 #[inline]
@@ -138,6 +140,7 @@ pub fn kv_status(e: KvError) -> Status {
         KvError::Unrecovered(MediaError::HostIo) => Status::WRITE_FAULT.with_do_not_retry(false),
         KvError::Unrecovered(_) | KvError::Corrupt => Status::UNRECOVERED_ERROR,
         KvError::Transfer => Status::DATA_TRANSFER_ERROR,
+        KvError::Unsupported(_) => Status::INVALID_OPCODE,
     }
 }
 
@@ -147,15 +150,14 @@ fn list<W: Meter>(
     pieces: &Pieces,
     store: &mut AnyEngine,
     space: &DmaSpace,
-    m: &mut NamespaceMedium<'_>,
-    w: &mut W,
+    cx: &mut Context<'_, NamespaceMedium<'_>, W>,
 ) -> Outcome {
     let mut buffer = vec![0; buffer_bytes as usize];
     let Ok(mut writer) = ListWriter::new(&mut buffer) else {
         return Outcome::Done(Reply::status(Status::INVALID_FIELD));
     };
     let start = start.map_or(&[][..], Key::as_bytes);
-    let listed = store.list(start, |key| Key::new(key).is_ok_and(|key| writer.push(&key).is_ok()), m, w);
+    let listed = store.list(start, |key| Key::new(key).is_ok_and(|key| writer.push(&key).is_ok()), cx);
     let length = writer.bytes() as u32;
     match listed {
         Step::Done(Ok(())) => Outcome::Done(match pieces.write(space, 0, &buffer[..length as usize]) {

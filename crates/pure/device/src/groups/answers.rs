@@ -1,7 +1,7 @@
 //! Who takes the answers of a group: a count, or a list of results.
 
 use crate::execute::kv_status;
-use saker_engine::{Answers, KvError};
+use saker_engine::{Answers, KvError, Version};
 use saker_nvme::Status;
 use saker_nvme::group::results::ResultsWriter;
 
@@ -21,7 +21,7 @@ impl Failing for Failures {
 }
 
 impl Answers for Failures {
-    fn begin(&mut self, _: u32) {}
+    fn begin(&mut self, _: u32, _: Version) {}
 
     #[inline]
     fn done(&mut self, result: Result<(), KvError>) {
@@ -66,7 +66,7 @@ impl Failing for Told {
 }
 
 impl Answers for Told {
-    fn begin(&mut self, members: u32) {
+    fn begin(&mut self, members: u32, _: Version) {
         self.writer = ResultsWriter::new(members, self.bytes_max);
     }
 

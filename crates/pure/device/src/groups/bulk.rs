@@ -6,7 +6,7 @@ use super::singly::{single, store_of};
 use super::source::GroupReach;
 use super::{GroupRequest, refusal};
 use crate::execute::{Outcome, Reply};
-use saker_engine::kv_group::Value;
+use saker_engine::Value;
 use saker_engine::{Answers, AnyEngine, GroupError};
 use saker_link::DmaSpace;
 use saker_medium::{Medium, Step};

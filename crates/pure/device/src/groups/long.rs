@@ -3,7 +3,9 @@
 //! envelopes as they were before. Groups without long keys never come here.
 
 use crate::long_keys::{DeviceKey, Envelope, look};
-use saker_engine::{Answers, AnyEngine, Engine, GroupError, GroupSource, KvError, Member, SourceError};
+use saker_engine::{
+    Answers, AnyEngine, Context, GroupError, GroupSource, Groups, KvError, Member, SourceError, Version,
+};
 use saker_long_keys::{NarrowDigest, device_key};
 use saker_medium::{Medium, Reads, Step};
 use saker_nvme::Key;
@@ -77,7 +79,7 @@ pub(super) fn carry_out<M: Medium, W: Meter, A: Answers>(
         if packed.payload.len() as u64 > u64::from(store.group_bytes_max()) {
             return Step::Done(Err(GroupError::CapacityExceeded));
         }
-        match store.group(&mut packed, &mut answered, m, w) {
+        match store.group(&mut packed, &mut answered, &mut Context::new(m, w)) {
             Step::Done(Ok(())) => {}
             Step::Done(Err(refused)) => return Step::Done(Err(refused)),
             Step::Need(reads) => return Step::Need(add(pages, reads)),
@@ -227,7 +229,7 @@ fn tell<A: Answers>(
     Answered(answered): Answered,
     answers: &mut A,
 ) {
-    answers.begin(fates.len() as u32);
+    answers.begin(fates.len() as u32, Version::NONE);
     let give = |answers: &mut A, value: &[u8]| {
         if answers.found(value.len() as u32) {
             answers.value(value);
@@ -250,7 +252,7 @@ fn tell<A: Answers>(
 }
 
 impl Answers for Answered {
-    fn begin(&mut self, members: u32) {
+    fn begin(&mut self, members: u32, _: Version) {
         self.0.reserve(members as usize);
     }
 

@@ -5,8 +5,8 @@ use super::answers::{Failing, Told};
 use super::{GroupRequest, refusal, source};
 use crate::execute::{Outcome, Reply};
 use crate::long_keys;
-use saker_engine::kv_group::{Singly, Value};
 use saker_engine::{AnyEngine, GroupError, GroupOp, GroupSource, KvError, Single, SourceError};
+use saker_engine::{Context, Singly, Value};
 use saker_long_keys::NarrowDigest;
 use saker_medium::{Medium, Step};
 use saker_nvme::group::Malformed;
@@ -32,7 +32,7 @@ pub(super) fn single<M: Medium, W: Meter>(
 ) -> Step<Result<(), KvError>> {
     let step = match digest.filter(|_| single.key.len() > Key::MAX_LEN) {
         Some(digest) => long_keys::single(single, found, digest, store, m, w),
-        None => single.execute(found, store, m, w),
+        None => single.execute(found, store, &mut Context::new(m, w)),
     };
     step.map(|done| done.map_err(|error| truthful(error, m)))
 }

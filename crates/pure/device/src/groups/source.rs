@@ -31,6 +31,7 @@ pub(super) fn plain(refused: GroupError<Fault>) -> GroupError<Malformed> {
         GroupError::TooLong => GroupError::TooLong,
         GroupError::CapacityExceeded => GroupError::CapacityExceeded,
         GroupError::Transfer => GroupError::Transfer,
+        GroupError::Unsupported(what) => GroupError::Unsupported(what),
     }
 }
 

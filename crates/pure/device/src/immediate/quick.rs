@@ -9,7 +9,7 @@ use crate::execute::{condition, kv_status};
 use crate::namespace::{Namespace, Store};
 use crate::transfer::{OnePiece, Pieces};
 use crate::{NamespaceKind, vendor};
-use saker_engine::{Engine, Source, SourceError};
+use saker_engine::{Context, Engine, Source, SourceError};
 use saker_flash::Flash;
 use saker_link::{DeviceSq, Sqe};
 use saker_medium::Step;
@@ -63,7 +63,7 @@ impl Device<Untimed> {
         let owner = self.namespaces[n].owner();
         let Store::Kv(store) = &mut self.namespaces[n].store else { return None };
         let mut view = self.flash.view(owner, Class::Foreground);
-        match store.exist(key.as_bytes(), &mut view, &mut Quick) {
+        match store.exists(key.as_bytes(), &mut Context::new(&mut view, &mut Quick)) {
             Step::Done(found) => Some(found.map_or_else(kv_status, |()| Status::SUCCESS)),
             Step::Need(_) | Step::Blocked(_) => None,
         }
@@ -78,7 +78,7 @@ impl Device<Untimed> {
         let Store::Kv(store) = &mut self.namespaces[n].store else { return None };
         let mut room = OnePiece { space: &self.host.space, at, bytes: buffer_bytes };
         let mut view = self.flash.view(owner, Class::Foreground);
-        match store.retrieve(key.as_bytes(), &mut room, &mut view, &mut Quick) {
+        match store.retrieve(key.as_bytes(), &mut room, &mut Context::new(&mut view, &mut Quick)) {
             Step::Done(Ok(bytes)) => {
                 let given = bytes.min(buffer_bytes);
                 self.stats.traffic.to_host.add_pages(Pieces::pages(given));
@@ -157,8 +157,11 @@ fn store<S: Source>(
 ) -> Option<Status> {
     let mut view = flash.view(namespace.owner(), Class::Foreground);
     let Store::Kv(store) = &mut namespace.store else { return None };
-    match store.store(key.as_bytes(), value, condition(options), &mut view, &mut Quick) {
-        Step::Done(stored) => Some(stored.map_or_else(kv_status, |()| Status::SUCCESS)),
+    match store.store(key.as_bytes(), value, condition(options), &mut Context::new(&mut view, &mut Quick)) {
+        Step::Done(stored) => Some(stored.map_or_else(kv_status, |put| {
+            put.ended();
+            Status::SUCCESS
+        })),
         Step::Need(_) | Step::Blocked(_) => None,
     }
 }

@@ -5,7 +5,7 @@ use super::{Iterators, Open, Place, Range};
 use crate::config::TRANSFER_BYTES_MAX;
 use crate::execute::{Outcome, Reach, Reply, kv_status};
 use crate::transfer::Pieces;
-use saker_engine::{AnyEngine, Engine, Scan, Scanned};
+use saker_engine::{AnyEngine, Context, Scan, Scanned, Scans};
 use saker_link::{DmaSpace, Sqe};
 use saker_medium::{Medium, Step};
 use saker_nvme::vendor::{IteratorCommand, IteratorRange, NextAnswer};
@@ -113,7 +113,7 @@ impl IteratorRequest {
         };
         let scan = Scan { snapshot: open.snapshot, from, backwards, values: !open.keys_only };
         let mut payload = Payload::new(&open.range, backwards, buffer_bytes, pairs_max);
-        let scanned = match store.scan(&scan, &mut payload, m, w) {
+        let scanned = match store.scan(&scan, &mut payload, &mut Context::new(m, w)) {
             Step::Done(Ok(scanned)) => scanned,
             Step::Done(Err(e)) => return Outcome::Done(Reply::status(kv_status(e))),
             Step::Need(reads) => return Outcome::Need(reads),

@@ -4,7 +4,7 @@
 use super::Timed;
 use crate::device::Device;
 use crate::namespace::Store;
-use saker_engine::Engine;
+use saker_engine::Hints;
 use saker_link::Sqe;
 use saker_nvme::kv::opcode::{DELETE, EXIST, RETRIEVE, STORE};
 use saker_sim::{CpuMeter, Meter, Unit};
@@ -13,8 +13,6 @@ use saker_sim::{CpuMeter, Meter, Unit};
 pub(super) struct Ahead(pub CpuMeter);
 
 impl Meter for Ahead {
-    const TIMED: bool = true;
-
     #[inline]
     fn work(&mut self, unit: Unit, n: u64) {
         self.0.work(unit, n);
@@ -34,7 +32,7 @@ impl Device<Timed> {
         }
         let namespace = self.namespace_index(sqe.nsid.get()).and_then(|n| self.namespaces.get(n));
         if let (Some(Store::Kv(store)), Ok(key)) = (namespace.map(|n| &n.store), sqe.key()) {
-            store.foresee(key.as_bytes(), &mut Ahead(CpuMeter::default()));
+            store.prefetch_hint(key.as_bytes(), &mut Ahead(CpuMeter::default()));
         }
     }
 }

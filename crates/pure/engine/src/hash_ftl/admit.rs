@@ -3,11 +3,10 @@
 use super::HashFtl;
 use super::config::Layout;
 use super::lookup::Found;
-use super::record::{HEAD_BYTES, Head};
+use super::record::Head;
 use saker_engine_api::KvError;
 use saker_log::Segment;
 use saker_medium::{Medium, Stall, Step};
-use saker_value_log::lengths::most_pairs;
 
 /// Segments that pairs never fill: the append points, and what collections and evictions need.
 pub(super) const SPARE_SEGMENTS: u32 = 9;
@@ -16,26 +15,7 @@ pub(super) const SPARE_SEGMENTS: u32 = 9;
 const LIVE_PAIR_BYTES: u64 = 17;
 
 impl HashFtl {
-    /// Bytes of grains that pairs may take, given the longest of them: what the segments hold, less the spare ones,
-    /// what a segment can lose at its end, the table, and the over-provisioning with the invalid mappings that it comes
-    /// with.
-    pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
-        self.capacity_for(self.stats.pairs, self.data_bytes, self.lengths.longest(), m)
-    }
-
-    /// Pairs of so long keys and values that fit if there are no others.
-    pub fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
-        if value_bytes > self.config.value_bytes_max {
-            return 0;
-        }
-        let grains = self.config.grains(HEAD_BYTES + key_bytes + value_bytes);
-        let bytes = self.grain_bytes_of(grains);
-        let longest = self.lengths.floor().max(bytes as u32);
-        let fit = most_pairs(bytes, |pairs| self.capacity_for(pairs, pairs * bytes, longest, m));
-        fit.min(self.config.slots)
-    }
-
-    fn capacity_for<M: Medium>(&self, pairs: u64, data_bytes: u64, longest: u32, m: &M) -> u64 {
+    pub(super) fn capacity_for<M: Medium>(&self, pairs: u64, data_bytes: u64, longest: u32, m: &M) -> u64 {
         let usable = u64::from(m.quota_segments().saturating_sub(SPARE_SEGMENTS));
         let segment = self.log.geometry().segment_bytes() - self.lost_in_segment(longest);
         let bytes = usable * segment;

@@ -1,7 +1,7 @@
 //! A store over untimed flash, for tests that look inside.
 
 use super::{HashFtl, HashFtlConfig};
-use saker_engine_api::Condition;
+use saker_engine_api::{Condition, Context, Engine, Job};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_medium::{Geometry, Ring, Step};
@@ -38,13 +38,18 @@ impl Bench {
     pub fn put(&mut self, key: u64, value: &[u8]) {
         loop {
             let view = &mut self.flash.view(OWNER, Class::Foreground);
-            let step = self.store.store(&key.to_be_bytes(), &mut &*value, Condition::Always, view, &mut Free);
+            let step = self.store.store(
+                &key.to_be_bytes(),
+                &mut &*value,
+                Condition::Always,
+                &mut Context::new(view, &mut Free),
+            );
             let finished = self.flash.finished();
             let view = &mut self.flash.view(OWNER, Class::Background);
-            let _ = self.store.background(finished, view, &mut Free);
+            let _ = self.store.background(Job::UPKEEP, finished, &mut Context::new(view, &mut Free));
             self.settle();
             if let Step::Done(result) = step {
-                return assert_eq!(result, Ok(()));
+                return assert!(result.is_ok(), "{result:?}");
             }
         }
     }

@@ -1,18 +1,19 @@
-//! The hash FTL as drivers see it.
+//! The hash FTL as an [`Engine`].
 
-use super::recover::Recovery;
+use super::record::HEAD_BYTES;
 use super::{HashFtl, HashFtlConfig};
-use saker_engine_api::{Background, Condition, Engine, KvError, Memory, Recover, Sink, Source, StoreStats};
+use saker_engine_api::{
+    Background, Capabilities, Capability, Condition, Context, Engine, Groups, Hints, Inspect, Job, KvError,
+    Memory, Put, Sink, Source, StoreStats, Unsupported, Version,
+};
 use saker_log::LogStats;
-use saker_log::recover::Damage;
-use saker_medium::{Completion, Medium, Step, Tag};
+use saker_medium::{Completion, Medium, Step, Stream, Tag};
 use saker_sim::{Free, Meter};
+use saker_value_log::lengths::most_pairs;
 
 impl Engine for HashFtl {
-    type Recovery = Recovery;
-
-    fn emptied<M: Medium>(&self, m: &M) -> Self {
-        Self::new(HashFtlConfig { ..*self.config() }, m)
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[Capability::List, Capability::Places, Capability::Reset])
     }
 
     fn store<M: Medium, W: Meter, S: Source>(
@@ -20,88 +21,120 @@ impl Engine for HashFtl {
         key: &[u8],
         value: &mut S,
         condition: Condition,
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
-        self.store(key, value, condition, m, w)
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Put, KvError>> {
+        self.counted(|this| this.store_once(key, value, condition, cx))
     }
 
     fn retrieve<M: Medium, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         sink: &mut K,
-        m: &mut M,
-        w: &mut W,
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<u32, KvError>> {
-        self.retrieve(key, sink, m, w)
+        self.counted(|this| this.retrieve_once(key, sink, cx))
     }
 
-    fn delete<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>> {
-        self.delete(key, m, w)
-    }
-
-    fn exist<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>> {
-        self.exist(key, m, w)
-    }
-
-    fn list<M: Medium, W: Meter>(
+    fn delete<M: Medium, W: Meter>(
         &mut self,
-        from: &[u8],
-        visit: impl FnMut(&[u8]) -> bool,
-        m: &mut M,
-        w: &mut W,
+        key: &[u8],
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Version, KvError>> {
+        self.counted(|this| this.delete_once(key, cx))
+    }
+
+    fn exists<M: Medium, W: Meter>(
+        &mut self,
+        key: &[u8],
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<(), KvError>> {
-        self.list(from, visit, m, w)
+        self.counted(|this| this.exists_once(key, cx))
     }
 
     fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
-        self.flush(m)
+        if !self.config.ring_lasts {
+            self.log.seal_stream(Stream::User, m);
+            self.log.seal_stream(Stream::Gc, m);
+        }
+        m.last_tag()
     }
 
     fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
-        self.is_flushed(tag, finished)
+        self.log.is_safe(tag, finished)
     }
 
     fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
-        self.completed(done, m);
+        self.note_completed(done, m);
     }
 
-    fn has_debt<M: Medium>(&self, m: &M) -> bool {
-        self.has_debt(m)
+    fn job<M: Medium>(&self, m: &M) -> Option<Job> {
+        Job::upkeep_if(self.has_debt(m))
     }
 
-    fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background> {
-        self.background(finished, m, w)
-    }
-
-    fn place_of<M: Medium>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
-        let Step::Done(Ok(found)) = self.find(key, m, &mut Free) else { return None };
-        let pair = found.pair?;
-        Some((pair.grain * u64::from(self.config().grain_bytes), pair.head.bytes()))
+    fn background<M: Medium, W: Meter>(
+        &mut self,
+        _: Job,
+        finished: Tag,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Background> {
+        self.quantum(finished, cx.medium, cx.meter)
     }
 
     fn stats(&self) -> StoreStats {
-        self.stats()
+        self.stats
     }
 
-    fn log_stats(&self) -> LogStats {
-        self.log_stats()
-    }
-
-    fn memory(&self) -> Memory {
-        self.memory()
-    }
-
+    /// In all segments: pairs, sections, invalid mappings.
     fn live_bytes(&self) -> u64 {
-        self.live_bytes()
+        self.log.live_bytes()
     }
 
     fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
-        self.capacity_bytes(m)
+        self.capacity_for(self.stats.pairs, self.data_bytes, self.lengths.longest(), m)
     }
 
     fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
-        self.pairs_that_fit(key_bytes, value_bytes, m)
+        if value_bytes > self.config.value_bytes_max {
+            return 0;
+        }
+        let grains = self.config.grains(HEAD_BYTES + key_bytes + value_bytes);
+        let bytes = self.grain_bytes_of(grains);
+        let longest = self.lengths.floor().max(bytes as u32);
+        let fit = most_pairs(bytes, |pairs| self.capacity_for(pairs, pairs * bytes, longest, m));
+        fit.min(self.config.slots)
+    }
+
+    fn digest(&self) -> u64 {
+        let mut digest = saker_sim::Digest::default();
+        let pairs = self.data_bytes - self.tombstone_bytes;
+        for n in [self.version, pairs, self.stats.pairs, self.stats.pair_bytes] {
+            digest.number(n);
+        }
+        digest.value()
+    }
+
+    fn reset<M: Medium>(&self, m: &M) -> Result<Self, Unsupported> {
+        Ok(Self::new(HashFtlConfig { ..*self.config() }, m))
+    }
+}
+
+impl Groups for HashFtl {}
+
+impl Hints for HashFtl {}
+
+impl Inspect for HashFtl {
+    fn log_stats(&self) -> LogStats {
+        self.log.stats()
+    }
+
+    fn memory(&self) -> Memory {
+        let all = self.ftl_memory();
+        let sum: u64 = all.named().iter().map(|(_, bytes)| bytes).sum();
+        Memory {
+            index_bytes: all.cache_bytes,
+            directory_bytes: sum - all.cache_bytes - all.segment_bytes,
+            segment_bytes: all.segment_bytes,
+        }
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
@@ -110,23 +143,9 @@ impl Engine for HashFtl {
         all
     }
 
-    fn digest(&self) -> u64 {
-        self.digest()
-    }
-}
-
-impl Recover for Recovery {
-    type Engine = HashFtl;
-
-    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
-        self.step(m)
-    }
-
-    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
-        self.completed(done, m);
-    }
-
-    fn finish(self) -> HashFtl {
-        self.finish()
+    fn place_of<M: Medium>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
+        let Step::Done(Ok(found)) = self.find(key, m, &mut Free) else { return None };
+        let pair = found.pair?;
+        Some((pair.grain * u64::from(self.config().grain_bytes), pair.head.bytes()))
     }
 }

@@ -14,6 +14,7 @@ pub struct Original;
 
 impl Factory for Original {
     type Engine = HashFtl;
+    type Recovery = Recovery;
     const NAME: &'static str = "hash_original";
     const SUMMARY: &'static str = "grains of 512 bytes, and a hash table on flash";
     const CODE: Option<u8> = Some(1);
@@ -39,6 +40,7 @@ pub struct Plus;
 
 impl Factory for Plus {
     type Engine = HashFtl;
+    type Recovery = Recovery;
     const NAME: &'static str = "hash_plus";
     const SUMMARY: &'static str = "grains of 64 bytes, and a hash table of live entries on flash";
     const CODE: Option<u8> = Some(2);
@@ -64,6 +66,7 @@ pub struct Doubling;
 
 impl Factory for Doubling {
     type Engine = HashFtl;
+    type Recovery = Recovery;
     const NAME: &'static str = "hash_doubling";
     const SUMMARY: &'static str = "hash_original with a table that starts small and doubles";
     const CODE: Option<u8> = Some(5);

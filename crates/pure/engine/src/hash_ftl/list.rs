@@ -4,7 +4,7 @@
 
 use super::HashFtl;
 use super::stats::Cause;
-use saker_engine_api::KvError;
+use saker_engine_api::{Context, KvError, List, Scans};
 use saker_medium::{Medium, PageAddr, Reads, Step, ready};
 use saker_sim::{Meter, Unit};
 
@@ -28,19 +28,22 @@ impl Pass {
     }
 }
 
-impl HashFtl {
-    /// Visits the keys from `from` on (from the first one when empty) until `visit` says stop (false). What was visited
-    /// before another answer than `Done` counts for nothing.
-    pub fn list<M: Medium, W: Meter>(
+/// What was shown before another answer than `Done` counts for nothing.
+impl List for HashFtl {
+    fn list<M: Medium, W: Meter>(
         &mut self,
         from: &[u8],
         visit: impl FnMut(&[u8]) -> bool,
-        m: &mut M,
-        w: &mut W,
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<(), KvError>> {
-        self.attempt(|this| this.list_once(from, visit, m, w))
+        self.attempt(|this| this.list_once(from, visit, cx.medium, cx.meter))
     }
+}
 
+/// Of what is replaced nothing is kept.
+impl Scans for HashFtl {}
+
+impl HashFtl {
     fn list_once<M: Medium, W: Meter>(
         &mut self,
         from: &[u8],

@@ -3,7 +3,6 @@
 use super::HashFtl;
 use super::table::DIRECTORY_ENTRY_BYTES;
 use super::validity::Validity;
-use saker_engine_api::Memory;
 
 /// Bytes of a segment in the segment table: live bytes, next page, state.
 const SEGMENT_ENTRY_BYTES: u64 = 16;
@@ -61,17 +60,6 @@ impl HashFtl {
             }
         }
         memory
-    }
-
-    /// The same in the parts that every engine has.
-    pub fn memory(&self) -> Memory {
-        let all = self.ftl_memory();
-        let sum: u64 = all.named().iter().map(|(_, bytes)| bytes).sum();
-        Memory {
-            index_bytes: all.cache_bytes,
-            directory_bytes: sum - all.cache_bytes - all.segment_bytes,
-            segment_bytes: all.segment_bytes,
-        }
     }
 }
 

@@ -40,7 +40,7 @@ pub use stats::FtlStats;
 use gc::Collection;
 use probe::Probe;
 use saker_engine_api::StoreStats;
-use saker_log::{Log, LogStats};
+use saker_log::Log;
 use saker_medium::{Medium, PageAddr, SegmentId};
 use saker_value_log::lengths::Lengths;
 use std::collections::BTreeSet;
@@ -126,34 +126,9 @@ impl HashFtl {
         &self.config
     }
 
-    /// Counters that every engine has.
-    pub fn stats(&self) -> StoreStats {
-        self.stats
-    }
-
     /// Counters of the mechanisms.
     pub fn ftl_stats(&self) -> FtlStats {
         self.ftl_stats
-    }
-
-    /// Counters of the log.
-    pub fn log_stats(&self) -> LogStats {
-        self.log.stats()
-    }
-
-    /// Bytes that are needed, in all segments: pairs, sections, invalid mappings.
-    pub fn live_bytes(&self) -> u64 {
-        self.log.live_bytes()
-    }
-
-    /// A digest of everything that operations can observe, for tests of the contract.
-    pub fn digest(&self) -> u64 {
-        let mut digest = saker_sim::Digest::default();
-        let pairs = self.data_bytes - self.tombstone_bytes;
-        for n in [self.version, pairs, self.stats.pairs, self.stats.pair_bytes] {
-            digest.number(n);
-        }
-        digest.value()
     }
 
     fn page_grains(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! Store, Retrieve, Delete, Exist, Flush.
+//! Store, Retrieve, Delete, Exist: one attempt at each.
 
 use super::HashFtl;
 use super::lookup::Found;
@@ -6,10 +6,10 @@ use super::record::{HEAD_BYTES, Head, Kind};
 use super::stats::Cause;
 use super::table::cache::Tombstone;
 use super::table::entry::Entry;
-use saker_engine_api::{Condition, KvError, Sink, Source};
+use saker_engine_api::{Condition, Context, KvError, Put, Sink, Source, Version};
 use saker_log::append::Reserve;
 use saker_log::{Bytes, Spot};
-use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
+use saker_medium::{Medium, Stall, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 
 /// What a new pair leaves for deletes, sections and collections.
@@ -20,26 +20,14 @@ const FOR_DELETES: Reserve = Reserve { slots: 4, segments: 4 };
 const FULL_BUFFERS_MAX: usize = 16;
 
 impl HashFtl {
-    /// Stores a pair. The value is read once, into its grains.
-    pub fn store<M: Medium, W: Meter, S: Source>(
+    pub(super) fn store_once<M: Medium, W: Meter, S: Source>(
         &mut self,
         key: &[u8],
         value: &mut S,
         condition: Condition,
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
-        self.counted(|this| this.store_once(key, value, condition, m, w))
-    }
-
-    fn store_once<M: Medium, W: Meter, S: Source>(
-        &mut self,
-        key: &[u8],
-        value: &mut S,
-        condition: Condition,
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Put, KvError>> {
+        let (m, w) = cx.parts();
         let value_bytes = value.bytes();
         if value_bytes > self.config.value_bytes_max {
             return Step::Done(Err(KvError::ValueSize));
@@ -67,11 +55,11 @@ impl HashFtl {
         w.work(Unit::Encode, 1);
         w.work(Unit::CopyByte, u64::from(head.bytes() - value_bytes + value.bytes_by_core()));
         w.work(Unit::ChecksumByte, u64::from(head.bytes()));
-        Step::Done(Ok(()))
+        Step::Done(Ok(Put::Done(Version(head.version))))
     }
 
     /// One attempt at an operation.
-    fn counted<T>(&mut self, attempt: impl FnOnce(&mut Self) -> Step<T>) -> Step<T> {
+    pub(super) fn counted<T>(&mut self, attempt: impl FnOnce(&mut Self) -> Step<T>) -> Step<T> {
         let step = self.attempt(attempt);
         if let Step::Blocked(stall) = step {
             self.ftl_stats.blocked(stall);
@@ -167,25 +155,13 @@ impl HashFtl {
         }
     }
 
-    /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
-    /// Nothing is delivered that does not match the record's checksum.
-    pub fn retrieve<M: Medium, W: Meter, K: Sink>(
+    pub(super) fn retrieve_once<M: Medium, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         sink: &mut K,
-        m: &mut M,
-        w: &mut W,
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<u32, KvError>> {
-        self.counted(|this| this.retrieve_once(key, sink, m, w))
-    }
-
-    fn retrieve_once<M: Medium, W: Meter, K: Sink>(
-        &mut self,
-        key: &[u8],
-        sink: &mut K,
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<u32, KvError>> {
+        let (m, w) = cx.parts();
         let found = match ready!(self.find(key, m, w)) {
             Ok(found) => found,
             Err(e) => return Step::Done(Err(e)),
@@ -220,22 +196,12 @@ impl HashFtl {
         Step::Done(Ok(pair.head.value_bytes))
     }
 
-    /// Deletes a pair: its tombstone is in the log before the answer.
-    pub fn delete<M: Medium, W: Meter>(
+    pub(super) fn delete_once<M: Medium, W: Meter>(
         &mut self,
         key: &[u8],
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
-        self.counted(|this| this.delete_once(key, m, w))
-    }
-
-    fn delete_once<M: Medium, W: Meter>(
-        &mut self,
-        key: &[u8],
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Version, KvError>> {
+        let (m, w) = cx.parts();
         let found = match ready!(self.find(key, m, w)) {
             Ok(found) => found,
             Err(e) => return Step::Done(Err(e)),
@@ -263,41 +229,16 @@ impl HashFtl {
         w.work(Unit::Encode, 1);
         w.work(Unit::CopyByte, u64::from(head.bytes()));
         w.work(Unit::ChecksumByte, u64::from(head.bytes()));
-        Step::Done(Ok(()))
+        Step::Done(Ok(Version(head.version)))
     }
 
-    /// Whether there is such a pair.
-    pub fn exist<M: Medium, W: Meter>(
+    pub(super) fn exists_once<M: Medium, W: Meter>(
         &mut self,
         key: &[u8],
-        m: &mut M,
-        w: &mut W,
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<(), KvError>> {
-        self.counted(|this| this.exist_once(key, m, w))
-    }
-
-    fn exist_once<M: Medium, W: Meter>(
-        &mut self,
-        key: &[u8],
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
+        let (m, w) = cx.parts();
         self.find(key, m, w).map(|found| found?.pair.map(|_| ()).ok_or(KvError::NotFound))
-    }
-
-    /// Makes everything acknowledged so far proof against the loss of the ring where it can be lost. The flush
-    /// is complete when the returned tag and everything before it has completed and a sync has followed.
-    pub fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
-        if !self.config.ring_lasts {
-            self.log.seal_stream(Stream::User, m);
-            self.log.seal_stream(Stream::Gc, m);
-        }
-        m.last_tag()
-    }
-
-    /// Whether a Flush that returned `tag` is complete, given that all I/O up to `finished` has completed.
-    pub fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
-        self.log.is_safe(tag, finished)
     }
 }
 

@@ -1,20 +1,23 @@
 //! The hash store as an [`Engine`].
 
-use super::{HashStore, recover::Recovery};
+use super::HashStore;
+use super::ops::{Admission, FOR_DELETES};
 use saker_engine_api::{
-    Answers, Background, Condition, Engine, GroupError, GroupSource, KvError, Memory, Recover, Sink, Source,
-    StoreStats,
+    Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, KvError, Memory,
+    Put, Sink, Source, StoreStats, Unsupported, Version,
 };
-use saker_log::LogStats;
-use saker_log::recover::Damage;
-use saker_medium::{Completion, Medium, Step, Tag};
-use saker_sim::Meter;
+use saker_log::{LogStats, Segment};
+use saker_medium::{Completion, Medium, Stall, Step, Stream, Tag, ready};
+use saker_sim::{Meter, Unit};
+use saker_value_log::Loc;
+use saker_value_log::land::{land, land_whole};
+use saker_value_log::lengths::most_pairs;
+use saker_value_log::record::{Kind, record_bytes};
 
 impl Engine for HashStore {
-    type Recovery = Recovery;
-
-    fn emptied<M: Medium>(&self, m: &M) -> Self {
-        Self::new(*self.config(), m)
+    fn capabilities(&self) -> Capabilities {
+        use Capability::{Bind, Groups, List, Places, PrefetchHint, Reserve, Reset};
+        Capabilities::of(&[List, Groups, PrefetchHint, Bind, Reserve, Places, Reset])
     }
 
     #[inline]
@@ -23,10 +26,45 @@ impl Engine for HashStore {
         key: &[u8],
         value: &mut S,
         condition: Condition,
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
-        Self::store(self, key, value, condition, m, w)
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Put, KvError>> {
+        let (m, w) = cx.parts();
+        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
+        let value_bytes = value.bytes();
+        if value_bytes > self.config.value_bytes_max {
+            return Step::Done(Err(KvError::ValueSize));
+        }
+        let bytes = record_bytes(key.len() as u32, value_bytes);
+        match self.admit(place, bytes, condition, m, w) {
+            Ok(Admission::Now) => {}
+            Ok(Admission::AfterCheckpoint) => {
+                self.checkpoint.want();
+                return Step::Blocked(Stall::NoSegment);
+            }
+            Err(refused) => return Step::Done(Err(refused)),
+        }
+        let header = self.header(Kind::Pair, key.len(), value_bytes);
+        let spot = if let Some((spot, record)) = self.log.short(m, Stream::User, bytes) {
+            if land_whole(record, header, key, value).is_err() {
+                return Step::Done(Err(KvError::Transfer));
+            }
+            self.log.commit_short(m, Stream::User, bytes);
+            spot
+        } else {
+            match ready!(self.append_pair(header, key, value, m)) {
+                Ok(spot) => spot,
+                Err(e) => return Step::Done(Err(e)),
+            }
+        };
+        let loc = Loc::new(spot.0, bytes, key.len() as u8);
+        self.version += 1;
+        self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
+        self.enter_soon(place, loc, w);
+        w.work(Unit::Encode, 1);
+        w.work(Unit::CopyByte, u64::from(bytes - value_bytes + value.bytes_by_core()));
+        w.work(Unit::ChecksumByte, u64::from(bytes));
+        w.work(Unit::Probe, 2);
+        Step::Done(Ok(Put::Done(Version(header.version))))
     }
 
     #[inline]
@@ -34,78 +72,142 @@ impl Engine for HashStore {
         &mut self,
         key: &[u8],
         sink: &mut K,
-        m: &mut M,
-        w: &mut W,
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<u32, KvError>> {
-        Self::retrieve(self, key, sink, m, w)
+        self.deliver_value(key, sink, cx.medium, cx.meter)
     }
 
-    #[inline]
-    fn delete<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>> {
-        Self::delete(self, key, m, w)
-    }
-
-    #[inline]
-    fn exist<M: Medium, W: Meter>(&mut self, key: &[u8], _: &mut M, w: &mut W) -> Step<Result<(), KvError>> {
-        Step::Done(Self::exist(self, key, w))
-    }
-
-    fn list<M: Medium, W: Meter>(
+    fn delete<M: Medium, W: Meter>(
         &mut self,
-        from: &[u8],
-        visit: impl FnMut(&[u8]) -> bool,
-        _: &mut M,
-        w: &mut W,
+        key: &[u8],
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Version, KvError>> {
+        let (m, w) = cx.parts();
+        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
+        self.enter_pending();
+        w.work(Unit::Probe, 2);
+        if self.index.get(place).is_none() {
+            return Step::Done(Err(KvError::NotFound));
+        }
+        let bytes = record_bytes(key.len() as u32, 0);
+        if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_DELETES) {
+            return Step::Blocked(stall);
+        }
+        if !self.credit.pay(bytes) {
+            self.credit.end();
+        }
+        let writer = self.log.begin(m, Stream::User, bytes);
+        let spot = writer.spot();
+        let header = self.header(Kind::Tombstone, key.len(), 0);
+        land(&self.log, (&writer, 0), header, key, &mut &[][..], m)
+            .expect("nothing is fetched for a tombstone");
+        self.log.commit(m, writer);
+        self.version += 1;
+        self.log.add_until_checkpoint(self.segment_of(spot.0), u64::from(bytes));
+        let old = self.index.remove(place).expect("looked up above");
+        self.prefetch.drop_value(place);
+        self.forget(old);
+        self.stats.user_bytes_written += key.len() as u64;
+        w.work(Unit::Encode, 1);
+        w.work(Unit::CopyByte, u64::from(bytes));
+        w.work(Unit::ChecksumByte, u64::from(bytes));
+        Step::Done(Ok(Version(header.version)))
+    }
+
+    #[inline]
+    fn exists<M: Medium, W: Meter>(
+        &mut self,
+        key: &[u8],
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<(), KvError>> {
-        Step::Done(Self::list(self, from, visit, w))
-    }
-
-    fn group_bytes_max(&self) -> u32 {
-        Self::group_bytes_max(self)
-    }
-
-    #[inline]
-    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
-        &mut self,
-        source: &mut G,
-        answers: &mut A,
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<(), GroupError<G::Malformed>>> {
-        Self::group(self, source, answers, m, w)
-    }
-
-    fn bind<'k>(
-        &mut self,
-        name: &[u8],
-        keys: impl ExactSizeIterator<Item = &'k [u8]>,
-    ) -> Result<(), KvError> {
-        Self::bind(self, name, keys)
+        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
+        self.enter_pending();
+        cx.meter.work(Unit::Probe, 2);
+        Step::Done(self.index.get(place).map(|_| ()).ok_or(KvError::NotFound))
     }
 
     fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
-        Self::flush(self, m)
+        if !self.config.ring_lasts {
+            self.log.seal_stream(Stream::User, m);
+            self.log.seal_stream(Stream::Gc, m);
+        }
+        m.last_tag()
     }
 
+    /// Failed programs are made good by background work first.
     fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
-        Self::is_flushed(self, tag, finished)
+        self.log.is_safe(tag, finished)
     }
 
     fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
-        Self::completed(self, done, m);
+        self.note_completed(done, m);
     }
 
     #[inline]
-    fn has_debt<M: Medium>(&self, m: &M) -> bool {
-        Self::has_debt(self, m)
+    fn job<M: Medium>(&self, m: &M) -> Option<Job> {
+        Job::upkeep_if(self.has_debt(m))
     }
 
-    fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background> {
-        Self::background(self, finished, m, w)
+    fn background<M: Medium, W: Meter>(
+        &mut self,
+        _: Job,
+        finished: Tag,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Background> {
+        self.quantum(finished, cx.medium, cx.meter)
     }
 
+    fn stats(&self) -> StoreStats {
+        StoreStats { pairs: self.index.len(), ..self.stats }
+    }
+
+    fn live_bytes(&self) -> u64 {
+        self.log.live_bytes()
+    }
+
+    /// Given the number of pairs and the longest of them: what the segments hold, less the spare ones, what is lost in each, two
+    /// checkpoints, and a share that keeps collections cheap.
+    fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
+        self.capacity_for(self.pairs_at_most(), self.lengths.longest(), m)
+    }
+
+    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
+        if value_bytes > self.config.value_bytes_max {
+            return 0;
+        }
+        let bytes = record_bytes(key_bytes, value_bytes);
+        let longest = bytes.max(self.lengths.floor());
+        most_pairs(u64::from(bytes), |pairs| self.capacity_for(pairs, longest, m))
+    }
+
+    fn digest(&self) -> u64 {
+        if !self.pending.is_empty() {
+            let mut settled = self.clone();
+            settled.enter_pending();
+            return Engine::digest(&settled);
+        }
+        let mut digest = saker_sim::Digest::default();
+        self.index.visit(None, |place, loc| {
+            let (key, len) = self.index.key(place);
+            let mut entry = [0; 24];
+            entry[..16].copy_from_slice(&key);
+            entry[len..len + 8].copy_from_slice(&loc.word().to_le_bytes());
+            digest.bytes(&entry[..len + 8]);
+            true
+        });
+        digest.number(self.version);
+        digest.number(self.log.live_bytes());
+        digest.value()
+    }
+
+    fn reset<M: Medium>(&self, m: &M) -> Result<Self, Unsupported> {
+        Ok(Self::new(self.config, m))
+    }
+}
+
+impl Hints for HashStore {
     #[inline]
-    fn foresee<W: Meter>(&self, key: &[u8], w: &mut W) {
+    fn prefetch_hint<W: Meter>(&self, key: &[u8], w: &mut W) {
         if let Some(place) = self.index.place(key) {
             self.index.touch(place, w);
         }
@@ -113,6 +215,21 @@ impl Engine for HashStore {
 
     fn reserve(&mut self, pairs: u64) {
         self.index.reserve(pairs as usize);
+    }
+
+    fn bind(&mut self, name: &[u8], keys: &mut dyn ExactSizeIterator<Item = &[u8]>) -> Result<(), KvError> {
+        self.bind_keys(name, keys)
+    }
+}
+
+impl Inspect for HashStore {
+    fn log_stats(&self) -> LogStats {
+        self.log.stats()
+    }
+
+    fn memory(&self) -> Memory {
+        let held = u64::from(self.log.segments_held()) * size_of::<Segment>() as u64;
+        Memory { segment_bytes: held, ..self.index.memory() }
     }
 
     fn place_of<M: Medium>(&mut self, key: &[u8], _: &mut M) -> Option<(u64, u32)> {
@@ -123,49 +240,5 @@ impl Engine for HashStore {
 
     fn settle(&mut self) {
         self.enter_pending();
-    }
-
-    fn stats(&self) -> StoreStats {
-        Self::stats(self)
-    }
-
-    fn log_stats(&self) -> LogStats {
-        Self::log_stats(self)
-    }
-
-    fn memory(&self) -> Memory {
-        Self::memory(self)
-    }
-
-    fn live_bytes(&self) -> u64 {
-        Self::live_bytes(self)
-    }
-
-    fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
-        Self::capacity_bytes(self, m)
-    }
-
-    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
-        self.pairs_that_fit(key_bytes, value_bytes, m)
-    }
-
-    fn digest(&self) -> u64 {
-        Self::digest(self)
-    }
-}
-
-impl Recover for Recovery {
-    type Engine = HashStore;
-
-    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
-        Self::step(self, m)
-    }
-
-    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
-        Self::completed(self, done, m);
-    }
-
-    fn finish(self) -> HashStore {
-        Self::finish(self)
     }
 }

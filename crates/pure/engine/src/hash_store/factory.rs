@@ -11,6 +11,7 @@ pub struct Factory;
 
 impl crate::Factory for Factory {
     type Engine = HashStore;
+    type Recovery = Recovery;
     const NAME: &'static str = "hash_store";
     const SUMMARY: &'static str = "a log, and an index of all pairs in memory";
     const CODE: Option<u8> = Some(0);

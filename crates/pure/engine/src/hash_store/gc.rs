@@ -27,7 +27,7 @@ pub struct GcCursor {
 impl HashStore {
     /// One bounded piece of background work: collection, then checkpoint. `finished`: everything up to this
     /// tag has completed.
-    pub fn background<M: Medium, W: Meter>(
+    pub(super) fn quantum<M: Medium, W: Meter>(
         &mut self,
         finished: Tag,
         m: &mut M,
@@ -64,7 +64,7 @@ impl HashStore {
 
     /// Whether background work is due. Cheap: asked after every command.
     #[inline]
-    pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
+    pub(super) fn has_debt<M: Medium>(&self, m: &M) -> bool {
         self.gc.is_some()
             || self.prefetch.is_wanted()
             || self.checkpoint.is_running()
@@ -264,7 +264,7 @@ impl HashStore {
     }
 
     /// Takes note of a finished I/O.
-    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    pub(super) fn note_completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
         if done.result.is_err() {
             self.credit.end();
         }

@@ -24,12 +24,12 @@ pub use factory::Factory;
 
 use gc::GcCursor;
 use index::Index;
-use saker_engine_api::{Memory, StoreStats};
-use saker_log::{CheckpointWriter, Log, LogStats, Segment};
+use saker_engine_api::StoreStats;
+use saker_log::{CheckpointWriter, Log, Segment};
 use saker_medium::{Geometry, Medium, SegmentId};
 use saker_value_log::Records;
 use saker_value_log::group::{KeyCost, Plan};
-use saker_value_log::lengths::{Lengths, most_pairs};
+use saker_value_log::lengths::Lengths;
 use saker_value_log::record::{HEADER_BYTES, record_bytes};
 
 /// Segments the log never gives to new pairs: the append points, a collection and a checkpoint need them.
@@ -127,29 +127,6 @@ impl HashStore {
         &self.config
     }
 
-    /// Counters.
-    pub fn stats(&self) -> StoreStats {
-        StoreStats { pairs: self.index.len(), ..self.stats }
-    }
-
-    /// Counters of the log.
-    pub fn log_stats(&self) -> LogStats {
-        self.log.stats()
-    }
-
-    /// Modelled controller memory.
-    pub fn memory(&self) -> Memory {
-        let held = u64::from(self.log.segments_held()) * size_of::<Segment>() as u64;
-        Memory { segment_bytes: held, ..self.index.memory() }
-    }
-
-    /// Bytes of records that may live at once, given the number of pairs and the longest of them: what the
-    /// segments hold, less the spare ones, what is lost in each, two checkpoints, and a share that keeps
-    /// collections cheap.
-    pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
-        self.capacity_for(self.pairs_at_most(), self.lengths.longest(), m)
-    }
-
     #[inline]
     fn capacity_for<M: Medium>(&self, pairs: u64, longest: u32, m: &M) -> u64 {
         let usable = u64::from(m.quota_segments().saturating_sub(SPARE_SEGMENTS));
@@ -157,16 +134,6 @@ impl HashStore {
         let checkpoints = 2 * u64::from(saker_log::checkpoint::segments_for(&self.log, payload));
         let segment = self.log.geometry().segment_bytes() - self.lost_in_segment(longest);
         usable.saturating_sub(checkpoints) * segment * FILL_PERCENT_MAX / 100
-    }
-
-    /// Pairs of so long keys and values that fit if there are no others.
-    pub fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
-        if value_bytes > self.config.value_bytes_max {
-            return 0;
-        }
-        let bytes = record_bytes(key_bytes, value_bytes);
-        let longest = bytes.max(self.lengths.floor());
-        most_pairs(u64::from(bytes), |pairs| self.capacity_for(pairs, longest, m))
     }
 
     /// Bytes of a segment that a collection can leave unused: the end, where the next record did not fit, and,
@@ -188,32 +155,6 @@ impl HashStore {
     #[inline]
     fn pairs_at_most(&self) -> u64 {
         self.index.len() + self.pending.len() as u64
-    }
-
-    /// Bytes of records that live.
-    pub fn live_bytes(&self) -> u64 {
-        self.log.live_bytes()
-    }
-
-    /// A digest of everything that operations can observe, for tests of the contract.
-    pub fn digest(&self) -> u64 {
-        if !self.pending.is_empty() {
-            let mut settled = self.clone();
-            settled.enter_pending();
-            return settled.digest();
-        }
-        let mut digest = saker_sim::Digest::default();
-        self.index.visit(None, |place, loc| {
-            let (key, len) = self.index.key(place);
-            let mut entry = [0; 24];
-            entry[..16].copy_from_slice(&key);
-            entry[len..len + 8].copy_from_slice(&loc.word().to_le_bytes());
-            digest.bytes(&entry[..len + 8]);
-            true
-        });
-        digest.number(self.version);
-        digest.number(self.log.live_bytes());
-        digest.value()
     }
 
     fn checkpoint_payload(&self) -> u64 {

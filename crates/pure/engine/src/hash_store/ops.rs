@@ -1,24 +1,24 @@
-//! Store, Delete, Exist, Flush.
+//! What a store needs: admission, its room in the log, its entry in the index.
 
 use super::HashStore;
 use crate::mix::Place;
 use saker_engine_api::{Condition, KvError, Source};
 use saker_log::Spot;
 use saker_log::append::Reserve;
-use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
+use saker_medium::{Medium, Step, Stream};
 use saker_sim::{Meter, Unit};
 use saker_value_log::Loc;
-use saker_value_log::land::{land, land_whole};
-use saker_value_log::record::{HEADER_BYTES, Header, Kind, record_bytes};
+use saker_value_log::land::land;
+use saker_value_log::record::{HEADER_BYTES, Header, Kind};
 
 /// What a new pair leaves for deletes, collections and checkpoints.
 pub(super) const FOR_PAIRS: Reserve = Reserve { slots: 6, segments: 3 };
 /// What a delete leaves for collections.
-const FOR_DELETES: Reserve = Reserve { slots: 4, segments: 2 };
+pub(super) const FOR_DELETES: Reserve = Reserve { slots: 4, segments: 2 };
 
 /// When a pair may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Admission {
+pub(super) enum Admission {
     /// There is room.
     Now,
     /// There will be room when the next checkpoint frees tombstones.
@@ -26,57 +26,9 @@ enum Admission {
 }
 
 impl HashStore {
-    /// Stores a pair. The value is read once, into the log.
-    #[inline]
-    pub fn store<M: Medium, W: Meter, S: Source>(
-        &mut self,
-        key: &[u8],
-        value: &mut S,
-        condition: Condition,
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
-        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
-        let value_bytes = value.bytes();
-        if value_bytes > self.config.value_bytes_max {
-            return Step::Done(Err(KvError::ValueSize));
-        }
-        let bytes = record_bytes(key.len() as u32, value_bytes);
-        match self.admit(place, bytes, condition, m, w) {
-            Ok(Admission::Now) => {}
-            Ok(Admission::AfterCheckpoint) => {
-                self.checkpoint.want();
-                return Step::Blocked(Stall::NoSegment);
-            }
-            Err(refused) => return Step::Done(Err(refused)),
-        }
-        let header = self.header(Kind::Pair, key.len(), value_bytes);
-        let spot = if let Some((spot, record)) = self.log.short(m, Stream::User, bytes) {
-            if land_whole(record, header, key, value).is_err() {
-                return Step::Done(Err(KvError::Transfer));
-            }
-            self.log.commit_short(m, Stream::User, bytes);
-            spot
-        } else {
-            match ready!(self.append_pair(header, key, value, m)) {
-                Ok(spot) => spot,
-                Err(e) => return Step::Done(Err(e)),
-            }
-        };
-        let loc = Loc::new(spot.0, bytes, key.len() as u8);
-        self.version += 1;
-        self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
-        self.enter_soon(place, loc, w);
-        w.work(Unit::Encode, 1);
-        w.work(Unit::CopyByte, u64::from(bytes - value_bytes + value.bytes_by_core()));
-        w.work(Unit::ChecksumByte, u64::from(bytes));
-        w.work(Unit::Probe, 2);
-        Step::Done(Ok(()))
-    }
-
     /// The long way of a store: to another page, or across pages.
     #[inline(never)]
-    fn append_pair<M: Medium, S: Source>(
+    pub(super) fn append_pair<M: Medium, S: Source>(
         &mut self,
         header: Header,
         key: &[u8],
@@ -100,7 +52,7 @@ impl HashStore {
 
     /// Checks the condition and the capacity before anything is touched.
     #[inline]
-    fn admit<M: Medium, W: Meter>(
+    pub(super) fn admit<M: Medium, W: Meter>(
         &mut self,
         place: Place,
         bytes: u32,
@@ -164,7 +116,7 @@ impl HashStore {
         }
     }
 
-    fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {
+    pub(super) fn header(&self, kind: Kind, key_bytes: usize, value_bytes: u32) -> Header {
         let owner = self.config.owner;
         let key_bytes = key_bytes as u8;
         Header {
@@ -208,67 +160,5 @@ impl HashStore {
         self.log.sub_live(self.segment_of(loc.position()), u64::from(bytes));
         self.lengths.sub(bytes);
         self.stats.pair_bytes -= u64::from(bytes - HEADER_BYTES);
-    }
-
-    /// Deletes a pair: its tombstone is in the log before the answer.
-    pub fn delete<M: Medium, W: Meter>(
-        &mut self,
-        key: &[u8],
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
-        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
-        self.enter_pending();
-        w.work(Unit::Probe, 2);
-        if self.index.get(place).is_none() {
-            return Step::Done(Err(KvError::NotFound));
-        }
-        let bytes = record_bytes(key.len() as u32, 0);
-        if let Err(stall) = self.log.room(m, Stream::User, bytes, FOR_DELETES) {
-            return Step::Blocked(stall);
-        }
-        if !self.credit.pay(bytes) {
-            self.credit.end();
-        }
-        let writer = self.log.begin(m, Stream::User, bytes);
-        let spot = writer.spot();
-        let header = self.header(Kind::Tombstone, key.len(), 0);
-        land(&self.log, (&writer, 0), header, key, &mut &[][..], m)
-            .expect("nothing is fetched for a tombstone");
-        self.log.commit(m, writer);
-        self.version += 1;
-        self.log.add_until_checkpoint(self.segment_of(spot.0), u64::from(bytes));
-        let old = self.index.remove(place).expect("looked up above");
-        self.prefetch.drop_value(place);
-        self.forget(old);
-        self.stats.user_bytes_written += key.len() as u64;
-        w.work(Unit::Encode, 1);
-        w.work(Unit::CopyByte, u64::from(bytes));
-        w.work(Unit::ChecksumByte, u64::from(bytes));
-        Step::Done(Ok(()))
-    }
-
-    /// Whether there is such a pair.
-    pub fn exist<W: Meter>(&mut self, key: &[u8], w: &mut W) -> Result<(), KvError> {
-        let place = self.index.place(key).ok_or(KvError::KeySize)?;
-        self.enter_pending();
-        w.work(Unit::Probe, 2);
-        self.index.get(place).map(|_| ()).ok_or(KvError::NotFound)
-    }
-
-    /// Makes everything acknowledged so far proof against the loss of the ring where it can be lost. The flush
-    /// is complete when the returned tag and everything before it has completed and a sync has followed.
-    pub fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
-        if !self.config.ring_lasts {
-            self.log.seal_stream(Stream::User, m);
-            self.log.seal_stream(Stream::Gc, m);
-        }
-        m.last_tag()
-    }
-
-    /// Whether a Flush that returned `tag` is complete, given that all I/O up to `finished` has completed. Failed
-    /// programs are made good by background work first.
-    pub fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
-        self.log.is_safe(tag, finished)
     }
 }

@@ -58,7 +58,7 @@ impl HashStore {
     #[inline]
     pub(super) fn enter_soon<W: Meter>(&mut self, place: Place, loc: Loc, w: &mut W) {
         let bytes = loc.record_bytes();
-        if !W::TOUCHES || bytes > RECORD_BYTES_MAX {
+        if !w.touches() || bytes > RECORD_BYTES_MAX {
             self.enter_pending();
             return self.enter(place, loc);
         }

@@ -171,10 +171,10 @@ impl HashStore {
     ///
     /// # Errors
     /// [`KvError::CapacityExceeded`] for more than [`KEYS_MAX`] keys.
-    pub fn bind<'k>(
+    pub(super) fn bind_keys(
         &mut self,
         name: &[u8],
-        keys: impl ExactSizeIterator<Item = &'k [u8]>,
+        keys: &mut dyn ExactSizeIterator<Item = &[u8]>,
     ) -> Result<(), KvError> {
         if keys.len() > KEYS_MAX {
             return Err(KvError::CapacityExceeded);

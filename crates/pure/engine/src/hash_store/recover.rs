@@ -18,6 +18,7 @@ use super::chunk::decode_chunk;
 use super::index::Index;
 use super::{HashStore, HashStoreConfig};
 use crate::mix::Place;
+use saker_engine_api::Recover;
 use saker_log::SegmentState;
 use saker_log::checkpoint::release_others;
 use saker_log::recover::{Damage, LogImage, survey};
@@ -76,31 +77,6 @@ impl Recovery {
             tail: Tail::default(),
             versions: Index::new(config.seed),
         }
-    }
-
-    /// Goes on. `Done(Some)` hands over the store.
-    pub fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
-        let phase = std::mem::replace(&mut self.phase, Phase::Count);
-        match phase {
-            Phase::Survey => self.survey(m),
-            Phase::Checkpoint => self.load(m),
-            Phase::Scan => self.scan(m),
-            Phase::Count => Step::Done(self.count().map(|()| true)),
-        }
-    }
-
-    /// Takes note of a finished I/O that recovery started.
-    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
-        self.store.log.completed(done, m);
-    }
-
-    /// The recovered store, after `step` said so. A checkpoint of which a page is only in the ring is replaced soon.
-    pub fn finish(mut self) -> HashStore {
-        let HashStore { checkpoint, log, .. } = &mut self.store;
-        if checkpoint.segments.iter().any(|id| log.segment(*id).has_failed()) {
-            checkpoint.want();
-        }
-        self.store
     }
 
     fn survey<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
@@ -231,5 +207,31 @@ impl Recovery {
                 Err(Damage::Checkpoint { owner: config.owner, what })
             }
         }
+    }
+}
+
+impl Recover for Recovery {
+    type Engine = HashStore;
+
+    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        let phase = std::mem::replace(&mut self.phase, Phase::Count);
+        match phase {
+            Phase::Survey => self.survey(m),
+            Phase::Checkpoint => self.load(m),
+            Phase::Scan => self.scan(m),
+            Phase::Count => Step::Done(self.count().map(|()| true)),
+        }
+    }
+
+    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        self.store.log.completed(done, m);
+    }
+
+    fn finish(mut self) -> HashStore {
+        let HashStore { checkpoint, log, .. } = &mut self.store;
+        if checkpoint.segments.iter().any(|id| log.segment(*id).has_failed()) {
+            checkpoint.want();
+        }
+        self.store
     }
 }

@@ -23,7 +23,7 @@ impl HashStore {
     /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
     /// Nothing is delivered that does not match the record's checksum.
     #[inline]
-    pub fn retrieve<M: Medium, W: Meter, K: Sink>(
+    pub(super) fn deliver_value<M: Medium, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         sink: &mut K,

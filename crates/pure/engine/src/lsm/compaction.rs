@@ -18,8 +18,6 @@ use std::sync::Arc;
 struct Units([u64; Unit::COUNT]);
 
 impl Meter for Units {
-    const TIMED: bool = true;
-
     #[inline(always)]
     fn work(&mut self, unit: Unit, n: u64) {
         self.0[unit as usize] += n;

@@ -3,6 +3,7 @@
 use super::LsmStore;
 use super::levels::LEVELS;
 use super::stall::Reason;
+use saker_engine_api::Inspect;
 
 /// Tables by level.
 const LEVEL_TABLES: [&str; LEVELS] =

@@ -11,6 +11,7 @@ pub struct Factory;
 
 impl crate::Factory for Factory {
     type Engine = LsmStore;
+    type Recovery = Recovery;
     const NAME: &'static str = "lsm";
     const SUMMARY: &'static str = "an LSM-tree with its values in a log";
     const CODE: Option<u8> = Some(3);

@@ -45,7 +45,7 @@ impl LsmStore {
         if let Some(e) = self.mem.get_hashed(key, hash, version).or_else(frozen) {
             return Step::Done((Ok(Some(e)), looked));
         }
-        if W::TOUCHES {
+        if w.touches() {
             // Their cache misses overlap.
             self.candidates(key).for_each(|table| table.filter.touch(hash, w));
         }

@@ -32,7 +32,7 @@ use crate::ordered::memtable::Memtable;
 use crate::ordered::{self, Settings};
 use job::Job;
 use levels::Levels;
-use saker_engine_api::StoreStats;
+use saker_engine_api::{Engine, StoreStats};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ impl From<LsmConfig> for Settings {
 impl LsmStore {
     /// Counters.
     pub fn lsm_stats(&self) -> LsmStats {
-        LsmStats { kv: self.stats(), stalls: self.own.brake.stats, ..self.own.stats }
+        LsmStats { kv: Engine::stats(self), stalls: self.own.brake.stats, ..self.own.stats }
     }
 
     /// Tables of each level.

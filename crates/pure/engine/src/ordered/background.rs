@@ -12,7 +12,7 @@ pub type Piece = Step<Result<Background, KvError>>;
 
 impl<S: Structure> Store<S> {
     /// One piece of background work. `finished`: everything up to this tag has completed.
-    pub fn background<M: Medium, W: Meter>(
+    pub(super) fn quantum<M: Medium, W: Meter>(
         &mut self,
         finished: Tag,
         m: &mut M,
@@ -84,7 +84,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Whether background work is due. Cheap: asked after every command.
-    pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
+    pub(super) fn has_debt<M: Medium>(&self, m: &M) -> bool {
         self.own.frozen().next().is_some()
             || S::has_work(self)
             || self.gc.is_some()
@@ -97,7 +97,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Takes note of a finished I/O.
-    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    pub(super) fn note_completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
         let failed = self.log.completed(done, m);
         if done.io == Io::Sync && done.result.is_err() && self.manifest.is_running() {
             self.fail_manifest(m);

@@ -1,21 +1,29 @@
-//! The store behind the contract of engines.
+//! A store of ordered keys as an [`Engine`].
 
+use super::Store;
+use super::key::{Entry, Key};
+use super::landing::Incoming;
+use super::longest::Longest;
+use super::memtable::Position;
 use super::structure::Structure;
-use super::{Key, Recovery, Store};
 use saker_engine_api::{
-    Answers, Background, Condition, Engine, GroupError, GroupSource, KvError, Memory, Pairs, Recover, Scan,
-    Scanned, Sink, Snapshot, Source, StoreStats,
+    Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, KvError, Memory,
+    Put, Sink, Source, StoreStats, Unsupported, Version,
 };
-use saker_log::LogStats;
-use saker_log::recover::Damage;
-use saker_medium::{Completion, Medium, Step, Tag};
-use saker_sim::{Free, Meter};
+use saker_log::append::Reserve;
+use saker_log::{LogStats, Segment};
+use saker_medium::{Completion, Medium, Stall, Step, Stream, Tag, ready};
+use saker_sim::{Free, Meter, Unit};
+use saker_value_log::Loc;
+use saker_value_log::land::land;
+use saker_value_log::lengths::most_pairs;
+use saker_value_log::packing::Packing;
+use saker_value_log::record::{Header, Kind, record_bytes};
 
 impl<S: Structure> Engine for Store<S> {
-    type Recovery = Recovery<S>;
-
-    fn emptied<M: Medium>(&self, m: &M) -> Self {
-        Self::new(self.config, m)
+    fn capabilities(&self) -> Capabilities {
+        use Capability::{Groups, List, Places, Reset, Scan, Snapshots};
+        Capabilities::of(&[List, Snapshots, Scan, Groups, Places, Reset])
     }
 
     fn store<M: Medium, W: Meter, V: Source>(
@@ -23,129 +31,186 @@ impl<S: Structure> Engine for Store<S> {
         key: &[u8],
         value: &mut V,
         condition: Condition,
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
-        self.store(key, value, condition, m, w)
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Put, KvError>> {
+        let (m, w) = cx.parts();
+        let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
+        let value_bytes = value.bytes();
+        if value_bytes > self.settings.value_bytes_max {
+            return Step::Done(Err(KvError::ValueSize));
+        }
+        if let Err(refused) = ready!(self.meets(&name, condition, m, w)) {
+            return Step::Done(Err(refused));
+        }
+        let held = value.bytes_held();
+        let plan = self.plan_record(Incoming { key_bytes: key.len() as u32, value_bytes, held }, m);
+        if let Err(refused) = ready!(self.may_store(&name, plan, m, w)) {
+            return Step::Done(Err(refused));
+        }
+        let (bytes, room) = (plan.bytes, self.take_room(plan, m));
+        let (loc, stamp) = (Loc::new(room.position(), bytes, key.len() as u8), room.stamp);
+        let header = Header { pad_bytes: plan.pad_bytes, ..self.header(Kind::Pair, key.len(), value_bytes) };
+        if land(&self.log, (&room.writer, room.from), header, key, value, m).is_err() {
+            self.abandon_record(room, m);
+            return Step::Done(Err(KvError::Transfer));
+        }
+        self.commit_record(room, m);
+        self.enter(Entry { key: name, version: self.version, loc, stamp });
+        self.written(key.len() + value_bytes as usize);
+        w.work(Unit::Encode, 1);
+        w.work(
+            Unit::CopyByte,
+            u64::from(bytes - value_bytes + self.copied_by_core(&plan, value.bytes_by_core())),
+        );
+        w.work(Unit::ChecksumByte, u64::from(bytes));
+        w.work(Unit::Probe, 2);
+        Step::Done(Ok(Put::Done(Version(header.version))))
     }
 
     fn retrieve<M: Medium, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         sink: &mut K,
-        m: &mut M,
-        w: &mut W,
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<u32, KvError>> {
-        Self::retrieve(self, key, sink, m, w)
+        self.retrieve_at(key, None, sink, cx.medium, cx.meter)
     }
 
-    fn delete<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>> {
-        self.delete(key, m, w)
-    }
-
-    fn exist<M: Medium, W: Meter>(&mut self, key: &[u8], m: &mut M, w: &mut W) -> Step<Result<(), KvError>> {
-        Self::exist(self, key, m, w)
-    }
-
-    fn list<M: Medium, W: Meter>(
+    fn delete<M: Medium, W: Meter>(
         &mut self,
-        from: &[u8],
-        visit: impl FnMut(&[u8]) -> bool,
-        m: &mut M,
-        w: &mut W,
+        key: &[u8],
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Version, KvError>> {
+        let (m, w) = cx.parts();
+        let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
+        match ready!(self.find_pair(&name, m, w)) {
+            Ok(Some(_)) => {}
+            Ok(None) => return Step::Done(Err(KvError::NotFound)),
+            Err(e) => return Step::Done(Err(e)),
+        }
+        if let Some(e) = self.error {
+            return Step::Done(Err(e));
+        }
+        if !S::lets_in(self, true) {
+            return self.later(Stall::Debt, KvError::CapacityExceeded);
+        }
+        let reserve = Reserve { slots: 4, segments: self.for_delete(m) };
+        let record = Incoming { key_bytes: key.len() as u32, value_bytes: 0, held: 0 };
+        let plan = self.plan_record(record, m);
+        if let Err(refused) = ready!(self.room_for(plan, reserve, m)) {
+            return Step::Done(Err(refused));
+        }
+        let (bytes, room) = (plan.bytes, self.take_room(plan, m));
+        let header = self.header(Kind::Tombstone, key.len(), 0);
+        let (id, stamp) = (self.segment_at(room.position()), room.stamp);
+        land(&self.log, (&room.writer, room.from), header, key, &mut &[][..], m)
+            .expect("nothing is fetched for a tombstone");
+        self.commit_record(room, m);
+        self.log.add_until_checkpoint(id, u64::from(bytes));
+        self.enter(Entry { key: name, version: self.version, loc: Loc::NONE, stamp });
+        self.written(key.len());
+        w.work(Unit::Encode, 1);
+        w.work(Unit::CopyByte, u64::from(bytes));
+        w.work(Unit::ChecksumByte, u64::from(bytes));
+        Step::Done(Ok(Version(header.version)))
+    }
+
+    fn exists<M: Medium, W: Meter>(
+        &mut self,
+        key: &[u8],
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<(), KvError>> {
-        Self::list(self, from, visit, m, w)
-    }
-
-    fn has_snapshots(&self) -> bool {
-        true
-    }
-
-    fn snapshot(&mut self) -> Option<Snapshot> {
-        Some(self.snapshot())
-    }
-
-    fn share(&mut self, snapshot: Snapshot) {
-        self.own.share(snapshot);
-    }
-
-    fn release(&mut self, snapshot: Snapshot) {
-        self.release(snapshot);
-    }
-
-    fn scan<M: Medium, W: Meter, P: Pairs>(
-        &mut self,
-        scan: &Scan<'_>,
-        pairs: &mut P,
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<Scanned, KvError>> {
-        Self::scan(self, scan, pairs, m, w)
-    }
-
-    fn group_bytes_max(&self) -> u32 {
-        self.group_bytes_max()
-    }
-
-    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
-        &mut self,
-        source: &mut G,
-        answers: &mut A,
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<(), GroupError<G::Malformed>>> {
-        self.group(source, answers, m, w)
+        let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
+        let found = self.find_pair(&name, cx.medium, cx.meter);
+        found.map(|found| found.and_then(|e| e.map(|_| ()).ok_or(KvError::NotFound)))
     }
 
     fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
-        self.flush(m)
+        if !self.settings.ring_lasts {
+            self.log.seal_stream(Stream::User, m);
+            self.log.seal_stream(Stream::Gc, m);
+        }
+        m.last_tag()
     }
 
     fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
-        self.is_flushed(tag, finished)
+        self.log.is_safe(tag, finished)
     }
 
     fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
-        self.completed(done, m);
+        self.note_completed(done, m);
     }
 
-    fn has_debt<M: Medium>(&self, m: &M) -> bool {
-        self.has_debt(m)
+    fn job<M: Medium>(&self, m: &M) -> Option<Job> {
+        Job::upkeep_if(self.has_debt(m))
     }
 
-    fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background> {
-        self.background(finished, m, w)
-    }
-
-    fn place_of<M: Medium>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
-        let Step::Done(Ok(Some(entry))) = self.find_pair(&Key::new(key)?, &*m, &mut Free) else {
-            return None;
-        };
-        Some((entry.loc.position(), entry.loc.bytes()))
+    fn background<M: Medium, W: Meter>(
+        &mut self,
+        _: Job,
+        finished: Tag,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Background> {
+        self.quantum(finished, cx.medium, cx.meter)
     }
 
     fn stats(&self) -> StoreStats {
-        self.stats()
-    }
-
-    fn log_stats(&self) -> LogStats {
-        self.log_stats()
-    }
-
-    fn memory(&self) -> Memory {
-        self.memory()
+        StoreStats { pairs: self.entries_at_most(), pair_bytes: self.value_log_bytes(), ..self.kv }
     }
 
     fn live_bytes(&self) -> u64 {
         self.value_log_bytes()
     }
 
+    /// What the segments hold, less the spare ones, manifests, the structure with room for replacing it, what is lost in each
+    /// segment, and a share that keeps collections cheap.
     fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
-        self.capacity_bytes(m)
+        S::capacity_for(self, self.entries_at_most(), self.longest.bytes(), m)
     }
 
     fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
-        self.pairs_that_fit(key_bytes, value_bytes, m)
+        if value_bytes > self.settings.value_bytes_max {
+            return 0;
+        }
+        let bytes = record_bytes(key_bytes, value_bytes);
+        let longest = bytes.max(Longest::default().bytes());
+        most_pairs(u64::from(bytes), |pairs| S::capacity_for(self, pairs, longest, m))
+    }
+
+    fn digest(&self) -> u64 {
+        let mut digest = saker_sim::Digest::default();
+        for e in self.mem.range(Position::Start) {
+            digest.bytes(&e.key.to_vec());
+            digest.number(e.version);
+            digest.number(e.loc.word());
+        }
+        self.own.digest(&mut digest);
+        digest.number(self.version);
+        digest.number(self.log.live_bytes());
+        self.own.frozen().for_each(|table| digest.number(table.len() as u64));
+        digest.value()
+    }
+
+    fn reset<M: Medium>(&self, m: &M) -> Result<Self, Unsupported> {
+        Ok(Self::new(self.config, m))
+    }
+}
+
+impl<S: Structure> Hints for Store<S> {}
+
+impl<S: Structure> Inspect for Store<S> {
+    fn log_stats(&self) -> LogStats {
+        self.log.stats()
+    }
+
+    /// Memtables count as the index, what the structure keeps and the DMA log table as its directory.
+    fn memory(&self) -> Memory {
+        let held = u64::from(self.log.segments_held()) * size_of::<Segment>() as u64;
+        let frozen: u64 = self.own.frozen().map(|table| table.bytes()).sum();
+        let fills_gaps = self.settings.packing.is_some_and(Packing::fills_gaps);
+        let table = if fills_gaps { self.landing.memory_bytes() } else { 0 };
+        let directory_bytes = S::memory_bytes(self) + table;
+        Memory { index_bytes: self.mem.bytes() + frozen, directory_bytes, segment_bytes: held }
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
@@ -155,23 +220,10 @@ impl<S: Structure> Engine for Store<S> {
         counters
     }
 
-    fn digest(&self) -> u64 {
-        self.digest()
-    }
-}
-
-impl<S: Structure> Recover for Recovery<S> {
-    type Engine = Store<S>;
-
-    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
-        self.step(m)
-    }
-
-    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
-        self.completed(done, m);
-    }
-
-    fn finish(self) -> Store<S> {
-        self.finish()
+    fn place_of<M: Medium>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
+        let Step::Done(Ok(Some(entry))) = self.find_pair(&Key::new(key)?, &*m, &mut Free) else {
+            return None;
+        };
+        Some((entry.loc.position(), entry.loc.bytes()))
     }
 }

@@ -19,7 +19,6 @@ pub(crate) mod memtable;
 mod ops;
 pub mod recover;
 pub(crate) mod refs;
-mod report;
 mod retrieve;
 mod scan;
 pub(crate) mod space;

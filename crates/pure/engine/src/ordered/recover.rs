@@ -13,6 +13,7 @@
 use super::Store;
 use super::key::{Entry, Key};
 use super::structure::Structure;
+use saker_engine_api::Recover;
 use saker_log::checkpoint::release_others;
 use saker_log::recover::{Damage, LogImage, survey};
 use saker_log::{CheckpointSearch, Cut, Searched, Whole};
@@ -61,33 +62,6 @@ impl<S: Structure> Recovery<S> {
             tail: Tail::default(),
             named: S::Named::default(),
         }
-    }
-
-    /// Goes on. `Done(Ok(true))`: the store is ready.
-    pub fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
-        match std::mem::replace(&mut self.phase, Phase::Finish) {
-            Phase::Survey => self.survey(m),
-            Phase::Manifest => self.load(m),
-            Phase::Named => self.load_named(m),
-            Phase::Scan => self.scan(m),
-            Phase::Finish => {
-                self.settle(m);
-                Step::Done(Ok(true))
-            }
-        }
-    }
-
-    /// Takes note of a finished I/O that recovery started.
-    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
-        self.store.log.completed(done, m);
-    }
-
-    /// The recovered store, after `step` said so. A manifest of which a page is only in the ring is replaced soon.
-    pub fn finish(mut self) -> Store<S> {
-        self.store.longest.is_told();
-        let Store { manifest, log, .. } = &mut self.store;
-        manifest.wanted |= manifest.segments.iter().any(|id| log.segment(*id).has_failed());
-        self.store
     }
 
     fn survey<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
@@ -193,5 +167,34 @@ impl<S: Structure> Recovery<S> {
         let keep = self.store.manifest.segments.clone();
         release_others(&mut self.store.log, m, &keep);
         S::settle(&mut self.store, std::mem::take(&mut self.named), m);
+    }
+}
+
+impl<S: Structure> Recover for Recovery<S> {
+    type Engine = Store<S>;
+
+    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        match std::mem::replace(&mut self.phase, Phase::Finish) {
+            Phase::Survey => self.survey(m),
+            Phase::Manifest => self.load(m),
+            Phase::Named => self.load_named(m),
+            Phase::Scan => self.scan(m),
+            Phase::Finish => {
+                self.settle(m);
+                Step::Done(Ok(true))
+            }
+        }
+    }
+
+    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        self.store.log.completed(done, m);
+    }
+
+    /// A manifest of which a page is only in the ring is replaced soon.
+    fn finish(mut self) -> Store<S> {
+        self.store.longest.is_told();
+        let Store { manifest, log, .. } = &mut self.store;
+        manifest.wanted |= manifest.segments.iter().any(|id| log.segment(*id).has_failed());
+        self.store
     }
 }

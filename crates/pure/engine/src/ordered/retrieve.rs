@@ -13,7 +13,7 @@
 use super::Store;
 use super::key::{Entry, Key};
 use super::structure::Structure;
-use saker_engine_api::{KvError, Sink, Snapshot};
+use saker_engine_api::{Context, KvError, Sink, Snapshot};
 use saker_log::{Bytes, Spot};
 use saker_medium::{Medium, Reads, Step, ready};
 use saker_sim::{Meter, Unit};
@@ -42,31 +42,20 @@ impl<S: Structure> Store<S> {
         Step::Done(found)
     }
 
-    /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
-    /// Nothing is delivered that does not match the record's checksum.
-    pub fn retrieve<M: Medium, W: Meter, K: Sink>(
-        &mut self,
-        key: &[u8],
-        sink: &mut K,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<u32, KvError>> {
-        self.retrieve_at(key, None, sink, m, w)
-    }
-
-    /// The same at a snapshot.
+    /// Retrieves a pair as a snapshot sees it.
     pub fn retrieve_seen<M: Medium, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         snapshot: Snapshot,
         sink: &mut K,
-        m: &M,
-        w: &mut W,
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<u32, KvError>> {
-        self.retrieve_at(key, Some(snapshot), sink, m, w)
+        self.retrieve_at(key, Some(snapshot), sink, cx.medium, cx.meter)
     }
 
-    fn retrieve_at<M: Medium, W: Meter, K: Sink>(
+    /// Delivers up to `sink.room()` bytes from the start of the value and returns its length. Nothing is delivered that does not
+    /// match the record's checksum.
+    pub(super) fn retrieve_at<M: Medium, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         at: Option<Snapshot>,

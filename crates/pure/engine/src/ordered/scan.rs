@@ -3,7 +3,10 @@
 use super::Store;
 use super::key::{Entry, Key};
 use super::structure::Structure;
-use saker_engine_api::{KvError, Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Sink, SourceError};
+use saker_engine_api::{
+    Context, KvError, List, Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Scans, Sink, Snapshot, SourceError,
+    Unsupported,
+};
 use saker_log::{Bytes, Log, Spot};
 use saker_medium::{Medium, Reads, Step, ready};
 use saker_sim::{Meter, Unit};
@@ -16,15 +19,12 @@ const CACHE_LINE: usize = 64;
 /// Of a longer record the processor fetches the rest by itself.
 const TOUCHED_LINES_MAX: usize = 8;
 
-impl<S: Structure> Store<S> {
-    /// Visits the keys from `from` on (from the first one when empty) until `visit` says stop (false). With `Need`, what
-    /// this call visited does not count.
-    pub fn list<M: Medium, W: Meter>(
-        &self,
+impl<S: Structure> List for Store<S> {
+    fn list<M: Medium, W: Meter>(
+        &mut self,
         from: &[u8],
         mut visit: impl FnMut(&[u8]) -> bool,
-        m: &M,
-        w: &mut W,
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<(), KvError>> {
         let from = match (from, Key::new(from)) {
             ([], _) => Bound::Unbounded,
@@ -32,17 +32,32 @@ impl<S: Structure> Store<S> {
             (_, None) => return Step::Done(Err(KvError::KeySize)),
         };
         let visit = |e: &Entry| visit(&e.key.padded()[..e.key.len()]);
-        S::visit(self, (from, false), None, visit, m, w).map(|(done, _)| done.map(|_| ()))
+        S::visit(self, (from, false), None, visit, cx.medium, cx.meter).map(|(done, _)| done.map(|_| ()))
+    }
+}
+
+impl<S: Structure> Scans for Store<S> {
+    fn snapshot(&mut self) -> Result<Snapshot, Unsupported> {
+        Ok(S::snapshot(self))
     }
 
-    /// Shows the pairs that a snapshot sees, from a key on, while `pairs` wants them.
-    pub fn scan<M: Medium, W: Meter, P: Pairs>(
-        &self,
+    fn share(&mut self, snapshot: Snapshot) {
+        self.own.share(snapshot);
+    }
+
+    fn release(&mut self, snapshot: Snapshot) {
+        S::release(self, snapshot);
+        self.is_stuck = false;
+        self.log.unpin_repairs();
+    }
+
+    fn scan<M: Medium, W: Meter, P: Pairs>(
+        &mut self,
         scan: &Scan<'_>,
         pairs: &mut P,
-        m: &M,
-        w: &mut W,
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<Scanned, KvError>> {
+        let (m, w) = cx.parts();
         let Some(from) = bound(scan.from) else { return Step::Done(Err(KvError::KeySize)) };
         let mut found: Vec<Entry> = Vec::new();
         let take = |e: &Entry| {
@@ -94,7 +109,7 @@ fn resident<M: Medium, W: Meter>(
     let mut is_absent = false;
     for e in found {
         let range = Bytes::new(Spot(e.loc.position()), e.loc.bytes());
-        if W::TOUCHES
+        if w.touches()
             && let Some(record) = range.whole(log, m)
         {
             // Their cache misses overlap.

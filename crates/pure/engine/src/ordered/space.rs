@@ -6,14 +6,11 @@
 
 use super::Store;
 use super::key::Key;
-use super::longest::Longest;
 use super::structure::Structure;
 use saker_engine_api::KvError;
 use saker_log::{Log, Segment, SegmentState};
 use saker_medium::{Medium, SegmentId, Step, ready};
 use saker_sim::Meter;
-use saker_value_log::lengths::most_pairs;
-use saker_value_log::record::record_bytes;
 
 /// Part of the segments that remain that records may fill, so that collections always gain something.
 pub(crate) const FILL_PERCENT_MAX: u64 = 90;
@@ -116,22 +113,6 @@ impl<S: Structure> Store<S> {
     pub(crate) fn entries_at_most(&self) -> u64 {
         let found = self.own.entries() + self.buffered();
         self.reveal.entries.map_or(found, |known| known.min(found))
-    }
-
-    /// Bytes of records that may live at once: what the segments hold, less the spare ones, manifests, the structure with room
-    /// for replacing it, what is lost in each segment, and a share that keeps collections cheap.
-    pub fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
-        S::capacity_for(self, self.entries_at_most(), self.longest.bytes(), m)
-    }
-
-    /// Pairs of so long keys and values that fit if there are no others.
-    pub fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
-        if value_bytes > self.settings.value_bytes_max {
-            return 0;
-        }
-        let bytes = record_bytes(key_bytes, value_bytes);
-        let longest = bytes.max(Longest::default().bytes());
-        most_pairs(u64::from(bytes), |pairs| S::capacity_for(self, pairs, longest, m))
     }
 
     /// Bytes of records in what is not kept for anything else: whole segments, and bytes of pages. Pages are counted as they are,

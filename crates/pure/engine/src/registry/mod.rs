@@ -47,7 +47,7 @@ engines! {
 /// Makes an empty store on an empty medium.
 pub type Create = fn(&EngineConfig, &dyn Medium) -> AnyEngine;
 /// Makes a store on its way back, on a medium that may have something of it.
-pub type Recover = fn(&EngineConfig, &dyn Medium) -> AnyRecovery;
+pub type Reopen = fn(&EngineConfig, &dyn Medium) -> AnyRecovery;
 
 /// What the world knows of an engine.
 #[derive(Debug)]
@@ -69,12 +69,12 @@ pub struct Registration {
     /// See [`Factory::create`].
     pub create: Create,
     /// See [`Factory::recover`].
-    pub recover: Recover,
+    pub recover: Reopen,
 }
 
 impl Registration {
     /// Of an engine that a factory makes.
-    pub const fn of<F: Factory>(create: Create, recover: Recover) -> Self {
+    pub const fn of<F: Factory>(create: Create, recover: Reopen) -> Self {
         Self {
             name: F::NAME,
             summary: F::SUMMARY,
@@ -86,6 +86,18 @@ impl Registration {
             create,
             recover,
         }
+    }
+
+    /// Of an engine from outside this crate: a `static` of it makes an [`EngineKind`] by [`EngineKind::of`].
+    pub const fn outside<F: Factory>() -> Self
+    where
+        F::Engine: Send + 'static,
+        F::Recovery: Send + 'static,
+    {
+        Self::of::<F>(
+            |config, m| AnyEngine::other(F::create(config, m)),
+            |config, m| AnyRecovery::other(F::recover(config, m)),
+        )
     }
 }
 

@@ -1,6 +1,7 @@
 //! Counters by name.
 
 use super::TreeStore;
+use saker_engine_api::Inspect;
 
 impl TreeStore {
     /// Bytes programmed, whatever for.

@@ -12,6 +12,7 @@ pub struct Factory;
 
 impl crate::Factory for Factory {
     type Engine = TreeStore;
+    type Recovery = Recovery;
     const NAME: &'static str = "tree";
     const SUMMARY: &'static str = "a copy-on-write B+tree with its values in a log";
     const CODE: Option<u8> = Some(4);

@@ -31,7 +31,7 @@ use crate::ordered::refs::Refs;
 use crate::ordered::{self, Settings};
 use cache::Cache;
 use node::Child;
-use saker_engine_api::StoreStats;
+use saker_engine_api::{Engine, StoreStats};
 use std::sync::Arc;
 
 /// A store over a tree that is never written in place.
@@ -121,7 +121,7 @@ impl From<TreeConfig> for Settings {
 impl TreeStore {
     /// Counters.
     pub fn tree_stats(&self) -> TreeStats {
-        TreeStats { kv: self.stats(), ..self.own.stats }
+        TreeStats { kv: Engine::stats(self), ..self.own.stats }
     }
 
     /// Pages of nodes of the newest root.

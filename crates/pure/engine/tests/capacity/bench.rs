@@ -1,8 +1,8 @@
 //! A store of any kind over untimed flash.
 
 use saker_engine::{
-    AnyEngine, AnyRecovery, Background, Condition, Engine, EngineConfig, EngineKind, KvError, Recover,
-    Settings, Snapshot,
+    AnyEngine, AnyRecovery, Background, Condition, Context, Engine, EngineConfig, EngineKind, Job, KvError,
+    Recover, Scans, Settings, Snapshot,
 };
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
@@ -57,7 +57,11 @@ impl Bench {
 
     pub fn background(&mut self) -> bool {
         let finished = self.flash.finished();
-        let step = self.store.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
+        let step = self.store.background(
+            Job::UPKEEP,
+            finished,
+            &mut Context::new(&mut self.flash.view(OWNER, Class::Background), &mut Free),
+        );
         self.settle();
         matches!(step, Step::Done(Background::Worked))
     }
@@ -68,7 +72,7 @@ impl Bench {
             self.settle();
             match step {
                 Step::Done(t) => {
-                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                    if self.store.job(&self.flash.view(OWNER, Class::Foreground)).is_some() {
                         self.background();
                     }
                     return t;
@@ -83,16 +87,18 @@ impl Bench {
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
         self.run(|s, f| {
             let view = &mut f.view(OWNER, Class::Foreground);
-            s.store(key, &mut &value[..], Condition::Always, view, &mut Free)
+            s.store(key, &mut &value[..], Condition::Always, &mut Context::new(view, &mut Free))
         })
+        .map(|put| _ = put.ended())
     }
 
     pub fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
-        self.run(|s, f| s.delete(key, &mut f.view(OWNER, Class::Foreground), &mut Free))
+        self.run(|s, f| s.delete(key, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free)))
+            .map(|_| ())
     }
 
     pub fn snapshot(&mut self) -> Option<Snapshot> {
-        self.store.snapshot()
+        self.store.snapshot().ok()
     }
 
     pub fn release(&mut self, snapshot: Snapshot) {

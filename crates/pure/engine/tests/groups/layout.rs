@@ -1,6 +1,6 @@
 //! Payloads as the engine's contract describes them: lengths in front, zeros behind.
 
-use saker_engine::{Answers, GroupOp, GroupSource, KvError, Member, SourceError};
+use saker_engine::{Answers, GroupOp, GroupSource, KvError, Member, SourceError, Version};
 
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -105,7 +105,7 @@ impl GroupSource for Payload {
 pub struct Answered(pub Vec<Told>);
 
 impl Answers for Answered {
-    fn begin(&mut self, members: u32) {
+    fn begin(&mut self, members: u32, _: Version) {
         assert!(self.0.is_empty(), "answers of another group");
         self.0.reserve(members as usize);
     }

@@ -1,12 +1,12 @@
 //! Groups against the same model, alone and among single operations.
 
-mod layout;
+pub mod layout;
 
 use super::*;
 use layout::{Answered, Entry, Payload, Refusal, Told};
-use saker_engine::GroupError;
 use saker_engine::GroupOp::{self, Delete, Exist, Retrieve, Store};
-use saker_engine::kv_group::Singly;
+use saker_engine::Singly;
+use saker_engine::{Context, GroupError, Groups};
 use saker_engine::{GROUP_BYTES_MAX, KeyCost};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -14,7 +14,7 @@ type Outcome = Result<Vec<Told>, GroupError<Refusal>>;
 
 impl Bench {
     /// As a driver does: by the engine's own groups, or one by one.
-    fn group(&mut self, payload: &Payload) -> Outcome {
+    pub fn group(&mut self, payload: &Payload) -> Outcome {
         if self.store.group_bytes_max() == 0 { self.group_singly(payload) } else { self.group_whole(payload) }
     }
 
@@ -27,7 +27,7 @@ impl Bench {
         self.run_in_parts(|s, f| {
             group.step(&payload.bytes, &mut answers, |member, found| {
                 let view = &mut f.view(OWNER, Class::Foreground);
-                blocked_changes_nothing(s, |s| member.execute(found, s, view, &mut Free))
+                blocked_changes_nothing(s, |s| member.execute(found, s, &mut Context::new(view, &mut Free)))
             })
         });
         Ok(answers.0)
@@ -37,7 +37,8 @@ impl Bench {
         self.run(|s, f| {
             let (mut source, mut answers) = (payload.clone(), Answered::default());
             let view = &mut f.view(OWNER, Class::Foreground);
-            s.group(&mut source, &mut answers, view, &mut Free).map(|r| r.map(|()| answers.0))
+            s.group(&mut source, &mut answers, &mut Context::new(view, &mut Free))
+                .map(|r| r.map(|()| answers.0))
         })
     }
 }
@@ -386,7 +387,7 @@ fn keys_cost_as_the_profile_says() {
         let mut meter = CpuMeter::new(CpuPrices::from_picos(picos));
         let (mut source, mut answers) = (Payload::new(&entries, false), Answered::default());
         let view = &mut bench.flash.view(OWNER, Class::Foreground);
-        let step = bench.store.group(&mut source, &mut answers, view, &mut meter);
+        let step = bench.store.group(&mut source, &mut answers, &mut Context::new(view, &mut meter));
         assert!(matches!(step, Step::Done(Ok(()))));
         assert_eq!(meter.take(), saker_sim::Duration::from_nanos(nanos));
     }

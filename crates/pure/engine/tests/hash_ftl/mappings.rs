@@ -1,8 +1,8 @@
 //! Writes that wait for buffers of invalid mappings.
 
 use crate::rig::{Bench, OWNER, scale, shape};
-use saker_engine::Condition;
 use saker_engine::hash_ftl::{HashFtlConfig, Validity};
+use saker_engine::{Condition, Context, Engine};
 use saker_flash::FaultPlan;
 use saker_medium::{Stall, Step};
 use saker_sim::{Class, Free, Seed};
@@ -14,11 +14,12 @@ fn waits(bench: &mut Bench, key: &[u8], value: &[u8]) -> u64 {
     let mut quanta = 0;
     loop {
         let view = &mut bench.flash.view(OWNER, Class::Foreground);
-        let step = bench.store.store(key, &mut &value[..], Condition::Always, view, &mut Free);
+        let step =
+            bench.store.store(key, &mut &value[..], Condition::Always, &mut Context::new(view, &mut Free));
         bench.settle();
         match step {
             Step::Done(result) => {
-                assert_eq!(result, Ok(()));
+                assert!(result.is_ok(), "{result:?}");
                 return quanta;
             }
             Step::Blocked(Stall::Debt) => quanta += 1,

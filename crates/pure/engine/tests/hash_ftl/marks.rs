@@ -1,8 +1,8 @@
 //! Words out of band of a page that still fills in the ring: no checksum but those of its records covers them.
 
 use crate::rig::{Bench, Model, OWNER, variants};
-use saker_engine::Condition;
 use saker_engine::hash_ftl::recover::Recovery;
+use saker_engine::{Condition, Recover};
 use saker_flash::{FaultPlan, Flash};
 use saker_medium::header::HEADER_BYTES;
 use saker_medium::{PowerHistory, Ring, SlotId, Step};

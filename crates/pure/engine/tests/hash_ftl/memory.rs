@@ -1,10 +1,10 @@
 //! Modelled memory by structure against the formulae it is accounted by, while a device is overwritten.
 
 use crate::rig::{Bench, OWNER, shape, variants};
-use saker_engine::Condition;
 use saker_engine::hash_ftl::validity::invalid::PAGE_ADDRESS_BYTES;
 use saker_engine::hash_ftl::validity::parse::read_page;
 use saker_engine::hash_ftl::{HashFtlConfig, Layout, Validity};
+use saker_engine::{Condition, Engine, Inspect};
 use saker_flash::FaultPlan;
 use saker_medium::header::HEADER_BYTES;
 use saker_medium::{Medium, Page, PageAddr, PageHeader, Stream};

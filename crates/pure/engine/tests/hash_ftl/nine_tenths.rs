@@ -1,8 +1,8 @@
 //! Nine tenths of what a device exports, on devices of any shape and with pairs of any size.
 
 use crate::rig::{Bench, Model, OWNER, scale, variants_on};
-use saker_engine::Condition;
 use saker_engine::hash_ftl::HashFtlConfig;
+use saker_engine::{Condition, Engine};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
 use saker_medium::Geometry;

@@ -2,7 +2,7 @@
 
 use crate::rig::{Bench, scale, shape, variants};
 use saker_engine::hash_ftl::{HashFtlConfig, Layout};
-use saker_engine::{Condition, KvError};
+use saker_engine::{Condition, Engine, KvError};
 use saker_flash::FaultPlan;
 use saker_sim::Seed;
 

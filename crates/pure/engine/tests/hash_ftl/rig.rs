@@ -2,7 +2,7 @@
 
 use saker_engine::hash_ftl::recover::Recovery;
 use saker_engine::hash_ftl::{FirstLevel, HashFtl, HashFtlConfig, Layout, Validity};
-use saker_engine::{Background, Condition, KvError};
+use saker_engine::{Background, Condition, Context, Engine, Inspect, Job, KvError, List, Recover};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
 use saker_medium::{Geometry, PowerHistory, Ring, RingMemory, Step};
@@ -91,7 +91,7 @@ impl Bench {
     pub fn background(&mut self) -> bool {
         let finished = self.flash.finished();
         let mut view = self.flash.view(OWNER, Class::Background);
-        let step = self.store.background(finished, &mut view, &mut Free);
+        let step = self.store.background(Job::UPKEEP, finished, &mut Context::new(&mut view, &mut Free));
         let settled = self.settle();
         match step {
             Step::Done(did) => did == Background::Worked,
@@ -108,7 +108,7 @@ impl Bench {
             match op(&mut self.store, &mut self.flash) {
                 Step::Done(t) => {
                     self.settle();
-                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                    if self.store.job(&self.flash.view(OWNER, Class::Foreground)).is_some() {
                         self.background();
                     }
                     return t;
@@ -126,24 +126,33 @@ impl Bench {
 
     pub fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
         self.run(|s, f| {
-            s.store(key, &mut &value[..], condition, &mut f.view(OWNER, Class::Foreground), &mut Free)
+            s.store(
+                key,
+                &mut &value[..],
+                condition,
+                &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free),
+            )
         })
+        .map(|put| _ = put.ended())
     }
 
     pub fn get(&mut self, key: &[u8]) -> Result<Vec<u8>, KvError> {
         let mut out = Vec::new();
-        let bytes =
-            self.run(|s, f| s.retrieve(key, &mut out, &mut f.view(OWNER, Class::Foreground), &mut Free))?;
+        let bytes = self.run(|s, f| {
+            s.retrieve(key, &mut out, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free))
+        })?;
         assert_eq!(bytes as usize, out.len());
         Ok(out)
     }
 
     pub fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
-        self.run(|s, f| s.delete(key, &mut f.view(OWNER, Class::Foreground), &mut Free))
+        self.run(|s, f| s.delete(key, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free)))
+            .map(|_| ())
     }
 
     pub fn exists(&mut self, key: &[u8]) -> bool {
-        self.run(|s, f| s.exist(key, &mut f.view(OWNER, Class::Foreground), &mut Free)).is_ok()
+        self.run(|s, f| s.exists(key, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free)))
+            .is_ok()
     }
 
     pub fn flush(&mut self) {
@@ -159,7 +168,7 @@ impl Bench {
                 keys.push(k.to_vec());
                 true
             };
-            s.list(from, visit, &mut f.view(OWNER, Class::Foreground), &mut Free)
+            s.list(from, visit, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free))
         })
         .expect("valid start");
         keys

@@ -2,7 +2,7 @@
 
 use crate::ordered::bench::{OWNER, Sent, scale};
 use saker_engine::lsm::Recovery;
-use saker_engine::{Condition, KvError, LsmConfig, LsmStore, Packing};
+use saker_engine::{Condition, Context, Engine, Job, KvError, LsmConfig, LsmStore, Packing, Recover};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
 use saker_medium::{Geometry, Medium, PowerHistory, Ring, RingMemory, Step};
@@ -52,7 +52,10 @@ impl Full {
         let finished = self.flash.finished();
         let view = &mut self.flash.view(OWNER, Class::Background);
         assert!(
-            !matches!(self.store.background(finished, view, &mut Free), Step::Need(_)),
+            !matches!(
+                self.store.background(Job::UPKEEP, finished, &mut Context::new(view, &mut Free)),
+                Step::Need(_)
+            ),
             "all is resident"
         );
         while let Some((_, done)) = self.flash.take_completion() {
@@ -64,12 +67,18 @@ impl Full {
         let value = [key as u8; 2048];
         self.until_done(|store, view| {
             let source = &mut Sent(&value[..bytes]);
-            store.store(&key.to_be_bytes(), source, Condition::Always, view, &mut Free)
+            store
+                .store(&key.to_be_bytes(), source, Condition::Always, &mut Context::new(view, &mut Free))
+                .map(|put| put.map(|put| _ = put.ended()))
         })
     }
 
     fn delete(&mut self, key: u64) -> Result<(), KvError> {
-        self.until_done(|store, view| store.delete(&key.to_be_bytes(), view, &mut Free))
+        self.until_done(|store, view| {
+            store
+                .delete(&key.to_be_bytes(), &mut Context::new(view, &mut Free))
+                .map(|deleted| deleted.map(|_| ()))
+        })
     }
 
     fn until_done(

@@ -23,6 +23,7 @@ use saker_sim::Rng;
 type Bench = ordered::bench::Bench<LsmStore>;
 
 impl Ordered for LsmStore {
+    type Recovery = Recovery;
     type Config = LsmConfig;
     const KEYS: u64 = 90;
     const HISTORIES: u64 = 6;

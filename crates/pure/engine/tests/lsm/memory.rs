@@ -2,7 +2,7 @@
 
 use crate::Bench;
 use crate::ordered::bench::{OWNER, scale};
-use saker_engine::{Condition, LsmConfig};
+use saker_engine::{Condition, Inspect, LsmConfig};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
 use saker_medium::Geometry;

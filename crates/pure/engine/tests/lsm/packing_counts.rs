@@ -3,7 +3,7 @@
 
 use crate::ordered::bench::{OWNER, scale};
 use crate::packing_oracle::{Count, PAGE, PROGRAM_PRICE, Value, count};
-use saker_engine::{Condition, LsmConfig, LsmStore, Packing, Source, SourceError};
+use saker_engine::{Condition, Context, Engine, Inspect, LsmConfig, LsmStore, Packing, Source, SourceError};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_medium::{Geometry, Medium, PageAddr, PageHeader, Ring, Step, Stream};
@@ -111,15 +111,20 @@ fn run_with(slots: u16, packing: Option<Packing>, sizes: &[u32], is_behind: bool
     }
     for (n, bytes) in sizes.iter().enumerate() {
         let view = &mut flash.view(OWNER, Class::Foreground);
-        let stored = store.store(&key(n), &mut Sent(*bytes), Condition::Always, view, &mut Free);
-        assert!(matches!(stored, Step::Done(Ok(()))), "{stored:?}");
+        let stored =
+            store.store(&key(n), &mut Sent(*bytes), Condition::Always, &mut Context::new(view, &mut Free));
+        assert!(matches!(stored, Step::Done(Ok(_))), "{stored:?}");
         settle(&mut store, &mut flash);
     }
     store.flush(&mut flash.view(OWNER, Class::Foreground));
     settle(&mut store, &mut flash);
     for (n, bytes) in sizes.iter().enumerate().step_by(7) {
         let mut read = Vec::new();
-        let found = store.retrieve(&key(n), &mut read, &flash.view(OWNER, Class::Foreground), &mut Free);
+        let found = store.retrieve(
+            &key(n),
+            &mut read,
+            &mut Context::new(&mut flash.view(OWNER, Class::Foreground), &mut Free),
+        );
         assert!(matches!(found, Step::Done(Ok(length)) if length == *bytes), "{found:?}");
         assert!(read.iter().enumerate().all(|(at, byte)| *byte == at as u8), "value {n}");
     }

@@ -3,7 +3,7 @@
 
 use crate::ordered::bench::{DMA_BYTES_MIN, OWNER, Sent, scale};
 use saker_engine::lsm::Recovery;
-use saker_engine::{Condition, LsmConfig, LsmStore, Packing};
+use saker_engine::{Condition, Context, Engine, LsmConfig, LsmStore, Packing, Recover};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_medium::{Geometry, Medium, Page, PageAddr, Ring, RingMemory, Step};
@@ -65,8 +65,13 @@ impl Bench {
     fn put(&mut self, value: Vec<u8>) {
         let key = format!("key{:04}", self.stored.len());
         let view = &mut self.flash.view(OWNER, Class::Foreground);
-        let done = self.store.store(key.as_bytes(), &mut Sent(&value), Condition::Always, view, &mut Free);
-        assert!(matches!(done, Step::Done(Ok(()))), "{done:?}");
+        let done = self.store.store(
+            key.as_bytes(),
+            &mut Sent(&value),
+            Condition::Always,
+            &mut Context::new(view, &mut Free),
+        );
+        assert!(matches!(done, Step::Done(Ok(_))), "{done:?}");
         self.stored.push((key, value));
         self.settle();
     }
@@ -110,8 +115,8 @@ impl Bench {
         let mut store = recovery.finish();
         for (key, value) in &self.stored[..synced] {
             let mut found = Vec::new();
-            let view = &flash.view(OWNER, Class::Foreground);
-            let done = store.retrieve(key.as_bytes(), &mut found, view, &mut Free);
+            let view = &mut flash.view(OWNER, Class::Foreground);
+            let done = store.retrieve(key.as_bytes(), &mut found, &mut Context::new(view, &mut Free));
             assert!(matches!(done, Step::Done(Ok(_))) && found == *value, "{key}: {done:?}");
         }
     }

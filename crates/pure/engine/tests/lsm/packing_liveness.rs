@@ -3,7 +3,7 @@
 use crate::Bench;
 use crate::ordered::bench::{OWNER, Sent};
 use crate::ordered::layout::{Answered, Entry, Payload};
-use saker_engine::{Condition, GroupOp, LsmConfig, Packing};
+use saker_engine::{Condition, Context, Engine, GroupOp, Groups, LsmConfig, Packing};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
 use saker_medium::{Geometry, Medium, Step};
@@ -41,10 +41,15 @@ impl Bench {
     fn store_and_settle(&mut self, key: &[u8], value: &[u8]) {
         for _ in 0..TRIES {
             let view = &mut self.flash.view(OWNER, Class::Foreground);
-            let step = self.store.store(key, &mut Sent(value), Condition::Always, view, &mut Free);
+            let step = self.store.store(
+                key,
+                &mut Sent(value),
+                Condition::Always,
+                &mut Context::new(view, &mut Free),
+            );
             self.settle();
             if let Step::Done(done) = step {
-                return assert_eq!(done, Ok(()));
+                return assert!(done.is_ok(), "{done:?}");
             }
         }
         panic!("{} bytes wait for ever with {} slots free", value.len(), self.free_slots());
@@ -77,7 +82,7 @@ fn a_group_finds_slots() {
     for _ in 0..TRIES {
         let (mut source, mut answers) = (Payload::of(&entries), Answered::default());
         let view = &mut bench.flash.view(OWNER, Class::Foreground);
-        let step = bench.store.group(&mut source, &mut answers, view, &mut Free);
+        let step = bench.store.group(&mut source, &mut answers, &mut Context::new(view, &mut Free));
         bench.settle();
         if let Step::Done(done) = step {
             assert_eq!(done, Ok(()));
@@ -92,7 +97,7 @@ fn a_group_finds_slots() {
 fn a_collection_finds_slots() {
     let mut bench = bench();
     let mut kept = 0_u8;
-    while !bench.store.has_debt(&bench.flash.view(OWNER, Class::Foreground)) {
+    while bench.store.job(&bench.flash.view(OWNER, Class::Foreground)).is_none() {
         bench.store_and_settle(&[b'k', kept], &[kept; LONG]);
         (0..7).for_each(|n| bench.store_and_settle(b"replaced", &[n; LONG]));
         kept += 1;

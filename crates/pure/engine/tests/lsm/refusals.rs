@@ -3,7 +3,7 @@
 use crate::Bench;
 use crate::ordered::bench::OWNER;
 use crate::ordered::nearly_full::{bench, fill, key};
-use saker_engine::{Condition, KvError, LsmStore};
+use saker_engine::{Condition, Engine, KvError, LsmStore};
 use saker_sim::{Class, Seed};
 
 /// However much collections have moved: the device that refuses a pair has the capacity that it had when it first did.

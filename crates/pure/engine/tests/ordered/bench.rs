@@ -3,8 +3,8 @@
 use crate::ordered::Ordered;
 use crate::ordered::layout::{Answered, Entry, Payload, Refusal, Told};
 use saker_engine::{
-    Background, Condition, GroupError, GroupOp, KvError, Pairs, Recover, Scan, Scanned, Snapshot, Source,
-    SourceError,
+    Background, Condition, Context, GroupError, GroupOp, Job, KvError, Pairs, Recover, Scan, Scanned,
+    Snapshot, Source, SourceError,
 };
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
@@ -104,7 +104,7 @@ impl<S: Ordered> Bench<S> {
     pub fn background(&mut self) -> bool {
         let finished = self.flash.finished();
         let view = &mut self.flash.view(OWNER, Class::Background);
-        let step = self.store.background(finished, view, &mut Free);
+        let step = self.store.background(Job::UPKEEP, finished, &mut Context::new(view, &mut Free));
         self.together = self.together.max(self.store.together());
         self.seen();
         self.settle();
@@ -139,29 +139,36 @@ impl<S: Ordered> Bench<S> {
     fn after(&mut self) {
         self.seen();
         self.settle();
-        if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+        if self.store.job(&self.flash.view(OWNER, Class::Foreground)).is_some() {
             self.background();
         }
     }
 
     pub fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
         let result = self.until_done(|s, f| {
-            s.store(key, &mut Sent(value), condition, &mut f.view(OWNER, Class::Foreground), &mut Free)
+            s.store(
+                key,
+                &mut Sent(value),
+                condition,
+                &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free),
+            )
         });
         if result.is_ok() {
             self.model.insert(key.to_vec(), value.to_vec());
         }
         self.after();
-        result
+        result.map(|put| _ = put.ended())
     }
 
     pub fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
-        let result = self.until_done(|s, f| s.delete(key, &mut f.view(OWNER, Class::Foreground), &mut Free));
+        let result = self.until_done(|s, f| {
+            s.delete(key, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free))
+        });
         if result.is_ok() {
             self.model.remove(key);
         }
         self.after();
-        result
+        result.map(|_| ())
     }
 
     /// Carries out a group; the model follows.
@@ -170,7 +177,8 @@ impl<S: Ordered> Bench<S> {
         let told = self.until_done(|s, f| {
             let (mut source, mut answers) = (payload.clone(), Answered::default());
             let view = &mut f.view(OWNER, Class::Foreground);
-            s.group(&mut source, &mut answers, view, &mut Free).map(|done| done.map(|()| answers.0))
+            s.group(&mut source, &mut answers, &mut Context::new(view, &mut Free))
+                .map(|done| done.map(|()| answers.0))
         });
         self.follow(entries, told.as_deref().unwrap_or_default());
         self.after();
@@ -196,8 +204,9 @@ impl<S: Ordered> Bench<S> {
 
     pub fn get(&mut self, key: &[u8]) -> Result<Vec<u8>, KvError> {
         let mut out = Vec::new();
-        let len = self
-            .until_done(|s, f| s.retrieve(key, &mut out, &mut f.view(OWNER, Class::Foreground), &mut Free))?;
+        let len = self.until_done(|s, f| {
+            s.retrieve(key, &mut out, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free))
+        })?;
         assert_eq!(len as usize, out.len());
         self.after();
         Ok(out)
@@ -223,7 +232,7 @@ impl<S: Ordered> Bench<S> {
             true
         };
         let view = &mut self.flash.view(OWNER, Class::Foreground);
-        assert_eq!(self.store.list(from, visit, view, &mut Free), Step::Done(Ok(())));
+        assert_eq!(self.store.list(from, visit, &mut Context::new(view, &mut Free)), Step::Done(Ok(())));
         keys
     }
 
@@ -243,7 +252,8 @@ impl<S: Ordered> Bench<S> {
             found.room = step;
             let scan = Scan { snapshot, from, backwards, values: true };
             let view = &mut self.flash.view(OWNER, Class::Foreground);
-            let Step::Done(ended) = self.store.scan(&scan, &mut found, view, &mut Free) else {
+            let Step::Done(ended) = self.store.scan(&scan, &mut found, &mut Context::new(view, &mut Free))
+            else {
                 panic!("untimed flash is always resident")
             };
             assert!(ended.is_ok(), "{ended:?} behind {:?}", found.pairs.last());

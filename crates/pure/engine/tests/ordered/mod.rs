@@ -12,7 +12,7 @@ pub mod released;
 pub mod space;
 pub mod strict;
 
-use saker_engine::Engine;
+use saker_engine::{Engine, Recover};
 use saker_medium::{Geometry, Medium};
 use saker_sim::Rng;
 use std::fmt::Debug;
@@ -21,6 +21,8 @@ use std::fmt::Debug;
 pub trait Ordered: Engine + 'static {
     /// Its settings.
     type Config: Copy + Debug;
+    /// The store on its way back.
+    type Recovery: Recover<Engine = Self>;
     /// Keys of its histories are numbered below this.
     const KEYS: u64;
     /// Histories of a kind in the check tier.

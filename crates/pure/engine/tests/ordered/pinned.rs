@@ -13,7 +13,7 @@ const PIECES_MAX: u32 = 10_000;
 fn rests<S: Ordered>(bench: &mut Bench<S>) -> bool {
     (0..PIECES_MAX).any(|_| {
         bench.background();
-        !bench.store.has_debt(&bench.flash.view(OWNER, Class::Background))
+        bench.store.job(&bench.flash.view(OWNER, Class::Background)).is_none()
     })
 }
 

@@ -49,10 +49,12 @@ fn release<S: Ordered>(bench: &mut Bench<S>, held: &mut Vec<Snapshot>) {
 /// Half the pairs of a full store are deleted beside a snapshot; new ones are refused or not, and fit when it is gone.
 fn half_goes<S: Ordered>(mut bench: Bench<S>, seed: u64, end: End, watch: Option<fn(&Bench<S>, &Model)>) {
     let mut rng = Seed(seed).child("released").rng();
-    let older = (end == End::ReleasedBesideAnother).then(|| bench.store.snapshot()).flatten();
+    let older =
+        (end == End::ReleasedBesideAnother).then(|| bench.store.snapshot().expect("an ordered engine"));
     let pairs = fill(&mut bench, &mut rng);
     let seen = bench.model.clone();
-    let mut held: Vec<_> = (0..1 + rng.below(2)).filter_map(|_| bench.store.snapshot()).collect();
+    let mut held: Vec<_> =
+        (0..1 + rng.below(2)).map(|_| bench.store.snapshot().expect("an ordered engine")).collect();
     let mut deleted = 0;
     for n in 0..pairs {
         if rng.below(2) == 0 {

@@ -5,7 +5,7 @@ use crate::ordered::Ordered;
 use crate::ordered::bench::{Bench, OWNER, scale};
 use crate::ordered::groups::{expected, random};
 use crate::ordered::layout::{Answered, Payload};
-use saker_engine::{Background, Condition};
+use saker_engine::{Background, Condition, Context, Job};
 use saker_flash::{FaultPlan, NamespaceMedium};
 use saker_medium::{
     Geometry, Medium, Page, PageAddr, PowerHistory, Reads, Ring, SegmentId, SegmentView, SlotId, Step, Tag,
@@ -99,7 +99,11 @@ fn background<S: Ordered>(bench: &mut Bench<S>) -> bool {
     let (mut here, mut turns) = (Reads::new(), 0);
     let did = loop {
         let view = bench.flash.view(OWNER, Class::Background);
-        let step = bench.store.background(finished, &mut Strict { view, here: &here }, &mut Free);
+        let step = bench.store.background(
+            Job::UPKEEP,
+            finished,
+            &mut Context::new(&mut Strict { view, here: &here }, &mut Free),
+        );
         match step {
             Step::Done(did) => break did,
             Step::Need(reads) => {
@@ -124,7 +128,8 @@ pub fn every_need_names_all_pages<S: Ordered>() {
             let (told, payload) = (expected(&bench.model, &entries), Payload::of(&entries));
             let answers = strictly(&mut bench, |s, m| {
                 let (mut source, mut answers) = (payload.clone(), Answered::default());
-                s.group(&mut source, &mut answers, m, &mut Free).map(|done| done.map(|()| answers.0))
+                s.group(&mut source, &mut answers, &mut Context::new(m, &mut Free))
+                    .map(|done| done.map(|()| answers.0))
             });
             assert_eq!(answers, Ok(told.clone()), "step {step}");
             bench.follow(&entries, &told);
@@ -132,13 +137,15 @@ pub fn every_need_names_all_pages<S: Ordered>() {
             let mut value = Vec::new();
             let found = strictly(&mut bench, |s, m| {
                 value.clear();
-                s.retrieve(&k, &mut value, m, &mut Free)
+                s.retrieve(&k, &mut value, &mut Context::new(m, &mut Free))
             });
             assert_eq!(found.ok().map(|_| &value), bench.model.get(&k), "step {step}");
             let condition =
                 if bench.model.contains_key(&k) { Condition::MustExist } else { Condition::MustNotExist };
-            strictly(&mut bench, |s, m| s.store(&k, &mut &b"value"[..], condition, m, &mut Free))
-                .expect("the condition holds");
+            strictly(&mut bench, |s, m| {
+                s.store(&k, &mut &b"value"[..], condition, &mut Context::new(m, &mut Free))
+            })
+            .expect("the condition holds");
             bench.model.insert(k, b"value".to_vec());
             // Not for long: the tree keeps what snapshots see, on a flash that has little room.
             if step % 100 == 50 {
@@ -148,7 +155,7 @@ pub fn every_need_names_all_pages<S: Ordered>() {
                 snapshots.drain(..).for_each(|snapshot| bench.store.release(snapshot));
             }
             bench.settle();
-            if bench.store.has_debt(&bench.flash.view(OWNER, Class::Foreground)) {
+            if bench.store.job(&bench.flash.view(OWNER, Class::Foreground)).is_some() {
                 background(&mut bench);
             }
             (0..S::idle(step)).for_each(|_| _ = background(&mut bench));

@@ -16,6 +16,7 @@ use saker_sim::{Chance, Rng};
 type Bench = ordered::bench::Bench<TreeStore>;
 
 impl Ordered for TreeStore {
+    type Recovery = Recovery;
     type Config = TreeConfig;
     const KEYS: u64 = 400;
     const HISTORIES: u64 = 4;

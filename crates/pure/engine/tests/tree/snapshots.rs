@@ -3,7 +3,7 @@
 use crate::Bench;
 use crate::ordered::Ordered;
 use crate::ordered::bench::OWNER;
-use saker_engine::{Condition, TreeConfig, TreeStore};
+use saker_engine::{Condition, Context, Inspect, Scans, TreeConfig, TreeStore};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
 use saker_medium::Geometry;
@@ -39,7 +39,7 @@ fn kept(pairs: u64, replaced: u64) -> (u64, u64, u64) {
     }
     quiet(&mut bench);
     let live = bench.store.log_stats().pages_programmed;
-    let snapshot = bench.store.snapshot();
+    let snapshot = bench.store.snapshot().expect("a tree has snapshots");
     quiet(&mut bench);
     assert_eq!(bench.store.log_stats().pages_programmed, live, "a snapshot writes nothing");
     for n in 0..replaced {
@@ -47,8 +47,13 @@ fn kept(pairs: u64, replaced: u64) -> (u64, u64, u64) {
     }
     quiet(&mut bench);
     let mut value = Vec::new();
-    let view = bench.flash.view(OWNER, saker_sim::Class::Foreground);
-    let read = bench.store.retrieve_seen(&key(3), snapshot, &mut value, &view, &mut saker_sim::Free);
+    let mut view = bench.flash.view(OWNER, saker_sim::Class::Foreground);
+    let read = bench.store.retrieve_seen(
+        &key(3),
+        snapshot,
+        &mut value,
+        &mut Context::new(&mut view, &mut saker_sim::Free),
+    );
     assert_eq!((read, &value[..]), (saker_medium::Step::Done(Ok(5)), &b"value"[..]));
     let kept = counter(&bench, "nodes_kept_for_older_roots");
     bench.store.release(snapshot);

@@ -2,14 +2,14 @@
 
 use super::work::with_meter;
 use super::{HostKv, Work};
-use saker_engine::{Background, Engine};
+use saker_engine::{Background, Context, Engine, Job};
 use saker_medium::Step;
 use saker_sim::Meter;
 
 impl HostKv {
     /// Whether a quantum is due, and what it waits for is here.
     pub fn has_background(&self) -> bool {
-        let is_due = !self.background_idle || self.store.has_debt(&self.medium);
+        let is_due = !self.background_idle || self.store.job(&self.medium).is_some();
         is_due && self.medium.all_here(&self.background_pages)
     }
 
@@ -21,7 +21,7 @@ impl HostKv {
 
     fn quantum_to<W: Meter>(&mut self, w: &mut W) -> bool {
         let finished = self.medium.finished();
-        let step = self.store.background(finished, &mut self.medium, w);
+        let step = self.store.background(Job::UPKEEP, finished, &mut Context::new(&mut self.medium, w));
         let before = std::mem::take(&mut self.background_pages);
         self.background_idle = !matches!(step, Step::Done(Background::Worked) | Step::Need(_));
         match step {

@@ -19,7 +19,8 @@ pub use queue_pair::KvBlockQueue;
 pub use work::Work;
 
 use saker_engine::{
-    AnyEngine, AnyRecovery, Condition, Engine, EngineConfig, EngineKind, KvError, Recover, StoreStats,
+    AnyEngine, AnyRecovery, Condition, Context, Engine, EngineConfig, EngineKind, Hints, Inspect, KvError,
+    Recover, StoreStats, Version,
 };
 use saker_log::LogStats;
 use saker_log::recover::Damage;
@@ -109,7 +110,7 @@ impl HostKv {
         while let Some(done) = medium.take_completion() {
             store.completed(&done, &mut medium);
         }
-        Ok(Self::of(store, medium))
+        Ok(Self::with_engine(store, medium))
     }
 
     /// A new store over an empty medium.
@@ -119,10 +120,12 @@ impl HostKv {
 
     /// The same with settings. The write buffer is host memory, so `ring_lasts` is to be false.
     pub fn over_tuned(kind: EngineKind, config: &EngineConfig, medium: BlockMedium) -> Self {
-        Self::of(AnyEngine::new(kind.over_blocks(), config, &medium), medium)
+        Self::with_engine(AnyEngine::new(kind.over_blocks(), config, &medium), medium)
     }
 
-    fn of(store: AnyEngine, medium: BlockMedium) -> Self {
+    /// A store by an engine that is new on that medium, or has recovered from it: any that there is, or one of one's own
+    /// ([`AnyEngine::other`]).
+    pub fn with_engine(store: AnyEngine, medium: BlockMedium) -> Self {
         let (parked, background_pages) = (VecDeque::new(), Vec::new());
         let (next_ticket, background_idle, waits) = (0, true, 0);
         Self { store, medium, cache: None, parked, next_ticket, background_pages, background_idle, waits }
@@ -154,9 +157,9 @@ impl HostKv {
         self.store.counters()
     }
 
-    /// Which engine it is.
-    pub fn kind(&self) -> EngineKind {
-        self.store.kind()
+    /// The engine's name.
+    pub fn engine_name(&self) -> &'static str {
+        self.store.name()
     }
 
     /// The engine's digest of everything that operations can observe.
@@ -279,14 +282,15 @@ impl HostKv {
         let m = &mut self.medium;
         let step = match &parked.op {
             Op::Put(key, value) => {
-                self.store.store(key, &mut &value[..], Condition::Always, m, w).map(|r| r.map(|()| None))
+                let put = self.store.store(key, &mut &value[..], Condition::Always, &mut Context::new(m, w));
+                put.map(|put| put.map(|put| no_value(put.ended())))
             }
             Op::Get(key) => {
                 let mut value = Vec::new();
-                self.store.retrieve(key, &mut value, m, w).map(|r| r.map(|_| Some(value)))
+                self.store.retrieve(key, &mut value, &mut Context::new(m, w)).map(|r| r.map(|_| Some(value)))
             }
-            Op::Delete(key) => self.store.delete(key, m, w).map(|r| r.map(|()| None)),
-            Op::Exists(key) => self.store.exist(key, m, w).map(|r| r.map(|()| None)),
+            Op::Delete(key) => self.store.delete(key, &mut Context::new(m, w)).map(|r| r.map(no_value)),
+            Op::Exists(key) => self.store.exists(key, &mut Context::new(m, w)).map(|r| r.map(|()| None)),
             Op::Flush => return self.run_flush(parked),
         };
         match step {
@@ -315,4 +319,9 @@ impl HostKv {
         let synced = *parked.synced.get_or_insert_with(|| m.sync());
         (m.finished() >= synced).then_some(Ok(None))
     }
+}
+
+/// A write gives no value.
+fn no_value(_: Version) -> Option<Vec<u8>> {
+    None
 }

@@ -6,8 +6,8 @@ use super::script::{Step, Subject};
 use super::small::Setup;
 use super::tale::{Counters, Media, Outcomes, Tale};
 use saker_assembly::Build;
-use saker_engine::kv_group::Singly;
 use saker_engine::{AnyEngine, AnyRecovery, Condition, Engine, KvError, Pairs, Recover, Scan, Snapshot};
+use saker_engine::{Capability, Context, Groups, Hints, Inspect, Job, List, Scans, Singly};
 use saker_flash::{Flash, NamespaceMedium};
 use saker_medium::Step as Turn;
 use saker_sim::{Class, CpuMeter, CpuPrices, Digest, Instant};
@@ -90,7 +90,7 @@ impl Bare {
         let (live, most) = self.fill_bytes();
         counters.add_all("store", [("live_bytes", live), ("capacity_bytes", most)]);
         Ok(Tale {
-            engine: self.store.kind().name(),
+            engine: self.store.name(),
             operations,
             outcomes,
             state: self.store.digest(),
@@ -112,7 +112,7 @@ impl Bare {
     fn background(&mut self) {
         let finished = self.flash.finished();
         let mut view = self.flash.view(OWNER, Class::Background);
-        let did = self.store.background(finished, &mut view, &mut self.meter);
+        let did = self.store.background(Job::UPKEEP, finished, &mut Context::new(&mut view, &mut self.meter));
         let told = match did {
             Turn::Done(did) => did as u64,
             Turn::Need(_) => 10,
@@ -136,7 +136,7 @@ impl Bare {
             }
             match step {
                 Turn::Done(done) => {
-                    if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                    if self.store.job(&self.flash.view(OWNER, Class::Foreground)).is_some() {
                         self.background();
                     }
                     return Some(done);
@@ -159,7 +159,11 @@ impl Bare {
     }
 
     fn store(&mut self, key: &[u8], value: &[u8], condition: Condition) {
-        let done = self.run(|store, m, w| store.store(key, &mut &*value, condition, m, w));
+        let done = self.run(|store, m, w| {
+            store
+                .store(key, &mut &*value, condition, &mut Context::new(m, w))
+                .map(|put| put.map(|put| _ = put.ended()))
+        });
         self.note(done, &[]);
     }
 
@@ -167,7 +171,7 @@ impl Bare {
         let mut value = Vec::new();
         let done = self.run(|store, m, w| {
             value.clear();
-            store.retrieve(key, &mut value, m, w)
+            store.retrieve(key, &mut value, &mut Context::new(m, w))
         });
         self.note(done, &value);
     }
@@ -181,7 +185,7 @@ impl Bare {
                 keys.push(key.to_vec());
                 keys.len() < most
             };
-            store.list(from, visit, m, w)
+            store.list(from, visit, &mut Context::new(m, w))
         });
         self.note(done, &keys.concat());
         keys
@@ -201,7 +205,7 @@ impl Bare {
         let mut found = Found::default();
         let done = self.run(|store, m, w| {
             found = Found::default();
-            store.scan(&scan, &mut found, m, w)
+            store.scan(&scan, &mut found, &mut Context::new(m, w))
         });
         self.note(done, &found.bytes);
         if !found.last.is_empty() {
@@ -210,13 +214,13 @@ impl Bare {
     }
 
     fn group(&mut self, mut payload: Payload) {
-        if self.store.group_bytes_max() == 0 {
+        if !self.store.capabilities().has(Capability::Groups) {
             return self.singly(&payload);
         }
         let mut answers = Answered::default();
         let done = self.run(|store, m, w| {
             answers = Answered::default();
-            store.group(&mut payload, &mut answers, m, w)
+            store.group(&mut payload, &mut answers, &mut Context::new(m, w))
         });
         let told = format!("{done:?}");
         self.outcomes.note(self.taken, Instant::ZERO, &[answers.0.value()], told.as_bytes());
@@ -230,7 +234,7 @@ impl Bare {
             Ok(mut group) => {
                 let done = self.run(|store, m, w| {
                     group.step(&payload.bytes, &mut answers, |single, found| {
-                        single.execute(found, store, m, w)
+                        single.execute(found, store, &mut Context::new(m, w))
                     })
                 });
                 format!("{done:?}")
@@ -268,7 +272,7 @@ impl Pairs for Found {
 impl Subject for Bare {
     fn offers(&self, what: &str) -> bool {
         match what {
-            "scans under a snapshot" => self.store.has_snapshots(),
+            "scans under a snapshot" => self.store.capabilities().has(Capability::Scan),
             // They are the device's, or the host's.
             "long keys" => false,
             _ => true,
@@ -281,18 +285,20 @@ impl Subject for Bare {
             Step::PutNew(key, value) => self.store(&key, &value, Condition::MustNotExist),
             Step::Get(key) => self.get(&key),
             Step::Delete(key) => {
-                let done = self.run(|store, m, w| store.delete(&key, m, w));
+                let done = self.run(|store, m, w| {
+                    store.delete(&key, &mut Context::new(m, w)).map(|deleted| deleted.map(|_| ()))
+                });
                 self.note(done, &[]);
             }
             Step::Exists(key) => {
-                let done = self.run(|store, m, w| store.exist(&key, m, w));
+                let done = self.run(|store, m, w| store.exists(&key, &mut Context::new(m, w)));
                 self.note(done, &[]);
             }
             Step::Flush => self.flush(),
             Step::List(from) => {
                 self.keys_from(&from, 64);
             }
-            Step::OpenScan => self.scan = self.store.snapshot().map(|snapshot| (snapshot, Vec::new())),
+            Step::OpenScan => self.scan = self.store.snapshot().ok().map(|snapshot| (snapshot, Vec::new())),
             Step::ScanOn => self.scan_on(),
             Step::CloseScan => {
                 if let Some((snapshot, _)) = self.scan.take() {
@@ -301,7 +307,10 @@ impl Subject for Bare {
             }
             Step::Group(members) => self.group(Payload::of(&members)),
             Step::Bind(keys) => {
-                let bound = self.store.bind(b"bound", keys.iter().map(|key| &key[..]));
+                // A hint, which the device ignores where the engine has no use for it.
+                let binds = self.store.capabilities().has(Capability::Bind);
+                let mut keys = keys.iter().map(|key| &key[..]);
+                let bound = if binds { self.store.bind(b"bound", &mut keys) } else { Ok(()) };
                 self.note(Some(bound), &[]);
             }
             Step::PutLong(..) | Step::GetLong(_) | Step::DeleteLong(_) => unreachable!("it is not offered"),

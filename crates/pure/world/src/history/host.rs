@@ -87,7 +87,7 @@ impl HostSide {
         state.number(self.store.digest());
         state.number(self.device.0.digest());
         Ok(Tale {
-            engine: self.store.kind().name(),
+            engine: self.store.engine_name(),
             operations,
             outcomes,
             state: state.value(),

@@ -1,7 +1,7 @@
 //! Groups of a script as payloads, for devices and for engines.
 
 use super::script::Member;
-use saker_engine::{Answers, GroupOp, GroupSource, KvError, SourceError};
+use saker_engine::{Answers, GroupOp, GroupSource, KvError, SourceError, Version};
 use saker_nvme::group::{COUNT_BYTES, Form, Malformed, Op, Packer, entry_bytes, parse};
 use saker_sim::Digest;
 
@@ -100,7 +100,7 @@ impl GroupSource for Payload {
 pub(super) struct Answered(pub Digest);
 
 impl Answers for Answered {
-    fn begin(&mut self, members: u32) {
+    fn begin(&mut self, members: u32, _: Version) {
         self.0.number(u64::from(members));
     }
 

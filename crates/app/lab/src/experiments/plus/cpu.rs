@@ -16,7 +16,6 @@ use serde_json::json;
 struct Tally([u64; Unit::COUNT]);
 
 impl Meter for Tally {
-    const TIMED: bool = true;
     fn work(&mut self, unit: Unit, n: u64) {
         self.0[unit as usize] += n;
     }

@@ -2,9 +2,8 @@
 
 use super::size::Size;
 use crate::error::LabError;
-use saker_engine::Condition;
-use saker_engine::Settings;
 use saker_engine::hash_ftl::{HashFtl, HashFtlConfig, settings};
+use saker_engine::{Condition, Context, Engine, Job, Settings};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_medium::{Geometry, Ring, Step};
@@ -56,7 +55,7 @@ impl<W: Meter> Device<W> {
         let finished = self.flash.finished();
         let mut view = self.flash.view(OWNER, Class::Background);
         // A quantum that could do nothing now is asked for again.
-        let _ = self.store.background(finished, &mut view, &mut self.meter);
+        let _ = self.store.background(Job::UPKEEP, finished, &mut Context::new(&mut view, &mut self.meter));
         self.settle();
     }
 
@@ -64,7 +63,7 @@ impl<W: Meter> Device<W> {
         for _ in 0..TRIES_MAX {
             if let Step::Done(t) = op(self) {
                 self.settle();
-                if self.store.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
+                if self.store.job(&self.flash.view(OWNER, Class::Foreground)).is_some() {
                     self.background();
                 }
                 return Ok(t);
@@ -83,9 +82,14 @@ impl<W: Meter> Device<W> {
         let key = key.to_be_bytes();
         let stored = self.done(|d| {
             let mut view = d.flash.view(OWNER, Class::Foreground);
-            d.store.store(&key, &mut d.value.as_slice(), Condition::Always, &mut view, &mut d.meter)
+            d.store.store(
+                &key,
+                &mut d.value.as_slice(),
+                Condition::Always,
+                &mut Context::new(&mut view, &mut d.meter),
+            )
         })?;
-        stored.map_err(|e| LabError::Missing(format!("room for a pair: {e}")))
+        stored.map(|put| _ = put.ended()).map_err(|e| LabError::Missing(format!("room for a pair: {e}")))
     }
 
     /// Retrieves a value.
@@ -98,7 +102,7 @@ impl<W: Meter> Device<W> {
         let found = self.done(|d| {
             out.clear();
             let mut view = d.flash.view(OWNER, Class::Foreground);
-            d.store.retrieve(&key, &mut out, &mut view, &mut d.meter)
+            d.store.retrieve(&key, &mut out, &mut Context::new(&mut view, &mut d.meter))
         })?;
         found.map(drop).map_err(|e| LabError::Missing(format!("a pair: {e}")))
     }

@@ -41,7 +41,7 @@ pub(super) enum Progress {
 
 impl HashFtl {
     /// One bounded piece of background work. `finished`: everything up to this tag has completed.
-    pub fn background<M: Medium, W: Meter>(
+    pub(super) fn quantum<M: Medium, W: Meter>(
         &mut self,
         finished: Tag,
         m: &mut M,
@@ -93,7 +93,7 @@ impl HashFtl {
     }
 
     /// Whether background work is due. Cheap: asked after every command.
-    pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
+    pub(super) fn has_debt<M: Medium>(&self, m: &M) -> bool {
         self.collection.is_some()
             || self.log.releasing() > 0
             || self.log.has_failures()
@@ -260,7 +260,7 @@ impl HashFtl {
     }
 
     /// Takes note of a finished I/O.
-    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    pub(super) fn note_completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
         let failed = self.log.completed(done, m);
         if failed && self.collection.is_none() {
             self.start_collection(m);

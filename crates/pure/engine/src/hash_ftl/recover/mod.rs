@@ -23,6 +23,7 @@ use super::table::entry::Entry;
 use super::table::{image, parse};
 use super::walk::Walked;
 use super::{HashFtl, HashFtlConfig};
+use saker_engine_api::Recover;
 use saker_log::page_of;
 use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
 use saker_medium::{Completion, Medium, Page, PageAddr, PageHeader, Reads, Step, Stream, ready};
@@ -86,35 +87,6 @@ impl Recovery {
             phase: Phase::Survey,
             store,
         }
-    }
-
-    /// Goes on. `Done(Ok(true))`: it is over.
-    pub fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
-        match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Survey => {
-                self.phase = Phase::Survey;
-                let image = match ready!(survey(&mut self.store.log, m)) {
-                    Ok(image) => image,
-                    Err(damage) => return Step::Done(Err(damage)),
-                };
-                self.phase = Phase::Scan(to_scan(image), 0);
-            }
-            Phase::Scan(left, page) => return self.scan(left, page, m),
-            Phase::Judge(next) => self.judge_some(next),
-            Phase::Settle(next) => self.settle_some(next),
-            Phase::Over => return Step::Done(Ok(true)),
-        }
-        Step::Done(Ok(false))
-    }
-
-    /// Takes note of a finished I/O that recovery started.
-    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
-        self.store.log.completed(done, m);
-    }
-
-    /// The recovered store, after `step` said so.
-    pub fn finish(self) -> HashFtl {
-        self.store
     }
 
     fn scan<M: Medium>(
@@ -251,4 +223,34 @@ fn to_scan(image: LogImage) -> Vec<Recovered> {
 /// Whether a record says that there is a pair.
 fn is_pair(winner: Winner) -> bool {
     winner.kind() == Kind::Pair
+}
+
+impl Recover for Recovery {
+    type Engine = HashFtl;
+
+    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+        match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Survey => {
+                self.phase = Phase::Survey;
+                let image = match ready!(survey(&mut self.store.log, m)) {
+                    Ok(image) => image,
+                    Err(damage) => return Step::Done(Err(damage)),
+                };
+                self.phase = Phase::Scan(to_scan(image), 0);
+            }
+            Phase::Scan(left, page) => return self.scan(left, page, m),
+            Phase::Judge(next) => self.judge_some(next),
+            Phase::Settle(next) => self.settle_some(next),
+            Phase::Over => return Step::Done(Ok(true)),
+        }
+        Step::Done(Ok(false))
+    }
+
+    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+        self.store.log.completed(done, m);
+    }
+
+    fn finish(self) -> HashFtl {
+        self.store
+    }
 }

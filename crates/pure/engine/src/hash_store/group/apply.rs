@@ -2,7 +2,7 @@
 
 use super::super::HashStore;
 use crate::mix::Place;
-use saker_engine_api::{Answers, GroupOp, KvError};
+use saker_engine_api::{Answers, GroupOp, KvError, Version};
 use saker_log::{Bytes, Spot};
 use saker_medium::Medium;
 use saker_sim::{Meter, Unit};
@@ -21,7 +21,7 @@ impl HashStore {
     ) {
         let members = std::mem::take(&mut self.plan.members);
         let (mut bytes, mut wrote) = (0, false);
-        answers.begin(members.len() as u32);
+        answers.begin(members.len() as u32, Version(self.version));
         for p in &members {
             bytes +=
                 u64::from(p.member.key.end - p.member.key.start + p.member.value.end - p.member.value.start);

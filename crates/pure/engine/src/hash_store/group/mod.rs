@@ -14,7 +14,9 @@ pub use pairs::Pairs;
 
 use super::HashStore;
 use super::ops::FOR_PAIRS;
-use saker_engine_api::{Answers, GroupError, GroupOp, GroupSource};
+use saker_engine_api::{
+    Answers, Capability, Context, GroupError, GroupFlags, GroupOp, GroupSource, Groups, Unsupported,
+};
 use saker_log::{Bytes, Spot, Writer};
 use saker_medium::{Medium, Stall, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
@@ -25,21 +27,22 @@ use saker_value_log::record::{self, HEADER_BYTES, Header, Kind, record_bytes};
 
 type Refused<G> = GroupError<<G as GroupSource>::Malformed>;
 
-impl HashStore {
-    /// Longest payload of a group that this store takes, in bytes.
-    pub fn group_bytes_max(&self) -> u32 {
+impl Groups for HashStore {
+    fn group_bytes_max(&self) -> u32 {
         GROUP_BYTES_MAX.min(self.config.value_bytes_max)
     }
 
-    /// Carries out a group. The answers are given only when it is done, one for each member.
-    pub fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         source: &mut G,
         answers: &mut A,
-        m: &mut M,
-        w: &mut W,
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<(), Refused<G>>> {
+        let (m, w) = cx.parts();
         let bytes = source.bytes();
+        if source.flags() != GroupFlags::NONE {
+            return Step::Done(Err(GroupError::Unsupported(Unsupported(Capability::Groups))));
+        }
         if bytes > self.group_bytes_max() {
             return Step::Done(Err(GroupError::TooLong));
         }
@@ -53,7 +56,9 @@ impl HashStore {
         }
         step
     }
+}
 
+impl HashStore {
     fn has_credit_for<M: Medium>(&mut self, bytes: u32, m: &M) -> bool {
         if !self.credit.covers_group(bytes) {
             // No member is longer: it is members that collections copy.

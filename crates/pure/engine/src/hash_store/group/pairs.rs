@@ -3,7 +3,7 @@
 
 use super::super::HashStore;
 use crate::mix::Place;
-use saker_engine_api::{Answers, GroupError, GroupSource};
+use saker_engine_api::{Answers, GroupError, GroupSource, Version};
 use saker_log::Spot;
 use saker_sim::Meter;
 use saker_value_log::Loc;
@@ -90,7 +90,7 @@ impl HashStore {
     pub(super) fn apply_pairs<W: Meter, A: Answers>(&mut self, answers: &mut A, w: &mut W) {
         let pairs = std::mem::take(&mut self.pairs);
         let members = pairs.entries.len();
-        answers.begin(members as u32);
+        answers.begin(members as u32, Version(self.version));
         for (place, loc) in &pairs.entries {
             self.enter_soon(*place, *loc, w);
         }

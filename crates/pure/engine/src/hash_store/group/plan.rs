@@ -25,7 +25,7 @@ impl HashStore {
         w: &mut W,
     ) -> Result<(), GroupError<G::Malformed>> {
         let Self { plan, index, config, .. } = self;
-        let early = W::TOUCHES && !source.only_writes();
+        let early = w.touches() && !source.only_writes();
         plan.read(source, payload, config.value_bytes_max, |key| {
             let place = index.place(key);
             if let Some(place) = place

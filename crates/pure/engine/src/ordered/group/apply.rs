@@ -5,7 +5,7 @@ use super::super::key::{Entry, Key};
 use super::super::structure::Structure;
 use super::Landed;
 use super::look::Looked;
-use saker_engine_api::{Answers, GroupOp};
+use saker_engine_api::{Answers, GroupOp, Version};
 use saker_medium::Medium;
 use saker_sim::{Meter, Unit};
 use saker_value_log::Loc;
@@ -25,7 +25,7 @@ impl<S: Structure> Store<S> {
         w: &mut W,
     ) {
         let (mut found, mut members, mut user_bytes) = (looked.found.iter(), 0, 0);
-        answers.begin(plan.members.len() as u32);
+        answers.begin(plan.members.len() as u32, Version(self.version));
         for p in &plan.members {
             let found = if p.member.op == GroupOp::Store { None } else { found.next() };
             match (p.role, p.place, found) {

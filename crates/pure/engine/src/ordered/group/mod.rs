@@ -14,7 +14,9 @@ use super::key::Key;
 use super::structure::Structure;
 use super::{Settings, Store};
 use look::Looked;
-use saker_engine_api::{Answers, GroupError, GroupSource};
+use saker_engine_api::{
+    Answers, Capability, Context, GroupError, GroupFlags, GroupSource, Groups, Unsupported,
+};
 use saker_log::append::Reserve;
 use saker_log::{Spot, Writer};
 use saker_medium::{Medium, Stall, Step, Stream, ready};
@@ -48,21 +50,22 @@ pub(crate) struct GroupStats {
     pub members: u64,
 }
 
-impl<S: Structure> Store<S> {
-    /// Longest payload of a group that this store takes, in bytes.
-    pub fn group_bytes_max(&self) -> u32 {
+impl<S: Structure> Groups for Store<S> {
+    fn group_bytes_max(&self) -> u32 {
         GROUP_BYTES_MAX.min(Settings::value_bytes_most(&self.log.geometry()))
     }
 
-    /// Carries out a group. The answers are given only when it is done, one for each member.
-    pub fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         source: &mut G,
         answers: &mut A,
-        m: &mut M,
-        w: &mut W,
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<(), Refused<G>>> {
+        let (m, w) = cx.parts();
         let bytes = source.bytes();
+        if source.flags() != GroupFlags::NONE {
+            return Step::Done(Err(GroupError::Unsupported(Unsupported(Capability::Groups))));
+        }
         if bytes > self.group_bytes_max() {
             return Step::Done(Err(GroupError::TooLong));
         }
@@ -82,7 +85,9 @@ impl<S: Structure> Store<S> {
         }
         step
     }
+}
 
+impl<S: Structure> Store<S> {
     /// Whether any stores in so many bytes fit.
     fn has_plenty<M: Medium>(&self, bytes: u32, m: &M) -> bool {
         let longest = self.longest.bytes().max(record_bytes(0, bytes));

@@ -23,8 +23,6 @@ use std::rc::Rc;
 struct SharedMeter(Rc<RefCell<CpuMeter>>);
 
 impl Meter for SharedMeter {
-    const TIMED: bool = true;
-
     #[inline]
     fn work(&mut self, unit: Unit, n: u64) {
         self.0.borrow_mut().work(unit, n);

@@ -1,6 +1,6 @@
 //! What the index costs: pages of sorted tables for each pair, from the LSM store itself.
 
-use saker_engine::{Condition, LsmConfig, LsmStore};
+use saker_engine::{Condition, Context, Engine, Job, LsmConfig, LsmStore};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemMedia};
 use saker_medium::{Geometry, Ring, Step};
@@ -37,16 +37,20 @@ fn put(store: &mut LsmStore, flash: &mut Flash, key: &[u8]) {
     while !stored {
         let value = &mut &[0u8; 8][..];
         let view = &mut flash.view(OWNER, Class::Foreground);
-        stored = match store.store(key, value, Condition::Always, view, &mut Free) {
+        stored = match store.store(key, value, Condition::Always, &mut Context::new(view, &mut Free)) {
             Step::Done(result) => {
                 assert!(result.is_ok(), "the flash is large enough");
                 true
             }
             Step::Need(_) | Step::Blocked(_) => false,
         };
-        if !stored || store.has_debt(&flash.view(OWNER, Class::Foreground)) {
+        if !stored || store.job(&flash.view(OWNER, Class::Foreground)).is_some() {
             let finished = flash.finished();
-            let _ = store.background(finished, &mut flash.view(OWNER, Class::Background), &mut Free);
+            let _ = store.background(
+                Job::UPKEEP,
+                finished,
+                &mut Context::new(&mut flash.view(OWNER, Class::Background), &mut Free),
+            );
         }
         while let Some((_, done)) = flash.take_completion() {
             store.completed(&done, &mut flash.view(OWNER, Class::Background));

@@ -2,8 +2,11 @@
 //! checked as a whole before anything is done, each member is then applied or not as it is answered, and members that need
 //! pages ask for them together.
 
-use super::{Answers, GroupError, GroupOp, GroupSource, Member};
-use crate::{Condition, Engine, KvError, Sink, SourceError};
+use crate::answer::Version;
+use crate::context::Context;
+use crate::engine::Engine;
+use crate::groups::{Answers, GroupError, GroupOp, GroupSource, Member};
+use crate::kv::{Condition, KvError, Sink, SourceError};
 use saker_medium::{Medium, Reads, Step};
 use saker_sim::{Meter, Unit};
 use std::collections::{BTreeMap, VecDeque};
@@ -50,16 +53,18 @@ impl Single<'_> {
         &self,
         found: &mut Value,
         engine: &mut E,
-        m: &mut M,
-        w: &mut W,
+        cx: &mut Context<'_, M, W>,
     ) -> Step<Result<(), KvError>> {
         match self.op {
-            GroupOp::Store => engine.store(self.key, &mut &*self.value, Condition::Always, m, w),
-            GroupOp::Delete => engine.delete(self.key, m, w),
-            GroupOp::Exist => engine.exist(self.key, m, w),
+            GroupOp::Store => {
+                let put = engine.store(self.key, &mut &*self.value, Condition::Always, cx);
+                put.map(|put| put.map(|put| _ = put.ended()))
+            }
+            GroupOp::Delete => engine.delete(self.key, cx).map(|deleted| deleted.map(|_| ())),
+            GroupOp::Exist => engine.exists(self.key, cx),
             GroupOp::Retrieve => {
                 found.bytes.clear();
-                let step = engine.retrieve(self.key, found, m, w);
+                let step = engine.retrieve(self.key, found, cx);
                 step.map(|length| length.map(|length| found.length = length))
             }
         }
@@ -117,7 +122,8 @@ impl Singly {
         mut each: impl FnMut(Single<'_>, &mut Value) -> Step<Result<(), KvError>>,
     ) -> Step<()> {
         if self.answered == 0 && self.window.is_empty() {
-            answers.begin(self.members.len() as u32);
+            // Each of its writes has a version of its own.
+            answers.begin(self.members.len() as u32, Version::NONE);
         }
         while self.answered < self.members.len() {
             let end = self.members.len().min(self.answered + WINDOW);
@@ -241,7 +247,7 @@ mod tests {
     struct Told(Vec<(bool, Vec<u8>)>);
 
     impl Answers for Told {
-        fn begin(&mut self, members: u32) {
+        fn begin(&mut self, members: u32, _: Version) {
             assert!(self.0.is_empty());
             self.0.reserve(members as usize);
         }

@@ -1,12 +1,45 @@
 //! Groups as engines take them: many operations in one call. An engine knows where keys and values lie, and leaves the
 //! layout of payloads to whoever speaks it.
 
-mod singly;
-
-pub use singly::{SINGLY_BYTES_MAX, Single, Singly, Value};
-
-use crate::{KvError, SourceError};
+use crate::answer::Version;
+use crate::capabilities::{Capability, Unsupported};
+use crate::context::Context;
+use crate::kv::{KvError, SourceError};
+use saker_medium::{Medium, Step};
+use saker_sim::Meter;
 use std::ops::Range;
+
+/// Groups ([`Capability::Groups`]; compound commands).
+pub trait Groups {
+    /// Longest payload of a group in bytes; 0 without the capability.
+    fn group_bytes_max(&self) -> u32 {
+        0
+    }
+
+    /// Carries out a group. The answers are given only when it is done, one for each member.
+    ///
+    /// # Errors
+    /// [`GroupError`] for a group that is refused as a whole; [`GroupError::Unsupported`] without the capability: drivers carry
+    /// groups out by [`Singly`](crate::Singly) then.
+    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        source: &mut G,
+        answers: &mut A,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<(), GroupError<G::Malformed>>> {
+        let _ = (source, answers, cx);
+        Step::Done(Err(GroupError::Unsupported(Unsupported(Capability::Groups))))
+    }
+}
+
+/// How a group is to be carried out. There are no flags yet: engines refuse any other than [`GroupFlags::NONE`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupFlags(pub u32);
+
+impl GroupFlags {
+    /// None.
+    pub const NONE: Self = Self(0);
+}
 
 /// What a member of a group asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +95,11 @@ pub trait GroupSource {
     type Malformed;
     /// Length of the payload in bytes.
     fn bytes(&self) -> u32;
+    /// How it is to be carried out.
+    #[inline]
+    fn flags(&self) -> GroupFlags {
+        GroupFlags::NONE
+    }
     /// Bytes before the key length of each member: 0 or 4.
     fn lead_bytes(&self) -> u32;
     /// Whether members only store and delete. Such a payload may be copied to its landing before it is looked at.
@@ -99,8 +137,8 @@ pub trait GroupSource {
 
 /// Takes what became of each member, in their order.
 pub trait Answers {
-    /// The group is done; so many answers follow.
-    fn begin(&mut self, members: u32);
+    /// The group is done, its writes under that version if they share one; so many answers follow.
+    fn begin(&mut self, members: u32, version: Version);
     /// The next member is done, or failed; it has no value.
     fn done(&mut self, result: Result<(), KvError>);
     /// The next member has found a value of that many bytes. True if its bytes are wanted; [`Answers::value`] follows.
@@ -122,4 +160,6 @@ pub enum GroupError<E> {
     CapacityExceeded,
     /// The payload could not be fetched.
     Transfer,
+    /// The engine has no groups, or none with these flags.
+    Unsupported(Unsupported),
 }

@@ -1,0 +1,37 @@
+//! What became of a write.
+
+/// A place in the order of an engine's writes. It rises with each write of the engine; those of one group share it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u64);
+
+impl Version {
+    /// What engines say that count no versions.
+    pub const NONE: Self = Self(0);
+}
+
+/// Names a put that was accepted and has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Token(pub u64);
+
+/// What became of a put that was not refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// The pair is stored, under that version.
+    Done(Version),
+    /// The engine has taken the value and will tell later. No engine does so yet.
+    Pending(Token),
+}
+
+impl Put {
+    /// The version of a put that has ended.
+    ///
+    /// # Panics
+    /// For a put that has not: drivers do not wait for tokens yet.
+    #[inline]
+    pub fn ended(self) -> Version {
+        match self {
+            Self::Done(version) => version,
+            Self::Pending(token) => unreachable!("no driver waits for {token:?}"),
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Boxed engines as engines.
+
+use super::engine::{DynContext, DynEngine, DynRecover};
+use super::group::{Keeping, Refused};
+use crate::answer::{Put, Version};
+use crate::capabilities::{Capabilities, Unsupported};
+use crate::context::Context;
+use crate::engine::{Engine, Recover};
+use crate::groups::{Answers, GroupError, GroupSource, Groups};
+use crate::hints::Hints;
+use crate::inspect::Inspect;
+use crate::job::{Background, Job};
+use crate::kv::{Condition, KvError, Memory, Sink, Source, StoreStats};
+use crate::list::List;
+use crate::scan::{Pairs, Scan, Scanned, Scans, Snapshot};
+use saker_log::LogStats;
+use saker_log::recover::Damage;
+use saker_medium::{Completion, Medium, Step, Tag};
+use saker_sim::Meter;
+
+/// An engine of which drivers know no more than that it is one.
+#[derive(Debug)]
+pub struct Outside(Box<dyn DynEngine>);
+
+impl Outside {
+    /// Takes an engine.
+    pub fn new(engine: impl Engine + Send + 'static) -> Self {
+        Self(Box::new(engine))
+    }
+}
+
+impl Clone for Outside {
+    fn clone(&self) -> Self {
+        Self(self.0.fork())
+    }
+}
+
+/// The context as trait objects.
+fn lent<'c, M: Medium, W: Meter>(cx: &'c mut Context<'_, M, W>) -> DynContext<'c> {
+    Context { medium: cx.medium, meter: cx.meter }
+}
+
+impl Engine for Outside {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    fn store<M: Medium, W: Meter, S: Source>(
+        &mut self,
+        key: &[u8],
+        value: &mut S,
+        condition: Condition,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Put, KvError>> {
+        self.0.store(key, value, condition, &mut lent(cx))
+    }
+
+    fn retrieve<M: Medium, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        sink: &mut K,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<u32, KvError>> {
+        self.0.retrieve(key, sink, &mut lent(cx))
+    }
+
+    fn delete<M: Medium, W: Meter>(
+        &mut self,
+        key: &[u8],
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Version, KvError>> {
+        self.0.delete(key, &mut lent(cx))
+    }
+
+    fn exists<M: Medium, W: Meter>(
+        &mut self,
+        key: &[u8],
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<(), KvError>> {
+        self.0.exists(key, &mut lent(cx))
+    }
+
+    fn flush<M: Medium>(&mut self, medium: &mut M) -> Tag {
+        self.0.flush(medium)
+    }
+
+    fn is_flushed(&self, tag: Tag, finished: Tag) -> bool {
+        self.0.is_flushed(tag, finished)
+    }
+
+    fn completed<M: Medium>(&mut self, done: &Completion, medium: &mut M) {
+        self.0.completed(done, medium);
+    }
+
+    fn job<M: Medium>(&self, medium: &M) -> Option<Job> {
+        self.0.job(medium)
+    }
+
+    fn background<M: Medium, W: Meter>(
+        &mut self,
+        job: Job,
+        finished: Tag,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Background> {
+        self.0.background(job, finished, &mut lent(cx))
+    }
+
+    fn stats(&self) -> StoreStats {
+        self.0.stats()
+    }
+
+    fn live_bytes(&self) -> u64 {
+        self.0.live_bytes()
+    }
+
+    fn capacity_bytes<M: Medium>(&self, medium: &M) -> u64 {
+        self.0.capacity_bytes(medium)
+    }
+
+    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, medium: &M) -> u64 {
+        self.0.pairs_that_fit(key_bytes, value_bytes, medium)
+    }
+
+    fn digest(&self) -> u64 {
+        self.0.digest()
+    }
+
+    fn reset<M: Medium>(&self, medium: &M) -> Result<Self, Unsupported> {
+        self.0.reset(medium).map(Self)
+    }
+}
+
+impl List for Outside {
+    fn list<M: Medium, W: Meter>(
+        &mut self,
+        from: &[u8],
+        mut visit: impl FnMut(&[u8]) -> bool,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<(), KvError>> {
+        self.0.list(from, &mut visit, &mut lent(cx))
+    }
+}
+
+impl Scans for Outside {
+    fn snapshot(&mut self) -> Result<Snapshot, Unsupported> {
+        self.0.snapshot()
+    }
+
+    fn share(&mut self, snapshot: Snapshot) {
+        self.0.share(snapshot);
+    }
+
+    fn release(&mut self, snapshot: Snapshot) {
+        self.0.release(snapshot);
+    }
+
+    fn scan<M: Medium, W: Meter, P: Pairs>(
+        &mut self,
+        scan: &Scan<'_>,
+        pairs: &mut P,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Scanned, KvError>> {
+        self.0.scan(scan, pairs, &mut lent(cx))
+    }
+}
+
+impl Groups for Outside {
+    fn group_bytes_max(&self) -> u32 {
+        self.0.group_bytes_max()
+    }
+
+    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+        &mut self,
+        source: &mut G,
+        answers: &mut A,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<(), GroupError<G::Malformed>>> {
+        let mut kept = Keeping::new(source);
+        let step = self.0.group(&mut kept, answers, &mut lent(cx));
+        step.map(|done| done.map_err(|refused| told(refused, &kept)))
+    }
+}
+
+/// A refusal with what the source has kept.
+fn told<G: GroupSource>(refused: GroupError<Refused>, kept: &Keeping<'_, G>) -> GroupError<G::Malformed> {
+    match refused {
+        GroupError::Malformed(Refused) => {
+            GroupError::Malformed(kept.malformed().expect("only its source refuses a payload"))
+        }
+        GroupError::Duplicate(at) => GroupError::Duplicate(at),
+        GroupError::TooLong => GroupError::TooLong,
+        GroupError::CapacityExceeded => GroupError::CapacityExceeded,
+        GroupError::Transfer => GroupError::Transfer,
+        GroupError::Unsupported(what) => GroupError::Unsupported(what),
+    }
+}
+
+impl Hints for Outside {
+    fn prefetch_hint<W: Meter>(&self, key: &[u8], meter: &mut W) {
+        self.0.prefetch_hint(key, meter);
+    }
+
+    fn reserve(&mut self, pairs: u64) {
+        self.0.reserve(pairs);
+    }
+
+    fn bind(&mut self, name: &[u8], keys: &mut dyn ExactSizeIterator<Item = &[u8]>) -> Result<(), KvError> {
+        self.0.bind(name, keys)
+    }
+}
+
+impl Inspect for Outside {
+    fn log_stats(&self) -> LogStats {
+        self.0.log_stats()
+    }
+
+    fn memory(&self) -> Memory {
+        self.0.memory()
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.0.counters()
+    }
+
+    fn place_of<M: Medium>(&mut self, key: &[u8], medium: &mut M) -> Option<(u64, u32)> {
+        self.0.place_of(key, medium)
+    }
+
+    fn settle(&mut self) {
+        self.0.settle();
+    }
+}
+
+/// A boxed engine on its way back.
+#[derive(Debug)]
+pub struct OutsideRecovery(Box<dyn DynRecover>);
+
+impl OutsideRecovery {
+    /// Takes a recovery.
+    pub fn new(recovery: impl Recover<Engine: Engine + Send + 'static> + Send + 'static) -> Self {
+        Self(Box::new(recovery))
+    }
+}
+
+impl Clone for OutsideRecovery {
+    fn clone(&self) -> Self {
+        Self(self.0.fork())
+    }
+}
+
+impl Recover for OutsideRecovery {
+    type Engine = Outside;
+
+    fn step<M: Medium>(&mut self, medium: &mut M) -> Step<Result<bool, Damage>> {
+        self.0.step(medium)
+    }
+
+    fn completed<M: Medium>(&mut self, done: &Completion, medium: &mut M) {
+        self.0.completed(done, medium);
+    }
+
+    fn finish(self) -> Outside {
+        Outside(self.0.finish())
+    }
+}

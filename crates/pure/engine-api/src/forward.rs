@@ -1,0 +1,115 @@
+//! One type out of several engines: each function of the traits, handed on to whichever it is.
+
+/// Implements [`Engine`](crate::Engine) and the traits above it for a type that is one of several engines, without a virtual call.
+///
+/// `$each!(this, e => call)` makes the call with `e` bound to the `Box` of whichever engine `this` is. What makes another value of
+/// the type, [`Engine::reset`](crate::Engine::reset), is `$reset`, a function of the type and the medium.
+#[macro_export]
+macro_rules! forward_engine {
+    ($any:ty, $each:ident, $reset:path) => {
+        const _: () = {
+            use $crate::forwarded::*;
+
+            $crate::forward_engine! { @trait Engine for $any, $each;
+                {
+                    fn reset<M: Medium>(&self, medium: &M) -> Result<Self, Unsupported> {
+                        $reset(self, medium)
+                    }
+                }
+                looks fn capabilities() -> Capabilities;
+                changes fn store<M: Medium, W: Meter, S: Source>(
+                    key: &[u8], value: &mut S, condition: Condition, cx: &mut Context<'_, M, W>
+                ) -> Step<Result<Put, KvError>>;
+                changes fn retrieve<M: Medium, W: Meter, K: Sink>(
+                    key: &[u8], sink: &mut K, cx: &mut Context<'_, M, W>
+                ) -> Step<Result<u32, KvError>>;
+                changes fn delete<M: Medium, W: Meter>(
+                    key: &[u8], cx: &mut Context<'_, M, W>
+                ) -> Step<Result<Version, KvError>>;
+                changes fn exists<M: Medium, W: Meter>(
+                    key: &[u8], cx: &mut Context<'_, M, W>
+                ) -> Step<Result<(), KvError>>;
+                changes fn flush<M: Medium>(medium: &mut M) -> Tag;
+                looks fn is_flushed(tag: Tag, finished: Tag) -> bool;
+                changes fn completed<M: Medium>(done: &Completion, medium: &mut M) -> ();
+                looks fn job<M: Medium>(medium: &M) -> Option<Job>;
+                changes fn background<M: Medium, W: Meter>(
+                    job: Job, finished: Tag, cx: &mut Context<'_, M, W>
+                ) -> Step<Background>;
+                looks fn stats() -> StoreStats;
+                looks fn live_bytes() -> u64;
+                looks fn capacity_bytes<M: Medium>(medium: &M) -> u64;
+                looks fn pairs_that_fit<M: Medium>(key_bytes: u32, value_bytes: u32, medium: &M) -> u64;
+                looks fn digest() -> u64;
+            }
+            $crate::forward_engine! { @trait List for $any, $each; {}
+                changes fn list<M: Medium, W: Meter>(
+                    from: &[u8], visit: impl FnMut(&[u8]) -> bool, cx: &mut Context<'_, M, W>
+                ) -> Step<Result<(), KvError>>;
+            }
+            $crate::forward_engine! { @trait Scans for $any, $each; {}
+                changes fn snapshot() -> Result<Snapshot, Unsupported>;
+                changes fn share(snapshot: Snapshot) -> ();
+                changes fn release(snapshot: Snapshot) -> ();
+                changes fn scan<M: Medium, W: Meter, P: Pairs>(
+                    scan: &Scan<'_>, pairs: &mut P, cx: &mut Context<'_, M, W>
+                ) -> Step<Result<Scanned, KvError>>;
+            }
+            $crate::forward_engine! { @trait Groups for $any, $each; {}
+                looks fn group_bytes_max() -> u32;
+                changes fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+                    source: &mut G, answers: &mut A, cx: &mut Context<'_, M, W>
+                ) -> Step<Result<(), GroupError<G::Malformed>>>;
+            }
+            $crate::forward_engine! { @trait Hints for $any, $each; {}
+                looks fn prefetch_hint<W: Meter>(key: &[u8], meter: &mut W) -> ();
+                changes fn reserve(pairs: u64) -> ();
+                changes fn bind(
+                    name: &[u8], keys: &mut dyn ExactSizeIterator<Item = &[u8]>
+                ) -> Result<(), KvError>;
+            }
+            $crate::forward_engine! { @trait Inspect for $any, $each; {}
+                looks fn log_stats() -> LogStats;
+                looks fn memory() -> Memory;
+                looks fn counters() -> Vec<(&'static str, u64)>;
+                changes fn place_of<M: Medium>(key: &[u8], medium: &mut M) -> Option<(u64, u32)>;
+                changes fn settle() -> ();
+            }
+        };
+    };
+    (@trait $trait:ident for $any:ty, $each:ident; {$($own:tt)*}
+        $($how:ident fn $name:ident $(<$($param:ident: $bound:path),*>)? ($($arg:ident: $of:ty),*) -> $out:ty;)*
+    ) => {
+        impl $trait for $any {
+            $($crate::forward_engine! {
+                @$how $trait, $each, $name [$($($param: $bound),*)?] ($($arg: $of),*) -> $out
+            })*
+            $($own)*
+        }
+    };
+    (@looks $trait:ident, $each:ident, $name:ident [$($param:ident: $bound:path),*] ($($arg:ident: $of:ty),*) -> $out:ty) => {
+        #[inline]
+        fn $name<$($param: $bound),*>(&self, $($arg: $of),*) -> $out {
+            $each!(self, e => $trait::$name(&**e, $($arg),*))
+        }
+    };
+    (@changes $trait:ident, $each:ident, $name:ident [$($param:ident: $bound:path),*] ($($arg:ident: $of:ty),*) -> $out:ty) => {
+        #[inline]
+        fn $name<$($param: $bound),*>(&mut self, $($arg: $of),*) -> $out {
+            $each!(self, e => $trait::$name(&mut **e, $($arg),*))
+        }
+    };
+}
+
+/// What the table of [`forward_engine`] names.
+#[doc(hidden)]
+pub mod forwarded {
+    pub use crate::{
+        Answers, Background, Capabilities, Condition, Context, Engine, GroupError, GroupSource, Groups,
+        Hints, Inspect, Job, KvError, List, Memory, Pairs, Put, Scan, Scanned, Scans, Sink, Snapshot, Source,
+        StoreStats, Unsupported, Version,
+    };
+    pub use saker_log::LogStats;
+    pub use saker_medium::{Completion, Medium, Step, Tag};
+    pub use saker_sim::Meter;
+}

@@ -1,0 +1,33 @@
+//! What engines tell about themselves. Nothing of it is needed to serve pairs.
+
+use crate::kv::Memory;
+use saker_log::LogStats;
+use saker_medium::Medium;
+
+/// Counters, places and modelled memory.
+pub trait Inspect {
+    /// Counters of its log; zeros for an engine that has none.
+    fn log_stats(&self) -> LogStats {
+        LogStats::default()
+    }
+
+    /// Modelled controller memory.
+    fn memory(&self) -> Memory {
+        Memory::default()
+    }
+
+    /// Counters of its own mechanisms, and what its structures take of modelled memory in bytes, by name.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// Where in the log the record of a key's pair begins, and its length, both in bytes, as far as that is known without more
+    /// pages than are here. For messages about damage ([`Capability::Places`](crate::Capability::Places)).
+    fn place_of<M: Medium>(&mut self, key: &[u8], medium: &mut M) -> Option<(u64, u32)> {
+        let _ = (key, medium);
+        None
+    }
+
+    /// Work that was put off so that operations are cheaper is done, so that counters are right.
+    fn settle(&mut self) {}
+}
