@@ -202,7 +202,9 @@ impl Part<'_> {
         let to = since(self.begun);
         for n in 0..operations {
             self.result.note(from, to, n >= failed);
-            self.result.count(to.since(Instant::ZERO), self.interval);
+        }
+        if self.interval > Duration::ZERO {
+            (0..operations).for_each(|_| self.result.count(to.since(Instant::ZERO), self.interval));
         }
     }
 }

@@ -144,12 +144,13 @@ impl OnClock for HostOnClock {
     }
 }
 
-impl HostLane {
-    fn slot(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.slots += 1;
-            self.slots - 1
-        })
+impl Shared {
+    /// Gives a lane what has ended of its operations.
+    #[inline]
+    fn hand_over(&mut self, lane: usize, ended: &mut VecDeque<Ended>) {
+        if !self.ended[lane].is_empty() {
+            ended.append(&mut self.ended[lane]);
+        }
     }
 }
 
@@ -162,23 +163,26 @@ impl Lane for HostLane {
             Ok(op) => op,
             Err(refusal) => return Submitted::Refused(refusal),
         };
-        let slot = self.slot();
-        let mut shared = lock(&self.shared);
-        let submitted = shared.store.submit(op, Metered::Free);
-        if let Err(ticket) = submitted {
-            shared.flights.insert(ticket, (self.number, slot));
-        }
-        shared.round();
-        self.ended.append(&mut shared.ended[self.number]);
-        drop(shared);
         self.has_looked = true;
+        let Self { shared, number, free, slots, ended, last, .. } = self;
+        let mut shared = lock(shared);
+        let submitted = shared.store.submit(op, Metered::Free).map_err(|ticket| {
+            let slot = free.pop().unwrap_or_else(|| {
+                *slots += 1;
+                *slots - 1
+            });
+            shared.flights.insert(ticket, (*number, slot));
+            Ticket { slot, operations: 1 }
+        });
+        shared.round();
+        shared.hand_over(*number, ended);
+        drop(shared);
         match submitted {
             Ok(done) => {
-                self.free.push(slot);
-                self.last = done;
-                Submitted::Done(outcome(&self.last))
+                *last = done;
+                Submitted::Done(outcome(last))
             }
-            Err(_) => Submitted::Pending(Ticket { slot, operations: 1 }),
+            Err(ticket) => Submitted::Pending(ticket),
         }
     }
 
@@ -186,7 +190,7 @@ impl Lane for HostLane {
         if self.ended.is_empty() && !std::mem::take(&mut self.has_looked) {
             let mut shared = lock(&self.shared);
             shared.round();
-            self.ended.append(&mut shared.ended[self.number]);
+            shared.hand_over(self.number, &mut self.ended);
         }
         !self.ended.is_empty()
     }

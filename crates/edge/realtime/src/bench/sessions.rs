@@ -121,7 +121,8 @@ impl OnClock for SessionsOnClock {
 }
 
 impl SessionLane {
-    #[inline]
+    /// In place, and only once on the way of a put.
+    #[inline(always)]
     fn write(&mut self, key: &[u8], write: Write<'_>) -> Submitted<'static> {
         let Ok(name) = Key::new(key) else { return refused_key(key) };
         match self.session.hub().write(self.number, &name, write, Cover::Session, &mut Free) {
@@ -132,6 +133,11 @@ impl SessionLane {
             }
             Err(NotNow::Broken(error)) => self.break_down(error),
         }
+    }
+
+    #[inline(never)]
+    fn delete(&mut self, key: &[u8]) -> Submitted<'static> {
+        self.write(key, None)
     }
 
     fn get(&mut self, key: &[u8]) -> Submitted<'static> {
@@ -180,7 +186,7 @@ impl Lane for SessionLane {
         match share.first() {
             Some(Op::Put(key, value)) => self.write(key, Some(value)),
             Some(Op::Get(key)) => self.get(key),
-            Some(Op::Delete(key)) => self.write(key, None),
+            Some(Op::Delete(key)) => self.delete(key),
             Some(Op::Exists(key)) => self.exists(key),
             Some(Op::Flush) => self.flush(),
             Some(other) => Submitted::Refused(Refusal::Unsupported(other.name())),
