@@ -66,7 +66,8 @@ fn main() -> Result<(), Failure> {
         bench.round(Method::Prp, &value, true)?;
     }
     for pipelined in [false, true] {
-        for method in [Method::Sgl, Method::Piggyback, Method::Inline, Method::Mmio] {
+        let others = Method::ALL.into_iter().filter(|m| *m != Method::Prp && m.takes(bytes as u32));
+        for method in others {
             let (mut ratios, mut rates) = (Vec::new(), Vec::new());
             for n in 0..rounds {
                 // Whoever comes second finds the other's garbage: take turns.

@@ -1,9 +1,7 @@
 //! The device's ends of the queues.
 
-use crate::gather::{GATHER_BYTES_MAX, Gather, HELD_BYTES_MAX, InlineHead};
+use crate::methods::{Behind, Gather, HELD_BYTES_MAX, InlineHead};
 use saker_link::{DeviceCq, DeviceSq, DoorbellError, PostError, Sqe};
-use saker_nvme::vendor::inline_slots;
-use saker_nvme::vendor::opcode::STORE_INLINE;
 use saker_nvme::{Cqe, Status};
 use std::collections::VecDeque;
 
@@ -16,12 +14,8 @@ pub struct Submission {
     pub cqid: u16,
     /// Values that arrive in commands.
     pub gather: Gather,
-    /// Namespaces for which an inline store brings its value behind it: all but these. `None`: for none.
-    inline_except: Option<Box<[u32]>>,
-    /// Entries in the ring with the value of the inline store fetched last, all of them announced.
-    behind: u32,
-    /// An inline store whose value is not complete, or has just become it.
-    head: Option<Box<InlineHead>>,
+    /// The value behind the command fetched last.
+    behind: Behind,
     /// Gathered bytes that wait for their execution.
     held: u32,
 }
@@ -36,70 +30,10 @@ pub struct Completion {
 impl Submission {
     #[inline(always)]
     fn fetch(&mut self, into: &mut Sqe) -> Result<bool, DoorbellError> {
-        if self.head.is_some() || self.held > HELD_BYTES_MAX {
-            return self.fetch_slowly(into);
+        if self.behind.is_open() || self.held > HELD_BYTES_MAX {
+            return self.behind.fetch_rest(&mut self.sq, into);
         }
-        debug_assert_eq!(self.behind, 0, "whoever fetched an inline store takes its value");
-        let fetched = self.sq.fetch_into(into)?;
-        if fetched && into.opcode == STORE_INLINE { self.fetch_inline(into) } else { Ok(fetched) }
-    }
-
-    /// An inline store whose value is announced leaves it in the ring, to be copied from there to where it stays. Any other
-    /// counts as fetched when its value is complete.
-    fn fetch_inline(&mut self, sqe: &Sqe) -> Result<bool, DoorbellError> {
-        if !self.takes_inline(sqe) {
-            return Ok(true);
-        }
-        let (value_bytes, entries) = (sqe.cdw10.get(), self.sq.entries());
-        let slots = inline_slots(value_bytes);
-        let fits = slots > 0 && slots + 2 <= entries && value_bytes <= GATHER_BYTES_MAX;
-        if fits && self.sq.has_announced(slots)? {
-            self.behind = slots;
-            return Ok(true);
-        }
-        self.begin_inline(sqe)
-    }
-
-    /// Other command sets may give the opcode another meaning, or none.
-    fn takes_inline(&self, sqe: &Sqe) -> bool {
-        self.inline_except.as_ref().is_some_and(|except| !except.contains(&sqe.nsid.get()))
-    }
-
-    /// Fetches the value of an inline store as far as it is announced. True if that is all of it.
-    fn begin_inline(&mut self, sqe: &Sqe) -> Result<bool, DoorbellError> {
-        let mut head = Box::<InlineHead>::default();
-        head.begin(sqe, &mut self.sq)?;
-        let complete = head.feed(&mut self.sq);
-        self.head = Some(head);
-        complete
-    }
-
-    /// Gathers the value that is still in the ring.
-    fn gather_behind(&mut self, sqe: &Sqe) {
-        if std::mem::take(&mut self.behind) > 0 {
-            let complete = self.begin_inline(sqe);
-            debug_assert_eq!(complete, Ok(true), "all of it is announced");
-        }
-    }
-
-    /// The next command of a queue that waits for the value of an inline store, or for room.
-    #[cold]
-    fn fetch_slowly(&mut self, into: &mut Sqe) -> Result<bool, DoorbellError> {
-        let Some(head) = &mut self.head else { return Ok(false) };
-        if !head.feed(&mut self.sq)? {
-            return Ok(false);
-        }
-        if head.is_aborted() {
-            self.head = None;
-            let fetched = self.sq.fetch_into(into)?;
-            return if fetched && into.opcode == STORE_INLINE {
-                self.fetch_inline(into)
-            } else {
-                Ok(fetched)
-            };
-        }
-        *into = *head.sqe();
-        Ok(true)
+        self.behind.fetch(&mut self.sq, into)
     }
 }
 
@@ -140,12 +74,10 @@ impl Queues {
         set(&mut self.cqs, qid, Completion { ring, waiting: VecDeque::new() });
     }
 
-    /// Adds a submission queue; the values of inline stores are in the entries behind them, except for those namespaces.
-    /// `None`: there are no inline stores.
-    pub fn add_sq(&mut self, qid: u16, sq: DeviceSq, cqid: u16, inline_except: Option<Box<[u32]>>) {
+    /// Adds a submission queue; `behind` knows whose values are in the entries behind their commands.
+    pub fn add_sq(&mut self, qid: u16, sq: DeviceSq, cqid: u16, behind: Behind) {
         let gather = Gather::default();
-        let (behind, head, held) = (0, None, 0);
-        set(&mut self.sqs, qid, Submission { sq, cqid, gather, inline_except, behind, head, held });
+        set(&mut self.sqs, qid, Submission { sq, cqid, gather, behind, held: 0 });
     }
 
     /// The queue's place for values that arrive in commands.
@@ -158,22 +90,22 @@ impl Queues {
     #[inline]
     pub fn take_inline(&mut self, qid: u16, sqe: &Sqe) -> Option<Box<InlineHead>> {
         let submission = self.sqs.get_mut(usize::from(qid))?.as_mut()?;
-        submission.gather_behind(sqe);
-        submission.head.take()
+        submission.behind.take(&mut submission.sq, sqe)
     }
 
     /// The ring and the number of its entries with the value of the inline store just fetched, if they are still there.
     #[inline]
     pub fn value_behind(&self, qid: u16) -> Option<(&DeviceSq, u32)> {
         let submission = self.sqs.get(usize::from(qid))?.as_ref()?;
-        (submission.behind > 0).then_some((&submission.sq, submission.behind))
+        let slots = submission.behind.slots();
+        (slots > 0).then_some((&submission.sq, slots))
     }
 
     /// The value behind the inline store just fetched has been taken from the ring.
     #[inline]
     pub fn pass_value_behind(&mut self, qid: u16) {
         if let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) {
-            s.sq.skip_payload(std::mem::take(&mut s.behind));
+            s.behind.pass(&mut s.sq);
         }
     }
 
@@ -194,22 +126,13 @@ impl Queues {
 
     /// Gathered bytes of all queues, executing ones included.
     pub fn gathered_bytes(&self) -> usize {
-        let of = |s: &Submission| {
-            s.gather.bytes() + s.held as usize + s.head.as_ref().map_or(0, |h| h.bytes().len())
-        };
+        let of = |s: &Submission| s.gather.bytes() + s.held as usize + s.behind.bytes();
         self.sqs.iter().flatten().map(of).sum()
     }
 
     /// Aborts an inline store that waits for its value. True if there is one with that identifier.
     pub fn abort_inline(&mut self, qid: u16, cid: u16) -> bool {
-        let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) else { return false };
-        match &mut s.head {
-            Some(head) if head.sqe().cid.get() == cid && !head.is_aborted() => {
-                head.abort();
-                true
-            }
-            _ => false,
-        }
+        self.sqs.get_mut(usize::from(qid)).and_then(Option::as_mut).is_some_and(|s| s.behind.abort(cid))
     }
 
     /// Whether a value is open in a queue.

@@ -17,7 +17,7 @@ mod traces;
 use crate::config::DeviceConfig;
 use crate::device::{Attachment, Device};
 use crate::execute::{Reply, Request};
-use crate::gather::InlineHead;
+use crate::methods::InlineHead;
 use crate::trace::{Clockwork, CommandTrace};
 use cores::{Cores, Work};
 use order::Order;

@@ -1,24 +1,20 @@
 //! From vendor commands to requests: parts are gathered here, whole values go on as any other store.
 
 use crate::NamespaceKind;
-use crate::device::Device;
+use crate::device::{Attachment, Device};
 use crate::execute::Request;
-use crate::gather::{GATHER_BYTES_MAX, InlineHead, Taken};
 use crate::groups::GroupRequest;
 use crate::iterators::IteratorRequest;
 use crate::long_keys::IndirectRequest;
+use crate::methods::{self, Arrival, GATHER_BYTES_MAX, InlineHead, RETRIEVE_BYTES_MAX, Taken};
 use saker_engine::GROUP_BYTES_MAX;
 use saker_link::{REGION_BYTES, Sqe};
 use saker_nvme::Status;
 use saker_nvme::group::is_group;
-use saker_nvme::vendor::{
-    Capabilities, InlineRetrieve, Methods, PIGGYBACK_BYTES, cq_slots, is_indirect, is_iterator, opcode,
-};
+use saker_nvme::vendor::{Capabilities, Methods, is_indirect, is_iterator, opcode};
 
 /// The first vendor opcode.
 pub const FIRST: u8 = 0xC0;
-/// Most value bytes of a retrieve into the completion queue.
-pub const RETRIEVE_BYTES_MAX: u32 = 1024;
 
 /// What became of a command before its execution.
 #[derive(Debug)]
@@ -37,30 +33,17 @@ pub fn capabilities(methods: Methods) -> Capabilities {
 }
 
 /// Whether a device with these methods knows a vendor opcode.
-pub const fn is_known(methods: Methods, code: u8) -> bool {
+pub fn is_known(methods: Methods, code: u8) -> bool {
+    if let Some(bit) = methods::announced_by(code) {
+        return methods.0 & bit.0 != 0;
+    }
     match code {
-        opcode::STORE_PIGGYBACK | opcode::TRANSFER => methods.piggyback(),
-        opcode::STORE_HYBRID | opcode::TAIL => methods.hybrid(),
-        opcode::STORE_INLINE => methods.inline(),
-        opcode::STORE_MMIO => methods.mmio(),
-        opcode::RETRIEVE_TINY => methods.retrieve_tiny(),
-        opcode::RETRIEVE_INLINE => methods.retrieve_inline(),
         opcode::GROUP | opcode::GROUP_RESULTS => methods.groups(),
         opcode::GROUP_BOTH_WAYS => methods.groups_both_ways(),
         opcode::GROUP_PREFETCH => methods.prefetch_groups(),
         opcode::GROUP_VECTOR | opcode::BULK_PUT => methods.group_comparators(),
         code if is_iterator(code) => methods.iterators(),
         code if is_indirect(code) => methods.indirect_keys(),
-        _ => false,
-    }
-}
-
-/// Whether a command may leave a value open.
-#[inline]
-fn is_part(sqe: &Sqe) -> bool {
-    match sqe.opcode {
-        opcode::STORE_PIGGYBACK => sqe.cdw10.get() as usize > PIGGYBACK_BYTES,
-        opcode::TRANSFER | opcode::TAIL | opcode::STORE_HYBRID => true,
         _ => false,
     }
 }
@@ -90,7 +73,7 @@ impl<T> Device<T> {
             self.queues.close_value(qid);
             return self.take_iterator(qid, sqe, n).map(Routed::Request);
         }
-        let taken = if self.queues.has_open_values() || is_part(sqe) {
+        let taken = if self.queues.has_open_values() || methods::is_part(sqe) {
             let was_open = self.queues.is_value_open(qid);
             let taken = self.take_part(qid, sqe, n, head);
             self.queues.note_open(qid, was_open);
@@ -147,29 +130,14 @@ impl<T> Device<T> {
         let NamespaceKind::Kv { value_bytes_max, .. } = config.kind else {
             return Err(Status::INVALID_OPCODE);
         };
+        let cq_entries = self.queues.cq_entries(qid);
         let Some(gather) = self.queues.gather(qid) else { return Err(Status::INVALID_OPCODE) };
         if !known {
             gather.close();
             return Err(Status::INVALID_OPCODE);
         }
-        match sqe.opcode {
-            opcode::STORE_PIGGYBACK => gather.begin_piggyback(sqe, value_bytes_max),
-            opcode::TRANSFER => gather.transfer(sqe),
-            opcode::TAIL => gather.tail(sqe),
-            opcode::STORE_HYBRID => gather.hybrid(sqe, value_bytes_max, &self.host.space),
-            opcode::STORE_MMIO => gather.commit_mmio(sqe, value_bytes_max, &self.host.bar, qid),
-            opcode::STORE_INLINE => {
-                gather.close();
-                head.ok_or(Status::INVALID_OPCODE)?.into_taken(value_bytes_max)
-            }
-            _ => {
-                gather.close();
-                let command = InlineRetrieve::decode(sqe)?;
-                let fits = cq_slots(command.bytes_max) + 2 <= self.queues.cq_entries(qid);
-                let good = command.bytes_max <= RETRIEVE_BYTES_MAX && fits;
-                if good { Ok(Taken::Small(command)) } else { Err(Status::INVALID_FIELD) }
-            }
-        }
+        let Attachment { space, bar, .. } = &self.host;
+        methods::take(gather, Arrival { sqe, qid, cq_entries, value_bytes_max, space, bar, head })
     }
 
     /// The namespace that a part or a vendor command is for; without one, the queue's open value is closed.

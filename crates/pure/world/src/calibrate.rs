@@ -8,7 +8,7 @@
 use crate::result::{Job, RunResult};
 use crate::stores::{StoreKind, run_virtual};
 use saker_assembly::{Build, BuildError};
-use saker_host::transfer::{Adaptive, CostTable, Method, Pacing, TransferOptions};
+use saker_host::transfer::{Adaptive, ByMethod, CostTable, Method, Pacing, TransferOptions};
 use saker_host::{HostError, TransferPolicy};
 use saker_nvme::vendor::{HYBRID_PAGE_BYTES, PIGGYBACK_BYTES, TRANSFER_BYTES};
 use saker_sim::profile::Profile;
@@ -118,7 +118,7 @@ fn all_methods(sizes: &[u32]) -> Vec<Row> {
 }
 
 /// Those that a short run leaves a chance: others only take long to measure.
-fn likely(costs: &[Option<u64>; 6]) -> Vec<Method> {
+fn likely(costs: &ByMethod<Option<u64>>) -> Vec<Method> {
     let least = costs.iter().flatten().min().copied().unwrap_or(0);
     let is_likely = |m: &Method| costs[m.index()].is_some_and(|cost| cost <= 2 * least);
     Method::ALL.into_iter().filter(is_likely).collect()
@@ -205,7 +205,7 @@ fn sizes() -> Vec<u32> {
 
 /// One more than the last size up to which piggyback beats PRPs throughout.
 fn threshold1(table: &CostTable) -> u32 {
-    let better = |costs: &[Option<u64>; 6]| is_less(costs, Method::Piggyback);
+    let better = |costs: &ByMethod<Option<u64>>| is_less(costs, Method::Piggyback);
     let wins = table.rows.iter().take_while(|(_, costs)| better(costs));
     wins.last().map_or(0, |(bytes, _)| bytes + 1)
 }
@@ -217,7 +217,7 @@ fn threshold2(table: &CostTable) -> u32 {
     wins.last().map_or(0, |(bytes, _)| bytes - HYBRID_PAGE_BYTES + 1)
 }
 
-fn is_less(costs: &[Option<u64>; 6], method: Method) -> bool {
+fn is_less(costs: &ByMethod<Option<u64>>, method: Method) -> bool {
     let prp = costs[Method::Prp.index()];
     costs[method.index()].is_some_and(|cost| prp.is_none_or(|prp| cost < prp))
 }

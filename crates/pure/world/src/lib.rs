@@ -7,6 +7,7 @@ mod driver;
 pub mod history;
 pub mod joined;
 pub mod layers;
+mod measured;
 pub mod prepared;
 pub mod result;
 pub mod running;

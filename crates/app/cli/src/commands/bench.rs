@@ -9,6 +9,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use saker_host::Method;
 use saker_lab::bench::db::DbBench;
 use saker_lab::bench::{BenchReport, policy_names, trace};
 use saker_workload::Suite;
@@ -21,9 +22,8 @@ use crate::error::CliError;
 use crate::output::{self, VERSION, table};
 use crate::size;
 
-/// Arguments of `saker bench`.
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "\
+/// What the help says behind the options; the names of the methods come in.
+const HELP: &str = "\
 Workloads: fillseq, fillrandom, overwrite, readrandom, readwrite (16-byte keys); readwhilewriting, seekrandom, mixgraph and replay, \
 on a device only (without --device one in memory with the lsm engine); and those of BandSlim (4-byte keys): \
 a (one value size), b and c (8 B and 2 KiB as 9:1 and 1:9), d (nine sizes alike), m (mixgraph's sizes up to 1 KiB); ycsb-a to ycsb-f, \
@@ -34,7 +34,7 @@ exponent); twitter-1 to twitter-54 (production caches; long keys and deletes nee
 (New-Order and Payment; lines write ORDER-LINE, tpcc-standard: STOCK, too), kvcache (blocks of language models, asked for by \
 prefix, stored if absent, the least recently used go). In virtual time also: history, a seeded history of one engine in digests and \
 counters, to check that a change of code changes no behaviour.
-Transfer: prp, sgl, piggyback, hybrid, inline, mmio, adaptive (BandSlim's threshold of 128 B), auto-bytes, auto-time.
+Transfer: {METHODS}, adaptive (BandSlim's threshold of 128 B), auto-bytes, auto-time.
 
 Without --device the workload runs in virtual time: the same seed gives the same numbers on every machine. With it, on \
 that device, by this machine's clock. A trace file that ends in .jsonl gets a line for each command; any other gets \
@@ -54,7 +54,15 @@ Examples:
   saker bench readrandom --num 100000 --threads 2 --rate 50000 --device file:disk.img
   saker bench mixgraph --num 100000 --mix_get_ratio 0.83 --mix_put_ratio 0.14 --mix_seek_ratio 0.03
   saker bench history --engine lsm --side host --seed 3 --json
-  saker bench replay --input trace.csv --device file:disk.img --speed 10")]
+  saker bench replay --input trace.csv --device file:disk.img --speed 10";
+
+fn help() -> String {
+    HELP.replace("{METHODS}", &Method::ALL.map(Method::name).join(", "))
+}
+
+/// Arguments of `saker bench`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = help())]
 pub struct BenchArgs {
     /// The workload
     #[arg(value_name = "WORKLOAD")]

@@ -1,6 +1,7 @@
 //! Every option of device URLs, each by its effect.
 
 use crate::support::{Desk, repository};
+use saker_host::Method;
 
 /// `saker info --json` of a URL.
 fn info(desk: &Desk, url: &str) -> serde_json::Value {
@@ -64,7 +65,10 @@ fn info_tells_how_groups_and_long_keys_go() {
 #[test]
 fn threads_timing_and_depth_change_how_not_what() {
     let desk = Desk::with_image();
-    for (n, options) in [
+    // Devices opened by URL take no SGLs.
+    let methods = Method::ALL.into_iter().filter(|method| *method != Method::Sgl);
+    let methods = methods.map(|method| format!("transfer={}&depth=256", method.name()));
+    let options = [
         "threads=0",
         "threads=1",
         "timing=off",
@@ -73,16 +77,9 @@ fn threads_timing_and_depth_change_how_not_what() {
         "depth=512",
         "threads=1&depth=8",
         "transfer=small",
-        "transfer=prp",
-        "transfer=piggyback",
-        "transfer=hybrid",
-        "transfer=inline&depth=256",
-        "transfer=mmio",
         "prefault=1000",
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    ];
+    for (n, options) in options.map(str::to_owned).into_iter().chain(methods).enumerate() {
         let url = format!("file:disk.img?{options}");
         let value = n.to_string();
         desk.saker(&["put", "k", &value, "--device", &url]).good();

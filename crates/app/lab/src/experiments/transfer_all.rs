@@ -19,6 +19,18 @@ struct Parameters {
     sgl_threshold_bytes: u32,
 }
 
+impl Parameters {
+    /// The largest value that device memory takes, where the plan says so.
+    fn bytes_max(&self, method: Method) -> u32 {
+        match method {
+            Method::Piggyback => self.piggyback_bytes_max,
+            Method::Inline => self.inline_bytes_max,
+            Method::Mmio => self.mmio_bytes_max,
+            _ => u32::MAX,
+        }
+    }
+}
+
 const BYTES: &str = "link_bytes_per_operation";
 const TIME: &str = "transfer_us_mean";
 
@@ -50,14 +62,7 @@ fn grid(cx: &Context<'_>, plan: &Parameters, pacing: Pacing, nand: bool) -> Resu
     let common = Common { profile: &profile, operations: cx.operations(100), pacing, nand };
     let mut grid = Grid::default();
     for method in Method::ALL {
-        let most = match method {
-            Method::Piggyback => plan.piggyback_bytes_max,
-            Method::Inline => plan.inline_bytes_max,
-            Method::Mmio => plan.mmio_bytes_max,
-            Method::Prp | Method::Sgl | Method::Hybrid => u32::MAX,
-        };
-        let hybrid = |size: u32| size > 4096 && !size.is_multiple_of(4096);
-        let carried = |size: &u32| *size <= most && (method != Method::Hybrid || hybrid(*size));
+        let carried = |size: &u32| method.takes(*size) && *size <= plan.bytes_max(method);
         let sizes: Vec<u32> = plan.value_bytes.iter().copied().filter(carried).collect();
         grid.add_method(cx, &common, method, &sizes)?;
     }

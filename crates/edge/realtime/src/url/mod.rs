@@ -13,7 +13,7 @@
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
 //! | `depth` | both | commands in flight (default 64) |
-//! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), `prp`, `piggyback`, `hybrid`, `inline`, `mmio` |
+//! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), or a [`Method`] by name, but for SGLs |
 //! | `prefault` | both | pairs to come: memory of their index, with `mem` of all flash, is brought in; an empty index is laid out for them |
 //! | `seed` | mem | seed of key order (default 1); where it is given, of the device's identity too, which is a new one each time otherwise |
 //! | `write_buffer_size`, `packing`, `cache_bytes`, ... | both | settings of the engine ([`EngineKind::settings`]); one that it does not have is refused |
@@ -302,8 +302,7 @@ impl DeviceUrl {
                 self.threads = number()?.try_into().ok().filter(|n| *n <= 1).ok_or("write 0 or 1")?
             }
             ("transfer", _) => {
-                self.transfer =
-                    parse_transfer(value).ok_or("write small, prp, piggyback, hybrid, inline or mmio")?;
+                self.transfer = parse_transfer(value).ok_or_else(transfers)?;
             }
             ("prefault", _) => {
                 self.prefault = number()?;
@@ -377,11 +376,24 @@ fn in_one_command() -> TransferOptions {
 }
 
 fn parse_transfer(name: &str) -> Option<TransferOptions> {
-    match Method::of_name(name) {
-        _ if name == "small" => Some(in_one_command()),
-        // Devices opened here take no SGLs.
-        None | Some(Method::Sgl) => None,
-        Some(method) => Some(TransferOptions::fixed(method, Pacing::Pipelined)),
+    if name == "small" {
+        return Some(in_one_command());
+    }
+    let method = methods().find(|method| method.name() == name)?;
+    Some(TransferOptions::fixed(method, Pacing::Pipelined))
+}
+
+/// Devices opened here take no SGLs.
+fn methods() -> impl Iterator<Item = Method> {
+    Method::ALL.into_iter().filter(|method| *method != Method::Sgl)
+}
+
+/// What can be written for `transfer`.
+fn transfers() -> String {
+    let names: Vec<_> = methods().map(Method::name).collect();
+    match names.as_slice() {
+        [others @ .., last] => format!("write small, {} or {last}", others.join(", ")),
+        [] => "write small".into(),
     }
 }
 

@@ -163,6 +163,20 @@ fn settings_are_refused_by_engines_that_do_not_have_them() {
     assert!(several.settings_for(&[EngineKind::HASH_STORE]).is_err());
 }
 
+/// Who writes a method that there is not reads of those that there are.
+#[test]
+fn methods_are_taken_by_the_names_that_are_told() {
+    let error = DeviceUrl::parse("mem:?transfer=nonsense").expect_err("none").to_string();
+    for method in Method::ALL {
+        let (name, is_taken) = (method.name(), method != Method::Sgl);
+        let parsed = DeviceUrl::parse(&format!("mem:?transfer={name}")).map(|url| url.transfer);
+        let expected = is_taken.then(|| TransferOptions::fixed(method, Pacing::Pipelined));
+        assert_eq!(parsed.ok(), expected, "{name}");
+        assert_eq!(error.contains(&format!(" {name}")), is_taken, "{error}");
+    }
+    assert!(error.contains("; write small, prp, piggyback") && error.contains(" or "), "{error}");
+}
+
 #[test]
 fn nonsense_is_named() {
     for url in [

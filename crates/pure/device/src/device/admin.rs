@@ -5,6 +5,7 @@ use super::{Attachment, Device};
 use crate::config::NamespaceKind;
 use crate::controller::{Action, RegisterAction};
 use crate::drain::Waiter;
+use crate::methods::Behind;
 use crate::namespace::Namespace;
 use crate::transfer::Pieces;
 use saker_flash::Media;
@@ -55,7 +56,7 @@ impl<T> Device<T> {
         match (sq, cq) {
             (Ok(sq), Ok(cq)) => {
                 self.queues.add_cq(0, cq);
-                self.queues.add_sq(0, sq, 0, None);
+                self.queues.add_sq(0, sq, 0, Behind::default());
                 self.controller.ready(registers);
                 self.note_usable();
             }
@@ -124,8 +125,8 @@ impl<T> Device<T> {
                 self.host.bar.clear(qid);
                 let is_block = |ns: &&Namespace| matches!(ns.config.kind, NamespaceKind::Block { .. });
                 let blocks = self.namespaces.iter().filter(is_block).map(|ns| ns.config.nsid);
-                let inline: Option<Box<[u32]>> = self.config.methods.inline().then(|| blocks.collect());
-                let added = ring.map(|r| self.queues.add_sq(qid, r, cqid, inline));
+                let behind = Behind::new(self.config.methods, blocks);
+                let added = ring.map(|r| self.queues.add_sq(qid, r, cqid, behind));
                 Some(added.map_err(|_| Status::PRP_OFFSET_INVALID))
             }
             Action::DeleteSq { qid, .. } => {

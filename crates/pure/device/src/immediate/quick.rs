@@ -4,19 +4,18 @@
 //! Whatever is not plain (an error, a value in several pieces, an engine that needs room) is left to the long way, untouched.
 
 use super::{Quick, Untimed};
+use crate::NamespaceKind;
 use crate::device::Device;
 use crate::execute::{condition, kv_status};
+use crate::methods::{self, Landed, Landing, Plain};
 use crate::namespace::{Namespace, Store};
 use crate::transfer::{OnePiece, Pieces};
-use crate::{NamespaceKind, vendor};
-use saker_engine::{Context, Engine, Source, SourceError};
+use saker_engine::{Context, Engine, Source};
 use saker_flash::Flash;
-use saker_link::{DeviceSq, Sqe};
+use saker_link::Sqe;
 use saker_medium::Step;
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::kv::opcode::{EXIST, RETRIEVE, STORE};
-use saker_nvme::vendor::opcode::{STORE_INLINE, STORE_PIGGYBACK};
-use saker_nvme::vendor::{InlineStore, PIGGYBACK_BYTES, PiggybackStore};
 use saker_nvme::{Key, KvCommand, Status};
 use saker_sim::Class;
 
@@ -24,16 +23,15 @@ impl Device<Untimed> {
     /// Carries out and answers a plain command. False for anything else: nothing has happened then.
     #[inline(always)]
     pub(super) fn serve_quickly(&mut self, qid: u16, sqe: &Sqe) -> bool {
-        if !matches!(sqe.opcode, STORE | STORE_PIGGYBACK | STORE_INLINE | EXIST | RETRIEVE) {
+        if !matches!(sqe.opcode, STORE | EXIST | RETRIEVE) && !methods::is_short(sqe.opcode) {
             return false;
         }
         let Some((n, value_bytes_max)) = self.plain_namespace(sqe) else { return false };
         let answer = match sqe.opcode {
-            STORE_PIGGYBACK => told(self.store_piggyback(n, value_bytes_max, sqe)),
             STORE => told(self.store_page(n, value_bytes_max, sqe)),
             EXIST => told(self.exist(n, sqe)),
             RETRIEVE => self.retrieve(n, sqe),
-            _ => told(self.store_inline(qid, n, value_bytes_max, sqe)),
+            _ => told(self.store_by_method(qid, n, value_bytes_max, sqe)),
         };
         let Some((status, dw0)) = answer else { return false };
         let status = self.truthful(status);
@@ -101,32 +99,18 @@ impl Device<Untimed> {
         Some(self.stored(value_bytes, status))
     }
 
-    /// A value in the entry.
+    /// A value that came by one of the methods.
     #[inline(always)]
-    fn store_piggyback(&mut self, n: usize, value_bytes_max: u32, sqe: &Sqe) -> Option<Status> {
-        let PiggybackStore { key, value_bytes, rest_sum, options, payload } =
-            PiggybackStore::decode(sqe).ok()?;
-        let fits = value_bytes <= value_bytes_max && value_bytes as usize <= PIGGYBACK_BYTES && rest_sum == 0;
-        if !fits || !vendor::is_known(self.config.methods, STORE_PIGGYBACK) {
-            return None;
+    fn store_by_method(&mut self, qid: u16, n: usize, value_bytes_max: u32, sqe: &Sqe) -> Option<Status> {
+        let plain = Plain { sqe, value_bytes_max, methods: self.config.methods };
+        let landing = Into { namespace: &mut self.namespaces[n], flash: &mut self.flash };
+        let queues = &self.queues;
+        let Landed { status, value_bytes, slots } =
+            methods::shortly(plain, || queues.value_behind(qid), landing)?;
+        if slots > 0 {
+            self.queues.pass_value_behind(qid);
+            self.stats.traffic.inline_slots += u64::from(slots);
         }
-        let mut value = InEntry { payload: &payload, bytes: value_bytes };
-        let status = store(&mut self.namespaces[n], &mut self.flash, &key, &mut value, options)?;
-        Some(self.stored(value_bytes, status))
-    }
-
-    /// A value in the entries behind, all of which are there.
-    #[inline(always)]
-    fn store_inline(&mut self, qid: u16, n: usize, value_bytes_max: u32, sqe: &Sqe) -> Option<Status> {
-        let (sq, slots) = self.queues.value_behind(qid)?;
-        let InlineStore { key, value_bytes, options } = InlineStore::decode(sqe).ok()?;
-        if value_bytes > value_bytes_max {
-            return None;
-        }
-        let mut value = InRing { sq, bytes: value_bytes };
-        let status = store(&mut self.namespaces[n], &mut self.flash, &key, &mut value, options)?;
-        self.queues.pass_value_behind(qid);
-        self.stats.traffic.inline_slots += u64::from(slots);
         Some(self.stored(value_bytes, status))
     }
 
@@ -166,51 +150,15 @@ fn store<S: Source>(
     }
 }
 
-/// A value that came in its command's entry.
-struct InEntry<'a> {
-    payload: &'a [u8],
-    bytes: u32,
+/// A namespace to store in.
+struct Into<'a> {
+    namespace: &'a mut Namespace,
+    flash: &'a mut Flash,
 }
 
-impl Source for InEntry<'_> {
-    #[inline]
-    fn bytes(&self) -> u32 {
-        self.bytes
-    }
-
-    /// By words, as the entry was fetched: one wide load of what was stored in parts would wait for the parts.
-    #[inline]
-    fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError> {
-        let part = self.payload.get(offset as usize..).and_then(|rest| rest.get(..out.len()));
-        let (words, rest) = part.ok_or(SourceError)?.as_chunks::<8>();
-        let (out_words, out_rest) = out.as_chunks_mut::<8>();
-        for (to, from) in out_words.iter_mut().zip(words) {
-            *to = u64::from_ne_bytes(*from).to_ne_bytes();
-        }
-        if rest.is_empty() {
-            return Ok(());
-        }
-        for (to, from) in out_rest.iter_mut().zip(rest) {
-            *to = *from;
-        }
-        Ok(())
-    }
-}
-
-/// A value in the announced entries behind its command.
-struct InRing<'a> {
-    sq: &'a DeviceSq,
-    bytes: u32,
-}
-
-impl Source for InRing<'_> {
-    #[inline]
-    fn bytes(&self) -> u32 {
-        self.bytes
-    }
-
-    #[inline]
-    fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), SourceError> {
-        if self.sq.read_payload(offset as usize, out) { Ok(()) } else { Err(SourceError) }
+impl Landing for Into<'_> {
+    #[inline(always)]
+    fn store<S: Source>(self, key: &Key, value: &mut S, options: StoreOptions) -> Option<Status> {
+        store(self.namespace, self.flash, key, value, options)
     }
 }

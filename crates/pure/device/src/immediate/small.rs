@@ -3,14 +3,16 @@
 use super::{Untimed, failed};
 use crate::device::Device;
 use crate::execute::{Reply, Request};
+use crate::methods;
 use crate::vendor::Routed;
 use saker_link::Sqe;
 use saker_nvme::Status;
-use saker_nvme::vendor::{cq_slots, opcode};
+use saker_nvme::vendor::cq_slots;
 
 impl Device<Untimed> {
     pub(super) fn serve_vendor(&mut self, qid: u16, sqe: &Sqe) {
-        let head = if sqe.opcode == opcode::STORE_INLINE { self.queues.take_inline(qid, sqe) } else { None };
+        let behind = methods::comes_behind(sqe.opcode);
+        let head = if behind { self.queues.take_inline(qid, sqe) } else { None };
         self.stats.traffic.inline_slots += head.as_ref().map_or(0, |head| u64::from(head.slots()));
         let routed = self.vendor_namespace(qid, sqe);
         let routed = routed.and_then(|n| Ok((n, self.route_vendor(qid, sqe, n, head)?)));

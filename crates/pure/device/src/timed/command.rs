@@ -6,10 +6,11 @@ use super::{Event, Id, Stage, Timed, Token};
 use crate::device::{Device, FLUSH};
 use crate::execute::{Outcome, Reach, Reply, Request};
 use crate::immediate::failed;
+use crate::methods;
 use crate::trace::{Clockwork, Part};
 use crate::vendor::{self, Routed};
 use saker_link::Sqe;
-use saker_nvme::vendor::{cq_slots, opcode};
+use saker_nvme::vendor::cq_slots;
 use saker_nvme::{Cqe, NSID_ALL, Status};
 use saker_sim::{Class, CpuMeter, Duration};
 
@@ -19,7 +20,8 @@ const ALL: Duration = Duration::from_nanos(u64::MAX);
 impl Device<Timed> {
     pub(super) fn begin(&mut self, qid: u16, sqe: Sqe) {
         self.foresee(&sqe);
-        let head = if sqe.opcode == opcode::STORE_INLINE { self.queues.take_inline(qid, &sqe) } else { None };
+        let behind = methods::comes_behind(sqe.opcode);
+        let head = if behind { self.queues.take_inline(qid, &sqe) } else { None };
         let slots = head.as_ref().map_or(0, |h| u64::from(h.slots()));
         let held = head.as_ref().map_or(0, |h| h.bytes().len() as u32);
         self.queues.hold(qid, held);
@@ -121,12 +123,7 @@ impl Device<Timed> {
         let slots = token.head.as_ref().map_or(0, |head| u64::from(head.slots()));
         let opcode = token.sqe.opcode;
         let costs = &self.tempo.costs;
-        let carried = match opcode {
-            opcode::STORE_PIGGYBACK | opcode::TRANSFER | opcode::TAIL => costs.fragment,
-            opcode::STORE_INLINE => costs.inline_slot * slots,
-            _ => Duration::ZERO,
-        };
-        costs.fetch + costs.dispatch + carried
+        costs.fetch + costs.dispatch + costs.methods.carried(opcode, slots)
     }
 
     /// Decodes the command and brings its data.

@@ -1,6 +1,7 @@
 //! What things cost, taken from a profile once.
 
 use crate::execute::{Request, Timing};
+use crate::methods::Prices;
 use crate::transfer::{Aside, Pieces};
 use saker_engine::KeyCost;
 use saker_flash::Timings;
@@ -36,10 +37,8 @@ pub struct Costs {
     pub complete: Duration,
     /// Whether an engine moves data, without a core.
     pub dma_engine: bool,
-    /// Taking the bytes of a piggyback, transfer or tail command, on the dispatcher.
-    pub fragment: Duration,
-    /// Taking one entry of payload, on the dispatcher.
-    pub inline_slot: Duration,
+    /// Taking what commands of methods carry, on the dispatcher.
+    pub(crate) methods: Prices,
     page_dma: Duration,
     sgl_setup: Duration,
     /// One way over the link.
@@ -71,8 +70,7 @@ impl Costs {
             dispatch: ns(slowed(f.dispatch_ns.get())),
             complete: ns(slowed(f.complete_ns.get())),
             dma_engine: profile.transfer.dma_engine.get() > 0,
-            fragment: ns(profile.transfer.fragment_ns.get()),
-            inline_slot: ns(profile.transfer.inline_slot_ns.get()),
+            methods: Prices::of(&profile.transfer),
             page_dma: ns(profile.transfer.page_dma_ns.get()),
             sgl_setup: ns(profile.transfer.sgl_setup_ns.get()),
             link_latency: ns(profile.link.latency_ns.get()),

@@ -6,6 +6,7 @@ use saker_nvme::vendor::{self, TINY_BYTES};
 use saker_nvme::{Key, Sqe};
 
 use super::{KvQueue, Place, Returned, Shape, SubmitError, Ticket};
+use crate::transfer::Method;
 
 /// The data of a raw command.
 #[derive(Debug)]
@@ -41,24 +42,9 @@ impl KvQueue {
     pub fn store(&mut self, key: &Key, value: &[u8], options: StoreOptions) -> Result<Ticket, SubmitError> {
         if !self.only_prps {
             let method = self.choose(u32::try_from(value.len()).unwrap_or(u32::MAX));
-            return self.store_by(method, key, value, options);
+            return method.store(self, key, value, options);
         }
-        self.store_prp(key, value, options)
-    }
-
-    #[inline]
-    pub(super) fn store_prp(
-        &mut self,
-        key: &Key,
-        value: &[u8],
-        options: StoreOptions,
-    ) -> Result<Ticket, SubmitError> {
-        if value.len() > STAGING_BYTES {
-            return self.store_owned(key, value.to_vec(), options).map_err(|returned| returned.error);
-        }
-        let sqe = kv::store(self.nsid, key, value.len() as u32, options);
-        let slot = self.take_slot()?;
-        self.send_staged(slot, sqe, value)
+        Method::Prp.store(self, key, value, options)
     }
 
     /// Store of an owned buffer of up to 2 MiB, lent to the device without a copy.

@@ -12,7 +12,7 @@ mod indirect;
 mod iterator;
 mod launch;
 mod loan;
-mod methods;
+mod outbox;
 mod poll;
 mod stats;
 mod ticket;

@@ -2,7 +2,6 @@
 
 use super::{Available, Method};
 use saker_link::{Rule, Traffic};
-use saker_nvme::vendor::{self, HYBRID_PAGE_BYTES};
 use std::sync::Arc;
 
 /// What is to be little.
@@ -21,16 +20,19 @@ pub struct Auto {
     pub objective: Objective,
 }
 
+/// One of each, by [`Method::index`].
+pub type ByMethod<T> = [T; Method::ALL.len()];
+
 /// Response times by size, for each method that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CostTable {
     /// Sizes in bytes, ascending, each with nanoseconds by [`Method::index`]; `None` where the method does not carry it.
-    pub rows: Vec<(u32, [Option<u64>; Method::ALL.len()])>,
+    pub rows: Vec<(u32, ByMethod<Option<u64>>)>,
 }
 
 impl CostTable {
     /// The row of the smallest measured size that is not below `bytes`: costs are steps that rise with the size.
-    fn row(&self, bytes: u32) -> Option<&[Option<u64>; Method::ALL.len()]> {
+    fn row(&self, bytes: u32) -> Option<&ByMethod<Option<u64>>> {
         let n = self.rows.partition_point(|(size, _)| *size < bytes);
         self.rows.get(n).map(|(_, costs)| costs)
     }
@@ -58,22 +60,6 @@ impl Auto {
 
 /// Bytes over the link of a store that rings once, by the rule `protocol`.
 fn link_bytes(method: Method, bytes: u32) -> u64 {
-    let mut t = Traffic { sqe_fetches: 1, cqes: 1, sq_doorbells: 1, cq_doorbells: 1, ..Traffic::default() };
-    let pages = u64::from(bytes).div_ceil(u64::from(HYBRID_PAGE_BYTES));
-    match method {
-        Method::Prp => t.to_device.add_pages(pages),
-        Method::Sgl => t.to_device.add_exact(0, u64::from(bytes)),
-        Method::Piggyback => {
-            t.sqe_fetches = u64::from(vendor::piggyback_commands(bytes));
-            t.cqes = t.sqe_fetches;
-        }
-        Method::Hybrid => {
-            t.to_device.add_pages(pages.saturating_sub(1));
-            t.sqe_fetches += u64::from(vendor::tail_commands(bytes));
-            t.cqes = t.sqe_fetches;
-        }
-        Method::Inline => t.inline_slots = u64::from(vendor::inline_slots(bytes)),
-        Method::Mmio => t.mmio_bytes = u64::from(bytes).next_multiple_of(64),
-    }
-    t.bytes(&Rule::Protocol).total()
+    let once = Traffic { sq_doorbells: 1, cq_doorbells: 1, ..method.traffic(bytes) };
+    once.bytes(&Rule::Protocol).total()
 }

@@ -1,7 +1,7 @@
 //! Which methods a queue can use, and for which sizes.
 
 use super::Method;
-use saker_nvme::vendor::{Capabilities, HYBRID_PAGE_BYTES, Methods, inline_slots};
+use saker_nvme::vendor::{Capabilities, Methods};
 
 /// What device and queue allow. The default is a device with nothing but PRPs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,28 +43,14 @@ impl Available {
     /// Whether `method` can carry a value of `bytes` bytes. PRPs always can.
     #[inline]
     #[must_use]
-    pub const fn carries(&self, method: Method, bytes: u32) -> bool {
-        match method {
-            Method::Prp => true,
-            Method::Sgl => self.sgl && bytes > 0,
-            Method::Piggyback => self.methods.piggyback() && bytes <= self.gather_bytes_max,
-            Method::Hybrid => {
-                self.methods.hybrid() && bytes > HYBRID_PAGE_BYTES && !bytes.is_multiple_of(HYBRID_PAGE_BYTES)
-            }
-            // One entry always stays empty.
-            Method::Inline => {
-                self.methods.inline()
-                    && bytes <= self.gather_bytes_max
-                    && inline_slots(bytes) + 2 <= self.sq_entries
-            }
-            Method::Mmio => self.methods.mmio() && bytes > 0 && bytes <= self.mmio_region_bytes,
-        }
+    pub fn carries(&self, method: Method, bytes: u32) -> bool {
+        method.is_carried(self, bytes)
     }
 
     /// `method` if it can carry the value, else PRPs.
     #[inline]
     #[must_use]
-    pub const fn or_prp(&self, method: Method, bytes: u32) -> Method {
+    pub fn or_prp(&self, method: Method, bytes: u32) -> Method {
         if self.carries(method, bytes) { method } else { Method::Prp }
     }
 }

@@ -1,7 +1,7 @@
 //! Values behind their command in the submission queue (ByteExpress, seminar slides of April 2025).
 
+use super::fragment::check_plain;
 use super::opcode;
-use super::piggyback::check_plain;
 use crate::key::Key;
 use crate::kv::{StoreOptions, key_of_length};
 use crate::sqe::Sqe;

@@ -2,8 +2,8 @@
 
 use zerocopy::little_endian::U32;
 
+use super::fragment::check_plain;
 use super::opcode;
-use super::piggyback::check_plain;
 use crate::KvCommand;
 use crate::key::Key;
 use crate::kv::StoreOptions;

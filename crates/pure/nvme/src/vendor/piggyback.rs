@@ -9,31 +9,21 @@
 //!   lost, repeated or out of order is seen.
 //! * The command that has the key has a checksum of the parts, so that parts of other values are seen wherever they got
 //!   mixed up: of a piggyback store in bits 31:16 of CDW10, of a hybrid store in CDW12.
-//! * Hybrid: the tail goes ahead of the command with the pages, so that the last command has everything: nothing is half
-//!   landed while the device waits, and the pages are only needed while that command is in flight.
 
-use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U32, U64};
 
+use super::fragment::{TRANSFER_BYTES, check_plain, fragment, parts_sum};
 use super::opcode;
 use crate::key::Key;
 use crate::kv::{StoreOptions, key_of_length};
-use crate::sqe::{PointerRule, Sqe};
+use crate::padded_words;
+use crate::sqe::Sqe;
 use crate::status::Status;
-use crate::{KvCommand, NSID_ALL, padded_words};
 
 /// Value bytes of a piggyback store.
 pub const PIGGYBACK_BYTES: usize = 35;
-/// Value bytes of a transfer or tail command.
-pub const TRANSFER_BYTES: usize = 56;
-/// Whole pages of a hybrid store.
-pub const HYBRID_PAGE_BYTES: u32 = 4096;
-
-/// CDW2-15.
-const FRAGMENT_PART: std::ops::Range<usize> = 8..64;
 /// A piggyback store's part of the value in whole words: CDW4-9, then the rest of CDW11, CDW12 and CDW13.
 const PADDED_BYTES: usize = 40;
-const _: () = assert!(FRAGMENT_PART.end - FRAGMENT_PART.start == TRANSFER_BYTES);
 
 const LENGTH_BITS: u32 = 16;
 const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
@@ -45,13 +35,6 @@ const KL_MASK: u32 = (1 << KL_BITS) - 1;
 #[must_use]
 pub const fn piggyback_commands(bytes: u32) -> u32 {
     1 + bytes.saturating_sub(PIGGYBACK_BYTES as u32).div_ceil(TRANSFER_BYTES as u32)
-}
-
-/// Tail commands ahead of a hybrid store of `bytes` bytes; 0 if the value has no tail.
-#[inline]
-#[must_use]
-pub const fn tail_commands(bytes: u32) -> u32 {
-    (bytes % HYBRID_PAGE_BYTES).div_ceil(TRANSFER_BYTES as u32)
 }
 
 /// A decoded piggyback store.
@@ -118,135 +101,9 @@ fn length_and_sum(value: &[u8]) -> u32 {
     }
 }
 
-/// CRC-32C of what the parts of a value carry.
-#[must_use]
-pub fn parts_sum(bytes: &[u8]) -> u32 {
-    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
-}
-
-/// A transfer or tail command: a number modulo 16 and 56 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fragment {
-    /// Position modulo 16. Transfers count from 1 (the store is 0), tails from 0.
-    pub sequence: u8,
-    /// The bytes; those beyond the value are meaningless.
-    pub payload: [u8; TRANSFER_BYTES],
-}
-
-impl Fragment {
-    /// Decodes an entry with one of the two opcodes.
-    ///
-    /// # Errors
-    /// 02h for fused commands, a PSDT other than 00b, and broadcast.
-    #[inline]
-    pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
-        check_plain(sqe)?;
-        let mut payload = [0; TRANSFER_BYTES];
-        copy_out(sqe, FRAGMENT_PART, &mut payload);
-        Ok(Self { sequence: sqe.flags >> 2 & 0xF, payload })
-    }
-}
-
 /// Bytes of a piggybacked value behind those of its store, at most 56; `sequence` counts from 1.
 #[inline]
 #[must_use]
 pub fn transfer(nsid: u32, sequence: u32, bytes: &[u8]) -> Sqe {
     fragment(opcode::TRANSFER, nsid, sequence, bytes)
-}
-
-/// Bytes behind the pages of the hybrid store that follows, at most 56; `sequence` counts from 0.
-#[inline]
-#[must_use]
-pub fn tail(nsid: u32, sequence: u32, bytes: &[u8]) -> Sqe {
-    fragment(opcode::TAIL, nsid, sequence, bytes)
-}
-
-#[inline]
-fn fragment(opcode: u8, nsid: u32, sequence: u32, bytes: &[u8]) -> Sqe {
-    let mut sqe = Sqe::new(opcode, nsid);
-    sqe.flags = (sequence as u8 & 0xF) << 2;
-    let mut padded = [0; TRANSFER_BYTES];
-    copy_start(&mut padded, bytes);
-    copy_in(&mut sqe, FRAGMENT_PART, &padded);
-    sqe
-}
-
-/// A decoded hybrid store. Its PRPs name the whole pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HybridStore {
-    /// The key.
-    pub key: Key,
-    /// Bytes of the whole value: more than a page, not a multiple of it.
-    pub value_bytes: u32,
-    /// [`parts_sum`] of its tail.
-    pub tail_sum: u32,
-    /// Conditions.
-    pub options: StoreOptions,
-}
-
-impl HybridStore {
-    /// Decodes an entry: laid out as Store, with the checksum of its tail in CDW12.
-    ///
-    /// # Errors
-    /// As for Store; 02h for a value without a whole page or without a tail.
-    #[inline]
-    pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
-        let mut plain = *sqe;
-        plain.opcode = crate::kv::opcode::STORE;
-        let KvCommand::Store { key, value_bytes, options } = KvCommand::decode(&plain)? else {
-            return Err(Status::INVALID_OPCODE);
-        };
-        if value_bytes < HYBRID_PAGE_BYTES || value_bytes.is_multiple_of(HYBRID_PAGE_BYTES) {
-            return Err(Status::INVALID_FIELD);
-        }
-        Ok(Self { key, value_bytes, tail_sum: sqe.cdw12.get(), options })
-    }
-
-    /// Bytes of the whole pages.
-    #[inline]
-    #[must_use]
-    pub const fn page_bytes(&self) -> u32 {
-        self.value_bytes - self.value_bytes % HYBRID_PAGE_BYTES
-    }
-}
-
-/// Store of `value_bytes` bytes whose last partial page, `rest`, went ahead in [`tail`]s. The caller sets the PRPs.
-#[inline]
-#[must_use]
-pub fn store_hybrid(nsid: u32, key: &Key, value_bytes: u32, rest: &[u8], options: StoreOptions) -> Sqe {
-    let mut sqe = crate::kv::store(nsid, key, value_bytes, options);
-    sqe.opcode = opcode::STORE_HYBRID;
-    sqe.cdw12 = U32::new(parts_sum(rest));
-    sqe
-}
-
-/// The checks of a command without a data pointer.
-#[inline]
-pub(super) fn check_plain(sqe: &Sqe) -> Result<(), Status> {
-    sqe.check_flags(PointerRule::Prp)?;
-    if sqe.nsid.get() == NSID_ALL { Err(Status::INVALID_FIELD) } else { Ok(()) }
-}
-
-#[inline]
-fn copy_out(sqe: &Sqe, part: std::ops::Range<usize>, out: &mut [u8]) {
-    if let Some(bytes) = sqe.as_bytes().get(part) {
-        out.copy_from_slice(bytes);
-    }
-}
-
-/// The other way; the lengths are equal.
-#[inline]
-fn copy_in(sqe: &mut Sqe, part: std::ops::Range<usize>, bytes: &[u8]) {
-    if let Some(place) = sqe.as_mut_bytes().get_mut(part) {
-        place.copy_from_slice(bytes);
-    }
-}
-
-/// As much of `bytes` as there is room for.
-#[inline]
-fn copy_start(room: &mut [u8], bytes: &[u8]) {
-    let length = room.len().min(bytes.len());
-    if let (Some(to), Some(from)) = (room.get_mut(..length), bytes.get(..length)) {
-        to.copy_from_slice(from);
-    }
 }

@@ -4,8 +4,8 @@
 //! DW1. Retrieve Inline has it in the entries behind the completion, 14 bytes each; the last word keeps its phase tag,
 //! with a status field of zero. The completion is published after them, so whoever sees it sees them.
 
+use super::fragment::check_plain;
 use super::opcode;
-use super::piggyback::check_plain;
 use crate::KvCommand;
 use crate::key::Key;
 use crate::sqe::Sqe;

@@ -1,7 +1,7 @@
 //! Taking what has completed, and charging cores for it.
 
 use super::{Driver, Ended, State};
-use crate::stores::Measured;
+use crate::measured::Measured;
 use saker_sim::{Duration, Instant};
 use saker_store::{Completed, Completions, Lane as _, Outcome};
 

@@ -11,8 +11,8 @@ mod completions;
 mod tests;
 mod worker;
 
+use crate::measured::Measured;
 use crate::result::{Job, RunResult};
-use crate::stores::Measured;
 use ahead::foresee;
 use saker_assembly::Build;
 use saker_host::{HostError, ProtocolError};

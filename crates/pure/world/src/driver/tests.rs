@@ -1,8 +1,8 @@
 //! The driver on a store of fixed times: what it deals, awaits and charges, in each order in which cores and a store meet.
 
 use super::Driver;
+use crate::measured::Measured;
 use crate::result::{Job, RunResult};
-use crate::stores::Measured;
 use saker_assembly::Build;
 use saker_host::TransferOptions;
 use saker_sim::profile::Profile;

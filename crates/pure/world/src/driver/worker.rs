@@ -3,7 +3,7 @@
 //! occupies its core, and nothing follows it before its time is over.
 
 use super::{Driver, State};
-use crate::stores::Measured;
+use crate::measured::Measured;
 use saker_sim::{Instant, OVERTAKERS_MAX};
 use saker_store::JobId;
 

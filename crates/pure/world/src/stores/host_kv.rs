@@ -1,8 +1,9 @@
 //! HostKV in virtual time: the store is at the host, over a block namespace. Lanes share it; each has a core, and the store has no
 //! modelled lock.
 
-use super::{Counters, Measured, prices};
+use super::{Counters, prices};
 use crate::joined::{Below as _, Clocked};
+use crate::measured::Measured;
 use crate::result::{Job, ReadPath, RunResult};
 use saker_assembly::{Build, port};
 use saker_device::{Attachment, NamespaceKind};

@@ -12,13 +12,14 @@ pub use sessions::{SessionLane, SessionStore};
 
 use crate::driver::Driver;
 use crate::layers::Layers;
+use crate::measured::Measured;
 use crate::result::{Job, RunResult};
 use saker_assembly::Build;
 use saker_device::{Device, Timed};
 use saker_host::HostError;
 use saker_link::Traffic;
 use saker_sim::Duration;
-use saker_store::{KvStore, Op, Prices};
+use saker_store::{Op, Prices};
 
 /// A store, and how it is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,21 +83,6 @@ fn run_on<S: Measured>(
 ) -> Result<Vec<RunResult>, HostError> {
     let mut driver = Driver::new(store, build, like)?;
     Ok(jobs.iter().map(|job| driver.run(job)).collect())
-}
-
-/// A store over a device in virtual time, which can be measured.
-pub(crate) trait Measured: KvStore {
-    /// A job begins: everything counts from here.
-    fn begin(&mut self, lanes: &mut [Self::Lane], job: &Job);
-
-    /// A Flush that a job ended with is over.
-    fn flushed(&mut self) {}
-
-    /// What was counted since the job began.
-    fn finish(&mut self, lanes: &mut [Self::Lane], result: &mut RunResult);
-
-    /// The device's digest of what can be observed of it.
-    fn digest(&self) -> u64;
 }
 
 /// What is counted at the device, and on the way to it.

@@ -1,6 +1,6 @@
 //! Thresholds and cost tables measured on profiles, and how well the policies that use them choose.
 
-use saker_host::transfer::{Auto, CostTable, Method, Objective};
+use saker_host::transfer::{Auto, ByMethod, CostTable, Method, Objective};
 use saker_host::{Pacing, TransferPolicy};
 use saker_sim::profile::Profile;
 use saker_world::calibrate::{Load, calibrate, measure, response};
@@ -13,7 +13,7 @@ fn profile(name: &str) -> Profile {
 const SIZES: [u32; 18] =
     [1, 20, 35, 36, 60, 90, 92, 100, 130, 200, 333, 700, 1500, 3000, 4095, 4097, 4200, 7000];
 
-fn best(row: &(u32, [Option<u64>; 6])) -> u64 {
+fn best(row: &(u32, ByMethod<Option<u64>>)) -> u64 {
     row.1.iter().flatten().copied().min().expect("PRPs carry anything")
 }
 

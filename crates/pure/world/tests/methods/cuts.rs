@@ -48,7 +48,7 @@ fn a_cut_leaves_whole_values() {
     let (mut cuts, mut on_their_way) = (0, 0);
     for n in 0..tier(120, 1200u32) {
         let (name, version) = (n % 7, n / 7);
-        let method = Method::ALL[n as usize % 6];
+        let method = Method::ALL[n as usize % Method::ALL.len()];
         let pacing = if n % 4 == 0 { Pacing::Passthrough } else { Pacing::Pipelined };
         rig.choose(0, method, pacing);
         let ticket = rig.store(0, &key(name), &versioned(name, version));

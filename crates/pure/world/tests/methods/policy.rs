@@ -21,7 +21,7 @@ fn a_device_without_methods_gets_prps() {
         assert_eq!(rig.put(0, &key(n as u32), &value(1, 20)), Status::SUCCESS);
         assert_eq!(rig.get(0, &key(n as u32)).data, value(1, 20));
     }
-    assert_eq!(rig.machine.stats().traffic.to_device.bytes(), 6 * 4096);
+    assert_eq!(rig.machine.stats().traffic.to_device.bytes(), Method::ALL.len() as u64 * 4096);
     for (opcode, name, _) in saker_nvme::vendor::COMMANDS {
         let answer = rig.raw(0, saker_nvme::Sqe::new(opcode, 1));
         assert_eq!(answer.status, Status::INVALID_OPCODE, "{name}");

@@ -100,25 +100,8 @@ fn agreeing(found: &[u8], sent: &[u8]) -> usize {
 
 /// What one store puts on the link, each command by itself.
 fn traffic(method: Method, size: u32) -> Traffic {
-    let pages = u64::from(size.div_ceil(HYBRID_PAGE_BYTES));
-    let commands = match method {
-        Method::Piggyback => u64::from(vendor::piggyback_commands(size)),
-        _ => 1,
-    };
-    let mut traffic = Traffic {
-        sqe_fetches: commands,
-        cqes: commands,
-        sq_doorbells: commands,
-        cq_doorbells: commands,
-        ..Traffic::default()
-    };
-    match method {
-        Method::Prp => traffic.to_device.add_pages(pages),
-        Method::Inline => traffic.inline_slots = u64::from(vendor::inline_slots(size)),
-        Method::Sgl => traffic.to_device.add_exact(0, u64::from(size)),
-        Method::Piggyback | Method::Hybrid | Method::Mmio => {}
-    }
-    traffic
+    let traffic = method.traffic(size);
+    Traffic { sq_doorbells: traffic.sqe_fetches, cq_doorbells: traffic.sqe_fetches, ..traffic }
 }
 
 fn bytes(method: Method, size: u32, rule: &Rule) -> f64 {

@@ -11,8 +11,8 @@ pub fn piggyback_commands(bytes: u64) -> u64 {
     1 + bytes.saturating_sub(35).div_ceil(56)
 }
 
-/// Link bytes of one store whose commands each ring both doorbells. Nothing for stores through the BAR, which no paper
-/// here counts.
+/// Link bytes of one store whose commands each ring both doorbells. Nothing for methods whose bytes no
+/// paper here counts, such as stores through the BAR.
 pub fn link_bytes(method: Method, bytes: u64) -> Option<u64> {
     let pages = bytes.div_ceil(4096);
     Some(match method {
@@ -21,7 +21,7 @@ pub fn link_bytes(method: Method, bytes: u64) -> Option<u64> {
         Method::Piggyback => COMMAND * piggyback_commands(bytes),
         Method::Hybrid => COMMAND * (1 + (bytes % 4096).div_ceil(56)) + 4096 * (bytes / 4096),
         Method::Inline => COMMAND + 64 * bytes.div_ceil(64),
-        Method::Mmio => return None,
+        _ => return None,
     })
 }
 

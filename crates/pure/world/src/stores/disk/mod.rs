@@ -5,9 +5,10 @@ mod lane;
 
 pub use lane::DiskLane;
 
-use super::{Counters, GroupLimits, Measured, prices, retrieve_bytes};
+use super::{Counters, GroupLimits, prices, retrieve_bytes};
 use crate::joined::{Below, Clocked, Inline};
 use crate::layers::ValueLog;
+use crate::measured::Measured;
 use crate::result::{Job, RunResult};
 use saker_assembly::{Build, port};
 use saker_device::{Attachment, Device, Timed, Untimed};

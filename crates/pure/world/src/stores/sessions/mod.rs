@@ -5,8 +5,9 @@ mod lane;
 
 pub use lane::SessionLane;
 
-use super::{Counters, Measured, prices};
+use super::{Counters, prices};
 use crate::joined::{Below as _, Clocked};
+use crate::measured::Measured;
 use crate::result::{Job, RunResult};
 use saker_assembly::{Build, port};
 use saker_host::connect::KvQueueOptions;

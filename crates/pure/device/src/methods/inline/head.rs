@@ -1,7 +1,6 @@
-//! Inline: the entries behind a store are its value (ByteExpress). A queue with an unfinished one is looked at no further
-//! until all of them are there: other queues go on.
+//! An inline store whose value is being fetched.
 
-use super::{GATHER_BYTES_MAX, Taken};
+use super::super::{GATHER_BYTES_MAX, Taken};
 use crate::transfer::Pieces;
 use saker_link::{DeviceSq, DoorbellError};
 use saker_nvme::vendor::{InlineStore, inline_slots};

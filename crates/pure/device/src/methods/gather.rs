@@ -4,18 +4,12 @@
 //! what was gathered is forgotten, and parts that come later are refused with 0Ch, Command Sequence Error. So a part
 //! never joins another value, and the engine only ever sees whole values.
 
-mod hybrid;
-mod inline;
-mod mmio;
-mod piggyback;
-
+use super::Open;
 use crate::transfer::Pieces;
 use saker_nvme::KvCommand;
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::vendor::InlineRetrieve;
 use saker_nvme::{Key, Sqe, Status};
-
-pub use inline::InlineHead;
 
 /// Most value bytes that are gathered for one value.
 pub const GATHER_BYTES_MAX: u32 = 16 << 10;
@@ -33,30 +27,11 @@ pub enum Taken {
     Small(InlineRetrieve),
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Open {
-    Nothing,
-    /// A piggyback store and the number of the transfer that comes next.
-    Piggyback {
-        key: Key,
-        value_bytes: u32,
-        rest_sum: u16,
-        options: StoreOptions,
-        nsid: u32,
-        next: u32,
-    },
-    /// Tails of a hybrid store that has not come yet.
-    Tails {
-        nsid: u32,
-        next: u32,
-    },
-}
-
 /// The open value of a queue.
 #[derive(Debug)]
 pub struct Gather {
-    open: Open,
-    bytes: Vec<u8>,
+    pub(super) open: Open,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Default for Gather {
@@ -94,12 +69,13 @@ impl Gather {
     }
 
     /// Closes the value and refuses the part.
-    fn refuse(&mut self, status: Status) -> Status {
+    pub(super) fn refuse(&mut self, status: Status) -> Status {
         self.close();
         status
     }
 
-    fn store(&mut self, key: Key, value_bytes: u32, options: StoreOptions) -> Taken {
+    /// The value is whole: its store.
+    pub(super) fn store(&mut self, key: Key, value_bytes: u32, options: StoreOptions) -> Taken {
         self.open = Open::Nothing;
         let command = KvCommand::Store { key, value_bytes, options };
         Taken::Whole(command, Pieces::Gathered(std::mem::take(&mut self.bytes)))
@@ -107,6 +83,6 @@ impl Gather {
 }
 
 /// Whether a part is the one that is due.
-fn is_due(sqe: &Sqe, sequence: u8, nsid: u32, next: u32) -> bool {
+pub(super) fn is_due(sqe: &Sqe, sequence: u8, nsid: u32, next: u32) -> bool {
     sqe.nsid.get() == nsid && u32::from(sequence) == next % 16
 }

@@ -1,0 +1,19 @@
+//! What a driver asks of a store so that a job can be measured.
+
+use crate::result::{Job, RunResult};
+use saker_store::KvStore;
+
+/// A store over a device in virtual time, which can be measured.
+pub(crate) trait Measured: KvStore {
+    /// A job begins: everything counts from here.
+    fn begin(&mut self, lanes: &mut [Self::Lane], job: &Job);
+
+    /// A Flush that a job ended with is over.
+    fn flushed(&mut self) {}
+
+    /// What was counted since the job began.
+    fn finish(&mut self, lanes: &mut [Self::Lane], result: &mut RunResult);
+
+    /// The device's digest of what can be observed of it.
+    fn digest(&self) -> u64;
+}
