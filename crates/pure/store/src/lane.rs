@@ -99,6 +99,12 @@ pub trait Lane {
         true
     }
 
+    /// Whether the operation would only join others that are gathered, and leave with them: it has begun when they have.
+    #[inline]
+    fn joins(&self, _: &Op) -> bool {
+        false
+    }
+
     /// The lane has nothing left to submit: brings to its end what was answered and is still gathered here.
     ///
     /// # Errors

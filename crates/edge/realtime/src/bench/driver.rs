@@ -34,6 +34,8 @@ struct Part<'j> {
     looks_often: bool,
     interval: Duration,
     begun: Clock,
+    /// When the last operation was submitted.
+    from: Instant,
     result: RunResult,
 }
 
@@ -55,7 +57,8 @@ pub(super) fn drive<S: OnClock>(
         let work = |n, thread: &mut Thread<S::Lane>, begun| {
             let (share, depth) = (Share::of(&job.operations, n, lanes), usize::from(job.depth.max(1)));
             let result = RunResult::new();
-            thread.work(Part { share, depth, looks_often, interval: build.interval, begun, result })
+            let from = Instant::ZERO;
+            thread.work(Part { share, depth, looks_often, interval: build.interval, begun, from, result })
         };
         let mut result = on_threads(&mut threads, &how.cpus, work)?;
         if job.flush {
@@ -110,7 +113,8 @@ impl<L: Lane<Error = HostError>> Thread<L> {
             if is_full || self.lane.resume() {
                 break;
             }
-            let from = since(part.begun);
+            let from = if self.lane.joins(operation) { part.from } else { since(part.begun) };
+            part.from = from;
             match self.lane.submit(part.share, from) {
                 Submitted::Pending(ticket) => {
                     let slot = ticket.slot as usize;

@@ -18,8 +18,8 @@ use saker_store::{
     Completed, Completions, Doorbells, Drain, Failure, KvStore, Lane, Op, Order, Outcome, Prices, Refusal,
     Share, Stall, StallCause, Submitted, Ticket, Work,
 };
-use saker_world::Job;
-use std::collections::VecDeque;
+use saker_world::build::port;
+use saker_world::{Build, Job};
 use std::sync::Arc;
 
 /// Sessions on a device that has a thread of its own.
@@ -34,8 +34,9 @@ pub(super) struct SessionLane {
     session: Session<KvQueue, Pausing>,
     /// Keys to be read; a ticket's slot is its key's place.
     gets: Vec<Key>,
-    /// What was read, and not told yet.
-    answers: VecDeque<(u32, Option<Vec<u8>>)>,
+    /// What was read and not told yet, and the slot of the next.
+    answers: std::vec::IntoIter<Option<Vec<u8>>>,
+    next_slot: u32,
     /// A write had no room; reads that are gathered go on waiting.
     is_stalled: bool,
     broken: Option<HostError>,
@@ -70,8 +71,8 @@ impl KvStore for SessionsOnClock {
         self.opened += 1;
         let session =
             Session::new(Arc::clone(&self.hub), (n, n), Pausing::default(), u32::MAX, Patience::default());
-        let (gets, answers) = (Vec::new(), VecDeque::new());
-        Ok(SessionLane { number: n, session, gets, answers, is_stalled: false, broken: None })
+        let (gets, answers) = (Vec::new(), Vec::new().into_iter());
+        Ok(SessionLane { number: n, session, gets, answers, next_slot: 0, is_stalled: false, broken: None })
     }
 
     fn capabilities(&self) -> &'static [&'static str] {
@@ -141,7 +142,7 @@ impl SessionLane {
     }
 
     fn get(&mut self, key: &[u8]) -> Submitted<'static> {
-        if !self.answers.is_empty() {
+        if self.answers.len() > 0 {
             return Submitted::Stalled(Stall::until_completion(StallCause::Queue));
         }
         let Ok(name) = Key::new(key) else { return refused_key(key) };
@@ -203,7 +204,7 @@ impl Lane for SessionLane {
                 hub.push_out_all(&mut Free);
             }
         }
-        !self.answers.is_empty() || self.broken.is_some()
+        self.answers.len() > 0 || self.broken.is_some()
     }
 
     fn poll<R>(
@@ -214,7 +215,9 @@ impl Lane for SessionLane {
         if let Some(error) = self.broken.take() {
             return Err(error);
         }
-        let Some((slot, value)) = self.answers.pop_front() else { return Ok(None) };
+        let Some(value) = self.answers.next() else { return Ok(None) };
+        let slot = self.next_slot;
+        self.next_slot += 1;
         let outcome = value.as_deref().map_or(Outcome::Absent, Outcome::value);
         let ticket = Ticket { slot, operations: 1 };
         Ok(Some(visit(Completed { lane: self.number, ticket, outcome })))
@@ -226,7 +229,7 @@ impl Lane for SessionLane {
             return;
         }
         match self.session.multi_get(&self.gets) {
-            Ok(values) => self.answers.extend((0..).zip(values)),
+            Ok(values) => (self.answers, self.next_slot) = (values.into_iter(), 0),
             Err(error) => self.broken = Some(error),
         }
         self.gets.clear();
@@ -238,6 +241,12 @@ impl Lane for SessionLane {
 
     fn in_flight(&self) -> usize {
         self.gets.len() + self.answers.len()
+    }
+
+    /// Gets that are sent together begin together.
+    #[inline]
+    fn joins(&self, operation: &Op) -> bool {
+        !self.gets.is_empty() && matches!(operation, Op::Get(_))
     }
 
     /// All its writes have come to their end.
