@@ -18,8 +18,7 @@ use saker_store::{
     Completed, Completions, Doorbells, Drain, Failure, KvStore, Lane, Op, Order, Outcome, Prices, Refusal,
     Share, Stall, StallCause, Submitted, Ticket, Work,
 };
-use saker_world::build::port;
-use saker_world::{Build, Job};
+use saker_world::Job;
 use std::sync::Arc;
 
 /// Sessions on a device that has a thread of its own.
