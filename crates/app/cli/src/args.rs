@@ -1,14 +1,34 @@
 //! The command line: which commands there are, and what is said about a line that makes no sense.
 
+pub mod bench;
+pub mod block;
+pub mod check;
+pub mod compare;
+pub mod conform;
+pub mod create;
+pub mod delete;
+pub mod dump;
+pub mod exists;
+pub mod get;
+pub mod info;
+pub mod list;
+pub mod load;
+pub mod namespaces;
+pub mod profile;
+pub mod put;
+pub mod repair;
+pub mod reproduce;
+pub mod scan;
+pub mod serve;
+
 use std::ffi::OsString;
 use std::io::Write;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use crate::commands as c;
-use crate::context::Exit;
 use crate::error::CliError;
+use crate::exit::Exit;
 
 /// How keys are written; part of the help of every command that takes one.
 pub const KEY_HELP: &str = "\
@@ -62,43 +82,43 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Compare HostKV and DiskKV on one workload
-    Compare(c::compare::CompareArgs),
+    Compare(compare::CompareArgs),
     /// Run one workload and show what it costs
-    Bench(Box<c::bench::BenchArgs>),
+    Bench(Box<bench::BenchArgs>),
     /// Repeat published experiments and check their claims
-    Reproduce(c::reproduce::ReproduceArgs),
+    Reproduce(reproduce::ReproduceArgs),
     /// Make an image file
-    Create(c::create::CreateArgs),
+    Create(create::CreateArgs),
     /// Verify an image file
-    Check(c::check::CheckArgs),
+    Check(check::CheckArgs),
     /// Make a sound image of what can be saved of a damaged one
-    Repair(c::repair::RepairArgs),
+    Repair(repair::RepairArgs),
     /// Store a value under a key
-    Put(c::put::PutArgs),
+    Put(put::PutArgs),
     /// Write the value of a key to standard output or a file
-    Get(c::get::GetArgs),
+    Get(get::GetArgs),
     /// Remove a key
-    Delete(c::delete::DeleteArgs),
+    Delete(delete::DeleteArgs),
     /// Tell whether there is a key
-    Exists(c::exists::ExistsArgs),
+    Exists(exists::ExistsArgs),
     /// List keys
-    List(c::list::ListArgs),
+    List(list::ListArgs),
     /// Show keys and values, a range of them if asked
-    Scan(c::scan::ScanArgs),
+    Scan(scan::ScanArgs),
     /// Store the records of a file
-    Load(c::load::LoadArgs),
+    Load(load::LoadArgs),
     /// Write all records to a file
-    Dump(c::dump::DumpArgs),
+    Dump(dump::DumpArgs),
     /// Read, write or trim blocks of a block namespace
-    Block(c::block::BlockArgs),
+    Block(block::BlockArgs),
     /// Serve devices to the network as an NVMe/TCP target
-    Serve(c::serve::ServeArgs),
+    Serve(serve::ServeArgs),
     /// Examine whether a device does what the specification says
-    Conform(c::conform::ConformArgs),
+    Conform(conform::ConformArgs),
     /// Show what the device says of itself
-    Info(c::info::InfoArgs),
+    Info(info::InfoArgs),
     /// Show the timing profiles and where their numbers come from
-    Profile(c::profile::ProfileArgs),
+    Profile(profile::ProfileArgs),
 }
 
 /// Prints help or the version when that was asked for.

@@ -1,4 +1,4 @@
-//! The commands, one a file: arguments, work, output.
+//! The commands, one a file: what is done with the arguments, and the output.
 
 pub mod bench;
 pub mod block;
@@ -14,7 +14,6 @@ pub mod get;
 pub mod info;
 pub mod list;
 pub mod load;
-pub mod namespaces;
 pub mod profile;
 pub mod put;
 pub mod repair;

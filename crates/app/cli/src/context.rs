@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::args::Global;
-use crate::backend::Backend;
 use crate::error::CliError;
+pub use crate::exit::Exit;
 use crate::output;
-use crate::store::Store;
+use crate::store::{OpenStore, Store};
 
 /// The process around a run.
 pub struct Streams<'a> {
@@ -27,21 +27,12 @@ pub struct Streams<'a> {
     pub clock: &'a dyn Fn() -> Duration,
 }
 
-/// How a command that did its work ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// Exit code 0.
-    Good,
-    /// Exit code 1: the answer is no, and has been printed.
-    No,
-}
-
-/// The streams, the backend and the options that every command shares.
+/// The streams, the devices and the options that every command shares.
 pub struct Context<'a, 'b> {
     /// The process around.
     pub streams: &'a mut Streams<'b>,
-    /// Devices and experiments.
-    pub backend: &'a dyn Backend,
+    /// Opens the key-value namespace of a URL.
+    pub open: OpenStore<'a>,
     /// Options of every command.
     pub global: Global,
 }
@@ -69,7 +60,7 @@ impl Context<'_, '_> {
         &mut self,
         body: impl FnOnce(&mut dyn Store, &mut Self) -> Result<T, CliError>,
     ) -> Result<T, CliError> {
-        let mut store = self.backend.open(&self.device()?)?;
+        let mut store = (self.open)(&self.device()?)?;
         let result = body(&mut *store, self);
         let closed = store.close();
         let value = result?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use saker_cli::{Linked, Streams, run};
+use saker_cli::{Streams, run};
 
 /// Bytes gathered before standard output is written.
 const OUTPUT_BUFFER_BYTES: usize = 64 << 10;
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
         device: std::env::var("SAKER_DEVICE").ok(),
         clock: &|| started.elapsed(),
     };
-    ExitCode::from(run(std::env::args_os(), &mut streams, &Linked))
+    ExitCode::from(run(std::env::args_os(), &mut streams))
 }
 
 /// A file that would outgrow the process's limit is an error of the write then, no signal that ends the process

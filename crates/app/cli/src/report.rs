@@ -306,3 +306,12 @@ pub struct CalibratedSize {
     /// Nanoseconds by method; none where it does not carry the value.
     pub ns: BTreeMap<&'static str, Option<u64>>,
 }
+
+/// What is served where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Serving {
+    /// Addresses hosts connect to.
+    pub addresses: Vec<String>,
+    /// Subsystems.
+    pub subsystems: Vec<String>,
+}

@@ -5,24 +5,40 @@ use std::ffi::OsString;
 use clap::Parser;
 
 use crate::args::{self, Cli, Command};
-use crate::backend::Backend;
 use crate::commands as c;
 use crate::context::{Context, Exit, Streams};
 use crate::device_use;
 use crate::error::{CliError, one_line};
+use crate::linked::opened;
+use crate::store::OpenStore;
 
 /// Runs one command line, `arguments` beginning with the program's name, and returns the exit code: 0 when it did
 /// what it was asked, 1 when it could not or the answer is no, 2 when the command line makes no sense.
-pub fn run(
+pub fn run(arguments: impl IntoIterator<Item = OsString>, streams: &mut Streams<'_>) -> u8 {
+    run_on(arguments, streams, &opened::open)
+}
+
+/// The same, with the devices that `open` opens in place of key-value namespaces.
+pub fn run_on(
     arguments: impl IntoIterator<Item = OsString>,
     streams: &mut Streams<'_>,
-    backend: &dyn Backend,
+    open: OpenStore<'_>,
+) -> u8 {
+    run_by(arguments, streams, open, execute)
+}
+
+/// The same, with `execute` for the work.
+pub fn run_by(
+    arguments: impl IntoIterator<Item = OsString>,
+    streams: &mut Streams<'_>,
+    open: OpenStore<'_>,
+    execute: impl FnOnce(Command, &mut Context<'_, '_>) -> Result<Exit, CliError>,
 ) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let result = match Cli::try_parse_from(&arguments) {
         Ok(line) => device_use::check(&line, &arguments).and_then(|()| {
             let Cli { global, command } = line;
-            execute(command, &mut Context { streams, backend, global })
+            execute(command, &mut Context { streams, open, global })
         }),
         Err(refusal) => args::answer(&refusal, &arguments, streams.output),
     };
@@ -30,7 +46,11 @@ pub fn run(
     finish(result.and_then(|exit| flushed.map(|()| exit)), streams)
 }
 
-fn execute(command: Command, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
+/// What a command does.
+///
+/// # Errors
+/// The command's.
+pub fn execute(command: Command, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     match command {
         Command::Put(a) => c::put::run(&a, cx),
         Command::Get(a) => c::get::run(&a, cx),

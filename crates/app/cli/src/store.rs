@@ -20,6 +20,12 @@ pub type GoesOn<'a> = &'a mut dyn FnMut() -> bool;
 /// Sees the pairs of a scan; whether to go on.
 pub type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Answer<bool>;
 
+/// Takes a key and its value; an error ends what calls it.
+pub type SeePair<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Answer<()>;
+
+/// Opens the key-value namespace of a URL: `Usage` for a URL that makes no sense, `Failed` for a device that cannot be opened.
+pub type OpenStore<'a> = &'a dyn Fn(&str) -> Answer<Box<dyn Store>>;
+
 /// Which pairs, by the bytes of their keys. What is empty does not limit it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Range<'a> {
@@ -35,7 +41,8 @@ pub struct Range<'a> {
     pub reverse: bool,
 }
 
-/// A key-value device, opened.
+/// A key-value device, opened. The program has one; tests have others, because no real device shows on demand an order of
+/// its own, a key that vanishes, or what was flushed and closed.
 ///
 /// Keys have 1 to 255 bytes and values at most 2 MiB; the commands check that before they call. Errors are one
 /// line of what happened and what to do.
@@ -76,9 +83,6 @@ pub trait Store {
     /// Returns when everything completed so far survives a power cut.
     fn flush(&mut self) -> Answer<()>;
 
-    /// What the device says of itself, as a JSON object.
-    fn info(&mut self) -> Answer<serde_json::Value>;
-
     /// Like [`Store::put`], but may return before the device has completed it. A failure may come from a later
     /// call. Two writes of one key take effect in the order of their calls.
     fn put_async(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {
@@ -91,29 +95,5 @@ pub trait Store {
     }
 
     /// Closes the device in order. Dropping a store is like losing the process.
-    fn close(self: Box<Self>) -> Answer<()>;
-}
-
-/// A block namespace, opened.
-pub trait BlockStore {
-    /// Bytes of a block.
-    fn block_bytes(&self) -> u32;
-
-    /// Blocks of the namespace.
-    fn blocks(&self) -> u64;
-
-    /// Reads whole blocks from block `first` on.
-    fn read(&mut self, first: u64, out: &mut [u8]) -> Answer<()>;
-
-    /// Writes whole blocks from block `first` on.
-    fn write(&mut self, first: u64, data: &[u8]) -> Answer<()>;
-
-    /// Deallocates blocks: they read as zeros.
-    fn trim(&mut self, first: u64, blocks: u64) -> Answer<()>;
-
-    /// Returns when everything written so far survives a power cut.
-    fn flush(&mut self) -> Answer<()>;
-
-    /// Closes the device in order.
     fn close(self: Box<Self>) -> Answer<()>;
 }

@@ -1,13 +1,9 @@
 //! Files larger than memory should be: a load streams.
 
 use std::io::Read;
-use std::path::Path;
 use std::time::Duration;
 
 use saker_cli::*;
-use saker_lab::bench::BenchReport;
-use saker_lab::run::Progress;
-use saker_lab::{Experiment, Settings};
 
 /// What a load may take beside the program itself: a line, a record and the buffers.
 const MEMORY_BYTES_MAX: u64 = 32 << 20;
@@ -43,10 +39,6 @@ impl Store for Counting {
         Ok(())
     }
 
-    fn info(&mut self) -> Answer<serde_json::Value> {
-        Ok(serde_json::Value::Null)
-    }
-
     fn close(self: Box<Self>) -> Answer<()> {
         if self.bytes > 0 {
             Err(CliError::failed(format!("{} bytes", self.bytes), "as expected"))
@@ -56,59 +48,8 @@ impl Store for Counting {
     }
 }
 
-struct Joined;
-
-impl Backend for Joined {
-    fn open(&self, _: &str) -> Result<Box<dyn Store>, CliError> {
-        Ok(Box::new(Counting { bytes: 0 }))
-    }
-
-    fn create(&self, args: &CreateArgs) -> Result<CreateReport, CliError> {
-        Linked.create(args)
-    }
-
-    fn serve(&self, args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError> {
-        Linked.serve(args, ready)
-    }
-
-    fn check(&self, image: &Path) -> Result<CheckReport, CliError> {
-        Linked.check(image)
-    }
-
-    fn compare(
-        &self,
-        args: &CompareArgs,
-        records: Option<saker_workload::RecordSet>,
-        note: &mut dyn FnMut(&str),
-    ) -> Result<Comparison, CliError> {
-        Linked.compare(args, records, note)
-    }
-
-    fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
-        Linked.bench(args, device)
-    }
-
-    fn calibrate(
-        &self,
-        profile: &saker_sim::profile::Profile,
-        passthrough: bool,
-    ) -> Result<Calibrated, CliError> {
-        Linked.calibrate(profile, passthrough)
-    }
-
-    fn experiments(&self) -> Vec<Listed> {
-        Vec::new()
-    }
-
-    fn reproduce(
-        &self,
-        ids: &[String],
-        settings: &[Settings],
-        threads: usize,
-        note: &mut dyn FnMut(Progress),
-    ) -> Result<Vec<Experiment>, CliError> {
-        Linked.reproduce(ids, settings, threads, note)
-    }
+fn counting(_: &str) -> Answer<Box<dyn Store>> {
+    Ok(Box::new(Counting { bytes: 0 }))
 }
 
 /// The same line over and over.
@@ -148,7 +89,7 @@ fn load(bytes: u64) {
         device: Some("counting:".to_owned()),
         clock: &|| Duration::ZERO,
     };
-    let code = run(["saker", "load", "-"].map(Into::into), &mut streams, &Joined);
+    let code = run_on(["saker", "load", "-"].map(Into::into), &mut streams, &counting);
     // The store tells what it was given when it is closed.
     let expected = format!("saker: error: {} bytes; as expected\n", count * (3 + (64 << 10)));
     assert_eq!((code, String::from_utf8(errors).unwrap()), (1, expected));

@@ -1,6 +1,6 @@
 //! `saker` as a process of its own, and what it took.
 
-use saker_cli::{Linked, Streams, run};
+use saker_cli::{Streams, run};
 use std::error::Error;
 use std::io::{self, BufWriter};
 use std::process::Command;
@@ -54,7 +54,7 @@ pub fn saker(arguments: &[String]) -> u8 {
                 std::thread::sleep(SAMPLE);
             }
         });
-        let code = run(line, &mut streams, &Linked);
+        let code = run(line, &mut streams);
         over.store(true, Ordering::Relaxed);
         eprintln!("peak {}", peak.load(Ordering::Relaxed));
         eprintln!("busy {}", busy_ms());

@@ -2,69 +2,19 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::target::Target;
+use crate::args::block::{Action, BlockArgs};
 use crate::context::{Context, Exit};
 use crate::error::CliError;
+use crate::linked::blocks::{self, Blocks};
 use crate::records::format::is_stream;
-use crate::store::BlockStore;
 
 /// Bytes held at a time, about.
 const PIECE_BYTES: u64 = 1 << 20;
-
-/// Arguments of `saker block`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Blocks are numbered from 0. Without ?nsid=N in the URL the first block namespace is meant. A block that was never \
-written, or was trimmed, reads as zeros. What is written is flushed when the command ends.
-
-Examples:
-  saker create disk.img --size 1GiB --namespace kv --namespace block:256MiB,4096
-  saker block write --device 'file:disk.img?nsid=2' 0 boot.bin --pad
-  saker block read --device 'file:disk.img?nsid=2' 0 16 --output boot.copy
-  saker block read --device 'file:disk.img?nsid=2' 0 1 | xxd | head
-  saker block trim --device 'file:disk.img?nsid=2' 0 16")]
-pub struct BlockArgs {
-    #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Debug, Subcommand)]
-enum Action {
-    /// Write the bytes of blocks to standard output or a file
-    Read {
-        /// The first block
-        first: u64,
-        /// How many blocks
-        #[arg(default_value_t = 1)]
-        count: u64,
-        /// Write the bytes to FILE
-        #[arg(long, short, value_name = "FILE")]
-        output: Option<PathBuf>,
-    },
-    /// Store the bytes of a file, whole blocks of them
-    Write {
-        /// The first block
-        first: u64,
-        /// The file; - is standard input
-        file: PathBuf,
-        /// Fill the last block with zeros
-        #[arg(long)]
-        pad: bool,
-    },
-    /// Deallocate blocks, so that they read as zeros and take no flash
-    Trim {
-        /// The first block
-        first: u64,
-        /// How many blocks
-        #[arg(default_value_t = 1)]
-        count: u64,
-    },
-}
 
 /// Reads, writes or trims blocks.
 ///
@@ -83,10 +33,10 @@ pub fn run(args: &BlockArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
 
 fn with_blocks<T>(
     cx: &mut Context<'_, '_>,
-    body: impl FnOnce(&mut dyn BlockStore, &mut Context<'_, '_>) -> Result<T, CliError>,
+    body: impl FnOnce(&mut Blocks, &mut Context<'_, '_>) -> Result<T, CliError>,
 ) -> Result<T, CliError> {
-    let mut store = cx.backend.open_block(&cx.device()?)?;
-    let result = body(&mut *store, cx);
+    let mut store = blocks::open(&cx.device()?)?;
+    let result = body(&mut store, cx);
     let closed = store.close();
     let value = result?;
     closed.map(|()| value)
@@ -116,7 +66,7 @@ fn read(first: u64, count: u64, path: Option<&Path>, cx: &mut Context<'_, '_>) -
 
 /// Copies blocks to `output`, a piece at a time.
 fn copy(
-    store: &mut dyn BlockStore,
+    store: &mut Blocks,
     first: u64,
     count: u64,
     output: &mut dyn Write,
@@ -134,11 +84,11 @@ fn copy(
 }
 
 /// Blocks of a piece.
-fn pieces(store: &dyn BlockStore) -> u64 {
+fn pieces(store: &Blocks) -> u64 {
     (PIECE_BYTES / u64::from(store.block_bytes())).max(1)
 }
 
-fn check_range(store: &dyn BlockStore, first: u64, count: u64) -> Result<(), CliError> {
+fn check_range(store: &Blocks, first: u64, count: u64) -> Result<(), CliError> {
     match first.checked_add(count).filter(|end| *end <= store.blocks()) {
         Some(_) => Ok(()),
         None => Err(CliError::usage(
@@ -165,7 +115,7 @@ fn write(first: u64, file: &Path, pad: bool, cx: &mut Context<'_, '_>) -> Result
 }
 
 /// What a file's length says already, before anything is written. A stream's is not known.
-fn check_file(store: &dyn BlockStore, first: u64, file: &Path, pad: bool) -> Result<(), CliError> {
+fn check_file(store: &Blocks, first: u64, file: &Path, pad: bool) -> Result<(), CliError> {
     let Some(bytes) = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len()) else {
         return Ok(());
     };
@@ -178,7 +128,7 @@ fn check_file(store: &dyn BlockStore, first: u64, file: &Path, pad: bool) -> Res
 
 /// Writes all of `input`, a piece at a time. Blocks written.
 fn fill(
-    store: &mut dyn BlockStore,
+    store: &mut Blocks,
     first: u64,
     name: &Path,
     pad: bool,

@@ -1,40 +1,29 @@
 //! `saker check`
 
-use std::path::PathBuf;
-
-use clap::Args;
-
+use crate::args::check::CheckArgs;
 use crate::context::{Context, Exit};
 use crate::error::{CliError, one_line};
+use crate::linked::images;
 use crate::report::{CheckReport, CheckedNamespace};
 use crate::size::{grouped, show};
-
-/// Arguments of `saker check`.
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "\
-Reads every page and record of an image and verifies checksums and sequences; changes nothing. Unfinished writes at \
-the tail are what a power cut leaves and no damage; what the next writer repairs by itself is told and no damage either. \
-The exit code is 1 when there is damage. Then it is told what is lost, by key where that can be known, and which commands \
-save the rest: `saker dump --salvage` writes the sound pairs to a file, `saker repair` makes a sound image of them.
-
-Examples:
-  saker check disk.img
-  saker check disk.img --json")]
-pub struct CheckArgs {
-    /// The image file
-    pub image: PathBuf,
-}
 
 /// Verifies an image file.
 ///
 /// # Errors
-/// Those of the backend.
+/// `File` or `Failed` when it cannot be read at all.
 pub fn run(args: &CheckArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
-    let report = cx.backend.check(&args.image)?;
+    tell(&images::check(&args.image)?, cx)
+}
+
+/// What a check found; the answer is no when there is damage.
+///
+/// # Errors
+/// `Output`.
+pub fn tell(report: &CheckReport, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     if cx.global.json {
-        cx.document("saker.check.v1", &report)?;
+        cx.document("saker.check.v1", report)?;
     } else {
-        cx.print(lines(&report))?;
+        cx.print(lines(report))?;
     }
     Ok(if report.damage.is_empty() { Exit::Good } else { Exit::No })
 }

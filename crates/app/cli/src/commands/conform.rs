@@ -1,28 +1,12 @@
 //! `saker conform`
 
-use clap::Args;
 use saker_conform::{Finding, Report};
 use serde_json::json;
 
+use crate::args::conform::ConformArgs;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
-
-/// Arguments of `saker conform`.
-#[derive(Args, Clone, Debug, Default)]
-#[command(after_help = "\
-A verdict for each clause of the Key Value Command Set Specification: pass, FAIL, open where the specification leaves a \
-choice, skipped where it cannot be examined. The exit code is 1 when a clause fails. Pairs are stored and deleted under \
-keys that are free; other pairs are left alone.
-
-Examples:
-  saker conform mem:
-  saker conform tcp://127.0.0.1:4420/NQN --json
-  saker conform /dev/ng0n1")]
-pub struct ConformArgs {
-    /// The device; otherwise --device or SAKER_DEVICE
-    #[arg(value_name = "URL")]
-    pub url: Option<String>,
-}
+use crate::linked::conform;
 
 /// Examines a device.
 ///
@@ -30,8 +14,8 @@ pub struct ConformArgs {
 /// Those of opening; `Failed` if the device stops answering.
 pub fn run(args: &ConformArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     let url = args.url.clone().map_or_else(|| cx.device(), Ok)?;
-    let (backend, mut printed) = (cx.backend, Ok(()));
-    let report = backend.conform(&url, &mut |finding| {
+    let mut printed = Ok(());
+    let report = conform::conform(&url, &mut |finding| {
         if !cx.global.json && printed.is_ok() {
             printed = cx.print(line(finding));
         }

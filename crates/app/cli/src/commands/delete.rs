@@ -1,32 +1,12 @@
 //! `saker delete`
 
-use clap::Args;
 use serde_json::json;
 
 use super::no_such_key;
-use crate::args::KEY_HELP;
+use crate::args::delete::DeleteArgs;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::key;
-
-const EXAMPLES: &str = "\
-The key is gone from the device, flushed, when the command ends. Without such a key the exit code is 1.
-
-Examples:
-  saker delete --device file:disk.img user:1
-  saker delete --device file:disk.img hex:00ff";
-
-/// Arguments of `saker delete`.
-#[derive(Args, Debug)]
-#[command(after_help = help())]
-pub struct DeleteArgs {
-    /// The key
-    key: String,
-}
-
-fn help() -> String {
-    format!("{KEY_HELP}\n{EXAMPLES}")
-}
 
 /// Removes the key and flushes.
 ///

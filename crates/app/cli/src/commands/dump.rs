@@ -1,50 +1,22 @@
 //! `saker dump`
 
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use clap::Args;
 use serde::Serialize;
 
 use super::scan::{self, Show};
 use super::target::Target;
 use super::walk::{Walk, Wanted};
+use crate::args::dump::DumpArgs;
 use crate::context::{Context, Exit};
 use crate::error::{CliError, one_line};
+use crate::linked::salvage;
 use crate::progress::{Progress, Totals};
 use crate::records::format::is_stream;
 use crate::records::{BUFFER_BYTES, Format, Writer};
 use crate::report::LossReport;
-
-/// Arguments of `saker dump`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-The format follows from the name: .tsv .tab, .jsonl .ndjson, .txt (semicolon); standard output is TSV. Records come in \
-the device's list order; `saker load` restores them byte for byte from every format. A file is written as FILE.part and \
-renamed when complete. Keys written during the dump may be in it or not.
-
-With --salvage a damaged image is only read: all sound pairs are written, what is lost is listed on standard error (or in \
-the document of --json), and the exit code is 1 if something is. A pair that may be older than one that was lost is not \
-written, unless --uncertain asks for it.
-
-Examples:
-  saker dump --device file:disk.img backup.jsonl
-  saker dump --device file:disk.img - | sort > sorted.tsv
-  saker dump --salvage --device file:damaged.img saved.jsonl")]
-pub struct DumpArgs {
-    /// The file; - is standard output
-    file: PathBuf,
-    /// How records stand in it
-    #[arg(long)]
-    format: Option<Format>,
-    /// Write what is sound of a damaged image, and list what is lost
-    #[arg(long)]
-    salvage: bool,
-    /// With --salvage: also write pairs that may be older than ones that were lost
-    #[arg(long, requires = "salvage")]
-    uncertain: bool,
-}
 
 /// What was dumped.
 #[derive(Serialize)]
@@ -108,9 +80,9 @@ fn salvage(
     started: Duration,
     cx: &mut Context<'_, '_>,
 ) -> Result<Exit, CliError> {
-    let (url, backend) = (cx.device()?, cx.backend);
+    let url = cx.device()?;
     let progress = Progress::new(cx.shows_progress(), None);
-    let sound = |see: Show<'_>| backend.salvage(&url, args.uncertain, see);
+    let sound = |see: Show<'_>| salvage::salvage(&url, args.uncertain, see);
     let (mut totals, losses) = if is_stream(&args.file) {
         records(sound, &mut *cx.streams.output, format, &progress, CliError::Output)?
     } else {

@@ -1,31 +1,11 @@
 //! `saker exists`
 
-use clap::Args;
 use serde_json::json;
 
-use crate::args::KEY_HELP;
+use crate::args::exists::ExistsArgs;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::key;
-
-const EXAMPLES: &str = "\
-Prints yes or no; the exit code is 0 for yes and 1 for no.
-
-Examples:
-  saker exists --device file:disk.img user:1
-  saker exists --device file:disk.img user:1 >/dev/null && echo there";
-
-/// Arguments of `saker exists`.
-#[derive(Args, Debug)]
-#[command(after_help = help())]
-pub struct ExistsArgs {
-    /// The key
-    key: String,
-}
-
-fn help() -> String {
-    format!("{KEY_HELP}\n{EXAMPLES}")
-}
 
 /// Tells whether there is the key.
 ///

@@ -1,42 +1,16 @@
 //! `saker get`
 
-use std::path::PathBuf;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use clap::Args;
 use serde_json::json;
 
 use super::no_such_key;
 use super::target::Target;
-use crate::args::KEY_HELP;
+use crate::args::get::GetArgs;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::key;
 use crate::records::format::is_stream;
-
-const EXAMPLES: &str = "\
-The value is written as it is, with nothing added. Without such a key the exit code is 1.
-
-Examples:
-  saker get --device file:disk.img user:1
-  saker get --device file:disk.img logo --output logo.png
-  saker get --device file:disk.img user:1 --json";
-
-/// Arguments of `saker get`.
-#[derive(Args, Debug)]
-#[command(after_help = help())]
-pub struct GetArgs {
-    /// The key
-    key: String,
-    /// Write the value to FILE
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
-}
-
-fn help() -> String {
-    format!("{KEY_HELP}\n{EXAMPLES}")
-}
 
 /// Writes the value.
 ///

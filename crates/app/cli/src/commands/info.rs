@@ -1,34 +1,32 @@
 //! `saker info`
 
-use clap::Args;
 use serde_json::{Value, json};
 
+use crate::args::info::InfoArgs;
 use crate::context::{Context, Exit};
 use crate::error::{CliError, one_line};
+use crate::linked::opened;
 use crate::output::table;
-
-/// Arguments of `saker info`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Identity, flash and every namespace: what it holds, what it can hold, and what keeping it has cost. An image in use by \
-another process is not opened; one that is damaged is named, and `saker check` lists the damage.
-
-Examples:
-  saker info --device file:disk.img
-  saker info --device file:disk.img --json")]
-pub struct InfoArgs {}
 
 /// Prints what the device says of itself.
 ///
 /// # Errors
 /// Those of the device.
 pub fn run(_args: &InfoArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
-    let info = cx.backend.info(&cx.device()?)?;
+    let info = opened::info(&cx.device()?)?;
+    tell(&info, cx)
+}
+
+/// What a device said of itself.
+///
+/// # Errors
+/// `Output`.
+pub fn tell(info: &Value, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     if cx.global.json {
         cx.document("saker.info.v1", &json!({ "info": info }))?;
     } else {
         let mut rows = Vec::new();
-        flatten("", &info, &mut rows);
+        flatten("", info, &mut rows);
         cx.print(table(&rows))?;
     }
     Ok(Exit::Good)

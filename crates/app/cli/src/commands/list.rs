@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use clap::Args;
-
 use super::walk::{Walk, Wanted};
-use crate::args::KEY_HELP;
+use crate::args::list::ListArgs;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::key;
@@ -13,37 +11,6 @@ use crate::output::ArrayDocument;
 use crate::records::escape::escape;
 use crate::records::jsonl::Written;
 use crate::store::Store;
-
-const EXAMPLES: &str = "\
-One key a line, in the device's list order: by bytes for the tree and lsm engines, by hash for the hash engines. \
-Bytes that cannot be shown are written \\t \\n \\r \\\\ \\0 \\xNN. FROM is a place in that order: give the last key \
-of one page to begin the next page with it. --sort holds the keys it prints in memory.
-
-Examples:
-  saker list --device file:disk.img
-  saker list --device file:disk.img --prefix user: --sort --limit 100
-  saker list --device file:disk.img --json user:1";
-
-/// Arguments of `saker list`.
-#[derive(Args, Debug)]
-#[command(after_help = help())]
-pub struct ListArgs {
-    /// Begin at this key, or where it would be
-    from: Option<String>,
-    /// At most N keys; with --sort, the least ones
-    #[arg(long, short = 'n', value_name = "N")]
-    limit: Option<u64>,
-    /// Sort by bytes
-    #[arg(long)]
-    sort: bool,
-    /// Only keys that begin with P
-    #[arg(long, value_name = "P", default_value = "", hide_default_value = true)]
-    prefix: String,
-}
-
-fn help() -> String {
-    format!("{KEY_HELP}\n{EXAMPLES}")
-}
 
 /// Prints keys.
 ///

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
 use serde::Serialize;
 
+use crate::args::load::LoadArgs;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::progress::{Progress, Totals};
@@ -14,32 +14,6 @@ use crate::records::format::is_stream;
 use crate::records::{BUFFER_BYTES, BadLine, Format, ReadError, Reader, Record};
 use crate::size::grouped;
 use crate::store::Store;
-
-/// Arguments of `saker load`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-The format follows from the name: .tsv .tab, .jsonl .ndjson, .txt (semicolon); standard input is TSV. A later record \
-of a key replaces an earlier one. When a line is bad the records before it stay stored; after mending the line, load \
-the whole file again. Everything is flushed when the command ends.
-
-Examples:
-  saker load --device file:disk.img users.tsv
-  saker load --device file:disk.img UnicodeData.txt
-  saker load --device file:disk.img words.dat --format tsv --raw --skip-bad
-  zcat users.jsonl.gz | saker load --device file:disk.img - --format jsonl")]
-pub struct LoadArgs {
-    /// The file; - is standard input
-    file: PathBuf,
-    /// How records stand in it
-    #[arg(long)]
-    format: Option<Format>,
-    /// Take lines of tsv and semicolon as they are: a backslash is a backslash
-    #[arg(long)]
-    raw: bool,
-    /// Count lines that are no records and go on
-    #[arg(long)]
-    skip_bad: bool,
-}
 
 /// What was loaded.
 #[derive(Serialize)]

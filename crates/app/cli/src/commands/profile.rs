@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use clap::{Args, Subcommand};
 use saker_sim::profile::{Profile, ProfileError, Row};
 use serde_json::{Value, json};
 
+use crate::args::profile::{Action, ProfileArgs};
 use crate::context::{Context, Exit};
 use crate::error::CliError;
+use crate::linked::experiments;
 use crate::output::table;
 use crate::report::{Calibrated, CalibratedSize};
 
@@ -25,44 +26,6 @@ const UNITS: [(&str, &str); 11] = [
     ("_ns", "ns"),
     ("_ps", "ps"),
 ];
-
-/// Arguments of `saker profile`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Every number of a profile has a source: paper, public, measured, fitted, default, or override.
-
-Examples:
-  saker profile list
-  saker profile show saker-mid
-  saker profile show saker-mid --toml > mine.toml
-  saker profile show mine.toml --json
-  saker profile calibrate cosmos-plus --passthrough")]
-pub struct ProfileArgs {
-    #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Debug, Subcommand)]
-enum Action {
-    /// List the profiles that are built in
-    List,
-    /// Show the numbers of a profile and where they come from
-    Show {
-        /// A built-in profile, or a file of one (with a / or .toml in its name)
-        name: String,
-        /// As TOML, to be changed and used as a file
-        #[arg(long, conflicts_with = "json")]
-        toml: bool,
-    },
-    /// Measure the methods of transfer on a profile from 4 B to 8 KiB, in virtual time, and find BandSlim's thresholds
-    Calibrate {
-        /// A built-in profile, or a file of one (with a / or .toml in its name)
-        name: String,
-        /// One command at a time, each awaited, as NVMe passthrough
-        #[arg(long)]
-        passthrough: bool,
-    },
-}
 
 /// Shows profiles.
 ///
@@ -107,11 +70,18 @@ fn show(name: &str, toml: bool, cx: &mut Context<'_, '_>) -> Result<Exit, CliErr
 
 fn calibrate(name: &str, passthrough: bool, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     let profile = Profile::parse(&text(name)?).map_err(|e| broken(&e))?;
-    let found = cx.backend.calibrate(&profile, passthrough)?;
+    tell_calibration(&profile.name, &experiments::calibrate(&profile, passthrough)?, cx)
+}
+
+/// What a calibration of the profile of that name measured.
+///
+/// # Errors
+/// `Output`.
+pub fn tell_calibration(name: &str, found: &Calibrated, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     if cx.global.json {
-        cx.document("saker.profile.calibration.v1", &json!({ "name": profile.name, "calibration": found }))?;
+        cx.document("saker.profile.calibration.v1", &json!({ "name": name, "calibration": found }))?;
     } else {
-        cx.print(calibration(&profile.name, &found))?;
+        cx.print(calibration(name, found))?;
     }
     Ok(Exit::Good)
 }

@@ -1,34 +1,16 @@
 //! `saker repair`
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
 use serde::Serialize;
 
+use crate::args::repair::RepairArgs;
 use crate::context::{Context, Exit};
 use crate::error::{CliError, one_line};
+use crate::linked::salvage;
 use crate::progress::Progress;
 use crate::report::LossReport;
 use crate::size::grouped;
-
-/// Arguments of `saker repair`.
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "\
-Makes a new image of the pairs and blocks of OLD that are sound. OLD is only read, and NEW must not exist. NEW has the size, \
-the engine, the settings, the namespaces and the identity of OLD, whose place it is to take: hosts take both for one device, \
-so do not serve both at once. What is lost is listed on standard error (or in the document of --json), and the exit code is \
-1 if something is.
-
-Examples:
-  saker check disk.img
-  saker repair disk.img repaired.img
-  saker check repaired.img")]
-pub struct RepairArgs {
-    /// The damaged image; nothing of it changes
-    pub old: PathBuf,
-    /// The image to make
-    pub new: PathBuf,
-}
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -41,10 +23,10 @@ struct Report<'a> {
 /// Makes a sound image of a damaged one.
 ///
 /// # Errors
-/// Those of the backend.
+/// `File` or `Failed` when one image cannot be read or the other not be made.
 pub fn run(args: &RepairArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     let progress = Progress::counter(cx.shows_progress());
-    let losses = cx.backend.repair(&args.old, &args.new, &mut |copied| progress.set(copied))?;
+    let losses = salvage::repair(&args.old, &args.new, &mut |copied| progress.set(copied))?;
     progress.finish();
     if cx.global.json {
         cx.document("saker.repair.v1", &Report { old: &args.old, new: &args.new, losses: &losses })?;

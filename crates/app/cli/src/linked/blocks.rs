@@ -5,22 +5,26 @@ use serde_json::{Value, json};
 
 use super::opened::{described, failed, refused};
 use crate::error::CliError;
-use crate::store::{Answer, BlockStore};
+use crate::store::Answer;
 
 /// Opens the block namespace of a URL.
-pub(super) fn open(url: &str) -> Result<Box<dyn BlockStore>, CliError> {
-    Ok(Box::new(Opened(Block::open(url).map_err(|e| refused(&e))?)))
+///
+/// # Errors
+/// `Usage` for a URL that makes no sense, `Failed` for a device that cannot be opened.
+pub fn open(url: &str) -> Result<Blocks, CliError> {
+    Block::open(url).map(Blocks).map_err(|e| refused(&e))
 }
 
 /// What a device without key-value namespaces says of itself.
-pub(super) fn info(url: &str) -> Result<Value, CliError> {
+pub fn info(url: &str) -> Result<Value, CliError> {
     let mut block = Block::open(url).map_err(|e| refused(&e))?;
     let head = json!({ "device": url, "profile": block.profile() });
     let info = described(head, block.snapshot());
     block.close().map_err(|e| failed(&e)).map(|()| info)
 }
 
-struct Opened(Block);
+/// A block namespace, opened.
+pub struct Blocks(Block);
 
 fn outcome<T>(result: Result<T, DeviceError>) -> Answer<T> {
     result.map_err(|error| match error {
@@ -32,32 +36,54 @@ fn outcome<T>(result: Result<T, DeviceError>) -> Answer<T> {
     })
 }
 
-impl BlockStore for Opened {
-    fn block_bytes(&self) -> u32 {
+impl Blocks {
+    /// Bytes of a block.
+    pub fn block_bytes(&self) -> u32 {
         self.0.block_bytes()
     }
 
-    fn blocks(&self) -> u64 {
+    /// Blocks of the namespace.
+    pub fn blocks(&self) -> u64 {
         self.0.blocks()
     }
 
-    fn read(&mut self, first: u64, out: &mut [u8]) -> Answer<()> {
+    /// Reads whole blocks from block `first` on.
+    ///
+    /// # Errors
+    /// Those of the device; `Usage` for a range outside the namespace.
+    pub fn read(&mut self, first: u64, out: &mut [u8]) -> Answer<()> {
         outcome(self.0.read(first, out))
     }
 
-    fn write(&mut self, first: u64, data: &[u8]) -> Answer<()> {
+    /// Writes whole blocks from block `first` on.
+    ///
+    /// # Errors
+    /// Those of the device; `Usage` for a range outside the namespace.
+    pub fn write(&mut self, first: u64, data: &[u8]) -> Answer<()> {
         outcome(self.0.write(first, data))
     }
 
-    fn trim(&mut self, first: u64, blocks: u64) -> Answer<()> {
+    /// Deallocates blocks: they read as zeros.
+    ///
+    /// # Errors
+    /// Those of the device; `Usage` for a range outside the namespace.
+    pub fn trim(&mut self, first: u64, blocks: u64) -> Answer<()> {
         outcome(self.0.trim(first, blocks))
     }
 
-    fn flush(&mut self) -> Answer<()> {
+    /// Returns when everything written so far survives a power cut.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn flush(&mut self) -> Answer<()> {
         outcome(self.0.flush())
     }
 
-    fn close(self: Box<Self>) -> Answer<()> {
+    /// Closes the device in order.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn close(self) -> Answer<()> {
         self.0.close().map_err(|e| failed(&e))
     }
 }

@@ -7,15 +7,19 @@ use saker_realtime::bench::Cpus;
 use saker_workload::RecordSet;
 use saker_world::RunResult;
 
-use crate::commands::compare::{CompareArgs, TimingChoice};
+use crate::args::compare::{CompareArgs, TimingChoice};
 use crate::error::CliError;
 use crate::report::{Comparison, Metric, System, TimedRun};
 
 /// Sizes of values when neither an input nor sizes are given.
 const SIZES: [usize; 5] = [16, 64, 256, 1024, 4096];
 
-/// Runs what the arguments ask for.
-pub(super) fn compare(
+/// Runs one workload on HostKV, DiskKV and DiskKV+SAKER: the records of `args.input`, or pairs that it makes. `note` takes
+/// one line of progress.
+///
+/// # Errors
+/// `Usage` for arguments that make no sense, `Failed` otherwise.
+pub fn compare(
     args: &CompareArgs,
     records: Option<RecordSet>,
     note: &mut dyn FnMut(&str),

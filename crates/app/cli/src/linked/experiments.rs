@@ -5,8 +5,9 @@ use saker_host::{Method, Pacing, TransferPolicy};
 use saker_lab::bench::db::{DbOptions, db_on_url};
 use saker_lab::bench::{BenchReport, RealOptions, in_virtual, on_url};
 use saker_lab::rig::Cell;
+use saker_lab::run::{self as lab, Progress};
 use saker_lab::settings::setting;
-use saker_lab::{LabError, Settings};
+use saker_lab::{Experiment, LabError, Settings};
 use saker_realtime::{EngineKind, Kv, KvCache, RetentionOptions};
 use saker_sim::profile::Profile;
 use saker_workload::kv_cache::KvCacheLoad;
@@ -16,13 +17,16 @@ use saker_world::history::Setup;
 
 use super::opened::refused;
 use super::ycsb;
-use crate::commands::bench::{self, BenchArgs, Switch};
+use crate::args::bench::{self, BenchArgs, Switch};
 use crate::error::CliError;
 use crate::limits::VALUE_BYTES_MAX;
-use crate::report::{Calibrated, CalibratedSize};
+use crate::report::{Calibrated, CalibratedSize, Listed};
 
-/// Runs a workload on the device of a URL, or in virtual time.
-pub(super) fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
+/// Runs a workload: in virtual time, or on the device of a URL.
+///
+/// # Errors
+/// `Usage` for arguments that make no sense, `Failed` otherwise.
+pub fn bench(args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
     if args.workload == bench::history::NAME {
         return history(args);
     }
@@ -156,8 +160,11 @@ pub(super) fn with_transfer(url: &str, method: Option<&str>) -> String {
     method.map_or_else(|| url.to_owned(), |method| format!("{url}{join}transfer={method}"))
 }
 
-/// Response times of the transfer methods on a profile, and BandSlim's thresholds that follow.
-pub(super) fn calibrate(profile: &Profile, passthrough: bool) -> Result<Calibrated, CliError> {
+/// Measures the methods of transfer on a profile, in virtual time.
+///
+/// # Errors
+/// `Failed` when the profile makes no device.
+pub fn calibrate(profile: &Profile, passthrough: bool) -> Result<Calibrated, CliError> {
     let pacing = if passthrough { Pacing::Passthrough } else { Pacing::Pipelined };
     let found = saker_world::calibrate(profile, pacing)
         .map_err(|e| CliError::failed(e.to_string(), "choose another profile; see `saker profile list`"))?;
@@ -172,6 +179,25 @@ pub(super) fn calibrate(profile: &Profile, passthrough: bool) -> Result<Calibrat
     });
     let Adaptive { threshold1, threshold2, .. } = found.adaptive;
     Ok(Calibrated { threshold1, threshold2, sizes: sizes.collect() })
+}
+
+/// The experiments there are.
+pub fn experiments() -> Vec<Listed> {
+    lab::plans().map(|plan| Listed { id: plan.id, title: plan.title, source: plan.source }).collect()
+}
+
+/// Runs experiments of [`experiments`], each with each of the settings, on `threads` threads; settings within experiments. A
+/// claim that does not hold is a verdict, no error. `note` hears of progress.
+///
+/// # Errors
+/// `Usage` for settings that cannot be made, `Failed` otherwise.
+pub fn reproduce(
+    ids: &[String],
+    settings: &[Settings],
+    threads: usize,
+    note: &mut dyn FnMut(Progress),
+) -> Result<Vec<Experiment>, CliError> {
+    lab::run_all(ids, settings, threads, note).map_err(|e| failed(&e, "reproduce"))
 }
 
 fn virtually(args: &BenchArgs, suite: Suite, value_bytes: u32) -> Result<BenchReport, LabError> {

@@ -10,13 +10,17 @@ use saker_realtime::{
 use saker_realtime::image::Severity;
 
 use super::opened::{failed, refused};
-use crate::commands::create::CreateArgs;
-use crate::commands::namespaces::NamespaceChoice;
+use crate::args::create::CreateArgs;
+use crate::args::namespaces::NamespaceChoice;
 use crate::error::CliError;
 use crate::report::{Blocks, CheckReport, CheckedNamespace, CreateReport, CreatedNamespace, Finding, Holds};
 use crate::size;
 
-pub(super) fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
+/// Makes an image file.
+///
+/// # Errors
+/// `Usage` for a size or a name that makes no sense, `File` or `Failed` otherwise.
+pub fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
     let engine = EngineKind::named(&args.engine).ok_or_else(|| {
         let there = format!("the engines there are: {}", EngineKind::names());
         CliError::usage(format!("there is no engine `{}`", args.engine), there)
@@ -126,7 +130,11 @@ fn created(
     CreatedNamespace { nsid: n.nsid, kind, flash_bytes, blocks, holds }
 }
 
-pub(super) fn check(image: &Path) -> Result<CheckReport, CliError> {
+/// Verifies an image file without changing it. Damage is a finding, no error.
+///
+/// # Errors
+/// `File` or `Failed` when it cannot be read at all.
+pub fn check(image: &Path) -> Result<CheckReport, CliError> {
     let blank = CheckReport {
         image: image.to_path_buf(),
         records: 0,

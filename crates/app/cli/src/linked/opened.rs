@@ -18,13 +18,19 @@ struct Opened {
 }
 
 /// Opens the key-value namespace of a URL.
-pub(super) fn open(url: &str) -> Result<Box<dyn Store>, CliError> {
+///
+/// # Errors
+/// `Usage` for a URL that makes no sense, `Failed` for a device that cannot be opened.
+pub fn open(url: &str) -> Result<Box<dyn Store>, CliError> {
     let kv = Kv::open(url).map_err(|e| failed_at(url, &e))?;
     Ok(Box::new(Opened { kv, url: url.to_owned() }))
 }
 
 /// What a device says of itself, whatever namespaces it has.
-pub(super) fn info(url: &str) -> Result<Value, CliError> {
+///
+/// # Errors
+/// As [`open`].
+pub fn info(url: &str) -> Result<Value, CliError> {
     match Kv::open(url) {
         Ok(kv) => {
             let mut opened = Box::new(Opened { kv, url: url.to_owned() });
@@ -175,6 +181,21 @@ impl Opened {
     }
 }
 
+impl Opened {
+    /// What the device says of itself.
+    fn info(&mut self) -> Answer<Value> {
+        let (serial, model, firmware) = self.kv.identity();
+        let link = self.kv.client().stats();
+        let head = json!({
+            "device": self.url, "profile": self.kv.profile(), "serial": serial, "model": model, "firmware": firmware,
+            "commands": link.commands, "value_bytes_max": self.kv.client().value_bytes_max(),
+            "groups": groups(&mut self.kv),
+            "long_keys": if self.kv.has_long_keys_by_pointer() { "by pointer" } else { "in envelopes of the host's" },
+        });
+        Ok(described(head, self.kv.snapshot()))
+    }
+}
+
 impl Store for Opened {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {
         self.ensure_fits(value)?;
@@ -237,18 +258,6 @@ impl Store for Opened {
     fn flush(&mut self) -> Answer<()> {
         let flushed = self.kv.flush();
         self.done(flushed)
-    }
-
-    fn info(&mut self) -> Answer<Value> {
-        let (serial, model, firmware) = self.kv.identity();
-        let link = self.kv.client().stats();
-        let head = json!({
-            "device": self.url, "profile": self.kv.profile(), "serial": serial, "model": model, "firmware": firmware,
-            "commands": link.commands, "value_bytes_max": self.kv.client().value_bytes_max(),
-            "groups": groups(&mut self.kv),
-            "long_keys": if self.kv.has_long_keys_by_pointer() { "by pointer" } else { "in envelopes of the host's" },
-        });
-        Ok(described(head, self.kv.snapshot()))
     }
 
     fn put_async(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {

@@ -6,10 +6,10 @@ use saker_realtime::url::Place;
 use saker_realtime::{DeviceUrl, Error as DeviceError, Losses, Lost, Piece, Salvage, Salvaged, repair_image};
 
 use super::opened::{failed, refused};
-use crate::backend::SeePair;
 use crate::error::CliError;
 use crate::key;
 use crate::report::{CheckReport, LossReport, LostPiece, NamespaceLoss};
+use crate::store::SeePair;
 
 /// Why a walk stopped.
 enum Stop {
@@ -23,7 +23,12 @@ impl From<DeviceError> for Stop {
     }
 }
 
-pub(super) fn salvage(url: &str, uncertain: bool, see: SeePair<'_>) -> Result<LossReport, CliError> {
+/// Reads what is sound of the key-value namespace of a damaged image, and tells what is lost. `uncertain`: also what may
+/// be older than something that was lost.
+///
+/// # Errors
+/// `Usage` for a URL that is no image's, `Failed` when it cannot be read at all, and those of `see`.
+pub fn salvage(url: &str, uncertain: bool, see: SeePair<'_>) -> Result<LossReport, CliError> {
     let parsed = DeviceUrl::parse(url).map_err(|e| refused(&e.into()))?;
     let Place::File(path) = &parsed.place else {
         return Err(CliError::usage(format!("`{url}` is no image"), "name one with --device file:disk.img"));
@@ -44,7 +49,11 @@ pub(super) fn salvage(url: &str, uncertain: bool, see: SeePair<'_>) -> Result<Lo
     }
 }
 
-pub(super) fn repair(old: &Path, new: &Path, progress: &mut dyn FnMut(u64)) -> Result<LossReport, CliError> {
+/// Makes image `new` of what is sound in image `old`; `progress` hears of pairs and blocks copied.
+///
+/// # Errors
+/// `File` or `Failed` when one cannot be read or the other not be made.
+pub fn repair(old: &Path, new: &Path, progress: &mut dyn FnMut(u64)) -> Result<LossReport, CliError> {
     let repaired = repair_image(old, new, progress).map_err(|e| failed(&e))?;
     Ok(report(&repaired.mends, &repaired.namespaces))
 }

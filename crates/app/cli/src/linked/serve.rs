@@ -2,11 +2,15 @@
 
 use saker_tcp::{ConfigError, ServeError, Served, Server, ServerConfig, StopSignal};
 
-use crate::commands::serve::{ServeArgs, Serving};
+use crate::args::serve::ServeArgs;
 use crate::error::CliError;
+use crate::report::Serving;
 
-/// Serves until a signal says stop; `ready` is told when hosts can connect.
-pub(super) fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError> {
+/// Serves devices to the network until a signal says stop. `ready` is told when hosts can connect.
+///
+/// # Errors
+/// `Usage` for a configuration that makes no sense, `Failed` otherwise.
+pub fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError> {
     let config = configuration(args)?;
     let stop =
         StopSignal::new().map_err(|error| CliError::failed(error.to_string(), "see the system's limits"))?;

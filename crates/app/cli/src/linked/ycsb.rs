@@ -6,7 +6,7 @@ use saker_workload::{CoreWorkload, Plan};
 
 use super::experiments::{failed, profile_of, with_transfer};
 use super::opened::refused;
-use crate::commands::bench::{BenchArgs, PhaseChoice, Switch};
+use crate::args::bench::{BenchArgs, PhaseChoice, Switch};
 use crate::error::CliError;
 
 /// Key size unless one is asked for: the device's largest. YCSB's own keys, `user` and a number, are longer.

@@ -57,15 +57,6 @@ impl Format {
             Self::Jsonl => 6 * record + 4096,
         }
     }
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tsv => "tsv",
-            Self::Jsonl => "jsonl",
-            Self::Semicolon => "semicolon",
-        }
-    }
 }
 
 /// Whether `path` stands for standard input or output.

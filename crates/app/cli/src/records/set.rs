@@ -8,16 +8,15 @@ use saker_workload::RecordSet;
 
 use super::format::is_stream;
 use super::{BUFFER_BYTES, Format, ReadError, Reader, Record};
-use crate::context::Context;
 use crate::error::CliError;
 
 /// The records of `path`; `-` is standard input.
 ///
 /// # Errors
 /// `File`; `Failed` for the first line that is no record.
-pub fn read(path: &Path, format: Format, raw: bool, cx: &mut Context<'_, '_>) -> Result<RecordSet, CliError> {
+pub fn read(path: &Path, format: Format, raw: bool, input: &mut dyn Read) -> Result<RecordSet, CliError> {
     if is_stream(path) {
-        return all(&mut *cx.streams.input, path, format, raw);
+        return all(input, path, format, raw);
     }
     all(File::open(path).map_err(CliError::file("open", path))?, path, format, raw)
 }

@@ -16,7 +16,7 @@ fn settings_and_sweeps_reach_every_run() {
     let sweep = ["--sweep", "profile.a=1,2", "--sweep", "profile.b=[3,4],5"];
     let mut line = vec!["reproduce", "run", "fig-1", "fig-2", "--json", "--set", "profile.c=9"];
     line.extend(sweep);
-    let document = parsed(&fake.run(&line).out);
+    let document = parsed(&fake.told(&line).out);
     let profiles: Vec<&str> =
         document["experiments"].as_array().unwrap().iter().map(|e| e["profile"].as_str().unwrap()).collect();
     assert_eq!(profiles.len(), 8);
@@ -28,7 +28,7 @@ fn settings_and_sweeps_reach_every_run() {
 fn a_setting_that_is_none_is_refused() {
     let fake = Fake::default();
     for bad in ["fetch_ns=5", "profile.x", "profile.=1"] {
-        let found = fake.run(&["reproduce", "run", "fig-1", "--set", bad]);
+        let found = fake.run(&["reproduce", "run", "bandslim-arithmetic", "--set", bad]);
         assert_eq!((found.code, found.out.as_str(), found.err.lines().count()), (2, "", 1), "{bad}");
         assert!(found.err.contains("profile.KEY=VALUE"), "{}", found.err);
     }
@@ -39,7 +39,7 @@ fn out_leaves_results_a_page_and_verdicts() {
     let directory = Scratch::new("reproduce-out");
     let fake = Fake::default();
     let out = directory.path("report");
-    let found = fake.run(&["reproduce", "all", "--out", &out, "--quiet"]);
+    let found = fake.told(&["reproduce", "all", "--out", &out, "--quiet"]);
     assert_eq!((found.code, found.err.as_str()), (0, ""));
     let read = |name: &str| std::fs::read_to_string(format!("{out}/{name}")).unwrap();
     assert_eq!(parsed(&read("results.json"))["schema"], "saker.reproduce.v1");
@@ -55,7 +55,7 @@ fn out_leaves_results_a_page_and_verdicts() {
 fn a_directory_that_cannot_be_made_is_an_error() {
     let directory = Scratch::new("reproduce-bad");
     let file = directory.file("taken", b"");
-    let found = Fake::default().run(&["reproduce", "all", "--out", &file]);
+    let found = Fake::default().told(&["reproduce", "all", "--out", &file]);
     assert_eq!((found.code, found.err.lines().count()), (1, 1));
 }
 
@@ -63,9 +63,9 @@ fn a_directory_that_cannot_be_made_is_an_error() {
 fn differences_are_shown_and_answer_no() {
     let directory = Scratch::new("reproduce-diff");
     let mut fake = Fake::default();
-    let before = directory.file("a.json", fake.run(&["reproduce", "all", "--json"]).out.as_bytes());
+    let before = directory.file("a.json", fake.told(&["reproduce", "all", "--json"]).out.as_bytes());
     fake.verdict = Some(Verdict::Fail);
-    let after = directory.file("b.json", fake.run(&["reproduce", "run", "fig-1", "--json"]).out.as_bytes());
+    let after = directory.file("b.json", fake.told(&["reproduce", "run", "fig-1", "--json"]).out.as_bytes());
     assert_eq!(fake.run(&["reproduce", "diff", &before, &before]), ran(0, "no differences\n", ""));
     let found = fake.run(&["reproduce", "diff", &before, &after]);
     assert_eq!(found.code, 1);
@@ -100,19 +100,19 @@ fn only_results_can_be_compared() {
 #[test]
 fn bench_shows_numbers_and_writes_one_document() {
     let fake = Fake { variable: Some(String::new()), ..Fake::default() };
-    let text = fake.run(&["bench", "m", "--operations", "1234"]).out;
+    let text = fake.told(&["bench", "m", "--operations", "1234"]).out;
     assert!(text.lines().any(|l| l.split_whitespace().eq(["operations", "1,234"])), "{text}");
-    let document = parsed(&fake.run(&["bench", "m", "--json", "--seed", "5"]).out);
+    let document = parsed(&fake.told(&["bench", "m", "--json", "--seed", "5"]).out);
     assert_eq!((&document["schema"], &document["seed"]), (&json!("saker.bench.v1"), &json!(5)));
     assert_eq!((&document["at"]["workload"], &document["latency_us_mean"]), (&json!("m"), &json!(12.5)));
 }
 
 #[test]
 fn a_calibration_is_a_table_or_a_document() {
-    let text = Fake::default().run(&["profile", "calibrate", "cosmos-plus", "--passthrough"]).out;
+    let text = Fake::default().told(&["profile", "calibrate", "cosmos-plus", "--passthrough"]).out;
     assert!(text.starts_with("cosmos-plus: threshold1 36 B, threshold2 0 B"), "{text}");
     assert!(text.lines().any(|l| l.split_whitespace().eq(["4", "piggyback", "1.500", "-"])), "{text}");
-    let document = parsed(&Fake::default().run(&["profile", "calibrate", "cosmos-plus", "--json"]).out);
+    let document = parsed(&Fake::default().told(&["profile", "calibrate", "cosmos-plus", "--json"]).out);
     assert_eq!(document["schema"], json!("saker.profile.calibration.v1"));
     assert_eq!(document["calibration"]["sizes"][0]["ns"], json!({ "piggyback": 1500, "sgl": null }));
 }
@@ -128,8 +128,8 @@ fn compare_writes_a_page_beside_its_output() {
     let directory = Scratch::new("compare-html");
     let path = directory.path("compare.html");
     let fake = Fake::default();
-    let with = fake.run(&["compare", "--quiet", "--html", &path]);
-    assert_eq!(with.out, fake.run(&["compare", "--quiet"]).out);
+    let with = fake.told(&["compare", "--quiet", "--html", &path]);
+    assert_eq!(with.out, fake.told(&["compare", "--quiet"]).out);
     let page = std::fs::read_to_string(&path).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("HostKV") && page.contains("DiskKV"));
 }

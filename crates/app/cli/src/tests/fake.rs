@@ -9,14 +9,26 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use saker_lab::bench::BenchReport;
-use saker_lab::run::Progress;
 use saker_lab::{Check, Evidence, Experiment, Point, Settings, Verdict};
-use saker_sim::profile::Profile;
 use serde_json::json;
 
 use super::Ran;
-use crate::store::Answer;
-use crate::*;
+use crate::args::Command;
+use crate::args::bench::BenchArgs;
+use crate::args::compare::{CompareArgs, TimingChoice};
+use crate::args::create::CreateArgs;
+use crate::args::profile;
+use crate::args::reproduce::{Action, Options, ReproduceArgs};
+use crate::commands as c;
+use crate::context::{Context, Streams};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::report::{
+    Calibrated, CalibratedSize, CheckReport, Comparison, CreateReport, CreatedNamespace, Finding, Listed,
+    Metric, System, TimedRun,
+};
+use crate::run::{execute, run_by};
+use crate::store::{Answer, ListOrder, Store};
 
 /// What the device holds and what has been done to it, across the runs of a test.
 #[derive(Default)]
@@ -91,11 +103,6 @@ impl Store for FakeStore {
         Ok(())
     }
 
-    fn info(&mut self) -> Answer<serde_json::Value> {
-        let keys = self.device.borrow().records.len();
-        Ok(json!({ "engine": "fake\nline", "keys": keys, "queues": [1, 2], "spaces": [{ "id": 1 }] }))
-    }
-
     fn put_async(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {
         self.queued.push((key.to_vec(), value.to_vec()));
         if self.queued.len() < 4 { Ok(()) } else { self.drain() }
@@ -147,6 +154,13 @@ impl Fake {
         Ran { code, out: String::from_utf8(out).unwrap(), err }
     }
 
+    /// The same, with the outcomes of this fake in place of the work of long commands.
+    pub fn told(&self, arguments: &[&str]) -> Ran {
+        let mut out = Vec::new();
+        let (code, err) = self.run_with(arguments, &mut out, |command, cx| self.tell(command, cx));
+        Ran { code, out: String::from_utf8(out).unwrap(), err }
+    }
+
     pub fn run_bytes(&self, arguments: &[&str]) -> (u8, Vec<u8>, String) {
         let mut out = Vec::new();
         let (code, err) = self.run_into(arguments, &mut out);
@@ -156,6 +170,15 @@ impl Fake {
     }
 
     pub fn run_into(&self, arguments: &[&str], out: &mut dyn Write) -> (u8, String) {
+        self.run_with(arguments, out, execute)
+    }
+
+    fn run_with(
+        &self,
+        arguments: &[&str],
+        out: &mut dyn Write,
+        execute: impl FnOnce(Command, &mut Context<'_, '_>) -> Result<Exit, CliError>,
+    ) -> (u8, String) {
         let mut err = Vec::new();
         let mut streams = Streams {
             input: &mut self.input.as_slice(),
@@ -165,13 +188,12 @@ impl Fake {
             device: self.variable.clone().or(Some("mem:".to_owned())),
             clock: &|| Duration::from_secs(self.seconds.replace(self.seconds.get() + 1)),
         };
-        let code = run(["saker"].iter().chain(arguments).map(OsString::from), &mut streams, self);
+        let arguments = ["saker"].iter().chain(arguments).map(OsString::from);
+        let code = run_by(arguments, &mut streams, &|url| self.open(url), execute);
         (code, String::from_utf8(err).unwrap())
     }
-}
 
-impl Backend for Fake {
-    fn open(&self, url: &str) -> Result<Box<dyn Store>, CliError> {
+    fn open(&self, url: &str) -> Answer<Box<dyn Store>> {
         if url != "mem:" {
             return Err(CliError::usage(format!("no device at `{url}`"), "try mem:"));
         }
@@ -179,42 +201,44 @@ impl Backend for Fake {
         Ok(Box::new(FakeStore { device: Rc::clone(&self.device), queued: Vec::new() }))
     }
 
-    fn serve(&self, args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError> {
-        let addresses = args.listen.iter().map(ToString::to_string).collect();
-        ready(&Serving { addresses, subsystems: args.nqn.iter().cloned().collect() });
-        Ok(())
+    /// What a command tells of work that has gone as this fake says.
+    fn tell(&self, command: Command, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
+        match command {
+            Command::Info(_) => {
+                let keys = self.device.borrow().records.len();
+                let info = json!({ "engine": "fake\nline", "keys": keys, "queues": [1, 2], "spaces": [{ "id": 1 }] });
+                c::info::tell(&info, cx)
+            }
+            Command::Create(args) => c::create::tell(&args, &created(&args), cx),
+            Command::Check(args) => c::check::tell(&self.checked(&args.image), cx),
+            Command::Compare(args) => c::compare::tell(&args, &self.compared(&args), cx),
+            Command::Bench(args) => c::bench::tell(&args, &benched(&args), cx),
+            Command::Profile(args) => match &args.action {
+                profile::Action::Calibrate { name, passthrough } => {
+                    c::profile::tell_calibration(name, &calibrated(*passthrough), cx)
+                }
+                other => panic!("{other:?} takes no time"),
+            },
+            Command::Reproduce(args) => self.reproduced(&args, cx),
+            other => panic!("{other:?} takes no time"),
+        }
     }
 
-    fn create(&self, args: &CreateArgs) -> Result<CreateReport, CliError> {
-        let (profile, engine) = (args.profile.clone(), args.engine.clone());
-        let flash_bytes = args.size.unwrap_or(0);
-        let namespaces =
-            vec![CreatedNamespace { nsid: 1, kind: "kv", flash_bytes, blocks: None, holds: None }];
-        Ok(CreateReport { image: args.image.clone(), flash_bytes, profile, engine, namespaces })
-    }
-
-    fn check(&self, image: &Path) -> Result<CheckReport, CliError> {
-        let damage = self.damage.clone();
-        Ok(CheckReport {
+    fn checked(&self, image: &Path) -> CheckReport {
+        CheckReport {
             image: image.to_owned(),
             records: 1234,
             bytes: 5_600_000,
             torn: 1,
             namespaces: Vec::new(),
-            damage,
+            damage: self.damage.clone(),
             repairable: self.repairable.clone(),
             losses: None,
             next: Vec::new(),
-        })
+        }
     }
 
-    fn compare(
-        &self,
-        args: &CompareArgs,
-        _: Option<saker_workload::RecordSet>,
-        note: &mut dyn FnMut(&str),
-    ) -> Result<Comparison, CliError> {
-        note("running");
+    fn compared(&self, args: &CompareArgs) -> Comparison {
         let metric = |name: &str, value| Metric { name: name.to_owned(), value };
         let host = vec![metric("puts_per_s", 1000.0), metric("put_latency_us_mean", 12.5)];
         let mut disk = vec![metric("puts_per_s", 2_500_000.0)];
@@ -238,50 +262,33 @@ impl Backend for Fake {
             systems: vec![system("HostKV", host), system("DiskKV", disk)],
         };
         let workload = format!("{} operations, sizes {:?}", args.operations, args.sizes);
-        Ok(Comparison {
+        Comparison {
             seed: args.seed,
             profile: args.profile.clone(),
             workload,
             operations: args.operations,
             runs: vec![run],
-        })
+        }
     }
 
-    fn bench(&self, args: &BenchArgs, device: Option<&str>) -> Result<BenchReport, CliError> {
-        let mut point = Point::at([("workload", json!(args.workload)), ("device", json!(device))]);
-        point.add("operations", args.operations as f64);
-        point.add("latency_us_mean", 12.5);
-        Ok(BenchReport { point, traces: Vec::new(), lines: Vec::new() })
-    }
-
-    fn calibrate(&self, _: &Profile, passthrough: bool) -> Result<Calibrated, CliError> {
-        let ns = [("piggyback", Some(1500)), ("sgl", None)].into();
-        let sizes = vec![CalibratedSize { bytes: 4, quickest: "piggyback", ns }];
-        Ok(Calibrated { threshold1: if passthrough { 36 } else { 92 }, threshold2: 0, sizes })
-    }
-
-    fn experiments(&self) -> Vec<Listed> {
+    fn reproduced(&self, args: &ReproduceArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
+        let all = ["fig-1", "fig-2"].map(str::to_owned);
         let listed =
-            |id: &str| Listed { id: id.to_owned(), title: "Title".to_owned(), source: "Paper".to_owned() };
-        vec![listed("fig-1"), listed("fig-2")]
-    }
-
-    fn reproduce(
-        &self,
-        ids: &[String],
-        settings: &[Settings],
-        _: usize,
-        note: &mut dyn FnMut(Progress),
-    ) -> Result<Vec<Experiment>, CliError> {
-        let one = |(id, settings): (&String, &Settings)| {
-            note(Progress::Done { id: id.clone() });
-            self.experiment(id, settings)
+            |id: &String| Listed { id: id.clone(), title: "Title".to_owned(), source: "Paper".to_owned() };
+        let mut done = |ids: &[String], options: &Options| {
+            let settings = options.settings()?;
+            let each = ids.iter().flat_map(|id| settings.iter().map(move |settings| (id, settings)));
+            let done: Vec<_> = each.map(|(id, settings)| self.experiment(id, settings)).collect();
+            c::reproduce::tell(options, &done, cx)
         };
-        Ok(ids.iter().flat_map(|id| settings.iter().map(move |s| (id, s))).map(one).collect())
+        match &args.action {
+            Action::List => c::reproduce::list(&all.each_ref().map(listed), cx),
+            Action::Run { ids, options } => done(ids, options),
+            Action::All { options } => done(&all, options),
+            Action::Diff(_) => panic!("a comparison of results takes no time"),
+        }
     }
-}
 
-impl Fake {
     fn experiment(&self, id: &str, settings: &Settings) -> Experiment {
         let check = Check {
             id: "AC-1".to_owned(),
@@ -303,6 +310,26 @@ impl Fake {
             checks: vec![check],
         }
     }
+}
+
+fn created(args: &CreateArgs) -> CreateReport {
+    let (profile, engine) = (args.profile.clone(), args.engine.clone());
+    let flash_bytes = args.size.unwrap_or(0);
+    let namespaces = vec![CreatedNamespace { nsid: 1, kind: "kv", flash_bytes, blocks: None, holds: None }];
+    CreateReport { image: args.image.clone(), flash_bytes, profile, engine, namespaces }
+}
+
+fn benched(args: &BenchArgs) -> BenchReport {
+    let mut point = Point::at([("workload", json!(args.workload))]);
+    point.add("operations", args.operations as f64);
+    point.add("latency_us_mean", 12.5);
+    BenchReport { point, traces: Vec::new(), lines: Vec::new() }
+}
+
+fn calibrated(passthrough: bool) -> Calibrated {
+    let ns = [("piggyback", Some(1500)), ("sgl", None)].into();
+    let sizes = vec![CalibratedSize { bytes: 4, quickest: "piggyback", ns }];
+    Calibrated { threshold1: if passthrough { 36 } else { 92 }, threshold2: 0, sizes }
 }
 
 /// A standard output that nobody reads any more, or that does not take more.

@@ -131,9 +131,9 @@ fn a_key_that_vanishes_during_a_scan_is_passed_over_and_not_counted() {
 fn info_is_flat_for_people_and_whole_in_the_document() {
     let fake = alphabet();
     let rows = "engine       fake line\nkeys         5\nqueues       [1,2]\nspaces.0.id  1\n";
-    assert_eq!(fake.run(&["info"]), ran(0, rows, ""));
+    assert_eq!(fake.told(&["info"]), ran(0, rows, ""));
     let info = "\"info\":{\"engine\":\"fake\\nline\",\"keys\":5,\"queues\":[1,2],\"spaces\":[{\"id\":1}]}";
-    assert_eq!(fake.run(&["info", "--json"]), ran(0, &document("saker.info.v1", info), ""));
+    assert_eq!(fake.told(&["info", "--json"]), ran(0, &document("saker.info.v1", info), ""));
 }
 
 proptest! {

@@ -19,6 +19,17 @@ fn systems(run: &Value) -> &Vec<Value> {
     run["systems"].as_array().expect("systems")
 }
 
+/// Progress goes to standard error, a line for each run, and `--quiet` leaves it out.
+#[test]
+fn progress_is_told_beside_the_output() {
+    let desk = Desk::new();
+    let told = desk.saker(&SMALL);
+    assert_eq!(told.code, Some(0), "{}", told.err);
+    assert!(told.err.ends_with('\n') && !told.err.trim().is_empty(), "{:?}", told.err);
+    let quiet = desk.saker(&[&SMALL[..], &["--quiet"]].concat());
+    assert_eq!((quiet.code, quiet.err.as_str(), quiet.out), (Some(0), "", told.out));
+}
+
 /// Every store in every timing: HostKV and DiskKV alone, in groups and with the host layer, without errors.
 #[test]
 fn every_store_is_compared_in_every_timing() {

@@ -13,7 +13,7 @@
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
 //! | `depth` | both | commands in flight (default 64) |
-//! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), or a [`Method`] by name, but for SGLs |
+//! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), or a [`Method`](saker_host::Method) by name, but for SGLs |
 //! | `prefault` | both | pairs to come: memory of their index, with `mem` of all flash, is brought in; an empty index is laid out for them |
 //! | `seed` | mem | seed of key order (default 1); where it is given, of the device's identity too, which is a new one each time otherwise |
 //! | `write_buffer_size`, `packing`, `cache_bytes`, ... | both | settings of the engine ([`EngineKind::settings`]); one that it does not have is refused |
@@ -36,15 +36,14 @@
 mod linux;
 mod names;
 mod tcp;
+mod transfer;
 
 pub use linux::LinuxPlace;
 pub use tcp::TcpPlace;
 
 use saker_device::{EngineKind, Settings, Typed};
 use saker_flash::FaultPlan;
-use saker_host::transfer::Adaptive;
-use saker_host::{CacheOptions, CachePolicy, Method, Pacing, TransferOptions, TransferPolicy};
-use saker_nvme::vendor::PIGGYBACK_BYTES;
+use saker_host::{CacheOptions, CachePolicy, TransferOptions};
 use saker_sim::Chance;
 use saker_sim::profile::Profile;
 use std::collections::BTreeSet;
@@ -207,7 +206,7 @@ impl DeviceUrl {
             timing: Timing::Off,
             threads: 0,
             depth: 64,
-            transfer: in_one_command(),
+            transfer: transfer::in_one_command(),
             nsid: None,
             prefault: 0,
             cache: None,
@@ -302,7 +301,7 @@ impl DeviceUrl {
                 self.threads = number()?.try_into().ok().filter(|n| *n <= 1).ok_or("write 0 or 1")?
             }
             ("transfer", _) => {
-                self.transfer = parse_transfer(value).ok_or_else(transfers)?;
+                self.transfer = transfer::parse(value).ok_or_else(transfer::choices)?;
             }
             ("prefault", _) => {
                 self.prefault = number()?;
@@ -368,34 +367,6 @@ const SHARDS_MAX: u16 = 64;
 
 /// Most pairs whose memory can be brought in at opening: 72 GB.
 const PREFAULT_MAX: u64 = 1_000_000_000;
-
-/// Values that fit the store command travel in it (BandSlim, ICPP'24, section 3.2); longer ones by PRPs.
-fn in_one_command() -> TransferOptions {
-    let policy = TransferPolicy::Adaptive(Adaptive::new(PIGGYBACK_BYTES as u32 + 1, 0));
-    TransferOptions { policy, ..TransferOptions::default() }
-}
-
-fn parse_transfer(name: &str) -> Option<TransferOptions> {
-    if name == "small" {
-        return Some(in_one_command());
-    }
-    let method = methods().find(|method| method.name() == name)?;
-    Some(TransferOptions::fixed(method, Pacing::Pipelined))
-}
-
-/// Devices opened here take no SGLs.
-fn methods() -> impl Iterator<Item = Method> {
-    Method::ALL.into_iter().filter(|method| *method != Method::Sgl)
-}
-
-/// What can be written for `transfer`.
-fn transfers() -> String {
-    let names: Vec<_> = methods().map(Method::name).collect();
-    match names.as_slice() {
-        [others @ .., last] => format!("write small, {} or {last}", others.join(", ")),
-        [] => "write small".into(),
-    }
-}
 
 fn parse_chance(text: &str) -> Option<Chance> {
     let (times, one_in) = text.split_once('/')?;

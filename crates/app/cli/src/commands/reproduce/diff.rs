@@ -1,31 +1,17 @@
 //! `saker reproduce diff`
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
 use saker_lab::Experiment;
 use saker_lab::diff::{Change, diff};
 use saker_lab::report::SCHEMA;
 use serde_json::{Value, json};
 
 use super::text::cell;
+use crate::args::reproduce::DiffArgs;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::output::table;
-
-/// Arguments of `saker reproduce diff`.
-#[derive(Args, Clone, Debug)]
-pub struct DiffArgs {
-    /// The earlier document, written with --json or --out
-    #[arg(value_name = "BEFORE")]
-    before: PathBuf,
-    /// The later one
-    #[arg(value_name = "AFTER")]
-    after: PathBuf,
-    /// Numbers that differ by at most so many per cent count as equal; verdicts never do
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
-    tolerance: f64,
-}
 
 /// Shows what differs; the answer is no when anything does.
 ///

@@ -1,0 +1,56 @@
+//! Arguments of `saker serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Arguments of `saker serve`.
+#[derive(Args, Clone, Debug, Default)]
+#[command(after_help = "\
+Serves until SIGTERM or SIGINT, then answers what was asked, flushes, and closes the image. One line on standard output \
+says when hosts can connect. Only this machine can reach the default address; for others say who may connect.
+
+Examples:
+  saker serve --image disk.img
+  saker serve --url 'mem:?size=4GiB' --listen 127.0.0.1:0
+  saker serve --image disk.img --listen 0.0.0.0:4420 --allow-host nqn.2014-08.org.nvmexpress:uuid:UUID
+  saker serve --config saker.toml")]
+pub struct ServeArgs {
+    /// An image file to serve
+    #[arg(long, value_name = "FILE")]
+    pub image: Vec<PathBuf>,
+    /// A device to serve: mem: or file:IMAGE, with options; otherwise the variable SAKER_DEVICE
+    #[arg(long, value_name = "URL")]
+    pub url: Vec<String>,
+    /// The subsystem's name; the device has one of its own
+    #[arg(long, value_name = "NQN")]
+    pub nqn: Option<String>,
+    /// Where to listen [default: 127.0.0.1:4420]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Vec<SocketAddr>,
+    /// A host that may connect, by its name
+    #[arg(long, value_name = "NQN", conflicts_with = "allow_any_host")]
+    pub allow_host: Vec<String>,
+    /// Any host may connect, from any machine that reaches the address
+    #[arg(long)]
+    pub allow_any_host: bool,
+    /// off, or real: the profile's latencies, as an emulator
+    #[arg(long, value_name = "TIMING", value_parser = ["off", "real"])]
+    pub timing: Option<String>,
+    /// A seeded fault, such as seed=7 or program=1/1000
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub fault: Vec<String>,
+    /// Memory of all connections together, such as 768MiB: data under way, and answers that hosts have not read
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
+    pub connections_memory_max: Option<u64>,
+    /// A configuration file; what is given here comes on top
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Poll instead of sleeping: lower latency for a core's time
+    #[arg(long, visible_alias = "poll")]
+    pub busy_poll: bool,
+    /// The device of the variable SAKER_DEVICE, if nothing else is named
+    #[arg(skip)]
+    pub device: Option<String>,
+}
