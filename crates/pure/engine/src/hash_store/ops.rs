@@ -1,20 +1,15 @@
 //! Store, Delete, Exist, Flush.
 
 use super::HashStore;
+use super::reserve::{FOR_DELETES, FOR_PAIRS};
 use crate::mix::Place;
 use saker_engine_api::{Condition, KvError, Source};
 use saker_log::Spot;
-use saker_log::append::Reserve;
 use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 use saker_value_log::Loc;
 use saker_value_log::land::{land, land_whole};
 use saker_value_log::record::{HEADER_BYTES, Header, Kind, record_bytes};
-
-/// What a new pair leaves for deletes, collections and checkpoints.
-pub(super) const FOR_PAIRS: Reserve = Reserve { slots: 6, segments: 3 };
-/// What a delete leaves for collections.
-const FOR_DELETES: Reserve = Reserve { slots: 4, segments: 2 };
 
 /// When a pair may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,13 @@
 //! Garbage collection of a block namespace, and its background work as a whole.
 
 use super::entry::{EntryKind, sector};
+use super::reserve::{FOR_COLLECTIONS, FREE_SEGMENTS_LOW, FREE_SEGMENTS_PRESSED};
 use super::{BlockError, PageMap, lost_in_segment};
-use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_log::recover::scan_page;
 use saker_medium::{Completion, Io, Medium, Page, SegmentId, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 
-const FREE_SEGMENTS_LOW: u32 = 5;
 const QUANTUM_PAGES: u32 = 4;
 
 /// What a quantum did.
@@ -69,7 +68,7 @@ impl PageMap {
 
     /// Whether writes are close to waiting for background work.
     pub fn is_pressed<M: Medium>(&self, m: &M) -> bool {
-        m.free_segments() <= 4
+        m.free_segments() <= FREE_SEGMENTS_PRESSED
     }
 
     pub(super) fn free_low<M: Medium>(&self, m: &M) -> u32 {
@@ -156,8 +155,8 @@ impl PageMap {
 
     fn room_for_page<M: Medium>(&self, blocks: u32, m: &M) -> Result<(), Stall> {
         let repairs = self.gc.is_some_and(|gc| gc.repair.is_some());
-        let segments = self.log.kept_for_repairs(repairs);
-        self.log.room(m, Stream::Gc, blocks * self.config.block_bytes, Reserve { slots: 2, segments })
+        let reserve = FOR_COLLECTIONS.with_segments(self.log.kept_for_repairs(repairs));
+        self.log.room(m, Stream::Gc, blocks * self.config.block_bytes, reserve)
     }
 
     fn move_sector<M: Medium>(&mut self, position: u64, m: &mut M) {
