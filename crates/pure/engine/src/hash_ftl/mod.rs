@@ -25,6 +25,7 @@ pub mod ops;
 pub mod probe;
 pub mod record;
 pub mod recover;
+pub mod reserve;
 mod sections;
 pub mod stats;
 pub mod table;

@@ -1,7 +1,7 @@
 //! Garbage collection: the log proposes a segment, the store moves what is live out of it.
 
 use super::HashStore;
-use super::reserve::{FOR_COLLECTIONS, FREE_SEGMENTS_LOW, FREE_SEGMENTS_PRESSED};
+use super::reserve::{FOR_COLLECTIONS, FOR_REPAIRS, FREE_SEGMENTS_LOW, FREE_SEGMENTS_PRESSED};
 use saker_engine_api::Background;
 use saker_log::{Bytes, SegmentState};
 use saker_medium::planted::{self, Fault};
@@ -194,7 +194,8 @@ impl HashStore {
             return Ok(());
         }
         let repairs = self.gc.is_some_and(|gc| gc.repair.is_some());
-        let reserve = FOR_COLLECTIONS.with_segments(self.log.kept_for_repairs(repairs));
+        let reserve = if repairs { FOR_REPAIRS } else { FOR_COLLECTIONS };
+        let reserve = reserve.with_segments(self.log.kept_for_repairs(repairs));
         self.log.room(m, Stream::Gc, bytes, reserve)?;
         let to = self.copy_record(r, bytes, m);
         let old = self.log_segment(from);

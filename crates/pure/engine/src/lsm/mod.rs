@@ -16,6 +16,7 @@ mod options;
 mod parse;
 mod policy;
 mod recover;
+pub mod reserve;
 mod scan;
 mod space;
 pub mod stall;

@@ -20,6 +20,7 @@ mod ops;
 pub mod recover;
 pub(crate) mod refs;
 mod report;
+pub(crate) mod reserve;
 mod retrieve;
 mod scan;
 pub(crate) mod space;

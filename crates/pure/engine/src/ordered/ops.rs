@@ -4,6 +4,7 @@ use super::Store;
 use super::key::{Entry, Key};
 use super::landing::{Incoming, Plan};
 use super::refs::begin;
+use super::reserve::{DELETES_LEAVE, STORES_LEAVE};
 use super::space::Admission;
 use super::structure::Structure;
 use saker_engine_api::{Condition, KvError, Source};
@@ -136,7 +137,7 @@ impl<S: Structure> Store<S> {
         if !S::lets_in(self, false) {
             return self.later(Stall::Debt, KvError::CapacityExceeded);
         }
-        self.room_for(plan, Reserve { slots: 6, segments: self.for_pairs(m) }, m)
+        self.room_for(plan, Reserve { slots: STORES_LEAVE, segments: self.for_pairs(m) }, m)
     }
 
     /// Whether there is room for what a plan appends. Pages that only wait to be filled make room for it.
@@ -188,7 +189,7 @@ impl<S: Structure> Store<S> {
         if !S::lets_in(self, true) {
             return self.later(Stall::Debt, KvError::CapacityExceeded);
         }
-        let reserve = Reserve { slots: 4, segments: self.for_delete(m) };
+        let reserve = Reserve { slots: DELETES_LEAVE, segments: self.for_delete(m) };
         let record = Incoming { key_bytes: key.len() as u32, value_bytes: 0, held: 0 };
         let plan = self.plan_record(record, m);
         if let Err(refused) = ready!(self.room_for(plan, reserve, m)) {

@@ -1,0 +1,3 @@
+//! Reserves: the tables of the engines under a model of their activities, and engines that have nothing else left.
+
+mod repairs;
