@@ -50,14 +50,16 @@ pub struct Claim {
     pub is_beside: bool,
     /// What it leaves beyond the rule.
     pub slack: u32,
-    /// Why; empty without slack.
-    pub slack_for: &'static str,
+    /// What it leaves by asking for more than it takes: the reserve is less by that.
+    pub asked: u32,
+    /// Why there is slack, or what is asked for; empty without.
+    pub because: &'static str,
 }
 
 impl Claim {
     /// So much at that rank.
     pub const fn new(rank: u8, most: u32) -> Self {
-        Self { rank, most, is_beside: false, slack: 0, slack_for: "" }
+        Self { rank, most, is_beside: false, slack: 0, asked: 0, because: "" }
     }
 
     /// Taken beside what others of the rank take.
@@ -71,9 +73,19 @@ impl Claim {
     /// # Panics
     /// Without a reason.
     #[must_use]
-    pub const fn with_slack(self, slack: u32, slack_for: &'static str) -> Self {
-        assert!(slack > 0 && !slack_for.is_empty(), "slack has a size and a reason");
-        Self { slack, slack_for, ..self }
+    pub const fn with_slack(self, slack: u32, because: &'static str) -> Self {
+        assert!(slack > 0 && !because.is_empty(), "slack has a size and a reason");
+        Self { slack, because, ..self }
+    }
+
+    /// Asks for so much more than it takes, which is then left besides the reserve.
+    ///
+    /// # Panics
+    /// Without a reason.
+    #[must_use]
+    pub const fn asking(self, asked: u32, because: &'static str) -> Self {
+        assert!(asked > 0 && !because.is_empty(), "what is asked for has a size and a reason");
+        Self { asked, because, ..self }
     }
 }
 
@@ -104,7 +116,7 @@ const fn claim_of(table: &[Activity], n: usize, of_slots: bool) -> Claim {
     if of_slots { table[n].slots } else { table[n].segments }
 }
 
-/// The sum of what lower ranks take, and the row's own slack.
+/// The sum of what lower ranks take and the row's own slack, less what it leaves otherwise.
 const fn left(table: &[Activity], n: usize, of_slots: bool) -> u32 {
     let own = claim_of(table, n, of_slots);
     let (mut sum, mut rank) = (own.slack, 0);
@@ -112,7 +124,8 @@ const fn left(table: &[Activity], n: usize, of_slots: bool) -> u32 {
         sum += taken_by(table, rank, of_slots);
         rank += 1;
     }
-    sum
+    assert!(sum >= own.asked, "no more is asked for than has to be left");
+    sum - own.asked
 }
 
 /// What a rank takes: the most of those that go on alone, and what is taken beside it.
@@ -174,8 +187,8 @@ pub fn describe(table: &[Activity]) -> String {
             a.name, a.slots.most, left.slots, a.segments.most, left.segments
         );
         out.push_str(&row);
-        for claim in [a.slots, a.segments].iter().filter(|claim| claim.slack > 0) {
-            out.push_str(&format!("; {} more {}", claim.slack, claim.slack_for));
+        for claim in [a.slots, a.segments].iter().filter(|claim| !claim.because.is_empty()) {
+            out.push_str(&format!("; {} more, {} less {}", claim.slack, claim.asked, claim.because));
         }
         out.push('\n');
     }

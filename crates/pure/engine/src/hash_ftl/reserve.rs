@@ -3,7 +3,7 @@
 //! | activity | slots taken, left | segments taken, left |
 //! |---|---|---|
 //! | repair of sections or mappings | 1, 0 | 0 (1 while failed pages wait), 0 |
-//! | repair of records | 1, 1 | 0 (1 while failed pages wait), 2 |
+//! | repair of records | 1, 0 | 0 (1 while failed pages wait), 2 |
 //! | collection of sections or mappings | 1, 1 | 1, 0 |
 //! | sections for collections | 1, 1 | 1, 1 |
 //! | page of mappings | 1, 2 | 1, 2 |
@@ -49,9 +49,9 @@ pub const TABLE: [Activity; 10] = [
     },
     Activity {
         name: "repair of records",
-        slots: Claim::new(1, PAGE_SLOTS),
+        slots: Claim::new(0, PAGE_SLOTS),
         segments: Claim::new(2, 0),
-        why: "copies records of failed pages to the stream Gc and changes their sections; waits for repairs of sections",
+        why: "copies records of failed pages to the stream Gc and changes their sections, which leave its slots",
     },
     Activity {
         name: "collection of sections or mappings",

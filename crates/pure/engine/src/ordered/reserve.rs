@@ -11,9 +11,9 @@ pub const TABLE_REPAIR_SLOTS: Claim = Claim::new(0, PAGE_SLOTS);
 pub const WORK_SLOTS: Claim = Claim::new(1, RECORD_SLOTS);
 /// Slots of a page of the structure.
 pub const PAGE_WORK_SLOTS: Claim = Claim::new(1, PAGE_SLOTS);
-/// Slots of a page of the structure that is only moved. It asks for more than it takes, which is enough for a repair.
-pub const MOVE_SLOTS: Claim = Claim::new(0, PAGE_SLOTS)
-    .with_slack(1, "so that with what a page asks for beyond itself a repair can go on");
+/// Slots of a page of the structure that is only moved.
+pub const MOVE_SLOTS: Claim =
+    Claim::new(1, PAGE_SLOTS).asking(1, "because a page asks for two slots beyond its own");
 /// Slots of a delete.
 pub const DELETE_SLOTS: Claim = Claim::new(2, RECORD_SLOTS);
 /// Slots of a store or a group.
