@@ -4,6 +4,8 @@
 //! slots of all its pages first; then the pages are published from the last to the first, so that a
 //! record either counts wholly or not at all.
 
+pub use crate::reserve::Reserve;
+
 use crate::{Log, SegmentState};
 use saker_medium::{Medium, PageAddr, PageHeader, SegmentId, SlotId, Stall, Stream};
 
@@ -319,22 +321,5 @@ impl Log {
         segment.set_slot(index, slot, pages);
         segment.next_page += 1;
         (slot, addr)
-    }
-}
-
-/// Slots and segments that an append must leave for others.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Reserve {
-    /// Slots.
-    pub slots: u16,
-    /// Segments.
-    pub segments: u32,
-}
-
-impl Reserve {
-    /// The same with more segments.
-    #[must_use]
-    pub fn with_segments(self, more: u32) -> Self {
-        Self { segments: self.segments + more, ..self }
     }
 }

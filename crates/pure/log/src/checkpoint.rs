@@ -9,7 +9,7 @@
 
 mod reader;
 
-use crate::append::Reserve;
+use crate::reserve::FOR_COPIES;
 use crate::{Log, SegmentState};
 use saker_medium::{Medium, SegmentId, Stall, Stream, Tag};
 
@@ -193,7 +193,7 @@ impl CheckpointWriter {
 
     fn append<M: Medium>(&mut self, log: &mut Log, m: &mut M, kind: u8, payload: &[u8]) -> Result<(), Stall> {
         let bytes = (HEAD + payload.len()).next_multiple_of(8);
-        log.room(m, Stream::Checkpoint, bytes as u32, Reserve { slots: 2, segments: 1 })?;
+        log.room(m, Stream::Checkpoint, bytes as u32, FOR_COPIES)?;
         let mut record = Vec::with_capacity(bytes);
         record.extend([0; 4]);
         record.extend((payload.len() as u32).to_le_bytes());

@@ -4,12 +4,11 @@ use super::HashFtl;
 use super::config::Layout;
 use super::lookup::Found;
 use super::record::Head;
+use super::reserve::SPARE_SEGMENTS;
 use saker_engine_api::KvError;
 use saker_log::Segment;
 use saker_medium::{Medium, Stall, Step};
 
-/// Segments that pairs never fill: the append points, and what collections and evictions need.
-pub(super) const SPARE_SEGMENTS: u32 = 9;
 /// Bytes of the table that a pair of a live-only section takes at most on flash: its entry, and a section's head that is
 /// there for it alone, or as much again where sections of a little more than half a page leave the rest unused.
 const LIVE_PAIR_BYTES: u64 = 17;

@@ -6,6 +6,7 @@
 //! doubling waits until all halves are on the medium.
 
 use super::HashFtl;
+use super::reserve::{FOR_DIVISIONS, FOR_USER_SECTIONS};
 use super::stats::Cause;
 use super::table::entry::Entry;
 use super::table::levels::Levels;
@@ -14,13 +15,6 @@ use saker_engine_api::{Background, KvError};
 use saker_log::append::Reserve;
 use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
-
-/// What halves leave that are written before anybody needs them.
-const FOR_BACKGROUND: Reserve = Reserve { slots: 5, segments: 4 };
-/// What those leave that a command waits for.
-const FOR_USER: Reserve = Reserve { slots: 3, segments: 3 };
-/// What those leave that a collection waits for.
-const FOR_GC: Reserve = Reserve { slots: 1, segments: 1 };
 
 /// Where a doubling is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,7 +76,7 @@ impl HashFtl {
             return Step::Done(Background::Worked);
         };
         self.doubling.next = Some(old);
-        let _ = ready!(self.divide(old, None, FOR_BACKGROUND, m, w)).map_err(|_| self.leave_undivided(old));
+        let _ = ready!(self.divide(old, None, FOR_DIVISIONS, m, w)).map_err(|_| self.leave_undivided(old));
         Step::Done(Background::Worked)
     }
 
@@ -131,7 +125,8 @@ impl HashFtl {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
-        self.divide(old, keep, if cause == Cause::Gc { FOR_GC } else { FOR_USER }, m, w)
+        let reserve = if cause == Cause::Gc { self.sections_leave() } else { FOR_USER_SECTIONS };
+        self.divide(old, keep, reserve, m, w)
     }
 
     /// Divides a section. On a stall nothing happened.

@@ -3,24 +3,20 @@
 
 use super::HashFtl;
 use super::config::Layout;
+use super::reserve::FOR_USER_SECTIONS;
 use super::stats::Cause;
 use super::table::image::{self, Image, fits};
 use super::table::section::Section;
 use saker_engine_api::Background;
-use saker_log::append::Reserve;
 use saker_medium::{Medium, PageAddr, SegmentId, Stall, Step, Stream};
 use saker_sim::{Meter, Unit};
 
-/// What sections written for commands leave to collections.
-const FOR_USER: Reserve = Reserve { slots: 3, segments: 3 };
-/// What those written by collections of records leave.
-const FOR_GC: Reserve = Reserve { slots: 1, segments: 1 };
 /// Sections that are looked at for others to share a page with.
 const COMPANIONS_MAX: usize = 1024;
 
 impl HashFtl {
     fn map_room<M: Medium>(&self, cause: Cause, m: &M) -> Result<(), Stall> {
-        let reserve = if cause == Cause::User { FOR_USER } else { FOR_GC };
+        let reserve = if cause == Cause::User { FOR_USER_SECTIONS } else { self.sections_leave() };
         let page_bytes = self.log.geometry().page_bytes;
         self.log.room(m, Stream::Map, page_bytes, reserve)?;
         // A collection of sections copies up to a segment, part of it behind these: without that nothing would ever be free again.

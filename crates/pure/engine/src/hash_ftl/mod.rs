@@ -26,6 +26,7 @@ pub mod ops;
 pub mod probe;
 pub mod record;
 pub mod recover;
+pub mod reserve;
 mod sections;
 pub mod settings;
 pub mod stats;

@@ -3,6 +3,7 @@
 use super::HashFtl;
 use super::lookup::Found;
 use super::record::{HEAD_BYTES, Head, Kind};
+use super::reserve::{FOR_DELETES, FOR_PAIRS};
 use super::stats::Cause;
 use super::table::cache::Tombstone;
 use super::table::entry::Entry;
@@ -12,10 +13,6 @@ use saker_log::{Bytes, Spot};
 use saker_medium::{Medium, Stall, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 
-/// What a new pair leaves for deletes, sections and collections.
-pub(super) const FOR_PAIRS: Reserve = Reserve { slots: 6, segments: 5 };
-/// What a delete leaves.
-const FOR_DELETES: Reserve = Reserve { slots: 4, segments: 4 };
 /// Buffers of invalid mappings that may wait to be written before writes wait for them.
 const FULL_BUFFERS_MAX: usize = 16;
 

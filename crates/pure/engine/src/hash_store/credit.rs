@@ -1,5 +1,6 @@
 //! Capacity known to be free, so that a store need not work it out every time.
 
+use super::reserve::MARGIN_SEGMENTS;
 use super::{HashStore, checkpoint};
 use saker_medium::Medium;
 
@@ -11,9 +12,6 @@ pub struct Credit {
     /// The longest record that it pays for: the look took it for one that lives.
     longest: u32,
 }
-
-/// Segments that must be free beyond twice the credit: checkpoints grow by whole ones.
-const MARGIN_SEGMENTS: u64 = 8;
 
 impl Credit {
     /// Pays for a pair's record; false if the capacity has to be looked at.

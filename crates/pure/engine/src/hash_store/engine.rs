@@ -1,7 +1,8 @@
 //! The hash store as an [`Engine`].
 
 use super::HashStore;
-use super::ops::{Admission, FOR_DELETES};
+use super::ops::Admission;
+use super::reserve::FOR_DELETES;
 use saker_engine_api::{
     Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, KvError, Memory,
     Put, Sink, Source, StoreStats, Unsupported, Version,

@@ -1,8 +1,8 @@
 //! Garbage collection: the log proposes a segment, the store moves what is live out of it.
 
 use super::HashStore;
+use super::reserve::{FOR_COLLECTIONS, FOR_REPAIRS, FREE_SEGMENTS_LOW, FREE_SEGMENTS_PRESSED};
 use saker_engine_api::Background;
-use saker_log::append::Reserve;
 use saker_log::{Bytes, SegmentState};
 use saker_medium::planted::{self, Fault};
 use saker_medium::{Completion, Io, Medium, SegmentId, Stall, Step, Stream, Tag};
@@ -11,8 +11,6 @@ use saker_value_log::Loc;
 use saker_value_log::record::{HEADER_BYTES, Kind, record_bytes, record_crc};
 use saker_value_log::walk::{Next, Walked, Walker};
 
-/// Free segments (beyond the spare ones) below which collection starts; a share of the quota is added.
-const FREE_SEGMENTS_LOW: u32 = 5;
 /// Records a quantum handles.
 const QUANTUM_RECORDS: u32 = 64;
 
@@ -76,7 +74,7 @@ impl HashStore {
 
     /// Whether writes are close to waiting for background work.
     pub fn is_pressed<M: Medium>(&self, m: &M) -> bool {
-        m.free_segments() <= 4
+        m.free_segments() <= FREE_SEGMENTS_PRESSED
     }
 
     fn free_low<M: Medium>(&self, m: &M) -> u32 {
@@ -196,12 +194,9 @@ impl HashStore {
             return Ok(());
         }
         let repairs = self.gc.is_some_and(|gc| gc.repair.is_some());
-        self.log.room(
-            m,
-            Stream::Gc,
-            bytes,
-            Reserve { slots: 2, segments: self.log.kept_for_repairs(repairs) },
-        )?;
+        let reserve = if repairs { FOR_REPAIRS } else { FOR_COLLECTIONS };
+        let reserve = reserve.with_segments(self.log.kept_for_repairs(repairs));
+        self.log.room(m, Stream::Gc, bytes, reserve)?;
         let to = self.copy_record(r, bytes, m);
         let old = self.log_segment(from);
         if is_tombstone {

@@ -17,6 +17,7 @@ pub mod ops;
 pub mod pending;
 pub mod prefetch;
 pub mod recover;
+pub mod reserve;
 mod retrieve;
 
 use crate::mix::Place;
@@ -24,6 +25,7 @@ pub use factory::Factory;
 
 use gc::GcCursor;
 use index::Index;
+use reserve::{CHECKPOINTS, FILL_PERCENT_MAX, SPARE_SEGMENTS};
 use saker_engine_api::StoreStats;
 use saker_log::{CheckpointWriter, Log, Segment};
 use saker_medium::{Geometry, Medium, SegmentId};
@@ -31,11 +33,6 @@ use saker_value_log::Records;
 use saker_value_log::group::{KeyCost, Plan};
 use saker_value_log::lengths::Lengths;
 use saker_value_log::record::{HEADER_BYTES, record_bytes};
-
-/// Segments the log never gives to new pairs: the append points, a collection and a checkpoint need them.
-const SPARE_SEGMENTS: u32 = 5;
-/// Part of the remaining segments that pairs may fill, so that collections always gain something.
-const FILL_PERCENT_MAX: u64 = 93;
 
 /// Settings of a hash store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +128,8 @@ impl HashStore {
     fn capacity_for<M: Medium>(&self, pairs: u64, longest: u32, m: &M) -> u64 {
         let usable = u64::from(m.quota_segments().saturating_sub(SPARE_SEGMENTS));
         let payload = pairs * checkpoint::ENTRY_BYTES_MAX;
-        let checkpoints = 2 * u64::from(saker_log::checkpoint::segments_for(&self.log, payload));
+        let checkpoints =
+            u64::from(CHECKPOINTS) * u64::from(saker_log::checkpoint::segments_for(&self.log, payload));
         let segment = self.log.geometry().segment_bytes() - self.lost_in_segment(longest);
         usable.saturating_sub(checkpoints) * segment * FILL_PERCENT_MAX / 100
     }

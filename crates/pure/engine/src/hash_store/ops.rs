@@ -1,20 +1,15 @@
 //! What a store needs: admission, its room in the log, its entry in the index.
 
 use super::HashStore;
+use super::reserve::FOR_PAIRS;
 use crate::mix::Place;
 use saker_engine_api::{Condition, KvError, Source};
 use saker_log::Spot;
-use saker_log::append::Reserve;
 use saker_medium::{Medium, Step, Stream};
 use saker_sim::{Meter, Unit};
 use saker_value_log::Loc;
 use saker_value_log::land::land;
 use saker_value_log::record::{HEADER_BYTES, Header, Kind};
-
-/// What a new pair leaves for deletes, collections and checkpoints.
-pub(super) const FOR_PAIRS: Reserve = Reserve { slots: 6, segments: 3 };
-/// What a delete leaves for collections.
-pub(super) const FOR_DELETES: Reserve = Reserve { slots: 4, segments: 2 };
 
 /// When a pair may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use super::input::Input;
 use super::lookup::Seen;
 use super::marked::Reason;
 use super::policy::{self, Pick};
+use super::reserve::{FOR_FLUSHES, FOR_MERGES};
 use super::table::{Builder, Table};
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::refs;
 use saker_engine_api::{Background, KvError};
-use saker_log::append::Reserve;
 use saker_medium::{Medium, Reads, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 use std::sync::Arc;
@@ -160,9 +160,10 @@ impl LsmStore {
     }
 
     fn write_page<M: Medium, W: Meter>(&mut self, job: &mut Job, m: &mut M, w: &mut W) -> Background {
-        let segments = if job.is_flush() { self.manifest_segments(m) } else { self.kept_from_merges(m) };
+        let left = if job.is_flush() { FOR_FLUSHES } else { FOR_MERGES };
+        let reserve = left.with_segments(self.manifest_left());
         let bytes = self.log.geometry().page_bytes;
-        if self.log.room(m, Stream::Table, bytes, Reserve { slots: 2, segments }).is_err() {
+        if self.log.room(m, Stream::Table, bytes, reserve).is_err() {
             return Background::Waiting;
         }
         let pin = job.to < self.config.pinned_levels as usize;

@@ -17,6 +17,7 @@ mod options;
 mod parse;
 mod policy;
 mod recover;
+pub mod reserve;
 mod scan;
 pub mod settings;
 mod space;

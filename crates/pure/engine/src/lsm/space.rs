@@ -1,14 +1,14 @@
 //! Room that tables take, and that merging them needs.
 
 use super::LsmStore;
+use super::reserve::{FOR_DELETES, FOR_MERGES, SPARE_SEGMENTS};
 use crate::ordered::key::Entry;
-use crate::ordered::space::FILL_PERCENT_MAX;
+use crate::ordered::reserve::{FILL_PERCENT_MAX, MANIFESTS};
+use saker_log::reserve::FOR_COPIES;
 use saker_medium::Medium;
 
 /// Bytes of an entry in a table, with its share of description and filter.
 const ENTRY_BYTES: u64 = Entry::FIXED_BYTES as u64 + 16 + 4;
-/// Append points, and one segment each for a collection, a compaction and a delete.
-const SPARE_SEGMENTS: u32 = 7;
 /// Most bytes of tables for which room is kept for merging them at once.
 const MERGED_BYTES_MAX: u64 = 256 << 20;
 
@@ -51,7 +51,8 @@ impl LsmStore {
     pub(super) fn capacity_for<M: Medium>(&self, entries: u64, longest: u32, m: &M) -> u64 {
         let tables = self.expected_table_bytes(entries).max(self.table_bytes());
         let merged = tables.min(MERGED_BYTES_MAX);
-        self.fill(SPARE_SEGMENTS + 2 * (1 + self.whole_manifest_segments()), tables + merged, longest, m)
+        let manifests = MANIFESTS * (FOR_COPIES.segments + self.whole_manifest_segments());
+        self.fill(SPARE_SEGMENTS + manifests, tables + merged, longest, m)
     }
 
     /// Bytes in tables for the records of a segment that is full of live ones, but no more than half of what a segment has
@@ -96,12 +97,12 @@ impl LsmStore {
     }
 
     /// Free segments that compactions and collections leave.
-    pub(super) fn kept_from_merges<M: Medium>(&self, m: &M) -> u32 {
-        1 + self.manifest_segments(m)
+    pub(super) fn kept_from_merges<M: Medium>(&self, _: &M) -> u32 {
+        FOR_MERGES.segments + self.manifest_left()
     }
 
     /// Free segments that deletes leave.
-    pub(super) fn for_deletes<M: Medium>(&self, m: &M) -> u32 {
-        3 + self.manifest_segments(m) + self.merge_segments()
+    pub(super) fn for_deletes<M: Medium>(&self, _: &M) -> u32 {
+        FOR_DELETES.segments + self.manifest_left() + self.merge_segments()
     }
 }

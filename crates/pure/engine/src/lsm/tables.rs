@@ -2,6 +2,7 @@
 //! segments that no table and no manifest needs.
 
 use super::LsmStore;
+use super::reserve::{FOR_MOVES, FOR_TABLE_REPAIRS};
 use super::table::Table;
 use saker_engine_api::{Background, KvError};
 use saker_log::append::Reserve;
@@ -38,7 +39,7 @@ impl LsmStore {
             self.log.segment(id).failed_pages().iter().map(|n| geometry.page(id, *n)).collect();
         for page in &failed {
             if self.is_used(*page) {
-                return self.relocate(*page, 0, m, w);
+                return self.relocate(*page, FOR_TABLE_REPAIRS, m, w);
             }
         }
         // Where the ring lasts, a manifest can name a page that is only there. Where it does not, a manifest never
@@ -62,7 +63,7 @@ impl LsmStore {
     fn relocate<M: Medium, W: Meter>(
         &mut self,
         page: PageAddr,
-        reserve: u32,
+        reserve: Reserve,
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<Background, KvError>> {
@@ -74,7 +75,7 @@ impl LsmStore {
                 return Step::Done(Err(MediaError::Read.into()));
             }
         };
-        if self.log.room(m, Stream::Table, bytes, Reserve { slots: 1, segments: reserve }).is_err() {
+        if self.log.room(m, Stream::Table, bytes, reserve).is_err() {
             return Step::Done(Ok(Background::Waiting));
         }
         let writer = self.log.begin(m, Stream::Table, bytes);
@@ -116,7 +117,7 @@ impl LsmStore {
         let used: Vec<_> = pages.filter(|page| self.is_used(*page)).collect();
         match used.first() {
             Some(page) => {
-                let reserve = self.manifest_segments(m);
+                let reserve = FOR_MOVES.with_segments(self.manifest_left());
                 self.relocate(*page, reserve, m, w)
             }
             None => {

@@ -5,6 +5,7 @@ use super::key::{Entry, Key};
 use super::landing::Incoming;
 use super::longest::Longest;
 use super::memtable::Position;
+use super::reserve::DELETES_LEAVE;
 use super::structure::Structure;
 use saker_engine_api::{
     Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, KvError, Memory,
@@ -94,7 +95,7 @@ impl<S: Structure> Engine for Store<S> {
         if !S::lets_in(self, true) {
             return self.later(Stall::Debt, KvError::CapacityExceeded);
         }
-        let reserve = Reserve { slots: 4, segments: self.for_delete(m) };
+        let reserve = Reserve { slots: DELETES_LEAVE, segments: self.for_delete(m) };
         let record = Incoming { key_bytes: key.len() as u32, value_bytes: 0, held: 0 };
         let plan = self.plan_record(record, m);
         if let Err(refused) = ready!(self.room_for(plan, reserve, m)) {

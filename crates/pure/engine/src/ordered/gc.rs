@@ -4,6 +4,7 @@
 use super::Store;
 use super::key::{Entry, Key};
 use super::refs::referred;
+use super::reserve::{COLLECTIONS_LEAVE, REPAIRS_LEAVE};
 use super::structure::Structure;
 use saker_engine_api::{Background, KvError};
 use saker_log::append::Reserve;
@@ -233,9 +234,10 @@ impl<S: Structure> Store<S> {
             };
         }
         let bytes = record_bytes(key.len() as u32, r.header.value_bytes);
-        let others = if repairs { 0 } else { S::kept_from_copies(self, m) };
+        let (slots, others) =
+            if repairs { (REPAIRS_LEAVE, 0) } else { (COLLECTIONS_LEAVE, S::kept_from_copies(self, m)) };
         let segments = self.log.kept_for_repairs(repairs) + others;
-        if self.log.room(m, Stream::Gc, bytes, Reserve { slots: 2, segments }).is_err() {
+        if self.log.room(m, Stream::Gc, bytes, Reserve { slots, segments }).is_err() {
             return Step::Done(Ok(Moved::Later));
         }
         self.copy(r, key, known, bytes, m);

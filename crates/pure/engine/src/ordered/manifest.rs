@@ -8,6 +8,7 @@ use super::Store;
 use super::structure::Structure;
 use saker_engine_api::Background;
 use saker_log::checkpoint::release_others;
+use saker_log::reserve::FOR_COPIES;
 use saker_log::{CheckpointWriter, Log};
 use saker_medium::{Medium, SegmentId, Stream, Tag};
 use saker_sim::{Meter, Unit};
@@ -45,8 +46,13 @@ fn appended(log: &Log) -> u64 {
 impl<S: Structure> Store<S> {
     /// Free segments that everybody leaves to manifests.
     pub(crate) fn manifest_segments<M: Medium>(&self, _: &M) -> u32 {
+        FOR_COPIES.segments + self.manifest_left()
+    }
+
+    /// Segments that the running manifest, or else the next one, will take.
+    pub(crate) fn manifest_left(&self) -> u32 {
         let left = self.manifest.running.as_ref().map(CheckpointWriter::segments_left);
-        1 + left.unwrap_or_else(|| self.whole_manifest_segments())
+        left.unwrap_or_else(|| self.whole_manifest_segments())
     }
 
     /// Segments of a manifest, whether one is half written or not: what may be stored does not depend on that.

@@ -19,6 +19,7 @@ pub(crate) mod memtable;
 mod ops;
 pub mod recover;
 pub(crate) mod refs;
+pub(crate) mod reserve;
 mod retrieve;
 mod scan;
 pub(crate) mod space;

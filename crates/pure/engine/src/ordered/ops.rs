@@ -4,6 +4,7 @@ use super::Store;
 use super::key::Key;
 use super::landing::Plan;
 use super::refs::begin;
+use super::reserve::STORES_LEAVE;
 use super::space::Admission;
 use super::structure::Structure;
 use saker_engine_api::{Condition, KvError};
@@ -93,7 +94,7 @@ impl<S: Structure> Store<S> {
         if !S::lets_in(self, false) {
             return self.later(Stall::Debt, KvError::CapacityExceeded);
         }
-        self.room_for(plan, Reserve { slots: 6, segments: self.for_pairs(m) }, m)
+        self.room_for(plan, Reserve { slots: STORES_LEAVE, segments: self.for_pairs(m) }, m)
     }
 
     /// Whether there is room for what a plan appends. Pages that only wait to be filled make room for it.

@@ -6,17 +6,12 @@
 
 use super::Store;
 use super::key::Key;
+use super::reserve::{AHEAD_SEGMENTS, DELETE_SEGMENTS, FILL_PERCENT_MAX, LAST_RESORT_SEGMENTS};
 use super::structure::Structure;
 use saker_engine_api::KvError;
 use saker_log::{Log, Segment, SegmentState};
 use saker_medium::{Medium, SegmentId, Step, ready};
 use saker_sim::Meter;
-
-/// Part of the segments that remain that records may fill, so that collections always gain something.
-pub(crate) const FILL_PERCENT_MAX: u64 = 90;
-
-/// Segments for deletes that would be refused: one for tombstones, and one for the tables that these go to.
-const LAST_RESORT_SEGMENTS: u32 = 2;
 
 /// When a record may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +129,7 @@ impl<S: Structure> Store<S> {
 
     /// Free segments that new pairs leave.
     pub(crate) fn for_pairs<M: Medium>(&self, m: &M) -> u32 {
-        S::for_deletes(self, m) + 1
+        S::for_deletes(self, m) + DELETE_SEGMENTS
     }
 
     /// Free segments that a delete leaves: fewer if background work is stuck, since only deletes make room then.
@@ -144,7 +139,7 @@ impl<S: Structure> Store<S> {
 
     /// Free segments below which collections start.
     pub(crate) fn free_low<M: Medium>(&self, m: &M) -> u32 {
-        self.for_pairs(m) + 2 + m.quota_segments() / 50
+        self.for_pairs(m) + AHEAD_SEGMENTS + m.quota_segments() / 50
     }
 
     /// Whether writes are close to waiting for background work.

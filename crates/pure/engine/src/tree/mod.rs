@@ -19,6 +19,7 @@ mod node;
 mod parse;
 mod pins;
 mod recover;
+pub mod reserve;
 mod scan;
 mod space;
 mod structure;

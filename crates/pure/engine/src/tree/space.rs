@@ -1,14 +1,15 @@
 //! Room that nodes take, and that replacing them needs.
 
 use super::TreeStore;
+use super::reserve::SPARE_SEGMENTS;
 use crate::ordered::key::Entry;
 use crate::ordered::memtable;
+use crate::ordered::reserve::MANIFESTS;
+use saker_log::reserve::FOR_COPIES;
 use saker_medium::Medium;
 
 /// Bytes of an entry in a leaf.
 const ENTRY_BYTES: u64 = Entry::FIXED_BYTES as u64 + 16;
-/// Append points, and one segment each for a collection, for moving nodes and for a delete.
-const SPARE_SEGMENTS: u32 = 8;
 
 impl TreeStore {
     /// Kept back: the spare segments, two manifests, the tree and as much for what replaces it.
@@ -18,7 +19,7 @@ impl TreeStore {
         let replaced = nodes.min(self.most_merged() * self.page_bytes());
         let held = self.own.pins.nodes() * self.page_bytes();
         self.fill(
-            SPARE_SEGMENTS + 2 * (1 + self.whole_manifest_segments()),
+            SPARE_SEGMENTS + MANIFESTS * (FOR_COPIES.segments + self.whole_manifest_segments()),
             nodes + replaced.max(held),
             longest,
             m,

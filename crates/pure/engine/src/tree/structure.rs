@@ -2,6 +2,7 @@
 
 use super::descend::Trail;
 use super::recover::Named;
+use super::reserve::{FOR_COLLECTIONS, FOR_DELETES};
 use super::{Cache, CowTree, Frozen, TreeConfig, TreeStore};
 use crate::ordered::background::Piece;
 use crate::ordered::key::{Entry, Key};
@@ -141,8 +142,8 @@ impl Structure for CowTree {
         store.capacity_for(entries, longest, m)
     }
 
-    fn for_deletes<M: Medium>(store: &TreeStore, m: &M) -> u32 {
-        4 + store.manifest_segments(m) + store.merge_segments()
+    fn for_deletes<M: Medium>(store: &TreeStore, _: &M) -> u32 {
+        FOR_DELETES.segments + store.manifest_left() + store.merge_segments()
     }
 
     fn is_exhausted<M: Medium>(store: &TreeStore, m: &M) -> bool {
@@ -161,8 +162,8 @@ impl Structure for CowTree {
         victim_but(&store.log, &store.own.pins.held, |s| store.lost_by(s))
     }
 
-    fn kept_from_copies<M: Medium>(store: &TreeStore, m: &M) -> u32 {
-        1 + store.manifest_segments(m) + store.merge_segments()
+    fn kept_from_copies<M: Medium>(store: &TreeStore, _: &M) -> u32 {
+        FOR_COLLECTIONS.segments + store.manifest_left() + store.merge_segments()
     }
 
     fn gives_up(&mut self, id: SegmentId) -> bool {

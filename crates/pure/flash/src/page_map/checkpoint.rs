@@ -1,14 +1,13 @@
 //! Checkpoints of the map. A chunk is `first block u64`, then a map word (u32) for each following block.
 
 use super::gc::Progress;
+use super::reserve::TRIMS_PART_MAX;
 use super::{PageMap, RunningCheckpoint};
 use saker_log::CheckpointWriter;
 use saker_log::checkpoint::{release_others, segments_for};
 use saker_medium::{Medium, SegmentId, Stream, Tag};
 
 const CHUNK_BLOCKS_MAX: usize = 2048;
-/// Part of a segment that the records of trims may fill on a device short of room: a spare segment is theirs.
-const TRIMS_PART_MAX: u64 = 2;
 
 /// Where checkpoints stand.
 #[derive(Clone, Debug, Default)]

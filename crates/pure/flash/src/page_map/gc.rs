@@ -1,14 +1,13 @@
 //! Garbage collection of a block namespace, and its background work as a whole.
 
 use super::entry::{EntryKind, sector};
+use super::reserve::{FOR_COLLECTIONS, FOR_REPAIRS, FREE_SEGMENTS_LOW, FREE_SEGMENTS_PRESSED};
 use super::{BlockError, PageMap, lost_in_segment};
-use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_log::recover::scan_page;
 use saker_medium::{Completion, Io, Medium, Page, SegmentId, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 
-const FREE_SEGMENTS_LOW: u32 = 5;
 const QUANTUM_PAGES: u32 = 4;
 
 /// What a quantum did.
@@ -69,7 +68,7 @@ impl PageMap {
 
     /// Whether writes are close to waiting for background work.
     pub fn is_pressed<M: Medium>(&self, m: &M) -> bool {
-        m.free_segments() <= 4
+        m.free_segments() <= FREE_SEGMENTS_PRESSED
     }
 
     pub(super) fn free_low<M: Medium>(&self, m: &M) -> u32 {
@@ -137,16 +136,24 @@ impl PageMap {
         self.log.release(id, m);
     }
 
-    /// Moves the live sectors of one page. With `Need` or `Blocked` nothing was moved.
+    /// Moves the live sectors of one page. With `Need` nothing was moved, nor with `Blocked` but in a repair.
     fn collect_page<M: Medium, W: Meter>(&mut self, c: Cursor, m: &mut M, w: &mut W) -> Step<()> {
         let addr = self.log.geometry().page(c.segment, c.page);
         // A damaged page keeps its live sectors, and so its segment.
         let Ok(Some(_)) = ready!(scan_page(&self.log, m, addr)) else { return Step::Done(()) };
         let per_page = self.sectors_per_page();
-        if let Err(stall) = self.room_for_page(per_page as u32, m) {
+        if c.repair.is_none()
+            && let Err(stall) = self.room_for(per_page as u32, m)
+        {
             return Step::Blocked(stall);
         }
         for index in 0..per_page {
+            // A repair has only what others left to it: it asks sector by sector. What was moved is not needed here again.
+            if c.repair.is_some()
+                && let Err(stall) = self.room_for(1, m)
+            {
+                return Step::Blocked(stall);
+            }
             self.move_sector(addr.0 * per_page + index, m);
             w.work(Unit::Decode, 1);
             w.work(Unit::Move, 1);
@@ -154,10 +161,11 @@ impl PageMap {
         Step::Done(())
     }
 
-    fn room_for_page<M: Medium>(&self, blocks: u32, m: &M) -> Result<(), Stall> {
+    fn room_for<M: Medium>(&self, blocks: u32, m: &M) -> Result<(), Stall> {
         let repairs = self.gc.is_some_and(|gc| gc.repair.is_some());
-        let segments = self.log.kept_for_repairs(repairs);
-        self.log.room(m, Stream::Gc, blocks * self.config.block_bytes, Reserve { slots: 2, segments })
+        let reserve = if repairs { FOR_REPAIRS } else { FOR_COLLECTIONS };
+        let reserve = reserve.with_segments(self.log.kept_for_repairs(repairs));
+        self.log.room(m, Stream::Gc, blocks * self.config.block_bytes, reserve)
     }
 
     fn move_sector<M: Medium>(&mut self, position: u64, m: &mut M) {

@@ -9,10 +9,11 @@ mod chunk;
 pub mod entry;
 pub mod gc;
 pub mod recover;
+pub mod reserve;
 mod room;
 
 use entry::{Entry, EntryKind};
-use saker_log::append::Reserve;
+use reserve::{FILL_PERCENT_MAX, FOR_TRIMS, FOR_WRITES, SPARE_SEGMENTS};
 use saker_log::{CheckpointWriter, Log, LogStats, page_of};
 use saker_medium::header::{HEADER_BYTES, crc32c};
 use saker_medium::{
@@ -21,11 +22,6 @@ use saker_medium::{
 use saker_sim::{Meter, Unit};
 use thiserror::Error;
 
-/// Segments the log never gives to blocks: append points, a collection, a checkpoint and records of trims need them.
-const SPARE_SEGMENTS: u32 = 6;
-const FILL_PERCENT_MAX: u64 = 93;
-const FOR_WRITES: Reserve = Reserve { slots: 6, segments: 3 };
-const FOR_TRIMS: Reserve = Reserve { slots: 4, segments: 2 };
 /// Ranges of one trim record.
 pub const TRIM_RANGES_MAX: usize = 31;
 

@@ -1,14 +1,15 @@
 //! How much a write finds room for.
 
-use super::{FOR_WRITES, PageMap};
-use saker_log::append::Reserve;
+use super::PageMap;
+use super::reserve::FOR_WRITES;
+use saker_log::reserve::{ROOM_SLOTS, Reserve};
 use saker_medium::{Medium, Stall, Stream};
 
 impl PageMap {
     /// Blocks that one call of [`write`](Self::write) can ever take: half of the slots that are not kept back, so that the
     /// other half can be programmed meanwhile, and at most half a segment.
     pub fn blocks_at_once<M: Medium>(&self, m: &M) -> u32 {
-        let pages = m.ring().slots().saturating_sub(FOR_WRITES.slots + 2) / 2;
+        let pages = m.ring().slots().saturating_sub(FOR_WRITES.slots + ROOM_SLOTS) / 2;
         let pages = u32::from(pages).min(self.log.geometry().segment_pages / 2);
         (pages * (self.log.geometry().page_bytes / self.config.block_bytes)).max(1)
     }

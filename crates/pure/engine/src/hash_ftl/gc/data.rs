@@ -8,7 +8,6 @@ use super::super::validity::parse::read_page;
 use super::super::walk::Walked;
 use super::{Progress, stalled};
 use saker_engine_api::KvError;
-use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_log::recover::scan_page;
 use saker_medium::{Medium, Page, PageAddr, PageHeader, Reads, Step, Stream, ready};
@@ -16,8 +15,6 @@ use saker_sim::{Meter, Unit};
 
 /// Pages a quantum looks at.
 const WINDOW_PAGES: usize = 8;
-/// What copies leave: sections have to be written too, and collected.
-const FOR_SECTIONS: Reserve = Reserve { slots: 4, segments: 2 };
 
 impl HashFtl {
     pub(super) fn collect_data<M: Medium, W: Meter>(
@@ -153,7 +150,7 @@ impl HashFtl {
             Err(e) => return Step::Done(Err(e)),
         };
         let bytes = r.grains * self.config.grain_bytes;
-        let reserve = FOR_SECTIONS.with_segments(self.copies_leave());
+        let reserve = self.record_copies_leave();
         if let Err(stall) = self.log.room(m, Stream::Gc, bytes, reserve) {
             return Step::Blocked(stall);
         }

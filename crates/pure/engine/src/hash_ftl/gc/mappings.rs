@@ -2,25 +2,23 @@
 //! their own is collected, which the paper leaves out.
 
 use super::super::HashFtl;
+use super::super::reserve::FOR_MAPPINGS;
 use super::super::validity::invalid::OOB_BYTES;
 use super::super::validity::parse::read_page;
 use super::{Progress, stalled};
 use saker_engine_api::KvError;
-use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_medium::{Medium, Page, PageAddr, PageHeader, SegmentId, Stall, Step, Stream};
 
 /// Pages a quantum looks at.
 const WINDOW_PAGES: usize = 16;
-/// What new pages leave.
-const FOR_COPIES: Reserve = Reserve { slots: 2, segments: 2 };
 
 impl HashFtl {
     /// Writes a full buffer. On a stall nothing happened.
     pub(super) fn write_mappings<M: Medium>(&mut self, m: &mut M) -> Result<(), Stall> {
         let Some(segment) = self.validity.invalid().and_then(|i| i.next_full()) else { return Ok(()) };
         let page_bytes = self.log.geometry().page_bytes;
-        self.log.room(m, Stream::Invalid, page_bytes, FOR_COPIES)?;
+        self.log.room(m, Stream::Invalid, page_bytes, FOR_MAPPINGS)?;
         let mut page = std::mem::take(&mut self.scratch);
         page.resize(page_bytes as usize, 0);
         let epoch = m.epoch(segment);
@@ -75,8 +73,7 @@ impl HashFtl {
 
     fn move_mappings<M: Medium>(&mut self, from: PageAddr, of: SegmentId, m: &mut M) -> Result<(), Stall> {
         let page_bytes = self.log.geometry().page_bytes;
-        let reserve = Reserve { slots: 1, segments: self.copies_leave() };
-        self.log.room(m, Stream::Invalid, page_bytes, reserve)?;
+        self.log.room(m, Stream::Invalid, page_bytes, self.page_copies_leave())?;
         let Page::Resident { data, oob } = page_of(&self.log, m, from) else { return Ok(()) };
         let own = PageHeader::owner_oob(oob);
         let (page, oob) = (data.to_vec(), own.get(..OOB_BYTES).unwrap_or(own).to_vec());

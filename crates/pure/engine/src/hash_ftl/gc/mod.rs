@@ -7,16 +7,16 @@ pub mod sections;
 pub mod victim;
 
 use super::HashFtl;
+use super::reserve::{
+    FOR_GC_SECTIONS, FOR_PAGE_COPIES, FOR_PAGE_REPAIRS, FOR_RECORD_COPIES, FOR_RECORD_REPAIRS,
+    FREE_SEGMENTS_LOW, FREE_SEGMENTS_PRESSED,
+};
 use super::table::image::Image;
 use saker_engine_api::Background;
+use saker_log::Reserve;
 use saker_medium::{Completion, Medium, PageAddr, SegmentId, Stall, Step, Stream, Tag};
 use saker_sim::Meter;
 use victim::Victim;
-
-/// Free segments below which collection starts; a share of the quota is added.
-const FREE_SEGMENTS_LOW: u32 = 8;
-/// Free segments at which commands are about to wait for collection.
-const FREE_SEGMENTS_PRESSED: u32 = 6;
 
 /// A collection on its way.
 #[derive(Clone, Debug)]
@@ -245,10 +245,28 @@ impl HashFtl {
         }
     }
 
-    /// Segments that copies leave to others.
-    pub(super) fn copies_leave(&self) -> u32 {
-        let repairs = self.collection.as_ref().is_some_and(|c| c.repair.is_some());
-        self.log.kept_for_repairs(repairs)
+    fn is_repairing(&self) -> bool {
+        self.collection.as_ref().is_some_and(|c| c.repair.is_some())
+    }
+
+    /// What copies of records leave.
+    pub(super) fn record_copies_leave(&self) -> Reserve {
+        let repairs = self.is_repairing();
+        let left = if repairs { FOR_RECORD_REPAIRS } else { FOR_RECORD_COPIES };
+        left.with_segments(self.log.kept_for_repairs(repairs))
+    }
+
+    /// What copies of sections and mappings leave.
+    pub(super) fn page_copies_leave(&self) -> Reserve {
+        let repairs = self.is_repairing();
+        let left = if repairs { FOR_PAGE_REPAIRS } else { FOR_PAGE_COPIES };
+        left.with_segments(self.log.kept_for_repairs(repairs))
+    }
+
+    /// What sections leave that a collection or a repair waits for.
+    pub(super) fn sections_leave(&self) -> Reserve {
+        let slots = if self.is_repairing() { FOR_PAGE_REPAIRS.slots } else { FOR_GC_SECTIONS.slots };
+        Reserve { slots, ..FOR_GC_SECTIONS }
     }
 
     /// Whether a repair must look at a page that is a unit of its own.

@@ -8,7 +8,6 @@ use super::super::table::image::{self, Image, fits};
 use super::super::table::parse;
 use super::{Progress, stalled};
 use saker_engine_api::KvError;
-use saker_log::append::Reserve;
 use saker_log::page_of;
 use saker_medium::{Medium, Page, PageAddr, SegmentId, Step, Stream, ready};
 use saker_sim::Meter;
@@ -115,7 +114,7 @@ impl HashFtl {
             if self.probe.levels().is_some_and(|levels| levels.is_old(id)) {
                 return self.divide_for(id, None, Cause::Gc, m, w);
             }
-            let reserve = Reserve { slots: 1, segments: self.copies_leave() };
+            let reserve = self.page_copies_leave();
             if let Err(stall) = self.log.room(m, Stream::Map, page_bytes, reserve) {
                 return Step::Blocked(stall);
             }
@@ -158,7 +157,7 @@ impl HashFtl {
         loop {
             let Some(page) = self.next_of_pack(at_end) else { return Ok(()) };
             let page_bytes = self.log.geometry().page_bytes;
-            let reserve = Reserve { slots: 1, segments: self.copies_leave() };
+            let reserve = self.page_copies_leave();
             self.log.room(m, Stream::Map, page_bytes, reserve)?;
             let taken = page.len();
             self.write_images(page, true, m, w);

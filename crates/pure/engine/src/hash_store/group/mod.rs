@@ -13,7 +13,7 @@ mod plan;
 pub use pairs::Pairs;
 
 use super::HashStore;
-use super::ops::FOR_PAIRS;
+use super::reserve::FOR_PAIRS;
 use saker_engine_api::{
     Answers, Capability, Context, GroupError, GroupFlags, GroupOp, GroupSource, Groups, Unsupported,
 };

@@ -11,6 +11,7 @@ mod apply;
 mod look;
 
 use super::key::Key;
+use super::reserve::{DELETES_LEAVE, STORES_LEAVE};
 use super::structure::Structure;
 use super::{Settings, Store};
 use look::Looked;
@@ -108,9 +109,9 @@ impl<S: Structure> Store<S> {
             return self.later(Stall::Debt, GroupError::CapacityExceeded);
         }
         let reserve = if is_delete {
-            Reserve { slots: 4, segments: self.for_delete(m) }
+            Reserve { slots: DELETES_LEAVE, segments: self.for_delete(m) }
         } else {
-            Reserve { slots: 6, segments: self.for_pairs(m) }
+            Reserve { slots: STORES_LEAVE, segments: self.for_pairs(m) }
         };
         self.room(record, reserve, m).map(|room| room.map_err(|_| GroupError::CapacityExceeded))
     }

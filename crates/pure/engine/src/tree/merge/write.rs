@@ -2,9 +2,9 @@
 
 use super::{Job, Out};
 use crate::tree::TreeStore;
+use crate::tree::reserve::{FOR_NODE_REPAIRS, FOR_NODES};
 use saker_engine_api::Background;
-use saker_log::append::Reserve;
-use saker_log::page_of;
+use saker_log::{Reserve, page_of};
 use saker_medium::{Medium, Page, PageAddr, Stream};
 use saker_sim::{Meter, Unit};
 
@@ -21,7 +21,7 @@ impl TreeStore {
     ) -> Background {
         for done in 0..QUANTUM_NODES {
             let Some(out) = job.out.pop_front() else { break };
-            if !self.has_room_for_node(m) {
+            if !self.has_room_for_node(FOR_NODES, m) {
                 job.out.push_front(out);
                 return if done > 0 { Background::Worked } else { Background::Waiting };
             }
@@ -34,8 +34,8 @@ impl TreeStore {
         Background::Worked
     }
 
-    fn has_room_for_node<M: Medium>(&self, m: &M) -> bool {
-        let reserve = Reserve { slots: 2, segments: self.manifest_segments(m) };
+    fn has_room_for_node<M: Medium>(&self, left: Reserve, m: &M) -> bool {
+        let reserve = left.with_segments(self.manifest_left());
         self.log.room(m, Stream::Table, self.log.geometry().page_bytes, reserve).is_ok()
     }
 
@@ -62,7 +62,8 @@ impl TreeStore {
         m: &mut M,
         w: &mut W,
     ) -> Background {
-        let Some(page) = job.failed.last().copied().filter(|_| self.has_room_for_node(m)) else {
+        let Some(page) = job.failed.last().copied().filter(|_| self.has_room_for_node(FOR_NODE_REPAIRS, m))
+        else {
             return Background::Waiting;
         };
         job.failed.pop();

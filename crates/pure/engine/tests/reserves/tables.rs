@@ -1,0 +1,158 @@
+//! The tables of all owners of logs under the model: with what they leave nothing is wrong, with one less of any it is.
+
+use crate::model::Role::{Checkpoints, Collects, Repairs, Takes, Works};
+use crate::model::{Fault, Role, Row, Segments, endless, rows, segments, slots};
+use saker_engine::{hash_ftl, hash_store, lsm, tree};
+use saker_flash::page_map;
+use saker_log::reserve::{Activity, Claim, describe};
+
+const SLOTS: u32 = 12;
+/// Segments that are free in the beginning: so many more than a store leaves.
+const FREE: u32 = 1;
+
+struct Subject {
+    name: &'static str,
+    table: Vec<Activity>,
+    roles: Vec<Role>,
+}
+
+const LOG_ROLES: [Role; 5] = [Repairs, Collects, Checkpoints, Takes, Takes];
+
+/// With a manifest or merge of two segments each, or of one.
+fn subjects() -> Vec<Subject> {
+    let ftl = vec![Repairs, Repairs, Collects, Takes, Takes, Takes, Collects, Takes, Takes, Takes];
+    let lsm = vec![Repairs, Repairs, Checkpoints, Works, Works, Works, Collects, Takes, Takes, Takes];
+    let tree = vec![Repairs, Checkpoints, Works, Works, Collects, Takes, Takes, Takes, Takes, Repairs];
+    let subject =
+        |name, table: &[Activity], roles: &[Role]| Subject { name, table: table.into(), roles: roles.into() };
+    vec![
+        subject("hash store", &hash_store::reserve::TABLE, &LOG_ROLES),
+        subject("block namespace", &page_map::reserve::TABLE, &LOG_ROLES),
+        subject("hash FTL", &hash_ftl::reserve::TABLE, &ftl),
+        subject("LSM store", &lsm::reserve::table(1, 1), &lsm),
+        subject("LSM store, long merges", &lsm::reserve::table(2, 2), &lsm),
+        subject("tree store", &tree::reserve::table(1, 1), &tree),
+        subject("tree store, long merges", &tree::reserve::table(2, 2), &tree),
+    ]
+}
+
+fn explore(rows: &[Row], of_slots: bool) -> (std::collections::BTreeSet<Fault>, usize) {
+    let most = rows.iter().map(|r| r.leaves).max().expect("a table has rows");
+    if of_slots { slots(rows, SLOTS) } else { segments(rows, most + FREE) }
+}
+
+fn rows_of(s: &Subject, of_slots: bool) -> Vec<Row> {
+    let claim = |a: &Activity| -> Claim { if of_slots { a.slots } else { a.segments } };
+    let mut all = rows(&s.table, &s.roles, claim, of_slots);
+    // A page at a time: only stores leave a checkpoint all that it will take, deletes the segment of its next step.
+    let by_steps = s.roles == LOG_ROLES && !of_slots;
+    all.iter_mut().filter(|r| by_steps && r.role == Checkpoints).for_each(|r| r.job = 3);
+    all
+}
+
+#[test]
+fn what_the_tables_leave_is_enough() {
+    for s in subjects() {
+        for of_slots in [true, false] {
+            let (faults, states) = explore(&rows_of(&s, of_slots), of_slots);
+            println!("{}, {}: {states} states", s.name, if of_slots { "slots" } else { "segments" });
+            assert_eq!(faults.first(), None, "{}:\n{}", s.name, describe(&s.table));
+            assert!(states > 20, "{}: {states} states are not worth the name", s.name);
+        }
+        println!("{}", describe(&s.table));
+    }
+}
+
+#[test]
+fn with_any_reserve_less_one_something_waits_for_what_is_above_it_or_the_slack_has_a_name() {
+    for s in subjects() {
+        for of_slots in [true, false] {
+            let all = rows_of(&s, of_slots);
+            for n in (0..all.len()).filter(|n| all[*n].leaves > 0 && (all[*n].most > 0 || all[*n].slack > 0))
+            {
+                let mut less = all.clone();
+                less[n].leaves -= 1;
+                less[n].slack = less[n].slack.saturating_sub(1);
+                let (faults, _) = explore(&less, of_slots);
+                let activity = &s.table[n];
+                let claim = if of_slots { activity.slots } else { activity.segments };
+                let named = claim.slack > 0 && !claim.because.is_empty();
+                let what = format!("{}, {}, slots: {of_slots}", s.name, activity.name);
+                assert_eq!(faults.is_empty(), named, "{what}: {faults:?}, slack {:?}", claim.because);
+                let deadlocks = faults.iter().filter(|f| f.is_deadlock()).count();
+                println!("{what}: {} faults, {deadlocks} of them deadlocks", faults.len());
+            }
+        }
+    }
+}
+
+/// Rows whose reserve is all that stands between the owner and a deadlock.
+#[test]
+fn without_what_is_left_to_the_lowest_rank_nothing_goes_on() {
+    let lowest = [
+        ("hash store", false, hash_store::reserve::CHECKPOINT),
+        ("hash store", true, hash_store::reserve::COLLECTION),
+        ("block namespace", true, page_map::reserve::COLLECTION),
+        ("hash FTL", true, hash_ftl::reserve::PAGE_COPIES),
+        ("hash FTL", false, hash_ftl::reserve::GC_SECTIONS),
+        ("LSM store", true, lsm::reserve::COLLECTION),
+        ("tree store", true, tree::reserve::COLLECTION),
+    ];
+    for (name, of_slots, n) in lowest {
+        let s = subjects().into_iter().find(|s| s.name == name).expect("a subject");
+        let mut less = rows_of(&s, of_slots);
+        less[n].leaves -= 1;
+        let (faults, _) = explore(&less, of_slots);
+        assert!(
+            faults.iter().any(Fault::is_deadlock),
+            "{name}, {}, slots: {of_slots}: {faults:?}",
+            less[n].name
+        );
+    }
+}
+
+const fn row(name: &'static str, role: Role, rank: u8, most: u32, leaves: u32) -> Row {
+    Row { name, role, rank, is_beside: false, most, job: most, leaves, slack: 0 }
+}
+
+/// Two merges that each hold what the other waits for, of the same rank and with nothing left below them.
+#[test]
+fn a_planted_circle_of_waits_is_found() {
+    let planted = [row("one", Works, 0, 2, 0), row("other", Works, 0, 2, 0), row("store", Takes, 1, 1, 2)];
+    let (faults, _) = segments(&planted, 4);
+    assert!(faults.iter().any(|f| matches!(f, Fault::Deadlock(_))), "{faults:?}");
+}
+
+/// A checkpoint below a collection that it waits for: both want the last segment.
+#[test]
+fn planted_ranks_the_wrong_way_round_are_found() {
+    let planted = [
+        row("checkpoint", Checkpoints, 0, 4, 0),
+        row("collection", Collects, 1, 1, 1),
+        row("store", Takes, 2, 1, 2),
+    ];
+    let (faults, _) = segments(&planted, 6);
+    assert!(faults.iter().any(|f| matches!(f, Fault::Deadlock(_))), "{faults:?}");
+}
+
+/// A repair that leaves as much as the collections above it.
+#[test]
+fn a_planted_reserve_of_repairs_is_found() {
+    let planted =
+        [row("repair", Repairs, 0, 2, 2), row("collection", Collects, 1, 2, 2), row("store", Takes, 2, 2, 6)];
+    let (faults, _) = slots(&planted, SLOTS);
+    assert!(
+        faults.iter().any(|f| matches!(f, Fault::Deadlock(_))),
+        "what repairs left until they were repaired: {faults:?}"
+    );
+}
+
+/// Two states that lead to each other while a store waits, and the way out of another.
+#[test]
+fn a_planted_circle_of_work_is_found() {
+    let state = Segments::of;
+    let circle = [(state(0), vec![state(1)]), (state(1), vec![state(0)]), (state(3), vec![])].into();
+    assert!(matches!(endless(&circle, 2), Some(Fault::Endless(_))));
+    let way_out = [(state(0), vec![state(1)]), (state(1), vec![state(3)]), (state(3), vec![])].into();
+    assert_eq!(endless(&way_out, 2), None);
+}
