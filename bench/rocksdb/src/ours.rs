@@ -1,7 +1,7 @@
 //! Our side: the LSM engine of a device in memory, or of an image on the tmpfs, through the library's door.
 
 use crate::store::{Durability, Fault, Store};
-use saker_realtime::{EngineKind, ImagePlan, KeyRange, Kv, ScanOptions};
+use saker::{EngineKind, ImagePlan, KeyRange, Kv, ScanOptions};
 use std::path::Path;
 
 /// An open device.

@@ -12,9 +12,9 @@ use saker_cli::{Streams, run};
 const OUTPUT_BUFFER_BYTES: usize = 64 << 10;
 
 fn main() -> ExitCode {
-    saker_realtime::panics::end_process_at_any();
+    saker::panics::end_process_at_any();
     size_limits_are_errors();
-    saker_realtime::use_huge_pages();
+    saker::use_huge_pages();
     let started = Instant::now();
     let mut streams = Streams {
         input: &mut io::stdin().lock(),

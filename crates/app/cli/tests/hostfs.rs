@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use saker::{EngineKind, Kv};
 use saker_host::{HostError, KvError};
-use saker_realtime::{EngineKind, Kv};
 
 const DIRECTORY: &str = "SAKER_TEST_TINY_DIR";
 const BYTES: u64 = 26 << 20;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use saker_realtime::Kv;
+use saker::Kv;
 
 /// A target of its own, killed when the test ends.
 struct Target {
@@ -308,7 +308,7 @@ fn a_panic_of_any_thread_ends_the_process_with_a_line_and_a_code_of_its_own() {
     for kind in ["subsystem", "guest", "stranger", "acceptor", "listener"] {
         let mut child = saker()
             .args(["serve", "--url", "mem:?profile=tiny&size=16MiB", "--listen", "127.0.0.1:0"])
-            .env(saker_realtime::panics::PANIC_VARIABLE, kind)
+            .env(saker::panics::PANIC_VARIABLE, kind)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -329,7 +329,7 @@ fn a_panic_of_a_device_thread_ends_the_process_too() {
     for url in ["mem:?profile=tiny&size=16MiB&threads=1", "mem:?profile=tiny&size=64MiB&threads=1&shards=2"] {
         let child = saker()
             .args(["put", "--device", url, "key", "value"])
-            .env(saker_realtime::panics::PANIC_VARIABLE, "device")
+            .env(saker::panics::PANIC_VARIABLE, "device")
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -349,7 +349,7 @@ fn expect_panic(mut child: Child, kind: &str) {
     }
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(saker_realtime::panics::PANIC_EXIT_CODE), "{kind}: {text}");
+    assert_eq!(output.status.code(), Some(saker::panics::PANIC_EXIT_CODE), "{kind}: {text}");
     assert!(
         text.lines().count() == 1 && text.contains("internal error") && text.contains(kind),
         "{kind}: {text}"

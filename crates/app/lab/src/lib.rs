@@ -6,6 +6,7 @@
 
 pub mod bench;
 pub mod chart;
+pub mod clock;
 pub mod compare;
 mod context;
 pub mod diff;

@@ -3,7 +3,7 @@
 
 use crate::report::Evidence;
 use crate::tolerance::Tolerance;
-use saker_realtime::profile_named;
+use saker::profile_named;
 use saker_sim::profile::{Profile, ProfileError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

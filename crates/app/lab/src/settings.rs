@@ -2,9 +2,9 @@
 //! over several values.
 
 use crate::plan::Settings;
+use saker::{profile_named, url};
 use saker_device::{EngineKind, Settings as EngineSettings, Typed};
 use saker_engine::settings::find;
-use saker_realtime::{profile_named, url};
 use saker_sim::profile::ProfileError;
 use thiserror::Error;
 

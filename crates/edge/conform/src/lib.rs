@@ -1,7 +1,7 @@
 //! Does a device do what the NVM Express Key Value Command Set Specification says? A verdict for each clause.
 //!
 //! The suite talks to a [`Subject`] in queue entries, so that it sees what an application would not: any device of
-//! [`saker_realtime`]'s URLs is one, of ours, behind Linux, or at another target. Clauses cite the Key Value Command Set
+//! [`saker`]'s URLs is one, of ours, behind Linux, or at another target. Clauses cite the Key Value Command Set
 //! Specification 1.0d ("KV") and the Base Specification 2.0 ("Base"). Where these leave a choice, the verdict is
 //! [`Verdict::Open`] and tells what the device chose.
 //!

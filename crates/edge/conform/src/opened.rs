@@ -1,8 +1,8 @@
 //! A device of a URL as a subject.
 
+use saker::{Error, Raw};
 use saker_host::{Done, RawData};
 use saker_nvme::Sqe;
-use saker_realtime::{Error, Raw};
 
 use crate::subject::{Answer, Broken, Data, Subject};
 
@@ -13,7 +13,7 @@ pub struct OpenedSubject {
 }
 
 impl OpenedSubject {
-    /// Opens the key-value namespace of a URL (see [`saker_realtime::url`]).
+    /// Opens the key-value namespace of a URL (see [`saker::url`]).
     ///
     /// # Errors
     /// [`enum@Error`].

@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p saker-tcp --example url_tcp -- [tcp://HOST:PORT/NQN]` (a target that it starts itself)
 
-use saker_realtime::{Saker, SakerOptions};
+use saker::{Saker, SakerOptions};
 use saker_tcp::{Server, ServerConfig};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;

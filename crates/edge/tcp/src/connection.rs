@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BufMut;
+use saker::panics::ends_process;
 use saker_nvme::Status;
 use saker_nvme::fabrics::{self, Connect, ConnectData, FabricsCommand, nqn_of};
 use saker_nvme_tcp::Target;
 use saker_nvme_tcp::target::Command;
-use saker_realtime::panics::ends_process;
 use saker_target::{Bound, ConnectionId, Refusal};
 use tokio::io::{Interest, Ready};
 use tokio::net::TcpStream;

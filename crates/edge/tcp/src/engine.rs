@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Clock};
 
+use saker::Error;
+use saker::panics::ends_process;
 use saker_host::{Done, SubmitError, Turn};
 use saker_nvme::fabrics::{Connect, ConnectData};
 use saker_nvme::{NSID_ALL, Sqe, Status, kv};
 use saker_nvme_tcp::target::Command;
-use saker_realtime::Error;
-use saker_realtime::panics::ends_process;
 use saker_sim::Instant;
 use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Subsystem, check_io};
 use tokio::sync::mpsc::error::TryRecvError;

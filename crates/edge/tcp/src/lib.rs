@@ -1,4 +1,4 @@
-//! NVMe/TCP on sockets: a target that serves devices of [`saker_realtime`] to hosts on the network.
+//! NVMe/TCP on sockets: a target that serves devices of [`saker`] to hosts on the network.
 //!
 //! One thread listens and has the sockets of hosts that have not connected. Each subsystem has a thread with its device, its
 //! controllers and the sockets of its hosts. A connection's protocol is [`saker_nvme_tcp::Target`], a subsystem's decisions

@@ -2,6 +2,8 @@
 
 use std::time::Instant as Clock;
 
+use saker::url::DeviceUrl;
+use saker::{AnyDevice, Error, build_device, close_device};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_host::connect::KvQueueOptions;
 use saker_host::kv_queue::Returned;
@@ -10,8 +12,6 @@ use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Port, RawData, 
 use saker_link::STAGING_BYTES;
 use saker_nvme::vendor::{Capabilities, Methods};
 use saker_nvme::{Sqe, Status};
-use saker_realtime::url::DeviceUrl;
-use saker_realtime::{AnyDevice, Error, build_device, close_device};
 use saker_sim::{Duration, Instant};
 use saker_target::IoCommand;
 

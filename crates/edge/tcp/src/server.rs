@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use saker::panics::ends_process;
 use saker_nvme::fabrics::DISCOVERY_NQN;
-use saker_realtime::panics::ends_process;
 use saker_target::{Access, ConnectionId, Hosts, Kind, Portal, Subsystem, SubsystemConfig};
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -35,7 +35,7 @@ pub enum ServeError {
     Config(#[from] ConfigError),
     /// A device cannot be opened or closed.
     #[error("{0}")]
-    Device(#[from] saker_realtime::Error),
+    Device(#[from] saker::Error),
     /// A name that no subsystem can have.
     #[error("{0}; give another --nqn")]
     Name(#[from] saker_device::controller::IdentityError),
@@ -60,7 +60,7 @@ const LOOKS_FOR_EACH_RETURN: usize = 4;
 /// The longest that a newcomer waits for the place of a connection that is being closed for it.
 const CLOSING_PAUSE: Duration = Duration::from_millis(50);
 
-type EngineThread = JoinHandle<Result<(), saker_realtime::Error>>;
+type EngineThread = JoinHandle<Result<(), saker::Error>>;
 
 /// A target that runs.
 #[derive(Debug)]

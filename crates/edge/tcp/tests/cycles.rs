@@ -1,6 +1,6 @@
 //! Connections come and go and leave nothing behind. A process of its own, so that nothing else opens descriptors.
 
-use saker_realtime::Kv;
+use saker::Kv;
 use saker_tcp::{Server, ServerConfig};
 
 fn descriptors() -> usize {

@@ -1,11 +1,11 @@
 //! A target is killed (SIGKILL) while a host formats its namespace and saves a feature: what was formatted is gone as a whole,
-//! or there as a whole, and what was saved stays. `crates/edge/realtime/tests/format_kill.rs` kills users of images.
+//! or there as a whole, and what was saved stays. `crates/edge/saker/tests/format_kill.rs` kills users of images.
 
-#[path = "../../realtime/tests/support/formats.rs"]
+#[path = "../../saker/tests/support/formats.rs"]
 mod formats;
 
 use formats::{Part, perform, verify};
-use saker_realtime::{EngineKind, ImagePlan, Raw};
+use saker::{EngineKind, ImagePlan, Raw};
 use saker_sim::{Rng, Seed};
 use saker_tcp::{Server, ServerConfig};
 use std::fs::File;

@@ -3,7 +3,7 @@
 use crate::child::{mb, spawn};
 use crate::pairs::{Scratch, fill};
 use crate::{Outcome, verdict};
-use saker_realtime::Kv;
+use saker::Kv;
 
 const PAIRS: [u64; 4] = [1_250_000, 2_500_000, 5_000_000, 10_000_000];
 /// Memory that a dump may take beyond the opened device: buffers.

@@ -3,7 +3,7 @@
 use crate::child::{mb, spawn};
 use crate::pairs::Scratch;
 use crate::{Outcome, verdict};
-use saker_realtime::Kv;
+use saker::Kv;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == child::MARK) {
         return ExitCode::from(child::saker(&arguments[1..]));
     }
-    saker_realtime::use_huge_pages();
+    saker::use_huge_pages();
     match figures(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::pairs::{Scratch, fill, key};
-use saker_realtime::Kv;
+use saker::Kv;
 use std::time::{Duration, Instant};
 
 const PAIRS: u64 = 2_000_000;

@@ -3,7 +3,7 @@
 use crate::child::{mb, status};
 use crate::pairs::fill;
 use crate::{Outcome, verdict};
-use saker_realtime::Kv;
+use saker::Kv;
 
 const PAIRS: u64 = 4_000_000;
 

@@ -1,6 +1,6 @@
 //! Distinct pairs of 16-byte keys, and images that hold them.
 
-use saker_realtime::{Kv, create_image};
+use saker::{Kv, create_image};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use crate::child::{mb, status};
 use crate::pairs::{Scratch, fill};
 use crate::{Outcome, verdict};
-use saker_realtime::Kv;
+use saker::Kv;
 use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 

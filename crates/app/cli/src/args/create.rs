@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use saker_realtime::EngineKind;
+use saker::EngineKind;
 
 use super::namespaces::{self, NamespaceChoice};
 use crate::size;

@@ -1,6 +1,6 @@
 //! Block namespaces as the commands see them.
 
-use saker_realtime::{Block, Error as DeviceError};
+use saker::{Block, Error as DeviceError};
 use serde_json::{Value, json};
 
 use super::opened::{described, failed, refused};

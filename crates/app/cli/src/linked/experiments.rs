@@ -1,5 +1,6 @@
 //! Benches and experiments: from arguments to the lab.
 
+use saker::{EngineKind, Kv, KvCache, RetentionOptions};
 use saker_host::transfer::Adaptive;
 use saker_host::{Method, Pacing, TransferPolicy};
 use saker_lab::bench::db::{DbOptions, db_on_url};
@@ -8,7 +9,6 @@ use saker_lab::rig::Cell;
 use saker_lab::run::{self as lab, Progress};
 use saker_lab::settings::setting;
 use saker_lab::{Experiment, LabError, Settings};
-use saker_realtime::{EngineKind, Kv, KvCache, RetentionOptions};
 use saker_sim::profile::Profile;
 use saker_workload::kv_cache::KvCacheLoad;
 use saker_workload::tpcc::Tpcc;

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use saker_realtime::{
+use saker::{
     CreatedImage, EngineKind, Error as DeviceError, ImagePlan, NamespaceKind, NamespacePlan,
     NamespaceSnapshot, Settings, Typed, image_namespaces, new_uuid, verify_image,
 };
 
-use saker_realtime::image::Severity;
+use saker::image::Severity;
 
 use super::opened::{failed, refused};
 use crate::args::create::CreateArgs;
@@ -93,7 +93,7 @@ fn plan(args: &CreateArgs, engine: EngineKind, settings: Settings) -> Result<Ima
 
 /// Makes the image under another name first, so that a refusal leaves the old one.
 fn replace(plan: &ImagePlan, image: &Path) -> Result<CreatedImage, DeviceError> {
-    use saker_realtime::image::{Access, ImageError, open};
+    use saker::image::{Access, ImageError, open};
     // An image that somebody has open is theirs.
     if let Err(in_use @ ImageError::InUse { .. }) = open(image, Access::Read) {
         return Err(in_use.into());
@@ -112,11 +112,7 @@ fn replace(plan: &ImagePlan, image: &Path) -> Result<CreatedImage, DeviceError> 
     moved
 }
 
-fn created(
-    n: &saker_realtime::NamespaceConfig,
-    made: &CreatedImage,
-    there: &[NamespaceSnapshot],
-) -> CreatedNamespace {
+fn created(n: &saker::NamespaceConfig, made: &CreatedImage, there: &[NamespaceSnapshot]) -> CreatedNamespace {
     let (kind, blocks) = match n.kind {
         NamespaceKind::Kv { .. } => ("kv", None),
         NamespaceKind::Block { block_bytes, blocks } => ("block", Some(Blocks { block_bytes, blocks })),

@@ -2,10 +2,10 @@
 
 use std::io::ErrorKind;
 
+use saker::image::ImageError;
+use saker::url::Place;
+use saker::{DeviceUrl, Error as DeviceError, KeyRange, Kv, ScanOptions};
 use saker_host::{HostError, KvError};
-use saker_realtime::image::ImageError;
-use saker_realtime::url::Place;
-use saker_realtime::{DeviceUrl, Error as DeviceError, KeyRange, Kv, ScanOptions};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -294,14 +294,14 @@ fn groups(kv: &mut Kv) -> Value {
 }
 
 /// What is known of a device, with its counters if it can be asked for them.
-pub(super) fn described(head: Value, snapshot: Option<saker_realtime::Snapshot>) -> Value {
+pub(super) fn described(head: Value, snapshot: Option<saker::Snapshot>) -> Value {
     match snapshot {
         Some(snapshot) => with_counters(head, &snapshot),
         None => head,
     }
 }
 
-fn with_counters(mut head: Value, s: &saker_realtime::Snapshot) -> Value {
+fn with_counters(mut head: Value, s: &saker::Snapshot) -> Value {
     head["flash"] = json!({
         "pages_programmed": s.flash.pages_programmed, "segments_erased": s.flash.segments_erased,
         "failures": s.flash.failures, "bytes_in_use": s.flash_bytes_in_use, "retired_segments": s.retired_segments,
@@ -311,12 +311,12 @@ fn with_counters(mut head: Value, s: &saker_realtime::Snapshot) -> Value {
 }
 
 /// How many pairs a namespace holds if all have values of that many bytes.
-fn fits(fits: &[saker_realtime::Fits]) -> Value {
+fn fits(fits: &[saker::Fits]) -> Value {
     let all = fits.iter().map(|f| (format!("pairs_of_{}_bytes", f.value_bytes), f.pairs.into()));
     Value::Object(all.collect())
 }
 
-fn namespace(n: &saker_realtime::NamespaceSnapshot) -> Value {
+fn namespace(n: &saker::NamespaceSnapshot) -> Value {
     if n.kind == "block" {
         return json!({
             "nsid": n.nsid, "kind": n.kind, "blocks": n.capacity_bytes / u64::from(n.block_bytes.max(1)), "block_bytes": n.block_bytes,

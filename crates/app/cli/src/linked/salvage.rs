@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use saker_realtime::url::Place;
-use saker_realtime::{DeviceUrl, Error as DeviceError, Losses, Lost, Piece, Salvage, Salvaged, repair_image};
+use saker::url::Place;
+use saker::{DeviceUrl, Error as DeviceError, Losses, Lost, Piece, Salvage, Salvaged, repair_image};
 
 use super::opened::{failed, refused};
 use crate::error::CliError;

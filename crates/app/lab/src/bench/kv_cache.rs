@@ -3,7 +3,7 @@
 use crate::bench::BenchReport;
 use crate::error::LabError;
 use crate::report::Point;
-use saker_realtime::KvCache;
+use saker::KvCache;
 use saker_workload::kv_cache::{BlockKey, KvCacheLoad};
 use serde_json::json;
 use std::hint::black_box;
@@ -99,7 +99,7 @@ fn check(key: &BlockKey, found: Option<usize>, block: &[u8]) -> Result<(), LabEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use saker_realtime::RetentionOptions;
+    use saker::RetentionOptions;
 
     #[test]
     fn popular_prefixes_are_found_and_wrong_blocks_are_noticed() {

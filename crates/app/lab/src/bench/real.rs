@@ -4,7 +4,7 @@ use crate::bench::BenchReport;
 use crate::error::LabError;
 use crate::report::Point;
 use hdrhistogram::Histogram;
-use saker_realtime::{CacheStats, Kv};
+use saker::{CacheStats, Kv};
 use saker_workload::{Kind, Plan, Suite, SuiteOptions};
 use serde_json::json;
 use std::time::Instant;

@@ -3,7 +3,7 @@
 use crate::bench::{BenchReport, latencies};
 use crate::error::LabError;
 use crate::report::Point;
-use saker_realtime::{CacheStats, Kv};
+use saker::{CacheStats, Kv};
 use saker_workload::tpcc::{Row, Step, Tpcc};
 use serde_json::json;
 use std::time::Instant;

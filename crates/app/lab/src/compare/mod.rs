@@ -4,13 +4,13 @@
 mod pairs;
 mod runs;
 
+use crate::clock::Cpus;
 use pairs::{Pair, classes, jobs};
 use runs::Runs;
+use saker::{NamespaceConfig, NamespaceKind, profile_named};
 use saker_assembly::{Build, BuildError};
 use saker_device::{EngineKind, Settings};
 use saker_host::{CacheOptions, HostError};
-use saker_realtime::bench::Cpus;
-use saker_realtime::{NamespaceConfig, NamespaceKind, profile_named};
 use saker_sim::profile::{Profile, ProfileError};
 use saker_workload::WorkloadError;
 use saker_workload::records::RecordSet;

@@ -1,10 +1,10 @@
 //! A store in every timing.
 
 use super::Timing;
+use crate::clock::{Cpus, How, run_real};
+use saker::url::Timing as RealTiming;
 use saker_assembly::Build;
 use saker_host::HostError;
-use saker_realtime::bench::{Cpus, How, run_real};
-use saker_realtime::url::Timing as RealTiming;
 use saker_world::{Job, RunResult, StoreKind, run_virtual};
 
 /// Runs stores in one timing; adds up how far devices lag behind the clock.

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
+use saker::{AnyTurn, Kv};
 use saker_host::group::{Form, Op};
 use saker_host::kv_queue::Mapped;
 use saker_host::{Done, KvClient, KvQueue, SubmitError, Ticket, Turn};
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
-use saker_realtime::{AnyTurn, Kv};
 use saker_tcp::{Server, ServerConfig};
 
 use crate::Plan;

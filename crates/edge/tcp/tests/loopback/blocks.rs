@@ -1,6 +1,6 @@
 //! Block namespaces over the network.
 
-use saker_realtime::{Block, ImagePlan, Kv, NamespacePlan};
+use saker::{Block, ImagePlan, Kv, NamespacePlan};
 
 use crate::support::{serve, url, value};
 

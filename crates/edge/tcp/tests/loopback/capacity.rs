@@ -1,8 +1,8 @@
 //! A full device behind a target: long values that are gone, and iterators whose connection was lost, make room.
 
 use crate::support::{open, serve};
+use saker::Kv;
 use saker_host::{HostError, KeyRange, KvError};
-use saker_realtime::Kv;
 
 const ENGINES: [&str; 6] = ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"];
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use saker_realtime::Kv;
+use saker::Kv;
 
 use crate::support::{DEVICE, count, open, serve, url, value};
 

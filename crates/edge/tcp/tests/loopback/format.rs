@@ -1,7 +1,7 @@
 //! Format over the network: on images, beside other hosts with sessions, caches, iterators and commands in flight.
 
 use crate::support::{count, open, serve, url, value};
-use saker_realtime::{Block, EngineKind, ImagePlan, KeyRange, Kv, NamespacePlan, Saker, SakerOptions};
+use saker::{Block, EngineKind, ImagePlan, KeyRange, Kv, NamespacePlan, Saker, SakerOptions};
 
 fn image(dir: &tempfile::TempDir, engine: EngineKind) -> String {
     let path = dir.path().join("disk.img");
@@ -70,7 +70,7 @@ fn store_for_a_while(at: &str, host: u32) {
         match n % 4 {
             0 => drop(kv.put_queued(&key, &value(host, n, 3000))),
             1 => {
-                let mut batch = saker_realtime::WriteBatch::new();
+                let mut batch = saker::WriteBatch::new();
                 for k in 0..8_u32 {
                     batch.put(&(host << 16 | k).to_le_bytes(), &value(host, n, 300));
                 }

@@ -1,6 +1,6 @@
 //! Groups of operations over the network: one way each, results fetched by their identification.
 
-use saker_realtime::WriteBatch;
+use saker::WriteBatch;
 
 use crate::support::{DEVICE, open, serve, url, value};
 
@@ -36,7 +36,7 @@ fn hosts_do_not_take_each_others_results() {
         .map(|host| {
             let url = url.clone();
             std::thread::spawn(move || {
-                let mut kv = saker_realtime::Kv::open(&url).expect("open");
+                let mut kv = saker::Kv::open(&url).expect("open");
                 for round in 0..50_u8 {
                     let keys: Vec<[u8; 3]> = (0..20).map(|n| [host, round, n]).collect();
                     let mut batch = WriteBatch::new();

@@ -1,8 +1,8 @@
 //! Subsystems that hosts must not take for one.
 
+use saker::Raw;
 use saker_nvme::admin::{Identify, build};
 use saker_nvme::identify::cns;
-use saker_realtime::Raw;
 use saker_tcp::{Served, Server};
 
 use crate::support::{config, serve};

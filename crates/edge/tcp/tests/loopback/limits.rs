@@ -3,11 +3,11 @@
 use std::io::Read;
 use std::time::Duration;
 
+use saker::Kv;
 use saker_nvme::admin::{SetFeatures, build, feature::fid};
 use saker_nvme::fabrics::{self, DISCOVERY_NQN, property};
 use saker_nvme::{Sqe, Status, admin, kv};
 use saker_nvme_tcp::initiator::Data;
-use saker_realtime::Kv;
 use saker_tcp::Server;
 
 use crate::raw::{RawQueue, dial, last_words, shaken};

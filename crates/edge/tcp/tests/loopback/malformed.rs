@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use saker::Kv;
 use saker_nvme::fabrics;
 use saker_nvme::tcp::{CapsuleCmd, DataPdu, IcReq, flag};
 use saker_nvme::{Sqe, Status, admin, kv};
 use saker_nvme_tcp::initiator::Data;
-use saker_realtime::Kv;
 use saker_tcp::Server;
 use zerocopy::IntoBytes;
 

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use saker::Kv;
 use saker_nvme::admin::{SetFeatures, build, feature::fid};
 use saker_nvme::{Sqe, Status, kv};
 use saker_nvme_tcp::initiator::Data;
-use saker_realtime::Kv;
 use saker_tcp::{Server, ServerConfig};
 
 use crate::raw::RawQueue;

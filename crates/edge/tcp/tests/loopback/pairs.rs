@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use saker::Kv;
 use saker_nvme::admin::{FormatNvm, SetFeatures, build, feature::fid};
 use saker_nvme::{Sqe, Status, kv};
 use saker_nvme_tcp::initiator::Data;
-use saker_realtime::Kv;
 use saker_tcp::Server;
 
 use crate::raw::RawQueue;

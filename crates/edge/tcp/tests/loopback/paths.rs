@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 
+use saker::Raw;
 use saker_nvme::admin::{GetLogPage, Identify, SetFeatures, build, feature::fid};
 use saker_nvme::fabrics::DISCOVERY_NQN;
 use saker_nvme::identify::{Controller, IndependentNamespace, KvNamespace, cns};
 use saker_nvme::log::{AccessGroup, AccessHeader, access_state, lid};
 use saker_nvme::{Sqe, Status, csi, kv};
 use saker_nvme_tcp::initiator::Data;
-use saker_realtime::Raw;
 use saker_tcp::{Access, Server};
 use zerocopy::FromBytes;
 

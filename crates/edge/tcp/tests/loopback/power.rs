@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use saker::{Kv, create_image};
 use saker_nvme::admin::{SetFeatures, build, feature::fid};
 use saker_nvme_tcp::initiator::Data;
-use saker_realtime::{Kv, create_image};
 
 use crate::raw::RawQueue;
 use crate::support::{serve, url, value};

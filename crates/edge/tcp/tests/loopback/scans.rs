@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use saker::{EngineKind, ImagePlan, Kv, ScanOptions, ScanOrder};
 use saker_host::{HostError, KvError};
-use saker_realtime::{EngineKind, ImagePlan, Kv, ScanOptions, ScanOrder};
 use saker_tcp::{Server, ServerConfig};
 
 use crate::support::{config, url};

@@ -1,7 +1,7 @@
 //! SAKER's sessions over the network: containers as groups, one connection for each session.
 
 use crate::support::{DEVICE, count, open, serve, url, value};
-use saker_realtime::{Saker, SakerOptions};
+use saker::{Saker, SakerOptions};
 
 const SESSIONS: u16 = 3;
 

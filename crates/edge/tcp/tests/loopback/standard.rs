@@ -1,5 +1,6 @@
 //! What standard hosts ask for beside the commands of data, of a device in memory, of an image, and of one at a target.
 
+use saker::{ImagePlan, NamespacePlan, Raw};
 use saker_host::RawData;
 use saker_nvme::admin::{FeatureSelect, GetFeatures, GetLogPage, Identify, SetFeatures, build, feature::fid};
 use saker_nvme::identify::{Controller, ControllerList, KvNamespace, NvmNamespace, cns};
@@ -7,7 +8,6 @@ use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::log::{EffectsLog, ErrorEntry, Smart, lid};
 use saker_nvme::nvm::{self, BlockRange, CopyCommand, CopyRange};
 use saker_nvme::{Key, Sqe, Status, admin, csi};
-use saker_realtime::{ImagePlan, NamespacePlan, Raw};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::support::{serve, url};

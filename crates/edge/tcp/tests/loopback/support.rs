@@ -1,6 +1,6 @@
 //! Servers for tests, and the counts of the two tiers.
 
-use saker_realtime::Kv;
+use saker::Kv;
 use saker_tcp::{Server, ServerConfig};
 
 /// A configuration on a port that the system chooses.

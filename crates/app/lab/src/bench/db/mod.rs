@@ -15,7 +15,7 @@ use crate::bench::BenchReport;
 use crate::error::LabError;
 use crate::report::Point;
 use jobs::{Job, Picks};
-use saker_realtime::Kv;
+use saker::Kv;
 use serde_json::json;
 use std::path::PathBuf;
 

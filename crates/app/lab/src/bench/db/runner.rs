@@ -7,7 +7,7 @@ use super::turnstile::Turnstile;
 use crate::error::LabError;
 use crate::report::Point;
 use hdrhistogram::Histogram;
-use saker_realtime::{KeyRange, Kv, WriteBatch};
+use saker::{KeyRange, Kv, WriteBatch};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! A device handle for several threads, first come, first served.
 
-use saker_realtime::Kv;
+use saker::Kv;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

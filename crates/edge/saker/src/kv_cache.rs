@@ -1,0 +1,214 @@
+//! A device as a cache: pairs leave by a policy instead of being refused. Made for blocks of attention state of language models,
+//! which are large, are asked for by prefixes, and are stored by whoever computed them first.
+
+use crate::error::Error;
+use crate::kv::Kv;
+use saker_host::retention::{Retention, RetentionOptions};
+use saker_host::{HostError, KvError};
+use saker_nvme::Key;
+use saker_sim::{Duration, Instant};
+
+/// What a cache has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KvCacheStats {
+    /// Reads that found their key.
+    pub hits: u64,
+    /// Reads that did not.
+    pub misses: u64,
+    /// Pairs stored.
+    pub stored: u64,
+    /// Pairs that were there already when they should have been stored.
+    pub present: u64,
+    /// Pairs that went to make room.
+    pub evicted: u64,
+    /// Pairs that went because of their age.
+    pub expired: u64,
+}
+
+/// A device as a cache. One thread at a time uses it, and it is the device's only writer. Keys have 1 to 16 bytes.
+///
+/// ```
+/// use saker::{KvCache, RetentionOptions};
+/// let options = RetentionOptions { bytes_max: Some(64 << 20), ..RetentionOptions::default() };
+/// let mut cache = KvCache::open("mem:?size=512MiB", options)?;
+/// let (prompt, block) = ([[1; 16], [2; 16]], vec![7; 1 << 20]);
+/// cache.put_if_absent(&prompt[0], &block)?;
+/// assert_eq!(cache.prefix(&prompt)?, 1, "one block of the prompt is there");
+/// let mut buffer = vec![0; 1 << 20];
+/// assert_eq!(cache.get_into(&prompt[0], &mut buffer)?, Some(1 << 20));
+/// cache.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct KvCache {
+    kv: Kv,
+    kept: Retention,
+    begun: std::time::Instant,
+    stats: KvCacheStats,
+}
+
+impl KvCache {
+    /// Opens the device of a URL (see [`crate::url`]). Pairs that are there already count as stored now, in the device's
+    /// order.
+    ///
+    /// # Errors
+    /// [`enum@Error`], each a line that says what to do.
+    pub fn open(url: &str, options: RetentionOptions) -> Result<Self, Error> {
+        let kv = Kv::open(url)?;
+        let (kept, begun) = (Retention::new(options), std::time::Instant::now());
+        let mut cache = Self { kv, kept, begun, stats: KvCacheStats::default() };
+        cache.take_stock()?;
+        Ok(cache)
+    }
+
+    fn take_stock(&mut self) -> Result<(), Error> {
+        let keys = self.kv.list(None).collect::<Result<Vec<_>, _>>()?;
+        for key in keys {
+            let Ok(name) = Key::new(&key) else { continue };
+            let length = self.kv.get_into(&key, &mut [])?.unwrap_or(0);
+            self.kept.stored(&name, pair_bytes(&name, length), self.now());
+        }
+        while let Some(key) = self.kept.victim(0) {
+            self.remove(&key)?;
+            self.stats.evicted += 1;
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> Instant {
+        let nanos = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Instant::ZERO + Duration::from_nanos(nanos)
+    }
+
+    /// Whether the keys are there, in their order: asked in batches.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn exists(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>, HostError> {
+        let now = self.now();
+        let names = keys.iter().map(|key| name(key)).collect::<Result<Vec<_>, _>>()?;
+        let there = self.kv.multi_exist(keys)?;
+        Ok(names.iter().zip(there).map(|(key, there)| there && self.kept.holds(key, now)).collect())
+    }
+
+    /// How many of the keys are there from the first on, without a gap.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn prefix(&mut self, keys: &[&[u8]]) -> Result<usize, HostError> {
+        Ok(self.exists(keys)?.into_iter().take_while(|there| *there).count())
+    }
+
+    /// Reads a value into `buffer`; returns its full length, which may be more than the buffer's.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn get_into(&mut self, key: &[u8], buffer: &mut [u8]) -> Result<Option<usize>, HostError> {
+        let name = name(key)?;
+        let found = if self.kept.holds(&name, self.now()) { self.kv.get_into(key, buffer)? } else { None };
+        match found {
+            Some(_) => {
+                self.kept.used(&name);
+                self.stats.hits += 1;
+            }
+            None => self.stats.misses += 1,
+        }
+        Ok(found)
+    }
+
+    /// Stores a pair if its key is not there; whether it was stored. What has to go for it goes.
+    ///
+    /// # Errors
+    /// [`HostError`]; `ValueLength` for a value larger than the whole cache.
+    pub fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool, HostError> {
+        let key = name(key)?;
+        let bytes = pair_bytes(&key, value.len());
+        if !self.kept.admits(bytes) {
+            return Err(HostError::ValueLength { bytes: value.len(), bytes_max: self.value_bytes_max(&key) });
+        }
+        self.expire()?;
+        if self.kept.holds(&key, self.now()) {
+            self.stats.present += 1;
+            return Ok(false);
+        }
+        while let Some(victim) = self.kept.victim(bytes) {
+            self.evict(&victim)?;
+        }
+        self.store(&key, value)?;
+        self.kept.stored(&key, bytes, self.now());
+        self.stats.stored += 1;
+        Ok(true)
+    }
+
+    /// Stores; a full device loses pairs until it takes the new one.
+    fn store(&mut self, key: &Key, value: &[u8]) -> Result<(), HostError> {
+        loop {
+            match self.kv.put(key.as_bytes(), value) {
+                Err(HostError::Kv(KvError::Full)) => match self.kept.first() {
+                    Some(victim) => self.evict(&victim)?,
+                    None => return Err(KvError::Full.into()),
+                },
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn value_bytes_max(&self, key: &Key) -> usize {
+        (0..usize::BITS).rev().fold(0, |sum, bit| {
+            let more = sum | 1 << bit;
+            if self.kept.admits((more as u64).saturating_add(key.len() as u64)) { more } else { sum }
+        })
+    }
+
+    fn evict(&mut self, key: &Key) -> Result<(), HostError> {
+        self.remove(key)?;
+        self.stats.evicted += 1;
+        Ok(())
+    }
+
+    /// Deletes what is too old.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn expire(&mut self) -> Result<(), HostError> {
+        while let Some(key) = self.kept.expired(self.now()) {
+            self.remove(&key)?;
+            self.stats.expired += 1;
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, key: &Key) -> Result<(), HostError> {
+        self.kv.delete(key.as_bytes())?;
+        self.kept.removed(key);
+        Ok(())
+    }
+
+    /// Bytes of keys and values that are kept.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.kept.bytes()
+    }
+
+    /// What it has done.
+    #[must_use]
+    pub const fn stats(&self) -> KvCacheStats {
+        self.stats
+    }
+
+    /// Closes the device in order: see [`Kv::close`].
+    ///
+    /// # Errors
+    /// [`enum@Error`].
+    pub fn close(self) -> Result<(), Error> {
+        self.kv.close()
+    }
+}
+
+fn name(key: &[u8]) -> Result<Key, HostError> {
+    Key::new(key).map_err(HostError::from)
+}
+
+const fn pair_bytes(key: &Key, value_bytes: usize) -> u64 {
+    (key.len() + value_bytes) as u64
+}
