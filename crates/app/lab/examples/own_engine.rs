@@ -213,7 +213,7 @@ fn main() -> Result<(), KvError> {
     let mut flash = Flash::power_on(MemMedia::new(shape), Ring::heap(8, 512, 64), None, FaultPlan::default());
     flash.pool_mut().set_quota(OWNER, geometry.segments);
     // Drivers take any engine as this type.
-    let mut engine = AnyEngine::other(PageStore::default());
+    let (mut engine, mut meter) = (AnyEngine::other(PageStore::default()), Free);
     for n in 0..PAIRS {
         let value = n.to_le_bytes().repeat(8);
         let (mut view, mut meter) = (flash.view(OWNER, Class::Foreground), Free);

@@ -87,10 +87,15 @@ impl Records<'_> {
     }
 }
 
-/// The same as [`Records::check`] for a record that lies in one page; `None` if it does not match. Not within the caller's loop: a
-/// scan of many pairs took 1.8 times as long so (`docs/figures.md`).
+/// [`check_here`], not within the caller's loop: a scan of many pairs took 1.8 times as long so (`docs/figures.md`).
 #[inline(never)]
 pub fn check_whole(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, u32)> {
+    check_here(record, key, loc, owner)
+}
+
+/// The same as [`Records::check`] for a record that lies in one page; `None` if it does not match.
+#[inline(always)]
+pub fn check_here(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, u32)> {
     let header = Header::decode(record.first_chunk()?)?;
     let start = header.value_at() as usize;
     let used = start + header.value_bytes as usize;

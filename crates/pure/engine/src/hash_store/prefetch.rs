@@ -241,7 +241,7 @@ impl HashStore {
         let mut value = Vec::new();
         let range = Bytes::new(Spot(loc.position()), loc.bytes());
         let resident = matches!(range.resident(&self.log, m), Step::Done(Ok(())));
-        if resident && self.deliver(&key[..length], loc, range, &mut value, m).is_ok() {
+        if resident && self.deliver(&key[..length], loc, &mut value, m).is_ok() {
             w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
             w.work(Unit::CopyByte, value.len() as u64);
             self.prefetch.keep(place, loc, value, self.config.prefetch_bytes_max);

@@ -40,7 +40,7 @@ impl LsmStore {
     /// Whether collections go before compactions: under pressure they do, else they take turns, but not while entries wait to be
     /// merged. What they move is entered anew, so they would fill the tables faster than anything takes out what they replaced.
     fn collects_first<M: Medium>(&self, m: &M) -> bool {
-        !self.must_merge() && (self.is_pressed(m) || self.turn)
+        !self.must_merge() && (self.is_pressed(m) || self.upkeep.is_for_collections())
     }
 
     fn must_merge(&self) -> bool {

@@ -5,9 +5,8 @@
 
 use super::job::Job;
 use super::policy::{self, Pick};
-use super::{Lsm, LsmStore};
+use super::{Lsm, LsmConfig, LsmStore};
 use crate::ordered::background::Piece;
-use crate::ordered::structure::Structure;
 use saker_engine_api::Background;
 use saker_medium::{Medium, Reads, Step};
 use saker_sim::{Meter, Unit};
@@ -42,11 +41,18 @@ fn worked_if_idle(step: Piece) -> Piece {
     }
 }
 
+impl Lsm {
+    /// The next step towards one level.
+    pub(super) fn next_to_one_level(&self, config: &LsmConfig, page_bytes: u64) -> Option<Pick> {
+        policy::pick_all(config, &self.levels, &self.cursors, page_bytes)
+    }
+}
+
 impl LsmStore {
     /// A piece of writing the oldest frozen memtable to level 0.
     pub(super) fn flush_step<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
-        if self.is_full() && Lsm::may_freeze(self) {
-            Lsm::freeze(self);
+        if self.is_full() && self.may_freeze() {
+            self.freeze();
         }
         let Some(oldest) = self.own.frozen.front() else { return Step::Done(Ok(Background::Idle)) };
         let mut job = self.own.flush.take().unwrap_or_else(|| Job::flush(Arc::clone(oldest)));
@@ -115,18 +121,18 @@ impl LsmStore {
         Step::Done(Ok(outcome))
     }
 
-    /// The next step towards one level.
-    pub(super) fn next_to_one_level(&self) -> Option<Pick> {
-        policy::pick_all(&self.config, &self.own.levels, &self.own.cursors, self.page_bytes())
-    }
-
     /// Starts what is due while threads are free. True if tables went down a level, which is all a call does.
     fn start_compactions(&mut self) -> bool {
         let page_bytes = u64::from(self.log.geometry().page_bytes);
         while self.own.compactions.len() < self.config.compaction_threads.max(1) as usize {
             let pick = if self.reveal.merges() {
                 // Towards one level one goes on alone.
-                let pick = self.own.compactions.is_empty().then(|| self.next_to_one_level()).flatten();
+                let pick = self
+                    .own
+                    .compactions
+                    .is_empty()
+                    .then(|| self.own.next_to_one_level(&self.config, page_bytes))
+                    .flatten();
                 if pick.is_none() {
                     self.start_rewriting();
                     return false;

@@ -74,22 +74,22 @@ impl Lsm {
         let hides_nothing = |version: u64| self.snapshot_within(0, version).is_none();
         table.kept.snapshots.iter().any(is_gone) || table.kept.tombstone.is_some_and(hides_nothing)
     }
-}
 
-impl LsmStore {
     /// The next tables of the deepest level that are to be written anew: some that follow each other.
     pub(super) fn next_marked(&self) -> &[Arc<Table>] {
-        let deepest = self.own.levels.deepest();
-        let tables = self.own.levels.level(deepest);
-        let marked = |t: &Arc<Table>| self.own.is_marked(t);
+        let deepest = self.levels.deepest();
+        let tables = self.levels.level(deepest);
+        let marked = |t: &Arc<Table>| self.is_marked(t);
         let Some(first) = tables.iter().position(marked).filter(|_| deepest > 0) else { return &[] };
         let run = tables[first..].iter().take(TOGETHER).take_while(|t| marked(t)).count();
         &tables[first..first + run]
     }
+}
 
+impl LsmStore {
     /// Begins to write them anew, all tables being in one level.
     pub(super) fn start_rewriting(&mut self) {
-        let tables = self.next_marked();
+        let tables = self.own.next_marked();
         if tables.is_empty() || !self.own.compactions.is_empty() {
             return;
         }

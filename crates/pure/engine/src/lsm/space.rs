@@ -65,21 +65,6 @@ impl LsmStore {
         (entered as u64).min(worth_collecting)
     }
 
-    /// Whether nothing that goes on in the background will make room: snapshots hold it.
-    pub(super) fn is_exhausted<M: Medium>(&self, m: &M) -> bool {
-        let own = &self.own;
-        let is_quiet = self.gc.is_none() && own.flush.is_none() && own.compactions.is_empty();
-        self.reveal.is_done_at(self.version)
-            && is_quiet
-            && own.frozen.is_empty()
-            && self.mem.is_empty()
-            && !own.snapshots.is_empty()
-            && self.next_marked().is_empty()
-            && self.log.releasing() == 0
-            && !self.log.must_evacuate()
-            && !self.manifest_has_work(m)
-    }
-
     /// Segments that a merge of tables takes before it gives any back.
     fn merge_segments(&self) -> u32 {
         let merged = (self.table_bytes() + self.mem.bytes() / 2).min(MERGED_BYTES_MAX);

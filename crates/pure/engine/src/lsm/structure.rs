@@ -6,8 +6,10 @@ use super::{Lsm, LsmConfig, LsmStore};
 use crate::ordered::background::Piece;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
-use crate::ordered::space::victim_but;
-use crate::ordered::structure::{Found, Structure};
+use crate::ordered::structure::{
+    Buffers, Chores, Collected, Configured, Found, Manifests, Rebuild, Room, Search, Structure, Versions,
+    Write,
+};
 use saker_engine_api::{KvError, Snapshot};
 use saker_log::recover::Damage;
 use saker_medium::{Medium, PageAddr, Reads, SegmentId, Step, Tag, ready};
@@ -21,19 +23,33 @@ fn version(at: Option<Snapshot>) -> u64 {
     at.map_or(u64::MAX, |snapshot| snapshot.version())
 }
 
-impl Structure for Lsm {
+impl Configured for Lsm {
     type Config = LsmConfig;
-    type Trail = Reads;
-    type Named = Tables;
-    const PIECES: u32 = 9;
+}
 
+impl Structure for Lsm {
     fn new(_: &LsmConfig, _: &dyn Medium) -> Self {
         Self { next_table: 1, ..Self::default() }
     }
 
-    fn memtable(config: &LsmConfig) -> Memtable {
-        Memtable::with_bytes(config.write_buffer_size)
+    fn memory_bytes(&self, _: u64) -> u64 {
+        self.levels.all().map(|(_, t)| t.memory_bytes()).sum()
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        for (level, table) in self.levels.all() {
+            digest.number(level as u64);
+            digest.number(table.id);
+        }
+    }
+
+    fn counters(store: &LsmStore) -> Vec<(&'static str, u64)> {
+        store.counters()
+    }
+}
+
+impl Search for Lsm {
+    type Trail = Reads;
 
     fn find<M: Medium, W: Meter>(
         store: &LsmStore,
@@ -59,10 +75,11 @@ impl Structure for Lsm {
             store.visit(from, version(at), visit, m, w)
         }
     }
+}
 
-    fn snapshot(store: &mut LsmStore) -> Snapshot {
-        let version = store.version - 1;
-        store.own.snapshots.push(version);
+impl Versions for Lsm {
+    fn snapshot(&mut self, version: u64) -> Snapshot {
+        self.snapshots.push(version);
         Snapshot::at(version)
     }
 
@@ -76,6 +93,10 @@ impl Structure for Lsm {
             store.own.snapshots.remove(at);
             store.own.held.clear();
         }
+    }
+
+    fn has_snapshots(&self) -> bool {
+        !self.snapshots.is_empty()
     }
 
     fn sees(&self, old: u64, new: u64) -> bool {
@@ -96,30 +117,40 @@ impl Structure for Lsm {
         let is_it = |e: &Entry| e.loc == record.loc && e.version == record.version;
         Step::Done(found.map(|e| e.as_ref().is_some_and(is_it)))
     }
+}
+
+impl Buffers for Lsm {
+    fn memtable(config: &LsmConfig) -> Memtable {
+        Memtable::with_bytes(config.write_buffer_size)
+    }
 
     fn frozen(&self) -> impl DoubleEndedIterator<Item = &Arc<Memtable>> {
         self.frozen.iter()
     }
 
-    fn may_freeze(store: &LsmStore) -> bool {
-        store.own.frozen.len() + 1 < (store.config.max_write_buffer_number as usize).max(2)
+    fn may_freeze(&self, config: &LsmConfig) -> bool {
+        self.frozen.len() + 1 < (config.max_write_buffer_number as usize).max(2)
     }
 
-    fn freeze(store: &mut LsmStore) {
-        let full = store.take_memtable();
-        store.own.frozen.extend(full);
+    fn freeze(&mut self, full: Option<Arc<Memtable>>, _: u64) {
+        self.frozen.extend(full);
     }
 
-    fn lets_in(store: &mut LsmStore, is_delete: bool) -> bool {
+    fn admit(&mut self, write: Write, is_full: bool, config: &LsmConfig) -> bool {
         let load = Load {
-            memtable_stuck: store.is_full() && !Self::may_freeze(store),
-            frozen: store.own.frozen.len() as u32,
-            level0: store.own.levels.level(0).len() as u32,
-            pending_bytes: store.own.sizes.pending_bytes,
+            memtable_stuck: is_full && !self.may_freeze(config),
+            frozen: self.frozen.len() as u32,
+            level0: self.levels.level(0).len() as u32,
+            pending_bytes: self.sizes.pending_bytes,
         };
-        if is_delete { !load.memtable_stuck } else { store.own.brake.admit(judge(&store.config, &load)) }
+        match write {
+            Write::Store => self.brake.admit(judge(config, &load)),
+            Write::Delete => !load.memtable_stuck,
+        }
     }
+}
 
+impl Room for Lsm {
     fn entries(&self) -> u64 {
         self.sizes.entries
     }
@@ -136,31 +167,32 @@ impl Structure for Lsm {
         store.is_short_of_segments(m)
     }
 
-    fn is_exhausted<M: Medium>(store: &LsmStore, m: &M) -> bool {
-        store.is_exhausted(m)
+    fn is_quiet(&self) -> bool {
+        self.flush.is_none() && self.compactions.is_empty()
     }
 
-    fn has_unknown(store: &LsmStore) -> bool {
-        let has_copies = store.own.entries() + store.buffered() > store.entries_at_most();
-        has_copies || !store.own.snapshots.is_empty() && !store.mem.is_empty()
+    /// A snapshot sees what the memtable replaced.
+    fn has_unknown(&self, mem: &Memtable, copies: u64) -> bool {
+        copies > 0 || self.has_snapshots() && !mem.is_empty()
     }
 
-    fn keeps_for_released(store: &LsmStore) -> bool {
-        !store.next_marked().is_empty()
+    fn keeps_for_released(&self) -> bool {
+        !self.next_marked().is_empty()
     }
 
-    fn victim(store: &LsmStore) -> Option<SegmentId> {
-        victim_but(&store.log, &store.own.held, |s| store.lost_by(s))
+    fn is_merged(&self, config: &LsmConfig, page_bytes: u64) -> bool {
+        let is_one_level = self.next_to_one_level(config, page_bytes).is_none();
+        self.compactions.is_empty() && is_one_level && self.next_marked().is_empty()
+    }
+}
+
+impl Collected for Lsm {
+    fn held(&self) -> &[SegmentId] {
+        &self.held
     }
 
-    fn gives_up(&mut self, id: SegmentId) -> bool {
+    fn hold(&mut self, id: SegmentId) {
         self.held.push(id);
-        true
-    }
-
-    fn is_merged(store: &LsmStore) -> bool {
-        let own = &store.own;
-        own.compactions.is_empty() && store.next_to_one_level().is_none() && store.next_marked().is_empty()
     }
 
     fn least_gain(store: &LsmStore, lost: u64) -> u64 {
@@ -170,8 +202,12 @@ impl Structure for Lsm {
     fn kept_from_copies<M: Medium>(store: &LsmStore, m: &M) -> u32 {
         store.kept_from_merges(m)
     }
+}
 
-    fn begin_background<M: Medium>(store: &mut LsmStore, _: &mut M) {
+impl Chores for Lsm {
+    const PIECES: u32 = 9;
+
+    fn begin<M: Medium>(store: &mut LsmStore, _: &mut M) {
         store.own.brake.pay();
     }
 
@@ -185,34 +221,35 @@ impl Structure for Lsm {
         store.piece(n, finished, m, w)
     }
 
-    fn has_work(store: &LsmStore) -> bool {
-        !store.own.compactions.is_empty() || store.own.sizes.pending_bytes > 0
+    fn has_work(&self) -> bool {
+        !self.compactions.is_empty() || self.sizes.pending_bytes > 0
     }
 
-    /// What a running manifest names must first be made good elsewhere.
-    fn page_failed<M: Medium>(store: &mut LsmStore, _: PageAddr, m: &mut M) {
-        if !store.settings.ring_lasts && store.manifest.is_running() {
-            store.fail_manifest(m);
-        }
+    fn page_failed(&mut self, _: PageAddr) -> bool {
+        true
     }
+}
 
+impl Manifests for Lsm {
     fn manifest_bytes(store: &LsmStore) -> u64 {
         store.manifest_bytes()
     }
 
-    /// A manifest freezes the memtable, whose few entries become a table of two pages: where room is short that counts.
-    fn freed_by_manifest(store: &LsmStore, is_short: bool) -> u64 {
-        let freed = store.own.leaving.pages() * store.page_bytes();
-        let flushed = if is_short { store.flush_bytes(store.mem.len() as u64) } else { 0 };
-        freed.saturating_sub(flushed)
+    fn freed_by_manifest(store: &LsmStore) -> u64 {
+        store.own.leaving.pages() * store.page_bytes()
     }
 
-    fn manifest_begun(store: &mut LsmStore) {
-        store.own.leaving.flushes = store.own.stats.flushes + store.own.frozen.len() as u64;
+    /// A manifest freezes the memtable, whose few entries become a table of two pages.
+    fn freed_at_once(store: &LsmStore) -> u64 {
+        Self::freed_by_manifest(store).saturating_sub(store.flush_bytes(store.mem.len() as u64))
     }
 
-    fn has_cut(store: &LsmStore) -> bool {
-        store.own.stats.flushes >= store.own.leaving.flushes
+    fn manifest_begun(&mut self) {
+        self.leaving.flushes = self.stats.flushes + self.frozen.len() as u64;
+    }
+
+    fn has_cut(&self) -> bool {
+        self.stats.flushes >= self.leaving.flushes
     }
 
     fn describe(store: &mut LsmStore, most: u64) -> VecDeque<Vec<u8>> {
@@ -225,6 +262,10 @@ impl Structure for Lsm {
         }
         store.release_dead_tables(m);
     }
+}
+
+impl Rebuild for Lsm {
+    type Named = Tables;
 
     fn enter_chunk(store: &mut LsmStore, tables: &mut Tables, chunk: &[u8]) -> bool {
         store.enter_chunk(tables, chunk)
@@ -241,20 +282,5 @@ impl Structure for Lsm {
 
     fn settle<M: Medium>(store: &mut LsmStore, _: Tables, m: &mut M) {
         store.settle(m);
-    }
-
-    fn memory_bytes(store: &LsmStore) -> u64 {
-        store.own.levels.all().map(|(_, t)| t.memory_bytes()).sum()
-    }
-
-    fn digest(&self, digest: &mut Digest) {
-        for (level, table) in self.levels.all() {
-            digest.number(level as u64);
-            digest.number(table.id);
-        }
-    }
-
-    fn counters(store: &LsmStore) -> Vec<(&'static str, u64)> {
-        store.counters()
     }
 }

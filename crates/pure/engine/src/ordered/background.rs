@@ -18,10 +18,10 @@ impl<S: Structure> Store<S> {
         m: &mut M,
         w: &mut W,
     ) -> Step<Background> {
-        (self.is_stuck, self.is_short) = (false, S::is_short(self, m));
+        self.upkeep.begin(S::is_short(self, m));
         self.log.pump(finished, m);
-        S::begin_background(self, m);
-        if self.error.is_some() {
+        S::begin(self, m);
+        if self.upkeep.error().is_some() {
             return Step::Done(Background::Idle);
         }
         if self.log.has_failures() && self.gc.is_some_and(|gc| !gc.is_repair()) && self.log.must_evacuate() {
@@ -40,13 +40,13 @@ impl<S: Structure> Store<S> {
         for piece in asked.into_iter().chain(0..=S::PIECES) {
             match self.own_or_structures(piece, finished, m, w) {
                 Step::Done(Ok(Background::Worked)) => {
-                    self.turn = !self.turn;
+                    self.upkeep.worked();
                     return Step::Done(Background::Worked);
                 }
                 Step::Done(Ok(Background::Waiting)) | Step::Blocked(_) => waits = true,
                 Step::Done(Ok(Background::Idle)) => {}
                 Step::Done(Err(e)) => {
-                    self.error = Some(e);
+                    self.upkeep.fail(e);
                     return Step::Done(Background::Idle);
                 }
                 Step::Need(reads) => {
@@ -58,8 +58,9 @@ impl<S: Structure> Store<S> {
         if finished >= m.last_tag() {
             // No I/O is on its way, so it may be slots of the ring that are waited for.
             let held = if waits { self.close_gaps(m) } else { false };
-            self.is_stuck = !held && self.lacks_only_segments(m);
-            self.is_short &= !self.is_stuck;
+            if !held && self.lacks_only_segments(m) {
+                self.upkeep.stick();
+            }
         }
         let outstanding = self.log.releasing() > 0 || self.log.has_failures() || self.manifest.is_running();
         Step::Done(if waits || outstanding { Background::Waiting } else { Background::Idle })
@@ -86,7 +87,7 @@ impl<S: Structure> Store<S> {
     /// Whether background work is due. Cheap: asked after every command.
     pub(super) fn has_debt<M: Medium>(&self, m: &M) -> bool {
         self.own.frozen().next().is_some()
-            || S::has_work(self)
+            || self.own.has_work()
             || self.gc.is_some()
             || self.reveal.is_running()
             || self.log.releasing() > 0
@@ -109,7 +110,12 @@ impl<S: Structure> Store<S> {
         let id = self.log.geometry().segment_of(at);
         match self.log.segment(id).stream() {
             Stream::Checkpoint => self.fail_manifest(m),
-            Stream::Table => S::page_failed(self, at, m),
+            Stream::Table => {
+                let manifest_fails = self.own.page_failed(at) && !self.settings.ring_lasts;
+                if manifest_fails && self.manifest.is_running() {
+                    self.fail_manifest(m);
+                }
+            }
             Stream::Map | Stream::Invalid => {}
             Stream::User | Stream::Gc => {
                 if self.log.segment(id).state == SegmentState::Closed && self.gc.is_none() {

@@ -6,7 +6,7 @@ use super::landing::Incoming;
 use super::longest::Longest;
 use super::memtable::Position;
 use super::reserve::DELETES_LEAVE;
-use super::structure::Structure;
+use super::structure::{Structure, Write};
 use saker_engine_api::{
     Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, KvError, Memory,
     Put, Sink, Source, StoreStats, Unsupported, Version,
@@ -89,10 +89,10 @@ impl<S: Structure> Engine for Store<S> {
             Ok(None) => return Step::Done(Err(KvError::NotFound)),
             Err(e) => return Step::Done(Err(e)),
         }
-        if let Some(e) = self.error {
+        if let Some(e) = self.upkeep.error() {
             return Step::Done(Err(e));
         }
-        if !S::lets_in(self, true) {
+        if !self.may_write(Write::Delete) {
             return self.later(Stall::Debt, KvError::CapacityExceeded);
         }
         let reserve = Reserve { slots: DELETES_LEAVE, segments: self.for_delete(m) };
@@ -210,7 +210,7 @@ impl<S: Structure> Inspect for Store<S> {
         let frozen: u64 = self.own.frozen().map(|table| table.bytes()).sum();
         let fills_gaps = self.settings.packing.is_some_and(Packing::fills_gaps);
         let table = if fills_gaps { self.landing.memory_bytes() } else { 0 };
-        let directory_bytes = S::memory_bytes(self) + table;
+        let directory_bytes = self.own.memory_bytes(self.page_bytes()) + table;
         Memory { index_bytes: self.mem.bytes() + frozen, directory_bytes, segment_bytes: held }
     }
 

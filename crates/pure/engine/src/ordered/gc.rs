@@ -108,7 +108,7 @@ impl<S: Structure> Store<S> {
         if !short && !repairs {
             return;
         }
-        let Some(victim) = S::victim(self) else { return };
+        let Some(victim) = self.victim() else { return };
         let segment = self.log.segment(victim);
         if !segment.evacuate && self.log.gain(victim) < self.least_gain(victim) {
             return;
@@ -165,7 +165,8 @@ impl<S: Structure> Store<S> {
                     Step::Done(Ok(Moved::Done)) => {}
                     // A cut ends the snapshot as well, so that nothing is lost if it stays on a failed page.
                     Step::Done(Ok(Moved::Held)) if gc.is_repair() => gc.is_pinned = true,
-                    Step::Done(Ok(Moved::Held)) if self.own.gives_up(id) => {
+                    Step::Done(Ok(Moved::Held)) => {
+                        self.own.hold(id);
                         self.gc = None;
                         return Step::Done(Ok(Background::Worked));
                     }

@@ -64,9 +64,9 @@ impl<S: Structure> Store<S> {
         let grown = appended(&self.log) - self.manifest.bytes_at_cut;
         let segment = self.log.geometry().segment_bytes();
         let much = (segment * 2).max(segment * u64::from(m.quota_segments()) / 32);
-        let due = grown > self.settings.checkpoint_bytes_min || S::freed_by_manifest(self, false) > much;
+        let due = grown > self.settings.checkpoint_bytes_min || S::freed_by_manifest(self) > much;
         let pressed = self.is_pressed(m)
-            && (S::freed_by_manifest(self, true) > 0 || self.log.until_checkpoint_bytes() > segment / 4);
+            && (S::freed_at_once(self) > 0 || self.log.until_checkpoint_bytes() > segment / 4);
         let retry = self
             .manifest
             .postponed_at
@@ -87,7 +87,7 @@ impl<S: Structure> Store<S> {
         w: &mut W,
     ) -> Background {
         let Some(running) = &self.manifest.running else {
-            return if S::may_freeze(self) && self.is_manifest_due(m) {
+            return if self.may_freeze() && self.is_manifest_due(m) {
                 self.begin_manifest(m)
             } else {
                 Background::Idle
@@ -97,7 +97,7 @@ impl<S: Structure> Store<S> {
             return self.complete_manifest(finished, m);
         }
         if self.manifest.chunks.is_none() {
-            if !S::has_cut(self) {
+            if !self.own.has_cut() {
                 return Background::Waiting;
             }
             let most = self.log.geometry().segment_bytes() / 4;
@@ -112,9 +112,9 @@ impl<S: Structure> Store<S> {
         let (generation, bytes) = (self.manifest.generation + 1, S::manifest_bytes(self));
         match CheckpointWriter::begin(&mut self.log, m, generation, self.version, bytes, 0) {
             Ok(writer) => {
-                S::freeze(self);
+                self.freeze();
                 self.longest.cut();
-                S::manifest_begun(self);
+                self.own.manifest_begun();
                 let state = &mut self.manifest;
                 (state.running, state.generation, state.chunks) = (Some(writer), generation, None);
                 (state.bytes_at_cut, state.postponed_at, state.wanted) = (appended(&self.log), None, false);

@@ -24,6 +24,7 @@ mod retrieve;
 mod scan;
 pub(crate) mod space;
 pub(crate) mod structure;
+pub(crate) mod upkeep;
 
 pub use key::Key;
 pub use landing::PackingStats;
@@ -32,13 +33,15 @@ pub use structure::Structure;
 
 use memtable::Memtable;
 use refs::Births;
-use saker_engine_api::{KvError, StoreStats};
+use saker_engine_api::StoreStats;
 use saker_log::Log;
 use saker_medium::{Geometry, Medium, PageAddr, SegmentId};
 use saker_value_log::group::Plan;
 use saker_value_log::packing::{PRICED_BYTES, Packing};
 use saker_value_log::record::HEADER_BYTES;
 use std::sync::Arc;
+use structure::{Configured, Write};
+use upkeep::Upkeep;
 
 /// What both kinds of store are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +90,7 @@ impl Settings {
 
 /// One shard of a store.
 #[derive(Clone, Debug)]
-pub struct Store<S: Structure> {
+pub struct Store<S: Configured> {
     pub(crate) config: S::Config,
     pub(crate) settings: Settings,
     pub(crate) log: Log,
@@ -100,16 +103,10 @@ pub struct Store<S: Structure> {
     pub(crate) reveal: space::Reveal,
     /// Bytes of the structure's pages that something needs.
     pub(crate) structure_live: u64,
-    /// Whose turn it is: collections or the structure.
-    pub(crate) turn: bool,
     /// The piece of background work that waits for pages.
     asked: Option<u32>,
-    /// Background work has nothing to do that could be done: what waits for room waits for ever.
-    is_stuck: bool,
-    /// Background work needs the segments that are free: writes wait until it has some more, or is stuck.
-    is_short: bool,
-    /// What made background work give up: nothing is written any more.
-    pub(crate) error: Option<KvError>,
+    /// How background work stands, as far as writes must know it.
+    pub(crate) upkeep: Upkeep,
     pub(crate) longest: longest::Longest,
     pub(crate) kv: StoreStats,
     groups: group::GroupStats,
@@ -136,11 +133,8 @@ impl<S: Structure> Store<S> {
             gc: None,
             reveal: space::Reveal::default(),
             structure_live: 0,
-            turn: false,
             asked: None,
-            is_stuck: false,
-            is_short: false,
-            error: None,
+            upkeep: Upkeep::default(),
             longest: longest::Longest::default(),
             kv: StoreStats::default(),
             groups: group::GroupStats::default(),
@@ -165,13 +159,24 @@ impl<S: Structure> Store<S> {
         self.mem.bytes() >= self.settings.write_buffer_size
     }
 
-    /// The memtable, if there is anything in it; an empty one takes its place.
-    pub(crate) fn take_memtable(&mut self) -> Option<Arc<Memtable>> {
-        if self.mem.is_empty() {
-            return None;
-        }
-        assert!(S::may_freeze(self), "a memtable is taken in before the next is frozen");
-        Some(Arc::new(std::mem::replace(&mut self.mem, S::memtable(&self.config))))
+    /// Whether the memtable may be frozen.
+    pub(crate) fn may_freeze(&self) -> bool {
+        self.own.may_freeze(&self.config)
+    }
+
+    /// Freezes the memtable; an empty one takes its place.
+    pub(crate) fn freeze(&mut self) {
+        let full = (!self.mem.is_empty()).then(|| {
+            assert!(self.may_freeze(), "a memtable is taken in before the next is frozen");
+            Arc::new(std::mem::replace(&mut self.mem, S::memtable(&self.config)))
+        });
+        self.own.freeze(full, self.version);
+    }
+
+    /// Whether a write may go on, as far as memtables and the structure are concerned.
+    pub(crate) fn may_write(&mut self, write: Write) -> bool {
+        let is_full = self.is_full();
+        self.own.admit(write, is_full, &self.config)
     }
 
     /// A page of the structure is needed.

@@ -6,7 +6,7 @@ use super::landing::Plan;
 use super::refs::begin;
 use super::reserve::STORES_LEAVE;
 use super::space::Admission;
-use super::structure::Structure;
+use super::structure::{Structure, Write};
 use saker_engine_api::{Condition, KvError};
 use saker_log::Writer;
 use saker_log::append::Reserve;
@@ -47,11 +47,11 @@ impl<S: Structure> Store<S> {
     /// All entries of a write are in.
     pub(super) fn written(&mut self, user_bytes: usize) {
         self.version += 1;
-        self.is_stuck = false;
+        self.upkeep.wrote();
         self.own.wrote();
         self.kv.user_bytes_written += user_bytes as u64;
-        if self.is_full() && S::may_freeze(self) {
-            S::freeze(self);
+        if self.is_full() && self.may_freeze() {
+            self.freeze();
         }
     }
 
@@ -83,7 +83,7 @@ impl<S: Structure> Store<S> {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
-        if let Some(e) = self.error {
+        if let Some(e) = self.upkeep.error() {
             return Step::Done(Err(e));
         }
         match ready!(self.admit(key, plan.bytes, m, w)) {
@@ -91,7 +91,7 @@ impl<S: Structure> Store<S> {
             Ok(Admission::Later) => return self.later(Stall::NoSegment, KvError::CapacityExceeded),
             Err(refused) => return Step::Done(Err(refused)),
         }
-        if !S::lets_in(self, false) {
+        if !self.may_write(Write::Store) {
             return self.later(Stall::Debt, KvError::CapacityExceeded);
         }
         self.room_for(plan, Reserve { slots: STORES_LEAVE, segments: self.for_pairs(m) }, m)
@@ -115,12 +115,12 @@ impl<S: Structure> Store<S> {
     /// Whether the log has room for a record, and tables for its entry: where segments are short a record may fit the open one, but
     /// not what its entry makes flushes write.
     pub(super) fn room<M: Medium>(&self, bytes: u32, reserve: Reserve, m: &M) -> Step<Result<(), KvError>> {
-        if self.is_short {
+        if self.upkeep.is_short() {
             return self.later(Stall::NoSegment, KvError::CapacityExceeded);
         }
         match self.log.room(m, Stream::User, bytes, reserve) {
             Ok(()) => Step::Done(Ok(())),
-            Err(Stall::NoSegment) if S::is_exhausted(self, m) => Step::Done(Err(KvError::CapacityExceeded)),
+            Err(Stall::NoSegment) if self.is_exhausted(m) => Step::Done(Err(KvError::CapacityExceeded)),
             Err(Stall::NoSegment) => self.later(Stall::NoSegment, KvError::CapacityExceeded),
             Err(stall) => Step::Blocked(stall),
         }
@@ -129,7 +129,7 @@ impl<S: Structure> Store<S> {
     /// What waits for background work waits, unless that waits itself: the store is above its capacity then, since what it holds
     /// takes more room than when it was let in, and only deletes can help.
     pub(super) fn later<T, E>(&self, stall: Stall, refused: E) -> Step<Result<T, E>> {
-        if self.is_stuck { Step::Done(Err(refused)) } else { Step::Blocked(stall) }
+        if self.upkeep.is_stuck() { Step::Done(Err(refused)) } else { Step::Blocked(stall) }
     }
 
     /// The segment of a position in the log.

@@ -38,7 +38,7 @@ impl<S: Structure> List for Store<S> {
 
 impl<S: Structure> Scans for Store<S> {
     fn snapshot(&mut self) -> Result<Snapshot, Unsupported> {
-        Ok(S::snapshot(self))
+        Ok(self.own.snapshot(self.version - 1))
     }
 
     fn share(&mut self, snapshot: Snapshot) {
@@ -47,7 +47,7 @@ impl<S: Structure> Scans for Store<S> {
 
     fn release(&mut self, snapshot: Snapshot) {
         S::release(self, snapshot);
-        self.is_stuck = false;
+        self.upkeep.unstick();
         self.log.unpin_repairs();
     }
 

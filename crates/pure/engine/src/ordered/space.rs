@@ -84,7 +84,7 @@ impl Reveal {
 
 /// The segment with the fewest live bytes in which a snapshot does not hold anything, as far as is known; before that, one
 /// in which a program failed.
-pub(crate) fn victim_but(log: &Log, held: &[SegmentId], lost: impl Fn(&Segment) -> u64) -> Option<SegmentId> {
+fn victim_but(log: &Log, held: &[SegmentId], lost: impl Fn(&Segment) -> u64) -> Option<SegmentId> {
     let first = log.victim_that_loses(&lost)?;
     if log.segment(first).evacuate || !held.contains(&first) {
         return Some(first);
@@ -120,6 +120,11 @@ impl<S: Structure> Store<S> {
         (u128::from(usable) * u128::from(held) / u128::from(segment_bytes)) as u64 * FILL_PERCENT_MAX / 100
     }
 
+    /// The segment to collect.
+    pub(super) fn victim(&self) -> Option<SegmentId> {
+        victim_but(&self.log, self.own.held(), |s| self.lost_by(s))
+    }
+
     /// Bytes of a segment that a collection can leave unused.
     pub(crate) fn lost_in_segment(&self, longest: u32) -> u64 {
         let geometry = self.log.geometry();
@@ -134,7 +139,7 @@ impl<S: Structure> Store<S> {
 
     /// Free segments that a delete leaves: fewer if background work is stuck, since only deletes make room then.
     pub(crate) fn for_delete<M: Medium>(&self, m: &M) -> u32 {
-        S::for_deletes(self, m).saturating_sub(if self.is_stuck { LAST_RESORT_SEGMENTS } else { 0 })
+        S::for_deletes(self, m).saturating_sub(if self.upkeep.is_stuck() { LAST_RESORT_SEGMENTS } else { 0 })
     }
 
     /// Free segments below which collections start.
@@ -175,15 +180,35 @@ impl<S: Structure> Store<S> {
         Step::Done(Ok(Admission::Later))
     }
 
+    /// Whether there is something to find out although nothing has been written since that was last done.
+    fn has_unknown(&self) -> bool {
+        let copies = self.own.entries() + self.buffered() - self.entries_at_most();
+        self.own.has_unknown(&self.mem, copies)
+    }
+
+    /// Whether nothing that goes on in the background will make room: snapshots hold it.
+    pub(super) fn is_exhausted<M: Medium>(&self, m: &M) -> bool {
+        let is_quiet = self.gc.is_none() && self.own.is_quiet();
+        let is_merged = self.own.frozen().next().is_none() && self.mem.is_empty();
+        self.reveal.is_done_at(self.version)
+            && is_quiet
+            && is_merged
+            && self.own.has_snapshots()
+            && !self.own.keeps_for_released()
+            && self.log.releasing() == 0
+            && !self.log.must_evacuate()
+            && !self.manifest_has_work(m)
+    }
+
     /// Whether nothing is counted that is not needed. What collections entered anew since then is, with its tables.
     fn knows_all(&self) -> bool {
-        self.reveal.is_done_at(self.version) && !S::has_unknown(self) && !S::keeps_for_released(self)
+        self.reveal.is_done_at(self.version) && !self.has_unknown() && !self.own.keeps_for_released()
     }
 
     /// Whether so many bytes for which there is no room now will not have any when all is merged: if they had none when it was, they
     /// do not wait until collections, which go on where a store is full, give it time to be merged again.
     pub(super) fn knows_that_none_is_left(&self, bytes: u64) -> bool {
-        let had_none = || bytes > self.reveal.room && !S::keeps_for_released(self);
+        let had_none = || bytes > self.reveal.room && !self.own.keeps_for_released();
         self.knows_all() || self.reveal.is_done_at(self.version) && had_none()
     }
 
@@ -197,7 +222,9 @@ impl<S: Structure> Store<S> {
 
     /// Something is to be stored for which there may be no room: background work that had nothing to do has this to do now.
     pub(crate) fn want_reveal(&mut self) {
-        self.is_stuck &= self.reveal.is_running();
+        if !self.reveal.is_running() {
+            self.upkeep.unstick();
+        }
         self.reveal.want();
     }
 
@@ -217,11 +244,14 @@ impl<S: Structure> Store<S> {
                 if stuck && !self.knows_all() { Stage::Wanted } else { return false }
             }
             Stage::Wanted if self.may_merge() && !self.manifest.is_running() => {
-                S::freeze(self);
+                self.freeze();
                 (self.reveal.frozen_at, self.reveal.copied) = (self.version, self.kv.gc_bytes_copied);
                 Stage::Merging
             }
-            Stage::Merging if self.own.frozen().next().is_none() && S::is_merged(self) => {
+            Stage::Merging
+                if self.own.frozen().next().is_none()
+                    && self.own.is_merged(&self.config, self.page_bytes()) =>
+            {
                 // Without writes since, memtables have nothing but what collections entered anew.
                 let new = if self.version == self.reveal.frozen_at { 0 } else { self.buffered() };
                 self.reveal.entries = Some(self.own.entries() + new);

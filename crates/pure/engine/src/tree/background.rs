@@ -15,7 +15,7 @@ impl TreeStore {
         m: &mut M,
         w: &mut W,
     ) -> Piece {
-        let first = self.turn || self.is_pressed(m);
+        let first = self.upkeep.is_for_collections() || self.is_pressed(m);
         match n {
             0 => Step::Done(Ok(self.repair_nodes(finished, m))),
             1 if self.gc.is_some_and(|gc| gc.is_repair()) => self.collect(m, w),

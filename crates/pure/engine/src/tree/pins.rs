@@ -82,6 +82,15 @@ impl Pins {
         held.into_iter().for_each(|held| held.holders += 1);
     }
 
+    /// A view of the store after the write of that version, with the tree that there is.
+    pub(super) fn hold(&mut self, version: u64, tree: Tree) -> Snapshot {
+        match self.snapshots.last_mut() {
+            Some(held) if held.version == version => held.holders += 1,
+            _ => self.snapshots.push(Held { version, holders: 1, tree }),
+        }
+        Snapshot::at(version)
+    }
+
     /// Where the record of an entry is now.
     pub(super) fn follow(&self, mut e: Entry) -> Entry {
         while !e.is_tombstone()
@@ -108,16 +117,6 @@ impl TreeStore {
             self.log.add_live(segment, bytes);
             self.own.pins.records.entry(seen).or_default().add(segment, new.stamp, bytes, &self.births);
         }
-    }
-
-    /// A view of the store as it is now.
-    pub(super) fn hold(&mut self) -> Snapshot {
-        let (version, tree) = (self.version - 1, self.own.tree);
-        match self.own.pins.snapshots.last_mut() {
-            Some(held) if held.version == version => held.holders += 1,
-            _ => self.own.pins.snapshots.push(Held { version, holders: 1, tree }),
-        }
-        Snapshot::at(version)
     }
 
     /// One holder of a snapshot less.

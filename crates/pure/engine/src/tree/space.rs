@@ -37,20 +37,6 @@ impl TreeStore {
         2 * updates * u64::from(self.own.tree.height.max(1)) + 2
     }
 
-    /// Whether nothing that goes on in the background will make room: snapshots hold it.
-    pub(super) fn is_exhausted<M: Medium>(&self, m: &M) -> bool {
-        let own = &self.own;
-        let is_quiet = self.gc.is_none() && own.job.is_none() && !own.clean.is_running();
-        let is_merged = own.imm.is_none() && self.mem.is_empty();
-        self.reveal.is_done_at(self.version)
-            && is_quiet
-            && is_merged
-            && !own.pins.snapshots.is_empty()
-            && self.log.releasing() == 0
-            && !self.log.must_evacuate()
-            && !self.manifest_has_work(m)
-    }
-
     /// Segments that a merge of the buffers takes before it gives any back.
     pub(super) fn merge_segments(&self) -> u32 {
         let updates = self.buffered();

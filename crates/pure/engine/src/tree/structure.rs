@@ -7,8 +7,10 @@ use super::{Cache, CowTree, Frozen, TreeConfig, TreeStore};
 use crate::ordered::background::Piece;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
-use crate::ordered::space::victim_but;
-use crate::ordered::structure::{Found, Structure};
+use crate::ordered::structure::{
+    Buffers, Chores, Collected, Configured, Found, Manifests, Rebuild, Room, Search, Structure, Versions,
+    Write,
+};
 use saker_engine_api::{KvError, Snapshot};
 use saker_medium::{Medium, PageAddr, SegmentId, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
@@ -16,12 +18,11 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
-impl Structure for CowTree {
+impl Configured for CowTree {
     type Config = TreeConfig;
-    type Trail = Trail;
-    type Named = Named;
-    const PIECES: u32 = 7;
+}
 
+impl Structure for CowTree {
     fn new(config: &TreeConfig, m: &dyn Medium) -> Self {
         let geometry = m.geometry();
         let pages = config.node_cache_bytes / u64::from(geometry.page_bytes);
@@ -29,9 +30,22 @@ impl Structure for CowTree {
         Self { mem_first: 1, nodes, cache: Cache::new(pages as usize), ..Self::default() }
     }
 
-    fn memtable(_: &TreeConfig) -> Memtable {
-        Memtable::default()
+    fn memory_bytes(&self, page_bytes: u64) -> u64 {
+        self.cache.len() as u64 * page_bytes
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.number(self.tree.root.map_or(0, |root| root.page.0));
+        digest.number(self.tree.seq);
+    }
+
+    fn counters(store: &TreeStore) -> Vec<(&'static str, u64)> {
+        store.counters()
+    }
+}
+
+impl Search for CowTree {
+    type Trail = Trail;
 
     fn find<M: Medium, W: Meter>(
         store: &TreeStore,
@@ -65,9 +79,11 @@ impl Structure for CowTree {
         };
         trail.told(stopped)
     }
+}
 
-    fn snapshot(store: &mut TreeStore) -> Snapshot {
-        store.hold()
+impl Versions for CowTree {
+    fn snapshot(&mut self, version: u64) -> Snapshot {
+        self.pins.hold(version, self.tree)
     }
 
     fn share(&mut self, snapshot: Snapshot) {
@@ -76,6 +92,10 @@ impl Structure for CowTree {
 
     fn release(store: &mut TreeStore, snapshot: Snapshot) {
         store.let_go(snapshot);
+    }
+
+    fn has_snapshots(&self) -> bool {
+        !self.pins.snapshots.is_empty()
     }
 
     fn sees(&self, old: u64, new: u64) -> bool {
@@ -105,35 +125,42 @@ impl Structure for CowTree {
         }
         Step::Done(Ok(false))
     }
+}
+
+impl Buffers for CowTree {
+    fn memtable(_: &TreeConfig) -> Memtable {
+        Memtable::default()
+    }
 
     fn frozen(&self) -> impl DoubleEndedIterator<Item = &Arc<Memtable>> {
         self.imm.iter().map(|imm| &imm.updates)
     }
 
-    fn may_freeze(store: &TreeStore) -> bool {
-        store.own.imm.is_none()
+    fn may_freeze(&self, _: &TreeConfig) -> bool {
+        self.imm.is_none()
     }
 
-    fn freeze(store: &mut TreeStore) {
-        if let Some(updates) = store.take_memtable() {
-            store.own.imm = Some(Frozen { updates, first: store.own.mem_first, last: store.version - 1 });
+    fn freeze(&mut self, full: Option<Arc<Memtable>>, next: u64) {
+        if let Some(updates) = full {
+            self.imm = Some(Frozen { updates, first: self.mem_first, last: next - 1 });
         }
-        store.own.mem_first = store.version;
+        self.mem_first = next;
     }
 
     /// Not while the buffer is full and the one before it is not merged.
-    fn lets_in(store: &mut TreeStore, _: bool) -> bool {
-        let is_stuck = store.is_full() && store.own.imm.is_some();
-        let own = &mut store.own;
-        own.stats.stalls += u64::from(is_stuck && !own.is_stall_counted);
-        own.is_stall_counted |= is_stuck;
+    fn admit(&mut self, _: Write, is_full: bool, _: &TreeConfig) -> bool {
+        let is_stuck = is_full && self.imm.is_some();
+        self.stats.stalls += u64::from(is_stuck && !self.is_stall_counted);
+        self.is_stall_counted |= is_stuck;
         !is_stuck
     }
 
     fn wrote(&mut self) {
         self.is_stall_counted = false;
     }
+}
 
+impl Room for CowTree {
     fn entries(&self) -> u64 {
         self.tree.entries
     }
@@ -146,37 +173,42 @@ impl Structure for CowTree {
         FOR_DELETES.segments + store.manifest_left() + store.merge_segments()
     }
 
-    fn is_exhausted<M: Medium>(store: &TreeStore, m: &M) -> bool {
-        store.is_exhausted(m)
+    fn is_quiet(&self) -> bool {
+        self.job.is_none() && !self.clean.is_running()
     }
 
-    fn has_unknown(store: &TreeStore) -> bool {
-        !store.mem.is_empty()
+    fn has_unknown(&self, mem: &Memtable, _: u64) -> bool {
+        !mem.is_empty()
     }
 
-    fn is_merged(_: &TreeStore) -> bool {
+    fn is_merged(&self, _: &TreeConfig, _: u64) -> bool {
         true
     }
+}
 
-    fn victim(store: &TreeStore) -> Option<SegmentId> {
-        victim_but(&store.log, &store.own.pins.held, |s| store.lost_by(s))
+impl Collected for CowTree {
+    fn held(&self) -> &[SegmentId] {
+        &self.pins.held
+    }
+
+    fn hold(&mut self, id: SegmentId) {
+        self.pins.held.push(id);
     }
 
     fn kept_from_copies<M: Medium>(store: &TreeStore, _: &M) -> u32 {
         FOR_COLLECTIONS.segments + store.manifest_left() + store.merge_segments()
     }
 
-    fn gives_up(&mut self, id: SegmentId) -> bool {
-        self.pins.held.push(id);
-        true
-    }
-
     fn moved(store: &mut TreeStore, old: &Entry, new: &Entry) {
         store.moved(old, new);
     }
+}
 
-    fn begin_background<M: Medium>(store: &mut TreeStore, m: &mut M) {
-        if store.own.pins.is_swept && store.error.is_none() {
+impl Chores for CowTree {
+    const PIECES: u32 = 7;
+
+    fn begin<M: Medium>(store: &mut TreeStore, m: &mut M) {
+        if store.own.pins.is_swept && store.upkeep.error().is_none() {
             store.release_dead_nodes(m);
         }
     }
@@ -191,28 +223,32 @@ impl Structure for CowTree {
         store.piece(n, finished, m, w)
     }
 
-    fn has_work(store: &TreeStore) -> bool {
-        let own = &store.own;
-        own.job.is_some() || own.clean.is_running() || own.pins.is_swept
+    fn has_work(&self) -> bool {
+        self.job.is_some() || self.clean.is_running() || self.pins.is_swept
     }
 
-    fn page_failed<M: Medium>(store: &mut TreeStore, page: PageAddr, _: &mut M) {
-        store.own.job.iter_mut().for_each(|job| job.page_failed(page));
+    fn page_failed(&mut self, page: PageAddr) -> bool {
+        self.job.iter_mut().for_each(|job| job.page_failed(page));
+        false
     }
+}
 
+impl Manifests for CowTree {
     fn manifest_bytes(store: &TreeStore) -> u64 {
         store.manifest_bytes()
     }
 
     /// What snapshots hold is not freed.
-    fn freed_by_manifest(store: &TreeStore, is_short: bool) -> u64 {
-        let pins = &store.own.pins;
-        let frees = if is_short { store.manifest_helps() } else { pins.snapshots.is_empty() };
-        if frees { pins.nodes() * store.page_bytes() } else { 0 }
+    fn freed_by_manifest(store: &TreeStore) -> u64 {
+        if store.own.has_snapshots() { 0 } else { store.own.pins.nodes() * store.page_bytes() }
     }
 
-    fn has_cut(store: &TreeStore) -> bool {
-        store.own.imm.is_none()
+    fn freed_at_once(store: &TreeStore) -> u64 {
+        if store.manifest_helps() { store.own.pins.nodes() * store.page_bytes() } else { 0 }
+    }
+
+    fn has_cut(&self) -> bool {
+        self.imm.is_none()
     }
 
     fn describe(store: &mut TreeStore, most: u64) -> VecDeque<Vec<u8>> {
@@ -229,6 +265,10 @@ impl Structure for CowTree {
         store.own.roots.running = None;
         store.sweep();
     }
+}
+
+impl Rebuild for CowTree {
+    type Named = Named;
 
     fn enter_chunk(store: &mut TreeStore, named: &mut Named, chunk: &[u8]) -> bool {
         store.enter_chunk(named, chunk)
@@ -240,18 +280,5 @@ impl Structure for CowTree {
 
     fn settle<M: Medium>(store: &mut TreeStore, named: Named, m: &mut M) {
         store.settle(&named, m);
-    }
-
-    fn memory_bytes(store: &TreeStore) -> u64 {
-        store.own.cache.len() as u64 * store.page_bytes()
-    }
-
-    fn digest(&self, digest: &mut Digest) {
-        digest.number(self.tree.root.map_or(0, |root| root.page.0));
-        digest.number(self.tree.seq);
-    }
-
-    fn counters(store: &TreeStore) -> Vec<(&'static str, u64)> {
-        store.counters()
     }
 }

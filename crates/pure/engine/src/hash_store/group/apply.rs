@@ -3,7 +3,7 @@
 use super::super::HashStore;
 use crate::mix::Place;
 use saker_engine_api::{Answers, GroupOp, KvError, Version};
-use saker_log::{Bytes, Spot};
+use saker_log::Spot;
 use saker_medium::Medium;
 use saker_sim::{Meter, Unit};
 use saker_value_log::group::seal::Role;
@@ -70,17 +70,16 @@ impl HashStore {
     ) {
         let Some(loc) = self.index.get(place) else { return answers.done(Err(KvError::NotFound)) };
         let (key, _) = self.index.key(place);
-        let range = Bytes::new(Spot(loc.position()), loc.bytes());
         w.work(Unit::Compare, 1);
         w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
         w.work(Unit::CopyByte, u64::from(loc.bytes()));
-        let (start, value_bytes) = match self.verify(&key[..key_bytes], loc, range, m) {
+        let (start, value_bytes) = match self.records().check(&key[..key_bytes], loc, self.config.owner, m) {
             Ok(found) => found,
             Err(e) => return answers.done(Err(e)),
         };
         if answers.found(value_bytes) {
             let mut sink = ToAnswers(answers);
-            self.copy_value(range, start, value_bytes, &mut sink, m).expect("answers take everything");
+            self.records().deliver(loc, start, value_bytes, &mut sink, m).expect("answers take everything");
         }
     }
 }

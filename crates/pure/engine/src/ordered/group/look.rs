@@ -103,7 +103,7 @@ impl<S: Structure> Store<S> {
                 (_, Ok(Some(_))) => (Role::Nothing, Ok(())),
             };
         }
-        let Some(e) = self.error else { return };
+        let Some(e) = self.upkeep.error() else { return };
         plan.pairs = 0;
         for p in &mut plan.members {
             p.role = match p.role {

@@ -12,7 +12,7 @@ mod look;
 
 use super::key::Key;
 use super::reserve::{DELETES_LEAVE, STORES_LEAVE};
-use super::structure::Structure;
+use super::structure::{Structure, Write};
 use super::{Settings, Store};
 use look::Looked;
 use saker_engine_api::{
@@ -72,7 +72,7 @@ impl<S: Structure> Groups for Store<S> {
         }
         self.close_gaps(m);
         let mut plan = std::mem::take(&mut self.plan);
-        let step = if source.only_stores() && self.error.is_none() && self.has_plenty(bytes, m) {
+        let step = if source.only_stores() && self.upkeep.error().is_none() && self.has_plenty(bytes, m) {
             self.land_group(&mut plan, source, answers, m, w)
         } else {
             self.stage_group(&mut plan, source, answers, m, w)
@@ -102,13 +102,13 @@ impl<S: Structure> Store<S> {
     fn may_write_group<M: Medium, E>(
         &mut self,
         record: u32,
-        is_delete: bool,
+        write: Write,
         m: &M,
     ) -> Step<Result<(), GroupError<E>>> {
-        if !S::lets_in(self, is_delete) {
+        if !self.may_write(write) {
             return self.later(Stall::Debt, GroupError::CapacityExceeded);
         }
-        let reserve = if is_delete {
+        let reserve = if write == Write::Delete {
             Reserve { slots: DELETES_LEAVE, segments: self.for_delete(m) }
         } else {
             Reserve { slots: STORES_LEAVE, segments: self.for_pairs(m) }
@@ -126,7 +126,7 @@ impl<S: Structure> Store<S> {
         w: &mut W,
     ) -> Step<Result<(), Refused<G>>> {
         let record = record_bytes(0, source.bytes());
-        if let Err(refused) = ready!(self.may_write_group(record, false, m)) {
+        if let Err(refused) = ready!(self.may_write_group(record, Write::Store, m)) {
             return Step::Done(Err(refused));
         }
         let (writer, stamp) = self.begin(Stream::User, (0, record), m);
@@ -249,7 +249,8 @@ impl<S: Structure> Store<S> {
             if let Err(refused) = ready!(self.admit_group(plan, &mut looked, m, w)) {
                 return Step::Done(Err(refused));
             }
-            if let Err(refused) = ready!(self.may_write_group(bytes, plan.pairs == 0, m)) {
+            let write = if plan.pairs == 0 { Write::Delete } else { Write::Store };
+            if let Err(refused) = ready!(self.may_write_group(bytes, write, m)) {
                 return Step::Done(Err(refused));
             }
             let (writer, stamp) = self.begin(Stream::User, (0, bytes), m);

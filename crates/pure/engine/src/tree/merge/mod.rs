@@ -8,11 +8,10 @@ mod write;
 
 use super::descend::{Located, Stop, Trail};
 use super::node::Child;
-use super::{CowTree, Tree, TreeStore};
+use super::{Tree, TreeStore};
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::{Memtable, Position};
 use crate::ordered::refs::Refs;
-use crate::ordered::structure::Structure;
 use saker_engine_api::{Background, KvError};
 use saker_medium::{Medium, PageAddr, Step, Tag};
 use saker_sim::{Free, Meter};
@@ -151,7 +150,7 @@ impl TreeStore {
         w: &mut W,
     ) -> Step<Result<Background, KvError>> {
         if self.own.imm.is_none() && self.is_full() {
-            CowTree::freeze(self);
+            self.freeze();
         }
         if self.own.job.is_none() {
             let Some(imm) = &self.own.imm else { return Step::Done(Ok(Background::Idle)) };

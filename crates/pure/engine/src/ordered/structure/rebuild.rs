@@ -1,0 +1,32 @@
+//! The way back from a manifest.
+
+use super::Configured;
+use crate::ordered::Store;
+use saker_log::recover::Damage;
+use saker_medium::{Medium, Step};
+use std::fmt::Debug;
+
+/// Recovery of the structure.
+pub trait Rebuild: Configured {
+    /// What recovery reads in a manifest, until it is adopted.
+    type Named: Clone + Debug + Default;
+
+    /// Takes a chunk of a manifest; `false` if it is none.
+    fn enter_chunk(store: &mut Store<Self>, named: &mut Self::Named, chunk: &[u8]) -> bool;
+
+    /// The manifest is whole. Says what is wrong with it.
+    fn adopt(store: &mut Store<Self>, named: &mut Self::Named) -> Result<(), &'static str>;
+
+    /// One piece of reading what the manifest names. `Ok(true)`: that was all.
+    fn load<M: Medium>(
+        store: &mut Store<Self>,
+        named: &mut Self::Named,
+        m: &M,
+    ) -> Step<Result<bool, Damage>> {
+        let _ = (store, named, m);
+        Step::Done(Ok(true))
+    }
+
+    /// Counts what it needs and refers to, and gives back what nothing does.
+    fn settle<M: Medium>(store: &mut Store<Self>, named: Self::Named, m: &mut M);
+}

@@ -1,0 +1,39 @@
+//! What may be stored, and what is kept back.
+
+use super::Configured;
+use crate::ordered::Store;
+use crate::ordered::memtable::Memtable;
+use saker_medium::Medium;
+
+/// Room that the structure takes.
+pub trait Room: Configured {
+    /// Entries in it, replaced ones that have not been met included.
+    fn entries(&self) -> u64;
+
+    /// Bytes of records that may live at once, with so many entries and records of at most `longest` bytes.
+    fn capacity_for<M: Medium>(store: &Store<Self>, entries: u64, longest: u32, m: &M) -> u64;
+
+    /// Free segments that deletes leave.
+    fn for_deletes<M: Medium>(store: &Store<Self>, m: &M) -> u32;
+
+    /// Whether so few segments are free that taking in what memtables hold comes before anything that adds to it.
+    fn is_short<M: Medium>(store: &Store<Self>, m: &M) -> bool {
+        let _ = (store, m);
+        false
+    }
+
+    /// Whether nothing of its own goes on in the background that could make room.
+    fn is_quiet(&self) -> bool;
+
+    /// Whether there is something to find out although nothing has been written since that was last done; `copies`: entries that
+    /// collections have entered anew, and that are there twice.
+    fn has_unknown(&self, mem: &Memtable, copies: u64) -> bool;
+
+    /// Whether it keeps something that only released snapshots saw.
+    fn keeps_for_released(&self) -> bool {
+        false
+    }
+
+    /// Whether everything is where nothing counts that is not needed.
+    fn is_merged(&self, config: &Self::Config, page_bytes: u64) -> bool;
+}

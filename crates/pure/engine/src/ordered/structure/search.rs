@@ -1,0 +1,43 @@
+//! Finding entries.
+
+use super::Configured;
+use crate::ordered::Store;
+use crate::ordered::key::{Entry, Key};
+use saker_engine_api::{KvError, Snapshot};
+use saker_medium::{Medium, Reads, Step};
+use saker_sim::Meter;
+use std::ops::Bound;
+
+/// What a search found, and what it looked at.
+pub type Found<T, S> = Step<(Result<T, KvError>, <S as Search>::Trail)>;
+
+/// Searches of memtables and structure together.
+pub trait Search: Configured {
+    /// What a search looked at.
+    type Trail: Clone + Into<Reads>;
+
+    /// The newest entry of a key, tombstones included: that a snapshot sees, or that there is now. `Need` names all that the
+    /// search looks at.
+    fn find<M: Medium, W: Meter>(
+        store: &Store<Self>,
+        key: &Key,
+        at: Option<Snapshot>,
+        m: &M,
+        w: &mut W,
+    ) -> Found<Option<Entry>, Self>;
+
+    /// The operation of a search has ended.
+    fn searched<M: Medium, W: Meter>(store: &mut Store<Self>, trail: &Self::Trail, m: &M, w: &mut W) {
+        let _ = (store, trail, m, w);
+    }
+
+    /// Visits pairs in the order of their keys from one on, or in the falling order up to one. Whether `visit` ended it.
+    fn visit<M: Medium, W: Meter>(
+        store: &Store<Self>,
+        range: (Bound<Key>, bool),
+        at: Option<Snapshot>,
+        visit: impl FnMut(&Entry) -> bool,
+        m: &M,
+        w: &mut W,
+    ) -> Found<bool, Self>;
+}
