@@ -46,12 +46,14 @@ pub fn info(url: &str) -> Result<Value, CliError> {
 /// Why a device could not be opened: a URL that makes no sense is the command line's fault.
 pub(super) fn refused(error: &DeviceError) -> CliError {
     match error {
-        DeviceError::Url(_) | DeviceError::Profile(_) | DeviceError::Build(_) | DeviceError::Plan(_) => {
-            match one_piece(error) {
-                (what, Some(todo)) => CliError::usage(what, todo),
-                (what, None) => CliError::usage(what, "see `saker profile list`"),
-            }
-        }
+        DeviceError::Url(_)
+        | DeviceError::Setting { .. }
+        | DeviceError::Profile(_)
+        | DeviceError::Build(_)
+        | DeviceError::Plan(_) => match one_piece(error) {
+            (what, Some(todo)) => CliError::usage(what, todo),
+            (what, None) => CliError::usage(what, "see `saker profile list`"),
+        },
         other => failed(other),
     }
 }

@@ -14,9 +14,9 @@ fn compare_takes_the_records_that_load_takes() {
         b"{\"key_base64\":\"AP8=\",\"value\":\"xx\"}\n{\"key\":\"a\\tb\",\"value_base64\":\"AP8=\"}\n";
     let line = ["compare", "--batch", "1", "--input", "-"];
     let found = desk.piped(&[&line[..], &["--format", "jsonl"]].concat(), records).good();
-    assert!(found.contains("2 records of -") && found.contains("values 2 to 2 B"), "{found}");
+    assert!(found.contains("2 records of -") && found.contains("\n  2 to 2 B "), "{found}");
     let found = desk.piped(&line, b"a\\tb\tv\\n\n").good();
-    assert!(found.contains("values 2 to 2 B"), "escapes are decoded: {found}");
+    assert!(found.contains("\n  2 to 2 B "), "escapes are decoded: {found}");
     let refused = desk.piped(&line, b"a\tv\nb\n").refused(1);
     assert!(refused.starts_with("- line 2: no tab between key and value; "), "{refused}");
 }

@@ -170,7 +170,7 @@ fn packing_policies_have_names_and_read_what_others_have_written() {
     assert!(unknown.contains("backfill"), "it names those there are: {unknown}");
     let create_hash = ["create", "disk.img", "--engine", "hash_store", "--packing", "block"];
     let refused = desk.saker(&[&create_hash[..], &crate::support::TINY[..]].concat()).refused(2);
-    assert!(refused.contains("hash_store has no packing policies"), "{refused}");
+    assert!(refused.contains("hash_store has no setting `packing`; it is a setting of lsm"), "{refused}");
     desk.saker(&[&create[..], &["block"], &crate::support::TINY[..]].concat()).good();
     for packing in ["none", "block", "all", "selective", "backfill", "auto", "auto-time"] {
         let device = format!("file:disk.img?packing={packing}");

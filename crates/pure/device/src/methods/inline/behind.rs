@@ -52,7 +52,7 @@ impl Behind {
     /// An inline store whose value is announced leaves it in the ring, to be copied from there to where it stays. Any other
     /// counts as fetched when its value is complete.
     fn fetch_value(&mut self, sq: &mut DeviceSq, sqe: &Sqe) -> Result<bool, DoorbellError> {
-        if !self.except.as_ref().is_some_and(|except| !except.contains(&sqe.nsid.get())) {
+        if self.except.as_ref().is_none_or(|except| except.contains(&sqe.nsid.get())) {
             return Ok(true);
         }
         let (value_bytes, entries) = (sqe.cdw10.get(), sq.entries());

@@ -107,12 +107,6 @@ methods! {
     mmio::Mmio, "By stores through the BAR and a commit command (2B-SSD, ISCA'18).";
 }
 
-impl Default for Method {
-    fn default() -> Self {
-        Self::Prp
-    }
-}
-
 impl Method {
     /// The method of that name.
     #[must_use]
