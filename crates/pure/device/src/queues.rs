@@ -93,19 +93,19 @@ impl Queues {
         submission.behind.take(&mut submission.sq, sqe)
     }
 
-    /// The ring and the number of its entries with the value of the inline store just fetched, if they are still there.
+    /// The ring that has the value of the inline store just fetched, if it is still there.
     #[inline]
-    pub fn value_behind(&self, qid: u16) -> Option<(&DeviceSq, u32)> {
+    pub fn value_behind(&self, qid: u16) -> Option<&DeviceSq> {
         let submission = self.sqs.get(usize::from(qid))?.as_ref()?;
-        let slots = submission.behind.slots();
-        (slots > 0).then_some((&submission.sq, slots))
+        submission.behind.is_in_ring().then_some(&submission.sq)
     }
 
-    /// The value behind the inline store just fetched has been taken from the ring.
+    /// The value behind the inline store just fetched has been taken from the ring; the number of its entries.
     #[inline]
-    pub fn pass_value_behind(&mut self, qid: u16) {
-        if let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) {
-            s.behind.pass(&mut s.sq);
+    pub fn pass_value_behind(&mut self, qid: u16) -> u32 {
+        match self.sqs.get_mut(usize::from(qid)) {
+            Some(Some(s)) => s.behind.pass(&mut s.sq),
+            _ => 0,
         }
     }
 

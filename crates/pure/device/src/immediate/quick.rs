@@ -5,9 +5,10 @@
 
 use super::{Quick, Untimed};
 use crate::NamespaceKind;
+use crate::controller::HealthCounters;
 use crate::device::Device;
 use crate::execute::{condition, kv_status};
-use crate::methods::{self, Landed, Landing, Plain};
+use crate::methods::{self, Landing, Plain};
 use crate::namespace::{Namespace, Store};
 use crate::transfer::{OnePiece, Pieces};
 use saker_engine::{Context, Engine, Source};
@@ -23,8 +24,10 @@ impl Device<Untimed> {
     /// Carries out and answers a plain command. False for anything else: nothing has happened then.
     #[inline(always)]
     pub(super) fn serve_quickly(&mut self, qid: u16, sqe: &Sqe) -> bool {
-        if !matches!(sqe.opcode, STORE | EXIST | RETRIEVE) && !methods::is_short(sqe.opcode) {
-            return false;
+        match sqe.opcode {
+            STORE | EXIST | RETRIEVE => {}
+            opcode if methods::is_short(opcode) => {}
+            _ => return false,
         }
         let Some((n, value_bytes_max)) = self.plain_namespace(sqe) else { return false };
         let answer = match sqe.opcode {
@@ -96,31 +99,24 @@ impl Device<Untimed> {
         let mut value = OnePiece { space: &self.host.space, at, bytes: value_bytes };
         let status = store(&mut self.namespaces[n], &mut self.flash, &key, &mut value, options)?;
         self.stats.traffic.to_device.add_pages(Pieces::pages(value_bytes));
-        Some(self.stored(value_bytes, status))
+        if status.is_success() {
+            self.stats.work.wrote(value_bytes);
+        }
+        Some(status)
     }
 
     /// A value that came by one of the methods.
     #[inline(always)]
     fn store_by_method(&mut self, qid: u16, n: usize, value_bytes_max: u32, sqe: &Sqe) -> Option<Status> {
         let plain = Plain { sqe, value_bytes_max, methods: self.config.methods };
-        let landing = Into { namespace: &mut self.namespaces[n], flash: &mut self.flash };
+        let (namespace, flash) = (&mut self.namespaces[n], &mut self.flash);
+        let landing = Into { namespace, flash, work: &mut self.stats.work };
         let queues = &self.queues;
-        let Landed { status, value_bytes, slots } =
-            methods::shortly(plain, || queues.value_behind(qid), landing)?;
-        if slots > 0 {
-            self.queues.pass_value_behind(qid);
-            self.stats.traffic.inline_slots += u64::from(slots);
+        let status = methods::shortly(plain, || queues.value_behind(qid), landing)?;
+        if methods::comes_behind(sqe.opcode) {
+            self.stats.traffic.inline_slots += u64::from(self.queues.pass_value_behind(qid));
         }
-        Some(self.stored(value_bytes, status))
-    }
-
-    /// Counts a store for the health log.
-    #[inline(always)]
-    fn stored(&mut self, value_bytes: u32, status: Status) -> Status {
-        if status.is_success() {
-            self.stats.work.wrote(value_bytes);
-        }
-        status
+        Some(status)
     }
 }
 
@@ -150,15 +146,20 @@ fn store<S: Source>(
     }
 }
 
-/// A namespace to store in.
+/// A namespace to store in, and where that is counted for the health log.
 struct Into<'a> {
     namespace: &'a mut Namespace,
     flash: &'a mut Flash,
+    work: &'a mut HealthCounters,
 }
 
 impl Landing for Into<'_> {
     #[inline(always)]
     fn store<S: Source>(self, key: &Key, value: &mut S, options: StoreOptions) -> Option<Status> {
-        store(self.namespace, self.flash, key, value, options)
+        let status = store(self.namespace, self.flash, key, value, options)?;
+        if status.is_success() {
+            self.work.wrote(value.bytes());
+        }
+        Some(status)
     }
 }

@@ -55,21 +55,10 @@ pub struct Plain<'a> {
     pub methods: Methods,
 }
 
-/// Stores a value at once. `None`: the engine has to be asked again, and nothing has changed.
+/// Stores a value at once and counts it. `None`: the engine has to be asked again, and nothing has changed.
 pub trait Landing {
-    /// Stores `value` under `key`.
+    /// Stores `value` under `key`; how that ended.
     fn store<S: Source>(self, key: &Key, value: &mut S, options: StoreOptions) -> Option<Status>;
-}
-
-/// A store that was carried out by the short way.
-#[derive(Clone, Copy, Debug)]
-pub struct Landed {
-    /// How it ended.
-    pub status: Status,
-    /// Bytes of the value.
-    pub value_bytes: u32,
-    /// Entries behind the command that had the value; they are still in the ring.
-    pub slots: u32,
 }
 
 /// What the device knows of a method.
@@ -115,13 +104,13 @@ trait Receiver {
     }
 
     /// The short way of a command that is nothing but a whole value: hands it on. `None` for anything else; nothing has
-    /// happened then. `behind` finds the announced entries with its value.
+    /// happened then. `behind` finds the ring whose next entries are its value, all of them announced.
     #[inline(always)]
     fn shortly<'q>(
         _plain: Plain<'_>,
-        _behind: impl FnOnce() -> Option<(&'q DeviceSq, u32)>,
+        _behind: impl FnOnce() -> Option<&'q DeviceSq>,
         _landing: impl Landing,
-    ) -> Option<Landed> {
+    ) -> Option<Status> {
         None
     }
 }
@@ -177,16 +166,20 @@ macro_rules! methods {
         /// Whether a command may go the short way.
         #[inline(always)]
         pub fn is_short(opcode: u8) -> bool {
-            false $( || $module::$name::is_short(opcode) )*
+            $( if $module::$name::is_short(opcode) {
+                return true;
+            } )*
+            false
         }
 
-        /// The short way of a command that [may go it](is_short). `None`: it is not plain, and nothing has happened.
+        /// The short way of a command that [may go it](is_short). `None`: it is not plain, and nothing has happened. The entries
+        /// with a value that [comes behind](comes_behind) are still in the ring afterwards.
         #[inline(always)]
         pub fn shortly<'q>(
             plain: Plain<'_>,
-            behind: impl FnOnce() -> Option<(&'q DeviceSq, u32)>,
+            behind: impl FnOnce() -> Option<&'q DeviceSq>,
             landing: impl Landing,
-        ) -> Option<Landed> {
+        ) -> Option<Status> {
             let opcode = plain.sqe.opcode;
             $( if $module::$name::is_short(opcode) {
                 return $module::$name::shortly(plain, behind, landing);

@@ -1,6 +1,6 @@
 //! Piggyback: a store with the first 35 bytes, transfer commands with 56 each (BandSlim, ICPP'24, section 3.2).
 
-use super::{Arrival, GATHER_BYTES_MAX, Gather, Landed, Landing, Open, Plain, Receiver, Taken, is_due};
+use super::{Arrival, GATHER_BYTES_MAX, Gather, Landing, Open, Plain, Receiver, Taken, is_due};
 use saker_engine::{Source, SourceError};
 use saker_link::DeviceSq;
 use saker_nvme::kv::StoreOptions;
@@ -62,18 +62,16 @@ impl Receiver for Piggyback {
     #[inline(always)]
     fn shortly<'q>(
         plain: Plain<'_>,
-        _: impl FnOnce() -> Option<(&'q DeviceSq, u32)>,
+        _: impl FnOnce() -> Option<&'q DeviceSq>,
         landing: impl Landing,
-    ) -> Option<Landed> {
+    ) -> Option<Status> {
         let PiggybackStore { key, value_bytes, rest_sum, options, payload } =
             PiggybackStore::decode(plain.sqe).ok()?;
         let fits = value_bytes <= plain.value_bytes_max && value_bytes as usize <= PIGGYBACK_BYTES;
         if !fits || rest_sum != 0 || !plain.methods.piggyback() {
             return None;
         }
-        let mut value = InEntry { payload: &payload, bytes: value_bytes };
-        let status = landing.store(&key, &mut value, options)?;
-        Some(Landed { status, value_bytes, slots: 0 })
+        landing.store(&key, &mut InEntry { payload: &payload, bytes: value_bytes }, options)
     }
 }
 

@@ -35,10 +35,10 @@ impl Behind {
         self.head.as_ref().map_or(0, |head| head.bytes().len())
     }
 
-    /// The number of entries in the ring with the value; 0: they are not there.
+    /// Whether the value is still in the ring, all of it.
     #[inline]
-    pub fn slots(&self) -> u32 {
-        self.slots
+    pub fn is_in_ring(&self) -> bool {
+        self.slots > 0
     }
 
     /// The next entry. True if a command was fetched, with its value if that comes behind it.
@@ -51,6 +51,7 @@ impl Behind {
 
     /// An inline store whose value is announced leaves it in the ring, to be copied from there to where it stays. Any other
     /// counts as fetched when its value is complete.
+    #[inline(never)]
     fn fetch_value(&mut self, sq: &mut DeviceSq, sqe: &Sqe) -> Result<bool, DoorbellError> {
         if self.except.as_ref().is_none_or(|except| except.contains(&sqe.nsid.get())) {
             return Ok(true);
@@ -99,10 +100,12 @@ impl Behind {
         self.head.take()
     }
 
-    /// The value has been taken from the ring.
+    /// The value has been taken from the ring; the number of its entries.
     #[inline]
-    pub fn pass(&mut self, sq: &mut DeviceSq) {
-        sq.skip_payload(std::mem::take(&mut self.slots));
+    pub fn pass(&mut self, sq: &mut DeviceSq) -> u32 {
+        let slots = std::mem::take(&mut self.slots);
+        sq.skip_payload(slots);
+        slots
     }
 
     /// Aborts a command that waits for its value. True if it is the one with that identifier.

@@ -7,7 +7,7 @@ mod head;
 pub use behind::Behind;
 pub use head::InlineHead;
 
-use super::{Arrival, Gather, Landed, Landing, Plain, Receiver, Taken};
+use super::{Arrival, Gather, Landing, Plain, Receiver, Taken};
 use saker_engine::{Source, SourceError};
 use saker_link::DeviceSq;
 use saker_nvme::Status;
@@ -53,16 +53,15 @@ impl Receiver for Inline {
     #[inline(always)]
     fn shortly<'q>(
         plain: Plain<'_>,
-        behind: impl FnOnce() -> Option<(&'q DeviceSq, u32)>,
+        behind: impl FnOnce() -> Option<&'q DeviceSq>,
         landing: impl Landing,
-    ) -> Option<Landed> {
-        let (sq, slots) = behind()?;
+    ) -> Option<Status> {
+        let sq = behind()?;
         let InlineStore { key, value_bytes, options } = InlineStore::decode(plain.sqe).ok()?;
         if value_bytes > plain.value_bytes_max {
             return None;
         }
-        let status = landing.store(&key, &mut InRing { sq, bytes: value_bytes }, options)?;
-        Some(Landed { status, value_bytes, slots })
+        landing.store(&key, &mut InRing { sq, bytes: value_bytes }, options)
     }
 }
 
