@@ -60,7 +60,7 @@ impl Store for Ours {
         let (mut seen, mut bytes) = (0, 0);
         let range = KeyRange { from, ..KeyRange::default() };
         let options = ScanOptions { range, pairs_max: pairs, ..ScanOptions::default() };
-        self.kv.scan(&options, |key, value| {
+        self.kv.scan(&options, &mut |key, value| {
             seen += 1;
             bytes += key.len() + value.len();
             seen < pairs
