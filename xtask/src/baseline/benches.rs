@@ -1,6 +1,5 @@
 //! Workloads and comparisons in virtual time that older binaries have too.
 
-use super::ENGINES;
 use super::program::Program;
 use super::record::Record;
 use crate::Fault;
@@ -49,7 +48,7 @@ pub fn take(program: &Program, seeds: u64, record: &mut Record) -> Result<(), Fa
             add(program, &format!("bench/{name}/seed{seed}"), &all, seed, record)?;
         }
     }
-    for engine in ENGINES {
+    for engine in program.engines() {
         eprintln!("compare {engine}");
         for seed in 1..=seeds {
             let name = format!("bench/compare/{engine}/seed{seed}");

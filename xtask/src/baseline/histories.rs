@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::ENGINES;
 use super::program::Program;
 use super::record::Record;
 use crate::Fault;
@@ -18,7 +17,7 @@ const COMMON: [&str; 4] = ["flash.programs", "flash.erases", "log.user_pages", "
 const OF_DEVICES: &str = "flash.reads";
 
 /// The same, by the engine that ran: flush, compaction, collection and manifests, or what the engine has in their place.
-const AT_WORK: [(&str, &[&str]); 6] = [
+const AT_WORK: &[(&str, &[&str])] = &[
     ("hash_store", &["store.gc_records_copied", "store.checkpoints", "store.checkpoint_bytes"]),
     ("hash_original", HASH_FTL),
     ("hash_plus", HASH_FTL),
@@ -73,7 +72,7 @@ pub fn take(program: &Program, seeds: u64, record: &mut Record) -> Result<(), Fa
         return Ok(());
     }
     let mut idle = Vec::new();
-    for engine in ENGINES {
+    for engine in program.engines() {
         for side in SIDES {
             eprintln!("history of {engine} at {side}");
             for seed in 1..=seeds {
@@ -100,7 +99,7 @@ pub fn take_cuts(program: &Program, cuts: u64, record: &mut Record) -> Result<()
         record.not_offered.insert("cuts".to_owned());
         return Ok(());
     }
-    for engine in ENGINES {
+    for engine in program.engines() {
         for side in SIDES_CUT {
             eprintln!("cuts of {engine} at {side}");
             let document = document(program, engine, side, &["--cuts", &cuts.to_string()])?;
@@ -164,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_engine_has_its_counters() {
-        for engine in ENGINES {
+        for (engine, _) in AT_WORK {
             assert_eq!(not_at_work(&document(engine, |_| ())), [""; 0]);
         }
     }

@@ -4,7 +4,6 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use super::ENGINES;
 use super::program::Program;
 use super::record::Record;
 use crate::Fault;
@@ -44,7 +43,7 @@ fn take_in(
     let text = fs::read_to_string(records)?;
     let keys = text.lines().filter_map(|line| line.split(';').next()).step_by(DELETED_EVERY);
     let keys: Vec<&str> = keys.collect();
-    for engine in ENGINES {
+    for engine in program.engines() {
         eprintln!("images of {engine}");
         for seed in 1..=seeds {
             let name = format!("images/{engine}/seed{seed}");

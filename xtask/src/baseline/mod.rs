@@ -74,9 +74,6 @@ impl Group {
     }
 }
 
-/// Engines by their names on the command line.
-const ENGINES: [&str; 6] = ["hash_store", "hash_original", "hash_plus", "hash_doubling", "lsm", "tree"];
-
 /// Takes the baseline of a binary, writes it and compares it; true if nothing differs.
 ///
 /// # Errors

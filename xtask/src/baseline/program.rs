@@ -13,19 +13,38 @@ const USAGE_CODE: i32 = 2;
 /// A binary by its path.
 pub struct Program {
     path: PathBuf,
+    engines: Vec<String>,
 }
 
 impl Program {
     /// The binary at that path.
     ///
     /// # Errors
-    /// When there is none, or it does not say its version.
+    /// When there is none, or it does not say its version or its engines.
     pub fn at(path: &Path) -> Result<Self, Fault> {
         let path = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
-        let program = Self { path };
+        let mut program = Self { path, engines: Vec::new() };
         let version = program.bytes(&["--version"])?;
+        program.engines = program.asked_for_engines()?;
         eprintln!("{}: {}", program.path.display(), String::from_utf8_lossy(&version).trim());
         Ok(program)
+    }
+
+    /// Its engines, by their names on the command line.
+    pub fn engines(&self) -> &[String] {
+        &self.engines
+    }
+
+    /// The engines that it lists when it is asked for one that it does not have.
+    fn asked_for_engines(&self) -> Result<Vec<String>, Fault> {
+        let output = self.output(&["bench", "history", "--engine", "none_of_that_name"])?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let engines = engines_in(&said);
+        if engines.is_empty() {
+            Err(format!("it does not say its engines: {}", said.trim()).into())
+        } else {
+            Ok(engines)
+        }
     }
 
     fn output(&self, args: &[&str]) -> Result<Output, Fault> {
@@ -63,5 +82,23 @@ impl Program {
         let Ok(Value::Object(mut document)) = parsed else { return Err(self.failed(args, &output)) };
         document.remove("saker");
         Ok(Some(Value::Object(document)))
+    }
+}
+
+/// The names in a message that ends in a choice of them.
+fn engines_in(message: &str) -> Vec<String> {
+    let names = message.trim().rsplit_once("choose one of ").map_or("", |(_, names)| names);
+    names.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_are_in_the_message() {
+        let message = "saker: error: there is no engine `x`; choose one of hash_store, lsm, tree\n";
+        assert_eq!(engines_in(message), ["hash_store", "lsm", "tree"]);
+        assert!(engines_in("unknown command").is_empty());
     }
 }

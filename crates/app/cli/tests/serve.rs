@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use saker::Kv;
+use saker::{EngineKind, Kv};
 
 /// A target of its own, killed when the test ends.
 struct Target {
@@ -71,7 +71,7 @@ fn image(directory: &Path, profile: &str) -> std::path::PathBuf {
 /// Every engine over the network. `tests/e2e/conform.rs` has them in memory and in an image.
 #[test]
 fn every_engine_conforms_over_the_network() {
-    for engine in ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"] {
+    for engine in EngineKind::ALL.iter().map(|kind| kind.name()) {
         let device = format!("mem:?size=64MiB&profile=tiny&engine={engine}");
         let listen = ["--listen", "127.0.0.1:0"];
         let target = Target::begin(saker().arg("serve").args(listen).env("SAKER_DEVICE", device));

@@ -107,7 +107,12 @@ fn command(seed: u64, package: &str, program: &Path, test: &str) -> String {
     // cargo puts a hash behind the name of a test program.
     let name = stem.rsplit_once('-').map_or(stem, |(name, _)| name);
     let is_unit_test = name == package.replace('-', "_");
-    let target = if is_unit_test { "--lib".to_owned() } else { format!("--test {name}") };
+    let is_example = program.parent().is_some_and(|folder| folder.ends_with("examples"));
+    let target = match (is_unit_test, is_example) {
+        (true, _) => "--lib".to_owned(),
+        (_, true) => format!("--example {name}"),
+        _ => format!("--test {name}"),
+    };
     format!("SAKER_SEED={seed} cargo test -p {package} {target} {test}")
 }
 
@@ -125,6 +130,10 @@ mod tests {
         assert_eq!(
             told("/t/deps/saker_engine-0123456789abcdef"),
             "SAKER_SEED=7 cargo test -p saker-engine --lib groups::cuts"
+        );
+        assert_eq!(
+            command(7, "saker-lab", Path::new("/t/examples/own_engine-0123456789abcdef"), "mine::cuts"),
+            "SAKER_SEED=7 cargo test -p saker-lab --example own_engine mine::cuts"
         );
     }
 

@@ -4,12 +4,11 @@
 //! `cargo run --release -p saker --example engines -- [PAIRS] [SIZE]` (200,000 pairs on 1GiB). Every engine has its default
 //! cache. Pages that were programmed are counted, too, for each operation: no other process changes them.
 
-use saker::Kv;
+use saker::{EngineKind, Kv};
 use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-const ENGINES: [&str; 6] = ["hash_store", "lsm", "tree", "hash_original", "hash_doubling", "hash_plus"];
 const VALUE: [u8; 100] = [7; 100];
 
 fn key(n: u64) -> [u8; 16] {
@@ -50,7 +49,7 @@ fn row(engine: &str, pairs: u64, size: &str) -> Outcome<String> {
 
 /// The rows of all engines.
 pub fn run(pairs: u64, size: &str) -> Outcome<Vec<String>> {
-    ENGINES.iter().map(|engine| row(engine, pairs, size)).collect()
+    EngineKind::ALL.iter().map(|engine| row(engine.name(), pairs, size)).collect()
 }
 
 /// Prints them.

@@ -98,27 +98,24 @@ fn in_an_image(engine: EngineKind) {
 }
 
 macro_rules! on_each_engine {
-    ($($engine:ident $memory:ident $image:ident)*) => {
-        $(#[test]
-        fn $memory() {
-            in_memory(EngineKind::$engine);
-        }
+    ($($name:ident $engine:ident;)*) => {
+        $(mod $name {
+            use saker::EngineKind;
 
-        #[test]
-        fn $image() {
-            in_an_image(EngineKind::$engine);
+            #[test]
+            fn in_memory() {
+                super::in_memory(EngineKind::$engine);
+            }
+
+            #[test]
+            fn in_an_image() {
+                super::in_an_image(EngineKind::$engine);
+            }
         })*
     };
 }
 
-on_each_engine! {
-    HASH_STORE hash_store_in_memory hash_store_in_an_image
-    HASH_ORIGINAL hash_original_in_memory hash_original_in_an_image
-    HASH_DOUBLING hash_doubling_in_memory hash_doubling_in_an_image
-    HASH_PLUS hash_plus_in_memory hash_plus_in_an_image
-    LSM lsm_in_memory lsm_in_an_image
-    TREE tree_in_memory tree_in_an_image
-}
+saker_engine::for_each_engine!(on_each_engine);
 
 /// How an iterator beside a full store ends.
 #[derive(Clone, Copy, Debug)]

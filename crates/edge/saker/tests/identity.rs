@@ -1,6 +1,6 @@
 //! Who devices in memory are: each its own, unless a seed asks for the same one again. What they do depends on the seed alone.
 
-use saker::{Kv, Raw};
+use saker::{EngineKind, Kv, Raw};
 use saker_nvme::admin::{Identify, build};
 use saker_nvme::identify::cns;
 
@@ -20,19 +20,15 @@ fn identity(url: &str) -> [Vec<u8>; 3] {
 }
 
 /// Every engine, and shards.
-const KINDS: [&str; 7] = [
-    "profile=tiny&size=32MiB&engine=hash_store",
-    "profile=tiny&size=32MiB&engine=hash_original",
-    "profile=tiny&size=32MiB&engine=hash_doubling",
-    "profile=tiny&size=32MiB&engine=hash_plus",
-    "profile=tiny&size=32MiB&engine=lsm",
-    "profile=tiny&size=32MiB&engine=tree",
-    "profile=tiny&size=256MiB&engine=lsm&shards=3",
-];
+fn kinds() -> impl Iterator<Item = String> {
+    let engines =
+        EngineKind::ALL.iter().map(|kind| format!("profile=tiny&size=32MiB&engine={}", kind.name()));
+    engines.chain(["profile=tiny&size=256MiB&engine=lsm&shards=3".to_owned()])
+}
 
 #[test]
 fn each_opening_is_a_device_of_its_own() {
-    for kind in KINDS {
+    for kind in kinds() {
         let (one, other) = (identity(&format!("mem:?{kind}")), identity(&format!("mem:?{kind}")));
         for (n, what) in ["serial numbers", "NQNs", "identifiers"].into_iter().enumerate() {
             assert_ne!(one[n], other[n], "{what} of {kind}");
@@ -42,7 +38,7 @@ fn each_opening_is_a_device_of_its_own() {
 
 #[test]
 fn a_seed_asks_for_the_same_device() {
-    for kind in KINDS {
+    for kind in kinds() {
         let of = |seed: u32| identity(&format!("mem:?{kind}&seed={seed}"));
         assert_eq!(of(1), of(1), "{kind}");
         assert_ne!(of(1), of(2), "{kind}");

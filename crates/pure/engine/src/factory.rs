@@ -30,6 +30,9 @@ pub trait Factory {
     const SETTINGS: &'static [Setting] = &[];
     /// How its pages are written.
     const PAGES: Pages = Pages::Records;
+    /// Whether it looks for what a store replaces, and so knows how many pairs it has. Else what it counts is at least so many,
+    /// until merges have come upon the replaced ones.
+    const COUNTS_PAIRS: bool = true;
 
     /// Out-of-band bytes that pages of that many bytes must have.
     fn oob_bytes(page_bytes: u32, settings: &Settings) -> u32 {

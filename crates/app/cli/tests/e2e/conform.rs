@@ -1,14 +1,13 @@
 //! `saker conform` on every kind of device that can be had here.
 
 use crate::support::Desk;
-
-const ENGINES: [&str; 6] = ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"];
+use saker::EngineKind;
 
 /// Every engine in memory and in an image. `tests/serve.rs` has them over the network.
 #[test]
 fn every_engine_conforms_in_memory_and_in_an_image() {
     let desk = Desk::new();
-    for engine in ENGINES {
+    for engine in EngineKind::ALL.iter().map(|kind| kind.name()) {
         let image = format!("{engine}.img");
         desk.saker(&["create", &image, "--size", "64MiB", "--profile", "tiny", "--engine", engine]).good();
         for device in [format!("mem:?size=64MiB&profile=tiny&engine={engine}"), format!("file:{image}")] {

@@ -1,6 +1,7 @@
 //! Damaged images: what the commands say, and what they save.
 
 use crate::support::{Desk, TINY};
+use saker::EngineKind;
 use std::io::{Seek, SeekFrom, Write};
 
 /// Changes a byte of the pair of a key, which lies in the image as it is.
@@ -28,11 +29,9 @@ fn desk_with(engine: &str) -> Desk {
     desk
 }
 
-const ENGINES: [&str; 6] = ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"];
-
 #[test]
 fn one_damaged_pair_is_named_and_all_others_are_saved() {
-    for engine in ENGINES {
+    for engine in EngineKind::ALL.iter().map(|kind| kind.name()) {
         let desk = desk_with(engine);
         desk.saker(&["dump", "--salvage", "--device", "file:disk.img", "sound.tsv"]).good();
         change(&desk, "disk.img", b"this one is damaged");

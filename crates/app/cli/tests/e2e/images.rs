@@ -1,6 +1,7 @@
 //! Images that are damaged, locked, foreign, read-only, or on a file system that is full.
 
 use crate::support::{Desk, TINY, ran};
+use saker::EngineKind;
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 
@@ -223,7 +224,7 @@ fn a_full_device_serves_reads_and_deletes_and_deleting_makes_room() {
 /// What `create` and `info` say that an image holds, and that it does.
 #[test]
 fn create_and_info_say_what_an_image_holds() {
-    for engine in ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"] {
+    for engine in EngineKind::ALL.iter().map(|kind| kind.name()) {
         let desk = Desk::new();
         let create = ["create", "disk.img", "--engine", engine, "--json"];
         let made = desk.saker(&[&create[..], &TINY[..]].concat());

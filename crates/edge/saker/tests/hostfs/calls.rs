@@ -349,32 +349,17 @@ fn every_call(engine: EngineKind) {
     }
 }
 
-#[test]
-fn hash_store_survives_every_call() {
-    every_call(EngineKind::HASH_STORE);
+macro_rules! on_each_engine {
+    ($($name:ident $engine:ident;)*) => {
+        $(mod $name {
+            use saker::EngineKind;
+
+            #[test]
+            fn survives_every_call() {
+                super::every_call(EngineKind::$engine);
+            }
+        })*
+    };
 }
 
-#[test]
-fn hash_original_survives_every_call() {
-    every_call(EngineKind::HASH_ORIGINAL);
-}
-
-#[test]
-fn hash_doubling_survives_every_call() {
-    every_call(EngineKind::HASH_DOUBLING);
-}
-
-#[test]
-fn hash_plus_survives_every_call() {
-    every_call(EngineKind::HASH_PLUS);
-}
-
-#[test]
-fn lsm_survives_every_call() {
-    every_call(EngineKind::LSM);
-}
-
-#[test]
-fn tree_survives_every_call() {
-    every_call(EngineKind::TREE);
-}
+saker_engine::for_each_engine!(on_each_engine);

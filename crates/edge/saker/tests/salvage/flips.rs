@@ -88,36 +88,29 @@ fn killed(engine: EngineKind) -> Recipe {
 }
 
 macro_rules! engines {
-    ($($name:ident: $engine:expr;)*) => {$(
+    ($($name:ident $engine:ident;)*) => {$(
         mod $name {
             use super::*;
 
             #[test]
             fn closed() {
-                run(&of($engine), 100, 10_000);
+                run(&of(EngineKind::$engine), 100, 10_000);
             }
 
             #[test]
             fn killed_many_times() {
-                run(&killed($engine), 100, 12_000);
+                run(&killed(EngineKind::$engine), 100, 12_000);
             }
 
             #[test]
             fn written_for_long() {
-                run(&long($engine), 60, 10_000);
+                run(&long(EngineKind::$engine), 60, 10_000);
             }
         }
     )*};
 }
 
-engines! {
-    hash_store: EngineKind::HASH_STORE;
-    hash_original: EngineKind::HASH_ORIGINAL;
-    hash_doubling: EngineKind::HASH_DOUBLING;
-    hash_plus: EngineKind::HASH_PLUS;
-    lsm: EngineKind::LSM;
-    tree: EngineKind::TREE;
-}
+saker_engine::for_each_engine!(engines);
 
 /// Records in gaps, and gaps.
 #[test]

@@ -1,10 +1,8 @@
 //! A full device behind a target: long values that are gone, and iterators whose connection was lost, make room.
 
 use crate::support::{open, serve};
-use saker::Kv;
+use saker::{EngineKind, Kv};
 use saker_host::{HostError, KeyRange, KvError};
-
-const ENGINES: [&str; 6] = ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"];
 
 fn key(n: u64) -> Vec<u8> {
     format!("pair{n:08}").into_bytes()
@@ -25,7 +23,7 @@ fn fill(kv: &mut Kv, from: u64, value_bytes: usize) -> u64 {
 
 #[test]
 fn a_long_value_that_was_deleted_leaves_no_trace() {
-    for engine in ENGINES {
+    for engine in EngineKind::ALL.iter().map(|kind| kind.name()) {
         let url = format!("mem:?size=320MiB&engine={engine}");
         let server = serve(&url);
         let fresh = fill(&mut open(&server, ""), 0, 256 << 10);

@@ -15,6 +15,7 @@ impl crate::Factory for Factory {
     const NAME: &'static str = "lsm";
     const SUMMARY: &'static str = "an LSM-tree with its values in a log";
     const CODE: Option<u8> = Some(3);
+    const COUNTS_PAIRS: bool = false;
     const SETTINGS: &'static [Setting] = &settings::SETTINGS;
 
     fn sized(geometry: &Geometry, quota_segments: u32) -> Settings {

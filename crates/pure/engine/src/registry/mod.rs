@@ -12,9 +12,9 @@ use saker_medium::{Geometry, Medium};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The same, one line for each.
+/// The same, one line for each: the name that [`Factory::NAME`] repeats, and that of its constant.
 macro_rules! engines {
-    ($($(#[$doc:meta])* $name:ident = $factory:ty => $make:expr, $recover:expr;)*) => {
+    (($dollar:tt) $($(#[$doc:meta])* $word:ident $name:ident = $factory:ty => $make:expr, $recover:expr;)*) => {
         $(static $name: Registration = Registration::of::<$factory>(
             |config, m| $make(Box::new(<$factory>::create(config, m))),
             |config, m| $recover(Box::new(<$factory>::recover(config, m))),
@@ -26,22 +26,37 @@ macro_rules! engines {
 
             $($(#[$doc])* pub const $name: Self = Self(&$name);)*
         }
+
+        /// Gives a macro a line `name NAME;` for each engine, after what stands behind the macro's name. Tests that are to have
+        /// one function for each engine follow from it.
+        #[macro_export]
+        macro_rules! for_each_engine {
+            ($dollar macro_name:ident $dollar($dollar first:tt)*) => {
+                $dollar macro_name! { $dollar($dollar first)* $($word $name;)* }
+            };
+        }
     };
 }
 
-engines! {
+engines! { ($)
     /// A log, and an index of all pairs in memory.
-    HASH_STORE = hash_store::Factory => AnyEngine::HashStore, AnyRecovery::HashStore;
+    hash_store HASH_STORE = hash_store::Factory => AnyEngine::HashStore, AnyRecovery::HashStore;
     /// Grains of 512 bytes, and a hash table on flash.
-    HASH_ORIGINAL = hash_ftl::Original => |e| AnyEngine::HashFtl(EngineKind::HASH_ORIGINAL, e), |r| AnyRecovery::HashFtl(EngineKind::HASH_ORIGINAL, r);
+    hash_original HASH_ORIGINAL = hash_ftl::Original =>
+        |e| AnyEngine::HashFtl(EngineKind::HASH_ORIGINAL, e),
+        |r| AnyRecovery::HashFtl(EngineKind::HASH_ORIGINAL, r);
     /// Grains of 64 bytes, and a hash table of live entries on flash.
-    HASH_PLUS = hash_ftl::Plus => |e| AnyEngine::HashFtl(EngineKind::HASH_PLUS, e), |r| AnyRecovery::HashFtl(EngineKind::HASH_PLUS, r);
+    hash_plus HASH_PLUS = hash_ftl::Plus =>
+        |e| AnyEngine::HashFtl(EngineKind::HASH_PLUS, e),
+        |r| AnyRecovery::HashFtl(EngineKind::HASH_PLUS, r);
     /// An LSM-tree with its values in a log.
-    LSM = lsm::Factory => AnyEngine::Lsm, AnyRecovery::Lsm;
+    lsm LSM = lsm::Factory => AnyEngine::Lsm, AnyRecovery::Lsm;
     /// A copy-on-write B+tree with its values in a log.
-    TREE = tree::Factory => AnyEngine::Tree, AnyRecovery::Tree;
+    tree TREE = tree::Factory => AnyEngine::Tree, AnyRecovery::Tree;
     /// [`EngineKind::HASH_ORIGINAL`] with a table that starts small and doubles.
-    HASH_DOUBLING = hash_ftl::Doubling => |e| AnyEngine::HashFtl(EngineKind::HASH_DOUBLING, e), |r| AnyRecovery::HashFtl(EngineKind::HASH_DOUBLING, r);
+    hash_doubling HASH_DOUBLING = hash_ftl::Doubling =>
+        |e| AnyEngine::HashFtl(EngineKind::HASH_DOUBLING, e),
+        |r| AnyRecovery::HashFtl(EngineKind::HASH_DOUBLING, r);
 }
 
 /// Makes an empty store on an empty medium.
@@ -62,6 +77,8 @@ pub struct Registration {
     pub settings: &'static [Setting],
     /// See [`Factory::PAGES`].
     pub pages: Pages,
+    /// See [`Factory::COUNTS_PAIRS`].
+    pub counts_pairs: bool,
     /// See [`Factory::oob_bytes`].
     pub oob_bytes: fn(u32, &Settings) -> u32,
     /// See [`Factory::sized`].
@@ -81,6 +98,7 @@ impl Registration {
             code: F::CODE,
             settings: F::SETTINGS,
             pages: F::PAGES,
+            counts_pairs: F::COUNTS_PAIRS,
             oob_bytes: F::oob_bytes,
             sized: F::sized,
             create,
@@ -157,6 +175,11 @@ impl EngineKind {
         self.0.pages == Pages::Grains
     }
 
+    /// Whether it knows how many pairs it has; else it counts at least so many ([`saker_engine_api::StoreStats::pairs`]).
+    pub const fn counts_pairs(self) -> bool {
+        self.0.counts_pairs
+    }
+
     /// The engine of this kind for a host over logical blocks. Hash FTLs manage pages of flash, which a host has not: the hash
     /// store stands in for them.
     #[must_use]
@@ -210,6 +233,14 @@ mod tests {
     fn names_and_numbers_are_each_engines_own() {
         let names: BTreeSet<_> = EngineKind::ALL.iter().map(|kind| kind.name()).collect();
         assert_eq!(names.len(), EngineKind::ALL.len());
+        macro_rules! words {
+            ($($word:ident $name:ident;)*) => {
+                [$((stringify!($word), EngineKind::$name)),*]
+            };
+        }
+        for (word, kind) in for_each_engine!(words) {
+            assert_eq!(word, kind.name());
+        }
         let codes: Vec<_> = EngineKind::ALL.iter().filter_map(|kind| kind.code()).collect();
         assert!(codes.is_sorted_by(|a, b| a < b), "{codes:?}");
         assert_eq!(EngineKind::names(), "hash_store, hash_original, hash_plus, lsm, tree, hash_doubling");

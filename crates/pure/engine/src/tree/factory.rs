@@ -16,6 +16,7 @@ impl crate::Factory for Factory {
     const NAME: &'static str = "tree";
     const SUMMARY: &'static str = "a copy-on-write B+tree with its values in a log";
     const CODE: Option<u8> = Some(4);
+    const COUNTS_PAIRS: bool = false;
     const SETTINGS: &'static [Setting] = &config::SETTINGS;
 
     fn sized(geometry: &Geometry, quota_segments: u32) -> Settings {

@@ -4,8 +4,6 @@ pub mod bench;
 pub mod cuts;
 pub mod groups;
 pub mod histories;
-#[path = "../groups/layout.rs"]
-pub mod layout;
 pub mod nearly_full;
 pub mod pinned;
 pub mod released;
@@ -13,6 +11,7 @@ pub mod space;
 pub mod strict;
 
 use saker_engine::{Engine, Recover};
+pub use saker_engine_suite::layout;
 use saker_medium::{Geometry, Medium};
 use saker_sim::Rng;
 use std::fmt::Debug;

@@ -2,17 +2,23 @@
 
 use saker_engine::{Answers, GroupOp, GroupSource, KvError, Member, SourceError, Version};
 
+/// A member of a group.
 #[derive(Clone, Debug)]
 pub struct Entry {
+    /// What it asks for.
     pub op: GroupOp,
+    /// Its key.
     pub key: Vec<u8>,
+    /// The value of a store.
     pub value: Vec<u8>,
 }
 
 /// A payload, and what its entries ask for (which the engine does not read from it).
 #[derive(Clone, Debug)]
 pub struct Payload {
+    /// Its bytes.
     pub bytes: Vec<u8>,
+    /// Whether it cannot be fetched.
     pub unreadable: bool,
     members: Vec<Member>,
     lead: bool,
@@ -22,9 +28,12 @@ pub struct Payload {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal;
 
+/// What a member was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
+    /// It was carried out or refused.
     Done(Result<(), KvError>),
+    /// What was retrieved.
     Value(Vec<u8>),
 }
 
@@ -42,6 +51,7 @@ impl Payload {
         Self::new(entries, entries.iter().any(|e| e.op != entries[0].op))
     }
 
+    /// With a type in each entry or in none.
     pub fn new(entries: &[Entry], lead: bool) -> Self {
         let mut bytes = vec![0xC7; 4];
         let mut members = Vec::new();

@@ -1,8 +1,8 @@
 //! What `docs/capacity.md` says that a device holds, written once more, beside what it takes and what it says itself.
 
-use crate::bench::{Bench, Size};
-use saker_engine::{Engine, EngineKind};
-use saker_sim::Class;
+use saker_engine::EngineKind;
+use saker_engine_suite::full::{holds_what_it_says, is_near, tolerance};
+use saker_engine_suite::{Size, Subject};
 
 /// Bytes of the tests' keys.
 const KEY_BYTES: u64 = 10;
@@ -111,62 +111,31 @@ fn predicted(kind: EngineKind, size: Size, value: u64) -> u64 {
     low
 }
 
-/// How far the count may be from the formula, in percent: collections of the hash stores are exact, tables and nodes
-/// are as full as they happen to be.
-fn tolerance(kind: EngineKind) -> u64 {
-    match kind.name() {
-        "lsm" | "tree" => 8,
-        _ => 3,
-    }
-}
-
-fn is_near(a: u64, b: u64, percent: u64) -> bool {
-    a.abs_diff(b) * 100 <= b * percent + 200
-}
-
 fn holds_what_is_said(kind: EngineKind, size: Size, value: u64) {
-    let mut bench = Bench::new(kind, size, true);
-    let said = {
-        let view = bench.flash.view(crate::bench::OWNER, Class::Foreground);
-        bench.store.pairs_that_fit(KEY_BYTES as u32, value as u32, &view)
-    };
-    let stored = bench.fill(0, value as usize);
+    let stored = holds_what_it_says(Subject::new(kind), size, value as u32).expect("every engine takes that");
     let formula = predicted(kind, size, value);
-    let percent = tolerance(kind);
-    let is_so = is_near(stored, formula, percent) && is_near(stored, said, percent);
     assert!(
-        is_so,
-        "{kind:?} {size:?} {value} bytes: {stored} stored, {formula} by the formula, {said} it says"
+        is_near(stored, formula, tolerance(Subject::new(kind))),
+        "{kind:?} {size:?} {value} bytes: {stored} stored, {formula} by the formula"
     );
 }
 
-#[test]
-fn a_device_holds_what_the_formula_and_it_itself_say() {
-    for kind in EngineKind::ALL {
-        for size in [Size(1024, 64, 200), Size(4096, 64, 120)] {
-            for value in [20, 100, 1000, 10_000, size.segment_bytes() / 3] {
-                holds_what_is_said(*kind, size, value);
-            }
-        }
-    }
+/// A test for each engine.
+macro_rules! formulas {
+    ($($name:ident $kind:ident;)*) => {
+        $(#[test]
+        fn $name() {
+            a_device_holds_what_the_formula_and_it_itself_say(EngineKind::$kind);
+        })*
+    };
 }
 
-/// What was there and is not changes nothing in what a device says that it holds.
-#[test]
-fn what_it_says_does_not_depend_on_what_was_there() {
-    for kind in EngineKind::ALL {
-        let size = Size(1024, 64, 200);
-        let mut bench = Bench::new(*kind, size, true);
-        let before = bench.capacity();
-        bench.put(b"long", &vec![1; 20_000]).expect("there is room");
-        assert!(bench.capacity() < before, "{kind:?}: as long as it is there it costs");
-        bench.delete(b"long").expect("it is there");
-        bench.fill(0, 1000);
-        (0..1 << 14).for_each(|n| _ = bench.delete(&crate::bench::key(n)));
-        while bench.background() {}
-        // Entries that are not merged yet count, until room is needed.
-        let percent = if [EngineKind::LSM, EngineKind::TREE].contains(&kind) { 90 } else { 98 };
-        let after = bench.capacity();
-        assert!(after * 100 >= before * percent, "{kind:?}: {after} after {before}");
+saker_engine::for_each_engine!(formulas);
+
+fn a_device_holds_what_the_formula_and_it_itself_say(kind: EngineKind) {
+    for size in [Size(1024, 64, 200), Size(4096, 64, 120)] {
+        for value in [20, 100, 1000, 10_000, size.segment_bytes() / 3] {
+            holds_what_is_said(kind, size, value);
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! Long values that were there, and are not.
 
-use crate::bench::{Bench, Size, is_soak, key};
-use saker_engine::EngineKind;
+use crate::Subject;
+use crate::bench::{Bench, numbered as key};
+use crate::setup::{Setup, Size};
+use saker_engine::Condition;
+use saker_flash::FaultPlan;
 use saker_medium::PowerHistory;
 
 const LONG: &[u8] = b"long";
@@ -27,13 +30,18 @@ enum Way {
 const WAYS: [Way; 6] =
     [Way::Deleted, Way::Replaced, Way::Reopened, Way::DeletedLater, Way::WhileFull, Way::BesideSnapshot];
 
-/// Longest value that the store takes: half a segment, less what comes with it.
-fn longest(size: Size) -> usize {
-    (size.segment_bytes() / 2) as usize - 64
+/// Longest value: half a segment, less what comes with it, if the engine takes that.
+fn longest(bench: &mut Bench) -> usize {
+    let most = (bench.setup.size.segment_bytes() / 2) as u32 - 64;
+    bench.longest_value(most) as usize
+}
+
+fn start(subject: Subject, size: Size, ring_lasts: bool) -> Bench {
+    Setup::sized(subject.kind, size, ring_lasts).start(FaultPlan::default())
 }
 
 fn store_long(bench: &mut Bench, bytes: usize) {
-    bench.put(LONG, &vec![b'l'; bytes]).expect("there is room");
+    bench.put(LONG, &vec![b'l'; bytes], Condition::Always).expect("there is room");
 }
 
 fn goes(bench: &mut Bench, way: Way, long_bytes: usize, small_bytes: usize) {
@@ -44,18 +52,18 @@ fn goes(bench: &mut Bench, way: Way, long_bytes: usize, small_bytes: usize) {
         }
         Way::Replaced => {
             store_long(bench, long_bytes);
-            bench.put(LONG, b"short").expect("it is shorter");
+            bench.put(LONG, b"short", Condition::Always).expect("it is shorter");
             bench.delete(LONG).expect("it is there");
         }
         Way::Reopened => {
             store_long(bench, long_bytes);
             while bench.background() {}
             bench.delete(LONG).expect("it is there");
-            bench.restart(PowerHistory::Killed);
+            bench.restart(PowerHistory::Killed, 1);
         }
         Way::DeletedLater => {
             store_long(bench, long_bytes);
-            bench.restart(PowerHistory::Killed);
+            bench.restart(PowerHistory::Killed, 1);
             bench.delete(LONG).expect("it is there");
         }
         Way::WhileFull => {
@@ -82,13 +90,19 @@ fn goes(bench: &mut Bench, way: Way, long_bytes: usize, small_bytes: usize) {
 }
 
 /// As many small pairs fit as if there had never been a long value: 98 of 100.
-fn long_values_leave_no_trace(kind: EngineKind, size: Size, small_bytes: usize) {
-    let fresh = Bench::new(kind, size, true).fill(0, small_bytes);
-    for part in if is_soak() { vec![1, 2, 5] } else { vec![1] } {
+fn leaves_no_trace(subject: Subject, size: Size, small_bytes: usize) {
+    let mut bench = start(subject, size, true);
+    let longest = longest(&mut bench);
+    if bench.longest_value(small_bytes as u32) < small_bytes as u32 {
+        return;
+    }
+    let fresh = bench.fill(0, small_bytes);
+    for part in saker_testing::tier(vec![1], vec![1, 2, 5]) {
         for way in WAYS {
-            let mut bench = Bench::new(kind, size, true);
-            goes(&mut bench, way, longest(size) / part, small_bytes);
+            let mut bench = start(subject, size, true);
+            goes(&mut bench, way, longest / part, small_bytes);
             let after = bench.fill(1 << 30, small_bytes) - (1 << 30);
+            let kind = subject.kind;
             assert!(
                 after * 100 >= fresh * 98,
                 "{kind:?} {size:?} {way:?} {part}: {after} of {fresh} pairs fit"
@@ -97,47 +111,26 @@ fn long_values_leave_no_trace(kind: EngineKind, size: Size, small_bytes: usize) 
     }
 }
 
-fn on_all_sizes(kind: EngineKind) {
+/// A long value that was there, and is not, changes nothing in how many small ones fit, however it went.
+pub fn long_values_leave_no_trace(subject: Subject) {
     for size in SIZES {
         for small_bytes in [100, size.0 as usize] {
-            long_values_leave_no_trace(kind, size, small_bytes);
+            leaves_no_trace(subject, size, small_bytes);
         }
     }
 }
 
-#[test]
-fn on_hash_store() {
-    on_all_sizes(EngineKind::HASH_STORE);
-}
-
-#[test]
-fn on_the_lsm_store() {
-    on_all_sizes(EngineKind::LSM);
-}
-
-#[test]
-fn on_the_tree_store() {
-    on_all_sizes(EngineKind::TREE);
-}
-
-#[test]
-fn on_hash_ftls() {
-    let all = EngineKind::ALL
-        .iter()
-        .filter(|k| ![EngineKind::HASH_STORE, EngineKind::LSM, EngineKind::TREE].contains(&k));
-    all.copied().for_each(on_all_sizes);
-}
-
 /// Without a capacitor a cut can bring a long value back whose delete was not flushed. The store is above its capacity
 /// then: it goes on reading and deleting, and what is deleted makes room.
-fn a_long_value_comes_back(kind: EngineKind, size: Size) {
-    let mut bench = Bench::new(kind, size, false);
-    store_long(&mut bench, longest(size));
+fn comes_back(subject: Subject, size: Size) {
+    let mut bench = start(subject, size, false);
+    let (kind, longest) = (subject.kind, longest(&mut bench));
+    store_long(&mut bench, longest);
     let pairs = bench.fill(0, 1000);
     while bench.background() {}
     bench.delete(LONG).expect("it is there");
     let pairs = bench.fill(pairs, 1000);
-    bench.restart(PowerHistory::Cut { ring_kept: false });
+    bench.restart(PowerHistory::Cut { ring_kept: false }, 1);
     let mut left = 0;
     for n in 0..pairs {
         left += u64::from(bench.delete(&key(n)).is_ok());
@@ -147,9 +140,7 @@ fn a_long_value_comes_back(kind: EngineKind, size: Size) {
     assert!(again > 0);
 }
 
-#[test]
-fn a_cut_that_brings_a_long_value_back_leaves_a_store_that_deletes() {
-    EngineKind::ALL
-        .iter()
-        .for_each(|kind| SIZES.iter().for_each(|size| a_long_value_comes_back(*kind, *size)));
+/// A cut that brings a long value back leaves a store that deletes.
+pub fn a_cut_that_brings_a_long_value_back_leaves_a_store_that_deletes(subject: Subject) {
+    SIZES.iter().for_each(|size| comes_back(subject, *size));
 }

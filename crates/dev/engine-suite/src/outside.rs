@@ -1,19 +1,22 @@
 //! Engines as trait objects answer, count and write what they do when they are called directly. What an engine lacks it refuses
 //! by name.
 
-use super::groups::layout::{Answered, Entry, Payload, Refusal};
-use super::*;
+use crate::contract::key;
+use crate::layout::{Answered, Entry, Payload, Refusal};
+use crate::{Bench, OWNER, Setup, Subject, scale};
 use saker_engine::{
-    AnyEngine, Capabilities, Capability, GroupError, GroupOp, Groups, Hints, OutsideRecovery, Pairs, Scan,
-    Scanned, Scans, Unsupported,
+    AnyEngine, Capabilities, Capability, Condition, Context, Engine, GroupError, GroupOp, Groups, Hints,
+    Inspect, KvError, List, Pairs, Scan, Scanned, Scans, Snapshot, Unsupported,
 };
-use saker_sim::{CpuMeter, CpuPrices};
+use saker_flash::FaultPlan;
+use saker_medium::{PowerHistory, Step};
+use saker_sim::{Class, CpuMeter, CpuPrices, Free, Seed};
 use std::ops::Bound;
 
 impl Bench {
     /// The same bench with its engine, and what recovers it, behind trait objects.
     fn outside(mut self) -> Self {
-        self.is_outside = true;
+        self.setup.is_outside = true;
         self.store = AnyEngine::other(self.store);
         self
     }
@@ -70,15 +73,18 @@ impl Pairs for Shown {
     }
 }
 
-#[test]
-fn an_engine_behind_a_trait_object_is_the_same_engine() {
-    each_engine(|kind| (0..scale(2)).for_each(|seed| same_history(kind, seed, seed % 2 == 0)));
+/// An engine behind a trait object answers as it does directly.
+pub fn an_engine_behind_a_trait_object_is_the_same_engine(subject: Subject) {
+    for seed in saker_testing::seeds(scale(2)) {
+        same_history(subject, seed, seed % 2 == 0);
+    }
 }
 
-fn same_history(kind: EngineKind, seed: u64, ring_lasts: bool) {
-    let new = || Bench::new(kind, ring_lasts, FaultPlan::default());
-    let (mut direct, mut outside) = (new(), new().outside());
-    assert_eq!((direct.store.name(), outside.store.name()), (kind.name(), "other"));
+fn same_history(subject: Subject, seed: u64, ring_lasts: bool) {
+    let new = || Setup::small(subject, ring_lasts).start(FaultPlan::default());
+    let (kind, mut direct, mut outside) = (subject.kind, new(), new().outside());
+    assert_eq!((direct.store.kind().is_none_or(|it| it == kind), outside.store.name()), (true, "other"));
+    let direct_lists = direct.has(Capability::List);
     let mut both = |what: &str, step: &mut dyn FnMut(&mut Bench) -> String| {
         let (one, other) = (step(&mut direct), step(&mut outside));
         assert_eq!(one, other, "{} of seed {seed}, {what}", kind.name());
@@ -99,8 +105,8 @@ fn same_history(kind: EngineKind, seed: u64, ring_lasts: bool) {
             }
             88..92 => both("look", &mut |b| format!("{:?}", b.looked(&k))),
             92..95 => both("scan", &mut |b| format!("{:?}", b.scanned())),
-            95..98 => both("list", &mut |b| format!("{:?}", b.keys_from(&k))),
-            98 => both("fork", &mut |b| {
+            95..98 if direct_lists => both("list", &mut |b| format!("{:?}", b.keys_from(&k))),
+            95..99 => both("fork", &mut |b| {
                 b.store = b.store.clone();
                 String::new()
             }),
@@ -119,9 +125,9 @@ fn of(op: GroupOp, key: &[u8], value: &[u8]) -> Entry {
     Entry { op, key: key.to_vec(), value: value.to_vec() }
 }
 
-#[test]
-fn a_source_behind_a_trait_object_says_what_is_wrong_with_its_payload() {
-    let mut bench = Bench::new(EngineKind::HASH_STORE, true, FaultPlan::default()).outside();
+/// What is wrong with a payload is said behind trait objects, too.
+pub fn a_source_behind_a_trait_object_says_what_is_wrong_with_its_payload(subject: Subject) {
+    let mut bench = Setup::small(subject, true).start(FaultPlan::default()).outside();
     let mut broken = Payload::of(&[of(GroupOp::Store, b"key", b"value")]);
     broken.bytes.truncate(8);
     assert_eq!(bench.group(&broken), Err(GroupError::Malformed(Refusal)));
@@ -137,7 +143,7 @@ fn refused(bench: &mut Bench) -> Vec<Capability> {
     refused.extend(unsupported(&listed));
     let snapshot = store.snapshot();
     refused.extend(snapshot.err().map(|Unsupported(what)| what));
-    let snapshot = snapshot.unwrap_or(saker_engine::Snapshot::at(0));
+    let snapshot = snapshot.unwrap_or(Snapshot::at(0));
     let scan = Scan { snapshot, from: Bound::Unbounded, backwards: false, values: false };
     refused.extend(unsupported(&store.scan(&scan, &mut Shown(Vec::new()), cx)));
     let mut group = Payload::of(&[of(GroupOp::Store, b"key", b"value")]);
@@ -164,20 +170,13 @@ fn unsupported<T>(step: &Step<Result<T, KvError>>) -> Option<Capability> {
 const SILENT: Capabilities =
     Capabilities::of(&[Capability::PrefetchHint, Capability::Reserve, Capability::Places]);
 
-#[test]
-fn what_an_engine_lacks_it_refuses_by_name() {
-    each_engine(|kind| {
-        for is_outside in [false, true] {
-            let bench = Bench::new(kind, true, FaultPlan::default());
-            let mut bench = if is_outside { bench.outside() } else { bench };
-            let has = bench.store.capabilities();
-            let lacks = Capability::ALL.into_iter().filter(|c| !has.has(*c) && !SILENT.has(*c));
-            assert_eq!(refused(&mut bench), lacks.collect::<Vec<_>>(), "{} has {has:?}", kind.name());
-        }
-    });
-}
-
-/// Wraps a recovery.
-pub fn recovery(direct: AnyRecovery) -> AnyRecovery {
-    AnyRecovery::Other(Box::new(OutsideRecovery::new(direct)))
+/// What an engine lacks it refuses by name, directly and behind a trait object.
+pub fn what_an_engine_lacks_it_refuses_by_name(subject: Subject) {
+    for is_outside in [false, true] {
+        let bench = Setup::small(subject, true).start(FaultPlan::default());
+        let mut bench = if is_outside { bench.outside() } else { bench };
+        let has = bench.store.capabilities();
+        let lacks = Capability::ALL.into_iter().filter(|c| !has.has(*c) && !SILENT.has(*c));
+        assert_eq!(refused(&mut bench), lacks.collect::<Vec<_>>(), "{} has {has:?}", subject.kind.name());
+    }
 }

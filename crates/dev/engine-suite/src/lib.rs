@@ -1,0 +1,59 @@
+//! Suites that any engine can be put through, whether this workspace has it or not.
+//!
+//! | module | what an engine must do |
+//! |---|---|
+//! | [`contract`] | answer as a map does, with power cycles of every kind and failing programs between; blocked changes nothing |
+//! | [`groups`] | the same for groups, its own or carried out one by one |
+//! | [`outside`] | behave behind a trait object as it does directly; refuse by name what it lacks |
+//! | [`cuts`] | lose nothing when power is cut at any event, and once more while it recovers |
+//! | [`full`], [`long`] | refuse when it is full, and take as many pairs again when they are gone |
+//! | [`setup`], [`bench`], [`layout`] | nothing: they drive it |
+//!
+//! Each function takes a [`Subject`]. [`tests!`] makes a module of tests of all of them:
+//!
+//! ```text
+//! saker_engine_suite::tests!(my_store, Subject::new(EngineKind::of(&MY_STORE)));
+//! ```
+//!
+//! Counts are those of the tier, seeds those of `SAKER_SEED` ([`saker_testing`]).
+#![forbid(unsafe_code)]
+
+pub mod bench;
+pub mod contract;
+pub mod cuts;
+mod expected;
+pub mod full;
+pub mod groups;
+pub mod layout;
+pub mod long;
+pub mod outside;
+pub mod setup;
+mod tests;
+
+pub use bench::Bench;
+pub use expected::Expected;
+use saker_engine::EngineKind;
+pub use setup::{OWNER, Setup, Size};
+
+/// An engine, and what the suites cannot ask of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject {
+    /// The engine.
+    pub kind: EngineKind,
+    /// Segments of 8 KiB of the small flash: few enough that a history collects them again and again.
+    pub segments: u32,
+    /// Pairs of 100 bytes that the small flash must hold.
+    pub least_pairs: usize,
+}
+
+impl Subject {
+    /// An engine on small flash of 40 segments, which hold 250 pairs.
+    pub const fn new(kind: EngineKind) -> Self {
+        Self { kind, segments: 40, least_pairs: 250 }
+    }
+}
+
+/// Counts of histories: 20 times as many in the soak tier.
+pub fn scale(n: u64) -> u64 {
+    saker_testing::tier(n, n * 20)
+}
