@@ -34,7 +34,7 @@ fn on(side: Side) {
         let setup = setup(*engine, side);
         let tale = told(&setup);
         is_at_work(&setup, &tale);
-        if ![EngineKind::HASH_STORE, EngineKind::LSM].contains(&engine) {
+        if ![EngineKind::HASH_STORE, EngineKind::LSM].contains(engine) {
             continue;
         }
         let other = told(&Setup { seed: 2, ..setup });

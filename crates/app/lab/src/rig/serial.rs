@@ -78,7 +78,7 @@ impl Serial {
         let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
         let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
         let host = build.attach(2, DEPTH);
-        let device = Device::timed(flash, build.config.clone(), host.clone(), Costs::of(&build.profile));
+        let device = Device::timed(flash, build.device_config(), host.clone(), Costs::of(&build.profile));
         Self::join(build, host, device)
     }
 

@@ -38,6 +38,10 @@ const _: () = assert!(size_of::<WireNamespace>() == 64);
 
 pub(super) fn put_namespaces(wire: &mut Wire, records: &[NamespaceRecord]) {
     assert!(records.len() <= NAMESPACES_MAX, "the configuration was validated");
+    assert!(
+        records.iter().all(|r| r.engine.code().is_some()),
+        "the configuration has no engine without a number"
+    );
     wire.namespaces = (records.len() as u32).into();
     let has_later = records.iter().any(NamespaceRecord::has_later_settings);
     let others = wire.incompatible.get() & !LATER_SETTINGS;
@@ -49,7 +53,7 @@ pub(super) fn put_namespaces(wire: &mut Wire, records: &[NamespaceRecord]) {
             NamespaceKind::Kv => 1,
             NamespaceKind::Block => 2,
         };
-        out.engine = record.engine.code().expect("the configuration was validated");
+        out.engine = record.engine.code().unwrap_or(u8::MAX);
         out.quota_segments = record.quota_segments.into();
         out.block_bytes = record.block_bytes.into();
         out.blocks = record.blocks.into();

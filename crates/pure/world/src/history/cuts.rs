@@ -57,7 +57,7 @@ fn of_device(setup: &Setup, build: &Build, at: u64) -> Result<CutTale, HistoryEr
     let (operations, outcomes) = subject.outcomes().told()?;
     let media = Media::of(&subject.device().flash().stats());
     let flash = cut(subject.device().flash(), build, setup.seed, Some(timings(&build.profile)));
-    let mut device = Device::timed(flash, build.config.clone(), attachment(), Costs::of(&build.profile));
+    let mut device = Device::timed(flash, build.device_config(), attachment(), Costs::of(&build.profile));
     while !device.is_booted() {
         let Some(next) = device.next_deadline() else { return Err(HistoryError::Stuck(operations)) };
         device.step(next);

@@ -24,7 +24,7 @@ fn reopen(build: &Build, rig: &Timed, seed: u64) -> Timed {
     let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
     let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
     let host = build.attach(1, 32);
-    let mut device = Device::timed(flash, build.config.clone(), host.clone(), Costs::of(&build.profile));
+    let mut device = Device::timed(flash, build.device_config(), host.clone(), Costs::of(&build.profile));
     while !device.is_booted() {
         let at = device.next_deadline().expect("recovery goes on by itself");
         device.step(at);

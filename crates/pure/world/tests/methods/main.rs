@@ -16,10 +16,6 @@ mod traffic;
 mod workloads;
 
 /// Cases of a property: `check` by default, `soak` with `SAKER_TIER=soak`.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a test has no arguments; the tier decides only how often it runs"
-)]
 fn tier<T>(check: T, soak: T) -> T {
     saker_testing::tier(check, soak)
 }

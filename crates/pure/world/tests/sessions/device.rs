@@ -87,7 +87,7 @@ fn reborn(build: &Build, media: MemMedia, ring: &Ring) -> (Clocked, Vec<KvQueue>
     let memory = RingMemory::from_bytes(ring.memory());
     let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
     let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
-    connect(build, |host| Device::timed(flash, build.config.clone(), host, Costs::of(&build.profile)))
+    connect(build, |host| Device::timed(flash, build.device_config(), host, Costs::of(&build.profile)))
 }
 
 fn history(engine: EngineKind, capacitor: bool, end: End, program: Chance, seed: u64) -> (Log, u64) {

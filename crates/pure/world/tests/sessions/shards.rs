@@ -59,7 +59,7 @@ fn reborn(build: &Build, media: MemMedia, ring: &Ring, host: Attachment) -> Devi
     let memory = RingMemory::from_bytes(ring.memory());
     let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
     let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
-    Device::timed(flash, build.config.clone(), host, Costs::of(&build.profile))
+    Device::timed(flash, build.device_config(), host, Costs::of(&build.profile))
 }
 
 fn history(capacitor: bool, program: Chance, seed: u64) -> (Log, u64) {

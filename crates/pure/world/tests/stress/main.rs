@@ -25,10 +25,6 @@ mod rig;
 mod silent;
 
 /// `check` in the check tier, `soak` in the soak tier.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a test has no arguments; the tier decides only how often it runs"
-)]
 fn tier<T>(check: T, soak: T) -> T {
     saker_testing::tier(check, soak)
 }

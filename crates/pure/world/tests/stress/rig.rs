@@ -268,7 +268,7 @@ pub fn power_on_or_damage(
     let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
     let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
     let host = attachment();
-    let mut device = Device::timed(flash, build.config.clone(), host.clone(), Costs::of(&build.profile));
+    let mut device = Device::timed(flash, build.device_config(), host.clone(), Costs::of(&build.profile));
     each(&device);
     while !device.is_booted() {
         assert!(device.steps() < RECOVERY_STEPS_MAX, "recovery does not come to an end");
