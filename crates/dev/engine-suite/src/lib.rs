@@ -7,7 +7,7 @@
 //! | [`outside`] | behave behind a trait object as it does directly; refuse by name what it lacks |
 //! | [`cuts`] | lose nothing when power is cut at any event, and once more while it recovers |
 //! | [`full`], [`long`] | refuse when it is full, and take as many pairs again when they are gone |
-//! | [`setup`], [`bench`], [`layout`] | nothing: they drive it |
+//! | [`setup`], [`mod@bench`], [`layout`] | nothing: they drive it |
 //!
 //! Each function takes a [`Subject`]. [`tests!`] makes a module of tests of all of them:
 //!

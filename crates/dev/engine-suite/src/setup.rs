@@ -32,7 +32,7 @@ pub struct Setup {
     pub timings: Option<Timings>,
     /// The engine is behind a trait object.
     pub is_outside: bool,
-    /// What was written is remembered in [`Bench::expected`].
+    /// What was written is remembered in `Bench::expected`.
     pub remembers: bool,
     /// Every call is seen to change nothing when it is blocked or needs pages. That takes as long as all of the engine's memory.
     pub digests: bool,

@@ -1,4 +1,4 @@
-//! Stores over a device, as [`KvStore`]s, and one entry that runs jobs on any of them in virtual time.
+//! Stores over a device, as [`KvStore`](saker_store::KvStore)s, and one entry that runs jobs on any of them in virtual time.
 
 pub mod disk;
 pub mod groups;
