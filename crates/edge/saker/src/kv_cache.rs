@@ -31,7 +31,7 @@ pub struct KvCacheStats {
 /// use saker::{KvCache, RetentionOptions};
 /// let options = RetentionOptions { bytes_max: Some(64 << 20), ..RetentionOptions::default() };
 /// let mut cache = KvCache::open("mem:?size=512MiB", options)?;
-/// let (prompt, block) = ([[1; 16], [2; 16]], vec![7; 1 << 20]);
+/// let (prompt, block): ([&[u8]; 2], _) = ([&[1; 16], &[2; 16]], vec![7; 1 << 20]);
 /// cache.put_if_absent(&prompt[0], &block)?;
 /// assert_eq!(cache.prefix(&prompt)?, 1, "one block of the prompt is there");
 /// let mut buffer = vec![0; 1 << 20];
