@@ -98,6 +98,11 @@ impl NamespaceRecord {
         Settings::of_image(self.engine.settings(), self.flags & Self::SETTINGS_MASK)
     }
 
+    /// Whether all that was asked of its engine is known here.
+    pub(crate) fn is_known(&self) -> bool {
+        self.kind != NamespaceKind::Kv || self.with_settings(&self.settings()).flags == self.flags
+    }
+
     /// The same record with what of these settings belongs to the image.
     #[must_use]
     pub fn with_settings(self, settings: &Settings) -> Self {
@@ -165,7 +170,9 @@ impl ImageConfig {
     }
 
     fn check_engine(&self, record: &NamespaceRecord) -> Result<(), String> {
-        let needed = record.engine.oob_bytes(self.geometry.page_bytes, &record.settings());
+        let (page_bytes, settings) = (self.geometry.page_bytes, record.settings());
+        record.engine.fits(page_bytes, &settings)?;
+        let needed = record.engine.oob_bytes(page_bytes, &settings);
         let what = || format!("{} needs {needed} out-of-band bytes", record.engine.name());
         if self.geometry.oob_bytes < needed { Err(what()) } else { Ok(()) }
     }

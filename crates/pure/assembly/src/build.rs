@@ -118,6 +118,20 @@ impl Build {
         self.widen();
     }
 
+    /// The same, if its flash can be written with what is asked of the engine.
+    ///
+    /// # Errors
+    /// [`BuildError::Setting`].
+    pub fn checked(self) -> Result<Self, BuildError> {
+        let refused = |what| BuildError::Setting {
+            engine: self.engine.name(),
+            profile: self.profile.name.clone(),
+            what,
+        };
+        self.engine.fits(self.shape.geometry.page_bytes, &self.settings).map_err(refused)?;
+        Ok(self)
+    }
+
     /// Gives pages the out-of-band bytes that the engine needs.
     fn widen(&mut self) {
         let geometry = &mut self.shape.geometry;

@@ -30,6 +30,16 @@ pub enum BuildError {
         /// Bytes possible.
         most: u64,
     },
+    /// Flash of this profile cannot be written with what is asked of the engine.
+    #[error("engine {engine} and profile {profile}: {what}")]
+    Setting {
+        /// The engine.
+        engine: &'static str,
+        /// The profile.
+        profile: String,
+        /// What does not fit.
+        what: String,
+    },
 }
 
 impl BuildError {
@@ -38,6 +48,7 @@ impl BuildError {
         match self {
             Self::TooSmall { fitting, .. } => format!("give a larger size{}", or_profile(fitting)),
             Self::TooLarge { .. } => "give a smaller size".to_owned(),
+            Self::Setting { .. } => "give another value, or another profile".to_owned(),
         }
     }
 }
@@ -65,7 +76,7 @@ pub fn written(bytes: u64) -> String {
 pub fn least_bytes(profile: &Profile) -> u64 {
     match cut(profile, 0, 0) {
         Err(BuildError::TooSmall { least, .. }) => least,
-        Ok(_) | Err(BuildError::TooLarge { .. }) => 0,
+        Ok(_) | Err(_) => 0,
     }
 }
 

@@ -215,8 +215,8 @@ impl Settings {
         list.iter().filter_map(bits).fold(0, |word, bits| word | bits)
     }
 
-    /// What an image's word says. Numbers that a setting does not take count as not asked for: a damaged header has a
-    /// checksum, so only a later program has written them.
+    /// What an image's word says. Numbers that a setting does not take count as not asked for, so [`Self::stored`] is then another
+    /// word: a later program has written this one, or somebody has forged it.
     pub fn of_image(list: &[Setting], word: u32) -> Self {
         let kept = |setting: &Setting| {
             let place = setting.place()?;

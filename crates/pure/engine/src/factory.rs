@@ -40,6 +40,15 @@ pub trait Factory {
         HEADER_BYTES as u32
     }
 
+    /// Whether pages of that many bytes can be written with those settings.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    fn fits(page_bytes: u32, settings: &Settings) -> Result<(), String> {
+        let _ = (page_bytes, settings);
+        Ok(())
+    }
+
     /// What of its settings follows from the size of a namespace: flash of that shape, and so many segments of it.
     fn sized(geometry: &Geometry, quota_segments: u32) -> Settings {
         let _ = (geometry, quota_segments);

@@ -9,8 +9,7 @@ use saker_host::{CacheStats, HostError, Spin};
 use saker_link::Traffic;
 use saker_sim::Instant;
 use saker_store::{
-    Completed, Completions, Doorbells, Drain, KvStore, Lane, Order, Prices, Refusal, Share, Submitted,
-    Ticket, Work,
+    Completed, Completions, Doorbells, Drain, KvStore, Lane, Order, Refusal, Share, Submitted, Ticket, Work,
 };
 use saker_world::Job;
 use saker_world::stores::host_kv::{CAPABILITIES, block_depth, connect, operation, outcome};
@@ -42,6 +41,14 @@ impl Shared {
         });
         store.background(QUANTA, Metered::Free);
         store.ring();
+    }
+
+    /// Gives a lane what has ended of its operations.
+    #[inline]
+    fn hand_over(&mut self, lane: usize, ended: &mut VecDeque<Ended>) {
+        if !self.ended[lane].is_empty() {
+            ended.append(&mut self.ended[lane]);
+        }
     }
 }
 
@@ -107,31 +114,9 @@ impl KvStore for HostOnClock {
         Order { doorbells: Doorbells::OfStore, completions: Completions::Shared }
     }
 
-    fn prices(&self) -> Prices {
-        Prices::default()
-    }
-
     fn stats(&self) -> Vec<(&'static str, u64)> {
         lock(&self.shared).store.counters()
     }
-
-    fn now(&self) -> Instant {
-        Instant::ZERO
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        None
-    }
-
-    fn advance(&mut self, _: Instant) -> bool {
-        false
-    }
-
-    fn go_on(&mut self, _: Instant) -> Option<Instant> {
-        None
-    }
-
-    fn turn(&mut self) {}
 }
 
 impl OnClock for HostOnClock {
@@ -141,16 +126,6 @@ impl OnClock for HostOnClock {
 
     fn cache(&self) -> CacheStats {
         lock(&self.shared).store.cache_stats()
-    }
-}
-
-impl Shared {
-    /// Gives a lane what has ended of its operations.
-    #[inline]
-    fn hand_over(&mut self, lane: usize, ended: &mut VecDeque<Ended>) {
-        if !self.ended[lane].is_empty() {
-            ended.append(&mut self.ended[lane]);
-        }
     }
 }
 

@@ -15,8 +15,8 @@ use saker_nvme::Key;
 use saker_runtime::pause::Pausing;
 use saker_sim::{Free, Instant};
 use saker_store::{
-    Completed, Completions, Doorbells, Drain, Failure, KvStore, Lane, Op, Order, Outcome, Prices, Refusal,
-    Share, Stall, StallCause, Submitted, Ticket, Work,
+    Completed, Completions, Doorbells, Drain, Failure, KvStore, Lane, Op, Order, Outcome, Refusal, Share,
+    Stall, StallCause, Submitted, Ticket, Work,
 };
 use saker_world::Job;
 use std::sync::Arc;
@@ -82,31 +82,9 @@ impl KvStore for SessionsOnClock {
         Order { doorbells: Doorbells::OfLane { looks_first: false }, completions: Completions::AllEnd }
     }
 
-    fn prices(&self) -> Prices {
-        Prices::default()
-    }
-
     fn stats(&self) -> Vec<(&'static str, u64)> {
         vec![("lanes", self.opened as u64)]
     }
-
-    fn now(&self) -> Instant {
-        Instant::ZERO
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        None
-    }
-
-    fn advance(&mut self, _: Instant) -> bool {
-        false
-    }
-
-    fn go_on(&mut self, _: Instant) -> Option<Instant> {
-        None
-    }
-
-    fn turn(&mut self) {}
 }
 
 impl OnClock for SessionsOnClock {

@@ -28,7 +28,7 @@ pub(super) struct WireNamespace {
     quota_segments: U32,
     block_bytes: U32,
     blocks: U64,
-    flags: U32,
+    pub(super) flags: U32,
     value_bytes_max: U32,
     seed: U64,
     reserved2: [u8; 24],
@@ -101,7 +101,7 @@ fn decode_namespace(wire: &WireNamespace) -> Result<NamespaceRecord, Fault> {
         other => return Err(Fault::Bad(format!("namespace kind {other} does not exist"))),
     };
     let unknown = || Fault::Unsupported(format!("an engine this program does not know ({})", wire.engine));
-    Ok(NamespaceRecord {
+    let record = NamespaceRecord {
         nsid: wire.nsid.get(),
         kind,
         engine: EngineKind::from_code(wire.engine).ok_or_else(unknown)?,
@@ -111,5 +111,13 @@ fn decode_namespace(wire: &WireNamespace) -> Result<NamespaceRecord, Fault> {
         flags: wire.flags.get(),
         value_bytes_max: wire.value_bytes_max.get(),
         seed: wire.seed.get(),
-    })
+    };
+    // An engine that does not know how its pages were written would take them for damaged.
+    if record.is_known() {
+        return Ok(record);
+    }
+    Err(Fault::Unsupported(format!(
+        "settings of engine {} that this program does not know",
+        record.engine.name()
+    )))
 }

@@ -73,6 +73,7 @@ impl ImagePlan {
         let (shape, namespaces) = self.divide(&profile)?;
         let mut build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
         build.ask(&self.settings);
+        let build = build.checked()?;
         image::create(path, &header(&build, self.seed, self.uuid))?;
         let segment_bytes = shape.geometry.segment_bytes();
         Ok(CreatedImage {

@@ -175,6 +175,7 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
             let mut build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
             build.faults = url.faults;
             settings_of(url, &[*engine])?.iter().for_each(|settings| build.ask(settings));
+            let mut build = build.checked()?;
             build.config.identity = identity::in_memory(url, *seed)?;
             let host = attach(url.depth, build.config.queue_pairs_max);
             let device = match url.timing {

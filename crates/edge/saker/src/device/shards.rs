@@ -31,6 +31,7 @@ pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
         let seed = seed.wrapping_add(u64::from(n));
         let mut build = Build::kv(&profile, *bytes / u64::from(*shards), seed)?.with_engine(*engine);
         settings.iter().for_each(|asked| build.ask(asked));
+        let mut build = build.checked()?;
         build.config.identity = identity.wrapping_add(u64::from(n));
         let host = Attachment::new(Arc::clone(&space), QUEUE_PAIRS);
         let turn = running(build, &host, url, u64::from(*shards));

@@ -3,6 +3,8 @@
 //! `crates/edge/tcp/tests/loopback/format.rs` does it over the network, `tests/format_kill.rs` kills processes in it, and
 //! `crates/pure/world/tests/stress/format.rs` cuts power at every event of it.
 
+#[path = "../support/settings.rs"]
+mod settings;
 #[path = "../support/mod.rs"]
 mod support;
 

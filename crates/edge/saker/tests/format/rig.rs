@@ -1,5 +1,6 @@
 //! Devices of every kind, and what is asked of an empty one.
 
+use crate::settings::kept_settings;
 use crate::support::value;
 use saker::{EngineKind, ImagePlan, Kv};
 use saker_host::{HostError, KvError};
@@ -32,13 +33,34 @@ pub fn on_image(engine: EngineKind) -> Place {
     Place { url: format!("file:{}?", path.display()), _dir: Some(dir), is_image: true }
 }
 
-/// Every engine, in memory and on an image.
+/// The same with settings that decide what lies on flash, none as the engine has it by itself; `None`: it has no such setting.
+fn with_settings(engine: EngineKind) -> Option<[Place; 2]> {
+    let asked = kept_settings(engine);
+    if asked.is_empty() {
+        return None;
+    }
+    let written = |(name, number): (&str, u64)| {
+        let setting = engine.settings().iter().find(|setting| setting.name == name).expect("a setting");
+        format!("&{name}={}", setting.written(number))
+    };
+    let memory = in_memory(engine);
+    let url = memory.url + &asked.iter().map(written).collect::<String>();
+    let dir = directory();
+    let path = dir.path().join("disk.img");
+    let plan = ImagePlan { engine, settings: asked, ..ImagePlan::kv(BYTES, "tiny", 1) };
+    plan.create(&path).expect("creates");
+    let image = Place { url: format!("file:{}?", path.display()), _dir: Some(dir), is_image: true };
+    Some([Place { _dir: None, url, is_image: false }, image])
+}
+
+/// Every engine, in memory and on an image, as it is and with settings.
 pub fn everywhere(test: impl Fn(&Place, &str)) {
     for engine in EngineKind::ALL {
-        for place in [in_memory(*engine), on_image(*engine)] {
-            let what =
-                format!("{} {}", engine.name(), if place.is_image { "on an image" } else { "in memory" });
-            test(&place, &what);
+        let plain = [in_memory(*engine), on_image(*engine)].map(|place| (place, ""));
+        let asked = with_settings(*engine).into_iter().flatten().map(|place| (place, ", with settings"));
+        for (place, settings) in plain.into_iter().chain(asked) {
+            let at = if place.is_image { "on an image" } else { "in memory" };
+            test(&place, &format!("{} {at}{settings}", engine.name()));
         }
     }
 }

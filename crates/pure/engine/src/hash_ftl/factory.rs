@@ -22,7 +22,11 @@ impl Factory for Original {
     const PAGES: Pages = Pages::Grains;
 
     fn oob_bytes(page_bytes: u32, asked: &Settings) -> u32 {
-        oob_bytes(page_bytes, asked, ORIGINAL_GRAIN_BYTES)
+        HashFtlConfig::oob_bytes(page_bytes, grain_bytes(asked, ORIGINAL_GRAIN_BYTES))
+    }
+
+    fn fits(page_bytes: u32, asked: &Settings) -> Result<(), String> {
+        fits(page_bytes, grain_bytes(asked, ORIGINAL_GRAIN_BYTES))
     }
 
     fn create(config: &EngineConfig, m: &dyn Medium) -> HashFtl {
@@ -48,7 +52,11 @@ impl Factory for Plus {
     const PAGES: Pages = Pages::Grains;
 
     fn oob_bytes(page_bytes: u32, asked: &Settings) -> u32 {
-        oob_bytes(page_bytes, asked, PLUS_GRAIN_BYTES)
+        HashFtlConfig::oob_bytes(page_bytes, grain_bytes(asked, PLUS_GRAIN_BYTES))
+    }
+
+    fn fits(page_bytes: u32, asked: &Settings) -> Result<(), String> {
+        fits(page_bytes, grain_bytes(asked, PLUS_GRAIN_BYTES))
     }
 
     fn create(config: &EngineConfig, m: &dyn Medium) -> HashFtl {
@@ -74,7 +82,11 @@ impl Factory for Doubling {
     const PAGES: Pages = Pages::Grains;
 
     fn oob_bytes(page_bytes: u32, asked: &Settings) -> u32 {
-        oob_bytes(page_bytes, asked, ORIGINAL_GRAIN_BYTES)
+        HashFtlConfig::oob_bytes(page_bytes, grain_bytes(asked, ORIGINAL_GRAIN_BYTES))
+    }
+
+    fn fits(page_bytes: u32, asked: &Settings) -> Result<(), String> {
+        fits(page_bytes, grain_bytes(asked, ORIGINAL_GRAIN_BYTES))
     }
 
     fn create(config: &EngineConfig, m: &dyn Medium) -> HashFtl {
@@ -86,8 +98,15 @@ impl Factory for Doubling {
     }
 }
 
-fn oob_bytes(page_bytes: u32, asked: &Settings, own: u32) -> u32 {
-    HashFtlConfig::oob_bytes(page_bytes, settings::grain_bytes(asked).unwrap_or(own))
+fn grain_bytes(asked: &Settings, own: u32) -> u32 {
+    settings::grain_bytes(asked).unwrap_or(own)
+}
+
+fn fits(page_bytes: u32, grain_bytes: u32) -> Result<(), String> {
+    if page_bytes.is_multiple_of(grain_bytes) {
+        return Ok(());
+    }
+    Err(format!("pages of {page_bytes} bytes are not whole grains of {grain_bytes}"))
 }
 
 fn original(config: &EngineConfig, m: &dyn Medium) -> HashFtlConfig {

@@ -81,6 +81,8 @@ pub struct Registration {
     pub counts_pairs: bool,
     /// See [`Factory::oob_bytes`].
     pub oob_bytes: fn(u32, &Settings) -> u32,
+    /// See [`Factory::fits`].
+    pub fits: fn(u32, &Settings) -> Result<(), String>,
     /// See [`Factory::sized`].
     pub sized: fn(&Geometry, u32) -> Settings,
     /// See [`Factory::create`].
@@ -100,6 +102,7 @@ impl Registration {
             pages: F::PAGES,
             counts_pairs: F::COUNTS_PAIRS,
             oob_bytes: F::oob_bytes,
+            fits: F::fits,
             sized: F::sized,
             create,
             recover,
@@ -168,6 +171,14 @@ impl EngineKind {
     /// Out-of-band bytes that its pages must have, with those settings.
     pub fn oob_bytes(self, page_bytes: u32, settings: &Settings) -> u32 {
         (self.0.oob_bytes)(page_bytes, settings)
+    }
+
+    /// Whether pages of that many bytes can be written with those settings.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn fits(self, page_bytes: u32, settings: &Settings) -> Result<(), String> {
+        (self.0.fits)(page_bytes, settings)
     }
 
     /// Whether its pages are grains with words out of band.

@@ -15,7 +15,4 @@ mod sgl;
 mod traffic;
 mod workloads;
 
-/// Cases of a property: `check` by default, `soak` with `SAKER_TIER=soak`.
-fn tier<T>(check: T, soak: T) -> T {
-    saker_testing::tier(check, soak)
-}
+use saker_testing::tier;

@@ -9,7 +9,4 @@ mod log;
 mod planted;
 mod shards;
 
-/// How many of something: `check` or `soak`, as the environment says.
-fn tier<T>(check: T, soak: T) -> T {
-    saker_testing::tier(check, soak)
-}
+use saker_testing::tier;

@@ -24,7 +24,4 @@ mod resets;
 mod rig;
 mod silent;
 
-/// `check` in the check tier, `soak` in the soak tier.
-fn tier<T>(check: T, soak: T) -> T {
-    saker_testing::tier(check, soak)
-}
+use saker_testing::tier;

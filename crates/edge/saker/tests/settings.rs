@@ -1,0 +1,88 @@
+//! Settings that decide what lies on flash, joined with openings, repairs, other profiles and forged headers.
+
+#[path = "support/settings.rs"]
+mod kept;
+
+use kept::kept_settings;
+use saker::image::{Access, open};
+use saker::{EngineKind, ImagePlan, Kv, Settings, repair_image};
+use std::path::Path;
+
+/// Engines of which an image keeps settings.
+fn engines() -> impl Iterator<Item = EngineKind> {
+    EngineKind::ALL.iter().copied().filter(|engine| !kept_settings(*engine).is_empty())
+}
+
+fn url(path: &Path) -> String {
+    format!("file:{}", path.display())
+}
+
+fn plan(engine: EngineKind, settings: Settings) -> ImagePlan {
+    ImagePlan { engine, settings, ..ImagePlan::kv(8 << 20, "tiny", 1) }
+}
+
+fn key(n: u32) -> Vec<u8> {
+    format!("pair {n}").into_bytes()
+}
+
+fn value(n: u32) -> Vec<u8> {
+    n.to_be_bytes().repeat(n as usize % 300)
+}
+
+fn has_pairs(path: &Path) -> bool {
+    let mut kv = Kv::open(&url(path)).expect("opens");
+    (0..300).all(|n| kv.get(&key(n)) == Ok(Some(value(n))))
+}
+
+/// Other values of what is chosen when an image is made, as a URL has them. Packing may change at each opening.
+fn others(engine: EngineKind, settings: &Settings) -> impl Iterator<Item = String> {
+    let asked: Vec<_> = settings.iter().filter(|(name, _)| *name != "packing").collect();
+    asked.into_iter().map(move |(name, number)| {
+        let setting = engine.settings().iter().find(|setting| setting.name == name).expect("a setting");
+        format!("{name}={}", setting.written(number - 1))
+    })
+}
+
+#[test]
+fn an_image_and_what_a_repair_makes_of_it_keep_them() {
+    for engine in engines() {
+        let settings = kept_settings(engine);
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (old, new) = (dir.path().join("old.img"), dir.path().join("new.img"));
+        plan(engine, settings.clone()).create(&old).expect("creates");
+        let mut kv = Kv::open(&url(&old)).expect("opens");
+        (0..300).for_each(|n| kv.put(&key(n), &value(n)).expect("puts"));
+        // As a process leaves it that is killed.
+        drop(kv);
+        assert!(has_pairs(&old), "{}", engine.name());
+        repair_image(&old, &new, &mut |_| {}).expect("repairs");
+        for path in [&old, &new] {
+            assert!(has_pairs(path), "{}", engine.name());
+            let kept = open(path, Access::Read).expect("sound").config.namespaces[0].settings();
+            assert_eq!(kept, settings, "{}", engine.name());
+            for other in others(engine, &settings) {
+                let refused = Kv::open(&format!("{}?{other}", url(path))).expect_err("it was made otherwise");
+                assert!(refused.to_string().contains("the image was made with"), "{refused}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_pages_cannot_hold_is_refused() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for engine in [EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS, EngineKind::HASH_DOUBLING] {
+        let path = dir.path().join(engine.name());
+        let name = engine.name();
+        let grain = engine.settings().iter().find(|s| s.name == "grain_bytes").expect("a setting").range().1;
+        let refused = plan(engine, Settings::told(&[("grain_bytes", grain)])).create(&path).map(|_| ());
+        let refused = refused.expect_err("a page of 2048 bytes").to_string();
+        assert!(refused.contains("pages of 2048 bytes are not whole grains of 4096"), "{refused}");
+        assert!(!path.exists(), "nothing is made");
+        for shards in ["", "&shards=2"] {
+            let url = format!("mem:?profile=tiny&size=32MiB&engine={name}&grain_bytes=4096{shards}");
+            let refused = Kv::open(&url).map(|_| ()).expect_err("the same").to_string();
+            assert!(refused.contains("not whole grains"), "{refused}");
+        }
+    }
+}
