@@ -250,9 +250,16 @@ impl<T> Device<T> {
     }
 
     /// Counts an I/O command of queue `qid` that failed, and notes it in the error log.
-    #[cold]
+    #[inline]
     pub(crate) fn note_failure(&mut self, qid: u16, sqe: &Sqe, status: Status) {
         self.stats.errors += 1;
+        if !Controller::is_answer(status) {
+            self.log_failure(qid, sqe, status);
+        }
+    }
+
+    #[cold]
+    fn log_failure(&mut self, qid: u16, sqe: &Sqe, status: Status) {
         if status.is(Status::UNRECOVERED_ERROR) || status.is(Status::UNRECOVERED_READ_ERROR) {
             self.stats.work.media_errors += 1;
         }

@@ -141,6 +141,10 @@ pub trait Answers {
     fn begin(&mut self, members: u32, version: Version);
     /// The next member is done, or failed; it has no value.
     fn done(&mut self, result: Result<(), KvError>);
+    /// The next `members` members are done; none failed, and none has a value.
+    fn all_done(&mut self, members: u32) {
+        (0..members).for_each(|_| self.done(Ok(())));
+    }
     /// The next member has found a value of that many bytes. True if its bytes are wanted; [`Answers::value`] follows.
     fn found(&mut self, value_bytes: u32) -> bool;
     /// The next bytes of the value.

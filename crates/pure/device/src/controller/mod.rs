@@ -264,10 +264,16 @@ impl Controller {
     /// status is but an answer: of a key that is not there, or is, of blocks that differ. Refusals of
     /// [`Controller::admin`] are noted already.
     pub fn note_failure(&mut self, sqid: u16, sqe: &Sqe, csi: u8, status: Status) {
-        let answers = [Status::KEY_DOES_NOT_EXIST, Status::KEY_EXISTS, Status::COMPARE_FAILURE];
-        if !answers.iter().any(|answer| status.is(*answer)) {
+        if !Self::is_answer(status) {
             self.health.note_error(sqid, sqe, csi, status);
         }
+    }
+
+    /// Whether an unsuccessful status answers what the command asked, such as whether a key exists. The error log has none of these.
+    #[inline]
+    pub fn is_answer(status: Status) -> bool {
+        let answers = [Status::KEY_DOES_NOT_EXIST, Status::KEY_EXISTS, Status::COMPARE_FAILURE];
+        answers.iter().any(|answer| status.is(*answer))
     }
 
     /// Notes an admin command that was refused before [`Controller::admin`] saw it.

@@ -74,6 +74,10 @@ impl Answers for Told {
         self.writer.push(result.map_or_else(kv_status, |()| Status::SUCCESS));
     }
 
+    fn all_done(&mut self, members: u32) {
+        self.writer.push_successes(members);
+    }
+
     fn found(&mut self, value_bytes: u32) -> bool {
         self.reads = true;
         self.writer.begin_value(value_bytes)

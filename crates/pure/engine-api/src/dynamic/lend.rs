@@ -179,6 +179,10 @@ impl Answers for Told<'_> {
         self.0.done(result);
     }
 
+    fn all_done(&mut self, members: u32) {
+        self.0.all_done(members);
+    }
+
     fn found(&mut self, value_bytes: u32) -> bool {
         self.0.found(value_bytes)
     }

@@ -140,7 +140,7 @@ impl HashStore {
     }
 
     /// A collection of its segment copies the record at `loc` as long as it lives.
-    #[inline]
+    #[inline(always)]
     pub(super) fn lengthen(&mut self, loc: Loc) {
         let bytes = loc.record_bytes();
         if bytes > self.lengths.floor() {

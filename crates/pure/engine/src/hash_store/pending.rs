@@ -55,7 +55,8 @@ impl Pending {
 
 impl HashStore {
     /// Enters a pair now or soon.
-    #[inline]
+    // Always inlined, as `lengthen` is: called for every pair, and for every member of a group.
+    #[inline(always)]
     pub(super) fn enter_soon<W: Meter>(&mut self, place: Place, loc: Loc, w: &mut W) {
         let bytes = loc.record_bytes();
         if !w.touches() || bytes > RECORD_BYTES_MAX {

@@ -62,6 +62,14 @@ impl ResultsWriter {
         self.head(u32::from(status.shifted()), 0);
     }
 
+    /// The next `count` operations succeeded, without a value.
+    pub fn push_successes(&mut self, count: u32) {
+        const { assert!(Status::SUCCESS.shifted() == 0, "such a result is nothing but zeros") }
+        let bytes = count as usize * RESULT_BYTES;
+        self.owed = self.owed.saturating_sub(bytes);
+        self.bytes.resize(self.bytes.len() + bytes, 0);
+    }
+
     /// The next operation found a value of `bytes` bytes. True if it is to be given with [`ResultsWriter::value`].
     pub fn begin_value(&mut self, bytes: u32) -> bool {
         let fits = self.bytes.len() + self.owed + padded(bytes as usize) <= self.bytes_max;

@@ -89,15 +89,15 @@ impl HashStore {
     /// Enters the pairs of a group that is in the log.
     pub(super) fn apply_pairs<W: Meter, A: Answers>(&mut self, answers: &mut A, w: &mut W) {
         let pairs = std::mem::take(&mut self.pairs);
-        let members = pairs.entries.len();
-        answers.begin(members as u32, Version(self.version));
+        let members = pairs.entries.len() as u32;
+        answers.begin(members, Version(self.version));
         for (place, loc) in &pairs.entries {
             self.enter_soon(*place, *loc, w);
         }
-        (0..members).for_each(|_| answers.done(Ok(())));
+        answers.all_done(members);
         self.stats.user_bytes_written += pairs.user_bytes;
         self.version += 1;
-        self.charge(members as u64, pairs.user_bytes, w);
+        self.charge(u64::from(members), pairs.user_bytes, w);
         self.pairs = pairs;
     }
 }

@@ -31,3 +31,22 @@ fn bytes_that_are_no_results_end_the_reading() {
     assert_eq!(ResultsReader::new(&[9, 0, 0, 0]).unwrap().count(), 0);
     assert_eq!(ResultsReader::new(b"\x02\0\0\0\0\0\0\0\xFF\xFF\xFF\x7Fxxxx").unwrap().count(), 0);
 }
+
+#[test]
+fn many_successes_are_as_many_results() {
+    for count in [0, 1, 2, 64] {
+        let mut one_by_one = ResultsWriter::new(count + 2, 1 << 20);
+        let mut at_once = one_by_one.clone();
+        for writer in [&mut one_by_one, &mut at_once] {
+            writer.push(Status::KEY_DOES_NOT_EXIST);
+        }
+        (0..count).for_each(|_| one_by_one.push(Status::SUCCESS));
+        at_once.push_successes(count);
+        for writer in [&mut one_by_one, &mut at_once] {
+            assert!(writer.begin_value(3));
+            writer.value(b"abc");
+            assert_eq!(writer.failed(), 1);
+        }
+        assert_eq!(one_by_one.finish(), at_once.finish());
+    }
+}
