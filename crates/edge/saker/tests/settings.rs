@@ -1,4 +1,4 @@
-//! Settings that decide what lies on flash, joined with openings, repairs, other profiles and forged headers.
+//! Settings that decide what lies on flash, joined with openings, repairs and other profiles.
 
 #[path = "support/settings.rs"]
 mod kept;

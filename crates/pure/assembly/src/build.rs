@@ -112,17 +112,19 @@ impl Build {
         Ok(())
     }
 
-    /// Asks for settings of the engine; others do not matter.
+    /// Asks for settings of the engine whose values the program chose; others do not matter. What a user chose goes to
+    /// [`asked`](Self::asked).
     pub fn ask(&mut self, settings: &Settings) {
         self.settings = settings.over(&self.settings);
         self.widen();
     }
 
-    /// The same, if its flash can be written with what is asked of the engine.
+    /// The same with what a user asks of the engine.
     ///
     /// # Errors
-    /// [`BuildError::Setting`].
-    pub fn checked(self) -> Result<Self, BuildError> {
+    /// [`BuildError::Setting`] if its flash cannot be written so.
+    pub fn asked<'a>(mut self, all: impl IntoIterator<Item = &'a Settings>) -> Result<Self, BuildError> {
+        all.into_iter().for_each(|settings| self.ask(settings));
         let refused = |what| BuildError::Setting {
             engine: self.engine.name(),
             profile: self.profile.name.clone(),

@@ -76,7 +76,7 @@ pub fn written(bytes: u64) -> String {
 pub fn least_bytes(profile: &Profile) -> u64 {
     match cut(profile, 0, 0) {
         Err(BuildError::TooSmall { least, .. }) => least,
-        Ok(_) | Err(_) => 0,
+        _ => 0,
     }
 }
 

@@ -147,6 +147,7 @@ pub fn record_crc(after_crc: &[u8]) -> u32 {
 }
 
 /// Writes the header of a record, without padding, that is whole but for it, with the checksum of both.
+// Always inlined: as a call it took 27 instructions more.
 #[inline(always)]
 pub fn seal(header: Header, record: &mut [u8]) {
     // The checksum is taken from the first byte on: most records are whole words, and bytes beside words cost as much as all words.

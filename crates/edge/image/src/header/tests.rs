@@ -218,3 +218,17 @@ fn erasures_that_make_no_sense_are_refused() {
     assert_eq!(patched(|wire| wire.erasing[5] = 2u16.into()), contradiction.clone());
     assert_eq!(patched(|wire| wire.incompatible = 1u64.into()), contradiction);
 }
+
+#[test]
+fn settings_that_pages_cannot_hold_do_not_fit() {
+    for (page_bytes, fits) in [(4096, true), (2048, false), (6144, false)] {
+        for engine in [EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS, EngineKind::HASH_DOUBLING] {
+            let mut config = config();
+            (config.geometry.page_bytes, config.geometry.oob_bytes) = (page_bytes, 1 << 10);
+            // Grains of 4096 bytes.
+            (config.namespaces[0].engine, config.namespaces[0].flags) = (engine, 7 << 12);
+            let checked = config.check_fit();
+            assert_eq!(checked.is_ok(), fits, "{}, {page_bytes}: {checked:?}", engine.name());
+        }
+    }
+}

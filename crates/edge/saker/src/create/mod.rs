@@ -71,9 +71,8 @@ impl ImagePlan {
     pub fn create(&self, path: &Path) -> Result<CreatedImage, Error> {
         let profile = profile_for_image(&self.profile)?;
         let (shape, namespaces) = self.divide(&profile)?;
-        let mut build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
-        build.ask(&self.settings);
-        let build = build.checked()?;
+        let build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
+        let build = build.asked([&self.settings])?;
         image::create(path, &header(&build, self.seed, self.uuid))?;
         let segment_bytes = shape.geometry.segment_bytes();
         Ok(CreatedImage {

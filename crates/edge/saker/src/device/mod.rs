@@ -172,10 +172,9 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
     match &url.place {
         Place::Memory { bytes, profile, seed, engine, .. } => {
             let profile = profile_named(profile)?;
-            let mut build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
+            let build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
+            let mut build = build.asked(&settings_of(url, &[*engine])?)?;
             build.faults = url.faults;
-            settings_of(url, &[*engine])?.iter().for_each(|settings| build.ask(settings));
-            let mut build = build.checked()?;
             build.config.identity = identity::in_memory(url, *seed)?;
             let host = attach(url.depth, build.config.queue_pairs_max);
             let device = match url.timing {

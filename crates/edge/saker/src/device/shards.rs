@@ -29,9 +29,8 @@ pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
     let settings = settings_of(url, &[*engine])?;
     let shard = |n: u16| {
         let seed = seed.wrapping_add(u64::from(n));
-        let mut build = Build::kv(&profile, *bytes / u64::from(*shards), seed)?.with_engine(*engine);
-        settings.iter().for_each(|asked| build.ask(asked));
-        let mut build = build.checked()?;
+        let build = Build::kv(&profile, *bytes / u64::from(*shards), seed)?.with_engine(*engine);
+        let mut build = build.asked(&settings)?;
         build.config.identity = identity.wrapping_add(u64::from(n));
         let host = Attachment::new(Arc::clone(&space), QUEUE_PAIRS);
         let turn = running(build, &host, url, u64::from(*shards));

@@ -1,6 +1,6 @@
 //! Devices of every kind, and what is asked of an empty one.
 
-use crate::settings::kept_settings;
+use crate::settings::{kept_settings, options};
 use crate::support::value;
 use saker::{EngineKind, ImagePlan, Kv};
 use saker_host::{HostError, KvError};
@@ -39,12 +39,7 @@ fn with_settings(engine: EngineKind) -> Option<[Place; 2]> {
     if asked.is_empty() {
         return None;
     }
-    let written = |(name, number): (&str, u64)| {
-        let setting = engine.settings().iter().find(|setting| setting.name == name).expect("a setting");
-        format!("&{name}={}", setting.written(number))
-    };
-    let memory = in_memory(engine);
-    let url = memory.url + &asked.iter().map(written).collect::<String>();
+    let url = in_memory(engine).url + &options(engine, &asked);
     let dir = directory();
     let path = dir.path().join("disk.img");
     let plan = ImagePlan { engine, settings: asked, ..ImagePlan::kv(BYTES, "tiny", 1) };

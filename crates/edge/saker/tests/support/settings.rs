@@ -8,3 +8,13 @@ pub fn kept_settings(engine: EngineKind) -> Settings {
     let asked: Vec<_> = kept.map(|setting| (setting.name, setting.range().1 / 2)).collect();
     Settings::told(&asked)
 }
+
+/// The same as options of a URL, each behind a `&`.
+#[allow(dead_code, reason = "not every program of tests writes URLs with them")]
+pub fn options(engine: EngineKind, asked: &Settings) -> String {
+    let option = |(name, number): (&str, u64)| {
+        let setting = engine.settings().iter().find(|setting| setting.name == name).expect("a setting");
+        format!("&{name}={}", setting.written(number))
+    };
+    asked.iter().map(option).collect()
+}

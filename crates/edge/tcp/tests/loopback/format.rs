@@ -1,20 +1,36 @@
 //! Format over the network: on images, beside other hosts with sessions, caches, iterators and commands in flight.
 
+use crate::settings::{kept_settings, options};
 use crate::support::{count, open, serve, url, value};
-use saker::{Block, EngineKind, ImagePlan, KeyRange, Kv, NamespacePlan, Saker, SakerOptions};
+use saker::{Block, EngineKind, ImagePlan, KeyRange, Kv, NamespacePlan, Saker, SakerOptions, Settings};
 
 fn image(dir: &tempfile::TempDir, engine: EngineKind) -> String {
-    let path = dir.path().join("disk.img");
-    ImagePlan { engine, ..ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path).expect("an image");
+    image_with(dir, engine, Settings::default())
+}
+
+fn image_with(dir: &tempfile::TempDir, engine: EngineKind, settings: Settings) -> String {
+    let path = dir.path().join(if settings.is_empty() { "disk.img" } else { "other.img" });
+    ImagePlan { engine, settings, ..ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path).expect("an image");
     format!("file:{}", path.display())
+}
+
+/// An engine on an image and in memory, as it is and, where it has any, with settings that decide what lies on flash.
+fn devices(dir: &tempfile::TempDir, engine: EngineKind) -> Vec<String> {
+    let memory = |settings| format!("mem:?profile=tiny&size=16MiB&engine={}{settings}", engine.name());
+    let mut all = vec![image(dir, engine), memory(String::new())];
+    let asked = kept_settings(engine);
+    if !asked.is_empty() {
+        all.push(memory(options(engine, &asked)));
+        all.push(image_with(dir, engine, asked));
+    }
+    all
 }
 
 #[test]
 fn after_a_flush_on_every_engine_with_restarts() {
     for engine in EngineKind::ALL {
         let dir = tempfile::tempdir().expect("a directory");
-        for device in [image(&dir, *engine), format!("mem:?profile=tiny&size=16MiB&engine={}", engine.name())]
-        {
+        for device in devices(&dir, *engine) {
             let server = serve(&device);
             let mut kv = open(&server, "");
             kv.put(b"first", b"one").expect("stored");

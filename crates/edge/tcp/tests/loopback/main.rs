@@ -16,5 +16,7 @@ mod power;
 mod raw;
 mod scans;
 mod sessions;
+#[path = "../../../saker/tests/support/settings.rs"]
+mod settings;
 mod standard;
 mod support;

@@ -91,8 +91,6 @@ impl GroupSource for HostGroup<'_> {
         self.judge(parsed, key_bytes_max)
     }
 
-    /// Within the engine's loop over members.
-    #[inline(always)]
     fn parse_mut(&self, payload: &mut [u8], visit: &mut impl FnMut(Member, &mut [u8])) -> Result<(), Fault> {
         let mut key_bytes_max = 0;
         let parsed = parse_mut(self.form, payload, |e, bytes| {

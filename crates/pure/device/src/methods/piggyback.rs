@@ -142,6 +142,7 @@ impl Source for InEntry<'_> {
         let part = self.payload.get(offset as usize..).and_then(|rest| rest.get(..out.len()));
         let (words, rest) = part.ok_or(SourceError)?.as_chunks::<8>();
         let (out_words, out_rest) = out.as_chunks_mut::<8>();
+        // By number: a zip of both took 23 instructions more for a value of 32 bytes.
         let count = words.len().min(out_words.len());
         for n in 0..count {
             out_words[n] = u64::from_ne_bytes(words[n]).to_ne_bytes();

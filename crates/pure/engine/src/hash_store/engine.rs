@@ -29,7 +29,43 @@ impl Engine for HashStore {
         condition: Condition,
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<Put, KvError>> {
-        self.store_pair(key, value, condition, cx.medium, cx.meter)
+        let (m, w) = cx.parts();
+        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
+        let value_bytes = value.bytes();
+        if value_bytes > self.config.value_bytes_max {
+            return Step::Done(Err(KvError::ValueSize));
+        }
+        let bytes = record_bytes(key.len() as u32, value_bytes);
+        match self.admit(place, bytes, condition, m, w) {
+            Ok(Admission::Now) => {}
+            Ok(Admission::AfterCheckpoint) => {
+                self.checkpoint.want();
+                return Step::Blocked(Stall::NoSegment);
+            }
+            Err(refused) => return Step::Done(Err(refused)),
+        }
+        let header = self.header(Kind::Pair, key.len(), value_bytes);
+        let spot = if let Some((spot, record)) = self.log.short(m, Stream::User, bytes) {
+            if land_whole(record, header, key, value).is_err() {
+                return Step::Done(Err(KvError::Transfer));
+            }
+            self.log.commit_short(m, Stream::User, bytes);
+            spot
+        } else {
+            match ready!(self.append_pair(header, key, value, m)) {
+                Ok(spot) => spot,
+                Err(e) => return Step::Done(Err(e)),
+            }
+        };
+        let loc = Loc::new(spot.0, bytes, key.len() as u8);
+        self.version += 1;
+        self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
+        self.enter_soon(place, loc, w);
+        w.work(Unit::Encode, 1);
+        w.work(Unit::CopyByte, u64::from(bytes - value_bytes + value.bytes_by_core()));
+        w.work(Unit::ChecksumByte, u64::from(bytes));
+        w.work(Unit::Probe, 2);
+        Step::Done(Ok(Put::Done(Version(header.version))))
     }
 
     #[inline]
@@ -167,57 +203,6 @@ impl Engine for HashStore {
 
     fn reset<M: Medium>(&self, m: &M) -> Result<Self, Unsupported> {
         Ok(Self::new(self.config, m))
-    }
-}
-
-impl HashStore {
-    /// [`Engine::store`]. Medium and meter are parameters of their own, so that the compiler knows that they do not overlap: it
-    /// saves a few dozen instructions of each put.
-    #[inline]
-    fn store_pair<M: Medium, W: Meter, S: Source>(
-        &mut self,
-        key: &[u8],
-        value: &mut S,
-        condition: Condition,
-        m: &mut M,
-        w: &mut W,
-    ) -> Step<Result<Put, KvError>> {
-        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
-        let value_bytes = value.bytes();
-        if value_bytes > self.config.value_bytes_max {
-            return Step::Done(Err(KvError::ValueSize));
-        }
-        let bytes = record_bytes(key.len() as u32, value_bytes);
-        match self.admit(place, bytes, condition, m, w) {
-            Ok(Admission::Now) => {}
-            Ok(Admission::AfterCheckpoint) => {
-                self.checkpoint.want();
-                return Step::Blocked(Stall::NoSegment);
-            }
-            Err(refused) => return Step::Done(Err(refused)),
-        }
-        let header = self.header(Kind::Pair, key.len(), value_bytes);
-        let spot = if let Some((spot, record)) = self.log.short(m, Stream::User, bytes) {
-            if land_whole(record, header, key, value).is_err() {
-                return Step::Done(Err(KvError::Transfer));
-            }
-            self.log.commit_short(m, Stream::User, bytes);
-            spot
-        } else {
-            match ready!(self.append_pair(header, key, value, m)) {
-                Ok(spot) => spot,
-                Err(e) => return Step::Done(Err(e)),
-            }
-        };
-        let loc = Loc::new(spot.0, bytes, key.len() as u8);
-        self.version += 1;
-        self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
-        self.enter_soon(place, loc, w);
-        w.work(Unit::Encode, 1);
-        w.work(Unit::CopyByte, u64::from(bytes - value_bytes + value.bytes_by_core()));
-        w.work(Unit::ChecksumByte, u64::from(bytes));
-        w.work(Unit::Probe, 2);
-        Step::Done(Ok(Put::Done(Version(header.version))))
     }
 }
 

@@ -63,7 +63,7 @@ impl DeviceCq {
     ///
     /// # Errors
     /// [`PostError`] if there is no room as far as the head doorbell says.
-    // Always inlined: the end of a command whose queue has no other.
+    // Always inlined: a command that is alone in its queue ends here.
     #[inline(always)]
     pub fn post(&mut self, cqe: &Cqe) -> Result<(), PostError> {
         self.publish();

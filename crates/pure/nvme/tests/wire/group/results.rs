@@ -35,7 +35,9 @@ fn bytes_that_are_no_results_end_the_reading() {
 #[test]
 fn many_successes_are_as_many_results() {
     for count in [0, 1, 2, 64] {
-        let mut one_by_one = ResultsWriter::new(count + 2, 1 << 20);
+        // Room for all results and not a byte more, so that what results still need has to be known.
+        let bytes_max = results_bytes(std::iter::repeat_n(0, count as usize + 1).chain([3]));
+        let mut one_by_one = ResultsWriter::new(count + 2, bytes_max);
         let mut at_once = one_by_one.clone();
         for writer in [&mut one_by_one, &mut at_once] {
             writer.push(Status::KEY_DOES_NOT_EXIST);
