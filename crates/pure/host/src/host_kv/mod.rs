@@ -9,13 +9,13 @@
 mod background;
 mod blocks;
 mod held;
-mod medium;
 mod queue_pair;
+mod segments;
 mod work;
 
 pub use blocks::{BlockDone, BlockQueue};
-pub use medium::{BlockMedium, HOST_PAGE_BYTES, MediumStats};
 pub use queue_pair::KvBlockQueue;
+pub use segments::{BlockSegments, HOST_PAGE_BYTES, SegmentStats};
 pub use work::Work;
 
 use saker_engine::{
@@ -24,8 +24,8 @@ use saker_engine::{
 };
 use saker_log::LogStats;
 use saker_log::recover::Damage;
-use saker_medium::{Medium, PageAddr, Step, Tag};
 use saker_nvme::Key;
+use saker_segment_store::{PageAddr, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 use std::collections::VecDeque;
 use work::with_meter;
@@ -66,7 +66,7 @@ struct Parked {
 /// A key-value store at the host.
 pub struct HostKv {
     store: AnyEngine,
-    medium: BlockMedium,
+    medium: BlockSegments,
     cache: Option<ReadCache>,
     parked: VecDeque<Parked>,
     next_ticket: u64,
@@ -82,7 +82,7 @@ impl HostKv {
     ///
     /// # Errors
     /// Damage that keeps the store from being opened.
-    pub fn open(kind: EngineKind, mut medium: BlockMedium, mut wait: impl FnMut()) -> Result<Self, Damage> {
+    pub fn open(kind: EngineKind, mut medium: BlockSegments, mut wait: impl FnMut()) -> Result<Self, Damage> {
         medium.survey_device(&mut wait);
         let mut recovery = AnyRecovery::new(kind, &EngineConfig::new(1, false), &medium);
         loop {
@@ -114,18 +114,18 @@ impl HostKv {
     }
 
     /// A new store over an empty medium.
-    pub fn over(kind: EngineKind, medium: BlockMedium) -> Self {
+    pub fn over(kind: EngineKind, medium: BlockSegments) -> Self {
         Self::over_tuned(kind, &EngineConfig::new(1, false), medium)
     }
 
     /// The same with settings. The write buffer is host memory, so `ring_lasts` is to be false.
-    pub fn over_tuned(kind: EngineKind, config: &EngineConfig, medium: BlockMedium) -> Self {
+    pub fn over_tuned(kind: EngineKind, config: &EngineConfig, medium: BlockSegments) -> Self {
         Self::with_engine(AnyEngine::new(kind.over_blocks(), config, &medium), medium)
     }
 
     /// A store by an engine that is new on that medium, or has recovered from it: any that there is, or one of one's own
     /// ([`AnyEngine::other`]).
-    pub fn with_engine(store: AnyEngine, medium: BlockMedium) -> Self {
+    pub fn with_engine(store: AnyEngine, medium: BlockSegments) -> Self {
         let (parked, background_pages) = (VecDeque::new(), Vec::new());
         let (next_ticket, background_idle, waits) = (0, true, 0);
         Self { store, medium, cache: None, parked, next_ticket, background_pages, background_idle, waits }
@@ -188,7 +188,7 @@ impl HostKv {
     }
 
     /// Block commands so far.
-    pub fn medium_stats(&self) -> MediumStats {
+    pub fn medium_stats(&self) -> SegmentStats {
         self.medium.stats()
     }
 

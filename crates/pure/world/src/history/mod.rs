@@ -15,7 +15,7 @@ mod tale;
 
 pub use cuts::{CutTale, cut_points, tell_cut};
 pub use small::Setup;
-pub use tale::{Media, Tale};
+pub use tale::{MediaOps, Tale};
 
 use bare::Bare;
 use device::DiskKv;

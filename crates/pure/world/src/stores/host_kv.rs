@@ -9,8 +9,8 @@ use saker_assembly::{Build, port};
 use saker_device::{Attachment, NamespaceKind};
 use saker_engine::KvError;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{self, BlockMedium, HostKv, KvBlockQueue, Work as Metered};
-use saker_host::{CacheStats, ConnectOptions, Connection, HostError, ProtocolError, Turn};
+use saker_host::host_kv::{self, BlockSegments, HostKv, KvBlockQueue, Work as Metered};
+use saker_host::{CacheStats, ConnectOptions, Connection, Driver, HostError, ProtocolError};
 use saker_sim::{CpuMeter, CpuPrices, Instant};
 use saker_store::{
     BackgroundJob, Completed, Completions, Doorbells, Drain, Failure, JobId, JobKind, KvStore, Lane, Op,
@@ -46,16 +46,16 @@ pub fn connect(
     build: &Build,
     host: &Attachment,
     depth: u16,
-    turn: &mut impl Turn,
+    driver: &mut impl Driver,
 ) -> Result<HostKv, HostError> {
-    let mut connection = Connection::connect(port(host), turn, ConnectOptions::default())?;
+    let mut connection = Connection::connect(port(host), driver, ConnectOptions::default())?;
     let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
-    let queue = connection.create_kv_queue(turn, 1, options)?;
+    let queue = connection.create_kv_queue(driver, 1, options)?;
     let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
         return Err(ProtocolError::Queues.into());
     };
     let blocks = KvBlockQueue::new(queue, block_bytes, blocks);
-    let mut medium = BlockMedium::with_pages(blocks, EXTENT_BYTES, build.host_page_bytes);
+    let mut medium = BlockSegments::with_pages(blocks, EXTENT_BYTES, build.host_page_bytes);
     medium.take_empty();
     Ok(HostKv::over_tuned(build.engine, &build.host_engine(), medium).with_cache(build.cache))
 }
@@ -176,7 +176,7 @@ impl HostStore {
     }
 
     fn reads(&mut self) -> ReadPath {
-        let nand_pages = self.below.0.snapshot().flash.pages_read;
+        let nand_pages = self.below.0.stats().flash.pages_read;
         let store = &self.shared.borrow().store;
         let (commands, waits) = (store.medium_stats().reads, store.waits());
         ReadPath { commands, nand_pages, waits, ..ReadPath::default() }
@@ -255,8 +255,8 @@ impl KvStore for HostStore {
         None
     }
 
-    fn turn(&mut self) {
-        self.below.turn();
+    fn drive(&mut self) {
+        self.below.drive();
     }
 }
 
