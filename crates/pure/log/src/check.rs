@@ -341,11 +341,13 @@ mod tests {
         (log, m)
     }
 
+    type Fault = (&'static str, fn(&mut Log));
+
     #[test]
     fn every_planted_fault_is_found() {
         let (log, m) = used();
         assert_eq!(log.check(&m), Ok(()));
-        let faults: [(&str, fn(&mut Log)); 13] = [
+        let faults: [Fault; 13] = [
             ("segments held", |log| log.held += 1),
             ("live bytes", |log| log.live_bytes -= 1),
             ("live bytes of a segment", |log| log.segments[0].live_bytes += 1),

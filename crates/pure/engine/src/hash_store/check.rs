@@ -84,6 +84,8 @@ mod tests {
     use crate::planted::Worn;
     use saker_segment_store::SegmentId;
 
+    type Fault = (&'static str, fn(&mut HashStore));
+
     /// A store with pending entries and a running collection, corrupted in one private field at a time.
     #[test]
     fn every_planted_fault_is_found() {
@@ -91,7 +93,7 @@ mod tests {
             let config = HashStoreConfig::new(1, &m.geometry(), m.quota_segments(), true);
             HashStore::new(HashStoreConfig { checkpoint_bytes_min: 8 << 10, ..config }, m)
         });
-        let faults: [(&str, fn(&mut HashStore)); 8] = [
+        let faults: [Fault; 8] = [
             ("live bytes of all", |s| s.log.add_live(held(s), 8)),
             ("bytes of pairs", |s| s.stats.pair_bytes += 8),
             ("lengths", |s| s.lengths.add(2000)),

@@ -86,13 +86,15 @@ mod tests {
     use crate::planted::Worn;
     use std::sync::Arc;
 
+    type Fault = (&'static str, fn(&mut LsmStore));
+
     #[test]
     fn every_planted_fault_is_found() {
         let worn = Worn::new(64, |m| {
             let config = LsmConfig::new(1, &m.geometry(), m.quota_segments(), true);
             LsmStore::new(LsmConfig { write_buffer_size: 4 << 10, target_file_pages: 4, ..config }, m)
         });
-        let faults: [(&str, fn(&mut LsmStore)); 12] = [
+        let faults: [Fault; 12] = [
             ("live bytes of tables", |s| s.structure_live += 8),
             ("the number of entries", |s| s.own.sizes.entries += 1),
             ("bytes that are owed", |s| s.own.sizes.pending_bytes += 1),

@@ -104,13 +104,15 @@ mod tests {
     use crate::planted::Worn;
     use crate::tree::TreeConfig;
 
+    type Fault = (&'static str, fn(&mut TreeStore));
+
     #[test]
     fn every_planted_fault_is_found() {
         let worn = Worn::new(64, |m| {
             let config = TreeConfig::new(1, &m.geometry(), m.quota_segments(), true);
             TreeStore::new(TreeConfig { write_buffer_size: 2 << 10, node_cache_bytes: 32 << 10, ..config }, m)
         });
-        let faults: [(&str, fn(&mut TreeStore)); 9] = [
+        let faults: [Fault; 9] = [
             ("live bytes of nodes", |s| s.structure_live += 8),
             ("nodes of a segment", |s| {
                 let n = s.own.nodes.iter().position(|n| *n > 0).expect("nodes");

@@ -49,7 +49,7 @@ impl State {
         if !self.records_wait && !self.is_emptied && self.gc_has_room {
             next.push(Self { is_emptied: true, gc_has_room: false, ..self });
         }
-        let may_erase = !self.records_wait && !(self.tables_wait && rules.erases_wait_for_tables);
+        let may_erase = !(self.records_wait || self.tables_wait && rules.erases_wait_for_tables);
         if self.is_emptied && may_erase {
             next.push(Self { free: self.free + 1, is_emptied: false, ..self });
         }

@@ -82,10 +82,12 @@ mod tests {
         (map, flash)
     }
 
+    type Fault = (&'static str, fn(&mut PageMap));
+
     #[test]
     fn every_planted_fault_is_found() {
         let (map, mut flash) = worn();
-        let faults: [(&str, fn(&mut PageMap)); 5] = [
+        let faults: [Fault; 5] = [
             ("a block that is gone", |s| *used(s) = 0),
             ("a block that is elsewhere", |s| *used(s) += 1 << 20),
             ("two blocks in one sector", |s| {
