@@ -67,8 +67,11 @@ mod tests {
             let mut is_done = false;
             while !is_done {
                 let view = &mut flash.view(OWNER, Class::Foreground);
-                is_done =
-                    map.write(at, 1, |_, out| Ok(out.fill(n as u8)), view, &mut Free) == Step::Done(Ok(()));
+                let fill = |_, out: &mut [u8]| {
+                    out.fill(n as u8);
+                    Ok(())
+                };
+                is_done = map.write(at, 1, fill, view, &mut Free) == Step::Done(Ok(()));
                 let finished = flash.finished();
                 let _ = map.background(finished, &mut flash.view(OWNER, Class::Background), &mut Free);
                 while let Some((_, done)) = flash.take_completion() {
