@@ -7,7 +7,7 @@ use saker_engine::{
     AnyEngine, AnyRecovery, Background, Capability, Condition, Context, Engine, EngineKind, Job, KvError,
     List, OutsideRecovery, Put, Recover, Scans, Snapshot,
 };
-use saker_flash::{FaultPlan, Flash, MemCells, PowerCut, ReadBatch};
+use saker_flash::{FaultPlan, Flash, MemCells, Pinned, PowerCut};
 use saker_segment_store::{PageAddr, PageBuffer, PageBufferMemory, PowerHistory, Step};
 use saker_sim::{Class, Free};
 
@@ -15,6 +15,10 @@ use saker_sim::{Class, Free};
 const TRIES_MAX: u32 = 1_000_000;
 /// Of a bench that is watched, one event in so many is seen.
 const SEEN_EVERY: u64 = 5;
+/// Events between two looks at all that an engine remembers, which take the longer the more pairs it has.
+const EVENTS_MIN: u64 = 61;
+/// More events than any history has.
+const NEVER: u64 = 1 << 40;
 
 impl Setup {
     /// An empty engine over erased flash.
@@ -24,8 +28,8 @@ impl Setup {
         let mut flash = Flash::power_on(MemCells::new(self.shape()), page_buffer, self.timings, faults);
         flash.pool_mut().set_quota(OWNER, g.segments);
         let store = AnyEngine::new(self.kind, &self.config, &flash.view(OWNER, Class::Foreground));
-        let (expected, watch, events) = (Expected::default(), None, 0);
-        Bench { flash, store, setup: self, expected, watch, events }
+        let (expected, watch) = (Expected::default(), None);
+        Bench { flash, store, setup: self, expected, watch, events: 0, checked_at: 0 }
     }
 }
 
@@ -43,6 +47,7 @@ pub struct Bench {
     /// Called after events: programs, erases and reads that ended, quanta of background work, operations.
     pub watch: Option<fn(&Self)>,
     events: u64,
+    checked_at: u64,
 }
 
 impl Bench {
@@ -61,6 +66,23 @@ impl Bench {
         if let Some(watch) = self.watch.filter(|_| self.events.is_multiple_of(SEEN_EVERY)) {
             watch(self);
         }
+        if self.events >= self.checked_at + EVENTS_MIN.max(self.store.stats().pairs / 4) {
+            self.assert_sound();
+        }
+    }
+
+    /// Asserts that what the engine remembers agrees with itself ([`Engine::check`]), while there is power: a cut takes what it
+    /// remembers, and the page buffer without being asked.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn assert_sound(&mut self) {
+        self.checked_at = self.events;
+        if !self.flash.is_powered() {
+            return;
+        }
+        let checked = self.store.check(&self.flash.view(OWNER, Class::Foreground));
+        checked.unwrap_or_else(|e| panic!("{:?}, after {} events: {e}", self.setup.kind, self.events));
     }
 
     /// Hands over what has completed.
@@ -78,26 +100,27 @@ impl Bench {
     }
 
     /// Brings pages, which are held until they are let go. `None`: power went.
-    fn bring(&mut self, pages: &[PageAddr]) -> Option<ReadBatch> {
-        let batch = self.flash.bring(pages, Class::Foreground).expect("flash without time has all pages");
-        while self.flash.take_ready() != Some(batch) {
+    fn bring(&mut self, pages: &[PageAddr]) -> Option<Pinned> {
+        let pinned = self.flash.bring(pages, Class::Foreground).expect("flash without time has all pages");
+        while self.flash.take_ready() != Some(pinned.batch()) {
             if !self.flash.is_powered() {
+                self.flash.unpin(pinned);
                 return None;
             }
             assert!(self.pass_time(), "pages never come");
             self.seen();
         }
-        Some(batch)
+        Some(pinned)
     }
 
     /// One quantum of background work, due or not. Whether there is more.
     pub fn background(&mut self) -> bool {
-        let mut held: Option<ReadBatch> = None;
+        let mut held: Option<Pinned> = None;
         for _ in 0..TRIES_MAX {
             let finished = self.flash.finished();
             let view = &mut self.flash.view(OWNER, Class::Background);
             let step = self.store.background(Job::UPKEEP, finished, &mut Context::new(view, &mut Free));
-            held.take().into_iter().for_each(|batch| self.flash.unpin(batch));
+            held.take().into_iter().for_each(|pinned| self.flash.unpin(pinned));
             match step {
                 Step::Done(did) => {
                     self.seen();
@@ -120,10 +143,10 @@ impl Bench {
 
     /// Calls until it is done. `None`: power went.
     fn until_done<T>(&mut self, mut op: impl FnMut(&mut AnyEngine, &mut Flash) -> Step<T>) -> Option<T> {
-        let mut held: Option<ReadBatch> = None;
+        let mut held: Option<Pinned> = None;
         for _ in 0..TRIES_MAX {
             let step = op(&mut self.store, &mut self.flash);
-            held.take().into_iter().for_each(|batch| self.flash.unpin(batch));
+            held.take().into_iter().for_each(|pinned| self.flash.unpin(pinned));
             if !self.flash.is_powered() {
                 return None;
             }
@@ -336,11 +359,14 @@ impl Bench {
         if self.setup.is_outside {
             recovery = AnyRecovery::Other(Box::new(OutsideRecovery::new(recovery)));
         }
+        // Until it is back the engine is the one that power was cut from.
+        self.checked_at = NEVER;
         let watch = self.watch.take();
         let is_back = self.recover(&mut recovery);
         self.watch = watch;
         if is_back {
             self.store = recovery.finish();
+            self.assert_sound();
             let watch = self.watch.take();
             self.settle();
             self.watch = watch;
@@ -349,10 +375,10 @@ impl Bench {
     }
 
     fn recover(&mut self, recovery: &mut AnyRecovery) -> bool {
-        let mut held: Option<ReadBatch> = None;
+        let mut held: Option<Pinned> = None;
         while self.flash.is_powered() {
             let step = recovery.step(&mut self.flash.view(OWNER, Class::Foreground));
-            held.take().into_iter().for_each(|batch| self.flash.unpin(batch));
+            held.take().into_iter().for_each(|pinned| self.flash.unpin(pinned));
             match step {
                 Step::Done(Ok(true)) => return self.flash.is_powered(),
                 Step::Done(Ok(false)) => {}
@@ -366,6 +392,7 @@ impl Bench {
                 }
             }
         }
+        held.into_iter().for_each(|pinned| self.flash.unpin(pinned));
         false
     }
 }

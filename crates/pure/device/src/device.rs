@@ -168,6 +168,19 @@ impl<T> Device<T> {
         digest.value()
     }
 
+    /// Says what contradicts itself in the stores of its namespaces, if anything does ([`saker_engine::Engine::check`]). For
+    /// tests, between two events.
+    ///
+    /// # Errors
+    /// What is wrong, and in which namespace.
+    pub fn check(&mut self) -> Result<(), String> {
+        let flash = &mut self.flash;
+        self.namespaces.iter().try_for_each(|ns| {
+            let checked = ns.check(&flash.view(ns.owner(), Class::Background));
+            checked.map_err(|e| format!("namespace {}: {e}", ns.config.nsid))
+        })
+    }
+
     /// Everything countable.
     pub fn stats(&mut self) -> Stats {
         self.enter_pending();

@@ -11,6 +11,7 @@ use saker_flash::page_map::recover::Recovery as BlockRecovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
 use saker_flash::{Cells, Flash, NamespaceSegments};
 use saker_log::recover::Damage;
+use saker_log::reserve::landing_pages;
 use saker_long_keys::NarrowDigest;
 use saker_segment_store::{CellError, Completion, SegmentStore, Step, Tag};
 use saker_sim::{Class, Meter};
@@ -94,7 +95,8 @@ impl Namespace {
                     settings: config.settings.clone(),
                     ..EngineConfig::new(owner, device.capacitor)
                 };
-                let config = self.engine_config(common, &view);
+                let owners = device.namespaces.len() as u16;
+                let config = self.engine_config(common, owners, &view);
                 Store::KvRecovery(AnyRecovery::new(engine, &config, &view))
             }
             NamespaceKind::Block { block_bytes, blocks } => {
@@ -112,13 +114,13 @@ impl Namespace {
         }
     }
 
-    fn engine_config<M: SegmentStore>(&self, common: EngineConfig, m: &M) -> EngineConfig {
+    fn engine_config<M: SegmentStore>(&self, common: EngineConfig, owners: u16, m: &M) -> EngineConfig {
         let NamespaceKind::Kv { value_bytes_max, seed, .. } = self.config.kind else {
             unreachable!("asked for a KV namespace only")
         };
         // A value is landed in the page buffer as a whole: with too few slots it never could be.
-        let landing =
-            u32::from(m.page_buffer().slots().saturating_sub(12)).saturating_mul(m.geometry().page_bytes);
+        let pages = landing_pages(m.page_buffer().slots(), owners);
+        let landing = u32::from(pages).saturating_mul(m.geometry().page_bytes);
         EngineConfig { seed: Some(seed), value_bytes_max: value_bytes_max.min(landing), ..common }
     }
 
@@ -275,6 +277,18 @@ impl Namespace {
                 Progress::Waiting => Background::Waiting,
             }),
             _ => Step::Done(Background::Idle),
+        }
+    }
+
+    /// Says what contradicts itself in its store, if anything does. What recovers or cannot be opened has nothing to say.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self, m: &dyn SegmentStore) -> Result<(), String> {
+        match &self.store {
+            Store::Kv(s) => s.check(m),
+            Store::Block(s) => s.check(m),
+            Store::KvRecovery(_) | Store::BlockRecovery(_) | Store::Damaged(_) | Store::Erasing(..) => Ok(()),
         }
     }
 

@@ -22,7 +22,8 @@ use crate::trace::{Clockwork, CommandTrace};
 use cores::{Cores, Work};
 use order::Order;
 use pipe::Pipe;
-use saker_flash::{Flash, MemCells, PowerCut, ReadBatch};
+use saker_duty::Duty;
+use saker_flash::{Flash, MemCells, Pinned, PowerCut};
 use saker_link::Sqe;
 use saker_segment_store::{PageBuffer, Reads};
 use saker_sim::{Class, Duration, EventQueue, Instant, earliest};
@@ -70,7 +71,7 @@ struct Token {
     stage: Stage,
     /// How it ended, once it has.
     reply: Reply,
-    batch: Option<ReadBatch>,
+    pages: Option<Pinned>,
     /// The value of an inline store.
     head: Option<Box<InlineHead>>,
     /// Gathered bytes that it holds.
@@ -80,6 +81,22 @@ struct Token {
     service: Duration,
     /// Which core it belongs to, where they do not share their work.
     lane: u64,
+    duty: Duty,
+}
+
+/// What a command is owed until its completion is posted.
+const ANSWER: &str = "a command that was fetched is answered";
+
+/// Power goes: commands that are under way are never answered, and nobody lets go of pages.
+#[cfg(debug_assertions)]
+impl Drop for Timed {
+    fn drop(&mut self) {
+        for token in self.tokens.iter_mut().flatten() {
+            token.duty.rest();
+            token.pages.iter_mut().for_each(Pinned::rest);
+        }
+        self.background_pages.iter_mut().flatten().for_each(Pinned::rest);
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +135,7 @@ pub struct Timed {
     free: Vec<Id>,
     /// Who waits for a batch, by the batch's place.
     waiting_reads: Vec<Option<Work>>,
-    background_batches: Vec<Option<ReadBatch>>,
+    background_pages: Vec<Option<Pinned>>,
     blocked: Vec<VecDeque<Id>>,
     workers: Vec<Worker>,
     flushing: Vec<Id>,
@@ -144,7 +161,7 @@ impl Timed {
             tokens: Vec::new(),
             free: Vec::new(),
             waiting_reads: Vec::new(),
-            background_batches: vec![None; namespaces],
+            background_pages: (0..namespaces).map(|_| None).collect(),
             blocked: vec![VecDeque::new(); namespaces],
             workers: vec![Worker::Idle; namespaces],
             flushing: Vec::new(),
@@ -327,16 +344,16 @@ impl Device<Timed> {
         }
     }
 
-    fn bring(&mut self, work: Work, reads: &Reads, class: Class) -> Option<ReadBatch> {
-        let batch = self.flash.bring(reads, class).expect("timed flash has a model");
-        let (waiting, place) = (&mut self.tempo.waiting_reads, batch.place());
+    fn bring(&mut self, work: Work, reads: &Reads, class: Class) -> Option<Pinned> {
+        let pages = self.flash.bring(reads, class).expect("timed flash has a model");
+        let (waiting, place) = (&mut self.tempo.waiting_reads, pages.batch().place());
         waiting.resize(waiting.len().max(place + 1), None);
         waiting[place] = Some(work);
         if self.wake_readers() {
             let at = self.tempo.now;
             self.tempo.events.push(at, Event::Core);
         }
-        Some(batch)
+        Some(pages)
     }
 
     /// Pages that have arrived let their commands go on. True if there are any: cores have to be looked at.

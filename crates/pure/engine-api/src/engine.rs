@@ -111,6 +111,15 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
     /// A digest of everything that operations can observe, for tests of the contract.
     fn digest(&self) -> u64;
 
+    /// Walks all that it remembers, and says what contradicts itself: counts that are not the sums of what they count, places in
+    /// segments that are not the engine's, orders that are not kept, references to what does not exist. Between two calls only;
+    /// it changes nothing and looks at no page. Tests ask every so many operations and after every recovery, so it may take as
+    /// long as a walk through the index. An engine that has nothing to say answers `Ok(())`.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn check(&self, medium: &dyn SegmentStore) -> Result<(), String>;
+
     /// The same store, empty, over a medium whose segments of this owner were erased.
     ///
     /// # Errors

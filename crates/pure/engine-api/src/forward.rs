@@ -41,6 +41,7 @@ macro_rules! forward_engine {
                 looks fn capacity_bytes<M: SegmentStore>(medium: &M) -> u64;
                 looks fn pairs_that_fit<M: SegmentStore>(key_bytes: u32, value_bytes: u32, medium: &M) -> u64;
                 looks fn digest() -> u64;
+                looks fn check(medium: &dyn SegmentStore) -> Result<(), String>;
             }
             $crate::forward_engine! { @trait List for $any, $each; {}
                 changes fn list<M: SegmentStore, W: Meter>(

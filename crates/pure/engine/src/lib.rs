@@ -13,6 +13,8 @@ pub mod hash_store;
 pub mod lsm;
 pub mod mix;
 pub mod ordered;
+#[cfg(test)]
+mod planted;
 pub mod registry;
 pub mod tree;
 

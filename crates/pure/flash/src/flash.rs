@@ -14,7 +14,7 @@ mod power_on;
 mod reads;
 mod view;
 
-pub use reads::ReadBatch;
+pub use reads::{Pinned, ReadBatch};
 pub use view::NamespaceSegments;
 
 use crate::ftl::Superblocks;

@@ -49,6 +49,9 @@ impl Bench {
             self.settle();
         }
         self.settle();
+        assert_eq!(self.log.check(&self.flash.view(OWNER, Class::Background)), Ok(()));
+        // Nobody keeps it: power will be cut.
+        drop(writer.resting());
     }
 
     fn restart(self) -> (Self, CheckpointSearch) {
@@ -128,4 +131,23 @@ fn failed_pages_are_read_from_their_slots_until_a_pinned_repair_is_done_again() 
     bench.log.end_repair(id, view);
     bench.log.pump(finished, view);
     assert!(!matches!(page_of(&bench.log, view, at), Page::Resident { .. }) && !bench.log.has_failures());
+}
+
+#[cfg(debug_assertions)]
+#[test]
+#[should_panic(expected = "dropped, but a writer is committed or abandoned")]
+fn a_writer_is_not_forgotten() {
+    let mut bench = Bench::new(FaultPlan::default());
+    let view = &mut bench.flash.view(OWNER, Class::Foreground);
+    assert_eq!(bench.log.room(view, Stream::User, 64, NO_RESERVE), Ok(()));
+    drop(bench.log.begin(view, Stream::User, 64));
+}
+
+#[cfg(debug_assertions)]
+#[test]
+#[should_panic(expected = "dropped, but a checkpoint is completed or given up")]
+fn a_checkpoint_is_not_forgotten() {
+    let mut bench = Bench::new(FaultPlan::default());
+    let view = &mut bench.flash.view(OWNER, Class::Background);
+    drop(CheckpointWriter::begin(&mut bench.log, view, 1, 10, 64, 1));
 }

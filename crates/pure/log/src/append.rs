@@ -7,6 +7,7 @@
 pub use crate::reserve::Reserve;
 
 use crate::{Log, SegmentState};
+use saker_duty::Duty;
 use saker_segment_store::{PageAddr, PageHeader, SegmentId, SegmentStore, SlotId, Stall, Stream};
 
 /// Where a record is: the byte address in the medium's linear space (`page * page_bytes + offset`).
@@ -23,9 +24,13 @@ pub struct Writer {
     pub(crate) first: (SlotId, u32),
     /// Whether the whole record is in one page.
     pub(crate) single: bool,
+    pub(crate) duty: Duty,
 }
 
 impl Writer {
+    /// What became of a writer that was dropped: its room stays taken, and pages behind it are never programmed.
+    pub(crate) const DUTY: &'static str = "a writer is committed or abandoned";
+
     /// Where the record will be.
     pub fn log_addr(&self) -> LogAddr {
         self.log_addr
@@ -72,7 +77,12 @@ impl Log {
     #[inline]
     pub fn commit_short<M: SegmentStore>(&mut self, m: &mut M, stream: Stream, bytes: u32) {
         let append = &mut self.streams[stream as usize];
+        debug_assert!(
+            append.open.is_some_and(|(slot, _)| m.page_buffer().published(slot) == Some(append.offset)),
+            "what was appended before counts"
+        );
         append.offset += bytes;
+        debug_assert!(append.offset < self.geometry.page_bytes, "a page that is full is sealed");
         self.stats.bytes_appended[stream as usize] += u64::from(bytes);
         if let Some((slot, _)) = append.open {
             m.page_buffer_mut().publish(slot, append.offset);
@@ -135,7 +145,8 @@ impl Log {
             && append.offset + bytes <= self.geometry.page_bytes
         {
             let log_addr = LogAddr(page.0 * u64::from(self.geometry.page_bytes) + u64::from(append.offset));
-            return Writer { stream, log_addr, bytes, first: (slot, append.offset), single: true };
+            let duty = Duty::new(Writer::DUTY);
+            return Writer { stream, log_addr, bytes, first: (slot, append.offset), single: true, duty };
         }
         self.begin_slow(m, stream, 0, bytes)
     }
@@ -152,6 +163,7 @@ impl Log {
     }
 
     fn begin_slow<M: SegmentStore>(&mut self, m: &mut M, stream: Stream, gap: u32, bytes: u32) -> Writer {
+        debug_assert_eq!(self.room(m, stream, bytes, Reserve::default()), Ok(()), "room was looked for");
         if !self.fits_segment(stream, bytes) {
             self.close_segment(stream, m);
             self.open_segment(stream, m);
@@ -174,7 +186,14 @@ impl Log {
         }
         let log_addr = LogAddr(page.0 * u64::from(page_bytes) + u64::from(append.offset));
         let single = append.offset + bytes <= page_bytes;
-        Writer { stream, log_addr, bytes, first: (slot, append.offset), single }
+        Writer {
+            stream,
+            log_addr,
+            bytes,
+            first: (slot, append.offset),
+            single,
+            duty: Duty::new(Writer::DUTY),
+        }
     }
 
     /// The bytes of the record from `offset` to the end of their page.
@@ -224,9 +243,13 @@ impl Log {
         let page_bytes = self.geometry.page_bytes;
         let end = w.first.1 + w.bytes;
         if end < page_bytes {
+            debug_assert!(
+                m.page_buffer().published(w.first.0).is_some_and(|now| now <= end),
+                "what counts stays"
+            );
             m.page_buffer_mut().publish(w.first.0, end);
             self.streams[w.stream as usize].offset = end;
-            return;
+            return w.duty.done();
         }
         self.commit_slow(m, w, end);
     }
@@ -255,6 +278,7 @@ impl Log {
             let slot = self.slot_of(page).expect("in the page buffer");
             self.streams[w.stream as usize].open = Some((slot, page));
         }
+        w.duty.done();
     }
 
     /// Gives the room back; nothing happened.
@@ -271,6 +295,12 @@ impl Log {
             segment.clear_slot(index);
             segment.next_page = index;
         }
+        debug_assert_eq!(
+            m.page_buffer().published(w.first.0),
+            Some(self.streams[w.stream as usize].offset),
+            "nothing of it counts"
+        );
+        w.duty.done();
     }
 
     /// Programs the open page of a stream as it is, padded. Nothing happens when it is empty.
@@ -298,6 +328,7 @@ impl Log {
         self.seal_stream(stream, m);
         let append = std::mem::take(&mut self.streams[stream as usize]);
         let Some(id) = append.segment else { return };
+        assert!(append.held.is_none() && append.offset == 0, "a stream leaves nothing unsealed: {append:?}");
         if let Some((slot, page)) = append.open {
             // An opened page in which nothing was written: it stays erased.
             m.page_buffer_mut().release(slot);

@@ -11,6 +11,7 @@ mod reader;
 
 use crate::reserve::FOR_COPIES;
 use crate::{Log, SegmentState};
+use saker_duty::Duty;
 use saker_segment_store::{SegmentId, SegmentStore, Stall, Stream, Tag};
 
 pub use reader::{CheckpointReader, Found};
@@ -77,6 +78,7 @@ pub struct CheckpointWriter {
     synced: Option<Tag>,
     /// Set once the end record is written: the checkpoint is complete when this tag has finished.
     end: Option<Tag>,
+    duty: Duty,
 }
 
 impl CheckpointWriter {
@@ -111,10 +113,30 @@ impl CheckpointWriter {
             covered: None,
             synced: None,
             end: None,
+            duty: Duty::new("a checkpoint is completed or given up"),
         };
         let payload = writer.cut.encode();
-        writer.append(log, m, KIND_BEGIN, &payload)?;
-        Ok(writer)
+        match writer.append(log, m, KIND_BEGIN, &payload) {
+            Ok(()) => Ok(writer),
+            Err(stall) => {
+                writer.duty.done();
+                Err(stall)
+            }
+        }
+    }
+
+    /// Its owner has it where it finds it again, and may go with it.
+    #[must_use]
+    pub fn resting(mut self) -> Self {
+        self.duty.rest();
+        self
+    }
+
+    /// Its owner takes it from there.
+    #[must_use]
+    pub fn taken(mut self) -> Self {
+        self.duty.owe();
+        self
     }
 
     /// The cut of this checkpoint.
@@ -179,6 +201,7 @@ impl CheckpointWriter {
 
     /// Gives up; its segments are released.
     pub fn abort<M: SegmentStore>(self, log: &mut Log, m: &mut M, keep: &[SegmentId]) {
+        self.duty.done();
         release_others(log, m, keep);
     }
 
@@ -189,6 +212,8 @@ impl CheckpointWriter {
         m: &mut M,
         previous: &[SegmentId],
     ) -> Vec<SegmentId> {
+        assert!(self.is_finished() && self.segments_left == 0, "only a whole checkpoint replaces another");
+        self.duty.done();
         for id in previous {
             log.release(*id, m);
         }

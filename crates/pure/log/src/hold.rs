@@ -4,6 +4,7 @@
 //! sync has vouched for does not change any more.
 
 use crate::{Log, LogAddr, Writer};
+use saker_duty::Duty;
 use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Stream};
 
 impl Log {
@@ -72,19 +73,32 @@ impl Log {
         word: LogAddr,
         (log_addr, bytes): (LogAddr, u32),
     ) -> Option<Writer> {
-        let page_bytes = u64::from(self.geometry.page_bytes);
-        let last = (log_addr.0 + u64::from(bytes) - 1) / page_bytes;
-        let (from, first) = (word.0 / page_bytes, log_addr.0 / page_bytes);
-        for page in from..=last {
-            let from = if page == word.0 / page_bytes { word.0 % page_bytes } else { 0 };
-            let slot = self.slot_of(PageAddr(page))?;
-            if u64::from(m.page_buffer().vouched_bytes(slot)) > from {
-                return None;
-            }
+        if !self.is_inside(m, word, (log_addr, bytes)) {
+            return None;
         }
+        let page_bytes = u64::from(self.geometry.page_bytes);
+        let (first, last) = (log_addr.0 / page_bytes, (log_addr.0 + u64::from(bytes) - 1) / page_bytes);
         let slot = self.slot_of(PageAddr(first))?;
         let start = (log_addr.0 % page_bytes) as u32;
-        Some(Writer { stream, log_addr, bytes, first: (slot, start), single: first == last })
+        let duty = Duty::new(Writer::DUTY);
+        Some(Writer { stream, log_addr, bytes, first: (slot, start), single: first == last, duty })
+    }
+
+    /// Whether there is such room.
+    pub fn is_inside<M: SegmentStore>(
+        &self,
+        m: &M,
+        word: LogAddr,
+        (log_addr, bytes): (LogAddr, u32),
+    ) -> bool {
+        let page_bytes = u64::from(self.geometry.page_bytes);
+        let last = (log_addr.0 + u64::from(bytes) - 1) / page_bytes;
+        let first = word.0 / page_bytes;
+        (first..=last).all(|page| {
+            let from = if page == first { word.0 % page_bytes } else { 0 };
+            let slot = self.slot_of(PageAddr(page));
+            slot.is_some_and(|slot| u64::from(m.page_buffer().vouched_bytes(slot)) <= from)
+        })
     }
 
     /// Makes such a record count, by storing a word whole.
@@ -94,5 +108,11 @@ impl Log {
         let slot =
             self.slot_of(PageAddr(at.0 / page_bytes)).expect("a page that stays is in the page buffer");
         m.page_buffer_mut().store_word(slot, (at.0 % page_bytes) as u32, word);
+        w.duty.done();
+    }
+
+    /// Leaves such room as it is: nothing was taken for it.
+    pub fn leave_inside(&self, w: Writer) {
+        w.duty.done();
     }
 }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod append;
+pub mod check;
 pub mod checkpoint;
 pub mod hold;
 pub mod log;
@@ -18,6 +19,7 @@ pub mod segment;
 pub mod stats;
 
 pub use append::{LogAddr, Writer};
+pub use check::{LiveBytes, ensure};
 pub use checkpoint::{CheckpointWriter, Cut};
 pub use log::Log;
 pub use read::{Bytes, Look, page_of};

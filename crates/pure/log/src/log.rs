@@ -1,7 +1,9 @@
 //! The log itself: segments, append points, live bytes, release.
 
 use crate::{LogStats, Segment, SegmentState};
-use saker_segment_store::{Completion, Geometry, Io, PageAddr, SegmentId, SegmentStore, SlotId, Stream, Tag};
+use saker_segment_store::{
+    Completion, Geometry, Io, PageAddr, SegmentId, SegmentStore, SlotId, SlotState, Stream, Tag,
+};
 use std::collections::VecDeque;
 
 /// The append point of a stream.
@@ -74,6 +76,12 @@ impl Log {
         self.live_bytes
     }
 
+    /// Those of one stream.
+    pub fn live_bytes_of(&self, stream: Stream) -> u64 {
+        let of_it = self.segments.iter().filter(|s| s.stream == stream as u8);
+        of_it.map(|s| s.live_bytes).sum()
+    }
+
     /// Segments this log holds.
     pub fn segments_held(&self) -> u32 {
         self.held
@@ -108,6 +116,11 @@ impl Log {
     /// Notes that `bytes` in a segment became needed.
     #[inline]
     pub fn add_live(&mut self, id: SegmentId, bytes: u64) {
+        debug_assert!(
+            !matches!(self.segment(id).state, SegmentState::Absent | SegmentState::Releasing),
+            "bytes live in a segment that is {:?}",
+            self.segment(id).state
+        );
         self.segment_mut(id).live_bytes += bytes;
         self.live_bytes += bytes;
     }
@@ -118,6 +131,7 @@ impl Log {
         let segment = self.segment_mut(id);
         assert!(segment.live_bytes >= bytes, "more bytes freed than lived in a segment");
         segment.live_bytes -= bytes;
+        debug_assert!(self.live_bytes >= bytes, "no segment has more than all");
         self.live_bytes -= bytes;
     }
 
@@ -218,7 +232,9 @@ impl Log {
     /// Everything that was on the failed pages of a segment and is needed has been copied. The segment stays as it
     /// is; the slots of those pages are given back once the copies are safe.
     pub fn end_repair<M: SegmentStore>(&mut self, id: SegmentId, m: &mut M) {
-        self.segment_mut(id).evacuate = false;
+        let s = self.segment_mut(id);
+        assert!(s.failed.is_some() && s.awaits_repair(), "only what failed and waits is repaired: {s:?}");
+        s.evacuate = false;
         let after = self.copies_sent(m);
         self.repaired.push((id, after));
     }
@@ -263,6 +279,18 @@ impl Log {
         s.evacuate = false;
     }
 
+    pub(crate) fn ids_releasing(&self) -> impl Iterator<Item = SegmentId> {
+        self.releasing.iter().map(|(id, _)| *id)
+    }
+
+    pub(crate) fn ids_repaired(&self) -> impl Iterator<Item = SegmentId> {
+        self.repaired.iter().map(|(id, _)| *id)
+    }
+
+    pub(crate) fn ids_pinned(&self) -> impl Iterator<Item = SegmentId> {
+        self.pinned.iter().copied()
+    }
+
     /// Segments on their way to being free.
     pub fn releasing(&self) -> usize {
         self.releasing.len()
@@ -278,7 +306,7 @@ impl Log {
         for _ in 0..self.releasing.len() {
             let Some((id, after)) = self.releasing.front().copied() else { return };
             let busy =
-                self.segment(id).in_flight != 0 || after.is_some_and(|tag| !self.is_safe(tag, finished));
+                self.segment(id).in_flight != 0 || after.is_some_and(|tag| !self.copies_safe(tag, finished));
             self.releasing.pop_front();
             if busy {
                 self.releasing.push_back((id, after));
@@ -286,6 +314,12 @@ impl Log {
             }
             self.clear_failed(id);
             self.drop_slots(id, m);
+            let s = self.segment_mut(id);
+            s.failed_pages.clear();
+            debug_assert!(
+                s.state == SegmentState::Releasing && s.live_bytes == 0 && s.in_flight == 0,
+                "only what nobody needs is erased: {s:?}"
+            );
             m.erase(id);
         }
     }
@@ -307,6 +341,12 @@ impl Log {
     /// copies are safe, which can take several rounds.
     pub fn is_safe(&self, tag: Tag, finished: Tag) -> bool {
         self.is_safe_in(|_| true, tag, finished)
+    }
+
+    /// The same for what may be needed of a segment that is released. Pages of a structure are not: no manifest names one whose
+    /// program failed. Their repair can need the segment that comes of this one.
+    fn copies_safe(&self, tag: Tag, finished: Tag) -> bool {
+        self.is_safe_in(|s| s.stream != Stream::Table as u8, tag, finished)
     }
 
     /// The same for records only: a checkpoint of which a page failed is replaced by one that must not wait for that.
@@ -358,8 +398,7 @@ impl Log {
     }
 
     fn drop_slots<M: SegmentStore>(&mut self, id: SegmentId, m: &mut M) {
-        let slots: Vec<SlotId> = self.segment(id).slots_held().collect();
-        for slot in slots {
+        for slot in self.segment_mut(id).take_slots() {
             m.page_buffer_mut().release(slot);
         }
     }
@@ -371,6 +410,17 @@ impl Log {
             Io::Program { at, slot } => {
                 let id = self.geometry.segment_of(at);
                 let index = self.geometry.index_of(at);
+                debug_assert_eq!(
+                    self.segment(id).slot(index),
+                    Some(slot),
+                    "the slot is kept until its program ends"
+                );
+                debug_assert_eq!(
+                    m.page_buffer().state(slot),
+                    SlotState::Sealed,
+                    "only sealed slots are programmed"
+                );
+                assert!(self.segment(id).in_flight > 0, "more programs of a segment ended than began");
                 self.segment_mut(id).in_flight -= 1;
                 if done.result.is_ok() {
                     m.page_buffer_mut().release(slot);
@@ -382,6 +432,11 @@ impl Log {
                 true
             }
             Io::Erase(id) => {
+                debug_assert_eq!(
+                    self.segment(id).state,
+                    SegmentState::Releasing,
+                    "a released segment is erased"
+                );
                 *self.segment_mut(id) = Segment::default();
                 self.held -= 1;
                 self.stats.segments_erased += u64::from(done.result.is_ok());

@@ -177,6 +177,30 @@ pub const fn ring_suffices(slots: u16, open_pages: u16, pages: u32, left: Reserv
 /// Streams of which a page can be open: those of records and checkpoints. Others append whole pages.
 pub const OPEN_PAGES: u16 = 3;
 
+/// Slots that a store leaves, whichever engine's: a step each of a repair, of background work and of a delete. Each engine asserts
+/// that its own table says no more.
+pub const STORE_LEAVES_SLOTS: u16 = 3 * RECORD_SLOTS as u16;
+
+/// Pages of the longest value that a page buffer of so many slots can take at all, whoever of `owners` stores it. A value is landed as a whole
+/// and with its header, which can begin a page of its own. Everybody's open pages stay, and what the store leaves.
+pub const fn landing_pages(slots: u16, owners: u16) -> u16 {
+    let kept = STORE_LEAVES_SLOTS + ROOM_SLOTS + OPEN_PAGES * owners + 1;
+    slots.saturating_sub(kept)
+}
+
+/// Asserts what every engine promises of its collections where it is made: the emptiest segment has more to gain than its
+/// collection can lose and `owed`, which it costs elsewhere, when what lives fills as much as it may.
+///
+/// # Panics
+/// If collections could go on for ever.
+pub const fn assert_collections_gain(segment_bytes: u64, lost: u64, fill_percent: u64, owed: u64) {
+    assert!(collections_gain(segment_bytes, lost, fill_percent), "a collection frees more than it loses");
+    assert!(
+        gain_at_least(segment_bytes, lost, fill_percent) - lost > owed,
+        "a collection frees more than it costs elsewhere"
+    );
+}
+
 /// A table as text, a row for each activity: for documents and tests.
 pub fn describe(table: &[Activity]) -> String {
     let mut out = String::new();
@@ -222,6 +246,29 @@ mod tests {
         assert!(!collections_gain(1000, 10, 100), "it gains what it loses");
         assert!(!collections_gain(1000, 1000, 93));
         assert_eq!(gain_at_least(1000, 100, 90), 190);
+        assert_collections_gain(1000, 100, 90, 89);
+    }
+
+    #[test]
+    #[should_panic(expected = "costs elsewhere")]
+    fn what_a_collection_costs_elsewhere_counts() {
+        assert_collections_gain(1000, 100, 90, 90);
+    }
+
+    /// A value of as many pages as can land finds room when all programs have ended, beside all open pages, and one page more does not.
+    #[test]
+    fn the_longest_value_lands_and_none_longer() {
+        let left = Reserve { slots: STORE_LEAVES_SLOTS, segments: 0 };
+        for (slots, owners) in (16..200).flat_map(|slots| (1..4).map(move |owners| (slots, owners))) {
+            let pages = landing_pages(slots, owners);
+            if pages == 0 {
+                continue;
+            }
+            // Behind its header.
+            let suffices = |pages: u16| ring_suffices(slots, owners * OPEN_PAGES, u32::from(pages) + 1, left);
+            assert!(suffices(pages) && !suffices(pages + 1), "{slots} slots, {owners} owners: {pages}");
+        }
+        assert_eq!((landing_pages(32, 1), landing_pages(32, 2), landing_pages(10, 1)), (20, 17, 0));
     }
 
     #[test]

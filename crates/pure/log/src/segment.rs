@@ -88,8 +88,9 @@ impl Segment {
         }
     }
 
-    pub(crate) fn slots_held(&self) -> impl Iterator<Item = SlotId> + '_ {
-        self.slots.iter().filter_map(|s| s.checked_sub(1)).map(SlotId)
+    /// Its slots, which are others' from now on.
+    pub(crate) fn take_slots(&mut self) -> impl Iterator<Item = SlotId> + use<> {
+        std::mem::take(&mut self.slots).into_iter().filter_map(|s| s.checked_sub(1)).map(SlotId)
     }
 
     /// The stream it belongs to.

@@ -41,7 +41,7 @@ impl PageBuffer {
         let mark = Mark {
             bytes: view.published,
             oob_bytes,
-            check: self.check(slot, &view, view.published, oob_bytes),
+            check: self.checksum(slot, &view, view.published, oob_bytes),
         };
         let marks = self.marks(slot);
         if view.published > 0 && !marks.iter().any(|m| m.agrees(mark)) {
@@ -58,7 +58,7 @@ impl PageBuffer {
         used.next_multiple_of(8).min(owner.len()) as u32
     }
 
-    fn check(&self, slot: SlotId, view: &SlotView, bytes: u32, oob_bytes: u32) -> u32 {
+    fn checksum(&self, slot: SlotId, view: &SlotView, bytes: u32, oob_bytes: u32) -> u32 {
         let mut digest = Crc32c::new();
         digest.update(&view.sequence.to_le_bytes());
         digest.update(self.data(slot).get(..bytes as usize).unwrap_or_default());
@@ -105,7 +105,7 @@ impl PageBuffer {
         let holds = |m: &&Mark| {
             m.bytes > 0
                 && fits(m)
-                && m.agrees(Mark { check: self.check(slot, view, m.bytes, m.oob_bytes), ..**m })
+                && m.agrees(Mark { check: self.checksum(slot, view, m.bytes, m.oob_bytes), ..**m })
         };
         match marks.iter().filter(holds).max_by_key(|m| m.bytes).copied() {
             Some(mark) => self.cut_back(slot, mark),

@@ -8,6 +8,7 @@
 //! Nothing here is indexed by what bytes of a slot say: slots are counted, their places follow from the page buffer's shape, and
 //! `control.rs`, which reads the bytes, bounds the one length that is used.
 
+mod check;
 mod control;
 mod memory;
 mod mend;
@@ -122,6 +123,8 @@ impl PageBuffer {
     /// Opens a free slot for a page. Nothing is published yet.
     pub fn open(&mut self, header: &PageHeader) -> Option<SlotId> {
         let slot = SlotId(self.free.pop()?);
+        debug_assert_eq!(self.state(slot), SlotState::Free, "a free slot is opened");
+        debug_assert!(!self.covered[usize::from(slot.0)], "what a sync has vouched for is not overwritten");
         let control = Control {
             addr: header.addr.0.into(),
             sequence: header.sequence.into(),
@@ -138,6 +141,7 @@ impl PageBuffer {
         write_control(&mut self.memory[at..at + CONTROL_BYTES], control);
         self.publish(slot, 0);
         self.store_state(slot, SlotState::Open);
+        debug_assert_eq!(self.published(slot), Some(0), "nothing counts yet");
         Some(slot)
     }
 
@@ -171,6 +175,7 @@ impl PageBuffer {
     /// Makes the first `bytes` of the slot count: from here on they survive the process.
     #[inline]
     pub fn publish(&mut self, slot: SlotId, bytes: u32) {
+        debug_assert!(bytes as usize <= self.page_bytes, "what counts is in the page");
         let at = self.at(slot);
         let word = publish_word(bytes, slot);
         store_release(&mut self.memory[at..at + 8], word);
@@ -181,6 +186,8 @@ impl PageBuffer {
     /// # Panics
     /// When the out-of-band part is no multiple of 8 bytes long.
     pub fn store_word(&mut self, slot: SlotId, offset: u32, word: u64) {
+        debug_assert_eq!(self.state(slot), SlotState::Open, "only pages that fill change");
+        debug_assert!(self.vouched_bytes(slot) <= offset, "what a sync has vouched for does not change");
         let at = self.at(slot) + CONTROL_BYTES + self.oob_bytes + offset as usize;
         store_release(&mut self.memory[at..at + 8], word);
     }
@@ -198,6 +205,7 @@ impl PageBuffer {
 
     /// Closes a slot: computes the page header from its control and content. It can then be programmed.
     pub fn seal(&mut self, slot: SlotId, owner_oob_used: bool) -> PageAddr {
+        assert_eq!(self.state(slot), SlotState::Open, "a slot is sealed once");
         let view = self.view(slot).ok().flatten().expect("a slot we opened is sound");
         let used = view.published;
         let at = self.at(slot);
@@ -247,8 +255,10 @@ impl PageBuffer {
 
     /// Gives a slot back at once.
     pub(crate) fn free_now(&mut self, slot: SlotId) {
+        debug_assert!(!self.free.contains(&slot.0), "a slot is given back once");
         self.store_state(slot, SlotState::Free);
         self.free.push(slot.0);
+        debug_assert!(self.free.len() + self.cooling.len() <= usize::from(self.slots));
     }
 
     /// Gives a slot back: its page is programmed, or its content lives elsewhere.
@@ -282,6 +292,7 @@ impl PageBuffer {
     /// Everything programmed so far has been synced: released slots that waited for it are free.
     pub fn cooled(&mut self) {
         for slot in std::mem::take(&mut self.cooling) {
+            debug_assert_eq!(self.state(SlotId(slot)), SlotState::Free, "only released slots cool");
             self.covered[usize::from(slot)] = false;
             self.store_state(SlotId(slot), SlotState::Free);
             self.free.push(slot);

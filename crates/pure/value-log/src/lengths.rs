@@ -83,6 +83,21 @@ impl Lengths {
             self.top -= 1;
         }
     }
+
+    /// Compares it with the records that live.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self, lengths: impl Iterator<Item = u32>) -> Result<(), String> {
+        let mut found = Self::new(self.floor);
+        lengths.for_each(|bytes| found.add(bytes));
+        for (n, (noted, found)) in self.classes.iter().zip(&found.classes).enumerate() {
+            if noted.records != found.records || noted.longest < found.longest {
+                return Err(format!("records of class {n}: {found:?}, noted: {noted:?}"));
+            }
+        }
+        if self.top == found.top { Ok(()) } else { Err(format!("class {} is the longest", found.top)) }
+    }
 }
 
 /// The most pairs of that length whose records the capacity for so many holds: it falls as they become more.
@@ -140,6 +155,8 @@ mod tests {
             }
             let longest = all.iter().copied().max().unwrap_or(0).max(100);
             let known = lengths.longest();
+            assert_eq!(lengths.check(all.iter().copied()), Ok(()));
+            assert!(lengths.check(all.iter().copied().chain([4096])).is_err(), "one more");
             assert!(longest <= known && known - longest <= longest / 16, "{longest} {known}");
         }
     }

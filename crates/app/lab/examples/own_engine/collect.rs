@@ -20,6 +20,13 @@ pub struct Collection {
     repair: Option<usize>,
 }
 
+impl Collection {
+    /// The segment that it collects.
+    pub fn segment(&self) -> SegmentId {
+        self.walker.segment
+    }
+}
+
 impl PlainLog {
     fn is_short<M: SegmentStore>(&self, m: &M) -> bool {
         m.free_segments() + self.log.releasing() as u32 <= FREE_SEGMENTS_LOW + m.quota_segments() / 50

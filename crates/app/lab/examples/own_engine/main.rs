@@ -7,6 +7,7 @@
 //! | `store.rs` | index and operations |
 //! | `admit.rs` | what may be stored |
 //! | `collect.rs` | collections and repairs |
+//! | `check.rs` | whether what it remembers agrees with itself |
 //! | `recover.rs` | recovery |
 //! | `reserve.rs` | what each activity leaves to the others |
 //!
@@ -15,6 +16,7 @@
 //! `cargo run --release -p saker-lab --example own_engine`
 
 mod admit;
+mod check;
 mod collect;
 mod recover;
 mod reserve;

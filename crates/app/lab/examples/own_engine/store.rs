@@ -322,6 +322,10 @@ impl Engine for PlainLog {
         digest.number(self.version);
         digest.value()
     }
+
+    fn check(&self, m: &dyn SegmentStore) -> Result<(), String> {
+        self.check_all(m)
+    }
 }
 
 impl List for PlainLog {

@@ -32,7 +32,7 @@ impl Device<Timed> {
             self.namespaces[n].background(&mut view, &mut meter)
         };
         // Held until what is needed now is held, and as long as the work is blocked: nothing is read twice for it.
-        let held = self.tempo.background_batches[n].take();
+        let held = self.tempo.background_pages[n].take();
         let is_blocked = matches!(step, Step::Blocked(_));
         let length = meter.take();
         self.stats.copied_bytes += meter.copied_bytes();
@@ -40,7 +40,7 @@ impl Device<Timed> {
         let has_end = matches!(step, Step::Done(Background::Worked));
         match step {
             Step::Need(reads) => {
-                self.tempo.background_batches[n] = self.bring(Work::Background(n), &reads, Class::Background);
+                self.tempo.background_pages[n] = self.bring(Work::Background(n), &reads, Class::Background);
             }
             Step::Done(Background::Worked) => self.tempo.events.push(at, Event::Quantum(n as u32)),
             Step::Done(Background::Idle | Background::Waiting) | Step::Blocked(_) => {
@@ -50,8 +50,8 @@ impl Device<Timed> {
             }
         }
         match held {
-            Some(batch) if is_blocked => self.tempo.background_batches[n] = Some(batch),
-            Some(batch) => self.flash.unpin(batch),
+            Some(pages) if is_blocked => self.tempo.background_pages[n] = Some(pages),
+            Some(pages) => self.flash.unpin(pages),
             None => {}
         }
         self.settle();

@@ -2,13 +2,14 @@
 
 use super::ahead::Ahead;
 use super::cores::Work;
-use super::{Event, Id, Stage, Timed, Token};
+use super::{ANSWER, Event, Id, Stage, Timed, Token};
 use crate::device::{Device, FLUSH};
 use crate::execute::{Outcome, Reach, Reply, Request};
 use crate::immediate::failed;
 use crate::methods;
 use crate::trace::{Clockwork, Part};
 use crate::vendor::{self, Routed};
+use saker_duty::Duty;
 use saker_link::Sqe;
 use saker_nvme::vendor_specific::cq_slots;
 use saker_nvme::{Cqe, NSID_ALL, Status};
@@ -35,12 +36,13 @@ impl Device<Timed> {
             request: None,
             stage: Stage::Fetched,
             reply: failed(Status::SUCCESS),
-            batch: None,
+            pages: None,
             head,
             held,
             clock,
             service: ALL,
             lane: 0,
+            duty: Duty::new(ANSWER),
         };
         let id = t.free.pop().unwrap_or_else(|| {
             t.tokens.push(None);
@@ -221,10 +223,10 @@ impl Device<Timed> {
             }
             Outcome::Need(reads) => {
                 // What it looked at before is held until it holds that again: nothing is read twice for it.
-                let batch = self.bring(Work::Command(id), &reads, Class::Foreground);
+                let pages = self.bring(Work::Command(id), &reads, Class::Foreground);
                 self.let_go(id);
                 let token = self.token(id);
-                (token.stage, token.batch) = (Stage::Waiting, batch);
+                (token.stage, token.pages) = (Stage::Waiting, pages);
             }
             Outcome::Blocked => {
                 // It goes on holding its pages: it is to try again.
@@ -268,8 +270,8 @@ impl Device<Timed> {
 
     /// A command needs the pages that it holds no longer.
     fn let_go(&mut self, id: Id) {
-        if let Some(batch) = self.token(id).batch.take() {
-            self.flash.unpin(batch);
+        if let Some(pages) = self.token(id).pages.take() {
+            self.flash.unpin(pages);
         }
     }
 
@@ -391,6 +393,8 @@ impl Device<Timed> {
             Some(Request::Small(_, found)) if reply.status.is_success() => std::mem::take(found),
             _ => Vec::new(),
         };
+        debug_assert!(token.pages.is_none(), "a command that is answered holds no pages");
+        token.duty.rest();
         // Dropped where it is: moving it out would copy some hundred bytes.
         *slot = None;
         self.tempo.free.push(id);

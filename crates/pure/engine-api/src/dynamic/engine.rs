@@ -100,6 +100,8 @@ pub trait DynEngine: Debug + Send {
     fn pairs_that_fit(&self, key_bytes: u32, value_bytes: u32, medium: &dyn SegmentStore) -> u64;
     /// [`Engine::digest`].
     fn digest(&self) -> u64;
+    /// [`Engine::check`].
+    fn check(&self, medium: &dyn SegmentStore) -> Result<(), String>;
     /// [`Engine::reset`].
     fn reset(&self, medium: &dyn SegmentStore) -> Result<Box<dyn DynEngine>, Unsupported>;
     /// [`Inspect::log_stats`](crate::Inspect::log_stats).
@@ -252,6 +254,10 @@ impl<E: Engine + Send + 'static> DynEngine for E {
 
     fn digest(&self) -> u64 {
         Engine::digest(self)
+    }
+
+    fn check(&self, medium: &dyn SegmentStore) -> Result<(), String> {
+        Engine::check(self, medium)
     }
 
     fn reset(&self, medium: &dyn SegmentStore) -> Result<Box<dyn DynEngine>, Unsupported> {

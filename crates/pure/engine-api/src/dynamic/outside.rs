@@ -125,6 +125,10 @@ impl Engine for Outside {
         self.0.digest()
     }
 
+    fn check(&self, medium: &dyn SegmentStore) -> Result<(), String> {
+        self.0.check(medium)
+    }
+
     fn reset<M: SegmentStore>(&self, medium: &M) -> Result<Self, Unsupported> {
         self.0.reset(medium).map(Self)
     }

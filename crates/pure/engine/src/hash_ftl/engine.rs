@@ -113,6 +113,10 @@ impl Engine for HashFtl {
         digest.value()
     }
 
+    fn check(&self, m: &dyn SegmentStore) -> Result<(), String> {
+        self.check_all(m)
+    }
+
     fn reset<M: SegmentStore>(&self, m: &M) -> Result<Self, Unsupported> {
         Ok(Self::new(HashFtlConfig { ..*self.config() }, m))
     }

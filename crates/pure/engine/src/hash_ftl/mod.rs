@@ -11,6 +11,7 @@
 pub mod admit;
 #[cfg(test)]
 mod bench;
+mod check;
 pub mod config;
 mod doubling;
 mod engine;
@@ -42,6 +43,7 @@ use gc::Collection;
 use probe::Probe;
 use saker_engine_api::StoreStats;
 use saker_log::Log;
+use saker_log::reserve::assert_collections_gain;
 use saker_segment_store::{PageAddr, SegmentId, SegmentStore};
 use saker_value_log::lengths::Lengths;
 use std::collections::BTreeSet;
@@ -84,7 +86,8 @@ impl HashFtl {
     /// An empty store on an empty medium.
     ///
     /// # Panics
-    /// When the out-of-band area cannot hold a word for each grain ([`HashFtlConfig::oob_bytes`]).
+    /// When the out-of-band area cannot hold a word for each grain ([`HashFtlConfig::oob_bytes`]), or segments are so short that
+    /// collections would gain nothing.
     pub fn new(config: HashFtlConfig, m: &dyn SegmentStore) -> Self {
         let geometry = m.geometry();
         let needed = HashFtlConfig::oob_bytes(geometry.page_bytes, config.grain_bytes);
@@ -98,7 +101,7 @@ impl HashFtl {
         };
         let sections =
             probe.levels().map_or(config.slots.div_ceil(u64::from(section_slots)), |l| l.ids().into());
-        Self {
+        let store = Self {
             config,
             log: Log::new(config.owner, geometry, config.ring_lasts),
             probe,
@@ -119,7 +122,11 @@ impl HashFtl {
             stats: StoreStats::default(),
             ftl_stats: FtlStats::default(),
             scratch: Vec::new(),
-        }
+        };
+        let longest = config.grains(record::HEAD_BYTES + 16 + config.value_bytes_max) * config.grain_bytes;
+        let fill = reserve::fill_percent_max(config.over_provisioning_percent);
+        assert_collections_gain(geometry.segment_bytes(), store.lost_in_segment(longest), fill, 0);
+        store
     }
 
     /// Settings.

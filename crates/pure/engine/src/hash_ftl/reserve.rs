@@ -16,7 +16,9 @@
 //! Slots and segments have different orders. A collection of records frees the segments that sections for commands wait for.
 //! But sections go before its copies to the page buffer, because a command waits for them.
 
-use saker_log::reserve::{Activity, Claim, PAGE_SLOTS, RECORD_SLOTS, Reserve, leaves, spare_segments};
+use saker_log::reserve::{
+    Activity, Claim, PAGE_SLOTS, RECORD_SLOTS, Reserve, STORE_LEAVES_SLOTS, leaves, spare_segments,
+};
 
 /// Rows of [`TABLE`], in the order of the table above.
 pub const REPAIR_PAGES: usize = 0;
@@ -141,3 +143,5 @@ pub const FREE_SEGMENTS_LOW: u32 = FOR_PAIRS.segments + 3;
 pub const fn fill_percent_max(over_provisioning_percent: u64) -> u64 {
     100 - over_provisioning_percent
 }
+
+const _: () = assert!(FOR_PAIRS.slots <= STORE_LEAVES_SLOTS, "the device lets no value in that cannot land");

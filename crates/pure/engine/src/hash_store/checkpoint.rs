@@ -127,7 +127,7 @@ impl HashStore {
         let generation = self.checkpoint.generation + 1;
         match CheckpointWriter::begin(&mut self.log, m, generation, self.version, payload, 1) {
             Ok(writer) => {
-                self.checkpoint.running = Some(writer);
+                self.checkpoint.running = Some(writer.resting());
                 self.checkpoint.next = None;
                 self.checkpoint.generation = generation;
                 self.checkpoint.bytes_at_cut = appended(&self.log);
@@ -145,7 +145,7 @@ impl HashStore {
     fn write_chunk<M: SegmentStore, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Background {
         let mut payload = std::mem::take(&mut self.checkpoint.scratch);
         let (next, entries) = self.fill_chunk(&mut payload);
-        let mut running = self.checkpoint.running.take().expect("a checkpoint is running");
+        let mut running = self.checkpoint.running.take().expect("a checkpoint is running").taken();
         let mut wrote = Ok(());
         if entries > 0 {
             wrote = running.chunk(&mut self.log, m, &payload);
@@ -163,7 +163,7 @@ impl HashStore {
         }
         payload.clear();
         self.checkpoint.scratch = payload;
-        self.checkpoint.running = Some(running);
+        self.checkpoint.running = Some(running.resting());
         if wrote.is_ok() { Background::Worked } else { Background::Waiting }
     }
 
@@ -199,7 +199,7 @@ impl HashStore {
         if !self.checkpoint.running.as_ref().is_some_and(|r| r.is_complete(finished)) {
             return Background::Waiting;
         }
-        let running = self.checkpoint.running.take().expect("checked above");
+        let running = self.checkpoint.running.take().expect("checked above").taken();
         let version = running.cut().version;
         let previous = std::mem::take(&mut self.checkpoint.segments);
         let mut segments = running.replace(&mut self.log, m, &previous);
@@ -213,7 +213,7 @@ impl HashStore {
     /// A program of the running checkpoint failed: give it up, try again later.
     pub(super) fn checkpoint_failed<M: SegmentStore>(&mut self, m: &mut M) {
         if let Some(running) = self.checkpoint.running.take() {
-            running.abort(&mut self.log, m, &self.checkpoint.segments);
+            running.taken().abort(&mut self.log, m, &self.checkpoint.segments);
         } else {
             release_others(&mut self.log, m, &self.checkpoint.segments);
         }

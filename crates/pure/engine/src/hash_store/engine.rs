@@ -201,6 +201,10 @@ impl Engine for HashStore {
         digest.value()
     }
 
+    fn check(&self, m: &dyn SegmentStore) -> Result<(), String> {
+        self.check_all(m)
+    }
+
     fn reset<M: SegmentStore>(&self, m: &M) -> Result<Self, Unsupported> {
         Ok(Self::new(self.config, m))
     }

@@ -22,6 +22,18 @@ pub struct GcCursor {
     repair: Option<usize>,
 }
 
+impl GcCursor {
+    /// The segment that it collects.
+    pub(super) fn segment(&self) -> SegmentId {
+        self.walker.segment
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(segment: SegmentId) -> Self {
+        Self { walker: Walker::new(segment, 1), repair: None }
+    }
+}
+
 impl HashStore {
     /// One bounded piece of background work: collection, then checkpoint. `finished`: everything up to this
     /// tag has completed.

@@ -4,6 +4,7 @@
 //! an in-memory hash index), with what a device needs besides: deletes, garbage collection, checkpoints,
 //! recovery, and an order for List.
 
+mod check;
 pub mod checkpoint;
 mod chunk;
 mod credit;
@@ -27,6 +28,7 @@ use gc::GcCursor;
 use index::Index;
 use reserve::{CHECKPOINTS, FILL_PERCENT_MAX, SPARE_SEGMENTS};
 use saker_engine_api::StoreStats;
+use saker_log::reserve::assert_collections_gain;
 use saker_log::{CheckpointWriter, Log, Segment};
 use saker_segment_store::{Geometry, SegmentId, SegmentStore};
 use saker_value_log::Records;
@@ -95,8 +97,11 @@ pub struct HashStore {
 
 impl HashStore {
     /// An empty store on an empty medium.
+    ///
+    /// # Panics
+    /// When segments are so short that collections would gain nothing.
     pub fn new(config: HashStoreConfig, m: &dyn SegmentStore) -> Self {
-        Self {
+        let store = Self {
             config,
             log: Log::new(config.owner, m.geometry(), config.ring_lasts),
             index: Index::new(config.seed),
@@ -110,7 +115,10 @@ impl HashStore {
             plan: Plan::default(),
             pairs: group::Pairs::default(),
             prefetch: prefetch::Prefetch::default(),
-        }
+        };
+        let lost = store.lost_in_segment(record_bytes(16, config.value_bytes_max));
+        assert_collections_gain(store.log.geometry().segment_bytes(), lost, FILL_PERCENT_MAX, 0);
+        store
     }
 
     /// The records of this store.

@@ -15,13 +15,15 @@ use saker_value_log::record::HEADER_BYTES;
 /// Entries that ask for their lines, or are entered, at once. More do not help: a processor has about as many
 /// lines on their way.
 const BATCH: usize = 8;
+/// Entries of the window.
+const FULL: usize = 2 * BATCH;
 /// Longer records are entered at once: their bytes count towards the capacity only then.
 const RECORD_BYTES_MAX: u32 = 512;
 
 /// The window: a batch that has asked for its lines, and the one behind it, which fills.
 #[derive(Clone, Debug)]
 pub struct Pending {
-    entries: [(IndexKey, RecordAddr); 2 * BATCH],
+    entries: [(IndexKey, RecordAddr); FULL],
     len: usize,
     /// Bytes of the records that wait.
     bytes: u64,
@@ -29,7 +31,7 @@ pub struct Pending {
 
 impl Default for Pending {
     fn default() -> Self {
-        Self { entries: [(IndexKey::LAST, RecordAddr::NONE); 2 * BATCH], len: 0, bytes: 0 }
+        Self { entries: [(IndexKey::LAST, RecordAddr::NONE); FULL], len: 0, bytes: 0 }
     }
 }
 
@@ -44,6 +46,11 @@ impl Pending {
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// What waits.
+    pub(super) fn entries(&self) -> &[(IndexKey, RecordAddr)] {
+        &self.entries[..self.len]
     }
 
     /// Records that wait.
@@ -76,6 +83,7 @@ impl HashStore {
     /// The newest batch asks for its lines; the one before it is entered.
     #[inline(never)]
     fn turn_over<W: Meter>(&mut self, w: &mut W) {
+        debug_assert!(matches!(self.pending.len, BATCH | FULL), "batches turn over when they are full");
         let (old, new) = self.pending.entries.split_at(BATCH);
         if self.pending.len == BATCH {
             return old.iter().for_each(|(place, _)| self.index.touch(*place, w));
@@ -119,6 +127,7 @@ impl HashStore {
             }
         }
         self.note_lived(lived);
+        debug_assert!(n < self.pending.len || self.pending.bytes == 0, "nothing waits, and it has no bytes");
     }
 
     /// So many bytes live from now on in the segment that begins there.

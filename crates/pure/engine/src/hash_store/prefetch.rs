@@ -8,11 +8,11 @@
 use super::HashStore;
 use crate::mix::IndexKey;
 use saker_engine_api::{Background, KvError, Sink};
-use saker_log::{Bytes, LogAddr};
+use saker_log::{Bytes, LogAddr, ensure};
 use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use saker_value_log::RecordAddr;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Groups that are kept; the oldest is forgotten for a new one.
 pub const GROUPS_MAX: usize = 1024;
@@ -154,6 +154,18 @@ impl Prefetch {
     /// Whether that arrival's value is still here.
     fn is_current(&self, place: IndexKey, arrival: u64) -> bool {
         self.values.get(&place).is_some_and(|kept| kept.arrival == arrival)
+    }
+
+    /// Says what contradicts itself, if anything does.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let bytes: usize = self.values.values().map(|kept| kept.value.len()).sum();
+        ensure(bytes == self.bytes, || format!("values take {bytes} bytes, noted: {}", self.bytes))?;
+        let ids = self.of.values().chain(self.names.values());
+        let stray = ids.into_iter().find(|id| !self.groups.contains_key(id));
+        ensure(stray.is_none(), || format!("keys are bound to group {stray:?}, which there is not"))?;
+        let arrivals: BTreeSet<u64> = self.order.iter().map(|(_, arrival)| *arrival).collect();
+        let lost = self.values.values().find(|kept| !arrivals.contains(&kept.arrival));
+        ensure(lost.is_none(), || format!("nothing drives out the value {lost:?}"))
     }
 
     /// The pair has changed.

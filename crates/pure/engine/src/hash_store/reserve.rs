@@ -8,7 +8,9 @@
 //! | delete | 2, 4 | 1, 2 |
 //! | store, group | 2, 6 | 1, 3 |
 
-use saker_log::reserve::{Activity, Claim, FOR_COPIES, RECORD_SLOTS, Reserve, leaves, spare_segments};
+use saker_log::reserve::{
+    Activity, Claim, FOR_COPIES, RECORD_SLOTS, Reserve, STORE_LEAVES_SLOTS, leaves, spare_segments,
+};
 
 /// Rows of [`TABLE`].
 pub const REPAIR: usize = 0;
@@ -94,5 +96,5 @@ const _: () = {
         FOR_REPAIRS.slots + RECORD_SLOTS as u16 <= FOR_COLLECTIONS.slots,
         "a repair goes on with what is left to it"
     );
-    assert!(FILL_PERCENT_MAX < 100, "a collection gains something");
+    assert!(FOR_PAIRS.slots <= STORE_LEAVES_SLOTS, "the device lets no value in that cannot land");
 };

@@ -55,10 +55,10 @@ impl LsmStore {
             self.freeze();
         }
         let Some(oldest) = self.own.frozen.front() else { return Step::Done(Ok(Background::Idle)) };
-        let mut job = self.own.flush.take().unwrap_or_else(|| Job::flush(Arc::clone(oldest)));
+        let mut job = self.own.flush.take().map_or_else(|| Job::flush(Arc::clone(oldest)), Job::taken);
         let step = self.job_step(&mut job, m, w);
         if !matches!(step, Step::Done(Ok(Background::Idle))) {
-            self.own.flush = Some(job);
+            self.own.flush = Some(job.resting());
         }
         worked_if_idle(step)
     }
@@ -69,18 +69,19 @@ impl LsmStore {
             return Step::Done(Ok(Background::Worked));
         }
         if self.own.compactions.len() < 2 {
-            let Some(mut job) = self.own.compactions.pop() else { return Step::Done(Ok(Background::Idle)) };
+            let Some(job) = self.own.compactions.pop() else { return Step::Done(Ok(Background::Idle)) };
+            let mut job = job.taken();
             let step = self.job_step(&mut job, m, w);
             if !matches!(step, Step::Done(Ok(Background::Idle))) {
-                self.own.compactions.push(job);
+                self.own.compactions.push(job.resting());
             }
             return worked_if_idle(step);
         }
-        let mut jobs = std::mem::take(&mut self.own.compactions);
+        let mut jobs = std::mem::take(&mut self.own.compactions).into_iter().map(Job::taken).collect();
         let round = self.round(&mut jobs, m, w);
         // What ended is in place.
         jobs.append(&mut self.own.compactions);
-        self.own.compactions = jobs;
+        self.own.compactions = jobs.into_iter().map(Job::resting).collect();
         round
     }
 
@@ -151,7 +152,7 @@ impl LsmStore {
             if self.move_down(&pick) {
                 return true;
             }
-            self.own.compactions.push(Job::compaction(&pick));
+            self.own.compactions.push(Job::compaction(&pick).resting());
         }
         false
     }

@@ -10,6 +10,7 @@ use super::table::{Builder, Table};
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::refs;
+use saker_duty::Duty;
 use saker_engine_api::{Background, KvError};
 use saker_segment_store::{Reads, SegmentStore, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
@@ -37,6 +38,7 @@ pub struct Job {
     last: Option<(Key, u64)>,
     /// Tombstones of its key that hide nothing yet.
     tombstones: Vec<(Entry, Reason)>,
+    duty: Duty,
 }
 
 impl Job {
@@ -76,7 +78,20 @@ impl Job {
             done: Vec::new(),
             last: None,
             tombstones: Vec::new(),
+            duty: Duty::new("a merge is installed, or goes on later"),
         }
+    }
+
+    /// Its store has it where it finds it again, and may go with it.
+    pub fn resting(mut self) -> Self {
+        self.duty.rest();
+        self
+    }
+
+    /// Its store takes it from there.
+    pub fn taken(mut self) -> Self {
+        self.duty.owe();
+        self
     }
 
     /// Whether it has a page to write or a table to end before it reads on.
@@ -96,6 +111,11 @@ impl Job {
     /// Whether it reads a table.
     pub fn reads(&self, id: u64) -> bool {
         self.replaces.contains(&id)
+    }
+
+    /// The tables that go when it is done.
+    pub fn replaces(&self) -> &[u64] {
+        &self.replaces
     }
 
     /// Whether keys of a range may be in what it writes.
@@ -297,6 +317,8 @@ impl LsmStore {
 
     /// Puts the new tables in the place of the old ones.
     fn install(&mut self, job: &mut Job) {
+        debug_assert!(job.builder.is_none() && job.least().is_none(), "all that it merges is in tables");
+        job.duty.rest();
         for table in job.done.drain(..) {
             refs::count(&mut self.log, &self.births, &table.refs, true);
             self.own.levels.add(job.to, Arc::new(table));

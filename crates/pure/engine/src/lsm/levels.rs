@@ -3,6 +3,7 @@
 use super::marked::Kept;
 use super::table::Table;
 use crate::ordered::key::Key;
+use saker_log::ensure;
 use saker_segment_store::PageAddr;
 use std::sync::Arc;
 
@@ -26,6 +27,19 @@ impl Levels {
     /// All tables with their level.
     pub fn all(&self) -> impl Iterator<Item = (usize, &Arc<Table>)> {
         self.levels.iter().enumerate().flat_map(|(n, tables)| tables.iter().map(move |t| (n, t)))
+    }
+
+    /// Says what contradicts itself: the order of tables, and the words that searches go by.
+    pub fn check(&self) -> Result<(), String> {
+        let young = self.levels[0].is_sorted_by(|a, b| a.id > b.id);
+        ensure(young, || "tables of level 0 are not in the order of their age".into())?;
+        for (n, (tables, lasts)) in self.levels.iter().zip(&self.lasts).enumerate() {
+            let apart = n == 0 || tables.is_sorted_by(|a, b| a.last < b.first);
+            ensure(apart, || format!("tables of level {n} overlap or are out of order"))?;
+            let same = tables.iter().map(|t| t.last.word()).eq(lasts.iter().copied());
+            ensure(same, || format!("the last words of level {n} are not those of its tables"))?;
+        }
+        Ok(())
     }
 
     /// Adds a table.

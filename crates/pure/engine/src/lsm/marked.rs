@@ -93,7 +93,7 @@ impl LsmStore {
         if tables.is_empty() || !self.own.compactions.is_empty() {
             return;
         }
-        let job = Job::rewriting(self.own.levels.deepest(), tables);
+        let job = Job::rewriting(self.own.levels.deepest(), tables).resting();
         self.own.compactions.push(job);
     }
 

@@ -4,6 +4,7 @@
 mod back;
 mod background;
 mod block_index;
+mod check;
 mod compaction;
 mod counters;
 mod factory;

@@ -12,8 +12,13 @@ const ENTRY_BYTES: u64 = Entry::FIXED_BYTES as u64 + 16 + 4;
 /// Most bytes of tables for which room is kept for merging them at once.
 const MERGED_BYTES_MAX: u64 = 256 << 20;
 
+/// Half of what a segment has unused on the average when the store is as full as may be.
+pub(super) fn worth_collecting(segment_bytes: u64, lost: u64) -> u64 {
+    (segment_bytes - lost) * (100 - FILL_PERCENT_MAX) / 200
+}
+
 /// Sizes of all tables.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sizes {
     /// Tables.
     pub tables: u64,
@@ -33,11 +38,16 @@ impl LsmStore {
 
     /// The tables have changed.
     pub(super) fn measure(&mut self) {
+        self.own.sizes = self.measured();
+    }
+
+    /// Sizes of the tables that there are.
+    pub(super) fn measured(&self) -> Sizes {
         let levels = &self.own.levels;
         let (tables, pages) =
             levels.all().fold((0, 0), |(n, pages), (_, t)| (n + 1, pages + t.pages_total()));
         let pending_bytes = super::policy::pending_bytes(&self.config, levels, self.page_bytes());
-        self.own.sizes = Sizes { tables, pages, entries: levels.entries(), pending_bytes };
+        Sizes { tables, pages, entries: levels.entries(), pending_bytes }
     }
 
     /// Bytes of tables of so many entries: their last pages, and those of their descriptions, are half full on the average.
@@ -61,8 +71,7 @@ impl LsmStore {
         let segment_bytes = self.log.geometry().segment_bytes();
         let (entries, records) = (self.entries_at_most(), self.value_log_bytes().max(1));
         let entered = u128::from(entries * ENTRY_BYTES) * u128::from(segment_bytes) / u128::from(records);
-        let worth_collecting = (segment_bytes - lost) * (100 - FILL_PERCENT_MAX) / 200;
-        (entered as u64).min(worth_collecting)
+        (entered as u64).min(worth_collecting(segment_bytes, lost))
     }
 
     /// Segments that a merge of tables takes before it gives any back.

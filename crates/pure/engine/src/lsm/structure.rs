@@ -199,6 +199,10 @@ impl Collected for Lsm {
         store.entered_anew(lost)
     }
 
+    fn owed_at_most(segment_bytes: u64, lost: u64) -> u64 {
+        super::space::worth_collecting(segment_bytes, lost)
+    }
+
     fn kept_from_copies<M: SegmentStore>(store: &LsmStore, m: &M) -> u32 {
         store.kept_from_merges(m)
     }

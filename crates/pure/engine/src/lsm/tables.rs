@@ -39,7 +39,9 @@ impl LsmStore {
             self.log.segment(id).failed_pages().iter().map(|n| geometry.page(id, *n)).collect();
         for page in &failed {
             if self.is_used(*page) {
-                return self.relocate(*page, FOR_TABLE_REPAIRS, m, w);
+                // Of both repairs that of records goes first: it needs nothing of tables, and nothing is erased before.
+                let first = u32::from(self.log.must_evacuate());
+                return self.relocate(*page, FOR_TABLE_REPAIRS.with_segments(first), m, w);
             }
         }
         // Where the page buffer lasts, a manifest can name a page that is only there. Where it does not, a manifest never

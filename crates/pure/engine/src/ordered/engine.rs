@@ -192,6 +192,10 @@ impl<S: Structure> Engine for Store<S> {
         digest.value()
     }
 
+    fn check(&self, m: &dyn SegmentStore) -> Result<(), String> {
+        self.check_all(m)
+    }
+
     fn reset<M: SegmentStore>(&self, m: &M) -> Result<Self, Unsupported> {
         Ok(Self::new(self.config, m))
     }

@@ -31,6 +31,11 @@ pub struct GcCursor {
 }
 
 impl GcCursor {
+    /// The segment that it collects.
+    pub(super) fn segment(&self) -> SegmentId {
+        self.walker.segment
+    }
+
     /// Whether it only makes failed programs good.
     pub fn is_repair(&self) -> bool {
         self.repair.is_some()

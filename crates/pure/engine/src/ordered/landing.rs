@@ -263,8 +263,8 @@ impl<S: Structure> Store<S> {
 
     /// The first open gap that has room.
     fn gap_for<M: SegmentStore>(&self, bytes: u32, m: &M) -> Option<usize> {
-        let inside = |g: &OpenGap| self.log.inside(m, Stream::User, g.word(), (LogAddr(g.next()), bytes));
-        self.landing.gaps.all(&self.log, m).position(|g| bytes <= g.left() && inside(&g).is_some())
+        let inside = |g: &OpenGap| self.log.is_inside(m, g.word(), (LogAddr(g.next()), bytes));
+        self.landing.gaps.all(&self.log, m).position(|g| bytes <= g.left() && inside(&g))
     }
 
     /// Gaps whose pages do not stay any more: the stream was sealed.
@@ -330,8 +330,9 @@ impl<S: Structure> Store<S> {
 
     /// Gives the room of a record back: nothing happened.
     pub(super) fn abandon_record<M: SegmentStore>(&mut self, room: Room, m: &mut M) {
-        if room.plan.appended().is_some() {
-            self.log.abandon(m, room.writer);
+        match room.plan.appended() {
+            Some(_) => self.log.abandon(m, room.writer),
+            None => self.log.leave_inside(room.writer),
         }
     }
 

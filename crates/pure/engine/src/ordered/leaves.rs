@@ -2,6 +2,7 @@
 //! looks at little memory, and entering a key moves half a leaf at most.
 
 use super::key::Key;
+use saker_log::ensure;
 use std::ops::Bound;
 
 /// Entries of a leaf.
@@ -66,6 +67,17 @@ impl<V: Copy> Leaves<V> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Says what contradicts itself: the order of keys, the first words of leaves, the number of entries.
+    pub fn check(&self) -> Result<(), String> {
+        let words = self.leaves.iter().map(|leaf| leaf.keys[0].word()).eq(self.words.iter().copied());
+        let counts = self.leaves.iter().all(|leaf| (1..=LEAF).contains(&leaf.count));
+        ensure(words && counts, || "the words of leaves are not those of their keys".into())?;
+        let len: usize = self.leaves.iter().map(|leaf| leaf.count).sum();
+        ensure(len == self.len, || format!("{len} keys, noted: {}", self.len))?;
+        let keys = self.leaves.iter().flat_map(|leaf| leaf.keys());
+        ensure(keys.is_sorted_by(|a, b| a < b), || "its keys are not in order".into())
     }
 
     /// How many leaves begin with a key of which `is_before` holds; `word` is that of the key where that ends.
@@ -202,7 +214,10 @@ mod tests {
                 let key = key(&mut rng);
                 assert_eq!(leaves.insert(key, value), model.insert(key, value));
             }
-            assert_eq!((leaves.len(), leaves.is_empty()), (model.len(), model.is_empty()));
+            assert_eq!(
+                (leaves.len(), leaves.is_empty(), leaves.check()),
+                (model.len(), model.is_empty(), Ok(()))
+            );
             for _ in 0..50 {
                 let (key, end) = (key(&mut rng), bound(&mut rng));
                 assert_eq!(leaves.get(&key), model.get(&key));

@@ -116,7 +116,7 @@ impl<S: Structure> Store<S> {
                 self.longest.cut();
                 self.own.manifest_begun();
                 let state = &mut self.manifest;
-                (state.running, state.generation, state.chunks) = (Some(writer), generation, None);
+                (state.running, state.generation, state.chunks) = (Some(writer.resting()), generation, None);
                 (state.bytes_at_cut, state.postponed_at, state.wanted) = (appended(&self.log), None, false);
                 Background::Worked
             }
@@ -148,7 +148,7 @@ impl<S: Structure> Store<S> {
         if !self.manifest.running.as_ref().is_some_and(|r| r.is_complete(finished)) {
             return Background::Waiting;
         }
-        let running = self.manifest.running.take().expect("checked above");
+        let running = self.manifest.running.take().expect("checked above").taken();
         self.manifest.version = running.cut().version;
         let previous = std::mem::take(&mut self.manifest.segments);
         let mut segments = running.replace(&mut self.log, m, &previous);
@@ -163,7 +163,7 @@ impl<S: Structure> Store<S> {
     /// A page of the running manifest, or of what it names, failed: another one is written.
     pub(crate) fn fail_manifest<M: SegmentStore>(&mut self, m: &mut M) {
         match self.manifest.running.take() {
-            Some(running) => running.abort(&mut self.log, m, &self.manifest.segments),
+            Some(running) => running.taken().abort(&mut self.log, m, &self.manifest.segments),
             None => release_others(&mut self.log, m, &self.manifest.segments),
         }
         self.manifest.chunks = None;

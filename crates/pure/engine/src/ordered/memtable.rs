@@ -4,7 +4,8 @@
 use super::filter::Filter;
 use super::key::{Entry, Key};
 use super::leaves::{self, Leaves};
-use super::refs::Refs;
+use super::refs::{Births, Refs, referred};
+use saker_log::{Log, ensure};
 use saker_value_log::RecordAddr;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
@@ -65,6 +66,30 @@ impl Memtable {
     /// Modelled memory.
     pub fn bytes(&self) -> u64 {
         self.len() as u64 * ENTRY_BYTES
+    }
+
+    /// Says what contradicts itself: the order of its keys, entries that are not older than the newest of their key, keys that the
+    /// filter does not know, references that are not those of its entries.
+    pub fn check(&self, log: &Log, births: &Births) -> Result<(), String> {
+        self.newest.check()?;
+        for ((key, version), slot) in &self.older {
+            let newest = self.newest.get(key).map(|newest| newest.version);
+            let is_older = *version == !slot.version && newest.is_some_and(|newest| newest > slot.version);
+            ensure(is_older, || format!("version {} is kept behind {newest:?}", slot.version))?;
+        }
+        let mut refs = Refs::default();
+        for e in self.range(Position::Start) {
+            ensure(self.filter.may_contain(e.key.hash()), || format!("the filter has no {:?}", e.key))?;
+            if let Some((id, bytes)) = referred(log, births, &e) {
+                refs.add(id, e.stamp, bytes, births);
+            }
+        }
+        let alive = |refs: &Refs| -> Vec<_> {
+            let alive = refs.iter().filter(|(id, r)| births.is_alive(log, *id, r.stamp));
+            alive.map(|(id, r)| (id, r.bytes)).collect()
+        };
+        let (found, noted) = (alive(&refs), alive(&self.refs));
+        ensure(found == noted, || format!("entries refer to {found:?}, noted: {noted:?}"))
     }
 
     /// Enters a write that is not older than any here; gives back the one it replaces.

@@ -6,6 +6,7 @@
 
 pub(crate) mod background;
 pub(crate) mod block;
+pub(crate) mod check;
 mod engine;
 pub(crate) mod filter;
 mod gc;
@@ -119,10 +120,13 @@ pub struct Store<S: Configured> {
 
 impl<S: Structure> Store<S> {
     /// An empty store on an empty medium.
+    ///
+    /// # Panics
+    /// When segments are so short that collections would gain nothing.
     pub fn new(config: S::Config, m: &dyn SegmentStore) -> Self {
         let geometry = m.geometry();
         let settings: Settings = config.into();
-        Self {
+        let store = Self {
             config,
             settings,
             log: Log::new(settings.owner, geometry, settings.ring_lasts),
@@ -141,7 +145,9 @@ impl<S: Structure> Store<S> {
             landing: landing::Landing::new(geometry.page_bytes, usize::from(m.page_buffer().slots())),
             plan: Plan::default(),
             own: S::new(&config, m),
-        }
+        };
+        store.assert_gain();
+        store
     }
 
     /// Settings.

@@ -1,7 +1,7 @@
 //! What activities of an ordered store take and leave whatever its structure is. [`saker_log::reserve`] has the rule, and
 //! `lsm::reserve` and `tree::reserve` have the tables.
 
-use saker_log::reserve::{Activity, Claim, PAGE_SLOTS, RECORD_SLOTS, Reserve, leaves};
+use saker_log::reserve::{Activity, Claim, PAGE_SLOTS, RECORD_SLOTS, Reserve, STORE_LEAVES_SLOTS, leaves};
 
 /// Slots of a repair of records.
 pub const REPAIR_SLOTS: Claim = Claim::new(0, RECORD_SLOTS);
@@ -52,7 +52,7 @@ pub const AHEAD_SEGMENTS: u32 = 2;
 pub const LAST_RESORT_SEGMENTS: u32 = 2;
 
 const _: () = {
-    assert!(FILL_PERCENT_MAX < 100, "a collection gains something");
+    assert!(STORES_LEAVE <= STORE_LEAVES_SLOTS, "the device lets no value in that cannot land");
     assert!(
         REPAIRS_LEAVE + RECORD_SLOTS as u16 <= COLLECTIONS_LEAVE,
         "a repair goes on with what is left to it"

@@ -9,9 +9,11 @@ use super::key::Key;
 use super::reserve::{AHEAD_SEGMENTS, DELETE_SEGMENTS, FILL_PERCENT_MAX, LAST_RESORT_SEGMENTS};
 use super::structure::Structure;
 use saker_engine_api::KvError;
+use saker_log::reserve::assert_collections_gain;
 use saker_log::{Log, Segment, SegmentState};
 use saker_segment_store::{SegmentId, SegmentStore, Step, ready};
 use saker_sim::Meter;
+use saker_value_log::record::record_bytes;
 
 /// When a record may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +138,13 @@ impl<S: Structure> Store<S> {
         let geometry = self.log.geometry();
         let sealed = if self.settings.ring_lasts { 0 } else { 2 * u64::from(geometry.page_bytes) };
         (u64::from(longest) + sealed).min(geometry.segment_bytes() / 2)
+    }
+
+    /// A collection of the emptiest segment gains more than it loses and what it makes the structure write, whatever is stored.
+    pub(super) fn assert_gain(&self) {
+        let segment_bytes = self.log.geometry().segment_bytes();
+        let lost = self.lost_in_segment(record_bytes(16, self.settings.value_bytes_max));
+        assert_collections_gain(segment_bytes, lost, FILL_PERCENT_MAX, S::owed_at_most(segment_bytes, lost));
     }
 
     /// Free segments that new pairs leave.

@@ -1,6 +1,7 @@
 //! The read cache of nodes: whole pages, the least recently used one leaves. Nodes enter when an operation has ended, never
 //! while one waits: so what one operation lost to others, others have used, and somebody always gets on.
 
+use saker_log::ensure;
 use saker_segment_store::PageAddr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,6 +46,13 @@ impl Cache {
     #[inline]
     pub fn get(&self, page: PageAddr) -> Option<&[u8]> {
         self.slots.get(&page).map(|slot| &*slot.bytes)
+    }
+
+    /// Says what contradicts itself: each page is once in the order of use.
+    pub fn check(&self) -> Result<(), String> {
+        let listed = self.slots.iter().all(|(page, slot)| self.order.get(&slot.used) == Some(page));
+        let sound = listed && self.order.len() == self.slots.len() && self.slots.len() <= self.pages_max;
+        ensure(sound, || format!("{} pages, of {} a use is known", self.slots.len(), self.order.len()))
     }
 
     /// A page was used.

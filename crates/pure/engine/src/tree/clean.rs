@@ -146,7 +146,7 @@ impl TreeStore {
             return self.own.clean.tried.push(search.victim);
         }
         search.found.iter_mut().for_each(|keys| keys.sort_unstable());
-        self.own.job = Some(Box::new(Job::moving(self.own.tree, self.log.next_sequence(), search.found)));
+        self.own.job = Some(Job::moving(self.own.tree, self.log.next_sequence(), search.found).resting());
         // Only when its old pages have gone it is worth another look.
         self.own.clean.tried.push(search.victim);
     }

@@ -8,6 +8,7 @@
 
 mod background;
 mod cache;
+mod check;
 mod clean;
 mod config;
 mod counters;

@@ -5,9 +5,11 @@
 use super::descend::View;
 use super::node::Child;
 use super::{Tree, TreeStore};
+use crate::ordered::check::Counts;
 use crate::ordered::key::Entry;
 use crate::ordered::refs::{Refs, count, referred};
 use saker_engine_api::Snapshot;
+use saker_log::{LiveBytes, ensure};
 use std::collections::BTreeMap;
 
 /// A snapshot.
@@ -99,6 +101,32 @@ impl Pins {
             e = moved.to;
         }
         e
+    }
+
+    /// Says what contradicts itself, and adds what it needs to `live`; `roots`: those beside the snapshots'.
+    pub(super) fn check(
+        &self,
+        roots: &[u64],
+        live: &mut LiveBytes<'_>,
+        counts: &Counts<'_>,
+    ) -> Result<(), String> {
+        let sorted = self.snapshots.is_sorted_by(|a, b| a.version < b.version);
+        let are_held = self.snapshots.iter().all(|held| held.holders > 0);
+        ensure(sorted && are_held, || {
+            format!("snapshots are not in order, or nobody's: {:?}", self.snapshots)
+        })?;
+        let seen = || self.snapshots.iter().map(|held| held.tree.seq).chain(roots.iter().copied());
+        for dead in &self.dead {
+            let needed = seen().any(|root| dead.child.birth <= root && root < dead.death);
+            ensure(needed, || format!("no root of {:?} needs {dead:?}", seen().collect::<Vec<_>>()))?;
+            counts.page(dead.child.page, live)?;
+        }
+        for (key, refs) in &self.records {
+            ensure(self.is_held(*key), || format!("nobody sees the records of {key:?}"))?;
+            counts.refs(refs, live);
+        }
+        let stray = self.moved.values().find(|moved| !self.is_held(moved.seen));
+        ensure(stray.is_none(), || format!("nobody sees {stray:?}"))
     }
 
     fn is_held(&self, (first, last): (u64, u64)) -> bool {

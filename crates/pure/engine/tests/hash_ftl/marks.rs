@@ -40,7 +40,7 @@ fn opens_whole(bench: &Bench, model: &Model, change: impl Fn(&mut PageBuffer)) -
             other => panic!("{other:?}"),
         }
     }
-    let mut opened = Bench { flash, store: recovery.finish(), config: bench.config };
+    let mut opened = Bench { flash, store: recovery.finish(), config: bench.config, quanta: 0 };
     opened.settle();
     opened.check(model);
     true

@@ -56,7 +56,11 @@ pub struct Bench {
     pub flash: Flash,
     pub store: HashFtl,
     pub config: HashFtlConfig,
+    pub quanta: u64,
 }
+
+/// Of the pieces of background work one in so many is followed by a look at all that the store remembers.
+const CHECKED_EVERY: u64 = 13;
 
 fn power_on(media: MemCells, page_buffer: PageBuffer, faults: FaultPlan, segments: u32) -> Flash {
     let mut flash = Flash::power_on(media, page_buffer, None, faults);
@@ -75,7 +79,7 @@ impl Bench {
         let page_buffer = PageBuffer::heap(RING_SLOTS, g.page_bytes, g.oob_bytes);
         let mut flash = power_on(MemCells::new(shape), page_buffer, faults, g.segments);
         let store = HashFtl::new(config, &flash.view(OWNER, Class::Foreground));
-        Self { flash, store, config }
+        Self { flash, store, config, quanta: 0 }
     }
 
     /// Takes completions; whether there were any.
@@ -93,6 +97,10 @@ impl Bench {
         let mut view = self.flash.view(OWNER, Class::Background);
         let step = self.store.background(Job::UPKEEP, finished, &mut Context::new(&mut view, &mut Free));
         let settled = self.settle();
+        self.quanta += 1;
+        if self.quanta.is_multiple_of(CHECKED_EVERY) {
+            self.assert_sound();
+        }
         match step {
             Step::Done(did) => did == Background::Worked,
             // An erase that it began has ended by now.
@@ -100,6 +108,12 @@ impl Bench {
             Step::Blocked(stall) => panic!("background blocked: {stall:?}"),
             Step::Need(_) => panic!("untimed flash is always resident"),
         }
+    }
+
+    /// Asserts that what the store remembers agrees with itself.
+    pub fn assert_sound(&mut self) {
+        let checked = Engine::check(&self.store, &self.flash.view(OWNER, Class::Foreground));
+        checked.unwrap_or_else(|e| panic!("after {} pieces of work: {e}", self.quanta));
     }
 
     pub fn run<T>(&mut self, mut op: impl FnMut(&mut HashFtl, &mut Flash) -> Step<T>) -> T {
@@ -205,6 +219,7 @@ impl Bench {
             }
         }
         self.store = recovery.finish();
+        self.assert_sound();
         self.settle();
     }
 
@@ -214,6 +229,7 @@ impl Bench {
     }
 
     pub fn check(&mut self, model: &Model) {
+        self.assert_sound();
         let in_order = self.keys(&[]);
         let keys: BTreeSet<_> = in_order.iter().collect();
         let extra: Vec<_> = keys.iter().filter(|k| !model.contains_key(**k)).collect();

@@ -63,7 +63,11 @@ pub struct Bench<S: Ordered> {
     pub together: usize,
     /// Whether a blocked operation is seen to change nothing: that takes as long as all of the buffer.
     pub digests: bool,
+    events: u64,
 }
+
+/// Of the events one in so many is followed by a look at all that the store remembers.
+const CHECKED_EVERY: u64 = 31;
 
 impl<S: Ordered> Bench<S> {
     pub fn new(config: S::Config, faults: FaultPlan) -> Self {
@@ -85,13 +89,24 @@ impl<S: Ordered> Bench<S> {
             done: [0; 4],
             together: 0,
             digests: true,
+            events: 0,
         }
     }
 
-    fn seen(&self) {
+    fn seen(&mut self) {
         if let Some(watch) = self.watch {
             watch(self, &self.model);
         }
+        self.events += 1;
+        if self.events.is_multiple_of(CHECKED_EVERY) {
+            self.assert_sound();
+        }
+    }
+
+    /// Asserts that what the store remembers agrees with itself.
+    pub fn assert_sound(&mut self) {
+        let checked = self.store.check(&self.flash.view(OWNER, Class::Foreground));
+        checked.unwrap_or_else(|e| panic!("after {} events: {e}", self.events));
     }
 
     pub fn settle(&mut self) {
@@ -309,6 +324,7 @@ impl<S: Ordered> Bench<S> {
             }
         }
         self.store = recovery.finish();
+        self.assert_sound();
         let watch = self.watch.take();
         self.settle();
         self.watch = watch;

@@ -4,6 +4,7 @@ use super::Flash;
 use super::jobs::JobKind;
 use super::pin_table::PinTable;
 use crate::nand::timing::Work;
+use saker_duty::Duty;
 use saker_segment_store::PageAddr;
 use saker_sim::Class;
 use std::collections::VecDeque;
@@ -24,6 +25,31 @@ impl ReadBatch {
 
     const fn generation(self) -> u32 {
         (self.0 >> 32) as u32
+    }
+}
+
+/// Pages that are held, or on their way, until [`Flash::unpin`].
+#[derive(Debug)]
+#[must_use = "pages are held until they are let go"]
+pub struct Pinned {
+    batch: ReadBatch,
+    duty: Duty,
+}
+
+impl Pinned {
+    fn new(batch: ReadBatch) -> Self {
+        Self { batch, duty: Duty::new("pages that are held are let go by `Flash::unpin`") }
+    }
+
+    /// Their name.
+    #[inline]
+    pub fn batch(&self) -> ReadBatch {
+        self.batch
+    }
+
+    /// Whoever holds them goes as a whole, with the flash: nobody lets go of anything.
+    pub fn rest(&mut self) {
+        self.duty.rest();
     }
 }
 
@@ -155,7 +181,7 @@ impl ReadPins {
 
 impl Flash {
     /// Asks for pages; they are pinned until [`Flash::unpin`]. `None`: they are all here (always without a model).
-    pub fn bring(&mut self, pages: &[PageAddr], class: Class) -> Option<ReadBatch> {
+    pub fn bring(&mut self, pages: &[PageAddr], class: Class) -> Option<Pinned> {
         self.model.as_ref()?;
         let id = self.reads.open();
         for page in pages {
@@ -164,7 +190,7 @@ impl Flash {
             }
         }
         self.reads.close(id);
-        Some(id)
+        Some(Pinned::new(id))
     }
 
     /// A batch whose pages are all here.
@@ -173,8 +199,10 @@ impl Flash {
     }
 
     /// Lets go of a batch's pages.
-    pub fn unpin(&mut self, id: ReadBatch) {
-        self.reads.release(id);
+    #[inline]
+    pub fn unpin(&mut self, pinned: Pinned) {
+        self.reads.release(pinned.batch);
+        pinned.duty.done();
     }
 }
 
@@ -313,7 +341,7 @@ mod tests {
         program(&mut flash, 1);
         let held = flash.bring(&[AT], Class::Foreground).expect("timed");
         run(&mut flash);
-        assert_eq!((flash.take_ready(), seen(&mut flash)), (Some(held), Some(1)));
+        assert_eq!((flash.take_ready(), seen(&mut flash)), (Some(held.batch()), Some(1)));
         flash.view(OWNER, Class::Background).erase(SegmentId(0));
         assert_eq!(seen(&mut flash), Some(1), "the erase has not ended");
         run(&mut flash);
@@ -324,7 +352,7 @@ mod tests {
         let again = flash.bring(&[AT], Class::Foreground).expect("timed");
         flash.unpin(held);
         run(&mut flash);
-        assert_eq!((flash.take_ready(), seen(&mut flash)), (Some(again), Some(2)));
+        assert_eq!((flash.take_ready(), seen(&mut flash)), (Some(again.batch()), Some(2)));
         assert_eq!(flash.stats().pages_read, read + 1);
         flash.unpin(again);
         assert_eq!(seen(&mut flash), None, "nobody holds it");
@@ -336,12 +364,22 @@ mod tests {
         let mut flash = with_a_segment();
         let held = flash.bring(&[AT], Class::Foreground).expect("timed");
         run(&mut flash);
-        assert_eq!(flash.take_ready(), Some(held));
+        assert_eq!(flash.take_ready(), Some(held.batch()));
         assert!(matches!(flash.view(OWNER, Class::Foreground).page(AT), Page::Erased));
         program(&mut flash, 1);
         assert!(matches!(flash.view(OWNER, Class::Foreground).page(AT), Page::Absent));
         let again = flash.bring(&[AT], Class::Foreground).expect("timed");
         run(&mut flash);
-        assert_eq!((flash.take_ready(), seen(&mut flash)), (Some(again), Some(1)));
+        assert_eq!((flash.take_ready(), seen(&mut flash)), (Some(again.batch()), Some(1)));
+        flash.unpin(held);
+        flash.unpin(again);
+    }
+
+    #[cfg(debug_assertions)]
+    #[test]
+    #[should_panic(expected = "pages that are held are let go")]
+    fn pages_that_are_held_are_not_forgotten() {
+        let mut flash = with_a_segment();
+        drop(flash.bring(&[AT], Class::Foreground));
     }
 }

@@ -104,7 +104,7 @@ impl PageMap {
         self.checkpoint.postponed_at = None;
         match CheckpointWriter::begin(&mut self.log, m, generation, self.version, payload, 1) {
             Ok(writer) => {
-                self.checkpoint.running = Some(writer);
+                self.checkpoint.running = Some(writer.resting());
                 (self.checkpoint.next, self.checkpoint.generation) = (0, generation);
                 self.checkpoint.bytes_at_cut = self.appended();
                 self.checkpoint.wanted = false;
@@ -119,7 +119,7 @@ impl PageMap {
 
     fn write_chunk<M: SegmentStore>(&mut self, finished: Tag, m: &mut M) -> Progress {
         let most = CHUNK_BLOCKS_MAX.min((self.log.geometry().segment_bytes() / 16) as usize).max(4);
-        let mut running = self.checkpoint.running.take().expect("a checkpoint is running");
+        let mut running = self.checkpoint.running.take().expect("a checkpoint is running").taken();
         let first = self.checkpoint.next;
         let end = (first + most).min(self.map.len());
         let wrote = if first == end {
@@ -131,7 +131,7 @@ impl PageMap {
             payload.extend(self.map[first..end].iter().flat_map(|word| word.to_le_bytes()));
             running.chunk(&mut self.log, m, &payload)
         };
-        self.checkpoint.running = Some(running);
+        self.checkpoint.running = Some(running.resting());
         match wrote {
             Ok(()) => {
                 self.checkpoint.next = end;
@@ -145,7 +145,7 @@ impl PageMap {
         if !self.checkpoint.running.as_ref().is_some_and(|r| r.is_complete(finished)) {
             return Progress::Waiting;
         }
-        let running = self.checkpoint.running.take().expect("checked above");
+        let running = self.checkpoint.running.take().expect("checked above").taken();
         self.checkpoint.version = running.cut().version;
         let previous = std::mem::take(&mut self.checkpoint.segments);
         let mut segments = running.replace(&mut self.log, m, &previous);
@@ -157,7 +157,7 @@ impl PageMap {
 
     pub(super) fn checkpoint_failed<M: SegmentStore>(&mut self, m: &mut M) {
         if let Some(running) = self.checkpoint.running.take() {
-            running.abort(&mut self.log, m, &self.checkpoint.segments);
+            running.taken().abort(&mut self.log, m, &self.checkpoint.segments);
         } else {
             release_others(&mut self.log, m, &self.checkpoint.segments);
         }

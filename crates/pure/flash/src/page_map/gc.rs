@@ -31,6 +31,13 @@ pub struct Cursor {
     repair: Option<usize>,
 }
 
+impl Cursor {
+    /// The segment that it collects.
+    pub(super) fn segment(&self) -> SegmentId {
+        self.segment
+    }
+}
+
 impl PageMap {
     /// One bounded piece of background work. `finished`: everything up to this tag has completed.
     pub fn background<M: SegmentStore, W: Meter>(

@@ -4,6 +4,7 @@
 //! whose it is, the version of its write, its checksum. Log, collection and checkpoints are the machinery
 //! the hash store uses too.
 
+mod check;
 pub mod checkpoint;
 mod chunk;
 pub mod entry;
@@ -14,6 +15,7 @@ mod room;
 
 use entry::{Entry, EntryKind};
 use reserve::{FILL_PERCENT_MAX, FOR_TRIMS, FOR_WRITES, SPARE_SEGMENTS};
+use saker_log::reserve::assert_collections_gain;
 use saker_log::{CheckpointWriter, Log, LogStats, page_of};
 use saker_segment_store::header::{HEADER_BYTES, crc32c};
 use saker_segment_store::{
@@ -123,6 +125,8 @@ impl PageMap {
         );
         let oob = HEADER_BYTES + per_page as usize * entry::ENTRY_BYTES;
         assert!(geometry.oob_bytes as usize >= oob, "the out-of-band area holds an entry per block");
+        let lost = lost_in_segment(&geometry, config.ring_lasts);
+        assert_collections_gain(geometry.segment_bytes(), lost, FILL_PERCENT_MAX, 0);
         Self {
             config,
             log: Log::new(config.owner, geometry, config.ring_lasts),
@@ -169,7 +173,15 @@ impl PageMap {
         digest.value()
     }
 
-    fn check(&self, first: u64, blocks: u64) -> Result<(), BlockError> {
+    /// Says what contradicts itself, if anything does: between two calls, without a look at any page.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self, m: &dyn SegmentStore) -> Result<(), String> {
+        self.check_all(m)
+    }
+
+    fn in_range(&self, first: u64, blocks: u64) -> Result<(), BlockError> {
         let end = first.checked_add(blocks).ok_or(BlockError::OutOfRange)?;
         if end > self.config.blocks { Err(BlockError::OutOfRange) } else { Ok(()) }
     }
@@ -183,7 +195,7 @@ impl PageMap {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<(), BlockError>> {
-        if let Err(e) = self.check(first, u64::from(blocks)) {
+        if let Err(e) = self.in_range(first, u64::from(blocks)) {
             return Step::Done(Err(e));
         }
         let reserve = FOR_WRITES.with_segments(self.checkpoint.segments_left());
@@ -283,7 +295,7 @@ impl PageMap {
         m: &M,
         w: &mut W,
     ) -> Step<Result<(), BlockError>> {
-        if let Err(e) = self.check(first, u64::from(blocks)) {
+        if let Err(e) = self.in_range(first, u64::from(blocks)) {
             return Step::Done(Err(e));
         }
         let mapped = |n: u32| self.map[(first + u64::from(n)) as usize].checked_sub(1).map(u64::from);
@@ -333,7 +345,7 @@ impl PageMap {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<(), BlockError>> {
-        if let Some(e) = ranges.iter().find_map(|(first, n)| self.check(*first, *n).err()) {
+        if let Some(e) = ranges.iter().find_map(|(first, n)| self.in_range(*first, *n).err()) {
             return Step::Done(Err(e));
         }
         if self.trims_must_wait(m) {

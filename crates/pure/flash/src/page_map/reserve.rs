@@ -8,7 +8,9 @@
 //! | trim | 2, 4 | 1, 2 |
 //! | write | 2, 6 | 1, 3 |
 
-use saker_log::reserve::{Activity, Claim, FOR_COPIES, RECORD_SLOTS, Reserve, leaves, spare_segments};
+use saker_log::reserve::{
+    Activity, Claim, FOR_COPIES, RECORD_SLOTS, Reserve, STORE_LEAVES_SLOTS, leaves, spare_segments,
+};
 
 /// Row of a repair in [`TABLE`].
 pub const REPAIR: usize = 0;
@@ -84,6 +86,6 @@ pub const FREE_SEGMENTS_LOW: u32 = FOR_WRITES.segments + 2;
 const _: () = {
     let checkpoint = leaves(&TABLE, CHECKPOINT);
     assert!(checkpoint.slots == FOR_COPIES.slots && checkpoint.segments == FOR_COPIES.segments);
-    assert!(FILL_PERCENT_MAX < 100, "a collection gains something");
+    assert!(FOR_WRITES.slots <= STORE_LEAVES_SLOTS, "no namespace leaves more than others count with");
     assert!(TRIMS_PART_MAX >= 2, "what trims may fill leaves their segment room for one more");
 };

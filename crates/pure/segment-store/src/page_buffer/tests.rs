@@ -107,3 +107,39 @@ fn a_slot_that_waits_for_a_sync_is_not_in_use() {
     page_buffer.cooled();
     assert_eq!((page_buffer.view(slot), page_buffer.free_slots()), (Ok(None), 2));
 }
+
+/// Each list and each state of a page buffer, corrupted one at a time.
+#[test]
+fn a_check_finds_what_contradicts_itself() {
+    let mut page_buffer = PageBuffer::heap(4, 512, 64);
+    let (one, two) =
+        (page_buffer.open(&header(5)).expect("free"), page_buffer.open(&header(6)).expect("free"));
+    page_buffer.publish(one, 8);
+    page_buffer.seal(two, false);
+    assert_eq!(page_buffer.check(), Ok(()));
+    let corrupt = |what: fn(&mut PageBuffer, SlotId)| {
+        let mut bad = page_buffer.clone();
+        what(&mut bad, one);
+        bad.check()
+    };
+    let faults: [fn(&mut PageBuffer, SlotId); 6] = [
+        |page_buffer, slot| page_buffer.free.push(slot.0),
+        |page_buffer, _| page_buffer.free.push(9),
+        |page_buffer, _| _ = page_buffer.free.pop(),
+        |page_buffer, slot| page_buffer.states[usize::from(slot.0)] = SlotState::Sealed,
+        |page_buffer, _| page_buffer.cooling.extend(page_buffer.free.pop()),
+        |page_buffer, _| page_buffer.free[0] = page_buffer.free[1],
+    ];
+    for (n, fault) in faults.into_iter().enumerate() {
+        assert!(corrupt(fault).is_err(), "fault {n}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "a slot is sealed once")]
+fn a_slot_is_not_sealed_twice() {
+    let mut page_buffer = PageBuffer::heap(1, 512, 64);
+    let slot = page_buffer.open(&header(1)).expect("a slot");
+    page_buffer.seal(slot, false);
+    page_buffer.seal(slot, false);
+}

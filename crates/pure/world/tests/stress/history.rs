@@ -85,6 +85,7 @@ impl History {
                 return;
             };
             rig.machine.0.step(at);
+            rig.count_event();
             self.reap(rig, at);
             if !each(self, rig) {
                 return;

@@ -134,6 +134,8 @@ pub trait Machine: Driver {
     fn stats(&mut self) -> Stats;
     /// Lets it finish whatever it does on its own.
     fn rest(&mut self);
+    /// What contradicts itself in its stores.
+    fn check(&mut self) -> Result<(), String>;
 }
 
 impl Machine for Inline {
@@ -151,6 +153,10 @@ impl Machine for Inline {
 
     fn rest(&mut self) {
         while self.0.advance() {}
+    }
+
+    fn check(&mut self) -> Result<(), String> {
+        self.0.check()
     }
 }
 
@@ -174,6 +180,10 @@ impl Machine for Clocked {
         }
         panic!("the device never comes to rest");
     }
+
+    fn check(&mut self) -> Result<(), String> {
+        self.0.check()
+    }
 }
 
 /// What a command came back with.
@@ -190,7 +200,11 @@ pub struct Rig<D> {
     pub connection: Connection,
     pub kv: KvQueue,
     pub block: KvQueue,
+    events: u64,
 }
+
+/// Of commands, or of a history's events, one in so many is followed by a look at all that the stores remember.
+const CHECKED_EVERY: u64 = 29;
 
 impl<D: Machine> Rig<D> {
     /// A new device of that build.
@@ -216,7 +230,16 @@ impl<D: Machine> Rig<D> {
         let options = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
         let mut queue = |nsid| connection.create_kv_queue(&mut machine, nsid, options).expect("a queue");
         let (kv, block) = (queue(KV), queue(BLOCK));
-        Self { machine, connection, kv, block }
+        Self { machine, connection, kv, block, events: 0 }
+    }
+
+    /// Something has happened. Asserts now and then that what the stores remember agrees with itself.
+    pub fn count_event(&mut self) {
+        self.events += 1;
+        if self.events.is_multiple_of(CHECKED_EVERY) {
+            let checked = self.machine.check();
+            checked.unwrap_or_else(|e| panic!("after {} events: {e}", self.events));
+        }
     }
 
     /// The queue pair of a namespace.
@@ -236,6 +259,7 @@ impl<D: Machine> Rig<D> {
             let answer =
                 |d: saker_host::Done<'_>| Answer { status: d.status, dw0: d.result, data: d.data().to_vec() };
             if let Some(done) = queue.poll(answer) {
+                self.count_event();
                 return done.expect("an answer to this command");
             }
             machine.drive();
@@ -276,6 +300,7 @@ pub fn power_on_or_damage(
         device.step(at);
         each(&device);
     }
+    device.check().unwrap_or_else(|e| panic!("after recovery: {e}"));
     match device.damage().first() {
         None => Ok(Rig::over(Clocked(device), &host)),
         Some((nsid, what)) => Err(format!("namespace {nsid} is damaged: {what}")),

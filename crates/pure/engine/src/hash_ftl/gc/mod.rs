@@ -145,7 +145,7 @@ impl HashFtl {
         }
     }
 
-    fn begin_collection(&mut self, Victim { segment, sections }: Victim) {
+    pub(super) fn begin_collection(&mut self, Victim { segment, sections }: Victim) {
         let s = self.log.segment(segment);
         let repair = s.evacuate.then(|| s.failed_pages().len());
         let needed = sections.filter(|_| repair.is_none());

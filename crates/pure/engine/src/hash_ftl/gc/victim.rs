@@ -35,10 +35,17 @@ impl Victims {
 }
 
 /// A segment that is to be collected.
-pub(super) struct Victim {
+pub(in crate::hash_ftl) struct Victim {
     pub(super) segment: SegmentId,
     /// Of a segment of sections, bytes of those on each page, as they are now: the directory is looked through once.
     pub(super) sections: Option<Box<[u32]>>,
+}
+
+impl Victim {
+    #[cfg(test)]
+    pub(in crate::hash_ftl) fn of(segment: SegmentId) -> Self {
+        Self { segment, sections: None }
+    }
 }
 
 impl HashFtl {

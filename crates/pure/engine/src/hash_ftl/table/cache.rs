@@ -1,6 +1,7 @@
 //! Sections in memory, the least recently used one last.
 
 use super::section::Section;
+use saker_log::ensure;
 
 const NONE: u32 = u32::MAX;
 
@@ -38,6 +39,13 @@ pub struct Cached {
     used_by: u64,
     newer: u32,
     older: u32,
+}
+
+impl Cached {
+    /// Memory that is noted for it.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
 }
 
 /// Cached sections in the order of their last use.
@@ -89,6 +97,36 @@ impl Cache {
     #[inline]
     pub fn get(&self, at: u32) -> &Cached {
         self.slab[at as usize].as_ref().expect("a cached section")
+    }
+
+    /// The cached section of that place, if there is one.
+    pub fn find(&self, at: u32) -> Option<&Cached> {
+        self.slab.get(at as usize)?.as_ref()
+    }
+
+    /// Says what contradicts itself: every section is once in the order, which is the same in both directions.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        let (mut at, mut older, mut len, mut bytes) = (self.oldest, NONE, 0, 0);
+        while at != NONE {
+            let cached = self.find(at).ok_or_else(|| format!("there is nothing in {at}"))?;
+            ensure(cached.older == older, || {
+                format!("behind {older} comes {at}, which follows {}", cached.older)
+            })?;
+            (len, bytes) = (len + 1, bytes + cached.bytes);
+            ensure(len <= self.len, || {
+                format!("more than {} sections, or they follow in a circle", self.len)
+            })?;
+            (older, at) = (at, cached.newer);
+        }
+        let found = (older, len, bytes);
+        let noted = (self.newest, self.len, self.bytes);
+        ensure(found == noted, || format!("the newest, sections and bytes are {found:?}, noted: {noted:?}"))?;
+        let free = self.free.iter().all(|at| self.slab.get(*at as usize).is_some_and(Option::is_none));
+        let all = self.free.len() + self.len as usize == self.slab.len();
+        ensure(free && all, || format!("free places: {:?}", self.free))
     }
 
     /// A cached section. Its size is noted by [`Cache::resized`].

@@ -4,6 +4,7 @@ use super::entry::Entry;
 use super::parse;
 use super::two_level::{PART_ENTRIES, TwoLevel};
 use crate::hash_ftl::config::{FirstLevel, Layout};
+use saker_log::ensure;
 
 /// The entries of a section.
 #[derive(Clone, Debug)]
@@ -88,6 +89,21 @@ impl Section {
             Self::Offsets(all) => all.iter().filter(|e| !e.is_blank()).copied().collect(),
             Self::Live(section) => section.sorted(),
         }
+    }
+
+    /// Says what contradicts itself; else its entries, by rising offset.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self, slots: u32) -> Result<Vec<Entry>, String> {
+        if let Self::Live(section) = self {
+            section.check()?;
+        }
+        let entries = self.sorted();
+        let rising = entries.is_sorted_by(|a, b| a.offset() < b.offset());
+        let inside = entries.last().is_none_or(|e| e.offset() < slots);
+        ensure(rising && inside, || format!("its entries are not in order, or behind {slots} hash indexes"))?;
+        Ok(entries)
     }
 
     /// Memory it takes in the cache.

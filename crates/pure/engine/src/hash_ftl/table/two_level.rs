@@ -7,6 +7,7 @@
 
 use super::entry::Entry;
 use crate::hash_ftl::config::{FirstLevel, first_level_bytes};
+use saker_log::ensure;
 
 /// Entries of a part: a grain of 64 bytes.
 pub const PART_ENTRIES: usize = 8;
@@ -182,6 +183,24 @@ impl TwoLevel {
         self.parts.insert(n, part(low, low[low.len() - 1].offset()));
     }
 
+    /// Says what contradicts itself: entries of a part are not above its separator, and above the one before.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        let len: u32 = self.parts.iter().map(|part| u32::from(part.len)).sum();
+        ensure(len == self.len, || format!("it has {len} entries, noted: {}", self.len))?;
+        let mut above = None;
+        for (n, part) in self.parts.iter().enumerate() {
+            let fits =
+                |e: &Entry| e.offset() <= part.separator && above.is_none_or(|above| e.offset() > above);
+            let sound = part.len > 0 && part.entries().iter().all(fits);
+            ensure(sound, || format!("part {n} of {} is {part:?}, behind {above:?}", self.parts.len()))?;
+            above = Some(part.separator);
+        }
+        Ok(())
+    }
+
     /// Entries.
     pub fn len(&self) -> u32 {
         self.len
@@ -228,11 +247,7 @@ mod tests {
     fn check(section: &TwoLevel, model: &BTreeMap<u32, Entry>) {
         assert_eq!(section.sorted(), model.values().copied().collect::<Vec<_>>());
         assert_eq!(section.len() as usize, model.len());
-        for (n, part) in section.parts.iter().enumerate() {
-            assert!(part.len > 0 && part.entries().iter().all(|e| e.offset() <= part.separator));
-            let above = n.checked_sub(1).map(|m| section.parts[m].separator);
-            assert!(above.is_none_or(|s| part.entries().iter().all(|e| e.offset() > s)));
-        }
+        assert_eq!(section.check(), Ok(()));
         for offset in 0..480 {
             let expected = model.get(&offset).copied().unwrap_or_default();
             assert_eq!(section.get(offset).0, expected, "{offset}");

@@ -4,6 +4,7 @@
 //! A page of invalid mappings: for each the hash index (4 bytes) and the grain within the superblock (4 bytes). Out of band:
 //! `segment u32, its epoch u32, mappings u32, 0 u32`. All little-endian.
 
+use saker_log::ensure;
 use saker_segment_store::{Geometry, PageAddr, SegmentId};
 use std::collections::VecDeque;
 
@@ -122,6 +123,34 @@ impl InvalidMappings {
     /// Whether every grain of a page is invalid.
     pub fn is_dead(&self, page: PageAddr) -> bool {
         u64::from(self.counts[page.0 as usize]) >= self.page_grains
+    }
+
+    /// Grains of a superblock that are invalid.
+    pub fn grains(&self, segment: SegmentId) -> u64 {
+        let (first, pages) = (segment.0 as usize * self.segment_pages as usize, self.segment_pages as usize);
+        self.counts[first..first + pages].iter().map(|n| u64::from(*n)).sum()
+    }
+
+    /// The superblock that is being collected.
+    pub fn collected(&self) -> Option<SegmentId> {
+        self.collected.as_ref().map(|t| t.segment)
+    }
+
+    /// Says what contradicts itself: queues, buffers and counts.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        for (n, superblock) in self.superblocks.iter().enumerate() {
+            let queued = self.full.iter().filter(|s| s.0 as usize == n).count();
+            let sound = queued == usize::from(superblock.is_queued)
+                && (queued == 0 || superblock.buffer.len() >= self.page_mappings);
+            ensure(sound, || format!("superblock {n} is {queued} times in the queue: {superblock:?}"))?;
+            let inside = superblock.buffer.iter().all(|word| word >> 32 < self.segment_grains);
+            ensure(inside, || format!("mappings of superblock {n} lead out of it"))?;
+        }
+        let over = self.counts.iter().position(|n| u64::from(*n) > self.page_grains);
+        ensure(over.is_none(), || format!("page {over:?} has more invalid grains than grains"))
     }
 
     /// A superblock whose buffer is to be written.

@@ -177,6 +177,22 @@ impl<K: Copy + FromZeros> Arena<K> {
         self.sizes.insert((e.slots, e.chunk, e.start));
     }
 
+    /// The free extents, which both orders list.
+    pub(super) fn free_extents(&self) -> Result<Vec<Extent>, String> {
+        let is_listed =
+            |(&(chunk, start), &slots): (&(u32, u32), &u32)| self.sizes.contains(&(slots, chunk, start));
+        if self.free.len() != self.sizes.len() || !self.free.iter().all(is_listed) {
+            return Err("free extents are not listed twice".into());
+        }
+        Ok(self.free.iter().map(|(&(chunk, start), &slots)| Extent { chunk, start, slots }).collect())
+    }
+
+    /// Slots of all chunks that have been given out, and the ends of full chunks.
+    pub(super) fn given_out(&self) -> u64 {
+        let full = self.chunks.iter().rev().skip(1).map(|c| c.len() as u64).sum::<u64>();
+        full + self.used as u64
+    }
+
     /// The slots of an extent.
     #[inline]
     pub fn slots(&self, e: Extent) -> &[Entry<K>] {

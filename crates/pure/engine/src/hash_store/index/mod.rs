@@ -112,6 +112,15 @@ impl Index {
         }
     }
 
+    /// Says what contradicts itself, if anything does.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        self.short.check().map_err(|e| format!("short keys: {e}"))?;
+        self.long.check().map_err(|e| format!("long keys: {e}"))
+    }
+
     /// Modelled memory: entries and directory.
     pub fn memory(&self) -> Memory {
         Memory {

@@ -271,5 +271,6 @@ impl<K: Mixed> Table<K> {
     }
 }
 
+mod check;
 #[cfg(test)]
 mod tests;

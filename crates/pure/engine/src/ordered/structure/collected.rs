@@ -19,6 +19,12 @@ pub trait Collected: Configured {
         0
     }
 
+    /// The most that [`least_gain`](Self::least_gain) ever says.
+    fn owed_at_most(segment_bytes: u64, lost: u64) -> u64 {
+        let _ = (segment_bytes, lost);
+        0
+    }
+
     /// Free segments that copies leave, unless they repair.
     fn kept_from_copies<M: SegmentStore>(store: &Store<Self>, m: &M) -> u32;
 

@@ -13,11 +13,13 @@
 //! | [`Chores`] | background work | `background` |
 //! | [`Manifests`] | describing the structure | `manifest` |
 //! | [`Rebuild`] | the way back from a manifest | `recover` |
+//! | [`Checked`] | whether it agrees with itself | `check` |
 //!
 //! Functions take the structure alone where that is all they need; those that read the value log, the memtable or what the
 //! store counts take the store.
 
 mod buffers;
+mod checked;
 mod chores;
 mod collected;
 mod manifests;
@@ -27,6 +29,7 @@ mod search;
 mod versions;
 
 pub use buffers::{Buffers, Write};
+pub use checked::Checked;
 pub use chores::Chores;
 pub use collected::Collected;
 pub use manifests::Manifests;
@@ -48,7 +51,7 @@ pub trait Configured: Clone + Debug + Sized {
 
 /// A structure of sorted entries that follow from a value log's records.
 pub trait Structure:
-    Configured + Search + Versions + Buffers + Room + Collected + Chores + Manifests + Rebuild
+    Configured + Search + Versions + Buffers + Room + Collected + Chores + Manifests + Rebuild + Checked
 {
     /// An empty one.
     fn new(config: &Self::Config, m: &dyn SegmentStore) -> Self;

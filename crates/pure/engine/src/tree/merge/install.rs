@@ -28,6 +28,9 @@ impl Job {
 impl TreeStore {
     /// Puts the new root in place, and goes on with the next one if a snapshot saw only a part of the buffer.
     pub(super) fn install(&mut self, mut job: Job) {
+        debug_assert!(
+            job.out.is_empty() && job.flying.is_empty() && job.failed.is_empty() && job.open.is_none()
+        );
         let tree = job.tree();
         let is_last = job.upto == u64::MAX;
         self.own.tree = tree;
@@ -55,9 +58,10 @@ impl TreeStore {
         } else {
             let range = self.next_round(job.upto);
             let next = Job::new(tree, self.log.next_sequence(), job.updates, range);
-            self.own.job = Some(Box::new(next));
+            self.own.job = Some(next.resting());
         }
         self.sweep();
+        job.duty.done();
     }
 
     fn end_merge(&mut self) {

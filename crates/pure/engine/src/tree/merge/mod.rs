@@ -12,6 +12,7 @@ use super::{Tree, TreeStore};
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::{Memtable, Position};
 use crate::ordered::refs::Refs;
+use saker_duty::Duty;
 use saker_engine_api::{Background, KvError};
 use saker_segment_store::{PageAddr, SegmentStore, Step, Tag};
 use saker_sim::{Free, Meter};
@@ -86,9 +87,16 @@ pub struct Job {
     lost: Vec<Entry>,
     entries_gained: u64,
     entries_lost: u64,
+    duty: Duty,
 }
 
 impl Job {
+    /// Its store has it where it finds it again, and may go with it.
+    pub fn resting(mut self) -> Box<Self> {
+        self.duty.rest();
+        Box::new(self)
+    }
+
     fn new(base: Tree, seq: u64, updates: Option<Arc<Memtable>>, (after, upto): (u64, u64)) -> Self {
         Self {
             updates,
@@ -116,6 +124,7 @@ impl Job {
             lost: Vec::new(),
             entries_gained: 0,
             entries_lost: 0,
+            duty: Duty::new("a merge is installed, or goes on later"),
         }
     }
 
@@ -127,6 +136,16 @@ impl Job {
     /// Whether it could still need what is on a page.
     pub fn has_page(&self, page: PageAddr) -> bool {
         self.flying.contains_key(&page)
+    }
+
+    /// Pages that it has written, and that no tree has yet.
+    pub fn pages(&self) -> impl Iterator<Item = PageAddr> {
+        self.flying.keys().chain(&self.written).copied()
+    }
+
+    /// Whether it merges a buffer.
+    pub fn merges(&self) -> bool {
+        self.updates.is_some()
     }
 
     /// A program failed.
@@ -156,14 +175,16 @@ impl TreeStore {
             let Some(imm) = &self.own.imm else { return Step::Done(Ok(Background::Idle)) };
             let updates = Some(Arc::clone(&imm.updates));
             let range = self.next_round(0);
-            self.own.job = Some(Box::new(Job::new(self.own.tree, self.log.next_sequence(), updates, range)));
+            self.own.job = Some(Job::new(self.own.tree, self.log.next_sequence(), updates, range).resting());
         }
         let Some(mut job) = self.own.job.take() else { return Step::Done(Ok(Background::Idle)) };
+        job.duty.owe();
         let step = self.job_step(&mut job, finished, m, w);
         if matches!(step, Step::Done(Ok(Background::Idle))) {
             self.install(*job);
             return Step::Done(Ok(Background::Worked));
         }
+        job.duty.rest();
         self.own.job = Some(job);
         step
     }

@@ -138,3 +138,33 @@ fn a_long_pair_costs_its_key_and_24_bytes() {
         }
     }
 }
+
+/// Each count, and what the directory and the arena say, corrupted one at a time.
+#[test]
+fn a_check_finds_what_contradicts_itself() {
+    let mut table = Table::<u64>::default();
+    let mut rng = Seed(3).rng();
+    let keys: Vec<u64> = (0..20_000).map(|_| rng.next_u64()).collect();
+    keys.iter().for_each(|key| _ = table.insert(*key, RecordAddr::new(64, 32, 8)));
+    keys.iter().step_by(3).for_each(|key| _ = table.remove(*key, 8));
+    assert_eq!(table.check(), Ok(()));
+    let faults: [fn(&mut Table<u64>); 8] = [
+        |t| t.len += 1,
+        |t| t.slots -= 16,
+        |t| t.key_bytes += 8,
+        |t| t.depth += 1,
+        |t| t.directory.swap(0, 1),
+        |t| t.directory[1] = t.directory[0],
+        |t| t.arena.release(t.directory[0].extent()),
+        |t| {
+            let extent = t.directory[0].extent();
+            let used = t.arena.slots_mut(extent).iter_mut().find(|e| !e.addr.is_none()).expect("an entry");
+            used.key = !used.key;
+        },
+    ];
+    for (n, fault) in faults.into_iter().enumerate() {
+        let mut bad = table.clone();
+        fault(&mut bad);
+        assert!(bad.check().is_err(), "fault {n}");
+    }
+}
