@@ -4,10 +4,7 @@
 //! rig and judges every claim. Results are data ([`report`]); charts, pages and differences are made from them.
 #![forbid(unsafe_code)]
 
-pub mod bench;
 pub mod chart;
-pub mod clock;
-pub mod compare;
 mod context;
 pub mod diff;
 pub mod error;
@@ -21,7 +18,6 @@ pub mod run;
 pub mod settings;
 mod tolerance;
 
-pub use compare::{Cell, CompareError, Input, Plan, Row, Timing, compare};
 pub use error::LabError;
 pub use plan::Settings;
 pub use report::{Check, Evidence, Experiment, Point, Verdict};

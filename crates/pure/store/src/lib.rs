@@ -9,7 +9,7 @@
 //! | [`store`] | [`KvStore`]: opens lanes, has background jobs and deadlines |
 //!
 //! A **driver** is a loop over this trait: one in virtual time (`world/src/driver`), one against the clock
-//! (`lab/src/clock/driver.rs`). It deals a job's operations round to lanes, keeps as many in flight as the job says, and
+//! (`bench/src/clock/driver.rs`). It deals a job's operations round to lanes, keeps as many in flight as the job says, and
 //! measures. A store never waits inside a call. It answers
 //!
 //! * [`Done`](Submitted::Done): the outcome, at once;

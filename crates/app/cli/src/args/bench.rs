@@ -8,9 +8,9 @@ pub mod refusals;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use saker_bench::db::DbBench;
+use saker_bench::policy_names;
 use saker_host::Method;
-use saker_lab::bench::db::DbBench;
-use saker_lab::bench::policy_names;
 use saker_workload::Suite;
 use saker_workload::tpcc::Lines;
 

@@ -3,8 +3,8 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use saker_lab::bench::db::DbBench;
-use saker_lab::bench::{BenchReport, trace};
+use saker_bench::db::DbBench;
+use saker_bench::{BenchReport, trace};
 use saker_workload::Suite;
 use serde_json::{Map, Value};
 

@@ -1,9 +1,9 @@
 //! Comparisons: from arguments to the lab, and from its rows to a report.
 
 use saker::EngineKind;
+use saker_bench::clock::Cpus;
+use saker_bench::compare::{self, Cell, Input, Plan, Row, Timing};
 use saker_host::CacheOptions;
-use saker_lab::clock::Cpus;
-use saker_lab::compare::{self, Cell, Input, Plan, Row, Timing};
 use saker_workload::RecordSet;
 use saker_world::RunResult;
 

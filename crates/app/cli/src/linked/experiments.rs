@@ -1,10 +1,10 @@
 //! Benches and experiments: from arguments to the lab.
 
 use saker::{EngineKind, Kv, KvCache, RetentionOptions};
+use saker_bench::db::{DbOptions, db_on_url};
+use saker_bench::{BenchReport, RealOptions, in_virtual, on_url};
 use saker_host::transfer::Adaptive;
 use saker_host::{Method, Pacing, TransferPolicy};
-use saker_lab::bench::db::{DbOptions, db_on_url};
-use saker_lab::bench::{BenchReport, RealOptions, in_virtual, on_url};
 use saker_lab::rig::Cell;
 use saker_lab::run::{self as lab, Progress};
 use saker_lab::settings::setting;
@@ -80,8 +80,8 @@ fn history(args: &BenchArgs) -> Result<BenchReport, CliError> {
     })?;
     let setup = Setup::new(engine, asked.side(), args.seed);
     let told = match asked.cuts {
-        Some(cuts) => saker_lab::bench::history::of_cuts(&setup, u64::from(cuts)),
-        None => saker_lab::bench::history::whole(&setup),
+        Some(cuts) => saker_bench::history::of_cuts(&setup, u64::from(cuts)),
+        None => saker_bench::history::whole(&setup),
     };
     told.map_err(|e| failed(&e, "bench"))
 }
@@ -112,12 +112,12 @@ fn on_device(
             let block_bytes = if value_bytes < 4096 { BLOCK_BYTES } else { value_bytes };
             let requests = args.operations.div_ceil(REQUEST_BLOCKS);
             let load = KvCacheLoad { requests, block_bytes, seed: args.seed, ..KvCacheLoad::default() };
-            saker_lab::bench::kv_cache::on_url(&mut cache, url, &load)
+            saker_bench::kv_cache::on_url(&mut cache, url, &load)
         }
         bench::OnDevice::Tpcc(lines) => {
             let mut kv = Kv::open(url).map_err(|e| refused(&e))?;
             let tpcc = Tpcc::scaled(args.warehouses, TPCC_SCALE, lines, args.seed);
-            saker_lab::bench::tpcc::on_url(&mut kv, url, &tpcc, args.operations as usize)
+            saker_bench::tpcc::on_url(&mut kv, url, &tpcc, args.operations as usize)
         }
     };
     done.map_err(|e| failed(&e, "bench"))

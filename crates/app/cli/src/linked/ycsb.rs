@@ -1,7 +1,7 @@
 //! `saker bench ycsb` and `ycsb-a` to `ycsb-f`.
 
 use saker::Kv;
-use saker_lab::bench::{BenchReport, ycsb};
+use saker_bench::{BenchReport, ycsb};
 use saker_workload::{CoreWorkload, Plan};
 
 use super::experiments::{failed, profile_of, with_transfer};

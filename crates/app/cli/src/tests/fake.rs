@@ -8,7 +8,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use saker_lab::bench::BenchReport;
+use saker_bench::BenchReport;
 use saker_lab::{Check, Evidence, Experiment, Point, Settings, Verdict};
 use serde_json::json;
 

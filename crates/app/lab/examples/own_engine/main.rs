@@ -23,11 +23,11 @@ mod reserve;
 mod store;
 
 use recover::Recovery;
+use saker_bench::clock::Cpus;
+use saker_bench::{CompareError, Input, Plan, Timing, compare};
 use saker_engine::settings::{Phase, Setting, Values};
 use saker_engine::{EngineConfig, EngineKind, Factory, Registration};
 use saker_host::CacheOptions;
-use saker_lab::clock::Cpus;
-use saker_lab::{CompareError, Input, Plan, Timing, compare};
 use saker_segment_store::SegmentStore;
 use saker_value_log::record::HEADER_BYTES;
 use std::io::Write as _;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use saker_lab::bench::db::{DbBench, DbOptions, MixOptions, Rate, ReplayOptions, Sine, TimeUnit};
+use saker_bench::db::{DbBench, DbOptions, MixOptions, Rate, ReplayOptions, Sine, TimeUnit};
 
 use super::BenchArgs;
 use super::limits::{BATCH_MAX, DAY_MS, KEY_RANGES_MAX, OPERATIONS_MAX, PAIRS_SOUGHT_MAX};

@@ -1,6 +1,6 @@
 //! Options of `saker bench` that would change nothing are refused.
 
-use saker_lab::bench::db::DbBench;
+use saker_bench::db::DbBench;
 
 use super::{BenchArgs, OnDevice, PhaseChoice, Switch, history};
 use crate::error::CliError;

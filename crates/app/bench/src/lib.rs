@@ -1,4 +1,10 @@
-//! One workload on one device: in virtual time, or on whatever a device URL opens.
+//! One workload on one device: in virtual time, or on whatever a device URL opens; and HostKV beside DiskKV ([`compare`]).
+//!
+//! A crate of its own because what loops over real devices is optimised, unlike the experiments of `saker-lab`.
+#![forbid(unsafe_code)]
+
+pub mod clock;
+pub mod compare;
 
 pub mod db;
 pub mod history;
@@ -8,17 +14,18 @@ pub mod tpcc;
 pub mod trace;
 pub mod ycsb;
 
-use crate::error::LabError;
-use crate::plan::Settings;
-use crate::report::Point;
-use crate::rig::{Cell, Stored, add_metrics, stores};
 use hdrhistogram::Histogram;
 use saker_host::transfer::{Adaptive, Auto, Objective};
 use saker_host::{Method, Pacing, TransferPolicy};
+use saker_lab::error::LabError;
+use saker_lab::plan::Settings;
+use saker_lab::report::Point;
+use saker_lab::rig::{Cell, Stored, add_metrics, stores};
 use saker_sim::profile::Profile;
 use saker_world::{Load, calibrate_at};
 use serde_json::json;
 
+pub use compare::{CompareError, Input, Plan, Row, Timing, compare};
 pub use real::{RealOptions, on_url};
 
 /// BandSlim's threshold between piggybacking and pages (ICPP'24, section 4.1), and a tail as long as one command more.

@@ -2,7 +2,7 @@
 
 use super::csv::cells;
 use super::jobs::{Act, Job, Sought};
-use crate::error::LabError;
+use saker_lab::error::LabError;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader};

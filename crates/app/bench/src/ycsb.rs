@@ -1,11 +1,11 @@
 //! YCSB: a load phase, a run phase, one client, and the lines that YCSB reports.
 
-use crate::error::LabError;
-use crate::report::Point;
-use crate::rig::Serial;
 use hdrhistogram::Histogram;
 use saker::Kv;
 use saker_host::KvClient;
+use saker_lab::error::LabError;
+use saker_lab::report::Point;
+use saker_lab::rig::Serial;
 use saker_nvme::Key;
 use saker_sim::profile::Profile;
 use saker_workload::{Kind, Operation, Plan};

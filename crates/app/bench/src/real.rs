@@ -1,10 +1,10 @@
 //! A workload on the device of a URL, by this machine's clock.
 
-use crate::bench::BenchReport;
-use crate::error::LabError;
-use crate::report::Point;
+use crate::BenchReport;
 use hdrhistogram::Histogram;
 use saker::{CacheStats, Kv};
+use saker_lab::error::LabError;
+use saker_lab::report::Point;
 use saker_workload::{Kind, Plan, Suite, SuiteOptions};
 use serde_json::json;
 use std::time::Instant;

@@ -1,9 +1,9 @@
 //! TPC-C's New-Order and Payment on the device of a URL.
 
-use crate::bench::{BenchReport, latencies};
-use crate::error::LabError;
-use crate::report::Point;
+use crate::{BenchReport, latencies};
 use saker::{CacheStats, Kv};
+use saker_lab::error::LabError;
+use saker_lab::report::Point;
 use saker_workload::tpcc::{Row, Step, Tpcc};
 use serde_json::json;
 use std::time::Instant;

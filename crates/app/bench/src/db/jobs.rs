@@ -1,7 +1,7 @@
 //! What a thread does next.
 
 use super::DbOptions;
-use crate::error::LabError;
+use saker_lab::error::LabError;
 use saker_sim::{Rng, Seed};
 use saker_workload::{KeyForm, KeySpace, Permutation, ValueSource};
 

@@ -11,11 +11,11 @@ mod replay;
 mod runner;
 mod turnstile;
 
-use crate::bench::BenchReport;
-use crate::error::LabError;
-use crate::report::Point;
+use crate::BenchReport;
 use jobs::{Job, Picks};
 use saker::Kv;
+use saker_lab::error::LabError;
+use saker_lab::report::Point;
 use serde_json::json;
 use std::path::PathBuf;
 

@@ -4,10 +4,10 @@ use super::DbOptions;
 use super::jobs::{Act, Job, Sought};
 use super::pace::Pace;
 use super::turnstile::Turnstile;
-use crate::error::LabError;
-use crate::report::Point;
 use hdrhistogram::Histogram;
 use saker::{KeyRange, Kv, WriteBatch};
+use saker_lab::error::LabError;
+use saker_lab::report::Point;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@
 
 use super::DbOptions;
 use super::jobs::{Act, Job, Picks, Sought};
-use crate::error::LabError;
+use saker_lab::error::LabError;
 use saker_sim::{Rng, Seed};
 use saker_workload::Permutation;
 

@@ -1,9 +1,9 @@
 //! Blocks of attention state on the device of a URL: requests ask for prefixes, get what is there, store what is not.
 
-use crate::bench::BenchReport;
-use crate::error::LabError;
-use crate::report::Point;
+use crate::BenchReport;
 use saker::KvCache;
+use saker_lab::error::LabError;
+use saker_lab::report::Point;
 use saker_workload::kv_cache::{BlockKey, KvCacheLoad};
 use serde_json::json;
 use std::hint::black_box;

@@ -2,8 +2,8 @@
 
 use saker::url::Timing;
 use saker_assembly::Build;
+use saker_bench::clock::{RealRun, run_real};
 use saker_host::TransferOptions;
-use saker_lab::clock::{RealRun, run_real};
 use saker_sim::profile::Profile;
 use saker_world::{Job, Op, StoreKind};
 
