@@ -1,19 +1,18 @@
 //! The door to a block namespace: `Block::open(url)`.
 
+mod data;
+
 use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
 use crate::url::DeviceUrl;
 use saker_device::Stats;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockDone, BlockQueue, KvBlockQueue};
-use saker_host::{Connection, Driver, HostError, Patience, ProtocolError};
+use saker_host::host_kv::{BlockQueue, KvBlockQueue};
+use saker_host::{Connection, HostError, ProtocolError};
 use saker_nvme::admin::Identify;
 use saker_nvme::csi;
 use saker_nvme::identify::{NvmNamespace, cns};
 use saker_runtime::AnyDriver;
-
-/// Bytes that one command moves at most, so that little memory is lent at a time. The device takes more (MDTS).
-const COMMAND_BYTES_MAX: usize = 64 << 10;
 
 /// A block namespace, opened: whole logical blocks, read and written by their number. Calls wait. One thread at a
 /// time uses it. A block that was never written, or was trimmed, reads as zeros.
@@ -97,54 +96,6 @@ impl Block {
         self.connection.transfer_bytes_max()
     }
 
-    /// Reads whole blocks from block `first` on.
-    ///
-    /// # Errors
-    /// [`Error::Range`] before anything is read; [`Error::Host`].
-    pub fn read(&mut self, first: u64, out: &mut [u8]) -> Result<(), Error> {
-        self.check(first, out.len())?;
-        for (at, part) in pieces(first, self.block_bytes(), out.len()) {
-            let blocks = part.len() as u32 / self.block_bytes();
-            let ticket = self.queue.read(at, blocks);
-            let data = self.finish(ticket)?.data.unwrap_or_default();
-            if data.len() != part.len() {
-                return Err(HostError::from(ProtocolError::Format).into());
-            }
-            out[part].copy_from_slice(&data);
-        }
-        Ok(())
-    }
-
-    /// Writes whole blocks from block `first` on. Atomic by block, not as a whole.
-    ///
-    /// # Errors
-    /// [`Error::Range`] before anything is written; [`Error::Host`].
-    pub fn write(&mut self, first: u64, data: &[u8]) -> Result<(), Error> {
-        self.check(first, data.len())?;
-        for (at, part) in pieces(first, self.block_bytes(), data.len()) {
-            let ticket = self.queue.write(at, data[part].to_vec()).ok();
-            self.finish(ticket)?;
-        }
-        Ok(())
-    }
-
-    /// Deallocates blocks: they read as zeros, and their flash is free.
-    ///
-    /// # Errors
-    /// [`Error::Range`], [`Error::Host`].
-    pub fn trim(&mut self, first: u64, blocks: u64) -> Result<(), Error> {
-        let bytes = blocks.saturating_mul(u64::from(self.block_bytes()));
-        self.check(first, usize::try_from(bytes).unwrap_or(usize::MAX))?;
-        let (mut at, mut left) = (first, blocks);
-        while left > 0 {
-            let part = left.min(u32::MAX.into());
-            let ticket = self.queue.deallocate(at, part);
-            self.finish(ticket)?;
-            (at, left) = (at + part, left - part);
-        }
-        Ok(())
-    }
-
     /// Erases the namespace, wholly or not at all, as [`crate::Kv::format`] does.
     ///
     /// # Errors
@@ -180,47 +131,4 @@ impl Block {
         device::close(self.driver)?;
         powered
     }
-
-    /// A range that starts and ends within the namespace and covers whole blocks.
-    fn check(&self, first: u64, bytes: usize) -> Result<(), Error> {
-        let (block, blocks) = (self.block_bytes(), self.blocks());
-        if !(bytes as u64).is_multiple_of(u64::from(block)) {
-            return Err(Error::Range(format!(
-                "{bytes} bytes are no whole blocks; give a multiple of {block} bytes"
-            )));
-        }
-        let count = bytes as u64 / u64::from(block);
-        match first.checked_add(count).filter(|end| *end <= blocks) {
-            Some(_) => Ok(()),
-            None => Err(Error::Range(format!(
-                "{count} blocks from block {first} on end behind the namespace; it has {blocks} blocks, from 0"
-            ))),
-        }
-    }
-
-    /// Rings, and waits for the command just submitted.
-    fn finish(&mut self, ticket: Option<u64>) -> Result<BlockDone, Error> {
-        let ticket = ticket.ok_or(HostError::from(ProtocolError::Queues))?;
-        self.queue.ring();
-        for _ in 0..Patience::default().polls_max {
-            if let Some(done) = self.queue.poll().filter(|done| done.ticket == ticket) {
-                return if done.status.is_success() {
-                    Ok(done)
-                } else {
-                    Err(HostError::from(done.status).into())
-                };
-            }
-            self.driver.drive();
-        }
-        Err(HostError::Timeout { turns: Patience::default().polls_max }.into())
-    }
-}
-
-/// Cuts a transfer into commands: the first block and the bytes of each.
-fn pieces(first: u64, block_bytes: u32, bytes: usize) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
-    let step = COMMAND_BYTES_MAX.max(block_bytes as usize);
-    (0..bytes).step_by(step).map(move |from| {
-        let at = first + from as u64 / u64::from(block_bytes);
-        (at, from..bytes.min(from + step))
-    })
 }

@@ -1,29 +1,17 @@
 //! A device as a cache: pairs leave by a policy instead of being refused. Made for blocks of attention state of language models,
 //! which are large, are asked for by prefixes, and are stored by whoever computed them first.
 
+mod room;
+mod stats;
+
+pub use stats::KvCacheStats;
+
 use crate::error::Error;
 use crate::kv::Kv;
+use saker_host::HostError;
 use saker_host::retention::{Retention, RetentionOptions};
-use saker_host::{HostError, KvError};
 use saker_nvme::Key;
 use saker_sim::{Duration, Instant};
-
-/// What a cache has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KvCacheStats {
-    /// Reads that found their key.
-    pub hits: u64,
-    /// Reads that did not.
-    pub misses: u64,
-    /// Pairs stored.
-    pub stored: u64,
-    /// Pairs that were there already when they should have been stored.
-    pub present: u64,
-    /// Pairs that went to make room.
-    pub evicted: u64,
-    /// Pairs that went because of their age.
-    pub expired: u64,
-}
 
 /// A device as a cache. One thread at a time uses it, and it is the device's only writer. Keys have 1 to 16 bytes.
 ///
@@ -59,20 +47,6 @@ impl KvCache {
         let mut cache = Self { kv, kept, begun, stats: KvCacheStats::default() };
         cache.take_stock()?;
         Ok(cache)
-    }
-
-    fn take_stock(&mut self) -> Result<(), Error> {
-        let keys = self.kv.list(None).collect::<Result<Vec<_>, _>>()?;
-        for key in keys {
-            let Ok(name) = Key::new(&key) else { continue };
-            let length = self.kv.get_into(&key, &mut [])?.unwrap_or(0);
-            self.kept.stored(&name, pair_bytes(&name, length), self.now());
-        }
-        while let Some(key) = self.kept.victim(0) {
-            self.remove(&key)?;
-            self.stats.evicted += 1;
-        }
-        Ok(())
     }
 
     fn now(&self) -> Instant {
@@ -140,32 +114,6 @@ impl KvCache {
         Ok(true)
     }
 
-    /// Stores; a full device loses pairs until it takes the new one.
-    fn store(&mut self, key: &Key, value: &[u8]) -> Result<(), HostError> {
-        loop {
-            match self.kv.put(key.as_bytes(), value) {
-                Err(HostError::Kv(KvError::Full)) => match self.kept.first() {
-                    Some(victim) => self.evict(&victim)?,
-                    None => return Err(KvError::Full.into()),
-                },
-                outcome => return outcome,
-            }
-        }
-    }
-
-    fn value_bytes_max(&self, key: &Key) -> usize {
-        (0..usize::BITS).rev().fold(0, |sum, bit| {
-            let more = sum | 1 << bit;
-            if self.kept.admits((more as u64).saturating_add(key.len() as u64)) { more } else { sum }
-        })
-    }
-
-    fn evict(&mut self, key: &Key) -> Result<(), HostError> {
-        self.remove(key)?;
-        self.stats.evicted += 1;
-        Ok(())
-    }
-
     /// Deletes what is too old.
     ///
     /// # Errors
@@ -175,12 +123,6 @@ impl KvCache {
             self.remove(&key)?;
             self.stats.expired += 1;
         }
-        Ok(())
-    }
-
-    fn remove(&mut self, key: &Key) -> Result<(), HostError> {
-        self.kv.delete(key.as_bytes())?;
-        self.kept.removed(key);
         Ok(())
     }
 

@@ -1,8 +1,10 @@
 //! The door for applications with several threads: `Saker::open(url)`, then a session for each thread.
 
+mod options;
 mod session;
 mod wait;
 
+pub use options::SakerOptions;
 pub use session::Session;
 pub use wait::{Durable, Synced};
 
@@ -11,7 +13,7 @@ use crate::error::Error;
 use crate::url::DeviceUrl;
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Hub, Options, Pump};
-use saker_host::{CacheOptions, CacheStats, Connection, Driver, KvError, KvQueue, Patience, TransferOptions};
+use saker_host::{CacheStats, Connection, Driver, KvError, KvQueue, Patience, TransferOptions};
 use saker_runtime::panics::ends_process;
 use saker_runtime::pause::SharedDriver;
 use saker_sim::Free;
@@ -19,34 +21,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// How sessions of a device work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SakerOptions {
-    /// Sessions that can be open at the same time. Each has a queue pair; durable writes share one more.
-    pub sessions: u16,
-    /// Commands of a session in flight.
-    pub depth: u16,
-    /// Writes of a container.
-    pub batch: u16,
-    /// The longest that a write stays in an open container, about, when nobody syncs.
-    pub linger: Duration,
-    /// The read cache of all sessions; what the URL says about it counts more.
-    pub cache: CacheOptions,
-}
-
-impl Default for SakerOptions {
-    /// 8 sessions, 32 commands each, containers of 64 writes that leave after a millisecond or two, no cache.
-    fn default() -> Self {
-        Self {
-            sessions: 8,
-            depth: 32,
-            batch: 64,
-            linger: Duration::from_millis(1),
-            cache: CacheOptions::NONE,
-        }
-    }
-}
 
 /// A key-value SSD behind SAKER's host layer (SYSTOR'25): writes of many threads gathered in containers, visible to all
 /// of them at once, durable after a sync.
