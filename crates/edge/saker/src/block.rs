@@ -55,6 +55,18 @@ impl Block {
     ///
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// let disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// # disk.close()?;
+    /// let error = saker::Block::open("mem:").unwrap_err();
+    /// assert_eq!(error.to_string(), "the device has no block namespace; it has 1 (kv)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(url: &str) -> Result<Self, Error> {
         Self::open_url(&DeviceUrl::parse(url)?)
     }
@@ -72,26 +84,79 @@ impl Block {
     }
 
     /// Bytes of a block.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// let buffer = vec![0; 8 * disk.block_bytes() as usize]; // eight blocks
+    /// assert_eq!(buffer.len(), 4096);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn block_bytes(&self) -> u32 {
         self.queue.block_bytes()
     }
 
     /// Blocks of the namespace.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// let bytes = disk.blocks() * u64::from(disk.block_bytes());
+    /// assert_eq!(bytes, 4 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn blocks(&self) -> u64 {
         self.queue.blocks()
     }
 
     /// The number of the namespace.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// assert_eq!(disk.nsid(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn nsid(&self) -> u32 {
         self.queue.queue().nsid()
     }
 
     /// Name of the device's profile.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// assert_eq!(disk.profile(), "tiny");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn profile(&self) -> &str {
         &self.profile
     }
 
     /// Bytes that Identify Controller gives as one command's largest transfer; `None` without limit.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// // `read` and `write` take any length: they cut it into commands.
+    /// assert!(disk.transfer_bytes_max().is_none_or(|bytes| bytes >= 4096));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn transfer_bytes_max(&self) -> Option<u64> {
         self.connection.transfer_bytes_max()
     }
@@ -100,6 +165,20 @@ impl Block {
     ///
     /// # Errors
     /// [`Error::Host`]: whether it took place is not known if the answer is missing.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(0, &[7; 512])?;
+    /// disk.format()?;
+    /// let mut block = [1; 512];
+    /// disk.read(0, &mut block)?;
+    /// assert_eq!(block, [0; 512]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn format(&mut self) -> Result<(), Error> {
         let nsid = self.nsid();
         Ok(self.connection.format(&mut self.driver, nsid)?)
@@ -109,12 +188,35 @@ impl Block {
     ///
     /// # Errors
     /// [`Error::Host`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(0, &[7; 512])?; // survives the death of this process
+    /// disk.flush()?; // and now a power cut as well
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn flush(&mut self) -> Result<(), Error> {
         let ticket = self.queue.flush();
         self.finish(ticket).map(|_| ())
     }
 
     /// Everything countable; nothing while the device runs on a thread of its own.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(0, &[7; 1024])?;
+    /// let stats = disk.stats().expect("the device is on this thread");
+    /// assert_eq!((stats.namespaces[0].kind, stats.namespaces[0].blocks_written), ("block", 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stats(&mut self) -> Option<Stats> {
         match &mut self.driver {
             AnyDriver::Inline(device) => Some(device.stats()),
@@ -126,6 +228,20 @@ impl Block {
     ///
     /// # Errors
     /// [`enum@Error`]: the image stays marked as in use, and recovers at the next opening.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(0, &[7; 512])?;
+    /// disk.close()?;
+    /// let mut block = [0; 512];
+    /// saker::Block::open(&format!("file:{}", path.display()))?.read(0, &mut block)?;
+    /// assert_eq!(block, [7; 512]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(mut self) -> Result<(), Error> {
         let powered = self.flush();
         device::close(self.driver)?;

@@ -45,6 +45,14 @@ impl Kv {
     ///
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
+    ///
+    /// ```
+    /// let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny&engine=lsm")?;
+    /// kv.put(b"key", b"value")?;
+    /// let error = saker::Kv::open("mem:?sise=16MiB").unwrap_err();
+    /// assert!(error.to_string().ends_with("write size"), "{error}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(url: &str) -> Result<Self, Error> {
         saker_runtime::huge_pages::install();
         Self::open_url(&DeviceUrl::parse(url)?)
@@ -70,6 +78,14 @@ impl Kv {
     ///
     /// # Errors
     /// [`HostError`]: whether it took place is not known if the answer is missing.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// kv.put(b"key", b"value")?;
+    /// kv.format()?;
+    /// assert_eq!(kv.list(None).count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn format(&mut self) -> Result<(), HostError> {
         let drained = self.store.drain();
         let client = self.store.native();
@@ -83,11 +99,31 @@ impl Kv {
     ///
     /// # Errors
     /// [`HostError`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
+    /// kv.put(b"order:1", b"paid")?; // survives the death of this process
+    /// kv.flush()?; // and now a power cut as well
+    /// # kv.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn flush(&mut self) -> Result<(), HostError> {
         self.store.flush()
     }
 
     /// The client below, for counters. It may write, so that the read cache begins anew.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// let long = vec![7; 5000]; // more than the buffer that is tried first
+    /// let key = saker::Key::new(b"key")?;
+    /// kv.client().put(&key, &long)?;
+    /// assert_eq!(kv.get(b"key")?, Some(long));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn client(&mut self) -> &mut KvClient<AnyDriver> {
         self.cache.clear();
         self.store.native()
@@ -97,6 +133,18 @@ impl Kv {
     ///
     /// # Errors
     /// [`enum@Error`]: the image stays marked as in use, and recovers at the next opening.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # let url = format!("file:{}", path.display());
+    /// let mut kv = saker::Kv::open(&url)?;
+    /// kv.put_queued(b"key", b"value")?;
+    /// kv.close()?; // stores what is queued, and tells what went wrong: dropping `kv` does not
+    /// assert!(saker::Kv::open(&url)?.exists(b"key")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(mut self) -> Result<(), Error> {
         self.store.drain()?;
         let powered = self.store.flush();

@@ -41,6 +41,18 @@ impl KvCache {
     ///
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
+    ///
+    /// ```
+    /// use saker::{KvCache, RetentionOptions, RetentionOrder};
+    /// let options = RetentionOptions {
+    ///     bytes_max: Some(1 << 20), // of keys and values
+    ///     order: RetentionOrder::Fifo,
+    ///     ttl: Some(std::time::Duration::from_secs(3600).into()),
+    /// };
+    /// let mut cache = KvCache::open("mem:?size=16MiB&profile=tiny", options)?;
+    /// # cache.put_if_absent(b"block", b"data")?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(url: &str, options: RetentionOptions) -> Result<Self, Error> {
         let kv = Kv::open(url)?;
         let (kept, begun) = (Retention::new(options), std::time::Instant::now());
@@ -58,6 +70,13 @@ impl KvCache {
     ///
     /// # Errors
     /// [`HostError`].
+    ///
+    /// ```
+    /// # let mut cache = saker::KvCache::open("mem:?size=16MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// cache.put_if_absent(b"block 2", b"data")?;
+    /// assert_eq!(cache.exists(&[b"block 1", b"block 2"])?, [false, true]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn exists(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>, HostError> {
         let now = self.now();
         let names = keys.iter().map(|key| name(key)).collect::<Result<Vec<_>, _>>()?;
@@ -69,6 +88,16 @@ impl KvCache {
     ///
     /// # Errors
     /// [`HostError`].
+    ///
+    /// ```
+    /// # let mut cache = saker::KvCache::open("mem:?size=16MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// for key in [b"block 1", b"block 2", b"block 4"] {
+    ///     cache.put_if_absent(key, b"data")?;
+    /// }
+    /// let prompt: [&[u8]; 4] = [b"block 1", b"block 2", b"block 3", b"block 4"];
+    /// assert_eq!(cache.prefix(&prompt)?, 2, "block 3 is missing");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn prefix(&mut self, keys: &[&[u8]]) -> Result<usize, HostError> {
         Ok(self.exists(keys)?.into_iter().take_while(|there| *there).count())
     }
@@ -77,6 +106,15 @@ impl KvCache {
     ///
     /// # Errors
     /// [`HostError`].
+    ///
+    /// ```
+    /// # let mut cache = saker::KvCache::open("mem:?size=16MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// cache.put_if_absent(b"block", &[7; 100])?;
+    /// let mut buffer = [0; 64];
+    /// assert_eq!(cache.get_into(b"block", &mut buffer)?, Some(100), "64 of 100 bytes were read");
+    /// assert_eq!(cache.get_into(b"other", &mut buffer)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get_into(&mut self, key: &[u8], buffer: &mut [u8]) -> Result<Option<usize>, HostError> {
         let name = name(key)?;
         let found = if self.kept.holds(&name, self.now()) { self.kv.get_into(key, buffer)? } else { None };
@@ -94,6 +132,19 @@ impl KvCache {
     ///
     /// # Errors
     /// [`HostError`]; `ValueLength` for a value larger than the whole cache.
+    ///
+    /// ```
+    /// use saker::{HostError, KvCache, RetentionOptions};
+    /// let options = RetentionOptions { bytes_max: Some(10_000), ..RetentionOptions::default() };
+    /// let mut cache = KvCache::open("mem:?size=16MiB&profile=tiny", options)?;
+    /// for n in 0..5 {
+    ///     assert!(cache.put_if_absent(&[n], &[7; 3000])?); // the oldest go
+    /// }
+    /// assert_eq!(cache.exists(&[&[1], &[2], &[3], &[4]])?, [false, true, true, true]);
+    /// let error = cache.put_if_absent(b"large", &[7; 20_000]).unwrap_err();
+    /// assert_eq!(error, HostError::ValueLength { bytes: 20_000, bytes_max: 9_995 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool, HostError> {
         let key = name(key)?;
         let bytes = pair_bytes(&key, value.len());
@@ -118,6 +169,18 @@ impl KvCache {
     ///
     /// # Errors
     /// [`HostError`].
+    ///
+    /// ```
+    /// use saker::{KvCache, RetentionOptions};
+    /// let ttl = std::time::Duration::from_millis(1);
+    /// let options = RetentionOptions { ttl: Some(ttl.into()), ..RetentionOptions::default() };
+    /// let mut cache = KvCache::open("mem:?size=16MiB&profile=tiny", options)?;
+    /// cache.put_if_absent(b"block", b"data")?;
+    /// std::thread::sleep(2 * ttl);
+    /// cache.expire()?; // frees its room now instead of at the next put
+    /// assert_eq!((cache.bytes(), cache.stats().expired), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn expire(&mut self) -> Result<(), HostError> {
         while let Some(key) = self.kept.expired(self.now()) {
             self.remove(&key)?;
@@ -127,12 +190,27 @@ impl KvCache {
     }
 
     /// Bytes of keys and values that are kept.
+    ///
+    /// ```
+    /// # let mut cache = saker::KvCache::open("mem:?size=16MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// cache.put_if_absent(b"block", &[7; 1000])?;
+    /// assert_eq!(cache.bytes(), 1005, "the key counts");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.kept.bytes()
     }
 
     /// What it has done.
+    ///
+    /// ```
+    /// # let mut cache = saker::KvCache::open("mem:?size=16MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// cache.put_if_absent(b"block", b"data")?;
+    /// cache.put_if_absent(b"block", b"data")?;
+    /// assert_eq!((cache.stats().stored, cache.stats().present), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn stats(&self) -> KvCacheStats {
         self.stats
@@ -142,6 +220,19 @@ impl KvCache {
     ///
     /// # Errors
     /// [`enum@Error`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # let url = format!("file:{}", path.display());
+    /// let mut cache = saker::KvCache::open(&url, saker::RetentionOptions::default())?;
+    /// cache.put_if_absent(b"block", b"data")?;
+    /// cache.close()?;
+    /// let mut again = saker::KvCache::open(&url, saker::RetentionOptions::default())?;
+    /// assert_eq!(again.prefix(&[b"block"])?, 1, "a file keeps it");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(self) -> Result<(), Error> {
         self.kv.close()
     }

@@ -71,6 +71,14 @@ impl Saker {
     ///
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
+    ///
+    /// ```
+    /// use saker::{Saker, SakerOptions};
+    /// let saker = Saker::open("mem:?size=16MiB&profile=tiny&threads=1", SakerOptions::default())?;
+    /// saker.session()?.put(b"key", b"value")?;
+    /// saker.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(url: &str, mut options: SakerOptions) -> Result<Self, Error> {
         saker_runtime::huge_pages::install();
         let mut url = DeviceUrl::parse(url)?;
@@ -100,18 +108,49 @@ impl Saker {
     ///
     /// # Errors
     /// [`Error::NoSession`] if as many as were asked for are open.
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// let mut first = saker.session()?;
+    /// first.put(b"key", b"value")?;
+    /// let mut second = saker.session()?; // for another thread
+    /// assert_eq!(second.get(b"key")?, Some(b"value".to_vec()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn session(&self) -> Result<Session, Error> {
         let lane = self.inner.free().pop().ok_or(Error::NoSession)?;
         Ok(Session::new(Arc::clone(&self.inner), lane))
     }
 
     /// Keys of which a write has not been answered by the device.
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let mut session = saker.session()?;
+    /// session.put(b"key", b"value")?; // in a container
+    /// session.sync()?;
+    /// assert_eq!(saker.pending(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn pending(&self) -> usize {
         self.inner.hub.pending().len()
     }
 
     /// Counters of the read cache.
+    ///
+    /// ```
+    /// let url = "mem:?size=16MiB&profile=tiny&cache=1MiB";
+    /// let saker = saker::Saker::open(url, saker::SakerOptions::default())?;
+    /// let mut session = saker.session()?;
+    /// session.put(b"key", b"value")?;
+    /// session.sync()?;
+    /// for _ in 0..10 {
+    ///     session.get(b"key")?;
+    /// }
+    /// assert!(saker.cache_stats().hits >= 9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn cache_stats(&self) -> CacheStats {
         self.inner.hub.cache_stats()
@@ -122,6 +161,15 @@ impl Saker {
     ///
     /// # Errors
     /// [`enum@Error`]; an image that could not be flushed stays marked as in use, and recovers at the next opening.
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let mut session = saker.session()?;
+    /// session.put(b"key", b"value")?;
+    /// saker.close()?; // stores what is buffered, too
+    /// assert!(session.get(b"key").is_err(), "there is no device any more");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(mut self) -> Result<(), Error> {
         self.stop_pump();
         let stored = self.store_all();

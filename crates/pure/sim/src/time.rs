@@ -75,6 +75,13 @@ impl Duration {
     }
 }
 
+impl From<std::time::Duration> for Duration {
+    /// What is longer than 584 years is so long.
+    fn from(length: std::time::Duration) -> Self {
+        Self(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
 impl Add<Duration> for Instant {
     type Output = Self;
     fn add(self, rhs: Duration) -> Self {

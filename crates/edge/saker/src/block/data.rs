@@ -13,6 +13,20 @@ impl Block {
     ///
     /// # Errors
     /// [`Error::Range`] before anything is read; [`Error::Host`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// let mut block = [1; 512];
+    /// disk.read(9, &mut block)?;
+    /// assert_eq!(block, [0; 512], "it was never written");
+    /// let error = disk.read(9, &mut block[..100]).unwrap_err();
+    /// assert_eq!(error.to_string(), "100 bytes are no whole blocks; give a multiple of 512 bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(&mut self, first: u64, out: &mut [u8]) -> Result<(), Error> {
         self.check(first, out.len())?;
         for (at, part) in pieces(first, self.block_bytes(), out.len()) {
@@ -31,6 +45,18 @@ impl Block {
     ///
     /// # Errors
     /// [`Error::Range`] before anything is written; [`Error::Host`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(2, &[7; 2 * 512])?; // blocks 2 and 3
+    /// let last = disk.blocks() - 1;
+    /// assert!(matches!(disk.write(last, &[7; 2 * 512]), Err(saker::Error::Range(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write(&mut self, first: u64, data: &[u8]) -> Result<(), Error> {
         self.check(first, data.len())?;
         for (at, part) in pieces(first, self.block_bytes(), data.len()) {
@@ -44,6 +70,20 @@ impl Block {
     ///
     /// # Errors
     /// [`Error::Range`], [`Error::Host`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(0, &[7; 1024])?;
+    /// disk.trim(1, 1)?; // one block, not one byte
+    /// let mut both = [1; 1024];
+    /// disk.read(0, &mut both)?;
+    /// assert_eq!((&both[..512], &both[512..]), (&[7; 512][..], &[0; 512][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn trim(&mut self, first: u64, blocks: u64) -> Result<(), Error> {
         let bytes = blocks.saturating_mul(u64::from(self.block_bytes()));
         self.check(first, usize::try_from(bytes).unwrap_or(usize::MAX))?;

@@ -8,6 +8,16 @@ impl Kv {
     ///
     /// # Errors
     /// [`HostError`].
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// for n in 0..1000_u32 {
+    ///     kv.put_queued(&n.to_be_bytes(), b"value")?;
+    /// }
+    /// kv.drain()?; // only now it is known that all were stored
+    /// assert_eq!(kv.get(&999_u32.to_be_bytes())?, Some(b"value".to_vec()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put_queued(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
         // How it ends is not known before it is drained; reads settle that first.
         self.cache.wrote(key, None, false);
@@ -18,6 +28,20 @@ impl Kv {
     ///
     /// # Errors
     /// [`HostError`]: the first failure, with its key.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::Kv::open(&format!("file:{}", path.display()))?.close()?;
+    /// use saker::{HostError, KvError};
+    /// let mut kv = saker::Kv::open(&format!("file:{}?readonly", path.display()))?;
+    /// kv.put_queued(b"key", b"value")?;
+    /// let Err(HostError::Queued { key, error }) = kv.drain() else { panic!("nothing can be stored here") };
+    /// assert_eq!(key.as_bytes(), b"key");
+    /// assert_eq!(*error, KvError::WriteProtected.into());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn drain(&mut self) -> Result<(), HostError> {
         self.store.drain()
     }
@@ -26,6 +50,16 @@ impl Kv {
     ///
     /// # Errors
     /// [`HostError`]: the first write that failed, with its key; the others were carried out.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// kv.put(b"three", b"3")?;
+    /// let mut batch = saker::WriteBatch::new();
+    /// batch.put(b"one", b"1").put(b"two", b"2").delete(b"three").delete(b"never there");
+    /// kv.write(&batch)?;
+    /// assert_eq!(kv.multi_exist(&[b"one", b"two", b"three"])?, [true, true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write(&mut self, batch: &WriteBatch) -> Result<(), HostError> {
         let outcome = self.store.write(batch);
         batch.iter().for_each(|(key, write)| self.cache.wrote(key, write, outcome.is_ok()));
@@ -36,6 +70,14 @@ impl Kv {
     ///
     /// # Errors
     /// [`HostError`].
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// kv.put(b"one", b"1")?;
+    /// assert_eq!(kv.multi_get(&[b"two", b"one"])?, [None, Some(b"1".to_vec())]);
+    /// assert_eq!(kv.group_stats().groups, 1, "both were asked for in one command");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multi_get(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
         if !self.cache.is_on() {
             return self.store.multi_get(keys);
@@ -54,6 +96,14 @@ impl Kv {
     ///
     /// # Errors
     /// [`HostError`].
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// kv.put(b"block 2", b"...")?;
+    /// let blocks: [&[u8]; 3] = [b"block 1", b"block 2", b"block 3"];
+    /// assert_eq!(kv.multi_exist(&blocks)?, [false, true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multi_exist(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>, HostError> {
         self.store.multi_exist(keys)
     }

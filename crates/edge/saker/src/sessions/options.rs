@@ -4,6 +4,19 @@ use saker_host::CacheOptions;
 use std::time::Duration;
 
 /// How sessions of a device work.
+///
+/// ```
+/// use saker::{CacheOptions, Saker, SakerOptions};
+/// let options = SakerOptions {
+///     sessions: 2,                          // for two threads
+///     cache: CacheOptions::sized(1 << 20), // 1 MiB for both
+///     ..SakerOptions::default()
+/// };
+/// let saker = Saker::open("mem:?size=16MiB&profile=tiny", options)?;
+/// let both = (saker.session()?, saker.session()?);
+/// assert!(matches!(saker.session(), Err(saker::Error::NoSession)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SakerOptions {
     /// Sessions that can be open at the same time. Each has a queue pair; durable writes share one more.

@@ -12,6 +12,16 @@ use std::sync::Arc;
 
 /// A session of a [`Saker`](super::Saker). Keys have 1 to 16 bytes. Calls that wait do so by polling; those that return
 /// futures are polled by the pump.
+///
+/// ```
+/// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+/// let mut session: saker::sessions::Session = saker.session()?;
+/// std::thread::spawn(move || {
+///     session.put(b"key", b"value").expect("keys of up to 16 bytes"); // dropped: it leaves now
+/// }).join().expect("no panic");
+/// assert!(saker.session()?.exists(b"key")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Session {
     session: session::Session<KvQueue, SharedDriver>,
@@ -35,6 +45,16 @@ impl Session {
     ///
     /// # Errors
     /// [`HostError`]: nothing has happened. What the device says comes with the sync.
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let mut session = saker.session()?;
+    /// session.put(b"key", b"value")?; // every session sees it now
+    /// session.sync()?; // and now it survives a cut
+    /// let error = session.put(b"a key of more than 16 bytes", b"value").unwrap_err();
+    /// assert!(matches!(error, saker::HostError::NativeKeyLength(_)), "long keys are for `Kv`");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
         self.session.put(&native(key)?, value)
     }
@@ -43,6 +63,15 @@ impl Session {
     ///
     /// # Errors
     /// [`HostError`]: nothing has happened.
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let mut session = saker.session()?;
+    /// session.put(b"key", b"value")?;
+    /// session.delete(b"key")?;
+    /// assert!(!session.exists(b"key")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete(&mut self, key: &[u8]) -> Result<(), HostError> {
         self.session.delete(&native(key)?)
     }
@@ -52,6 +81,14 @@ impl Session {
     ///
     /// # Errors
     /// [`HostError`].
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// let (mut one, mut other) = (saker.session()?, saker.session()?);
+    /// assert!(one.put_if_absent(b"leader", b"one")?);
+    /// assert!(!other.put_if_absent(b"leader", b"other")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool, HostError> {
         self.session.put_if_absent(&native(key)?, value)
     }
@@ -60,6 +97,16 @@ impl Session {
     ///
     /// # Errors
     /// [`HostError`]; pairs before the one that failed may have been stored.
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let mut session = saker.session()?;
+    /// session.put(b"block 1", b"old")?;
+    /// let stored = session.multi_put_if_absent(&[(b"block 1", b"new"), (b"block 2", b"new")])?;
+    /// assert_eq!(stored, [false, true]);
+    /// assert_eq!(session.get(b"block 1")?, Some(b"old".to_vec()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multi_put_if_absent(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<Vec<bool>, HostError> {
         let pairs = pairs.iter().map(|(key, value)| Ok((native(key)?, *value)));
         self.session.multi_put_if_absent(&pairs.collect::<Result<Vec<_>, HostError>>()?)

@@ -5,6 +5,13 @@ use saker_linux::Submission;
 use std::path::PathBuf;
 
 /// A namespace's device file.
+///
+/// ```
+/// use saker::{DeviceUrl, Submission, url::Backing};
+/// let Backing::Linux(place) = DeviceUrl::parse("/dev/ng0n1?io=ioctl")?.place else { panic!() };
+/// assert_eq!((place.submission, place.reconnect_s), (Submission::Ioctl, 30));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinuxPlace {
     /// `/dev/ngXnY`.

@@ -59,6 +59,13 @@ impl DeviceUrl {
     ///
     /// # Errors
     /// [`UrlError`] names the part that makes no sense.
+    ///
+    /// ```
+    /// use saker::DeviceUrl;
+    /// assert!(DeviceUrl::parse("mem:?engine=lsm&write_buffer_size=1MiB").is_ok());
+    /// let error = DeviceUrl::parse("mem:?engine=hash_store&write_buffer_size=1MiB").unwrap_err();
+    /// assert!(error.to_string().contains("it is a setting of lsm"), "{error}");
+    /// ```
     pub fn parse(url: &str) -> Result<Self, UrlError> {
         let bad = |what: String, todo: &str| UrlError { url: url.into(), what, todo: todo.into() };
         let (head, options) = url.split_once('?').unwrap_or((url, ""));

@@ -8,6 +8,12 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 /// Why a URL makes no sense. One line, with what to write instead.
+///
+/// ```
+/// let error: saker::url::UrlError = saker::DeviceUrl::parse("mem:?size=large").unwrap_err();
+/// let text = "device URL `mem:?size=large`: option `size=large`; write a size such as 512MiB";
+/// assert_eq!(error.to_string(), text);
+/// ```
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("device URL `{url}`: {what}; {todo}")]
 pub struct UrlError {
@@ -17,6 +23,15 @@ pub struct UrlError {
 }
 
 /// Where the device's flash is.
+///
+/// ```
+/// use saker::{DeviceUrl, url::Backing};
+/// let place = DeviceUrl::parse("file:disk.img")?.place;
+/// assert_eq!(place, Backing::File("disk.img".into()));
+/// let is_here = matches!(place, Backing::Memory { .. } | Backing::File(_));
+/// assert!(is_here);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backing {
     /// In memory: gone with the process.
@@ -41,6 +56,14 @@ pub enum Backing {
 }
 
 /// Whether operations take time.
+///
+/// ```
+/// use saker::{DeviceUrl, url::Timing};
+/// assert_eq!(DeviceUrl::parse("mem:")?.timing, Timing::Off);
+/// let timed = DeviceUrl::parse("mem:?timing=real")?;
+/// assert_eq!((timed.timing, timed.threads), (Timing::Real, 1), "it has a thread of its own");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// As fast as this machine goes.
@@ -50,6 +73,14 @@ pub enum Timing {
 }
 
 /// What is given out of a damaged image.
+///
+/// ```
+/// use saker::{DeviceUrl, Salvage};
+/// let url = DeviceUrl::parse("file:disk.img?readonly&salvage=uncertain")?;
+/// assert_eq!(url.salvage, Some(Salvage::Uncertain));
+/// assert!(DeviceUrl::parse("file:disk.img?salvage").is_err(), "a damaged image is not written to");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Salvage {
     /// What is known to be the newest.
@@ -59,6 +90,13 @@ pub enum Salvage {
 }
 
 /// A device URL, taken apart.
+///
+/// ```
+/// use saker::DeviceUrl;
+/// let url = DeviceUrl::parse("file:disk.img?nsid=2&depth=8")?;
+/// assert_eq!((url.nsid, url.depth, url.readonly), (Some(2), 8, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceUrl {
     /// Where.

@@ -11,11 +11,45 @@ impl Session {
     ///
     /// # Errors
     /// [`SyncError`]: by key, which writes failed.
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let mut session = saker.session()?;
+    /// use saker::SyncError;
+    /// session.put(b"key", b"value")?;
+    /// match session.sync() {
+    ///     Ok(()) => {} // what this session wrote survives a cut
+    ///     Err(SyncError::Failed(keys)) => panic!("{} keys are as they were before", keys.len()),
+    ///     Err(SyncError::Unknown(error)) => panic!("nobody knows: {error}"),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sync(&mut self) -> Result<(), SyncError> {
         self.session.sync()
     }
 
     /// The same as a future. The session can go on: later writes are not waited for.
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let mut session = saker.session()?;
+    /// # use std::task::{Context, Poll, Waker};
+    /// # fn block_on<F: Future>(future: F) -> F::Output {
+    /// #     let mut future = std::pin::pin!(future);
+    /// #     loop {
+    /// #         if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    /// #             return done;
+    /// #         }
+    /// #     }
+    /// # }
+    /// block_on(async {
+    ///     session.put(b"first", b"1")?;
+    ///     let synced = session.sync_async();
+    ///     session.put(b"second", b"2")?; // does not delay it
+    ///     synced.await.map_err(Box::<dyn std::error::Error>::from)
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sync_async(&mut self) -> Synced {
         Synced::new(Arc::clone(&self.inner), self.lane, self.session.begin_sync())
     }
@@ -24,6 +58,14 @@ impl Session {
     ///
     /// # Errors
     /// [`SyncError`].
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let mut session = saker.session()?;
+    /// session.put_durable(b"order:1", b"paid")?; // it survives a cut from here on
+    /// assert_eq!(session.get(b"order:1")?, Some(b"paid".to_vec()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put_durable(&mut self, key: &[u8], value: &[u8]) -> Result<(), SyncError> {
         self.session.put_durable(&native(key)?, value)
     }
@@ -32,6 +74,24 @@ impl Session {
     ///
     /// # Errors
     /// [`HostError`]: nothing has happened.
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let mut session = saker.session()?;
+    /// # use std::task::{Context, Poll, Waker};
+    /// # fn block_on<F: Future>(future: F) -> F::Output {
+    /// #     let mut future = std::pin::pin!(future);
+    /// #     loop {
+    /// #         if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    /// #             return done;
+    /// #         }
+    /// #     }
+    /// # }
+    /// let written = session.put_durable_async(b"order:1", b"paid")?;
+    /// assert!(session.exists(b"order:1")?, "visible before it is durable");
+    /// block_on(written)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put_durable_async(&mut self, key: &[u8], value: &[u8]) -> Result<Durable, HostError> {
         let ticket = self.session.begin_durable(&native(key)?, Some(value))?;
         Ok(Durable::new(Arc::clone(&self.inner), ticket))
@@ -41,6 +101,16 @@ impl Session {
     ///
     /// # Errors
     /// [`SyncError`].
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let mut session = saker.session()?;
+    /// session.put_durable(b"order:1", b"paid")?;
+    /// session.delete_durable(b"order:1")?; // it does not come back after a cut
+    /// session.delete_durable(b"order:1")?; // nor is it an error that it is gone
+    /// assert!(!session.exists(b"order:1")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete_durable(&mut self, key: &[u8]) -> Result<(), SyncError> {
         self.session.delete_durable(&native(key)?)
     }
