@@ -14,7 +14,7 @@ use thiserror::Error;
 ///
 /// ```
 /// use saker::{Error, Kv};
-/// match Kv::open("mem:?size=16MiB&profile=tiny&nsid=7") {
+/// match Kv::open("mem:?size=4MiB&profile=tiny&nsid=7") {
 ///     Err(Error::Missing { nsid, there }) => assert_eq!((nsid, &there[..]), (7, "1 (kv)")),
 ///     other => panic!("{other:?}"),
 /// }
@@ -108,7 +108,7 @@ pub enum Error {
 /// # let path = dir.path().join("disk.img");
 /// use saker::{Error, ImagePlan, NamespacePlan, PlanError};
 /// let namespaces = vec![NamespacePlan::Block { bytes: None, block_bytes: 1000 }];
-/// let plan = ImagePlan { namespaces, ..ImagePlan::kv(16 << 20, "tiny", 1) };
+/// let plan = ImagePlan { namespaces, ..ImagePlan::kv(4 << 20, "tiny", 1) };
 /// let Err(Error::Plan(error)) = plan.create(&path) else { panic!("pages hold no such blocks") };
 /// assert!(matches!(&error, PlanError::BlockBytes { asked: 1000, .. }));
 /// assert!(error.to_string().contains("; give 512"), "{error}");

@@ -47,7 +47,7 @@ impl Kv {
     /// [`enum@Error`], each a line that says what to do.
     ///
     /// ```
-    /// let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny&engine=lsm")?;
+    /// let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=lsm")?;
     /// kv.put(b"key", b"value")?;
     /// let error = saker::Kv::open("mem:?sise=16MiB").unwrap_err();
     /// assert!(error.to_string().ends_with("write size"), "{error}");
@@ -80,7 +80,7 @@ impl Kv {
     /// [`HostError`]: whether it took place is not known if the answer is missing.
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// kv.put(b"key", b"value")?;
     /// kv.format()?;
     /// assert_eq!(kv.list(None).count(), 0);
@@ -103,7 +103,7 @@ impl Kv {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
     /// kv.put(b"order:1", b"paid")?; // survives the death of this process
     /// kv.flush()?; // and now a power cut as well
@@ -117,7 +117,7 @@ impl Kv {
     /// The client below, for counters. It may write, so that the read cache begins anew.
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// let long = vec![7; 5000]; // more than the buffer that is tried first
     /// let key = saker::Key::new(b"key")?;
     /// kv.client().put(&key, &long)?;
@@ -137,7 +137,7 @@ impl Kv {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// # let url = format!("file:{}", path.display());
     /// let mut kv = saker::Kv::open(&url)?;
     /// kv.put_queued(b"key", b"value")?;

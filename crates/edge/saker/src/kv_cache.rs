@@ -49,7 +49,7 @@ impl KvCache {
     ///     order: RetentionOrder::Fifo,
     ///     ttl: Some(std::time::Duration::from_secs(3600).into()),
     /// };
-    /// let mut cache = KvCache::open("mem:?size=16MiB&profile=tiny", options)?;
+    /// let mut cache = KvCache::open("mem:?size=4MiB&profile=tiny", options)?;
     /// # cache.put_if_absent(b"block", b"data")?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -72,7 +72,7 @@ impl KvCache {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut cache = saker::KvCache::open("mem:?size=16MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// # let mut cache = saker::KvCache::open("mem:?size=4MiB&profile=tiny", saker::RetentionOptions::default())?;
     /// cache.put_if_absent(b"block 2", b"data")?;
     /// assert_eq!(cache.exists(&[b"block 1", b"block 2"])?, [false, true]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -90,7 +90,7 @@ impl KvCache {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut cache = saker::KvCache::open("mem:?size=16MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// # let mut cache = saker::KvCache::open("mem:?size=4MiB&profile=tiny", saker::RetentionOptions::default())?;
     /// for key in [b"block 1", b"block 2", b"block 4"] {
     ///     cache.put_if_absent(key, b"data")?;
     /// }
@@ -108,7 +108,7 @@ impl KvCache {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut cache = saker::KvCache::open("mem:?size=16MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// # let mut cache = saker::KvCache::open("mem:?size=4MiB&profile=tiny", saker::RetentionOptions::default())?;
     /// cache.put_if_absent(b"block", &[7; 100])?;
     /// let mut buffer = [0; 64];
     /// assert_eq!(cache.get_into(b"block", &mut buffer)?, Some(100), "64 of 100 bytes were read");
@@ -136,7 +136,7 @@ impl KvCache {
     /// ```
     /// use saker::{HostError, KvCache, RetentionOptions};
     /// let options = RetentionOptions { bytes_max: Some(10_000), ..RetentionOptions::default() };
-    /// let mut cache = KvCache::open("mem:?size=16MiB&profile=tiny", options)?;
+    /// let mut cache = KvCache::open("mem:?size=4MiB&profile=tiny", options)?;
     /// for n in 0..5 {
     ///     assert!(cache.put_if_absent(&[n], &[7; 3000])?); // the oldest go
     /// }
@@ -174,7 +174,7 @@ impl KvCache {
     /// use saker::{KvCache, RetentionOptions};
     /// let ttl = std::time::Duration::from_millis(1);
     /// let options = RetentionOptions { ttl: Some(ttl.into()), ..RetentionOptions::default() };
-    /// let mut cache = KvCache::open("mem:?size=16MiB&profile=tiny", options)?;
+    /// let mut cache = KvCache::open("mem:?size=4MiB&profile=tiny", options)?;
     /// cache.put_if_absent(b"block", b"data")?;
     /// std::thread::sleep(2 * ttl);
     /// cache.expire()?; // frees its room now instead of at the next put
@@ -192,7 +192,7 @@ impl KvCache {
     /// Bytes of keys and values that are kept.
     ///
     /// ```
-    /// # let mut cache = saker::KvCache::open("mem:?size=16MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// # let mut cache = saker::KvCache::open("mem:?size=4MiB&profile=tiny", saker::RetentionOptions::default())?;
     /// cache.put_if_absent(b"block", &[7; 1000])?;
     /// assert_eq!(cache.bytes(), 1005, "the key counts");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -205,7 +205,7 @@ impl KvCache {
     /// What it has done.
     ///
     /// ```
-    /// # let mut cache = saker::KvCache::open("mem:?size=16MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// # let mut cache = saker::KvCache::open("mem:?size=4MiB&profile=tiny", saker::RetentionOptions::default())?;
     /// cache.put_if_absent(b"block", b"data")?;
     /// cache.put_if_absent(b"block", b"data")?;
     /// assert_eq!((cache.stats().stored, cache.stats().present), (1, 1));
@@ -224,7 +224,7 @@ impl KvCache {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// # let url = format!("file:{}", path.display());
     /// let mut cache = saker::KvCache::open(&url, saker::RetentionOptions::default())?;
     /// cache.put_if_absent(b"block", b"data")?;

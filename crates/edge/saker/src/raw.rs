@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// A namespace to which any entry can be sent, malformed ones too.
 ///
 /// ```
-/// # let mut raw = saker::Raw::open("mem:?size=16MiB&profile=tiny")?;
+/// # let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
 /// use saker_host::RawData;
 /// use saker_nvme::{Key, Status, kv};
 /// let (key, nsid) = (Key::new(b"key")?, raw.nsid());
@@ -42,7 +42,7 @@ impl Raw {
     /// [`enum@Error`].
     ///
     /// ```
-    /// let raw = saker::Raw::open("mem:?size=16MiB&profile=tiny&nsid=1")?;
+    /// let raw = saker::Raw::open("mem:?size=4MiB&profile=tiny&nsid=1")?;
     /// assert_eq!(raw.nsid(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -86,7 +86,7 @@ impl Raw {
     /// The namespace.
     ///
     /// ```
-    /// # let mut raw = saker::Raw::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
     /// let flush = saker_nvme::kv::flush(raw.nsid());
     /// # assert_eq!(raw.nsid(), 1);
     /// # drop((raw, flush));
@@ -99,7 +99,7 @@ impl Raw {
     /// Bytes that one command moves at most, here and there.
     ///
     /// ```
-    /// # let mut raw = saker::Raw::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
     /// let buffer = vec![0; raw.transfer_bytes_max() as usize]; // as much as a command fills
     /// # assert!(buffer.len() >= 4096);
     /// # raw.close()?;
@@ -113,7 +113,7 @@ impl Raw {
     /// Whether entries reach the device as they are. A kernel sets flags itself and takes commands for one namespace.
     ///
     /// ```
-    /// # let mut raw = saker::Raw::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
     /// assert!(raw.is_direct(), "only a kernel is between");
     /// # raw.close()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -128,7 +128,7 @@ impl Raw {
     /// [`HostError`] if there is no answer.
     ///
     /// ```
-    /// # let mut raw = saker::Raw::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
     /// use saker_nvme::{admin::{Identify, build}, identify::cns};
     /// let ask = Identify { nsid: 0, cns: cns::CONTROLLER, cntid: 0, specific_id: 0, csi: 0, uuid_index: 0 };
     /// let (status, _dwords, data) = raw.admin(build::identify(&ask), 4096)?;
@@ -146,7 +146,7 @@ impl Raw {
     /// [`HostError`] if one cannot be sent, or is not answered in time.
     ///
     /// ```
-    /// # let mut raw = saker::Raw::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
     /// use saker_host::RawData;
     /// use saker_nvme::{Key, kv, kv::StoreOptions};
     /// let (key, nsid) = (Key::new(b"key")?, raw.nsid());
@@ -207,7 +207,7 @@ impl Raw {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// let raw = saker::Raw::open(&format!("file:{}", path.display()))?;
     /// raw.close()?; // with a Flush: dropping it leaves the image as a killed process does
     /// assert!(saker::image::check(&path, &mut |_| {})?.findings.is_empty());

@@ -74,7 +74,7 @@ impl Saker {
     ///
     /// ```
     /// use saker::{Saker, SakerOptions};
-    /// let saker = Saker::open("mem:?size=16MiB&profile=tiny&threads=1", SakerOptions::default())?;
+    /// let saker = Saker::open("mem:?size=4MiB&profile=tiny&threads=1", SakerOptions::default())?;
     /// saker.session()?.put(b"key", b"value")?;
     /// saker.close()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -110,7 +110,7 @@ impl Saker {
     /// [`Error::NoSession`] if as many as were asked for are open.
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// let mut first = saker.session()?;
     /// first.put(b"key", b"value")?;
     /// let mut second = saker.session()?; // for another thread
@@ -125,7 +125,7 @@ impl Saker {
     /// Keys of which a write has not been answered by the device.
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// session.put(b"key", b"value")?; // in a container
     /// session.sync()?;
@@ -140,7 +140,7 @@ impl Saker {
     /// Counters of the read cache.
     ///
     /// ```
-    /// let url = "mem:?size=16MiB&profile=tiny&cache=1MiB";
+    /// let url = "mem:?size=4MiB&profile=tiny&cache=1MiB";
     /// let saker = saker::Saker::open(url, saker::SakerOptions::default())?;
     /// let mut session = saker.session()?;
     /// session.put(b"key", b"value")?;
@@ -163,7 +163,7 @@ impl Saker {
     /// [`enum@Error`]; an image that could not be flushed stays marked as in use, and recovers at the next opening.
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// session.put(b"key", b"value")?;
     /// saker.close()?; // stores what is buffered, too

@@ -15,7 +15,7 @@ use std::path::Path;
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("disk.img");
-/// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
 /// # saker::Kv::open(&format!("file:{}", path.display()))?.close()?;
 /// let found: saker::Verified = saker::verify_image(&path, &mut |_| {})?;
 /// assert!(found.report.is_sound());
@@ -39,7 +39,7 @@ pub struct Verified {
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("disk.img");
-/// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
 /// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
 /// # kv.put(b"sound", &[1; 1000])?;
 /// # kv.put(b"spoilt", b"Here a bit will tip.")?;
@@ -73,7 +73,7 @@ pub fn verify_image(path: &Path, progress: &mut dyn FnMut(image::Progress)) -> R
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("disk.img");
-/// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
 /// let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
 /// kv.put(b"key", b"value")?;
 /// kv.close()?;
@@ -101,7 +101,7 @@ pub fn image_namespaces(path: &Path) -> Result<Vec<NamespaceSnapshot>, Error> {
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("disk.img");
-/// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
 /// let (report, pairs) = saker::check_image(&path, &mut |_| {})?;
 /// assert_eq!((report.is_sound(), pairs), (true, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -28,7 +28,7 @@ const FITS_MAX: u32 = 8;
 /// let plan = ImagePlan {
 ///     engine: EngineKind::named("lsm").expect("there is one"),
 ///     uuid: Some(new_uuid()?), // no other image has its identity
-///     ..ImagePlan::kv(16 << 20, "tiny", 1)
+///     ..ImagePlan::kv(4 << 20, "tiny", 1)
 /// };
 /// plan.create(&path)?;
 /// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
@@ -94,8 +94,8 @@ impl ImagePlan {
     /// One KV namespace over all of the flash.
     ///
     /// ```
-    /// let plan = saker::ImagePlan::kv(16 << 20, "tiny", 1);
-    /// assert_eq!((plan.bytes, plan.namespaces.len()), (Some(16 << 20), 1));
+    /// let plan = saker::ImagePlan::kv(4 << 20, "tiny", 1);
+    /// assert_eq!((plan.bytes, plan.namespaces.len()), (Some(4 << 20), 1));
     /// ```
     pub fn kv(bytes: u64, profile: &str, seed: u64) -> Self {
         let namespaces = vec![NamespacePlan::Kv { flash_bytes: None }];
@@ -118,7 +118,7 @@ impl ImagePlan {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// let plan = saker::ImagePlan::kv(16 << 20, "tiny", 1);
+    /// let plan = saker::ImagePlan::kv(4 << 20, "tiny", 1);
     /// plan.create(&path)?;
     /// let error = plan.create(&path).unwrap_err(); // what is there is never overwritten
     /// assert!(matches!(error, saker::Error::Image(saker::image::ImageError::Exists { .. })));
@@ -186,8 +186,8 @@ fn header(build: &Build, seed: u64, uuid: Option<[u8; 16]>) -> ImageConfig {
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("disk.img");
-/// let flash_bytes = saker::create_image(&path, 16 << 20, "tiny", 1)?;
-/// assert!(flash_bytes <= 16 << 20);
+/// let flash_bytes = saker::create_image(&path, 4 << 20, "tiny", 1)?;
+/// assert!(flash_bytes <= 4 << 20);
 /// saker::Kv::open(&format!("file:{}", path.display()))?.put(b"key", b"value")?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -148,7 +148,7 @@ pub(crate) fn close(driver: AnyDriver) -> Result<(), Error> {
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("disk.img");
-/// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
 /// let url = saker::DeviceUrl::parse(&format!("file:{}", path.display()))?;
 /// let (device, _shared_with_host, _profile) = saker::build_device(&url)?;
 /// let thread = saker::DeviceThread::start(device); // or advance it yourself
@@ -186,7 +186,7 @@ fn close_cells<T>(device: Device<T>) -> Result<(), Error> {
 ///
 /// ```
 /// use saker::{AnyDevice, DeviceUrl};
-/// let url = DeviceUrl::parse("mem:?size=16MiB&profile=tiny")?;
+/// let url = DeviceUrl::parse("mem:?size=4MiB&profile=tiny")?;
 /// let (mut device, _shared_with_host, profile) = saker::build_device(&url)?;
 /// assert!(matches!(device, AnyDevice::Untimed(_)) && profile == "tiny");
 /// assert_eq!(device.stats().device.commands, 0);

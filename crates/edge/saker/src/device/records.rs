@@ -20,7 +20,7 @@ pub(crate) fn config_of(path: &Path, image: &ImageConfig) -> Result<DeviceConfig
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("disk.img");
-/// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
 /// use saker::image::{Access, open};
 /// let config = saker::device_config(&open(&path, Access::Read)?.config);
 /// assert_eq!((config.namespaces[0].nsid, config.namespaces.len()), (1, 1));

@@ -9,7 +9,7 @@ impl Kv {
     /// Everything countable; nothing while the device runs on a thread of its own.
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// kv.put(b"key", &[7; 100])?;
     /// let stats: saker::Stats = kv.stats().expect("the device is on this thread");
     /// let namespace: &saker::NamespaceSnapshot = &stats.namespaces[0];
@@ -28,7 +28,7 @@ impl Kv {
     /// Counters of the read cache.
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny&cache=1MiB")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&cache=1MiB")?;
     /// kv.put(b"key", b"value")?;
     /// (kv.get(b"key")?, kv.get(b"key")?);
     /// let stats: saker::CacheStats = kv.cache_stats();
@@ -44,7 +44,7 @@ impl Kv {
     /// it. `None` where the device is not on this thread, or the key not there.
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// assert_eq!(kv.page_of(b"no such key"), None);
     /// kv.put(b"key", b"value")?;
     /// assert!(kv.page_of(b"key").is_some_and(|page| page.starts_with("page ")));
@@ -79,7 +79,7 @@ impl Kv {
     /// Name of the device's profile; of a target, `remote`.
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// assert_eq!(kv.profile(), "tiny");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -90,7 +90,7 @@ impl Kv {
     /// Serial number, model and firmware revision, as Identify Controller tells them.
     ///
     /// ```
-    /// let url = "mem:?size=16MiB&profile=tiny";
+    /// let url = "mem:?size=4MiB&profile=tiny";
     /// let (serial, model, _firmware) = saker::Kv::open(url)?.identity();
     /// let (other, _, _) = saker::Kv::open(url)?.identity();
     /// assert_ne!(serial, other, "each opening is a device of its own, unless the URL has a seed");

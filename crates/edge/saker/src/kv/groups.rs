@@ -10,7 +10,7 @@ impl Kv {
     /// ([`Kv::has_long_keys_by_pointer`]).
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// use saker::{Form, HostError, KvError};
     /// kv.put(b"one", b"1")?;
     /// let mut group = kv.begin(Form::Mixed);
@@ -29,7 +29,7 @@ impl Kv {
     /// Groups so far, and what was done one by one instead.
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// let before: saker::GroupStats = kv.group_stats();
     /// let mut batch = saker::WriteBatch::new();
     /// batch.put(b"one", b"1").put(b"two", b"2");
@@ -45,7 +45,7 @@ impl Kv {
     /// Whether keys of more than 16 bytes go to the device by pointer, one command each.
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// let path = b"/a/key/of/more/than/16/bytes";
     /// kv.put(path, b"value")?; // works in any case
     /// if kv.has_long_keys_by_pointer() {
@@ -67,7 +67,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// let parts: [&[u8]; 2] = [b"user:7:name", b"user:7:mail"];
     /// kv.put(parts[0], b"Ada")?;
     /// assert!(kv.prefetch_group(b"user:7", &parts)?); // keys that are not there yet may be named

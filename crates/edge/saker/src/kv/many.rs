@@ -10,7 +10,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// for n in 0..1000_u32 {
     ///     kv.put_queued(&n.to_be_bytes(), b"value")?;
     /// }
@@ -32,7 +32,7 @@ impl Kv {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// # saker::Kv::open(&format!("file:{}", path.display()))?.close()?;
     /// use saker::{HostError, KvError};
     /// let mut kv = saker::Kv::open(&format!("file:{}?readonly", path.display()))?;
@@ -52,7 +52,7 @@ impl Kv {
     /// [`HostError`]: the first write that failed, with its key; the others were carried out.
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// kv.put(b"three", b"3")?;
     /// let mut batch = saker::WriteBatch::new();
     /// batch.put(b"one", b"1").put(b"two", b"2").delete(b"three").delete(b"never there");
@@ -72,7 +72,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// kv.put(b"one", b"1")?;
     /// assert_eq!(kv.multi_get(&[b"two", b"one"])?, [None, Some(b"1".to_vec())]);
     /// assert_eq!(kv.group_stats().groups, 1, "both were asked for in one command");
@@ -98,7 +98,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// kv.put(b"block 2", b"...")?;
     /// let blocks: [&[u8]; 3] = [b"block 1", b"block 2", b"block 3"];
     /// assert_eq!(kv.multi_exist(&blocks)?, [false, true, false]);

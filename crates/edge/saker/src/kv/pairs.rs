@@ -10,7 +10,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// use saker::HostError;
     /// kv.put(b"key", b"old")?;
     /// kv.put(b"key", b"new")?; // replaces it
@@ -31,7 +31,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// assert!(kv.put_if_absent(b"lock", b"mine")?);
     /// assert!(!kv.put_if_absent(b"lock", b"yours")?, "somebody has it");
     /// assert_eq!(kv.get(b"lock")?, Some(b"mine".to_vec()));
@@ -51,7 +51,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// assert_eq!(kv.get(b"key")?, None);
     /// kv.put(b"key", b"")?;
     /// assert_eq!(kv.get(b"key")?, Some(Vec::new()), "an empty value is a value");
@@ -72,7 +72,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// kv.put(b"greeting", b"good morning")?;
     /// let mut buffer = [0; 4];
     /// let bytes = kv.get_into(b"greeting", &mut buffer)?;
@@ -99,7 +99,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// kv.put(b"key", b"value")?;
     /// assert!(kv.delete(b"key")?);
     /// assert!(!kv.delete(b"key")?, "it was gone already");
@@ -116,7 +116,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// kv.put(b"user:7", &[0; 4096])?;
     /// assert!(kv.exists(b"user:7")? && !kv.exists(b"user:8")?); // no value is moved
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -11,7 +11,7 @@ impl Kv {
     /// The keys from `from` on, in the device's order.
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny&engine=tree")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=tree")?;
     /// for key in [b"b", b"a", b"c"] {
     ///     kv.put(key, b"value")?;
     /// }
@@ -30,7 +30,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny&engine=lsm")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=lsm")?;
     /// use saker::{KeyRange, ScanOptions, ScanOrder};
     /// for key in ["user:1", "user:2", "user:3", "visit:1"] {
     ///     kv.put(key.as_bytes(), b"value")?;
@@ -58,7 +58,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny&engine=lsm")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=lsm")?;
     /// # kv.put(b"key", b"value")?;
     /// use saker::ScanOptions;
     /// use std::time::{Duration, Instant};
@@ -85,7 +85,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny&engine=tree")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=tree")?;
     /// use saker::{DeviceIterator, KeyRange};
     /// kv.put(b"key", b"value")?;
     /// let iterator: Option<DeviceIterator> = kv.open_iterator(&KeyRange::default())?;
@@ -94,7 +94,7 @@ impl Kv {
     /// assert_eq!(kv.next_pairs(&mut iterator, 0, false, None)?.pairs().len(), 1);
     /// kv.close_iterator(iterator)?;
     ///
-    /// let mut hashed = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// let mut hashed = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// assert!(hashed.open_iterator(&KeyRange::default())?.is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -109,7 +109,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny&engine=lsm")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=lsm")?;
     /// # for key in [b"a", b"b", b"c"] { kv.put(key, b"value")?; }
     /// let mut iterator = kv.open_iterator(&saker::KeyRange::default())?.expect("`lsm` has iterators");
     /// let batch: saker::PairBatch = kv.next_pairs(&mut iterator, 2, true, Some(b"b"))?;
@@ -135,7 +135,7 @@ impl Kv {
     /// [`HostError`].
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny&engine=lsm")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=lsm")?;
     /// for _ in 0..100 { // a device has 16 at a time
     ///     let iterator = kv.open_iterator(&saker::KeyRange::default())?.expect("`lsm` has iterators");
     ///     kv.close_iterator(iterator)?;
@@ -150,7 +150,7 @@ impl Kv {
 /// Keys of a device, in its order.
 ///
 /// ```
-/// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+/// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
 /// kv.put(b"key", b"value")?;
 /// let mut keys: saker::kv::Keys<'_> = kv.list(None);
 /// assert_eq!(keys.next(), Some(Ok(b"key".to_vec())));
@@ -165,7 +165,7 @@ impl Keys<'_> {
     /// over when the list goes on.
     ///
     /// ```
-    /// # let mut kv = saker::Kv::open("mem:?size=16MiB&profile=tiny")?;
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
     /// kv.put(b"a key of more than 16 bytes", b"value")?;
     /// let mut keys = kv.list(None);
     /// assert!(matches!(keys.next(), Some(Ok(_))));

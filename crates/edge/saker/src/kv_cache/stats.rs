@@ -3,7 +3,7 @@
 /// What a cache has done.
 ///
 /// ```
-/// # let mut cache = saker::KvCache::open("mem:?size=16MiB&profile=tiny", saker::RetentionOptions::default())?;
+/// # let mut cache = saker::KvCache::open("mem:?size=4MiB&profile=tiny", saker::RetentionOptions::default())?;
 /// let mut buffer = [0; 16];
 /// cache.get_into(b"block", &mut buffer)?; // a miss
 /// cache.put_if_absent(b"block", b"data")?;

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("disk.img");
-/// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
 /// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
 /// # kv.put(b"sound", &[1; 1000])?;
 /// # kv.put(b"spoilt", b"Here a bit will tip.")?;
@@ -67,7 +67,7 @@ impl Losses {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// let losses = saker::Salvaged::open(&path)?.losses()?;
     /// assert!(losses.iter().all(saker::Losses::is_none), "a sound image loses nothing");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -82,7 +82,7 @@ impl Losses {
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("disk.img");
-/// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
 /// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
 /// # kv.put(b"sound", &[1; 1000])?;
 /// # kv.put(b"spoilt", b"Here a bit will tip.")?;
@@ -121,7 +121,7 @@ impl Salvaged {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
     /// # kv.put(b"sound", &[1; 1000])?;
     /// # kv.put(b"spoilt", b"Here a bit will tip.")?;
@@ -148,7 +148,7 @@ impl Salvaged {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
     /// # kv.put(b"sound", &[1; 1000])?;
     /// # kv.put(b"spoilt", b"Here a bit will tip.")?;
@@ -175,7 +175,7 @@ impl Salvaged {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// assert!(saker::Salvaged::open(&path)?.mends().is_empty(), "there was nothing to put right");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -188,7 +188,7 @@ impl Salvaged {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// let salvaged = saker::Salvaged::open(&path)?;
     /// let numbers: Vec<u32> = salvaged.namespaces().iter().map(|namespace| namespace.nsid).collect();
     /// assert_eq!(numbers, [1]);
@@ -203,7 +203,7 @@ impl Salvaged {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// let salvaged = saker::Salvaged::open(&path)?;
     /// assert_eq!((salvaged.kv_namespace(None), salvaged.kv_namespace(Some(2))), (Some(1), None));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -223,7 +223,7 @@ impl Salvaged {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
     /// # kv.put(b"sound", &[1; 1000])?;
     /// # kv.put(b"spoilt", b"Here a bit will tip.")?;
@@ -271,7 +271,7 @@ impl Salvaged {
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("disk.img");
-    /// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
     /// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
     /// # kv.put(b"sound", &[1; 1000])?;
     /// # kv.put(b"spoilt", b"Here a bit will tip.")?;

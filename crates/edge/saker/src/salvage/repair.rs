@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("disk.img");
-/// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
 /// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
 /// # kv.put(b"sound", &[1; 1000])?;
 /// # kv.put(b"spoilt", b"Here a bit will tip.")?;
@@ -59,7 +59,7 @@ pub struct Repaired {
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("disk.img");
-/// # saker::create_image(&path, 16 << 20, "tiny", 1)?;
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
 /// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
 /// # kv.put(b"sound", &[1; 1000])?;
 /// # kv.put(b"spoilt", b"Here a bit will tip.")?;

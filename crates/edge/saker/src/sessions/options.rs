@@ -12,7 +12,7 @@ use std::time::Duration;
 ///     cache: CacheOptions::sized(1 << 20), // 1 MiB for both
 ///     ..SakerOptions::default()
 /// };
-/// let saker = Saker::open("mem:?size=16MiB&profile=tiny", options)?;
+/// let saker = Saker::open("mem:?size=4MiB&profile=tiny", options)?;
 /// let both = (saker.session()?, saker.session()?);
 /// assert!(matches!(saker.session(), Err(saker::Error::NoSession)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

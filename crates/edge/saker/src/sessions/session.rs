@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// futures are polled by the pump.
 ///
 /// ```
-/// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+/// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
 /// let mut session: saker::sessions::Session = saker.session()?;
 /// std::thread::spawn(move || {
 ///     session.put(b"key", b"value").expect("keys of up to 16 bytes"); // dropped: it leaves now
@@ -47,7 +47,7 @@ impl Session {
     /// [`HostError`]: nothing has happened. What the device says comes with the sync.
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// session.put(b"key", b"value")?; // every session sees it now
     /// session.sync()?; // and now it survives a cut
@@ -65,7 +65,7 @@ impl Session {
     /// [`HostError`]: nothing has happened.
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// session.put(b"key", b"value")?;
     /// session.delete(b"key")?;
@@ -83,7 +83,7 @@ impl Session {
     /// [`HostError`].
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// let (mut one, mut other) = (saker.session()?, saker.session()?);
     /// assert!(one.put_if_absent(b"leader", b"one")?);
     /// assert!(!other.put_if_absent(b"leader", b"other")?);
@@ -99,7 +99,7 @@ impl Session {
     /// [`HostError`]; pairs before the one that failed may have been stored.
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// session.put(b"block 1", b"old")?;
     /// let stored = session.multi_put_if_absent(&[(b"block 1", b"new"), (b"block 2", b"new")])?;

@@ -64,7 +64,7 @@ impl Waiting {
 /// Ready when everything a session had written is durable.
 ///
 /// ```
-/// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+/// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
 /// # let mut session = saker.session()?;
 /// # use std::task::{Context, Poll, Waker};
 /// # fn block_on<F: Future>(future: F) -> F::Output {
@@ -112,7 +112,7 @@ impl Future for Synced {
 /// Ready when a durable write is.
 ///
 /// ```
-/// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+/// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
 /// # let mut session = saker.session()?;
 /// # use std::task::{Context, Poll, Waker};
 /// # fn block_on<F: Future>(future: F) -> F::Output {

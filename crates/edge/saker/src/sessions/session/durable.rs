@@ -13,7 +13,7 @@ impl Session {
     /// [`SyncError`]: by key, which writes failed.
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// use saker::SyncError;
     /// session.put(b"key", b"value")?;
@@ -31,7 +31,7 @@ impl Session {
     /// The same as a future. The session can go on: later writes are not waited for.
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// # use std::task::{Context, Poll, Waker};
     /// # fn block_on<F: Future>(future: F) -> F::Output {
@@ -60,7 +60,7 @@ impl Session {
     /// [`SyncError`].
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// session.put_durable(b"order:1", b"paid")?; // it survives a cut from here on
     /// assert_eq!(session.get(b"order:1")?, Some(b"paid".to_vec()));
@@ -76,7 +76,7 @@ impl Session {
     /// [`HostError`]: nothing has happened.
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// # use std::task::{Context, Poll, Waker};
     /// # fn block_on<F: Future>(future: F) -> F::Output {
@@ -103,7 +103,7 @@ impl Session {
     /// [`SyncError`].
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// session.put_durable(b"order:1", b"paid")?;
     /// session.delete_durable(b"order:1")?; // it does not come back after a cut

@@ -11,7 +11,7 @@ impl Session {
     /// [`HostError`].
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// session.put(b"key", b"value")?; // not sent yet, and seen all the same
     /// assert_eq!(session.get(b"key")?, Some(b"value".to_vec()));
@@ -27,7 +27,7 @@ impl Session {
     /// [`HostError`].
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// session.put(b"key", b"value")?;
     /// let mut buffer = [0; 16];
@@ -45,7 +45,7 @@ impl Session {
     /// [`HostError`].
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// assert!(!session.exists(b"key")?);
     /// session.put(b"key", b"value")?;
@@ -62,7 +62,7 @@ impl Session {
     /// [`HostError`] of the first key that could not be read.
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// session.put(b"a", b"1")?;
     /// assert_eq!(session.multi_get(&[b"a", b"b"])?, [Some(b"1".to_vec()), None]);
@@ -78,7 +78,7 @@ impl Session {
     /// As [`multi_get`](Self::multi_get).
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// session.put(b"b", b"2")?;
     /// assert_eq!(session.multi_exist(&[b"a", b"b"])?, [false, true]);
@@ -94,7 +94,7 @@ impl Session {
     /// [`HostError`]; pairs may have been shown before.
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// session.put(b"user:1", b"Ada")?;
     /// session.put(b"visit:1", b"today")?;
@@ -116,7 +116,7 @@ impl Session {
     /// [`HostError`]; pairs may have been shown before.
     ///
     /// ```
-    /// # let saker = saker::Saker::open("mem:?size=16MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
     /// # let mut session = saker.session()?;
     /// for key in [b"c", b"a", b"b"] {
     ///     session.put(key, b"value")?;
