@@ -1,11 +1,11 @@
 //! The door to a block namespace: `Block::open(url)`.
 
 mod data;
+mod facts;
 
 use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
 use crate::url::DeviceUrl;
-use saker_device::Stats;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockQueue, KvBlockQueue};
 use saker_host::{Connection, HostError, ProtocolError};
@@ -83,84 +83,6 @@ impl Block {
         Ok(Self { queue, driver, connection, profile })
     }
 
-    /// Bytes of a block.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("disk.img");
-    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
-    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
-    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
-    /// let buffer = vec![0; 8 * disk.block_bytes() as usize]; // eight blocks
-    /// assert_eq!(buffer.len(), 4096);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn block_bytes(&self) -> u32 {
-        self.queue.block_bytes()
-    }
-
-    /// Blocks of the namespace.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("disk.img");
-    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
-    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
-    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
-    /// let bytes = disk.blocks() * u64::from(disk.block_bytes());
-    /// assert_eq!(bytes, 4 << 20);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn blocks(&self) -> u64 {
-        self.queue.blocks()
-    }
-
-    /// The number of the namespace.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("disk.img");
-    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
-    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
-    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
-    /// assert_eq!(disk.nsid(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn nsid(&self) -> u32 {
-        self.queue.queue().nsid()
-    }
-
-    /// Name of the device's profile.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("disk.img");
-    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
-    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
-    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
-    /// assert_eq!(disk.profile(), "tiny");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn profile(&self) -> &str {
-        &self.profile
-    }
-
-    /// Bytes that Identify Controller gives as one command's largest transfer; `None` without limit.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("disk.img");
-    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
-    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
-    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
-    /// // `read` and `write` take any length: they cut it into commands.
-    /// assert!(disk.transfer_bytes_max().is_none_or(|bytes| bytes >= 4096));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn transfer_bytes_max(&self) -> Option<u64> {
-        self.connection.transfer_bytes_max()
-    }
-
     /// Erases the namespace, wholly or not at all, as [`crate::Kv::format`] does.
     ///
     /// # Errors
@@ -202,26 +124,6 @@ impl Block {
     pub fn flush(&mut self) -> Result<(), Error> {
         let ticket = self.queue.flush();
         self.finish(ticket).map(|_| ())
-    }
-
-    /// Everything countable; nothing while the device runs on a thread of its own.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("disk.img");
-    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
-    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
-    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
-    /// disk.write(0, &[7; 1024])?;
-    /// let stats = disk.stats().expect("the device is on this thread");
-    /// assert_eq!((stats.namespaces[0].kind, stats.namespaces[0].blocks_written), ("block", 2));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn stats(&mut self) -> Option<Stats> {
-        match &mut self.driver {
-            AnyDriver::Inline(device) => Some(device.stats()),
-            AnyDriver::Thread(_) | AnyDriver::Sharded(_) | AnyDriver::Remote(_) | AnyDriver::Linux(_) => None,
-        }
     }
 
     /// Closes the device in order: everything is flushed, an image is marked clean.

@@ -1,5 +1,6 @@
 //! The door for applications with several threads: `Saker::open(url)`, then a session for each thread.
 
+mod inner;
 mod options;
 mod session;
 mod wait;
@@ -11,16 +12,13 @@ pub use wait::{Durable, Synced};
 use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
 use crate::url::DeviceUrl;
-use saker_host::connect::KvQueueOptions;
-use saker_host::session::{Hub, Options, Pump};
-use saker_host::{CacheStats, Connection, Driver, KvError, KvQueue, Patience, TransferOptions};
-use saker_runtime::panics::ends_process;
+use inner::{Inner, make_hub, run_pump};
+use saker_host::{CacheStats, Driver, KvError, Patience};
 use saker_runtime::pause::SharedDriver;
 use saker_sim::Free;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// A key-value SSD behind SAKER's host layer (SYSTOR'25): writes of many threads gathered in containers, visible to all
 /// of them at once, durable after a sync.
@@ -45,25 +43,6 @@ use std::time::Duration;
 pub struct Saker {
     inner: Arc<Inner>,
     pump: Option<JoinHandle<()>>,
-}
-
-/// What sessions and the pump share.
-#[derive(Debug)]
-struct Inner {
-    hub: Arc<Hub<KvQueue>>,
-    driver: SharedDriver,
-    value_bytes_max: u32,
-    /// Lanes that no session has.
-    free: Mutex<Vec<usize>>,
-    stop: AtomicBool,
-    /// The controller stays enabled as long as there are sessions.
-    _connection: Mutex<Connection>,
-}
-
-impl Inner {
-    fn free(&self) -> MutexGuard<'_, Vec<usize>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Saker {
@@ -218,47 +197,8 @@ impl Saker {
     }
 }
 
-impl Inner {
-    fn commit_lane(&self) -> usize {
-        self.hub.lanes() - 1
-    }
-}
-
 impl Drop for Saker {
     fn drop(&mut self) {
         self.stop_pump();
-    }
-}
-
-fn make_hub(
-    connection: &mut Connection,
-    driver: &mut impl Driver,
-    nsid: u32,
-    lanes: u16,
-    options: SakerOptions,
-) -> Result<Hub<KvQueue>, Error> {
-    let depth = options.depth.max(1);
-    let mut queues = Vec::new();
-    for _ in 0..lanes {
-        let size = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
-        let mut queue = connection.create_kv_queue(driver, nsid, size)?;
-        connection.set_transfer(driver, &mut queue, TransferOptions::default())?;
-        queues.push(queue);
-    }
-    let volatile = connection.controller().vwc & 1 != 0;
-    let (batch, cache) = (options.batch.max(1), options.cache);
-    let options = Options { batch, volatile, cache, ..Options::default() };
-    Ok(Hub::new(queues, options))
-}
-
-/// The pump: what lingers is sent, and what completes for threads that are elsewhere is taken.
-fn run_pump(inner: &Inner, linger: Duration) {
-    let ends_process = ends_process("pump");
-    let (mut seen, mut driver) = (Pump::default(), inner.driver.clone());
-    while !inner.stop.load(Ordering::Acquire) {
-        ends_process.at_work();
-        inner.hub.pump(&mut seen, &mut Free);
-        driver.drive();
-        std::thread::park_timeout(linger.max(Duration::from_micros(50)));
     }
 }
