@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// A namespace to which any entry can be sent, malformed ones too.
 ///
 /// ```
-/// # let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
+/// let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
 /// use saker_host::RawData;
 /// use saker_nvme::{Key, Status, kv};
 /// let (key, nsid) = (Key::new(b"key")?, raw.nsid());

@@ -50,13 +50,13 @@ pub struct ImagePlan {
     /// What is asked of it; what belongs to an image is kept there.
     ///
     /// ```
-    /// use saker::{EngineKind, ImagePlan, Setting, Settings, Typed};
+    /// use saker::{EngineKind, ImagePlan, Packing, Setting, Settings, Typed};
     /// let engine = EngineKind::named("lsm").expect("there is one");
     /// let known: &[Setting] = engine.settings();
     /// assert!(known.iter().any(|setting| setting.name == "packing"));
     ///
     /// let mut typed = Typed::default();
-    /// typed.push("packing", "auto");
+    /// typed.push("packing", Packing::Auto.name());
     /// let settings: Settings = typed.of(engine.settings(), saker::url::parse_size).expect("it takes that");
     /// let plan = ImagePlan { engine, settings, ..ImagePlan::kv(16 << 20, "tiny", 1) };
     /// # let dir = tempfile::tempdir()?;

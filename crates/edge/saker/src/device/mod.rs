@@ -187,6 +187,7 @@ fn close_cells<T>(device: Device<T>) -> Result<(), Error> {
 /// ```
 /// use saker::{AnyDevice, DeviceUrl};
 /// let url = DeviceUrl::parse("mem:?size=4MiB&profile=tiny")?;
+/// saker::use_huge_pages(); // as `Kv::open` does
 /// let (mut device, _shared_with_host, profile) = saker::build_device(&url)?;
 /// assert!(matches!(device, AnyDevice::Untimed(_)) && profile == "tiny");
 /// assert_eq!(device.stats().device.commands, 0);

@@ -11,9 +11,9 @@ impl Kv {
     ///
     /// ```
     /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
-    /// use saker::{Form, HostError, KvError};
+    /// use saker::{AnyDriver, Form, GroupBuilder, HostError, KvError};
     /// kv.put(b"one", b"1")?;
-    /// let mut group = kv.begin(Form::Mixed);
+    /// let mut group: GroupBuilder<'_, AnyDriver> = kv.begin(Form::Mixed);
     /// group.store(b"two", b"2")?.retrieve(b"one")?.delete(b"three")?;
     /// let outcomes = group.commit()?;
     /// assert_eq!(outcomes[..2], [Ok(None), Ok(Some(b"1".to_vec()))]);

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 /// A namespace's device file.
 ///
 /// ```
-/// use saker::{DeviceUrl, Submission, url::Backing};
+/// use saker::{DeviceUrl, LinuxPlace, Submission, url::Backing};
 /// let Backing::Linux(place) = DeviceUrl::parse("/dev/ng0n1?io=ioctl")?.place else { panic!() };
-/// assert_eq!((place.submission, place.reconnect_s), (Submission::Ioctl, 30));
+/// let LinuxPlace { submission, reconnect_s, .. } = place;
+/// assert_eq!((submission, reconnect_s), (Submission::Ioctl, 30));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
