@@ -1,6 +1,6 @@
 //! What every store owes its driver, clause by clause.
 
-use crate::DEPTH;
+use crate::contract::DEPTH;
 use saker_sim::{Digest, Rng, Seed};
 use saker_store::{Completed, Drain, KvStore, Lane, Op, Outcome, Refusal, Share, Submitted, Ticket};
 use std::collections::{BTreeMap, BTreeSet};
@@ -226,7 +226,7 @@ fn judge(outcome: &Outcome<'_>, expected: &Expected) -> Kept {
 /// Lanes are opened as many as the store was made for, and no more.
 fn lanes_are_counted<S: KvStore>(store: S) -> Kept {
     let mut subject = Subject::new(store);
-    ensure!(subject.lanes.len() == crate::LANES, "lanes", "{} lanes", subject.lanes.len());
+    ensure!(subject.lanes.len() == crate::contract::LANES, "lanes", "{} lanes", subject.lanes.len());
     let more = subject.store.open_lane().err();
     ensure!(more == Some(Refusal::Lanes), "lanes", "one more: {more:?}");
     Ok(())
@@ -315,7 +315,7 @@ fn operations<S: KvStore>(store: S, seed: u64) -> Kept<u64> {
     for n in 0..KEYS {
         let stored = subject.model.get(&n).cloned();
         let expected = stored.map_or(Expected::Absent, Expected::Value);
-        subject.ask(n as usize % crate::LANES, Op::Get(key(n)), n, &expected)?;
+        subject.ask(n as usize % crate::contract::LANES, Op::Get(key(n)), n, &expected)?;
     }
     subject.seen.number(subject.store.now().as_nanos());
     Ok(subject.seen.value())
