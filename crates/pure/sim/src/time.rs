@@ -158,6 +158,13 @@ mod tests {
     }
 
     #[test]
+    fn lengths_of_the_standard_library_keep_their_nanoseconds() {
+        let length = std::time::Duration::new(2, 3);
+        assert_eq!(Duration::from(length), Duration::from_nanos(2_000_000_003));
+        assert_eq!(Duration::from(std::time::Duration::MAX), Duration::from_nanos(u64::MAX));
+    }
+
+    #[test]
     fn time_never_runs_backwards() {
         assert_eq!(Instant::from_nanos(5).since(Instant::from_nanos(9)), Duration::ZERO);
         assert_eq!(Instant::FAR + Duration::from_nanos(1), Instant::FAR);

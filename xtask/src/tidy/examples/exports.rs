@@ -8,6 +8,8 @@ const INSIDE: [&str; 3] = ["crate", "self", "super"];
 
 /// An item of another crate.
 pub struct Export {
+    /// The name of its crate in code.
+    pub krate: String,
     /// The folder of its crate.
     pub folder: String,
     /// Its name there.
@@ -37,7 +39,7 @@ fn export(krate: &str, leaf: &str) -> Export {
     let (original, name) = leaf.split_once(" as ").unwrap_or((leaf, leaf));
     let last = |path: &str| path.rsplit("::").next().unwrap_or(path).trim().to_owned();
     let folder = krate.split_once('_').map_or(krate, |(_, name)| name).replace('_', "-");
-    Export { folder, original: last(original), name: last(name) }
+    Export { krate: krate.to_owned(), folder, original: last(original), name: last(name) }
 }
 
 #[cfg(test)]
