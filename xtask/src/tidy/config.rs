@@ -22,6 +22,8 @@ pub struct Config {
     pub parsers: Parsers,
     /// What users call.
     pub doors: Doors,
+    /// Whose items have examples.
+    pub examples: Examples,
     /// Exceptions for binary files.
     pub binary: Binary,
     /// Banned words.
@@ -86,6 +88,26 @@ pub struct Parsers {
 pub struct Doors {
     /// Their paths.
     pub modules: Vec<String>,
+}
+
+/// The crate that users depend on, and what of it needs no example.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Examples {
+    /// Its folder.
+    pub package: String,
+    /// What needs none.
+    pub except: Vec<Exception>,
+}
+
+/// An item without an example.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exception {
+    /// `name`, or `Type::name`.
+    pub item: String,
+    /// Why it has none.
+    pub reason: String,
 }
 
 /// Exceptions for binary files.
@@ -156,6 +178,7 @@ pub mod tests {
             lock = { sources = ["registry"] }
             parsers = { lints = ["a::b", "c::d"], modules = ["x/parse.rs"] }
             doors = { modules = ["crates/pure/a/src/lib.rs"] }
+            examples = { package = "crates/edge/door", except = [{ item = "excepted", reason = "so" }] }
             binary = { allowed = ["pictures/"] }
             [[words]]
             banned = ["bad!", "a::b"]

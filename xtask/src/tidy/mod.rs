@@ -4,6 +4,7 @@ mod attributes;
 mod config;
 mod crate_root;
 mod doors;
+mod examples;
 mod functions;
 mod lengths;
 mod lock;
@@ -19,6 +20,7 @@ use crate::Fault;
 use crate::finding::Finding;
 use crate::workspace::Workspace;
 use config::Config;
+use examples::Examples;
 use functions::Sizes;
 use source::Source;
 
@@ -45,21 +47,30 @@ pub fn check(workspace: &Workspace) -> Result<Vec<Finding>, Fault> {
     let config = Config::load()?;
     let paths = workspace.tracked_files()?;
     let mut findings = parsers::check_list(&paths, &config);
-    let mut sizes = Sizes::default();
+    let mut across = Across::default();
     for path in paths {
         let bytes = fs::read(workspace.root.join(&path)).map_err(|error| format!("{path}: {error}"))?;
-        findings.extend(judge(&path, bytes, &config, &mut sizes));
+        findings.extend(judge(&path, bytes, &config, &mut across));
     }
-    findings.extend(sizes.check(&config));
+    findings.extend(across.sizes.check(&config));
+    findings.extend(across.examples.check(&config));
     Ok(findings)
 }
 
+/// What rules over all files have seen.
+#[derive(Default)]
+struct Across {
+    sizes: Sizes,
+    examples: Examples,
+}
+
 /// All findings on one file.
-fn judge(path: &str, bytes: Vec<u8>, config: &Config, sizes: &mut Sizes) -> Vec<Finding> {
+fn judge(path: &str, bytes: Vec<u8>, config: &Config, across: &mut Across) -> Vec<Finding> {
     match text(bytes) {
         Some(text) => {
             let source = Source::new(path, text);
-            sizes.add(&source);
+            across.sizes.add(&source);
+            across.examples.add(&source, config);
             RULES.iter().flat_map(|rule| rule(&source, config)).collect()
         }
         None if config::within(path, &config.binary.allowed) => Vec::new(),
@@ -78,7 +89,7 @@ mod tests {
     use super::*;
 
     fn rules(path: &str, bytes: &[u8]) -> Vec<&'static str> {
-        judge(path, bytes.to_vec(), &config(), &mut Sizes::default())
+        judge(path, bytes.to_vec(), &config(), &mut Across::default())
             .iter()
             .map(|finding| finding.rule)
             .collect()

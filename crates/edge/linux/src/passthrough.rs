@@ -17,6 +17,11 @@ use crate::registers::publish;
 use crate::ring::Ring;
 
 /// How I/O commands are handed to the kernel.
+///
+/// ```
+/// use saker_linux::Submission;
+/// assert_eq!(Submission::default(), Submission::Any); // io_uring if the kernel lets us
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Submission {
     /// By io_uring where the kernel has it, else by ioctls.

@@ -12,6 +12,11 @@ const HUGE_BYTES: usize = 2 << 20;
 const PAGE_BYTES: usize = 4096;
 
 /// Installs the advice for this process; calling it again does nothing.
+///
+/// ```
+/// saker_runtime::use_huge_pages(); // before the device is built, whose index is laid out then
+/// saker_runtime::use_huge_pages(); // once is enough
+/// ```
 pub fn install() {
     advice::install(advice::Advice { huge, bring, soon, append_far: far_copy::append });
 }

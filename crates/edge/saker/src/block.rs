@@ -1,19 +1,18 @@
 //! The door to a block namespace: `Block::open(url)`.
 
+mod data;
+mod facts;
+
 use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
 use crate::url::DeviceUrl;
-use saker_device::Stats;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockDone, BlockQueue, KvBlockQueue};
-use saker_host::{Connection, Driver, HostError, Patience, ProtocolError};
+use saker_host::host_kv::{BlockQueue, KvBlockQueue};
+use saker_host::{Connection, HostError, ProtocolError};
 use saker_nvme::admin::Identify;
 use saker_nvme::csi;
 use saker_nvme::identify::{NvmNamespace, cns};
 use saker_runtime::AnyDriver;
-
-/// Bytes that one command moves at most, so that little memory is lent at a time. The device takes more (MDTS).
-const COMMAND_BYTES_MAX: usize = 64 << 10;
 
 /// A block namespace, opened: whole logical blocks, read and written by their number. Calls wait. One thread at a
 /// time uses it. A block that was never written, or was trimmed, reads as zeros.
@@ -56,6 +55,18 @@ impl Block {
     ///
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// let disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// # disk.close()?;
+    /// let error = saker::Block::open("mem:").unwrap_err();
+    /// assert_eq!(error.to_string(), "the device has no block namespace; it has 1 (kv)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(url: &str) -> Result<Self, Error> {
         Self::open_url(&DeviceUrl::parse(url)?)
     }
@@ -72,83 +83,24 @@ impl Block {
         Ok(Self { queue, driver, connection, profile })
     }
 
-    /// Bytes of a block.
-    pub fn block_bytes(&self) -> u32 {
-        self.queue.block_bytes()
-    }
-
-    /// Blocks of the namespace.
-    pub fn blocks(&self) -> u64 {
-        self.queue.blocks()
-    }
-
-    /// The number of the namespace.
-    pub fn nsid(&self) -> u32 {
-        self.queue.queue().nsid()
-    }
-
-    /// Name of the device's profile.
-    pub fn profile(&self) -> &str {
-        &self.profile
-    }
-
-    /// Bytes that Identify Controller gives as one command's largest transfer; `None` without limit.
-    pub fn transfer_bytes_max(&self) -> Option<u64> {
-        self.connection.transfer_bytes_max()
-    }
-
-    /// Reads whole blocks from block `first` on.
-    ///
-    /// # Errors
-    /// [`Error::Range`] before anything is read; [`Error::Host`].
-    pub fn read(&mut self, first: u64, out: &mut [u8]) -> Result<(), Error> {
-        self.check(first, out.len())?;
-        for (at, part) in pieces(first, self.block_bytes(), out.len()) {
-            let blocks = part.len() as u32 / self.block_bytes();
-            let ticket = self.queue.read(at, blocks);
-            let data = self.finish(ticket)?.data.unwrap_or_default();
-            if data.len() != part.len() {
-                return Err(HostError::from(ProtocolError::Format).into());
-            }
-            out[part].copy_from_slice(&data);
-        }
-        Ok(())
-    }
-
-    /// Writes whole blocks from block `first` on. Atomic by block, not as a whole.
-    ///
-    /// # Errors
-    /// [`Error::Range`] before anything is written; [`Error::Host`].
-    pub fn write(&mut self, first: u64, data: &[u8]) -> Result<(), Error> {
-        self.check(first, data.len())?;
-        for (at, part) in pieces(first, self.block_bytes(), data.len()) {
-            let ticket = self.queue.write(at, data[part].to_vec()).ok();
-            self.finish(ticket)?;
-        }
-        Ok(())
-    }
-
-    /// Deallocates blocks: they read as zeros, and their flash is free.
-    ///
-    /// # Errors
-    /// [`Error::Range`], [`Error::Host`].
-    pub fn trim(&mut self, first: u64, blocks: u64) -> Result<(), Error> {
-        let bytes = blocks.saturating_mul(u64::from(self.block_bytes()));
-        self.check(first, usize::try_from(bytes).unwrap_or(usize::MAX))?;
-        let (mut at, mut left) = (first, blocks);
-        while left > 0 {
-            let part = left.min(u32::MAX.into());
-            let ticket = self.queue.deallocate(at, part);
-            self.finish(ticket)?;
-            (at, left) = (at + part, left - part);
-        }
-        Ok(())
-    }
-
     /// Erases the namespace, wholly or not at all, as [`crate::Kv::format`] does.
     ///
     /// # Errors
     /// [`Error::Host`]: whether it took place is not known if the answer is missing.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(0, &[7; 512])?;
+    /// disk.format()?;
+    /// let mut block = [1; 512];
+    /// disk.read(0, &mut block)?;
+    /// assert_eq!(block, [0; 512]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn format(&mut self) -> Result<(), Error> {
         let nsid = self.nsid();
         Ok(self.connection.format(&mut self.driver, nsid)?)
@@ -158,69 +110,43 @@ impl Block {
     ///
     /// # Errors
     /// [`Error::Host`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(0, &[7; 512])?; // survives the death of this process
+    /// disk.flush()?; // and now a power cut as well
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn flush(&mut self) -> Result<(), Error> {
         let ticket = self.queue.flush();
         self.finish(ticket).map(|_| ())
-    }
-
-    /// Everything countable; nothing while the device runs on a thread of its own.
-    pub fn stats(&mut self) -> Option<Stats> {
-        match &mut self.driver {
-            AnyDriver::Inline(device) => Some(device.stats()),
-            AnyDriver::Thread(_) | AnyDriver::Sharded(_) | AnyDriver::Remote(_) | AnyDriver::Linux(_) => None,
-        }
     }
 
     /// Closes the device in order: everything is flushed, an image is marked clean.
     ///
     /// # Errors
     /// [`enum@Error`]: the image stays marked as in use, and recovers at the next opening.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(0, &[7; 512])?;
+    /// disk.close()?;
+    /// let mut block = [0; 512];
+    /// saker::Block::open(&format!("file:{}", path.display()))?.read(0, &mut block)?;
+    /// assert_eq!(block, [7; 512]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(mut self) -> Result<(), Error> {
         let powered = self.flush();
         device::close(self.driver)?;
         powered
     }
-
-    /// A range that starts and ends within the namespace and covers whole blocks.
-    fn check(&self, first: u64, bytes: usize) -> Result<(), Error> {
-        let (block, blocks) = (self.block_bytes(), self.blocks());
-        if !(bytes as u64).is_multiple_of(u64::from(block)) {
-            return Err(Error::Range(format!(
-                "{bytes} bytes are no whole blocks; give a multiple of {block} bytes"
-            )));
-        }
-        let count = bytes as u64 / u64::from(block);
-        match first.checked_add(count).filter(|end| *end <= blocks) {
-            Some(_) => Ok(()),
-            None => Err(Error::Range(format!(
-                "{count} blocks from block {first} on end behind the namespace; it has {blocks} blocks, from 0"
-            ))),
-        }
-    }
-
-    /// Rings, and waits for the command just submitted.
-    fn finish(&mut self, ticket: Option<u64>) -> Result<BlockDone, Error> {
-        let ticket = ticket.ok_or(HostError::from(ProtocolError::Queues))?;
-        self.queue.ring();
-        for _ in 0..Patience::default().polls_max {
-            if let Some(done) = self.queue.poll().filter(|done| done.ticket == ticket) {
-                return if done.status.is_success() {
-                    Ok(done)
-                } else {
-                    Err(HostError::from(done.status).into())
-                };
-            }
-            self.driver.drive();
-        }
-        Err(HostError::Timeout { turns: Patience::default().polls_max }.into())
-    }
-}
-
-/// Cuts a transfer into commands: the first block and the bytes of each.
-fn pieces(first: u64, block_bytes: u32, bytes: usize) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
-    let step = COMMAND_BYTES_MAX.max(block_bytes as usize);
-    (0..bytes).step_by(step).map(move |from| {
-        let at = first + from as u64 / u64::from(block_bytes);
-        (at, from..bytes.min(from + step))
-    })
 }

@@ -11,6 +11,17 @@ use saker_sim::profile::ProfileError;
 use thiserror::Error;
 
 /// Why a device cannot be opened or used.
+///
+/// ```
+/// use saker::{Error, Kv};
+/// match Kv::open("mem:?size=4MiB&profile=tiny&nsid=7") {
+///     Err(Error::Missing { nsid, there }) => assert_eq!((nsid, &there[..]), (7, "1 (kv)")),
+///     other => panic!("{other:?}"),
+/// }
+/// let error = Kv::open("file:no/such/disk.img").unwrap_err();
+/// assert!(matches!(error, Error::Image(_)), "{error}"); // its text is one line for a user
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Error)]
 pub enum Error {
     /// The URL makes no sense.
@@ -91,6 +102,18 @@ pub enum Error {
 }
 
 /// Why flash cannot be divided as asked.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// use saker::{Error, ImagePlan, NamespacePlan, PlanError};
+/// let namespaces = vec![NamespacePlan::Block { bytes: None, block_bytes: 1000 }];
+/// let plan = ImagePlan { namespaces, ..ImagePlan::kv(4 << 20, "tiny", 1) };
+/// let Err(Error::Plan(error)) = plan.create(&path) else { panic!("pages hold no such blocks") };
+/// assert!(matches!(&error, PlanError::BlockBytes { asked: 1000, .. }));
+/// assert!(error.to_string().contains("; give 512"), "{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PlanError {
     /// None, or more than an image records.

@@ -1,29 +1,18 @@
 //! A device as a cache: pairs leave by a policy instead of being refused. Made for blocks of attention state of language models,
 //! which are large, are asked for by prefixes, and are stored by whoever computed them first.
 
+mod reads;
+mod room;
+mod stats;
+
+pub use stats::KvCacheStats;
+
 use crate::error::Error;
 use crate::kv::Kv;
+use saker_host::HostError;
 use saker_host::retention::{Retention, RetentionOptions};
-use saker_host::{HostError, KvError};
 use saker_nvme::Key;
 use saker_sim::{Duration, Instant};
-
-/// What a cache has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KvCacheStats {
-    /// Reads that found their key.
-    pub hits: u64,
-    /// Reads that did not.
-    pub misses: u64,
-    /// Pairs stored.
-    pub stored: u64,
-    /// Pairs that were there already when they should have been stored.
-    pub present: u64,
-    /// Pairs that went to make room.
-    pub evicted: u64,
-    /// Pairs that went because of their age.
-    pub expired: u64,
-}
 
 /// A device as a cache. One thread at a time uses it, and it is the device's only writer. Keys have 1 to 16 bytes.
 ///
@@ -53,6 +42,18 @@ impl KvCache {
     ///
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
+    ///
+    /// ```
+    /// use saker::{KvCache, RetentionOptions, RetentionOrder};
+    /// let options = RetentionOptions {
+    ///     bytes_max: Some(1 << 20), // of keys and values
+    ///     order: RetentionOrder::Fifo,
+    ///     ttl: Some(std::time::Duration::from_secs(3600).into()),
+    /// };
+    /// let mut cache = KvCache::open("mem:?size=4MiB&profile=tiny", options)?;
+    /// # cache.put_if_absent(b"block", b"data")?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(url: &str, options: RetentionOptions) -> Result<Self, Error> {
         let kv = Kv::open(url)?;
         let (kept, begun) = (Retention::new(options), std::time::Instant::now());
@@ -61,65 +62,28 @@ impl KvCache {
         Ok(cache)
     }
 
-    fn take_stock(&mut self) -> Result<(), Error> {
-        let keys = self.kv.list(None).collect::<Result<Vec<_>, _>>()?;
-        for key in keys {
-            let Ok(name) = Key::new(&key) else { continue };
-            let length = self.kv.get_into(&key, &mut [])?.unwrap_or(0);
-            self.kept.stored(&name, pair_bytes(&name, length), self.now());
-        }
-        while let Some(key) = self.kept.victim(0) {
-            self.remove(&key)?;
-            self.stats.evicted += 1;
-        }
-        Ok(())
-    }
-
     fn now(&self) -> Instant {
         let nanos = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Instant::ZERO + Duration::from_nanos(nanos)
-    }
-
-    /// Whether the keys are there, in their order: asked in batches.
-    ///
-    /// # Errors
-    /// [`HostError`].
-    pub fn exists(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>, HostError> {
-        let now = self.now();
-        let names = keys.iter().map(|key| name(key)).collect::<Result<Vec<_>, _>>()?;
-        let there = self.kv.multi_exist(keys)?;
-        Ok(names.iter().zip(there).map(|(key, there)| there && self.kept.holds(key, now)).collect())
-    }
-
-    /// How many of the keys are there from the first on, without a gap.
-    ///
-    /// # Errors
-    /// [`HostError`].
-    pub fn prefix(&mut self, keys: &[&[u8]]) -> Result<usize, HostError> {
-        Ok(self.exists(keys)?.into_iter().take_while(|there| *there).count())
-    }
-
-    /// Reads a value into `buffer`; returns its full length, which may be more than the buffer's.
-    ///
-    /// # Errors
-    /// [`HostError`].
-    pub fn get_into(&mut self, key: &[u8], buffer: &mut [u8]) -> Result<Option<usize>, HostError> {
-        let name = name(key)?;
-        let found = if self.kept.holds(&name, self.now()) { self.kv.get_into(key, buffer)? } else { None };
-        match found {
-            Some(_) => {
-                self.kept.used(&name);
-                self.stats.hits += 1;
-            }
-            None => self.stats.misses += 1,
-        }
-        Ok(found)
     }
 
     /// Stores a pair if its key is not there; whether it was stored. What has to go for it goes.
     ///
     /// # Errors
     /// [`HostError`]; `ValueLength` for a value larger than the whole cache.
+    ///
+    /// ```
+    /// use saker::{HostError, KvCache, RetentionOptions};
+    /// let options = RetentionOptions { bytes_max: Some(10_000), ..RetentionOptions::default() };
+    /// let mut cache = KvCache::open("mem:?size=4MiB&profile=tiny", options)?;
+    /// for n in 0..5 {
+    ///     assert!(cache.put_if_absent(&[n], &[7; 3000])?); // the oldest go
+    /// }
+    /// assert_eq!(cache.exists(&[&[1], &[2], &[3], &[4]])?, [false, true, true, true]);
+    /// let error = cache.put_if_absent(b"large", &[7; 20_000]).unwrap_err();
+    /// assert_eq!(error, HostError::ValueLength { bytes: 20_000, bytes_max: 9_995 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool, HostError> {
         let key = name(key)?;
         let bytes = pair_bytes(&key, value.len());
@@ -140,36 +104,22 @@ impl KvCache {
         Ok(true)
     }
 
-    /// Stores; a full device loses pairs until it takes the new one.
-    fn store(&mut self, key: &Key, value: &[u8]) -> Result<(), HostError> {
-        loop {
-            match self.kv.put(key.as_bytes(), value) {
-                Err(HostError::Kv(KvError::Full)) => match self.kept.first() {
-                    Some(victim) => self.evict(&victim)?,
-                    None => return Err(KvError::Full.into()),
-                },
-                outcome => return outcome,
-            }
-        }
-    }
-
-    fn value_bytes_max(&self, key: &Key) -> usize {
-        (0..usize::BITS).rev().fold(0, |sum, bit| {
-            let more = sum | 1 << bit;
-            if self.kept.admits((more as u64).saturating_add(key.len() as u64)) { more } else { sum }
-        })
-    }
-
-    fn evict(&mut self, key: &Key) -> Result<(), HostError> {
-        self.remove(key)?;
-        self.stats.evicted += 1;
-        Ok(())
-    }
-
     /// Deletes what is too old.
     ///
     /// # Errors
     /// [`HostError`].
+    ///
+    /// ```
+    /// use saker::{KvCache, RetentionOptions};
+    /// let ttl = std::time::Duration::from_millis(1);
+    /// let options = RetentionOptions { ttl: Some(ttl.into()), ..RetentionOptions::default() };
+    /// let mut cache = KvCache::open("mem:?size=4MiB&profile=tiny", options)?;
+    /// cache.put_if_absent(b"block", b"data")?;
+    /// std::thread::sleep(2 * ttl);
+    /// cache.expire()?; // frees its room now instead of at the next put
+    /// assert_eq!((cache.bytes(), cache.stats().expired), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn expire(&mut self) -> Result<(), HostError> {
         while let Some(key) = self.kept.expired(self.now()) {
             self.remove(&key)?;
@@ -178,19 +128,28 @@ impl KvCache {
         Ok(())
     }
 
-    fn remove(&mut self, key: &Key) -> Result<(), HostError> {
-        self.kv.delete(key.as_bytes())?;
-        self.kept.removed(key);
-        Ok(())
-    }
-
     /// Bytes of keys and values that are kept.
+    ///
+    /// ```
+    /// # let mut cache = saker::KvCache::open("mem:?size=4MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// cache.put_if_absent(b"block", &[7; 1000])?;
+    /// assert_eq!(cache.bytes(), 1005, "the key counts");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.kept.bytes()
     }
 
     /// What it has done.
+    ///
+    /// ```
+    /// # let mut cache = saker::KvCache::open("mem:?size=4MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// cache.put_if_absent(b"block", b"data")?;
+    /// cache.put_if_absent(b"block", b"data")?;
+    /// assert_eq!((cache.stats().stored, cache.stats().present), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn stats(&self) -> KvCacheStats {
         self.stats
@@ -200,6 +159,19 @@ impl KvCache {
     ///
     /// # Errors
     /// [`enum@Error`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
+    /// # let url = format!("file:{}", path.display());
+    /// let mut cache = saker::KvCache::open(&url, saker::RetentionOptions::default())?;
+    /// cache.put_if_absent(b"block", b"data")?;
+    /// cache.close()?;
+    /// let mut again = saker::KvCache::open(&url, saker::RetentionOptions::default())?;
+    /// assert_eq!(again.prefix(&[b"block"])?, 1, "a file keeps it");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(self) -> Result<(), Error> {
         self.kv.close()
     }

@@ -25,13 +25,16 @@ pub use profiles::profile_named;
 pub use raw::Raw;
 pub use saker_device::stats::{Fits, NamespaceSnapshot, Stats};
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind, Packing, Setting, Settings, Typed};
+pub use saker_host::group::{Form, Op};
 pub use saker_host::retention::{RetentionOptions, RetentionOrder};
+pub use saker_host::session::SyncError;
 pub use saker_host::{
-    CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupStats, KeyRange, PairBatch, ScanOptions,
-    ScanOrder, WriteBatch,
+    CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupBuilder, GroupStats, HostError, KeyRange,
+    KvError, PairBatch, ScanOptions, ScanOrder, WriteBatch,
 };
 pub use saker_image as image;
 pub use saker_linux::Submission;
+pub use saker_nvme::Key;
 pub use saker_runtime::{AnyDevice, AnyDriver, DeviceThread, any, panics, use_huge_pages};
 pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
 pub use sessions::{Saker, SakerOptions};

@@ -6,6 +6,14 @@ use saker_sim::profile::{Profile, ProfileError};
 ///
 /// # Errors
 /// [`ProfileError`]: no such name or file, or a file that is no profile.
+///
+/// ```
+/// let profile = saker::profile_named("saker-mid")?;
+/// assert_eq!(profile.name, "saker-mid");
+/// let error = saker::profile_named("mine.toml").unwrap_err(); // a path
+/// assert!(error.to_string().contains("mine.toml"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn profile_named(name: &str) -> Result<Profile, ProfileError> {
     if !is_path(name) {
         return Profile::builtin(name);

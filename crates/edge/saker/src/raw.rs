@@ -14,6 +14,17 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// A namespace to which any entry can be sent, malformed ones too.
+///
+/// ```
+/// let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
+/// use saker_host::RawData;
+/// use saker_nvme::{Key, Status, kv};
+/// let (key, nsid) = (Key::new(b"key")?, raw.nsid());
+/// let entries = [(kv::exist(nsid, &key), RawData::Untouched)];
+/// let statuses = raw.io(entries.into_iter(), |done| done.status)?;
+/// assert_eq!(statuses, [Status::KEY_DOES_NOT_EXIST]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Raw {
     connection: Connection,
@@ -29,6 +40,12 @@ impl Raw {
     ///
     /// # Errors
     /// [`enum@Error`].
+    ///
+    /// ```
+    /// let raw = saker::Raw::open("mem:?size=4MiB&profile=tiny&nsid=1")?;
+    /// assert_eq!(raw.nsid(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(url: &str) -> Result<Self, Error> {
         Self::open_kind(url, Wanted::Kv)
     }
@@ -37,6 +54,17 @@ impl Raw {
     ///
     /// # Errors
     /// [`enum@Error`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// let raw = saker::Raw::open_blocks(&format!("file:{}", path.display()))?;
+    /// # drop(raw);
+    /// assert!(matches!(saker::Raw::open_blocks("mem:"), Err(saker::Error::NoNamespace { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open_blocks(url: &str) -> Result<Self, Error> {
         Self::open_kind(url, Wanted::Block)
     }
@@ -56,17 +84,40 @@ impl Raw {
     }
 
     /// The namespace.
+    ///
+    /// ```
+    /// # let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
+    /// let flush = saker_nvme::kv::flush(raw.nsid());
+    /// # assert_eq!(raw.nsid(), 1);
+    /// # drop((raw, flush));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn nsid(&self) -> u32 {
         self.queue.nsid()
     }
 
     /// Bytes that one command moves at most, here and there.
+    ///
+    /// ```
+    /// # let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
+    /// let buffer = vec![0; raw.transfer_bytes_max() as usize]; // as much as a command fills
+    /// # assert!(buffer.len() >= 4096);
+    /// # raw.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn transfer_bytes_max(&self) -> u32 {
         let most = WINDOW_BYTES_MAX as u64;
         self.connection.transfer_bytes_max().map_or(most, |bytes| bytes.min(most)) as u32
     }
 
     /// Whether entries reach the device as they are. A kernel sets flags itself and takes commands for one namespace.
+    ///
+    /// ```
+    /// # let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
+    /// assert!(raw.is_direct(), "only a kernel is between");
+    /// # raw.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_direct(&self) -> bool {
         !matches!(self.driver, AnyDriver::Linux(_))
     }
@@ -75,6 +126,15 @@ impl Raw {
     ///
     /// # Errors
     /// [`HostError`] if there is no answer.
+    ///
+    /// ```
+    /// # let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
+    /// use saker_nvme::{admin::{Identify, build}, identify::cns};
+    /// let ask = Identify { nsid: 0, cns: cns::CONTROLLER, cntid: 0, specific_id: 0, csi: 0, uuid_index: 0 };
+    /// let (status, _dwords, data) = raw.admin(build::identify(&ask), 4096)?;
+    /// assert!(status.is_success() && data.len() == 4096);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn admin(&mut self, sqe: Sqe, room: u32) -> Result<(Status, u64, Vec<u8>), HostError> {
         self.connection.raw_admin(&mut self.driver, sqe, room)
     }
@@ -84,6 +144,18 @@ impl Raw {
     ///
     /// # Errors
     /// [`HostError`] if one cannot be sent, or is not answered in time.
+    ///
+    /// ```
+    /// # let mut raw = saker::Raw::open("mem:?size=4MiB&profile=tiny")?;
+    /// use saker_host::RawData;
+    /// use saker_nvme::{Key, kv, kv::StoreOptions};
+    /// let (key, nsid) = (Key::new(b"key")?, raw.nsid());
+    /// let store = (kv::store(nsid, &key, 5, StoreOptions::default()), RawData::ToDevice(b"value"));
+    /// assert!(raw.io([store].into_iter(), |done| done.status.is_success())?[0]);
+    /// let read = (kv::retrieve(nsid, &key, 64), RawData::ValueFromDevice(64));
+    /// assert_eq!(raw.io([read].into_iter(), |done| done.into_vec())?, [b"value"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn io<'a, R>(
         &mut self,
         commands: impl Iterator<Item = (Sqe, RawData<'a>)>,
@@ -131,6 +203,16 @@ impl Raw {
     ///
     /// # Errors
     /// [`enum@Error`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
+    /// let raw = saker::Raw::open(&format!("file:{}", path.display()))?;
+    /// raw.close()?; // with a Flush: dropping it leaves the image as a killed process does
+    /// assert!(saker::image::check(&path, &mut |_| {})?.findings.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(mut self) -> Result<(), Error> {
         let flush = saker_nvme::kv::flush(self.nsid());
         let flushed = self.io(std::iter::once((flush, RawData::Untouched)), |done| done.status)?;

@@ -1,52 +1,24 @@
 //! The door for applications with several threads: `Saker::open(url)`, then a session for each thread.
 
+mod inner;
+mod options;
 mod session;
 mod wait;
 
+pub use options::SakerOptions;
 pub use session::Session;
 pub use wait::{Durable, Synced};
 
 use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
 use crate::url::DeviceUrl;
-use saker_host::connect::KvQueueOptions;
-use saker_host::session::{Hub, Options, Pump};
-use saker_host::{CacheOptions, CacheStats, Connection, Driver, KvError, KvQueue, Patience, TransferOptions};
-use saker_runtime::panics::ends_process;
+use inner::{Inner, make_hub, run_pump};
+use saker_host::{CacheStats, Driver, KvError, Patience};
 use saker_runtime::pause::SharedDriver;
 use saker_sim::Free;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
-
-/// How sessions of a device work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SakerOptions {
-    /// Sessions that can be open at the same time. Each has a queue pair; durable writes share one more.
-    pub sessions: u16,
-    /// Commands of a session in flight.
-    pub depth: u16,
-    /// Writes of a container.
-    pub batch: u16,
-    /// The longest that a write stays in an open container, about, when nobody syncs.
-    pub linger: Duration,
-    /// The read cache of all sessions; what the URL says about it counts more.
-    pub cache: CacheOptions,
-}
-
-impl Default for SakerOptions {
-    /// 8 sessions, 32 commands each, containers of 64 writes that leave after a millisecond or two, no cache.
-    fn default() -> Self {
-        Self {
-            sessions: 8,
-            depth: 32,
-            batch: 64,
-            linger: Duration::from_millis(1),
-            cache: CacheOptions::NONE,
-        }
-    }
-}
 
 /// A key-value SSD behind SAKER's host layer (SYSTOR'25): writes of many threads gathered in containers, visible to all
 /// of them at once, durable after a sync.
@@ -73,30 +45,19 @@ pub struct Saker {
     pump: Option<JoinHandle<()>>,
 }
 
-/// What sessions and the pump share.
-#[derive(Debug)]
-struct Inner {
-    hub: Arc<Hub<KvQueue>>,
-    driver: SharedDriver,
-    value_bytes_max: u32,
-    /// Lanes that no session has.
-    free: Mutex<Vec<usize>>,
-    stop: AtomicBool,
-    /// The controller stays enabled as long as there are sessions.
-    _connection: Mutex<Connection>,
-}
-
-impl Inner {
-    fn free(&self) -> MutexGuard<'_, Vec<usize>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Saker {
     /// Opens the device of a URL (see [`crate::url`]).
     ///
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
+    ///
+    /// ```
+    /// use saker::{Saker, SakerOptions};
+    /// let saker = Saker::open("mem:?size=4MiB&profile=tiny&threads=1", SakerOptions::default())?;
+    /// saker.session()?.put(b"key", b"value")?;
+    /// saker.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(url: &str, mut options: SakerOptions) -> Result<Self, Error> {
         saker_runtime::huge_pages::install();
         let mut url = DeviceUrl::parse(url)?;
@@ -126,18 +87,49 @@ impl Saker {
     ///
     /// # Errors
     /// [`Error::NoSession`] if as many as were asked for are open.
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// let mut first = saker.session()?;
+    /// first.put(b"key", b"value")?;
+    /// let mut second = saker.session()?; // for another thread
+    /// assert_eq!(second.get(b"key")?, Some(b"value".to_vec()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn session(&self) -> Result<Session, Error> {
         let lane = self.inner.free().pop().ok_or(Error::NoSession)?;
         Ok(Session::new(Arc::clone(&self.inner), lane))
     }
 
     /// Keys of which a write has not been answered by the device.
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let mut session = saker.session()?;
+    /// session.put(b"key", b"value")?; // in a container
+    /// session.sync()?;
+    /// assert_eq!(saker.pending(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn pending(&self) -> usize {
         self.inner.hub.pending().len()
     }
 
     /// Counters of the read cache.
+    ///
+    /// ```
+    /// let url = "mem:?size=4MiB&profile=tiny&cache=1MiB";
+    /// let saker = saker::Saker::open(url, saker::SakerOptions::default())?;
+    /// let mut session = saker.session()?;
+    /// session.put(b"key", b"value")?;
+    /// session.sync()?;
+    /// for _ in 0..10 {
+    ///     session.get(b"key")?;
+    /// }
+    /// assert!(saker.cache_stats().hits >= 9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn cache_stats(&self) -> CacheStats {
         self.inner.hub.cache_stats()
@@ -148,6 +140,15 @@ impl Saker {
     ///
     /// # Errors
     /// [`enum@Error`]; an image that could not be flushed stays marked as in use, and recovers at the next opening.
+    ///
+    /// ```
+    /// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
+    /// # let mut session = saker.session()?;
+    /// session.put(b"key", b"value")?;
+    /// saker.close()?; // stores what is buffered, too
+    /// assert!(session.get(b"key").is_err(), "there is no device any more");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(mut self) -> Result<(), Error> {
         self.stop_pump();
         let stored = self.store_all();
@@ -196,47 +197,8 @@ impl Saker {
     }
 }
 
-impl Inner {
-    fn commit_lane(&self) -> usize {
-        self.hub.lanes() - 1
-    }
-}
-
 impl Drop for Saker {
     fn drop(&mut self) {
         self.stop_pump();
-    }
-}
-
-fn make_hub(
-    connection: &mut Connection,
-    driver: &mut impl Driver,
-    nsid: u32,
-    lanes: u16,
-    options: SakerOptions,
-) -> Result<Hub<KvQueue>, Error> {
-    let depth = options.depth.max(1);
-    let mut queues = Vec::new();
-    for _ in 0..lanes {
-        let size = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
-        let mut queue = connection.create_kv_queue(driver, nsid, size)?;
-        connection.set_transfer(driver, &mut queue, TransferOptions::default())?;
-        queues.push(queue);
-    }
-    let volatile = connection.controller().vwc & 1 != 0;
-    let (batch, cache) = (options.batch.max(1), options.cache);
-    let options = Options { batch, volatile, cache, ..Options::default() };
-    Ok(Hub::new(queues, options))
-}
-
-/// The pump: what lingers is sent, and what completes for threads that are elsewhere is taken.
-fn run_pump(inner: &Inner, linger: Duration) {
-    let ends_process = ends_process("pump");
-    let (mut seen, mut driver) = (Pump::default(), inner.driver.clone());
-    while !inner.stop.load(Ordering::Acquire) {
-        ends_process.at_work();
-        inner.hub.pump(&mut seen, &mut Free);
-        driver.drive();
-        std::thread::park_timeout(linger.max(Duration::from_micros(50)));
     }
 }

@@ -11,6 +11,17 @@ use saker_segment_store::PageBuffer;
 use std::path::Path;
 
 /// What a verification found.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
+/// # saker::Kv::open(&format!("file:{}", path.display()))?.close()?;
+/// let found: saker::Verified = saker::verify_image(&path, &mut |_| {})?;
+/// assert!(found.report.is_sound());
+/// assert_eq!(found.namespaces[0].store.pairs, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Verified {
     /// Pages, headers, ring.
@@ -22,7 +33,30 @@ pub struct Verified {
 /// Verifies an image: every page, then what recovery makes of it, without changing the file.
 ///
 /// # Errors
-/// [`enum@Error`] when it cannot be read at all.
+/// [`Error::Damaged`] if every page is sound and recovery finds a namespace that is not; otherwise [`enum@Error`] when the image
+/// cannot be read at all. Damaged pages are no error: the report has them.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
+/// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
+/// # kv.put(b"sound", &[1; 1000])?;
+/// # kv.put(b"spoilt", b"Here a bit will tip.")?;
+/// # kv.close()?;
+/// # let mut bytes = std::fs::read(&path)?;
+/// # while let Some(at) = bytes.windows(20).position(|part| part == b"Here a bit will tip.") {
+/// #     bytes[at] ^= 1;
+/// # }
+/// # std::fs::write(&path, bytes)?;
+/// match saker::verify_image(&path, &mut |at| println!("{} of {}", at.segments_done, at.segments)) {
+///     Ok(found) if found.report.is_sound() => panic!("a pair is spoilt"),
+///     Ok(found) => found.report.findings.iter().for_each(|one| println!("{}", one.what)),
+///     Err(saker::Error::Damaged { nsid, what }) => println!("namespace {nsid}: {what}"),
+///     Err(unreadable) => return Err(unreadable.into()),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn verify_image(path: &Path, progress: &mut dyn FnMut(image::Progress)) -> Result<Verified, Error> {
     let report = image::check(path, progress)?;
     if !report.is_sound() {
@@ -35,6 +69,17 @@ pub fn verify_image(path: &Path, progress: &mut dyn FnMut(image::Progress)) -> R
 ///
 /// # Errors
 /// As [`verify_image`]; [`Error::Damaged`] if a namespace is.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
+/// let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
+/// kv.put(b"key", b"value")?;
+/// kv.close()?;
+/// assert_eq!(saker::image_namespaces(&path)?[0].store.pairs, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn image_namespaces(path: &Path) -> Result<Vec<NamespaceSnapshot>, Error> {
     let opened = image::open(path, Access::Read)?;
     let config = config_of(path, &opened.config)?;
@@ -52,6 +97,15 @@ pub fn image_namespaces(path: &Path) -> Result<Vec<NamespaceSnapshot>, Error> {
 ///
 /// # Errors
 /// As [`verify_image`].
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
+/// let (report, pairs) = saker::check_image(&path, &mut |_| {})?;
+/// assert_eq!((report.is_sound(), pairs), (true, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check_image(
     path: &Path,
     progress: &mut dyn FnMut(image::Progress),

@@ -45,6 +45,14 @@ impl BitField {
 }
 
 /// A setting of an engine.
+///
+/// ```
+/// use saker_engine_api::settings::{Phase, Setting, Values};
+/// let values = Values::Number(1 << 10, 1 << 20);
+/// let setting = Setting { name: "buffer", values, phase: Phase::AtOpen, default: "64KiB", help: "..." };
+/// assert_eq!(setting.takes(), "1KiB to 1MiB");
+/// assert_eq!(setting.check(7), Err("write 1024 to 1048576".to_owned()));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Its name.

@@ -9,6 +9,22 @@ use saker_nvme::Key;
 use saker_sim::{Duration, Instant};
 
 /// Which pair goes first.
+///
+/// ```
+/// use saker_host::retention::{Retention, RetentionOptions, RetentionOrder};
+/// # let (first, second) = (saker_nvme::Key::new(b"first")?, saker_nvme::Key::new(b"second")?);
+/// # let now = saker_sim::Instant::ZERO;
+/// let goes_first = |order| {
+///     let mut pairs = Retention::new(RetentionOptions { order, ..RetentionOptions::default() });
+///     pairs.stored(&first, 100, now);
+///     pairs.stored(&second, 100, now);
+///     pairs.used(&first);
+///     pairs.first()
+/// };
+/// assert_eq!(goes_first(RetentionOrder::Lru), Some(second));
+/// assert_eq!(goes_first(RetentionOrder::Fifo), Some(first));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RetentionOrder {
     /// The one that was not stored or used for the longest time.
@@ -19,6 +35,15 @@ pub enum RetentionOrder {
 }
 
 /// How much is kept, and for how long.
+///
+/// ```
+/// use saker_host::retention::{Retention, RetentionOptions};
+/// use std::time::Duration;
+/// let hour = Duration::from_secs(3600);
+/// let options = RetentionOptions { bytes_max: Some(1 << 30), ttl: Some(hour.into()), ..RetentionOptions::default() };
+/// let pairs = Retention::new(options);
+/// assert!(pairs.admits(1 << 30) && !pairs.admits((1 << 30) + 1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionOptions {
     /// Bytes of keys and values; `None`: as much as the store takes.

@@ -75,6 +75,13 @@ impl Duration {
     }
 }
 
+impl From<std::time::Duration> for Duration {
+    /// What is longer than 584 years is so long.
+    fn from(length: std::time::Duration) -> Self {
+        Self(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
 impl Add<Duration> for Instant {
     type Output = Self;
     fn add(self, rhs: Duration) -> Self {
@@ -148,6 +155,13 @@ mod tests {
             [earliest(at(3), None), earliest(None, at(3)), earliest(None, None)],
             [at(3), at(3), None]
         );
+    }
+
+    #[test]
+    fn lengths_of_the_standard_library_keep_their_nanoseconds() {
+        let length = std::time::Duration::new(2, 3);
+        assert_eq!(Duration::from(length), Duration::from_nanos(2_000_000_003));
+        assert_eq!(Duration::from(std::time::Duration::MAX), Duration::from_nanos(u64::MAX));
     }
 
     #[test]

@@ -12,6 +12,17 @@ use saker_segment_store::header::HEADER_BYTES;
 use saker_sim::profile::Profile;
 
 /// A namespace as it is asked for.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// use saker::{ImagePlan, NamespacePlan};
+/// let pairs = NamespacePlan::Kv { flash_bytes: Some(8 << 20) };
+/// let blocks = NamespacePlan::Block { bytes: None, block_bytes: 512 }; // on what is left
+/// let plan = ImagePlan { namespaces: vec![pairs, blocks], ..ImagePlan::kv(24 << 20, "tiny", 1) };
+/// assert_eq!(plan.create(&path)?.namespaces.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamespacePlan {
     /// Key-value pairs.

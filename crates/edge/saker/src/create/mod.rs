@@ -20,6 +20,21 @@ use std::path::Path;
 const FITS_MAX: u32 = 8;
 
 /// An image as it is asked for.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// use saker::{EngineKind, ImagePlan, new_uuid};
+/// let plan = ImagePlan {
+///     engine: EngineKind::named("lsm").expect("there is one"),
+///     uuid: Some(new_uuid()?), // no other image has its identity
+///     ..ImagePlan::kv(4 << 20, "tiny", 1)
+/// };
+/// plan.create(&path)?;
+/// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
+/// # assert!(kv.open_iterator(&saker::KeyRange::default())?.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImagePlan {
     /// Bytes of flash, rounded down to whole superblocks; `None`: as many as the namespaces need.
@@ -33,12 +48,38 @@ pub struct ImagePlan {
     /// The engine of namespaces of pairs.
     pub engine: EngineKind,
     /// What is asked of it; what belongs to an image is kept there.
+    ///
+    /// ```
+    /// use saker::{EngineKind, ImagePlan, Packing, Setting, Settings, Typed};
+    /// let engine = EngineKind::named("lsm").expect("there is one");
+    /// let known: &[Setting] = engine.settings();
+    /// assert!(known.iter().any(|setting| setting.name == "packing"));
+    ///
+    /// let mut typed = Typed::default();
+    /// typed.push("packing", Packing::Auto.name());
+    /// let settings: Settings = typed.of(engine.settings(), saker::url::parse_size).expect("it takes that");
+    /// let plan = ImagePlan { engine, settings, ..ImagePlan::kv(16 << 20, "tiny", 1) };
+    /// # let dir = tempfile::tempdir()?;
+    /// # plan.create(&dir.path().join("disk.img"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub settings: Settings,
     /// Namespaces 1, 2, ...
     pub namespaces: Vec<NamespacePlan>,
 }
 
 /// An image as it was made.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// let made: saker::CreatedImage = saker::ImagePlan::kv(10_000_000, "tiny", 1).create(&path)?;
+/// assert!(made.flash_bytes <= 10_000_000, "whole superblocks");
+/// assert_eq!(made.flash_bytes % made.segment_bytes, 0);
+/// let namespace: &saker::NamespaceConfig = &made.namespaces[0];
+/// assert!(matches!(namespace.kind, saker::NamespaceKind::Kv { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreatedImage {
     /// Bytes of flash.
@@ -51,6 +92,11 @@ pub struct CreatedImage {
 
 impl ImagePlan {
     /// One KV namespace over all of the flash.
+    ///
+    /// ```
+    /// let plan = saker::ImagePlan::kv(4 << 20, "tiny", 1);
+    /// assert_eq!((plan.bytes, plan.namespaces.len()), (Some(4 << 20), 1));
+    /// ```
     pub fn kv(bytes: u64, profile: &str, seed: u64) -> Self {
         let namespaces = vec![NamespacePlan::Kv { flash_bytes: None }];
         Self {
@@ -68,6 +114,16 @@ impl ImagePlan {
     ///
     /// # Errors
     /// [`enum@Error`]: no such profile, too small, namespaces that do not fit, or the file cannot be made.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// let plan = saker::ImagePlan::kv(4 << 20, "tiny", 1);
+    /// plan.create(&path)?;
+    /// let error = plan.create(&path).unwrap_err(); // what is there is never overwritten
+    /// assert!(matches!(error, saker::Error::Image(saker::image::ImageError::Exists { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create(&self, path: &Path) -> Result<CreatedImage, Error> {
         let profile = profile_for_image(&self.profile)?;
         let (shape, namespaces) = self.divide(&profile)?;
@@ -126,6 +182,15 @@ fn header(build: &Build, seed: u64, uuid: Option<[u8; 16]>) -> ImageConfig {
 ///
 /// # Errors
 /// As [`ImagePlan::create`].
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// let flash_bytes = saker::create_image(&path, 4 << 20, "tiny", 1)?;
+/// assert!(flash_bytes <= 4 << 20);
+/// saker::Kv::open(&format!("file:{}", path.display()))?.put(b"key", b"value")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn create_image(path: &Path, bytes: u64, profile: &str, seed: u64) -> Result<u64, Error> {
     ImagePlan::kv(bytes, profile, seed).create(path).map(|made| made.flash_bytes)
 }

@@ -22,6 +22,12 @@ pub(crate) fn in_memory(url: &DeviceUrl, seed: u64) -> Result<u64, Error> {
 ///
 /// # Errors
 /// [`enum@Error`] when the kernel's random numbers cannot be read.
+///
+/// ```
+/// let (one, other) = (saker::new_uuid()?, saker::new_uuid()?);
+/// assert_ne!(one, other);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn new_uuid() -> Result<[u8; 16], Error> {
     let path = Path::new("/dev/urandom");
     let mut uuid = [0; 16];

@@ -144,6 +144,18 @@ pub(crate) fn close(driver: AnyDriver) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`enum@Error`]: the image stays marked as in use, and recovers at the next opening.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
+/// let url = saker::DeviceUrl::parse(&format!("file:{}", path.display()))?;
+/// let (device, _shared_with_host, _profile) = saker::build_device(&url)?;
+/// let thread = saker::DeviceThread::start(device); // or advance it yourself
+/// saker::close_device(thread.stop())?;
+/// assert!(saker::image::check(&path, &mut |_| {})?.findings.is_empty(), "it is marked clean");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn close_device(device: AnyDevice) -> Result<(), Error> {
     match device {
         AnyDevice::Untimed(d) => close_cells(*d),
@@ -171,6 +183,18 @@ fn close_cells<T>(device: Device<T>) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`enum@Error`].
+///
+/// ```
+/// use saker::{AnyDevice, DeviceUrl};
+/// let url = DeviceUrl::parse("mem:?size=4MiB&profile=tiny")?;
+/// saker::use_huge_pages(); // as `Kv::open` does
+/// let (mut device, _shared_with_host, profile) = saker::build_device(&url)?;
+/// assert!(matches!(device, AnyDevice::Untimed(_)) && profile == "tiny");
+/// assert_eq!(device.stats().device.commands, 0);
+/// let there = DeviceUrl::parse("tcp://127.0.0.1:4420")?;
+/// assert!(matches!(saker::build_device(&there), Err(saker::Error::NotLocal)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
         Backing::Memory { bytes, profile, seed, engine, .. } => {

@@ -16,6 +16,16 @@ pub(crate) fn config_of(path: &Path, image: &ImageConfig) -> Result<DeviceConfig
 }
 
 /// What an image's header says, as a device's configuration.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
+/// use saker::image::{Access, open};
+/// let config = saker::device_config(&open(&path, Access::Read)?.config);
+/// assert_eq!((config.namespaces[0].nsid, config.namespaces.len()), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn device_config(image: &ImageConfig) -> DeviceConfig {
     let namespace = |r: &NamespaceRecord| NamespaceConfig {
         nsid: r.nsid,

@@ -19,6 +19,28 @@ use crate::url::{DeviceUrl, Salvage};
 use std::path::{Path, PathBuf};
 
 /// A repaired image.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
+/// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
+/// # kv.put(b"sound", &[1; 1000])?;
+/// # kv.put(b"spoilt", b"Here a bit will tip.")?;
+/// # kv.close()?;
+/// # let mut bytes = std::fs::read(&path)?;
+/// # while let Some(at) = bytes.windows(20).position(|part| part == b"Here a bit will tip.") {
+/// #     bytes[at] ^= 1;
+/// # }
+/// # std::fs::write(&path, bytes)?;
+/// # let new = dir.path().join("repaired.img");
+/// let repaired: saker::Repaired = saker::repair_image(&path, &new, &mut |_| {})?;
+/// for namespace in &repaired.namespaces {
+///     println!("{}: {} came over, {} lost", namespace.nsid, namespace.sound, namespace.lost.len());
+/// }
+/// # assert_eq!((repaired.namespaces[0].sound, repaired.namespaces[0].lost.len()), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Repaired {
     /// What was put right without loss.
@@ -33,6 +55,26 @@ pub struct Repaired {
 /// # Errors
 /// [`ImageError::Exists`] if there is a `new`; otherwise as [`Salvaged::open`], or when `new` cannot be written. Then no
 /// file is left.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("disk.img");
+/// # saker::create_image(&path, 4 << 20, "tiny", 1)?;
+/// # let mut kv = saker::Kv::open(&format!("file:{}", path.display()))?;
+/// # kv.put(b"sound", &[1; 1000])?;
+/// # kv.put(b"spoilt", b"Here a bit will tip.")?;
+/// # kv.close()?;
+/// # let mut bytes = std::fs::read(&path)?;
+/// # while let Some(at) = bytes.windows(20).position(|part| part == b"Here a bit will tip.") {
+/// #     bytes[at] ^= 1;
+/// # }
+/// # std::fs::write(&path, bytes)?;
+/// let new = dir.path().join("repaired.img");
+/// saker::repair_image(&path, &new, &mut |copied| println!("{copied} pairs and blocks"))?;
+/// let mut kv = saker::Kv::open(&format!("file:{}", new.display()))?;
+/// assert!(kv.exists(b"sound")? && !kv.exists(b"spoilt")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn repair_image(old: &Path, new: &Path, progress: &mut dyn FnMut(u64)) -> Result<Repaired, Error> {
     if new.symlink_metadata().is_ok() {
         return Err(ImageError::Exists { path: new.to_path_buf() }.into());

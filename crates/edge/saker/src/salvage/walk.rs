@@ -23,6 +23,14 @@ const READ_BYTES: usize = 256 << 10;
 const KEYS_MAX: usize = 256;
 
 /// Something sound.
+///
+/// ```
+/// let describe = |piece: saker::Piece<'_>| match piece {
+///     saker::Piece::Pair(key, value) => format!("{}: {} bytes", key.escape_ascii(), value.len()),
+///     saker::Piece::Blocks(first, data) => format!("from block {first}: {} bytes", data.len()),
+/// };
+/// assert_eq!(describe(saker::Piece::Pair(b"key", b"value")), "key: 5 bytes");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Piece<'a> {
     /// A pair.
@@ -32,6 +40,17 @@ pub enum Piece<'a> {
 }
 
 /// Something that is lost.
+///
+/// ```
+/// use saker::Lost;
+/// let describe = |lost: &Lost| match lost {
+///     Lost::Pair(key) => format!("the pair {}", key.escape_ascii()),
+///     Lost::LongKeys(under) => format!("long keys under {}", under.escape_ascii()),
+///     Lost::Block(number) => format!("block {number}"),
+///     Lost::Listing(_) => "keys that nobody can name".to_owned(),
+/// };
+/// assert_eq!(describe(&Lost::Pair(b"key".to_vec())), "the pair key");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lost {
     /// The pair of a key.

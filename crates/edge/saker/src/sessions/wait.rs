@@ -62,6 +62,26 @@ impl Waiting {
 }
 
 /// Ready when everything a session had written is durable.
+///
+/// ```
+/// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
+/// # let mut session = saker.session()?;
+/// # use std::task::{Context, Poll, Waker};
+/// # fn block_on<F: Future>(future: F) -> F::Output {
+/// #     let mut future = std::pin::pin!(future);
+/// #     loop {
+/// #         if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+/// #             return done;
+/// #         }
+/// #     }
+/// # }
+/// use saker::sessions::Synced;
+/// session.put(b"key", b"value")?;
+/// let synced: Synced = session.sync_async();
+/// let other_work = 2 + 2; // the writes are on their way
+/// assert!(block_on(synced).is_ok() && other_work == 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "a future does nothing unless polled"]
 pub struct Synced {
@@ -90,6 +110,27 @@ impl Future for Synced {
 }
 
 /// Ready when a durable write is.
+///
+/// ```
+/// # let saker = saker::Saker::open("mem:?size=4MiB&profile=tiny", saker::SakerOptions::default())?;
+/// # let mut session = saker.session()?;
+/// # use std::task::{Context, Poll, Waker};
+/// # fn block_on<F: Future>(future: F) -> F::Output {
+/// #     let mut future = std::pin::pin!(future);
+/// #     loop {
+/// #         if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+/// #             return done;
+/// #         }
+/// #     }
+/// # }
+/// use saker::sessions::Durable;
+/// let both: [Durable; 2] =
+///     [session.put_durable_async(b"a", b"1")?, session.put_durable_async(b"b", b"2")?];
+/// for one in both {
+///     block_on(one)?; // they share a command
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "a future does nothing unless polled"]
 pub struct Durable {

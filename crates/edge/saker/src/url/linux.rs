@@ -5,6 +5,14 @@ use saker_linux::Submission;
 use std::path::PathBuf;
 
 /// A namespace's device file.
+///
+/// ```
+/// use saker::{DeviceUrl, LinuxPlace, Submission, url::Backing};
+/// let Backing::Linux(place) = DeviceUrl::parse("/dev/ng0n1?io=ioctl")?.place else { panic!() };
+/// let LinuxPlace { submission, reconnect_s, .. } = place;
+/// assert_eq!((submission, reconnect_s), (Submission::Ioctl, 30));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinuxPlace {
     /// `/dev/ngXnY`.

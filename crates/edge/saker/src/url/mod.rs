@@ -35,107 +35,22 @@
 
 mod linux;
 mod names;
+mod parts;
+mod size;
 mod tcp;
 mod transfer;
 
 pub use linux::LinuxPlace;
+pub use parts::{Backing, DeviceUrl, Salvage, Timing, UrlError};
+pub use size::parse_size;
 pub use tcp::TcpPlace;
 
 use saker_device::{EngineKind, Settings, Typed};
 use saker_flash::FaultPlan;
-use saker_host::{CacheOptions, CachePolicy, TransferOptions};
+use saker_host::{CacheOptions, CachePolicy};
 use saker_sim::Chance;
 use saker_sim::profile::Profile;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-use thiserror::Error;
-
-/// Why a URL makes no sense. One line, with what to write instead.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("device URL `{url}`: {what}; {todo}")]
-pub struct UrlError {
-    url: String,
-    what: String,
-    todo: String,
-}
-
-/// Where the device's flash is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Backing {
-    /// In memory: gone with the process.
-    Memory {
-        /// Bytes of flash.
-        bytes: u64,
-        /// Profile.
-        profile: String,
-        /// Seed.
-        seed: u64,
-        /// What keeps the pairs.
-        engine: EngineKind,
-        /// Shards that share its flash.
-        shards: u16,
-    },
-    /// In an image file.
-    File(PathBuf),
-    /// At an NVMe/TCP target.
-    Tcp(TcpPlace),
-    /// Behind the Linux kernel's driver.
-    Linux(LinuxPlace),
-}
-
-/// Whether operations take time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timing {
-    /// As fast as this machine goes.
-    Off,
-    /// The profile's times, against the operating system's clock.
-    Real,
-}
-
-/// What is given out of a damaged image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Salvage {
-    /// What is known to be the newest.
-    Certain,
-    /// Also what may be older than something that was lost.
-    Uncertain,
-}
-
-/// A device URL, taken apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceUrl {
-    /// Where.
-    pub place: Backing,
-    /// Time.
-    pub timing: Timing,
-    /// Device threads: 0 or 1.
-    pub threads: u32,
-    /// Commands in flight.
-    pub depth: u16,
-    /// How values get to the device.
-    pub transfer: TransferOptions,
-    /// The namespace; `None`: the first that suits.
-    pub nsid: Option<u32>,
-    /// Pairs to come, for whose index memory is brought in at opening and leaves are laid out, with memory for flash that is kept there;
-    /// 0: memory comes as it is used.
-    pub prefault: u64,
-    /// The read cache for pairs; `None`: not said.
-    pub cache: Option<CacheOptions>,
-    /// Settings of the engine.
-    pub settings: Typed,
-    /// Whether `seed=` is given: the device is the same one each time. Otherwise each opening is a device of its own.
-    pub is_seeded: bool,
-    /// The name that a device in memory is served under, which then belongs to its identity.
-    pub nqn: Option<String>,
-    /// Faults.
-    pub faults: FaultPlan,
-    /// The file of the profile that an image was made with, if it is none that is built in.
-    pub profile: Option<String>,
-    /// An image is only read: other readers can have it open as well, writes are refused, and nothing of it changes.
-    pub readonly: bool,
-    /// A damaged image is opened as far as that goes.
-    pub salvage: Option<Salvage>,
-}
 
 const NO_TIMING: &str = "write off or real; virtual time is for `saker compare` and `saker reproduce`";
 
@@ -144,6 +59,13 @@ impl DeviceUrl {
     ///
     /// # Errors
     /// [`UrlError`] names the part that makes no sense.
+    ///
+    /// ```
+    /// use saker::DeviceUrl;
+    /// assert!(DeviceUrl::parse("mem:?engine=lsm&write_buffer_size=1MiB").is_ok());
+    /// let error = DeviceUrl::parse("mem:?engine=hash_store&write_buffer_size=1MiB").unwrap_err();
+    /// assert!(error.to_string().contains("it is a setting of lsm"), "{error}");
+    /// ```
     pub fn parse(url: &str) -> Result<Self, UrlError> {
         let bad = |what: String, todo: &str| UrlError { url: url.into(), what, todo: todo.into() };
         let (head, options) = url.split_once('?').unwrap_or((url, ""));
@@ -372,24 +294,6 @@ fn parse_chance(text: &str) -> Option<Chance> {
     let (times, one_in) = text.split_once('/')?;
     let chance = Chance { times: times.parse().ok()?, one_in: one_in.parse().ok()? };
     (chance.one_in > 0 && chance.times <= chance.one_in).then_some(chance)
-}
-
-/// `4096`, `64KiB`, `1GB` ... in bytes.
-pub fn parse_size(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit: u64 = match &text[digits.len()..] {
-        "" | "B" => 1,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        "TiB" => 1 << 40,
-        "KB" | "kB" => 1_000,
-        "MB" => 1_000_000,
-        "GB" => 1_000_000_000,
-        "TB" => 1_000_000_000_000,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 /// An option that takes no value.

@@ -1,6 +1,14 @@
 //! A device at an NVMe/TCP target: the parts of its URL.
 
 /// A subsystem on the network.
+///
+/// ```
+/// use saker::{DeviceUrl, TcpPlace, url::Backing};
+/// let Backing::Tcp(place) = DeviceUrl::parse("tcp://10.0.0.7:4420?digest=data&timeout=5")?.place else { panic!() };
+/// let TcpPlace { address, nqn, data_digest, timeout_s, .. } = place;
+/// assert_eq!((&address[..], nqn, data_digest, timeout_s), ("10.0.0.7:4420", None, true, 5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpPlace {
     /// Host and port.

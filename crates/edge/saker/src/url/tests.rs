@@ -1,7 +1,7 @@
 //! Device URLs: what they mean, and what is said of those that make no sense.
 
 use super::*;
-use saker_host::{Method, Pacing};
+use saker_host::{Method, Pacing, TransferOptions};
 
 #[test]
 fn images_that_are_only_read() {

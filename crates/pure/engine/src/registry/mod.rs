@@ -123,6 +123,13 @@ impl Registration {
 }
 
 /// Which engine a namespace of pairs has.
+///
+/// ```
+/// use saker_engine::EngineKind;
+/// assert_eq!(EngineKind::default().name(), "hash_store");
+/// let lsm = EngineKind::named("lsm").expect("there is one");
+/// assert!(lsm.has_setting("write_buffer_size") && !EngineKind::default().has_setting("write_buffer_size"));
+/// ```
 #[derive(Clone, Copy)]
 pub struct EngineKind(&'static Registration);
 

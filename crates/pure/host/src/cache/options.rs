@@ -1,6 +1,12 @@
 //! How large a cache is and how it chooses.
 
 /// What leaves a full cache.
+///
+/// ```
+/// use saker_host::CachePolicy;
+/// assert_eq!(CachePolicy::named("s3fifo"), Some(CachePolicy::S3Fifo));
+/// assert_eq!(CachePolicy::default().name(), "lru");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CachePolicy {
     /// What was not used for the longest time (SYSTOR'25, section 3.4).
@@ -31,6 +37,13 @@ impl CachePolicy {
 }
 
 /// How large a cache is and how it chooses.
+///
+/// ```
+/// use saker_host::{CacheOptions, CachePolicy};
+/// let options = CacheOptions { policy: CachePolicy::S3Fifo, ..CacheOptions::sized(64 << 20) }; // 64 MiB
+/// assert_eq!(options.value_bytes_max, 4096, "longer values are read from the device each time");
+/// assert_eq!(CacheOptions::default().bytes, 0, "there is no cache unless one is asked for");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheOptions {
     /// Bytes of values with [`ENTRY_BYTES`](super::ENTRY_BYTES) each; 0: no cache.

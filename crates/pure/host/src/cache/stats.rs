@@ -3,6 +3,13 @@
 use std::iter::Sum;
 
 /// What a cache has done, and holds.
+///
+/// ```
+/// use saker_host::CacheStats;
+/// let before = CacheStats { hits: 10, misses: 10, ..CacheStats::default() };
+/// let now = CacheStats { hits: 19, misses: 11, ..CacheStats::default() };
+/// assert_eq!(now.since(&before).hit_ratio(), 0.9);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
     /// Reads that found their key.

@@ -5,6 +5,14 @@ use std::collections::BTreeMap;
 /// Puts and deletes of keys of 1 to 255 bytes. A later one of a key replaces an earlier one.
 ///
 /// Writing it is not a transaction: see [`KvClient::begin`](super::KvClient::begin).
+///
+/// ```
+/// use saker_host::WriteBatch;
+/// let mut batch = WriteBatch::new();
+/// batch.put(b"key", b"old").put(b"key", b"new").delete(b"other");
+/// assert_eq!(batch.len(), 2, "the second write of a key replaces the first");
+/// assert!(batch.iter().any(|write| write == (b"key", Some(b"new"))));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteBatch {
     /// `None`: delete.

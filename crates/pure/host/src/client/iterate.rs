@@ -10,6 +10,14 @@ use crate::driver::Driver;
 use crate::error::{HostError, KvError, ProtocolError};
 
 /// Which keys: from `from` on, before `to`, beginning with `prefix`. Empty ones do not limit it.
+///
+/// ```
+/// use saker_host::KeyRange;
+/// let range = KeyRange { from: b"user:2", to: b"user:5", prefix: b"user:" };
+/// assert!(range.contains(b"user:2") && range.contains(b"user:49"));
+/// assert!(!range.contains(b"user:5"), "the range ends before `to`");
+/// assert!(KeyRange::default().contains(b"any key"));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyRange<'a> {
     /// The least key.

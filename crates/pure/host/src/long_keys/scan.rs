@@ -13,6 +13,13 @@ use crate::error::HostError;
 const PAGE_KEYS: usize = 256;
 
 /// What to read.
+///
+/// ```
+/// use saker_host::{KeyRange, ScanOptions};
+/// let range = KeyRange { prefix: b"user:", ..KeyRange::default() };
+/// let newest_ten = ScanOptions { range, backwards: true, pairs_max: 10, ..ScanOptions::default() };
+/// assert!(!newest_ten.keys_only, "values are shown, too");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanOptions<'a> {
     /// Which keys.

@@ -32,6 +32,12 @@ pub fn dma_unit(page_bytes: u32) -> u64 {
 }
 
 /// A packing policy. Without one, DMA reaches any byte: values are packed and nothing that comes by DMA is copied.
+///
+/// ```
+/// use saker_value_log::packing::Packing;
+/// assert_eq!(Packing::named("auto-time"), Some(Packing::AutoTime));
+/// assert!(Packing::Backfill.fills_gaps() && !Packing::Selective.fills_gaps());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// Every value begins at a memory page, and none that fits one straddles NAND pages (section 2.3).

@@ -1,0 +1,142 @@
+//! Whole blocks to and from the device, in commands of bounded size.
+
+use super::Block;
+use crate::error::Error;
+use saker_host::host_kv::{BlockDone, BlockQueue};
+use saker_host::{Driver, HostError, Patience, ProtocolError};
+
+/// Bytes that one command moves at most, so that little memory is lent at a time. The device takes more (MDTS).
+const COMMAND_BYTES_MAX: usize = 64 << 10;
+
+impl Block {
+    /// Reads whole blocks from block `first` on.
+    ///
+    /// # Errors
+    /// [`Error::Range`] before anything is read; [`Error::Host`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// let mut block = [1; 512];
+    /// disk.read(9, &mut block)?;
+    /// assert_eq!(block, [0; 512], "it was never written");
+    /// let error = disk.read(9, &mut block[..100]).unwrap_err();
+    /// assert_eq!(error.to_string(), "100 bytes are no whole blocks; give a multiple of 512 bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read(&mut self, first: u64, out: &mut [u8]) -> Result<(), Error> {
+        self.check(first, out.len())?;
+        for (at, part) in pieces(first, self.block_bytes(), out.len()) {
+            let blocks = part.len() as u32 / self.block_bytes();
+            let ticket = self.queue.read(at, blocks);
+            let data = self.finish(ticket)?.data.unwrap_or_default();
+            if data.len() != part.len() {
+                return Err(HostError::from(ProtocolError::Format).into());
+            }
+            out[part].copy_from_slice(&data);
+        }
+        Ok(())
+    }
+
+    /// Writes whole blocks from block `first` on. Atomic by block, not as a whole.
+    ///
+    /// # Errors
+    /// [`Error::Range`] before anything is written; [`Error::Host`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(2, &[7; 2 * 512])?; // blocks 2 and 3
+    /// let last = disk.blocks() - 1;
+    /// assert!(matches!(disk.write(last, &[7; 2 * 512]), Err(saker::Error::Range(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write(&mut self, first: u64, data: &[u8]) -> Result<(), Error> {
+        self.check(first, data.len())?;
+        for (at, part) in pieces(first, self.block_bytes(), data.len()) {
+            let ticket = self.queue.write(at, data[part].to_vec()).ok();
+            self.finish(ticket)?;
+        }
+        Ok(())
+    }
+
+    /// Deallocates blocks: they read as zeros, and their flash is free.
+    ///
+    /// # Errors
+    /// [`Error::Range`], [`Error::Host`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(0, &[7; 1024])?;
+    /// disk.trim(1, 1)?; // one block, not one byte
+    /// let mut both = [1; 1024];
+    /// disk.read(0, &mut both)?;
+    /// assert_eq!((&both[..512], &both[512..]), (&[7; 512][..], &[0; 512][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn trim(&mut self, first: u64, blocks: u64) -> Result<(), Error> {
+        let bytes = blocks.saturating_mul(u64::from(self.block_bytes()));
+        self.check(first, usize::try_from(bytes).unwrap_or(usize::MAX))?;
+        let (mut at, mut left) = (first, blocks);
+        while left > 0 {
+            let part = left.min(u32::MAX.into());
+            let ticket = self.queue.deallocate(at, part);
+            self.finish(ticket)?;
+            (at, left) = (at + part, left - part);
+        }
+        Ok(())
+    }
+
+    /// A range that starts and ends within the namespace and covers whole blocks.
+    fn check(&self, first: u64, bytes: usize) -> Result<(), Error> {
+        let (block, blocks) = (self.block_bytes(), self.blocks());
+        if !(bytes as u64).is_multiple_of(u64::from(block)) {
+            return Err(Error::Range(format!(
+                "{bytes} bytes are no whole blocks; give a multiple of {block} bytes"
+            )));
+        }
+        let count = bytes as u64 / u64::from(block);
+        match first.checked_add(count).filter(|end| *end <= blocks) {
+            Some(_) => Ok(()),
+            None => Err(Error::Range(format!(
+                "{count} blocks from block {first} on end behind the namespace; it has {blocks} blocks, from 0"
+            ))),
+        }
+    }
+
+    /// Rings, and waits for the command just submitted.
+    pub(super) fn finish(&mut self, ticket: Option<u64>) -> Result<BlockDone, Error> {
+        let ticket = ticket.ok_or(HostError::from(ProtocolError::Queues))?;
+        self.queue.ring();
+        for _ in 0..Patience::default().polls_max {
+            if let Some(done) = self.queue.poll().filter(|done| done.ticket == ticket) {
+                return if done.status.is_success() {
+                    Ok(done)
+                } else {
+                    Err(HostError::from(done.status).into())
+                };
+            }
+            self.driver.drive();
+        }
+        Err(HostError::Timeout { turns: Patience::default().polls_max }.into())
+    }
+}
+
+/// Cuts a transfer into commands: the first block and the bytes of each.
+fn pieces(first: u64, block_bytes: u32, bytes: usize) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
+    let step = COMMAND_BYTES_MAX.max(block_bytes as usize);
+    (0..bytes).step_by(step).map(move |from| {
+        let at = first + from as u64 / u64::from(block_bytes);
+        (at, from..bytes.min(from + step))
+    })
+}

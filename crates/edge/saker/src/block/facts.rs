@@ -1,0 +1,106 @@
+//! What a block namespace tells of itself, and what was counted.
+
+use super::Block;
+use saker_device::Stats;
+use saker_host::host_kv::BlockQueue;
+use saker_runtime::AnyDriver;
+
+impl Block {
+    /// Bytes of a block.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// let buffer = vec![0; 8 * disk.block_bytes() as usize]; // eight blocks
+    /// assert_eq!(buffer.len(), 4096);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn block_bytes(&self) -> u32 {
+        self.queue.block_bytes()
+    }
+
+    /// Blocks of the namespace.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// let bytes = disk.blocks() * u64::from(disk.block_bytes());
+    /// assert_eq!(bytes, 4 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn blocks(&self) -> u64 {
+        self.queue.blocks()
+    }
+
+    /// The number of the namespace.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// assert_eq!(disk.nsid(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn nsid(&self) -> u32 {
+        self.queue.queue().nsid()
+    }
+
+    /// Name of the device's profile.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// assert_eq!(disk.profile(), "tiny");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn profile(&self) -> &str {
+        &self.profile
+    }
+
+    /// Bytes that Identify Controller gives as one command's largest transfer; `None` without limit.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// // `read` and `write` take any length: they cut it into commands.
+    /// assert!(disk.transfer_bytes_max().is_none_or(|bytes| bytes >= 4096));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn transfer_bytes_max(&self) -> Option<u64> {
+        self.connection.transfer_bytes_max()
+    }
+
+    /// Everything countable; nothing while the device runs on a thread of its own.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(0, &[7; 1024])?;
+    /// let stats = disk.stats().expect("the device is on this thread");
+    /// assert_eq!((stats.namespaces[0].kind, stats.namespaces[0].blocks_written), ("block", 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stats(&mut self) -> Option<Stats> {
+        match &mut self.driver {
+            AnyDriver::Inline(device) => Some(device.stats()),
+            AnyDriver::Thread(_) | AnyDriver::Sharded(_) | AnyDriver::Remote(_) | AnyDriver::Linux(_) => None,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a device tells of itself, and what was counted.
+
+use super::Kv;
+use saker_device::Stats;
+use saker_host::CacheStats;
+use saker_runtime::AnyDriver;
+
+impl Kv {
+    /// Everything countable; nothing while the device runs on a thread of its own.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
+    /// kv.put(b"key", &[7; 100])?;
+    /// let stats: saker::Stats = kv.stats().expect("the device is on this thread");
+    /// let namespace: &saker::NamespaceSnapshot = &stats.namespaces[0];
+    /// assert_eq!((namespace.kind, namespace.store.pairs), ("kv", 1));
+    /// let most: &saker::Fits = &namespace.fits[0]; // how many pairs of one size it holds
+    /// assert!(most.pairs > 0 && stats.device.commands > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stats(&mut self) -> Option<Stats> {
+        match self.store.native().driver_mut() {
+            AnyDriver::Inline(device) => Some(device.stats()),
+            AnyDriver::Thread(_) | AnyDriver::Sharded(_) | AnyDriver::Remote(_) | AnyDriver::Linux(_) => None,
+        }
+    }
+
+    /// Counters of the read cache.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&cache=1MiB")?;
+    /// kv.put(b"key", b"value")?;
+    /// (kv.get(b"key")?, kv.get(b"key")?);
+    /// let stats: saker::CacheStats = kv.cache_stats();
+    /// assert_eq!((stats.hits, stats.misses, stats.hit_ratio()), (1, 1, 0.5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn cache_stats(&self) -> CacheStats {
+        self.cache.stats()
+    }
+
+    /// The page that keeps the value of a key from being read, or the first one that it is in; in words, as `saker check` names
+    /// it. `None` where the device is not on this thread, or the key not there.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
+    /// assert_eq!(kv.page_of(b"no such key"), None);
+    /// kv.put(b"key", b"value")?;
+    /// assert!(kv.page_of(b"key").is_some_and(|page| page.starts_with("page ")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn page_of(&mut self, key: &[u8]) -> Option<String> {
+        match self.store.native().driver_mut() {
+            AnyDriver::Inline(device) => device.page_of(self.nsid, key),
+            AnyDriver::Thread(_) | AnyDriver::Sharded(_) | AnyDriver::Remote(_) | AnyDriver::Linux(_) => None,
+        }
+    }
+
+    /// How often the connection to a target was lost and made again; of a device of the kernel's, how many commands were
+    /// repeated because of that; 0 for devices of this process.
+    ///
+    /// ```no_run
+    /// let mut kv = saker::Kv::open("tcp://127.0.0.1:4420?reconnect=60")?;
+    /// kv.put(b"key", b"value")?;
+    /// if kv.reconnects() > 0 {
+    ///     eprintln!("the connection was lost {} times", kv.reconnects());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reconnects(&mut self) -> u64 {
+        match self.store.native().driver_mut() {
+            AnyDriver::Remote(remote) => remote.reconnects(),
+            AnyDriver::Linux(namespace) => namespace.repeated(),
+            AnyDriver::Inline(_) | AnyDriver::Thread(_) | AnyDriver::Sharded(_) => 0,
+        }
+    }
+
+    /// Name of the device's profile; of a target, `remote`.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
+    /// assert_eq!(kv.profile(), "tiny");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn profile(&self) -> &str {
+        &self.profile
+    }
+
+    /// Serial number, model and firmware revision, as Identify Controller tells them.
+    ///
+    /// ```
+    /// let url = "mem:?size=4MiB&profile=tiny";
+    /// let (serial, model, _firmware) = saker::Kv::open(url)?.identity();
+    /// let (other, _, _) = saker::Kv::open(url)?.identity();
+    /// assert_ne!(serial, other, "each opening is a device of its own, unless the URL has a seed");
+    /// # assert!(!model.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn identity(&self) -> (String, String, String) {
+        let c = self.connection.controller();
+        let text = |b: &[u8]| String::from_utf8_lossy(b).trim_end().to_owned();
+        (text(&c.sn), text(&c.mn), text(&c.fr))
+    }
+}

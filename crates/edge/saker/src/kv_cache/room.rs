@@ -1,0 +1,54 @@
+//! What is in the device of a cache, and what leaves it.
+
+use super::{KvCache, pair_bytes};
+use crate::error::Error;
+use saker_host::{HostError, KvError};
+use saker_nvme::Key;
+
+impl KvCache {
+    pub(super) fn take_stock(&mut self) -> Result<(), Error> {
+        let keys = self.kv.list(None).collect::<Result<Vec<_>, _>>()?;
+        for key in keys {
+            let Ok(name) = Key::new(&key) else { continue };
+            let length = self.kv.get_into(&key, &mut [])?.unwrap_or(0);
+            self.kept.stored(&name, pair_bytes(&name, length), self.now());
+        }
+        while let Some(key) = self.kept.victim(0) {
+            self.remove(&key)?;
+            self.stats.evicted += 1;
+        }
+        Ok(())
+    }
+
+    /// Stores; a full device loses pairs until it takes the new one.
+    pub(super) fn store(&mut self, key: &Key, value: &[u8]) -> Result<(), HostError> {
+        loop {
+            match self.kv.put(key.as_bytes(), value) {
+                Err(HostError::Kv(KvError::Full)) => match self.kept.first() {
+                    Some(victim) => self.evict(&victim)?,
+                    None => return Err(KvError::Full.into()),
+                },
+                outcome => return outcome,
+            }
+        }
+    }
+
+    pub(super) fn value_bytes_max(&self, key: &Key) -> usize {
+        (0..usize::BITS).rev().fold(0, |sum, bit| {
+            let more = sum | 1 << bit;
+            if self.kept.admits((more as u64).saturating_add(key.len() as u64)) { more } else { sum }
+        })
+    }
+
+    pub(super) fn evict(&mut self, key: &Key) -> Result<(), HostError> {
+        self.remove(key)?;
+        self.stats.evicted += 1;
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, key: &Key) -> Result<(), HostError> {
+        self.kv.delete(key.as_bytes())?;
+        self.kept.removed(key);
+        Ok(())
+    }
+}
