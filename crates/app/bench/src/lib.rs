@@ -1,4 +1,4 @@
-//! One workload on one device: in virtual time, or on whatever a device URL opens; and HostKV beside DiskKV ([`compare`]).
+//! One workload on one device: in virtual time, or on whatever a device URL opens; and HostKV beside DiskKV ([`compare()`]).
 //!
 //! A crate of its own because what loops over real devices is optimised, unlike the experiments of `saker-lab`.
 #![forbid(unsafe_code)]

@@ -19,26 +19,35 @@ pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image, new_uuid}
 pub use device::records::device_config;
 pub use device::{build_device, close_device};
 pub use error::{Error, PlanError};
-pub use kv::Kv;
+pub use kv::{Keys, Kv};
 pub use kv_cache::{KvCache, KvCacheStats};
 pub use profiles::profile_named;
 pub use raw::Raw;
+#[doc(inline)]
 pub use saker_device::stats::{Fits, NamespaceSnapshot, Stats};
+#[doc(inline)]
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind, Packing, Setting, Settings, Typed};
+#[doc(inline)]
 pub use saker_host::group::{Form, Op};
+#[doc(inline)]
 pub use saker_host::retention::{RetentionOptions, RetentionOrder};
+#[doc(inline)]
 pub use saker_host::session::SyncError;
+#[doc(inline)]
 pub use saker_host::{
     CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupBuilder, GroupStats, HostError, KeyRange,
     KvError, PairBatch, ScanOptions, ScanOrder, WriteBatch,
 };
 pub use saker_image as image;
+#[doc(inline)]
 pub use saker_linux::Submission;
+#[doc(inline)]
 pub use saker_nvme::Key;
+#[doc(inline)]
 pub use saker_runtime::{AnyDevice, AnyDriver, DeviceThread, any, panics, use_huge_pages};
 pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
-pub use sessions::{Saker, SakerOptions};
-pub use url::{DeviceUrl, LinuxPlace, Salvage, TcpPlace};
+pub use sessions::{Durable, Saker, SakerOptions, Session, Synced};
+pub use url::{Backing, DeviceUrl, LinuxPlace, Salvage, TcpPlace, Timing, UrlError, parse_size};
 pub use verify::{Verified, check_image, image_namespaces, verify_image};
 
 /// The README's example is a test.
