@@ -22,7 +22,7 @@ mod store;
 
 use recover::Recovery;
 use saker_engine::settings::{Phase, Setting, Values};
-use saker_engine::{EngineConfig, EngineKind, Factory, Registration};
+use saker_engine::{Capabilities, EngineConfig, EngineKind, Factory, Registration};
 use saker_host::CacheOptions;
 use saker_lab::clock::Cpus;
 use saker_lab::{CompareError, Input, Plan, Timing, compare};
@@ -48,6 +48,7 @@ impl Factory for PlainLogs {
     const NAME: &'static str = "plain_log";
     const SUMMARY: &'static str = "a log, and a sorted map of all keys in memory";
     const CODE: Option<u8> = None;
+    const CAPABILITIES: Capabilities = store::CAPABILITIES;
     const SETTINGS: &'static [Setting] = &[SPARE_PERCENT];
 
     fn create(config: &EngineConfig, m: &dyn Medium) -> PlainLog {

@@ -8,10 +8,12 @@ use saker_device::Attachment;
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Cover, Hub, Options, Refusal as NotNow, Session, SyncError, Write};
 use saker_host::{
-    CacheStats, ConnectOptions, Connection, HostError, KvQueue, Patience, Spin, TransferOptions,
+    CacheStats, ConnectOptions, Connection, HostError, KeyRange, KvError, KvQueue, Patience, Spin,
+    TransferOptions,
 };
 use saker_link::Traffic;
 use saker_nvme::Key;
+use saker_nvme::group::PairList;
 use saker_runtime::pause::Pausing;
 use saker_sim::{Free, Instant};
 use saker_store::{
@@ -19,12 +21,15 @@ use saker_store::{
     Stall, StallCause, Submitted, Ticket, Work,
 };
 use saker_world::Job;
+use saker_world::stores::batch::Takes;
 use std::sync::Arc;
 
 /// Sessions on a device that has a thread of its own.
 pub(super) struct SessionsOnClock {
     hub: Arc<Hub<KvQueue>>,
     opened: usize,
+    /// The device has iterators, by which sessions scan.
+    scans: bool,
 }
 
 /// A session.
@@ -39,6 +44,9 @@ pub(super) struct SessionLane {
     /// A write had no room; reads that are gathered go on waiting.
     is_stalled: bool,
     broken: Option<HostError>,
+    takes_scans: bool,
+    /// What the last scan found.
+    pairs: Vec<u8>,
 }
 
 impl SessionsOnClock {
@@ -55,7 +63,7 @@ impl SessionsOnClock {
         };
         let queues = (0..threads).map(|_| queue()).collect::<Result<Vec<KvQueue>, HostError>>()?;
         let options = Options { batch, volatile: false, cache: build.cache, ..Options::default() };
-        Ok(Self { hub: Arc::new(Hub::new(queues, options)), opened: 0 })
+        Ok(Self { hub: Arc::new(Hub::new(queues, options)), opened: 0, scans: Takes::of(build).scans })
     }
 }
 
@@ -71,11 +79,22 @@ impl KvStore for SessionsOnClock {
         let session =
             Session::new(Arc::clone(&self.hub), (n, n), Pausing::default(), u32::MAX, Patience::default());
         let (gets, answers) = (Vec::new(), Vec::new().into_iter());
-        Ok(SessionLane { number: n, session, gets, answers, next_slot: 0, is_stalled: false, broken: None })
+        Ok(SessionLane {
+            number: n,
+            session,
+            gets,
+            answers,
+            next_slot: 0,
+            is_stalled: false,
+            broken: None,
+            takes_scans: self.scans,
+            pairs: Vec::new(),
+        })
     }
 
-    fn capabilities(&self) -> &'static [&'static str] {
-        &["put", "get", "delete", "exists", "flush"]
+    fn capabilities(&self) -> Vec<&'static str> {
+        let scans: &[_] = if self.scans { &["scan"] } else { &[] };
+        [&["put", "get", "delete", "exists", "flush"], scans].concat()
     }
 
     fn order(&self) -> Order {
@@ -136,6 +155,29 @@ impl SessionLane {
         }
     }
 
+    /// The lane's own thread waits for it.
+    fn scan(&mut self, from: &[u8], entries: u32) -> Submitted<'_> {
+        let mut list = PairList::default();
+        let range = KeyRange { from, ..KeyRange::default() };
+        let scanned = self.session.scan_range(&range, |key, value| {
+            if list.len() < entries {
+                list.push(key.as_bytes(), value);
+            }
+            list.len() < entries
+        });
+        match scanned {
+            Ok(()) => {
+                self.pairs = list.finish();
+                Submitted::Done(Outcome::Pairs { data: &self.pairs })
+            }
+            Err(HostError::Kv(error)) => {
+                let full = matches!(error, KvError::Full);
+                Submitted::Done(Outcome::Failed(if full { Failure::Capacity } else { UNREAD }))
+            }
+            Err(error) => self.break_down(error),
+        }
+    }
+
     fn flush(&mut self) -> Submitted<'static> {
         match self.session.flush() {
             Ok(()) => Submitted::Done(Outcome::DONE),
@@ -152,6 +194,9 @@ impl SessionLane {
     }
 }
 
+/// Why a scan failed.
+const UNREAD: Failure = Failure::Other("the pairs cannot be read");
+
 fn refused_key(key: &[u8]) -> Submitted<'static> {
     Submitted::Refused(Refusal::KeyLength(key.len()))
 }
@@ -167,6 +212,7 @@ impl Lane for SessionLane {
             Some(Op::Delete(key)) => self.delete(key),
             Some(Op::Exists(key)) => self.exists(key),
             Some(Op::Flush) => self.flush(),
+            Some(Op::Scan { from, entries, snapshot: None }) if self.takes_scans => self.scan(from, *entries),
             Some(other) => Submitted::Refused(Refusal::Unsupported(other.name())),
             None => Submitted::Refused(Refusal::Unsupported("nothing")),
         }

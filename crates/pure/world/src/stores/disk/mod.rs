@@ -2,9 +2,11 @@
 //! are one group command.
 
 mod lane;
+mod scan;
 
 pub use lane::DiskLane;
 
+use super::batch::Takes;
 use super::{Counters, GroupLimits, prices, retrieve_bytes};
 use crate::joined::{Below, Clocked, Inline};
 use crate::layers::ValueLog;
@@ -37,6 +39,8 @@ struct Sending {
     retrieve_bytes: u32,
     /// Groups, if operations go in groups.
     groups: Option<GroupLimits>,
+    /// What not every device takes.
+    takes: Takes,
 }
 
 /// DiskKV over a device that is here or elsewhere.
@@ -146,7 +150,12 @@ impl<B: Below> DiskStore<B> {
             queues,
             opened: 0,
             available,
-            sending: Sending { small: 0, retrieve_bytes: STAGED_BYTES, groups: None },
+            sending: Sending {
+                small: 0,
+                retrieve_bytes: STAGED_BYTES,
+                groups: None,
+                takes: Takes::of(build),
+            },
             prices: prices(build),
             cpu: CpuPrices::from_picos(build.profile.host.cpu.picos()),
             page_bytes: build.shape.geometry.page_bytes,
@@ -169,8 +178,8 @@ impl<B: Below> KvStore for DiskStore<B> {
         Ok(DiskLane::new(self.opened - 1, queue, self.sending, self.cpu))
     }
 
-    fn capabilities(&self) -> &'static [&'static str] {
-        if self.sending.groups.is_some() { WITH_GROUPS } else { SINGLES }
+    fn capabilities(&self) -> Vec<&'static str> {
+        self.sending.takes.names(if self.sending.groups.is_some() { WITH_GROUPS } else { SINGLES })
     }
 
     /// A lane rings before it does anything else; completions it finds on the way it takes first.
