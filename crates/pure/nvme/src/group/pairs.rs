@@ -29,8 +29,11 @@ impl PairList {
         if payload.is_empty() {
             return true;
         }
-        let Ok(count) = parse(Form::All(Op::Store), payload, |_| ()) else { return false };
-        let entries = &payload[COUNT_BYTES..];
+        let (Ok(count), Some(entries)) =
+            (parse(Form::All(Op::Store), payload, |_| ()), payload.get(COUNT_BYTES..))
+        else {
+            return false;
+        };
         self.begin(entries.len());
         self.bytes.extend_from_slice(entries);
         self.count += count;
