@@ -37,7 +37,7 @@ impl Ours {
 
     /// What background work has done so far.
     fn done(&mut self) -> Option<Vec<u64>> {
-        let snapshot = self.kv.snapshot()?;
+        let snapshot = self.kv.stats()?;
         let counters = snapshot.namespaces.first()?.counters.iter().map(|(_, n)| *n);
         Some(counters.chain([snapshot.flash.pages_programmed]).collect())
     }
@@ -69,7 +69,7 @@ impl Store for Ours {
     }
 
     fn memory_bytes(&mut self) -> u64 {
-        let memory = self.kv.snapshot().and_then(|s| s.namespaces.first().map(|n| n.memory));
+        let memory = self.kv.stats().and_then(|s| s.namespaces.first().map(|n| n.memory));
         memory.map_or(0, |m| m.index_bytes + m.directory_bytes + m.segment_bytes)
     }
 

@@ -6,7 +6,7 @@ pub type Fault = Box<dyn std::error::Error>;
 /// What an acknowledged write survives, the same for both sides of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Durability {
-    /// RocksDB with its WAL, unsynced; our device in memory, whose power-safe ring has each write, with a checksum, before
+    /// RocksDB with its WAL, unsynced; our device in memory, whose power-safe page buffer has each write, with a checksum, before
     /// the answer.
     Wal,
     /// RocksDB without WAL; our device in memory. It has no way to leave its log out: both columns are one for us.

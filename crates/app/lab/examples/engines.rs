@@ -61,7 +61,7 @@ fn measure(engine: EngineKind, pairs: u64, value_bytes: u64) -> Outcome {
     let stores = time(pairs, &mut device, |n| Op::Put(key(n), value.clone()))?;
     let gets = pairs.min(RETRIEVES_MAX);
     let retrieves = time(gets, &mut device, |n| Op::Get(key(n * (pairs / gets))))?;
-    let snapshot = device.snapshot();
+    let snapshot = device.stats();
     let stored = snapshot.namespaces[0].store.pairs;
     let (now, most) = resident();
     println!(

@@ -7,8 +7,8 @@ use saker_engine::{
     AnyEngine, AnyRecovery, Background, Capability, Condition, Context, Engine, EngineKind, Job, KvError,
     List, OutsideRecovery, Put, Recover, Scans, Snapshot,
 };
-use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut, ReadBatch};
-use saker_medium::{PageAddr, PowerHistory, Ring, RingMemory, Step};
+use saker_flash::{FaultPlan, Flash, MemCells, PowerCut, ReadBatch};
+use saker_segment_store::{PageAddr, PageBuffer, PageBufferMemory, PowerHistory, Step};
 use saker_sim::{Class, Free};
 
 /// Calls after which an operation counts as stuck.
@@ -20,8 +20,8 @@ impl Setup {
     /// An empty engine over erased flash.
     pub fn start(self, faults: FaultPlan) -> Bench {
         let g = self.shape().geometry;
-        let ring = Ring::heap(self.slots, g.page_bytes, g.oob_bytes);
-        let mut flash = Flash::power_on(MemMedia::new(self.shape()), ring, self.timings, faults);
+        let page_buffer = PageBuffer::heap(self.slots, g.page_bytes, g.oob_bytes);
+        let mut flash = Flash::power_on(MemCells::new(self.shape()), page_buffer, self.timings, faults);
         flash.pool_mut().set_quota(OWNER, g.segments);
         let store = AnyEngine::new(self.kind, &self.config, &flash.view(OWNER, Class::Foreground));
         let (expected, watch, events) = (Expected::default(), None, 0);
@@ -323,13 +323,13 @@ impl Bench {
     /// If what recovery finds counts as damage.
     pub fn restart_with(&mut self, history: PowerHistory, seed: u64, faults: FaultPlan) -> bool {
         let ring_kept = !matches!(history, PowerHistory::Cut { ring_kept: false });
-        let (mut media, ring) = self.flash.cut(PowerCut { seed, ring_kept });
+        let (mut media, page_buffer) = self.flash.cut(PowerCut { seed, ring_kept });
         media.set_history(history);
         let g = self.setup.shape().geometry;
-        // Only bytes survive: what the ring knows it must find in its memory.
-        let memory = RingMemory::from_bytes(ring.memory());
-        let ring = Ring::new(memory, self.setup.slots, g.page_bytes, g.oob_bytes);
-        self.flash = Flash::power_on(media, ring, self.setup.timings, faults);
+        // Only bytes survive: what the page buffer knows it must find in its memory.
+        let memory = PageBufferMemory::from_bytes(page_buffer.memory());
+        let page_buffer = PageBuffer::new(memory, self.setup.slots, g.page_bytes, g.oob_bytes);
+        self.flash = Flash::power_on(media, page_buffer, self.setup.timings, faults);
         self.flash.pool_mut().set_quota(OWNER, g.segments);
         let (kind, config) = (self.setup.kind, &self.setup.config);
         let mut recovery = AnyRecovery::new(kind, config, &self.flash.view(OWNER, Class::Foreground));

@@ -3,8 +3,8 @@
 
 use crate::{Bench, Setup, Subject, scale};
 use saker_engine::{Capability, Condition, Engine, Inspect, KvError};
-use saker_flash::{FaultPlan, Media};
-use saker_medium::{PowerHistory, SegmentId};
+use saker_flash::{Cells, FaultPlan};
+use saker_segment_store::{PowerHistory, SegmentId};
 use saker_sim::{Chance, Rng, Seed};
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub fn check(bench: &mut Bench, model: &Model) {
     assert!(is_right, "{pairs} of {}", model.len());
 }
 
-/// A kill or a power cut, before which everything is flushed where the ring can be lost.
+/// A kill or a power cut, before which everything is flushed where the page buffer can be lost.
 pub fn power_cycle(bench: &mut Bench, rng: &mut Rng) {
     let history = match rng.below(3) {
         0 => PowerHistory::Killed,
@@ -116,7 +116,7 @@ pub fn random_histories_with_a_capacitor(subject: Subject) {
     }
 }
 
-/// Histories on a device that loses its ring with power.
+/// Histories on a device that loses its page buffer with power.
 pub fn random_histories_without_a_capacitor(subject: Subject) {
     for seed in saker_testing::seeds(scale(6)) {
         history(subject, 100 + seed, false, FaultPlan::default());

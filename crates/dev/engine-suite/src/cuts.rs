@@ -6,7 +6,7 @@ use crate::setup::TIMED;
 use crate::{Bench, Setup, Subject, scale};
 use saker_engine::{Capability, Condition, Engine, KvError};
 use saker_flash::FaultPlan;
-use saker_medium::PowerHistory;
+use saker_segment_store::PowerHistory;
 use saker_sim::Seed;
 
 /// Keys of a history.
@@ -24,7 +24,7 @@ fn survives(bench: &Bench, history: PowerHistory) {
     fork.watch = None;
     fork.setup.digests = false;
     if history == PowerHistory::Killed {
-        // The ring is there, whatever a power cut would do.
+        // The page buffer is there, whatever a power cut would do.
         fork.expected.flushed();
     }
     // The second cut is at one of the first programs and erases of recovery, or of what the engine does then.
@@ -99,7 +99,7 @@ fn history(subject: Subject, seed: u64, ring_lasts: bool, watch: fn(&Bench)) {
     has_collected(&bench);
 }
 
-/// The process is killed: the ring and what was programmed are whole.
+/// The process is killed: the page buffer and what was programmed are whole.
 pub fn kills_at_any_event(subject: Subject) {
     for seed in saker_testing::seeds(scale(1)) {
         history(subject, seed, true, killed);
@@ -113,14 +113,14 @@ pub fn power_cuts_at_any_event(subject: Subject) {
     }
 }
 
-/// Power is cut on a device that loses its ring: what was flushed is there, and of what was written since what may be.
+/// Power is cut on a device that loses its page buffer: what was flushed is there, and of what was written since what may be.
 pub fn power_cuts_that_take_the_ring(subject: Subject) {
     for seed in saker_testing::seeds(scale(1)) {
         history(subject, seed, false, cut_with_the_ring);
     }
 }
 
-/// The process is killed on a device that would lose its ring with power.
+/// The process is killed on a device that would lose its page buffer with power.
 pub fn kills_without_a_capacitor(subject: Subject) {
     for seed in saker_testing::seeds(scale(1)) {
         history(subject, seed, false, killed);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// For each key that was ever written, what may be its value: of several the last is what operations see now, the others are
-/// older and what the loss of the ring may bring back.
+/// older and what the loss of the page buffer may bring back.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
     may_be: BTreeMap<Vec<u8>, Vec<Option<Vec<u8>>>>,

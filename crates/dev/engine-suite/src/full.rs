@@ -5,7 +5,7 @@ use crate::bench::{Bench, numbered};
 use crate::setup::{Setup, Size};
 use saker_engine::{Condition, KvError};
 use saker_flash::FaultPlan;
-use saker_medium::PowerHistory;
+use saker_segment_store::PowerHistory;
 
 /// Bytes of the keys.
 pub const KEY_BYTES: u32 = 10;

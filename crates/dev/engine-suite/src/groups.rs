@@ -9,7 +9,7 @@ use saker_engine::{
     Capability, Condition, Context, Engine, GROUP_BYTES_MAX, GroupError, Groups, KvError, Singly,
 };
 use saker_flash::FaultPlan;
-use saker_medium::PowerHistory;
+use saker_segment_store::PowerHistory;
 use saker_sim::{Chance, Class, Free, Rng, Seed};
 
 /// What became of a group.
@@ -146,7 +146,7 @@ pub fn grouped_mixed_and_single_execution_leave_the_same_pairs(subject: Subject)
 
 const MOST: Share = Share { grouped: 75, singly: 20 };
 
-/// Groups on a device that loses its ring with power.
+/// Groups on a device that loses its page buffer with power.
 pub fn groups_without_a_capacitor(subject: Subject) {
     for seed in saker_testing::seeds(scale(2)) {
         group_history(subject, 10 + seed, false, FaultPlan::default(), MOST);

@@ -5,7 +5,7 @@ use crate::bench::{Bench, numbered as key};
 use crate::setup::{Setup, Size};
 use saker_engine::Condition;
 use saker_flash::FaultPlan;
-use saker_medium::PowerHistory;
+use saker_segment_store::PowerHistory;
 
 const LONG: &[u8] = b"long";
 

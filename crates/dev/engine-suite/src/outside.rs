@@ -9,7 +9,7 @@ use saker_engine::{
     Inspect, KvError, List, Pairs, Scan, Scanned, Scans, Snapshot, Unsupported,
 };
 use saker_flash::FaultPlan;
-use saker_medium::{PowerHistory, Step};
+use saker_segment_store::{PowerHistory, Step};
 use saker_sim::{Class, CpuMeter, CpuPrices, Free, Seed};
 use std::ops::Bound;
 

@@ -4,7 +4,7 @@ use crate::Subject;
 use saker_engine::{EngineConfig, EngineKind};
 use saker_flash::nand::Shape;
 use saker_flash::{NandModel, Timings};
-use saker_medium::Geometry;
+use saker_segment_store::Geometry;
 use saker_sim::Duration;
 
 /// The namespace of every bench.
@@ -24,7 +24,7 @@ pub struct Setup {
     pub kind: EngineKind,
     /// Bytes of a page, pages of a segment, segments.
     pub size: Size,
-    /// Slots of the power-safe ring.
+    /// Slots of the power-safe page buffer.
     pub slots: u16,
     /// What the engine is told.
     pub config: EngineConfig,

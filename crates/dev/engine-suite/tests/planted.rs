@@ -2,7 +2,7 @@
 
 use saker_engine::EngineKind;
 use saker_engine_suite::{Subject, contract, cuts};
-use saker_medium::planted::{Fault, plant};
+use saker_segment_store::planted::{Fault, plant};
 
 const SUBJECT: Subject = Subject { segments: 20, ..Subject::new(EngineKind::HASH_STORE) };
 

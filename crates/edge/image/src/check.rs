@@ -18,8 +18,10 @@ use super::open::{bad_copies, bad_epoch, compare_copies, refuse, wrong_length};
 use super::report::{Report, Severity};
 use super::table::late_page;
 use super::{Access, BootId, ImageError, epochs, scan};
-use saker_medium::header::page_crc;
-use saker_medium::{PageAddr, PageHeader, PowerHistory, Ring, RingMemory, SlotId, SlotState, SlotView};
+use saker_segment_store::header::page_crc;
+use saker_segment_store::{
+    PageAddr, PageBuffer, PageBufferMemory, PageHeader, PowerHistory, SlotId, SlotState, SlotView,
+};
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -147,7 +149,8 @@ impl Check {
         let mut bytes = vec![0; layout.ring_bytes as usize];
         self.file.read_exact_at(&mut bytes, layout.ring_at)?;
         let (slots, g) = (self.header.config.ring_slots, layout.geometry);
-        let mut ring = Ring::new(RingMemory::from_bytes(&bytes), slots, g.page_bytes, g.oob_bytes);
+        let mut ring =
+            PageBuffer::new(PageBufferMemory::from_bytes(&bytes), slots, g.page_bytes, g.oob_bytes);
         if self.header.life.system_crashed(BootId::current()) {
             // What the next open does.
             let settled = ring.settle_after_crash(|view| self.is_programmed(layout, view));
@@ -179,7 +182,7 @@ impl Check {
             && header.is_some_and(|h| h.sequence == view.sequence && header_fault(&h, &data, &oob).is_none())
     }
 
-    fn check_slot(&mut self, ring: &Ring, slot: SlotId, view: &SlotView) {
+    fn check_slot(&mut self, ring: &PageBuffer, slot: SlotId, view: &SlotView) {
         self.report.counts.ring_slots_used += 1;
         let geometry = self.header.layout.geometry;
         if !geometry.contains(view.addr) {
@@ -264,7 +267,7 @@ impl Check {
 }
 
 /// What is wrong with a sealed slot's page.
-fn sealed_fault(ring: &Ring, slot: SlotId, view: &SlotView) -> Option<String> {
+fn sealed_fault(ring: &PageBuffer, slot: SlotId, view: &SlotView) -> Option<String> {
     match PageHeader::decode(ring.oob(slot), view.addr) {
         Err(error) => Some(error.to_string()),
         Ok(None) => Some("it is sealed without a header".to_string()),

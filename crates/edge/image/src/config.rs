@@ -13,8 +13,8 @@
 use super::ImageError;
 use saker_engine::{EngineKind, Settings};
 use saker_flash::nand::Shape;
-use saker_medium::Geometry;
-use saker_medium::header::HEADER_BYTES;
+use saker_segment_store::Geometry;
+use saker_segment_store::header::HEADER_BYTES;
 
 /// Namespaces an image can record.
 pub const NAMESPACES_MAX: usize = 16;
@@ -37,7 +37,7 @@ pub struct ImageConfig {
     pub channels: u32,
     /// LUNs over all channels.
     pub luns: u32,
-    /// Page-sized slots of the power-safe ring.
+    /// Page-sized slots of the power-safe page buffer.
     pub ring_slots: u16,
     /// Whether the ring survives a power cut.
     pub capacitor: bool,

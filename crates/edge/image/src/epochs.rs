@@ -13,8 +13,8 @@
 
 use super::host;
 use super::layout::{EPOCH_BYTES, EPOCHS_AT, Layout};
-use saker_medium::header::crc32c;
-use saker_medium::{Flip, SegmentId};
+use saker_segment_store::header::crc32c;
+use saker_segment_store::{Flip, SegmentId};
 use std::fs::File;
 use std::io;
 

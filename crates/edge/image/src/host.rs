@@ -4,7 +4,7 @@
 use super::faults::{self, Call};
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
-use saker_medium::MediaError;
+use saker_segment_store::CellError;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -18,8 +18,8 @@ pub(super) fn is_full(error: &io::Error) -> bool {
     )
 }
 
-pub(super) fn media_error(error: &io::Error) -> MediaError {
-    if is_full(error) { MediaError::HostFull } else { MediaError::HostIo }
+pub(super) fn media_error(error: &io::Error) -> CellError {
+    if is_full(error) { CellError::HostFull } else { CellError::HostIo }
 }
 
 /// Writes all of it. A part that was written is followed by the rest; an interrupted call is made again.

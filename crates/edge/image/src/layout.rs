@@ -11,7 +11,7 @@
 )]
 
 use super::{ImageConfig, ImageError};
-use saker_medium::{Geometry, PageAddr, Ring, SegmentId};
+use saker_segment_store::{Geometry, PageAddr, PageBuffer, SegmentId};
 
 /// Bytes of a header copy, and the alignment of regions.
 pub(super) const BLOCK_BYTES: u64 = 4096;
@@ -45,7 +45,8 @@ impl Layout {
         let geometry = config.geometry;
         let segments = u64::from(geometry.segments);
         let ring_at = (EPOCHS_AT + segments * EPOCH_BYTES).next_multiple_of(BLOCK_BYTES);
-        let ring_bytes = Ring::bytes_for(config.ring_slots, geometry.page_bytes, geometry.oob_bytes) as u64;
+        let ring_bytes =
+            PageBuffer::bytes_for(config.ring_slots, geometry.page_bytes, geometry.oob_bytes) as u64;
         let oob_at = (ring_at + ring_bytes).next_multiple_of(BLOCK_BYTES);
         let oob_stride = u64::from(geometry.oob_bytes).next_power_of_two();
         let oob_segment = (u64::from(geometry.segment_pages) * oob_stride).next_multiple_of(BLOCK_BYTES);

@@ -1,11 +1,11 @@
-//! The image file: flash and power-safe ring of one device in a sparse file.
+//! The image file: flash and power-safe page buffer of one device in a sparse file.
 //!
 //! | region | offset | bytes |
 //! |---|---|---|
 //! | header copy 0 | 0 | 4096 |
 //! | header copy 1 | 4096 | 4096 |
 //! | epoch table | 8192 | 8 per segment |
-//! | ring | next multiple of 4096 | `Ring::bytes_for` |
+//! | ring | next multiple of 4096 | `PageBuffer::bytes_for` |
 //! | out-of-band bytes | next multiple of 4096 | per segment: pages x stride, to a multiple of 4096 |
 //! | data | next multiple of 1 MiB | pages x page bytes |
 //!
@@ -19,6 +19,7 @@
 //! is full does not: whatever is written through the mapping (the ring alone) is allocated beforehand.
 
 mod boot;
+mod cells;
 mod check;
 mod config;
 mod create;
@@ -33,7 +34,6 @@ mod host;
 mod layout;
 mod lock;
 mod map;
-mod media;
 mod mend;
 mod oob;
 mod open;
@@ -44,12 +44,12 @@ mod table;
 mod trouble;
 
 pub use boot::BootId;
+pub use cells::FileCells;
 pub use check::{Progress, check};
 pub use config::{ImageConfig, NAMESPACES_MAX, NamespaceKind, NamespaceRecord, PROFILE_BYTES_MAX};
 pub use create::create;
 pub use error::ImageError;
 pub use lock::Access;
-pub use media::FileMedia;
 pub use mend::{Mended, MendedImage, PageFlip, Patches, open_mended};
 pub use open::{OpenImage, open, open_as};
 pub use report::{Counts, Finding, Report, Severity};

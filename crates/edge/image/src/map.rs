@@ -7,7 +7,7 @@
 use super::layout::Layout;
 use super::lock::Locked;
 use memmap2::{Mmap, MmapMut, MmapOptions};
-use saker_medium::{PageAddr, RingMemory};
+use saker_segment_store::{PageAddr, PageBufferMemory};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The out-of-band and data regions.
 #[derive(Debug)]
-pub(super) enum Cells {
+pub(super) enum AnyCells {
     /// Read here, written with `pwrite`.
     Shared(Mmap),
     /// A file opened to read, and the pages that recovery has programmed since: data, then out-of-band bytes. They are
@@ -25,11 +25,11 @@ pub(super) enum Cells {
     Overlaid(Mmap, BTreeMap<PageAddr, Vec<u8>>),
 }
 
-impl Cells {
+impl AnyCells {
     pub fn shared(file: &File, layout: &Layout) -> io::Result<Self> {
         // SAFETY: the exclusive lock is held, so only this process writes. It writes these regions with
-        // `pwrite` in methods that take `&mut FileMedia`, while slices of the mapping borrow the same
-        // `FileMedia`; so no slice exists when bytes change. The length was checked against the layout.
+        // `pwrite` in methods that take `&mut FileCells`, while slices of the mapping borrow the same
+        // `FileCells`; so no slice exists when bytes change. The length was checked against the layout.
         let map = unsafe { cells_options(layout).map(file) }?;
         Ok(Self::Shared(map))
     }
@@ -83,8 +83,8 @@ fn ring_options(layout: &Layout) -> MmapOptions {
 }
 
 /// Hands the ring out, with a share of the lock.
-pub(super) fn ring_memory(map: MmapMut, lock: Arc<Locked>) -> RingMemory {
-    RingMemory::Mapped(Box::new(RingMap { map, _lock: lock }))
+pub(super) fn ring_memory(map: MmapMut, lock: Arc<Locked>) -> PageBufferMemory {
+    PageBufferMemory::Mapped(Box::new(RingMap { map, _lock: lock }))
 }
 
 /// Fields are dropped in order: unmapped first, unlocked then.

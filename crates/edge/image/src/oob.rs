@@ -10,8 +10,8 @@
     )
 )]
 
-use saker_medium::header::crc32c;
-use saker_medium::{HeaderError, PageAddr, PageHeader};
+use saker_segment_store::header::crc32c;
+use saker_segment_store::{HeaderError, PageAddr, PageHeader};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{Immutable, IntoBytes, Unaligned};
 
@@ -93,7 +93,7 @@ fn torn_epoch(oob: &[u8], at: PageAddr) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use saker_medium::Stream;
+    use saker_segment_store::Stream;
 
     fn header(epoch: u32) -> PageHeader {
         let (owner, shard, stream, sequence, addr) = (1, 0, Stream::User, 5, PageAddr(3));

@@ -13,14 +13,14 @@
 use super::header::{self, Copies, Fault, Header, Life, State};
 use super::layout::Layout;
 use super::lock::{Access, Locked};
-use super::map::{self, Cells};
+use super::map::{self, AnyCells};
 use super::table::PageTable;
 use super::trouble::Trouble;
-use super::{BootId, FileMedia, ImageConfig, ImageError, epochs, host};
+use super::{BootId, FileCells, ImageConfig, ImageError, epochs, host};
 use memmap2::MmapMut;
-use saker_flash::nand::{Cell, Media};
-use saker_medium::header::page_crc;
-use saker_medium::{PageHeader, PowerHistory, Ring, RingMemory, SegmentId, SlotView};
+use saker_flash::nand::{Cell, Cells};
+use saker_segment_store::header::page_crc;
+use saker_segment_store::{PageBuffer, PageBufferMemory, PageHeader, PowerHistory, SegmentId, SlotView};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -32,9 +32,9 @@ pub struct OpenImage {
     /// What it was made for.
     pub config: ImageConfig,
     /// The cells.
-    pub media: FileMedia,
+    pub media: FileCells,
     /// The memory of the ring; it keeps the image locked like the media does.
-    pub ring: RingMemory,
+    pub ring: PageBufferMemory,
     /// How the last run ended.
     pub history: PowerHistory,
 }
@@ -66,16 +66,16 @@ pub fn open_as(path: &Path, access: Access, boot: BootId) -> Result<OpenImage, I
     Ok(OpenImage { config: media.header.config.clone(), media, ring, history })
 }
 
-/// Media over the parts of an image.
+/// Cells over the parts of an image.
 pub(super) fn media_of(
     file: Locked,
     path: &Path,
-    cells: Cells,
+    cells: AnyCells,
     table: PageTable,
     history: PowerHistory,
     header: Header,
-) -> FileMedia {
-    FileMedia {
+) -> FileCells {
+    FileCells {
         file: Arc::new(file),
         path: path.to_path_buf(),
         cells,
@@ -91,7 +91,7 @@ pub(super) fn media_of(
     }
 }
 
-impl FileMedia {
+impl FileCells {
     /// Settles what the last run left and marks the image as in use.
     pub(super) fn begin(
         &mut self,
@@ -99,7 +99,7 @@ impl FileMedia {
         raised: &[SegmentId],
         kept: u64,
         boot: BootId,
-    ) -> Result<RingMemory, ImageError> {
+    ) -> Result<PageBufferMemory, ImageError> {
         if self.history == (PowerHistory::Cut { ring_kept: false }) {
             ring.fill(0);
         }
@@ -116,7 +116,8 @@ impl FileMedia {
     fn settle_ring(&self, map: &mut MmapMut) -> Result<(), ImageError> {
         let config = &self.header.config;
         let g = config.geometry;
-        let mut ring = Ring::new(RingMemory::from_bytes(map), config.ring_slots, g.page_bytes, g.oob_bytes);
+        let mut ring =
+            PageBuffer::new(PageBufferMemory::from_bytes(map), config.ring_slots, g.page_bytes, g.oob_bytes);
         let settled = ring.settle_after_crash(|view| is_programmed(self, view));
         settled.map_err(|error| ImageError::damaged(&self.path, error.to_string()))?;
         map.iter_mut().zip(ring.memory()).for_each(|(to, from)| *to = *from);
@@ -140,7 +141,7 @@ impl FileMedia {
 }
 
 /// Whether the page of a slot is in its place as a whole.
-pub(super) fn is_programmed(media: &FileMedia, view: &SlotView) -> bool {
+pub(super) fn is_programmed(media: &FileCells, view: &SlotView) -> bool {
     let geometry = media.header.layout.geometry;
     if !geometry.contains(view.addr) || media.epoch(geometry.segment_of(view.addr)) != view.epoch {
         return false;
@@ -184,10 +185,10 @@ pub(super) fn bad_epoch(segment: usize) -> String {
     format!("epoch table, segment {segment}: the entry does not match its check")
 }
 
-pub(super) fn map_regions(file: &File, layout: &Layout, access: Access) -> io::Result<(Cells, MmapMut)> {
+pub(super) fn map_regions(file: &File, layout: &Layout, access: Access) -> io::Result<(AnyCells, MmapMut)> {
     match access {
-        Access::Write => Ok((Cells::shared(file, layout)?, map::shared_ring(file, layout)?)),
-        Access::Read => Ok((Cells::overlaid(file, layout)?, map::private_ring(file, layout)?)),
+        Access::Write => Ok((AnyCells::shared(file, layout)?, map::shared_ring(file, layout)?)),
+        Access::Read => Ok((AnyCells::overlaid(file, layout)?, map::private_ring(file, layout)?)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a check found.
 
 use super::ImageConfig;
-use saker_medium::PowerHistory;
+use saker_segment_store::PowerHistory;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

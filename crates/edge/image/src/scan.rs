@@ -13,7 +13,7 @@
 
 use super::host::{next_extent, read_at};
 use super::layout::Layout;
-use saker_medium::PageAddr;
+use saker_segment_store::PageAddr;
 use std::fs::File;
 use std::io;
 

@@ -6,7 +6,7 @@ use super::layout::Layout;
 use super::oob::{self, Oob};
 use super::states::{PageState, PageStates};
 use super::{ImageError, scan};
-use saker_medium::{Geometry, PageAddr, SegmentId};
+use saker_segment_store::{Geometry, PageAddr, SegmentId};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use saker_link::{DmaSpace, gather, scatter};
 use saker_nvme::transfer::Transfer;
-use saker_nvme::{Sqe, Status, kv, vendor};
+use saker_nvme::{Sqe, Status, kv, vendor_specific};
 
 use crate::abi::UringCommand;
 use crate::buffer::Buffer;
@@ -56,7 +56,8 @@ impl Flight {
             return outcome.status;
         }
         // Behind the value nothing is the device's.
-        let tells_length = matches!(self.sqe.opcode, kv::opcode::RETRIEVE | vendor::opcode::GROUP_RESULTS);
+        let tells_length =
+            matches!(self.sqe.opcode, kv::opcode::RETRIEVE | vendor_specific::opcode::GROUP_RESULTS);
         let data = self.buffer.bytes();
         let bytes = if tells_length { outcome.result as u32 as usize } else { data.len() };
         scatter(&self.pieces, space, &data[..bytes.min(data.len())]).err().unwrap_or(outcome.status)

@@ -2,8 +2,8 @@
 
 use crate::panics::{EndsProcess, ends_process};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
-use saker_device::{Device, Snapshot, Timed, Untimed};
-use saker_host::Turn;
+use saker_device::{Device, Stats, Timed, Untimed};
+use saker_host::Driver;
 use saker_initiator::Remote;
 use saker_linux::Passthrough;
 use saker_shards::Sharded;
@@ -79,8 +79,8 @@ impl AnyDevice {
     }
 
     /// Everything countable.
-    pub fn snapshot(&mut self) -> Snapshot {
-        each!(self, d => d.snapshot())
+    pub fn stats(&mut self) -> Stats {
+        each!(self, d => d.stats())
     }
 
     /// What Identify tells of the namespaces.
@@ -219,28 +219,28 @@ fn catch_up(device: &mut AnyDevice, clock: &impl Fn() -> Instant, lag: &Lag) {
 
 /// What a waiting host does: run the device, or let its thread run.
 #[derive(Debug)]
-pub enum AnyTurn {
+pub enum AnyDriver {
     /// The device runs on this thread.
     Inline(AnyDevice),
     /// It has its own.
     Thread(DeviceThread),
     /// It has several shards, each on this thread or on its own.
-    Sharded(Box<Sharded<AnyTurn>>),
+    Sharded(Box<Sharded<AnyDriver>>),
     /// It is on the network.
     Remote(Box<Remote>),
     /// It is behind the kernel's driver.
     Linux(Box<Passthrough>),
 }
 
-impl Turn for AnyTurn {
+impl Driver for AnyDriver {
     #[inline]
-    fn turn(&mut self) {
+    fn drive(&mut self) {
         match self {
             Self::Inline(device) => {
                 device.advance(Instant::ZERO);
             }
             Self::Thread(_) => std::hint::spin_loop(),
-            Self::Sharded(shards) => shards.turn(),
+            Self::Sharded(shards) => shards.drive(),
             Self::Remote(remote) => remote.advance(),
             Self::Linux(namespace) => namespace.advance(),
         }

@@ -2,7 +2,7 @@
 
 use crate::far_copy;
 use rustix::mm::{Advice, madvise};
-use saker_medium::advice;
+use saker_segment_store::advice;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 

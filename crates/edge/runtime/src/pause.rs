@@ -1,7 +1,7 @@
 //! Waiting for a device, or for its thread.
 
-use crate::any::AnyTurn;
-use saker_host::Turn;
+use crate::any::AnyDriver;
+use saker_host::Driver;
 use std::sync::{Arc, Mutex, TryLockError};
 
 /// Rounds of polling before a waiting thread lets others run: there may be more threads than cores.
@@ -11,9 +11,9 @@ const SPINS: u32 = 200;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pausing(u32);
 
-impl Turn for Pausing {
+impl Driver for Pausing {
     #[inline]
-    fn turn(&mut self) {
+    fn drive(&mut self) {
         self.0 += 1;
         if self.0.is_multiple_of(SPINS) { std::thread::yield_now() } else { std::hint::spin_loop() }
     }
@@ -21,40 +21,40 @@ impl Turn for Pausing {
 
 /// A device that several threads wait for: whoever waits lets it make progress, one at a time.
 #[derive(Clone, Debug)]
-pub struct SharedTurn {
+pub struct SharedDriver {
     /// Empty once the device is closed.
-    device: Arc<Mutex<Option<AnyTurn>>>,
+    device: Arc<Mutex<Option<AnyDriver>>>,
     /// It has a thread of its own, so that nobody needs to do anything.
     has_thread: bool,
     pause: Pausing,
 }
 
-impl SharedTurn {
+impl SharedDriver {
     /// For any number of waiting threads: clones share the device.
-    pub fn new(device: AnyTurn) -> Self {
-        let has_thread = matches!(device, AnyTurn::Thread(_));
+    pub fn new(device: AnyDriver) -> Self {
+        let has_thread = matches!(device, AnyDriver::Thread(_));
         Self { device: Arc::new(Mutex::new(Some(device))), has_thread, pause: Pausing::default() }
     }
 
     /// Takes the device out.
-    pub fn take(&self) -> Option<AnyTurn> {
+    pub fn take(&self) -> Option<AnyDriver> {
         self.device.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
     }
 }
 
-impl Turn for SharedTurn {
+impl Driver for SharedDriver {
     #[inline]
-    fn turn(&mut self) {
+    fn drive(&mut self) {
         if self.has_thread {
-            return self.pause.turn();
+            return self.pause.drive();
         }
         match self.device.try_lock() {
             Ok(mut device) => {
                 if let Some(device) = device.as_mut() {
-                    device.turn();
+                    device.drive();
                 }
             }
-            Err(TryLockError::WouldBlock) => self.pause.turn(),
+            Err(TryLockError::WouldBlock) => self.pause.drive(),
             Err(TryLockError::Poisoned(_)) => std::thread::yield_now(),
         }
     }

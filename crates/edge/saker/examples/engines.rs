@@ -20,7 +20,7 @@ fn key(n: u64) -> [u8; 16] {
 
 /// NAND pages that were programmed so far.
 fn pages(kv: &mut Kv) -> u64 {
-    kv.snapshot().map_or(0, |s| s.flash.pages_programmed)
+    kv.stats().map_or(0, |s| s.flash.pages_programmed)
 }
 
 /// Thousands of operations a second, and pages programmed an operation.

@@ -14,10 +14,10 @@ use saker_engine::{
     Answers, Context, Engine, GroupOp, GroupSource, Groups, HashStore, HashStoreConfig, Hints, Job, KvError,
     Member, SourceError, Version,
 };
-use saker_flash::{Flash, Media};
+use saker_flash::{Cells, Flash};
 use saker_host::group::{Form, Op};
-use saker_medium::{Medium, Step};
 use saker_nvme::group::{Malformed, Packer, parse, parse_mut};
+use saker_segment_store::{SegmentStore, Step};
 use saker_sim::profile::Profile;
 use saker_sim::{Class, Free};
 use std::time::Instant;
@@ -54,7 +54,7 @@ fn queue(pairs: u64, what: &str, url: &str) -> Result<f64, Box<dyn std::error::E
             next += PAIRS;
         }
         queue.ring();
-        saker_host::Turn::turn(client.turn_mut());
+        saker_host::Driver::drive(client.driver_mut());
         while let Some(polled) = client.queue_mut().poll(|done| (done.status, done.result)) {
             let (status, failed) = polled?;
             assert!(status.is_success() && failed == 0, "{status}");

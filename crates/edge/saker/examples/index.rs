@@ -5,7 +5,7 @@
 //! bytes, 3 rounds). The first round pays for first touches of memory; look at the best one.
 
 use saker_device::Quick;
-use saker_engine::hash_store::index::{Index, Loc, Place};
+use saker_engine::hash_store::index::{Index, IndexKey, RecordAddr};
 use std::time::Instant;
 
 const BATCH: usize = 8;
@@ -19,14 +19,14 @@ fn key(n: u64) -> [u8; 16] {
 
 fn fill(index: &mut Index, pairs: u64, key_bytes: usize) -> f64 {
     let begun = Instant::now();
-    let mut old: Vec<(Place, Loc)> = Vec::with_capacity(BATCH);
+    let mut old: Vec<(IndexKey, RecordAddr)> = Vec::with_capacity(BATCH);
     let mut new = Vec::with_capacity(BATCH);
     for n in 0..pairs {
         let place = index.place(&key(n)[..key_bytes]).expect("a key of 1 to 16 bytes");
-        new.push((place, Loc::new(n * 64, 64, key_bytes as u8)));
+        new.push((place, RecordAddr::new(n * 64, 64, key_bytes as u8)));
         if new.len() == BATCH {
             new.iter().for_each(|(place, _)| index.touch(*place, &mut Quick));
-            old.drain(..).for_each(|(place, loc)| assert!(index.insert(place, loc).is_none()));
+            old.drain(..).for_each(|(place, addr)| assert!(index.insert(place, addr).is_none()));
             std::mem::swap(&mut old, &mut new);
         }
     }

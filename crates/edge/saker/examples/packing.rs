@@ -59,7 +59,7 @@ fn run(sizes: &[u32], policy: &str) -> Outcome<Packed> {
     let mut last = WriteBatch::new();
     last.put(b"last", b"").put(b"of all", b"");
     kv.write(&last)?;
-    let snapshot = kv.snapshot().ok_or("a device of this process has counters")?;
+    let snapshot = kv.stats().ok_or("a device of this process has counters")?;
     let namespace = &snapshot.namespaces[0];
     let named = |name| namespace.counters.iter().find(|(n, _)| *n == name).map_or(0, |(_, n)| *n);
     Ok(Packed {

@@ -11,7 +11,7 @@ use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockMedium, HostKv, KvBlockQueue, Op, Work};
+use saker_host::host_kv::{BlockSegments, HostKv, KvBlockQueue, Op, Work};
 use saker_host::{ConnectOptions, Connection, Spin};
 use saker_sim::profile::Profile;
 use std::time::Instant;
@@ -84,7 +84,7 @@ fn host_kv<const K: usize>(load: Load) -> Outcome<f64> {
     let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
         return Err("namespace 1 has blocks".into());
     };
-    let mut medium = BlockMedium::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
+    let mut medium = BlockSegments::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
     medium.take_empty();
     let mut store = HostKv::over(EngineKind::HASH_STORE, medium);
     if load.is_told {

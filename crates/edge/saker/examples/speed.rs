@@ -125,7 +125,7 @@ fn measure(url: &str, pairs: u64, phases: &str, key_bytes: usize) -> Outcome {
             Ok(())
         })?;
     }
-    if let Some(s) = kv.snapshot() {
+    if let Some(s) = kv.stats() {
         let memory = s.namespaces[0].memory.total() as f64 / s.namespaces[0].store.pairs.max(1) as f64;
         let in_use = s.flash_bytes_in_use / 1_000_000;
         println!("{url}: modelled DRAM {memory:.1} B a pair, {in_use} MB of flash in use");

@@ -3,14 +3,14 @@
 use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
 use crate::url::DeviceUrl;
-use saker_device::Snapshot;
+use saker_device::Stats;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockDone, BlockQueue, KvBlockQueue};
-use saker_host::{Connection, HostError, Patience, ProtocolError, Turn};
+use saker_host::{Connection, Driver, HostError, Patience, ProtocolError};
 use saker_nvme::admin::Identify;
 use saker_nvme::csi;
 use saker_nvme::identify::{NvmNamespace, cns};
-use saker_runtime::AnyTurn;
+use saker_runtime::AnyDriver;
 
 /// Bytes that one command moves at most, so that little memory is lent at a time. The device takes more (MDTS).
 const COMMAND_BYTES_MAX: usize = 64 << 10;
@@ -41,7 +41,7 @@ const COMMAND_BYTES_MAX: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Block {
     queue: KvBlockQueue,
-    turn: AnyTurn,
+    driver: AnyDriver,
     connection: Connection,
     profile: String,
 }
@@ -63,13 +63,13 @@ impl Block {
     pub(crate) fn open_url(url: &DeviceUrl) -> Result<Self, Error> {
         let mut opened = Opened::open(url)?;
         let nsid = opened.namespace(Wanted::Block, url.nsid)?;
-        let Opened { mut connection, mut turn, profile } = opened;
-        let found: Box<NvmNamespace> = connection.identify(&mut turn, &identify_blocks(nsid))?;
+        let Opened { mut connection, mut driver, profile } = opened;
+        let found: Box<NvmNamespace> = connection.identify(&mut driver, &identify_blocks(nsid))?;
         let block_bytes = found.block_bytes().ok_or(HostError::from(ProtocolError::Format))?;
         let options = KvQueueOptions { entries: u32::from(url.depth) + 1, slots: url.depth };
-        let queue = connection.create_kv_queue(&mut turn, nsid, options)?;
+        let queue = connection.create_kv_queue(&mut driver, nsid, options)?;
         let queue = KvBlockQueue::new(queue, block_bytes, found.nsze.get());
-        Ok(Self { queue, turn, connection, profile })
+        Ok(Self { queue, driver, connection, profile })
     }
 
     /// Bytes of a block.
@@ -151,7 +151,7 @@ impl Block {
     /// [`Error::Host`]: whether it took place is not known if the answer is missing.
     pub fn format(&mut self) -> Result<(), Error> {
         let nsid = self.nsid();
-        Ok(self.connection.format(&mut self.turn, nsid)?)
+        Ok(self.connection.format(&mut self.driver, nsid)?)
     }
 
     /// Returns when everything written so far survives a power cut.
@@ -164,10 +164,10 @@ impl Block {
     }
 
     /// Everything countable; nothing while the device runs on a thread of its own.
-    pub fn snapshot(&mut self) -> Option<Snapshot> {
-        match &mut self.turn {
-            AnyTurn::Inline(device) => Some(device.snapshot()),
-            AnyTurn::Thread(_) | AnyTurn::Sharded(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
+    pub fn stats(&mut self) -> Option<Stats> {
+        match &mut self.driver {
+            AnyDriver::Inline(device) => Some(device.stats()),
+            AnyDriver::Thread(_) | AnyDriver::Sharded(_) | AnyDriver::Remote(_) | AnyDriver::Linux(_) => None,
         }
     }
 
@@ -177,7 +177,7 @@ impl Block {
     /// [`enum@Error`]: the image stays marked as in use, and recovers at the next opening.
     pub fn close(mut self) -> Result<(), Error> {
         let powered = self.flush();
-        device::close(self.turn)?;
+        device::close(self.driver)?;
         powered
     }
 
@@ -202,7 +202,7 @@ impl Block {
     fn finish(&mut self, ticket: Option<u64>) -> Result<BlockDone, Error> {
         let ticket = ticket.ok_or(HostError::from(ProtocolError::Queues))?;
         self.queue.ring();
-        for _ in 0..Patience::default().turns_max {
+        for _ in 0..Patience::default().polls_max {
             if let Some(done) = self.queue.poll().filter(|done| done.ticket == ticket) {
                 return if done.status.is_success() {
                     Ok(done)
@@ -210,9 +210,9 @@ impl Block {
                     Err(HostError::from(done.status).into())
                 };
             }
-            self.turn.turn();
+            self.driver.drive();
         }
-        Err(HostError::Timeout { turns: Patience::default().turns_max }.into())
+        Err(HostError::Timeout { turns: Patience::default().polls_max }.into())
     }
 }
 

@@ -8,14 +8,14 @@ use crate::device::tcp;
 use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
 use crate::url::DeviceUrl;
-use saker_device::Snapshot;
+use saker_device::Stats;
 use saker_host::{
     CacheStats, ClientOptions, Condition, Connection, DeviceIterator, GroupBuilder, GroupStats, HostError,
     KeyRange, KvClient, KvError, KvStoreClient, PairBatch, Patience, ScanOptions, ScanOrder, StoreKeys,
     WriteBatch, Xxh3Digest, group::Form,
 };
 use saker_nvme::Key;
-use saker_runtime::AnyTurn;
+use saker_runtime::AnyDriver;
 
 /// A key-value SSD, opened. One thread at a time uses it.
 ///
@@ -32,7 +32,7 @@ use saker_runtime::AnyTurn;
 /// ```
 #[derive(Debug)]
 pub struct Kv {
-    store: KvStoreClient<AnyTurn>,
+    store: KvStoreClient<AnyDriver>,
     cache: KvCache,
     connection: Connection,
     profile: String,
@@ -52,11 +52,11 @@ impl Kv {
     pub(crate) fn open_url(url: &DeviceUrl) -> Result<Self, Error> {
         let mut opened = Opened::open(url)?;
         let nsid = opened.namespace(Wanted::Kv, url.nsid)?;
-        let Opened { mut connection, mut turn, profile } = opened;
+        let Opened { mut connection, mut driver, profile } = opened;
         let patience = Patience::default();
         let options = ClientOptions { depth: url.depth, patience, ..ClientOptions::default() };
-        let methods = connection.transfer_methods(&mut turn, u32::from(url.depth) + 1)?;
-        let mut client = KvClient::open(&mut connection, turn, nsid, options)?;
+        let methods = connection.transfer_methods(&mut driver, u32::from(url.depth) + 1)?;
+        let mut client = KvClient::open(&mut connection, driver, nsid, options)?;
         client.queue_mut().set_transfer(url.transfer.clone(), methods);
         client.set_group_salt(tcp::salt());
         let cache = KvCache::new(url.cache.unwrap_or_default());
@@ -203,7 +203,7 @@ impl Kv {
 
     /// Begins a group: operations, then `commit`. Keys of more than 16 bytes need a device that takes them
     /// ([`Kv::has_long_keys_by_pointer`]).
-    pub fn begin(&mut self, form: Form) -> GroupBuilder<'_, AnyTurn> {
+    pub fn begin(&mut self, form: Form) -> GroupBuilder<'_, AnyDriver> {
         // Its writes are the builder's.
         self.cache.clear();
         self.store.native().begin(form)
@@ -288,7 +288,7 @@ impl Kv {
         let drained = self.store.drain();
         let client = self.store.native();
         let nsid = client.queue_mut().nsid();
-        let formatted = self.connection.format(client.turn_mut(), nsid);
+        let formatted = self.connection.format(client.driver_mut(), nsid);
         self.cache.clear();
         drained.and(formatted)
     }
@@ -308,35 +308,35 @@ impl Kv {
     }
 
     /// The client below, for counters. It may write, so that the read cache begins anew.
-    pub fn client(&mut self) -> &mut KvClient<AnyTurn> {
+    pub fn client(&mut self) -> &mut KvClient<AnyDriver> {
         self.cache.clear();
         self.store.native()
     }
 
     /// Everything countable; nothing while the device runs on a thread of its own.
-    pub fn snapshot(&mut self) -> Option<Snapshot> {
-        match self.store.native().turn_mut() {
-            AnyTurn::Inline(device) => Some(device.snapshot()),
-            AnyTurn::Thread(_) | AnyTurn::Sharded(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
+    pub fn stats(&mut self) -> Option<Stats> {
+        match self.store.native().driver_mut() {
+            AnyDriver::Inline(device) => Some(device.stats()),
+            AnyDriver::Thread(_) | AnyDriver::Sharded(_) | AnyDriver::Remote(_) | AnyDriver::Linux(_) => None,
         }
     }
 
     /// The page that keeps the value of a key from being read, or the first one that it is in; in words, as `saker check` names
     /// it. `None` where the device is not on this thread, or the key not there.
     pub fn page_of(&mut self, key: &[u8]) -> Option<String> {
-        match self.store.native().turn_mut() {
-            AnyTurn::Inline(device) => device.page_of(self.nsid, key),
-            AnyTurn::Thread(_) | AnyTurn::Sharded(_) | AnyTurn::Remote(_) | AnyTurn::Linux(_) => None,
+        match self.store.native().driver_mut() {
+            AnyDriver::Inline(device) => device.page_of(self.nsid, key),
+            AnyDriver::Thread(_) | AnyDriver::Sharded(_) | AnyDriver::Remote(_) | AnyDriver::Linux(_) => None,
         }
     }
 
     /// How often the connection to a target was lost and made again; of a device of the kernel's, how many commands were
     /// repeated because of that; 0 for devices of this process.
     pub fn reconnects(&mut self) -> u64 {
-        match self.store.native().turn_mut() {
-            AnyTurn::Remote(remote) => remote.reconnects(),
-            AnyTurn::Linux(namespace) => namespace.repeated(),
-            AnyTurn::Inline(_) | AnyTurn::Thread(_) | AnyTurn::Sharded(_) => 0,
+        match self.store.native().driver_mut() {
+            AnyDriver::Remote(remote) => remote.reconnects(),
+            AnyDriver::Linux(namespace) => namespace.repeated(),
+            AnyDriver::Inline(_) | AnyDriver::Thread(_) | AnyDriver::Sharded(_) => 0,
         }
     }
 
@@ -359,15 +359,15 @@ impl Kv {
     pub fn close(mut self) -> Result<(), Error> {
         self.store.drain()?;
         let powered = self.store.flush();
-        let (_, turn) = self.store.into_client().into_parts();
-        device::close(turn)?;
+        let (_, driver) = self.store.into_client().into_parts();
+        device::close(driver)?;
         Ok(powered?)
     }
 }
 
 /// Keys of a device, in its order.
 #[derive(Debug)]
-pub struct Keys<'k>(StoreKeys<'k, AnyTurn, Xxh3Digest>);
+pub struct Keys<'k>(StoreKeys<'k, AnyDriver, Xxh3Digest>);
 
 impl Keys<'_> {
     /// The device key that was looked at last: after an error, that of the envelope which could not be read, whose keys are passed

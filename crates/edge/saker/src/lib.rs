@@ -23,7 +23,7 @@ pub use kv::Kv;
 pub use kv_cache::{KvCache, KvCacheStats};
 pub use profiles::profile_named;
 pub use raw::Raw;
-pub use saker_device::stats::{Fits, NamespaceSnapshot, Snapshot};
+pub use saker_device::stats::{Fits, NamespaceSnapshot, Stats};
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind, Packing, Setting, Settings, Typed};
 pub use saker_host::retention::{RetentionOptions, RetentionOrder};
 pub use saker_host::{
@@ -32,7 +32,7 @@ pub use saker_host::{
 };
 pub use saker_image as image;
 pub use saker_linux::Submission;
-pub use saker_runtime::{AnyDevice, AnyTurn, DeviceThread, any, panics, use_huge_pages};
+pub use saker_runtime::{AnyDevice, AnyDriver, DeviceThread, any, panics, use_huge_pages};
 pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
 pub use sessions::{Saker, SakerOptions};
 pub use url::{DeviceUrl, LinuxPlace, Salvage, TcpPlace};

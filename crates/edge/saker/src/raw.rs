@@ -5,11 +5,11 @@ use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
 use crate::url::DeviceUrl;
 use saker_host::connect::KvQueueOptions;
-use saker_host::{Connection, Done, HostError, KvQueue, RawData, SubmitError, Turn};
+use saker_host::{Connection, Done, Driver, HostError, KvQueue, RawData, SubmitError};
 use saker_link::WINDOW_BYTES_MAX;
 use saker_nvme::identify::NvmNamespace;
 use saker_nvme::{Sqe, Status};
-use saker_runtime::AnyTurn;
+use saker_runtime::AnyDriver;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 pub struct Raw {
     connection: Connection,
     queue: KvQueue,
-    turn: AnyTurn,
+    driver: AnyDriver,
 }
 
 /// How long commands may take.
@@ -45,14 +45,14 @@ impl Raw {
         let url = DeviceUrl::parse(url)?;
         let mut opened = Opened::open(&url)?;
         let nsid = opened.namespace(wanted, url.nsid)?;
-        let Opened { mut connection, mut turn, .. } = opened;
+        let Opened { mut connection, mut driver, .. } = opened;
         if wanted == Wanted::Block {
             // Over a network the size of a block says how much data a command moves.
-            let _: Box<NvmNamespace> = connection.identify(&mut turn, &identify_blocks(nsid))?;
+            let _: Box<NvmNamespace> = connection.identify(&mut driver, &identify_blocks(nsid))?;
         }
         let options = KvQueueOptions { entries: u32::from(url.depth) + 1, slots: url.depth };
-        let queue = connection.create_kv_queue(&mut turn, nsid, options)?;
-        Ok(Self { connection, queue, turn })
+        let queue = connection.create_kv_queue(&mut driver, nsid, options)?;
+        Ok(Self { connection, queue, driver })
     }
 
     /// The namespace.
@@ -68,7 +68,7 @@ impl Raw {
 
     /// Whether entries reach the device as they are. A kernel sets flags itself and takes commands for one namespace.
     pub fn is_direct(&self) -> bool {
-        !matches!(self.turn, AnyTurn::Linux(_))
+        !matches!(self.driver, AnyDriver::Linux(_))
     }
 
     /// Carries out an admin command that fills `room` bytes: status, DW0 and DW1, data.
@@ -76,7 +76,7 @@ impl Raw {
     /// # Errors
     /// [`HostError`] if there is no answer.
     pub fn admin(&mut self, sqe: Sqe, room: u32) -> Result<(Status, u64, Vec<u8>), HostError> {
-        self.connection.raw_admin(&mut self.turn, sqe, room)
+        self.connection.raw_admin(&mut self.driver, sqe, room)
     }
 
     /// Carries out I/O commands, as many at once as the queue takes. `taken` makes answers of completions; they are
@@ -113,7 +113,7 @@ impl Raw {
         self.queue.ring();
         let deadline = Instant::now() + PATIENCE;
         loop {
-            self.turn.turn();
+            self.driver.drive();
             if let Some(done) = self.queue.poll(|done| (done.ticket.slot(), taken(done))) {
                 let (slot, answer) = done?;
                 if let Some(n) = in_flight.remove(&slot) {
@@ -134,7 +134,7 @@ impl Raw {
     pub fn close(mut self) -> Result<(), Error> {
         let flush = saker_nvme::kv::flush(self.nsid());
         let flushed = self.io(std::iter::once((flush, RawData::Untouched)), |done| done.status)?;
-        device::close(self.turn)?;
+        device::close(self.driver)?;
         match flushed.first() {
             Some(status) if !status.is_success() => Err(HostError::Status(*status).into()),
             _ => Ok(()),

@@ -11,9 +11,9 @@ use crate::error::Error;
 use crate::url::DeviceUrl;
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Hub, Options, Pump};
-use saker_host::{CacheOptions, CacheStats, Connection, KvError, KvQueue, Patience, TransferOptions, Turn};
+use saker_host::{CacheOptions, CacheStats, Connection, Driver, KvError, KvQueue, Patience, TransferOptions};
 use saker_runtime::panics::ends_process;
-use saker_runtime::pause::SharedTurn;
+use saker_runtime::pause::SharedDriver;
 use saker_sim::Free;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -77,7 +77,7 @@ pub struct Saker {
 #[derive(Debug)]
 struct Inner {
     hub: Arc<Hub<KvQueue>>,
-    turn: SharedTurn,
+    driver: SharedDriver,
     value_bytes_max: u32,
     /// Lanes that no session has.
     free: Mutex<Vec<usize>>,
@@ -105,12 +105,12 @@ impl Saker {
         url.depth = options.depth.max(1).saturating_mul(lanes);
         let mut opened = Opened::open_for(&url, lanes)?;
         let nsid = opened.namespace(Wanted::Kv, url.nsid)?;
-        let Opened { mut connection, mut turn, .. } = opened;
-        let hub = Arc::new(make_hub(&mut connection, &mut turn, nsid, lanes, options)?);
-        let value_bytes_max = connection.value_bytes_max(&mut turn, nsid)?;
+        let Opened { mut connection, mut driver, .. } = opened;
+        let hub = Arc::new(make_hub(&mut connection, &mut driver, nsid, lanes, options)?);
+        let value_bytes_max = connection.value_bytes_max(&mut driver, nsid)?;
         let inner = Arc::new(Inner {
             hub,
-            turn: SharedTurn::new(turn),
+            driver: SharedDriver::new(driver),
             value_bytes_max,
             free: Mutex::new((0..usize::from(lanes) - 1).rev().collect()),
             stop: AtomicBool::new(false),
@@ -152,7 +152,7 @@ impl Saker {
         self.stop_pump();
         let stored = self.store_all();
         self.inner.hub.shut(&KvError::Unreachable.into());
-        let Some(device) = self.inner.turn.take() else { return Ok(()) };
+        let Some(device) = self.inner.driver.take() else { return Ok(()) };
         device::close(device)?;
         stored
     }
@@ -160,21 +160,21 @@ impl Saker {
     /// Sends what is in any container and waits until nothing is on its way, and durable.
     fn store_all(&self) -> Result<(), Error> {
         let hub = &self.inner.hub;
-        let mut turn = self.inner.turn.clone();
+        let mut driver = self.inner.driver.clone();
         let lanes = 0..hub.lanes();
         let syncs: Vec<_> = lanes.clone().map(|n| hub.begin_sync(n)).collect();
-        let patience = Patience::default().turns_max;
+        let patience = Patience::default().polls_max;
         for _ in 0..patience {
             if lanes.clone().all(|n| hub.poll_sync(n, &syncs[n], &mut Free)) {
                 break;
             }
-            turn.turn();
+            driver.drive();
         }
         let commit = self.inner.commit_lane();
         let session = saker_host::session::Session::new(
             Arc::clone(hub),
             (commit, commit),
-            turn,
+            driver,
             self.inner.value_bytes_max,
             Patience::default(),
         );
@@ -210,7 +210,7 @@ impl Drop for Saker {
 
 fn make_hub(
     connection: &mut Connection,
-    turn: &mut impl Turn,
+    driver: &mut impl Driver,
     nsid: u32,
     lanes: u16,
     options: SakerOptions,
@@ -219,8 +219,8 @@ fn make_hub(
     let mut queues = Vec::new();
     for _ in 0..lanes {
         let size = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
-        let mut queue = connection.create_kv_queue(turn, nsid, size)?;
-        connection.set_transfer(turn, &mut queue, TransferOptions::default())?;
+        let mut queue = connection.create_kv_queue(driver, nsid, size)?;
+        connection.set_transfer(driver, &mut queue, TransferOptions::default())?;
         queues.push(queue);
     }
     let volatile = connection.controller().vwc & 1 != 0;
@@ -232,11 +232,11 @@ fn make_hub(
 /// The pump: what lingers is sent, and what completes for threads that are elsewhere is taken.
 fn run_pump(inner: &Inner, linger: Duration) {
     let ends_process = ends_process("pump");
-    let (mut seen, mut turn) = (Pump::default(), inner.turn.clone());
+    let (mut seen, mut driver) = (Pump::default(), inner.driver.clone());
     while !inner.stop.load(Ordering::Acquire) {
         ends_process.at_work();
         inner.hub.pump(&mut seen, &mut Free);
-        turn.turn();
+        driver.drive();
         std::thread::park_timeout(linger.max(Duration::from_micros(50)));
     }
 }

@@ -7,7 +7,7 @@ use crate::image::{self, Access};
 use saker_device::Device;
 use saker_device::stats::NamespaceSnapshot;
 use saker_flash::{FaultPlan, Flash};
-use saker_medium::Ring;
+use saker_segment_store::PageBuffer;
 use std::path::Path;
 
 /// What a verification found.
@@ -39,13 +39,13 @@ pub fn image_namespaces(path: &Path) -> Result<Vec<NamespaceSnapshot>, Error> {
     let opened = image::open(path, Access::Read)?;
     let config = config_of(path, &opened.config)?;
     let g = opened.config.geometry;
-    let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
+    let ring = PageBuffer::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
     let flash = Flash::power_on(Box::new(opened.media), ring, None, FaultPlan::default());
     let mut device = Device::new(flash, config, attach(1, 1));
     if let Some((nsid, what)) = device.damage().into_iter().next() {
         return Err(Error::Damaged { nsid, what });
     }
-    Ok(device.snapshot().namespaces)
+    Ok(device.stats().namespaces)
 }
 
 /// [`verify_image`], with the number of pairs instead of the namespaces.

@@ -18,7 +18,7 @@ fn store(url: &str, keys: std::ops::Range<u32>) -> [u64; 3] {
     for n in keys {
         kv.put(&n.to_be_bytes(), &value(n)).expect("puts");
     }
-    let snapshot = kv.snapshot().expect("a device of this process");
+    let snapshot = kv.stats().expect("a device of this process");
     let counters = &snapshot.namespaces[0].counters;
     let named = |name| counters.iter().find(|(n, _)| *n == name).expect("a counter").1;
     let counts = [named("gap_bytes"), named("landed_values"), named("backfilled_values")];

@@ -179,7 +179,7 @@ impl Connection {
                     Ok(_) => {}
                     Err(_) => return,
                 },
-                () = self.core.seat.turn(), if self.core.seat.waits() => {}
+                () = self.core.seat.drive(), if self.core.seat.waits() => {}
                 () = self.core.seat.cut() => return,
                 () = sleep_until(over_by.unwrap_or(self.core.deadline)), if over_by.is_some() => return,
                 () = &mut late, if !is_connected => return,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant as Clock};
 
 use saker::Error;
 use saker::panics::ends_process;
-use saker_host::{Done, SubmitError, Turn};
+use saker_host::{Done, Driver, SubmitError};
 use saker_nvme::fabrics::{Connect, ConnectData};
 use saker_nvme::{NSID_ALL, Sqe, Status, kv};
 use saker_nvme_tcp::target::Command;
@@ -121,7 +121,7 @@ impl Engine {
     async fn run(&mut self, requests: &mut UnboundedReceiver<Request>) {
         while self.take_requests(requests).await {
             self.submit_waiting();
-            self.turn();
+            self.drive();
             self.send_answers();
             self.look_at_timers();
         }
@@ -360,12 +360,12 @@ impl Engine {
     }
 
     /// Lets the device work and takes what it has completed.
-    fn turn(&mut self) {
+    fn drive(&mut self) {
         let Some(local) = &mut self.local else { return };
         if self.in_flight > 0 {
             local.queue.ring();
         }
-        local.clocked.turn();
+        local.clocked.drive();
         loop {
             let Some(local) = &mut self.local else { return };
             let Some(done) = local.queue.poll(taken) else { return };
@@ -429,7 +429,7 @@ impl Engine {
     fn finish(mut self) -> Result<(), Error> {
         while self.in_flight > 0 || !self.waiting.is_empty() {
             self.submit_waiting();
-            self.turn();
+            self.drive();
         }
         self.send_answers();
         self.local.take().map_or(Ok(()), Local::close)

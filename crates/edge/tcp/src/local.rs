@@ -8,9 +8,11 @@ use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_host::connect::KvQueueOptions;
 use saker_host::kv_queue::Returned;
 use saker_host::transfer::Available;
-use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Port, RawData, SubmitError, Ticket, Turn};
+use saker_host::{
+    ConnectOptions, Connection, Driver, HostError, KvQueue, Port, RawData, SubmitError, Ticket,
+};
 use saker_link::STAGING_BYTES;
-use saker_nvme::vendor::{Capabilities, Methods};
+use saker_nvme::vendor_specific::{Capabilities, Methods};
 use saker_nvme::{Sqe, Status};
 use saker_sim::{Duration, Instant};
 use saker_target::IoCommand;
@@ -37,8 +39,8 @@ impl Clocked {
     }
 }
 
-impl Turn for Clocked {
-    fn turn(&mut self) {
+impl Driver for Clocked {
+    fn drive(&mut self) {
         let now = if self.device.is_timed() { self.now() } else { Instant::ZERO };
         self.device.advance(now);
     }
@@ -142,7 +144,7 @@ impl Local {
     fn wait(&mut self) -> Result<(), HostError> {
         self.queue.ring();
         loop {
-            self.clocked.turn();
+            self.clocked.drive();
             if let Some(done) = self.queue.poll(|done| done.status) {
                 let status = done?;
                 return if status.is_success() { Ok(()) } else { Err(status.into()) };

@@ -249,7 +249,7 @@ impl Seat {
         self.allowed
     }
 
-    /// Asks for `bytes` more than the connection holds. If the answer is no, [`Seat::turn`] tells when to ask again, or an
+    /// Asks for `bytes` more than the connection holds. If the answer is no, [`Seat::drive`] tells when to ask again, or an
     /// end of what the connection has in hand.
     pub fn raise(&mut self, held: usize, bytes: usize) -> bool {
         let to = held.max(FLOOR_BYTES) + bytes;
@@ -307,7 +307,7 @@ impl Seat {
     }
 
     /// Waits until the turn has come.
-    pub async fn turn(&self) {
+    pub async fn drive(&self) {
         self.signals.granted.notified().await;
     }
 

@@ -8,11 +8,11 @@ use saker_device::{
 use saker_engine::lsm::settings::PROGRAM_PRICE;
 use saker_engine::{EngineConfig, Settings};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia, Timings};
+use saker_flash::{FaultPlan, Flash, MemCells, Timings};
 use saker_host::host_kv::HOST_PAGE_BYTES;
 use saker_host::{CacheOptions, Port};
 use saker_link::{DmaSpace, Placement, TlpShape};
-use saker_medium::Ring;
+use saker_segment_store::PageBuffer;
 use saker_sim::Duration;
 use saker_sim::profile::Profile;
 use std::sync::Arc;
@@ -158,7 +158,7 @@ impl Build {
         EngineConfig { settings, ..EngineConfig::new(1, false) }
     }
 
-    /// Slots of the power-safe ring.
+    /// Slots of the power-safe page buffer.
     pub fn ring_slots(&self) -> u16 {
         let wanted = u32::from(u16::MAX / 4).min(self.profile.geometry.power_safe_ring_slots.get());
         // Room for two of the largest values.
@@ -166,13 +166,13 @@ impl Build {
         wanted.max(least.min(self.shape.geometry.segment_pages + 16)) as u16
     }
 
-    fn ring(&self) -> Ring {
+    fn ring(&self) -> PageBuffer {
         let g = &self.shape.geometry;
-        Ring::heap(self.ring_slots(), g.page_bytes, g.oob_bytes)
+        PageBuffer::heap(self.ring_slots(), g.page_bytes, g.oob_bytes)
     }
 
     fn flash(&self, timings: Option<Timings>) -> Flash {
-        let flash = Flash::power_on(MemMedia::new(self.shape), self.ring(), timings, self.faults);
+        let flash = Flash::power_on(MemCells::new(self.shape), self.ring(), timings, self.faults);
         if self.nand { flash } else { flash.without_nand() }
     }
 

@@ -1,7 +1,7 @@
 //! The flash of a profile, cut to a size.
 
 use saker_flash::nand::Shape;
-use saker_medium::Geometry;
+use saker_segment_store::Geometry;
 use saker_sim::profile::Profile;
 use thiserror::Error;
 

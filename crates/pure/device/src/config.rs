@@ -3,8 +3,8 @@
 use saker_engine::{EngineKind, HashStoreConfig, KeyCost, Settings};
 use saker_flash::page_map::PageMapConfig;
 use saker_long_keys::NarrowDigest;
-use saker_medium::Geometry;
-use saker_nvme::vendor::Methods;
+use saker_nvme::vendor_specific::Methods;
+use saker_segment_store::Geometry;
 
 /// What a namespace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct NamespaceConfig {
 pub struct DeviceConfig {
     /// Its namespaces in ascending order.
     pub namespaces: Vec<NamespaceConfig>,
-    /// Whether a capacitor keeps the power-safe ring through a power cut.
+    /// Whether a capacitor keeps the power-safe page buffer through a power cut.
     pub capacitor: bool,
     /// Serial number, SUBNQN and identifiers derive from it; two devices on one network need different ones.
     pub identity: u64,

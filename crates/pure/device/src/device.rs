@@ -10,11 +10,11 @@ use crate::controller::{Controller, HealthCounters, NamespaceFacts};
 use crate::drain::Drain;
 use crate::namespace::{Namespace, Store};
 use crate::queues::Queues;
-use crate::stats::{DeviceStats, Snapshot};
+use crate::stats::{DeviceStats, Stats};
 use facts::{facts, identity, namespace_snapshot};
 use format::Format;
 use saker_engine::{Hints, Inspect};
-use saker_flash::{Flash, Media};
+use saker_flash::{Cells, Flash};
 use saker_link::{BarBuffer, DmaSpace, Doorbells, Registers, Sqe};
 use saker_log::recover::Damage;
 use saker_nvme::{PointerRule, Status, csi};
@@ -169,11 +169,11 @@ impl<T> Device<T> {
     }
 
     /// Everything countable.
-    pub fn snapshot(&mut self) -> Snapshot {
+    pub fn stats(&mut self) -> Stats {
         self.enter_pending();
         let flash = &mut self.flash;
         let namespaces = self.namespaces.iter().map(|ns| namespace_snapshot(ns, flash)).collect();
-        Snapshot {
+        Stats {
             device: self.stats,
             flash: flash.stats(),
             flash_bytes_in_use: flash.media().bytes_in_use(),
@@ -217,7 +217,7 @@ impl<T> Device<T> {
 
     /// Hands one finished media I/O to its owner.
     #[inline]
-    pub(crate) fn deliver(&mut self, owner: u16, done: &saker_medium::Completion) {
+    pub(crate) fn deliver(&mut self, owner: u16, done: &saker_segment_store::Completion) {
         if let Some(n) = self.index_of(u32::from(owner)) {
             self.namespaces[n].completed(done, &mut self.flash.view(owner, Class::Background));
             self.note_erased(n, done);

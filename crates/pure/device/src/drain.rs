@@ -2,8 +2,8 @@
 //! (NVMe Base 2.0, feature 06h), and a shutdown (section 3.6).
 
 use crate::device::Device;
-use saker_medium::Tag;
 use saker_nvme::Status;
+use saker_segment_store::Tag;
 use saker_sim::Class;
 
 /// Who waits.
@@ -24,7 +24,7 @@ pub(crate) struct Drain {
 }
 
 impl<T> Device<T> {
-    /// Everything acknowledged leaves the ring for flash; the waiter is told when it is there.
+    /// Everything acknowledged leaves the page buffer for flash; the waiter is told when it is there.
     pub(crate) fn begin_drain(&mut self, waiter: Waiter) {
         let mut tags = Vec::with_capacity(self.namespaces.len());
         for n in 0..self.namespaces.len() {
@@ -59,13 +59,13 @@ impl<T> Device<T> {
         self.is_kept_by_ring() || drain.tags.iter().enumerate().all(is_flushed)
     }
 
-    /// A sync of the medium and the ring. False if it failed.
+    /// A sync of the medium and the page buffer. False if it failed.
     pub(crate) fn sync_all(&mut self) -> bool {
         let Some(owner) = self.namespaces.first().map(|ns| ns.owner()) else { return true };
-        saker_medium::Medium::sync(&mut self.flash.view(owner, Class::Foreground));
+        saker_segment_store::SegmentStore::sync(&mut self.flash.view(owner, Class::Foreground));
         let mut ok = true;
         while let Some((owner, done)) = self.flash.take_completion() {
-            ok &= done.io != saker_medium::Io::Sync || done.result.is_ok();
+            ok &= done.io != saker_segment_store::Io::Sync || done.result.is_ok();
             self.deliver(owner, &done);
         }
         ok

@@ -19,12 +19,12 @@ use crate::transfer::{Aside, Pieces};
 use block::{block, block_data_bytes};
 use kv::{kv, kv_data_bytes, small};
 use saker_engine::{Context, KvError};
-use saker_flash::NamespaceMedium;
+use saker_flash::NamespaceSegments;
 use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
-use saker_medium::{Reads, Tag};
 use saker_nvme::nvm::NvmCommand;
-use saker_nvme::vendor::InlineRetrieve;
+use saker_nvme::vendor_specific::InlineRetrieve;
 use saker_nvme::{Key, KvCommand, PointerRule, Status};
+use saker_segment_store::{Reads, Tag};
 use saker_sim::{Digest, Meter, TimedOp, Unit};
 
 /// A decoded command and where its data is.
@@ -296,7 +296,7 @@ impl Request {
         &mut self,
         namespace: &mut Namespace,
         reach: Reach<'_>,
-        m: &mut NamespaceMedium<'_>,
+        m: &mut NamespaceSegments<'_>,
         w: &mut W,
     ) -> Outcome {
         w.work(Unit::Decode, 1);

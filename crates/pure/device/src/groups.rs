@@ -18,9 +18,9 @@ use saker_engine::{
 };
 use saker_link::{Sqe, Traffic};
 use saker_long_keys::{NarrowDigest, device_key};
-use saker_medium::{Medium, Reads, Step};
 use saker_nvme::group::{Form, GroupCommand, GroupId, Malformed, Op, parse};
 use saker_nvme::{Key, Status};
+use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::{Meter, TimedOp, Unit};
 use source::{Fault, GroupReach, HostGroup, plain};
 use std::collections::VecDeque;
@@ -171,7 +171,7 @@ impl GroupRequest {
     }
 
     /// Executes it.
-    pub fn execute<M: Medium, W: Meter>(
+    pub fn execute<M: SegmentStore, W: Meter>(
         &mut self,
         store: &mut AnyEngine,
         kept: &mut Kept,
@@ -207,7 +207,7 @@ impl GroupRequest {
     }
 
     /// A group whose host asks for no more than how many operations failed.
-    fn carry_out_untold<M: Medium, W: Meter>(
+    fn carry_out_untold<M: SegmentStore, W: Meter>(
         &mut self,
         form: Form,
         bytes: u32,
@@ -223,7 +223,7 @@ impl GroupRequest {
     }
 
     #[expect(clippy::too_many_arguments, reason = "an engine call takes its medium and meter")]
-    fn carry_out_told<M: Medium, W: Meter>(
+    fn carry_out_told<M: SegmentStore, W: Meter>(
         &mut self,
         form: Form,
         bytes: u32,
@@ -240,7 +240,7 @@ impl GroupRequest {
     }
 
     #[expect(clippy::too_many_arguments, reason = "an engine call takes its medium and meter")]
-    fn carry_out<M: Medium, W: Meter, A: Answers + Failing>(
+    fn carry_out<M: SegmentStore, W: Meter, A: Answers + Failing>(
         &mut self,
         form: Form,
         bytes: u32,

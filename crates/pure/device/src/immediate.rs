@@ -9,10 +9,10 @@ use crate::execute::{Outcome, Reach, Reply, Request, kv_status};
 use crate::namespace::Namespace;
 use crate::vendor;
 use saker_engine::Background;
-use saker_flash::{Flash, NamespaceMedium};
+use saker_flash::{Flash, NamespaceSegments};
 use saker_link::{DmaSpace, Sqe};
-use saker_medium::{Medium, Step, Tag};
 use saker_nvme::{NSID_ALL, Status};
+use saker_segment_store::{SegmentStore, Step, Tag};
 use saker_sim::{Class, Free, Meter, Unit};
 
 /// No clock, no costs.
@@ -223,7 +223,7 @@ impl Device<Untimed> {
         &mut self,
         n: usize,
         is_write: bool,
-        mut execute: impl FnMut(&mut Namespace, &DmaSpace, &mut NamespaceMedium<'_>) -> Outcome,
+        mut execute: impl FnMut(&mut Namespace, &DmaSpace, &mut NamespaceSegments<'_>) -> Outcome,
     ) -> Reply {
         let owner = self.namespaces[n].owner();
         let (mut fruitless, mut quanta) = (0, 0);

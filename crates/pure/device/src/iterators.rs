@@ -6,8 +6,8 @@ mod request;
 pub use request::IteratorRequest;
 
 use saker_engine::{AnyEngine, Engine, Scans, Snapshot};
-use saker_medium::Medium;
 use saker_nvme::Status;
+use saker_segment_store::SegmentStore;
 
 /// Most iterators of a queue in a namespace.
 pub const PER_QUEUE_MAX: usize = 16;
@@ -63,7 +63,7 @@ fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
 
 /// Where an iterator stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// Before the range.
     Begin,
     /// Before a key.
@@ -79,7 +79,7 @@ struct Open {
     snapshot: Snapshot,
     range: Range,
     keys_only: bool,
-    place: Place,
+    place: Position,
     /// Commands for iterators, and bytes written, when it was used last.
     used: (u64, u64),
 }
@@ -119,7 +119,7 @@ impl Iterators {
             }
         };
         self.last_number = self.last_number.wrapping_add(1).max(1);
-        let (number, used, place) = (self.last_number, (self.commands, written(store)), Place::Begin);
+        let (number, used, place) = (self.last_number, (self.commands, written(store)), Position::Begin);
         self.open.push(Open { number, queue, snapshot, range, keys_only, place, used });
         Ok(number)
     }
@@ -155,7 +155,7 @@ impl Iterators {
     }
 
     /// Ends those that were not used for long.
-    pub fn expire<M: Medium>(&mut self, store: &mut AnyEngine, m: &M) {
+    pub fn expire<M: SegmentStore>(&mut self, store: &mut AnyEngine, m: &M) {
         let (commands, bytes) = (self.commands, written(store));
         let bytes_max = store.capacity_bytes(m) / IDLE_CAPACITY_PART;
         self.close_where(store, |i| {

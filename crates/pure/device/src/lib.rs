@@ -31,6 +31,6 @@ pub use immediate::{Quick, Untimed};
 pub use saker_engine::{EngineKind, PRICED_BYTES, Packing, Setting, Settings, Typed};
 pub use saker_log::LogFlip;
 pub use saker_log::recover::Damage;
-pub use stats::{DeviceStats, Snapshot};
+pub use stats::{DeviceStats, Stats};
 pub use timed::{Costs, Timed, timings};
 pub use trace::{CommandTrace, Part};

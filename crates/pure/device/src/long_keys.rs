@@ -11,9 +11,9 @@ use saker_engine::{Context, Value};
 use saker_link::{DmaSpace, Sqe, Traffic};
 use saker_long_keys::envelope::{self, Directory, check_digests, position, rewrite};
 use saker_long_keys::{DEVICE_KEY_BYTES, NarrowDigest, device_key};
-use saker_medium::{Medium, Step, ready};
 use saker_nvme::Status;
-use saker_nvme::vendor::{IndirectCommand, IndirectOp};
+use saker_nvme::vendor_specific::{IndirectCommand, IndirectOp};
+use saker_segment_store::{SegmentStore, Step, ready};
 use saker_sim::{Meter, TimedOp, Unit};
 
 /// Where the envelope of a key is.
@@ -38,7 +38,7 @@ enum Change {
 }
 
 impl Change {
-    fn apply<M: Medium, W: Meter>(
+    fn apply<M: SegmentStore, W: Meter>(
         self,
         at: &DeviceKey,
         store: &mut AnyEngine,
@@ -57,7 +57,7 @@ impl Change {
 }
 
 /// A member of a group under a long key, in one step.
-pub fn single<M: Medium, W: Meter>(
+pub fn single<M: SegmentStore, W: Meter>(
     Single { op, key, value }: Single<'_>,
     found: &mut Value,
     digest: NarrowDigest,
@@ -161,7 +161,7 @@ impl IndirectRequest {
     }
 
     /// Executes it.
-    pub fn execute<M: Medium, W: Meter>(
+    pub fn execute<M: SegmentStore, W: Meter>(
         &mut self,
         store: &mut AnyEngine,
         digest: NarrowDigest,
@@ -315,7 +315,7 @@ impl Envelope {
 }
 
 /// The envelope at a device key as it is now.
-pub fn look<M: Medium, W: Meter>(
+pub fn look<M: SegmentStore, W: Meter>(
     store: &mut AnyEngine,
     at: &DeviceKey,
     digest: NarrowDigest,

@@ -9,10 +9,10 @@ use saker_engine::{
 use saker_flash::page_map::gc::Progress;
 use saker_flash::page_map::recover::Recovery as BlockRecovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
-use saker_flash::{Flash, Media, NamespaceMedium};
+use saker_flash::{Cells, Flash, NamespaceSegments};
 use saker_log::recover::Damage;
 use saker_long_keys::NarrowDigest;
-use saker_medium::{Completion, MediaError, Medium, Step, Tag};
+use saker_segment_store::{CellError, Completion, SegmentStore, Step, Tag};
 use saker_sim::{Class, Meter};
 
 /// What a namespace holds, or on its way there.
@@ -30,7 +30,7 @@ pub enum Store {
     Damaged(Damage),
     /// It is being erased, with what it was before. `Some`: that has failed, and nothing can be read or written before it
     /// succeeds.
-    Erasing(Box<Store>, Option<MediaError>),
+    Erasing(Box<Store>, Option<CellError>),
 }
 
 /// A namespace of a running device.
@@ -112,12 +112,13 @@ impl Namespace {
         }
     }
 
-    fn engine_config<M: Medium>(&self, common: EngineConfig, m: &M) -> EngineConfig {
+    fn engine_config<M: SegmentStore>(&self, common: EngineConfig, m: &M) -> EngineConfig {
         let NamespaceKind::Kv { value_bytes_max, seed, .. } = self.config.kind else {
             unreachable!("asked for a KV namespace only")
         };
-        // A value is landed in the ring as a whole: with too few slots it never could be.
-        let landing = u32::from(m.ring().slots().saturating_sub(12)).saturating_mul(m.geometry().page_bytes);
+        // A value is landed in the page buffer as a whole: with too few slots it never could be.
+        let landing =
+            u32::from(m.page_buffer().slots().saturating_sub(12)).saturating_mul(m.geometry().page_bytes);
         EngineConfig { seed: Some(seed), value_bytes_max: value_bytes_max.min(landing), ..common }
     }
 
@@ -141,7 +142,7 @@ impl Namespace {
     }
 
     /// Goes on recovering. `Done(true)` when it is over (recovered or damaged).
-    pub fn recover(&mut self, m: &mut NamespaceMedium<'_>) -> Step<bool> {
+    pub fn recover(&mut self, m: &mut NamespaceSegments<'_>) -> Step<bool> {
         let step = match &mut self.store {
             Store::KvRecovery(r) => r.step(m),
             Store::BlockRecovery(r) => r.step(m),
@@ -181,7 +182,7 @@ impl Namespace {
     }
 
     /// Its erasure has failed: nobody knows what it holds.
-    pub fn fail_erasure(&mut self, error: MediaError) {
+    pub fn fail_erasure(&mut self, error: CellError) {
         self.begin_erasure();
         if let Store::Erasing(_, failed) = &mut self.store {
             *failed = Some(error);
@@ -217,8 +218,8 @@ impl Namespace {
         }
     }
 
-    /// Everything acknowledged leaves the ring where that can be lost; the tag to wait for.
-    pub fn flush<M: Medium>(&mut self, m: &mut M) -> Option<Tag> {
+    /// Everything acknowledged leaves the page buffer where that can be lost; the tag to wait for.
+    pub fn flush<M: SegmentStore>(&mut self, m: &mut M) -> Option<Tag> {
         match &mut self.store {
             Store::Kv(s) => Some(s.flush(m)),
             Store::Block(s) => Some(s.flush(m)),
@@ -237,11 +238,11 @@ impl Namespace {
     }
 
     /// Hands over a finished I/O.
-    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    pub fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         match &mut self.store {
             Store::Kv(s) => s.completed(done, m),
             Store::Block(s) => s.completed(done, m),
-            // What recovery completes from the ring can finish before recovery does.
+            // What recovery completes from the page buffer can finish before recovery does.
             Store::KvRecovery(r) => r.completed(done, m),
             Store::BlockRecovery(r) => r.completed(done, m),
             Store::Damaged(_) | Store::Erasing(..) => {}
@@ -250,7 +251,7 @@ impl Namespace {
 
     /// Whether background work is due.
     #[inline]
-    pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
+    pub fn has_debt<M: SegmentStore>(&self, m: &M) -> bool {
         match &self.store {
             _ if self.read_only => false,
             Store::Kv(s) => s.job(m).is_some(),
@@ -260,7 +261,7 @@ impl Namespace {
     }
 
     /// One quantum of background work.
-    pub fn background<W: Meter>(&mut self, m: &mut NamespaceMedium<'_>, w: &mut W) -> Step<Background> {
+    pub fn background<W: Meter>(&mut self, m: &mut NamespaceSegments<'_>, w: &mut W) -> Step<Background> {
         let finished = m.finished();
         if let (Store::Kv(store), false) = (&mut self.store, self.iterators.is_empty()) {
             self.iterators.expire(store, m);

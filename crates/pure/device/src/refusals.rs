@@ -18,7 +18,7 @@ impl<T> Device<T> {
         if status.is(Status::CAPACITY_EXCEEDED) { kv_status(self.no_room()) } else { status }
     }
 
-    /// Whether everything that is not on the flash yet is in a ring that lasts, and stays there until the host's file
+    /// Whether everything that is not on the flash yet is in a page buffer that lasts, and stays there until the host's file
     /// takes it. A sync then makes it proof against all that a Flush promises.
     pub(crate) fn is_kept_by_ring(&self) -> bool {
         self.config.capacitor && self.flash.is_held() && self.flash.is_quiet()

@@ -23,7 +23,7 @@ pub struct DeviceStats {
 
 /// Everything countable of a device at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Snapshot {
+pub struct Stats {
     /// Commands and link.
     pub device: DeviceStats,
     /// Media operations.

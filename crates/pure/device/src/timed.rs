@@ -22,9 +22,9 @@ use crate::trace::{Clockwork, CommandTrace};
 use cores::{Cores, Work};
 use order::Order;
 use pipe::Pipe;
-use saker_flash::{Flash, MemMedia, PowerCut, ReadBatch};
+use saker_flash::{Flash, MemCells, PowerCut, ReadBatch};
 use saker_link::Sqe;
-use saker_medium::{Reads, Ring};
+use saker_segment_store::{PageBuffer, Reads};
 use saker_sim::{Class, Duration, EventQueue, Instant, earliest};
 use std::collections::VecDeque;
 
@@ -256,7 +256,7 @@ impl Device<Timed> {
     ///
     /// # Panics
     /// When the cells are not in memory ([`saker_flash::Flash::cut`]).
-    pub fn cut(&self, seed: u64) -> (MemMedia, Ring) {
+    pub fn cut(&self, seed: u64) -> (MemCells, PageBuffer) {
         self.flash.cut(PowerCut { seed, ring_kept: self.config.capacitor })
     }
 

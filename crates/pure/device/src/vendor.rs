@@ -11,7 +11,7 @@ use saker_engine::GROUP_BYTES_MAX;
 use saker_link::{REGION_BYTES, Sqe};
 use saker_nvme::Status;
 use saker_nvme::group::is_group;
-use saker_nvme::vendor::{Capabilities, Methods, is_indirect, is_iterator, opcode};
+use saker_nvme::vendor_specific::{Capabilities, Methods, is_indirect, is_iterator, opcode};
 
 /// The first vendor opcode.
 pub const FIRST: u8 = 0xC0;

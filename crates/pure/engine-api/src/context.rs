@@ -5,7 +5,7 @@
 /// It is passed on by `&mut`. [`parts`](Context::parts) lends both at once to functions that take them apart.
 #[derive(Debug)]
 pub struct Context<'a, M: ?Sized, W: ?Sized> {
-    /// Pages, the power-safe ring and I/O of the engine's owner.
+    /// Pages, the power-safe page buffer and I/O of the engine's owner.
     pub medium: &'a mut M,
     /// Takes note of CPU work.
     pub meter: &'a mut W,

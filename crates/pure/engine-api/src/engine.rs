@@ -11,7 +11,7 @@ use crate::kv::{Condition, KvError, Sink, Source, StoreStats};
 use crate::list::List;
 use crate::scan::Scans;
 use saker_log::recover::Damage;
-use saker_medium::{Completion, Medium, Step, Tag};
+use saker_segment_store::{Completion, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 use std::fmt::Debug;
 
@@ -32,7 +32,7 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
     /// # Errors
     /// [`KvError::KeySize`], [`KvError::ValueSize`], the condition's [`KvError::Exists`] or [`KvError::NotFound`],
     /// [`KvError::CapacityExceeded`], [`KvError::Transfer`] if the value could not be fetched.
-    fn store<M: Medium, W: Meter, S: Source>(
+    fn store<M: SegmentStore, W: Meter, S: Source>(
         &mut self,
         key: &[u8],
         value: &mut S,
@@ -46,7 +46,7 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
     /// # Errors
     /// [`KvError::KeySize`], [`KvError::NotFound`], [`KvError::Corrupt`] and [`KvError::Unrecovered`] for a pair that cannot be
     /// read, [`KvError::Transfer`] if the sink refuses its bytes.
-    fn retrieve<M: Medium, W: Meter, K: Sink>(
+    fn retrieve<M: SegmentStore, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         sink: &mut K,
@@ -57,7 +57,7 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
     ///
     /// # Errors
     /// [`KvError::KeySize`], [`KvError::NotFound`].
-    fn delete<M: Medium, W: Meter>(
+    fn delete<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
@@ -67,27 +67,27 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
     ///
     /// # Errors
     /// [`KvError::KeySize`], [`KvError::NotFound`].
-    fn exists<M: Medium, W: Meter>(
+    fn exists<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<(), KvError>>;
 
-    /// Makes what was acknowledged proof against the loss of the ring where it can be lost: when the returned tag and
+    /// Makes what was acknowledged proof against the loss of the page buffer where it can be lost: when the returned tag and
     /// everything before it has finished, and a sync has followed.
-    fn flush<M: Medium>(&mut self, medium: &mut M) -> Tag;
+    fn flush<M: SegmentStore>(&mut self, medium: &mut M) -> Tag;
 
     /// Whether a Flush that returned `tag` is on the medium, given that all I/O up to `finished` has finished.
     fn is_flushed(&self, tag: Tag, finished: Tag) -> bool;
 
     /// Takes note of a finished I/O.
-    fn completed<M: Medium>(&mut self, done: &Completion, medium: &mut M);
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, medium: &mut M);
 
     /// Background work that is due. Cheap: asked after every command.
-    fn job<M: Medium>(&self, medium: &M) -> Option<Job>;
+    fn job<M: SegmentStore>(&self, medium: &M) -> Option<Job>;
 
     /// One quantum of a job; all I/O up to `finished` has finished. [`Job::UPKEEP`] is taken at any time.
-    fn background<M: Medium, W: Meter>(
+    fn background<M: SegmentStore, W: Meter>(
         &mut self,
         job: Job,
         finished: Tag,
@@ -101,12 +101,12 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
     fn live_bytes(&self) -> u64;
 
     /// Bytes that may live at once.
-    fn capacity_bytes<M: Medium>(&self, medium: &M) -> u64;
+    fn capacity_bytes<M: SegmentStore>(&self, medium: &M) -> u64;
 
     /// Pairs of so long keys and values that fit if there are no others, by the formula of [`Engine::capacity_bytes`];
     /// 0 if none of that length is taken. What a structure that is there takes beyond what so many pairs need counts as
     /// it is.
-    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, medium: &M) -> u64;
+    fn pairs_that_fit<M: SegmentStore>(&self, key_bytes: u32, value_bytes: u32, medium: &M) -> u64;
 
     /// A digest of everything that operations can observe, for tests of the contract.
     fn digest(&self) -> u64;
@@ -115,7 +115,7 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
     ///
     /// # Errors
     /// [`Unsupported`] without [`Capability::Reset`]: the driver recovers it instead, from the empty medium.
-    fn reset<M: Medium>(&self, medium: &M) -> Result<Self, Unsupported> {
+    fn reset<M: SegmentStore>(&self, medium: &M) -> Result<Self, Unsupported> {
         let _ = medium;
         Err(Unsupported(Capability::Reset))
     }
@@ -130,10 +130,10 @@ pub trait Recover: Clone + Debug {
     ///
     /// # Errors
     /// [`Damage`]: the image contradicts itself, and the store cannot be opened.
-    fn step<M: Medium>(&mut self, medium: &mut M) -> Step<Result<bool, Damage>>;
+    fn step<M: SegmentStore>(&mut self, medium: &mut M) -> Step<Result<bool, Damage>>;
 
     /// Takes note of a finished I/O.
-    fn completed<M: Medium>(&mut self, done: &Completion, medium: &mut M);
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, medium: &mut M);
 
     /// The store, after `step` said so.
     fn finish(self) -> Self::Engine;

@@ -12,38 +12,38 @@ macro_rules! forward_engine {
 
             $crate::forward_engine! { @trait Engine for $any, $each;
                 {
-                    fn reset<M: Medium>(&self, medium: &M) -> Result<Self, Unsupported> {
+                    fn reset<M: SegmentStore>(&self, medium: &M) -> Result<Self, Unsupported> {
                         $reset(self, medium)
                     }
                 }
                 looks fn capabilities() -> Capabilities;
-                changes fn store<M: Medium, W: Meter, S: Source>(
+                changes fn store<M: SegmentStore, W: Meter, S: Source>(
                     key: &[u8], value: &mut S, condition: Condition, cx: &mut Context<'_, M, W>
                 ) -> Step<Result<Put, KvError>>;
-                changes fn retrieve<M: Medium, W: Meter, K: Sink>(
+                changes fn retrieve<M: SegmentStore, W: Meter, K: Sink>(
                     key: &[u8], sink: &mut K, cx: &mut Context<'_, M, W>
                 ) -> Step<Result<u32, KvError>>;
-                changes fn delete<M: Medium, W: Meter>(
+                changes fn delete<M: SegmentStore, W: Meter>(
                     key: &[u8], cx: &mut Context<'_, M, W>
                 ) -> Step<Result<Version, KvError>>;
-                changes fn exists<M: Medium, W: Meter>(
+                changes fn exists<M: SegmentStore, W: Meter>(
                     key: &[u8], cx: &mut Context<'_, M, W>
                 ) -> Step<Result<(), KvError>>;
-                changes fn flush<M: Medium>(medium: &mut M) -> Tag;
+                changes fn flush<M: SegmentStore>(medium: &mut M) -> Tag;
                 looks fn is_flushed(tag: Tag, finished: Tag) -> bool;
-                changes fn completed<M: Medium>(done: &Completion, medium: &mut M) -> ();
-                looks fn job<M: Medium>(medium: &M) -> Option<Job>;
-                changes fn background<M: Medium, W: Meter>(
+                changes fn completed<M: SegmentStore>(done: &Completion, medium: &mut M) -> ();
+                looks fn job<M: SegmentStore>(medium: &M) -> Option<Job>;
+                changes fn background<M: SegmentStore, W: Meter>(
                     job: Job, finished: Tag, cx: &mut Context<'_, M, W>
                 ) -> Step<Background>;
                 looks fn stats() -> StoreStats;
                 looks fn live_bytes() -> u64;
-                looks fn capacity_bytes<M: Medium>(medium: &M) -> u64;
-                looks fn pairs_that_fit<M: Medium>(key_bytes: u32, value_bytes: u32, medium: &M) -> u64;
+                looks fn capacity_bytes<M: SegmentStore>(medium: &M) -> u64;
+                looks fn pairs_that_fit<M: SegmentStore>(key_bytes: u32, value_bytes: u32, medium: &M) -> u64;
                 looks fn digest() -> u64;
             }
             $crate::forward_engine! { @trait List for $any, $each; {}
-                changes fn list<M: Medium, W: Meter>(
+                changes fn list<M: SegmentStore, W: Meter>(
                     from: &[u8], visit: impl FnMut(&[u8]) -> bool, cx: &mut Context<'_, M, W>
                 ) -> Step<Result<(), KvError>>;
             }
@@ -51,13 +51,13 @@ macro_rules! forward_engine {
                 changes fn snapshot() -> Result<Snapshot, Unsupported>;
                 changes fn share(snapshot: Snapshot) -> ();
                 changes fn release(snapshot: Snapshot) -> ();
-                changes fn scan<M: Medium, W: Meter, P: Pairs>(
+                changes fn scan<M: SegmentStore, W: Meter, P: Pairs>(
                     scan: &Scan<'_>, pairs: &mut P, cx: &mut Context<'_, M, W>
                 ) -> Step<Result<Scanned, KvError>>;
             }
             $crate::forward_engine! { @trait Groups for $any, $each; {}
                 looks fn group_bytes_max() -> u32;
-                changes fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+                changes fn group<M: SegmentStore, W: Meter, G: GroupSource, A: Answers>(
                     source: &mut G, answers: &mut A, cx: &mut Context<'_, M, W>
                 ) -> Step<Result<(), GroupError<G::Malformed>>>;
             }
@@ -72,7 +72,7 @@ macro_rules! forward_engine {
                 looks fn log_stats() -> LogStats;
                 looks fn memory() -> Memory;
                 looks fn counters() -> Vec<(&'static str, u64)>;
-                changes fn place_of<M: Medium>(key: &[u8], medium: &mut M) -> Option<(u64, u32)>;
+                changes fn place_of<M: SegmentStore>(key: &[u8], medium: &mut M) -> Option<(u64, u32)>;
                 changes fn settle() -> ();
             }
         };
@@ -110,6 +110,6 @@ pub mod forwarded {
         StoreStats, Unsupported, Version,
     };
     pub use saker_log::LogStats;
-    pub use saker_medium::{Completion, Medium, Step, Tag};
+    pub use saker_segment_store::{Completion, SegmentStore, Step, Tag};
     pub use saker_sim::Meter;
 }

@@ -5,7 +5,7 @@ use crate::answer::Version;
 use crate::capabilities::{Capability, Unsupported};
 use crate::context::Context;
 use crate::kv::{KvError, SourceError};
-use saker_medium::{Medium, Step};
+use saker_segment_store::{SegmentStore, Step};
 use saker_sim::Meter;
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub trait Groups {
     /// # Errors
     /// [`GroupError`] for a group that is refused as a whole; [`GroupError::Unsupported`] without the capability: drivers carry
     /// groups out by [`Singly`](crate::Singly) then.
-    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+    fn group<M: SegmentStore, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         source: &mut G,
         answers: &mut A,

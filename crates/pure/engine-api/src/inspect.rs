@@ -2,7 +2,7 @@
 
 use crate::kv::Memory;
 use saker_log::LogStats;
-use saker_medium::Medium;
+use saker_segment_store::SegmentStore;
 
 /// Counters, places and modelled memory.
 pub trait Inspect {
@@ -23,7 +23,7 @@ pub trait Inspect {
 
     /// Where in the log the record of a key's pair begins, and its length, both in bytes, as far as that is known without more
     /// pages than are here. For messages about damage ([`Capability::Places`](crate::Capability::Places)).
-    fn place_of<M: Medium>(&mut self, key: &[u8], medium: &mut M) -> Option<(u64, u32)> {
+    fn place_of<M: SegmentStore>(&mut self, key: &[u8], medium: &mut M) -> Option<(u64, u32)> {
         let _ = (key, medium);
         None
     }

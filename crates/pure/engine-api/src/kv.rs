@@ -1,7 +1,7 @@
 //! What every key-value engine speaks: where values come from and go to, conditions, errors, counters.
 
 use crate::capabilities::Unsupported;
-use saker_medium::MediaError;
+use saker_segment_store::CellError;
 use thiserror::Error;
 
 /// Longest key of an engine, in bytes. Longer ones go through the host's digest scheme.
@@ -39,7 +39,7 @@ pub enum KvError {
     ValueSize,
     /// The pair is there and cannot be read.
     #[error("unrecovered error: {0}")]
-    Unrecovered(#[from] MediaError),
+    Unrecovered(#[from] CellError),
     /// The pair is there and does not match its checksum.
     #[error("unrecovered error: the record does not match its checksum")]
     Corrupt,

@@ -3,7 +3,7 @@
 use crate::capabilities::{Capability, Unsupported};
 use crate::context::Context;
 use crate::kv::KvError;
-use saker_medium::{Medium, Step};
+use saker_segment_store::{SegmentStore, Step};
 use saker_sim::Meter;
 
 /// Lists of keys ([`Capability::List`]; KV command set: List).
@@ -14,7 +14,7 @@ pub trait List {
     ///
     /// # Errors
     /// [`KvError::KeySize`] for a `from` that cannot be a key; [`KvError::Unsupported`] without the capability.
-    fn list<M: Medium, W: Meter>(
+    fn list<M: SegmentStore, W: Meter>(
         &mut self,
         from: &[u8],
         visit: impl FnMut(&[u8]) -> bool,

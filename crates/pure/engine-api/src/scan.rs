@@ -3,7 +3,7 @@
 use crate::capabilities::{Capability, Unsupported};
 use crate::context::Context;
 use crate::kv::KvError;
-use saker_medium::{Medium, Step};
+use saker_segment_store::{SegmentStore, Step};
 use saker_sim::Meter;
 use std::ops::Bound;
 
@@ -32,7 +32,7 @@ pub trait Scans {
     /// # Errors
     /// [`KvError::KeySize`] for a bound that cannot be a key, [`KvError::Corrupt`] and [`KvError::Unrecovered`] for what cannot be
     /// read; [`KvError::Unsupported`] without the capability.
-    fn scan<M: Medium, W: Meter, P: Pairs>(
+    fn scan<M: SegmentStore, W: Meter, P: Pairs>(
         &mut self,
         scan: &Scan<'_>,
         pairs: &mut P,

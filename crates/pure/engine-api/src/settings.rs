@@ -20,9 +20,9 @@ pub enum Values {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// When a namespace is made. Its image keeps it.
-    Stored(Place),
+    Stored(BitField),
     /// When a namespace is made, and whenever it is opened. Its image keeps what was asked for last.
-    Kept(Place),
+    Kept(BitField),
     /// Whenever a namespace is opened, for as long as it is open.
     AtOpen,
 }
@@ -30,14 +30,14 @@ pub enum Phase {
 /// Where an image keeps a setting: in so many bits of the namespace's word from a bit on. They hold its number. Of such a
 /// setting 0 is what holds if nothing is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct BitField {
     /// The lowest bit, from 8: those below are the namespace's own.
     pub shift: u32,
     /// How many bits.
     pub bits: u32,
 }
 
-impl Place {
+impl BitField {
     /// The bits of the word.
     pub const fn mask(self) -> u32 {
         ((1 << self.bits) - 1) << self.shift
@@ -126,7 +126,7 @@ impl Setting {
     }
 
     /// Where images keep it.
-    pub const fn place(&self) -> Option<Place> {
+    pub const fn place(&self) -> Option<BitField> {
         match self.phase {
             Phase::Stored(place) | Phase::Kept(place) => Some(place),
             Phase::AtOpen => None,
@@ -285,9 +285,9 @@ mod tests {
     }
 
     static LIST: [Setting; 3] = [
-        setting("colour", Values::Words(&["red", "blue"]), Phase::Kept(Place { shift: 8, bits: 4 })),
+        setting("colour", Values::Words(&["red", "blue"]), Phase::Kept(BitField { shift: 8, bits: 4 })),
         setting("speed", Values::Number(2, 64), Phase::AtOpen),
-        setting("lights", Values::Switch, Phase::Stored(Place { shift: 30, bits: 2 })),
+        setting("lights", Values::Switch, Phase::Stored(BitField { shift: 30, bits: 2 })),
     ];
 
     fn size(text: &str) -> Option<u64> {

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::engine::Engine;
 use crate::groups::{Answers, GroupError, GroupOp, GroupSource, Member};
 use crate::kv::{Condition, KvError, Sink, SourceError};
-use saker_medium::{Medium, Reads, Step};
+use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -49,7 +49,7 @@ pub struct Single<'p> {
 
 impl Single<'_> {
     /// Carries it out by the engine's own operation.
-    pub fn execute<E: Engine, M: Medium, W: Meter>(
+    pub fn execute<E: Engine, M: SegmentStore, W: Meter>(
         &self,
         found: &mut Value,
         engine: &mut E,
@@ -203,7 +203,7 @@ fn duplicate(payload: &[u8], members: &[Member]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use saker_medium::{PageAddr, Stall};
+    use saker_segment_store::{PageAddr, Stall};
     use saker_sim::Free;
 
     /// Stores of one-byte keys, each as a member of 8 bytes behind a count.

@@ -10,7 +10,7 @@ pub struct EngineConfig {
     pub owner: u16,
     /// Seed of its hash; belongs to the image. `None`: the engine's own.
     pub seed: Option<u64>,
-    /// Whether the power-safe ring survives a power cut (a capacitor).
+    /// Whether the power-safe page buffer survives a power cut (a capacitor).
     pub ring_lasts: bool,
     /// Largest value in bytes, if less than the engine takes.
     pub value_bytes_max: u32,

@@ -2,8 +2,8 @@
 
 use crate::EngineConfig;
 use saker_engine_api::{Capabilities, Engine, Recover, Setting, Settings};
-use saker_medium::header::HEADER_BYTES;
-use saker_medium::{Geometry, Medium};
+use saker_segment_store::header::HEADER_BYTES;
+use saker_segment_store::{Geometry, SegmentStore};
 
 /// How an engine's pages are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +58,8 @@ pub trait Factory {
     }
 
     /// An empty store on an empty medium.
-    fn create(config: &EngineConfig, m: &dyn Medium) -> Self::Engine;
+    fn create(config: &EngineConfig, m: &dyn SegmentStore) -> Self::Engine;
 
     /// A store on its way back, on a medium that may have something of it.
-    fn recover(config: &EngineConfig, m: &dyn Medium) -> Self::Recovery;
+    fn recover(config: &EngineConfig, m: &dyn SegmentStore) -> Self::Recovery;
 }

@@ -1,4 +1,4 @@
-//! Key-value engines over a [`saker_medium::Medium`]. They run in the device (over flash) and at the host
+//! Key-value engines over a [`saker_segment_store::SegmentStore`]. They run in the device (over flash) and at the host
 //! (over a block namespace) alike, and never name a queue or an opcode.
 //!
 //! One engine is one folder, and none imports another. [`ordered`] is what [`lsm`] and [`tree`] share; [`mix`] is the bijection of

@@ -6,7 +6,7 @@ use std::num::NonZero;
 /// A key's place in the order of the index: its mixed bytes and its length. Three whole words, so that it is copied by whole words: an
 /// enum would have its parts written apart and read together, which a processor waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct IndexKey {
     head: u64,
     /// Of keys of 9..=16 bytes; 0 for shorter ones.
     tail: u64,
@@ -22,7 +22,7 @@ pub enum MixedKey {
     Long([u64; 2]),
 }
 
-impl Place {
+impl IndexKey {
     /// Behind every key's.
     pub const LAST: Self = Self { head: u64::MAX, tail: u64::MAX, key_bytes: NonZero::new(17).unwrap() };
 
@@ -59,7 +59,7 @@ impl Place {
     }
 }
 
-impl Ord for Place {
+impl Ord for IndexKey {
     /// Short keys first, then by mixed bytes, then by length.
     fn cmp(&self, other: &Self) -> Ordering {
         let order = |p: &Self| (p.key_bytes.get() > 8, p.head, p.tail, p.key_bytes);
@@ -67,7 +67,7 @@ impl Ord for Place {
     }
 }
 
-impl PartialOrd for Place {
+impl PartialOrd for IndexKey {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -106,20 +106,20 @@ impl Mixer {
 
     /// The place of a key; `None` if it is empty or longer than 16 bytes.
     #[inline]
-    pub fn place(&self, key: &[u8]) -> Option<Place> {
+    pub fn place(&self, key: &[u8]) -> Option<IndexKey> {
         match key.len() {
-            1..=8 => Some(Place::new(MixedKey::Short(self.mix(load(key))), key.len() as u8)),
+            1..=8 => Some(IndexKey::new(MixedKey::Short(self.mix(load(key))), key.len() as u8)),
             9..=16 => {
                 let (head, tail) = key.split_at(8);
                 let mixed = MixedKey::Long(self.mix_pair(load(head), load(tail)));
-                Some(Place::new(mixed, key.len() as u8))
+                Some(IndexKey::new(mixed, key.len() as u8))
             }
             _ => None,
         }
     }
 
     /// The key of a place: its bytes and their number.
-    pub fn key(&self, place: Place) -> ([u8; 16], usize) {
+    pub fn key(&self, place: IndexKey) -> ([u8; 16], usize) {
         let mut out = [0; 16];
         match place.mixed() {
             MixedKey::Short(k) => out[..8].copy_from_slice(&self.unmix(k).to_le_bytes()),

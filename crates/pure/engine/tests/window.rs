@@ -2,8 +2,8 @@
 
 use saker_engine::{Condition, Context, Engine, HashStore, HashStoreConfig, Hints, Inspect};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia};
-use saker_medium::{Geometry, Ring, Step};
+use saker_flash::{FaultPlan, Flash, MemCells};
+use saker_segment_store::{Geometry, PageBuffer, Step};
 use saker_sim::{Class, Free, Meter, Seed, Unit};
 
 const OWNER: u16 = 1;
@@ -33,8 +33,8 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let g = shape().geometry;
-        let ring = Ring::heap(64, g.page_bytes, g.oob_bytes);
-        let mut flash = Flash::power_on(MemMedia::new(shape()), ring, None, FaultPlan::default());
+        let page_buffer = PageBuffer::heap(64, g.page_bytes, g.oob_bytes);
+        let mut flash = Flash::power_on(MemCells::new(shape()), page_buffer, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, g.segments);
         let config = HashStoreConfig::new(OWNER, &g, g.segments, true);
         let store = HashStore::new(config, &flash.view(OWNER, Class::Foreground));

@@ -1,4 +1,4 @@
-//! The flash of one device: cells, ring, pool, time and faults joined.
+//! The flash of one device: cells, page buffer, pool, time and faults joined.
 //!
 //! Without a timing model (timing `off`) every operation is finished when its submission returns, and every
 //! page is resident. With one, operations take effect at their completion, and a page must be brought
@@ -15,14 +15,14 @@ mod reads;
 mod view;
 
 pub use reads::ReadBatch;
-pub use view::NamespaceMedium;
+pub use view::NamespaceSegments;
 
 use crate::ftl::Superblocks;
-use crate::nand::{Cell, Cells, Faults, Media, Shape, TimingModel, Timings};
+use crate::nand::{AnyCells, Cell, Cells, Faults, Shape, TimingModel, Timings};
 use held::Held;
 use jobs::Jobs;
 use reads::ReadPins;
-use saker_medium::{Completion, Io, MediaError, PageAddr, Ring, SegmentId, Tag};
+use saker_segment_store::{CellError, Completion, Io, PageAddr, PageBuffer, SegmentId, Tag};
 use saker_sim::{Class, Instant};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -42,8 +42,8 @@ pub struct FlashStats {
 /// All flash of a device.
 #[derive(Clone, Debug)]
 pub struct Flash {
-    media: Cells,
-    ring: Ring,
+    media: AnyCells,
+    page_buffer: PageBuffer,
     shape: Shape,
     pool: Superblocks,
     model: Option<TimingModel>,
@@ -102,18 +102,18 @@ impl Flash {
     }
 
     /// The cells.
-    pub fn media(&self) -> &Cells {
+    pub fn media(&self) -> &AnyCells {
         &self.media
     }
 
     /// The cells.
-    pub fn media_mut(&mut self) -> &mut Cells {
+    pub fn media_mut(&mut self) -> &mut AnyCells {
         &mut self.media
     }
 
-    /// The ring.
-    pub fn ring(&self) -> &Ring {
-        &self.ring
+    /// The page buffer.
+    pub fn page_buffer(&self) -> &PageBuffer {
+        &self.page_buffer
     }
 
     /// Counters.
@@ -138,9 +138,9 @@ impl Flash {
 
     /// An owner's view, at the current time. `class`: who waits for what is submitted through it.
     #[inline]
-    pub fn view(&mut self, owner: u16, class: Class) -> NamespaceMedium<'_> {
+    pub fn view(&mut self, owner: u16, class: Class) -> NamespaceSegments<'_> {
         self.class = class;
-        NamespaceMedium { flash: self, owner }
+        NamespaceSegments { flash: self, owner }
     }
 
     /// Sets the current time for what is submitted next.
@@ -181,7 +181,7 @@ impl Flash {
         Some((owner, done))
     }
 
-    fn settle_erase(&mut self, segment: SegmentId, result: Result<(), MediaError>) {
+    fn settle_erase(&mut self, segment: SegmentId, result: Result<(), CellError>) {
         match result {
             Ok(()) => self.pool.add_free(segment, self.media.epoch(segment)),
             // Its owner is erased as a whole, and will be again: until then the segment stays the owner's.

@@ -8,7 +8,7 @@ pub mod nand;
 pub mod packing;
 pub mod page_map;
 
-pub use flash::{Flash, FlashStats, NamespaceMedium, ReadBatch};
+pub use flash::{Flash, FlashStats, NamespaceSegments, ReadBatch};
 pub use ftl::Superblocks;
-pub use nand::{Cell, Cells, FaultPlan, Media, MemMedia, NandModel, PowerCut, TimingModel, Timings};
+pub use nand::{AnyCells, Cell, Cells, FaultPlan, MemCells, NandModel, PowerCut, TimingModel, Timings};
 pub use page_map::{BlockError, PageMap};

@@ -1,10 +1,12 @@
 //! The log over flash: finding checkpoints again, and repairs that leave something behind.
 
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
+use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
 use saker_log::append::Reserve;
 use saker_log::{CheckpointSearch, CheckpointWriter, Log, Searched, page_of, survey};
-use saker_medium::{Geometry, Page, PageAddr, PowerHistory, Ring, RingMemory, Step, Stream};
+use saker_segment_store::{
+    Geometry, Page, PageAddr, PageBuffer, PageBufferMemory, PowerHistory, Step, Stream,
+};
 use saker_sim::{Chance, Class};
 
 const OWNER: u16 = 1;
@@ -18,15 +20,15 @@ struct Bench {
 }
 
 impl Bench {
-    fn on(media: MemMedia, ring: Ring, faults: FaultPlan) -> Self {
-        let mut flash = Flash::power_on(media, ring, None, faults);
+    fn on(media: MemCells, page_buffer: PageBuffer, faults: FaultPlan) -> Self {
+        let mut flash = Flash::power_on(media, page_buffer, None, faults);
         flash.pool_mut().set_quota(OWNER, GEOMETRY.segments);
         Self { flash, log: Log::new(OWNER, GEOMETRY, true) }
     }
 
     fn new(faults: FaultPlan) -> Self {
-        let media = MemMedia::new(Shape { geometry: GEOMETRY, channels: 2, luns: 4 });
-        Self::on(media, Ring::heap(SLOTS, GEOMETRY.page_bytes, GEOMETRY.oob_bytes), faults)
+        let media = MemCells::new(Shape { geometry: GEOMETRY, channels: 2, luns: 4 });
+        Self::on(media, PageBuffer::heap(SLOTS, GEOMETRY.page_bytes, GEOMETRY.oob_bytes), faults)
     }
 
     fn settle(&mut self) {
@@ -50,11 +52,11 @@ impl Bench {
     }
 
     fn restart(self) -> (Self, CheckpointSearch) {
-        let (mut media, ring) = self.flash.cut(PowerCut { seed: 1, ring_kept: true });
+        let (mut media, page_buffer) = self.flash.cut(PowerCut { seed: 1, ring_kept: true });
         media.set_history(PowerHistory::Cut { ring_kept: true });
-        let memory = RingMemory::from_bytes(ring.memory());
-        let ring = Ring::new(memory, SLOTS, GEOMETRY.page_bytes, GEOMETRY.oob_bytes);
-        let mut bench = Self::on(media, ring, FaultPlan::default());
+        let memory = PageBufferMemory::from_bytes(page_buffer.memory());
+        let page_buffer = PageBuffer::new(memory, SLOTS, GEOMETRY.page_bytes, GEOMETRY.oob_bytes);
+        let mut bench = Self::on(media, page_buffer, FaultPlan::default());
         let Step::Done(Ok(image)) = survey(&mut bench.log, &mut bench.flash.view(OWNER, Class::Foreground))
         else {
             panic!("nothing is damaged")
@@ -109,7 +111,7 @@ fn failed_pages_are_read_from_their_slots_until_a_pinned_repair_is_done_again() 
     let view = &mut bench.flash.view(OWNER, Class::Foreground);
     bench.log.room(view, Stream::User, bytes, NO_RESERVE).expect("it is empty");
     let writer = bench.log.begin(view, Stream::User, bytes);
-    let at = PageAddr(writer.spot().0 / u64::from(bytes));
+    let at = PageAddr(writer.log_addr().0 / u64::from(bytes));
     bench.log.put(view, &writer, 0, &[7; 512]);
     bench.log.commit(view, writer);
     bench.settle();

@@ -3,8 +3,8 @@
 use saker_flash::nand::Shape;
 use saker_flash::page_map::gc::Progress;
 use saker_flash::page_map::{PageMap, PageMapConfig};
-use saker_flash::{FaultPlan, Flash, MemMedia};
-use saker_medium::{Completion, Geometry, Io, MediaError, Ring, Step};
+use saker_flash::{FaultPlan, Flash, MemCells};
+use saker_segment_store::{CellError, Completion, Geometry, Io, PageBuffer, Step};
 use saker_sim::{Class, Free, Rng, Seed};
 
 const OWNER: u16 = 1;
@@ -20,9 +20,9 @@ struct Bench {
 
 impl Bench {
     fn new(ring_lasts: bool) -> Self {
-        let media = MemMedia::new(Shape { geometry: GEOMETRY, channels: 2, luns: 4 });
-        let ring = Ring::heap(SLOTS, GEOMETRY.page_bytes, GEOMETRY.oob_bytes);
-        let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        let media = MemCells::new(Shape { geometry: GEOMETRY, channels: 2, luns: 4 });
+        let page_buffer = PageBuffer::heap(SLOTS, GEOMETRY.page_bytes, GEOMETRY.oob_bytes);
+        let mut flash = Flash::power_on(media, page_buffer, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, GEOMETRY.segments);
         let config = PageMapConfig::new(OWNER, &GEOMETRY, GEOMETRY.segments, ring_lasts, BLOCK);
         let map = PageMap::new(config, &flash.view(OWNER, Class::Foreground));
@@ -37,7 +37,7 @@ impl Bench {
             }
             for mut done in std::mem::take(&mut self.ended) {
                 if fails && matches!(done.io, Io::Program { .. }) {
-                    done.result = Err(MediaError::Program);
+                    done.result = Err(CellError::Program);
                 }
                 self.map.completed(&done, &mut self.flash.view(OWNER, Class::Background));
             }
@@ -72,11 +72,11 @@ impl Bench {
     fn fill_ring(&mut self, rng: &mut Rng) {
         let mut idle = 0;
         while idle < 4 {
-            let free = self.flash.ring().free_slots();
+            let free = self.flash.page_buffer().free_slots();
             let blocks = self.map.config().blocks;
-            while self.write(rng.below(blocks)) && self.flash.ring().free_slots() > 6 {}
+            while self.write(rng.below(blocks)) && self.flash.page_buffer().free_slots() > 6 {}
             let _ = self.background();
-            idle = if self.flash.ring().free_slots() < free { 0 } else { idle + 1 };
+            idle = if self.flash.page_buffer().free_slots() < free { 0 } else { idle + 1 };
         }
     }
 }
@@ -91,11 +91,11 @@ fn all_fail(ring_lasts: bool, seed: u64) -> usize {
         let _ = bench.background();
     }
     bench.fill_ring(&mut rng);
-    let free = bench.flash.ring().free_slots();
+    let free = bench.flash.page_buffer().free_slots();
     bench.settle(true);
     for n in 0..300 {
         let is_done = bench.write_at_last(n % blocks);
-        assert!(is_done, "ring lasts: {ring_lasts}, seed {seed}: {free} slots were left");
+        assert!(is_done, "page buffer lasts: {ring_lasts}, seed {seed}: {free} slots were left");
     }
     free
 }

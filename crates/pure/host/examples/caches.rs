@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use saker_host::cache::ENTRY_BYTES;
 use saker_host::session::{Hub, Options, Session};
-use saker_host::{CacheOptions, CachePolicy, KvQueue, Patience, ReadCache, TurnFn};
+use saker_host::{CacheOptions, CachePolicy, DriverFn, KvQueue, Patience, ReadCache};
 use saker_link::probe::NoopController;
 use saker_link::{DeviceCq, DeviceSq, DmaSpace, Doorbells, HostQueuePair};
 use saker_nvme::Key;
@@ -129,15 +129,15 @@ fn hits_and_time() {
 }
 
 /// A session over a device that is never asked.
-fn session(policy: CachePolicy) -> Session<KvQueue, TurnFn<impl FnMut()>> {
+fn session(policy: CachePolicy) -> Session<KvQueue, DriverFn<impl FnMut()>> {
     let space = DmaSpace::new(512, 128);
     let doorbells = Doorbells::new(2);
     let host = HostQueuePair::new(&space, &doorbells, 1, 65, 65).expect("fits");
     let sq = DeviceSq::new(&space, &doorbells, 1, host.sq_iova(), 65).expect("fits");
     let cq = DeviceCq::new(&space, &doorbells, 1, host.cq_iova(), 65).expect("fits");
     let mut device = NoopController::new(sq, cq, 1);
-    let turn = TurnFn(move || {
-        device.turn(64).expect("good doorbells");
+    let driver = DriverFn(move || {
+        device.drive(64).expect("good doorbells");
     });
     let queue = KvQueue::new(&space, host, 64, 1).expect("fits");
     let cache = CacheOptions { policy, ..CacheOptions::sized(64 << 20) };
@@ -146,7 +146,7 @@ fn session(policy: CachePolicy) -> Session<KvQueue, TurnFn<impl FnMut()>> {
         let version = hub.look(&key(n), &mut Free, |_| ()).expect_err("nothing is written");
         hub.fill(&key(n), &[7; VALUE_BYTES], version, &mut Free);
     }
-    Session::new(hub, (0, 0), turn, 1 << 20, Patience::default())
+    Session::new(hub, (0, 0), driver, 1 << 20, Patience::default())
 }
 
 /// A get by its label.

@@ -9,43 +9,43 @@ use std::time::Instant;
 use saker_host::client::DeleteMissing;
 use saker_host::session::{Hub, Options, Session};
 use saker_host::transfer::Available;
-use saker_host::{ClientOptions, KvClient, KvQueue, TurnFn};
+use saker_host::{ClientOptions, DriverFn, KvClient, KvQueue};
 use saker_host::{Patience, TransferOptions};
 use saker_link::probe::NoopController;
 use saker_link::{DeviceCq, DeviceSq, DmaSpace, Doorbells, HostQueuePair};
 use saker_nvme::Key;
-use saker_nvme::vendor::Methods;
+use saker_nvme::vendor_specific::Methods;
 
 const ENTRIES: u32 = 65;
 const KEYS: usize = 1024;
 
-fn queue() -> (KvQueue, TurnFn<impl FnMut()>) {
+fn queue() -> (KvQueue, DriverFn<impl FnMut()>) {
     let space = DmaSpace::new(512, 128);
     let doorbells = Doorbells::new(2);
     let host = HostQueuePair::new(&space, &doorbells, 1, ENTRIES, ENTRIES).expect("fits");
     let sq = DeviceSq::new(&space, &doorbells, 1, host.sq_iova(), ENTRIES).expect("fits");
     let cq = DeviceCq::new(&space, &doorbells, 1, host.cq_iova(), ENTRIES).expect("fits");
     let mut device = NoopController::new(sq, cq, 1);
-    let turn = TurnFn(move || {
-        device.turn(64).expect("good doorbells");
+    let driver = DriverFn(move || {
+        device.drive(64).expect("good doorbells");
     });
-    (KvQueue::new(&space, host, 64, 1).expect("fits"), turn)
+    (KvQueue::new(&space, host, 64, 1).expect("fits"), driver)
 }
 
-fn client() -> KvClient<TurnFn<impl FnMut()>> {
-    let (queue, turn) = queue();
-    KvClient::over(queue, turn, 1 << 20, DeleteMissing::Reported, ClientOptions::default())
+fn client() -> KvClient<DriverFn<impl FnMut()>> {
+    let (queue, driver) = queue();
+    KvClient::over(queue, driver, 1 << 20, DeleteMissing::Reported, ClientOptions::default())
 }
 
 /// A session over a queue that says it takes groups.
-fn session() -> Session<KvQueue, TurnFn<impl FnMut()>> {
-    let (mut queue, turn) = queue();
+fn session() -> Session<KvQueue, DriverFn<impl FnMut()>> {
+    let (mut queue, driver) = queue();
     let methods = Methods(1 << 6);
     assert!(methods.groups(), "bit 6 of the log page");
     let available = Available { methods, group_bytes_max: 1 << 20, ..Available::default() };
     queue.set_transfer(TransferOptions::default(), available);
     let hub = Arc::new(Hub::new(vec![queue], Options::default()));
-    Session::new(hub, (0, 0), turn, 1 << 20, Patience::default())
+    Session::new(hub, (0, 0), driver, 1 << 20, Patience::default())
 }
 
 fn key(n: u64) -> Key {

@@ -241,7 +241,7 @@ pub enum MemoryError {
     Arena(#[from] ArenaFull),
     /// A queue that cannot be built.
     #[error(transparent)]
-    Ring(#[from] RingError),
+    PageBuffer(#[from] RingError),
     /// Slots for commands.
     #[error(transparent)]
     Pool(#[from] PoolError),

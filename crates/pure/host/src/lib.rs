@@ -21,6 +21,7 @@
 pub mod cache;
 pub mod client;
 pub mod connect;
+pub mod driver;
 pub mod error;
 pub mod host_kv;
 pub mod kv_queue;
@@ -28,7 +29,6 @@ pub mod long_keys;
 pub mod retention;
 pub mod session;
 pub mod transfer;
-pub mod turn;
 
 pub use cache::{CacheOptions, CachePolicy, CacheStats, ReadCache};
 pub use client::{
@@ -46,4 +46,4 @@ pub mod group {
     pub use saker_nvme::group::{Form, Op};
 }
 
-pub use turn::{Patience, Spin, Turn, TurnFn};
+pub use driver::{Driver, DriverFn, Patience, Spin};

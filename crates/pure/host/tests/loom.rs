@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use loom::thread;
 use saker_host::session::{Answer, Command, Hub, Options, Session, Wire};
-use saker_host::{HostError, Patience, SubmitError, TurnFn};
+use saker_host::{DriverFn, HostError, Patience, SubmitError};
 use saker_link::ShortLock;
 use saker_nvme::group::{Form, Op, parse};
 use saker_nvme::{Key, Status};
@@ -99,9 +99,9 @@ fn hub(batch: u16) -> Shared {
     (device, hub)
 }
 
-fn session(hub: &Arc<Hub<MapWire>>, lane: usize) -> Session<MapWire, TurnFn<fn()>> {
-    let turn = TurnFn(thread::yield_now as fn());
-    Session::new(Arc::clone(hub), (lane, lane), turn, 100, Patience { turns_max: 1 << 20 })
+fn session(hub: &Arc<Hub<MapWire>>, lane: usize) -> Session<MapWire, DriverFn<fn()>> {
+    let driver = DriverFn(thread::yield_now as fn());
+    Session::new(Arc::clone(hub), (lane, lane), driver, 100, Patience { polls_max: 1 << 20 })
 }
 
 /// Locks are many, so few preemptions; the time is a bound, too.

@@ -100,7 +100,7 @@ fn pair_inline(rounds: u64, depth: u64) {
     let (mut host, mut device, _space) = pair();
     for _ in 0..rounds / depth {
         batch(&mut host, depth, || {
-            device.turn(depth as u32).expect("good doorbells");
+            device.drive(depth as u32).expect("good doorbells");
         });
     }
 }
@@ -111,7 +111,7 @@ fn pair_threads(rounds: u64, depth: u64) {
     thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                if device.turn(64).expect("good doorbells") == 0 {
+                if device.drive(64).expect("good doorbells") == 0 {
                     spin_loop();
                 }
             }
@@ -135,7 +135,7 @@ fn slots_inline(rounds: u64) {
         queue.submit(slot, &Sqe::new(1, 1).with_prp(page, 0)).expect("room");
         queue.ring();
         space.read(page, &mut bytes).expect("lent");
-        device.turn(1).expect("good doorbells");
+        device.drive(1).expect("good doorbells");
         let done = queue.poll().expect("posted").expect("in flight");
         assert_eq!((bytes[0], done.slot.index()), (round as u8, 0));
         pool.release(done.slot);

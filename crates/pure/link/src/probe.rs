@@ -106,7 +106,7 @@ impl NoopController {
     /// # Errors
     /// [`DoorbellError`] if the host wrote an impossible doorbell.
     #[inline]
-    pub fn turn(&mut self, budget: u32) -> Result<u32, DoorbellError> {
+    pub fn drive(&mut self, budget: u32) -> Result<u32, DoorbellError> {
         let mut sqe = Sqe::new(0, 0);
         for done in 0..budget {
             if !self.owing && !self.sq.fetch_into(&mut sqe)? {

@@ -7,18 +7,18 @@
 pub use crate::reserve::Reserve;
 
 use crate::{Log, SegmentState};
-use saker_medium::{Medium, PageAddr, PageHeader, SegmentId, SlotId, Stall, Stream};
+use saker_segment_store::{PageAddr, PageHeader, SegmentId, SegmentStore, SlotId, Stall, Stream};
 
 /// Where a record is: the byte address in the medium's linear space (`page * page_bytes + offset`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spot(pub u64);
+pub struct LogAddr(pub u64);
 
 /// A record being appended: room is taken, nothing counts yet.
 #[derive(Debug)]
 #[must_use = "commit or abandon"]
 pub struct Writer {
     pub(crate) stream: Stream,
-    pub(crate) spot: Spot,
+    pub(crate) log_addr: LogAddr,
     pub(crate) bytes: u32,
     pub(crate) first: (SlotId, u32),
     /// Whether the whole record is in one page.
@@ -27,15 +27,21 @@ pub struct Writer {
 
 impl Writer {
     /// Where the record will be.
-    pub fn spot(&self) -> Spot {
-        self.spot
+    pub fn log_addr(&self) -> LogAddr {
+        self.log_addr
     }
 }
 
 impl Log {
     /// Whether `bytes` can be appended to a stream now. Changes nothing. `reserve` slots and segments are left.
     #[inline]
-    pub fn room<M: Medium>(&self, m: &M, stream: Stream, bytes: u32, reserve: Reserve) -> Result<(), Stall> {
+    pub fn room<M: SegmentStore>(
+        &self,
+        m: &M,
+        stream: Stream,
+        bytes: u32,
+        reserve: Reserve,
+    ) -> Result<(), Stall> {
         let append = &self.streams[stream as usize];
         if append.open.is_some() && append.offset + bytes <= self.geometry.page_bytes {
             return Ok(());
@@ -46,40 +52,46 @@ impl Log {
     /// The short way of an append that fits the open page and leaves it open: where the record will be, and its bytes.
     /// [`Log::commit_short`] follows, or nothing has happened.
     #[inline]
-    pub fn short<'m, M: Medium>(
+    pub fn short<'m, M: SegmentStore>(
         &self,
         m: &'m mut M,
         stream: Stream,
         bytes: u32,
-    ) -> Option<(Spot, &'m mut [u8])> {
+    ) -> Option<(LogAddr, &'m mut [u8])> {
         let append = &self.streams[stream as usize];
         let (slot, page) = append.open?;
         let end = append.offset + bytes;
         if end >= self.geometry.page_bytes {
             return None;
         }
-        let spot = Spot(page.0 * u64::from(self.geometry.page_bytes) + u64::from(append.offset));
-        Some((spot, &mut m.ring_mut().data_mut(slot)[append.offset as usize..end as usize]))
+        let log_addr = LogAddr(page.0 * u64::from(self.geometry.page_bytes) + u64::from(append.offset));
+        Some((log_addr, &mut m.page_buffer_mut().data_mut(slot)[append.offset as usize..end as usize]))
     }
 
     /// Makes the record of [`Log::short`] count.
     #[inline]
-    pub fn commit_short<M: Medium>(&mut self, m: &mut M, stream: Stream, bytes: u32) {
+    pub fn commit_short<M: SegmentStore>(&mut self, m: &mut M, stream: Stream, bytes: u32) {
         let append = &mut self.streams[stream as usize];
         append.offset += bytes;
         self.stats.bytes_appended[stream as usize] += u64::from(bytes);
         if let Some((slot, _)) = append.open {
-            m.ring_mut().publish(slot, append.offset);
+            m.page_buffer_mut().publish(slot, append.offset);
         }
     }
 
-    fn room_slow<M: Medium>(&self, m: &M, stream: Stream, bytes: u32, reserve: Reserve) -> Result<(), Stall> {
+    fn room_slow<M: SegmentStore>(
+        &self,
+        m: &M,
+        stream: Stream,
+        bytes: u32,
+        reserve: Reserve,
+    ) -> Result<(), Stall> {
         let fits = self.fits_segment(stream, bytes);
         if !fits && m.free_segments() <= reserve.segments + self.held_up(stream) {
             return Err(Stall::NoSegment);
         }
         let pages = (bytes / self.geometry.page_bytes + 2) as usize;
-        if m.ring().free_slots() < pages + reserve.slots as usize {
+        if m.page_buffer().free_slots() < pages + reserve.slots as usize {
             return Err(Stall::NoSlot);
         }
         Ok(())
@@ -117,23 +129,29 @@ impl Log {
 
     /// Takes room for a record. [`Log::room`] must have said yes.
     #[inline]
-    pub fn begin<M: Medium>(&mut self, m: &mut M, stream: Stream, bytes: u32) -> Writer {
+    pub fn begin<M: SegmentStore>(&mut self, m: &mut M, stream: Stream, bytes: u32) -> Writer {
         let append = &self.streams[stream as usize];
         if let Some((slot, page)) = append.open
             && append.offset + bytes <= self.geometry.page_bytes
         {
-            let spot = Spot(page.0 * u64::from(self.geometry.page_bytes) + u64::from(append.offset));
-            return Writer { stream, spot, bytes, first: (slot, append.offset), single: true };
+            let log_addr = LogAddr(page.0 * u64::from(self.geometry.page_bytes) + u64::from(append.offset));
+            return Writer { stream, log_addr, bytes, first: (slot, append.offset), single: true };
         }
         self.begin_slow(m, stream, 0, bytes)
     }
 
     /// The same for a record behind `gap` bytes that come with it: whoever looks for the first record of a page finds this one.
-    pub fn begin_behind<M: Medium>(&mut self, m: &mut M, stream: Stream, gap: u32, bytes: u32) -> Writer {
+    pub fn begin_behind<M: SegmentStore>(
+        &mut self,
+        m: &mut M,
+        stream: Stream,
+        gap: u32,
+        bytes: u32,
+    ) -> Writer {
         if gap == 0 { self.begin(m, stream, bytes) } else { self.begin_slow(m, stream, gap, gap + bytes) }
     }
 
-    fn begin_slow<M: Medium>(&mut self, m: &mut M, stream: Stream, gap: u32, bytes: u32) -> Writer {
+    fn begin_slow<M: SegmentStore>(&mut self, m: &mut M, stream: Stream, gap: u32, bytes: u32) -> Writer {
         if !self.fits_segment(stream, bytes) {
             self.close_segment(stream, m);
             self.open_segment(stream, m);
@@ -154,30 +172,31 @@ impl Log {
             let first_record = if starts_before { rest } else { before };
             self.open_page(stream, m, first_record.min(page_bytes));
         }
-        let spot = Spot(page.0 * u64::from(page_bytes) + u64::from(append.offset));
+        let log_addr = LogAddr(page.0 * u64::from(page_bytes) + u64::from(append.offset));
         let single = append.offset + bytes <= page_bytes;
-        Writer { stream, spot, bytes, first: (slot, append.offset), single }
+        Writer { stream, log_addr, bytes, first: (slot, append.offset), single }
     }
 
     /// The bytes of the record from `offset` to the end of their page.
     #[inline]
-    pub fn chunk_mut<'m, M: Medium>(&self, m: &'m mut M, w: &Writer, offset: u32) -> &'m mut [u8] {
+    pub fn chunk_mut<'m, M: SegmentStore>(&self, m: &'m mut M, w: &Writer, offset: u32) -> &'m mut [u8] {
         let page_bytes = self.geometry.page_bytes;
         if w.single {
             let (slot, start) = w.first;
-            return &mut m.ring_mut().data_mut(slot)[(start + offset) as usize..(start + w.bytes) as usize];
+            return &mut m.page_buffer_mut().data_mut(slot)
+                [(start + offset) as usize..(start + w.bytes) as usize];
         }
-        let at = w.spot.0 + u64::from(offset);
+        let at = w.log_addr.0 + u64::from(offset);
         let page = PageAddr(at / u64::from(page_bytes));
         let start = (at % u64::from(page_bytes)) as usize;
         let end = (start + (w.bytes - offset) as usize).min(page_bytes as usize);
-        let slot = self.slot_of(page).expect("the writer's pages are in the ring");
-        &mut m.ring_mut().data_mut(slot)[start..end]
+        let slot = self.slot_of(page).expect("the writer's pages are in the page buffer");
+        &mut m.page_buffer_mut().data_mut(slot)[start..end]
     }
 
     /// Writes bytes of the record at `offset`.
     #[inline]
-    pub fn put<M: Medium>(&self, m: &mut M, w: &Writer, mut offset: u32, mut bytes: &[u8]) {
+    pub fn put<M: SegmentStore>(&self, m: &mut M, w: &Writer, mut offset: u32, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let chunk = self.chunk_mut(m, w, offset);
             let n = chunk.len().min(bytes.len());
@@ -188,11 +207,11 @@ impl Log {
     }
 
     /// Writes the owner's out-of-band bytes at `offset` for the page in which the record starts.
-    pub fn put_oob<M: Medium>(&self, m: &mut M, w: &Writer, offset: usize, bytes: &[u8]) {
-        m.ring_mut().owner_oob_mut(w.first.0)[offset..offset + bytes.len()].copy_from_slice(bytes);
+    pub fn put_oob<M: SegmentStore>(&self, m: &mut M, w: &Writer, offset: usize, bytes: &[u8]) {
+        m.page_buffer_mut().owner_oob_mut(w.first.0)[offset..offset + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// The slot that holds a page, if it is in the ring.
+    /// The slot that holds a page, if it is in the page buffer.
     #[inline]
     pub fn slot_of(&self, page: PageAddr) -> Option<SlotId> {
         self.segment(self.geometry.segment_of(page)).slot(self.geometry.index_of(page))
@@ -200,31 +219,31 @@ impl Log {
 
     /// Makes the record count and programs the pages it filled.
     #[inline]
-    pub fn commit<M: Medium>(&mut self, m: &mut M, w: Writer) {
+    pub fn commit<M: SegmentStore>(&mut self, m: &mut M, w: Writer) {
         self.stats.bytes_appended[w.stream as usize] += u64::from(w.bytes);
         let page_bytes = self.geometry.page_bytes;
         let end = w.first.1 + w.bytes;
         if end < page_bytes {
-            m.ring_mut().publish(w.first.0, end);
+            m.page_buffer_mut().publish(w.first.0, end);
             self.streams[w.stream as usize].offset = end;
             return;
         }
         self.commit_slow(m, w, end);
     }
 
-    fn commit_slow<M: Medium>(&mut self, m: &mut M, w: Writer, end: u32) {
+    fn commit_slow<M: SegmentStore>(&mut self, m: &mut M, w: Writer, end: u32) {
         let page_bytes = self.geometry.page_bytes;
-        let first = PageAddr(w.spot.0 / u64::from(page_bytes));
+        let first = PageAddr(w.log_addr.0 / u64::from(page_bytes));
         let pages = end.div_ceil(page_bytes);
         for n in (0..pages).rev() {
-            let slot = self.slot_of(PageAddr(first.0 + u64::from(n))).expect("in the ring");
-            m.ring_mut().publish(slot, (end - n * page_bytes).min(page_bytes));
+            let slot = self.slot_of(PageAddr(first.0 + u64::from(n))).expect("in the page buffer");
+            m.page_buffer_mut().publish(slot, (end - n * page_bytes).min(page_bytes));
         }
         let full = end / page_bytes;
         for n in 0..full {
             let page = PageAddr(first.0 + u64::from(n));
             if !self.keeps(w.stream, page) {
-                let slot = self.slot_of(page).expect("in the ring");
+                let slot = self.slot_of(page).expect("in the page buffer");
                 self.program(w.stream, m, slot);
             }
         }
@@ -233,20 +252,20 @@ impl Log {
         append.open = None;
         if append.offset > 0 {
             let page = PageAddr(first.0 + u64::from(full));
-            let slot = self.slot_of(page).expect("in the ring");
+            let slot = self.slot_of(page).expect("in the page buffer");
             self.streams[w.stream as usize].open = Some((slot, page));
         }
     }
 
     /// Gives the room back; nothing happened.
-    pub fn abandon<M: Medium>(&mut self, m: &mut M, w: Writer) {
+    pub fn abandon<M: SegmentStore>(&mut self, m: &mut M, w: Writer) {
         let page_bytes = u64::from(self.geometry.page_bytes);
-        let first = w.spot.0 / page_bytes;
-        let last = (w.spot.0 + u64::from(w.bytes) - 1) / page_bytes;
+        let first = w.log_addr.0 / page_bytes;
+        let last = (w.log_addr.0 + u64::from(w.bytes) - 1) / page_bytes;
         for page in (first + 1..=last).rev() {
             let page = PageAddr(page);
-            let slot = self.slot_of(page).expect("in the ring");
-            m.ring_mut().release(slot);
+            let slot = self.slot_of(page).expect("in the page buffer");
+            m.page_buffer_mut().release(slot);
             let (id, index) = (self.geometry.segment_of(page), self.geometry.index_of(page));
             let segment = self.segment_mut(id);
             segment.clear_slot(index);
@@ -255,7 +274,7 @@ impl Log {
     }
 
     /// Programs the open page of a stream as it is, padded. Nothing happens when it is empty.
-    pub fn seal_stream<M: Medium>(&mut self, stream: Stream, m: &mut M) {
+    pub fn seal_stream<M: SegmentStore>(&mut self, stream: Stream, m: &mut M) {
         self.hold_from(stream, None, m);
         let append = &mut self.streams[stream as usize];
         let Some((slot, _)) = append.open else { return };
@@ -267,21 +286,21 @@ impl Log {
         self.program(stream, m, slot);
     }
 
-    pub(crate) fn program<M: Medium>(&mut self, stream: Stream, m: &mut M, slot: SlotId) {
-        let at = m.ring_mut().seal(slot, true);
+    pub(crate) fn program<M: SegmentStore>(&mut self, stream: Stream, m: &mut M, slot: SlotId) {
+        let at = m.page_buffer_mut().seal(slot, true);
         let id = self.geometry.segment_of(at);
         self.segment_mut(id).in_flight += 1;
         self.stats.pages_programmed[stream as usize] += 1;
         m.program(at, slot);
     }
 
-    pub(crate) fn close_segment<M: Medium>(&mut self, stream: Stream, m: &mut M) {
+    pub(crate) fn close_segment<M: SegmentStore>(&mut self, stream: Stream, m: &mut M) {
         self.seal_stream(stream, m);
         let append = std::mem::take(&mut self.streams[stream as usize]);
         let Some(id) = append.segment else { return };
         if let Some((slot, page)) = append.open {
             // An opened page in which nothing was written: it stays erased.
-            m.ring_mut().release(slot);
+            m.page_buffer_mut().release(slot);
             let index = self.geometry.index_of(page);
             let segment = self.segment_mut(id);
             segment.clear_slot(index);
@@ -289,7 +308,7 @@ impl Log {
         self.segment_mut(id).state = SegmentState::Closed;
     }
 
-    fn open_segment<M: Medium>(&mut self, stream: Stream, m: &mut M) {
+    fn open_segment<M: SegmentStore>(&mut self, stream: Stream, m: &mut M) {
         let id = m.allocate().expect("room() saw a free segment");
         let segment = self.segment_mut(id);
         assert_eq!(segment.state, SegmentState::Absent, "an allocated segment was free");
@@ -299,7 +318,12 @@ impl Log {
         self.streams[stream as usize].segment = Some(id);
     }
 
-    fn open_page<M: Medium>(&mut self, stream: Stream, m: &mut M, first_record: u32) -> (SlotId, PageAddr) {
+    fn open_page<M: SegmentStore>(
+        &mut self,
+        stream: Stream,
+        m: &mut M,
+        first_record: u32,
+    ) -> (SlotId, PageAddr) {
         let id = self.streams[stream as usize].segment.expect("a segment is open");
         let index = self.segment(id).next_page;
         let addr = self.geometry.page(id, index);
@@ -314,7 +338,7 @@ impl Log {
             first_record,
             data_crc: 0,
         };
-        let slot = m.ring_mut().open(&header).expect("room() saw a free slot");
+        let slot = m.page_buffer_mut().open(&header).expect("room() saw a free slot");
         self.next_sequence += 1;
         let pages = self.geometry.segment_pages;
         let segment = self.segment_mut(id);

@@ -11,7 +11,7 @@ mod reader;
 
 use crate::reserve::FOR_COPIES;
 use crate::{Log, SegmentState};
-use saker_medium::{Medium, SegmentId, Stall, Stream, Tag};
+use saker_segment_store::{SegmentId, SegmentStore, Stall, Stream, Tag};
 
 pub use reader::{CheckpointReader, Found};
 
@@ -71,7 +71,7 @@ pub struct CheckpointWriter {
     payload_bytes: u64,
     /// Segments it will need from now on.
     segments_left: u32,
-    /// Where the ring can be lost: everything that the chunks refer to is on the medium when this has finished.
+    /// Where the page buffer can be lost: everything that the chunks refer to is on the medium when this has finished.
     covered: Option<Tag>,
     /// The sync after which a crash of the operating system leaves what the chunks refer to.
     synced: Option<Tag>,
@@ -81,7 +81,7 @@ pub struct CheckpointWriter {
 
 impl CheckpointWriter {
     /// Begins a checkpoint if there is room for `payload_bytes` of chunks.
-    pub fn begin<M: Medium>(
+    pub fn begin<M: SegmentStore>(
         log: &mut Log,
         m: &mut M,
         generation: u64,
@@ -97,7 +97,7 @@ impl CheckpointWriter {
         let append = |s: Stream| log.streams[s as usize];
         let open = [Stream::User, Stream::Gc].into_iter().filter_map(|s| {
             let (slot, _) = append(s).open?;
-            let view = m.ring().view(slot).ok().flatten()?;
+            let view = m.page_buffer().view(slot).ok().flatten()?;
             Some((view.sequence, append(s).offset))
         });
         let cut = Cut { sequence: log.next_sequence, open: open.collect(), version };
@@ -128,7 +128,7 @@ impl CheckpointWriter {
     }
 
     /// Appends a chunk. On a stall nothing happened.
-    pub fn chunk<M: Medium>(&mut self, log: &mut Log, m: &mut M, payload: &[u8]) -> Result<(), Stall> {
+    pub fn chunk<M: SegmentStore>(&mut self, log: &mut Log, m: &mut M, payload: &[u8]) -> Result<(), Stall> {
         debug_assert!(payload.len() as u64 <= chunk_bytes_max(log.geometry().segment_bytes()));
         self.append(log, m, KIND_CHUNK, payload)?;
         self.chunks += 1;
@@ -143,7 +143,7 @@ impl CheckpointWriter {
     ///
     /// # Errors
     /// A stall: come back when more I/O than `finished` has completed.
-    pub fn finish<M: Medium>(&mut self, log: &mut Log, m: &mut M, finished: Tag) -> Result<(), Stall> {
+    pub fn finish<M: SegmentStore>(&mut self, log: &mut Log, m: &mut M, finished: Tag) -> Result<(), Stall> {
         if !log.ring_lasts {
             let covered = *self.covered.get_or_insert_with(|| cover(log, m));
             if !log.records_safe(covered, finished) {
@@ -158,7 +158,7 @@ impl CheckpointWriter {
         Ok(())
     }
 
-    fn write_end<M: Medium>(&mut self, log: &mut Log, m: &mut M) -> Result<(), Stall> {
+    fn write_end<M: SegmentStore>(&mut self, log: &mut Log, m: &mut M) -> Result<(), Stall> {
         let payload = self.payload_bytes.to_le_bytes();
         self.append(log, m, KIND_END, &payload)?;
         log.close_segment(Stream::Checkpoint, m);
@@ -178,12 +178,17 @@ impl CheckpointWriter {
     }
 
     /// Gives up; its segments are released.
-    pub fn abort<M: Medium>(self, log: &mut Log, m: &mut M, keep: &[SegmentId]) {
+    pub fn abort<M: SegmentStore>(self, log: &mut Log, m: &mut M, keep: &[SegmentId]) {
         release_others(log, m, keep);
     }
 
     /// Replaces the previous checkpoint: releases its segments. Returns the segments of this one.
-    pub fn replace<M: Medium>(self, log: &mut Log, m: &mut M, previous: &[SegmentId]) -> Vec<SegmentId> {
+    pub fn replace<M: SegmentStore>(
+        self,
+        log: &mut Log,
+        m: &mut M,
+        previous: &[SegmentId],
+    ) -> Vec<SegmentId> {
         for id in previous {
             log.release(*id, m);
         }
@@ -191,7 +196,13 @@ impl CheckpointWriter {
         checkpoint_segments(log)
     }
 
-    fn append<M: Medium>(&mut self, log: &mut Log, m: &mut M, kind: u8, payload: &[u8]) -> Result<(), Stall> {
+    fn append<M: SegmentStore>(
+        &mut self,
+        log: &mut Log,
+        m: &mut M,
+        kind: u8,
+        payload: &[u8],
+    ) -> Result<(), Stall> {
         let bytes = (HEAD + payload.len()).next_multiple_of(8);
         log.room(m, Stream::Checkpoint, bytes as u32, FOR_COPIES)?;
         let mut record = Vec::with_capacity(bytes);
@@ -202,7 +213,7 @@ impl CheckpointWriter {
         record.extend([kind, 0, 0, 0]);
         record.extend(payload);
         record.resize(bytes, 0);
-        let crc = saker_medium::header::crc32c(&record[4..]);
+        let crc = saker_segment_store::header::crc32c(&record[4..]);
         record[..4].copy_from_slice(&crc.to_le_bytes());
         let segment = log.streams[Stream::Checkpoint as usize].segment;
         let w = log.begin(m, Stream::Checkpoint, bytes as u32);
@@ -216,7 +227,7 @@ impl CheckpointWriter {
 }
 
 /// Sends all records on their way to the medium; the tag after which they are there.
-fn cover<M: Medium>(log: &mut Log, m: &mut M) -> Tag {
+fn cover<M: SegmentStore>(log: &mut Log, m: &mut M) -> Tag {
     log.seal_stream(Stream::User, m);
     log.seal_stream(Stream::Gc, m);
     m.last_tag()
@@ -243,7 +254,7 @@ fn checkpoint_segments(log: &Log) -> Vec<SegmentId> {
 }
 
 /// Releases every checkpoint segment that is not in `keep`.
-pub fn release_others<M: Medium>(log: &mut Log, m: &mut M, keep: &[SegmentId]) {
+pub fn release_others<M: SegmentStore>(log: &mut Log, m: &mut M, keep: &[SegmentId]) {
     log.close_segment(Stream::Checkpoint, m);
     for id in checkpoint_segments(log) {
         if !keep.contains(&id) {

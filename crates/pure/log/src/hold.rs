@@ -1,25 +1,25 @@
-//! Full pages that stay in the ring, so that their owner can still write into room that it left in them.
+//! Full pages that stay in the page buffer, so that their owner can still write into room that it left in them.
 //!
 //! Pages of a segment are programmed in order, so everything behind the first page that stays waits with it. What a
 //! sync has vouched for does not change any more.
 
-use crate::{Log, Spot, Writer};
-use saker_medium::{Medium, PageAddr, SegmentId, Stream};
+use crate::{Log, LogAddr, Writer};
+use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Stream};
 
 impl Log {
     /// Where the next record of a stream begins if it and all before it in the segment fit: the end of the last one, or the
     /// start of a page. `None`: a segment begins.
-    pub fn end(&self, stream: Stream, bytes: u32) -> Option<Spot> {
+    pub fn end(&self, stream: Stream, bytes: u32) -> Option<LogAddr> {
         let append = &self.streams[stream as usize];
         let id = append.segment?;
         let position = self.position(stream, id);
         let segment_bytes = self.geometry.segment_bytes();
         let fits = position + u64::from(bytes) <= segment_bytes;
-        fits.then(|| Spot(u64::from(id.0) * segment_bytes + position))
+        fits.then(|| LogAddr(u64::from(id.0) * segment_bytes + position))
     }
 
-    /// From now on full pages from `page` on stay in the ring; those before it are programmed. `None`: none stays.
-    pub fn hold_from<M: Medium>(&mut self, stream: Stream, page: Option<PageAddr>, m: &mut M) {
+    /// From now on full pages from `page` on stay in the page buffer; those before it are programmed. `None`: none stays.
+    pub fn hold_from<M: SegmentStore>(&mut self, stream: Stream, page: Option<PageAddr>, m: &mut M) {
         let append = &mut self.streams[stream as usize];
         append.hold = page;
         let Some(first) = append.held else { return };
@@ -29,7 +29,7 @@ impl Log {
         let until = page.unwrap_or(end).min(end).max(first);
         self.streams[stream as usize].held = (until < end).then_some(until);
         for page in first.0..until.0 {
-            let slot = self.slot_of(PageAddr(page)).expect("a page that stays is in the ring");
+            let slot = self.slot_of(PageAddr(page)).expect("a page that stays is in the page buffer");
             self.program(stream, m, slot);
         }
     }
@@ -63,35 +63,36 @@ impl Log {
         keeps
     }
 
-    /// Room within pages that stay or are open, for a record of `bytes` at `spot`. `None` if a sync has vouched for any of
+    /// Room within pages that stay or are open, for a record of `bytes` at `log_addr`. `None` if a sync has vouched for any of
     /// it, or for the word at `word`.
-    pub fn inside<M: Medium>(
+    pub fn inside<M: SegmentStore>(
         &self,
         m: &M,
         stream: Stream,
-        word: Spot,
-        (spot, bytes): (Spot, u32),
+        word: LogAddr,
+        (log_addr, bytes): (LogAddr, u32),
     ) -> Option<Writer> {
         let page_bytes = u64::from(self.geometry.page_bytes);
-        let last = (spot.0 + u64::from(bytes) - 1) / page_bytes;
-        let (from, first) = (word.0 / page_bytes, spot.0 / page_bytes);
+        let last = (log_addr.0 + u64::from(bytes) - 1) / page_bytes;
+        let (from, first) = (word.0 / page_bytes, log_addr.0 / page_bytes);
         for page in from..=last {
             let from = if page == word.0 / page_bytes { word.0 % page_bytes } else { 0 };
             let slot = self.slot_of(PageAddr(page))?;
-            if u64::from(m.ring().vouched_bytes(slot)) > from {
+            if u64::from(m.page_buffer().vouched_bytes(slot)) > from {
                 return None;
             }
         }
         let slot = self.slot_of(PageAddr(first))?;
-        let start = (spot.0 % page_bytes) as u32;
-        Some(Writer { stream, spot, bytes, first: (slot, start), single: first == last })
+        let start = (log_addr.0 % page_bytes) as u32;
+        Some(Writer { stream, log_addr, bytes, first: (slot, start), single: first == last })
     }
 
     /// Makes such a record count, by storing a word whole.
-    pub fn commit_inside<M: Medium>(&mut self, m: &mut M, w: Writer, at: Spot, word: u64) {
+    pub fn commit_inside<M: SegmentStore>(&mut self, m: &mut M, w: Writer, at: LogAddr, word: u64) {
         self.stats.bytes_appended[w.stream as usize] += u64::from(w.bytes);
         let page_bytes = u64::from(self.geometry.page_bytes);
-        let slot = self.slot_of(PageAddr(at.0 / page_bytes)).expect("a page that stays is in the ring");
-        m.ring_mut().store_word(slot, (at.0 % page_bytes) as u32, word);
+        let slot =
+            self.slot_of(PageAddr(at.0 / page_bytes)).expect("a page that stays is in the page buffer");
+        m.page_buffer_mut().store_word(slot, (at.0 % page_bytes) as u32, word);
     }
 }

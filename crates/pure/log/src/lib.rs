@@ -1,4 +1,4 @@
-//! An append-only log over a [`saker_medium::Medium`]: the machinery that the hash store and the
+//! An append-only log over a [`saker_segment_store::SegmentStore`]: the machinery that the hash store and the
 //! page-mapped block FTL share.
 //!
 //! The log knows segments, append points (streams), the slots that pages fill in, how much of a segment
@@ -17,7 +17,7 @@ pub mod search;
 pub mod segment;
 pub mod stats;
 
-pub use append::{Spot, Writer};
+pub use append::{LogAddr, Writer};
 pub use checkpoint::{CheckpointWriter, Cut};
 pub use log::Log;
 pub use read::{Bytes, Look, page_of};

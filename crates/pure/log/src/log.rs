@@ -1,7 +1,7 @@
 //! The log itself: segments, append points, live bytes, release.
 
 use crate::{LogStats, Segment, SegmentState};
-use saker_medium::{Completion, Geometry, Io, Medium, PageAddr, SegmentId, SlotId, Stream, Tag};
+use saker_segment_store::{Completion, Geometry, Io, PageAddr, SegmentId, SegmentStore, SlotId, Stream, Tag};
 use std::collections::VecDeque;
 
 /// The append point of a stream.
@@ -12,7 +12,7 @@ pub(crate) struct Append {
     pub(crate) open: Option<(SlotId, PageAddr)>,
     /// Bytes used in the open page.
     pub(crate) offset: u32,
-    /// Full pages from here on stay in the ring (see [`crate::hold`]).
+    /// Full pages from here on stay in the page buffer (see [`crate::hold`]).
     pub(crate) hold: Option<PageAddr>,
     /// The first full page that has stayed.
     pub(crate) held: Option<PageAddr>,
@@ -40,7 +40,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// An empty log. `ring_lasts`: whether what is published in the ring survives a power cut.
+    /// An empty log. `ring_lasts`: whether what is published in the page buffer survives a power cut.
     pub fn new(owner: u16, geometry: Geometry, ring_lasts: bool) -> Self {
         Self {
             owner,
@@ -201,7 +201,7 @@ impl Log {
     }
 
     /// The owner needs nothing in this segment any more. It is erased once its copies are safe.
-    pub fn release<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+    pub fn release<M: SegmentStore>(&mut self, id: SegmentId, m: &mut M) {
         let s = self.segment(id);
         assert_eq!(
             (s.state, s.live_bytes),
@@ -217,7 +217,7 @@ impl Log {
 
     /// Everything that was on the failed pages of a segment and is needed has been copied. The segment stays as it
     /// is; the slots of those pages are given back once the copies are safe.
-    pub fn end_repair<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+    pub fn end_repair<M: SegmentStore>(&mut self, id: SegmentId, m: &mut M) {
         self.segment_mut(id).evacuate = false;
         let after = self.copies_sent(m);
         self.repaired.push((id, after));
@@ -225,7 +225,7 @@ impl Log {
 
     /// The same, but something that a cut may take is still read from those pages: their slots stay until
     /// [`Log::unpin_repairs`].
-    pub fn end_repair_pinned<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+    pub fn end_repair_pinned<M: SegmentStore>(&mut self, id: SegmentId, m: &mut M) {
         self.end_repair(id, m);
         self.pinned.push(id);
     }
@@ -244,8 +244,8 @@ impl Log {
         self.pinned.retain(|other| *other != id);
     }
 
-    /// Where the ring can be lost: the tag after which all copies made so far are on the medium.
-    fn copies_sent<M: Medium>(&mut self, m: &mut M) -> Option<Tag> {
+    /// Where the page buffer can be lost: the tag after which all copies made so far are on the medium.
+    fn copies_sent<M: SegmentStore>(&mut self, m: &mut M) -> Option<Tag> {
         if self.ring_lasts {
             return None;
         }
@@ -269,7 +269,7 @@ impl Log {
     }
 
     /// Ends the repairs and starts the erases whose copies are safe: everything up to `finished` has completed.
-    pub fn pump<M: Medium>(&mut self, finished: Tag, m: &mut M) {
+    pub fn pump<M: SegmentStore>(&mut self, finished: Tag, m: &mut M) {
         let is_over = |(id, after): &&(SegmentId, Option<Tag>)| {
             !self.pinned.contains(id) && after.is_none_or(|tag| self.is_safe(tag, finished))
         };
@@ -291,11 +291,11 @@ impl Log {
     }
 
     /// What was on the failed pages of a segment is elsewhere.
-    fn give_up_pages<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+    fn give_up_pages<M: SegmentStore>(&mut self, id: SegmentId, m: &mut M) {
         self.repaired.retain(|(other, _)| *other != id);
         for index in std::mem::take(&mut self.segment_mut(id).failed_pages) {
             if let Some(slot) = self.segment(id).slot(index) {
-                m.ring_mut().release(slot);
+                m.page_buffer_mut().release(slot);
                 self.segment_mut(id).clear_slot(index);
             }
         }
@@ -303,7 +303,7 @@ impl Log {
     }
 
     /// Whether everything that was sent to the medium up to `tag` is safe, given that all I/O up to `finished` has
-    /// completed. Where the ring can be lost, what a failed program was to write is safe once it has been copied and the
+    /// completed. Where the page buffer can be lost, what a failed program was to write is safe once it has been copied and the
     /// copies are safe, which can take several rounds.
     pub fn is_safe(&self, tag: Tag, finished: Tag) -> bool {
         self.is_safe_in(|_| true, tag, finished)
@@ -357,23 +357,23 @@ impl Log {
         }
     }
 
-    fn drop_slots<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+    fn drop_slots<M: SegmentStore>(&mut self, id: SegmentId, m: &mut M) {
         let slots: Vec<SlotId> = self.segment(id).slots_held().collect();
         for slot in slots {
-            m.ring_mut().release(slot);
+            m.page_buffer_mut().release(slot);
         }
     }
 
     /// Takes note of a finished I/O of this log. Returns whether a program failed (its segment is then to be
     /// evacuated; its slot keeps the bytes readable until the segment is erased).
-    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) -> bool {
+    pub fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) -> bool {
         match done.io {
             Io::Program { at, slot } => {
                 let id = self.geometry.segment_of(at);
                 let index = self.geometry.index_of(at);
                 self.segment_mut(id).in_flight -= 1;
                 if done.result.is_ok() {
-                    m.ring_mut().release(slot);
+                    m.page_buffer_mut().release(slot);
                     self.segment_mut(id).clear_slot(index);
                     return false;
                 }
@@ -391,8 +391,8 @@ impl Log {
         }
     }
 
-    /// The page stays in the ring until it has been copied; the segment goes on behind it. A checkpoint is given up.
-    fn page_failed<M: Medium>(&mut self, id: SegmentId, index: u32, tag: Tag, m: &mut M) {
+    /// The page stays in the page buffer until it has been copied; the segment goes on behind it. A checkpoint is given up.
+    fn page_failed<M: SegmentStore>(&mut self, id: SegmentId, index: u32, tag: Tag, m: &mut M) {
         if self.streams[Stream::Checkpoint as usize].segment == Some(id) {
             self.close_segment(Stream::Checkpoint, m);
         }

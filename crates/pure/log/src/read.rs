@@ -1,4 +1,4 @@
-//! Reading back: from the ring while a page is there, from the medium afterwards.
+//! Reading back: from the page buffer while a page is there, from the medium afterwards.
 #![cfg_attr(
     not(test),
     deny(
@@ -10,8 +10,8 @@
     )
 )]
 
-use crate::{Log, Spot};
-use saker_medium::{MediaError, Medium, Page, PageAddr, Step};
+use crate::{Log, LogAddr};
+use saker_segment_store::{CellError, Page, PageAddr, SegmentStore, Step};
 
 /// A cache line.
 const LINE_BYTES: usize = 64;
@@ -20,12 +20,12 @@ const AHEAD_BYTES_MAX: usize = 4 * LINE_BYTES;
 
 /// A page of the log, wherever it is now; one that does not exist cannot be read.
 #[inline]
-pub fn page_of<'m, M: Medium>(log: &Log, m: &'m M, page: PageAddr) -> Page<'m> {
+pub fn page_of<'m, M: SegmentStore>(log: &Log, m: &'m M, page: PageAddr) -> Page<'m> {
     let geometry = log.geometry();
     // Places that images tell of can be anywhere.
     let Some(segment) = log.find_segment(geometry.segment_of(page)) else { return Page::Failed };
     match segment.slot(geometry.index_of(page)) {
-        Some(slot) => Page::Resident { data: m.ring().data(slot), oob: m.ring().oob(slot) },
+        Some(slot) => Page::Resident { data: m.page_buffer().data(slot), oob: m.page_buffer().oob(slot) },
         None => m.page(page),
     }
 }
@@ -44,32 +44,32 @@ pub enum Look<'m> {
 /// Access to a range of bytes of the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes {
-    spot: Spot,
+    log_addr: LogAddr,
     bytes: u32,
 }
 
 impl Bytes {
-    /// `bytes` from `spot` on; they must lie in one segment.
-    pub fn new(spot: Spot, bytes: u32) -> Self {
-        Self { spot, bytes }
+    /// `bytes` from `log_addr` on; they must lie in one segment.
+    pub fn new(log_addr: LogAddr, bytes: u32) -> Self {
+        Self { log_addr, bytes }
     }
 
     /// The pages the range touches.
     pub fn pages(&self, log: &Log) -> impl Iterator<Item = PageAddr> + use<> {
         let page_bytes = u64::from(log.geometry().page_bytes);
-        let last = self.spot.0 + u64::from(self.bytes.max(1)) - 1;
-        (self.spot.0 / page_bytes..=last / page_bytes).map(PageAddr)
+        let last = self.log_addr.0 + u64::from(self.bytes.max(1)) - 1;
+        (self.log_addr.0 / page_bytes..=last / page_bytes).map(PageAddr)
     }
 
     /// Whether all of it can be looked at: `Need` lists every page that is not resident.
     #[inline]
-    pub fn resident<M: Medium>(&self, log: &Log, m: &M) -> Step<Result<(), MediaError>> {
+    pub fn resident<M: SegmentStore>(&self, log: &Log, m: &M) -> Step<Result<(), CellError>> {
         let mut is_absent = false;
         for page in self.pages(log) {
             match page_of(log, m, page) {
                 Page::Resident { .. } => {}
                 Page::Absent => is_absent = true,
-                Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(MediaError::Read)),
+                Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(CellError::Read)),
             }
         }
         if is_absent { Step::Need(self.pages(log).collect()) } else { Step::Done(Ok(())) }
@@ -79,12 +79,12 @@ impl Bytes {
     #[inline]
     fn begin(&self, log: &Log) -> (PageAddr, u32) {
         let page_bytes = u64::from(log.geometry().page_bytes);
-        (PageAddr(self.spot.0 / page_bytes), (self.spot.0 % page_bytes) as u32)
+        (PageAddr(self.log_addr.0 / page_bytes), (self.log_addr.0 % page_bytes) as u32)
     }
 
     /// One look at all of it, instead of one for each part.
     #[inline]
-    pub fn look<'m, M: Medium>(&self, log: &Log, m: &'m M) -> Look<'m> {
+    pub fn look<'m, M: SegmentStore>(&self, log: &Log, m: &'m M) -> Look<'m> {
         let (page, start) = self.begin(log);
         let (start, end) = (start as usize, start as usize + self.bytes as usize);
         if end > log.geometry().page_bytes as usize {
@@ -99,17 +99,21 @@ impl Bytes {
 
     /// All of it in one piece, if it lies in one page that is resident.
     #[inline]
-    pub fn whole<'m, M: Medium>(&self, log: &Log, m: &'m M) -> Option<&'m [u8]> {
+    pub fn whole<'m, M: SegmentStore>(&self, log: &Log, m: &'m M) -> Option<&'m [u8]> {
         match self.look(log, m) {
             Look::Whole(bytes) => Some(bytes),
             Look::Absent(_) | Look::Elsewhere => None,
         }
     }
 
-    /// Memory of the range's first bytes in a page that has to be read first, for [`Medium::ahead`]'s purpose: a byte of
+    /// Memory of the range's first bytes in a page that has to be read first, for [`SegmentStore::ahead`]'s purpose: a byte of
     /// each cache line, as far as a hint for each is worth it.
     #[inline]
-    pub fn ahead<'m, M: Medium>(&self, log: &Log, m: &'m M) -> impl Iterator<Item = &'m u8> + use<'m, M> {
+    pub fn ahead<'m, M: SegmentStore>(
+        &self,
+        log: &Log,
+        m: &'m M,
+    ) -> impl Iterator<Item = &'m u8> + use<'m, M> {
         let (page, start) = self.begin(log);
         let bytes = (self.bytes as usize).min(AHEAD_BYTES_MAX);
         let memory = m.ahead(page, start).unwrap_or_default();
@@ -119,12 +123,12 @@ impl Bytes {
 
     /// The bytes from `offset` to the end of the range or of their page; empty at the end or when not resident.
     #[inline]
-    pub fn chunk<'m, M: Medium>(&self, log: &Log, m: &'m M, offset: u32) -> &'m [u8] {
+    pub fn chunk<'m, M: SegmentStore>(&self, log: &Log, m: &'m M, offset: u32) -> &'m [u8] {
         if offset >= self.bytes {
             return &[];
         }
         let page_bytes = u64::from(log.geometry().page_bytes);
-        let at = self.spot.0 + u64::from(offset);
+        let at = self.log_addr.0 + u64::from(offset);
         let start = (at % page_bytes) as usize;
         let end = (start + (self.bytes - offset) as usize).min(page_bytes as usize);
         match page_of(log, m, PageAddr(at / page_bytes)) {
@@ -134,7 +138,7 @@ impl Bytes {
     }
 
     /// Copies the range from `offset` on into `out`; returns how many bytes there were.
-    pub fn copy_to<M: Medium>(&self, log: &Log, m: &M, offset: u32, out: &mut [u8]) -> usize {
+    pub fn copy_to<M: SegmentStore>(&self, log: &Log, m: &M, offset: u32, out: &mut [u8]) -> usize {
         let (mut done, mut rest) = (0, out);
         while !rest.is_empty() {
             let chunk = self.chunk(log, m, offset + done as u32);

@@ -1,4 +1,4 @@
-//! Finding a log again after power-on: which segments there are, what the ring still holds, where to go on.
+//! Finding a log again after power-on: which segments there are, what the page buffer still holds, where to go on.
 #![cfg_attr(
     not(test),
     deny(
@@ -13,10 +13,10 @@
 use crate::log::Append;
 use crate::segment::SegmentState;
 use crate::{Log, page_of};
-use saker_medium::header::page_crc;
-use saker_medium::planted::{self, Fault};
-use saker_medium::{
-    Flip, Geometry, HeaderError, Medium, Page, PageAddr, PageHeader, Reads, SegmentId, SegmentView,
+use saker_segment_store::header::page_crc;
+use saker_segment_store::planted::{self, Fault};
+use saker_segment_store::{
+    Flip, Geometry, HeaderError, Page, PageAddr, PageHeader, Reads, SegmentId, SegmentStore, SegmentView,
     SlotError, SlotId, SlotState, SlotView, Step, Stream,
 };
 use std::collections::BTreeMap;
@@ -51,9 +51,9 @@ pub enum Damage {
         /// The one changed byte that explains it, if one does.
         flip: Option<LogFlip>,
     },
-    /// The power-safe ring is damaged.
+    /// The power-safe page buffer is damaged.
     #[error(transparent)]
-    Ring(#[from] SlotError),
+    PageBuffer(#[from] SlotError),
     /// A checkpoint the log depends on cannot be read.
     #[error("the checkpoint of namespace {owner} cannot be read: {what}")]
     Checkpoint {
@@ -135,10 +135,10 @@ pub struct ScannedPage {
     pub used_bytes: u32,
 }
 
-/// Takes stock: adopts the ring's slots, reads the first and last page of each segment, sets the append
+/// Takes stock: adopts the page buffer's slots, reads the first and last page of each segment, sets the append
 /// points. Call again with the needed pages until `Done`. `log` must be new.
-pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Damage>> {
-    let slots = match m.ring().survey() {
+pub fn survey<M: SegmentStore>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Damage>> {
+    let slots = match m.page_buffer().survey() {
         Ok(slots) => slots,
         Err(damage) => return Step::Done(Err(damage.into())),
     };
@@ -179,7 +179,7 @@ pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Dama
     image.segments.sort_by_key(|s| s.first_sequence);
     log.next_sequence = log.next_sequence.max(newest);
     adopt(log, m, &image, &kept, &orphans);
-    if !orphans.is_empty() && m.ring().is_mapped() {
+    if !orphans.is_empty() && m.page_buffer().is_mapped() {
         // They are free for a crash of the operating system, too, before their pages get other content.
         m.sync();
     }
@@ -187,7 +187,7 @@ pub fn survey<M: Medium>(log: &mut Log, m: &mut M) -> Step<Result<LogImage, Dama
 }
 
 /// Whether the page of an open slot was programmed after all.
-fn is_overtaken<M: Medium>(m: &M, v: &SlotView) -> bool {
+fn is_overtaken<M: SegmentStore>(m: &M, v: &SlotView) -> bool {
     let Page::Resident { data, oob } = m.page(v.addr) else { return false };
     let header = PageHeader::decode(oob, v.addr).ok().flatten();
     v.state == SlotState::Open
@@ -236,7 +236,7 @@ struct Probe<'a, M> {
     damage: Option<Damage>,
 }
 
-impl<M: Medium> Probe<'_, M> {
+impl<M: SegmentStore> Probe<'_, M> {
     fn segment(&mut self, id: SegmentId, written: u32) -> Option<Recovered> {
         let geometry = self.log.geometry;
         let slots = self.kept.iter().filter(|(_, v)| geometry.segment_of(v.addr) == id);
@@ -290,7 +290,7 @@ impl<M: Medium> Probe<'_, M> {
 /// damage, and taking it for an erased page would let the append point pass over it.
 const HEADERLESS: &str = "it is not erased and has no header";
 
-fn header_at<M: Medium>(m: &M, at: PageAddr) -> Step<Result<Option<PageHeader>, String>> {
+fn header_at<M: SegmentStore>(m: &M, at: PageAddr) -> Step<Result<Option<PageHeader>, String>> {
     match m.page(at) {
         Page::Resident { oob, .. } => Step::Done(match PageHeader::decode(oob, at) {
             Ok(None) => Err(HEADERLESS.into()),
@@ -303,7 +303,7 @@ fn header_at<M: Medium>(m: &M, at: PageAddr) -> Step<Result<Option<PageHeader>, 
 }
 
 /// Enters segments, slots and append points into the log.
-fn adopt<M: Medium>(
+fn adopt<M: SegmentStore>(
     log: &mut Log,
     m: &mut M,
     image: &LogImage,
@@ -311,7 +311,7 @@ fn adopt<M: Medium>(
     orphans: &[SlotId],
 ) {
     for slot in orphans {
-        m.ring_mut().release(*slot);
+        m.page_buffer_mut().release(*slot);
     }
     for r in &image.segments {
         let segment = log.segment_mut(r.id);
@@ -338,13 +338,13 @@ fn adopt<M: Medium>(
 }
 
 /// `passed`: a later page of the segment is programmed, so this one may not be any more.
-fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, passed: bool) {
+fn adopt_slot<M: SegmentStore>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, passed: bool) {
     let (id, index) = (log.geometry.segment_of(v.addr), log.geometry.index_of(v.addr));
     let whole = v.state == SlotState::Sealed
         && matches!(m.page(v.addr), Page::Resident { data, oob }
-        if data == m.ring().data(slot) && oob == m.ring().oob(slot));
+        if data == m.page_buffer().data(slot) && oob == m.page_buffer().oob(slot));
     if whole {
-        m.ring_mut().release(slot);
+        m.page_buffer_mut().release(slot);
         return;
     }
     let pages = log.geometry.segment_pages;
@@ -362,7 +362,7 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, p
         return;
     }
     if v.state == SlotState::Open {
-        m.ring_mut().seal(slot, true);
+        m.page_buffer_mut().seal(slot, true);
     }
     if blank {
         log.segment_mut(id).in_flight += 1;
@@ -370,12 +370,12 @@ fn adopt_slot<M: Medium>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotView, p
     } else {
         // Torn: the page is spent, its content is in the slot until the segment is collected.
         log.segment_mut(id).evacuate = true;
-        log.set_failed(id, index, saker_medium::Tag::default());
+        log.set_failed(id, index, saker_segment_store::Tag::default());
     }
 }
 
 /// An append point in a segment that must be evacuated stops there: only closed segments are collected.
-fn close_evacuated<M: Medium>(log: &mut Log, m: &mut M) {
+fn close_evacuated<M: SegmentStore>(log: &mut Log, m: &mut M) {
     for stream in Stream::ALL {
         if log.append_point(stream).segment.is_some_and(|id| log.segment(id).evacuate) {
             log.close_segment(stream, m);
@@ -384,7 +384,7 @@ fn close_evacuated<M: Medium>(log: &mut Log, m: &mut M) {
 }
 
 /// A stream goes on in its youngest segment if that has pages left and is sound.
-fn resume<M: Medium>(log: &mut Log, _m: &mut M, stream: Stream, image: &LogImage) {
+fn resume<M: SegmentStore>(log: &mut Log, _m: &mut M, stream: Stream, image: &LogImage) {
     if log.append_point(stream).segment.is_some() || stream == Stream::Checkpoint {
         return;
     }
@@ -397,13 +397,17 @@ fn resume<M: Medium>(log: &mut Log, _m: &mut M, stream: Stream, image: &LogImage
 }
 
 /// Reads one page for a scan: sound pages give their header, erased and torn ones `None`.
-pub fn scan_page<M: Medium>(log: &Log, m: &M, at: PageAddr) -> Step<Result<Option<ScannedPage>, Damage>> {
+pub fn scan_page<M: SegmentStore>(
+    log: &Log,
+    m: &M,
+    at: PageAddr,
+) -> Step<Result<Option<ScannedPage>, Damage>> {
     let bad = |what: String| Err(Damage::page(&log.geometry, at, what));
     if !log.geometry.contains(at) {
         return Step::Done(bad("there is no such page".into()));
     }
     if let Some(slot) = log.slot_of(at) {
-        return Step::Done(slot_page(m, slot, at).map_err(Damage::Ring));
+        return Step::Done(slot_page(m, slot, at).map_err(Damage::PageBuffer));
     }
     let page_bytes = log.geometry.page_bytes;
     match page_of(log, m, at) {
@@ -451,7 +455,7 @@ pub enum Carried {
 }
 
 /// Looks at a page that should carry on a record.
-pub fn carried<M: Medium>(log: &Log, m: &M, at: PageAddr) -> Carried {
+pub fn carried<M: SegmentStore>(log: &Log, m: &M, at: PageAddr) -> Carried {
     let here = |(first_record, used_bytes)| Carried::Here { first_record, used_bytes };
     match page_of(log, m, at) {
         Page::Absent => Carried::Absent,
@@ -459,7 +463,7 @@ pub fn carried<M: Medium>(log: &Log, m: &M, at: PageAddr) -> Carried {
         Page::Failed => Carried::Unreadable,
         Page::Resident { oob, .. } => match log.slot_of(at) {
             Some(slot) => {
-                let view = m.ring().view(slot).ok().flatten();
+                let view = m.page_buffer().view(slot).ok().flatten();
                 view.map_or(Carried::Unreadable, |v| here((v.first_record, v.published)))
             }
             None => {
@@ -475,8 +479,8 @@ fn is_start(first_record: u32, page_bytes: u32) -> bool {
     first_record <= page_bytes && first_record.is_multiple_of(8)
 }
 
-fn slot_page<M: Medium>(m: &M, slot: SlotId, at: PageAddr) -> Result<Option<ScannedPage>, SlotError> {
-    Ok(m.ring().view(slot)?.map(|v| ScannedPage {
+fn slot_page<M: SegmentStore>(m: &M, slot: SlotId, at: PageAddr) -> Result<Option<ScannedPage>, SlotError> {
+    Ok(m.page_buffer().view(slot)?.map(|v| ScannedPage {
         addr: at,
         sequence: v.sequence,
         stream: v.stream,

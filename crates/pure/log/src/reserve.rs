@@ -94,7 +94,7 @@ impl Claim {
 pub struct Activity {
     /// Its name.
     pub name: &'static str,
-    /// Slots of the ring.
+    /// Slots of the page buffer.
     pub slots: Claim,
     /// Free segments.
     pub segments: Claim,
@@ -108,7 +108,7 @@ pub struct Activity {
 /// When there is no such row.
 pub const fn leaves(table: &[Activity], n: usize) -> Reserve {
     let slots = left(table, n, true);
-    assert!(slots <= u16::MAX as u32, "a ring has fewer slots");
+    assert!(slots <= u16::MAX as u32, "a page buffer has fewer slots");
     Reserve { slots: slots as u16, segments: left(table, n, false) }
 }
 
@@ -168,7 +168,7 @@ pub const fn collections_gain(segment_bytes: u64, lost: u64, fill_percent: u64) 
     lost < segment_bytes && gain_at_least(segment_bytes, lost, fill_percent) > lost
 }
 
-/// Whether a ring has slots for an append of `pages` whole pages that leaves `left`, when all programs have ended: then only
+/// Whether a page buffer has slots for an append of `pages` whole pages that leaves `left`, when all programs have ended: then only
 /// the open pages of streams hold any. Otherwise it would wait for ever.
 pub const fn ring_suffices(slots: u16, open_pages: u16, pages: u32, left: Reserve) -> bool {
     slots as u32 >= pages + (ROOM_SLOTS + open_pages + left.slots) as u32

@@ -14,7 +14,7 @@
 use crate::checkpoint::{CheckpointReader, Cut, Found};
 use crate::recover::{Damage, LogImage, Recovered, scan_page};
 use crate::{Log, checkpoint};
-use saker_medium::{Medium, SegmentId, Step, Stream, ready};
+use saker_segment_store::{SegmentId, SegmentStore, Step, Stream, ready};
 
 /// A whole checkpoint.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ impl CheckpointSearch {
     ///
     /// # Errors
     /// A checkpoint that a torn program cannot explain.
-    pub fn step<M: Medium>(&mut self, log: &mut Log, m: &mut M) -> Step<Result<Searched, Damage>> {
+    pub fn step<M: SegmentStore>(&mut self, log: &mut Log, m: &mut M) -> Step<Result<Searched, Damage>> {
         loop {
             let Some(reader) = &mut self.reader else {
                 if self.open(log) {
@@ -98,7 +98,7 @@ impl CheckpointSearch {
     }
 
     /// What is wrong with the checkpoint that is being read: its first damaged page, if that is the reason.
-    fn damage<M: Medium>(&self, log: &Log, m: &M) -> Damage {
+    fn damage<M: SegmentStore>(&self, log: &Log, m: &M) -> Damage {
         let geometry = log.geometry();
         let mut pages =
             self.segments.iter().skip(self.start).flat_map(|r| (0..r.pages).map(|n| geometry.page(r.id, n)));

@@ -1,6 +1,6 @@
 //! What a log knows about one of its segments.
 
-use saker_medium::{SlotId, Stream, Tag};
+use saker_segment_store::{SlotId, Stream, Tag};
 
 /// The life of a segment, seen from its owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Segment {
     pub stream: u8,
     /// A page of it failed: what that holds is to be copied before anything else is collected.
     pub evacuate: bool,
-    /// The pages that failed. Their content is in the ring.
+    /// The pages that failed. Their content is in the page buffer.
     pub(crate) failed_pages: Vec<u32>,
     /// The first program of it that failed; what that page held is not known to be elsewhere on the medium.
     pub(crate) failed: Option<Tag>,
@@ -41,7 +41,7 @@ pub struct Segment {
     pub until_checkpoint: [u64; 2],
     /// Bytes of the longest record in it that its owner told of and that a collection may have to copy.
     pub longest: u32,
-    /// Slot + 1 of each page that is in the ring; empty when none is.
+    /// Slot + 1 of each page that is in the page buffer; empty when none is.
     slots: Vec<u16>,
 }
 
@@ -62,12 +62,12 @@ impl Segment {
         !matches!(self.stream(), Stream::Checkpoint | Stream::Table) && self.awaits_repair()
     }
 
-    /// The pages of it whose program failed, and whose content is only in the ring.
+    /// The pages of it whose program failed, and whose content is only in the page buffer.
     pub fn failed_pages(&self) -> &[u32] {
         &self.failed_pages
     }
 
-    /// Whether a program of it failed and its content is only in the ring.
+    /// Whether a program of it failed and its content is only in the page buffer.
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()
     }

@@ -1,6 +1,6 @@
 //! What a log counts.
 
-use saker_medium::Stream;
+use saker_segment_store::Stream;
 
 /// Counters of a log, by layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

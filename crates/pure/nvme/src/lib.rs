@@ -45,7 +45,7 @@ pub mod sqe;
 pub mod status;
 pub mod tcp;
 pub mod transfer;
-pub mod vendor;
+pub mod vendor_specific;
 mod words;
 
 pub use cqe::Cqe;

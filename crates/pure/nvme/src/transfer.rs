@@ -5,7 +5,7 @@ use zerocopy::FromBytes;
 use crate::admin::feature::{HostIdentifier, fid};
 use crate::identify::{Descriptor, DescriptorReader, NvmNamespace, cns};
 use crate::nvm::{CopyRange, DsmRange};
-use crate::vendor::opcode as vendor;
+use crate::vendor_specific::opcode as vendor;
 use crate::{IDENTIFY_BYTES, Sqe, admin, csi, kv, nvm};
 
 /// Data of a command, in bytes.
@@ -157,7 +157,7 @@ pub const fn admin_only_reads(sqe: &Sqe) -> bool {
 pub const fn needs_shared_memory(sqe: &Sqe) -> bool {
     sqe.opcode >= FIRST_VENDOR_OPCODE
         && !matches!(sqe.opcode, vendor::GROUP | vendor::GROUP_RESULTS | vendor::GROUP_PREFETCH)
-        && !crate::vendor::is_iterator(sqe.opcode)
+        && !crate::vendor_specific::is_iterator(sqe.opcode)
 }
 
 /// Opcodes from here on are vendor specific (Base, "Opcode" of Command Dword 0).

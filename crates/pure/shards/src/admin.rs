@@ -3,7 +3,7 @@
 
 use crate::Sharded;
 use crate::front::QUEUE_PAIRS;
-use saker_host::Turn;
+use saker_host::Driver;
 use saker_link::{PairPlace, RelayPair, gather, prp_pieces, scatter};
 use saker_nvme::admin::feature::{NumberOfQueues, fid};
 use saker_nvme::admin::{self, AdminCommand, GetLogPage, Identify};
@@ -12,7 +12,7 @@ use saker_nvme::log::{Smart, lid};
 use saker_nvme::{Sqe, Status, csi};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-impl<T: Turn> Sharded<T> {
+impl<T: Driver> Sharded<T> {
     pub(crate) fn admin(&mut self, sqe: &Sqe) {
         let (status, result) = match AdminCommand::decode(sqe) {
             Ok(AdminCommand::CreateCq(cq)) => {

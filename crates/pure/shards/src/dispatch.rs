@@ -4,12 +4,12 @@ use crate::flight::{Flight, Kind};
 use crate::part::Part;
 use crate::shard::Ended;
 use crate::{Sharded, shard_of};
-use saker_host::{RawData, Turn};
+use saker_host::{Driver, RawData};
 use saker_nvme::kv::opcode::{FLUSH, LIST};
-use saker_nvme::vendor::opcode::{GROUP, GROUP_BOTH_WAYS, GROUP_RESULTS};
+use saker_nvme::vendor_specific::opcode::{GROUP, GROUP_BOTH_WAYS, GROUP_RESULTS};
 use saker_nvme::{Sqe, Status};
 
-impl<T: Turn> Sharded<T> {
+impl<T: Driver> Sharded<T> {
     pub(crate) fn fetch_all(&mut self) {
         for n in 0..self.front.queues.len() {
             while (n == 0 || self.shards.iter().all(|shard| shard.has_room()))
@@ -65,7 +65,7 @@ impl<T: Turn> Sharded<T> {
     pub(crate) fn advance_shards(&mut self) {
         for n in 0..self.shards.len() {
             self.shards[n].queue.ring();
-            self.shards[n].turn.turn();
+            self.shards[n].driver.drive();
             while let Some((part, ended)) = self.shards[n].next() {
                 self.ended(part, ended);
             }

@@ -1,7 +1,7 @@
 //! What the host sees: registers, doorbells and queues.
 
 use crate::Sharded;
-use saker_host::{Port, Turn};
+use saker_host::{Driver, Port};
 use saker_link::{BarBuffer, DmaSpace, Doorbells, PairPlace, Registers, RelayPair, offset};
 use saker_nvme::regs::{Aqa, Cap, Cc, Csts};
 use saker_nvme::{Sqe, Status};
@@ -91,7 +91,7 @@ impl Front {
     }
 }
 
-impl<T: Turn> Sharded<T> {
+impl<T: Driver> Sharded<T> {
     pub(crate) fn follow_registers(&mut self) {
         let changes = self.front.registers.changes();
         if changes == self.front.changes_seen {

@@ -3,7 +3,7 @@
 use crate::flight::{GroupFlight, Kind, Results};
 use crate::part::Part;
 use crate::{Sharded, shard_of};
-use saker_host::Turn;
+use saker_host::Driver;
 use saker_link::{gather, prp_pieces, scatter};
 use saker_nvme::group::{Entry, Form, GroupCommand, Packer, parse};
 use saker_nvme::{Key, Sqe, Status};
@@ -15,7 +15,7 @@ const VALUES_BYTES_MAX: u32 = 256 << 10;
 /// A refusal: its status, and DW0.
 type Refused = (Status, u32);
 
-impl<T: Turn> Sharded<T> {
+impl<T: Driver> Sharded<T> {
     pub(crate) fn begin_group(&mut self, queue: usize, sqe: &Sqe) {
         let answer = match GroupCommand::decode(sqe) {
             Err(status) => Err((status, 0)),

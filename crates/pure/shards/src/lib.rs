@@ -21,11 +21,11 @@ pub use shard::Shard;
 use flight::Flights;
 use front::Front;
 use kept::Kept;
-use saker_host::{Port, Turn};
+use saker_host::{Driver, Port};
 use saker_link::DmaSpace;
 use std::sync::Arc;
 
-/// A device of several shards. [`Turn::turn`] does all the dispatcher's work, and that of shards without threads.
+/// A device of several shards. [`Driver::drive`] does all the dispatcher's work, and that of shards without threads.
 #[derive(Debug)]
 pub struct Sharded<T> {
     front: Front,
@@ -44,7 +44,7 @@ pub fn shard_of(key: &[u8], count: usize) -> usize {
     (digest.value() % count.max(1) as u64) as usize
 }
 
-impl<T: Turn> Sharded<T> {
+impl<T: Driver> Sharded<T> {
     /// Over these shards, which share `space` with the host.
     ///
     /// # Panics
@@ -65,12 +65,12 @@ impl<T: Turn> Sharded<T> {
     /// What runs the shards.
     #[must_use]
     pub fn into_turns(self) -> Vec<T> {
-        self.shards.into_iter().map(Shard::into_turn).collect()
+        self.shards.into_iter().map(Shard::into_driver).collect()
     }
 
     /// What runs the shards.
     pub fn turns_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.shards.iter_mut().map(|shard| &mut shard.turn)
+        self.shards.iter_mut().map(|shard| &mut shard.driver)
     }
 
     /// Lets everything in flight come to its end: a queue goes, and its identifiers may come again.
@@ -81,8 +81,8 @@ impl<T: Turn> Sharded<T> {
     }
 }
 
-impl<T: Turn> Turn for Sharded<T> {
-    fn turn(&mut self) {
+impl<T: Driver> Driver for Sharded<T> {
+    fn drive(&mut self) {
         self.follow_registers();
         self.fetch_all();
         self.advance_shards();

@@ -4,7 +4,7 @@ use crate::flight::{Kind, ListFlight};
 use crate::part::Part;
 use crate::shard::Ended;
 use crate::{Sharded, shard_of};
-use saker_host::Turn;
+use saker_host::Driver;
 use saker_link::{prp_pieces, scatter};
 use saker_nvme::kv_list::{ListReader, ListWriter};
 use saker_nvme::{Key, KvCommand, Sqe, Status};
@@ -12,7 +12,7 @@ use saker_nvme::{Key, KvCommand, Sqe, Status};
 /// Longest answer that is put together here, in bytes.
 const LIST_BYTES_MAX: u32 = 4 << 20;
 
-impl<T: Turn> Sharded<T> {
+impl<T: Driver> Sharded<T> {
     pub(crate) fn begin_list(&mut self, queue: usize, sqe: &Sqe) {
         match self.list_of(sqe) {
             Err(status) => self.front.complete(queue, sqe, status, 0),

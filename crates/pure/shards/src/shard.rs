@@ -2,13 +2,13 @@
 
 use crate::part::Part;
 use saker_host::connect::KvQueueOptions;
-use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Port, SubmitError, Ticket, Turn};
+use saker_host::{ConnectOptions, Connection, Driver, HostError, KvQueue, Port, SubmitError, Ticket};
 use saker_nvme::{Sqe, Status};
 
 /// A connected shard.
 #[derive(Debug)]
 pub struct Shard<T> {
-    pub(crate) turn: T,
+    pub(crate) driver: T,
     pub(crate) connection: Connection,
     pub(crate) queue: KvQueue,
     /// What the command in each slot is part of.
@@ -16,26 +16,26 @@ pub struct Shard<T> {
     group_bytes_max: u32,
 }
 
-impl<T: Turn> Shard<T> {
+impl<T: Driver> Shard<T> {
     /// Connects to the device behind `port`, which `turn` runs, for `depth` commands at once in namespace `nsid`.
     ///
     /// # Errors
     /// [`HostError`] if there is no such device.
-    pub fn open(port: Port, mut turn: T, nsid: u32, depth: u16) -> Result<Self, HostError> {
-        let mut connection = Connection::connect(port, &mut turn, ConnectOptions::default())?;
+    pub fn open(port: Port, mut driver: T, nsid: u32, depth: u16) -> Result<Self, HostError> {
+        let mut connection = Connection::connect(port, &mut driver, ConnectOptions::default())?;
         let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
-        let queue = connection.create_kv_queue(&mut turn, nsid, options)?;
+        let queue = connection.create_kv_queue(&mut driver, nsid, options)?;
         let parts = vec![None; queue.slots()];
-        let methods = connection.transfer_methods(&mut turn, u32::from(depth) + 1)?;
-        Ok(Self { turn, connection, queue, parts, group_bytes_max: methods.group_bytes_max })
+        let methods = connection.transfer_methods(&mut driver, u32::from(depth) + 1)?;
+        Ok(Self { driver, connection, queue, parts, group_bytes_max: methods.group_bytes_max })
     }
 
     pub(crate) fn group_bytes_max(&self) -> u32 {
         self.group_bytes_max
     }
 
-    pub(crate) fn into_turn(self) -> T {
-        self.turn
+    pub(crate) fn into_driver(self) -> T {
+        self.driver
     }
 
     /// Whether it takes another command.
@@ -66,7 +66,7 @@ impl<T: Turn> Shard<T> {
 
     /// Executes an admin command as it is.
     pub(crate) fn admin(&mut self, sqe: &Sqe) -> (Status, u64) {
-        match self.connection.execute_admin(&mut self.turn, *sqe) {
+        match self.connection.execute_admin(&mut self.driver, *sqe) {
             Ok(cqe) => (Status::SUCCESS, cqe.result()),
             Err(HostError::Status(status)) => (status, 0),
             Err(HostError::Kv(error)) => (error.status(), 0),

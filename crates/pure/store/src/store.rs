@@ -121,7 +121,7 @@ pub trait KvStore {
     }
 
     /// For somebody who waits and has nothing else to do: what was announced is seen, and the next thing happens.
-    fn turn(&mut self) {}
+    fn drive(&mut self) {}
 
     /// A job is over. What the store does afterwards on its own and the job is to be charged with.
     fn settle(&mut self) {}

@@ -2,7 +2,7 @@
 
 use saker_device::controller::{NamespaceFacts, NamespaceKind};
 use saker_nvme::transfer::{Contents, Transfer, needs_shared_memory};
-use saker_nvme::{Sqe, Status, kv, vendor};
+use saker_nvme::{Sqe, Status, kv, vendor_specific};
 
 /// A command for the device: PRPs are its caller's business.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,7 +42,9 @@ pub fn check(sqe: &Sqe, mut data: Vec<u8>, room: u32, facts: &[NamespaceFacts]) 
     };
     let tells_length = matches!(
         sqe.opcode,
-        kv::opcode::RETRIEVE | vendor::opcode::GROUP_RESULTS | vendor::opcode::ITERATOR_NEXT
+        kv::opcode::RETRIEVE
+            | vendor_specific::opcode::GROUP_RESULTS
+            | vendor_specific::opcode::ITERATOR_NEXT
     );
     let is_value = tells_length && contents == Some(Contents::Kv);
     if to_device.max(to_host) > u64::from(crate::TRANSFER_BYTES_MAX) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use saker_device::controller::{Access, HealthCounters, Identity, NamespaceFacts, Transport};
 use saker_nvme::fabrics::{Connect, ConnectData, InvalidParameter, nqn_of};
-use saker_nvme::vendor::Capabilities;
+use saker_nvme::vendor_specific::Capabilities;
 use saker_nvme::{Sqe, Status, admin, csi, fabrics};
 use saker_sim::Instant;
 

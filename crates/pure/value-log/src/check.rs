@@ -11,12 +11,12 @@
 )]
 
 use crate::group::seal::{Role, WORD_BYTES};
-use crate::loc::Loc;
 use crate::record::{HEADER_BYTES, Header, Kind, record_crc};
+use crate::record_addr::RecordAddr;
 use crate::view::Records;
 use saker_engine_api::{KvError, Sink};
-use saker_log::{Bytes, Spot};
-use saker_medium::Medium;
+use saker_log::{Bytes, LogAddr};
+use saker_segment_store::SegmentStore;
 
 impl Records<'_> {
     /// Checks a resident record against its checksum, its key and its place. Returns where in it the value begins, and
@@ -24,13 +24,19 @@ impl Records<'_> {
     ///
     /// # Errors
     /// [`KvError::Corrupt`] for a record that does not match, [`KvError::KeySize`] for a key that no address can be of.
-    pub fn check<M: Medium>(&self, key: &[u8], loc: Loc, owner: u16, m: &M) -> Result<(u32, u32), KvError> {
-        if loc.is_member() {
-            return self.check_member(key, loc, m);
+    pub fn check<M: SegmentStore>(
+        &self,
+        key: &[u8],
+        addr: RecordAddr,
+        owner: u16,
+        m: &M,
+    ) -> Result<(u32, u32), KvError> {
+        if addr.is_member() {
+            return self.check_member(key, addr, m);
         }
-        let range = Bytes::new(Spot(loc.position()), loc.bytes());
+        let range = Bytes::new(LogAddr(addr.position()), addr.bytes());
         if let Some(record) = range.whole(self.log, m) {
-            return check_whole(record, key, loc, owner).ok_or(KvError::Corrupt);
+            return check_whole(record, key, addr, owner).ok_or(KvError::Corrupt);
         }
         let mut head = [0; HEADER_BYTES as usize + 16];
         let known = HEADER_BYTES as usize + key.len();
@@ -38,7 +44,7 @@ impl Records<'_> {
         range.copy_to(self.log, m, 0, head);
         let (first, found) = head.split_first_chunk().ok_or(KvError::Corrupt)?;
         let header =
-            Header::decode(first).filter(|h| h.kind == Kind::Pair && h.record_bytes() == loc.record_bytes());
+            Header::decode(first).filter(|h| h.kind == Kind::Pair && h.record_bytes() == addr.record_bytes());
         let header = header.ok_or(KvError::Corrupt)?;
         let same = usize::from(header.key_bytes) == key.len() && found == key;
         let used = header.value_at() + header.value_bytes;
@@ -48,15 +54,20 @@ impl Records<'_> {
         Ok((header.value_at(), header.value_bytes))
     }
 
-    fn check_member<M: Medium>(&self, key: &[u8], loc: Loc, m: &M) -> Result<(u32, u32), KvError> {
-        let spot = Spot(loc.position());
-        let seal = self.seal_at(spot, loc.bytes(), m).filter(|s| s.bytes() == loc.bytes());
+    fn check_member<M: SegmentStore>(
+        &self,
+        key: &[u8],
+        addr: RecordAddr,
+        m: &M,
+    ) -> Result<(u32, u32), KvError> {
+        let log_addr = LogAddr(addr.position());
+        let seal = self.seal_at(log_addr, addr.bytes(), m).filter(|s| s.bytes() == addr.bytes());
         let seal = seal.filter(|s| s.role == Role::Pair && usize::from(s.key_bytes) == key.len());
         let seal = seal.ok_or(KvError::Corrupt)?;
         let mut found = [0; 16];
         let found = found.get_mut(..key.len()).ok_or(KvError::KeySize)?;
-        Bytes::new(spot, loc.bytes()).copy_to(self.log, m, WORD_BYTES, found);
-        let intact = *found == *key && self.is_intact(spot, &seal, m);
+        Bytes::new(log_addr, addr.bytes()).copy_to(self.log, m, WORD_BYTES, found);
+        let intact = *found == *key && self.is_intact(log_addr, &seal, m);
         if intact { Ok((seal.value_at(), seal.value_bytes)) } else { Err(KvError::Corrupt) }
     }
 
@@ -64,15 +75,15 @@ impl Records<'_> {
     ///
     /// # Errors
     /// [`KvError::Corrupt`] if the record ends before, [`KvError::Transfer`] if the sink refuses them.
-    pub fn deliver<M: Medium, K: Sink>(
+    pub fn deliver<M: SegmentStore, K: Sink>(
         &self,
-        loc: Loc,
+        addr: RecordAddr,
         start: u32,
         wanted: u32,
         sink: &mut K,
         m: &M,
     ) -> Result<(), KvError> {
-        let range = Bytes::new(Spot(loc.position()), loc.bytes());
+        let range = Bytes::new(LogAddr(addr.position()), addr.bytes());
         let mut done = 0;
         while done < wanted {
             let chunk = range.chunk(self.log, m, start + done);
@@ -89,19 +100,19 @@ impl Records<'_> {
 
 /// [`check_here`], not within the caller's loop: a scan of many pairs took 1.8 times as long so (`docs/figures.md`).
 #[inline(never)]
-pub fn check_whole(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, u32)> {
-    check_here(record, key, loc, owner)
+pub fn check_whole(record: &[u8], key: &[u8], addr: RecordAddr, owner: u16) -> Option<(u32, u32)> {
+    check_here(record, key, addr, owner)
 }
 
 /// The same as [`Records::check`] for a record that lies in one page; `None` if it does not match.
 #[inline(always)]
-pub fn check_here(record: &[u8], key: &[u8], loc: Loc, owner: u16) -> Option<(u32, u32)> {
+pub fn check_here(record: &[u8], key: &[u8], addr: RecordAddr, owner: u16) -> Option<(u32, u32)> {
     let header = Header::decode(record.first_chunk()?)?;
     let start = header.value_at() as usize;
     let used = start + header.value_bytes as usize;
     let right = header.kind == Kind::Pair
         && header.owner == owner
-        && header.record_bytes() == loc.record_bytes()
+        && header.record_bytes() == addr.record_bytes()
         && usize::from(header.key_bytes) == key.len()
         && record.get(HEADER_BYTES as usize..)?.get(..key.len())? == key;
     (right && record_crc(record.get(4..used)?) == header.crc).then_some((start as u32, header.value_bytes))

@@ -1,5 +1,5 @@
 //! Which one changed byte explains that a record is not as it was written. Pages on flash have a checksum that tells it; a
-//! page that still fills in the ring has none but those of its records.
+//! page that still fills in the page buffer has none but those of its records.
 #![cfg_attr(
     not(test),
     deny(
@@ -15,26 +15,26 @@ use crate::gap::{GAP_WORD_BYTES, Gap};
 use crate::record::{HEADER_BYTES, Header, record_crc};
 use crate::view::Records;
 use saker_log::recover::scan_page;
-use saker_log::{LogFlip, Spot, page_of};
-use saker_medium::flip::explain_with_sum;
-use saker_medium::{Flip, Medium, Page, PageAddr, Step};
+use saker_log::{LogAddr, LogFlip, page_of};
+use saker_segment_store::flip::explain_with_sum;
+use saker_segment_store::{Flip, Page, PageAddr, SegmentStore, Step};
 
 impl Records<'_> {
     /// The changed byte, if there is one and no other explains the record as well.
-    pub fn explain<M: Medium>(&self, spot: Spot, m: &M) -> Option<LogFlip> {
-        let mut bytes = self.bytes_from(spot, m);
+    pub fn explain<M: SegmentStore>(&self, log_addr: LogAddr, m: &M) -> Option<LogFlip> {
+        let mut bytes = self.bytes_from(log_addr, m);
         let mut flips = lengths_kept(&bytes);
         flips.extend(lengths_changed(&mut bytes));
-        flips.extend(gap_word(&bytes, spot.0));
+        flips.extend(gap_word(&bytes, log_addr.0));
         let [flip] = flips[..] else { return None };
-        Some(LogFlip::at_position(&self.log.geometry(), spot.0 + flip.at, flip.mask))
+        Some(LogFlip::at_position(&self.log.geometry(), log_addr.0 + flip.at, flip.mask))
     }
 
     /// What there is from a place to the end of its segment, or to the first page that is not full.
-    fn bytes_from<M: Medium>(&self, spot: Spot, m: &M) -> Vec<u8> {
+    fn bytes_from<M: SegmentStore>(&self, log_addr: LogAddr, m: &M) -> Vec<u8> {
         let geometry = self.log.geometry();
         let page_bytes = u64::from(geometry.page_bytes);
-        let (mut page, mut from) = (PageAddr(spot.0 / page_bytes), (spot.0 % page_bytes) as usize);
+        let (mut page, mut from) = (PageAddr(log_addr.0 / page_bytes), (log_addr.0 % page_bytes) as usize);
         let (segment, mut bytes) = (geometry.segment_of(page), Vec::new());
         while geometry.contains(page) && geometry.segment_of(page) == segment {
             let Step::Done(Ok(Some(scanned))) = scan_page(self.log, m, page) else { break };

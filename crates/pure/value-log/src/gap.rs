@@ -20,14 +20,14 @@
     )
 )]
 
-use saker_medium::header::crc32c;
+use saker_segment_store::header::crc32c;
 
 /// Bytes of the word.
 pub const GAP_WORD_BYTES: u32 = 8;
 const CHECK_BITS: u32 = 20;
 const COUNT_BITS: u32 = 18;
 const TAG: u64 = 0xff << 56;
-/// The longest gap that a word can tell of, in bytes: longer than the largest page of a ring with a memory page.
+/// The longest gap that a word can tell of, in bytes: longer than the largest page of a page buffer with a memory page.
 const GAP_BYTES_MAX: u32 = 8 * ((1 << COUNT_BITS) - 1);
 
 /// A gap.

@@ -4,14 +4,14 @@ use crate::record::{self, HEADER_BYTES, Header};
 use saker_engine_api::kv::copy_short;
 use saker_engine_api::{Source, SourceError};
 use saker_log::{Log, Writer};
-use saker_medium::Medium;
-use saker_medium::crc::Crc32c;
+use saker_segment_store::SegmentStore;
+use saker_segment_store::crc::Crc32c;
 
 /// Writes header, key and value into the writer's room, from a byte of it on.
 ///
 /// # Errors
 /// [`SourceError`] if the value could not be fetched. The room is to be abandoned then.
-pub fn land<M: Medium, S: Source>(
+pub fn land<M: SegmentStore, S: Source>(
     log: &Log,
     (writer, from): (&Writer, u32),
     header: Header,
@@ -52,7 +52,7 @@ pub fn land_whole<S: Source>(
 }
 
 /// Writes a record across pages.
-fn land_pages<M: Medium, S: Source>(
+fn land_pages<M: SegmentStore, S: Source>(
     log: &Log,
     (writer, from): (&Writer, u32),
     mut header: Header,

@@ -2,7 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`loc`] | the address of a record, in one word |
+//! | [`addr`] | the address of a record, in one word |
 //! | [`record`] | the bytes of a record |
 //! | [`group`] | records of many pairs: planning a group, sealing its members |
 //! | [`gap`] | the word of a gap between records |
@@ -24,12 +24,12 @@ pub mod gap;
 pub mod group;
 pub mod land;
 pub mod lengths;
-pub mod loc;
 pub mod packing;
 pub mod record;
+pub mod record_addr;
 pub mod tail;
 pub mod view;
 pub mod walk;
 
-pub use loc::Loc;
+pub use record_addr::RecordAddr;
 pub use view::Records;

@@ -26,7 +26,7 @@
     )
 )]
 
-use saker_medium::header::crc32c;
+use saker_segment_store::header::crc32c;
 
 /// Bytes before the key.
 pub const HEADER_BYTES: u32 = 24;

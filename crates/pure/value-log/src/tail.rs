@@ -15,7 +15,7 @@ use crate::view::Records;
 use crate::walk::{Next, Walked, Walker};
 use saker_log::Cut;
 use saker_log::recover::{Damage, LogImage, Recovered};
-use saker_medium::{Geometry, Medium, PageAddr, Step, ready};
+use saker_segment_store::{Geometry, PageAddr, SegmentStore, Step, ready};
 
 /// A scan of the tail on its way.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,7 @@ impl Tail {
     }
 
     /// The next record or piece without one. With `Need` it goes on from there.
-    pub fn next<M: Medium>(&mut self, records: &Records<'_>, m: &M) -> Step<Result<Found, Damage>> {
+    pub fn next<M: SegmentStore>(&mut self, records: &Records<'_>, m: &M) -> Step<Result<Found, Damage>> {
         if self.walker.is_none() {
             self.walker = self.left.pop().map(|r| Walker::new(r.id, r.pages));
         }
@@ -63,9 +63,9 @@ impl Tail {
                 self.walker = None;
                 Ok(Found::Nothing)
             }
-            Next::Broken(spot) => {
-                let page = PageAddr(spot.0 / u64::from(m.geometry().page_bytes));
-                Err(Damage::record(&m.geometry(), page, records.explain(spot, m)))
+            Next::Broken(log_addr) => {
+                let page = PageAddr(log_addr.0 / u64::from(m.geometry().page_bytes));
+                Err(Damage::record(&m.geometry(), page, records.explain(log_addr, m)))
             }
         })
     }
@@ -81,6 +81,6 @@ impl Tail {
         };
         // A copy of a tombstone from before the cut: the checkpoint knows of it, and of what came after it.
         let is_old_tombstone = r.header.kind == Kind::Tombstone && r.header.version < cut.version;
-        (r.spot.0 % u64::from(geometry.page_bytes)) as u32 >= from && !is_old_tombstone
+        (r.log_addr.0 % u64::from(geometry.page_bytes)) as u32 >= from && !is_old_tombstone
     }
 }

@@ -11,8 +11,8 @@
 )]
 
 use saker_log::{Bytes, Log};
-use saker_medium::Medium;
-use saker_medium::crc::Crc32c;
+use saker_segment_store::SegmentStore;
+use saker_segment_store::crc::Crc32c;
 
 /// The records of a log.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct Records<'a> {
 
 impl Records<'_> {
     /// Checksum of bytes 4..used of a resident record.
-    pub fn range_crc<M: Medium>(&self, range: Bytes, used: u32, m: &M) -> u32 {
+    pub fn range_crc<M: SegmentStore>(&self, range: Bytes, used: u32, m: &M) -> u32 {
         if let Some(whole) = range.chunk(self.log, m, 4).get(..(used as usize).saturating_sub(4)) {
             return crate::record::record_crc(whole);
         }

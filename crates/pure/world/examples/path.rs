@@ -14,11 +14,11 @@ use saker_host::group::{Form, Op as GroupOp};
 use saker_host::session::{Hub, Options, Session};
 use saker_host::transfer::Adaptive;
 use saker_host::{
-    ClientOptions, ConnectOptions, Connection, KvClient, KvQueue, KvStoreClient, Patience, TransferOptions,
-    TransferPolicy, Turn,
+    ClientOptions, ConnectOptions, Connection, Driver, KvClient, KvQueue, KvStoreClient, Patience,
+    TransferOptions, TransferPolicy,
 };
 use saker_nvme::Key;
-use saker_nvme::vendor::PIGGYBACK_BYTES;
+use saker_nvme::vendor_specific::PIGGYBACK_BYTES;
 use saker_sim::profile::Profile;
 use saker_world::{Job, Op, StoreKind, run_virtual};
 use std::sync::Arc;
@@ -32,9 +32,9 @@ const GROUPS_IN_FLIGHT: usize = 8;
 /// The device runs whenever the host waits.
 struct Inline(Device<Untimed>);
 
-impl Turn for Inline {
+impl Driver for Inline {
     #[inline]
-    fn turn(&mut self) {
+    fn drive(&mut self) {
         self.0.advance();
     }
 }
@@ -109,7 +109,7 @@ fn groups(count: u64) -> Outcome<()> {
             next += GROUP;
         }
         queue.ring();
-        client.turn_mut().turn();
+        client.driver_mut().drive();
         while let Some(polled) = client.queue_mut().poll(|done| (done.status, done.result)) {
             let (status, failed) = polled?;
             assert!(status.is_success() && failed == 0, "{status}");

@@ -1,16 +1,16 @@
 //! Host and device together: on the host's own thread, where the device makes progress whenever the host waits, or elsewhere.
 
 use saker_device::{Device, Timed, Untimed};
-use saker_host::{Spin, Turn};
+use saker_host::{Driver, Spin};
 use saker_sim::Instant;
 
 /// A device that keeps no time.
 #[derive(Debug)]
 pub struct Inline(pub Device<Untimed>);
 
-impl Turn for Inline {
+impl Driver for Inline {
     #[inline]
-    fn turn(&mut self) {
+    fn drive(&mut self) {
         self.0.advance();
     }
 }
@@ -19,8 +19,8 @@ impl Turn for Inline {
 #[derive(Debug)]
 pub struct Clocked(pub Device<Timed>);
 
-impl Turn for Clocked {
-    fn turn(&mut self) {
+impl Driver for Clocked {
+    fn drive(&mut self) {
         let now = self.0.now();
         // First what the host has just done, at the current time; then the next event.
         self.0.advance(now);
@@ -31,7 +31,7 @@ impl Turn for Clocked {
 }
 
 /// What is below the lanes of a store: a device, here or elsewhere.
-pub trait Below: Turn {
+pub trait Below: Driver {
     /// Its time.
     fn now(&self) -> Instant;
     /// When its next event is; `None`: there is none, or it has a clock of its own.
@@ -99,7 +99,7 @@ impl Below for Inline {
     }
 
     fn advance(&mut self, _: Instant) -> u64 {
-        self.turn();
+        self.drive();
         0
     }
 

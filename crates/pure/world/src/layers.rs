@@ -1,7 +1,7 @@
 //! Where write amplification comes from: bytes by layer, and what packing values came to.
 
-use saker_device::Snapshot;
-use saker_medium::Stream;
+use saker_device::Stats;
+use saker_segment_store::Stream;
 use std::ops::Sub;
 
 /// Bytes that stores appended to their logs, by cause. Programmed pages hold them, and what pages leave unused.
@@ -17,7 +17,7 @@ pub struct Layers {
 
 impl Layers {
     /// The sum over all namespaces of a device.
-    pub fn of(snapshot: &Snapshot) -> Self {
+    pub fn of(snapshot: &Stats) -> Self {
         let sum = |stream: Stream| -> u64 {
             snapshot.namespaces.iter().map(|n| n.log.bytes_appended[stream as usize]).sum()
         };
@@ -51,7 +51,7 @@ pub struct ValueLog {
 
 impl ValueLog {
     /// The sum over all namespaces of a device.
-    pub fn of(snapshot: &Snapshot) -> Self {
+    pub fn of(snapshot: &Stats) -> Self {
         let named = |name: &str| -> u64 {
             let all = snapshot.namespaces.iter().flat_map(|n| &n.counters);
             all.filter(|(known, _)| *known == name).map(|(_, count)| count).sum()

@@ -5,7 +5,7 @@ use crate::result::Job;
 use crate::running::Running;
 use crate::stores::{DiskLane, DiskStore};
 use saker_assembly::Build;
-use saker_device::{Costs, Snapshot, timings};
+use saker_device::{Costs, Stats, timings};
 use saker_host::{HostError, TransferOptions};
 use saker_nvme::KeyLengthError;
 use saker_sim::Instant;
@@ -60,7 +60,7 @@ impl Prepared {
         }
         self.lane.ring();
         for _ in 0..TURNS_MAX {
-            self.store.turn();
+            self.store.drive();
             if let Some(outcome) = self.lane.poll(Instant::ZERO, |completed| ended(completed.outcome))? {
                 return outcome;
             }
@@ -80,8 +80,8 @@ impl Prepared {
     }
 
     /// The device's counters.
-    pub fn snapshot(&mut self) -> Snapshot {
-        self.store.device().snapshot()
+    pub fn stats(&mut self) -> Stats {
+        self.store.device().stats()
     }
 }
 

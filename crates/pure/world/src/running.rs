@@ -5,7 +5,7 @@ use crate::joined::Clocked;
 use crate::result::{Job, RunResult};
 use crate::stores::DiskStore;
 use saker_assembly::Build;
-use saker_device::{Device, Snapshot, Timed};
+use saker_device::{Device, Stats, Timed};
 use saker_host::{HostError, TransferOptions};
 
 /// A device in virtual time with its application threads. The same jobs give the same results on any machine.
@@ -43,7 +43,7 @@ impl Running {
     }
 
     /// The device's counters.
-    pub fn snapshot(&mut self) -> Snapshot {
-        self.driver.store.device().snapshot()
+    pub fn stats(&mut self) -> Stats {
+        self.driver.store.device().stats()
     }
 }

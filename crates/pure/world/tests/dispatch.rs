@@ -4,7 +4,7 @@
 use saker_assembly::Build;
 use saker_assembly::port;
 use saker_host::connect::KvQueueOptions;
-use saker_host::{ConnectOptions, Connection, KvQueue, TransferOptions, Turn};
+use saker_host::{ConnectOptions, Connection, Driver, KvQueue, TransferOptions};
 use saker_nvme::Key;
 use saker_nvme::group::{Form, Op, Packer};
 use saker_nvme::kv::StoreOptions;
@@ -53,7 +53,7 @@ impl Rig {
             if ended.len() == tickets.len() {
                 return ended.into_values().collect();
             }
-            self.device.turn();
+            self.device.drive();
         }
         panic!("no answer");
     }

@@ -11,11 +11,11 @@ use saker_host::{
     Patience, WriteBatch,
 };
 use saker_nvme::Key;
-use saker_nvme::vendor::Methods;
+use saker_nvme::vendor_specific::Methods;
 use saker_sim::profile::Profile;
 use saker_world::Inline;
 
-const PATIENCE: Patience = Patience { turns_max: 100_000 };
+const PATIENCE: Patience = Patience { polls_max: 100_000 };
 
 fn open(methods: Methods) -> (Connection, KvClient<Inline>) {
     let profile = Profile::builtin("default").expect("built in");

@@ -4,16 +4,16 @@
 use saker_assembly::Build;
 use saker_assembly::port;
 use saker_host::{
-    BulkBuffer, ClientOptions, ConnectOptions, Connection, HostError, KvClient, Patience, RawData, Turn,
+    BulkBuffer, ClientOptions, ConnectOptions, Connection, Driver, HostError, KvClient, Patience, RawData,
 };
 use saker_link::{DmaRegion, PAGE_BYTES};
 use saker_nvme::group::{Form, GroupCommand, Op, Packer, PairAddress, write_vector};
-use saker_nvme::vendor::Methods;
+use saker_nvme::vendor_specific::Methods;
 use saker_nvme::{Key, Status};
 use saker_sim::profile::Profile;
 use saker_world::Inline;
 
-const PATIENCE: Patience = Patience { turns_max: 100_000 };
+const PATIENCE: Patience = Patience { polls_max: 100_000 };
 
 type Client = KvClient<Inline>;
 
@@ -40,11 +40,11 @@ fn pair(n: usize) -> (Vec<u8>, Vec<u8>) {
 fn send(client: &mut Client, command: GroupCommand, data: &[u8]) -> (Status, u32) {
     let ticket = client.queue_mut().raw(command.encode(1), RawData::ToDevice(data)).expect("room");
     client.queue_mut().ring();
-    for _ in 0..PATIENCE.turns_max {
+    for _ in 0..PATIENCE.polls_max {
         let polled = client.queue_mut().poll(|d| (d.ticket == ticket).then_some((d.status, d.result)));
         match polled {
             Some(ended) => return ended.expect("an answer").expect("ours"),
-            None => client.turn_mut().turn(),
+            None => client.driver_mut().drive(),
         }
     }
     panic!("no answer")
@@ -72,11 +72,11 @@ fn a_vector_stores_what_it_names() {
     for pages in [false, true] {
         let (_connection, mut client) = open(Methods::ALL);
         let (_region, pairs) = placed(&mut client, 30);
-        let before = client.turn_mut().0.snapshot().device.traffic.to_device;
+        let before = client.driver_mut().0.stats().device.traffic.to_device;
         let list = write_vector(&pairs);
         let command = GroupCommand::Vector { pages, bytes: list.len() as u32 };
         assert_eq!(send(&mut client, command, &list), (Status::SUCCESS, 0));
-        let moved = client.turn_mut().0.snapshot().device.traffic.to_device - before;
+        let moved = client.driver_mut().0.stats().device.traffic.to_device - before;
         let bytes: usize = (0..30).map(|n| pair(n).0.len() + pair(n).1.len()).sum();
         if pages {
             let touched =

@@ -4,31 +4,31 @@ use std::collections::BTreeMap;
 
 use saker_device::{Attachment, Device, DeviceConfig, Untimed};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia};
+use saker_flash::{FaultPlan, Flash, MemCells};
 use saker_host::{
     ClientOptions, Condition, ConnectOptions, Connection, HostError, KvClient, KvError, KvStoreClient,
 };
-use saker_host::{Patience, Port, Turn};
+use saker_host::{Driver, Patience, Port};
 use saker_link::DmaSpace;
-use saker_medium::{Geometry, Ring};
 use saker_nvme::Key;
+use saker_segment_store::{Geometry, PageBuffer};
 
 /// The device runs on the thread that waits for it.
 struct Inline(Device<Untimed>);
 
-impl Turn for Inline {
-    fn turn(&mut self) {
+impl Driver for Inline {
+    fn drive(&mut self) {
         self.0.advance();
     }
 }
 
 const NSID: u32 = 1;
-const PATIENCE: Patience = Patience { turns_max: 100_000 };
+const PATIENCE: Patience = Patience { polls_max: 100_000 };
 
 fn open() -> (Connection, KvClient<Inline>) {
     let geometry = Geometry { page_bytes: 16 << 10, oob_bytes: 256, segment_pages: 256, segments: 40 };
-    let media = MemMedia::new(Shape { geometry, channels: 2, luns: 4 });
-    let ring = Ring::heap(512, geometry.page_bytes, geometry.oob_bytes);
+    let media = MemCells::new(Shape { geometry, channels: 2, luns: 4 });
+    let ring = PageBuffer::heap(512, geometry.page_bytes, geometry.oob_bytes);
     let flash = Flash::power_on(media, ring, None, FaultPlan::default());
     let attachment = Attachment::new(DmaSpace::new(4096, 256), 4);
     let port = Port {
@@ -39,7 +39,7 @@ fn open() -> (Connection, KvClient<Inline>) {
     };
     let mut device = Inline(Device::new(flash, DeviceConfig::kv(&geometry, true, 7), attachment));
     let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
-    device.turn();
+    device.drive();
     let mut connection = Connection::connect(port, &mut device, options).expect("connects");
     let options = ClientOptions { patience: PATIENCE, list_bytes: 200, ..ClientOptions::default() };
     let client = KvClient::open(&mut connection, device, NSID, options).expect("opens");
@@ -57,7 +57,7 @@ fn pattern(bytes: usize, seed: u8) -> Vec<u8> {
 #[test]
 fn conditions_deletes_and_formats() {
     let (mut connection, mut client) = open();
-    assert_eq!(connection.kv_namespaces(client.turn_mut()), Ok(vec![NSID]));
+    assert_eq!(connection.kv_namespaces(client.driver_mut()), Ok(vec![NSID]));
     assert_eq!(client.delete_missing(), saker_host::client::DeleteMissing::Reported);
     let name = key(b"name");
     assert_eq!(client.put_if(&name, b"1", Condition::MustExist), Err(KvError::NotFound.into()));
@@ -71,7 +71,7 @@ fn conditions_deletes_and_formats() {
     client.put(&name, b"").expect("stores");
     assert_eq!(client.get(&name), Ok(Some(vec![])));
     client.flush().expect("flushes");
-    connection.format(client.turn_mut(), NSID).expect("formats");
+    connection.format(client.driver_mut(), NSID).expect("formats");
     assert_eq!(client.exists(&name), Ok(false));
 }
 

@@ -4,8 +4,8 @@ use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::{Attachment, EngineKind};
 use saker_host::{
-    ClientOptions, ConnectOptions, Connection, DeviceIterator, HostError, KeyRange, KvClient, KvError,
-    KvStoreClient, Patience, ScanOptions, ScanOrder, Turn,
+    ClientOptions, ConnectOptions, Connection, DeviceIterator, Driver, HostError, KeyRange, KvClient,
+    KvError, KvStoreClient, Patience, ScanOptions, ScanOrder,
 };
 use saker_nvme::{Key, Status};
 use saker_sim::profile::Profile;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// The engines that keep keys in order.
 const ORDERED: [EngineKind; 2] = [EngineKind::LSM, EngineKind::TREE];
 
-const PATIENCE: Patience = Patience { turns_max: 10_000_000 };
+const PATIENCE: Patience = Patience { polls_max: 10_000_000 };
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
@@ -26,7 +26,7 @@ fn build(profile: &str, bytes: u64, engine: EngineKind) -> Build {
     Build::kv(&profile, bytes, 1).expect("large enough").with_engine(engine)
 }
 
-fn connect<T: Turn>(host: &Attachment, mut device: T) -> (Connection, KvClient<T>) {
+fn connect<T: Driver>(host: &Attachment, mut device: T) -> (Connection, KvClient<T>) {
     let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
     let mut connection = Connection::connect(port(host), &mut device, options).expect("connects");
     let options = ClientOptions { depth: 8, patience: PATIENCE, ..ClientOptions::default() };
@@ -52,13 +52,13 @@ fn named(key: &[u8]) -> Key {
     Key::new(key).expect("short")
 }
 
-fn put<T: Turn>(client: &mut KvClient<T>, model: &mut Model, k: &[u8], value: Vec<u8>) {
+fn put<T: Driver>(client: &mut KvClient<T>, model: &mut Model, k: &[u8], value: Vec<u8>) {
     client.put(&named(k), &value).expect("room");
     model.insert(k.to_vec(), value);
 }
 
 /// Stores and deletes among `keys` keys.
-fn churn<T: Turn>(client: &mut KvClient<T>, model: &mut Model, rng: &mut Rng, (keys, steps): (u64, u64)) {
+fn churn<T: Driver>(client: &mut KvClient<T>, model: &mut Model, rng: &mut Rng, (keys, steps): (u64, u64)) {
     for step in 0..steps {
         let k = key(rng.below(keys));
         if rng.below(5) == 0 {
@@ -69,7 +69,7 @@ fn churn<T: Turn>(client: &mut KvClient<T>, model: &mut Model, rng: &mut Rng, (k
     }
 }
 
-fn all<T: Turn>(
+fn all<T: Driver>(
     client: &mut KvClient<T>,
     iterator: &mut DeviceIterator,
     step: u32,
@@ -90,7 +90,7 @@ fn pairs<'a>(range: impl Iterator<Item = (&'a Vec<u8>, &'a Vec<u8>)>) -> Pairs {
 }
 
 /// Every pair once, with the value of the moment of opening, however much is written between two batches.
-fn while_written<T: Turn>(client: &mut KvClient<T>, (keys, steps): (u64, u64), pairs_max: u32) {
+fn while_written<T: Driver>(client: &mut KvClient<T>, (keys, steps): (u64, u64), pairs_max: u32) {
     let (mut model, mut rng) = (Model::new(), Seed(7).rng());
     churn(client, &mut model, &mut rng, (keys, 3 * keys));
     for round in 0..4 {
@@ -119,7 +119,7 @@ fn while_written<T: Turn>(client: &mut KvClient<T>, (keys, steps): (u64, u64), p
 fn scans_show_one_moment_while_compactions_and_collections_run() {
     let (_connection, mut client) = open_on(&build("tiny", 16 << 20, EngineKind::LSM));
     while_written(&mut client, (9000, 400), 100);
-    let snapshot = client.turn_mut().0.snapshot();
+    let snapshot = client.driver_mut().0.stats();
     let counters: BTreeMap<_, _> = snapshot.namespaces[0].counters.iter().copied().collect();
     assert!(counters["compactions"] > 5 && counters["flushes"] > 15, "{counters:?}");
     assert!(snapshot.namespaces[0].store.gc_segments > 0, "values were collected meanwhile");
@@ -130,7 +130,7 @@ fn scans_show_one_moment_while_compactions_and_collections_run() {
 fn scans_show_one_moment_while_merges_and_collections_run() {
     let (_connection, mut client) = open_on(&build("tiny", 16 << 20, EngineKind::TREE));
     while_written(&mut client, (9000, 400), 100);
-    let snapshot = client.turn_mut().0.snapshot();
+    let snapshot = client.driver_mut().0.stats();
     let counters: BTreeMap<_, _> = snapshot.namespaces[0].counters.iter().copied().collect();
     assert!(counters["merges"] > 5 && counters["roots"] > counters["merges"], "{counters:?}");
     assert!(snapshot.namespaces[0].store.gc_segments > 0, "values were collected meanwhile");
@@ -217,7 +217,7 @@ fn sixteen_on(engine: EngineKind) {
     client.close_iterator(iterators.pop().expect("sixteen")).expect("closes");
     iterators.push(open(&mut client).expect("opens").expect("has"));
     // Writes of more than an eighth of the capacity: who has not been used since has timed out.
-    let capacity = client.turn_mut().0.snapshot().namespaces[0].capacity_bytes;
+    let capacity = client.driver_mut().0.stats().namespaces[0].capacity_bytes;
     let mut used = iterators.pop().expect("sixteen");
     for n in 0..capacity / 8 / 4096 + 2 {
         client.put(&named(&key(n % 50)), &[n as u8; 4096]).expect("room");
@@ -230,7 +230,7 @@ fn sixteen_on(engine: EngineKind) {
     client.close_iterator(idle_again).expect("ended already");
     client.next_pairs(&mut used, 1, false, None).expect("it is there");
     let snapshots = |client: &mut KvClient<Inline>| {
-        let counters = client.turn_mut().0.snapshot().namespaces[0].counters.clone();
+        let counters = client.driver_mut().0.stats().namespaces[0].counters.clone();
         counters.into_iter().find(|(name, _)| *name == "num_snapshots").map(|(_, n)| n)
     };
     assert_eq!(snapshots(&mut client), Some(1));
@@ -244,7 +244,7 @@ fn other_engines_say_that_they_have_none() {
         let queue = client.queue_mut();
         let ticket = queue.iterator_next(1, (4096, 0), false, None).expect("room");
         queue.ring();
-        client.turn_mut().turn();
+        client.driver_mut().drive();
         let status = client.queue_mut().poll(|done| (done.ticket == ticket, done.status));
         assert_eq!(status.expect("completed").expect("sound"), (true, Status::INVALID_OPCODE));
     }
@@ -293,7 +293,7 @@ fn scans_show_every_pair_of_a_range_once() {
     }
 }
 
-fn backwards_on<T: Turn>(
+fn backwards_on<T: Driver>(
     engine: EngineKind,
     store: &mut KvStoreClient<T, impl saker_long_keys::KeyDigest>,
     model: &Model,

@@ -11,14 +11,14 @@ use saker_host::{
 };
 use saker_long_keys::{KeyDigest, NarrowDigest};
 use saker_nvme::group::Packer;
-use saker_nvme::vendor::{IndirectCommand, IndirectOp, Methods};
+use saker_nvme::vendor_specific::{IndirectCommand, IndirectOp, Methods};
 use saker_nvme::{Key, Status};
 use saker_sim::Seed;
 use saker_sim::profile::Profile;
 use saker_world::{Clocked, Inline};
 use std::collections::BTreeMap;
 
-const PATIENCE: Patience = Patience { turns_max: 1_000_000 };
+const PATIENCE: Patience = Patience { polls_max: 1_000_000 };
 
 type Client = KvClient<Inline>;
 
@@ -127,7 +127,7 @@ fn bulk_puts_take_long_keys() {
                 failed = Some(done.expect("an answer"));
                 break;
             }
-            saker_host::Turn::turn(client.turn_mut());
+            saker_host::Driver::drive(client.driver_mut());
         }
         assert_eq!(failed, Some((ticket, Status::SUCCESS, 0)), "{}", engine.name());
         let values = client.multi_get(&keys).expect("reads");
@@ -246,7 +246,7 @@ fn outside_bytes_become_status() {
             let polled = client.queue_mut().poll(|done| (done.ticket == ticket).then_some(done.status));
             match polled {
                 Some(status) => break status.expect("an answer").expect("ours"),
-                None => saker_host::Turn::turn(client.turn_mut()),
+                None => saker_host::Driver::drive(client.driver_mut()),
             }
         }
     };
@@ -276,14 +276,14 @@ fn the_fetch_of_a_key_takes_time() {
         let mut connection = Connection::connect(port(&host), &mut device, options).expect("connects");
         let options = ClientOptions { depth: 8, patience: PATIENCE, ..ClientOptions::default() };
         let mut client = KvClient::open(&mut connection, device, 1, options).expect("opens");
-        let begun = client.turn_mut().0.now();
+        let begun = client.driver_mut().0.now();
         if long {
             assert_eq!(client.exists_indirect(&key(1, 32)), Ok(false));
         } else {
             assert_eq!(client.exists(&Key::new(&key(1, 16)).expect("16 bytes")), Ok(false));
         }
-        let bytes = client.turn_mut().0.snapshot().device.traffic.to_device.bytes();
-        (client.turn_mut().0.now().since(begun).as_nanos(), bytes)
+        let bytes = client.driver_mut().0.stats().device.traffic.to_device.bytes();
+        (client.driver_mut().0.now().since(begun).as_nanos(), bytes)
     };
     let more = |profile: &Profile| {
         let ((short, none), (long, key)) = (time(profile, false), time(profile, true));

@@ -8,7 +8,7 @@ use saker_sim::profile::Profile;
 use saker_sim::{Rng, Seed};
 use saker_world::Clocked;
 
-const PATIENCE: Patience = Patience { turns_max: 1_000_000 };
+const PATIENCE: Patience = Patience { polls_max: 1_000_000 };
 /// Keys read together, and groups of them.
 const TOGETHER: u64 = 12;
 const GROUPS: u64 = 40;
@@ -46,14 +46,14 @@ fn run(bind: bool, mut which: impl FnMut(u64) -> u64) -> (u64, u64) {
             assert_eq!(client.prefetch_group(&key(g), &keys), Ok(true));
         }
     }
-    let device = &mut client.turn_mut().0;
-    let (before, begun) = (device.snapshot().flash.pages_read, device.now());
+    let device = &mut client.driver_mut().0;
+    let (before, begun) = (device.stats().flash.pages_read, device.now());
     for n in 0..800 {
         let n = which(n);
         assert_eq!(client.get(&key(n)), Ok(Some(value(n))));
     }
-    let device = &mut client.turn_mut().0;
-    (device.snapshot().flash.pages_read - before, device.now().since(begun).as_nanos())
+    let device = &mut client.driver_mut().0;
+    (device.stats().flash.pages_read - before, device.now().since(begun).as_nanos())
 }
 
 /// One key of a group, then all of them.

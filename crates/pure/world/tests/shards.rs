@@ -6,11 +6,11 @@ use saker_device::Attachment;
 use saker_engine::EngineKind;
 use saker_host::group::{Form, Op};
 use saker_host::{
-    ClientOptions, ConnectOptions, Connection, HostError, KvClient, KvError, Patience, RawData, Turn,
+    ClientOptions, ConnectOptions, Connection, Driver, HostError, KvClient, KvError, Patience, RawData,
 };
 use saker_link::DmaSpace;
 use saker_nvme::group::{GroupCommand, Packer};
-use saker_nvme::vendor::Methods;
+use saker_nvme::vendor_specific::Methods;
 use saker_nvme::{Key, Status};
 use saker_shards::{Shard, Sharded, shard_of};
 use saker_sim::profile::Profile;
@@ -19,7 +19,7 @@ use saker_world::Inline;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-const PATIENCE: Patience = Patience { turns_max: 100_000 };
+const PATIENCE: Patience = Patience { polls_max: 100_000 };
 
 type Device = Sharded<Inline>;
 type Client = KvClient<Device>;
@@ -141,7 +141,7 @@ fn status_of(client: &mut Client, payload: &[u8]) -> (Status, u32) {
     queue.raw(command.encode(1), RawData::ToDevice(payload)).expect("room");
     for _ in 0..10_000 {
         client.queue_mut().ring();
-        client.turn_mut().turn();
+        client.driver_mut().drive();
         if let Some(done) = client.queue_mut().poll(|done| (done.status, done.result)) {
             return done.expect("an answer");
         }

@@ -8,7 +8,7 @@ use saker_nvme::Key;
 use saker_sim::profile::Profile;
 use saker_world::Clocked;
 
-const PATIENCE: Patience = Patience { turns_max: 1_000_000 };
+const PATIENCE: Patience = Patience { polls_max: 1_000_000 };
 
 fn open(profile: &Profile) -> (Connection, KvClient<Clocked>) {
     let build = Build::kv(profile, 512 << 20, 1).expect("large enough");
@@ -29,9 +29,9 @@ fn samsung(batched: bool) -> (Connection, KvClient<Clocked>) {
 
 /// Nanoseconds that `work` takes in virtual time.
 fn time<R>(client: &mut KvClient<Clocked>, work: impl FnOnce(&mut KvClient<Clocked>) -> R) -> u64 {
-    let begun = client.turn_mut().0.now();
+    let begun = client.driver_mut().0.now();
     work(client);
-    client.turn_mut().0.now().since(begun).as_nanos()
+    client.driver_mut().0.now().since(begun).as_nanos()
 }
 
 fn key(n: u32) -> Key {

@@ -4,7 +4,7 @@
 use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig};
 use saker_flash::nand::Shape;
-use saker_medium::Geometry;
+use saker_segment_store::Geometry;
 use saker_sim::profile::{Media, Profile};
 use saker_sim::{Rng, Seed};
 use saker_world::{Job, Op, Prepared, Running};
@@ -66,17 +66,17 @@ fn collections_go_on_while_clients_drive_sections_out() {
         let mut running = device.fork(&job(Vec::new())).expect("connects");
         let get = |key: u64| Op::Get(key.to_be_bytes().to_vec());
         let side = |n: u64, key| if n.is_multiple_of(2) { put(key) } else { get(key) };
-        let before = running.snapshot().flash.segments_erased;
+        let before = running.stats().flash.segments_erased;
         let result = running.run(&job((0..operations()).map(|n| side(n, rng.below(pairs))).collect()));
         assert_eq!(result.errors, 0, "{engine:?}");
-        assert!(running.snapshot().flash.segments_erased > before + 10, "{engine:?}: nothing was collected");
+        assert!(running.stats().flash.segments_erased > before + 10, "{engine:?}: nothing was collected");
     }
 }
 
 /// A device with pairs in 90 % of its capacity, each overwritten once on average, and their number.
 fn nearly_full(engine: EngineKind, rng: &mut Rng) -> (Running, u64) {
     let mut device = Prepared::start(&build(engine)).expect("connects");
-    let capacity = device.snapshot().namespaces[0].capacity_bytes;
+    let capacity = device.stats().namespaces[0].capacity_bytes;
     let pair = RECORD_BYTES + if engine == EngineKind::HASH_PLUS { ENTRY_BYTES } else { 0 };
     let pairs = capacity / pair * 9 / 10;
     device.run((0..pairs).map(put)).expect("room");
@@ -101,10 +101,10 @@ fn no_command_waits_longer_than_for_a_superblock() {
     for engine in [EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS] {
         let mut rng = Seed(8).rng();
         let (mut running, pairs) = nearly_full(engine, &mut rng);
-        let erased = running.snapshot().flash.segments_erased;
+        let erased = running.stats().flash.segments_erased;
         let all = (0..operations()).map(|_| put(rng.below(pairs))).collect();
         let result = running.run(&job(all));
-        let collected = running.snapshot().flash.segments_erased - erased;
+        let collected = running.stats().flash.segments_erased - erased;
         assert_eq!(result.errors, 0);
         assert!(collected > 10, "{engine:?}: collections must have been on their way: {collected}");
         let (longest, bound) = (result.latency.max(), bound_ns());
@@ -118,14 +118,14 @@ fn reported_pages_are_the_pages_programmed() {
     for engine in [EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS] {
         let mut rng = Seed(9).rng();
         let (mut running, pairs) = nearly_full(engine, &mut rng);
-        let before = running.snapshot().flash.pages_programmed;
+        let before = running.stats().flash.pages_programmed;
         let result = running.run(&job((0..operations()).map(|_| put(rng.below(pairs))).collect()));
-        let programmed = running.snapshot().flash.pages_programmed - before;
+        let programmed = running.stats().flash.pages_programmed - before;
         let stored = operations() * (8 + VALUE_BYTES as u64);
         assert_eq!(result.nand_pages, programmed, "{engine:?}");
         assert_eq!(result.write_amplification(), (programmed * 4096) as f64 / stored as f64, "{engine:?}");
         running.settle();
-        let s = running.snapshot();
+        let s = running.stats();
         let log = s.namespaces[0].log;
         assert_eq!(log.pages_programmed.iter().sum::<u64>(), s.flash.pages_programmed, "{engine:?}");
         let count = |name: &str| {
@@ -148,7 +148,7 @@ fn reported_pages_are_the_pages_programmed() {
 
 /// Pages that commands and collections have looked at, pages that were read, and attempts that were blocked.
 fn looked_read_blocked(running: &mut Running) -> [u64; 3] {
-    let s = running.snapshot();
+    let s = running.stats();
     let count = |name: &str| s.namespaces[0].counters.iter().find(|(n, _)| *n == name).map_or(0, |(_, n)| *n);
     let sum = |names: &[&str]| names.iter().map(|name| count(name)).sum();
     let looked = sum(&["table_pages_read_user", "table_pages_read_gc", "kv_pages_read", "gc_pages_read"]);

@@ -61,7 +61,7 @@ fn write(path: &Path, format: &str) -> Result<u64, Box<dyn std::error::Error>> {
 
 fn index_bytes(image: &Scratch) -> Result<u64, Box<dyn std::error::Error>> {
     let mut kv = Kv::open(&image.url())?;
-    let bytes = kv.snapshot().map_or(0, |s| s.namespaces[0].memory.total());
+    let bytes = kv.stats().map_or(0, |s| s.namespaces[0].memory.total());
     kv.close()?;
     Ok(bytes)
 }

@@ -14,7 +14,7 @@ pub fn run() -> Outcome {
         fill(&mut kv, 0, PAIRS, &vec![7; value])?;
         kv.flush()?;
         let resident = status("VmRSS");
-        let s = kv.snapshot().ok_or("an inline device counts")?;
+        let s = kv.stats().ok_or("an inline device counts")?;
         let modelled: u64 = s.namespaces.iter().map(|n| n.memory.total()).sum();
         let flash = s.flash_bytes_in_use;
         let overhead = resident.saturating_sub(modelled + flash);

@@ -19,7 +19,7 @@ pub fn open(url: &str) -> Result<Blocks, CliError> {
 pub fn info(url: &str) -> Result<Value, CliError> {
     let mut block = Block::open(url).map_err(|e| refused(&e))?;
     let head = json!({ "device": url, "profile": block.profile() });
-    let info = described(head, block.snapshot());
+    let info = described(head, block.stats());
     block.close().map_err(|e| failed(&e)).map(|()| info)
 }
 

@@ -136,7 +136,7 @@ fn database(args: &BenchArgs, url: &str, options: &DbOptions) -> Result<BenchRep
 
 /// Refuses pairs that the device cannot hold, before the first is stored: those of a device that can be asked.
 fn check_room(kv: &mut Kv, args: &BenchArgs) -> Result<(), CliError> {
-    let Some(device) = kv.snapshot() else { return Ok(()) };
+    let Some(device) = kv.stats() else { return Ok(()) };
     let capacity = device.namespaces.iter().filter(|n| n.kind == "kv").map(|n| n.capacity_bytes).max();
     let pair = args.value_size + args.key_size.unwrap_or(KEY_BYTES_MIN) as u64;
     match capacity.map(|bytes| bytes / pair.max(1)) {

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use saker::image::ImageError;
-use saker::url::Place;
+use saker::url::Backing;
 use saker::{DeviceUrl, Error as DeviceError, KeyRange, Kv, ScanOptions};
 use saker_host::{HostError, KvError};
 use serde_json::{Value, json};
@@ -170,7 +170,7 @@ impl Opened {
     /// The image of a device in this process.
     fn image(&self) -> Option<String> {
         match DeviceUrl::parse(&self.url).ok()?.place {
-            Place::File(path) => Some(path.display().to_string()),
+            Backing::File(path) => Some(path.display().to_string()),
             _ => None,
         }
     }
@@ -194,7 +194,7 @@ impl Opened {
             "groups": groups(&mut self.kv),
             "long_keys": if self.kv.has_long_keys_by_pointer() { "by pointer" } else { "in envelopes of the host's" },
         });
-        Ok(described(head, self.kv.snapshot()))
+        Ok(described(head, self.kv.stats()))
     }
 }
 
@@ -296,14 +296,14 @@ fn groups(kv: &mut Kv) -> Value {
 }
 
 /// What is known of a device, with its counters if it can be asked for them.
-pub(super) fn described(head: Value, snapshot: Option<saker::Snapshot>) -> Value {
+pub(super) fn described(head: Value, snapshot: Option<saker::Stats>) -> Value {
     match snapshot {
         Some(snapshot) => with_counters(head, &snapshot),
         None => head,
     }
 }
 
-fn with_counters(mut head: Value, s: &saker::Snapshot) -> Value {
+fn with_counters(mut head: Value, s: &saker::Stats) -> Value {
     head["flash"] = json!({
         "pages_programmed": s.flash.pages_programmed, "segments_erased": s.flash.segments_erased,
         "failures": s.flash.failures, "bytes_in_use": s.flash_bytes_in_use, "retired_segments": s.retired_segments,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use saker::url::Place;
+use saker::url::Backing;
 use saker::{DeviceUrl, Error as DeviceError, Losses, Lost, Piece, Salvage, Salvaged, repair_image};
 
 use super::opened::{failed, refused};
@@ -30,7 +30,7 @@ impl From<DeviceError> for Stop {
 /// `Usage` for a URL that is no image's, `Failed` when it cannot be read at all, and those of `see`.
 pub fn salvage(url: &str, uncertain: bool, see: SeePair<'_>) -> Result<LossReport, CliError> {
     let parsed = DeviceUrl::parse(url).map_err(|e| refused(&e.into()))?;
-    let Place::File(path) = &parsed.place else {
+    let Backing::File(path) = &parsed.place else {
         return Err(CliError::usage(format!("`{url}` is no image"), "name one with --device file:disk.img"));
     };
     let wanted = if uncertain { Salvage::Uncertain } else { Salvage::Certain };

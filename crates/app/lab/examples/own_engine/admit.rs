@@ -4,7 +4,7 @@ use crate::reserve::SPARE_SEGMENTS;
 use crate::store::PlainLog;
 use saker_engine::KvError;
 use saker_log::{Segment, SegmentState};
-use saker_medium::{Medium, SegmentId, Stall, Step};
+use saker_segment_store::{SegmentId, SegmentStore, Stall, Step};
 
 impl PlainLog {
     /// Bytes of a segment that a collection can leave unused: its end, where the next record did not fit, and where the ring can
@@ -22,15 +22,15 @@ impl PlainLog {
     }
 
     /// Bytes that may live if no record is longer.
-    pub fn capacity_for<M: Medium>(&self, longest: u32, m: &M) -> u64 {
+    pub fn capacity_for<M: SegmentStore>(&self, longest: u32, m: &M) -> u64 {
         let usable = u64::from(m.quota_segments().saturating_sub(SPARE_SEGMENTS));
         let segment = self.log.geometry().segment_bytes() - self.lost_in_segment(longest);
         usable * segment * (100 - self.config.spare_percent) / 100
     }
 
     /// Whether a pair may be stored. A pair may always be replaced by one that is not longer.
-    pub fn admit<M: Medium>(&mut self, key: &[u8], bytes: u32, m: &M) -> Step<Result<(), KvError>> {
-        let old = self.index.get(key).map_or(0, |entry| entry.loc.record_bytes());
+    pub fn admit<M: SegmentStore>(&mut self, key: &[u8], bytes: u32, m: &M) -> Step<Result<(), KvError>> {
+        let old = self.index.get(key).map_or(0, |entry| entry.addr.record_bytes());
         let is_pair = self.index.get(key).is_some_and(|entry| !entry.is_tombstone);
         let capacity = self.capacity_for(self.lengths.longest().max(bytes), m);
         let needed = self.log.live_bytes() - u64::from(old) + u64::from(bytes);

@@ -4,9 +4,9 @@ use crate::reserve::{FOR_COLLECTIONS, FOR_REPAIRS, FREE_SEGMENTS_LOW};
 use crate::store::{Entry, PlainLog};
 use saker_engine::Background;
 use saker_log::{Bytes, SegmentState};
-use saker_medium::{Medium, SegmentId, Stall, Step, Stream, Tag};
+use saker_segment_store::{SegmentId, SegmentStore, Stall, Step, Stream, Tag};
 use saker_sim::{Meter, Unit};
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use saker_value_log::walk::{Next, Walked, Walker};
 
 /// Records of a quantum.
@@ -21,17 +21,22 @@ pub struct Collection {
 }
 
 impl PlainLog {
-    fn is_short<M: Medium>(&self, m: &M) -> bool {
+    fn is_short<M: SegmentStore>(&self, m: &M) -> bool {
         m.free_segments() + self.log.releasing() as u32 <= FREE_SEGMENTS_LOW + m.quota_segments() / 50
     }
 
-    pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
+    pub fn has_debt<M: SegmentStore>(&self, m: &M) -> bool {
         let pending = self.log.releasing() > 0 || self.log.has_failures();
         self.collection.is_some() || self.purges || pending || self.is_short(m)
     }
 
     /// One bounded piece of background work. All I/O up to `finished` has completed.
-    pub fn quantum<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background> {
+    pub fn quantum<M: SegmentStore, W: Meter>(
+        &mut self,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Background> {
         self.log.pump(finished, m);
         if self.collection.is_some_and(|c| c.repair.is_none()) && self.log.must_evacuate() {
             // Nothing is erased before failed pages are made good.
@@ -49,7 +54,7 @@ impl PlainLog {
 
     /// Failed pages first, then the segment with the least to copy if segments are short, then what keeps tombstones alive if a
     /// store waits for that.
-    fn begin<M: Medium>(&mut self, m: &M) -> Option<Collection> {
+    fn begin<M: SegmentStore>(&mut self, m: &M) -> Option<Collection> {
         let greedy =
             || self.log.victim_that_loses(|segment| self.lost_by(segment)).filter(|id| self.gains(*id));
         let victim = if self.log.must_evacuate() {
@@ -73,7 +78,7 @@ impl PlainLog {
         self.log.gain(victim) > self.lost_by(self.log.segment(victim))
     }
 
-    fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
+    fn collect<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
         for done in 0..QUANTUM_RECORDS {
             let Some(Collection { mut walker, repair }) = self.collection else { break };
             let next = match self.records().walk(&mut walker, m) {
@@ -113,11 +118,11 @@ impl PlainLog {
     fn is_on_failed_page(&self, r: &Walked) -> bool {
         let geometry = self.log.geometry();
         let failed = self.log.segment(geometry.segment_of(r.page.addr)).failed_pages();
-        Bytes::new(r.spot, r.bytes).pages(&self.log).any(|page| failed.contains(&geometry.index_of(page)))
+        Bytes::new(r.log_addr, r.bytes).pages(&self.log).any(|page| failed.contains(&geometry.index_of(page)))
     }
 
     /// All records were looked at. Live bytes that are left cannot be read: the segment is kept.
-    fn end<M: Medium>(&mut self, id: SegmentId, repair: Option<usize>, m: &mut M) {
+    fn end<M: SegmentStore>(&mut self, id: SegmentId, repair: Option<usize>, m: &mut M) {
         self.collection = None;
         let segment = self.log.segment(id);
         match repair {
@@ -133,7 +138,7 @@ impl PlainLog {
     }
 
     /// Copies a record that is its key's newest. On a stall nothing has happened.
-    fn copy_if_needed<M: Medium, W: Meter>(
+    fn copy_if_needed<M: SegmentStore, W: Meter>(
         &mut self,
         r: &Walked,
         repairs: bool,
@@ -142,7 +147,7 @@ impl PlainLog {
     ) -> Result<(), Stall> {
         let Some(key) = r.key.get(..usize::from(r.header.key_bytes)) else { return Ok(()) };
         w.work(Unit::Probe, 2);
-        let Some(old) = self.index.get(key).copied().filter(|entry| entry.loc == r.loc) else {
+        let Some(old) = self.index.get(key).copied().filter(|entry| entry.addr == r.addr) else {
             return Ok(());
         };
         let reserve = if repairs { FOR_REPAIRS } else { FOR_COLLECTIONS };
@@ -150,14 +155,14 @@ impl PlainLog {
         self.log.room(m, Stream::Gc, r.bytes, reserve)?;
         let mut record = std::mem::take(&mut self.scratch);
         record.resize(r.bytes as usize, 0);
-        let copied = Bytes::new(r.spot, r.bytes).copy_to(&self.log, m, 0, &mut record);
+        let copied = Bytes::new(r.log_addr, r.bytes).copy_to(&self.log, m, 0, &mut record);
         assert_eq!(copied, record.len(), "the walker saw the whole record");
         let writer = self.log.begin(m, Stream::Gc, r.bytes);
-        let loc = Loc::new(writer.spot().0, r.bytes, r.header.key_bytes);
+        let addr = RecordAddr::new(writer.log_addr().0, r.bytes, r.header.key_bytes);
         self.log.put(m, &writer, 0, &record);
         self.log.commit(m, writer);
         self.scratch = record;
-        self.enter(key, Entry { loc, stale: 0, ..old });
+        self.enter(key, Entry { addr, stale: 0, ..old });
         self.stats.gc_records_copied += 1;
         self.stats.gc_bytes_copied += u64::from(r.bytes);
         w.work(Unit::CopyByte, u64::from(r.bytes));

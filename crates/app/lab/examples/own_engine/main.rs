@@ -26,7 +26,7 @@ use saker_engine::{Capabilities, EngineConfig, EngineKind, Factory, Registration
 use saker_host::CacheOptions;
 use saker_lab::clock::Cpus;
 use saker_lab::{CompareError, Input, Plan, Timing, compare};
-use saker_medium::Medium;
+use saker_segment_store::SegmentStore;
 use saker_value_log::record::HEADER_BYTES;
 use std::io::Write as _;
 use store::{Config, PlainLog};
@@ -51,17 +51,17 @@ impl Factory for PlainLogs {
     const CAPABILITIES: Capabilities = store::CAPABILITIES;
     const SETTINGS: &'static [Setting] = &[SPARE_PERCENT];
 
-    fn create(config: &EngineConfig, m: &dyn Medium) -> PlainLog {
+    fn create(config: &EngineConfig, m: &dyn SegmentStore) -> PlainLog {
         PlainLog::new(told(config, m), m)
     }
 
-    fn recover(config: &EngineConfig, m: &dyn Medium) -> Recovery {
+    fn recover(config: &EngineConfig, m: &dyn SegmentStore) -> Recovery {
         Recovery::new(told(config, m), m)
     }
 }
 
 /// What every engine is told, as this store's settings on that medium.
-fn told(config: &EngineConfig, m: &dyn Medium) -> Config {
+fn told(config: &EngineConfig, m: &dyn SegmentStore) -> Config {
     let fits = m.geometry().segment_bytes() as u32 - HEADER_BYTES - 16;
     Config {
         owner: config.owner,

@@ -14,7 +14,7 @@
 use crate::store::{Config, Entry, PlainLog};
 use saker_engine::Recover;
 use saker_log::recover::{Damage, survey};
-use saker_medium::{Completion, Medium, Step, ready};
+use saker_segment_store::{Completion, SegmentStore, Step, ready};
 use saker_value_log::record::Kind;
 use saker_value_log::tail::{Found, Tail};
 use saker_value_log::walk::Walked;
@@ -31,27 +31,27 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    pub fn new(config: Config, m: &dyn Medium) -> Self {
+    pub fn new(config: Config, m: &dyn SegmentStore) -> Self {
         Self { store: PlainLog::new(config, m), tail: None }
     }
 
     fn replay(&mut self, r: &Walked) {
         let store = &mut self.store;
-        let (segment, version) = (store.segment_of(r.loc), r.header.version);
+        let (segment, version) = (store.segment_of(r.addr), r.header.version);
         let Some(key) = r.key.get(..usize::from(r.header.key_bytes)) else { return };
         store.version = store.version.max(version + 1);
         if store.index.get(key).is_some_and(|known| known.version >= version) {
             return store.became_stale(key, segment);
         }
         let is_tombstone = r.header.kind == Kind::Tombstone;
-        store.enter(key, Entry { loc: r.loc, version, is_tombstone, stale: 0 });
+        store.enter(key, Entry { addr: r.addr, version, is_tombstone, stale: 0 });
     }
 }
 
 impl Recover for Recovery {
     type Engine = PlainLog;
 
-    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         let Some(mut tail) = self.tail.take() else {
             match ready!(survey(&mut self.store.log, m)) {
                 Ok(image) => self.tail = Some(Tail::new(&image, None)),
@@ -79,7 +79,7 @@ impl Recover for Recovery {
         Step::Done(Ok(false))
     }
 
-    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         // As the store does: what recovery found is in it already.
         saker_engine::Engine::completed(&mut self.store, done, m);
     }

@@ -6,13 +6,13 @@ use saker_engine::{
     Background, Capabilities, Capability, Condition, Context, Engine, Groups, Hints, Inspect, Job, KvError,
     List, Put, Scans, Sink, Source, StoreStats, Version,
 };
-use saker_log::{Bytes, Log, LogStats, Reserve, Spot};
-use saker_medium::{Completion, Geometry, Io, Medium, SegmentId, Step, Stream, Tag, ready};
+use saker_log::{Bytes, Log, LogAddr, LogStats, Reserve};
+use saker_segment_store::{Completion, Geometry, Io, SegmentId, SegmentStore, Step, Stream, Tag, ready};
 use saker_sim::{Digest, Meter, Unit};
 use saker_value_log::land::land;
 use saker_value_log::lengths::Lengths;
 use saker_value_log::record::{HEADER_BYTES, Header, Kind, record_bytes};
-use saker_value_log::{Loc, Records};
+use saker_value_log::{RecordAddr, Records};
 use std::collections::BTreeMap;
 
 /// Longest key, in bytes.
@@ -31,7 +31,7 @@ pub struct Config {
 /// The newest record of a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    pub loc: Loc,
+    pub addr: RecordAddr,
     pub version: u64,
     /// It says that there is no such pair any more.
     pub is_tombstone: bool,
@@ -59,7 +59,7 @@ pub struct PlainLog {
 }
 
 impl PlainLog {
-    pub fn new(config: Config, m: &dyn Medium) -> Self {
+    pub fn new(config: Config, m: &dyn SegmentStore) -> Self {
         Self {
             config,
             log: Log::new(config.owner, m.geometry(), config.ring_lasts),
@@ -79,8 +79,8 @@ impl PlainLog {
         Records { log: &self.log }
     }
 
-    pub fn segment_of(&self, loc: Loc) -> SegmentId {
-        segment_of(&self.log.geometry(), loc)
+    pub fn segment_of(&self, addr: RecordAddr) -> SegmentId {
+        segment_of(&self.log.geometry(), addr)
     }
 
     /// The pair of a key, if there is one.
@@ -93,8 +93,8 @@ impl PlainLog {
 
     /// A record has become its key's newest. The one before it, if any, is stale from now on.
     pub fn enter(&mut self, key: &[u8], new: Entry) {
-        let bytes = new.loc.record_bytes();
-        let segment = self.segment_of(new.loc);
+        let bytes = new.addr.record_bytes();
+        let segment = self.segment_of(new.addr);
         self.log.add_live(segment, u64::from(bytes));
         self.log.note_length(segment, bytes);
         self.lengths.add(bytes);
@@ -103,7 +103,7 @@ impl PlainLog {
         let old = self.index.insert(key.to_vec(), new);
         let Some(old) = old else { return };
         self.leave(old);
-        let here = self.segment_of(old.loc);
+        let here = self.segment_of(old.addr);
         self.became_stale(key, here);
         if let Some(entry) = self.index.get_mut(key) {
             entry.stale += old.stale;
@@ -120,8 +120,8 @@ impl PlainLog {
 
     /// A record is not needed any more.
     fn leave(&mut self, old: Entry) {
-        let bytes = old.loc.record_bytes();
-        self.log.sub_live(self.segment_of(old.loc), u64::from(bytes));
+        let bytes = old.addr.record_bytes();
+        self.log.sub_live(self.segment_of(old.addr), u64::from(bytes));
         self.lengths.sub(bytes);
         self.tombstone_bytes -= if old.is_tombstone { u64::from(bytes) } else { 0 };
         self.stats.pairs -= u64::from(!old.is_tombstone);
@@ -141,7 +141,7 @@ impl PlainLog {
     }
 
     /// Appends a record to the stream of new writes.
-    fn append<M: Medium, S: Source>(
+    fn append<M: SegmentStore, S: Source>(
         &mut self,
         (kind, key): (Kind, &[u8]),
         value: &mut S,
@@ -157,7 +157,7 @@ impl PlainLog {
             return Step::Blocked(stall);
         }
         let writer = self.log.begin(m, Stream::User, bytes);
-        let spot = writer.spot();
+        let log_addr = writer.log_addr();
         if land(&self.log, (&writer, 0), header, key, value, m).is_err() {
             self.log.abandon(m, writer);
             return Step::Done(Err(KvError::Transfer));
@@ -165,15 +165,15 @@ impl PlainLog {
         self.log.commit(m, writer);
         self.version += 1;
         self.stats.user_bytes_written += key.len() as u64 + u64::from(value_bytes);
-        let loc = Loc::new(spot.0, bytes, key_bytes);
-        self.enter(key, Entry { loc, version, is_tombstone: kind == Kind::Tombstone, stale: 0 });
+        let addr = RecordAddr::new(log_addr.0, bytes, key_bytes);
+        self.enter(key, Entry { addr, version, is_tombstone: kind == Kind::Tombstone, stale: 0 });
         Step::Done(Ok(Version(version)))
     }
 }
 
 /// The segment of a place.
-pub fn segment_of(geometry: &Geometry, loc: Loc) -> SegmentId {
-    SegmentId((loc.position() / geometry.segment_bytes()) as u32)
+pub fn segment_of(geometry: &Geometry, addr: RecordAddr) -> SegmentId {
+    SegmentId((addr.position() / geometry.segment_bytes()) as u32)
 }
 
 /// What it can do beyond single pairs.
@@ -185,7 +185,7 @@ impl Engine for PlainLog {
         CAPABILITIES
     }
 
-    fn store<M: Medium, W: Meter, S: Source>(
+    fn store<M: SegmentStore, W: Meter, S: Source>(
         &mut self,
         key: &[u8],
         value: &mut S,
@@ -213,33 +213,33 @@ impl Engine for PlainLog {
         Step::Done(stored.map(Put::Done))
     }
 
-    fn retrieve<M: Medium, W: Meter, K: Sink>(
+    fn retrieve<M: SegmentStore, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         sink: &mut K,
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<u32, KvError>> {
         cx.meter.work(Unit::Probe, 2);
-        let loc = match self.pair(key) {
-            Ok(entry) => entry.loc,
+        let addr = match self.pair(key) {
+            Ok(entry) => entry.addr,
             Err(refused) => return Step::Done(Err(refused)),
         };
-        let range = Bytes::new(Spot(loc.position()), loc.bytes());
+        let range = Bytes::new(LogAddr(addr.position()), addr.bytes());
         if let Err(unread) = ready!(range.resident(&self.log, cx.medium)) {
             return Step::Done(Err(unread.into()));
         }
         cx.meter.work(Unit::Decode, 1);
-        cx.meter.work(Unit::ChecksumByte, u64::from(loc.bytes()));
-        let copied = if sink.is_copied_by_core() { loc.bytes().min(sink.room()) } else { 0 };
+        cx.meter.work(Unit::ChecksumByte, u64::from(addr.bytes()));
+        let copied = if sink.is_copied_by_core() { addr.bytes().min(sink.room()) } else { 0 };
         cx.meter.work(Unit::CopyByte, u64::from(copied));
         let records = self.records();
-        let checked = records.check(key, loc, self.config.owner, cx.medium);
+        let checked = records.check(key, addr, self.config.owner, cx.medium);
         Step::Done(checked.and_then(|(start, bytes)| {
-            records.deliver(loc, start, bytes.min(sink.room()), sink, cx.medium).map(|()| bytes)
+            records.deliver(addr, start, bytes.min(sink.room()), sink, cx.medium).map(|()| bytes)
         }))
     }
 
-    fn delete<M: Medium, W: Meter>(
+    fn delete<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
@@ -252,7 +252,7 @@ impl Engine for PlainLog {
         self.append((Kind::Tombstone, key), &mut &[][..], FOR_DELETES, cx.medium)
     }
 
-    fn exists<M: Medium, W: Meter>(
+    fn exists<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
@@ -262,7 +262,7 @@ impl Engine for PlainLog {
     }
 
     /// Where the ring is lost with power, pages are programmed though they are not full.
-    fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
+    fn flush<M: SegmentStore>(&mut self, m: &mut M) -> Tag {
         if !self.config.ring_lasts {
             self.log.seal_stream(Stream::User, m);
             self.log.seal_stream(Stream::Gc, m);
@@ -274,18 +274,18 @@ impl Engine for PlainLog {
         self.log.is_safe(tag, finished)
     }
 
-    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         self.log.completed(done, m);
         if let Io::Erase(segment) = done.io {
             self.erased(segment);
         }
     }
 
-    fn job<M: Medium>(&self, m: &M) -> Option<Job> {
+    fn job<M: SegmentStore>(&self, m: &M) -> Option<Job> {
         Job::upkeep_if(self.has_debt(m))
     }
 
-    fn background<M: Medium, W: Meter>(
+    fn background<M: SegmentStore, W: Meter>(
         &mut self,
         _: Job,
         finished: Tag,
@@ -303,11 +303,11 @@ impl Engine for PlainLog {
         self.log.live_bytes()
     }
 
-    fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
+    fn capacity_bytes<M: SegmentStore>(&self, m: &M) -> u64 {
         self.capacity_for(self.lengths.longest(), m)
     }
 
-    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
+    fn pairs_that_fit<M: SegmentStore>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
         if value_bytes > self.config.value_bytes_max {
             return 0;
         }
@@ -319,7 +319,7 @@ impl Engine for PlainLog {
         let mut digest = Digest::default();
         for (key, entry) in &self.index {
             digest.bytes(key);
-            digest.number(entry.loc.word());
+            digest.number(entry.addr.word());
             digest.number(entry.version);
         }
         digest.number(self.version);
@@ -328,7 +328,7 @@ impl Engine for PlainLog {
 }
 
 impl List for PlainLog {
-    fn list<M: Medium, W: Meter>(
+    fn list<M: SegmentStore, W: Meter>(
         &mut self,
         from: &[u8],
         mut visit: impl FnMut(&[u8]) -> bool,

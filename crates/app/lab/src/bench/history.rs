@@ -4,7 +4,7 @@ use super::BenchReport;
 use crate::error::LabError;
 use crate::report::Point;
 use saker_sim::{Digest, Unit};
-use saker_world::history::{CutTale, Media, Setup, Tale, cut_points, tell, tell_cut};
+use saker_world::history::{CutTale, MediaOps, Setup, Tale, cut_points, tell, tell_cut};
 use serde_json::{Map, Value, json};
 
 /// The whole history.
@@ -55,7 +55,7 @@ fn place(setup: &Setup, more: &[(&str, Value)]) -> Point {
 }
 
 fn fields(tale: &Tale) -> Map<String, Value> {
-    let Media { programs, reads, erases } = tale.media;
+    let MediaOps { programs, reads, erases } = tale.media;
     let all = json!({
         "digest": hex(tale.digest()),
         "ran": tale.engine,
@@ -74,7 +74,7 @@ fn fields(tale: &Tale) -> Map<String, Value> {
 }
 
 fn cut_fields(cut: &CutTale, capacitor: bool) -> Value {
-    let Media { programs, reads, erases } = cut.media;
+    let MediaOps { programs, reads, erases } = cut.media;
     json!({
         "capacitor": capacitor,
         "at": cut.at,

@@ -16,7 +16,7 @@ use driver::{OnClock, drive};
 use host::HostOnClock;
 use saker::url::Timing;
 use saker_assembly::Build;
-use saker_device::{Attachment, Snapshot};
+use saker_device::{Attachment, Stats};
 use saker_host::{HostError, ProtocolError, Spin};
 use saker_link::Traffic;
 use saker_runtime::{AnyDevice, DeviceThread};
@@ -102,11 +102,11 @@ impl Running {
         }
     }
 
-    fn snapshot(&mut self) -> Snapshot {
+    fn stats(&mut self) -> Stats {
         let thread = self.thread.take().expect("it always runs again");
         let (events, late) = thread.lag().counts();
         let mut device = thread.stop();
-        let snapshot = device.snapshot();
+        let snapshot = device.stats();
         (self.events, self.late) = (self.events + events, self.late + late);
         self.thread = Some(start_on(device, &self.cpus));
         snapshot
@@ -114,7 +114,7 @@ impl Running {
 
     /// Commands, what crossed the link and NAND pages since the last call.
     fn count(&mut self, host: Traffic) -> (u64, Traffic, u64) {
-        let s = self.snapshot();
+        let s = self.stats();
         let now = (s.device.commands, s.device.traffic + host, s.flash.pages_programmed);
         let before = std::mem::replace(&mut self.before, now);
         (now.0 - before.0, now.1 - before.1, now.2 - before.2)

@@ -161,13 +161,13 @@ impl Table {
             }
         }
         [&mut gets, &mut puts, &mut ranges].into_iter().for_each(|times| times.sort_by(f64::total_cmp));
-        let memory = self.disk.client.turn_mut().0.snapshot().namespaces[0].memory;
+        let memory = self.disk.client.driver_mut().0.stats().namespaces[0].memory;
         let memory_bytes = (memory.index_bytes + memory.directory_bytes + memory.segment_bytes) as f64;
         Ok(Row { store: self.store, flash: self.flash, gets, puts, ranges, pages_read_per_get, memory_bytes })
     }
 
     fn pages_read(&mut self) -> u64 {
-        self.disk.client.turn_mut().0.snapshot().flash.pages_read
+        self.disk.client.driver_mut().0.stats().flash.pages_read
     }
 
     fn get(&mut self, number: u64) -> Result<(), LabError> {

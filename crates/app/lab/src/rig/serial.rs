@@ -7,12 +7,12 @@ use saker_device::{Attachment, Costs, Device, timings};
 use saker_flash::Flash;
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience, TransferOptions};
 use saker_link::Traffic;
-use saker_medium::{Ring, RingMemory};
+use saker_segment_store::{PageBuffer, PageBufferMemory};
 use saker_sim::Duration;
 use saker_sim::profile::Profile;
 use saker_world::Clocked;
 
-const PATIENCE: Patience = Patience { turns_max: 100_000_000 };
+const PATIENCE: Patience = Patience { polls_max: 100_000_000 };
 /// Commands in flight at most; single operations that are to overlap do.
 const DEPTH: u16 = 64;
 
@@ -71,11 +71,11 @@ impl Serial {
     /// # Errors
     /// [`LabError`].
     pub fn after_cut(mut self, seed: u64) -> Result<Self, LabError> {
-        let (media, ring) = self.client.turn_mut().0.cut(seed);
+        let (media, ring) = self.client.driver_mut().0.cut(seed);
         let build = self.build;
         let g = &build.shape.geometry;
-        let memory = RingMemory::from_bytes(ring.memory());
-        let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
+        let memory = PageBufferMemory::from_bytes(ring.memory());
+        let ring = PageBuffer::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
         let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
         let host = build.attach(2, DEPTH);
         let device = Device::timed(flash, build.device_config(), host.clone(), Costs::of(&build.profile));
@@ -84,7 +84,7 @@ impl Serial {
 
     /// The device's time.
     pub fn now(&mut self) -> saker_sim::Instant {
-        self.client.turn_mut().0.now()
+        self.client.driver_mut().0.now()
     }
 
     /// The connection, for admin commands.
@@ -113,8 +113,8 @@ impl Serial {
 
     fn counted(&mut self) -> (saker_sim::Instant, Took) {
         let stats = self.client.stats();
-        let device = &mut self.client.turn_mut().0;
-        let snapshot = device.snapshot();
+        let device = &mut self.client.driver_mut().0;
+        let snapshot = device.stats();
         let mut traffic = snapshot.device.traffic;
         (traffic.sq_doorbells, traffic.cq_doorbells) = (stats.sq_doorbells, stats.cq_doorbells);
         let took = Took {

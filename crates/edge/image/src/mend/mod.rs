@@ -19,16 +19,16 @@ mod explain;
 
 use super::header;
 use super::lock::Locked;
-use super::map::Cells;
+use super::map::AnyCells;
 use super::open::{check_length, is_programmed, map_regions, media_of, refuse};
 use super::states::PageState;
 use super::table::PageTable;
-use super::{Access, BootId, FileMedia, ImageError, OpenImage, host};
+use super::{Access, BootId, FileCells, ImageError, OpenImage, host};
 use explain::{explained, mend_epochs, mend_headers, mend_oob, page_place};
 use memmap2::MmapMut;
-use saker_flash::nand::{Cell, Media};
-use saker_medium::{
-    Flip, PageAddr, PageHeader, PowerHistory, Ring, RingMemory, SegmentId, SlotState, Stream,
+use saker_flash::nand::{Cell, Cells};
+use saker_segment_store::{
+    Flip, PageAddr, PageBuffer, PageBufferMemory, PageHeader, PowerHistory, SegmentId, SlotState, Stream,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -133,7 +133,7 @@ fn whole(place: String) -> Mended {
 }
 
 struct Opening {
-    media: FileMedia,
+    media: FileCells,
     ring: MmapMut,
     /// What is not whole is damage, and not the work of a crash of the operating system.
     is_settled: bool,
@@ -153,14 +153,19 @@ impl Opening {
     }
 
     fn put(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) {
-        if let Cells::Overlaid(_, pages) = &mut self.media.cells {
+        if let AnyCells::Overlaid(_, pages) = &mut self.media.cells {
             pages.insert(at, [data, oob].concat());
         }
     }
 
-    fn slots(&self) -> Ring {
+    fn slots(&self) -> PageBuffer {
         let (config, g) = (&self.media.header.config, self.media.header.config.geometry);
-        Ring::new(RingMemory::from_bytes(&self.ring), config.ring_slots, g.page_bytes, g.oob_bytes)
+        PageBuffer::new(
+            PageBufferMemory::from_bytes(&self.ring),
+            config.ring_slots,
+            g.page_bytes,
+            g.oob_bytes,
+        )
     }
 
     fn mend_ring(&mut self, boot: BootId) {
@@ -168,7 +173,7 @@ impl Opening {
         if self.media.history == (PowerHistory::Cut { ring_kept: false }) {
             return;
         }
-        for mend in Ring::mend(&mut self.ring, slots, g.page_bytes, g.oob_bytes) {
+        for mend in PageBuffer::mend(&mut self.ring, slots, g.page_bytes, g.oob_bytes) {
             let place = format!("ring: power-safe slot {} is damaged: {}", mend.slot.0, mend.what);
             self.mends.push(Mended { place, is_whole: mend.is_mended });
         }
@@ -182,7 +187,12 @@ impl Opening {
     fn free_unsettled(&mut self) {
         let g = self.media.header.config.geometry;
         while let Err(error) = self.slots().settle_after_crash(|view| is_programmed(&self.media, view)) {
-            Ring::free_in(&mut self.ring, saker_medium::SlotId(error.slot), g.page_bytes, g.oob_bytes);
+            PageBuffer::free_in(
+                &mut self.ring,
+                saker_segment_store::SlotId(error.slot),
+                g.page_bytes,
+                g.oob_bytes,
+            );
             self.mends.push(lost(format!("ring: {error}")));
         }
     }
@@ -195,7 +205,7 @@ impl Opening {
             if view.state != SlotState::Sealed || ring.is_whole(slot, &view) || !g.contains(view.addr) {
                 continue;
             }
-            let (oob_at, data_at) = Ring::content_at(slot, g.page_bytes, g.oob_bytes);
+            let (oob_at, data_at) = PageBuffer::content_at(slot, g.page_bytes, g.oob_bytes);
             let place = format!("ring: slot {} (for page {})", slot.0, view.addr.0);
             if is_programmed(&self.media, &view)
                 && let Cell::Programmed { data, oob } = self.media.cell(view.addr)
@@ -298,7 +308,7 @@ impl Opening {
             self.put(at, &data, &oob);
         }
         for (slot, _) in self.slots().survey().unwrap_or_default().iter().filter(|(_, v)| v.addr == at) {
-            let (oob_at, data_at) = Ring::content_at(*slot, g.page_bytes, g.oob_bytes);
+            let (oob_at, data_at) = PageBuffer::content_at(*slot, g.page_bytes, g.oob_bytes);
             let (flip, part) = in_oob.map_or((flip, data_at), |flip| (flip, oob_at));
             if let Some(bytes) = self.ring.get_mut(part..) {
                 flip.apply(bytes);
@@ -321,7 +331,7 @@ impl Opening {
             let is_checkpoint = view.stream == Stream::Checkpoint
                 && (is_open || patches.without_checkpoint.contains(&view.owner));
             if patches.freed.contains(&slot.0) || torn.contains(&view.addr) || is_checkpoint {
-                Ring::free_in(&mut self.ring, slot, g.page_bytes, g.oob_bytes);
+                PageBuffer::free_in(&mut self.ring, slot, g.page_bytes, g.oob_bytes);
             }
         }
         for at in torn.into_iter().filter(|at| g.contains(*at)) {

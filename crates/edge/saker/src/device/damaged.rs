@@ -18,7 +18,7 @@ use crate::image::{self, Mended, MendedImage, PageFlip, Patches};
 use crate::url::DeviceUrl;
 use saker_device::{Attachment, Damage, Device, LogFlip, NamespaceKind, Untimed};
 use saker_flash::{FaultPlan, Flash};
-use saker_medium::{PageAddr, Ring};
+use saker_segment_store::{PageAddr, PageBuffer};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -92,7 +92,7 @@ fn power_on(opened: image::OpenImage, wishes: Wishes<'_>) -> Result<(Device<Unti
     }
     config.read_only = true;
     let g = opened.config.geometry;
-    let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
+    let ring = PageBuffer::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
     let host = attach(wishes.depth, config.queue_pairs_max);
     let flash = Flash::power_on(Box::new(opened.media), ring, None, FaultPlan::default());
     Ok((Device::new(flash, config, host.clone()), host))
@@ -105,7 +105,7 @@ fn learn(patches: &mut Patches, nsid: u32, damage: &Damage, unknown: &mut BTreeM
             patches.flips.insert(PageFlip { at: *page, flip: *flip })
         }
         Damage::Checkpoint { owner, .. } => patches.without_open_checkpoint.insert(*owner),
-        Damage::Page { .. } | Damage::Record { .. } | Damage::Ring(_) => false,
+        Damage::Page { .. } | Damage::Record { .. } | Damage::PageBuffer(_) => false,
     };
     if is_explained {
         return;
@@ -113,7 +113,7 @@ fn learn(patches: &mut Patches, nsid: u32, damage: &Damage, unknown: &mut BTreeM
     unknown.entry(nsid).or_default().push(damage.to_string());
     match damage {
         Damage::Page { page, .. } | Damage::Record { page, .. } => drop(patches.torn.insert(PageAddr(*page))),
-        Damage::Ring(error) => drop(patches.freed.insert(error.slot)),
+        Damage::PageBuffer(error) => drop(patches.freed.insert(error.slot)),
         Damage::Checkpoint { owner, .. } => drop(patches.without_checkpoint.insert(*owner)),
     }
 }

@@ -5,12 +5,12 @@ use crate::url::LinuxPlace;
 use saker_host::Port;
 use saker_link::BarBuffer;
 use saker_linux::{LinuxError, Options, Passthrough};
-use saker_runtime::AnyTurn;
+use saker_runtime::AnyDriver;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Opens the namespace of a URL.
-pub(crate) fn open(place: &LinuxPlace, depth: u16) -> Result<(AnyTurn, Port), LinuxError> {
+pub(crate) fn open(place: &LinuxPlace, depth: u16) -> Result<(AnyDriver, Port), LinuxError> {
     let options = Options {
         path: place.path.clone(),
         submission: place.submission,
@@ -25,5 +25,5 @@ pub(crate) fn open(place: &LinuxPlace, depth: u16) -> Result<(AnyTurn, Port), Li
         // Nothing reads it: the kernel's queues are its own.
         bar: BarBuffer::new(1),
     };
-    Ok((AnyTurn::Linux(Box::new(namespace)), port))
+    Ok((AnyDriver::Linux(Box::new(namespace)), port))
 }

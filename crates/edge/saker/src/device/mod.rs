@@ -12,7 +12,7 @@ pub(crate) mod tcp;
 use crate::error::Error;
 use crate::image::{self, Access};
 use crate::profiles::profile_named;
-use crate::url::{DeviceUrl, Place, Salvage, Timing};
+use crate::url::{Backing, DeviceUrl, Salvage, Timing};
 use attach::attach;
 use damaged::Wishes;
 use records::{config_of, records};
@@ -22,9 +22,9 @@ use saker_device::{Attachment, Costs, Device, PRICED_BYTES, Packing, Settings, t
 use saker_engine::lsm::settings::{PROGRAM_PRICE, packing};
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
-use saker_medium::Ring;
 use saker_nvme::csi;
-use saker_runtime::{AnyDevice, AnyTurn, DeviceThread};
+use saker_runtime::{AnyDevice, AnyDriver, DeviceThread};
+use saker_segment_store::PageBuffer;
 use saker_sim::profile::{Profile, ProfileError};
 use settings::{ask, settings_of};
 use std::path::Path;
@@ -56,7 +56,7 @@ impl Wanted {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub connection: Connection,
-    pub turn: AnyTurn,
+    pub driver: AnyDriver,
     pub profile: String,
 }
 
@@ -68,28 +68,28 @@ impl Opened {
 
     /// The same for several queue pairs. `url.depth` is of all of them together.
     pub fn open_for(url: &DeviceUrl, io_queues: u16) -> Result<Self, Error> {
-        let (mut turn, port, profile) = match &url.place {
-            Place::Tcp(place) => {
-                let (turn, port) = tcp::open(place, url.depth)?;
-                (turn, port, REMOTE_PROFILE.to_owned())
+        let (mut driver, port, profile) = match &url.place {
+            Backing::Tcp(place) => {
+                let (driver, port) = tcp::open(place, url.depth)?;
+                (driver, port, REMOTE_PROFILE.to_owned())
             }
-            Place::Linux(place) => {
-                let (turn, port) = linux::open(place, url.depth)?;
-                (turn, port, REMOTE_PROFILE.to_owned())
+            Backing::Linux(place) => {
+                let (driver, port) = linux::open(place, url.depth)?;
+                (driver, port, REMOTE_PROFILE.to_owned())
             }
-            Place::Memory { shards: 2.., .. } => shards::start(url)?,
-            Place::Memory { .. } | Place::File(_) => start(url)?,
+            Backing::Memory { shards: 2.., .. } => shards::start(url)?,
+            Backing::Memory { .. } | Backing::File(_) => start(url)?,
         };
         let options = ConnectOptions { io_queues, ..ConnectOptions::default() };
-        let connection = Connection::connect(port, &mut turn, options)?;
-        Ok(Self { connection, turn, profile })
+        let connection = Connection::connect(port, &mut driver, options)?;
+        Ok(Self { connection, driver, profile })
     }
 
     /// The namespace asked for, if it is of the kind wanted; otherwise the first that is.
     pub fn namespace(&mut self, wanted: Wanted, asked: Option<u32>) -> Result<u32, Error> {
         let mut there = Vec::new();
-        for nsid in self.connection.identify_active_namespaces(&mut self.turn)? {
-            there.push((nsid, self.connection.identify_command_set(&mut self.turn, nsid)?));
+        for nsid in self.connection.identify_active_namespaces(&mut self.driver)? {
+            there.push((nsid, self.connection.identify_command_set(&mut self.driver, nsid)?));
         }
         let suited = |&&(nsid, set): &&(u32, Option<u8>)| {
             set == Some(wanted.csi()) && asked.is_none_or(|asked| asked == nsid)
@@ -113,7 +113,7 @@ impl Opened {
 /// What stands for the profile of a device that is at a target, or the kernel's.
 const REMOTE_PROFILE: &str = "remote";
 
-fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
+fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error> {
     let (mut device, host, profile) = build_device(url)?;
     if url.prefault > 0 {
         device.bring_in(url.prefault);
@@ -121,19 +121,22 @@ fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
     if let Some((nsid, what)) = device.damage().into_iter().next() {
         return Err(Error::Damaged { nsid, what });
     }
-    let turn =
-        if url.threads == 0 { AnyTurn::Inline(device) } else { AnyTurn::Thread(DeviceThread::start(device)) };
-    Ok((turn, port(&host), profile))
+    let driver = if url.threads == 0 {
+        AnyDriver::Inline(device)
+    } else {
+        AnyDriver::Thread(DeviceThread::start(device))
+    };
+    Ok((driver, port(&host), profile))
 }
 
 /// Stops the device. An image is marked clean, or as cut if power went.
-pub(crate) fn close(turn: AnyTurn) -> Result<(), Error> {
-    match turn {
-        AnyTurn::Inline(device) => close_device(device),
-        AnyTurn::Thread(thread) => close_device(thread.stop()),
-        AnyTurn::Sharded(shards) => shards.into_turns().into_iter().try_for_each(close),
+pub(crate) fn close(driver: AnyDriver) -> Result<(), Error> {
+    match driver {
+        AnyDriver::Inline(device) => close_device(device),
+        AnyDriver::Thread(thread) => close_device(thread.stop()),
+        AnyDriver::Sharded(shards) => shards.into_turns().into_iter().try_for_each(close),
         // The target looks after its image, the kernel after its device.
-        AnyTurn::Remote(_) | AnyTurn::Linux(_) => Ok(()),
+        AnyDriver::Remote(_) | AnyDriver::Linux(_) => Ok(()),
     }
 }
 
@@ -153,7 +156,7 @@ fn close_cells<T>(device: Device<T>) -> Result<(), Error> {
     let records = records(&device.config());
     let mut flash = device.into_flash();
     let cut = !flash.is_powered();
-    let Some(media) = flash.media_mut().get_mut::<image::FileMedia>() else { return Ok(()) };
+    let Some(media) = flash.media_mut().get_mut::<image::FileCells>() else { return Ok(()) };
     if !media.is_writable() {
         return Ok(());
     }
@@ -170,7 +173,7 @@ fn close_cells<T>(device: Device<T>) -> Result<(), Error> {
 /// [`enum@Error`].
 pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
-        Place::Memory { bytes, profile, seed, engine, .. } => {
+        Backing::Memory { bytes, profile, seed, engine, .. } => {
             let profile = profile_named(profile)?;
             let build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
             let mut build = build.asked(&settings_of(url, &[*engine])?)?;
@@ -183,8 +186,8 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
             };
             Ok((device, host, profile.name))
         }
-        Place::File(path) => open_file(path, url),
-        Place::Tcp(_) | Place::Linux(_) => Err(Error::NotLocal),
+        Backing::File(path) => open_file(path, url),
+        Backing::Tcp(_) | Backing::Linux(_) => Err(Error::NotLocal),
     }
 }
 
@@ -211,7 +214,7 @@ fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, Str
         config.namespaces.iter_mut().for_each(|ns| ns.settings = ns.settings.over(&priced));
     }
     let g = opened.config.geometry;
-    let ring = Ring::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
+    let ring = PageBuffer::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
     let host = attach(url.depth, config.queue_pairs_max);
     let device = match url.timing {
         Timing::Off => {

@@ -4,14 +4,14 @@ use super::identity;
 use super::settings::settings_of;
 use crate::error::Error;
 use crate::profiles::profile_named;
-use crate::url::{DeviceUrl, Place, Timing};
+use crate::url::{Backing, DeviceUrl, Timing};
 use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::Attachment;
 use saker_host::Port;
 use saker_link::DmaSpace;
-use saker_nvme::vendor::Methods;
-use saker_runtime::{AnyDevice, AnyTurn, DeviceThread};
+use saker_nvme::vendor_specific::Methods;
+use saker_runtime::{AnyDevice, AnyDriver, DeviceThread};
 use saker_shards::{Shard, Sharded};
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use std::sync::Arc;
 const QUEUE_PAIRS: u16 = 1;
 
 /// Starts the shards of a URL and what hands commands to them.
-pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
-    let Place::Memory { bytes, profile, seed, engine, shards } = &url.place else {
+pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error> {
+    let Backing::Memory { bytes, profile, seed, engine, shards } = &url.place else {
         return Err(Error::NotLocal);
     };
     let profile = profile_named(profile)?;
@@ -33,17 +33,17 @@ pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyTurn, Port, String), Error> {
         let mut build = build.asked(&settings)?;
         build.config.identity = identity.wrapping_add(u64::from(n));
         let host = Attachment::new(Arc::clone(&space), QUEUE_PAIRS);
-        let turn = running(build, &host, url, u64::from(*shards));
-        Ok::<_, Error>(Shard::open(port(&host), turn, 1, url.depth)?)
+        let driver = running(build, &host, url, u64::from(*shards));
+        Ok::<_, Error>(Shard::open(port(&host), driver, 1, url.depth)?)
     };
     let all = (0..*shards).map(shard).collect::<Result<Vec<_>, Error>>()?;
     let sharded = Sharded::new(all, space);
     let port = sharded.port();
-    Ok((AnyTurn::Sharded(Box::new(sharded)), port, profile.name))
+    Ok((AnyDriver::Sharded(Box::new(sharded)), port, profile.name))
 }
 
 /// A shard's device, on this thread or its own.
-fn running(mut build: Build, host: &Attachment, url: &DeviceUrl, shards: u64) -> AnyTurn {
+fn running(mut build: Build, host: &Attachment, url: &DeviceUrl, shards: u64) -> AnyDriver {
     build.faults = url.faults;
     // The dispatcher takes whole commands with a key in the entry, and groups.
     build.config.methods = Methods::default().with_groups(true).with_groups_both_ways(true);
@@ -54,7 +54,7 @@ fn running(mut build: Build, host: &Attachment, url: &DeviceUrl, shards: u64) ->
     if url.prefault > 0 {
         device.bring_in(url.prefault.div_ceil(shards));
     }
-    if url.threads == 0 { AnyTurn::Inline(device) } else { AnyTurn::Thread(DeviceThread::start(device)) }
+    if url.threads == 0 { AnyDriver::Inline(device) } else { AnyDriver::Thread(DeviceThread::start(device)) }
 }
 
 /// Memory for the host's commands and as many of every shard.

@@ -5,12 +5,12 @@ use crate::url::TcpPlace;
 use saker_host::Port;
 use saker_initiator::{Digests, Options, Remote, RemoteError};
 use saker_link::BarBuffer;
-use saker_runtime::AnyTurn;
+use saker_runtime::AnyDriver;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Connects to the target of a URL.
-pub(crate) fn open(place: &TcpPlace, depth: u16) -> Result<(AnyTurn, Port), RemoteError> {
+pub(crate) fn open(place: &TcpPlace, depth: u16) -> Result<(AnyDriver, Port), RemoteError> {
     let options = Options {
         address: place.address.clone(),
         subnqn: place.nqn.clone(),
@@ -28,7 +28,7 @@ pub(crate) fn open(place: &TcpPlace, depth: u16) -> Result<(AnyTurn, Port), Remo
         // Nothing reads it: a target has no vendor commands.
         bar: BarBuffer::new(1),
     };
-    Ok((AnyTurn::Remote(Box::new(remote)), port))
+    Ok((AnyDriver::Remote(Box::new(remote)), port))
 }
 
 /// Tells the hosts of a target apart: this process, and when it opened the device.

@@ -125,7 +125,7 @@ fn put_in_place(part: &Path, new: &Path) -> Result<(), Error> {
 impl DeviceUrl {
     /// An image, to be used.
     pub(crate) fn file(path: &Path) -> Self {
-        Self::of_place(crate::url::Place::File(path.to_path_buf()))
+        Self::of_place(crate::url::Backing::File(path.to_path_buf()))
     }
 
     /// A damaged image, to be read.

@@ -5,14 +5,14 @@ use super::wait::{Durable, Synced};
 use saker_host::session::{self, SyncError};
 use saker_host::{HostError, KeyRange, KvQueue, Patience};
 use saker_nvme::Key;
-use saker_runtime::pause::SharedTurn;
+use saker_runtime::pause::SharedDriver;
 use std::sync::Arc;
 
 /// A session of a [`Saker`](super::Saker). Keys have 1 to 16 bytes. Calls that wait do so by polling; those that return
 /// futures are polled by the pump.
 #[derive(Debug)]
 pub struct Session {
-    session: session::Session<KvQueue, SharedTurn>,
+    session: session::Session<KvQueue, SharedDriver>,
     inner: Arc<Inner>,
     lane: usize,
 }
@@ -22,7 +22,7 @@ impl Session {
         let session = session::Session::new(
             Arc::clone(&inner.hub),
             (lane, inner.commit_lane()),
-            inner.turn.clone(),
+            inner.driver.clone(),
             inner.value_bytes_max,
             Patience::default(),
         );

@@ -2,9 +2,9 @@
 
 use super::Inner;
 use saker_host::session::{Session, Sync, SyncError, Ticket};
-use saker_host::{HostError, KvQueue, Turn};
+use saker_host::{Driver, HostError, KvQueue};
 use saker_nvme::Key;
-use saker_runtime::pause::SharedTurn;
+use saker_runtime::pause::SharedDriver;
 use saker_sim::Free;
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Flushes over a session of the library.
-pub(super) fn flush(mut session: Session<KvQueue, SharedTurn>) -> Result<(), HostError> {
+pub(super) fn flush(mut session: Session<KvQueue, SharedDriver>) -> Result<(), HostError> {
     if session.hub().options().volatile { session.flush() } else { Ok(()) }
 }
 
@@ -56,8 +56,8 @@ impl Waiting {
         Poll::Ready(if failures.is_empty() { Ok(()) } else { Err(SyncError::Failed(failures)) })
     }
 
-    fn turn(&self) {
-        self.inner.turn.clone().turn();
+    fn drive(&self) {
+        self.inner.driver.clone().drive();
     }
 }
 
@@ -80,7 +80,7 @@ impl Future for Synced {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { waiting, sync } = &mut *self;
-        waiting.turn();
+        waiting.drive();
         if !waiting.inner.hub.poll_sync(waiting.lane, sync, &mut Free) {
             sync.wake_when_done(cx.waker());
             return Poll::Pending;
@@ -109,7 +109,7 @@ impl Future for Durable {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { waiting, ticket } = &mut *self;
-        waiting.turn();
+        waiting.drive();
         if !waiting.inner.hub.poll_commit(waiting.lane, ticket, &mut Free) {
             ticket.wake_when_done(cx.waker());
             return Poll::Pending;

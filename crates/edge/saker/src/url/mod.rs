@@ -61,7 +61,7 @@ pub struct UrlError {
 
 /// Where the device's flash is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Backing {
     /// In memory: gone with the process.
     Memory {
         /// Bytes of flash.
@@ -105,7 +105,7 @@ pub enum Salvage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceUrl {
     /// Where.
-    pub place: Place,
+    pub place: Backing,
     /// Time.
     pub timing: Timing,
     /// Device threads: 0 or 1.
@@ -148,8 +148,8 @@ impl DeviceUrl {
         let bad = |what: String, todo: &str| UrlError { url: url.into(), what, todo: todo.into() };
         let (head, options) = url.split_once('?').unwrap_or((url, ""));
         let place = match head.split_once(':') {
-            _ if head.starts_with("/dev/") => Place::Linux(LinuxPlace::new(head)),
-            Some(("mem", "")) => Place::Memory {
+            _ if head.starts_with("/dev/") => Backing::Linux(LinuxPlace::new(head)),
+            Some(("mem", "")) => Backing::Memory {
                 bytes: 4 << 30,
                 profile: "default".into(),
                 seed: 1,
@@ -157,11 +157,11 @@ impl DeviceUrl {
                 shards: 1,
             },
             Some(("file", path)) if !path.is_empty() => {
-                Place::File(path.strip_prefix("//").unwrap_or(path).into())
+                Backing::File(path.strip_prefix("//").unwrap_or(path).into())
             }
             Some(("tcp", rest)) => {
                 let place = rest.strip_prefix("//").and_then(TcpPlace::parse);
-                Place::Tcp(place.ok_or_else(|| {
+                Backing::Tcp(place.ok_or_else(|| {
                     bad(format!("`{rest}` after tcp:"), "write tcp://127.0.0.1:4420 or tcp://HOST:PORT/NQN")
                 })?)
             }
@@ -190,7 +190,7 @@ impl DeviceUrl {
         if parsed.timing == Timing::Real {
             parsed.threads = 1;
         }
-        if let Place::Memory { engine, .. } = parsed.place {
+        if let Backing::Memory { engine, .. } = parsed.place {
             parsed.settings_for(&[engine]).map_err(|(what, todo)| bad(what, &todo))?;
         }
         if let Some((what, todo)) = parsed.contradiction() {
@@ -200,7 +200,7 @@ impl DeviceUrl {
     }
 
     /// A place without options.
-    pub(crate) fn of_place(place: Place) -> Self {
+    pub(crate) fn of_place(place: Backing) -> Self {
         Self {
             place,
             timing: Timing::Off,
@@ -246,50 +246,50 @@ impl DeviceUrl {
                 self.nsid = Some(nsid.ok_or("write its number, from 1")?);
             }
             ("cache" | "cache_policy" | "cache_value_max", _) => self.set_cache(name, value)?,
-            (name, place @ (Place::Tcp(_) | Place::Linux(_)))
+            (name, place @ (Backing::Tcp(_) | Backing::Linux(_)))
                 if !names::of(place).any(|known| known == name) =>
             {
                 return Err(names::instead_of(name, place));
             }
-            (_, Place::Tcp(place)) => place.set(name, value)?,
-            (_, Place::Linux(place)) => place.set(name, value)?,
-            ("profile", Place::Memory { .. } | Place::File(_)) if value.is_empty() => {
+            (_, Backing::Tcp(place)) => place.set(name, value)?,
+            (_, Backing::Linux(place)) => place.set(name, value)?,
+            ("profile", Backing::Memory { .. } | Backing::File(_)) if value.is_empty() => {
                 return Err(format!(
                     "write one of {}",
                     Profile::builtin_names().collect::<Vec<_>>().join(", ")
                 ));
             }
-            ("size", Place::Memory { bytes, .. }) => {
+            ("size", Backing::Memory { bytes, .. }) => {
                 *bytes = parse_size(value).ok_or("write a size such as 512MiB")?
             }
-            ("profile", Place::Memory { profile, .. }) => *profile = value.into(),
-            ("seed", Place::Memory { seed, .. }) => {
+            ("profile", Backing::Memory { profile, .. }) => *profile = value.into(),
+            ("seed", Backing::Memory { seed, .. }) => {
                 *seed = number()?;
                 self.is_seeded = true;
             }
-            ("engine", Place::Memory { engine, .. }) => {
+            ("engine", Backing::Memory { engine, .. }) => {
                 *engine = EngineKind::named(value)
                     .ok_or_else(|| format!("write one of {}", EngineKind::names()))?;
             }
-            ("shards", Place::Memory { shards, .. }) => {
+            ("shards", Backing::Memory { shards, .. }) => {
                 let count = number()?.try_into().ok().filter(|n| (1..=SHARDS_MAX).contains(n));
                 *shards = count.ok_or("write 1 to 64")?;
             }
-            ("shards", Place::File(_)) => return Err("an image has one shard; shards are for mem:".into()),
-            ("profile", Place::File(_)) => self.profile = Some(value.into()),
-            ("size" | "seed" | "engine", Place::File(_)) => return Err(in_memory.into()),
-            ("readonly", Place::File(_)) => {
+            ("shards", Backing::File(_)) => return Err("an image has one shard; shards are for mem:".into()),
+            ("profile", Backing::File(_)) => self.profile = Some(value.into()),
+            ("size" | "seed" | "engine", Backing::File(_)) => return Err(in_memory.into()),
+            ("readonly", Backing::File(_)) => {
                 is_alone(value)?;
                 self.readonly = true;
             }
-            ("salvage", Place::File(_)) => {
+            ("salvage", Backing::File(_)) => {
                 self.salvage = Some(match value {
                     "" => Salvage::Certain,
                     "uncertain" => Salvage::Uncertain,
                     _ => return Err("write salvage, or salvage=uncertain for what may be old as well".into()),
                 });
             }
-            ("readonly" | "salvage", Place::Memory { .. }) => return Err("it is for file:".into()),
+            ("readonly" | "salvage", Backing::Memory { .. }) => return Err("it is for file:".into()),
             ("timing", _) => {
                 self.timing = match value {
                     "off" => Timing::Off,

@@ -1,6 +1,6 @@
 //! Names of URL options by kind of device, and what is said to one that is none.
 
-use super::Place;
+use super::Backing;
 use saker_device::EngineKind;
 
 /// This host's own, whatever the device.
@@ -29,21 +29,21 @@ const LINUX: [&str; 2] = ["io", "reconnect"];
 const ALIKE_MIN: f64 = 0.84;
 
 /// The options of a kind of device.
-pub(super) fn of(place: &Place) -> impl Iterator<Item = &'static str> {
-    let is_local = matches!(place, Place::Memory { .. } | Place::File(_));
+pub(super) fn of(place: &Backing) -> impl Iterator<Item = &'static str> {
+    let is_local = matches!(place, Backing::Memory { .. } | Backing::File(_));
     let local = LOCAL.into_iter().chain(EngineKind::setting_names()).filter(move |_| is_local);
     let own: &[&str] = match place {
-        Place::Memory { .. } => &MEMORY,
-        Place::File(_) => &FILE,
-        Place::Tcp(_) => &TCP,
-        Place::Linux(_) => &LINUX,
+        Backing::Memory { .. } => &MEMORY,
+        Backing::File(_) => &FILE,
+        Backing::Tcp(_) => &TCP,
+        Backing::Linux(_) => &LINUX,
     };
     ALL.into_iter().chain(local).chain(own.iter().copied())
 }
 
 /// What to write instead of an option that the device does not have: that of another kind is told whose it is, else the most
 /// alike is meant.
-pub(super) fn instead_of(name: &str, place: &Place) -> String {
+pub(super) fn instead_of(name: &str, place: &Backing) -> String {
     if let Some(whose) = whose(name, place) {
         return whose;
     }
@@ -55,13 +55,13 @@ pub(super) fn instead_of(name: &str, place: &Place) -> String {
     }
 }
 
-fn whose(name: &str, place: &Place) -> Option<String> {
+fn whose(name: &str, place: &Backing) -> Option<String> {
     let (is_tcp, is_linux) = (TCP.contains(&name), LINUX.contains(&name));
     let is_local = [&LOCAL[..], &MEMORY, &FILE].concat().contains(&name)
         || EngineKind::setting_names().any(|known| known == name);
     match place {
-        Place::Tcp(_) if is_local => Some(format!("{name} is the target's: give it to `saker serve`")),
-        Place::Linux(_) if is_local => Some(format!("the device has its own {name}")),
+        Backing::Tcp(_) if is_local => Some(format!("{name} is the target's: give it to `saker serve`")),
+        Backing::Linux(_) if is_local => Some(format!("the device has its own {name}")),
         _ if is_tcp && is_linux => Some(format!("{name} is for tcp: and /dev devices")),
         _ if is_tcp => Some(format!("{name} is for tcp: devices")),
         _ if is_linux => Some(format!("{name} is for /dev devices")),

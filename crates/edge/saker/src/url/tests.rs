@@ -28,7 +28,7 @@ fn parts() {
         DeviceUrl::parse("mem:?size=2GiB&profile=saker-mid&threads=1&fault.program=1/50").expect("sound");
     assert_eq!(
         url.place,
-        Place::Memory {
+        Backing::Memory {
             bytes: 2 << 30,
             profile: "saker-mid".into(),
             seed: 1,
@@ -45,25 +45,25 @@ fn parts() {
     assert_eq!(url.settings_for(&[EngineKind::LSM]).expect("sound")[0].get("packing"), Some(4));
     let url = DeviceUrl::parse("file:a/b.img?timing=real").expect("sound");
     assert_eq!(url.cache, None);
-    assert_eq!((url.place, url.timing, url.threads), (Place::File("a/b.img".into()), Timing::Real, 1));
+    assert_eq!((url.place, url.timing, url.threads), (Backing::File("a/b.img".into()), Timing::Real, 1));
 }
 
 #[test]
 fn parts_of_a_target() {
     let url =
         DeviceUrl::parse("tcp://[::1]:4420/nqn.2026-11.dev.saker:x?digest=both&depth=8").expect("sound");
-    let Place::Tcp(place) = url.place else { panic!("a target") };
+    let Backing::Tcp(place) = url.place else { panic!("a target") };
     assert_eq!((place.address.as_str(), url.depth), ("[::1]:4420", 8));
     assert_eq!(place.nqn.as_deref(), Some("nqn.2026-11.dev.saker:x"));
     assert!(place.header_digest && place.data_digest);
     let url = DeviceUrl::parse("tcp://127.0.0.1:4420").expect("sound");
-    assert!(matches!(url.place, Place::Tcp(TcpPlace { nqn: None, .. })));
+    assert!(matches!(url.place, Backing::Tcp(TcpPlace { nqn: None, .. })));
 }
 
 #[test]
 fn parts_of_a_kernel_device() {
     let url = DeviceUrl::parse("/dev/ng3n2?io=ioctl&depth=8&reconnect=5").expect("sound");
-    let Place::Linux(place) = url.place else { panic!("a device file") };
+    let Backing::Linux(place) = url.place else { panic!("a device file") };
     assert_eq!((place.path.to_str(), place.reconnect_s, url.depth), (Some("/dev/ng3n2"), 5, 8));
     assert_eq!(place.submission, saker_linux::Submission::Ioctl);
 }

@@ -2,7 +2,7 @@
 
 use saker_host::transfer::Adaptive;
 use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
-use saker_nvme::vendor::PIGGYBACK_BYTES;
+use saker_nvme::vendor_specific::PIGGYBACK_BYTES;
 
 /// Values that fit the store command travel in it (BandSlim, ICPP'24, section 3.2); longer ones by PRPs.
 pub(super) fn in_one_command() -> TransferOptions {

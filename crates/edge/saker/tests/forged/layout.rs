@@ -1,6 +1,6 @@
 //! Where things are in an image (`docs/image-format.md`), and the checksums of pages, slots, epochs and headers.
 
-use saker_medium::header::{crc32c, page_crc};
+use saker_segment_store::header::{crc32c, page_crc};
 
 /// Bytes of a page header.
 pub const HEADER: usize = 64;

@@ -2,7 +2,7 @@
 //! blocks.
 
 use crate::layout::{Layout, get, put, u16_at, u32_at, u64_at};
-use saker_medium::header::crc32c;
+use saker_segment_store::header::crc32c;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -180,7 +180,7 @@ fn read_pairs(kv: &mut Kv, calls: &mut Calls) {
         left -= 1;
         left > 0
     }));
-    let _ = kv.snapshot();
+    let _ = kv.stats();
 }
 
 fn use_blocks(mut disk: Block, calls: &mut Calls) {

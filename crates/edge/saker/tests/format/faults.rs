@@ -48,7 +48,7 @@ fn segments_that_had_left_before_bring_nothing_back() {
                 Err(e) => panic!("{what}, version {version}: {e}"),
             }
         }
-        let retired = kv.snapshot().expect("a device of this thread").retired_segments;
+        let retired = kv.stats().expect("a device of this thread").retired_segments;
         assert!(retired > 0, "{what}: no erase has failed");
         kv.format().expect("formats");
         let keys = || (0..300).map(|n| short(n).to_vec());

@@ -1,7 +1,7 @@
 //! Any history of writes, groups, iterators, flushes and Formats, with threads and times, against a model; openings between
 //! them find either an orderly end or what a killed process leaves.
 
-use crate::rig::{Place, everywhere, open};
+use crate::rig::{Device, everywhere, open};
 use crate::support::{is_soak, key, value};
 use saker::{DeviceIterator, KeyRange, Kv, WriteBatch};
 use saker_sim::{Rng, Seed};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const KEYS: u32 = 150;
 
 struct Run<'a> {
-    place: &'a Place,
+    place: &'a Device,
     /// `None` only between two openings.
     kv: Option<Kv>,
     rng: Rng,

@@ -7,7 +7,7 @@ use saker_host::{HostError, KvError};
 use tempfile::TempDir;
 
 /// A device of an engine, in memory or on an image of its own.
-pub struct Place {
+pub struct Device {
     _dir: Option<TempDir>,
     pub url: String,
     pub is_image: bool,
@@ -16,9 +16,9 @@ pub struct Place {
 /// Bytes of a device.
 pub const BYTES: u64 = 8 << 20;
 
-pub fn in_memory(engine: EngineKind) -> Place {
+pub fn in_memory(engine: EngineKind) -> Device {
     let url = format!("mem:?profile=tiny&size={BYTES}&engine={}", engine.name());
-    Place { _dir: None, url, is_image: false }
+    Device { _dir: None, url, is_image: false }
 }
 
 /// A file system in memory, where syncs cost nothing, if there is one.
@@ -26,15 +26,15 @@ pub fn directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a temporary directory")
 }
 
-pub fn on_image(engine: EngineKind) -> Place {
+pub fn on_image(engine: EngineKind) -> Device {
     let dir = directory();
     let path = dir.path().join("disk.img");
     ImagePlan { engine, ..ImagePlan::kv(BYTES, "tiny", 1) }.create(&path).expect("creates");
-    Place { url: format!("file:{}?", path.display()), _dir: Some(dir), is_image: true }
+    Device { url: format!("file:{}?", path.display()), _dir: Some(dir), is_image: true }
 }
 
 /// The same with settings that decide what lies on flash, none as the engine has it by itself; `None`: it has no such setting.
-fn with_settings(engine: EngineKind) -> Option<[Place; 2]> {
+fn with_settings(engine: EngineKind) -> Option<[Device; 2]> {
     let asked = kept_settings(engine);
     if asked.is_empty() {
         return None;
@@ -44,12 +44,12 @@ fn with_settings(engine: EngineKind) -> Option<[Place; 2]> {
     let path = dir.path().join("disk.img");
     let plan = ImagePlan { engine, settings: asked, ..ImagePlan::kv(BYTES, "tiny", 1) };
     plan.create(&path).expect("creates");
-    let image = Place { url: format!("file:{}?", path.display()), _dir: Some(dir), is_image: true };
-    Some([Place { _dir: None, url, is_image: false }, image])
+    let image = Device { url: format!("file:{}?", path.display()), _dir: Some(dir), is_image: true };
+    Some([Device { _dir: None, url, is_image: false }, image])
 }
 
 /// Every engine, in memory and on an image, as it is and with settings.
-pub fn everywhere(test: impl Fn(&Place, &str)) {
+pub fn everywhere(test: impl Fn(&Device, &str)) {
     for engine in EngineKind::ALL {
         let plain = [in_memory(*engine), on_image(*engine)].map(|place| (place, ""));
         let asked = with_settings(*engine).into_iter().flatten().map(|place| (place, ", with settings"));

@@ -6,7 +6,7 @@ use saker::{
     AnyDevice, Block, DeviceUrl, EngineKind, Error, Kv, NamespacePlan, Saker, SakerOptions, build_device,
     check_image, close_device,
 };
-use saker_host::{ConnectOptions, Connection, HostError, KvError, Port, Turn, WriteBatch};
+use saker_host::{ConnectOptions, Connection, Driver, HostError, KvError, Port, WriteBatch};
 use saker_nvme::admin::{FormatNvm, build};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -262,12 +262,12 @@ fn a_format_goes_through_while_it_is_full() {
         let (device, host, _) = build_device(&parsed).expect("opens while it is full");
         let port =
             Port { space: host.space, registers: host.registers, doorbells: host.doorbells, bar: host.bar };
-        let mut turn = Inline(device);
+        let mut driver = Inline(device);
         let mut connection =
-            Connection::connect(port, &mut turn, ConnectOptions::default()).expect("connects");
+            Connection::connect(port, &mut driver, ConnectOptions::default()).expect("connects");
         let format = build::format_nvm(&FormatNvm { nsid: 1, format_index: 0, secure_erase: 0 });
-        connection.execute_admin(&mut turn, format).expect("formats");
-        let Inline(device) = turn;
+        connection.execute_admin(&mut driver, format).expect("formats");
+        let Inline(device) = driver;
         close_device(device).expect("closes");
         let mut kv = Kv::open(&url(&path, "")).expect("opens");
         assert_eq!(kv.list(None).count(), 0);
@@ -279,8 +279,8 @@ fn a_format_goes_through_while_it_is_full() {
 /// A device on the caller's thread.
 struct Inline(AnyDevice);
 
-impl Turn for Inline {
-    fn turn(&mut self) {
+impl Driver for Inline {
+    fn drive(&mut self) {
         self.0.advance(saker_sim::Instant::ZERO);
     }
 }

@@ -5,10 +5,10 @@ use crate::support::{key, value};
 use saker::image::faults::{self, HostFault, HostPlan};
 use saker::image::{Access, open};
 use saker::{EngineKind, ImagePlan, Kv};
-use saker_flash::Media;
+use saker_flash::Cells;
 use saker_flash::nand::Cell;
 use saker_host::{HostError, KvError};
-use saker_medium::PageAddr;
+use saker_segment_store::PageAddr;
 
 fn full() {
     faults::plan(Some(HostPlan { fault: HostFault::Full, at: 1, calls: u64::MAX }));
@@ -32,7 +32,7 @@ fn a_full_file_system_spends_no_page() {
         // One for each refusal, and what was tried when the page buffer filled up.
         assert!(calls < 3 * refused as u64 + 100, "{engine:?}: {calls} calls for {refused} refusals");
         (0..100).for_each(|n| kv.put(&key(n), &value(n, 3, 1000)).expect("there is room again"));
-        let failures = kv.snapshot().expect("inline").flash.failures;
+        let failures = kv.stats().expect("inline").flash.failures;
         assert_eq!(failures, 0, "{engine:?}");
         kv.close().expect("closes");
         let opened = open(&path, Access::Read).expect("opens");
@@ -53,7 +53,7 @@ fn a_page_that_fails_alone_is_spent() {
     faults::plan(Some(HostPlan { fault: HostFault::Io, at: 1, calls: 1 }));
     (0..300).for_each(|n| kv.put(&key(n), &value(n, 1, 1000)).expect("one bad page is no trouble"));
     faults::plan(None);
-    assert!(kv.snapshot().expect("inline").flash.failures <= 1);
+    assert!(kv.stats().expect("inline").flash.failures <= 1);
     drop(kv);
     let mut kv = Kv::open(&url).expect("opens");
     (0..300).for_each(|n| assert_eq!(kv.get(&key(n)), Ok(Some(value(n, 1, 1000))), "pair {n}"));

@@ -46,7 +46,7 @@ fn nothing_is_confirmed_after_a_sync_that_failed() {
 #[test]
 fn the_next_open_takes_it_for_a_crash_of_the_operating_system() {
     use saker::image::{Access, open};
-    use saker_medium::PowerHistory;
+    use saker_segment_store::PowerHistory;
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("disk.img");
     ImagePlan::kv(4 << 20, "tiny", 3).create(&path).expect("creates");

@@ -3,8 +3,8 @@
 use crate::support::RING_SLOTS;
 use saker_flash::page_map::recover::Recovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
-use saker_flash::{FaultPlan, Flash, Media};
-use saker_medium::{Medium, PowerHistory, Ring, RingMemory, Step};
+use saker_flash::{Cells, FaultPlan, Flash};
+use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory, SegmentStore, Step};
 use saker_sim::{Class, Free};
 
 const OWNER: u16 = 1;
@@ -18,10 +18,10 @@ impl Blocks {
     pub const BLOCK_BYTES: usize = 512;
 
     /// Powers on and recovers; says what is damaged.
-    pub fn open(media: impl Media, ring: RingMemory, ring_lasts: bool) -> Result<Self, String> {
+    pub fn open(media: impl Cells, ring: PageBufferMemory, ring_lasts: bool) -> Result<Self, String> {
         let g = media.shape().geometry;
         let is_new = media.history() == PowerHistory::Clean && media.bytes_in_use() == 0;
-        let ring = Ring::new(ring, RING_SLOTS, g.page_bytes, g.oob_bytes);
+        let ring = PageBuffer::new(ring, RING_SLOTS, g.page_bytes, g.oob_bytes);
         let mut flash = Flash::power_on(Box::new(media), ring, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, g.segments);
         let config = PageMapConfig::new(OWNER, &g, g.segments, ring_lasts, Self::BLOCK_BYTES as u32);

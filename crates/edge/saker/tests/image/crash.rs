@@ -6,8 +6,8 @@ use crate::store::Store;
 use crate::support::{block_config, config, directory};
 use crate::watched::Watched;
 use saker::image::{Access, BootId, ImageConfig, OpenImage, create, open_as};
-use saker_flash::{Flash, Media};
-use saker_medium::SegmentId;
+use saker_flash::{Cells, Flash};
+use saker_segment_store::SegmentId;
 use saker_sim::{Rng, Seed};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,11 @@ fn watched<K: Keeper>(store: &K) -> &Watched {
 
 trait Keeper: Sized {
     fn image(capacitor: bool) -> ImageConfig;
-    fn open(media: Watched, ring: saker_medium::RingMemory, capacitor: bool) -> Result<Self, String>;
+    fn open(
+        media: Watched,
+        ring: saker_segment_store::PageBufferMemory,
+        capacitor: bool,
+    ) -> Result<Self, String>;
     /// Stores random content, or deletes. Gives what is there now.
     fn change(&mut self, cell: usize, rng: &mut Rng) -> Option<Vec<u8>>;
     fn get(&mut self, cell: usize) -> Option<Vec<u8>>;
@@ -40,7 +44,11 @@ impl Keeper for Store {
         config(capacitor)
     }
 
-    fn open(media: Watched, ring: saker_medium::RingMemory, capacitor: bool) -> Result<Self, String> {
+    fn open(
+        media: Watched,
+        ring: saker_segment_store::PageBufferMemory,
+        capacitor: bool,
+    ) -> Result<Self, String> {
         Self::open(media, ring, capacitor)
     }
 
@@ -80,7 +88,11 @@ impl Keeper for Blocks {
         block_config(capacitor)
     }
 
-    fn open(media: Watched, ring: saker_medium::RingMemory, capacitor: bool) -> Result<Self, String> {
+    fn open(
+        media: Watched,
+        ring: saker_segment_store::PageBufferMemory,
+        capacitor: bool,
+    ) -> Result<Self, String> {
         Self::open(media, ring, capacitor)
     }
 

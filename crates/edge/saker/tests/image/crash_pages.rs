@@ -2,11 +2,11 @@
 
 use crate::support::config;
 use crate::watched::Watched;
-use saker::image::{Access, BootId, FileMedia, create, open_as};
-use saker_flash::Media;
+use saker::image::{Access, BootId, FileCells, create, open_as};
+use saker_flash::Cells;
 use saker_flash::nand::Cell;
-use saker_medium::header::{HEADER_BYTES, page_crc};
-use saker_medium::{PageAddr, PageHeader, PowerHistory, SegmentId};
+use saker_segment_store::header::{HEADER_BYTES, page_crc};
+use saker_segment_store::{PageAddr, PageHeader, PowerHistory, SegmentId};
 use saker_sim::{Rng, Seed};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn erases_sync_what_others_rely_on() {
     let path = dir.path().join("disk.img");
     create(&path, &config(true)).expect("creates");
     let mut media = open_as(&path, Access::Write, BootId::of("a")).expect("opens").media;
-    let erase = |media: &mut FileMedia, n| {
+    let erase = |media: &mut FileCells, n| {
         let before = media.syncs();
         media.erase(SegmentId(n)).expect("erases");
         media.syncs() - before
@@ -38,7 +38,7 @@ fn erases_sync_what_others_rely_on() {
 /// Everything that was ever programmed: content by page and erase cycle.
 type Programmed = BTreeMap<(PageAddr, u32), u8>;
 
-fn is_sound(media: &impl Media, at: PageAddr) -> Option<u8> {
+fn is_sound(media: &impl Cells, at: PageAddr) -> Option<u8> {
     let Cell::Programmed { data, oob } = media.cell(at) else { return None };
     let header = PageHeader::decode(oob, at).ok().flatten()?;
     (header.data_crc == page_crc(data, &oob[HEADER_BYTES..])).then_some(data[0])

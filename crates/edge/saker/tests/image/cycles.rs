@@ -5,9 +5,9 @@ use saker::image::{
     Access, BootId, ImageConfig, ImageError, NamespaceKind, NamespaceRecord, OpenImage, check, create, open,
     open_as,
 };
-use saker_flash::Media;
+use saker_flash::Cells;
 use saker_flash::nand::Cell;
-use saker_medium::{MediaError, PageAddr, PowerHistory, SegmentId};
+use saker_segment_store::{CellError, PageAddr, PowerHistory, SegmentId};
 use std::path::Path;
 
 const CUT_KEPT: PowerHistory = PowerHistory::Cut { ring_kept: true };
@@ -16,7 +16,7 @@ fn reopen(path: &Path) -> OpenImage {
     open(path, Access::Write).expect("opens")
 }
 
-fn holds(media: &impl Media, at: u64, fill: u8) -> bool {
+fn holds(media: &impl Cells, at: u64, fill: u8) -> bool {
     matches!(media.cell(PageAddr(at)), Cell::Programmed { data, oob } if data == [fill; 512] && oob[64..] == [fill; 8])
 }
 
@@ -203,7 +203,7 @@ fn nothing_is_written_behind_an_orderly_end() {
     let (_dir, path) = image(true);
     let mut one = reopen(&path);
     one.media.finish().expect("closes");
-    assert_eq!(one.media.program(PageAddr(0), &[1; 512], &[1; 72]), Err(MediaError::HostIo));
-    assert_eq!(one.media.erase(SegmentId(0)), Err(MediaError::HostIo));
+    assert_eq!(one.media.program(PageAddr(0), &[1; 512], &[1; 72]), Err(CellError::HostIo));
+    assert_eq!(one.media.erase(SegmentId(0)), Err(CellError::HostIo));
     assert_eq!((one.media.epoch(SegmentId(0)), one.media.written_pages(SegmentId(0))), (0, 0));
 }

@@ -3,9 +3,9 @@
 use crate::support::{GEOMETRY, config, image, program};
 use proptest::prelude::*;
 use saker::image::{Access, BootId, ImageError, Report, Severity, check, open, open_as};
-use saker_flash::Media;
+use saker_flash::Cells;
 use saker_flash::nand::Cell;
-use saker_medium::{PageAddr, PageHeader, Ring, SegmentId, Stream};
+use saker_segment_store::{PageAddr, PageBuffer, PageHeader, SegmentId, Stream};
 use std::path::Path;
 
 const EPOCHS_AT: usize = 8192;
@@ -47,7 +47,7 @@ fn a_bad_header_copy_is_reported_survived_and_repaired() {
                 assert!(found[0].1.starts_with(&format!("header copy {copy}: ")), "{found:?}");
                 let read = open(&path, Access::Read).expect("opens");
                 assert_eq!(read.config, config(true));
-                assert_eq!(read.history, saker_medium::PowerHistory::Cut { ring_kept: true });
+                assert_eq!(read.history, saker_segment_store::PowerHistory::Cut { ring_kept: true });
             });
         }
         let mut bytes = std::fs::read(&path).expect("reads");
@@ -142,7 +142,7 @@ fn a_forgotten_erase_is_damage_unless_the_system_crashed() {
 fn damaged_ring_slots_are_named() {
     let (_dir, path) = image(true);
     let one = open(&path, Access::Write).expect("opens");
-    let mut ring = Ring::new(one.ring, 24, 512, 72);
+    let mut ring = PageBuffer::new(one.ring, 24, 512, 72);
     let (stream, addr) = (Stream::User, PageAddr(3));
     let header = PageHeader {
         owner: 1,
@@ -203,7 +203,7 @@ fn busy_image() -> (tempfile::TempDir, std::path::PathBuf) {
 /// What a store does with an image that was opened: reads, programs and erases.
 fn use_it(path: &Path) {
     let Ok(mut one) = open(path, Access::Write) else { return };
-    let ring = Ring::new(one.ring, 24, 512, 72);
+    let ring = PageBuffer::new(one.ring, 24, 512, 72);
     let _ = ring.survey();
     for n in 0..320 {
         if let Cell::Programmed { data, oob } = one.media.cell(PageAddr(n)) {

@@ -2,10 +2,10 @@
 
 use crate::support::{image, page};
 use proptest::prelude::*;
-use saker::image::{Access, FileMedia, check, open};
+use saker::image::{Access, FileCells, check, open};
 use saker_flash::nand::{Cell, Shape};
-use saker_flash::{Media, MemMedia};
-use saker_medium::{PageAddr, SegmentId};
+use saker_flash::{Cells, MemCells};
+use saker_segment_store::{PageAddr, SegmentId};
 use std::path::Path;
 
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     proptest::collection::vec(op, 1..120)
 }
 
-fn apply(media: &mut impl Media, op: Op) {
+fn apply(media: &mut impl Cells, op: Op) {
     match op {
         Op::Program(at, fill) => {
             let at = PageAddr(at);
@@ -56,7 +56,7 @@ fn same_cell(a: Cell<'_>, b: Cell<'_>) -> bool {
     }
 }
 
-fn compare(file: &FileMedia, mem: &MemMedia) {
+fn compare(file: &FileCells, mem: &MemCells) {
     let Shape { geometry: g, .. } = file.shape();
     assert_eq!(file.bytes_in_use(), mem.bytes_in_use());
     for segment in (0..g.segments).map(SegmentId) {
@@ -68,7 +68,7 @@ fn compare(file: &FileMedia, mem: &MemMedia) {
     }
 }
 
-fn reopen(media: FileMedia, path: &Path, access: Access, is_orderly: bool) -> FileMedia {
+fn reopen(media: FileCells, path: &Path, access: Access, is_orderly: bool) -> FileCells {
     if is_orderly {
         media.close().expect("closes");
     } else {
@@ -84,7 +84,7 @@ proptest! {
     fn file_and_memory_agree(ops in ops()) {
         let (_dir, path) = image(true);
         let mut file = open(&path, Access::Write).expect("opens").media;
-        let mut mem = MemMedia::new(file.shape());
+        let mut mem = MemCells::new(file.shape());
         for op in ops {
             apply(&mut file, op);
             apply(&mut mem, op);
@@ -105,7 +105,7 @@ proptest! {
     fn a_view_to_read_behaves_like_memory(ops in ops()) {
         let (_dir, path) = image(true);
         let mut file = open(&path, Access::Read).expect("opens").media;
-        let mut mem = MemMedia::new(file.shape());
+        let mut mem = MemCells::new(file.shape());
         for op in ops {
             apply(&mut file, op);
             apply(&mut mem, op);

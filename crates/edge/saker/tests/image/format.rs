@@ -3,15 +3,15 @@
 
 use crate::support::directory;
 use crate::watched::Watched;
-use saker::image::{Access, BootId, FileMedia, OpenImage, open_as};
+use saker::image::{Access, BootId, FileCells, OpenImage, open_as};
 use saker::{EngineKind, ImagePlan, device_config};
 use saker_assembly::port;
 use saker_device::{Attachment, Device, Untimed};
-use saker_flash::{FaultPlan, Flash, Media};
+use saker_flash::{Cells, FaultPlan, Flash};
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient};
 use saker_link::DmaSpace;
-use saker_medium::Ring;
 use saker_nvme::Key;
+use saker_segment_store::PageBuffer;
 use saker_sim::Seed;
 use saker_world::Inline;
 use std::path::Path;
@@ -27,19 +27,19 @@ struct Host {
     client: KvClient<Inline>,
 }
 
-fn connect<M: Media>(path: &Path, boot: u64, over: impl FnOnce(FileMedia) -> M) -> Host {
+fn connect<M: Cells>(path: &Path, boot: u64, over: impl FnOnce(FileCells) -> M) -> Host {
     let OpenImage { config, media, ring, .. } = open_as(path, Access::Write, BootId::of(&boot.to_string()))
         .unwrap_or_else(|e| panic!("boot {boot}: {e}"));
     let g = config.geometry;
-    let ring = Ring::new(ring, config.ring_slots, g.page_bytes, g.oob_bytes);
+    let ring = PageBuffer::new(ring, config.ring_slots, g.page_bytes, g.oob_bytes);
     let flash = Flash::power_on(Box::new(over(media)), ring, None, FaultPlan::default());
     let host = Attachment::new(DmaSpace::new(1024, 256), 2);
     let device: Device<Untimed> = Device::new(flash, device_config(&config), host.clone());
     assert!(device.damage().is_empty(), "boot {boot}: {:?}", device.damage());
-    let mut turn = Inline(device);
+    let mut driver = Inline(device);
     let mut connection =
-        Connection::connect(port(&host), &mut turn, ConnectOptions::default()).expect("connects");
-    let client = KvClient::open(&mut connection, turn, 1, ClientOptions::default()).expect("opens");
+        Connection::connect(port(&host), &mut driver, ConnectOptions::default()).expect("connects");
+    let client = KvClient::open(&mut connection, driver, 1, ClientOptions::default()).expect("opens");
     Host { connection, client }
 }
 
@@ -58,11 +58,11 @@ impl Host {
     }
 
     fn watched(&mut self) -> &mut Watched {
-        self.client.turn_mut().0.flash_mut().media_mut().get_mut().expect("watched cells")
+        self.client.driver_mut().0.flash_mut().media_mut().get_mut().expect("watched cells")
     }
 
     fn format(&mut self) {
-        self.connection.format(self.client.turn_mut(), 1).expect("formats");
+        self.connection.format(self.client.driver_mut(), 1).expect("formats");
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::store::Store;
 use crate::support::{GEOMETRY, RING_SLOTS, image};
 use saker::image::{Access, OpenImage, check, open};
-use saker_flash::Media;
+use saker_flash::Cells;
 use saker_flash::nand::Cell;
-use saker_medium::header::{HEADER_BYTES, page_crc};
-use saker_medium::{PageAddr, PageHeader, PowerHistory, Ring, SegmentId, SlotState, Stream};
+use saker_segment_store::header::{HEADER_BYTES, page_crc};
+use saker_segment_store::{PageAddr, PageBuffer, PageHeader, PowerHistory, SegmentId, SlotState, Stream};
 use saker_sim::Seed;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -75,7 +75,7 @@ fn put_forever(path: &Path) {
 fn program_forever(path: &Path) {
     let acks = Acks::open(path);
     let OpenImage { mut media, ring, .. } = open(path, Access::Write).expect("opens");
-    let mut ring = Ring::new(ring, RING_SLOTS, GEOMETRY.page_bytes, GEOMETRY.oob_bytes);
+    let mut ring = PageBuffer::new(ring, RING_SLOTS, GEOMETRY.page_bytes, GEOMETRY.oob_bytes);
     for (slot, _) in ring.survey().expect("a usable ring") {
         ring.release(slot);
     }
@@ -171,7 +171,7 @@ fn verify_pages(path: &Path) {
     for segment in (0..GEOMETRY.segments).map(SegmentId).filter(|s| !busy.contains(s) && done > 340) {
         assert_eq!(media.written_pages(segment), GEOMETRY.segment_pages, "segment {}", segment.0);
     }
-    let ring = Ring::new(ring, RING_SLOTS, GEOMETRY.page_bytes, GEOMETRY.oob_bytes);
+    let ring = PageBuffer::new(ring, RING_SLOTS, GEOMETRY.page_bytes, GEOMETRY.oob_bytes);
     let slots = ring.survey().expect("a usable ring");
     assert!(slots.len() <= 1, "{slots:?}");
     for (slot, view) in slots {

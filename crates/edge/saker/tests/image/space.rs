@@ -2,9 +2,9 @@
 
 use crate::support::{config, image, page, program};
 use saker::image::{Access, ImageConfig, ImageError, check, create, open};
-use saker_flash::Media;
+use saker_flash::Cells;
 use saker_flash::nand::Cell;
-use saker_medium::{Geometry, MediaError, PageAddr, SegmentId};
+use saker_segment_store::{CellError, Geometry, PageAddr, SegmentId};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -98,7 +98,7 @@ fn on_a_tiny_file_system(dir: &Path) {
             Err(error) => break error,
         }
     };
-    assert_eq!(full, MediaError::HostFull);
+    assert_eq!(full, CellError::HostFull);
     one.ring.fill(3);
     assert!(
         (0..at.0).all(

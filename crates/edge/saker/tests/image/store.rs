@@ -3,8 +3,8 @@
 use crate::support::RING_SLOTS;
 use saker_engine::hash_store::recover::Recovery;
 use saker_engine::{Condition, Context, Engine, HashStore, HashStoreConfig, Job, KvError, Recover, Source};
-use saker_flash::{FaultPlan, Flash, Media};
-use saker_medium::{Medium, PowerHistory, Ring, RingMemory, Step};
+use saker_flash::{Cells, FaultPlan, Flash};
+use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory, SegmentStore, Step};
 use saker_sim::{Class, Free};
 
 const OWNER: u16 = 1;
@@ -16,10 +16,10 @@ pub struct Store {
 
 impl Store {
     /// Powers on and recovers; says what is damaged.
-    pub fn open(media: impl Media, ring: RingMemory, ring_lasts: bool) -> Result<Self, String> {
+    pub fn open(media: impl Cells, ring: PageBufferMemory, ring_lasts: bool) -> Result<Self, String> {
         let g = media.shape().geometry;
         let is_new = media.history() == PowerHistory::Clean && media.bytes_in_use() == 0;
-        let ring = Ring::new(ring, RING_SLOTS, g.page_bytes, g.oob_bytes);
+        let ring = PageBuffer::new(ring, RING_SLOTS, g.page_bytes, g.oob_bytes);
         let mut flash = Flash::power_on(Box::new(media), ring, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, g.segments);
         let config = HashStoreConfig::new(OWNER, &g, g.segments, ring_lasts);

@@ -1,9 +1,9 @@
 //! Small images and pages to put into them.
 
 use saker::image::{ImageConfig, create};
-use saker_flash::Media;
-use saker_medium::header::{HEADER_BYTES, page_crc};
-use saker_medium::{Geometry, PageAddr, PageHeader, Stream};
+use saker_flash::Cells;
+use saker_segment_store::header::{HEADER_BYTES, page_crc};
+use saker_segment_store::{Geometry, PageAddr, PageHeader, Stream};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -45,7 +45,7 @@ pub fn image(capacitor: bool) -> (TempDir, PathBuf) {
 }
 
 /// Data and out-of-band bytes of a sound page for the media's current cycle.
-pub fn page(media: &impl Media, at: PageAddr, fill: u8) -> (Vec<u8>, Vec<u8>) {
+pub fn page(media: &impl Cells, at: PageAddr, fill: u8) -> (Vec<u8>, Vec<u8>) {
     let g = media.shape().geometry;
     let data = vec![fill; g.page_bytes as usize];
     let mut oob = vec![fill; g.oob_bytes as usize];
@@ -65,7 +65,7 @@ pub fn page(media: &impl Media, at: PageAddr, fill: u8) -> (Vec<u8>, Vec<u8>) {
 }
 
 /// Programs a sound page.
-pub fn program(media: &mut impl Media, at: PageAddr, fill: u8) {
+pub fn program(media: &mut impl Cells, at: PageAddr, fill: u8) {
     let (data, oob) = page(media, at, fill);
     media.program(at, &data, &oob).expect("programs");
 }

@@ -1,9 +1,9 @@
 //! Cells of an image that know what the disk holds for certain, and what it may hold.
 
-use saker::image::FileMedia;
-use saker_flash::Media;
+use saker::image::FileCells;
+use saker_flash::Cells;
 use saker_flash::nand::{Cell, Shape};
-use saker_medium::{MediaError, PageAddr, PowerHistory, SegmentId};
+use saker_segment_store::{CellError, PageAddr, PowerHistory, SegmentId};
 use saker_sim::{Rng, Seed};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const HEADER_BYTES: usize = 4096;
 
 #[derive(Debug)]
 pub struct Watched {
-    pub inner: FileMedia,
+    pub inner: FileCells,
     path: PathBuf,
     /// The file at its last sync.
     durable: Vec<u8>,
@@ -27,13 +27,13 @@ pub struct Watched {
 }
 
 impl Watched {
-    pub fn new(inner: FileMedia, path: &Path, seed: u64) -> Self {
+    pub fn new(inner: FileCells, path: &Path, seed: u64) -> Self {
         let durable = std::fs::read(path).expect("reads");
         Self::with_durable(inner, path, durable, seed)
     }
 
     /// After a kill: the disk holds for certain what it held before.
-    pub fn with_durable(inner: FileMedia, path: &Path, durable: Vec<u8>, seed: u64) -> Self {
+    pub fn with_durable(inner: FileCells, path: &Path, durable: Vec<u8>, seed: u64) -> Self {
         Self {
             inner,
             path: path.to_path_buf(),
@@ -112,18 +112,18 @@ impl Watched {
     }
 }
 
-impl Media for Watched {
+impl Cells for Watched {
     fn shape(&self) -> Shape {
         self.inner.shape()
     }
     fn cell(&self, at: PageAddr) -> Cell<'_> {
         self.inner.cell(at)
     }
-    fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError> {
+    fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), CellError> {
         self.remember();
         self.inner.program(at, data, oob)
     }
-    fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+    fn erase(&mut self, segment: SegmentId) -> Result<(), CellError> {
         let (before, syncs) = (self.now(), self.inner.syncs());
         self.inner.erase(segment)?;
         if self.inner.syncs() > syncs {
@@ -131,20 +131,20 @@ impl Media for Watched {
         }
         Ok(())
     }
-    fn erase_unordered(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+    fn erase_unordered(&mut self, segment: SegmentId) -> Result<(), CellError> {
         self.could_crash();
         self.remember();
         self.inner.erase_unordered(segment)?;
         self.could_crash();
         Ok(())
     }
-    fn scrap(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+    fn scrap(&mut self, segment: SegmentId) -> Result<(), CellError> {
         self.inner.scrap(segment)
     }
     fn erasing(&self) -> &BTreeSet<u16> {
         self.inner.erasing()
     }
-    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), MediaError> {
+    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), CellError> {
         self.could_crash();
         self.remember();
         let before = self.now();
@@ -156,7 +156,7 @@ impl Media for Watched {
         self.could_crash();
         Ok(())
     }
-    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), MediaError> {
+    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), CellError> {
         self.inner.save(owner, error_on_delete)?;
         let now = self.now();
         self.synced(now);
@@ -171,7 +171,7 @@ impl Media for Watched {
     fn written_pages(&self, segment: SegmentId) -> u32 {
         self.inner.written_pages(segment)
     }
-    fn sync(&mut self) -> Result<(), MediaError> {
+    fn sync(&mut self) -> Result<(), CellError> {
         self.could_crash();
         self.inner.sync()?;
         let now = self.now();

@@ -3,7 +3,7 @@
 use crate::rig::{Image, Recipe, TINY, answers, url};
 use saker::image::{PageFlip, Patches, open_mended};
 use saker::{Block, EngineKind, Kv};
-use saker_medium::{Flip, PageAddr};
+use saker_segment_store::{Flip, PageAddr};
 
 #[test]
 fn readers_share_an_image_and_change_nothing() {

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-use saker::{AnyTurn, Kv};
+use saker::{AnyDriver, Kv};
 use saker_host::group::{Form, Op};
 use saker_host::kv_queue::Mapped;
-use saker_host::{Done, KvClient, KvQueue, SubmitError, Ticket, Turn};
+use saker_host::{Done, Driver, KvClient, KvQueue, SubmitError, Ticket};
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
 use saker_tcp::{Server, ServerConfig};
@@ -176,7 +176,7 @@ impl Target {
     }
 }
 
-type Client = KvClient<AnyTurn>;
+type Client = KvClient<AnyDriver>;
 
 /// Commands a second of one kind, the keys round and round: whenever `awaited` answers have come, as many as slots are free.
 fn commands(
@@ -203,7 +203,7 @@ fn commands(
 fn finish(client: &mut Client, mut count: usize, taken: &mut impl FnMut(Done<'_>)) {
     client.queue_mut().ring();
     while count > 0 {
-        client.turn_mut().turn();
+        client.driver_mut().drive();
         let mut take = |done: Done<'_>| {
             assert!(done.status.is_success(), "{}", done.status);
             taken(done);

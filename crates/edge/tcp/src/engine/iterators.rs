@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use saker_nvme::vendor::{IteratorCommand, opcode};
+use saker_nvme::vendor_specific::{IteratorCommand, opcode};
 use saker_nvme::{Sqe, Status};
 use saker_target::ConnectionId;
 

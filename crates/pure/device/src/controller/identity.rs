@@ -1,7 +1,7 @@
 //! What a controller says of itself, and what it promises hosts.
 
 use saker_nvme::regs::Cap;
-use saker_nvme::vendor::Capabilities;
+use saker_nvme::vendor_specific::Capabilities;
 use thiserror::Error;
 
 /// Bytes of a memory page: CAP.MPSMIN and CAP.MPSMAX are both 0.

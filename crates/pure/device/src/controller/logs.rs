@@ -8,7 +8,7 @@
 
 use saker_nvme::admin::GetLogPage;
 use saker_nvme::log::{CommandEffects, EffectsLog, FirmwareSlots, SupportedLogs, lid};
-use saker_nvme::vendor::{COMMANDS, LID_CAPABILITIES, Methods};
+use saker_nvme::vendor_specific::{COMMANDS, LID_CAPABILITIES, Methods};
 use saker_nvme::{NSID_ALL, Status, admin, csi, identify::fill_text};
 use zerocopy::IntoBytes;
 

@@ -8,7 +8,7 @@ use crate::drain::Waiter;
 use crate::methods::Behind;
 use crate::namespace::Namespace;
 use crate::transfer::Pieces;
-use saker_flash::Media;
+use saker_flash::Cells;
 use saker_link::{DeviceCq, DeviceSq, Sqe};
 use saker_nvme::Status;
 use saker_nvme::admin::feature::HostIdentifier;

@@ -7,7 +7,7 @@ use crate::stats::{Fits, NamespaceSnapshot};
 use crate::vendor;
 use saker_engine::{Engine, Inspect};
 use saker_flash::Flash;
-use saker_nvme::vendor::Methods;
+use saker_nvme::vendor_specific::Methods;
 use saker_sim::{Class, Seed};
 
 /// Lengths of values of which a namespace says how many it holds, in bytes.

@@ -4,8 +4,8 @@
 use super::Device;
 use crate::namespace::Namespace;
 use saker_flash::Flash;
-use saker_medium::{Completion, Io, MediaError};
 use saker_nvme::Status;
+use saker_segment_store::{CellError, Completion, Io};
 use std::collections::VecDeque;
 
 /// Namespaces that are to be erased, or are being erased.
@@ -17,7 +17,7 @@ pub(crate) struct Format {
     /// It has begun, and so it will end.
     has_begun: bool,
     /// What has gone wrong with an erase.
-    failed: Option<MediaError>,
+    failed: Option<CellError>,
 }
 
 impl Format {
@@ -57,10 +57,8 @@ impl<T> Device<T> {
         let Some(format) = self.formats.front_mut().filter(|format| format.namespaces.contains(&n)) else {
             return;
         };
-        if let (
-            Io::Erase(_),
-            Err(error @ (MediaError::HostFull | MediaError::HostIo | MediaError::Program)),
-        ) = (done.io, done.result)
+        if let (Io::Erase(_), Err(error @ (CellError::HostFull | CellError::HostIo | CellError::Program))) =
+            (done.io, done.result)
         {
             format.failed.get_or_insert(error);
         }
@@ -92,7 +90,7 @@ impl<T> Device<T> {
             return;
         }
         for n in std::mem::take(&mut self.formats).into_iter().flat_map(|format| format.namespaces) {
-            self.namespaces[n].fail_erasure(MediaError::Erase);
+            self.namespaces[n].fail_erasure(CellError::Erase);
         }
     }
 
@@ -120,7 +118,7 @@ impl<T> Device<T> {
         for n in &format.namespaces {
             let namespace = &mut self.namespaces[*n];
             if self.flash.erasing().contains(&namespace.owner()) {
-                namespace.fail_erasure(MediaError::HostIo);
+                namespace.fail_erasure(CellError::HostIo);
             }
         }
         format.cid.into_iter().for_each(|cid| self.queues.complete(0, cid, Status::WRITE_FAULT, 0));

@@ -15,13 +15,13 @@ use crate::execute::Request;
 use crate::namespace::{Namespace, Store};
 use saker_engine::{AnyEngine, Inspect};
 use saker_flash::nand::Cell;
-use saker_flash::{Cells, Media};
+use saker_flash::{AnyCells, Cells};
 use saker_log::LogFlip;
 use saker_log::recover::Damage;
 use saker_long_keys::device_key;
-use saker_medium::header::page_crc;
-use saker_medium::{Medium, PageAddr, PageHeader, Ring, SlotId, SlotView};
 use saker_nvme::Status;
+use saker_segment_store::header::page_crc;
+use saker_segment_store::{PageAddr, PageBuffer, PageHeader, SegmentStore, SlotId, SlotView};
 use saker_sim::Class;
 
 impl<T> Device<T> {
@@ -80,7 +80,7 @@ impl<T> Device<T> {
         if flip.at >= u64::from(self.flash.shape().geometry.page_bytes) {
             return;
         }
-        let slot = slot_of(self.flash.ring(), wrong);
+        let slot = slot_of(self.flash.page_buffer(), wrong);
         let header = match self.flash.media().cell(page) {
             Cell::Programmed { oob, .. } => PageHeader::decode(oob, page).ok().flatten(),
             Cell::Erased | Cell::Torn => None,
@@ -103,7 +103,7 @@ impl<T> Device<T> {
                 let around = store.record_around(wrong.page, wrong.flip.at as u32, &view);
                 around.map(|(page, at)| LogFlip {
                     page,
-                    flip: saker_medium::Flip { at: u64::from(at), mask: 0xff },
+                    flip: saker_segment_store::Flip { at: u64::from(at), mask: 0xff },
                 })
             }
             _ => Some(wrong),
@@ -115,10 +115,10 @@ impl<T> Device<T> {
 
     /// Changes a byte wherever its page is.
     fn change(&mut self, LogFlip { page, flip }: LogFlip) {
-        if let Some((slot, _)) = slot_of(self.flash.ring(), LogFlip { page, flip }) {
+        if let Some((slot, _)) = slot_of(self.flash.page_buffer(), LogFlip { page, flip }) {
             let owner = self.namespaces.first().map_or(0, Namespace::owner);
             let mut view = self.flash.view(owner, Class::Foreground);
-            flip.apply(view.ring_mut().data_mut(slot));
+            flip.apply(view.page_buffer_mut().data_mut(slot));
         }
         let Cell::Programmed { data, oob } = self.flash.media().cell(page) else { return };
         let (mut data, oob) = (data.to_vec(), oob.to_vec());
@@ -129,13 +129,13 @@ impl<T> Device<T> {
 }
 
 /// Whether a page does not match its header.
-fn is_damaged(media: &Cells, at: PageAddr) -> bool {
+fn is_damaged(media: &AnyCells, at: PageAddr) -> bool {
     let Cell::Programmed { data, oob } = media.cell(at) else { return false };
     let header = PageHeader::decode(oob, at).ok().flatten();
     header.is_none_or(|h| h.data_crc != page_crc(data, PageHeader::owner_oob(oob)))
 }
 
-/// The slot of the ring that a page is in.
-fn slot_of(ring: &Ring, wrong: LogFlip) -> Option<(SlotId, SlotView)> {
-    ring.survey().unwrap_or_default().into_iter().find(|(_, view)| view.addr == wrong.page)
+/// The slot of the page buffer that a page is in.
+fn slot_of(page_buffer: &PageBuffer, wrong: LogFlip) -> Option<(SlotId, SlotView)> {
+    page_buffer.survey().unwrap_or_default().into_iter().find(|(_, view)| view.addr == wrong.page)
 }

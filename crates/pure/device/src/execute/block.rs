@@ -3,12 +3,12 @@
 use super::{Outcome, Reply};
 use crate::config::TRANSFER_BYTES_MAX;
 use crate::transfer::Pieces;
-use saker_flash::NamespaceMedium;
+use saker_flash::NamespaceSegments;
 use saker_flash::page_map::{BlockError, PageMap};
 use saker_link::DmaSpace;
-use saker_medium::Step;
 use saker_nvme::Status;
 use saker_nvme::nvm::{BlockRange, DsmRange, NvmCommand};
+use saker_segment_store::Step;
 use saker_sim::Meter;
 use zerocopy::FromBytes;
 
@@ -58,7 +58,7 @@ pub(super) fn forced(
     outcome: Outcome,
     force_unit_access: bool,
     map: &mut PageMap,
-    m: &mut NamespaceMedium<'_>,
+    m: &mut NamespaceSegments<'_>,
 ) -> Outcome {
     match outcome {
         Outcome::Done(r) if force_unit_access && r.status.is_success() => {
@@ -73,7 +73,7 @@ pub(super) fn block<W: Meter>(
     pieces: &Pieces,
     map: &mut PageMap,
     space: &DmaSpace,
-    m: &mut NamespaceMedium<'_>,
+    m: &mut NamespaceSegments<'_>,
     w: &mut W,
 ) -> Outcome {
     let block_bytes = map.config().block_bytes;
@@ -124,7 +124,7 @@ fn compare<W: Meter>(
     pieces: &Pieces,
     map: &PageMap,
     space: &DmaSpace,
-    m: &NamespaceMedium<'_>,
+    m: &NamespaceSegments<'_>,
     w: &mut W,
 ) -> Outcome {
     let block_bytes = map.config().block_bytes;
@@ -143,15 +143,15 @@ fn compare<W: Meter>(
     }
 }
 
-/// Writes what is left of a range of `total` blocks, as much at once as the ring takes; `range` shrinks as blocks are
-/// written. So a command may be longer than the ring, and none is atomic beyond a block (NVM command set, AWUN). `fill`
+/// Writes what is left of a range of `total` blocks, as much at once as the page buffer takes; `range` shrinks as blocks are
+/// written. So a command may be longer than the page buffer, and none is atomic beyond a block (NVM command set, AWUN). `fill`
 /// gives block `n` of the command.
 pub(super) fn write_blocks<W: Meter>(
     range: &mut BlockRange,
     total: u32,
     fill: impl Fn(u32, &mut [u8]) -> Result<(), BlockError>,
     map: &mut PageMap,
-    m: &mut NamespaceMedium<'_>,
+    m: &mut NamespaceSegments<'_>,
     w: &mut W,
 ) -> Step<Result<(), BlockError>> {
     while range.blocks > 0 {

@@ -7,12 +7,12 @@ use super::{Outcome, Timing};
 use crate::transfer::Pieces;
 use copy::CopyRequest;
 pub use copy::{COPY_BYTES_MAX, COPY_RANGES_MAX};
-use saker_flash::NamespaceMedium;
+use saker_flash::NamespaceSegments;
 use saker_flash::page_map::PageMap;
 use saker_link::{DmaSpace, Sqe};
-use saker_medium::Step;
 use saker_nvme::Status;
 use saker_nvme::nvm::{BlockRange, NvmCommand};
+use saker_segment_store::Step;
 use saker_sim::{Meter, TimedOp};
 
 /// Blocks that a Verify looks at in one step: each needs its page, and pages of a step are in memory together.
@@ -78,7 +78,7 @@ impl Inner {
         &mut self,
         map: &mut PageMap,
         space: &DmaSpace,
-        m: &mut NamespaceMedium<'_>,
+        m: &mut NamespaceSegments<'_>,
         w: &mut W,
     ) -> Outcome {
         match self {
@@ -92,7 +92,7 @@ impl Inner {
 fn verify<W: Meter>(
     range: &mut BlockRange,
     map: &PageMap,
-    m: &NamespaceMedium<'_>,
+    m: &NamespaceSegments<'_>,
     w: &mut W,
 ) -> Step<Result<(), saker_flash::page_map::BlockError>> {
     while range.blocks > 0 {

@@ -3,13 +3,13 @@
 use super::{Outcome, Reach, Reply};
 use crate::transfer::{HostData, Pieces};
 use saker_engine::{AnyEngine, Condition, Context, Engine, KvError, List, Sink, SourceError, Version};
-use saker_flash::NamespaceMedium;
+use saker_flash::NamespaceSegments;
 use saker_link::DmaSpace;
-use saker_medium::{MediaError, Step};
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::kv_list::ListWriter;
-use saker_nvme::vendor::{InlineRetrieve, TINY_BYTES};
+use saker_nvme::vendor_specific::{InlineRetrieve, TINY_BYTES};
 use saker_nvme::{Key, KvCommand, Status};
+use saker_segment_store::{CellError, Step};
 use saker_sim::Meter;
 
 #[inline]
@@ -28,7 +28,7 @@ pub(super) fn kv<W: Meter>(
     store: &mut AnyEngine,
     error_on_delete: bool,
     Reach { space, dma_engine }: Reach<'_>,
-    cx: &mut Context<'_, NamespaceMedium<'_>, W>,
+    cx: &mut Context<'_, NamespaceSegments<'_>, W>,
 ) -> Outcome {
     match command {
         KvCommand::Store { key, value_bytes, options } => {
@@ -79,7 +79,7 @@ pub(super) fn small<W: Meter>(
     command: &InlineRetrieve,
     found: &mut Vec<u8>,
     store: &mut AnyEngine,
-    cx: &mut Context<'_, NamespaceMedium<'_>, W>,
+    cx: &mut Context<'_, NamespaceSegments<'_>, W>,
 ) -> Outcome {
     found.clear();
     let mut few = Few { found, room: command.bytes_max };
@@ -136,8 +136,8 @@ pub fn kv_status(e: KvError) -> Status {
         KvError::KeySize => Status::INVALID_KEY_SIZE,
         KvError::ValueSize => Status::INVALID_VALUE_SIZE,
         // The device is not full, its host is: that passes, and what is stored stays readable.
-        KvError::Unrecovered(MediaError::HostFull) => Status::NAMESPACE_NOT_READY,
-        KvError::Unrecovered(MediaError::HostIo) => Status::WRITE_FAULT.with_do_not_retry(false),
+        KvError::Unrecovered(CellError::HostFull) => Status::NAMESPACE_NOT_READY,
+        KvError::Unrecovered(CellError::HostIo) => Status::WRITE_FAULT.with_do_not_retry(false),
         KvError::Unrecovered(_) | KvError::Corrupt => Status::UNRECOVERED_ERROR,
         KvError::Transfer => Status::DATA_TRANSFER_ERROR,
         KvError::Unsupported(_) => Status::INVALID_OPCODE,
@@ -150,7 +150,7 @@ fn list<W: Meter>(
     pieces: &Pieces,
     store: &mut AnyEngine,
     space: &DmaSpace,
-    cx: &mut Context<'_, NamespaceMedium<'_>, W>,
+    cx: &mut Context<'_, NamespaceSegments<'_>, W>,
 ) -> Outcome {
     let mut buffer = vec![0; buffer_bytes as usize];
     let Ok(mut writer) = ListWriter::new(&mut buffer) else {

@@ -9,9 +9,9 @@ use crate::execute::{Outcome, Reply};
 use saker_engine::Value;
 use saker_engine::{Answers, AnyEngine, GroupError};
 use saker_link::DmaSpace;
-use saker_medium::{Medium, Step};
 use saker_nvme::Status;
 use saker_nvme::group::{Entry, Form, Op, parse};
+use saker_segment_store::{SegmentStore, Step};
 use saker_sim::Meter;
 
 /// How far it is.
@@ -24,7 +24,7 @@ pub(super) struct Progress {
 
 impl GroupRequest {
     /// Stores one pair after the other, as far as it goes now.
-    pub(super) fn unpack<M: Medium, W: Meter>(
+    pub(super) fn unpack<M: SegmentStore, W: Meter>(
         &mut self,
         bytes: u32,
         store: &mut AnyEngine,

@@ -7,9 +7,9 @@ use saker_engine::{
     Answers, AnyEngine, Context, GroupError, GroupSource, Groups, KvError, Member, SourceError, Version,
 };
 use saker_long_keys::{NarrowDigest, device_key};
-use saker_medium::{Medium, Reads, Step};
 use saker_nvme::Key;
 use saker_nvme::group::{COUNT_BYTES, Entry, Form, Malformed, Op, Packer, entry_bytes, parse};
+use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ type Refused = GroupError<Malformed>;
 
 /// Carries a group out. `pages`: what earlier calls needed, and may need again.
 #[expect(clippy::too_many_arguments, reason = "an engine call takes its medium and meter")]
-pub(super) fn carry_out<M: Medium, W: Meter, A: Answers>(
+pub(super) fn carry_out<M: SegmentStore, W: Meter, A: Answers>(
     form: Form,
     payload: &[u8],
     digest: NarrowDigest,
@@ -117,7 +117,7 @@ fn add(pages: &mut Reads, more: Reads) -> Reads {
 }
 
 /// The envelopes of all long keys.
-fn look_at_all<M: Medium, W: Meter>(
+fn look_at_all<M: SegmentStore, W: Meter>(
     payload: &[u8],
     entries: &[Entry],
     digest: NarrowDigest,

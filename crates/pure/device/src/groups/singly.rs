@@ -8,9 +8,9 @@ use crate::long_keys;
 use saker_engine::{AnyEngine, GroupError, GroupOp, GroupSource, KvError, Single, SourceError};
 use saker_engine::{Context, Singly, Value};
 use saker_long_keys::NarrowDigest;
-use saker_medium::{Medium, Step};
 use saker_nvme::group::Malformed;
 use saker_nvme::{Key, Status};
+use saker_segment_store::{SegmentStore, Step};
 use saker_sim::Meter;
 use source::GroupReach;
 
@@ -22,7 +22,7 @@ pub(super) struct Progress {
 }
 
 /// One operation under a key of any length.
-pub(super) fn single<M: Medium, W: Meter>(
+pub(super) fn single<M: SegmentStore, W: Meter>(
     single: Single<'_>,
     found: &mut Value,
     digest: Option<NarrowDigest>,
@@ -38,14 +38,14 @@ pub(super) fn single<M: Medium, W: Meter>(
 }
 
 /// As for whole commands: while the host's file refuses pages, nobody knows whether there would be room.
-fn truthful<M: Medium>(error: KvError, m: &M) -> KvError {
+fn truthful<M: SegmentStore>(error: KvError, m: &M) -> KvError {
     let why = m.refusal().filter(|_| error == KvError::CapacityExceeded);
     why.map_or(error, KvError::Unrecovered)
 }
 
 impl GroupRequest {
     /// Carries a group out as far as it goes now. The answers are in `told` when it is done.
-    pub(super) fn carry_out_singly<M: Medium, W: Meter>(
+    pub(super) fn carry_out_singly<M: SegmentStore, W: Meter>(
         &mut self,
         (form, bytes): (saker_nvme::group::Form, u32),
         told: &mut Told,

@@ -14,10 +14,10 @@ use crate::transfer::{OnePiece, Pieces};
 use saker_engine::{Context, Engine, Source};
 use saker_flash::Flash;
 use saker_link::Sqe;
-use saker_medium::Step;
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::kv::opcode::{EXIST, RETRIEVE, STORE};
 use saker_nvme::{Key, KvCommand, Status};
+use saker_segment_store::Step;
 use saker_sim::Class;
 
 impl Device<Untimed> {

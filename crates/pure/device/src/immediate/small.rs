@@ -7,7 +7,7 @@ use crate::methods;
 use crate::vendor::Routed;
 use saker_link::Sqe;
 use saker_nvme::Status;
-use saker_nvme::vendor::cq_slots;
+use saker_nvme::vendor_specific::cq_slots;
 
 impl Device<Untimed> {
     pub(super) fn serve_vendor(&mut self, qid: u16, sqe: &Sqe) {

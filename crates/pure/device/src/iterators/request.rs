@@ -1,15 +1,15 @@
 //! Commands for iterators.
 
 use super::payload::Payload;
-use super::{Iterators, Open, Place, Range};
+use super::{Iterators, Open, Position, Range};
 use crate::config::TRANSFER_BYTES_MAX;
 use crate::execute::{Outcome, Reach, Reply, kv_status};
 use crate::transfer::Pieces;
 use saker_engine::{AnyEngine, Context, Scan, Scanned, Scans};
 use saker_link::{DmaSpace, Sqe};
-use saker_medium::{Medium, Step};
-use saker_nvme::vendor::{IteratorCommand, IteratorRange, NextAnswer};
+use saker_nvme::vendor_specific::{IteratorCommand, IteratorRange, NextAnswer};
 use saker_nvme::{Key, Status};
+use saker_segment_store::{SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use std::ops::Bound;
 use zerocopy::FromBytes;
@@ -56,7 +56,7 @@ impl IteratorRequest {
     }
 
     /// Executes it.
-    pub fn execute<M: Medium, W: Meter>(
+    pub fn execute<M: SegmentStore, W: Meter>(
         &self,
         store: &mut AnyEngine,
         iterators: &mut Iterators,
@@ -92,7 +92,7 @@ impl IteratorRequest {
         })
     }
 
-    fn next<M: Medium, W: Meter>(
+    fn next<M: SegmentStore, W: Meter>(
         &self,
         open: &mut Open,
         store: &mut AnyEngine,
@@ -129,8 +129,8 @@ impl IteratorRequest {
         }
         open.place = match (last.is_empty(), backwards) {
             (true, _) => place,
-            (false, true) => Place::Before(last),
-            (false, false) => Place::Behind(last),
+            (false, true) => Position::Before(last),
+            (false, false) => Position::Behind(last),
         };
         let length = bytes.len() as u32;
         let reply = Reply::status(Status::SUCCESS);
@@ -147,35 +147,35 @@ fn fetch(pieces: &Pieces, space: &DmaSpace) -> Result<Range, Status> {
 }
 
 /// The place from which a key is the next one.
-fn sought(key: &Key, backwards: bool) -> Place {
+fn sought(key: &Key, backwards: bool) -> Position {
     let key = key.as_bytes().to_vec();
-    if backwards { Place::Behind(key) } else { Place::Before(key) }
+    if backwards { Position::Behind(key) } else { Position::Before(key) }
 }
 
 /// Where the engine begins: from the place, but within the range.
-fn begin(place: &Place, range: &Range, backwards: bool) -> Bound<Vec<u8>> {
+fn begin(place: &Position, range: &Range, backwards: bool) -> Bound<Vec<u8>> {
     if backwards { end_before(place, range) } else { begin_behind(place, range) }
 }
 
-fn begin_behind(place: &Place, range: &Range) -> Bound<Vec<u8>> {
+fn begin_behind(place: &Position, range: &Range) -> Bound<Vec<u8>> {
     let first = || match range.first() {
         [] => Bound::Unbounded,
         first => Bound::Included(first.to_vec()),
     };
     match place {
-        Place::Before(key) if range.begins_at(key) => Bound::Included(key.clone()),
-        Place::Behind(key) if range.begins_at(key) => Bound::Excluded(key.clone()),
-        Place::Begin | Place::Before(_) | Place::Behind(_) => first(),
+        Position::Before(key) if range.begins_at(key) => Bound::Included(key.clone()),
+        Position::Behind(key) if range.begins_at(key) => Bound::Excluded(key.clone()),
+        Position::Begin | Position::Before(_) | Position::Behind(_) => first(),
     }
 }
 
-fn end_before(place: &Place, range: &Range) -> Bound<Vec<u8>> {
+fn end_before(place: &Position, range: &Range) -> Bound<Vec<u8>> {
     match place {
         // Nothing is before the range: the scan ends where it begins.
-        Place::Begin if range.first().is_empty() => Bound::Excluded(vec![0]),
-        Place::Begin => Bound::Excluded(range.first().to_vec()),
-        Place::Before(key) if range.ends_behind(key) => Bound::Excluded(key.clone()),
-        Place::Behind(key) if range.ends_behind(key) => Bound::Included(key.clone()),
-        Place::Before(_) | Place::Behind(_) => range.end().map_or(Bound::Unbounded, Bound::Excluded),
+        Position::Begin if range.first().is_empty() => Bound::Excluded(vec![0]),
+        Position::Begin => Bound::Excluded(range.first().to_vec()),
+        Position::Before(key) if range.ends_behind(key) => Bound::Excluded(key.clone()),
+        Position::Behind(key) if range.ends_behind(key) => Bound::Included(key.clone()),
+        Position::Before(_) | Position::Behind(_) => range.end().map_or(Bound::Unbounded, Bound::Excluded),
     }
 }

@@ -8,7 +8,7 @@ use super::Open;
 use crate::transfer::Pieces;
 use saker_nvme::KvCommand;
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::vendor::InlineRetrieve;
+use saker_nvme::vendor_specific::InlineRetrieve;
 use saker_nvme::{Key, Sqe, Status};
 
 /// Most value bytes that are gathered for one value.

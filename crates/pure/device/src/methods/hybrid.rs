@@ -4,8 +4,10 @@
 use super::{Arrival, Gather, Open, Receiver, Taken, is_due};
 use crate::transfer::{Hybrid as PagesAndTail, Pieces};
 use saker_link::DmaSpace;
-use saker_nvme::vendor::opcode::{STORE_HYBRID, TAIL};
-use saker_nvme::vendor::{Fragment, HYBRID_PAGE_BYTES, HybridStore, Methods, parts_sum, tail_commands};
+use saker_nvme::vendor_specific::opcode::{STORE_HYBRID, TAIL};
+use saker_nvme::vendor_specific::{
+    Fragment, HYBRID_PAGE_BYTES, HybridStore, Methods, parts_sum, tail_commands,
+};
 use saker_nvme::{KvCommand, Sqe, Status};
 use saker_sim::profile::Transfer;
 

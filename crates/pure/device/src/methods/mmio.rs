@@ -3,8 +3,8 @@
 use super::{Arrival, Gather, Receiver, Taken};
 use saker_link::BarError;
 use saker_nvme::Status;
-use saker_nvme::vendor::opcode::STORE_MMIO;
-use saker_nvme::vendor::{Methods, MmioStore};
+use saker_nvme::vendor_specific::opcode::STORE_MMIO;
+use saker_nvme::vendor_specific::{Methods, MmioStore};
 
 pub struct Mmio;
 

@@ -19,7 +19,7 @@ use gather::is_due;
 use saker_engine::Source;
 use saker_link::{BarBuffer, DeviceSq, DmaSpace};
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::vendor::Methods;
+use saker_nvme::vendor_specific::Methods;
 use saker_nvme::{Key, Sqe, Status};
 use saker_sim::Duration;
 use saker_sim::profile::Transfer;
@@ -222,7 +222,7 @@ methods! {
 mod tests {
     use super::*;
     use crate::vendor::is_known;
-    use saker_nvme::vendor::COMMANDS;
+    use saker_nvme::vendor_specific::COMMANDS;
 
     /// Each opcode that some device knows is one method's or another command's, and is in the table; a device that
     /// announces everything knows the whole table.

@@ -4,8 +4,10 @@ use super::{Arrival, GATHER_BYTES_MAX, Gather, Landing, Open, Plain, Receiver, T
 use saker_engine::{Source, SourceError};
 use saker_link::DeviceSq;
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::vendor::opcode::{STORE_PIGGYBACK, TRANSFER};
-use saker_nvme::vendor::{Fragment, Methods, PIGGYBACK_BYTES, PiggybackStore, TRANSFER_BYTES, parts_sum};
+use saker_nvme::vendor_specific::opcode::{STORE_PIGGYBACK, TRANSFER};
+use saker_nvme::vendor_specific::{
+    Fragment, Methods, PIGGYBACK_BYTES, PiggybackStore, TRANSFER_BYTES, parts_sum,
+};
 use saker_nvme::{Key, Sqe, Status};
 use saker_sim::profile::Transfer;
 

@@ -2,8 +2,8 @@
 
 use super::{Arrival, Gather, Receiver, Taken};
 use saker_nvme::Status;
-use saker_nvme::vendor::opcode::{RETRIEVE_INLINE, RETRIEVE_TINY};
-use saker_nvme::vendor::{InlineRetrieve, Methods, cq_slots};
+use saker_nvme::vendor_specific::opcode::{RETRIEVE_INLINE, RETRIEVE_TINY};
+use saker_nvme::vendor_specific::{InlineRetrieve, Methods, cq_slots};
 
 /// Most value bytes of a retrieve into the completion queue.
 pub const BYTES_MAX: u32 = 1024;

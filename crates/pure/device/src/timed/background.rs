@@ -6,7 +6,7 @@ use crate::device::Device;
 use crate::execute::kv_status;
 use crate::immediate::QUANTA_WHILE_HELD;
 use saker_engine::Background;
-use saker_medium::Step;
+use saker_segment_store::Step;
 use saker_sim::{Class, CpuMeter, Duration};
 
 impl Device<Timed> {

@@ -10,7 +10,7 @@ use crate::methods;
 use crate::trace::{Clockwork, Part};
 use crate::vendor::{self, Routed};
 use saker_link::Sqe;
-use saker_nvme::vendor::cq_slots;
+use saker_nvme::vendor_specific::cq_slots;
 use saker_nvme::{Cqe, NSID_ALL, Status};
 use saker_sim::{Class, CpuMeter, Duration};
 

@@ -12,12 +12,12 @@ use crate::kv::{Condition, KvError, Memory, Sink, Source, StoreStats};
 use crate::scan::{Pairs, Scan, Scanned, Snapshot};
 use saker_log::LogStats;
 use saker_log::recover::Damage;
-use saker_medium::{Completion, Medium, Step, Tag};
+use saker_segment_store::{Completion, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 use std::fmt::Debug;
 
 /// A [`Context`] of trait objects.
-pub type DynContext<'a> = Context<'a, dyn Medium + 'a, dyn Meter + 'a>;
+pub type DynContext<'a> = Context<'a, dyn SegmentStore + 'a, dyn Meter + 'a>;
 
 /// The twin of [`Engine`] and of the traits above it. Every engine that can be sent to another thread has it; each function is
 /// the engine's own of that name.
@@ -81,13 +81,13 @@ pub trait DynEngine: Debug + Send {
     /// [`Hints::bind`](crate::Hints::bind).
     fn bind(&mut self, name: &[u8], keys: &mut dyn ExactSizeIterator<Item = &[u8]>) -> Result<(), KvError>;
     /// [`Engine::flush`].
-    fn flush(&mut self, medium: &mut dyn Medium) -> Tag;
+    fn flush(&mut self, medium: &mut dyn SegmentStore) -> Tag;
     /// [`Engine::is_flushed`].
     fn is_flushed(&self, tag: Tag, finished: Tag) -> bool;
     /// [`Engine::completed`].
-    fn completed(&mut self, done: &Completion, medium: &mut dyn Medium);
+    fn completed(&mut self, done: &Completion, medium: &mut dyn SegmentStore);
     /// [`Engine::job`].
-    fn job(&self, medium: &dyn Medium) -> Option<Job>;
+    fn job(&self, medium: &dyn SegmentStore) -> Option<Job>;
     /// [`Engine::background`].
     fn background(&mut self, job: Job, finished: Tag, cx: &mut DynContext<'_>) -> Step<Background>;
     /// [`Engine::stats`].
@@ -95,13 +95,13 @@ pub trait DynEngine: Debug + Send {
     /// [`Engine::live_bytes`].
     fn live_bytes(&self) -> u64;
     /// [`Engine::capacity_bytes`].
-    fn capacity_bytes(&self, medium: &dyn Medium) -> u64;
+    fn capacity_bytes(&self, medium: &dyn SegmentStore) -> u64;
     /// [`Engine::pairs_that_fit`].
-    fn pairs_that_fit(&self, key_bytes: u32, value_bytes: u32, medium: &dyn Medium) -> u64;
+    fn pairs_that_fit(&self, key_bytes: u32, value_bytes: u32, medium: &dyn SegmentStore) -> u64;
     /// [`Engine::digest`].
     fn digest(&self) -> u64;
     /// [`Engine::reset`].
-    fn reset(&self, medium: &dyn Medium) -> Result<Box<dyn DynEngine>, Unsupported>;
+    fn reset(&self, medium: &dyn SegmentStore) -> Result<Box<dyn DynEngine>, Unsupported>;
     /// [`Inspect::log_stats`](crate::Inspect::log_stats).
     fn log_stats(&self) -> LogStats;
     /// [`Inspect::memory`](crate::Inspect::memory).
@@ -109,7 +109,7 @@ pub trait DynEngine: Debug + Send {
     /// [`Inspect::counters`](crate::Inspect::counters).
     fn counters(&self) -> Vec<(&'static str, u64)>;
     /// [`Inspect::place_of`](crate::Inspect::place_of).
-    fn place_of(&mut self, key: &[u8], medium: &mut dyn Medium) -> Option<(u64, u32)>;
+    fn place_of(&mut self, key: &[u8], medium: &mut dyn SegmentStore) -> Option<(u64, u32)>;
     /// [`Inspect::settle`](crate::Inspect::settle).
     fn settle(&mut self);
 }
@@ -214,7 +214,7 @@ impl<E: Engine + Send + 'static> DynEngine for E {
         crate::Hints::bind(self, name, keys)
     }
 
-    fn flush(&mut self, medium: &mut dyn Medium) -> Tag {
+    fn flush(&mut self, medium: &mut dyn SegmentStore) -> Tag {
         Engine::flush(self, &mut Lent(medium))
     }
 
@@ -222,11 +222,11 @@ impl<E: Engine + Send + 'static> DynEngine for E {
         Engine::is_flushed(self, tag, finished)
     }
 
-    fn completed(&mut self, done: &Completion, medium: &mut dyn Medium) {
+    fn completed(&mut self, done: &Completion, medium: &mut dyn SegmentStore) {
         Engine::completed(self, done, &mut Lent(medium));
     }
 
-    fn job(&self, medium: &dyn Medium) -> Option<Job> {
+    fn job(&self, medium: &dyn SegmentStore) -> Option<Job> {
         Engine::job(self, &Looked(medium))
     }
 
@@ -242,11 +242,11 @@ impl<E: Engine + Send + 'static> DynEngine for E {
         Engine::live_bytes(self)
     }
 
-    fn capacity_bytes(&self, medium: &dyn Medium) -> u64 {
+    fn capacity_bytes(&self, medium: &dyn SegmentStore) -> u64 {
         Engine::capacity_bytes(self, &Looked(medium))
     }
 
-    fn pairs_that_fit(&self, key_bytes: u32, value_bytes: u32, medium: &dyn Medium) -> u64 {
+    fn pairs_that_fit(&self, key_bytes: u32, value_bytes: u32, medium: &dyn SegmentStore) -> u64 {
         Engine::pairs_that_fit(self, key_bytes, value_bytes, &Looked(medium))
     }
 
@@ -254,7 +254,7 @@ impl<E: Engine + Send + 'static> DynEngine for E {
         Engine::digest(self)
     }
 
-    fn reset(&self, medium: &dyn Medium) -> Result<Box<dyn DynEngine>, Unsupported> {
+    fn reset(&self, medium: &dyn SegmentStore) -> Result<Box<dyn DynEngine>, Unsupported> {
         let empty = Engine::reset(self, &Looked(medium))?;
         Ok(Box::new(empty))
     }
@@ -271,7 +271,7 @@ impl<E: Engine + Send + 'static> DynEngine for E {
         crate::Inspect::counters(self)
     }
 
-    fn place_of(&mut self, key: &[u8], medium: &mut dyn Medium) -> Option<(u64, u32)> {
+    fn place_of(&mut self, key: &[u8], medium: &mut dyn SegmentStore) -> Option<(u64, u32)> {
         crate::Inspect::place_of(self, key, &mut Lent(medium))
     }
 
@@ -285,9 +285,9 @@ pub trait DynRecover: Debug + Send {
     /// A copy: a fork of the run.
     fn fork(&self) -> Box<dyn DynRecover>;
     /// [`Recover::step`].
-    fn step(&mut self, medium: &mut dyn Medium) -> Step<Result<bool, Damage>>;
+    fn step(&mut self, medium: &mut dyn SegmentStore) -> Step<Result<bool, Damage>>;
     /// [`Recover::completed`].
-    fn completed(&mut self, done: &Completion, medium: &mut dyn Medium);
+    fn completed(&mut self, done: &Completion, medium: &mut dyn SegmentStore);
     /// [`Recover::finish`].
     fn finish(self: Box<Self>) -> Box<dyn DynEngine>;
 }
@@ -297,11 +297,11 @@ impl<R: Recover<Engine: Engine + Send + 'static> + Send + 'static> DynRecover fo
         Box::new(self.clone())
     }
 
-    fn step(&mut self, medium: &mut dyn Medium) -> Step<Result<bool, Damage>> {
+    fn step(&mut self, medium: &mut dyn SegmentStore) -> Step<Result<bool, Damage>> {
         Recover::step(self, &mut Lent(medium))
     }
 
-    fn completed(&mut self, done: &Completion, medium: &mut dyn Medium) {
+    fn completed(&mut self, done: &Completion, medium: &mut dyn SegmentStore) {
         Recover::completed(self, done, &mut Lent(medium));
     }
 

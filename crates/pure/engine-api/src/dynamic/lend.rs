@@ -4,16 +4,17 @@ use crate::answer::Version;
 use crate::groups::Answers;
 use crate::kv::{KvError, Sink, Source, SourceError};
 use crate::scan::Pairs;
-use saker_medium::{
-    Geometry, MediaError, Medium, Page, PageAddr, PowerHistory, Ring, SegmentId, SegmentView, SlotId, Tag,
+use saker_segment_store::{
+    CellError, Geometry, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore, SegmentView,
+    SlotId, Tag,
 };
 use saker_sim::{Meter, Unit};
 
 /// A medium that may be changed.
-pub struct Lent<'a>(pub &'a mut dyn Medium);
+pub struct Lent<'a>(pub &'a mut dyn SegmentStore);
 
 /// A medium that is only looked at.
-pub struct Looked<'a>(pub &'a dyn Medium);
+pub struct Looked<'a>(pub &'a dyn SegmentStore);
 
 /// Functions of a medium that only look.
 macro_rules! looks {
@@ -21,8 +22,8 @@ macro_rules! looks {
         fn geometry(&self) -> Geometry {
             self.0.geometry()
         }
-        fn ring(&self) -> &Ring {
-            self.0.ring()
+        fn page_buffer(&self) -> &PageBuffer {
+            self.0.page_buffer()
         }
         fn page(&self, at: PageAddr) -> Page<'_> {
             self.0.page(at)
@@ -48,17 +49,17 @@ macro_rules! looks {
         fn history(&self) -> PowerHistory {
             self.0.history()
         }
-        fn refusal(&self) -> Option<MediaError> {
+        fn refusal(&self) -> Option<CellError> {
             self.0.refusal()
         }
     };
 }
 
-impl Medium for Lent<'_> {
+impl SegmentStore for Lent<'_> {
     looks!();
 
-    fn ring_mut(&mut self) -> &mut Ring {
-        self.0.ring_mut()
+    fn page_buffer_mut(&mut self) -> &mut PageBuffer {
+        self.0.page_buffer_mut()
     }
 
     fn allocate(&mut self) -> Option<SegmentId> {
@@ -79,10 +80,10 @@ impl Medium for Lent<'_> {
 }
 
 /// Engines are given it by `&`, so nobody can call what changes it.
-impl Medium for Looked<'_> {
+impl SegmentStore for Looked<'_> {
     looks!();
 
-    fn ring_mut(&mut self) -> &mut Ring {
+    fn page_buffer_mut(&mut self) -> &mut PageBuffer {
         unreachable!("it is only looked at")
     }
 

@@ -15,7 +15,7 @@ use crate::list::List;
 use crate::scan::{Pairs, Scan, Scanned, Scans, Snapshot};
 use saker_log::LogStats;
 use saker_log::recover::Damage;
-use saker_medium::{Completion, Medium, Step, Tag};
+use saker_segment_store::{Completion, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 
 /// An engine of which drivers know no more than that it is one.
@@ -36,7 +36,7 @@ impl Clone for Outside {
 }
 
 /// The context as trait objects.
-fn lent<'c, M: Medium, W: Meter>(cx: &'c mut Context<'_, M, W>) -> DynContext<'c> {
+fn lent<'c, M: SegmentStore, W: Meter>(cx: &'c mut Context<'_, M, W>) -> DynContext<'c> {
     Context { medium: cx.medium, meter: cx.meter }
 }
 
@@ -45,7 +45,7 @@ impl Engine for Outside {
         self.0.capabilities()
     }
 
-    fn store<M: Medium, W: Meter, S: Source>(
+    fn store<M: SegmentStore, W: Meter, S: Source>(
         &mut self,
         key: &[u8],
         value: &mut S,
@@ -55,7 +55,7 @@ impl Engine for Outside {
         self.0.store(key, value, condition, &mut lent(cx))
     }
 
-    fn retrieve<M: Medium, W: Meter, K: Sink>(
+    fn retrieve<M: SegmentStore, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         sink: &mut K,
@@ -64,7 +64,7 @@ impl Engine for Outside {
         self.0.retrieve(key, sink, &mut lent(cx))
     }
 
-    fn delete<M: Medium, W: Meter>(
+    fn delete<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
@@ -72,7 +72,7 @@ impl Engine for Outside {
         self.0.delete(key, &mut lent(cx))
     }
 
-    fn exists<M: Medium, W: Meter>(
+    fn exists<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
@@ -80,7 +80,7 @@ impl Engine for Outside {
         self.0.exists(key, &mut lent(cx))
     }
 
-    fn flush<M: Medium>(&mut self, medium: &mut M) -> Tag {
+    fn flush<M: SegmentStore>(&mut self, medium: &mut M) -> Tag {
         self.0.flush(medium)
     }
 
@@ -88,15 +88,15 @@ impl Engine for Outside {
         self.0.is_flushed(tag, finished)
     }
 
-    fn completed<M: Medium>(&mut self, done: &Completion, medium: &mut M) {
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, medium: &mut M) {
         self.0.completed(done, medium);
     }
 
-    fn job<M: Medium>(&self, medium: &M) -> Option<Job> {
+    fn job<M: SegmentStore>(&self, medium: &M) -> Option<Job> {
         self.0.job(medium)
     }
 
-    fn background<M: Medium, W: Meter>(
+    fn background<M: SegmentStore, W: Meter>(
         &mut self,
         job: Job,
         finished: Tag,
@@ -113,11 +113,11 @@ impl Engine for Outside {
         self.0.live_bytes()
     }
 
-    fn capacity_bytes<M: Medium>(&self, medium: &M) -> u64 {
+    fn capacity_bytes<M: SegmentStore>(&self, medium: &M) -> u64 {
         self.0.capacity_bytes(medium)
     }
 
-    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, medium: &M) -> u64 {
+    fn pairs_that_fit<M: SegmentStore>(&self, key_bytes: u32, value_bytes: u32, medium: &M) -> u64 {
         self.0.pairs_that_fit(key_bytes, value_bytes, medium)
     }
 
@@ -125,13 +125,13 @@ impl Engine for Outside {
         self.0.digest()
     }
 
-    fn reset<M: Medium>(&self, medium: &M) -> Result<Self, Unsupported> {
+    fn reset<M: SegmentStore>(&self, medium: &M) -> Result<Self, Unsupported> {
         self.0.reset(medium).map(Self)
     }
 }
 
 impl List for Outside {
-    fn list<M: Medium, W: Meter>(
+    fn list<M: SegmentStore, W: Meter>(
         &mut self,
         from: &[u8],
         mut visit: impl FnMut(&[u8]) -> bool,
@@ -154,7 +154,7 @@ impl Scans for Outside {
         self.0.release(snapshot);
     }
 
-    fn scan<M: Medium, W: Meter, P: Pairs>(
+    fn scan<M: SegmentStore, W: Meter, P: Pairs>(
         &mut self,
         scan: &Scan<'_>,
         pairs: &mut P,
@@ -169,7 +169,7 @@ impl Groups for Outside {
         self.0.group_bytes_max()
     }
 
-    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+    fn group<M: SegmentStore, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         source: &mut G,
         answers: &mut A,
@@ -222,7 +222,7 @@ impl Inspect for Outside {
         self.0.counters()
     }
 
-    fn place_of<M: Medium>(&mut self, key: &[u8], medium: &mut M) -> Option<(u64, u32)> {
+    fn place_of<M: SegmentStore>(&mut self, key: &[u8], medium: &mut M) -> Option<(u64, u32)> {
         self.0.place_of(key, medium)
     }
 
@@ -251,11 +251,11 @@ impl Clone for OutsideRecovery {
 impl Recover for OutsideRecovery {
     type Engine = Outside;
 
-    fn step<M: Medium>(&mut self, medium: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, medium: &mut M) -> Step<Result<bool, Damage>> {
         self.0.step(medium)
     }
 
-    fn completed<M: Medium>(&mut self, done: &Completion, medium: &mut M) {
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, medium: &mut M) {
         self.0.completed(done, medium);
     }
 

@@ -7,14 +7,20 @@ use super::record::Head;
 use super::reserve::SPARE_SEGMENTS;
 use saker_engine_api::KvError;
 use saker_log::Segment;
-use saker_medium::{Medium, Stall, Step};
+use saker_segment_store::{SegmentStore, Stall, Step};
 
 /// Bytes of the table that a pair of a live-only section takes at most on flash: its entry, and a section's head that is
 /// there for it alone, or as much again where sections of a little more than half a page leave the rest unused.
 const LIVE_PAIR_BYTES: u64 = 17;
 
 impl HashFtl {
-    pub(super) fn capacity_for<M: Medium>(&self, pairs: u64, data_bytes: u64, longest: u32, m: &M) -> u64 {
+    pub(super) fn capacity_for<M: SegmentStore>(
+        &self,
+        pairs: u64,
+        data_bytes: u64,
+        longest: u32,
+        m: &M,
+    ) -> u64 {
         let usable = u64::from(m.quota_segments().saturating_sub(SPARE_SEGMENTS));
         let segment = self.log.geometry().segment_bytes() - self.lost_in_segment(longest);
         let bytes = usable * segment;
@@ -57,7 +63,7 @@ impl HashFtl {
 
     /// Whether a pair may be stored. One may always be replaced by one that is not longer. What only tombstones keep out
     /// waits until their sections are written.
-    pub(super) fn admit<M: Medium>(
+    pub(super) fn admit<M: SegmentStore>(
         &mut self,
         found: &Found,
         head: &Head,

@@ -3,8 +3,8 @@
 use super::{HashFtl, HashFtlConfig};
 use saker_engine_api::{Condition, Context, Engine, Job};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia};
-use saker_medium::{Geometry, Ring, Step};
+use saker_flash::{FaultPlan, Flash, MemCells};
+use saker_segment_store::{Geometry, PageBuffer, Step};
 use saker_sim::{Class, Free};
 
 /// 48 segments of 16 pages of a KiB.
@@ -20,9 +20,9 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(config: HashFtlConfig) -> Self {
-        let media = MemMedia::new(Shape { geometry: G, channels: 2, luns: 4 });
-        let ring = Ring::heap(40, G.page_bytes, G.oob_bytes);
-        let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        let media = MemCells::new(Shape { geometry: G, channels: 2, luns: 4 });
+        let page_buffer = PageBuffer::heap(40, G.page_bytes, G.oob_bytes);
+        let mut flash = Flash::power_on(media, page_buffer, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, G.segments);
         Self { store: HashFtl::new(config, &flash.view(OWNER, Class::Foreground)), flash }
     }

@@ -3,7 +3,7 @@
 use super::record::HEAD_BYTES;
 use super::table::image;
 use super::table::levels::Levels;
-use saker_medium::Geometry;
+use saker_segment_store::Geometry;
 
 /// How a store knows which grains garbage collection must copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct HashFtlConfig {
     pub owner: u16,
     /// Seed of the hash; belongs to the image.
     pub seed: u64,
-    /// Whether the power-safe ring survives a power cut (a capacitor).
+    /// Whether the power-safe page buffer survives a power cut (a capacitor).
     pub ring_lasts: bool,
     /// Largest value in bytes.
     pub value_bytes_max: u32,
@@ -144,7 +144,7 @@ impl HashFtlConfig {
     /// Out-of-band bytes that a page must have: its header, and a word for each grain, or what a page of sections needs.
     pub fn oob_bytes(page_bytes: u32, grain_bytes: u32) -> u32 {
         let own = (page_bytes / grain_bytes * 8).max(image::OOB_BYTES as u32);
-        saker_medium::header::HEADER_BYTES as u32 + own
+        saker_segment_store::header::HEADER_BYTES as u32 + own
     }
 
     /// Grains of a record.

@@ -13,7 +13,7 @@ use super::table::levels::Levels;
 use super::table::section::Section;
 use saker_engine_api::{Background, KvError};
 use saker_log::append::Reserve;
-use saker_medium::{Medium, Stall, Step, Stream, Tag, ready};
+use saker_segment_store::{SegmentStore, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 
 /// Where a doubling is.
@@ -63,7 +63,7 @@ impl HashFtl {
     }
 
     /// A piece of a doubling: it begins, or a section is divided.
-    pub(super) fn doubling_quantum<M: Medium, W: Meter>(
+    pub(super) fn doubling_quantum<M: SegmentStore, W: Meter>(
         &mut self,
         finished: Tag,
         m: &mut M,
@@ -117,7 +117,7 @@ impl HashFtl {
     }
 
     /// Divides a section for whoever needs `keep`, a half.
-    pub(super) fn divide_for<M: Medium, W: Meter>(
+    pub(super) fn divide_for<M: SegmentStore, W: Meter>(
         &mut self,
         old: u32,
         keep: Option<u32>,
@@ -130,7 +130,7 @@ impl HashFtl {
     }
 
     /// Divides a section. On a stall nothing happened.
-    fn divide<M: Medium, W: Meter>(
+    fn divide<M: SegmentStore, W: Meter>(
         &mut self,
         old: u32,
         keep: Option<u32>,
@@ -178,7 +178,7 @@ impl HashFtl {
     }
 
     /// The entries of a section, from memory or from its page.
-    fn entries_of_old<M: Medium>(&mut self, old: u32, m: &M) -> Step<Result<Vec<Entry>, KvError>> {
+    fn entries_of_old<M: SegmentStore>(&mut self, old: u32, m: &M) -> Step<Result<Vec<Entry>, KvError>> {
         let place = self.table.places[old as usize];
         if let Some(at) = place.cached.checked_sub(1) {
             return Step::Done(Ok(self.table.cache.get(at).section.sorted()));
@@ -194,7 +194,7 @@ impl HashFtl {
     }
 
     /// Writes a half, unless it is on flash as it is in memory.
-    fn write_half<M: Medium, W: Meter>(&mut self, child: u32, m: &mut M, w: &mut W) {
+    fn write_half<M: SegmentStore, W: Meter>(&mut self, child: u32, m: &mut M, w: &mut W) {
         let place = self.table.places[child as usize];
         let Some(at) = place.cached.checked_sub(1) else { return };
         let cached = self.table.cache.get_mut(at);

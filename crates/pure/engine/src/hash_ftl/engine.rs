@@ -7,7 +7,7 @@ use saker_engine_api::{
     Memory, Put, Sink, Source, StoreStats, Unsupported, Version,
 };
 use saker_log::LogStats;
-use saker_medium::{Completion, Medium, Step, Stream, Tag};
+use saker_segment_store::{Completion, SegmentStore, Step, Stream, Tag};
 use saker_sim::{Free, Meter};
 use saker_value_log::lengths::most_pairs;
 
@@ -20,7 +20,7 @@ impl Engine for HashFtl {
         CAPABILITIES
     }
 
-    fn store<M: Medium, W: Meter, S: Source>(
+    fn store<M: SegmentStore, W: Meter, S: Source>(
         &mut self,
         key: &[u8],
         value: &mut S,
@@ -30,7 +30,7 @@ impl Engine for HashFtl {
         self.counted(|this| this.store_once(key, value, condition, cx))
     }
 
-    fn retrieve<M: Medium, W: Meter, K: Sink>(
+    fn retrieve<M: SegmentStore, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         sink: &mut K,
@@ -39,7 +39,7 @@ impl Engine for HashFtl {
         self.counted(|this| this.retrieve_once(key, sink, cx))
     }
 
-    fn delete<M: Medium, W: Meter>(
+    fn delete<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
@@ -47,7 +47,7 @@ impl Engine for HashFtl {
         self.counted(|this| this.delete_once(key, cx))
     }
 
-    fn exists<M: Medium, W: Meter>(
+    fn exists<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
@@ -55,7 +55,7 @@ impl Engine for HashFtl {
         self.counted(|this| this.exists_once(key, cx))
     }
 
-    fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
+    fn flush<M: SegmentStore>(&mut self, m: &mut M) -> Tag {
         if !self.config.ring_lasts {
             self.log.seal_stream(Stream::User, m);
             self.log.seal_stream(Stream::Gc, m);
@@ -67,15 +67,15 @@ impl Engine for HashFtl {
         self.log.is_safe(tag, finished)
     }
 
-    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         self.note_completed(done, m);
     }
 
-    fn job<M: Medium>(&self, m: &M) -> Option<Job> {
+    fn job<M: SegmentStore>(&self, m: &M) -> Option<Job> {
         Job::upkeep_if(self.has_debt(m))
     }
 
-    fn background<M: Medium, W: Meter>(
+    fn background<M: SegmentStore, W: Meter>(
         &mut self,
         _: Job,
         finished: Tag,
@@ -93,11 +93,11 @@ impl Engine for HashFtl {
         self.log.live_bytes()
     }
 
-    fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
+    fn capacity_bytes<M: SegmentStore>(&self, m: &M) -> u64 {
         self.capacity_for(self.stats.pairs, self.data_bytes, self.lengths.longest(), m)
     }
 
-    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
+    fn pairs_that_fit<M: SegmentStore>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
         if value_bytes > self.config.value_bytes_max {
             return 0;
         }
@@ -117,7 +117,7 @@ impl Engine for HashFtl {
         digest.value()
     }
 
-    fn reset<M: Medium>(&self, m: &M) -> Result<Self, Unsupported> {
+    fn reset<M: SegmentStore>(&self, m: &M) -> Result<Self, Unsupported> {
         Ok(Self::new(HashFtlConfig { ..*self.config() }, m))
     }
 }
@@ -147,7 +147,7 @@ impl Inspect for HashFtl {
         all
     }
 
-    fn place_of<M: Medium>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
+    fn place_of<M: SegmentStore>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
         let Step::Done(Ok(found)) = self.find(key, m, &mut Free) else { return None };
         let pair = found.pair?;
         Some((pair.grain * u64::from(self.config().grain_bytes), pair.head.bytes()))

@@ -8,14 +8,14 @@ use super::stats::Cause;
 use super::table::image::{self, Image, fits};
 use super::table::section::Section;
 use saker_engine_api::Background;
-use saker_medium::{Medium, PageAddr, SegmentId, Stall, Step, Stream};
+use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Stall, Step, Stream};
 use saker_sim::{Meter, Unit};
 
 /// Sections that are looked at for others to share a page with.
 const COMPANIONS_MAX: usize = 1024;
 
 impl HashFtl {
-    fn map_room<M: Medium>(&self, cause: Cause, m: &M) -> Result<(), Stall> {
+    fn map_room<M: SegmentStore>(&self, cause: Cause, m: &M) -> Result<(), Stall> {
         let reserve = if cause == Cause::User { FOR_USER_SECTIONS } else { self.sections_leave() };
         let page_bytes = self.log.geometry().page_bytes;
         self.log.room(m, Stream::Map, page_bytes, reserve)?;
@@ -25,13 +25,13 @@ impl HashFtl {
     }
 
     /// Bytes that could be appended to pages of sections.
-    pub(super) fn left_for_sections<M: Medium>(&self, m: &M) -> u64 {
+    pub(super) fn left_for_sections<M: SegmentStore>(&self, m: &M) -> u64 {
         let segment_bytes = self.log.geometry().segment_bytes();
         self.log.left_in_segment(Stream::Map) + u64::from(m.free_segments()) * segment_bytes
     }
 
     /// Makes room for another section.
-    pub(super) fn shrink<M: Medium, W: Meter>(
+    pub(super) fn shrink<M: SegmentStore, W: Meter>(
         &mut self,
         cause: Cause,
         m: &mut M,
@@ -61,19 +61,27 @@ impl HashFtl {
     }
 
     /// Writes the sections that go next.
-    pub(super) fn evict_quantum<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
+    pub(super) fn evict_quantum<M: SegmentStore, W: Meter>(
+        &mut self,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Background> {
         let Some(at) = self.table.cache.oldest(self.operation) else { return Step::Done(Background::Idle) };
         self.evict_from(at, m, w)
     }
 
     /// Writes a section in which a tombstone holds room.
-    pub(super) fn write_tombstones<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
+    pub(super) fn write_tombstones<M: SegmentStore, W: Meter>(
+        &mut self,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Background> {
         let Some(id) = self.with_tombstones.first() else { return Step::Done(Background::Idle) };
         let at = self.table.places[*id as usize].cached - 1;
         self.evict_from(at, m, w)
     }
 
-    fn evict_from<M: Medium, W: Meter>(&mut self, at: u32, m: &mut M, w: &mut W) -> Step<Background> {
+    fn evict_from<M: SegmentStore, W: Meter>(&mut self, at: u32, m: &mut M, w: &mut W) -> Step<Background> {
         match self.write_dirty(at, Cause::Gc, m, w) {
             Ok(written) => {
                 self.ftl_stats.evictions_background += written;
@@ -84,7 +92,7 @@ impl HashFtl {
     }
 
     /// Writes a dirty section, and others with it if they fit. On a stall nothing happened.
-    fn write_dirty<M: Medium, W: Meter>(
+    fn write_dirty<M: SegmentStore, W: Meter>(
         &mut self,
         first: u32,
         cause: Cause,
@@ -117,7 +125,7 @@ impl HashFtl {
     }
 
     /// Writes sections as they are now to a page; `packed`: by a collection. Room was looked for.
-    pub(super) fn write_images<M: Medium, W: Meter>(
+    pub(super) fn write_images<M: SegmentStore, W: Meter>(
         &mut self,
         images: Vec<Image>,
         packed: bool,
@@ -136,7 +144,7 @@ impl HashFtl {
     }
 
     /// Writes a fixed section to a page: as it is in memory, or as it was found on a page. Room was looked for.
-    pub(super) fn write_fixed<M: Medium, W: Meter>(
+    pub(super) fn write_fixed<M: SegmentStore, W: Meter>(
         &mut self,
         id: u32,
         found: Option<&[u8]>,
@@ -162,7 +170,7 @@ impl HashFtl {
     }
 
     /// Appends a page of sections, each with its bytes and its charge.
-    fn append_table<M: Medium, W: Meter>(
+    fn append_table<M: SegmentStore, W: Meter>(
         &mut self,
         page: &[u8],
         oob: &[u8],
@@ -172,7 +180,7 @@ impl HashFtl {
     ) {
         let page_bytes = self.log.geometry().page_bytes;
         let writer = self.log.begin(m, Stream::Map, page_bytes);
-        let at = PageAddr(writer.spot().0 / u64::from(page_bytes));
+        let at = PageAddr(writer.log_addr().0 / u64::from(page_bytes));
         self.log.put(m, &writer, 0, page);
         self.log.put_oob(m, &writer, 0, oob);
         self.log.commit(m, writer);

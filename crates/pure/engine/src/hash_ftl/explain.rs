@@ -1,5 +1,5 @@
 //! Which one changed byte explains that a record is not as it was written, and whose record a byte is. Pages on flash have a
-//! checksum that tells the former; a page that still fills in the ring has none but those of its records.
+//! checksum that tells the former; a page that still fills in the page buffer has none but those of its records.
 #![cfg_attr(
     not(test),
     deny(
@@ -15,9 +15,9 @@ use super::HashFtl;
 use super::record::{HEAD_BYTES, Head, Mark, record_crc};
 use saker_log::recover::scan_page;
 use saker_log::{LogFlip, page_of};
-use saker_medium::flip::explain_with_sum;
-use saker_medium::header::HEADER_BYTES;
-use saker_medium::{Flip, Medium, Page, PageAddr, Step};
+use saker_segment_store::flip::explain_with_sum;
+use saker_segment_store::header::HEADER_BYTES;
+use saker_segment_store::{Flip, Page, PageAddr, SegmentStore, Step};
 
 const WORD: usize = 8;
 
@@ -29,7 +29,7 @@ struct Seen {
 
 impl HashFtl {
     /// The changed byte of the record at byte `at` of a page, if there is one and no other explains it as well.
-    pub(super) fn explain<M: Medium>(&self, page: PageAddr, at: u32, m: &M) -> Option<LogFlip> {
+    pub(super) fn explain<M: SegmentStore>(&self, page: PageAddr, at: u32, m: &M) -> Option<LogFlip> {
         let mut seen = Seen { word: self.word_at(page, at, m)?, data: self.data_from(page, at, m) };
         let geometry = self.log.geometry();
         let position = page.0 * u64::from(geometry.page_bytes) + u64::from(at);
@@ -43,7 +43,7 @@ impl HashFtl {
     }
 
     /// Where the record begins that a byte of a page's data belongs to, as a page and a byte of its data.
-    pub fn record_around<M: Medium>(&self, page: PageAddr, at: u32, m: &M) -> Option<(PageAddr, u32)> {
+    pub fn record_around<M: SegmentStore>(&self, page: PageAddr, at: u32, m: &M) -> Option<(PageAddr, u32)> {
         let grain = page.0 * self.page_grains() + u64::from(at / self.config.grain_bytes);
         let segment = self.log.geometry().segment_of(page);
         for first in (0..=grain).rev() {
@@ -63,12 +63,12 @@ impl HashFtl {
         (at / self.config.grain_bytes) as usize * WORD
     }
 
-    fn word_at<M: Medium>(&self, page: PageAddr, at: u32, m: &M) -> Option<[u8; WORD]> {
+    fn word_at<M: SegmentStore>(&self, page: PageAddr, at: u32, m: &M) -> Option<[u8; WORD]> {
         let Page::Resident { oob, .. } = page_of(&self.log, m, page) else { return None };
         oob.get(HEADER_BYTES + self.word_of(at)..)?.first_chunk().copied()
     }
 
-    fn data_from<M: Medium>(&self, mut page: PageAddr, at: u32, m: &M) -> Vec<u8> {
+    fn data_from<M: SegmentStore>(&self, mut page: PageAddr, at: u32, m: &M) -> Vec<u8> {
         let geometry = self.log.geometry();
         let (segment, mut from, mut data) = (geometry.segment_of(page), at as usize, Vec::new());
         while geometry.contains(page) && geometry.segment_of(page) == segment {

@@ -6,7 +6,7 @@ use super::{HashFtl, HashFtlConfig, settings};
 use crate::factory::Pages;
 use crate::{EngineConfig, Factory};
 use saker_engine_api::{Capabilities, Setting, Settings};
-use saker_medium::Medium;
+use saker_segment_store::SegmentStore;
 
 /// Makes Original FTLs.
 #[derive(Clone, Copy, Debug)]
@@ -30,11 +30,11 @@ impl Factory for Original {
         fits(page_bytes, grain_bytes(asked, ORIGINAL_GRAIN_BYTES))
     }
 
-    fn create(config: &EngineConfig, m: &dyn Medium) -> HashFtl {
+    fn create(config: &EngineConfig, m: &dyn SegmentStore) -> HashFtl {
         HashFtl::new(original(config, m), m)
     }
 
-    fn recover(config: &EngineConfig, m: &dyn Medium) -> Recovery {
+    fn recover(config: &EngineConfig, m: &dyn SegmentStore) -> Recovery {
         Recovery::new(original(config, m), m)
     }
 }
@@ -61,11 +61,11 @@ impl Factory for Plus {
         fits(page_bytes, grain_bytes(asked, PLUS_GRAIN_BYTES))
     }
 
-    fn create(config: &EngineConfig, m: &dyn Medium) -> HashFtl {
+    fn create(config: &EngineConfig, m: &dyn SegmentStore) -> HashFtl {
         HashFtl::new(plus(config, m), m)
     }
 
-    fn recover(config: &EngineConfig, m: &dyn Medium) -> Recovery {
+    fn recover(config: &EngineConfig, m: &dyn SegmentStore) -> Recovery {
         Recovery::new(plus(config, m), m)
     }
 }
@@ -92,11 +92,11 @@ impl Factory for Doubling {
         fits(page_bytes, grain_bytes(asked, ORIGINAL_GRAIN_BYTES))
     }
 
-    fn create(config: &EngineConfig, m: &dyn Medium) -> HashFtl {
+    fn create(config: &EngineConfig, m: &dyn SegmentStore) -> HashFtl {
         HashFtl::new(doubling(config, m), m)
     }
 
-    fn recover(config: &EngineConfig, m: &dyn Medium) -> Recovery {
+    fn recover(config: &EngineConfig, m: &dyn SegmentStore) -> Recovery {
         Recovery::new(doubling(config, m), m)
     }
 }
@@ -112,7 +112,7 @@ fn fits(page_bytes: u32, grain_bytes: u32) -> Result<(), String> {
     Err(format!("pages of {page_bytes} bytes are not whole grains of {grain_bytes}"))
 }
 
-fn original(config: &EngineConfig, m: &dyn Medium) -> HashFtlConfig {
+fn original(config: &EngineConfig, m: &dyn SegmentStore) -> HashFtlConfig {
     let (geometry, quota) = (m.geometry(), m.quota_segments());
     told(
         config,
@@ -120,11 +120,11 @@ fn original(config: &EngineConfig, m: &dyn Medium) -> HashFtlConfig {
     )
 }
 
-fn plus(config: &EngineConfig, m: &dyn Medium) -> HashFtlConfig {
+fn plus(config: &EngineConfig, m: &dyn SegmentStore) -> HashFtlConfig {
     told(config, HashFtlConfig::plus(config.owner, &m.geometry(), m.quota_segments(), config.ring_lasts))
 }
 
-fn doubling(config: &EngineConfig, m: &dyn Medium) -> HashFtlConfig {
+fn doubling(config: &EngineConfig, m: &dyn SegmentStore) -> HashFtlConfig {
     let original = original(config, m);
     let percent = original.doubles_at_percent.or(Some(DOUBLES_AT_PERCENT));
     HashFtlConfig { doubles_at_percent: percent, ..original }

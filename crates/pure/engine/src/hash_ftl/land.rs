@@ -4,8 +4,8 @@ use super::HashFtl;
 use super::record::{HEAD_BYTES, Head, Mark, record_crc};
 use saker_engine_api::Source;
 use saker_log::{Bytes, Writer};
-use saker_medium::Medium;
-use saker_medium::crc::Crc32c;
+use saker_segment_store::SegmentStore;
+use saker_segment_store::crc::Crc32c;
 
 impl HashFtl {
     /// Grains of a record with that head.
@@ -14,7 +14,7 @@ impl HashFtl {
     }
 
     /// Lands head, key and value in the writer's room. If the value cannot be fetched nothing is left of it.
-    pub(super) fn land<M: Medium, S: Source>(
+    pub(super) fn land<M: SegmentStore, S: Source>(
         &mut self,
         writer: &Writer,
         slot: u64,
@@ -41,7 +41,7 @@ impl HashFtl {
     }
 
     /// The rest of the last grain is zero.
-    fn pad<M: Medium>(&self, writer: &Writer, head: &Head, m: &mut M) {
+    fn pad<M: SegmentStore>(&self, writer: &Writer, head: &Head, m: &mut M) {
         let (mut at, end) = (head.bytes(), self.grains_of(head) * self.config.grain_bytes);
         while at < end {
             let chunk = self.log.chunk_mut(m, writer, at);
@@ -51,14 +51,14 @@ impl HashFtl {
         }
     }
 
-    pub(super) fn mark<M: Medium>(&self, writer: &Writer, slot: u64, head: &Head, m: &mut M) {
+    pub(super) fn mark<M: SegmentStore>(&self, writer: &Writer, slot: u64, head: &Head, m: &mut M) {
         let mark = Mark { slot: slot as u32, grains: self.grains_of(head) as u16, kind: head.kind };
-        let in_page = writer.spot().0 % u64::from(self.log.geometry().page_bytes);
+        let in_page = writer.log_addr().0 % u64::from(self.log.geometry().page_bytes);
         let at = (in_page / u64::from(self.config.grain_bytes)) as usize * 8;
         self.log.put_oob(m, writer, at, &mark.encode());
     }
 
-    fn landed_crc<M: Medium>(&self, writer: &Writer, bytes: u32, m: &mut M) -> u32 {
+    fn landed_crc<M: SegmentStore>(&self, writer: &Writer, bytes: u32, m: &mut M) -> u32 {
         let first = self.log.chunk_mut(m, writer, 0);
         if first.len() >= bytes as usize {
             return record_crc(&first[4..bytes as usize]);
@@ -75,7 +75,7 @@ impl HashFtl {
     }
 
     /// Checksum of bytes 4..`bytes` of a resident record.
-    pub(super) fn range_crc<M: Medium>(&self, range: Bytes, bytes: u32, m: &M) -> u32 {
+    pub(super) fn range_crc<M: SegmentStore>(&self, range: Bytes, bytes: u32, m: &M) -> u32 {
         let chunk = range.chunk(&self.log, m, 4);
         if chunk.len() >= bytes as usize - 4 {
             return record_crc(&chunk[..bytes as usize - 4]);

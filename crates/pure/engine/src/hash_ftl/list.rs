@@ -5,7 +5,7 @@
 use super::HashFtl;
 use super::stats::Cause;
 use saker_engine_api::{Context, KvError, List, Scans};
-use saker_medium::{Medium, PageAddr, Reads, Step, ready};
+use saker_segment_store::{PageAddr, Reads, SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
 
 /// Pages that are asked for at once.
@@ -30,7 +30,7 @@ impl Pass {
 
 /// What was shown before another answer than `Done` counts for nothing.
 impl List for HashFtl {
-    fn list<M: Medium, W: Meter>(
+    fn list<M: SegmentStore, W: Meter>(
         &mut self,
         from: &[u8],
         visit: impl FnMut(&[u8]) -> bool,
@@ -44,7 +44,7 @@ impl List for HashFtl {
 impl Scans for HashFtl {}
 
 impl HashFtl {
-    fn list_once<M: Medium, W: Meter>(
+    fn list_once<M: SegmentStore, W: Meter>(
         &mut self,
         from: &[u8],
         mut visit: impl FnMut(&[u8]) -> bool,
@@ -89,7 +89,7 @@ impl HashFtl {
     }
 
     /// The keys whose first hash index is `home`, as far as their pages are here.
-    fn keys_of<M: Medium, W: Meter>(
+    fn keys_of<M: SegmentStore, W: Meter>(
         &mut self,
         home: u64,
         pass: &mut Pass,
@@ -131,7 +131,7 @@ impl HashFtl {
     }
 
     /// Damaged records have no key to list.
-    fn look<M: Medium>(&self, home: u64, grain: u64, keys: &mut Vec<Vec<u8>>, pass: &mut Pass, m: &M) {
+    fn look<M: SegmentStore>(&self, home: u64, grain: u64, keys: &mut Vec<Vec<u8>>, pass: &mut Pass, m: &M) {
         let page: PageAddr = self.page_of_grain(grain).0;
         pass.looked.push(page);
         match self.key_at(grain, m) {

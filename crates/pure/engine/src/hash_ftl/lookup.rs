@@ -15,7 +15,7 @@ use super::record::Head;
 use super::stats::Cause;
 use saker_engine_api::KvError;
 use saker_log::page_of;
-use saker_medium::{MediaError, Medium, Page, Reads, Step};
+use saker_segment_store::{CellError, Page, Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 
 /// Where a key is, or could be.
@@ -52,7 +52,7 @@ struct Candidate {
 
 impl HashFtl {
     /// Looks for a key. The sections of its way stay in memory until the operation ends.
-    pub(super) fn find<M: Medium, W: Meter>(
+    pub(super) fn find<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         m: &mut M,
@@ -117,7 +117,7 @@ impl HashFtl {
 
     /// What was looked at is looked at again. A section that came from a page here can be driven out before that: its page is
     /// asked for with the others, or commands with more sections than the cache holds would wait for each other's for ever.
-    pub(super) fn need<T, M: Medium>(
+    pub(super) fn need<T, M: SegmentStore>(
         &self,
         looked: Reads,
         home: u64,
@@ -136,12 +136,12 @@ impl HashFtl {
     }
 
     /// The head of the record at a grain, and whether it is `key`'s.
-    fn candidate<M: Medium>(&self, grain: u64, key: &[u8], m: &M) -> Step<Result<Candidate, KvError>> {
+    fn candidate<M: SegmentStore>(&self, grain: u64, key: &[u8], m: &M) -> Step<Result<Candidate, KvError>> {
         let (page, at) = self.page_of_grain(grain);
         let data = match page_of(&self.log, m, page) {
             Page::Resident { data, .. } => data.get(at as usize..).unwrap_or_default(),
             Page::Absent => return Step::Need(vec![page]),
-            Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(MediaError::Read.into())),
+            Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(CellError::Read.into())),
         };
         let found = Head::decode(data).and_then(|head| Some((head, head.key_in(data)?)));
         let found = found.map(|(head, known)| Candidate { head, is_it: known == key });
@@ -149,12 +149,12 @@ impl HashFtl {
     }
 
     /// The key of the record at a grain, if its page is here.
-    pub(super) fn key_at<M: Medium>(&self, grain: u64, m: &M) -> Step<Result<Vec<u8>, KvError>> {
+    pub(super) fn key_at<M: SegmentStore>(&self, grain: u64, m: &M) -> Step<Result<Vec<u8>, KvError>> {
         let (page, at) = self.page_of_grain(grain);
         let data = match page_of(&self.log, m, page) {
             Page::Resident { data, .. } => data.get(at as usize..).unwrap_or_default(),
             Page::Absent => return Step::Need(vec![page]),
-            Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(MediaError::Read.into())),
+            Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(CellError::Read.into())),
         };
         let key = Head::decode(data).and_then(|head| head.key_in(data).map(<[u8]>::to_vec));
         Step::Done(key.ok_or(KvError::Corrupt))

@@ -42,7 +42,7 @@ use gc::Collection;
 use probe::Probe;
 use saker_engine_api::StoreStats;
 use saker_log::Log;
-use saker_medium::{Medium, PageAddr, SegmentId};
+use saker_segment_store::{PageAddr, SegmentId, SegmentStore};
 use saker_value_log::lengths::Lengths;
 use std::collections::BTreeSet;
 use table::Table;
@@ -85,7 +85,7 @@ impl HashFtl {
     ///
     /// # Panics
     /// When the out-of-band area cannot hold a word for each grain ([`HashFtlConfig::oob_bytes`]).
-    pub fn new(config: HashFtlConfig, m: &dyn Medium) -> Self {
+    pub fn new(config: HashFtlConfig, m: &dyn SegmentStore) -> Self {
         let geometry = m.geometry();
         let needed = HashFtlConfig::oob_bytes(geometry.page_bytes, config.grain_bytes);
         assert!(geometry.oob_bytes >= needed, "the out-of-band area holds a word for each grain");

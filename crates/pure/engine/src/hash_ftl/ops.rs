@@ -9,15 +9,15 @@ use super::table::cache::Tombstone;
 use super::table::entry::Entry;
 use saker_engine_api::{Condition, Context, KvError, Put, Sink, Source, Version};
 use saker_log::append::Reserve;
-use saker_log::{Bytes, Spot};
-use saker_medium::{Medium, Stall, Step, Stream, ready};
+use saker_log::{Bytes, LogAddr};
+use saker_segment_store::{SegmentStore, Stall, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 
 /// Buffers of invalid mappings that may wait to be written before writes wait for them.
 const FULL_BUFFERS_MAX: usize = 16;
 
 impl HashFtl {
-    pub(super) fn store_once<M: Medium, W: Meter, S: Source>(
+    pub(super) fn store_once<M: SegmentStore, W: Meter, S: Source>(
         &mut self,
         key: &[u8],
         value: &mut S,
@@ -74,7 +74,7 @@ impl HashFtl {
     }
 
     /// Writes a record; its grain.
-    fn write<M: Medium, S: Source>(
+    fn write<M: SegmentStore, S: Source>(
         &mut self,
         slot: u64,
         head: Head,
@@ -91,7 +91,7 @@ impl HashFtl {
             return Step::Blocked(stall);
         }
         let writer = self.log.begin(m, Stream::User, bytes);
-        let grain = writer.spot().0 / u64::from(self.config.grain_bytes);
+        let grain = writer.log_addr().0 / u64::from(self.config.grain_bytes);
         if self.land(&writer, slot, head, key, value, m).is_err() {
             self.log.abandon(m, writer);
             return Step::Done(Err(KvError::Transfer));
@@ -152,7 +152,7 @@ impl HashFtl {
         }
     }
 
-    pub(super) fn retrieve_once<M: Medium, W: Meter, K: Sink>(
+    pub(super) fn retrieve_once<M: SegmentStore, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         sink: &mut K,
@@ -164,8 +164,8 @@ impl HashFtl {
             Err(e) => return Step::Done(Err(e)),
         };
         let Some(pair) = found.pair else { return Step::Done(Err(KvError::NotFound)) };
-        let spot = Spot(pair.grain * u64::from(self.config.grain_bytes));
-        let range = Bytes::new(spot, pair.head.bytes());
+        let log_addr = LogAddr(pair.grain * u64::from(self.config.grain_bytes));
+        let range = Bytes::new(log_addr, pair.head.bytes());
         match range.resident(&self.log, m) {
             Step::Done(Ok(())) => {}
             Step::Done(Err(e)) => return Step::Done(Err(e.into())),
@@ -193,7 +193,7 @@ impl HashFtl {
         Step::Done(Ok(pair.head.value_bytes))
     }
 
-    pub(super) fn delete_once<M: Medium, W: Meter>(
+    pub(super) fn delete_once<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
@@ -229,7 +229,7 @@ impl HashFtl {
         Step::Done(Ok(Version(head.version)))
     }
 
-    pub(super) fn exists_once<M: Medium, W: Meter>(
+    pub(super) fn exists_once<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,

@@ -37,7 +37,7 @@
     )
 )]
 
-use saker_medium::header::crc32c;
+use saker_segment_store::header::crc32c;
 
 /// Bytes before the key.
 pub const HEAD_BYTES: u32 = 16;

@@ -14,7 +14,7 @@
 //! | store | 2, 6 | 1, 5 |
 //!
 //! Slots and segments have different orders. A collection of records frees the segments that sections for commands wait for.
-//! But sections go before its copies to the ring, because a command waits for them.
+//! But sections go before its copies to the page buffer, because a command waits for them.
 
 use saker_log::reserve::{Activity, Claim, PAGE_SLOTS, RECORD_SLOTS, Reserve, leaves, spare_segments};
 

@@ -10,12 +10,12 @@ use super::table::section::Section;
 use saker_engine_api::KvError;
 use saker_log::page_of;
 use saker_log::recover::scan_page;
-use saker_medium::{MediaError, Medium, Page, PageAddr, PageHeader, Step, ready};
+use saker_segment_store::{CellError, Page, PageAddr, PageHeader, SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
 
 impl HashFtl {
     /// Brings a section into memory; its place in the cache. Nothing that can be observed changes.
-    pub(super) fn load<M: Medium, W: Meter>(
+    pub(super) fn load<M: SegmentStore, W: Meter>(
         &mut self,
         id: u32,
         cause: Cause,
@@ -110,12 +110,16 @@ impl HashFtl {
     }
 
     /// The sections on a page.
-    pub(super) fn read_images<M: Medium>(&self, page: PageAddr, m: &M) -> Step<Result<Vec<Image>, KvError>> {
+    pub(super) fn read_images<M: SegmentStore>(
+        &self,
+        page: PageAddr,
+        m: &M,
+    ) -> Step<Result<Vec<Image>, KvError>> {
         self.read_table(page, m, parse::decode)
     }
 
     /// One of them.
-    pub(super) fn read_section<M: Medium>(
+    pub(super) fn read_section<M: SegmentStore>(
         &self,
         id: u32,
         page: PageAddr,
@@ -126,7 +130,7 @@ impl HashFtl {
     }
 
     /// A page of sections, checked against its checksum.
-    pub(super) fn read_table<M: Medium, T>(
+    pub(super) fn read_table<M: SegmentStore, T>(
         &self,
         page: PageAddr,
         m: &M,
@@ -134,7 +138,7 @@ impl HashFtl {
     ) -> Step<Result<T, KvError>> {
         let sound = ready!(scan_page(&self.log, m, page)).is_ok_and(|p| p.is_some());
         let Page::Resident { data, oob } = page_of(&self.log, m, page) else {
-            return Step::Done(Err(MediaError::Read.into()));
+            return Step::Done(Err(CellError::Read.into()));
         };
         let found = read(self.config.layout, data, PageHeader::owner_oob(oob));
         Step::Done(found.filter(|_| sound).ok_or(KvError::Corrupt))

@@ -1,7 +1,7 @@
 //! Settings by name. What decides how grains and sections lie on flash is chosen when a namespace is made.
 
 use super::config::{FirstLevel, HashFtlConfig, Layout, SLOTS_MAX, Validity};
-use saker_engine_api::settings::{Phase, Place, Setting, Settings, Values};
+use saker_engine_api::settings::{BitField, Phase, Setting, Settings, Values};
 
 /// How validity is known.
 const VALIDITY: &str = "validity";
@@ -21,7 +21,7 @@ const fn stored(
     (shift, bits): (u32, u32),
     help: &'static str,
 ) -> Setting {
-    Setting { name, values, phase: Phase::Stored(Place { shift, bits }), default: OWN, help }.checked()
+    Setting { name, values, phase: Phase::Stored(BitField { shift, bits }), default: OWN, help }.checked()
 }
 
 /// All of them.
@@ -99,7 +99,7 @@ pub fn apply(settings: &Settings, config: HashFtlConfig) -> HashFtlConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use saker_medium::Geometry;
+    use saker_segment_store::Geometry;
 
     const GEOMETRY: Geometry =
         Geometry { page_bytes: 4096, oob_bytes: 640, segment_pages: 256, segments: 64 };

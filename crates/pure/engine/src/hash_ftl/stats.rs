@@ -1,6 +1,6 @@
 //! Counters of the mechanisms (Plus, sections III to V).
 
-use saker_medium::{Stall, Stream};
+use saker_segment_store::{Stall, Stream};
 
 /// On whose behalf something was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub struct FtlStats {
     pub evictions_background: u64,
     /// Attempts of commands that found no erased superblock.
     pub blocked_no_segment: u64,
-    /// Attempts of commands that found no slot of the ring.
+    /// Attempts of commands that found no slot of the page buffer.
     pub blocked_no_slot: u64,
     /// Attempts of commands that found too many buffers of invalid mappings full.
     pub blocked_mappings: u64,

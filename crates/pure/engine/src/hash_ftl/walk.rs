@@ -13,8 +13,8 @@
 use super::HashFtl;
 use super::record::{Head, Mark};
 use saker_log::recover::{Carried, Damage, carried, scan_page};
-use saker_log::{Bytes, Spot, page_of};
-use saker_medium::{Medium, Page, PageAddr, PageHeader, Reads, Step, ready};
+use saker_log::{Bytes, LogAddr, page_of};
+use saker_segment_store::{Page, PageAddr, PageHeader, Reads, SegmentStore, Step, ready};
 
 /// A whole record as it was found.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ impl HashFtl {
     /// The whole records that start in a page and are `wanted`. One that was never finished, because a cut took its end, is
     /// left out. Pages that were looked at beyond it are added to `looked`: whoever asks again needs them again, whatever
     /// becomes of their records.
-    pub(super) fn records_in<M: Medium>(
+    pub(super) fn records_in<M: SegmentStore>(
         &self,
         page: PageAddr,
         wanted: impl Fn(&Walked) -> bool,
@@ -54,7 +54,7 @@ impl HashFtl {
         };
         let (grain_bytes, mut found) = (self.config.grain_bytes, Vec::new());
         let (words, _) = PageHeader::owner_oob(oob).as_chunks::<8>();
-        // What still fills in the ring has no checksum but those of its records, so each has to begin where the last one ends.
+        // What still fills in the page buffer has no checksum but those of its records, so each has to begin where the last one ends.
         let fills = self.log.slot_of(page).is_some();
         // What is before the first record belongs to one that began in an earlier page.
         let (mut at, mut next) = (scanned.first_record, scanned.first_record);
@@ -112,7 +112,7 @@ impl HashFtl {
 
     pub(super) fn range_of(&self, r: &Walked) -> Bytes {
         let grain_bytes = self.config.grain_bytes;
-        Bytes::new(Spot(r.grain * u64::from(grain_bytes)), r.grains * grain_bytes)
+        Bytes::new(LogAddr(r.grain * u64::from(grain_bytes)), r.grains * grain_bytes)
     }
 
     /// Hash indexes, with those of all the table's sizes if it doubles.
@@ -122,25 +122,25 @@ impl HashFtl {
     }
 
     /// `at`: where in the page the record begins.
-    fn broken<M: Medium>(&self, page: PageAddr, at: u32, m: &M) -> Damage {
+    fn broken<M: SegmentStore>(&self, page: PageAddr, at: u32, m: &M) -> Damage {
         Damage::record(&self.log.geometry(), page, self.explain(page, at, m))
     }
 
     /// Whether a record is there to its end, and as it was written.
-    fn is_whole<M: Medium>(&self, r: &Walked, used: u32, m: &M) -> Step<Result<bool, Damage>> {
+    fn is_whole<M: SegmentStore>(&self, r: &Walked, used: u32, m: &M) -> Step<Result<bool, Damage>> {
         let geometry = self.log.geometry();
         let (page, at) = self.page_of_grain(r.grain);
         let total = r.grains * self.config.grain_bytes;
-        let spot = Spot(r.grain * u64::from(self.config.grain_bytes));
-        let range = Bytes::new(spot, total);
+        let log_addr = LogAddr(r.grain * u64::from(self.config.grain_bytes));
+        let range = Bytes::new(log_addr, total);
         if at.saturating_add(total) > used && used < geometry.page_bytes {
             return Step::Done(Err(self.broken(page, at, m)));
         }
-        let last = spot.0 + u64::from(total) - 1;
-        if last / geometry.segment_bytes() != spot.0 / geometry.segment_bytes() {
+        let last = log_addr.0 + u64::from(total) - 1;
+        if last / geometry.segment_bytes() != log_addr.0 / geometry.segment_bytes() {
             return Step::Done(Err(self.broken(page, at, m)));
         }
-        if !ready!(self.goes_on(range, spot, total, m)) {
+        if !ready!(self.goes_on(range, log_addr, total, m)) {
             return Step::Done(Ok(false));
         }
         if ready!(range.resident(&self.log, m)).is_err() {
@@ -152,7 +152,7 @@ impl HashFtl {
 
     /// Whether the pages after the first one carry the record on. One that was lost or torn does not; nor does one that was
     /// begun anew after a cut, whose first record starts elsewhere than where this one would end.
-    fn goes_on<M: Medium>(&self, range: Bytes, spot: Spot, total: u32, m: &M) -> Step<bool> {
+    fn goes_on<M: SegmentStore>(&self, range: Bytes, log_addr: LogAddr, total: u32, m: &M) -> Step<bool> {
         let page_bytes = u64::from(self.log.geometry().page_bytes);
         let mut absent = false;
         for page in range.pages(&self.log).skip(1) {
@@ -165,7 +165,7 @@ impl HashFtl {
                 Carried::Unreadable => continue,
                 Carried::Here { first_record, used_bytes } => (first_record, used_bytes),
             };
-            let end = (spot.0 + u64::from(total) - page.0 * page_bytes).min(page_bytes) as u32;
+            let end = (log_addr.0 + u64::from(total) - page.0 * page_bytes).min(page_bytes) as u32;
             // What does not count any more is written over.
             if first_record != end || used_bytes < end {
                 return Step::Done(false);

@@ -4,11 +4,11 @@
 //! (8 or 16 bytes) and the place word (8 bytes).
 
 use super::{HashStore, RunningCheckpoint};
-use crate::mix::{MixedKey, Place};
+use crate::mix::{IndexKey, MixedKey};
 use saker_engine_api::Background;
 use saker_log::checkpoint::release_others;
 use saker_log::{CheckpointWriter, Log};
-use saker_medium::{Medium, SegmentId, Stream, Tag};
+use saker_segment_store::{SegmentId, SegmentStore, Stream, Tag};
 use saker_sim::{Meter, Unit};
 
 /// Bytes of the largest entry in a chunk.
@@ -21,7 +21,7 @@ pub(super) const CHUNK_HEAD: usize = 8;
 pub struct State {
     running: RunningCheckpoint,
     /// The next entry to write.
-    next: Option<Place>,
+    next: Option<IndexKey>,
     /// Segments of the last complete checkpoint.
     pub(super) segments: Vec<SegmentId>,
     /// Version at the cut of the last complete checkpoint.
@@ -85,7 +85,7 @@ impl HashStore {
     }
 
     /// Whether tombstones hold so much room that a checkpoint is worth it by itself.
-    fn tombstones_press<M: Medium>(&self, m: &M) -> bool {
+    fn tombstones_press<M: SegmentStore>(&self, m: &M) -> bool {
         self.is_pressed(m)
             && self.log.until_checkpoint_bytes() > self.log.geometry().segment_bytes() / 4
             && self.checkpoint.postponed_at.is_none_or(|at| appended(&self.log) > at)
@@ -103,7 +103,7 @@ impl HashStore {
     }
 
     /// One piece of checkpoint work.
-    pub(super) fn checkpoint_quantum<M: Medium, W: Meter>(
+    pub(super) fn checkpoint_quantum<M: SegmentStore, W: Meter>(
         &mut self,
         finished: Tag,
         m: &mut M,
@@ -121,7 +121,7 @@ impl HashStore {
     }
 
     /// Begins a checkpoint now if there is room for it.
-    pub fn begin_checkpoint<M: Medium>(&mut self, m: &mut M) -> Background {
+    pub fn begin_checkpoint<M: SegmentStore>(&mut self, m: &mut M) -> Background {
         self.enter_pending();
         let payload = self.checkpoint_payload();
         let generation = self.checkpoint.generation + 1;
@@ -142,7 +142,7 @@ impl HashStore {
         }
     }
 
-    fn write_chunk<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Background {
+    fn write_chunk<M: SegmentStore, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Background {
         let mut payload = std::mem::take(&mut self.checkpoint.scratch);
         let (next, entries) = self.fill_chunk(&mut payload);
         let mut running = self.checkpoint.running.take().expect("a checkpoint is running");
@@ -158,7 +158,7 @@ impl HashStore {
             if next.is_none() {
                 wrote = running.finish(&mut self.log, m, finished);
                 // The chunks are written; come back for the end only.
-                self.checkpoint.next = Some(Place::LAST);
+                self.checkpoint.next = Some(IndexKey::LAST);
             }
         }
         payload.clear();
@@ -168,13 +168,13 @@ impl HashStore {
     }
 
     /// Fills a chunk with the entries from `next` on. Returns the place to go on at, and the entries taken.
-    fn fill_chunk(&self, out: &mut Vec<u8>) -> (Option<Place>, usize) {
+    fn fill_chunk(&self, out: &mut Vec<u8>) -> (Option<IndexKey>, usize) {
         out.clear();
         let most = CHUNK_ENTRIES_MAX
             .min((self.log.geometry().segment_bytes() / 4 / ENTRY_BYTES_MAX) as usize)
             .max(4);
         let (mut next, mut entries) = (None, 0);
-        self.index.visit(self.checkpoint.next, |place, loc| {
+        self.index.visit(self.checkpoint.next, |place, addr| {
             let mixed = place.mixed();
             let class = u8::from(matches!(mixed, MixedKey::Long(_)));
             if entries == most || (entries > 0 && out[0] != class) {
@@ -188,14 +188,14 @@ impl HashStore {
                 MixedKey::Short(k) => out.extend(k.to_le_bytes()),
                 MixedKey::Long(k) => k.iter().for_each(|word| out.extend(word.to_le_bytes())),
             }
-            out.extend(loc.word().to_le_bytes());
+            out.extend(addr.word().to_le_bytes());
             entries += 1;
             true
         });
         (next, entries)
     }
 
-    fn complete_checkpoint<M: Medium>(&mut self, finished: Tag, m: &mut M) -> Background {
+    fn complete_checkpoint<M: SegmentStore>(&mut self, finished: Tag, m: &mut M) -> Background {
         if !self.checkpoint.running.as_ref().is_some_and(|r| r.is_complete(finished)) {
             return Background::Waiting;
         }
@@ -211,7 +211,7 @@ impl HashStore {
     }
 
     /// A program of the running checkpoint failed: give it up, try again later.
-    pub(super) fn checkpoint_failed<M: Medium>(&mut self, m: &mut M) {
+    pub(super) fn checkpoint_failed<M: SegmentStore>(&mut self, m: &mut M) {
         if let Some(running) = self.checkpoint.running.take() {
             running.abort(&mut self.log, m, &self.checkpoint.segments);
         } else {

@@ -11,11 +11,11 @@
 )]
 
 use super::checkpoint::CHUNK_HEAD;
-use crate::mix::{MixedKey, Place};
-use saker_value_log::Loc;
+use crate::mix::{IndexKey, MixedKey};
+use saker_value_log::RecordAddr;
 
 /// The entries of a chunk; `None` if it is not one.
-pub fn decode_chunk(payload: &[u8]) -> Option<impl Iterator<Item = Option<(Place, Loc)>> + '_> {
+pub fn decode_chunk(payload: &[u8]) -> Option<impl Iterator<Item = Option<(IndexKey, RecordAddr)>> + '_> {
     let class = *payload.first()?;
     let entry_bytes = match class {
         0 => 16,
@@ -31,8 +31,9 @@ pub fn decode_chunk(payload: &[u8]) -> Option<impl Iterator<Item = Option<(Place
                 [a, b, place] => (MixedKey::Long([word(a), word(b)]), place),
                 _ => return None,
             };
-            let loc = Loc::from_word(word(place)).filter(|loc| (loc.key_bytes() <= 8) == (class == 0))?;
-            Some((Place::new(mixed, loc.key_bytes()), loc))
+            let addr =
+                RecordAddr::from_word(word(place)).filter(|addr| (addr.key_bytes() <= 8) == (class == 0))?;
+            Some((IndexKey::new(mixed, addr.key_bytes()), addr))
         })
     })
 }

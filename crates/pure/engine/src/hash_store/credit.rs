@@ -2,7 +2,7 @@
 
 use super::reserve::MARGIN_SEGMENTS;
 use super::{HashStore, checkpoint};
-use saker_medium::Medium;
+use saker_segment_store::SegmentStore;
 
 /// Bytes that may be stored before the capacity has to be looked at again. Part of what was free at the last look: what
 /// a record adds to checkpoints is in its price, a lost segment ends the credit.
@@ -52,7 +52,7 @@ impl Credit {
 
 impl HashStore {
     /// Takes credit for what is free now if records of up to `longest` bytes come.
-    pub(super) fn take_credit<M: Medium>(&mut self, longest: u32, m: &M) {
+    pub(super) fn take_credit<M: SegmentStore>(&mut self, longest: u32, m: &M) {
         let capacity = self.capacity_for(self.pairs_at_most(), longest, m);
         let free = capacity.saturating_sub(self.log.live_bytes() + self.pending.bytes());
         let margin = MARGIN_SEGMENTS * self.log.geometry().segment_bytes();

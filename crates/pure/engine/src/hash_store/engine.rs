@@ -8,9 +8,9 @@ use saker_engine_api::{
     Put, Sink, Source, StoreStats, Unsupported, Version,
 };
 use saker_log::{LogStats, Segment};
-use saker_medium::{Completion, Medium, Stall, Step, Stream, Tag, ready};
+use saker_segment_store::{Completion, SegmentStore, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use saker_value_log::land::{land, land_whole};
 use saker_value_log::lengths::most_pairs;
 use saker_value_log::record::{Kind, record_bytes};
@@ -27,7 +27,7 @@ impl Engine for HashStore {
     }
 
     #[inline]
-    fn store<M: Medium, W: Meter, S: Source>(
+    fn store<M: SegmentStore, W: Meter, S: Source>(
         &mut self,
         key: &[u8],
         value: &mut S,
@@ -50,22 +50,22 @@ impl Engine for HashStore {
             Err(refused) => return Step::Done(Err(refused)),
         }
         let header = self.header(Kind::Pair, key.len(), value_bytes);
-        let spot = if let Some((spot, record)) = self.log.short(m, Stream::User, bytes) {
+        let log_addr = if let Some((log_addr, record)) = self.log.short(m, Stream::User, bytes) {
             if land_whole(record, header, key, value).is_err() {
                 return Step::Done(Err(KvError::Transfer));
             }
             self.log.commit_short(m, Stream::User, bytes);
-            spot
+            log_addr
         } else {
             match ready!(self.append_pair(header, key, value, m)) {
-                Ok(spot) => spot,
+                Ok(log_addr) => log_addr,
                 Err(e) => return Step::Done(Err(e)),
             }
         };
-        let loc = Loc::new(spot.0, bytes, key.len() as u8);
+        let addr = RecordAddr::new(log_addr.0, bytes, key.len() as u8);
         self.version += 1;
         self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
-        self.enter_soon(place, loc, w);
+        self.enter_soon(place, addr, w);
         w.work(Unit::Encode, 1);
         w.work(Unit::CopyByte, u64::from(bytes - value_bytes + value.bytes_by_core()));
         w.work(Unit::ChecksumByte, u64::from(bytes));
@@ -74,7 +74,7 @@ impl Engine for HashStore {
     }
 
     #[inline]
-    fn retrieve<M: Medium, W: Meter, K: Sink>(
+    fn retrieve<M: SegmentStore, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         sink: &mut K,
@@ -83,7 +83,7 @@ impl Engine for HashStore {
         self.deliver_value(key, sink, cx.medium, cx.meter)
     }
 
-    fn delete<M: Medium, W: Meter>(
+    fn delete<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
@@ -103,13 +103,13 @@ impl Engine for HashStore {
             self.credit.end();
         }
         let writer = self.log.begin(m, Stream::User, bytes);
-        let spot = writer.spot();
+        let log_addr = writer.log_addr();
         let header = self.header(Kind::Tombstone, key.len(), 0);
         land(&self.log, (&writer, 0), header, key, &mut &[][..], m)
             .expect("nothing is fetched for a tombstone");
         self.log.commit(m, writer);
         self.version += 1;
-        self.log.add_until_checkpoint(self.segment_of(spot.0), u64::from(bytes));
+        self.log.add_until_checkpoint(self.segment_of(log_addr.0), u64::from(bytes));
         let old = self.index.remove(place).expect("looked up above");
         self.prefetch.drop_value(place);
         self.forget(old);
@@ -121,7 +121,7 @@ impl Engine for HashStore {
     }
 
     #[inline]
-    fn exists<M: Medium, W: Meter>(
+    fn exists<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
@@ -132,7 +132,7 @@ impl Engine for HashStore {
         Step::Done(self.index.get(place).map(|_| ()).ok_or(KvError::NotFound))
     }
 
-    fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
+    fn flush<M: SegmentStore>(&mut self, m: &mut M) -> Tag {
         if !self.config.ring_lasts {
             self.log.seal_stream(Stream::User, m);
             self.log.seal_stream(Stream::Gc, m);
@@ -145,16 +145,16 @@ impl Engine for HashStore {
         self.log.is_safe(tag, finished)
     }
 
-    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         self.note_completed(done, m);
     }
 
     #[inline]
-    fn job<M: Medium>(&self, m: &M) -> Option<Job> {
+    fn job<M: SegmentStore>(&self, m: &M) -> Option<Job> {
         Job::upkeep_if(self.has_debt(m))
     }
 
-    fn background<M: Medium, W: Meter>(
+    fn background<M: SegmentStore, W: Meter>(
         &mut self,
         _: Job,
         finished: Tag,
@@ -173,11 +173,11 @@ impl Engine for HashStore {
 
     /// Given the number of pairs and the longest of them: what the segments hold, less the spare ones, what is lost in each, two
     /// checkpoints, and a share that keeps collections cheap.
-    fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
+    fn capacity_bytes<M: SegmentStore>(&self, m: &M) -> u64 {
         self.capacity_for(self.pairs_at_most(), self.lengths.longest(), m)
     }
 
-    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
+    fn pairs_that_fit<M: SegmentStore>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
         if value_bytes > self.config.value_bytes_max {
             return 0;
         }
@@ -193,11 +193,11 @@ impl Engine for HashStore {
             return Engine::digest(&settled);
         }
         let mut digest = saker_sim::Digest::default();
-        self.index.visit(None, |place, loc| {
+        self.index.visit(None, |place, addr| {
             let (key, len) = self.index.key(place);
             let mut entry = [0; 24];
             entry[..16].copy_from_slice(&key);
-            entry[len..len + 8].copy_from_slice(&loc.word().to_le_bytes());
+            entry[len..len + 8].copy_from_slice(&addr.word().to_le_bytes());
             digest.bytes(&entry[..len + 8]);
             true
         });
@@ -206,7 +206,7 @@ impl Engine for HashStore {
         digest.value()
     }
 
-    fn reset<M: Medium>(&self, m: &M) -> Result<Self, Unsupported> {
+    fn reset<M: SegmentStore>(&self, m: &M) -> Result<Self, Unsupported> {
         Ok(Self::new(self.config, m))
     }
 }
@@ -238,10 +238,10 @@ impl Inspect for HashStore {
         Memory { segment_bytes: held, ..self.index.memory() }
     }
 
-    fn place_of<M: Medium>(&mut self, key: &[u8], _: &mut M) -> Option<(u64, u32)> {
+    fn place_of<M: SegmentStore>(&mut self, key: &[u8], _: &mut M) -> Option<(u64, u32)> {
         self.enter_pending();
-        let loc = self.index.get(self.index.place(key)?)?;
-        Some((loc.position(), loc.bytes()))
+        let addr = self.index.get(self.index.place(key)?)?;
+        Some((addr.position(), addr.bytes()))
     }
 
     fn settle(&mut self) {

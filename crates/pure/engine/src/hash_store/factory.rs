@@ -4,7 +4,7 @@ use super::recover::Recovery;
 use super::{HashStore, HashStoreConfig};
 use crate::EngineConfig;
 use saker_engine_api::Capabilities;
-use saker_medium::Medium;
+use saker_segment_store::SegmentStore;
 
 /// Makes hash stores.
 #[derive(Clone, Copy, Debug)]
@@ -18,17 +18,17 @@ impl crate::Factory for Factory {
     const CODE: Option<u8> = Some(0);
     const CAPABILITIES: Capabilities = super::engine::CAPABILITIES;
 
-    fn create(config: &EngineConfig, m: &dyn Medium) -> HashStore {
+    fn create(config: &EngineConfig, m: &dyn SegmentStore) -> HashStore {
         HashStore::new(told(config, m), m)
     }
 
-    fn recover(config: &EngineConfig, m: &dyn Medium) -> Recovery {
+    fn recover(config: &EngineConfig, m: &dyn SegmentStore) -> Recovery {
         Recovery::new(told(config, m), m)
     }
 }
 
 /// What every engine is told, as this store's settings on that medium.
-fn told(config: &EngineConfig, m: &dyn Medium) -> HashStoreConfig {
+fn told(config: &EngineConfig, m: &dyn SegmentStore) -> HashStoreConfig {
     let mut own = HashStoreConfig::new(config.owner, &m.geometry(), m.quota_segments(), config.ring_lasts);
     own.seed = config.seed.unwrap_or(own.seed);
     own.value_bytes_max = own.value_bytes_max.min(config.value_bytes_max);

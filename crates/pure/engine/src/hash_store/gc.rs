@@ -4,10 +4,10 @@ use super::HashStore;
 use super::reserve::{FOR_COLLECTIONS, FOR_REPAIRS, FREE_SEGMENTS_LOW, FREE_SEGMENTS_PRESSED};
 use saker_engine_api::Background;
 use saker_log::{Bytes, SegmentState};
-use saker_medium::planted::{self, Fault};
-use saker_medium::{Completion, Io, Medium, SegmentId, Stall, Step, Stream, Tag};
+use saker_segment_store::planted::{self, Fault};
+use saker_segment_store::{Completion, Io, SegmentId, SegmentStore, Stall, Step, Stream, Tag};
 use saker_sim::{Meter, Unit};
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use saker_value_log::record::{HEADER_BYTES, Kind, record_bytes, record_crc};
 use saker_value_log::walk::{Next, Walked, Walker};
 
@@ -25,7 +25,7 @@ pub struct GcCursor {
 impl HashStore {
     /// One bounded piece of background work: collection, then checkpoint. `finished`: everything up to this
     /// tag has completed.
-    pub(super) fn quantum<M: Medium, W: Meter>(
+    pub(super) fn quantum<M: SegmentStore, W: Meter>(
         &mut self,
         finished: Tag,
         m: &mut M,
@@ -62,7 +62,7 @@ impl HashStore {
 
     /// Whether background work is due. Cheap: asked after every command.
     #[inline]
-    pub(super) fn has_debt<M: Medium>(&self, m: &M) -> bool {
+    pub(super) fn has_debt<M: SegmentStore>(&self, m: &M) -> bool {
         self.gc.is_some()
             || self.prefetch.is_wanted()
             || self.checkpoint.is_running()
@@ -73,15 +73,15 @@ impl HashStore {
     }
 
     /// Whether writes are close to waiting for background work.
-    pub fn is_pressed<M: Medium>(&self, m: &M) -> bool {
+    pub fn is_pressed<M: SegmentStore>(&self, m: &M) -> bool {
         m.free_segments() <= FREE_SEGMENTS_PRESSED
     }
 
-    fn free_low<M: Medium>(&self, m: &M) -> u32 {
+    fn free_low<M: SegmentStore>(&self, m: &M) -> u32 {
         FREE_SEGMENTS_LOW + m.quota_segments() / 50 + self.checkpoint_segments_wanted()
     }
 
-    fn start_collection<M: Medium>(&mut self, m: &mut M) {
+    fn start_collection<M: SegmentStore>(&mut self, m: &mut M) {
         let short = m.free_segments() + self.log.releasing() as u32 <= self.free_low(m);
         if !short && !self.log.must_evacuate() {
             return;
@@ -100,7 +100,7 @@ impl HashStore {
         self.lost_by(self.log.segment(victim)) + 1
     }
 
-    fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
+    fn collect<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
         for done in 0..QUANTUM_RECORDS {
             let Some(GcCursor { mut walker, repair }) = self.gc else { break };
             // A dead segment needs no walk.
@@ -151,12 +151,12 @@ impl HashStore {
     fn is_on_failed_page(&self, r: &Walked) -> bool {
         let geometry = self.log.geometry();
         let failed = self.log.segment(geometry.segment_of(r.page.addr)).failed_pages();
-        let mut pages = Bytes::new(r.spot, r.bytes).pages(&self.log);
+        let mut pages = Bytes::new(r.log_addr, r.bytes).pages(&self.log);
         pages.any(|page| failed.contains(&geometry.index_of(page)))
     }
 
     /// What `pages` failed pages held was moved. If more have failed since, it begins again.
-    fn end_of_repair<M: Medium>(&mut self, id: SegmentId, pages: usize, m: &mut M) {
+    fn end_of_repair<M: SegmentStore>(&mut self, id: SegmentId, pages: usize, m: &mut M) {
         self.gc = None;
         if self.log.segment(id).failed_pages().len() == pages {
             self.log.end_repair(id, m);
@@ -164,7 +164,7 @@ impl HashStore {
     }
 
     /// Every readable record was moved. Live bytes that are left cannot be read: the segment is kept.
-    fn end_of_segment<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+    fn end_of_segment<M: SegmentStore>(&mut self, id: SegmentId, m: &mut M) {
         self.log.drop_until_checkpoint(id);
         if self.log.segment(id).live_bytes == 0 {
             self.finish_collection(id, m);
@@ -174,18 +174,23 @@ impl HashStore {
         }
     }
 
-    fn finish_collection<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+    fn finish_collection<M: SegmentStore>(&mut self, id: SegmentId, m: &mut M) {
         self.gc = None;
         self.stats.gc_segments += 1;
         self.log.release(id, m);
     }
 
     /// Copies a record if it is needed. On a stall nothing happened.
-    fn move_record<M: Medium, W: Meter>(&mut self, r: &Walked, m: &mut M, w: &mut W) -> Result<(), Stall> {
+    fn move_record<M: SegmentStore, W: Meter>(
+        &mut self,
+        r: &Walked,
+        m: &mut M,
+        w: &mut W,
+    ) -> Result<(), Stall> {
         let key = &r.key[..usize::from(r.header.key_bytes)];
         let bytes = record_bytes(key.len() as u32, r.header.value_bytes);
         let Some(place) = self.index.place(key) else { return Ok(()) };
-        let from = r.loc;
+        let from = r.addr;
         w.work(Unit::Probe, 2);
         let is_tombstone = r.header.kind == Kind::Tombstone;
         let needed =
@@ -218,29 +223,29 @@ impl HashStore {
         Ok(())
     }
 
-    fn log_segment(&self, loc: Loc) -> SegmentId {
-        self.segment_of(loc.position())
+    fn log_segment(&self, addr: RecordAddr) -> SegmentId {
+        self.segment_of(addr.position())
     }
 
-    fn copy_record<M: Medium>(&mut self, r: &Walked, bytes: u32, m: &mut M) -> Loc {
+    fn copy_record<M: SegmentStore>(&mut self, r: &Walked, bytes: u32, m: &mut M) -> RecordAddr {
         let mut record = std::mem::take(&mut self.checkpoint.scratch);
         record.resize(bytes as usize, 0);
-        if r.loc.is_member() {
+        if r.addr.is_member() {
             self.take_out(r, &mut record, m);
         } else {
-            let copied = Bytes::new(r.spot, bytes).copy_to(&self.log, m, 0, &mut record);
+            let copied = Bytes::new(r.log_addr, bytes).copy_to(&self.log, m, 0, &mut record);
             assert_eq!(copied, bytes as usize, "the walker saw the whole record");
         }
         let writer = self.log.begin(m, Stream::Gc, bytes);
-        let spot = writer.spot();
+        let log_addr = writer.log_addr();
         self.log.put(m, &writer, 0, &record);
         self.log.commit(m, writer);
         self.checkpoint.scratch = record;
-        Loc::new(spot.0, bytes, r.header.key_bytes)
+        RecordAddr::new(log_addr.0, bytes, r.header.key_bytes)
     }
 
     /// A member of a group becomes a record of its own, of the same version.
-    fn take_out<M: Medium>(&self, r: &Walked, record: &mut [u8], m: &M) {
+    fn take_out<M: SegmentStore>(&self, r: &Walked, record: &mut [u8], m: &M) {
         let (start, key_bytes) = (HEADER_BYTES as usize, usize::from(r.header.key_bytes));
         let used = start + key_bytes + r.header.value_bytes as usize;
         record[start..start + key_bytes].copy_from_slice(&r.key[..key_bytes]);
@@ -259,7 +264,7 @@ impl HashStore {
     }
 
     /// Takes note of a finished I/O.
-    pub(super) fn note_completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    pub(super) fn note_completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         if done.result.is_err() {
             self.credit.end();
         }

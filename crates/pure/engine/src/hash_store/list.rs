@@ -2,11 +2,11 @@
 
 use super::HashStore;
 use saker_engine_api::{Context, KvError, List, Scans};
-use saker_medium::{Medium, Step};
+use saker_segment_store::{SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 
 impl List for HashStore {
-    fn list<M: Medium, W: Meter>(
+    fn list<M: SegmentStore, W: Meter>(
         &mut self,
         from: &[u8],
         mut visit: impl FnMut(&[u8]) -> bool,

@@ -20,7 +20,7 @@ pub mod recover;
 pub mod reserve;
 mod retrieve;
 
-use crate::mix::Place;
+use crate::mix::IndexKey;
 pub use factory::Factory;
 
 use gc::GcCursor;
@@ -28,7 +28,7 @@ use index::Index;
 use reserve::{CHECKPOINTS, FILL_PERCENT_MAX, SPARE_SEGMENTS};
 use saker_engine_api::StoreStats;
 use saker_log::{CheckpointWriter, Log, Segment};
-use saker_medium::{Geometry, Medium, SegmentId};
+use saker_segment_store::{Geometry, SegmentId, SegmentStore};
 use saker_value_log::Records;
 use saker_value_log::group::{KeyCost, Plan};
 use saker_value_log::lengths::Lengths;
@@ -41,7 +41,7 @@ pub struct HashStoreConfig {
     pub owner: u16,
     /// Seed of the key bijection; belongs to the image.
     pub seed: u64,
-    /// Whether the power-safe ring survives a power cut (a capacitor).
+    /// Whether the power-safe page buffer survives a power cut (a capacitor).
     pub ring_lasts: bool,
     /// Largest value in bytes.
     pub value_bytes_max: u32,
@@ -88,14 +88,14 @@ pub struct HashStore {
     checkpoint: checkpoint::State,
     pending: pending::Pending,
     credit: credit::Credit,
-    plan: Plan<Place>,
+    plan: Plan<IndexKey>,
     pairs: group::Pairs,
     prefetch: prefetch::Prefetch,
 }
 
 impl HashStore {
     /// An empty store on an empty medium.
-    pub fn new(config: HashStoreConfig, m: &dyn Medium) -> Self {
+    pub fn new(config: HashStoreConfig, m: &dyn SegmentStore) -> Self {
         Self {
             config,
             log: Log::new(config.owner, m.geometry(), config.ring_lasts),
@@ -125,7 +125,7 @@ impl HashStore {
     }
 
     #[inline]
-    fn capacity_for<M: Medium>(&self, pairs: u64, longest: u32, m: &M) -> u64 {
+    fn capacity_for<M: SegmentStore>(&self, pairs: u64, longest: u32, m: &M) -> u64 {
         let usable = u64::from(m.quota_segments().saturating_sub(SPARE_SEGMENTS));
         let payload = pairs * checkpoint::ENTRY_BYTES_MAX;
         let checkpoints =
@@ -135,7 +135,7 @@ impl HashStore {
     }
 
     /// Bytes of a segment that a collection can leave unused: the end, where the next record did not fit, and,
-    /// where the ring can be lost, the rest of the pages that are sealed before a segment is released.
+    /// where the page buffer can be lost, the rest of the pages that are sealed before a segment is released.
     #[inline]
     fn lost_in_segment(&self, longest: u32) -> u64 {
         let geometry = self.log.geometry();

@@ -2,12 +2,12 @@
 
 use super::HashStore;
 use super::reserve::FOR_PAIRS;
-use crate::mix::Place;
+use crate::mix::IndexKey;
 use saker_engine_api::{Condition, KvError, Source};
-use saker_log::Spot;
-use saker_medium::{Medium, Step, Stream};
+use saker_log::LogAddr;
+use saker_segment_store::{SegmentStore, Step, Stream};
 use saker_sim::{Meter, Unit};
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use saker_value_log::land::land;
 use saker_value_log::record::{HEADER_BYTES, Header, Kind};
 
@@ -23,33 +23,33 @@ pub(super) enum Admission {
 impl HashStore {
     /// The long way of a store: to another page, or across pages.
     #[inline(never)]
-    pub(super) fn append_pair<M: Medium, S: Source>(
+    pub(super) fn append_pair<M: SegmentStore, S: Source>(
         &mut self,
         header: Header,
         key: &[u8],
         value: &mut S,
         m: &mut M,
-    ) -> Step<Result<Spot, KvError>> {
+    ) -> Step<Result<LogAddr, KvError>> {
         let bytes = header.record_bytes();
         let reserve = FOR_PAIRS.with_segments(self.checkpoint.segments_left());
         if let Err(stall) = self.log.room(m, Stream::User, bytes, reserve) {
             return Step::Blocked(stall);
         }
         let writer = self.log.begin(m, Stream::User, bytes);
-        let spot = writer.spot();
+        let log_addr = writer.log_addr();
         if land(&self.log, (&writer, 0), header, key, value, m).is_err() {
             self.log.abandon(m, writer);
             return Step::Done(Err(KvError::Transfer));
         }
         self.log.commit(m, writer);
-        Step::Done(Ok(spot))
+        Step::Done(Ok(log_addr))
     }
 
     /// Checks the condition and the capacity before anything is touched.
     #[inline]
-    pub(super) fn admit<M: Medium, W: Meter>(
+    pub(super) fn admit<M: SegmentStore, W: Meter>(
         &mut self,
-        place: Place,
+        place: IndexKey,
         bytes: u32,
         condition: Condition,
         m: &M,
@@ -72,7 +72,12 @@ impl HashStore {
     }
 
     #[cold]
-    fn admit_slowly<M: Medium>(&mut self, place: Place, bytes: u32, m: &M) -> Result<Admission, KvError> {
+    fn admit_slowly<M: SegmentStore>(
+        &mut self,
+        place: IndexKey,
+        bytes: u32,
+        m: &M,
+    ) -> Result<Admission, KvError> {
         // If it is longer than any that lives and is stored, segments hold less as long as it lives.
         let longest = self.lengths.longest().max(bytes);
         self.take_credit(longest, m);
@@ -87,14 +92,14 @@ impl HashStore {
     /// The capacity is that after the store: so what was admitted once fits again after it was deleted. What
     /// only tombstones keep out waits for the checkpoint that frees them: deletes make room.
     #[cold]
-    fn admit_nearly_full<M: Medium>(
+    fn admit_nearly_full<M: SegmentStore>(
         &mut self,
-        place: Place,
+        place: IndexKey,
         bytes: u32,
         m: &M,
     ) -> Result<Admission, KvError> {
         self.enter_pending();
-        let old = self.index.get(place).map(|loc| loc.record_bytes());
+        let old = self.index.get(place).map(|addr| addr.record_bytes());
         if old.is_some_and(|old| bytes <= old) {
             // A pair may always be replaced by one that is not longer.
             return Ok(Admission::Now);
@@ -128,31 +133,31 @@ impl HashStore {
 
     /// Enters a pair that is in the log.
     #[inline]
-    pub(super) fn enter(&mut self, place: Place, loc: Loc) {
-        self.stats.pair_bytes += u64::from(loc.record_bytes() - HEADER_BYTES);
-        let old = self.index.insert(place, loc);
-        self.log.add_live(self.segment_of(loc.position()), u64::from(loc.record_bytes()));
-        self.lengthen(loc);
+    pub(super) fn enter(&mut self, place: IndexKey, addr: RecordAddr) {
+        self.stats.pair_bytes += u64::from(addr.record_bytes() - HEADER_BYTES);
+        let old = self.index.insert(place, addr);
+        self.log.add_live(self.segment_of(addr.position()), u64::from(addr.record_bytes()));
+        self.lengthen(addr);
         if let Some(old) = old {
             self.forget(old);
             self.prefetch.drop_value(place);
         }
     }
 
-    /// A collection of its segment copies the record at `loc` as long as it lives.
+    /// A collection of its segment copies the record at `addr` as long as it lives.
     #[inline(always)]
-    pub(super) fn lengthen(&mut self, loc: Loc) {
-        let bytes = loc.record_bytes();
+    pub(super) fn lengthen(&mut self, addr: RecordAddr) {
+        let bytes = addr.record_bytes();
         if bytes > self.lengths.floor() {
             self.lengths.add(bytes);
-            self.log.note_length(self.segment_of(loc.position()), bytes);
+            self.log.note_length(self.segment_of(addr.position()), bytes);
         }
     }
 
-    /// The record at `loc` is no longer a pair.
-    pub(super) fn forget(&mut self, loc: Loc) {
-        let bytes = loc.record_bytes();
-        self.log.sub_live(self.segment_of(loc.position()), u64::from(bytes));
+    /// The record at `addr` is no longer a pair.
+    pub(super) fn forget(&mut self, addr: RecordAddr) {
+        let bytes = addr.record_bytes();
+        self.log.sub_live(self.segment_of(addr.position()), u64::from(bytes));
         self.lengths.sub(bytes);
         self.stats.pair_bytes -= u64::from(bytes - HEADER_BYTES);
     }

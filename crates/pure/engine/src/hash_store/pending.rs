@@ -7,9 +7,9 @@
 //! never see it.
 
 use super::HashStore;
-use crate::mix::Place;
+use crate::mix::IndexKey;
 use saker_sim::Meter;
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use saker_value_log::record::HEADER_BYTES;
 
 /// Entries that ask for their lines, or are entered, at once. More do not help: a processor has about as many
@@ -21,7 +21,7 @@ const RECORD_BYTES_MAX: u32 = 512;
 /// The window: a batch that has asked for its lines, and the one behind it, which fills.
 #[derive(Clone, Debug)]
 pub struct Pending {
-    entries: [(Place, Loc); 2 * BATCH],
+    entries: [(IndexKey, RecordAddr); 2 * BATCH],
     len: usize,
     /// Bytes of the records that wait.
     bytes: u64,
@@ -29,7 +29,7 @@ pub struct Pending {
 
 impl Default for Pending {
     fn default() -> Self {
-        Self { entries: [(Place::LAST, Loc::NONE); 2 * BATCH], len: 0, bytes: 0 }
+        Self { entries: [(IndexKey::LAST, RecordAddr::NONE); 2 * BATCH], len: 0, bytes: 0 }
     }
 }
 
@@ -57,15 +57,15 @@ impl HashStore {
     /// Enters a pair now or soon.
     // Always inlined, as `lengthen` is, which took 15 instructions more as a call: every pair and every member of a group comes here.
     #[inline(always)]
-    pub(super) fn enter_soon<W: Meter>(&mut self, place: Place, loc: Loc, w: &mut W) {
-        let bytes = loc.record_bytes();
+    pub(super) fn enter_soon<W: Meter>(&mut self, place: IndexKey, addr: RecordAddr, w: &mut W) {
+        let bytes = addr.record_bytes();
         if !w.touches() || bytes > RECORD_BYTES_MAX {
             self.enter_pending();
-            return self.enter(place, loc);
+            return self.enter(place, addr);
         }
-        self.lengthen(loc);
+        self.lengthen(addr);
         let p = &mut self.pending;
-        p.entries[p.len] = (place, loc);
+        p.entries[p.len] = (place, addr);
         p.len += 1;
         p.bytes += u64::from(bytes);
         if p.len.is_multiple_of(BATCH) {
@@ -101,8 +101,8 @@ impl HashStore {
         let mut lived = (0, 0);
         let segment_bytes = self.log.geometry().segment_bytes();
         for at in 0..n {
-            let (place, loc) = self.pending.entries[at];
-            let (position, bytes) = (loc.position(), u64::from(loc.record_bytes()));
+            let (place, addr) = self.pending.entries[at];
+            let (position, bytes) = (addr.position(), u64::from(addr.record_bytes()));
             if position.wrapping_sub(lived.0) >= segment_bytes {
                 self.note_lived(lived);
                 lived = (position - position % segment_bytes, 0);
@@ -110,7 +110,7 @@ impl HashStore {
             lived.1 += bytes;
             self.pending.bytes -= bytes;
             self.stats.pair_bytes += bytes - u64::from(HEADER_BYTES);
-            if let Some(old) = self.index.insert(place, loc) {
+            if let Some(old) = self.index.insert(place, addr) {
                 // It may be one of this batch.
                 self.note_lived(lived);
                 lived.1 = 0;

@@ -6,12 +6,12 @@
 //! delivered. A group that is brought in vain is brought less and less often.
 
 use super::HashStore;
-use crate::mix::Place;
+use crate::mix::IndexKey;
 use saker_engine_api::{Background, KvError, Sink};
-use saker_log::{Bytes, Spot};
-use saker_medium::{Medium, Reads, Step};
+use saker_log::{Bytes, LogAddr};
+use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Groups that are kept; the oldest is forgotten for a new one.
@@ -25,7 +25,7 @@ const RAREST: u32 = 10;
 
 #[derive(Clone, Debug, Default)]
 struct Group {
-    places: Vec<Place>,
+    places: Vec<IndexKey>,
     /// Times in a row that it was brought and nobody asked for it.
     in_vain: u32,
     /// Accesses until it is brought again.
@@ -38,7 +38,7 @@ struct Group {
 #[derive(Clone, Debug)]
 struct Kept {
     /// Where it was read.
-    loc: Loc,
+    addr: RecordAddr,
     value: Vec<u8>,
     arrival: u64,
 }
@@ -48,12 +48,12 @@ struct Kept {
 pub struct Prefetch {
     groups: BTreeMap<u64, Group>,
     names: BTreeMap<Vec<u8>, u64>,
-    of: BTreeMap<Place, u64>,
+    of: BTreeMap<IndexKey, u64>,
     next: u64,
-    wanted: VecDeque<Place>,
-    values: BTreeMap<Place, Kept>,
+    wanted: VecDeque<IndexKey>,
+    values: BTreeMap<IndexKey, Kept>,
     /// The values in the order they came, and some that have gone.
-    order: VecDeque<(Place, u64)>,
+    order: VecDeque<(IndexKey, u64)>,
     arrivals: u64,
     bytes: usize,
     hits: u64,
@@ -72,7 +72,7 @@ impl Prefetch {
         !self.wanted.is_empty()
     }
 
-    fn bind(&mut self, name: &[u8], places: Vec<Place>) {
+    fn bind(&mut self, name: &[u8], places: Vec<IndexKey>) {
         if let Some(old) = self.names.remove(name) {
             self.unbind(old);
         }
@@ -101,7 +101,7 @@ impl Prefetch {
     }
 
     /// A key was read from the medium: brings the others, if that has helped so far.
-    fn accessed(&mut self, place: Place) {
+    fn accessed(&mut self, place: IndexKey) {
         let Some(group) = self.of.get(&place).and_then(|id| self.groups.get_mut(id)) else { return };
         if group.unproven {
             group.in_vain += 1;
@@ -116,9 +116,9 @@ impl Prefetch {
         self.wanted.extend(group.places.iter().filter(|p| **p != place));
     }
 
-    /// The value, if it was brought from `loc`.
-    fn hit(&mut self, place: Place, loc: Loc) -> Option<&[u8]> {
-        if self.values.get(&place)?.loc != loc {
+    /// The value, if it was brought from `addr`.
+    fn hit(&mut self, place: IndexKey, addr: RecordAddr) -> Option<&[u8]> {
+        if self.values.get(&place)?.addr != addr {
             self.drop_value(place);
             return None;
         }
@@ -129,14 +129,14 @@ impl Prefetch {
         self.values.get(&place).map(|kept| kept.value.as_slice())
     }
 
-    fn keep(&mut self, place: Place, loc: Loc, value: Vec<u8>, bytes_max: usize) {
+    fn keep(&mut self, place: IndexKey, addr: RecordAddr, value: Vec<u8>, bytes_max: usize) {
         self.drop_value(place);
         if value.len() > bytes_max / 4 {
             return;
         }
         self.bytes += value.len();
         self.arrivals += 1;
-        self.values.insert(place, Kept { loc, value, arrival: self.arrivals });
+        self.values.insert(place, Kept { addr, value, arrival: self.arrivals });
         self.order.push_back((place, self.arrivals));
         while self.bytes > bytes_max {
             let Some((oldest, arrival)) = self.order.pop_front() else { break };
@@ -152,13 +152,13 @@ impl Prefetch {
     }
 
     /// Whether that arrival's value is still here.
-    fn is_current(&self, place: Place, arrival: u64) -> bool {
+    fn is_current(&self, place: IndexKey, arrival: u64) -> bool {
         self.values.get(&place).is_some_and(|kept| kept.arrival == arrival)
     }
 
     /// The pair has changed.
     #[inline]
-    pub fn drop_value(&mut self, place: Place) {
+    pub fn drop_value(&mut self, place: IndexKey) {
         if let Some(kept) = self.values.remove(&place) {
             self.bytes -= kept.value.len();
         }
@@ -192,13 +192,13 @@ impl HashStore {
     /// Delivers a value that was brought; `None`: it was not.
     pub(super) fn deliver_prefetched<W: Meter, K: Sink>(
         &mut self,
-        place: Place,
-        loc: Loc,
+        place: IndexKey,
+        addr: RecordAddr,
         sink: &mut K,
         w: &mut W,
     ) -> Option<Result<u32, KvError>> {
         w.work(Unit::Probe, 1);
-        let value = self.prefetch.hit(place, loc)?;
+        let value = self.prefetch.hit(place, addr)?;
         let wanted = value.len().min(sink.room() as usize);
         w.work(Unit::CopyByte, if sink.is_copied_by_core() { wanted as u64 } else { 0 });
         let sent = sink.write(0, &value[..wanted]).map_err(|_| KvError::Transfer);
@@ -206,20 +206,24 @@ impl HashStore {
     }
 
     /// A value was read from the medium.
-    pub(super) fn note_access(&mut self, place: Place) {
+    pub(super) fn note_access(&mut self, place: IndexKey) {
         self.prefetch.accessed(place);
     }
 
     /// Brings some of what is wanted. `None`: nothing is.
-    pub(super) fn bring_wanted<M: Medium, W: Meter>(&mut self, m: &M, w: &mut W) -> Option<Step<Background>> {
+    pub(super) fn bring_wanted<M: SegmentStore, W: Meter>(
+        &mut self,
+        m: &M,
+        w: &mut W,
+    ) -> Option<Step<Background>> {
         let places: Vec<_> = self.prefetch.wanted.iter().take(QUANTUM).copied().collect();
         if places.is_empty() {
             return None;
         }
-        let found: Vec<_> = places.iter().filter_map(|p| self.index.get(*p).map(|loc| (*p, loc))).collect();
+        let found: Vec<_> = places.iter().filter_map(|p| self.index.get(*p).map(|addr| (*p, addr))).collect();
         let (mut reads, mut absent) = (Reads::new(), false);
-        for (_, loc) in &found {
-            let range = Bytes::new(Spot(loc.position()), loc.bytes());
+        for (_, addr) in &found {
+            let range = Bytes::new(LogAddr(addr.position()), addr.bytes());
             absent |= matches!(range.resident(&self.log, m), Step::Need(_));
             reads.extend(range.pages(&self.log));
         }
@@ -229,22 +233,22 @@ impl HashStore {
             return Some(Step::Need(reads));
         }
         self.prefetch.wanted.drain(..places.len());
-        for (place, loc) in found {
-            self.bring_one(place, loc, m, w);
+        for (place, addr) in found {
+            self.bring_one(place, addr, m, w);
         }
         Some(Step::Done(Background::Worked))
     }
 
     /// Values that cannot be read are left to whoever asks for them.
-    fn bring_one<M: Medium, W: Meter>(&mut self, place: Place, loc: Loc, m: &M, w: &mut W) {
+    fn bring_one<M: SegmentStore, W: Meter>(&mut self, place: IndexKey, addr: RecordAddr, m: &M, w: &mut W) {
         let (key, length) = self.index.key(place);
         let mut value = Vec::new();
-        let range = Bytes::new(Spot(loc.position()), loc.bytes());
+        let range = Bytes::new(LogAddr(addr.position()), addr.bytes());
         let resident = matches!(range.resident(&self.log, m), Step::Done(Ok(())));
-        if resident && self.deliver(&key[..length], loc, &mut value, m).is_ok() {
-            w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
+        if resident && self.deliver(&key[..length], addr, &mut value, m).is_ok() {
+            w.work(Unit::ChecksumByte, u64::from(addr.bytes()));
             w.work(Unit::CopyByte, value.len() as u64);
-            self.prefetch.keep(place, loc, value, self.config.prefetch_bytes_max);
+            self.prefetch.keep(place, addr, value, self.config.prefetch_bytes_max);
         }
     }
 }

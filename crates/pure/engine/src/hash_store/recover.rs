@@ -17,14 +17,14 @@
 use super::chunk::decode_chunk;
 use super::index::Index;
 use super::{HashStore, HashStoreConfig};
-use crate::mix::Place;
+use crate::mix::IndexKey;
 use saker_engine_api::Recover;
 use saker_log::SegmentState;
 use saker_log::checkpoint::release_others;
 use saker_log::recover::{Damage, LogImage, survey};
 use saker_log::{CheckpointSearch, Cut, Searched, Whole};
-use saker_medium::{Completion, Medium, SegmentId, Step, ready};
-use saker_value_log::Loc;
+use saker_segment_store::{Completion, SegmentId, SegmentStore, Step, ready};
+use saker_value_log::RecordAddr;
 use saker_value_log::record::{HEADER_BYTES, Kind};
 use saker_value_log::tail::{Found, Tail};
 use saker_value_log::walk::Walked;
@@ -56,18 +56,18 @@ enum Phase {
 const STEP_RECORDS: u32 = 4096;
 
 /// A version as a word the second index can keep, with the length of its key.
-fn version_word(version: u64, key_bytes: u8) -> Loc {
+fn version_word(version: u64, key_bytes: u8) -> RecordAddr {
     const LOW: u64 = (1 << 40) - 1;
-    Loc::new((version & LOW) * 8, ((version >> 40) as u32 + 1) * 8, key_bytes)
+    RecordAddr::new((version & LOW) * 8, ((version >> 40) as u32 + 1) * 8, key_bytes)
 }
 
-fn version_of(word: Loc) -> u64 {
+fn version_of(word: RecordAddr) -> u64 {
     (word.position() / 8) | (u64::from(word.record_bytes() / 8 - 1) << 40)
 }
 
 impl Recovery {
     /// Begins to recover a store.
-    pub fn new(config: HashStoreConfig, m: &dyn Medium) -> Self {
+    pub fn new(config: HashStoreConfig, m: &dyn SegmentStore) -> Self {
         Self {
             store: HashStore::new(config, m),
             phase: Phase::Survey,
@@ -79,7 +79,7 @@ impl Recovery {
         }
     }
 
-    fn survey<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn survey<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         self.phase = Phase::Survey;
         self.image = match ready!(survey(&mut self.store.log, m)) {
             Ok(image) => image,
@@ -90,7 +90,7 @@ impl Recovery {
     }
 
     /// One record of a checkpoint.
-    fn load<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn load<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         self.phase = Phase::Checkpoint;
         match ready!(self.search.step(&mut self.store.log, m)) {
             Err(damage) => return Step::Done(Err(damage)),
@@ -113,8 +113,8 @@ impl Recovery {
     fn enter_chunk(&mut self, payload: &[u8]) -> bool {
         let Some(entries) = decode_chunk(payload) else { return false };
         for entry in entries {
-            let Some((place, loc)) = entry else { return false };
-            self.store.index.insert(place, loc);
+            let Some((place, addr)) = entry else { return false };
+            self.store.index.insert(place, addr);
         }
         true
     }
@@ -135,7 +135,7 @@ impl Recovery {
         self.phase = Phase::Scan;
     }
 
-    fn scan<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn scan<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         self.phase = Phase::Scan;
         for _ in 0..STEP_RECORDS {
             match ready!(self.tail.next(&self.store.records(), m)) {
@@ -152,7 +152,7 @@ impl Recovery {
         Step::Done(Ok(false))
     }
 
-    fn drop_other_checkpoints<M: Medium>(&mut self, m: &mut M) {
+    fn drop_other_checkpoints<M: SegmentStore>(&mut self, m: &mut M) {
         let keep = self.store.checkpoint.segments.clone();
         release_others(&mut self.store.log, m, &keep);
     }
@@ -173,7 +173,7 @@ impl Recovery {
         }
         self.versions.insert(place, version_word(r.header.version, r.header.key_bytes));
         if r.header.kind == Kind::Pair {
-            self.store.index.insert(place, r.loc);
+            self.store.index.insert(place, r.addr);
         } else {
             self.store.index.remove(place);
         }
@@ -185,19 +185,19 @@ impl Recovery {
         let HashStore { index, log, stats, lengths, config, .. } = &mut self.store;
         let segment_bytes = log.geometry().segment_bytes();
         let mut lost = None;
-        index.visit(None, |_: Place, loc| {
-            let n = loc.position() / segment_bytes;
-            let last = (loc.position() + u64::from(loc.bytes()) - 1) / segment_bytes;
+        index.visit(None, |_: IndexKey, addr| {
+            let n = addr.position() / segment_bytes;
+            let last = (addr.position() + u64::from(addr.bytes()) - 1) / segment_bytes;
             let id = SegmentId(u32::try_from(n).unwrap_or(u32::MAX));
             let is_held = log.find_segment(id).is_some_and(|s| s.state != SegmentState::Absent);
             if !is_held || last != n {
                 lost = Some(n);
                 return false;
             }
-            log.add_live(id, u64::from(loc.record_bytes()));
-            stats.pair_bytes += u64::from(loc.record_bytes().saturating_sub(HEADER_BYTES));
-            lengths.add(loc.record_bytes());
-            log.note_length(id, loc.record_bytes());
+            log.add_live(id, u64::from(addr.record_bytes()));
+            stats.pair_bytes += u64::from(addr.record_bytes().saturating_sub(HEADER_BYTES));
+            lengths.add(addr.record_bytes());
+            log.note_length(id, addr.record_bytes());
             true
         });
         match lost {
@@ -213,7 +213,7 @@ impl Recovery {
 impl Recover for Recovery {
     type Engine = HashStore;
 
-    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         let phase = std::mem::replace(&mut self.phase, Phase::Count);
         match phase {
             Phase::Survey => self.survey(m),
@@ -223,7 +223,7 @@ impl Recover for Recovery {
         }
     }
 
-    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         self.store.log.completed(done, m);
     }
 

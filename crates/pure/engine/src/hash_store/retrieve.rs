@@ -12,17 +12,17 @@
 
 use super::HashStore;
 use saker_engine_api::{KvError, Sink};
-use saker_log::{Bytes, Look, Spot};
-use saker_medium::{Medium, Step, ready};
+use saker_log::{Bytes, LogAddr, Look};
+use saker_segment_store::{SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use saker_value_log::check::check_here;
 
 impl HashStore {
     /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
     /// Nothing is delivered that does not match the record's checksum.
     #[inline]
-    pub(super) fn deliver_value<M: Medium, W: Meter, K: Sink>(
+    pub(super) fn deliver_value<M: SegmentStore, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         sink: &mut K,
@@ -32,13 +32,13 @@ impl HashStore {
         let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
         self.enter_pending();
         w.work(Unit::Probe, 2);
-        let Some(loc) = self.index.get(place) else { return Step::Done(Err(KvError::NotFound)) };
+        let Some(addr) = self.index.get(place) else { return Step::Done(Err(KvError::NotFound)) };
         if !self.prefetch.is_empty()
-            && let Some(delivered) = self.deliver_prefetched(place, loc, sink, w)
+            && let Some(delivered) = self.deliver_prefetched(place, addr, sink, w)
         {
             return Step::Done(delivered);
         }
-        let range = Bytes::new(Spot(loc.position()), loc.bytes());
+        let range = Bytes::new(LogAddr(addr.position()), addr.bytes());
         let whole = match range.look(&self.log, m) {
             Look::Whole(record) => Some(record),
             Look::Absent(page) => {
@@ -52,15 +52,15 @@ impl HashStore {
         };
         w.work(Unit::Decode, 1);
         w.work(Unit::Compare, 1);
-        w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
-        let copied = if sink.is_copied_by_core() { loc.bytes().min(sink.room()) } else { 0 };
+        w.work(Unit::ChecksumByte, u64::from(addr.bytes()));
+        let copied = if sink.is_copied_by_core() { addr.bytes().min(sink.room()) } else { 0 };
         w.work(Unit::CopyByte, u64::from(copied));
         if !self.prefetch.is_empty() {
             self.note_access(place);
         }
         Step::Done(match whole {
-            Some(record) if !loc.is_member() => self.deliver_whole(key, loc, record, sink),
-            _ => self.deliver(key, loc, sink, m),
+            Some(record) if !addr.is_member() => self.deliver_whole(key, addr, record, sink),
+            _ => self.deliver(key, addr, sink, m),
         })
     }
 
@@ -69,11 +69,11 @@ impl HashStore {
     fn deliver_whole<K: Sink>(
         &self,
         key: &[u8],
-        loc: Loc,
+        addr: RecordAddr,
         record: &[u8],
         sink: &mut K,
     ) -> Result<u32, KvError> {
-        let (start, bytes) = check_here(record, key, loc, self.config.owner).ok_or(KvError::Corrupt)?;
+        let (start, bytes) = check_here(record, key, addr, self.config.owner).ok_or(KvError::Corrupt)?;
         let wanted = bytes.min(sink.room());
         if wanted > 0 {
             let value = record.get(start as usize..(start + wanted) as usize).ok_or(KvError::Corrupt)?;
@@ -83,15 +83,15 @@ impl HashStore {
     }
 
     /// Delivers from a record whose pages are here.
-    pub(super) fn deliver<M: Medium, K: Sink>(
+    pub(super) fn deliver<M: SegmentStore, K: Sink>(
         &self,
         key: &[u8],
-        loc: Loc,
+        addr: RecordAddr,
         sink: &mut K,
         m: &M,
     ) -> Result<u32, KvError> {
-        let (start, bytes) = self.records().check(key, loc, self.config.owner, m)?;
-        self.records().deliver(loc, start, bytes.min(sink.room()), sink, m)?;
+        let (start, bytes) = self.records().check(key, addr, self.config.owner, m)?;
+        self.records().deliver(addr, start, bytes.min(sink.room()), sink, m)?;
         Ok(bytes)
     }
 }

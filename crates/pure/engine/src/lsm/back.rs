@@ -6,14 +6,14 @@ use super::lookup::Seen;
 use super::table::Table;
 use crate::ordered::key::{Entry, Key};
 use saker_engine_api::KvError;
-use saker_medium::{Medium, Reads, Step};
+use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use std::ops::Bound;
 
 impl LsmStore {
     /// Visits the pairs that a version sees in the falling order of their keys, from `end` on. Whether `visit` ended it; and
     /// the pages looked at.
-    pub(super) fn visit_back<M: Medium, W: Meter>(
+    pub(super) fn visit_back<M: SegmentStore, W: Meter>(
         &self,
         mut end: Bound<Key>,
         version: u64,
@@ -49,7 +49,7 @@ impl LsmStore {
     }
 
     /// The last key before `end` in any source. `Need`: `looked` has the pages.
-    fn last_key<M: Medium, W: Meter>(
+    fn last_key<M: SegmentStore, W: Meter>(
         &self,
         end: Bound<Key>,
         looked: &mut Reads,
@@ -82,7 +82,7 @@ impl LsmStore {
     }
 
     /// The last key before `end` of a table whose first is.
-    fn last_in<M: Medium>(
+    fn last_in<M: SegmentStore>(
         &self,
         table: &Table,
         end: Bound<Key>,

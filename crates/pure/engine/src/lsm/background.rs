@@ -3,12 +3,12 @@
 use super::LsmStore;
 use crate::ordered::background::Piece;
 use saker_engine_api::Background;
-use saker_medium::{Medium, Step, Tag};
+use saker_segment_store::{SegmentStore, Step, Tag};
 use saker_sim::Meter;
 
 impl LsmStore {
     /// The pieces in the order of their urgency.
-    pub(super) fn piece<M: Medium, W: Meter>(
+    pub(super) fn piece<M: SegmentStore, W: Meter>(
         &mut self,
         n: u32,
         finished: Tag,
@@ -32,14 +32,14 @@ impl LsmStore {
 
     /// Whether collections and compactions, which leave as many segments, are about to wait for one. Many may hold a page or two of
     /// tables then: these are emptied while there is room for that, and for the flush before the manifest that frees them.
-    pub(super) fn is_short_of_segments<M: Medium>(&self, m: &M) -> bool {
+    pub(super) fn is_short_of_segments<M: SegmentStore>(&self, m: &M) -> bool {
         let is_repair = self.gc.is_some_and(|gc| gc.is_repair());
         !is_repair && m.free_segments() <= self.kept_from_merges(m) + self.flush_segments()
     }
 
     /// Whether collections go before compactions: under pressure they do, else they take turns, but not while entries wait to be
     /// merged. What they move is entered anew, so they would fill the tables faster than anything takes out what they replaced.
-    fn collects_first<M: Medium>(&self, m: &M) -> bool {
+    fn collects_first<M: SegmentStore>(&self, m: &M) -> bool {
         !self.must_merge() && (self.is_pressed(m) || self.upkeep.is_for_collections())
     }
 
@@ -48,7 +48,7 @@ impl LsmStore {
         self.reveal.merges() || self.own.levels.level(0).len() >= trigger.max(1)
     }
 
-    fn collect_step<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
+    fn collect_step<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
         if self.gc.is_some() { self.collect(m, w) } else { Step::Done(Ok(Background::Idle)) }
     }
 }

@@ -8,7 +8,7 @@ use super::policy::{self, Pick};
 use super::{Lsm, LsmConfig, LsmStore};
 use crate::ordered::background::Piece;
 use saker_engine_api::Background;
-use saker_medium::{Medium, Reads, Step};
+use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Lsm {
 
 impl LsmStore {
     /// A piece of writing the oldest frozen memtable to level 0.
-    pub(super) fn flush_step<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
+    pub(super) fn flush_step<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
         if self.is_full() && self.may_freeze() {
             self.freeze();
         }
@@ -64,7 +64,7 @@ impl LsmStore {
     }
 
     /// A round of compactions.
-    pub(super) fn compaction_step<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
+    pub(super) fn compaction_step<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
         if self.start_compactions() {
             return Step::Done(Ok(Background::Worked));
         }
@@ -84,7 +84,7 @@ impl LsmStore {
         round
     }
 
-    fn round<M: Medium, W: Meter>(&mut self, jobs: &mut Vec<Job>, m: &mut M, w: &mut W) -> Piece {
+    fn round<M: SegmentStore, W: Meter>(&mut self, jobs: &mut Vec<Job>, m: &mut M, w: &mut W) -> Piece {
         let (mut reads, mut longest) = (Reads::new(), Units::default());
         for job in jobs.iter_mut().filter(|job| !job.is_writing()) {
             let mut units = Units::default();

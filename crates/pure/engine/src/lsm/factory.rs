@@ -3,7 +3,7 @@
 use super::{LsmConfig, LsmStore, Recovery, settings};
 use crate::EngineConfig;
 use saker_engine_api::{Capabilities, Setting, Settings};
-use saker_medium::{Geometry, Medium};
+use saker_segment_store::{Geometry, SegmentStore};
 
 /// Makes LSM stores.
 #[derive(Clone, Copy, Debug)]
@@ -27,17 +27,17 @@ impl crate::Factory for Factory {
         ])
     }
 
-    fn create(config: &EngineConfig, m: &dyn Medium) -> LsmStore {
+    fn create(config: &EngineConfig, m: &dyn SegmentStore) -> LsmStore {
         LsmStore::new(told(config, m), m)
     }
 
-    fn recover(config: &EngineConfig, m: &dyn Medium) -> Recovery {
+    fn recover(config: &EngineConfig, m: &dyn SegmentStore) -> Recovery {
         Recovery::new(told(config, m), m)
     }
 }
 
 /// What every engine is told, as this store's settings on that medium.
-fn told(config: &EngineConfig, m: &dyn Medium) -> LsmConfig {
+fn told(config: &EngineConfig, m: &dyn SegmentStore) -> LsmConfig {
     let geometry = m.geometry();
     let mut own = LsmConfig::new(config.owner, &geometry, m.quota_segments(), config.ring_lasts);
     own.value_bytes_max = own.value_bytes_max.min(config.value_bytes_max);

@@ -50,11 +50,11 @@ impl Input {
     pub fn advance(&mut self) {
         self.at += 1;
         if self.at == self.run.len() {
-            self.turn();
+            self.drive();
         }
     }
 
-    fn turn(&mut self) {
+    fn drive(&mut self) {
         if let (From::Memtable(table), Some(last)) = (&self.from, self.run.last()) {
             let behind = Position::Behind(last.key, last.version);
             self.run = table.range(behind).take(RUN_ENTRIES).collect();

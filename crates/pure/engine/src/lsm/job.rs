@@ -11,7 +11,7 @@ use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::refs;
 use saker_engine_api::{Background, KvError};
-use saker_medium::{Medium, Reads, Step, Stream, ready};
+use saker_segment_store::{Reads, SegmentStore, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 use std::sync::Arc;
 
@@ -133,7 +133,7 @@ impl Job {
 
 impl LsmStore {
     /// One piece of a job. `Idle`: it is finished, and in place.
-    pub(super) fn job_step<M: Medium, W: Meter>(
+    pub(super) fn job_step<M: SegmentStore, W: Meter>(
         &mut self,
         job: &mut Job,
         m: &mut M,
@@ -159,7 +159,7 @@ impl LsmStore {
         Step::Done(Ok(Background::Worked))
     }
 
-    fn write_page<M: Medium, W: Meter>(&mut self, job: &mut Job, m: &mut M, w: &mut W) -> Background {
+    fn write_page<M: SegmentStore, W: Meter>(&mut self, job: &mut Job, m: &mut M, w: &mut W) -> Background {
         let left = if job.is_flush() { FOR_FLUSHES } else { FOR_MERGES };
         let reserve = left.with_segments(self.manifest_left());
         let bytes = self.log.geometry().page_bytes;
@@ -170,7 +170,7 @@ impl LsmStore {
         let builder = job.builder.as_mut().expect("it has a page");
         let page = builder.next_page().expect("it has a page");
         let writer = self.log.begin(m, Stream::Table, bytes);
-        let at = saker_medium::PageAddr(writer.spot().0 / u64::from(bytes));
+        let at = saker_segment_store::PageAddr(writer.log_addr().0 / u64::from(bytes));
         self.log.put(m, &writer, 0, page);
         self.log.commit(m, writer);
         self.add_page(at);
@@ -183,7 +183,7 @@ impl LsmStore {
     }
 
     /// Decodes the blocks that the merge goes on with.
-    pub(super) fn load_blocks<M: Medium, W: Meter>(
+    pub(super) fn load_blocks<M: SegmentStore, W: Meter>(
         &self,
         job: &mut Job,
         m: &M,

@@ -3,7 +3,7 @@
 use super::marked::Kept;
 use super::table::Table;
 use crate::ordered::key::Key;
-use saker_medium::PageAddr;
+use saker_segment_store::PageAddr;
 use std::sync::Arc;
 
 /// Levels of a tree.
@@ -100,13 +100,13 @@ mod tests {
     use super::super::table::Builder;
     use super::*;
     use crate::ordered::key::Entry;
-    use saker_value_log::Loc;
+    use saker_value_log::RecordAddr;
 
     fn table(id: u64, first: &str, last: &str) -> Arc<Table> {
         let entry = |key: &str| Entry {
             key: Key::new(key.as_bytes()).unwrap(),
             version: id,
-            loc: Loc::new(64, 32, 1),
+            addr: RecordAddr::new(64, 32, 1),
             stamp: 1,
         };
         let mut builder = Builder::new(id, entry(first).key, 4096, 10);

@@ -17,7 +17,7 @@ use crate::ordered::block::{Block, block_bytes};
 use crate::ordered::key::{Entry, Key};
 use saker_engine_api::KvError;
 use saker_log::page_of;
-use saker_medium::{MediaError, Medium, Page, Reads, Step, ready};
+use saker_segment_store::{CellError, Page, Reads, SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
 
 /// A block as it is now.
@@ -32,7 +32,7 @@ pub(super) enum Seen<'a> {
 
 impl LsmStore {
     /// The newest entry of a key that is not newer than `version`, tombstones included; and the pages that were looked at.
-    pub(super) fn find<M: Medium, W: Meter>(
+    pub(super) fn find<M: SegmentStore, W: Meter>(
         &self,
         key: &Key,
         version: u64,
@@ -69,7 +69,7 @@ impl LsmStore {
         young.chain(deeper).map(AsRef::as_ref)
     }
 
-    fn find_in<M: Medium, W: Meter>(
+    fn find_in<M: SegmentStore, W: Meter>(
         &self,
         table: &Table,
         key: &Key,
@@ -114,14 +114,14 @@ impl LsmStore {
     }
 
     /// A block of a table.
-    pub(super) fn block<'a, M: Medium>(&'a self, table: &'a Table, n: usize, m: &'a M) -> Seen<'a> {
+    pub(super) fn block<'a, M: SegmentStore>(&'a self, table: &'a Table, n: usize, m: &'a M) -> Seen<'a> {
         let (page, part) = (n / self.blocks_per_page(), n % self.blocks_per_page());
         let data = match table.pinned.get(page) {
             Some(bytes) => bytes.as_slice(),
             None => match table.pages.get(page).map(|page| page_of(&self.log, m, *page)) {
                 Some(Page::Resident { data, .. }) => data,
                 Some(Page::Absent) => return Seen::Absent,
-                _ => return Seen::Bad(MediaError::Read.into()),
+                _ => return Seen::Bad(CellError::Read.into()),
             },
         };
         let bytes = block_bytes(self.log.geometry().page_bytes) as usize;

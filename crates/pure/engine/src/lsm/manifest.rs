@@ -7,7 +7,7 @@
 
 use super::LsmStore;
 use super::table::Table;
-use saker_medium::PageAddr;
+use saker_segment_store::PageAddr;
 use std::collections::VecDeque;
 
 /// Bytes of a table's entry before its addresses.

@@ -74,7 +74,7 @@ pub struct Lsm {
     /// Versions that snapshots see, rising.
     snapshots: Vec<u64>,
     /// Segments of records in which something is only held by snapshots.
-    held: Vec<saker_medium::SegmentId>,
+    held: Vec<saker_segment_store::SegmentId>,
     flush: Option<Job>,
     /// Compactions on their way, at most one for each thread.
     compactions: Vec<Job>,

@@ -1,7 +1,7 @@
 //! Settings of the tree. Names and meaning follow RocksDB's options where it has them.
 
 use crate::ordered::Settings;
-use saker_medium::Geometry;
+use saker_segment_store::Geometry;
 use saker_value_log::packing::{PRICED_BYTES, Packing};
 
 /// Settings of an LSM store.
@@ -9,7 +9,7 @@ use saker_value_log::packing::{PRICED_BYTES, Packing};
 pub struct LsmConfig {
     /// The namespace it serves, 1-based; marks its segments.
     pub owner: u16,
-    /// Whether the power-safe ring survives a power cut (a capacitor).
+    /// Whether the power-safe page buffer survives a power cut (a capacitor).
     pub ring_lasts: bool,
     /// Largest value in bytes.
     pub value_bytes_max: u32,

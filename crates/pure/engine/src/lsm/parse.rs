@@ -18,7 +18,7 @@ use super::table::Table;
 use crate::ordered::filter::Filter;
 use crate::ordered::key::Key;
 use crate::ordered::refs::{Births, Refs};
-use saker_medium::{PageAddr, SegmentId};
+use saker_segment_store::{PageAddr, SegmentId};
 use std::collections::BTreeSet;
 
 /// Numbers, versions and counts of entries end here: who counts on from one does not come to the end of numbers.

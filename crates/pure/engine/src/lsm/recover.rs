@@ -17,7 +17,7 @@ use crate::ordered::block::{self, Kind as BlockKind, block_bytes};
 use crate::ordered::refs;
 use saker_log::recover::Damage;
 use saker_log::{Segment, SegmentState, page_of};
-use saker_medium::{Medium, Page, PageAddr, Reads, Step, Stream};
+use saker_segment_store::{Page, PageAddr, Reads, SegmentStore, Step, Stream};
 use std::sync::Arc;
 
 /// Tables with their level, the next one last.
@@ -38,7 +38,11 @@ impl LsmStore {
     }
 
     /// Reads the description of the next table.
-    pub(super) fn load_table<M: Medium>(&mut self, named: &mut Tables, m: &M) -> Step<Result<bool, Damage>> {
+    pub(super) fn load_table<M: SegmentStore>(
+        &mut self,
+        named: &mut Tables,
+        m: &M,
+    ) -> Step<Result<bool, Damage>> {
         let Some((level, mut table)) = named.pop() else {
             self.mark_recovered();
             self.measure();
@@ -87,7 +91,7 @@ impl LsmStore {
     }
 
     /// Counts what tables need and refer to, and gives back what nothing does.
-    pub(super) fn settle<M: Medium>(&mut self, m: &mut M) {
+    pub(super) fn settle<M: SegmentStore>(&mut self, m: &mut M) {
         let levels = self.own.levels.clone();
         for (_, table) in levels.all() {
             refs::count(&mut self.log, &self.births, &table.refs, true);

@@ -8,7 +8,7 @@ use crate::ordered::block::Block;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::{Entries, Memtable, Position};
 use saker_engine_api::KvError;
-use saker_medium::{Medium, Reads, Step, ready};
+use saker_segment_store::{Reads, SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ fn least(sources: &[Source<'_>]) -> Option<usize> {
 
 impl LsmStore {
     /// Visits the pairs that a version sees, in the order of their keys. Whether `visit` ended it; and the pages looked at.
-    pub(super) fn visit<M: Medium, W: Meter>(
+    pub(super) fn visit<M: SegmentStore, W: Meter>(
         &self,
         from: Bound<Key>,
         version: u64,
@@ -158,7 +158,7 @@ impl LsmStore {
         sources
     }
 
-    fn open_blocks<'a, M: Medium, W: Meter>(
+    fn open_blocks<'a, M: SegmentStore, W: Meter>(
         &'a self,
         sources: &mut [Source<'a>],
         from: Option<&Key>,

@@ -2,8 +2,8 @@
 //! `advanced_options.h`).
 
 use super::options::{LsmConfig, table_pages};
-use saker_engine_api::settings::{Phase, Place, Setting, Settings, Values};
-use saker_medium::Geometry;
+use saker_engine_api::settings::{BitField, Phase, Setting, Settings, Values};
+use saker_segment_store::Geometry;
 use saker_value_log::packing::Packing;
 
 const U32: u64 = u32::MAX as u64;
@@ -32,7 +32,7 @@ const PACKINGS: [&str; 1 + Packing::ALL.len()] = {
 };
 
 /// The namespace's word has these bits for it in all images.
-const PACKING_PLACE: Place = Place { shift: 8, bits: 4 };
+const PACKING_PLACE: BitField = BitField { shift: 8, bits: 4 };
 
 const fn number(name: &'static str, range: (u64, u64), default: &'static str, help: &'static str) -> Setting {
     Setting { name, values: Values::Number(range.0, range.1), phase: Phase::AtOpen, default, help }.checked()

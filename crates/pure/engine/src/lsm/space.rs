@@ -5,7 +5,7 @@ use super::reserve::{FOR_DELETES, FOR_MERGES, SPARE_SEGMENTS};
 use crate::ordered::key::Entry;
 use crate::ordered::reserve::{FILL_PERCENT_MAX, MANIFESTS};
 use saker_log::reserve::FOR_COPIES;
-use saker_medium::Medium;
+use saker_segment_store::SegmentStore;
 
 /// Bytes of an entry in a table, with its share of description and filter.
 const ENTRY_BYTES: u64 = Entry::FIXED_BYTES as u64 + 16 + 4;
@@ -48,7 +48,7 @@ impl LsmStore {
     }
 
     /// Kept back: the spare segments, two manifests, and tables with room to merge them.
-    pub(super) fn capacity_for<M: Medium>(&self, entries: u64, longest: u32, m: &M) -> u64 {
+    pub(super) fn capacity_for<M: SegmentStore>(&self, entries: u64, longest: u32, m: &M) -> u64 {
         let tables = self.expected_table_bytes(entries).max(self.table_bytes());
         let merged = tables.min(MERGED_BYTES_MAX);
         let manifests = MANIFESTS * (FOR_COPIES.segments + self.whole_manifest_segments());
@@ -82,12 +82,12 @@ impl LsmStore {
     }
 
     /// Free segments that compactions and collections leave.
-    pub(super) fn kept_from_merges<M: Medium>(&self, _: &M) -> u32 {
+    pub(super) fn kept_from_merges<M: SegmentStore>(&self, _: &M) -> u32 {
         FOR_MERGES.segments + self.manifest_left()
     }
 
     /// Free segments that deletes leave.
-    pub(super) fn for_deletes<M: Medium>(&self, _: &M) -> u32 {
+    pub(super) fn for_deletes<M: SegmentStore>(&self, _: &M) -> u32 {
         FOR_DELETES.segments + self.manifest_left() + self.merge_segments()
     }
 }

@@ -113,7 +113,7 @@ impl Brake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use saker_medium::Geometry;
+    use saker_segment_store::Geometry;
 
     fn config() -> LsmConfig {
         let g = Geometry { page_bytes: 4096, oob_bytes: 64, segment_pages: 256, segments: 64 };

@@ -12,7 +12,7 @@ use crate::ordered::structure::{
 };
 use saker_engine_api::{KvError, Snapshot};
 use saker_log::recover::Damage;
-use saker_medium::{Medium, PageAddr, Reads, SegmentId, Step, Tag, ready};
+use saker_segment_store::{PageAddr, Reads, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -28,7 +28,7 @@ impl Configured for Lsm {
 }
 
 impl Structure for Lsm {
-    fn new(_: &LsmConfig, _: &dyn Medium) -> Self {
+    fn new(_: &LsmConfig, _: &dyn SegmentStore) -> Self {
         Self { next_table: 1, ..Self::default() }
     }
 
@@ -51,7 +51,7 @@ impl Structure for Lsm {
 impl Search for Lsm {
     type Trail = Reads;
 
-    fn find<M: Medium, W: Meter>(
+    fn find<M: SegmentStore, W: Meter>(
         store: &LsmStore,
         key: &Key,
         at: Option<Snapshot>,
@@ -61,7 +61,7 @@ impl Search for Lsm {
         store.find(key, version(at), m, w)
     }
 
-    fn visit<M: Medium, W: Meter>(
+    fn visit<M: SegmentStore, W: Meter>(
         store: &LsmStore,
         (from, backwards): (Bound<Key>, bool),
         at: Option<Snapshot>,
@@ -103,7 +103,7 @@ impl Versions for Lsm {
         self.snapshot_within(old, new).is_some()
     }
 
-    fn is_seen<M: Medium, W: Meter>(
+    fn is_seen<M: SegmentStore, W: Meter>(
         store: &LsmStore,
         (key, record): (Key, &Entry),
         newest: Option<Entry>,
@@ -114,7 +114,7 @@ impl Versions for Lsm {
             .filter(|s| record.version <= **s && newest.is_some_and(|e| **s < e.version));
         let Some(snapshot) = between.next() else { return Step::Done(Ok(false)) };
         let (found, _) = ready!(store.find(&key, *snapshot, m, w));
-        let is_it = |e: &Entry| e.loc == record.loc && e.version == record.version;
+        let is_it = |e: &Entry| e.addr == record.addr && e.version == record.version;
         Step::Done(found.map(|e| e.as_ref().is_some_and(is_it)))
     }
 }
@@ -155,15 +155,15 @@ impl Room for Lsm {
         self.sizes.entries
     }
 
-    fn capacity_for<M: Medium>(store: &LsmStore, entries: u64, longest: u32, m: &M) -> u64 {
+    fn capacity_for<M: SegmentStore>(store: &LsmStore, entries: u64, longest: u32, m: &M) -> u64 {
         store.capacity_for(entries, longest, m)
     }
 
-    fn for_deletes<M: Medium>(store: &LsmStore, m: &M) -> u32 {
+    fn for_deletes<M: SegmentStore>(store: &LsmStore, m: &M) -> u32 {
         store.for_deletes(m)
     }
 
-    fn is_short<M: Medium>(store: &LsmStore, m: &M) -> bool {
+    fn is_short<M: SegmentStore>(store: &LsmStore, m: &M) -> bool {
         store.is_short_of_segments(m)
     }
 
@@ -199,7 +199,7 @@ impl Collected for Lsm {
         store.entered_anew(lost)
     }
 
-    fn kept_from_copies<M: Medium>(store: &LsmStore, m: &M) -> u32 {
+    fn kept_from_copies<M: SegmentStore>(store: &LsmStore, m: &M) -> u32 {
         store.kept_from_merges(m)
     }
 }
@@ -207,11 +207,11 @@ impl Collected for Lsm {
 impl Chores for Lsm {
     const PIECES: u32 = 9;
 
-    fn begin<M: Medium>(store: &mut LsmStore, _: &mut M) {
+    fn begin<M: SegmentStore>(store: &mut LsmStore, _: &mut M) {
         store.own.brake.pay();
     }
 
-    fn piece<M: Medium, W: Meter>(
+    fn piece<M: SegmentStore, W: Meter>(
         store: &mut LsmStore,
         n: u32,
         finished: Tag,
@@ -256,7 +256,7 @@ impl Manifests for Lsm {
         store.describe(most)
     }
 
-    fn manifest_complete<M: Medium>(store: &mut LsmStore, m: &mut M) {
+    fn manifest_complete<M: SegmentStore>(store: &mut LsmStore, m: &mut M) {
         for page in std::mem::take(&mut store.own.leaving.leaving) {
             store.sub_page(page);
         }
@@ -276,11 +276,11 @@ impl Rebuild for Lsm {
         Ok(())
     }
 
-    fn load<M: Medium>(store: &mut LsmStore, tables: &mut Tables, m: &M) -> Step<Result<bool, Damage>> {
+    fn load<M: SegmentStore>(store: &mut LsmStore, tables: &mut Tables, m: &M) -> Step<Result<bool, Damage>> {
         store.load_table(tables, m)
     }
 
-    fn settle<M: Medium>(store: &mut LsmStore, _: Tables, m: &mut M) {
+    fn settle<M: SegmentStore>(store: &mut LsmStore, _: Tables, m: &mut M) {
         store.settle(m);
     }
 }

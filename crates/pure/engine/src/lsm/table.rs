@@ -10,7 +10,7 @@ use crate::ordered::block::{self, Kind};
 use crate::ordered::filter::Filter;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::refs::Refs;
-use saker_medium::PageAddr;
+use saker_segment_store::PageAddr;
 
 /// A table. Its pages may be moved; what they hold never changes.
 #[derive(Clone, Debug)]
@@ -293,14 +293,14 @@ impl Builder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use saker_value_log::Loc;
+    use saker_value_log::RecordAddr;
 
     /// Pages of blocks of the fullest table of so many pages.
     fn filled(page_bytes: u32, pages: u32) -> (Table, u64) {
         let entry = |n: u64| Entry {
             key: Key::new(&n.to_be_bytes()).unwrap(),
             version: n,
-            loc: Loc::new(64, 32, 8),
+            addr: RecordAddr::new(64, 32, 8),
             stamp: 1,
         };
         let mut builder = Builder::new(1, entry(0).key, page_bytes, 10);

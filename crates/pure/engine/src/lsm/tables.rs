@@ -7,13 +7,13 @@ use super::table::Table;
 use saker_engine_api::{Background, KvError};
 use saker_log::append::Reserve;
 use saker_log::{SegmentState, page_of};
-use saker_medium::{MediaError, Medium, Page, PageAddr, SegmentId, Step, Stream, Tag};
+use saker_segment_store::{CellError, Page, PageAddr, SegmentId, SegmentStore, Step, Stream, Tag};
 use saker_sim::{Meter, Unit};
 use std::sync::Arc;
 
 impl LsmStore {
     /// Releases segments of tables in which nothing is needed.
-    pub(super) fn release_dead_tables<M: Medium>(&mut self, m: &mut M) {
+    pub(super) fn release_dead_tables<M: SegmentStore>(&mut self, m: &mut M) {
         for n in 0..self.log.geometry().segments {
             let id = SegmentId(n);
             let s = self.log.segment(id);
@@ -26,7 +26,7 @@ impl LsmStore {
     }
 
     /// Copies failed pages that tables need. `Idle`: there are none.
-    pub(super) fn repair_tables<M: Medium, W: Meter>(
+    pub(super) fn repair_tables<M: SegmentStore, W: Meter>(
         &mut self,
         finished: Tag,
         m: &mut M,
@@ -42,7 +42,7 @@ impl LsmStore {
                 return self.relocate(*page, FOR_TABLE_REPAIRS, m, w);
             }
         }
-        // Where the ring lasts, a manifest can name a page that is only there. Where it does not, a manifest never
+        // Where the page buffer lasts, a manifest can name a page that is only there. Where it does not, a manifest never
         // ends before what it names is programmed.
         if self.config.ring_lasts && failed.iter().any(|page| self.own.leaving.may_name(*page)) {
             self.manifest.wanted |= !self.manifest.is_running();
@@ -60,7 +60,7 @@ impl LsmStore {
     }
 
     /// Copies a page of a table elsewhere.
-    fn relocate<M: Medium, W: Meter>(
+    fn relocate<M: SegmentStore, W: Meter>(
         &mut self,
         page: PageAddr,
         reserve: Reserve,
@@ -72,14 +72,14 @@ impl LsmStore {
             Page::Resident { data, .. } => data.to_vec(),
             Page::Absent => return Step::Need(vec![page]),
             Page::Erased | Page::Torn | Page::Failed => {
-                return Step::Done(Err(MediaError::Read.into()));
+                return Step::Done(Err(CellError::Read.into()));
             }
         };
         if self.log.room(m, Stream::Table, bytes, reserve).is_err() {
             return Step::Done(Ok(Background::Waiting));
         }
         let writer = self.log.begin(m, Stream::Table, bytes);
-        let to = PageAddr(writer.spot().0 / u64::from(bytes));
+        let to = PageAddr(writer.log_addr().0 / u64::from(bytes));
         self.log.put(m, &writer, 0, &copy);
         self.log.commit(m, writer);
         self.add_page(to);
@@ -106,7 +106,7 @@ impl LsmStore {
     }
 
     /// Empties the segment of tables with the fewest pages in use. `Idle`: none is worth it.
-    pub(super) fn collect_tables<M: Medium, W: Meter>(
+    pub(super) fn collect_tables<M: SegmentStore, W: Meter>(
         &mut self,
         m: &mut M,
         w: &mut W,
@@ -129,7 +129,7 @@ impl LsmStore {
 
     /// The closed segment with the fewest pages in use, and not only waiting for a manifest: at least half of it is not used, or
     /// there is nothing else to do and a segment less would do for all tables.
-    pub(super) fn table_victim<M: Medium>(&self, m: &M) -> Option<SegmentId> {
+    pub(super) fn table_victim<M: SegmentStore>(&self, m: &M) -> Option<SegmentId> {
         let is_victim = |id: &SegmentId| {
             let s = self.log.segment(*id);
             let closed = s.state == SegmentState::Closed && s.stream() == Stream::Table;
@@ -142,7 +142,7 @@ impl LsmStore {
     }
 
     /// Whether tables must lie closer, and can: all else is done or waits for segments.
-    fn must_pack_tables<M: Medium>(&self, m: &M) -> bool {
+    fn must_pack_tables<M: SegmentStore>(&self, m: &M) -> bool {
         let is_done = self.reveal.is_done_at(self.version) && self.own.compactions.is_empty();
         (is_done || m.free_segments() <= self.kept_from_merges(m)) && self.unused_in_tables() > 0
     }

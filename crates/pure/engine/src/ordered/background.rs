@@ -4,7 +4,7 @@ use super::Store;
 use super::structure::Structure;
 use saker_engine_api::{Background, KvError};
 use saker_log::SegmentState;
-use saker_medium::{Completion, Io, Medium, Step, Stream, Tag};
+use saker_segment_store::{Completion, Io, SegmentStore, Step, Stream, Tag};
 use saker_sim::Meter;
 
 /// How a piece of background work ended.
@@ -12,7 +12,7 @@ pub type Piece = Step<Result<Background, KvError>>;
 
 impl<S: Structure> Store<S> {
     /// One piece of background work. `finished`: everything up to this tag has completed.
-    pub(super) fn quantum<M: Medium, W: Meter>(
+    pub(super) fn quantum<M: SegmentStore, W: Meter>(
         &mut self,
         finished: Tag,
         m: &mut M,
@@ -56,7 +56,7 @@ impl<S: Structure> Store<S> {
             }
         }
         if finished >= m.last_tag() {
-            // No I/O is on its way, so it may be slots of the ring that are waited for.
+            // No I/O is on its way, so it may be slots of the page buffer that are waited for.
             let held = if waits { self.close_gaps(m) } else { false };
             if !held && self.lacks_only_segments(m) {
                 self.upkeep.stick();
@@ -67,7 +67,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// One of the structure's pieces; the last one is the store's own.
-    fn own_or_structures<M: Medium, W: Meter>(
+    fn own_or_structures<M: SegmentStore, W: Meter>(
         &mut self,
         n: u32,
         finished: Tag,
@@ -77,15 +77,15 @@ impl<S: Structure> Store<S> {
         if n < S::PIECES { S::piece(self, n, finished, m, w) } else { self.walk_step(m, w) }
     }
 
-    /// Whether nothing else than segments is waited for: none is on its way to be free, nothing is to be repaired, and the ring, of
+    /// Whether nothing else than segments is waited for: none is on its way to be free, nothing is to be repaired, and the page buffer, of
     /// which others may hold pages, has slots for any piece of work.
-    fn lacks_only_segments<M: Medium>(&self, m: &M) -> bool {
-        let has_slots = 4 * m.ring().free_slots() >= usize::from(m.ring().slots());
+    fn lacks_only_segments<M: SegmentStore>(&self, m: &M) -> bool {
+        let has_slots = 4 * m.page_buffer().free_slots() >= usize::from(m.page_buffer().slots());
         has_slots && self.log.releasing() == 0 && !self.log.has_failures()
     }
 
     /// Whether background work is due. Cheap: asked after every command.
-    pub(super) fn has_debt<M: Medium>(&self, m: &M) -> bool {
+    pub(super) fn has_debt<M: SegmentStore>(&self, m: &M) -> bool {
         self.own.frozen().next().is_some()
             || self.own.has_work()
             || self.gc.is_some()
@@ -98,7 +98,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Takes note of a finished I/O.
-    pub(super) fn note_completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    pub(super) fn note_completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         let failed = self.log.completed(done, m);
         if done.io == Io::Sync && done.result.is_err() && self.manifest.is_running() {
             self.fail_manifest(m);

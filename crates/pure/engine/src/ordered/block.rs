@@ -24,7 +24,7 @@
 )]
 
 use super::key::{Entry, Key};
-use saker_medium::header::crc32c;
+use saker_segment_store::header::crc32c;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -176,7 +176,7 @@ impl<'a> Block<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use saker_value_log::Loc;
+    use saker_value_log::RecordAddr;
 
     fn block(entries: &[Entry]) -> Vec<u8> {
         let mut content = Vec::new();
@@ -187,7 +187,12 @@ mod tests {
     }
 
     fn entry(key: &[u8], version: u64) -> Entry {
-        Entry { key: Key::new(key).unwrap(), version, loc: Loc::new(8 * version, 32, 1), stamp: version }
+        Entry {
+            key: Key::new(key).unwrap(),
+            version,
+            addr: RecordAddr::new(8 * version, 32, 1),
+            stamp: version,
+        }
     }
 
     #[test]

@@ -13,9 +13,9 @@ use saker_engine_api::{
 };
 use saker_log::append::Reserve;
 use saker_log::{LogStats, Segment};
-use saker_medium::{Completion, Medium, Stall, Step, Stream, Tag, ready};
+use saker_segment_store::{Completion, SegmentStore, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Free, Meter, Unit};
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use saker_value_log::land::land;
 use saker_value_log::lengths::most_pairs;
 use saker_value_log::packing::Packing;
@@ -32,7 +32,7 @@ impl<S: Structure> Engine for Store<S> {
         CAPABILITIES
     }
 
-    fn store<M: Medium, W: Meter, V: Source>(
+    fn store<M: SegmentStore, W: Meter, V: Source>(
         &mut self,
         key: &[u8],
         value: &mut V,
@@ -54,14 +54,14 @@ impl<S: Structure> Engine for Store<S> {
             return Step::Done(Err(refused));
         }
         let (bytes, room) = (plan.bytes, self.take_room(plan, m));
-        let (loc, stamp) = (Loc::new(room.position(), bytes, key.len() as u8), room.stamp);
+        let (addr, stamp) = (RecordAddr::new(room.position(), bytes, key.len() as u8), room.stamp);
         let header = Header { pad_bytes: plan.pad_bytes, ..self.header(Kind::Pair, key.len(), value_bytes) };
         if land(&self.log, (&room.writer, room.from), header, key, value, m).is_err() {
             self.abandon_record(room, m);
             return Step::Done(Err(KvError::Transfer));
         }
         self.commit_record(room, m);
-        self.enter(Entry { key: name, version: self.version, loc, stamp });
+        self.enter(Entry { key: name, version: self.version, addr, stamp });
         self.written(key.len() + value_bytes as usize);
         w.work(Unit::Encode, 1);
         w.work(
@@ -73,7 +73,7 @@ impl<S: Structure> Engine for Store<S> {
         Step::Done(Ok(Put::Done(Version(header.version))))
     }
 
-    fn retrieve<M: Medium, W: Meter, K: Sink>(
+    fn retrieve<M: SegmentStore, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         sink: &mut K,
@@ -82,7 +82,7 @@ impl<S: Structure> Engine for Store<S> {
         self.retrieve_at(key, None, sink, cx.medium, cx.meter)
     }
 
-    fn delete<M: Medium, W: Meter>(
+    fn delete<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
@@ -113,7 +113,7 @@ impl<S: Structure> Engine for Store<S> {
             .expect("nothing is fetched for a tombstone");
         self.commit_record(room, m);
         self.log.add_until_checkpoint(id, u64::from(bytes));
-        self.enter(Entry { key: name, version: self.version, loc: Loc::NONE, stamp });
+        self.enter(Entry { key: name, version: self.version, addr: RecordAddr::NONE, stamp });
         self.written(key.len());
         w.work(Unit::Encode, 1);
         w.work(Unit::CopyByte, u64::from(bytes));
@@ -121,7 +121,7 @@ impl<S: Structure> Engine for Store<S> {
         Step::Done(Ok(Version(header.version)))
     }
 
-    fn exists<M: Medium, W: Meter>(
+    fn exists<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
         cx: &mut Context<'_, M, W>,
@@ -131,7 +131,7 @@ impl<S: Structure> Engine for Store<S> {
         found.map(|found| found.and_then(|e| e.map(|_| ()).ok_or(KvError::NotFound)))
     }
 
-    fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
+    fn flush<M: SegmentStore>(&mut self, m: &mut M) -> Tag {
         if !self.settings.ring_lasts {
             self.log.seal_stream(Stream::User, m);
             self.log.seal_stream(Stream::Gc, m);
@@ -143,15 +143,15 @@ impl<S: Structure> Engine for Store<S> {
         self.log.is_safe(tag, finished)
     }
 
-    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         self.note_completed(done, m);
     }
 
-    fn job<M: Medium>(&self, m: &M) -> Option<Job> {
+    fn job<M: SegmentStore>(&self, m: &M) -> Option<Job> {
         Job::upkeep_if(self.has_debt(m))
     }
 
-    fn background<M: Medium, W: Meter>(
+    fn background<M: SegmentStore, W: Meter>(
         &mut self,
         _: Job,
         finished: Tag,
@@ -170,11 +170,11 @@ impl<S: Structure> Engine for Store<S> {
 
     /// What the segments hold, less the spare ones, manifests, the structure with room for replacing it, what is lost in each
     /// segment, and a share that keeps collections cheap.
-    fn capacity_bytes<M: Medium>(&self, m: &M) -> u64 {
+    fn capacity_bytes<M: SegmentStore>(&self, m: &M) -> u64 {
         S::capacity_for(self, self.entries_at_most(), self.longest.bytes(), m)
     }
 
-    fn pairs_that_fit<M: Medium>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
+    fn pairs_that_fit<M: SegmentStore>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
         if value_bytes > self.settings.value_bytes_max {
             return 0;
         }
@@ -188,7 +188,7 @@ impl<S: Structure> Engine for Store<S> {
         for e in self.mem.range(Position::Start) {
             digest.bytes(&e.key.to_vec());
             digest.number(e.version);
-            digest.number(e.loc.word());
+            digest.number(e.addr.word());
         }
         self.own.digest(&mut digest);
         digest.number(self.version);
@@ -197,7 +197,7 @@ impl<S: Structure> Engine for Store<S> {
         digest.value()
     }
 
-    fn reset<M: Medium>(&self, m: &M) -> Result<Self, Unsupported> {
+    fn reset<M: SegmentStore>(&self, m: &M) -> Result<Self, Unsupported> {
         Ok(Self::new(self.config, m))
     }
 }
@@ -226,10 +226,10 @@ impl<S: Structure> Inspect for Store<S> {
         counters
     }
 
-    fn place_of<M: Medium>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
+    fn place_of<M: SegmentStore>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
         let Step::Done(Ok(Some(entry))) = self.find_pair(&Key::new(key)?, &*m, &mut Free) else {
             return None;
         };
-        Some((entry.loc.position(), entry.loc.bytes()))
+        Some((entry.addr.position(), entry.addr.bytes()))
     }
 }

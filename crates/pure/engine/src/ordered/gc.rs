@@ -9,9 +9,9 @@ use super::structure::Structure;
 use saker_engine_api::{Background, KvError};
 use saker_log::append::Reserve;
 use saker_log::{Bytes, Log};
-use saker_medium::{Medium, Reads, SegmentId, Step, Stream, ready};
+use saker_segment_store::{Reads, SegmentId, SegmentStore, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use saker_value_log::record::{HEADER_BYTES, Header, Kind, record_bytes, record_crc};
 use saker_value_log::walk::{Next, Walked, Walker};
 
@@ -46,19 +46,19 @@ enum Moved {
 }
 
 /// A record that the walker saw, as it is written anew.
-fn record_of<M: Medium>(log: &Log, r: &Walked, bytes: u32, m: &M) -> Vec<u8> {
+fn record_of<M: SegmentStore>(log: &Log, r: &Walked, bytes: u32, m: &M) -> Vec<u8> {
     let mut record = vec![0; bytes as usize];
-    if r.loc.is_member() || r.header.pad_bytes > 0 {
+    if r.addr.is_member() || r.header.pad_bytes > 0 {
         take_out(log, r, &mut record, m);
     } else {
-        let copied = Bytes::new(r.spot, bytes).copy_to(log, m, 0, &mut record);
+        let copied = Bytes::new(r.log_addr, bytes).copy_to(log, m, 0, &mut record);
         assert_eq!(copied, bytes as usize, "the walker saw the whole record");
     }
     record
 }
 
 /// A member of a group, or a record that had landed, becomes a packed record of its own, of the same version.
-fn take_out<M: Medium>(log: &Log, r: &Walked, record: &mut [u8], m: &M) {
+fn take_out<M: SegmentStore>(log: &Log, r: &Walked, record: &mut [u8], m: &M) {
     let (start, key_bytes) = (HEADER_BYTES as usize, usize::from(r.header.key_bytes));
     let used = start + key_bytes + r.header.value_bytes as usize;
     record[start..start + key_bytes].copy_from_slice(&r.key[..key_bytes]);
@@ -74,7 +74,7 @@ fn is_on_failed_page(log: &Log, r: &Walked) -> bool {
     let geometry = log.geometry();
     let failed = log.segment(geometry.segment_of(r.page.addr)).failed_pages();
     // A record in a gap is found by the gap's word.
-    let bytes = (r.spot.0 - r.from.0) as u32 + r.bytes;
+    let bytes = (r.log_addr.0 - r.from.0) as u32 + r.bytes;
     let mut pages = Bytes::new(r.from, bytes).pages(log);
     pages.any(|page| failed.contains(&geometry.index_of(page)))
 }
@@ -82,7 +82,7 @@ fn is_on_failed_page(log: &Log, r: &Walked) -> bool {
 /// Pages that are needed, with those of the record, which the next call looks at as well.
 fn with_pages<T>(log: &Log, r: &Walked, step: Step<T>) -> Step<T> {
     let Step::Need(mut reads) = step else { return step };
-    let own = Bytes::new(r.spot, r.bytes).pages(log).chain([r.page.addr]);
+    let own = Bytes::new(r.log_addr, r.bytes).pages(log).chain([r.page.addr]);
     for page in own {
         if !reads.contains(&page) {
             reads.push(page);
@@ -102,7 +102,7 @@ fn also<T>(step: Step<T>, looked: Reads) -> Step<T> {
 
 impl<S: Structure> Store<S> {
     /// Chooses a segment to collect.
-    pub(super) fn start_collection<M: Medium>(&mut self, m: &M) {
+    pub(super) fn start_collection<M: SegmentStore>(&mut self, m: &M) {
         let short = m.free_segments() + self.log.releasing() as u32 <= self.free_low(m);
         let repairs = self.log.has_failures() && self.log.must_evacuate();
         if !short && !repairs {
@@ -125,7 +125,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// One piece of a collection.
-    pub(crate) fn collect<M: Medium, W: Meter>(
+    pub(crate) fn collect<M: SegmentStore, W: Meter>(
         &mut self,
         m: &mut M,
         w: &mut W,
@@ -181,7 +181,7 @@ impl<S: Structure> Store<S> {
         Step::Done(Ok(Background::Worked))
     }
 
-    fn end_collection<M: Medium>(&mut self, gc: GcCursor, m: &mut M) {
+    fn end_collection<M: SegmentStore>(&mut self, gc: GcCursor, m: &mut M) {
         self.gc = None;
         let id = gc.walker.segment;
         if let Some(pages) = gc.repair {
@@ -205,7 +205,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Copies a record if it is needed. With anything but `Done(Done)` nothing happened.
-    fn move_record<M: Medium, W: Meter>(
+    fn move_record<M: SegmentStore, W: Meter>(
         &mut self,
         r: &Walked,
         repairs: bool,
@@ -221,11 +221,11 @@ impl<S: Structure> Store<S> {
         }
         let mut known = None;
         if !is_tombstone {
-            let here = Entry { key, version: r.header.version, loc: r.loc, stamp: r.page.sequence };
+            let here = Entry { key, version: r.header.version, addr: r.addr, stamp: r.page.sequence };
             let (newest, trail) = ready!(with_pages(&self.log, r, S::find(self, &key, None, m, w)));
             S::searched(self, &trail, m, w);
             known = match newest {
-                Ok(Some(e)) if e.loc == here.loc && e.version == here.version => Some(e),
+                Ok(Some(e)) if e.addr == here.addr && e.version == here.version => Some(e),
                 Ok(newest) => {
                     let seen = S::is_seen(self, (key, &here), newest, m, w);
                     let seen = ready!(with_pages(&self.log, r, also(seen, trail.into())));
@@ -249,17 +249,17 @@ impl<S: Structure> Store<S> {
         Step::Done(Ok(Moved::Done))
     }
 
-    fn copy<M: Medium>(&mut self, r: &Walked, key: Key, known: Option<Entry>, bytes: u32, m: &mut M) {
+    fn copy<M: SegmentStore>(&mut self, r: &Walked, key: Key, known: Option<Entry>, bytes: u32, m: &mut M) {
         let record = record_of(&self.log, r, bytes, m);
         let (writer, stamp) = self.begin(Stream::Gc, (0, bytes), m);
-        let spot = writer.spot();
+        let log_addr = writer.log_addr();
         self.log.put(m, &writer, 0, &record);
         self.log.commit(m, writer);
         let Some(old) = known else {
-            return self.log.add_until_checkpoint(self.segment_at(spot.0), u64::from(bytes));
+            return self.log.add_until_checkpoint(self.segment_at(log_addr.0), u64::from(bytes));
         };
-        let loc = Loc::new(spot.0, bytes, r.header.key_bytes);
-        let new = Entry { key, version: r.header.version, loc, stamp };
+        let addr = RecordAddr::new(log_addr.0, bytes, r.header.key_bytes);
+        let new = Entry { key, version: r.header.version, addr, stamp };
         self.enter_anew(new);
         S::moved(self, &old, &new);
     }

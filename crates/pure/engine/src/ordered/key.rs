@@ -11,7 +11,7 @@
 )]
 
 use saker_engine_api::kv::KEY_BYTES_MAX;
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use std::cmp::Ordering;
 
 /// A key of 1 to 16 bytes. Compared as two words and a length, which is the order of its bytes.
@@ -88,8 +88,8 @@ pub struct Entry {
     pub key: Key,
     /// The order of the write.
     pub version: u64,
-    /// Where its record is in the value log; [`Loc::NONE`] of a tombstone.
-    pub loc: Loc,
+    /// Where its record is in the value log; [`RecordAddr::NONE`] of a tombstone.
+    pub addr: RecordAddr,
     /// The log's page count when the record was written: tells whether its segment has been erased since.
     pub stamp: u64,
 }
@@ -105,7 +105,7 @@ impl Entry {
     /// Whether the key was deleted.
     #[inline]
     pub fn is_tombstone(&self) -> bool {
-        self.loc.is_none()
+        self.addr.is_none()
     }
 
     /// By key, the newest version first.
@@ -119,7 +119,7 @@ impl Entry {
         let padded = self.key.padded();
         out.extend_from_slice(padded.get(..width).unwrap_or(&padded));
         out.extend_from_slice(&(self.version & VERSION_MASK | (self.key.bytes as u64) << 56).to_le_bytes());
-        out.extend_from_slice(&self.loc.word().to_le_bytes());
+        out.extend_from_slice(&self.addr.word().to_le_bytes());
         let [s0, s1, s2, s3, s4, ..] = self.stamp.to_le_bytes();
         out.extend_from_slice(&[s0, s1, s2, s3, s4]);
     }
@@ -131,11 +131,11 @@ impl Entry {
         let key = Self::decode_key(bytes, width)?;
         let [s0, s1, s2, s3, s4] = *bytes.get(width + 16..)?.first_chunk::<STAMP_BYTES>()?;
         let stamp = u64::from_le_bytes([s0, s1, s2, s3, s4, 0, 0, 0]);
-        let loc = match word(width + 8)? {
-            0 => Loc::NONE,
-            word => Loc::from_word(word)?,
+        let addr = match word(width + 8)? {
+            0 => RecordAddr::NONE,
+            word => RecordAddr::from_word(word)?,
         };
-        Some(Self { key, version: word(width)? & VERSION_MASK, loc, stamp })
+        Some(Self { key, version: word(width)? & VERSION_MASK, addr, stamp })
     }
 
     /// Reads the key and the version alone.
@@ -172,13 +172,13 @@ mod tests {
         let entry = Entry {
             key: Key::new(b"abc").unwrap(),
             version: 0x0102,
-            loc: Loc::new(64, 32, 3),
+            addr: RecordAddr::new(64, 32, 3),
             stamp: 0x0506,
         };
         let mut bytes = Vec::new();
         entry.encode(4, &mut bytes);
         assert_eq!(bytes[..12], [b'a', b'b', b'c', 0, 2, 1, 0, 0, 0, 0, 0, 3]);
-        assert_eq!(bytes[12..20], Loc::new(64, 32, 3).word().to_le_bytes());
+        assert_eq!(bytes[12..20], RecordAddr::new(64, 32, 3).word().to_le_bytes());
         assert_eq!(bytes[20..], [6, 5, 0, 0, 0]);
         assert_eq!(Entry::decode(&bytes, 4), Some(entry));
         bytes[11] = 5;

@@ -1,18 +1,18 @@
 //! Landing records as the packing policy has it: at the end of the value log, behind a gap, or in a gap.
 //!
 //! A gap and the record behind it are appended as one, so recovery has both or neither. Pages from the oldest open gap on stay
-//! in the ring. A record that fills a gap counts when the gap's word says so; what a sync has vouched for is not written into
+//! in the page buffer. A record that fills a gap counts when the gap's word says so; what a sync has vouched for is not written into
 //! any more, and before a manifest's cut every gap is given up, so that nothing younger lies before it.
 
 use super::Store;
 use super::structure::Structure;
-use saker_log::{Spot, Writer};
-use saker_medium::{Medium, Stream};
+use saker_log::{LogAddr, Writer};
+use saker_segment_store::{SegmentStore, Stream};
 use saker_value_log::gap::{GAP_WORD_BYTES, Gap};
-use saker_value_log::packing::{Arriving, DltEntry, End, Gaps, OpenGap, Packing, Place, dma_unit};
+use saker_value_log::packing::{Arriving, DltEntry, End, Gaps, OpenGap, Packing, Placement, dma_unit};
 use saker_value_log::record::{HEADER_BYTES, record_bytes};
 
-/// Part of the ring that pages with open gaps may take: others need the rest.
+/// Part of the page buffer that pages with open gaps may take: others need the rest.
 const HELD_PART: u64 = 4;
 /// Part of the capacity that must be free for values to land.
 const SPARE_PART: u64 = 16;
@@ -110,7 +110,7 @@ pub(super) struct Room {
 impl Room {
     /// Where the record is.
     pub fn position(&self) -> u64 {
-        self.writer.spot().0 + u64::from(self.from)
+        self.writer.log_addr().0 + u64::from(self.from)
     }
 
     /// Behind the record.
@@ -120,7 +120,7 @@ impl Room {
 
     /// The gap before the record, and the value that landed behind `head_bytes` of it.
     fn opened(&self, place: &AtEnd, head_bytes: u32) -> (OpenGap, DltEntry) {
-        let gap = OpenGap { at: self.writer.spot().0, gap: Gap::new(place.gap) };
+        let gap = OpenGap { at: self.writer.log_addr().0, gap: Gap::new(place.gap) };
         let at = self.position() + u64::from(head_bytes);
         (gap, DltEntry { at, bytes: (self.end() - at) as u32 })
     }
@@ -152,7 +152,7 @@ impl Incoming {
 
 impl<S: Structure> Store<S> {
     /// Finds a place for a record. Changes nothing but what is known of gaps.
-    pub(super) fn plan_record<M: Medium>(&mut self, record: Incoming, m: &M) -> Plan {
+    pub(super) fn plan_record<M: SegmentStore>(&mut self, record: Incoming, m: &M) -> Plan {
         let (bytes, copied) = (record.packed_bytes(), record.held);
         let end = |spent| Planned::End(AtEnd { spent, ..AtEnd::default() });
         let packed = Plan { bytes, pad_bytes: 0, copied, spared: 0, place: end(false) };
@@ -166,7 +166,7 @@ impl<S: Structure> Store<S> {
         self.plan_end(packing, &record, &arriving, packed, m)
     }
 
-    fn plan_end<M: Medium>(
+    fn plan_end<M: SegmentStore>(
         &self,
         packing: Packing,
         record: &Incoming,
@@ -174,7 +174,7 @@ impl<S: Structure> Store<S> {
         packed: Plan,
         m: &M,
     ) -> Plan {
-        let here = self.log.end(Stream::User, 0).map_or(0, |spot| spot.0);
+        let here = self.log.end(Stream::User, 0).map_or(0, |log_addr| log_addr.0);
         let landed = |at, is_new| self.landed(packing, record, arriving, (at, is_new), m);
         let fits = |plan: &Plan| {
             let bytes = plan.appended().unwrap_or(0);
@@ -188,7 +188,7 @@ impl<S: Structure> Store<S> {
         };
         let plan = if self.is_nearly_full(record.landed_bytes(), m) { None } else { lands() };
         plan.unwrap_or_else(|| {
-            let at = self.log.end(Stream::User, packed.bytes).map_or(0, |spot| spot.0);
+            let at = self.log.end(Stream::User, packed.bytes).map_or(0, |log_addr| log_addr.0);
             let value_at = at + u64::from(HEADER_BYTES + record.key_bytes);
             let is_there =
                 arriving.by_dma && value_at.is_multiple_of(dma_unit(self.log.geometry().page_bytes));
@@ -197,7 +197,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Whether gaps would cost collections that gain little.
-    fn is_nearly_full<M: Medium>(&self, bytes: u32, m: &M) -> bool {
+    fn is_nearly_full<M: SegmentStore>(&self, bytes: u32, m: &M) -> bool {
         let longest = self.longest.bytes().max(bytes);
         let capacity = S::capacity_for(self, self.entries_at_most() + 1, longest, m);
         self.value_log_bytes() + u64::from(bytes) + capacity / SPARE_PART > capacity
@@ -209,7 +209,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// The plan of a value that lands behind `at`, if the policy has it so. `is_new`: a segment begins there.
-    fn landed<M: Medium>(
+    fn landed<M: SegmentStore>(
         &self,
         packing: Packing,
         record: &Incoming,
@@ -218,7 +218,7 @@ impl<S: Structure> Store<S> {
         m: &M,
     ) -> Option<Plan> {
         let end = self.end_at(at, is_new, m);
-        let Place::Landed { value_at, stays_open } = packing.place(arriving, &end) else { return None };
+        let Placement::Landed { value_at, stays_open } = packing.place(arriving, &end) else { return None };
         let gap = end.gap(arriving, value_at) as u32;
         let ends_at = value_at + u64::from(arriving.bytes);
         let can_fill = self.log.geometry().oob_bytes.is_multiple_of(8) && ends_at <= self.buffer_end(at, m);
@@ -231,7 +231,7 @@ impl<S: Structure> Store<S> {
         Some(Plan { bytes: record.landed_bytes(), pad_bytes, copied: record.held, spared, place })
     }
 
-    fn end_at<M: Medium>(&self, at: u64, is_new: bool, m: &M) -> End {
+    fn end_at<M: SegmentStore>(&self, at: u64, is_new: bool, m: &M) -> End {
         let gaps = &self.landing.gaps;
         let oldest = gaps.first().filter(|_| !is_new).map_or(at, |gap| gap.at);
         let open = if is_new { 0 } else { gaps.open_bytes() };
@@ -248,22 +248,22 @@ impl<S: Structure> Store<S> {
         }
     }
 
-    /// Whether half of the ring or more is on its way to the flash. Pages that wait to be filled are not.
-    fn is_behind<M: Medium>(&self, m: &M) -> bool {
-        let slots = u64::from(m.ring().slots());
-        let taken = slots - m.ring().free_slots() as u64;
+    /// Whether half of the page buffer or more is on its way to the flash. Pages that wait to be filled are not.
+    fn is_behind<M: SegmentStore>(&self, m: &M) -> bool {
+        let slots = u64::from(m.page_buffer().slots());
+        let taken = slots - m.page_buffer().free_slots() as u64;
         2 * taken.saturating_sub(self.log.pages_held(Stream::User)) >= slots
     }
 
     /// How far the log may go if pages from that of `at` on stay.
-    fn buffer_end<M: Medium>(&self, at: u64, m: &M) -> u64 {
+    fn buffer_end<M: SegmentStore>(&self, at: u64, m: &M) -> u64 {
         let page_bytes = u64::from(self.log.geometry().page_bytes);
-        (at / page_bytes + (u64::from(m.ring().slots()) / HELD_PART).max(1)) * page_bytes
+        (at / page_bytes + (u64::from(m.page_buffer().slots()) / HELD_PART).max(1)) * page_bytes
     }
 
     /// The first open gap that has room.
-    fn gap_for<M: Medium>(&self, bytes: u32, m: &M) -> Option<usize> {
-        let inside = |g: &OpenGap| self.log.inside(m, Stream::User, g.word(), (Spot(g.next()), bytes));
+    fn gap_for<M: SegmentStore>(&self, bytes: u32, m: &M) -> Option<usize> {
+        let inside = |g: &OpenGap| self.log.inside(m, Stream::User, g.word(), (LogAddr(g.next()), bytes));
         self.landing.gaps.all(&self.log, m).position(|g| bytes <= g.left() && inside(&g).is_some())
     }
 
@@ -276,12 +276,12 @@ impl<S: Structure> Store<S> {
     }
 
     /// Takes the room of a plan.
-    pub(super) fn take_room<M: Medium>(&mut self, plan: Plan, m: &mut M) -> Room {
+    pub(super) fn take_room<M: SegmentStore>(&mut self, plan: Plan, m: &mut M) -> Room {
         match plan.place {
             Planned::Inside(n) => {
                 self.give_up_gaps(n, m);
                 let gap = self.landing.gaps.first().expect("planned in it");
-                let at = (Spot(gap.next()), plan.bytes);
+                let at = (LogAddr(gap.next()), plan.bytes);
                 let writer = self.log.inside(m, Stream::User, gap.word(), at).expect("looked at");
                 Room { writer, from: 0, stamp: self.log.next_sequence() - 1, plan }
             }
@@ -299,7 +299,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Writes a gap that nothing fills: nothing of an earlier page leaves the slot.
-    fn write_gap<M: Medium>(&self, writer: &Writer, bytes: u32, m: &mut M) {
+    fn write_gap<M: SegmentStore>(&self, writer: &Writer, bytes: u32, m: &mut M) {
         let mut at = 0;
         while at < bytes {
             let chunk = self.log.chunk_mut(m, writer, at);
@@ -307,12 +307,12 @@ impl<S: Structure> Store<S> {
             chunk[..n].fill(0);
             at += n as u32;
         }
-        let word = Gap::new(bytes).encode(writer.spot().0);
+        let word = Gap::new(bytes).encode(writer.log_addr().0);
         self.log.put(m, writer, 0, &word.to_le_bytes());
     }
 
     /// Makes a record count that is written.
-    pub(super) fn commit_record<M: Medium>(&mut self, room: Room, m: &mut M) {
+    pub(super) fn commit_record<M: SegmentStore>(&mut self, room: Room, m: &mut M) {
         self.landing.stats.memcpy_bytes += u64::from(room.plan.copied);
         self.landing.spared_bytes += u64::from(room.plan.spared);
         match room.plan.place {
@@ -329,13 +329,13 @@ impl<S: Structure> Store<S> {
     }
 
     /// Gives the room of a record back: nothing happened.
-    pub(super) fn abandon_record<M: Medium>(&mut self, room: Room, m: &mut M) {
+    pub(super) fn abandon_record<M: SegmentStore>(&mut self, room: Room, m: &mut M) {
         if room.plan.appended().is_some() {
             self.log.abandon(m, room.writer);
         }
     }
 
-    fn fill_gap<M: Medium>(&mut self, writer: Writer, bytes: u32, m: &mut M) {
+    fn fill_gap<M: SegmentStore>(&mut self, writer: Writer, bytes: u32, m: &mut M) {
         let open = self.landing.gaps.fill(bytes);
         self.log.commit_inside(m, writer, open.word(), open.gap.encode(open.at));
         self.landing.stats.gap_bytes -= u64::from(bytes);
@@ -344,7 +344,7 @@ impl<S: Structure> Store<S> {
 
     /// The log goes on to `end`, maybe behind a gap that can be filled. The oldest gaps are given up if the buffer cannot hold
     /// all.
-    fn hold_to_buffer<M: Medium>(&mut self, opened: Option<(OpenGap, DltEntry)>, end: u64, m: &mut M) {
+    fn hold_to_buffer<M: SegmentStore>(&mut self, opened: Option<(OpenGap, DltEntry)>, end: u64, m: &mut M) {
         self.forget_closed_gaps();
         let gaps = &self.landing.gaps;
         if opened.is_none() && gaps.is_empty() {
@@ -359,20 +359,20 @@ impl<S: Structure> Store<S> {
         self.hold_pages(m);
     }
 
-    fn give_up_gaps<M: Medium>(&mut self, count: usize, m: &mut M) {
+    fn give_up_gaps<M: SegmentStore>(&mut self, count: usize, m: &mut M) {
         if count > 0 {
             self.landing.gaps.jump(count, &self.log, m);
             self.hold_pages(m);
         }
     }
 
-    fn hold_pages<M: Medium>(&mut self, m: &mut M) {
+    fn hold_pages<M: SegmentStore>(&mut self, m: &mut M) {
         let first = self.landing.gaps.first().map(|gap| gap.page(&self.log));
         self.log.hold_from(Stream::User, first, m);
     }
 
     /// Gives up every gap: the pages that stayed are programmed. Whether there was any.
-    pub(super) fn close_gaps<M: Medium>(&mut self, m: &mut M) -> bool {
+    pub(super) fn close_gaps<M: SegmentStore>(&mut self, m: &mut M) -> bool {
         let any = !self.landing.gaps.is_empty();
         if any {
             self.landing.gaps.clear();

@@ -23,7 +23,7 @@ use super::key::{Entry, Key};
 use super::structure::Structure;
 use saker_engine_api::Background;
 use saker_log::Segment;
-use saker_medium::{Medium, SegmentId, Step, ready};
+use saker_segment_store::{SegmentId, SegmentStore, Step, ready};
 use saker_sim::Meter;
 use saker_value_log::record::record_bytes;
 use std::ops::Bound;
@@ -113,15 +113,15 @@ impl Longest {
 impl<S: Structure> Store<S> {
     /// An entry leads to a record that collections may copy.
     pub(super) fn know_record(&mut self, id: SegmentId, e: &Entry) {
-        self.longest.know(e.loc.record_bytes());
-        self.log.note_length(id, e.loc.record_bytes());
+        self.longest.know(e.addr.record_bytes());
+        self.log.note_length(id, e.addr.record_bytes());
     }
 
     /// An entry is no longer the newest of its key.
     #[inline]
     pub(crate) fn forget_record(&mut self, e: &Entry) {
         if !e.is_tombstone() {
-            self.longest.forget(e.loc.record_bytes());
+            self.longest.forget(e.addr.record_bytes());
         }
     }
 
@@ -131,7 +131,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Begins to look for the longest record, if a shorter one would let more in. All is merged.
-    pub(super) fn look_for_longest<M: Medium>(&mut self, m: &M) -> bool {
+    pub(super) fn look_for_longest<M: SegmentStore>(&mut self, m: &M) -> bool {
         let is_long = u64::from(self.longest.bytes) > self.log.geometry().segment_bytes() / SMALL_PART;
         let may_help = || {
             let capacity = S::capacity_for(self, self.entries_at_most() + 1, floor(), m);
@@ -145,13 +145,13 @@ impl<S: Structure> Store<S> {
     }
 
     /// A piece of the walk over all pairs.
-    pub(super) fn walk_step<M: Medium, W: Meter>(&mut self, m: &M, w: &mut W) -> Piece {
+    pub(super) fn walk_step<M: SegmentStore, W: Meter>(&mut self, m: &M, w: &mut W) -> Piece {
         let Some(Walk { from, mut found }) = self.longest.walk else {
             return Step::Done(Ok(Background::Idle));
         };
         let (bound, mut left, mut last) = (self.longest.bytes, QUANTUM_ENTRIES, None);
         let visit = |e: &Entry| {
-            found = found.max(e.loc.record_bytes());
+            found = found.max(e.addr.record_bytes());
             (left, last) = (left - 1, Some(e.key));
             left > 0 && found < bound
         };

@@ -10,7 +10,7 @@ use saker_engine_api::Background;
 use saker_log::checkpoint::release_others;
 use saker_log::reserve::FOR_COPIES;
 use saker_log::{CheckpointWriter, Log};
-use saker_medium::{Medium, SegmentId, Stream, Tag};
+use saker_segment_store::{SegmentId, SegmentStore, Stream, Tag};
 use saker_sim::{Meter, Unit};
 use std::collections::VecDeque;
 
@@ -45,7 +45,7 @@ fn appended(log: &Log) -> u64 {
 
 impl<S: Structure> Store<S> {
     /// Free segments that everybody leaves to manifests.
-    pub(crate) fn manifest_segments<M: Medium>(&self, _: &M) -> u32 {
+    pub(crate) fn manifest_segments<M: SegmentStore>(&self, _: &M) -> u32 {
         FOR_COPIES.segments + self.manifest_left()
     }
 
@@ -60,7 +60,7 @@ impl<S: Structure> Store<S> {
         saker_log::checkpoint::segments_for(&self.log, S::manifest_bytes(self))
     }
 
-    fn is_manifest_due<M: Medium>(&self, m: &M) -> bool {
+    fn is_manifest_due<M: SegmentStore>(&self, m: &M) -> bool {
         let grown = appended(&self.log) - self.manifest.bytes_at_cut;
         let segment = self.log.geometry().segment_bytes();
         let much = (segment * 2).max(segment * u64::from(m.quota_segments()) / 32);
@@ -75,12 +75,12 @@ impl<S: Structure> Store<S> {
     }
 
     /// Whether there is work for a manifest.
-    pub(crate) fn manifest_has_work<M: Medium>(&self, m: &M) -> bool {
+    pub(crate) fn manifest_has_work<M: SegmentStore>(&self, m: &M) -> bool {
         self.manifest.is_running() || self.is_manifest_due(m)
     }
 
     /// One piece of manifest work.
-    pub(crate) fn manifest_step<M: Medium, W: Meter>(
+    pub(crate) fn manifest_step<M: SegmentStore, W: Meter>(
         &mut self,
         finished: Tag,
         m: &mut M,
@@ -107,7 +107,7 @@ impl<S: Structure> Store<S> {
         self.write_chunk(finished, m, w)
     }
 
-    fn begin_manifest<M: Medium>(&mut self, m: &mut M) -> Background {
+    fn begin_manifest<M: SegmentStore>(&mut self, m: &mut M) -> Background {
         self.close_gaps(m);
         let (generation, bytes) = (self.manifest.generation + 1, S::manifest_bytes(self));
         match CheckpointWriter::begin(&mut self.log, m, generation, self.version, bytes, 0) {
@@ -127,7 +127,7 @@ impl<S: Structure> Store<S> {
         }
     }
 
-    fn write_chunk<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Background {
+    fn write_chunk<M: SegmentStore, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Background {
         let State { running: Some(running), chunks: Some(chunks), .. } = &mut self.manifest else {
             return Background::Idle;
         };
@@ -144,7 +144,7 @@ impl<S: Structure> Store<S> {
         Background::Worked
     }
 
-    fn complete_manifest<M: Medium>(&mut self, finished: Tag, m: &mut M) -> Background {
+    fn complete_manifest<M: SegmentStore>(&mut self, finished: Tag, m: &mut M) -> Background {
         if !self.manifest.running.as_ref().is_some_and(|r| r.is_complete(finished)) {
             return Background::Waiting;
         }
@@ -161,7 +161,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// A page of the running manifest, or of what it names, failed: another one is written.
-    pub(crate) fn fail_manifest<M: Medium>(&mut self, m: &mut M) {
+    pub(crate) fn fail_manifest<M: SegmentStore>(&mut self, m: &mut M) {
         match self.manifest.running.take() {
             Some(running) => running.abort(&mut self.log, m, &self.manifest.segments),
             None => release_others(&mut self.log, m, &self.manifest.segments),

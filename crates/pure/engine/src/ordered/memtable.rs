@@ -5,7 +5,7 @@ use super::filter::Filter;
 use super::key::{Entry, Key};
 use super::leaves::{self, Leaves};
 use super::refs::Refs;
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
 use std::iter::Peekable;
@@ -17,7 +17,7 @@ pub const ENTRY_BYTES: u64 = 72;
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     version: u64,
-    loc: Loc,
+    addr: RecordAddr,
     stamp: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct Memtable {
 }
 
 fn entry(key: Key, slot: &Slot) -> Entry {
-    Entry { key, version: slot.version, loc: slot.loc, stamp: slot.stamp }
+    Entry { key, version: slot.version, addr: slot.addr, stamp: slot.stamp }
 }
 
 /// Bits of the filter for an entry: a part of what is reckoned for gaps.
@@ -69,7 +69,7 @@ impl Memtable {
 
     /// Enters a write that is not older than any here; gives back the one it replaces.
     pub fn insert(&mut self, e: Entry) -> Option<Entry> {
-        let slot = Slot { version: e.version, loc: e.loc, stamp: e.stamp };
+        let slot = Slot { version: e.version, addr: e.addr, stamp: e.stamp };
         self.filter.add(e.key.hash());
         let old = self.newest.insert(e.key, slot)?;
         debug_assert!(old.version <= e.version);
@@ -78,7 +78,7 @@ impl Memtable {
 
     /// Keeps a replaced entry for a snapshot.
     pub fn keep(&mut self, e: Entry) {
-        self.older.insert((e.key, !e.version), Slot { version: e.version, loc: e.loc, stamp: e.stamp });
+        self.older.insert((e.key, !e.version), Slot { version: e.version, addr: e.addr, stamp: e.stamp });
     }
 
     /// The newest entry of a key.
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     fn e(key: &[u8], version: u64) -> Entry {
-        Entry { key: Key::new(key).unwrap(), version, loc: Loc::new(8 * version, 32, 1), stamp: 1 }
+        Entry { key: Key::new(key).unwrap(), version, addr: RecordAddr::new(8 * version, 32, 1), stamp: 1 }
     }
 
     #[test]

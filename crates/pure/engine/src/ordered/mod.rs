@@ -36,7 +36,7 @@ use memtable::Memtable;
 use refs::Births;
 use saker_engine_api::StoreStats;
 use saker_log::Log;
-use saker_medium::{Geometry, Medium, PageAddr, SegmentId};
+use saker_segment_store::{Geometry, PageAddr, SegmentId, SegmentStore};
 use saker_value_log::group::Plan;
 use saker_value_log::packing::{PRICED_BYTES, Packing};
 use saker_value_log::record::HEADER_BYTES;
@@ -49,7 +49,7 @@ use upkeep::Upkeep;
 pub struct Settings {
     /// The namespace it serves, 1-based; marks its segments.
     pub owner: u16,
-    /// Whether the power-safe ring survives a power cut (a capacitor).
+    /// Whether the power-safe page buffer survives a power cut (a capacitor).
     pub ring_lasts: bool,
     /// Largest value in bytes.
     pub value_bytes_max: u32,
@@ -120,7 +120,7 @@ pub struct Store<S: Configured> {
 
 impl<S: Structure> Store<S> {
     /// An empty store on an empty medium.
-    pub fn new(config: S::Config, m: &dyn Medium) -> Self {
+    pub fn new(config: S::Config, m: &dyn SegmentStore) -> Self {
         let geometry = m.geometry();
         let settings: Settings = config.into();
         Self {
@@ -139,7 +139,7 @@ impl<S: Structure> Store<S> {
             longest: longest::Longest::default(),
             kv: StoreStats::default(),
             groups: group::GroupStats::default(),
-            landing: landing::Landing::new(geometry.page_bytes, usize::from(m.ring().slots())),
+            landing: landing::Landing::new(geometry.page_bytes, usize::from(m.page_buffer().slots())),
             plan: Plan::default(),
             own: S::new(&config, m),
         }

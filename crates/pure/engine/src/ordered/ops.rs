@@ -10,7 +10,7 @@ use super::structure::{Structure, Write};
 use saker_engine_api::{Condition, KvError};
 use saker_log::Writer;
 use saker_log::append::Reserve;
-use saker_medium::{Medium, SegmentId, Stall, Step, Stream, ready};
+use saker_segment_store::{SegmentId, SegmentStore, Stall, Step, Stream, ready};
 use saker_sim::Meter;
 use saker_value_log::Records;
 use saker_value_log::record::{Header, Kind};
@@ -21,7 +21,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Takes room in the log for a record behind a gap. The second part is the stamp of what is written there.
-    pub(super) fn begin<M: Medium>(
+    pub(super) fn begin<M: SegmentStore>(
         &mut self,
         stream: Stream,
         (gap, bytes): (u32, u32),
@@ -56,7 +56,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Whether a store's condition holds.
-    pub(super) fn meets<M: Medium, W: Meter>(
+    pub(super) fn meets<M: SegmentStore, W: Meter>(
         &mut self,
         key: &Key,
         condition: Condition,
@@ -76,7 +76,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Everything that can keep a new record out.
-    pub(super) fn may_store<M: Medium, W: Meter>(
+    pub(super) fn may_store<M: SegmentStore, W: Meter>(
         &mut self,
         key: &Key,
         plan: Plan,
@@ -98,7 +98,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Whether there is room for what a plan appends. Pages that only wait to be filled make room for it.
-    pub(super) fn room_for<M: Medium>(
+    pub(super) fn room_for<M: SegmentStore>(
         &mut self,
         plan: Plan,
         reserve: Reserve,
@@ -114,7 +114,12 @@ impl<S: Structure> Store<S> {
 
     /// Whether the log has room for a record, and tables for its entry: where segments are short a record may fit the open one, but
     /// not what its entry makes flushes write.
-    pub(super) fn room<M: Medium>(&self, bytes: u32, reserve: Reserve, m: &M) -> Step<Result<(), KvError>> {
+    pub(super) fn room<M: SegmentStore>(
+        &self,
+        bytes: u32,
+        reserve: Reserve,
+        m: &M,
+    ) -> Step<Result<(), KvError>> {
         if self.upkeep.is_short() {
             return self.later(Stall::NoSegment, KvError::CapacityExceeded);
         }

@@ -17,8 +17,8 @@ use saker_engine_api::Recover;
 use saker_log::checkpoint::release_others;
 use saker_log::recover::{Damage, LogImage, survey};
 use saker_log::{CheckpointSearch, Cut, Searched, Whole};
-use saker_medium::{Completion, Medium, Step, ready};
-use saker_value_log::Loc;
+use saker_segment_store::{Completion, SegmentStore, Step, ready};
+use saker_value_log::RecordAddr;
 use saker_value_log::record::Kind;
 use saker_value_log::tail::{Found, Tail};
 use saker_value_log::walk::Walked;
@@ -52,7 +52,7 @@ enum Phase {
 
 impl<S: Structure> Recovery<S> {
     /// Begins to recover a store.
-    pub fn new(config: S::Config, m: &dyn Medium) -> Self {
+    pub fn new(config: S::Config, m: &dyn SegmentStore) -> Self {
         Self {
             store: Store::new(config, m),
             phase: Phase::Survey,
@@ -64,7 +64,7 @@ impl<S: Structure> Recovery<S> {
         }
     }
 
-    fn survey<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn survey<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         self.phase = Phase::Survey;
         self.image = match ready!(survey(&mut self.store.log, m)) {
             Ok(image) => image,
@@ -83,7 +83,7 @@ impl<S: Structure> Recovery<S> {
         Damage::Checkpoint { owner: self.store.settings.owner, what: what.into() }
     }
 
-    fn load<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn load<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         self.phase = Phase::Manifest;
         match ready!(self.search.step(&mut self.store.log, m)) {
             Err(damage) => return Step::Done(Err(damage)),
@@ -110,7 +110,7 @@ impl<S: Structure> Recovery<S> {
         S::adopt(&mut self.store, &mut self.named).map_err(|what| self.damage(what))
     }
 
-    fn load_named<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn load_named<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         self.phase = Phase::Named;
         match ready!(S::load(&mut self.store, &mut self.named, m)) {
             Ok(true) => self.start_scan(),
@@ -125,7 +125,7 @@ impl<S: Structure> Recovery<S> {
         self.phase = Phase::Scan;
     }
 
-    fn scan<M: Medium>(&mut self, m: &M) -> Step<Result<bool, Damage>> {
+    fn scan<M: SegmentStore>(&mut self, m: &M) -> Step<Result<bool, Damage>> {
         self.phase = Phase::Scan;
         for _ in 0..STEP_RECORDS {
             match ready!(self.tail.next(&self.store.records(), m)) {
@@ -153,8 +153,8 @@ impl<S: Structure> Recovery<S> {
             let id = geometry.segment_of(r.page.addr);
             self.store.log.add_until_checkpoint(id, u64::from(r.header.record_bytes()));
         }
-        let loc = if is_tombstone { Loc::NONE } else { r.loc };
-        let e = Entry { key, version, loc, stamp: r.page.sequence };
+        let addr = if is_tombstone { RecordAddr::NONE } else { r.addr };
+        let e = Entry { key, version, addr, stamp: r.page.sequence };
         let known = self.store.mem.newest(&key);
         // Of a record and its copy the later one stays where it is for longer.
         if known.is_none_or(|old| (old.version, old.stamp) <= (e.version, e.stamp)) {
@@ -163,7 +163,7 @@ impl<S: Structure> Recovery<S> {
     }
 
     /// Gives back what nothing needs.
-    fn settle<M: Medium>(&mut self, m: &mut M) {
+    fn settle<M: SegmentStore>(&mut self, m: &mut M) {
         let keep = self.store.manifest.segments.clone();
         release_others(&mut self.store.log, m, &keep);
         S::settle(&mut self.store, std::mem::take(&mut self.named), m);
@@ -173,7 +173,7 @@ impl<S: Structure> Recovery<S> {
 impl<S: Structure> Recover for Recovery<S> {
     type Engine = Store<S>;
 
-    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         match std::mem::replace(&mut self.phase, Phase::Finish) {
             Phase::Survey => self.survey(m),
             Phase::Manifest => self.load(m),
@@ -186,11 +186,11 @@ impl<S: Structure> Recover for Recovery<S> {
         }
     }
 
-    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         self.store.log.completed(done, m);
     }
 
-    /// A manifest of which a page is only in the ring is replaced soon.
+    /// A manifest of which a page is only in the page buffer is replaced soon.
     fn finish(mut self) -> Store<S> {
         self.store.longest.is_told();
         let Store { manifest, log, .. } = &mut self.store;

@@ -6,7 +6,7 @@
 
 use super::key::Entry;
 use saker_log::{Log, SegmentState, Writer};
-use saker_medium::{Medium, SegmentId, Stream};
+use saker_segment_store::{SegmentId, SegmentStore, Stream};
 
 /// A reference: stamp and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Births {
 /// The segment an entry's record is in.
 #[inline]
 pub fn segment_of(log: &Log, e: &Entry) -> SegmentId {
-    SegmentId(u32::try_from(e.loc.position() / log.geometry().segment_bytes()).unwrap_or(u32::MAX))
+    SegmentId(u32::try_from(e.addr.position() / log.geometry().segment_bytes()).unwrap_or(u32::MAX))
 }
 
 /// The segment and the bytes that an entry refers to, if it does and they are still there.
@@ -98,7 +98,7 @@ pub fn referred(log: &Log, births: &Births, e: &Entry) -> Option<(SegmentId, u64
         return None;
     }
     let id = segment_of(log, e);
-    births.is_alive(log, id, e.stamp).then(|| (id, u64::from(e.loc.record_bytes())))
+    births.is_alive(log, id, e.stamp).then(|| (id, u64::from(e.addr.record_bytes())))
 }
 
 /// Counts or uncounts whole references.
@@ -112,7 +112,7 @@ pub fn count(log: &mut Log, births: &Births, refs: &Refs, add: bool) {
 }
 
 /// Takes room in a log of records, for one behind a gap, and notes when a segment begins. The second part is the stamp of what is written there.
-pub(crate) fn begin<M: Medium>(
+pub(crate) fn begin<M: SegmentStore>(
     log: &mut Log,
     births: &mut Births,
     stream: Stream,
@@ -122,8 +122,8 @@ pub(crate) fn begin<M: Medium>(
     let before = log.next_sequence();
     let writer = log.begin_behind(m, stream, gap, bytes);
     let segment_bytes = log.geometry().segment_bytes();
-    if writer.spot().0.is_multiple_of(segment_bytes) && log.next_sequence() > before {
-        births.set(SegmentId((writer.spot().0 / segment_bytes) as u32), before);
+    if writer.log_addr().0.is_multiple_of(segment_bytes) && log.next_sequence() > before {
+        births.set(SegmentId((writer.log_addr().0 / segment_bytes) as u32), before);
     }
     let stamp = log.next_sequence() - 1;
     (writer, stamp)

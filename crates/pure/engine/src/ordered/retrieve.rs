@@ -14,13 +14,13 @@ use super::Store;
 use super::key::{Entry, Key};
 use super::structure::Structure;
 use saker_engine_api::{Context, KvError, Sink, Snapshot};
-use saker_log::{Bytes, Spot};
-use saker_medium::{Medium, Reads, Step, ready};
+use saker_log::{Bytes, LogAddr};
+use saker_segment_store::{Reads, SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
 
 impl<S: Structure> Store<S> {
     /// The pair of a key, if there is one now.
-    pub(super) fn find_pair<M: Medium, W: Meter>(
+    pub(super) fn find_pair<M: SegmentStore, W: Meter>(
         &mut self,
         key: &Key,
         m: &M,
@@ -31,7 +31,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// The newest entry of a key, tombstones included.
-    pub(super) fn find_newest<M: Medium, W: Meter>(
+    pub(super) fn find_newest<M: SegmentStore, W: Meter>(
         &mut self,
         key: &Key,
         m: &M,
@@ -43,7 +43,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Retrieves a pair as a snapshot sees it.
-    pub fn retrieve_seen<M: Medium, W: Meter, K: Sink>(
+    pub fn retrieve_seen<M: SegmentStore, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         snapshot: Snapshot,
@@ -55,7 +55,7 @@ impl<S: Structure> Store<S> {
 
     /// Delivers up to `sink.room()` bytes from the start of the value and returns its length. Nothing is delivered that does not
     /// match the record's checksum.
-    pub(super) fn retrieve_at<M: Medium, W: Meter, K: Sink>(
+    pub(super) fn retrieve_at<M: SegmentStore, W: Meter, K: Sink>(
         &mut self,
         key: &[u8],
         at: Option<Snapshot>,
@@ -65,14 +65,14 @@ impl<S: Structure> Store<S> {
     ) -> Step<Result<u32, KvError>> {
         let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
         let (found, trail) = ready!(S::find(self, &name, at, m, w));
-        let loc = match found {
-            Ok(Some(e)) if !e.is_tombstone() => e.loc,
+        let addr = match found {
+            Ok(Some(e)) if !e.is_tombstone() => e.addr,
             found => {
                 S::searched(self, &trail, m, w);
                 return Step::Done(Err(found.err().unwrap_or(KvError::NotFound)));
             }
         };
-        match Bytes::new(Spot(loc.position()), loc.bytes()).resident(&self.log, m) {
+        match Bytes::new(LogAddr(addr.position()), addr.bytes()).resident(&self.log, m) {
             Step::Done(Ok(())) => {}
             Step::Done(Err(e)) => return Step::Done(Err(e.into())),
             Step::Need(pages) => {
@@ -84,11 +84,11 @@ impl<S: Structure> Store<S> {
         }
         S::searched(self, &trail, m, w);
         w.work(Unit::Decode, 1);
-        w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
-        let copied = if sink.is_copied_by_core() { loc.bytes().min(sink.room()) } else { 0 };
+        w.work(Unit::ChecksumByte, u64::from(addr.bytes()));
+        let copied = if sink.is_copied_by_core() { addr.bytes().min(sink.room()) } else { 0 };
         w.work(Unit::CopyByte, u64::from(copied));
-        let delivered = self.records().check(key, loc, self.settings.owner, m).and_then(|(start, bytes)| {
-            self.records().deliver(loc, start, bytes.min(sink.room()), sink, m).map(|()| bytes)
+        let delivered = self.records().check(key, addr, self.settings.owner, m).and_then(|(start, bytes)| {
+            self.records().deliver(addr, start, bytes.min(sink.room()), sink, m).map(|()| bytes)
         });
         Step::Done(delivered)
     }

@@ -7,8 +7,8 @@ use saker_engine_api::{
     Context, KvError, List, Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Scans, Sink, Snapshot, SourceError,
     Unsupported,
 };
-use saker_log::{Bytes, Log, Spot};
-use saker_medium::{Medium, Reads, Step, ready};
+use saker_log::{Bytes, Log, LogAddr};
+use saker_segment_store::{Reads, SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
 use saker_value_log::Records;
 use saker_value_log::check::check_whole;
@@ -20,7 +20,7 @@ const CACHE_LINE: usize = 64;
 const TOUCHED_LINES_MAX: usize = 8;
 
 impl<S: Structure> List for Store<S> {
-    fn list<M: Medium, W: Meter>(
+    fn list<M: SegmentStore, W: Meter>(
         &mut self,
         from: &[u8],
         mut visit: impl FnMut(&[u8]) -> bool,
@@ -51,7 +51,7 @@ impl<S: Structure> Scans for Store<S> {
         self.log.unpin_repairs();
     }
 
-    fn scan<M: Medium, W: Meter, P: Pairs>(
+    fn scan<M: SegmentStore, W: Meter, P: Pairs>(
         &mut self,
         scan: &Scan<'_>,
         pairs: &mut P,
@@ -61,7 +61,7 @@ impl<S: Structure> Scans for Store<S> {
         let Some(from) = bound(scan.from) else { return Step::Done(Err(KvError::KeySize)) };
         let mut found: Vec<Entry> = Vec::new();
         let take = |e: &Entry| {
-            let value_bytes_max = if scan.values { e.loc.bytes().saturating_sub(WORD_BYTES) } else { 0 };
+            let value_bytes_max = if scan.values { e.addr.bytes().saturating_sub(WORD_BYTES) } else { 0 };
             let key = &e.key.padded()[..e.key.len()];
             let is_wanted = found.len() < SCAN_PAIRS_MAX && pairs.wants(key, value_bytes_max);
             found.extend(is_wanted.then_some(*e));
@@ -84,7 +84,7 @@ impl<S: Structure> Scans for Store<S> {
 }
 
 /// Shows pairs with their values. `looked`: the pages that were looked at before, which the next call looks at again.
-fn values<M: Medium, W: Meter, P: Pairs>(
+fn values<M: SegmentStore, W: Meter, P: Pairs>(
     (log, owner): (&Log, u16),
     found: &[Entry],
     looked: Reads,
@@ -99,7 +99,7 @@ fn values<M: Medium, W: Meter, P: Pairs>(
 }
 
 /// Whether the records are; `Need` names them and what was looked at before.
-fn resident<M: Medium, W: Meter>(
+fn resident<M: SegmentStore, W: Meter>(
     log: &Log,
     found: &[Entry],
     mut looked: Reads,
@@ -108,7 +108,7 @@ fn resident<M: Medium, W: Meter>(
 ) -> Step<Result<(), KvError>> {
     let mut is_absent = false;
     for e in found {
-        let range = Bytes::new(Spot(e.loc.position()), e.loc.bytes());
+        let range = Bytes::new(LogAddr(e.addr.position()), e.addr.bytes());
         if w.touches()
             && let Some(record) = range.whole(log, m)
         {
@@ -126,14 +126,14 @@ fn resident<M: Medium, W: Meter>(
         return Step::Done(Ok(()));
     }
     for e in found {
-        looked.extend(Bytes::new(Spot(e.loc.position()), e.loc.bytes()).pages(log));
+        looked.extend(Bytes::new(LogAddr(e.addr.position()), e.addr.bytes()).pages(log));
     }
     looked.sort_unstable();
     looked.dedup();
     Step::Need(looked)
 }
 
-fn show<M: Medium, W: Meter, P: Pairs>(
+fn show<M: SegmentStore, W: Meter, P: Pairs>(
     (log, owner): (&Log, u16),
     e: &Entry,
     pairs: &mut P,
@@ -141,13 +141,13 @@ fn show<M: Medium, W: Meter, P: Pairs>(
     w: &mut W,
 ) -> Result<(), KvError> {
     let (key, records) = (&e.key.padded()[..e.key.len()], Records { log });
-    let record = Bytes::new(Spot(e.loc.position()), e.loc.bytes()).whole(log, m);
-    let whole = record.filter(|_| !e.loc.is_member());
+    let record = Bytes::new(LogAddr(e.addr.position()), e.addr.bytes()).whole(log, m);
+    let whole = record.filter(|_| !e.addr.is_member());
     let (start, bytes) = match whole {
-        Some(record) => check_whole(record, key, e.loc, owner).ok_or(KvError::Corrupt)?,
-        None => records.check(key, e.loc, owner, m)?,
+        Some(record) => check_whole(record, key, e.addr, owner).ok_or(KvError::Corrupt)?,
+        None => records.check(key, e.addr, owner, m)?,
     };
-    w.work(Unit::ChecksumByte, u64::from(e.loc.bytes()));
+    w.work(Unit::ChecksumByte, u64::from(e.addr.bytes()));
     w.work(Unit::CopyByte, u64::from(bytes));
     pairs.pair(key, bytes);
     // Looked up once: most records lie in one page.
@@ -157,7 +157,7 @@ fn show<M: Medium, W: Meter, P: Pairs>(
         }
         return Ok(());
     }
-    records.deliver(e.loc, start, bytes, &mut Value(pairs), m)
+    records.deliver(e.addr, start, bytes, &mut Value(pairs), m)
 }
 
 /// The end of a range; `None` if its key cannot be one.

@@ -10,7 +10,7 @@ use super::reserve::{AHEAD_SEGMENTS, DELETE_SEGMENTS, FILL_PERCENT_MAX, LAST_RES
 use super::structure::Structure;
 use saker_engine_api::KvError;
 use saker_log::{Log, Segment, SegmentState};
-use saker_medium::{Medium, SegmentId, Step, ready};
+use saker_segment_store::{SegmentId, SegmentStore, Step, ready};
 use saker_sim::Meter;
 
 /// When a record may be stored.
@@ -112,7 +112,13 @@ impl<S: Structure> Store<S> {
 
     /// Bytes of records in what is not kept for anything else: whole segments, and bytes of pages. Pages are counted as they are,
     /// or one more could cost a segment of records, and what may be stored would depend on how the structure came about.
-    pub(crate) fn fill<M: Medium>(&self, kept_segments: u32, kept_bytes: u64, longest: u32, m: &M) -> u64 {
+    pub(crate) fn fill<M: SegmentStore>(
+        &self,
+        kept_segments: u32,
+        kept_bytes: u64,
+        longest: u32,
+        m: &M,
+    ) -> u64 {
         let segment_bytes = self.log.geometry().segment_bytes();
         let segments = u64::from(m.quota_segments().saturating_sub(kept_segments));
         let usable = (segments * segment_bytes).saturating_sub(kept_bytes);
@@ -133,27 +139,27 @@ impl<S: Structure> Store<S> {
     }
 
     /// Free segments that new pairs leave.
-    pub(crate) fn for_pairs<M: Medium>(&self, m: &M) -> u32 {
+    pub(crate) fn for_pairs<M: SegmentStore>(&self, m: &M) -> u32 {
         S::for_deletes(self, m) + DELETE_SEGMENTS
     }
 
     /// Free segments that a delete leaves: fewer if background work is stuck, since only deletes make room then.
-    pub(crate) fn for_delete<M: Medium>(&self, m: &M) -> u32 {
+    pub(crate) fn for_delete<M: SegmentStore>(&self, m: &M) -> u32 {
         S::for_deletes(self, m).saturating_sub(if self.upkeep.is_stuck() { LAST_RESORT_SEGMENTS } else { 0 })
     }
 
     /// Free segments below which collections start.
-    pub(crate) fn free_low<M: Medium>(&self, m: &M) -> u32 {
+    pub(crate) fn free_low<M: SegmentStore>(&self, m: &M) -> u32 {
         self.for_pairs(m) + AHEAD_SEGMENTS + m.quota_segments() / 50
     }
 
     /// Whether writes are close to waiting for background work.
-    pub fn is_pressed<M: Medium>(&self, m: &M) -> bool {
+    pub fn is_pressed<M: SegmentStore>(&self, m: &M) -> bool {
         m.free_segments() <= self.for_pairs(m)
     }
 
     /// Whether a record may be stored. Near the capacity what it replaces is looked up.
-    pub(crate) fn admit<M: Medium, W: Meter>(
+    pub(crate) fn admit<M: SegmentStore, W: Meter>(
         &mut self,
         key: &Key,
         bytes: u32,
@@ -166,7 +172,7 @@ impl<S: Structure> Store<S> {
             return Step::Done(Ok(Admission::Now));
         }
         let old = match ready!(self.find_pair(key, m, w)) {
-            Ok(old) => old.map_or(0, |e| e.loc.record_bytes()),
+            Ok(old) => old.map_or(0, |e| e.addr.record_bytes()),
             Err(e) => return Step::Done(Err(e)),
         };
         // A pair may always be replaced by one that is not longer.
@@ -187,7 +193,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Whether nothing that goes on in the background will make room: snapshots hold it.
-    pub(super) fn is_exhausted<M: Medium>(&self, m: &M) -> bool {
+    pub(super) fn is_exhausted<M: SegmentStore>(&self, m: &M) -> bool {
         let is_quiet = self.gc.is_none() && self.own.is_quiet();
         let is_merged = self.own.frozen().next().is_none() && self.mem.is_empty();
         self.reveal.is_done_at(self.version)
@@ -214,7 +220,7 @@ impl<S: Structure> Store<S> {
 
     /// Bytes that can be stored at most now that all is merged: tombstones go with the manifest, and what was copied meanwhile may be
     /// counted twice.
-    fn room_at_most<M: Medium>(&self, m: &M) -> u64 {
+    fn room_at_most<M: SegmentStore>(&self, m: &M) -> u64 {
         let copied = self.kv.gc_bytes_copied - self.reveal.copied;
         let capacity = S::capacity_for(self, self.entries_at_most() + 1, self.longest.bytes(), m);
         (capacity + self.log.tombstone_bytes() + copied).saturating_sub(self.value_log_bytes())
@@ -236,7 +242,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Goes on finding out what is not needed. True if anything happened.
-    pub(crate) fn reveal_step<M: Medium>(&mut self, m: &M) -> bool {
+    pub(crate) fn reveal_step<M: SegmentStore>(&mut self, m: &M) -> bool {
         let next = match self.reveal.stage {
             Stage::Idle => {
                 // Collections find nothing to gain, although writes wait: much must have been replaced.

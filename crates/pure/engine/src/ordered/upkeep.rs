@@ -18,7 +18,7 @@ enum State {
 
 /// Who goes first where several may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Turn {
+enum First {
     #[default]
     Structure,
     Collections,
@@ -28,7 +28,7 @@ enum Turn {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Upkeep {
     state: State,
-    turn: Turn,
+    turn: First,
 }
 
 impl Upkeep {
@@ -45,8 +45,8 @@ impl Upkeep {
     pub(super) fn worked(&mut self) {
         assert!(matches!(self.state, State::GoesOn | State::Short), "only what has begun works: {self:?}");
         self.turn = match self.turn {
-            Turn::Structure => Turn::Collections,
-            Turn::Collections => Turn::Structure,
+            First::Structure => First::Collections,
+            First::Collections => First::Structure,
         };
     }
 
@@ -92,7 +92,7 @@ impl Upkeep {
 
     /// Whether it is the turn of collections, and not of the structure.
     pub(crate) fn is_for_collections(&self) -> bool {
-        self.turn == Turn::Collections
+        self.turn == First::Collections
     }
 }
 

@@ -9,7 +9,7 @@ use crate::tree::{Recovery as TreeRecovery, TreeStore};
 use crate::{EngineConfig, HashStore};
 use saker_engine_api::{Engine, Outside, OutsideRecovery, Recover, Unsupported};
 use saker_log::recover::Damage;
-use saker_medium::{Completion, Medium, Step};
+use saker_segment_store::{Completion, SegmentStore, Step};
 
 /// Any engine.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub enum AnyRecovery {
 
 impl AnyRecovery {
     /// The engine of that kind, on a medium that may have something of it.
-    pub fn new(kind: EngineKind, config: &EngineConfig, m: &dyn Medium) -> Self {
+    pub fn new(kind: EngineKind, config: &EngineConfig, m: &dyn SegmentStore) -> Self {
         (kind.registration().recover)(config, m)
     }
 
@@ -55,7 +55,7 @@ impl AnyRecovery {
 
 impl AnyEngine {
     /// An empty store of that kind on an empty medium.
-    pub fn new(kind: EngineKind, config: &EngineConfig, m: &dyn Medium) -> Self {
+    pub fn new(kind: EngineKind, config: &EngineConfig, m: &dyn SegmentStore) -> Self {
         (kind.registration().create)(config, m)
     }
 
@@ -97,7 +97,7 @@ macro_rules! each {
 saker_engine_api::forward_engine!(AnyEngine, each, emptied);
 
 /// The same store, empty.
-fn emptied<M: Medium>(any: &AnyEngine, m: &M) -> Result<AnyEngine, Unsupported> {
+fn emptied<M: SegmentStore>(any: &AnyEngine, m: &M) -> Result<AnyEngine, Unsupported> {
     Ok(match any {
         AnyEngine::HashStore(e) => AnyEngine::HashStore(Box::new(e.reset(m)?)),
         AnyEngine::HashFtl(kind, e) => AnyEngine::HashFtl(*kind, Box::new(e.reset(m)?)),
@@ -123,11 +123,11 @@ macro_rules! each_recovery {
 impl Recover for AnyRecovery {
     type Engine = AnyEngine;
 
-    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         each_recovery!(self, r => r.step(m))
     }
 
-    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         each_recovery!(self, r => r.completed(done, m));
     }
 

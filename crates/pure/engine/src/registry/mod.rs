@@ -8,7 +8,7 @@ pub use any::{AnyEngine, AnyRecovery};
 use crate::factory::{Factory, Pages};
 use crate::{EngineConfig, hash_ftl, hash_store, lsm, tree};
 use saker_engine_api::{Capabilities, Setting, Settings};
-use saker_medium::{Geometry, Medium};
+use saker_segment_store::{Geometry, SegmentStore};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -60,9 +60,9 @@ engines! { ($)
 }
 
 /// Makes an empty store on an empty medium.
-pub type Create = fn(&EngineConfig, &dyn Medium) -> AnyEngine;
+pub type Create = fn(&EngineConfig, &dyn SegmentStore) -> AnyEngine;
 /// Makes a store on its way back, on a medium that may have something of it.
-pub type Reopen = fn(&EngineConfig, &dyn Medium) -> AnyRecovery;
+pub type Reopen = fn(&EngineConfig, &dyn SegmentStore) -> AnyRecovery;
 
 /// What the world knows of an engine.
 #[derive(Debug)]

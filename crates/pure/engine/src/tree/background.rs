@@ -3,12 +3,12 @@
 use super::TreeStore;
 use crate::ordered::background::Piece;
 use saker_engine_api::Background;
-use saker_medium::{Medium, Step, Tag};
+use saker_segment_store::{SegmentStore, Step, Tag};
 use saker_sim::Meter;
 
 impl TreeStore {
     /// The pieces in the order of their urgency.
-    pub(super) fn piece<M: Medium, W: Meter>(
+    pub(super) fn piece<M: SegmentStore, W: Meter>(
         &mut self,
         n: u32,
         finished: Tag,

@@ -1,7 +1,7 @@
 //! The read cache of nodes: whole pages, the least recently used one leaves. Nodes enter when an operation has ended, never
 //! while one waits: so what one operation lost to others, others have used, and somebody always gets on.
 
-use saker_medium::PageAddr;
+use saker_segment_store::PageAddr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

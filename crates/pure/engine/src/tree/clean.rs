@@ -9,7 +9,7 @@ use crate::ordered::block::{Block, name_of};
 use crate::ordered::key::Key;
 use saker_engine_api::{Background, KvError};
 use saker_log::{SegmentState, page_of};
-use saker_medium::{Medium, Page, PageAddr, SegmentId, Step, Stream, Tag};
+use saker_segment_store::{Page, PageAddr, SegmentId, SegmentStore, Step, Stream, Tag};
 use saker_sim::Meter;
 
 /// Pages that a quantum looks at.
@@ -41,7 +41,7 @@ impl State {
 
 impl TreeStore {
     /// Releases segments of nodes in which nothing is needed.
-    pub(super) fn release_dead_nodes<M: Medium>(&mut self, m: &mut M) {
+    pub(super) fn release_dead_nodes<M: SegmentStore>(&mut self, m: &mut M) {
         self.own.pins.is_swept = false;
         self.own.clean.tried.clear();
         for n in 0..self.log.geometry().segments {
@@ -56,7 +56,7 @@ impl TreeStore {
     }
 
     /// Ends the repair of segments of nodes whose failed pages have been written again.
-    pub(super) fn repair_nodes<M: Medium>(&mut self, finished: Tag, m: &mut M) -> Background {
+    pub(super) fn repair_nodes<M: SegmentStore>(&mut self, finished: Tag, m: &mut M) -> Background {
         let failed = self.log.has_failures().then(|| self.log.tables_to_repair()).flatten();
         let Some(id) = failed else { return Background::Idle };
         let geometry = self.log.geometry();
@@ -71,7 +71,7 @@ impl TreeStore {
     }
 
     /// Moves the nodes of a segment. `Idle`: none is worth it.
-    pub(super) fn clean_step<M: Medium, W: Meter>(
+    pub(super) fn clean_step<M: SegmentStore, W: Meter>(
         &mut self,
         m: &mut M,
         w: &mut W,
@@ -94,7 +94,7 @@ impl TreeStore {
     }
 
     /// Looks at some pages. `true`: that were all.
-    fn search_step<M: Medium, W: Meter>(
+    fn search_step<M: SegmentStore, W: Meter>(
         &mut self,
         search: &mut Search,
         trail: &mut Trail,
@@ -119,7 +119,7 @@ impl TreeStore {
     }
 
     /// The level and the first key of the node on a page, if the tree has it.
-    fn used_node<M: Medium, W: Meter>(
+    fn used_node<M: SegmentStore, W: Meter>(
         &self,
         page: PageAddr,
         trail: &mut Trail,
@@ -151,7 +151,7 @@ impl TreeStore {
         self.own.clean.tried.push(search.victim);
     }
 
-    fn new_search<M: Medium>(&self, m: &M) -> Option<Box<Search>> {
+    fn new_search<M: SegmentStore>(&self, m: &M) -> Option<Box<Search>> {
         if m.free_segments() > self.free_low(m).max(self.config.move_nodes_up_to_free) {
             return None;
         }

@@ -2,14 +2,14 @@
 
 use crate::ordered::Settings;
 use saker_engine_api::settings::{Phase, Setting, Settings as Asked, Values};
-use saker_medium::Geometry;
+use saker_segment_store::Geometry;
 
 /// Settings of a tree store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeConfig {
     /// The namespace it serves, 1-based; marks its segments.
     pub owner: u16,
-    /// Whether the power-safe ring survives a power cut (a capacitor).
+    /// Whether the power-safe page buffer survives a power cut (a capacitor).
     pub ring_lasts: bool,
     /// Largest value in bytes.
     pub value_bytes_max: u32,

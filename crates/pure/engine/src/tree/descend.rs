@@ -16,7 +16,7 @@ use crate::ordered::block::Block;
 use crate::ordered::key::{Entry, Key};
 use saker_engine_api::{KvError, Snapshot};
 use saker_log::page_of;
-use saker_medium::{MediaError, Medium, Page, PageAddr, Reads, Step};
+use saker_segment_store::{CellError, Page, PageAddr, Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 
 /// Why a search went no further.
@@ -97,7 +97,7 @@ impl TreeStore {
     }
 
     /// A node.
-    pub(super) fn node<'a, M: Medium, W: Meter>(
+    pub(super) fn node<'a, M: SegmentStore, W: Meter>(
         &'a self,
         child: Child,
         level: u32,
@@ -123,12 +123,12 @@ impl TreeStore {
                 Trail::note(&mut trail.read, child.page);
                 Err(Stop::Absent)
             }
-            Page::Erased | Page::Torn | Page::Failed => Err(Stop::Failed(MediaError::Read.into())),
+            Page::Erased | Page::Torn | Page::Failed => Err(Stop::Failed(CellError::Read.into())),
         }
     }
 
     /// The node of a level under which a key belongs. It is not looked at itself. `None`: the tree is empty.
-    pub(super) fn locate<M: Medium, W: Meter>(
+    pub(super) fn locate<M: SegmentStore, W: Meter>(
         &self,
         tree: &Tree,
         key: &Key,
@@ -152,7 +152,7 @@ impl TreeStore {
     }
 
     /// The newest entry of a key that a view has, tombstones included.
-    pub(super) fn find<M: Medium, W: Meter>(
+    pub(super) fn find<M: SegmentStore, W: Meter>(
         &self,
         key: &Key,
         view: &View,
@@ -178,7 +178,7 @@ impl TreeStore {
     }
 
     /// An operation has ended: what it looked at stays in memory, as far as there is room.
-    pub(super) fn remember<M: Medium, W: Meter>(&mut self, trail: &Trail, m: &M, w: &mut W) {
+    pub(super) fn remember<M: SegmentStore, W: Meter>(&mut self, trail: &Trail, m: &M, w: &mut W) {
         self.own.cache.hits += trail.cached.len() as u64;
         self.own.cache.misses += trail.read.len() as u64;
         if !self.own.cache.is_used() {

@@ -4,7 +4,7 @@ use super::config::{self, TreeConfig};
 use super::{Recovery, TreeStore};
 use crate::EngineConfig;
 use saker_engine_api::{Capabilities, Setting, Settings};
-use saker_medium::{Geometry, Medium};
+use saker_segment_store::{Geometry, SegmentStore};
 
 /// Makes tree stores.
 #[derive(Clone, Copy, Debug)]
@@ -28,17 +28,17 @@ impl crate::Factory for Factory {
         ])
     }
 
-    fn create(config: &EngineConfig, m: &dyn Medium) -> TreeStore {
+    fn create(config: &EngineConfig, m: &dyn SegmentStore) -> TreeStore {
         TreeStore::new(told(config, m), m)
     }
 
-    fn recover(config: &EngineConfig, m: &dyn Medium) -> Recovery {
+    fn recover(config: &EngineConfig, m: &dyn SegmentStore) -> Recovery {
         Recovery::new(told(config, m), m)
     }
 }
 
 /// What every engine is told, as this store's settings on that medium.
-fn told(config: &EngineConfig, m: &dyn Medium) -> TreeConfig {
+fn told(config: &EngineConfig, m: &dyn SegmentStore) -> TreeConfig {
     let mut own = TreeConfig::new(config.owner, &m.geometry(), m.quota_segments(), config.ring_lasts);
     own.value_bytes_max = own.value_bytes_max.min(config.value_bytes_max);
     own.checkpoint_bytes_min = config.checkpoint_bytes.unwrap_or(own.checkpoint_bytes_min);

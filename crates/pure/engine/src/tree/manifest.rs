@@ -7,7 +7,7 @@
 use super::node::Child;
 use super::{Tree, TreeStore};
 use crate::ordered::refs::Ref;
-use saker_medium::{PageAddr, SegmentId};
+use saker_segment_store::{PageAddr, SegmentId};
 use std::collections::VecDeque;
 
 pub(super) const KIND_ROOT: u8 = 1;

@@ -4,8 +4,8 @@
 
 use crate::ordered::block::{HEAD, Kind, put};
 use crate::ordered::key::{Entry, Key};
-use saker_medium::PageAddr;
-use saker_value_log::Loc;
+use saker_segment_store::PageAddr;
+use saker_value_log::RecordAddr;
 
 /// A node as its parent names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Child {
 
     /// The link to a child that begins with a key.
     pub fn link(self, key: Key) -> Entry {
-        Entry { key, version: self.birth, loc: Loc::NONE, stamp: self.page.0 }
+        Entry { key, version: self.birth, addr: RecordAddr::NONE, stamp: self.page.0 }
     }
 }
 

@@ -14,7 +14,7 @@ use super::Tree;
 use super::manifest::{KIND_LONGEST, KIND_NODES, KIND_REFS, KIND_ROOT, NODES_BYTES, REF_BYTES, ROOT_BYTES};
 use super::node::Child;
 use crate::ordered::refs::Ref;
-use saker_medium::{PageAddr, SegmentId};
+use saker_segment_store::{PageAddr, SegmentId};
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{Immutable, KnownLayout, Unaligned};

@@ -53,7 +53,7 @@ pub struct Pins {
     /// Where collections put records that snapshots see: under their roots they are where they were, by place and stamp.
     moved: BTreeMap<(u64, u64), Moved>,
     /// Segments of records in which something is only held by snapshots.
-    pub(super) held: Vec<saker_medium::SegmentId>,
+    pub(super) held: Vec<saker_segment_store::SegmentId>,
     /// Segments of nodes may have become free.
     pub(super) is_swept: bool,
 }
@@ -94,7 +94,7 @@ impl Pins {
     /// Where the record of an entry is now.
     pub(super) fn follow(&self, mut e: Entry) -> Entry {
         while !e.is_tombstone()
-            && let Some(moved) = self.moved.get(&(e.loc.position(), e.stamp))
+            && let Some(moved) = self.moved.get(&(e.addr.position(), e.stamp))
         {
             e = moved.to;
         }
@@ -112,7 +112,7 @@ impl TreeStore {
         let mut seen = self.own.pins.snapshots.iter().map(|s| s.version).filter(|s| *s >= old.version);
         let Some(first) = seen.next() else { return };
         let seen = (first, seen.next_back().unwrap_or(first));
-        self.own.pins.moved.insert((old.loc.position(), old.stamp), Moved { to: *new, seen });
+        self.own.pins.moved.insert((old.addr.position(), old.stamp), Moved { to: *new, seen });
         if let Some((segment, bytes)) = referred(&self.log, &self.births, new) {
             self.log.add_live(segment, bytes);
             self.own.pins.records.entry(seen).or_default().add(segment, new.stamp, bytes, &self.births);
@@ -194,7 +194,7 @@ impl TreeStore {
     }
 
     /// A page of a node is not needed.
-    pub(super) fn drop_page(&mut self, page: saker_medium::PageAddr) {
+    pub(super) fn drop_page(&mut self, page: saker_segment_store::PageAddr) {
         self.sub_page(page);
         self.own.pins.is_swept = true;
     }

@@ -14,7 +14,7 @@ use super::parse::{Chunk, decode_chunk};
 use super::{Tree, TreeStore};
 use crate::ordered::refs::{Ref, count};
 use saker_log::{Segment, SegmentState};
-use saker_medium::{Medium, PageAddr, SegmentId, Stream};
+use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Stream};
 
 /// What a manifest names.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,7 @@ impl TreeStore {
     }
 
     /// Counts what the tree needs and refers to, and gives back what nothing does.
-    pub(super) fn settle<M: Medium>(&mut self, named: &Named, m: &mut M) {
+    pub(super) fn settle<M: SegmentStore>(&mut self, named: &Named, m: &mut M) {
         let page_bytes = self.page_bytes();
         for (id, r) in &named.refs {
             if self.births.is_alive(&self.log, *id, r.stamp) {

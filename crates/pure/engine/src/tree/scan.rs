@@ -6,7 +6,7 @@ use super::node::Child;
 use crate::ordered::block::Block;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::{Entries, Position};
-use saker_medium::Medium;
+use saker_segment_store::SegmentStore;
 use saker_sim::{Meter, Unit};
 use std::iter::Peekable;
 use std::ops::Bound;
@@ -37,7 +37,7 @@ fn next_of(buffers: &mut [Peekable<Entries<'_>>], leaves: &mut Leaves<'_>) -> Op
 
 impl TreeStore {
     /// Visits the pairs of a view in the order of their keys. Whether `visit` ended it.
-    pub(super) fn visit<M: Medium, W: Meter>(
+    pub(super) fn visit<M: SegmentStore, W: Meter>(
         &self,
         from: Bound<Key>,
         view: &View,
@@ -74,7 +74,7 @@ impl TreeStore {
     }
 
     /// The leaf in which the entries from a key on begin.
-    fn leaf_of<'a, M: Medium, W: Meter>(
+    fn leaf_of<'a, M: SegmentStore, W: Meter>(
         &'a self,
         view: &View,
         from: Option<Key>,
@@ -93,7 +93,7 @@ impl TreeStore {
     }
 
     /// Visits the pairs of a view in the falling order of their keys, from `end` on. Whether `visit` ended it.
-    pub(super) fn visit_back<M: Medium, W: Meter>(
+    pub(super) fn visit_back<M: SegmentStore, W: Meter>(
         &self,
         mut end: Bound<Key>,
         view: &View,
@@ -116,7 +116,7 @@ impl TreeStore {
     }
 
     /// The last entry before `end` in the tree: a child begins with its key, so one that begins before `end` has it.
-    fn last_in_tree<M: Medium, W: Meter>(
+    fn last_in_tree<M: SegmentStore, W: Meter>(
         &self,
         end: Bound<Key>,
         view: &View,

@@ -6,14 +6,14 @@ use crate::ordered::key::Entry;
 use crate::ordered::memtable;
 use crate::ordered::reserve::MANIFESTS;
 use saker_log::reserve::FOR_COPIES;
-use saker_medium::Medium;
+use saker_segment_store::SegmentStore;
 
 /// Bytes of an entry in a leaf.
 const ENTRY_BYTES: u64 = Entry::FIXED_BYTES as u64 + 16;
 
 impl TreeStore {
     /// Kept back: the spare segments, two manifests, the tree and as much for what replaces it.
-    pub(super) fn capacity_for<M: Medium>(&self, entries: u64, longest: u32, m: &M) -> u64 {
+    pub(super) fn capacity_for<M: SegmentStore>(&self, entries: u64, longest: u32, m: &M) -> u64 {
         // Nodes that were split are half full; most are fuller.
         let nodes = (entries * ENTRY_BYTES * 3 / 2).max(self.own.tree.pages * self.page_bytes());
         let replaced = nodes.min(self.most_merged() * self.page_bytes());

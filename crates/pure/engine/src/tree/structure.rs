@@ -12,7 +12,7 @@ use crate::ordered::structure::{
     Write,
 };
 use saker_engine_api::{KvError, Snapshot};
-use saker_medium::{Medium, PageAddr, SegmentId, Step, Tag, ready};
+use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -23,7 +23,7 @@ impl Configured for CowTree {
 }
 
 impl Structure for CowTree {
-    fn new(config: &TreeConfig, m: &dyn Medium) -> Self {
+    fn new(config: &TreeConfig, m: &dyn SegmentStore) -> Self {
         let geometry = m.geometry();
         let pages = config.node_cache_bytes / u64::from(geometry.page_bytes);
         let nodes = vec![0; geometry.segments as usize];
@@ -47,7 +47,7 @@ impl Structure for CowTree {
 impl Search for CowTree {
     type Trail = Trail;
 
-    fn find<M: Medium, W: Meter>(
+    fn find<M: SegmentStore, W: Meter>(
         store: &TreeStore,
         key: &Key,
         at: Option<Snapshot>,
@@ -59,11 +59,11 @@ impl Search for CowTree {
         trail.told(found)
     }
 
-    fn searched<M: Medium, W: Meter>(store: &mut TreeStore, trail: &Trail, m: &M, w: &mut W) {
+    fn searched<M: SegmentStore, W: Meter>(store: &mut TreeStore, trail: &Trail, m: &M, w: &mut W) {
         store.remember(trail, m, w);
     }
 
-    fn visit<M: Medium, W: Meter>(
+    fn visit<M: SegmentStore, W: Meter>(
         store: &TreeStore,
         (from, backwards): (Bound<Key>, bool),
         at: Option<Snapshot>,
@@ -102,7 +102,7 @@ impl Versions for CowTree {
         self.pins.sees(old, new)
     }
 
-    fn is_seen<M: Medium, W: Meter>(
+    fn is_seen<M: SegmentStore, W: Meter>(
         store: &TreeStore,
         (key, record): (Key, &Entry),
         newest: Option<Entry>,
@@ -116,7 +116,7 @@ impl Versions for CowTree {
         for held in snapshots.filter(|s| record.version <= s.version && s.version < replaced) {
             let found = store.find(&key, &held.view(), &mut trail, m, w);
             match ready!(trail.step(found)) {
-                Ok(Some(e)) if e.loc == record.loc && e.version == record.version => {
+                Ok(Some(e)) if e.addr == record.addr && e.version == record.version => {
                     return Step::Done(Ok(true));
                 }
                 Ok(_) => {}
@@ -165,11 +165,11 @@ impl Room for CowTree {
         self.tree.entries
     }
 
-    fn capacity_for<M: Medium>(store: &TreeStore, entries: u64, longest: u32, m: &M) -> u64 {
+    fn capacity_for<M: SegmentStore>(store: &TreeStore, entries: u64, longest: u32, m: &M) -> u64 {
         store.capacity_for(entries, longest, m)
     }
 
-    fn for_deletes<M: Medium>(store: &TreeStore, _: &M) -> u32 {
+    fn for_deletes<M: SegmentStore>(store: &TreeStore, _: &M) -> u32 {
         FOR_DELETES.segments + store.manifest_left() + store.merge_segments()
     }
 
@@ -195,7 +195,7 @@ impl Collected for CowTree {
         self.pins.held.push(id);
     }
 
-    fn kept_from_copies<M: Medium>(store: &TreeStore, _: &M) -> u32 {
+    fn kept_from_copies<M: SegmentStore>(store: &TreeStore, _: &M) -> u32 {
         FOR_COLLECTIONS.segments + store.manifest_left() + store.merge_segments()
     }
 
@@ -207,13 +207,13 @@ impl Collected for CowTree {
 impl Chores for CowTree {
     const PIECES: u32 = 7;
 
-    fn begin<M: Medium>(store: &mut TreeStore, m: &mut M) {
+    fn begin<M: SegmentStore>(store: &mut TreeStore, m: &mut M) {
         if store.own.pins.is_swept && store.upkeep.error().is_none() {
             store.release_dead_nodes(m);
         }
     }
 
-    fn piece<M: Medium, W: Meter>(
+    fn piece<M: SegmentStore, W: Meter>(
         store: &mut TreeStore,
         n: u32,
         finished: Tag,
@@ -255,7 +255,7 @@ impl Manifests for CowTree {
         store.describe(most)
     }
 
-    fn manifest_complete<M: Medium>(store: &mut TreeStore, m: &mut M) {
+    fn manifest_complete<M: SegmentStore>(store: &mut TreeStore, m: &mut M) {
         store.own.roots.complete = store.own.roots.running.take();
         store.sweep();
         store.release_dead_nodes(m);
@@ -278,7 +278,7 @@ impl Rebuild for CowTree {
         store.adopt(named)
     }
 
-    fn settle<M: Medium>(store: &mut TreeStore, named: Named, m: &mut M) {
+    fn settle<M: SegmentStore>(store: &mut TreeStore, named: Named, m: &mut M) {
         store.settle(&named, m);
     }
 }

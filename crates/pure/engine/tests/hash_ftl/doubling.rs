@@ -3,8 +3,8 @@
 use crate::rig::{Bench, Model, scale, variants};
 use saker_engine::hash_ftl::{HashFtlConfig, Validity};
 use saker_engine::{Condition, KvError};
-use saker_flash::{FaultPlan, Media};
-use saker_medium::PowerHistory;
+use saker_flash::{Cells, FaultPlan};
+use saker_segment_store::PowerHistory;
 use saker_sim::{Chance, Rng, Seed};
 
 const SEGMENTS: u32 = 40;
@@ -110,7 +110,7 @@ fn cut_while_doubling(seed: u64, config: HashFtlConfig, faults: FaultPlan) -> Ha
         }
     }
     bench.check(&model);
-    let erased = (0..SEGMENTS).map(|n| bench.flash.media().epoch(saker_medium::SegmentId(n))).sum();
+    let erased = (0..SEGMENTS).map(|n| bench.flash.media().epoch(saker_segment_store::SegmentId(n))).sum();
     Happened { cuts, erased }
 }
 

@@ -4,7 +4,7 @@ use crate::rig::{Bench, Model, scale, variants};
 use saker_engine::hash_ftl::{HashFtlConfig, Layout};
 use saker_engine::{Condition, Engine, KvError};
 use saker_flash::FaultPlan;
-use saker_medium::PowerHistory;
+use saker_segment_store::PowerHistory;
 use saker_sim::Seed;
 
 const SEGMENTS: u32 = 48;

@@ -3,8 +3,8 @@
 use crate::rig::{Bench, Model, scale, variants};
 use saker_engine::hash_ftl::HashFtlConfig;
 use saker_engine::{Condition, KvError};
-use saker_flash::{FaultPlan, Media};
-use saker_medium::{PowerHistory, SegmentId};
+use saker_flash::{Cells, FaultPlan};
+use saker_segment_store::{PowerHistory, SegmentId};
 use saker_sim::{Chance, Rng, Seed};
 
 const SEGMENTS: u32 = 24;

@@ -4,7 +4,7 @@ use crate::rig::{Bench, OWNER, scale, shape};
 use saker_engine::hash_ftl::{HashFtlConfig, Validity};
 use saker_engine::{Condition, Context, Engine};
 use saker_flash::FaultPlan;
-use saker_medium::{Stall, Step};
+use saker_segment_store::{Stall, Step};
 use saker_sim::{Class, Free, Seed};
 
 const SEGMENTS: u32 = 64;

@@ -6,8 +6,8 @@ use saker_engine::hash_ftl::validity::parse::read_page;
 use saker_engine::hash_ftl::{HashFtlConfig, Layout, Validity};
 use saker_engine::{Condition, Engine, Inspect};
 use saker_flash::FaultPlan;
-use saker_medium::header::HEADER_BYTES;
-use saker_medium::{Medium, Page, PageAddr, PageHeader, Stream};
+use saker_segment_store::header::HEADER_BYTES;
+use saker_segment_store::{Page, PageAddr, PageHeader, SegmentStore, Stream};
 use saker_sim::{Class, Seed};
 use std::collections::BTreeSet;
 

@@ -5,7 +5,7 @@ use saker_engine::hash_ftl::HashFtlConfig;
 use saker_engine::{Condition, Engine};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
-use saker_medium::Geometry;
+use saker_segment_store::Geometry;
 use saker_sim::{Class, Seed};
 
 /// Pages: their bytes, those of a segment, segments. The least there are, short segments, many of them, long ones.

@@ -4,8 +4,8 @@ use saker_engine::hash_ftl::recover::Recovery;
 use saker_engine::hash_ftl::{FirstLevel, HashFtl, HashFtlConfig, Layout, Validity};
 use saker_engine::{Background, Condition, Context, Engine, Inspect, Job, KvError, List, Recover};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
-use saker_medium::{Geometry, PowerHistory, Ring, RingMemory, Step};
+use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
+use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory, PowerHistory, Step};
 use saker_sim::{Class, Free};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,8 +58,8 @@ pub struct Bench {
     pub config: HashFtlConfig,
 }
 
-fn power_on(media: MemMedia, ring: Ring, faults: FaultPlan, segments: u32) -> Flash {
-    let mut flash = Flash::power_on(media, ring, None, faults);
+fn power_on(media: MemCells, page_buffer: PageBuffer, faults: FaultPlan, segments: u32) -> Flash {
+    let mut flash = Flash::power_on(media, page_buffer, None, faults);
     flash.pool_mut().set_quota(OWNER, segments);
     flash
 }
@@ -72,8 +72,8 @@ impl Bench {
     /// On a device of that shape.
     pub fn on(shape: Shape, config: HashFtlConfig, faults: FaultPlan) -> Self {
         let g = shape.geometry;
-        let ring = Ring::heap(RING_SLOTS, g.page_bytes, g.oob_bytes);
-        let mut flash = power_on(MemMedia::new(shape), ring, faults, g.segments);
+        let page_buffer = PageBuffer::heap(RING_SLOTS, g.page_bytes, g.oob_bytes);
+        let mut flash = power_on(MemCells::new(shape), page_buffer, faults, g.segments);
         let store = HashFtl::new(config, &flash.view(OWNER, Class::Foreground));
         Self { flash, store, config }
     }
@@ -175,18 +175,26 @@ impl Bench {
     }
 
     /// What is left when power goes now.
-    pub fn cut(&self, history: PowerHistory, seed: u64) -> (MemMedia, Ring) {
+    pub fn cut(&self, history: PowerHistory, seed: u64) -> (MemCells, PageBuffer) {
         let ring_kept = !matches!(history, PowerHistory::Cut { ring_kept: false });
-        let (mut media, ring) = self.flash.cut(PowerCut { seed, ring_kept });
+        let (mut media, page_buffer) = self.flash.cut(PowerCut { seed, ring_kept });
         media.set_history(history);
         let g = self.flash.shape().geometry;
-        (media, Ring::new(RingMemory::from_bytes(ring.memory()), RING_SLOTS, g.page_bytes, g.oob_bytes))
+        (
+            media,
+            PageBuffer::new(
+                PageBufferMemory::from_bytes(page_buffer.memory()),
+                RING_SLOTS,
+                g.page_bytes,
+                g.oob_bytes,
+            ),
+        )
     }
 
     /// Goes on with what is left.
-    pub fn recover(&mut self, (media, ring): (MemMedia, Ring), faults: FaultPlan) {
+    pub fn recover(&mut self, (media, page_buffer): (MemCells, PageBuffer), faults: FaultPlan) {
         let segments = self.flash.shape().geometry.segments;
-        self.flash = power_on(media, ring, faults, segments);
+        self.flash = power_on(media, page_buffer, faults, segments);
         let mut recovery = Recovery::new(self.config, &self.flash.view(OWNER, Class::Foreground));
         loop {
             match recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) {

@@ -4,8 +4,8 @@ use crate::ordered::bench::{OWNER, Sent, scale};
 use saker_engine::lsm::Recovery;
 use saker_engine::{Condition, Context, Engine, Job, KvError, LsmConfig, LsmStore, Packing, Recover};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
-use saker_medium::{Geometry, Medium, PowerHistory, Ring, RingMemory, Step};
+use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
+use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory, PowerHistory, SegmentStore, Step};
 use saker_sim::{Class, Free, Rng, Seed};
 
 const PAGE_BYTES: u32 = 16 << 10;
@@ -15,7 +15,7 @@ const SLOTS: u16 = 64;
 const TRIES: usize = 500;
 
 type Answer = Step<Result<(), KvError>>;
-type View<'a> = saker_flash::NamespaceMedium<'a>;
+type View<'a> = saker_flash::NamespaceSegments<'a>;
 
 struct Full {
     config: LsmConfig,
@@ -26,9 +26,9 @@ struct Full {
 impl Full {
     fn new(segment_pages: u32, segments: u32, packing: Option<Packing>, ring_lasts: bool) -> Self {
         let geometry = Geometry { page_bytes: PAGE_BYTES, oob_bytes: 64, segment_pages, segments };
-        let media = MemMedia::new(Shape { geometry, channels: 2, luns: 4 });
-        let ring = Ring::heap(SLOTS, PAGE_BYTES, geometry.oob_bytes);
-        let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        let media = MemCells::new(Shape { geometry, channels: 2, luns: 4 });
+        let page_buffer = PageBuffer::heap(SLOTS, PAGE_BYTES, geometry.oob_bytes);
+        let mut flash = Flash::power_on(media, page_buffer, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, segments);
         let config = LsmConfig { packing, ..LsmConfig::new(OWNER, &geometry, segments, ring_lasts) };
         let store = LsmStore::new(config, &flash.view(OWNER, Class::Foreground));
@@ -37,11 +37,16 @@ impl Full {
 
     /// The process ends and the store is opened again.
     fn restart(&mut self, seed: u64) {
-        let (mut media, ring) = self.flash.cut(PowerCut { seed, ring_kept: true });
+        let (mut media, page_buffer) = self.flash.cut(PowerCut { seed, ring_kept: true });
         media.set_history(PowerHistory::Killed);
         let g = self.flash.view(OWNER, Class::Foreground).geometry();
-        let ring = Ring::new(RingMemory::from_bytes(ring.memory()), SLOTS, g.page_bytes, g.oob_bytes);
-        self.flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        let page_buffer = PageBuffer::new(
+            PageBufferMemory::from_bytes(page_buffer.memory()),
+            SLOTS,
+            g.page_bytes,
+            g.oob_bytes,
+        );
+        self.flash = Flash::power_on(media, page_buffer, None, FaultPlan::default());
         self.flash.pool_mut().set_quota(OWNER, g.segments);
         let mut recovery = Recovery::new(self.config, &self.flash.view(OWNER, Class::Foreground));
         while recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) != Step::Done(Ok(true)) {}

@@ -17,7 +17,7 @@ use ordered::bench::{OWNER, shape};
 use ordered::histories::key;
 use saker_engine::lsm::Recovery;
 use saker_engine::{LsmConfig, LsmStore};
-use saker_medium::{Geometry, Medium};
+use saker_segment_store::{Geometry, SegmentStore};
 use saker_sim::Rng;
 
 type Bench = ordered::bench::Bench<LsmStore>;
@@ -57,11 +57,11 @@ impl Ordered for LsmStore {
         config.checkpoint_bytes_min
     }
 
-    fn make<M: Medium>(config: LsmConfig, m: &M) -> Self {
+    fn make<M: SegmentStore>(config: LsmConfig, m: &M) -> Self {
         Self::new(config, m)
     }
 
-    fn recovery<M: Medium>(config: LsmConfig, m: &M) -> Recovery {
+    fn recovery<M: SegmentStore>(config: LsmConfig, m: &M) -> Recovery {
         Recovery::new(config, m)
     }
 

@@ -5,7 +5,7 @@ use crate::ordered::bench::{OWNER, scale};
 use saker_engine::{Condition, Inspect, LsmConfig};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
-use saker_medium::Geometry;
+use saker_segment_store::Geometry;
 
 /// Ten million pairs of 16 + 16 bytes in 256 MiB: two memtables, and for each pair its part of block index and filter. A table
 /// also names each segment that its entries refer to (20 bytes), and is no longer than half a segment: so with segments of

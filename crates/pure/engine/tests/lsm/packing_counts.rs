@@ -5,8 +5,8 @@ use crate::ordered::bench::{OWNER, scale};
 use crate::packing_oracle::{Count, PAGE, PROGRAM_PRICE, Value, count};
 use saker_engine::{Condition, Context, Engine, Inspect, LsmConfig, LsmStore, Packing, Source, SourceError};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia};
-use saker_medium::{Geometry, Medium, PageAddr, PageHeader, Ring, Step, Stream};
+use saker_flash::{FaultPlan, Flash, MemCells};
+use saker_segment_store::{Geometry, PageAddr, PageBuffer, PageHeader, SegmentStore, Step, Stream};
 use saker_sim::profile::Profile;
 use saker_sim::{Class, Free, Rng, Seed};
 
@@ -67,7 +67,7 @@ fn key(n: usize) -> [u8; 16] {
     key
 }
 
-/// So much of the ring is taken by pages of another owner that are never programmed: with half of it, what this one programs has
+/// So much of the page buffer is taken by pages of another owner that are never programmed: with half of it, what this one programs has
 /// to wait.
 fn fall_behind(flash: &mut Flash, slots: u16) {
     let view = &mut flash.view(OTHER, Class::Foreground);
@@ -83,7 +83,7 @@ fn fall_behind(flash: &mut Flash, slots: u16) {
             first_record: 0,
             data_crc: 0,
         };
-        view.ring_mut().open(&header).expect("the ring is empty");
+        view.page_buffer_mut().open(&header).expect("the page buffer is empty");
     }
 }
 
@@ -94,9 +94,9 @@ fn run(packing: Option<Packing>, sizes: &[u32], is_behind: bool) -> Count {
 
 fn run_with(slots: u16, packing: Option<Packing>, sizes: &[u32], is_behind: bool) -> Count {
     let geometry = geometry(sizes.len() as u64 / 2 + 64);
-    let ring = Ring::heap(slots, geometry.page_bytes, geometry.oob_bytes);
-    let media = MemMedia::new(Shape { geometry, channels: 2, luns: 4 });
-    let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
+    let page_buffer = PageBuffer::heap(slots, geometry.page_bytes, geometry.oob_bytes);
+    let media = MemCells::new(Shape { geometry, channels: 2, luns: 4 });
+    let mut flash = Flash::power_on(media, page_buffer, None, FaultPlan::default());
     flash.pool_mut().set_quota(OWNER, geometry.segments);
     let config = LsmConfig {
         packing,

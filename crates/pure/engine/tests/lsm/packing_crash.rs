@@ -5,8 +5,8 @@ use crate::ordered::bench::{DMA_BYTES_MIN, OWNER, Sent, scale};
 use saker_engine::lsm::Recovery;
 use saker_engine::{Condition, Context, Engine, LsmConfig, LsmStore, Packing, Recover};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia};
-use saker_medium::{Geometry, Medium, Page, PageAddr, Ring, RingMemory, Step};
+use saker_flash::{FaultPlan, Flash, MemCells};
+use saker_segment_store::{Geometry, Page, PageAddr, PageBuffer, PageBufferMemory, SegmentStore, Step};
 use saker_sim::{Class, Free, Rng, Seed};
 use std::ops::{Deref, DerefMut};
 use zerocopy::IntoBytes;
@@ -19,7 +19,7 @@ const SHAPE: Shape = Shape {
 const SLOTS: u16 = 32;
 const SECTOR: usize = 512;
 
-/// A mapping as far as the ring can tell.
+/// A mapping as far as the page buffer can tell.
 struct Mapped(Vec<u64>);
 
 impl Deref for Mapped {
@@ -36,11 +36,16 @@ impl DerefMut for Mapped {
     }
 }
 
-fn ring(bytes: &[u8]) -> Ring {
+fn page_buffer(bytes: &[u8]) -> PageBuffer {
     let mut words = vec![0_u64; bytes.len().div_ceil(8)];
     words.as_mut_bytes()[..bytes.len()].copy_from_slice(bytes);
     let geometry = SHAPE.geometry;
-    Ring::new(RingMemory::Mapped(Box::new(Mapped(words))), SLOTS, geometry.page_bytes, geometry.oob_bytes)
+    PageBuffer::new(
+        PageBufferMemory::Mapped(Box::new(Mapped(words))),
+        SLOTS,
+        geometry.page_bytes,
+        geometry.oob_bytes,
+    )
 }
 
 struct Bench {
@@ -53,8 +58,9 @@ struct Bench {
 impl Bench {
     fn new(packing: Packing) -> Self {
         let geometry = SHAPE.geometry;
-        let empty = vec![0; Ring::bytes_for(SLOTS, geometry.page_bytes, geometry.oob_bytes)];
-        let mut flash = Flash::power_on(MemMedia::new(SHAPE), ring(&empty), None, FaultPlan::default());
+        let empty = vec![0; PageBuffer::bytes_for(SLOTS, geometry.page_bytes, geometry.oob_bytes)];
+        let mut flash =
+            Flash::power_on(MemCells::new(SHAPE), page_buffer(&empty), None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, geometry.segments);
         let config =
             LsmConfig { packing: Some(packing), ..LsmConfig::new(OWNER, &geometry, geometry.segments, true) };
@@ -94,13 +100,13 @@ impl Bench {
         self.settle();
     }
 
-    /// Opens what is left when the first `synced` values were there at a sync that left the ring like `before`.
+    /// Opens what is left when the first `synced` values were there at a sync that left the page buffer like `before`.
     fn check_crash(&mut self, synced: usize, before: &[u8], rng: &mut Rng) {
-        let now = self.flash.view(OWNER, Class::Foreground).ring().memory().to_vec();
+        let now = self.flash.view(OWNER, Class::Foreground).page_buffer().memory().to_vec();
         let sectors = before.chunks(SECTOR).zip(now.chunks(SECTOR));
         let mixed: Vec<u8> =
             sectors.flat_map(|(old, new)| if rng.below(2) == 0 { old } else { new }.to_vec()).collect();
-        let mut left = ring(&mixed);
+        let mut left = page_buffer(&mixed);
         left.settle_after_crash(|_| false).expect("no damage");
         let mut flash = Flash::power_on(self.flash.media().clone(), left, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, SHAPE.geometry.segments);
@@ -148,8 +154,10 @@ fn what_a_sync_saw_survives_whatever_part_of_the_rest_is_there() {
                 bench.put_any(rng);
             }
             bench.sync();
-            let (synced, before) =
-                (bench.stored.len(), bench.flash.view(OWNER, Class::Foreground).ring().memory().to_vec());
+            let (synced, before) = (
+                bench.stored.len(),
+                bench.flash.view(OWNER, Class::Foreground).page_buffer().memory().to_vec(),
+            );
             for _ in 0..20 {
                 bench.put_any(rng);
                 bench.check_crash(synced, &before, rng);

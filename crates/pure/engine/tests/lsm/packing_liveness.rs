@@ -1,4 +1,4 @@
-//! A ring in which pages only wait to be filled: whatever needs more slots than are free gets on without another write.
+//! A page buffer in which pages only wait to be filled: whatever needs more slots than are free gets on without another write.
 
 use crate::Bench;
 use crate::ordered::bench::{OWNER, Sent};
@@ -6,12 +6,12 @@ use crate::ordered::layout::{Answered, Entry, Payload};
 use saker_engine::{Condition, Context, Engine, GroupOp, Groups, LsmConfig, Packing};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
-use saker_medium::{Geometry, Medium, Step};
+use saker_segment_store::{Geometry, SegmentStore, Step};
 use saker_sim::{Class, Free};
 
 /// Segments of 1 MiB: a collection gains more than the longest record could lose.
 const GEOMETRY: Geometry = Geometry { page_bytes: 8192, oob_bytes: 64, segment_pages: 128, segments: 24 };
-/// Of the ring's 24 slots a quarter holds what may be filled, the open page included.
+/// Of the page buffer's 24 slots a quarter holds what may be filled, the open page included.
 const FREE_BESIDE_GAPS: usize = 18;
 /// More than what is free then, and no more than the 23 slots that are free without gaps: 15 pages, two that it may touch besides,
 /// and those that a store (6) or a collection (2) leaves to others.
@@ -34,7 +34,7 @@ fn bench() -> Bench {
 impl Bench {
     fn free_slots(&mut self) -> usize {
         self.settle();
-        self.flash.view(OWNER, Class::Foreground).ring().free_slots()
+        self.flash.view(OWNER, Class::Foreground).page_buffer().free_slots()
     }
 
     /// A store that waits for nothing but what is on its way to the flash.

@@ -7,7 +7,7 @@ use saker_engine_suite::groups::entry;
 use saker_engine_suite::layout::{Answered, Payload};
 use saker_engine_suite::{Bench, OWNER, Setup};
 use saker_flash::{FaultPlan, Flash, PowerCut};
-use saker_medium::{PowerHistory, Ring, RingMemory, Step};
+use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory, Step};
 use saker_sim::Class;
 
 fn small(kind: EngineKind) -> Bench {
@@ -70,15 +70,15 @@ fn flipped_bit(kind: EngineKind) {
     let mut bench = small(kind);
     let entries = [entry(Store, b"one", &[7; 40]), entry(Store, b"two", &[8; 31])];
     bench.group(&Payload::new(&entries, false)).expect("room");
-    let (media, ring) = bench.flash.cut(PowerCut { seed: 1, ring_kept: true });
-    let memory = ring.memory().to_vec();
-    let start = memory.windows(31).position(|w| w == [8; 31]).expect("it is in the ring");
+    let (media, page_buffer) = bench.flash.cut(PowerCut { seed: 1, ring_kept: true });
+    let memory = page_buffer.memory().to_vec();
+    let start = memory.windows(31).position(|w| w == [8; 31]).expect("it is in the page buffer");
     let mut refused = 0;
     for at in start - 12..start + 32 {
         let mut bytes = memory.clone();
         bytes[at] ^= 4;
-        let ring = Ring::new(RingMemory::from_bytes(&bytes), 24, 512, 64);
-        let mut flash = Flash::power_on(media.clone(), ring, None, FaultPlan::default());
+        let page_buffer = PageBuffer::new(PageBufferMemory::from_bytes(&bytes), 24, 512, 64);
+        let mut flash = Flash::power_on(media.clone(), page_buffer, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, bench.setup.shape().geometry.segments);
         // Damage under a running store: the index knows the pair already.
         std::mem::swap(&mut bench.flash, &mut flash);

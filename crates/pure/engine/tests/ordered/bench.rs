@@ -7,8 +7,8 @@ use saker_engine::{
     Snapshot, Source, SourceError,
 };
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
-use saker_medium::{Geometry, Medium, PowerHistory, Ring, RingMemory, Step};
+use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
+use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory, PowerHistory, SegmentStore, Step};
 use saker_sim::{Class, Free};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -72,8 +72,8 @@ impl<S: Ordered> Bench<S> {
 
     pub fn shaped(shape: Shape, config: S::Config, faults: FaultPlan) -> Self {
         let g = shape.geometry;
-        let ring = Ring::heap(SLOTS, g.page_bytes, g.oob_bytes);
-        let mut flash = Flash::power_on(MemMedia::new(shape), ring, None, faults);
+        let page_buffer = PageBuffer::heap(SLOTS, g.page_bytes, g.oob_bytes);
+        let mut flash = Flash::power_on(MemCells::new(shape), page_buffer, None, faults);
         flash.pool_mut().set_quota(OWNER, g.segments);
         let store = S::make(config, &flash.view(OWNER, Class::Foreground));
         Self {
@@ -288,11 +288,16 @@ impl<S: Ordered> Bench<S> {
     pub fn restart(&mut self, history: PowerHistory, seed: u64) {
         self.done = self.done();
         let ring_kept = !matches!(history, PowerHistory::Cut { ring_kept: false });
-        let (mut media, ring) = self.flash.cut(PowerCut { seed, ring_kept });
+        let (mut media, page_buffer) = self.flash.cut(PowerCut { seed, ring_kept });
         media.set_history(history);
         let g = self.flash.view(OWNER, Class::Foreground).geometry();
-        let ring = Ring::new(RingMemory::from_bytes(ring.memory()), SLOTS, g.page_bytes, g.oob_bytes);
-        self.flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        let page_buffer = PageBuffer::new(
+            PageBufferMemory::from_bytes(page_buffer.memory()),
+            SLOTS,
+            g.page_bytes,
+            g.oob_bytes,
+        );
+        self.flash = Flash::power_on(media, page_buffer, None, FaultPlan::default());
         self.flash.pool_mut().set_quota(OWNER, g.segments);
         let mut recovery = S::recovery(self.config, &self.flash.view(OWNER, Class::Foreground));
         loop {

@@ -4,7 +4,7 @@ use crate::ordered::Ordered;
 use crate::ordered::bench::{Bench, Model, scale};
 use saker_engine::Condition;
 use saker_flash::FaultPlan;
-use saker_medium::PowerHistory;
+use saker_segment_store::PowerHistory;
 use saker_sim::Seed;
 
 /// Everything acknowledged is there after power comes back, and nothing else.
@@ -77,7 +77,7 @@ pub fn power_cuts_at_every_event<S: Ordered>() {
     history::<S>(true, recovers_cut);
 }
 
-/// Where the ring is lost, what a completed Flush covered is there; of the writes after it a prefix of the log may be.
+/// Where the page buffer is lost, what a completed Flush covered is there; of the writes after it a prefix of the log may be.
 pub fn lost_rings_keep_what_was_flushed<S: Ordered>() {
     for seed in saker_testing::seeds(scale(4)) {
         let mut rng = Seed(seed).rng();

@@ -6,7 +6,7 @@ use crate::ordered::cuts::{recovers_cut, recovers_killed};
 use crate::ordered::layout::{Entry, Told};
 use saker_engine::{Condition, GroupOp};
 use saker_flash::FaultPlan;
-use saker_medium::PowerHistory;
+use saker_segment_store::PowerHistory;
 use saker_sim::{Rng, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -113,7 +113,7 @@ fn of_set(rng: &mut Rng, set: u64, step: u64) -> Vec<Entry> {
     (0..KEYS).map(one).collect()
 }
 
-/// Where the ring is lost, every group since the last Flush is there as a whole or not at all.
+/// Where the page buffer is lost, every group since the last Flush is there as a whole or not at all.
 pub fn a_lost_ring_loses_whole_groups<S: Ordered>() {
     let mut done = [0; 4];
     for seed in saker_testing::seeds(scale(2)) {

@@ -4,7 +4,7 @@ use crate::ordered::Ordered;
 use crate::ordered::bench::{Bench, Model, scale};
 use saker_engine::{Condition, KvError, Snapshot};
 use saker_flash::FaultPlan;
-use saker_medium::PowerHistory;
+use saker_segment_store::PowerHistory;
 use saker_sim::{Chance, Rng, Seed};
 use std::ops::Bound;
 

@@ -12,7 +12,7 @@ pub mod strict;
 
 use saker_engine::{Engine, Recover};
 pub use saker_engine_suite::layout;
-use saker_medium::{Geometry, Medium};
+use saker_segment_store::{Geometry, SegmentStore};
 use saker_sim::Rng;
 use std::fmt::Debug;
 
@@ -37,9 +37,9 @@ pub trait Ordered: Engine + 'static {
 
     fn checkpoint_bytes_min(config: &Self::Config) -> u64;
 
-    fn make<M: Medium>(config: Self::Config, m: &M) -> Self;
+    fn make<M: SegmentStore>(config: Self::Config, m: &M) -> Self;
 
-    fn recovery<M: Medium>(config: Self::Config, m: &M) -> Self::Recovery;
+    fn recovery<M: SegmentStore>(config: Self::Config, m: &M) -> Self::Recovery;
 
     /// How often it did each of four things that a history must contain.
     fn work(&self) -> [u64; 4];

@@ -6,7 +6,7 @@ use crate::ordered::layout::Entry;
 use saker_engine::{Condition, GroupError, GroupOp, KvError};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
-use saker_medium::{Geometry, PowerHistory};
+use saker_segment_store::{Geometry, PowerHistory};
 use saker_sim::{Class, Rng, Seed};
 
 /// 8 MiB and a quarter more in segments of 64 KiB.

@@ -6,7 +6,7 @@ use crate::ordered::cuts::{recovers_cut, recovers_killed};
 use crate::ordered::nearly_full;
 use saker_engine::{Condition, KvError, Snapshot};
 use saker_flash::FaultPlan;
-use saker_medium::PowerHistory;
+use saker_segment_store::PowerHistory;
 use saker_sim::{Rng, Seed};
 use std::ops::Bound;
 

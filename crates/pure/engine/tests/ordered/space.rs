@@ -4,7 +4,7 @@ use crate::ordered::Ordered;
 use crate::ordered::bench::{Bench, OWNER, scale};
 use saker_engine::{Condition, KvError};
 use saker_flash::FaultPlan;
-use saker_medium::PowerHistory;
+use saker_segment_store::PowerHistory;
 use saker_sim::{Class, Seed};
 
 fn fill<S: Ordered>(bench: &mut Bench<S>, prefix: &str) -> Vec<Vec<u8>> {

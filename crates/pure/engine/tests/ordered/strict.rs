@@ -6,27 +6,28 @@ use crate::ordered::bench::{Bench, OWNER, scale};
 use crate::ordered::groups::{expected, random};
 use crate::ordered::layout::{Answered, Payload};
 use saker_engine::{Background, Condition, Context, Job};
-use saker_flash::{FaultPlan, NamespaceMedium};
-use saker_medium::{
-    Geometry, Medium, Page, PageAddr, PowerHistory, Reads, Ring, SegmentId, SegmentView, SlotId, Step, Tag,
+use saker_flash::{FaultPlan, NamespaceSegments};
+use saker_segment_store::{
+    Geometry, Page, PageAddr, PageBuffer, PowerHistory, Reads, SegmentId, SegmentStore, SegmentView, SlotId,
+    Step, Tag,
 };
 use saker_sim::{Class, Free, Seed};
 
 /// A medium of which only some pages are here.
 struct Strict<'a> {
-    view: NamespaceMedium<'a>,
+    view: NamespaceSegments<'a>,
     here: &'a Reads,
 }
 
-impl Medium for Strict<'_> {
+impl SegmentStore for Strict<'_> {
     fn geometry(&self) -> Geometry {
         self.view.geometry()
     }
-    fn ring(&self) -> &Ring {
-        self.view.ring()
+    fn page_buffer(&self) -> &PageBuffer {
+        self.view.page_buffer()
     }
-    fn ring_mut(&mut self) -> &mut Ring {
-        self.view.ring_mut()
+    fn page_buffer_mut(&mut self) -> &mut PageBuffer {
+        self.view.page_buffer_mut()
     }
     fn page(&self, at: PageAddr) -> Page<'_> {
         match self.view.page(at) {

@@ -1,12 +1,12 @@
-//! Every program that is under way fails: the pages stay in the ring until a repair has copied them, and only what was left
+//! Every program that is under way fails: the pages stay in the page buffer until a repair has copied them, and only what was left
 //! to repairs is free.
 
 use saker_engine::{
     AnyEngine, Background, Condition, Context, Engine, EngineConfig, EngineKind, Job, Settings,
 };
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia};
-use saker_medium::{Completion, Geometry, Io, MediaError, Ring, Step};
+use saker_flash::{FaultPlan, Flash, MemCells};
+use saker_segment_store::{CellError, Completion, Geometry, Io, PageBuffer, Step};
 use saker_sim::{Class, Free, Rng, Seed};
 use std::collections::VecDeque;
 
@@ -30,9 +30,9 @@ impl Bench {
             segment_pages: 16,
             segments,
         };
-        let media = MemMedia::new(Shape { geometry, channels: 2, luns: 4 });
-        let ring = Ring::heap(SLOTS, geometry.page_bytes, geometry.oob_bytes);
-        let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
+        let media = MemCells::new(Shape { geometry, channels: 2, luns: 4 });
+        let page_buffer = PageBuffer::heap(SLOTS, geometry.page_bytes, geometry.oob_bytes);
+        let mut flash = Flash::power_on(media, page_buffer, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, segments);
         let config = EngineConfig::new(OWNER, ring_lasts);
         let store = AnyEngine::new(kind, &config, &flash.view(OWNER, Class::Foreground));
@@ -50,7 +50,7 @@ impl Bench {
         self.gather();
         while let Some(mut done) = self.ended.pop_front() {
             if fails && matches!(done.io, Io::Program { .. }) {
-                done.result = Err(MediaError::Program);
+                done.result = Err(CellError::Program);
             }
             self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
             self.gather();
@@ -72,7 +72,7 @@ impl Bench {
     }
 
     fn free_slots(&self) -> usize {
-        self.flash.ring().free_slots()
+        self.flash.page_buffer().free_slots()
     }
 
     /// Stores and background work go on without completions until neither can.
@@ -110,7 +110,7 @@ impl Bench {
     }
 }
 
-/// What the ring holds fails all at once; then nothing fails any more. The slots that were free then.
+/// What the page buffer holds fails all at once; then nothing fails any more. The slots that were free then.
 fn all_fail(kind: EngineKind, ring_lasts: bool, seed: u64) -> usize {
     let mut rng = Seed(seed).child("failing").rng();
     let mut bench = Bench::new(kind, ring_lasts);
@@ -131,7 +131,7 @@ fn all_fail(kind: EngineKind, ring_lasts: bool, seed: u64) -> usize {
         let now = bench.free_slots();
         assert!(
             is_done,
-            "{kind:?}, ring lasts: {ring_lasts}, seed {seed}: {free} slots were left, now {now}"
+            "{kind:?}, page buffer lasts: {ring_lasts}, seed {seed}: {free} slots were left, now {now}"
         );
     }
     free

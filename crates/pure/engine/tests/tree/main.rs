@@ -10,7 +10,7 @@ use ordered::histories::{history, key};
 use saker_engine::tree::Recovery;
 use saker_engine::{TreeConfig, TreeStore};
 use saker_flash::FaultPlan;
-use saker_medium::{Geometry, Medium};
+use saker_segment_store::{Geometry, SegmentStore};
 use saker_sim::{Chance, Rng};
 
 type Bench = ordered::bench::Bench<TreeStore>;
@@ -45,11 +45,11 @@ impl Ordered for TreeStore {
         config.checkpoint_bytes_min
     }
 
-    fn make<M: Medium>(config: TreeConfig, m: &M) -> Self {
+    fn make<M: SegmentStore>(config: TreeConfig, m: &M) -> Self {
         Self::new(config, m)
     }
 
-    fn recovery<M: Medium>(config: TreeConfig, m: &M) -> Recovery {
+    fn recovery<M: SegmentStore>(config: TreeConfig, m: &M) -> Recovery {
         Recovery::new(config, m)
     }
 

@@ -6,7 +6,7 @@ use crate::ordered::bench::OWNER;
 use saker_engine::{Condition, Context, Inspect, Scans, TreeConfig, TreeStore};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
-use saker_medium::Geometry;
+use saker_segment_store::Geometry;
 
 fn key(n: u64) -> [u8; 16] {
     let n = n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
@@ -54,7 +54,7 @@ fn kept(pairs: u64, replaced: u64) -> (u64, u64, u64) {
         &mut value,
         &mut Context::new(&mut view, &mut saker_sim::Free),
     );
-    assert_eq!((read, &value[..]), (saker_medium::Step::Done(Ok(5)), &b"value"[..]));
+    assert_eq!((read, &value[..]), (saker_segment_store::Step::Done(Ok(5)), &b"value"[..]));
     let kept = counter(&bench, "nodes_kept_for_older_roots");
     bench.store.release(snapshot);
     let kept = kept - counter(&bench, "nodes_kept_for_older_roots");

@@ -6,8 +6,8 @@
 
 use super::Flash;
 use super::jobs::JobKind;
-use crate::nand::Media;
-use saker_medium::{MediaError, Medium, SegmentId, SlotId};
+use crate::nand::Cells;
+use saker_segment_store::{CellError, SegmentId, SegmentStore, SlotId};
 use saker_sim::Class;
 use std::collections::BTreeSet;
 
@@ -33,23 +33,23 @@ impl Flash {
     ///
     /// # Errors
     /// Whether it has begun is not known: nobody may rely on what the owners have. Without power nothing has happened.
-    pub fn begin_erasure(&mut self, owners: &[u16]) -> Result<(), MediaError> {
+    pub fn begin_erasure(&mut self, owners: &[u16]) -> Result<(), CellError> {
         assert!(owners.iter().all(|owner| self.is_quiet_for(*owner)), "nothing of them is on its way");
         let all = self.erasing().iter().chain(owners).copied().collect();
         if self.erasing() != &all {
             if !self.count_operation() {
-                return Err(MediaError::Erase);
+                return Err(CellError::Erase);
             }
             self.media.set_erasing(all)?;
         }
         owners.iter().try_for_each(|owner| self.erase_all_of(*owner))
     }
 
-    fn erase_all_of(&mut self, owner: u16) -> Result<(), MediaError> {
+    fn erase_all_of(&mut self, owner: u16) -> Result<(), CellError> {
         self.drop_held(owner);
-        for slot in (0..self.ring.slots()).map(SlotId) {
-            if self.ring.view(slot).is_ok_and(|v| v.is_some_and(|v| v.owner == owner)) {
-                self.ring.release(slot);
+        for slot in (0..self.page_buffer.slots()).map(SlotId) {
+            if self.page_buffer.view(slot).is_ok_and(|v| v.is_some_and(|v| v.owner == owner)) {
+                self.page_buffer.release(slot);
             }
         }
         for segment in self.abandoned_by(owner) {
@@ -75,14 +75,14 @@ impl Flash {
     /// A segment of an owner that is erased as a whole must not be found again, even if its cells cannot be erased.
     ///
     /// # Errors
-    /// [`MediaError::Erase`]: it cannot be used any more. Any other: what is in it may be found again.
+    /// [`CellError::Erase`]: it cannot be used any more. Any other: what is in it may be found again.
     pub(super) fn or_scrapped(
         &mut self,
         segment: SegmentId,
         owner: u16,
-        erased: Result<(), MediaError>,
-    ) -> Result<(), MediaError> {
-        if erased == Err(MediaError::Erase) && self.media.erasing().contains(&owner) {
+        erased: Result<(), CellError>,
+    ) -> Result<(), CellError> {
+        if erased == Err(CellError::Erase) && self.media.erasing().contains(&owner) {
             self.media.scrap(segment)?;
         }
         erased
@@ -92,10 +92,10 @@ impl Flash {
     ///
     /// # Errors
     /// It counts as begun for whoever powers the flash on; nobody may rely on what the owners have until then.
-    pub fn end_erasure(&mut self, owners: &[u16]) -> Result<(), MediaError> {
+    pub fn end_erasure(&mut self, owners: &[u16]) -> Result<(), CellError> {
         let others = self.erasing().iter().filter(|owner| !owners.contains(owner)).copied().collect();
         if !self.count_operation() {
-            return Err(MediaError::Erase);
+            return Err(CellError::Erase);
         }
         self.sync_and_cover()?;
         self.media.set_erasing(others)

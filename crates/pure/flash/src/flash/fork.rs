@@ -5,7 +5,7 @@ use crate::nand::{TimingModel, Timings};
 use saker_sim::Instant;
 
 impl Flash {
-    /// A copy, powered on at the beginning of time; `None`: operations take no time. Cells, ring, pool and counters are as here.
+    /// A copy, powered on at the beginning of time; `None`: operations take no time. Cells, page buffer, pool and counters are as here.
     ///
     /// # Panics
     /// When something is outstanding: it would never finish in the copy.
@@ -21,16 +21,16 @@ impl Flash {
 
 #[cfg(test)]
 mod tests {
-    use crate::nand::{Media, Shape, Timings};
-    use crate::{FaultPlan, Flash, MemMedia};
-    use saker_medium::{Geometry, Medium, Ring};
+    use crate::nand::{Cells, Shape, Timings};
+    use crate::{FaultPlan, Flash, MemCells};
+    use saker_segment_store::{Geometry, PageBuffer, SegmentStore};
     use saker_sim::Class;
 
     #[test]
     fn a_copy_goes_its_own_way() {
         let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 4 };
-        let media = MemMedia::new(Shape { geometry, channels: 1, luns: 1 });
-        let mut flash = Flash::power_on(media, Ring::heap(4, 512, 64), None, FaultPlan::default());
+        let media = MemCells::new(Shape { geometry, channels: 1, luns: 1 });
+        let mut flash = Flash::power_on(media, PageBuffer::heap(4, 512, 64), None, FaultPlan::default());
         flash.pool_mut().set_quota(1, 4);
         let segment = flash.view(1, Class::Foreground).allocate().expect("a free segment");
         let mut copy = flash.fork(Some(Timings::FREE));

@@ -2,13 +2,13 @@
 //!
 //! That says nothing of a page: none is spent. A held program keeps its slot, so what it was to write stays readable
 //! and power-safe; to its owner it is on its way. It is tried again when somebody waits for it, when an erase has given
-//! space back, and now and then ([`Media::is_worth_trying`]). Programs are held in order: later ones wait behind the
+//! space back, and now and then ([`Cells::is_worth_trying`]). Programs are held in order: later ones wait behind the
 //! first.
 
 use super::Flash;
 use super::jobs::JobKind;
-use crate::nand::Media;
-use saker_medium::{Io, MediaError, SegmentId};
+use crate::nand::Cells;
+use saker_segment_store::{CellError, Io, SegmentId};
 use std::collections::VecDeque;
 
 /// Programs that may fail in a row before the others are not tried: one more than a page that is bad by itself.
@@ -22,7 +22,7 @@ const NOBODY: u16 = 0;
 pub(super) struct Held {
     jobs: VecDeque<JobKind>,
     /// The last refusal.
-    why: Option<MediaError>,
+    why: Option<CellError>,
 }
 
 impl Held {
@@ -52,12 +52,12 @@ impl Round {
         matches!(job, JobKind::Program { .. }) && (self.is_full || self.failed == FAILED_MAX)
     }
 
-    fn note(&mut self, job: &JobKind, result: Result<(), MediaError>) {
+    fn note(&mut self, job: &JobKind, result: Result<(), CellError>) {
         let is_program = matches!(job, JobKind::Program { .. });
         match result {
             Ok(()) if is_program => (self.ended, self.programmed) = (true, true),
             Ok(()) => (self.ended, self.erased) = (true, true),
-            Err(MediaError::HostFull) => self.is_full |= is_program,
+            Err(CellError::HostFull) => self.is_full |= is_program,
             Err(_) => self.failed += u32::from(is_program),
         }
     }
@@ -66,7 +66,7 @@ impl Round {
 impl Flash {
     /// Why operations are held, if any is.
     #[inline]
-    pub fn refusal(&self) -> Option<MediaError> {
+    pub fn refusal(&self) -> Option<CellError> {
         if self.held.jobs.is_empty() { None } else { self.held.why }
     }
 
@@ -112,7 +112,7 @@ impl Flash {
             round.note(&job, result);
             if let Err(error) = result {
                 self.held.why = Some(error);
-                refused.push_back((job, error == MediaError::HostIo));
+                refused.push_back((job, error == CellError::HostIo));
             }
         }
         for (job, failed) in refused {
@@ -120,7 +120,7 @@ impl Flash {
                 // Another page could be programmed and this one could not: it is this page that is bad.
                 JobKind::Program { tag, at, slot, owner } if failed && round.programmed => {
                     self.spend_page(at);
-                    self.complete(owner, tag, Io::Program { at, slot }, Err(MediaError::HostIo));
+                    self.complete(owner, tag, Io::Program { at, slot }, Err(CellError::HostIo));
                     round.ended = true;
                 }
                 _ => self.held.jobs.push_back(job),
@@ -146,7 +146,7 @@ impl Flash {
     }
 
     /// Whoever erases an owner as a whole is told of the failure: the next power-on goes on with it.
-    fn fail_or_hold(&mut self, job: JobKind, error: MediaError) {
+    fn fail_or_hold(&mut self, job: JobKind, error: CellError) {
         match job {
             JobKind::Erase { tag, segment, owner } if self.media.erasing().contains(&owner) => {
                 self.complete(owner, tag, Io::Erase(segment), Err(error));
@@ -156,13 +156,13 @@ impl Flash {
     }
 
     /// Holds an operation that was refused.
-    pub(super) fn hold(&mut self, job: JobKind, error: MediaError) {
+    pub(super) fn hold(&mut self, job: JobKind, error: CellError) {
         self.held.why = Some(error);
         self.keep(job);
     }
 
     /// A segment that nobody has any more is erased when the host's file allows it.
-    pub(super) fn erase_later(&mut self, segment: SegmentId, error: MediaError) {
+    pub(super) fn erase_later(&mut self, segment: SegmentId, error: CellError) {
         let tag = self.tag();
         self.hold(JobKind::Erase { tag, segment, owner: NOBODY }, error);
     }
@@ -175,7 +175,7 @@ impl Flash {
     }
 
     /// Carries an operation out; an error of the host says that it is still to be done.
-    fn attempt(&mut self, job: JobKind) -> Result<(), MediaError> {
+    fn attempt(&mut self, job: JobKind) -> Result<(), CellError> {
         let (owner, tag, io, result) = match job {
             JobKind::Program { tag, at, slot, owner } => {
                 (owner, tag, Io::Program { at, slot }, self.program_cells(at, slot))

@@ -1,9 +1,9 @@
 //! Operations on their way through the timing model, and what they do to the cells when they finish.
 
 use super::Flash;
-use crate::nand::Media;
+use crate::nand::Cells;
 use crate::nand::timing::Work;
-use saker_medium::{Completion, Io, MediaError, PageAddr, SegmentId, SlotId, Tag};
+use saker_segment_store::{CellError, Completion, Io, PageAddr, SegmentId, SlotId, Tag};
 use saker_sim::Class;
 
 /// What finishes with an operation.
@@ -62,13 +62,13 @@ impl Flash {
     }
 
     /// Programs a slot's content. Only an error of the cells themselves spends the page.
-    pub(super) fn program_cells(&mut self, at: PageAddr, slot: SlotId) -> Result<(), MediaError> {
+    pub(super) fn program_cells(&mut self, at: PageAddr, slot: SlotId) -> Result<(), CellError> {
         self.reads.outdate(at);
         if self.faults.program_fails() {
             self.spend_page(at);
-            return Err(MediaError::Program);
+            return Err(CellError::Program);
         }
-        let result = self.media.program(at, self.ring.data(slot), self.ring.oob(slot));
+        let result = self.media.program(at, self.page_buffer.data(slot), self.page_buffer.oob(slot));
         match result {
             Ok(()) => self.stats.pages_programmed += u64::from(self.nand),
             Err(error) if error.is_of_host() => {}
@@ -84,55 +84,57 @@ impl Flash {
         self.stats.failures += 1;
     }
 
-    pub(super) fn erase_cells(&mut self, segment: SegmentId, owner: u16) -> Result<(), MediaError> {
+    pub(super) fn erase_cells(&mut self, segment: SegmentId, owner: u16) -> Result<(), CellError> {
         let (luns, geometry) = (self.shape.luns as usize, self.shape.geometry);
         (0..geometry.segment_pages).for_each(|index| self.reads.outdate(geometry.page(segment, index)));
         self.programmed[segment.0 as usize * luns..][..luns].fill(0);
         let result = if self.faults.erase_fails() {
-            Err(MediaError::Erase)
+            Err(CellError::Erase)
         } else if self.media.erasing().contains(&owner) {
             self.media.erase_unordered(segment)
         } else {
             self.erase_after_sync(segment)
         };
-        if !result.is_err_and(MediaError::is_of_host) {
+        if !result.is_err_and(CellError::is_of_host) {
             self.stats.segments_erased += u64::from(self.nand);
             self.stats.failures += u64::from(result.is_err());
         }
         self.or_scrapped(segment, owner, result)
     }
 
-    fn erase_after_sync(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+    fn erase_after_sync(&mut self, segment: SegmentId) -> Result<(), CellError> {
         if self.media.erase_needs_sync() {
             self.sync_and_cover()?;
         }
         self.media.erase(segment)
     }
 
-    pub(super) fn complete(&mut self, owner: u16, tag: Tag, io: Io, result: Result<(), MediaError>) {
+    pub(super) fn complete(&mut self, owner: u16, tag: Tag, io: Io, result: Result<(), CellError>) {
         self.outstanding.remove(&tag);
         self.completions.push_back((owner, Completion { tag, io, result }));
-        if self.ring.free_slots() < usize::from(self.ring.slots()) / 4 && self.ring.cooling() > 0 {
+        if self.page_buffer.free_slots() < usize::from(self.page_buffer.slots()) / 4
+            && self.page_buffer.cooling() > 0
+        {
             let _ = self.sync_media();
         }
     }
 
-    pub(super) fn sync_media(&mut self) -> Result<(), MediaError> {
+    pub(super) fn sync_media(&mut self) -> Result<(), CellError> {
         self.media.sync()?;
-        self.ring.cooled();
+        self.page_buffer.cooled();
         Ok(())
     }
 
-    /// A sync that somebody relies on, for what is in the ring too.
-    pub(super) fn sync_and_cover(&mut self) -> Result<(), MediaError> {
-        self.ring.mark();
+    /// A sync that somebody relies on, for what is in the page buffer too.
+    pub(super) fn sync_and_cover(&mut self) -> Result<(), CellError> {
+        self.page_buffer.mark();
         self.sync_media()?;
-        self.ring.cover();
+        self.page_buffer.cover();
         Ok(())
     }
 
     /// Syncs if released slots wait for that. Returns whether slots are free now that were not.
     pub fn cool(&mut self) -> bool {
-        self.ring.cooling() > 0 && self.sync_media().is_ok()
+        self.page_buffer.cooling() > 0 && self.sync_media().is_ok()
     }
 }

@@ -3,7 +3,7 @@
 //! Every look of an engine at a page asks it, several times a command, so it costs a few instructions where a sorted map
 //! costs a walk. It is never walked, so its order decides nothing.
 
-use saker_medium::PageAddr;
+use saker_segment_store::PageAddr;
 
 /// Slots of the smallest table.
 const SLOTS_MIN: usize = 64;

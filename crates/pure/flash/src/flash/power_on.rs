@@ -15,25 +15,30 @@ use super::jobs::Jobs;
 use super::reads::ReadPins;
 use super::{Flash, FlashStats};
 use crate::ftl::Superblocks;
-use crate::nand::{Cell, Cells, FaultPlan, Faults, Media, TimingModel, Timings};
-use saker_medium::header::page_crc;
-use saker_medium::{PageAddr, PageHeader, PowerHistory, Ring, SegmentId, SlotState};
+use crate::nand::{AnyCells, Cell, Cells, FaultPlan, Faults, TimingModel, Timings};
+use saker_segment_store::header::page_crc;
+use saker_segment_store::{PageAddr, PageBuffer, PageHeader, PowerHistory, SegmentId, SlotState};
 use saker_sim::{Class, Instant};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 impl Flash {
     /// Powers flash on: looks at every superblock, gives it to its owner or to the pool, and completes from the
-    /// ring what a killed process left unfinished.
+    /// page buffer what a killed process left unfinished.
     pub fn power_on(
-        media: impl Into<Cells>,
-        ring: Ring,
+        media: impl Into<AnyCells>,
+        page_buffer: PageBuffer,
         timings: Option<Timings>,
         faults: FaultPlan,
     ) -> Self {
-        Self::with_cells(media.into(), ring, timings, faults)
+        Self::with_cells(media.into(), page_buffer, timings, faults)
     }
 
-    fn with_cells(media: Cells, ring: Ring, timings: Option<Timings>, faults: FaultPlan) -> Self {
+    fn with_cells(
+        media: AnyCells,
+        page_buffer: PageBuffer,
+        timings: Option<Timings>,
+        faults: FaultPlan,
+    ) -> Self {
         let shape = media.shape();
         let mut flash = Self {
             pool: Superblocks::new(shape.geometry.segments),
@@ -53,7 +58,7 @@ impl Flash {
             stats: FlashStats::default(),
             unclaimed: Vec::new(),
             media,
-            ring,
+            page_buffer,
             shape,
         };
         match flash.media.history() {
@@ -67,19 +72,20 @@ impl Flash {
             // What was found is relied on from here on. If this fails, so does every Flush.
             let _ = flash.sync_and_cover();
         }
-        flash.ring.cover();
+        flash.page_buffer.cover();
         flash
     }
 
     /// The process died while programs ran; their slots are whole, so they are finished now.
     fn complete_from_ring(&mut self) {
-        let Ok(slots) = self.ring.survey() else { return };
+        let Ok(slots) = self.page_buffer.survey() else { return };
         for (slot, view) in slots {
             let segment = self.shape.geometry.segment_of(view.addr);
             let current = self.shape.geometry.contains(view.addr) && self.media.epoch(segment) == view.epoch;
             if view.state == SlotState::Sealed && current {
                 // A failure shows as a page that is not whole, which recovery handles.
-                let _ = self.media.program(view.addr, self.ring.data(slot), self.ring.oob(slot));
+                let _ =
+                    self.media.program(view.addr, self.page_buffer.data(slot), self.page_buffer.oob(slot));
             }
         }
     }
@@ -102,7 +108,7 @@ impl Flash {
 
     fn find_owners(&mut self) {
         let mut by_slot = BTreeMap::new();
-        for (_, view) in self.ring.survey().unwrap_or_default() {
+        for (_, view) in self.page_buffer.survey().unwrap_or_default() {
             let segment = self.shape.geometry.segment_of(view.addr);
             if self.shape.geometry.contains(view.addr) && self.media.epoch(segment) == view.epoch {
                 by_slot.insert(segment, view.owner);

@@ -4,7 +4,7 @@ use super::Flash;
 use super::jobs::JobKind;
 use super::pin_table::PinTable;
 use crate::nand::timing::Work;
-use saker_medium::PageAddr;
+use saker_segment_store::PageAddr;
 use saker_sim::Class;
 use std::collections::VecDeque;
 
@@ -182,8 +182,8 @@ impl Flash {
 mod tests {
     use super::*;
     use crate::nand::{Shape, Timings};
-    use crate::{FaultPlan, MemMedia};
-    use saker_medium::{Geometry, Medium, Page, PageHeader, Ring, SegmentId, Stream};
+    use crate::{FaultPlan, MemCells};
+    use saker_segment_store::{Geometry, Page, PageBuffer, PageHeader, SegmentId, SegmentStore, Stream};
 
     fn pages(pages: &[u64]) -> Vec<PageAddr> {
         pages.iter().copied().map(PageAddr).collect()
@@ -270,13 +270,13 @@ mod tests {
             first_record: 0,
             data_crc: 0,
         };
-        let slot = view.ring_mut().open(&header).expect("a free slot");
-        view.ring_mut().data_mut(slot).fill(byte);
-        view.ring_mut().publish(slot, 512);
-        view.ring_mut().seal(slot, false);
+        let slot = view.page_buffer_mut().open(&header).expect("a free slot");
+        view.page_buffer_mut().data_mut(slot).fill(byte);
+        view.page_buffer_mut().publish(slot, 512);
+        view.page_buffer_mut().seal(slot, false);
         view.program(AT, slot);
         run(flash);
-        flash.ring.release(slot);
+        flash.page_buffer.release(slot);
     }
 
     fn run(flash: &mut Flash) {
@@ -297,9 +297,9 @@ mod tests {
     /// A flash whose first segment is the owner's.
     fn with_a_segment() -> Flash {
         let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 4 };
-        let media = MemMedia::new(Shape { geometry, channels: 1, luns: 1 });
-        let ring = Ring::heap(4, 512, 64);
-        let mut flash = Flash::power_on(media, ring, Some(Timings::FREE), FaultPlan::default());
+        let media = MemCells::new(Shape { geometry, channels: 1, luns: 1 });
+        let page_buffer = PageBuffer::heap(4, 512, 64);
+        let mut flash = Flash::power_on(media, page_buffer, Some(Timings::FREE), FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, 4);
         assert_eq!(flash.view(OWNER, Class::Foreground).allocate(), Some(SegmentId(0)));
         flash

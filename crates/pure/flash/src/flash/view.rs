@@ -3,40 +3,41 @@
 use super::Flash;
 use super::jobs::JobKind;
 use crate::nand::timing::Work;
-use crate::nand::{Cell, Media};
-use saker_medium::{
-    Geometry, Io, MediaError, Medium, Page, PageAddr, PowerHistory, Ring, SegmentId, SegmentView, SlotId, Tag,
+use crate::nand::{Cell, Cells};
+use saker_segment_store::{
+    CellError, Geometry, Io, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore, SegmentView,
+    SlotId, Tag,
 };
 use saker_sim::Class;
 
 /// One owner's view of the flash.
 #[derive(Debug)]
-pub struct NamespaceMedium<'a> {
+pub struct NamespaceSegments<'a> {
     pub(super) flash: &'a mut Flash,
     pub(super) owner: u16,
 }
 
-impl NamespaceMedium<'_> {
+impl NamespaceSegments<'_> {
     /// Everything up to this tag has completed.
     pub fn finished(&self) -> Tag {
         self.flash.finished()
     }
 }
 
-impl Medium for NamespaceMedium<'_> {
+impl SegmentStore for NamespaceSegments<'_> {
     #[inline]
     fn geometry(&self) -> Geometry {
         self.flash.shape.geometry
     }
 
     #[inline]
-    fn ring(&self) -> &Ring {
-        &self.flash.ring
+    fn page_buffer(&self) -> &PageBuffer {
+        &self.flash.page_buffer
     }
 
     #[inline]
-    fn ring_mut(&mut self) -> &mut Ring {
-        &mut self.flash.ring
+    fn page_buffer_mut(&mut self) -> &mut PageBuffer {
+        &mut self.flash.page_buffer
     }
 
     #[inline]
@@ -129,7 +130,7 @@ impl Medium for NamespaceMedium<'_> {
         self.flash.media.history()
     }
 
-    fn refusal(&self) -> Option<MediaError> {
+    fn refusal(&self) -> Option<CellError> {
         self.flash.refusal()
     }
 }

@@ -1,6 +1,6 @@
 //! The pool of superblocks. Owners lease them within their quota; the least worn one goes first.
 
-use saker_medium::SegmentId;
+use saker_segment_store::SegmentId;
 use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, Debug, Default)]

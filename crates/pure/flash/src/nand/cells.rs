@@ -1,187 +1,126 @@
-//! The cells of a flash, wherever they are kept. Those in memory are known by their type, so that calls of them cost nothing;
-//! all others are behind a pointer. So nothing above the cells is compiled once for each way to keep them.
+//! The state of the cells, wherever it is kept: in memory or in an image file.
 
-use super::{Cell, Media, MemMedia, Shape};
-use saker_medium::{MediaError, PageAddr, PowerHistory, SegmentId};
+use saker_segment_store::{CellError, Geometry, PageAddr, PowerHistory, SegmentId};
 use std::any::Any;
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 
-/// Cells in memory or elsewhere.
-#[derive(Debug)]
-pub enum Cells {
-    /// In memory.
-    Memory(MemMedia),
-    /// Anywhere else.
-    Other(Box<dyn Media>),
+/// The shape of the flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Pages, segments (superblocks) and out-of-band sizes.
+    pub geometry: Geometry,
+    /// Channels.
+    pub channels: u32,
+    /// LUNs over all channels; the pages of a superblock go round them.
+    pub luns: u32,
 }
 
-impl Cells {
-    /// The cells, if they are of that type.
-    pub fn get<M: Media>(&self) -> Option<&M> {
-        let any: &dyn Any = match self {
-            Self::Memory(cells) => cells,
-            Self::Other(cells) => cells.as_ref(),
-        };
-        any.downcast_ref()
+impl Shape {
+    /// The LUN of a page.
+    #[inline]
+    pub fn lun(&self, at: PageAddr) -> u32 {
+        self.geometry.index_of(at) % self.luns
     }
 
-    /// The cells, if they are of that type.
-    pub fn get_mut<M: Media>(&mut self) -> Option<&mut M> {
-        let any: &mut dyn Any = match self {
-            Self::Memory(cells) => cells,
-            Self::Other(cells) => cells.as_mut(),
-        };
-        any.downcast_mut()
+    /// The channel of a LUN.
+    #[inline]
+    pub fn channel(&self, lun: u32) -> u32 {
+        lun % self.channels
     }
 }
 
-impl Clone for Cells {
-    /// A copy of cells in memory.
+/// What a page's cells hold.
+#[derive(Clone, Copy, Debug)]
+pub enum Cell<'a> {
+    /// Nothing since the last erase.
+    Erased,
+    /// What was programmed.
+    Programmed {
+        /// `page_bytes` of data.
+        data: &'a [u8],
+        /// `oob_bytes` out of band.
+        oob: &'a [u8],
+    },
+    /// A program or erase was cut short: neither erased nor readable.
+    Torn,
+}
+
+/// Keeps cells. Rules (erase before program, order) are enforced by the flash above, not here.
+pub trait Cells: Any + Debug + Send {
+    /// The shape.
+    fn shape(&self) -> Shape;
+    /// A page.
+    fn cell(&self, at: PageAddr) -> Cell<'_>;
+    /// Brings in the memory that all pages will need, where they are kept in memory.
+    fn bring_in(&mut self) {}
+    /// Programs an erased page. An error of the host ([`CellError::is_of_host`]) leaves the page erased: it can be
+    /// tried again.
+    fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), CellError>;
+    /// Erases a segment and raises its epoch. An error of the host leaves the segment as it was.
+    fn erase(&mut self, segment: SegmentId) -> Result<(), CellError>;
+    /// [`Cells::erase`] of a segment whose owner is erased as a whole: nobody relies on what was in it, so it is in no order
+    /// with anything else.
+    fn erase_unordered(&mut self, segment: SegmentId) -> Result<(), CellError> {
+        self.erase(segment)
+    }
+    /// Makes what is in a segment unreadable for good although its cells cannot be erased, as programming over them does.
+    fn scrap(&mut self, segment: SegmentId) -> Result<(), CellError> {
+        let geometry = self.shape().geometry;
+        (0..self.written_pages(segment)).for_each(|index| self.tear(geometry.page(segment, index)));
+        Ok(())
+    }
+    /// Owners whose erasure has begun and has not ended, whatever has happened since.
+    fn erasing(&self) -> &BTreeSet<u16>;
+    /// Replaces [`Cells::erasing`], all at once, and proof against whatever happens from here on. What was done to the cells
+    /// before is to be synced first.
     ///
-    /// # Panics
-    /// When they are elsewhere: there is one image and no second.
-    fn clone(&self) -> Self {
-        match self {
-            Self::Memory(cells) => Self::Memory(cells.clone()),
-            Self::Other(cells) => panic!("cells outside memory are not copied: {cells:?}"),
-        }
-    }
-}
-
-impl From<MemMedia> for Cells {
-    fn from(cells: MemMedia) -> Self {
-        Self::Memory(cells)
-    }
-}
-
-impl<M: Media> From<Box<M>> for Cells {
-    fn from(cells: Box<M>) -> Self {
-        Self::Other(cells)
-    }
-}
-
-/// The same call of whichever cells these are.
-macro_rules! each {
-    ($self:expr, $cells:ident => $call:expr) => {
-        match $self {
-            Cells::Memory($cells) => $call,
-            Cells::Other($cells) => $call,
-        }
-    };
-}
-
-impl Media for Cells {
-    #[inline]
-    fn shape(&self) -> Shape {
-        each!(self, c => c.shape())
-    }
-
-    #[inline]
-    fn cell(&self, at: PageAddr) -> Cell<'_> {
-        each!(self, c => c.cell(at))
-    }
-
-    fn bring_in(&mut self) {
-        each!(self, c => c.bring_in());
-    }
-
-    #[inline]
-    fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError> {
-        each!(self, c => c.program(at, data, oob))
-    }
-
-    fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError> {
-        each!(self, c => c.erase(segment))
-    }
-
-    fn erase_unordered(&mut self, segment: SegmentId) -> Result<(), MediaError> {
-        each!(self, c => c.erase_unordered(segment))
-    }
-
-    fn scrap(&mut self, segment: SegmentId) -> Result<(), MediaError> {
-        each!(self, c => c.scrap(segment))
-    }
-
-    fn erasing(&self) -> &BTreeSet<u16> {
-        each!(self, c => c.erasing())
-    }
-
-    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), MediaError> {
-        each!(self, c => c.set_erasing(owners))
-    }
-
+    /// # Errors
+    /// Whether it was replaced is not known then; it counts as replaced if that names more owners.
+    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), CellError>;
+    /// What [`Cells::save`] has kept for an owner, where that is not kept with the owner's configuration.
     fn saved(&self, owner: u16) -> Option<bool> {
-        each!(self, c => c.saved(owner))
+        let _ = owner;
+        None
     }
-
-    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), MediaError> {
-        each!(self, c => c.save(owner, error_on_delete))
-    }
-
-    fn tear(&mut self, at: PageAddr) {
-        each!(self, c => c.tear(at));
-    }
-
-    #[inline]
-    fn epoch(&self, segment: SegmentId) -> u32 {
-        each!(self, c => c.epoch(segment))
-    }
-
-    #[inline]
-    fn written_pages(&self, segment: SegmentId) -> u32 {
-        each!(self, c => c.written_pages(segment))
-    }
-
-    fn sync(&mut self) -> Result<(), MediaError> {
-        each!(self, c => c.sync())
-    }
-
+    /// Keeps whether deleting a missing key is an error for an owner (feature 20h), as lasting as [`Cells::set_erasing`].
+    ///
+    /// # Errors
+    /// Whether it is kept is not known then.
+    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), CellError>;
+    /// Leaves a page unreadable, as an interrupted program or erase does.
+    fn tear(&mut self, at: PageAddr);
+    /// How often a segment was erased.
+    fn epoch(&self, segment: SegmentId) -> u32;
+    /// Pages up to and including the last one that is not erased.
+    fn written_pages(&self, segment: SegmentId) -> u32;
+    /// Makes everything so far proof against an operating-system crash.
+    fn sync(&mut self) -> Result<(), CellError>;
+    /// How often the cells were synced, syncs that an erase needed included. Each covers the page buffer as well.
     fn syncs(&self) -> u64 {
-        each!(self, c => c.syncs())
+        0
     }
-
+    /// Whether somebody relies on what is on the disk: an erase then needs a sync before it, the page buffer included, so that
+    /// the copies last before the originals go.
     fn erase_needs_sync(&self) -> bool {
-        each!(self, c => c.erase_needs_sync())
+        false
     }
-
+    /// Whether what the host refused is worth trying again now, without anybody waiting for it. Cells in a file say no
+    /// for a while after each refusal.
     fn is_worth_trying(&self) -> bool {
-        each!(self, c => c.is_worth_trying())
+        true
     }
-
+    /// Whether a sync failed: what the disk holds is not known any more, so nothing is written until the next power-on.
     #[inline]
     fn is_read_only(&self) -> bool {
-        each!(self, c => c.is_read_only())
+        false
     }
-
-    fn history(&self) -> PowerHistory {
-        each!(self, c => c.history())
-    }
-
+    /// How the last run ended.
+    fn history(&self) -> PowerHistory;
+    /// Whether pages that a crash tore are not known to be torn: after a cut, every page must then be checked.
     fn tears_are_hidden(&self) -> bool {
-        each!(self, c => c.tears_are_hidden())
+        false
     }
-
-    fn bytes_in_use(&self) -> u64 {
-        each!(self, c => c.bytes_in_use())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use saker_medium::Geometry;
-
-    /// A call that is not passed on would get the trait's default.
-    #[test]
-    fn what_is_kept_is_found_whichever_way_the_cells_are_known() {
-        let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 4 };
-        let memory = || MemMedia::new(Shape { geometry, channels: 1, luns: 1 });
-        for mut cells in [Cells::from(memory()), Cells::from(Box::new(memory()))] {
-            assert_eq!(cells.saved(3), None);
-            cells.save(3, true).expect("memory takes everything");
-            cells.set_erasing(BTreeSet::from([7])).expect("memory takes everything");
-            assert_eq!((cells.saved(3), cells.erasing()), (Some(true), &BTreeSet::from([7])));
-            assert_eq!(cells.get::<MemMedia>().and_then(|memory| memory.saved(3)), Some(true));
-        }
-    }
+    /// Bytes of flash in use: programmed pages, out-of-band part included.
+    fn bytes_in_use(&self) -> u64;
 }

@@ -1,7 +1,7 @@
 //! Faults that can be asked for. Pristine cells and faults are kept apart: a fault changes what an operation
 //! answers or how long it takes; only a cut changes cells.
 
-use saker_medium::PageAddr;
+use saker_segment_store::PageAddr;
 use saker_sim::{Chance, Duration, Rng, Seed};
 
 /// What may go wrong, seeded.
@@ -28,7 +28,7 @@ pub struct FaultPlan {
 pub struct PowerCut {
     /// Decides what becomes of each operation in flight.
     pub seed: u64,
-    /// Whether a capacitor keeps the power-safe ring.
+    /// Whether a capacitor keeps the power-safe page buffer.
     pub ring_kept: bool,
 }
 

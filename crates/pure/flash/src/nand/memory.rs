@@ -1,9 +1,9 @@
 //! Cells in memory. A copy shares everything and copies a segment when one side writes it, so forking a
 //! run to cut its power is cheap.
 
-use super::{Cell, Media, Shape};
-use saker_medium::advice::{self, Ahead};
-use saker_medium::{Geometry, MediaError, PageAddr, PowerHistory, SegmentId};
+use super::{Cell, Cells, Shape};
+use saker_segment_store::advice::{self, Ahead};
+use saker_segment_store::{CellError, Geometry, PageAddr, PowerHistory, SegmentId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Segment {
 
 /// Flash cells in memory.
 #[derive(Clone, Debug)]
-pub struct MemMedia {
+pub struct MemCells {
     shape: Shape,
     /// Memory for segments to come: brought in ahead of use, or left by erased ones. A copy has none.
     ready: Vec<Vec<u8>>,
@@ -68,7 +68,7 @@ pub struct MemMedia {
     saved: BTreeMap<u16, bool>,
 }
 
-impl MemMedia {
+impl MemCells {
     /// Erased flash of that shape. Memory is taken as pages are programmed.
     pub fn new(shape: Shape) -> Self {
         let blank = Arc::new(Segment::default());
@@ -121,7 +121,7 @@ fn new_segment(g: &Geometry) -> Vec<u8> {
     memory
 }
 
-impl Media for MemMedia {
+impl Cells for MemCells {
     fn shape(&self) -> Shape {
         self.shape
     }
@@ -155,13 +155,13 @@ impl Media for MemMedia {
         self.keeps = true;
     }
 
-    fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError> {
+    fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), CellError> {
         let was = self.put(at, State::Programmed, data, oob);
         self.programmed += u64::from(was != State::Programmed);
         Ok(())
     }
 
-    fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+    fn erase(&mut self, segment: SegmentId) -> Result<(), CellError> {
         let s = &mut self.segments[segment.0 as usize];
         self.programmed -= s.states.iter().filter(|s| **s == State::Programmed).count() as u64;
         let erased = Arc::new(Segment { epoch: s.epoch + 1, ..Segment::default() });
@@ -180,7 +180,7 @@ impl Media for MemMedia {
         &self.erasing
     }
 
-    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), MediaError> {
+    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), CellError> {
         self.erasing = owners;
         Ok(())
     }
@@ -189,7 +189,7 @@ impl Media for MemMedia {
         self.saved.get(&owner).copied()
     }
 
-    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), MediaError> {
+    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), CellError> {
         self.saved.insert(owner, error_on_delete);
         Ok(())
     }
@@ -208,7 +208,7 @@ impl Media for MemMedia {
         states.iter().rposition(|s| *s != State::Erased).map_or(0, |n| n as u32 + 1)
     }
 
-    fn sync(&mut self) -> Result<(), MediaError> {
+    fn sync(&mut self) -> Result<(), CellError> {
         Ok(())
     }
 
@@ -225,13 +225,13 @@ impl Media for MemMedia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use saker_medium::Geometry;
+    use saker_segment_store::Geometry;
 
     #[test]
     fn memory_brought_in_changes_nothing() {
         let geometry = Geometry { page_bytes: 64, oob_bytes: 8, segment_pages: 4, segments: 2 };
         let shape = Shape { geometry, channels: 1, luns: 2 };
-        let (mut plain, mut ready) = (MemMedia::new(shape), MemMedia::new(shape));
+        let (mut plain, mut ready) = (MemCells::new(shape), MemCells::new(shape));
         ready.bring_in();
         assert_eq!(ready.ready.len(), 2);
         for m in [&mut plain, &mut ready] {
@@ -252,7 +252,7 @@ mod tests {
         let append_far = Vec::extend_from_slice;
         advice::install(advice::Advice { huge: nothing, bring: nothing, soon: nothing, append_far });
         let geometry = Geometry { page_bytes: 64, oob_bytes: 8, segment_pages: 4, segments: 2 };
-        let mut m = MemMedia::new(Shape { geometry, channels: 1, luns: 2 });
+        let mut m = MemCells::new(Shape { geometry, channels: 1, luns: 2 });
         m.program(PageAddr(0), &[7; 64], &[1; 8]).expect("erased");
         let [prepared] = &m.ready[..] else { panic!("memory for one segment") };
         let memory = prepared.as_ptr();
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_fork_shares_until_one_side_writes() {
         let geometry = Geometry { page_bytes: 64, oob_bytes: 64, segment_pages: 4, segments: 2 };
-        let mut a = MemMedia::new(Shape { geometry, channels: 1, luns: 2 });
+        let mut a = MemCells::new(Shape { geometry, channels: 1, luns: 2 });
         a.program(PageAddr(0), &[1; 64], &[2; 64]).expect("erased");
         let mut b = a.clone();
         b.erase(SegmentId(0)).expect("erases");

@@ -1,13 +1,13 @@
 //! NAND: what cells hold, how long operations take, how they fail.
 
+pub mod any;
 pub mod cells;
 pub mod fault;
-pub mod media;
 pub mod memory;
 pub mod timing;
 
-pub use cells::Cells;
+pub use any::AnyCells;
+pub use cells::{Cell, Cells, Shape};
 pub use fault::{FaultPlan, Faults, PowerCut};
-pub use media::{Cell, Media, Shape};
-pub use memory::MemMedia;
+pub use memory::MemCells;
 pub use timing::{FourParameter, NandModel, TimingModel, Timings};

@@ -11,7 +11,7 @@ pub use clock::NandClock;
 pub use four_parameter::FourParameterClock;
 
 use super::Shape;
-use saker_medium::{PageAddr, SegmentId};
+use saker_segment_store::{PageAddr, SegmentId};
 use saker_sim::{Class, Duration, Instant};
 
 /// An operation on its way, by the number its submitter gave it.

@@ -5,7 +5,7 @@ use super::reserve::TRIMS_PART_MAX;
 use super::{PageMap, RunningCheckpoint};
 use saker_log::CheckpointWriter;
 use saker_log::checkpoint::{release_others, segments_for};
-use saker_medium::{Medium, SegmentId, Stream, Tag};
+use saker_segment_store::{SegmentId, SegmentStore, Stream, Tag};
 
 const CHUNK_BLOCKS_MAX: usize = 2048;
 
@@ -58,7 +58,7 @@ impl PageMap {
         grown > self.config.checkpoint_bytes && self.appended() >= retry
     }
 
-    fn trims_press<M: Medium>(&self, m: &M) -> bool {
+    fn trims_press<M: SegmentStore>(&self, m: &M) -> bool {
         self.is_pressed(m)
             && self.log.until_checkpoint_bytes() > self.log.geometry().segment_bytes() / 4
             && self.checkpoint.postponed_at.is_none_or(|at| self.appended() > at)
@@ -80,13 +80,13 @@ impl PageMap {
     }
 
     /// Whether trims hold so much room, and others leave so little, that no more come before a checkpoint.
-    pub(super) fn trims_must_wait<M: Medium>(&self, m: &M) -> bool {
+    pub(super) fn trims_must_wait<M: SegmentStore>(&self, m: &M) -> bool {
         let low = self.free_low(m) + self.checkpoint_segments_needed();
         m.free_segments() <= low
             && self.log.tombstone_bytes() >= self.log.geometry().segment_bytes() / TRIMS_PART_MAX
     }
 
-    pub(super) fn checkpoint_quantum<M: Medium>(&mut self, finished: Tag, m: &mut M) -> Progress {
+    pub(super) fn checkpoint_quantum<M: SegmentStore>(&mut self, finished: Tag, m: &mut M) -> Progress {
         let Some(running) = &self.checkpoint.running else {
             let due = self.checkpoint.wanted || self.checkpoint_due() || self.trims_press(m);
             return if due { self.begin_checkpoint(m) } else { Progress::Idle };
@@ -98,7 +98,7 @@ impl PageMap {
     }
 
     /// Begins a checkpoint now if there is room for it.
-    pub fn begin_checkpoint<M: Medium>(&mut self, m: &mut M) -> Progress {
+    pub fn begin_checkpoint<M: SegmentStore>(&mut self, m: &mut M) -> Progress {
         let generation = self.checkpoint.generation + 1;
         let payload = self.checkpoint_payload();
         self.checkpoint.postponed_at = None;
@@ -117,7 +117,7 @@ impl PageMap {
         }
     }
 
-    fn write_chunk<M: Medium>(&mut self, finished: Tag, m: &mut M) -> Progress {
+    fn write_chunk<M: SegmentStore>(&mut self, finished: Tag, m: &mut M) -> Progress {
         let most = CHUNK_BLOCKS_MAX.min((self.log.geometry().segment_bytes() / 16) as usize).max(4);
         let mut running = self.checkpoint.running.take().expect("a checkpoint is running");
         let first = self.checkpoint.next;
@@ -141,7 +141,7 @@ impl PageMap {
         }
     }
 
-    fn complete_checkpoint<M: Medium>(&mut self, finished: Tag, m: &mut M) -> Progress {
+    fn complete_checkpoint<M: SegmentStore>(&mut self, finished: Tag, m: &mut M) -> Progress {
         if !self.checkpoint.running.as_ref().is_some_and(|r| r.is_complete(finished)) {
             return Progress::Waiting;
         }
@@ -155,7 +155,7 @@ impl PageMap {
         Progress::Worked
     }
 
-    pub(super) fn checkpoint_failed<M: Medium>(&mut self, m: &mut M) {
+    pub(super) fn checkpoint_failed<M: SegmentStore>(&mut self, m: &mut M) {
         if let Some(running) = self.checkpoint.running.take() {
             running.abort(&mut self.log, m, &self.checkpoint.segments);
         } else {

@@ -14,7 +14,7 @@
 )]
 
 use super::BlockError;
-use saker_medium::PageHeader;
+use saker_segment_store::PageHeader;
 
 /// Bytes of an entry.
 pub const ENTRY_BYTES: usize = 16;

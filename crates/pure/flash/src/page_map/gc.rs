@@ -5,7 +5,7 @@ use super::reserve::{FOR_COLLECTIONS, FOR_REPAIRS, FREE_SEGMENTS_LOW, FREE_SEGME
 use super::{BlockError, PageMap, lost_in_segment};
 use saker_log::page_of;
 use saker_log::recover::scan_page;
-use saker_medium::{Completion, Io, Medium, Page, SegmentId, Stall, Step, Stream, Tag, ready};
+use saker_segment_store::{Completion, Io, Page, SegmentId, SegmentStore, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 
 const QUANTUM_PAGES: u32 = 4;
@@ -33,7 +33,12 @@ pub struct Cursor {
 
 impl PageMap {
     /// One bounded piece of background work. `finished`: everything up to this tag has completed.
-    pub fn background<M: Medium, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Progress> {
+    pub fn background<M: SegmentStore, W: Meter>(
+        &mut self,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Progress> {
         self.log.pump(finished, m);
         if self.gc.is_some_and(|gc| gc.repair.is_none()) && self.log.must_evacuate() {
             // Nothing is erased before failed pages are repaired.
@@ -57,7 +62,7 @@ impl PageMap {
     }
 
     /// Whether background work is due.
-    pub fn has_debt<M: Medium>(&self, m: &M) -> bool {
+    pub fn has_debt<M: SegmentStore>(&self, m: &M) -> bool {
         self.gc.is_some()
             || self.checkpoint.is_running()
             || self.log.releasing() > 0
@@ -67,11 +72,11 @@ impl PageMap {
     }
 
     /// Whether writes are close to waiting for background work.
-    pub fn is_pressed<M: Medium>(&self, m: &M) -> bool {
+    pub fn is_pressed<M: SegmentStore>(&self, m: &M) -> bool {
         m.free_segments() <= FREE_SEGMENTS_PRESSED
     }
 
-    pub(super) fn free_low<M: Medium>(&self, m: &M) -> u32 {
+    pub(super) fn free_low<M: SegmentStore>(&self, m: &M) -> u32 {
         FREE_SEGMENTS_LOW + m.quota_segments() / 50 + self.checkpoint_segments_wanted()
     }
 
@@ -81,7 +86,7 @@ impl PageMap {
             || self.log.gain(victim) > lost_in_segment(&self.log.geometry(), self.config.ring_lasts)
     }
 
-    fn start_collection<M: Medium>(&mut self, m: &M) {
+    fn start_collection<M: SegmentStore>(&mut self, m: &M) {
         let short = m.free_segments() + self.log.releasing() as u32 <= self.free_low(m);
         if !short && !self.log.must_evacuate() {
             return;
@@ -94,7 +99,7 @@ impl PageMap {
         }
     }
 
-    fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Progress> {
+    fn collect<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Progress> {
         for _ in 0..QUANTUM_PAGES {
             let Some(cursor) = self.gc else { break };
             let dead = self.log.segment(cursor.segment).live_bytes == 0;
@@ -118,14 +123,14 @@ impl PageMap {
     }
 
     /// What `pages` failed pages held was moved. If more have failed since, it begins again.
-    fn end_of_repair<M: Medium>(&mut self, id: SegmentId, pages: usize, m: &mut M) {
+    fn end_of_repair<M: SegmentStore>(&mut self, id: SegmentId, pages: usize, m: &mut M) {
         self.gc = None;
         if self.log.segment(id).failed_pages().len() == pages {
             self.log.end_repair(id, m);
         }
     }
 
-    fn end_of_segment<M: Medium>(&mut self, id: SegmentId, m: &mut M) {
+    fn end_of_segment<M: SegmentStore>(&mut self, id: SegmentId, m: &mut M) {
         self.gc = None;
         self.log.drop_until_checkpoint(id);
         if self.log.segment(id).live_bytes > 0 {
@@ -137,7 +142,7 @@ impl PageMap {
     }
 
     /// Moves the live sectors of one page. With `Need` nothing was moved, nor with `Blocked` but in a repair.
-    fn collect_page<M: Medium, W: Meter>(&mut self, c: Cursor, m: &mut M, w: &mut W) -> Step<()> {
+    fn collect_page<M: SegmentStore, W: Meter>(&mut self, c: Cursor, m: &mut M, w: &mut W) -> Step<()> {
         let addr = self.log.geometry().page(c.segment, c.page);
         // A damaged page keeps its live sectors, and so its segment.
         let Ok(Some(_)) = ready!(scan_page(&self.log, m, addr)) else { return Step::Done(()) };
@@ -161,14 +166,14 @@ impl PageMap {
         Step::Done(())
     }
 
-    fn room_for<M: Medium>(&self, blocks: u32, m: &M) -> Result<(), Stall> {
+    fn room_for<M: SegmentStore>(&self, blocks: u32, m: &M) -> Result<(), Stall> {
         let repairs = self.gc.is_some_and(|gc| gc.repair.is_some());
         let reserve = if repairs { FOR_REPAIRS } else { FOR_COLLECTIONS };
         let reserve = reserve.with_segments(self.log.kept_for_repairs(repairs));
         self.log.room(m, Stream::Gc, blocks * self.config.block_bytes, reserve)
     }
 
-    fn move_sector<M: Medium>(&mut self, position: u64, m: &mut M) {
+    fn move_sector<M: SegmentStore>(&mut self, position: u64, m: &mut M) {
         let index = (position % self.sectors_per_page()) as usize;
         let Page::Resident { data, oob } = page_of(&self.log, m, self.page_of_sector(position)) else {
             return;
@@ -190,7 +195,7 @@ impl PageMap {
     }
 
     /// Takes note of a finished I/O.
-    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    pub fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         let failed = self.log.completed(done, m);
         if done.io == Io::Sync && done.result.is_err() && self.checkpoint.is_running() {
             self.checkpoint_failed(m);

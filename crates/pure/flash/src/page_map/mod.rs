@@ -15,9 +15,9 @@ mod room;
 use entry::{Entry, EntryKind};
 use reserve::{FILL_PERCENT_MAX, FOR_TRIMS, FOR_WRITES, SPARE_SEGMENTS};
 use saker_log::{CheckpointWriter, Log, LogStats, page_of};
-use saker_medium::header::{HEADER_BYTES, crc32c};
-use saker_medium::{
-    Geometry, MediaError, Medium, Page, PageAddr, Reads, SegmentId, Stall, Step, Stream, Tag,
+use saker_segment_store::header::{HEADER_BYTES, crc32c};
+use saker_segment_store::{
+    CellError, Geometry, Page, PageAddr, Reads, SegmentId, SegmentStore, Stall, Step, Stream, Tag,
 };
 use saker_sim::{Meter, Unit};
 use thiserror::Error;
@@ -33,7 +33,7 @@ pub enum BlockError {
     OutOfRange,
     /// The blocks are there and cannot be read.
     #[error("unrecovered read error: {0}")]
-    Unrecovered(#[from] MediaError),
+    Unrecovered(#[from] CellError),
     /// The blocks are there and do not match their checksum.
     #[error("unrecovered read error: a block does not match its checksum")]
     Corrupt,
@@ -51,7 +51,7 @@ pub struct PageMapConfig {
     pub block_bytes: u32,
     /// Logical blocks.
     pub blocks: u64,
-    /// Whether the power-safe ring survives a power cut.
+    /// Whether the power-safe page buffer survives a power cut.
     pub ring_lasts: bool,
     /// Bytes the log grows by between checkpoints.
     pub checkpoint_bytes: u64,
@@ -76,7 +76,7 @@ impl PageMapConfig {
     }
 }
 
-/// Bytes of a segment that a collection can leave unused: where the ring can be lost, the rest of the pages that are
+/// Bytes of a segment that a collection can leave unused: where the page buffer can be lost, the rest of the pages that are
 /// sealed before a segment is released.
 fn lost_in_segment(geometry: &Geometry, ring_lasts: bool) -> u64 {
     let sealed = if ring_lasts { 0 } else { 2 * u64::from(geometry.page_bytes) };
@@ -114,7 +114,7 @@ impl PageMap {
     ///
     /// # Panics
     /// When pages do not hold whole blocks, or their out-of-band area no entry for each.
-    pub fn new<M: Medium>(config: PageMapConfig, m: &M) -> Self {
+    pub fn new<M: SegmentStore>(config: PageMapConfig, m: &M) -> Self {
         let geometry = m.geometry();
         let per_page = geometry.page_bytes / config.block_bytes;
         assert!(
@@ -175,7 +175,7 @@ impl PageMap {
     }
 
     /// Writes blocks. `fill` gives block `n` of the command, once.
-    pub fn write<M: Medium, W: Meter>(
+    pub fn write<M: SegmentStore, W: Meter>(
         &mut self,
         first: u64,
         blocks: u32,
@@ -205,7 +205,7 @@ impl PageMap {
     }
 
     /// Appends one sector and maps it.
-    fn append<M: Medium>(
+    fn append<M: SegmentStore>(
         &mut self,
         stream: Stream,
         lba: u64,
@@ -219,7 +219,7 @@ impl PageMap {
         Ok(position)
     }
 
-    fn append_version<M: Medium>(
+    fn append_version<M: SegmentStore>(
         &mut self,
         stream: Stream,
         lba: u64,
@@ -230,7 +230,7 @@ impl PageMap {
     ) -> Result<u64, BlockError> {
         let bytes = self.config.block_bytes;
         let writer = self.log.begin(m, stream, bytes);
-        let position = writer.spot().0 / u64::from(bytes);
+        let position = writer.log_addr().0 / u64::from(bytes);
         let chunk = self.log.chunk_mut(m, &writer, 0);
         if let Err(e) = fill(chunk) {
             self.log.abandon(m, writer);
@@ -275,7 +275,7 @@ impl PageMap {
     }
 
     /// Reads blocks; `deliver` gets block `n` of the command. Blocks never written read as zeros.
-    pub fn read<M: Medium, W: Meter>(
+    pub fn read<M: SegmentStore, W: Meter>(
         &self,
         first: u64,
         blocks: u32,
@@ -313,10 +313,10 @@ impl PageMap {
     }
 
     /// A mapped sector, checked.
-    fn sector<'m, M: Medium>(&self, lba: u64, position: u64, m: &'m M) -> Result<&'m [u8], BlockError> {
+    fn sector<'m, M: SegmentStore>(&self, lba: u64, position: u64, m: &'m M) -> Result<&'m [u8], BlockError> {
         let index = (position % self.sectors_per_page()) as usize;
         let Page::Resident { data, oob } = page_of(&self.log, m, self.page_of_sector(position)) else {
-            return Err(MediaError::Read.into());
+            return Err(CellError::Read.into());
         };
         match entry::sector(data, oob, index, self.config.block_bytes as usize) {
             Some((bytes, e)) if e.lba == lba && e.kind == EntryKind::Data && e.crc == crc32c(bytes) => {
@@ -327,7 +327,7 @@ impl PageMap {
     }
 
     /// Deallocates ranges of (first block, blocks); they read as zeros, also after a power cut.
-    pub fn deallocate<M: Medium, W: Meter>(
+    pub fn deallocate<M: SegmentStore, W: Meter>(
         &mut self,
         ranges: &[(u64, u64)],
         m: &mut M,
@@ -361,9 +361,9 @@ impl PageMap {
         (self.config.block_bytes as usize / 16 - 1).min(TRIM_RANGES_MAX)
     }
 
-    /// Makes everything acknowledged so far independent of the ring where that can be lost. Complete when the
+    /// Makes everything acknowledged so far independent of the page buffer where that can be lost. Complete when the
     /// returned tag and everything before it has completed and a sync has followed.
-    pub fn flush<M: Medium>(&mut self, m: &mut M) -> Tag {
+    pub fn flush<M: SegmentStore>(&mut self, m: &mut M) -> Tag {
         if !self.config.ring_lasts {
             self.log.seal_stream(Stream::User, m);
             self.log.seal_stream(Stream::Gc, m);

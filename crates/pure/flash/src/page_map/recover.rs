@@ -16,7 +16,7 @@ use super::{PageMap, PageMapConfig};
 use saker_log::checkpoint::release_others;
 use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
 use saker_log::{CheckpointSearch, Cut, Searched, SegmentState, Whole, page_of};
-use saker_medium::{Completion, Medium, Page, PageAddr, Step, ready};
+use saker_segment_store::{Completion, Page, PageAddr, SegmentStore, Step, ready};
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -45,7 +45,7 @@ pub struct Recovery {
 
 impl Recovery {
     /// Begins to recover a namespace.
-    pub fn new<M: Medium>(config: PageMapConfig, m: &M) -> Self {
+    pub fn new<M: SegmentStore>(config: PageMapConfig, m: &M) -> Self {
         Self {
             map: PageMap::new(config, m),
             phase: Phase::Survey,
@@ -57,7 +57,7 @@ impl Recovery {
     }
 
     /// Goes on; `Done(Ok(true))` when the namespace can be had from [`Recovery::finish`].
-    pub fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    pub fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         let phase = std::mem::replace(&mut self.phase, Phase::Apply);
         match phase {
             Phase::Survey => self.survey(m),
@@ -68,11 +68,11 @@ impl Recovery {
     }
 
     /// Takes note of a finished I/O that recovery started.
-    pub fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    pub fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         self.map.log.completed(done, m);
     }
 
-    /// The recovered namespace, after `step` said so. A checkpoint of which a page is only in the ring is replaced soon.
+    /// The recovered namespace, after `step` said so. A checkpoint of which a page is only in the page buffer is replaced soon.
     pub fn finish(mut self) -> PageMap {
         let PageMap { checkpoint, log, .. } = &mut self.map;
         if checkpoint.segments.iter().any(|id| log.segment(*id).has_failed()) {
@@ -81,7 +81,7 @@ impl Recovery {
         self.map
     }
 
-    fn survey<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn survey<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         self.phase = Phase::Survey;
         self.image = match ready!(survey(&mut self.map.log, m)) {
             Ok(image) => image,
@@ -91,7 +91,7 @@ impl Recovery {
         Step::Done(Ok(false))
     }
 
-    fn load<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn load<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         self.phase = Phase::Checkpoint;
         match ready!(self.search.step(&mut self.map.log, m)) {
             Err(damage) => return Step::Done(Err(damage)),
@@ -122,7 +122,7 @@ impl Recovery {
         self.phase = Phase::Scan { left: self.image.tail(self.cut.as_ref()), page: 0 };
     }
 
-    fn scan<M: Medium>(
+    fn scan<M: SegmentStore>(
         &mut self,
         mut left: Vec<Recovered>,
         page: u32,
@@ -162,7 +162,7 @@ impl Recovery {
         Step::Done(Ok(false))
     }
 
-    fn page_entries<M: Medium>(&mut self, addr: PageAddr, from: u32, used: u32, m: &M) {
+    fn page_entries<M: SegmentStore>(&mut self, addr: PageAddr, from: u32, used: u32, m: &M) {
         let bytes = self.map.config.block_bytes;
         let Page::Resident { data, oob } = page_of(&self.map.log, m, addr) else { return };
         for index in from / bytes..used / bytes {

@@ -3,19 +3,19 @@
 use super::PageMap;
 use super::reserve::FOR_WRITES;
 use saker_log::reserve::{ROOM_SLOTS, Reserve};
-use saker_medium::{Medium, Stall, Stream};
+use saker_segment_store::{SegmentStore, Stall, Stream};
 
 impl PageMap {
     /// Blocks that one call of [`write`](Self::write) can ever take: half of the slots that are not kept back, so that the
     /// other half can be programmed meanwhile, and at most half a segment.
-    pub fn blocks_at_once<M: Medium>(&self, m: &M) -> u32 {
-        let pages = m.ring().slots().saturating_sub(FOR_WRITES.slots + ROOM_SLOTS) / 2;
+    pub fn blocks_at_once<M: SegmentStore>(&self, m: &M) -> u32 {
+        let pages = m.page_buffer().slots().saturating_sub(FOR_WRITES.slots + ROOM_SLOTS) / 2;
         let pages = u32::from(pages).min(self.log.geometry().segment_pages / 2);
         (pages * (self.log.geometry().page_bytes / self.config.block_bytes)).max(1)
     }
 
     /// Room for that many sectors, wherever in its page the stream stands.
-    pub(super) fn room<M: Medium>(
+    pub(super) fn room<M: SegmentStore>(
         &self,
         m: &M,
         stream: Stream,

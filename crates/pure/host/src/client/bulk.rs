@@ -6,8 +6,8 @@ use saker_nvme::Key;
 use saker_nvme::group::{Form, Op, Packer, Refused};
 
 use super::{KvClient, submitted};
+use crate::driver::Driver;
 use crate::error::{HostError, check};
-use crate::turn::Turn;
 
 /// Bytes of a buffer.
 const BUFFER_BYTES: usize = 128 << 10;
@@ -51,7 +51,7 @@ impl BulkBuffer {
     }
 }
 
-impl<T: Turn> KvClient<T> {
+impl<T: Driver> KvClient<T> {
     /// Puts a pair into the buffer, and acknowledges it there; a buffer that is full is sent first or afterwards. Keys that
     /// are already in it are stored twice, in order.
     ///

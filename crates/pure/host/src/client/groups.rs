@@ -9,8 +9,8 @@ use saker_nvme::group::{Form, Op, Refused, entry_bytes, padded};
 use saker_nvme::{Key, Status};
 
 use super::{KvClient, submitted};
+use crate::driver::Driver;
 use crate::error::{HostError, ProtocolError, check};
-use crate::turn::Turn;
 
 /// What became of one operation: the value of a retrieve, `None` for the others.
 pub type OpOutcome = Result<Option<Vec<u8>>, HostError>;
@@ -66,7 +66,7 @@ pub struct GroupBuilder<'c, T> {
     bytes: Vec<u8>,
 }
 
-impl<T: Turn> GroupBuilder<'_, T> {
+impl<T: Driver> GroupBuilder<'_, T> {
     /// Adds a store. Keys of more than 16 bytes need a device that takes them
     /// ([`has_indirect_keys`](KvClient::has_indirect_keys)).
     ///
@@ -131,7 +131,7 @@ impl<T: Turn> GroupBuilder<'_, T> {
     }
 }
 
-impl<T: Turn> KvClient<T> {
+impl<T: Driver> KvClient<T> {
     /// Begins a group of that form.
     pub fn begin(&mut self, form: Form) -> GroupBuilder<'_, T> {
         GroupBuilder { client: self, form, ops: Vec::new(), bytes: Vec::new() }

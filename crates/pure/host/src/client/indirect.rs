@@ -5,13 +5,13 @@ use saker_link::STAGING_BYTES;
 use super::ops::{existed, found};
 use super::{Condition, DeleteMissing, KvClient, submitted};
 use crate::ProtocolError;
+use crate::driver::Driver;
 use crate::error::{HostError, check};
-use crate::turn::Turn;
 
 /// A value that another client replaces by a longer one is read again, but not for ever.
 const READ_ATTEMPTS: usize = 16;
 
-impl<T: Turn> KvClient<T> {
+impl<T: Driver> KvClient<T> {
     /// Whether the device takes keys of 17 to 255 bytes.
     pub fn has_indirect_keys(&self) -> bool {
         self.queue.available().methods.indirect_keys()

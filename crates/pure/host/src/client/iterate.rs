@@ -2,12 +2,12 @@
 
 use saker_link::WINDOW_BYTES_MAX;
 use saker_nvme::group::{Form, Op, parse};
-use saker_nvme::vendor::{IteratorRange, NextAnswer};
+use saker_nvme::vendor_specific::{IteratorRange, NextAnswer};
 use saker_nvme::{Key, Status};
 
 use super::{KvClient, submitted};
+use crate::driver::Driver;
 use crate::error::{HostError, KvError, ProtocolError};
-use crate::turn::Turn;
 
 /// Which keys: from `from` on, before `to`, beginning with `prefix`. Empty ones do not limit it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl PairBatch {
 /// What Next answers: its status, the numbers in its completion, the payload.
 type Answer = (Status, NextAnswer, Vec<u8>);
 
-impl<T: Turn> KvClient<T> {
+impl<T: Driver> KvClient<T> {
     /// Opens an iterator over the device's own keys of a range, as of now, or as of the moment of `beside`. Queued writes are
     /// waited for. `None`: the device has none for this namespace.
     ///

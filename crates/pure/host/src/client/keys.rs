@@ -4,8 +4,8 @@ use saker_nvme::Key;
 use saker_nvme::kv_list::{HEAD_BYTES, ListReader, entry_bytes};
 
 use super::{KvClient, submitted};
+use crate::driver::Driver;
 use crate::error::{HostError, ProtocolError, check};
-use crate::turn::Turn;
 
 /// The key to go on from and one more, both of the longest kind.
 pub(super) const LIST_BYTES_MIN: u32 = (HEAD_BYTES + 2 * entry_bytes(Key::MAX_LEN)) as u32;
@@ -43,7 +43,7 @@ impl KeyCursor {
     }
 
     /// The next key.
-    pub(crate) fn next<T: Turn>(&mut self, client: &mut KvClient<T>) -> Result<Option<Key>, HostError> {
+    pub(crate) fn next<T: Driver>(&mut self, client: &mut KvClient<T>) -> Result<Option<Key>, HostError> {
         if self.page.is_empty() && !self.ended {
             // If the page cannot be read, the listing is over.
             self.ended = true;
@@ -53,7 +53,7 @@ impl KeyCursor {
     }
 
     /// Reads the next page; false if nothing is left.
-    fn fetch<T: Turn>(&mut self, client: &mut KvClient<T>) -> Result<bool, HostError> {
+    fn fetch<T: Driver>(&mut self, client: &mut KvClient<T>) -> Result<bool, HostError> {
         let page = &mut self.page;
         client.list_page(self.start.as_ref(), page)?;
         let Some(last) = page.last().copied() else {
@@ -72,7 +72,7 @@ impl KeyCursor {
     }
 }
 
-impl<T: Turn> Iterator for Keys<'_, T> {
+impl<T: Driver> Iterator for Keys<'_, T> {
     type Item = Result<Key, HostError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -80,7 +80,7 @@ impl<T: Turn> Iterator for Keys<'_, T> {
     }
 }
 
-impl<T: Turn> KvClient<T> {
+impl<T: Driver> KvClient<T> {
     /// The keys from `from` on, included if it exists, or all. Queued writes are waited for.
     pub fn list(&mut self, from: Option<Key>) -> Keys<'_, T> {
         Keys { client: self, cursor: KeyCursor::new(from) }

@@ -6,9 +6,9 @@ use saker_nvme::{Key, Status};
 use super::ops::found;
 use super::{Condition, KvClient, submitted};
 use crate::ProtocolError;
+use crate::driver::Driver;
 use crate::error::{HostError, check};
 use crate::kv_queue::{Mapped, SubmitError};
-use crate::turn::Turn;
 
 /// A value that another client replaces by a longer one is read again, but not for ever.
 const READ_ATTEMPTS: usize = 16;
@@ -16,7 +16,7 @@ const READ_ATTEMPTS: usize = 16;
 /// PRP1 begins at a dword.
 const DWORD: u64 = 4;
 
-impl<T: Turn> KvClient<T> {
+impl<T: Driver> KvClient<T> {
     #[cold]
     pub(super) fn put_large(
         &mut self,

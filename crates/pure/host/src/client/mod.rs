@@ -33,10 +33,10 @@ use saker_nvme::admin::feature::{KvConfig, fid};
 use saker_nvme::kv::StoreOptions;
 
 use crate::connect::{Connection, KvQueueOptions};
+use crate::driver::{Driver, Patience};
 use crate::error::{HostError, ProtocolError};
 use crate::kv_queue::{Done, KvQueue, QueueStats, SubmitError, Ticket};
 use crate::transfer::TransferOptions;
-use crate::turn::{Patience, Turn};
 use groups::Groups;
 use queued::Queued;
 
@@ -98,7 +98,7 @@ pub enum DeleteMissing {
 #[derive(Debug)]
 pub struct KvClient<T> {
     queue: KvQueue,
-    turn: T,
+    driver: T,
     queued: Queued,
     value_bytes_max: u32,
     list_bytes: u32,
@@ -107,7 +107,7 @@ pub struct KvClient<T> {
     groups: Groups,
 }
 
-impl<T: Turn> KvClient<T> {
+impl<T: Driver> KvClient<T> {
     /// Opens namespace `nsid` over a queue pair of its own. Sets feature 20h (EDNEK) for the namespace where the device
     /// allows it, so that deletes tell whether the key existed.
     ///
@@ -115,28 +115,28 @@ impl<T: Turn> KvClient<T> {
     /// [`HostError`]: no such namespace, no queue left, no memory.
     pub fn open(
         connection: &mut Connection,
-        mut turn: T,
+        mut driver: T,
         nsid: u32,
         options: ClientOptions,
     ) -> Result<Self, HostError> {
-        let value_bytes_max = connection.value_bytes_max(&mut turn, nsid)?;
+        let value_bytes_max = connection.value_bytes_max(&mut driver, nsid)?;
         let config = KvConfig::default().with_delete_missing_is_error(true);
-        let delete_missing = match connection.set_feature(&mut turn, nsid, fid::KV_CONFIG, config.0) {
+        let delete_missing = match connection.set_feature(&mut driver, nsid, fid::KV_CONFIG, config.0) {
             Ok(_) => DeleteMissing::Reported,
             Err(HostError::Status(_) | HostError::Kv(_)) => DeleteMissing::Silent,
             Err(broken) => return Err(broken),
         };
         let depth = options.depth.max(1);
         let queue_options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
-        let mut queue = connection.create_kv_queue(&mut turn, nsid, queue_options)?;
-        connection.set_transfer(&mut turn, &mut queue, TransferOptions::default())?;
-        Ok(Self::over(queue, turn, value_bytes_max, delete_missing, options))
+        let mut queue = connection.create_kv_queue(&mut driver, nsid, queue_options)?;
+        connection.set_transfer(&mut driver, &mut queue, TransferOptions::default())?;
+        Ok(Self::over(queue, driver, value_bytes_max, delete_missing, options))
     }
 
     /// A client over a queue that exists. `options.depth` is the queue's.
     pub fn over(
         queue: KvQueue,
-        turn: T,
+        driver: T,
         value_bytes_max: u32,
         delete_missing: DeleteMissing,
         options: ClientOptions,
@@ -144,7 +144,7 @@ impl<T: Turn> KvClient<T> {
         let list_bytes = options.list_bytes.clamp(keys::LIST_BYTES_MIN, WINDOW_BYTES_MAX as u32);
         let queued = Queued::new(queue.slots(), options.ring_every);
         let (patience, groups) = (options.patience, Groups::default());
-        Self { queue, turn, queued, value_bytes_max, list_bytes, delete_missing, patience, groups }
+        Self { queue, driver, queued, value_bytes_max, list_bytes, delete_missing, patience, groups }
     }
 
     /// Sends what is announced and waits for `ticket`; `read` sees its completion, queued writes are booked meanwhile.
@@ -154,7 +154,7 @@ impl<T: Turn> KvClient<T> {
         self.queued.rung();
         let (mut read, mut wait) = (Some(read), self.patience.wait());
         loop {
-            wait.turn(&mut self.turn)?;
+            wait.drive(&mut self.driver)?;
             let queued = &mut self.queued;
             while let Some(polled) = self.queue.poll(|done| {
                 if done.ticket == ticket {
@@ -181,7 +181,7 @@ impl<T: Turn> KvClient<T> {
         options: TransferOptions,
     ) -> Result<(), HostError> {
         self.settle_all()?;
-        connection.set_transfer(&mut self.turn, &mut self.queue, options)
+        connection.set_transfer(&mut self.driver, &mut self.queue, options)
     }
 
     /// Waits until a command can be submitted.
@@ -199,7 +199,7 @@ impl<T: Turn> KvClient<T> {
         self.queued.rung();
         let mut wait = self.patience.wait();
         while self.queue.free_slots() == 0 || self.queue.is_amid_value() {
-            wait.turn(&mut self.turn)?;
+            wait.drive(&mut self.driver)?;
             let out = self.queue.outstanding();
             if out == 0 || self.queue.has_completed((out / PARTS).max(1)) {
                 self.reap()?;
@@ -240,7 +240,7 @@ impl<T: Turn> KvClient<T> {
         self.queued.rung();
         let mut wait = self.patience.wait();
         while !reached(self) {
-            wait.turn(&mut self.turn)?;
+            wait.drive(&mut self.driver)?;
             self.reap()?;
         }
         Ok(())
@@ -277,13 +277,13 @@ impl<T: Turn> KvClient<T> {
     }
 
     /// What lets the device make progress, for admin calls in between.
-    pub fn turn_mut(&mut self) -> &mut T {
-        &mut self.turn
+    pub fn driver_mut(&mut self) -> &mut T {
+        &mut self.driver
     }
 
     /// Queue and turn; queued writes that have not been drained are no longer looked after.
     pub fn into_parts(self) -> (KvQueue, T) {
-        (self.queue, self.turn)
+        (self.queue, self.driver)
     }
 }
 
@@ -292,8 +292,8 @@ impl Connection {
     ///
     /// # Errors
     /// [`HostError`]: no such namespace, or not one of key-value pairs.
-    pub fn value_bytes_max(&mut self, turn: &mut impl Turn, nsid: u32) -> Result<u32, HostError> {
-        let namespace = self.identify_kv_namespace(turn, nsid)?;
+    pub fn value_bytes_max(&mut self, driver: &mut impl Driver, nsid: u32) -> Result<u32, HostError> {
+        let namespace = self.identify_kv_namespace(driver, nsid)?;
         let format = namespace.current_format();
         if format.key_max_bytes.get() == 0 {
             return Err(ProtocolError::Format.into());

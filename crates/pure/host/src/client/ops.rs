@@ -4,11 +4,11 @@ use saker_link::STAGING_BYTES;
 use saker_nvme::{Key, Status};
 
 use super::{Condition, DeleteMissing, KvClient, submitted};
+use crate::driver::Driver;
 use crate::error::{HostError, check};
 use crate::transfer::Method;
-use crate::turn::Turn;
 
-impl<T: Turn> KvClient<T> {
+impl<T: Driver> KvClient<T> {
     /// Stores `value` under `key`, replacing what is there.
     ///
     /// # Errors

@@ -5,9 +5,9 @@ use saker_nvme::kv::StoreOptions;
 
 use super::KvClient;
 use super::in_flight::InFlight;
+use crate::driver::Driver;
 use crate::error::HostError;
 use crate::kv_queue::{Done, Ticket};
-use crate::turn::Turn;
 
 /// The queued writes in flight.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Queued {
     }
 }
 
-impl<T: Turn> KvClient<T> {
+impl<T: Driver> KvClient<T> {
     /// Submits a write and returns; waits only if the queue is full or a write of the same key is in flight. Later
     /// calls of this client see the value. Errors of the device are kept for [`drain`](Self::drain).
     ///

@@ -7,9 +7,9 @@ use saker_nvme::{Key, KeyLengthError};
 
 use super::groups::{Entry, OpOutcome};
 use super::{Condition, DeleteMissing, KvClient};
+use crate::driver::Driver;
 use crate::error::{HostError, check};
 use crate::kv_queue::{SubmitError, Ticket};
-use crate::turn::Turn;
 
 /// Outcomes that are not known yet, by slot.
 struct Flying {
@@ -18,7 +18,7 @@ struct Flying {
     left: usize,
 }
 
-impl<T: Turn> KvClient<T> {
+impl<T: Driver> KvClient<T> {
     /// Carries the entries out. Keys that are written appear once among them, so their order does not matter.
     pub(super) fn singles(
         &mut self,
@@ -153,7 +153,7 @@ impl<T: Turn> KvClient<T> {
         self.queued.rung();
         let (mut wait, before) = (self.patience.wait(), flying.left);
         while flying.left == before {
-            wait.turn(&mut self.turn)?;
+            wait.drive(&mut self.driver)?;
             let queued = &mut self.queued;
             while let Some(polled) = self.queue.poll(|done| {
                 let slot = &mut flying.tickets[usize::from(done.ticket.slot())];

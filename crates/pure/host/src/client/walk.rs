@@ -3,8 +3,8 @@
 use saker_nvme::Key;
 
 use super::{DeviceIterator, KeyRange, KvClient, PairBatch};
+use crate::driver::Driver;
 use crate::error::{HostError, KvError};
-use crate::turn::Turn;
 
 /// Connections that a walk loses, without a pair in between, before it gives up.
 const LOSSES_MAX: u32 = 8;
@@ -52,7 +52,7 @@ impl Walk<'_> {
     }
 }
 
-impl<T: Turn> KvClient<T> {
+impl<T: Driver> KvClient<T> {
     /// Begins a walk, at the moment of `beside` if there is one. `None`: the device has no iterators.
     pub(crate) fn open_walk<'a>(
         &mut self,

@@ -4,8 +4,8 @@ use saker_link::{DmaRegion, DmaSpace, HostQueuePair, PAGE_BYTES, RingError};
 use saker_nvme::{Cqe, Sqe, Status, prp};
 
 use super::{Connection, Port};
+use crate::driver::{Driver, Patience};
 use crate::error::{HostError, ProtocolError, check};
-use crate::turn::{Patience, Turn};
 
 /// The admin queue pair is queue 0.
 const ADMIN_QUEUE: u16 = 0;
@@ -29,7 +29,7 @@ impl AdminQueue {
     }
 
     /// Sends `sqe` and waits for its completion, whatever its status.
-    fn execute(&mut self, sqe: Sqe, turn: &mut impl Turn, patience: Patience) -> Result<Cqe, HostError> {
+    fn execute(&mut self, sqe: Sqe, driver: &mut impl Driver, patience: Patience) -> Result<Cqe, HostError> {
         if self.lost_step {
             return Err(ProtocolError::AdminQueue.into());
         }
@@ -38,12 +38,12 @@ impl AdminQueue {
         // One command at a time never fills a queue, unless the controller reports a wrong head.
         self.pair.submit(&sqe.with_cid(cid)).map_err(|_| ProtocolError::AdminQueue)?;
         self.pair.ring();
-        let answer = self.wait(cid, turn, patience);
+        let answer = self.wait(cid, driver, patience);
         self.lost_step = answer.is_err();
         answer
     }
 
-    fn wait(&mut self, cid: u16, turn: &mut impl Turn, patience: Patience) -> Result<Cqe, HostError> {
+    fn wait(&mut self, cid: u16, driver: &mut impl Driver, patience: Patience) -> Result<Cqe, HostError> {
         let mut wait = patience.wait();
         loop {
             if let Some(cqe) = self.pair.poll() {
@@ -52,7 +52,7 @@ impl AdminQueue {
                 let stranger = || saker_link::CompletionError::NotInFlight(answered).into();
                 return if answered == cid { Ok(cqe) } else { Err(stranger()) };
             }
-            wait.turn(turn)?;
+            wait.drive(driver)?;
         }
     }
 }
@@ -62,8 +62,8 @@ impl Connection {
     ///
     /// # Errors
     /// [`HostError`], with the meaning of the status.
-    pub fn execute_admin(&mut self, turn: &mut impl Turn, sqe: Sqe) -> Result<Cqe, HostError> {
-        let cqe = self.admin.execute(sqe, turn, self.patience)?;
+    pub fn execute_admin(&mut self, driver: &mut impl Driver, sqe: Sqe) -> Result<Cqe, HostError> {
+        let cqe = self.admin.execute(sqe, driver, self.patience)?;
         check(cqe.status())?;
         Ok(cqe)
     }
@@ -75,18 +75,18 @@ impl Connection {
     /// [`HostError`] if there is no answer.
     pub fn raw_admin(
         &mut self,
-        turn: &mut impl Turn,
+        driver: &mut impl Driver,
         sqe: Sqe,
         room: u32,
     ) -> Result<(Status, u64, Vec<u8>), HostError> {
         let mut data = vec![0; room as usize];
         if room == 0 {
-            let cqe = self.admin.execute(sqe, turn, self.patience)?;
+            let cqe = self.admin.execute(sqe, driver, self.patience)?;
             return Ok((cqe.status(), cqe.result(), data));
         }
         let buffer = AdminBuffer::new(&self.port.space, data.len())?;
         buffer.data.write(0, &data).map_err(|_| ProtocolError::AdminQueue)?;
-        let cqe = self.admin.execute(sqe.with_prp(buffer.prp1, buffer.prp2), turn, self.patience)?;
+        let cqe = self.admin.execute(sqe.with_prp(buffer.prp1, buffer.prp2), driver, self.patience)?;
         buffer.data.read(0, &mut data).map_err(|_| ProtocolError::AdminQueue)?;
         Ok((cqe.status(), cqe.result(), data))
     }
@@ -94,12 +94,12 @@ impl Connection {
     /// Sends an admin command that fills `into`, a multiple of 4 bytes long.
     pub(super) fn read_admin(
         &mut self,
-        turn: &mut impl Turn,
+        driver: &mut impl Driver,
         sqe: Sqe,
         into: &mut [u8],
     ) -> Result<(), HostError> {
         let buffer = AdminBuffer::new(&self.port.space, into.len())?;
-        self.execute_admin(turn, sqe.with_prp(buffer.prp1, buffer.prp2))?;
+        self.execute_admin(driver, sqe.with_prp(buffer.prp1, buffer.prp2))?;
         buffer.data.read(0, into).map_err(|_| ProtocolError::AdminQueue.into())
     }
 }

@@ -3,8 +3,8 @@
 use saker_link::{HostQueuePair, Registers, offset};
 use saker_nvme::regs::{Aqa, Cap, Cc, Csts};
 
+use crate::driver::{Driver, Patience};
 use crate::error::{HostError, ProtocolError};
-use crate::turn::{Patience, Turn};
 
 /// Entries of an admin queue (AQA fields of 12 bits, 0's based).
 const ADMIN_ENTRIES: std::ops::RangeInclusive<u32> = 2..=4096;
@@ -34,10 +34,10 @@ pub(super) fn admin_entries(cap: Cap, wanted: u16) -> u32 {
 pub(super) fn enable(
     registers: &Registers,
     admin: &HostQueuePair,
-    turn: &mut impl Turn,
+    driver: &mut impl Driver,
     patience: Patience,
 ) -> Result<(), HostError> {
-    disable(registers, turn, patience)?;
+    disable(registers, driver, patience)?;
     let aqa =
         Aqa::default().with_asqs((admin.sq_entries() - 1) as u16).with_acqs((admin.cq_entries() - 1) as u16);
     registers.store_u32(offset::AQA, aqa.0)?;
@@ -46,10 +46,10 @@ pub(super) fn enable(
     let cc = Cc::default().with_css(Cc::CSS_ALL).with_iosqes(6).with_iocqes(4);
     registers.store_u32(offset::CC, cc.0)?;
     registers.store_u32(offset::CC, cc.with_en(true).0)?;
-    wait_for(registers, turn, patience, Csts::rdy)
+    wait_for(registers, driver, patience, Csts::rdy)
 }
 
-fn disable(registers: &Registers, turn: &mut impl Turn, patience: Patience) -> Result<(), HostError> {
+fn disable(registers: &Registers, driver: &mut impl Driver, patience: Patience) -> Result<(), HostError> {
     let cc = Cc(registers.load_u32(offset::CC)?);
     if !cc.en() {
         return Ok(());
@@ -57,25 +57,25 @@ fn disable(registers: &Registers, turn: &mut impl Turn, patience: Patience) -> R
     registers.store_u32(offset::CC, cc.with_en(false).0)?;
     let mut wait = patience.wait();
     while Csts(registers.load_u32(offset::CSTS)?).rdy() {
-        wait.turn(turn)?;
+        wait.drive(driver)?;
     }
     Ok(())
 }
 
 pub(super) fn shut_down(
     registers: &Registers,
-    turn: &mut impl Turn,
+    driver: &mut impl Driver,
     patience: Patience,
 ) -> Result<(), HostError> {
     let cc = Cc(registers.load_u32(offset::CC)?);
     registers.store_u32(offset::CC, cc.with_shn(SHN_NORMAL).0)?;
-    wait_for(registers, turn, patience, |csts| csts.shst() == Csts::SHST_COMPLETE)
+    wait_for(registers, driver, patience, |csts| csts.shst() == Csts::SHST_COMPLETE)
 }
 
 /// Turns until CSTS is as `reached` wants it; a fatal status ends the wait.
 fn wait_for(
     registers: &Registers,
-    turn: &mut impl Turn,
+    driver: &mut impl Driver,
     patience: Patience,
     reached: impl Fn(Csts) -> bool,
 ) -> Result<(), HostError> {
@@ -88,6 +88,6 @@ fn wait_for(
         if reached(csts) {
             return Ok(());
         }
-        wait.turn(turn)?;
+        wait.drive(driver)?;
     }
 }

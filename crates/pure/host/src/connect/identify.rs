@@ -10,28 +10,28 @@ use saker_nvme::{IDENTIFY_BYTES, csi};
 use zerocopy::{FromBytes, IntoBytes, KnownLayout};
 
 use super::Connection;
+use crate::driver::Driver;
 use crate::error::{HostError, ProtocolError};
-use crate::turn::Turn;
 
 impl Connection {
     /// Identify Controller, CNS 01h.
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn identify_controller(&mut self, turn: &mut impl Turn) -> Result<Box<Controller>, HostError> {
-        self.identify(turn, &request(cns::CONTROLLER, 0, 0))
+    pub fn identify_controller(&mut self, driver: &mut impl Driver) -> Result<Box<Controller>, HostError> {
+        self.identify(driver, &request(cns::CONTROLLER, 0, 0))
     }
 
     /// The active namespaces of every command set in ascending order, CNS 02h. Repeats the command while lists are full.
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn identify_active_namespaces(&mut self, turn: &mut impl Turn) -> Result<Vec<u32>, HostError> {
+    pub fn identify_active_namespaces(&mut self, driver: &mut impl Driver) -> Result<Vec<u32>, HostError> {
         let mut nsids = Vec::new();
         loop {
             let after = nsids.last().copied().unwrap_or(0);
             let list: Box<ActiveNamespaces> =
-                self.identify(turn, &request(cns::ACTIVE_NAMESPACES, after, 0))?;
+                self.identify(driver, &request(cns::ACTIVE_NAMESPACES, after, 0))?;
             let before = nsids.len();
             // A list that does not ascend would go on for ever.
             nsids.extend(list.iter().filter(|nsid| *nsid > after));
@@ -45,9 +45,13 @@ impl Connection {
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn identify_command_set(&mut self, turn: &mut impl Turn, nsid: u32) -> Result<Option<u8>, HostError> {
+    pub fn identify_command_set(
+        &mut self,
+        driver: &mut impl Driver,
+        nsid: u32,
+    ) -> Result<Option<u8>, HostError> {
         let data: Box<[u8; IDENTIFY_BYTES]> =
-            self.identify(turn, &request(cns::NAMESPACE_DESCRIPTORS, nsid, 0))?;
+            self.identify(driver, &request(cns::NAMESPACE_DESCRIPTORS, nsid, 0))?;
         let sets = DescriptorReader::new(&*data).filter_map(|descriptor| match descriptor {
             Ok(Descriptor::Csi(csi)) => Some(csi),
             _ => None,
@@ -61,10 +65,10 @@ impl Connection {
     /// [`HostError`]; [`Namespace`](crate::KvError::Namespace) if it is none.
     pub fn identify_kv_namespace(
         &mut self,
-        turn: &mut impl Turn,
+        driver: &mut impl Driver,
         nsid: u32,
     ) -> Result<Box<KvNamespace>, HostError> {
-        self.identify(turn, &request(cns::CSI_NAMESPACE, nsid, csi::KV))
+        self.identify(driver, &request(cns::CSI_NAMESPACE, nsid, csi::KV))
     }
 
     /// What is known of a namespace whatever its command set, CNS 08h.
@@ -73,10 +77,10 @@ impl Connection {
     /// [`HostError`].
     pub fn identify_independent_namespace(
         &mut self,
-        turn: &mut impl Turn,
+        driver: &mut impl Driver,
         nsid: u32,
     ) -> Result<Box<IndependentNamespace>, HostError> {
-        self.identify(turn, &request(cns::INDEPENDENT_NAMESPACE, nsid, 0))
+        self.identify(driver, &request(cns::INDEPENDENT_NAMESPACE, nsid, 0))
     }
 
     /// The combinations of command sets, CNS 1Ch, for the controller that answers.
@@ -85,19 +89,19 @@ impl Connection {
     /// [`HostError`].
     pub fn identify_command_sets(
         &mut self,
-        turn: &mut impl Turn,
+        driver: &mut impl Driver,
     ) -> Result<Box<CommandSetCombinations>, HostError> {
-        self.identify(turn, &Identify { cntid: 0xFFFF, ..request(cns::COMMAND_SETS, 0, 0) })
+        self.identify(driver, &Identify { cntid: 0xFFFF, ..request(cns::COMMAND_SETS, 0, 0) })
     }
 
     /// The active key-value namespaces.
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn kv_namespaces(&mut self, turn: &mut impl Turn) -> Result<Vec<u32>, HostError> {
+    pub fn kv_namespaces(&mut self, driver: &mut impl Driver) -> Result<Vec<u32>, HostError> {
         let mut found = Vec::new();
-        for nsid in self.identify_active_namespaces(turn)? {
-            if self.identify_command_set(turn, nsid)? == Some(csi::KV) {
+        for nsid in self.identify_active_namespaces(driver)? {
+            if self.identify_command_set(driver, nsid)? == Some(csi::KV) {
                 found.push(nsid);
             }
         }
@@ -108,12 +112,12 @@ impl Connection {
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn identify<D>(&mut self, turn: &mut impl Turn, command: &Identify) -> Result<Box<D>, HostError>
+    pub fn identify<D>(&mut self, driver: &mut impl Driver, command: &Identify) -> Result<Box<D>, HostError>
     where
         D: FromBytes + IntoBytes + KnownLayout,
     {
         const { assert!(size_of::<D>() == IDENTIFY_BYTES) };
-        self.execute_admin(turn, admin::build::identify(command).with_prp(self.page.iova(), 0))?;
+        self.execute_admin(driver, admin::build::identify(command).with_prp(self.page.iova(), 0))?;
         let mut data = Box::new(D::new_zeroed());
         let copied: Result<(), DmaError> = self.page.read(0, data.as_mut_bytes());
         copied.map_err(|_| ProtocolError::AdminQueue)?;

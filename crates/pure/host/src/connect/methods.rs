@@ -2,14 +2,14 @@
 
 use saker_nvme::NSID_ALL;
 use saker_nvme::log::{SupportedLogs, lid};
-use saker_nvme::vendor::{Capabilities, LID_CAPABILITIES};
+use saker_nvme::vendor_specific::{Capabilities, LID_CAPABILITIES};
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 use super::Connection;
+use crate::driver::Driver;
 use crate::error::HostError;
 use crate::kv_queue::KvQueue;
 use crate::transfer::{Available, TransferOptions};
-use crate::turn::Turn;
 
 /// SGLS bits 1:0: SGLs in I/O commands.
 const SGLS_SUPPORT: u32 = 0b11;
@@ -21,11 +21,11 @@ impl Connection {
     /// [`HostError`] if the device's log pages cannot be read.
     pub fn set_transfer(
         &mut self,
-        turn: &mut impl Turn,
+        driver: &mut impl Driver,
         queue: &mut KvQueue,
         options: TransferOptions,
     ) -> Result<(), HostError> {
-        let available = self.transfer_methods(turn, queue.pair().sq_entries())?;
+        let available = self.transfer_methods(driver, queue.pair().sq_entries())?;
         queue.set_transfer(options, available);
         Ok(())
     }
@@ -36,26 +36,26 @@ impl Connection {
     /// [`HostError`] if the device's log pages cannot be read.
     pub fn transfer_methods(
         &mut self,
-        turn: &mut impl Turn,
+        driver: &mut impl Driver,
         sq_entries: u32,
     ) -> Result<Available, HostError> {
         let sgl = self.controller.sgls.get() & SGLS_SUPPORT != 0;
         let without = Available { sgl, sq_entries, ..Available::default() };
-        let supported = self.whole_log::<SupportedLogs>(turn, lid::SUPPORTED)?;
+        let supported = self.whole_log::<SupportedLogs>(driver, lid::SUPPORTED)?;
         if !supported.is_some_and(|page| page.contains(LID_CAPABILITIES)) {
             return Ok(without);
         }
-        let page = self.whole_log::<Capabilities>(turn, LID_CAPABILITIES)?;
+        let page = self.whole_log::<Capabilities>(driver, LID_CAPABILITIES)?;
         Ok(page.map_or(without, |page| Available::new(&page, sgl, sq_entries)))
     }
 
     /// A log page; `None` if the controller does not have it.
     fn whole_log<L: FromBytes + KnownLayout + Immutable>(
         &mut self,
-        turn: &mut impl Turn,
+        driver: &mut impl Driver,
         lid: u8,
     ) -> Result<Option<L>, HostError> {
-        match self.get_log(turn, NSID_ALL, lid, size_of::<L>() as u32) {
+        match self.get_log(driver, NSID_ALL, lid, size_of::<L>() as u32) {
             Ok(bytes) => Ok(L::read_from_prefix(&bytes).ok().map(|(page, _)| page)),
             Err(HostError::Status(_)) => Ok(None),
             Err(broken) => Err(broken),

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use saker_link::{BarBuffer, DmaRegion, DmaSpace, Doorbells, Registers};
 use saker_nvme::identify::Controller;
 
+use crate::driver::{Driver, Patience};
 use crate::error::HostError;
-use crate::turn::{Patience, Turn};
 use admin::AdminQueue;
 
 /// Where a controller's registers, doorbells and the memory it reaches are.
@@ -69,10 +69,10 @@ impl Connection {
     ///
     /// # Errors
     /// [`HostError`]: the controller does not become ready, is not suited, or refuses a command.
-    pub fn connect(port: Port, turn: &mut impl Turn, options: ConnectOptions) -> Result<Self, HostError> {
+    pub fn connect(port: Port, driver: &mut impl Driver, options: ConnectOptions) -> Result<Self, HostError> {
         let cap = enable::capabilities(&port.registers)?;
         let admin = AdminQueue::new(&port, enable::admin_entries(cap, options.admin_entries))?;
-        enable::enable(&port.registers, admin.pair(), turn, options.patience)?;
+        enable::enable(&port.registers, admin.pair(), driver, options.patience)?;
         let mut connection = Self {
             page: port.space.alloc_pages(1)?,
             port,
@@ -83,9 +83,9 @@ impl Connection {
             queues_used: BTreeSet::new(),
             controller: Box::new(Controller::new()),
         };
-        connection.controller = connection.identify_controller(turn)?;
-        connection.choose_command_sets(turn)?;
-        connection.queues_granted = connection.request_queues(turn, options.io_queues)?;
+        connection.controller = connection.identify_controller(driver)?;
+        connection.choose_command_sets(driver)?;
+        connection.queues_granted = connection.request_queues(driver, options.io_queues)?;
         Ok(connection)
     }
 
@@ -114,7 +114,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`HostError::Timeout`].
-    pub fn shut_down(self, turn: &mut impl Turn) -> Result<(), HostError> {
-        enable::shut_down(&self.port.registers, turn, self.patience)
+    pub fn shut_down(self, driver: &mut impl Driver) -> Result<(), HostError> {
+        enable::shut_down(&self.port.registers, driver, self.patience)
     }
 }

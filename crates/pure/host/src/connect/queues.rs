@@ -6,9 +6,9 @@ use saker_link::HostQueuePair;
 use saker_nvme::admin::{CreateCq, CreateSq, build};
 
 use super::Connection;
+use crate::driver::Driver;
 use crate::error::{HostError, ProtocolError};
 use crate::kv_queue::KvQueue;
-use crate::turn::Turn;
 
 /// Size of a queue for key-value commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,11 @@ impl Connection {
     ///
     /// # Errors
     /// [`ProtocolError::Queues`] if all granted ones are in use; [`HostError`] otherwise.
-    pub fn create_queue(&mut self, turn: &mut impl Turn, entries: u32) -> Result<HostQueuePair, HostError> {
+    pub fn create_queue(
+        &mut self,
+        driver: &mut impl Driver,
+        entries: u32,
+    ) -> Result<HostQueuePair, HostError> {
         let qid = (1..=self.queues_granted)
             .find(|qid| !self.queues_used.contains(qid))
             .ok_or(ProtocolError::Queues)?;
@@ -38,11 +42,11 @@ impl Connection {
             interrupt_vector: 0,
             base: pair.cq_iova(),
         };
-        self.execute_admin(turn, build::create_cq(&cq))?;
+        self.execute_admin(driver, build::create_cq(&cq))?;
         let sq = CreateSq { qid, entries, contiguous: true, priority: 0, cqid: qid, base: pair.sq_iova() };
-        if let Err(error) = self.execute_admin(turn, build::create_sq(&sq)) {
+        if let Err(error) = self.execute_admin(driver, build::create_sq(&sq)) {
             // The first error is the one to report, whether or not the completion queue can be deleted.
-            drop(self.execute_admin(turn, build::delete_cq(qid)));
+            drop(self.execute_admin(driver, build::delete_cq(qid)));
             return Err(error);
         }
         self.queues_used.insert(qid);
@@ -55,11 +59,11 @@ impl Connection {
     /// As [`create_queue`](Self::create_queue), or if the DMA space has too little room for the slots.
     pub fn create_kv_queue(
         &mut self,
-        turn: &mut impl Turn,
+        driver: &mut impl Driver,
         nsid: u32,
         options: KvQueueOptions,
     ) -> Result<KvQueue, HostError> {
-        let pair = self.create_queue(turn, options.entries)?;
+        let pair = self.create_queue(driver, options.entries)?;
         let qid = pair.queue();
         match KvQueue::new(&self.port.space, pair, options.slots, nsid) {
             Ok(mut queue) => {
@@ -67,7 +71,7 @@ impl Connection {
                 Ok(queue)
             }
             Err(error) => {
-                self.delete_queue(turn, qid)?;
+                self.delete_queue(driver, qid)?;
                 Err(error.into())
             }
         }
@@ -78,9 +82,9 @@ impl Connection {
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn delete_queue(&mut self, turn: &mut impl Turn, qid: u16) -> Result<(), HostError> {
-        self.execute_admin(turn, build::delete_sq(qid))?;
-        self.execute_admin(turn, build::delete_cq(qid))?;
+    pub fn delete_queue(&mut self, driver: &mut impl Driver, qid: u16) -> Result<(), HostError> {
+        self.execute_admin(driver, build::delete_sq(qid))?;
+        self.execute_admin(driver, build::delete_cq(qid))?;
         self.queues_used.remove(&qid);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::work::with_meter;
 use super::{HostKv, Work};
 use saker_engine::{Background, Context, Engine, Job};
-use saker_medium::Step;
+use saker_segment_store::Step;
 use saker_sim::Meter;
 
 impl HostKv {

@@ -6,8 +6,8 @@ use saker_engine::{
     Answers, Capability, Engine, GroupError, GroupOp, GroupSource, Groups, KvError, Member, SourceError,
     Version,
 };
-use saker_medium::Step;
 use saker_nvme::group::{Entry, Form, Malformed, Op, parse, parse_mut};
+use saker_segment_store::Step;
 use saker_sim::{Meter, Unit};
 
 impl HostKv {

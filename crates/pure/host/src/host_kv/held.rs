@@ -1,6 +1,6 @@
 //! Pages that operations hold or wait for: copies of what was read, which follow what is written.
 
-use saker_medium::{MediaError, PageAddr};
+use saker_segment_store::{CellError, PageAddr};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
@@ -10,7 +10,7 @@ struct Held {
     /// The read that brings it: what another brings is not entered.
     reader: u64,
     /// As on the device, data and out-of-band bytes; `None`: it has not come.
-    bytes: Option<Result<Vec<u8>, MediaError>>,
+    bytes: Option<Result<Vec<u8>, CellError>>,
 }
 
 /// Pages by their address.
@@ -48,7 +48,7 @@ impl HeldPages {
     }
 
     /// A read has ended. What was renewed meanwhile stays: commands have no order among each other.
-    pub fn arrive(&mut self, at: PageAddr, reader: u64, bytes: Result<Vec<u8>, MediaError>) {
+    pub fn arrive(&mut self, at: PageAddr, reader: u64, bytes: Result<Vec<u8>, CellError>) {
         let held = self.pages.get_mut(&at).filter(|held| held.reader == reader && held.bytes.is_none());
         if let Some(held) = held {
             held.bytes = Some(bytes);
@@ -61,7 +61,7 @@ impl HeldPages {
     }
 
     /// A page that has come.
-    pub fn get(&self, at: PageAddr) -> Option<&Result<Vec<u8>, MediaError>> {
+    pub fn get(&self, at: PageAddr) -> Option<&Result<Vec<u8>, CellError>> {
         self.pages.get(&at)?.bytes.as_ref()
     }
 }

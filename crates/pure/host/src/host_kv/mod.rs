@@ -10,16 +10,16 @@ mod background;
 mod batch;
 mod blocks;
 mod held;
-mod medium;
 mod op;
 mod queue_pair;
 mod scan;
+mod segments;
 mod work;
 
 pub use blocks::{BlockDone, BlockQueue};
-pub use medium::{BlockMedium, HOST_PAGE_BYTES, MediumStats};
 pub use op::{Answer, Batch, Op, Outcome, Ticket};
 pub use queue_pair::KvBlockQueue;
+pub use segments::{BlockSegments, HOST_PAGE_BYTES, SegmentStats};
 pub use work::Work;
 
 use batch::packed;
@@ -29,8 +29,8 @@ use saker_engine::{
 };
 use saker_log::LogStats;
 use saker_log::recover::Damage;
-use saker_medium::{Medium, PageAddr, Step, Tag};
 use saker_nvme::Key;
+use saker_segment_store::{PageAddr, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 use scan::{Scanning, Taken};
 use std::collections::VecDeque;
@@ -52,7 +52,7 @@ struct Parked {
 /// A key-value store at the host.
 pub struct HostKv {
     store: AnyEngine,
-    medium: BlockMedium,
+    medium: BlockSegments,
     cache: Option<ReadCache>,
     snapshots: Taken,
     parked: VecDeque<Parked>,
@@ -69,7 +69,7 @@ impl HostKv {
     ///
     /// # Errors
     /// Damage that keeps the store from being opened.
-    pub fn open(kind: EngineKind, mut medium: BlockMedium, mut wait: impl FnMut()) -> Result<Self, Damage> {
+    pub fn open(kind: EngineKind, mut medium: BlockSegments, mut wait: impl FnMut()) -> Result<Self, Damage> {
         medium.survey_device(&mut wait);
         let mut recovery = AnyRecovery::new(kind, &EngineConfig::new(1, false), &medium);
         loop {
@@ -103,18 +103,18 @@ impl HostKv {
     }
 
     /// A new store over an empty medium.
-    pub fn over(kind: EngineKind, medium: BlockMedium) -> Self {
+    pub fn over(kind: EngineKind, medium: BlockSegments) -> Self {
         Self::over_tuned(kind, &EngineConfig::new(1, false), medium)
     }
 
     /// The same with settings. The write buffer is host memory, so `ring_lasts` is to be false.
-    pub fn over_tuned(kind: EngineKind, config: &EngineConfig, medium: BlockMedium) -> Self {
+    pub fn over_tuned(kind: EngineKind, config: &EngineConfig, medium: BlockSegments) -> Self {
         Self::with_engine(AnyEngine::new(kind.over_blocks(), config, &medium), medium)
     }
 
     /// A store by an engine that is new on that medium, or has recovered from it: any that there is, or one of one's own
     /// ([`AnyEngine::other`]).
-    pub fn with_engine(store: AnyEngine, medium: BlockMedium) -> Self {
+    pub fn with_engine(store: AnyEngine, medium: BlockSegments) -> Self {
         let (parked, background_pages) = (VecDeque::new(), Vec::new());
         let (next_ticket, background_idle, waits) = (0, true, 0);
         let snapshots = Taken::default();
@@ -188,7 +188,7 @@ impl HostKv {
     }
 
     /// Block commands so far.
-    pub fn medium_stats(&self) -> MediumStats {
+    pub fn medium_stats(&self) -> SegmentStats {
         self.medium.stats()
     }
 

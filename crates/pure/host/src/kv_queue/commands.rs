@@ -2,10 +2,10 @@
 
 use saker_link::{STAGING_BYTES, Slot};
 use saker_nvme::kv::{self, StoreOptions};
-use saker_nvme::vendor::{self, TINY_BYTES};
+use saker_nvme::vendor_specific::{self, TINY_BYTES};
 use saker_nvme::{Key, Sqe};
 
-use super::{KvQueue, Place, Returned, Shape, SubmitError, Ticket};
+use super::{DataPlace, KvQueue, Returned, Shape, SubmitError, Ticket};
 use crate::transfer::Method;
 
 /// The data of a raw command.
@@ -111,22 +111,22 @@ impl KvQueue {
         let methods = self.available.methods;
         if capacity as usize <= TINY_BYTES && methods.retrieve_tiny() {
             let slot = self.take_slot()?;
-            let sqe = vendor::retrieve_tiny(self.nsid, key);
-            return self.launch(slot, &sqe, Place::Dword, Shape::Value, capacity);
+            let sqe = vendor_specific::retrieve_tiny(self.nsid, key);
+            return self.launch(slot, &sqe, DataPlace::Dword, Shape::Value, capacity);
         }
         let fits = capacity <= self.available.retrieve_bytes_max && self.takes_payload(capacity);
         if !methods.retrieve_inline() || !fits {
             return self.retrieve(key, capacity);
         }
         let slot = self.take_slot()?;
-        let sqe = vendor::retrieve_inline(self.nsid, key, capacity);
-        self.cq_promised += vendor::cq_slots(capacity);
-        self.launch(slot, &sqe, Place::Behind, Shape::Value, capacity)
+        let sqe = vendor_specific::retrieve_inline(self.nsid, key, capacity);
+        self.cq_promised += vendor_specific::cq_slots(capacity);
+        self.launch(slot, &sqe, DataPlace::Behind, Shape::Value, capacity)
     }
 
     /// Whether the completion queue surely has room for so much payload: else the controller would hold completions back.
     fn takes_payload(&self, bytes: u32) -> bool {
-        let promised = self.cq_promised + vendor::cq_slots(bytes);
+        let promised = self.cq_promised + vendor_specific::cq_slots(bytes);
         promised as usize + self.slots() < self.queue.pair().cq_entries() as usize
     }
 
@@ -205,7 +205,7 @@ impl KvQueue {
     #[inline(always)]
     fn send_plain(&mut self, sqe: Sqe) -> Result<Ticket, SubmitError> {
         let slot = self.take_slot()?;
-        self.launch(slot, &sqe, Place::Elsewhere, Shape::ToDevice, 0)
+        self.launch(slot, &sqe, DataPlace::Elsewhere, Shape::ToDevice, 0)
     }
 
     /// Data of no bytes leaves the page closed: lending it costs a locked operation.
@@ -220,7 +220,7 @@ impl KvQueue {
             slot.staging_mut()[..data.len()].copy_from_slice(data);
             sqe.prp1.set(slot.lend_staging());
         }
-        self.launch(slot, &sqe, Place::Elsewhere, Shape::ToDevice, data.len() as u32)
+        self.launch(slot, &sqe, DataPlace::Elsewhere, Shape::ToDevice, data.len() as u32)
     }
 
     #[inline]
@@ -242,7 +242,7 @@ impl KvQueue {
         if capacity > 0 {
             sqe.prp1.set(slot.lend_staging());
         }
-        self.launch(slot, &sqe, Place::Staging, shape, capacity)
+        self.launch(slot, &sqe, DataPlace::Staging, shape, capacity)
     }
 
     fn launch_mapped(&mut self, mut sqe: Sqe, shape: Shape, buffer: Mapped) -> Result<Ticket, SubmitError> {
@@ -254,7 +254,7 @@ impl KvQueue {
                 return Err(error);
             }
         }
-        self.launch(slot, &sqe, Place::Elsewhere, shape, buffer.bytes)
+        self.launch(slot, &sqe, DataPlace::Elsewhere, shape, buffer.bytes)
     }
 
     pub(super) fn lend_and_launch(
@@ -289,7 +289,7 @@ impl KvQueue {
         let launched = match self.prps(&mut slot, lent, bytes) {
             Ok(prps) => {
                 set_prps(&mut sqe, prps);
-                self.launch(slot, &sqe, Place::Owned, shape, bytes)
+                self.launch(slot, &sqe, DataPlace::Owned, shape, bytes)
             }
             Err(error) => {
                 self.pool.release(slot);

@@ -17,13 +17,13 @@ pub(super) struct Flight {
     pub(super) first_error: Option<Status>,
     /// Where the buffer begins in its first page.
     pub(super) offset: u16,
-    pub(super) place: Place,
+    pub(super) place: DataPlace,
     pub(super) shape: Shape,
 }
 
 /// Where a command's data is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum DataPlace {
     /// There is none, or it is in memory of the caller.
     Elsewhere,
     Staging,
@@ -57,7 +57,7 @@ impl Flight {
         part_of: None,
         first_error: None,
         offset: 0,
-        place: Place::Elsewhere,
+        place: DataPlace::Elsewhere,
         shape: Shape::ToDevice,
     };
 

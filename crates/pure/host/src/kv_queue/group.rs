@@ -5,7 +5,7 @@ use saker_nvme::Key;
 use saker_nvme::group::{Form, GroupCommand, Op, Packer, PairAddress, Refused, write_vector};
 
 use super::commands::set_prps;
-use super::{KvQueue, Place, Shape, SubmitError, Ticket};
+use super::{DataPlace, KvQueue, Shape, SubmitError, Ticket};
 
 /// A payload of up to 4 KiB that is packed where the device will fetch it: one copy per key and value. It holds a slot
 /// until it is [sent](KvQueue::send_group) or [dropped](KvQueue::drop_group).
@@ -79,7 +79,7 @@ impl KvQueue {
         let bytes = packer.finish() as u32;
         let mut sqe = GroupCommand::OneWay { id, form, bytes }.encode(self.nsid);
         sqe.prp1.set(slot.lend_staging());
-        self.launch(slot, &sqe, Place::Elsewhere, Shape::ToDevice, bytes)
+        self.launch(slot, &sqe, DataPlace::Elsewhere, Shape::ToDevice, bytes)
     }
 
     /// Gives the slot of a group back that is not to be sent.
@@ -119,7 +119,7 @@ impl KvQueue {
         let mut slot = self.take_slot()?;
         slot.staging_mut()[..payload.len()].copy_from_slice(payload);
         set_prps(&mut sqe, (slot.lend_staging(), 0));
-        self.launch(slot, &sqe, Place::Staging, Shape::Results, buffer_bytes)
+        self.launch(slot, &sqe, DataPlace::Staging, Shape::Results, buffer_bytes)
     }
 
     /// Fetches up to `capacity` bytes of the results that are kept under `id`. DW0 is their whole length; they are kept no

@@ -3,9 +3,9 @@
 use saker_link::{DmaRegion, STAGING_BYTES, Slot};
 use saker_nvme::Sqe;
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::vendor::{INDIRECT_KEY_BYTES_MIN, IndirectCommand, IndirectOp};
+use saker_nvme::vendor_specific::{INDIRECT_KEY_BYTES_MIN, IndirectCommand, IndirectOp};
 
-use super::flight::{Place, Shape};
+use super::flight::{DataPlace, Shape};
 use super::{KvQueue, SubmitError, Ticket};
 
 /// Bytes of a key's place.
@@ -44,7 +44,7 @@ impl KvQueue {
         if capacity > 0 {
             sqe.prp1.set(slot.lend_staging());
         }
-        self.launch(slot, &sqe, Place::Staging, Shape::Value, capacity)
+        self.launch(slot, &sqe, DataPlace::Staging, Shape::Value, capacity)
     }
 
     /// Delete of a key of 17 to 255 bytes.
@@ -65,7 +65,7 @@ impl KvQueue {
 
     fn plain_indirect(&mut self, key: &[u8], op: IndirectOp) -> Result<Ticket, SubmitError> {
         let (slot, sqe) = self.begin_indirect(key, op)?;
-        self.launch(slot, &sqe, Place::Elsewhere, Shape::ToDevice, 0)
+        self.launch(slot, &sqe, DataPlace::Elsewhere, Shape::ToDevice, 0)
     }
 
     /// A slot with the key in its place, and the entry that names it.

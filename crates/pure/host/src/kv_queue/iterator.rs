@@ -1,10 +1,10 @@
 //! Submitting commands for iterators.
 
 use saker_nvme::Key;
-use saker_nvme::vendor::{IteratorCommand, IteratorRange};
+use saker_nvme::vendor_specific::{IteratorCommand, IteratorRange};
 use zerocopy::IntoBytes;
 
-use super::{KvQueue, Place, Shape, SubmitError, Ticket};
+use super::{DataPlace, KvQueue, Shape, SubmitError, Ticket};
 
 impl KvQueue {
     /// Opens an iterator over a range, as of now or as of the moment of the iterator `beside`. DW0 of the completion is its
@@ -24,7 +24,7 @@ impl KvQueue {
     }
 
     /// Reads up to `buffer_bytes` bytes of pairs, at most `pairs_max` of them (0: as many as fit), from `seek` on or from
-    /// where the iterator stands. DW1 of the completion is [`NextAnswer`](saker_nvme::vendor::NextAnswer).
+    /// where the iterator stands. DW1 of the completion is [`NextAnswer`](saker_nvme::vendor_specific::NextAnswer).
     ///
     /// # Errors
     /// [`SubmitError`].
@@ -46,6 +46,6 @@ impl KvQueue {
     pub fn iterator_close(&mut self, iterator: u32) -> Result<Ticket, SubmitError> {
         let sqe = IteratorCommand::Close { iterator }.encode(self.nsid);
         let slot = self.take_slot()?;
-        self.launch(slot, &sqe, Place::Elsewhere, Shape::ToDevice, 0)
+        self.launch(slot, &sqe, DataPlace::Elsewhere, Shape::ToDevice, 0)
     }
 }

@@ -1,9 +1,9 @@
 //! Submitting a command in its slot.
 
 use saker_link::{PAGE_BYTES, Rejected, Slot, Sqe};
-use saker_nvme::vendor::cq_slots;
+use saker_nvme::vendor_specific::cq_slots;
 
-use super::flight::{Place, Shape, pages_bytes};
+use super::flight::{DataPlace, Shape, pages_bytes};
 use super::{KvQueue, SubmitError, Ticket};
 
 impl KvQueue {
@@ -22,7 +22,7 @@ impl KvQueue {
         &mut self,
         slot: Slot,
         sqe: &Sqe,
-        place: Place,
+        place: DataPlace,
         shape: Shape,
         bytes: u32,
     ) -> Result<Ticket, SubmitError> {
@@ -47,7 +47,7 @@ impl KvQueue {
     #[inline]
     pub(super) fn depart(&mut self, slot: Slot, sqe: &Sqe, payload: &[u8]) -> Result<Ticket, SubmitError> {
         let ticket = self.ticket_of(&slot);
-        self.prepare(&slot, Place::Elsewhere, 0);
+        self.prepare(&slot, DataPlace::Elsewhere, 0);
         match self.queue.submit_with(slot, sqe, payload) {
             Ok(()) => {
                 self.stats.commands += 1;
@@ -63,8 +63,8 @@ impl KvQueue {
         let slot = rejected.slot;
         let index = usize::from(slot.index());
         match self.flights[index].place {
-            Place::Bar => self.bar_ring.release(slot.index()),
-            Place::Behind => self.cq_promised -= cq_slots(self.flights[index].bytes),
+            DataPlace::Bar => self.bar_ring.release(slot.index()),
+            DataPlace::Behind => self.cq_promised -= cq_slots(self.flights[index].bytes),
             _ => {}
         }
         self.pool.release(slot);

@@ -32,7 +32,7 @@ use saker_link::{
 
 use crate::transfer::{Available, Method, TransferOptions, TransferPolicy};
 use bar_ring::BarRing;
-use flight::{Flight, Place, Shape};
+use flight::{DataPlace, Flight, Shape};
 use loan::Loan;
 use train::Train;
 

@@ -7,7 +7,7 @@ use saker_nvme::sgl::{SglDescriptor, kind};
 
 use super::commands::set_prps;
 use super::train::Train;
-use super::{KvQueue, Place, Shape, SubmitError, Ticket};
+use super::{DataPlace, KvQueue, Shape, SubmitError, Ticket};
 use crate::transfer::{Outbox, Pacing};
 
 impl Outbox for KvQueue {
@@ -22,12 +22,12 @@ impl Outbox for KvQueue {
     #[inline(always)]
     fn send(&mut self, sqe: &Sqe) -> Result<Ticket, SubmitError> {
         let slot = self.take_slot()?;
-        self.launch(slot, sqe, Place::Elsewhere, Shape::ToDevice, 0)
+        self.launch(slot, sqe, DataPlace::Elsewhere, Shape::ToDevice, 0)
     }
 
     fn send_train(&mut self, entries: impl Iterator<Item = Sqe>, count: u32) -> Result<Ticket, SubmitError> {
         let slot = self.take_slot()?;
-        self.send_all(slot, entries, count, Place::Elsewhere, 0)
+        self.send_all(slot, entries, count, DataPlace::Elsewhere, 0)
     }
 
     #[inline]
@@ -62,14 +62,14 @@ impl Outbox for KvQueue {
             slot.staging_mut()[..data.len()].copy_from_slice(data);
             let at = slot.lend_staging();
             let sqe = sqe.with_sgl(&SglDescriptor::new(kind::DATA_BLOCK, at, bytes));
-            return self.launch(slot, &sqe, Place::Elsewhere, Shape::ToDevice, 0);
+            return self.launch(slot, &sqe, DataPlace::Elsewhere, Shape::ToDevice, 0);
         }
         let at = match self.lend(&slot, data.to_vec()) {
             Ok(at) => at,
             Err(returned) => return Err(self.give_up(slot, returned.error)),
         };
         let sqe = sqe.with_sgl(&SglDescriptor::new(kind::DATA_BLOCK, at, bytes));
-        self.launch(slot, &sqe, Place::Owned, Shape::ToDevice, 0)
+        self.launch(slot, &sqe, DataPlace::Owned, Shape::ToDevice, 0)
     }
 
     #[inline]
@@ -99,20 +99,20 @@ impl Outbox for KvQueue {
                 return Ok(None);
             }
         }
-        self.launch(slot, &commit(offset), Place::Bar, Shape::ToDevice, 0).map(Some)
+        self.launch(slot, &commit(offset), DataPlace::Bar, Shape::ToDevice, 0).map(Some)
     }
 }
 
 impl KvQueue {
     /// Whole pages go through the slot's staging page, or are lent; `sqe` names them.
-    fn name_pages(&mut self, slot: &mut Slot, sqe: &mut Sqe, pages: &[u8]) -> Result<Place, SubmitError> {
+    fn name_pages(&mut self, slot: &mut Slot, sqe: &mut Sqe, pages: &[u8]) -> Result<DataPlace, SubmitError> {
         if pages.len() <= STAGING_BYTES {
             slot.staging_mut()[..pages.len()].copy_from_slice(pages);
             sqe.prp1.set(slot.lend_staging());
-            return Ok(Place::Elsewhere);
+            return Ok(DataPlace::Elsewhere);
         }
         set_prps(sqe, self.lend_pages(slot, pages)?);
-        Ok(Place::Owned)
+        Ok(DataPlace::Owned)
     }
 
     fn lend_pages(&mut self, slot: &mut Slot, pages: &[u8]) -> Result<(u64, u64), SubmitError> {
@@ -131,7 +131,7 @@ impl KvQueue {
         slot: Slot,
         entries: impl Iterator<Item = Sqe>,
         count: u32,
-        place: Place,
+        place: DataPlace,
         page_bytes: u32,
     ) -> Result<Ticket, SubmitError> {
         let ticket = self.ticket_of(&slot);
@@ -139,7 +139,7 @@ impl KvQueue {
         let others = count as usize - 1;
         let fits = self.pool.free() >= others && self.queue.pair().free_entries() >= count;
         let at_once = self.transfer.pacing == Pacing::Pipelined && fits;
-        let lends = place == Place::Elsewhere && page_bytes > 0;
+        let lends = place == DataPlace::Elsewhere && page_bytes > 0;
         let mut train = Train::new(slot, count, at_once, lends);
         let mut entries = entries;
         if train.at_once {

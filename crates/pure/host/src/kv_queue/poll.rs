@@ -1,9 +1,9 @@
 //! Taking completions.
 
 use saker_link::{Completion, CompletionError, Cqe, Slot};
-use saker_nvme::vendor::cq_slots;
+use saker_nvme::vendor_specific::cq_slots;
 
-use super::flight::{Place, pages_bytes};
+use super::flight::{DataPlace, pages_bytes};
 use super::ticket::Bytes;
 use super::{Done, KvQueue, Ticket};
 
@@ -87,7 +87,7 @@ impl KvQueue {
             result_high: cqe.dw1.get(),
             bytes: Bytes::Staged(&[]),
         };
-        if flight.place != Place::Elsewhere {
+        if flight.place != DataPlace::Elsewhere {
             return self.finish_with_data(slot, &cqe, done, visit);
         }
         self.pool.release(slot);
@@ -104,12 +104,12 @@ impl KvQueue {
         let index = usize::from(slot.index());
         let flight = self.flights[index];
         let bytes = flight.visible_bytes(cqe);
-        if matches!(flight.place, Place::Staging | Place::Owned) {
+        if matches!(flight.place, DataPlace::Staging | DataPlace::Owned) {
             self.stats.page_bytes_from_device += pages_bytes(flight.offset, bytes);
         }
         let answer = match flight.place {
-            Place::Staging => visit(Done { bytes: Bytes::Staged(&slot.staging()[..bytes]), ..done }),
-            Place::Owned => {
+            DataPlace::Staging => visit(Done { bytes: Bytes::Staged(&slot.staging()[..bytes]), ..done }),
+            DataPlace::Owned => {
                 let (mut buffer, start) = self.end_loan(index);
                 visit(Done { bytes: Bytes::Owned(&mut buffer, start..start + bytes), ..done })
             }
@@ -123,13 +123,13 @@ impl KvQueue {
     }
 
     /// Data that came in the completion queue; of a value in the BAR, nothing but its place.
-    fn small_payload(&mut self, cqe: &Cqe, index: usize, place: Place, bytes: usize) -> Vec<u8> {
+    fn small_payload(&mut self, cqe: &Cqe, index: usize, place: DataPlace, bytes: usize) -> Vec<u8> {
         match place {
-            Place::Bar => {
+            DataPlace::Bar => {
                 self.bar_ring.release(index as u16);
                 Vec::new()
             }
-            Place::Dword => {
+            DataPlace::Dword => {
                 let dword = cqe.dw1.get().to_le_bytes();
                 let bytes = if cqe.result_dw0() as usize <= dword.len() { bytes } else { 0 };
                 dword[..bytes].to_vec()

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use saker_link::{Completion, Slot};
 use saker_nvme::Sqe;
 
-use super::{KvQueue, Place, Shape, Ticket};
+use super::{DataPlace, KvQueue, Shape, Ticket};
 use crate::transfer::Pacing;
 
 /// The rest of a value. While there is one, no other command may come between its parts, so the queue takes none.
@@ -84,7 +84,7 @@ impl KvQueue {
     }
 
     /// Notes where the data of a value's last command is.
-    pub(super) fn prepare(&mut self, slot: &Slot, place: Place, page_bytes: u32) {
+    pub(super) fn prepare(&mut self, slot: &Slot, place: DataPlace, page_bytes: u32) {
         let flight = &mut self.flights[usize::from(slot.index())];
         (flight.place, flight.shape, flight.bytes, flight.offset) = (place, Shape::ToDevice, 0, 0);
         flight.first_error = None;

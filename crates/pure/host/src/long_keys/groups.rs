@@ -7,10 +7,10 @@ use saker_nvme::group::{Form, Op};
 use super::route::{Route, route};
 use super::store::KvStoreClient;
 use crate::client::{Entry, WriteBatch, existed};
+use crate::driver::Driver;
 use crate::error::HostError;
-use crate::turn::Turn;
 
-impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
+impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// Writes a batch: see [`WriteBatch`]. Deletes of keys that are not there succeed.
     ///
     /// # Errors

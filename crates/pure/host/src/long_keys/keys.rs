@@ -7,8 +7,8 @@ use super::page::Look;
 use super::route::{Route, route};
 use super::store::KvStoreClient;
 use crate::client::KeyCursor;
+use crate::driver::Driver;
 use crate::error::HostError;
-use crate::turn::Turn;
 
 /// The keys of a namespace: in the device's order of device keys, the keys of one envelope in ascending order. So the
 /// order is one of all possible keys, and any key can be listed from.
@@ -25,7 +25,7 @@ pub struct StoreKeys<'c, T, D> {
     place: Option<Key>,
 }
 
-impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
+impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// The keys from `from` on, included if it exists, or all.
     pub fn list(&mut self, from: Option<&[u8]>) -> StoreKeys<'_, T, D> {
         let start = from.map(|key| (route(key, &self.digest), key)).map(|(route, key)| match route? {
@@ -58,7 +58,7 @@ impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
     }
 }
 
-impl<T: Turn, D: KeyDigest> StoreKeys<'_, T, D> {
+impl<T: Driver, D: KeyDigest> StoreKeys<'_, T, D> {
     /// The device key that was looked at last: after an error, that of the envelope which could not be read, whose keys are
     /// passed over when the list goes on.
     pub fn place(&self) -> Option<Key> {
@@ -89,7 +89,7 @@ impl<T: Turn, D: KeyDigest> StoreKeys<'_, T, D> {
     }
 }
 
-impl<T: Turn, D: KeyDigest> Iterator for StoreKeys<'_, T, D> {
+impl<T: Driver, D: KeyDigest> Iterator for StoreKeys<'_, T, D> {
     type Item = Result<Vec<u8>, HostError>;
 
     fn next(&mut self) -> Option<Self::Item> {

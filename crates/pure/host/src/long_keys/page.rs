@@ -3,8 +3,8 @@
 use saker_nvme::Key;
 
 use crate::client::KvClient;
+use crate::driver::Driver;
 use crate::error::HostError;
-use crate::turn::Turn;
 use saker_long_keys::KeyDigest;
 use saker_long_keys::envelope::{Directory, Entry, EnvelopeError, check_digests};
 
@@ -26,7 +26,7 @@ pub(super) enum Look<R> {
 impl EnvelopePage {
     /// Reads the envelope under `at` and looks into it: first at its first 4 KiB, then, if `look` says so, at all of it.
     /// `None` if there is no such device key.
-    pub(super) fn look<T: Turn, R>(
+    pub(super) fn look<T: Driver, R>(
         &mut self,
         client: &mut KvClient<T>,
         at: &Key,
@@ -57,7 +57,7 @@ impl EnvelopePage {
         Directory::parse(&self.bytes, self.total_bytes)
     }
 
-    fn read_prefix<T: Turn>(&mut self, client: &mut KvClient<T>, at: &Key) -> Result<bool, HostError> {
+    fn read_prefix<T: Driver>(&mut self, client: &mut KvClient<T>, at: &Key) -> Result<bool, HostError> {
         let into = &mut self.bytes;
         let total = client.get_with(at, |beginning, bytes| {
             into.clear();
@@ -68,7 +68,7 @@ impl EnvelopePage {
         Ok(total.is_some())
     }
 
-    fn read_whole<T: Turn>(&mut self, client: &mut KvClient<T>, at: &Key) -> Result<bool, HostError> {
+    fn read_whole<T: Driver>(&mut self, client: &mut KvClient<T>, at: &Key) -> Result<bool, HostError> {
         let Some(whole) = client.get(at)? else {
             return Ok(false);
         };

@@ -6,8 +6,8 @@ use saker_nvme::Key;
 
 use super::store::KvStoreClient;
 use crate::client::{Course, KeyRange, Walk};
+use crate::driver::Driver;
 use crate::error::HostError;
-use crate::turn::Turn;
 
 /// Keys that are listed before their values are read, where the device has no iterators.
 const PAGE_KEYS: usize = 256;
@@ -45,7 +45,7 @@ struct Visit<'a> {
     pair: &'a mut dyn FnMut(&[u8], &[u8]) -> bool,
 }
 
-impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
+impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// Shows each pair of a range once, while `visit` says so. Where the device has iterators, all as of one moment, with
     /// keys of up to 16 bytes in the order of their bytes, longer ones behind them. It goes on behind the last key when the
     /// connection to a device on the network was lost and made again.

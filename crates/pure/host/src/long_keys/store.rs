@@ -9,8 +9,8 @@ use super::KEY_BYTES_MAX;
 use super::page::{EnvelopePage, Look};
 use super::route::{Route, route};
 use crate::client::{Condition, KvClient};
+use crate::driver::Driver;
 use crate::error::{HostError, KvError};
-use crate::turn::Turn;
 
 /// A [`KvClient`] that also takes long keys. `D` is the digest of long keys.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ enum Change {
     Remove,
 }
 
-impl<T: Turn> KvStoreClient<T> {
+impl<T: Driver> KvStoreClient<T> {
     /// Long keys over `client`, in the stored format: by pointer where the device takes them, else through envelopes.
     pub fn new(client: KvClient<T>) -> Self {
         let by_pointer = client.has_indirect_keys();
@@ -41,7 +41,7 @@ impl<T: Turn> KvStoreClient<T> {
     }
 }
 
-impl<T: Turn, D: KeyDigest> KvStoreClient<T, D> {
+impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// Through envelopes in any case, with another digest, for tests: what it writes cannot be read with the usual one.
     pub fn with_digest(client: KvClient<T>, digest: D) -> Self {
         let (page, scratch) = (EnvelopePage::default(), Vec::with_capacity(PAGE_BYTES));

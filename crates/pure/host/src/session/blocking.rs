@@ -15,8 +15,8 @@ use super::container::Write;
 use super::hub::{Cover, Hub, Refusal, Sync};
 use super::ticket::Ticket;
 use super::wire::{Command, Wire};
+use crate::driver::{Driver, Patience};
 use crate::error::HostError;
-use crate::turn::{Patience, Turn};
 
 /// Writes that a sync covers and that failed, or why it could not wait for them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,23 +36,23 @@ pub struct Session<W: Wire, T> {
     hub: Arc<Hub<W>>,
     lane: usize,
     commit_lane: usize,
-    turn: T,
+    driver: T,
     value_bytes_max: u32,
     patience: Patience,
 }
 
-impl<W: Wire, T: Turn> Session<W, T> {
+impl<W: Wire, T: Driver> Session<W, T> {
     /// The session of lane `lane`. Durable writes of all sessions share lane `commit_lane`, which may be a session's, too.
     /// Values are at most `value_bytes_max` bytes long.
     pub fn new(
         hub: Arc<Hub<W>>,
         (lane, commit_lane): (usize, usize),
-        turn: T,
+        driver: T,
         value_bytes_max: u32,
         patience: Patience,
     ) -> Self {
         assert!(lane < hub.lanes() && commit_lane < hub.lanes(), "the lanes are of this hub");
-        Self { hub, lane, commit_lane, turn, value_bytes_max, patience }
+        Self { hub, lane, commit_lane, driver, value_bytes_max, patience }
     }
 
     /// Stores a pair. It is visible to all sessions at once, and durable after a [`sync`](Self::sync).
@@ -104,7 +104,7 @@ impl<W: Wire, T: Turn> Session<W, T> {
                 Err(Refusal::Broken(error)) => return Err(error),
                 Err(Refusal::Busy | Refusal::Changed) => {}
             }
-            wait.turn(&mut self.turn)?;
+            wait.drive(&mut self.driver)?;
             self.hub.advance(lane, &mut Free);
             if self.hub.parked_bytes() > self.hub.options().parked_bytes_max / 2 {
                 self.hub.push_out_all(&mut Free);
@@ -133,7 +133,7 @@ impl<W: Wire, T: Turn> Session<W, T> {
         let (ticket, lane) = (self.begin_durable(key, write)?, self.commit_lane);
         let mut wait = self.patience.wait();
         while !self.hub.poll_commit(lane, &ticket, &mut Free) {
-            wait.turn(&mut self.turn)?;
+            wait.drive(&mut self.driver)?;
         }
         self.make_durable(ticket.take_failures())
     }
@@ -161,7 +161,7 @@ impl<W: Wire, T: Turn> Session<W, T> {
         let sync = self.begin_sync();
         let mut wait = self.patience.wait();
         while !self.hub.poll_sync(self.lane, &sync, &mut Free) {
-            wait.turn(&mut self.turn)?;
+            wait.drive(&mut self.driver)?;
         }
         self.make_durable(sync.take_failures())
     }
@@ -189,7 +189,7 @@ impl<W: Wire, T: Turn> Session<W, T> {
             if let Some(outcome) = self.hub.poll_flush(self.lane, wanted) {
                 return outcome;
             }
-            wait.turn(&mut self.turn)?;
+            wait.drive(&mut self.driver)?;
             // Somebody else's lane may have the flush.
             (0..self.hub.lanes()).for_each(|n| self.hub.advance(n, &mut Free));
         }
@@ -204,7 +204,7 @@ impl<W: Wire, T: Turn> Session<W, T> {
                 Err(Refusal::Broken(error)) => return Err(error),
                 Err(Refusal::Busy | Refusal::Changed) => {}
             }
-            wait.turn(&mut self.turn)?;
+            wait.drive(&mut self.driver)?;
             self.hub.advance(self.lane, &mut Free);
         }
     }
@@ -217,7 +217,7 @@ impl<W: Wire, T: Turn> Session<W, T> {
             if let Some(answer) = taken {
                 return answer.map(|answer| answer.expect("an answer is taken once"));
             }
-            if let Err(error) = wait.turn(&mut self.turn) {
+            if let Err(error) = wait.drive(&mut self.driver) {
                 self.hub.abandon(self.lane, id);
                 return Err(error);
             }
@@ -230,8 +230,8 @@ impl<W: Wire, T: Turn> Session<W, T> {
     }
 
     /// What lets the device make progress.
-    pub fn turn_mut(&mut self) -> &mut T {
-        &mut self.turn
+    pub fn driver_mut(&mut self) -> &mut T {
+        &mut self.driver
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Flusher {
 
 /// What a waiter may do.
 #[derive(Debug, PartialEq)]
-pub(super) enum Turn {
+pub(super) enum FlushStep {
     /// What it waits for is over.
     Over(Result<(), HostError>),
     /// It submits the next flush.
@@ -29,13 +29,13 @@ impl Flusher {
     }
 
     /// What somebody who waits for flush `wanted` does next.
-    pub fn turn(&self, wanted: u64) -> Turn {
+    pub fn next_step(&self, wanted: u64) -> FlushStep {
         // A failure first: a later flush that succeeds says nothing about what an earlier one could not write.
         match &self.failed {
-            Some((number, error)) if *number >= wanted => Turn::Over(Err(error.clone())),
-            _ if self.succeeded >= wanted => Turn::Over(Ok(())),
-            _ if self.in_flight => Turn::Wait,
-            _ => Turn::Submit,
+            Some((number, error)) if *number >= wanted => FlushStep::Over(Err(error.clone())),
+            _ if self.succeeded >= wanted => FlushStep::Over(Ok(())),
+            _ if self.in_flight => FlushStep::Wait,
+            _ => FlushStep::Submit,
         }
     }
 
@@ -70,13 +70,13 @@ mod tests {
     fn a_flush_in_flight_does_not_cover_who_comes_later() {
         let mut f = Flusher::default();
         let first = f.wanted();
-        assert_eq!(f.turn(first), Turn::Submit);
+        assert_eq!(f.next_step(first), FlushStep::Submit);
         f.submitted();
         let later = f.wanted();
         assert_eq!((first, later), (1, 2));
         f.ended(Ok(()));
-        assert_eq!(f.turn(first), Turn::Over(Ok(())));
-        assert_eq!(f.turn(later), Turn::Submit);
+        assert_eq!(f.next_step(first), FlushStep::Over(Ok(())));
+        assert_eq!(f.next_step(later), FlushStep::Submit);
     }
 
     #[test]
@@ -84,9 +84,9 @@ mod tests {
         let mut f = Flusher::default();
         let waiters = [f.wanted(), f.wanted()];
         f.submitted();
-        assert!(waiters.iter().all(|w| f.turn(*w) == Turn::Wait));
+        assert!(waiters.iter().all(|w| f.next_step(*w) == FlushStep::Wait));
         f.ended(Ok(()));
-        assert!(waiters.iter().all(|w| f.turn(*w) == Turn::Over(Ok(()))));
+        assert!(waiters.iter().all(|w| f.next_step(*w) == FlushStep::Over(Ok(()))));
         assert_eq!(f.count(), 1);
     }
 
@@ -96,11 +96,11 @@ mod tests {
         let first = f.wanted();
         f.submitted();
         f.ended(Err(KvError::Damaged.into()));
-        assert_eq!(f.turn(first), Turn::Over(Err(KvError::Damaged.into())));
+        assert_eq!(f.next_step(first), FlushStep::Over(Err(KvError::Damaged.into())));
         let second = f.wanted();
-        assert_eq!(f.turn(second), Turn::Submit);
+        assert_eq!(f.next_step(second), FlushStep::Submit);
         f.submitted();
         f.ended(Ok(()));
-        assert_eq!(f.turn(second), Turn::Over(Ok(())));
+        assert_eq!(f.next_step(second), FlushStep::Over(Ok(())));
     }
 }

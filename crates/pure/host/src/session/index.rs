@@ -14,7 +14,7 @@ use super::ticket::Ticket;
 
 /// Where the write of a key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct IndexSlot {
     /// Whose container.
     pub lane: u16,
     /// Which write of it.
@@ -49,7 +49,7 @@ pub(super) const PARKED_BYTES: usize = 128;
 pub(super) struct Entry {
     pub key: Key,
     /// `None`: the parked write is on its way to a container.
-    pub place: Option<Place>,
+    pub place: Option<IndexSlot>,
     pub parked: Option<Box<Parked>>,
     /// Another of the same stripe.
     next: Option<Box<Self>>,
@@ -121,7 +121,7 @@ impl Stripe {
     }
 
     #[inline]
-    pub fn insert(&mut self, key: Key, place: Place) {
+    pub fn insert(&mut self, key: Key, place: IndexSlot) {
         self.changed();
         let entry = if self.first.is_used() { self.unused_behind(key) } else { &mut self.first };
         (entry.key, entry.place) = (key, Some(place));
@@ -139,7 +139,7 @@ impl Stripe {
 
     /// The write at `place` has come to its end. Returns the key if a parked write of it is to be moved on.
     #[inline]
-    pub fn retire(&mut self, place: Place) -> Option<Key> {
+    pub fn retire(&mut self, place: IndexSlot) -> Option<Key> {
         self.changed();
         let is_first = self.first.place == Some(place);
         let entry = if is_first {
@@ -238,7 +238,7 @@ mod tests {
         Key::new(&n.to_le_bytes()).expect("8 bytes")
     }
 
-    const PLACE: Place = Place { lane: 1, piece: 2, container: NonZeroU32::MIN };
+    const PLACE: IndexSlot = IndexSlot { lane: 1, piece: 2, container: NonZeroU32::MIN };
 
     #[test]
     fn a_stripe_with_its_lock_is_one_cache_line() {
@@ -259,7 +259,7 @@ mod tests {
             match known {
                 Some(at) => assert_eq!(stripe.retire(model.swap_remove(at).1), None),
                 None => {
-                    let place = Place { lane: 0, piece: n, ..PLACE };
+                    let place = IndexSlot { lane: 0, piece: n, ..PLACE };
                     stripe.insert(key(k), place);
                     model.push((k, place));
                 }

@@ -13,7 +13,7 @@ use saker_nvme::Key;
 use super::calls::{CallId, Calls};
 use super::container::{Container, Write};
 use super::hub::Cover;
-use super::index::Place;
+use super::index::IndexSlot;
 use super::shared::Shared;
 use super::ticket::Ticket;
 use super::wire::{Answer, Wire};
@@ -205,8 +205,8 @@ impl Book {
         Packed { place, is_long: true }
     }
 
-    const fn place(&self, container: NonZeroU32, piece: u16) -> Place {
-        Place { lane: self.number, piece, container }
+    const fn place(&self, container: NonZeroU32, piece: u16) -> IndexSlot {
+        IndexSlot { lane: self.number, piece, container }
     }
 
     /// The container a write was just packed into.
@@ -243,7 +243,7 @@ impl Book {
 
     /// Whether that place is in the open container.
     #[inline]
-    pub fn is_open(&self, place: Place) -> bool {
+    pub fn is_open(&self, place: IndexSlot) -> bool {
         place.lane == self.number && place.container == self.open.id
     }
 
@@ -274,7 +274,7 @@ impl Book {
     }
 
     /// The same for a write of the open container that was replaced.
-    pub fn cover_again(&mut self, place: Place, cover: Cover<'_>) {
+    pub fn cover_again(&mut self, place: IndexSlot, cover: Cover<'_>) {
         self.stats.replaced += 1;
         self.cover(Packed { place, is_long: false }, cover);
     }
@@ -309,6 +309,6 @@ impl Book {
 /// Where a write has been packed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packed {
-    pub place: Place,
+    pub place: IndexSlot,
     is_long: bool,
 }

@@ -1,7 +1,7 @@
 //! What sessions need of a queue pair.
 
 use saker_nvme::group::Form;
-use saker_nvme::vendor::IteratorRange;
+use saker_nvme::vendor_specific::IteratorRange;
 use saker_nvme::{Key, Status};
 
 use crate::error::HostError;

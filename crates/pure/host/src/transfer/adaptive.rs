@@ -1,7 +1,7 @@
 //! BandSlim's adaptive transfer (ICPP'24, section 3.2): small values in commands, small tails too, the rest by pages.
 
 use super::Method;
-use saker_nvme::vendor::HYBRID_PAGE_BYTES;
+use saker_nvme::vendor_specific::HYBRID_PAGE_BYTES;
 
 /// Two thresholds and their coefficients. The paper leaves open the order of the rules and what a value of less than a page
 /// with a small remainder does; here piggyback is asked first, and hybrid needs a page.

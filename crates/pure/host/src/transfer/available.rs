@@ -1,7 +1,7 @@
 //! Which methods a queue can use, and for which sizes.
 
 use super::Method;
-use saker_nvme::vendor::{Capabilities, Methods};
+use saker_nvme::vendor_specific::{Capabilities, Methods};
 
 /// What device and queue allow. The default is a device with nothing but PRPs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

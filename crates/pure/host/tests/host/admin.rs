@@ -125,7 +125,7 @@ fn a_refused_admin_command_leaves_the_queue_usable() {
 fn a_lost_answer_is_not_taken_for_the_next_one() {
     let mut fake = Fake::new();
     let mut connection = fake.connect();
-    let mut asleep = saker_host::TurnFn(|| ());
+    let mut asleep = saker_host::DriverFn(|| ());
     assert!(matches!(connection.identify_controller(&mut asleep), Err(HostError::Timeout { .. })));
     assert_eq!(connection.identify_controller(&mut fake).unwrap_err(), ProtocolError::AdminQueue.into());
 }

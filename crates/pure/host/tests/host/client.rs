@@ -30,7 +30,7 @@ fn conditions_and_existence() {
     assert_eq!((client.delete(&name), client.delete(&name)), (Ok(true), Ok(false)));
     assert_eq!((client.exists(&name), client.value_bytes(&name)), (Ok(false), Ok(None)));
     client.flush().expect("flushes");
-    assert_eq!(client.turn_mut().flushes, 1);
+    assert_eq!(client.driver_mut().flushes, 1);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn large_values_at_every_alignment() {
                 continue;
             }
             client.put(&key(b"k"), value).expect("stores");
-            assert!(client.turn_mut().pairs[&key(b"k")] == value);
+            assert!(client.driver_mut().pairs[&key(b"k")] == value);
             assert!(client.get(&key(b"k")).expect("reads").expect("exists") == value);
             let mut buffer = vec![0xAA; bytes + 8];
             let read = client.get_into(&key(b"k"), &mut buffer[offset..offset + bytes - 1]);
@@ -85,9 +85,9 @@ fn too_long_values_are_refused_here_or_there() {
 fn a_value_that_grows_while_it_is_read_is_read_again() {
     let mut client = open(Fake::new());
     client.put(&key(b"k"), &pattern(5000)).expect("stores");
-    client.turn_mut().behaviour.replace_after_retrieve = Some((key(b"k"), pattern(9000)));
+    client.driver_mut().behaviour.replace_after_retrieve = Some((key(b"k"), pattern(9000)));
     assert!(client.get(&key(b"k")).expect("reads").expect("exists") == pattern(9000));
-    client.turn_mut().behaviour.replace_after_retrieve = Some((key(b"k"), pattern(10)));
+    client.driver_mut().behaviour.replace_after_retrieve = Some((key(b"k"), pattern(10)));
     assert_eq!(client.get(&key(b"k")), Ok(Some(pattern(10))));
 }
 
@@ -106,7 +106,7 @@ fn short_buffers_get_the_beginning_and_the_full_length() {
 fn statuses_become_errors() {
     let mut client = open(Fake::new());
     let refuse = |client: &mut KvClient<Fake>, status| {
-        client.turn_mut().behaviour.refuse.insert(key(b"k"), status);
+        client.driver_mut().behaviour.refuse.insert(key(b"k"), status);
     };
     refuse(&mut client, Status::CAPACITY_EXCEEDED);
     assert_eq!(client.put(&key(b"k"), b""), Err(KvError::Full.into()));
@@ -123,9 +123,9 @@ fn statuses_become_errors() {
 fn waiting_ends_and_a_late_answer_is_not_taken_for_another() {
     let mut client = open(Fake::new());
     client.put(&key(b"k"), b"old").expect("stores");
-    client.turn_mut().behaviour.stall = 1000;
+    client.driver_mut().behaviour.stall = 1000;
     assert_eq!(client.get(&key(b"k")), Err(HostError::Timeout { turns: 1000 }));
-    client.turn_mut().behaviour.stall = 1000;
+    client.driver_mut().behaviour.stall = 1000;
     let mut buffer = vec![0; 5000];
     assert_eq!(client.get_into(&key(b"k"), &mut buffer), Err(HostError::Timeout { turns: 1000 }));
     assert_eq!(client.exists(&key(b"other")), Ok(false));
@@ -135,7 +135,7 @@ fn waiting_ends_and_a_late_answer_is_not_taken_for_another() {
 #[test]
 fn a_broken_controller_is_reported() {
     let mut client = open(Fake::new());
-    client.turn_mut().behaviour.wrong_cid = Some(900);
+    client.driver_mut().behaviour.wrong_cid = Some(900);
     let error = saker_link::CompletionError::NotInFlight(900);
     assert_eq!(client.exists(&key(b"k")), Err(ProtocolError::Completion(error).into()));
 }
@@ -149,13 +149,13 @@ fn paging_with_the_smallest_buffer_finds_every_key_once() {
     let mut client = open(Fake::new());
     for n in 0..=255_u8 {
         let name = key(&vec![n; usize::from(n % 16) + 1]);
-        client.turn_mut().pairs.insert(name, vec![]);
+        client.driver_mut().pairs.insert(name, vec![]);
     }
-    let all: Vec<_> = client.turn_mut().pairs.keys().copied().collect();
+    let all: Vec<_> = client.driver_mut().pairs.keys().copied().collect();
     assert_eq!(listed(&mut client, None), all);
     assert_eq!(listed(&mut client, Some(all[100])), all[100..]);
     assert_eq!(listed(&mut client, Some(key(&[255; 16]))), [key(&[255; 16])]);
-    client.turn_mut().pairs.clear();
+    client.driver_mut().pairs.clear();
     assert_eq!(listed(&mut client, None), []);
 }
 
@@ -164,8 +164,8 @@ fn a_page_begins_well_where_its_first_key_was_deleted() {
     let mut client = open(Fake::new());
     let all: Vec<_> = (0..10).map(|n| key(&[n; 16])).collect();
     for victim in &all {
-        client.turn_mut().pairs = all.iter().map(|name| (*name, vec![])).collect();
-        client.turn_mut().behaviour.delete_before_list = Some(*victim);
+        client.driver_mut().pairs = all.iter().map(|name| (*name, vec![])).collect();
+        client.driver_mut().behaviour.delete_before_list = Some(*victim);
         assert_eq!(listed(&mut client, None), all);
     }
 }
@@ -186,7 +186,7 @@ fn queued_writes_fill_the_queue_and_keep_the_order_of_one_key() {
     client.put_queued(&key(&[3]), b"last").expect("queues");
     assert_eq!(client.drain(), Ok(()));
     assert_eq!((client.queued(), client.queue_mut().in_flight()), (0, 0));
-    let fake = client.turn_mut();
+    let fake = client.driver_mut();
     assert!((0..20).filter(|name| *name != 3).all(|name| fake.pairs[&key(&[name])] == [name, 99]));
     assert_eq!(fake.pairs[&key(&[3])], b"last");
     let stats = client.stats();
@@ -198,7 +198,7 @@ fn queued_writes_fill_the_queue_and_keep_the_order_of_one_key() {
 fn the_first_failed_write_is_reported_with_its_key() {
     let mut client = open(Fake::new());
     for (name, status) in [(5, Status::CAPACITY_EXCEEDED), (6, Status::INTERNAL_ERROR)] {
-        client.turn_mut().behaviour.refuse.insert(key(&[name]), status);
+        client.driver_mut().behaviour.refuse.insert(key(&[name]), status);
     }
     for name in 0..40 {
         client.put_queued(&key(&[name]), b"v").expect("queues");
@@ -206,7 +206,7 @@ fn the_first_failed_write_is_reported_with_its_key() {
     let error = Box::new(HostError::from(KvError::Full));
     assert_eq!(client.drain(), Err(HostError::Queued { key: key(&[5]), error }));
     assert_eq!(client.drain(), Ok(()));
-    assert_eq!(client.turn_mut().pairs.len(), 38);
+    assert_eq!(client.driver_mut().pairs.len(), 38);
 }
 
 #[test]
@@ -216,6 +216,6 @@ fn a_flush_and_a_list_come_after_queued_writes() {
     assert_eq!(listed(&mut client, None), [key(b"a")]);
     client.put_queued(&key(b"b"), b"1").expect("queues");
     client.flush().expect("flushes");
-    let opcodes: Vec<_> = client.turn_mut().seen.iter().rev().take(2).map(|sqe| sqe.opcode).collect();
+    let opcodes: Vec<_> = client.driver_mut().seen.iter().rev().take(2).map(|sqe| sqe.opcode).collect();
     assert_eq!((opcodes, client.queued()), (vec![0x00, 0x01], 0));
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use saker_host::{ConnectOptions, Connection, Patience, Port, Turn};
+use saker_host::{ConnectOptions, Connection, Driver, Patience, Port};
 use saker_link::{
     BarBuffer, DeviceCq, DeviceSq, DmaSpace, Doorbells, PAGE_BYTES, Placement, Registers, Sqe, offset,
 };
@@ -338,10 +338,10 @@ impl Fake {
 }
 
 /// A test that hangs says so.
-pub const PATIENCE: Patience = Patience { turns_max: 1000 };
+pub const PATIENCE: Patience = Patience { polls_max: 1000 };
 
-impl Turn for Fake {
-    fn turn(&mut self) {
+impl Driver for Fake {
+    fn drive(&mut self) {
         self.registers();
         self.serve_admin();
         if self.behaviour.stall > 0 {

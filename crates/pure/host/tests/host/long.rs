@@ -1,5 +1,5 @@
 use saker_host::long_keys::envelope::{self, Directory, Entry};
-use saker_host::{Condition, EnvelopeError, HostError, KeyDigest, KvError, KvStoreClient, Turn};
+use saker_host::{Condition, Driver, EnvelopeError, HostError, KeyDigest, KvError, KvStoreClient};
 use saker_nvme::Key;
 
 use crate::client::open;
@@ -88,7 +88,7 @@ fn a_hostile_envelope_is_reported_with_its_key() {
     let mut store = colliding();
     let at = collision_key();
     let hostile = |store: &mut KvStoreClient<Fake, Collide>, bytes: &[u8], error| {
-        store.native().turn_mut().pairs.insert(at, bytes.to_vec());
+        store.native().driver_mut().pairs.insert(at, bytes.to_vec());
         let expected = HostError::Envelope { key: at, error };
         assert_eq!(store.get(&[b'a'; 17]), Err(expected.clone()));
         assert_eq!(store.put(&[b'a'; 17], b"v"), Err(expected.clone()));
@@ -102,7 +102,7 @@ fn a_hostile_envelope_is_reported_with_its_key() {
     let mut endless = vec![0; 5000];
     endless[..8].copy_from_slice(&[b'S', b'K', b'L', b'K', 1, 0, 0xFF, 0xFF]);
     hostile(&mut store, &endless, EnvelopeError::Key(0));
-    store.native().turn_mut().pairs.insert(at, GOLDEN.to_vec());
+    store.native().driver_mut().pairs.insert(at, GOLDEN.to_vec());
     assert_eq!(store.get(&[b'a'; 17]), Ok(Some(b"xy".to_vec())));
 }
 
@@ -110,7 +110,7 @@ fn a_hostile_envelope_is_reported_with_its_key() {
 fn an_envelope_under_another_device_key_is_an_error() {
     let mut store = KvStoreClient::new(open(Fake::new()));
     store.put(&[b'a'; 17], b"v").expect("stores");
-    let fake = store.native().turn_mut();
+    let fake = store.native().driver_mut();
     let (mine, value) = fake.pairs.pop_first().expect("one pair");
     let mut moved = *mine.padded();
     moved[15] ^= 1;
@@ -132,7 +132,7 @@ fn colliding_keys_share_an_envelope_and_leave_it_one_by_one() {
         store.put_if(name, &vec![n as u8; n * 50], Condition::MustNotExist).expect("stores");
         assert_eq!(store.put_if(name, b"", Condition::MustNotExist), Err(KvError::Exists.into()));
     }
-    assert_eq!(store.native().turn_mut().pairs.keys().copied().collect::<Vec<_>>(), [collision_key()]);
+    assert_eq!(store.native().driver_mut().pairs.keys().copied().collect::<Vec<_>>(), [collision_key()]);
     for (n, name) in names.iter().enumerate() {
         assert_eq!(store.get(name), Ok(Some(vec![n as u8; n * 50])));
         assert_eq!(store.exists(name), Ok(true));
@@ -147,7 +147,7 @@ fn colliding_keys_share_an_envelope_and_leave_it_one_by_one() {
             (Ok(true), Ok(false), Ok(false))
         );
     }
-    assert!(store.native().turn_mut().pairs.is_empty());
+    assert!(store.native().driver_mut().pairs.is_empty());
 }
 
 #[test]
@@ -157,9 +157,9 @@ fn a_native_key_with_the_mark_is_enveloped_too() {
     store.put(&marked, b"mine").expect("stores");
     store.put(&[1; 200], b"other").expect("stores");
     assert_eq!(store.get(&marked), Ok(Some(b"mine".to_vec())));
-    assert_eq!(store.native().turn_mut().pairs.len(), 1);
+    assert_eq!(store.native().driver_mut().pairs.len(), 1);
     store.put(&marked[..15], b"native").expect("stores");
-    assert_eq!(store.native().turn_mut().pairs[&key(&marked[..15])], b"native");
+    assert_eq!(store.native().driver_mut().pairs[&key(&marked[..15])], b"native");
 }
 
 #[test]
@@ -184,5 +184,5 @@ fn key_lengths_are_checked() {
     assert_eq!(store.get(&[0; 256]), Err(HostError::KeyLength(256)));
     let mut listing = store.list(Some(&[0; 300]));
     assert_eq!((listing.next(), listing.next()), (Some(Err(HostError::KeyLength(300))), None));
-    store.native().turn_mut().turn();
+    store.native().driver_mut().drive();
 }

@@ -1,8 +1,8 @@
 //! Pages that an operation of HostKV holds while they are written and deallocated.
 
-use saker_host::host_kv::{BlockDone, BlockMedium, BlockQueue};
-use saker_medium::{Medium, Page, PageAddr, PageHeader, SegmentId, Stream};
+use saker_host::host_kv::{BlockDone, BlockQueue, BlockSegments};
 use saker_nvme::Status;
+use saker_segment_store::{Page, PageAddr, PageHeader, SegmentId, SegmentStore, Stream};
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -74,15 +74,15 @@ impl BlockQueue for SlowReads {
 }
 
 /// Four pages of a block each are an extent.
-fn medium() -> BlockMedium {
-    let mut medium = BlockMedium::with_pages(SlowReads::default(), 4 * u64::from(BLOCK_BYTES), BLOCK_BYTES);
+fn medium() -> BlockSegments {
+    let mut medium = BlockSegments::with_pages(SlowReads::default(), 4 * u64::from(BLOCK_BYTES), BLOCK_BYTES);
     medium.take_empty();
     assert_eq!(medium.allocate(), Some(SegmentId(0)));
     medium
 }
 
 /// Writes the first page, full of `byte`.
-fn program(m: &mut BlockMedium, byte: u8) {
+fn program(m: &mut BlockSegments, byte: u8) {
     let used_bytes = m.geometry().page_bytes;
     let header = PageHeader {
         owner: 1,
@@ -95,23 +95,23 @@ fn program(m: &mut BlockMedium, byte: u8) {
         first_record: 0,
         data_crc: 0,
     };
-    let slot = m.ring_mut().open(&header).expect("a free slot");
-    m.ring_mut().data_mut(slot).fill(byte);
-    m.ring_mut().publish(slot, used_bytes);
-    m.ring_mut().seal(slot, false);
+    let slot = m.page_buffer_mut().open(&header).expect("a free slot");
+    m.page_buffer_mut().data_mut(slot).fill(byte);
+    m.page_buffer_mut().publish(slot, used_bytes);
+    m.page_buffer_mut().seal(slot, false);
     m.program(AT, slot);
     m.poll();
-    m.ring_mut().release(slot);
+    m.page_buffer_mut().release(slot);
 }
 
-fn seen(m: &BlockMedium) -> Option<u8> {
+fn seen(m: &BlockSegments) -> Option<u8> {
     match m.page(AT) {
         Page::Resident { data, .. } => Some(data[0]),
         _ => None,
     }
 }
 
-fn answer(m: &mut BlockMedium) {
+fn answer(m: &mut BlockSegments) {
     let queue: &mut dyn Any = m.queue_mut();
     queue.downcast_mut::<SlowReads>().expect("slow reads").answer();
     m.poll();

@@ -1,6 +1,6 @@
 use saker_host::connect::KvQueueOptions;
 use saker_host::kv_queue::Mapped;
-use saker_host::{KvQueue, RawData, SubmitError, Ticket, Turn};
+use saker_host::{Driver, KvQueue, RawData, SubmitError, Ticket};
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::kv_list::ListReader;
 use saker_nvme::{Sqe, Status};
@@ -16,7 +16,7 @@ fn open(fake: &mut Fake, slots: u16) -> KvQueue {
 /// Runs the device and takes one completion.
 fn finish(queue: &mut KvQueue, fake: &mut Fake) -> (Ticket, Status, u32, Vec<u8>) {
     queue.ring();
-    fake.turn();
+    fake.drive();
     let done = queue.poll(|done| (done.ticket, done.status, done.result, done.into_vec()));
     done.expect("completed").expect("in flight")
 }
@@ -119,7 +119,7 @@ fn tickets_tell_commands_of_one_slot_apart_and_rings_wrap() {
         assert!(tickets.iter().all(|ticket| !last.contains(ticket)));
         last.clone_from(&tickets);
         queue.ring();
-        fake.turn();
+        fake.drive();
         while let Some(done) = queue.poll(|done| (done.ticket, done.status)) {
             assert_eq!(done, Ok((tickets.pop().expect("one each"), Status::SUCCESS)));
         }
@@ -138,7 +138,7 @@ fn listed_keys_are_read_in_place() {
     for (bytes, count) in [(44, 2), (4096, 100), (16384, 100)] {
         queue.list(Some(&key(&[0])), bytes).expect("room");
         queue.ring();
-        fake.turn();
+        fake.drive();
         let keys =
             queue.poll(|done| ListReader::new(done.data()).expect("a list").map(Result::unwrap).count());
         assert_eq!(keys.expect("completed"), Ok(count));
@@ -183,7 +183,7 @@ fn a_wrong_identifier_is_an_error_and_the_command_stays_in_flight() {
     fake.behaviour.wrong_cid = Some(77);
     queue.exist(&key(b"k")).expect("room");
     queue.ring();
-    fake.turn();
+    fake.drive();
     assert_eq!(queue.poll(|_| ()), Some(Err(saker_link::CompletionError::NotInFlight(77))));
     assert_eq!(queue.in_flight(), 1);
 }
@@ -207,7 +207,7 @@ fn statistics_count_entries_pages_lists_and_doorbells() {
     // Three pages, of which two are in the list.
     queue.store(&key(b"large"), &pattern(8193), options).expect("room");
     queue.ring();
-    fake.turn();
+    fake.drive();
     while queue.poll(|_| ()).is_some() {}
     queue.retrieve(&key(b"small"), 4096).expect("room");
     finish(&mut queue, &mut fake);
@@ -229,6 +229,6 @@ fn a_dropped_queue_closes_its_memory() {
     queue.store_owned(&key(b"b"), pattern(9000), StoreOptions::NONE).expect("room");
     queue.ring();
     drop(queue);
-    fake.turn();
+    fake.drive();
     assert!(fake.pairs.is_empty());
 }

@@ -3,7 +3,7 @@
 use super::{Data, LinkBytes, Rule, TlpShape, Traffic};
 use proptest::prelude::*;
 use saker_nvme::kv::{self, StoreOptions};
-use saker_nvme::vendor;
+use saker_nvme::vendor_specific;
 use saker_nvme::{Key, Sqe};
 
 const SHAPE: TlpShape = TlpShape { overhead_bytes: 24, payload_bytes_max: 256, read_request_bytes_max: 512 };
@@ -31,29 +31,29 @@ fn sgl(value: &[u8]) -> Traffic {
 }
 
 fn piggyback(value: &[u8]) -> Traffic {
-    let mut entries = vec![vendor::store_piggyback(1, &key(), value, StoreOptions::NONE)];
-    let rest = value.get(vendor::PIGGYBACK_BYTES..).unwrap_or_default();
-    let parts = rest.chunks(vendor::TRANSFER_BYTES).enumerate();
-    entries.extend(parts.map(|(n, part)| vendor::transfer(1, n as u32 + 1, part)));
-    assert_eq!(entries.len() as u32, vendor::piggyback_commands(value.len() as u32));
+    let mut entries = vec![vendor_specific::store_piggyback(1, &key(), value, StoreOptions::NONE)];
+    let rest = value.get(vendor_specific::PIGGYBACK_BYTES..).unwrap_or_default();
+    let parts = rest.chunks(vendor_specific::TRANSFER_BYTES).enumerate();
+    entries.extend(parts.map(|(n, part)| vendor_specific::transfer(1, n as u32 + 1, part)));
+    assert_eq!(entries.len() as u32, vendor_specific::piggyback_commands(value.len() as u32));
     commands(&entries)
 }
 
 fn hybrid(value: &[u8]) -> Traffic {
     let pages = value.len() / 4096;
-    let parts = value[pages * 4096..].chunks(vendor::TRANSFER_BYTES).enumerate();
-    let mut entries: Vec<_> = parts.map(|(n, part)| vendor::tail(1, n as u32, part)).collect();
-    assert_eq!(entries.len() as u32, vendor::tail_commands(value.len() as u32));
+    let parts = value[pages * 4096..].chunks(vendor_specific::TRANSFER_BYTES).enumerate();
+    let mut entries: Vec<_> = parts.map(|(n, part)| vendor_specific::tail(1, n as u32, part)).collect();
+    assert_eq!(entries.len() as u32, vendor_specific::tail_commands(value.len() as u32));
     let rest = &value[pages * 4096..];
-    entries.push(vendor::store_hybrid(1, &key(), value.len() as u32, rest, StoreOptions::NONE));
+    entries.push(vendor_specific::store_hybrid(1, &key(), value.len() as u32, rest, StoreOptions::NONE));
     let mut t = commands(&entries);
     t.to_device.add_pages(pages as u64);
     t
 }
 
 fn inline(value: &[u8]) -> Traffic {
-    let mut t = commands(&[vendor::store_inline(1, &key(), value.len() as u32, StoreOptions::NONE)]);
-    t.inline_slots = u64::from(vendor::inline_slots(value.len() as u32));
+    let mut t = commands(&[vendor_specific::store_inline(1, &key(), value.len() as u32, StoreOptions::NONE)]);
+    t.inline_slots = u64::from(vendor_specific::inline_slots(value.len() as u32));
     t
 }
 

@@ -12,9 +12,9 @@
 
 use super::{Cut, HEAD, KIND_BEGIN, KIND_CHUNK, KIND_END};
 use crate::recover::scan_page;
-use crate::{Bytes, Log, Spot};
-use saker_medium::header::crc32c;
-use saker_medium::{Medium, Page, PageAddr, Step, Stream};
+use crate::{Bytes, Log, LogAddr};
+use saker_segment_store::header::crc32c;
+use saker_segment_store::{Page, PageAddr, SegmentStore, Step, Stream};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
@@ -92,7 +92,7 @@ impl CheckpointReader {
     }
 
     /// The next record.
-    pub fn step<M: Medium>(&mut self, log: &Log, m: &M) -> Step<Found> {
+    pub fn step<M: SegmentStore>(&mut self, log: &Log, m: &M) -> Step<Found> {
         loop {
             let Some((first, pages)) = self.runs.get(self.run).copied() else {
                 return Step::Done(Found::Incomplete);
@@ -103,9 +103,9 @@ impl CheckpointReader {
                 (self.run, self.at) = (self.run + 1, 0);
                 continue;
             }
-            let spot = Spot(first.0 * page_bytes + self.at);
+            let log_addr = LogAddr(first.0 * page_bytes + self.at);
             let mut head = [0; HEAD];
-            match read(log, m, spot, &mut head) {
+            match read(log, m, log_addr, &mut head) {
                 Step::Done(None) => {}
                 Step::Done(Some(found)) => return Step::Done(found),
                 Step::Need(reads) => return Step::Need(reads),
@@ -119,10 +119,10 @@ impl CheckpointReader {
             let len = Head::read_from_bytes(&head).map_or(u32::MAX, |head| head.payload_bytes.get());
             let bytes = (HEAD as u64 + u64::from(len)).next_multiple_of(8);
             if bytes > left {
-                return cut_short(log, m, PageAddr(spot.0 / page_bytes));
+                return cut_short(log, m, PageAddr(log_addr.0 / page_bytes));
             }
             let mut record = vec![0; bytes as usize];
-            match read(log, m, spot, &mut record) {
+            match read(log, m, log_addr, &mut record) {
                 Step::Done(None) => {}
                 Step::Done(Some(found)) => return Step::Done(found),
                 Step::Need(reads) => return Step::Need(reads),
@@ -130,7 +130,7 @@ impl CheckpointReader {
             }
             let found = self.accept(&record, len as usize);
             if found == Found::Incomplete {
-                return cut_short(log, m, PageAddr(spot.0 / page_bytes));
+                return cut_short(log, m, PageAddr(log_addr.0 / page_bytes));
             }
             self.at += bytes;
             return Step::Done(found);
@@ -177,22 +177,22 @@ fn decode_cut(payload: &[u8]) -> Option<Cut> {
 }
 
 /// A record that cannot be part of a whole checkpoint: one that was never finished, if its page is sound.
-fn cut_short<M: Medium>(log: &Log, m: &M, page: PageAddr) -> Step<Found> {
+fn cut_short<M: SegmentStore>(log: &Log, m: &M, page: PageAddr) -> Step<Found> {
     scan_page(log, m, page).map(|scanned| if scanned.is_ok() { Found::Incomplete } else { Found::Broken })
 }
 
 /// Reads bytes of a checkpoint; `Some` says why there are none.
-fn read<M: Medium>(log: &Log, m: &M, spot: Spot, out: &mut [u8]) -> Step<Option<Found>> {
-    let range = Bytes::new(spot, out.len() as u32);
+fn read<M: SegmentStore>(log: &Log, m: &M, log_addr: LogAddr, out: &mut [u8]) -> Step<Option<Found>> {
+    let range = Bytes::new(log_addr, out.len() as u32);
     let page_bytes = u64::from(log.geometry().page_bytes);
     for page in range.pages(log) {
-        let wanted = (spot.0 + out.len() as u64 - page.0 * page_bytes).min(page_bytes) as u32;
-        if log.slot_of(page).is_some_and(|slot| m.ring().published(slot).is_none_or(|n| n < wanted)) {
+        let wanted = (log_addr.0 + out.len() as u64 - page.0 * page_bytes).min(page_bytes) as u32;
+        if log.slot_of(page).is_some_and(|slot| m.page_buffer().published(slot).is_none_or(|n| n < wanted)) {
             // The last page of a checkpoint that was being written; what is behind its end is not ours.
             return Step::Done(Some(Found::Incomplete));
         }
         match crate::page_of(log, m, page) {
-            // Lost with the ring, or cut short: this checkpoint was being written.
+            // Lost with the page buffer, or cut short: this checkpoint was being written.
             Page::Erased | Page::Torn => return Step::Done(Some(Found::Incomplete)),
             Page::Failed => return Step::Done(Some(Found::Broken)),
             Page::Absent | Page::Resident { .. } => {}

@@ -6,7 +6,7 @@ use super::layout::Form;
 use crate::key::Key;
 use crate::sqe::{PointerRule, Sqe};
 use crate::status::Status;
-use crate::{NSID_ALL, vendor::opcode};
+use crate::{NSID_ALL, vendor_specific::opcode};
 
 /// Longest identification, in bytes: it is in the entry, where a key would be (section 2.2).
 pub const ID_BYTES_MAX: usize = Key::MAX_LEN;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::sqe::Direction;
-use saker_nvme::vendor::{IndirectCommand, IndirectOp, is_indirect};
+use saker_nvme::vendor_specific::{IndirectCommand, IndirectOp, is_indirect};
 use saker_nvme::{NSID_ALL, Sqe, Status};
 use zerocopy::IntoBytes;
 

@@ -1,7 +1,7 @@
 //! Iterator commands: golden entries, round trips, and what is refused.
 
 use crate::golden::image;
-use saker_nvme::vendor::{IteratorCommand, IteratorRange, NextAnswer, RangeParts};
+use saker_nvme::vendor_specific::{IteratorCommand, IteratorRange, NextAnswer, RangeParts};
 use saker_nvme::{Key, NSID_ALL, Sqe, Status};
 use zerocopy::IntoBytes;
 

@@ -4,7 +4,7 @@ use crate::golden::image;
 use proptest::prelude::*;
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::sqe::Direction;
-use saker_nvme::vendor::{
+use saker_nvme::vendor_specific::{
     self, COMMANDS, Capabilities, Fragment, HybridStore, InlineRetrieve, InlineStore, Methods, MmioStore,
     PiggybackStore,
 };
@@ -33,20 +33,25 @@ fn golden_entries() {
         (44, &[10 | 0b101 << 5]),
         (45, &value[24..35]),
     ]);
-    assert_eq!(vendor::store_piggyback(7, &key(), &value, both).as_bytes(), piggyback);
+    assert_eq!(vendor_specific::store_piggyback(7, &key(), &value, both).as_bytes(), piggyback);
     // CRC-32C of the tail: E18929AAh.
     let hybrid = expect(&[(0, &[0xC1]), (40, &[3, 0x20]), (44, &[10, 5]), (48, &[0xAA, 0x29, 0x89, 0xE1])]);
-    assert_eq!(vendor::store_hybrid(7, &key(), 0x2003, &[0xAA, 0xBB, 0xCC], both).as_bytes(), hybrid);
+    assert_eq!(
+        vendor_specific::store_hybrid(7, &key(), 0x2003, &[0xAA, 0xBB, 0xCC], both).as_bytes(),
+        hybrid
+    );
     let inline = expect(&[(0, &[0xCC]), (40, &[200]), (44, &[10, 5])]);
-    assert_eq!(vendor::store_inline(7, &key(), 200, both).as_bytes(), inline);
+    assert_eq!(vendor_specific::store_inline(7, &key(), 200, both).as_bytes(), inline);
     let mmio = expect(&[(0, &[0xD0]), (40, &[200]), (44, &[10, 5]), (48, &[0x40, 1])]);
-    assert_eq!(vendor::store_mmio(7, &key(), 200, 0x140, both).as_bytes(), mmio);
+    assert_eq!(vendor_specific::store_mmio(7, &key(), 200, 0x140, both).as_bytes(), mmio);
     let tiny = expect(&[(0, &[0xD4]), (44, &[10])]);
-    assert_eq!(vendor::retrieve_tiny(7, &key()).as_bytes(), tiny);
+    assert_eq!(vendor_specific::retrieve_tiny(7, &key()).as_bytes(), tiny);
     let retrieve = expect(&[(0, &[0xD8]), (40, &[0, 1]), (44, &[10])]);
-    assert_eq!(vendor::retrieve_inline(7, &key(), 256).as_bytes(), retrieve);
+    assert_eq!(vendor_specific::retrieve_inline(7, &key(), 256).as_bytes(), retrieve);
     let part = ascending(56);
-    for (opcode, sqe) in [(0xC4, vendor::transfer(7, 0x1B, &part)), (0xC8, vendor::tail(7, 0x1B, &part))] {
+    for (opcode, sqe) in
+        [(0xC4, vendor_specific::transfer(7, 0x1B, &part)), (0xC8, vendor_specific::tail(7, 0x1B, &part))]
+    {
         // 1Bh modulo 16 in bits 5:2.
         assert_eq!(sqe.as_bytes(), image(64, &[(0, &[opcode, 0xB << 2]), (4, &[7]), (8, &part)]));
     }
@@ -95,26 +100,26 @@ fn the_document_has_the_table_of_the_code() {
 
 #[test]
 fn commands_are_counted_at_their_steps() {
-    let commands = [0, 1, 35, 36, 91, 92, 147, 148, 4096].map(vendor::piggyback_commands);
+    let commands = [0, 1, 35, 36, 91, 92, 147, 148, 4096].map(vendor_specific::piggyback_commands);
     assert_eq!(commands, [1, 1, 1, 2, 2, 3, 3, 4, 74]);
-    let tails = [4096, 4097, 4152, 4153, 8191, 8192].map(vendor::tail_commands);
+    let tails = [4096, 4097, 4152, 4153, 8191, 8192].map(vendor_specific::tail_commands);
     assert_eq!(tails, [0, 1, 1, 2, 74, 0]);
-    assert_eq!([0, 1, 64, 65].map(vendor::inline_slots), [0, 1, 1, 2]);
-    assert_eq!([0, 1, 14, 15].map(vendor::cq_slots), [0, 1, 1, 2]);
+    assert_eq!([0, 1, 64, 65].map(vendor_specific::inline_slots), [0, 1, 1, 2]);
+    assert_eq!([0, 1, 14, 15].map(vendor_specific::cq_slots), [0, 1, 1, 2]);
 }
 
 #[test]
 fn what_a_plain_command_would_refuse_is_refused() {
     let (key, none) = (key(), StoreOptions::NONE);
     let good = [
-        vendor::store_piggyback(7, &key, &[1; 9], none),
-        vendor::store_hybrid(7, &key, 5000, b"", none),
-        vendor::store_inline(7, &key, 100, none),
-        vendor::store_mmio(7, &key, 100, 64, none),
-        vendor::retrieve_tiny(7, &key),
-        vendor::retrieve_inline(7, &key, 100),
-        vendor::transfer(7, 1, &[1; 56]),
-        vendor::tail(7, 0, &[1; 56]),
+        vendor_specific::store_piggyback(7, &key, &[1; 9], none),
+        vendor_specific::store_hybrid(7, &key, 5000, b"", none),
+        vendor_specific::store_inline(7, &key, 100, none),
+        vendor_specific::store_mmio(7, &key, 100, 64, none),
+        vendor_specific::retrieve_tiny(7, &key),
+        vendor_specific::retrieve_inline(7, &key, 100),
+        vendor_specific::transfer(7, 1, &[1; 56]),
+        vendor_specific::tail(7, 0, &[1; 56]),
     ];
     let decode = |sqe: &Sqe| match sqe.opcode {
         0xC0 => PiggybackStore::decode(sqe).map(drop),
@@ -139,13 +144,13 @@ fn what_a_plain_command_would_refuse_is_refused() {
         assert_eq!(decode(&kl(17)), Err(Status::INVALID_FIELD), "{sqe:?}");
     }
     for bytes in [0, 100, 4095, 4096, 8192] {
-        let sqe = vendor::store_hybrid(7, &key, bytes, b"", none);
+        let sqe = vendor_specific::store_hybrid(7, &key, bytes, b"", none);
         assert_eq!(HybridStore::decode(&sqe), Err(Status::INVALID_FIELD), "{bytes} bytes");
     }
-    let odd = vendor::store_mmio(7, &key, 100, 32, none);
+    let odd = vendor_specific::store_mmio(7, &key, 100, 32, none);
     assert_eq!(MmioStore::decode(&odd), Err(Status::INVALID_FIELD));
     let both = StoreOptions::MUST_EXIST | StoreOptions::MUST_NOT_EXIST;
-    let sqe = vendor::store_piggyback(7, &key, &[1; 9], both);
+    let sqe = vendor_specific::store_piggyback(7, &key, &[1; 9], both);
     assert_eq!(PiggybackStore::decode(&sqe), Err(Status::INVALID_FIELD));
 }
 
@@ -160,7 +165,7 @@ proptest! {
         ]),
     ) {
         let key = Key::new(&name).unwrap();
-        let store = PiggybackStore::decode(&vendor::store_piggyback(3, &key, &value, option)).unwrap();
+        let store = PiggybackStore::decode(&vendor_specific::store_piggyback(3, &key, &value, option)).unwrap();
         prop_assert_eq!((store.key, store.value_bytes, store.options), (key, value.len() as u32, option));
         let here = value.len().min(35);
         prop_assert_eq!(&store.payload[..here], &value[..here]);
@@ -169,7 +174,7 @@ proptest! {
 
     #[test]
     fn fragments_round_trip(sequence: u32, bytes in prop::collection::vec(any::<u8>(), 0..=56)) {
-        let fragment = Fragment::decode(&vendor::transfer(3, sequence, &bytes)).unwrap();
+        let fragment = Fragment::decode(&vendor_specific::transfer(3, sequence, &bytes)).unwrap();
         prop_assert_eq!(u32::from(fragment.sequence), sequence % 16);
         prop_assert_eq!(&fragment.payload[..bytes.len()], &bytes[..]);
     }

@@ -23,7 +23,7 @@ pub struct Geometry {
     pub oob_bytes: Sourced<u32>,
     /// Share of the raw capacity that the user does not see.
     pub over_provisioning_percent: Sourced<u32>,
-    /// Slots of the power-safe ring; what programs and erases are in flight is described there.
+    /// Slots of the power-safe page buffer; what programs and erases are in flight is described there.
     pub power_safe_ring_slots: Sourced<u32>,
     /// Erases that a block endures. Reserved: wear is counted, not yet acted on.
     pub endurance_cycles: Sourced<u32>,

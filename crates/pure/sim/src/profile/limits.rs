@@ -9,7 +9,7 @@ use super::{ProfileError, Sourced};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Power {
-    /// Whether a capacitor keeps the power-safe ring alive.
+    /// Whether a capacitor keeps the power-safe page buffer alive.
     pub capacitor: Sourced<bool>,
 }
 

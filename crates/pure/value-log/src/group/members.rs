@@ -2,9 +2,9 @@
 
 use super::plan::{Plan, Planned};
 use super::seal::{Role, Seal, WORD_BYTES, padded};
-use crate::Loc;
+use crate::RecordAddr;
 use crate::record::HEADER_BYTES;
-use saker_log::Spot;
+use saker_log::LogAddr;
 
 /// Seals every member of a payload.
 pub fn seal_members<P>(plan: &Plan<P>, payload: &mut [u8]) {
@@ -16,12 +16,12 @@ pub fn seal_members<P>(plan: &Plan<P>, payload: &mut [u8]) {
     }
 }
 
-/// Where a member of the record at `spot` lies.
+/// Where a member of the record at `log_addr` lies.
 #[inline]
-pub fn member_loc<P>(p: &Planned<P>, spot: Spot) -> Loc {
+pub fn member_loc<P>(p: &Planned<P>, log_addr: LogAddr) -> RecordAddr {
     let (key, value) = (&p.member.key, &p.member.value);
     let begin = key.start - WORD_BYTES;
     let end = padded(if p.role == Role::Pair { value.end } else { key.end });
-    let position = spot.0 + u64::from(HEADER_BYTES + begin);
-    Loc::member(position, end - begin, (key.end - key.start) as u8)
+    let position = log_addr.0 + u64::from(HEADER_BYTES + begin);
+    RecordAddr::member(position, end - begin, (key.end - key.start) as u8)
 }

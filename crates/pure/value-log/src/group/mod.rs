@@ -17,7 +17,7 @@ pub use seen::Seen;
 
 /// Longest payload of a group, in bytes.
 pub const GROUP_BYTES_MAX: u32 = 1 << 20;
-const _: () = assert!(GROUP_BYTES_MAX <= crate::loc::MEMBER_BYTES_MAX + 4);
+const _: () = assert!(GROUP_BYTES_MAX <= crate::record_addr::MEMBER_BYTES_MAX + 4);
 
 /// What metering charges for the keys of a group (HotStorage'19, section 3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

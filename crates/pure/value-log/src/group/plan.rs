@@ -112,7 +112,7 @@ impl<P: Placed> Plan<P> {
     }
 }
 
-/// Bytes that a stored member counts with: see [`crate::Loc::record_bytes`].
+/// Bytes that a stored member counts with: see [`crate::RecordAddr::record_bytes`].
 #[inline]
 pub fn counted_bytes(member: &Member) -> u32 {
     let at_most = |r: &std::ops::Range<u32>| padded(r.end - r.start);

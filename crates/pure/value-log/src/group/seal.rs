@@ -23,8 +23,8 @@
 )]
 
 use crate::view::Records;
-use saker_log::{Bytes, Spot};
-use saker_medium::Medium;
+use saker_log::{Bytes, LogAddr};
+use saker_segment_store::SegmentStore;
 
 /// Bytes of a length.
 pub const WORD_BYTES: u32 = 4;
@@ -165,12 +165,12 @@ fn put_word(member: &mut [u8], at: u32, word: u32) {
 const HEAD_BYTES: usize = 512;
 
 impl Records<'_> {
-    /// Reads the words of the member at `spot`, which ends before `bytes` bytes. `None` if there is none.
-    pub fn seal_at<M: Medium>(&self, spot: Spot, bytes: u32, m: &M) -> Option<Seal> {
+    /// Reads the words of the member at `log_addr`, which ends before `bytes` bytes. `None` if there is none.
+    pub fn seal_at<M: SegmentStore>(&self, log_addr: LogAddr, bytes: u32, m: &M) -> Option<Seal> {
         let word = |at: u32| {
             let mut word = [0; 4];
             let fits = at + WORD_BYTES <= bytes;
-            (fits && Bytes::new(spot, bytes).copy_to(self.log, m, at, &mut word) == 4)
+            (fits && Bytes::new(log_addr, bytes).copy_to(self.log, m, at, &mut word) == 4)
                 .then_some(u32::from_le_bytes(word))
         };
         let mut seal = Seal::of_key_word(word(0)?);
@@ -182,10 +182,10 @@ impl Records<'_> {
         (seal.key_bytes != 0 && seal.bytes() <= bytes).then_some(seal)
     }
 
-    /// Whether the resident member at `spot` is as it came.
-    pub fn is_intact<M: Medium>(&self, spot: Spot, seal: &Seal, m: &M) -> bool {
+    /// Whether the resident member at `log_addr` is as it came.
+    pub fn is_intact<M: SegmentStore>(&self, log_addr: LogAddr, seal: &Seal, m: &M) -> bool {
         let bytes = seal.bytes();
-        let range = Bytes::new(spot, bytes);
+        let range = Bytes::new(log_addr, bytes);
         let mut head = [0; HEAD_BYTES];
         let Some(head) = head.get_mut(..(bytes as usize).min(HEAD_BYTES)) else { return false };
         if range.copy_to(self.log, m, 0, head) < head.len() {

@@ -1,7 +1,7 @@
 //! All Packing: no gaps, and a copy of every value that DMA could not put at the end (section 3.3.1).
 
-use super::Place;
+use super::Placement;
 
-pub(super) fn place() -> Place {
-    Place::Packed
+pub(super) fn place() -> Placement {
+    Placement::Packed
 }

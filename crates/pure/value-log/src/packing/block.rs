@@ -1,12 +1,12 @@
 //! Block: values in memory pages of their own, whole ones within a NAND page (section 2.3, the baseline).
 
-use super::{Arriving, End, Place};
+use super::{Arriving, End, Placement};
 
-pub(super) fn place(value: &Arriving, end: &End) -> Place {
+pub(super) fn place(value: &Arriving, end: &End) -> Placement {
     let page = u64::from(end.page_bytes);
     let mut value_at = end.aligned(value);
     if value_at % page + u64::from(value.bytes).next_multiple_of(end.unit()) > page {
         value_at = value_at.next_multiple_of(page);
     }
-    Place::Landed { value_at, stays_open: false }
+    Placement::Landed { value_at, stays_open: false }
 }

@@ -3,12 +3,12 @@
 //!
 //! The write pointer stays behind what DMA has put there. When the next record does not fit before the oldest entry of the table,
 //! it jumps over that entry, and again, until it fits or the end of the log is reached. How long the gap is where it comes to
-//! says the gap's own word, in the ring.
+//! says the gap's own word, in the page buffer.
 
 use super::dlt::{Dlt, DltEntry};
 use crate::gap::{GAP_WORD_BYTES, Gap};
-use saker_log::{Log, Spot};
-use saker_medium::{Medium, PageAddr};
+use saker_log::{Log, LogAddr};
+use saker_segment_store::{PageAddr, SegmentStore};
 
 /// A gap and where it begins.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +22,8 @@ pub struct OpenGap {
 impl OpenGap {
     /// Where its word is.
     #[inline]
-    pub fn word(&self) -> Spot {
-        Spot(self.at)
+    pub fn word(&self) -> LogAddr {
+        LogAddr(self.at)
     }
 
     /// Where the next record in it begins.
@@ -44,12 +44,12 @@ impl OpenGap {
         PageAddr(self.at / u64::from(log.geometry().page_bytes))
     }
 
-    /// The gap that begins there, as its word in the ring says.
-    fn read<M: Medium>(at: u64, log: &Log, m: &M) -> Option<Self> {
+    /// The gap that begins there, as its word in the page buffer says.
+    fn read<M: SegmentStore>(at: u64, log: &Log, m: &M) -> Option<Self> {
         let page_bytes = u64::from(log.geometry().page_bytes);
         let slot = log.slot_of(PageAddr(at / page_bytes))?;
         let from = (at % page_bytes) as usize;
-        let word = m.ring().data(slot).get(from..from + GAP_WORD_BYTES as usize)?;
+        let word = m.page_buffer().data(slot).get(from..from + GAP_WORD_BYTES as usize)?;
         let gap = Gap::decode(u64::from_le_bytes(word.try_into().ok()?), at)?;
         Some(Self { at, gap })
     }
@@ -105,8 +105,8 @@ impl Gaps {
         self.dlt.is_full()
     }
 
-    /// All of them, by the words in the ring.
-    pub fn all<M: Medium>(&self, log: &Log, m: &M) -> impl Iterator<Item = OpenGap> {
+    /// All of them, by the words in the page buffer.
+    pub fn all<M: SegmentStore>(&self, log: &Log, m: &M) -> impl Iterator<Item = OpenGap> {
         let behind = self.dlt.entries().zip(self.dlt.entries().skip(1));
         let later = behind.map_while(move |(entry, _)| OpenGap::read(entry.end(), log, m));
         self.pointer.into_iter().chain(later)
@@ -121,7 +121,7 @@ impl Gaps {
     }
 
     /// The write pointer jumps over so many entries.
-    pub fn jump<M: Medium>(&mut self, entries: usize, log: &Log, m: &M) {
+    pub fn jump<M: SegmentStore>(&mut self, entries: usize, log: &Log, m: &M) {
         for _ in 0..entries {
             let Some((gap, entry)) = self.pointer.take().zip(self.dlt.pop()) else { break };
             self.open_bytes -= u64::from(gap.left());

@@ -76,9 +76,9 @@ impl Packing {
     }
 
     /// Finds a place at the end of the log.
-    pub fn place(self, value: &Arriving, end: &End) -> Place {
+    pub fn place(self, value: &Arriving, end: &End) -> Placement {
         if value.bytes == 0 {
-            return Place::Packed;
+            return Placement::Packed;
         }
         match self {
             Self::Block => block::place(value, end),
@@ -121,7 +121,7 @@ pub struct End {
     pub buffer_end: u64,
     /// Bytes that a core copies while [`PRICED_BYTES`] are programmed.
     pub program_price: u32,
-    /// Whether programs do not keep up: half of the ring or more is on its way to the flash. Until then nobody waits for a page.
+    /// Whether programs do not keep up: half of the page buffer or more is on its way to the flash. Until then nobody waits for a page.
     pub is_behind: bool,
 }
 
@@ -165,7 +165,7 @@ impl End {
 
 /// Where a value goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Placement {
     /// Its record follows the last one.
     Packed,
     /// DMA puts the value there.

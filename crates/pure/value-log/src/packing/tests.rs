@@ -25,10 +25,10 @@ fn end(at: u64) -> End {
     }
 }
 
-fn value_at(place: Place) -> Option<u64> {
+fn value_at(place: Placement) -> Option<u64> {
     match place {
-        Place::Landed { value_at, .. } => Some(value_at),
-        Place::Packed => None,
+        Placement::Landed { value_at, .. } => Some(value_at),
+        Placement::Packed => None,
     }
 }
 
@@ -52,22 +52,22 @@ fn block_gives_every_value_memory_pages_of_its_own() {
 #[test]
 fn selective_lands_what_dma_brings() {
     let place = |value, from| Packing::Selective.place(&value, &end(from));
-    assert_eq!(place(small(100), 96), Place::Packed);
-    assert_eq!(place(by_dma(100), 96), Place::Landed { value_at: 4096, stays_open: false });
-    assert_eq!(place(by_dma(100), 4056), Place::Landed { value_at: 4096, stays_open: false });
-    assert_eq!(place(by_dma(0), 96), Place::Packed, "there is nothing to copy");
+    assert_eq!(place(small(100), 96), Placement::Packed);
+    assert_eq!(place(by_dma(100), 96), Placement::Landed { value_at: 4096, stays_open: false });
+    assert_eq!(place(by_dma(100), 4056), Placement::Landed { value_at: 4096, stays_open: false });
+    assert_eq!(place(by_dma(0), 96), Placement::Packed, "there is nothing to copy");
 }
 
 #[test]
 fn backfilling_leaves_gaps_open() {
     let place = |value, from| Packing::Backfill.place(&value, &end(from));
-    assert_eq!(place(by_dma(100), 96), Place::Landed { value_at: 4096, stays_open: true });
-    assert_eq!(place(small(100), 96), Place::Packed);
+    assert_eq!(place(by_dma(100), 96), Placement::Landed { value_at: 4096, stays_open: true });
+    assert_eq!(place(small(100), 96), Placement::Packed);
 }
 
 #[test]
 fn auto_leaves_a_page_of_gaps_open() {
-    let lands = |end: End| Packing::Auto.place(&by_dma(2048), &end) != Place::Packed;
+    let lands = |end: End| Packing::Auto.place(&by_dma(2048), &end) != Placement::Packed;
     let gap = 4096 - 40 - 96;
     let open = |open_bytes| End { open_bytes, ..end(96) };
     assert!(lands(open(u64::from(PAGE) - gap)) && !lands(open(u64::from(PAGE) - gap + 8)));
@@ -80,7 +80,7 @@ fn auto_leaves_a_page_of_gaps_open() {
 
 #[test]
 fn auto_for_time_weighs_a_gap_against_the_copy() {
-    let lands = |end: End| Packing::AutoTime.place(&by_dma(2048), &end) != Place::Packed;
+    let lands = |end: End| Packing::AutoTime.place(&by_dma(2048), &end) != Placement::Packed;
     // More than a page is open, so nothing fills this gap of 3960 bytes; 529 of a price of 1024 cost as much as the copy.
     let priced = |program_price| End { program_price, open_bytes: u64::from(PAGE), ..end(96) };
     assert!(lands(priced(529)) && !lands(priced(530)));
@@ -88,14 +88,14 @@ fn auto_for_time_weighs_a_gap_against_the_copy() {
     assert!(!lands(End { open_bytes: 0, buffer_end: 6143, ..priced(530) }), "the buffer does not hold it");
     assert!(lands(End { is_behind: false, ..priced(u32::MAX) }), "nobody waits for the page");
     assert!(lands(End { at: 4056, ..priced(u32::MAX) }), "there is no gap");
-    assert!(!matches!(Packing::AutoTime.place(&small(8), &end(96)), Place::Landed { .. }));
+    assert!(!matches!(Packing::AutoTime.place(&small(8), &end(96)), Placement::Landed { .. }));
 }
 
 #[test]
 fn gaps_that_stay_empty_must_have_paid() {
     let gap = 4096 - 40 - 96;
     for packing in [Packing::Auto, Packing::AutoTime] {
-        let lands = |end: End| packing.place(&by_dma(2048), &end) != Place::Packed;
+        let lands = |end: End| packing.place(&by_dma(2048), &end) != Placement::Packed;
         // 1000 bytes beyond the free page, at twice the price of a copy: to be spared twice that, this value included.
         let gap_bytes = u64::from(PAGE) + 1000 - gap;
         let spared = |spared_bytes| End {
@@ -111,5 +111,5 @@ fn gaps_that_stay_empty_must_have_paid() {
 
 #[test]
 fn all_copies_everything() {
-    assert_eq!(Packing::All.place(&by_dma(4096), &end(8)), Place::Packed);
+    assert_eq!(Packing::All.place(&by_dma(4096), &end(8)), Placement::Packed);
 }

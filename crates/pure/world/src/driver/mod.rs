@@ -150,7 +150,7 @@ impl<S: Measured> Driver<S> {
         let mut is_open = matches!(submitted, Submitted::Pending(_));
         while is_open {
             self.lanes[0].ring();
-            self.store.turn();
+            self.store.drive();
             let (lane, now) = (&mut self.lanes[0], self.store.now());
             if lane.look(now) {
                 // Nothing else is on its way.

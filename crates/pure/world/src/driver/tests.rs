@@ -145,7 +145,7 @@ impl KvStore for Fixed {
         self.inside.borrow_mut().happen(until)
     }
 
-    fn turn(&mut self) {}
+    fn drive(&mut self) {}
 }
 
 impl Measured for Fixed {

@@ -4,12 +4,12 @@ use super::HistoryError;
 use super::payload::{Answered, Payload};
 use super::script::{Step, Subject};
 use super::small::Setup;
-use super::tale::{Counters, Media, Outcomes, Tale};
+use super::tale::{Counters, MediaOps, Outcomes, Tale};
 use saker_assembly::Build;
 use saker_engine::{AnyEngine, AnyRecovery, Condition, Engine, KvError, Pairs, Recover, Scan, Snapshot};
 use saker_engine::{Capability, Context, Groups, Hints, Inspect, Job, List, Scans, Singly};
-use saker_flash::{Flash, NamespaceMedium};
-use saker_medium::Step as Turn;
+use saker_flash::{Flash, NamespaceSegments};
+use saker_segment_store::Step as Driver;
 use saker_sim::{Class, CpuMeter, CpuPrices, Digest, Instant};
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -56,14 +56,14 @@ impl Bare {
         let mut recovery = AnyRecovery::new(build.engine, &config, &flash.view(OWNER, Class::Foreground));
         for _ in 0..TRIES_MAX {
             match recovery.step(&mut flash.view(OWNER, Class::Foreground)) {
-                Turn::Done(Ok(true)) => {
+                Driver::Done(Ok(true)) => {
                     let mut bare = Self::with(flash, recovery.finish(), build);
                     bare.take_completions();
                     return Ok(bare);
                 }
-                Turn::Done(Ok(false)) => {}
-                Turn::Done(Err(damage)) => return Err(HistoryError::Damaged(damage.to_string())),
-                Turn::Need(_) | Turn::Blocked(_) => {
+                Driver::Done(Ok(false)) => {}
+                Driver::Done(Err(damage)) => return Err(HistoryError::Damaged(damage.to_string())),
+                Driver::Need(_) | Driver::Blocked(_) => {
                     while let Some((_, done)) = flash.take_completion() {
                         recovery.completed(&done, &mut flash.view(OWNER, Class::Background));
                     }
@@ -94,7 +94,7 @@ impl Bare {
             operations,
             outcomes,
             state: self.store.digest(),
-            media: Media::of(&self.flash.stats()),
+            media: MediaOps::of(&self.flash.stats()),
             units: Some(self.meter.units()),
             counters: counters.0,
             end_ns: 0,
@@ -114,9 +114,9 @@ impl Bare {
         let mut view = self.flash.view(OWNER, Class::Background);
         let did = self.store.background(Job::UPKEEP, finished, &mut Context::new(&mut view, &mut self.meter));
         let told = match did {
-            Turn::Done(did) => did as u64,
-            Turn::Need(_) => 10,
-            Turn::Blocked(_) => 11,
+            Driver::Done(did) => did as u64,
+            Driver::Need(_) => 10,
+            Driver::Blocked(_) => 11,
         };
         self.outcomes.mark(told);
         self.take_completions();
@@ -125,7 +125,7 @@ impl Bare {
     /// Executes an operation until it is done; nothing if power goes meanwhile.
     fn run<T>(
         &mut self,
-        mut op: impl FnMut(&mut AnyEngine, &mut NamespaceMedium<'_>, &mut CpuMeter) -> Turn<T>,
+        mut op: impl FnMut(&mut AnyEngine, &mut NamespaceSegments<'_>, &mut CpuMeter) -> Driver<T>,
     ) -> Option<T> {
         for _ in 0..TRIES_MAX {
             let Self { store, flash, meter, .. } = self;
@@ -135,13 +135,13 @@ impl Bare {
                 return None;
             }
             match step {
-                Turn::Done(done) => {
+                Driver::Done(done) => {
                     if self.store.job(&self.flash.view(OWNER, Class::Foreground)).is_some() {
                         self.background();
                     }
                     return Some(done);
                 }
-                Turn::Need(_) | Turn::Blocked(_) => {
+                Driver::Need(_) | Driver::Blocked(_) => {
                     self.blocked += 1;
                     self.background();
                 }

@@ -4,12 +4,12 @@ use super::bare::Bare;
 use super::device::{DiskKv, attachment};
 use super::script::{self, Step};
 use super::small::Setup;
-use super::tale::{Media, Tale};
+use super::tale::{MediaOps, Tale};
 use super::{HistoryError, Side, tell};
 use saker_assembly::Build;
 use saker_device::{Costs, Device, timings};
 use saker_flash::{FaultPlan, Flash, PowerCut, Timings};
-use saker_medium::{PowerHistory, Ring, RingMemory};
+use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory};
 use std::collections::BTreeSet;
 
 /// A history that was cut.
@@ -22,7 +22,7 @@ pub struct CutTale {
     /// Digest of what became of them, as of [`Tale::outcomes`].
     pub outcomes: u64,
     /// Media operations before the cut.
-    pub media: Media,
+    pub media: MediaOps,
     /// Recovery, and a read of everything after it: its outcomes, state, media operations, metered units and time.
     pub recovered: Tale,
 }
@@ -32,7 +32,7 @@ pub struct CutTale {
 /// # Errors
 /// [`HistoryError`].
 pub fn cut_points(setup: &Setup, count: u64) -> Result<Vec<u64>, HistoryError> {
-    let Media { programs, erases, .. } = tell(setup)?.media;
+    let MediaOps { programs, erases, .. } = tell(setup)?.media;
     // Steps of an odd length, so that cuts meet different work.
     Ok((1..=count).map(|n| (programs + erases) * n / (count + 1) + n % 7).collect())
 }
@@ -55,7 +55,7 @@ fn of_device(setup: &Setup, build: &Build, at: u64) -> Result<CutTale, HistoryEr
     let mut subject = DiskKv::new(build)?;
     script::play(&mut subject, setup);
     let (operations, outcomes) = subject.outcomes().told()?;
-    let media = Media::of(&subject.device().flash().stats());
+    let media = MediaOps::of(&subject.device().flash().stats());
     let flash = cut(subject.device().flash(), build, setup.seed, Some(timings(&build.profile)));
     let mut device = Device::timed(flash, build.device_config(), attachment(), Costs::of(&build.profile));
     while !device.is_booted() {
@@ -74,7 +74,7 @@ fn of_engine(setup: &Setup, build: &Build, at: u64) -> Result<CutTale, HistoryEr
     let mut subject = Bare::new(build);
     script::play(&mut subject, setup);
     let (operations, outcomes) = subject.outcomes().told()?;
-    let media = Media::of(&subject.flash.stats());
+    let media = MediaOps::of(&subject.flash.stats());
     let mut subject = Bare::recover(cut(&subject.flash, build, setup.seed, None), build)?;
     read_all(&mut subject);
     subject.keys_from(&[], usize::MAX);
@@ -88,8 +88,8 @@ pub(crate) fn cut(flash: &Flash, build: &Build, seed: u64, timings: Option<Timin
     media.set_history(PowerHistory::Cut { ring_kept });
     // Only bytes survive: what the ring knows it must find in its memory.
     let geometry = &build.shape.geometry;
-    let memory = RingMemory::from_bytes(ring.memory());
-    let ring = Ring::new(memory, build.ring_slots(), geometry.page_bytes, geometry.oob_bytes);
+    let memory = PageBufferMemory::from_bytes(ring.memory());
+    let ring = PageBuffer::new(memory, build.ring_slots(), geometry.page_bytes, geometry.oob_bytes);
     Flash::power_on(media, ring, timings, FaultPlan::default())
 }
 

@@ -3,16 +3,16 @@
 use super::HistoryError;
 use super::payload::Payload;
 use super::script::{Step, Subject};
-use super::tale::{Counters, Media, Outcomes, Tale};
+use super::tale::{Counters, MediaOps, Outcomes, Tale};
 use crate::joined::Clocked;
 use saker_assembly::{Build, port};
 use saker_device::{Attachment, Device, Timed};
 use saker_host::connect::KvQueueOptions;
-use saker_host::{ConnectOptions, Connection, Done, KvQueue, SubmitError, Ticket, Turn as _};
+use saker_host::{ConnectOptions, Connection, Done, Driver as _, KvQueue, SubmitError, Ticket};
 use saker_link::{DmaSpace, Placement};
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::vendor::IteratorRange;
+use saker_nvme::vendor_specific::IteratorRange;
 use std::collections::BTreeSet;
 
 /// Commands in flight.
@@ -90,7 +90,7 @@ impl DiskKv {
     pub fn tale(&mut self, missing: BTreeSet<&'static str>) -> Result<Tale, HistoryError> {
         let (operations, outcomes) = self.outcomes.told()?;
         let device = &mut self.device.0;
-        let snapshot = device.snapshot();
+        let snapshot = device.stats();
         let mut counters = Counters::default();
         counters.add_flash(&snapshot.flash);
         let commands = snapshot.device;
@@ -114,7 +114,7 @@ impl DiskKv {
             operations,
             outcomes,
             state: device.digest(),
-            media: Media::of(&snapshot.flash),
+            media: MediaOps::of(&snapshot.flash),
             units: None,
             counters: counters.0,
             end_ns: device.now().as_nanos(),
@@ -145,7 +145,7 @@ impl DiskKv {
     fn wait(&mut self, number: u64) {
         let before = self.outcomes.ended();
         for _ in 0..TURNS_MAX {
-            self.device.turn();
+            self.device.drive();
             self.poll();
             if self.outcomes.ended() != before || !self.device.0.flash().is_powered() {
                 return;
@@ -252,7 +252,7 @@ impl Subject for DiskKv {
     }
 
     fn fill_bytes(&mut self) -> (u64, u64) {
-        let snapshot = self.device.0.snapshot();
+        let snapshot = self.device.0.stats();
         snapshot.namespaces.first().map_or((1, 1), |n| (n.live_bytes, n.capacity_bytes))
     }
 

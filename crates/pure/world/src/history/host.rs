@@ -4,14 +4,14 @@
 use super::HistoryError;
 use super::script::{Step, Subject};
 use super::small::{EXTENT_BYTES, Setup};
-use super::tale::{Counters, Media, Outcomes, Tale};
+use super::tale::{Counters, MediaOps, Outcomes, Tale};
 use crate::joined::Clocked;
 use saker_assembly::port;
 use saker_device::NamespaceKind;
 use saker_engine::EngineConfig;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{Answer, BlockMedium, HostKv, KvBlockQueue, Op, Outcome, Ticket, Work};
-use saker_host::{ConnectOptions, Connection, ProtocolError, Turn as _};
+use saker_host::host_kv::{Answer, BlockSegments, HostKv, KvBlockQueue, Op, Outcome, Ticket, Work};
+use saker_host::{ConnectOptions, Connection, Driver as _, ProtocolError};
 use saker_sim::{CpuMeter, CpuPrices, Digest};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +50,7 @@ impl HostSide {
             return Err(HistoryError::Host(ProtocolError::Queues.into()));
         };
         let blocks = KvBlockQueue::new(queue, block_bytes, blocks);
-        let mut medium = BlockMedium::with_pages(blocks, EXTENT_BYTES, build.host_page_bytes);
+        let mut medium = BlockSegments::with_pages(blocks, EXTENT_BYTES, build.host_page_bytes);
         medium.take_empty();
         let config = EngineConfig { ring_lasts: false, ..Setup::engine_config(&build) };
         Ok(Self {
@@ -66,7 +66,7 @@ impl HostSide {
     /// What came of it.
     pub fn tale(&mut self, missing: BTreeSet<&'static str>) -> Result<Tale, HistoryError> {
         let (operations, outcomes) = self.outcomes.told()?;
-        let snapshot = self.device.0.snapshot();
+        let snapshot = self.device.0.stats();
         let mut counters = Counters::default();
         counters.add_flash(&snapshot.flash);
         counters.add_store(&self.store.stats());
@@ -91,7 +91,7 @@ impl HostSide {
             operations,
             outcomes,
             state: state.value(),
-            media: Media::of(&snapshot.flash),
+            media: MediaOps::of(&snapshot.flash),
             units: Some(self.meter.units()),
             counters: counters.0,
             end_ns: self.device.0.now().as_nanos(),
@@ -156,7 +156,7 @@ impl HostSide {
     fn wait(&mut self) {
         let before = self.outcomes.ended();
         for _ in 0..TURNS_MAX {
-            self.device.turn();
+            self.device.drive();
             self.go_on();
             self.store.background(QUANTA, Work::Counted(&mut self.meter));
             self.spend();

@@ -17,7 +17,7 @@ mod tale;
 pub(crate) use cuts::cut;
 pub use cuts::{CutTale, cut_points, tell_cut};
 pub use small::Setup;
-pub use tale::{Media, Tale};
+pub use tale::{MediaOps, Tale};
 
 use bare::Bare;
 use device::DiskKv;

@@ -6,7 +6,7 @@ use saker_device::{EngineKind, NamespaceConfig};
 use saker_engine::{EngineConfig, Settings};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
-use saker_medium::Geometry;
+use saker_segment_store::Geometry;
 use saker_sim::Chance;
 use saker_sim::profile::Profile;
 
@@ -19,7 +19,7 @@ pub struct Setup {
     pub side: Side,
     /// The seed of the script, of key order and of what cuts leave. With every fourth one some programs fail.
     pub seed: u64,
-    /// Whether a capacitor keeps the power-safe ring.
+    /// Whether a capacitor keeps the power-safe page buffer.
     pub capacitor: bool,
     /// The memtable of `lsm` and the write buffer of `tree`, in bytes.
     pub write_buffer_bytes: u64,

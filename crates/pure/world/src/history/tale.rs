@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Media operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Media {
+pub struct MediaOps {
     /// Pages programmed.
     pub programs: u64,
     /// Pages read.
@@ -18,7 +18,7 @@ pub struct Media {
     pub erases: u64,
 }
 
-impl Media {
+impl MediaOps {
     pub(super) fn of(stats: &FlashStats) -> Self {
         Self { programs: stats.pages_programmed, reads: stats.pages_read, erases: stats.segments_erased }
     }
@@ -36,7 +36,7 @@ pub struct Tale {
     /// The engine's own digest of its state at the end.
     pub state: u64,
     /// Media operations.
-    pub media: Media,
+    pub media: MediaOps,
     /// Metered work by unit, in the order of [`Unit::ALL`]. A device meters inside: its units are in the times of its outcomes.
     pub units: Option<[u64; Unit::COUNT]>,
     /// Every counter there is, by name.
@@ -52,7 +52,7 @@ impl Tale {
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::default();
         digest.bytes(self.engine.as_bytes());
-        let Media { programs, reads, erases } = self.media;
+        let MediaOps { programs, reads, erases } = self.media;
         for n in [self.operations, self.outcomes, self.state, programs, reads, erases, self.end_ns] {
             digest.number(n);
         }
@@ -123,7 +123,7 @@ impl Counters {
     }
 
     pub fn add_flash(&mut self, stats: &FlashStats) {
-        let Media { programs, reads, erases } = Media::of(stats);
+        let MediaOps { programs, reads, erases } = MediaOps::of(stats);
         let failures = stats.failures;
         let all = [("programs", programs), ("reads", reads), ("erases", erases), ("failures", failures)];
         self.add_all("flash", all);

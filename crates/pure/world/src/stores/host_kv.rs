@@ -10,8 +10,8 @@ use saker_assembly::{Build, port};
 use saker_device::{Attachment, NamespaceKind};
 use saker_engine::KvError;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{self, Answer, BlockMedium, HostKv, KvBlockQueue, Work as Metered};
-use saker_host::{CacheStats, ConnectOptions, Connection, HostError, ProtocolError, Turn};
+use saker_host::host_kv::{self, Answer, BlockSegments, HostKv, KvBlockQueue, Work as Metered};
+use saker_host::{CacheStats, ConnectOptions, Connection, Driver, HostError, ProtocolError};
 use saker_nvme::Key;
 use saker_sim::{CpuMeter, CpuPrices, Instant};
 use saker_store::{
@@ -70,10 +70,10 @@ pub fn connect(
     build: &Build,
     host: &Attachment,
     depth: u16,
-    turn: &mut impl Turn,
+    driver: &mut impl Driver,
 ) -> Result<HostKv, HostError> {
-    let mut connection = Connection::connect(port(host), turn, ConnectOptions::default())?;
-    let mut medium = medium_of(&mut connection, build, depth, turn)?;
+    let mut connection = Connection::connect(port(host), driver, ConnectOptions::default())?;
+    let mut medium = medium_of(&mut connection, build, depth, driver)?;
     medium.take_empty();
     Ok(HostKv::over_tuned(build.engine, &build.host_engine(), medium).with_cache(build.cache))
 }
@@ -86,16 +86,16 @@ pub(crate) fn medium_of(
     connection: &mut Connection,
     build: &Build,
     depth: u16,
-    turn: &mut impl Turn,
-) -> Result<BlockMedium, HostError> {
+    driver: &mut impl Driver,
+) -> Result<BlockSegments, HostError> {
     let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
-    let queue = connection.create_kv_queue(turn, 1, options)?;
+    let queue = connection.create_kv_queue(driver, 1, options)?;
     let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
         return Err(ProtocolError::Queues.into());
     };
     let extent_bytes = extent_bytes(blocks * u64::from(block_bytes));
     let blocks = KvBlockQueue::new(queue, block_bytes, blocks);
-    Ok(BlockMedium::with_pages(blocks, extent_bytes, build.host_page_bytes))
+    Ok(BlockSegments::with_pages(blocks, extent_bytes, build.host_page_bytes))
 }
 
 /// An operation as that HostKV takes it; `None`: there is nothing to do.
@@ -248,7 +248,7 @@ impl HostStore {
     }
 
     fn reads(&mut self) -> ReadPath {
-        let nand_pages = self.below.0.snapshot().flash.pages_read;
+        let nand_pages = self.below.0.stats().flash.pages_read;
         let store = &self.shared.borrow().store;
         let (commands, waits) = (store.medium_stats().reads, store.waits());
         ReadPath { commands, nand_pages, waits, ..ReadPath::default() }
@@ -327,8 +327,8 @@ impl KvStore for HostStore {
         None
     }
 
-    fn turn(&mut self) {
-        self.below.turn();
+    fn drive(&mut self) {
+        self.below.drive();
     }
 }
 

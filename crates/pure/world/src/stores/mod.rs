@@ -102,7 +102,7 @@ pub(crate) struct Counters {
 impl Counters {
     /// All of a device, and what the host counts.
     pub fn of(device: &mut Device<Timed>, host: Traffic) -> Self {
-        let s = device.snapshot();
+        let s = device.stats();
         Self {
             commands: s.device.commands,
             traffic: s.device.traffic + host,

@@ -10,8 +10,8 @@ use saker_device::{Costs, Device, EngineKind, NamespaceConfig, timings};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash};
 use saker_host::host_kv::{self, Answer, HostKv, Work};
-use saker_host::{ConnectOptions, Connection, TransferOptions, Turn as _};
-use saker_medium::Geometry;
+use saker_host::{ConnectOptions, Connection, Driver as _, TransferOptions};
+use saker_segment_store::Geometry;
 use saker_sim::profile::Profile;
 use saker_sim::{Rng, Seed};
 use saker_store::{KvStore, Lane, Op, Outcome, Share, Submitted};
@@ -112,7 +112,7 @@ fn ends<S: KvStore>(
     }
     for _ in 0..TURNS_MAX {
         lane.ring();
-        store.turn();
+        store.drive();
         let now = store.now();
         if let Some(job) = store.background() {
             store.quantum(job.id, now);
@@ -195,7 +195,7 @@ fn get(store: &mut DiskStore<Clocked>, lane: &mut super::DiskLane, key: &[u8]) -
     assert!(matches!(submitted, Submitted::Pending(_)), "{submitted:?}");
     for _ in 0..TURNS_MAX {
         lane.ring();
-        store.turn();
+        store.drive();
         let now = store.now();
         let found = lane.poll(now, |done| match done.outcome {
             Outcome::Value { data, .. } => Some(data.to_vec()),
@@ -232,7 +232,7 @@ fn reopened(device: Device<saker_device::Timed>, build: &Build) -> (HostKv, Cloc
     let mut below = Clocked(device);
     let mut connection = Connection::connect(port, &mut below, ConnectOptions::default()).expect("connects");
     let medium = medium_of(&mut connection, build, block_depth(&job()), &mut below).expect("has blocks");
-    let store = HostKv::open(build.engine, medium, || below.turn()).expect("sound");
+    let store = HostKv::open(build.engine, medium, || below.drive()).expect("sound");
     (store, below)
 }
 
@@ -249,7 +249,7 @@ fn host_get(store: &mut HostKv, below: &mut Clocked, key: &[u8]) -> Option<Vec<u
             None => {}
         }
         store.ring();
-        below.turn();
+        below.drive();
         store.advance(Work::Free, &mut |_, outcome| ended = Some(outcome));
     }
     panic!("a get never ends");

@@ -138,9 +138,9 @@ impl<S: KvStore> Subject<S> {
     }
 
     /// Announces what was submitted, lets the next thing happen, takes what has ended.
-    pub fn turn(&mut self) -> Kept {
+    pub fn drive(&mut self) -> Kept {
         self.lanes.iter_mut().for_each(Lane::ring);
-        self.store.turn();
+        self.store.drive();
         let now = self.store.now();
         if let Some(job) = self.store.background() {
             self.store.quantum(job.id, now);
@@ -183,7 +183,7 @@ impl<S: KvStore> Subject<S> {
             if done(self) {
                 return Ok(());
             }
-            self.turn()?;
+            self.drive()?;
         }
         ensure!(done(self), clause, "still {} tickets on their way", self.in_flight());
         Ok(())
@@ -241,7 +241,7 @@ impl<S: KvStore> Subject<S> {
                     ensure!(after == before + 1, "depth", "{before} in flight, then {after}");
                     done += count;
                 }
-                Submitted::Stalled(_) => self.turn()?,
+                Submitted::Stalled(_) => self.drive()?,
                 Submitted::Refused(refusal) => {
                     let why = format!("{} refused: {refusal}", all[done].name());
                     return Err(Broken { clause: "capabilities", why });
@@ -459,7 +459,7 @@ fn drain<S: KvStore>(subject: &mut Subject<S>) -> Kept {
                     ensure!(failed == 0, "drain", "{failed} writes failed");
                     break;
                 }
-                Drain::Began | Drain::Waiting | Drain::Announced => subject.turn()?,
+                Drain::Began | Drain::Waiting | Drain::Announced => subject.drive()?,
             }
             turns += 1;
             ensure!(turns < TURNS_MAX, "drain", "lane {n} does not come to its end");

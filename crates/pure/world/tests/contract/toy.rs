@@ -196,7 +196,7 @@ impl KvStore for Toy {
         None
     }
 
-    fn turn(&mut self) {
+    fn drive(&mut self) {
         let opened = self.fault.filter(|(fault, _)| *fault == Fault::NeverTheSame).map_or(0, |(_, n)| n);
         self.time += 10 + opened;
     }

@@ -7,8 +7,8 @@ use saker_assembly::port;
 use saker_device::{Costs, Device, timings};
 use saker_flash::Flash;
 use saker_host::{Method, Pacing};
-use saker_medium::{Ring, RingMemory};
 use saker_nvme::Status;
+use saker_segment_store::{PageBuffer, PageBufferMemory};
 use saker_world::Clocked;
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ fn versioned(name: u32, version: u32) -> Vec<u8> {
 fn reopen(build: &Build, rig: &Timed, seed: u64) -> Timed {
     let (media, ring) = rig.machine.0.cut(seed);
     let g = &build.shape.geometry;
-    let memory = RingMemory::from_bytes(ring.memory());
-    let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
+    let memory = PageBufferMemory::from_bytes(ring.memory());
+    let ring = PageBuffer::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
     let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
     let host = build.attach(1, 32);
     let mut device = Device::timed(flash, build.device_config(), host.clone(), Costs::of(&build.profile));

@@ -6,7 +6,7 @@ use crate::tier;
 use proptest::prelude::*;
 use saker_host::{Pacing, RawData};
 use saker_nvme::kv::{self, StoreOptions};
-use saker_nvme::{Key, Sqe, Status, vendor};
+use saker_nvme::{Key, Sqe, Status, vendor_specific};
 use saker_world::{Clocked, Inline};
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ impl Model {
         match step {
             Step::Piggyback { bytes } => {
                 let whole = value(name, bytes);
-                let sqe = vendor::store_piggyback(1, &key(name), &whole, StoreOptions::NONE);
+                let sqe = vendor_specific::store_piggyback(1, &key(name), &whole, StoreOptions::NONE);
                 self.source[q].clone_from(&whole);
                 let missing = bytes.saturating_sub(35);
                 self.open[q] = None;
@@ -81,7 +81,7 @@ impl Model {
             Some(Open::Value { have, next, .. }) => (*have, *next),
             _ => (0, 1),
         };
-        let sqe = vendor::transfer(nsid, next + skip, &part(&self.source[q], have));
+        let sqe = vendor_specific::transfer(nsid, next + skip, &part(&self.source[q], have));
         let Some(Open::Value { name, whole, have, next }) = open else {
             return (sqe, vec![], if nsid == 1 { LOST } else { bad_nsid() }, 0);
         };
@@ -107,7 +107,7 @@ impl Model {
             _ => 0,
         };
         let bytes = part(&value(self.names, 56), 0);
-        let sqe = vendor::tail(nsid, next + skip, &bytes);
+        let sqe = vendor_specific::tail(nsid, next + skip, &bytes);
         let open = self.open[q].take();
         if nsid != 1 {
             return (sqe, vec![], bad_nsid(), 0);
@@ -136,7 +136,7 @@ impl Model {
             Some(Open::Tails { bytes, .. }) => bytes.iter().copied().take(tail).collect(),
             _ => Vec::new(),
         };
-        let sqe = vendor::store_hybrid(1, &key(name), 4096 + tail as u32, &rest, StoreOptions::NONE);
+        let sqe = vendor_specific::store_hybrid(1, &key(name), 4096 + tail as u32, &rest, StoreOptions::NONE);
         if tail == 0 {
             return (sqe, page, Status::INVALID_FIELD, 0);
         }

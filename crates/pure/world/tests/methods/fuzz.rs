@@ -8,7 +8,7 @@ use crate::rig::{Machine, Rig, build};
 use crate::tier;
 use saker_link::{HostQueuePair, Sqe};
 use saker_nvme::kv::{self, StoreOptions};
-use saker_nvme::{Key, Status, vendor};
+use saker_nvme::{Key, Status, vendor_specific};
 use saker_sim::{Rng, Seed};
 use saker_world::{Clocked, Inline};
 use zerocopy::{FromBytes, IntoBytes};
@@ -43,27 +43,33 @@ fn whole(rng: &mut Rng, of: u8, page: u64) -> Vec<Entry> {
     let mut all = Vec::new();
     match rng.below(6) {
         0 | 1 => {
-            all.push(vendor::store_piggyback(1, &key(of), &data, NONE));
-            all.extend(parts(35).iter().map(|(n, part)| vendor::transfer(1, *n as u32 + 1, part)));
+            all.push(vendor_specific::store_piggyback(1, &key(of), &data, NONE));
+            all.extend(parts(35).iter().map(|(n, part)| vendor_specific::transfer(1, *n as u32 + 1, part)));
         }
         2 => {
-            all.extend(parts(0).iter().map(|(n, part)| vendor::tail(1, *n as u32, part)));
-            let mut sqe = vendor::store_hybrid(1, &key(of), 4096 + bytes as u32, &data, NONE);
+            all.extend(parts(0).iter().map(|(n, part)| vendor_specific::tail(1, *n as u32, part)));
+            let mut sqe = vendor_specific::store_hybrid(1, &key(of), 4096 + bytes as u32, &data, NONE);
             sqe.prp1.set(page);
             all.push(sqe);
         }
         3 => {
-            all.push(vendor::store_inline(1, &key(of), bytes as u32, NONE));
+            all.push(vendor_specific::store_inline(1, &key(of), bytes as u32, NONE));
             let slots = data.chunks(64).map(|part| {
                 let slot: [u8; 64] = std::array::from_fn(|n| part.get(n).copied().unwrap_or(0));
                 Sqe::read_from_bytes(&slot).expect("64 bytes")
             });
             all.extend(slots);
         }
-        4 => all.push(vendor::store_mmio(1, &key(of), bytes as u32, (rng.below(130) * 64) as u32, NONE)),
+        4 => all.push(vendor_specific::store_mmio(
+            1,
+            &key(of),
+            bytes as u32,
+            (rng.below(130) * 64) as u32,
+            NONE,
+        )),
         _ => all.push(match rng.below(5) {
-            0 => vendor::retrieve_tiny(1, &key(of)),
-            1 => vendor::retrieve_inline(1, &key(of), bytes as u32),
+            0 => vendor_specific::retrieve_tiny(1, &key(of)),
+            1 => vendor_specific::retrieve_inline(1, &key(of), bytes as u32),
             2 => kv::exist(1, &key(of)),
             3 => kv::delete(1, &key(of)),
             _ => kv::flush(1),
@@ -114,7 +120,7 @@ fn pump<D: Machine>(rig: &mut Rig<D>, pair: &mut HostQueuePair, history: &mut &[
         *history = rest;
     }
     pair.ring();
-    rig.machine.turn();
+    rig.machine.drive();
     while pair.poll().is_some() {
         pair.ring_cq();
     }
@@ -128,7 +134,9 @@ fn foreign(found: &[u8], own: u8, names: u8) -> Option<u8> {
 
 /// Whether an inline store of that key was sent: what the host left out of its value, the entries behind it stand for.
 fn is_inline(history: &[Entry], name: u8) -> bool {
-    history.iter().any(|e| e[0] == vendor::opcode::STORE_INLINE && e[8..16] == key(name).as_bytes()[..8])
+    history
+        .iter()
+        .any(|e| e[0] == vendor_specific::opcode::STORE_INLINE && e[8..16] == key(name).as_bytes()[..8])
 }
 
 fn history<D: Machine>(seed: u64) {

@@ -5,7 +5,7 @@ use saker_device::{DeviceConfig, NamespaceConfig};
 use saker_link::{HostQueuePair, Sqe, offset};
 use saker_nvme::admin::build as admin;
 use saker_nvme::kv::{self, StoreOptions};
-use saker_nvme::{Cqe, Status, vendor};
+use saker_nvme::{Cqe, Status, vendor_specific};
 use saker_world::{Clocked, Inline};
 
 const NONE: StoreOptions = StoreOptions::NONE;
@@ -19,7 +19,7 @@ fn payload(bytes: &[u8]) -> Vec<[u8; 64]> {
 fn settle<D: Machine>(rig: &mut Rig<D>, pair: &mut HostQueuePair) -> Vec<Cqe> {
     let mut all = Vec::new();
     for _ in 0..200 {
-        rig.machine.turn();
+        rig.machine.drive();
         while let Some(cqe) = pair.poll() {
             all.push(cqe);
             pair.ring_cq();
@@ -43,7 +43,7 @@ fn rig<D: Machine>(entries: u32) -> (Rig<D>, HostQueuePair) {
 }
 
 fn store(name: u32, bytes: usize, cid: u16) -> Sqe {
-    vendor::store_inline(1, &key(name), bytes as u32, NONE).with_cid(cid)
+    vendor_specific::store_inline(1, &key(name), bytes as u32, NONE).with_cid(cid)
 }
 
 /// The doorbell covers the command but not its value: the queue waits, others go on, and the rest makes it whole.
@@ -95,7 +95,7 @@ fn malformed_lengths<D: Machine>() {
     let delete = |cid| kv::delete(1, &key(1)).with_cid(cid);
     assert_eq!(rig.put(0, &key(1), b"kept"), Status::SUCCESS);
     for (n, bytes) in [u32::MAX, 300 * 64, 298 * 64 + 1].into_iter().enumerate() {
-        let sqe = vendor::store_inline(1, &key(2), bytes, NONE).with_cid(n as u16);
+        let sqe = vendor_specific::store_inline(1, &key(2), bytes, NONE).with_cid(n as u16);
         pair.submit(&sqe).expect("room");
         // Payload that looks like a Delete of a key that must stay.
         pair.submit(&delete(40)).expect("room");
@@ -114,7 +114,7 @@ fn malformed_lengths<D: Machine>() {
     // So are values of commands that are refused for other reasons.
     let mut bad_nsid = store(2, 64, 1);
     bad_nsid.nsid = 9.into();
-    for sqe in [bad_nsid, vendor::store_inline(1, &key(2), 64, NONE).with_cid(1)] {
+    for sqe in [bad_nsid, vendor_specific::store_inline(1, &key(2), 64, NONE).with_cid(1)] {
         let mut sqe = sqe;
         if sqe.nsid.get() == 1 {
             sqe.cdw11 = 0.into();
@@ -134,8 +134,8 @@ fn queue_deletion<D: Machine>() {
     let (mut rig, mut pair) = rig::<D>(16);
     let bytes = value(1, 100);
     let opened = [
-        vendor::store_piggyback(1, &key(1), &bytes, NONE).with_cid(1),
-        vendor::tail(1, 0, &bytes[..56]).with_cid(1),
+        vendor_specific::store_piggyback(1, &key(1), &bytes, NONE).with_cid(1),
+        vendor_specific::tail(1, 0, &bytes[..56]).with_cid(1),
         store(1, 100, 1),
     ];
     for open in opened {
@@ -145,8 +145,8 @@ fn queue_deletion<D: Machine>() {
         rig.connection.delete_queue(&mut rig.machine, 2).expect("deleted");
         assert_eq!(rig.machine.gathered(), 0, "{open:?}");
         pair = rig.connection.create_queue(&mut rig.machine, 16).expect("made");
-        let rest = vendor::transfer(1, 1, &bytes[35..91]).with_cid(2);
-        let tail = vendor::tail(1, 1, &bytes[..1]).with_cid(3);
+        let rest = vendor_specific::transfer(1, 1, &bytes[35..91]).with_cid(2);
+        let tail = vendor_specific::tail(1, 1, &bytes[..1]).with_cid(3);
         pair.submit(&rest).expect("room");
         pair.submit(&tail).expect("room");
         pair.ring();
@@ -160,7 +160,7 @@ fn queue_deletion<D: Machine>() {
 /// So with a controller reset.
 fn reset<D: Machine>() {
     let (mut rig, mut pair) = rig::<D>(16);
-    pair.submit(&vendor::store_piggyback(1, &key(1), &value(1, 100), NONE)).expect("room");
+    pair.submit(&vendor_specific::store_piggyback(1, &key(1), &value(1, 100), NONE)).expect("room");
     pair.submit(&store(1, 640, 1)).expect("room");
     pair.ring();
     settle(&mut rig, &mut pair);
@@ -182,7 +182,7 @@ fn block_namespaces<D: Machine>() {
     rig.queues.truncate(1);
     rig.connection.delete_queue(&mut rig.machine, 2).expect("deleted");
     let mut pair = rig.connection.create_queue(&mut rig.machine, 16).expect("made");
-    for (opcode, ..) in vendor::COMMANDS {
+    for (opcode, ..) in vendor_specific::COMMANDS {
         let mut sqe = Sqe::new(opcode, 2).with_cid(1);
         sqe.cdw10 = 238.into();
         pair.submit(&sqe).expect("room");
@@ -198,7 +198,7 @@ fn mmio<D: Machine>() {
     let (mut rig, mut pair) = rig::<D>(16);
     let bar = rig.connection.port().bar.clone();
     let bytes = value(1, 100);
-    let commit = |at, len, cid| vendor::store_mmio(1, &key(1), len, at, NONE).with_cid(cid);
+    let commit = |at, len, cid| vendor_specific::store_mmio(1, &key(1), len, at, NONE).with_cid(cid);
     bar.store(2, 64, &bytes).expect("in the region");
     bar.store(1, 0, &[9; 64]).expect("in the region");
     let lost = Status::COMMAND_SEQUENCE_ERROR;

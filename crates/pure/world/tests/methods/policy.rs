@@ -5,7 +5,7 @@ use saker_host::transfer::{Adaptive, Auto, Available, Objective};
 use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
 use saker_link::Rule;
 use saker_nvme::Status;
-use saker_nvme::vendor::Methods;
+use saker_nvme::vendor_specific::Methods;
 
 /// A host that wants a method from a device without it sends PRPs, and the device refuses the commands.
 #[test]
@@ -22,7 +22,7 @@ fn a_device_without_methods_gets_prps() {
         assert_eq!(rig.get(0, &key(n as u32)).data, value(1, 20));
     }
     assert_eq!(rig.machine.stats().traffic.to_device.bytes(), Method::ALL.len() as u64 * 4096);
-    for (opcode, name, _) in saker_nvme::vendor::COMMANDS {
+    for (opcode, name, _) in saker_nvme::vendor_specific::COMMANDS {
         let answer = rig.raw(0, saker_nvme::Sqe::new(opcode, 1));
         assert_eq!(answer.status, Status::INVALID_OPCODE, "{name}");
     }

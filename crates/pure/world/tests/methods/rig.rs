@@ -6,7 +6,7 @@ use saker_device::{Attachment, DeviceStats};
 use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;
 use saker_host::{
-    ConnectOptions, Connection, KvQueue, Method, Pacing, Patience, RawData, Ticket, TransferOptions, Turn,
+    ConnectOptions, Connection, Driver, KvQueue, Method, Pacing, Patience, RawData, Ticket, TransferOptions,
 };
 use saker_link::Traffic;
 use saker_nvme::kv::StoreOptions;
@@ -17,7 +17,7 @@ use saker_world::{Clocked, Inline};
 const TURNS_MAX: u64 = 1_000_000;
 
 /// A device that the tests can look into.
-pub trait Machine: Turn {
+pub trait Machine: Driver {
     fn build(build: &Build, host: Attachment) -> Self;
     fn gathered(&self) -> usize;
     fn stats(&mut self) -> DeviceStats;
@@ -31,7 +31,7 @@ impl Machine for Inline {
         self.0.gathered_bytes()
     }
     fn stats(&mut self) -> DeviceStats {
-        self.0.snapshot().device
+        self.0.stats().device
     }
 }
 
@@ -43,7 +43,7 @@ impl Machine for Clocked {
         self.0.gathered_bytes()
     }
     fn stats(&mut self) -> DeviceStats {
-        self.0.snapshot().device
+        self.0.stats().device
     }
 }
 
@@ -94,7 +94,7 @@ impl<D: Machine> Rig<D> {
     }
 
     pub fn attached(mut machine: D, port: saker_host::Port, queues: &[(u32, u16)]) -> Self {
-        let patience = Patience { turns_max: TURNS_MAX };
+        let patience = Patience { polls_max: TURNS_MAX };
         let options =
             ConnectOptions { io_queues: queues.len() as u16, patience, ..ConnectOptions::default() };
         let mut connection = Connection::connect(port, &mut machine, options).expect("connects");
@@ -117,7 +117,7 @@ impl<D: Machine> Rig<D> {
 
     /// One turn of the device, then every completion; values go on.
     pub fn pump(&mut self) {
-        self.machine.turn();
+        self.machine.drive();
         self.take();
     }
 

@@ -69,7 +69,7 @@ fn without_nand_values_are_there() {
     for n in 0..3000 {
         assert_eq!(rig.get(0, &key(n)).data, value(n, 100));
     }
-    let flash = rig.machine.0.snapshot().flash;
+    let flash = rig.machine.0.stats().flash;
     assert_eq!((flash.pages_programmed, flash.pages_read, flash.segments_erased), (0, 0, 0));
 }
 

@@ -11,7 +11,7 @@ fn call<D: Machine>(rig: &mut Rig<D>, pair: &mut HostQueuePair, sqe: Sqe) -> Cqe
     pair.submit(&sqe).expect("room");
     pair.ring();
     for _ in 0..10_000 {
-        rig.machine.turn();
+        rig.machine.drive();
         if let Some(cqe) = pair.poll() {
             pair.ring_cq();
             return cqe;

@@ -4,7 +4,7 @@
 use crate::checker::Act;
 use crate::log::{KEYS, Log, Written};
 use saker_host::session::{Hub, Pump, Session, SyncError, Wire};
-use saker_host::{KeyRange, Patience, Turn};
+use saker_host::{Driver, KeyRange, Patience};
 use saker_nvme::Key;
 use saker_sim::{Free, Rng, Seed};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -42,8 +42,8 @@ impl Baton {
     }
 }
 
-impl Turn for Baton {
-    fn turn(&mut self) {
+impl Driver for Baton {
+    fn drive(&mut self) {
         if self.back.send(false).is_ok() {
             self.wait();
         }
@@ -101,13 +101,13 @@ fn client<W: Wire>(n: usize, plan: Plan, hub: Arc<Hub<W>>, baton: Baton, log: &L
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         baton.wait();
         let commit = hub.lanes() - 1;
-        let patience = Patience { turns_max: TURNS_MAX };
+        let patience = Patience { polls_max: TURNS_MAX };
         let session = Session::new(hub, (n, commit), baton, VALUE_BYTES_MAX, patience);
         let rng = Seed(plan.seed).child("client").index(n as u64).rng();
         let mut client = Client { session, log, rng, unsynced: Vec::new() };
         for _ in 0..plan.operations / plan.clients as u32 {
             client.operation();
-            client.session.turn_mut().turn();
+            client.session.driver_mut().drive();
         }
         client.sync();
     }));
@@ -318,7 +318,7 @@ impl<W: Wire> Client<'_, W> {
 }
 
 /// Reads everything, as the only client.
-pub fn read_all<W: Wire, T: Turn>(session: &mut Session<W, T>, log: &Log) {
+pub fn read_all<W: Wire, T: Driver>(session: &mut Session<W, T>, log: &Log) {
     for key in 0..KEYS {
         let from = log.now();
         let found = session.get(&name(key)).expect("a get is answered");

@@ -8,13 +8,13 @@ use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::{Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind, timings};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia, PowerCut};
+use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Hub, Options, Session};
 use saker_host::transfer::Available;
-use saker_host::{ConnectOptions, Connection, KvQueue, Patience, TransferOptions, Turn};
-use saker_medium::{Geometry, PowerHistory, Ring, RingMemory};
-use saker_nvme::vendor::Methods;
+use saker_host::{ConnectOptions, Connection, Driver, KvQueue, Patience, TransferOptions};
+use saker_nvme::vendor_specific::Methods;
+use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory, PowerHistory};
 use saker_sim::profile::Profile;
 use saker_sim::{Chance, Seed};
 use saker_world::Clocked;
@@ -82,10 +82,10 @@ pub fn hub(seed: u64, queues: Vec<KvQueue>, volatile: bool) -> Arc<Hub<KvQueue>>
 }
 
 /// Power comes back over what a cut left.
-fn reborn(build: &Build, media: MemMedia, ring: &Ring) -> (Clocked, Vec<KvQueue>, bool) {
+fn reborn(build: &Build, media: MemCells, ring: &PageBuffer) -> (Clocked, Vec<KvQueue>, bool) {
     let g = &build.shape.geometry;
-    let memory = RingMemory::from_bytes(ring.memory());
-    let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
+    let memory = PageBufferMemory::from_bytes(ring.memory());
+    let ring = PageBuffer::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
     let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
     connect(build, |host| Device::timed(flash, build.device_config(), host, Costs::of(&build.profile)))
 }
@@ -98,7 +98,7 @@ fn history(engine: EngineKind, capacitor: bool, end: End, program: Chance, seed:
     let hub = hub(seed, queues, volatile);
     let cut_at = Some(200 + Seed(seed).child("cut").rng().below(2500) as u32);
     let plan = Plan { seed, clients: CLIENTS, operations: 200, cut_at };
-    actors::run(plan, &hub, &log, || device.turn());
+    actors::run(plan, &hub, &log, || device.drive());
     let groups = (0..hub.lanes()).map(|n| hub.stats(n).groups).sum();
     log.cut();
     let (mut media, ring) = match end {
@@ -111,7 +111,7 @@ fn history(engine: EngineKind, capacitor: bool, end: End, program: Chance, seed:
     });
     let (device, queues, volatile) = reborn(&build, media, &ring);
     let after = self::hub(seed, queues, volatile);
-    let mut session = Session::new(after, (0, 0), device, 6000, Patience { turns_max: 100_000 });
+    let mut session = Session::new(after, (0, 0), device, 6000, Patience { polls_max: 100_000 });
     read_all(&mut session, &log);
     (log, groups)
 }
@@ -203,7 +203,7 @@ fn a_device_that_refuses_groups_is_not_asked_for_ever() {
         queue.set_transfer(TransferOptions::default(), boasting);
     }
     let hub = Arc::new(Hub::new(queues, Options { batch: 4, volatile, ..Options::default() }));
-    let patience = Patience { turns_max: 100_000 };
+    let patience = Patience { polls_max: 100_000 };
     let mut session = Session::new(Arc::clone(&hub), (0, 0), device, 6000, patience);
     for n in 0..400_u32 {
         let key = saker_nvme::Key::new(&n.to_le_bytes()).expect("four bytes");

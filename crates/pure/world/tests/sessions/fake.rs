@@ -6,7 +6,7 @@ use saker_host::{HostError, ProtocolError, SubmitError};
 use saker_nvme::group::results::ResultsWriter;
 use saker_nvme::group::{Form, Op, Packer, parse};
 use saker_nvme::kv_list::ListWriter;
-use saker_nvme::vendor::{IteratorRange, NextAnswer};
+use saker_nvme::vendor_specific::{IteratorRange, NextAnswer};
 use saker_nvme::{Key, Status};
 use saker_sim::{Chance, Rng};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -5,7 +5,7 @@ use crate::fake::{Fake, FakeWire, Faults, lock};
 use crate::log::Log;
 use crate::tier;
 use saker_host::session::{Hub, Options, Session};
-use saker_host::{CacheOptions, CachePolicy, Patience, TurnFn};
+use saker_host::{CacheOptions, CachePolicy, DriverFn, Patience};
 use saker_sim::Seed;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -93,10 +93,10 @@ fn history(seed: u64, faults: Faults, cut: bool) -> (Log, Seen) {
 
 fn read_back(seed: u64, device: &Arc<Mutex<Fake>>, log: &Log) {
     let hub = hub(seed, device);
-    let turn = TurnFn(|| {
+    let driver = DriverFn(|| {
         lock(device).step();
     });
-    let mut session = Session::new(hub, (0, 0), turn, 6000, Patience { turns_max: 10_000 });
+    let mut session = Session::new(hub, (0, 0), driver, 6000, Patience { polls_max: 10_000 });
     read_all(&mut session, log);
 }
 
@@ -134,12 +134,13 @@ fn a_device_that_disappears_ends_every_wait_with_an_error() {
         };
         let hub = Arc::new(Hub::new((0..2).map(wire).collect(), options(seed)));
         let mut steps = seed % 7;
-        let turn = || {
-            TurnFn(|| {
+        let driver = || {
+            DriverFn(|| {
                 lock(&device).step();
             })
         };
-        let session = |n| Session::new(Arc::clone(&hub), (n, n), turn(), 6000, Patience { turns_max: 1000 });
+        let session =
+            |n| Session::new(Arc::clone(&hub), (n, n), driver(), 6000, Patience { polls_max: 1000 });
         let (mut a, mut b) = (session(0), session(1));
         for n in 0..6 {
             a.put(&actors::name(n), &[1; 30]).expect("there is a device");

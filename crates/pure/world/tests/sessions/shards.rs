@@ -7,13 +7,13 @@ use crate::tier;
 use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::{Attachment, Costs, Device, Timed, timings};
-use saker_flash::{Flash, MemMedia, PowerCut};
+use saker_flash::{Flash, MemCells, PowerCut};
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::Session;
-use saker_host::{ConnectOptions, Connection, KvQueue, Patience, TransferOptions, Turn};
+use saker_host::{ConnectOptions, Connection, Driver, KvQueue, Patience, TransferOptions};
 use saker_link::DmaSpace;
-use saker_medium::{PowerHistory, Ring, RingMemory};
-use saker_nvme::vendor::Methods;
+use saker_nvme::vendor_specific::Methods;
+use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory};
 use saker_shards::{Shard, Sharded};
 use saker_sim::{Chance, Seed};
 use saker_world::Clocked;
@@ -54,10 +54,10 @@ fn connect(device: impl Fn(usize, Attachment) -> Device<Timed>) -> (Dispatcher, 
     (device, queues, volatile)
 }
 
-fn reborn(build: &Build, media: MemMedia, ring: &Ring, host: Attachment) -> Device<Timed> {
+fn reborn(build: &Build, media: MemCells, ring: &PageBuffer, host: Attachment) -> Device<Timed> {
     let g = &build.shape.geometry;
-    let memory = RingMemory::from_bytes(ring.memory());
-    let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
+    let memory = PageBufferMemory::from_bytes(ring.memory());
+    let ring = PageBuffer::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
     let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
     Device::timed(flash, build.device_config(), host, Costs::of(&build.profile))
 }
@@ -69,7 +69,7 @@ fn history(capacitor: bool, program: Chance, seed: u64) -> (Log, u64) {
     let sessions = hub(seed, queues, volatile);
     let cut_at = Some(200 + Seed(seed).child("cut").rng().below(2500) as u32);
     let plan = Plan { seed, clients: CLIENTS, operations: 200, cut_at };
-    actors::run(plan, &sessions, &log, || device.turn());
+    actors::run(plan, &sessions, &log, || device.drive());
     let groups = (0..sessions.lanes()).map(|n| sessions.stats(n).groups).sum();
     log.cut();
     let history = PowerHistory::Cut { ring_kept: capacitor };
@@ -86,7 +86,7 @@ fn history(capacitor: bool, program: Chance, seed: u64) -> (Log, u64) {
     let (device, queues, volatile) =
         connect(|n, host| reborn(&builds[n], left[n].0.clone(), &left[n].1, host));
     let after = hub(seed, queues, volatile);
-    let mut session = Session::new(after, (0, 0), device, 6000, Patience { turns_max: 100_000 });
+    let mut session = Session::new(after, (0, 0), device, 6000, Patience { polls_max: 100_000 });
     read_all(&mut session, &log);
     (log, groups)
 }

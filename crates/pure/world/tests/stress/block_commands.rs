@@ -4,7 +4,7 @@
 use crate::pairs::{get, name, put};
 use crate::rig::{self, BLOCK, BLOCK_BYTES, KV, Machine, Rig, blocks};
 use saker_flash::FaultPlan;
-use saker_host::{RawData, Turn};
+use saker_host::{Driver, RawData};
 use saker_nvme::admin::{GetLogPage, Identify, build};
 use saker_nvme::identify::{KvNamespace, NvmNamespace, cns};
 use saker_nvme::log::{ErrorEntry, Smart, lid};
@@ -208,7 +208,7 @@ fn a_compare_beside_a_write_finds_a_difference_or_none() {
         rig.block.ring();
         let mut left = 2;
         while left > 0 {
-            rig.machine.turn();
+            rig.machine.drive();
             while let Some(done) = rig.block.poll(|d| (d.ticket.slot(), d.status)) {
                 let (slot, status) = done.expect("an answer");
                 let is_compare = slot == tickets[1];

@@ -6,9 +6,9 @@ use crate::tier;
 use saker_assembly::Build;
 use saker_flash::PowerCut;
 use saker_host::RawData;
-use saker_medium::PowerHistory;
 use saker_nvme::nvm::{self, BlockRange, DsmRange};
 use saker_nvme::{Key, NSID_ALL, Status};
+use saker_segment_store::PowerHistory;
 use saker_sim::{Rng, Seed};
 use saker_world::{Clocked, Inline};
 use std::collections::BTreeMap;
@@ -158,7 +158,7 @@ impl Full<Clocked> {
         self.verify();
         self.rig.machine.rest();
         // Two namespaces with three append points each.
-        let ring = self.rig.machine.0.flash().ring();
+        let ring = self.rig.machine.0.flash().page_buffer();
         assert!(ring.free_slots() + 6 >= usize::from(ring.slots()), "slots that recovery programs come back");
     }
 }

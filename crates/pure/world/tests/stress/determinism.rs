@@ -3,7 +3,7 @@
 use crate::history::{History, Plan};
 use crate::rig::{self, Machine, Rig};
 use crate::tier;
-use saker_device::Snapshot;
+use saker_device::Stats;
 use saker_flash::FaultPlan;
 use saker_sim::{Chance, Instant};
 use saker_world::Clocked;
@@ -14,7 +14,7 @@ struct Trace {
     state: u64,
     end: Instant,
     steps: u64,
-    snapshot: Snapshot,
+    snapshot: Stats,
 }
 
 fn trace(seed: u64, capacitor: bool, faults: FaultPlan) -> Trace {
@@ -25,7 +25,7 @@ fn trace(seed: u64, capacitor: bool, faults: FaultPlan) -> Trace {
     history.run(&mut rig, |_, _| true);
     let device = &rig.machine.0;
     let (state, end, steps) = (device.digest(), device.now(), device.steps());
-    Trace { order: history.order.value(), state, end, steps, snapshot: rig.machine.snapshot() }
+    Trace { order: history.order.value(), state, end, steps, snapshot: rig.machine.stats() }
 }
 
 fn everything_fails(seed: u64) -> FaultPlan {

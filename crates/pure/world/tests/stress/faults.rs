@@ -36,7 +36,7 @@ fn run(seed: u64, capacitor: bool, faults: FaultPlan, operations: u32) -> Tally 
     let mut build = rig::small(capacitor, seed);
     build.faults = faults;
     let mut rig = Rig::<Clocked>::new(&build);
-    let capacity = |rig: &mut Rig<Clocked>| rig.machine.snapshot().namespaces[0].capacity_bytes;
+    let capacity = |rig: &mut Rig<Clocked>| rig.machine.stats().namespaces[0].capacity_bytes;
     let before = capacity(&mut rig);
     let mut history = History::new(Plan { seed, operations, faults: true, block_commands: false });
     history.run(&mut rig, |_, _| true);
@@ -55,7 +55,7 @@ fn run(seed: u64, capacitor: bool, faults: FaultPlan, operations: u32) -> Tally 
             }
         }
     }
-    let after = rig.machine.snapshot();
+    let after = rig.machine.stats();
     Tally {
         unreadable: history.unreadable,
         refused: history.refused,
@@ -156,7 +156,7 @@ fn wear(seed: u64, capacitor: bool, one_in: u64, sum: &mut Worn) {
             sum.deletes_refused += 1;
         }
     }
-    sum.failures += rig.machine.snapshot().flash.failures;
+    sum.failures += rig.machine.stats().flash.failures;
     sum.refused += history.refused;
     sum.undurable += history.undurable;
     cut(&build, &history, &rig, capacitor);
@@ -165,7 +165,7 @@ fn wear(seed: u64, capacitor: bool, one_in: u64, sum: &mut Worn) {
 /// What was durable is there after a cut.
 fn cut(build: &saker_assembly::Build, history: &History, rig: &Rig<Clocked>, capacitor: bool) {
     let (mut media, ring) = rig.machine.0.cut(1);
-    media.set_history(saker_medium::PowerHistory::Cut { ring_kept: capacitor });
+    media.set_history(saker_segment_store::PowerHistory::Cut { ring_kept: capacitor });
     let mut rig = rig::power_on(build, media, &ring, |_| {});
     for (c, found) in read_all(&mut rig).into_iter().enumerate() {
         let floor = if capacitor { history.cells[c].acked } else { history.cells[c].durable };

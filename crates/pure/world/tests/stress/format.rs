@@ -6,18 +6,18 @@ use crate::rig::{self, BLOCK, BLOCK_BYTES, KV, Rig, power_on};
 use crate::tier;
 use saker_assembly::Build;
 use saker_device::{Device, EngineKind, Timed};
-use saker_flash::{FaultPlan, MemMedia};
-use saker_host::{RawData, Turn};
-use saker_medium::Ring;
+use saker_flash::{FaultPlan, MemCells};
+use saker_host::{Driver, RawData};
 use saker_nvme::admin::{FormatNvm, build};
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::nvm::{self, BlockRange};
 use saker_nvme::{Key, NSID_ALL, Status};
+use saker_segment_store::PageBuffer;
 use saker_sim::Chance;
 use saker_world::Clocked;
 
 type Machine = Clocked;
-type Left = (MemMedia, Ring);
+type Left = (MemCells, PageBuffer);
 
 const PAIRS: u8 = 24;
 const BLOCKS: u32 = 32;
@@ -31,8 +31,8 @@ struct Watched<'a, F> {
     see: F,
 }
 
-impl<F: FnMut(&Device<Timed>)> Turn for Watched<'_, F> {
-    fn turn(&mut self) {
+impl<F: FnMut(&Device<Timed>)> Driver for Watched<'_, F> {
+    fn drive(&mut self) {
         let device = &mut self.machine.0;
         device.advance(device.now());
         (self.see)(device);
@@ -147,7 +147,7 @@ fn format(rig: &mut Rig<Machine>, build: &Build, nsid: u32, end: End, stride: u6
     let mut answered = 0;
     while answered < IN_FLIGHT {
         answered += u8::from(rig.kv.poll(|done| done.status.is_success()).is_some());
-        rig.machine.turn();
+        rig.machine.drive();
     }
     (lefts, events)
 }

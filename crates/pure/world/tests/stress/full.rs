@@ -50,7 +50,7 @@ fn a_full_device_reads_deletes_and_then_stores_again() {
 
 fn a_write_cache_that_is_off<D: Machine>() {
     let mut rig = Rig::<D>::new(&rig::roomy(false, 8));
-    let programmed = |rig: &mut Rig<D>| rig.machine.snapshot().flash.pages_programmed;
+    let programmed = |rig: &mut Rig<D>| rig.machine.stats().flash.pages_programmed;
     assert!(put(&mut rig, &name(1), b"cached").is_success());
     rig.machine.rest();
     assert_eq!(programmed(&mut rig), 0, "the cache is on: nothing is programmed for a small pair");

@@ -40,7 +40,7 @@ fn submit(rig: &mut Rig<Clocked>, rng: &mut saker_sim::Rng, reads: u64) {
 
 /// Keeps the queue full for that many commands; how many checkpoints were completed meanwhile.
 fn load(rig: &mut Rig<Clocked>, commands: u32, reads: u64) -> u64 {
-    let checkpoints = |rig: &mut Rig<_>| Machine::snapshot(&mut rig.machine).namespaces[0].store.checkpoints;
+    let checkpoints = |rig: &mut Rig<_>| Machine::stats(&mut rig.machine).namespaces[0].store.checkpoints;
     let before = checkpoints(rig);
     let mut rng = Seed(u64::from(commands)).child("load").rng();
     let (mut sent, mut in_flight) = (0, 0);
@@ -50,7 +50,7 @@ fn load(rig: &mut Rig<Clocked>, commands: u32, reads: u64) -> u64 {
             (sent, in_flight) = (sent + 1, in_flight + 1);
         }
         rig.kv.ring();
-        saker_host::Turn::turn(&mut rig.machine);
+        saker_host::Driver::drive(&mut rig.machine);
         while let Some(done) = rig.kv.poll(|d| d.status) {
             let status = done.expect("an answer to a command");
             assert!(status.is_success() || status.is(saker_nvme::Status::KEY_DOES_NOT_EXIST), "{status}");

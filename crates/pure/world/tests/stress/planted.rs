@@ -2,7 +2,7 @@
 
 use crate::power::{Campaign, End, SHOWING, campaign};
 use crate::rig;
-use saker_medium::planted::{Fault, plant};
+use saker_segment_store::planted::{Fault, plant};
 
 /// Takes the fault out again, also when a test fails.
 struct Planted;

@@ -5,9 +5,9 @@ use crate::history::{History, Plan, list_all, read_all};
 use crate::rig::{self, BLOCK, KV, Rig, power_on_or_damage};
 use crate::tier;
 use saker_assembly::Build;
-use saker_device::{Device, EngineKind, Snapshot, Timed};
-use saker_flash::{FaultPlan, MemMedia, PowerCut};
-use saker_medium::{PowerHistory, Ring};
+use saker_device::{Device, EngineKind, Stats, Timed};
+use saker_flash::{FaultPlan, MemCells, PowerCut};
+use saker_segment_store::{PageBuffer, PowerHistory};
 use saker_sim::{Chance, Seed};
 use saker_world::Clocked;
 
@@ -21,7 +21,7 @@ pub enum End {
 }
 
 impl End {
-    pub fn leaves(self, build: &Build, device: &Device<Timed>, seed: u64) -> (MemMedia, Ring) {
+    pub fn leaves(self, build: &Build, device: &Device<Timed>, seed: u64) -> (MemCells, PageBuffer) {
         let (history, (mut media, ring)) = match self {
             Self::Cut => (PowerHistory::Cut { ring_kept: build.config.capacitor }, device.cut(seed)),
             Self::Killed => (PowerHistory::Killed, device.flash().cut(PowerCut { seed, ring_kept: true })),
@@ -121,7 +121,7 @@ fn cut_here(build: &Build, plan: Campaign, history: &History, device: &Device<Ti
 }
 
 /// The history must have had everything in it that a cut can hit.
-fn is_rich(engine: EngineKind, s: &Snapshot) {
+fn is_rich(engine: EngineKind, s: &Stats) {
     let (kv, block) = (&s.namespaces[KV as usize - 1], &s.namespaces[BLOCK as usize - 1]);
     assert!(s.flash.pages_programmed >= 200, "{}", s.flash.pages_programmed);
     assert!(s.flash.segments_erased >= 10, "{}", s.flash.segments_erased);
@@ -151,7 +151,7 @@ pub fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Ta
     tally.violations.extend(history.violations.iter().cloned());
     if tally.violations.is_empty() && operations >= RICH {
         use crate::rig::Machine;
-        is_rich(build.engine, &rig.machine.snapshot());
+        is_rich(build.engine, &rig.machine.stats());
     }
     tally
 }

@@ -3,7 +3,7 @@
 use crate::pairs::{get, name, put};
 use crate::rig::{self, KV, Machine, Rig};
 use saker_device::Attachment;
-use saker_host::{RawData, Turn};
+use saker_host::{Driver, RawData};
 use saker_link::offset;
 use saker_nvme::kv::{self, StoreOptions};
 use saker_world::{Clocked, Inline};
@@ -12,10 +12,10 @@ fn a_shutdown_empties_the_cache<D: Machine>() {
     let mut rig = Rig::<D>::new(&rig::roomy(false, 8));
     assert!(put(&mut rig, &name(1), b"cached").is_success());
     rig.machine.rest();
-    assert_eq!(rig.machine.snapshot().flash.pages_programmed, 0, "nothing is programmed for a small pair");
+    assert_eq!(rig.machine.stats().flash.pages_programmed, 0, "nothing is programmed for a small pair");
     let Rig { connection, mut machine, .. } = rig;
     connection.shut_down(&mut machine).expect("it shuts down");
-    assert!(machine.snapshot().flash.pages_programmed > 0, "CSTS.SHST says complete: the cache is written");
+    assert!(machine.stats().flash.pages_programmed > 0, "CSTS.SHST says complete: the cache is written");
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_reset_and_a_shutdown_in_one_write_are_both_followed() {
     let host: Attachment = rig.machine.0.attachment().clone();
     // CC: EN 0 and SHN 01b.
     host.registers.store_u32(offset::CC, 0x4000).expect("a register");
-    rig.machine.turn();
+    rig.machine.drive();
     let csts = host.registers.load_u32(offset::CSTS).expect("a register");
     assert_eq!((csts & 1, csts >> 2 & 3), (0, 2), "not ready, shutdown complete: {csts:#x}");
 }
@@ -42,8 +42,8 @@ struct DisabledAfterOneLook<'a> {
     looks: u32,
 }
 
-impl Turn for DisabledAfterOneLook<'_> {
-    fn turn(&mut self) {
+impl Driver for DisabledAfterOneLook<'_> {
+    fn drive(&mut self) {
         let now = self.machine.0.now();
         if self.looks == 1 {
             self.host.registers.store_u32(offset::CC, 0).expect("a register");
@@ -63,12 +63,12 @@ fn a_format_that_waited_when_the_controller_was_disabled_is_forgotten() {
     rig.kv.raw(kv::store(KV, &name(2), 8000, StoreOptions::NONE), RawData::ToDevice(&value)).expect("room");
     rig.kv.ring();
     while rig.machine.0.flash().is_quiet() {
-        rig.machine.turn();
+        rig.machine.drive();
     }
     let Rig { mut connection, mut machine, .. } = rig;
     let host = machine.0.attachment().clone();
-    let mut turn = DisabledAfterOneLook { machine: &mut machine, host: host.clone(), looks: 0 };
-    connection.format(&mut turn, KV).expect_err("nobody answers any more");
+    let mut driver = DisabledAfterOneLook { machine: &mut machine, host: host.clone(), looks: 0 };
+    connection.format(&mut driver, KV).expect_err("nobody answers any more");
     machine.rest();
     let mut rig = Rig::over(machine, &host);
     assert!(put(&mut rig, &name(3), b"new").is_success(), "no format is in progress");

@@ -3,19 +3,19 @@
 use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::{
-    Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind, Snapshot,
+    Attachment, Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind, Stats,
 };
 use saker_device::{Timed, timings};
 use saker_engine::Settings;
 use saker_engine::hash_ftl::settings::grain_choice;
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia};
+use saker_flash::{FaultPlan, Flash, MemCells};
 use saker_host::connect::KvQueueOptions;
-use saker_host::{ConnectOptions, Connection, KvQueue, Patience, RawData, Turn};
+use saker_host::{ConnectOptions, Connection, Driver, KvQueue, Patience, RawData};
 use saker_link::{DmaSpace, Placement, Sqe};
-use saker_medium::{Geometry, Ring, RingMemory};
 use saker_nvme::Status;
-use saker_nvme::vendor::Methods;
+use saker_nvme::vendor_specific::Methods;
+use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory};
 use saker_sim::profile::Profile;
 use saker_world::{Clocked, Inline};
 
@@ -125,13 +125,13 @@ fn attachment_of(pages: u32) -> Attachment {
 }
 
 /// A device that the tests can look into, whatever time it keeps.
-pub trait Machine: Turn {
+pub trait Machine: Driver {
     /// Builds it, ready for a host.
     fn build(build: &Build, host: Attachment) -> Self;
     /// Digest of all stored data.
     fn digest(&self) -> u64;
     /// Counters.
-    fn snapshot(&mut self) -> Snapshot;
+    fn stats(&mut self) -> Stats;
     /// Lets it finish whatever it does on its own.
     fn rest(&mut self);
 }
@@ -145,8 +145,8 @@ impl Machine for Inline {
         self.0.digest()
     }
 
-    fn snapshot(&mut self) -> Snapshot {
-        self.0.snapshot()
+    fn stats(&mut self) -> Stats {
+        self.0.stats()
     }
 
     fn rest(&mut self) {
@@ -163,8 +163,8 @@ impl Machine for Clocked {
         self.0.digest()
     }
 
-    fn snapshot(&mut self) -> Snapshot {
-        self.0.snapshot()
+    fn stats(&mut self) -> Stats {
+        self.0.stats()
     }
 
     fn rest(&mut self) {
@@ -209,7 +209,7 @@ impl<D: Machine> Rig<D> {
 
     /// A host for that device.
     pub fn over(mut machine: D, host: &Attachment) -> Self {
-        let patience = Patience { turns_max: TURNS_MAX };
+        let patience = Patience { polls_max: TURNS_MAX };
         let options = ConnectOptions { io_queues: 2, patience, ..ConnectOptions::default() };
         let mut connection =
             Connection::connect(port(host), &mut machine, options).expect("the host connects");
@@ -238,7 +238,7 @@ impl<D: Machine> Rig<D> {
             if let Some(done) = queue.poll(answer) {
                 return done.expect("an answer to this command");
             }
-            machine.turn();
+            machine.drive();
         }
         panic!("no answer to {sqe:?}");
     }
@@ -247,8 +247,8 @@ impl<D: Machine> Rig<D> {
 /// Power comes back over what a cut left. `each` sees the device after every event of its recovery.
 pub fn power_on(
     build: &Build,
-    media: MemMedia,
-    ring: &Ring,
+    media: MemCells,
+    ring: &PageBuffer,
     each: impl FnMut(&Device<Timed>),
 ) -> Rig<Clocked> {
     power_on_or_damage(build, media, ring, each)
@@ -258,14 +258,14 @@ pub fn power_on(
 /// The same, or what the device says is damaged.
 pub fn power_on_or_damage(
     build: &Build,
-    media: MemMedia,
-    ring: &Ring,
+    media: MemCells,
+    ring: &PageBuffer,
     mut each: impl FnMut(&Device<Timed>),
 ) -> Result<Rig<Clocked>, String> {
     let g = &build.shape.geometry;
     // Only bytes survive: what the ring knows it must find in its memory.
-    let memory = RingMemory::from_bytes(ring.memory());
-    let ring = Ring::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
+    let memory = PageBufferMemory::from_bytes(ring.memory());
+    let ring = PageBuffer::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
     let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
     let host = attachment();
     let mut device = Device::timed(flash, build.device_config(), host.clone(), Costs::of(&build.profile));

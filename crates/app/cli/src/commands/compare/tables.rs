@@ -14,7 +14,7 @@ pub fn text(report: &Comparison) -> String {
 
 /// Stores per second by threads and depth, for each timing and group of values.
 fn grids(runs: &[TimedRun]) -> String {
-    let mut shown: Vec<Place<'_>> = Vec::new();
+    let mut shown: Vec<Backing<'_>> = Vec::new();
     let mut text = String::new();
     for run in runs {
         let place = place(run);
@@ -27,13 +27,13 @@ fn grids(runs: &[TimedRun]) -> String {
 }
 
 /// Timing, store and values.
-type Place<'r> = (&'r str, &'r str, &'r str);
+type Backing<'r> = (&'r str, &'r str, &'r str);
 
-fn place(run: &TimedRun) -> Place<'_> {
+fn place(run: &TimedRun) -> Backing<'_> {
     (&run.timing, &run.store, &run.values)
 }
 
-fn grid(runs: &[TimedRun], here: Place<'_>) -> String {
+fn grid(runs: &[TimedRun], here: Backing<'_>) -> String {
     let mine = || runs.iter().filter(|run| place(run) == here);
     let names = mine().next().into_iter().flat_map(|run| run.systems.iter().map(|s| s.name.clone()));
     let head = format!("{}, {}, values {}: puts per second", here.0, here.1, here.2);

@@ -9,7 +9,7 @@ use saker_host::Method;
 use saker_host::transfer::Adaptive;
 use saker_link::{Rule, Traffic};
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::vendor::{self, Fragment, HYBRID_PAGE_BYTES, PiggybackStore};
+use saker_nvme::vendor_specific::{self, Fragment, HYBRID_PAGE_BYTES, PiggybackStore};
 use saker_nvme::{Key, Sqe};
 use saker_workload::{Suite, SuiteOptions};
 use serde::Deserialize;
@@ -38,7 +38,7 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
         |n: u32, measured: &[f64]| book.numbers(&format!("AC-bandslim-arithmetic-{n}"), measured, "");
     number(1, &[carried_by_write() as f64]);
     number(2, &[carried_by_transfer() as f64]);
-    let commands = vendor::piggyback_commands(128);
+    let commands = vendor_specific::piggyback_commands(128);
     number(3, &[f64::from(commands), f64::from(commands) * Sqe::BYTES as f64]);
     number(4, &[saved(128, &Rule::SqeOnly)]);
     number(5, &[bytes(Method::Prp, 32, &Rule::Protocol) / 32.0]);
@@ -83,14 +83,14 @@ fn key() -> Key {
 /// Bytes of a long value that come out of an encoded and decoded write command.
 fn carried_by_write() -> usize {
     let value: Vec<u8> = (1..=64).collect();
-    let sqe = vendor::store_piggyback(NSID, &key(), &value, StoreOptions::NONE);
+    let sqe = vendor_specific::store_piggyback(NSID, &key(), &value, StoreOptions::NONE);
     PiggybackStore::decode(&sqe).map_or(0, |store| agreeing(&store.payload, &value))
 }
 
 /// The same for a transfer command.
 fn carried_by_transfer() -> usize {
     let value: Vec<u8> = (1..=56).chain(100..108).collect();
-    let sqe = vendor::transfer(NSID, 1, &value[..56]);
+    let sqe = vendor_specific::transfer(NSID, 1, &value[..56]);
     Fragment::decode(&sqe).map_or(0, |fragment| agreeing(&fragment.payload, &value))
 }
 

@@ -128,7 +128,7 @@ impl Run {
 
     fn send(
         &self,
-        client: &mut KvClient<impl saker_host::Turn>,
+        client: &mut KvClient<impl saker_host::Driver>,
         command: u32,
         operands: &DmaRegion,
     ) -> Result<(), LabError> {
@@ -203,14 +203,14 @@ impl Run {
 }
 
 /// Waits for all commands; any that failed is an error.
-fn drain(client: &mut KvClient<impl saker_host::Turn>) -> Result<(), LabError> {
+fn drain(client: &mut KvClient<impl saker_host::Driver>) -> Result<(), LabError> {
     client.queue_mut().ring();
     while client.queue_mut().in_flight() > 0 {
         match client.queue_mut().poll(|done| (done.status, done.result)) {
             Some(Ok((Status::SUCCESS, 0))) => {}
             Some(Ok((status, _))) => return Err(HostError::Status(status).into()),
             Some(Err(error)) => return Err(HostError::from(error).into()),
-            None => saker_host::Turn::turn(client.turn_mut()),
+            None => saker_host::Driver::drive(client.driver_mut()),
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::DeviceConfig;
 use saker_host::connect::KvQueueOptions;
-use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Patience, RawData, Turn};
+use saker_host::{ConnectOptions, Connection, Driver, HostError, KvQueue, Patience, RawData};
 use saker_nvme::{Key, Status, nvm};
 use saker_sim::profile::Profile;
 use saker_world::Clocked;
@@ -55,7 +55,7 @@ fn block_write(profile: &Profile, seed: u64, bytes: usize) -> Result<f64, LabErr
     build.config = DeviceConfig::block(&build.shape.geometry, true, seed, 4096);
     let host = build.attach(2, 8);
     let mut device = Clocked(build.timed(host.clone()));
-    let patience = Patience { turns_max: 1_000_000 };
+    let patience = Patience { polls_max: 1_000_000 };
     let options = ConnectOptions { patience, ..ConnectOptions::default() };
     let mut connection = Connection::connect(port(&host), &mut device, options)?;
     let options = KvQueueOptions { entries: 9, slots: 8 };
@@ -71,7 +71,7 @@ fn submit(
     queue: &mut KvQueue,
     sqe: saker_nvme::Sqe,
     data: &[u8],
-    device: &mut impl Turn,
+    device: &mut impl Driver,
 ) -> Result<(), LabError> {
     queue.raw(sqe, RawData::ToDevice(data)).map_err(HostError::Submit)?;
     queue.ring();
@@ -80,7 +80,7 @@ fn submit(
             Some(Ok(Status::SUCCESS)) => return Ok(()),
             Some(Ok(status)) => return Err(HostError::Status(status).into()),
             Some(Err(error)) => return Err(HostError::from(error).into()),
-            None => device.turn(),
+            None => device.drive(),
         }
     }
 }

@@ -5,8 +5,8 @@ use crate::error::LabError;
 use saker_engine::hash_ftl::{HashFtl, HashFtlConfig, settings};
 use saker_engine::{Condition, Context, Engine, Job, Settings};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia};
-use saker_medium::{Geometry, Ring, Step};
+use saker_flash::{FaultPlan, Flash, MemCells};
+use saker_segment_store::{Geometry, PageBuffer, Step};
 use saker_sim::{Class, Meter};
 
 const OWNER: u16 = 1;
@@ -37,8 +37,8 @@ impl<W: Meter> Device<W> {
             Geometry { page_bytes, oob_bytes, segment_pages: superblock_pages, segments: superblocks };
         let config = HashFtlConfig::original(OWNER, &geometry, superblocks, true, GRAIN_BYTES);
         let config = settings::apply(&size.tune(&Settings::NONE, VALUE_BYTES as u64), config);
-        let ring = Ring::heap(RING_SLOTS, page_bytes, oob_bytes);
-        let media = MemMedia::new(Shape { geometry, channels: 8, luns: LUNS.min(superblock_pages) });
+        let ring = PageBuffer::heap(RING_SLOTS, page_bytes, oob_bytes);
+        let media = MemCells::new(Shape { geometry, channels: 8, luns: LUNS.min(superblock_pages) });
         let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, superblocks);
         let store = HashFtl::new(config, &flash.view(OWNER, Class::Foreground));

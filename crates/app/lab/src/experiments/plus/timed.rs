@@ -10,7 +10,7 @@ use saker_engine::hash_ftl::config::PLUS_GRAIN_BYTES;
 use saker_engine::hash_ftl::record::HEAD_BYTES;
 use saker_flash::nand::Shape;
 use saker_host::TransferOptions;
-use saker_medium::Geometry;
+use saker_segment_store::Geometry;
 use saker_sim::profile::{Media, Profile};
 use saker_workload::{Distribution, KeySpace, Operation, Plan, Suite, SuiteOptions, ValueSource};
 use saker_world::{Job, Op, Prepared, RunResult, Running};
@@ -168,7 +168,7 @@ impl Conditioned {
 
 /// What the FTL counts, and pages programmed as the flash counts them.
 fn counters(running: &mut Running) -> Vec<(&'static str, f64)> {
-    let snapshot = running.snapshot();
+    let snapshot = running.stats();
     let namespace = snapshot.namespaces.into_iter().next();
     let mut all: Vec<_> = namespace.map(|n| n.counters).unwrap_or_default();
     all.push(("pages_programmed", snapshot.flash.pages_programmed));

@@ -79,7 +79,7 @@ impl Rig {
                 return;
             }
             self.engine.submit_waiting();
-            self.engine.turn();
+            self.engine.drive();
         }
         panic!("{} commands wait for ever", self.engine.waiting.len());
     }

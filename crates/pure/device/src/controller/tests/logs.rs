@@ -1,7 +1,7 @@
 //! Get Log Page.
 
 use saker_nvme::admin::{GetLogPage, build};
-use saker_nvme::vendor::{Capabilities, Methods};
+use saker_nvme::vendor_specific::{Capabilities, Methods};
 use saker_nvme::{NSID_ALL, Sqe, Status, csi};
 use zerocopy::IntoBytes;
 

@@ -4,12 +4,12 @@
 use crate::execute::block::{check_range, done, forced, write_blocks};
 use crate::execute::{Outcome, Reply};
 use crate::transfer::Pieces;
-use saker_flash::NamespaceMedium;
+use saker_flash::NamespaceSegments;
 use saker_flash::page_map::{BlockError, PageMap};
 use saker_link::{DmaSpace, Sqe};
-use saker_medium::Step;
 use saker_nvme::Status;
 use saker_nvme::nvm::{BlockRange, CopyCommand, CopyRange};
+use saker_segment_store::Step;
 use saker_sim::Meter;
 use zerocopy::FromBytes;
 
@@ -102,7 +102,7 @@ impl CopyRequest {
         &mut self,
         map: &mut PageMap,
         space: &DmaSpace,
-        m: &mut NamespaceMedium<'_>,
+        m: &mut NamespaceSegments<'_>,
         w: &mut W,
     ) -> Outcome {
         if self.sources.is_none()
@@ -128,7 +128,7 @@ impl CopyRequest {
     fn read<W: Meter>(
         &mut self,
         map: &PageMap,
-        m: &NamespaceMedium<'_>,
+        m: &NamespaceSegments<'_>,
         w: &mut W,
     ) -> Step<Result<(), BlockError>> {
         let zeros = vec![0; map.config().block_bytes as usize];

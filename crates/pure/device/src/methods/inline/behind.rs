@@ -4,7 +4,7 @@ use super::super::{GATHER_BYTES_MAX, comes_behind};
 use super::InlineHead;
 use saker_link::{DeviceSq, DoorbellError};
 use saker_nvme::Sqe;
-use saker_nvme::vendor::{Methods, inline_slots};
+use saker_nvme::vendor_specific::{Methods, inline_slots};
 
 /// The value behind a command.
 #[derive(Debug, Default)]

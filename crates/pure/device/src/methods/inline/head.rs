@@ -3,7 +3,7 @@
 use super::super::{GATHER_BYTES_MAX, Taken};
 use crate::transfer::Pieces;
 use saker_link::{DeviceSq, DoorbellError};
-use saker_nvme::vendor::{InlineStore, inline_slots};
+use saker_nvme::vendor_specific::{InlineStore, inline_slots};
 use saker_nvme::{KvCommand, Sqe, Status};
 
 /// An inline store whose value is being fetched.

@@ -11,8 +11,8 @@ use super::{Arrival, Gather, Landing, Plain, Receiver, Taken};
 use saker_engine::{Source, SourceError};
 use saker_link::DeviceSq;
 use saker_nvme::Status;
-use saker_nvme::vendor::opcode::STORE_INLINE;
-use saker_nvme::vendor::{InlineStore, Methods};
+use saker_nvme::vendor_specific::opcode::STORE_INLINE;
+use saker_nvme::vendor_specific::{InlineStore, Methods};
 use saker_sim::profile::Transfer;
 
 pub struct Inline;

@@ -10,14 +10,14 @@ use super::{Progress, stalled};
 use saker_engine_api::KvError;
 use saker_log::page_of;
 use saker_log::recover::scan_page;
-use saker_medium::{Medium, Page, PageAddr, PageHeader, Reads, Step, Stream, ready};
+use saker_segment_store::{Page, PageAddr, PageHeader, Reads, SegmentStore, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 
 /// Pages a quantum looks at.
 const WINDOW_PAGES: usize = 8;
 
 impl HashFtl {
-    pub(super) fn collect_data<M: Medium, W: Meter>(
+    pub(super) fn collect_data<M: SegmentStore, W: Meter>(
         &mut self,
         m: &mut M,
         w: &mut W,
@@ -59,7 +59,7 @@ impl HashFtl {
     }
 
     /// Reads what is known to be invalid of the segment, once for each collection.
-    fn read_mappings<M: Medium>(&mut self, m: &M) -> Step<Result<(), KvError>> {
+    fn read_mappings<M: SegmentStore>(&mut self, m: &M) -> Step<Result<(), KvError>> {
         let Some(segment) = self.collection.as_ref().map(|c| c.segment) else { return Step::Done(Ok(())) };
         let Some(invalid) = self.validity.invalid() else { return Step::Done(Ok(())) };
         if invalid.is_collecting(segment) {
@@ -88,7 +88,7 @@ impl HashFtl {
     }
 
     /// The records of the window that are needed.
-    fn needed_in<M: Medium>(
+    fn needed_in<M: SegmentStore>(
         &self,
         window: &[PageAddr],
         is_repair: bool,
@@ -124,7 +124,7 @@ impl HashFtl {
 
     /// Asks for the sections of all records of the window at once. Those in memory are kept there meanwhile; of the others all
     /// pages are named as long as one is missing, or each call would send away what the one before has brought.
-    fn sections_here<M: Medium>(&mut self, window: &[PageAddr], needed: &[Walked], m: &M) -> Step<()> {
+    fn sections_here<M: SegmentStore>(&mut self, window: &[PageAddr], needed: &[Walked], m: &M) -> Step<()> {
         let mut reads = Reads::new();
         for r in needed {
             let id = self.table.split(r.slot).0;
@@ -139,7 +139,7 @@ impl HashFtl {
     }
 
     /// Copies a record. On a stall nothing happened.
-    fn move_record<M: Medium, W: Meter>(
+    fn move_record<M: SegmentStore, W: Meter>(
         &mut self,
         r: &Walked,
         m: &mut M,
@@ -179,13 +179,13 @@ impl HashFtl {
     }
 
     /// The copy's grain.
-    fn copy_record<M: Medium>(&mut self, r: &Walked, bytes: u32, m: &mut M) -> u64 {
+    fn copy_record<M: SegmentStore>(&mut self, r: &Walked, bytes: u32, m: &mut M) -> u64 {
         let mut record = std::mem::take(&mut self.scratch);
         record.resize(bytes as usize, 0);
         let copied = self.range_of(r).copy_to(&self.log, m, 0, &mut record);
         assert_eq!(copied, bytes as usize, "the whole record was seen");
         let writer = self.log.begin(m, Stream::Gc, bytes);
-        let grain = writer.spot().0 / u64::from(self.config.grain_bytes);
+        let grain = writer.log_addr().0 / u64::from(self.config.grain_bytes);
         self.log.put(m, &writer, 0, &record);
         self.mark(&writer, r.slot, &r.head, m);
         self.log.commit(m, writer);
@@ -210,7 +210,7 @@ mod tests {
     use crate::hash_ftl::bench::{Bench, G, OWNER};
     use crate::hash_ftl::gc::victim::Victim;
     use saker_log::SegmentState;
-    use saker_medium::SegmentId;
+    use saker_segment_store::SegmentId;
     use saker_sim::{Class, Free};
 
     const PAIRS: u64 = 900;

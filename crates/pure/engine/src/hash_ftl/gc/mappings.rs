@@ -8,14 +8,14 @@ use super::super::validity::parse::read_page;
 use super::{Progress, stalled};
 use saker_engine_api::KvError;
 use saker_log::page_of;
-use saker_medium::{Medium, Page, PageAddr, PageHeader, SegmentId, Stall, Step, Stream};
+use saker_segment_store::{Page, PageAddr, PageHeader, SegmentId, SegmentStore, Stall, Step, Stream};
 
 /// Pages a quantum looks at.
 const WINDOW_PAGES: usize = 16;
 
 impl HashFtl {
     /// Writes a full buffer. On a stall nothing happened.
-    pub(super) fn write_mappings<M: Medium>(&mut self, m: &mut M) -> Result<(), Stall> {
+    pub(super) fn write_mappings<M: SegmentStore>(&mut self, m: &mut M) -> Result<(), Stall> {
         let Some(segment) = self.validity.invalid().and_then(|i| i.next_full()) else { return Ok(()) };
         let page_bytes = self.log.geometry().page_bytes;
         self.log.room(m, Stream::Invalid, page_bytes, FOR_MAPPINGS)?;
@@ -32,10 +32,10 @@ impl HashFtl {
         Ok(())
     }
 
-    fn append_mappings<M: Medium>(&mut self, page: &[u8], oob: &[u8], m: &mut M) -> PageAddr {
+    fn append_mappings<M: SegmentStore>(&mut self, page: &[u8], oob: &[u8], m: &mut M) -> PageAddr {
         let page_bytes = self.log.geometry().page_bytes;
         let writer = self.log.begin(m, Stream::Invalid, page_bytes);
-        let at = PageAddr(writer.spot().0 / u64::from(page_bytes));
+        let at = PageAddr(writer.log_addr().0 / u64::from(page_bytes));
         self.log.put(m, &writer, 0, page);
         self.log.put_oob(m, &writer, 0, oob);
         self.log.commit(m, writer);
@@ -44,7 +44,7 @@ impl HashFtl {
     }
 
     /// Copies the pages that still count.
-    pub(super) fn collect_mappings<M: Medium>(&mut self, m: &mut M) -> Step<Result<Progress, KvError>> {
+    pub(super) fn collect_mappings<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, KvError>> {
         let window = self.window(WINDOW_PAGES, Self::is_not_to_repair);
         if window.is_empty() {
             return Step::Done(Ok(Progress::End));
@@ -64,14 +64,19 @@ impl HashFtl {
     }
 
     /// The superblock of which a page speaks, if it is on that one's list.
-    fn counts_for<M: Medium>(&self, page: PageAddr, m: &M) -> Option<SegmentId> {
+    fn counts_for<M: SegmentStore>(&self, page: PageAddr, m: &M) -> Option<SegmentId> {
         let Page::Resident { data, oob } = page_of(&self.log, m, page) else { return None };
         let (of, _, _) = read_page(data, PageHeader::owner_oob(oob))?;
         let known = of.0 < self.log.geometry().segments;
         (known && self.validity.invalid()?.pages(of).contains(&page)).then_some(of)
     }
 
-    fn move_mappings<M: Medium>(&mut self, from: PageAddr, of: SegmentId, m: &mut M) -> Result<(), Stall> {
+    fn move_mappings<M: SegmentStore>(
+        &mut self,
+        from: PageAddr,
+        of: SegmentId,
+        m: &mut M,
+    ) -> Result<(), Stall> {
         let page_bytes = self.log.geometry().page_bytes;
         self.log.room(m, Stream::Invalid, page_bytes, self.page_copies_leave())?;
         let Page::Resident { data, oob } = page_of(&self.log, m, from) else { return Ok(()) };

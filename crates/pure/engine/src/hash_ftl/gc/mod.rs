@@ -14,7 +14,7 @@ use super::reserve::{
 use super::table::image::Image;
 use saker_engine_api::Background;
 use saker_log::Reserve;
-use saker_medium::{Completion, Medium, PageAddr, SegmentId, Stall, Step, Stream, Tag};
+use saker_segment_store::{Completion, PageAddr, SegmentId, SegmentStore, Stall, Step, Stream, Tag};
 use saker_sim::Meter;
 use victim::Victim;
 
@@ -41,7 +41,7 @@ pub(super) enum Progress {
 
 impl HashFtl {
     /// One bounded piece of background work. `finished`: everything up to this tag has completed.
-    pub(super) fn quantum<M: Medium, W: Meter>(
+    pub(super) fn quantum<M: SegmentStore, W: Meter>(
         &mut self,
         finished: Tag,
         m: &mut M,
@@ -93,7 +93,7 @@ impl HashFtl {
     }
 
     /// Whether background work is due. Cheap: asked after every command.
-    pub(super) fn has_debt<M: Medium>(&self, m: &M) -> bool {
+    pub(super) fn has_debt<M: SegmentStore>(&self, m: &M) -> bool {
         self.collection.is_some()
             || self.log.releasing() > 0
             || self.log.has_failures()
@@ -105,17 +105,17 @@ impl HashFtl {
     }
 
     /// Whether writes are close to waiting for background work.
-    pub fn is_pressed<M: Medium>(&self, m: &M) -> bool {
+    pub fn is_pressed<M: SegmentStore>(&self, m: &M) -> bool {
         m.free_segments() <= FREE_SEGMENTS_PRESSED + self.log.held_up(Stream::User)
     }
 
     /// Free segments at which collection starts. What failed programs hold up is not free to commands.
-    fn free_low<M: Medium>(&self, m: &M) -> u32 {
+    fn free_low<M: SegmentStore>(&self, m: &M) -> u32 {
         FREE_SEGMENTS_LOW + m.quota_segments() / 50 + self.log.held_up(Stream::User)
     }
 
     /// Free segments, with those that are on their way to be.
-    fn free_soon<M: Medium>(&self, m: &M) -> u32 {
+    fn free_soon<M: SegmentStore>(&self, m: &M) -> u32 {
         m.free_segments() + self.log.releasing() as u32
     }
 
@@ -125,17 +125,17 @@ impl HashFtl {
     }
 
     /// Whether collections wait until more is written.
-    fn rests<M: Medium>(&self, m: &M) -> bool {
+    fn rests<M: SegmentStore>(&self, m: &M) -> bool {
         self.rest.is_resting(self.segments_written()) && !self.is_pressed(m)
     }
 
     /// Whether sections should be written for the room of the tombstones in them.
-    fn tombstones_press<M: Medium>(&self, m: &M) -> bool {
+    fn tombstones_press<M: SegmentStore>(&self, m: &M) -> bool {
         let many = self.tombstone_bytes > self.log.geometry().segment_bytes() / 2;
         !self.with_tombstones.is_empty() && (self.wants_room || many && self.is_pressed(m))
     }
 
-    fn start_collection<M: Medium>(&mut self, m: &mut M) {
+    fn start_collection<M: SegmentStore>(&mut self, m: &mut M) {
         let short = self.free_soon(m) <= self.free_low(m);
         if !self.log.must_evacuate() && (!short || self.rests(m)) {
             return;
@@ -159,7 +159,7 @@ impl HashFtl {
         }
     }
 
-    fn collect<M: Medium, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
+    fn collect<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
         let Some(collection) = &self.collection else { return Step::Done(Background::Idle) };
         let (segment, is_repair) = (collection.segment, collection.repair.is_some());
         // A dead segment needs no walk.
@@ -195,7 +195,7 @@ impl HashFtl {
 
     /// Copying a segment's records changes so many sections that no segment is left to write them to: their old pages are
     /// collected first, or invalid mappings. False if nothing can be gained there.
-    fn turn_from_records<M: Medium>(&mut self, from: SegmentId, m: &M) -> bool {
+    fn turn_from_records<M: SegmentStore>(&mut self, from: SegmentId, m: &M) -> bool {
         if self.log.must_evacuate() || !self.log.segment(from).stream().holds_records() {
             return false;
         }
@@ -205,7 +205,7 @@ impl HashFtl {
         true
     }
 
-    fn end_collection<M: Medium>(&mut self, m: &mut M) {
+    fn end_collection<M: SegmentStore>(&mut self, m: &mut M) {
         let Some(Collection { segment, repair, .. }) = self.collection.take() else { return };
         self.give_up_collection();
         if let Some(pages) = repair {
@@ -278,7 +278,7 @@ impl HashFtl {
     }
 
     /// Takes note of a finished I/O.
-    pub(super) fn note_completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    pub(super) fn note_completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         let failed = self.log.completed(done, m);
         if failed && self.collection.is_none() {
             self.start_collection(m);

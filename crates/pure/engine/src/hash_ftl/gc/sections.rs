@@ -9,14 +9,14 @@ use super::super::table::parse;
 use super::{Progress, stalled};
 use saker_engine_api::KvError;
 use saker_log::page_of;
-use saker_medium::{Medium, Page, PageAddr, SegmentId, Step, Stream, ready};
+use saker_segment_store::{Page, PageAddr, SegmentId, SegmentStore, Step, Stream, ready};
 use saker_sim::Meter;
 
 /// Pages a quantum looks at.
 const WINDOW_PAGES: usize = 16;
 
 impl HashFtl {
-    pub(super) fn collect_sections<M: Medium, W: Meter>(
+    pub(super) fn collect_sections<M: SegmentStore, W: Meter>(
         &mut self,
         m: &mut M,
         w: &mut W,
@@ -98,7 +98,7 @@ impl HashFtl {
     }
 
     /// Copies the section of a page, if it is still there, as it is now. On a stall nothing happened.
-    fn move_fixed<M: Medium, W: Meter>(
+    fn move_fixed<M: SegmentStore, W: Meter>(
         &mut self,
         page: PageAddr,
         m: &mut M,
@@ -126,7 +126,7 @@ impl HashFtl {
     }
 
     /// A page that was lost in a cut held nothing that anybody has relied on.
-    fn holds_sections<M: Medium>(&self, page: PageAddr, m: &M) -> bool {
+    fn holds_sections<M: SegmentStore>(&self, page: PageAddr, m: &M) -> bool {
         !matches!(page_of(&self.log, m, page), Page::Torn | Page::Erased)
     }
 
@@ -148,12 +148,12 @@ impl HashFtl {
     }
 
     /// Writes what fills a page; at the end also what does not.
-    fn write_pack<M: Medium, W: Meter>(
+    fn write_pack<M: SegmentStore, W: Meter>(
         &mut self,
         at_end: bool,
         m: &mut M,
         w: &mut W,
-    ) -> Result<(), saker_medium::Stall> {
+    ) -> Result<(), saker_segment_store::Stall> {
         loop {
             let Some(page) = self.next_of_pack(at_end) else { return Ok(()) };
             let page_bytes = self.log.geometry().page_bytes;

@@ -6,7 +6,7 @@
 
 use super::super::HashFtl;
 use saker_log::{Segment, SegmentState};
-use saker_medium::{Medium, SegmentId, Stream};
+use saker_segment_store::{SegmentId, SegmentStore, Stream};
 
 /// Every so many collections look at wear.
 const WEAR_INTERVAL: u64 = 16;
@@ -42,7 +42,7 @@ pub(super) struct Victim {
 }
 
 impl HashFtl {
-    pub(super) fn choose_victim<M: Medium>(&mut self, m: &M) -> Option<Victim> {
+    pub(super) fn choose_victim<M: SegmentStore>(&mut self, m: &M) -> Option<Victim> {
         if self.log.must_evacuate() {
             return self.log.victim().map(|segment| Victim { segment, sections: None });
         }
@@ -69,13 +69,13 @@ impl HashFtl {
     }
 
     /// Whether the copies of a segment of sections have room: sections can have grown since they were written.
-    fn fits<M: Medium>(&self, victim: &Victim, m: &M) -> bool {
+    fn fits<M: SegmentStore>(&self, victim: &Victim, m: &M) -> bool {
         let copies = victim.sections.as_ref().map_or(0, |pages| self.copies_of(pages));
         copies <= self.left_for_sections(m)
     }
 
     /// The segment of sections or of invalid mappings whose collection gains most, if one gains a page.
-    pub(super) fn most_gainful_beside_records<M: Medium>(&self, m: &M) -> Option<Victim> {
+    pub(super) fn most_gainful_beside_records<M: SegmentStore>(&self, m: &M) -> Option<Victim> {
         let page_bytes = u64::from(self.log.geometry().page_bytes);
         let all =
             self.closed().filter(|(id, s)| !s.stream().holds_records() && self.log.gain(*id) >= page_bytes);
@@ -101,7 +101,7 @@ impl HashFtl {
     }
 
     /// The least worn segment, if the others are far ahead of it: what is in it is not changed, so it rests.
-    fn rested<M: Medium>(&self, m: &M) -> Option<SegmentId> {
+    fn rested<M: SegmentStore>(&self, m: &M) -> Option<SegmentId> {
         let most = (0..self.log.geometry().segments).map(|n| m.epoch(SegmentId(n))).max()?;
         let (least, id) = self.closed().map(|(id, _)| (m.epoch(id), id)).min()?;
         (most - least > WEAR_SPREAD_MAX).then_some(id)

@@ -1,7 +1,7 @@
 //! Recovery: every page of the owner is read once. Of the records of a hash index the newest counts, unless its section was
 //! written later without it. What validity needs, the table, and what must be in memory follow from that.
 //!
-//! Pages of invalid mappings are not trusted: where the ring can be lost, a record can come back that they call invalid. They
+//! Pages of invalid mappings are not trusted: where the page buffer can be lost, a record can come back that they call invalid. They
 //! are begun anew.
 #![cfg_attr(
     not(test),
@@ -26,7 +26,7 @@ use super::{HashFtl, HashFtlConfig};
 use saker_engine_api::Recover;
 use saker_log::page_of;
 use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
-use saker_medium::{Completion, Medium, Page, PageAddr, PageHeader, Reads, Step, Stream, ready};
+use saker_segment_store::{Completion, Page, PageAddr, PageHeader, Reads, SegmentStore, Step, Stream, ready};
 use winners::{Displaced, Winner, Winners};
 
 /// Pages a step reads.
@@ -72,7 +72,7 @@ pub struct Recovery {
 
 impl Recovery {
     /// Begins to recover a store.
-    pub fn new(config: HashFtlConfig, m: &dyn Medium) -> Self {
+    pub fn new(config: HashFtlConfig, m: &dyn SegmentStore) -> Self {
         let mut store = HashFtl::new(config, m);
         if let Some(levels) = store.probe.levels() {
             store.probe.set_level(levels.last());
@@ -89,7 +89,7 @@ impl Recovery {
         }
     }
 
-    fn scan<M: Medium>(
+    fn scan<M: SegmentStore>(
         &mut self,
         mut left: Vec<Recovered>,
         mut page: u32,
@@ -148,7 +148,7 @@ impl Recovery {
         self.written.get_mut(id as usize)?.take()
     }
 
-    fn see_records<M: Medium>(&mut self, page: PageAddr, m: &M) -> Step<Result<(), Damage>> {
+    fn see_records<M: SegmentStore>(&mut self, page: PageAddr, m: &M) -> Step<Result<(), Damage>> {
         let records = match ready!(self.store.records_in(page, |_| true, &mut Reads::new(), m)) {
             Ok(records) => records,
             Err(damage) => return Step::Done(Err(damage)),
@@ -182,7 +182,7 @@ impl Recovery {
         }
     }
 
-    fn see_sections<M: Medium>(&mut self, page: PageAddr, m: &M) -> Step<Result<(), Damage>> {
+    fn see_sections<M: SegmentStore>(&mut self, page: PageAddr, m: &M) -> Step<Result<(), Damage>> {
         let scanned = match ready!(scan_page(&self.store.log, m, page)) {
             Ok(Some(scanned)) => scanned,
             Ok(None) => return Step::Done(Ok(())),
@@ -228,7 +228,7 @@ fn is_pair(winner: Winner) -> bool {
 impl Recover for Recovery {
     type Engine = HashFtl;
 
-    fn step<M: Medium>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
         match std::mem::replace(&mut self.phase, Phase::Over) {
             Phase::Survey => {
                 self.phase = Phase::Survey;
@@ -246,7 +246,7 @@ impl Recover for Recovery {
         Step::Done(Ok(false))
     }
 
-    fn completed<M: Medium>(&mut self, done: &Completion, m: &mut M) {
+    fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         self.store.log.completed(done, m);
     }
 

@@ -9,11 +9,11 @@ pub mod section;
 pub mod two_level;
 
 use cache::Cache;
-use saker_medium::PageAddr;
+use saker_segment_store::PageAddr;
 
 /// Where a section is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct SectionAddr {
     /// Its page plus one; 0: it is not on flash.
     at: u64,
     /// Bytes it takes on flash.
@@ -24,7 +24,7 @@ pub struct Place {
     pub(super) cached: u32,
 }
 
-impl Place {
+impl SectionAddr {
     /// The page that holds it.
     #[inline]
     pub fn page(&self) -> Option<PageAddr> {
@@ -49,7 +49,7 @@ pub const DIRECTORY_ENTRY_BYTES: u64 = 4;
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Where each one is.
-    pub places: Vec<Place>,
+    pub places: Vec<SectionAddr>,
     /// Those in memory.
     pub cache: Cache,
     /// Hash indexes of a section.
@@ -59,7 +59,7 @@ pub struct Table {
 impl Table {
     /// An empty table of so many sections, those of all its sizes if it doubles.
     pub fn new(sections: u64, section_slots: u32, cache: Cache) -> Self {
-        Self { places: vec![Place::default(); sections as usize], cache, section_slots }
+        Self { places: vec![SectionAddr::default(); sections as usize], cache, section_slots }
     }
 
     /// The section of a hash index, and its offset there.

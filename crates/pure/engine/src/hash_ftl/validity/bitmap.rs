@@ -4,7 +4,7 @@
 //! scanning the bitmap to the first valid grain of the next pair; behind a pair whose right neighbour is invalid that gives
 //! too much, and between two valid ones it cannot be seen. Lengths are taken from the out-of-band words instead.
 
-use saker_medium::{Geometry, PageAddr};
+use saker_segment_store::{Geometry, PageAddr};
 
 /// The bits.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! A page of invalid mappings: for each the hash index (4 bytes) and the grain within the superblock (4 bytes). Out of band:
 //! `segment u32, its epoch u32, mappings u32, 0 u32`. All little-endian.
 
-use saker_medium::{Geometry, PageAddr, SegmentId};
+use saker_segment_store::{Geometry, PageAddr, SegmentId};
 use std::collections::VecDeque;
 
 /// The owner's out-of-band bytes of a page of mappings.

@@ -8,7 +8,7 @@ use super::HashFtlConfig;
 use super::config::Validity as Kind;
 use bitmap::GrainBitmap;
 use invalid::InvalidMappings;
-use saker_medium::{Geometry, PageAddr, SegmentId};
+use saker_segment_store::{Geometry, PageAddr, SegmentId};
 
 /// What is known of validity, in either way.
 #[derive(Clone, Debug)]

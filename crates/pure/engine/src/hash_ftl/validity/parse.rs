@@ -11,7 +11,7 @@
 )]
 
 use super::invalid::MAPPING_BYTES;
-use saker_medium::SegmentId;
+use saker_segment_store::SegmentId;
 
 /// A page of mappings as read: of which superblock and epoch it speaks, and its mappings. `None` if it is not one.
 pub fn read_page<'a>(

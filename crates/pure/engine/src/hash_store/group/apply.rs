@@ -1,20 +1,20 @@
 //! Doing what a plan says, once it is in the log.
 
 use super::super::HashStore;
-use crate::mix::Place;
+use crate::mix::IndexKey;
 use saker_engine_api::{Answers, GroupOp, KvError, Version};
-use saker_log::Spot;
-use saker_medium::Medium;
+use saker_log::LogAddr;
+use saker_segment_store::SegmentStore;
 use saker_sim::{Meter, Unit};
 use saker_value_log::group::seal::Role;
 use saker_value_log::group::{Planned, ToAnswers, member_loc};
 use saker_value_log::record::record_bytes;
 
 impl HashStore {
-    /// Carries out the plan; `spot`: where its record is, if it wrote one.
-    pub(super) fn apply<M: Medium, W: Meter, A: Answers>(
+    /// Carries out the plan; `log_addr`: where its record is, if it wrote one.
+    pub(super) fn apply<M: SegmentStore, W: Meter, A: Answers>(
         &mut self,
-        spot: Spot,
+        log_addr: LogAddr,
         answers: &mut A,
         m: &M,
         w: &mut W,
@@ -27,13 +27,13 @@ impl HashStore {
                 u64::from(p.member.key.end - p.member.key.start + p.member.value.end - p.member.value.start);
             match (p.role, p.place) {
                 (Role::Pair, Some(place)) => {
-                    self.enter_soon(place, member_loc(p, spot), w);
+                    self.enter_soon(place, member_loc(p, log_addr), w);
                     self.stats.user_bytes_written += (p.member.key.len() + p.member.value.len()) as u64;
                     wrote = true;
                     answers.done(Ok(()));
                 }
                 (Role::Tombstone, Some(place)) => {
-                    self.bury(p, place, spot);
+                    self.bury(p, place, log_addr);
                     wrote = true;
                     answers.done(Ok(()));
                 }
@@ -49,10 +49,10 @@ impl HashStore {
     }
 
     /// A member is the tombstone of its key.
-    fn bury(&mut self, p: &Planned<Place>, place: Place, spot: Spot) {
-        let loc = member_loc(p, spot);
+    fn bury(&mut self, p: &Planned<IndexKey>, place: IndexKey, log_addr: LogAddr) {
+        let addr = member_loc(p, log_addr);
         let bytes = record_bytes(p.member.key.len() as u32, 0);
-        self.log.add_until_checkpoint(self.segment_of(loc.position()), u64::from(bytes));
+        self.log.add_until_checkpoint(self.segment_of(addr.position()), u64::from(bytes));
         let old = self.index.remove(place).expect("the plan found it");
         self.prefetch.drop_value(place);
         self.forget(old);
@@ -60,26 +60,26 @@ impl HashStore {
     }
 
     /// Delivers a value whose pages are here.
-    fn answer<M: Medium, W: Meter, A: Answers>(
+    fn answer<M: SegmentStore, W: Meter, A: Answers>(
         &mut self,
-        place: Place,
+        place: IndexKey,
         key_bytes: usize,
         answers: &mut A,
         m: &M,
         w: &mut W,
     ) {
-        let Some(loc) = self.index.get(place) else { return answers.done(Err(KvError::NotFound)) };
+        let Some(addr) = self.index.get(place) else { return answers.done(Err(KvError::NotFound)) };
         let (key, _) = self.index.key(place);
         w.work(Unit::Compare, 1);
-        w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
-        w.work(Unit::CopyByte, u64::from(loc.bytes()));
-        let (start, value_bytes) = match self.records().check(&key[..key_bytes], loc, self.config.owner, m) {
+        w.work(Unit::ChecksumByte, u64::from(addr.bytes()));
+        w.work(Unit::CopyByte, u64::from(addr.bytes()));
+        let (start, value_bytes) = match self.records().check(&key[..key_bytes], addr, self.config.owner, m) {
             Ok(found) => found,
             Err(e) => return answers.done(Err(e)),
         };
         if answers.found(value_bytes) {
             let mut sink = ToAnswers(answers);
-            self.records().deliver(loc, start, value_bytes, &mut sink, m).expect("answers take everything");
+            self.records().deliver(addr, start, value_bytes, &mut sink, m).expect("answers take everything");
         }
     }
 }

@@ -17,10 +17,10 @@ use super::reserve::FOR_PAIRS;
 use saker_engine_api::{
     Answers, Capability, Context, GroupError, GroupFlags, GroupOp, GroupSource, Groups, Unsupported,
 };
-use saker_log::{Bytes, Spot, Writer};
-use saker_medium::{Medium, Stall, Step, Stream, ready};
+use saker_log::{Bytes, LogAddr, Writer};
+use saker_segment_store::{SegmentStore, Stall, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use saker_value_log::group::seal::Role;
 use saker_value_log::group::{GROUP_BYTES_MAX, KeyCost, Planned, counted_bytes, seal_members};
 use saker_value_log::record::{self, HEADER_BYTES, Header, Kind, record_bytes};
@@ -32,7 +32,7 @@ impl Groups for HashStore {
         GROUP_BYTES_MAX.min(self.config.value_bytes_max)
     }
 
-    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+    fn group<M: SegmentStore, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         source: &mut G,
         answers: &mut A,
@@ -59,7 +59,7 @@ impl Groups for HashStore {
 }
 
 impl HashStore {
-    fn has_credit_for<M: Medium>(&mut self, bytes: u32, m: &M) -> bool {
+    fn has_credit_for<M: SegmentStore>(&mut self, bytes: u32, m: &M) -> bool {
         if !self.credit.covers_group(bytes) {
             // No member is longer: it is members that collections copy.
             let longest = self.lengths.longest().max(record_bytes(0, bytes));
@@ -69,7 +69,7 @@ impl HashStore {
     }
 
     /// The short way: the payload is parsed where it has landed.
-    fn land_group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+    fn land_group<M: SegmentStore, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         source: &mut G,
         answers: &mut A,
@@ -99,18 +99,18 @@ impl HashStore {
             self.apply_pairs(answers, w);
             return Step::Done(Ok(()));
         }
-        let spot = writer.spot();
+        let log_addr = writer.log_addr();
         if self.plan.writes() {
             self.log.commit(m, writer);
         } else {
             self.log.abandon(m, writer);
         }
-        self.apply(spot, answers, m, w);
+        self.apply(log_addr, answers, m, w);
         Step::Done(Ok(()))
     }
 
     /// Whether all members are pairs that will be stored.
-    fn land_in_place<M: Medium, W: Meter, G: GroupSource>(
+    fn land_in_place<M: SegmentStore, W: Meter, G: GroupSource>(
         &mut self,
         source: &mut G,
         writer: &Writer,
@@ -122,7 +122,7 @@ impl HashStore {
         let record = self.log.chunk_mut(m, writer, 0);
         let payload = &mut record[HEADER_BYTES as usize..used];
         source.read(payload).map_err(|_| GroupError::Transfer)?;
-        let are_pairs = self.plan_and_seal(source, payload, writer.spot(), w)?;
+        let are_pairs = self.plan_and_seal(source, payload, writer.log_addr(), w)?;
         record[used..].fill(0);
         record::seal(header, &mut record[..used]);
         Ok(are_pairs)
@@ -130,7 +130,7 @@ impl HashStore {
 
     /// The same for a record that crosses pages: it is put together aside.
     #[cold]
-    fn land_in_pieces<M: Medium, W: Meter, G: GroupSource>(
+    fn land_in_pieces<M: SegmentStore, W: Meter, G: GroupSource>(
         &mut self,
         source: &mut G,
         writer: &Writer,
@@ -143,7 +143,7 @@ impl HashStore {
         let end = (HEADER_BYTES + source.bytes()) as usize;
         let payload = &mut record[HEADER_BYTES as usize..end];
         let read = source.read(payload).map_err(|_| GroupError::Transfer);
-        let planned = read.and_then(|()| self.plan_and_seal(source, payload, writer.spot(), w));
+        let planned = read.and_then(|()| self.plan_and_seal(source, payload, writer.log_addr(), w));
         if planned.is_ok() {
             self.put_record(source, &mut record, writer, m);
         }
@@ -151,16 +151,16 @@ impl HashStore {
         planned
     }
 
-    /// Reads a payload that is to lie at `spot`, and seals it. Whether all its members are pairs that will be stored.
+    /// Reads a payload that is to lie at `log_addr`, and seals it. Whether all its members are pairs that will be stored.
     #[inline]
     fn plan_and_seal<W: Meter, G: GroupSource>(
         &mut self,
         source: &G,
         payload: &mut [u8],
-        spot: Spot,
+        log_addr: LogAddr,
         w: &mut W,
     ) -> Result<bool, Refused<G>> {
-        let are_pairs = source.only_stores() && self.plan_pairs(source, payload, spot)?;
+        let are_pairs = source.only_stores() && self.plan_pairs(source, payload, log_addr)?;
         if !are_pairs {
             self.plan(source, payload, w)?;
             self.prepare_writes();
@@ -170,7 +170,7 @@ impl HashStore {
     }
 
     /// Writes a whole record, sealed, to its place.
-    fn put_record<M: Medium, G: GroupSource>(
+    fn put_record<M: SegmentStore, G: GroupSource>(
         &self,
         source: &G,
         record: &mut [u8],
@@ -193,7 +193,7 @@ impl HashStore {
     }
 
     /// The long way: reads, and stores when little room is left. The payload is looked at before it has a place.
-    fn stage_group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+    fn stage_group<M: SegmentStore, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         source: &mut G,
         answers: &mut A,
@@ -212,7 +212,7 @@ impl HashStore {
         step
     }
 
-    fn execute_staged<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+    fn execute_staged<M: SegmentStore, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         source: &G,
         record: &mut Vec<u8>,
@@ -227,7 +227,7 @@ impl HashStore {
         self.assign();
         ready!(self.reads_resident(m));
         if !self.plan.writes() {
-            self.apply(Spot(0), answers, m, w);
+            self.apply(LogAddr(0), answers, m, w);
             return Step::Done(Ok(()));
         }
         let bytes = record_bytes(0, source.bytes());
@@ -241,17 +241,17 @@ impl HashStore {
         record.resize(bytes as usize, 0);
         let writer = self.log.begin(m, Stream::User, bytes);
         self.put_record(source, record, &writer, m);
-        let spot = writer.spot();
+        let log_addr = writer.log_addr();
         self.log.commit(m, writer);
-        self.apply(spot, answers, m, w);
+        self.apply(log_addr, answers, m, w);
         Step::Done(Ok(()))
     }
 
     /// `Need` names the pages of all values that the group retrieves.
-    fn reads_resident<M: Medium>(&self, m: &M) -> Step<()> {
+    fn reads_resident<M: SegmentStore>(&self, m: &M) -> Step<()> {
         let (mut pages, mut absent) = (Vec::new(), false);
-        for loc in self.retrieved() {
-            let range = Bytes::new(Spot(loc.position()), loc.bytes());
+        for addr in self.retrieved() {
+            let range = Bytes::new(LogAddr(addr.position()), addr.bytes());
             pages.extend(range.pages(&self.log));
             absent |= matches!(range.resident(&self.log, m), Step::Need(_));
         }
@@ -263,14 +263,14 @@ impl HashStore {
         Step::Need(pages)
     }
 
-    fn retrieved(&self) -> impl Iterator<Item = Loc> {
+    fn retrieved(&self) -> impl Iterator<Item = RecordAddr> {
         let reads = |p: &&Planned<_>| p.member.op == GroupOp::Retrieve;
         self.plan.members.iter().filter(reads).filter_map(|p| self.index.get(p.place?))
     }
 
     /// Whether what the group stores fits, given what it replaces. It is admitted or refused as a whole. Collections
     /// copy members, so it is the longest of these that counts and not the group's record.
-    fn admit_group<M: Medium, E>(&mut self, m: &M) -> Step<Result<(), GroupError<E>>> {
+    fn admit_group<M: SegmentStore, E>(&mut self, m: &M) -> Step<Result<(), GroupError<E>>> {
         self.credit.end();
         let stored = self.plan.members.iter().filter(|p| p.role == Role::Pair);
         let (mut new, mut old, mut added, mut longest_member) = (0, 0, 0, 0);
@@ -279,7 +279,7 @@ impl HashStore {
             new += u64::from(bytes);
             longest_member = longest_member.max(bytes);
             let replaced = p.place.and_then(|place| self.index.get(place));
-            old += replaced.map_or(0, |loc| u64::from(loc.record_bytes()));
+            old += replaced.map_or(0, |addr| u64::from(addr.record_bytes()));
             added += u64::from(replaced.is_none());
         }
         // As it is after the group.

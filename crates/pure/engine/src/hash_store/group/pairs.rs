@@ -2,11 +2,11 @@
 //! seals it and says where it belongs.
 
 use super::super::HashStore;
-use crate::mix::Place;
+use crate::mix::IndexKey;
 use saker_engine_api::{Answers, GroupError, GroupSource, Version};
-use saker_log::Spot;
+use saker_log::LogAddr;
 use saker_sim::Meter;
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use saker_value_log::group::seal::{Role, Seal, WORD_BYTES};
 use saker_value_log::group::{Placed, Seen};
 use saker_value_log::record::HEADER_BYTES;
@@ -15,7 +15,7 @@ use saker_value_log::record::HEADER_BYTES;
 #[derive(Clone, Debug, Default)]
 pub struct Pairs {
     /// Where each belongs, and where it lies.
-    entries: Vec<(Place, Loc)>,
+    entries: Vec<(IndexKey, RecordAddr)>,
     /// Bytes that they count with.
     counted: u64,
     /// Bytes of their keys and values.
@@ -30,9 +30,9 @@ impl Pairs {
     }
 
     #[inline]
-    fn take(&mut self, place: Place, loc: Loc, user_bytes: u32) {
-        self.entries.push((place, loc));
-        self.counted += u64::from(loc.record_bytes());
+    fn take(&mut self, place: IndexKey, addr: RecordAddr, user_bytes: u32) {
+        self.entries.push((place, addr));
+        self.counted += u64::from(addr.record_bytes());
         self.user_bytes += u64::from(user_bytes);
     }
 
@@ -45,17 +45,17 @@ impl Pairs {
 }
 
 impl HashStore {
-    /// Reads and seals a payload that has landed at `spot`. False if there is a member that cannot be stored: the payload is as it
+    /// Reads and seals a payload that has landed at `log_addr`. False if there is a member that cannot be stored: the payload is as it
     /// came then.
     #[inline]
     pub(super) fn plan_pairs<G: GroupSource>(
         &mut self,
         source: &G,
         payload: &mut [u8],
-        spot: Spot,
+        log_addr: LogAddr,
     ) -> Result<bool, GroupError<G::Malformed>> {
         let Self { pairs, index, config, .. } = self;
-        let begin = spot.0 + u64::from(HEADER_BYTES);
+        let begin = log_addr.0 + u64::from(HEADER_BYTES);
         let mut are_pairs = true;
         pairs.clear();
         let parsed = source.parse_mut(payload, &mut |member, bytes| {
@@ -64,18 +64,18 @@ impl HashStore {
             match index.place(key) {
                 Some(place) if value_bytes <= config.value_bytes_max => {
                     let position = begin + u64::from(member.key.start - WORD_BYTES);
-                    let loc = Loc::member(position, bytes.len() as u32, place.key_bytes());
+                    let addr = RecordAddr::member(position, bytes.len() as u32, place.key_bytes());
                     Seal::of(Role::Pair, place.key_bytes(), value_bytes, bytes).write(bytes);
-                    pairs.take(place, loc, key_bytes + value_bytes);
+                    pairs.take(place, addr, key_bytes + value_bytes);
                 }
                 _ => are_pairs = false,
             }
         });
         parsed.map_err(GroupError::Malformed)?;
         if !are_pairs {
-            for (_, loc) in &pairs.entries {
-                let at = (loc.position() - begin) as usize;
-                Seal::unseal(&mut payload[at..at + loc.bytes() as usize]);
+            for (_, addr) in &pairs.entries {
+                let at = (addr.position() - begin) as usize;
+                Seal::unseal(&mut payload[at..at + addr.bytes() as usize]);
             }
             return Ok(false);
         }
@@ -91,8 +91,8 @@ impl HashStore {
         let pairs = std::mem::take(&mut self.pairs);
         let members = pairs.entries.len() as u32;
         answers.begin(members, Version(self.version));
-        for (place, loc) in &pairs.entries {
-            self.enter_soon(*place, *loc, w);
+        for (place, addr) in &pairs.entries {
+            self.enter_soon(*place, *addr, w);
         }
         answers.all_done(members);
         self.stats.user_bytes_written += pairs.user_bytes;

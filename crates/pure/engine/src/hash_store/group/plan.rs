@@ -1,13 +1,13 @@
 //! What a group will do, as far as it depends on the index.
 
 use super::super::HashStore;
-use crate::mix::Place;
+use crate::mix::IndexKey;
 use saker_engine_api::{GroupError, GroupOp, GroupSource, KvError};
 use saker_sim::Meter;
 use saker_value_log::group::Placed;
 use saker_value_log::group::seal::Role;
 
-impl Placed for Place {
+impl Placed for IndexKey {
     /// Places are mixed already: any bits of them will do.
     #[inline]
     fn spread(self) -> usize {

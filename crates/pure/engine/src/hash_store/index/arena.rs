@@ -3,9 +3,9 @@
 //! Large chunks can live in huge pages, which small allocations cannot: translating an address then costs no
 //! memory access of its own. Freed extents join their neighbours.
 
-use super::Loc;
+use super::RecordAddr;
 use super::leaf::{Entry, LINE_BYTES};
-use saker_medium::advice::{self, Ahead};
+use saker_segment_store::advice::{self, Ahead};
 use std::collections::{BTreeMap, BTreeSet};
 use zerocopy::FromZeros;
 
@@ -91,7 +91,7 @@ impl<K: Copy + FromZeros> Arena<K> {
     pub fn allocate(&mut self, slots: usize) -> Extent {
         let slots = slots.next_multiple_of(UNIT_SLOTS);
         let Some(extent) = self.reuse(slots as u32) else { return self.extend(slots) };
-        self.slots_mut(extent).iter_mut().for_each(|slot| slot.loc = Loc::NONE);
+        self.slots_mut(extent).iter_mut().for_each(|slot| slot.addr = RecordAddr::NONE);
         extent
     }
 
@@ -238,8 +238,8 @@ mod tests {
         for n in 1..4000u64 {
             if rng.below(5) < 3 || held.is_empty() {
                 let e = arena.allocate(1 + rng.below(700) as usize);
-                assert!(arena.slots(e).iter().all(|s| s.loc.is_none()), "given out empty");
-                arena.slots_mut(e).fill(Entry { key: n, loc: Loc::new(8, 24, 1) });
+                assert!(arena.slots(e).iter().all(|s| s.addr.is_none()), "given out empty");
+                arena.slots_mut(e).fill(Entry { key: n, addr: RecordAddr::new(8, 24, 1) });
                 held.push((e, n));
             } else {
                 let (e, key) = held.swap_remove(rng.below(held.len() as u64) as usize);

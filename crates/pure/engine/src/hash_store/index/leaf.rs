@@ -5,7 +5,7 @@
 //! everything behind it (a cluster), and a walk in order sorts one cluster at a time. Within a bucket entries stand as
 //! they came, without gaps: entering one moves no other.
 
-use super::Loc;
+use super::RecordAddr;
 use super::arena::{Arena, Extent, UNIT_SLOTS};
 use super::growth::Room;
 use super::moves::{Half, Mover};
@@ -42,20 +42,20 @@ impl Mixed for [u64; 2] {
 pub struct Entry<K> {
     /// Mixed key.
     pub key: K,
-    /// Place in the log; none for an empty slot.
-    pub loc: Loc,
+    /// IndexKey in the log; none for an empty slot.
+    pub addr: RecordAddr,
 }
 
 impl<K: Mixed> Entry<K> {
     /// What decides the order.
     #[inline]
     pub fn order(&self) -> (K, u8) {
-        (self.key, self.loc.key_bytes())
+        (self.key, self.addr.key_bytes())
     }
 
     #[inline]
     fn is_of(&self, key: K, key_bytes: u8) -> bool {
-        !self.loc.is_none() && self.order() == (key, key_bytes)
+        !self.addr.is_none() && self.order() == (key, key_bytes)
     }
 }
 
@@ -207,12 +207,12 @@ impl Leaf {
     }
 
     /// Removes an entry. Buckets that are no longer full draw back what had to pass them.
-    pub fn remove<K: Mixed>(&mut self, slots: &mut [Entry<K>], key: K, key_bytes: u8) -> Option<Loc> {
+    pub fn remove<K: Mixed>(&mut self, slots: &mut [Entry<K>], key: K, key_bytes: u8) -> Option<RecordAddr> {
         let home = self.home(key) * K::BUCKET;
         let behind = &slots[home..];
         let entry = find(behind, key, key_bytes)?;
         let at = home + behind.iter().position(|e| std::ptr::eq(e, entry))?;
-        let loc = slots[at].loc;
+        let addr = slots[at].addr;
         self.len -= 1;
         self.left = self.left.saturating_add(1);
         let mut here = at - at % K::BUCKET;
@@ -221,7 +221,7 @@ impl Leaf {
         while was_full && next < slots.len() {
             let bucket = &slots[next..next + K::BUCKET];
             was_full = used(bucket) == K::BUCKET;
-            let passed = |e: &Entry<K>| !e.loc.is_none() && self.home(e.key) * K::BUCKET <= here;
+            let passed = |e: &Entry<K>| !e.addr.is_none() && self.home(e.key) * K::BUCKET <= here;
             if let Some(n) = bucket.iter().position(passed) {
                 let gap = here + used(&slots[here..here + K::BUCKET]);
                 slots[gap] = slots[next + n];
@@ -230,7 +230,7 @@ impl Leaf {
             }
             next += K::BUCKET;
         }
-        Some(loc)
+        Some(addr)
     }
 
     /// The first cluster of these slots.
@@ -291,13 +291,13 @@ fn has_alike<K: Mixed>(bucket: &[Entry<K>], key: K) -> bool {
 /// Slots of a bucket that are in use: the first ones.
 #[inline]
 fn used<K>(bucket: &[Entry<K>]) -> usize {
-    bucket.iter().map(|e| usize::from(!e.loc.is_none())).sum()
+    bucket.iter().map(|e| usize::from(!e.addr.is_none())).sum()
 }
 
 /// Takes an entry out of a bucket; the last one closes the gap. Whether the bucket was full.
 fn take_out<K: Copy>(bucket: &mut [Entry<K>], at: usize) -> bool {
     let used = used(bucket);
     bucket[at] = bucket[used - 1];
-    bucket[used - 1].loc = Loc::NONE;
+    bucket[used - 1].addr = RecordAddr::NONE;
     used == bucket.len()
 }

@@ -11,8 +11,8 @@ mod leaf;
 mod moves;
 mod table;
 
-pub use crate::mix::{MixedKey, Mixer, Place};
-pub use saker_value_log::Loc;
+pub use crate::mix::{IndexKey, MixedKey, Mixer};
+pub use saker_value_log::RecordAddr;
 
 use saker_engine_api::Memory;
 use saker_sim::Meter;
@@ -34,18 +34,18 @@ impl Index {
 
     /// Where a key belongs. `None` for keys that are empty or longer than 16 bytes.
     #[inline]
-    pub fn place(&self, key: &[u8]) -> Option<Place> {
+    pub fn place(&self, key: &[u8]) -> Option<IndexKey> {
         self.mixer.place(key)
     }
 
     /// The key of a place.
-    pub fn key(&self, place: Place) -> ([u8; 16], usize) {
+    pub fn key(&self, place: IndexKey) -> ([u8; 16], usize) {
         self.mixer.key(place)
     }
 
     /// The pair's place in the log.
     #[inline]
-    pub fn get(&self, place: Place) -> Option<Loc> {
+    pub fn get(&self, place: IndexKey) -> Option<RecordAddr> {
         match place.mixed() {
             MixedKey::Short(k) => self.short.get(k, place.key_bytes()),
             MixedKey::Long(k) => self.long.get(k, place.key_bytes()),
@@ -54,15 +54,15 @@ impl Index {
 
     /// Enters a pair; returns where its previous version is.
     #[inline]
-    pub fn insert(&mut self, place: Place, loc: Loc) -> Option<Loc> {
+    pub fn insert(&mut self, place: IndexKey, addr: RecordAddr) -> Option<RecordAddr> {
         match place.mixed() {
-            MixedKey::Short(k) => self.short.insert(k, loc),
-            MixedKey::Long(k) => self.long.insert(k, loc),
+            MixedKey::Short(k) => self.short.insert(k, addr),
+            MixedKey::Long(k) => self.long.insert(k, addr),
         }
     }
 
     /// Removes a pair; returns where it was.
-    pub fn remove(&mut self, place: Place) -> Option<Loc> {
+    pub fn remove(&mut self, place: IndexKey) -> Option<RecordAddr> {
         match place.mixed() {
             MixedKey::Short(k) => self.short.remove(k, place.key_bytes()),
             MixedKey::Long(k) => self.long.remove(k, place.key_bytes()),
@@ -82,17 +82,17 @@ impl Index {
     /// The first entry at or after `from` (or the very first one), and the following ones, until `visit`
     /// says stop (false). The order is total over all possible keys: short ones first, then by mixed key,
     /// then by length.
-    pub fn visit(&self, from: Option<Place>, mut visit: impl FnMut(Place, Loc) -> bool) {
+    pub fn visit(&self, from: Option<IndexKey>, mut visit: impl FnMut(IndexKey, RecordAddr) -> bool) {
         let (short, long) = match from.map(|place| (place.mixed(), place.key_bytes())) {
             None => (Some(None), None),
             Some((MixedKey::Short(k), len)) => (Some(Some((k, len))), None),
             Some((MixedKey::Long(k), len)) => (None, Some((k, len))),
         };
         let all_short = short.is_none_or(|from| {
-            self.short.visit(from, |k, loc| visit(Place::new(MixedKey::Short(k), loc.key_bytes()), loc))
+            self.short.visit(from, |k, addr| visit(IndexKey::new(MixedKey::Short(k), addr.key_bytes()), addr))
         });
         if all_short {
-            self.long.visit(long, |k, loc| visit(Place::new(MixedKey::Long(k), loc.key_bytes()), loc));
+            self.long.visit(long, |k, addr| visit(IndexKey::new(MixedKey::Long(k), addr.key_bytes()), addr));
         }
     }
 
@@ -105,7 +105,7 @@ impl Index {
 
     /// Asks the processor to fetch the lines of a place that will soon be looked up.
     #[inline]
-    pub fn touch<W: Meter>(&self, place: Place, w: &mut W) {
+    pub fn touch<W: Meter>(&self, place: IndexKey, w: &mut W) {
         match place.mixed() {
             MixedKey::Short(k) => self.short.touch(k, w),
             MixedKey::Long(k) => self.long.touch(k, w),

@@ -31,7 +31,7 @@ impl Mover {
         let (mut low, mut high) = (0, 0);
         for (n, slot) in slots.iter().enumerate() {
             // No branch: which slots are gaps cannot be foreseen.
-            let (is_used, is_high) = (!slot.loc.is_none(), slot.key.prefix() & mask != 0);
+            let (is_used, is_high) = (!slot.addr.is_none(), slot.key.prefix() & mask != 0);
             self.low[low] = n as u32;
             low += usize::from(is_used & !is_high);
             self.high[high] = n as u32;

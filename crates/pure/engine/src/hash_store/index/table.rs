@@ -4,7 +4,7 @@
 //! The directory holds the headers of the leaves themselves, not numbers of them: finding a key's slots then takes one line that is
 //! in no near cache instead of two. A leaf that has several entries of the directory counts in the first of them.
 
-use super::Loc;
+use super::RecordAddr;
 use super::arena::{Arena, Extent};
 use super::growth::{self, Growth, Room};
 use super::leaf::{self, Entry, Leaf, Mixed, Search};
@@ -95,27 +95,27 @@ impl<K: Mixed> Table<K> {
 
     /// The place of a key.
     #[inline]
-    pub fn get(&self, key: K, key_bytes: u8) -> Option<Loc> {
-        leaf::find(self.slots_of(key)?, key, key_bytes).map(|entry| entry.loc)
+    pub fn get(&self, key: K, key_bytes: u8) -> Option<RecordAddr> {
+        leaf::find(self.slots_of(key)?, key, key_bytes).map(|entry| entry.addr)
     }
 
     /// Enters a key; returns its previous place.
     #[inline]
-    pub fn insert(&mut self, key: K, loc: Loc) -> Option<Loc> {
+    pub fn insert(&mut self, key: K, addr: RecordAddr) -> Option<RecordAddr> {
         loop {
             let Some(first) = self.first_at(key) else {
-                self.start(loc.key_bytes());
+                self.start(addr.key_bytes());
                 continue;
             };
             let leaf = &mut self.directory[first];
             let slots = self.arena.slots_mut(leaf.extent_from(key));
-            match leaf::place(slots, key, loc.key_bytes()) {
-                Search::Found(entry) => return Some(std::mem::replace(&mut entry.loc, loc)),
+            match leaf::place(slots, key, addr.key_bytes()) {
+                Search::Found(entry) => return Some(std::mem::replace(&mut entry.addr, addr)),
                 Search::Missing(slot) if !leaf.is_full() => {
-                    *slot = Entry { key, loc };
+                    *slot = Entry { key, addr };
                     leaf.add();
                     self.len += 1;
-                    self.key_bytes += u64::from(loc.key_bytes());
+                    self.key_bytes += u64::from(addr.key_bytes());
                     return None;
                 }
                 Search::Missing(_) => self.grow(key, first, false),
@@ -125,19 +125,19 @@ impl<K: Mixed> Table<K> {
     }
 
     /// Removes a key; returns its place.
-    pub fn remove(&mut self, key: K, key_bytes: u8) -> Option<Loc> {
+    pub fn remove(&mut self, key: K, key_bytes: u8) -> Option<RecordAddr> {
         let first = self.first_at(key)?;
         let leaf = &mut self.directory[first];
-        let loc = leaf.remove(self.arena.slots_mut(leaf.extent()), key, key_bytes)?;
+        let addr = leaf.remove(self.arena.slots_mut(leaf.extent()), key, key_bytes)?;
         self.len -= 1;
         self.key_bytes -= u64::from(key_bytes);
         self.shrink(key, first);
-        Some(loc)
+        Some(addr)
     }
 
     /// Visits the entries in order, from the first one at or after `from` on (or from the very first one), until `visit`
     /// says stop (false). Whether it never did.
-    pub fn visit(&self, from: Option<(K, u8)>, mut visit: impl FnMut(K, Loc) -> bool) -> bool {
+    pub fn visit(&self, from: Option<(K, u8)>, mut visit: impl FnMut(K, RecordAddr) -> bool) -> bool {
         let mut at = from.map_or(0, |(key, _)| self.directory_at(key));
         let (mut from, mut sorted) = (from, Vec::new());
         while let Some(leaf) = self.directory.get(at) {
@@ -149,10 +149,10 @@ impl<K: Mixed> Table<K> {
                 let cluster = Leaf::first_cluster(rest);
                 rest = &rest[cluster.len()..];
                 sorted.clear();
-                let wanted = |e: &&Entry<K>| !e.loc.is_none() && from.is_none_or(|from| e.order() >= from);
+                let wanted = |e: &&Entry<K>| !e.addr.is_none() && from.is_none_or(|from| e.order() >= from);
                 sorted.extend(cluster.iter().filter(wanted));
                 sorted.sort_unstable_by_key(Entry::order);
-                if !sorted.iter().all(|e| visit(e.key, e.loc)) {
+                if !sorted.iter().all(|e| visit(e.key, e.addr)) {
                     return false;
                 }
             }

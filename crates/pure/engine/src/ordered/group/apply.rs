@@ -6,16 +6,16 @@ use super::super::structure::Structure;
 use super::Landed;
 use super::look::Looked;
 use saker_engine_api::{Answers, GroupOp, Version};
-use saker_medium::Medium;
+use saker_segment_store::SegmentStore;
 use saker_sim::{Meter, Unit};
-use saker_value_log::Loc;
+use saker_value_log::RecordAddr;
 use saker_value_log::group::seal::Role;
 use saker_value_log::group::{Plan, Planned, ToAnswers, member_loc};
 use saker_value_log::record::record_bytes;
 
 impl<S: Structure> Store<S> {
     /// Carries out the plan.
-    pub(super) fn apply<M: Medium, W: Meter, A: Answers>(
+    pub(super) fn apply<M: SegmentStore, W: Meter, A: Answers>(
         &mut self,
         plan: &Plan<Key>,
         looked: &Looked<S>,
@@ -53,18 +53,18 @@ impl<S: Structure> Store<S> {
     }
 
     /// A member of the record becomes the newest of its key.
-    fn enter_member(&mut self, p: &Planned<Key>, key: Key, (spot, stamp): Landed) {
-        let mut loc = member_loc(p, spot);
+    fn enter_member(&mut self, p: &Planned<Key>, key: Key, (log_addr, stamp): Landed) {
+        let mut addr = member_loc(p, log_addr);
         if p.role == Role::Tombstone {
-            let id = self.segment_at(loc.position());
+            let id = self.segment_at(addr.position());
             self.log.add_until_checkpoint(id, u64::from(record_bytes(key.len() as u32, 0)));
-            loc = Loc::NONE;
+            addr = RecordAddr::NONE;
         }
-        self.enter(Entry { key, version: self.version, loc, stamp });
+        self.enter(Entry { key, version: self.version, addr, stamp });
     }
 
     /// Delivers a value whose pages are here.
-    fn answer<M: Medium, W: Meter, A: Answers>(
+    fn answer<M: SegmentStore, W: Meter, A: Answers>(
         &self,
         key: &Key,
         e: &Entry,
@@ -72,17 +72,17 @@ impl<S: Structure> Store<S> {
         m: &M,
         w: &mut W,
     ) {
-        let loc = e.loc;
+        let addr = e.addr;
         w.work(Unit::Decode, 1);
-        w.work(Unit::ChecksumByte, u64::from(loc.bytes()));
-        w.work(Unit::CopyByte, u64::from(loc.bytes()));
-        let checked = self.records().check(&key.padded()[..key.len()], loc, self.settings.owner, m);
+        w.work(Unit::ChecksumByte, u64::from(addr.bytes()));
+        w.work(Unit::CopyByte, u64::from(addr.bytes()));
+        let checked = self.records().check(&key.padded()[..key.len()], addr, self.settings.owner, m);
         match checked {
             Err(e) => answers.done(Err(e)),
             Ok((start, bytes)) => {
                 if answers.found(bytes) {
                     let sink = &mut ToAnswers(answers);
-                    self.records().deliver(loc, start, bytes, sink, m).expect("answers take everything");
+                    self.records().deliver(addr, start, bytes, sink, m).expect("answers take everything");
                 }
             }
         }

@@ -4,8 +4,8 @@ use super::super::Store;
 use super::super::key::{Entry, Key};
 use super::super::structure::Structure;
 use saker_engine_api::{GroupError, GroupOp, KvError};
-use saker_log::{Bytes, Spot};
-use saker_medium::{Medium, Reads, Stall, Step, ready};
+use saker_log::{Bytes, LogAddr};
+use saker_segment_store::{Reads, SegmentStore, Stall, Step, ready};
 use saker_sim::Meter;
 use saker_value_log::group::seal::Role;
 use saker_value_log::group::{Plan, Planned, counted_bytes};
@@ -41,7 +41,12 @@ fn looks(p: &Planned<Key>) -> bool {
 
 impl<S: Structure> Store<S> {
     /// Finds the pairs that the group reads or deletes. `Need` names the pages of all.
-    pub(super) fn look_up<M: Medium, W: Meter>(&self, plan: &Plan<Key>, m: &M, w: &mut W) -> Step<Looked<S>> {
+    pub(super) fn look_up<M: SegmentStore, W: Meter>(
+        &self,
+        plan: &Plan<Key>,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Looked<S>> {
         let (mut looked, mut is_absent) = (Looked::default(), false);
         for p in plan.members.iter().filter(|p| looks(p)) {
             let Some(key) = p.place else {
@@ -53,7 +58,7 @@ impl<S: Structure> Store<S> {
                     if p.member.op == GroupOp::Retrieve
                         && let Ok(Some(e)) = found
                     {
-                        let range = Bytes::new(Spot(e.loc.position()), e.loc.bytes());
+                        let range = Bytes::new(LogAddr(e.addr.position()), e.addr.bytes());
                         looked.reads.extend(range.pages(&self.log));
                         match range.resident(&self.log, m) {
                             Step::Done(Ok(())) => {}
@@ -71,7 +76,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// The pair of a key. What was looked at, or must be, is noted.
-    fn find_for_group<M: Medium, W: Meter>(
+    fn find_for_group<M: SegmentStore, W: Meter>(
         &self,
         key: &Key,
         looked: &mut Looked<S>,
@@ -117,7 +122,7 @@ impl<S: Structure> Store<S> {
 
     /// Whether what the group stores fits. Near the capacity what it replaces is looked up. It is admitted or refused as a
     /// whole. Collections copy members, so it is the longest of these that counts and not the group's record.
-    pub(super) fn admit_group<M: Medium, W: Meter, E>(
+    pub(super) fn admit_group<M: SegmentStore, W: Meter, E>(
         &mut self,
         plan: &Plan<Key>,
         looked: &mut Looked<S>,
@@ -145,7 +150,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Bytes of what is replaced; `None` if that cannot be read.
-    fn replaced_bytes<'p, M: Medium, W: Meter>(
+    fn replaced_bytes<'p, M: SegmentStore, W: Meter>(
         &self,
         stores: impl Iterator<Item = &'p Planned<Key>>,
         looked: &mut Looked<S>,
@@ -156,7 +161,7 @@ impl<S: Structure> Store<S> {
         for key in stores.filter_map(|p| p.place) {
             match self.find_for_group(&key, looked, m, w) {
                 Step::Done(found) => {
-                    let old = found.ok().map(|e| e.map_or(0, |e| u64::from(e.loc.record_bytes())));
+                    let old = found.ok().map(|e| e.map_or(0, |e| u64::from(e.addr.record_bytes())));
                     bytes = bytes.zip(old).map(|(all, old)| all + old);
                 }
                 Step::Need(_) => is_absent = true,

@@ -19,8 +19,8 @@ use saker_engine_api::{
     Answers, Capability, Context, GroupError, GroupFlags, GroupSource, Groups, Unsupported,
 };
 use saker_log::append::Reserve;
-use saker_log::{Spot, Writer};
-use saker_medium::{Medium, Stall, Step, Stream, ready};
+use saker_log::{LogAddr, Writer};
+use saker_segment_store::{SegmentStore, Stall, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 use saker_value_log::group::{GROUP_BYTES_MAX, Placed, Plan, seal_members};
 use saker_value_log::record::{HEADER_BYTES, Header, Kind, record_bytes};
@@ -40,7 +40,7 @@ impl Placed for Key {
 }
 
 /// Where a record has landed: its position, and the stamp of its entries.
-type Landed = (Spot, u64);
+type Landed = (LogAddr, u64);
 
 /// Groups that were carried out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,7 +56,7 @@ impl<S: Structure> Groups for Store<S> {
         GROUP_BYTES_MAX.min(Settings::value_bytes_most(&self.log.geometry()))
     }
 
-    fn group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+    fn group<M: SegmentStore, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         source: &mut G,
         answers: &mut A,
@@ -90,7 +90,7 @@ impl<S: Structure> Groups for Store<S> {
 
 impl<S: Structure> Store<S> {
     /// Whether any stores in so many bytes fit.
-    fn has_plenty<M: Medium>(&self, bytes: u32, m: &M) -> bool {
+    fn has_plenty<M: SegmentStore>(&self, bytes: u32, m: &M) -> bool {
         let longest = self.longest.bytes().max(record_bytes(0, bytes));
         let entries = self.entries_at_most() + u64::from(bytes / MEMBER_BYTES_MIN);
         let live = self.value_log_bytes() + u64::from(COUNTED_MAX) * u64::from(bytes);
@@ -99,7 +99,7 @@ impl<S: Structure> Store<S> {
 
     /// Whether the record of a group may be written now. What it leaves free is what a store or a delete leaves: the entries of
     /// a group are no more than those of the records that could have filled its place.
-    fn may_write_group<M: Medium, E>(
+    fn may_write_group<M: SegmentStore, E>(
         &mut self,
         record: u32,
         write: Write,
@@ -117,7 +117,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// The short way, for stores: the payload is parsed where it has landed.
-    fn land_group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+    fn land_group<M: SegmentStore, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         plan: &mut Plan<Key>,
         source: &mut G,
@@ -139,17 +139,17 @@ impl<S: Structure> Store<S> {
             self.log.abandon(m, writer);
             return Step::Done(Err(refused));
         }
-        let spot = writer.spot();
+        let log_addr = writer.log_addr();
         if plan.writes() {
             self.log.commit(m, writer);
         } else {
             self.log.abandon(m, writer);
         }
-        self.apply(plan, &Looked::default(), (spot, stamp), answers, m, w);
+        self.apply(plan, &Looked::default(), (log_addr, stamp), answers, m, w);
         Step::Done(Ok(()))
     }
 
-    fn land_in_place<M: Medium, G: GroupSource>(
+    fn land_in_place<M: SegmentStore, G: GroupSource>(
         &self,
         plan: &mut Plan<Key>,
         source: &mut G,
@@ -170,7 +170,7 @@ impl<S: Structure> Store<S> {
 
     /// The same for a record that crosses pages: it is put together aside.
     #[cold]
-    fn land_in_pieces<M: Medium, G: GroupSource>(
+    fn land_in_pieces<M: SegmentStore, G: GroupSource>(
         &self,
         plan: &mut Plan<Key>,
         source: &mut G,
@@ -191,7 +191,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// Seals a whole record and writes it to its place.
-    fn put_group<M: Medium, G: GroupSource>(
+    fn put_group<M: SegmentStore, G: GroupSource>(
         &self,
         plan: &Plan<Key>,
         source: &G,
@@ -207,7 +207,7 @@ impl<S: Structure> Store<S> {
     }
 
     /// The long way: the payload is looked at before it has a place.
-    fn stage_group<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+    fn stage_group<M: SegmentStore, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         plan: &mut Plan<Key>,
         source: &mut G,
@@ -232,7 +232,7 @@ impl<S: Structure> Store<S> {
         step
     }
 
-    fn execute_staged<M: Medium, W: Meter, G: GroupSource, A: Answers>(
+    fn execute_staged<M: SegmentStore, W: Meter, G: GroupSource, A: Answers>(
         &mut self,
         plan: &mut Plan<Key>,
         source: &G,
@@ -244,7 +244,7 @@ impl<S: Structure> Store<S> {
         let mut looked = ready!(self.look_up(plan, m, w));
         self.assign(plan, &looked);
         let bytes = record_bytes(0, source.bytes());
-        let mut landed = (Spot(0), 0);
+        let mut landed = (LogAddr(0), 0);
         if plan.writes() {
             if let Err(refused) = ready!(self.admit_group(plan, &mut looked, m, w)) {
                 return Step::Done(Err(refused));
@@ -255,7 +255,7 @@ impl<S: Structure> Store<S> {
             }
             let (writer, stamp) = self.begin(Stream::User, (0, bytes), m);
             self.put_group(plan, source, record, &writer, m);
-            landed = (writer.spot(), stamp);
+            landed = (writer.log_addr(), stamp);
             self.log.commit(m, writer);
         }
         looked.trails.iter().for_each(|trail| S::searched(self, trail, m, w));

@@ -3,7 +3,7 @@
 use super::Configured;
 use crate::ordered::Store;
 use crate::ordered::background::Piece;
-use saker_medium::{Medium, PageAddr, Tag};
+use saker_segment_store::{PageAddr, SegmentStore, Tag};
 use saker_sim::Meter;
 
 /// Background work of the structure, in pieces.
@@ -12,10 +12,10 @@ pub trait Chores: Configured {
     const PIECES: u32;
 
     /// A call for background work has come.
-    fn begin<M: Medium>(store: &mut Store<Self>, m: &mut M);
+    fn begin<M: SegmentStore>(store: &mut Store<Self>, m: &mut M);
 
     /// One of the pieces, in the order of their urgency.
-    fn piece<M: Medium, W: Meter>(
+    fn piece<M: SegmentStore, W: Meter>(
         store: &mut Store<Self>,
         n: u32,
         finished: Tag,

@@ -3,7 +3,7 @@
 use super::Configured;
 use crate::ordered::Store;
 use crate::ordered::key::Entry;
-use saker_medium::{Medium, SegmentId};
+use saker_segment_store::{SegmentId, SegmentStore};
 
 /// Collections beside the structure.
 pub trait Collected: Configured {
@@ -20,7 +20,7 @@ pub trait Collected: Configured {
     }
 
     /// Free segments that copies leave, unless they repair.
-    fn kept_from_copies<M: Medium>(store: &Store<Self>, m: &M) -> u32;
+    fn kept_from_copies<M: SegmentStore>(store: &Store<Self>, m: &M) -> u32;
 
     /// A collection moved the newest record of a key.
     fn moved(store: &mut Store<Self>, old: &Entry, new: &Entry) {

@@ -2,7 +2,7 @@
 
 use super::Configured;
 use crate::ordered::Store;
-use saker_medium::Medium;
+use saker_segment_store::SegmentStore;
 use std::collections::VecDeque;
 
 /// Manifests of the structure.
@@ -26,7 +26,7 @@ pub trait Manifests: Configured {
     fn describe(store: &mut Store<Self>, most: u64) -> VecDeque<Vec<u8>>;
 
     /// The running manifest is complete.
-    fn manifest_complete<M: Medium>(store: &mut Store<Self>, m: &mut M);
+    fn manifest_complete<M: SegmentStore>(store: &mut Store<Self>, m: &mut M);
 
     /// The running manifest failed.
     fn manifest_failed(store: &mut Store<Self>) {

@@ -36,7 +36,7 @@ pub use search::{Found, Search};
 pub use versions::Versions;
 
 use super::{Settings, Store};
-use saker_medium::Medium;
+use saker_segment_store::SegmentStore;
 use saker_sim::Digest;
 use std::fmt::Debug;
 
@@ -51,7 +51,7 @@ pub trait Structure:
     Configured + Search + Versions + Buffers + Room + Collected + Chores + Manifests + Rebuild
 {
     /// An empty one.
-    fn new(config: &Self::Config, m: &dyn Medium) -> Self;
+    fn new(config: &Self::Config, m: &dyn SegmentStore) -> Self;
 
     /// Modelled bytes in memory, frozen memtables excluded.
     fn memory_bytes(&self, page_bytes: u64) -> u64;

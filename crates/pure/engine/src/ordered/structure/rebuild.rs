@@ -3,7 +3,7 @@
 use super::Configured;
 use crate::ordered::Store;
 use saker_log::recover::Damage;
-use saker_medium::{Medium, Step};
+use saker_segment_store::{SegmentStore, Step};
 use std::fmt::Debug;
 
 /// Recovery of the structure.
@@ -18,7 +18,7 @@ pub trait Rebuild: Configured {
     fn adopt(store: &mut Store<Self>, named: &mut Self::Named) -> Result<(), &'static str>;
 
     /// One piece of reading what the manifest names. `Ok(true)`: that was all.
-    fn load<M: Medium>(
+    fn load<M: SegmentStore>(
         store: &mut Store<Self>,
         named: &mut Self::Named,
         m: &M,
@@ -28,5 +28,5 @@ pub trait Rebuild: Configured {
     }
 
     /// Counts what it needs and refers to, and gives back what nothing does.
-    fn settle<M: Medium>(store: &mut Store<Self>, named: Self::Named, m: &mut M);
+    fn settle<M: SegmentStore>(store: &mut Store<Self>, named: Self::Named, m: &mut M);
 }

@@ -3,7 +3,7 @@
 use super::Configured;
 use crate::ordered::Store;
 use crate::ordered::memtable::Memtable;
-use saker_medium::Medium;
+use saker_segment_store::SegmentStore;
 
 /// Room that the structure takes.
 pub trait Room: Configured {
@@ -11,13 +11,13 @@ pub trait Room: Configured {
     fn entries(&self) -> u64;
 
     /// Bytes of records that may live at once, with so many entries and records of at most `longest` bytes.
-    fn capacity_for<M: Medium>(store: &Store<Self>, entries: u64, longest: u32, m: &M) -> u64;
+    fn capacity_for<M: SegmentStore>(store: &Store<Self>, entries: u64, longest: u32, m: &M) -> u64;
 
     /// Free segments that deletes leave.
-    fn for_deletes<M: Medium>(store: &Store<Self>, m: &M) -> u32;
+    fn for_deletes<M: SegmentStore>(store: &Store<Self>, m: &M) -> u32;
 
     /// Whether so few segments are free that taking in what memtables hold comes before anything that adds to it.
-    fn is_short<M: Medium>(store: &Store<Self>, m: &M) -> bool {
+    fn is_short<M: SegmentStore>(store: &Store<Self>, m: &M) -> bool {
         let _ = (store, m);
         false
     }

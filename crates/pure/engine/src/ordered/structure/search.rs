@@ -4,7 +4,7 @@ use super::Configured;
 use crate::ordered::Store;
 use crate::ordered::key::{Entry, Key};
 use saker_engine_api::{KvError, Snapshot};
-use saker_medium::{Medium, Reads, Step};
+use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::Meter;
 use std::ops::Bound;
 
@@ -18,7 +18,7 @@ pub trait Search: Configured {
 
     /// The newest entry of a key, tombstones included: that a snapshot sees, or that there is now. `Need` names all that the
     /// search looks at.
-    fn find<M: Medium, W: Meter>(
+    fn find<M: SegmentStore, W: Meter>(
         store: &Store<Self>,
         key: &Key,
         at: Option<Snapshot>,
@@ -27,12 +27,12 @@ pub trait Search: Configured {
     ) -> Found<Option<Entry>, Self>;
 
     /// The operation of a search has ended.
-    fn searched<M: Medium, W: Meter>(store: &mut Store<Self>, trail: &Self::Trail, m: &M, w: &mut W) {
+    fn searched<M: SegmentStore, W: Meter>(store: &mut Store<Self>, trail: &Self::Trail, m: &M, w: &mut W) {
         let _ = (store, trail, m, w);
     }
 
     /// Visits pairs in the order of their keys from one on, or in the falling order up to one. Whether `visit` ended it.
-    fn visit<M: Medium, W: Meter>(
+    fn visit<M: SegmentStore, W: Meter>(
         store: &Store<Self>,
         range: (Bound<Key>, bool),
         at: Option<Snapshot>,

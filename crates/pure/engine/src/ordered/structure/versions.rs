@@ -4,7 +4,7 @@ use super::Configured;
 use crate::ordered::Store;
 use crate::ordered::key::{Entry, Key};
 use saker_engine_api::{KvError, Snapshot};
-use saker_medium::{Medium, Step};
+use saker_segment_store::{SegmentStore, Step};
 use saker_sim::Meter;
 
 /// Snapshots: they are versions, each until its last holder releases it.
@@ -25,7 +25,7 @@ pub trait Versions: Configured {
     fn sees(&self, old: u64, new: u64) -> bool;
 
     /// Whether a snapshot sees a record that is not the newest of its key; `newest` is that one.
-    fn is_seen<M: Medium, W: Meter>(
+    fn is_seen<M: SegmentStore, W: Meter>(
         store: &Store<Self>,
         record: (Key, &Entry),
         newest: Option<Entry>,

@@ -13,7 +13,7 @@ use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::{Memtable, Position};
 use crate::ordered::refs::Refs;
 use saker_engine_api::{Background, KvError};
-use saker_medium::{Medium, PageAddr, Step, Tag};
+use saker_segment_store::{PageAddr, SegmentStore, Step, Tag};
 use saker_sim::{Free, Meter};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -143,7 +143,7 @@ impl Job {
 
 impl TreeStore {
     /// One piece of the merge that is due. `Idle`: none is.
-    pub(super) fn merge_step<M: Medium, W: Meter>(
+    pub(super) fn merge_step<M: SegmentStore, W: Meter>(
         &mut self,
         finished: Tag,
         m: &mut M,
@@ -180,7 +180,7 @@ impl TreeStore {
     }
 
     /// `Idle`: all that belongs to the new root is on the medium.
-    fn job_step<M: Medium, W: Meter>(
+    fn job_step<M: SegmentStore, W: Meter>(
         &mut self,
         job: &mut Job,
         finished: Tag,
@@ -213,7 +213,7 @@ impl TreeStore {
     }
 
     /// Makes nodes anew, several at a time. On an error nothing happened.
-    fn rebuild_window<M: Medium, W: Meter>(
+    fn rebuild_window<M: SegmentStore, W: Meter>(
         &mut self,
         job: &mut Job,
         trail: &mut Trail,
@@ -235,7 +235,7 @@ impl TreeStore {
     }
 
     /// The next nodes that are to be made anew, all of them here.
-    fn window<M: Medium, W: Meter>(
+    fn window<M: SegmentStore, W: Meter>(
         &self,
         job: &Job,
         trail: &mut Trail,

@@ -6,7 +6,7 @@ use crate::ordered::refs::referred;
 use crate::tree::TreeStore;
 use crate::tree::descend::{Located, Stop};
 use crate::tree::node::{self, Child};
-use saker_medium::PageAddr;
+use saker_segment_store::PageAddr;
 use saker_sim::{Meter, Unit};
 
 /// A node that would be filled to less than this part is joined with the one behind it.

@@ -5,7 +5,7 @@ use crate::tree::TreeStore;
 use crate::tree::reserve::{FOR_NODE_REPAIRS, FOR_NODES};
 use saker_engine_api::Background;
 use saker_log::{Reserve, page_of};
-use saker_medium::{Medium, Page, PageAddr, Stream};
+use saker_segment_store::{Page, PageAddr, SegmentStore, Stream};
 use saker_sim::{Meter, Unit};
 
 /// Nodes that a quantum writes.
@@ -13,7 +13,7 @@ const QUANTUM_NODES: u32 = 4;
 
 impl TreeStore {
     /// Writes nodes that were made.
-    pub(super) fn write_nodes<M: Medium, W: Meter>(
+    pub(super) fn write_nodes<M: SegmentStore, W: Meter>(
         &mut self,
         job: &mut Job,
         m: &mut M,
@@ -34,15 +34,15 @@ impl TreeStore {
         Background::Worked
     }
 
-    fn has_room_for_node<M: Medium>(&self, left: Reserve, m: &M) -> bool {
+    fn has_room_for_node<M: SegmentStore>(&self, left: Reserve, m: &M) -> bool {
         let reserve = left.with_segments(self.manifest_left());
         self.log.room(m, Stream::Table, self.log.geometry().page_bytes, reserve).is_ok()
     }
 
-    fn write_node<M: Medium, W: Meter>(&mut self, job: &mut Job, out: &Out, m: &mut M, w: &mut W) {
+    fn write_node<M: SegmentStore, W: Meter>(&mut self, job: &mut Job, out: &Out, m: &mut M, w: &mut W) {
         let bytes = self.log.geometry().page_bytes;
         let writer = self.log.begin(m, Stream::Table, bytes);
-        let page = PageAddr(writer.spot().0 / u64::from(bytes));
+        let page = PageAddr(writer.log_addr().0 / u64::from(bytes));
         self.log.put(m, &writer, 0, &out.bytes);
         self.log.commit(m, writer);
         self.add_page(page);
@@ -55,8 +55,8 @@ impl TreeStore {
         w.work(Unit::ChecksumByte, u64::from(bytes));
     }
 
-    /// Writes a node whose program failed elsewhere. Its content is in the ring.
-    pub(super) fn write_again<M: Medium, W: Meter>(
+    /// Writes a node whose program failed elsewhere. Its content is in the page buffer.
+    pub(super) fn write_again<M: SegmentStore, W: Meter>(
         &mut self,
         job: &mut Job,
         m: &mut M,

@@ -1,5 +1,5 @@
 use super::*;
-use saker_medium::Geometry;
+use saker_segment_store::Geometry;
 use saker_sim::EventQueue;
 
 fn shape() -> Shape {

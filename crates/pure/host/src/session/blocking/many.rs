@@ -4,8 +4,8 @@ use super::super::hub::{Cover, Refusal};
 use super::super::wire::{Command, Wire};
 use super::Session;
 use super::reads::{ask_presence, ask_value, exists};
+use crate::driver::Driver;
 use crate::error::{HostError, ProtocolError, check};
-use crate::turn::Turn;
 use saker_nvme::group::results::{OpResult, ResultsReader};
 use saker_nvme::group::{COUNT_BYTES, Form, Op, Packer, entry_bytes};
 use saker_nvme::{Key, Status};
@@ -19,7 +19,7 @@ const RESULTS_BYTES_MAX: u32 = 1 << 20;
 /// A key that only the device knows, and the version of its stripe before it was asked.
 type Unknown = (usize, u64);
 
-impl<W: Wire, T: Turn> Session<W, T> {
+impl<W: Wire, T: Driver> Session<W, T> {
     /// The values of many keys, in their order; those that the device has are asked for together.
     ///
     /// # Errors

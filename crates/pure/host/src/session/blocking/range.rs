@@ -6,16 +6,16 @@
 
 use std::collections::BTreeSet;
 
-use saker_nvme::vendor::NextAnswer;
+use saker_nvme::vendor_specific::NextAnswer;
 use saker_nvme::{Key, Status};
 
 use super::super::wire::{Command, Wire};
 use super::Session;
 use crate::client::{BATCH_BYTES, KeyRange, PairBatch, check_iterator, has_pairs};
+use crate::driver::Driver;
 use crate::error::{HostError, KvError, ProtocolError};
-use crate::turn::Turn;
 
-impl<W: Wire, T: Turn> Session<W, T> {
+impl<W: Wire, T: Driver> Session<W, T> {
     /// Shows the pairs of a range to `visit` in the order of the bytes of their keys, until it returns false. Pairs that are
     /// there throughout are shown with a value that was current during the scan.
     ///

@@ -9,13 +9,13 @@ use super::super::calls::CallId;
 use super::super::hub::{Cover, Refusal};
 use super::super::wire::{Command, Wire};
 use super::Session;
+use crate::driver::Driver;
 use crate::error::{HostError, check};
-use crate::turn::Turn;
 
 /// What a first Retrieve asks for in bytes: what a slot's own page takes.
 const FIRST_BYTES: u32 = 4096;
 
-impl<W: Wire, T: Turn> Session<W, T> {
+impl<W: Wire, T: Driver> Session<W, T> {
     /// The value of a key.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl<W: Wire, T: Turn> Session<W, T> {
         end: &impl Fn(&mut Self, &Key, CallId, u64) -> Result<R, HostError>,
     ) -> Result<(), HostError> {
         let Some(Asked { n, id, version }) = asked.pop_front() else {
-            self.turn.turn();
+            self.driver.drive();
             self.hub.advance(self.lane, &mut Free);
             return Ok(());
         };
@@ -170,7 +170,7 @@ impl<W: Wire, T: Turn> Session<W, T> {
         loop {
             match self.try_if_absent(key, value)? {
                 Some(stored) => return Ok(stored),
-                None => wait.turn(&mut self.turn)?,
+                None => wait.drive(&mut self.driver)?,
             }
             self.hub.push_out_all(&mut Free);
         }

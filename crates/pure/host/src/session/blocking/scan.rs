@@ -12,13 +12,13 @@ use saker_nvme::kv_list::ListReader;
 
 use super::super::wire::{Command, Wire};
 use super::Session;
+use crate::driver::Driver;
 use crate::error::{HostError, ProtocolError, check};
-use crate::turn::Turn;
 
 /// Bytes of a List answer.
 const PAGE_BYTES: u32 = 4096;
 
-impl<W: Wire, T: Turn> Session<W, T> {
+impl<W: Wire, T: Driver> Session<W, T> {
     /// Shows every pair whose key `wanted` takes to `visit`, each once, in no order. Pairs that are there throughout are
     /// shown with a value that was current during the scan; those that come or go meanwhile may be.
     ///

@@ -5,7 +5,7 @@ use saker_sim::Meter;
 use std::task::Waker;
 
 use super::super::calls::{CallId, Reply};
-use super::super::flusher::Turn;
+use super::super::flusher::FlushStep;
 use super::super::ticket::Ticket;
 use super::super::wire::{Command, Wire};
 use super::{Hub, Refusal, release};
@@ -144,10 +144,10 @@ impl<W: Wire> Hub<W> {
         let mut held = self.lanes[n].lock();
         let lane = &mut *held;
         let mut flusher = self.shared.flusher.lock();
-        match flusher.turn(wanted) {
-            Turn::Over(outcome) => return Some(outcome),
-            Turn::Wait => return None,
-            Turn::Submit => {}
+        match flusher.next_step(wanted) {
+            FlushStep::Over(outcome) => return Some(outcome),
+            FlushStep::Wait => return None,
+            FlushStep::Submit => {}
         }
         if let Some(error) = &lane.book.broken {
             return Some(Err(error.clone()));

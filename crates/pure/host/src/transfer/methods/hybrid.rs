@@ -5,7 +5,7 @@ use crate::transfer::{Available, Outbox, Sent};
 use saker_link::Traffic;
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::vendor::{HYBRID_PAGE_BYTES, TRANSFER_BYTES, store_hybrid, tail, tail_commands};
+use saker_nvme::vendor_specific::{HYBRID_PAGE_BYTES, TRANSFER_BYTES, store_hybrid, tail, tail_commands};
 
 pub struct Hybrid;
 

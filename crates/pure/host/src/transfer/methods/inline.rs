@@ -5,7 +5,7 @@ use crate::transfer::{Available, Outbox, Sent};
 use saker_link::Traffic;
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::vendor::{inline_slots, store_inline};
+use saker_nvme::vendor_specific::{inline_slots, store_inline};
 
 pub struct Inline;
 

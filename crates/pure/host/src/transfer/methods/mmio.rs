@@ -5,7 +5,7 @@ use crate::transfer::{Available, Outbox, Sent};
 use saker_link::{LINE_BYTES, Traffic};
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::vendor::store_mmio;
+use saker_nvme::vendor_specific::store_mmio;
 
 pub struct Mmio;
 

@@ -5,7 +5,9 @@ use crate::transfer::{Available, Outbox, Sent};
 use saker_link::Traffic;
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::vendor::{PIGGYBACK_BYTES, TRANSFER_BYTES, piggyback_commands, store_piggyback, transfer};
+use saker_nvme::vendor_specific::{
+    PIGGYBACK_BYTES, TRANSFER_BYTES, piggyback_commands, store_piggyback, transfer,
+};
 
 pub struct Piggyback;
 

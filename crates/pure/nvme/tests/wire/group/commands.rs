@@ -2,7 +2,7 @@
 
 use saker_nvme::group::{Form, GroupCommand, Op};
 use saker_nvme::sqe::Direction;
-use saker_nvme::vendor::opcode;
+use saker_nvme::vendor_specific::opcode;
 use saker_nvme::{Key, Sqe, Status};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;

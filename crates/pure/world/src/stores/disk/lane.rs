@@ -10,7 +10,7 @@ use saker_link::{PAGE_BYTES, Traffic};
 use saker_nvme::group::results::RESULT_BYTES;
 use saker_nvme::group::{COUNT_BYTES, Form};
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::vendor::IteratorRange;
+use saker_nvme::vendor_specific::IteratorRange;
 use saker_nvme::{Key, Status};
 use saker_sim::{CpuMeter, CpuPrices, Instant, Meter as _, Unit};
 use saker_store::{
@@ -26,7 +26,7 @@ enum Command {
     Group,
     /// A batch with so many deletes, of which those of keys that are not there fail in the device.
     Batch(u32),
-    Snapshot,
+    Stats,
     Release,
     /// Of the scan of that number, which goes on when it has completed.
     Scan(u16),
@@ -54,7 +54,7 @@ impl Command {
                 Outcome::Failed(Failure::Other("the device has carried out a part of the batch"))
             }
             Self::Batch(_) => Outcome::DONE,
-            Self::Snapshot => Outcome::Snapshot(SnapshotId(done.result)),
+            Self::Stats => Outcome::Snapshot(SnapshotId(done.result)),
         }
     }
 
@@ -162,7 +162,7 @@ impl DiskLane {
                 return self.send_scan(scanning);
             }
             (Op::Snapshot, Some(all)) if takes.scans => {
-                (self.queue.iterator_open(&all, false, None)?, Command::Snapshot)
+                (self.queue.iterator_open(&all, false, None)?, Command::Stats)
             }
             (Op::Release(snapshot), _) if takes.scans => {
                 (self.queue.iterator_close(snapshot.0)?, Command::Release)

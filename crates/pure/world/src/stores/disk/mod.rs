@@ -212,8 +212,8 @@ impl<B: Below> KvStore for DiskStore<B> {
         self.below.go_on(until)
     }
 
-    fn turn(&mut self) {
-        self.below.turn();
+    fn drive(&mut self) {
+        self.below.drive();
     }
 
     /// A job pays for what the device does because of it.
@@ -236,7 +236,7 @@ impl Measured for DiskStore<Clocked> {
         let after = Counters::of(&mut self.below.0, traffic(lanes));
         after.note(&self.before, self.page_bytes, result);
         after.note_device(&self.before, result);
-        let snapshot = self.below.0.snapshot();
+        let snapshot = self.below.0.stats();
         result.value_log = ValueLog::of(&snapshot);
         result.counters = snapshot.namespaces.into_iter().flat_map(|n| n.counters).collect();
         result.traces = self.below.0.take_traces();

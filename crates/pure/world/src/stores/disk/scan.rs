@@ -4,7 +4,7 @@
 use saker_host::{Done, KvQueue, SubmitError};
 use saker_link::WINDOW_BYTES_MAX;
 use saker_nvme::group::{PairList, pairs_of};
-use saker_nvme::vendor::{IteratorRange, NextAnswer};
+use saker_nvme::vendor_specific::{IteratorRange, NextAnswer};
 use saker_nvme::{Key, Status};
 use saker_store::{Failure, Outcome, Refusal, SnapshotId};
 

@@ -14,7 +14,7 @@ use crate::result::{Job, RunResult};
 use saker_assembly::{Build, port};
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Hub, LaneStats, Options};
-use saker_host::{CacheStats, ConnectOptions, Connection, HostError, KvQueue, TransferOptions, Turn as _};
+use saker_host::{CacheStats, ConnectOptions, Connection, Driver as _, HostError, KvQueue, TransferOptions};
 use saker_link::Traffic;
 use saker_sim::{CpuMeter, CpuPrices, Instant, Meter, Unit};
 use saker_store::{Completions, Doorbells, KvStore, Order, Prices, Refusal};
@@ -149,8 +149,8 @@ impl KvStore for SessionStore {
         self.below.go_on(until)
     }
 
-    fn turn(&mut self) {
-        self.below.turn();
+    fn drive(&mut self) {
+        self.below.drive();
     }
 }
 
@@ -175,7 +175,7 @@ impl Measured for SessionStore {
         after.note(&self.before, self.page_bytes, result);
         after.note_device(&self.before, result);
         result.traces = self.below.0.take_traces();
-        let snapshot = self.below.0.snapshot();
+        let snapshot = self.below.0.stats();
         result.counters = snapshot.namespaces.into_iter().flat_map(|n| n.counters).collect();
     }
 

@@ -7,7 +7,7 @@ use super::SharedMeter;
 use saker_host::KvQueue;
 use saker_host::session::{CallId, Command, Hub, Refusal as NotNow, Reply};
 use saker_nvme::group::{PairList, pairs_of};
-use saker_nvme::vendor::{IteratorRange, NextAnswer};
+use saker_nvme::vendor_specific::{IteratorRange, NextAnswer};
 use saker_nvme::{Key, Status};
 use saker_store::{Failure, Outcome};
 use std::collections::{BTreeSet, VecDeque};

@@ -8,12 +8,12 @@ use crate::tier;
 use saker_assembly::Build;
 use saker_engine::EngineKind;
 use saker_flash::{FaultPlan, PowerCut};
-use saker_host::{Ticket, Turn};
+use saker_host::{Driver, Ticket};
 use saker_long_keys::NarrowDigest;
-use saker_medium::PowerHistory;
 use saker_nvme::Status;
 use saker_nvme::group::results::ResultsReader;
 use saker_nvme::group::{Form, Op};
+use saker_segment_store::PowerHistory;
 use saker_sim::{Chance, Rng, Seed};
 use saker_world::Clocked;
 
@@ -191,7 +191,7 @@ fn campaign_on(
             groups += 1;
         }
         rig.kv.ring();
-        rig.machine.turn();
+        rig.machine.drive();
         run.events += 1;
         run.poll(&mut rig);
         if run.events.is_multiple_of(tier(41, 3)) {
@@ -215,7 +215,7 @@ fn campaign_on(
         assert!(parts > 0, "none of {cuts} cuts was inside a group");
         return;
     }
-    let snapshot = rig.machine.0.snapshot();
+    let snapshot = rig.machine.0.stats();
     let store = snapshot.namespaces[0].store;
     if engine != EngineKind::HASH_STORE {
         let records = snapshot.namespaces[0].counters.iter().find(|(name, _)| *name == "group_records");

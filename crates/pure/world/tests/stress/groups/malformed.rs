@@ -42,13 +42,13 @@ fn refused<D: Machine>() {
     assert!(end(&mut rig, ticket).0.is_success());
     rig.machine.rest();
     for (what, form, payload, status, at) in cases() {
-        let before = (rig.machine.digest(), rig.machine.snapshot().namespaces[0].log);
+        let before = (rig.machine.digest(), rig.machine.stats().namespaces[0].log);
         let id = saker_nvme::Key::new(b"id").ok().filter(|_| form.may_read());
         let ticket = rig.kv.group(form, id, &payload).expect("room");
         let ended = end(&mut rig, ticket);
         assert_eq!((ended.0, ended.1), (status, at), "{what}");
         rig.machine.rest();
-        let after = (rig.machine.digest(), rig.machine.snapshot().namespaces[0].log);
+        let after = (rig.machine.digest(), rig.machine.stats().namespaces[0].log);
         assert_eq!(before, after, "{what}");
     }
     let ticket = rig.kv.group_results(saker_nvme::Key::new(b"id").expect("a name"), 64).expect("room");

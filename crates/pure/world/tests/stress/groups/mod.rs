@@ -11,7 +11,7 @@ use saker_host::Ticket;
 use saker_nvme::Status;
 use saker_nvme::group::results::ResultsReader;
 use saker_nvme::group::{Form, Op, Packer};
-use saker_nvme::vendor::Methods;
+use saker_nvme::vendor_specific::Methods;
 
 /// Some hundred KiB for pairs, on a device with groups.
 pub fn roomy(capacitor: bool, seed: u64) -> Build {
@@ -44,7 +44,7 @@ pub fn end<D: Machine>(rig: &mut Rig<D>, ticket: Ticket) -> Ended {
         });
         match polled {
             Some(ended) => return ended.expect("an answer to a command"),
-            None => rig.machine.turn(),
+            None => rig.machine.drive(),
         }
     }
     panic!("no answer");

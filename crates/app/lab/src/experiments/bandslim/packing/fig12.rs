@@ -21,9 +21,9 @@ struct Parameters {
 const SUITES: [Suite; 4] = [Suite::B, Suite::C, Suite::D, Suite::M];
 
 /// Runs by workload and policy.
-struct Cells(Vec<(Suite, Policy, Packed, Packed)>);
+struct AnyCells(Vec<(Suite, Policy, Packed, Packed)>);
 
-impl Cells {
+impl AnyCells {
     fn get(&self, suite: Suite, policy: Policy) -> &Packed {
         &self.0.iter().find(|(s, p, ..)| *s == suite && *p == policy).expect("every cell is run").2
     }
@@ -81,7 +81,7 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
             cells.push((suite, policy, packed, serial.run(policy)?));
         }
     }
-    let cells = Cells(cells);
+    let cells = AnyCells(cells);
     let mut book = cx.book();
     book.order("AC-bandslim-fig12-1", &first(&cells), cells.serial());
     let small = [Suite::B, Suite::M];
@@ -106,7 +106,7 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
 }
 
 /// Block last everywhere; Select like it on C; All first on C and D.
-fn first(cells: &Cells) -> Vec<Part> {
+fn first(cells: &AnyCells) -> Vec<Part> {
     let mut parts = Vec::new();
     for policy in [Policy::All, Policy::Selective, Policy::Backfill] {
         parts.extend(cells.parts(&SUITES, (policy, Policy::Block), 1.0, f64::MAX));
@@ -120,7 +120,7 @@ fn first(cells: &Cells) -> Vec<Part> {
 }
 
 /// Bytes copied by All rise from M over B and D to C; counts are the oracle's.
-fn copied(cells: &Cells, as_counted: usize) -> Vec<Part> {
+fn copied(cells: &AnyCells, as_counted: usize) -> Vec<Part> {
     let of = |suite| cells.get(suite, Policy::All).copied as f64;
     let order = [Suite::M, Suite::B, Suite::D, Suite::C];
     let mut parts: Vec<_> = order

@@ -2,8 +2,8 @@
 
 use saker_engine::{Condition, Context, Engine, Job, LsmConfig, LsmStore};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemMedia};
-use saker_medium::{Geometry, Ring, Step};
+use saker_flash::{FaultPlan, Flash, MemCells};
+use saker_segment_store::{Geometry, PageBuffer, Step};
 use saker_sim::{Class, Free, Seed};
 
 const OWNER: u16 = 1;
@@ -13,8 +13,8 @@ const OWNER: u16 = 1;
 pub fn bytes_per_pair(pairs: u64, memtables: u64, seed: u64) -> f64 {
     let geometry = Geometry { page_bytes: 16_384, oob_bytes: 64, segment_pages: 64, segments: 256 };
     let mut flash = Flash::power_on(
-        MemMedia::new(Shape { geometry, channels: 4, luns: 8 }),
-        Ring::heap(64, geometry.page_bytes, geometry.oob_bytes),
+        MemCells::new(Shape { geometry, channels: 4, luns: 8 }),
+        PageBuffer::heap(64, geometry.page_bytes, geometry.oob_bytes),
         None,
         FaultPlan::default(),
     );

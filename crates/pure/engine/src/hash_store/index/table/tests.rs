@@ -2,8 +2,8 @@ use super::*;
 use saker_sim::Seed;
 use std::collections::BTreeMap;
 
-fn loc(n: u64, key_bytes: u8) -> Loc {
-    Loc::new(n % 1000 * 8, 24, key_bytes)
+fn addr(n: u64, key_bytes: u8) -> RecordAddr {
+    RecordAddr::new(n % 1000 * 8, 24, key_bytes)
 }
 
 /// Keys, made of random numbers, against a sorted map.
@@ -23,7 +23,7 @@ fn check_against_model(mut table: Table<u64>, spread: bool, key_of: impl Fn(u64)
         let key = key_of(r);
         let len = 1 + (r % 8) as u8;
         if rng.below(3) > 0 {
-            assert_eq!(table.insert(key, loc(n, len)), model.insert((key, len), loc(n, len)));
+            assert_eq!(table.insert(key, addr(n, len)), model.insert((key, len), addr(n, len)));
         } else {
             assert_eq!(table.remove(key, len), model.remove(&(key, len)));
         }
@@ -73,14 +73,14 @@ fn long_keys_that_all_have_the_last_home() {
     for n in 0..3_000u64 {
         let key = [u64::MAX, rng.below(2_000)];
         if rng.below(4) > 0 {
-            assert_eq!(table.insert(key, loc(n, 16)), model.insert(key, loc(n, 16)));
+            assert_eq!(table.insert(key, addr(n, 16)), model.insert(key, addr(n, 16)));
         } else {
             assert_eq!(table.remove(key, 16), model.remove(&key));
         }
     }
     let mut found = Vec::new();
-    table.visit(None, |key, loc| {
-        found.push((key, loc));
+    table.visit(None, |key, addr| {
+        found.push((key, addr));
         true
     });
     assert!(found.into_iter().eq(model));
@@ -93,7 +93,7 @@ fn a_pair_costs_its_key_and_24_bytes() {
         let mut table = Table::<u64>::default();
         let mut rng = Seed(u64::from(key_bytes)).rng();
         for n in 1..=200_000u64 {
-            table.insert(rng.next_u64(), loc(n, key_bytes));
+            table.insert(rng.next_u64(), addr(n, key_bytes));
             if (n.is_power_of_two() && n > 1000) || n % 9_973 == 0 {
                 let bytes = table.entry_bytes() + table.directory_bytes();
                 assert!(bytes <= table.len() * (24 + u64::from(key_bytes)), "{n}: {bytes}");
@@ -112,7 +112,7 @@ fn expected_entries_stay_where_they_are() {
         assert_eq!(table.entry_bytes(), 0, "laid out when the first one comes");
         let mut cost = None;
         for n in 1..=4 * EXPECTED {
-            table.insert(rng.next_u64(), loc(n, key_bytes));
+            table.insert(rng.next_u64(), addr(n, key_bytes));
             let bytes = table.entry_bytes() + table.directory_bytes();
             if n <= EXPECTED {
                 assert_eq!(*cost.get_or_insert(bytes), bytes, "a leaf grew for entry {n}");
@@ -130,7 +130,7 @@ fn a_long_pair_costs_its_key_and_24_bytes() {
         let mut table = Table::<[u64; 2]>::default();
         let mut rng = Seed(u64::from(key_bytes)).rng();
         for n in 1..=200_000u64 {
-            table.insert([rng.next_u64(), n], loc(n, key_bytes));
+            table.insert([rng.next_u64(), n], addr(n, key_bytes));
             if (n.is_power_of_two() && n > 1000) || n % 9_973 == 0 {
                 let bytes = table.entry_bytes() + table.directory_bytes();
                 assert!(bytes <= table.len() * (24 + u64::from(key_bytes)), "{n}: {bytes}");

@@ -1,4 +1,4 @@
-//! The ring after a crash of the operating system: as of the last sync, or newer, sector by sector.
+//! The page buffer after a crash of the operating system: as of the last sync, or newer, sector by sector.
 //!
 //! A slot that a sync has seen is not used again before a sync has seen its page. So of such a slot everything the sync
 //! saw is still there; only what was added later can be there or not. What it saw is vouched for by the page's checksum
@@ -19,9 +19,9 @@ use crate::PageHeader;
 use crate::crc::Crc32c;
 use crate::header::{HEADER_BYTES, page_crc};
 use crate::mark::Mark;
-use crate::ring::{Ring, SlotError, SlotId, SlotState, SlotView};
+use crate::page_buffer::{PageBuffer, SlotError, SlotId, SlotState, SlotView};
 
-impl Ring {
+impl PageBuffer {
     /// Notes what slots that are filling hold. To be called before a sync that somebody will rely on; of no effect in
     /// memory that no sync concerns.
     pub fn mark(&mut self) {
@@ -136,7 +136,7 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PageAddr, RingMemory, Stream};
+    use crate::{PageAddr, PageBufferMemory, Stream};
 
     const PAGE: u32 = 512;
     const OOB: u32 = 96;
@@ -155,10 +155,10 @@ mod tests {
         }
     }
 
-    fn mapped(bytes: &[u8]) -> Ring {
-        // A mapping as far as the ring can tell.
-        let RingMemory::Heap(words) = RingMemory::from_bytes(bytes) else { unreachable!() };
-        Ring::new(RingMemory::Mapped(Box::new(Words(words))), 2, PAGE, OOB)
+    fn mapped(bytes: &[u8]) -> PageBuffer {
+        // A mapping as far as the page buffer can tell.
+        let PageBufferMemory::Heap(words) = PageBufferMemory::from_bytes(bytes) else { unreachable!() };
+        PageBuffer::new(PageBufferMemory::Mapped(Box::new(Words(words))), 2, PAGE, OOB)
     }
 
     struct Words(Vec<u64>);
@@ -176,18 +176,18 @@ mod tests {
         }
     }
 
-    fn new_ring() -> Ring {
-        mapped(&vec![0; Ring::bytes_for(2, PAGE, OOB)])
+    fn new_page_buffer() -> PageBuffer {
+        mapped(&vec![0; PageBuffer::bytes_for(2, PAGE, OOB)])
     }
 
-    fn fill(ring: &mut Ring, slot: SlotId, from: u32, to: u32, with: u8) {
-        ring.data_mut(slot)[from as usize..to as usize].fill(with);
-        ring.owner_oob_mut(slot)[to as usize / 200 * 8] = with;
-        ring.publish(slot, to);
+    fn fill(page_buffer: &mut PageBuffer, slot: SlotId, from: u32, to: u32, with: u8) {
+        page_buffer.data_mut(slot)[from as usize..to as usize].fill(with);
+        page_buffer.owner_oob_mut(slot)[to as usize / 200 * 8] = with;
+        page_buffer.publish(slot, to);
     }
 
     /// Sectors of `new` where `pick` says so, of `old` elsewhere.
-    fn mix(old: &[u8], new: &[u8], pick: impl Fn(usize) -> bool) -> Ring {
+    fn mix(old: &[u8], new: &[u8], pick: impl Fn(usize) -> bool) -> PageBuffer {
         let sectors = old.chunks(64).zip(new.chunks(64)).enumerate();
         let bytes: Vec<u8> = sectors.flat_map(|(n, (o, w))| if pick(n) { w } else { o }.to_vec()).collect();
         mapped(&bytes)
@@ -195,24 +195,24 @@ mod tests {
 
     #[test]
     fn what_a_sync_saw_survives_whatever_part_of_the_rest_is_there() {
-        let mut ring = new_ring();
-        let slot = ring.open(&header(5)).expect("a slot");
-        fill(&mut ring, slot, 0, 104, 1);
-        ring.mark();
-        let synced = ring.memory().to_vec();
-        fill(&mut ring, slot, 104, 304, 2);
-        ring.mark();
-        fill(&mut ring, slot, 304, 400, 3);
+        let mut page_buffer = new_page_buffer();
+        let slot = page_buffer.open(&header(5)).expect("a slot");
+        fill(&mut page_buffer, slot, 0, 104, 1);
+        page_buffer.mark();
+        let synced = page_buffer.memory().to_vec();
+        fill(&mut page_buffer, slot, 104, 304, 2);
+        page_buffer.mark();
+        fill(&mut page_buffer, slot, 304, 400, 3);
         for sealed in [false, true] {
             if sealed {
-                ring.seal(slot, true);
+                page_buffer.seal(slot, true);
             }
             for picked in 0..1u32 << 12 {
-                let mut left = mix(&synced, ring.memory(), |n| picked >> (n % 12) & 1 == 1);
+                let mut left = mix(&synced, page_buffer.memory(), |n| picked >> (n % 12) & 1 == 1);
                 left.settle_after_crash(|_| false).expect("no damage");
                 let view = left.view(slot).expect("sound").expect("in use");
                 let long = view.published;
-                let kept = |n: u32| left.data(slot)[..n as usize] == ring.data(slot)[..n as usize];
+                let kept = |n: u32| left.data(slot)[..n as usize] == page_buffer.data(slot)[..n as usize];
                 assert!([104, 304, 400].contains(&long) && kept(long), "{picked:b}: {long} bytes");
                 assert!(
                     long < 400 || (sealed && view.state == SlotState::Sealed),
@@ -224,42 +224,42 @@ mod tests {
 
     #[test]
     fn a_slot_that_no_sync_saw_is_free() {
-        let mut ring = new_ring();
-        let slot = ring.open(&header(5)).expect("a slot");
-        fill(&mut ring, slot, 0, 104, 1);
-        ring.settle_after_crash(|_| false).expect("no damage");
-        assert_eq!((ring.view(slot), ring.free_slots()), (Ok(None), 2));
+        let mut page_buffer = new_page_buffer();
+        let slot = page_buffer.open(&header(5)).expect("a slot");
+        fill(&mut page_buffer, slot, 0, 104, 1);
+        page_buffer.settle_after_crash(|_| false).expect("no damage");
+        assert_eq!((page_buffer.view(slot), page_buffer.free_slots()), (Ok(None), 2));
     }
 
     #[test]
     fn bytes_of_an_earlier_use_do_not_count() {
-        let mut ring = new_ring();
-        let slot = ring.open(&header(5)).expect("a slot");
-        fill(&mut ring, slot, 0, 512, 1);
-        ring.mark();
-        ring.seal(slot, true);
-        let before = ring.memory().to_vec();
-        ring.release(slot);
-        assert_eq!(ring.open(&header(6)), Some(slot));
-        fill(&mut ring, slot, 0, 512, 2);
+        let mut page_buffer = new_page_buffer();
+        let slot = page_buffer.open(&header(5)).expect("a slot");
+        fill(&mut page_buffer, slot, 0, 512, 1);
+        page_buffer.mark();
+        page_buffer.seal(slot, true);
+        let before = page_buffer.memory().to_vec();
+        page_buffer.release(slot);
+        assert_eq!(page_buffer.open(&header(6)), Some(slot));
+        fill(&mut page_buffer, slot, 0, 512, 2);
         // The new control over the old content.
-        let mut left = mix(&before, ring.memory(), |n| n == 0);
+        let mut left = mix(&before, page_buffer.memory(), |n| n == 0);
         left.settle_after_crash(|_| false).expect("no damage");
         assert_eq!(left.view(slot), Ok(None));
     }
 
     #[test]
     fn a_flip_in_what_a_sync_saw_is_damage() {
-        let mut ring = new_ring();
-        let slot = ring.open(&header(5)).expect("a slot");
-        fill(&mut ring, slot, 0, 104, 1);
-        ring.mark();
+        let mut page_buffer = new_page_buffer();
+        let slot = page_buffer.open(&header(5)).expect("a slot");
+        fill(&mut page_buffer, slot, 0, 104, 1);
+        page_buffer.mark();
         for at in 0..104 {
-            let mut left = mapped(ring.memory());
+            let mut left = mapped(page_buffer.memory());
             left.data_mut(slot)[at] ^= 0x10;
             assert!(left.settle_after_crash(|_| false).is_err(), "byte {at}");
         }
-        let mut programmed = mapped(ring.memory());
+        let mut programmed = mapped(page_buffer.memory());
         programmed.data_mut(slot)[0] ^= 1;
         programmed.settle_after_crash(|view| view.sequence == 5).expect("its page is what counts");
         assert_eq!(programmed.view(slot), Ok(None));

@@ -4,15 +4,15 @@ use crate::error::HostError;
 
 /// Called whenever the host waits. An inline device runs on this call, a device thread needs only a pause, a simulation
 /// goes to its next event.
-pub trait Turn {
+pub trait Driver {
     /// Lets the device make progress.
-    fn turn(&mut self);
+    fn drive(&mut self);
 }
 
-impl<T: Turn + ?Sized> Turn for &mut T {
+impl<T: Driver + ?Sized> Driver for &mut T {
     #[inline]
-    fn turn(&mut self) {
-        (**self).turn();
+    fn drive(&mut self) {
+        (**self).drive();
     }
 }
 
@@ -20,20 +20,20 @@ impl<T: Turn + ?Sized> Turn for &mut T {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spin;
 
-impl Turn for Spin {
+impl Driver for Spin {
     #[inline]
-    fn turn(&mut self) {
+    fn drive(&mut self) {
         std::hint::spin_loop();
     }
 }
 
-/// A closure as a [`Turn`].
+/// A closure as a [`Driver`].
 #[derive(Clone, Copy, Debug)]
-pub struct TurnFn<F>(pub F);
+pub struct DriverFn<F>(pub F);
 
-impl<F: FnMut()> Turn for TurnFn<F> {
+impl<F: FnMut()> Driver for DriverFn<F> {
     #[inline]
-    fn turn(&mut self) {
+    fn drive(&mut self) {
         (self.0)();
     }
 }
@@ -42,13 +42,13 @@ impl<F: FnMut()> Turn for TurnFn<F> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// Turns without an answer after which a wait ends with [`HostError::Timeout`].
-    pub turns_max: u64,
+    pub polls_max: u64,
 }
 
 impl Default for Patience {
     /// 2^32 turns: about a minute of [`Spin`], or of an idle inline device.
     fn default() -> Self {
-        Self { turns_max: 1 << 32 }
+        Self { polls_max: 1 << 32 }
     }
 }
 
@@ -56,13 +56,13 @@ impl Default for Patience {
 #[derive(Debug)]
 pub(crate) struct Wait {
     turns_left: u64,
-    turns_max: u64,
+    polls_max: u64,
 }
 
 impl Patience {
     #[inline]
     pub(crate) fn wait(self) -> Wait {
-        Wait { turns_left: self.turns_max, turns_max: self.turns_max }
+        Wait { turns_left: self.polls_max, polls_max: self.polls_max }
     }
 }
 
@@ -72,12 +72,12 @@ impl Wait {
     /// # Errors
     /// [`HostError::Timeout`] if there is none left.
     #[inline]
-    pub(crate) fn turn(&mut self, turn: &mut impl Turn) -> Result<(), HostError> {
+    pub(crate) fn drive(&mut self, driver: &mut impl Driver) -> Result<(), HostError> {
         let Some(left) = self.turns_left.checked_sub(1) else {
-            return Err(HostError::Timeout { turns: self.turns_max });
+            return Err(HostError::Timeout { turns: self.polls_max });
         };
         self.turns_left = left;
-        turn.turn();
+        driver.drive();
         Ok(())
     }
 }

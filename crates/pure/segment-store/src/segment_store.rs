@@ -1,6 +1,6 @@
 //! The trait a store writes through.
 
-use crate::{Geometry, PageAddr, Ring, SegmentId, SlotId};
+use crate::{Geometry, PageAddr, PageBuffer, SegmentId, SlotId};
 use thiserror::Error;
 
 /// Names a submitted I/O. Tags rise; "wait for tag t" means: for it and everything submitted before it.
@@ -31,12 +31,12 @@ pub struct Completion {
     /// What it was.
     pub io: Io,
     /// How it ended.
-    pub result: Result<(), MediaError>,
+    pub result: Result<(), CellError>,
 }
 
 /// What storage can answer instead of doing its work.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum MediaError {
+pub enum CellError {
     /// A page could not be programmed. Its content is still in its slot.
     #[error("program failed")]
     Program,
@@ -54,7 +54,7 @@ pub enum MediaError {
     HostIo,
 }
 
-impl MediaError {
+impl CellError {
     /// Whether the file below refused: that says nothing of the page or segment, and may pass.
     pub const fn is_of_host(self) -> bool {
         matches!(self, Self::HostFull | Self::HostIo)
@@ -86,11 +86,11 @@ pub enum Page<'a> {
 pub enum PowerHistory {
     /// New, or closed in order.
     Clean,
-    /// The process died; ring and finished programs are whole, unfinished programs were completed.
+    /// The process died; page buffer and finished programs are whole, unfinished programs were completed.
     Killed,
-    /// Power was cut. Programs in flight may be torn; the ring is there only with a capacitor.
+    /// Power was cut. Programs in flight may be torn; the page buffer is there only with a capacitor.
     Cut {
-        /// Whether the ring survived.
+        /// Whether the page buffer survived.
         ring_kept: bool,
     },
 }
@@ -105,13 +105,13 @@ pub struct SegmentView {
 }
 
 /// Storage of one owner. Submissions return at once; completions come back through the driver.
-pub trait Medium {
+pub trait SegmentStore {
     /// The shape.
     fn geometry(&self) -> Geometry;
     /// The power-safe slots.
-    fn ring(&self) -> &Ring;
+    fn page_buffer(&self) -> &PageBuffer;
     /// The power-safe slots.
-    fn ring_mut(&mut self) -> &mut Ring;
+    fn page_buffer_mut(&mut self) -> &mut PageBuffer;
     /// A page as it is now; pages in slots are not looked up here.
     fn page(&self, at: PageAddr) -> Page<'_>;
     /// Memory of a page that has to be read first, from a byte on, where the medium has it in memory: only to be touched
@@ -125,7 +125,7 @@ pub trait Medium {
     fn allocate(&mut self) -> Option<SegmentId>;
     /// The erase cycle of a segment, for page headers.
     fn epoch(&self, segment: SegmentId) -> u32;
-    /// Segments [`Medium::allocate`] could still give.
+    /// Segments [`SegmentStore::allocate`] could still give.
     fn free_segments(&self) -> u32;
     /// Segments the owner may hold in all.
     fn quota_segments(&self) -> u32;
@@ -142,7 +142,7 @@ pub trait Medium {
     /// How the last power cycle ended.
     fn history(&self) -> PowerHistory;
     /// Why programs and erases wait for the host's file, if they do. What cannot go on is then no want of segments.
-    fn refusal(&self) -> Option<MediaError> {
+    fn refusal(&self) -> Option<CellError> {
         None
     }
 }

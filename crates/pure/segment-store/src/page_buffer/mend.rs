@@ -1,4 +1,4 @@
-//! Putting the controls of damaged slots right, in a copy of a ring that is read to save what can be saved.
+//! Putting the controls of damaged slots right, in a copy of a page buffer that is read to save what can be saved.
 #![cfg_attr(
     not(test),
     deny(
@@ -11,7 +11,7 @@
 )]
 
 use super::control::{self, CONTROL_BYTES, OPEN, SEALED, checked_sum};
-use super::{Ring, SlotId};
+use super::{PageBuffer, SlotId};
 use crate::flip::{Flip, explain_with_sum};
 use crate::mark::Mark;
 
@@ -26,15 +26,15 @@ pub struct SlotMend {
     pub what: &'static str,
 }
 
-impl Ring {
-    /// Puts right what one changed byte explains in the controls of a ring's memory, and frees the other damaged slots.
+impl PageBuffer {
+    /// Puts right what one changed byte explains in the controls of a page buffer's memory, and frees the other damaged slots.
     pub fn mend(memory: &mut [u8], slots: u16, page_bytes: u32, oob_bytes: u32) -> Vec<SlotMend> {
         let stride = Self::stride_for(page_bytes, oob_bytes);
         let slots = (0..slots).map(SlotId).zip(memory.chunks_exact_mut(stride));
         slots.filter_map(|(slot, bytes)| mend_slot(slot, bytes.first_chunk_mut()?, page_bytes)).collect()
     }
 
-    /// Frees a slot in a ring's memory, whatever it holds.
+    /// Frees a slot in a page buffer's memory, whatever it holds.
     pub fn free_in(memory: &mut [u8], slot: SlotId, page_bytes: u32, oob_bytes: u32) {
         let at = usize::from(slot.0) * Self::stride_for(page_bytes, oob_bytes);
         if let Some(state) = memory.get_mut(at + 8..at + 16) {
@@ -42,7 +42,7 @@ impl Ring {
         }
     }
 
-    /// Where a slot's out-of-band bytes are in a ring's memory, and behind them its data.
+    /// Where a slot's out-of-band bytes are in a page buffer's memory, and behind them its data.
     pub fn content_at(slot: SlotId, page_bytes: u32, oob_bytes: u32) -> (usize, usize) {
         let oob = usize::from(slot.0) * Self::stride_for(page_bytes, oob_bytes) + CONTROL_BYTES;
         (oob, oob + oob_bytes as usize)
@@ -115,8 +115,8 @@ mod tests {
     const PAGE: u32 = 512;
     const OOB: u32 = 96;
 
-    fn ring() -> Ring {
-        let mut ring = Ring::heap(3, PAGE, OOB);
+    fn page_buffer() -> PageBuffer {
+        let mut page_buffer = PageBuffer::heap(3, PAGE, OOB);
         let header = PageHeader {
             owner: 1,
             shard: 0,
@@ -128,27 +128,27 @@ mod tests {
             first_record: 24,
             data_crc: 0,
         };
-        let slot = ring.open(&header).expect("a slot");
-        ring.publish(slot, 200);
-        let slot = ring.open(&PageHeader { sequence: 10, ..header }).expect("a slot");
-        ring.publish(slot, 512);
-        ring.seal(slot, true);
-        ring
+        let slot = page_buffer.open(&header).expect("a slot");
+        page_buffer.publish(slot, 200);
+        let slot = page_buffer.open(&PageHeader { sequence: 10, ..header }).expect("a slot");
+        page_buffer.publish(slot, 512);
+        page_buffer.seal(slot, true);
+        page_buffer
     }
 
     #[test]
     fn every_changed_byte_of_a_control_is_put_right() {
-        let good = ring().memory().to_vec();
-        let stride = Ring::stride_for(PAGE, OOB);
+        let good = page_buffer().memory().to_vec();
+        let stride = PageBuffer::stride_for(PAGE, OOB);
         let views = |bytes: &[u8]| {
-            let ring = Ring::new(crate::RingMemory::from_bytes(bytes), 3, PAGE, OOB);
-            ring.survey().expect("sound")
+            let page_buffer = PageBuffer::new(crate::PageBufferMemory::from_bytes(bytes), 3, PAGE, OOB);
+            page_buffer.survey().expect("sound")
         };
         for at in (0..3).flat_map(|n| n * stride..n * stride + CONTROL_BYTES) {
             for mask in [1, 0x40, 0xff] {
                 let mut bad = good.clone();
                 bad[at] ^= mask;
-                let mends = Ring::mend(&mut bad, 3, PAGE, OOB);
+                let mends = PageBuffer::mend(&mut bad, 3, PAGE, OOB);
                 assert!(mends.iter().all(|m| m.is_mended), "byte {at}: {mends:?}");
                 assert_eq!(views(&bad), views(&good), "byte {at} ^ {mask:#x}");
             }
@@ -157,13 +157,13 @@ mod tests {
 
     #[test]
     fn what_is_not_explained_is_freed() {
-        let mut bad = ring().memory().to_vec();
-        let used = ring().survey().expect("sound")[0].0;
-        let at = usize::from(used.0) * Ring::stride_for(PAGE, OOB);
+        let mut bad = page_buffer().memory().to_vec();
+        let used = page_buffer().survey().expect("sound")[0].0;
+        let at = usize::from(used.0) * PageBuffer::stride_for(PAGE, OOB);
         bad[at + 16..at + 40].fill(0xa5);
-        let mends = Ring::mend(&mut bad, 3, PAGE, OOB);
+        let mends = PageBuffer::mend(&mut bad, 3, PAGE, OOB);
         assert_eq!(mends.iter().map(|m| (m.slot, m.is_mended)).collect::<Vec<_>>(), [(used, false)]);
-        let left = Ring::new(crate::RingMemory::from_bytes(&bad), 3, PAGE, OOB);
+        let left = PageBuffer::new(crate::PageBufferMemory::from_bytes(&bad), 3, PAGE, OOB);
         assert_eq!(left.state(used), SlotState::Free);
     }
 }

@@ -9,7 +9,7 @@
 //! nothing when it was opened and was never flushed has promised nothing yet and skips these syncs.
 //!
 //! The copies can be in the ring, too, so whoever owns that syncs it before it erases (see
-//! [`Media::erase_needs_sync`]).
+//! [`Cells::erase_needs_sync`]).
 //!
 //! After the erase the epoch may be on the disk or not when pages of the new cycle overwrite the old ones.
 //! If it is not, pages of the old cycle may fail their checksum, which recovery takes for torn after such a
@@ -28,24 +28,24 @@
 use super::header::{self, Header, Life, State};
 use super::layout::Layout;
 use super::lock::Locked;
-use super::map::Cells;
+use super::map::AnyCells;
 use super::states::PageState;
 use super::table::PageTable;
 use super::trouble::{self, Trouble};
 use super::{BootId, ImageError, NamespaceRecord, epochs, host, oob};
-use saker_flash::nand::{Cell, Media, Shape};
-use saker_medium::{MediaError, PageAddr, PowerHistory, SegmentId};
+use saker_flash::nand::{Cell, Cells, Shape};
+use saker_segment_store::{CellError, PageAddr, PowerHistory, SegmentId};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Flash cells in an image file. Dropping it without [`FileMedia::close`] is what a crash looks like to the
+/// Flash cells in an image file. Dropping it without [`FileCells::close`] is what a crash looks like to the
 /// next open. The lock is released when this and the ring's memory are both gone.
 #[derive(Debug)]
-pub struct FileMedia {
+pub struct FileCells {
     /// Before the file, so that it is unmapped before the lock goes.
-    pub(super) cells: Cells,
+    pub(super) cells: AnyCells,
     pub(super) file: Arc<Locked>,
     pub(super) path: PathBuf,
     pub(super) table: PageTable,
@@ -59,14 +59,14 @@ pub struct FileMedia {
     pub(super) promised: bool,
     /// A sync failed. The kernel drops what it could not write and reports that once, so no later sync
     /// can vouch for it.
-    pub(super) sync_failed: Option<MediaError>,
+    pub(super) sync_failed: Option<CellError>,
     /// What the host file system refused.
     pub(super) trouble: Trouble,
 }
 
-impl FileMedia {
+impl FileCells {
     /// Syncs everything, the mapped ring included, and records an orderly end. After
-    /// [`FileMedia::set_cut`] the end stays a power cut.
+    /// [`FileCells::set_cut`] the end stays a power cut.
     ///
     /// # Errors
     /// The image stays dirty, so the next open recovers as after a crash.
@@ -74,11 +74,11 @@ impl FileMedia {
         self.finish()
     }
 
-    /// [`FileMedia::close`] for an owner that cannot give the media away. Programs and erases are refused
+    /// [`FileCells::close`] for an owner that cannot give the media away. Programs and erases are refused
     /// afterwards, and nothing may be stored in the ring.
     ///
     /// # Errors
-    /// As [`FileMedia::close`].
+    /// As [`FileCells::close`].
     pub fn finish(&mut self) -> Result<(), ImageError> {
         if !self.is_writable() {
             return Ok(());
@@ -116,15 +116,15 @@ impl FileMedia {
 
     /// Whether the file is written, or only a private view of it.
     pub fn is_writable(&self) -> bool {
-        matches!(self.cells, Cells::Shared(_))
+        matches!(self.cells, AnyCells::Shared(_))
     }
 
     pub(super) fn write_life(&mut self, life: Life) -> Result<(), ImageError> {
         self.write_header(self.header.clone(), life)
     }
 
-    /// As [`FileMedia::write_header`], for the device above.
-    fn write_header_block(&mut self, mut next: Header) -> Result<(), MediaError> {
+    /// As [`FileCells::write_header`], for the device above.
+    fn write_header_block(&mut self, mut next: Header) -> Result<(), CellError> {
         self.refuse_if_finished()
             .and_then(|()| self.refuse_if_failed())
             .map_err(|e| host::media_error(&e))?;
@@ -193,14 +193,14 @@ impl FileMedia {
         let _ = header::write_copies(&self.file, &self.header, 0);
     }
 
-    fn sync_media(&mut self) -> Result<(), MediaError> {
+    fn sync_media(&mut self) -> Result<(), CellError> {
         self.sync_file().map_err(|error| self.sync_failed.unwrap_or(host::media_error(&error)))
     }
 
     /// Data first, then the header with their checksum: a program that stops half-way did not happen.
     fn write_page(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> io::Result<()> {
         self.unsynced = true;
-        if let Cells::Overlaid(_, pages) = &mut self.cells {
+        if let AnyCells::Overlaid(_, pages) = &mut self.cells {
             pages.insert(at, [data, oob].concat());
             return Ok(());
         }
@@ -236,7 +236,7 @@ impl FileMedia {
         }
     }
 
-    fn write_erase(&mut self, segment: SegmentId, epoch: u32) -> Result<(), MediaError> {
+    fn write_erase(&mut self, segment: SegmentId, epoch: u32) -> Result<(), CellError> {
         self.refuse_if_finished().map_err(|e| host::media_error(&e))?;
         self.unsynced = true;
         let raised = epochs::write(&self.file, self.layout(), segment, epoch);
@@ -250,7 +250,7 @@ impl FileMedia {
     }
 }
 
-impl Media for FileMedia {
+impl Cells for FileCells {
     fn syncs(&self) -> u64 {
         self.syncs
     }
@@ -276,7 +276,7 @@ impl Media for FileMedia {
         }
     }
 
-    fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), MediaError> {
+    fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), CellError> {
         let g = self.layout().geometry;
         assert_eq!(
             (data.len(), oob.len()),
@@ -288,15 +288,15 @@ impl Media for FileMedia {
         Ok(())
     }
 
-    fn erase(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+    fn erase(&mut self, segment: SegmentId) -> Result<(), CellError> {
         if self.promised && self.unsynced && self.is_writable() {
             self.sync_media()?;
         }
         self.erase_unordered(segment)
     }
 
-    fn erase_unordered(&mut self, segment: SegmentId) -> Result<(), MediaError> {
-        let epoch = self.epoch(segment).checked_add(1).ok_or(MediaError::Erase)?;
+    fn erase_unordered(&mut self, segment: SegmentId) -> Result<(), CellError> {
+        let epoch = self.epoch(segment).checked_add(1).ok_or(CellError::Erase)?;
         if self.is_writable() {
             self.write_erase(segment, epoch)?;
         }
@@ -305,7 +305,7 @@ impl Media for FileMedia {
     }
 
     /// The epoch does it at once, and failures are seen.
-    fn scrap(&mut self, segment: SegmentId) -> Result<(), MediaError> {
+    fn scrap(&mut self, segment: SegmentId) -> Result<(), CellError> {
         self.erase_unordered(segment)
     }
 
@@ -313,7 +313,7 @@ impl Media for FileMedia {
         self.header.erasing()
     }
 
-    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), MediaError> {
+    fn set_erasing(&mut self, owners: BTreeSet<u16>) -> Result<(), CellError> {
         let mut next = self.header.clone();
         let grows = owners.iter().any(|owner| !self.header.erasing().contains(owner));
         next.set_erasing(owners);
@@ -328,7 +328,7 @@ impl Media for FileMedia {
         self.write_header_block(next)
     }
 
-    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), MediaError> {
+    fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), CellError> {
         let mut records = self.header.config.namespaces.clone();
         for record in records.iter_mut().filter(|record| record.nsid == u32::from(owner)) {
             let others = record.flags & !NamespaceRecord::EDNEK;
@@ -363,7 +363,7 @@ impl Media for FileMedia {
         self.table.written(segment)
     }
 
-    fn sync(&mut self) -> Result<(), MediaError> {
+    fn sync(&mut self) -> Result<(), CellError> {
         if self.is_writable() {
             self.sync_media()?;
             self.promised = true;

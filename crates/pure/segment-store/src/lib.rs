@@ -3,7 +3,7 @@
 //! A store (an engine over flash in the device, the same engine at the host over a block namespace, the
 //! page-mapped block FTL) sees *segments* of *pages*: a segment is erased as a whole, its pages are
 //! programmed once and in order. On flash a segment is a superblock; over a block namespace it is an extent.
-//! What must survive before its page is programmed lives in the power-safe [`Ring`].
+//! What must survive before its page is programmed lives in the power-safe [`PageBuffer`].
 #![forbid(unsafe_code)]
 
 pub mod addr;
@@ -13,14 +13,14 @@ pub mod crc;
 pub mod flip;
 pub mod header;
 mod mark;
-pub mod medium;
+pub mod page_buffer;
 pub mod planted;
-pub mod ring;
+pub mod segment_store;
 pub mod step;
 
 pub use addr::{Geometry, PageAddr, SegmentId};
 pub use flip::Flip;
 pub use header::{HeaderError, PageHeader, Stream};
-pub use medium::{Completion, Io, MediaError, Medium, Page, PowerHistory, SegmentView, Tag};
-pub use ring::{Ring, RingMemory, SlotError, SlotId, SlotMend, SlotState, SlotView};
+pub use page_buffer::{PageBuffer, PageBufferMemory, SlotError, SlotId, SlotMend, SlotState, SlotView};
+pub use segment_store::{CellError, Completion, Io, Page, PowerHistory, SegmentStore, SegmentView, Tag};
 pub use step::{Reads, Stall, Step};

@@ -1,6 +1,6 @@
 //! A block namespace as a medium: extents are segments, whole groups of blocks are pages.
 //!
-//! A page's out-of-band part is the last bytes of its last block. The "ring" is ordinary host memory: what is
+//! A page's out-of-band part is the last bytes of its last block. The "page buffer" is ordinary host memory: what is
 //! in it is lost with the process, which is why HostKV acknowledges volatile writes and flushes on demand.
 //! Deallocated blocks read as zeros, also after a power cut, so an all-zero page is an erased one.
 #![cfg_attr(
@@ -16,10 +16,10 @@
 
 use super::blocks::BlockQueue;
 use super::held::HeldPages;
-use saker_medium::header::page_crc;
-use saker_medium::{
-    Completion, Geometry, Io, MediaError, Medium, Page, PageAddr, PageHeader, PowerHistory, Ring, SegmentId,
-    SegmentView, SlotId, Tag,
+use saker_segment_store::header::page_crc;
+use saker_segment_store::{
+    CellError, Completion, Geometry, Io, Page, PageAddr, PageBuffer, PageHeader, PowerHistory, SegmentId,
+    SegmentStore, SegmentView, SlotId, Tag,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -31,7 +31,7 @@ const SLOTS: u16 = 1024;
 
 /// Counters of the block commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MediumStats {
+pub struct SegmentStats {
     /// Writes submitted.
     pub writes: u64,
     /// Reads submitted.
@@ -42,7 +42,7 @@ pub struct MediumStats {
     pub flushes: u64,
 }
 
-impl MediumStats {
+impl SegmentStats {
     /// All commands.
     pub fn commands(&self) -> u64 {
         self.writes + self.reads + self.deallocations + self.flushes
@@ -58,11 +58,11 @@ enum Request {
 }
 
 /// A block namespace as a medium.
-pub struct BlockMedium {
+pub struct BlockSegments {
     queue: Box<dyn BlockQueue>,
     geometry: Geometry,
     page_blocks: u32,
-    ring: Ring,
+    page_buffer: PageBuffer,
     free: BTreeSet<SegmentId>,
     found: Vec<SegmentView>,
     /// Pages of which a cut left only some blocks.
@@ -77,10 +77,10 @@ pub struct BlockMedium {
     outstanding: BTreeSet<Tag>,
     completions: VecDeque<Completion>,
     next_tag: u64,
-    stats: MediumStats,
+    stats: SegmentStats,
 }
 
-impl BlockMedium {
+impl BlockSegments {
     /// A medium over all blocks of a namespace, in extents of about `segment_bytes`.
     pub fn new(queue: impl BlockQueue, segment_bytes: u64) -> Self {
         Self::with_pages(queue, segment_bytes, HOST_PAGE_BYTES)
@@ -102,7 +102,7 @@ impl BlockMedium {
             page_blocks: page_bytes / queue.block_bytes(),
             queue,
             geometry,
-            ring: Ring::heap(SLOTS, geometry.page_bytes, OOB_BYTES),
+            page_buffer: PageBuffer::heap(SLOTS, geometry.page_bytes, OOB_BYTES),
             free: BTreeSet::new(),
             found: Vec::new(),
             torn: BTreeSet::new(),
@@ -114,12 +114,12 @@ impl BlockMedium {
             outstanding: BTreeSet::new(),
             completions: VecDeque::new(),
             next_tag: 0,
-            stats: MediumStats::default(),
+            stats: SegmentStats::default(),
         }
     }
 
     /// Counters.
-    pub fn stats(&self) -> MediumStats {
+    pub fn stats(&self) -> SegmentStats {
         self.stats
     }
 
@@ -150,7 +150,7 @@ impl BlockMedium {
                 let at = self.geometry.page(id, index);
                 self.bring(&[at]);
                 while !self.all_here(&[at]) {
-                    self.queue.ring();
+                    self.queue.page_buffer();
                     wait();
                     self.poll();
                 }
@@ -193,8 +193,8 @@ impl BlockMedium {
                 continue;
             };
             // A Read could overtake the Write, and would show zeros after the slot is given back.
-            let ring = &self.ring;
-            self.pages.renew(*at..=*at, || bytes_of(ring, *slot));
+            let page_buffer = &self.page_buffer;
+            self.pages.renew(*at..=*at, || bytes_of(page_buffer, *slot));
         }
     }
 
@@ -247,16 +247,16 @@ impl BlockMedium {
             let ok = done.status.is_success();
             match request {
                 Request::Read { at, reader } => {
-                    self.pages.arrive(at, reader, done.data.filter(|_| ok).ok_or(MediaError::Read));
+                    self.pages.arrive(at, reader, done.data.filter(|_| ok).ok_or(CellError::Read));
                 }
                 Request::Program { tag, at, slot } => {
                     self.programmed.remove(&at);
-                    self.complete(tag, Io::Program { at, slot }, ok, MediaError::Program)
+                    self.complete(tag, Io::Program { at, slot }, ok, CellError::Program)
                 }
                 Request::Erase { tag, segment } => {
-                    self.complete(tag, Io::Erase(segment), ok, MediaError::Erase)
+                    self.complete(tag, Io::Erase(segment), ok, CellError::Erase)
                 }
-                Request::Sync { tag } => self.complete(tag, Io::Sync, ok, MediaError::HostIo),
+                Request::Sync { tag } => self.complete(tag, Io::Sync, ok, CellError::HostIo),
             }
         }
         while let Some(request) = self.backlog.pop_front() {
@@ -268,7 +268,7 @@ impl BlockMedium {
         any
     }
 
-    fn complete(&mut self, tag: Tag, io: Io, ok: bool, error: MediaError) {
+    fn complete(&mut self, tag: Tag, io: Io, ok: bool, error: CellError) {
         self.outstanding.remove(&tag);
         self.completions.push_back(Completion { tag, io, result: if ok { Ok(()) } else { Err(error) } });
     }
@@ -284,7 +284,7 @@ impl BlockMedium {
         let ticket = match request {
             Request::Read { at, .. } => self.queue.read(at.0 * blocks, self.page_blocks),
             Request::Program { at, slot, .. } => {
-                self.queue.write(at.0 * blocks, bytes_of(&self.ring, slot)).ok()
+                self.queue.write(at.0 * blocks, bytes_of(&self.page_buffer, slot)).ok()
             }
             Request::Erase { segment, .. } => {
                 let first = self.geometry.page(segment, 0).0 * blocks;
@@ -311,8 +311,8 @@ impl BlockMedium {
 }
 
 /// A page as it is written: data and out-of-band bytes.
-fn bytes_of(ring: &Ring, slot: SlotId) -> Vec<u8> {
-    [ring.data(slot), ring.oob(slot)].concat()
+fn bytes_of(page_buffer: &PageBuffer, slot: SlotId) -> Vec<u8> {
+    [page_buffer.data(slot), page_buffer.oob(slot)].concat()
 }
 
 fn is_whole(at: PageAddr, data: &[u8], oob: &[u8]) -> bool {
@@ -323,17 +323,17 @@ fn is_whole(at: PageAddr, data: &[u8], oob: &[u8]) -> bool {
 /// Empty pages after which the rest of a segment counts as empty: more than can be in flight at once.
 const SURVEY_GAP: u32 = 64;
 
-impl Medium for BlockMedium {
+impl SegmentStore for BlockSegments {
     fn geometry(&self) -> Geometry {
         self.geometry
     }
 
-    fn ring(&self) -> &Ring {
-        &self.ring
+    fn page_buffer(&self) -> &PageBuffer {
+        &self.page_buffer
     }
 
-    fn ring_mut(&mut self) -> &mut Ring {
-        &mut self.ring
+    fn page_buffer_mut(&mut self) -> &mut PageBuffer {
+        &mut self.page_buffer
     }
 
     fn page(&self, at: PageAddr) -> Page<'_> {
@@ -372,8 +372,8 @@ impl Medium for BlockMedium {
         if let Some(written) = self.written.get_mut(self.geometry.segment_of(at).0 as usize) {
             *written = (*written).max(self.geometry.index_of(at) + 1);
         }
-        let (ring, pages) = (&self.ring, &mut self.pages);
-        pages.renew(at..=at, || bytes_of(ring, slot));
+        let (page_buffer, pages) = (&self.page_buffer, &mut self.pages);
+        pages.renew(at..=at, || bytes_of(page_buffer, slot));
         self.programmed.insert(at, slot);
         self.start(Request::Program { tag, at, slot });
         tag

@@ -1,11 +1,11 @@
-//! The power-safe ring: page-sized slots in memory that survives what the profile says it survives.
+//! The power-safe page buffer: page-sized slots in memory that survives what the profile says it survives.
 //!
 //! A slot takes the bytes of one page while it fills, and keeps them until its program has finished.
 //! A slot is `[control 64 B][out-of-band][data]`. Everything a process writes before it is killed stays
 //! in the (mapped) memory, so the order of stores is the protocol: bytes first, then one release store of
 //! the *published* word. The control words carry checks, so that a flipped byte is seen.
 //!
-//! Nothing here is indexed by what bytes of a slot say: slots are counted, their places follow from the ring's shape, and
+//! Nothing here is indexed by what bytes of a slot say: slots are counted, their places follow from the page buffer's shape, and
 //! `control.rs`, which reads the bytes, bounds the one length that is used.
 
 mod control;
@@ -18,17 +18,17 @@ use crate::{PageAddr, PageHeader};
 use control::{CONTROL_BYTES, Control, OPEN, SEALED, publish_word, store_release, write_control};
 
 pub use control::{SlotError, SlotState, SlotView};
-pub use memory::RingMemory;
+pub use memory::PageBufferMemory;
 pub use mend::SlotMend;
 
-/// A slot of the ring.
+/// A slot of the page buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SlotId(pub u16);
 
 /// The slots and their memory.
 #[derive(Clone, Debug)]
-pub struct Ring {
-    memory: RingMemory,
+pub struct PageBuffer {
+    memory: PageBufferMemory,
     slots: u16,
     stride: usize,
     oob_bytes: usize,
@@ -41,8 +41,8 @@ pub struct Ring {
     cooling: Vec<u16>,
 }
 
-impl Ring {
-    /// Memory a ring of that shape needs, in bytes.
+impl PageBuffer {
+    /// Memory a page buffer of that shape needs, in bytes.
     pub fn bytes_for(slots: u16, page_bytes: u32, oob_bytes: u32) -> usize {
         usize::from(slots) * Self::stride_for(page_bytes, oob_bytes)
     }
@@ -51,14 +51,17 @@ impl Ring {
         (CONTROL_BYTES + oob_bytes as usize + page_bytes as usize).next_multiple_of(64)
     }
 
-    /// A ring over memory that may hold slots of an earlier run. Damaged slots count as in use until
-    /// they are released; [`Ring::view`] names them.
+    /// A page buffer over memory that may hold slots of an earlier run. Damaged slots count as in use until
+    /// they are released; [`PageBuffer::view`] names them.
     ///
     /// # Panics
-    /// When the memory is smaller than [`Ring::bytes_for`].
-    pub fn new(memory: RingMemory, slots: u16, page_bytes: u32, oob_bytes: u32) -> Self {
-        assert!(memory.len() >= Self::bytes_for(slots, page_bytes, oob_bytes), "ring memory is too small");
-        let mut ring = Self {
+    /// When the memory is smaller than [`PageBuffer::bytes_for`].
+    pub fn new(memory: PageBufferMemory, slots: u16, page_bytes: u32, oob_bytes: u32) -> Self {
+        assert!(
+            memory.len() >= Self::bytes_for(slots, page_bytes, oob_bytes),
+            "page buffer memory is too small"
+        );
+        let mut page_buffer = Self {
             memory,
             slots,
             stride: Self::stride_for(page_bytes, oob_bytes),
@@ -70,19 +73,19 @@ impl Ring {
             cooling: Vec::new(),
         };
         for slot in (0..slots).rev() {
-            match ring.found(SlotId(slot)) {
-                Ok(None) => ring.free.push(slot),
-                Ok(Some(view)) => ring.states[usize::from(slot)] = view.state,
-                Err(_) => ring.states[usize::from(slot)] = SlotState::Sealed,
+            match page_buffer.found(SlotId(slot)) {
+                Ok(None) => page_buffer.free.push(slot),
+                Ok(Some(view)) => page_buffer.states[usize::from(slot)] = view.state,
+                Err(_) => page_buffer.states[usize::from(slot)] = SlotState::Sealed,
             }
         }
-        ring
+        page_buffer
     }
 
-    /// A fresh ring in ordinary memory.
+    /// A fresh page buffer in ordinary memory.
     pub fn heap(slots: u16, page_bytes: u32, oob_bytes: u32) -> Self {
         let bytes = Self::bytes_for(slots, page_bytes, oob_bytes);
-        Self::new(RingMemory::Heap(vec![0; bytes.div_ceil(8)]), slots, page_bytes, oob_bytes)
+        Self::new(PageBufferMemory::Heap(vec![0; bytes.div_ceil(8)]), slots, page_bytes, oob_bytes)
     }
 
     /// Number of slots.
@@ -146,7 +149,7 @@ impl Ring {
     }
 
     /// The data of a slot. Bytes below the published length must not change, but for room in them that no sync has vouched for
-    /// and that [`Ring::store_word`] lets count later.
+    /// and that [`PageBuffer::store_word`] lets count later.
     #[inline]
     pub fn data_mut(&mut self, slot: SlotId) -> &mut [u8] {
         let at = self.at(slot) + CONTROL_BYTES + self.oob_bytes;
@@ -262,12 +265,12 @@ impl Ring {
         }
     }
 
-    /// Whether the ring is a mapping of a file, whose bytes reach the disk in any order until they are synced.
+    /// Whether the page buffer is a mapping of a file, whose bytes reach the disk in any order until they are synced.
     pub fn is_mapped(&self) -> bool {
-        matches!(self.memory, RingMemory::Mapped(_))
+        matches!(self.memory, PageBufferMemory::Mapped(_))
     }
 
-    /// Everything in a mapped ring has just been synced on behalf of a Flush (or was found at power-on).
+    /// Everything in a mapped page buffer has just been synced on behalf of a Flush (or was found at power-on).
     pub fn cover(&mut self) {
         if self.is_mapped() {
             for (covered, state) in self.covered.iter_mut().zip(&self.states) {
@@ -291,7 +294,7 @@ impl Ring {
     }
 
     /// The control of a slot; `None` when it is free, and from its release on. The bytes of a slot that waits for a sync
-    /// still say what it held: that is for whoever finds the ring later ([`Ring::new`]), not for this run.
+    /// still say what it held: that is for whoever finds the page buffer later ([`PageBuffer::new`]), not for this run.
     #[inline]
     pub fn view(&self, slot: SlotId) -> Result<Option<SlotView>, SlotError> {
         if self.state(slot) == SlotState::Free { Ok(None) } else { self.found(slot) }

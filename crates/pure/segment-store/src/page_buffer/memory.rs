@@ -1,17 +1,17 @@
-//! The bytes of a ring.
+//! The bytes of a page buffer.
 
 use std::ops::{Deref, DerefMut};
 use zerocopy::IntoBytes;
 
-/// Where the bytes of a ring live.
-pub enum RingMemory {
+/// Where the bytes of a page buffer live.
+pub enum PageBufferMemory {
     /// Ordinary memory, in words so that it is aligned: as lasting as the process.
     Heap(Vec<u64>),
     /// A shared mapping of an image file: outlives the process.
     Mapped(Box<dyn DerefMut<Target = [u8]> + Send>),
 }
 
-impl Deref for RingMemory {
+impl Deref for PageBufferMemory {
     type Target = [u8];
     #[inline]
     fn deref(&self) -> &[u8] {
@@ -22,7 +22,7 @@ impl Deref for RingMemory {
     }
 }
 
-impl DerefMut for RingMemory {
+impl DerefMut for PageBufferMemory {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         match self {
@@ -33,13 +33,13 @@ impl DerefMut for RingMemory {
 }
 
 /// A fork is always heap memory.
-impl Clone for RingMemory {
+impl Clone for PageBufferMemory {
     fn clone(&self) -> Self {
         Self::from_bytes(self)
     }
 }
 
-impl RingMemory {
+impl PageBufferMemory {
     /// Heap memory with those bytes, rounded up to whole words.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let mut words = vec![0u64; bytes.len().div_ceil(8)];
@@ -48,8 +48,8 @@ impl RingMemory {
     }
 }
 
-impl std::fmt::Debug for RingMemory {
+impl std::fmt::Debug for PageBufferMemory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RingMemory({} bytes)", self.len())
+        write!(f, "PageBufferMemory({} bytes)", self.len())
     }
 }

@@ -8,7 +8,7 @@ use zerocopy::FromZeros;
 /// A member of a group's record: bit 40 is set, and the length field holds the member's length in units of 4 bytes (18
 /// bits: up to 1 MiB) and, on top, whether it begins 4 bytes after the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, FromZeros)]
-pub struct Loc(u64);
+pub struct RecordAddr(u64);
 
 const POSITION_BITS: u32 = 40;
 const MEMBER: u64 = 1 << POSITION_BITS;
@@ -18,7 +18,7 @@ const LENGTH_BITS: u32 = 19;
 const HALF: u64 = 1 << (LENGTH_BITS - 1);
 const KEY_SHIFT: u32 = LENGTH_SHIFT + LENGTH_BITS;
 /// Largest medium that a place can address, in bytes.
-pub const MEDIUM_BYTES_MAX: u64 = 8 << POSITION_BITS;
+pub const LOG_BYTES_MAX: u64 = 8 << POSITION_BITS;
 /// Longest record that a place can describe, in bytes.
 pub const RECORD_BYTES_MAX: u32 = 8 * ((1 << LENGTH_BITS) - 1);
 /// Longest member of a group that a place can describe, in bytes.
@@ -26,14 +26,14 @@ pub const MEMBER_BYTES_MAX: u32 = 4 * (HALF as u32 - 1);
 /// What a member takes more once it has a record of its own: a header of 24 bytes for two lengths of 4.
 const ALONE_BYTES: u32 = 16;
 
-impl Loc {
+impl RecordAddr {
     /// No place: marks an empty slot.
     pub const NONE: Self = Self(0);
 
     /// Packs a byte position, a record length in bytes (both multiples of 8) and a key length (1..=16).
     #[inline]
     pub fn new(position: u64, record_bytes: u32, key_bytes: u8) -> Self {
-        debug_assert!(position.is_multiple_of(8) && position < MEDIUM_BYTES_MAX);
+        debug_assert!(position.is_multiple_of(8) && position < LOG_BYTES_MAX);
         debug_assert!(record_bytes.is_multiple_of(8) && record_bytes <= RECORD_BYTES_MAX && record_bytes > 0);
         debug_assert!((1..=16).contains(&key_bytes));
         let len = u64::from(record_bytes / 8) << LENGTH_SHIFT;
@@ -43,7 +43,7 @@ impl Loc {
     /// Packs the byte position and the length of a member of a group (both multiples of 4), and its key length (1..=16).
     #[inline]
     pub fn member(position: u64, bytes: u32, key_bytes: u8) -> Self {
-        debug_assert!(position.is_multiple_of(4) && position < MEDIUM_BYTES_MAX);
+        debug_assert!(position.is_multiple_of(4) && position < LOG_BYTES_MAX);
         debug_assert!(bytes.is_multiple_of(4) && bytes <= MEMBER_BYTES_MAX && bytes > 0);
         debug_assert!((1..=16).contains(&key_bytes));
         let half = if position.is_multiple_of(8) { 0 } else { HALF };
@@ -114,21 +114,21 @@ mod tests {
 
     #[test]
     fn fields_do_not_touch() {
-        for (position, bytes, key) in [(0, 24, 1), (MEDIUM_BYTES_MAX - 8, RECORD_BYTES_MAX, 16), (8, 8, 16)] {
-            let loc = Loc::new(position, bytes, key);
-            assert_eq!((loc.position(), loc.record_bytes(), loc.key_bytes()), (position, bytes, key));
-            assert!(!loc.is_none());
+        for (position, bytes, key) in [(0, 24, 1), (LOG_BYTES_MAX - 8, RECORD_BYTES_MAX, 16), (8, 8, 16)] {
+            let addr = RecordAddr::new(position, bytes, key);
+            assert_eq!((addr.position(), addr.record_bytes(), addr.key_bytes()), (position, bytes, key));
+            assert!(!addr.is_none());
         }
     }
 
     #[test]
     fn members_lie_between_records() {
-        for (position, bytes, key) in [(4, 12, 1), (MEDIUM_BYTES_MAX - 4, MEMBER_BYTES_MAX, 16), (8, 16, 8)] {
-            let loc = Loc::member(position, bytes, key);
-            assert_eq!((loc.position(), loc.bytes(), loc.key_bytes()), (position, bytes, key));
-            assert!(loc.is_member() && !loc.is_none() && Loc::from_word(loc.word()) == Some(loc));
+        for (position, bytes, key) in [(4, 12, 1), (LOG_BYTES_MAX - 4, MEMBER_BYTES_MAX, 16), (8, 16, 8)] {
+            let addr = RecordAddr::member(position, bytes, key);
+            assert_eq!((addr.position(), addr.bytes(), addr.key_bytes()), (position, bytes, key));
+            assert!(addr.is_member() && !addr.is_none() && RecordAddr::from_word(addr.word()) == Some(addr));
         }
-        assert!(!Loc::new(8, 32, 1).is_member());
+        assert!(!RecordAddr::new(8, 32, 1).is_member());
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
             for value in 0..100_u32 {
                 let entry = 8 + key.next_multiple_of(4) + value.next_multiple_of(4);
                 let alone = (24 + key + value).next_multiple_of(8);
-                let counted = Loc::member(4, entry, key as u8).record_bytes();
+                let counted = RecordAddr::member(4, entry, key as u8).record_bytes();
                 assert!(alone <= counted && counted <= alone + 8, "{key} {value}: {counted}");
             }
         }
