@@ -56,6 +56,8 @@ pub struct Target {
     pub name: String,
     /// `lib`, `bin`, `test`, `bench`, `example`, ...
     pub kind: Vec<String>,
+    /// Its first file.
+    pub src_path: PathBuf,
 }
 
 impl Workspace {

@@ -1,6 +1,7 @@
 //! The steps of a run, in one table: cheap ones first, so that a slip shows early.
 
 mod report;
+mod rooms;
 mod runner;
 mod tally;
 
@@ -8,9 +9,10 @@ use std::collections::BTreeSet;
 
 use crate::Fault;
 use crate::finding::Finding;
-use crate::workspace::Workspace;
+use crate::workspace::{Target, Workspace};
 use crate::{layers, modules, tidy};
 pub use report::{Outcome, Report};
+use rooms::Rooms;
 pub use runner::{run, run_all};
 #[cfg(test)]
 pub use tally::Tally;
@@ -110,9 +112,36 @@ fn tests_by_name(workspace: &Workspace, profile: &[&str]) -> Vec<Step> {
         tests("build", &["--lib", "--bins", "--tests", "--no-run"], profile),
         tests("unit tests", &["--lib", "--bins"], profile),
     ];
-    let by_name = targets(workspace, "test").into_iter();
-    steps.extend(by_name.map(|name| tests(&format!("test {name}"), &["--test", name], profile)));
+    for target in test_programs(workspace) {
+        let rooms = Rooms::of(target);
+        if rooms.names.is_empty() {
+            let name = &target.name;
+            steps.push(tests(&format!("test {name}"), &["--test", name], profile));
+        } else {
+            steps.extend(rooms.names.iter().map(|room| tests_of_room(target, &rooms, room, profile)));
+        }
+    }
     steps
+}
+
+/// The tests of one module of a program that joins several.
+fn tests_of_room(target: &Target, rooms: &Rooms, room: &str, profile: &[&str]) -> Step {
+    let (program, filter) = (target.name.as_str(), format!("{room}::"));
+    // libtest looks for the filter anywhere in a test's path.
+    let skipped: Vec<String> = rooms.within(room).map(|other| format!("{other}::{room}::")).collect();
+    let skips = skipped.iter().flat_map(|path| ["--skip", path]);
+    let args = ["test", "--workspace", "--no-fail-fast", "--test", program].into_iter();
+    let args = args.chain(profile.iter().copied()).chain(["--", &filter]).chain(skips);
+    cargo(&format!("test {program} {room}"), &args.collect::<Vec<_>>(), &[])
+}
+
+/// The programs of tests, a name once.
+fn test_programs(workspace: &Workspace) -> Vec<&Target> {
+    let all = workspace.metadata.packages.iter().flat_map(|package| &package.targets);
+    let mut programs: Vec<_> = all.filter(|target| target.kind.iter().any(|kind| kind == "test")).collect();
+    programs.sort_by(|a, b| a.name.cmp(&b.name));
+    programs.dedup_by(|a, b| a.name == b.name);
+    programs
 }
 
 /// The names of all targets of a kind in the workspace.
@@ -159,7 +188,7 @@ mod tests {
     #[test]
     fn every_bench_is_a_step() {
         let json = r#"{"packages": [{"name": "p", "manifest_path": "p/Cargo.toml", "dependencies": [], "targets":
-            [{"name": "p", "kind": ["lib"]}, {"name": "b", "kind": ["bench"]}]}],
+            [{"name": "p", "kind": ["lib"], "src_path": "p"}, {"name": "b", "kind": ["bench"], "src_path": "b"}]}],
             "workspace_root": ".", "target_directory": "t"}"#;
         let workspace = Workspace { root: ".".into(), metadata: serde_json::from_str(json).unwrap() };
         assert_eq!(targets(&workspace, "bench"), ["b"].into());
@@ -170,9 +199,19 @@ mod tests {
     fn the_soak_has_a_step_for_every_name_of_tests() {
         let soak = commands(Tier::Soak);
         assert!(soak.contains(&"test --workspace --no-fail-fast --lib --bins --profile soak".into()));
-        let of_names = soak.iter().filter(|command| command.contains(" --test ")).count();
         let workspace = Workspace::discover().unwrap();
-        assert_eq!(of_names, targets(&workspace, "test").len());
-        assert!(of_names > 0 && !soak.iter().any(|command| command.contains("--tests --profile")));
+        for target in test_programs(&workspace) {
+            let of_it = soak.iter().filter(|command| command.contains(&format!(" --test {} ", target.name)));
+            assert_eq!(of_it.count(), Rooms::of(target).names.len().max(1), "{}", target.name);
+        }
+        assert!(!soak.iter().any(|command| command.contains("--tests --profile")));
+    }
+
+    #[test]
+    fn a_room_of_a_program_is_a_step_without_rooms_of_that_name_in_others() {
+        let soak = commands(Tier::Soak);
+        let format =
+            soak.iter().find(|command| command.contains("--test doors") && command.contains("-- format::"));
+        assert!(format.is_some_and(|command| command.contains("--skip image::format::")), "{format:?}");
     }
 }

@@ -2,7 +2,7 @@
 //! wrong value, a lost pair, a deleted one that is back, or a panic. And what makes an open or a read fail, the
 //! check must have named.
 
-mod support;
+use crate::support;
 
 use saker::{EngineKind, ImagePlan, Kv, check_image};
 use saker_sim::{Rng, Seed};

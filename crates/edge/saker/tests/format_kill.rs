@@ -2,8 +2,7 @@
 //! was formatted is gone as a whole, or there as a whole, and what was saved stays. `crates/app/cli/tests/format_kill.rs` kills
 //! targets.
 
-#[path = "support/formats.rs"]
-mod formats;
+use crate::support::formats;
 
 use formats::{Part, perform, verify};
 use saker::image::ImageError;
@@ -53,7 +52,10 @@ fn patiently(url: &str) -> Raw {
 fn start(url: &str, recovers: bool) -> (Child, PipeReader) {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["child", "--exact", "--ignored", "--nocapture"]).stdin(writer).stdout(Stdio::null());
+    command
+        .args(["format_kill::child", "--exact", "--ignored", "--nocapture"])
+        .stdin(writer)
+        .stdout(Stdio::null());
     if recovers {
         command.env("SAKER_FORMATS_RECOVER", "1");
     }

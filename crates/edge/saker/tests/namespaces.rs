@@ -1,6 +1,6 @@
 //! Images with several namespaces: how flash is divided, and that pairs and blocks keep apart.
 
-mod support;
+use crate::support;
 
 use saker::{Block, Error, ImagePlan, Kv, NamespaceKind, NamespacePlan, PlanError, verify_image};
 use std::path::{Path, PathBuf};

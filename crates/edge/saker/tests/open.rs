@@ -1,6 +1,6 @@
 //! Opening and closing devices by URL: what is refused and in which words, and what an image keeps.
 
-mod support;
+use crate::support;
 
 use saker::{Error, Kv, check_image, create_image};
 use std::collections::BTreeMap;

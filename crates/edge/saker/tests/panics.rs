@@ -30,7 +30,7 @@ fn child() {
 
 fn run(kind: &str) -> Output {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["child", "--exact", "--ignored", "--nocapture"]).env(PANIC_VARIABLE, kind);
+    command.args(["panics::child", "--exact", "--ignored", "--nocapture"]).env(PANIC_VARIABLE, kind);
     // The few lines that it prints fit into the pipes.
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
     let begun = Instant::now();

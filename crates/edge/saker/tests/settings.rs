@@ -1,7 +1,6 @@
 //! Settings that decide what lies on flash, joined with openings, repairs and other profiles.
 
-#[path = "support/settings.rs"]
-mod kept;
+use crate::support::settings as kept;
 
 use kept::kept_settings;
 use saker::image::{Access, open};

@@ -5,7 +5,7 @@
 //! each call has returned; the parent replays as many operations as there are records, and grants the one after
 //! them either outcome.
 
-mod support;
+use crate::support;
 
 use saker::image::ImageError;
 use saker::{EngineKind, Error, ImagePlan, Kv, check_image};
@@ -282,7 +282,10 @@ impl Run {
     fn live_and_die(&mut self, seed: u64) -> Vec<(u64, u64)> {
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
         let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.args(["child", "--exact", "--ignored", "--nocapture"]).stdin(writer).stdout(Stdio::null());
+        command
+            .args(["sigkill::child", "--exact", "--ignored", "--nocapture"])
+            .stdin(writer)
+            .stdout(Stdio::null());
         command.env("SAKER_SIGKILL_CASE", self.n.to_string()).env("SAKER_SIGKILL_SEED", seed.to_string());
         let mut child = command.env("SAKER_SIGKILL_URL", self.url()).spawn().expect("starts");
         // The pipe ends when the child does, not before the command lets go of its end.

@@ -33,7 +33,10 @@ fn child() {
 fn start(path: &Path) -> (Child, String) {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["child", "--exact", "--ignored", "--nocapture"]).stdin(writer).stdout(Stdio::null());
+    command
+        .args(["format_kill::child", "--exact", "--ignored", "--nocapture"])
+        .stdin(writer)
+        .stdout(Stdio::null());
     command.env("SAKER_FORMATS_URL", format!("file:{}", path.display()));
     let child = command.spawn().expect("starts");
     drop(command);

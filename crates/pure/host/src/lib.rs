@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`turn`] | what a waiting host does: lets the device make progress |
+//! | [`driver`] | what a waiting host does: lets the device make progress |
 //! | [`connect`] | enabling a controller, its admin queue, Identify, features, I/O queue pairs |
 //! | [`kv_queue`] | commands of one queue pair, submitted and polled, never waited for |
 //! | [`client`] | blocking and pipelined calls for the device's own keys of 1 to 16 bytes |

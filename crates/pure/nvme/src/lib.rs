@@ -14,7 +14,7 @@
 //! | [`admin`], [`identify`], [`log`] | admin commands and the pages they return |
 //! | [`regs`] | controller registers and doorbells |
 //! | [`prp`], [`sgl`], [`transfer`] | data pointers, and how much data there is |
-//! | [`vendor`] | our own commands: small values without pages |
+//! | [`vendor_specific`] | our own commands: small values without pages |
 //! | [`fabrics`], [`tcp`] | Fabrics commands, the discovery log, the PDUs of NVMe/TCP |
 #![forbid(unsafe_code)]
 #![deny(

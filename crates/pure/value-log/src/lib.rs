@@ -2,7 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`addr`] | the address of a record, in one word |
+//! | [`record_addr`] | the address of a record, in one word |
 //! | [`record`] | the bytes of a record |
 //! | [`group`] | records of many pairs: planning a group, sealing its members |
 //! | [`gap`] | the word of a gap between records |

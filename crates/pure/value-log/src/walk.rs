@@ -260,7 +260,7 @@ impl Records<'_> {
             key,
             page,
             bytes,
-            record_addr,
+            addr: record_addr,
             value,
             from,
         }))))
@@ -387,7 +387,16 @@ impl Records<'_> {
         let value = LogAddr(log_addr.0 + u64::from(seal.value_at()));
         let bytes = inside.header.record_bytes();
         let from = inside.log_addr;
-        Walked { log_addr: inside.log_addr, header, key, page: inside.page, bytes, record_addr, value, from }
+        Walked {
+            log_addr: inside.log_addr,
+            header,
+            key,
+            page: inside.page,
+            bytes,
+            addr: record_addr,
+            value,
+            from,
+        }
     }
 
     /// Whether the pages after the first one carry on a record of `bytes` from `log_addr`. A page that was lost or

@@ -1,6 +1,6 @@
 //! Images with several namespaces.
 
-use crate::support::{Desk, TINY};
+use crate::e2e::support::{Desk, TINY};
 
 fn desk() -> Desk {
     let desk = Desk::new();

@@ -1,6 +1,6 @@
 //! `saker compare`: stores, groups, caches and charts.
 
-use crate::support::Desk;
+use crate::e2e::support::Desk;
 use serde_json::Value;
 
 const SMALL: [&str; 7] = ["compare", "--operations", "300", "--sizes", "32B", "--seed", "5"];

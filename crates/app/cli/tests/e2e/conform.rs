@@ -1,6 +1,6 @@
 //! `saker conform` on every kind of device that can be had here.
 
-use crate::support::Desk;
+use crate::e2e::support::Desk;
 use saker::EngineKind;
 
 /// Every engine in memory and in an image. `tests/serve.rs` has them over the network.

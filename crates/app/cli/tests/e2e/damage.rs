@@ -1,6 +1,6 @@
 //! Damaged images: what the commands say, and what they save.
 
-use crate::support::{Desk, TINY};
+use crate::e2e::support::{Desk, TINY};
 use saker::EngineKind;
 use std::io::{Seek, SeekFrom, Write};
 

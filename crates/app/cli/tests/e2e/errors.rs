@@ -1,6 +1,6 @@
 //! Command lines that make no sense: one line that says what to do, exit code 2, nothing done.
 
-use crate::support::Desk;
+use crate::e2e::support::Desk;
 
 #[test]
 fn nonsense_is_refused_in_one_line() {
@@ -105,7 +105,7 @@ fn values_are_limited_to_2_mib() {
         let refused = desk.disk(&["put", name, "@more"]).refused(2);
         assert!(refused.contains("2097152 bytes (2MiB)") && refused.contains("split it"), "{refused}");
     }
-    desk.saker(&[&["create", "tiny.img"], &crate::support::TINY[..]].concat()).good();
+    desk.saker(&[&["create", "tiny.img"], &crate::e2e::support::TINY[..]].concat()).good();
     let refused = desk.saker(&["put", "k", "@most", "--device", "file:tiny.img"]).refused(1);
     assert!(refused.contains("2097152 bytes is too long: the limit here is 32748"), "{refused}");
     desk.disk(&["put", "k", "@most"]).good();

@@ -1,6 +1,6 @@
 //! Images that are damaged, locked, foreign, read-only, or on a file system that is full.
 
-use crate::support::{Desk, TINY, ran};
+use crate::e2e::support::{Desk, TINY, ran};
 use saker::EngineKind;
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
@@ -154,7 +154,7 @@ fn images_differ_in_identity_unless_a_seed_is_given() {
 }
 
 /// A run of the program that may write 256 KiB to a file.
-fn limited(desk: &Desk, line: &str) -> crate::support::Ran {
+fn limited(desk: &Desk, line: &str) -> crate::e2e::support::Ran {
     let saker = env!("CARGO_BIN_EXE_saker");
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("ulimit -f 512; exec {saker} {line}")]).current_dir(desk.path("."));

@@ -1,6 +1,6 @@
 //! `--json`: one versioned document on standard output, and nothing else there.
 
-use crate::support::Desk;
+use crate::e2e::support::Desk;
 use serde_json::Value;
 
 /// The document of a run.

@@ -1,7 +1,7 @@
 //! Every number that a command takes, at the ends of what can be written: it is refused at once, in one line that names what is
 //! taken, or it is carried out.
 
-use crate::support::Desk;
+use crate::e2e::support::Desk;
 use std::time::{Duration, Instant};
 
 const U64_MAX: &str = "18446744073709551615";

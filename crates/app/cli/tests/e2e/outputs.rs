@@ -1,6 +1,6 @@
 //! What commands write: never over an image.
 
-use crate::support::{Desk, TINY};
+use crate::e2e::support::{Desk, TINY};
 
 /// `disk.img` with the pair `k` and a block namespace, and `other.img`.
 fn desk() -> Desk {

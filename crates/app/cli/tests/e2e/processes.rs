@@ -1,6 +1,6 @@
 //! Processes that end early: by a signal, by a closed pipe.
 
-use crate::support::Desk;
+use crate::e2e::support::Desk;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 

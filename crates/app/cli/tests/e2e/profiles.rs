@@ -1,6 +1,6 @@
 //! A profile of one's own, from `saker profile show --toml` to devices that have it.
 
-use crate::support::Desk;
+use crate::e2e::support::Desk;
 
 /// A copy of a built-in profile under another name, with one number changed.
 fn own_profile(desk: &Desk, file: &str, name: &str) {

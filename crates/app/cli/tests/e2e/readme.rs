@@ -1,6 +1,6 @@
 //! Every command of the README and of the pages that go on from it, as it stands there, on a copy of its input.
 
-use crate::support::{Desk, Ran, repository};
+use crate::e2e::support::{Desk, Ran, repository};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 

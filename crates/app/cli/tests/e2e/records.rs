@@ -1,6 +1,6 @@
 //! Any bytes go in and come out, by arguments, files and pipes.
 
-use crate::support::{Desk, TINY};
+use crate::e2e::support::{Desk, TINY};
 
 fn hex(bytes: &[u8]) -> String {
     "hex:".to_owned() + &bytes.iter().map(|b| format!("{b:02x}")).collect::<String>()

@@ -1,6 +1,6 @@
 //! Sizes that a profile cannot have: the refusal says the least one, and which profile takes it.
 
-use crate::support::Desk;
+use crate::e2e::support::Desk;
 
 /// The least size that a refusal names.
 fn least(message: &str) -> &str {

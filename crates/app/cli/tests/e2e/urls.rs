@@ -1,6 +1,6 @@
 //! Every option of device URLs, each by its effect.
 
-use crate::support::{Desk, repository};
+use crate::e2e::support::{Desk, repository};
 use saker_host::Method;
 
 /// `saker info --json` of a URL.
@@ -149,7 +149,7 @@ fn caches_change_no_answer_and_wrong_ones_are_refused() {
 #[test]
 fn settings_of_the_tree_change_no_answer_and_wrong_ones_are_refused() {
     let desk = Desk::new();
-    desk.saker(&[&["create", "disk.img", "--engine", "lsm"], &crate::support::TINY[..]].concat()).good();
+    desk.saker(&[&["create", "disk.img", "--engine", "lsm"], &crate::e2e::support::TINY[..]].concat()).good();
     let all = ["compaction_threads=3", "pinned_levels=2&level0_stop_writes_trigger=9", "slowdown=off"];
     for settings in all {
         let device = format!("file:disk.img?write_buffer_size=64KiB&{settings}");
@@ -166,12 +166,12 @@ fn settings_of_the_tree_change_no_answer_and_wrong_ones_are_refused() {
 fn packing_policies_have_names_and_read_what_others_have_written() {
     let desk = Desk::new();
     let create = ["create", "disk.img", "--engine", "lsm", "--packing"];
-    let unknown = desk.saker(&[&create[..], &["tight"], &crate::support::TINY[..]].concat()).refused(2);
+    let unknown = desk.saker(&[&create[..], &["tight"], &crate::e2e::support::TINY[..]].concat()).refused(2);
     assert!(unknown.contains("backfill"), "it names those there are: {unknown}");
     let create_hash = ["create", "disk.img", "--engine", "hash_store", "--packing", "block"];
-    let refused = desk.saker(&[&create_hash[..], &crate::support::TINY[..]].concat()).refused(2);
+    let refused = desk.saker(&[&create_hash[..], &crate::e2e::support::TINY[..]].concat()).refused(2);
     assert!(refused.contains("hash_store has no setting `packing`; it is a setting of lsm"), "{refused}");
-    desk.saker(&[&create[..], &["block"], &crate::support::TINY[..]].concat()).good();
+    desk.saker(&[&create[..], &["block"], &crate::e2e::support::TINY[..]].concat()).good();
     for packing in ["none", "block", "all", "selective", "backfill", "auto", "auto-time"] {
         let device = format!("file:disk.img?packing={packing}");
         let value = packing.repeat(1000);

@@ -1,6 +1,6 @@
 //! The variable SAKER_DEVICE names the device of every command that has one.
 
-use crate::support::{Desk, Ran, ran};
+use crate::e2e::support::{Desk, Ran, ran};
 
 fn with(desk: &Desk, url: &str, line: &[&str]) -> Ran {
     ran(desk.command(line).env("SAKER_DEVICE", url))

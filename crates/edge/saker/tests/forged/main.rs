@@ -9,7 +9,7 @@ mod mutate;
 mod parts;
 mod shapes;
 mod slots;
-#[path = "../support/mod.rs"]
+#[path = "../support/pairs.rs"]
 mod support;
 mod usage;
 mod watch;

@@ -1,6 +1,6 @@
 //! Power is cut at every media operation of a Format, and again at every one of the recovery: all is there, or nothing.
 
-use crate::rig::{BYTES, directory, open};
+use crate::format::rig::{BYTES, directory, open};
 use crate::support::{is_soak, key, value};
 use saker::{EngineKind, ImagePlan, Kv};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Erases that fail: what cannot be erased cannot be read either, now or later.
 
-use crate::rig::{everywhere, fill, is_empty, is_filled, open, short};
+use crate::format::rig::{everywhere, fill, is_empty, is_filled, open, short};
 use crate::support::value;
 use saker_host::{HostError, KvError};
 

@@ -1,7 +1,7 @@
 //! Any history of writes, groups, iterators, flushes and Formats, with threads and times, against a model; openings between
 //! them find either an orderly end or what a killed process leaves.
 
-use crate::rig::{Device, everywhere, open};
+use crate::format::rig::{Device, everywhere, open};
 use crate::support::{is_soak, key, value};
 use saker::{DeviceIterator, KeyRange, Kv, WriteBatch};
 use saker_sim::{Rng, Seed};

@@ -1,6 +1,8 @@
 //! Format after a Flush, of a full device, of one of several namespaces, with iterators, caches and long keys.
 
-use crate::rig::{directory, everywhere, fill, in_memory, is_empty, is_filled, on_image, open, short};
+use crate::format::rig::{
+    directory, everywhere, fill, in_memory, is_empty, is_filled, on_image, open, short,
+};
 use crate::support::{key, value};
 use saker::{Block, EngineKind, ImagePlan, KeyRange, Kv, NamespacePlan, Raw};
 use saker_nvme::NSID_ALL;

@@ -1,6 +1,6 @@
 //! Devices of every kind, and what is asked of an empty one.
 
-use crate::settings::{kept_settings, options};
+use crate::format::settings::{kept_settings, options};
 use crate::support::value;
 use saker::{EngineKind, ImagePlan, Kv};
 use saker_host::{HostError, KvError};

@@ -1,7 +1,7 @@
 //! Each call that an image makes to the host file system fails in turn, in each way: nothing panics, no value is wrong,
 //! what was acknowledged is kept, errors are of a kind, and with the failure over everything goes on.
 
-use crate::model::{Model, State};
+use crate::hostfs::model::{Model, State};
 use crate::support::{is_soak, key, value};
 use saker::image::faults::{self, HostFault, HostPlan};
 use saker::{EngineKind, Error, ImagePlan, Kv, check_image};

@@ -1,7 +1,7 @@
 //! A file system fills up under an image, and gets room again: writing goes on by itself, and nothing is lost.
 
+use crate::hostfs::tiny::{give_space, image, on_a_tiny_file_system, take_space};
 use crate::support::{key, value};
-use crate::tiny::{give_space, image, on_a_tiny_file_system, take_space};
 use saker::{
     AnyDevice, Block, DeviceUrl, EngineKind, Error, Kv, NamespacePlan, Saker, SakerOptions, build_device,
     check_image, close_device,
@@ -120,7 +120,7 @@ fn scenario(dir: &Path, engine: EngineKind, options: &str) {
 /// again.
 #[test]
 fn every_engine_goes_on_when_there_is_room() {
-    on_a_tiny_file_system("full::every_engine_goes_on_when_there_is_room", |dir| {
+    on_a_tiny_file_system("hostfs::full::every_engine_goes_on_when_there_is_room", |dir| {
         for engine in EngineKind::ALL {
             eprintln!("{}", engine.name());
             scenario(dir, *engine, "");
@@ -130,7 +130,7 @@ fn every_engine_goes_on_when_there_is_room() {
 
 #[test]
 fn so_does_a_device_on_a_thread_of_its_own() {
-    on_a_tiny_file_system("full::so_does_a_device_on_a_thread_of_its_own", |dir| {
+    on_a_tiny_file_system("hostfs::full::so_does_a_device_on_a_thread_of_its_own", |dir| {
         scenario(dir, EngineKind::HASH_STORE, "&threads=1");
         scenario(dir, EngineKind::LSM, "&threads=1");
     });
@@ -138,7 +138,7 @@ fn so_does_a_device_on_a_thread_of_its_own() {
 
 #[test]
 fn so_does_a_device_that_keeps_time() {
-    on_a_tiny_file_system("full::so_does_a_device_that_keeps_time", |dir| {
+    on_a_tiny_file_system("hostfs::full::so_does_a_device_that_keeps_time", |dir| {
         scenario(dir, EngineKind::HASH_STORE, "&timing=real");
         scenario(dir, EngineKind::TREE, "&timing=real");
     });
@@ -148,7 +148,7 @@ fn so_does_a_device_that_keeps_time() {
 #[test]
 fn long_values_are_stored_whole_or_not_at_all() {
     const BYTES: u32 = 30_000;
-    on_a_tiny_file_system("full::long_values_are_stored_whole_or_not_at_all", |dir| {
+    on_a_tiny_file_system("hostfs::full::long_values_are_stored_whole_or_not_at_all", |dir| {
         for engine in EngineKind::ALL {
             let path = image(dir, *engine, &[NamespacePlan::Kv { flash_bytes: None }]);
             let mut kv = Kv::open(&url(&path, "")).expect("opens");
@@ -180,7 +180,7 @@ fn long_values_are_stored_whole_or_not_at_all() {
 
 #[test]
 fn blocks_go_on_when_there_is_room() {
-    on_a_tiny_file_system("full::blocks_go_on_when_there_is_room", |dir| {
+    on_a_tiny_file_system("hostfs::full::blocks_go_on_when_there_is_room", |dir| {
         let blocks = NamespacePlan::Block { bytes: Some(32 << 20), block_bytes: 512 };
         let path = image(dir, EngineKind::HASH_STORE, &[NamespacePlan::Kv { flash_bytes: None }, blocks]);
         let mut disk = Block::open(&url(&path, "&nsid=2")).expect("opens");
@@ -219,7 +219,7 @@ fn blocks_go_on_when_there_is_room() {
 /// What a session's `sync` and `put_durable` say is by key, and true: a crash keeps what they confirmed.
 #[test]
 fn sessions_report_by_key() {
-    on_a_tiny_file_system("full::sessions_report_by_key", |dir| {
+    on_a_tiny_file_system("hostfs::full::sessions_report_by_key", |dir| {
         let path = image(dir, EngineKind::HASH_STORE, &[NamespacePlan::Kv { flash_bytes: None }]);
         let store = Saker::open(&url(&path, ""), SakerOptions::default()).expect("opens");
         let mut session = store.session().expect("a session");
@@ -252,7 +252,7 @@ fn sessions_report_by_key() {
 /// A Format does not wait for what it throws away, and what it erases makes room.
 #[test]
 fn a_format_goes_through_while_it_is_full() {
-    on_a_tiny_file_system("full::a_format_goes_through_while_it_is_full", |dir| {
+    on_a_tiny_file_system("hostfs::full::a_format_goes_through_while_it_is_full", |dir| {
         let path = image(dir, EngineKind::HASH_STORE, &[NamespacePlan::Kv { flash_bytes: None }]);
         let mut kv = Kv::open(&url(&path, "")).expect("opens");
         take_space(dir);

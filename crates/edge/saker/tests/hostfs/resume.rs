@@ -1,6 +1,6 @@
 //! What is done while a full file system is waited for: no page is spent, tries are few, and a format goes through.
 
-use crate::calls::profile;
+use crate::hostfs::calls::profile;
 use crate::support::{key, value};
 use saker::image::faults::{self, HostFault, HostPlan};
 use saker::image::{Access, open};

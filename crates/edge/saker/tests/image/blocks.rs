@@ -1,6 +1,6 @@
 //! A block namespace over the cells and the ring of an image.
 
-use crate::support::RING_SLOTS;
+use crate::image::support::RING_SLOTS;
 use saker_flash::page_map::recover::Recovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
 use saker_flash::{Cells, FaultPlan, Flash};

@@ -1,10 +1,10 @@
 //! A crash of the operating system: what was synced is on the disk, and any sectors written later may be.
 
-use crate::blocks::Blocks;
-use crate::landing::Interrupted;
-use crate::store::Store;
-use crate::support::{block_config, config, directory};
-use crate::watched::Watched;
+use crate::image::blocks::Blocks;
+use crate::image::landing::Interrupted;
+use crate::image::store::Store;
+use crate::image::support::{block_config, config, directory};
+use crate::image::watched::Watched;
 use saker::image::{Access, BootId, ImageConfig, OpenImage, create, open_as};
 use saker_flash::{Cells, Flash};
 use saker_segment_store::SegmentId;

@@ -1,7 +1,7 @@
 //! Pages of flash cells after a crash of the operating system: what was synced is there, nothing is invented.
 
-use crate::support::config;
-use crate::watched::Watched;
+use crate::image::support::config;
+use crate::image::watched::Watched;
 use saker::image::{Access, BootId, FileCells, create, open_as};
 use saker_flash::Cells;
 use saker_flash::nand::Cell;
@@ -13,7 +13,7 @@ use std::path::Path;
 
 #[test]
 fn erases_sync_what_others_rely_on() {
-    let dir = crate::support::directory();
+    let dir = crate::image::support::directory();
     let path = dir.path().join("disk.img");
     create(&path, &config(true)).expect("creates");
     let mut media = open_as(&path, Access::Write, BootId::of("a")).expect("opens").media;
@@ -22,16 +22,16 @@ fn erases_sync_what_others_rely_on() {
         media.erase(SegmentId(n)).expect("erases");
         media.syncs() - before
     };
-    crate::support::program(&mut media, PageAddr(0), 1);
+    crate::image::support::program(&mut media, PageAddr(0), 1);
     assert_eq!(erase(&mut media, 1), 0, "a new image that was never flushed has promised nothing");
     media.sync().expect("syncs");
     assert_eq!(erase(&mut media, 1), 0, "everything is synced");
     assert_eq!(erase(&mut media, 2), 1, "the erase before must last first");
-    crate::support::program(&mut media, PageAddr(1), 1);
+    crate::image::support::program(&mut media, PageAddr(1), 1);
     assert_eq!(erase(&mut media, 1), 1);
     drop(media);
     let mut media = open_as(&path, Access::Write, BootId::of("a")).expect("opens").media;
-    crate::support::program(&mut media, PageAddr(2), 1);
+    crate::image::support::program(&mut media, PageAddr(2), 1);
     assert_eq!(erase(&mut media, 1), 1, "what was there at the open is relied on");
 }
 
@@ -121,13 +121,13 @@ fn program_next(media: &mut Watched, segment: SegmentId, ever: &mut Programmed, 
     if next < 16 {
         let (at, fill) = (media.shape().geometry.page(segment, next), rng.next_u64() as u8);
         ever.insert((at, media.epoch(segment)), fill);
-        crate::support::program(media, at, fill);
+        crate::image::support::program(media, at, fill);
     }
 }
 
 #[test]
 fn a_system_crash_keeps_synced_pages_and_invents_none() {
-    let dir = crate::support::directory();
+    let dir = crate::image::support::directory();
     for seed in saker_testing::seeds(12) {
         let erases = cell_history(&dir.path().join(seed.to_string()), seed);
         assert!(erases > 100, "seed {seed}: histories without erases prove little: {erases}");

@@ -1,6 +1,6 @@
 //! Create, open, close, and what each kind of end is taken for.
 
-use crate::support::{config, image, program};
+use crate::image::support::{config, image, program};
 use saker::image::{
     Access, BootId, ImageConfig, ImageError, NamespaceKind, NamespaceRecord, OpenImage, check, create, open,
     open_as,

@@ -1,6 +1,6 @@
 //! Flipped bits: survived where there are two of a thing, named where there is one, never a panic.
 
-use crate::support::{GEOMETRY, config, image, program};
+use crate::image::support::{GEOMETRY, config, image, program};
 use proptest::prelude::*;
 use saker::image::{Access, BootId, ImageError, Report, Severity, check, open, open_as};
 use saker_flash::Cells;

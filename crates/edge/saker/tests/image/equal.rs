@@ -1,6 +1,6 @@
 //! Whatever is done to them, cells in a file and cells in memory give the same answers.
 
-use crate::support::{image, page};
+use crate::image::support::{image, page};
 use proptest::prelude::*;
 use saker::image::{Access, FileCells, check, open};
 use saker_flash::nand::{Cell, Shape};

@@ -1,8 +1,8 @@
 //! A crash of the operating system at any moment of a Format: all pairs are there, or none. After the Format has been
 //! answered none are, and what is flushed later stays.
 
-use crate::support::directory;
-use crate::watched::Watched;
+use crate::image::support::directory;
+use crate::image::watched::Watched;
 use saker::image::{Access, BootId, FileCells, OpenImage, open_as};
 use saker::{EngineKind, ImagePlan, device_config};
 use saker_assembly::port;

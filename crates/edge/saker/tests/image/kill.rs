@@ -1,7 +1,7 @@
 //! SIGKILL in the middle of everything: what was acknowledged is there, and pages are whole or not there.
 
-use crate::store::Store;
-use crate::support::{GEOMETRY, RING_SLOTS, image};
+use crate::image::store::Store;
+use crate::image::support::{GEOMETRY, RING_SLOTS, image};
 use saker::image::{Access, OpenImage, check, open};
 use saker_flash::Cells;
 use saker_flash::nand::Cell;
@@ -145,7 +145,7 @@ fn a_killed_process_leaves_whole_pages_and_a_usable_ring() {
     let mut rng = Seed(8).child("kill pages").rng();
     for _ in 0..20 {
         let delay = Duration::from_micros(rng.below(5_000));
-        kill_at_work(&path, "kill::a_killed_process_leaves_whole_pages_and_a_usable_ring", delay);
+        kill_at_work(&path, "image::kill::a_killed_process_leaves_whole_pages_and_a_usable_ring", delay);
         let report = check(&path, &mut |_| {}).expect("checks");
         assert_eq!(report.history, Some(PowerHistory::Killed));
         assert!(report.findings.is_empty(), "{:?}", report.findings);
@@ -192,7 +192,11 @@ fn a_killed_store_loses_nothing() {
     let (_dir, path) = image(true);
     let mut rng = Seed(9).child("kill").rng();
     for _ in 0..12 {
-        kill_at_work(&path, "kill::a_killed_store_loses_nothing", Duration::from_micros(rng.below(30_000)));
+        kill_at_work(
+            &path,
+            "image::kill::a_killed_store_loses_nothing",
+            Duration::from_micros(rng.below(30_000)),
+        );
         let report = check(&path, &mut |_| {}).expect("checks");
         assert_eq!(report.history, Some(PowerHistory::Killed));
         assert!(report.findings.is_empty(), "{:?}", report.findings);

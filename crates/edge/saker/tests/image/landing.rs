@@ -2,8 +2,8 @@
 //!
 //! The source of the value takes a copy of the image when its bytes are asked for: what a process killed there leaves.
 
-use crate::store::Store;
-use crate::support::{config, directory};
+use crate::image::store::Store;
+use crate::image::support::{config, directory};
 use saker::image::{Access, OpenImage, create, open};
 use saker_engine::{Source, SourceError};
 use saker_sim::{Rng, Seed};

@@ -1,6 +1,6 @@
 //! A hash store over the cells and the ring of an image.
 
-use crate::support::RING_SLOTS;
+use crate::image::support::RING_SLOTS;
 use saker_engine::hash_store::recover::Recovery;
 use saker_engine::{Condition, Context, Engine, HashStore, HashStoreConfig, Job, KvError, Recover, Source};
 use saker_flash::{Cells, FaultPlan, Flash};

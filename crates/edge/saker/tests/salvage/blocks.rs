@@ -1,6 +1,6 @@
 //! Block namespaces of damaged images.
 
-use crate::rig::{Image, Recipe, TINY, directory, url};
+use crate::salvage::rig::{Image, Recipe, TINY, directory, url};
 use crate::support::is_soak;
 use saker::{Block, Lost, Piece, Salvaged, repair_image};
 use saker_sim::Seed;

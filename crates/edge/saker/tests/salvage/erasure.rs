@@ -2,7 +2,7 @@
 //! read, to salvage, to check or to repair, finds nothing of it, and all of the other namespaces; one changed byte more brings
 //! no old value back.
 
-use crate::rig::{Image, Model, Recipe, Saved, TINY, answers, directory, text, url, walk};
+use crate::salvage::rig::{Image, Model, Recipe, Saved, TINY, answers, directory, text, url, walk};
 use crate::support::{is_soak, key, value};
 use saker::image::faults::{self, HostFault, HostPlan};
 use saker::{Block, EngineKind, Kv, Piece, Salvage, Salvaged, check_image, repair_image, verify_image};
@@ -408,5 +408,8 @@ fn a_changed_byte_brings_nothing_back() {
     let mut rng = Seed(seed).rng();
     let count = if is_soak() { 40 } else { 4 };
     let wrong: Vec<_> = EngineKind::ALL.iter().flat_map(|engine| flips(*engine, &mut rng, count)).collect();
-    assert!(wrong.is_empty(), "SAKER_SEED={seed} cargo test -p saker --test salvage erasure: {wrong:#?}");
+    assert!(
+        wrong.is_empty(),
+        "SAKER_SEED={seed} cargo test -p saker --test doors salvage::erasure: {wrong:#?}"
+    );
 }

@@ -1,7 +1,7 @@
 //! One byte of an image is changed, anywhere: whoever opens it gets right answers or errors, a salvage gives everything but
 //! what stood at that place, names that, and a repaired image is sound.
 
-use crate::rig::{Image, Recipe, Saved, TINY, answers, repair, salvage, text, url};
+use crate::salvage::rig::{Image, Recipe, Saved, TINY, answers, repair, salvage, text, url};
 use crate::support::is_soak;
 use saker::{EngineKind, Kv, Packing};
 use saker_sim::Seed;

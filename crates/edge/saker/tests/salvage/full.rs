@@ -1,6 +1,6 @@
 //! A full device that is damaged: what is sound fits the repaired one.
 
-use crate::rig::{Image, Model, Recipe, Saved, TINY, repair, salvage, url};
+use crate::salvage::rig::{Image, Model, Recipe, Saved, TINY, repair, salvage, url};
 use crate::support::{is_soak, key, value};
 use saker::{EngineKind, Kv};
 use saker_sim::Seed;

@@ -1,6 +1,6 @@
 //! Images that are opened to read: nothing of them changes, several can read, and writes are refused.
 
-use crate::rig::{Image, Recipe, TINY, answers, url};
+use crate::salvage::rig::{Image, Recipe, TINY, answers, url};
 use saker::image::{PageFlip, Patches, open_mended};
 use saker::{Block, EngineKind, Kv};
 use saker_segment_store::{Flip, PageAddr};

@@ -1,6 +1,6 @@
 //! More than a byte is damaged: nothing panics, and nothing wrong is given out.
 
-use crate::rig::{Image, Recipe, Saved, TINY, answers, salvage, text, url};
+use crate::salvage::rig::{Image, Recipe, Saved, TINY, answers, salvage, text, url};
 use crate::support::is_soak;
 use saker::{EngineKind, Kv};
 use saker_sim::{Rng, Seed};

@@ -2,7 +2,7 @@
 
 use saker::{Block, ImagePlan, Kv, NamespacePlan};
 
-use crate::support::{serve, url, value};
+use crate::loopback::support::{serve, url, value};
 
 /// An image with pairs and blocks of 4 KiB.
 fn image(dir: &tempfile::TempDir) -> String {

@@ -1,6 +1,6 @@
 //! A full device behind a target: long values that are gone, and iterators whose connection was lost, make room.
 
-use crate::support::{open, serve};
+use crate::loopback::support::{open, serve};
 use saker::{EngineKind, Kv};
 use saker_host::{HostError, KeyRange, KvError};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use saker::Kv;
 
-use crate::support::{DEVICE, count, open, serve, url, value};
+use crate::loopback::support::{DEVICE, count, open, serve, url, value};
 
 const SIZES: [usize; 14] = [0, 1, 3, 4, 100, 4095, 4096, 4097, 8192, 8193, 65_536, 300_001, 1 << 20, 2 << 20];
 

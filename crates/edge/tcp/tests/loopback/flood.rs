@@ -8,8 +8,8 @@ use saker_nvme::tcp::IcReq;
 use saker_tcp::Server;
 use zerocopy::IntoBytes;
 
-use crate::raw::{dial, shaken};
-use crate::support::{DEVICE, config, count, open};
+use crate::loopback::raw::{dial, shaken};
+use crate::loopback::support::{DEVICE, config, count, open};
 
 /// Connections of a flood.
 const FLOOD: usize = 300;

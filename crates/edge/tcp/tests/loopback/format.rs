@@ -1,7 +1,7 @@
 //! Format over the network: on images, beside other hosts with sessions, caches, iterators and commands in flight.
 
-use crate::settings::{kept_settings, options};
-use crate::support::{count, open, serve, url, value};
+use crate::loopback::settings::{kept_settings, options};
+use crate::loopback::support::{count, open, serve, url, value};
 use saker::{Block, EngineKind, ImagePlan, KeyRange, Kv, NamespacePlan, Saker, SakerOptions, Settings};
 
 fn image(dir: &tempfile::TempDir, engine: EngineKind) -> String {

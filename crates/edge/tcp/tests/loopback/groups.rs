@@ -2,7 +2,7 @@
 
 use saker::WriteBatch;
 
-use crate::support::{DEVICE, open, serve, url, value};
+use crate::loopback::support::{DEVICE, open, serve, url, value};
 
 #[test]
 fn batches_go_as_groups_and_results_come_back() {

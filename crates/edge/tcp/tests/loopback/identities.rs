@@ -5,7 +5,7 @@ use saker_nvme::admin::{Identify, build};
 use saker_nvme::identify::cns;
 use saker_tcp::{Served, Server};
 
-use crate::support::{config, serve};
+use crate::loopback::support::{config, serve};
 
 /// SN of the controller and the descriptors of the namespace.
 fn identity(server: &Server, nqn: &str) -> [Vec<u8>; 2] {

@@ -10,8 +10,8 @@ use saker_nvme::{Sqe, Status, admin, kv};
 use saker_nvme_tcp::initiator::Data;
 use saker_tcp::Server;
 
-use crate::raw::{RawQueue, dial, last_words, shaken};
-use crate::support::{DEVICE, config, open, serve, url};
+use crate::loopback::raw::{RawQueue, dial, last_words, shaken};
+use crate::loopback::support::{DEVICE, config, open, serve, url};
 
 const SHORT: Duration = Duration::from_millis(300);
 

@@ -13,8 +13,8 @@ use saker_nvme_tcp::initiator::Data;
 use saker_tcp::Server;
 use zerocopy::IntoBytes;
 
-use crate::raw::{RawQueue, dial, last_words, shaken};
-use crate::support::{DEVICE, count, serve, url, value};
+use crate::loopback::raw::{RawQueue, dial, last_words, shaken};
+use crate::loopback::support::{DEVICE, count, serve, url, value};
 
 /// A host that works all the while and checks what it reads; how much it did.
 struct Bystander {

@@ -11,8 +11,8 @@ use saker_nvme::{Sqe, Status, kv};
 use saker_nvme_tcp::initiator::Data;
 use saker_tcp::{Server, ServerConfig};
 
-use crate::raw::RawQueue;
-use crate::support::{config, count, open, value};
+use crate::loopback::raw::RawQueue;
+use crate::loopback::support::{config, count, open, value};
 
 const MIB: usize = 1 << 20;
 const VALUE: usize = 2 * MIB;
@@ -197,7 +197,7 @@ struct Process {
 impl Process {
     fn start(memory_max: usize) -> Self {
         let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", "memory::a_process_that_serves", "--ignored", "--nocapture"])
+            .args(["--exact", "loopback::memory::a_process_that_serves", "--ignored", "--nocapture"])
             .env(CHILD, memory_max.to_string())
             .stdout(Stdio::piped())
             .spawn()

@@ -8,8 +8,8 @@ use saker_nvme::{Sqe, Status, kv};
 use saker_nvme_tcp::initiator::Data;
 use saker_tcp::Server;
 
-use crate::raw::RawQueue;
-use crate::support::{DEVICE, config, count, open, serve, value};
+use crate::loopback::raw::RawQueue;
+use crate::loopback::support::{DEVICE, config, count, open, serve, value};
 
 fn store(key: u32, bytes: usize, cid: u16) -> Sqe {
     let mut sqe = Sqe::new(kv::opcode::STORE, 1).with_cid(cid);

@@ -12,8 +12,8 @@ use saker_nvme_tcp::initiator::Data;
 use saker_tcp::{Access, Server};
 use zerocopy::FromBytes;
 
-use crate::raw::RawQueue;
-use crate::support::{DEVICE, config};
+use crate::loopback::raw::RawQueue;
+use crate::loopback::support::{DEVICE, config};
 
 fn two_ways() -> Server {
     let mut config = config(DEVICE);

@@ -6,8 +6,8 @@ use saker::{Kv, create_image};
 use saker_nvme::admin::{SetFeatures, build, feature::fid};
 use saker_nvme_tcp::initiator::Data;
 
-use crate::raw::RawQueue;
-use crate::support::{serve, url, value};
+use crate::loopback::raw::RawQueue;
+use crate::loopback::support::{serve, url, value};
 
 /// Bytes of the images.
 const IMAGE_BYTES: u64 = 512 << 20;

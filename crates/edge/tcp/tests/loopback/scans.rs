@@ -6,7 +6,7 @@ use saker::{EngineKind, ImagePlan, Kv, ScanOptions, ScanOrder};
 use saker_host::{HostError, KvError};
 use saker_tcp::{Server, ServerConfig};
 
-use crate::support::{config, url};
+use crate::loopback::support::{config, url};
 
 /// Pairs: short keys, several batches of them, and long ones.
 const SHORT: u32 = 3000;

@@ -1,6 +1,6 @@
 //! SAKER's sessions over the network: containers as groups, one connection for each session.
 
-use crate::support::{DEVICE, count, open, serve, url, value};
+use crate::loopback::support::{DEVICE, count, open, serve, url, value};
 use saker::{Saker, SakerOptions};
 
 const SESSIONS: u16 = 3;

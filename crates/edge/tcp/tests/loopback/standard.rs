@@ -10,7 +10,7 @@ use saker_nvme::nvm::{self, BlockRange, CopyCommand, CopyRange};
 use saker_nvme::{Key, Sqe, Status, admin, csi};
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::support::{serve, url};
+use crate::loopback::support::{serve, url};
 
 fn ask(raw: &mut Raw, sqe: Sqe, room: u32) -> (Status, u64, Vec<u8>) {
     raw.admin(sqe, room).expect("an answer")

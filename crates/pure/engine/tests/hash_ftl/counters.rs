@@ -1,6 +1,6 @@
 //! Counters agree with what can be counted from outside.
 
-use crate::rig::{Bench, variants};
+use crate::hash_ftl::rig::{Bench, variants};
 use saker_engine::{Condition, Engine, Inspect};
 use saker_flash::FaultPlan;
 use saker_sim::Seed;

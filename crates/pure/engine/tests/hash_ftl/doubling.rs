@@ -1,6 +1,6 @@
 //! A table that doubles, against a model, with power cuts while sections are divided.
 
-use crate::rig::{Bench, Model, scale, variants};
+use crate::hash_ftl::rig::{Bench, Model, scale, variants};
 use saker_engine::hash_ftl::{HashFtlConfig, Validity};
 use saker_engine::{Condition, KvError};
 use saker_flash::{Cells, FaultPlan};

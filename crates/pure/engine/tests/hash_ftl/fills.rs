@@ -1,6 +1,6 @@
 //! Full devices.
 
-use crate::rig::{Bench, Model, scale, variants};
+use crate::hash_ftl::rig::{Bench, Model, scale, variants};
 use saker_engine::hash_ftl::{HashFtlConfig, Layout};
 use saker_engine::{Condition, Engine, KvError};
 use saker_flash::FaultPlan;
@@ -56,7 +56,7 @@ fn half_full_pages_of_sections_are_not_collected_again_and_again() {
         let Layout::LiveOnly { .. } = config.layout else { continue };
         let config = HashFtlConfig { slots: config.slots * 4 / 5, ..config };
         let mut bench = Bench::new(config, SEGMENTS, FaultPlan::default());
-        let view = bench.flash.view(crate::rig::OWNER, saker_sim::Class::Foreground);
+        let view = bench.flash.view(crate::hash_ftl::rig::OWNER, saker_sim::Class::Foreground);
         let grain = u64::from(config.grain_bytes);
         let pairs = bench.store.capacity_bytes(&view) / (grain + 17) * 19 / 20;
         let section_pairs = pairs * u64::from(config.section_slots(1024)) / config.slots;
@@ -80,7 +80,7 @@ fn ten_fills_at_nine_tenths_corrupt_nothing() {
     let fills = if scale(1) > 1 { 10 } else { 2 };
     for config in variants(SEGMENTS, true) {
         let mut bench = Bench::new(config, SEGMENTS, FaultPlan::default());
-        let view = bench.flash.view(crate::rig::OWNER, saker_sim::Class::Foreground);
+        let view = bench.flash.view(crate::hash_ftl::rig::OWNER, saker_sim::Class::Foreground);
         let capacity = bench.store.capacity_bytes(&view);
         let bytes = 100usize;
         let record = u64::from(config.grains(16 + 8 + bytes as u32) * config.grain_bytes);

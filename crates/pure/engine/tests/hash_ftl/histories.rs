@@ -1,6 +1,6 @@
 //! Random operations with power cycles between them.
 
-use crate::rig::{Bench, Model, scale, variants};
+use crate::hash_ftl::rig::{Bench, Model, scale, variants};
 use saker_engine::hash_ftl::HashFtlConfig;
 use saker_engine::{Condition, KvError};
 use saker_flash::{Cells, FaultPlan};

@@ -1,6 +1,6 @@
 //! Writes that wait for buffers of invalid mappings.
 
-use crate::rig::{Bench, OWNER, scale, shape};
+use crate::hash_ftl::rig::{Bench, OWNER, scale, shape};
 use saker_engine::hash_ftl::{HashFtlConfig, Validity};
 use saker_engine::{Condition, Context, Engine};
 use saker_flash::FaultPlan;

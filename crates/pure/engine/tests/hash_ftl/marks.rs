@@ -1,6 +1,6 @@
 //! Words out of band of a page that still fills in the page buffer: no checksum but those of its records covers them.
 
-use crate::rig::{Bench, Model, OWNER, variants};
+use crate::hash_ftl::rig::{Bench, Model, OWNER, variants};
 use saker_engine::hash_ftl::recover::Recovery;
 use saker_engine::{Condition, Recover};
 use saker_flash::{FaultPlan, Flash};

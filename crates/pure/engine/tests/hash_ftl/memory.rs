@@ -1,6 +1,6 @@
 //! Modelled memory by structure against the formulae it is accounted by, while a device is overwritten.
 
-use crate::rig::{Bench, OWNER, shape, variants};
+use crate::hash_ftl::rig::{Bench, OWNER, shape, variants};
 use saker_engine::hash_ftl::validity::invalid::PAGE_ADDRESS_BYTES;
 use saker_engine::hash_ftl::validity::parse::read_page;
 use saker_engine::hash_ftl::{HashFtlConfig, Layout, Validity};

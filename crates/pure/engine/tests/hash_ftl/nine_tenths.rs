@@ -1,6 +1,6 @@
 //! Nine tenths of what a device exports, on devices of any shape and with pairs of any size.
 
-use crate::rig::{Bench, Model, OWNER, scale, variants_on};
+use crate::hash_ftl::rig::{Bench, Model, OWNER, scale, variants_on};
 use saker_engine::hash_ftl::HashFtlConfig;
 use saker_engine::{Condition, Engine};
 use saker_flash::FaultPlan;

@@ -1,6 +1,6 @@
 //! Background work ends when nobody asks for anything.
 
-use crate::rig::{Bench, scale, shape, variants};
+use crate::hash_ftl::rig::{Bench, scale, shape, variants};
 use saker_engine::hash_ftl::{HashFtlConfig, Layout};
 use saker_engine::{Condition, Engine, KvError};
 use saker_flash::FaultPlan;

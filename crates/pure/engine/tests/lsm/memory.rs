@@ -1,6 +1,6 @@
 //! Memory of many small pairs.
 
-use crate::Bench;
+use crate::lsm::Bench;
 use crate::ordered::bench::{OWNER, scale};
 use saker_engine::{Condition, Inspect, LsmConfig};
 use saker_flash::FaultPlan;

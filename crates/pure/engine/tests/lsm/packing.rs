@@ -51,5 +51,5 @@ with_policies! {
 #[test]
 fn refusals_find_the_same_capacity() {
     ASKED_FOR.set(Some(Packing::Block));
-    crate::refusals::refusals_find_the_same_capacity();
+    crate::lsm::refusals::refusals_find_the_same_capacity();
 }

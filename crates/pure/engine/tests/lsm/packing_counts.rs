@@ -1,8 +1,8 @@
 //! The engine's pages and copies against the oracle's, on the value sizes of BandSlim's workloads (ICPP'24, section 4.1) in
 //! shuffled order: exactly equal, since the value log of a run is one segment here.
 
+use crate::lsm::packing_oracle::{Count, PAGE, PROGRAM_PRICE, Value, count};
 use crate::ordered::bench::{OWNER, scale};
-use crate::packing_oracle::{Count, PAGE, PROGRAM_PRICE, Value, count};
 use saker_engine::{Condition, Context, Engine, Inspect, LsmConfig, LsmStore, Packing, Source, SourceError};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemCells};

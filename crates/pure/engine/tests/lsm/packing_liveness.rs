@@ -1,6 +1,6 @@
 //! A page buffer in which pages only wait to be filled: whatever needs more slots than are free gets on without another write.
 
-use crate::Bench;
+use crate::lsm::Bench;
 use crate::ordered::bench::{OWNER, Sent};
 use crate::ordered::layout::{Answered, Entry, Payload};
 use saker_engine::{Condition, Context, Engine, GroupOp, Groups, LsmConfig, Packing};

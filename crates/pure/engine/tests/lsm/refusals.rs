@@ -1,6 +1,6 @@
 //! What a full device says it can hold.
 
-use crate::Bench;
+use crate::lsm::Bench;
 use crate::ordered::bench::OWNER;
 use crate::ordered::nearly_full::{bench, fill, key};
 use saker_engine::{Condition, Engine, KvError, LsmStore};

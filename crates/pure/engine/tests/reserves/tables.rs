@@ -1,7 +1,7 @@
 //! The tables of all owners of logs under the model: with what they leave nothing is wrong, with one less of any it is.
 
-use crate::model::Role::{Checkpoints, Collects, Repairs, Takes, Works};
-use crate::model::{Fault, Role, Row, Segments, endless, rows, segments, slots};
+use crate::reserves::model::Role::{Checkpoints, Collects, Repairs, Takes, Works};
+use crate::reserves::model::{Fault, Role, Row, Segments, endless, rows, segments, slots};
 use saker_engine::{hash_ftl, hash_store, lsm, tree};
 use saker_flash::page_map;
 use saker_log::reserve::{Activity, Claim, describe};

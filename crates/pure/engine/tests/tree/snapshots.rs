@@ -1,8 +1,8 @@
 //! What a snapshot costs: the pages that change while it is held, whatever the size of the tree.
 
-use crate::Bench;
 use crate::ordered::Ordered;
 use crate::ordered::bench::OWNER;
+use crate::tree::Bench;
 use saker_engine::{Condition, Context, Inspect, Scans, TreeConfig, TreeStore};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;

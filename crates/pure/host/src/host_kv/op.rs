@@ -34,7 +34,7 @@ pub enum Op {
         snapshot: Option<u32>,
     },
     /// A view of all pairs as they are, for scans.
-    Stats,
+    Snapshot,
     /// A snapshot is not needed any more.
     Release(u32),
     /// Everything before it is on the device, and flushed there.

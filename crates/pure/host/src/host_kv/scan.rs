@@ -3,7 +3,7 @@
 
 use super::op::{Answer, Outcome};
 use super::{Context, HostKv};
-use saker_engine::{Capability, Engine, KvError, Pairs, Scan, Scanned, Scans, Stats, Unsupported};
+use saker_engine::{Capability, Engine, KvError, Pairs, Scan, Scanned, Scans, Snapshot, Unsupported};
 use saker_nvme::group::PairList;
 use saker_segment_store::Step;
 use saker_sim::Meter;
@@ -13,14 +13,14 @@ use std::ops::Bound;
 /// Snapshots that operations took, by number.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
-    all: BTreeMap<u32, Stats>,
+    all: BTreeMap<u32, Snapshot>,
     next: u32,
 }
 
 /// How far a scan is.
 #[derive(Debug)]
 pub(super) struct Scanning {
-    snapshot: Stats,
+    snapshot: Snapshot,
     /// The last key that it has shown.
     last: Vec<u8>,
     pairs: PairList,
@@ -34,7 +34,7 @@ impl HostKv {
     }
 
     pub(super) fn take_snapshot(&mut self) -> Outcome {
-        let snapshot = self.store.stats()?;
+        let snapshot = self.store.snapshot()?;
         let number = self.snapshots.next;
         self.snapshots.next = number.wrapping_add(1);
         self.snapshots.all.insert(number, snapshot);
@@ -59,7 +59,7 @@ impl HostKv {
             self.store.share(snapshot);
             return Ok(Scanning { snapshot, last, pairs });
         }
-        let snapshot = self.store.stats().map_err(|why| Err(KvError::from(why)))?;
+        let snapshot = self.store.snapshot().map_err(|why| Err(KvError::from(why)))?;
         Ok(Scanning { snapshot, last, pairs })
     }
 

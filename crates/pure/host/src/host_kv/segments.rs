@@ -150,7 +150,7 @@ impl BlockSegments {
                 let at = self.geometry.page(id, index);
                 self.bring(&[at]);
                 while !self.all_here(&[at]) {
-                    self.queue.page_buffer();
+                    self.queue.ring();
                     wait();
                     self.poll();
                 }

@@ -237,10 +237,7 @@ fn reopened(device: Device<saker_device::Timed>, build: &Build) -> (HostKv, Cloc
 }
 
 fn host_get(store: &mut HostKv, below: &mut Clocked, key: &[u8]) -> Option<Vec<u8>> {
-    let mut ended = match store.submit(host_kv::Op::Get(key.to_vec()), Work::Free) {
-        Ok(outcome) => Some(outcome),
-        Err(_) => None,
-    };
+    let mut ended = store.submit(host_kv::Op::Get(key.to_vec()), Work::Free).ok();
     for _ in 0..TURNS_MAX {
         match ended {
             Some(Ok(Answer::Value(value))) => return Some(value),

@@ -1,7 +1,7 @@
 //! Batches on a store that is full, and snapshots while segments are collected: on devices so small that both come soon.
 
-use crate::suite::{Broken, Kept, Noted, Subject, ensure, key};
-use crate::{DEPTH, LANES};
+use crate::contract::suite::{Broken, Kept, Noted, Subject, ensure, key};
+use crate::contract::{DEPTH, LANES};
 use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig};
 use saker_flash::nand::Shape;

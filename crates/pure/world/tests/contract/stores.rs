@@ -1,7 +1,7 @@
 //! The stores that there are, over devices in virtual time.
 
-use crate::suite::Terms;
-use crate::{DEPTH, LANES, judge};
+use crate::contract::suite::Terms;
+use crate::contract::{DEPTH, LANES, judge};
 use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_host::TransferOptions;

@@ -1,6 +1,6 @@
 //! What every store owes its driver, clause by clause.
 
-use crate::{DEPTH, views};
+use crate::contract::{DEPTH, views};
 use saker_sim::{Digest, Rng, Seed};
 use saker_store::{
     Completed, Drain, Failure, KvStore, Lane, Op, Outcome, Refusal, Share, SnapshotId, Submitted, Ticket,
@@ -28,7 +28,7 @@ pub type Kept<T = ()> = Result<T, Broken>;
 macro_rules! ensure {
     ($holds:expr, $clause:expr, $($why:tt)+) => {
         if !$holds {
-            return Err($crate::suite::Broken { clause: $clause, why: format!($($why)+) });
+            return Err($crate::contract::suite::Broken { clause: $clause, why: format!($($why)+) });
         }
     };
 }
@@ -297,7 +297,7 @@ fn judge(outcome: &Outcome<'_>, expected: &Expected) -> Kept {
 /// Lanes are opened as many as the store was made for, and no more.
 fn lanes_are_counted<S: KvStore>(store: S) -> Kept {
     let mut subject = Subject::new(store);
-    ensure!(subject.lanes.len() == crate::LANES, "lanes", "{} lanes", subject.lanes.len());
+    ensure!(subject.lanes.len() == crate::contract::LANES, "lanes", "{} lanes", subject.lanes.len());
     let more = subject.store.open_lane().err();
     ensure!(more == Some(Refusal::Lanes), "lanes", "one more: {more:?}");
     Ok(())
@@ -390,7 +390,7 @@ fn operations<S: KvStore>(store: S, seed: u64) -> Kept<u64> {
     for n in 0..KEYS {
         let stored = subject.model.get(&n).cloned();
         let expected = stored.map_or(Expected::Absent, Expected::Value);
-        subject.ask(n as usize % crate::LANES, Op::Get(key(n)), n, &expected)?;
+        subject.ask(n as usize % crate::contract::LANES, Op::Get(key(n)), n, &expected)?;
     }
     subject.seen.number(subject.store.now().as_nanos());
     Ok(subject.seen.value())

@@ -1,7 +1,7 @@
 //! All methods deliver identical bytes, whatever the sizes, the queues, the pacing and where rings wrap.
 
-use crate::rig::{Machine, Quick, Rig, Timed, build, key, large, value};
-use crate::tier;
+use crate::methods::rig::{Machine, Quick, Rig, Timed, build, key, large, value};
+use crate::methods::tier;
 use proptest::prelude::*;
 use saker_host::{Method, Pacing};
 use saker_nvme::Status;

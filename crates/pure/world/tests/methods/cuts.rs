@@ -1,7 +1,7 @@
 //! Power is cut while values travel: each key then has its last acknowledged value or the one on its way, whole.
 
-use crate::rig::{Timed, build, key, value};
-use crate::tier;
+use crate::methods::rig::{Timed, build, key, value};
+use crate::methods::tier;
 use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::{Costs, Device, timings};

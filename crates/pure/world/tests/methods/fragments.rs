@@ -1,8 +1,8 @@
 //! Parts that are lost, repeated, out of order, too many, of another queue or namespace: a model says what each is
 //! answered, and values are only ever stored whole.
 
-use crate::rig::{Answer, Machine, Rig, build, key, value};
-use crate::tier;
+use crate::methods::rig::{Answer, Machine, Rig, build, key, value};
+use crate::methods::tier;
 use proptest::prelude::*;
 use saker_host::{Pacing, RawData};
 use saker_nvme::kv::{self, StoreOptions};

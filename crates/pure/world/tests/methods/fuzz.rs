@@ -4,8 +4,8 @@
 //! Whatever comes, the device answers and serves others, holds little, gives everything back with the queues, and no
 //! stored value has bytes of another.
 
-use crate::rig::{Machine, Rig, build};
-use crate::tier;
+use crate::methods::rig::{Machine, Rig, build};
+use crate::methods::tier;
 use saker_link::{HostQueuePair, Sqe};
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::{Key, Status, vendor_specific};

@@ -1,6 +1,6 @@
 //! Values that never become whole: the host rings early, lies about lengths, aborts, deletes the queue, resets.
 
-use crate::rig::{Machine, Rig, build, key, value};
+use crate::methods::rig::{Machine, Rig, build, key, value};
 use saker_device::{DeviceConfig, NamespaceConfig};
 use saker_link::{HostQueuePair, Sqe, offset};
 use saker_nvme::admin::build as admin;

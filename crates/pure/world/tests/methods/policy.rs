@@ -1,6 +1,6 @@
 //! Choices, and devices that lack a method.
 
-use crate::rig::{Machine, Quick, Timed, build, key, value};
+use crate::methods::rig::{Machine, Quick, Timed, build, key, value};
 use saker_host::transfer::{Adaptive, Auto, Available, Objective};
 use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
 use saker_link::Rule;

@@ -1,12 +1,12 @@
 //! Values that come back in the completion queue.
 
-use crate::rig::{Machine, Rig, build, key, value};
+use crate::methods::rig::{Machine, Rig, build, key, value};
 use saker_host::{Method, Pacing};
 use saker_link::Rule;
 use saker_nvme::Status;
 use saker_world::{Clocked, Inline};
 
-fn small<D: Machine>(rig: &mut Rig<D>, name: u32, capacity: u32) -> crate::rig::Answer {
+fn small<D: Machine>(rig: &mut Rig<D>, name: u32, capacity: u32) -> crate::methods::rig::Answer {
     let ticket = rig.queues[0].retrieve_small(&key(name), capacity).expect("room");
     rig.wait(0, ticket)
 }

@@ -1,6 +1,6 @@
 //! Runs of jobs: the traffic of papers' tables, NAND off, and where the time of commands goes.
 
-use crate::rig::{Timed, build, key, value};
+use crate::methods::rig::{Timed, build, key, value};
 use saker_assembly::Build;
 use saker_device::Part;
 use saker_host::{Method, Pacing, TransferOptions};

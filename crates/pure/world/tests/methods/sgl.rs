@@ -1,6 +1,6 @@
 //! SGL data blocks at any address, and descriptors that are refused.
 
-use crate::rig::{Machine, Rig, build, key, value};
+use crate::methods::rig::{Machine, Rig, build, key, value};
 use saker_link::{HostQueuePair, Sqe};
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::sgl::{SglDescriptor, kind};

@@ -1,6 +1,6 @@
 //! The bytes that both drivers count are those of arithmetic.
 
-use crate::rig::{Machine, Quick, Rig, Timed, build, key, value};
+use crate::methods::rig::{Machine, Quick, Rig, Timed, build, key, value};
 use saker_host::{Method, Pacing};
 use saker_link::Rule;
 use saker_nvme::Status;

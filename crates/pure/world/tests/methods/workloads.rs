@@ -1,7 +1,7 @@
 //! `Auto` against every single method, on every workload and every profile, one value at a time and under load: at most 2 %
 //! worse in what it is asked for.
 
-use crate::tier;
+use crate::methods::tier;
 use saker_assembly::Build;
 use saker_host::transfer::{Auto, Objective};
 use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};

@@ -1,8 +1,8 @@
 //! Clients on threads of their own, of which one runs at a time: a seed decides which goes on whenever one waits, so that
 //! the real blocking calls meet in an order that can be repeated.
 
-use crate::checker::Act;
-use crate::log::{KEYS, Log, Written};
+use crate::sessions::checker::Act;
+use crate::sessions::log::{KEYS, Log, Written};
 use saker_host::session::{Hub, Pump, Session, SyncError, Wire};
 use saker_host::{Driver, KeyRange, Patience};
 use saker_nvme::Key;

@@ -1,9 +1,9 @@
 //! Histories over the real device in virtual time: power cut at any event, the process killed, programs that fail, values
 //! that the device refuses.
 
-use crate::actors::{self, Plan, read_all};
-use crate::log::Log;
-use crate::tier;
+use crate::sessions::actors::{self, Plan, read_all};
+use crate::sessions::log::Log;
+use crate::sessions::tier;
 use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::{Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind, timings};
@@ -73,7 +73,7 @@ pub fn hub(seed: u64, queues: Vec<KvQueue>, volatile: bool) -> Arc<Hub<KvQueue>>
     let mut rng = Seed(seed).child("options").rng();
     let batch = [1, 4, 16, 64][rng.below(4) as usize];
     let container_bytes = [256, 4096][rng.below(2) as usize];
-    let cache = crate::histories::cache(seed);
+    let cache = crate::sessions::histories::cache(seed);
     let stripes = [2, 0][rng.below(2) as usize];
     Arc::new(Hub::new(
         queues,

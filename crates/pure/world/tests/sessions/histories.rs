@@ -1,9 +1,9 @@
 //! Histories over the fake device: what it does wrong can be chosen by key.
 
-use crate::actors::{self, Plan, read_all};
-use crate::fake::{Fake, FakeWire, Faults, lock};
-use crate::log::Log;
-use crate::tier;
+use crate::sessions::actors::{self, Plan, read_all};
+use crate::sessions::fake::{Fake, FakeWire, Faults, lock};
+use crate::sessions::log::Log;
+use crate::sessions::tier;
 use saker_host::session::{Hub, Options, Session};
 use saker_host::{CacheOptions, CachePolicy, DriverFn, Patience};
 use saker_sim::Seed;

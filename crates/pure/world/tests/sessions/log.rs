@@ -1,6 +1,6 @@
 //! What the clients of a history did and saw.
 
-use crate::checker::{Act, Event, Time, Verdict, check};
+use crate::sessions::checker::{Act, Event, Time, Verdict, check};
 use std::sync::{Mutex, MutexGuard};
 
 /// Keys of a history.

@@ -1,6 +1,6 @@
 //! Histories that are wrong, each in its own way, and their right neighbours: what the checker must tell apart.
 
-use crate::checker::{Act, Event, Verdict, check};
+use crate::sessions::checker::{Act, Event, Verdict, check};
 
 use Act::{Cut, Delete, Exists, Put, PutIfAbsent, Read};
 

@@ -1,9 +1,9 @@
 //! Histories over a device of three shards in virtual time: power goes in all of them at once, at any event.
 
-use crate::actors::{self, Plan, read_all};
-use crate::device::{CLIENTS, SLOTS, build, hub};
-use crate::log::Log;
-use crate::tier;
+use crate::sessions::actors::{self, Plan, read_all};
+use crate::sessions::device::{CLIENTS, SLOTS, build, hub};
+use crate::sessions::log::Log;
+use crate::sessions::tier;
 use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::{Attachment, Costs, Device, Timed, timings};

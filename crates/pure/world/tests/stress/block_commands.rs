@@ -1,8 +1,8 @@
 //! Compare, Write Zeroes, Verify and Copy beside other features: a full namespace, pages that cannot be read, commands
 //! in flight, Format; and what the health log counts of it all.
 
-use crate::pairs::{get, name, put};
-use crate::rig::{self, BLOCK, BLOCK_BYTES, KV, Machine, Rig, blocks};
+use crate::stress::pairs::{get, name, put};
+use crate::stress::rig::{self, BLOCK, BLOCK_BYTES, KV, Machine, Rig, blocks};
 use saker_flash::FaultPlan;
 use saker_host::{Driver, RawData};
 use saker_nvme::admin::{GetLogPage, Identify, build};

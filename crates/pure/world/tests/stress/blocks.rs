@@ -1,6 +1,6 @@
 //! Writes of many blocks: as long as MDTS allows, however small the ring.
 
-use crate::rig::{self, BLOCK, BLOCK_BYTES, Machine, Rig};
+use crate::stress::rig::{self, BLOCK, BLOCK_BYTES, Machine, Rig};
 use saker_assembly::Build;
 use saker_device::NamespaceConfig;
 use saker_host::RawData;

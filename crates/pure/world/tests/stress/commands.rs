@@ -1,10 +1,10 @@
 //! Any command, well-formed or not, against a model: the documented answer, and no effect but the documented one.
 
-use crate::history::list_all;
-use crate::memory::{Memory, Placement};
-use crate::oracle::{Limits, Op, judge, list_answer, set_key};
-use crate::rig::{self, BLOCK, BLOCK_BYTES, KV, Machine, Rig, blocks, value_bytes_max};
-use crate::tier;
+use crate::stress::history::list_all;
+use crate::stress::memory::{Memory, Placement};
+use crate::stress::oracle::{Limits, Op, judge, list_answer, set_key};
+use crate::stress::rig::{self, BLOCK, BLOCK_BYTES, KV, Machine, Rig, blocks, value_bytes_max};
+use crate::stress::tier;
 use saker_assembly::Build;
 use saker_host::RawData;
 use saker_link::Sqe;

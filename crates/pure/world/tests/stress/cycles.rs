@@ -1,8 +1,8 @@
 //! Filling and deleting over and over: whatever was deleted can be stored again, also after a reopening.
 
-use crate::pairs::{get, put, remove};
-use crate::rig::{self, BLOCK, BLOCK_BYTES, KV, Machine, Rig, power_on};
-use crate::tier;
+use crate::stress::pairs::{get, put, remove};
+use crate::stress::rig::{self, BLOCK, BLOCK_BYTES, KV, Machine, Rig, power_on};
+use crate::stress::tier;
 use saker_assembly::Build;
 use saker_flash::PowerCut;
 use saker_host::RawData;

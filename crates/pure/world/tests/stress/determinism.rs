@@ -1,8 +1,8 @@
 //! The same seed gives the same bytes, times, order of completions and state, whatever goes wrong on the way.
 
-use crate::history::{History, Plan};
-use crate::rig::{self, Machine, Rig};
-use crate::tier;
+use crate::stress::history::{History, Plan};
+use crate::stress::rig::{self, Machine, Rig};
+use crate::stress::tier;
 use saker_device::Stats;
 use saker_flash::FaultPlan;
 use saker_sim::{Chance, Instant};

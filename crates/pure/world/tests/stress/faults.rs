@@ -1,9 +1,9 @@
 //! Programs, erases and reads that fail, and operations that take too long: the host sees errors or
 //! nothing, never wrong data, and the device goes on.
 
-use crate::history::{History, Plan, read_all};
-use crate::rig::{self, Machine, Rig};
-use crate::tier;
+use crate::stress::history::{History, Plan, read_all};
+use crate::stress::rig::{self, Machine, Rig};
+use crate::stress::tier;
 use saker_flash::FaultPlan;
 use saker_nvme::Status;
 use saker_sim::Chance;
@@ -144,9 +144,11 @@ fn wear(seed: u64, capacitor: bool, one_in: u64, sum: &mut Worn) {
         let judged = history.cells[c].judge(history.cells[c].acked, found.as_deref());
         assert!(judged.is_ok(), "seed {seed}, 1 in {one_in}, cell {c}: {judged:?}");
     }
-    for c in (0..crate::cells::KEYS).filter(|c| found[*c].as_ref().is_ok_and(Option::is_some)) {
-        let status =
-            crate::pairs::remove(&mut rig, &saker_nvme::Key::new(&crate::cells::key(c)).expect("a key"));
+    for c in (0..crate::stress::cells::KEYS).filter(|c| found[*c].as_ref().is_ok_and(Option::is_some)) {
+        let status = crate::stress::pairs::remove(
+            &mut rig,
+            &saker_nvme::Key::new(&crate::stress::cells::key(c)).expect("a key"),
+        );
         sum.deletes += 1;
         if status.is_success() {
             history.cells[c].versions.push(None);

@@ -1,9 +1,9 @@
 //! Power is cut, and the process killed, at every event of a Format and of the recovery from that: a namespace holds all it
 //! held, or nothing, the other one all it held; and once nothing is left, nothing ever comes back.
 
-use crate::power::End;
-use crate::rig::{self, BLOCK, BLOCK_BYTES, KV, Rig, power_on};
-use crate::tier;
+use crate::stress::power::End;
+use crate::stress::rig::{self, BLOCK, BLOCK_BYTES, KV, Rig, power_on};
+use crate::stress::tier;
 use saker_assembly::Build;
 use saker_device::{Device, EngineKind, Timed};
 use saker_flash::{FaultPlan, MemCells};

@@ -1,7 +1,7 @@
 //! Capacity Exceeded and what goes on afterwards; the write cache switched off.
 
-use crate::pairs::{get, name, put, remove};
-use crate::rig::{self, Machine, Rig};
+use crate::stress::pairs::{get, name, put, remove};
+use crate::stress::rig::{self, Machine, Rig};
 use saker_nvme::admin::feature::fid;
 use saker_nvme::{Key, Status};
 use saker_world::{Clocked, Inline};

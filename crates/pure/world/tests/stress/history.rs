@@ -1,7 +1,7 @@
 //! A history of mixed commands, many in flight, in virtual time, event by event, against the cells.
 
-use crate::cells::{self, Cell, KEYS, LBAS, content, key};
-use crate::rig::{BLOCK, BLOCK_BYTES, DEPTH, KV, Machine, Rig};
+use crate::stress::cells::{self, Cell, KEYS, LBAS, content, key};
+use crate::stress::rig::{BLOCK, BLOCK_BYTES, DEPTH, KV, Machine, Rig};
 use saker_host::RawData;
 use saker_link::Sqe;
 use saker_nvme::kv::{self, StoreOptions};

@@ -1,8 +1,8 @@
 //! List: pages of every size, and deletes in between.
 
-use crate::oracle::list_answer;
-use crate::pairs::{name, put, remove};
-use crate::rig::{self, KV, Machine, Rig};
+use crate::stress::oracle::list_answer;
+use crate::stress::pairs::{name, put, remove};
+use crate::stress::rig::{self, KV, Machine, Rig};
 use saker_host::RawData;
 use saker_nvme::{Key, kv};
 use saker_world::{Clocked, Inline};

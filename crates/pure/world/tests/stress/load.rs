@@ -1,7 +1,7 @@
 //! Background work under a load that never pauses.
 
-use crate::rig::{self, KV, Machine, Rig};
-use crate::tier;
+use crate::stress::rig::{self, KV, Machine, Rig};
+use crate::stress::tier;
 use saker_assembly::Build;
 use saker_host::RawData;
 use saker_nvme::kv::{self, StoreOptions};

@@ -1,7 +1,7 @@
 //! What a command must be answered with, written from the specifications and the table of
 //! `saker_nvme::kv`, without the project's decoders.
 
-use crate::rig::{BLOCK, BLOCK_BYTES, KV};
+use crate::stress::rig::{BLOCK, BLOCK_BYTES, KV};
 use saker_link::Sqe;
 use saker_nvme::Status;
 

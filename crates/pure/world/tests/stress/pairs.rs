@@ -1,6 +1,6 @@
 //! Single pairs, for tests that need no more.
 
-use crate::rig::{KV, Machine, Rig};
+use crate::stress::rig::{KV, Machine, Rig};
 use saker_host::RawData;
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::{Key, Status};

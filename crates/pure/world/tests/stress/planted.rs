@@ -1,7 +1,7 @@
 //! What a campaign is worth: it finds faults that are planted in the stores.
 
-use crate::power::{Campaign, End, SHOWING, campaign};
-use crate::rig;
+use crate::stress::power::{Campaign, End, SHOWING, campaign};
+use crate::stress::rig;
 use saker_segment_store::planted::{Fault, plant};
 
 /// Takes the fault out again, also when a test fails.

@@ -1,9 +1,9 @@
 //! Power cut, and the process killed, at any event of a history and of the recovery from it.
 
-use crate::cells::{KEYS, key};
-use crate::history::{History, Plan, list_all, read_all};
-use crate::rig::{self, BLOCK, KV, Rig, power_on_or_damage};
-use crate::tier;
+use crate::stress::cells::{KEYS, key};
+use crate::stress::history::{History, Plan, list_all, read_all};
+use crate::stress::rig::{self, BLOCK, KV, Rig, power_on_or_damage};
+use crate::stress::tier;
 use saker_assembly::Build;
 use saker_device::{Device, EngineKind, Stats, Timed};
 use saker_flash::{FaultPlan, MemCells, PowerCut};
@@ -150,7 +150,7 @@ pub fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Ta
     });
     tally.violations.extend(history.violations.iter().cloned());
     if tally.violations.is_empty() && operations >= RICH {
-        use crate::rig::Machine;
+        use crate::stress::rig::Machine;
         is_rich(build.engine, &rig.machine.stats());
     }
     tally

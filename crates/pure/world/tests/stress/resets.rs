@@ -1,7 +1,7 @@
 //! What the host writes into the registers while the device is at work.
 
-use crate::pairs::{get, name, put};
-use crate::rig::{self, KV, Machine, Rig};
+use crate::stress::pairs::{get, name, put};
+use crate::stress::rig::{self, KV, Machine, Rig};
 use saker_device::Attachment;
 use saker_host::{Driver, RawData};
 use saker_link::offset;

@@ -1,7 +1,7 @@
 //! The decisions of `saker_nvme::kv` where the specification is silent, end to end.
 
-use crate::oracle::set_key;
-use crate::rig::{self, KV, Machine, Rig};
+use crate::stress::oracle::set_key;
+use crate::stress::rig::{self, KV, Machine, Rig};
 use saker_host::RawData;
 use saker_link::Sqe;
 use saker_nvme::{NSID_ALL, Status, kv};

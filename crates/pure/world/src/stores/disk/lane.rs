@@ -26,7 +26,7 @@ enum Command {
     Group,
     /// A batch with so many deletes, of which those of keys that are not there fail in the device.
     Batch(u32),
-    Stats,
+    Snapshot,
     Release,
     /// Of the scan of that number, which goes on when it has completed.
     Scan(u16),
@@ -54,7 +54,7 @@ impl Command {
                 Outcome::Failed(Failure::Other("the device has carried out a part of the batch"))
             }
             Self::Batch(_) => Outcome::DONE,
-            Self::Stats => Outcome::Snapshot(SnapshotId(done.result)),
+            Self::Snapshot => Outcome::Snapshot(SnapshotId(done.result)),
         }
     }
 
@@ -162,7 +162,7 @@ impl DiskLane {
                 return self.send_scan(scanning);
             }
             (Op::Snapshot, Some(all)) if takes.scans => {
-                (self.queue.iterator_open(&all, false, None)?, Command::Stats)
+                (self.queue.iterator_open(&all, false, None)?, Command::Snapshot)
             }
             (Op::Release(snapshot), _) if takes.scans => {
                 (self.queue.iterator_close(snapshot.0)?, Command::Release)

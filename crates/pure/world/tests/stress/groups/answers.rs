@@ -1,7 +1,7 @@
 //! What groups answer, in every timing and with and without an identification.
 
 use super::{Entry, end, pack, results, roomy};
-use crate::rig::{Machine, Rig};
+use crate::stress::rig::{Machine, Rig};
 use saker_nvme::group::{Form, Op};
 use saker_nvme::{Key, Status};
 use saker_world::{Clocked, Inline};

@@ -2,9 +2,9 @@
 //! reported is there wholly or not at all; over an engine whose groups are records the same for all operations of a group.
 
 use super::{pack, small_with};
-use crate::cells::{self, Cell, KEYS, all, content};
-use crate::rig::{Machine, Rig, power_on};
-use crate::tier;
+use crate::stress::cells::{self, Cell, KEYS, all, content};
+use crate::stress::rig::{Machine, Rig, power_on};
+use crate::stress::tier;
 use saker_assembly::Build;
 use saker_engine::EngineKind;
 use saker_flash::{FaultPlan, PowerCut};

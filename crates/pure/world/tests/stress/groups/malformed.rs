@@ -1,7 +1,7 @@
 //! Groups that must be refused: their status, where DW0 points, and that nothing has changed.
 
 use super::{end, pack, roomy};
-use crate::rig::{Machine, Rig};
+use crate::stress::rig::{Machine, Rig};
 use saker_nvme::Status;
 use saker_nvme::group::{Form, Op};
 use saker_world::{Clocked, Inline};

@@ -4,7 +4,7 @@ mod answers;
 mod cuts;
 mod malformed;
 
-use crate::rig::{Machine, Rig};
+use crate::stress::rig::{Machine, Rig};
 use saker_assembly::Build;
 use saker_engine::EngineKind;
 use saker_host::Ticket;
@@ -15,14 +15,14 @@ use saker_nvme::vendor_specific::Methods;
 
 /// Some hundred KiB for pairs, on a device with groups.
 pub fn roomy(capacitor: bool, seed: u64) -> Build {
-    with_groups(crate::rig::roomy(capacitor, seed))
+    with_groups(crate::stress::rig::roomy(capacitor, seed))
 }
 
 /// So small that collections and checkpoints are always near.
 pub fn small_with(engine: EngineKind, capacitor: bool, seed: u64) -> Build {
     with_groups(match engine.name() {
-        "hash_store" => crate::rig::small(capacitor, seed),
-        _ => crate::rig::other_engine(engine, capacitor, seed, 48),
+        "hash_store" => crate::stress::rig::small(capacitor, seed),
+        _ => crate::stress::rig::other_engine(engine, capacitor, seed, 48),
     })
 }
 

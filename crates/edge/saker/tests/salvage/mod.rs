@@ -1,8 +1,5 @@
 //! Damaged images: what is given out is right, what is lost is named, and a sound image is made of the rest.
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod blocks;
 mod erasure;
 mod flips;

@@ -2,8 +2,7 @@
 
 mod full_segments;
 mod memory;
-#[path = "../ordered/mod.rs"]
-mod ordered;
+use crate::ordered;
 mod packing;
 mod packing_counts;
 mod packing_crash;
@@ -85,4 +84,4 @@ impl Ordered for LsmStore {
     }
 }
 
-ordered_suite!(LsmStore);
+crate::ordered_suite!(LsmStore);

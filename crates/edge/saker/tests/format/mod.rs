@@ -3,10 +3,7 @@
 //! `crates/edge/tcp/tests/loopback/format.rs` does it over the network, `tests/format_kill.rs` kills processes in it, and
 //! `crates/pure/world/tests/stress/format.rs` cuts power at every event of it.
 
-#[path = "../support/settings.rs"]
-mod settings;
-#[path = "../support/mod.rs"]
-mod support;
+use crate::support::settings;
 
 mod cut;
 mod faults;

@@ -5,7 +5,5 @@ mod create;
 mod full;
 mod model;
 mod resume;
-#[path = "../support/mod.rs"]
-mod support;
 mod sync;
 mod tiny;

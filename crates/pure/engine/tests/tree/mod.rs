@@ -1,7 +1,6 @@
 //! The tree store against a BTreeMap.
 
-#[path = "../ordered/mod.rs"]
-mod ordered;
+use crate::ordered;
 mod snapshots;
 
 use ordered::Ordered;
@@ -71,7 +70,7 @@ impl Ordered for TreeStore {
     }
 }
 
-ordered_suite!(TreeStore);
+crate::ordered_suite!(TreeStore);
 
 #[test]
 fn without_a_cache() {

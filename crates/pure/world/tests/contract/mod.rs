@@ -18,7 +18,7 @@ fn judge<S: KvStore>(name: &str, terms: Terms, open: impl Fn() -> S) {
     for seed in 1..=4 {
         if let Err(Broken { clause, why }) = check(&open, terms, seed) {
             panic!(
-                "{name}, seed {seed}: {clause}: {why}\nreplay: cargo test -p saker-world --test contract {name}"
+                "{name}, seed {seed}: {clause}: {why}\nreplay: cargo test -p saker-world --test joined contract::{name}"
             );
         }
     }

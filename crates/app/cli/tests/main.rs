@@ -1,0 +1,7 @@
+//! The command, as its users call it. One program, so that it is linked once.
+
+mod binary;
+mod e2e;
+mod experiments;
+mod hostfs;
+mod serve;

@@ -1,0 +1,5 @@
+//! The target on sockets. One program, so that it is linked once.
+
+mod examples;
+mod format_kill;
+mod loopback;

@@ -1,0 +1,22 @@
+//! Host and device joined, in virtual time and without time. One program, so that it is linked once.
+
+mod contract;
+mod counters;
+mod dispatch;
+mod fallback;
+mod gather;
+mod groups;
+mod history;
+mod host_device;
+mod host_side;
+mod iterators;
+mod joined;
+mod long_keys;
+mod methods;
+mod prefetch;
+mod saker;
+mod sessions;
+mod shards;
+mod stress;
+mod table;
+mod waits;
