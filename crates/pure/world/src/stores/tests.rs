@@ -170,8 +170,7 @@ fn a_cut_of_a_device_leaves_each_batch_whole_or_not_at_all() {
             let mut store = DiskStore::on(booted(flash, &build), &build, &job(), false).expect("connects");
             let mut lane = store.open_lane().expect("the first");
             let least = if capacitor { &left.acknowledged } else { &left.flushed };
-            println!("{engine:?}, capacitor {capacitor}, seed {seed}: {} batches", left.batches);
-            assert!(left.batches > 0);
+            assert!(left.batches > 0, "{engine:?}, seed {seed}");
             check(&left, least, |key| get(&mut store, &mut lane, key));
         }
     }
@@ -219,8 +218,7 @@ fn a_cut_leaves_a_host_store_each_batch_whole_or_not_at_all() {
             let mut store = HostStore::timed(&build, &job()).expect("connects");
             let left = run(&mut store, seed, |store| store.device().flash().is_powered());
             let flash = cut(store.device().flash(), &build, seed, Some(timings(&build.profile)));
-            println!("{engine:?}, seed {seed}: {} batches", left.batches);
-            assert!(left.batches > 0);
+            assert!(left.batches > 0, "{engine:?}, seed {seed}");
             let (mut store, mut below) = reopened(booted(flash, &build), &build);
             check(&left, &left.flushed, |key| host_get(&mut store, &mut below, key));
         }

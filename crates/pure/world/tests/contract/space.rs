@@ -1,6 +1,7 @@
 //! Batches on a store that is full, and snapshots while segments are collected: on devices so small that both come soon.
 
-use crate::contract::suite::{Broken, Kept, Noted, Subject, ensure, key};
+use crate::contract::noted::Noted;
+use crate::contract::suite::{Broken, Kept, Subject, ensure, key};
 use crate::contract::{DEPTH, LANES};
 use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig};

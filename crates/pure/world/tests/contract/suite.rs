@@ -1,11 +1,11 @@
 //! What every store owes its driver, clause by clause.
 
+use crate::contract::noted::{Note, Noted, ended};
 use crate::contract::{DEPTH, views};
 use saker_sim::{Digest, Rng, Seed};
 use saker_store::{
-    Completed, Drain, Failure, KvStore, Lane, Op, Outcome, Refusal, Share, SnapshotId, Submitted, Ticket,
+    Completed, Drain, KvStore, Lane, Op, Outcome, Refusal, Share, SnapshotId, Submitted, Ticket,
 };
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -55,38 +55,6 @@ pub fn check<S: KvStore>(open: impl Fn() -> S, terms: Terms, seed: u64) -> Kept 
     stalls_change_nothing(open(), terms)?;
     views::check(open, seed)
 }
-
-/// How an operation ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Noted {
-    Done,
-    Value(Vec<u8>),
-    Absent,
-    Pairs(Vec<(Vec<u8>, Vec<u8>)>),
-    Snapshot(SnapshotId),
-    Group,
-    Failed(Failure),
-}
-
-impl Noted {
-    fn of(outcome: &Outcome<'_>) -> Self {
-        match outcome {
-            Outcome::Done { .. } => Self::Done,
-            Outcome::Value { data, .. } => Self::Value(data.to_vec()),
-            Outcome::Absent => Self::Absent,
-            Outcome::Pairs { .. } => {
-                let pairs = outcome.pairs();
-                Self::Pairs(pairs.into_iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect())
-            }
-            Outcome::Snapshot(id) => Self::Snapshot(*id),
-            Outcome::Failed(failure) => Self::Failed(*failure),
-            _ => Self::Group,
-        }
-    }
-}
-
-/// Where an outcome is left for whoever asked.
-pub type Note = Rc<RefCell<Option<Noted>>>;
 
 /// What an operation is to come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -270,12 +238,6 @@ impl<S: KvStore> Subject<S> {
         self.settle()?;
         ended(&note)
     }
-}
-
-/// What was noted of an operation that has ended.
-pub fn ended(note: &Note) -> Kept<Noted> {
-    let noted = note.borrow().clone();
-    noted.ok_or_else(|| Broken { clause: "an outcome for each ticket", why: "none came".to_owned() })
 }
 
 fn judge(outcome: &Outcome<'_>, expected: &Expected) -> Kept {

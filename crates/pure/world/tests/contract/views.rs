@@ -1,6 +1,7 @@
 //! Batches, scans and snapshots, each beside what may get in its way. A store without them is asked for none.
 
-use crate::contract::suite::{Broken, Expected, Kept, Noted, Subject, ended, ensure, key};
+use crate::contract::noted::{Noted, ended};
+use crate::contract::suite::{Broken, Expected, Kept, Subject, ensure, key};
 use saker_sim::{Rng, Seed};
 use saker_store::{Failure, KvStore, Op, SnapshotId};
 use std::collections::BTreeMap;
