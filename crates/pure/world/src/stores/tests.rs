@@ -1,10 +1,13 @@
 //! Batches that power is cut in: each is there whole or not at all, and what was acknowledged is there.
 
+mod rows;
+
 use super::host_kv::{block_depth, medium_of};
 use super::{DiskStore, HostStore};
 use crate::history::cut;
 use crate::joined::Clocked;
 use crate::result::Job;
+use rows::{check, run};
 use saker_assembly::{Build, port};
 use saker_device::{Costs, Device, EngineKind, NamespaceConfig, timings};
 use saker_flash::nand::Shape;
@@ -12,10 +15,9 @@ use saker_flash::{FaultPlan, Flash};
 use saker_host::host_kv::{self, Answer, HostKv, Work};
 use saker_host::{ConnectOptions, Connection, Driver as _, TransferOptions};
 use saker_segment_store::Geometry;
+use saker_sim::Rng;
 use saker_sim::profile::Profile;
-use saker_sim::{Rng, Seed};
 use saker_store::{KvStore, Lane, Op, Outcome, Share, Submitted};
-use std::collections::BTreeMap;
 
 /// The engines that land a group as one record.
 const WHOLE: [EngineKind; 3] = [EngineKind::HASH_STORE, EngineKind::LSM, EngineKind::TREE];
@@ -62,95 +64,6 @@ fn batch(rng: &mut Rng, number: u64) -> Op {
         Op::Put(key(row, n), value)
     };
     Op::Batch((0..KEYS).map(write).collect())
-}
-
-/// What a run leaves: by row the last batch that was acknowledged, and the last that a Flush covered.
-#[derive(Default)]
-struct Left {
-    batches: u64,
-    acknowledged: BTreeMap<u64, u64>,
-    flushed: BTreeMap<u64, u64>,
-}
-
-/// Batches, and a Flush now and then, until nothing completes any more.
-fn run<S: KvStore>(store: &mut S, seed: u64, is_powered: impl Fn(&mut S) -> bool) -> Left {
-    let mut rng = Seed(seed).child("cut").rng();
-    let mut lane = store.open_lane().unwrap_or_else(|refusal| panic!("{refusal}"));
-    let mut left = Left::default();
-    loop {
-        let number = left.batches + 1;
-        if !ends(store, &mut lane, &batch(&mut rng, number), &is_powered) {
-            return left;
-        }
-        left.batches = number;
-        left.acknowledged.insert(number % ROWS, number);
-        if number.is_multiple_of(7) {
-            if !ends(store, &mut lane, &Op::Flush, &is_powered) {
-                return left;
-            }
-            left.flushed = left.acknowledged.clone();
-        }
-    }
-}
-
-/// Whether an operation has ended before the power did.
-fn ends<S: KvStore>(
-    store: &mut S,
-    lane: &mut S::Lane,
-    op: &Op,
-    is_powered: &impl Fn(&mut S) -> bool,
-) -> bool {
-    let now = store.now();
-    match lane.submit(Share::alone(op), now) {
-        Submitted::Done(outcome) => {
-            assert_eq!(outcome, Outcome::DONE);
-            return is_powered(store);
-        }
-        Submitted::Pending(_) => {}
-        Submitted::Stalled(stall) => panic!("{stall:?}"),
-        Submitted::Refused(refusal) => panic!("{refusal}"),
-    }
-    for _ in 0..TURNS_MAX {
-        lane.ring();
-        store.drive();
-        let now = store.now();
-        if let Some(job) = store.background() {
-            store.quantum(job.id, now);
-        }
-        let ended = if lane.look(now) {
-            lane.poll(now, |done| done.outcome == Outcome::DONE).unwrap_or(None)
-        } else {
-            None
-        };
-        if !is_powered(store) {
-            return false;
-        }
-        if let Some(is_done) = ended {
-            assert!(is_done, "{}", op.name());
-            return true;
-        }
-    }
-    panic!("{} never ends", op.name());
-}
-
-/// Whether each row is that of one batch, and of no earlier one than `least`.
-fn check(left: &Left, least: &BTreeMap<u64, u64>, mut get: impl FnMut(&[u8]) -> Option<Vec<u8>>) {
-    for row in 0..ROWS {
-        let found: Vec<_> = (0..KEYS).map(|n| get(&key(row, n))).collect();
-        let number = |value: &Vec<u8>| u64::from_le_bytes(value[..8].try_into().expect("eight bytes"));
-        let numbers: Vec<_> = found.iter().map(|value| value.as_ref().map(number)).collect();
-        let last = numbers[0].unwrap_or(0);
-        let whole = (0..KEYS).map(|n| {
-            let is_deleted = last == 0 || n == KEYS - 1 && last % 2 == 1;
-            (!is_deleted).then_some(last)
-        });
-        assert!(whole.eq(numbers.iter().copied()), "row {row} is of several batches: {numbers:?}");
-        let least = least.get(&row).copied().unwrap_or(0);
-        assert!(
-            (least..=left.batches + 1).contains(&last),
-            "row {row}: {last} after {least} was acknowledged"
-        );
-    }
 }
 
 /// Programs and erases at which power is cut: early ones, and later ones that meet collections.

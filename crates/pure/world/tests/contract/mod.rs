@@ -1,5 +1,6 @@
 //! The contract of a store: one suite for all of them. A store with planted faults shows that the suite can fail.
 
+mod batches;
 mod noted;
 mod space;
 mod stores;

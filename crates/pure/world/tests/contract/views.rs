@@ -1,5 +1,6 @@
 //! Batches, scans and snapshots, each beside what may get in its way. A store without them is asked for none.
 
+use crate::contract::batches;
 use crate::contract::noted::{Noted, ended};
 use crate::contract::suite::{Broken, Expected, Kept, Subject, ensure, key};
 use saker_sim::{Rng, Seed};
@@ -7,8 +8,8 @@ use saker_store::{Failure, KvStore, Op, SnapshotId};
 use std::collections::BTreeMap;
 
 /// Keys of these clauses.
-const KEYS: u64 = 40;
-const ROUNDS: usize = 60;
+pub const KEYS: u64 = 40;
+pub const ROUNDS: usize = 60;
 /// Values so long that all of them take several commands.
 const LONG_BYTES: u64 = 5000;
 
@@ -17,15 +18,15 @@ type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 /// Checks all of them.
 pub fn check<S: KvStore>(open: impl Fn() -> S, seed: u64) -> Kept {
     let mut rng = Seed(seed).child("views").rng();
-    batches_are_writes_in_their_order(open(), &mut rng)?;
+    batches::are_writes_in_their_order(open(), &mut rng)?;
     scans_show_what_is_there(open(), &mut rng)?;
     scans_beside_writes_in_flight(open(), &mut rng)?;
-    scans_see_batches_whole(open(), &mut rng)?;
+    batches::are_seen_whole(open(), &mut rng)?;
     snapshots_stay_as_they_were(open(), &mut rng)?;
     snapshots_end(open())
 }
 
-fn value(rng: &mut Rng, bytes_max: u64) -> Vec<u8> {
+pub fn value(rng: &mut Rng, bytes_max: u64) -> Vec<u8> {
     let mut value = vec![0; rng.below(bytes_max) as usize];
     rng.fill(&mut value);
     value
@@ -40,7 +41,7 @@ fn expected(model: &BTreeMap<u64, Vec<u8>>, from: &[u8], entries: usize) -> Pair
     pairs
 }
 
-fn scan(from: &[u8], entries: u32, snapshot: Option<SnapshotId>) -> Op {
+pub fn scan(from: &[u8], entries: u32, snapshot: Option<SnapshotId>) -> Op {
     Op::Scan { from: from.to_vec(), entries, snapshot }
 }
 
@@ -60,37 +61,6 @@ fn pairs_of<S: KvStore>(subject: &mut Subject<S>, lane: usize, op: Op) -> Kept<P
         Noted::Pairs(pairs) => Ok(pairs),
         other => Err(Broken { clause: "scan", why: format!("{other:?}") }),
     }
-}
-
-/// A key may be written twice, and one that is not there be deleted.
-fn batches_are_writes_in_their_order<S: KvStore>(store: S, rng: &mut Rng) -> Kept {
-    let mut subject = Subject::new(store);
-    if !subject.has("batch") {
-        return Ok(());
-    }
-    subject.ask(0, Op::Batch(Vec::new()), 0, &Expected::Done)?;
-    for round in 0..ROUNDS {
-        let mut writes = Vec::new();
-        for _ in 0..1 + rng.below(12) {
-            let n = rng.below(KEYS);
-            if rng.below(3) == 0 {
-                subject.model.remove(&n);
-                writes.push(Op::Delete(key(n)));
-            } else {
-                let value = value(rng, 600);
-                subject.model.insert(n, value.clone());
-                writes.push(Op::Put(key(n), value));
-            }
-        }
-        let ended = subject.tell(round % 3, Op::Batch(writes))?;
-        ensure!(ended == Noted::Done, "batch", "round {round}: {ended:?}");
-        for n in 0..KEYS {
-            let found = subject.tell((round + 1) % 3, Op::Get(key(n)))?;
-            let expected = subject.model.get(&n).cloned().map_or(Noted::Absent, Noted::Value);
-            ensure!(found == expected, "batch", "round {round}, key {n}: {found:?} instead of {expected:?}");
-        }
-    }
-    Ok(())
 }
 
 fn scans_show_what_is_there<S: KvStore>(store: S, rng: &mut Rng) -> Kept {
@@ -163,33 +133,6 @@ fn scans_beside_writes_in_flight<S: KvStore>(store: S, rng: &mut Rng) -> Kept {
             ensure!(is_there, "scan", "round {round}, key {n}: neither as before nor as after");
         }
         subject.model = after;
-    }
-    Ok(())
-}
-
-/// All writes of a batch have one number: a scan never shows two.
-fn scans_see_batches_whole<S: KvStore>(store: S, rng: &mut Rng) -> Kept {
-    let mut subject = Subject::new(store);
-    if !subject.has("scan") || !subject.has("batch") {
-        return Ok(());
-    }
-    for round in 1..=ROUNDS {
-        let bytes = rng.below(400) as usize;
-        let write = |n| Op::Put(key(n), vec![round as u8; 1 + bytes]);
-        let batch = subject.begin(0, Op::Batch((0..KEYS / 4).map(write).collect()))?;
-        let scans =
-            [subject.begin(1, scan(&[], u32::MAX, None))?, subject.begin(2, scan(&[], u32::MAX, None))?];
-        subject.settle()?;
-        ensure!(ended(&batch)? == Noted::Done, "batch", "{:?}", ended(&batch));
-        for found in scans {
-            let Noted::Pairs(found) = ended(&found)? else {
-                return Err(Broken { clause: "scan", why: format!("{:?}", ended(&found)) });
-            };
-            let is_whole = found.is_empty() && round == 1 || found.len() == KEYS as usize / 4;
-            let first = found.first().map_or(0, |(_, value)| value[0]);
-            let is_one = found.iter().all(|(_, value)| value[0] == first);
-            ensure!(is_whole && is_one, "batch", "round {round}: a part of {} pairs is seen", found.len());
-        }
     }
     Ok(())
 }

@@ -1,71 +1,18 @@
 //! A queue pair of a thread.
 
-use super::Sending;
-use super::scan::{Scanning, Scans, no_iterator};
-use crate::stores::batch::{TOO_LONG, write_batch};
+mod rare;
+
+use super::command::{Command, Sent};
+use super::scan::Scans;
+use super::sending::Sending;
 use crate::stores::{Group, GroupLimits};
 use saker_host::transfer::Available;
-use saker_host::{Done, HostError, KvQueue, QueueStats, SubmitError, TransferOptions};
+use saker_host::{HostError, KvQueue, QueueStats, SubmitError, TransferOptions};
 use saker_link::{PAGE_BYTES, Traffic};
-use saker_nvme::group::results::RESULT_BYTES;
-use saker_nvme::group::{COUNT_BYTES, Form};
+use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::vendor_specific::IteratorRange;
-use saker_nvme::{Key, Status};
 use saker_sim::{CpuMeter, CpuPrices, Instant, Meter as _, Unit};
-use saker_store::{
-    Completed, Failure, Lane, Op, Outcome, Refusal, Share, SnapshotId, Stall, StallCause, Submitted, Ticket,
-    Work,
-};
-
-/// What a slot's command is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Command {
-    Plain,
-    Get,
-    Group,
-    /// A batch with so many deletes, of which those of keys that are not there fail in the device.
-    Batch(u32),
-    Snapshot,
-    Release,
-    /// Of the scan of that number, which goes on when it has completed.
-    Scan(u16),
-}
-
-/// A slot's command, and how many operations of the lane are in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Sent {
-    command: Command,
-    operations: u32,
-}
-
-impl Command {
-    /// How it ended. Of a group DW0 is the number of operations that failed.
-    #[inline]
-    fn outcome<'a>(self, done: &'a Done<'_>) -> Outcome<'a> {
-        if !done.status.is_success() {
-            return self.failure(done.status);
-        }
-        match self {
-            Self::Plain | Self::Release | Self::Scan(_) => Outcome::DONE,
-            Self::Get => Outcome::value(done.data()),
-            Self::Group => Outcome::Group { failed: done.result, data: done.data() },
-            Self::Batch(deletes) if done.result > deletes => {
-                Outcome::Failed(Failure::Other("the device has carried out a part of the batch"))
-            }
-            Self::Batch(_) => Outcome::DONE,
-            Self::Snapshot => Outcome::Snapshot(SnapshotId(done.result)),
-        }
-    }
-
-    fn failure<'a>(self, status: Status) -> Outcome<'a> {
-        match self {
-            Self::Release => Outcome::Failed(no_iterator(status)),
-            _ if status.is(Status::KEY_DOES_NOT_EXIST) => Outcome::Absent,
-            _ => Outcome::Failed(Failure::Status(status)),
-        }
-    }
-}
+use saker_store::{Completed, Lane, Op, Outcome, Refusal, Share, Stall, StallCause, Submitted, Ticket, Work};
 
 /// A queue pair of its own on the namespace of pairs.
 #[derive(Debug)]
@@ -149,85 +96,6 @@ impl DiskLane {
             other => return self.send_rare(other),
         };
         Ok(self.sent(ticket.slot(), Sent { command, operations: 1 }))
-    }
-
-    /// What not every device takes.
-    #[cold]
-    fn send_rare(&mut self, operation: &Op) -> Result<Ticket, Unsent> {
-        let (takes, all) = (self.sending.takes, IteratorRange::new(&[], &[], &[]));
-        let (ticket, command) = match (operation, all) {
-            (Op::Batch(writes), _) if takes.batch_bytes > 0 => return self.send_batch(writes),
-            (Op::Scan { from, entries, snapshot }, _) if takes.scans => {
-                let scanning = Scanning::new(from, *entries, *snapshot).map_err(Unsent::Refused)?;
-                return self.send_scan(scanning);
-            }
-            (Op::Snapshot, Some(all)) if takes.scans => {
-                (self.queue.iterator_open(&all, false, None)?, Command::Snapshot)
-            }
-            (Op::Release(snapshot), _) if takes.scans => {
-                (self.queue.iterator_close(snapshot.0)?, Command::Release)
-            }
-            (other, _) => return Err(Unsent::Refused(Refusal::Unsupported(other.name()))),
-        };
-        Ok(self.sent(ticket.slot(), Sent { command, operations: 1 }))
-    }
-
-    /// A batch is a group of writes, which the engine lands as one record.
-    fn send_batch(&mut self, writes: &[Op]) -> Result<Ticket, Unsent> {
-        let batch = write_batch(writes).map_err(Unsent::Refused)?;
-        let deletes = batch.iter().filter(|(_, value)| value.is_none()).count() as u32;
-        let (form, payload) = batch.pack().map_err(|_| Unsent::Refused(TOO_LONG))?;
-        if payload.len() > self.sending.takes.batch_bytes {
-            return Err(Unsent::Refused(TOO_LONG));
-        }
-        let sent = if form == Form::Mixed {
-            // A device asks of mixed groups where their results are to go; only their number counts here.
-            let results = COUNT_BYTES + batch.len() * RESULT_BYTES;
-            self.queue.group_both_ways(form, &payload, results as u32)?
-        } else {
-            self.queue.group(form, None, &payload)?
-        };
-        let slot = sent.slot();
-        self.meter.work(Unit::Encode, batch.len() as u64);
-        self.meter.work(Unit::CopyByte, payload.len() as u64);
-        Ok(self.sent(slot, Sent { command: Command::Batch(deletes), operations: 1 }))
-    }
-
-    /// A scan has a slot of its own, behind those of the queue's commands.
-    fn send_scan(&mut self, mut scanning: Scanning) -> Result<Ticket, Unsent> {
-        let slot = scanning.send(&mut self.queue)?;
-        let n = self.scans.add(scanning);
-        self.sent(slot, Sent { command: Command::Scan(n), operations: 1 });
-        Ok(self.scan_ticket(n))
-    }
-
-    fn scan_ticket(&self, n: u16) -> Ticket {
-        Ticket { slot: self.sent.len() as u32 + u32::from(n), operations: 1 }
-    }
-
-    /// A scan goes on; its outcome is there if it is over.
-    #[cold]
-    fn scan_on(&mut self, n: u16) -> bool {
-        let Self { scans, queue, .. } = self;
-        let Some(scanning) = scans.get_mut(n) else { return false };
-        if scanning.is_over() {
-            return true;
-        }
-        match scanning.send(queue) {
-            Ok(slot) => _ = self.sent(slot, Sent { command: Command::Scan(n), operations: 1 }),
-            Err(_) => scans.waits(n),
-        }
-        false
-    }
-
-    /// There may be room again for scans that wait.
-    #[cold]
-    fn retry_scans(&mut self) -> bool {
-        let before = self.scans.waiting();
-        if let Some(n) = self.scans.next_waiting() {
-            self.scan_on(n);
-        }
-        self.scans.waiting() < before
     }
 
     /// A group that the application made.
