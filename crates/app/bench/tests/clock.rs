@@ -3,6 +3,7 @@
 use saker::url::Timing;
 use saker_assembly::Build;
 use saker_bench::clock::{RealRun, run_real};
+use saker_device::EngineKind;
 use saker_host::TransferOptions;
 use saker_sim::profile::Profile;
 use saker_world::{Job, Op, StoreKind};
@@ -84,6 +85,34 @@ fn sessions_write_containers_and_find_everything() {
     }
 }
 
+/// Batches, and scans of what they wrote, against the clock.
+#[test]
+fn batches_and_scans_run_where_the_engine_has_them() {
+    let profile = Profile::builtin("default").expect("built in");
+    let key = |n: u64| format!("k{n:04}").into_bytes();
+    let batch = |n: u64| Op::Batch((0..4u64).map(|m| Op::Put(key(n * 4 + m), vec![m as u8; 100])).collect());
+    let scan = |n| Op::Scan { from: key(n), entries: 30, snapshot: None };
+    for engine in [EngineKind::LSM, EngineKind::TREE] {
+        let kv = Build::kv(&profile, 1 << 30, 1).expect("large enough").with_engine(engine);
+        let blocks = Build::block(&profile, 1 << 30, 1).expect("large enough").with_engine(engine);
+        for (kind, build) in [
+            (StoreKind::Disk, &kv),
+            (StoreKind::Groups { operations: 8 }, &kv),
+            (StoreKind::Sessions { batch: 8 }, &kv),
+            (StoreKind::Host, &blocks),
+        ] {
+            let mut jobs = jobs(2, 4);
+            jobs[0].operations = (0..100).map(batch).collect();
+            jobs[1].operations = (0..100).map(scan).collect();
+            let run = run_real(kind, build, Timing::Off, &jobs[..2]).expect("runs");
+            let refused = if matches!(kind, StoreKind::Sessions { .. }) { 100 } else { 0 };
+            let errors: Vec<_> = run.results.iter().map(|result| result.errors).collect();
+            assert_eq!(errors, [refused, 0], "{} with {engine:?}", kind.name());
+            assert_eq!(run.results[0].user_bytes > 0, refused == 0, "{}", kind.name());
+        }
+    }
+}
+
 /// What no store takes is an error in every timing, and the run goes on.
 #[test]
 fn keys_and_operations_that_no_store_takes_are_errors_of_their_own() {
@@ -92,7 +121,7 @@ fn keys_and_operations_that_no_store_takes_are_errors_of_their_own() {
     let mut job = jobs(2, 4).remove(0);
     let good = job.operations.len() as u64;
     job.operations.insert(3, Op::Put(Vec::new(), vec![1]));
-    job.operations.insert(7, Op::Scan { from: vec![1], entries: 3 });
+    job.operations.insert(7, Op::Scan { from: vec![1], entries: 3, snapshot: None });
     for kind in [StoreKind::Disk, StoreKind::Groups { operations: 8 }, StoreKind::Sessions { batch: 8 }] {
         let jobs = std::slice::from_ref(&job);
         let real = run_real(kind, &kv, Timing::Off, jobs).expect("runs").results.remove(0);

@@ -176,6 +176,7 @@ pub fn what_an_engine_lacks_it_refuses_by_name(subject: Subject) {
         let bench = Setup::small(subject, true).start(FaultPlan::default());
         let mut bench = if is_outside { bench.outside() } else { bench };
         let has = bench.store.capabilities();
+        assert_eq!(has, subject.kind.capabilities(), "{}: what its factory says", subject.kind.name());
         let lacks = Capability::ALL.into_iter().filter(|c| !has.has(*c) && !SILENT.has(*c));
         assert_eq!(refused(&mut bench), lacks.collect::<Vec<_>>(), "{} has {has:?}", subject.kind.name());
     }

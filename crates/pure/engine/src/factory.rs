@@ -1,7 +1,7 @@
 //! How an engine is made: what its folder gives the registry.
 
 use crate::EngineConfig;
-use saker_engine_api::{Engine, Recover, Setting, Settings};
+use saker_engine_api::{Capabilities, Engine, Recover, Setting, Settings};
 use saker_segment_store::header::HEADER_BYTES;
 use saker_segment_store::{Geometry, SegmentStore};
 
@@ -26,6 +26,8 @@ pub trait Factory {
     const SUMMARY: &'static str;
     /// Its number in images, never one that was used; `None`: it is not for images.
     const CODE: Option<u8>;
+    /// What it can do beyond single pairs, whatever it is asked for: what [`Engine::capabilities`] answers.
+    const CAPABILITIES: Capabilities = Capabilities::NONE;
     /// What can be asked of it.
     const SETTINGS: &'static [Setting] = &[];
     /// How its pages are written.

@@ -1,5 +1,9 @@
 //! Operations, and a lane's share of them.
 
+/// Names a snapshot. It is the lane's that took it, until the lane releases it: then, or in another lane, it names nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SnapshotId(pub u32);
+
 /// One operation of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,7 +16,8 @@ pub enum Op {
     Delete(Vec<u8>),
     /// Whether there is such a pair.
     Exists(Vec<u8>),
-    /// Writes that become visible together, in their order.
+    /// Puts and deletes that become visible together, and that a cut leaves all of or none of. Of two writes of a key the later
+    /// one counts. To delete what is not there is no failure.
     Batch(Vec<Op>),
     /// Operations that travel together and end one by one, in no order.
     Group {
@@ -21,15 +26,19 @@ pub enum Op {
         /// How they belong together. None is known today: 0.
         flags: u32,
     },
-    /// So many pairs from a key on, in the store's order.
+    /// So many pairs from a key on, in the order of the bytes of their keys. All that ended before it was submitted is in it.
     Scan {
-        /// The first key, or the one before it.
+        /// The least key; empty: from the first one on.
         from: Vec<u8>,
         /// Pairs at most.
         entries: u32,
+        /// As that snapshot has them; otherwise as they are.
+        snapshot: Option<SnapshotId>,
     },
-    /// A view of all pairs as they are.
+    /// A view of all pairs as they are, for scans. The store keeps what it sees until it is released.
     Snapshot,
+    /// A snapshot is not needed any more.
+    Release(SnapshotId),
     /// Everything that ended before survives a cut.
     Flush,
     /// Whatever the lane has asked for is answered before it goes on. The driver's own: it asks no store.
@@ -48,6 +57,7 @@ impl Op {
             Self::Group { .. } => "group",
             Self::Scan { .. } => "scan",
             Self::Snapshot => "snapshot",
+            Self::Release(_) => "release",
             Self::Flush => "flush",
             Self::Wait => "wait",
         }

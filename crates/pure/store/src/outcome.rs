@@ -1,6 +1,8 @@
 //! How operations end.
 
+use crate::op::SnapshotId;
 use saker_nvme::Status;
+use saker_nvme::group::pairs_of;
 use saker_sim::Instant;
 use thiserror::Error;
 
@@ -29,6 +31,13 @@ pub enum Outcome<'a> {
         /// Their results, in the wire's form.
         data: &'a [u8],
     },
+    /// What a scan found: as many pairs as were asked for, or all there are from its key on.
+    Pairs {
+        /// The pairs in the wire's form ([`Outcome::pairs`]).
+        data: &'a [u8],
+    },
+    /// A snapshot was taken.
+    Snapshot(SnapshotId),
     /// It was tried, and it failed.
     Failed(Failure),
 }
@@ -47,8 +56,16 @@ impl<'a> Outcome<'a> {
     #[inline]
     pub const fn data(&self) -> &'a [u8] {
         match self {
-            Self::Value { data, .. } | Self::Group { data, .. } => data,
+            Self::Value { data, .. } | Self::Group { data, .. } | Self::Pairs { data } => data,
             _ => &[],
+        }
+    }
+
+    /// Key and value of each pair that a scan found, in its order.
+    pub fn pairs(&self) -> Vec<(&'a [u8], &'a [u8])> {
+        match self {
+            Self::Pairs { data } => pairs_of(data),
+            _ => Vec::new(),
         }
     }
 
@@ -56,7 +73,7 @@ impl<'a> Outcome<'a> {
     #[inline]
     pub const fn failures(&self, operations: u32) -> u32 {
         match self {
-            Self::Done { .. } | Self::Value { .. } => 0,
+            Self::Done { .. } | Self::Value { .. } | Self::Pairs { .. } | Self::Snapshot(_) => 0,
             Self::Group { failed, .. } => *failed,
             Self::Absent | Self::Failed(_) => operations,
         }
@@ -73,6 +90,9 @@ pub enum Failure {
     /// The device ended the command with that status.
     #[error("the device ended the command with status {0:?}")]
     Status(Status),
+    /// The snapshot was released, or has timed out, or is another lane's.
+    #[error("there is no such snapshot")]
+    NoSnapshot,
     /// The store says why.
     #[error("{0}")]
     Other(&'static str),

@@ -73,7 +73,7 @@ pub trait KvStore {
     fn open_lane(&mut self) -> Result<Self::Lane, Refusal>;
 
     /// Names of the operations that it takes ([`Op::name`](crate::Op::name)). It refuses all others by name.
-    fn capabilities(&self) -> &'static [&'static str];
+    fn capabilities(&self) -> Vec<&'static str>;
 
     /// In which order cores and the store meet in virtual time.
     fn order(&self) -> Order;

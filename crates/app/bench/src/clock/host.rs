@@ -9,10 +9,11 @@ use saker_host::{CacheStats, HostError, Spin};
 use saker_link::Traffic;
 use saker_sim::Instant;
 use saker_store::{
-    Completed, Completions, Doorbells, Drain, KvStore, Lane, Order, Refusal, Share, Submitted, Ticket, Work,
+    Completed, Completions, Doorbells, Drain, KvStore, Lane, Order, Outcome, Refusal, Share, Submitted,
+    Ticket, Work,
 };
 use saker_world::Job;
-use saker_world::stores::host_kv::{CAPABILITIES, block_depth, connect, operation, outcome};
+use saker_world::stores::host_kv::{block_depth, capabilities, connect, operation, outcome};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -102,12 +103,12 @@ impl KvStore for HostOnClock {
             slots: 0,
             ended: VecDeque::new(),
             has_looked: false,
-            last: Ok(None),
+            last: Ok(host_kv::Answer::Done),
         })
     }
 
-    fn capabilities(&self) -> &'static [&'static str] {
-        CAPABILITIES
+    fn capabilities(&self) -> Vec<&'static str> {
+        capabilities(&lock(&self.shared).store)
     }
 
     fn order(&self) -> Order {
@@ -134,13 +135,14 @@ impl Lane for HostLane {
 
     /// Submits, and looks around while the lock is held.
     fn submit(&mut self, share: Share<'_>, _: Instant) -> Submitted<'_> {
-        let op = match operation(share.first()) {
-            Ok(op) => op,
+        let Self { shared, number, free, slots, ended, last, has_looked } = self;
+        let mut shared = lock(shared);
+        let op = match operation(share.first(), &shared.store) {
+            Ok(Some(op)) => op,
+            Ok(None) => return Submitted::Done(Outcome::DONE),
             Err(refusal) => return Submitted::Refused(refusal),
         };
-        self.has_looked = true;
-        let Self { shared, number, free, slots, ended, last, .. } = self;
-        let mut shared = lock(shared);
+        *has_looked = true;
         let submitted = shared.store.submit(op, Metered::Free).map_err(|ticket| {
             let slot = free.pop().unwrap_or_else(|| {
                 *slots += 1;

@@ -26,7 +26,7 @@ use recover::Recovery;
 use saker_bench::clock::Cpus;
 use saker_bench::{CompareError, Input, Plan, Timing, compare};
 use saker_engine::settings::{Phase, Setting, Values};
-use saker_engine::{EngineConfig, EngineKind, Factory, Registration};
+use saker_engine::{Capabilities, EngineConfig, EngineKind, Factory, Registration};
 use saker_host::CacheOptions;
 use saker_segment_store::SegmentStore;
 use saker_value_log::record::HEADER_BYTES;
@@ -50,6 +50,7 @@ impl Factory for PlainLogs {
     const NAME: &'static str = "plain_log";
     const SUMMARY: &'static str = "a log, and a sorted map of all keys in memory";
     const CODE: Option<u8> = None;
+    const CAPABILITIES: Capabilities = store::CAPABILITIES;
     const SETTINGS: &'static [Setting] = &[SPARE_PERCENT];
 
     fn create(config: &EngineConfig, m: &dyn SegmentStore) -> PlainLog {

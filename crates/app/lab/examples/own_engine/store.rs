@@ -176,10 +176,13 @@ pub fn segment_of(geometry: &Geometry, addr: RecordAddr) -> SegmentId {
     SegmentId((addr.position() / geometry.segment_bytes()) as u32)
 }
 
+/// What it can do beyond single pairs.
+pub const CAPABILITIES: Capabilities = Capabilities::of(&[Capability::List]);
+
 /// What every engine does.
 impl Engine for PlainLog {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::of(&[Capability::List])
+        CAPABILITIES
     }
 
     fn store<M: SegmentStore, W: Meter, S: Source>(

@@ -11,9 +11,13 @@ use saker_segment_store::{Completion, SegmentStore, Step, Stream, Tag};
 use saker_sim::{Free, Meter};
 use saker_value_log::lengths::most_pairs;
 
+/// What it can do beyond single pairs.
+pub(super) const CAPABILITIES: Capabilities =
+    Capabilities::of(&[Capability::List, Capability::Places, Capability::Reset]);
+
 impl Engine for HashFtl {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::of(&[Capability::List, Capability::Places, Capability::Reset])
+        CAPABILITIES
     }
 
     fn store<M: SegmentStore, W: Meter, S: Source>(

@@ -5,7 +5,7 @@ use super::recover::Recovery;
 use super::{HashFtl, HashFtlConfig, settings};
 use crate::factory::Pages;
 use crate::{EngineConfig, Factory};
-use saker_engine_api::{Setting, Settings};
+use saker_engine_api::{Capabilities, Setting, Settings};
 use saker_segment_store::SegmentStore;
 
 /// Makes Original FTLs.
@@ -18,6 +18,7 @@ impl Factory for Original {
     const NAME: &'static str = "hash_original";
     const SUMMARY: &'static str = "grains of 512 bytes, and a hash table on flash";
     const CODE: Option<u8> = Some(1);
+    const CAPABILITIES: Capabilities = super::engine::CAPABILITIES;
     const SETTINGS: &'static [Setting] = &settings::SETTINGS;
     const PAGES: Pages = Pages::Grains;
 
@@ -48,6 +49,7 @@ impl Factory for Plus {
     const NAME: &'static str = "hash_plus";
     const SUMMARY: &'static str = "grains of 64 bytes, and a hash table of live entries on flash";
     const CODE: Option<u8> = Some(2);
+    const CAPABILITIES: Capabilities = super::engine::CAPABILITIES;
     const SETTINGS: &'static [Setting] = &settings::SETTINGS;
     const PAGES: Pages = Pages::Grains;
 
@@ -78,6 +80,7 @@ impl Factory for Doubling {
     const NAME: &'static str = "hash_doubling";
     const SUMMARY: &'static str = "hash_original with a table that starts small and doubles";
     const CODE: Option<u8> = Some(5);
+    const CAPABILITIES: Capabilities = super::engine::CAPABILITIES;
     const SETTINGS: &'static [Setting] = &settings::SETTINGS;
     const PAGES: Pages = Pages::Grains;
 

@@ -15,10 +15,15 @@ use saker_value_log::land::{land, land_whole};
 use saker_value_log::lengths::most_pairs;
 use saker_value_log::record::{Kind, record_bytes};
 
+/// What it can do beyond single pairs.
+pub(super) const CAPABILITIES: Capabilities = {
+    use Capability::{Bind, Groups, List, Places, PrefetchHint, Reserve, Reset};
+    Capabilities::of(&[List, Groups, PrefetchHint, Bind, Reserve, Places, Reset])
+};
+
 impl Engine for HashStore {
     fn capabilities(&self) -> Capabilities {
-        use Capability::{Bind, Groups, List, Places, PrefetchHint, Reserve, Reset};
-        Capabilities::of(&[List, Groups, PrefetchHint, Bind, Reserve, Places, Reset])
+        CAPABILITIES
     }
 
     #[inline]

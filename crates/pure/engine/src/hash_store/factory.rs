@@ -3,6 +3,7 @@
 use super::recover::Recovery;
 use super::{HashStore, HashStoreConfig};
 use crate::EngineConfig;
+use saker_engine_api::Capabilities;
 use saker_segment_store::SegmentStore;
 
 /// Makes hash stores.
@@ -15,6 +16,7 @@ impl crate::Factory for Factory {
     const NAME: &'static str = "hash_store";
     const SUMMARY: &'static str = "a log, and an index of all pairs in memory";
     const CODE: Option<u8> = Some(0);
+    const CAPABILITIES: Capabilities = super::engine::CAPABILITIES;
 
     fn create(config: &EngineConfig, m: &dyn SegmentStore) -> HashStore {
         HashStore::new(told(config, m), m)

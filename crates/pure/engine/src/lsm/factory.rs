@@ -2,7 +2,7 @@
 
 use super::{LsmConfig, LsmStore, Recovery, settings};
 use crate::EngineConfig;
-use saker_engine_api::{Setting, Settings};
+use saker_engine_api::{Capabilities, Setting, Settings};
 use saker_segment_store::{Geometry, SegmentStore};
 
 /// Makes LSM stores.
@@ -15,6 +15,7 @@ impl crate::Factory for Factory {
     const NAME: &'static str = "lsm";
     const SUMMARY: &'static str = "an LSM-tree with its values in a log";
     const CODE: Option<u8> = Some(3);
+    const CAPABILITIES: Capabilities = crate::ordered::CAPABILITIES;
     const COUNTS_PAIRS: bool = false;
     const SETTINGS: &'static [Setting] = &settings::SETTINGS;
 

@@ -21,10 +21,15 @@ use saker_value_log::lengths::most_pairs;
 use saker_value_log::packing::Packing;
 use saker_value_log::record::{Header, Kind, record_bytes};
 
+/// What such a store can do beyond single pairs.
+pub(crate) const CAPABILITIES: Capabilities = {
+    use Capability::{Groups, List, Places, Reset, Scan, Snapshots};
+    Capabilities::of(&[List, Snapshots, Scan, Groups, Places, Reset])
+};
+
 impl<S: Structure> Engine for Store<S> {
     fn capabilities(&self) -> Capabilities {
-        use Capability::{Groups, List, Places, Reset, Scan, Snapshots};
-        Capabilities::of(&[List, Snapshots, Scan, Groups, Places, Reset])
+        CAPABILITIES
     }
 
     fn store<M: SegmentStore, W: Meter, V: Source>(

@@ -27,6 +27,7 @@ pub(crate) mod space;
 pub(crate) mod structure;
 pub(crate) mod upkeep;
 
+pub(crate) use engine::CAPABILITIES;
 pub use key::Key;
 pub use landing::PackingStats;
 pub use recover::Recovery;

@@ -7,7 +7,7 @@ pub use any::{AnyEngine, AnyRecovery};
 
 use crate::factory::{Factory, Pages};
 use crate::{EngineConfig, hash_ftl, hash_store, lsm, tree};
-use saker_engine_api::{Setting, Settings};
+use saker_engine_api::{Capabilities, Setting, Settings};
 use saker_segment_store::{Geometry, SegmentStore};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -73,6 +73,8 @@ pub struct Registration {
     pub summary: &'static str,
     /// See [`Factory::CODE`].
     pub code: Option<u8>,
+    /// See [`Factory::CAPABILITIES`].
+    pub capabilities: Capabilities,
     /// See [`Factory::SETTINGS`].
     pub settings: &'static [Setting],
     /// See [`Factory::PAGES`].
@@ -98,6 +100,7 @@ impl Registration {
             name: F::NAME,
             summary: F::SUMMARY,
             code: F::CODE,
+            capabilities: F::CAPABILITIES,
             settings: F::SETTINGS,
             pages: F::PAGES,
             counts_pairs: F::COUNTS_PAIRS,
@@ -163,6 +166,11 @@ impl EngineKind {
     /// The engine of that number.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.code() == Some(code))
+    }
+
+    /// What it can do beyond single pairs.
+    pub const fn capabilities(self) -> Capabilities {
+        self.0.capabilities
     }
 
     /// What can be asked of it.

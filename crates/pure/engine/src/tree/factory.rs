@@ -3,7 +3,7 @@
 use super::config::{self, TreeConfig};
 use super::{Recovery, TreeStore};
 use crate::EngineConfig;
-use saker_engine_api::{Setting, Settings};
+use saker_engine_api::{Capabilities, Setting, Settings};
 use saker_segment_store::{Geometry, SegmentStore};
 
 /// Makes tree stores.
@@ -16,6 +16,7 @@ impl crate::Factory for Factory {
     const NAME: &'static str = "tree";
     const SUMMARY: &'static str = "a copy-on-write B+tree with its values in a log";
     const CODE: Option<u8> = Some(4);
+    const CAPABILITIES: Capabilities = crate::ordered::CAPABILITIES;
     const COUNTS_PAIRS: bool = false;
     const SETTINGS: &'static [Setting] = &config::SETTINGS;
 

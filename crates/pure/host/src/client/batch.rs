@@ -1,5 +1,6 @@
 //! A batch of writes, after RocksDB's WriteBatch: put together anywhere, written at once.
 
+use saker_nvme::group::{COUNT_BYTES, Form, Op, Packer, Refused, entry_bytes};
 use std::collections::BTreeMap;
 
 /// Puts and deletes of keys of 1 to 255 bytes. A later one of a key replaces an earlier one.
@@ -58,5 +59,30 @@ impl WriteBatch {
     /// The writes: key, and value or `None` for a delete.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         self.writes.iter().map(|(k, v)| (k.as_slice(), v.as_deref()))
+    }
+
+    /// As the payload of a group, and its form: that of stores if there is nothing else.
+    ///
+    /// # Errors
+    /// [`Refused`] for a key that cannot be one.
+    pub fn pack(&self) -> Result<(Form, Vec<u8>), Refused> {
+        let only_stores = self.writes.values().all(Option::is_some);
+        let form = if only_stores { Form::All(Op::Store) } else { Form::Mixed };
+        let writes = || {
+            self.iter().map(|(key, value)| match value {
+                Some(value) => (Op::Store, key, value),
+                None => (Op::Delete, key, &[][..]),
+            })
+        };
+        let bytes = |(op, key, value): (Op, &[u8], &[u8])| {
+            form.lead_bytes() + entry_bytes(op, key.len(), value.len())
+        };
+        let mut payload = vec![0; COUNT_BYTES + writes().map(bytes).sum::<usize>()];
+        let mut packer = Packer::new(form, &mut payload).ok_or(Refused::Full)?;
+        for (op, key, value) in writes() {
+            packer.push(op, key, value)?;
+        }
+        packer.finish();
+        Ok((form, payload))
     }
 }

@@ -7,52 +7,36 @@
 //! driver's business: the caller itself in real time, an actor in `virtual`, where each quantum takes its time on a core.
 
 mod background;
+mod batch;
 mod blocks;
 mod held;
+mod op;
 mod queue_pair;
+mod scan;
 mod segments;
 mod work;
 
 pub use blocks::{BlockDone, BlockQueue};
+pub use op::{Answer, Batch, Op, Outcome, Ticket};
 pub use queue_pair::KvBlockQueue;
 pub use segments::{BlockSegments, HOST_PAGE_BYTES, SegmentStats};
 pub use work::Work;
 
+use batch::packed;
 use saker_engine::{
-    AnyEngine, AnyRecovery, Condition, Context, Engine, EngineConfig, EngineKind, Hints, Inspect, KvError,
-    Recover, StoreStats, Version,
+    AnyEngine, AnyRecovery, Condition, Context, Engine, EngineConfig, EngineKind, Hints, Inspect, Recover,
+    StoreStats, Version,
 };
 use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_nvme::Key;
 use saker_segment_store::{PageAddr, SegmentStore, Step, Tag};
 use saker_sim::Meter;
+use scan::{Scanning, Taken};
 use std::collections::VecDeque;
 use work::with_meter;
 
 use crate::cache::{CacheOptions, CacheStats, ReadCache};
-
-/// Names an operation on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ticket(pub u64);
-
-/// An operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Op {
-    /// Store a pair.
-    Put(Vec<u8>, Vec<u8>),
-    /// Retrieve a value.
-    Get(Vec<u8>),
-    /// Delete a pair.
-    Delete(Vec<u8>),
-    /// Whether there is such a pair.
-    Exists(Vec<u8>),
-    /// Everything before it is on the device, and flushed there.
-    Flush,
-}
-
-/// What an operation came to. A value for `Get`; nothing otherwise.
-pub type Outcome = Result<Option<Vec<u8>>, KvError>;
 
 struct Parked {
     ticket: Ticket,
@@ -61,6 +45,8 @@ struct Parked {
     /// A Flush: the tag that must have finished, and then that of its sync.
     after: Option<Tag>,
     synced: Option<Tag>,
+    /// How far a scan is.
+    scanning: Option<Box<Scanning>>,
 }
 
 /// A key-value store at the host.
@@ -68,6 +54,7 @@ pub struct HostKv {
     store: AnyEngine,
     medium: BlockSegments,
     cache: Option<ReadCache>,
+    snapshots: Taken,
     parked: VecDeque<Parked>,
     next_ticket: u64,
     /// Pages the background work waits for.
@@ -93,6 +80,7 @@ impl HostKv {
                 Step::Need(pages) => {
                     medium.bring(&pages);
                     while !medium.all_here(&pages) {
+                        medium.queue_mut().ring();
                         wait();
                         medium.poll();
                     }
@@ -100,6 +88,7 @@ impl HostKv {
                     medium.keep_only(&pages);
                 }
                 Step::Blocked(_) => {
+                    medium.queue_mut().ring();
                     wait();
                     medium.poll();
                 }
@@ -128,7 +117,18 @@ impl HostKv {
     pub fn with_engine(store: AnyEngine, medium: BlockSegments) -> Self {
         let (parked, background_pages) = (VecDeque::new(), Vec::new());
         let (next_ticket, background_idle, waits) = (0, true, 0);
-        Self { store, medium, cache: None, parked, next_ticket, background_pages, background_idle, waits }
+        let snapshots = Taken::default();
+        Self {
+            store,
+            medium,
+            cache: None,
+            snapshots,
+            parked,
+            next_ticket,
+            background_pages,
+            background_idle,
+            waits,
+        }
     }
 
     /// The same with an empty read cache: that of sessions ([`crate::cache`]), for keys of up to 16 bytes.
@@ -214,10 +214,13 @@ impl HostKv {
 
     fn submit_to<W: Meter>(&mut self, op: Op, w: &mut W) -> Result<Outcome, Ticket> {
         if let Some(value) = self.cached(&op, w) {
-            return Ok(Ok(Some(value)));
+            return Ok(Ok(Answer::Value(value)));
         }
-        let mut parked =
-            Parked { ticket: Ticket(self.next_ticket), op, pages: Vec::new(), after: None, synced: None };
+        if let Op::Batch(batch) = &op {
+            packed(batch, w);
+        }
+        let (ticket, pages) = (Ticket(self.next_ticket), Vec::new());
+        let mut parked = Parked { ticket, op, pages, after: None, synced: None, scanning: None };
         match self.run(&mut parked, w) {
             Some(outcome) => Ok(outcome),
             None => {
@@ -266,15 +269,18 @@ impl HostKv {
 
     /// An operation has been executed: the cache follows the store.
     fn note(&self, op: &Op, outcome: &Outcome, w: &mut impl Meter) {
-        let Some(cache) = &self.cache else { return };
-        let (Op::Get(key) | Op::Put(key, _) | Op::Delete(key)) = op else { return };
-        let Ok(key) = Key::new(key) else { return };
-        match (op, outcome) {
-            (Op::Get(_), Ok(Some(value))) => cache.insert(&key, value, w),
-            (Op::Put(_, value), Ok(_)) => cache.update(&key, Some(value), w),
+        let (Op::Get(key) | Op::Put(key, _) | Op::Delete(key)) = op else {
+            if let Op::Batch(batch) = op {
+                self.note_batch(batch, outcome, w);
+            }
+            return;
+        };
+        with_cached(self.cache.as_ref(), key, |cache, key| match (op, outcome) {
+            (Op::Get(_), Ok(Answer::Value(value))) => cache.insert(key, value, w),
+            (Op::Put(_, value), Ok(_)) => cache.update(key, Some(value), w),
             (Op::Get(_), _) => {}
-            _ => cache.remove(&key),
-        }
+            _ => cache.remove(key),
+        });
     }
 
     /// Executes an operation once. `None`: it must wait.
@@ -283,14 +289,21 @@ impl HostKv {
         let step = match &parked.op {
             Op::Put(key, value) => {
                 let put = self.store.store(key, &mut &value[..], Condition::Always, &mut Context::new(m, w));
-                put.map(|put| put.map(|put| no_value(put.ended())))
+                put.map(|put| put.map(|put| done(put.ended())))
             }
             Op::Get(key) => {
                 let mut value = Vec::new();
-                self.store.retrieve(key, &mut value, &mut Context::new(m, w)).map(|r| r.map(|_| Some(value)))
+                let found = self.store.retrieve(key, &mut value, &mut Context::new(m, w));
+                found.map(|found| found.map(|_| Answer::Value(value)))
             }
-            Op::Delete(key) => self.store.delete(key, &mut Context::new(m, w)).map(|r| r.map(no_value)),
-            Op::Exists(key) => self.store.exists(key, &mut Context::new(m, w)).map(|r| r.map(|()| None)),
+            Op::Delete(key) => self.store.delete(key, &mut Context::new(m, w)).map(|r| r.map(done)),
+            Op::Exists(key) => {
+                self.store.exists(key, &mut Context::new(m, w)).map(|r| r.map(|()| Answer::Done))
+            }
+            Op::Batch(batch) => self.run_batch(batch, w),
+            Op::Scan { .. } => self.run_scan(parked, w),
+            Op::Snapshot => Step::Done(self.take_snapshot()),
+            Op::Release(number) => Step::Done(self.release_snapshot(*number)),
             Op::Flush => return self.run_flush(parked),
         };
         match step {
@@ -310,6 +323,23 @@ impl HostKv {
         }
     }
 
+    #[cold]
+    fn run_scan<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Step<Outcome> {
+        let Op::Scan { from, entries, snapshot } = &parked.op else { unreachable!("asked for scans only") };
+        let mut scanning =
+            match parked.scanning.take().map_or_else(|| self.begin_scan(*snapshot), |on| Ok(*on)) {
+                Ok(scanning) => scanning,
+                Err(ended) => return Step::Done(ended),
+            };
+        let step = self.scan_on(&mut scanning, (from, *entries), w);
+        if matches!(step, Step::Done(_)) {
+            self.end_scan(&scanning);
+        } else {
+            parked.scanning = Some(Box::new(scanning));
+        }
+        step
+    }
+
     fn run_flush(&mut self, parked: &mut Parked) -> Option<Outcome> {
         let m = &mut self.medium;
         let after = *parked.after.get_or_insert_with(|| self.store.flush(m));
@@ -317,11 +347,18 @@ impl HostKv {
             return None;
         }
         let synced = *parked.synced.get_or_insert_with(|| m.sync());
-        (m.finished() >= synced).then_some(Ok(None))
+        (m.finished() >= synced).then_some(Ok(Answer::Done))
     }
 }
 
-/// A write gives no value.
-fn no_value(_: Version) -> Option<Vec<u8>> {
-    None
+/// A write answers that it is done.
+fn done(_: Version) -> Answer {
+    Answer::Done
+}
+
+/// Shows a key's cache, if there is one and it takes keys of that length.
+fn with_cached(cache: Option<&ReadCache>, key: &[u8], note: impl FnOnce(&ReadCache, &Key)) {
+    if let (Some(cache), Ok(key)) = (cache, Key::new(key)) {
+        note(cache, &key);
+    }
 }

@@ -71,6 +71,8 @@ pub struct BlockSegments {
     written: Vec<u32>,
     pages: HeldPages,
     on_way: BTreeMap<u64, Request>,
+    /// Pages whose program has not completed, and where their bytes are.
+    programmed: BTreeMap<PageAddr, SlotId>,
     backlog: VecDeque<Request>,
     outstanding: BTreeSet<Tag>,
     completions: VecDeque<Completion>,
@@ -107,6 +109,7 @@ impl BlockSegments {
             written: vec![0; segments as usize],
             pages: HeldPages::default(),
             on_way: BTreeMap::new(),
+            programmed: BTreeMap::new(),
             backlog: VecDeque::new(),
             outstanding: BTreeSet::new(),
             completions: VecDeque::new(),
@@ -147,6 +150,7 @@ impl BlockSegments {
                 let at = self.geometry.page(id, index);
                 self.bring(&[at]);
                 while !self.all_here(&[at]) {
+                    self.queue.ring();
                     wait();
                     self.poll();
                 }
@@ -183,9 +187,14 @@ impl BlockSegments {
     /// Asks for pages and holds them until they are released.
     pub fn bring(&mut self, pages: &[PageAddr]) {
         for at in pages {
-            if let Some(reader) = self.pages.hold(*at) {
+            let Some(reader) = self.pages.hold(*at) else { continue };
+            let Some(slot) = self.programmed.get(at) else {
                 self.start(Request::Read { at: *at, reader });
-            }
+                continue;
+            };
+            // A Read could overtake the Write, and would show zeros after the slot is given back.
+            let page_buffer = &self.page_buffer;
+            self.pages.renew(*at..=*at, || bytes_of(page_buffer, *slot));
         }
     }
 
@@ -241,6 +250,7 @@ impl BlockSegments {
                     self.pages.arrive(at, reader, done.data.filter(|_| ok).ok_or(CellError::Read));
                 }
                 Request::Program { tag, at, slot } => {
+                    self.programmed.remove(&at);
                     self.complete(tag, Io::Program { at, slot }, ok, CellError::Program)
                 }
                 Request::Erase { tag, segment } => {
@@ -364,6 +374,7 @@ impl SegmentStore for BlockSegments {
         }
         let (page_buffer, pages) = (&self.page_buffer, &mut self.pages);
         pages.renew(at..=at, || bytes_of(page_buffer, slot));
+        self.programmed.insert(at, slot);
         self.start(Request::Program { tag, at, slot });
         tag
     }

@@ -30,6 +30,7 @@
 mod command;
 mod layout;
 mod pack;
+mod pairs;
 mod parse;
 pub mod results;
 mod vector;
@@ -37,5 +38,6 @@ mod vector;
 pub use command::{GroupCommand, GroupId, ID_BYTES_MAX, is_group};
 pub use layout::{COUNT_BYTES, Form, KEY_BYTES_MAX, LENGTH_BYTES, Op, entry_bytes, padded, payload_bytes};
 pub use pack::{Packer, Refused};
+pub use pairs::{PairList, pairs_of};
 pub use parse::{Entry, Malformed, Reason, parse, parse_mut};
 pub use vector::{PairAddress, VECTOR_HEAD_BYTES, VECTOR_PAIR_BYTES, parse_vector, write_vector};

@@ -89,8 +89,8 @@ impl KvStore for Fixed {
         })
     }
 
-    fn capabilities(&self) -> &'static [&'static str] {
-        &["put", "get"]
+    fn capabilities(&self) -> Vec<&'static str> {
+        vec!["put", "get"]
     }
 
     fn order(&self) -> Order {

@@ -82,7 +82,7 @@ fn of_engine(setup: &Setup, build: &Build, at: u64) -> Result<CutTale, HistoryEr
 }
 
 /// The flash as it is when power comes back.
-fn cut(flash: &Flash, build: &Build, seed: u64, timings: Option<Timings>) -> Flash {
+pub(crate) fn cut(flash: &Flash, build: &Build, seed: u64, timings: Option<Timings>) -> Flash {
     let ring_kept = build.config.capacitor;
     let (mut media, ring) = flash.cut(PowerCut { seed, ring_kept });
     media.set_history(PowerHistory::Cut { ring_kept });

@@ -10,7 +10,7 @@ use saker_assembly::port;
 use saker_device::NamespaceKind;
 use saker_engine::EngineConfig;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockSegments, HostKv, KvBlockQueue, Op, Outcome, Ticket, Work};
+use saker_host::host_kv::{Answer, BlockSegments, HostKv, KvBlockQueue, Op, Outcome, Ticket, Work};
 use saker_host::{ConnectOptions, Connection, Driver as _, ProtocolError};
 use saker_sim::{CpuMeter, CpuPrices, Digest};
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,8 +127,11 @@ impl HostSide {
     fn note(&mut self, number: u64, outcome: &Outcome) {
         let at = self.device.0.now();
         match outcome {
-            Ok(value) => {
-                let found = value.as_deref();
+            Ok(answer) => {
+                let found = match answer {
+                    Answer::Value(value) => Some(value.as_slice()),
+                    _ => None,
+                };
                 self.outcomes.note(number, at, &[0, u64::from(found.is_some())], found.unwrap_or_default());
             }
             Err(error) => self.outcomes.note(number, at, &[1], error.to_string().as_bytes()),

@@ -13,6 +13,8 @@ mod script;
 mod small;
 mod tale;
 
+#[cfg(test)]
+pub(crate) use cuts::cut;
 pub use cuts::{CutTale, cut_points, tell_cut};
 pub use small::Setup;
 pub use tale::{MediaOps, Tale};

@@ -1,20 +1,20 @@
 //! HostKV in virtual time: the store is at the host, over a block namespace. Lanes share it; each has a core, and the store has no
 //! modelled lock.
 
+pub use super::host_ops::{capabilities, operation, outcome};
 use super::{Counters, prices};
 use crate::joined::{Below as _, Clocked};
 use crate::measured::Measured;
 use crate::result::{Job, ReadPath, RunResult};
 use saker_assembly::{Build, port};
 use saker_device::{Attachment, NamespaceKind};
-use saker_engine::KvError;
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{self, BlockSegments, HostKv, KvBlockQueue, Work as Metered};
+use saker_host::host_kv::{self, Answer, BlockSegments, HostKv, KvBlockQueue, Work as Metered};
 use saker_host::{CacheStats, ConnectOptions, Connection, Driver, HostError, ProtocolError};
 use saker_sim::{CpuMeter, CpuPrices, Instant};
 use saker_store::{
-    BackgroundJob, Completed, Completions, Doorbells, Drain, Failure, JobId, JobKind, KvStore, Lane, Op,
-    Order, Outcome, Prices, Refusal, Share, Submitted, Ticket, Work,
+    BackgroundJob, Completed, Completions, Doorbells, Drain, JobId, JobKind, KvStore, Lane, Order, Outcome,
+    Prices, Refusal, Share, Submitted, Ticket, Work,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -23,14 +23,23 @@ use std::rc::Rc;
 /// Block commands HostKV keeps in flight at least.
 const BLOCK_DEPTH_MIN: usize = 128;
 const BLOCK_DEPTH_MAX: usize = 2048;
-/// Bytes of an extent.
+/// Bytes of an extent, where a namespace has room for so many.
 const EXTENT_BYTES: u64 = 8 << 20;
+const EXTENTS_MIN: u64 = 24;
+/// No extent is shorter: a device that is smaller still has fewer.
+const EXTENT_BYTES_MIN: u64 = 128 << 10;
+
+/// Bytes of an extent of a namespace with so many bytes: what is collected, and a log needs some of them at once.
+fn extent_bytes(namespace_bytes: u64) -> u64 {
+    let mut bytes = EXTENT_BYTES;
+    while bytes > EXTENT_BYTES_MIN && namespace_bytes / bytes < EXTENTS_MIN {
+        bytes /= 2;
+    }
+    bytes
+}
 
 /// All that the store's engine has to do.
 const MAINTENANCE: BackgroundJob = BackgroundJob { id: JobId(0), kind: JobKind::Maintenance };
-
-/// What HostKV takes.
-pub const CAPABILITIES: &[&str] = &["put", "get", "delete", "exists", "flush"];
 
 /// Block commands HostKV keeps in flight for a job: no fewer than the operations its threads may wait for.
 pub fn block_depth(job: &Job) -> u16 {
@@ -49,46 +58,29 @@ pub fn connect(
     driver: &mut impl Driver,
 ) -> Result<HostKv, HostError> {
     let mut connection = Connection::connect(port(host), driver, ConnectOptions::default())?;
+    let mut medium = medium_of(&mut connection, build, depth, driver)?;
+    medium.take_empty();
+    Ok(HostKv::over_tuned(build.engine, &build.host_engine(), medium).with_cache(build.cache))
+}
+
+/// Block namespace 1 as a medium, whatever is in it.
+///
+/// # Errors
+/// [`HostError`] if there is no such namespace.
+pub(crate) fn medium_of(
+    connection: &mut Connection,
+    build: &Build,
+    depth: u16,
+    driver: &mut impl Driver,
+) -> Result<BlockSegments, HostError> {
     let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
     let queue = connection.create_kv_queue(driver, 1, options)?;
     let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
         return Err(ProtocolError::Queues.into());
     };
+    let extent_bytes = extent_bytes(blocks * u64::from(block_bytes));
     let blocks = KvBlockQueue::new(queue, block_bytes, blocks);
-    let mut medium = BlockSegments::with_pages(blocks, EXTENT_BYTES, build.host_page_bytes);
-    medium.take_empty();
-    Ok(HostKv::over_tuned(build.engine, &build.host_engine(), medium).with_cache(build.cache))
-}
-
-/// An operation as HostKV takes it.
-///
-/// # Errors
-/// [`Refusal::Unsupported`].
-#[inline]
-pub fn operation(op: Option<&Op>) -> Result<host_kv::Op, Refusal> {
-    Ok(match op {
-        Some(Op::Put(key, value)) => host_kv::Op::Put(key.clone(), value.clone()),
-        Some(Op::Get(key)) => host_kv::Op::Get(key.clone()),
-        Some(Op::Delete(key)) => host_kv::Op::Delete(key.clone()),
-        Some(Op::Exists(key)) => host_kv::Op::Exists(key.clone()),
-        Some(Op::Flush) => host_kv::Op::Flush,
-        Some(other) => return Err(Refusal::Unsupported(other.name())),
-        None => return Err(Refusal::Unsupported("nothing")),
-    })
-}
-
-/// How it ended.
-#[inline]
-pub fn outcome(outcome: &host_kv::Outcome) -> Outcome<'_> {
-    match outcome {
-        Ok(Some(value)) => Outcome::value(value),
-        Ok(None) => Outcome::DONE,
-        Err(KvError::NotFound) => Outcome::Absent,
-        Err(KvError::CapacityExceeded) => Outcome::Failed(Failure::Capacity),
-        Err(KvError::KeySize) => Outcome::Failed(Failure::Other("invalid key size")),
-        Err(KvError::ValueSize) => Outcome::Failed(Failure::Other("invalid value size")),
-        Err(_) => Outcome::Failed(Failure::Other("the pair cannot be read or written")),
-    }
+    Ok(BlockSegments::with_pages(blocks, extent_bytes, build.host_page_bytes))
 }
 
 /// What lanes share.
@@ -175,6 +167,11 @@ impl HostStore {
         })
     }
 
+    #[cfg(test)]
+    pub(crate) fn device(&mut self) -> &mut saker_device::Device<saker_device::Timed> {
+        &mut self.below.0
+    }
+
     fn reads(&mut self) -> ReadPath {
         let nand_pages = self.below.0.stats().flash.pages_read;
         let store = &self.shared.borrow().store;
@@ -202,11 +199,11 @@ impl KvStore for HostStore {
             return Err(Refusal::Lanes);
         }
         slots.push(Slots::default());
-        Ok(HostLane { shared: Rc::clone(&self.shared), number: slots.len() - 1, last: Ok(None) })
+        Ok(HostLane { shared: Rc::clone(&self.shared), number: slots.len() - 1, last: Ok(Answer::Done) })
     }
 
-    fn capabilities(&self) -> &'static [&'static str] {
-        CAPABILITIES
+    fn capabilities(&self) -> Vec<&'static str> {
+        capabilities(&self.shared.borrow().store)
     }
 
     /// One queue pair for all: its doorbell is an event, and a completion is nobody's in particular.
@@ -297,11 +294,12 @@ impl Lane for HostLane {
     type Error = HostError;
 
     fn submit(&mut self, share: Share<'_>, _: Instant) -> Submitted<'_> {
-        let op = match operation(share.first()) {
-            Ok(op) => op,
+        let Shared { store, meter, flights, slots, .. } = &mut *self.shared.borrow_mut();
+        let op = match operation(share.first(), store) {
+            Ok(Some(op)) => op,
+            Ok(None) => return Submitted::Done(Outcome::DONE),
             Err(refusal) => return Submitted::Refused(refusal),
         };
-        let Shared { store, meter, flights, slots, .. } = &mut *self.shared.borrow_mut();
         match store.submit(op, Metered::Counted(meter)) {
             Ok(done) => {
                 self.last = done;

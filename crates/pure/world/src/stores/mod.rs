@@ -1,9 +1,13 @@
 //! Stores over a device, as [`KvStore`](saker_store::KvStore)s, and one entry that runs jobs on any of them in virtual time.
 
+pub mod batch;
 pub mod disk;
 pub mod groups;
 pub mod host_kv;
+mod host_ops;
 pub mod sessions;
+#[cfg(test)]
+mod tests;
 
 pub use disk::{DiskLane, DiskStore};
 pub use groups::{Group, GroupLimits};

@@ -1,8 +1,12 @@
 //! The contract of a store: one suite for all of them. A store with planted faults shows that the suite can fail.
 
+mod batches;
+mod noted;
+mod space;
 mod stores;
 mod suite;
 mod toy;
+mod views;
 
 use saker_store::KvStore;
 use suite::{Broken, Terms, check};

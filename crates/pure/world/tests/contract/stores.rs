@@ -45,8 +45,13 @@ fn groups() {
 
 #[test]
 fn sessions() {
-    for batch in [1, 8] {
-        let build = kv(EngineKind::HASH_STORE);
+    for (batch, engine) in [
+        (1, EngineKind::HASH_STORE),
+        (8, EngineKind::HASH_STORE),
+        (8, EngineKind::LSM),
+        (1, EngineKind::TREE),
+    ] {
+        let build = kv(engine);
         judge("sessions", STALLS, || SessionStore::timed(&build, &job(), batch).expect("connects"));
     }
 }

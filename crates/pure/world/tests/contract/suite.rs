@@ -1,9 +1,13 @@
 //! What every store owes its driver, clause by clause.
 
-use crate::contract::DEPTH;
+use crate::contract::noted::{Note, Noted, ended};
+use crate::contract::{DEPTH, views};
 use saker_sim::{Digest, Rng, Seed};
-use saker_store::{Completed, Drain, KvStore, Lane, Op, Outcome, Refusal, Share, Submitted, Ticket};
+use saker_store::{
+    Completed, Drain, KvStore, Lane, Op, Outcome, Refusal, Share, SnapshotId, Submitted, Ticket,
+};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// What is known of a store beside the trait.
 #[derive(Clone, Copy, Debug)]
@@ -19,15 +23,17 @@ pub struct Broken {
     pub why: String,
 }
 
-type Kept<T = ()> = Result<T, Broken>;
+pub type Kept<T = ()> = Result<T, Broken>;
 
 macro_rules! ensure {
     ($holds:expr, $clause:expr, $($why:tt)+) => {
         if !$holds {
-            return Err(Broken { clause: $clause, why: format!($($why)+) });
+            return Err($crate::contract::suite::Broken { clause: $clause, why: format!($($why)+) });
         }
     };
 }
+
+pub(crate) use ensure;
 
 /// Turns after which nothing more is expected.
 const TURNS_MAX: u32 = 200_000;
@@ -46,43 +52,46 @@ pub fn check<S: KvStore>(open: impl Fn() -> S, terms: Terms, seed: u64) -> Kept 
     let first = operations(open(), seed)?;
     let again = operations(open(), seed)?;
     ensure!(first == again, "repeats", "digest {first:016x}, then {again:016x}");
-    stalls_change_nothing(open(), terms)
+    stalls_change_nothing(open(), terms)?;
+    views::check(open, seed)
 }
 
 /// What an operation is to come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Expected {
+pub enum Expected {
     Done,
     Value(Vec<u8>),
     Absent,
     /// So many operations of a command find nothing.
     Missing(u32),
+    /// Whoever asked judges it.
+    Told(Note),
 }
 
 /// A ticket on its way: of which keys, and what it is to come to.
-struct Flight {
+pub struct Flight {
     ticket: Ticket,
     keys: Vec<u64>,
     expected: Expected,
 }
 
 /// A store with its lanes, and what it should have.
-struct Subject<S: KvStore> {
-    store: S,
-    lanes: Vec<S::Lane>,
+pub struct Subject<S: KvStore> {
+    pub store: S,
+    pub lanes: Vec<S::Lane>,
     flights: Vec<BTreeMap<u32, Flight>>,
-    model: BTreeMap<u64, Vec<u8>>,
+    pub model: BTreeMap<u64, Vec<u8>>,
     /// Keys of operations on their way.
     busy: BTreeSet<u64>,
     seen: Digest,
 }
 
-fn key(n: u64) -> Vec<u8> {
+pub fn key(n: u64) -> Vec<u8> {
     Seed(9).index(n).0.to_le_bytes().to_vec()
 }
 
 impl<S: KvStore> Subject<S> {
-    fn new(mut store: S) -> Self {
+    pub fn new(mut store: S) -> Self {
         let mut lanes = Vec::new();
         while let Ok(lane) = store.open_lane() {
             lanes.push(lane);
@@ -92,12 +101,12 @@ impl<S: KvStore> Subject<S> {
         Self { store, lanes, flights, model, busy, seen }
     }
 
-    fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.store.capabilities().contains(&name)
     }
 
     /// Announces what was submitted, lets the next thing happen, takes what has ended.
-    fn drive(&mut self) -> Kept {
+    pub fn drive(&mut self) -> Kept {
         self.lanes.iter_mut().for_each(Lane::ring);
         self.store.drive();
         let now = self.store.now();
@@ -152,12 +161,18 @@ impl<S: KvStore> Subject<S> {
         self.flights.iter().map(BTreeMap::len).sum()
     }
 
-    fn settle(&mut self) -> Kept {
+    pub fn settle(&mut self) -> Kept {
         self.turn_until("an outcome for each ticket", |subject| subject.in_flight() == 0)
     }
 
     /// Submits operations of one kind and waits where they stall. `expected` tells what the first so many come to.
-    fn submit(&mut self, n: usize, all: &[Op], keys: &[u64], expected: impl Fn(&[u64]) -> Expected) -> Kept {
+    pub fn submit(
+        &mut self,
+        n: usize,
+        all: &[Op],
+        keys: &[u64],
+        expected: impl Fn(&[u64]) -> Expected,
+    ) -> Kept {
         let mut done = 0;
         while done < all.len() {
             self.turn_until("an outcome for each ticket", |subject| subject.flights[n].len() < DEPTH)?;
@@ -205,13 +220,31 @@ impl<S: KvStore> Subject<S> {
     }
 
     /// One operation, awaited.
-    fn ask(&mut self, n: usize, op: Op, number: u64, expected: &Expected) -> Kept {
+    pub fn ask(&mut self, n: usize, op: Op, number: u64, expected: &Expected) -> Kept {
         self.submit(n, &[op], &[number], |_| expected.clone())?;
         self.settle()
+    }
+
+    /// Submits one operation whose outcome is noted.
+    pub fn begin(&mut self, n: usize, op: Op) -> Kept<Note> {
+        let note = Note::default();
+        self.submit(n, &[op], &[u64::MAX], |_| Expected::Told(Rc::clone(&note)))?;
+        Ok(note)
+    }
+
+    /// One operation, awaited; how it ended.
+    pub fn tell(&mut self, n: usize, op: Op) -> Kept<Noted> {
+        let note = self.begin(n, op)?;
+        self.settle()?;
+        ended(&note)
     }
 }
 
 fn judge(outcome: &Outcome<'_>, expected: &Expected) -> Kept {
+    if let Expected::Told(note) = expected {
+        *note.borrow_mut() = Some(Noted::of(outcome));
+        return Ok(());
+    }
     let holds = match (outcome, expected) {
         (Outcome::Done { .. }, Expected::Done) | (Outcome::Absent, Expected::Absent) => true,
         (Outcome::Value { data, .. }, Expected::Value(value)) => data == value,
@@ -232,7 +265,7 @@ fn lanes_are_counted<S: KvStore>(store: S) -> Kept {
     Ok(())
 }
 
-fn one_of_each() -> [Op; 10] {
+fn one_of_each() -> [Op; 11] {
     let put = Op::Put(key(1), vec![1]);
     let pair = vec![put.clone(), Op::Put(key(2), vec![2])];
     [
@@ -242,8 +275,9 @@ fn one_of_each() -> [Op; 10] {
         Op::Exists(key(1)),
         Op::Batch(pair.clone()),
         Op::Group { operations: pair, flags: 0 },
-        Op::Scan { from: key(1), entries: 2 },
+        Op::Scan { from: key(1), entries: 2, snapshot: None },
         Op::Snapshot,
+        Op::Release(SnapshotId(u32::MAX)),
         Op::Flush,
         Op::Wait,
     ]
@@ -264,8 +298,11 @@ fn capabilities_are_true<S: KvStore>(store: S) -> Kept {
                 return Err(Broken { clause: "capabilities", why: format!("{name}: {other}") });
             }
             Submitted::Pending(ticket) => {
-                let expected =
-                    if matches!(op, Op::Get(_)) { Expected::Value(vec![1]) } else { Expected::Done };
+                let expected = match op {
+                    Op::Get(_) => Expected::Value(vec![1]),
+                    Op::Scan { .. } | Op::Snapshot | Op::Release(_) => Expected::Told(Note::default()),
+                    _ => Expected::Done,
+                };
                 let flight = Flight { ticket, keys: Vec::new(), expected };
                 subject.flights[0].insert(ticket.slot, flight);
                 false

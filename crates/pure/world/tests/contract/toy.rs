@@ -1,9 +1,10 @@
 //! A store in memory, with faults to plant.
 
+use saker_nvme::group::PairList;
 use saker_sim::Instant;
 use saker_store::{
-    Completed, Completions, Doorbells, KvStore, Lane, Op, Order, Outcome, Prices, Refusal, Share, Stall,
-    StallCause, Submitted, Ticket, Work,
+    Completed, Completions, Doorbells, Failure, KvStore, Lane, Op, Order, Outcome, Prices, Refusal, Share,
+    SnapshotId, Stall, StallCause, Submitted, Ticket, Work,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -27,11 +28,20 @@ pub enum Fault {
     NeverTheSame,
     OpensLanesForever,
     TakesEmptyKeys,
+    BatchStopsHalfway,
+    BatchForgetsDeletes,
+    BatchIsSeenInParts,
+    ScanLeavesOneOut,
+    ScanIsOutOfOrder,
+    ScanSeesOldValues,
+    SnapshotGoesOn,
+    SnapshotLosesDeleted,
+    SnapshotNeverEnds,
 }
 
 impl Fault {
     /// With the clause that finds it.
-    pub const ALL: [(Self, &'static str); 14] = [
+    pub const ALL: [(Self, &'static str); 23] = [
         (Self::LosesTicket, "an outcome for each ticket"),
         (Self::AnswersTwice, "an outcome for each ticket"),
         (Self::SharesSlot, "an outcome for each ticket"),
@@ -46,6 +56,15 @@ impl Fault {
         (Self::NeverTheSame, "repeats"),
         (Self::OpensLanesForever, "lanes"),
         (Self::TakesEmptyKeys, "keys"),
+        (Self::BatchStopsHalfway, "batch"),
+        (Self::BatchForgetsDeletes, "batch"),
+        (Self::BatchIsSeenInParts, "batch"),
+        (Self::ScanLeavesOneOut, "scan"),
+        (Self::ScanIsOutOfOrder, "scan"),
+        (Self::ScanSeesOldValues, "scan"),
+        (Self::SnapshotGoesOn, "snapshot"),
+        (Self::SnapshotLosesDeleted, "snapshot"),
+        (Self::SnapshotNeverEnds, "snapshot"),
     ];
 }
 
@@ -53,6 +72,10 @@ impl Fault {
 struct Pairs {
     now: BTreeMap<Vec<u8>, Vec<u8>>,
     before: BTreeMap<Vec<u8>, Vec<u8>>,
+    snapshots: BTreeMap<u32, BTreeMap<Vec<u8>, Vec<u8>>>,
+    taken: u32,
+    /// The rest of a batch that was carried out in parts.
+    rest: Vec<Op>,
     /// Operations carried out.
     count: u64,
 }
@@ -85,6 +108,9 @@ enum Answer {
     Done,
     Absent,
     Value(Vec<u8>),
+    Pairs(Vec<u8>),
+    Snapshot(u32),
+    NoSnapshot,
 }
 
 impl Answer {
@@ -93,6 +119,9 @@ impl Answer {
             Self::Done => Outcome::DONE,
             Self::Absent => Outcome::Absent,
             Self::Value(value) => Outcome::value(value),
+            Self::Pairs(data) => Outcome::Pairs { data },
+            Self::Snapshot(n) => Outcome::Snapshot(SnapshotId(*n)),
+            Self::NoSnapshot => Outcome::Failed(Failure::NoSnapshot),
         }
     }
 }
@@ -130,11 +159,12 @@ impl KvStore for Toy {
         })
     }
 
-    fn capabilities(&self) -> &'static [&'static str] {
+    fn capabilities(&self) -> Vec<&'static str> {
+        let mut all = vec!["put", "get", "delete", "exists", "flush", "batch", "scan", "snapshot", "release"];
         if self.is(Fault::ListsWhatItLacks) {
-            return &["put", "get", "delete", "exists", "flush", "scan"];
+            all.push("group");
         }
-        &["put", "get", "delete", "exists", "flush"]
+        all
     }
 
     fn order(&self) -> Order {
@@ -178,7 +208,7 @@ impl ToyLane {
     }
 
     fn carry_out(&self, op: &Op) -> Answer {
-        let Pairs { now, before, count } = &mut *self.pairs.borrow_mut();
+        let Pairs { now, before, count, .. } = &mut *self.pairs.borrow_mut();
         *count += 1;
         let is_odd = count.is_multiple_of(17);
         match op {
@@ -199,14 +229,84 @@ impl ToyLane {
         }
     }
 
+    fn batch(&self, writes: &[Op]) -> Answer {
+        let mut parts: Vec<Op> = writes.to_vec();
+        if self.is(Fault::BatchForgetsDeletes) {
+            parts.retain(|op| !matches!(op, Op::Delete(_)));
+        }
+        let half = parts.len().div_ceil(2);
+        if self.is(Fault::BatchStopsHalfway) {
+            parts.truncate(half);
+        }
+        if self.is(Fault::BatchIsSeenInParts) && half > 3 {
+            self.pairs.borrow_mut().rest = parts.split_off(half);
+        }
+        parts.iter().for_each(|op| _ = self.carry_out(op));
+        Answer::Done
+    }
+
+    fn scan(&self, from: &[u8], entries: u32, snapshot: Option<u32>) -> Answer {
+        let rest = {
+            let Pairs { now, before, snapshots, rest, count, .. } = &mut *self.pairs.borrow_mut();
+            *count += 1;
+            let of = match snapshot {
+                Some(_) if self.is(Fault::SnapshotGoesOn) => &*now,
+                Some(n) => match snapshots.get(&n) {
+                    Some(pairs) => pairs,
+                    None if self.is(Fault::SnapshotNeverEnds) => &*now,
+                    None => return Answer::NoSnapshot,
+                },
+                None => &*now,
+            };
+            let mut found: Vec<_> = of.range(from.to_vec()..).take(entries as usize).collect();
+            if self.is(Fault::ScanLeavesOneOut) && found.len() > 7 {
+                found.remove(5);
+            }
+            if self.is(Fault::ScanIsOutOfOrder) && found.len() > 7 {
+                found.swap(3, 4);
+            }
+            if self.is(Fault::SnapshotLosesDeleted) && snapshot.is_some() {
+                found.retain(|(key, _)| now.contains_key(*key));
+            }
+            let mut list = PairList::default();
+            for (key, value) in found {
+                let is_old = self.is(Fault::ScanSeesOldValues) && count.is_multiple_of(17);
+                list.push(key, before.get(key).filter(|_| is_old).unwrap_or(value));
+            }
+            (list.finish(), std::mem::take(rest))
+        };
+        rest.1.iter().for_each(|op| _ = self.carry_out(op));
+        Answer::Pairs(rest.0)
+    }
+
+    /// What is carried out beside single pairs.
+    fn answer(&self, op: &Op) -> Answer {
+        match op {
+            Op::Batch(writes) => self.batch(writes),
+            Op::Scan { from, entries, snapshot } => self.scan(from, *entries, snapshot.map(|id| id.0)),
+            Op::Snapshot => {
+                let Pairs { now, snapshots, taken, .. } = &mut *self.pairs.borrow_mut();
+                *taken += 1;
+                snapshots.insert(*taken, now.clone());
+                Answer::Snapshot(*taken)
+            }
+            Op::Release(id) => {
+                let was_there = self.pairs.borrow_mut().snapshots.remove(&id.0).is_some();
+                if was_there || self.is(Fault::SnapshotNeverEnds) { Answer::Done } else { Answer::NoSnapshot }
+            }
+            single => self.carry_out(single),
+        }
+    }
+
     fn refusal(&self, op: &Op) -> Option<Refusal> {
         match op {
             Op::Put(key, _) if key.is_empty() && !self.is(Fault::TakesEmptyKeys) => {
                 Some(Refusal::KeyLength(0))
             }
             Op::Put(..) | Op::Get(_) | Op::Delete(_) | Op::Exists(_) | Op::Flush => None,
-            Op::Batch(_) if self.is(Fault::TakesWhatItLacks) => None,
-            Op::Snapshot if self.is(Fault::RefusesByAnotherName) => Some(Refusal::Unsupported("scan")),
+            Op::Batch(_) | Op::Scan { .. } | Op::Snapshot | Op::Release(_) => None,
+            Op::Group { .. } if self.is(Fault::TakesWhatItLacks) => None,
+            Op::Group { .. } if self.is(Fault::RefusesByAnotherName) => Some(Refusal::Unsupported("scan")),
             other => Some(Refusal::Unsupported(other.name())),
         }
     }
@@ -222,7 +322,7 @@ impl Lane for ToyLane {
         }
         if self.slots.is_empty() {
             if self.is(Fault::WritesWhenStalled) {
-                self.carry_out(op);
+                self.answer(op);
             }
             if self.is(Fault::KeepsTicketWhenStalled) {
                 self.submitted.push_back((self.depth as u32, op.clone()));
@@ -238,7 +338,7 @@ impl Lane for ToyLane {
     fn look(&mut self, _: Instant) -> bool {
         for _ in 0..std::mem::take(&mut self.announced) {
             let Some((slot, op)) = self.submitted.pop_front() else { break };
-            let answer = self.carry_out(&op);
+            let answer = self.answer(&op);
             let count = self.pairs.borrow().count;
             if self.is(Fault::LosesTicket) && count.is_multiple_of(31) {
                 self.lost += 1;

@@ -1,47 +1,18 @@
 //! A queue pair of a thread.
 
-use super::Sending;
+mod rare;
+
+use super::command::{Command, Sent};
+use super::scan::Scans;
+use super::sending::Sending;
 use crate::stores::{Group, GroupLimits};
 use saker_host::transfer::Available;
-use saker_host::{Done, HostError, KvQueue, QueueStats, SubmitError, TransferOptions};
+use saker_host::{HostError, KvQueue, QueueStats, SubmitError, TransferOptions};
 use saker_link::{PAGE_BYTES, Traffic};
+use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
-use saker_nvme::{Key, Status};
 use saker_sim::{CpuMeter, CpuPrices, Instant, Meter as _, Unit};
-use saker_store::{
-    Completed, Failure, Lane, Op, Outcome, Refusal, Share, Stall, StallCause, Submitted, Ticket, Work,
-};
-
-/// What a slot's command is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Command {
-    Plain,
-    Get,
-    Group,
-}
-
-/// A slot's command, and how many operations of the lane are in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Sent {
-    command: Command,
-    operations: u32,
-}
-
-impl Command {
-    /// How it ended. Of a group DW0 is the number of operations that failed.
-    #[inline]
-    fn outcome<'a>(self, done: &'a Done<'_>) -> Outcome<'a> {
-        if !done.status.is_success() {
-            let is_absent = done.status.is(Status::KEY_DOES_NOT_EXIST);
-            return if is_absent { Outcome::Absent } else { Outcome::Failed(Failure::Status(done.status)) };
-        }
-        match self {
-            Self::Plain => Outcome::DONE,
-            Self::Get => Outcome::value(done.data()),
-            Self::Group => Outcome::Group { failed: done.result, data: done.data() },
-        }
-    }
-}
+use saker_store::{Completed, Lane, Op, Outcome, Refusal, Share, Stall, StallCause, Submitted, Ticket, Work};
 
 /// A queue pair of its own on the namespace of pairs.
 #[derive(Debug)]
@@ -51,6 +22,7 @@ pub struct DiskLane {
     sending: Sending,
     /// By slot.
     sent: Box<[Sent]>,
+    scans: Scans,
     /// What packing groups costs the host.
     meter: CpuMeter,
     /// What the queue had counted when the work was last asked for.
@@ -80,6 +52,7 @@ impl DiskLane {
             seen: queue.stats(),
             queue,
             sending,
+            scans: Scans::default(),
             meter: CpuMeter::new(cpu),
             unrung: false,
             has_submitted: false,
@@ -120,7 +93,7 @@ impl DiskLane {
             Op::Exists(key) => (self.queue.exist(&name(key)?)?, Command::Plain),
             Op::Flush => (self.queue.flush()?, Command::Plain),
             Op::Group { operations, flags: 0 } => return self.send_whole(operations),
-            other => return Err(Unsent::Refused(Refusal::Unsupported(other.name()))),
+            other => return self.send_rare(other),
         };
         Ok(self.sent(ticket.slot(), Sent { command, operations: 1 }))
     }
@@ -161,6 +134,10 @@ impl Lane for DiskLane {
 
     #[inline]
     fn submit(&mut self, share: Share<'_>, _: Instant) -> Submitted<'_> {
+        if matches!(share.first(), Some(Op::Batch(writes)) if writes.is_empty() && self.sending.takes.batch_bytes > 0)
+        {
+            return Submitted::Done(Outcome::DONE);
+        }
         match self.send(share) {
             Ok(ticket) => Submitted::Pending(ticket),
             // Entries or the BAR are full: a completion makes room.
@@ -186,7 +163,8 @@ impl Lane for DiskLane {
 
     #[inline]
     fn look(&mut self, _: Instant) -> bool {
-        self.queue.has_news()
+        let has_sent = self.scans.waiting() > 0 && self.retry_scans();
+        self.queue.has_news() || has_sent
     }
 
     #[inline]
@@ -195,14 +173,36 @@ impl Lane for DiskLane {
         _: Instant,
         visit: impl FnOnce(Completed<'_>) -> R,
     ) -> Result<Option<R>, HostError> {
-        let Self { queue, sent, number, .. } = self;
-        let polled = queue.poll(|done| {
-            let slot = done.ticket.slot();
-            let Sent { command, operations } = sent[usize::from(slot)];
-            let ticket = Ticket { slot: u32::from(slot), operations };
-            visit(Completed { lane: *number, ticket, outcome: command.outcome(&done) })
-        });
-        polled.transpose().map_err(HostError::from)
+        let mut visit = visit;
+        loop {
+            let Self { queue, sent, number, scans, .. } = self;
+            let polled = queue.poll(|done| {
+                let slot = done.ticket.slot();
+                let Sent { command, operations } = sent[usize::from(slot)];
+                if let Command::Scan(n) = command {
+                    if let Some(scanning) = scans.get_mut(n) {
+                        scanning.completed(&done);
+                    }
+                    return Err((n, visit));
+                }
+                let ticket = Ticket { slot: u32::from(slot), operations };
+                Ok(visit(Completed { lane: *number, ticket, outcome: command.outcome(&done) }))
+            });
+            let n = match polled.transpose()? {
+                None => return Ok(None),
+                Some(Ok(visited)) => return Ok(Some(visited)),
+                Some(Err((n, unused))) => {
+                    visit = unused;
+                    n
+                }
+            };
+            if self.scan_on(n)
+                && let Some(scanning) = self.scans.remove(n)
+            {
+                let (lane, ticket) = (self.number, self.scan_ticket(n));
+                return Ok(Some(visit(Completed { lane, ticket, outcome: scanning.outcome() })));
+            }
+        }
     }
 
     #[inline]
@@ -228,6 +228,6 @@ impl Lane for DiskLane {
 
     #[inline]
     fn in_flight(&self) -> usize {
-        self.queue.in_flight()
+        self.queue.in_flight() + self.scans.waiting()
     }
 }

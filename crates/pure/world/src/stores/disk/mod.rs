@@ -1,10 +1,14 @@
 //! DiskKV: the store is in the device. A lane is a queue pair on its key-value namespace; an operation is a command, or several
 //! are one group command.
 
+mod command;
 mod lane;
+mod scan;
+mod sending;
 
 pub use lane::DiskLane;
 
+use super::batch::Takes;
 use super::{Counters, GroupLimits, prices, retrieve_bytes};
 use crate::joined::{Below, Clocked, Inline};
 use crate::layers::ValueLog;
@@ -18,26 +22,13 @@ use saker_host::{ConnectOptions, Connection, HostError, KvQueue, Port, TransferO
 use saker_link::Traffic;
 use saker_sim::{CpuPrices, Instant};
 use saker_store::{Completions, Doorbells, KvStore, Lane as _, Order, Prices, Refusal};
+use sending::Sending;
 
 /// Largest value that is read into a slot's own page; larger ones take a buffer.
 pub const STAGED_BYTES: u32 = 4096;
 
 /// Entries for values that travel in the queue itself.
 const PAYLOAD_ENTRIES: u32 = 512;
-
-const SINGLES: &[&str] = &["put", "get", "delete", "exists", "flush"];
-const WITH_GROUPS: &[&str] = &["put", "get", "delete", "exists", "group", "flush"];
-
-/// How operations become commands.
-#[derive(Clone, Copy, Debug)]
-struct Sending {
-    /// Bytes of a small read's answer in the completion; 0: none.
-    small: u32,
-    /// Bytes that a retrieve asks for.
-    retrieve_bytes: u32,
-    /// Groups, if operations go in groups.
-    groups: Option<GroupLimits>,
-}
 
 /// DiskKV over a device that is here or elsewhere.
 #[derive(Debug)]
@@ -146,7 +137,7 @@ impl<B: Below> DiskStore<B> {
             queues,
             opened: 0,
             available,
-            sending: Sending { small: 0, retrieve_bytes: STAGED_BYTES, groups: None },
+            sending: Sending::new(STAGED_BYTES, Takes::of(build)),
             prices: prices(build),
             cpu: CpuPrices::from_picos(build.profile.host.cpu.picos()),
             page_bytes: build.shape.geometry.page_bytes,
@@ -169,8 +160,8 @@ impl<B: Below> KvStore for DiskStore<B> {
         Ok(DiskLane::new(self.opened - 1, queue, self.sending, self.cpu))
     }
 
-    fn capabilities(&self) -> &'static [&'static str] {
-        if self.sending.groups.is_some() { WITH_GROUPS } else { SINGLES }
+    fn capabilities(&self) -> Vec<&'static str> {
+        self.sending.names()
     }
 
     /// A lane rings before it does anything else; completions it finds on the way it takes first.

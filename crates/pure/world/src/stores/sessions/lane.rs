@@ -1,6 +1,7 @@
 //! A session of a thread.
 
 use super::SharedMeter;
+use super::scan::{Scanning, Went};
 use crate::result::ReadPath;
 use saker_host::session::{CallId, Command, Cover, Hub, LaneStats, Refusal as NotNow, Sync, Write};
 use saker_host::{HostError, KvQueue};
@@ -21,7 +22,9 @@ pub struct SessionLane {
     number: usize,
     meter: SharedMeter,
     has_cache: bool,
+    takes_scans: bool,
     calls: Vec<Call>,
+    scans: Vec<Scanning>,
     /// Calls before this one have been looked at since completions were taken.
     looked_at: usize,
     /// Slots of tickets that nothing has.
@@ -54,13 +57,20 @@ enum Found {
 }
 
 impl SessionLane {
-    pub(super) fn new(hub: Rc<Hub<KvQueue>>, number: usize, meter: SharedMeter, has_cache: bool) -> Self {
+    pub(super) fn new(
+        hub: Rc<Hub<KvQueue>>,
+        number: usize,
+        meter: SharedMeter,
+        (has_cache, takes_scans): (bool, bool),
+    ) -> Self {
         Self {
             hub,
             number,
             meter,
             has_cache,
+            takes_scans,
             calls: Vec::new(),
+            scans: Vec::new(),
             looked_at: 0,
             free: Vec::new(),
             slots: 0,
@@ -136,6 +146,31 @@ impl SessionLane {
             }
             Err(why) => not_taken(&why),
         }
+    }
+
+    fn scan(&mut self, from: &[u8], entries: u32) -> Submitted<'static> {
+        if from.len() > Key::MAX_LEN {
+            return refused_key(from);
+        }
+        let slot = self.slot();
+        let mut scanning = Scanning::new(&self.hub, slot, from, entries);
+        match scanning.go_on((&self.hub, self.number), &mut self.meter) {
+            Went::Broken => {
+                self.release(slot);
+                Submitted::Refused(Refusal::Broken("the session cannot be used any more"))
+            }
+            Went::On | Went::Over => {
+                self.scans.push(scanning);
+                Submitted::Pending(Ticket { slot, operations: 1 })
+            }
+        }
+    }
+
+    /// A scan that has ended.
+    fn take_scan(&mut self) -> Option<Scanning> {
+        let Self { hub, meter, scans, number, .. } = self;
+        let over = scans.iter_mut().position(|scan| scan.go_on((hub, *number), meter) != Went::On);
+        over.map(|n| scans.remove(n))
     }
 
     fn flush(&mut self) -> Submitted<'static> {
@@ -218,6 +253,7 @@ impl Lane for SessionLane {
             Some(Op::Exists(key)) => self.exists(key),
             Some(Op::Flush) if self.flush.is_none() => self.flush(),
             Some(Op::Flush) => Submitted::Stalled(Stall::until_completion(StallCause::Queue)),
+            Some(Op::Scan { from, entries, snapshot: None }) if self.takes_scans => self.scan(from, *entries),
             Some(other) => Submitted::Refused(Refusal::Unsupported(other.name())),
             None => Submitted::Refused(Refusal::Unsupported("nothing")),
         }
@@ -233,7 +269,8 @@ impl Lane for SessionLane {
         let before = self.hub.stats(self.number).completions;
         self.hub.advance_quietly(self.number, &mut self.meter);
         let after = self.hub.stats(self.number);
-        after.completions != before || after.commands != self.before.commands
+        let waits = self.scans.iter().any(Scanning::waits_for_room);
+        after.completions != before || after.commands != self.before.commands || waits
     }
 
     fn poll<R>(
@@ -265,7 +302,9 @@ impl Lane for SessionLane {
             };
             return Ok(Some(visit(Completed { lane, ticket, outcome })));
         }
-        Ok(None)
+        let Some(scan) = self.take_scan() else { return Ok(None) };
+        let ticket = self.release(scan.slot());
+        Ok(Some(visit(Completed { lane, ticket, outcome: scan.outcome() })))
     }
 
     fn ring(&mut self) {
@@ -287,7 +326,7 @@ impl Lane for SessionLane {
     }
 
     fn in_flight(&self) -> usize {
-        self.calls.len() + usize::from(self.flush.is_some())
+        self.calls.len() + self.scans.len() + usize::from(self.flush.is_some())
     }
 
     /// Writes wait in containers, for which the queue has room or not.
@@ -300,7 +339,7 @@ impl Lane for SessionLane {
             self.sync = Some(self.hub.begin_sync(self.number));
             return Ok(Drain::Began);
         };
-        if self.calls.is_empty() && sync.is_done() {
+        if self.calls.is_empty() && self.scans.is_empty() && sync.is_done() {
             let failed = sync.take_failures().len() as u64;
             self.sync = None;
             return Ok(Drain::Synced { failed });

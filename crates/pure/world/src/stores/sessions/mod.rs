@@ -2,9 +2,11 @@
 //! section 3.3).
 
 mod lane;
+mod scan;
 
 pub use lane::SessionLane;
 
+use super::batch::Takes;
 use super::{Counters, prices};
 use crate::joined::{Below as _, Clocked};
 use crate::measured::Measured;
@@ -30,13 +32,16 @@ impl Meter for SharedMeter {
     }
 }
 
-/// DiskKV behind sessions.
+/// DiskKV behind sessions. Writes of one batch could leave in different containers, and a snapshot would have to wait for those of
+/// all lanes: sessions have neither.
 pub struct SessionStore {
     below: Clocked,
     hub: Rc<Hub<KvQueue>>,
     opened: usize,
     meter: SharedMeter,
     has_cache: bool,
+    /// The device has iterators, by which sessions scan.
+    scans: bool,
     prices: Prices,
     page_bytes: u32,
     before: Counters,
@@ -70,6 +75,7 @@ impl SessionStore {
             opened: 0,
             meter: SharedMeter(Rc::new(RefCell::new(meter))),
             has_cache: build.cache.bytes > 0,
+            scans: Takes::of(build).scans,
             prices: prices(build),
             page_bytes: build.shape.geometry.page_bytes,
             before: Counters::default(),
@@ -93,11 +99,17 @@ impl KvStore for SessionStore {
             return Err(Refusal::Lanes);
         }
         self.opened += 1;
-        Ok(SessionLane::new(Rc::clone(&self.hub), self.opened - 1, self.meter.clone(), self.has_cache))
+        Ok(SessionLane::new(
+            Rc::clone(&self.hub),
+            self.opened - 1,
+            self.meter.clone(),
+            (self.has_cache, self.scans),
+        ))
     }
 
-    fn capabilities(&self) -> &'static [&'static str] {
-        &["put", "get", "delete", "exists", "flush"]
+    fn capabilities(&self) -> Vec<&'static str> {
+        let scans: &[_] = if self.scans { &["scan"] } else { &[] };
+        [&["put", "get", "delete", "exists", "flush"], scans].concat()
     }
 
     /// A lane rings before it looks at completions: what it sends then belongs to the next doorbell.

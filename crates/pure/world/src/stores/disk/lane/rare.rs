@@ -1,0 +1,92 @@
+//! Operations that not every device takes: batches, scans, snapshots.
+
+use super::{DiskLane, Unsent};
+use crate::stores::batch::{TOO_LONG, write_batch};
+use crate::stores::disk::command::{Command, Sent};
+use crate::stores::disk::scan::Scanning;
+use saker_nvme::group::results::RESULT_BYTES;
+use saker_nvme::group::{COUNT_BYTES, Form};
+use saker_nvme::vendor_specific::IteratorRange;
+use saker_sim::{Meter as _, Unit};
+use saker_store::{Op, Refusal, Ticket};
+
+impl DiskLane {
+    /// What not every device takes.
+    #[cold]
+    pub(super) fn send_rare(&mut self, operation: &Op) -> Result<Ticket, Unsent> {
+        let (takes, all) = (self.sending.takes, IteratorRange::new(&[], &[], &[]));
+        let (ticket, command) = match (operation, all) {
+            (Op::Batch(writes), _) if takes.batch_bytes > 0 => return self.send_batch(writes),
+            (Op::Scan { from, entries, snapshot }, _) if takes.scans => {
+                let scanning = Scanning::new(from, *entries, *snapshot).map_err(Unsent::Refused)?;
+                return self.send_scan(scanning);
+            }
+            (Op::Snapshot, Some(all)) if takes.scans => {
+                (self.queue.iterator_open(&all, false, None)?, Command::Snapshot)
+            }
+            (Op::Release(snapshot), _) if takes.scans => {
+                (self.queue.iterator_close(snapshot.0)?, Command::Release)
+            }
+            (other, _) => return Err(Unsent::Refused(Refusal::Unsupported(other.name()))),
+        };
+        Ok(self.sent(ticket.slot(), Sent { command, operations: 1 }))
+    }
+
+    /// A batch is a group of writes, which the engine lands as one record.
+    fn send_batch(&mut self, writes: &[Op]) -> Result<Ticket, Unsent> {
+        let batch = write_batch(writes).map_err(Unsent::Refused)?;
+        let deletes = batch.iter().filter(|(_, value)| value.is_none()).count() as u32;
+        let (form, payload) = batch.pack().map_err(|_| Unsent::Refused(TOO_LONG))?;
+        if payload.len() > self.sending.takes.batch_bytes {
+            return Err(Unsent::Refused(TOO_LONG));
+        }
+        let sent = if form == Form::Mixed {
+            // A device asks of mixed groups where their results are to go; only their number counts here.
+            let results = COUNT_BYTES + batch.len() * RESULT_BYTES;
+            self.queue.group_both_ways(form, &payload, results as u32)?
+        } else {
+            self.queue.group(form, None, &payload)?
+        };
+        let slot = sent.slot();
+        self.meter.work(Unit::Encode, batch.len() as u64);
+        self.meter.work(Unit::CopyByte, payload.len() as u64);
+        Ok(self.sent(slot, Sent { command: Command::Batch(deletes), operations: 1 }))
+    }
+
+    /// A scan has a slot of its own, behind those of the queue's commands.
+    fn send_scan(&mut self, mut scanning: Scanning) -> Result<Ticket, Unsent> {
+        let slot = scanning.send(&mut self.queue)?;
+        let n = self.scans.add(scanning);
+        self.sent(slot, Sent { command: Command::Scan(n), operations: 1 });
+        Ok(self.scan_ticket(n))
+    }
+
+    pub(super) fn scan_ticket(&self, n: u16) -> Ticket {
+        Ticket { slot: self.sent.len() as u32 + u32::from(n), operations: 1 }
+    }
+
+    /// A scan goes on; its outcome is there if it is over.
+    #[cold]
+    pub(super) fn scan_on(&mut self, n: u16) -> bool {
+        let Self { scans, queue, .. } = self;
+        let Some(scanning) = scans.get_mut(n) else { return false };
+        if scanning.is_over() {
+            return true;
+        }
+        match scanning.send(queue) {
+            Ok(slot) => _ = self.sent(slot, Sent { command: Command::Scan(n), operations: 1 }),
+            Err(_) => scans.waits(n),
+        }
+        false
+    }
+
+    /// There may be room again for scans that wait.
+    #[cold]
+    pub(super) fn retry_scans(&mut self) -> bool {
+        let before = self.scans.waiting();
+        if let Some(n) = self.scans.next_waiting() {
+            self.scan_on(n);
+        }
+        self.scans.waiting() < before
+    }
+}
