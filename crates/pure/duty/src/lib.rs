@@ -38,7 +38,6 @@ impl Duty {
 
     /// It is done.
     #[inline(always)]
-    #[cfg_attr(not(debug_assertions), expect(unused_mut, reason = "nobody looks"))]
     pub fn done(mut self) {
         self.rest();
     }
