@@ -33,6 +33,7 @@ mod tests;
 pub use bench::Bench;
 pub use expected::Expected;
 use saker_engine::EngineKind;
+use saker_engine::settings::{Settings, Typed};
 pub use setup::{OWNER, Setup, Size};
 
 /// An engine, and what the suites cannot ask of it.
@@ -44,12 +45,27 @@ pub struct Subject {
     pub segments: u32,
     /// Pairs of 100 bytes that the small flash must hold.
     pub least_pairs: usize,
+    /// What is asked of it: settings and values, as users write them.
+    pub settings: &'static [(&'static str, &'static str)],
 }
 
 impl Subject {
     /// An engine on small flash of 40 segments, which hold 250 pairs.
     pub const fn new(kind: EngineKind) -> Self {
-        Self { kind, segments: 40, least_pairs: 250 }
+        Self { kind, segments: 40, least_pairs: 250, settings: &[] }
+    }
+}
+
+impl Subject {
+    /// What is asked of it.
+    ///
+    /// # Panics
+    /// If it has no such setting, or that takes no such value.
+    pub fn asked(&self) -> Settings {
+        let mut typed = Typed::default();
+        self.settings.iter().for_each(|(name, text)| typed.push(name, text));
+        assert_eq!(typed.unknown(&[self.kind.settings()]), None, "the engine has these settings");
+        typed.of(self.kind.settings(), |text| text.parse().ok()).expect("they take these values")
     }
 }
 

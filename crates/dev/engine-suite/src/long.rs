@@ -37,7 +37,7 @@ fn longest(bench: &mut Bench) -> usize {
 }
 
 fn start(subject: Subject, size: Size, ring_lasts: bool) -> Bench {
-    Setup::sized(subject.kind, size, ring_lasts).start(FaultPlan::default())
+    Setup::of(subject, size, ring_lasts).start(FaultPlan::default())
 }
 
 fn store_long(bench: &mut Bench, bytes: usize) {

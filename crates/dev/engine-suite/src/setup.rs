@@ -53,7 +53,14 @@ impl Setup {
     /// Flash so small that collections and checkpoints are always near, without time.
     pub fn small(subject: Subject, ring_lasts: bool) -> Self {
         let size = Size(512, 16, subject.segments);
-        Self { slots: 24, remembers: true, digests: true, ..Self::sized(subject.kind, size, ring_lasts) }
+        Self { slots: 24, remembers: true, digests: true, ..Self::of(subject, size, ring_lasts) }
+    }
+
+    /// Flash of that size, without time, and what is asked of the subject.
+    pub fn of(subject: Subject, size: Size, ring_lasts: bool) -> Self {
+        let mut setup = Self::sized(subject.kind, size, ring_lasts);
+        setup.config.settings = subject.asked();
+        setup
     }
 
     /// Flash of that size, without time.

@@ -81,6 +81,7 @@ fn four_threads_write_read_each_other_and_sync() {
 fn ranges_come_in_the_order_of_keys_with_what_is_buffered() {
     let urls = [
         "mem:?engine=lsm&size=256MiB&profile=tiny",
+        "mem:?engine=lsm&size=256MiB&profile=tiny&min_blob_size=unlimited&write_buffer_size=16KiB",
         "mem:?engine=tree&size=256MiB&profile=tiny",
         MEM,
         "mem:?engine=lsm&profile=tiny&size=256MiB&shards=3",

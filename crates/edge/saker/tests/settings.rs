@@ -85,3 +85,20 @@ fn what_pages_cannot_hold_is_refused() {
         }
     }
 }
+
+#[test]
+fn blocks_that_are_longer_than_pages_are_refused() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("image");
+    let choice = |word| {
+        EngineKind::LSM.settings().iter().find(|s| s.name == "block_size").map(|s| s.parse(word, |_| None))
+    };
+    let asked = choice("4096").expect("a setting").expect("a word of it");
+    let refused = plan(EngineKind::LSM, Settings::told(&[("block_size", asked)])).create(&path).map(|_| ());
+    let refused = refused.expect_err("a page of 2048 bytes").to_string();
+    assert!(refused.contains("blocks of 4096 bytes do not fit pages of 2048"), "{refused}");
+    assert!(!path.exists(), "nothing is made");
+    let url = "mem:?profile=tiny&size=32MiB&engine=lsm&block_size=4096";
+    let refused = Kv::open(url).map(|_| ()).expect_err("the same").to_string();
+    assert!(refused.contains("do not fit pages of 2048"), "{refused}");
+}

@@ -30,6 +30,8 @@ pub struct Log {
     pub(crate) next_sequence: u64,
     pub(crate) held: u32,
     pub(crate) live_bytes: u64,
+    /// Those of them that only checkpoints free.
+    tombstone_bytes: u64,
     releasing: VecDeque<(SegmentId, Option<Tag>)>,
     /// Segments whose failed pages have been copied.
     repaired: Vec<(SegmentId, Option<Tag>)>,
@@ -52,6 +54,7 @@ impl Log {
             next_sequence: 1,
             held: 0,
             live_bytes: 0,
+            tombstone_bytes: 0,
             releasing: VecDeque::new(),
             repaired: Vec::new(),
             pinned: Vec::new(),
@@ -145,18 +148,20 @@ impl Log {
     /// Notes live bytes that the next checkpoint begun from now on will free.
     pub fn add_until_checkpoint(&mut self, id: SegmentId, bytes: u64) {
         self.segment_mut(id).until_checkpoint[0] += bytes;
+        self.tombstone_bytes += bytes;
         self.add_live(id, bytes);
     }
 
     /// Every record of a segment was moved or is not needed: forget what only a checkpoint would free.
     pub fn drop_until_checkpoint(&mut self, id: SegmentId) {
         let [new, old] = std::mem::take(&mut self.segment_mut(id).until_checkpoint);
+        self.tombstone_bytes -= new + old;
         self.sub_live(id, new + old);
     }
 
     /// Live bytes that only checkpoints free, those that the running one frees included.
     pub fn tombstone_bytes(&self) -> u64 {
-        self.segments.iter().map(|s| s.until_checkpoint.iter().sum::<u64>()).sum()
+        self.tombstone_bytes
     }
 
     /// Bytes that the next checkpoint frees.
@@ -173,8 +178,13 @@ impl Log {
 
     /// The checkpoint is complete: what was marked before it is free.
     pub fn checkpoint_complete(&mut self) {
+        debug_assert_eq!(
+            self.tombstone_bytes,
+            self.segments.iter().map(|s| s.until_checkpoint.iter().sum::<u64>()).sum()
+        );
         for n in 0..self.segments.len() {
             let bytes = std::mem::take(&mut self.segments[n].until_checkpoint[1]);
+            self.tombstone_bytes -= bytes;
             self.sub_live(SegmentId(n as u32), bytes);
         }
     }

@@ -11,7 +11,8 @@
 //! | 18-19 | namespace |
 //! | 20 | group: bytes before the key length of each member, 0 or 4 |
 //! | 21 | zeros between key and value, which let a value begin where DMA puts it: 0 to 7 |
-//! | 22-23 | reserved (transactions, time to live) |
+//! | 22 | bit 0 of a pair: its value stays here although it is short |
+//! | 23 | reserved (transactions, time to live) |
 //! | 24- | key, zeros, value, zeros to a multiple of 8 |
 //!
 //! All little-endian. The value of a group is its payload: see [`crate::group`].
@@ -70,6 +71,8 @@ pub struct Header {
     pub lead_bytes: u8,
     /// Of a pair: zeros between key and value.
     pub pad_bytes: u8,
+    /// Of a pair: its value stays in the log although it is so short that others' do not.
+    pub stays: bool,
 }
 
 /// Length of a record in the log, padding included.
@@ -101,7 +104,8 @@ impl Header {
             (self.version & VERSION_MASK) | ((self.kind as u64) << 56),
             u64::from(u16::from_le_bytes([self.key_bytes, format]))
                 | (u64::from(self.owner) << 16)
-                | (u64::from(u16::from_le_bytes([self.lead_bytes, self.pad_bytes])) << 32),
+                | (u64::from(u16::from_le_bytes([self.lead_bytes, self.pad_bytes])) << 32)
+                | (u64::from(self.stays) << 48),
         ];
         zerocopy::transmute!(words.map(u64::to_le_bytes))
     }
@@ -111,7 +115,7 @@ impl Header {
     pub fn decode(bytes: &[u8; HEADER_BYTES as usize]) -> Option<Self> {
         let [first, word, third]: [[u8; 8]; 3] = zerocopy::transmute!(*bytes);
         let (first, word) = (u64::from_le_bytes(first), u64::from_le_bytes(word));
-        let [key_bytes, said_format, owner @ .., lead_bytes, pad_bytes, _, _] = third;
+        let [key_bytes, said_format, owner @ .., lead_bytes, pad_bytes, flags, _] = third;
         let kind = match word >> 56 {
             1 => Kind::Pair,
             2 => Kind::Tombstone,
@@ -136,6 +140,7 @@ impl Header {
             owner: u16::from_le_bytes(owner),
             lead_bytes,
             pad_bytes,
+            stays: flags & 1 != 0 && kind == Kind::Pair,
         })
     }
 }
@@ -191,6 +196,7 @@ mod tests {
                 owner: 3,
                 lead_bytes: 0,
                 pad_bytes: 0,
+                stays: false,
             };
             seal(header, &mut record);
             let crc = record_crc(&record[4..]);
@@ -209,6 +215,7 @@ mod tests {
             owner: 0x0a0b,
             lead_bytes: 0,
             pad_bytes: 0,
+            stays: false,
         };
         let bytes = h.encode();
         assert_eq!(
@@ -233,6 +240,7 @@ mod tests {
             owner: 1,
             lead_bytes: 4,
             pad_bytes: 0,
+            stays: false,
         };
         let bytes = h.encode();
         assert_eq!(bytes[4..], [44, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 3, 0, 1, 1, 0, 4, 0, 0, 0]);
@@ -255,6 +263,7 @@ mod tests {
             owner: 1,
             lead_bytes: 0,
             pad_bytes: 3,
+            stays: false,
         };
         let bytes = h.encode();
         assert_eq!(bytes[16..], [13, 2, 1, 0, 0, 3, 0, 0]);
@@ -265,6 +274,24 @@ mod tests {
             bytes[at] = wrong;
             assert_eq!(Header::decode(&bytes), None, "{at}");
         }
+    }
+
+    #[test]
+    fn a_short_value_may_stay() {
+        let h = Header {
+            crc: 0,
+            value_bytes: 16,
+            version: 7,
+            kind: Kind::Pair,
+            key_bytes: 13,
+            owner: 1,
+            lead_bytes: 0,
+            pad_bytes: 0,
+            stays: true,
+        };
+        let bytes = h.encode();
+        assert_eq!(bytes[16..], [13, 1, 1, 0, 0, 0, 1, 0]);
+        assert_eq!(Header::decode(&bytes), Some(h));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Where a record is, in one word.
 
+use crate::record::{HEADER_BYTES, record_bytes};
 use zerocopy::FromZeros;
 
 /// A record of its own: position (40 bits, in units of 8 bytes: up to 8 TiB), record length (19 bits, in units of 8
@@ -7,6 +8,10 @@ use zerocopy::FromZeros;
 ///
 /// A member of a group's record: bit 40 is set, and the length field holds the member's length in units of 4 bytes (18
 /// bits: up to 1 MiB) and, on top, whether it begins 4 bytes after the position.
+///
+/// A pair whose value the engine keeps beside its key ([`RecordAddr::inside`]): no place at all. The position is one of the last eight, where
+/// nothing can lie: its three low bits are the bytes that pad the record, so that the length of the value is known. Such words are
+/// only in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, FromZeros)]
 pub struct RecordAddr(u64);
 
@@ -17,8 +22,10 @@ const LENGTH_BITS: u32 = 19;
 /// The highest bit of a member's length field.
 const HALF: u64 = 1 << (LENGTH_BITS - 1);
 const KEY_SHIFT: u32 = LENGTH_SHIFT + LENGTH_BITS;
+/// Positions, in units of 8 bytes, from here on mean that the value is beside its key.
+const INSIDE: u64 = (1 << POSITION_BITS) - 8;
 /// Largest medium that a place can address, in bytes.
-pub const LOG_BYTES_MAX: u64 = 8 << POSITION_BITS;
+pub const LOG_BYTES_MAX: u64 = 8 * INSIDE;
 /// Longest record that a place can describe, in bytes.
 pub const RECORD_BYTES_MAX: u32 = 8 * ((1 << LENGTH_BITS) - 1);
 /// Longest member of a group that a place can describe, in bytes.
@@ -49,6 +56,29 @@ impl RecordAddr {
         let half = if position.is_multiple_of(8) { 0 } else { HALF };
         let len = (u64::from(bytes / 4) | half) << LENGTH_SHIFT;
         Self((position / 8) | MEMBER | len | (u64::from(key_bytes - 1) << KEY_SHIFT))
+    }
+
+    /// What a pair with these lengths in bytes has whose value is beside its key: it counts with what its record takes.
+    #[inline]
+    pub fn inside(key_bytes: u8, value_bytes: u32) -> Self {
+        let (bytes, exact) = (record_bytes(u32::from(key_bytes), value_bytes), HEADER_BYTES + value_bytes);
+        debug_assert!((1..=16).contains(&key_bytes) && bytes <= RECORD_BYTES_MAX);
+        let pad = bytes - exact - u32::from(key_bytes);
+        let len = u64::from(bytes / 8) << LENGTH_SHIFT;
+        Self((INSIDE + u64::from(pad)) | len | (u64::from(key_bytes - 1) << KEY_SHIFT))
+    }
+
+    /// Whether the value is beside its key.
+    #[inline]
+    pub fn is_inside(self) -> bool {
+        !self.is_member() && self.0 & (MEMBER - 1) >= INSIDE
+    }
+
+    /// The length of a value beside its key, in bytes.
+    #[inline]
+    pub fn value_bytes_inside(self) -> u32 {
+        let pad = (self.0 & (MEMBER - 1)).wrapping_sub(INSIDE) as u32;
+        self.bytes().saturating_sub(HEADER_BYTES + u32::from(self.key_bytes()) + pad)
     }
 
     /// Whether it is a member of a group's record.
@@ -104,7 +134,7 @@ impl RecordAddr {
     /// A word from a checkpoint; `None` for words that no record has.
     #[inline]
     pub fn from_word(word: u64) -> Option<Self> {
-        (Self(word).bytes() != 0).then_some(Self(word))
+        (Self(word).bytes() != 0 && !Self(word).is_inside()).then_some(Self(word))
     }
 }
 
@@ -129,6 +159,22 @@ mod tests {
             assert!(addr.is_member() && !addr.is_none() && RecordAddr::from_word(addr.word()) == Some(addr));
         }
         assert!(!RecordAddr::new(8, 32, 1).is_member());
+    }
+
+    #[test]
+    fn a_value_beside_its_key_has_a_length_and_no_place() {
+        for key in 1..=16 {
+            for value in (0..100).chain([4095, RECORD_BYTES_MAX - 100]) {
+                let addr = RecordAddr::inside(key, value);
+                assert!(addr.is_inside() && !addr.is_member() && !addr.is_none());
+                assert_eq!((addr.value_bytes_inside(), addr.key_bytes()), (value, key));
+                assert_eq!(addr.record_bytes(), record_bytes(u32::from(key), value));
+                assert_eq!(RecordAddr::from_word(addr.word()), None, "images have no such words");
+            }
+        }
+        assert!(!RecordAddr::new(LOG_BYTES_MAX - 8, 8, 16).is_inside());
+        assert!(!RecordAddr::member(LOG_BYTES_MAX - 4, MEMBER_BYTES_MAX, 16).is_inside());
+        assert!(!RecordAddr::NONE.is_inside());
     }
 
     #[test]

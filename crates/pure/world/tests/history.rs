@@ -120,6 +120,35 @@ fn cuts_are_told_with_what_recovery_finds() {
     }
 }
 
+/// Values from 64 bytes on in the value log, from 4096 on, and none.
+const MIN_BLOB_SIZES: [u64; 3] = [3, 9, 14];
+
+#[test]
+fn every_mechanism_is_at_work_with_values_in_the_tree() {
+    for side in Side::ALL {
+        let apart = setup(EngineKind::LSM, side);
+        let media = told(&apart).media;
+        for min_blob_size in MIN_BLOB_SIZES {
+            let inside = Setup { min_blob_size, ..apart };
+            let tale = told(&inside);
+            assert_ne!(tale.media, media, "{inside:?}");
+            for name in ["engine.flushes", "engine.compactions", "store.checkpoints", "store.gc_segments"] {
+                assert!(tale.counters.get(name) > Some(&0), "{inside:?}: {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn cuts_find_values_in_the_tree() {
+    for side in [Side::Device, Side::Engine] {
+        for (min_blob_size, capacitor) in MIN_BLOB_SIZES.into_iter().zip([true, false, true]) {
+            let setup = Setup { capacitor, short: true, min_blob_size, ..setup(EngineKind::LSM, side) };
+            assert!(cuts(&setup, 4).iter().all(|cut| cut.recovered.state != 0), "{setup:?}");
+        }
+    }
+}
+
 #[test]
 fn a_cut_tells_the_same_twice() {
     let setup = Setup { capacitor: false, short: true, ..setup(EngineKind::TREE, Side::Device) };

@@ -150,8 +150,17 @@ impl PlainLog {
     ) -> Step<Result<Version, KvError>> {
         let (owner, version) = (self.config.owner, self.version);
         let (key_bytes, value_bytes) = (key.len() as u8, value.bytes());
-        let header =
-            Header { crc: 0, value_bytes, version, kind, key_bytes, owner, lead_bytes: 0, pad_bytes: 0 };
+        let header = Header {
+            crc: 0,
+            value_bytes,
+            version,
+            kind,
+            key_bytes,
+            owner,
+            lead_bytes: 0,
+            pad_bytes: 0,
+            stays: false,
+        };
         let bytes = header.record_bytes();
         if let Err(stall) = self.log.room(m, Stream::User, bytes, reserve) {
             return Step::Blocked(stall);

@@ -1,7 +1,7 @@
 //! Images with everything in them, and what is made of them when they are damaged.
 
 use crate::support::{key, value};
-use saker::{EngineKind, ImagePlan, Kv, Lost, NamespacePlan, Packing, Piece, Salvaged, WriteBatch};
+use saker::{EngineKind, ImagePlan, Kv, Lost, NamespacePlan, Packing, Piece, Salvaged, Typed, WriteBatch};
 use saker_engine::lsm::settings::asking_for;
 use saker_sim::{Rng, Seed};
 use std::collections::BTreeMap;
@@ -17,6 +17,8 @@ const BLOCK: usize = 4096;
 pub struct Recipe {
     pub engine: EngineKind,
     pub packing: Option<Packing>,
+    /// What else is asked of the engine, as users write it.
+    pub settings: &'static [(&'static str, &'static str)],
     pub profile: &'static str,
     pub image_bytes: u64,
     pub writes: u32,
@@ -30,6 +32,7 @@ pub struct Recipe {
 pub const TINY: Recipe = Recipe {
     engine: EngineKind::HASH_STORE,
     packing: None,
+    settings: &[],
     profile: "tiny",
     image_bytes: 4 << 20,
     writes: 700,
@@ -69,14 +72,11 @@ fn blocks(bytes: u64) -> NamespacePlan {
 impl Image {
     pub fn new(recipe: &Recipe) -> Self {
         let plan = ImagePlan::kv(recipe.image_bytes, recipe.profile, 3);
-        Self::of(
-            &ImagePlan {
-                engine: recipe.engine,
-                settings: recipe.packing.map(asking_for).unwrap_or_default(),
-                ..plan
-            },
-            recipe,
-        )
+        let mut typed = Typed::default();
+        recipe.settings.iter().for_each(|(name, text)| typed.push(name, text));
+        let asked = typed.of(recipe.engine.settings(), |text| text.parse().ok()).expect("it takes that");
+        let settings = asked.over(&recipe.packing.map(asking_for).unwrap_or_default());
+        Self::of(&ImagePlan { engine: recipe.engine, settings, ..plan }, recipe)
     }
 
     /// The same with a namespace of blocks behind that of pairs.

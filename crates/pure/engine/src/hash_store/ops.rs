@@ -128,6 +128,7 @@ impl HashStore {
             owner,
             lead_bytes: 0,
             pad_bytes: 0,
+            stays: false,
         }
     }
 

@@ -1,10 +1,16 @@
 //! The order of background work: what must be made good first, then what writes wait for, then what is owed.
 
-use super::LsmStore;
+use super::{LsmStore, policy};
 use crate::ordered::background::Piece;
+use crate::ordered::structure::Manifests;
 use saker_engine_api::Background;
 use saker_segment_store::{SegmentStore, Step, Tag};
 use saker_sim::Meter;
+
+/// Pieces that may change places.
+const FLUSH: u32 = 3;
+const MANIFEST: u32 = 4;
+const COMPACTION: u32 = 6;
 
 impl LsmStore {
     /// The pieces in the order of their urgency.
@@ -16,17 +22,34 @@ impl LsmStore {
         w: &mut W,
     ) -> Piece {
         let first = self.collects_first(m);
-        match n {
+        match self.turned(n) {
             0 => self.repair_tables(finished, m, w),
             1 if self.gc.is_some_and(|gc| gc.is_repair()) => self.collect(m, w),
             2 if self.is_short_of_segments(m) => self.collect_tables(m, w),
-            3 => self.flush_step(m, w),
-            4 => Step::Done(Ok(self.manifest_step(finished, m, w))),
+            FLUSH => self.flush_step(m, w),
+            MANIFEST => Step::Done(Ok(self.manifest_step(finished, m, w))),
             5 if first => self.collect_step(m, w),
-            6 => self.compaction_step(m, w),
+            COMPACTION => self.compaction_step(m, w),
             7 if !first => self.collect_step(m, w),
             8 if self.gc.is_none() && self.is_pressed(m) => self.collect_tables(m, w),
             _ => Step::Done(Ok(Background::Idle)),
+        }
+    }
+
+    /// The piece that has the place of another. Where values are in memtables a flush takes long, and the next follows it: a manifest that
+    /// only waits to be written would never be, and what is due in level 0 takes turns with what adds to it.
+    fn turned(&self, n: u32) -> u32 {
+        if !self.settings.has_inside() {
+            return n;
+        }
+        let writes = self.manifest.is_running() && self.own.has_cut();
+        let merges = self.must_merge() && self.upkeep.is_for_collections();
+        match n {
+            FLUSH if writes => MANIFEST,
+            MANIFEST if writes => FLUSH,
+            FLUSH if merges => COMPACTION,
+            COMPACTION if merges => FLUSH,
+            n => n,
         }
     }
 
@@ -44,8 +67,8 @@ impl LsmStore {
     }
 
     fn must_merge(&self) -> bool {
-        let trigger = self.config.level0_file_num_compaction_trigger as usize;
-        self.reveal.merges() || self.own.levels.level(0).len() >= trigger.max(1)
+        let trigger = u64::from(self.config.level0_file_num_compaction_trigger.max(1));
+        self.reveal.merges() || policy::runs(&self.config, self.own.levels.level(0).iter()) >= trigger
     }
 
     fn collect_step<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {

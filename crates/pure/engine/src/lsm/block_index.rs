@@ -7,6 +7,8 @@ use crate::ordered::key::Key;
 pub struct BlockIndex {
     words: Vec<u64>,
     firsts: Vec<(Key, u64)>,
+    /// Where each begins in the table; none if all are as long as each other.
+    starts: Vec<u32>,
 }
 
 impl BlockIndex {
@@ -14,6 +16,32 @@ impl BlockIndex {
     pub fn push(&mut self, key: Key, version: u64) {
         self.words.push(key.word());
         self.firsts.push((key, version));
+    }
+
+    /// The same of a block that begins at that byte of the table.
+    pub fn push_at(&mut self, key: Key, version: u64, start: u32) {
+        self.push(key, version);
+        self.starts.push(start);
+    }
+
+    /// Where a block begins in the table and where the next one does, which is `end` of the last one. `None` if all are as long as each
+    /// other.
+    #[inline]
+    pub fn span(&self, n: usize, end: u32) -> Option<(u32, u32)> {
+        let start = *self.starts.get(n)?;
+        Some((start, self.starts.get(n + 1).copied().unwrap_or(end)))
+    }
+
+    /// Whether blocks begin one behind the other within so many bytes, the first at the first of them.
+    pub fn starts_within(&self, bytes: u64) -> bool {
+        let rise = self.starts.is_sorted_by(|a, b| a < b);
+        rise && self.starts.first() == Some(&0)
+            && self.starts.last().is_some_and(|last| u64::from(*last) < bytes)
+    }
+
+    /// Whether blocks have lengths of their own.
+    pub fn has_starts(&self) -> bool {
+        !self.starts.is_empty()
     }
 
     /// Blocks.

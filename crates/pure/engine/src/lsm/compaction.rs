@@ -51,7 +51,7 @@ impl Lsm {
 impl LsmStore {
     /// A piece of writing the oldest frozen memtable to level 0.
     pub(super) fn flush_step<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
-        if self.is_full() && self.may_freeze() {
+        if self.is_full() && self.may_freeze() && !self.trim(m) {
             self.freeze();
         }
         let Some(oldest) = self.own.frozen.front() else { return Step::Done(Ok(Background::Idle)) };
@@ -149,6 +149,10 @@ impl LsmStore {
                 )
             };
             let Some(pick) = pick else { return false };
+            if !pick.cuts.is_empty() {
+                self.own.compactions.push(Job::splitting(&pick));
+                continue;
+            }
             if self.move_down(&pick) {
                 return true;
             }

@@ -19,6 +19,10 @@ impl crate::Factory for Factory {
     const COUNTS_PAIRS: bool = false;
     const SETTINGS: &'static [Setting] = &settings::SETTINGS;
 
+    fn fits(page_bytes: u32, asked: &Settings) -> Result<(), String> {
+        settings::fits(page_bytes, asked)
+    }
+
     fn sized(geometry: &Geometry, quota_segments: u32) -> Settings {
         let config = LsmConfig::new(1, geometry, quota_segments, false);
         Settings::told(&[

@@ -14,6 +14,8 @@ pub struct Input {
     from: From,
     run: Vec<Entry>,
     at: usize,
+    /// Of a table's block: the bytes that values beside their keys are in, and where they begin in the table.
+    values: (Vec<u8>, u32),
 }
 
 #[derive(Clone, Debug)]
@@ -30,19 +32,33 @@ impl Input {
     /// All of a memtable.
     pub fn memtable(table: Arc<Memtable>) -> Self {
         let run = table.range(Position::Start).take(RUN_ENTRIES).collect();
-        Self { from: From::Memtable(table), run, at: 0 }
+        Self { from: From::Memtable(table), run, at: 0, values: (Vec::new(), 0) }
     }
 
     /// All of tables whose keys follow each other.
     pub fn tables(mut tables: Vec<Arc<Table>>) -> Self {
         tables.reverse();
-        Self { from: From::Tables { tables, next: 0 }, run: Vec::new(), at: 0 }
+        let from = From::Tables { tables, next: 0 };
+        Self { from, run: Vec::new(), at: 0, values: (Vec::new(), 0) }
     }
 
     /// The entry it stands at.
     #[inline]
     pub fn head(&self) -> Option<&Entry> {
         self.run.get(self.at)
+    }
+
+    /// The value that is beside its head; none if that has a place.
+    pub fn value(&self) -> &[u8] {
+        let Some(e) = self.head().filter(|e| e.is_inside()) else { return &[] };
+        match &self.from {
+            From::Memtable(table) => table.value(e),
+            From::Tables { .. } => {
+                let (bytes, base) = &self.values;
+                let at = (e.stamp as u32 - base) as usize;
+                &bytes[at..at + e.addr.value_bytes_inside() as usize]
+            }
+        }
     }
 
     /// Goes on behind its head.
@@ -71,10 +87,10 @@ impl Input {
         }
     }
 
-    /// The block it wants, decoded.
-    pub fn opened(&mut self, block: Vec<Entry>) {
+    /// The block it wants, decoded, and the bytes with its values.
+    pub fn opened(&mut self, block: Vec<Entry>, values: (Vec<u8>, u32)) {
         let From::Tables { tables, next } = &mut self.from else { return };
-        (self.run, self.at, *next) = (block, 0, *next + 1);
+        (self.run, self.at, self.values, *next) = (block, 0, values, *next + 1);
         if tables.last().is_some_and(|table| *next >= table.index.len()) {
             (_, *next) = (tables.pop(), 0);
         }

@@ -1,12 +1,14 @@
 //! Flushes and compactions: merging entries into new tables, one page at a time.
 
 use super::LsmStore;
+use super::builder::Builder;
+use super::data_block::DataBlock;
 use super::input::Input;
 use super::lookup::Seen;
 use super::marked::Reason;
 use super::policy::{self, Pick};
 use super::reserve::{FOR_FLUSHES, FOR_MERGES};
-use super::table::{Builder, Table};
+use super::table::Table;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::refs;
@@ -39,6 +41,8 @@ pub struct Job {
     /// Tombstones of its key that hide nothing yet.
     tombstones: Vec<(Entry, Reason)>,
     duty: Duty,
+    /// Keys before which a table ends, the next one last.
+    cuts: Vec<Key>,
 }
 
 impl Job {
@@ -60,6 +64,12 @@ impl Job {
         Self { span: pick.span(), ..Self::new(inputs, replaces, (pick.level, pick.level + 1)) }
     }
 
+    /// Writes a table of a level anew as several, which end before the cuts of the pick.
+    pub fn splitting(pick: &Pick) -> Self {
+        let cuts = pick.cuts.iter().rev().copied().collect();
+        Self { cuts, ..Self::rewriting(pick.level, &pick.upper) }
+    }
+
     /// Writes tables of a level that follow each other anew, without what is not needed.
     pub fn rewriting(level: usize, tables: &[Arc<Table>]) -> Self {
         let replaces = tables.iter().map(|t| t.id).collect();
@@ -79,6 +89,7 @@ impl Job {
             last: None,
             tombstones: Vec::new(),
             duty: Duty::new("a merge is installed, or goes on later"),
+            cuts: Vec::new(),
         }
     }
 
@@ -218,13 +229,38 @@ impl LsmStore {
                     continue;
                 }
                 Seen::Bad(e) => return Step::Done(Err(e)),
-                Seen::Here(found) => (0..found.count()).map(|n| found.get(n)).collect::<Option<Vec<_>>>(),
+                Seen::Here(found) => {
+                    let entries = (0..found.count()).map(|n| found.get(n)).collect::<Option<Vec<_>>>();
+                    entries.zip(self.values_of(table, &found, m))
+                }
             };
-            let Some(decoded) = decoded else { return Step::Done(Err(KvError::Corrupt)) };
+            let Some((decoded, values)) = decoded else { return Step::Done(Err(KvError::Corrupt)) };
             w.work(Unit::Decode, decoded.len() as u64);
-            input.opened(decoded);
+            w.work(Unit::CopyByte, values.0.len() as u64);
+            input.opened(decoded, values);
         }
         if reads.is_empty() { Step::Done(Ok(())) } else { Step::Need(reads) }
+    }
+
+    /// The bytes of a block that has values, and where in the table they begin: a merge goes on when its page is gone.
+    fn values_of<M: SegmentStore>(
+        &self,
+        table: &Table,
+        block: &DataBlock<'_>,
+        m: &M,
+    ) -> Option<(Vec<u8>, u32)> {
+        match block {
+            DataBlock::Entries(_) => Some((Vec::new(), 0)),
+            DataBlock::Pairs(pairs) => {
+                let (bytes, base) = pairs.values();
+                Some((bytes.to_vec(), base))
+            }
+            DataBlock::Long(e, _) => {
+                let (at, mut value) = (e.stamp as u32, vec![0; e.addr.value_bytes_inside() as usize]);
+                self.copy_of(table, at, &mut value, m)?;
+                Some((value, at))
+            }
+        }
     }
 
     /// Merges until a page is full, a block is used up, or the quantum is. Every input stands at an entry or at its end.
@@ -235,13 +271,13 @@ impl LsmStore {
         for _ in 0..QUANTUM_ENTRIES {
             let Some(n) = job.least() else { break };
             let e = *job.inputs[n].head().expect("it has an entry");
-            if job.last.is_none_or(|(key, _)| key != e.key) && self.seal_if_full(job, &e.key) {
+            if job.last.is_none_or(|(key, _)| key != e.key) && self.seal_if_full(job, &e) {
                 return;
             }
-            job.inputs[n].advance();
             w.work(Unit::Compare, job.inputs.len() as u64);
             w.work(Unit::Move, 1);
-            self.take_along(job, e);
+            self.take_along(job, e, n, w);
+            job.inputs[n].advance();
             let has_page = job.builder.as_ref().is_some_and(|b| b.next_page().is_some());
             if has_page || job.inputs[n].wants().is_some() {
                 return;
@@ -254,8 +290,9 @@ impl LsmStore {
         }
     }
 
-    fn seal_if_full(&self, job: &mut Job, next: &Key) -> bool {
-        let full = |b: &&mut Builder| b.is_full(next, self.config.target_file_pages);
+    fn seal_if_full(&self, job: &mut Job, next: &Entry) -> bool {
+        let is_cut = job.cuts.pop_if(|cut| *cut <= next.key).is_some();
+        let full = |b: &&mut Builder| is_cut || b.is_full(next, self.config.target_file_pages);
         let Some(builder) = job.builder.as_mut().filter(full) else { return false };
         builder.seal();
         true
@@ -263,7 +300,7 @@ impl LsmStore {
 
     /// Takes an entry along if it is wanted. A tombstone that hides nothing outside of the job waits for what it hides
     /// in it.
-    fn take_along(&mut self, job: &mut Job, e: Entry) {
+    fn take_along<W: Meter>(&mut self, job: &mut Job, e: Entry, input: usize, w: &mut W) {
         if job.last.is_some_and(|(key, _)| key != e.key) {
             job.tombstones.clear();
         }
@@ -272,22 +309,25 @@ impl LsmStore {
             return job.tombstones.push((e, reason));
         }
         for (tombstone, reason) in std::mem::take(&mut job.tombstones) {
-            self.push(job, tombstone, reason);
+            self.push(job, tombstone, None, reason);
         }
-        self.push(job, e, reason);
+        self.push(job, e, Some(input), reason);
+        w.work(Unit::CopyByte, if e.is_inside() { u64::from(e.addr.value_bytes_inside()) } else { 0 });
     }
 
-    fn push(&mut self, job: &mut Job, e: Entry, reason: Reason) {
-        let (page_bytes, bits) = (self.log.geometry().page_bytes, self.config.bloom_bits_per_key);
-        if job.builder.is_none() {
-            job.builder = Some(Builder::new(self.own.next_table, e.key, page_bytes, bits));
+    /// Adds an entry to the open table, with the value that is beside the head of that input.
+    fn push(&mut self, job: &mut Job, e: Entry, input: Option<usize>, reason: Reason) {
+        let Job { builder, inputs, .. } = job;
+        let builder = builder.get_or_insert_with(|| {
+            let (page_bytes, bits) = (self.log.geometry().page_bytes, self.config.bloom_bits_per_key);
             self.own.next_table += 1;
-        }
-        let builder = job.builder.as_mut().expect("made above");
+            let layout = self.config.layout(page_bytes);
+            Builder::new(self.own.next_table - 1, e.key, page_bytes, bits, layout)
+        });
         if let Some((segment, bytes)) = refs::referred(&self.log, &self.births, &e) {
             builder.refs_mut().add(segment, e.stamp, bytes, &self.births);
         }
-        builder.push(e);
+        builder.push(e, input.map_or(&[], |n| inputs[n].value()));
         builder.kept_mut().add(reason);
     }
 

@@ -111,7 +111,8 @@ impl Levels {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::Builder;
+    use super::super::builder::Builder;
+    use super::super::table::Layout;
     use super::*;
     use crate::ordered::key::Entry;
     use saker_value_log::RecordAddr;
@@ -123,8 +124,8 @@ mod tests {
             addr: RecordAddr::new(64, 32, 1),
             stamp: 1,
         };
-        let mut builder = Builder::new(id, entry(first).key, 4096, 10);
-        [first, last].iter().for_each(|key| builder.push(entry(key)));
+        let mut builder = Builder::new(id, entry(first).key, 4096, 10, Layout::Slots);
+        [first, last].iter().for_each(|key| builder.push(entry(key), &[]));
         Arc::new(builder.table().clone())
     }
 

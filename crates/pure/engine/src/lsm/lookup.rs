@@ -11,10 +11,14 @@
 )]
 
 use super::LsmStore;
+use super::data_block::DataBlock;
+use super::inside::Whose;
 use super::levels::LEVELS;
+use super::pairs::{LONG_HEAD, Pairs, open_long};
 use super::table::Table;
 use crate::ordered::block::{Block, block_bytes};
 use crate::ordered::key::{Entry, Key};
+use crate::ordered::sum::Sum;
 use saker_engine_api::KvError;
 use saker_log::page_of;
 use saker_segment_store::{CellError, Page, Reads, SegmentStore, Step, ready};
@@ -23,7 +27,7 @@ use saker_sim::{Meter, Unit};
 /// A block as it is now.
 pub(super) enum Seen<'a> {
     /// Here it is.
-    Here(Block<'a>),
+    Here(DataBlock<'a>),
     /// Its page must be brought.
     Absent,
     /// It cannot be read.
@@ -41,32 +45,43 @@ impl LsmStore {
     ) -> Step<(Result<Option<Entry>, KvError>, Reads)> {
         w.work(Unit::Probe, 2);
         let (mut looked, hash) = (Reads::new(), key.hash());
-        let frozen = || self.own.frozen.iter().rev().find_map(|table| table.get_hashed(key, hash, version));
-        if let Some(e) = self.mem.get_hashed(key, hash, version).or_else(frozen) {
+        if let Some(e) = self.find_buffered(key, hash, version) {
             return Step::Done((Ok(Some(e)), looked));
         }
         if w.touches() {
             // Their cache misses overlap.
-            self.candidates(key).for_each(|table| table.filter.touch(hash, w));
+            self.candidates(key).for_each(|(_, table)| table.filter.touch(hash, w));
         }
-        for table in self.candidates(key) {
+        for (whose, table) in self.candidates(key) {
             w.work(Unit::Probe, 1);
             if !table.filter.may_contain(hash) {
                 continue;
             }
             match ready!(self.find_in(table, key, version, &mut looked, m, w)) {
                 Ok(None) => {}
-                found => return Step::Done((found, looked)),
+                found => return Step::Done((found.map(|e| e.map(|e| whose.mark(e))), looked)),
             }
         }
         Step::Done((Ok(None), looked))
     }
 
+    /// The same in memtables.
+    #[inline]
+    fn find_buffered(&self, key: &Key, hash: u64, version: u64) -> Option<Entry> {
+        if let Some(e) = self.mem.get_hashed(key, hash, version) {
+            return Some(Whose::MEMTABLE.mark(e));
+        }
+        let mut frozen = self.own.frozen.iter().enumerate().rev();
+        frozen.find_map(|(n, table)| table.get_hashed(key, hash, version).map(|e| Whose::frozen(n).mark(e)))
+    }
+
     /// The tables that could have a key, in the order they must be asked.
-    fn candidates(&self, key: &Key) -> impl Iterator<Item = &Table> {
-        let young = self.own.levels.level(0).iter().filter(|t| t.covers(key));
-        let deeper = (1..LEVELS).filter_map(|n| self.own.levels.covering(n, key));
-        young.chain(deeper).map(AsRef::as_ref)
+    fn candidates(&self, key: &Key) -> impl Iterator<Item = (Whose, &Table)> {
+        let young = self.own.levels.level(0).iter().enumerate().filter(|(_, t)| t.covers(key));
+        let young = young.map(|(n, table)| (Whose::table(0, n), table));
+        let deeper =
+            (1..LEVELS).filter_map(|n| Some((Whose::table(n, 0), self.own.levels.covering(n, key)?)));
+        young.chain(deeper).map(|(whose, table)| (whose, table.as_ref()))
     }
 
     fn find_in<M: SegmentStore, W: Meter>(
@@ -90,7 +105,7 @@ impl LsmStore {
                 Seen::Absent => return Step::Need(std::mem::take(looked)),
                 Seen::Bad(e) => return Step::Done(Err(e)),
             };
-            w.work(Unit::ChecksumByte, u64::from(block_bytes(self.log.geometry().page_bytes)));
+            w.work(Unit::ChecksumByte, block.checked_bytes(block_bytes(self.log.geometry().page_bytes)));
             w.work(Unit::Compare, 7);
             if let Some(e) = block.get(block.lower_bound(key, version)) {
                 return Step::Done(Ok((e.key == *key).then_some(e)));
@@ -101,10 +116,13 @@ impl LsmStore {
 
     /// The pages that the next call will look at, too.
     pub(super) fn note_page(&self, table: &Table, n: usize, looked: &mut Reads) {
-        let page = n / self.blocks_per_page();
-        let Some(at) = table.pages.get(page) else { return };
-        if table.pinned.is_empty() && !looked.contains(at) {
-            looked.push(*at);
+        if !table.pinned.is_empty() {
+            return;
+        }
+        for at in self.pages_of_block(table, n) {
+            if !looked.contains(at) {
+                looked.push(*at);
+            }
         }
     }
 
@@ -115,20 +133,91 @@ impl LsmStore {
 
     /// A block of a table.
     pub(super) fn block<'a, M: SegmentStore>(&'a self, table: &'a Table, n: usize, m: &'a M) -> Seen<'a> {
+        if let Some(span) = self.span_of_block(table, n) {
+            return self.packed_block(table, n, span, m);
+        }
         let (page, part) = (n / self.blocks_per_page(), n % self.blocks_per_page());
-        let data = match table.pinned.get(page) {
-            Some(bytes) => bytes.as_slice(),
-            None => match table.pages.get(page).map(|page| page_of(&self.log, m, *page)) {
-                Some(Page::Resident { data, .. }) => data,
-                Some(Page::Absent) => return Seen::Absent,
-                _ => return Seen::Bad(CellError::Read.into()),
-            },
+        let data = match self.table_page(table, page, m) {
+            Ok(data) => data,
+            Err(seen) => return seen,
         };
         let bytes = block_bytes(self.log.geometry().page_bytes) as usize;
         let block = data.get(part * bytes..(part + 1) * bytes);
         match block.and_then(|block| Block::open(block, table.id, n as u32)) {
-            Some(block) => Seen::Here(block),
+            Some(block) => Seen::Here(DataBlock::Entries(block)),
             None => Seen::Bad(KvError::Corrupt),
         }
+    }
+
+    /// The bytes of a table's page.
+    fn table_page<'a, M: SegmentStore>(
+        &'a self,
+        table: &'a Table,
+        n: usize,
+        m: &'a M,
+    ) -> Result<&'a [u8], Seen<'a>> {
+        match table.pinned.get(n) {
+            Some(bytes) => Ok(bytes.as_slice()),
+            None => match table.pages.get(n).map(|page| page_of(&self.log, m, *page)) {
+                Some(Page::Resident { data, .. }) => Ok(data),
+                Some(Page::Absent) => Err(Seen::Absent),
+                _ => Err(Seen::Bad(CellError::Read.into())),
+            },
+        }
+    }
+
+    /// A block with a length of its own. All its pages are asked for before any is looked at.
+    fn packed_block<'a, M: SegmentStore>(
+        &'a self,
+        table: &'a Table,
+        n: usize,
+        (start, end): (u32, u32),
+        m: &'a M,
+    ) -> Seen<'a> {
+        let page_bytes = self.log.geometry().page_bytes;
+        let (first, last) = (start / page_bytes, end.saturating_sub(1) / page_bytes);
+        let mut is_absent = false;
+        for page in first..=last {
+            match self.table_page(table, page as usize, m) {
+                Ok(_) => {}
+                Err(Seen::Absent) => is_absent = true,
+                Err(seen) => return seen,
+            }
+        }
+        if is_absent {
+            return Seen::Absent;
+        }
+        // A long pair may end where its page does.
+        let pairs = || {
+            let bytes = self.bytes_of(table, start, m);
+            Pairs::open(bytes, table.id, n as u32, start).map(DataBlock::Pairs)
+        };
+        let block = if first == last { pairs() } else { None };
+        let block = block.or_else(|| self.long_block(table, n, start, m));
+        block.map_or(Seen::Bad(KvError::Corrupt), Seen::Here)
+    }
+
+    /// A block that crosses pages, all of which are here.
+    fn long_block<M: SegmentStore>(
+        &self,
+        table: &Table,
+        n: usize,
+        start: u32,
+        m: &M,
+    ) -> Option<DataBlock<'static>> {
+        let mut head = [0; LONG_HEAD];
+        self.copy_of(table, start, &mut head, m)?;
+        let (e, checksum, whole) = open_long(&head, table.id, n as u32, start)?;
+        let (mut sum, mut at) = (Sum::new(), 4);
+        while at < whole {
+            let here = self.bytes_of(table, start + at, m);
+            let here = here.get(..(whole - at) as usize).unwrap_or(here);
+            if here.is_empty() {
+                return None;
+            }
+            sum.update(here);
+            at += here.len() as u32;
+        }
+        (sum.finish() == checksum).then_some(DataBlock::Long(e, whole))
     }
 }

@@ -43,7 +43,7 @@ impl LsmStore {
     pub(super) fn manifest_bytes(&self) -> u64 {
         let tables = self.own.sizes.tables * TABLE_BYTES + 8 * self.own.sizes.pages;
         // What the memtables will be: at most so many pages.
-        let pages = self.buffered() * 64 / self.page_bytes() + 4;
+        let pages = (self.buffered() * 64 + self.buffered_inside().bytes) / self.page_bytes() + 4;
         tables + 16 + TABLE_BYTES * 4 + 8 * pages
     }
 

@@ -1,20 +1,25 @@
 //! An LSM-tree store with its values apart (O'Neil et al. 1996; WiscKey, FAST'16): the firmware that BandSlim (ICPP'24,
-//! sections 2.1 and 3.4) starts from. The value log and the memtable are [`crate::ordered`]'s; sorted tables in levels are here.
+//! sections 2.1 and 3.4) starts from. The value log and the memtable are [`crate::ordered`]'s; sorted tables in levels are here. Values
+//! shorter than `min_blob_size` are in memtables and tables, as RocksDB has them.
 
 mod back;
 mod background;
 mod block_index;
+mod builder;
 mod check;
 mod compaction;
 mod counters;
+mod data_block;
 mod factory;
 mod input;
+mod inside;
 mod job;
 mod levels;
 mod lookup;
 mod manifest;
 mod marked;
 mod options;
+mod pairs;
 mod parse;
 mod policy;
 mod recover;
@@ -90,7 +95,7 @@ impl From<LsmConfig> for Settings {
     fn from(config: LsmConfig) -> Self {
         let LsmConfig { owner, ring_lasts, value_bytes_max, checkpoint_bytes_min, write_buffer_size, .. } =
             config;
-        let LsmConfig { packing, program_price, .. } = config;
+        let LsmConfig { packing, program_price, min_blob_size, .. } = config;
         Self {
             owner,
             ring_lasts,
@@ -99,6 +104,7 @@ impl From<LsmConfig> for Settings {
             write_buffer_size,
             packing,
             program_price,
+            min_blob_size,
         }
     }
 }
@@ -113,6 +119,11 @@ impl LsmStore {
     pub fn tables_by_level(&self) -> Vec<usize> {
         let levels = &self.own.levels;
         (0..=levels.deepest()).map(|n| levels.level(n).len()).collect()
+    }
+
+    /// Tables of level 0 as triggers count them: those that a memtable with values made are one.
+    pub fn level0_files(&self) -> u64 {
+        policy::runs(&self.config, self.own.levels.level(0).iter())
     }
 
     /// Compactions under way.

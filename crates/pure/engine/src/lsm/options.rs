@@ -1,6 +1,7 @@
 //! Settings of the tree. Names and meaning follow RocksDB's options where it has them.
 
-use crate::ordered::Settings;
+use super::table::Layout;
+use crate::ordered::{Settings, block};
 use saker_segment_store::Geometry;
 use saker_value_log::packing::{PRICED_BYTES, Packing};
 
@@ -33,6 +34,10 @@ pub struct LsmConfig {
     pub hard_pending_compaction_bytes_limit: u64,
     /// Whether writes are slowed down before they stop.
     pub slowdown: bool,
+    /// Values of at least so many bytes go to the value log, shorter ones stay beside their keys. 0: all go there; [`u32::MAX`]: none.
+    pub min_blob_size: u32,
+    /// About how many bytes blocks of tables have; `None`: 4096, or a page if that is not a whole number of them.
+    pub block_size: Option<u32>,
     /// Pages of a table.
     pub target_file_pages: u32,
     /// Bytes of level 1.
@@ -71,6 +76,8 @@ impl LsmConfig {
             soft_pending_compaction_bytes_limit: bytes / 8,
             hard_pending_compaction_bytes_limit: bytes / 4,
             slowdown: true,
+            min_blob_size: 0,
+            block_size: None,
             target_file_pages: table_pages(geometry, table_bytes),
             max_bytes_for_level_base: 2 * write_buffer_size,
             max_bytes_for_level_multiplier: 10,
@@ -78,6 +85,19 @@ impl LsmConfig {
             pinned_levels: 0,
             packing: None,
             program_price: PRICED_BYTES,
+        }
+    }
+}
+
+/// Bytes of a block unless told otherwise, as RocksDB's.
+pub const OWN_BLOCK_BYTES: u32 = block::BLOCK_BYTES_MAX;
+
+impl LsmConfig {
+    /// How blocks lie in tables. Where neither values nor the length of blocks were asked for, tables are as they always were.
+    pub fn layout(&self, page_bytes: u32) -> Layout {
+        match (self.min_blob_size, self.block_size) {
+            (0, None) => Layout::Slots,
+            (_, asked) => Layout::Packed(asked.unwrap_or(block::block_bytes(page_bytes)).min(page_bytes)),
         }
     }
 }

@@ -16,6 +16,7 @@ use super::manifest::{Head, KIND_HEAD, KIND_TABLES};
 use super::marked::Kept;
 use super::table::Table;
 use crate::ordered::filter::Filter;
+use crate::ordered::inside::Inside;
 use crate::ordered::key::Key;
 use crate::ordered::refs::{Births, Refs};
 use saker_segment_store::{PageAddr, SegmentId};
@@ -30,10 +31,17 @@ const PAGE_ENTRIES_MAX: u64 = 1 << 16;
 
 impl Table {
     /// Takes the description over; `None` if it is not one.
-    pub fn decode_meta(&mut self, bytes: &[u8], segments: u32) -> Option<()> {
+    pub fn decode_meta(&mut self, bytes: &[u8], segments: u32, is_packed: bool) -> Option<()> {
         let mut at = Cursor(bytes);
         let (refs, blocks, words) = (at.u32()?, at.u32()?, at.u32()?);
         let probes = at.u8()?;
+        if is_packed {
+            let (entries, bytes) = (at.u64()?, at.u64()?);
+            if entries > self.entries || bytes > BYTES_MAX {
+                return None;
+            }
+            self.inside = Inside::of(entries, bytes);
+        }
         for _ in 0..refs {
             let (id, stamp, bytes) = (at.u32()?, at.u64()?, at.u64()?);
             if id >= segments || bytes > BYTES_MAX {
@@ -43,7 +51,11 @@ impl Table {
         }
         for _ in 0..blocks {
             let (key, version) = (at.key()?, at.u64()?);
-            self.index.push(key, version);
+            if is_packed {
+                self.index.push_at(key, version, at.u32()?);
+            } else {
+                self.index.push(key, version);
+            }
         }
         let words = (0..words).map(|_| at.u64()).collect::<Option<Vec<_>>>()?;
         self.filter = Filter::from_parts(words, probes)?;
@@ -135,6 +147,7 @@ fn decode_table(at: &mut Cursor<'_>) -> Option<(usize, Table)> {
         index: BlockIndex::default(),
         filter: Filter::default(),
         refs: Refs::default(),
+        inside: Inside::NONE,
         kept: Kept::unknown(),
         pinned: Vec::new(),
     };

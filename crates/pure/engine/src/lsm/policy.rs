@@ -4,7 +4,7 @@
 use super::job::Job;
 use super::levels::{LEVELS, Levels};
 use super::options::LsmConfig;
-use super::table::Table;
+use super::table::{Layout, Table};
 use crate::ordered::block::block_bytes;
 use crate::ordered::key::Key;
 use std::ops::Range;
@@ -19,6 +19,8 @@ pub struct Pick {
     pub upper: Vec<Arc<Table>>,
     /// Tables of the next level.
     pub lower: Vec<Arc<Table>>,
+    /// It merges too much at once: the upper table is written anew in its level first, as tables that begin with these keys.
+    pub cuts: Vec<Key>,
 }
 
 impl Pick {
@@ -28,11 +30,16 @@ impl Pick {
         Some((tables().map(|t| t.first).min()?, tables().map(|t| t.last).max()?))
     }
 
+    /// The level that its tables go to.
+    pub fn to(&self) -> usize {
+        if self.cuts.is_empty() { self.level + 1 } else { self.level }
+    }
+
     /// Whether it can go on beside a job: they read no table both, and write no keys into one level both.
     fn is_apart(&self, job: &Job) -> bool {
         let shared = self.upper.iter().chain(&self.lower).any(|t| job.reads(t.id));
         let meets = self.span().is_some_and(|(first, last)| job.covers(&first, &last));
-        !(shared || meets && job.to() == self.level + 1)
+        !(shared || meets && job.to() == self.to())
     }
 }
 
@@ -51,9 +58,45 @@ fn score(config: &LsmConfig, levels: &Levels, level: usize, page_bytes: u64, job
     let stay = levels.level(level).iter().filter(|t| !goes(t));
     if level == 0 {
         let trigger = u64::from(config.level0_file_num_compaction_trigger.max(1));
-        return stay.count() as u64 * 100 / trigger;
+        return runs(config, stay) * 100 / trigger;
     }
     stay.map(|t| t.pages_total()).sum::<u64>() * page_bytes * 100 / level_bytes_max(config, level)
+}
+
+/// What level 0 has of these tables, the youngest first, as triggers count it: files, in RocksDB's words. A memtable with values makes
+/// several tables that follow each other, which are one.
+pub fn runs<'t>(config: &LsmConfig, tables: impl Iterator<Item = &'t Arc<Table>>) -> u64 {
+    if config.min_blob_size == 0 {
+        return tables.count() as u64;
+    }
+    let mut before: Option<Key> = None;
+    let begins = |t: &&Arc<Table>| before.replace(t.first).is_none_or(|first| t.last >= first);
+    tables.filter(begins).count() as u64
+}
+
+/// Bytes of tables that a compaction merges at most, so that not all need room twice; `None`: any, since tables without values are a
+/// small part of all. What is usual fits: level 0 when it is due, with all of level 1.
+pub fn merged_bytes_max(config: &LsmConfig, page_bytes: u64) -> Option<u64> {
+    let memtables = 4 * config.write_buffer_size;
+    let tables = 4 * u64::from(config.target_file_pages) * page_bytes;
+    let usual = memtables.saturating_add(config.max_bytes_for_level_base).saturating_add(tables);
+    (config.min_blob_size > 0).then_some(usual)
+}
+
+/// How much there may be in a compaction.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Blocks of a table that is full.
+    full: usize,
+    /// Pages that are merged at once.
+    merged: u64,
+}
+
+impl Limits {
+    fn of(config: &LsmConfig, page_bytes: u64) -> Self {
+        let merged = merged_bytes_max(config, page_bytes).map_or(u64::MAX, |bytes| bytes / page_bytes);
+        Self { full: blocks_of_full(config, page_bytes), merged }
+    }
 }
 
 /// The most urgent compaction that is due and can go on beside the jobs.
@@ -67,36 +110,76 @@ pub fn pick(
     let scores = (0..LEVELS - 1).map(|level| (score(config, levels, level, page_bytes, jobs), level));
     let mut due: Vec<_> = scores.filter(|(score, _)| *score >= 100).collect();
     due.sort_by_key(|(score, level)| (u64::MAX - score, *level));
-    let full = blocks_of_full(config, page_bytes);
-    due.iter().find_map(|(_, level)| pick_beside(levels, cursors, (*level, full), jobs))
+    let limits = Limits::of(config, page_bytes);
+    due.iter().find_map(|(_, level)| pick_beside(levels, cursors, (*level, limits), jobs))
 }
 
 /// The next compaction of a level that can go on beside the jobs.
 fn pick_beside(
     levels: &Levels,
     cursors: &Cursors,
-    (level, full): (usize, usize),
+    (level, limits): (usize, Limits),
     jobs: &[Job],
 ) -> Option<Pick> {
     let apart = |pick: &Pick| jobs.iter().all(|job| pick.is_apart(job));
     if level == 0 || jobs.is_empty() {
-        return pick_level(levels, cursors, level, full).filter(apart);
+        return pick_level(levels, cursors, level, limits).filter(apart);
     }
     let tables = levels.level(level);
     let behind = tables.partition_point(|t| cursors[level].is_some_and(|last| t.first <= last));
     let turned = tables[behind..].iter().chain(&tables[..behind]);
-    turned.filter_map(|t| pick_tables(levels, level, vec![t.clone()], full)).find(apart)
+    turned.filter_map(|t| pick_table(levels, level, t, limits)).find(apart)
 }
 
 /// The next step towards one level only, so that every entry meets what it replaces.
 pub fn pick_all(config: &LsmConfig, levels: &Levels, cursors: &Cursors, page_bytes: u64) -> Option<Pick> {
     let level = (0..levels.deepest().max(1)).find(|n| !levels.level(*n).is_empty())?;
-    pick_level(levels, cursors, level, blocks_of_full(config, page_bytes))
+    pick_level(levels, cursors, level, Limits::of(config, page_bytes))
 }
 
-fn pick_level(levels: &Levels, cursors: &Cursors, level: usize, full: usize) -> Option<Pick> {
-    let upper = if level == 0 { levels.level(0).to_vec() } else { vec![next_table(levels, cursors, level)?] };
-    pick_tables(levels, level, upper, full)
+fn pick_level(levels: &Levels, cursors: &Cursors, level: usize, limits: Limits) -> Option<Pick> {
+    if level > 0 {
+        return pick_table(levels, level, &next_table(levels, cursors, level)?, limits);
+    }
+    // The oldest of them that are not too much; if even one is, level 1 must become less first.
+    let young = levels.level(0);
+    if young.is_empty() {
+        return None;
+    }
+    let few = (0..young.len()).map(|n| &young[n..]);
+    let picked = few.filter_map(|upper| pick_tables(levels, 0, upper.to_vec(), limits.full));
+    let fits = |pick: &Pick| pages(&pick.upper) + pages(&pick.lower) <= limits.merged;
+    let mut picked = picked.skip_while(|pick| !fits(pick));
+    picked.next().or_else(|| pick_level(levels, cursors, 1, limits))
+}
+
+/// The compaction of a table that is not of level 0.
+fn pick_table(levels: &Levels, level: usize, table: &Arc<Table>, limits: Limits) -> Option<Pick> {
+    let pick = pick_tables(levels, level, vec![table.clone()], limits.full)?;
+    if pages(&pick.upper) + pages(&pick.lower) <= limits.merged {
+        return Some(pick);
+    }
+    let mut cuts = cuts(&pick.lower, limits.merged / 2);
+    // Each makes one table more of it, so this ends.
+    cuts.retain(|cut| table.first < *cut && *cut <= table.last);
+    Some(if cuts.is_empty() { pick } else { Pick { lower: Vec::new(), cuts, ..pick } })
+}
+
+/// Where to cut a table that meets those, so that each piece meets few more pages than `most`.
+fn cuts(lower: &[Arc<Table>], most: u64) -> Vec<Key> {
+    let (mut cuts, mut met) = (Vec::new(), 0);
+    for table in lower {
+        if met > 0 && met + table.pages_total() > most {
+            cuts.push(table.first);
+            met = 0;
+        }
+        met += table.pages_total();
+    }
+    cuts
+}
+
+fn pages(tables: &[Arc<Table>]) -> u64 {
+    tables.iter().map(|t| t.pages_total()).sum()
 }
 
 fn pick_tables(levels: &Levels, level: usize, upper: Vec<Arc<Table>>, full: usize) -> Option<Pick> {
@@ -106,17 +189,25 @@ fn pick_tables(levels: &Levels, level: usize, upper: Vec<Arc<Table>>, full: usiz
     let start = below.partition_point(|t| t.last < first);
     let end = start + below[start..].partition_point(|t| t.first <= last);
     let lower = below[widened(below, start..end, blocks(&upper), full)].to_vec();
-    Some(Pick { level, upper, lower })
+    Some(Pick { level, upper, lower, cuts: Vec::new() })
 }
 
-/// Blocks of a table that is full.
+/// Blocks of a table that is full; pages where blocks have lengths of their own.
 pub(super) fn blocks_of_full(config: &LsmConfig, page_bytes: u64) -> usize {
+    if config.layout(page_bytes as u32) != Layout::Slots {
+        return config.target_file_pages as usize;
+    }
     let in_page = page_bytes / u64::from(block_bytes(page_bytes as u32));
     config.target_file_pages as usize * in_page as usize
 }
 
 fn blocks(tables: &[Arc<Table>]) -> usize {
-    tables.iter().map(|t| t.index.len()).sum()
+    tables.iter().map(|t| blocks_of(t)).sum()
+}
+
+/// Blocks of a table; pages where blocks have lengths of their own.
+fn blocks_of(table: &Table) -> usize {
+    if table.index.has_starts() { table.pages.len() } else { table.index.len() }
 }
 
 /// How much larger a table is at most that is written anew with what is left over beside it.
@@ -130,7 +221,7 @@ fn widened(tables: &[Arc<Table>], met: Range<usize>, more: usize, full: usize) -
     // What meets nothing is moved as it is, unless it is less than a table.
     let left = if met.is_empty() && all >= full { 0 } else { all % full };
     let fits = |n: &usize| {
-        let has = tables.get(*n).map(|t| t.index.len());
+        let has = tables.get(*n).map(|t| blocks_of(t));
         has.is_some_and(|has| has <= NEIGHBOUR_TIMES * left && has + left <= full)
     };
     match met.start.checked_sub(1).filter(fits) {
@@ -154,7 +245,7 @@ fn next_table(levels: &Levels, cursors: &Cursors, level: usize) -> Option<Arc<Ta
 /// Bytes that compactions owe: what levels have too much, with what that meets in the next.
 pub fn pending_bytes(config: &LsmConfig, levels: &Levels, page_bytes: u64) -> u64 {
     let bytes = |level: usize| levels.pages(level) * page_bytes;
-    let is_due = levels.level(0).len() as u64 >= u64::from(config.level0_file_num_compaction_trigger);
+    let is_due = runs(config, levels.level(0).iter()) >= u64::from(config.level0_file_num_compaction_trigger);
     let mut owed = if is_due { bytes(0) + bytes(1) } else { 0 };
     for level in 1..LEVELS - 1 {
         let excess = bytes(level).saturating_sub(level_bytes_max(config, level));
@@ -165,52 +256,4 @@ pub fn pending_bytes(config: &LsmConfig, levels: &Levels, page_bytes: u64) -> u6
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::table::Builder;
-    use super::*;
-
-    /// Tables of so many blocks, side by side.
-    fn tables(blocks: &[usize]) -> Vec<Arc<Table>> {
-        let key = |n: usize| Key::new(&(n as u32).to_be_bytes()).unwrap();
-        let table = |(n, blocks): (usize, &usize)| {
-            let mut table = Builder::new(n as u64, key(10 * n), 4096, 10).table().clone();
-            table.last = key(10 * n + 9);
-            (0..*blocks).for_each(|b| table.index.push(key(10 * n + b), 1));
-            Arc::new(table)
-        };
-        blocks.iter().enumerate().map(table).collect()
-    }
-
-    #[test]
-    fn what_is_left_over_takes_a_small_neighbour_along() {
-        let few = tables(&[2, 8, 1, 8, 5]);
-        for (met, more, expected) in [
-            // Nothing is met: small ones go with the one before, else with the one behind.
-            (1..1, 1, 0..1),
-            (2..2, 1, 2..3),
-            (3..3, 7, 2..3),
-            (4..4, 3, 4..5),
-            // The one beside is full, or much larger, or there is none.
-            (4..4, 1, 4..4),
-            (5..5, 1, 5..5),
-            (0..0, 7, 0..0),
-            // A full table, or several, goes as it is.
-            (2..2, 8, 2..2),
-            (2..2, 9, 2..2),
-            // With a full one a block is left over, which goes with a small one; two of them leave nothing.
-            (1..2, 1, 0..2),
-            (3..4, 2, 2..4),
-            (1..2, 8, 1..2),
-        ] {
-            assert_eq!(widened(&few, met.clone(), more, 8), expected, "{met:?} {more}");
-        }
-        assert_eq!(widened(&[], 0..0, 1, 8), 0..0);
-    }
-
-    #[test]
-    fn tables_that_make_less_than_half_as_many_are_small() {
-        let are_small = |blocks: &[usize]| are_small(&tables(blocks), 8);
-        assert!(are_small(&[1, 1, 1]) && are_small(&[1, 8, 1, 1, 1]));
-        assert!(!are_small(&[1]) && !are_small(&[1, 1]) && !are_small(&[8, 1, 8, 1]));
-    }
-}
+mod tests;

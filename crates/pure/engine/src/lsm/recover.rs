@@ -12,7 +12,7 @@
 
 use super::LsmStore;
 use super::parse::{Chunk, contradiction, decode_chunk};
-use super::table::Table;
+use super::table::{Layout, Table};
 use crate::ordered::block::{self, Kind as BlockKind, block_bytes};
 use crate::ordered::refs;
 use saker_log::recover::Damage;
@@ -76,7 +76,8 @@ impl LsmStore {
             let described = data.split_off(table.pages.len().min(data.len()));
             table.pinned = std::mem::replace(&mut data, described);
         }
-        if read_meta(&mut table, &data, geometry.page_bytes, geometry.segments).is_none() {
+        let is_packed = self.config.layout(geometry.page_bytes) != Layout::Slots;
+        if read_meta(&mut table, &data, (geometry.page_bytes, geometry.segments), is_packed).is_none() {
             let at = table.meta_pages.first().copied().unwrap_or(PageAddr(0));
             return Step::Done(Err(Damage::page(&geometry, at, "it does not describe its table")));
         }
@@ -102,7 +103,12 @@ impl LsmStore {
 }
 
 /// Joins the blocks of a description.
-fn read_meta(table: &mut Table, pages: &[Vec<u8>], page_bytes: u32, segments: u32) -> Option<()> {
+fn read_meta(
+    table: &mut Table,
+    pages: &[Vec<u8>],
+    (page_bytes, segments): (u32, u32),
+    is_packed: bool,
+) -> Option<()> {
     let size = block_bytes(page_bytes) as usize;
     let blocks = pages.iter().flat_map(|page| page.chunks(size));
     let mut meta = Vec::new();
@@ -113,6 +119,11 @@ fn read_meta(table: &mut Table, pages: &[Vec<u8>], page_bytes: u32, segments: u3
         let (_, _, part) = block::open(bytes, BlockKind::Meta, table.id, n as u32)?;
         meta.extend_from_slice(part);
     }
-    table.decode_meta(&meta, segments)?;
-    (table.index.len() <= table.pages.len() * (page_bytes as usize / size)).then_some(())
+    table.decode_meta(&meta, segments, is_packed)?;
+    let fits = if is_packed {
+        table.index.starts_within(table.pages.len() as u64 * u64::from(page_bytes))
+    } else {
+        table.index.len() <= table.pages.len() * (page_bytes as usize / size)
+    };
+    fits.then_some(())
 }

@@ -1,7 +1,9 @@
 //! What each activity of an LSM store takes and leaves. [`saker_log::reserve`] has the rule.
 //!
 //! Two claims change while it runs: the segments that a manifest will still take (M), and those that a merge of tables takes
-//! before it gives any back (T). The rule adds, so constants come from a table in which both are 0, and both are added later.
+//! before it gives any back (T). The rule adds, so constants come from a table in which both are 0, and both are added later. Where
+//! memtables have values, what flushes write of them is more than the one segment of the table: it is counted with T, and so is the room to
+//! merge that (`space.rs`).
 //!
 //! | activity | slots taken, left | segments taken, left |
 //! |---|---|---|

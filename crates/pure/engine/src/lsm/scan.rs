@@ -1,10 +1,11 @@
 //! List and range scans: all sources merged, from any key on.
 
 use super::LsmStore;
+use super::data_block::DataBlock;
+use super::inside::Whose;
 use super::levels::LEVELS;
 use super::lookup::Seen;
 use super::table::Table;
-use crate::ordered::block::Block;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::{Entries, Memtable, Position};
 use saker_engine_api::KvError;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 struct Source<'a> {
     head: Option<Entry>,
     rest: Rest<'a>,
+    whose: Whose,
 }
 
 enum Rest<'a> {
@@ -28,21 +30,21 @@ enum Rest<'a> {
 struct Tables<'a> {
     tables: &'a [Arc<Table>],
     next: usize,
-    open: Option<(Block<'a>, usize)>,
+    open: Option<(DataBlock<'a>, usize)>,
 }
 
 impl<'a> Source<'a> {
-    fn memtable(table: &'a Memtable, from: Position) -> Self {
+    fn memtable(whose: Whose, table: &'a Memtable, from: Position) -> Self {
         let mut entries = table.range(from);
-        Self { head: entries.next(), rest: Rest::Memtable(entries) }
+        Self { head: entries.next(), rest: Rest::Memtable(entries), whose }
     }
 
-    fn tables(tables: &'a [Arc<Table>], from: Option<&Key>) -> Self {
+    fn tables(whose: Whose, tables: &'a [Arc<Table>], from: Option<&Key>) -> Self {
         let next = match (tables.first(), from) {
             (Some(table), Some(key)) => table.block_of(key, u64::MAX),
             _ => 0,
         };
-        Self { head: None, rest: Rest::Tables(Tables { tables, next, open: None }) }
+        Self { head: None, rest: Rest::Tables(Tables { tables, next, open: None }), whose }
     }
 
     fn advance(&mut self) {
@@ -60,7 +62,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn opened(&mut self, block: Block<'a>, from: Option<&Key>) {
+    fn opened(&mut self, block: DataBlock<'a>, from: Option<&Key>) {
         if let Rest::Tables(tables) = &mut self.rest {
             tables.next += 1;
             let at = from.map_or(0, |key| block.lower_bound(key, u64::MAX));
@@ -127,7 +129,7 @@ impl LsmStore {
                 return Step::Done((Err(e), looked));
             }
             let Some(n) = least(&sources) else { return Step::Done((Ok(false), looked)) };
-            let e = sources[n].head.expect("it has the least");
+            let e = sources[n].whose.mark(sources[n].head.expect("it has the least"));
             sources[n].advance();
             is_open = sources[n].head.is_some();
             w.work(Unit::ListEntry, 1);
@@ -144,15 +146,18 @@ impl LsmStore {
     /// The newest first.
     fn sources(&self, from: Option<&Key>) -> Vec<Source<'_>> {
         let at = from.map_or(Position::Start, |key| Position::At(*key));
-        let mut sources = vec![Source::memtable(&self.mem, at)];
-        sources.extend(self.own.frozen.iter().rev().map(|table| Source::memtable(table, at)));
-        let young = self.own.levels.level(0).iter().filter(|t| from.is_none_or(|key| t.last >= *key));
-        sources.extend(young.map(|table| Source::tables(std::slice::from_ref(table), from)));
+        let mut sources = vec![Source::memtable(Whose::MEMTABLE, &self.mem, at)];
+        let frozen = self.own.frozen.iter().enumerate().rev();
+        sources.extend(frozen.map(|(n, table)| Source::memtable(Whose::frozen(n), table, at)));
+        let young = self.own.levels.level(0).iter().enumerate();
+        let young = young.filter(|(_, t)| from.is_none_or(|key| t.last >= *key));
+        let one = |(n, table)| Source::tables(Whose::table(0, n), std::slice::from_ref(table), from);
+        sources.extend(young.map(one));
         for level in 1..LEVELS {
             let tables = self.own.levels.level(level);
             let first = from.map_or(0, |key| self.own.levels.before(level, key));
             if first < tables.len() {
-                sources.push(Source::tables(&tables[first..], from));
+                sources.push(Source::tables(Whose::table(level, 0), &tables[first..], from));
             }
         }
         sources

@@ -1,7 +1,8 @@
 //! Settings by name. Names and meaning are those of RocksDB's options where it has them (its `include/rocksdb/options.h` and
 //! `advanced_options.h`).
 
-use super::options::{LsmConfig, table_pages};
+use super::options::{LsmConfig, OWN_BLOCK_BYTES, table_pages};
+use super::pairs::{BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, PAGE_BYTES_MIN};
 use saker_engine_api::settings::{BitField, Phase, Setting, Settings, Values};
 use saker_segment_store::Geometry;
 use saker_value_log::packing::Packing;
@@ -34,12 +35,46 @@ const PACKINGS: [&str; 1 + Packing::ALL.len()] = {
 /// The namespace's word has these bits for it in all images.
 const PACKING_PLACE: BitField = BitField { shift: 8, bits: 4 };
 
+/// Values of at least so many bytes go to the value log.
+pub const MIN_BLOB_SIZE: &str = "min_blob_size";
+/// How long blocks of tables are.
+const BLOCK_SIZE: &str = "block_size";
+
+/// What all values are longer or shorter than, and sizes between: images have these numbers.
+const BLOB_SIZES: [&str; 15] = [
+    "0",
+    "16",
+    "32",
+    "64",
+    "128",
+    "256",
+    "512",
+    "1024",
+    "2048",
+    "4096",
+    "8192",
+    "16384",
+    "32768",
+    "65536",
+    "unlimited",
+];
+const BLOB_SIZE_MIN: u32 = 16;
+const BLOB_SIZE_PLACE: BitField = BitField { shift: 12, bits: 4 };
+
+/// The engine's own, and other lengths: images have these numbers.
+const BLOCK_SIZES: [&str; 8] = ["own", "512", "1024", "2048", "4096", "8192", "16384", "32768"];
+const BLOCK_SIZE_PLACE: BitField = BitField { shift: 16, bits: 4 };
+const _: () = {
+    assert!(BLOCK_BYTES_MIN << (BLOCK_SIZES.len() - 2) <= BLOCK_BYTES_MAX, "the longest is the last");
+    assert!(OWN_BLOCK_BYTES >= BLOCK_BYTES_MIN && OWN_BLOCK_BYTES <= BLOCK_BYTES_MAX);
+};
+
 const fn number(name: &'static str, range: (u64, u64), default: &'static str, help: &'static str) -> Setting {
     Setting { name, values: Values::Number(range.0, range.1), phase: Phase::AtOpen, default, help }.checked()
 }
 
 /// All of them.
-pub static SETTINGS: [Setting; 16] = [
+pub static SETTINGS: [Setting; 18] = [
     number("write_buffer_size", (1 << 10, 1 << 32), "S/64, 16KiB to 64MiB", "bytes that fill a memtable"),
     number("max_write_buffer_number", (2, 64), "2", "memtables, with the one that is written"),
     number("compaction_threads", (1, 64), "1", "compactions at once"),
@@ -67,6 +102,22 @@ pub static SETTINGS: [Setting; 16] = [
         "bytes of a table, at most half a superblock",
     ),
     number("max_bytes_for_level_base", (1 << 10, BYTES), "two memtables", "bytes of level 1"),
+    Setting {
+        name: MIN_BLOB_SIZE,
+        values: Values::Words(&BLOB_SIZES),
+        phase: Phase::Stored(BLOB_SIZE_PLACE),
+        default: "0",
+        help: "bytes from which on values go to the value log; shorter ones stay in the tree",
+    }
+    .checked(),
+    Setting {
+        name: BLOCK_SIZE,
+        values: Values::Words(&BLOCK_SIZES),
+        phase: Phase::Stored(BLOCK_SIZE_PLACE),
+        default: "own",
+        help: "bytes of tables' blocks, at most a page; own: 4096, or a page if that is no multiple of 4096",
+    }
+    .checked(),
     number("max_bytes_for_level_multiplier", (2, 1000), "10", "growth from level to level"),
     number("bloom_bits_per_key", (0, 64), "10", "bits of the Bloom filters for each key"),
     number("pinned_levels", (0, 7), "0", "levels, from 0 on, whose tables stay in memory"),
@@ -97,6 +148,37 @@ pub fn asking_for(policy: Packing) -> Settings {
     Settings::told(&[(PACKING, at)])
 }
 
+/// From how many bytes on values go to the value log, by what was asked for.
+fn min_blob_size(choice: u64) -> u32 {
+    match choice.checked_sub(1) {
+        None => 0,
+        Some(n) if n + 2 == BLOB_SIZES.len() as u64 => u32::MAX,
+        Some(n) => BLOB_SIZE_MIN << n,
+    }
+}
+
+/// Bytes of a block, if they were asked for.
+fn block_size(choice: u64) -> Option<u32> {
+    choice.checked_sub(1).map(|n| BLOCK_BYTES_MIN << n)
+}
+
+/// Whether tables of pages of so many bytes can be as was asked for.
+///
+/// # Errors
+/// Why not, in words.
+pub fn fits(page_bytes: u32, settings: &Settings) -> Result<(), String> {
+    if let Some(bytes) = settings.get(BLOCK_SIZE).and_then(block_size)
+        && bytes > page_bytes
+    {
+        return Err(format!("blocks of {bytes} bytes do not fit pages of {page_bytes}"));
+    }
+    let is_packed = [MIN_BLOB_SIZE, BLOCK_SIZE].iter().any(|name| settings.get(name).is_some_and(|n| n > 0));
+    if is_packed && page_bytes < PAGE_BYTES_MIN {
+        return Err(format!("pages of {page_bytes} bytes are too short for values in the tree"));
+    }
+    Ok(())
+}
+
 /// A store's settings with what was asked for. Pinned levels go without filters unless both are asked for (PinK, ATC'20, section
 /// 3.2), and triggers are raised to those before them, as RocksDB does, since writes would otherwise stop before anything is
 /// due.
@@ -116,6 +198,8 @@ pub fn apply(settings: &Settings, mut config: LsmConfig, geometry: &Geometry) ->
             "target_file_size_base" => c.target_file_pages = table_pages(geometry, n).max(PAGES_MIN),
             "max_bytes_for_level_base" => c.max_bytes_for_level_base = n,
             "max_bytes_for_level_multiplier" => c.max_bytes_for_level_multiplier = n,
+            MIN_BLOB_SIZE => c.min_blob_size = min_blob_size(n),
+            BLOCK_SIZE => c.block_size = block_size(n),
             "bloom_bits_per_key" => c.bloom_bits_per_key = n as u32,
             "pinned_levels" => c.pinned_levels = n as u32,
             PACKING => c.packing = packing(settings),
@@ -135,48 +219,4 @@ pub fn apply(settings: &Settings, mut config: LsmConfig, geometry: &Geometry) ->
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const GEOMETRY: Geometry = Geometry { page_bytes: 4096, oob_bytes: 64, segment_pages: 256, segments: 64 };
-
-    fn config(asked: &[(&str, u64)]) -> LsmConfig {
-        let mut settings = Settings::NONE;
-        asked.iter().for_each(|(name, value)| settings.set(&SETTINGS, name, *value).unwrap());
-        apply(&settings, LsmConfig::new(1, &GEOMETRY, 64, true), &GEOMETRY)
-    }
-
-    #[test]
-    fn every_setting_reaches_the_configuration() {
-        let plain = config(&[]);
-        assert_eq!(plain, LsmConfig::new(1, &GEOMETRY, 64, true));
-        for setting in &SETTINGS {
-            let (least, most) = setting.range();
-            let changed = [least, most].map(|value| config(&[(setting.name, value)]));
-            assert!(changed[0] != plain || changed[1] != plain, "{}", setting.name);
-        }
-    }
-
-    #[test]
-    fn packing_has_the_numbers_of_images() {
-        let asked = |n| config(&[("packing", n)]).packing;
-        assert_eq!([asked(0), asked(5), asked(6)], [None, Some(Packing::Auto), Some(Packing::AutoTime)]);
-        assert_eq!(packing(&asking_for(Packing::Backfill)), Some(Packing::Backfill));
-        let words = ["none", "block", "all", "selective", "backfill", "auto", "auto-time"];
-        assert_eq!(PACKINGS, words);
-    }
-
-    #[test]
-    fn writes_never_stop_before_a_compaction_is_due() {
-        let c = config(&[("level0_file_num_compaction_trigger", 50), ("level0_stop_writes_trigger", 2)]);
-        assert_eq!((c.level0_slowdown_writes_trigger, c.level0_stop_writes_trigger), (50, 50));
-        let c = config(&[("hard_pending_compaction_bytes_limit", 1)]);
-        assert_eq!((c.soft_pending_compaction_bytes_limit, c.hard_pending_compaction_bytes_limit), (1, 1));
-    }
-
-    #[test]
-    fn pinned_levels_do_without_filters_unless_told() {
-        assert_eq!(config(&[("pinned_levels", 2)]).bloom_bits_per_key, 0);
-        assert_eq!(config(&[("pinned_levels", 2), ("bloom_bits_per_key", 5)]).bloom_bits_per_key, 5);
-    }
-}
+mod tests;

@@ -1,9 +1,14 @@
 //! Room that tables take, and that merging them needs.
 
-use super::LsmStore;
+use super::manifest::TABLE_BYTES;
 use super::reserve::{FOR_DELETES, FOR_MERGES, SPARE_SEGMENTS};
+use super::table::Layout;
+use super::{LsmStore, pairs, policy};
+use crate::ordered::block;
+use crate::ordered::inside::Inside;
 use crate::ordered::key::Entry;
 use crate::ordered::reserve::{FILL_PERCENT_MAX, MANIFESTS};
+use crate::ordered::structure::Content;
 use saker_log::reserve::FOR_COPIES;
 use saker_segment_store::SegmentStore;
 
@@ -17,6 +22,15 @@ pub(super) fn worth_collecting(segment_bytes: u64, lost: u64) -> u64 {
     (segment_bytes - lost) * (100 - FILL_PERCENT_MAX) / 200
 }
 
+/// Bytes of an entry without a value in a packed block.
+const PACKED_ENTRY_BYTES: u64 = pairs::PLACED_BYTES_MAX as u64 - block::HEAD as u64;
+/// Bytes of an entry's share of a filter; a record is at least so much longer than its pair in a block that it need not count twice.
+const FILTER_BYTES: u64 = 2;
+/// Bytes of a packed block's head, and of what the description has of it.
+const BLOCK_SHARE: u64 = block::HEAD as u64 + 16 + 1 + 8 + 4;
+/// Memtables of which room is kept for what passes through the log and through level 0.
+const PASSING_TIMES: u64 = 4;
+
 /// Sizes of all tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sizes {
@@ -26,6 +40,8 @@ pub(super) struct Sizes {
     pub pages: u64,
     /// Their entries.
     pub entries: u64,
+    /// Those of them whose values are beside them.
+    pub inside: Inside,
     /// Bytes that compactions owe.
     pub pending_bytes: u64,
 }
@@ -46,48 +62,95 @@ impl LsmStore {
         let levels = &self.own.levels;
         let (tables, pages) =
             levels.all().fold((0, 0), |(n, pages), (_, t)| (n + 1, pages + t.pages_total()));
-        let pending_bytes = super::policy::pending_bytes(&self.config, levels, self.page_bytes());
-        Sizes { tables, pages, entries: levels.entries(), pending_bytes }
+        let pending_bytes = policy::pending_bytes(&self.config, levels, self.page_bytes());
+        let inside = levels.all().fold(Inside::NONE, |all, (_, t)| all.and(t.inside));
+        Sizes { tables, pages, entries: levels.entries(), inside, pending_bytes }
     }
 
-    /// Bytes of tables of so many entries: their last pages, and those of their descriptions, are half full on the average.
-    fn expected_table_bytes(&self, entries: u64) -> u64 {
-        let (bytes, page_bytes) = (entries * ENTRY_BYTES, self.page_bytes());
+    /// Bytes of tables of so many entries: their last pages, and those of their descriptions, are half full on the average, and of those
+    /// with values up to an eighth of each page stays empty.
+    fn expected_table_bytes(&self, entries: u64, inside: Inside) -> u64 {
+        let page_bytes = self.page_bytes();
+        let bytes = match self.config.layout(page_bytes as u32) {
+            Layout::Slots => entries * ENTRY_BYTES,
+            Layout::Packed(block_bytes) => {
+                let placed = entries.saturating_sub(inside.entries) * PACKED_ENTRY_BYTES;
+                let packed = placed + inside.bytes;
+                packed + packed * BLOCK_SHARE / u64::from(block_bytes) + entries * FILTER_BYTES
+            }
+        };
         let tables = 1 + bytes / (u64::from(self.config.target_file_pages) * page_bytes);
         (bytes * 5 / 4).max(bytes + tables * page_bytes * 3 / 2)
     }
 
-    /// Kept back: the spare segments, two manifests, and tables with room to merge them.
-    pub(super) fn capacity_for<M: SegmentStore>(&self, entries: u64, longest: u32, m: &M) -> u64 {
-        let tables = self.expected_table_bytes(entries).max(self.table_bytes());
-        let merged = tables.min(MERGED_BYTES_MAX);
-        let manifests = MANIFESTS * (FOR_COPIES.segments + self.whole_manifest_segments());
-        self.fill(SPARE_SEGMENTS + manifests, tables + merged, longest, m)
+    /// Kept back: the spare segments, two manifests, and tables with room to merge them. What has its value beside its key is in the
+    /// tables, so what is kept back for it is less that much.
+    pub(super) fn capacity_for<M: SegmentStore>(&self, content: &Content, m: &M) -> u64 {
+        let Content { entries, inside, longest } = *content;
+        let tables = self.expected_table_bytes(entries, inside).max(self.table_bytes());
+        let manifests = MANIFESTS * (FOR_COPIES.segments + self.expected_manifest_segments(tables));
+        let passing = self.passing_bytes().min(PASSING_TIMES * inside.bytes);
+        let (segments, kept) = (SPARE_SEGMENTS + manifests, tables + self.merged_bytes(tables) + passing);
+        let apart = self.fill(segments, kept, longest, m);
+        let usable =
+            u64::from(m.quota_segments().saturating_sub(segments)) * self.log.geometry().segment_bytes();
+        (apart + inside.bytes).saturating_sub(kept.saturating_sub(usable))
+    }
+
+    /// Segments of a manifest of so many bytes of tables. Those with values are so many that a few more or less, as it comes, would change
+    /// what may be stored, so they are counted as they are expected.
+    fn expected_manifest_segments(&self, tables: u64) -> u32 {
+        if !self.settings.has_inside() {
+            return self.whole_manifest_segments();
+        }
+        let pages = tables / self.page_bytes();
+        let bytes = (1 + pages / u64::from(self.config.target_file_pages)) * TABLE_BYTES + 8 * pages;
+        saker_log::checkpoint::segments_for(&self.log, bytes)
+    }
+
+    /// Bytes that writes of values beside their keys take for a while: their records until a manifest is complete, and tables that have
+    /// not been merged with what they replace; of two memtables each.
+    fn passing_bytes(&self) -> u64 {
+        if self.settings.has_inside() { PASSING_TIMES * self.settings.write_buffer_size } else { 0 }
+    }
+
+    /// Bytes that are written, of tables of so many, before merges give any back.
+    fn merged_bytes(&self, tables: u64) -> u64 {
+        let at_once = policy::merged_bytes_max(&self.config, self.page_bytes());
+        let threads = u64::from(self.config.compaction_threads.max(1));
+        tables.min(at_once.map_or(MERGED_BYTES_MAX, |bytes| bytes.saturating_mul(threads)))
     }
 
     /// Bytes in tables for the records of a segment that is full of live ones, but no more than half of what a segment has
     /// unused on the average when the store is as full as may be: there is always one that a collection gains so much of.
     pub(super) fn entered_anew(&self, lost: u64) -> u64 {
         let segment_bytes = self.log.geometry().segment_bytes();
-        let (entries, records) = (self.entries_at_most(), self.value_log_bytes().max(1));
+        let (entries, records) = (self.entries_at_most(), self.apart_bytes().max(1));
         let entered = u128::from(entries * ENTRY_BYTES) * u128::from(segment_bytes) / u128::from(records);
         (entered as u64).min(worth_collecting(segment_bytes, lost))
     }
 
     /// Segments that a merge of tables takes before it gives any back.
     fn merge_segments(&self) -> u32 {
-        let merged = (self.table_bytes() + self.mem.bytes() / 2).min(MERGED_BYTES_MAX);
+        let merged = if self.settings.has_inside() {
+            // What is flushed takes room before it is merged.
+            let flushed = self.flush_bytes(self.buffered(), self.buffered_inside());
+            flushed + self.merged_bytes(self.table_bytes() + flushed)
+        } else {
+            (self.table_bytes() + self.mem.bytes() / 2).min(MERGED_BYTES_MAX)
+        };
         merged.div_ceil(self.log.geometry().segment_bytes()) as u32
     }
 
     /// Bytes of the tables that flushing so many entries makes.
-    pub(super) fn flush_bytes(&self, entries: u64) -> u64 {
-        if entries == 0 { 0 } else { self.expected_table_bytes(entries) }
+    pub(super) fn flush_bytes(&self, entries: u64, inside: Inside) -> u64 {
+        if entries == 0 { 0 } else { self.expected_table_bytes(entries, inside) }
     }
 
     /// Segments that flushing what memtables hold takes.
     pub(super) fn flush_segments(&self) -> u32 {
-        self.flush_bytes(self.buffered()).div_ceil(self.log.geometry().segment_bytes()) as u32
+        self.flush_bytes(self.buffered(), self.buffered_inside())
+            .div_ceil(self.log.geometry().segment_bytes()) as u32
     }
 
     /// Free segments that compactions and collections leave.

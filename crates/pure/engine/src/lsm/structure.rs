@@ -2,13 +2,14 @@
 
 use super::recover::Tables;
 use super::stall::{Load, judge};
-use super::{Lsm, LsmConfig, LsmStore};
+use super::{Lsm, LsmConfig, LsmStore, policy};
 use crate::ordered::background::Piece;
+use crate::ordered::inside::Inside;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::structure::{
-    Buffers, Chores, Collected, Configured, Found, Manifests, Rebuild, Room, Search, Structure, Versions,
-    Write,
+    Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Structure,
+    Versions, Write,
 };
 use saker_engine_api::{KvError, Snapshot};
 use saker_log::recover::Damage;
@@ -59,6 +60,10 @@ impl Search for Lsm {
         w: &mut W,
     ) -> Found<Option<Entry>, Self> {
         store.find(key, version(at), m, w)
+    }
+
+    fn value_inside<'a, M: SegmentStore>(store: &'a LsmStore, e: &Entry, offset: u32, m: &'a M) -> &'a [u8] {
+        store.value_inside(e, offset, m)
     }
 
     fn visit<M: SegmentStore, W: Meter>(
@@ -140,7 +145,7 @@ impl Buffers for Lsm {
         let load = Load {
             memtable_stuck: is_full && !self.may_freeze(config),
             frozen: self.frozen.len() as u32,
-            level0: self.levels.level(0).len() as u32,
+            level0: policy::runs(config, self.levels.level(0).iter()) as u32,
             pending_bytes: self.sizes.pending_bytes,
         };
         match write {
@@ -155,8 +160,12 @@ impl Room for Lsm {
         self.sizes.entries
     }
 
-    fn capacity_for<M: SegmentStore>(store: &LsmStore, entries: u64, longest: u32, m: &M) -> u64 {
-        store.capacity_for(entries, longest, m)
+    fn capacity_for<M: SegmentStore>(store: &LsmStore, content: &Content, m: &M) -> u64 {
+        store.capacity_for(content, m)
+    }
+
+    fn inside(&self) -> Inside {
+        self.sizes.inside
     }
 
     fn for_deletes<M: SegmentStore>(store: &LsmStore, m: &M) -> u32 {
@@ -245,7 +254,8 @@ impl Manifests for Lsm {
 
     /// A manifest freezes the memtable, whose few entries become a table of two pages.
     fn freed_at_once(store: &LsmStore) -> u64 {
-        Self::freed_by_manifest(store).saturating_sub(store.flush_bytes(store.mem.len() as u64))
+        Self::freed_by_manifest(store)
+            .saturating_sub(store.flush_bytes(store.mem.len() as u64, store.mem.inside()))
     }
 
     fn manifest_begun(&mut self) {

@@ -2,16 +2,17 @@
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 0-3 | CRC32C of everything after it that is used |
+//! | 0-3 | CRC32C of everything after it that is used; of pairs the sum of [`super::sum`] |
 //! | 4-11 | number of the table |
 //! | 12-15 | index of the block in the table |
 //! | 16-19 | bytes used after the head |
 //! | 20-21 | entries |
 //! | 22 | bytes of a key field |
-//! | 23 | kind: 1 entries, 2 part of the table's description |
+//! | 23 | kind: 1 entries, 2 part of the table's description, 3 pairs, 4 one long pair |
 //! | 24- | entries in order, or bytes |
 //!
-//! All little-endian. Entries of a block have one length, so that a search needs no restart points.
+//! All little-endian. Entries of a block have one length, so that a search needs no restart points. Pairs, which have values, are
+//! the LSM store's (`lsm/pairs.rs`).
 #![cfg_attr(
     not(test),
     deny(
@@ -24,6 +25,7 @@
 )]
 
 use super::key::{Entry, Key};
+use super::sum::Sum;
 use saker_segment_store::header::crc32c;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -40,6 +42,10 @@ pub enum Kind {
     Entries = 1,
     /// A part of the table's description.
     Meta = 2,
+    /// Pairs with values among them.
+    Pairs = 3,
+    /// One pair, which may cross pages.
+    Long = 4,
 }
 
 /// Length of a block on pages of that size.
@@ -58,17 +64,34 @@ pub fn put(kind: Kind, table: u64, index: u32, count: u16, width: u8, content: &
     to.copy_from_slice(content);
     zeros.fill(0);
     first.copy_from_slice(head.as_bytes());
-    head.crc = crc32c(out.get(4..HEAD + content.len()).unwrap_or_default()).into();
+    head.crc = checksum(kind, out.get(4..HEAD + content.len()).unwrap_or_default()).into();
     let (first, _) = out.split_at_mut(HEAD);
     first.copy_from_slice(head.as_bytes());
+}
+
+/// What covers a block of that kind.
+fn checksum(kind: Kind, covered: &[u8]) -> u32 {
+    match kind {
+        Kind::Entries | Kind::Meta => crc32c(covered),
+        Kind::Pairs | Kind::Long => Sum::of(covered),
+    }
 }
 
 /// The content of a sound block: entries, width of a key field, bytes.
 pub fn open(bytes: &[u8], kind: Kind, table: u64, index: u32) -> Option<(u16, u8, &[u8])> {
     let (head, content) = Head::of(bytes)?;
     let covered = bytes.get(4..HEAD.checked_add(content.len())?)?;
-    let right = head.crc.get() == crc32c(covered) && head.is(table, index) && head.kind == kind as u8;
+    let is_it = head.is(table, index) && head.kind == kind as u8;
+    let right = is_it && head.crc.get() == checksum(kind, covered);
     right.then_some((head.count.get(), head.width, content))
+}
+
+/// Checksum of a block of which only the head is here, and bytes behind that; the head's own part of what the checksum covers begins
+/// at byte 4.
+pub fn open_head(bytes: &[u8], kind: Kind, table: u64, index: u32) -> Option<(u32, u32)> {
+    let (head, _) = Head::ref_from_prefix(bytes).ok()?;
+    let right = head.is(table, index) && head.kind == kind as u8;
+    right.then_some((head.crc.get(), head.used.get()))
 }
 
 /// What the head of a block says: its table and its index.

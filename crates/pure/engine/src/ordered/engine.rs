@@ -1,18 +1,19 @@
 //! A store of ordered keys as an [`Engine`].
 
 use super::Store;
+use super::inside::Inside;
 use super::key::{Entry, Key};
 use super::landing::Incoming;
 use super::longest::Longest;
 use super::memtable::Position;
 use super::reserve::DELETES_LEAVE;
-use super::structure::{Structure, Write};
+use super::structure::{Content, Structure, Write};
 use saker_engine_api::{
     Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, KvError, Memory,
     Put, Sink, Source, StoreStats, Unsupported, Version,
 };
 use saker_log::append::Reserve;
-use saker_log::{LogStats, Segment};
+use saker_log::{LogAddr, LogStats, Segment};
 use saker_segment_store::{Completion, SegmentStore, Stall, Step, Stream, Tag, ready};
 use saker_sim::{Free, Meter, Unit};
 use saker_value_log::RecordAddr;
@@ -50,18 +51,29 @@ impl<S: Structure> Engine for Store<S> {
         }
         let held = value.bytes_held();
         let plan = self.plan_record(Incoming { key_bytes: key.len() as u32, value_bytes, held }, m);
-        if let Err(refused) = ready!(self.may_store(&name, plan, m, w)) {
-            return Step::Done(Err(refused));
-        }
+        let inside = match ready!(self.may_store(&name, (plan, value_bytes), m, w)) {
+            Ok(inside) => inside,
+            Err(refused) => return Step::Done(Err(refused)),
+        };
         let (bytes, room) = (plan.bytes, self.take_room(plan, m));
         let (addr, stamp) = (RecordAddr::new(room.position(), bytes, key.len() as u8), room.stamp);
-        let header = Header { pad_bytes: plan.pad_bytes, ..self.header(Kind::Pair, key.len(), value_bytes) };
+        let stays = !inside && self.settings.is_inside(value_bytes);
+        let header = self.header(Kind::Pair, key.len(), value_bytes);
+        let header = Header { pad_bytes: plan.pad_bytes, stays, ..header };
         if land(&self.log, (&room.writer, room.from), header, key, value, m).is_err() {
             self.abandon_record(room, m);
             return Step::Done(Err(KvError::Transfer));
         }
         self.commit_record(room, m);
-        self.enter(Entry { key: name, version: self.version, addr, stamp });
+        if inside {
+            self.note_passing(self.segment_at(addr.position()), bytes);
+            let value = LogAddr(addr.position() + u64::from(header.value_at()));
+            let e = self.take_inside((name, self.version), (value, value_bytes), m);
+            self.enter(e.expect("the record was just written"));
+            w.work(Unit::CopyByte, u64::from(value_bytes));
+        } else {
+            self.enter(Entry { key: name, version: self.version, addr, stamp });
+        }
         self.written(key.len() + value_bytes as usize);
         w.work(Unit::Encode, 1);
         w.work(
@@ -161,17 +173,17 @@ impl<S: Structure> Engine for Store<S> {
     }
 
     fn stats(&self) -> StoreStats {
-        StoreStats { pairs: self.entries_at_most(), pair_bytes: self.value_log_bytes(), ..self.kv }
+        StoreStats { pairs: self.entries_at_most(), pair_bytes: self.content_bytes(), ..self.kv }
     }
 
     fn live_bytes(&self) -> u64 {
-        self.value_log_bytes()
+        self.content_bytes()
     }
 
     /// What the segments hold, less the spare ones, manifests, the structure with room for replacing it, what is lost in each
     /// segment, and a share that keeps collections cheap.
     fn capacity_bytes<M: SegmentStore>(&self, m: &M) -> u64 {
-        S::capacity_for(self, self.entries_at_most(), self.longest.bytes(), m)
+        S::capacity_for(self, &self.content_with(0, Inside::NONE, 0), m)
     }
 
     fn pairs_that_fit<M: SegmentStore>(&self, key_bytes: u32, value_bytes: u32, m: &M) -> u64 {
@@ -180,7 +192,11 @@ impl<S: Structure> Engine for Store<S> {
         }
         let bytes = record_bytes(key_bytes, value_bytes);
         let longest = bytes.max(Longest::default().bytes());
-        most_pairs(u64::from(bytes), |pairs| S::capacity_for(self, pairs, longest, m))
+        let each = self.inside_of(value_bytes, bytes);
+        most_pairs(u64::from(bytes), |entries| {
+            let inside = Inside::of(entries * each.entries, entries * each.bytes);
+            S::capacity_for(self, &Content { entries, inside, longest }, m)
+        })
     }
 
     fn digest(&self) -> u64 {
@@ -234,6 +250,6 @@ impl<S: Structure> Inspect for Store<S> {
         let Step::Done(Ok(Some(entry))) = self.find_pair(&Key::new(key)?, &*m, &mut Free) else {
             return None;
         };
-        Some((entry.addr.position(), entry.addr.bytes()))
+        (!entry.is_inside()).then(|| (entry.addr.position(), entry.addr.bytes()))
     }
 }

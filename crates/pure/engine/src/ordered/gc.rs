@@ -3,12 +3,13 @@
 
 use super::Store;
 use super::key::{Entry, Key};
+use super::memtable::Memtable;
 use super::refs::referred;
 use super::reserve::{COLLECTIONS_LEAVE, REPAIRS_LEAVE};
 use super::structure::Structure;
 use saker_engine_api::{Background, KvError};
 use saker_log::append::Reserve;
-use saker_log::{Bytes, Log};
+use saker_log::{Bytes, Log, Segment};
 use saker_segment_store::{Reads, SegmentId, SegmentStore, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 use saker_value_log::RecordAddr;
@@ -115,12 +116,19 @@ impl<S: Structure> Store<S> {
         }
         let Some(victim) = self.victim() else { return };
         let segment = self.log.segment(victim);
-        if !segment.evacuate && self.log.gain(victim) < self.least_gain(victim) {
+        let gains = || self.log.gain(victim) >= self.least_gain(victim) && !self.passes(segment);
+        if !segment.evacuate && !gains() {
             return;
         }
         let repair = segment.evacuate.then(|| segment.failed_pages().len());
         let walker = Walker::new(victim, segment.next_page);
         self.gc = Some(GcCursor { walker, repair, is_pinned: false, is_broken: false });
+    }
+
+    /// Whether most of what lives in a segment only passes through the log: the next manifest frees it without a copy.
+    fn passes(&self, segment: &Segment) -> bool {
+        let passing: u64 = segment.until_checkpoint.iter().sum();
+        self.settings.has_inside() && 2 * passing > segment.live_bytes
     }
 
     /// A collection must free more than it can lose, or collections would never come to an end.
@@ -220,12 +228,12 @@ impl<S: Structure> Store<S> {
         let Some(key) = Key::new(&r.key[..usize::from(r.header.key_bytes)]) else {
             return Step::Done(Ok(Moved::Done));
         };
-        let is_tombstone = r.header.kind == Kind::Tombstone;
-        if is_tombstone && r.header.version < self.manifest.version {
+        let is_passing = self.is_passing(&r.header);
+        if is_passing && (r.header.version < self.manifest.version || self.is_passed_over(&key, &r.header)) {
             return Step::Done(Ok(Moved::Done));
         }
         let mut known = None;
-        if !is_tombstone {
+        if !is_passing {
             let here = Entry { key, version: r.header.version, addr: r.addr, stamp: r.page.sequence };
             let (newest, trail) = ready!(with_pages(&self.log, r, S::find(self, &key, None, m, w)));
             S::searched(self, &trail, m, w);
@@ -254,6 +262,19 @@ impl<S: Structure> Store<S> {
         Step::Done(Ok(Moved::Done))
     }
 
+    /// Whether a record is needed only until a manifest says that the structure has what it says.
+    pub(super) fn is_passing(&self, header: &Header) -> bool {
+        header.kind == Kind::Tombstone || !header.stays && self.settings.is_inside(header.value_bytes)
+    }
+
+    /// Whether a record that only passes through the log says nothing any more: a memtable has a newer one of its key, which the log has
+    /// too. Of tombstones that is not asked: there are few, and they are short.
+    fn is_passed_over(&self, key: &Key, header: &Header) -> bool {
+        let mut tables = self.own.frozen().map(AsRef::as_ref).chain([&self.mem]);
+        let is_newer = |table: &Memtable| table.newest(key).is_some_and(|e| e.version > header.version);
+        header.kind == Kind::Pair && tables.any(is_newer)
+    }
+
     fn copy<M: SegmentStore>(&mut self, r: &Walked, key: Key, known: Option<Entry>, bytes: u32, m: &mut M) {
         let record = record_of(&self.log, r, bytes, m);
         let (writer, stamp) = self.begin(Stream::Gc, (0, bytes), m);
@@ -261,7 +282,11 @@ impl<S: Structure> Store<S> {
         self.log.put(m, &writer, 0, &record);
         self.log.commit(m, writer);
         let Some(old) = known else {
-            return self.log.add_until_checkpoint(self.segment_at(log_addr.0), u64::from(bytes));
+            let id = self.segment_at(log_addr.0);
+            if r.header.kind == Kind::Tombstone {
+                return self.log.add_until_checkpoint(id, u64::from(bytes));
+            }
+            return self.note_passing(id, bytes);
         };
         let addr = RecordAddr::new(log_addr.0, bytes, r.header.key_bytes);
         let new = Entry { key, version: r.header.version, addr, stamp };

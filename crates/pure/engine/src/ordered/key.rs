@@ -88,9 +88,10 @@ pub struct Entry {
     pub key: Key,
     /// The order of the write.
     pub version: u64,
-    /// Where its record is in the value log; [`RecordAddr::NONE`] of a tombstone.
+    /// Where its record is in the value log; [`RecordAddr::NONE`] of a tombstone, [`RecordAddr::inside`] if its value is beside it.
     pub addr: RecordAddr,
-    /// The log's page count when the record was written: tells whether its segment has been erased since.
+    /// The log's page count when the record was written: tells whether its segment has been erased since. Of an entry whose value is
+    /// beside it: where that is, for who has read the entry, as long as nothing changes.
     pub stamp: u64,
 }
 
@@ -108,6 +109,12 @@ impl Entry {
         self.addr.is_none()
     }
 
+    /// Whether its value is beside it.
+    #[inline]
+    pub fn is_inside(&self) -> bool {
+        self.addr.is_inside()
+    }
+
     /// By key, the newest version first.
     #[inline]
     pub fn order(&self, other: &Self) -> Ordering {
@@ -119,23 +126,45 @@ impl Entry {
         let padded = self.key.padded();
         out.extend_from_slice(padded.get(..width).unwrap_or(&padded));
         out.extend_from_slice(&(self.version & VERSION_MASK | (self.key.bytes as u64) << 56).to_le_bytes());
-        out.extend_from_slice(&self.addr.word().to_le_bytes());
+        self.encode_loc(out);
+    }
+
+    /// Encodes version and key length, and the key alone, as long as it is.
+    pub fn encode_place(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&(self.version & VERSION_MASK | (self.key.bytes as u64) << 56).to_le_bytes());
+        out.extend_from_slice(self.key.padded().get(..self.key.len()).unwrap_or_default());
+    }
+
+    /// Encodes where its record is, and the stamp.
+    pub fn encode_loc(&self, out: &mut Vec<u8>) {
         let [s0, s1, s2, s3, s4, ..] = self.stamp.to_le_bytes();
+        out.extend_from_slice(&self.addr.word().to_le_bytes());
         out.extend_from_slice(&[s0, s1, s2, s3, s4]);
+    }
+
+    /// Reads where a record is, and the stamp.
+    #[inline]
+    pub fn decode_loc(bytes: &[u8]) -> Option<(RecordAddr, u64)> {
+        let word = u64::from_le_bytes(*bytes.first_chunk()?);
+        let [s0, s1, s2, s3, s4] = *bytes.get(8..)?.first_chunk::<STAMP_BYTES>()?;
+        let addr = if word == 0 { RecordAddr::NONE } else { RecordAddr::from_word(word)? };
+        Some((addr, u64::from_le_bytes([s0, s1, s2, s3, s4, 0, 0, 0])))
+    }
+
+    /// Reads what [`Self::encode_place`] wrote: the key and the version.
+    #[inline]
+    pub fn decode_key_of_own_length(bytes: &[u8]) -> Option<(Key, u64)> {
+        let word = u64::from_le_bytes(*bytes.first_chunk()?);
+        let key = Key::new(bytes.get(8..8 + (word >> 56) as usize)?)?;
+        Some((key, word & VERSION_MASK))
     }
 
     /// Reads an entry; `None` if these bytes are not one.
     #[inline]
     pub fn decode(bytes: &[u8], width: usize) -> Option<Self> {
-        let word = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
-        let key = Self::decode_key(bytes, width)?;
-        let [s0, s1, s2, s3, s4] = *bytes.get(width + 16..)?.first_chunk::<STAMP_BYTES>()?;
-        let stamp = u64::from_le_bytes([s0, s1, s2, s3, s4, 0, 0, 0]);
-        let addr = match word(width + 8)? {
-            0 => RecordAddr::NONE,
-            word => RecordAddr::from_word(word)?,
-        };
-        Some(Self { key, version: word(width)? & VERSION_MASK, addr, stamp })
+        let (key, version) = Self::decode_place(bytes, width)?;
+        let (addr, stamp) = Self::decode_loc(bytes.get(width + 8..)?)?;
+        Some(Self { key, version, addr, stamp })
     }
 
     /// Reads the key and the version alone.

@@ -5,6 +5,7 @@
 //! any more, and before a manifest's cut every gap is given up, so that nothing younger lies before it.
 
 use super::Store;
+use super::inside::Inside;
 use super::structure::Structure;
 use saker_log::{LogAddr, Writer};
 use saker_segment_store::{SegmentStore, Stream};
@@ -198,9 +199,8 @@ impl<S: Structure> Store<S> {
 
     /// Whether gaps would cost collections that gain little.
     fn is_nearly_full<M: SegmentStore>(&self, bytes: u32, m: &M) -> bool {
-        let longest = self.longest.bytes().max(bytes);
-        let capacity = S::capacity_for(self, self.entries_at_most() + 1, longest, m);
-        self.value_log_bytes() + u64::from(bytes) + capacity / SPARE_PART > capacity
+        let capacity = S::capacity_for(self, &self.content_with(1, Inside::NONE, bytes), m);
+        self.content_bytes() + u64::from(bytes) + capacity / SPARE_PART > capacity
     }
 
     /// Bytes of a value that a core copies, if so many are no engine's work.

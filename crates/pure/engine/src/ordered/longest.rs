@@ -19,8 +19,9 @@
 
 use super::Store;
 use super::background::Piece;
+use super::inside::Inside;
 use super::key::{Entry, Key};
-use super::structure::Structure;
+use super::structure::{Content, Structure};
 use saker_engine_api::Background;
 use saker_log::Segment;
 use saker_segment_store::{SegmentId, SegmentStore, Step, ready};
@@ -134,8 +135,8 @@ impl<S: Structure> Store<S> {
     pub(super) fn look_for_longest<M: SegmentStore>(&mut self, m: &M) -> bool {
         let is_long = u64::from(self.longest.bytes) > self.log.geometry().segment_bytes() / SMALL_PART;
         let may_help = || {
-            let capacity = S::capacity_for(self, self.entries_at_most() + 1, floor(), m);
-            capacity > self.value_log_bytes()
+            let content = Content { longest: floor(), ..self.content_with(1, Inside::NONE, 0) };
+            S::capacity_for(self, &content, m) > self.content_bytes()
         };
         let begins = self.longest.may_fall && is_long && may_help();
         if begins {

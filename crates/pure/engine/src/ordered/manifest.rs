@@ -14,6 +14,9 @@ use saker_segment_store::{SegmentId, SegmentStore, Stream, Tag};
 use saker_sim::{Meter, Unit};
 use std::collections::VecDeque;
 
+/// How many times its own bytes a manifest lets go of records that passed through the log: fewer would cost more than they are worth.
+const TRIMMED_TIMES: u64 = 16;
+
 /// Where manifests stand.
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -67,11 +70,30 @@ impl<S: Structure> Store<S> {
         let due = grown > self.settings.checkpoint_bytes_min || S::freed_by_manifest(self) > much;
         let pressed = self.is_pressed(m)
             && (S::freed_at_once(self) > 0 || self.log.until_checkpoint_bytes() > segment / 4);
-        let retry = self
-            .manifest
+        self.manifest.wanted || (due || pressed) && self.may_retry(m)
+    }
+
+    /// Whether a manifest for which there was no room may have some now.
+    fn may_retry<M: SegmentStore>(&self, m: &M) -> bool {
+        let has_grown = |at| appended(&self.log) > at;
+        self.manifest
             .postponed_at
-            .is_none_or(|at| appended(&self.log) > at || m.free_segments() > self.manifest_segments(m));
-        self.manifest.wanted || (due || pressed) && retry
+            .is_none_or(|at| has_grown(at) || m.free_segments() > self.manifest_segments(m))
+    }
+
+    /// The memtable is full and may be frozen: if values are in it, a manifest begins now, whose cut is then where the memtable ends, and
+    /// which lets the records of the values go. True if it froze the memtable.
+    pub(crate) fn trim<M: SegmentStore>(&mut self, m: &mut M) -> bool {
+        let is_due = self.settings.has_inside()
+            && !self.manifest.is_running()
+            && self.may_retry(m)
+            && self.log.until_checkpoint_bytes() >= TRIMMED_TIMES * S::manifest_bytes(self);
+        is_due && self.begin_manifest(m) == Background::Worked
+    }
+
+    /// Whether [`Self::trim`] freezes the memtable, so that a write need not.
+    pub(crate) fn trims(&self) -> bool {
+        self.settings.has_inside() && !self.manifest.is_running()
     }
 
     /// Whether there is work for a manifest.

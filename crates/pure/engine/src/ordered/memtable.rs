@@ -2,6 +2,7 @@
 //! safety's sake.
 
 use super::filter::Filter;
+use super::inside::Inside;
 use super::key::{Entry, Key};
 use super::leaves::{self, Leaves};
 use super::refs::{Births, Refs, referred};
@@ -31,6 +32,9 @@ pub struct Memtable {
     older: BTreeMap<(Key, u64), Slot>,
     /// Spares most searches that find nothing; without words it spares none.
     filter: Filter,
+    /// Values beside their keys. What replaced ones took goes with the memtable, as in RocksDB's arena.
+    values: Vec<u8>,
+    inside: Inside,
     /// What its entries refer to in the value log.
     pub refs: Refs,
 }
@@ -38,6 +42,9 @@ pub struct Memtable {
 fn entry(key: Key, slot: &Slot) -> Entry {
     Entry { key, version: slot.version, addr: slot.addr, stamp: slot.stamp }
 }
+
+/// Values begin at multiples of it, so that where they begin fits 32 bits for any size of a memtable.
+const VALUE_UNIT: usize = 8;
 
 /// Bits of the filter for an entry: a part of what is reckoned for gaps.
 const FILTER_BITS: u32 = 8;
@@ -65,7 +72,25 @@ impl Memtable {
 
     /// Modelled memory.
     pub fn bytes(&self) -> u64 {
-        self.len() as u64 * ENTRY_BYTES
+        self.len() as u64 * ENTRY_BYTES + self.values.len() as u64
+    }
+
+    /// Its entries whose values are beside them.
+    pub fn inside(&self) -> Inside {
+        self.inside
+    }
+
+    /// Room for a value of so many bytes, and the stamp of the entry that has it.
+    pub fn room(&mut self, bytes: u32) -> (&mut [u8], u64) {
+        let at = self.values.len();
+        self.values.resize((at + bytes as usize).next_multiple_of(VALUE_UNIT), 0);
+        (&mut self.values[at..at + bytes as usize], (at / VALUE_UNIT) as u64)
+    }
+
+    /// The value that is beside an entry of this memtable.
+    pub fn value(&self, e: &Entry) -> &[u8] {
+        let at = e.stamp as u32 as usize * VALUE_UNIT;
+        self.values.get(at..at + e.addr.value_bytes_inside() as usize).unwrap_or_default()
     }
 
     /// Says what contradicts itself: the order of its keys, entries that are not older than the newest of their key, keys that the
@@ -96,13 +121,21 @@ impl Memtable {
     pub fn insert(&mut self, e: Entry) -> Option<Entry> {
         let slot = Slot { version: e.version, addr: e.addr, stamp: e.stamp };
         self.filter.add(e.key.hash());
+        if e.is_inside() {
+            self.inside = self.inside.and(Inside::of_entry(&e));
+        }
         let old = self.newest.insert(e.key, slot)?;
         debug_assert!(old.version <= e.version);
-        Some(entry(e.key, &old))
+        let old = entry(e.key, &old);
+        if old.is_inside() {
+            self.inside = self.inside.without(Inside::of_entry(&old));
+        }
+        Some(old)
     }
 
     /// Keeps a replaced entry for a snapshot.
     pub fn keep(&mut self, e: Entry) {
+        self.inside = self.inside.and(Inside::of_entry(&e));
         self.older.insert((e.key, !e.version), Slot { version: e.version, addr: e.addr, stamp: e.stamp });
     }
 
@@ -184,33 +217,4 @@ pub enum Position {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn e(key: &[u8], version: u64) -> Entry {
-        Entry { key: Key::new(key).unwrap(), version, addr: RecordAddr::new(8 * version, 32, 1), stamp: 1 }
-    }
-
-    #[test]
-    fn older_entries_follow_their_newest() {
-        let mut table = Memtable::default();
-        for version in [1, 5, 9] {
-            if let Some(old) = table.insert(e(b"b", version)) {
-                table.keep(old);
-            }
-        }
-        table.insert(e(b"a", 2));
-        table.insert(e(b"c", 3));
-        let versions: Vec<_> = table.range(Position::Start).map(|e| e.version).collect();
-        assert_eq!(versions, [2, 9, 5, 1, 3]);
-        let b = Key::new(b"b").unwrap();
-        let at = |version| table.get(&b, version).map(|e| e.version);
-        assert_eq!(
-            [at(u64::MAX), at(9), at(8), at(5), at(4), at(0)],
-            [Some(9), Some(9), Some(5), Some(5), Some(1), None]
-        );
-        let from: Vec<_> = table.range(Position::At(b)).map(|e| e.version).collect();
-        assert_eq!(from, [9, 5, 1, 3]);
-        assert_eq!(table.len(), 5);
-    }
-}
+mod tests;

@@ -11,6 +11,7 @@ mod engine;
 pub(crate) mod filter;
 mod gc;
 mod group;
+pub(crate) mod inside;
 pub(crate) mod key;
 mod landing;
 mod leaves;
@@ -25,6 +26,7 @@ mod retrieve;
 mod scan;
 pub(crate) mod space;
 pub(crate) mod structure;
+pub(crate) mod sum;
 pub(crate) mod upkeep;
 
 pub(crate) use engine::CAPABILITIES;
@@ -62,6 +64,8 @@ pub struct Settings {
     pub packing: Option<Packing>,
     /// Bytes that a core copies while [`PRICED_BYTES`] are programmed, all dies at work.
     pub program_price: u32,
+    /// Shorter values stay beside their keys (see [`Settings::is_inside`]).
+    pub min_blob_size: u32,
 }
 
 /// Largest memtable by default, RocksDB's: two of them and what tables need fit a modelled 256 MiB.
@@ -86,7 +90,20 @@ impl Settings {
             write_buffer_size: (bytes / 64).clamp(16 << 10, WRITE_BUFFER_BYTES_MAX),
             packing: None,
             program_price: PRICED_BYTES,
+            min_blob_size: 0,
         }
+    }
+
+    /// Whether a value of so many bytes stays beside its key: in the memtable, and in the structure from the flush on. The value log
+    /// then has its record only until a manifest says that the structure has it, as it has a tombstone's.
+    #[inline]
+    pub fn is_inside(&self, value_bytes: u32) -> bool {
+        value_bytes < self.min_blob_size
+    }
+
+    /// Whether any value does.
+    pub fn has_inside(&self) -> bool {
+        self.min_blob_size > 0
     }
 }
 

@@ -41,6 +41,7 @@ impl<S: Structure> Store<S> {
             owner,
             lead_bytes: 0,
             pad_bytes: 0,
+            stays: false,
         }
     }
 
@@ -50,7 +51,7 @@ impl<S: Structure> Store<S> {
         self.upkeep.wrote();
         self.own.wrote();
         self.kv.user_bytes_written += user_bytes as u64;
-        if self.is_full() && self.may_freeze() {
+        if self.is_full() && !self.trims() && self.may_freeze() {
             self.freeze();
         }
     }
@@ -75,26 +76,28 @@ impl<S: Structure> Store<S> {
         })
     }
 
-    /// Everything that can keep a new record out.
+    /// Everything that can keep a new record out; and whether its value stays beside its key.
     pub(super) fn may_store<M: SegmentStore, W: Meter>(
         &mut self,
         key: &Key,
-        plan: Plan,
+        (plan, value_bytes): (Plan, u32),
         m: &mut M,
         w: &mut W,
-    ) -> Step<Result<(), KvError>> {
+    ) -> Step<Result<bool, KvError>> {
         if let Some(e) = self.upkeep.error() {
             return Step::Done(Err(e));
         }
-        match ready!(self.admit(key, plan.bytes, m, w)) {
-            Ok(Admission::Now) => {}
+        let inside = match ready!(self.admit(key, (plan.bytes, value_bytes), m, w)) {
+            Ok(Admission::Now) => self.settings.is_inside(value_bytes),
+            Ok(Admission::Apart) => false,
             Ok(Admission::Later) => return self.later(Stall::NoSegment, KvError::CapacityExceeded),
             Err(refused) => return Step::Done(Err(refused)),
-        }
+        };
         if !self.may_write(Write::Store) {
             return self.later(Stall::Debt, KvError::CapacityExceeded);
         }
-        self.room_for(plan, Reserve { slots: STORES_LEAVE, segments: self.for_pairs(m) }, m)
+        let room = self.room_for(plan, Reserve { slots: STORES_LEAVE, segments: self.for_pairs(m) }, m);
+        room.map(|room| room.map(|()| inside))
     }
 
     /// Whether there is room for what a plan appends. Pages that only wait to be filled make room for it.

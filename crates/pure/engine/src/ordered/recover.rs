@@ -129,7 +129,7 @@ impl<S: Structure> Recovery<S> {
         self.phase = Phase::Scan;
         for _ in 0..STEP_RECORDS {
             match ready!(self.tail.next(&self.store.records(), m)) {
-                Ok(Found::Record(record)) => self.replay(&record),
+                Ok(Found::Record(record)) => self.replay(&record, m),
                 Ok(Found::Nothing) => {}
                 Ok(Found::End) => {
                     self.phase = Phase::Finish;
@@ -142,12 +142,15 @@ impl<S: Structure> Recovery<S> {
     }
 
     /// Applies a record of the tail.
-    fn replay(&mut self, r: &Walked) {
+    fn replay<M: SegmentStore>(&mut self, r: &Walked, m: &M) {
         let geometry = self.store.log.geometry();
         let Some(key) = r.key.get(..usize::from(r.header.key_bytes)).and_then(Key::new) else { return };
         let version = r.header.version;
         self.store.version = self.store.version.max(version + 1);
         let is_tombstone = r.header.kind == Kind::Tombstone;
+        if !is_tombstone && self.store.is_passing(&r.header) {
+            return self.replay_inside(key, r, m);
+        }
         if is_tombstone {
             // Every one of them, superseded or not: collection counts them the same way.
             let id = geometry.segment_of(r.page.addr);
@@ -159,6 +162,21 @@ impl<S: Structure> Recovery<S> {
         // Of a record and its copy the later one stays where it is for longer.
         if known.is_none_or(|old| (old.version, old.stamp) <= (e.version, e.stamp)) {
             self.store.enter(e);
+        }
+    }
+
+    /// The same with a value that stays beside its key. A copy of a record from before the cut does not count: the structure has what
+    /// that says, and what came after it.
+    fn replay_inside<M: SegmentStore>(&mut self, key: Key, r: &Walked, m: &M) {
+        let version = r.header.version;
+        if version < self.store.manifest.version {
+            return;
+        }
+        let id = self.store.log.geometry().segment_of(r.page.addr);
+        self.store.note_passing(id, r.header.record_bytes());
+        if self.store.mem.newest(&key).is_none_or(|old| old.version < version) {
+            let e = self.store.take_inside((key, version), (r.value, r.header.value_bytes), m);
+            e.into_iter().for_each(|e| self.store.enter(e));
         }
     }
 

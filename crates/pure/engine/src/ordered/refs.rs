@@ -94,7 +94,7 @@ pub fn segment_of(log: &Log, e: &Entry) -> SegmentId {
 /// The segment and the bytes that an entry refers to, if it does and they are still there.
 #[inline]
 pub fn referred(log: &Log, births: &Births, e: &Entry) -> Option<(SegmentId, u64)> {
-    if e.is_tombstone() {
+    if e.is_tombstone() || e.is_inside() {
         return None;
     }
     let id = segment_of(log, e);

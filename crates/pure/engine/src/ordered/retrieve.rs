@@ -66,6 +66,11 @@ impl<S: Structure> Store<S> {
         let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
         let (found, trail) = ready!(S::find(self, &name, at, m, w));
         let addr = match found {
+            Ok(Some(e)) if e.is_inside() => {
+                let delivered = self.retrieve_inside(&e, sink, m, w);
+                S::searched(self, &trail, m, w);
+                return Step::Done(delivered);
+            }
             Ok(Some(e)) if !e.is_tombstone() => e.addr,
             found => {
                 S::searched(self, &trail, m, w);

@@ -75,7 +75,7 @@ impl<S: Structure> Scans for Store<S> {
             Err(e) => return Step::Done(Err(e)),
         };
         if scan.values {
-            let shown = values((&self.log, self.settings.owner), &found, looked.into(), pairs, m, w);
+            let shown = self.show_all(&found, looked.into(), pairs, m, w);
             return shown.map(|shown| shown.map(|()| ended));
         }
         found.iter().for_each(|e| pairs.pair(&e.key.padded()[..e.key.len()], 0));
@@ -83,19 +83,40 @@ impl<S: Structure> Scans for Store<S> {
     }
 }
 
-/// Shows pairs with their values. `looked`: the pages that were looked at before, which the next call looks at again.
-fn values<M: SegmentStore, W: Meter, P: Pairs>(
-    (log, owner): (&Log, u16),
-    found: &[Entry],
-    looked: Reads,
-    pairs: &mut P,
-    m: &M,
-    w: &mut W,
-) -> Step<Result<(), KvError>> {
-    if let Err(e) = ready!(resident(log, found, looked, m, w)) {
-        return Step::Done(Err(e));
+impl<S: Structure> Store<S> {
+    /// Shows pairs with their values. `looked`: the pages that were looked at before, which the next call looks at again.
+    fn show_all<M: SegmentStore, W: Meter, P: Pairs>(
+        &self,
+        found: &[Entry],
+        looked: Reads,
+        pairs: &mut P,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<(), KvError>> {
+        if let Err(e) = ready!(resident(&self.log, found, looked, m, w)) {
+            return Step::Done(Err(e));
+        }
+        Step::Done(found.iter().try_for_each(|e| {
+            if e.is_inside() {
+                return self.show_inside(e, pairs, m, w);
+            }
+            show((&self.log, self.settings.owner), e, pairs, m, w)
+        }))
     }
-    Step::Done(found.iter().try_for_each(|e| show((log, owner), e, pairs, m, w)))
+
+    /// A value beside its key came with it.
+    fn show_inside<M: SegmentStore, W: Meter, P: Pairs>(
+        &self,
+        e: &Entry,
+        pairs: &mut P,
+        m: &M,
+        w: &mut W,
+    ) -> Result<(), KvError> {
+        let bytes = e.addr.value_bytes_inside();
+        w.work(Unit::CopyByte, u64::from(bytes));
+        pairs.pair(&e.key.padded()[..e.key.len()], bytes);
+        self.deliver_inside(e, bytes, &mut Value(pairs), m)
+    }
 }
 
 /// Whether the records are; `Need` names them and what was looked at before.
@@ -107,7 +128,7 @@ fn resident<M: SegmentStore, W: Meter>(
     w: &mut W,
 ) -> Step<Result<(), KvError>> {
     let mut is_absent = false;
-    for e in found {
+    for e in found.iter().filter(|e| !e.is_inside()) {
         let range = Bytes::new(LogAddr(e.addr.position()), e.addr.bytes());
         if w.touches()
             && let Some(record) = range.whole(log, m)
@@ -125,7 +146,7 @@ fn resident<M: SegmentStore, W: Meter>(
     if !is_absent {
         return Step::Done(Ok(()));
     }
-    for e in found {
+    for e in found.iter().filter(|e| !e.is_inside()) {
         looked.extend(Bytes::new(LogAddr(e.addr.position()), e.addr.bytes()).pages(log));
     }
     looked.sort_unstable();

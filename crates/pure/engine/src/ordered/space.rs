@@ -5,9 +5,10 @@
 //! needed.
 
 use super::Store;
-use super::key::Key;
+use super::inside::Inside;
+use super::key::{Entry, Key};
 use super::reserve::{AHEAD_SEGMENTS, DELETE_SEGMENTS, FILL_PERCENT_MAX, LAST_RESORT_SEGMENTS};
-use super::structure::Structure;
+use super::structure::{Content, Structure};
 use saker_engine_api::KvError;
 use saker_log::reserve::assert_collections_gain;
 use saker_log::{Log, Segment, SegmentState};
@@ -20,6 +21,8 @@ use saker_value_log::record::record_bytes;
 pub(crate) enum Admission {
     /// There is room.
     Now,
+    /// There is room in the value log, in place of what is replaced there, but none for a value beside its key.
+    Apart,
     /// Background work will tell.
     Later,
 }
@@ -100,10 +103,56 @@ fn victim_but(log: &Log, held: &[SegmentId], lost: impl Fn(&Segment) -> u64) -> 
     all.min_by_key(|id| log.segment(*id).live_bytes + lost(log.segment(*id)))
 }
 
+/// How many times a record beside its key counts at least if it takes the place of one in the value log: merges need room for it too.
+const INSIDE_TIMES: u32 = 3;
+
+/// Bytes of a record that may take the place of an entry's; `inside`: its value is to be beside its key.
+pub(crate) fn replaceable_bytes(e: &Entry, inside: bool) -> u32 {
+    let times = if inside && !e.is_inside() { INSIDE_TIMES } else { 1 };
+    e.addr.record_bytes() / times
+}
+
 impl<S: Structure> Store<S> {
-    /// Live bytes of records, as far as is known.
+    /// Live bytes of records in the value log, as far as is known.
     pub(crate) fn value_log_bytes(&self) -> u64 {
         self.log.live_bytes() - self.structure_live
+    }
+
+    /// What of that counts as content. Where values stay beside their keys records that only pass through the log do not: the structure
+    /// keeps room for them ([`S::capacity_for`](super::structure::Room::capacity_for)).
+    pub(crate) fn apart_bytes(&self) -> u64 {
+        let passing = if self.settings.has_inside() { self.log.tombstone_bytes() } else { 0 };
+        self.value_log_bytes() - passing
+    }
+
+    /// Entries whose values are beside them, those included that have been replaced as far as that is not known.
+    pub(crate) fn inside(&self) -> Inside {
+        if self.settings.has_inside() { self.own.inside().and(self.buffered_inside()) } else { Inside::NONE }
+    }
+
+    /// The same of memtables.
+    pub(crate) fn buffered_inside(&self) -> Inside {
+        self.own.frozen().fold(self.mem.inside(), |all, table| all.and(table.inside()))
+    }
+
+    /// Live bytes of records, wherever their values are.
+    pub(crate) fn content_bytes(&self) -> u64 {
+        self.apart_bytes() + self.inside().bytes
+    }
+
+    /// What is in the store, with `more` entries, these among them, and one of `longest` bytes.
+    pub(crate) fn content_with(&self, more: u64, inside: Inside, longest: u32) -> Content {
+        let (entries, longest) = (self.entries_at_most() + more, self.longest.bytes().max(longest));
+        Content { entries, inside: self.inside().and(inside), longest }
+    }
+
+    /// What an entry with such a value and such a record is of those whose values are beside them.
+    pub(crate) fn inside_of(&self, value_bytes: u32, record_bytes: u32) -> Inside {
+        if self.settings.is_inside(value_bytes) {
+            Inside::of(1, u64::from(record_bytes))
+        } else {
+            Inside::NONE
+        }
     }
 
     /// Entries, those included that the structure does not know to be replaced.
@@ -171,22 +220,25 @@ impl<S: Structure> Store<S> {
     pub(crate) fn admit<M: SegmentStore, W: Meter>(
         &mut self,
         key: &Key,
-        bytes: u32,
+        (bytes, value_bytes): (u32, u32),
         m: &M,
         w: &mut W,
     ) -> Step<Result<Admission, KvError>> {
-        let longest = self.longest.bytes().max(bytes);
-        let live = self.value_log_bytes();
-        if live + u64::from(bytes) <= S::capacity_for(self, self.entries_at_most() + 1, longest, m) {
+        let inside = self.inside_of(value_bytes, bytes);
+        let content = self.content_with(1, inside, bytes);
+        if self.content_bytes() + u64::from(bytes) <= S::capacity_for(self, &content, m) {
             return Step::Done(Ok(Admission::Now));
         }
         let old = match ready!(self.find_pair(key, m, w)) {
-            Ok(old) => old.map_or(0, |e| e.addr.record_bytes()),
+            Ok(old) => old,
             Err(e) => return Step::Done(Err(e)),
         };
         // A pair may always be replaced by one that is not longer.
-        if bytes <= old {
+        if old.is_some_and(|e| bytes <= replaceable_bytes(&e, inside.entries > 0)) {
             return Step::Done(Ok(Admission::Now));
+        }
+        if old.is_some_and(|e| bytes <= e.addr.record_bytes()) {
+            return Step::Done(Ok(Admission::Apart));
         }
         if self.knows_that_none_is_left(u64::from(bytes)) {
             return Step::Done(Err(KvError::CapacityExceeded));
@@ -231,8 +283,8 @@ impl<S: Structure> Store<S> {
     /// counted twice.
     fn room_at_most<M: SegmentStore>(&self, m: &M) -> u64 {
         let copied = self.kv.gc_bytes_copied - self.reveal.copied;
-        let capacity = S::capacity_for(self, self.entries_at_most() + 1, self.longest.bytes(), m);
-        (capacity + self.log.tombstone_bytes() + copied).saturating_sub(self.value_log_bytes())
+        let capacity = S::capacity_for(self, &self.content_with(1, Inside::NONE, 0), m);
+        (capacity + self.log.tombstone_bytes() + copied).saturating_sub(self.content_bytes())
     }
 
     /// Something is to be stored for which there may be no room: background work that had nothing to do has this to do now.

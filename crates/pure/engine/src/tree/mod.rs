@@ -116,6 +116,7 @@ impl From<TreeConfig> for Settings {
             write_buffer_size,
             packing: None,
             program_price: 0,
+            min_blob_size: 0,
         }
     }
 }

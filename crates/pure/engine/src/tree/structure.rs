@@ -8,8 +8,8 @@ use crate::ordered::background::Piece;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::structure::{
-    Buffers, Chores, Collected, Configured, Found, Manifests, Rebuild, Room, Search, Structure, Versions,
-    Write,
+    Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Structure,
+    Versions, Write,
 };
 use saker_engine_api::{KvError, Snapshot};
 use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Step, Tag, ready};
@@ -165,8 +165,8 @@ impl Room for CowTree {
         self.tree.entries
     }
 
-    fn capacity_for<M: SegmentStore>(store: &TreeStore, entries: u64, longest: u32, m: &M) -> u64 {
-        store.capacity_for(entries, longest, m)
+    fn capacity_for<M: SegmentStore>(store: &TreeStore, content: &Content, m: &M) -> u64 {
+        store.capacity_for(content.entries, content.longest, m)
     }
 
     fn for_deletes<M: SegmentStore>(store: &TreeStore, _: &M) -> u32 {

@@ -1,6 +1,7 @@
 //! The LSM store against a BTreeMap.
 
 mod full_segments;
+mod inside;
 mod memory;
 use crate::ordered;
 mod packing;
@@ -17,7 +18,7 @@ use ordered::histories::key;
 use saker_engine::lsm::Recovery;
 use saker_engine::{LsmConfig, LsmStore};
 use saker_segment_store::{Geometry, SegmentStore};
-use saker_sim::Rng;
+use saker_sim::{Chance, Rng};
 
 type Bench = ordered::bench::Bench<LsmStore>;
 
@@ -45,7 +46,8 @@ impl Ordered for LsmStore {
 
     fn defaults(geometry: &Geometry, ring_lasts: bool) -> LsmConfig {
         let packing = packing::asked_for();
-        LsmConfig { packing, ..LsmConfig::new(OWNER, geometry, geometry.segments, ring_lasts) }
+        let config = LsmConfig::new(OWNER, geometry, geometry.segments, ring_lasts);
+        inside::asked_for(LsmConfig { packing, ..config })
     }
 
     fn ring_lasts(config: &LsmConfig) -> bool {
@@ -76,7 +78,15 @@ impl Ordered for LsmStore {
 
     /// Compactions begin with four tables in level 0, and go before what enters more.
     fn is_in_shape(&self) {
-        assert!(self.tables_by_level()[0] <= 8, "{:?}", self.tables_by_level());
+        assert!(self.level0_files() <= 8, "{:?}", self.tables_by_level());
+    }
+
+    fn failing() -> Chance {
+        inside::failing()
+    }
+
+    fn least_pairs() -> usize {
+        inside::least_pairs()
     }
 
     fn pick(rng: &mut Rng) -> Vec<u8> {

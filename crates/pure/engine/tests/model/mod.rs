@@ -21,3 +21,12 @@ macro_rules! all_suites {
 }
 
 saker_engine::for_each_engine!(all_suites);
+
+/// The LSM store with values in its tree: those of fewer bytes than `min_blob_size`.
+const fn with_values(settings: &'static [(&'static str, &'static str)]) -> Subject {
+    Subject { settings, ..Subject::new(EngineKind::LSM) }
+}
+
+saker_engine_suite::tests!(lsm_from_64, with_values(&[("min_blob_size", "64")]));
+saker_engine_suite::tests!(lsm_from_4096, with_values(&[("min_blob_size", "4096"), ("block_size", "512")]));
+saker_engine_suite::tests!(lsm_unlimited, with_values(&[("min_blob_size", "unlimited")]));

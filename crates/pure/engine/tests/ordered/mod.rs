@@ -13,7 +13,7 @@ pub mod strict;
 use saker_engine::{Engine, Recover};
 pub use saker_engine_suite::layout;
 use saker_segment_store::{Geometry, SegmentStore};
-use saker_sim::Rng;
+use saker_sim::{Chance, Rng};
 use std::fmt::Debug;
 
 /// An engine under the suite.
@@ -51,6 +51,16 @@ pub trait Ordered: Engine + 'static {
 
     /// Asserts what holds after every write on a nearly full device.
     fn is_in_shape(&self) {}
+
+    /// How many programs fail where many do.
+    fn failing() -> Chance {
+        Chance::one_in(4)
+    }
+
+    /// More pairs of 100 bytes fit the smallest flash.
+    fn least_pairs() -> usize {
+        600
+    }
 
     /// The key of a history's next operation.
     fn pick(rng: &mut Rng) -> Vec<u8>;

@@ -4,7 +4,7 @@ use crate::ordered::Ordered;
 use crate::ordered::bench::{Bench, OWNER, scale};
 use saker_engine::Condition;
 use saker_flash::FaultPlan;
-use saker_sim::{Chance, Class};
+use saker_sim::Class;
 use std::ops::Bound;
 
 /// Pieces of background work after which it counts as never ending.
@@ -24,7 +24,7 @@ fn key(n: u64) -> Vec<u8> {
 /// Repairs end while the snapshot is held, which goes on reading, and what they left behind goes with it.
 pub fn a_snapshot_reads_from_failed_pages_and_holds_up_no_flush<S: Ordered>() {
     for seed in saker_testing::seeds(scale(20)) {
-        let faults = FaultPlan { seed, program: Chance::one_in(4), ..FaultPlan::default() };
+        let faults = FaultPlan { seed, program: S::failing(), ..FaultPlan::default() };
         let mut bench = Bench::<S>::new(S::small(false), faults);
         (0..30).for_each(|n| bench.put(&key(n), &[1; 100], Condition::Always).expect("there is room"));
         let (snapshot, seen) = (bench.store.snapshot().expect("it has snapshots"), bench.model.clone());

@@ -25,7 +25,7 @@ pub fn a_full_store_still_reads_deletes_and_then_stores<S: Ordered>() {
     for ring_lasts in [true, false] {
         let mut bench = Bench::<S>::new(S::small(ring_lasts), FaultPlan::default());
         let stored = fill(&mut bench, "key");
-        assert!(stored.len() > 600, "{}", stored.len());
+        assert!(stored.len() > S::least_pairs(), "{}", stored.len());
         assert_eq!(bench.get(&stored[3]), Ok(vec![7; 100]));
         for k in &stored {
             assert_eq!(bench.put(k, &[8; 100], Condition::Always), Ok(()), "in place of itself");

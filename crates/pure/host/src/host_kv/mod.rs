@@ -69,9 +69,22 @@ impl HostKv {
     ///
     /// # Errors
     /// Damage that keeps the store from being opened.
-    pub fn open(kind: EngineKind, mut medium: BlockSegments, mut wait: impl FnMut()) -> Result<Self, Damage> {
+    pub fn open(kind: EngineKind, medium: BlockSegments, wait: impl FnMut()) -> Result<Self, Damage> {
+        Self::open_tuned(kind, &EngineConfig::new(1, false), medium, wait)
+    }
+
+    /// The same of a store that was made with settings: [`Self::over_tuned`].
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_tuned(
+        kind: EngineKind,
+        config: &EngineConfig,
+        mut medium: BlockSegments,
+        mut wait: impl FnMut(),
+    ) -> Result<Self, Damage> {
         medium.survey_device(&mut wait);
-        let mut recovery = AnyRecovery::new(kind, &EngineConfig::new(1, false), &medium);
+        let mut recovery = AnyRecovery::new(kind, config, &medium);
         loop {
             match recovery.step(&mut medium) {
                 Step::Done(Ok(true)) => break,

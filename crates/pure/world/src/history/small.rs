@@ -23,6 +23,8 @@ pub struct Setup {
     pub capacitor: bool,
     /// The memtable of `lsm` and the write buffer of `tree`, in bytes.
     pub write_buffer_bytes: u64,
+    /// Which `min_blob_size` of `lsm`: the place of its word; 0: all values are in the value log.
+    pub min_blob_size: u64,
     /// A tenth of the flash: for histories that are cut, of which there are many.
     pub short: bool,
 }
@@ -40,7 +42,15 @@ const BLOCK_BYTES: u32 = 4096;
 impl Setup {
     /// The usual one, with a capacitor.
     pub fn new(engine: EngineKind, side: Side, seed: u64) -> Self {
-        Self { engine, side, seed, capacitor: true, write_buffer_bytes: 16 << 10, short: false }
+        Self {
+            engine,
+            side,
+            seed,
+            capacitor: true,
+            write_buffer_bytes: 16 << 10,
+            min_blob_size: 0,
+            short: false,
+        }
     }
 
     /// The longest value of the script, in bytes.
@@ -83,12 +93,16 @@ impl Setup {
     /// Memory so small that it fills often.
     fn settings(&self, page_bytes: u64) -> Settings {
         let cache_pages = if self.engine.has_grains() { 3 } else { 16 };
-        Settings::told(&[
+        let tight = Settings::told(&[
             ("write_buffer_size", self.write_buffer_bytes),
             ("target_file_size_base", 16 << 10),
             ("max_bytes_for_level_base", 4 * self.write_buffer_bytes),
             ("cache_bytes", cache_pages * page_bytes),
-        ])
+        ]);
+        match self.min_blob_size {
+            0 => tight,
+            choice => Settings::told(&[("min_blob_size", choice)]).over(&tight),
+        }
     }
 
     /// Settings of an engine that is no device's.

@@ -4,6 +4,7 @@ use crate::contract::suite::Terms;
 use crate::contract::{DEPTH, LANES, judge};
 use saker_assembly::Build;
 use saker_device::EngineKind;
+use saker_engine::Settings;
 use saker_host::TransferOptions;
 use saker_sim::profile::Profile;
 use saker_world::Job;
@@ -62,5 +63,21 @@ fn host() {
     for engine in [EngineKind::HASH_STORE, EngineKind::LSM, EngineKind::TREE] {
         let build = Build::block(&profile(), 256 << 20, 1).expect("large enough").with_engine(engine);
         judge("host", Terms { stalls: false }, || HostStore::timed(&build, &job()).expect("connects"));
+    }
+}
+
+/// The LSM store with its longer values in the value log, with few there, and with none, in the device and at the host; its memtable is so
+/// small that tables are flushed and merged.
+#[test]
+fn values_in_the_tree() {
+    for min_blob_size in [3, 9, 14] {
+        let asked = Settings::told(&[("min_blob_size", min_blob_size), ("write_buffer_size", 16 << 10)]);
+        let mut disk = kv(EngineKind::LSM);
+        disk.ask(&asked);
+        judge("disk", STALLS, || DiskStore::timed(&disk, &[job()], None).expect("connects"));
+        let mut host =
+            Build::block(&profile(), 256 << 20, 1).expect("large enough").with_engine(EngineKind::LSM);
+        host.ask(&asked);
+        judge("host", Terms { stalls: false }, || HostStore::timed(&host, &job()).expect("connects"));
     }
 }

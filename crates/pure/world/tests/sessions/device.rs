@@ -7,6 +7,7 @@ use crate::sessions::tier;
 use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::{Costs, Device, DeviceConfig, EngineKind, NamespaceConfig, NamespaceKind, timings};
+use saker_engine::Settings;
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
 use saker_host::connect::KvQueueOptions;
@@ -90,8 +91,12 @@ fn reborn(build: &Build, media: MemCells, ring: &PageBuffer) -> (Clocked, Vec<Kv
     connect(build, |host| Device::timed(flash, build.device_config(), host, Costs::of(&build.profile)))
 }
 
-fn history(engine: EngineKind, capacitor: bool, end: End, program: Chance, seed: u64) -> (Log, u64) {
-    let build = build(capacitor, seed, program).with_engine(engine);
+/// An engine, and what is asked of it.
+type Asked = (EngineKind, &'static [(&'static str, u64)]);
+
+fn history((engine, asked): Asked, capacitor: bool, end: End, program: Chance, seed: u64) -> (Log, u64) {
+    let mut build = build(capacitor, seed, program).with_engine(engine);
+    build.ask(&Settings::told(asked));
     let log = Log::new();
     let (mut device, queues, volatile) = connect(&build, |host| build.timed(host));
     assert_eq!(volatile, !capacitor);
@@ -118,12 +123,12 @@ fn history(engine: EngineKind, capacitor: bool, end: End, program: Chance, seed:
 
 fn hold(capacitor: bool, end: End, program: Chance) {
     let count = tier(13, 130);
-    let groups = hold_engine((EngineKind::HASH_STORE, count), capacitor, end, program);
+    let groups = hold_engine(((EngineKind::HASH_STORE, &[]), count), capacitor, end, program);
     assert!(groups > count, "{groups} groups");
 }
 
 /// So many histories on an engine; groups sent.
-fn hold_engine((engine, count): (EngineKind, u64), capacitor: bool, end: End, program: Chance) -> u64 {
+fn hold_engine((engine, count): (Asked, u64), capacitor: bool, end: End, program: Chance) -> u64 {
     let (mut events, mut groups) = (0, 0);
     for n in 0..count {
         let seed = Seed(n).child(&format!("{capacitor} {end:?} {}", program.one_in)).0;
@@ -138,7 +143,7 @@ fn hold_engine((engine, count): (EngineKind, u64), capacitor: bool, end: End, pr
 }
 
 /// Cuts with and without a capacitor and after failed programs, and kills, on another store.
-fn hold_store(engine: EngineKind) {
+fn hold_store(engine: Asked) {
     let (count, mut groups) = (tier(3, 130), 0);
     for (capacitor, end, program) in [
         (true, End::Cut, Chance::NEVER),
@@ -153,22 +158,30 @@ fn hold_store(engine: EngineKind) {
 
 #[test]
 fn the_lsm_store() {
-    hold_store(EngineKind::LSM);
+    hold_store((EngineKind::LSM, &[]));
+}
+
+/// Those from 64 bytes on in the value log, from 4096 on, and none: the places of the words.
+#[test]
+fn the_lsm_store_with_values_in_the_tree() {
+    hold_store((EngineKind::LSM, &[("min_blob_size", 3)]));
+    hold_store((EngineKind::LSM, &[("min_blob_size", 9)]));
+    hold_store((EngineKind::LSM, &[("min_blob_size", 14)]));
 }
 
 #[test]
 fn the_tree_store() {
-    hold_store(EngineKind::TREE);
+    hold_store((EngineKind::TREE, &[]));
 }
 
 #[test]
 fn the_original_hash_ftl() {
-    hold_store(EngineKind::HASH_ORIGINAL);
+    hold_store((EngineKind::HASH_ORIGINAL, &[]));
 }
 
 #[test]
 fn the_plus_hash_ftl() {
-    hold_store(EngineKind::HASH_PLUS);
+    hold_store((EngineKind::HASH_PLUS, &[]));
 }
 
 #[test]

@@ -307,6 +307,7 @@ impl HashStore {
             owner: self.config.owner,
             lead_bytes: source.lead_bytes() as u8,
             pad_bytes: 0,
+            stays: false,
         }
     }
 

@@ -6,12 +6,13 @@ use super::super::structure::Structure;
 use super::Landed;
 use super::look::Looked;
 use saker_engine_api::{Answers, GroupOp, Version};
+use saker_log::LogAddr;
 use saker_segment_store::SegmentStore;
 use saker_sim::{Meter, Unit};
 use saker_value_log::RecordAddr;
 use saker_value_log::group::seal::Role;
 use saker_value_log::group::{Plan, Planned, ToAnswers, member_loc};
-use saker_value_log::record::record_bytes;
+use saker_value_log::record::{HEADER_BYTES, record_bytes};
 
 impl<S: Structure> Store<S> {
     /// Carries out the plan.
@@ -30,7 +31,7 @@ impl<S: Structure> Store<S> {
             let found = if p.member.op == GroupOp::Store { None } else { found.next() };
             match (p.role, p.place, found) {
                 (Role::Pair | Role::Tombstone, Some(key), _) => {
-                    self.enter_member(p, key, landed);
+                    self.enter_member(p, key, landed, m);
                     (members, user_bytes) =
                         (members + 1, user_bytes + p.member.key.len() + p.member.value.len());
                     answers.done(Ok(()));
@@ -53,8 +54,21 @@ impl<S: Structure> Store<S> {
     }
 
     /// A member of the record becomes the newest of its key.
-    fn enter_member(&mut self, p: &Planned<Key>, key: Key, (log_addr, stamp): Landed) {
+    fn enter_member<M: SegmentStore>(
+        &mut self,
+        p: &Planned<Key>,
+        key: Key,
+        (log_addr, stamp): Landed,
+        m: &M,
+    ) {
         let mut addr = member_loc(p, log_addr);
+        let value_bytes = p.member.value.len() as u32;
+        if p.role == Role::Pair && self.settings.is_inside(value_bytes) {
+            self.note_passing(self.segment_at(addr.position()), record_bytes(key.len() as u32, value_bytes));
+            let value = LogAddr(log_addr.0 + u64::from(HEADER_BYTES + p.member.value.start));
+            let e = self.take_inside((key, self.version), (value, value_bytes), m);
+            return self.enter(e.expect("the record was just written"));
+        }
         if p.role == Role::Tombstone {
             let id = self.segment_at(addr.position());
             self.log.add_until_checkpoint(id, u64::from(record_bytes(key.len() as u32, 0)));
@@ -72,6 +86,9 @@ impl<S: Structure> Store<S> {
         m: &M,
         w: &mut W,
     ) {
+        if e.is_inside() {
+            return self.answer_inside(e, answers, m, w);
+        }
         let addr = e.addr;
         w.work(Unit::Decode, 1);
         w.work(Unit::ChecksumByte, u64::from(addr.bytes()));
@@ -85,6 +102,22 @@ impl<S: Structure> Store<S> {
                     self.records().deliver(addr, start, bytes, sink, m).expect("answers take everything");
                 }
             }
+        }
+    }
+
+    fn answer_inside<M: SegmentStore, W: Meter, A: Answers>(
+        &self,
+        e: &Entry,
+        answers: &mut A,
+        m: &M,
+        w: &mut W,
+    ) {
+        let bytes = e.addr.value_bytes_inside();
+        w.work(Unit::Decode, 1);
+        w.work(Unit::CopyByte, u64::from(bytes));
+        if answers.found(bytes) {
+            let sink = &mut ToAnswers(answers);
+            self.deliver_inside(e, bytes, sink, m).expect("it was just found, and answers take everything");
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What a group finds before anything is done, and whether there is room for what it stores.
 
 use super::super::Store;
+use super::super::inside::Inside;
 use super::super::key::{Entry, Key};
+use super::super::space::replaceable_bytes;
 use super::super::structure::Structure;
 use saker_engine_api::{GroupError, GroupOp, KvError};
 use saker_log::{Bytes, LogAddr};
@@ -57,6 +59,7 @@ impl<S: Structure> Store<S> {
                 Step::Done(mut found) => {
                     if p.member.op == GroupOp::Retrieve
                         && let Ok(Some(e)) = found
+                        && !e.is_inside()
                     {
                         let range = Bytes::new(LogAddr(e.addr.position()), e.addr.bytes());
                         looked.reads.extend(range.pages(&self.log));
@@ -131,14 +134,16 @@ impl<S: Structure> Store<S> {
     ) -> Step<Result<(), GroupError<E>>> {
         let stores = || plan.members.iter().filter(|p| p.role == Role::Pair);
         let lengths = || stores().map(|p| counted_bytes(&p.member));
-        let longest = self.longest.bytes().max(lengths().max().unwrap_or(0));
-        let capacity = S::capacity_for(self, self.entries_at_most() + plan.pairs, longest, m);
+        let inside = stores().map(|p| self.inside_of(p.member.value.len() as u32, counted_bytes(&p.member)));
+        let inside = inside.fold(Inside::NONE, Inside::and);
+        let content = self.content_with(plan.pairs, inside, lengths().max().unwrap_or(0));
         let new: u64 = lengths().map(u64::from).sum();
-        if plan.pairs == 0 || self.value_log_bytes() + new <= capacity {
+        if plan.pairs == 0 || self.content_bytes() + new <= S::capacity_for(self, &content, m) {
             return Step::Done(Ok(()));
         }
         let replaced = ready!(self.replaced_bytes(stores(), looked, m, w));
-        let never_takes_room = replaced.is_some_and(|old| new <= old) && longest == self.longest.bytes();
+        let never_takes_room =
+            replaced.is_some_and(|old| new <= old) && content.longest == self.longest.bytes();
         if never_takes_room {
             return Step::Done(Ok(()));
         }
@@ -158,10 +163,12 @@ impl<S: Structure> Store<S> {
         w: &mut W,
     ) -> Step<Option<u64>> {
         let (mut bytes, mut is_absent) = (Some(0), false);
-        for key in stores.filter_map(|p| p.place) {
+        for (p, key) in stores.filter_map(|p| Some((p, p.place?))) {
+            let inside = self.settings.is_inside(p.member.value.len() as u32);
             match self.find_for_group(&key, looked, m, w) {
                 Step::Done(found) => {
-                    let old = found.ok().map(|e| e.map_or(0, |e| u64::from(e.addr.record_bytes())));
+                    let bytes_of = |e: Entry| u64::from(replaceable_bytes(&e, inside));
+                    let old = found.ok().map(|e| e.map_or(0, bytes_of));
                     bytes = bytes.zip(old).map(|(all, old)| all + old);
                 }
                 Step::Need(_) => is_absent = true,

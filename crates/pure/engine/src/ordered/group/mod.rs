@@ -10,6 +10,7 @@
 mod apply;
 mod look;
 
+use super::inside::Inside;
 use super::key::Key;
 use super::reserve::{DELETES_LEAVE, STORES_LEAVE};
 use super::structure::{Structure, Write};
@@ -91,10 +92,11 @@ impl<S: Structure> Groups for Store<S> {
 impl<S: Structure> Store<S> {
     /// Whether any stores in so many bytes fit.
     fn has_plenty<M: SegmentStore>(&self, bytes: u32, m: &M) -> bool {
-        let longest = self.longest.bytes().max(record_bytes(0, bytes));
-        let entries = self.entries_at_most() + u64::from(bytes / MEMBER_BYTES_MIN);
-        let live = self.value_log_bytes() + u64::from(COUNTED_MAX) * u64::from(bytes);
-        live <= S::capacity_for(self, entries, longest, m)
+        let counted = u64::from(COUNTED_MAX) * u64::from(bytes);
+        let members = u64::from(bytes / MEMBER_BYTES_MIN);
+        let inside = if self.settings.has_inside() { Inside::of(members, counted) } else { Inside::NONE };
+        let content = self.content_with(members, inside, record_bytes(0, bytes));
+        self.content_bytes() + counted <= S::capacity_for(self, &content, m)
     }
 
     /// Whether the record of a group may be written now. What it leaves free is what a store or a delete leaves: the entries of
@@ -273,6 +275,7 @@ impl<S: Structure> Store<S> {
             owner: self.settings.owner,
             lead_bytes: source.lead_bytes() as u8,
             pad_bytes: 0,
+            stays: false,
         }
     }
 }

@@ -34,7 +34,7 @@ pub use chores::Chores;
 pub use collected::Collected;
 pub use manifests::Manifests;
 pub use rebuild::Rebuild;
-pub use room::Room;
+pub use room::{Content, Room};
 pub use search::{Found, Search};
 pub use versions::Versions;
 

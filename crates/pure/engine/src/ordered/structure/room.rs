@@ -2,16 +2,33 @@
 
 use super::Configured;
 use crate::ordered::Store;
+use crate::ordered::inside::Inside;
 use crate::ordered::memtable::Memtable;
 use saker_segment_store::SegmentStore;
+
+/// What is in a store, as far as it takes room.
+#[derive(Clone, Copy, Debug)]
+pub struct Content {
+    /// Entries.
+    pub entries: u64,
+    /// Those of them whose values are beside them.
+    pub inside: Inside,
+    /// Bytes of the longest record.
+    pub longest: u32,
+}
 
 /// Room that the structure takes.
 pub trait Room: Configured {
     /// Entries in it, replaced ones that have not been met included.
     fn entries(&self) -> u64;
 
-    /// Bytes of records that may live at once, with so many entries and records of at most `longest` bytes.
-    fn capacity_for<M: SegmentStore>(store: &Store<Self>, entries: u64, longest: u32, m: &M) -> u64;
+    /// Bytes of records that may live at once, with such content.
+    fn capacity_for<M: SegmentStore>(store: &Store<Self>, content: &Content, m: &M) -> u64;
+
+    /// Entries in it whose values are beside them, replaced ones that have not been met included.
+    fn inside(&self) -> Inside {
+        Inside::NONE
+    }
 
     /// Free segments that deletes leave.
     fn for_deletes<M: SegmentStore>(store: &Store<Self>, m: &M) -> u32;

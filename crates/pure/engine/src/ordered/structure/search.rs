@@ -26,6 +26,18 @@ pub trait Search: Configured {
         w: &mut W,
     ) -> Found<Option<Entry>, Self>;
 
+    /// The bytes from `offset` on of a value that is beside the key of an entry which this call has found, as far as they lie in one
+    /// piece; none behind its end.
+    fn value_inside<'a, M: SegmentStore>(
+        store: &'a Store<Self>,
+        e: &Entry,
+        offset: u32,
+        m: &'a M,
+    ) -> &'a [u8] {
+        let _ = (store, e, offset, m);
+        &[]
+    }
+
     /// The operation of a search has ended.
     fn searched<M: SegmentStore, W: Meter>(store: &mut Store<Self>, trail: &Self::Trail, m: &M, w: &mut W) {
         let _ = (store, trail, m, w);

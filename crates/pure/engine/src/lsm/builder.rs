@@ -1,0 +1,280 @@
+//! Puts a table together, page by page.
+
+use super::block_index::BlockIndex;
+use super::marked::Kept;
+use super::pairs;
+use super::table::{Layout, Table};
+use crate::ordered::block::{self, Kind};
+use crate::ordered::filter::Filter;
+use crate::ordered::inside::Inside;
+use crate::ordered::key::{Entry, Key};
+use crate::ordered::refs::Refs;
+use saker_segment_store::PageAddr;
+
+/// Part of a page at its end that may stay empty: what is longer than that crosses into the next page.
+const EMPTY_PART: usize = 8;
+
+/// The open block.
+#[derive(Clone, Debug)]
+enum Open {
+    /// Its entries, and its key field's width.
+    Slots { entries: Vec<Entry>, width: usize },
+    /// Its entries, how long it may become, and how long blocks are.
+    Packed { pairs: pairs::Open, most: usize, block_bytes: usize },
+}
+
+/// A table on its way.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    table: Table,
+    page_bytes: usize,
+    open: Open,
+    page: Vec<u8>,
+    hashes: Vec<u64>,
+    bits_per_key: u32,
+    /// Pages that are to be written next, in order.
+    out: Vec<Vec<u8>>,
+    data_pages: usize,
+    is_sealed: bool,
+}
+
+impl Builder {
+    /// A new table.
+    pub fn new(id: u64, first: Key, page_bytes: u32, bits_per_key: u32, layout: Layout) -> Self {
+        let table = Table {
+            id,
+            entries: 0,
+            first,
+            last: first,
+            version_max: 0,
+            pages: Vec::new(),
+            meta_pages: Vec::new(),
+            meta_bytes: 0,
+            index: BlockIndex::default(),
+            filter: Filter::default(),
+            refs: Refs::default(),
+            inside: Inside::NONE,
+            kept: Kept::default(),
+            pinned: Vec::new(),
+        };
+        let open = match layout {
+            Layout::Slots => Open::Slots { entries: Vec::new(), width: 0 },
+            Layout::Packed(bytes) => {
+                Open::Packed { pairs: pairs::Open::default(), most: 0, block_bytes: bytes as usize }
+            }
+        };
+        Self {
+            table,
+            page_bytes: page_bytes as usize,
+            open,
+            page: Vec::new(),
+            hashes: Vec::new(),
+            bits_per_key,
+            out: Vec::new(),
+            data_pages: 0,
+            is_sealed: false,
+        }
+    }
+
+    /// Bytes of blocks that are as long as each other.
+    fn block_bytes(&self) -> usize {
+        block::block_bytes(self.page_bytes as u32) as usize
+    }
+
+    /// The references of the table so far.
+    pub fn refs_mut(&mut self) -> &mut Refs {
+        &mut self.table.refs
+    }
+
+    /// What its entries are kept for.
+    pub fn kept_mut(&mut self) -> &mut Kept {
+        &mut self.table.kept
+    }
+
+    /// Adds the next entry; of one with its value beside it that is `value`.
+    pub fn push(&mut self, e: Entry, value: &[u8]) {
+        if !self.fits_open_block(&e) {
+            self.close_block();
+        }
+        match &mut self.open {
+            Open::Slots { entries, width } => {
+                *width = (*width).max(e.key.len());
+                if entries.is_empty() {
+                    self.table.index.push(e.key, e.version);
+                }
+                entries.push(e);
+            }
+            Open::Packed { pairs, .. } if !pairs.is_empty() => pairs.push(&e, value),
+            Open::Packed { .. } => self.begin_packed(&e, value),
+        }
+        if self.hashes.is_empty() || self.table.last != e.key {
+            self.hashes.push(e.key.hash());
+        }
+        self.table.entries += 1;
+        self.table.inside = self.table.inside.and(Inside::of_entry(&e));
+        self.table.last = e.key;
+        self.table.version_max = self.table.version_max.max(e.version);
+    }
+
+    fn fits_open_block(&self, e: &Entry) -> bool {
+        match &self.open {
+            Open::Slots { entries, width } => {
+                let width = (*width).max(e.key.len());
+                block::HEAD + (entries.len() + 1) * (width + Entry::FIXED_BYTES) <= self.block_bytes()
+            }
+            Open::Packed { pairs, most, .. } => pairs.is_empty() || pairs.has_room(e, *most),
+        }
+    }
+
+    /// A block begins with that entry: in this page if it fits, behind its end if little stays empty, else across it.
+    fn begin_packed(&mut self, e: &Entry, value: &[u8]) {
+        let need = pairs::alone_bytes(e);
+        let most_empty = (self.page_bytes / EMPTY_PART).max(pairs::PLACED_BYTES_MAX);
+        if need > self.page_bytes - self.page.len() && need <= most_empty {
+            self.close_page();
+        }
+        let (left, start) = (self.page_bytes - self.page.len(), self.position() as u32);
+        self.table.index.push_at(e.key, e.version, start);
+        if need > left {
+            return self.add_long(e, value);
+        }
+        let Open::Packed { pairs, most, block_bytes } = &mut self.open else { return };
+        *most = left.min(*block_bytes).max(need);
+        pairs.push(e, value);
+    }
+
+    fn add_long(&mut self, e: &Entry, value: &[u8]) {
+        let block = pairs::long(e, value, self.table.id, self.table.index.len() as u32 - 1);
+        let mut rest = &block[..];
+        while !rest.is_empty() {
+            let (here, behind) = rest.split_at(rest.len().min(self.page_bytes - self.page.len()));
+            self.page.extend_from_slice(here);
+            rest = behind;
+            self.close_page_if_full();
+        }
+        self.data_pages = self.data_pages.max(self.out_pages());
+    }
+
+    /// Bytes of the table, without the open block.
+    fn position(&self) -> usize {
+        (self.table.pages.len() + self.out.len()) * self.page_bytes + self.page.len()
+    }
+
+    /// Whether an entry would begin a page of blocks behind so many.
+    pub fn is_full(&self, e: &Entry, pages: u32) -> bool {
+        let closed = self.table.pages.len() + self.out.len();
+        match &self.open {
+            Open::Slots { .. } => {
+                let last_is_full = self.page.len() + self.block_bytes() >= self.page_bytes;
+                closed + usize::from(last_is_full && !self.fits_open_block(e)) >= pages as usize
+            }
+            Open::Packed { pairs, .. } => {
+                let open = if pairs.is_empty() { 0 } else { pairs.bytes() };
+                self.table.entries > 0
+                    && self.position() + open + pairs::alone_bytes(e) > pages as usize * self.page_bytes
+            }
+        }
+    }
+
+    fn close_block(&mut self) {
+        match &mut self.open {
+            Open::Slots { entries, width } => {
+                let (entries, width) = (std::mem::take(entries), std::mem::take(width));
+                let mut content = Vec::with_capacity(self.block_bytes());
+                entries.iter().for_each(|e| e.encode(width, &mut content));
+                let index = self.table.index.len() as u32 - 1;
+                self.add_block(Kind::Entries, index, entries.len() as u16, width as u8, &content);
+            }
+            Open::Packed { pairs, .. } => {
+                if !pairs.is_empty() {
+                    pairs.close(self.table.id, self.table.index.len() as u32 - 1, &mut self.page);
+                }
+                self.close_page_if_full();
+            }
+        }
+        self.data_pages = self.data_pages.max(self.out_pages());
+    }
+
+    fn out_pages(&self) -> usize {
+        self.table.pages.len() + self.out.len() + usize::from(!self.page.is_empty())
+    }
+
+    fn add_block(&mut self, kind: Kind, index: u32, count: u16, width: u8, content: &[u8]) {
+        let start = self.page.len();
+        self.page.resize(start + self.block_bytes(), 0);
+        block::put(kind, self.table.id, index, count, width, content, &mut self.page[start..]);
+        self.close_page_if_full();
+    }
+
+    fn close_page_if_full(&mut self) {
+        if self.page.len() == self.page_bytes {
+            self.close_page();
+        }
+    }
+
+    fn close_page(&mut self) {
+        self.page.resize(self.page_bytes, 0);
+        self.out.push(std::mem::take(&mut self.page));
+    }
+
+    /// There are no more entries: the description follows.
+    pub fn seal(&mut self) {
+        self.close_block();
+        if !self.page.is_empty() {
+            self.close_page();
+        }
+        self.data_pages = self.table.pages.len() + self.out.len();
+        self.table.filter = Filter::new(&std::mem::take(&mut self.hashes), self.bits_per_key);
+        let meta = self.table.encode_meta();
+        self.table.meta_bytes = meta.len() as u32;
+        for (n, part) in meta.chunks(self.block_bytes() - block::HEAD).enumerate() {
+            self.add_block(Kind::Meta, n as u32, 0, 0, part);
+        }
+        if !self.page.is_empty() {
+            self.close_page();
+        }
+        self.is_sealed = true;
+    }
+
+    /// Whether all entries are in.
+    pub fn is_sealed(&self) -> bool {
+        self.is_sealed
+    }
+
+    /// The next page to be written.
+    pub fn next_page(&self) -> Option<&[u8]> {
+        self.out.first().map(Vec::as_slice)
+    }
+
+    /// It was written there.
+    pub fn page_written(&mut self, at: PageAddr, pin: bool) {
+        let page = self.out.remove(0);
+        if self.table.pages.len() < self.data_pages {
+            self.table.pages.push(at);
+            if pin {
+                self.table.pinned.push(page);
+            }
+        } else {
+            self.table.meta_pages.push(at);
+        }
+    }
+
+    /// The pages written so far.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// A page written already was moved.
+    pub fn table_mut(&mut self) -> &mut Table {
+        &mut self.table
+    }
+
+    /// The table, once everything is written.
+    pub fn finish(self) -> Table {
+        debug_assert!(self.is_sealed && self.out.is_empty());
+        self.table
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+use super::*;
+use saker_value_log::RecordAddr;
+
+/// Pages of blocks of the fullest table of so many pages.
+fn filled(page_bytes: u32, pages: u32) -> (Table, u64) {
+    let entry = |n: u64| Entry {
+        key: Key::new(&n.to_be_bytes()).unwrap(),
+        version: n,
+        addr: RecordAddr::new(64, 32, 8),
+        stamp: 1,
+    };
+    let mut builder = Builder::new(1, entry(0).key, page_bytes, 10, Layout::Slots);
+    let full = (0..).find(|n| {
+        let is_full = builder.is_full(&entry(*n), pages);
+        if !is_full {
+            builder.push(entry(*n), &[]);
+        }
+        is_full
+    });
+    builder.seal();
+    while builder.next_page().is_some() {
+        builder.page_written(PageAddr(7), false);
+    }
+    (builder.finish(), full.unwrap())
+}
+
+#[test]
+fn a_table_fills_all_blocks_of_its_pages() {
+    let in_block = |bytes: usize| (bytes - block::HEAD) / (8 + Entry::FIXED_BYTES);
+    for (page_bytes, pages, blocks, block_bytes) in
+        [(16 << 10, 1, 4, 4096), (16 << 10, 3, 12, 4096), (4096, 2, 2, 4096), (512, 3, 3, 512)]
+    {
+        let (table, entries) = filled(page_bytes, pages);
+        assert_eq!((table.pages.len(), table.index.len()), (pages as usize, blocks));
+        assert_eq!((entries, table.entries), ((blocks * in_block(block_bytes)) as u64, entries));
+    }
+}
+
+fn inside(n: u64, bytes: u32) -> Entry {
+    let key = Key::new(&n.to_be_bytes()).unwrap();
+    Entry { key, version: n + 1, addr: RecordAddr::inside(8, bytes), stamp: 0 }
+}
+
+/// All pages of the fullest packed table of so many pages, with values of that length.
+fn packed(block_bytes: u32, page_bytes: u32, pages: u32, bytes: u32) -> (Table, Vec<u8>) {
+    let mut builder = Builder::new(1, inside(0, bytes).key, page_bytes, 10, Layout::Packed(block_bytes));
+    let mut data = Vec::new();
+    for n in (0..).take_while(|n| *n < 10_000) {
+        if builder.is_full(&inside(n, bytes), pages) {
+            break;
+        }
+        builder.push(inside(n, bytes), &vec![n as u8; bytes as usize]);
+    }
+    builder.seal();
+    while let Some(page) = builder.next_page() {
+        data.extend_from_slice(page);
+        builder.page_written(PageAddr(7), false);
+    }
+    let table = builder.finish();
+    data.truncate(table.pages.len() * page_bytes as usize);
+    (table, data)
+}
+
+/// What each block of a table has: how many pairs, and whether it crosses pages.
+fn blocks(table: &Table, data: &[u8], page_bytes: u32) -> Vec<(usize, bool)> {
+    let blocks = (0..table.index.len()).map(|n| {
+        let (start, end) = table.index.span(n, data.len() as u32).unwrap();
+        let crosses = start / page_bytes != (end - 1) / page_bytes;
+        let bytes = &data[start as usize..end as usize];
+        let pairs = pairs::Pairs::open(bytes, 1, n as u32, start);
+        if crosses || pairs.is_none() {
+            let (e, _, whole) = pairs::open_long(bytes, 1, n as u32, start).unwrap();
+            assert!(block::open(bytes, Kind::Long, 1, n as u32).is_some());
+            assert!(e.addr.value_bytes_inside() < whole && start + whole <= end);
+            return (1, true);
+        }
+        (pairs.unwrap().count(), false)
+    });
+    blocks.collect()
+}
+
+#[test]
+fn packed_blocks_are_as_long_as_told_and_short_pairs_cross_no_page() {
+    for (block_bytes, page_bytes) in [(4096, 16 << 10), (1024, 4096), (4096, 4096), (512, 512)] {
+        let (table, data) = packed(block_bytes, page_bytes, 3, 20);
+        let found = blocks(&table, &data, page_bytes);
+        let in_block = (block_bytes as usize - block::HEAD) / (20 + 22);
+        assert!(found.iter().all(|(count, crosses)| !crosses && *count <= in_block));
+        assert_eq!((table.pages.len(), found[0].0), (3, in_block), "{block_bytes} {page_bytes}");
+        assert_eq!(found.iter().map(|(n, _)| *n as u64).sum::<u64>(), table.entries);
+        assert_eq!(table.inside, Inside::of(table.entries, table.entries * 56));
+        // A block of what is left of a page, and at most an eighth of it empty.
+        assert!(table.entries as usize * 42 > data.len() * 3 / 4);
+    }
+}
+
+#[test]
+fn long_pairs_cross_pages_and_leave_little_empty() {
+    for (page_bytes, bytes) in [(4096, 3000), (4096, 10_000), (16 << 10, 4096), (512, 500)] {
+        let (table, data) = packed(4096.min(page_bytes), page_bytes, 40, bytes);
+        let found = blocks(&table, &data, page_bytes);
+        assert!(found.iter().any(|(_, crosses)| *crosses), "{page_bytes} {bytes}");
+        assert_eq!(found.iter().map(|(n, _)| *n as u64).sum::<u64>(), table.entries);
+        assert!(table.entries * u64::from(bytes + 100) * 8 / 7 > 38 * u64::from(page_bytes));
+    }
+}
+
+#[test]
+fn a_pair_that_is_longer_than_a_table_is_a_table() {
+    let (table, _) = packed(512, 512, 1, 2000);
+    assert_eq!((table.entries, table.pages.len()), (1, 4));
+}
