@@ -53,7 +53,8 @@ impl Index {
     }
 
     /// Enters a pair; returns where its previous version is.
-    #[inline]
+    // Each put ends here; whether it is inlined must not hang on who else calls it.
+    #[inline(always)]
     pub fn insert(&mut self, place: IndexKey, addr: RecordAddr) -> Option<RecordAddr> {
         match place.mixed() {
             MixedKey::Short(k) => self.short.insert(k, addr),
