@@ -84,7 +84,9 @@ impl Log {
             return ensure(is_empty, || format!("it has no segment and is {append:?}"));
         };
         let s = self.segment(id);
-        let is_open = s.state == SegmentState::Open && s.stream == stream as u8;
+        // Damage that is found in a segment that still fills does not end the filling.
+        let is_filling = matches!(s.state, SegmentState::Open | SegmentState::Damaged);
+        let is_open = is_filling && s.stream == stream as u8;
         ensure(is_open, || format!("it is in segment {}, which is {:?} of {:?}", id.0, s.state, s.stream()))?;
         self.check_held(append, id, s)?;
         let Some((slot, page)) = append.open else {
