@@ -123,7 +123,9 @@ impl Log {
     ) -> Result<(), String> {
         let appending = self.streams.iter().filter(|a| a.segment == Some(id)).count();
         let expected = usize::from(s.state == SegmentState::Open);
-        ensure(appending == expected, || format!("it is {:?}, {appending} streams append to it", s.state))?;
+        ensure(s.state == SegmentState::Damaged || (appending == expected), || {
+            format!("it is {:?}, {appending} streams append to it", s.state)
+        })?;
         let until: u64 = s.until_checkpoint.iter().sum();
         ensure(until <= s.live_bytes, || format!("{until} of {} bytes wait for a checkpoint", s.live_bytes))?;
         ensure(s.next_page <= self.geometry.segment_pages, || format!("its next page is {}", s.next_page))?;
