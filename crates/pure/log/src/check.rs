@@ -122,8 +122,12 @@ impl Log {
         seen: &mut BTreeSet<SlotId>,
     ) -> Result<(), String> {
         let appending = self.streams.iter().filter(|a| a.segment == Some(id)).count();
-        let expected = usize::from(s.state == SegmentState::Open);
-        ensure(s.state == SegmentState::Damaged || (appending == expected), || {
+        let expected = match s.state {
+            SegmentState::Open => 1..=1,
+            SegmentState::Damaged => 0..=1,
+            _ => 0..=0,
+        };
+        ensure(expected.contains(&appending), || {
             format!("it is {:?}, {appending} streams append to it", s.state)
         })?;
         let until: u64 = s.until_checkpoint.iter().sum();

@@ -1,6 +1,7 @@
 //! Histories tell the same of the same program, and something else of another one.
 
 use saker_device::EngineKind;
+use saker_testing::tier;
 use saker_world::history::{CutTale, Setup, Side, Tale, cut_points, tell, tell_cut};
 
 fn setup(engine: EngineKind, side: Side) -> Setup {
@@ -125,11 +126,12 @@ const MIN_BLOB_SIZES: [u64; 3] = [3, 9, 14];
 
 #[test]
 fn every_mechanism_is_at_work_with_values_in_the_tree() {
-    // HostKV does not end a history of values in the tree: a defect that is open, see the test below.
-    for side in [Side::Device, Side::Engine] {
+    for side in Side::ALL {
         let apart = setup(EngineKind::LSM, side);
         let media = told(&apart).media;
-        for min_blob_size in MIN_BLOB_SIZES {
+        // A store at the host that is nearly full merges all tables before a put: with longer values a history takes a minute.
+        let sizes = if side == Side::Host { tier(1, 3) } else { 3 };
+        for min_blob_size in MIN_BLOB_SIZES.into_iter().take(sizes) {
             let inside = Setup { min_blob_size, ..apart };
             let tale = told(&inside);
             assert_ne!(tale.media, media, "{inside:?}");
@@ -137,14 +139,6 @@ fn every_mechanism_is_at_work_with_values_in_the_tree() {
                 assert!(tale.counters.get(name) > Some(&0), "{inside:?}: {name}");
             }
         }
-    }
-}
-
-#[test]
-#[ignore = "HostKV waits without end at operation 14311 with values of up to 2048 bytes in the tree"]
-fn values_in_the_tree_at_the_host_come_to_an_end() {
-    for min_blob_size in MIN_BLOB_SIZES {
-        told(&Setup { min_blob_size, ..setup(EngineKind::LSM, Side::Host) });
     }
 }
 

@@ -42,7 +42,7 @@ impl Mixed for [u64; 2] {
 pub struct Entry<K> {
     /// Mixed key.
     pub key: K,
-    /// IndexKey in the log; none for an empty slot.
+    /// Address in the log; none for an empty slot.
     pub addr: RecordAddr,
 }
 
