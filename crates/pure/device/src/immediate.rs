@@ -175,7 +175,10 @@ impl Device<Untimed> {
         request.count_in(sqe, &mut self.stats.traffic);
         let reply = self.run(n, &mut request);
         self.count_out(&request, sqe, reply.bytes_out);
-        request.count_work(&reply, &mut self.stats.work);
+        // A Flush moves no data.
+        if sqe.opcode != FLUSH {
+            request.count_work(&reply, &mut self.stats.work);
+        }
         reply
     }
 
@@ -283,7 +286,9 @@ impl Device<Untimed> {
     #[inline(never)]
     fn look_after(&mut self, n: usize) {
         self.settle();
-        self.resume_if_due();
+        if self.flash.is_held() {
+            self.resume_if_due();
+        }
         let due = (n..self.namespaces.len()).chain(0..n).find(|k| self.has_debt(*k));
         self.tempo = Untimed { looked_at: self.flash.submitted(), is_due: due.is_some() };
         if let Some(n) = due {

@@ -73,13 +73,13 @@ impl HashStore {
         record: &[u8],
         sink: &mut K,
     ) -> Result<u32, KvError> {
-        let (start, bytes) = check_here(record, key, addr, self.config.owner).ok_or(KvError::Corrupt)?;
-        let wanted = bytes.min(sink.room());
+        let (_, value) = check_here(record, key, addr, self.config.owner).ok_or(KvError::Corrupt)?;
+        let wanted = value.len().min(sink.room() as usize);
         if wanted > 0 {
-            let value = record.get(start as usize..(start + wanted) as usize).ok_or(KvError::Corrupt)?;
-            sink.write(0, value).map_err(|_| KvError::Transfer)?;
+            let wanted = value.get(..wanted).ok_or(KvError::Corrupt)?;
+            sink.write(0, wanted).map_err(|_| KvError::Transfer)?;
         }
-        Ok(bytes)
+        Ok(value.len() as u32)
     }
 
     /// Delivers from a record whose pages are here.

@@ -109,6 +109,7 @@ impl Flash {
         self.media.erase(segment)
     }
 
+    #[inline]
     pub(super) fn complete(&mut self, owner: u16, tag: Tag, io: Io, result: Result<(), CellError>) {
         self.outstanding.remove(&tag);
         self.completions.push_back((owner, Completion { tag, io, result }));
