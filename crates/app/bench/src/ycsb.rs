@@ -7,7 +7,7 @@ use saker_lab::error::LabError;
 use saker_lab::report::Point;
 use saker_lab::rig::Serial;
 use saker_nvme::Key;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_workload::{Kind, Operation, Plan};
 use saker_world::Clocked;
 use serde_json::json;

@@ -23,9 +23,9 @@ use saker_engine::lsm::settings::{PROGRAM_PRICE, packing};
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
 use saker_nvme::csi;
+use saker_profile::{Profile, ProfileError};
 use saker_runtime::{AnyDevice, AnyDriver, DeviceThread};
 use saker_segment_store::PageBuffer;
-use saker_sim::profile::{Profile, ProfileError};
 use settings::{ask, settings_of};
 use std::path::Path;
 
